@@ -1,0 +1,27 @@
+#include "graph/base/note.h"
+
+#include <algorithm>
+
+namespace vramplan {
+
+void Notes::Add(Note note) {
+  if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(std::move(note));
+}
+
+void Notes::Append(const Notes& others) {
+  for (const Note& note : others.all()) Add(note);
+}
+
+bool Notes::Has(const std::string& code) const {
+  return std::any_of(notes_.begin(), notes_.end(), [&](const Note& note) { return note.code == code; });
+}
+
+std::string ToString(const Note& note) {
+  std::string line = note.severity == Severity::kWarning ? "warning: " : "note: ";
+  if (!note.subject.empty()) line += note.subject + ": ";
+  line += note.text;
+  if (!note.hint.empty()) line += " (hint: " + note.hint + ")";
+  return line;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,87 @@
+// Layers: what the framework really ran. One Layer is one operator call as PyTorch's Python sees it ("linear", "layer_norm",
+// "scaled_dot_product_attention"), put back together from the nodes that an exporter made of it.
+//
+//   Sigmoid, Mul                    ->  silu(x)
+//   Conv (batch norm folded)        ->  conv2d(x, weight), batch_norm(conv, weight, bias, mean, var)
+//   MatMul, Add on [B, 197, 768]    ->  linear(x, weight, bias)
+//
+// Operator names and argument orders are those of PyTorch's aten schemas without overload ("aten.add.Tensor" -> "add"); an omitted argument is
+// an invalid ValueId. Views (view, transpose, permute, expand, slice, select ...) are layers too: they decide what is
+// contiguous and what a saved tensor pins.
+//
+// Invariants: layers are in execution order; a value is made by at most one layer; shapes are fully known or the layer
+// carries the note "unknown-shape". Values that only feed shape arithmetic are gone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/base/note.h"
+#include "graph/base/result.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/shape.h"
+#include "graph/shapes/infer.h"
+
+namespace vramplan {
+
+struct ValueId {
+  int32_t value = -1;
+  bool valid() const { return value >= 0; }
+  auto operator<=>(const ValueId&) const = default;
+};
+struct ModuleId {
+  int32_t value = -1;
+  bool valid() const { return value >= 0; }
+  auto operator<=>(const ModuleId&) const = default;
+};
+
+enum class Role : uint8_t {
+  kActivation,  // made by a layer
+  kInput,       // given by the caller
+  kParameter,   // trained
+  kBuffer,      // not trained, on the device: running statistics, masks, position ids
+  kConstant,    // a literal of the program: a Python scalar, or a small tensor made on the fly
+};
+
+struct Value {
+  std::string name;
+  DType type = DType::kUndefined;
+  Shape shape;
+  Role role = Role::kActivation;
+};
+
+// How a layer was recognised.
+enum class Evidence : uint8_t { kNode, kPattern, kProvenance };
+
+struct Layer {
+  std::string op;     // "conv2d"
+  std::string name;   // unique: the node or fx name, "/layer1/layer1.0/conv1/Conv", "conv2d_3"
+  std::vector<ValueId> inputs, outputs;  // in the order of the aten schema's tensor arguments; outputs likewise
+  Attributes attributes;                 // scalars and lists under their aten argument names
+  ModuleId module;                       // innermost enclosing module; invalid: the root
+  std::vector<NodeId> nodes;             // where it came from
+  Evidence evidence = Evidence::kNode;
+};
+
+// One *call* of a module, in execution order: a module that is called twice has two entries.
+struct Module {
+  std::string path;        // "layer1.0.bn1"; "" is the root
+  std::string class_name;  // "torch.nn.modules.batchnorm.BatchNorm2d", or empty when the file does not say
+  ModuleId parent;
+};
+
+struct Layers {
+  std::vector<Value> values;
+  std::vector<Layer> layers;
+  std::vector<Module> modules;  // [0] is the root call
+  std::vector<ValueId> inputs, outputs;
+  // Parameters and buffers in the order in which the framework's module tree lists them, also those no layer uses.
+  std::vector<ValueId> parameters, buffers;
+  const Value& operator[](ValueId id) const { return values[static_cast<size_t>(id.value)]; }
+  const Module& operator[](ModuleId id) const { return modules[static_cast<size_t>(id.value)]; }
+};
+
+// Chooses provenance where the file has it, patterns where it has not.
+Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes);
+
+}  // namespace vramplan

@@ -1,0 +1,20 @@
+// Load: an .onnx file becomes a Graph. The only folder that sees protobuf and ONNX.
+#pragma once
+
+#include <string>
+
+#include "graph/base/note.h"
+#include "graph/base/result.h"
+#include "graph/ir/graph.h"
+
+namespace vramplan {
+
+// Reads structure only: weight bytes (raw_data and the typed data fields of large tensors) are skipped on the wire, so a file of 2 GB with its weights
+// inside loads like its stripped twin; external data files are never opened. Errors (each names the file): unreadable,
+// not ONNX, truncated, no nodes, a cycle, a name given twice, an input that nobody makes.
+Result<Graph> Load(const std::string& path, Notes* notes);
+
+// The same from bytes in memory; `name` stands for the file in messages.
+Result<Graph> LoadFromBytes(const std::string& name, const void* data, size_t size, Notes* notes);
+
+}  // namespace vramplan

@@ -1,0 +1,53 @@
+// Memory: where the rules of semantics/ ask for device memory. The timeline records the asking; nothing here knows sizes of
+// cards or rounding.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "graph/ir/size_expr.h"
+
+namespace vramplan {
+
+// What a block is for. The rows of every breakdown; they sum to `allocated` together with `slack`.
+enum class Category : uint8_t {
+  kParameters,
+  kBuffers,
+  kGradients,       // of parameters, once they are theirs (.grad)
+  kOptimizerState,
+  kActivations,     // made by the forward (or its recomputation): outputs and what is saved beside them
+  kTemporaries,     // gradients of activations on their way, and scratch of operators and optimizers
+  kInputs,          // what the caller made: inputs and targets
+  kWorkspace,       // of cuBLAS, cuBLASLt, cuDNN
+};
+inline constexpr int kCategories = 8;
+std::string_view Name(Category category);
+
+enum class Phase : uint8_t { kSetup, kForward, kRecompute, kBackward, kUpdate };
+std::string_view Name(Phase phase);  // "forward"; the loss belongs to the forward
+
+// Numbered in order of birth; never reused.
+struct BlockId {
+  int32_t value = -1;
+  bool valid() const { return value >= 0; }
+  auto operator<=>(const BlockId&) const = default;
+};
+
+// Who asks. Strings are literals of the rules ("aten::addmm", "AddmmBackward0") and live for ever.
+struct Origin {
+  int32_t layer = -1;        // index into Layers::layers; -1: none (optimizer, loss, setup)
+  const char* op = "";       // the framework operator that asked
+  const char* node = "";     // the autograd node, in the backward
+};
+
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  // Zero bytes are never asked for: PyTorch gives a null pointer without a block.
+  virtual BlockId Allocate(SizeExpr bytes, Category category, const Origin& origin) = 0;
+  virtual void Free(BlockId block) = 0;
+  // A gradient that becomes a parameter's .grad, a weight copy that becomes state.
+  virtual void Retag(BlockId block, Category category) = 0;
+};
+
+}  // namespace vramplan

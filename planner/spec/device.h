@@ -1,0 +1,38 @@
+// The card catalogue: what a card's name says about memory. Usable bytes are the smallest total that a CUDA program has been
+// seen to get (cudaMemGetInfo), not the number on the box.
+//
+//   FindCard("t4")    Tesla T4, 15'633'680'794 B usable (14.56 GiB seen), capability 7.5, 40 multiprocessors
+//   FindCard("a100")  error: ambiguous: a100-40gb, a100-80gb
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/bytes.h"
+#include "graph/base/result.h"
+#include "planner/spec/spec.h"
+
+namespace vramplan {
+
+struct Card {
+  std::string id;          // "rtx-3090": what --gpu takes
+  std::string name;        // "GeForce RTX 3090"
+  std::vector<std::string> aliases;  // "3090", cloud names
+  int marketed_gb = 0;
+  Bytes usable;            // minimum seen
+  bool nvidia = true;      // false: AMD, whose `capability` is not a CUDA one
+  Capability capability;
+  int multiprocessors = 0;
+  double bandwidth_gb_s = 0;
+  double fp32_tflops = 0, half_tflops = 0;  // dense, as PyTorch uses them
+  std::string source;      // where usable was seen, and how sure it is
+};
+
+// All rows, in order of the catalogue.
+const std::vector<Card>& Cards();
+
+// By id, name or alias, ignoring case, spaces and dashes. Errors: ambiguous (lists the choices), unknown (nearest names).
+Result<Card> FindCard(std::string_view name);
+
+}  // namespace vramplan

@@ -1,0 +1,80 @@
+// TrainingSpec: the step that is asked about: everything that decides memory and that an ONNX file does not say.
+// Defaults are those of a plain PyTorch script; which of them the user gave is kept for the report.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/bytes.h"
+#include "graph/base/result.h"
+
+namespace vramplan {
+
+enum class Mode : uint8_t { kTrain, kInfer };
+enum class Precision : uint8_t { kFp64, kFp32, kTf32, kAmpFp16, kAmpBf16, kFp16, kBf16 };
+enum class Optimizer : uint8_t {
+  kNone, kSgd, kSgdMomentum, kAdam, kAdamW, kAdamAmsgrad, kRmsprop, kAdagrad, kAdadelta, kNadam, kRadam, kAdamax,
+};
+enum class OptimizerImpl : uint8_t { kForeach, kFused, kForLoop };
+enum class Loss : uint8_t { kAuto, kNone, kCrossEntropy, kMse, kL1, kSmoothL1, kBce, kBceLogits, kNll, kKlDiv };
+enum class Attention : uint8_t { kAuto, kMath, kEfficient, kFlash };
+enum class Inplace : uint8_t { kAuto, kOn, kOff };  // activation modules built with inplace=True
+
+// The names of the command line, and back. Parse... lists the choices in its error.
+std::string_view Name(Mode mode);
+std::string_view Name(Precision precision);
+std::string_view Name(Optimizer optimizer);
+std::string_view Name(OptimizerImpl impl);
+std::string_view Name(Loss loss);
+std::string_view Name(Attention attention);
+std::string_view Name(Inplace inplace);
+Result<Mode> ParseMode(std::string_view text);
+Result<Precision> ParsePrecision(std::string_view text);
+Result<Optimizer> ParseOptimizer(std::string_view text);
+Result<OptimizerImpl> ParseOptimizerImpl(std::string_view text);
+Result<Loss> ParseLoss(std::string_view text);
+Result<Attention> ParseAttention(std::string_view text);
+Result<Inplace> ParseInplace(std::string_view text);
+
+// Compute capability x.y.
+struct Capability {
+  int major = 7, minor = 5;
+  auto operator<=>(const Capability&) const = default;
+};
+Result<Capability> ParseCapability(std::string_view text);  // "8.6"
+std::string ToString(Capability capability);
+
+// "pytorch@2.10". Known: 2.0 to 2.15; "pytorch" alone is the newest.
+struct Framework {
+  int major = 2, minor = 15;
+  auto operator<=>(const Framework&) const = default;
+};
+inline constexpr Framework kNewestFramework{2, 15};
+Result<Framework> ParseFramework(std::string_view text);
+std::string ToString(Framework framework);
+
+struct TrainingSpec {
+  Mode mode = Mode::kTrain;
+  Precision precision = Precision::kFp32;
+  Optimizer optimizer = Optimizer::kAdam;
+  OptimizerImpl optimizer_impl = OptimizerImpl::kForeach;
+  double weight_decay = 0;   // the command line makes it 0.01 for AdamW
+  double momentum = 0.9;     // of sgd-momentum
+  Loss loss = Loss::kAuto;
+  Framework framework = kNewestFramework;
+  Attention attention = Attention::kAuto;
+  Inplace inplace = Inplace::kAuto;
+  Capability capability;
+  int multiprocessors = 40;  // of the card: decides split-K style scratch; 40 is a T4
+  std::optional<Bytes> cudnn_workspace;  // nothing: auto
+  int steps = 3;             // training steps that are laid out; the third is the steady state
+  std::set<std::string> given;  // names of the options that the user typed, for "given" / "assumed" in reports
+
+  bool operator==(const TrainingSpec&) const = default;
+};
+
+}  // namespace vramplan
