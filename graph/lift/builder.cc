@@ -1,0 +1,152 @@
+#include "graph/lift/builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/base/check.h"
+
+namespace vramplan {
+namespace {
+
+Value ValueFromTensor(const Graph& graph, const Shapes& shapes, TensorId id, Role role) {
+  const Tensor& tensor = graph[id];
+  const TensorFacts& facts = shapes[id];
+  Value value{.name = tensor.name, .type = facts.type, .role = role};
+  if (facts.shape.has_value()) {
+    value.shape = *facts.shape;
+  } else if (tensor.stored.has_value()) {
+    for (const int64_t length : tensor.stored->dims) value.shape.Append(length);
+  } else {
+    value.shape = Shape{Dim::Unknown()};  // not even the rank is known: one axis of unknown length stands for it
+  }
+  if (value.type == DType::kUndefined && tensor.stored.has_value()) value.type = tensor.stored->type;
+  return value;
+}
+
+}  // namespace
+
+LayerBuilder::LayerBuilder(const Graph& graph, const Shapes& shapes) : graph_(graph), shapes_(shapes) {
+  value_of_.resize(graph.tensors.size());
+  for (const TensorId input : graph.inputs) {
+    const ValueId value = AddValue(ValueFromTensor(graph_, shapes_, input, Role::kInput));
+    value_of_[static_cast<size_t>(input.value)] = value;
+    layers_.inputs.push_back(value);
+  }
+}
+
+ValueId LayerBuilder::AddValue(Value value) {
+  const ValueId id{static_cast<int32_t>(layers_.values.size())};
+  if (value.role == Role::kParameter) layers_.parameters.push_back(id);
+  if (value.role == Role::kBuffer) layers_.buffers.push_back(id);
+  layers_.values.push_back(std::move(value));
+  maker_.push_back(-1);
+  return id;
+}
+
+ValueId LayerBuilder::ValueOf(TensorId tensor) {
+  if (!tensor.valid()) return {};
+  ValueId& value = value_of_[static_cast<size_t>(tensor.value)];
+  if (!value.valid()) {
+    const Role role = graph_[tensor].stored.has_value() ? Role::kConstant : Role::kActivation;
+    value = AddValue(ValueFromTensor(graph_, shapes_, tensor, role));
+  }
+  return value;
+}
+
+bool LayerBuilder::HasValue(TensorId tensor) const {
+  return tensor.valid() && value_of_[static_cast<size_t>(tensor.value)].valid();
+}
+
+void LayerBuilder::SetValueOf(TensorId tensor, ValueId value) {
+  CHECK(tensor.valid() && value.valid());
+  value_of_[static_cast<size_t>(tensor.value)] = value;
+}
+
+ValueId LayerBuilder::AddStored(TensorId tensor, Role role) {
+  CHECK(tensor.valid() && graph_[tensor].stored.has_value());
+  ValueId& value = value_of_[static_cast<size_t>(tensor.value)];
+  if (!value.valid()) value = AddValue(ValueFromTensor(graph_, shapes_, tensor, role));
+  return value;
+}
+
+void LayerBuilder::AddLayer(Layer layer, ModulePath path, std::optional<NodeId> position) {
+  if (!names_.insert(layer.name).second) {
+    int count = 2;
+    while (!names_.insert(layer.name + "_" + std::to_string(count)).second) ++count;
+    layer.name += "_" + std::to_string(count);
+  }
+  const auto index = static_cast<int32_t>(drafts_.size());
+  for (const ValueId output : layer.outputs) {
+    if (!output.valid()) continue;
+    CHECK(At(output).role == Role::kActivation);
+    int32_t& maker = maker_[static_cast<size_t>(output.value)];
+    CHECK(maker < 0);
+    maker = index;
+  }
+  int32_t last = 0;
+  for (const NodeId node : layer.nodes) last = std::max(last, node.value);
+  if (position.has_value()) last = position->value;
+  drafts_.push_back({.layer = std::move(layer), .path = std::move(path), .position = last});
+}
+
+const Layer* LayerBuilder::MakerOf(ValueId value) const {
+  if (!value.valid()) return nullptr;
+  const int32_t maker = maker_[static_cast<size_t>(value.value)];
+  return maker < 0 ? nullptr : &drafts_[static_cast<size_t>(maker)].layer;
+}
+
+void LayerBuilder::OrderDrafts() {
+  std::stable_sort(drafts_.begin(), drafts_.end(),
+                   [](const Draft& a, const Draft& b) { return a.position < b.position; });
+}
+
+void LayerBuilder::OpenModules() {
+  layers_.modules.push_back({.path = "", .class_name = root_class_, .parent = {}});
+  std::vector<ModuleId> open = {ModuleId{0}};  // the root, then one call per frame of the last layer's path
+  for (Draft& draft : drafts_) {
+    size_t common = 0;
+    while (common < draft.path.size() && common + 1 < open.size() &&
+           layers_[open[common + 1]].path == draft.path[common].path) {
+      ++common;
+    }
+    open.resize(common + 1);
+    for (; common < draft.path.size(); ++common) {
+      ModuleFrame& frame = draft.path[common];
+      layers_.modules.push_back(
+          {.path = std::move(frame.path), .class_name = std::move(frame.class_name), .parent = open.back()});
+      open.push_back(ModuleId{static_cast<int32_t>(layers_.modules.size()) - 1});
+    }
+    draft.layer.module = open.size() == 1 ? ModuleId{} : open.back();
+  }
+}
+
+void LayerBuilder::CheckValues(Notes* notes) const {
+  for (const Draft& draft : drafts_) {
+    for (const ValueId input : draft.layer.inputs) {
+      if (!input.valid() || IsMade(input) || At(input).role != Role::kActivation) continue;
+      notes->Add({.code = "unmade-value",
+                  .severity = Severity::kWarning,
+                  .subject = draft.layer.name,
+                  .text = "its operand '" + At(input).name + "' is made by no layer"});
+    }
+    for (const ValueId output : draft.layer.outputs) {
+      if (!output.valid() || At(output).shape.known()) continue;
+      notes->Add({.code = "unknown-shape",
+                  .severity = Severity::kWarning,
+                  .subject = draft.layer.name,
+                  .text = "the shape of its output '" + At(output).name + "' is not known"});
+    }
+  }
+}
+
+Layers LayerBuilder::Finish(Notes* notes) && {
+  CheckValues(notes);
+  OrderDrafts();
+  OpenModules();
+  for (const TensorId output : graph_.outputs) layers_.outputs.push_back(ValueOf(output));
+  layers_.layers.reserve(drafts_.size());
+  for (Draft& draft : drafts_) layers_.layers.push_back(std::move(draft.layer));
+  return std::move(layers_);
+}
+
+}  // namespace vramplan

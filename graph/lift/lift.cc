@@ -1,0 +1,21 @@
+#include <algorithm>
+
+#include "graph/lift/builder.h"
+#include "graph/lift/layers.h"
+#include "graph/lift/liveness.h"
+#include "graph/lift/patterns.h"
+#include "graph/lift/provenance.h"
+
+namespace vramplan {
+
+Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
+  LayerBuilder builder(graph, shapes);
+  std::vector<bool> live = LiveNodes(graph);
+  if (const Status done = LiftByProvenance(graph, shapes, builder, &live, notes); !done) return done.error();
+  if (std::find(live.begin(), live.end(), true) != live.end()) {
+    if (const Status done = LiftByPattern(graph, shapes, builder, live, notes); !done) return done.error();
+  }
+  return std::move(builder).Finish(notes);
+}
+
+}  // namespace vramplan

@@ -1,0 +1,27 @@
+// Liveness of data: which nodes did work on the device, and which only computed sizes on the host.
+//
+//   x -> Shape -> Gather -> Concat -> Reshape[1]     host: the framework did this with Python integers
+//   x -> Reshape[0] -> MatMul -> output              live
+//   x -> Shape -> Cast -> Sqrt -> Div(y, .) -> ...   the chain is host (a Python number), Div is live
+//   x -> Shape -> Range -> Gather[1] (embedding)     Range is live (torch.arange), Shape is host
+#pragma once
+
+#include <vector>
+
+#include "graph/ir/graph.h"
+
+namespace vramplan {
+
+// True where the input says a size, an axis or another number that the framework keeps on the host (Reshape[1],
+// Slice[1..4], Resize[1..3], Clip[1..2], Range[0..2], Dropout[1..2] ...), or where only the input's shape is read
+// (Shape, Size, EyeLike).
+bool IsShapeOperand(const Node& node, size_t input);
+
+// By node: made of sizes and stored numbers only, by arithmetic that starts at a Shape or Size. Range, ConstantOfShape
+// and Expand make device tensors and are never host.
+std::vector<bool> HostNodes(const Graph& graph);
+
+// By node: a graph output needs its data, and it is not a host node.
+std::vector<bool> LiveNodes(const Graph& graph);
+
+}  // namespace vramplan
