@@ -1,0 +1,159 @@
+#include "planner/semantics/eager.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace vramplan {
+
+Eager::Eager(Memory& memory, const TrainingSpec& spec, int64_t batch, Notes* notes)
+    : memory_(memory), spec_(spec), batch_(batch), notes_(notes) {}
+
+Ints Eager::At(const Shape& sizes) const {
+  Ints lengths;
+  lengths.n = sizes.rank();
+  for (int i = 0; i < lengths.n; ++i) lengths[i] = At(sizes[i]);
+  return lengths;
+}
+
+Tensor Eager::Empty(const Shape& sizes, DType dtype) { return EmptyStrided(sizes, ContiguousStrides(At(sizes)), dtype); }
+
+Tensor Eager::EmptyStrided(const Shape& sizes, const Ints& strides, DType dtype) {
+  Tensor t = MakeRef<TensorImpl>();
+  t->sizes = sizes;
+  t->lengths = At(sizes);
+  t->strides = strides;
+  t->dtype = dtype;
+  const SizeExpr bytes = SizeExpr::Of(dtype, sizes.Elements());
+  const bool none = bytes.At(batch_) == Bytes();
+  t->storage = MakeRef<StorageImpl>(&memory_, none ? BlockId() : memory_.Allocate(bytes, category, origin), bytes);
+  return t;
+}
+
+Tensor Eager::EmptyLike(const Tensor& t, DType dtype) { return EmptyIterator({&t}, dtype); }
+
+Storage Eager::Scratch(Bytes bytes, Category use) {
+  const SizeExpr size = SizeExpr::Constant(bytes);
+  const BlockId block = bytes == Bytes() ? BlockId() : memory_.Allocate(size, use, origin);
+  return MakeRef<StorageImpl>(&memory_, block, size);
+}
+
+Tensor Eager::AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides) {
+  Tensor view = MakeRef<TensorImpl>();
+  view->storage = t->storage;
+  view->sizes = sizes;
+  view->lengths = At(sizes);
+  view->strides = strides;
+  view->dtype = t->dtype;
+  return view;
+}
+
+namespace {
+
+// TensorIteratorBase::reorder_dimensions: axes from the fastest to the slowest. An axis moves before another when some operand says so; strides of 0 (broadcast)
+// say nothing.
+std::array<int, Shape::kMaxRank> IterationOrder(const std::vector<Ints>& operand_strides, const Ints& lengths) {
+  std::array<int, Shape::kMaxRank> order{};
+  const int n = lengths.n;
+  for (int i = 0; i < n; ++i) order[static_cast<size_t>(i)] = n - 1 - i;
+  const auto should_swap = [&](int a, int b) {  // 1: b goes before a, -1: stay, 0: no operand knows
+    for (const Ints& strides : operand_strides) {
+      const int64_t sa = strides[a], sb = strides[b];
+      if (sa == 0 || sb == 0) continue;
+      if (sa < sb) return -1;
+      if (sa > sb) return 1;
+      if (lengths[a] > lengths[b]) return 1;
+    }
+    return 0;
+  };
+  for (int i = 1; i < n; ++i) {  // insertion sort, as there
+    int at = i;
+    for (int j = i - 1; j >= 0; --j) {
+      const int comparison = should_swap(order[static_cast<size_t>(j)], order[static_cast<size_t>(at)]);
+      if (comparison > 0) {
+        std::swap(order[static_cast<size_t>(j)], order[static_cast<size_t>(at)]);
+        at = j;
+      } else if (comparison < 0) {
+        break;
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+Tensor Eager::EmptyIterator(std::initializer_list<const Tensor*> operands, DType dtype) {
+  // One dense operand, or several of one layout: the output has that layout.
+  const TensorImpl& first = ***operands.begin();
+  bool same = IsNonOverlappingAndDense(first);
+  int rank = 0;
+  for (const Tensor* t : operands) {
+    rank = std::max(rank, (*t)->dim());
+    same = same && (*t)->lengths == first.lengths && (*t)->strides == first.strides;
+  }
+  if (same) return EmptyStrided(first.sizes, first.strides, dtype);
+
+  Shape sizes;
+  for (int i = 0; i < rank; ++i) {
+    Dim length(1);
+    for (const Tensor* t : operands) {
+      const int axis = i - (rank - (*t)->dim());
+      if (axis >= 0 && (*t)->lengths[axis] != 1) length = (*t)->sizes[axis];
+    }
+    sizes.Append(length);
+  }
+  const Ints lengths = At(sizes);
+  std::vector<Ints> strides;
+  for (const Tensor* t : operands) {
+    Ints padded;
+    padded.n = rank;
+    for (int i = 0; i < rank; ++i) {
+      const int axis = i - (rank - (*t)->dim());
+      padded[i] = axis < 0 || ((*t)->lengths[axis] == 1 && lengths[i] != 1) ? 0 : (*t)->strides[axis];
+    }
+    strides.push_back(padded);
+  }
+  const auto order = IterationOrder(strides, lengths);
+  Ints out;
+  out.n = rank;
+  int64_t running = 1;
+  for (int k = 0; k < rank; ++k) {
+    out[order[static_cast<size_t>(k)]] = running;
+    running = SaturatingMultiply(running, std::max<int64_t>(lengths[order[static_cast<size_t>(k)]], 1));
+  }
+  return EmptyStrided(sizes, out, dtype);
+}
+
+bool Eager::AnyTracked(std::initializer_list<Tensor> inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t && t->tracked(); });
+}
+
+GradNode* Eager::Record(const char* name, std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs) {
+  return Record(name, std::vector<Tensor>(inputs), std::vector<Tensor>(outputs));
+}
+
+GradNode* Eager::Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+  if (!grad_mode) return nullptr;
+  if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t && t->tracked(); })) return nullptr;
+  Ref<GradNode> node = MakeRef<GradNode>(name, sequence_++);
+  node->layer = origin.layer;
+  for (const Tensor& input : inputs) {
+    Edge edge;
+    if (input && input->grad_fn) {
+      edge.node = input->grad_fn;
+      edge.input_number = input->output_number;
+    } else if (input && input->requires_grad) {
+      edge.leaf = input;
+    }
+    node->edges.push_back(std::move(edge));
+  }
+  int number = 0;
+  for (const Tensor& output : outputs) {
+    node->outputs.push_back({output->sizes, output->lengths, output->dtype});
+    output->grad_fn = node;
+    output->output_number = number++;
+  }
+  return node.get();
+}
+
+}  // namespace vramplan

@@ -1,0 +1,21 @@
+// Pointwise operators: one new tensor in the operands' broadcast layout. What each saves is its row of derivatives.yaml.
+#pragma once
+
+#include "planner/semantics/eager.h"
+
+namespace vramplan {
+
+// Result type of mixed operands (c10/core/ScalarType.cpp, without complex): floating beats integer, more axes beat none.
+DType Promote(const Tensor& a, const Tensor& b);
+
+// A null operand is a Python number: no memory and no gradient.
+Tensor Add(Eager& e, const Tensor& a, const Tensor& b);
+Tensor Sub(Eager& e, const Tensor& a, const Tensor& b);
+Tensor Mul(Eager& e, const Tensor& a, const Tensor& b);
+Tensor Div(Eager& e, const Tensor& a, const Tensor& b);
+// A copy in another type; t itself when it has it (aten::to).
+Tensor ToType(Eager& e, const Tensor& t, DType type);
+// `t` without a gradient formula: comparisons, masks, scratch that has t's layout.
+Tensor PlainLike(Eager& e, const Tensor& t, DType type);
+
+}  // namespace vramplan

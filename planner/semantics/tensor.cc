@@ -1,0 +1,91 @@
+#include "planner/semantics/tensor.h"
+
+#include <algorithm>
+
+namespace vramplan {
+
+bool Ints::operator==(const Ints& other) const {
+  return n == other.n && std::equal(v.begin(), v.begin() + n, other.v.begin());
+}
+
+int64_t TensorImpl::numel() const {
+  int64_t product = 1;
+  for (int i = 0; i < lengths.n; ++i) product = SaturatingMultiply(product, lengths[i]);
+  return product;
+}
+
+Ints ContiguousStrides(const Ints& lengths) {
+  Ints strides;
+  strides.n = lengths.n;
+  int64_t running = 1;
+  for (int i = lengths.n - 1; i >= 0; --i) {
+    strides[i] = running;
+    running = SaturatingMultiply(running, std::max<int64_t>(lengths[i], 1));
+  }
+  return strides;
+}
+
+bool IsContiguous(const TensorImpl& t) {
+  int64_t expected = 1;
+  for (int i = t.lengths.n - 1; i >= 0; --i) {
+    if (t.lengths[i] == 0) return true;
+    if (t.lengths[i] == 1) continue;
+    if (t.strides[i] != expected) return false;
+    expected *= t.lengths[i];
+  }
+  return true;
+}
+
+bool IsNonOverlappingAndDense(const TensorImpl& t) {
+  std::array<int, Shape::kMaxRank> order{};
+  int n = 0;
+  for (int i = 0; i < t.lengths.n; ++i) {
+    if (t.lengths[i] == 0) return true;
+    if (t.lengths[i] != 1) order[static_cast<size_t>(n++)] = i;
+  }
+  std::sort(order.begin(), order.begin() + n, [&](int a, int b) { return t.strides[a] < t.strides[b]; });
+  int64_t expected = 1;
+  for (int k = 0; k < n; ++k) {
+    const int axis = order[static_cast<size_t>(k)];
+    if (t.strides[axis] != expected) return false;
+    expected *= t.lengths[axis];
+  }
+  return true;
+}
+
+GradNode& GradNode::Save(const Tensor& input) {
+  saved.push_back(input);
+  return *this;
+}
+
+GradNode& GradNode::SaveOutput(const Tensor& output) {
+  Tensor alias = MakeRef<TensorImpl>();
+  alias->storage = output->storage;
+  alias->sizes = output->sizes;
+  alias->lengths = output->lengths;
+  alias->strides = output->strides;
+  alias->dtype = output->dtype;
+  saved.push_back(std::move(alias));
+  return *this;
+}
+
+// A long chain of entries is let go one by one: recursion would be as deep as the model.
+GradNode::~GradNode() {
+  std::vector<Ref<GradNode>> pending;
+  const auto take = [&pending](GradNode& node) {
+    for (Tensor& tensor : node.saved) {
+      if (tensor && tensor.get()->use_count() == 1 && tensor->grad_fn) pending.push_back(std::move(tensor->grad_fn));
+    }
+    for (Edge& edge : node.edges) {
+      if (edge.node) pending.push_back(std::move(edge.node));
+    }
+  };
+  take(*this);
+  while (!pending.empty()) {
+    const Ref<GradNode> node = std::move(pending.back());
+    pending.pop_back();
+    if (node->use_count() == 1) take(*node);
+  }
+}
+
+}  // namespace vramplan

@@ -1,0 +1,121 @@
+// Tensor, Storage, GradNode: PyTorch's objects without arithmetic. A Storage is a block of device memory that is freed with its last
+// reference; a Tensor is sizes and strides over a storage; a GradNode is one entry of the autograd tape.
+//
+//   x: [8, 197, 768] contiguous, one storage of 4'841'472 B
+//   q = transpose(view(x, [8, 197, 12, 64]), 1, 2): [8, 12, 197, 64], strides (151296, 64, 768, 1), the same storage
+//   reshape(q, [96, 197, 64]): no strides can say this: a copy, a second storage
+//
+// Reference counts are part of the model: the engine adds in place into, and .grad steals, a tensor that nobody else holds
+// (torch/csrc/autograd/input_buffer.cpp, functions/accumulate_grad.h). Sizes are polynomials in the batch; strides are numbers at the batch
+// that is being laid out, because only decisions depend on them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "graph/base/ref.h"
+#include "graph/ir/shape.h"
+#include "planner/semantics/memory.h"
+
+namespace vramplan {
+
+class Eager;
+class GradNode;
+class GradContext;
+
+// A fixed-capacity list of lengths or strides, at the batch.
+struct Ints {
+  std::array<int64_t, Shape::kMaxRank> v{};
+  int n = 0;
+  int64_t& operator[](int i) { return v[static_cast<size_t>(i)]; }
+  int64_t operator[](int i) const { return v[static_cast<size_t>(i)]; }
+  bool operator==(const Ints& other) const;
+};
+
+struct StorageImpl : RefCounted<StorageImpl> {
+  StorageImpl(Memory* m, BlockId b, SizeExpr s) : memory(m), block(b), bytes(s) {}
+  ~StorageImpl() {
+    if (block.valid()) memory->Free(block);
+  }
+  Memory* memory;
+  BlockId block;  // invalid: zero bytes, no block
+  SizeExpr bytes;
+};
+using Storage = Ref<StorageImpl>;
+
+struct TensorImpl : RefCounted<TensorImpl> {
+  Storage storage;
+  Shape sizes;
+  Ints lengths;  // sizes at the batch
+  Ints strides;
+  DType dtype = DType::kFloat32;
+  bool requires_grad = false;  // of a leaf: a parameter
+  Ref<GradNode> grad_fn;       // of a result of the tape
+  int output_number = 0;
+  Ref<TensorImpl> grad;        // of a leaf, once accumulated
+
+  int dim() const { return sizes.rank(); }
+  int64_t numel() const;
+  bool tracked() const { return requires_grad || static_cast<bool>(grad_fn); }
+};
+using Tensor = Ref<TensorImpl>;  // null: None
+
+// c10/core/TensorImpl.h: dims of length 1 do not matter, empty tensors are contiguous.
+bool IsContiguous(const TensorImpl& t);
+// A permutation of a contiguous tensor.
+bool IsNonOverlappingAndDense(const TensorImpl& t);
+Ints ContiguousStrides(const Ints& lengths);
+
+// Where a gradient goes: the tape entry that made the tensor, or the leaf itself (then AccumulateGrad).
+struct Edge {
+  Ref<GradNode> node;
+  Tensor leaf;
+  int input_number = 0;  // which output of `node` the tensor was
+  bool valid() const { return static_cast<bool>(node) || static_cast<bool>(leaf); }
+};
+
+// One entry of the tape. `apply` allocates the gradients of the inputs; saved tensors die when it returned.
+class GradNode : public RefCounted<GradNode> {
+ public:
+  struct OutputFacts {  // of the forward's outputs: what an arriving gradient must look like
+    Shape sizes;
+    Ints lengths;
+    DType dtype;
+  };
+
+  GradNode(const char* node_name, int64_t number) : name(node_name), sequence(number) {}
+  ~GradNode();
+
+  // Input: the caller's tensor itself is kept. Output: its storage is kept, not its place on the tape.
+  GradNode& Save(const Tensor& input);
+  GradNode& SaveOutput(const Tensor& output);
+  void Backward(std::function<void(GradContext&)> function) { apply = std::move(function); }
+
+  const char* name;      // "AddmmBackward0"
+  int64_t sequence;      // later entries run first
+  int32_t layer = -1;
+  std::vector<Edge> edges;  // one per differentiable input
+  std::vector<OutputFacts> outputs;
+  std::vector<Tensor> saved;
+  std::function<void(GradContext&)> apply;
+};
+
+// What `apply` sees.
+class GradContext {
+ public:
+  GradContext(Eager& eager, GradNode& grad_node, std::vector<Tensor>& gradients)
+      : e(eager), node(grad_node), grads(gradients), results(grad_node.edges.size()) {}
+  const Tensor& grad(int output = 0) const { return grads[static_cast<size_t>(output)]; }
+  const Tensor& saved(int i) const { return node.saved[static_cast<size_t>(i)]; }
+  bool Needs(int input) const { return node.edges[static_cast<size_t>(input)].valid(); }
+  void Set(int input, Tensor gradient) { results[static_cast<size_t>(input)] = std::move(gradient); }
+
+  Eager& e;
+  GradNode& node;
+  std::vector<Tensor>& grads;   // of the outputs; null: undefined
+  std::vector<Tensor> results;  // of the inputs
+};
+
+}  // namespace vramplan
