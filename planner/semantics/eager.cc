@@ -3,10 +3,20 @@
 #include <algorithm>
 #include <numeric>
 
-namespace vramplan {
+namespace vramplan::eager {
 
 Eager::Eager(Memory& memory, const TrainingSpec& spec, int64_t batch, Notes* notes)
     : memory_(memory), spec_(spec), batch_(batch), notes_(notes) {}
+
+DType Eager::ModelType(DType in_file) const {
+  if (in_file != DType::kFloat32) return in_file;
+  switch (spec_.precision) {
+    case Precision::kFp64: return DType::kFloat64;
+    case Precision::kFp16: return DType::kFloat16;
+    case Precision::kBf16: return DType::kBFloat16;
+    default: return in_file;
+  }
+}
 
 Ints Eager::At(const Shape& sizes) const {
   Ints lengths;
@@ -156,4 +166,4 @@ GradNode* Eager::Record(const char* name, const std::vector<Tensor>& inputs, con
   return node.get();
 }
 
-}  // namespace vramplan
+}  // namespace vramplan::eager

@@ -19,7 +19,7 @@
 #include "planner/semantics/tensor.h"
 #include "planner/spec/spec.h"
 
-namespace vramplan {
+namespace vramplan::eager {
 
 class Eager {
  public:
@@ -43,6 +43,8 @@ class Eager {
   Tensor AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides);
   Tensor Alias(const Tensor& t) { return AsStrided(t, t->sizes, t->strides); }
   Ints At(const Shape& sizes) const;
+  // The type that a value of the file has in this run: fp32 becomes the model's precision under pure fp16, bf16 and fp64.
+  DType ModelType(DType in_file) const;
   int64_t At(Dim dim) const { return dim.known() ? dim.At(batch_) : 0; }
 
   // Puts an entry on the tape and makes `outputs` its results; null when no input is tracked or gradients are off. Null inputs are allowed
@@ -82,4 +84,4 @@ class OpScope {
   const char* before_;
 };
 
-}  // namespace vramplan
+}  // namespace vramplan::eager

@@ -3,7 +3,7 @@
 
 #include "planner/semantics/eager.h"
 
-namespace vramplan {
+namespace vramplan::eager {
 
 // Result type of mixed operands (c10/core/ScalarType.cpp, without complex): floating beats integer, more axes beat none.
 DType Promote(const Tensor& a, const Tensor& b);
@@ -18,4 +18,4 @@ Tensor ToType(Eager& e, const Tensor& t, DType type);
 // `t` without a gradient formula: comparisons, masks, scratch that has t's layout.
 Tensor PlainLike(Eager& e, const Tensor& t, DType type);
 
-}  // namespace vramplan
+}  // namespace vramplan::eager

@@ -6,7 +6,7 @@
 
 #include "planner/semantics/eager.h"
 
-namespace vramplan {
+namespace vramplan::eager {
 
 // Sum over `axes` (keepdim as said) with the kernel's scratch; not on the tape. The workhorse of backward formulas.
 Tensor SumKernel(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keepdim);
@@ -17,4 +17,4 @@ struct ReduceScratch {
 };
 ReduceScratch AllocateReduceScratch(Eager& e, const TensorImpl& t, const std::vector<int>& axes, DType output);
 
-}  // namespace vramplan
+}  // namespace vramplan::eager

@@ -12,7 +12,7 @@
 #include "graph/lift/layers.h"
 #include "planner/semantics/eager.h"
 
-namespace vramplan {
+namespace vramplan::eager {
 
 // What autocast does with the arguments before the operator runs (aten/src/ATen/autocast_mode.h).
 enum class Cast : uint8_t {
@@ -78,4 +78,4 @@ const OpRule* FindRule(std::string_view op);
 // Runs a layer without a rule as if every input were saved and every output were new: never too little. Notes "unknown-operator".
 void RunUnknown(Call& call);
 
-}  // namespace vramplan
+}  // namespace vramplan::eager

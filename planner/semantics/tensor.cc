@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vramplan {
+namespace vramplan::eager {
 
 bool Ints::operator==(const Ints& other) const {
   return n == other.n && std::equal(v.begin(), v.begin() + n, other.v.begin());
@@ -88,4 +88,4 @@ GradNode::~GradNode() {
   }
 }
 
-}  // namespace vramplan
+}  // namespace vramplan::eager

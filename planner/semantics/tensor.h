@@ -19,7 +19,7 @@
 #include "graph/ir/shape.h"
 #include "planner/semantics/memory.h"
 
-namespace vramplan {
+namespace vramplan::eager {
 
 class Eager;
 class GradNode;
@@ -118,4 +118,4 @@ class GradContext {
   std::vector<Tensor> results;  // of the inputs
 };
 
-}  // namespace vramplan
+}  // namespace vramplan::eager

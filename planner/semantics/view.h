@@ -8,7 +8,7 @@
 
 #include "planner/semantics/eager.h"
 
-namespace vramplan {
+namespace vramplan::eager {
 
 // at::detail::computeStride (aten/src/ATen/TensorUtils.cpp): strides of `lengths` over t's storage, if there are any.
 std::optional<Ints> ViewStrides(const TensorImpl& t, const Ints& lengths);
@@ -31,4 +31,4 @@ Tensor Clone(Eager& e, const Tensor& t);
 // Gradient of a broadcast: `t` summed to `sizes` (at::sum_to); t itself when it has them already. Not on the tape.
 Tensor SumTo(Eager& e, const Tensor& t, const Shape& sizes);
 
-}  // namespace vramplan
+}  // namespace vramplan::eager

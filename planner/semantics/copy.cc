@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <numeric>
+
+#include "planner/semantics/concat.h"
+#include "planner/semantics/pointwise.h"
+#include "planner/semantics/reduction.h"
+#include "planner/semantics/table.h"
+#include "planner/semantics/view.h"
+
+namespace vramplan::eager {
+
+Ints ChannelsLastStrides(const Ints& lengths) {
+  Ints strides;
+  strides.n = lengths.n;
+  strides[1] = 1;
+  int64_t running = std::max<int64_t>(lengths[1], 1);
+  for (int i = lengths.n - 1; i >= 2; --i) {
+    strides[i] = running;
+    running *= std::max<int64_t>(lengths[i], 1);
+  }
+  strides[0] = running;
+  return strides;
+}
+
+bool IsChannelsLast(const TensorImpl& t) {
+  if (t.dim() != 4 && t.dim() != 5) return false;
+  int64_t least = 0;
+  if (t.strides[1] == 0) return false;
+  std::array<int, 5> order = {1, t.dim() - 1, t.dim() - 2, t.dim() == 5 ? 2 : 0, 0};
+  for (int k = 0; k < t.dim(); ++k) {
+    const int axis = order[static_cast<size_t>(k)];
+    if (t.lengths[axis] == 0 || t.strides[axis] < least) return false;
+    // N111 tensors are ambiguous: contiguous wins.
+    if (axis == 0 && least == t.strides[1]) return false;
+    least = t.strides[axis];
+    if (t.lengths[axis] > 1) least *= t.lengths[axis];
+  }
+  return true;
+}
+
+Tensor ContiguousIn(Eager& e, const Tensor& t, bool channels_last) {
+  if (!channels_last) return IsContiguous(*t) ? t : e.Empty(t->sizes, t->dtype);
+  const Ints strides = ChannelsLastStrides(t->lengths);
+  bool there = true;
+  for (int i = 0; i < t->dim(); ++i) there = there && (t->lengths[i] == 1 || t->strides[i] == strides[i]);
+  return there ? t : e.EmptyStrided(t->sizes, strides, t->dtype);
+}
+
+Tensor Cat(Eager& e, const std::vector<Tensor>& parts, int axis) {
+  OpScope scope(e, "aten::cat");
+  Shape sizes = parts.front()->sizes;
+  DType type = parts.front()->dtype;
+  Dim length(0);
+  bool channels_last = true;  // at::cat keeps the layout that all inputs agree on (compute_output_memory_format)
+  for (const Tensor& part : parts) {
+    length = length + part->sizes[axis];
+    type = IsFloating(part->dtype) && BitWidth(part->dtype) > BitWidth(type) ? part->dtype : type;
+    channels_last = channels_last && IsChannelsLast(*part) && !IsContiguous(*part);
+  }
+  sizes[axis] = length;
+  Tensor out = channels_last ? e.EmptyStrided(sizes, ChannelsLastStrides(e.At(sizes)), type) : e.Empty(sizes, type);
+  if (GradNode* node = e.Record("CatBackward0", parts, std::vector<Tensor>{out})) {
+    std::vector<Dim> lengths;
+    for (const Tensor& part : parts) lengths.push_back(part->sizes[axis]);
+    node->Backward([axis, lengths](GradContext& g) {  // cat_tensors_backward: narrow
+      for (size_t i = 0; i < lengths.size(); ++i) {
+        if (!g.Needs(static_cast<int>(i))) continue;
+        g.Set(static_cast<int>(i), Slice(g.e, g.grad(), axis, lengths[i], 1));
+      }
+    });
+  }
+  return out;
+}
+
+Tensor Stack(Eager& e, const std::vector<Tensor>& parts, int axis) {
+  std::vector<Tensor> unsqueezed;
+  for (const Tensor& part : parts) {
+    Shape sizes = part->sizes;
+    sizes.Insert(axis, Dim(1));
+    unsqueezed.push_back(Squeeze(e, part, sizes));
+  }
+  return Cat(e, unsqueezed, axis);
+}
+
+namespace {
+
+int Axis(const Call& c, const char* name, int extra = 0) {
+  const int axis = static_cast<int>(c.Int(name));
+  return axis < 0 ? axis + c.In(0)->dim() + extra : axis;
+}
+
+// One new tensor forward, one new tensor of the input's sizes backward, nothing saved.
+void CopyOut(Call& c, const char* name) {
+  const Tensor& x = c.In(0);
+  Tensor out = c.e.Empty(c.OutShape(), x->dtype);
+  if (GradNode* node = c.e.Record(name, {x}, {out})) {
+    node->Backward([sizes = x->sizes](GradContext& g) { g.Set(0, g.e.Empty(sizes, g.grad()->dtype)); });
+  }
+  c.Return(std::move(out));
+}
+
+// roll along several axes rolls one after the other (TensorTransformations.cpp roll_common).
+Tensor RollKernel(Eager& e, const Tensor& x, size_t axes) {
+  Tensor out = e.Empty(x->sizes, x->dtype);
+  for (size_t i = 1; i < axes; ++i) out = e.Empty(x->sizes, x->dtype);
+  return out;
+}
+
+void Roll(Call& c) {
+  OpScope scope(c.e, "aten::roll");
+  const size_t axes = std::max<size_t>(c.Ints("dims").size(), 1);
+  Tensor out = RollKernel(c.e, c.In(0), axes);
+  if (GradNode* node = c.e.Record("RollBackward0", {c.In(0)}, {out})) {
+    node->Backward([axes](GradContext& g) {
+      OpScope backward(g.e, "aten::roll");
+      g.Set(0, RollKernel(g.e, g.grad(), axes));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+void Pad(Call& c) {
+  OpScope scope(c.e, "aten::pad");
+  const Tensor& x = c.In(0);
+  if (c.OutShape() == x->sizes) {
+    Tensor out = Clone(c.e, x);  // constant_pad_nd of nothing still copies
+    c.Return(std::move(out));
+    return;
+  }
+  // Reflection and replication keep their input whole, although only its sizes matter (derivatives.yaml).
+  const bool keeps_input = c.layer.attributes.Text("mode", "constant") != "constant";
+  Tensor out = c.e.Empty(c.OutShape(), x->dtype);
+  if (GradNode* node = c.e.Record(keeps_input ? "ReflectionPad2DBackward0" : "ConstantPadNdBackward0", {x}, {out})) {
+    if (keeps_input) node->Save(x);
+    node->Backward([sizes = x->sizes](GradContext& g) { g.Set(0, g.e.Empty(sizes, g.grad()->dtype)); });
+  }
+  c.Return(std::move(out));
+}
+
+void Repeat(Call& c) {
+  OpScope scope(c.e, "aten::repeat");
+  const Tensor& x = c.In(0);
+  Tensor out = c.e.Empty(c.OutShape(), x->dtype);
+  if (GradNode* node = c.e.Record("RepeatBackward0", {x}, {out})) {
+    // repeat_backward: the copies of every axis become an axis of their own, and are summed.
+    node->Backward([sizes = x->sizes, lengths = x->lengths](GradContext& g) {
+      Shape split;
+      std::vector<int> axes;
+      const int leading = g.grad()->dim() - sizes.rank();
+      for (int i = 0; i < g.grad()->dim(); ++i) {
+        const int from = i - leading;
+        if (from < 0) {
+          axes.push_back(split.rank());
+          split.Append(g.grad()->sizes[i]);
+          continue;
+        }
+        if (lengths[from] != g.grad()->lengths[i]) {
+          axes.push_back(split.rank());
+          split.Append(DivideExactly(g.grad()->sizes[i], sizes[from]).value_or(Dim(1)));
+        }
+        split.Append(sizes[from]);
+      }
+      if (axes.empty()) {
+        g.Set(0, g.grad());
+        return;
+      }
+      g.Set(0, SumKernel(g.e, Reshape(g.e, g.grad(), split), axes, false));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+}  // namespace
+
+std::vector<OpRule> CopyRules() {
+  return {
+      {"cat", [](Call& c) { c.Return(Cat(c.e, c.inputs, Axis(c, "dim"))); }, Cast::kPromote},
+      {"stack", [](Call& c) { c.Return(Stack(c.e, c.inputs, Axis(c, "dim", 1))); }, Cast::kPromote},
+      {"pad", Pad},
+      {"roll", Roll},
+      {"repeat", Repeat},
+      {"clone", [](Call& c) { c.Return(Clone(c.e, c.In(0))); }},
+      {"to",
+       [](Call& c) {
+         const DType type = c.e.ModelType(c.OutType());
+         c.Return(ToType(c.e, c.In(0), type));
+       }},
+      {"pixel_shuffle", [](Call& c) { CopyOut(c, "PixelShuffleBackward0"); }},
+      {"pixel_unshuffle", [](Call& c) { CopyOut(c, "PixelUnshuffleBackward0"); }},
+      {"tril", [](Call& c) { CopyOut(c, "TrilBackward0"); }},
+      {"triu", [](Call& c) { CopyOut(c, "TriuBackward0"); }},
+  };
+}
+
+std::vector<OpRule> CreationRules() {
+  const auto create = [](Call& c) { c.Return(c.e.Empty(c.OutShape(), c.e.ModelType(c.OutType()))); };
+  return {{"arange", create}, {"zeros", create}, {"ones", create}, {"full", create}, {"empty", create}};
+}
+
+}  // namespace vramplan::eager

@@ -1,0 +1,276 @@
+#include "planner/semantics/view.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "planner/semantics/concat.h"
+#include "planner/semantics/reduction.h"
+#include "planner/semantics/table.h"
+
+namespace vramplan::eager {
+
+std::optional<Ints> ViewStrides(const TensorImpl& t, const Ints& lengths) {
+  const int64_t elements = t.numel();
+  Ints strides;
+  strides.n = lengths.n;
+  if (elements == 0) return ContiguousStrides(lengths);
+  int view_axis = lengths.n - 1;
+  int64_t chunk_stride = t.lengths.n == 0 ? 1 : t.strides[t.lengths.n - 1];
+  int64_t chunk = 1, view_chunk = 1;
+  for (int axis = t.lengths.n - 1; axis >= 0; --axis) {
+    chunk *= t.lengths[axis];
+    // The end of a run of axes that lie contiguously: the new axes must divide it.
+    if (axis == 0 || (t.lengths[axis - 1] != 1 && t.strides[axis - 1] != chunk * chunk_stride)) {
+      while (view_axis >= 0 && (view_chunk < chunk || lengths[view_axis] == 1)) {
+        strides[view_axis] = view_chunk * chunk_stride;
+        view_chunk *= lengths[view_axis];
+        --view_axis;
+      }
+      if (view_chunk != chunk) return std::nullopt;
+      if (axis > 0) {
+        chunk_stride = t.strides[axis - 1];
+        chunk = 1;
+        view_chunk = 1;
+      }
+    }
+  }
+  if (t.lengths.n == 0) {  // a scalar seen with axes of length 1
+    for (; view_axis >= 0; --view_axis) strides[view_axis] = 1;
+  }
+  if (view_axis != -1) return std::nullopt;
+  return strides;
+}
+
+namespace {
+
+// The gradient of a view that only changed sizes: the same numbers under the old sizes, copied when its strides do not allow.
+void RecordReshape(Eager& e, const char* name, const Tensor& from, const Tensor& to) {
+  if (GradNode* node = e.Record(name, {from}, {to})) {
+    node->Backward([sizes = from->sizes](GradContext& g) { g.Set(0, Reshape(g.e, g.grad(), sizes)); });
+  }
+}
+
+}  // namespace
+
+Tensor Clone(Eager& e, const Tensor& t) {
+  Tensor copy = e.Empty(t->sizes, t->dtype);
+  if (GradNode* node = e.Record("CloneBackward0", {t}, {copy})) {
+    node->Backward([](GradContext& g) { g.Set(0, g.grad()); });
+  }
+  return copy;
+}
+
+Tensor Contiguous(Eager& e, const Tensor& t) { return IsContiguous(*t) ? t : Clone(e, t); }
+
+Tensor UnsafeView(Eager& e, const Tensor& t, const Shape& sizes) {
+  Tensor view = e.AsStrided(t, sizes, ContiguousStrides(e.At(sizes)));
+  RecordReshape(e, "UnsafeViewBackward0", t, view);
+  return view;
+}
+
+Tensor Reshape(Eager& e, const Tensor& t, const Shape& sizes) {
+  if (const auto strides = ViewStrides(*t, e.At(sizes))) {
+    Tensor view = e.AsStrided(t, sizes, *strides);
+    RecordReshape(e, "ViewBackward0", t, view);
+    return view;
+  }
+  return UnsafeView(e, Clone(e, t), sizes);
+}
+
+Tensor View(Eager& e, const Tensor& t, const Shape& sizes) { return Reshape(e, t, sizes); }
+
+Tensor Permute(Eager& e, const Tensor& t, const std::vector<int>& axes) {
+  Shape sizes;
+  Ints strides;
+  strides.n = t->dim();
+  for (int i = 0; i < t->dim(); ++i) {
+    const int from = axes[static_cast<size_t>(i)];
+    sizes.Append(t->sizes[from]);
+    strides[i] = t->strides[from];
+  }
+  Tensor view = e.AsStrided(t, sizes, strides);
+  if (GradNode* node = e.Record("PermuteBackward0", {t}, {view})) {
+    std::vector<int> back(axes.size());
+    for (size_t i = 0; i < axes.size(); ++i) back[static_cast<size_t>(axes[i])] = static_cast<int>(i);
+    node->Backward([back](GradContext& g) { g.Set(0, Permute(g.e, g.grad(), back)); });
+  }
+  return view;
+}
+
+Tensor Transpose(Eager& e, const Tensor& t, int axis0, int axis1) {
+  std::vector<int> axes(static_cast<size_t>(t->dim()));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (axis0 < 0) axis0 += t->dim();
+  if (axis1 < 0) axis1 += t->dim();
+  std::swap(axes[static_cast<size_t>(axis0)], axes[static_cast<size_t>(axis1)]);
+  return Permute(e, t, axes);
+}
+
+Tensor T(Eager& e, const Tensor& t) { return t->dim() < 2 ? t : Transpose(e, t, 0, 1); }
+
+Tensor Expand(Eager& e, const Tensor& t, const Shape& sizes) {
+  const Ints lengths = e.At(sizes);
+  Ints strides;
+  strides.n = lengths.n;
+  const int offset = lengths.n - t->dim();
+  for (int i = 0; i < lengths.n; ++i) {
+    const int from = i - offset;
+    strides[i] = from < 0 || (t->lengths[from] == 1 && lengths[i] != 1) ? 0 : t->strides[from];
+  }
+  Tensor view = e.AsStrided(t, sizes, strides);
+  if (GradNode* node = e.Record("ExpandBackward0", {t}, {view})) {
+    node->Backward([from = t->sizes](GradContext& g) { g.Set(0, SumTo(g.e, g.grad(), from)); });
+  }
+  return view;
+}
+
+Tensor Select(Eager& e, const Tensor& t, int axis) {
+  Shape sizes = t->sizes;
+  sizes.Remove(axis);
+  Ints strides;
+  strides.n = sizes.rank();
+  for (int i = 0; i < strides.n; ++i) strides[i] = t->strides[i < axis ? i : i + 1];
+  Tensor view = e.AsStrided(t, sizes, strides);
+  if (GradNode* node = e.Record("SelectBackward0", {t}, {view})) {
+    // select_backward: zeros of the whole, the gradient copied into its place.
+    node->Backward([whole = t->sizes](GradContext& g) {
+      OpScope scope(g.e, "aten::select_backward");
+      g.Set(0, g.e.Empty(whole, g.grad()->dtype));
+    });
+  }
+  return view;
+}
+
+Tensor Slice(Eager& e, const Tensor& t, int axis, Dim length, int64_t step) {
+  Shape sizes = t->sizes;
+  sizes[axis] = length;
+  Ints strides = t->strides;
+  strides[axis] *= step;
+  Tensor view = e.AsStrided(t, sizes, strides);
+  if (GradNode* node = e.Record("SliceBackward0", {t}, {view})) {
+    node->Backward([whole = t->sizes](GradContext& g) {
+      OpScope scope(g.e, "aten::slice_backward");
+      g.Set(0, g.e.Empty(whole, g.grad()->dtype));
+    });
+  }
+  return view;
+}
+
+Tensor Squeeze(Eager& e, const Tensor& t, const Shape& sizes) {
+  const Ints lengths = e.At(sizes);
+  Ints strides = ContiguousStrides(lengths);
+  int from = 0;
+  for (int i = 0; i < lengths.n; ++i) {
+    if (lengths[i] == 1) continue;
+    while (from < t->dim() && t->lengths[from] == 1) ++from;
+    if (from < t->dim()) strides[i] = t->strides[from++];
+  }
+  Tensor view = e.AsStrided(t, sizes, strides);
+  RecordReshape(e, "SqueezeBackward0", t, view);
+  return view;
+}
+
+std::vector<Tensor> Split(Eager& e, const Tensor& t, int axis, const std::vector<Dim>& lengths) {
+  std::vector<Tensor> parts;
+  for (const Dim& length : lengths) {
+    Shape sizes = t->sizes;
+    sizes[axis] = length;
+    parts.push_back(e.AsStrided(t, sizes, t->strides));
+  }
+  if (GradNode* node = e.Record("SplitBackward0", std::vector<Tensor>{t}, parts)) {
+    // split_with_sizes_backward: one cat of all parts; a part without a gradient is zeros.
+    node->Backward([axis](GradContext& g) {
+      std::vector<Tensor> grads;
+      for (size_t i = 0; i < g.grads.size(); ++i) {
+        const auto& facts = g.node.outputs[i];
+        grads.push_back(g.grads[i] ? g.grads[i] : g.e.Empty(facts.sizes, facts.dtype));
+      }
+      g.Set(0, Cat(g.e, grads, axis));
+    });
+  }
+  return parts;
+}
+
+std::vector<Tensor> Unbind(Eager& e, const Tensor& t, int axis) {
+  Shape sizes = t->sizes;
+  sizes.Remove(axis);
+  Ints strides;
+  strides.n = sizes.rank();
+  for (int i = 0; i < strides.n; ++i) strides[i] = t->strides[i < axis ? i : i + 1];
+  std::vector<Tensor> parts;
+  for (int64_t i = 0; i < t->lengths[axis]; ++i) parts.push_back(e.AsStrided(t, sizes, strides));
+  if (GradNode* node = e.Record("UnbindBackward0", std::vector<Tensor>{t}, parts)) {
+    node->Backward([axis](GradContext& g) {  // unbind_backward: stack
+      std::vector<Tensor> grads;
+      for (size_t i = 0; i < g.grads.size(); ++i) {
+        const auto& facts = g.node.outputs[i];
+        grads.push_back(g.grads[i] ? g.grads[i] : g.e.Empty(facts.sizes, facts.dtype));
+      }
+      g.Set(0, Stack(g.e, grads, axis));
+    });
+  }
+  return parts;
+}
+
+Tensor SumTo(Eager& e, const Tensor& t, const Shape& sizes) {
+  const Ints lengths = e.At(sizes);
+  if (t->lengths == lengths) return t;
+  std::vector<int> axes;
+  const int leading = t->dim() - lengths.n;
+  for (int i = 0; i < t->dim(); ++i) {
+    if (i < leading || (lengths[i - leading] == 1 && t->lengths[i] != 1)) axes.push_back(i);
+  }
+  if (axes.empty()) return Reshape(e, t, sizes);
+  Tensor summed = SumKernel(e, t, axes, true);
+  return leading > 0 ? Reshape(e, summed, sizes) : summed;  // at::sum_to views the leading ones away
+}
+
+namespace {
+
+int Axis(const Call& c, const char* name) {
+  const int axis = static_cast<int>(c.Int(name));
+  return axis < 0 ? axis + c.In(0)->dim() : axis;
+}
+
+}  // namespace
+
+std::vector<OpRule> ViewRules() {
+  const auto reshape = [](Call& c) { c.Return(Reshape(c.e, c.In(0), c.OutShape())); };
+  const auto squeeze = [](Call& c) { c.Return(Squeeze(c.e, c.In(0), c.OutShape())); };
+  return {
+      {"view", reshape},
+      {"reshape", reshape},
+      {"squeeze", squeeze},
+      {"unsqueeze", squeeze},
+      {"permute",
+       [](Call& c) {
+         std::vector<int> axes;
+         for (int64_t axis : c.Ints("dims")) axes.push_back(static_cast<int>(axis < 0 ? axis + c.In(0)->dim() : axis));
+         c.Return(Permute(c.e, c.In(0), axes));
+       }},
+      {"transpose", [](Call& c) { c.Return(Transpose(c.e, c.In(0), Axis(c, "dim0"), Axis(c, "dim1"))); }},
+      {"expand", [](Call& c) { c.Return(Expand(c.e, c.In(0), c.OutShape())); }},
+      {"select", [](Call& c) { c.Return(Select(c.e, c.In(0), Axis(c, "dim"))); }},
+      {"slice",
+       [](Call& c) {
+         const int axis = Axis(c, "dim");
+         c.Return(Slice(c.e, c.In(0), axis, c.OutShape()[axis], c.Int("step", 1)));
+       }},
+      {"contiguous", [](Call& c) { c.Return(Contiguous(c.e, c.In(0))); }},
+      {"split",
+       [](Call& c) {
+         const int axis = Axis(c, "dim");
+         std::vector<Dim> lengths;
+         for (size_t i = 0; i < c.outputs.size(); ++i) lengths.push_back(c.OutShape(i)[axis]);
+         c.outputs = Split(c.e, c.In(0), axis, lengths);
+       }},
+      {"unbind",
+       [](Call& c) {
+         std::vector<Tensor> parts = Unbind(c.e, c.In(0), Axis(c, "dim"));
+         parts.resize(c.outputs.size());
+         c.outputs = std::move(parts);
+       }},
+  };
+}
+
+}  // namespace vramplan::eager
