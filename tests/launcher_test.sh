@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# What ./vramplan promises: builds when, and only when, a source changed; says one line when it builds and nothing else ever;
+# passes arguments and exit code through; costs under 20 ms. Runs in a small tree of its own with a cmake that only counts.
+set -u
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir -p "$tree/repo/.ci" "$tree/repo/graph/base" "$tree/repo/planner" "$tree/repo/cuda_probe" "$tree/bin"
+cp vramplan "$tree/repo/vramplan"
+touch "$tree/repo/CMakeLists.txt" "$tree/repo/main.cc" "$tree/repo/graph/base/bytes.cc" "$tree/repo/graph/base/README.md"
+
+cat >"$tree/repo/.ci/packages" <<'EOF'
+#!/bin/bash
+[[ -z ${LACKING-} ]] || { echo "vramplan: missing Debian packages: $LACKING" >&2; exit 1; }
+EOF
+# Counts its calls; a build writes a program that prints its arguments and exits with the first.
+cat >"$tree/bin/cmake" <<'EOF'
+#!/bin/bash
+echo "$1" >>"$COUNT"
+[[ -z ${BREAK-} ]] || { echo "error: $BREAK"; exit 1; }
+if [[ $1 == --build ]]; then
+  printf '#!/bin/bash\nprintf "[%%s]" "$@"\nexit "${1:-0}"\n' >"$2/vramplan"
+  chmod +x "$2/vramplan"
+else
+  while [[ $1 != -B ]]; do shift; done
+  echo "CMAKE_HOME_DIRECTORY:INTERNAL=$(cd "$2/../.." && pwd -P)" >"$2/CMakeCache.txt"
+fi
+EOF
+chmod +x "$tree/repo/.ci/packages" "$tree/bin/cmake"
+export PATH=$tree/bin:$PATH COUNT=$tree/count
+
+failed=0
+# expect NAME CODE STDOUT STDERR-PATTERN CMAKE-CALLS: about one run of the launcher with what follows.
+expect() {
+  local name=$1 code=$2 stdout=$3 stderr=$4 calls=$5 got_code got_stdout got_stderr got_calls
+  shift 5
+  : >"$COUNT"
+  got_stdout=$("$@" 2>"$tree/stderr")
+  got_code=$?
+  got_stderr=$(<"$tree/stderr")
+  got_calls=$(wc -l <"$COUNT")
+  # shellcheck disable=SC2053  # a pattern is meant
+  if [[ $got_code != "$code" || $got_stdout != "$stdout" || $got_stderr != $stderr || $got_calls != "$calls" ]]; then
+    ((failed += 1))
+    printf '%s: exit %s, stdout "%s", stderr "%s", %s cmake calls; expected exit %s, stdout "%s", stderr "%s", %s calls\n' "$name" \
+      "$got_code" "$got_stdout" "$got_stderr" "$got_calls" "$code" "$stdout" "$stderr" "$calls"
+  fi
+}
+later() { touch -d '+2 seconds' "$@"; }       # no waiting for the clock: newer than the build that just was
+settle() { touch -d '+4 seconds' "$tree/repo/build/release/.built"; }
+
+run=$tree/repo/vramplan
+expect 'packages missing'   1 ''         'vramplan: missing Debian packages: g++'  0 env LACKING=g++ "$run" 3
+expect 'build breaks'       70 ''        *'error: no compiler'*'build/release/log' 1 env BREAK='no compiler' "$run" 3
+expect 'first run'          3 '[3][a b]' 'vramplan: first run: building a release under build/release with'* 2 "$run" 3 'a b'
+expect 'nothing changed'    0 '[0]'      ''                                        0 "$run" 0
+expect 'no arguments'       0 '[]'       ''                                        0 "$run"
+expect 'from elsewhere'     0 '[0][x]'   ''                                        0 env -C / "$run" 0 x
+later "$tree/repo/graph/base/README.md"
+expect 'a README changed'   0 '[0]'      ''                                        0 "$run" 0
+later "$tree/repo/graph/base/bytes.cc"
+expect 'a source changed'   0 '[0]'      'vramplan: the sources changed: building' 1 "$run" 0
+settle
+expect 'built again'        0 '[0]'      ''                                        0 "$run" 0
+touch "$tree/repo/planner/new.cc" && touch -d '+6 seconds' "$tree/repo/planner"
+expect 'a source was added' 0 '[0]'      'vramplan: the sources changed: building' 1 "$run" 0
+settle; touch -d '+2 seconds' "$tree/repo/planner"
+rm "$tree/repo/planner/new.cc" && touch -d '+6 seconds' "$tree/repo/planner"
+expect 'a source is gone'   0 '[0]'      'vramplan: the sources changed: building' 1 "$run" 0
+ln -s "$run" "$tree/bin/vramplan"
+touch -d '+8 seconds' "$tree/repo/build/release/.built"
+expect 'through a link'     0 '[0]'      ''                                        0 "$tree/bin/vramplan" 0
+mv "$tree/repo" "$tree/moved"
+expect 'the tree was moved' 0 '[0]'      ''                                        0 "$tree/moved/vramplan" 0
+later "$tree/moved/main.cc"; touch -d '+12 seconds' "$tree/moved/main.cc"
+expect 'moved and changed'  0 '[0]'      'vramplan: the sources changed: building' 2 "$tree/moved/vramplan" 0
+
+# The real tree, where it is built: the launcher's cost over the program's own, best of 15 each (the least disturbed run).
+fastest() {
+  local best=1000000000 start took
+  for _ in {1..15}; do
+    start=${EPOCHREALTIME/./}
+    "$@" >/dev/null 2>&1
+    took=$((${EPOCHREALTIME/./} - start))
+    ((took < best)) && best=$took
+  done
+  echo "$best"
+}
+if [[ -x build/release/vramplan ]] && PATH=${PATH#*:} ./vramplan --version >/dev/null 2>&1; then
+  overhead=$(($(fastest ./vramplan --version) - $(fastest build/release/vramplan --version)))
+  echo "overhead: $overhead microseconds"
+  if ((overhead >= 20000)); then
+    echo "overhead is 20 ms or more"
+    ((failed += 1))
+  fi
+fi
+echo "launcher: $failed wrong"
+((failed == 0))

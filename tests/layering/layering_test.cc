@@ -1,0 +1,244 @@
+// The house keeps its shape: includes go one way, third-party headers stay in their folders, no file grows past 500 lines,
+// every folder explains itself, and nothing in the repository names a machine.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = VRAMPLAN_SOURCE_DIR;
+
+// What each folder may include: itself and these. Direct edges; what they may include follows.
+//
+//   base <- ir <- onnx, shapes <- lift <- spec <- semantics <- timeline <- allocator <- solver <- report <- cli
+const std::map<std::string, std::vector<std::string>> kMayInclude = {
+    {"graph/base", {}},
+    {"graph/ir", {"graph/base"}},
+    {"graph/onnx", {"graph/ir"}},
+    {"graph/shapes", {"graph/ir"}},
+    {"graph/lift", {"graph/shapes"}},
+    {"planner/spec", {"graph/lift"}},
+    {"planner/semantics", {"planner/spec"}},
+    {"planner/timeline", {"planner/semantics"}},
+    {"planner/allocator", {"planner/timeline"}},
+    {"planner/solver", {"planner/allocator"}},
+    {"planner/calibration", {"planner/solver"}},
+    {"planner/report", {"planner/solver", "planner/calibration"}},
+    {"planner/oom", {"planner/report"}},
+    {"planner/cli", {"planner/report", "planner/oom", "graph/onnx", "cuda_probe"}},
+    {"cuda_probe", {"graph/base"}},
+};
+
+// Headers of others, and the only places that may see them.
+struct Confined {
+  std::string_view header_prefix;
+  std::vector<std::string> allowed;  // a folder (with its slash) or a file
+};
+const std::vector<Confined> kConfined = {
+    {"CLI/", {"planner/cli/parse.cc"}},
+    {"onnx/", {"graph/onnx/", "models/generate/"}},
+    {"google/protobuf/", {"graph/onnx/", "models/generate/"}},
+    {"nlohmann/", {"planner/report/"}},
+    {"Eigen/", {"planner/timeline/", "planner/solver/", "planner/calibration/"}},
+    {"cuda", {"cuda_probe/"}},
+    {"doctest/", {}},
+};
+
+std::string ReadText(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+// Every file below `folder`, as paths from the root; build trees and what begins with a dot is not the project's, but .ci is.
+std::vector<std::string> FilesBelow(const std::string& folder) {
+  std::vector<std::string> files;
+  if (!fs::exists(kRoot / folder)) return files;
+  for (auto entry = fs::recursive_directory_iterator(kRoot / folder); entry != fs::recursive_directory_iterator(); ++entry) {
+    const std::string name = entry->path().filename().string();
+    const bool hidden = name.starts_with('.') && name != ".ci";
+    if (entry->is_directory() && (hidden || name.starts_with("build"))) entry.disable_recursion_pending();
+    if (entry->is_regular_file() && (!hidden || name.starts_with(".clang"))) {
+      files.push_back(fs::relative(entry->path(), kRoot).string());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+bool IsSource(std::string_view path) { return path.ends_with(".cc") || path.ends_with(".h") || path.ends_with(".cu"); }
+
+std::vector<std::string> Sources() {
+  std::vector<std::string> sources = {"main.cc"};
+  for (const char* folder : {"graph", "planner", "cuda_probe", "models"}) {
+    for (std::string& file : FilesBelow(folder)) {
+      if (IsSource(file)) sources.push_back(std::move(file));
+    }
+  }
+  return sources;
+}
+
+struct Include {
+  std::string target;
+  bool quoted = false;  // "..." rather than <...>
+};
+
+std::vector<Include> IncludesOf(const std::string& text) {
+  std::vector<Include> includes;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t hash = line.find_first_not_of(" \t");
+    if (hash == std::string::npos || line[hash] != '#') continue;
+    const size_t word = line.find_first_not_of(" \t", hash + 1);
+    if (word == std::string::npos || line.compare(word, 7, "include") != 0) continue;
+    const size_t open = line.find_first_of("\"<", word + 7);
+    if (open == std::string::npos) continue;
+    const size_t close = line.find_first_of("\">", open + 1);
+    includes.push_back({line.substr(open + 1, close - open - 1), line[open] == '"'});
+  }
+  return includes;
+}
+
+// The room of a file: "graph/ir" for graph/ir/dim.h, "cuda_probe" for cuda_probe/probe.h, "" for main.cc, "models" below models.
+std::string RoomOf(const std::string& path) {
+  const size_t first = path.find('/');
+  if (first == std::string::npos) return "";
+  const std::string top = path.substr(0, first);
+  if (top != "graph" && top != "planner") return top;
+  return path.substr(0, path.find('/', first + 1));
+}
+
+bool Reaches(const std::string& from, const std::string& to) {
+  if (from == to) return true;
+  const auto edges = kMayInclude.find(from);
+  if (edges == kMayInclude.end()) return false;
+  return std::ranges::any_of(edges->second, [&](const std::string& next) { return Reaches(next, to); });
+}
+
+// One line for each include of `path` that the house does not allow.
+std::vector<std::string> Violations(const std::string& path, const std::string& text) {
+  std::vector<std::string> violations;
+  for (const Include& include : IncludesOf(text)) {
+    if (include.quoted) {
+      const std::string to = RoomOf(include.target);
+      const bool main_to_cli = path == "main.cc" && to == "planner/cli";
+      const bool within_models = path.starts_with("models/") && to == "models";
+      if (!main_to_cli && !within_models && !Reaches(RoomOf(path), to)) {
+        violations.push_back(path + " includes \"" + include.target + "\"");
+      }
+    }
+    for (const Confined& confined : kConfined) {
+      if (include.quoted || !include.target.starts_with(confined.header_prefix)) continue;
+      if (std::ranges::none_of(confined.allowed, [&](const std::string& place) { return path.starts_with(place); })) {
+        violations.push_back(path + " includes <" + include.target + ">");
+      }
+    }
+  }
+  return violations;
+}
+
+TEST_CASE("the rule itself: what is allowed and what is not") {
+  struct Row {
+    const char* path;
+    const char* text;
+    std::vector<std::string> violations;
+  };
+  const std::vector<Row> rows = {
+      {"graph/ir/dim.h", "#include \"graph/base/bytes.h\"\n", {}},
+      {"graph/base/bytes.h", "#include \"graph/ir/dim.h\"\n", {"graph/base/bytes.h includes \"graph/ir/dim.h\""}},
+      {"planner/timeline/schedule.cc", "#include \"graph/ir/dim.h\"\n#include <Eigen/Dense>\n", {}},
+      {"graph/lift/lift.cc", "  #  include \"planner/spec/spec.h\"\n", {"graph/lift/lift.cc includes \"planner/spec/spec.h\""}},
+      {"graph/shapes/conv.cc", "#include \"graph/onnx/load.h\"\n", {"graph/shapes/conv.cc includes \"graph/onnx/load.h\""}},
+      {"planner/cli/fit.cc", "#include <CLI/CLI.hpp>\n", {"planner/cli/fit.cc includes <CLI/CLI.hpp>"}},
+      {"planner/cli/parse.cc", "#include <CLI/CLI.hpp>\n#include \"graph/onnx/load.h\"\n", {}},
+      {"graph/lift/lift.cc", "#include <onnx/onnx_pb.h>\n", {"graph/lift/lift.cc includes <onnx/onnx_pb.h>"}},
+      {"planner/spec/device.h", "#include <cuda_runtime.h>\n", {"planner/spec/device.h includes <cuda_runtime.h>"}},
+      {"main.cc", "#include \"planner/cli/run.h\"\n", {}},
+      {"main.cc", "#include \"graph/onnx/load.h\"\n", {"main.cc includes \"graph/onnx/load.h\""}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.path);
+    CHECK(Violations(row.path, row.text) == row.violations);
+  }
+}
+
+TEST_CASE("includes go one way, and third-party headers stay where they belong") {
+  std::vector<std::string> violations;
+  const std::vector<std::string> sources = Sources();
+  for (const std::string& path : sources) {
+    for (std::string& violation : Violations(path, ReadText(kRoot / path))) violations.push_back(std::move(violation));
+  }
+  CHECK(sources.size() > 20);
+  CHECK(violations == std::vector<std::string>{});
+}
+
+TEST_CASE("nlohmann/json is seen by at most two files") {
+  std::vector<std::string> seen_by;
+  for (const std::string& path : Sources()) {
+    for (const Include& include : IncludesOf(ReadText(kRoot / path))) {
+      if (include.target.starts_with("nlohmann/")) seen_by.push_back(path);
+    }
+  }
+  CAPTURE(seen_by);
+  CHECK(seen_by.size() <= 2);
+}
+
+TEST_CASE("no file is longer than 500 lines") {
+  std::vector<std::string> files = Sources();
+  for (std::string& file : FilesBelow("tests")) {
+    if (IsSource(file)) files.push_back(std::move(file));
+  }
+  std::vector<std::string> too_long;
+  for (const std::string& path : files) {
+    const std::string text = ReadText(kRoot / path);
+    if (std::ranges::count(text, '\n') > 500) too_long.push_back(path);
+  }
+  CHECK(too_long == std::vector<std::string>{});
+}
+
+TEST_CASE("every folder with sources has a README of about a screen") {
+  std::set<std::string> folders = {"cuda_probe", "models", "tests", "tests/data"};
+  for (const std::string& path : Sources()) {
+    if (path != "main.cc" && !path.starts_with("models/")) folders.insert(fs::path(path).parent_path().string());
+  }
+  std::vector<std::string> without;
+  for (const std::string& folder : folders) {
+    const std::string text = ReadText(kRoot / folder / "README.md");
+    if (std::ranges::count(text, '\n') < 5) without.push_back(folder);
+  }
+  CHECK(without == std::vector<std::string>{});
+}
+
+TEST_CASE("nothing names a machine") {
+  // Put together here, so that this file is clean too.
+  std::vector<std::string> forbidden;
+  for (const char* name : {"work", "opt", "home", "root", "mnt", "Users"}) forbidden.push_back(std::string("/") + name + "/");
+  const std::set<std::string> leading = {" ", "\"", "'", "(", "=", ":", "`", "\n", "\t", "["};
+  std::vector<std::string> naming;
+  for (const std::string& path : FilesBelow(".")) {
+    const std::string text = ReadText(kRoot / path);
+    for (const std::string& name : forbidden) {
+      for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+        // An absolute path begins a word: build/root/x is none, "x: /root" would be.
+        if (at == 0 || leading.contains(std::string(1, text[at - 1]))) {
+          naming.push_back(path + ": " + text.substr(at, 40));
+          break;
+        }
+      }
+    }
+  }
+  CHECK(naming == std::vector<std::string>{});
+}
+
+}  // namespace
