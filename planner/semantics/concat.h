@@ -10,7 +10,8 @@ namespace vramplan::eager {
 Tensor Cat(Eager& e, const std::vector<Tensor>& parts, int axis);
 Tensor Stack(Eager& e, const std::vector<Tensor>& parts, int axis);
 
-// Where memory lies with the channels fastest (torch.channels_last, channels_last_3d): is_strides_like_channels_last of c10/core/MemoryFormat.h.
+// Where memory lies with the channels fastest (torch.channels_last, channels_last_3d): is_strides_like_channels_last of
+// c10/core/MemoryFormat.h.
 bool IsChannelsLast(const TensorImpl& t);
 Ints ChannelsLastStrides(const Ints& lengths);
 // t, or a copy of it in that layout; not on the tape.

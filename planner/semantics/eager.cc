@@ -11,10 +11,14 @@ Eager::Eager(Memory& memory, const TrainingSpec& spec, int64_t batch, Notes* not
 DType Eager::ModelType(DType in_file) const {
   if (in_file != DType::kFloat32) return in_file;
   switch (spec_.precision) {
-    case Precision::kFp64: return DType::kFloat64;
-    case Precision::kFp16: return DType::kFloat16;
-    case Precision::kBf16: return DType::kBFloat16;
-    default: return in_file;
+    case Precision::kFp64:
+      return DType::kFloat64;
+    case Precision::kFp16:
+      return DType::kFloat16;
+    case Precision::kBf16:
+      return DType::kBFloat16;
+    default:
+      return in_file;
   }
 }
 
@@ -25,7 +29,9 @@ Ints Eager::At(const Shape& sizes) const {
   return lengths;
 }
 
-Tensor Eager::Empty(const Shape& sizes, DType dtype) { return EmptyStrided(sizes, ContiguousStrides(At(sizes)), dtype); }
+Tensor Eager::Empty(const Shape& sizes, DType dtype) {
+  return EmptyStrided(sizes, ContiguousStrides(At(sizes)), dtype);
+}
 
 Tensor Eager::EmptyStrided(const Shape& sizes, const Ints& strides, DType dtype) {
   Tensor t = MakeRef<TensorImpl>();
@@ -59,8 +65,8 @@ Tensor Eager::AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides
 
 namespace {
 
-// TensorIteratorBase::reorder_dimensions: axes from the fastest to the slowest. An axis moves before another when some operand says so; strides of 0 (broadcast)
-// say nothing.
+// TensorIteratorBase::reorder_dimensions: axes from the fastest to the slowest. An axis moves before another when some
+// operand says so; strides of 0 (broadcast) say nothing.
 std::array<int, Shape::kMaxRank> IterationOrder(const std::vector<Ints>& operand_strides, const Ints& lengths) {
   std::array<int, Shape::kMaxRank> order{};
   const int n = lengths.n;

@@ -1,11 +1,13 @@
-// Eager: one process of PyTorch eager on one card, without arithmetic: allocates, keeps the tape, remembers which library
-// handles exist. The rules of this folder are written in its terms, as PyTorch's own operators are written in ATen's.
+// Eager: one process of PyTorch eager on one card, without arithmetic: allocates, keeps the tape, remembers which
+// library handles exist. The rules of this folder are written in its terms, as PyTorch's own operators are written in
+// ATen's.
 //
 //   Tensor Relu(Eager& e, const Tensor& x) {
 //     Tensor y = e.EmptyLike(x);                                   // one block
-//     if (GradNode* node = e.Record("ReluBackward0", {x}, {y})) {  // nothing is saved when no input requires a gradient
-//       node->SaveOutput(y);                                       // derivatives.yaml: relu: threshold_backward(grad, result, 0)
-//       node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.saved(0))); });
+//     if (GradNode* node = e.Record("ReluBackward0", {x}, {y})) {  // nothing is saved when no input requires a
+//     gradient
+//       node->SaveOutput(y);                                       // derivatives.yaml: relu: threshold_backward(grad,
+//       result, 0) node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.saved(0))); });
 //     }
 //     return y;
 //   }
@@ -32,10 +34,12 @@ class Eager {
   // New contiguous tensor. Elements of an unknown shape saturate, which makes a plan not fit.
   Tensor Empty(const Shape& sizes, DType dtype);
   Tensor EmptyStrided(const Shape& sizes, const Ints& strides, DType dtype);
-  // torch.empty_like: the same strides when dense, else those of a permutation-preserving copy (c10 infer_dense_strides).
+  // torch.empty_like: the same strides when dense, else those of a permutation-preserving copy (c10
+  // infer_dense_strides).
   Tensor EmptyLike(const Tensor& t) { return EmptyLike(t, t->dtype); }
   Tensor EmptyLike(const Tensor& t, DType dtype);
-  // Output of a pointwise operator over these operands (aten/src/ATen/TensorIterator.cpp): broadcast sizes, the operands' layout.
+  // Output of a pointwise operator over these operands (aten/src/ATen/TensorIterator.cpp): broadcast sizes, the
+  // operands' layout.
   Tensor EmptyIterator(std::initializer_list<const Tensor*> operands, DType dtype);
   // A block without a tensor: scratch that dies with the returned reference. Zero bytes: no block.
   Storage Scratch(Bytes bytes, Category category = Category::kTemporaries);
@@ -43,12 +47,13 @@ class Eager {
   Tensor AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides);
   Tensor Alias(const Tensor& t) { return AsStrided(t, t->sizes, t->strides); }
   Ints At(const Shape& sizes) const;
-  // The type that a value of the file has in this run: fp32 becomes the model's precision under pure fp16, bf16 and fp64.
+  // The type that a value of the file has in this run: fp32 becomes the model's precision under pure fp16, bf16 and
+  // fp64.
   DType ModelType(DType in_file) const;
   int64_t At(Dim dim) const { return dim.known() ? dim.At(batch_) : 0; }
 
-  // Puts an entry on the tape and makes `outputs` its results; null when no input is tracked or gradients are off. Null inputs are allowed
-  // and take an edge.
+  // Puts an entry on the tape and makes `outputs` its results; null when no input is tracked or gradients are off. Null
+  // inputs are allowed and take an edge.
   GradNode* Record(const char* name, std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs);
   GradNode* Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
   static bool AnyTracked(std::initializer_list<Tensor> inputs);

@@ -1,5 +1,5 @@
-// Memory: where the rules of semantics/ ask for device memory. The timeline records the asking; nothing here knows sizes of
-// cards or rounding.
+// Memory: where the rules of semantics/ ask for device memory. The timeline records the asking; nothing here knows
+// sizes of cards or rounding.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace vramplan {
 enum class Category : uint8_t {
   kParameters,
   kBuffers,
-  kGradients,       // of parameters, once they are theirs (.grad)
+  kGradients,  // of parameters, once they are theirs (.grad)
   kOptimizerState,
-  kActivations,     // made by the forward (or its recomputation): outputs and what is saved beside them
-  kTemporaries,     // gradients of activations on their way, and scratch of operators and optimizers
-  kInputs,          // what the caller made: inputs and targets
-  kWorkspace,       // of cuBLAS, cuBLASLt, cuDNN
+  kActivations,  // made by the forward (or its recomputation): outputs and what is saved beside them
+  kTemporaries,  // gradients of activations on their way, and scratch of operators and optimizers
+  kInputs,       // what the caller made: inputs and targets
+  kWorkspace,    // of cuBLAS, cuBLASLt, cuDNN
 };
 inline constexpr int kCategories = 8;
 std::string_view Name(Category category);
@@ -35,9 +35,9 @@ struct BlockId {
 
 // Who asks. Strings are literals of the rules ("aten::addmm", "AddmmBackward0") and live for ever.
 struct Origin {
-  int32_t layer = -1;        // index into Layers::layers; -1: none (optimizer, loss, setup)
-  const char* op = "";       // the framework operator that asked
-  const char* node = "";     // the autograd node, in the backward
+  int32_t layer = -1;     // index into Layers::layers; -1: none (optimizer, loss, setup)
+  const char* op = "";    // the framework operator that asked
+  const char* node = "";  // the autograd node, in the backward
 };
 
 class Memory {

@@ -1,11 +1,13 @@
-// Pointwise operators: one new tensor in the operands' broadcast layout. What each saves is its row of derivatives.yaml.
+// Pointwise operators: one new tensor in the operands' broadcast layout. What each saves is its row of
+// derivatives.yaml.
 #pragma once
 
 #include "planner/semantics/eager.h"
 
 namespace vramplan::eager {
 
-// Result type of mixed operands (c10/core/ScalarType.cpp, without complex): floating beats integer, more axes beat none.
+// Result type of mixed operands (c10/core/ScalarType.cpp, without complex): floating beats integer, more axes beat
+// none.
 DType Promote(const Tensor& a, const Tensor& b);
 
 // A null operand is a Python number: no memory and no gradient.

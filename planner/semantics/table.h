@@ -1,5 +1,5 @@
-// The table of operators: one row per framework operator, one file per family. A row says how the operator runs in eager mode: what it
-// allocates, what it puts on the tape and saves.
+// The table of operators: one row per framework operator, one file per family. A row says how the operator runs in
+// eager mode: what it allocates, what it puts on the tape and saves.
 //
 //   {"relu", [](Call& c) { c.Return(Relu(c.e, c.In(0))); }, Cast::kNone},
 //
@@ -75,7 +75,8 @@ std::vector<OpRule> ViewRules();
 // The row of an operator; null when no family knows it.
 const OpRule* FindRule(std::string_view op);
 
-// Runs a layer without a rule as if every input were saved and every output were new: never too little. Notes "unknown-operator".
+// Runs a layer without a rule as if every input were saved and every output were new: never too little. Notes
+// "unknown-operator".
 void RunUnknown(Call& call);
 
 }  // namespace vramplan::eager

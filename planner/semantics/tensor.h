@@ -1,13 +1,13 @@
-// Tensor, Storage, GradNode: PyTorch's objects without arithmetic. A Storage is a block of device memory that is freed with its last
-// reference; a Tensor is sizes and strides over a storage; a GradNode is one entry of the autograd tape.
+// Tensor, Storage, GradNode: PyTorch's objects without arithmetic. A Storage is a block of device memory that is freed
+// with its last reference; a Tensor is sizes and strides over a storage; a GradNode is one entry of the autograd tape.
 //
 //   x: [8, 197, 768] contiguous, one storage of 4'841'472 B
 //   q = transpose(view(x, [8, 197, 12, 64]), 1, 2): [8, 12, 197, 64], strides (151296, 64, 768, 1), the same storage
 //   reshape(q, [96, 197, 64]): no strides can say this: a copy, a second storage
 //
-// Reference counts are part of the model: the engine adds in place into, and .grad steals, a tensor that nobody else holds
-// (torch/csrc/autograd/input_buffer.cpp, functions/accumulate_grad.h). Sizes are polynomials in the batch; strides are numbers at the batch
-// that is being laid out, because only decisions depend on them.
+// Reference counts are part of the model: the engine adds in place into, and .grad steals, a tensor that nobody else
+// holds (torch/csrc/autograd/input_buffer.cpp, functions/accumulate_grad.h). Sizes are polynomials in the batch;
+// strides are numbers at the batch that is being laid out, because only decisions depend on them.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ struct TensorImpl : RefCounted<TensorImpl> {
   bool requires_grad = false;  // of a leaf: a parameter
   Ref<GradNode> grad_fn;       // of a result of the tape
   int output_number = 0;
-  Ref<TensorImpl> grad;        // of a leaf, once accumulated
+  Ref<TensorImpl> grad;  // of a leaf, once accumulated
 
   int dim() const { return sizes.rank(); }
   int64_t numel() const;
@@ -93,8 +93,8 @@ class GradNode : public RefCounted<GradNode> {
   GradNode& SaveOutput(const Tensor& output);
   void Backward(std::function<void(GradContext&)> function) { apply = std::move(function); }
 
-  const char* name;      // "AddmmBackward0"
-  int64_t sequence;      // later entries run first
+  const char* name;  // "AddmmBackward0"
+  int64_t sequence;  // later entries run first
   int32_t layer = -1;
   std::vector<Edge> edges;  // one per differentiable input
   std::vector<OutputFacts> outputs;

@@ -43,7 +43,8 @@ std::optional<Ints> ViewStrides(const TensorImpl& t, const Ints& lengths) {
 
 namespace {
 
-// The gradient of a view that only changed sizes: the same numbers under the old sizes, copied when its strides do not allow.
+// The gradient of a view that only changed sizes: the same numbers under the old sizes, copied when its strides do not
+// allow.
 void RecordReshape(Eager& e, const char* name, const Tensor& from, const Tensor& to) {
   if (GradNode* node = e.Record(name, {from}, {to})) {
     node->Backward([sizes = from->sizes](GradContext& g) { g.Set(0, Reshape(g.e, g.grad(), sizes)); });

@@ -1,6 +1,6 @@
-// Views: the same storage under other sizes and strides; no memory, but they pin the storage that they look at. Where no strides can say the
-// new sizes a copy is made: reshape after transpose. Their gradients are views again, except for select, slice, split and unbind,
-// which build a tensor of the whole (torch/csrc/autograd/FunctionsManual.cpp).
+// Views: the same storage under other sizes and strides; no memory, but they pin the storage that they look at. Where
+// no strides can say the new sizes a copy is made: reshape after transpose. Their gradients are views again, except for
+// select, slice, split and unbind, which build a tensor of the whole (torch/csrc/autograd/FunctionsManual.cpp).
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace vramplan::eager {
 // at::detail::computeStride (aten/src/ATen/TensorUtils.cpp): strides of `lengths` over t's storage, if there are any.
 std::optional<Ints> ViewStrides(const TensorImpl& t, const Ints& lengths);
 
-Tensor View(Eager& e, const Tensor& t, const Shape& sizes);      // as view; copies like reshape when it must
-Tensor Reshape(Eager& e, const Tensor& t, const Shape& sizes);   // a view, or clone(contiguous) + _unsafe_view
+Tensor View(Eager& e, const Tensor& t, const Shape& sizes);     // as view; copies like reshape when it must
+Tensor Reshape(Eager& e, const Tensor& t, const Shape& sizes);  // a view, or clone(contiguous) + _unsafe_view
 Tensor UnsafeView(Eager& e, const Tensor& t, const Shape& sizes);
 Tensor Permute(Eager& e, const Tensor& t, const std::vector<int>& axes);
 Tensor Transpose(Eager& e, const Tensor& t, int axis0, int axis1);
@@ -22,7 +22,7 @@ Tensor T(Eager& e, const Tensor& t);  // of a matrix
 Tensor Expand(Eager& e, const Tensor& t, const Shape& sizes);
 Tensor Select(Eager& e, const Tensor& t, int axis);
 Tensor Slice(Eager& e, const Tensor& t, int axis, Dim length, int64_t step);
-Tensor Squeeze(Eager& e, const Tensor& t, const Shape& sizes);   // also unsqueeze: only axes of length 1 differ
+Tensor Squeeze(Eager& e, const Tensor& t, const Shape& sizes);  // also unsqueeze: only axes of length 1 differ
 std::vector<Tensor> Split(Eager& e, const Tensor& t, int axis, const std::vector<Dim>& lengths);
 std::vector<Tensor> Unbind(Eager& e, const Tensor& t, int axis);
 Tensor Contiguous(Eager& e, const Tensor& t);  // t itself, or a clone

@@ -1,0 +1,219 @@
+#include "planner/semantics/blas.h"
+
+#include "planner/semantics/pointwise.h"
+#include "planner/semantics/table.h"
+#include "planner/semantics/view.h"
+
+namespace vramplan::eager {
+namespace {
+
+constexpr Framework kTransientWorkspaces{2, 15};
+constexpr Framework kCachedLt{2, 10};  // measured at 2.6 (not kept) and 2.10 (kept); between them unknown
+
+// ":4096:2:16:8" in KiB, or 32 MiB on Hopper (aten/src/ATen/cuda/CublasHandlePool.cpp parseChosenWorkspaceSize).
+Bytes CublasWorkspaceSize(Capability capability) {
+  return capability.major == 9 && capability.minor == 0 ? Bytes::KiB(4096 * 8) : Bytes::KiB(4096 * 2 + 16 * 8);
+}
+
+Storage Kept(Eager& e, const char* library, Bytes bytes) {
+  Storage& handle = e.handles[std::string(library) + (e.thread == Eager::Thread::kMain ? "/main" : "/autograd")];
+  if (!handle) handle = e.Scratch(bytes, Category::kWorkspace);
+  return handle;
+}
+
+// cuBLAS takes row- or column-major matrices; anything else is copied first (prepare_matrix_for_cublas, Blas.cpp).
+Tensor Prepared(Eager& e, const Tensor& t) {
+  const int n = t->dim();
+  const int64_t rows = t->strides[n - 2], columns = t->strides[n - 1];
+  const int64_t height = t->lengths[n - 2], width = t->lengths[n - 1];
+  const bool row_major = columns == 1 && rows >= std::max<int64_t>(1, width);
+  const bool column_major = rows == 1 && columns >= std::max<int64_t>(1, height);
+  if (row_major || column_major) return t;
+  return e.Empty(t->sizes, t->dtype);
+}
+
+Tensor MmKernel(Eager& e, const Tensor& a, const Tensor& b) {
+  OpScope scope(e, "aten::mm");
+  Tensor out = e.Empty(Shape{a->sizes[0], b->sizes[1]}, a->dtype);
+  const Tensor left = Prepared(e, a), right = Prepared(e, b);
+  const Storage workspace = CublasWorkspace(e);
+  return out;
+}
+
+Tensor BmmKernel(Eager& e, const Tensor& a, const Tensor& b) {
+  OpScope scope(e, "aten::bmm");
+  Tensor out = e.Empty(Shape{a->sizes[0], a->sizes[1], b->sizes[2]}, a->dtype);
+  const Tensor left = Prepared(e, a), right = Prepared(e, b);
+  const Storage workspace = CublasWorkspace(e);
+  return out;
+}
+
+bool IsColumnMajor(const TensorImpl& t) { return t.strides[0] == 1 && t.strides[1] == t.lengths[0]; }
+
+// mm_mat1_grad, mm_mat2_grad (FunctionsManual.cpp): the gradient takes the layout of the operand.
+Tensor LeftGradient(Eager& e, const Tensor& grad, bool a_column_major, const Tensor& b) {
+  if (a_column_major) return T(e, MmKernel(e, b, T(e, grad)));
+  return MmKernel(e, grad, T(e, b));
+}
+Tensor RightGradient(Eager& e, const Tensor& grad, const Tensor& a, bool b_column_major) {
+  if (b_column_major) return T(e, MmKernel(e, T(e, grad), a));
+  return MmKernel(e, T(e, a), grad);
+}
+
+// Saves what each side's gradient needs and sets both; `first` is the edge of the left operand.
+void RecordProduct(GradNode* node, int first, const Tensor& a, const Tensor& b) {
+  node->Save(b->tracked() ? a : Tensor()).Save(a->tracked() ? b : Tensor());
+  const bool a_column_major = IsColumnMajor(*a), b_column_major = IsColumnMajor(*b);
+  node->Backward([first, a_column_major, b_column_major](GradContext& g) {
+    if (first == 1 && g.Needs(0)) g.Set(0, g.grad());  // the bias: the engine sums it
+    if (g.Needs(first)) g.Set(first, LeftGradient(g.e, g.grad(), a_column_major, g.saved(1)));
+    if (g.Needs(first + 1)) g.Set(first + 1, RightGradient(g.e, g.grad(), g.saved(0), b_column_major));
+  });
+}
+
+}  // namespace
+
+Storage CublasWorkspace(Eager& e) {
+  const Bytes size = CublasWorkspaceSize(e.spec().capability);
+  if (e.spec().framework >= kTransientWorkspaces) return e.Scratch(size, Category::kWorkspace);
+  return Kept(e, "cublas", size);
+}
+
+Storage CublasLtWorkspace(Eager& e) {
+  const Bytes size = Bytes::MiB(1);
+  if (e.spec().framework >= kTransientWorkspaces) return e.Scratch(size, Category::kWorkspace);
+  CublasWorkspace(e);  // the Lt path asks for the cuBLAS handle too
+  if (e.spec().framework < kCachedLt) return e.Scratch(size, Category::kWorkspace);
+  return Kept(e, "cublaslt", size);
+}
+
+Tensor Mm(Eager& e, const Tensor& a, const Tensor& b) {
+  Tensor out = MmKernel(e, a, b);
+  if (GradNode* node = e.Record("MmBackward0", {a, b}, {out})) RecordProduct(node, 0, a, b);
+  return out;
+}
+
+Tensor Addmm(Eager& e, const Tensor& bias, const Tensor& a, const Tensor& b) {
+  Tensor out;
+  {
+    OpScope scope(e, "aten::addmm");
+    out = e.Empty(Shape{a->sizes[0], b->sizes[1]}, a->dtype);
+    const Tensor left = Prepared(e, a), right = Prepared(e, b);
+    // Blas.cpp addmm_out_cuda_impl: cuBLASLt with a bias vector, unless a side of the weight has length 1.
+    const bool lt = bias->dim() == 1 && IsContiguous(*bias) && b->lengths[0] > 1 && b->lengths[1] > 1;
+    const Storage workspace = lt ? CublasLtWorkspace(e) : CublasWorkspace(e);
+  }
+  if (GradNode* node = e.Record("AddmmBackward0", {bias, a, b}, {out})) RecordProduct(node, 1, a, b);
+  return out;
+}
+
+Tensor Bmm(Eager& e, const Tensor& a, const Tensor& b) {
+  Tensor out = BmmKernel(e, a, b);
+  if (GradNode* node = e.Record("BmmBackward0", {a, b}, {out})) {
+    node->Save(b->tracked() ? a : Tensor()).Save(a->tracked() ? b : Tensor());
+    node->Backward([](GradContext& g) {
+      if (g.Needs(0)) g.Set(0, BmmKernel(g.e, g.grad(), Transpose(g.e, g.saved(1), 1, 2)));
+      if (g.Needs(1)) g.Set(1, BmmKernel(g.e, Transpose(g.e, g.saved(0), 1, 2), g.grad()));
+    });
+  }
+  return out;
+}
+
+namespace {
+
+// [..., k] as [product, k].
+Shape Flattened(const Tensor& t) {
+  Dim rows(1);
+  for (int i = 0; i + 1 < t->dim(); ++i) rows = rows * t->sizes[i];
+  return Shape{rows, t->sizes.FromEnd(1)};
+}
+
+Shape WithLast(const Shape& sizes, Dim last) {
+  Shape out = sizes;
+  out[out.rank() - 1] = last;
+  return out;
+}
+
+// should_fold (LinearAlgebra.cpp): a product of a batch with one matrix runs as one mm when the matrix has a gradient
+// (folding costs a copy at worst, not folding a gradient of the whole batch) or the batch lies contiguously.
+bool ShouldFold(const Tensor& batch, const Tensor& matrix) {
+  if (matrix->tracked()) return true;
+  for (int i = 0; i + 2 < batch->dim(); ++i) {
+    if (batch->strides[i] != batch->strides[i + 1] * batch->lengths[i + 1]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Tensor Matmul(Eager& e, const Tensor& a, const Tensor& b) {
+  OpScope scope(e, "aten::matmul");
+  if (a->dim() == 2 && b->dim() == 2) return Mm(e, a, b);
+  if (a->dim() >= 3 && b->dim() == 2 && ShouldFold(a, b)) {
+    Tensor out = Mm(e, Reshape(e, a, Flattened(a)), b);
+    return UnsafeView(e, out, WithLast(a->sizes, b->sizes[1]));
+  }
+  if (a->dim() == 1 || b->dim() == 1) {  // as matrices, then squeezed
+    const Tensor left = a->dim() == 1 ? Squeeze(e, a, Shape{Dim(1), a->sizes[0]}) : a;
+    const Tensor right = b->dim() == 1 ? Squeeze(e, b, Shape{b->sizes[0], Dim(1)}) : b;
+    Tensor out = Matmul(e, left, right);
+    Shape sizes = out->sizes;
+    if (b->dim() == 1) sizes.Remove(sizes.rank() - 1);
+    if (a->dim() == 1) sizes.Remove(sizes.rank() - (b->dim() == 1 ? 1 : 2));
+    return Squeeze(e, out, sizes);
+  }
+  // Batches are broadcast against each other, made three-dimensional (a copy where strides do not allow) and
+  // multiplied.
+  const int rank = std::max(a->dim(), b->dim());
+  Shape batch;
+  for (int i = 0; i < rank - 2; ++i) {
+    const int ia = i - (rank - a->dim()), ib = i - (rank - b->dim());
+    const bool from_b = ia < 0 || (a->lengths[ia] == 1 && ib >= 0);
+    batch.Append(from_b ? b->sizes[ib] : a->sizes[ia]);
+  }
+  const auto folded = [&](const Tensor& t) {
+    Shape full = batch;
+    full.Append(t->sizes.FromEnd(2));
+    full.Append(t->sizes.FromEnd(1));
+    return Reshape(e, Expand(e, t, full), Shape{batch.Elements(), t->sizes.FromEnd(2), t->sizes.FromEnd(1)});
+  };
+  const Tensor left = folded(a);
+  const Tensor right = folded(b);
+  Tensor out = Bmm(e, left, right);
+  Shape sizes = batch;
+  sizes.Append(a->sizes.FromEnd(2));
+  sizes.Append(b->sizes.FromEnd(1));
+  return UnsafeView(e, out, sizes);
+}
+
+Tensor Linear(Eager& e, const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  OpScope scope(e, "aten::linear");
+  if (input->dim() == 2 && bias) return Addmm(e, bias, input, T(e, weight));
+  if (bias && input->dim() > 2 && IsContiguous(*input)) {  // _flatten_nd_linear (Linear.cpp)
+    const Tensor flat = Reshape(e, input, Flattened(input));
+    Tensor out = Addmm(e, bias, flat, T(e, weight));
+    return Reshape(e, out, WithLast(input->sizes, weight->sizes[0]));
+  }
+  Tensor product = Matmul(e, input, T(e, weight));
+  if (!bias) return product;
+  Tensor out = e.Alias(product);  // output.add_(bias)
+  if (GradNode* node = e.Record("AddBackward0", {product, bias}, {out})) {
+    node->Backward([](GradContext& g) {
+      if (g.Needs(1)) g.Set(1, g.grad());
+      if (g.Needs(0)) g.Set(0, g.grad());
+    });
+  }
+  return out;
+}
+
+std::vector<OpRule> BlasRules() {
+  return {
+      {"linear", [](Call& c) { c.Return(Linear(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
+      {"addmm", [](Call& c) { c.Return(Addmm(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
+      {"mm", [](Call& c) { c.Return(Mm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
+      {"bmm", [](Call& c) { c.Return(Bmm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
+      {"matmul", [](Call& c) { c.Return(Matmul(c.e, c.In(0), c.In(1))); }, Cast::kLower},
+  };
+}
+
+}  // namespace vramplan::eager

@@ -1,0 +1,132 @@
+// Convolutions: keep their input and their weight; which kernel runs decides the copies around it
+// (aten/src/ATen/native/Convolution.cpp, cudnn/Conv_v8.cpp).
+//
+//   cuDNN          output, then the weight in the input's layout; backward: gradient of the input, of the weight, then
+//   the bias' sum depthwise      PyTorch's own kernel for contiguous fp32: output; backward: the weight first, then the
+//   input transposed     cuDNN, forward and backward exchanged
+//
+// A convolution over one axis runs as one over two (views).
+#include <algorithm>
+
+#include "planner/semantics/concat.h"
+#include "planner/semantics/pointwise.h"
+#include "planner/semantics/reduction.h"
+#include "planner/semantics/table.h"
+#include "planner/semantics/view.h"
+
+namespace vramplan::eager {
+namespace {
+
+struct Convolution {
+  bool transposed = false;
+  bool depthwise = false;  // PyTorch's own kernel
+  bool biased = false;
+  bool channels_last = false;
+};
+
+// cudnn_conv_suggest_memory_format: the layout of the input or of the weight, whichever says channels last.
+bool SuggestsChannelsLast(const Tensor& a, const Tensor& b) {
+  return (IsChannelsLast(*a) && !IsContiguous(*a)) || (IsChannelsLast(*b) && !IsContiguous(*b));
+}
+
+Tensor EmptyIn(Eager& e, const Shape& sizes, DType type, bool channels_last) {
+  return channels_last ? e.EmptyStrided(sizes, ChannelsLastStrides(e.At(sizes)), type) : e.Empty(sizes, type);
+}
+
+// Bias: gradient of the output summed over everything but the channels.
+Tensor BiasGradient(Eager& e, const Tensor& grad) {
+  std::vector<int> axes = {0};
+  for (int i = 2; i < grad->dim(); ++i) axes.push_back(i);
+  return SumKernel(e, grad, axes, false);
+}
+
+// use_cudnn_depthwise (Convolution.cpp): fp32 in the plain layout runs PyTorch's kernel, over two axes only; half types
+// may go to cuDNN.
+bool IsDepthwise(const Call& c, const Tensor& x, const Tensor& weight, bool transposed, bool channels_last) {
+  const int64_t groups = c.Int("groups", 1);
+  if (transposed || x->dim() != 4 || groups == 1 || groups != x->lengths[1] || weight->lengths[0] % x->lengths[1] != 0)
+    return false;
+  if (channels_last) return false;
+  if (x->dtype != DType::kFloat16) return true;
+  // check_cudnn_depthwise_workload_with_filter wants 32 channels and equal strides; its table of shapes is not
+  // modelled.
+  return true;
+}
+
+void Gradients(GradContext& g, const Convolution& how) {
+  Eager& e = g.e;
+  OpScope scope(e, "aten::convolution_backward");
+  const Tensor& x = g.saved(0);
+  const Tensor& weight = g.saved(1);
+  if (how.depthwise) {
+    const Tensor grad = ContiguousIn(e, g.grad(), false);
+    const Tensor input = ContiguousIn(e, x, false);
+    Tensor to_weight = g.Needs(1) ? e.Empty(weight->sizes, weight->dtype) : Tensor();
+    Tensor to_input = g.Needs(0) ? e.Empty(x->sizes, x->dtype) : Tensor();
+    g.Set(0, std::move(to_input));
+    g.Set(1, std::move(to_weight));
+  } else {
+    const Tensor input = g.Needs(1) ? ContiguousIn(e, x, how.channels_last) : x;
+    const Tensor grad = ContiguousIn(e, g.grad(), how.channels_last);
+    if (g.Needs(0)) {
+      Tensor to_input = EmptyIn(e, x->sizes, x->dtype, how.channels_last);
+      const Tensor filter = ContiguousIn(e, weight, how.channels_last);
+      g.Set(0, std::move(to_input));
+    }
+    if (g.Needs(1)) g.Set(1, EmptyIn(e, weight->sizes, weight->dtype, how.channels_last));
+  }
+  if (how.biased && g.Needs(2)) g.Set(2, BiasGradient(e, g.grad()));
+}
+
+Tensor Convolve(Call& c, const Tensor& x, const Tensor& weight, const Shape& out_sizes, bool transposed,
+                const char* op) {
+  Eager& e = c.e;
+  OpScope scope(e, op);
+  const Tensor& bias = c.In(2);
+  Convolution how;
+  how.transposed = transposed;
+  how.biased = static_cast<bool>(bias);
+  how.channels_last = SuggestsChannelsLast(x, weight);
+  how.depthwise = IsDepthwise(c, x, weight, transposed, how.channels_last);
+  const Tensor input = ContiguousIn(e, x, how.channels_last);
+  Tensor out = EmptyIn(e, out_sizes, x->dtype, how.channels_last);
+  const Tensor filter = ContiguousIn(e, weight, how.channels_last);
+  if (GradNode* node = e.Record("ConvolutionBackward0", {x, weight, bias}, {out})) {
+    node->Save(x).Save(weight);
+    node->Backward([how](GradContext& g) { Gradients(g, how); });
+  }
+  return out;
+}
+
+template <bool transposed>
+void Run(Call& c) {
+  const Tensor& x = c.In(0);
+  const Tensor& weight = c.In(1);
+  constexpr const char* kNames[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d"};
+  constexpr const char* kTransposed[] = {"aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d"};
+  const char* op = (transposed ? kTransposed : kNames)[std::clamp(x->dim() - 3, 0, 2)];
+  if (x->dim() != 3) {
+    c.Return(Convolve(c, x, weight, c.OutShape(), transposed, op));
+    return;
+  }
+  // view4d: an axis of length 1 is put before the last, and taken away again.
+  const auto four = [](Shape sizes) {
+    sizes.Insert(2, Dim(1));
+    return sizes;
+  };
+  const Tensor out = Convolve(c, Squeeze(c.e, x, four(x->sizes)), Squeeze(c.e, weight, four(weight->sizes)),
+                              four(c.OutShape()), transposed, op);
+  c.Return(Squeeze(c.e, out, c.OutShape()));
+}
+
+}  // namespace
+
+std::vector<OpRule> ConvolutionRules() {
+  return {
+      {"conv1d", Run<false>, Cast::kLower},          {"conv2d", Run<false>, Cast::kLower},
+      {"conv3d", Run<false>, Cast::kLower},          {"conv_transpose1d", Run<true>, Cast::kLower},
+      {"conv_transpose2d", Run<true>, Cast::kLower}, {"conv_transpose3d", Run<true>, Cast::kLower},
+  };
+}
+
+}  // namespace vramplan::eager

@@ -1,0 +1,65 @@
+// Dropout: in training keeps one byte per element (aten/src/ATen/native/cuda/Dropout.cu: the mask is made first, then
+// the output); in evaluation, or with p = 0, it hands back its input.
+#include "planner/semantics/pointwise.h"
+#include "planner/semantics/table.h"
+
+namespace vramplan::eager {
+namespace {
+
+void Dropout(Call& c) {
+  Eager& e = c.e;
+  const Tensor& x = c.In(0);
+  const double p = c.Real("p", 0.5);
+  if (e.spec().mode != Mode::kTrain || p == 0) {
+    c.Return(x);
+    return;
+  }
+  if (c.Int("inplace") != 0 && e.spec().inplace != Inplace::kOff && !x->requires_grad) {
+    // dropout_: noise in the activation's type, multiplied in place.
+    OpScope scope(e, "aten::dropout_");
+    Tensor noise = e.EmptyLike(x);
+    Tensor out = e.Alias(x);
+    if (GradNode* node = e.Record("MulBackward0", {x}, {out})) {
+      node->Save(noise);
+      node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.grad())); });
+    }
+    c.Return(std::move(out));
+    return;
+  }
+  OpScope scope(e, "aten::dropout");
+  Tensor mask = e.EmptyLike(x, DType::kBool);
+  Tensor out = e.EmptyLike(x);
+  if (GradNode* node = e.Record("NativeDropoutBackward0", {x}, {out})) {
+    node->Save(mask);
+    node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.grad())); });
+  }
+  c.Return(std::move(out));
+}
+
+// feature_dropout (dropout2d): noise for each sample and channel, then a product (Dropout.cpp).
+void FeatureDropout(Call& c) {
+  Eager& e = c.e;
+  const Tensor& x = c.In(0);
+  if (e.spec().mode != Mode::kTrain || c.Real("p", 0.5) == 0) {
+    c.Return(x);
+    return;
+  }
+  Shape sizes{x->sizes[0], x->sizes[1]};
+  for (int i = 2; i < x->dim(); ++i) sizes.Append(Dim(1));
+  const Tensor noise = e.Empty(sizes, x->dtype);
+  c.Return(Mul(e, x, noise));
+}
+
+// Noise of the output's size: torch.empty(...).bernoulli_(p), or bernoulli(x).
+void Bernoulli(Call& c) {
+  const Tensor& x = c.In(0);
+  c.Return(x ? c.e.EmptyLike(x) : c.e.Empty(c.OutShape(), c.e.ModelType(c.OutType())));
+}
+
+}  // namespace
+
+std::vector<OpRule> DropoutRules() {
+  return {{"dropout", Dropout}, {"feature_dropout", FeatureDropout}, {"bernoulli", Bernoulli}};
+}
+
+}  // namespace vramplan::eager

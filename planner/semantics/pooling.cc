@@ -1,0 +1,76 @@
+// Pooling: max keeps its input and an int64 index per output; average keeps its whole input although only its sizes
+// matter; an average over everything is a mean and keeps nothing (aten/src/ATen/native/cuda/DilatedMaxPool2d.cu,
+// AveragePool2d.cu, AdaptiveAveragePooling.cu).
+#include "planner/semantics/reduction.h"
+#include "planner/semantics/table.h"
+#include "planner/semantics/view.h"
+
+namespace vramplan::eager {
+namespace {
+
+void Average(Call& c, const char* op, const char* name) {
+  OpScope scope(c.e, op);
+  const Tensor& x = c.In(0);
+  Tensor out = c.e.Empty(c.OutShape(), x->dtype);
+  if (GradNode* node = c.e.Record(name, {x}, {out})) {
+    node->Save(x);
+    node->Backward([](GradContext& g) { g.Set(0, g.e.Empty(g.saved(0)->sizes, g.saved(0)->dtype)); });
+  }
+  c.Return(std::move(out));
+}
+
+void Max(Call& c, const char* op, const char* name) {
+  OpScope scope(c.e, op);
+  const Tensor& x = c.In(0);
+  const Tensor input = Contiguous(c.e, x);
+  Tensor out = c.e.Empty(c.OutShape(), x->dtype);
+  Tensor indices = c.e.Empty(c.OutShape(), DType::kInt64);
+  if (GradNode* node = c.e.Record(name, {input}, {out})) {
+    node->Save(input).Save(indices);
+    node->Backward([](GradContext& g) { g.Set(0, g.e.Empty(g.saved(0)->sizes, g.saved(0)->dtype)); });
+  }
+  c.Return(std::move(out));
+  if (c.outputs.size() > 1) c.Return(std::move(indices), 1);
+}
+
+// adaptive_avg_pool to length 1 everywhere is mean over those axes (AdaptiveAveragePooling.cpp).
+void AdaptiveAverage(Call& c) {
+  const Tensor& x = c.In(0);
+  const int first = 2;
+  bool ones = true;
+  std::vector<int> axes;
+  for (int i = first; i < x->dim(); ++i) {
+    ones = ones && c.OutShape()[i].Is(1);
+    axes.push_back(i);
+  }
+  if (!ones || x->dim() == 3) {
+    Average(c, "aten::adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0");
+    return;
+  }
+  OpScope scope(c.e, "aten::adaptive_avg_pool2d");
+  c.Return(Mean(c.e, x, axes, true));
+}
+
+}  // namespace
+
+std::vector<OpRule> PoolingRules() {
+  const auto max = [](Call& c) { Max(c, "aten::max_pool2d", "MaxPool2DWithIndicesBackward0"); };
+  const auto average = [](Call& c) { Average(c, "aten::avg_pool2d", "AvgPool2DBackward0"); };
+  const auto adaptive_max = [](Call& c) { Max(c, "aten::adaptive_max_pool2d", "AdaptiveMaxPool2DBackward0"); };
+  return {
+      {"max_pool1d", max},
+      {"max_pool2d", max},
+      {"max_pool3d", max},
+      {"avg_pool1d", average},
+      {"avg_pool2d", average},
+      {"avg_pool3d", average},
+      {"adaptive_avg_pool1d", AdaptiveAverage},
+      {"adaptive_avg_pool2d", AdaptiveAverage},
+      {"adaptive_avg_pool3d", AdaptiveAverage},
+      {"adaptive_max_pool1d", adaptive_max},
+      {"adaptive_max_pool2d", adaptive_max},
+      {"adaptive_max_pool3d", adaptive_max},
+  };
+}
+
+}  // namespace vramplan::eager

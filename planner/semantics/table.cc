@@ -1,0 +1,48 @@
+#include "planner/semantics/table.h"
+
+#include <unordered_map>
+
+namespace vramplan::eager {
+
+const OpRule* FindRule(std::string_view op) {
+  static const auto* const table = [] {
+    auto* rows = new std::unordered_map<std::string_view, OpRule>;
+    for (auto family :
+         {ActivationRules, AttentionRules, BlasRules, ConvolutionRules, CopyRules, CreationRules, DropoutRules,
+          IndexRules, LossRules, NormRules, PointwiseRules, PoolingRules, ReductionRules, ResizeRules, ViewRules}) {
+      for (const OpRule& rule : family()) CHECK(rows->emplace(rule.op, rule).second);  // an operator has one row
+    }
+    return rows;
+  }();
+  const auto found = table->find(op);
+  return found == table->end() ? nullptr : &found->second;
+}
+
+void RunUnknown(Call& c) {
+  Eager& e = c.e;
+  if (e.notes() != nullptr) {
+    e.notes()->Add(
+        {"unknown-operator", Severity::kWarning, c.layer.name,
+         "operator " + c.layer.op + " has no memory rule: every input is taken as saved and every output as new",
+         "the estimate is at least this large around this operator; report the operator"});
+  }
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
+    if (!c.layer.outputs[i].valid()) continue;
+    c.outputs[i] = e.Empty(c.OutShape(i), e.ModelType(c.OutType(i)));
+    if (IsFloating(c.outputs[i]->dtype)) outputs.push_back(c.outputs[i]);
+  }
+  if (outputs.empty()) return;
+  if (GradNode* node = e.Record("UnknownBackward", c.inputs, outputs)) {
+    for (const Tensor& input : c.inputs) node->Save(input);
+    node->Backward([](GradContext& g) {
+      for (size_t i = 0; i < g.node.edges.size(); ++i) {
+        if (g.Needs(static_cast<int>(i)))
+          g.Set(static_cast<int>(i),
+                g.e.Empty(g.saved(static_cast<int>(i))->sizes, g.saved(static_cast<int>(i))->dtype));
+      }
+    });
+  }
+}
+
+}  // namespace vramplan::eager
