@@ -5,15 +5,17 @@
 //   1 MiB + 1   1'049'088 B, large pool                      20 MiB, split
 //   11.5 MiB    12 MiB: 0.5 MiB left over is not split off   12 MiB (multiple of 2 MiB)
 //
-// The device below it: allocations take their size rounded up to 2 MiB, addresses only grow; it fails when the sum would exceed the
-// capacity. Then blocks that are wholly free are given back and the request is tried once more.
+// The device below it: allocations take their size rounded up to 2 MiB and addresses only grow, 2 MiB apart; it fails
+// when the sum would exceed the capacity. Then segments that are wholly free are given back and the request is tried
+// once more.
+//
+// Invariant: requested <= allocated <= reserved <= capacity; neighbouring free blocks of a segment are always one
+// block.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
-#include <set>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,23 +26,43 @@ namespace vramplan {
 
 // PYTORCH_CUDA_ALLOC_CONF. Defaults are PyTorch's.
 struct AllocatorConfig {
-  std::optional<Bytes> max_split_size;              // max_split_size_mb
-  Bytes max_non_split_rounding = Bytes::MiB(20);    // max_non_split_rounding_mb
-  std::vector<int64_t> roundup_power2_divisions;    // 16 intervals 1 MiB .. 64 GiB; empty: off
-  double garbage_collection_threshold = 0;          // 0: off
-  double per_process_memory_fraction = 1;
+  std::optional<Bytes> max_split_size;            // max_split_size_mb
+  Bytes max_non_split_rounding = Bytes::MiB(20);  // max_non_split_rounding_mb
+  Bytes large_segment_size = Bytes::MiB(20);      // large_segment_size_mb (2.11 and later)
+  std::vector<int64_t> roundup_power2_divisions;  // 16 intervals 1 MiB .. 64 GiB; empty: off
+  double garbage_collection_threshold = 0;        // 0: off; PyTorch collects only with a memory fraction below 1
+  double per_process_memory_fraction = 1;         // of the capacity
   bool expandable_segments = false;
   bool operator==(const AllocatorConfig&) const = default;
 };
 
-// Reads PyTorch's own syntax, "max_split_size_mb:64,expandable_segments:True". Errors name the key and its range.
+// Reads PyTorch's own syntax, "max_split_size_mb:64,expandable_segments:True". Options of pinned host memory and of
+// locks are accepted and change nothing. Errors (kUsage) name the key and its range.
 Result<AllocatorConfig> ParseAllocatorConfig(std::string_view text);
 
 struct AllocatorStatistics {
   Bytes requested, allocated, reserved;
-  int64_t segments = 0;
-  int64_t retries = 0;  // times that cached blocks were given back because the device was full
+  int64_t segments = 0;  // cudaMalloc'ed ones; expandable segments are not counted, as in PyTorch
+  int64_t retries = 0;   // times that cached blocks were given back because the device was full
   bool operator==(const AllocatorStatistics&) const = default;
+};
+
+// A picture of one segment: its blocks, free and live, side by side from its address on.
+struct SegmentBlock {
+  int64_t address = 0;
+  Bytes size;
+  Bytes requested;      // zero when it is free
+  int32_t handle = -1;  // of CachingAllocator; -1 when it is free
+  bool live() const { return handle >= 0; }
+  bool operator==(const SegmentBlock&) const = default;
+};
+struct Segment {
+  int64_t address = 0;
+  Bytes size;
+  bool small_pool = false;
+  bool expandable = false;  // then: a stretch of mapped pages
+  std::vector<SegmentBlock> blocks;
+  bool operator==(const Segment&) const = default;
 };
 
 class CachingAllocator {
@@ -48,24 +70,30 @@ class CachingAllocator {
   using Handle = int32_t;  // of a live block; reused after Free
   struct Allocation {
     Handle handle = -1;
-    Bytes size;           // of the block, rounding and unsplit slack included
+    Bytes size;  // of the block, rounding and unsplit slack included
     int64_t address = 0;
+    bool operator==(const Allocation&) const = default;
   };
 
+  // `capacity` is the memory of the device: what thresholds and fractions are of, and what segments are taken from.
+  // Bytes::Max() (and all above 2^60 B) is never full.
   CachingAllocator(Bytes capacity, AllocatorConfig config);
   ~CachingAllocator();
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
-  // Nothing: out of memory, even after giving back what was cached.
+  // Nothing: out of memory, even after giving back what was cached. Zero bytes take no block: handle -1.
   std::optional<Allocation> Allocate(Bytes bytes);
+  // -1 does nothing.
   void Free(Handle handle);
   void EmptyCache();
   const AllocatorStatistics& statistics() const;
+  // All segments, by address.
+  std::vector<Segment> Snapshot() const;
 
  private:
   struct State;
-  State* state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace vramplan

@@ -1,5 +1,8 @@
-// Replay: a Timeline fed to an allocator gives the Peak: what PyTorch's counters would say, per step and overall, and who is live when it is
-// highest.
+// Replay: a Timeline fed to an allocator gives the Peak: what PyTorch's counters would say, per step and overall, and
+// who is live when it is highest.
+//
+//   two tensors of 11.5 MiB live at once:   requested 23 MiB, allocated 24 MiB (12 MiB blocks, not split), reserved 24
+//   MiB
 //
 // Invariants: requested <= allocated <= reserved; the categories and the slack sum to `allocated` at the peak.
 #pragma once
@@ -20,32 +23,43 @@ struct Levels {
 
 struct StepPeak {
   int step = 1;
-  Levels peak;                      // of each level on its own, within the step
-  Phase phase = Phase::kForward;    // where requested peaks
+  Levels peak;  // of each level on its own, within the step; the level it begins with counts
+  Phase phase =
+      Phase::kForward;  // where requested peaks, first time: forward, backward (its recomputation included) or update
   Bytes after_forward, after_backward;  // requested
+  bool operator==(const StepPeak&) const = default;
 };
 
 // The moment at which `allocated` is highest (the first one, when it is reached again).
 struct PeakMoment {
-  int step = 1;
-  Phase phase = Phase::kForward;
-  size_t event = 0;                 // index into Timeline::events: the allocation that reaches it
-  Levels levels;                    // at that moment
+  int step = 1;                                 // 0 and kSetup: nothing in a step rose above what was there before
+  Phase phase = Phase::kForward;                // kRecompute is kept apart here
+  size_t event = 0;                             // index into Timeline::events: the allocation that reaches it
+  Levels levels;                                // at that moment
   std::array<Bytes, kCategories> categories{};  // requested bytes by category
-  Bytes slack;                      // allocated - requested
-  std::vector<BlockId> live;        // in order of birth
+  Bytes slack;                                  // allocated - requested
+  std::vector<BlockId> live;                    // in order of birth
 };
 
 struct Peak {
-  Levels peak;                      // highest of each level over all steps
-  std::vector<StepPeak> steps;
+  Levels peak;                  // highest of each level over all steps
+  std::vector<StepPeak> steps;  // one for each step that began
   PeakMoment moment;
   int64_t retries = 0;
   // The first event that did not get its memory; the replay stops there.
   std::optional<size_t> out_of_memory;
 };
 
+// All segments at PeakMoment, and whose the live blocks are.
+struct PeakSegments {
+  std::vector<Segment> segments;
+  std::vector<BlockId> owners;  // by SegmentBlock::handle
+};
+
 // `capacity`: bytes that PyTorch's allocator may take from the device. Bytes::Max(): never out of memory.
-Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity);
+// The cache is emptied once, after parameters and buffers and before anything else of the setup, as the recorded runs
+// did. `segments`, when given, costs a second replay up to the moment.
+Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
+            PeakSegments* segments = nullptr);
 
 }  // namespace vramplan

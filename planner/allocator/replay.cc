@@ -1,0 +1,175 @@
+#include "planner/allocator/replay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/base/check.h"
+
+namespace vramplan {
+namespace {
+
+// The allocator driven by the events of a timeline, one after the other.
+class Player {
+ public:
+  Player(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity)
+      : timeline_(timeline), batch_(batch), allocator_(capacity, config), handles_(timeline.blocks.size(), -1) {}
+
+  // False: out of memory.
+  bool Play(const Event& event) {
+    if (event.kind == EventKind::kAllocate) {
+      EmptyCacheAfterModel(event);
+      const auto allocation = allocator_.Allocate(timeline_[event.block].bytes.At(batch_));
+      if (!allocation) return false;
+      handles_[static_cast<size_t>(event.block.value)] = allocation->handle;
+    } else if (event.kind == EventKind::kFree) {
+      allocator_.Free(std::exchange(handles_[static_cast<size_t>(event.block.value)], -1));
+    }
+    const AllocatorStatistics& now = allocator_.statistics();
+    CHECK(now.requested <= now.allocated && now.allocated <= now.reserved);
+    return true;
+  }
+  const AllocatorStatistics& statistics() const { return allocator_.statistics(); }
+  Levels levels() const { return {statistics().requested, statistics().allocated, statistics().reserved}; }
+
+  PeakSegments Picture() const {
+    PeakSegments picture{allocator_.Snapshot(), {}};
+    for (size_t block = 0; block < handles_.size(); ++block) {
+      if (handles_[block] < 0) continue;
+      const auto handle = static_cast<size_t>(handles_[block]);
+      if (picture.owners.size() <= handle) picture.owners.resize(handle + 1);
+      picture.owners[handle] = BlockId{static_cast<int32_t>(block)};
+    }
+    return picture;
+  }
+
+ private:
+  void EmptyCacheAfterModel(const Event& event) {
+    const Category category = timeline_[event.block].category;
+    if (emptied_ || (event.step == 0 && (category == Category::kParameters || category == Category::kBuffers))) return;
+    allocator_.EmptyCache();
+    emptied_ = true;
+  }
+
+  const Timeline& timeline_;
+  int64_t batch_;
+  CachingAllocator allocator_;
+  std::vector<CachingAllocator::Handle> handles_;  // by BlockId
+  bool emptied_ = false;
+};
+
+// The counters of torch.cuda.memory_stats() that are read, with reset_peak_memory_stats() (peak = current) where a step
+// begins.
+class PeakMeter {
+ public:
+  explicit PeakMeter(Peak* peak) : peak_(*peak) {}
+
+  void BeginStep(int step, const Levels& now) {
+    if (step == 1) {  // what the setup passed through does not count
+      peak_.peak = now;
+      peak_.moment.levels = now;
+      peak_.moment.event = last_allocation_;
+    }
+    peak_.steps.push_back({step, now, Phase::kForward, Bytes(), Bytes()});
+  }
+
+  void Allocated(size_t index, const Event& event, const Levels& now) {
+    last_allocation_ = index;
+    if (!peak_.steps.empty()) {
+      StepPeak& step = peak_.steps.back();
+      if (now.requested > step.peak.requested) {
+        step.peak.requested = now.requested;
+        step.phase = event.phase == Phase::kRecompute ? Phase::kBackward : event.phase;
+      }
+      step.peak.allocated = std::max(step.peak.allocated, now.allocated);
+      step.peak.reserved = std::max(step.peak.reserved, now.reserved);
+    }
+    peak_.peak.requested = std::max(peak_.peak.requested, now.requested);
+    peak_.peak.reserved = std::max(peak_.peak.reserved, now.reserved);
+    if (now.allocated > peak_.peak.allocated) {
+      peak_.peak.allocated = now.allocated;
+      peak_.moment.levels = now;
+      peak_.moment.event = index;
+    }
+  }
+
+ private:
+  Peak& peak_;
+  size_t last_allocation_ = 0;
+};
+
+// Who is live after events[0 .. moment.event], counted from the timeline alone and checked against the allocator.
+void DescribeMoment(const Timeline& timeline, int64_t batch, PeakMoment* moment) {
+  if (timeline.events.empty()) return;
+  moment->step = timeline.events[moment->event].step;
+  moment->phase = timeline.events[moment->event].phase;
+  constexpr int8_t kDead = -1;
+  std::vector<int8_t> category(timeline.blocks.size(), kDead);
+  std::vector<BlockId> born;
+  for (size_t i = 0; i <= moment->event; ++i) {
+    const Event& event = timeline.events[i];
+    if (!event.block.valid()) continue;
+    int8_t& slot = category[static_cast<size_t>(event.block.value)];
+    if (event.kind == EventKind::kFree) {
+      slot = kDead;
+    } else {
+      const bool birth = event.kind == EventKind::kAllocate;
+      if (birth) born.push_back(event.block);
+      slot = static_cast<int8_t>(birth ? timeline[event.block].category : event.category);
+    }
+  }
+  Bytes sum;
+  for (const BlockId block : born) {
+    const int8_t slot = category[static_cast<size_t>(block.value)];
+    const Bytes bytes = timeline[block].bytes.At(batch);
+    if (slot == kDead || bytes == Bytes()) continue;
+    moment->categories[static_cast<size_t>(slot)] += bytes;
+    moment->live.push_back(block);
+    sum += bytes;
+  }
+  moment->slack = moment->levels.allocated - moment->levels.requested;
+  CHECK(sum == moment->levels.requested);  // so categories + slack == allocated
+}
+
+}  // namespace
+
+Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
+            PeakSegments* segments) {
+  Peak peak;
+  PeakMeter meter(&peak);
+  Player player(timeline, batch, config, capacity);
+  int step = 0;
+  for (size_t i = 0; i < timeline.events.size(); ++i) {
+    const Event& event = timeline.events[i];
+    CHECK(event.step == step || event.step == step + 1);
+    CHECK(event.block.valid() || event.step > 0);  // marks belong to steps
+    if (event.step != step) meter.BeginStep(step = event.step, player.levels());
+    if (!player.Play(event)) {
+      peak.out_of_memory = i;
+      break;
+    }
+    switch (event.kind) {
+      case EventKind::kAllocate:
+        meter.Allocated(i, event, player.levels());
+        break;
+      case EventKind::kAfterForward:
+        peak.steps.back().after_forward = player.statistics().requested;
+        break;
+      case EventKind::kAfterBackward:
+        peak.steps.back().after_backward = player.statistics().requested;
+        break;
+      default:
+        break;
+    }
+  }
+  peak.retries = player.statistics().retries;
+  if (peak.moment.levels == Levels{}) return peak;  // nothing was ever allocated
+  DescribeMoment(timeline, batch, &peak.moment);
+  if (segments != nullptr) {
+    Player again(timeline, batch, config, capacity);
+    for (size_t i = 0; i <= peak.moment.event; ++i) CHECK(again.Play(timeline.events[i]));
+    *segments = again.Picture();
+  }
+  return peak;
+}
+
+}  // namespace vramplan
