@@ -1,0 +1,184 @@
+#include "planner/timeline/backward.h"
+
+#include <limits>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "planner/semantics/pointwise.h"
+#include "planner/semantics/view.h"
+
+namespace vramplan {
+namespace {
+
+using eager::Eager;
+using eager::Edge;
+using eager::GradContext;
+using eager::GradNode;
+using eager::Tensor;
+using eager::TensorImpl;
+
+// What waits for its gradients: a tape entry, or a leaf.
+struct Task {
+  int dependencies = 0;
+  Ref<GradNode> node;
+  Tensor leaf;
+  std::vector<Tensor> buffer;  // one slot per output of the entry
+};
+
+class Engine {
+ public:
+  explicit Engine(Eager& e) : e_(e) {}
+
+  void Run(const Tensor& loss) {
+    CHECK(loss->grad_fn);
+    CountDependencies(loss->grad_fn);
+    const Tensor root = e_.EmptyLike(loss);  // torch.ones_like(loss), held by the caller to the end
+    Task& first = TaskOf(Edge{loss->grad_fn, Tensor(), loss->output_number});
+    first.buffer[static_cast<size_t>(loss->output_number)] = root;
+    Push(first);
+    while (!ready_.empty()) {
+      Task* task = ready_.top().task;
+      ready_.pop();
+      task->leaf ? Accumulate(*task) : Evaluate(*task);
+    }
+  }
+
+ private:
+  struct Ready {
+    int64_t sequence;
+    int64_t order;
+    Task* task;
+    bool operator<(const Ready& other) const {  // highest sequence first; leaves before all; then first come
+      return sequence != other.sequence ? sequence < other.sequence : order > other.order;
+    }
+  };
+
+  static const void* Key(const Edge& edge) {
+    return edge.node ? static_cast<const void*>(edge.node.get()) : static_cast<const void*>(edge.leaf.get());
+  }
+
+  Task& TaskOf(const Edge& edge) {
+    Task& task = tasks_[Key(edge)];
+    if (!task.node && !task.leaf) {
+      task.node = edge.node;
+      task.leaf = edge.leaf;
+      task.buffer.resize(edge.node ? edge.node->outputs.size() : 1);
+    }
+    return task;
+  }
+
+  void CountDependencies(const Ref<GradNode>& root) {
+    std::vector<GradNode*> pending = {root.get()};
+    TaskOf(Edge{root, Tensor(), 0});
+    while (!pending.empty()) {
+      GradNode* node = pending.back();
+      pending.pop_back();
+      for (const Edge& edge : node->edges) {
+        if (!edge.valid()) continue;
+        const bool seen = tasks_.count(Key(edge)) != 0;
+        ++TaskOf(edge).dependencies;
+        if (!seen && edge.node) pending.push_back(edge.node.get());
+      }
+    }
+  }
+
+  void Push(Task& task) {
+    const int64_t sequence = task.leaf ? std::numeric_limits<int64_t>::max() : task.node->sequence;
+    ready_.push({sequence, order_++, &task});
+  }
+
+  // InputBuffer::add
+  void Arrive(const Edge& edge, Tensor gradient) {
+    Task& task = TaskOf(edge);
+    Tensor& slot = task.buffer[static_cast<size_t>(edge.input_number)];
+    if (gradient) {
+      if (!slot) {
+        slot = std::move(gradient);
+      } else if (!IsNonOverlappingAndDense(*slot) || slot.get()->use_count() != 1 || slot->storage.get()->use_count() != 1) {
+        e_.origin.op = "aten::add";
+        slot = e_.EmptyIterator({&slot, &gradient}, slot->dtype);
+      }
+    }
+    if (--task.dependencies == 0) Push(task);
+  }
+
+  void Evaluate(Task& task) {
+    GradNode& node = *task.node;
+    e_.origin.layer = node.layer;
+    e_.origin.node = node.name;
+    e_.origin.op = node.name;
+    std::vector<Tensor> results(node.edges.size());
+    {
+      std::vector<Tensor> gradients = std::move(task.buffer);
+      const bool any = std::any_of(gradients.begin(), gradients.end(), [](const Tensor& g) { return static_cast<bool>(g); });
+      if (any) {
+        GradContext context(e_, node, gradients);
+        node.apply(context);
+        results = std::move(context.results);
+      }
+      for (size_t i = 0; i < results.size(); ++i) results[i] = Validated(node.edges[i], std::move(results[i]));
+    }
+    node.saved.clear();
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (node.edges[i].valid()) Arrive(node.edges[i], std::move(results[i]));
+    }
+  }
+
+  // validate_outputs: summed to the sizes, converted to the type, of what it is the gradient of.
+  Tensor Validated(const Edge& edge, Tensor gradient) {
+    if (!gradient || !edge.valid()) return Tensor();
+    const Shape& sizes = edge.node ? edge.node->outputs[static_cast<size_t>(edge.input_number)].sizes : edge.leaf->sizes;
+    const DType type = edge.node ? edge.node->outputs[static_cast<size_t>(edge.input_number)].dtype : edge.leaf->dtype;
+    if (gradient->lengths == e_.At(sizes)) return ToType(e_, gradient, type);
+    e_.origin.op = "aten::sum";
+    const Tensor whole = std::move(gradient);
+    return ToType(e_, SumTo(e_, whole, sizes), type);
+  }
+
+  // obeys_layout_contract (utils/grad_layout_contract.h): axes of length 1 do not matter.
+  static bool LiesLike(const TensorImpl& gradient, const TensorImpl& parameter) {
+    if (!IsNonOverlappingAndDense(parameter)) return IsContiguous(gradient);
+    for (int i = 0; i < parameter.dim(); ++i) {
+      if (parameter.lengths[i] != 1 && gradient.strides[i] != parameter.strides[i]) return false;
+    }
+    return true;
+  }
+
+  void Accumulate(Task& task) {
+    e_.origin.node = "torch::autograd::AccumulateGrad";
+    e_.origin.op = "aten::detach";
+    Tensor gradient = std::move(task.buffer[0]);
+    TensorImpl& leaf = *task.leaf;
+    if (!gradient || leaf.grad) return;  // added in place to what is there
+    if (gradient.get()->use_count() == 1 && LiesLike(*gradient, leaf)) {
+      leaf.grad = e_.Alias(gradient);
+    } else {
+      e_.origin.op = "aten::new_empty_strided";
+      leaf.grad = e_.EmptyStrided(leaf.sizes, IsNonOverlappingAndDense(leaf) ? leaf.strides : ContiguousStrides(leaf.lengths), leaf.dtype);
+    }
+    if (leaf.grad->storage->block.valid()) leaf.grad->storage->memory->Retag(leaf.grad->storage->block, Category::kGradients);
+  }
+
+  Eager& e_;
+  std::unordered_map<const void*, Task> tasks_;
+  std::priority_queue<Ready> ready_;
+  int64_t order_ = 0;
+};
+
+}  // namespace
+
+void Backward(Eager& e, const Tensor& loss) {
+  const Origin before = e.origin;
+  const Category category = e.category;
+  e.category = Category::kTemporaries;
+  e.grad_mode = false;
+  e.thread = Eager::Thread::kAutograd;
+  Engine(e).Run(loss);
+  e.thread = Eager::Thread::kMain;
+  e.grad_mode = true;
+  e.category = category;
+  e.origin = before;
+}
+
+}  // namespace vramplan

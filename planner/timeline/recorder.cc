@@ -1,0 +1,30 @@
+#include "planner/timeline/recorder.h"
+
+namespace vramplan {
+
+void Recorder::Push(EventKind kind, Category category, BlockId block) {
+  if (stopped_) return;
+  timeline_.events.push_back({kind, phase_, category, static_cast<int8_t>(step_), block});
+}
+
+BlockId Recorder::Allocate(SizeExpr bytes, Category category, const Origin& origin) {
+  const BlockId id{static_cast<int32_t>(timeline_.blocks.size())};
+  timeline_.blocks.push_back({bytes, category, origin});
+  Push(EventKind::kAllocate, category, id);
+  return id;
+}
+
+void Recorder::Free(BlockId block) {
+  if (!stopped_) Push(EventKind::kFree, timeline_[block].category, block);
+}
+
+void Recorder::Retag(BlockId block, Category category) { Push(EventKind::kRetag, category, block); }
+
+void Recorder::Mark(EventKind mark) { Push(mark, Category::kTemporaries, BlockId()); }
+
+void Recorder::Enter(int step, Phase phase) {
+  step_ = step;
+  phase_ = phase;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,29 @@
+// Recorder: the Memory that Schedule gives to the rules; writes down every request as an event of the Timeline.
+#pragma once
+
+#include "planner/timeline/timeline.h"
+
+namespace vramplan {
+
+class Recorder : public Memory {
+ public:
+  explicit Recorder(Timeline& timeline) : timeline_(timeline) {}
+
+  BlockId Allocate(SizeExpr bytes, Category category, const Origin& origin) override;
+  void Free(BlockId block) override;
+  void Retag(BlockId block, Category category) override;
+  void Mark(EventKind mark);
+  // From here on events belong to this step and phase.
+  void Enter(int step, Phase phase);
+  // From here on frees are not recorded: the run is over, and what lives lives on.
+  void Stop() { stopped_ = true; }
+
+ private:
+  void Push(EventKind kind, Category category, BlockId block);
+  Timeline& timeline_;
+  int step_ = 0;
+  Phase phase_ = Phase::kSetup;
+  bool stopped_ = false;
+};
+
+}  // namespace vramplan

@@ -1,0 +1,178 @@
+#include "planner/timeline/run.h"
+
+#include <algorithm>
+#include <map>
+
+#include "planner/semantics/loss.h"
+#include "planner/semantics/view.h"
+#include "planner/timeline/lifetimes.h"
+
+namespace vramplan {
+namespace {
+
+using eager::Call;
+using eager::Eager;
+using eager::Tensor;
+
+// Module._apply (torch/nn/modules/module.py): the children first, then a module's own parameters, then its buffers.
+struct ModuleNode {
+  std::vector<ValueId> own;
+  std::vector<std::pair<std::string, std::unique_ptr<ModuleNode>>> children;
+
+  ModuleNode& Child(const std::string& name) {
+    for (auto& [child, node] : children) {
+      if (child == name) return *node;
+    }
+    return *children.emplace_back(name, std::make_unique<ModuleNode>()).second;
+  }
+  void InOrder(std::vector<ValueId>& out) const {
+    for (const auto& child : children) child.second->InOrder(out);
+    out.insert(out.end(), own.begin(), own.end());
+  }
+};
+
+std::vector<ValueId> ModuleOrder(const Layers& layers) {
+  ModuleNode root;
+  for (const auto* list : {&layers.parameters, &layers.buffers}) {
+    for (ValueId id : *list) {
+      const std::string& path = layers[id].name;
+      ModuleNode* node = &root;
+      size_t begin = 0;
+      for (size_t dot = path.find('.'); dot != std::string::npos; begin = dot + 1, dot = path.find('.', begin)) {
+        node = &node->Child(path.substr(begin, dot - begin));
+      }
+      node->own.push_back(id);
+    }
+  }
+  std::vector<ValueId> order;
+  root.InOrder(order);
+  return order;
+}
+
+}  // namespace
+
+ModelRun::ModelRun(Eager& e, const Layers& layers)
+    : e_(e), layers_(layers), releases_(ReleasesAfter(layers)), resident_(layers.values.size()) {
+  for (const Layer& layer : layers.layers) rules_.push_back(eager::FindRule(layer.op));
+  e_.origin.op = "Module.to";
+  const bool train = e.spec().mode == Mode::kTrain;
+  for (ValueId id : ModuleOrder(layers)) {
+    const Value& value = layers[id];
+    e_.category = value.role == Role::kBuffer ? Category::kBuffers : Category::kParameters;
+    Tensor t = e_.Empty(value.shape, e_.ModelType(value.type));
+    if (value.role == Role::kParameter) {
+      t->requires_grad = train && IsFloating(t->dtype);
+    }
+    resident_[static_cast<size_t>(id.value)] = std::move(t);
+  }
+  for (ValueId id : layers.parameters) parameters_.push_back(resident_[static_cast<size_t>(id.value)]);
+}
+
+void ModelRun::MakeInputs() {
+  e_.category = Category::kInputs;
+  e_.origin.op = "input";
+  for (ValueId id : layers_.inputs) {
+    resident_[static_cast<size_t>(id.value)] = e_.Empty(layers_[id].shape, e_.ModelType(layers_[id].type));
+  }
+  // Literals of the program that a layer needs on the card stay there; they are tiny.
+  for (size_t v = 0; v < layers_.values.size(); ++v) {
+    if (layers_.values[v].role == Role::kConstant) resident_[v] = e_.Empty(layers_.values[v].shape, e_.ModelType(layers_.values[v].type));
+  }
+}
+
+Status ModelRun::ChooseLoss() {
+  const Loss asked = e_.spec().loss;
+  if (layers_.outputs.empty()) return Error{ErrorCode::kBadInput, "", "the graph has no output to train on", "use --mode infer"};
+  const Value& out = layers_[layers_.outputs[0]];
+  loss_ = asked;
+  if (asked == Loss::kAuto) {
+    const Shape& shape = out.shape;
+    if (shape.rank() == 0 || shape.Elements().Is(1)) {
+      loss_ = Loss::kNone;  // the output is the loss
+    } else {
+      const Dim classes = shape.rank() == 3 ? shape.FromEnd(1) : shape.rank() > 1 ? shape[1] : Dim(1);
+      loss_ = classes.Is(1) || shape.rank() == 1 ? Loss::kBceLogits : Loss::kCrossEntropy;
+    }
+    if (e_.notes() != nullptr) {
+      const std::string what = loss_ == Loss::kNone ? "the scalar output itself" : std::string(Name(loss_)) + " on output " + out.name;
+      e_.notes()->Add({"assumed-loss", Severity::kNote, "--loss", "assumed " + what + " " + ToString(shape), "give --loss to change it"});
+    }
+  }
+  if (loss_ == Loss::kCrossEntropy && out.shape.rank() < 2) {
+    return Error{ErrorCode::kUsage, "--loss", "cross-entropy needs logits of two axes or more, and output " + out.name + " is " + ToString(out.shape), "try --loss mse"};
+  }
+  if (loss_ != Loss::kNone && !IsFloating(out.type)) {
+    return Error{ErrorCode::kUsage, "--loss", "output " + out.name + " is " + std::string(Name(out.type)) + ", which has no gradient", "use --mode infer"};
+  }
+  return Done{};
+}
+
+Status ModelRun::MakeTarget() {
+  if (const Status chosen = ChooseLoss(); !chosen) return chosen;
+  if (loss_ == Loss::kNone) return Done{};
+  const Value& out = layers_[layers_.outputs[0]];
+  e_.category = Category::kInputs;
+  e_.origin.op = "target";
+  Shape sizes = out.shape;
+  DType type = e_.ModelType(out.type);
+  if (loss_ == Loss::kCrossEntropy || loss_ == Loss::kNll) {
+    sizes.Remove(sizes.rank() == 3 ? 2 : 1);
+    type = DType::kInt64;
+  }
+  target_ = e_.Empty(sizes, type);
+  return Done{};
+}
+
+void ModelRun::RunLayer(const Layer& layer, std::vector<Tensor>& values) {
+  const size_t index = static_cast<size_t>(&layer - layers_.layers.data());
+  std::vector<Tensor> inputs;
+  inputs.reserve(layer.inputs.size());
+  for (ValueId id : layer.inputs) inputs.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : Tensor());
+  e_.origin.layer = static_cast<int32_t>(index);
+  e_.origin.op = rules_[index] != nullptr ? rules_[index]->op.data() : "unknown";
+  Call call(e_, layers_, layer, std::move(inputs));
+  const bool missing = std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](ValueId id) {
+    return id.valid() && !values[static_cast<size_t>(id.value)];
+  });
+  if (rules_[index] != nullptr && !missing) {
+    rules_[index]->run(call);
+  } else {
+    RunUnknown(call);
+  }
+  for (size_t i = 0; i < layer.outputs.size(); ++i) {
+    if (layer.outputs[i].valid()) values[static_cast<size_t>(layer.outputs[i].value)] = std::move(call.outputs[i]);
+  }
+}
+
+void ModelRun::Forward() {
+  e_.category = Category::kActivations;
+  std::vector<Tensor> values = resident_;
+  for (size_t l = 0; l < layers_.layers.size(); ++l) {
+    RunLayer(layers_.layers[l], values);
+    for (ValueId id : releases_[l]) values[static_cast<size_t>(id.value)] = Tensor();
+  }
+  std::vector<Tensor> fresh;
+  for (ValueId id : layers_.outputs) fresh.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : Tensor());
+  values.clear();  // locals of the model's forward
+  outputs_ = std::move(fresh);
+  e_.origin = Origin();
+}
+
+Tensor ModelRun::ComputeLoss() {
+  e_.category = Category::kActivations;
+  const Tensor& out = outputs_[0];
+  Tensor loss;
+  if (loss_ == Loss::kNone) {
+    loss = out;
+  } else if (loss_ == Loss::kCrossEntropy && out->dim() == 3) {  // token logits: both flattened to one axis of positions
+    const Shape& s = out->sizes;
+    loss = CrossEntropy(e_, Reshape(e_, out, Shape{s[0] * s[1], s[2]}), Reshape(e_, target_, Shape{s[0] * s[1]}));
+  } else {
+    loss = eager::ComputeLoss(e_, loss_, out, target_);
+  }
+  bound_loss_ = loss;
+  e_.origin = Origin();
+  return loss;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,44 @@
+// ModelRun: the model on the card and its calls, in terms of Eager: what model.to("cuda"), model(x) and the loss do.
+#pragma once
+
+#include <vector>
+
+#include "graph/lift/layers.h"
+#include "planner/semantics/eager.h"
+#include "planner/semantics/table.h"
+
+namespace vramplan {
+
+class ModelRun {
+ public:
+  // model.to("cuda"): parameters and buffers, children before their parents.
+  ModelRun(eager::Eager& e, const Layers& layers);
+
+  // The caller's batch; then the target of the loss.
+  void MakeInputs();
+  Status MakeTarget();
+
+  // One forward. The outputs stay bound in the caller until the next forward has made new ones.
+  void Forward();
+  // loss = criterion(out, target); the same for the loss' name. Error: a loss that does not fit the output.
+  eager::Tensor ComputeLoss();
+
+  const std::vector<eager::Tensor>& parameters() const { return parameters_; }
+  Loss loss() const { return loss_; }
+
+ private:
+  void RunLayer(const Layer& layer, std::vector<eager::Tensor>& values);
+  Status ChooseLoss();
+
+  eager::Eager& e_;
+  const Layers& layers_;
+  std::vector<std::vector<ValueId>> releases_;
+  std::vector<const eager::OpRule*> rules_;   // by layer; null: unknown
+  std::vector<eager::Tensor> resident_;       // by value: parameters, buffers, inputs, constants
+  std::vector<eager::Tensor> parameters_;
+  std::vector<eager::Tensor> outputs_;
+  eager::Tensor target_, bound_loss_;
+  Loss loss_ = Loss::kNone;
+};
+
+}  // namespace vramplan

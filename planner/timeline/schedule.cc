@@ -1,0 +1,86 @@
+// Schedule: the training loop of a plain script, three times:
+//
+//   out = model(x); loss = criterion(out, y); loss.backward(); optimizer.step(); optimizer.zero_grad()
+//
+// or the forward of inference, twice under no_grad, `out` bound from the first while the second runs.
+#include "planner/semantics/optimizer.h"
+#include "planner/timeline/backward.h"
+#include "planner/timeline/recorder.h"
+#include "planner/timeline/run.h"
+#include "planner/timeline/timeline.h"
+
+namespace vramplan {
+namespace {
+
+using eager::Eager;
+using eager::OptimizerState;
+using eager::Tensor;
+
+constexpr int kForwardsOfInference = 2;
+
+Status CheckSpec(const TrainingSpec& spec) {
+  if (spec.precision == Precision::kAmpFp16 || spec.precision == Precision::kAmpBf16) {
+    return Error{ErrorCode::kUsage, "--precision", std::string(Name(spec.precision)) + " is not laid out yet", "use fp32, tf32, fp64, fp16 or bf16"};
+  }
+  if (spec.mode == Mode::kTrain && spec.optimizer_impl == OptimizerImpl::kFused && spec.optimizer != Optimizer::kNone && !eager::HasFused(spec.optimizer)) {
+    return Error{ErrorCode::kUsage, "--optimizer-impl", "torch.optim has no fused " + std::string(Name(spec.optimizer)), "use foreach or for-loop"};
+  }
+  return Done{};
+}
+
+Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
+  OptimizerState optimizer(e, model.parameters());
+  model.MakeInputs();
+  if (const Status target = model.MakeTarget(); !target) return target;
+  for (int step = 1; step <= steps; ++step) {
+    recorder.Enter(step, Phase::kForward);
+    model.Forward();
+    const Tensor loss = model.ComputeLoss();
+    recorder.Mark(EventKind::kAfterForward);
+    recorder.Enter(step, Phase::kBackward);
+    if (loss->grad_fn) Backward(e, loss);
+    recorder.Mark(EventKind::kAfterBackward);
+    recorder.Enter(step, Phase::kUpdate);
+    e.origin = Origin();
+    e.origin.op = "optimizer.step";
+    optimizer.Step(e);
+    optimizer.ZeroGrad();
+    recorder.Mark(EventKind::kStepEnd);
+  }
+  recorder.Stop();
+  return Done{};
+}
+
+void Infer(Eager& e, ModelRun& model, Recorder& recorder) {
+  e.grad_mode = false;
+  model.MakeInputs();
+  for (int step = 1; step <= kForwardsOfInference; ++step) {
+    recorder.Enter(step, Phase::kForward);
+    model.Forward();
+    recorder.Mark(EventKind::kAfterForward);
+    recorder.Mark(EventKind::kStepEnd);
+  }
+  recorder.Stop();
+}
+
+}  // namespace
+
+Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
+  if (const Status checked = CheckSpec(spec); !checked) return checked.error();
+  Timeline timeline;
+  timeline.batch = batch;
+  timeline.steps = spec.mode == Mode::kTrain ? spec.steps : kForwardsOfInference;
+  Recorder recorder(timeline);
+  recorder.Enter(0, Phase::kSetup);
+  Eager e(recorder, spec, batch, notes);
+  ModelRun model(e, layers);
+  if (spec.mode == Mode::kTrain) {
+    if (const Status trained = Train(e, model, recorder, spec.steps); !trained) return trained.error();
+  } else {
+    Infer(e, model, recorder);
+  }
+  recorder.Stop();
+  return timeline;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,123 @@
+#include "tests/support/truth.h"
+
+#include <zlib.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "graph/onnx/load.h"
+
+namespace vramplan::testing {
+namespace {
+
+std::vector<std::string> Split(const std::string& line, char separator) {
+  std::vector<std::string> cells;
+  std::string cell;
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (c == separator && !quoted) {
+      cells.push_back(std::move(cell));
+      cell.clear();
+    } else if (c != '\r') {
+      cell.push_back(c);
+    }
+  }
+  cells.push_back(std::move(cell));
+  return cells;
+}
+
+std::string ReadAll(const std::string& path) {
+  std::string text;
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) return text;
+  char buffer[1 << 16];
+  for (int n = gzread(file, buffer, sizeof buffer); n > 0; n = gzread(file, buffer, sizeof buffer)) text.append(buffer, static_cast<size_t>(n));
+  gzclose(file);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Row> ReadCsv(const std::string& path) {
+  std::istringstream lines(ReadAll(path));
+  std::string line;
+  std::vector<Row> rows;
+  std::vector<std::string> header;
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> cells = Split(line, ',');
+    if (header.empty()) {
+      header = cells;
+      continue;
+    }
+    Row row;
+    for (size_t i = 0; i < header.size() && i < cells.size(); ++i) row[header[i]] = cells[i];
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string DataFolder() { return std::string(VRAMPLAN_SOURCE_DIR) + "/tests/data"; }
+
+std::optional<std::string> SharedFolder() {
+  const std::string folder = std::string(VRAMPLAN_SOURCE_DIR) + "/../shared";
+  if (!std::filesystem::exists(folder + "/truth/pytorch.csv")) return std::nullopt;
+  return folder;
+}
+
+int64_t Count(const Row& row, const std::string& column) {
+  const auto cell = row.find(column);
+  return cell == row.end() || cell->second.empty() ? -1 : std::stoll(cell->second);
+}
+
+std::optional<TrainingSpec> SpecOf(const Row& row) {
+  TrainingSpec spec;
+  spec.mode = row.at("mode") == "infer" ? Mode::kInfer : Mode::kTrain;
+  const auto precision = ParsePrecision(row.at("precision"));
+  if (!precision || *precision == Precision::kAmpFp16 || *precision == Precision::kAmpBf16) return std::nullopt;
+  spec.precision = *precision;
+  if (spec.mode == Mode::kTrain) {
+    std::string name = row.at("optimizer");
+    if (name.ends_with("-wd")) {  // gen.py: weight_decay 1e-4
+      spec.weight_decay = 1e-4;
+      name.resize(name.size() - 3);
+    }
+    const auto optimizer = ParseOptimizer(name);
+    const auto impl = ParseOptimizerImpl(row.at("optimizer_impl"));
+    if (!optimizer || !impl) return std::nullopt;
+    spec.optimizer = *optimizer;
+    spec.optimizer_impl = *impl;
+    if (spec.optimizer == Optimizer::kAdamW) spec.weight_decay = 0.01;
+    const auto loss = ParseLoss(row.at("loss"));
+    if (!loss) return std::nullopt;
+    spec.loss = *loss;
+  }
+  spec.framework = ParseFramework(row.at("framework")).value();
+  spec.capability = ParseCapability(row.at("capability")).value();
+  static const std::map<std::string, int> kMultiprocessors = {{"7.5", 40}, {"8.0", 108}, {"8.6", 28}, {"9.0", 132}};  // truth/README.md
+  spec.multiprocessors = kMultiprocessors.at(row.at("capability"));
+  spec.cudnn_workspace = Bytes();
+  return spec;
+}
+
+Result<Layers> LayersOf(const std::string& path, const std::string& dims, Notes* notes) {
+  Notes ignored;
+  if (notes == nullptr) notes = &ignored;
+  auto graph = Load(path, notes);
+  if (!graph) return graph.error();
+  BindOptions options;
+  if (!dims.empty()) {
+    for (const std::string& dim : Split(dims, ';')) {
+      const size_t equals = dim.find('=');
+      options.dims[dim.substr(0, equals)] = std::stoll(dim.substr(equals + 1));
+    }
+  }
+  auto binding = Bind(*graph, options, notes);
+  if (!binding) return binding.error();
+  auto shapes = Infer(*graph, *binding, notes);
+  if (!shapes) return shapes.error();
+  return Lift(*graph, *shapes, notes);
+}
+
+}  // namespace vramplan::testing

@@ -1,0 +1,32 @@
+// Truth: rows of the tables that PyTorch's own counters filled, and the way from a row to our estimate of it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/base/result.h"
+#include "graph/lift/layers.h"
+#include "planner/allocator/replay.h"
+#include "planner/spec/spec.h"
+
+namespace vramplan::testing {
+
+// One row of a CSV file, by column.
+using Row = std::map<std::string, std::string>;
+std::vector<Row> ReadCsv(const std::string& path);  // also .gz; empty when the file is not there
+
+// The repository's tests/data, and the full tables beside the repository when they are there.
+std::string DataFolder();
+std::optional<std::string> SharedFolder();
+
+int64_t Count(const Row& row, const std::string& column);  // -1 when the cell is empty
+
+// The spec of a row of truth/pytorch.csv. Nothing: a configuration that Schedule does not lay out yet.
+std::optional<TrainingSpec> SpecOf(const Row& row);
+
+// Load, Bind, Infer, Lift. `dims` as in the table: "sequence=128;size=64".
+Result<Layers> LayersOf(const std::string& path, const std::string& dims, Notes* notes = nullptr);
+
+}  // namespace vramplan::testing
