@@ -86,7 +86,8 @@ fastest() {
   done
   echo "$best"
 }
-if [[ -x build/release/vramplan ]] && PATH=${PATH#*:} ./vramplan --version >/dev/null 2>&1; then
+if [[ -x build/release/vramplan ]]; then
+  export PATH=${PATH#*:}
   overhead=$(($(fastest ./vramplan --version) - $(fastest build/release/vramplan --version)))
   echo "overhead: $overhead microseconds"
   if ((overhead >= 20000)); then
