@@ -2,7 +2,7 @@
 //
 //   Bytes::MiB(20) + Bytes::Of(512)   == Bytes::Of(20'972'032)
 //   ToString(Bytes::Of(20'972'032))   == "20.00 MiB"
-//   ParseBytes("14.56GiB")            == 15'633'680'794 B (fractions are rounded down)
+//   ParseBytes("14.56GiB")            == 15'633'680'957 B (fractions are rounded down)
 #pragma once
 
 #include <compare>

@@ -1,7 +1,81 @@
 #include "planner/cli/run.h"
 
-namespace vramplan {
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <string_view>
 
-int Run(int, const char* const*) { return 70; }
+#include "planner/cli/parse.h"
+#include "planner/cli/verbs.h"
+
+namespace vramplan {
+namespace {
+
+constexpr int kBadInput = 1, kUsage = 2, kInternal = 70;
+
+// The locale says what the terminal shows; C and POSIX are plain ASCII.
+bool ShowsUnicode() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale = value;
+    return locale.find("UTF-8") != std::string_view::npos || locale.find("utf8") != std::string_view::npos;
+  }
+  return false;
+}
+
+int Fail(const Error& error) {
+  std::cerr << "vramplan: " << ToString(error) << "\n";
+  return error.code == ErrorCode::kUsage ? kUsage : kBadInput;
+}
+
+Result<Outcome> RunVerb(const Options& options, const Style& style) {
+  switch (options.verb) {
+    case Verb::kEstimate:
+      return RunEstimate(options, style);
+    case Verb::kFit:
+      return RunFit(options, style);
+    case Verb::kInspect:
+      return RunInspect(options, style);
+    case Verb::kGpus:
+      return RunGpus(options, style);
+  }
+  return Error{};
+}
+
+int RunChecked(int argc, const char* const* argv) {
+  const Result<Command> command = ParseCommandLine(argc, argv);
+  if (!command.ok()) return Fail(command.error());
+  if (const Answer* answer = std::get_if<Answer>(&*command)) {
+    std::cout << answer->text;
+    return 0;
+  }
+  const Options& options = std::get<Options>(*command);
+  const Result<Outcome> outcome = RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode()});
+  if (!outcome.ok()) return Fail(outcome.error());
+  if (options.out.empty()) {
+    std::cout << outcome->text << std::flush;
+    if (!std::cout)
+      return Fail(
+          {ErrorCode::kBadInput, "standard output", "cannot be written", "is the disk full or the reader gone?"});
+  } else {
+    std::ofstream file(options.out, std::ios::binary);
+    file << outcome->text << std::flush;
+    if (!file) return Fail({ErrorCode::kBadInput, options.out, "cannot be written", "does its folder exist?"});
+  }
+  return outcome->exit_code;
+}
+
+}  // namespace
+
+int Run(int argc, const char* const* argv) {
+  try {
+    return RunChecked(argc, argv);
+  } catch (const std::exception& exception) {
+    std::cerr << "vramplan: internal error: " << exception.what() << "\n";
+    return kInternal;
+  }
+}
 
 }  // namespace vramplan

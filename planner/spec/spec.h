@@ -17,7 +17,18 @@ namespace vramplan {
 enum class Mode : uint8_t { kTrain, kInfer };
 enum class Precision : uint8_t { kFp64, kFp32, kTf32, kAmpFp16, kAmpBf16, kFp16, kBf16 };
 enum class Optimizer : uint8_t {
-  kNone, kSgd, kSgdMomentum, kAdam, kAdamW, kAdamAmsgrad, kRmsprop, kAdagrad, kAdadelta, kNadam, kRadam, kAdamax,
+  kNone,
+  kSgd,
+  kSgdMomentum,
+  kAdam,
+  kAdamW,
+  kAdamAmsgrad,
+  kRmsprop,
+  kAdagrad,
+  kAdadelta,
+  kNadam,
+  kRadam,
+  kAdamax,
 };
 enum class OptimizerImpl : uint8_t { kForeach, kFused, kForLoop };
 enum class Loss : uint8_t { kAuto, kNone, kCrossEntropy, kMse, kL1, kSmoothL1, kBce, kBceLogits, kNll, kKlDiv };
@@ -62,17 +73,17 @@ struct TrainingSpec {
   Precision precision = Precision::kFp32;
   Optimizer optimizer = Optimizer::kAdam;
   OptimizerImpl optimizer_impl = OptimizerImpl::kForeach;
-  double weight_decay = 0;   // the command line makes it 0.01 for AdamW
-  double momentum = 0.9;     // of sgd-momentum
+  double weight_decay = 0;  // the command line makes it 0.01 for AdamW
+  double momentum = 0.9;    // of sgd-momentum
   Loss loss = Loss::kAuto;
   Framework framework = kNewestFramework;
   Attention attention = Attention::kAuto;
   Inplace inplace = Inplace::kAuto;
   Capability capability;
-  int multiprocessors = 40;  // of the card: decides split-K style scratch; 40 is a T4
+  int multiprocessors = 40;              // of the card: decides split-K style scratch; 40 is a T4
   std::optional<Bytes> cudnn_workspace;  // nothing: auto
-  int steps = 3;             // training steps that are laid out; the third is the steady state
-  std::set<std::string> given;  // names of the options that the user typed, for "given" / "assumed" in reports
+  int steps = 3;                         // training steps that are laid out; the third is the steady state
+  std::set<std::string> given;           // names of the options that the user typed, for "given" / "assumed" in reports
 
   bool operator==(const TrainingSpec&) const = default;
 };

@@ -1,0 +1,82 @@
+#include "planner/cli/help.h"
+
+#include "graph/base/text_table.h"
+
+namespace vramplan {
+namespace {
+
+constexpr int kWidth = 100;
+constexpr int kTextColumn = 30;
+
+struct VerbHelp {
+  const char* usage;
+  const char* text;
+  const char* examples;
+};
+
+// In order of Verb.
+constexpr VerbHelp kVerbHelps[kVerbs] = {
+    {"vramplan estimate FILE.onnx [options]",
+     "How much GPU memory a training or inference step takes, and what takes it. Nothing is run and no GPU is needed.",
+     "  vramplan estimate resnet50.onnx --batch 32\n"
+     "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"
+     "  vramplan estimate unet.onnx --mode infer --format json\n"},
+    {"vramplan fit FILE.onnx --gpu NAME [options]",
+     "Whether the model trains (or infers) on a card, the largest batch that does, and where every MiB goes. Exit code "
+     "0: it fits, "
+     "3: it does not.",
+     "  vramplan fit unet.onnx --gpu t4\n"
+     "  vramplan fit resnet50.onnx --gpu rtx-3090 --batch 64 --optimizer sgd-momentum\n"
+     "  vramplan fit gpt.onnx --gpu-memory 14.56GiB --dim sequence=1024\n"
+     "  vramplan fit resnet50.onnx --gpu all --batch 32\n"},
+    {"vramplan inspect FILE.onnx [options]",
+     "What the file says: inputs and free dimensions, parameters, operators, and what they were put back together to.",
+     "  vramplan inspect model.onnx\n"
+     "  vramplan inspect model.onnx --dump shapes --dim sequence=128\n"
+     "  vramplan inspect model.onnx --format json --out model.json\n"},
+    {"vramplan gpus [TEXT] [options]", "The cards that --gpu knows, and the memory that CUDA really gets on them.",
+     "  vramplan gpus\n"
+     "  vramplan gpus 3080\n"
+     "  vramplan gpus a100 --format json\n"},
+};
+
+std::string Row(const std::string& left, const std::string& text) {
+  const std::string indent(kTextColumn, ' ');
+  std::string line = "  " + left;
+  line += line.size() + 2 > kTextColumn ? "\n" + indent : std::string(kTextColumn - line.size(), ' ');
+  for (const char c : Wrapped(text, kWidth - kTextColumn, "")) line += c == '\n' ? "\n" + indent : std::string(1, c);
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string HelpText(std::optional<Verb> verb) {
+  if (!verb) {
+    std::string text =
+        "vramplan tells from an ONNX file, without a GPU, how much GPU memory a PyTorch training or\n"
+        "inference step takes, whether it fits a card, and the largest batch that does.\n\n"
+        "usage: vramplan VERB ...\n\n";
+    text += Row("fit FILE --gpu NAME", "does it fit, and what is the largest batch");
+    text += Row("estimate FILE", "how much memory a step takes, and what takes it");
+    text += Row("inspect FILE", "what the file says");
+    text += Row("gpus [TEXT]", "the cards that --gpu knows");
+    text += "\n";
+    text += Row("--help", "also after a verb: its options and examples");
+    text += Row("--version", "which vramplan this is");
+    text +=
+        "\nexamples:\n  vramplan fit unet.onnx --gpu t4\n  vramplan fit resnet50.onnx --gpu all --batch 32\n"
+        "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"
+        "\nexit codes: 0 done or fits, 1 bad input, 2 wrong usage, 3 does not fit, 70 a bug of vramplan\n";
+    return text;
+  }
+  const VerbHelp& help = kVerbHelps[static_cast<size_t>(*verb)];
+  std::string text = Wrapped(help.text, kWidth, "") + "\n\nusage: " + help.usage + "\n\noptions [default]:\n";
+  for (const OptionRow& row : OptionRows()) {
+    if (TakenBy(row, *verb)) text += Row(std::string(row.flag) + " " + row.argument, row.text);
+  }
+  return text + "\nexamples:\n" + help.examples;
+}
+
+std::string VersionText() { return "vramplan 0.1.0\n"; }
+
+}  // namespace vramplan

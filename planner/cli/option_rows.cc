@@ -1,0 +1,64 @@
+#include "planner/cli/options.h"
+
+namespace vramplan {
+namespace {
+
+constexpr unsigned kEstimate = 1U << static_cast<unsigned>(Verb::kEstimate);
+constexpr unsigned kFit = 1U << static_cast<unsigned>(Verb::kFit);
+constexpr unsigned kInspect = 1U << static_cast<unsigned>(Verb::kInspect);
+constexpr unsigned kGpus = 1U << static_cast<unsigned>(Verb::kGpus);
+constexpr unsigned kPlan = kEstimate | kFit;  // verbs that lay out a step
+constexpr unsigned kModel = kPlan | kInspect;
+constexpr unsigned kAll = kModel | kGpus;
+
+constexpr OptionRow kRows[] = {
+    {"--batch", "N", "samples in a (micro-)batch [estimate: 1; fit: 1, and the largest is searched]", kPlan},
+    {"--dim", "NAME=N", "length of a free dimension of the file, as sequence=128; repeatable", kModel, true},
+    {"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kModel, true},
+    {"--batch-dim", "INPUT:AXIS", "which axis is the batch [found by its name or place]", kModel},
+    {"--mode", "MODE", "train or infer [train]", kPlan},
+    {"--precision", "P", "fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16 [fp32]", kPlan},
+    {"--optimizer", "NAME",
+     "none, sgd, sgd-momentum, adam, adamw, adam-amsgrad, rmsprop, adagrad, adadelta, nadam, radam or adamax [adam]",
+     kPlan},
+    {"--optimizer-impl", "IMPL", "foreach, fused or for-loop [foreach, as PyTorch chooses]", kPlan},
+    {"--weight-decay", "X", "of the optimizer [0; adamw: 0.01]", kPlan},
+    {"--momentum", "X", "of sgd [0; sgd-momentum: 0.9]", kPlan},
+    {"--loss", "LOSS",
+     "auto, none, cross-entropy, mse, l1, smooth-l1, bce, bce-logits, nll or kl-div [auto: a scalar output is the "
+     "loss; else cross-entropy, or "
+     "bce-logits on one channel]",
+     kPlan},
+    {"--gpu", "NAME", "a card of \"vramplan gpus\"; fit also takes all", kPlan},
+    {"--gpu-memory", "SIZE", "usable memory instead of the card's, as 14.56GiB", kPlan},
+    {"--capability", "X.Y", "compute capability instead of the card's [7.5 without a card]", kPlan},
+    {"--reserve", "SIZE", "memory to keep free for others [0]", kPlan},
+    {"--context", "SIZE", "CUDA context and loaded kernels [by the card's generation]", kPlan},
+    {"--framework", "NAME", "pytorch or pytorch@2.0 to pytorch@2.15 [the newest]", kPlan},
+    {"--attention", "KIND", "auto, math, efficient or flash [auto: as PyTorch chooses]", kPlan},
+    {"--cudnn-workspace", "SIZE", "auto, or the most a convolution may take; 0: none [auto]", kPlan},
+    {"--inplace", "WHEN", "auto, on or off: activations built with inplace=True [auto]", kPlan},
+    {"--dump", "WHAT", "shapes or layers: every one of them", kInspect},
+    {"--format", "FORMAT", "text or json [text]", kAll},
+    {"--out", "FILE", "write the answer there instead of to the terminal", kAll},
+};
+
+}  // namespace
+
+std::span<const OptionRow> OptionRows() { return kRows; }
+
+std::string_view Name(Verb verb) {
+  switch (verb) {
+    case Verb::kEstimate:
+      return "estimate";
+    case Verb::kFit:
+      return "fit";
+    case Verb::kInspect:
+      return "inspect";
+    case Verb::kGpus:
+      return "gpus";
+  }
+  return "";
+}
+
+}  // namespace vramplan

@@ -1,0 +1,208 @@
+#include "planner/cli/options.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "planner/spec/nearest.h"
+
+namespace vramplan {
+namespace {
+
+// Larger ones are typing errors: no card holds a million samples of anything that needs a plan.
+constexpr int64_t kLargestBatch = int64_t{1} << 20;
+
+Error Wrong(std::string_view flag, std::string text, std::string hint) {
+  return {ErrorCode::kUsage, std::string(flag), std::move(text), std::move(hint)};
+}
+
+std::optional<int64_t> ReadInteger(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+Result<double> ReadReal(std::string_view flag, std::string_view text) {
+  double number = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status != std::errc() || end != text.data() + text.size() || !std::isfinite(number) || number < 0) {
+    return Wrong(flag, Quoted(text) + " is not a number of 0 or more", "type " + std::string(flag) + " 0.01");
+  }
+  return number;
+}
+
+Result<Bytes> ReadBytes(std::string_view flag, std::string_view text) {
+  Result<Bytes> bytes = ParseBytes(text);
+  if (bytes.ok()) return bytes;
+  return Wrong(flag, Quoted(text) + " " + bytes.error().text, bytes.error().hint);
+}
+
+// "sequence=128" at the last "=": names may hold one themselves ("past + sequence" does not, but nothing forbids it).
+std::optional<std::pair<std::string, std::string>> SplitNamed(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) return std::nullopt;
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Status ReadDims(const std::vector<std::string>& typed, BindOptions* bind) {
+  for (const std::string& text : typed) {
+    const auto named = SplitNamed(text);
+    const std::optional<int64_t> length = named ? ReadInteger(named->second) : std::nullopt;
+    if (!length) return Wrong("--dim", Quoted(text) + " is not NAME=NUMBER", "type it like --dim sequence=128");
+    if (*length < 1)
+      return Wrong("--dim", Quoted(text) + " is not a length of 1 or more", "type --dim " + named->first + "=1");
+    const auto [place, fresh] = bind->dims.emplace(named->first, *length);
+    if (!fresh && place->second != *length) {
+      return Wrong(
+          "--dim",
+          Quoted(named->first) + " is given twice, as " + std::to_string(place->second) + " and " + named->second,
+          "give it once");
+    }
+  }
+  return Done();
+}
+
+Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind) {
+  for (const std::string& text : typed) {
+    const auto named = SplitNamed(text);
+    std::vector<int64_t> dims;
+    bool good = named.has_value();
+    for (size_t at = 0; good && at <= named->second.size();) {
+      const size_t end = std::min(named->second.find('x', at), named->second.size());
+      const std::optional<int64_t> length = ReadInteger(std::string_view(named->second).substr(at, end - at));
+      good = length.has_value() && *length >= 1;
+      if (good) dims.push_back(*length);
+      at = end + 1;
+    }
+    if (!good)
+      return Wrong("--input", Quoted(text) + " is not NAME=AxBxC with lengths of 1 or more",
+                   "type it like --input x=8x3x224x224");
+    if (!bind->inputs.emplace(named->first, std::move(dims)).second) {
+      return Wrong("--input", Quoted(named->first) + " is given twice", "give it once");
+    }
+  }
+  return Done();
+}
+
+// Reads the options one by one; the first error ends it.
+class Reader {
+ public:
+  explicit Reader(const TypedOptions& typed) : typed_(typed) {}
+
+  const std::string* Text(const std::string& flag) const {
+    const auto found = typed_.find(flag);
+    return found == typed_.end() || found->second.empty() ? nullptr : &found->second.back();
+  }
+  // Puts what `parse` makes of the flag's text into *to.
+  template <typename T, typename Parse>
+  void Read(const std::string& flag, T* to, Parse parse) {
+    const std::string* text = Text(flag);
+    if (text == nullptr || error_) return;
+    auto parsed = parse(*text);
+    if (!parsed.ok()) {
+      error_ = parsed.error();
+    } else {
+      *to = *parsed;
+    }
+  }
+  void Fail(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  const TypedOptions& typed_;
+  std::optional<Error> error_;
+};
+
+void ReadSpec(Reader* reader, TrainingSpec* spec) {
+  reader->Read("--mode", &spec->mode, ParseMode);
+  reader->Read("--precision", &spec->precision, ParsePrecision);
+  reader->Read("--optimizer", &spec->optimizer, ParseOptimizer);
+  reader->Read("--optimizer-impl", &spec->optimizer_impl, ParseOptimizerImpl);
+  reader->Read("--loss", &spec->loss, ParseLoss);
+  reader->Read("--framework", &spec->framework, ParseFramework);
+  reader->Read("--attention", &spec->attention, ParseAttention);
+  reader->Read("--inplace", &spec->inplace, ParseInplace);
+  // PyTorch's own default of AdamW (torch/optim/adamw.py).
+  if (spec->optimizer == Optimizer::kAdamW) spec->weight_decay = 0.01;
+  reader->Read("--weight-decay", &spec->weight_decay,
+               [](const std::string& t) { return ReadReal("--weight-decay", t); });
+  if (reader->Text("--momentum") != nullptr) {
+    reader->Read("--momentum", &spec->momentum, [](const std::string& t) { return ReadReal("--momentum", t); });
+    const bool sgd = spec->optimizer == Optimizer::kSgd || spec->optimizer == Optimizer::kSgdMomentum;
+    if (!sgd && spec->optimizer != Optimizer::kRmsprop) {
+      reader->Fail(Wrong("--momentum", std::string(Name(spec->optimizer)) + " takes none",
+                         "type --optimizer sgd --momentum 0.9"));
+    }
+    // One optimizer to PyTorch: with a momentum SGD keeps a buffer, without it does not.
+    if (sgd) spec->optimizer = spec->momentum > 0 ? Optimizer::kSgdMomentum : Optimizer::kSgd;
+  }
+  if (const std::string* text = reader->Text("--cudnn-workspace"); text != nullptr && *text != "auto") {
+    reader->Read("--cudnn-workspace", &spec->cudnn_workspace,
+                 [](const std::string& t) { return ReadBytes("--cudnn-workspace", t); });
+  }
+}
+
+Result<Format> ParseFormat(const std::string& text) {
+  if (text == "text") return Format::kText;
+  if (text == "json") return Format::kJson;
+  const std::string near = SuggestNearest(text, {"text", "json"});
+  return Wrong("--format", Quoted(text) + " is not one of text or json", near.empty() ? "type --format json" : near);
+}
+
+Result<Dump> ParseDump(const std::string& text) {
+  if (text == "shapes") return Dump::kShapes;
+  if (text == "layers") return Dump::kLayers;
+  const std::string near = SuggestNearest(text, {"shapes", "layers"});
+  return Wrong("--dump", Quoted(text) + " is not one of shapes or layers", near.empty() ? "type --dump shapes" : near);
+}
+
+Result<int64_t> ParseBatch(const std::string& text) {
+  const std::optional<int64_t> batch = ReadInteger(text);
+  if (!batch || *batch < 1 || *batch > kLargestBatch) {
+    return Wrong("--batch", Quoted(text) + " is not a whole number from 1 to " + std::to_string(kLargestBatch),
+                 "type --batch 32");
+  }
+  return *batch;
+}
+
+}  // namespace
+
+Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed) {
+  Options options;
+  options.verb = verb;
+  (verb == Verb::kGpus ? options.filter : options.file) = positional;
+  for (const auto& [flag, values] : typed) options.spec.given.insert(flag.substr(2));
+
+  Reader reader(typed);
+  ReadSpec(&reader, &options.spec);
+  reader.Read("--batch", &options.batch, ParseBatch);
+  reader.Read("--gpu-memory", &options.gpu_memory, [](const std::string& t) { return ReadBytes("--gpu-memory", t); });
+  reader.Read("--capability", &options.capability, ParseCapability);
+  reader.Read("--reserve", &options.reserve, [](const std::string& t) { return ReadBytes("--reserve", t); });
+  reader.Read("--context", &options.context, [](const std::string& t) { return ReadBytes("--context", t); });
+  reader.Read("--format", &options.format, ParseFormat);
+  reader.Read("--dump", &options.dump, ParseDump);
+  if (const std::string* gpu = reader.Text("--gpu")) options.gpu = *gpu;
+  if (const std::string* out = reader.Text("--out")) options.out = *out;
+  if (const std::string* batch_dim = reader.Text("--batch-dim")) options.bind.batch_dim = *batch_dim;
+  if (reader.error()) return *reader.error();
+
+  if (const auto dims = typed.find("--dim"); dims != typed.end()) {
+    if (const Status read = ReadDims(dims->second, &options.bind); !read.ok()) return read.error();
+  }
+  if (const auto inputs = typed.find("--input"); inputs != typed.end()) {
+    if (const Status read = ReadInputs(inputs->second, &options.bind); !read.ok()) return read.error();
+  }
+  if (verb == Verb::kFit && options.gpu.empty() && !options.gpu_memory) {
+    return Wrong("fit", "which card is not said", "add --gpu t4, --gpu all or --gpu-memory 16GiB");
+  }
+  if (options.gpu == "all" && verb != Verb::kFit)
+    return Wrong("--gpu", "only fit takes all cards", "type vramplan fit FILE --gpu all");
+  if (options.gpu == "all" && options.gpu_memory)
+    return Wrong("--gpu-memory", "does not go with --gpu all", "leave one of them out");
+  return options;
+}
+
+}  // namespace vramplan

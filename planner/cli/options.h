@@ -1,0 +1,61 @@
+// Options: the command line, understood. Verbs read this; nothing after it sees text that the user typed.
+//
+//   vramplan fit unet.onnx --gpu t4 --batch 8    {verb kFit, file "unet.onnx", gpu "t4", batch 8}
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/result.h"
+#include "graph/shapes/infer.h"
+#include "planner/spec/spec.h"
+
+namespace vramplan {
+
+enum class Verb : uint8_t { kEstimate, kFit, kInspect, kGpus };
+inline constexpr int kVerbs = 4;
+std::string_view Name(Verb verb);
+
+enum class Format : uint8_t { kText, kJson };
+enum class Dump : uint8_t { kNone, kShapes, kLayers };
+
+struct Options {
+  Verb verb = Verb::kEstimate;
+  std::string file;    // estimate, fit, inspect: the graph
+  std::string filter;  // gpus: what the name must contain
+  BindOptions bind;
+  TrainingSpec spec;
+  std::optional<int64_t> batch;
+  std::string gpu;  // as typed; "all" is kept
+  std::optional<Bytes> gpu_memory;
+  std::optional<Capability> capability;
+  Bytes reserve;
+  std::optional<Bytes> context;
+  Format format = Format::kText;
+  std::string out;
+  Dump dump = Dump::kNone;
+};
+
+// One row an option: the parser and the help are both made of these rows, so neither can forget one.
+struct OptionRow {
+  const char* flag;      // "--batch"
+  const char* argument;  // "N"
+  const char* text;      // what it does, and its default
+  unsigned verbs;        // bit 1 << verb
+  bool repeats = false;
+};
+std::span<const OptionRow> OptionRows();
+inline bool TakenBy(const OptionRow& row, Verb verb) { return (row.verbs >> static_cast<unsigned>(verb) & 1U) != 0; }
+
+// What was typed, still as text: by flag, in order.
+using TypedOptions = std::map<std::string, std::vector<std::string>>;
+
+// Reads every value. `positional` is the file, or the filter of gpus.
+Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed);
+
+}  // namespace vramplan

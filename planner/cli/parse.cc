@@ -1,0 +1,120 @@
+#include "planner/cli/parse.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <map>
+
+#include "planner/cli/help.h"
+#include "planner/spec/nearest.h"
+
+namespace vramplan {
+namespace {
+
+constexpr std::array kAllVerbs = {Verb::kFit, Verb::kEstimate, Verb::kInspect, Verb::kGpus};
+
+Error Usage(std::string subject, std::string text, std::string hint) {
+  return {ErrorCode::kUsage, std::move(subject), std::move(text), std::move(hint)};
+}
+
+std::string HelpCommand(Verb verb) { return "vramplan " + std::string(Name(verb)) + " --help lists them"; }
+
+// What CLI11 left over: an option that this verb does not have, or a second file.
+Error Leftover(Verb verb, const std::vector<std::string>& rest) {
+  for (const std::string& text : rest) {
+    if (text.size() < 2 || text[0] != '-') continue;
+    const std::string flag = text.substr(0, text.find('='));
+    std::vector<std::string> known;
+    for (const OptionRow& row : OptionRows()) {
+      if (TakenBy(row, verb)) known.push_back(row.flag);
+      if (row.flag == flag && !TakenBy(row, verb))
+        return Usage(flag, std::string(Name(verb)) + " does not take it", HelpCommand(verb));
+    }
+    const std::string near = SuggestNearest(flag, known);
+    return Usage(flag, "no such option", near.empty() ? HelpCommand(verb) : near);
+  }
+  return Usage(rest.front(), verb == Verb::kGpus ? "one text is enough" : "one file is enough", HelpCommand(verb));
+}
+
+Error UnknownVerb(const std::string& word) {
+  std::vector<std::string> verbs;
+  for (const Verb verb : kAllVerbs) verbs.emplace_back(Name(verb));
+  if (word.size() > 5 && word.compare(word.size() - 5, 5, ".onnx") == 0) {
+    return Usage(word, "a verb comes first: " + JoinChoices(verbs), "type vramplan fit " + word + " --gpu t4");
+  }
+  const std::string near = SuggestNearest(word, verbs);
+  return Usage(word, "is not one of " + JoinChoices(verbs), near.empty() ? "vramplan --help explains them" : near);
+}
+
+struct VerbApp {
+  CLI::App* app = nullptr;
+  std::string positional;
+  bool help = false;
+  TypedOptions typed;
+};
+
+void Declare(CLI::App* root, Verb verb, VerbApp* into) {
+  into->app = root->add_subcommand(std::string(Name(verb)));
+  into->app->set_help_flag();
+  into->app->allow_extras();
+  into->app->add_flag("-h,--help", into->help);
+  into->app->add_option("file", into->positional);
+  for (const OptionRow& row : OptionRows()) {
+    if (!TakenBy(row, verb)) continue;
+    std::vector<std::string>& values = into->typed[row.flag];
+    CLI::Option* option = into->app->add_option(row.flag, values)->allow_extra_args(false);
+    // The last one wins, so that a script's line can be overridden at its end.
+    if (!row.repeats) option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+}
+
+}  // namespace
+
+Result<Command> ParseCommandLine(int argc, const char* const* argv) {
+  if (argc < 2) {
+    return Usage("vramplan", "no verb is given: fit, estimate, inspect or gpus",
+                 "type vramplan fit FILE.onnx --gpu t4, or vramplan --help");
+  }
+  CLI::App root;
+  root.set_help_flag();
+  bool help = false, version = false;
+  root.add_flag("-h,--help", help);
+  root.add_flag("--version", version);
+  root.allow_extras();
+  std::map<Verb, VerbApp> verbs;
+  for (const Verb verb : kAllVerbs) Declare(&root, verb, &verbs[verb]);
+  // "vramplan help fit" is what some people type.
+  std::vector<const char*> arguments(argv, argv + argc);
+  if (std::string_view(arguments[1]) == "help") {
+    arguments.erase(arguments.begin() + 1);
+    arguments.push_back("--help");
+  }
+  try {
+    root.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::ParseError& error) {
+    return Usage("", error.what(), "vramplan --help explains the command line");
+  }
+  if (version) return Command(Answer{VersionText()});
+  for (auto& [verb, parsed] : verbs) {
+    if (!parsed.app->parsed()) continue;
+    if (help || parsed.help) return Command(Answer{HelpText(verb)});
+    if (const std::vector<std::string> rest = parsed.app->remaining(); !rest.empty()) return Leftover(verb, rest);
+    if (parsed.positional.empty() && verb != Verb::kGpus) {
+      return Usage(std::string(Name(verb)), "no file is given",
+                   "type vramplan " + std::string(Name(verb)) + " FILE.onnx");
+    }
+    for (auto entry = parsed.typed.begin(); entry != parsed.typed.end();) {
+      entry = entry->second.empty() ? parsed.typed.erase(entry) : std::next(entry);
+    }
+    Result<Options> options = Understand(verb, parsed.positional, parsed.typed);
+    if (!options.ok()) return options.error();
+    return Command(*std::move(options));
+  }
+  if (help) return Command(Answer{HelpText(std::nullopt)});
+  const std::vector<std::string> rest = root.remaining();
+  if (rest.empty()) return Usage("vramplan", "no verb is given", "vramplan --help explains the command line");
+  if (rest.front()[0] == '-')
+    return Usage(rest.front(), "no such option before a verb", "vramplan --help explains the command line");
+  return UnknownVerb(rest.front());
+}
+
+}  // namespace vramplan

@@ -1,0 +1,65 @@
+#include "planner/report/gpus_report.h"
+
+#include <cstdio>
+
+#include "graph/base/text_table.h"
+
+namespace vramplan {
+namespace {
+
+std::string Short(double number) {
+  if (number == 0) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", number);
+  return text;
+}
+
+}  // namespace
+
+std::string PrintCards(const std::vector<Card>& cards, const Style& style) {
+  using enum TextTable::Align;
+  TextTable table({{"--gpu"},
+                   {"card", kLeft, true},
+                   {"GB", kRight},
+                   {"usable", kRight},
+                   {"cc", kRight},
+                   {"SMs", kRight},
+                   {"GB/s", kRight},
+                   {"fp32", kRight},
+                   {"fp16", kRight}});
+  for (const Card& card : cards) {
+    table.AddRow({card.id, card.name, std::to_string(card.marketed_gb), ToString(card.usable),
+                  card.nvidia ? ToString(card.capability) : "amd", std::to_string(card.multiprocessors),
+                  Short(card.bandwidth_gb_s), Short(card.fp32_tflops), Short(card.half_tflops)});
+  }
+  return std::to_string(cards.size()) + (cards.size() == 1 ? " card" : " cards") +
+         "; usable is the smallest total that a CUDA program has been seen to get; rates in TFLOP/s\n\n" +
+         table.Print(style.width, 0);
+}
+
+Json CardsJson(const std::vector<Card>& cards) {
+  Json rows = Json::Array();
+  for (const Card& card : cards) {
+    Json aliases = Json::Array();
+    for (const std::string& alias : card.aliases) aliases.Push(alias);
+    Json row = Json::Object();
+    row.Set("id", card.id)
+        .Set("name", card.name)
+        .Set("aliases", std::move(aliases))
+        .Set("vendor", card.nvidia ? "nvidia" : "amd")
+        .Set("marketed_gb", card.marketed_gb)
+        .Set("usable_bytes", card.usable)
+        .Set("capability", ToString(card.capability))
+        .Set("multiprocessors", card.multiprocessors)
+        .Set("bandwidth_gb_s", card.bandwidth_gb_s)
+        .Set("fp32_tflops", card.fp32_tflops)
+        .Set("half_tflops", card.half_tflops)
+        .Set("source", card.source);
+    rows.Push(std::move(row));
+  }
+  Json object = Json::Object();
+  object.Set("schema", "vramplan.gpus/1").Set("cards", std::move(rows));
+  return object;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,16 @@
+// The card catalogue as a table or as JSON ("vramplan.gpus/1").
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/report/json.h"
+#include "planner/report/style.h"
+#include "planner/spec/device.h"
+
+namespace vramplan {
+
+std::string PrintCards(const std::vector<Card>& cards, const Style& style);
+Json CardsJson(const std::vector<Card>& cards);
+
+}  // namespace vramplan

@@ -1,0 +1,73 @@
+#include "planner/spec/nearest.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace vramplan {
+namespace {
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+}  // namespace
+
+int EditDistance(std::string_view a, std::string_view b) {
+  // Optimal string alignment: three rows are enough, since a swap looks two rows back.
+  std::vector<int> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) last[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    now[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, now);
+  }
+  return last[b.size()];
+}
+
+std::vector<std::string> Nearest(std::string_view word, const std::vector<std::string>& names) {
+  const std::string lower = LowerCase(word);
+  std::vector<std::pair<int, size_t>> near;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string name = LowerCase(names[i]);
+    const int longest = static_cast<int>(std::max(lower.size(), name.size()));
+    const int distance = EditDistance(lower, name);
+    const bool continues = lower.size() >= 2 && name.compare(0, lower.size(), lower) == 0;
+    if (continues || distance <= std::max(1, longest / 3)) near.emplace_back(continues ? 1 : distance, i);
+  }
+  std::sort(near.begin(), near.end());
+  std::vector<std::string> nearest;
+  for (const auto& [distance, i] : near) {
+    if (nearest.size() < 3) nearest.push_back(names[i]);
+  }
+  return nearest;
+}
+
+std::string SuggestNearest(std::string_view word, const std::vector<std::string>& names) {
+  const std::vector<std::string> nearest = Nearest(word, names);
+  return nearest.empty() ? "" : "did you mean " + JoinChoices(nearest) + "?";
+}
+
+std::string Quoted(std::string_view text) {
+  std::string quoted(1, '"');
+  quoted.append(text);
+  quoted.push_back('"');
+  return quoted;
+}
+
+std::string JoinChoices(const std::vector<std::string>& names) {
+  std::string joined;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) joined += i + 1 == names.size() ? " or " : ", ";
+    joined += names[i];
+  }
+  return joined;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,156 @@
+// Names of the command line, as tables: one row a value, in the order in which errors list them.
+#include "planner/spec/spec.h"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "graph/base/check.h"
+#include "planner/spec/nearest.h"
+
+namespace vramplan {
+namespace {
+
+template <typename Enum, size_t N>
+using Names = std::array<std::pair<Enum, std::string_view>, N>;
+
+constexpr Names<Mode, 2> kModes{{{Mode::kTrain, "train"}, {Mode::kInfer, "infer"}}};
+constexpr Names<Precision, 7> kPrecisions{{{Precision::kFp64, "fp64"},
+                                           {Precision::kFp32, "fp32"},
+                                           {Precision::kTf32, "tf32"},
+                                           {Precision::kAmpFp16, "amp-fp16"},
+                                           {Precision::kAmpBf16, "amp-bf16"},
+                                           {Precision::kFp16, "fp16"},
+                                           {Precision::kBf16, "bf16"}}};
+constexpr Names<Optimizer, 12> kOptimizers{{{Optimizer::kNone, "none"},
+                                            {Optimizer::kSgd, "sgd"},
+                                            {Optimizer::kSgdMomentum, "sgd-momentum"},
+                                            {Optimizer::kAdam, "adam"},
+                                            {Optimizer::kAdamW, "adamw"},
+                                            {Optimizer::kAdamAmsgrad, "adam-amsgrad"},
+                                            {Optimizer::kRmsprop, "rmsprop"},
+                                            {Optimizer::kAdagrad, "adagrad"},
+                                            {Optimizer::kAdadelta, "adadelta"},
+                                            {Optimizer::kNadam, "nadam"},
+                                            {Optimizer::kRadam, "radam"},
+                                            {Optimizer::kAdamax, "adamax"}}};
+constexpr Names<OptimizerImpl, 3> kOptimizerImpls{
+    {{OptimizerImpl::kForeach, "foreach"}, {OptimizerImpl::kFused, "fused"}, {OptimizerImpl::kForLoop, "for-loop"}}};
+constexpr Names<Loss, 10> kLosses{{{Loss::kAuto, "auto"},
+                                   {Loss::kNone, "none"},
+                                   {Loss::kCrossEntropy, "cross-entropy"},
+                                   {Loss::kMse, "mse"},
+                                   {Loss::kL1, "l1"},
+                                   {Loss::kSmoothL1, "smooth-l1"},
+                                   {Loss::kBce, "bce"},
+                                   {Loss::kBceLogits, "bce-logits"},
+                                   {Loss::kNll, "nll"},
+                                   {Loss::kKlDiv, "kl-div"}}};
+constexpr Names<Attention, 4> kAttentions{{{Attention::kAuto, "auto"},
+                                           {Attention::kMath, "math"},
+                                           {Attention::kEfficient, "efficient"},
+                                           {Attention::kFlash, "flash"}}};
+constexpr Names<Inplace, 3> kInplaces{{{Inplace::kAuto, "auto"}, {Inplace::kOn, "on"}, {Inplace::kOff, "off"}}};
+
+template <typename Enum, size_t N>
+std::string_view NameIn(const Names<Enum, N>& names, Enum value) {
+  for (const auto& [candidate, name] : names) {
+    if (candidate == value) return name;
+  }
+  CHECK(false && "every value has a row in its table");
+  return "";
+}
+
+template <typename Enum, size_t N>
+Result<Enum> ParseIn(const Names<Enum, N>& names, std::string_view option, std::string_view text) {
+  std::vector<std::string> choices;
+  for (const auto& [value, name] : names) {
+    if (name == text) return value;
+    choices.emplace_back(name);
+  }
+  const std::string near = SuggestNearest(text, choices);
+  return Error{ErrorCode::kUsage, std::string(option), Quoted(text) + " is not one of " + JoinChoices(choices),
+               near.empty() ? "type " + std::string(option) + " " + choices.front() : near};
+}
+
+std::optional<int> ReadWholeNumber(std::string_view text) {
+  int number = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+// "8.6" as {8, 6}.
+std::optional<std::pair<int, int>> ReadPointed(std::string_view text) {
+  const size_t point = text.find('.');
+  if (point == std::string_view::npos) return std::nullopt;
+  const std::optional<int> before = ReadWholeNumber(text.substr(0, point));
+  const std::optional<int> after = ReadWholeNumber(text.substr(point + 1));
+  if (!before || !after) return std::nullopt;
+  return std::pair(*before, *after);
+}
+
+}  // namespace
+
+std::string_view Name(Mode mode) { return NameIn(kModes, mode); }
+std::string_view Name(Precision precision) { return NameIn(kPrecisions, precision); }
+std::string_view Name(Optimizer optimizer) { return NameIn(kOptimizers, optimizer); }
+std::string_view Name(OptimizerImpl impl) { return NameIn(kOptimizerImpls, impl); }
+std::string_view Name(Loss loss) { return NameIn(kLosses, loss); }
+std::string_view Name(Attention attention) { return NameIn(kAttentions, attention); }
+std::string_view Name(Inplace inplace) { return NameIn(kInplaces, inplace); }
+
+Result<Mode> ParseMode(std::string_view text) { return ParseIn(kModes, "--mode", text); }
+Result<Precision> ParsePrecision(std::string_view text) { return ParseIn(kPrecisions, "--precision", text); }
+Result<Optimizer> ParseOptimizer(std::string_view text) { return ParseIn(kOptimizers, "--optimizer", text); }
+Result<OptimizerImpl> ParseOptimizerImpl(std::string_view text) {
+  return ParseIn(kOptimizerImpls, "--optimizer-impl", text);
+}
+Result<Loss> ParseLoss(std::string_view text) { return ParseIn(kLosses, "--loss", text); }
+Result<Attention> ParseAttention(std::string_view text) { return ParseIn(kAttentions, "--attention", text); }
+Result<Inplace> ParseInplace(std::string_view text) { return ParseIn(kInplaces, "--inplace", text); }
+
+Result<Capability> ParseCapability(std::string_view text) {
+  // 3.5 is the oldest that PyTorch 2.0 was built for, 12.x the newest that is sold.
+  const auto version = ReadPointed(text);
+  if (!version || version->first < 3 || version->first > 12 || version->second > 9) {
+    return Error{ErrorCode::kUsage, "--capability", Quoted(text) + " is not a compute capability between 3.0 and 12.9",
+                 "7.5 is a T4, 8.0 an A100, 8.6 an RTX 3090, 8.9 an RTX 4090, 9.0 an H100"};
+  }
+  return Capability{version->first, version->second};
+}
+
+std::string ToString(Capability capability) {
+  return std::to_string(capability.major) + "." + std::to_string(capability.minor);
+}
+
+Result<Framework> ParseFramework(std::string_view text) {
+  const auto wrong = [&](std::string reason) {
+    return Error{ErrorCode::kUsage, "--framework", std::move(reason),
+                 "type pytorch@2.0 to " + ToString(kNewestFramework) + ", or pytorch for the newest"};
+  };
+  const size_t at = text.find('@');
+  const std::string_view name = text.substr(0, at);
+  if (name != "pytorch" && name != "torch") return wrong(Quoted(name) + " is not known yet: only pytorch is");
+  if (at == std::string_view::npos) return kNewestFramework;
+  // A third number does not matter to memory: 2.6.0 is 2.6.
+  std::string_view version = text.substr(at + 1);
+  const size_t second_point = version.find('.', version.find('.') + 1);
+  if (version.find('.') != std::string_view::npos && second_point != std::string_view::npos) {
+    if (!ReadWholeNumber(version.substr(second_point + 1))) return wrong(Quoted(version) + " is not a version");
+    version = version.substr(0, second_point);
+  }
+  const auto numbers = ReadPointed(version);
+  if (!numbers) return wrong(Quoted(version) + " is not a version");
+  if (numbers->first != 2 || numbers->second > kNewestFramework.minor) {
+    return wrong("PyTorch " + std::string(version) + " is not known: 2.0 to 2." +
+                 std::to_string(kNewestFramework.minor) + " are");
+  }
+  return Framework{numbers->first, numbers->second};
+}
+
+std::string ToString(Framework framework) {
+  return "pytorch@" + std::to_string(framework.major) + "." + std::to_string(framework.minor);
+}
+
+}  // namespace vramplan

@@ -1,0 +1,189 @@
+#include "planner/cli/parse.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <initializer_list>
+#include <sstream>
+#include <vector>
+
+#include "planner/cli/help.h"
+
+namespace vramplan {
+namespace {
+
+// The line as a shell would split it: at spaces.
+Result<Command> Parse(const std::string& line) {
+  std::vector<std::string> words{"vramplan"};
+  std::istringstream stream(line);
+  for (std::string word; stream >> word;) words.push_back(word);
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  return ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
+}
+
+Options Understood(const std::string& line) {
+  const Result<Command> command = Parse(line);
+  REQUIRE_MESSAGE(command.ok(), line, ": ", ToString(command.error()));
+  REQUIRE(std::holds_alternative<Options>(*command));
+  return std::get<Options>(*command);
+}
+
+TEST_CASE("a plain line leaves PyTorch's defaults") {
+  const Options options = Understood("estimate model.onnx");
+  CHECK_EQ(options.verb, Verb::kEstimate);
+  CHECK_EQ(options.file, "model.onnx");
+  CHECK_EQ(options.spec, TrainingSpec());
+  CHECK_FALSE(options.batch.has_value());
+  CHECK_EQ(options.format, Format::kText);
+}
+
+TEST_CASE("every option is read, wherever the file stands") {
+  const Options options = Understood(
+      "fit --batch 32 --dim sequence=128 --dim past=7 --input x=4x3x8x8 --batch-dim x:0 --mode infer --precision "
+      "amp-bf16 --optimizer "
+      "adamw --optimizer-impl fused --weight-decay 0.1 --loss mse model.onnx --gpu t4 --gpu-memory 14GiB --capability "
+      "8.6 --reserve 1GiB "
+      "--context 300MiB --framework pytorch@2.6 --attention math --cudnn-workspace 64MiB --inplace off --format json "
+      "--out o.json");
+  CHECK_EQ(options.file, "model.onnx");
+  CHECK_EQ(options.batch, 32);
+  CHECK_EQ(options.bind.dims, std::map<std::string, int64_t>{{"past", 7}, {"sequence", 128}});
+  CHECK_EQ(options.bind.inputs, std::map<std::string, std::vector<int64_t>>{{"x", {4, 3, 8, 8}}});
+  CHECK_EQ(options.bind.batch_dim, "x:0");
+  TrainingSpec spec;
+  spec.mode = Mode::kInfer;
+  spec.precision = Precision::kAmpBf16;
+  spec.optimizer = Optimizer::kAdamW;
+  spec.optimizer_impl = OptimizerImpl::kFused;
+  spec.weight_decay = 0.1;
+  spec.loss = Loss::kMse;
+  spec.framework = {2, 6};
+  spec.attention = Attention::kMath;
+  spec.inplace = Inplace::kOff;
+  spec.cudnn_workspace = Bytes::MiB(64);
+  spec.given = options.spec.given;
+  CHECK_EQ(options.spec, spec);
+  CHECK_EQ(options.spec.given.count("batch"), 1);
+  CHECK_EQ(options.spec.given.size(), 21);
+  CHECK_EQ(options.gpu, "t4");
+  CHECK_EQ(options.gpu_memory, Bytes::GiB(14));
+  CHECK_EQ(options.capability, Capability{8, 6});
+  CHECK_EQ(options.reserve, Bytes::GiB(1));
+  CHECK_EQ(options.context, Bytes::MiB(300));
+  CHECK_EQ(options.format, Format::kJson);
+  CHECK_EQ(options.out, "o.json");
+}
+
+TEST_CASE("defaults that depend on the optimizer") {
+  struct Row {
+    const char* typed;
+    Optimizer optimizer;
+    double weight_decay, momentum;
+  };
+  constexpr Row kRows[] = {
+      {"--optimizer adam", Optimizer::kAdam, 0, 0.9},
+      {"--optimizer adamw", Optimizer::kAdamW, 0.01, 0.9},
+      {"--optimizer adamw --weight-decay 0", Optimizer::kAdamW, 0, 0.9},
+      {"--optimizer sgd", Optimizer::kSgd, 0, 0.9},
+      {"--optimizer sgd --momentum 0.8", Optimizer::kSgdMomentum, 0, 0.8},
+      {"--optimizer sgd-momentum --momentum 0", Optimizer::kSgd, 0, 0},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.typed);
+    const Options options = Understood(std::string("estimate m.onnx ") + row.typed);
+    CHECK_EQ(options.spec.optimizer, row.optimizer);
+    CHECK_EQ(options.spec.weight_decay, row.weight_decay);
+    CHECK_EQ(options.spec.momentum, row.momentum);
+  }
+  CHECK_FALSE(Understood("estimate m.onnx --cudnn-workspace auto").spec.cudnn_workspace.has_value());
+  CHECK_EQ(Understood("estimate m.onnx --cudnn-workspace 0").spec.cudnn_workspace, Bytes());
+  CHECK_EQ(Understood("estimate m.onnx --batch 1 --batch 2").batch, 2);
+}
+
+TEST_CASE("what is wrong on the command line is one line that says what to type") {
+  struct Row {
+    const char *line, *error;
+  };
+  constexpr Row kRows[] = {
+      {"",
+       "vramplan: no verb is given: fit, estimate, inspect or gpus (hint: type vramplan fit FILE.onnx --gpu t4, or "
+       "vramplan --help)"},
+      {"fot m.onnx", "fot: is not one of fit, estimate, inspect or gpus (hint: did you mean fit?)"},
+      {"m.onnx",
+       "m.onnx: a verb comes first: fit, estimate, inspect or gpus (hint: type vramplan fit m.onnx --gpu t4)"},
+      {"estimate", "estimate: no file is given (hint: type vramplan estimate FILE.onnx)"},
+      {"estimate a.onnx b.onnx", "b.onnx: one file is enough (hint: vramplan estimate --help lists them)"},
+      {"estimate m.onnx --bacth 3", "--bacth: no such option (hint: did you mean --batch?)"},
+      {"inspect m.onnx --batch 3", "--batch: inspect does not take it (hint: vramplan inspect --help lists them)"},
+      {"estimate m.onnx --batch 0", "--batch: \"0\" is not a whole number from 1 to 1048576 (hint: type --batch 32)"},
+      {"estimate m.onnx --batch -1", "--batch: \"-1\" is not a whole number from 1 to 1048576 (hint: type --batch 32)"},
+      {"estimate m.onnx --batch 8x", "--batch: \"8x\" is not a whole number from 1 to 1048576 (hint: type --batch 32)"},
+      {"estimate m.onnx --dim sequence",
+       "--dim: \"sequence\" is not NAME=NUMBER (hint: type it like --dim sequence=128)"},
+      {"estimate m.onnx --dim s=-4", "--dim: \"s=-4\" is not a length of 1 or more (hint: type --dim s=1)"},
+      {"estimate m.onnx --dim s=4 --dim s=5", "--dim: \"s\" is given twice, as 4 and 5 (hint: give it once)"},
+      {"estimate m.onnx --dim s=99999999999999999999",
+       "--dim: \"s=99999999999999999999\" is not NAME=NUMBER (hint: type it like --dim sequence=128)"},
+      {"estimate m.onnx --input x=8xx3",
+       "--input: \"x=8xx3\" is not NAME=AxBxC with lengths of 1 or more (hint: type it like --input x=8x3x224x224)"},
+      {"estimate m.onnx --weight-decay -1",
+       "--weight-decay: \"-1\" is not a number of 0 or more (hint: type --weight-decay 0.01)"},
+      {"estimate m.onnx --momentum 0.9", "--momentum: adam takes none (hint: type --optimizer sgd --momentum 0.9)"},
+      {"estimate m.onnx --reserve 3parsecs",
+       "--reserve: \"3parsecs\" is not a size: its unit is unknown (hint: write it like 14.56GiB, 512MiB or "
+       "1073741824)"},
+      {"estimate m.onnx --format yaml", "--format: \"yaml\" is not one of text or json (hint: type --format json)"},
+      {"inspect m.onnx --dump shape", "--dump: \"shape\" is not one of shapes or layers (hint: did you mean shapes?)"},
+      {"fit m.onnx", "fit: which card is not said (hint: add --gpu t4, --gpu all or --gpu-memory 16GiB)"},
+      {"estimate m.onnx --gpu all", "--gpu: only fit takes all cards (hint: type vramplan fit FILE --gpu all)"},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.line);
+    const Result<Command> command = Parse(row.line);
+    REQUIRE_FALSE(command.ok());
+    CHECK_EQ(ToString(command.error()), row.error);
+    CHECK_EQ(command.error().code, ErrorCode::kUsage);
+  }
+  CHECK_EQ(Parse("fit m.onnx --gpu").error().code, ErrorCode::kUsage);
+}
+
+std::string Answered(const std::string& line) {
+  const Result<Command> command = Parse(line);
+  REQUIRE(command.ok());
+  REQUIRE(std::holds_alternative<Answer>(*command));
+  return std::get<Answer>(*command).text;
+}
+
+TEST_CASE("help is asked for in several ways") {
+  CHECK_EQ(Answered("--help"), HelpText(std::nullopt));
+  CHECK_EQ(Answered("-h"), HelpText(std::nullopt));
+  CHECK_EQ(Answered("fit --help"), HelpText(Verb::kFit));
+  CHECK_EQ(Answered("help gpus"), HelpText(Verb::kGpus));
+  CHECK_EQ(Answered("fit m.onnx --batch 3 -h"), HelpText(Verb::kFit));
+  CHECK_EQ(Answered("--version"), VersionText());
+}
+
+TEST_CASE("golden --help") {
+  struct Row {
+    const char* file;
+    std::optional<Verb> verb;
+  };
+  const Row kRows[] = {{"vramplan", std::nullopt},
+                       {"estimate", Verb::kEstimate},
+                       {"fit", Verb::kFit},
+                       {"inspect", Verb::kInspect},
+                       {"gpus", Verb::kGpus}};
+  for (const Row& row : kRows) {
+    CAPTURE(row.file);
+    std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/help/" + row.file + ".txt");
+    std::stringstream golden;
+    golden << file.rdbuf();
+    CHECK_EQ(HelpText(row.verb), golden.str());
+    std::istringstream lines(golden.str());
+    for (std::string line; std::getline(lines, line);) CHECK_LE(line.size(), 100);
+  }
+}
+
+}  // namespace
+}  // namespace vramplan
