@@ -1,8 +1,10 @@
 // Bind and Infer: every tensor's shape as a function of the batch.
 //
-//   Load("resnet50.onnx") --Bind--> inputs x: [B, 3, 224, 224] --Infer--> conv1: [B, 64, 112, 112] ... output: [B, 1000]
+//   Load("resnet50.onnx") --Bind--> inputs x: [B, 3, 224, 224] --Infer--> conv1: [B, 64, 112, 112] ... output: [B,
+//   1000]
 //
-// Invariant of Shapes: one entry per tensor of the graph; a dim that could not be found is Dim::Unknown() and has a note.
+// Invariant of Shapes: one entry per tensor of the graph; a dim that could not be found is Dim::Unknown() and has a
+// note.
 #pragma once
 
 #include <map>
@@ -26,14 +28,15 @@ struct BindOptions {
 
 // The inputs with every symbol but the batch replaced by a number.
 struct Binding {
-  std::string batch_symbol;          // "batch"; "" when the file has a fixed batch that was re-opened or has no batch at all
+  std::string batch_symbol;  // "batch"; "" when the file has a fixed batch that was re-opened or has no batch at all
   std::optional<int64_t> fixed_batch;  // the batch the file was exported with, when its inputs had plain numbers there
-  std::map<TensorId, Shape> inputs;  // by input of the graph
+  std::map<TensorId, Shape> inputs;    // by input of the graph
   std::map<std::string, Dim> symbols;  // what each symbol of the file stands for
 };
 
-// Finds the batch (by --batch-dim; by the names batch, batch_size, N, B, bs, unk__*, s0-like symbols; by position 0 of the first input) and
-// binds the rest. Errors: a symbol that is not bound, an unknown --dim or --input name, a negative length, a wrong rank.
+// Finds the batch (by --batch-dim; by the names batch, batch_size, N, B, bs, unk__*, s0-like symbols; by position 0 of
+// the first input) and binds the rest. Errors: a symbol that is not bound, an unknown --dim or --input name, a negative
+// length, a wrong rank.
 Result<Binding> Bind(const Graph& graph, const BindOptions& options, Notes* notes);
 
 // What is known about one tensor.

@@ -1,0 +1,25 @@
+// Rebatch: finding the batch that an exporter wrote into a constant, so that it can vary again.
+//
+//   x [B, 197, 768] --Reshape [8, 197, 12, 64]--   exported with batch 8: 8*197*12*64 elements are those of x at B = 8,
+//                                                  and the 8 stands where x has its B: [B, 197, 12, 64]
+//
+// Axes are matched by running products, as a reshape of contiguous memory keeps them: [128, B | 768] to [128, 96 | 64]
+// puts the batch in the 96 = 8*12. Every replacement is noted ("rebatched").
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "graph/shapes/rule.h"
+
+namespace vramplan {
+
+// `target` (plain numbers, elements equal to those of `input` at `batch`) with the batch put back. Nothing when it fits
+// nowhere.
+std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<int64_t>& target, int64_t batch);
+
+// The shape of a tensor made from nothing (zeros for a hidden state, an expanded class token): when the file's batch
+// was re-opened, is at least 2 and stands on axis 0 and nowhere else, axis 0 becomes the batch.
+std::vector<Dim> WithLeadingBatch(NodeInference& n, std::vector<Dim> dims);
+
+}  // namespace vramplan

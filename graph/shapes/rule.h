@@ -1,0 +1,148 @@
+// Rule: how the outputs of one operator follow from its inputs. An operator is one row of the table of its family:
+//
+//   {"Relu", SameShape},                        output: type and shape of the first input
+//   {"Equal", Binary<EqualTo>, Type::kBool},    output: bool, the broadcast shape, and its contents where both are
+//   known
+//
+// A rule reads In(i) and writes Out(i). What it leaves without a shape is unknown. Where inputs contradict each other
+// it calls Fail and returns; the first failure ends Infer. Contents of tensors ("integers" of TensorFacts) are only
+// ever set together with a constant shape of as many elements, at most kMaxFolded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/ir/graph.h"
+#include "graph/shapes/infer.h"
+
+namespace vramplan {
+
+inline constexpr int64_t kMaxFolded = ConstantValues::kMaxElements;
+
+// One node being inferred: its inputs' facts, its outputs', its attributes.
+class NodeInference {
+ public:
+  NodeInference(const Graph& graph, const Binding& binding, Shapes* shapes, Notes* notes)
+      : graph_(graph), binding_(binding), shapes_(shapes), notes_(notes) {}
+
+  void Begin(const Node& node) {
+    node_ = &node;
+    absent_ = TensorFacts();
+  }
+  const std::optional<Error>& failure() const { return failure_; }
+
+  const Node& node() const { return *node_; }
+  int64_t opset() const { return opset_; }
+  int inputs() const { return static_cast<int>(node_->inputs.size()); }
+  int outputs() const { return static_cast<int>(node_->outputs.size()); }
+  bool Has(int input) const { return input < inputs() && node_->inputs[static_cast<size_t>(input)].valid(); }
+  // Facts of an input; empty ones for an omitted input, and a place to write for an omitted output.
+  const TensorFacts& In(int input) const;
+  TensorFacts& Out(int output);
+  const std::optional<Shape>& ShapeOf(int input) const { return In(input).shape; }
+
+  int64_t Int(const char* name, int64_t otherwise) const { return node_->attributes.Int(name, otherwise); }
+  std::vector<int64_t> Ints(const char* name) const { return node_->attributes.Ints(name); }
+  std::string Text(const char* name, const char* otherwise) const { return node_->attributes.Text(name, otherwise); }
+
+  // The first failure counts: "model.onnx: node conv1 (Conv): text".
+  void Fail(const std::string& text, const std::string& hint = "");
+  void SetShape(int output, const Shape& shape) { Out(output).shape = shape; }
+  void SetShape(int output, const std::vector<Dim>& dims);  // fails beyond Shape::kMaxRank
+
+  // `axis` counted from the front; fails when it is outside of [-rank, rank).
+  std::optional<int> Axis(int64_t axis, int rank);
+  // Axes from an attribute (old opsets) or an input (new ones), counted from the front. Nothing: not given, not known
+  // or failed; AxesGiven tells the first from the others.
+  std::optional<std::vector<int>> Axes(int input, int rank);
+  bool AxesGiven(int input) const { return Has(input) || node_->attributes.Has("axes"); }
+
+  // Contents of an input, when they are known: as lengths, as plain numbers, as reals.
+  const std::vector<Dim>* Integers(int input) const;
+  std::optional<std::vector<int64_t>> ConstantInts(int input) const;
+  std::optional<std::vector<double>> Reals(int input) const;
+  void SetIntegers(int output, std::vector<Dim> values);
+  // The shape that an input of lengths asks for; unknown lengths where the contents are not known, nothing when not
+  // even their number is. Fails beyond Shape::kMaxRank.
+  std::optional<std::vector<Dim>> Target(int input);
+
+  // The one length that two axes must share, or nothing when they contradict. A plain number against a length with the
+  // batch is taken as the batch that the exporter baked into the file, which is noted.
+  std::optional<Dim> Same(Dim a, Dim b);
+  // The same for two axes of a numpy broadcast, where 1 gives way.
+  std::optional<Dim> Broadcast(Dim a, Dim b);
+  // The broadcast of the shapes of inputs [0, count); nothing when one is not known or (after Fail) when they
+  // contradict.
+  std::optional<Shape> BroadcastInputs(int count);
+  std::optional<Shape> BroadcastShapes(const Shape& a, const Shape& b);
+
+  // The batch the file was exported with: as its inputs say, or as an earlier node of a symbolic file showed.
+  std::optional<int64_t> baked_batch() const { return binding_.fixed_batch ? binding_.fixed_batch : baked_batch_; }
+  bool reopened() const { return binding_.fixed_batch.has_value(); }
+  // False when this node shows another batch than the one known so far.
+  bool AcceptBakedBatch(int64_t batch);
+  void NoteRebatched(const std::string& text);
+  void Note(const char* code, const std::string& text, const std::string& hint = "");
+
+  const Graph& graph() const { return graph_; }
+  const Binding& binding() const { return binding_; }
+  const std::string& InputName(int input) const { return graph_[node_->inputs[static_cast<size_t>(input)]].name; }
+  std::string Describe(int input) const;  // "x [B, 3, 224, 224]"
+  std::string Show(const Shape& shape) const;
+
+  // Sets outputs from the types that the file declares, where inference left them open. True when anything was taken.
+  bool TakeDeclared(int output);
+  // Fails on lengths that are negative or overflow; names the tensor.
+  void CheckOutputs();
+  void CheckTensor(const std::string& name, const TensorFacts& facts);
+
+ private:
+  const Graph& graph_;
+  const Binding& binding_;
+  Shapes* shapes_;
+  Notes* notes_;
+  const Node* node_ = nullptr;
+  int64_t opset_ = graph_.opset();
+  TensorFacts absent_;
+  std::optional<int64_t> baked_batch_;
+  std::optional<Error> failure_;
+};
+
+// The element type of all outputs, unless the rule sets it.
+enum class Type : uint8_t { kFirstInput, kSecondInput, kThirdInput, kBool, kInt64, kInt32, kUint8, kFloat32, kRule };
+
+struct RuleRow {
+  std::string_view op;
+  void (*infer)(NodeInference& node);
+  Type type = Type::kFirstInput;
+};
+
+inline constexpr std::string_view kMicrosoft = "com.microsoft";
+
+// The rows of one domain and operator; null when there is none. "ai.onnx" is the same as "".
+const RuleRow* FindRule(std::string_view domain, std::string_view op);
+
+// The families. A new operator is one row in one of these tables.
+extern const std::span<const RuleRow> kElementwiseRules;
+extern const std::span<const RuleRow> kCreationRules;
+extern const std::span<const RuleRow> kReshapeRules;
+extern const std::span<const RuleRow> kJoiningRules;
+extern const std::span<const RuleRow> kIndexingRules;
+extern const std::span<const RuleRow> kMatmulRules;
+extern const std::span<const RuleRow> kConvolutionRules;
+extern const std::span<const RuleRow> kPoolingRules;
+extern const std::span<const RuleRow> kNormalizationRules;
+extern const std::span<const RuleRow> kReductionRules;
+extern const std::span<const RuleRow> kImageRules;
+
+// What a stored tensor is, with its contents when they are small.
+TensorFacts FactsOf(const StoredTensor& stored);
+
+// The rule of every operator whose outputs look like its first input.
+void SameShape(NodeInference& node);
+
+}  // namespace vramplan
