@@ -1,8 +1,8 @@
-// Graph: what the file says, before anything is concluded from it. Aggregates; facts that a later stage derives (shapes,
-// roles of parameters, layers) live in that stage's result, never here.
+// Graph: what the file says, before anything is concluded from it. Aggregates; facts that a later stage derives
+// (shapes, roles of parameters, layers) live in that stage's result, never here.
 //
-// Invariants after Load: every TensorId and NodeId is in range; each tensor has at most one producer; nodes are in a topological
-// order; names are unique.
+// Invariants after Load: every TensorId and NodeId is in range; each tensor has at most one producer; nodes are in a
+// topological order; names are unique.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ struct NodeId {
 
 struct Graph;
 
-// Values of a small constant tensor (<= kMaxConstantElements). Larger ones keep only type and shape: weights are never read.
+// Values of a small constant tensor (<= kMaxConstantElements). Larger ones keep only type and shape: weights are never
+// read.
 struct ConstantValues {
   static constexpr int64_t kMaxElements = 1024;
   std::vector<int64_t> integers;  // integer and bool types
@@ -61,8 +62,9 @@ struct DeclaredType {
   bool is_tensor = true;  // false: sequence, optional, map
 };
 
-using AttributeValue = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>,
-                                    StoredTensor, std::shared_ptr<Graph>, std::vector<std::shared_ptr<Graph>>>;
+using AttributeValue =
+    std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>,
+                 StoredTensor, std::shared_ptr<Graph>, std::vector<std::shared_ptr<Graph>>>;
 
 // Named attributes of a node. Get<T> gives null when the name is absent or of another type.
 class Attributes {
@@ -107,8 +109,8 @@ struct Provenance {
 };
 
 struct Node {
-  std::string name;  // never empty: Load names the nameless "Conv_12" by operator and position
-  std::string op;    // "Conv"
+  std::string name;    // never empty: Load names the nameless "Conv_12" by operator and position
+  std::string op;      // "Conv"
   std::string domain;  // "" is ai.onnx
   std::vector<TensorId> inputs, outputs;
   Attributes attributes;
@@ -117,21 +119,22 @@ struct Node {
 
 struct Tensor {
   std::string name;
-  NodeId producer;                       // absent for inputs and initializers
+  NodeId producer;                       // absent for inputs, stored tensors and names from outside
   std::optional<StoredTensor> stored;    // initializers, and outputs of Constant nodes
   std::optional<DeclaredType> declared;  // graph inputs, outputs and value_info
+  TensorId outer;                        // in a subgraph: the tensor of the graph around it that this name stands for
 };
 
 struct Graph {
   std::string file;  // as the user wrote it
   std::string name;
   int64_t ir_version = 0;
-  std::string producer;                    // "pytorch 2.10.0"
-  std::map<std::string, int64_t> opsets;   // by domain; "" is ai.onnx
+  std::string producer;                   // "pytorch 2.10.0"
+  std::map<std::string, int64_t> opsets;  // by domain; "" is ai.onnx
   std::vector<Tensor> tensors;
-  std::vector<Node> nodes;                 // topological order
-  std::vector<TensorId> inputs, outputs;   // inputs without initializers
-  std::string signature;                   // pkg.torch.export.ExportedProgram.graph_signature, or empty
+  std::vector<Node> nodes;                // topological order
+  std::vector<TensorId> inputs, outputs;  // inputs without initializers
+  std::string signature;                  // pkg.torch.export.ExportedProgram.graph_signature, or empty
 
   int64_t opset() const {
     const auto found = opsets.find("");

@@ -1,0 +1,55 @@
+#include "graph/onnx/load.h"
+
+#include <google/protobuf/arena.h>
+#include <onnx/onnx_pb.h>
+
+#include <string_view>
+
+#include "graph/onnx/build.h"
+#include "graph/onnx/compact.h"
+#include "graph/onnx/kind_of_file.h"
+#include "graph/onnx/mapped_file.h"
+
+namespace vramplan {
+namespace {
+
+Result<Graph> LoadBytes(const std::string& name, std::string_view bytes, Notes* notes) {
+  if (const auto kind = KindOfFile(bytes)) {
+    return Error{ErrorCode::kBadInput, name, "not an ONNX model: it is " + std::string(kind->what),
+                 std::string(kind->hint)};
+  }
+  Result<std::string> compact = Compact(name, bytes);
+  if (!compact) return compact.error();
+  google::protobuf::ArenaOptions options;
+  options.start_block_size = std::min<size_t>(std::max<size_t>(2 * compact->size(), 4096), size_t{4} << 20);
+  options.max_block_size = size_t{1} << 20;
+  google::protobuf::Arena arena(options);
+  auto* model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+  if (!model->ParsePartialFromArray(compact->data(), static_cast<int>(compact->size()))) {
+    return Error{ErrorCode::kBadInput, name, "damaged: protobuf cannot read its structure",
+                 "copy, download or export it again"};
+  }
+  Notes unheard;
+  Result<Graph> graph = BuildGraph(*model, notes != nullptr ? notes : &unheard);
+  if (!graph) {
+    Error error = graph.error();
+    error.subject = name;
+    return error;
+  }
+  graph->file = name;
+  return graph;
+}
+
+}  // namespace
+
+Result<Graph> Load(const std::string& path, Notes* notes) {
+  const Result<MappedFile> file = MappedFile::Open(path);
+  if (!file) return file.error();
+  return LoadBytes(path, file->bytes(), notes);
+}
+
+Result<Graph> LoadFromBytes(const std::string& name, const void* data, size_t size, Notes* notes) {
+  return LoadBytes(name, {static_cast<const char*>(data), size}, notes);
+}
+
+}  // namespace vramplan
