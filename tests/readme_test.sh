@@ -24,6 +24,7 @@ check() { # COMMAND EXPECTED
   # The line breaks around a `*` belong to it, so that it can stand for no line at all.
   pattern=${pattern//$'\n*\n'/$'\n*'}
   pattern=${pattern/%$'\n*'/'*'}
+  pattern=${pattern/#$'*\n'/'*'}
   ((checked += 1))
   # shellcheck disable=SC2053  # a pattern is meant
   if [[ $actual == $pattern ]]; then

@@ -70,7 +70,8 @@ void Fill(onnx::AttributeProto* proto, const Attribute& attribute) {
 
 Constant Int(int64_t value) { return {.values = std::vector<int64_t>{value}}; }
 Constant Ints(std::vector<int64_t> values) {
-  return {.dims = {static_cast<int64_t>(values.size())}, .values = std::move(values)};
+  const auto count = static_cast<int64_t>(values.size());
+  return {.dims = {count}, .values = std::move(values)};
 }
 Constant Real(float value) { return {.type = onnx::TensorProto::FLOAT, .values = std::vector<float>{value}}; }
 Constant Double(double value) { return {.type = onnx::TensorProto::DOUBLE, .values = std::vector<double>{value}}; }

@@ -50,8 +50,8 @@ struct Attribute {
 
 // An axis of an input or output: a length or a symbol.
 struct Axis {
-  Axis(int n) : length(n) {}                // NOLINT(google-explicit-constructor): {"batch", 3, 224}
-  Axis(const char* name) : symbol(name) {}  // NOLINT(google-explicit-constructor)
+  Axis(int n) : length(n) {}  // implicit: {"batch", 3, 224}
+  Axis(const char* name) : symbol(name) {}
   int64_t length = 0;
   std::string symbol;
 };
