@@ -1,7 +1,442 @@
 #include "graph/lift/provenance.h"
 
-namespace vramplan {
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
-Status LiftByProvenance(const Graph&, const Shapes&, LayerBuilder&, std::vector<bool>*, Notes*) { return Done{}; }
+#include "graph/lift/aten.h"
+#include "graph/lift/folded.h"
+#include "graph/lift/fx_groups.h"
+#include "graph/lift/inplace.h"
+#include "graph/lift/liveness.h"
+#include "graph/lift/signature.h"
+
+namespace vramplan {
+namespace {
+
+class ProvenanceSource {
+ public:
+  ProvenanceSource(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, std::vector<bool>& live,
+                   Notes* notes)
+      : graph_(graph),
+        shapes_(shapes),
+        builder_(builder),
+        live_(live),
+        notes_(notes),
+        groups_(GroupByFxNode(graph, live)),
+        signature_(graph, groups_, &builder) {
+    for (const FxGroup& group : groups_.groups) {
+      for (const ModuleFrame& frame : group.path) classes_.emplace(frame.path, frame.class_name);
+    }
+  }
+
+  void Run() {
+    if (!groups_.root_class.empty()) builder_.SetRootClass(groups_.root_class);
+    IndexTensors();
+    size_t bare = 0;
+    for (size_t g = 0; g < groups_.groups.size(); ++g) {
+      for (; bare < groups_.bare.size() && groups_.bare[bare] < groups_.groups[g].last(); ++bare)
+        LiftBare(groups_.bare[bare]);
+      LiftGroup(static_cast<int32_t>(g));
+    }
+    for (; bare < groups_.bare.size(); ++bare) LiftBare(groups_.bare[bare]);
+    signature_.Finish(notes_);
+  }
+
+ private:
+  void IndexTensors() {
+    for (size_t t = 0; t < graph_.tensors.size(); ++t)
+      by_name_.emplace(graph_.tensors[t].name, TensorId{static_cast<int32_t>(t)});
+    consumers_.resize(graph_.tensors.size());
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!live_[n]) continue;
+      const Node& node = graph_.nodes[n];
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i].valid() && !IsShapeOperand(node, i)) {
+          consumers_[static_cast<size_t>(node.inputs[i].value)].push_back(NodeId{static_cast<int32_t>(n)});
+        }
+      }
+    }
+  }
+
+  int32_t GroupOf(NodeId node) const { return node.valid() ? groups_.of_node[static_cast<size_t>(node.value)] : -1; }
+
+  // The tensors that a group takes in as data, in order of appearance.
+  std::vector<TensorId> DataInputs(int32_t g) const {
+    std::vector<TensorId> inputs;
+    for (const NodeId id : groups_.groups[static_cast<size_t>(g)].nodes) {
+      const Node& node = graph_[id];
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        const TensorId tensor = node.inputs[i];
+        if (!tensor.valid() || IsShapeOperand(node, i)) continue;
+        const NodeId maker = graph_[tensor].producer;
+        if (maker.valid() && (GroupOf(maker) == g || !live_of_start_[static_cast<size_t>(maker.value)])) continue;
+        if (std::find(inputs.begin(), inputs.end(), tensor) == inputs.end()) inputs.push_back(tensor);
+      }
+    }
+    return inputs;
+  }
+
+  // What a group makes for others: the tensor with the fx node's name, tensors for getitem, or the last one.
+  std::vector<TensorId> DataOutputs(int32_t g, bool several) const {
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    std::vector<TensorId> outputs;
+    for (const NodeId id : group.nodes) {
+      for (const TensorId tensor : graph_[id].outputs) {
+        if (!tensor.valid()) continue;
+        const std::string& name = graph_[tensor].name;
+        const auto& consumers = consumers_[static_cast<size_t>(tensor.value)];
+        const bool leaves =
+            std::any_of(consumers.begin(), consumers.end(), [&](NodeId user) { return GroupOf(user) != g; }) ||
+            std::find(graph_.outputs.begin(), graph_.outputs.end(), tensor) != graph_.outputs.end();
+        const bool stays_inside = !consumers.empty() && !leaves;
+        if (name == group.fx.name && !several) return {tensor};
+        if (leaves || (several && !stays_inside)) outputs.push_back(tensor);
+      }
+    }
+    if (several) return outputs;
+    if (outputs.empty()) return {};
+    // Inner results that the exporter's common subexpression elimination shares with other groups come first; the
+    // result comes last.
+    return {outputs.back()};
+  }
+
+  // The value of a tensor; one inside a group that already became a layer stands for what that group computed it from.
+  ValueId Trace(TensorId tensor) {
+    for (int steps = 0; steps < 64; ++steps) {
+      if (builder_.HasValue(tensor)) return builder_.ValueOf(tensor);
+      const NodeId maker = graph_[tensor].producer;
+      if (!maker.valid() || GroupOf(maker) < 0 || lifted_.count(GroupOf(maker)) == 0) return builder_.ValueOf(tensor);
+      const Node& node = graph_[maker];
+      TensorId next;
+      for (size_t i = 0; i < node.inputs.size() && !next.valid(); ++i) {
+        if (node.inputs[i].valid() && !IsShapeOperand(node, i) && !graph_[node.inputs[i]].stored.has_value())
+          next = node.inputs[i];
+      }
+      if (!next.valid()) return builder_.ValueOf(tensor);
+      tensor = next;
+    }
+    return builder_.ValueOf(tensor);
+  }
+
+  // A reference by name: a placeholder, the result of another fx node, or a tensor of the file. Invalid: nothing of
+  // that name is left.
+  ValueId ByName(const std::string& name) {
+    if (const ValueId value = signature_.ByPlaceholder(name); value.valid()) return value;
+    if (const auto found = by_fx_name_.find(name); found != by_fx_name_.end()) return found->second;
+    if (const auto found = by_name_.find(name); found != by_name_.end()) {
+      const NodeId maker = graph_[found->second].producer;
+      if (maker.valid() && groups_.of_node[static_cast<size_t>(maker.value)] >= 0 && !builder_.HasValue(found->second))
+        return {};
+      return builder_.ValueOf(found->second);
+    }
+    return {};
+  }
+  bool IsHostName(const std::string& name) const { return groups_.host.count(name) != 0 || name.rfind("sym_", 0) == 0; }
+
+  // Operands in two rounds: those found by name, then what is left of the names takes what is left of the group's
+  // inputs, in order (the exporter removed views, clones and eval dropouts between them, and renamed what it folded).
+  struct Operands {
+    std::unordered_map<std::string, ValueId> by_ref;
+  };
+  Operands Resolve(int32_t g, const std::vector<std::string>& refs) {
+    Operands operands;
+    std::vector<std::string> open;
+    for (const std::string& ref : refs) {
+      if (operands.by_ref.count(ref) != 0 || IsHostName(ref)) continue;
+      const ValueId value = ByName(ref);
+      operands.by_ref.emplace(ref, value);
+      if (!value.valid()) open.push_back(ref);
+    }
+    if (open.empty()) return operands;
+    std::vector<ValueId> made, stored;  // what is left: made by layers first, constants only when there is nothing else
+    for (const TensorId tensor : DataInputs(g)) {
+      const bool is_stored = graph_[tensor].stored.has_value();
+      if (is_stored && signature_.ByTarget(graph_[tensor].name).valid()) continue;
+      const ValueId value = Trace(tensor);
+      const bool taken = std::any_of(operands.by_ref.begin(), operands.by_ref.end(),
+                                     [&](const auto& entry) { return entry.second == value; });
+      if (!taken) (is_stored ? stored : made).push_back(value);
+    }
+    if (made.size() < open.size()) made.insert(made.end(), stored.begin(), stored.end());
+    if (made.empty()) {
+      for (const TensorId tensor : DataInputs(g))
+        made.push_back(Trace(tensor));  // x + clone(x): both names are one tensor
+    }
+    for (size_t i = 0; i < open.size() && !made.empty(); ++i)
+      operands.by_ref[open[i]] = made[std::min(i, made.size() - 1)];
+    return operands;
+  }
+
+  static std::vector<std::string> RefsOf(const FxLiteral& literal) {
+    std::vector<std::string> refs;
+    VisitRefs(literal, [&](const std::string& name) { refs.push_back(name); });
+    return refs;
+  }
+
+  void LiftGroup(int32_t g) {
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const AtenRule* rule = FindAtenRule(group.fx.target);
+    AtenCall call;
+    for (const TensorId tensor : DataOutputs(g, rule != nullptr && rule->several_outputs))
+      call.outputs.push_back(builder_.ValueOf(tensor));
+    lifted_.insert(g);
+    for (const NodeId id : group.nodes) live_[static_cast<size_t>(id.value)] = false;
+    if (call.outputs.empty()) return;
+
+    if (group.folded_norm) {
+      ValueId input;
+      for (const TensorId tensor : DataInputs(g)) {
+        if (!input.valid() && !graph_[tensor].stored.has_value()) input = Trace(tensor);
+      }
+      const FoldedConvolution folded =
+          LiftFoldedConvolution(group, input, call.outputs.front(), classes_, builder_, signature_);
+      if (folded.result.valid()) by_fx_name_[folded.name] = folded.result;
+    }
+    NameArguments(g, rule, &call);
+    LearnShapes(g, call);
+    if (rule != nullptr && rule->shape != nullptr) rule->shape(call, builder_);
+    if (group.fx.target.find("legit_functional") != std::string::npos) call.attributes.Set("training", int64_t{1});
+    if (call.alias && !call.inputs.empty() && call.inputs.front().valid()) {
+      Alias(g, call);
+      return;
+    }
+    if (IsInPlace(g, call)) call.attributes.Set("inplace", int64_t{1});
+    by_fx_name_[group.fx.name] = call.outputs.front();
+    builder_.AddLayer({.op = call.op,
+                       .name = group.fx.name,
+                       .inputs = std::move(call.inputs),
+                       .outputs = std::move(call.outputs),
+                       .attributes = std::move(call.attributes),
+                       .nodes = group.nodes,
+                       .evidence = Evidence::kProvenance},
+                      group.path);
+  }
+
+  // By the classes, when nobody reads the first operand afterwards (in place, they would read the result instead).
+  bool IsInPlace(int32_t g, const AtenCall& call) {
+    if (call.inputs.empty() || !call.inputs.front().valid()) return false;
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const Layer* maker = builder_.MakerOf(call.inputs.front());
+    const InPlace verdict = InPlaceByClass(call.op, group.path, maker != nullptr && maker->op == "batch_norm");
+    if (verdict == InPlace::kNo || maker == nullptr) return false;
+    for (const TensorId tensor : DataInputs(g)) {
+      if (Trace(tensor) != call.inputs.front()) continue;
+      for (const NodeId user : consumers_[static_cast<size_t>(tensor.value)]) {
+        if (GroupOf(user) != g && group.last() < user) return false;
+      }
+    }
+    if (verdict == InPlace::kAssumed && !assumed_in_place_) {
+      assumed_in_place_ = true;
+      notes_->Add(
+          {.code = "assumed-inplace",
+           .subject = group.path.back().path,
+           .text = "activation modules right behind a batch norm are taken as inplace=True: the file does not say",
+           .hint = ""});
+    }
+    return true;
+  }
+
+  void Alias(int32_t g, const AtenCall& call) {
+    by_fx_name_[groups_.groups[static_cast<size_t>(g)].fx.name] = call.inputs.front();
+    for (const TensorId tensor : DataOutputs(g, false)) builder_.SetValueOf(tensor, call.inputs.front());
+  }
+
+  // Positional and keyword arguments under their names in the schema; without a rule, every reference is an operand.
+  void NameArguments(int32_t g, const AtenRule* rule, AtenCall* call) {
+    const FxNode& fx = groups_.groups[static_cast<size_t>(g)].fx;
+    if (rule == nullptr) {
+      std::string op = fx.target.substr(0, fx.target.find('.', fx.target.find('.') + 1));
+      const size_t dot = op.find('.');
+      call->op = dot == std::string::npos ? op : op.substr(0, dot) + "::" + op.substr(dot + 1);
+      std::vector<std::string> refs;
+      for (const FxLiteral& argument : fx.arguments)
+        VisitRefs(argument, [&](const std::string& name) { refs.push_back(name); });
+      const Operands operands = Resolve(g, refs);
+      for (const std::string& ref : refs) {
+        const auto found = operands.by_ref.find(ref);
+        if (found != operands.by_ref.end()) call->inputs.push_back(found->second);
+      }
+      return;
+    }
+    call->op = rule->op;
+    const std::vector<AtenArgument> arguments = ParseAtenArguments(rule->arguments);
+    const auto literal_of = [&](size_t i) -> const FxLiteral* {
+      if (i < fx.arguments.size()) return &fx.arguments[i];
+      for (const auto& [name, literal] : fx.keywords) {
+        if (name == arguments[i].name) return &literal;
+      }
+      return nullptr;
+    };
+    std::vector<std::string> refs;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const FxLiteral* literal = literal_of(i);
+      const bool tensors =
+          arguments[i].kind == AtenArgument::Kind::kTensor || arguments[i].kind == AtenArgument::Kind::kTensors;
+      if (literal != nullptr && tensors) VisitRefs(*literal, [&](const std::string& name) { refs.push_back(name); });
+    }
+    Operands operands = Resolve(g, refs);
+    for (auto& [ref, value] : operands.by_ref) {
+      if (!value.valid() || builder_.At(value).role != Role::kConstant) continue;
+      const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+      const auto tensor = by_name_.find(builder_.At(value).name);
+      if (tensor == by_name_.end() || !graph_[tensor->second].stored.has_value()) continue;
+      const ValueId table = LiftFoldedTable(tensor->second, group.path, group.last(), builder_, signature_);
+      if (table.valid()) value = table;
+    }
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const FxLiteral* literal = literal_of(i);
+      switch (arguments[i].kind) {
+        case AtenArgument::Kind::kIgnored:
+          break;
+        case AtenArgument::Kind::kAttribute:
+          if (literal != nullptr) SetAttribute(call->attributes, std::string(arguments[i].name), *literal);
+          break;
+        case AtenArgument::Kind::kTensors:
+          if (literal == nullptr) break;
+          for (const std::string& ref : RefsOf(*literal)) {
+            const auto found = operands.by_ref.find(ref);
+            if (found != operands.by_ref.end()) call->inputs.push_back(found->second);
+          }
+          break;
+        case AtenArgument::Kind::kTensor:
+          call->inputs.push_back(TensorArgument(literal, operands, &call->attributes));
+          break;
+      }
+    }
+    while (!call->inputs.empty() && !call->inputs.back().valid()) call->inputs.pop_back();
+  }
+
+  // A tensor, or nothing; a Python number in its place (also one that the exporter wrapped into a tensor) becomes
+  // "scalar".
+  ValueId TensorArgument(const FxLiteral* literal, const Operands& operands, Attributes* attributes) {
+    if (literal == nullptr) return {};
+    if (literal->IsNumber()) {
+      SetAttribute(*attributes, "scalar", *literal);
+      return {};
+    }
+    if (literal->kind != FxLiteral::Kind::kRef) return {};
+    const auto found = operands.by_ref.find(literal->text);
+    if (found == operands.by_ref.end()) {
+      attributes->Set("scalar", 1.0);  // a size: its value does not matter
+      return {};
+    }
+    const ValueId value = found->second;
+    if (!value.valid()) {
+      notes_->Add({.code = "lost-operand",
+                   .subject = literal->text,
+                   .text = "the file names this operand but does not have it"});
+      return {};
+    }
+    const Value& it = builder_.At(value);
+    if (it.role == Role::kConstant && it.shape.rank() == 0) {
+      attributes->Set("scalar", 1.0);
+      return {};
+    }
+    return value;
+  }
+
+  // Shapes of folded parameters: by the operator's rule, else from the stored tensors at the same places of the nodes.
+  void LearnShapes(int32_t g, const AtenCall& call) {
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    AtenCall counted = call;
+    if (call.op == "layer_norm") {
+      counted.attributes.Set("normalized_axes", static_cast<int64_t>(call.attributes.Ints("normalized_shape").size()));
+    }
+    signature_.InferFromUse(counted);
+    std::vector<ValueId> open;
+    for (const ValueId input : call.inputs) {
+      if (input.valid() && !signature_.ShapeIsKnown(input)) open.push_back(input);
+    }
+    if (open.empty()) return;
+    std::vector<TensorId> stored;
+    for (const NodeId id : group.nodes) {
+      const Node& node = graph_[id];
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        const TensorId tensor = node.inputs[i];
+        if (tensor.valid() && !IsShapeOperand(node, i) && graph_[tensor].stored.has_value() &&
+            !graph_[tensor].stored->dims.empty()) {
+          stored.push_back(tensor);
+        }
+      }
+    }
+    const auto is_named = [&](TensorId tensor) {
+      const ValueId own = signature_.ByTarget(graph_[tensor].name);
+      return own.valid() && std::find(call.inputs.begin(), call.inputs.end(), own) != call.inputs.end();
+    };
+    stored.erase(std::remove_if(stored.begin(), stored.end(), is_named), stored.end());
+    for (size_t i = 0; i < open.size() && i < stored.size(); ++i) {
+      const StoredTensor& tensor = *graph_[stored[i]].stored;
+      Shape shape;
+      for (const int64_t length : tensor.dims) shape.Append(length);
+      // A slope of prelu is stored as [C, 1, 1] to broadcast, the module's is [C].
+      if (call.op == "prelu") shape = Shape{shape.Elements()};
+      signature_.SetShape(open[i], tensor.type, shape);
+    }
+  }
+
+  // Nodes that a rewrite made without saying where from (onnxscript 0.7: SplitToSequence with getitems becomes Split).
+  void LiftBare(NodeId id) {
+    const Node& node = graph_[id];
+    if (node.op != "Split" || node.inputs.empty()) return;  // the rest is for the patterns
+    AtenCall call{.op = "split", .inputs = {Trace(node.inputs[0])}};
+    for (const TensorId tensor : node.outputs) call.outputs.push_back(builder_.ValueOf(tensor));
+    int64_t axis = node.attributes.Int("axis", 0);
+    const int rank = builder_.At(call.inputs.front()).shape.rank();
+    if (axis < 0) axis += rank;
+    call.attributes.Set("dim", axis);
+    live_[static_cast<size_t>(id.value)] = false;
+    builder_.AddLayer({.op = call.op,
+                       .name = node.name,
+                       .inputs = std::move(call.inputs),
+                       .outputs = std::move(call.outputs),
+                       .attributes = std::move(call.attributes),
+                       .nodes = {id},
+                       .evidence = Evidence::kNode},
+                      CommonPath(node));
+  }
+
+  // The innermost module that holds all users of a node's results.
+  ModulePath CommonPath(const Node& node) const {
+    std::optional<ModulePath> common;
+    for (const TensorId tensor : node.outputs) {
+      for (const NodeId user : tensor.valid() ? consumers_[static_cast<size_t>(tensor.value)] : std::vector<NodeId>()) {
+        const int32_t g = GroupOf(user);
+        if (g < 0) continue;
+        const ModulePath& path = groups_.groups[static_cast<size_t>(g)].path;
+        if (!common.has_value()) common = path;
+        const auto end = std::mismatch(common->begin(), common->end(), path.begin(), path.end()).first;
+        common->erase(end, common->end());
+      }
+    }
+    return common.value_or(ModulePath());
+  }
+
+  const Graph& graph_;
+  const Shapes& shapes_;
+  LayerBuilder& builder_;
+  std::vector<bool>& live_;
+  const std::vector<bool> live_of_start_ = live_;
+  Notes* notes_;
+  FxGroups groups_;
+  Signature signature_;
+  ClassByPath classes_;
+  bool assumed_in_place_ = false;
+  std::unordered_map<std::string, TensorId> by_name_;
+  std::unordered_map<std::string, ValueId> by_fx_name_;
+  std::vector<std::vector<NodeId>> consumers_;  // live nodes that read a tensor's data, by tensor
+  std::unordered_set<int32_t> lifted_;
+};
+
+}  // namespace
+
+Status LiftByProvenance(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, std::vector<bool>* live,
+                        Notes* notes) {
+  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                               [](const Node& node) { return !node.provenance.fx_node.empty(); });
+  if (!any) return Done{};
+  ProvenanceSource(graph, shapes, builder, *live, notes).Run();
+  return Done{};
+}
 
 }  // namespace vramplan

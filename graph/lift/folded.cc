@@ -1,0 +1,144 @@
+#include "graph/lift/folded.h"
+
+#include <algorithm>
+
+namespace vramplan {
+namespace {
+
+// The first reference among the arguments: what the batch norm normalises.
+std::string FirstRef(const FxNode& fx) {
+  if (fx.arguments.empty() || fx.arguments.front().kind != FxLiteral::Kind::kRef) return "";
+  return fx.arguments.front().text;
+}
+
+std::string ModuleOf(const std::string& target) {
+  const size_t dot = target.rfind('.');
+  return dot == std::string::npos ? std::string() : target.substr(0, dot);
+}
+
+// "a.b.c" -> frames of a, a.b where a call of them is known, and a.b.c itself.
+ModulePath PathOfModule(const std::string& module, const std::string& class_name, const ClassByPath& classes) {
+  ModulePath path;
+  for (size_t dot = module.find('.'); dot != std::string::npos; dot = module.find('.', dot + 1)) {
+    const auto known = classes.find(module.substr(0, dot));
+    if (known != classes.end()) path.push_back({.path = known->first, .class_name = known->second});
+  }
+  if (!module.empty()) path.push_back({.path = module, .class_name = class_name});
+  return path;
+}
+
+// ONNX: all begins, then all ends. Exported convolutions pad alike on both sides.
+std::vector<int64_t> BeginsOf(std::vector<int64_t> pads, size_t axes) {
+  pads.resize(axes, 0);
+  return pads;
+}
+
+std::vector<int64_t> OrOnes(std::vector<int64_t> list, size_t axes) {
+  if (list.size() != axes) list.assign(axes, 1);
+  return list;
+}
+
+}  // namespace
+
+FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, ValueId norm, const ClassByPath& classes,
+                                        LayerBuilder& builder, Signature& signature) {
+  const Graph& graph = builder.graph();
+  const auto found = std::find_if(group.nodes.begin(), group.nodes.end(), [&](NodeId id) {
+    const std::string& op = graph[id].op;
+    return op == "Conv" || op == "ConvTranspose" || op == "Gemm";
+  });
+  const std::string name = FirstRef(group.fx);
+  if (found == group.nodes.end() || name.empty() || graph[*found].inputs.size() < 2) return {};
+  const Node& node = graph[*found];
+  const Tensor& stored_weight = graph[node.inputs[1]];
+
+  ValueId weight = signature.ByTarget(stored_weight.name);
+  if (!weight.valid()) {  // merged or renamed: module trees list the convolution right before its norm
+    for (const FxLiteral& argument : group.fx.arguments) {
+      if (argument.kind != FxLiteral::Kind::kRef || weight.valid()) continue;
+      const ValueId norm_weight = signature.ByPlaceholder(argument.text);
+      if (norm_weight.valid()) weight = signature.UnreferencedBefore(norm_weight);
+    }
+  }
+  if (!weight.valid()) weight = builder.ValueOf(node.inputs[1]);
+  if (!signature.ShapeIsKnown(weight) && stored_weight.stored.has_value()) {
+    Shape shape;
+    for (const int64_t length : stored_weight.stored->dims) shape.Append(length);
+    signature.SetShape(weight, stored_weight.stored->type, shape);
+  }
+  const std::string module = ModuleOf(builder.At(weight).name);
+
+  Value result = builder.At(norm);
+  result.name = name;
+  Layer layer{.name = name, .inputs = {input, weight}, .nodes = {*found}, .evidence = Evidence::kProvenance};
+  std::string class_name = "torch.nn.modules.linear.Linear";
+  if (node.op == "Gemm") {
+    layer.op = "linear";
+  } else {
+    const Shape& kernel = builder.At(weight).shape;
+    const size_t axes = kernel.rank() > 2 ? static_cast<size_t>(kernel.rank()) - 2 : 0;
+    const bool transposed = node.op == "ConvTranspose";
+    layer.op = (transposed ? "conv_transpose" : "conv") + std::to_string(axes) + "d";
+    class_name =
+        std::string("torch.nn.modules.conv.") + (transposed ? "ConvTranspose" : "Conv") + std::to_string(axes) + "d";
+    std::vector<int64_t> lengths;
+    for (int i = 2; i < kernel.rank(); ++i) lengths.push_back(kernel[i].IsConstant() ? kernel[i].c0() : 0);
+    layer.attributes.Set("kernel_size", std::move(lengths));
+    layer.attributes.Set("stride", OrOnes(node.attributes.Ints("strides"), axes));
+    layer.attributes.Set("padding", BeginsOf(node.attributes.Ints("pads"), axes));
+    layer.attributes.Set("dilation", OrOnes(node.attributes.Ints("dilations"), axes));
+    layer.attributes.Set("groups", node.attributes.Int("group", 1));
+    if (transposed) layer.attributes.Set("output_padding", BeginsOf(node.attributes.Ints("output_padding"), axes));
+  }
+  const ValueId bias = signature.ByTarget(module + ".bias");
+  if (bias.valid() && signature.IsUnreferenced(module + ".bias")) layer.inputs.push_back(bias);
+  const ValueId made = builder.AddValue(std::move(result));
+  layer.outputs = {made};
+  signature.InferFromUse({.op = layer.op, .inputs = layer.inputs, .outputs = layer.outputs});
+  builder.AddLayer(std::move(layer), PathOfModule(module, class_name, classes), group.last());
+  return {.name = name, .result = made};
+}
+
+ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId position, LayerBuilder& builder,
+                        Signature& signature) {
+  if (path.empty()) return {};
+  // torchvision, timm and transformers name them alike: a table of [(2w-1)^2, heads] and an index of [w^2 * w^2] for a
+  // window of w x w (torchvision/models/swin_transformer.py, define_relative_position_bias_table).
+  const ValueId table = signature.ByTarget(path.back().path + ".relative_position_bias_table");
+  const ValueId index = signature.ByTarget(path.back().path + ".relative_position_index");
+  const StoredTensor& stored = *builder.graph()[constant].stored;
+  if (!table.valid() || !index.valid() || stored.dims.size() < 3) return {};
+  const size_t rank = stored.dims.size();
+  const int64_t heads = stored.dims[rank - 3], tokens = stored.dims[rank - 1];
+  int64_t window = 1;
+  while (window * window < tokens) ++window;
+  if (window * window != tokens || stored.dims[rank - 2] != tokens) return {};
+  if (!signature.ShapeIsKnown(table))
+    signature.SetShape(table, stored.type, Shape{(2 * window - 1) * (2 * window - 1), heads});
+  if (!signature.ShapeIsKnown(index)) signature.SetShape(index, DType::kInt64, Shape{tokens * tokens});
+
+  const std::string base = builder.graph()[constant].name;
+  ValueId last = table;
+  const auto add = [&](const char* op, Shape shape, std::vector<ValueId> inputs, Attributes attributes) {
+    last = builder.AddValue({.name = base + "." + op, .type = stored.type, .shape = shape});
+    builder.AddLayer({.op = op,
+                      .name = base + "." + op,
+                      .inputs = std::move(inputs),
+                      .outputs = {last},
+                      .attributes = std::move(attributes),
+                      .evidence = Evidence::kProvenance},
+                     path, position);
+  };
+  Attributes dims;
+  dims.Set("dims", std::vector<int64_t>{2, 0, 1});
+  Attributes dim;
+  dim.Set("dim", int64_t{0});
+  add("index", Shape{tokens * tokens, heads}, {table, index}, {});
+  add("reshape", Shape{tokens, tokens, heads}, {last}, {});
+  add("permute", Shape{heads, tokens, tokens}, {last}, std::move(dims));
+  add("contiguous", Shape{heads, tokens, tokens}, {last}, {});
+  add("unsqueeze", Shape{1, heads, tokens, tokens}, {last}, std::move(dim));
+  return last;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,34 @@
+// What the exporter folded away and left traces of.
+//
+//   Conv (fx node: batch norm; weight initializer "layer1.0.conv1.weight")    ->  conv2d in module layer1.0.conv1, then
+//   batch_norm Add(attention, stored [1, 3, 49, 49] named "unsqueeze")                   ->
+//   index(relative_position_bias_table, ...) .. unsqueeze
+#pragma once
+
+#include <string>
+
+#include "graph/lift/builder.h"
+#include "graph/lift/fx_groups.h"
+#include "graph/lift/signature.h"
+
+namespace vramplan {
+
+struct FoldedConvolution {
+  std::string name;  // its fx name: "conv2d_3"
+  ValueId result;    // invalid: there is none
+};
+
+// Class names of modules by path, to name the frames of a convolution that lost its own.
+using ClassByPath = std::unordered_map<std::string, std::string>;
+
+// Adds the convolution (or linear) in front of a folded batch norm; `input` is its data operand and `norm` the batch
+// norm's result.
+FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, ValueId norm, const ClassByPath& classes,
+                                        LayerBuilder& builder, Signature& signature);
+
+// When `constant`, an operand in the modules of `path`, is what became of a window attention's relative position table,
+// makes the layers that computed it and gives their result; else gives an invalid value.
+ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId position, LayerBuilder& builder,
+                        Signature& signature);
+
+}  // namespace vramplan

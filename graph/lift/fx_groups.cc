@@ -1,0 +1,98 @@
+#include "graph/lift/fx_groups.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include "graph/lift/aten.h"
+
+namespace vramplan {
+namespace {
+
+// Rewrite rules of onnxscript that fold a batch norm (onnxscript/rewriter/rules/fusion/_batch_norm, 0.7).
+constexpr std::string_view kFoldedNorm = "FuseBatchNormInto";
+
+// ['', 'layer1', 'layer1.0', 'relu'] and its classes: the first is the root, the last the fx node itself.
+ModulePath PathOf(const Provenance& provenance, std::string* root_class) {
+  const auto scopes = ParseNameList(provenance.name_scopes);
+  const auto classes = ParseNameList(provenance.class_hierarchy);
+  ModulePath path;
+  if (!scopes.has_value() || scopes->size() < 2 || !scopes->front().empty()) return path;
+  const bool named = classes.has_value() && classes->size() == scopes->size();
+  if (named && root_class->empty()) *root_class = classes->front();
+  for (size_t i = 1; i + 1 < scopes->size(); ++i) {
+    path.push_back({.path = (*scopes)[i], .class_name = named ? (*classes)[i] : std::string()});
+  }
+  return path;
+}
+
+}  // namespace
+
+FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
+  FxGroups result;
+  result.of_node.assign(graph.nodes.size(), -1);
+  std::unordered_map<std::string_view, int32_t> by_text;  // -1: host, or not understood
+  std::unordered_map<std::string, int32_t> by_name;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const NodeId id{static_cast<int32_t>(n)};
+    int32_t group = -1;
+    if (!node.provenance.fx_node.empty()) {
+      const auto [entry, is_new] = by_text.emplace(node.provenance.fx_node, -1);
+      if (is_new) {
+        if (std::optional<FxNode> fx = ParseFxNode(node.provenance.fx_node)) {
+          for (const FxLiteral& argument : fx->arguments)
+            VisitRefs(argument, [&](const std::string& name) { result.referenced.insert(name); });
+          for (const auto& [key, value] : fx->keywords)
+            VisitRefs(value, [&](const std::string& name) { result.referenced.insert(name); });
+          if (IsHostTarget(fx->target)) {
+            result.host.insert(fx->name);
+          } else {
+            entry->second = static_cast<int32_t>(result.groups.size());
+            by_name.emplace(fx->name, entry->second);
+            result.groups.push_back({.fx = std::move(*fx), .path = PathOf(node.provenance, &result.root_class)});
+          }
+        }
+      }
+      group = entry->second;
+      if (group >= 0 && node.provenance.rewrite_rules.find(kFoldedNorm) != std::string::npos) {
+        result.groups[static_cast<size_t>(group)].folded_norm = true;
+      }
+    } else {
+      for (const TensorId output : node.outputs) {
+        if (!output.valid()) continue;
+        const auto found = by_name.find(graph[output].name);
+        if (found != by_name.end()) group = found->second;
+      }
+    }
+    result.of_node[n] = group;
+    if (!live[n]) continue;
+    if (group < 0) {
+      result.bare.push_back(id);
+    } else {
+      result.groups[static_cast<size_t>(group)].nodes.push_back(id);
+    }
+  }
+
+  // Live groups in execution order; of_node follows.
+  std::vector<int32_t> order;
+  for (size_t g = 0; g < result.groups.size(); ++g) {
+    if (!result.groups[g].nodes.empty()) order.push_back(static_cast<int32_t>(g));
+  }
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return result.groups[static_cast<size_t>(a)].last() < result.groups[static_cast<size_t>(b)].last();
+  });
+  std::vector<int32_t> place(result.groups.size(), -1);
+  std::vector<FxGroup> ordered;
+  for (const int32_t g : order) {
+    place[static_cast<size_t>(g)] = static_cast<int32_t>(ordered.size());
+    ordered.push_back(std::move(result.groups[static_cast<size_t>(g)]));
+  }
+  result.groups = std::move(ordered);
+  for (int32_t& group : result.of_node) {
+    if (group >= 0) group = place[static_cast<size_t>(group)];
+  }
+  return result;
+}
+
+}  // namespace vramplan

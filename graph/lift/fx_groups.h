@@ -1,0 +1,45 @@
+// FxGroups: the nodes of a graph by the fx node that they came from.
+//
+//   Sigmoid  %silu : ... aten.silu.default(args = (%conv,))      one group, name "silu",
+//   Mul      %silu : ... aten.silu.default(args = (%conv,))      nodes {Sigmoid, Mul}, position of Mul
+//   Cast     (nothing), makes the tensor "bernoulli"             joins the group of that name
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "graph/ir/graph.h"
+#include "graph/lift/builder.h"
+#include "graph/lift/fx_text.h"
+
+namespace vramplan {
+
+struct FxGroup {
+  FxNode fx;
+  std::vector<NodeId> nodes;  // the live ones, in order; never empty
+  ModulePath path;
+  bool folded_norm = false;  // a rewrite rule folded a batch norm into its producer
+  NodeId last() const { return nodes.back(); }
+};
+
+struct FxGroups {
+  std::vector<FxGroup> groups;   // in execution order: by last live node
+  std::vector<int32_t> of_node;  // by node: index of its group, or -1
+  std::vector<NodeId> bare;      // live nodes without provenance (or with one that is not understood), in order
+  std::string root_class;        // class of the outermost module, or empty
+  std::unordered_set<std::string> referenced;  // every name that some fx node, live or not, names as %name
+  std::unordered_set<std::string> host;        // fx nodes that the host computed: sizes and arithmetic of sizes
+};
+
+FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live);
+
+// Calls `visit` for every %ref inside, lists included, in order.
+template <typename Visit>
+void VisitRefs(const FxLiteral& literal, Visit&& visit) {
+  if (literal.kind == FxLiteral::Kind::kRef) visit(literal.text);
+  for (const FxLiteral& item : literal.items) VisitRefs(item, visit);
+}
+
+}  // namespace vramplan

@@ -1,0 +1,122 @@
+#include "graph/lift/inplace.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace vramplan {
+namespace {
+
+bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+
+// Functions of torch.nn with an `inplace` argument that modules of libraries set.
+constexpr std::string_view kActivations[] = {"relu", "leaky_relu", "elu",       "selu",        "celu",
+                                             "silu", "mish",       "hardswish", "hardsigmoid", "hardtanh"};
+
+// By class prefix, the longest match counts. Read in torchvision 0.25, timm 1.0.31, segmentation-models 0.6, MONAI 1.6,
+// ultralytics 8.
+struct Habit {
+  std::string_view class_prefix;
+  bool in_place;
+};
+constexpr Habit kActivationHabits[] = {
+    {"torchvision.models.", true},
+    {"torchvision.ops.misc.", true},                             // ConvNormActivation: inplace=True
+    {"torchvision.ops.misc.SqueezeExcitation", false},           // activation()
+    {"torchvision.ops.misc.MLP", false},                         // inplace=None
+    {"torchvision.models.segmentation.fcn.FCNHead", false},      // nn.ReLU()
+    {"torchvision.models.segmentation.deeplabv3.", false},       // nn.ReLU()
+    {"torchvision.models.detection.fcos.", false},               // nn.ReLU()
+    {"torchvision.models.detection.faster_rcnn.TwoMLP", false},  // F.relu(x)
+    {"torchvision.models.vision_transformer.", false},           // inplace=None
+    {"segmentation_models_pytorch.", true},                      // base/modules.py: nn.ReLU(inplace=True)
+    {"timm.", true},              // act_layer(inplace=True), BatchNormAct2d(inplace=True)
+    {"timm.layers.mlp.", false},  // act_layer()
+    {"timm.models.vision_transformer.", false},
+    {"timm.models.swin_transformer", false},
+    {"ultralytics.", true},  // initialize_weights sets inplace on ReLU, SiLU, Hardswish
+    {"monai.", false},
+    {"monai.networks.nets.ahnet.", true},  // ("relu", {"inplace": True}) and alike
+    {"monai.networks.nets.basic_unet", true},
+    {"monai.networks.nets.densenet.", true},
+    {"monai.networks.nets.dynunet.", true},
+    {"monai.networks.nets.flexible_unet.", true},
+    {"monai.networks.nets.highresnet.", true},
+    {"monai.networks.nets.hovernet.", true},
+    {"monai.networks.nets.resnet.", true},
+    {"monai.networks.nets.segresnet", true},
+    {"monai.networks.nets.senet.", true},
+    {"monai.networks.nets.vnet.", true},
+    {"monai.networks.nets.voxelmorph.", true},
+    {"transformers.", false},  // ACT2FN makes them without arguments
+    {"diffusers.", false},
+};
+
+// `x += y` in the forward of exactly these classes.
+constexpr std::string_view kAddInPlace[] = {
+    "torchvision.models.resnet.BasicBlock",
+    "torchvision.models.resnet.Bottleneck",
+    "torchvision.models.video.resnet.BasicBlock",
+    "torchvision.models.video.resnet.Bottleneck",
+    "torchvision.models.mobilenetv3.InvertedResidual",
+    "torchvision.models.efficientnet.MBConv",
+    "torchvision.models.efficientnet.FusedMBConv",
+    "torchvision.models.convnext.CNBlock",
+    "timm.models.resnet.BasicBlock",
+    "timm.models.resnet.Bottleneck",
+    "monai.networks.blocks.dynunet_block.UnetResBlock",
+    "monai.networks.blocks.segresnet_block.ResBlock",
+    "transformers.models.resnet.modeling_resnet.ResNetBasicLayer",
+    "transformers.models.resnet.modeling_resnet.ResNetBottleNeckLayer",
+};
+
+// noise.div_(survival_rate), and the noise of an in-place dropout (aten/src/ATen/native/Dropout.cpp,
+// _dropout<inplace>).
+constexpr std::string_view kDivInPlace[] = {"torchvision.ops.stochastic_depth.StochasticDepth",
+                                            "timm.layers.drop.DropPath"};
+constexpr std::string_view kDropoutModule = "torch.nn.modules.dropout.";
+
+template <typename List>
+bool Contains(const List& list, std::string_view one) {
+  return std::find(std::begin(list), std::end(list), one) != std::end(list);
+}
+
+InPlace ActivationInPlace(const ModulePath& path, bool behind_batch_norm) {
+  // monai's blocks do not know what their net asked for: any enclosing net counts. Else the innermost class of a
+  // library.
+  const Habit* habit = nullptr;
+  bool is_module = false;
+  for (auto frame = path.rbegin(); frame != path.rend(); ++frame) {
+    const std::string& name = frame->class_name;
+    if (StartsWith(name, "torch.nn.modules.activation.")) is_module = true;
+    if (StartsWith(name, "torch.nn.") || name.empty()) continue;
+    for (const Habit& one : kActivationHabits) {
+      if (StartsWith(name, one.class_prefix) &&
+          (habit == nullptr || one.class_prefix.size() > habit->class_prefix.size()))
+        habit = &one;
+    }
+    // efficientnet.py gives its squeeze-and-excitation partial(nn.SiLU, inplace=True).
+    const bool is_excitation = name == "torchvision.ops.misc.SqueezeExcitation";
+    if (is_excitation && std::any_of(path.begin(), path.end(), [](const ModuleFrame& outer) {
+          return StartsWith(outer.class_name, "torchvision.models.efficientnet.");
+        })) {
+      return InPlace::kYes;
+    }
+    if (!StartsWith(name, "monai.networks.blocks.")) break;
+  }
+  if (habit != nullptr) return habit->in_place ? InPlace::kYes : InPlace::kNo;
+  return is_module && behind_batch_norm ? InPlace::kAssumed : InPlace::kNo;
+}
+
+}  // namespace
+
+InPlace InPlaceByClass(const std::string& op, const ModulePath& path, bool behind_batch_norm) {
+  const std::string_view innermost = path.empty() ? std::string_view() : std::string_view(path.back().class_name);
+  if (op == "add") return Contains(kAddInPlace, innermost) ? InPlace::kYes : InPlace::kNo;
+  if (op == "div")
+    return Contains(kDivInPlace, innermost) || StartsWith(innermost, kDropoutModule) ? InPlace::kYes : InPlace::kNo;
+  if (op == "mul") return StartsWith(innermost, kDropoutModule) ? InPlace::kYes : InPlace::kNo;
+  if (!Contains(kActivations, op)) return InPlace::kNo;
+  return ActivationInPlace(path, behind_batch_norm);
+}
+
+}  // namespace vramplan

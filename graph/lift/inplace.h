@@ -1,0 +1,25 @@
+// In-place: export makes every call functional, so the file has lost which ones wrote into their input. The class of
+// the module that holds the call tells, because libraries build their modules by habit:
+//
+//   ReLU in torchvision.models.resnet.BasicBlock          in place: nn.ReLU(inplace=True)
+//   ReLU in torchvision.models.segmentation.fcn.FCNHead   not: nn.ReLU()
+//   add  in torchvision.models.resnet.BasicBlock          in place: out += identity
+//   ReLU in a class of nobody we know, right behind a batch norm: assumed in place, which is what most conv-norm-relu
+//   code says
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "graph/lift/builder.h"
+
+namespace vramplan {
+
+enum class InPlace : uint8_t { kNo, kYes, kAssumed };
+
+// Whether the call of `op` in the modules of `path` writes into its first input, as far as classes tell.
+// `behind_batch_norm`: its first input was made by a batch norm. The caller must hold that nobody reads that input
+// afterwards.
+InPlace InPlaceByClass(const std::string& op, const ModulePath& path, bool behind_batch_norm);
+
+}  // namespace vramplan

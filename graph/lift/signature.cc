@@ -1,0 +1,202 @@
+#include "graph/lift/signature.h"
+
+#include <algorithm>
+
+namespace vramplan {
+namespace {
+
+// "layer1.0.bn1.weight" -> "layer1.0.bn1", "weight".
+std::pair<std::string, std::string> SplitTarget(const std::string& target) {
+  const size_t dot = target.rfind('.');
+  if (dot == std::string::npos) return {"", target};
+  return {target.substr(0, dot), target.substr(dot + 1)};
+}
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+}  // namespace
+
+Signature::Signature(const Graph& graph, const FxGroups& groups, LayerBuilder* builder) : builder_(builder) {
+  const std::vector<SignatureEntry> entries = ParseSignature(graph.signature);
+  std::unordered_map<std::string, TensorId> stored;
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    const TensorId id{static_cast<int32_t>(t)};
+    if (graph[id].stored.has_value()) stored.emplace(graph[id].name, id);
+  }
+  for (const SignatureEntry& entry : entries) {
+    if (entry.kind != SignatureEntry::Kind::kParameter && entry.kind != SignatureEntry::Kind::kBuffer) continue;
+    if (groups.referenced.count(entry.placeholder) == 0) unreferenced_.emplace(entry.target, 0);
+    if (stored.count(entry.target) != 0)
+      by_target_.emplace(entry.target, ValueId{});  // for FindTies: has an initializer
+  }
+  FindTies(groups, entries);
+  by_target_.clear();
+
+  size_t input = 0;
+  const auto inputs = static_cast<size_t>(std::count_if(
+      entries.begin(), entries.end(), [](const SignatureEntry& e) { return e.kind == SignatureEntry::Kind::kInput; }));
+  for (const SignatureEntry& entry : entries) {
+    switch (entry.kind) {
+      case SignatureEntry::Kind::kConstant:
+        break;
+      case SignatureEntry::Kind::kInput:
+        // The graph's inputs are the program's, in its order, perhaps under other names.
+        if (inputs == graph.inputs.size())
+          by_placeholder_[entry.placeholder] = builder_->ValueOf(graph.inputs[input++]);
+        break;
+      case SignatureEntry::Kind::kParameter:
+      case SignatureEntry::Kind::kBuffer: {
+        const auto tie = ties_.find(entry.target);
+        const std::string& group = tie == ties_.end() ? entry.target : tie->second;
+        ValueId& value = by_target_[group];
+        const auto found = stored.find(group);
+        if (!value.valid()) {
+          const Role role = entry.kind == SignatureEntry::Kind::kParameter ? Role::kParameter : Role::kBuffer;
+          value = found != stored.end() ? builder_->AddStored(found->second, role)
+                                        : builder_->AddValue({.name = entry.target, .role = role});
+          builder_->At(value).name = entry.target;
+          shape_known_.resize(static_cast<size_t>(value.value) + 1, false);
+          shape_known_[static_cast<size_t>(value.value)] = found != stored.end();
+        }
+        by_placeholder_[entry.placeholder] = value;
+        by_target_[entry.target] = value;
+        order_.push_back(entry.target);
+        break;
+      }
+    }
+  }
+}
+
+// A leaf module's call that uses a parameter of another module, while its own of the same place is used by nobody,
+// shows a tie.
+void Signature::FindTies(const FxGroups& groups, const std::vector<SignatureEntry>& entries) {
+  std::unordered_map<std::string, const SignatureEntry*> by_placeholder;
+  for (const SignatureEntry& entry : entries) {
+    if (entry.kind == SignatureEntry::Kind::kParameter) by_placeholder.emplace(entry.placeholder, &entry);
+  }
+  const auto is_free = [&](const std::string& target) {
+    return unreferenced_.count(target) != 0 && by_target_.count(target) == 0;
+  };
+  for (const FxGroup& group : groups.groups) {
+    if (group.path.empty()) continue;
+    for (const FxLiteral& argument : group.fx.arguments) {
+      const auto used =
+          argument.kind == FxLiteral::Kind::kRef ? by_placeholder.find(argument.text) : by_placeholder.end();
+      if (used == by_placeholder.end()) continue;
+      const auto [module, name] = SplitTarget(used->second->target);
+      const std::string own = group.path.back().path + "." + name;
+      if (module != group.path.back().path && is_free(own)) ties_.emplace(own, used->second->target);
+    }
+  }
+  // transformers' T5 registers the same embedding a third time, in a module that is never called (m.shared).
+  if (ties_.empty()) return;
+  const std::string one = ties_.begin()->second;
+  if (!std::all_of(ties_.begin(), ties_.end(), [&](const auto& tie) { return tie.second == one; })) return;
+  for (const SignatureEntry& entry : entries) {
+    if (entry.kind != SignatureEntry::Kind::kParameter || !is_free(entry.target) || ties_.count(entry.target) != 0)
+      continue;
+    const auto [module, name] = SplitTarget(entry.target);
+    if (EndsWith(module, "shared") && name == SplitTarget(one).second) ties_.emplace(entry.target, one);
+  }
+}
+
+ValueId Signature::ByPlaceholder(const std::string& placeholder) const {
+  const auto found = by_placeholder_.find(placeholder);
+  return found == by_placeholder_.end() ? ValueId{} : found->second;
+}
+
+ValueId Signature::ByTarget(const std::string& target) const {
+  const auto found = by_target_.find(target);
+  return found == by_target_.end() ? ValueId{} : found->second;
+}
+
+bool Signature::ShapeIsKnown(ValueId value) const {
+  const Role role = builder_->At(value).role;
+  if (role != Role::kParameter && role != Role::kBuffer) return true;
+  const auto at = static_cast<size_t>(value.value);
+  return at >= shape_known_.size() || shape_known_[at];
+}
+
+void Signature::SetShape(ValueId value, DType type, const Shape& shape) {
+  builder_->At(value).type = type;
+  builder_->At(value).shape = shape;
+  shape_known_[static_cast<size_t>(value.value)] = true;
+}
+
+void Signature::Learn(ValueId value, DType type, const Shape& shape) {
+  if (!value.valid() || ShapeIsKnown(value) || !shape.known()) return;
+  SetShape(value, IsFloating(type) ? type : DType::kFloat32, shape);
+}
+
+ValueId Signature::UnreferencedBefore(ValueId parameter) const {
+  for (size_t i = 1; i < order_.size(); ++i) {
+    if (ByTarget(order_[i]) == parameter) return IsUnreferenced(order_[i - 1]) ? ByTarget(order_[i - 1]) : ValueId{};
+  }
+  return {};
+}
+
+void Signature::InferFromUse(const AtenCall& call) {
+  const auto input = [&](size_t i) { return i < call.inputs.size() ? call.inputs[i] : ValueId{}; };
+  if (call.outputs.empty() || !call.outputs.front().valid()) return;
+  const Shape out = builder_->At(call.outputs.front()).shape;
+  const DType type = builder_->At(call.outputs.front()).type;
+  const Shape in = input(0).valid() ? builder_->At(input(0)).shape : Shape();
+  if (call.op == "batch_norm" || call.op == "instance_norm" || call.op == "group_norm") {
+    if (out.rank() < 2) return;
+    for (size_t i = 1; i < 5; ++i) Learn(input(i), type, Shape{out[1]});
+  } else if (call.op == "layer_norm" || call.op == "rms_norm") {
+    const int axes = static_cast<int>(call.attributes.Int("normalized_axes", 1));
+    if (axes > out.rank()) return;
+    Shape trailing;
+    for (int i = out.rank() - axes; i < out.rank(); ++i) trailing.Append(out[i]);
+    for (size_t i = 1; i < 3; ++i) Learn(input(i), type, trailing);
+  } else if (call.op == "linear") {
+    if (in.rank() < 1 || out.rank() < 1) return;
+    Learn(input(1), type, Shape{out.FromEnd(1), in.FromEnd(1)});
+    Learn(input(2), type, Shape{out.FromEnd(1)});
+  } else if (call.op == "addmm") {
+    const Shape a = input(1).valid() ? builder_->At(input(1)).shape : Shape();
+    if (a.rank() < 1 || out.rank() < 1) return;
+    Learn(input(0), type, Shape{out.FromEnd(1)});
+    Learn(input(2), type, Shape{a.FromEnd(1), out.FromEnd(1)});
+  } else if (call.op.rfind("conv", 0) == 0) {
+    if (out.rank() >= 2) Learn(input(2), type, Shape{out[1]});
+  }
+}
+
+void Signature::Finish(Notes* notes) {
+  for (const std::string& target : order_) {
+    const ValueId value = ByTarget(target);
+    if (ShapeIsKnown(value)) continue;
+    const auto [module, name] = SplitTarget(target);
+    const bool is_buffer = builder_->At(value).role == Role::kBuffer;
+    if (is_buffer && name == "num_batches_tracked") {
+      SetShape(value, DType::kInt64, Shape());  // torch/nn/modules/batchnorm.py: torch.tensor(0, dtype=torch.long)
+      continue;
+    }
+    // Unused buffers of transformers repeat one of the same module: token_type_ids is zeros like position_ids
+    // (modeling_bert.py), original_inv_freq a copy of inv_freq (modeling_llama.py), transformers 5.
+    ValueId sibling;
+    for (const std::string& other : order_) {
+      const auto [other_module, other_name] = SplitTarget(other);
+      const ValueId candidate = ByTarget(other);
+      if (!is_buffer || other_module != module || builder_->At(candidate).role != Role::kBuffer ||
+          !ShapeIsKnown(candidate))
+        continue;
+      if (EndsWith(name, other_name) || (name == "token_type_ids" && other_name == "position_ids")) sibling = candidate;
+    }
+    if (sibling.valid()) {
+      SetShape(value, builder_->At(sibling).type, builder_->At(sibling).shape);
+      continue;
+    }
+    SetShape(value, DType::kFloat32, Shape{0});
+    notes->Add({.code = "unknown-parameter",
+                .severity = Severity::kWarning,
+                .subject = target,
+                .text = "the file lists it but has neither its shape nor a use of it; it counts as 0 B"});
+  }
+}
+
+}  // namespace vramplan
