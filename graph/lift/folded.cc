@@ -107,37 +107,53 @@ ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId positi
   const ValueId table = signature.ByTarget(path.back().path + ".relative_position_bias_table");
   const ValueId index = signature.ByTarget(path.back().path + ".relative_position_index");
   const StoredTensor& stored = *builder.graph()[constant].stored;
-  if (!table.valid() || !index.valid() || stored.dims.size() < 3) return {};
+  if (!table.valid() || !index.valid() || stored.dims.size() < 2) return {};
+  // Folding stops anywhere between the gathered rows, [w^4, heads], and the bias, [1, heads, w^2, w^2].
   const size_t rank = stored.dims.size();
-  const int64_t heads = stored.dims[rank - 3], tokens = stored.dims[rank - 1];
-  int64_t window = 1;
+  int64_t heads = stored.dims[rank - 1], tokens = 1, window = 1;
+  if (rank == 2) {
+    while (tokens * tokens < stored.dims[0]) ++tokens;
+  } else {
+    const bool heads_last = rank == 3 && stored.dims[0] == stored.dims[1] && stored.dims[2] != stored.dims[1];
+    if (!heads_last) heads = stored.dims[rank - 3];
+    tokens = stored.dims[rank - 2];
+  }
   while (window * window < tokens) ++window;
-  if (window * window != tokens || stored.dims[rank - 2] != tokens) return {};
-  if (!signature.ShapeIsKnown(table))
+  if (window * window != tokens) return {};
+  const Shape final_shape = builder.At(builder.ValueOf(constant)).shape;
+  if (!signature.ShapeIsKnown(table)) {
     signature.SetShape(table, stored.type, Shape{(2 * window - 1) * (2 * window - 1), heads});
+  }
   if (!signature.ShapeIsKnown(index)) signature.SetShape(index, DType::kInt64, Shape{tokens * tokens});
 
   const std::string base = builder.graph()[constant].name;
+  struct Step {
+    const char* op;
+    Shape shape;
+    Attributes attributes;
+  };
+  Step steps[] = {{"index", Shape{tokens * tokens, heads}, {}},
+                  {"reshape", Shape{tokens, tokens, heads}, {}},
+                  {"permute", Shape{heads, tokens, tokens}, {}},
+                  {"contiguous", Shape{heads, tokens, tokens}, {}},
+                  {"unsqueeze", Shape{1, heads, tokens, tokens}, {}}};
+  steps[2].attributes.Set("dims", std::vector<int64_t>{2, 0, 1});
+  steps[4].attributes.Set("dim", int64_t{0});
   ValueId last = table;
-  const auto add = [&](const char* op, Shape shape, std::vector<ValueId> inputs, Attributes attributes) {
-    last = builder.AddValue({.name = base + "." + op, .type = stored.type, .shape = shape});
-    builder.AddLayer({.op = op,
-                      .name = base + "." + op,
+  for (Step& step : steps) {
+    std::vector<ValueId> inputs = {last};
+    if (last == table) inputs.push_back(index);
+    const std::string name = base + "." + step.op;
+    last = builder.AddValue({.name = name, .type = stored.type, .shape = step.shape});
+    builder.AddLayer({.op = step.op,
+                      .name = name,
                       .inputs = std::move(inputs),
                       .outputs = {last},
-                      .attributes = std::move(attributes),
+                      .attributes = std::move(step.attributes),
                       .evidence = Evidence::kProvenance},
                      path, position);
-  };
-  Attributes dims;
-  dims.Set("dims", std::vector<int64_t>{2, 0, 1});
-  Attributes dim;
-  dim.Set("dim", int64_t{0});
-  add("index", Shape{tokens * tokens, heads}, {table, index}, {});
-  add("reshape", Shape{tokens, tokens, heads}, {last}, {});
-  add("permute", Shape{heads, tokens, tokens}, {last}, std::move(dims));
-  add("contiguous", Shape{heads, tokens, tokens}, {last}, {});
-  add("unsqueeze", Shape{1, heads, tokens, tokens}, {last}, std::move(dim));
+    if (step.shape == final_shape && std::string_view(step.op) != "permute") break;
+  }
   return last;
 }
 

@@ -80,13 +80,13 @@ bool Contains(const List& list, std::string_view one) {
   return std::find(std::begin(list), std::end(list), one) != std::end(list);
 }
 
-InPlace ActivationInPlace(const ModulePath& path, bool behind_batch_norm) {
+InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool behind_batch_norm) {
   // monai's blocks do not know what their net asked for: any enclosing net counts. Else the innermost class of a
   // library.
   const Habit* habit = nullptr;
   bool is_module = false;
-  for (auto frame = path.rbegin(); frame != path.rend(); ++frame) {
-    const std::string& name = frame->class_name;
+  for (auto frame = classes.rbegin(); frame != classes.rend(); ++frame) {
+    const std::string_view name = *frame;
     if (StartsWith(name, "torch.nn.modules.activation.")) is_module = true;
     if (StartsWith(name, "torch.nn.") || name.empty()) continue;
     for (const Habit& one : kActivationHabits) {
@@ -96,8 +96,8 @@ InPlace ActivationInPlace(const ModulePath& path, bool behind_batch_norm) {
     }
     // efficientnet.py gives its squeeze-and-excitation partial(nn.SiLU, inplace=True).
     const bool is_excitation = name == "torchvision.ops.misc.SqueezeExcitation";
-    if (is_excitation && std::any_of(path.begin(), path.end(), [](const ModuleFrame& outer) {
-          return StartsWith(outer.class_name, "torchvision.models.efficientnet.");
+    if (is_excitation && std::any_of(classes.begin(), classes.end(), [](std::string_view outer) {
+          return StartsWith(outer, "torchvision.models.efficientnet.");
         })) {
       return InPlace::kYes;
     }
@@ -109,14 +109,14 @@ InPlace ActivationInPlace(const ModulePath& path, bool behind_batch_norm) {
 
 }  // namespace
 
-InPlace InPlaceByClass(const std::string& op, const ModulePath& path, bool behind_batch_norm) {
-  const std::string_view innermost = path.empty() ? std::string_view() : std::string_view(path.back().class_name);
+InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_batch_norm) {
+  const std::string_view innermost = classes.empty() ? std::string_view() : classes.back();
   if (op == "add") return Contains(kAddInPlace, innermost) ? InPlace::kYes : InPlace::kNo;
   if (op == "div")
     return Contains(kDivInPlace, innermost) || StartsWith(innermost, kDropoutModule) ? InPlace::kYes : InPlace::kNo;
   if (op == "mul") return StartsWith(innermost, kDropoutModule) ? InPlace::kYes : InPlace::kNo;
   if (!Contains(kActivations, op)) return InPlace::kNo;
-  return ActivationInPlace(path, behind_batch_norm);
+  return ActivationInPlace(classes, behind_batch_norm);
 }
 
 }  // namespace vramplan

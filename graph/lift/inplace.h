@@ -10,8 +10,8 @@
 
 #include <cstdint>
 #include <string>
-
-#include "graph/lift/builder.h"
+#include <string_view>
+#include <vector>
 
 namespace vramplan {
 
@@ -20,6 +20,6 @@ enum class InPlace : uint8_t { kNo, kYes, kAssumed };
 // Whether the call of `op` in the modules of `path` writes into its first input, as far as classes tell.
 // `behind_batch_norm`: its first input was made by a batch norm. The caller must hold that nobody reads that input
 // afterwards.
-InPlace InPlaceByClass(const std::string& op, const ModulePath& path, bool behind_batch_norm);
+InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_batch_norm);
 
 }  // namespace vramplan

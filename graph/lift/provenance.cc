@@ -218,7 +218,9 @@ class ProvenanceSource {
     if (call.inputs.empty() || !call.inputs.front().valid()) return false;
     const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
     const Layer* maker = builder_.MakerOf(call.inputs.front());
-    const InPlace verdict = InPlaceByClass(call.op, group.path, maker != nullptr && maker->op == "batch_norm");
+    std::vector<std::string_view> classes = {groups_.root_class};
+    for (const ModuleFrame& frame : group.path) classes.push_back(frame.class_name);
+    const InPlace verdict = InPlaceByClass(call.op, classes, maker != nullptr && maker->op == "batch_norm");
     if (verdict == InPlace::kNo || maker == nullptr) return false;
     for (const TensorId tensor : DataInputs(g)) {
       if (Trace(tensor) != call.inputs.front()) continue;
