@@ -53,6 +53,11 @@ class Parser {
         return Wrong("expected ',' after the value of " + key_ + ", got '" + tokens_[at_] + "'");
       }
     }
+    // A block that may not be split must be a whole segment.
+    const Bytes least = config_.large_segment_size;
+    if (config_.max_split_size.value_or(least) < least || config_.max_non_split_rounding < least) {
+      return Wrong("max_split_size_mb and max_non_split_rounding_mb must be at least large_segment_size_mb");
+    }
     return config_;
   }
 

@@ -63,17 +63,16 @@ class PeakMeter {
  public:
   explicit PeakMeter(Peak* peak) : peak_(*peak) {}
 
-  void BeginStep(int step, const Levels& now) {
+  void BeginStep(int step, size_t event, const Levels& now) {
     if (step == 1) {  // what the setup passed through does not count
       peak_.peak = now;
       peak_.moment.levels = now;
-      peak_.moment.event = last_allocation_;
+      peak_.moment.event = event == 0 ? 0 : event - 1;
     }
     peak_.steps.push_back({step, now, Phase::kForward, Bytes(), Bytes()});
   }
 
   void Allocated(size_t index, const Event& event, const Levels& now) {
-    last_allocation_ = index;
     if (!peak_.steps.empty()) {
       StepPeak& step = peak_.steps.back();
       if (now.requested > step.peak.requested) {
@@ -94,7 +93,6 @@ class PeakMeter {
 
  private:
   Peak& peak_;
-  size_t last_allocation_ = 0;
 };
 
 // Who is live after events[0 .. moment.event], counted from the timeline alone and checked against the allocator.
@@ -142,7 +140,7 @@ Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& conf
     const Event& event = timeline.events[i];
     CHECK(event.step == step || event.step == step + 1);
     CHECK(event.block.valid() || event.step > 0);  // marks belong to steps
-    if (event.step != step) meter.BeginStep(step = event.step, player.levels());
+    if (event.step != step) meter.BeginStep(step = event.step, i, player.levels());
     if (!player.Play(event)) {
       peak.out_of_memory = i;
       break;

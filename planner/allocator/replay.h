@@ -32,10 +32,10 @@ struct StepPeak {
 
 // The moment at which `allocated` is highest (the first one, when it is reached again).
 struct PeakMoment {
-  int step = 1;                                 // 0 and kSetup: nothing in a step rose above what was there before
-  Phase phase = Phase::kForward;                // kRecompute is kept apart here
-  size_t event = 0;                             // index into Timeline::events: the allocation that reaches it
-  Levels levels;                                // at that moment
+  int step = 1;                   // 0 and kSetup: nothing in a step rose above what was there before
+  Phase phase = Phase::kForward;  // kRecompute is kept apart here
+  size_t event = 0;  // index into Timeline::events: the allocation that reaches it, or the last event of the setup
+  Levels levels;     // at that moment
   std::array<Bytes, kCategories> categories{};  // requested bytes by category
   Bytes slack;                                  // allocated - requested
   std::vector<BlockId> live;                    // in order of birth

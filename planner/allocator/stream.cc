@@ -1,0 +1,229 @@
+#include "planner/allocator/stream.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace vramplan {
+namespace {
+
+enum Column { kOp, kId, kBytes, kResult, kAllocated, kReserved, kSegments, kAddress, kColumns };
+constexpr std::array<std::string_view, kColumns> kNames = {"op",        "id",       "bytes",    "result",
+                                                           "allocated", "reserved", "segments", "address"};
+constexpr int64_t kNoRecord = -1;
+
+std::string_view TakeUntil(std::string_view* text, char end) {
+  const size_t at = text->find(end);
+  const std::string_view taken = text->substr(0, at);
+  text->remove_prefix(at == std::string_view::npos ? text->size() : at + 1);
+  return taken;
+}
+
+class StreamPlayer {
+ public:
+  StreamPlayer(std::string_view text, std::string name, const AllocatorConfig& config, Bytes capacity,
+               StreamCheck check)
+      : text_(text), name_(std::move(name)), check_(check == StreamCheck::kOn), allocator_(capacity, config) {}
+
+  Result<StreamPeak> Play() {
+    if (!ReadHeader()) return error_;
+    while (!text_.empty()) {
+      if (!ReadRow()) return error_;
+      if (Field(kOp).empty() && Field(kId).empty()) continue;  // an empty line
+      ++result_.rows;
+      before_ = allocator_.statistics();
+      address_ = kNoRecord;
+      got_memory_ = true;
+      if (!Apply()) return error_;
+      Measure();
+      if (check_ && !Compare()) break;
+      recorded_allocated_ = Number(kAllocated).value_or(kNoRecord);
+    }
+    const AllocatorStatistics& now = allocator_.statistics();
+    result_.end = {now.requested, now.allocated, now.reserved};
+    result_.retries = now.retries;
+    return result_;
+  }
+
+ private:
+  bool ReadHeader() {
+    position_.fill(-1);
+    ++line_;
+    std::string_view row = TakeUntil(&text_, '\n');
+    for (int i = 0; !row.empty(); ++i) {
+      std::string_view field = TakeUntil(&row, ',');
+      if (!field.empty() && field.back() == '\r') field.remove_suffix(1);
+      const auto at = std::find(kNames.begin(), kNames.end(), field);
+      if (at != kNames.end()) position_[static_cast<size_t>(at - kNames.begin())] = i;
+    }
+    for (const Column needed : {kOp, kId, kBytes}) {
+      if (position_[needed] < 0) {
+        return Fail("the first line has no column '" + std::string(kNames[needed]) + "'", "it begins with op,id,bytes");
+      }
+    }
+    if (!check_) return true;
+    for (int c = kResult; c < kColumns; ++c) {
+      if (position_[static_cast<size_t>(c)] >= 0) return true;
+    }
+    return Fail("nothing is recorded to check against", "columns result, allocated, reserved, segments, address");
+  }
+
+  bool ReadRow() {
+    ++line_;
+    fields_.clear();
+    std::string_view row = TakeUntil(&text_, '\n');
+    if (!row.empty() && row.back() == '\r') row.remove_suffix(1);
+    while (!row.empty()) fields_.push_back(TakeUntil(&row, ','));
+    for (const Column c : {kAllocated, kReserved, kSegments, kAddress}) {
+      if (!Field(c).empty() && !Number(c)) return Fail(Quoted(c) + " is not a number");
+    }
+    return true;
+  }
+
+  bool Apply() {
+    const std::string_view op = Field(kOp);
+    if (op == "alloc") return Allocate();
+    if (op == "free") return Free();
+    if (op != "empty_cache") return Fail(Quoted(kOp) + " is not alloc, free or empty_cache");
+    allocator_.EmptyCache();
+    ++result_.cache_releases;
+    return true;
+  }
+
+  bool Allocate() {
+    const auto bytes = Number(kBytes);
+    if (!bytes || *bytes < 0) return Fail(Quoted(kBytes) + " is not a number of bytes");
+    const std::string id(Field(kId));
+    const auto [place, fresh] = handles_.try_emplace(id);
+    if (!fresh) return Fail("block '" + id + "' is allocated twice");
+    ++result_.allocations;
+    const auto allocation = allocator_.Allocate(Bytes::Of(*bytes));
+    got_memory_ = allocation.has_value();
+    place->second = -1;
+    if (!got_memory_) {
+      ++result_.out_of_memory;
+      return true;
+    }
+    if (allocation->handle >= 0) {
+      if (first_address_ == kNoRecord) first_address_ = allocation->address;
+      address_ = allocation->address - first_address_;
+    }
+    if (Field(kResult) == "oom" && !check_) {  // the run that was recorded went on without it
+      Measure();
+      allocator_.Free(allocation->handle);
+    } else {
+      place->second = allocation->handle;
+    }
+    for (const CachingAllocator::Handle handle : std::exchange(still_held_, {})) allocator_.Free(handle);
+    return true;
+  }
+
+  bool Free() {
+    const auto place = handles_.find(std::string(Field(kId)));
+    if (place == handles_.end()) return Fail("block '" + std::string(Field(kId)) + "' is freed but not allocated");
+    ++result_.frees;
+    const bool held = recorded_allocated_ != kNoRecord && Number(kAllocated) == recorded_allocated_;
+    if (held) {
+      still_held_.push_back(place->second);
+    } else {
+      allocator_.Free(place->second);
+    }
+    handles_.erase(place);
+    return true;
+  }
+
+  void Measure() {
+    const AllocatorStatistics& now = allocator_.statistics();
+    if (now.allocated > result_.peak.allocated) result_.peak_line = line_;
+    result_.peak.requested = std::max(result_.peak.requested, now.requested);
+    result_.peak.allocated = std::max(result_.peak.allocated, now.allocated);
+    result_.peak.reserved = std::max(result_.peak.reserved, now.reserved);
+    result_.segments = std::max(result_.segments, now.segments);
+  }
+
+  // False at the first difference.
+  bool Compare() {
+    const AllocatorStatistics& now = allocator_.statistics();
+    const std::string grown =
+        got_memory_ ? std::to_string(now.allocated.count() - before_.allocated.count()) : std::string("oom");
+    const bool equal = Same(kResult, grown) && Same(kAllocated, std::to_string(now.allocated.count())) &&
+                       Same(kReserved, std::to_string(now.reserved.count())) &&
+                       Same(kSegments, std::to_string(now.segments)) &&
+                       (address_ == kNoRecord || Same(kAddress, std::to_string(address_)));
+    result_.checked += equal;
+    return equal;
+  }
+  bool Same(Column column, const std::string& ours) {
+    if (Field(column).empty() || Field(column) == ours) return true;
+    result_.difference = StreamDifference{line_, std::string(kNames[column]), std::string(Field(column)), ours};
+    return false;
+  }
+
+  std::string_view Field(Column column) const {
+    const int at = position_[column];
+    return at >= 0 && static_cast<size_t>(at) < fields_.size() ? fields_[static_cast<size_t>(at)] : std::string_view();
+  }
+  std::optional<int64_t> Number(Column column) const {
+    const std::string_view field = Field(column);
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (error != std::errc() || end != field.data() + field.size()) return std::nullopt;
+    return value;
+  }
+  std::string Quoted(Column column) const {
+    return std::string(kNames[column]) + " '" + std::string(Field(column).substr(0, 40)) + "'";
+  }
+  bool Fail(std::string text, std::string hint = "") {
+    error_ = Error{ErrorCode::kBadInput, name_ + ":" + std::to_string(line_), std::move(text), std::move(hint)};
+    return false;
+  }
+
+  std::string_view text_;
+  std::string name_;
+  bool check_;
+  CachingAllocator allocator_;
+  std::array<int, kColumns> position_;  // of a column in the file's rows; -1: not there
+  std::vector<std::string_view> fields_;
+  int64_t line_ = 0;
+  std::unordered_map<std::string, CachingAllocator::Handle> handles_;  // -1: got no memory, or needed none
+  std::vector<CachingAllocator::Handle> still_held_;
+  int64_t recorded_allocated_ = kNoRecord;  // after the row before
+  int64_t first_address_ = kNoRecord;
+  AllocatorStatistics before_;
+  int64_t address_ = kNoRecord;
+  bool got_memory_ = true;
+  StreamPeak result_;
+  Error error_;
+};
+
+}  // namespace
+
+Result<StreamPeak> ReplayStream(std::string_view text, const std::string& name, const AllocatorConfig& config,
+                                Bytes capacity, StreamCheck check) {
+  return StreamPlayer(text, name, config, capacity, check).Play();
+}
+
+Result<std::string> ReadStream(const std::string& path) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (file == nullptr) return Error{ErrorCode::kBadInput, path, "cannot be opened", ""};
+  std::string text;
+  std::vector<char> buffer(size_t{1} << 18);
+  while (true) {
+    const int count = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
+    if (count > 0) text.append(buffer.data(), static_cast<size_t>(count));
+    if (count == static_cast<int>(buffer.size())) continue;
+    int code = Z_OK;
+    gzerror(file.get(), &code);
+    if (count < 0 || code != Z_OK)
+      return Error{ErrorCode::kBadInput, path, "cannot be read, or is not a whole gzip file", ""};
+    if (count == 0) return text;
+  }
+}
+
+}  // namespace vramplan
