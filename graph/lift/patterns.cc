@@ -1,7 +1,32 @@
 #include "graph/lift/patterns.h"
 
+#include <unordered_map>
+
+#include "graph/lift/patterns_source.h"
+
 namespace vramplan {
 
-Status LiftByPattern(const Graph&, const Shapes&, LayerBuilder&, const std::vector<bool>&, Notes*) { return Done{}; }
+// By operator of the root node: patterns of several nodes first, then single nodes.
+const std::vector<MatchFunction>& PatternsFor(const std::string& op) {
+  static const auto table = [] {
+    std::unordered_map<std::string, std::vector<MatchFunction>> rows;
+    for (const PatternRows* family :
+         {&AttentionPatterns(), &NormPatterns(), &ActivationPatterns(), &LinearPatterns(), &RandomPatterns(),
+          &MovePatterns(), &IndexPatterns(), &ConvolutionPatterns(), &RecurrentPatterns(), &ViewNodes(),
+          &LookUpNodes(), &ReductionNodes(), &PointwiseNodes()}) {
+      for (const PatternRow& row : *family) rows[row.op].push_back(row.match);
+    }
+    return rows;
+  }();
+  static const std::vector<MatchFunction> none;
+  const auto found = table.find(op);
+  return found == table.end() ? none : found->second;
+}
+
+Status LiftByPattern(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, const std::vector<bool>& live,
+                     Notes* notes) {
+  PatternSource(graph, shapes, builder, live, notes).Run();
+  return Done{};
+}
 
 }  // namespace vramplan

@@ -1,0 +1,173 @@
+// torch.nn.functional.scaled_dot_product_attention and the packed projection of nn.MultiheadAttention.
+#include <cmath>
+
+#include "graph/lift/patterns_source.h"
+
+namespace vramplan {
+namespace {
+
+// Mul(x, sqrt(scale)): the exporter scales both sides of the first product by the root of the scale, as the math
+// kernel does (torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py 2.10); nobody writes that by hand.
+struct Scaled {
+  NodeId mul;
+  TensorId tensor;
+  double root;
+};
+
+std::optional<Scaled> ScaledBy(PatternSource& source, TensorId operand) {
+  const NodeId mul = source.OnlyMakerOf(operand, "Mul");
+  if (!mul.valid()) return std::nullopt;
+  const auto parts = source.TensorAndNumber(mul);
+  if (!parts.has_value()) return std::nullopt;
+  return Scaled{mul, parts->first, parts->second};
+}
+
+// What the product adds to the scores.
+struct Mask {
+  TensorId tensor;  // invalid: none, or causal
+  bool causal = false;
+  std::vector<NodeId> nodes;
+};
+
+// Where(Equal(Trilu(ones), 0), -inf, 0) is what the exporter writes for is_causal; Where(mask, 0, -inf) is a mask of
+// booleans; anything else is a mask of numbers.
+Mask MaskOf(PatternSource& source, TensorId tensor) {
+  const NodeId where = source.MakerOf(tensor, "Where");
+  if (!where.valid()) return {tensor, false, {}};
+  const auto yes = source.Number(source.In(where, 1)), no = source.Number(source.In(where, 2));
+  if (!yes.has_value() || !no.has_value()) return {tensor, false, {}};
+  const TensorId condition = source.In(where, 0);
+  if (*yes == 0 && *no < 0) return {condition, false, {where}};
+  const NodeId equal = source.MakerOf(condition, "Equal");
+  const NodeId trilu = equal.valid() ? source.MakerOf(source.In(equal, 0), "Trilu") : NodeId{};
+  if (*yes < 0 && *no == 0 && trilu.valid() && source[trilu].attributes.Int("upper", 1) == 0) {
+    return {TensorId{}, true, {trilu, equal, where}};
+  }
+  return {tensor, false, {}};
+}
+
+// The key whose last two axes the exporter swapped, possibly in one Transpose with the swap of heads that the module
+// itself did; then the module's own transpose becomes a layer again.
+std::optional<Operand> KeyOf(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes) {
+  const NodeId transpose = source.MakerOf(transposed, "Transpose");
+  if (!transpose.valid()) return std::nullopt;
+  std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
+  const int rank = source.RankOf(transposed);
+  if (rank < 3 || perm.size() != static_cast<size_t>(rank)) return std::nullopt;
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  std::vector<int64_t> moved;
+  for (size_t axis = 0; axis < perm.size(); ++axis) {
+    if (perm[axis] != static_cast<int64_t>(axis)) moved.push_back(static_cast<int64_t>(axis));
+  }
+  nodes.push_back(transpose);
+  const TensorId input = source.In(transpose, 0);
+  if (moved.empty()) return source.Use(input);
+  Shape shape = source.ShapeOf(transposed);
+  std::swap(shape[rank - 1], shape[rank - 2]);
+  const Operand key = source.New(Beside(source[transpose], "key"), source.TypeOf(transposed), shape);
+  const bool swap = moved.size() == 2;
+  source.Add({.op = swap ? "transpose" : "permute",
+              .inputs = {source.Use(input)},
+              .outputs = {key},
+              .attributes = swap ? Named({{"dim0", moved[0]}, {"dim1", moved[1]}}) : Named({{"dims", perm}}),
+              .nodes = {transpose}});
+  return key;
+}
+
+// MatMul(Dropout(Softmax(MatMul(q * s, k^T * s) + mask)), v), with a guard against rows that are masked whole
+bool MatchAttention(PatternSource& source, NodeId root) {
+  double dropout = 0;
+  std::vector<NodeId> nodes = {root};
+  TensorId weights = source[root].inputs[0];
+  if (const NodeId node = source.MakerOf(weights, "Dropout"); node.valid()) {
+    // No training flag: the exporter wrote it for the attention's own dropout_p.
+    dropout = source.Number(source.In(node, 1)).value_or(0);
+    nodes.push_back(node);
+    weights = source[node].inputs[0];
+  }
+  weights = source.Behind(weights);
+  if (const NodeId guard = source.OnlyMakerOf(weights, "Where"); guard.valid()) {
+    if (!source.MakerOf(source.In(guard, 0), "IsNaN").valid()) return false;
+    nodes.insert(nodes.end(), {guard, source.MakerOf(source.In(guard, 0), "IsNaN")});
+    weights = source.In(guard, 2);
+  } else if (!source.UsedOnce(weights)) {
+    return false;
+  }
+  const NodeId softmax = source.MakerOf(weights, "Softmax");
+  if (!softmax.valid()) return false;
+  nodes.push_back(softmax);
+
+  TensorId scores = source.In(softmax, 0);
+  if (!source.UsedOnce(scores)) return false;
+  Mask mask;
+  if (const NodeId add = source.MakerOf(scores, "Add"); add.valid()) {
+    const size_t side = source.MakerOf(source.In(add, 0), "MatMul").valid() ? 0 : 1;
+    scores = source.In(add, side);
+    mask = MaskOf(source, source.In(add, 1 - side));
+    nodes.push_back(add);
+  }
+  const NodeId product = source.OnlyMakerOf(scores, "MatMul");
+  if (!product.valid()) return false;
+  const auto query = ScaledBy(source, source.In(product, 0)), key = ScaledBy(source, source.In(product, 1));
+  if (!query.has_value() || !key.has_value() || std::abs(query->root - key->root) > 1e-6 * std::abs(key->root)) {
+    return false;
+  }
+  const Dim width = source.ShapeOf(query->tensor).rank() > 0 ? source.ShapeOf(query->tensor).FromEnd(1) : Dim::Unknown();
+  const std::optional<Operand> key_operand = KeyOf(source, key->tensor, nodes);
+  if (!key_operand.has_value()) return false;
+  nodes.insert(nodes.end(), {product, query->mul, key->mul});
+  nodes.insert(nodes.end(), mask.nodes.begin(), mask.nodes.end());
+  std::swap(nodes.front(), nodes.back());
+
+  Attributes attributes = Named({{"dropout_p", dropout}, {"is_causal", static_cast<int64_t>(mask.causal)}});
+  const double scale = query->root * key->root;
+  if (!width.IsConstant() || std::abs(scale * std::sqrt(static_cast<double>(width.c0())) - 1) > 1e-3) {
+    attributes.Set("scale", scale);
+  }
+  source.Add({.op = "scaled_dot_product_attention",
+              .inputs = {source.Use(query->tensor), *key_operand, source.Use(source.In(root, 1)),
+                         source.Use(mask.tensor)},
+              .outputs = {source.Out(root)},
+              .attributes = std::move(attributes),
+              .nodes = std::move(nodes)});
+  return true;
+}
+
+// nn.MultiheadAttention unpacks its projection by .unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
+// (torch/nn/functional.py 2.10, _in_projection_packed); the last call, a copy, leaves no trace in the file.
+bool MatchPackedProjection(PatternSource& source, NodeId root) {
+  const NodeId transpose = source.OnlyMakerOf(source.In(root, 0), "Transpose");
+  if (!transpose.valid()) return false;
+  const std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
+  const NodeId unsqueeze = source.OnlyMakerOf(source.In(transpose, 0), "Unsqueeze");
+  const auto squeezed = source.IntegersOf(root, "axes", 1);
+  if (!unsqueeze.valid() || source.IntegersOf(unsqueeze, "axes", 1) != std::vector<int64_t>{0}) return false;
+  // The leading axis of one goes last but one, where the three projections were.
+  const auto rank = static_cast<int64_t>(perm.size());
+  if (rank < 3 || (squeezed != std::vector<int64_t>{rank - 2} && squeezed != std::vector<int64_t>{-2})) return false;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    const int64_t expected = axis == 0 ? rank - 2 : axis == rank - 2 ? 0 : axis;
+    if (perm[static_cast<size_t>(axis)] != expected) return false;
+  }
+  for (const NodeId user : source.UsersOf(source[root].outputs[0])) {
+    if (source[user].op != "Gather") return false;
+  }
+  const TensorId output = source[root].outputs[0];
+  const Operand moved = source.New(Beside(source[root], "view"), source.TypeOf(output), source.ShapeOf(output));
+  source.Add({.op = "squeeze",
+              .inputs = {source.Use(source.In(root, 0))},
+              .outputs = {moved},
+              .attributes = {},
+              .nodes = {root}});
+  source.Add({.op = "contiguous", .inputs = {moved}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}});
+  return true;
+}
+
+}  // namespace
+
+const PatternRows& AttentionPatterns() {
+  static const PatternRows rows = {{"MatMul", MatchAttention}, {"Squeeze", MatchPackedProjection}};
+  return rows;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,161 @@
+// Convolutions, pooling, resizing.
+#include <string>
+
+#include "graph/lift/patterns_source.h"
+
+namespace vramplan {
+namespace {
+
+// Spatial axes of a [batch, channels, ...] tensor; 2 where the rank is not known.
+int64_t SpatialAxes(PatternSource& source, TensorId tensor) {
+  const int rank = source.RankOf(tensor);
+  return rank >= 3 ? rank - 2 : 2;
+}
+std::string Ranked(const char* op, int64_t axes) { return op + std::to_string(axes) + "d"; }
+
+std::vector<int64_t> ListOr(const Attributes& attributes, const char* name, int64_t axes, int64_t otherwise) {
+  std::vector<int64_t> list = attributes.Ints(name);
+  if (list.empty()) list.assign(static_cast<size_t>(axes), otherwise);
+  return list;
+}
+// ONNX pads begin and end of each axis; torch has one number for both.
+std::vector<int64_t> Padding(const Attributes& attributes, int64_t axes) {
+  std::vector<int64_t> pads = ListOr(attributes, "pads", 2 * axes, 0);
+  pads.resize(static_cast<size_t>(axes));
+  return pads;
+}
+
+Attributes ConvolutionAttributes(PatternSource& source, NodeId root, int64_t axes, const Shape& weight) {
+  const Attributes& node = source[root].attributes;
+  std::vector<int64_t> kernel = node.Ints("kernel_shape");
+  for (int axis = 2; kernel.size() < static_cast<size_t>(axes) && axis < weight.rank(); ++axis) {
+    kernel.push_back(weight[axis].IsConstant() ? weight[axis].c0() : 1);
+  }
+  return Named({{"kernel_size", kernel},
+                {"stride", ListOr(node, "strides", axes, 1)},
+                {"padding", Padding(node, axes)},
+                {"dilation", ListOr(node, "dilations", axes, 1)},
+                {"groups", node.Int("group", 1)}});
+}
+
+bool EmitConvolution(PatternSource& source, NodeId root, const char* op) {
+  const TensorId weight = source.In(root, 1);
+  const int64_t axes = SpatialAxes(source, weight);
+  Attributes attributes = ConvolutionAttributes(source, root, axes, source.ShapeOf(weight));
+  if (source[root].op == "ConvTranspose") {
+    attributes.Set("output_padding", ListOr(source[root].attributes, "output_padding", axes, 0));
+  }
+  source.Add({.op = Ranked(op, axes),
+              .inputs = {source.Use(source.In(root, 0)), source.Parameter(weight, root, "weight"),
+                         source.Parameter(source.In(root, 2), root, "bias")},
+              .outputs = {source.Out(root)},
+              .attributes = std::move(attributes),
+              .nodes = {root}});
+  return true;
+}
+
+bool MatchConv(PatternSource& source, NodeId root) {
+  // Eval exports fold the batch norm into the convolution and give its tensors made-up names, "onnx::Conv_193".
+  const TensorId weight = source.In(root, 1);
+  if (source.FromPyTorch() && source.Stored(weight) != nullptr && !source.HasModulePath(weight)) {
+    source.CountFoldedBatchNorm();
+  }
+  return EmitConvolution(source, root, "conv");
+}
+bool MatchConvTranspose(PatternSource& source, NodeId root) { return EmitConvolution(source, root, "conv_transpose"); }
+
+bool EmitPool(PatternSource& source, NodeId root, std::string op, Attributes attributes, TensorId input,
+              std::vector<NodeId> nodes) {
+  source.Add({.op = std::move(op),
+              .inputs = {source.Use(input)},
+              .outputs = {source.Out(root)},
+              .attributes = std::move(attributes),
+              .nodes = std::move(nodes)});
+  return true;
+}
+
+// An adaptive pool is exported as a pool without a `pads` attribute (symbolic_opset9.py 2.10, _adaptive_pool).
+bool EmitWindowPool(PatternSource& source, NodeId root, const char* fixed, const char* adaptive) {
+  TensorId input = source.In(root, 0);
+  const Attributes& node = source[root].attributes;
+  const int64_t axes = SpatialAxes(source, input);
+  const std::vector<int64_t> kernel = node.Ints("kernel_shape");
+  if (source.FromPyTorch() && !node.Has("pads") && node.Ints("strides") == kernel) {
+    return EmitPool(source, root, Ranked(adaptive, axes), {}, input, {root});
+  }
+  std::vector<int64_t> padding = Padding(node, axes);
+  std::vector<NodeId> nodes = {root};
+  // avg_pool2d(padding, count_include_pad=True) is exported as a Pad before the pool.
+  const NodeId pad = source.OnlyMakerOf(input, "Pad");
+  if (source.FromPyTorch() && source[root].op == "AveragePool" && pad.valid() && source.SameScope(pad, root)) {
+    const auto pads = source.IntegersOf(pad, "pads", 1);
+    if (pads.has_value() && static_cast<int64_t>(pads->size()) == 2 * (axes + 2)) {
+      padding.assign(pads->begin() + 2, pads->begin() + 2 + axes);
+      input = source.In(pad, 0);
+      nodes = {pad, root};
+    }
+  }
+  Attributes attributes = Named({{"kernel_size", kernel},
+                                 {"stride", ListOr(node, "strides", axes, 1)},
+                                 {"padding", padding},
+                                 {"ceil_mode", node.Int("ceil_mode", 0)}});
+  return EmitPool(source, root, Ranked(fixed, axes), std::move(attributes), input, std::move(nodes));
+}
+bool MatchMaxPool(PatternSource& source, NodeId root) {
+  return EmitWindowPool(source, root, "max_pool", "adaptive_max_pool");
+}
+bool MatchAveragePool(PatternSource& source, NodeId root) {
+  return EmitWindowPool(source, root, "avg_pool", "adaptive_avg_pool");
+}
+
+// adaptive_avg_pool2d to 1x1 is a mean (aten/src/ATen/native/AdaptiveAveragePooling.cpp 2.10)
+bool MatchGlobalAveragePool(PatternSource& source, NodeId root) {
+  std::vector<int64_t> dims;
+  for (int64_t axis = 1; axis <= SpatialAxes(source, source.In(root, 0)); ++axis) dims.push_back(-axis);
+  return EmitPool(source, root, "mean", Named({{"dim", dims}, {"keepdim", int64_t{1}}}), source.In(root, 0), {root});
+}
+bool MatchGlobalMaxPool(PatternSource& source, NodeId root) {
+  return EmitPool(source, root, Ranked("adaptive_max_pool", SpatialAxes(source, source.In(root, 0))), {},
+                  source.In(root, 0), {root});
+}
+bool MatchLocalResponseNorm(PatternSource& source, NodeId root) {
+  return EmitPool(source, root, "local_response_norm", {}, source.In(root, 0), {root});
+}
+
+bool MatchResize(PatternSource& source, NodeId root) {
+  const std::string mode = source[root].attributes.Text("mode", "nearest");
+  const int64_t axes = SpatialAxes(source, source.In(root, 0));
+  std::string op = "upsample_nearest" + std::to_string(axes) + "d";
+  if (mode == "linear") op = axes == 1 ? "upsample_linear1d" : axes == 2 ? "upsample_bilinear2d" : "upsample_trilinear3d";
+  if (mode == "cubic") op = "upsample_bicubic2d";
+  return EmitPool(source, root, std::move(op), {}, source.In(root, 0), {root});
+}
+
+bool MatchGridSample(PatternSource& source, NodeId root) {
+  source.Add({.op = "grid_sample",
+              .inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {root}});
+  return true;
+}
+
+}  // namespace
+
+const PatternRows& ConvolutionPatterns() {
+  static const PatternRows rows = {
+      {"Conv", MatchConv},
+      {"ConvTranspose", MatchConvTranspose},
+      {"MaxPool", MatchMaxPool},
+      {"AveragePool", MatchAveragePool},
+      {"GlobalAveragePool", MatchGlobalAveragePool},
+      {"GlobalMaxPool", MatchGlobalMaxPool},
+      {"LRN", MatchLocalResponseNorm},
+      {"Resize", MatchResize},
+      {"Upsample", MatchResize},
+      {"GridSample", MatchGridSample},
+  };
+  return rows;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,130 @@
+// Tables and indices: embedding, gather, scatter, sorting; and tensors made on the device.
+#include "graph/lift/patterns_source.h"
+
+namespace vramplan {
+namespace {
+
+bool EmitIndex(PatternSource& source, NodeId root, const char* op, std::vector<Operand> inputs,
+               Attributes attributes = {}) {
+  std::vector<Operand> outputs;
+  for (size_t i = 0; i < source[root].outputs.size(); ++i) outputs.push_back(source.Out(root, i));
+  source.Add({.op = op,
+              .inputs = std::move(inputs),
+              .outputs = std::move(outputs),
+              .attributes = std::move(attributes),
+              .nodes = {root}});
+  return true;
+}
+
+int64_t DimOf(PatternSource& source, NodeId root, int64_t otherwise = 0) {
+  const int64_t axis = source[root].attributes.Int("axis", otherwise);
+  return axis < 0 ? axis + source.RankOf(source.In(root, 0)) : axis;
+}
+
+// A table of [rows, width] that is looked up by integers. A parameter that is no module's `weight`, looked up by a
+// stored table, is advanced indexing: torchvision's relative_position_bias_table[relative_position_index].
+bool MatchGather(PatternSource& source, NodeId root) {
+  const TensorId table = source.In(root, 0), indices = source.In(root, 1);
+  const bool parameter = source.Stored(table) != nullptr && source.IsInitializer(table) &&
+                         IsFloating(source.TypeOf(table)) && DimOf(source, root) == 0;
+  if (parameter && source.RankOf(table) == 2 && source.Stored(indices) == nullptr) {
+    return EmitIndex(source, root, "embedding", {source.Parameter(table, root, "weight"), source.Use(indices)});
+  }
+  if (source.RankOf(indices) == 1 && source.IsInitializer(indices)) {
+    return EmitIndex(source, root, "index", {source.Use(table), source.Buffer(indices, root, "index")});
+  }
+  return EmitIndex(source, root, source.RankOf(indices) == 1 ? "index_select" : "index",
+                   {source.Use(table), source.Use(indices)}, Named({{"dim", DimOf(source, root)}}));
+}
+
+// x[i, j]: the exporter flattens the leading axes of x and gathers at i * length + j. Gives the flattened node's
+// input and the indices in order.
+bool MatchAdvancedIndex(PatternSource& source, NodeId root) {
+  NodeId flatten = source.OnlyMakerOf(source.In(root, 0), "Flatten");
+  if (!flatten.valid()) flatten = source.OnlyMakerOf(source.In(root, 0), "Reshape");
+  if (!flatten.valid() || !source.FromPyTorch() || DimOf(source, root) != 0) return false;
+  std::vector<Operand> indices;
+  std::vector<NodeId> nodes = {flatten};
+  std::vector<TensorId> found;
+  TensorId rest = source.In(root, 1);
+  // Add(j, Mul(i, length of j's axis)), nested to the left for more indices
+  for (NodeId add = source.OnlyMakerOf(rest, "Add"); add.valid(); add = NodeId{}) {
+    for (size_t side = 0; side < 2; ++side) {
+      const NodeId mul = source.OnlyMakerOf(source.In(add, side), "Mul");
+      const auto parts = mul.valid() ? source.TensorAndNumber(mul) : std::nullopt;
+      TensorId outer;
+      if (parts.has_value()) outer = parts->first;
+      // The length may be the batch, which is no number.
+      if (mul.valid() && !outer.valid() && !source.MakerOf(source.In(mul, 1), "Gather").valid()) outer = source.In(mul, 0);
+      if (!outer.valid()) continue;
+      found = {outer, source.In(add, 1 - side)};
+      nodes.insert(nodes.end(), {mul, add});
+      break;
+    }
+  }
+  if (found.empty()) return false;
+  std::vector<Operand> inputs = {source.Use(source.In(flatten, 0))};
+  for (const TensorId index : found) inputs.push_back(source.Use(index));
+  nodes.push_back(root);
+  source.Add({.op = "index",
+              .inputs = std::move(inputs),
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = std::move(nodes)});
+  return true;
+}
+
+bool MatchGatherElements(PatternSource& source, NodeId root) {
+  return EmitIndex(source, root, "gather", {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))},
+                   Named({{"dim", DimOf(source, root)}}));
+}
+bool MatchGatherNd(PatternSource& source, NodeId root) {
+  return EmitIndex(source, root, "index", {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))});
+}
+bool MatchScatter(PatternSource& source, NodeId root) {
+  return EmitIndex(source, root, "scatter",
+                   {source.Use(source.In(root, 0)), source.Use(source.In(root, 1)), source.Use(source.In(root, 2))});
+}
+bool MatchTopK(PatternSource& source, NodeId root) {
+  return EmitIndex(source, root, "topk", {source.Use(source.In(root, 0))}, Named({{"dim", DimOf(source, root, -1)}}));
+}
+bool MatchOneHot(PatternSource& source, NodeId root) {
+  return EmitIndex(source, root, "one_hot", {source.Use(source.In(root, 0))});
+}
+
+bool MatchRange(PatternSource& source, NodeId root) { return EmitIndex(source, root, "arange", {}); }
+bool MatchConstantOfShape(PatternSource& source, NodeId root) {
+  double value = 0;
+  if (const auto* stored = source[root].attributes.Get<StoredTensor>("value"); stored != nullptr && stored->values) {
+    if (!stored->values->integers.empty()) value = static_cast<double>(stored->values->integers[0]);
+    if (!stored->values->reals.empty()) value = stored->values->reals[0];
+  }
+  return EmitIndex(source, root, value == 0 ? "zeros" : value == 1 ? "ones" : "full", {});
+}
+bool MatchEyeLike(PatternSource& source, NodeId root) { return EmitIndex(source, root, "full", {}); }
+
+}  // namespace
+
+const PatternRows& IndexPatterns() {
+  static const PatternRows rows = {
+      {"Gather", MatchAdvancedIndex},
+      {"GatherElements", MatchGatherElements},
+      {"GatherND", MatchGatherNd},
+      {"ScatterElements", MatchScatter},
+      {"Scatter", MatchScatter},
+      {"ScatterND", MatchScatter},
+      {"TopK", MatchTopK},
+      {"OneHot", MatchOneHot},
+      {"Range", MatchRange},
+      {"ConstantOfShape", MatchConstantOfShape},
+      {"EyeLike", MatchEyeLike},
+  };
+  return rows;
+}
+// After select (patterns_view.cc), which is the cheaper reading of a Gather.
+const PatternRows& LookUpNodes() {
+  static const PatternRows rows = {{"Gather", MatchGather}};
+  return rows;
+}
+
+}  // namespace vramplan

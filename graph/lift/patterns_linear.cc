@@ -1,0 +1,132 @@
+// Matrix products: nn.Linear, Hugging Face's Conv1D (addmm), and plain products.
+#include "graph/lift/patterns_source.h"
+
+namespace vramplan {
+namespace {
+
+// The weight of a product with a stored right side, as the framework keeps it.
+struct Weight {
+  TensorId tensor;
+  bool transposed = false;  // the file has [in, out] where nn.Linear has [out, in]
+  std::vector<NodeId> nodes;
+};
+
+// x @ Transpose(weight), which eval exports fold into a stored [in, out] tensor with a made-up name. A stored right
+// side that kept its module path was written `x @ weight`.
+std::optional<Weight> WeightOf(PatternSource& source, NodeId matmul) {
+  const TensorId right = source.In(matmul, 1);
+  if (!right.valid()) return std::nullopt;
+  if (source.Stored(right) != nullptr) {
+    if (source.RankOf(right) != 2 || !source.IsInitializer(right)) return std::nullopt;
+    if (source.FromPyTorch() && source.HasModulePath(right)) return std::nullopt;
+    return Weight{right, true, {}};
+  }
+  const NodeId transpose = source.MakerOf(right, "Transpose");
+  if (!transpose.valid()) return std::nullopt;
+  const TensorId weight = source.In(transpose, 0);
+  if (source.Stored(weight) == nullptr || source.RankOf(weight) != 2) return std::nullopt;
+  return Weight{weight, false, {transpose}};
+}
+
+Operand WeightOperand(PatternSource& source, const Weight& weight, NodeId user) {
+  if (!weight.transposed) return source.Parameter(weight.tensor, user, "weight");
+  const Shape stored = source.ShapeOf(weight.tensor);
+  return source.Parameter(weight.tensor, user, "weight", Shape{stored[1], stored[0]});
+}
+
+// MatMul(x, Transpose(weight)), Add(bias)  ->  linear(x, weight, bias)
+bool MatchLinearWithBias(PatternSource& source, NodeId root) {
+  for (size_t side = 0; side < 2; ++side) {
+    const TensorId bias = source.In(root, side);
+    const NodeId matmul = source.OnlyMakerOf(source.In(root, 1 - side), "MatMul");
+    if (!matmul.valid() || source.Stored(bias) == nullptr || source.RankOf(bias) != 1) continue;
+    if (!source.IsInitializer(bias) || (source.FromPyTorch() && !source.SameScope(root, matmul))) continue;
+    std::optional<Weight> weight = WeightOf(source, matmul);
+    if (!weight.has_value()) continue;
+    if (source.ShapeOf(bias)[0] != source.ShapeOf(matmul.valid() ? source[matmul].outputs[0] : bias).FromEnd(1)) continue;
+    std::vector<NodeId> nodes = std::move(weight->nodes);
+    nodes.insert(nodes.end(), {matmul, root});
+    source.Add({.op = "linear",
+                .inputs = {source.Use(source.In(matmul, 0)), WeightOperand(source, *weight, matmul),
+                           source.Parameter(bias, root, "bias")},
+                .outputs = {source.Out(root)},
+                .attributes = {},
+                .nodes = std::move(nodes)});
+    return true;
+  }
+  return false;
+}
+
+bool MatchMatMul(PatternSource& source, NodeId root) {
+  if (std::optional<Weight> weight = WeightOf(source, root)) {
+    std::vector<NodeId> nodes = std::move(weight->nodes);
+    nodes.push_back(root);
+    source.Add({.op = "linear",
+                .inputs = {source.Use(source.In(root, 0)), WeightOperand(source, *weight, root), Operand{}},
+                .outputs = {source.Out(root)},
+                .attributes = {},
+                .nodes = std::move(nodes)});
+    return true;
+  }
+  source.Add({.op = "matmul",
+              .inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {root}});
+  return true;
+}
+
+// Gemm(x, weight [out, in], transB) is nn.Linear on a matrix; without transB a weight with a module path is Hugging
+// Face's Conv1D, torch.addmm(bias, x, weight) (transformers/pytorch_utils.py 5.23).
+bool MatchGemm(PatternSource& source, NodeId root) {
+  const Attributes& attributes = source[root].attributes;
+  const TensorId right = source.In(root, 1), bias = source.In(root, 2);
+  const bool stored = source.Stored(right) != nullptr;
+  const bool transposed = attributes.Int("transB", 0) != 0;
+  if (attributes.Int("transA", 0) == 0 && stored && (transposed || !source.HasModulePath(right))) {
+    Weight weight{right, !transposed, {}};
+    source.Add({.op = "linear",
+                .inputs = {source.Use(source.In(root, 0)), WeightOperand(source, weight, root),
+                           source.Parameter(bias, root, "bias")},
+                .outputs = {source.Out(root)},
+                .attributes = {},
+                .nodes = {root}});
+    return true;
+  }
+  if (bias.valid()) {
+    source.Add({.op = "addmm",
+                .inputs = {source.Parameter(bias, root, "bias"), source.Use(source.In(root, 0)),
+                           source.Parameter(right, root, "weight")},
+                .outputs = {source.Out(root)},
+                .attributes = {},
+                .nodes = {root}});
+  } else {
+    source.Add({.op = "mm",
+                .inputs = {source.Use(source.In(root, 0)), source.Parameter(right, root, "weight")},
+                .outputs = {source.Out(root)},
+                .attributes = {},
+                .nodes = {root}});
+  }
+  return true;
+}
+
+// torch.einsum permutes its operands (views) and calls bmm (aten/src/ATen/native/Linear.cpp 2.10).
+bool MatchEinsum(PatternSource& source, NodeId root) {
+  if (source[root].inputs.size() != 2) return false;
+  source.Add({.op = "bmm",
+              .inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {root}});
+  return true;
+}
+
+}  // namespace
+
+const PatternRows& LinearPatterns() {
+  static const PatternRows rows = {
+      {"Add", MatchLinearWithBias}, {"MatMul", MatchMatMul}, {"Gemm", MatchGemm}, {"Einsum", MatchEinsum}};
+  return rows;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,40 @@
+// Module paths from the names of nodes. The TorchScript exporter writes every scope with the attribute path that torch
+// gives it; a child of a Sequential repeats its parent's name, a second call of a module gets a number:
+//
+//   /layer1/layer1.0/conv1/Conv          layer1, layer1.0, layer1.0.conv1
+//   /layer1/layer1.0/relu_1/Relu         layer1, layer1.0, layer1.0.relu        (relu was called before)
+//   /m/enc/layers.0/norm1/Add            m, m.enc, m.enc.layers.0, m.enc.layers.0.norm1
+//   Range_3501                           that of the node before it: the exporter forgot the scope
+//
+// Invariant: two nodes are in the same scope when their scope numbers are equal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/ir/graph.h"
+#include "graph/lift/builder.h"
+
+namespace vramplan {
+
+// Letters, digits, '_' and '.': the name of a stored tensor is its path in the module tree ("layer1.0.conv1.weight"),
+// not one that an exporter made up ("onnx::Conv_193", "193", "/attn/Constant_output_0").
+bool IsModulePath(const std::string& name);
+
+class ModulePaths {
+ public:
+  explicit ModulePaths(const Graph& graph);
+  int32_t ScopeOf(NodeId node) const { return scope_of_[static_cast<size_t>(node.value)]; }
+  const ModulePath& PathOf(NodeId node) const { return paths_[static_cast<size_t>(ScopeOf(node))]; }
+  // "layer1.0.conv1"; "" is the root.
+  std::string InnermostOf(NodeId node) const {
+    const ModulePath& path = PathOf(node);
+    return path.empty() ? std::string() : path.back().path;
+  }
+
+ private:
+  std::vector<int32_t> scope_of_;  // by node
+  std::vector<ModulePath> paths_;  // by scope
+};
+
+}  // namespace vramplan

@@ -1,0 +1,111 @@
+// Copies: cat, roll, pad, pixel shuffle, casts.
+#include <algorithm>
+
+#include "graph/lift/patterns_source.h"
+
+namespace vramplan {
+namespace {
+
+int64_t Axis(int64_t axis, int rank) { return axis < 0 ? axis + rank : axis; }
+
+// Concat(x[k:], x[:k]) along one axis: gives x, the axis and the shift.
+struct Turn {
+  TensorId input;
+  int64_t dim = 0, shift = 0;
+  std::vector<NodeId> nodes;
+};
+std::optional<Turn> TurnOf(PatternSource& source, NodeId concat) {
+  if (!concat.valid() || source[concat].inputs.size() != 2) return std::nullopt;
+  const NodeId tail = source.OnlyMakerOf(source.In(concat, 0), "Slice");
+  const NodeId head = source.OnlyMakerOf(source.In(concat, 1), "Slice");
+  if (!tail.valid() || !head.valid()) return std::nullopt;
+  const TensorId input = source.In(tail, 0);
+  const int rank = source.RankOf(input);
+  const int64_t dim = Axis(source[concat].attributes.Int("axis", 0), rank);
+  const auto starts = source.IntegersOf(tail, "starts", 1), ends = source.IntegersOf(head, "ends", 2);
+  const auto zeros = source.IntegersOf(head, "starts", 1);
+  const auto axes = source.IntegersOf(tail, "axes", 3), head_axes = source.IntegersOf(head, "axes", 3);
+  if (source.In(head, 0) != input || !starts || !ends || !axes || !head_axes || !zeros) return std::nullopt;
+  if (starts->size() != 1 || *starts != *ends || *zeros != std::vector<int64_t>{0}) return std::nullopt;
+  if (axes->size() != 1 || Axis((*axes)[0], rank) != dim || Axis((*head_axes)[0], rank) != dim) return std::nullopt;
+  return Turn{input, dim, -(*starts)[0], {tail, head, concat}};
+}
+
+// One roll of several axes is a chain of such pairs (symbolic_opset9.py 2.10, roll).
+bool MatchRoll(PatternSource& source, NodeId root) {
+  auto turn = TurnOf(source, root);
+  if (!turn.has_value()) return false;
+  std::vector<int64_t> shifts, dims;
+  std::vector<NodeId> nodes;
+  TensorId input;
+  while (turn.has_value()) {
+    shifts.insert(shifts.begin(), turn->shift);
+    dims.insert(dims.begin(), turn->dim);
+    nodes.insert(nodes.begin(), turn->nodes.begin(), turn->nodes.end());
+    input = turn->input;
+    const NodeId inner = source.MakerOf(input, "Concat");
+    turn.reset();
+    if (inner.valid() && source.UsersOf(input).size() == 2 && source.SameScope(inner, root)) turn = TurnOf(source, inner);
+  }
+  source.Add({.op = "roll",
+              .inputs = {source.Use(input)},
+              .outputs = {source.Out(root)},
+              .attributes = Named({{"shifts", shifts}, {"dims", dims}}),
+              .nodes = std::move(nodes)});
+  return true;
+}
+
+bool MatchConcat(PatternSource& source, NodeId root) {
+  std::vector<Operand> inputs;
+  for (size_t i = 0; i < source[root].inputs.size(); ++i) inputs.push_back(source.Use(source.In(root, i)));
+  source.Add({.op = "cat",
+              .inputs = std::move(inputs),
+              .outputs = {source.Out(root)},
+              .attributes = Named({{"dim", Axis(source[root].attributes.Int("axis", 0),
+                                                source.RankOf(source[root].outputs[0]))}}),
+              .nodes = {root}});
+  return true;
+}
+
+bool EmitMove(PatternSource& source, NodeId root, const char* op, Attributes attributes = {}) {
+  source.Add({.op = op,
+              .inputs = {source.Use(source.In(root, 0))},
+              .outputs = {source.Out(root)},
+              .attributes = std::move(attributes),
+              .nodes = {root}});
+  return true;
+}
+
+// ONNX says all begins, then all ends; torch says begin and end of the last axis first.
+bool MatchPad(PatternSource& source, NodeId root) {
+  std::vector<int64_t> pad;
+  if (const auto pads = source.IntegersOf(root, "pads", 1)) {
+    const size_t rank = pads->size() / 2;
+    for (size_t axis = rank; axis-- > 0;) pad.insert(pad.end(), {(*pads)[axis], (*pads)[axis + rank]});
+    while (pad.size() >= 2 && pad.back() == 0 && pad[pad.size() - 2] == 0) pad.resize(pad.size() - 2);
+  }
+  std::string mode = source[root].attributes.Text("mode", "constant");
+  if (mode == "edge") mode = "replicate";
+  if (mode == "wrap") mode = "circular";
+  return EmitMove(source, root, "pad", Named({{"pad", pad}, {"mode", mode}}));
+}
+
+bool MatchCast(PatternSource& source, NodeId root) { return EmitMove(source, root, "to"); }
+bool MatchPixelShuffle(PatternSource& source, NodeId root) { return EmitMove(source, root, "pixel_shuffle"); }
+bool MatchPixelUnshuffle(PatternSource& source, NodeId root) { return EmitMove(source, root, "pixel_unshuffle"); }
+bool MatchTrilu(PatternSource& source, NodeId root) {
+  return EmitMove(source, root, source[root].attributes.Int("upper", 1) != 0 ? "triu" : "tril");
+}
+
+}  // namespace
+
+const PatternRows& MovePatterns() {
+  static const PatternRows rows = {
+      {"Concat", MatchRoll},  {"Concat", MatchConcat},   {"Pad", MatchPad},
+      {"Cast", MatchCast},    {"CastLike", MatchCast},   {"DepthToSpace", MatchPixelShuffle},
+      {"Trilu", MatchTrilu},  {"SpaceToDepth", MatchPixelUnshuffle},
+  };
+  return rows;
+}
+
+}  // namespace vramplan

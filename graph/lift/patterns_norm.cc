@@ -1,0 +1,224 @@
+// Normalisations: batch, instance, group, layer (as one node, or spelled out in opsets before 17), and 1/sqrt.
+#include "graph/lift/patterns_source.h"
+
+namespace vramplan {
+namespace {
+
+// A scale or shift of ones and zeros that the exporter had to write for a norm without parameters.
+bool IsFiller(PatternSource& source, TensorId tensor) {
+  if (!tensor.valid() || source.Stored(tensor) == nullptr) return false;
+  return !source.IsInitializer(tensor) || (source.FromPyTorch() && !source.HasModulePath(tensor));
+}
+Operand Affine(PatternSource& source, TensorId tensor, NodeId user, const char* leaf) {
+  return IsFiller(source, tensor) ? Operand{} : source.Parameter(tensor, user, leaf);
+}
+
+// A stored vector that is multiplied or added, perhaps behind a view: Unsqueeze(weight). Invalid for others.
+TensorId StoredBehindView(PatternSource& source, TensorId tensor, std::vector<NodeId>& nodes) {
+  for (const char* op : {"Unsqueeze", "Reshape"}) {
+    const NodeId view = source.MakerOf(tensor, op);
+    if (!view.valid()) continue;
+    if (source.Stored(source.In(view, 0)) == nullptr) return {};
+    nodes.push_back(view);
+    return source.In(view, 0);
+  }
+  return source.Stored(tensor) != nullptr && source.IsInitializer(tensor) ? tensor : TensorId{};
+}
+
+bool MatchBatchNorm(PatternSource& source, NodeId root) {
+  // In training the node has further outputs: opset 14 says training_mode, older ones give five outputs.
+  const Node& node = source[root];
+  const bool training = node.attributes.Int("training_mode", node.outputs.size() > 3 ? 1 : 0) != 0;
+  source.Add({.op = "batch_norm",
+              .inputs = {source.Use(source.In(root, 0)), Affine(source, source.In(root, 1), root, "weight"),
+                         Affine(source, source.In(root, 2), root, "bias"),
+                         source.Buffer(source.In(root, 3), root, "running_mean"),
+                         source.Buffer(source.In(root, 4), root, "running_var")},
+              .outputs = {source.Out(root)},
+              .attributes = Named({{"training", static_cast<int64_t>(training)}}),
+              .nodes = {root}});
+  return true;
+}
+
+bool MatchInstanceNorm(PatternSource& source, NodeId root) {
+  source.Add({.op = "instance_norm",
+              .inputs = {source.Use(source.In(root, 0)), Affine(source, source.In(root, 1), root, "weight"),
+                         Affine(source, source.In(root, 2), root, "bias")},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {root}});
+  return true;
+}
+
+// Reshape([0, groups, -1]), InstanceNormalization(ones, zeros), Reshape back: gives the group norm's input.
+struct Groups {
+  TensorId input;
+  int64_t count = 0;
+  std::vector<NodeId> nodes;
+};
+std::optional<Groups> GroupsOf(PatternSource& source, NodeId reshape_back) {
+  if (!reshape_back.valid()) return std::nullopt;
+  const NodeId norm = source.OnlyMakerOf(source.In(reshape_back, 0), "InstanceNormalization");
+  if (!norm.valid() || !IsFiller(source, source.In(norm, 1))) return std::nullopt;
+  const NodeId reshape = source.OnlyMakerOf(source.In(norm, 0), "Reshape");
+  if (!reshape.valid()) return std::nullopt;
+  const Shape grouped = source.ShapeOf(source.In(norm, 0));
+  if (grouped.rank() != 3 || !grouped[1].IsConstant()) return std::nullopt;
+  return Groups{source.In(reshape, 0), grouped[1].c0(), {reshape, norm, reshape_back}};
+}
+
+bool EmitGroupNorm(PatternSource& source, Groups groups, TensorId weight, TensorId bias, NodeId root) {
+  const auto flat = [&](TensorId tensor) -> std::optional<Shape> {
+    const Shape shape = source.ShapeOf(tensor);
+    if (!tensor.valid() || shape.rank() == 1) return std::nullopt;
+    return Shape{shape.Elements()};
+  };
+  source.Add({.op = "group_norm",
+              .inputs = {source.Use(groups.input), source.Parameter(weight, root, "weight", flat(weight)),
+                         source.Parameter(bias, root, "bias", flat(bias))},
+              .outputs = {source.Out(root)},
+              .attributes = Named({{"num_groups", groups.count}}),
+              .nodes = std::move(groups.nodes)});
+  return true;
+}
+
+// ... Mul(Unsqueeze(weight)), Add(Unsqueeze(bias))
+bool MatchGroupNorm(PatternSource& source, NodeId root) {
+  for (size_t side = 0; side < 2; ++side) {
+    const NodeId mul = source.OnlyMakerOf(source.In(root, side), "Mul");
+    for (size_t inner = 0; mul.valid() && inner < 2; ++inner) {
+      auto groups = GroupsOf(source, source.OnlyMakerOf(source.In(mul, inner), "Reshape"));
+      if (!groups.has_value()) continue;
+      const TensorId weight = StoredBehindView(source, source.In(mul, 1 - inner), groups->nodes);
+      const TensorId bias = StoredBehindView(source, source.In(root, 1 - side), groups->nodes);
+      if (!weight.valid() || !bias.valid()) return false;
+      groups->nodes.insert(groups->nodes.end(), {mul, root});
+      return EmitGroupNorm(source, std::move(*groups), weight, bias, root);
+    }
+  }
+  return false;
+}
+bool MatchPlainGroupNorm(PatternSource& source, NodeId root) {
+  auto groups = GroupsOf(source, root);
+  return groups.has_value() && EmitGroupNorm(source, std::move(*groups), {}, {}, root);
+}
+
+bool MatchLayerNorm(PatternSource& source, NodeId root) {
+  const int64_t axis = source[root].attributes.Int("axis", -1);
+  source.Add({.op = "layer_norm",
+              .inputs = {source.Use(source.In(root, 0)), Affine(source, source.In(root, 1), root, "weight"),
+                         Affine(source, source.In(root, 2), root, "bias")},
+              .outputs = {source.Out(root)},
+              .attributes = Named({{"normalized_axes", axis < 0 ? -axis : source.RankOf(source.In(root, 0)) - axis}}),
+              .nodes = {root}});
+  return true;
+}
+
+bool MatchRmsNormNode(PatternSource& source, NodeId root) {
+  source.Add({.op = "rms_norm",
+              .inputs = {source.Use(source.In(root, 0)), Affine(source, source.In(root, 1), root, "weight")},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {root}});
+  return true;
+}
+
+bool MatchGroupNormNode(PatternSource& source, NodeId root) {
+  return EmitGroupNorm(source, {source.In(root, 0), source[root].attributes.Int("num_groups", 1), {root}},
+                       source.In(root, 1), source.In(root, 2), root);
+}
+
+// ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div: what layer_norm becomes before opset 17
+// (symbolic_opset9.py 2.10, _layer_norm). Starts at the Div.
+std::optional<std::pair<TensorId, int64_t>> Centered(PatternSource& source, NodeId div, std::vector<NodeId>& nodes) {
+  if (!div.valid()) return std::nullopt;
+  const NodeId sqrt = source.OnlyMakerOf(source.In(div, 1), "Sqrt");
+  const NodeId add = sqrt.valid() ? source.OnlyMakerOf(source.In(sqrt, 0), "Add") : NodeId{};
+  const auto parts = add.valid() ? source.TensorAndNumber(add) : std::nullopt;
+  const NodeId variance = parts.has_value() ? source.OnlyMakerOf(parts->first, "ReduceMean") : NodeId{};
+  if (!variance.valid()) return std::nullopt;
+  NodeId square = source.OnlyMakerOf(source.In(variance, 0), "Pow");
+  if (!square.valid()) square = source.OnlyMakerOf(source.In(variance, 0), "Mul");
+  const NodeId sub = source.MakerOf(source.In(div, 0), "Sub");
+  if (!square.valid() || !sub.valid() || source.In(square, 0) != source.In(div, 0)) return std::nullopt;
+  const NodeId mean = source.OnlyMakerOf(source.In(sub, 1), "ReduceMean");
+  if (!mean.valid() || source.In(mean, 0) != source.In(sub, 0)) return std::nullopt;
+  const auto axes = source.IntegersOf(mean, "axes", 1);
+  if (!axes.has_value() || axes->empty()) return std::nullopt;
+  nodes.insert(nodes.end(), {mean, sub, square, variance, add, sqrt, div});
+  return std::make_pair(source.In(sub, 0), static_cast<int64_t>(axes->size()));
+}
+
+bool EmitLayerNorm(PatternSource& source, std::pair<TensorId, int64_t> centered, TensorId weight, TensorId bias,
+                   std::vector<NodeId> nodes) {
+  const NodeId root = nodes.back();
+  source.Add({.op = "layer_norm",
+              .inputs = {source.Use(centered.first), source.Parameter(weight, root, "weight"),
+                         source.Parameter(bias, root, "bias")},
+              .outputs = {source.Out(root)},
+              .attributes = Named({{"normalized_axes", centered.second}}),
+              .nodes = std::move(nodes)});
+  return true;
+}
+
+bool MatchLongLayerNorm(PatternSource& source, NodeId root) {
+  for (size_t side = 0; side < 2; ++side) {
+    const NodeId mul = source.OnlyMakerOf(source.In(root, side), "Mul");
+    const TensorId bias = source.In(root, 1 - side);
+    if (!mul.valid() || source.Stored(bias) == nullptr) continue;
+    for (size_t inner = 0; inner < 2; ++inner) {
+      const TensorId weight = source.In(mul, 1 - inner);
+      std::vector<NodeId> nodes;
+      const auto centered = Centered(source, source.OnlyMakerOf(source.In(mul, inner), "Div"), nodes);
+      if (!centered.has_value() || source.Stored(weight) == nullptr) continue;
+      nodes.insert(nodes.end(), {mul, root});
+      return EmitLayerNorm(source, *centered, weight, bias, std::move(nodes));
+    }
+  }
+  return false;
+}
+bool MatchLongPlainLayerNorm(PatternSource& source, NodeId root) {
+  std::vector<NodeId> nodes;
+  const auto centered = Centered(source, root, nodes);
+  return centered.has_value() && EmitLayerNorm(source, *centered, {}, {}, std::move(nodes));
+}
+
+// Div(1, Sqrt(x)), Reciprocal(Sqrt(x))  ->  rsqrt(x), the heart of every hand-written RMS norm. nn.RMSNorm ends in the
+// same nodes and is lifted as its parts.
+bool EmitRsqrt(PatternSource& source, NodeId root, NodeId sqrt) {
+  if (!sqrt.valid()) return false;
+  source.Add({.op = "rsqrt",
+              .inputs = {source.Use(source.In(sqrt, 0))},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {sqrt, root}});
+  return true;
+}
+bool MatchRsqrt(PatternSource& source, NodeId root) {
+  return source.IsNumber(source.In(root, 0), 1) && EmitRsqrt(source, root, source.OnlyMakerOf(source.In(root, 1), "Sqrt"));
+}
+bool MatchReciprocalSqrt(PatternSource& source, NodeId root) {
+  return EmitRsqrt(source, root, source.OnlyMakerOf(source.In(root, 0), "Sqrt"));
+}
+
+}  // namespace
+
+const PatternRows& NormPatterns() {
+  static const PatternRows rows = {
+      {"Add", MatchGroupNorm},
+      {"Reshape", MatchPlainGroupNorm},
+      {"Add", MatchLongLayerNorm},
+      {"Div", MatchLongPlainLayerNorm},
+      {"Div", MatchRsqrt},
+      {"Reciprocal", MatchReciprocalSqrt},
+      {"BatchNormalization", MatchBatchNorm},
+      {"InstanceNormalization", MatchInstanceNorm},
+      {"GroupNormalization", MatchGroupNormNode},
+      {"LayerNormalization", MatchLayerNorm},
+      {"RMSNormalization", MatchRmsNormNode},
+      {"SimplifiedLayerNormalization", MatchRmsNormNode},
+  };
+  return rows;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,147 @@
+// Pointwise nodes: one node, one operator. A number on one side becomes the attribute `scalar`.
+#include <unordered_map>
+
+#include "graph/lift/patterns_source.h"
+
+namespace vramplan {
+namespace {
+
+// The framework's name; `flipped` when a number stands on the left and the operator does not commute.
+struct BinaryName {
+  const char* op;
+  const char* flipped;
+};
+const std::unordered_map<std::string, BinaryName>& BinaryNames() {
+  static const std::unordered_map<std::string, BinaryName> names = {
+      {"Add", {"add", "add"}},
+      {"Sub", {"sub", "rsub"}},
+      {"Mul", {"mul", "mul"}},
+      {"Div", {"div", "rdiv"}},
+      {"Pow", {"pow", "pow"}},
+      {"Max", {"maximum", "maximum"}},
+      {"Min", {"minimum", "minimum"}},
+      {"Mod", {"remainder", "remainder"}},
+      {"Equal", {"eq", "eq"}},
+      {"Less", {"lt", "gt"}},
+      {"LessOrEqual", {"le", "ge"}},
+      {"Greater", {"gt", "lt"}},
+      {"GreaterOrEqual", {"ge", "le"}},
+      {"And", {"logical_and", "logical_and"}},
+      {"Or", {"logical_or", "logical_or"}},
+      {"Xor", {"ne", "ne"}},
+      {"BitwiseAnd", {"bitwise_and", "bitwise_and"}},
+      {"BitwiseOr", {"bitwise_or", "bitwise_or"}},
+      {"BitwiseXor", {"ne", "ne"}},
+  };
+  return names;
+}
+
+bool MatchBinary(PatternSource& source, NodeId root) {
+  const BinaryName& name = BinaryNames().at(source[root].op);
+  if (source[root].inputs.size() != 2) return false;
+  const TensorId left = source.In(root, 0), right = source.In(root, 1);
+  Draft draft{.op = name.op, .inputs = {}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}};
+  if (const auto scalar = source.Number(right)) {
+    draft.inputs = {source.Use(left), Operand{}};
+    draft.attributes.Set("scalar", *scalar);
+  } else if (const auto number = source.Number(left)) {
+    draft.op = name.flipped;
+    draft.inputs = {source.Use(right), Operand{}};
+    draft.attributes.Set("scalar", *number);
+  } else {
+    draft.inputs = {source.Use(left), source.Use(right)};
+  }
+  source.Add(std::move(draft));
+  return true;
+}
+
+// Not(Equal(a, b))  ->  ne(a, b)
+bool MatchNotEqual(PatternSource& source, NodeId root) {
+  const NodeId equal = source.OnlyMakerOf(source.In(root, 0), "Equal");
+  if (!equal.valid()) return false;
+  const auto number = source.Number(source.In(equal, 1));
+  Draft draft{.op = "ne",
+              .inputs = {source.Use(source.In(equal, 0)), number ? Operand{} : source.Use(source.In(equal, 1))},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {equal, root}};
+  if (number.has_value()) draft.attributes.Set("scalar", *number);
+  source.Add(std::move(draft));
+  return true;
+}
+
+// Max(Min(x, high), low) and the like of more than two operands: Sum, Mean, Max, Min with many inputs fold to the left.
+bool MatchMany(PatternSource& source, NodeId root) {
+  const Node& node = source[root];
+  const char* op = node.op == "Max" ? "maximum" : node.op == "Min" ? "minimum" : "add";
+  if (node.inputs.size() < 2) return false;
+  Operand left = source.Use(source.In(root, 0));
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    const bool last = i + 1 == node.inputs.size();
+    const TensorId output = node.outputs[0];
+    const Operand to = last ? source.Out(root)
+                            : source.New(Beside(node, "partial"), source.TypeOf(output), source.ShapeOf(output));
+    source.Add({.op = op,
+                .inputs = {left, source.Use(source.In(root, i))},
+                .outputs = {to},
+                .attributes = {},
+                .nodes = {root}});
+    left = to;
+  }
+  return true;
+}
+
+const std::unordered_map<std::string, const char*>& UnaryNames() {
+  static const std::unordered_map<std::string, const char*> names = {
+      {"Neg", "neg"},     {"Abs", "abs"},   {"Exp", "exp"},   {"Log", "log"},     {"Sqrt", "sqrt"},
+      {"Sin", "sin"},     {"Cos", "cos"},   {"Erf", "erf"},   {"Floor", "floor"}, {"Ceil", "ceil"},
+      {"Round", "round"}, {"Sign", "sign"}, {"IsNaN", "isnan"}, {"Not", "logical_not"}, {"Reciprocal", "reciprocal"},
+      {"BitwiseNot", "bitwise_not"},
+  };
+  return names;
+}
+
+bool MatchUnary(PatternSource& source, NodeId root) {
+  source.Add({.op = UnaryNames().at(source[root].op),
+              .inputs = {source.Use(source.In(root, 0))},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {root}});
+  return true;
+}
+
+// Where(mask, number, x) is masked_fill; otherwise where.
+bool MatchWhere(PatternSource& source, NodeId root) {
+  const TensorId condition = source.In(root, 0);
+  const auto yes = source.Number(source.In(root, 1)), no = source.Number(source.In(root, 2));
+  if (yes.has_value() && !no.has_value()) {
+    source.Add({.op = "masked_fill",
+                .inputs = {source.Use(source.In(root, 2)), source.Use(condition)},
+                .outputs = {source.Out(root)},
+                .attributes = Named({{"scalar", *yes}}),
+                .nodes = {root}});
+    return true;
+  }
+  source.Add({.op = "where",
+              .inputs = {source.Use(condition), yes ? Operand{} : source.Use(source.In(root, 1)),
+                         no ? Operand{} : source.Use(source.In(root, 2))},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {root}});
+  return true;
+}
+
+}  // namespace
+
+const PatternRows& PointwiseNodes() {
+  static const PatternRows rows = [] {
+    PatternRows made = {{"Not", MatchNotEqual}, {"Where", MatchWhere}};
+    for (const auto& [op, name] : BinaryNames()) made.push_back({op.c_str(), MatchBinary});
+    for (const auto& [op, name] : UnaryNames()) made.push_back({op.c_str(), MatchUnary});
+    for (const char* op : {"Max", "Min", "Sum", "Mean"}) made.push_back({op, MatchMany});
+    return made;
+  }();
+  return rows;
+}
+
+}  // namespace vramplan

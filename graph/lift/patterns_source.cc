@@ -1,0 +1,332 @@
+#include "graph/lift/patterns_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "graph/base/check.h"
+#include "graph/lift/liveness.h"
+
+namespace vramplan {
+namespace {
+
+// Operators in which sizes and scalars are computed; what makes tensors (Range, ConstantOfShape, Expand) is not here.
+bool IsArithmetic(const std::string& op) {
+  static const std::unordered_set<std::string> ops = {
+      "Gather", "Slice", "Concat", "Unsqueeze", "Squeeze", "Reshape", "Cast",       "Identity", "Add",     "Sub",
+      "Mul",    "Div",   "Mod",    "Pow",       "Sqrt",    "Floor",   "Ceil",       "Round",    "Neg",     "Abs",
+      "Min",    "Max",   "Equal",  "Less",      "Greater", "Not",     "And",        "Or",       "Where",   "Split",
+      "Exp",    "Log",   "CastLike",  "Size",    "Shape",   "ReduceProd", "ReduceSum", "Reciprocal"};
+  return ops.count(op) != 0;
+}
+
+// The value written by `x[a:b] = 3`: one number, spread.
+bool IsFill(const Graph& graph, TensorId tensor) {
+  for (int steps = 0; steps < 8 && tensor.valid() && graph[tensor].producer.valid(); ++steps) {
+    const Node& node = graph[graph[tensor].producer];
+    if (node.op == "ConstantOfShape" || node.op == "Constant") return true;
+    if (node.op != "Expand" && node.op != "Reshape" && node.op != "Cast") return false;
+    tensor = node.inputs[0];
+  }
+  return tensor.valid() && graph[tensor].stored.has_value();
+}
+
+}  // namespace
+
+Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list) {
+  Attributes attributes;
+  for (const auto& [name, value] : list) attributes.Set(name, value);
+  return attributes;
+}
+
+std::string Beside(const Node& node, const char* suffix) { return node.name + "." + suffix; }
+
+PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuilder& builder,
+                             const std::vector<bool>& live, Notes* notes)
+    : graph_(graph), shapes_(shapes), builder_(builder), live_(live), notes_(notes), modules_(graph) {
+  from_pytorch_ = graph.producer.find("pytorch") != std::string::npos;
+  made_.resize(graph.tensors.size());
+  needed_.resize(graph.tensors.size());
+  FindNumbers();
+  FindNoOps();
+  CountUses();
+}
+
+void PatternSource::FindNumbers() {
+  number_.resize(graph_.nodes.size());
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const Node& node = graph_.nodes[n];
+    if (node.op == "Shape" || node.op == "Size") {
+      number_[n] = true;
+      continue;
+    }
+    if (!IsArithmetic(node.op)) continue;
+    number_[n] = std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+      if (!input.valid()) return true;
+      const Tensor& tensor = graph_[input];
+      if (tensor.producer.valid()) {
+        return tensor.stored.has_value() ? tensor.stored->values.has_value()
+                                         : static_cast<bool>(number_[static_cast<size_t>(tensor.producer.value)]);
+      }
+      return tensor.stored.has_value() && tensor.stored->values.has_value() &&
+             !(IsFloating(tensor.stored->type) && IsModulePath(tensor.name));
+    });
+  }
+}
+
+void PatternSource::FindNoOps() {
+  behind_.resize(graph_.tensors.size());
+  for (size_t t = 0; t < behind_.size(); ++t) behind_[t] = TensorId{static_cast<int32_t>(t)};
+  for (const Node& node : graph_.nodes) {
+    if (node.outputs.empty() || node.inputs.empty() || !node.inputs[0].valid() || !node.outputs[0].valid()) continue;
+    bool none = false;
+    if (node.op == "Identity") {
+      none = !IsStoredCopy(node.outputs[0]);
+    } else if (node.op == "Cast") {
+      const DType from = shapes_[node.inputs[0]].type;
+      none = from != DType::kUndefined && static_cast<int64_t>(from) == node.attributes.Int("to", 0);
+    } else if (node.op == "Dropout") {
+      // torch.nn.functional.dropout returns its input for p = 0 and in eval (aten/src/ATen/native/Dropout.cpp 2.10).
+      const bool training = node.inputs.size() > 2 && Number(node.inputs[2]).value_or(0) != 0;
+      const double ratio = node.inputs.size() > 1 && node.inputs[1].valid() ? Number(node.inputs[1]).value_or(0.5) : 0.5;
+      none = !training || ratio == 0;
+    } else if (node.op == "ScatterND") {
+      // Python's x[a:b] = 3 fills in place; the exporter has no other word for it.
+      none = node.inputs.size() > 2 && from_pytorch_ && IsFill(graph_, node.inputs[2]);
+    }
+    if (none) behind_[Index(node.outputs[0])] = behind_[Index(node.inputs[0])];
+  }
+}
+
+void PatternSource::CountUses() {
+  uses_.resize(graph_.tensors.size());
+  users_.resize(graph_.tensors.size());
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    if (!live_[n]) continue;
+    const Node& node = graph_.nodes[n];
+    if (node.outputs.size() == 1 && Behind(node.outputs[0]) != node.outputs[0]) continue;  // a no-op uses nothing
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid() || IsShapeOperand(node, i)) continue;
+      const TensorId behind = Behind(node.inputs[i]);
+      ++uses_[Index(behind)];
+      users_[Index(behind)].push_back(NodeId{static_cast<int32_t>(n)});
+    }
+  }
+  for (const TensorId output : graph_.outputs) ++uses_[Index(Behind(output))];
+}
+
+TensorId PatternSource::Behind(TensorId tensor) const { return tensor.valid() ? behind_[Index(tensor)] : tensor; }
+
+TensorId PatternSource::In(NodeId node, size_t i) const {
+  const Node& n = graph_[node];
+  return i < n.inputs.size() ? Behind(n.inputs[i]) : TensorId{};
+}
+
+NodeId PatternSource::MakerOf(TensorId tensor, std::string_view op) const {
+  if (!tensor.valid()) return {};
+  const NodeId maker = graph_[tensor].producer;
+  return Live(maker) && graph_[maker].op == op ? maker : NodeId{};
+}
+
+std::optional<double> PatternSource::Number(TensorId tensor) const {
+  if (!tensor.valid()) return std::nullopt;
+  const Tensor& t = graph_[tensor];
+  if (t.stored.has_value()) {
+    if (!t.producer.valid() && IsFloating(t.stored->type) && IsModulePath(t.name)) return std::nullopt;
+    if (!t.stored->values.has_value()) return std::nullopt;
+    const ConstantValues& values = *t.stored->values;
+    if (values.integers.size() + values.reals.size() != 1) return std::nullopt;
+    return values.reals.empty() ? static_cast<double>(values.integers[0]) : values.reals[0];
+  }
+  if (!t.producer.valid() || !number_[static_cast<size_t>(t.producer.value)]) return std::nullopt;
+  const TensorFacts& facts = shapes_[tensor];
+  if (facts.reals.has_value() && facts.reals->size() == 1) return (*facts.reals)[0];
+  if (facts.integers.has_value() && facts.integers->size() == 1 && (*facts.integers)[0].IsConstant()) {
+    return static_cast<double>((*facts.integers)[0].c0());
+  }
+  return std::nullopt;
+}
+
+bool PatternSource::IsNumber(TensorId tensor, double expected) const {
+  const std::optional<double> number = Number(tensor);
+  return number.has_value() && std::abs(*number - expected) <= 1e-3 * std::max(1.0, std::abs(expected));
+}
+
+std::optional<std::pair<TensorId, double>> PatternSource::TensorAndNumber(NodeId node) const {
+  if (graph_[node].inputs.size() != 2) return std::nullopt;
+  if (const auto right = Number(In(node, 1))) return std::make_pair(In(node, 0), *right);
+  if (const auto left = Number(In(node, 0))) return std::make_pair(In(node, 1), *left);
+  return std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> PatternSource::Integers(TensorId tensor) const {
+  if (!tensor.valid()) return std::nullopt;
+  const Tensor& t = graph_[tensor];
+  if (t.stored.has_value() && t.stored->values.has_value() && !IsFloating(t.stored->type)) {
+    return t.stored->values->integers;
+  }
+  const TensorFacts& facts = shapes_[tensor];
+  if (!facts.integers.has_value()) return std::nullopt;
+  std::vector<int64_t> integers;
+  for (const Dim& dim : *facts.integers) {
+    if (!dim.IsConstant()) return std::nullopt;
+    integers.push_back(dim.c0());
+  }
+  return integers;
+}
+
+std::optional<std::vector<int64_t>> PatternSource::IntegersOf(NodeId node, const std::string& attribute,
+                                                              size_t input) const {
+  const Node& n = graph_[node];
+  if (const auto* list = n.attributes.Get<std::vector<int64_t>>(attribute)) return *list;
+  return input < n.inputs.size() ? Integers(n.inputs[input]) : std::nullopt;
+}
+
+const StoredTensor* PatternSource::Stored(TensorId tensor) const {
+  for (int steps = 0; steps < 16 && tensor.valid(); ++steps) {
+    const Tensor& t = graph_[tensor];
+    if (t.stored.has_value()) return &*t.stored;
+    if (!t.producer.valid() || graph_[t.producer].op != "Identity") return nullptr;
+    tensor = graph_[t.producer].inputs[0];
+  }
+  return nullptr;
+}
+
+bool PatternSource::IsInitializer(TensorId tensor) const {
+  for (int steps = 0; steps < 16 && tensor.valid(); ++steps) {
+    const Tensor& t = graph_[tensor];
+    if (t.stored.has_value()) return !t.producer.valid();
+    if (!t.producer.valid() || graph_[t.producer].op != "Identity") return false;
+    tensor = graph_[t.producer].inputs[0];
+  }
+  return false;
+}
+
+Shape PatternSource::ShapeOf(TensorId tensor) const {
+  if (tensor.valid() && shapes_[tensor].shape.has_value()) return *shapes_[tensor].shape;
+  Shape shape;
+  if (const StoredTensor* stored = tensor.valid() ? Stored(tensor) : nullptr) {
+    for (const int64_t length : stored->dims) shape.Append(length);
+  }
+  return shape;
+}
+
+Operand PatternSource::Use(TensorId tensor) {
+  if (!tensor.valid()) return {};
+  const TensorId behind = Behind(tensor);
+  if (!needed_[Index(behind)]) {
+    needed_[Index(behind)] = true;
+    work_.push_back(behind);
+  }
+  return {.tensor = behind, .made = {}};
+}
+
+Operand PatternSource::Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape) {
+  if (!tensor.valid()) return {};
+  const TensorId behind = Behind(tensor);
+  if (Stored(behind) == nullptr) return Use(tensor);
+  const std::string module = ModuleOf(user);
+  claims_.try_emplace(behind, Claim{Role::kParameter, module.empty() ? leaf : module + "." + leaf, std::move(shape)});
+  return Use(behind);
+}
+
+Operand PatternSource::Buffer(TensorId tensor, NodeId user, const std::string& leaf) {
+  if (!tensor.valid()) return {};
+  const TensorId behind = Behind(tensor);
+  if (Stored(behind) == nullptr) return Use(tensor);
+  const std::string module = ModuleOf(user);
+  claims_.try_emplace(behind, Claim{Role::kBuffer, module.empty() ? leaf : module + "." + leaf, std::nullopt});
+  return Use(behind);
+}
+
+Operand PatternSource::Out(NodeId node, size_t i) {
+  const Node& n = graph_[node];
+  if (i >= n.outputs.size() || !n.outputs[i].valid()) return {};
+  return {.tensor = n.outputs[i], .made = {}};
+}
+
+Operand PatternSource::New(const std::string& name, DType type, const Shape& shape) {
+  return {.tensor = {}, .made = builder_.AddValue({.name = name, .type = type, .shape = shape})};
+}
+
+void PatternSource::Add(Draft draft) {
+  CHECK(!draft.nodes.empty());
+  for (const Operand& output : draft.outputs) {
+    if (!output.tensor.valid()) continue;
+    CHECK(!made_[Index(output.tensor)]);
+    made_[Index(output.tensor)] = true;
+  }
+  drafts_.push_back(std::move(draft));
+}
+
+void PatternSource::Lift(TensorId tensor) {
+  const NodeId maker = graph_[tensor].producer;
+  if (made_[Index(tensor)] || !Live(maker) || Stored(tensor) != nullptr) return;
+  if (number_[static_cast<size_t>(maker.value)]) return;  // a host value that is used as data: a constant
+  for (const MatchFunction match : PatternsFor(graph_[maker].op)) {
+    if (match(*this, maker) && made_[Index(tensor)]) return;
+  }
+  const Node& node = graph_[maker];
+  Draft draft{.op = "onnx::" + node.op, .inputs = {}, .outputs = {}, .attributes = node.attributes, .nodes = {maker}};
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!IsShapeOperand(node, i)) draft.inputs.push_back(Use(node.inputs[i]));
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) draft.outputs.push_back(Out(maker, i));
+  Add(std::move(draft));
+}
+
+void PatternSource::Run() {
+  for (const TensorId output : graph_.outputs) Use(output);
+  for (size_t t = 0; t < graph_.tensors.size(); ++t) {
+    const TensorId tensor{static_cast<int32_t>(t)};
+    if (!builder_.HasValue(tensor) || !Live(graph_[tensor].producer)) continue;
+    if (!builder_.IsMade(builder_.ValueOf(tensor))) Use(tensor);  // a layer of the other source needs it
+  }
+  while (!work_.empty()) {
+    const TensorId tensor = work_.back();
+    work_.pop_back();
+    Lift(tensor);
+  }
+  if (folded_batch_norms_ > 0) {
+    notes_->Add({.code = "folded-batch-norm",
+                 .severity = Severity::kWarning,
+                 .subject = graph_.file,
+                 .text = "batch norm was folded into " + std::to_string(folded_batch_norms_) +
+                         " convolutions by the export, its memory in training is not counted",
+                 .hint = "export the model in training mode without constant folding"});
+  }
+  OrderDrafts();
+  RegisterStored();
+  Flush();
+}
+
+void PatternSource::OrderDrafts() {
+  for (Draft& draft : drafts_) {
+    if (!draft.position.valid()) draft.position = *std::max_element(draft.nodes.begin(), draft.nodes.end());
+  }
+  std::stable_sort(drafts_.begin(), drafts_.end(),
+                   [](const Draft& a, const Draft& b) { return a.position < b.position; });
+}
+
+void PatternSource::Flush() {
+  const auto value_of = [&](const Operand& operand) {
+    return operand.tensor.valid() ? builder_.ValueOf(operand.tensor) : operand.made;
+  };
+  for (Draft& draft : drafts_) {
+    Layer layer{.op = std::move(draft.op),
+                .name = graph_[draft.nodes.back()].name,
+                .attributes = std::move(draft.attributes),
+                .nodes = draft.nodes,
+                .evidence = draft.nodes.size() > 1 ? Evidence::kPattern : Evidence::kNode};
+    for (const Operand& input : draft.inputs) layer.inputs.push_back(value_of(input));
+    for (const Operand& output : draft.outputs) layer.outputs.push_back(value_of(output));
+    builder_.AddLayer(std::move(layer), modules_.PathOf(draft.nodes.back()), draft.position);
+  }
+  // What stands for a no-op's output: graph outputs, and operands of layers from the other source.
+  for (size_t t = 0; t < behind_.size(); ++t) {
+    const TensorId tensor{static_cast<int32_t>(t)};
+    if (behind_[t] != tensor && needed_[Index(behind_[t])]) builder_.SetValueOf(tensor, builder_.ValueOf(behind_[t]));
+  }
+}
+
+}  // namespace vramplan

@@ -1,0 +1,164 @@
+// PatternSource: puts operators back together from the outputs backwards, like instruction selection. A value that is
+// needed asks the patterns of the node that makes it, in table order; the first that matches makes layers and needs its
+// own operands in turn. What nobody needs (arithmetic of sizes, halves of a pattern) is never looked at:
+//
+//   output = Mul(Mul(x, Add(Erf(Div(x, 1.414)), 1)), 0.5)     needed: output
+//   MatchGelu at the last Mul  ->  gelu(x)                    needed: x
+//
+// Invariants: a tensor is made by one layer; layers reach the builder in node order; an interior value of a pattern
+// has no other user (UsedOnce).
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/lift/builder.h"
+#include "graph/lift/patterns_modules.h"
+
+namespace vramplan {
+
+// A value in a draft: a tensor of the file, or one that was made for the draft; neither: absent.
+struct Operand {
+  TensorId tensor;
+  ValueId made;
+  bool valid() const { return tensor.valid() || made.valid(); }
+};
+
+struct Draft {
+  std::string op;
+  std::vector<Operand> inputs, outputs;
+  Attributes attributes;
+  std::vector<NodeId> nodes;  // the last one names the layer
+  NodeId position;            // where it stands, when that is not its last node
+};
+
+class PatternSource {
+ public:
+  PatternSource(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, const std::vector<bool>& live,
+                Notes* notes);
+
+  // Lifts everything that the graph's outputs, and the layers that the builder already has, need.
+  void Run();
+
+  // --- Looking -------------------------------------------------------------------------------------------------------
+  const Node& operator[](NodeId node) const { return graph_[node]; }
+  const Graph& graph() const { return graph_; }
+  bool FromPyTorch() const { return from_pytorch_; }
+  // The tensor behind no-ops: Identity, a Cast to its own type, a Dropout that drops nothing.
+  TensorId Behind(TensorId tensor) const;
+  // Input i of a node behind no-ops; invalid when absent.
+  TensorId In(NodeId node, size_t i) const;
+  // The node that makes `tensor`, when it is a live `op`; invalid otherwise.
+  NodeId MakerOf(TensorId tensor, std::string_view op) const;
+  // The same, when nobody else uses the tensor.
+  NodeId OnlyMakerOf(TensorId tensor, std::string_view op) const {
+    return UsedOnce(tensor) ? MakerOf(tensor, op) : NodeId{};
+  }
+  bool UsedOnce(TensorId tensor) const { return uses_[Index(tensor)] == 1; }
+  const std::vector<NodeId>& UsersOf(TensorId tensor) const { return users_[Index(tensor)]; }
+  bool SameScope(NodeId a, NodeId b) const { return modules_.ScopeOf(a) == modules_.ScopeOf(b); }
+  std::string ModuleOf(NodeId node) const { return modules_.InnermostOf(node); }
+  // A number that Python held: a stored scalar that is no parameter, or one computed from sizes.
+  std::optional<double> Number(TensorId tensor) const;
+  bool IsNumber(TensorId tensor, double expected) const;
+  // The two operands of a commutative node as (tensor, number), when one of them is a number.
+  std::optional<std::pair<TensorId, double>> TensorAndNumber(NodeId node) const;
+  // Contents of an integer operand; nothing when they depend on data or on the batch.
+  std::optional<std::vector<int64_t>> Integers(TensorId tensor) const;
+  // Numbers that are an attribute in old opsets and an input in new ones.
+  std::optional<std::vector<int64_t>> IntegersOf(NodeId node, const std::string& attribute, size_t input) const;
+  // The stored tensor behind `tensor` (an initializer, a Constant, an Identity of one); null for others.
+  const StoredTensor* Stored(TensorId tensor) const;
+  // A stored tensor that the module tree owns or that an exporter folded; false for Constant nodes.
+  bool IsInitializer(TensorId tensor) const;
+  bool HasModulePath(TensorId tensor) const { return IsModulePath(graph_[tensor].name); }
+  Shape ShapeOf(TensorId tensor) const;
+  DType TypeOf(TensorId tensor) const { return shapes_[tensor].type; }
+  int RankOf(TensorId tensor) const { return ShapeOf(tensor).rank(); }
+
+  // --- Making --------------------------------------------------------------------------------------------------------
+  // An operand; its maker will be lifted too. Absent stays absent.
+  Operand Use(TensorId tensor);
+  // A stored operand with a known role. Where the file has no path for it, "<module of user>.<leaf>" is one. `shape`:
+  // that of the framework's tensor, when the exporter changed it.
+  Operand Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape = std::nullopt);
+  Operand Buffer(TensorId tensor, NodeId user, const std::string& leaf);
+  Operand Out(NodeId node, size_t i = 0);
+  // A value that the file has not.
+  Operand New(const std::string& name, DType type, const Shape& shape);
+  void Add(Draft draft);
+  // A convolution whose weights an exporter folded a batch norm into; Run says how many there were.
+  void CountFoldedBatchNorm() { ++folded_batch_norms_; }
+
+ private:
+  struct Claim {  // what a stored tensor is
+    Role role = Role::kParameter;
+    std::string name;
+    std::optional<Shape> shape;
+  };
+  size_t Index(TensorId tensor) const { return static_cast<size_t>(tensor.value); }
+  bool Live(NodeId node) const { return node.valid() && live_[static_cast<size_t>(node.value)]; }
+  void FindNumbers();
+  void FindNoOps();
+  void CountUses();
+  bool IsStoredCopy(TensorId tensor) const;  // an Identity that un-merges two equal parameters
+  void Lift(TensorId tensor);
+  void RegisterStored();
+  std::optional<Claim> ClaimOf(TensorId tensor, bool used) const;
+  void RegisterOne(TensorId tensor, const Claim& claim);
+  void OrderDrafts();
+  void Flush();
+
+  const Graph& graph_;
+  const Shapes& shapes_;
+  LayerBuilder& builder_;
+  const std::vector<bool>& live_;
+  Notes* notes_;
+  ModulePaths modules_;
+  bool from_pytorch_ = false;
+  std::vector<bool> number_;            // by node: arithmetic of sizes and stored numbers
+  std::vector<TensorId> behind_;        // by tensor
+  std::vector<int32_t> uses_;           // by tensor, behind no-ops
+  std::vector<std::vector<NodeId>> users_;
+  std::vector<bool> made_, needed_;     // by tensor
+  std::vector<TensorId> work_;
+  std::vector<Draft> drafts_;
+  std::map<TensorId, Claim> claims_;
+  int folded_batch_norms_ = 0;
+};
+
+// One pattern: tries to lift the node `root`, whose op is that of its row. False: not this one.
+using MatchFunction = bool (*)(PatternSource& source, NodeId root);
+struct PatternRow {
+  const char* op;
+  MatchFunction match;
+};
+using PatternRows = std::vector<PatternRow>;
+
+// The rows of each family, in the order in which they are tried; single nodes come last.
+const PatternRows& AttentionPatterns();
+const PatternRows& NormPatterns();
+const PatternRows& ActivationPatterns();
+const PatternRows& LinearPatterns();
+const PatternRows& RandomPatterns();
+const PatternRows& MovePatterns();
+const PatternRows& IndexPatterns();
+const PatternRows& ConvolutionPatterns();
+const PatternRows& RecurrentPatterns();
+const PatternRows& ViewNodes();
+const PatternRows& LookUpNodes();
+const PatternRows& PointwiseNodes();
+const PatternRows& ReductionNodes();
+const std::vector<MatchFunction>& PatternsFor(const std::string& op);
+
+// Attributes from a list: Named({{"dim", int64_t{1}}}).
+Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list);
+// A node's name with a suffix, for values the file does not have.
+std::string Beside(const Node& node, const char* suffix);
+
+}  // namespace vramplan

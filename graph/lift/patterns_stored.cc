@@ -1,0 +1,98 @@
+// Which stored tensors are parameters, which are buffers, and in what order the framework's module tree lists them.
+#include <algorithm>
+#include <string_view>
+
+#include "graph/lift/patterns_source.h"
+
+namespace vramplan {
+namespace {
+
+int64_t Elements(const StoredTensor& stored) {
+  int64_t elements = 1;
+  for (const int64_t length : stored.dims) elements *= length;
+  return elements;
+}
+
+// Axes that are longer than one: a scale of shape [96, 1, 1] has one.
+int LongAxes(const StoredTensor& stored) {
+  return static_cast<int>(std::count_if(stored.dims.begin(), stored.dims.end(), [](int64_t d) { return d > 1; }));
+}
+
+}  // namespace
+
+// The TorchScript exporter stores tensors with equal contents once and puts an Identity where the others were
+// (torch/csrc/jit/passes/onnx/deduplicate_initializers.cpp 2.10). Freshly initialised vectors (zero biases, scales of
+// one) are equal by accident and stay parameters of their own; matrices that are equal are tied.
+bool PatternSource::IsStoredCopy(TensorId tensor) const {
+  const NodeId maker = graph_[tensor].producer;
+  if (!maker.valid() || graph_[maker].op != "Identity") return false;
+  const StoredTensor* stored = Stored(tensor);
+  return stored != nullptr && IsInitializer(tensor) && LongAxes(*stored) <= 1;
+}
+
+void PatternSource::RegisterOne(TensorId tensor, const Claim& claim) {
+  if (builder_.HasValue(tensor)) return;  // the other source did
+  const Tensor& t = graph_[tensor];
+  const std::string name = IsModulePath(t.name) || claim.name.empty() ? t.name : claim.name;
+  if (!claim.shape.has_value() && t.stored.has_value() && name == t.name) {
+    builder_.AddStored(tensor, claim.role);
+  } else {
+    builder_.SetValueOf(tensor, builder_.AddValue({.name = name,
+                                                   .type = Stored(tensor)->type,
+                                                   .shape = claim.shape.has_value() ? *claim.shape : ShapeOf(tensor),
+                                                   .role = claim.role}));
+  }
+  // Every batch norm that keeps running statistics counts its batches in an int64 scalar on the device, which no
+  // export keeps: it takes no part in the forward (torch/nn/modules/batchnorm.py 2.10, _NormBase.__init__).
+  constexpr std::string_view kVariance = "running_var";
+  if (claim.role == Role::kBuffer && name.size() >= kVariance.size() &&
+      name.compare(name.size() - kVariance.size(), kVariance.size(), kVariance) == 0) {
+    builder_.AddValue({.name = name.substr(0, name.size() - kVariance.size()) + "num_batches_tracked",
+                       .type = DType::kInt64,
+                       .shape = Shape{},
+                       .role = Role::kBuffer});
+  }
+}
+
+std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool used) const {
+  if (const auto claim = claims_.find(tensor); claim != claims_.end()) return claim->second;
+  const StoredTensor& stored = *Stored(tensor);
+  // A tensor that the trace met but no module owns, and every table of integers, is never trained.
+  if (IsInitializer(tensor) && IsFloating(stored.type) &&
+      (HasModulePath(tensor) || (!from_pytorch_ && used && Elements(stored) > 1))) {
+    return Claim{Role::kParameter, "", std::nullopt};
+  }
+  if (!used || (Elements(stored) <= 1 && !IsInitializer(tensor))) return std::nullopt;  // a literal
+  return Claim{Role::kBuffer, "", std::nullopt};
+}
+
+// Drafts are in node order here.
+void PatternSource::RegisterStored() {
+  std::vector<TensorId> used;  // stored tensors by first use
+  std::vector<bool> seen(graph_.tensors.size(), false);
+  bool all_named = true;
+  for (const Draft& draft : drafts_) {
+    for (const Operand& input : draft.inputs) {
+      if (!input.tensor.valid() || seen[Index(input.tensor)] || Stored(input.tensor) == nullptr) continue;
+      seen[Index(input.tensor)] = true;
+      used.push_back(input.tensor);
+      all_named &= !IsInitializer(input.tensor) || (HasModulePath(input.tensor) && graph_[input.tensor].stored);
+    }
+  }
+  // Where all names are paths the file lists them as the module tree does (the exporter walks the state dict);
+  // where it renamed or merged some, the order of use is the best that is left.
+  const auto add_used = [&] {
+    for (const TensorId tensor : used) {
+      if (const auto claim = ClaimOf(tensor, true)) RegisterOne(tensor, *claim);
+    }
+  };
+  if (!all_named) add_used();
+  for (size_t t = 0; t < graph_.tensors.size(); ++t) {
+    const TensorId tensor{static_cast<int32_t>(t)};
+    if (!graph_.tensors[t].stored.has_value() || graph_.tensors[t].producer.valid()) continue;
+    if (const auto claim = ClaimOf(tensor, seen[t])) RegisterOne(tensor, *claim);
+  }
+  if (all_named) add_used();
+}
+
+}  // namespace vramplan
