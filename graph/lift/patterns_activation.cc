@@ -7,7 +7,8 @@
 namespace vramplan {
 namespace {
 
-bool Emit(PatternSource& source, const char* op, TensorId input, std::vector<NodeId> nodes, Attributes attributes = {}) {
+bool Emit(PatternSource& source, const char* op, TensorId input, std::vector<NodeId> nodes,
+          Attributes attributes = {}) {
   const NodeId root = nodes.back();
   source.Add({.op = op,
               .inputs = {source.Use(input)},
@@ -184,7 +185,8 @@ bool MatchClip(PatternSource& source, NodeId root) {
     low = attributes.Real("min", -std::numeric_limits<float>::max());
     high = attributes.Real("max", std::numeric_limits<float>::max());
   }
-  const bool hardtanh = low.has_value() && high.has_value() && ((*low == 0 && *high == 6) || (*low == -1 && *high == 1));
+  const bool hardtanh =
+      low.has_value() && high.has_value() && ((*low == 0 && *high == 6) || (*low == -1 && *high == 1));
   return Emit(source, hardtanh ? "hardtanh" : "clamp", source.In(root, 0), {root});
 }
 

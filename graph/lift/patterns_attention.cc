@@ -112,7 +112,8 @@ bool MatchAttention(PatternSource& source, NodeId root) {
   if (!query.has_value() || !key.has_value() || std::abs(query->root - key->root) > 1e-6 * std::abs(key->root)) {
     return false;
   }
-  const Dim width = source.ShapeOf(query->tensor).rank() > 0 ? source.ShapeOf(query->tensor).FromEnd(1) : Dim::Unknown();
+  const Dim width =
+      source.ShapeOf(query->tensor).rank() > 0 ? source.ShapeOf(query->tensor).FromEnd(1) : Dim::Unknown();
   const std::optional<Operand> key_operand = KeyOf(source, key->tensor, nodes);
   if (!key_operand.has_value()) return false;
   nodes.insert(nodes.end(), {product, query->mul, key->mul});
@@ -124,12 +125,12 @@ bool MatchAttention(PatternSource& source, NodeId root) {
   if (!width.IsConstant() || std::abs(scale * std::sqrt(static_cast<double>(width.c0())) - 1) > 1e-3) {
     attributes.Set("scale", scale);
   }
-  source.Add({.op = "scaled_dot_product_attention",
-              .inputs = {source.Use(query->tensor), *key_operand, source.Use(source.In(root, 1)),
-                         source.Use(mask.tensor)},
-              .outputs = {source.Out(root)},
-              .attributes = std::move(attributes),
-              .nodes = std::move(nodes)});
+  source.Add(
+      {.op = "scaled_dot_product_attention",
+       .inputs = {source.Use(query->tensor), *key_operand, source.Use(source.In(root, 1)), source.Use(mask.tensor)},
+       .outputs = {source.Out(root)},
+       .attributes = std::move(attributes),
+       .nodes = std::move(nodes)});
   return true;
 }
 

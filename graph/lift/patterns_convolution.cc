@@ -126,7 +126,8 @@ bool MatchResize(PatternSource& source, NodeId root) {
   const std::string mode = source[root].attributes.Text("mode", "nearest");
   const int64_t axes = SpatialAxes(source, source.In(root, 0));
   std::string op = "upsample_nearest" + std::to_string(axes) + "d";
-  if (mode == "linear") op = axes == 1 ? "upsample_linear1d" : axes == 2 ? "upsample_bilinear2d" : "upsample_trilinear3d";
+  if (mode == "linear")
+    op = axes == 1 ? "upsample_linear1d" : axes == 2 ? "upsample_bilinear2d" : "upsample_trilinear3d";
   if (mode == "cubic") op = "upsample_bicubic2d";
   return EmitPool(source, root, std::move(op), {}, source.In(root, 0), {root});
 }

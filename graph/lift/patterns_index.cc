@@ -55,7 +55,8 @@ bool MatchAdvancedIndex(PatternSource& source, NodeId root) {
       TensorId outer;
       if (parts.has_value()) outer = parts->first;
       // The length may be the batch, which is no number.
-      if (mul.valid() && !outer.valid() && !source.MakerOf(source.In(mul, 1), "Gather").valid()) outer = source.In(mul, 0);
+      if (mul.valid() && !outer.valid() && !source.MakerOf(source.In(mul, 1), "Gather").valid())
+        outer = source.In(mul, 0);
       if (!outer.valid()) continue;
       found = {outer, source.In(add, 1 - side)};
       nodes.insert(nodes.end(), {mul, add});

@@ -81,7 +81,7 @@ bool IsModulePath(const std::string& name) {
   for (const char c : name) {
     if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') {
       letter = true;
-    } else if (!std::isdigit(static_cast<unsigned char>(c)) && c != '.') {
+    } else if (!std::isdigit(static_cast<unsigned char>(c)) && c != '.' && c != '-') {
       return false;
     }
   }

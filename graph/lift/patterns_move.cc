@@ -45,7 +45,8 @@ bool MatchRoll(PatternSource& source, NodeId root) {
     input = turn->input;
     const NodeId inner = source.MakerOf(input, "Concat");
     turn.reset();
-    if (inner.valid() && source.UsersOf(input).size() == 2 && source.SameScope(inner, root)) turn = TurnOf(source, inner);
+    if (inner.valid() && source.UsersOf(input).size() == 2 && source.SameScope(inner, root))
+      turn = TurnOf(source, inner);
   }
   source.Add({.op = "roll",
               .inputs = {source.Use(input)},
@@ -61,8 +62,8 @@ bool MatchConcat(PatternSource& source, NodeId root) {
   source.Add({.op = "cat",
               .inputs = std::move(inputs),
               .outputs = {source.Out(root)},
-              .attributes = Named({{"dim", Axis(source[root].attributes.Int("axis", 0),
-                                                source.RankOf(source[root].outputs[0]))}}),
+              .attributes = Named(
+                  {{"dim", Axis(source[root].attributes.Int("axis", 0), source.RankOf(source[root].outputs[0]))}}),
               .nodes = {root}});
   return true;
 }
@@ -101,9 +102,10 @@ bool MatchTrilu(PatternSource& source, NodeId root) {
 
 const PatternRows& MovePatterns() {
   static const PatternRows rows = {
-      {"Concat", MatchRoll},  {"Concat", MatchConcat},   {"Pad", MatchPad},
-      {"Cast", MatchCast},    {"CastLike", MatchCast},   {"DepthToSpace", MatchPixelShuffle},
-      {"Trilu", MatchTrilu},  {"SpaceToDepth", MatchPixelUnshuffle},
+      {"Concat", MatchRoll},   {"Concat", MatchConcat},
+      {"Pad", MatchPad},       {"Cast", MatchCast},
+      {"CastLike", MatchCast}, {"DepthToSpace", MatchPixelShuffle},
+      {"Trilu", MatchTrilu},   {"SpaceToDepth", MatchPixelUnshuffle},
   };
   return rows;
 }

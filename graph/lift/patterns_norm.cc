@@ -195,7 +195,8 @@ bool EmitRsqrt(PatternSource& source, NodeId root, NodeId sqrt) {
   return true;
 }
 bool MatchRsqrt(PatternSource& source, NodeId root) {
-  return source.IsNumber(source.In(root, 0), 1) && EmitRsqrt(source, root, source.OnlyMakerOf(source.In(root, 1), "Sqrt"));
+  return source.IsNumber(source.In(root, 0), 1) &&
+         EmitRsqrt(source, root, source.OnlyMakerOf(source.In(root, 1), "Sqrt"));
 }
 bool MatchReciprocalSqrt(PatternSource& source, NodeId root) {
   return EmitRsqrt(source, root, source.OnlyMakerOf(source.In(root, 0), "Sqrt"));

@@ -79,8 +79,8 @@ bool MatchMany(PatternSource& source, NodeId root) {
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const bool last = i + 1 == node.inputs.size();
     const TensorId output = node.outputs[0];
-    const Operand to = last ? source.Out(root)
-                            : source.New(Beside(node, "partial"), source.TypeOf(output), source.ShapeOf(output));
+    const Operand to =
+        last ? source.Out(root) : source.New(Beside(node, "partial"), source.TypeOf(output), source.ShapeOf(output));
     source.Add({.op = op,
                 .inputs = {left, source.Use(source.In(root, i))},
                 .outputs = {to},
@@ -93,9 +93,21 @@ bool MatchMany(PatternSource& source, NodeId root) {
 
 const std::unordered_map<std::string, const char*>& UnaryNames() {
   static const std::unordered_map<std::string, const char*> names = {
-      {"Neg", "neg"},     {"Abs", "abs"},   {"Exp", "exp"},   {"Log", "log"},     {"Sqrt", "sqrt"},
-      {"Sin", "sin"},     {"Cos", "cos"},   {"Erf", "erf"},   {"Floor", "floor"}, {"Ceil", "ceil"},
-      {"Round", "round"}, {"Sign", "sign"}, {"IsNaN", "isnan"}, {"Not", "logical_not"}, {"Reciprocal", "reciprocal"},
+      {"Neg", "neg"},
+      {"Abs", "abs"},
+      {"Exp", "exp"},
+      {"Log", "log"},
+      {"Sqrt", "sqrt"},
+      {"Sin", "sin"},
+      {"Cos", "cos"},
+      {"Erf", "erf"},
+      {"Floor", "floor"},
+      {"Ceil", "ceil"},
+      {"Round", "round"},
+      {"Sign", "sign"},
+      {"IsNaN", "isnan"},
+      {"Not", "logical_not"},
+      {"Reciprocal", "reciprocal"},
       {"BitwiseNot", "bitwise_not"},
   };
   return names;

@@ -42,14 +42,15 @@ bool MatchBernoulliNode(PatternSource& source, NodeId root) {
 
 // torch.rand, torch.randn and their _like forms
 bool MatchNoise(PatternSource& source, NodeId root) {
-  source.Add({.op = "bernoulli", .inputs = {Operand{}}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}});
+  source.Add(
+      {.op = "bernoulli", .inputs = {Operand{}}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}});
   return true;
 }
 
 }  // namespace
 
 const PatternRows& RandomPatterns() {
-  static const PatternRows rows = {{"Dropout", MatchDropout},        {"Cast", MatchBernoulli},
+  static const PatternRows rows = {{"Dropout", MatchDropout},         {"Cast", MatchBernoulli},
                                    {"Bernoulli", MatchBernoulliNode}, {"RandomUniform", MatchNoise},
                                    {"RandomUniformLike", MatchNoise}, {"RandomNormal", MatchNoise},
                                    {"RandomNormalLike", MatchNoise}};

@@ -34,14 +34,17 @@ bool MatchRecurrent(PatternSource& source, NodeId root) {
   inputs.insert(inputs.end(), weights.begin(), weights.end());
   std::vector<Operand> outputs;
   for (size_t i = 0; i < node.outputs.size(); ++i) outputs.push_back(source.Out(root, i));
-  source.Add({.op = lstm ? "lstm" : node.op == "GRU" ? "gru" : "rnn",
-              .inputs = std::move(inputs),
-              .outputs = std::move(outputs),
-              .attributes = Named({{"num_layers", int64_t{1}},
-                                   {"bidirectional", int64_t{node.attributes.Text("direction", "forward") == "bidirectional"}},
-                                   {"hidden_size", node.attributes.Int("hidden_size", 0)},
-                                   {"batch_first", node.attributes.Int("layout", 0)}}),
-              .nodes = {root}});
+  source.Add(
+      {.op = lstm               ? "lstm"
+             : node.op == "GRU" ? "gru"
+                                : "rnn",
+       .inputs = std::move(inputs),
+       .outputs = std::move(outputs),
+       .attributes = Named({{"num_layers", int64_t{1}},
+                            {"bidirectional", int64_t{node.attributes.Text("direction", "forward") == "bidirectional"}},
+                            {"hidden_size", node.attributes.Int("hidden_size", 0)},
+                            {"batch_first", node.attributes.Int("layout", 0)}}),
+       .nodes = {root}});
   return true;
 }
 

@@ -8,9 +8,16 @@ namespace {
 
 bool MatchReduce(PatternSource& source, NodeId root) {
   static const std::map<std::string, const char*> names = {
-      {"ReduceMean", "mean"}, {"ReduceSum", "sum"},  {"ReduceMax", "amax"},           {"ReduceMin", "amin"},
-      {"ReduceProd", "prod"}, {"ReduceL1", "norm"},  {"ReduceLogSumExp", "logsumexp"}, {"ReduceL2", "norm"},
-      {"ReduceSumSquare", "norm"}, {"ReduceLogSum", "logsumexp"},
+      {"ReduceMean", "mean"},
+      {"ReduceSum", "sum"},
+      {"ReduceMax", "amax"},
+      {"ReduceMin", "amin"},
+      {"ReduceProd", "prod"},
+      {"ReduceL1", "norm"},
+      {"ReduceLogSumExp", "logsumexp"},
+      {"ReduceL2", "norm"},
+      {"ReduceSumSquare", "norm"},
+      {"ReduceLogSum", "logsumexp"},
   };
   const std::vector<int64_t> dims = source.IntegersOf(root, "axes", 1).value_or(std::vector<int64_t>{});
   source.Add({.op = names.at(source[root].op),
@@ -58,11 +65,14 @@ bool MatchCumSum(PatternSource& source, NodeId root) {
 
 const PatternRows& ReductionNodes() {
   static const PatternRows rows = {
-      {"ReduceMean", MatchReduce},      {"ReduceSum", MatchReduce},       {"ReduceMax", MatchReduce},
-      {"ReduceMin", MatchReduce},       {"ReduceProd", MatchReduce},      {"ReduceL1", MatchReduce},
-      {"ReduceL2", MatchReduce},        {"ReduceLogSumExp", MatchReduce}, {"ReduceLogSum", MatchReduce},
-      {"ReduceSumSquare", MatchReduce}, {"ArgMax", MatchArg},             {"ArgMin", MatchArg},
-      {"Softmax", MatchSoftmax},        {"LogSoftmax", MatchSoftmax},     {"CumSum", MatchCumSum},
+      {"ReduceMean", MatchReduce},   {"ReduceSum", MatchReduce},
+      {"ReduceMax", MatchReduce},    {"ReduceMin", MatchReduce},
+      {"ReduceProd", MatchReduce},   {"ReduceL1", MatchReduce},
+      {"ReduceL2", MatchReduce},     {"ReduceLogSumExp", MatchReduce},
+      {"ReduceLogSum", MatchReduce}, {"ReduceSumSquare", MatchReduce},
+      {"ArgMax", MatchArg},          {"ArgMin", MatchArg},
+      {"Softmax", MatchSoftmax},     {"LogSoftmax", MatchSoftmax},
+      {"CumSum", MatchCumSum},
   };
   return rows;
 }

@@ -13,11 +13,16 @@ namespace {
 // Operators in which sizes and scalars are computed; what makes tensors (Range, ConstantOfShape, Expand) is not here.
 bool IsArithmetic(const std::string& op) {
   static const std::unordered_set<std::string> ops = {
-      "Gather", "Slice", "Concat", "Unsqueeze", "Squeeze", "Reshape", "Cast",       "Identity", "Add",     "Sub",
-      "Mul",    "Div",   "Mod",    "Pow",       "Sqrt",    "Floor",   "Ceil",       "Round",    "Neg",     "Abs",
-      "Min",    "Max",   "Equal",  "Less",      "Greater", "Not",     "And",        "Or",       "Where",   "Split",
-      "Exp",    "Log",   "CastLike",  "Size",    "Shape",   "ReduceProd", "ReduceSum", "Reciprocal"};
+      "Gather", "Slice", "Concat",   "Unsqueeze", "Squeeze", "Reshape",    "Cast",      "Identity",  "Add",   "Sub",
+      "Mul",    "Div",   "Mod",      "Pow",       "Sqrt",    "Floor",      "Ceil",      "Round",     "Neg",   "Abs",
+      "Min",    "Max",   "Equal",    "Less",      "Greater", "Not",        "And",       "Or",        "Where", "Split",
+      "Exp",    "Log",   "CastLike", "Size",      "Shape",   "ReduceProd", "ReduceSum", "Reciprocal"};
   return ops.count(op) != 0;
+}
+
+// What sizes and scalars are computed from: a stored scalar, or a short list of numbers; larger ones are tables.
+bool IsFewNumbers(const StoredTensor& stored) {
+  return stored.values.has_value() && stored.dims.size() <= 1 && (stored.dims.empty() || stored.dims[0] <= 16);
 }
 
 // The value written by `x[a:b] = 3`: one number, spread.
@@ -65,10 +70,10 @@ void PatternSource::FindNumbers() {
       if (!input.valid()) return true;
       const Tensor& tensor = graph_[input];
       if (tensor.producer.valid()) {
-        return tensor.stored.has_value() ? tensor.stored->values.has_value()
+        return tensor.stored.has_value() ? IsFewNumbers(*tensor.stored)
                                          : static_cast<bool>(number_[static_cast<size_t>(tensor.producer.value)]);
       }
-      return tensor.stored.has_value() && tensor.stored->values.has_value() &&
+      return tensor.stored.has_value() && IsFewNumbers(*tensor.stored) &&
              !(IsFloating(tensor.stored->type) && IsModulePath(tensor.name));
     });
   }
@@ -88,7 +93,8 @@ void PatternSource::FindNoOps() {
     } else if (node.op == "Dropout") {
       // torch.nn.functional.dropout returns its input for p = 0 and in eval (aten/src/ATen/native/Dropout.cpp 2.10).
       const bool training = node.inputs.size() > 2 && Number(node.inputs[2]).value_or(0) != 0;
-      const double ratio = node.inputs.size() > 1 && node.inputs[1].valid() ? Number(node.inputs[1]).value_or(0.5) : 0.5;
+      const double ratio =
+          node.inputs.size() > 1 && node.inputs[1].valid() ? Number(node.inputs[1]).value_or(0.5) : 0.5;
       none = !training || ratio == 0;
     } else if (node.op == "ScatterND") {
       // Python's x[a:b] = 3 fills in place; the exporter has no other word for it.

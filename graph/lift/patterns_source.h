@@ -121,11 +121,11 @@ class PatternSource {
   Notes* notes_;
   ModulePaths modules_;
   bool from_pytorch_ = false;
-  std::vector<bool> number_;            // by node: arithmetic of sizes and stored numbers
-  std::vector<TensorId> behind_;        // by tensor
-  std::vector<int32_t> uses_;           // by tensor, behind no-ops
+  std::vector<bool> number_;      // by node: arithmetic of sizes and stored numbers
+  std::vector<TensorId> behind_;  // by tensor
+  std::vector<int32_t> uses_;     // by tensor, behind no-ops
   std::vector<std::vector<NodeId>> users_;
-  std::vector<bool> made_, needed_;     // by tensor
+  std::vector<bool> made_, needed_;  // by tensor
   std::vector<TensorId> work_;
   std::vector<Draft> drafts_;
   std::map<TensorId, Claim> claims_;

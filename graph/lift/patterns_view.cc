@@ -41,7 +41,9 @@ bool MatchTranspose(PatternSource& source, NodeId root) {
 bool MatchExpand(PatternSource& source, NodeId root) {
   const auto number = source.Number(source.In(root, 0));
   if (!number.has_value()) return EmitView(source, root, "expand");
-  source.Add({.op = *number == 0 ? "zeros" : *number == 1 ? "ones" : "full",
+  source.Add({.op = *number == 0   ? "zeros"
+                    : *number == 1 ? "ones"
+                                   : "full",
               .inputs = {},
               .outputs = {source.Out(root)},
               .attributes = {},
@@ -57,8 +59,8 @@ bool MatchSlice(PatternSource& source, NodeId root) {
   size_t count = 1;
   if (starts.has_value()) {
     count = starts->size();
-  } else if (const TensorId tensor = source.In(root, 1); tensor.valid() && source.RankOf(tensor) == 1 &&
-                                                         source.ShapeOf(tensor)[0].IsConstant()) {
+  } else if (const TensorId tensor = source.In(root, 1);
+             tensor.valid() && source.RankOf(tensor) == 1 && source.ShapeOf(tensor)[0].IsConstant()) {
     count = static_cast<size_t>(source.ShapeOf(tensor)[0].c0());
   }
   std::vector<int64_t> axes = source.IntegersOf(root, "axes", 3).value_or(std::vector<int64_t>{});
@@ -74,10 +76,12 @@ bool MatchSlice(PatternSource& source, NodeId root) {
     if (axis < 0 || axis >= rank) return false;
     shape[static_cast<int>(axis)] = source.ShapeOf(output)[static_cast<int>(axis)];
     const bool last = i + 1 == axes.size();
-    const Operand to = last ? source.Out(root) : source.New(Beside(source[root], "slice"), source.TypeOf(output), shape);
+    const Operand to =
+        last ? source.Out(root) : source.New(Beside(source[root], "slice"), source.TypeOf(output), shape);
     Attributes attributes = Named({{"dim", axis}, {"step", i < steps.size() ? steps[i] : 1}});
     if (starts.has_value() && i < starts->size()) attributes.Set("start", (*starts)[i]);
-    source.Add({.op = "slice", .inputs = {from}, .outputs = {to}, .attributes = std::move(attributes), .nodes = {root}});
+    source.Add(
+        {.op = "slice", .inputs = {from}, .outputs = {to}, .attributes = std::move(attributes), .nodes = {root}});
     from = to;
   }
   return true;
@@ -170,9 +174,10 @@ bool MatchChunk(PatternSource& source, NodeId root) {
 
 const PatternRows& ViewNodes() {
   static const PatternRows rows = {
-      {"Squeeze", MatchUnbind},     {"Slice", MatchChunk},       {"Slice", MatchSlice},   {"Gather", MatchSelect},
-      {"Split", MatchSplit},        {"Reshape", MatchReshape},   {"Flatten", MatchReshape}, {"Unsqueeze", MatchUnsqueeze},
-      {"Squeeze", MatchSqueeze},    {"Transpose", MatchTranspose}, {"Expand", MatchExpand}, {"Tile", MatchTile},
+      {"Squeeze", MatchUnbind},      {"Slice", MatchChunk},         {"Slice", MatchSlice},
+      {"Gather", MatchSelect},       {"Split", MatchSplit},         {"Reshape", MatchReshape},
+      {"Flatten", MatchReshape},     {"Unsqueeze", MatchUnsqueeze}, {"Squeeze", MatchSqueeze},
+      {"Transpose", MatchTranspose}, {"Expand", MatchExpand},       {"Tile", MatchTile},
   };
   return rows;
 }
