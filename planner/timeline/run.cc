@@ -12,7 +12,6 @@ namespace {
 
 using eager::Call;
 using eager::Eager;
-using eager::Tensor;
 
 // Module._apply (torch/nn/modules/module.py): the children first, then a module's own parameters, then its buffers.
 struct ModuleNode {
@@ -59,7 +58,7 @@ ModelRun::ModelRun(Eager& e, const Layers& layers)
   for (ValueId id : ModuleOrder(layers)) {
     const Value& value = layers[id];
     e_.category = value.role == Role::kBuffer ? Category::kBuffers : Category::kParameters;
-    Tensor t = e_.Empty(value.shape, e_.ModelType(value.type));
+    eager::Tensor t = e_.Empty(value.shape, e_.ModelType(value.type));
     if (value.role == Role::kParameter) {
       t->requires_grad = train && IsFloating(t->dtype);
     }
@@ -123,11 +122,11 @@ Status ModelRun::MakeTarget() {
   return Done{};
 }
 
-void ModelRun::RunLayer(const Layer& layer, std::vector<Tensor>& values) {
+void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) {
   const size_t index = static_cast<size_t>(&layer - layers_.layers.data());
-  std::vector<Tensor> inputs;
+  std::vector<eager::Tensor> inputs;
   inputs.reserve(layer.inputs.size());
-  for (ValueId id : layer.inputs) inputs.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : Tensor());
+  for (ValueId id : layer.inputs) inputs.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
   e_.origin.layer = static_cast<int32_t>(index);
   e_.origin.op = rules_[index] != nullptr ? rules_[index]->op.data() : "unknown";
   Call call(e_, layers_, layer, std::move(inputs));
@@ -146,22 +145,22 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<Tensor>& values) {
 
 void ModelRun::Forward() {
   e_.category = Category::kActivations;
-  std::vector<Tensor> values = resident_;
+  std::vector<eager::Tensor> values = resident_;
   for (size_t l = 0; l < layers_.layers.size(); ++l) {
     RunLayer(layers_.layers[l], values);
-    for (ValueId id : releases_[l]) values[static_cast<size_t>(id.value)] = Tensor();
+    for (ValueId id : releases_[l]) values[static_cast<size_t>(id.value)] = eager::Tensor();
   }
-  std::vector<Tensor> fresh;
-  for (ValueId id : layers_.outputs) fresh.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : Tensor());
+  std::vector<eager::Tensor> fresh;
+  for (ValueId id : layers_.outputs) fresh.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
   values.clear();  // locals of the model's forward
   outputs_ = std::move(fresh);
   e_.origin = Origin();
 }
 
-Tensor ModelRun::ComputeLoss() {
+eager::Tensor ModelRun::ComputeLoss() {
   e_.category = Category::kActivations;
-  const Tensor& out = outputs_[0];
-  Tensor loss;
+  const eager::Tensor& out = outputs_[0];
+  eager::Tensor loss;
   if (loss_ == Loss::kNone) {
     loss = out;
   } else if (loss_ == Loss::kCrossEntropy && out->dim() == 3) {  // token logits: both flattened to one axis of positions

@@ -14,7 +14,6 @@ namespace {
 
 using eager::Eager;
 using eager::OptimizerState;
-using eager::Tensor;
 
 constexpr int kForwardsOfInference = 2;
 
@@ -35,7 +34,7 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
   for (int step = 1; step <= steps; ++step) {
     recorder.Enter(step, Phase::kForward);
     model.Forward();
-    const Tensor loss = model.ComputeLoss();
+    const eager::Tensor loss = model.ComputeLoss();
     recorder.Mark(EventKind::kAfterForward);
     recorder.Enter(step, Phase::kBackward);
     if (loss->grad_fn) Backward(e, loss);
