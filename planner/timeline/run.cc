@@ -30,6 +30,22 @@ struct ModuleNode {
   }
 };
 
+eager::Tensor LossOf(Eager& e, Loss loss, const eager::Tensor& out, const eager::Tensor& target) {
+  switch (loss) {
+    case Loss::kCrossEntropy: return CrossEntropy(e, out, target);
+    case Loss::kMse: return MseLoss(e, out, target);
+    case Loss::kL1: return L1(e, out, target);
+    case Loss::kSmoothL1: return SmoothL1(e, out, target);
+    case Loss::kBce: return Bce(e, out, target);
+    case Loss::kBceLogits: return BceLogits(e, out, target);
+    case Loss::kNll: return Nll(e, out, target);
+    case Loss::kKlDiv: return KlDiv(e, out, target);
+    case Loss::kAuto:
+    case Loss::kNone: return out;
+  }
+  return out;
+}
+
 std::vector<ValueId> ModuleOrder(const Layers& layers) {
   ModuleNode root;
   for (const auto* list : {&layers.parameters, &layers.buffers}) {
@@ -161,13 +177,11 @@ eager::Tensor ModelRun::ComputeLoss() {
   e_.category = Category::kActivations;
   const eager::Tensor& out = outputs_[0];
   eager::Tensor loss;
-  if (loss_ == Loss::kNone) {
-    loss = out;
-  } else if (loss_ == Loss::kCrossEntropy && out->dim() == 3) {  // token logits: both flattened to one axis of positions
+  if (loss_ == Loss::kCrossEntropy && out->dim() == 3) {  // token logits: both flattened to one axis of positions
     const Shape& s = out->sizes;
     loss = CrossEntropy(e_, Reshape(e_, out, Shape{s[0] * s[1], s[2]}), Reshape(e_, target_, Shape{s[0] * s[1]}));
   } else {
-    loss = eager::ComputeLoss(e_, loss_, out, target_);
+    loss = LossOf(e_, loss_, out, target_);
   }
   bound_loss_ = loss;
   e_.origin = Origin();
