@@ -15,6 +15,8 @@ std::vector<int64_t> KernelOf(const Shape& weight) {
   return kernel;
 }
 
+}  // namespace
+
 // X [N, C, ...] and W [M, C/group, ...] give [N, M, ...].
 void ConvOf(NodeInference& n, int input, int weight_input) {
   if (!n.ShapeOf(input) || !n.ShapeOf(weight_input)) return;
@@ -39,6 +41,8 @@ void ConvOf(NodeInference& n, int input, int weight_input) {
   }
   n.SetShape(0, out);
 }
+
+namespace {
 
 void Conv(NodeInference& n) { ConvOf(n, 0, 1); }
 

@@ -83,6 +83,22 @@ void CloseGaps(NodeInference& n) {
 
 }  // namespace
 
+void InferNodes(const Graph& graph, NodeInference* node) {
+  NodeInference& n = *node;
+  for (const Node& each : graph.nodes) {
+    n.Begin(each);
+    if (const RuleRow* rule = FindRule(each.domain, each.op)) {
+      SetTypes(n, rule->type);
+      rule->infer(n);
+      if (!n.failure()) CloseGaps(n);
+    } else {
+      Fallback(n);
+    }
+    if (!n.failure()) n.CheckOutputs();
+    if (n.failure()) return;
+  }
+}
+
 Result<Shapes> Infer(const Graph& graph, const Binding& binding, Notes* notes) {
   Shapes shapes;
   shapes.tensors.resize(graph.tensors.size());
@@ -113,18 +129,8 @@ Result<Shapes> Infer(const Graph& graph, const Binding& binding, Notes* notes) {
     n.CheckTensor(tensor.name, facts);
     if (n.failure()) return *n.failure();
   }
-  for (const Node& node : graph.nodes) {
-    n.Begin(node);
-    if (const RuleRow* rule = FindRule(node.domain, node.op)) {
-      SetTypes(n, rule->type);
-      rule->infer(n);
-      if (!n.failure()) CloseGaps(n);
-    } else {
-      Fallback(n);
-    }
-    if (!n.failure()) n.CheckOutputs();
-    if (n.failure()) return *n.failure();
-  }
+  InferNodes(graph, &n);
+  if (n.failure()) return *n.failure();
   return shapes;
 }
 

@@ -42,7 +42,7 @@ Result<Binding> Bind(const Graph& graph, const BindOptions& options, Notes* note
 // What is known about one tensor.
 struct TensorFacts {
   DType type = DType::kUndefined;
-  std::optional<Shape> shape;  // nothing: not even the rank is known
+  std::optional<Shape> shape;  // nothing: not even the rank is known; of a sequence: what its elements have in common
   // Contents of small tensors, element by element, when they do not depend on data: shapes, axes, scalars.
   std::optional<std::vector<Dim>> integers;
   std::optional<std::vector<double>> reals;

@@ -5,7 +5,6 @@
 #include "graph/shapes/rule.h"
 
 namespace vramplan {
-namespace {
 
 // numpy.matmul: [.., M, K] x [.., K, N]; a vector stands for one row or one column, which is then dropped.
 void MatMulOf(NodeInference& n, int left, int right) {
@@ -31,6 +30,8 @@ void MatMulOf(NodeInference& n, int left, int right) {
   n.SetShape(0, *out);
 }
 
+namespace {
+
 void MatMul(NodeInference& n) { MatMulOf(n, 0, 1); }
 
 // a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point (onnx QLinearMatMul-10).
@@ -38,6 +39,8 @@ void QLinearMatMul(NodeInference& n) {
   n.Out(0).type = n.In(7).type;
   MatMulOf(n, 0, 3);
 }
+
+}  // namespace
 
 void Gemm(NodeInference& n) {
   if (!n.ShapeOf(0) || !n.ShapeOf(1)) return;
@@ -51,6 +54,8 @@ void Gemm(NodeInference& n) {
   }
   n.SetShape(0, Shape{a[transpose_a ? 1 : 0], b[transpose_b ? 0 : 1]});
 }
+
+namespace {
 
 // "bhqd,bhkd->bhqk": one length a letter; "..." stands for axes that broadcast. Without "->", letters that occur once,
 // in order.

@@ -23,6 +23,8 @@ void BatchNormalization(NodeInference& n) {
   }
 }
 
+}  // namespace
+
 // Y, and mean and inverse deviation with the normalized axes of length 1, of the stash type (onnx
 // LayerNormalization-17).
 void LayerNormalization(NodeInference& n) {
@@ -39,6 +41,8 @@ void LayerNormalization(NodeInference& n) {
   }
 }
 
+namespace {
+
 constexpr RuleRow kRows[] = {
     {"BatchNormalization", BatchNormalization},
     {"LayerNormalization", LayerNormalization},
@@ -48,6 +52,7 @@ constexpr RuleRow kRows[] = {
     {"LpNormalization", SameShape},
     {"MeanVarianceNormalization", SameShape},
     {"RMSNormalization", SameShape},
+    {"SimplifiedLayerNormalization", LayerNormalization},  // ONNX Runtime's RMS norm, in the standard domain
 };
 
 }  // namespace

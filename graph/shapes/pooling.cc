@@ -2,9 +2,8 @@
 #include "graph/shapes/window.h"
 
 namespace vramplan {
-namespace {
 
-void Pool(NodeInference& n) {
+void PoolOf(NodeInference& n) {
   if (n.outputs() > 1) n.Out(1).type = DType::kInt64;
   if (!n.ShapeOf(0)) return;
   const Shape& x = *n.ShapeOf(0);
@@ -19,6 +18,8 @@ void Pool(NodeInference& n) {
   }
   for (int i = 0; i < n.outputs(); ++i) n.SetShape(i, out);
 }
+
+namespace {
 
 void GlobalPool(NodeInference& n) {
   if (!n.ShapeOf(0)) return;
@@ -60,15 +61,9 @@ void RegionPool(NodeInference& n) {
 }
 
 constexpr RuleRow kRows[] = {
-    {"AveragePool", Pool},
-    {"LpPool", Pool},
-    {"MaxPool", Pool},
-    {"GlobalAveragePool", GlobalPool},
-    {"GlobalLpPool", GlobalPool},
-    {"GlobalMaxPool", GlobalPool},
-    {"MaxUnpool", MaxUnpool},
-    {"MaxRoiPool", RegionPool},
-    {"RoiAlign", RegionPool},
+    {"AveragePool", PoolOf},           {"LpPool", PoolOf},           {"MaxPool", PoolOf},
+    {"GlobalAveragePool", GlobalPool}, {"GlobalLpPool", GlobalPool}, {"GlobalMaxPool", GlobalPool},
+    {"MaxUnpool", MaxUnpool},          {"MaxRoiPool", RegionPool},   {"RoiAlign", RegionPool},
 };
 
 }  // namespace

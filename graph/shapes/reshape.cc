@@ -112,7 +112,7 @@ void Reshape(NodeInference& n) {
     return n.Fail(contradiction);
   }
   n.SetShape(0, target);
-  KeepContents(n);
+  if (n.Out(0).shape->known()) KeepContents(n);
 }
 
 void Flatten(NodeInference& n) {

@@ -171,6 +171,32 @@ std::string NodeInference::Describe(int input) const {
   return InputName(input) + " " + (ShapeOf(input) ? Show(*ShapeOf(input)) : std::string("of unknown shape"));
 }
 
+std::optional<std::vector<TensorFacts>> NodeInference::InferSubgraph(const Graph& subgraph,
+                                                                     const std::vector<TensorFacts>& inputs) {
+  constexpr int kMaxDepth = 6;  // a Loop infers its body twice: 2^6 times at most
+  if (depth_ >= kMaxDepth) return std::nullopt;
+  Shapes inside;
+  inside.tensors.resize(subgraph.tensors.size());
+  for (size_t i = 0; i < subgraph.tensors.size(); ++i) {
+    const Tensor& tensor = subgraph.tensors[i];
+    if (tensor.stored) inside.tensors[i] = FactsOf(*tensor.stored);
+    if (tensor.outer.valid()) inside.tensors[i] = (*shapes_)[tensor.outer];
+  }
+  for (size_t i = 0; i < subgraph.inputs.size() && i < inputs.size(); ++i) {
+    inside.tensors[static_cast<size_t>(subgraph.inputs[i].value)] = inputs[i];
+  }
+  NodeInference nodes(subgraph, binding_, &inside, notes_, depth_ + 1);
+  nodes.baked_batch_ = baked_batch_;
+  InferNodes(subgraph, &nodes);
+  if (nodes.failure()) {
+    Fail("inside it, " + nodes.failure()->text, nodes.failure()->hint);
+    return std::nullopt;
+  }
+  std::vector<TensorFacts> outputs;
+  for (TensorId id : subgraph.outputs) outputs.push_back(id.valid() ? inside[id] : TensorFacts());
+  return outputs;
+}
+
 bool NodeInference::TakeDeclared(int output) {
   const TensorId id = node_->outputs[static_cast<size_t>(output)];
   if (!id.valid()) return false;
@@ -237,7 +263,7 @@ TensorFacts FactsOf(const StoredTensor& stored) {
   facts.shape = shape;
   const auto count = shape.Elements();
   if (!stored.values || !count.IsConstant()) return facts;
-  const auto fits = [&](size_t size) { return static_cast<int64_t>(size) == count.c0() && count.c0() <= kMaxFolded; };
+  const auto fits = [&](size_t size) { return static_cast<int64_t>(size) == count.c0(); };
   if (IsFloating(stored.type)) {
     if (fits(stored.values->reals.size())) facts.reals = stored.values->reals;
   } else if (fits(stored.values->integers.size())) {
@@ -250,20 +276,31 @@ void SameShape(NodeInference& n) {
   for (int i = 0; i < n.outputs(); ++i) n.Out(i).shape = n.ShapeOf(0);
 }
 
+namespace {
+
+using Table = std::unordered_map<std::string_view, const RuleRow*>;
+
+Table TableOf(std::initializer_list<std::span<const RuleRow>> families) {
+  Table table;
+  for (const auto& family : families) {
+    for (const RuleRow& row : family) CHECK(table.emplace(row.op, &row).second);
+  }
+  return table;
+}
+
+}  // namespace
+
 const RuleRow* FindRule(std::string_view domain, std::string_view op) {
-  using Table = std::unordered_map<std::string_view, const RuleRow*>;
-  static const Table kOnnx = [] {
-    Table table;
-    for (const auto& family :
-         {kElementwiseRules, kCreationRules, kReshapeRules, kJoiningRules, kIndexingRules, kMatmulRules,
-          kConvolutionRules, kPoolingRules, kNormalizationRules, kReductionRules, kImageRules}) {
-      for (const RuleRow& row : family) CHECK(table.emplace(row.op, &row).second);
-    }
-    return table;
-  }();
-  if (!domain.empty() && domain != "ai.onnx") return nullptr;
-  const auto found = kOnnx.find(op);
-  return found == kOnnx.end() ? nullptr : found->second;
+  static const Table kOnnx =
+      TableOf({kElementwiseRules, kCreationRules, kReshapeRules, kJoiningRules, kIndexingRules, kMatmulRules,
+               kConvolutionRules, kPoolingRules, kNormalizationRules, kReductionRules, kImageRules, kRecurrentRules,
+               kAttentionRules, kQuantizationRules, kLossRules, kSignalRules, kControlRules});
+  static const Table kMicrosoft = TableOf({kMicrosoftRules});
+  const bool standard = domain.empty() || domain == "ai.onnx";
+  if (!standard && domain != "com.microsoft") return nullptr;
+  const Table& table = standard ? kOnnx : kMicrosoft;
+  const auto found = table.find(op);
+  return found == table.end() ? nullptr : found->second;
 }
 
 }  // namespace vramplan

@@ -6,7 +6,7 @@
 //
 // A rule reads In(i) and writes Out(i). What it leaves without a shape is unknown. Where inputs contradict each other
 // it calls Fail and returns; the first failure ends Infer. Contents of tensors ("integers" of TensorFacts) are only
-// ever set together with a constant shape of as many elements, at most kMaxFolded.
+// ever set together with a constant shape of as many elements.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,16 @@
 
 namespace vramplan {
 
-inline constexpr int64_t kMaxFolded = ConstantValues::kMaxElements;
+// Contents are computed up to this many elements: shapes, axes, pads and split lengths are shorter, and the index
+// tensors that exporters compute (Swin's window masks) are longer and shape nothing. Stored constants are kept up to
+// ConstantValues::kMaxElements.
+inline constexpr int64_t kMaxFolded = 64;
 
 // One node being inferred: its inputs' facts, its outputs', its attributes.
 class NodeInference {
  public:
-  NodeInference(const Graph& graph, const Binding& binding, Shapes* shapes, Notes* notes)
-      : graph_(graph), binding_(binding), shapes_(shapes), notes_(notes) {}
+  NodeInference(const Graph& graph, const Binding& binding, Shapes* shapes, Notes* notes, int depth = 0)
+      : graph_(graph), binding_(binding), shapes_(shapes), notes_(notes), depth_(depth) {}
 
   void Begin(const Node& node) {
     node_ = &node;
@@ -94,6 +97,10 @@ class NodeInference {
   std::string Describe(int input) const;  // "x [B, 3, 224, 224]"
   std::string Show(const Shape& shape) const;
 
+  // Facts of the outputs of a subgraph whose inputs have these facts; nothing when it fails (then this node failed) or
+  // nests too deep.
+  std::optional<std::vector<TensorFacts>> InferSubgraph(const Graph& subgraph, const std::vector<TensorFacts>& inputs);
+
   // Sets outputs from the types that the file declares, where inference left them open. True when anything was taken.
   bool TakeDeclared(int output);
   // Fails on lengths that are negative or overflow; names the tensor.
@@ -105,6 +112,7 @@ class NodeInference {
   const Binding& binding_;
   Shapes* shapes_;
   Notes* notes_;
+  int depth_;  // how many subgraphs are around the graph
   const Node* node_ = nullptr;
   int64_t opset_ = graph_.opset();
   TensorFacts absent_;
@@ -121,10 +129,11 @@ struct RuleRow {
   Type type = Type::kFirstInput;
 };
 
-inline constexpr std::string_view kMicrosoft = "com.microsoft";
-
-// The rows of one domain and operator; null when there is none. "ai.onnx" is the same as "".
+// The row of one domain and operator; null when there is none. "ai.onnx" is the same as "".
 const RuleRow* FindRule(std::string_view domain, std::string_view op);
+
+// Infers all nodes of a graph whose inputs and stored tensors have their facts.
+void InferNodes(const Graph& graph, NodeInference* node);
 
 // The families. A new operator is one row in one of these tables.
 extern const std::span<const RuleRow> kElementwiseRules;
@@ -138,11 +147,25 @@ extern const std::span<const RuleRow> kPoolingRules;
 extern const std::span<const RuleRow> kNormalizationRules;
 extern const std::span<const RuleRow> kReductionRules;
 extern const std::span<const RuleRow> kImageRules;
+extern const std::span<const RuleRow> kRecurrentRules;
+extern const std::span<const RuleRow> kAttentionRules;
+extern const std::span<const RuleRow> kQuantizationRules;
+extern const std::span<const RuleRow> kLossRules;
+extern const std::span<const RuleRow> kSignalRules;
+extern const std::span<const RuleRow> kControlRules;
+extern const std::span<const RuleRow> kMicrosoftRules;  // of the domain com.microsoft
 
 // What a stored tensor is, with its contents when they are small.
 TensorFacts FactsOf(const StoredTensor& stored);
 
 // The rule of every operator whose outputs look like its first input.
 void SameShape(NodeInference& node);
+
+// Rules that more than one family uses; numbers are inputs.
+void MatMulOf(NodeInference& node, int left, int right);
+void ConvOf(NodeInference& node, int input, int weight);
+void PoolOf(NodeInference& node);
+void Gemm(NodeInference& node);
+void LayerNormalization(NodeInference& node);
 
 }  // namespace vramplan
