@@ -26,6 +26,40 @@ ModulePath PathOf(const Provenance& provenance, std::string* root_class) {
   return path;
 }
 
+// "torch.nn.modules.pooling.AdaptiveAvgPool2d" -> "adaptive_avg_pool2d"; empty for other classes.
+std::string AdaptivePool(const std::string& class_name) {
+  constexpr std::string_view kPooling = "torch.nn.modules.pooling.Adaptive";
+  if (class_name.rfind(kPooling, 0) != 0) return "";
+  const std::string_view rest = std::string_view(class_name).substr(kPooling.size());
+  if (rest.size() != 9 || (rest.substr(0, 7) != "AvgPool" && rest.substr(0, 7) != "MaxPool")) return "";
+  return (rest[0] == 'A' ? "adaptive_avg_pool" : "adaptive_max_pool") + std::string(rest.substr(7));
+}
+
+// Export decomposes adaptive pooling (torch/_decomp/decompositions.py, adaptive_avg_pool2d): to a mean for one cell,
+// which is what the framework does too, else to a plain pooling or to a gather of every cell. The module's class says
+// that it was one call.
+void MergeAdaptivePools(std::vector<FxGroup>* groups) {
+  std::vector<FxGroup> merged;
+  for (FxGroup& group : *groups) {
+    const std::string pool = group.path.empty() ? "" : AdaptivePool(group.path.back().class_name);
+    if (pool.empty() || group.fx.target == "aten.mean.dim") {
+      merged.push_back(std::move(group));
+      continue;
+    }
+    const std::string target = "aten." + pool + ".default";
+    if (!merged.empty() && merged.back().fx.target == target && merged.back().path == group.path) {
+      merged.back().fx.name = group.fx.name;
+      merged.back().nodes.insert(merged.back().nodes.end(), group.nodes.begin(), group.nodes.end());
+      continue;
+    }
+    group.fx.target = target;
+    group.fx.keywords.clear();
+    if (group.fx.arguments.size() > 1) group.fx.arguments.resize(1);
+    merged.push_back(std::move(group));
+  }
+  *groups = std::move(merged);
+}
+
 }  // namespace
 
 FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
@@ -82,15 +116,14 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
     return result.groups[static_cast<size_t>(a)].last() < result.groups[static_cast<size_t>(b)].last();
   });
-  std::vector<int32_t> place(result.groups.size(), -1);
   std::vector<FxGroup> ordered;
-  for (const int32_t g : order) {
-    place[static_cast<size_t>(g)] = static_cast<int32_t>(ordered.size());
-    ordered.push_back(std::move(result.groups[static_cast<size_t>(g)]));
-  }
+  for (const int32_t g : order) ordered.push_back(std::move(result.groups[static_cast<size_t>(g)]));
+  MergeAdaptivePools(&ordered);
   result.groups = std::move(ordered);
-  for (int32_t& group : result.of_node) {
-    if (group >= 0) group = place[static_cast<size_t>(group)];
+  std::fill(result.of_node.begin(), result.of_node.end(), -1);
+  for (size_t g = 0; g < result.groups.size(); ++g) {
+    for (const NodeId node : result.groups[g].nodes)
+      result.of_node[static_cast<size_t>(node.value)] = static_cast<int32_t>(g);
   }
   return result;
 }

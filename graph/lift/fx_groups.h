@@ -26,7 +26,7 @@ struct FxGroup {
 
 struct FxGroups {
   std::vector<FxGroup> groups;   // in execution order: by last live node
-  std::vector<int32_t> of_node;  // by node: index of its group, or -1
+  std::vector<int32_t> of_node;  // by node: index of its group; -1 for bare nodes and those that are not live
   std::vector<NodeId> bare;      // live nodes without provenance (or with one that is not understood), in order
   std::string root_class;        // class of the outermost module, or empty
   std::unordered_set<std::string> referenced;  // every name that some fx node, live or not, names as %name

@@ -126,8 +126,9 @@ class ProvenanceSource {
     if (const auto found = by_fx_name_.find(name); found != by_fx_name_.end()) return found->second;
     if (const auto found = by_name_.find(name); found != by_name_.end()) {
       const NodeId maker = graph_[found->second].producer;
-      if (maker.valid() && groups_.of_node[static_cast<size_t>(maker.value)] >= 0 && !builder_.HasValue(found->second))
-        return {};
+      const bool made_by_fx = maker.valid() && GroupOf(maker) >= 0;
+      const bool not_data = maker.valid() && !live_of_start_[static_cast<size_t>(maker.value)];
+      if ((made_by_fx || not_data) && !builder_.HasValue(found->second)) return {};
       return builder_.ValueOf(found->second);
     }
     return {};
@@ -164,8 +165,36 @@ class ProvenanceSource {
         made.push_back(Trace(tensor));  // x + clone(x): both names are one tensor
     }
     for (size_t i = 0; i < open.size() && !made.empty(); ++i)
-      operands.by_ref[open[i]] = made[std::min(i, made.size() - 1)];
+      operands.by_ref[open[i]] = Copied(g, open[i], made[std::min(i, made.size() - 1)]);
     return operands;
+  }
+
+  // The exporter drops clones. One between a transpose and another view was x.contiguous() and made a copy; others
+  // (eval dropouts, as export writes them) did nothing in the framework.
+  ValueId Copied(int32_t g, const std::string& ref, ValueId source) {
+    if (ref.rfind("clone", 0) != 0 || !source.valid()) return source;
+    static const std::unordered_set<std::string_view> kViews = {
+        "reshape", "view", "permute", "transpose", "expand", "slice", "select", "unsqueeze", "squeeze", "unbind"};
+    const AtenRule* user = FindAtenRule(groups_.groups[static_cast<size_t>(g)].fx.target);
+    if (user == nullptr || kViews.count(user->op) == 0) return source;
+    ValueId& result = by_fx_name_[ref];
+    result = source;
+    static const std::unordered_set<std::string> kReordering = {"transpose", "permute", "expand", "slice",
+                                                                "select",    "split",   "unbind"};
+    static const std::unordered_set<std::string> kKeeping = {"reshape", "view", "unsqueeze", "squeeze"};
+    const Layer* maker = builder_.MakerOf(source);
+    while (maker != nullptr && kKeeping.count(maker->op) != 0 && !maker->inputs.empty())
+      maker = builder_.MakerOf(maker->inputs.front());
+    if (maker == nullptr || kReordering.count(maker->op) == 0) return source;
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    Value copy = builder_.At(source);
+    copy.name = ref;
+    copy.role = Role::kActivation;
+    result = builder_.AddValue(std::move(copy));
+    builder_.AddLayer(
+        {.op = "contiguous", .name = ref, .inputs = {source}, .outputs = {result}, .evidence = Evidence::kProvenance},
+        group.path, group.last());
+    return result;
   }
 
   static std::vector<std::string> RefsOf(const FxLiteral& literal) {
