@@ -95,7 +95,8 @@ class Engine {
     if (gradient) {
       if (!slot) {
         slot = std::move(gradient);
-      } else if (!IsNonOverlappingAndDense(*slot) || slot.get()->use_count() != 1 || slot->storage.get()->use_count() != 1) {
+      } else if (!IsNonOverlappingAndDense(*slot) || slot.get()->use_count() != 1 ||
+                 slot->storage.get()->use_count() != 1) {
         e_.origin.op = "aten::add";
         slot = e_.EmptyIterator({&slot, &gradient}, slot->dtype);
       }
@@ -111,7 +112,8 @@ class Engine {
     std::vector<Tensor> results(node.edges.size());
     {
       std::vector<Tensor> gradients = std::move(task.buffer);
-      const bool any = std::any_of(gradients.begin(), gradients.end(), [](const Tensor& g) { return static_cast<bool>(g); });
+      const bool any =
+          std::any_of(gradients.begin(), gradients.end(), [](const Tensor& g) { return static_cast<bool>(g); });
       if (any) {
         GradContext context(e_, node, gradients);
         node.apply(context);
@@ -128,7 +130,8 @@ class Engine {
   // validate_outputs: summed to the sizes, converted to the type, of what it is the gradient of.
   Tensor Validated(const Edge& edge, Tensor gradient) {
     if (!gradient || !edge.valid()) return Tensor();
-    const Shape& sizes = edge.node ? edge.node->outputs[static_cast<size_t>(edge.input_number)].sizes : edge.leaf->sizes;
+    const Shape& sizes =
+        edge.node ? edge.node->outputs[static_cast<size_t>(edge.input_number)].sizes : edge.leaf->sizes;
     const DType type = edge.node ? edge.node->outputs[static_cast<size_t>(edge.input_number)].dtype : edge.leaf->dtype;
     if (gradient->lengths == e_.At(sizes)) return ToType(e_, gradient, type);
     e_.origin.op = "aten::sum";
@@ -155,9 +158,11 @@ class Engine {
       leaf.grad = e_.Alias(gradient);
     } else {
       e_.origin.op = "aten::new_empty_strided";
-      leaf.grad = e_.EmptyStrided(leaf.sizes, IsNonOverlappingAndDense(leaf) ? leaf.strides : ContiguousStrides(leaf.lengths), leaf.dtype);
+      leaf.grad = e_.EmptyStrided(
+          leaf.sizes, IsNonOverlappingAndDense(leaf) ? leaf.strides : ContiguousStrides(leaf.lengths), leaf.dtype);
     }
-    if (leaf.grad->storage->block.valid()) leaf.grad->storage->memory->Retag(leaf.grad->storage->block, Category::kGradients);
+    if (leaf.grad->storage->block.valid())
+      leaf.grad->storage->memory->Retag(leaf.grad->storage->block, Category::kGradients);
   }
 
   Eager& e_;

@@ -26,12 +26,14 @@ Calls CallsOf(const Layers& layers) {
   return calls;
 }
 
-// The outermost call around `consumer` that `producer` (invalid: the caller) is not inside of; invalid when they share their innermost.
+// The outermost call around `consumer` that `producer` (invalid: the caller) is not inside of; invalid when they share
+// their innermost.
 ModuleId OutermostForeign(const Layers& layers, const Calls& calls, ModuleId producer, ModuleId consumer) {
   ModuleId outermost;
   while (consumer.valid()) {
     ModuleId around = producer;
-    while (around.valid() && calls.depth[static_cast<size_t>(around.value)] > calls.depth[static_cast<size_t>(consumer.value)]) {
+    while (around.valid() &&
+           calls.depth[static_cast<size_t>(around.value)] > calls.depth[static_cast<size_t>(consumer.value)]) {
       around = layers[around].parent;
     }
     if (around == consumer) break;
@@ -51,7 +53,8 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
     const Layer& layer = layers.layers[l];
     for (ValueId input : layer.inputs) {
       if (!input.valid() || layers[input].role != Role::kActivation) continue;
-      const ModuleId foreign = OutermostForeign(layers, calls, producer[static_cast<size_t>(input.value)], layer.module);
+      const ModuleId foreign =
+          OutermostForeign(layers, calls, producer[static_cast<size_t>(input.value)], layer.module);
       const int until = foreign.valid() ? calls.last[static_cast<size_t>(foreign.value)] : static_cast<int>(l);
       int& last = release[static_cast<size_t>(input.value)];
       last = std::max(last, until);

@@ -1,5 +1,5 @@
-// Lifetimes: how long Python holds each value of the forward, by the only evidence a graph has: who uses it, and which module calls are
-// open.
+// Lifetimes: how long Python holds each value of the forward, by the only evidence a graph has: who uses it, and which
+// module calls are open.
 //
 //   y = block(x):  x is held by the call's arguments until block returns, however early block last uses it
 //   chain a -> b -> c inside one Sequential: a dies when b is there, unless something saved it
@@ -11,8 +11,8 @@
 
 namespace vramplan {
 
-// For each layer, the values that Python lets go of when it is done. Inputs, parameters, buffers and the model's outputs are not among them: the caller or the
-// module holds those.
+// For each layer, the values that Python lets go of when it is done. Inputs, parameters, buffers and the model's
+// outputs are not among them: the caller or the module holds those.
 std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers);
 
 }  // namespace vramplan

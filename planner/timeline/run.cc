@@ -32,16 +32,25 @@ struct ModuleNode {
 
 eager::Tensor LossOf(Eager& e, Loss loss, const eager::Tensor& out, const eager::Tensor& target) {
   switch (loss) {
-    case Loss::kCrossEntropy: return CrossEntropy(e, out, target);
-    case Loss::kMse: return MseLoss(e, out, target);
-    case Loss::kL1: return L1(e, out, target);
-    case Loss::kSmoothL1: return SmoothL1(e, out, target);
-    case Loss::kBce: return Bce(e, out, target);
-    case Loss::kBceLogits: return BceLogits(e, out, target);
-    case Loss::kNll: return Nll(e, out, target);
-    case Loss::kKlDiv: return KlDiv(e, out, target);
+    case Loss::kCrossEntropy:
+      return CrossEntropy(e, out, target);
+    case Loss::kMse:
+      return MseLoss(e, out, target);
+    case Loss::kL1:
+      return L1(e, out, target);
+    case Loss::kSmoothL1:
+      return SmoothL1(e, out, target);
+    case Loss::kBce:
+      return Bce(e, out, target);
+    case Loss::kBceLogits:
+      return BceLogits(e, out, target);
+    case Loss::kNll:
+      return Nll(e, out, target);
+    case Loss::kKlDiv:
+      return KlDiv(e, out, target);
     case Loss::kAuto:
-    case Loss::kNone: return out;
+    case Loss::kNone:
+      return out;
   }
   return out;
 }
@@ -89,15 +98,25 @@ void ModelRun::MakeInputs() {
   for (ValueId id : layers_.inputs) {
     resident_[static_cast<size_t>(id.value)] = e_.Empty(layers_[id].shape, e_.ModelType(layers_[id].type));
   }
-  // Literals of the program that a layer needs on the card stay there; they are tiny.
   for (size_t v = 0; v < layers_.values.size(); ++v) {
-    if (layers_.values[v].role == Role::kConstant) resident_[v] = e_.Empty(layers_.values[v].shape, e_.ModelType(layers_.values[v].type));
+    if (layers_.values[v].role == Role::kConstant) resident_[v] = Literal(layers_.values[v]);
   }
+}
+
+// A number of the program stays on the host (a wrapped number); a table that the program made is on the card.
+eager::Tensor ModelRun::Literal(const Value& value) {
+  const DType type = e_.ModelType(value.type);
+  if (value.shape.rank() > 0) return e_.Empty(value.shape, type);
+  eager::Tensor number = MakeRef<eager::TensorImpl>();
+  number->dtype = type;
+  number->storage = MakeRef<eager::StorageImpl>(nullptr, BlockId(), SizeExpr());
+  return number;
 }
 
 Status ModelRun::ChooseLoss() {
   const Loss asked = e_.spec().loss;
-  if (layers_.outputs.empty()) return Error{ErrorCode::kBadInput, "", "the graph has no output to train on", "use --mode infer"};
+  if (layers_.outputs.empty())
+    return Error{ErrorCode::kBadInput, "", "the graph has no output to train on", "use --mode infer"};
   const Value& out = layers_[layers_.outputs[0]];
   loss_ = asked;
   if (asked == Loss::kAuto) {
@@ -109,21 +128,31 @@ Status ModelRun::ChooseLoss() {
       loss_ = classes.Is(1) || shape.rank() == 1 ? Loss::kBceLogits : Loss::kCrossEntropy;
     }
     if (e_.notes() != nullptr) {
-      const std::string what = loss_ == Loss::kNone ? "the scalar output itself" : std::string(Name(loss_)) + " on output " + out.name;
-      e_.notes()->Add({"assumed-loss", Severity::kNote, "--loss", "assumed " + what + " " + ToString(shape), "give --loss to change it"});
+      const std::string what =
+          loss_ == Loss::kNone ? "the scalar output itself" : std::string(Name(loss_)) + " on output " + out.name;
+      e_.notes()->Add({"assumed-loss", Severity::kNote, "--loss", "assumed " + what + " " + ToString(shape),
+                       "give --loss to change it"});
     }
   }
   if (loss_ == Loss::kCrossEntropy && out.shape.rank() < 2) {
-    return Error{ErrorCode::kUsage, "--loss", "cross-entropy needs logits of two axes or more, and output " + out.name + " is " + ToString(out.shape), "try --loss mse"};
+    return Error{
+        ErrorCode::kUsage, "--loss",
+        "cross-entropy needs logits of two axes or more, and output " + out.name + " is " + ToString(out.shape),
+        "try --loss mse"};
   }
   if (loss_ != Loss::kNone && !IsFloating(out.type)) {
-    return Error{ErrorCode::kUsage, "--loss", "output " + out.name + " is " + std::string(Name(out.type)) + ", which has no gradient", "use --mode infer"};
+    return Error{ErrorCode::kUsage, "--loss",
+                 "output " + out.name + " is " + std::string(Name(out.type)) + ", which has no gradient",
+                 "use --mode infer"};
   }
   return Done{};
 }
 
 Status ModelRun::MakeTarget() {
-  if (const Status chosen = ChooseLoss(); !chosen) return chosen;
+  if (const Status chosen = ChooseLoss(); !chosen) {
+    loss_ = Loss::kNone;
+    return e_.spec().mode == Mode::kTrain ? chosen : Status(Done{});  // an evaluation without a loss is fine
+  }
   if (loss_ == Loss::kNone) return Done{};
   const Value& out = layers_[layers_.outputs[0]];
   e_.category = Category::kInputs;
@@ -142,13 +171,13 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   const size_t index = static_cast<size_t>(&layer - layers_.layers.data());
   std::vector<eager::Tensor> inputs;
   inputs.reserve(layer.inputs.size());
-  for (ValueId id : layer.inputs) inputs.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
+  for (ValueId id : layer.inputs)
+    inputs.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
   e_.origin.layer = static_cast<int32_t>(index);
   e_.origin.op = rules_[index] != nullptr ? rules_[index]->op.data() : "unknown";
   Call call(e_, layers_, layer, std::move(inputs));
-  const bool missing = std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](ValueId id) {
-    return id.valid() && !values[static_cast<size_t>(id.value)];
-  });
+  const bool missing = std::any_of(layer.inputs.begin(), layer.inputs.end(),
+                                   [&](ValueId id) { return id.valid() && !values[static_cast<size_t>(id.value)]; });
   if (rules_[index] != nullptr && !missing) {
     rules_[index]->run(call);
   } else {
@@ -167,7 +196,8 @@ void ModelRun::Forward() {
     for (ValueId id : releases_[l]) values[static_cast<size_t>(id.value)] = eager::Tensor();
   }
   std::vector<eager::Tensor> fresh;
-  for (ValueId id : layers_.outputs) fresh.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
+  for (ValueId id : layers_.outputs)
+    fresh.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
   values.clear();  // locals of the model's forward
   outputs_ = std::move(fresh);
   e_.origin = Origin();

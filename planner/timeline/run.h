@@ -14,7 +14,7 @@ class ModelRun {
   // model.to("cuda"): parameters and buffers, children before their parents.
   ModelRun(eager::Eager& e, const Layers& layers);
 
-  // The caller's batch; then the target of the loss.
+  // The caller's batch; then the target of the loss, which an evaluation holds as well as a training.
   void MakeInputs();
   Status MakeTarget();
 
@@ -29,12 +29,13 @@ class ModelRun {
  private:
   void RunLayer(const Layer& layer, std::vector<eager::Tensor>& values);
   Status ChooseLoss();
+  eager::Tensor Literal(const Value& value);
 
   eager::Eager& e_;
   const Layers& layers_;
   std::vector<std::vector<ValueId>> releases_;
-  std::vector<const eager::OpRule*> rules_;   // by layer; null: unknown
-  std::vector<eager::Tensor> resident_;       // by value: parameters, buffers, inputs, constants
+  std::vector<const eager::OpRule*> rules_;  // by layer; null: unknown
+  std::vector<eager::Tensor> resident_;      // by value: parameters, buffers, inputs, constants
   std::vector<eager::Tensor> parameters_;
   std::vector<eager::Tensor> outputs_;
   eager::Tensor target_, bound_loss_;

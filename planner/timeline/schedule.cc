@@ -19,10 +19,13 @@ constexpr int kForwardsOfInference = 2;
 
 Status CheckSpec(const TrainingSpec& spec) {
   if (spec.precision == Precision::kAmpFp16 || spec.precision == Precision::kAmpBf16) {
-    return Error{ErrorCode::kUsage, "--precision", std::string(Name(spec.precision)) + " is not laid out yet", "use fp32, tf32, fp64, fp16 or bf16"};
+    return Error{ErrorCode::kUsage, "--precision", std::string(Name(spec.precision)) + " is not laid out yet",
+                 "use fp32, tf32, fp64, fp16 or bf16"};
   }
-  if (spec.mode == Mode::kTrain && spec.optimizer_impl == OptimizerImpl::kFused && spec.optimizer != Optimizer::kNone && !eager::HasFused(spec.optimizer)) {
-    return Error{ErrorCode::kUsage, "--optimizer-impl", "torch.optim has no fused " + std::string(Name(spec.optimizer)), "use foreach or for-loop"};
+  if (spec.mode == Mode::kTrain && spec.optimizer_impl == OptimizerImpl::kFused && spec.optimizer != Optimizer::kNone &&
+      !eager::HasFused(spec.optimizer)) {
+    return Error{ErrorCode::kUsage, "--optimizer-impl", "torch.optim has no fused " + std::string(Name(spec.optimizer)),
+                 "use foreach or for-loop"};
   }
   return Done{};
 }
@@ -50,9 +53,10 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
   return Done{};
 }
 
-void Infer(Eager& e, ModelRun& model, Recorder& recorder) {
+Status Infer(Eager& e, ModelRun& model, Recorder& recorder) {
   e.grad_mode = false;
   model.MakeInputs();
+  if (const Status target = model.MakeTarget(); !target) return target;
   for (int step = 1; step <= kForwardsOfInference; ++step) {
     recorder.Enter(step, Phase::kForward);
     model.Forward();
@@ -60,6 +64,7 @@ void Infer(Eager& e, ModelRun& model, Recorder& recorder) {
     recorder.Mark(EventKind::kStepEnd);
   }
   recorder.Stop();
+  return Done{};
 }
 
 }  // namespace
@@ -73,11 +78,8 @@ Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_
   recorder.Enter(0, Phase::kSetup);
   Eager e(recorder, spec, batch, notes);
   ModelRun model(e, layers);
-  if (spec.mode == Mode::kTrain) {
-    if (const Status trained = Train(e, model, recorder, spec.steps); !trained) return trained.error();
-  } else {
-    Infer(e, model, recorder);
-  }
+  const Status run = spec.mode == Mode::kTrain ? Train(e, model, recorder, spec.steps) : Infer(e, model, recorder);
+  if (!run) return run.error();
   recorder.Stop();
   return timeline;
 }

@@ -1,6 +1,7 @@
-// Timeline: every birth and death of device memory in the first steps of a run, each owned by a layer, a phase and a category.
-// Sizes are polynomials in the batch; the order of events is exact for the batch it was scheduled at (`batch`), and the sizes hold for
-// every batch near it (decisions that depend on the batch: contiguity at batch 1, scratch of kernels).
+// Timeline: every birth and death of device memory in the first steps of a run, each owned by a layer, a phase and a
+// category. Sizes are polynomials in the batch; the order of events is exact for the batch it was scheduled at
+// (`batch`), and the sizes hold for every batch near it (decisions that depend on the batch: contiguity at batch 1,
+// scratch of kernels).
 //
 //   bytes
 //     |            ____peak, in the backward of step 2
@@ -9,8 +10,8 @@
 //     |_/   forward  backward            \___
 //     +--------------------------------------------> events
 //
-// Invariants: a block is born once and dies at most once, after its birth; blocks that never die are the model's, the optimizer's,
-// the caller's or a library's; phases of a step come in order.
+// Invariants: a block is born once and dies at most once, after its birth; blocks that never die are the model's, the
+// optimizer's, the caller's or a library's; phases of a step come in order.
 #pragma once
 
 #include <Eigen/Core>
@@ -26,8 +27,8 @@
 namespace vramplan {
 
 struct Block {
-  SizeExpr bytes;      // what was asked for, unrounded
-  Category category;   // at birth
+  SizeExpr bytes;     // what was asked for, unrounded
+  Category category;  // at birth
   Origin origin;
   bool operator==(const Block& other) const { return bytes == other.bytes && category == other.category; }
 };
@@ -35,8 +36,8 @@ struct Block {
 enum class EventKind : uint8_t {
   kAllocate,
   kFree,
-  kRetag,          // `category` is the block's new one
-  kAfterForward,   // marks: the loss is there; the gradients are there; the step is over
+  kRetag,         // `category` is the block's new one
+  kAfterForward,  // marks: the loss is there; the gradients are there; the step is over
   kAfterBackward,
   kStepEnd,
 };
@@ -45,8 +46,8 @@ struct Event {
   EventKind kind = EventKind::kAllocate;
   Phase phase = Phase::kSetup;
   Category category = Category::kTemporaries;
-  int8_t step = 0;   // 0: before the first step
-  BlockId block;     // invalid for marks
+  int8_t step = 0;  // 0: before the first step
+  BlockId block;    // invalid for marks
 };
 
 struct Timeline {
@@ -57,12 +58,12 @@ struct Timeline {
   const Block& operator[](BlockId id) const { return blocks[static_cast<size_t>(id.value)]; }
 };
 
-// Running sum of requested bytes after each event, as coefficients of 1, B, B^2: one row per event. The ideal peak of any batch is
-// (LevelCoefficients(t) * Eigen::Vector3d(1, b, b * b)).maxCoeff().
+// Running sum of requested bytes after each event, as coefficients of 1, B, B^2: one row per event. The ideal peak of
+// any batch is (LevelCoefficients(t) * Eigen::Vector3d(1, b, b * b)).maxCoeff().
 Eigen::Matrix<double, Eigen::Dynamic, 3> LevelCoefficients(const Timeline& timeline);
 
-// Lays out spec.steps training steps (or two forwards of inference) at this batch. Errors: an operator that cannot be trained,
-// a loss that does not fit the output.
+// Lays out spec.steps training steps (or two forwards of inference) at this batch. Errors: an operator that cannot be
+// trained, a loss that does not fit the output.
 Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes);
 
 }  // namespace vramplan

@@ -1,5 +1,6 @@
-// Accuracy is a test: our peaks against PyTorch's own counters, for every fp32 row with the optimizers that are laid out, on both exports
-// of each model. Prints the table; the bounds at the end are those of the issue that asked for them.
+// Accuracy is a test: our peaks against PyTorch's own counters, for every fp32 row with the optimizers that are laid
+// out, on both exports of each model. Prints the table; the bounds at the end are those of the issue that asked for
+// them.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,11 +27,13 @@ struct Errors {
   size_t Exact() const { return static_cast<size_t>(std::count(all.begin(), all.end(), 0.0)); }
   void Print(const char* name) {
     std::printf("%-24s %5zu values  exact %5.1f %%  median %6.3f %%  p95 %6.3f %%  worst %6.3f %%\n", name, all.size(),
-                100.0 * static_cast<double>(Exact()) / static_cast<double>(std::max<size_t>(all.size(), 1)), 100 * At(0.5), 100 * At(0.95), 100 * At(1));
+                100.0 * static_cast<double>(Exact()) / static_cast<double>(std::max<size_t>(all.size(), 1)),
+                100 * At(0.5), 100 * At(0.95), 100 * At(1));
   }
 };
 
-// VRAMPLAN_ACCURACY=full: every row beside the repository; otherwise a part that is quick under sanitizers. Other values select models.
+// VRAMPLAN_ACCURACY=full: every row beside the repository; otherwise a part that is quick under sanitizers. Other
+// values select models.
 struct Selection {
   std::string zoo, table;
   bool full = false;
@@ -42,7 +45,8 @@ Selection Select() {
   if (!std::filesystem::exists(s.table)) s.table = DataFolder() + "/truth/pytorch.csv";
   const char* wanted = std::getenv("VRAMPLAN_ACCURACY");
   if (wanted != nullptr && SharedFolder()) {
-    s = {*SharedFolder() + "/zoo", *SharedFolder() + "/truth/pytorch.csv", true, std::string(wanted) == "full" ? "" : wanted};
+    s = {*SharedFolder() + "/zoo", *SharedFolder() + "/truth/pytorch.csv", true,
+         std::string(wanted) == "full" ? "" : wanted};
   }
   return s;
 }
@@ -56,8 +60,8 @@ TEST_CASE("accuracy: peaks of PyTorch's counters, fp32") {
   Errors requested, allocated, reserved, after_forward, after_backward;
   std::map<std::string, Result<Layers>> cache;
   size_t compared = 0;
-  std::printf("%-20s %-12s %5s %-28s %4s %-5s %15s %15s %9s %9s %9s\n", "model", "graph", "batch", "configuration", "cc", "step", "requested", "truth", "error",
-              "allocated", "reserved");
+  std::printf("%-20s %-12s %5s %-28s %4s %-5s %15s %15s %9s %9s %9s\n", "model", "graph", "batch", "configuration",
+              "cc", "step", "requested", "truth", "error", "allocated", "reserved");
   for (const Row& row : rows) {
     if (!selection.only.empty() && row.at("model") != selection.only) continue;
     if (row.at("precision") != "fp32") continue;
@@ -92,14 +96,22 @@ TEST_CASE("accuracy: peaks of PyTorch's counters, fp32") {
         allocated.Add(step.peak.allocated, Count(row, k + "allocated"));
         reserved.Add(step.peak.reserved, Count(row, k + "reserved"));
         after_forward.Add(step.after_forward, Count(row, k + "after_forward_requested"));
-        if (spec->mode == Mode::kTrain) after_backward.Add(step.after_backward, Count(row, k + "after_backward_requested"));
-        const auto percent = [](Bytes ours, int64_t theirs) { return 100.0 * static_cast<double>(ours.count() - theirs) / static_cast<double>(theirs); };
-        std::printf("%-20s %-12s %5lld %-28s %4s %-5d %15lld %15lld %8.3f%% %8.3f%% %8.3f%% %s/%s\n", row.at("model").c_str(), variant, static_cast<long long>(batch),
+        if (spec->mode == Mode::kTrain)
+          after_backward.Add(step.after_backward, Count(row, k + "after_backward_requested"));
+        const auto percent = [](Bytes ours, int64_t theirs) {
+          return 100.0 * static_cast<double>(ours.count() - theirs) / static_cast<double>(theirs);
+        };
+        std::printf("%-20s %-12s %5lld %-28s %4s %-5d %15lld %15lld %8.3f%% %8.3f%% %8.3f%% %s/%s\n",
+                    row.at("model").c_str(), variant, static_cast<long long>(batch),
                     (row.at("mode") == "infer" ? "infer " + row.at("framework").substr(8) + " " + row.at("dims")
-                                               : row.at("optimizer") + "/" + row.at("optimizer_impl") + " " + row.at("framework").substr(8) + " " + row.at("dims")).c_str(),
-                    row.at("capability").c_str(), step.step, static_cast<long long>(step.peak.requested.count()), static_cast<long long>(truth),
-                    percent(step.peak.requested, truth), percent(step.peak.allocated, Count(row, k + "allocated")), percent(step.peak.reserved, Count(row, k + "reserved")),
-                    std::string(Name(step.phase)).c_str(), row.at(k + "phase").c_str());
+                                               : row.at("optimizer") + "/" + row.at("optimizer_impl") + " " +
+                                                     row.at("framework").substr(8) + " " + row.at("dims"))
+                        .c_str(),
+                    row.at("capability").c_str(), step.step, static_cast<long long>(step.peak.requested.count()),
+                    static_cast<long long>(truth), percent(step.peak.requested, truth),
+                    percent(step.peak.allocated, Count(row, k + "allocated")),
+                    percent(step.peak.reserved, Count(row, k + "reserved")), std::string(Name(step.phase)).c_str(),
+                    row.at(k + "phase").c_str());
       }
     }
   }

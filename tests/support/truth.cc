@@ -33,7 +33,8 @@ std::string ReadAll(const std::string& path) {
   gzFile file = gzopen(path.c_str(), "rb");
   if (file == nullptr) return text;
   char buffer[1 << 16];
-  for (int n = gzread(file, buffer, sizeof buffer); n > 0; n = gzread(file, buffer, sizeof buffer)) text.append(buffer, static_cast<size_t>(n));
+  for (int n = gzread(file, buffer, sizeof buffer); n > 0; n = gzread(file, buffer, sizeof buffer))
+    text.append(buffer, static_cast<size_t>(n));
   gzclose(file);
   return text;
 }
@@ -95,7 +96,8 @@ std::optional<TrainingSpec> SpecOf(const Row& row) {
   }
   spec.framework = ParseFramework(row.at("framework")).value();
   spec.capability = ParseCapability(row.at("capability")).value();
-  static const std::map<std::string, int> kMultiprocessors = {{"7.5", 40}, {"8.0", 108}, {"8.6", 28}, {"9.0", 132}};  // truth/README.md
+  static const std::map<std::string, int> kMultiprocessors = {
+      {"7.5", 40}, {"8.0", 108}, {"8.6", 28}, {"9.0", 132}};  // truth/README.md
   spec.multiprocessors = kMultiprocessors.at(row.at("capability"));
   spec.cudnn_workspace = Bytes();
   return spec;
