@@ -76,7 +76,8 @@ Constant Ints(std::vector<int64_t> values) {
 Constant Real(float value) { return {.type = onnx::TensorProto::FLOAT, .values = std::vector<float>{value}}; }
 Constant Double(double value) { return {.type = onnx::TensorProto::DOUBLE, .values = std::vector<double>{value}}; }
 Constant Reals(std::vector<float> values) {
-  return {.type = onnx::TensorProto::FLOAT, .dims = {static_cast<int64_t>(values.size())}, .values = std::move(values)};
+  const auto count = static_cast<int64_t>(values.size());
+  return {.type = onnx::TensorProto::FLOAT, .dims = {count}, .values = std::move(values)};
 }
 Constant Truth(bool value, Dims dims) {
   return {.type = onnx::TensorProto::BOOL, .dims = std::move(dims), .values = std::vector<int64_t>{value ? 1 : 0}};
