@@ -39,15 +39,15 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
 
   const T& value() const& {
-    CHECK(ok());
+    VRAMPLAN_CHECK(ok());
     return *std::get_if<T>(&state_);
   }
   T& value() & {
-    CHECK(ok());
+    VRAMPLAN_CHECK(ok());
     return *std::get_if<T>(&state_);
   }
   T&& value() && {
-    CHECK(ok());
+    VRAMPLAN_CHECK(ok());
     return std::move(*std::get_if<T>(&state_));
   }
   const T& operator*() const& { return value(); }
@@ -57,7 +57,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
 
   const Error& error() const {
-    CHECK(!ok());
+    VRAMPLAN_CHECK(!ok());
     return *std::get_if<Error>(&state_);
   }
 

@@ -24,11 +24,11 @@ class Shape {
 
   int rank() const { return rank_; }
   const Dim& operator[](int axis) const {
-    CHECK(axis >= 0 && axis < rank_);
+    VRAMPLAN_CHECK(axis >= 0 && axis < rank_);
     return dims_[axis];
   }
   Dim& operator[](int axis) {
-    CHECK(axis >= 0 && axis < rank_);
+    VRAMPLAN_CHECK(axis >= 0 && axis < rank_);
     return dims_[axis];
   }
   // Counts from the end when negative: FromEnd(1) is the last axis.
@@ -36,7 +36,7 @@ class Shape {
   const Dim* begin() const { return dims_; }
   const Dim* end() const { return dims_ + rank_; }
   void Append(Dim dim) {
-    CHECK(rank_ < kMaxRank);
+    VRAMPLAN_CHECK(rank_ < kMaxRank);
     dims_[rank_++] = dim;
   }
   void Insert(int axis, Dim dim);

@@ -43,7 +43,7 @@ class FreeBlocks {
   }
   void Remove(int64_t size, uint64_t address) {
     const size_t at = LowerBound(size, address);
-    CHECK(at < entries_.size() && entries_[at].size == size && entries_[at].address == address);
+    VRAMPLAN_CHECK(at < entries_.size() && entries_[at].size == size && entries_[at].address == address);
     RemoveAt(at);
   }
   void RemoveAt(size_t at) { entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at)); }

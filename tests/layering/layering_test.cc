@@ -208,6 +208,16 @@ TEST_CASE("nlohmann/json is seen by at most two files") {
   CHECK(seen_by.size() <= 2);
 }
 
+TEST_CASE("headers write VRAMPLAN_CHECK, for CHECK is doctest's where a test includes them") {
+  std::vector<std::string> bare;
+  for (const std::string& path : Sources()) {
+    if (path == "graph/base/check.h" || !path.ends_with(".h")) continue;
+    const std::string text = ReadText(kRoot / path);
+    if (text.find(" CHECK(") != std::string::npos) bare.push_back(path);
+  }
+  CHECK(Lines(bare) == "");
+}
+
 TEST_CASE("no file is longer than 500 lines") {
   std::vector<std::string> files = Sources();
   for (std::string& file : FilesBelow("tests")) {
