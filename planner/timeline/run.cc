@@ -98,8 +98,12 @@ void ModelRun::MakeInputs() {
   for (ValueId id : layers_.inputs) {
     resident_[static_cast<size_t>(id.value)] = e_.Empty(layers_[id].shape, e_.ModelType(layers_[id].type));
   }
-  for (size_t v = 0; v < layers_.values.size(); ++v) {
-    if (layers_.values[v].role == Role::kConstant) resident_[v] = Literal(layers_.values[v]);
+  for (const Layer& layer : layers_.layers) {
+    for (ValueId id : layer.inputs) {
+      if (!id.valid() || layers_[id].role != Role::kConstant) continue;
+      eager::Tensor& literal = resident_[static_cast<size_t>(id.value)];
+      if (!literal) literal = Literal(layers_[id]);
+    }
   }
 }
 
