@@ -69,6 +69,28 @@ TEST_CASE("recorded streams are reproduced in every column of every row") {
   }
 }
 
+TEST_CASE("what real training steps asked for reaches the peaks that PyTorch counted") {
+  // Three steps, fp32, Adam foreach, capability 7.5, recorded by torch.cuda.memory._record_memory_history(); the peaks
+  // are memory_stats() of the same run.
+  const struct {
+    const char* file;
+    Levels peak;
+  } rows[] = {
+      {"allocator/training-resnet50.csv.gz",
+       {Bytes::Of(1'060'646'000), Bytes::Of(1'073'702'400), Bytes::Of(1'222'639'616)}},
+      {"allocator/training-bert_base.csv.gz",
+       {Bytes::Of(2'207'775'820), Bytes::Of(2'219'078'656), Bytes::Of(2'508'193'792)}},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.file);
+    const auto text = ReadStream(DataFolder() + row.file);
+    REQUIRE(text);
+    const auto got = ReplayStream(*text, row.file, {}, Bytes::Max(), StreamCheck::kOff);
+    REQUIRE(got);
+    CHECK(got->peak == row.peak);
+  }
+}
+
 constexpr char kSmall[] =
     "op,id,bytes,result,allocated,reserved,segments,address\n"
     "alloc,a,1000,1024,1024,2097152,1,0\n"
