@@ -76,16 +76,15 @@ std::vector<ValueId> ModuleOrder(const Layers& layers) {
 }  // namespace
 
 ModelRun::ModelRun(Eager& e, const Layers& layers)
-    : e_(e), layers_(layers), releases_(ReleasesAfter(layers)), resident_(layers.values.size()) {
+    : e_(e), layers_(layers), autocast_(e), releases_(ReleasesAfter(layers)), resident_(layers.values.size()) {
   for (const Layer& layer : layers.layers) rules_.push_back(eager::FindRule(layer.op));
   e_.origin.op = "Module.to";
-  const bool train = e.spec().mode == Mode::kTrain;
   for (ValueId id : ModuleOrder(layers)) {
     const Value& value = layers[id];
     e_.category = value.role == Role::kBuffer ? Category::kBuffers : Category::kParameters;
     eager::Tensor t = e_.Empty(value.shape, e_.ModelType(value.type));
     if (value.role == Role::kParameter) {
-      t->requires_grad = train && IsFloating(t->dtype);
+      t->requires_grad = IsFloating(t->dtype);
     }
     resident_[static_cast<size_t>(id.value)] = std::move(t);
   }
@@ -179,6 +178,7 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
     inputs.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
   e_.origin.layer = static_cast<int32_t>(index);
   e_.origin.op = rules_[index] != nullptr ? rules_[index]->op.data() : "unknown";
+  if (rules_[index] != nullptr) autocast_.Apply(rules_[index]->cast, inputs);
   Call call(e_, layers_, layer, std::move(inputs));
   const bool missing = std::any_of(layer.inputs.begin(), layer.inputs.end(),
                                    [&](ValueId id) { return id.valid() && !values[static_cast<size_t>(id.value)]; });

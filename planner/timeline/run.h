@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/lift/layers.h"
+#include "planner/semantics/autocast.h"
 #include "planner/semantics/eager.h"
 #include "planner/semantics/table.h"
 
@@ -23,6 +24,9 @@ class ModelRun {
   // loss = criterion(out, target); the same for the loss' name. Error: a loss that does not fit the output.
   eager::Tensor ComputeLoss();
 
+  // The end of the mixed precision region, if the forward ran in one.
+  void LeaveAutocast() { autocast_.Leave(); }
+
   const std::vector<eager::Tensor>& parameters() const { return parameters_; }
   Loss loss() const { return loss_; }
 
@@ -33,6 +37,7 @@ class ModelRun {
 
   eager::Eager& e_;
   const Layers& layers_;
+  eager::Autocast autocast_;
   std::vector<std::vector<ValueId>> releases_;
   std::vector<const eager::OpRule*> rules_;  // by layer; null: unknown
   std::vector<eager::Tensor> resident_;      // by value: parameters, buffers, inputs, constants

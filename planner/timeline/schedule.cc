@@ -18,10 +18,6 @@ using eager::OptimizerState;
 constexpr int kForwardsOfInference = 2;
 
 Status CheckSpec(const TrainingSpec& spec) {
-  if (spec.precision == Precision::kAmpFp16 || spec.precision == Precision::kAmpBf16) {
-    return Error{ErrorCode::kUsage, "--precision", std::string(Name(spec.precision)) + " is not laid out yet",
-                 "use fp32, tf32, fp64, fp16 or bf16"};
-  }
   if (spec.mode == Mode::kTrain && spec.optimizer_impl == OptimizerImpl::kFused && spec.optimizer != Optimizer::kNone &&
       !eager::HasFused(spec.optimizer)) {
     return Error{ErrorCode::kUsage, "--optimizer-impl", "torch.optim has no fused " + std::string(Name(spec.optimizer)),
@@ -34,18 +30,22 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
   OptimizerState optimizer(e, model.parameters());
   model.MakeInputs();
   if (const Status target = model.MakeTarget(); !target) return target;
+  eager::GradScaler scaler(e);
   for (int step = 1; step <= steps; ++step) {
     recorder.Enter(step, Phase::kForward);
     model.Forward();
     const eager::Tensor loss = model.ComputeLoss();
+    model.LeaveAutocast();
     recorder.Mark(EventKind::kAfterForward);
     recorder.Enter(step, Phase::kBackward);
-    if (loss->grad_fn) Backward(e, loss);
+    if (loss->grad_fn) Backward(e, scaler.Scale(loss));
     recorder.Mark(EventKind::kAfterBackward);
     recorder.Enter(step, Phase::kUpdate);
     e.origin = Origin();
     e.origin.op = "optimizer.step";
+    scaler.BeforeStep();
     optimizer.Step(e);
+    scaler.Update();
     optimizer.ZeroGrad();
     recorder.Mark(EventKind::kStepEnd);
   }

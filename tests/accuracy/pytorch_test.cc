@@ -64,7 +64,8 @@ TEST_CASE("accuracy: peaks of PyTorch's counters, fp32") {
               "cc", "step", "requested", "truth", "error", "allocated", "reserved");
   for (const Row& row : rows) {
     if (!selection.only.empty() && row.at("model") != selection.only) continue;
-    if (row.at("precision") != "fp32") continue;
+    const char* wanted = std::getenv("VRAMPLAN_ACCURACY_PRECISION");
+    if (row.at("precision") != (wanted != nullptr ? wanted : "fp32")) continue;
     if (!selection.full && (row.at("framework") != "pytorch@2.10" || row.at("capability") != "7.5")) continue;
     const auto spec = SpecOf(row);
     if (!spec) continue;

@@ -76,7 +76,7 @@ std::optional<TrainingSpec> SpecOf(const Row& row) {
   TrainingSpec spec;
   spec.mode = row.at("mode") == "infer" ? Mode::kInfer : Mode::kTrain;
   const auto precision = ParsePrecision(row.at("precision"));
-  if (!precision || *precision == Precision::kAmpFp16 || *precision == Precision::kAmpBf16) return std::nullopt;
+  if (!precision) return std::nullopt;
   spec.precision = *precision;
   if (spec.mode == Mode::kTrain) {
     std::string name = row.at("optimizer");

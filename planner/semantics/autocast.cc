@@ -1,0 +1,70 @@
+#include "planner/semantics/autocast.h"
+
+#include <algorithm>
+
+#include "planner/semantics/pointwise.h"
+
+namespace vramplan::eager {
+namespace {
+
+bool Eligible(const Tensor& t) { return t && IsFloating(t->dtype) && t->dtype != DType::kFloat64; }
+
+}  // namespace
+
+Autocast::Autocast(Eager& e)
+    : e_(e),
+      active_(e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16),
+      lower_(e.spec().precision == Precision::kAmpBf16 ? DType::kBFloat16 : DType::kFloat16) {}
+
+Tensor Autocast::CachedCast(const Tensor& t, DType type) {
+  if (!Eligible(t) || t->dtype == type) return t;
+  // Only fp32 leaves that require a gradient are cached, and only in the lower type.
+  if (type != lower_ || t->dtype != DType::kFloat32 || !t->requires_grad) return ToType(e_, t, type);
+  Tensor& cached = cache_[t.get()];
+  if (!cached) cached = ToType(e_, t, type);
+  return cached;
+}
+
+void Autocast::Apply(Cast cast, std::vector<Tensor>& inputs) {
+  if (!active_ || cast == Cast::kNone) return;
+  DType type = cast == Cast::kLower ? lower_ : DType::kFloat32;
+  if (cast == Cast::kPromote) {
+    const bool any32 =
+        std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t && t->dtype == DType::kFloat32; });
+    if (!any32) return;
+  }
+  // The casts are arguments of one call, which the compiler evaluates from the last to the first.
+  for (auto t = inputs.rbegin(); t != inputs.rend(); ++t) *t = CachedCast(*t, type);
+}
+
+GradScaler::GradScaler(Eager& e)
+    : e_(e), active_(e.spec().precision == Precision::kAmpFp16 && e.spec().mode == Mode::kTrain) {}
+
+Tensor GradScaler::Scale(const Tensor& loss) {
+  if (!active_) return loss;
+  e_.origin.op = "GradScaler.scale";
+  if (!scale_) {  // _lazy_init_scale_growth_tracker
+    const Category before = e_.category;
+    e_.category = Category::kOptimizerState;
+    scale_ = e_.Empty(Shape(), DType::kFloat32);
+    growth_tracker_ = e_.Empty(Shape(), DType::kInt32);
+    e_.category = before;
+  }
+  return Mul(e_, loss, scale_);
+}
+
+void GradScaler::BeforeStep() {
+  if (!active_) return;
+  e_.origin.op = "GradScaler.unscale_";
+  const Tensor wide = e_.Empty(Shape(), DType::kFloat64);  // self._scale.double().reciprocal().float()
+  const Tensor reciprocal = e_.Empty(Shape(), DType::kFloat64);
+  inverse_ = e_.Empty(Shape(), DType::kFloat32);
+  found_inf_ = e_.Empty(Shape(), DType::kFloat32);
+}
+
+void GradScaler::Update() {
+  inverse_ = Tensor();
+  found_inf_ = Tensor();
+}
+
+}  // namespace vramplan::eager

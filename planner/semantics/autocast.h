@@ -1,0 +1,47 @@
+// Autocast: torch.autocast and the GradScaler around a step.
+//
+//   linear under amp-fp16, x fp16 [8, 768], weight fp32 [3072, 768]
+//     the weight is cast once, 4.5 MiB, kept in the cache until the region ends and saved by every operator that used
+//     it backward: the gradient arrives in fp16 and is converted: fp16 and fp32 live together for that parameter
+//
+// aten/src/ATen/autocast_mode.cpp (cached_cast), torch/amp/grad_scaler.py; PyTorch 2.10.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "planner/semantics/table.h"
+
+namespace vramplan::eager {
+
+class Autocast {
+ public:
+  explicit Autocast(Eager& e);
+  // What the dispatcher does with an operator's tensors before it runs. Nothing outside mixed precision.
+  void Apply(Cast cast, std::vector<Tensor>& inputs);
+  // The region ends: the cached weights are let go.
+  void Leave() { cache_.clear(); }
+
+ private:
+  Tensor CachedCast(const Tensor& t, DType type);
+  Eager& e_;
+  bool active_ = false;
+  DType lower_ = DType::kFloat16;
+  std::map<TensorImpl*, Tensor> cache_;  // of fp32 leaves
+};
+
+// Scalars on the card; active under amp-fp16 training only, where a plain script uses one.
+class GradScaler {
+ public:
+  explicit GradScaler(Eager& e);
+  Tensor Scale(const Tensor& loss);  // the loss itself when inactive
+  void BeforeStep();                 // unscale_: inverse of the scale, found_inf
+  void Update();
+
+ private:
+  Eager& e_;
+  bool active_ = false;
+  Tensor scale_, growth_tracker_, inverse_, found_inf_;
+};
+
+}  // namespace vramplan::eager
