@@ -1,0 +1,74 @@
+#include "graph/lift/inplace.h"
+
+#include <doctest/doctest.h>
+
+namespace vramplan {
+namespace {
+
+TEST_CASE("who writes in place") {
+  constexpr const char* kRelu = "torch.nn.modules.activation.ReLU";
+  constexpr const char* kSequential = "torch.nn.modules.container.Sequential";
+  struct Case {
+    const char* op;
+    std::vector<std::string_view> classes;
+    bool behind_batch_norm;
+    InPlace expected;
+  };
+  const Case cases[] = {
+      // torchvision 0.25
+      {"relu", {"torchvision.models.resnet.ResNet", kRelu}, true, InPlace::kYes},
+      {"relu",
+       {"torchvision.models.googlenet.GoogLeNet", "torchvision.models.googlenet.BasicConv2d"},
+       true,
+       InPlace::kYes},
+      {"relu",
+       {"mine.Wrap", "torchvision.models.segmentation.fcn.FCN", "torchvision.models.segmentation.fcn.FCNHead", kRelu},
+       true,
+       InPlace::kNo},
+      {"hardtanh",
+       {"torchvision.models.mobilenetv2.MobileNetV2", kSequential, "torchvision.ops.misc.Conv2dNormActivation",
+        "torch.nn.modules.activation.ReLU6"},
+       true,
+       InPlace::kYes},
+      {"relu",
+       {"torchvision.models.mobilenetv3.MobileNetV3", "torchvision.ops.misc.SqueezeExcitation", kRelu},
+       false,
+       InPlace::kNo},
+      {"silu",
+       {"torchvision.models.efficientnet.EfficientNet", "torchvision.ops.misc.SqueezeExcitation",
+        "torch.nn.modules.activation.SiLU"},
+       false,
+       InPlace::kYes},
+      {"gelu", {"torchvision.models.convnext.ConvNeXt", "torch.nn.modules.activation.GELU"}, false, InPlace::kNo},
+      {"add", {"torchvision.models.resnet.ResNet", "torchvision.models.resnet.Bottleneck"}, true, InPlace::kYes},
+      {"add",
+       {"torchvision.models.regnet.RegNet", "torchvision.models.regnet.ResBottleneckBlock"},
+       false,
+       InPlace::kNo},
+      {"add", {"torchvision.models.mobilenetv2.InvertedResidual"}, true, InPlace::kNo},
+      {"div", {"torchvision.ops.stochastic_depth.StochasticDepth"}, false, InPlace::kYes},
+      {"mul", {"torchvision.ops.stochastic_depth.StochasticDepth"}, false, InPlace::kNo},
+      // others
+      {"relu", {"segmentation_models_pytorch.base.modules.Conv2dReLU", kRelu}, true, InPlace::kYes},
+      {"relu",
+       {"monai.networks.nets.segresnet.SegResNet", "monai.networks.blocks.segresnet_block.ResBlock", kRelu},
+       false,
+       InPlace::kYes},
+      {"relu", {"monai.networks.nets.unet.UNet", "monai.networks.blocks.acti_norm.ADN", kRelu}, true, InPlace::kNo},
+      {"relu", {"transformers.models.t5.modeling_t5.T5DenseActDense", kRelu}, false, InPlace::kNo},
+      // nobody's
+      {"relu", {"mine.Net", kSequential, kRelu}, true, InPlace::kAssumed},
+      {"relu", {"mine.Net", kSequential, kRelu}, false, InPlace::kNo},
+      {"relu", {"mine.Net"}, true, InPlace::kNo},  // F.relu
+      {"relu", {}, false, InPlace::kNo},
+      {"add", {"mine.Net"}, true, InPlace::kNo},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.op);
+    CAPTURE((c.classes.empty() ? std::string_view() : c.classes.front()));
+    CHECK(InPlaceByClass(c.op, c.classes, c.behind_batch_norm) == c.expected);
+  }
+}
+
+}  // namespace
+}  // namespace vramplan
