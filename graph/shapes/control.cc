@@ -98,6 +98,7 @@ void Loop(NodeInference& n) {
 
 // Inputs: states, then tensors that are taken apart along an axis; outputs: states, then stacked results (onnx Scan-9).
 void Scan(NodeInference& n) {
+  if (n.opset() != 0 && n.opset() < 9) return;  // another operator then, with a batch of its own
   const Graph* body = Body(n, "body");
   const int64_t scanned = n.Int("num_scan_inputs", 0);
   if (body == nullptr || scanned < 1 || scanned > n.inputs()) return n.Fail("it lacks its body or what it scans");

@@ -95,11 +95,7 @@ void Range(NodeInference& n) {
     if (n.ShapeOf(i)->rank() > 1 || !n.ShapeOf(i)->Elements().Is(1))
       return n.Fail("its input " + n.Describe(i) + " is not a scalar");
   }
-  const auto scalar = [&](int input) {
-    const auto values = WholeValues(n, input, {1});
-    return values ? values->front() : Dim::Unknown();
-  };
-  const Dim start = scalar(0), limit = scalar(1), delta = scalar(2);
+  const Dim start = ScalarOf(n, 0), limit = ScalarOf(n, 1), delta = ScalarOf(n, 2);
   if (!start.known() || !limit.known() || !delta.IsConstant()) {
     const auto a = n.Reals(0), b = n.Reals(1), c = n.Reals(2);
     if (!a || !b || !c || a->size() != 1 || b->size() != 1 || c->size() != 1) return;
@@ -146,8 +142,7 @@ void Multinomial(NodeInference& n) {
 // A window of `size` numbers (onnx HannWindow-17).
 void Window(NodeInference& n) {
   SetType(n, n.Int("output_datatype", 1));
-  const std::vector<Dim>* size = n.Integers(0);
-  n.SetShape(0, Shape{size != nullptr && size->size() == 1 ? size->front() : Dim::Unknown()});
+  n.SetShape(0, Shape{ScalarOf(n, 0)});
 }
 
 constexpr RuleRow kRows[] = {

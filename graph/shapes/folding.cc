@@ -61,6 +61,13 @@ std::optional<std::vector<Dim>> WholeValues(const NodeInference& n, int input, c
   return Spread(n, input, whole, dims);
 }
 
+Dim ScalarOf(const NodeInference& n, int input) {
+  const auto& shape = n.ShapeOf(input);
+  if (!shape || shape->rank() > 1 || !shape->Elements().Is(1)) return Dim::Unknown();
+  const auto values = WholeValues(n, input, {1});
+  return values ? values->front() : Dim::Unknown();
+}
+
 std::optional<std::vector<double>> RealValues(const NodeInference& n, int input, const std::vector<int64_t>& dims) {
   const auto values = n.Reals(input);
   return values ? Spread(n, input, *values, dims) : std::nullopt;

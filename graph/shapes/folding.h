@@ -46,6 +46,9 @@ std::vector<T> Strided(const std::vector<T>& values, const std::vector<int64_t>&
 // The strides that read a tensor of shape `dims` as if it had the shape `wide` (numpy broadcast).
 std::vector<int64_t> BroadcastStrides(const std::vector<int64_t>& dims, const std::vector<int64_t>& wide);
 
+// The only element of an input, as a length; unknown when it has more, or is not known.
+Dim ScalarOf(const NodeInference& n, int input);
+
 // Contents of an input, broadcast to `dims`, as lengths: whole reals count. Nothing when not known, or not all whole.
 std::optional<std::vector<Dim>> WholeValues(const NodeInference& n, int input, const std::vector<int64_t>& dims);
 std::optional<std::vector<double>> RealValues(const NodeInference& n, int input, const std::vector<int64_t>& dims);

@@ -175,8 +175,7 @@ void TopK(NodeInference& n) {
   Shape out = *n.ShapeOf(0);
   const auto axis = n.Axis(n.Int("axis", -1), out.rank());
   if (!axis) return;
-  const std::vector<Dim>* k = n.Integers(1);
-  out[*axis] = k != nullptr && k->size() == 1 ? k->front() : n.Has(1) ? Dim::Unknown() : Dim(n.Int("k", 1));
+  out[*axis] = n.Has(1) ? ScalarOf(n, 1) : Dim(n.Int("k", 1));
   n.SetShape(0, out);
   n.SetShape(1, out);
 }
@@ -207,9 +206,8 @@ void OneHot(NodeInference& n) {
   const int rank = n.ShapeOf(0)->rank();
   const auto axis = n.Axis(n.Int("axis", -1), rank + 1);
   if (!axis) return;
-  const std::vector<Dim>* depth = n.Integers(1);
   std::vector<Dim> out(n.ShapeOf(0)->begin(), n.ShapeOf(0)->end());
-  out.insert(out.begin() + *axis, depth != nullptr && depth->size() == 1 ? depth->front() : Dim::Unknown());
+  out.insert(out.begin() + *axis, ScalarOf(n, 1));
   n.SetShape(0, out);
 }
 

@@ -1,14 +1,8 @@
 // Signals: DFT, STFT, MelWeightMatrix, and NonMaxSuppression, whose output only data decides.
-#include "graph/shapes/arithmetic.h"
-#include "graph/shapes/rule.h"
+#include "graph/shapes/folding.h"
 
 namespace vramplan {
 namespace {
-
-Dim ScalarOf(const NodeInference& n, int input) {
-  const std::vector<Dim>* values = n.Integers(input);
-  return values != nullptr && values->size() == 1 ? values->front() : Dim::Unknown();
-}
 
 // x [.., length, 1 or 2] gives [.., length', 2]; one-sided: length/2 + 1. The axis is an attribute before opset 20,
 // input 2 after.
@@ -21,9 +15,13 @@ void Dft(NodeInference& n) {
   if (!given.IsConstant()) return n.SetShape(0, std::vector<Dim>(static_cast<size_t>(out.rank()), Dim::Unknown()));
   const auto axis = n.Axis(given.c0(), out.rank());
   if (!axis) return;
-  if (n.Has(1)) out[*axis] = ScalarOf(n, 1);
   const bool inverse = n.Int("inverse", 0) != 0, one_sided = n.Int("onesided", 0) != 0;
-  if (one_sided) out[*axis] = FloorDivide(out[*axis], 2) + Dim(1);
+  if (n.Has(1)) {
+    out[*axis] = ScalarOf(n, 1);
+  } else if (one_sided && inverse) {
+    out[*axis] = Dim(2) * (out[*axis] - Dim(1));
+  }
+  if (one_sided && !inverse) out[*axis] = FloorDivide(out[*axis], 2) + Dim(1);
   out[out.rank() - 1] = inverse && one_sided ? 1 : 2;
   n.SetShape(0, out);
 }
