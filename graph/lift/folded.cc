@@ -108,6 +108,8 @@ ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId positi
   const ValueId index = signature.ByTarget(path.back().path + ".relative_position_index");
   const StoredTensor& stored = *builder.graph()[constant].stored;
   if (!table.valid() || !index.valid() || stored.dims.size() < 2) return {};
+  constexpr int64_t kMostRows = 1 << 24;  // a window of 64 x 64 has as many
+  if (std::any_of(stored.dims.begin(), stored.dims.end(), [](int64_t length) { return length > kMostRows; })) return {};
   // Folding stops anywhere between the gathered rows, [w^4, heads], and the bias, [1, heads, w^2, w^2].
   const size_t rank = stored.dims.size();
   int64_t heads = stored.dims[rank - 1], tokens = 1, window = 1;

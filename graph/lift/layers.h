@@ -1,13 +1,13 @@
-// Layers: what the framework really ran. One Layer is one operator call as PyTorch's Python sees it ("linear", "layer_norm",
-// "scaled_dot_product_attention"), put back together from the nodes that an exporter made of it.
+// Layers: what the framework really ran. One Layer is one operator call as PyTorch's Python sees it ("linear",
+// "layer_norm", "scaled_dot_product_attention"), put back together from the nodes that an exporter made of it.
 //
 //   Sigmoid, Mul                    ->  silu(x)
 //   Conv (batch norm folded)        ->  conv2d(x, weight), batch_norm(conv, weight, bias, mean, var)
 //   MatMul, Add on [B, 197, 768]    ->  linear(x, weight, bias)
 //
-// Operator names and argument orders are those of PyTorch's aten schemas without overload ("aten.add.Tensor" -> "add"); an omitted argument is
-// an invalid ValueId. Views (view, transpose, permute, expand, slice, select ...) are layers too: they decide what is
-// contiguous and what a saved tensor pins.
+// Operator names and argument orders are those of PyTorch's aten schemas without overload ("aten.add.Tensor" -> "add");
+// an omitted argument is an invalid ValueId. Views (view, transpose, permute, expand, slice, select ...) are layers
+// too: they decide what is contiguous and what a saved tensor pins.
 //
 // Invariants: layers are in execution order; a value is made by at most one layer; shapes are fully known or the layer
 // carries the note "unknown-shape". Values that only feed shape arithmetic are gone.
@@ -54,8 +54,8 @@ struct Value {
 enum class Evidence : uint8_t { kNode, kPattern, kProvenance };
 
 struct Layer {
-  std::string op;     // "conv2d"
-  std::string name;   // unique: the node or fx name, "/layer1/layer1.0/conv1/Conv", "conv2d_3"
+  std::string op;                        // "conv2d"
+  std::string name;                      // unique: the node or fx name, "/layer1/layer1.0/conv1/Conv", "conv2d_3"
   std::vector<ValueId> inputs, outputs;  // in the order of the aten schema's tensor arguments; outputs likewise
   Attributes attributes;                 // scalars and lists under their aten argument names
   ModuleId module;                       // innermost enclosing module; invalid: the root

@@ -126,7 +126,8 @@ void Signature::SetShape(ValueId value, DType type, const Shape& shape) {
 }
 
 void Signature::Learn(ValueId value, DType type, const Shape& shape) {
-  if (!value.valid() || ShapeIsKnown(value) || !shape.known()) return;
+  if (!value.valid() || ShapeIsKnown(value)) return;
+  if (!std::all_of(shape.begin(), shape.end(), [](const Dim& length) { return length.IsConstant(); })) return;
   SetShape(value, IsFloating(type) ? type : DType::kFloat32, shape);
 }
 
