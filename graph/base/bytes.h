@@ -11,15 +11,21 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/check.h"
 #include "graph/base/result.h"
 
 namespace vramplan {
 
-// a + b and a * b in 64 bits, stuck at the ends of the range instead of wrapping.
+// a + b, a - b and a * b in 64 bits, stuck at the ends of the range instead of wrapping.
 constexpr int64_t SaturatingAdd(int64_t a, int64_t b) {
   int64_t r = 0;
   if (!__builtin_add_overflow(a, b, &r)) return r;
   return b > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
+constexpr int64_t SaturatingSubtract(int64_t a, int64_t b) {
+  int64_t r = 0;
+  if (!__builtin_sub_overflow(a, b, &r)) return r;
+  return b < 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
 }
 constexpr int64_t SaturatingMultiply(int64_t a, int64_t b) {
   int64_t r = 0;
@@ -39,16 +45,18 @@ class Bytes {
   constexpr int64_t count() const { return count_; }
 
   constexpr Bytes& operator+=(Bytes b) { return *this = Bytes(SaturatingAdd(count_, b.count_)); }
-  constexpr Bytes& operator-=(Bytes b) { return *this = Bytes(SaturatingAdd(count_, -b.count_)); }
+  constexpr Bytes& operator-=(Bytes b) { return *this = Bytes(SaturatingSubtract(count_, b.count_)); }
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return a += b; }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return a -= b; }
   friend constexpr Bytes operator*(Bytes a, int64_t n) { return Bytes(SaturatingMultiply(a.count_, n)); }
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
 
-  // The next multiple of `unit`; *this when it is one. RoundedUp(513, 512) == 1024.
+  // The next multiple of `unit`, which is positive; *this when it is one. Of(513).RoundedUpTo(Of(512)) == Of(1024).
   constexpr Bytes RoundedUpTo(Bytes unit) const {
+    VRAMPLAN_CHECK(unit.count_ > 0);
     const int64_t rest = count_ % unit.count_;
-    return rest == 0 ? *this : *this + (unit - Bytes(rest));
+    if (rest == 0) return *this;
+    return rest > 0 ? *this + (unit - Bytes(rest)) : *this - Bytes(rest);
   }
 
  private:
@@ -59,8 +67,8 @@ class Bytes {
 // "0 B", "512 B", "1.50 KiB", "20.00 MiB", "14.56 GiB": the largest unit with at least one whole.
 std::string ToString(Bytes bytes);
 
-// Reads "123", "123B", "1.5KiB", "16 MiB", "14.56GiB" and the usual short forms K, M, G, KB, MB, GB (all binary, as CUDA
-// tools use them). Errors: no number, unknown unit, negative, beyond 63 bits.
+// Reads "123", "123B", "1.5KiB", "16 MiB", "14.56GiB" and the usual short forms K, M, G, KB, MB, GB (all binary, as
+// CUDA tools use them). Errors: no number, unknown unit, negative, beyond 63 bits.
 Result<Bytes> ParseBytes(std::string_view text);
 
 }  // namespace vramplan

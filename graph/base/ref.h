@@ -2,6 +2,7 @@
 // The count is part of the model: PyTorch steals a gradient, or adds in place, when it holds the only reference.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 

@@ -1,5 +1,10 @@
 #include "graph/ir/dim.h"
 
+#include <array>
+#include <initializer_list>
+#include <limits>
+#include <utility>
+
 #include "graph/base/bytes.h"
 #include "graph/base/check.h"
 
@@ -59,25 +64,29 @@ Dim operator*(Dim a, Dim b) {
   return r;
 }
 
+// Long division from the highest power; every step must be exact in the integers.
 std::optional<Dim> DivideExactly(Dim a, Dim b) {
   if (!a.known() || !b.known()) return std::nullopt;
-  if (a.Is(0) && !b.Is(0)) return Dim(0);
-  // b = k * B^j is the only divisor that shapes have: a batch, or a number.
-  const int terms = (b.c0_ != 0) + (b.c1_ != 0) + (b.c2_ != 0);
-  if (a == b && terms > 0) return Dim(1);
-  if (terms != 1) {
-    // (c * p) / p for a polynomial p of several terms: the constant ratio, when there is one.
-    if (terms == 0) return std::nullopt;
-    const int64_t lead_a = b.c2_ != 0 ? a.c2_ : a.c1_, lead_b = b.c2_ != 0 ? b.c2_ : b.c1_;
-    if (lead_b == 0 || lead_a % lead_b != 0) return std::nullopt;
-    const Dim ratio(lead_a / lead_b);
-    return ratio * b == a ? std::optional<Dim>(ratio) : std::nullopt;
+  std::array<int64_t, 3> rest = {a.c0_, a.c1_, a.c2_};
+  const std::array<int64_t, 3> divisor = {b.c0_, b.c1_, b.c2_};
+  const int degree = b.c2_ != 0 ? 2 : b.c1_ != 0 ? 1 : 0;
+  const int64_t lead = divisor[degree];
+  if (lead == 0) return std::nullopt;
+  std::array<int64_t, 3> quotient = {};
+  for (int power = 2 - degree; power >= 0; --power) {
+    const int64_t top = rest[power + degree];
+    if (lead == -1 ? top == std::numeric_limits<int64_t>::min() : top % lead != 0) return std::nullopt;
+    quotient[power] = top / lead;
+    for (int i = 0; i <= degree; ++i) {
+      int64_t product = 0;
+      if (__builtin_mul_overflow(quotient[power], divisor[i], &product) ||
+          __builtin_sub_overflow(rest[power + i], product, &rest[power + i])) {
+        return std::nullopt;
+      }
+    }
   }
-  const int64_t k = b.c0_ != 0 ? b.c0_ : b.c1_ != 0 ? b.c1_ : b.c2_;
-  if (k == -1 || a.c0_ % k != 0 || a.c1_ % k != 0 || a.c2_ % k != 0) return std::nullopt;
-  if (b.c0_ != 0) return Dim::Polynomial(a.c0_ / k, a.c1_ / k, a.c2_ / k);
-  if (b.c1_ != 0) return a.c0_ == 0 ? std::optional<Dim>(Dim::Polynomial(a.c1_ / k, a.c2_ / k, 0)) : std::nullopt;
-  return a.c0_ == 0 && a.c1_ == 0 ? std::optional<Dim>(Dim(a.c2_ / k)) : std::nullopt;
+  if (rest != std::array<int64_t, 3>{}) return std::nullopt;
+  return Dim::Polynomial(quotient[0], quotient[1], quotient[2]);
 }
 
 std::string ToString(Dim dim, const std::string& batch) {
@@ -87,14 +96,9 @@ std::string ToString(Dim dim, const std::string& batch) {
   const auto term = [&](int64_t c, const std::string& power) {
     if (c == 0) return;
     if (!text.empty()) text += c < 0 ? " - " : " + ";
-    const int64_t shown = text.empty() ? c : (c < 0 ? -c : c);
-    if (power.empty()) {
-      text += std::to_string(shown);
-    } else if (shown == 1) {
-      text += power;
-    } else {
-      text += std::to_string(shown) + "*" + power;
-    }
+    std::string shown = std::to_string(c);
+    if (c < 0 && !text.empty()) shown.erase(0, 1);  // the sign is written
+    text += power.empty() ? shown : shown == "1" ? power : shown + "*" + power;
   };
   term(dim.c2(), batch + "^2");
   term(dim.c1(), batch);

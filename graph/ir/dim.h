@@ -4,7 +4,8 @@
 //   (Dim::Batch() * Dim(197)).At(8)   1576
 //   Dim::Unknown() + Dim(1)           unknown     (data decides; see Shapes for an upper bound)
 //
-// Exact integers. What leaves 63 bits or degree 2 becomes `overflow`, which Infer reports as an error, never a wrong number.
+// Exact integers. What leaves 63 bits or degree 2 becomes `overflow`, which Infer reports as an error, never a wrong
+// number.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ class Dim {
   friend Dim operator*(Dim a, Dim b);
   friend constexpr bool operator==(const Dim&, const Dim&) = default;
 
-  // a / b when the division is exact as polynomials (12*B / B == 12, 12*B / 3 == 4*B); nothing otherwise.
+  // a / b when the division is exact as polynomials (12*B / B == 12, (B^2 + B) / (B + 1) == B); nothing otherwise.
   friend std::optional<Dim> DivideExactly(Dim a, Dim b);
 
  private:

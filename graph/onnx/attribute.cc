@@ -2,7 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "graph/onnx/quoted.h"
+#include "graph/onnx/names.h"
 #include "graph/onnx/tensor.h"
 
 namespace vramplan {
@@ -40,7 +40,7 @@ StoredTensor Listed(DType type, std::vector<int64_t> dims, std::vector<Number> n
 
 }  // namespace
 
-Result<std::optional<AttributeValue>> ReadAttribute(const onnx::AttributeProto& proto, const std::string& what) {
+Result<std::optional<AttributeValue>> ReadAttribute(const onnx::AttributeProto& proto, const Part& part) {
   using Read = std::optional<AttributeValue>;
   switch (KindOf(proto)) {
     case Kind::FLOAT:
@@ -58,7 +58,7 @@ Result<std::optional<AttributeValue>> ReadAttribute(const onnx::AttributeProto& 
     case Kind::TENSOR:
     case Kind::SPARSE_TENSOR: {
       Result<StoredTensor> tensor =
-          KindOf(proto) == Kind::TENSOR ? ReadTensor(proto.t(), what) : ReadSparseTensor(proto.sparse_tensor(), what);
+          KindOf(proto) == Kind::TENSOR ? ReadTensor(proto.t(), part) : ReadSparseTensor(proto.sparse_tensor(), part);
       if (!tensor) return tensor.error();
       return Read(*std::move(tensor));
     }
@@ -67,9 +67,9 @@ Result<std::optional<AttributeValue>> ReadAttribute(const onnx::AttributeProto& 
   }
 }
 
-Result<StoredTensor> ReadConstant(const std::string& name, const onnx::AttributeProto& proto, const std::string& what) {
-  if (name == "value" && proto.has_t()) return ReadTensor(proto.t(), what);
-  if (name == "sparse_value" && proto.has_sparse_tensor()) return ReadSparseTensor(proto.sparse_tensor(), what);
+Result<StoredTensor> ReadConstant(const std::string& name, const onnx::AttributeProto& proto, const Part& part) {
+  if (name == "value" && proto.has_t()) return ReadTensor(proto.t(), part);
+  if (name == "sparse_value" && proto.has_sparse_tensor()) return ReadSparseTensor(proto.sparse_tensor(), part);
   if (name == "value_float") return Listed(DType::kFloat32, {}, std::vector<double>{proto.f()});
   if (name == "value_int") return Listed(DType::kInt64, {}, std::vector<int64_t>{proto.i()});
   if (name == "value_floats") {
@@ -81,7 +81,7 @@ Result<StoredTensor> ReadConstant(const std::string& name, const onnx::Attribute
   }
   if (name == "value_string") return StoredTensor{.type = DType::kString};
   if (name == "value_strings") return StoredTensor{.type = DType::kString, .dims = {proto.strings_size()}};
-  return Error{ErrorCode::kBadInput, "", what + " has the unknown attribute " + Quoted(name), "export it again"};
+  return Error{ErrorCode::kBadInput, "", part.Text() + " has the unknown attribute " + Quoted(name), "export it again"};
 }
 
 }  // namespace vramplan

@@ -6,6 +6,7 @@
 
 #include "graph/base/result.h"
 #include "graph/ir/graph.h"
+#include "graph/onnx/names.h"
 
 namespace onnx {
 class AttributeProto;
@@ -13,11 +14,11 @@ class AttributeProto;
 
 namespace vramplan {
 
-// Nothing for kinds that no rule reads (types, lists of tensors). `what` names the attribute in errors, which leave the
+// Nothing for kinds that no rule reads (types, lists of tensors). `part` names the attribute in errors, which leave the
 // subject empty.
-Result<std::optional<AttributeValue>> ReadAttribute(const onnx::AttributeProto& proto, const std::string& what);
+Result<std::optional<AttributeValue>> ReadAttribute(const onnx::AttributeProto& proto, const Part& part);
 
 // What a Constant node with this attribute makes: value, sparse_value, value_float(s), value_int(s), value_string(s).
-Result<StoredTensor> ReadConstant(const std::string& name, const onnx::AttributeProto& proto, const std::string& what);
+Result<StoredTensor> ReadConstant(const std::string& name, const onnx::AttributeProto& proto, const Part& part);
 
 }  // namespace vramplan

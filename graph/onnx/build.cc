@@ -10,8 +10,8 @@
 #include "graph/onnx/attribute.h"
 #include "graph/onnx/compact.h"
 #include "graph/onnx/functions.h"
+#include "graph/onnx/names.h"
 #include "graph/onnx/order.h"
-#include "graph/onnx/quoted.h"
 #include "graph/onnx/tensor.h"
 
 namespace vramplan {
@@ -43,7 +43,7 @@ class GraphBuilder {
   }
 
   Result<Graph> Build(const onnx::GraphProto& proto) {
-    graph_.name = proto.name();
+    graph_.name = Printable(proto.name());
     graph_.signature = ReadSignature(proto);
     const std::vector<ScopedNode> nodes = functions_->Inline(proto, scope_);
     const auto tensors = static_cast<size_t>(proto.initializer_size() + proto.input_size()) + nodes.size();
@@ -67,7 +67,7 @@ class GraphBuilder {
   TensorId Add(std::string_view name) {
     const TensorId id{static_cast<int32_t>(graph_.tensors.size())};
     if (!ids_.try_emplace(name, id).second) return {};
-    graph_.tensors.push_back({.name = std::string(name)});
+    graph_.tensors.push_back({.name = Printable(name)});
     return id;
   }
 
@@ -100,14 +100,13 @@ class GraphBuilder {
     };
     for (const auto& tensor : proto.initializer()) {
       if (tensor.name().empty()) return Bad("an initializer has no name", "export it again");
-      if (Status status = add(tensor.name(), ReadTensor(tensor, "initializer " + Quoted(tensor.name()))); !status)
+      if (Status status = add(tensor.name(), ReadTensor(tensor, {"initializer", tensor.name()})); !status)
         return status;
     }
     for (const auto& tensor : proto.sparse_initializer()) {
       const std::string& name = tensor.values().name();
       if (name.empty()) return Bad("a sparse initializer has no name", "export it again");
-      if (Status status = add(name, ReadSparseTensor(tensor, "sparse initializer " + Quoted(name))); !status)
-        return status;
+      if (Status status = add(name, ReadSparseTensor(tensor, {"sparse initializer", name})); !status) return status;
     }
     return Done{};
   }
@@ -119,7 +118,7 @@ class GraphBuilder {
       const std::string_view name = Resolve(input.name());
       if (name.empty()) return Bad("an input has no name", "export it again");
       if (!seen.insert(name).second) return GivenTwice(name, "an input");
-      Result<DeclaredType> declared = ReadType(input.type(), "input " + Quoted(name));
+      Result<DeclaredType> declared = ReadType(input.type(), {"input", name});
       if (!declared) return declared.error();
       TensorId id = Add(name);
       if (!id.valid()) id = ids_.at(name);  // an initializer that may be overridden: IR version 3 lists all of them
@@ -166,9 +165,9 @@ class GraphBuilder {
     const onnx::NodeProto& proto = *scoped.node;
     if (proto.op_type().empty()) return Bad("node " + Quoted(scoped.name) + " has no operator", "export it again");
     Node node;
-    node.name = Unused(scoped.name);
-    node.op = proto.op_type();
-    if (proto.domain() != "ai.onnx") node.domain = proto.domain();
+    node.name = Unused(Printable(scoped.name));
+    node.op = Printable(proto.op_type());
+    if (proto.domain() != "ai.onnx") node.domain = Printable(proto.domain());
     node.provenance = ReadProvenance(proto, scoped.scope);
     node.inputs.reserve(static_cast<size_t>(proto.input_size()));
     for (const std::string& input : proto.input()) {
@@ -216,8 +215,7 @@ class GraphBuilder {
       attributes->Set(written.name(), std::move(subgraphs));
       return Done{};
     }
-    Result<std::optional<AttributeValue>> value =
-        ReadAttribute(*attribute, "attribute " + Quoted(written.name()) + " of node " + Quoted(scoped.name));
+    Result<std::optional<AttributeValue>> value = ReadAttribute(*attribute, {"attribute", written.name(), scoped.name});
     if (!value) return value.error();
     if (*value) attributes->Set(written.name(), **std::move(value));
     return Done{};
@@ -227,7 +225,7 @@ class GraphBuilder {
   Status AddConstant(const ScopedNode& scoped) {
     const std::string_view name = ResolvedName(scoped.node->output(0), scoped.scope);
     if (name.empty()) return Done{};
-    const std::string what = "Constant " + Quoted(scoped.name);
+    const Part what{"Constant", scoped.name};
     for (const auto& written : scoped.node->attribute()) {
       const onnx::AttributeProto* attribute = ResolvedAttribute(written, scoped.scope).attribute;
       if (attribute == nullptr) continue;
@@ -236,7 +234,7 @@ class GraphBuilder {
       At(ids_.at(name)).stored = *std::move(value);
       return Done{};
     }
-    return Bad(what + " has no value", "export it again");
+    return Bad(what.Text() + " has no value", "export it again");
   }
 
   Status AddResults(const onnx::GraphProto& proto) {
@@ -263,7 +261,7 @@ class GraphBuilder {
   Status Declare(const onnx::ValueInfoProto& value) {
     const auto found = ids_.find(Resolve(value.name()));
     if (found == ids_.end() || At(found->second).declared) return Done{};
-    Result<DeclaredType> declared = ReadType(value.type(), "the declared type of " + Quoted(value.name()));
+    Result<DeclaredType> declared = ReadType(value.type(), {"the declared type of", value.name()});
     if (!declared) return declared.error();
     At(found->second).declared = *std::move(declared);
     return Done{};
@@ -294,7 +292,7 @@ Result<Graph> BuildGraph(const onnx::ModelProto& model, Notes* notes) {
   const auto import = [&](const auto& imports) {
     for (const auto& opset : imports) {
       if (opsets.size() < kMaxDomains)
-        opsets.try_emplace(opset.domain() == "ai.onnx" ? "" : opset.domain(), opset.version());
+        opsets.try_emplace(opset.domain() == "ai.onnx" ? "" : Printable(opset.domain()), opset.version());
     }
   };
   import(model.opset_import());
@@ -312,7 +310,8 @@ Result<Graph> BuildGraph(const onnx::ModelProto& model, Notes* notes) {
     return Bad("the graph has no nodes: nothing in it would run", "export the whole model, not its weights alone");
   }
   graph->ir_version = model.ir_version();
-  graph->producer = model.producer_name() + (model.producer_version().empty() ? "" : " " + model.producer_version());
+  graph->producer =
+      Printable(model.producer_name() + (model.producer_version().empty() ? "" : " " + model.producer_version()));
   return graph;
 }
 

@@ -2,7 +2,7 @@
 
 #include "graph/base/bytes.h"
 #include "graph/onnx/compact.h"
-#include "graph/onnx/quoted.h"
+#include "graph/onnx/names.h"
 #include "graph/onnx/wire.h"
 
 namespace vramplan {
@@ -27,16 +27,20 @@ std::string Key(std::string_view domain, std::string_view name, std::string_view
   return key;
 }
 
+// Nodes and the names that they read and make, subgraphs included.
+struct BodySize {
+  int64_t nodes = 0, names = 0;
+};
 template <typename Nodes>
-int64_t CountNodes(const Nodes& nodes) {
-  int64_t count = nodes.size();
+void Count(const Nodes& nodes, BodySize* size) {
+  size->nodes += nodes.size();
   for (const onnx::NodeProto& node : nodes) {
+    size->names += node.input_size() + node.output_size();
     for (const onnx::AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g()) count += CountNodes(attribute.g().node());
-      for (const onnx::GraphProto& graph : attribute.graphs()) count += CountNodes(graph.node());
+      if (attribute.has_g()) Count(attribute.g().node(), size);
+      for (const onnx::GraphProto& graph : attribute.graphs()) Count(graph.node(), size);
     }
   }
-  return count;
 }
 
 }  // namespace
@@ -73,8 +77,10 @@ Provenance ReadProvenance(const onnx::NodeProto& node, const CallScope* scope) {
 
 Functions::Functions(const onnx::ModelProto& model, Notes* notes) : notes_(notes) {
   for (const onnx::FunctionProto& proto : model.functions()) {
+    BodySize size;
+    Count(proto.node(), &size);
     Function function{
-        .proto = &proto, .nodes = CountNodes(proto.node()), .bytes = static_cast<int64_t>(proto.ByteSizeLong())};
+        .proto = &proto, .nodes = size.nodes, .names = size.names, .bytes = static_cast<int64_t>(proto.ByteSizeLong())};
     std::string overload;
     const auto& fields = proto.unknown_fields();
     for (int i = 0; i < fields.field_count(); ++i) {
@@ -104,13 +110,14 @@ bool Functions::MayInline(Function* function, const CallScope& call) {
     if (outer->function == function->proto) obstacle = "calls itself";
   }
   if (depth > kMaxCallDepth) obstacle = "is called too deep inside other functions";
-  // Every name of the body gets the prefix (a name takes two bytes at least); every node may get the call's provenance.
+  // Every name of the body gets the prefix, every node may get the call's provenance; both take their objects besides.
+  constexpr int64_t kNodeBytes = 512, kNameBytes = 128;
   const auto prefix = static_cast<int64_t>(call.prefix.size());
-  const auto provenance =
-      static_cast<int64_t>(call.provenance.fx_node.size() + call.provenance.name_scopes.size() +
-                           call.provenance.class_hierarchy.size() + call.provenance.rewrite_rules.size());
-  const int64_t cost = SaturatingAdd(SaturatingMultiply(function->bytes, 1 + prefix / 2),
-                                     SaturatingMultiply(function->nodes + 1, 512 + prefix + provenance));
+  const Provenance& from = call.provenance;
+  const auto provenance = static_cast<int64_t>(from.fx_node.size() + from.name_scopes.size() +
+                                               from.class_hierarchy.size() + from.rewrite_rules.size());
+  const int64_t cost = function->bytes + SaturatingMultiply(function->nodes + 1, kNodeBytes + prefix + provenance) +
+                       SaturatingMultiply(function->names, kNameBytes + prefix);
   if (obstacle == nullptr && SaturatingAdd(inlined_, cost) > kMaxInlinedBytes)
     obstacle = "would make the model too large";
   if (obstacle == nullptr) {
@@ -122,7 +129,7 @@ bool Functions::MayInline(Function* function, const CallScope& call) {
     notes_->Add(
         {.code = "function-not-inlined",
          .severity = Severity::kWarning,
-         .subject = function->proto->name(),
+         .subject = Printable(function->proto->name()),
          .text = std::string("this model-local function ") + obstacle + "; its calls count as unknown operators",
          .hint = "inline the functions first: onnx.inliner.inline_local_functions"});
   }

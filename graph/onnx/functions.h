@@ -22,8 +22,7 @@
 namespace vramplan {
 
 inline constexpr int kMaxCallDepth = 32;
-inline constexpr int64_t kMaxInlinedBytes = int64_t{512}
-                                            << 20;  // of nodes and of the names made for them, counted pessimistically
+inline constexpr int64_t kMaxInlinedBytes = int64_t{64} << 20;  // of nodes and of the names made for them
 
 // What the names inside one call of a function mean. The null scope is the model itself, where names mean themselves.
 struct CallScope;
@@ -69,7 +68,7 @@ class Functions {
   struct Function {
     const onnx::FunctionProto* proto = nullptr;
     std::vector<onnx::AttributeProto> defaults;  // of attributes that a call may leave out
-    int64_t nodes = 0;                           // subgraphs included
+    int64_t nodes = 0, names = 0;                // of the body, subgraphs included
     int64_t bytes = 0;
     bool noted = false;
   };

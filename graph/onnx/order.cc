@@ -4,7 +4,7 @@
 #include <functional>
 #include <queue>
 
-#include "graph/onnx/quoted.h"
+#include "graph/onnx/names.h"
 
 namespace vramplan {
 namespace {

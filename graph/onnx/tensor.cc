@@ -3,13 +3,13 @@
 #include <onnx/onnx_pb.h>
 
 #include "graph/ir/shape.h"
-#include "graph/onnx/quoted.h"
+#include "graph/onnx/names.h"
 
 namespace vramplan {
 namespace {
 
-Error Bad(const std::string& what, const std::string& reason, std::string hint) {
-  return {ErrorCode::kBadInput, "", what + " " + reason, std::move(hint)};
+Error Bad(const Part& part, const std::string& reason, std::string hint) {
+  return {ErrorCode::kBadInput, "", part.Text() + " " + reason, std::move(hint)};
 }
 
 std::string Listed(const std::vector<int64_t>& dims) {
@@ -20,31 +20,31 @@ std::string Listed(const std::vector<int64_t>& dims) {
 
 // The number of elements, or what is wrong with these lengths. 16 bytes an element must still fit 63 bits, also when
 // another axis is 0: no framework makes such a tensor.
-Result<int64_t> CountElements(const std::vector<int64_t>& dims, const std::string& what) {
+Result<int64_t> CountElements(const std::vector<int64_t>& dims, const Part& part) {
   if (dims.size() > static_cast<size_t>(Shape::kMaxRank)) {
-    return Bad(what, "has " + std::to_string(dims.size()) + " axes",
+    return Bad(part, "has " + std::to_string(dims.size()) + " axes",
                "vramplan knows tensors of up to " + std::to_string(Shape::kMaxRank) + " axes");
   }
   int64_t bytes = 16;
   bool empty = false;
   for (const int64_t dim : dims) {
     if (dim < 0)
-      return Bad(what, "has a negative length in its shape " + Listed(dims),
+      return Bad(part, "has a negative length in its shape " + Listed(dims),
                  "export it again; a dynamic axis is a name in ONNX, not -1");
     if (dim == 0) {
       empty = true;
     } else if (__builtin_mul_overflow(bytes, dim, &bytes)) {
-      return Bad(what, "has a shape beyond 63 bits of bytes: " + Listed(dims),
+      return Bad(part, "has a shape beyond 63 bits of bytes: " + Listed(dims),
                  "export it again; no GPU holds such a tensor");
     }
   }
   return empty ? int64_t{0} : bytes / 16;
 }
 
-Result<DType> ElementType(int32_t number, const std::string& what) {
+Result<DType> ElementType(int32_t number, const Part& part) {
   if (const auto type = DTypeFromOnnx(number)) return *type;
-  if (number == 0) return Bad(what, "has no element type", "export it again");
-  return Bad(what, "has the unknown element type " + std::to_string(number),
+  if (number == 0) return Bad(part, "has no element type", "export it again");
+  return Bad(part, "has the unknown element type " + std::to_string(number),
              "ONNX 1.22 names the types 1 to 26; is the file newer or damaged?");
 }
 
@@ -82,13 +82,13 @@ std::string RawBytes(const onnx::TensorProto& proto, DType type) {
 
 }  // namespace
 
-Result<StoredTensor> ReadTensor(const onnx::TensorProto& proto, const std::string& what) {
+Result<StoredTensor> ReadTensor(const onnx::TensorProto& proto, const Part& part) {
   StoredTensor tensor;
-  const Result<DType> type = ElementType(proto.data_type(), what);
+  const Result<DType> type = ElementType(proto.data_type(), part);
   if (!type) return type.error();
   tensor.type = *type;
   tensor.dims.assign(proto.dims().begin(), proto.dims().end());
-  const Result<int64_t> elements = CountElements(tensor.dims, what);
+  const Result<int64_t> elements = CountElements(tensor.dims, part);
   if (!elements) return elements.error();
   tensor.external = proto.data_location() == onnx::TensorProto::EXTERNAL;
   if (tensor.external || BitWidth(tensor.type) == 0 || *elements > ConstantValues::kMaxElements) return tensor;
@@ -96,7 +96,7 @@ Result<StoredTensor> ReadTensor(const onnx::TensorProto& proto, const std::strin
   if (raw.empty() && *elements > 0) return tensor;  // stripped of its weights
   tensor.values = DecodeElements(tensor.type, *elements, raw);
   if (!tensor.values) {
-    return Bad(what,
+    return Bad(part,
                "holds " + std::to_string(raw.size()) + " bytes where " + std::string(Name(tensor.type)) +
                    Listed(tensor.dims) + " takes " + std::to_string(StoredBytes(tensor.type, *elements).count()),
                "export it again");
@@ -104,26 +104,26 @@ Result<StoredTensor> ReadTensor(const onnx::TensorProto& proto, const std::strin
   return tensor;
 }
 
-Result<StoredTensor> ReadSparseTensor(const onnx::SparseTensorProto& proto, const std::string& what) {
+Result<StoredTensor> ReadSparseTensor(const onnx::SparseTensorProto& proto, const Part& part) {
   StoredTensor tensor;
-  const Result<DType> type = ElementType(proto.values().data_type(), what);
+  const Result<DType> type = ElementType(proto.values().data_type(), part);
   if (!type) return type.error();
   tensor.type = *type;
   tensor.dims.assign(proto.dims().begin(), proto.dims().end());
-  const Result<int64_t> elements = CountElements(tensor.dims, what);
+  const Result<int64_t> elements = CountElements(tensor.dims, part);
   if (!elements) return elements.error();
   tensor.external = proto.values().data_location() == onnx::TensorProto::EXTERNAL;
   return tensor;
 }
 
-Result<DeclaredType> ReadType(const onnx::TypeProto& proto, const std::string& what) {
+Result<DeclaredType> ReadType(const onnx::TypeProto& proto, const Part& part) {
   DeclaredType declared;
   const bool sparse = proto.has_sparse_tensor_type();
   declared.is_tensor = proto.has_tensor_type() || sparse || proto.value_case() == onnx::TypeProto::VALUE_NOT_SET;
   if (!proto.has_tensor_type() && !sparse) return declared;
   const int32_t number = sparse ? proto.sparse_tensor_type().elem_type() : proto.tensor_type().elem_type();
   if (number != 0) {
-    const Result<DType> type = ElementType(number, what);
+    const Result<DType> type = ElementType(number, part);
     if (!type) return type.error();
     declared.type = *type;
   }
@@ -134,11 +134,11 @@ Result<DeclaredType> ReadType(const onnx::TypeProto& proto, const std::string& w
   for (const auto& axis : shape.dim()) {
     DeclaredDim dim;
     if (axis.has_dim_value()) dim.length = axis.dim_value();
-    if (axis.has_dim_param()) dim.symbol = axis.dim_param();
+    if (axis.has_dim_param()) dim.symbol = Printable(axis.dim_param());
     lengths.push_back(dim.length.value_or(1));
     declared.dims->push_back(std::move(dim));
   }
-  const Result<int64_t> elements = CountElements(lengths, what);
+  const Result<int64_t> elements = CountElements(lengths, part);
   if (!elements) return elements.error();
   return declared;
 }

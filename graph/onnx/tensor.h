@@ -15,6 +15,7 @@
 
 #include "graph/base/result.h"
 #include "graph/ir/graph.h"
+#include "graph/onnx/names.h"
 
 namespace onnx {
 class SparseTensorProto;
@@ -24,10 +25,10 @@ class TypeProto;
 
 namespace vramplan {
 
-// `what` names the tensor in errors: "initializer 'conv1.weight'".
-Result<StoredTensor> ReadTensor(const onnx::TensorProto& proto, const std::string& what);
-Result<StoredTensor> ReadSparseTensor(const onnx::SparseTensorProto& proto, const std::string& what);
-Result<DeclaredType> ReadType(const onnx::TypeProto& proto, const std::string& what);
+// `part` names the tensor in errors.
+Result<StoredTensor> ReadTensor(const onnx::TensorProto& proto, const Part& part);
+Result<StoredTensor> ReadSparseTensor(const onnx::SparseTensorProto& proto, const Part& part);
+Result<DeclaredType> ReadType(const onnx::TypeProto& proto, const Part& part);
 
 // The elements in `raw`, packed little endian as raw_data is: complex types give real and imaginary parts in turn, bool
 // gives 0 and 1, uint64 beyond 63 bits the largest int64. Nothing when `raw` does not have the bytes of exactly
