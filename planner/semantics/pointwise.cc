@@ -24,6 +24,12 @@ Tensor Iterate(Eager& e, const Tensor& a, const Tensor& b, DType type) {
   return e.EmptyIterator({&a, &b}, type);
 }
 
+// A leaf cannot be written in place, nor a tensor of another type.
+Tensor Result(Eager& e, const Tensor& a, const Tensor& b, DType type, bool inplace) {
+  const bool possible = a && !a->requires_grad && a->dtype == type && e.spec().inplace != Inplace::kOff;
+  return inplace && possible ? e.Alias(a) : Iterate(e, a, b, type);
+}
+
 DType Floating(DType type) { return IsFloating(type) ? type : DType::kFloat32; }
 
 }  // namespace
@@ -50,9 +56,9 @@ Tensor ToType(Eager& e, const Tensor& t, DType type) {
   return out;
 }
 
-Tensor Add(Eager& e, const Tensor& a, const Tensor& b) {
+Tensor Add(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
   OpScope scope(e, "aten::add");
-  Tensor out = Iterate(e, a, b, Promote(a, b));
+  Tensor out = Result(e, a, b, Promote(a, b), inplace);
   // derivatives.yaml: self: grad, other: maybe_multiply(grad, alpha): the same tensor for both; the engine sums
   // broadcasts.
   if (GradNode* node = e.Record("AddBackward0", {a, b}, {out})) {
@@ -64,9 +70,9 @@ Tensor Add(Eager& e, const Tensor& a, const Tensor& b) {
   return out;
 }
 
-Tensor Sub(Eager& e, const Tensor& a, const Tensor& b) {
+Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
   OpScope scope(e, "aten::sub");
-  Tensor out = Iterate(e, a, b, Promote(a, b));
+  Tensor out = Result(e, a, b, Promote(a, b), inplace);
   if (GradNode* node = e.Record("SubBackward0", {a, b}, {out})) {
     node->Backward([](GradContext& g) {
       if (g.Needs(1)) g.Set(1, g.e.EmptyLike(g.grad()));  // -grad
@@ -76,9 +82,9 @@ Tensor Sub(Eager& e, const Tensor& a, const Tensor& b) {
   return out;
 }
 
-Tensor Mul(Eager& e, const Tensor& a, const Tensor& b) {
+Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
   OpScope scope(e, "aten::mul");
-  Tensor out = Iterate(e, a, b, Promote(a, b));
+  Tensor out = Result(e, a, b, Promote(a, b), inplace);
   // Each factor is kept when the other needs a gradient.
   if (GradNode* node = e.Record("MulBackward0", {a, b}, {out})) {
     node->Save(b && a && a->tracked() ? b : Tensor()).Save(a && b && b->tracked() ? a : Tensor());
@@ -92,7 +98,7 @@ Tensor Mul(Eager& e, const Tensor& a, const Tensor& b) {
   return out;
 }
 
-Tensor Div(Eager& e, const Tensor& a, const Tensor& b) {
+Tensor Div(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
   OpScope scope(e, "aten::div");
   if (!a) {  // number / tensor: reciprocal, then mul (torch/_tensor.py __rtruediv__)
     Tensor reciprocal = e.EmptyLike(b, Floating(b->dtype));
@@ -106,7 +112,7 @@ Tensor Div(Eager& e, const Tensor& a, const Tensor& b) {
     }
     return Mul(e, reciprocal, nullptr);
   }
-  Tensor out = Iterate(e, a, b, Floating(Promote(a, b)));
+  Tensor out = Result(e, a, b, Floating(Promote(a, b)), inplace);
   if (GradNode* node = e.Record("DivBackward0", {a, b}, {out})) {
     node->Save(b).Save(b && b->tracked() ? a : Tensor());
     node->Backward([](GradContext& g) {
@@ -314,11 +320,11 @@ void RunCumsum(Call& c) {
 
 std::vector<OpRule> PointwiseRules() {
   return {
-      {"add", [](Call& c) { c.Return(Add(c.e, c.In(0), c.In(1))); }},
-      {"sub", [](Call& c) { c.Return(Sub(c.e, c.In(0), c.In(1))); }},
+      {"add", [](Call& c) { c.Return(Add(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
+      {"sub", [](Call& c) { c.Return(Sub(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
       {"rsub", [](Call& c) { c.Return(Sub(c.e, c.In(1), c.In(0))); }},
-      {"mul", [](Call& c) { c.Return(Mul(c.e, c.In(0), c.In(1))); }},
-      {"div", [](Call& c) { c.Return(Div(c.e, c.In(0), c.In(1))); }},
+      {"mul", [](Call& c) { c.Return(Mul(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
+      {"div", [](Call& c) { c.Return(Div(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
       {"rdiv", [](Call& c) { c.Return(Div(c.e, c.In(1), c.In(0))); }},
       {"pow", RunPow, Cast::kFloat32},
       {"square", RunPow},

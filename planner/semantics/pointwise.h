@@ -10,11 +10,11 @@ namespace vramplan::eager {
 // none.
 DType Promote(const Tensor& a, const Tensor& b);
 
-// A null operand is a Python number: no memory and no gradient.
-Tensor Add(Eager& e, const Tensor& a, const Tensor& b);
-Tensor Sub(Eager& e, const Tensor& a, const Tensor& b);
-Tensor Mul(Eager& e, const Tensor& a, const Tensor& b);
-Tensor Div(Eager& e, const Tensor& a, const Tensor& b);
+// A null operand is a Python number: no memory and no gradient. In place, the result takes over a's storage (a += b).
+Tensor Add(Eager& e, const Tensor& a, const Tensor& b, bool inplace = false);
+Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, bool inplace = false);
+Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, bool inplace = false);
+Tensor Div(Eager& e, const Tensor& a, const Tensor& b, bool inplace = false);
 // A copy in another type; t itself when it has it (aten::to).
 Tensor ToType(Eager& e, const Tensor& t, DType type);
 // `t` without a gradient formula: comparisons, masks, scratch that has t's layout.
