@@ -108,7 +108,7 @@ void Reshape(NodeInference& n) {
     const auto left = Quotient(elements, rest);
     if (!left && elements.IsConstant() && rest.IsConstant() && !rest.Is(0)) return n.Fail(contradiction);
     target[static_cast<size_t>(hole)] = left ? *left : Dim::Unknown();
-  } else if (!n.Same(elements, rest)) {
+  } else if ((!elements.IsConstant() && rest.IsConstant()) || !n.Same(elements, rest)) {
     return n.Fail(contradiction);
   }
   n.SetShape(0, target);

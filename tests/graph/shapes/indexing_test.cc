@@ -10,7 +10,7 @@ void Check(std::initializer_list<NodeCase> rows) {
     CAPTURE(row.op);
     CAPTURE(row.attributes);
     CAPTURE(row.inputs);
-    CHECK(InferNode(row) == row.outputs);
+    CHECK(InferNode(row) == std::string(row.outputs));
   }
 }
 

@@ -1,0 +1,111 @@
+#include "graph/shapes/rebatch.h"
+
+#include <doctest/doctest.h>
+
+#include "graph/shapes/infer.h"
+#include "tests/support/one_node.h"
+#include "tests/support/onnx_text.h"
+
+namespace vramplan {
+namespace {
+
+const Dim B = Dim::Batch();
+
+TEST_CASE("the baked batch is found by running products") {
+  struct Row {
+    Shape input;
+    std::vector<int64_t> target;
+    int64_t batch;
+    const char* result;
+  };
+  const Row rows[] = {
+      {{B, 197, 768}, {8, 197, 12, 64}, 8, "[B, 197, 12, 64]"},
+      {{B, 12, 197, 64}, {96, 197, 64}, 8, "[12*B, 197, 64]"},
+      {{Dim(12) * B, 197, 64}, {8, 12, 197, 64}, 8, "[B, 12, 197, 64]"},
+      {{128, B, 768}, {128, 96, 64}, 8, "[128, 12*B, 64]"},  // sequence first
+      {{128, B, 512}, {1024, 512}, 8, "[128*B, 512]"},
+      {{B, 3, 224, 224}, {1, 150528}, 1, "[B, 150528]"},
+      {{B, 12, 64}, {12, 64}, 1, "[12*B, 64]"},
+      {{Dim(12) * B, 128, 64}, {1, 12, 128, 64}, 1, "[B, 12, 128, 64]"},
+      {{128, B, 768}, {128, 12, 64}, 1, "[128, 12*B, 64]"},
+      {{B, 56, 56, 96}, {8, 8, 7, 8, 7, 96}, 8, "[B, 8, 7, 8, 7, 96]"},  // Swin's windows
+      {{Dim(64) * B, 49, 96}, {8, 8, 8, 7, 7, 96}, 8, "[B, 8, 8, 7, 7, 96]"},
+      {{B, 8}, {8, 8}, 8, "[B, 8]"},
+      {{8, B}, {8, 8}, 8, "[8, B]"},
+      {{B, 3}, {2, 12}, 8, "nothing"},  // the batch is cut in two
+      {{B, 0}, {8, 0}, 8, "nothing"},
+      {{B, B}, {64}, 8, "nothing"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(ToString(row.input));
+    const auto result = Rebatched(row.input, row.target, row.batch);
+    CHECK((result ? ToString(Shape(*result)) : "nothing") == std::string(row.result));
+    if (result) CHECK(Shape(*result).Elements() == row.input.Elements());
+  }
+}
+
+TEST_CASE("nodes of a file with the batch 8 inside") {
+  using testing::InferNode;
+  const struct {
+    testing::NodeCase row;
+    int64_t batch;
+    bool noted;
+  } rows[] = {
+      {{"Reshape", "", "f[B,197,768] i[4]=8,197,12,64", "f[B,197,12,64]"}, 8, true},
+      {{"Reshape", "", "f[B,197,768] i[4]=8,-1,12,64", "f[B,197,12,64]"}, 8, true},
+      {{"Reshape", "", "f[B,197,768] i[3]=-1,197,768", "f[B,197,768]"}, 8, false},
+      {{"Reshape", "", "f[B,128,768] i[3]=1,-1,768", "f[B,128,768]"}, 1, true},
+      {{"Reshape", "", "f[B,128,768] i[2]=-1,768", "f[128*B,768]"}, 1, false},
+      {{"Reshape", "", "f[8,768] i[2]=8,768", "f[8,768]"}, 8, false},
+      {{"Add", "", "f[B,197,768] f[8,1,768]", "f[B,197,768]"}, 8, true},
+      {{"Concat", "axis=1", "f[1,1,768] f[B,196,768]", "f[B,197,768]"}, 1, true},
+      {{"Expand", "", "f[1,1,768] i[3]=8,1,768", "f[B,1,768]"}, 8, true},
+      {{"Expand", "", "f[1,1,768] i[3]=1,1,768", "f[1,1,768]"}, 1, false},
+      {{"Tile", "", "f[1,100,256] i[3]=8,1,1", "f[B,100,256]"}, 8, true},
+      {{"ConstantOfShape", "", "i[2]=8,64", "f[B,64]"}, 8, true},
+      {{"ConstantOfShape", "", "i[2]=8,8", "f[8,8]"}, 8, false},  // which of the two?
+      {{"Slice", "", "f[B,10] i[1]=0 i[1]=8 i[1]=0", "f[B,10]"}, 8, true},
+      {{"Resize", "", "f[B,64,16,16] - - i[4]=8,64,32,32", "f[B,64,32,32]"}, 8, true},
+      {{"Squeeze", "", "f[B,10] i[1]=0", "error: it removes axis 0 of in0 [B, 10], whose length is the batch"},
+       1,
+       false},
+      {{"Reshape", "", "f[B,3] i[2]=2,12", "error: in0 [B, 3] cannot become [2, 12]"}, 8, false},
+      {{"Add", "", "f[B,3] f[7,3]", "error: the shapes [B, 3] and [7, 3] do not broadcast"}, 8, false},
+  };
+  for (const auto& [row, batch, noted] : rows) {
+    CAPTURE(row.op);
+    CAPTURE(row.inputs);
+    Notes notes;
+    CHECK(InferNode(row, batch, &notes) == std::string(row.outputs));
+    CHECK(notes.Has("rebatched") == noted);
+  }
+}
+
+TEST_CASE(
+    "a symbolic file with the batch traced into a constant is opened too, with a warning; two batches contradict") {
+  const auto infer = [](std::string_view text) {
+    const Graph graph = GraphFromText(text);
+    Notes notes;
+    const auto binding = Bind(graph, {}, &notes);
+    REQUIRE(binding.ok());
+    const auto shapes = Infer(graph, *binding, &notes);
+    if (!shapes) return ToString(shapes.error());
+    std::string line = ToString(*(*shapes)[graph.outputs[0]].shape);
+    for (const Note& note : notes.all()) line += "; " + ToString(note);
+    return line;
+  };
+  CHECK(infer(R"(
+    agraph (float[batch, 12] x) => (float[batch, 3, 4] y) <int64[3] shape = {2, 3, 4}> {
+      y = Reshape (x, shape)
+    })") ==
+        "[B, 3, 4]; warning: Reshape_0: axis 0 of its constant shape, 2, became B (the file was exported with the "
+        "batch 2 inside)");
+  CHECK(infer(R"(
+    agraph (float[batch, 12] x) => (float[batch, 3, 4] z) <int64[3] shape = {2, 3, 4}, float[5, 3, 4] w> {
+      y = Reshape (x, shape)
+      z = Add (y, w)
+    })") == "test.onnx: node Add_1 (Add): the shapes [batch, 3, 4] and [5, 3, 4] do not broadcast");
+}
+
+}  // namespace
+}  // namespace vramplan
