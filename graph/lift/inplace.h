@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/lift/layers.h"
+
 namespace vramplan {
 
 enum class InPlace : uint8_t { kNo, kYes, kAssumed };
@@ -21,5 +23,10 @@ enum class InPlace : uint8_t { kNo, kYes, kAssumed };
 // `behind_batch_norm`: its first input was made by a batch norm. The caller must hold that nobody reads that input
 // afterwards.
 InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_batch_norm);
+
+// Files without class names (TorchScript): ReLU and ReLU6 that are modules of their own right behind a convolution, a
+// batch norm or a residual sum, and whose operand nobody else reads, are taken as inplace=True, which torchvision, timm
+// and the code that follows them write almost everywhere. One note, "assumed-inplace".
+void AssumeInPlace(Layers* layers, Notes* notes);
 
 }  // namespace vramplan

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/lift/builder.h"
+#include "graph/lift/inplace.h"
 #include "graph/lift/layers.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/patterns.h"
@@ -15,7 +16,9 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
   if (std::find(live.begin(), live.end(), true) != live.end()) {
     if (const Status done = LiftByPattern(graph, shapes, builder, live, notes); !done) return done.error();
   }
-  return std::move(builder).Finish(notes);
+  Layers layers = std::move(builder).Finish(notes);
+  AssumeInPlace(&layers, notes);
+  return layers;
 }
 
 }  // namespace vramplan
