@@ -161,7 +161,10 @@ void RunMaxOfAll(Call& c) {
   if (GradNode* node = e.Record("MaxBackward1", {x}, {out})) {
     node->Save(x).SaveOutput(out);
     node->Backward([](GradContext& g) {
+      // (input == value).logical_or_(input.isnan().logical_and_(value.isnan()))
       const Tensor mask = g.e.EmptyLike(g.saved(0), DType::kBool);
+      const Tensor value_is_nan = g.e.EmptyLike(g.saved(1), DType::kBool);
+      const Tensor is_nan = g.e.EmptyLike(g.saved(0), DType::kBool);
       const Tensor count = SumKernel(g.e, mask, {}, false);
       const Tensor share = g.e.EmptyLike(g.grad());
       g.Set(0, Like(g.e, mask, share, g.grad()->dtype));
@@ -179,8 +182,7 @@ void RunArgmax(Call& c) {
   c.Return(Kernel(c.e, x, axes, keepdim, DType::kInt64, PlaceOf(x->dtype, DType::kInt64)));
 }
 
-// prod: grad * (result / input), where no element is zero; looking for zeros (input == 0).nonzero() is let go before
-// that.
+// prod: grad * (result / input), where no element is zero; the zeros are counted first.
 void RunProd(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::prod");
@@ -192,7 +194,9 @@ void RunProd(Call& c) {
     node->Save(x).SaveOutput(out);
     node->Backward([axes = axes](GradContext& g) {
       const Tensor& self = g.saved(0);
-      { const Tensor zeros = g.e.EmptyLike(self, DType::kBool); }
+      const Tensor zeros = g.e.EmptyLike(self, DType::kBool);
+      const Tensor count = SumKernel(g.e, zeros, axes, true);
+      { const Tensor total = SumKernel(g.e, count, {}, false); }
       const Tensor ratio = Like(g.e, Restored(g.e, g.saved(1), self->sizes, axes), self, g.grad()->dtype);
       g.Set(0, Like(g.e, Restored(g.e, g.grad(), self->sizes, axes), ratio, g.grad()->dtype));
     });
@@ -200,13 +204,10 @@ void RunProd(Call& c) {
   c.Return(std::move(out));
 }
 
-// var_backward: (2 / degrees of freedom * grad) * (self - self.mean()).
+// var_backward: (2 / degrees of freedom * grad) * (self - self.mean()), the right operand first.
 Tensor VarianceGradient(Eager& e, const Tensor& grad, const Tensor& self, const std::vector<int>& axes) {
-  Tensor centred;
-  {
-    const Tensor mean = Kernel(e, self, axes, !axes.empty(), self->dtype, SumOf(self->dtype, self->dtype));
-    centred = Like(e, self, mean, self->dtype);
-  }
+  const Tensor mean = Kernel(e, self, axes, !axes.empty(), self->dtype, SumOf(self->dtype, self->dtype));
+  const Tensor centred = Like(e, self, mean, self->dtype);
   const Tensor scaled = e.EmptyLike(grad);
   return Like(e, scaled, centred, grad->dtype);
 }
@@ -227,8 +228,6 @@ void RunVariance(Call& c) {
       if (take_root) {  // std_backward: (grad / (result * 2)).masked_fill_(result == 0, 0)
         const Tensor doubled = g.e.EmptyLike(g.saved(1));
         grad = Like(g.e, g.grad(), doubled, g.grad()->dtype);
-      }
-      if (take_root) {
         const Tensor zero = g.e.EmptyLike(g.saved(1), DType::kBool);
       }
       grad = Restored(g.e, grad, self->sizes, axes);
@@ -251,8 +250,8 @@ void RunNorm(Call& c) {
     node->Backward([axes = axes](GradContext& g) {
       const Tensor& self = g.saved(0);
       const Tensor norm = Restored(g.e, g.saved(1), self->sizes, axes);
-      const Tensor zero = g.e.EmptyLike(norm, DType::kBool);
       const Tensor direction = Like(g.e, self, norm, norm->dtype);
+      const Tensor zero = g.e.EmptyLike(norm, DType::kBool);
       Tensor result = Like(g.e, Restored(g.e, g.grad(), self->sizes, axes), direction, g.grad()->dtype);
       g.Set(0, ToType(g.e, result, self->dtype));
     });
@@ -282,9 +281,8 @@ void RunLogSumExp(Call& c) {
     node->Save(x).SaveOutput(out);
     node->Backward([axes = axes](GradContext& g) {
       const Tensor& self = g.saved(0);
-      Tensor difference = Like(g.e, self, Restored(g.e, g.saved(1), self->sizes, axes), self->dtype);
+      const Tensor difference = Like(g.e, self, Restored(g.e, g.saved(1), self->sizes, axes), self->dtype);
       const Tensor exponential = g.e.EmptyLike(difference);
-      difference = Tensor();
       g.Set(0, Like(g.e, Restored(g.e, g.grad(), self->sizes, axes), exponential, g.grad()->dtype));
     });
   }

@@ -1,0 +1,71 @@
+#include "planner/semantics/embedding.h"
+
+#include <algorithm>
+
+#include "planner/semantics/sort_scratch.h"
+#include "planner/semantics/view.h"
+
+namespace vramplan::eager {
+namespace {
+
+Shape Vector(int64_t length) { return Shape{Dim(length)}; }
+
+// embedding_backward_cuda_kernel (cuda/EmbeddingBackwardKernel.cu): segments of equal numbers, split into runs of 10
+// rows.
+void SumSegments(Eager& e, int64_t indices, int64_t rows, const Tensor& grad_weight) {
+  constexpr int64_t kRowsPerThread = 10;
+  const Tensor segment_offsets = e.Empty(Vector(indices), DType::kInt64);
+  const Tensor segment_count = e.Empty(Shape(), DType::kInt64);
+  {
+    const Storage unique_keys = e.Scratch(Bytes::Of(8) * indices);
+    e.Scratch(UniqueByKeyScratch(e.spec().capability, indices));
+  }
+  const int64_t segments = std::min(indices, rows);
+  const Tensor partials = e.Empty(Vector(segments), DType::kInt64);
+  const Tensor partial_offsets = e.Empty(Vector(segments), DType::kInt64);
+  e.Scratch(ExclusiveSumScratch(segments));
+  const Tensor partial_count = e.Empty(Shape(), DType::kInt64);
+  const int64_t runs = indices / kRowsPerThread + segments;
+  const Tensor run_offsets = e.Empty(Vector(runs), DType::kInt64);
+  const bool half = BitWidth(grad_weight->dtype) == 16;
+  const Tensor sums = e.Empty(Shape{Dim(runs), grad_weight->sizes[1]}, half ? DType::kFloat32 : grad_weight->dtype);
+}
+
+// embedding_dense_backward_cuda (cuda/Embedding.cu).
+Tensor DenseBackward(Eager& e, const Tensor& grad_given, const Tensor& indices, const Shape& table) {
+  OpScope scope(e, "aten::embedding_backward");
+  const Tensor grad = Contiguous(e, grad_given);
+  constexpr int64_t kUnsorted = 3072;
+  const int64_t count = indices->numel();
+  if (count <= kUnsorted) {
+    const Tensor contiguous = Contiguous(e, indices);
+    return e.Empty(table, grad->dtype);
+  }
+  const Tensor sorted = e.Empty(indices->sizes, indices->dtype);
+  const Tensor original = e.Empty(indices->sizes, indices->dtype);
+  {
+    const Tensor range = e.Empty(Shape{indices->sizes.Elements()}, indices->dtype);
+    e.Scratch(RadixSortScratch(e.spec().capability, count, 8, 8, 64));
+  }
+  Tensor grad_weight = e.Empty(table, grad->dtype);
+  SumSegments(e, count, e.At(table[0]), grad_weight);
+  return grad_weight;
+}
+
+}  // namespace
+
+Tensor Embedding(Eager& e, const Tensor& weight, const Tensor& indices) {
+  OpScope scope(e, "aten::embedding");
+  Shape sizes = indices->sizes;
+  sizes.Append(weight->sizes[1]);
+  const Tensor flat = Reshape(e, indices, Shape{indices->sizes.Elements()});  // copies broadcast indices
+  Tensor out = e.Empty(sizes, weight->dtype);
+  if (GradNode* node = e.Record("EmbeddingBackward0", {weight}, {out})) {
+    node->Save(indices);
+    node->Backward(
+        [table = weight->sizes](GradContext& g) { g.Set(0, DenseBackward(g.e, g.grad(), g.saved(0), table)); });
+  }
+  return out;
+}
+
+}  // namespace vramplan::eager

@@ -1,0 +1,231 @@
+// Indexing: what is read by number keeps the numbers; its gradient is a tensor of the whole, zeros but for what was
+// read.
+#include <algorithm>
+
+#include "planner/semantics/embedding.h"
+#include "planner/semantics/pointwise.h"
+#include "planner/semantics/sort_scratch.h"
+#include "planner/semantics/table.h"
+#include "planner/semantics/view.h"
+
+namespace vramplan::eager {
+namespace {
+
+int Axis(const Call& c) {
+  const int axis = static_cast<int>(c.Int("dim"));
+  return axis < 0 ? axis + c.In(0)->dim() : axis;
+}
+
+Tensor Whole(GradContext& g, const Shape& sizes) { return g.e.Empty(sizes, g.grad()->dtype); }
+
+// One new tensor; keeps the numbers; backward makes zeros of the whole and scatters into them.
+void ReadByNumber(Call& c, const char* name, const char* entry, bool keeps_self) {
+  Eager& e = c.e;
+  OpScope scope(e, name);
+  const Tensor& x = c.In(0);
+  Tensor out = e.Empty(c.OutShape(), x->dtype);
+  if (GradNode* node = e.Record(entry, {x}, {out})) {
+    node->Save(c.In(1));
+    if (keeps_self) node->Save(x);  // gather_backward takes self itself, not its sizes
+    node->Backward([sizes = x->sizes](GradContext& g) { g.Set(0, Whole(g, sizes)); });
+  }
+  c.Return(std::move(out));
+}
+
+// Indices broadcast against each other; with several, all are copied unless their strides agree (AdvancedIndex,
+// TensorAdvancedIndexing.cpp).
+std::vector<Tensor> Broadcast(Eager& e, const std::vector<Tensor>& indices, bool align) {
+  Shape sizes;
+  for (const Tensor& index : indices) {
+    if (index->dim() > sizes.rank() || index->numel() > 1) {
+      Shape wider = index->dim() >= sizes.rank() ? index->sizes : sizes;
+      const Shape& other = index->dim() >= sizes.rank() ? sizes : index->sizes;
+      for (int i = 1; i <= other.rank(); ++i) {
+        Dim& axis = wider[wider.rank() - i];
+        if (axis.Is(1)) axis = other.FromEnd(i);
+      }
+      sizes = wider;
+    }
+  }
+  std::vector<Tensor> out;
+  for (const Tensor& index : indices) out.push_back(Expand(e, index, sizes));
+  bool match = true;
+  for (const Tensor& index : out) match = match && index->strides == out[0]->strides;
+  if (align && !match) {
+    for (Tensor& index : out) index = Contiguous(e, index);
+  }
+  return out;
+}
+
+// _index_put_impl_ with accumulate (cuda/Indexing.cu index_put_with_sort_kernel): one number for each element, sorted.
+void IndexPutScratch(Eager& e, const std::vector<Tensor>& indices, const Tensor& value, int64_t addressed) {
+  OpScope scope(e, "aten::_index_put_impl_");
+  const std::vector<Tensor> expanded = Broadcast(e, indices, false);
+  Tensor linear;
+  for (const Tensor& index : expanded) {
+    const Tensor wrapped = e.EmptyLike(index);  // remainder
+    const Tensor scaled = e.EmptyLike(index);
+    if (!linear) linear = scaled;  // the others are added in place
+  }
+  const Tensor contiguous = Contiguous(e, value);
+  const Tensor sorted = e.EmptyLike(linear), original = e.EmptyLike(linear), range = e.EmptyLike(linear);
+  e.Scratch(RadixSortScratch(e.spec().capability, linear->numel(), 8, 8, BitsOf(addressed)));
+}
+
+// x[:, i, j]: omitted indices are whole axes.
+void Index(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::index");
+  const Tensor& x = c.In(0);
+  std::vector<Tensor> indices;
+  int64_t addressed = 1;
+  for (size_t i = 1; i < c.inputs.size(); ++i) {
+    if (!c.In(i)) continue;
+    indices.push_back(c.In(i));
+    if (static_cast<int>(i) <= x->dim()) addressed = SaturatingMultiply(addressed, x->lengths[static_cast<int>(i) - 1]);
+  }
+  if (indices.empty()) {
+    c.Return(e.Alias(x));
+    return;
+  }
+  const bool masks =
+      indices[0]->dtype == DType::kBool;  // how many are true only the data knows: the file's shape is taken
+  Tensor out;
+  {
+    const std::vector<Tensor> aligned = masks ? indices : Broadcast(e, indices, true);
+    out = e.Empty(c.OutShape(), x->dtype);
+  }
+  if (GradNode* node = e.Record("IndexBackward0", {x}, {out})) {
+    for (const Tensor& index : indices) node->Save(index);
+    node->Backward([sizes = x->sizes, addressed, masks](GradContext& g) {
+      Tensor whole = Whole(g, sizes);
+      if (!masks) IndexPutScratch(g.e, g.node.saved, g.grad(), addressed);
+      g.Set(0, std::move(whole));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+// scatter: a copy of self with src written into it. Backward: grad.scatter(index, 0) for self, grad.gather(index) for
+// src.
+void Scatter(Call& c, bool adds) {
+  Eager& e = c.e;
+  OpScope scope(e, adds ? "aten::scatter_add" : "aten::scatter");
+  const Tensor &x = c.In(0), &index = c.In(1), &source = c.In(2);
+  Tensor out = e.EmptyLike(x);
+  if (GradNode* node = e.Record(adds ? "ScatterAddBackward0" : "ScatterBackward0", {x, source}, {out})) {
+    node->Save(index);
+    node->Backward([adds](GradContext& g) {
+      if (g.Needs(0)) g.Set(0, adds ? g.grad() : g.e.EmptyLike(g.grad()));
+      if (g.Needs(1)) g.Set(1, g.e.Empty(g.saved(0)->sizes, g.grad()->dtype));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+// slice_scatter, select_scatter, index_put: a copy of self with src written into it; the gradient of self is a copy
+// with zeros written into it. That of src is a view (or, by number, a new tensor).
+void Overwrite(Call& c, const char* name, const char* entry, bool by_number) {
+  Eager& e = c.e;
+  OpScope scope(e, name);
+  const Tensor& x = c.In(0);
+  const Tensor& source = c.In(by_number ? c.inputs.size() - 1 : 1);
+  Tensor out = e.EmptyLike(x);
+  if (GradNode* node = e.Record(entry, {x, source}, {out})) {
+    if (by_number) {
+      for (size_t i = 1; i + 1 < c.inputs.size(); ++i) node->Save(c.In(i));
+    }
+    node->Backward([sizes = source ? source->sizes : Shape(), by_number](GradContext& g) {
+      if (g.Needs(0)) {
+        const Tensor zeros = g.e.Empty(sizes, g.grad()->dtype);
+        g.Set(0, g.e.EmptyLike(g.grad()));
+      }
+      if (!g.Needs(1)) return;
+      g.Set(1, by_number ? g.e.Empty(sizes, g.grad()->dtype) : g.e.AsStrided(g.grad(), sizes, [&] {
+        Ints strides = ContiguousStrides(g.e.At(sizes));  // of a part of the whole: not dense
+        if (strides.n > 0) strides[0] = std::max(strides[0], g.grad()->strides[0]);
+        return strides;
+      }()));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+// sort (cuda/Sort.cpp): up to 4096 elements in place with a range of numbers; longer rows by radix sort over
+// everything, then by row.
+void SortScratch(Eager& e, const Tensor& x, int axis) {
+  constexpr int64_t kSmall = 4096;
+  const int64_t length = x->lengths[axis], items = x->numel();
+  const Capability card = e.spec().capability;
+  const int width = std::max(BitWidth(x->dtype) / 8, 1);
+  const int64_t rows = length == 0 ? 0 : items / length;
+  if (length <= kSmall || rows == 1) {
+    const Tensor range = e.Empty(Shape{x->sizes[axis]}, DType::kInt64);
+    if (length > kSmall) e.Scratch(RadixSortScratch(card, items, width, 8, 8 * width));
+    return;
+  }
+  const Tensor places = e.Empty(x->sizes, DType::kInt64), sorted_places = e.Empty(x->sizes, DType::kInt64);
+  {
+    const Tensor keys = e.Empty(x->sizes, x->dtype);
+    e.Scratch(RadixSortScratch(card, items, width, 8, 8 * width));
+  }
+  e.Scratch(RadixSortScratch(card, items, 8, 8, BitsOf(rows)));
+}
+
+// Values and int64 places; keeps the places. Backward: zeros of the whole (value_selecting_reduction_backward).
+void SelectValues(Call& c, const char* name, const char* entry, bool sorts) {
+  Eager& e = c.e;
+  OpScope scope(e, name);
+  const Tensor& x = c.In(0);
+  const Shape sizes = c.OutShape();
+  Tensor values = e.Empty(sizes, x->dtype);
+  Tensor places = e.Empty(sizes, DType::kInt64);
+  if (sorts && x->dim() > 0) SortScratch(e, x, c.layer.attributes.Has("dim") ? Axis(c) : x->dim() - 1);
+  if (GradNode* node = e.Record(entry, {x}, {values})) {
+    node->Save(places);
+    node->Backward([whole = x->sizes](GradContext& g) { g.Set(0, Whole(g, whole)); });
+  }
+  if (c.outputs.size() > 1) c.Return(std::move(places), 1);
+  c.Return(std::move(values));
+}
+
+void Argsort(Call& c) {
+  OpScope scope(c.e, "aten::argsort");
+  const Tensor& x = c.In(0);
+  const Tensor values = c.e.Empty(x->sizes, x->dtype);
+  Tensor places = c.e.Empty(x->sizes, DType::kInt64);
+  if (x->dim() > 0) SortScratch(c.e, x, c.layer.attributes.Has("dim") ? Axis(c) : x->dim() - 1);
+  c.Return(std::move(places));
+}
+
+void Flip(Call& c) {
+  const Tensor& x = c.In(0);
+  Tensor out = c.e.EmptyLike(x);
+  if (GradNode* node = c.e.Record("FlipBackward0", {x}, {out})) {
+    node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.grad())); });
+  }
+  c.Return(std::move(out));
+}
+
+}  // namespace
+
+std::vector<OpRule> IndexRules() {
+  return {
+      {"embedding", [](Call& c) { c.Return(Embedding(c.e, c.In(0), c.In(1))); }},
+      {"gather", [](Call& c) { ReadByNumber(c, "aten::gather", "GatherBackward0", true); }},
+      {"index_select", [](Call& c) { ReadByNumber(c, "aten::index_select", "IndexSelectBackward0", false); }},
+      {"index", Index},
+      {"scatter", [](Call& c) { Scatter(c, false); }},
+      {"scatter_add", [](Call& c) { Scatter(c, true); }},
+      {"slice_scatter", [](Call& c) { Overwrite(c, "aten::slice_scatter", "SliceScatterBackward0", false); }},
+      {"select_scatter", [](Call& c) { Overwrite(c, "aten::select_scatter", "SelectScatterBackward0", false); }},
+      {"index_put", [](Call& c) { Overwrite(c, "aten::index_put", "IndexPutBackward0", true); }},
+      {"topk", [](Call& c) { SelectValues(c, "aten::topk", "TopkBackward0", false); }},
+      {"sort", [](Call& c) { SelectValues(c, "aten::sort", "SortBackward0", true); }},
+      {"argsort", Argsort},
+      {"one_hot", [](Call& c) { c.Return(c.e.Empty(c.OutShape(), DType::kInt64)); }},
+      {"flip", Flip},
+  };
+}
+
+}  // namespace vramplan::eager

@@ -1,0 +1,100 @@
+// Resizing: a new tensor each way, nothing kept. Layout: the output lies like the input, the gradient of the input like
+// the arriving gradient (suggest_memory_format in aten/src/ATen/native/UpSample*.cpp); a strided operand is copied for
+// the kernel.
+#include <string_view>
+
+#include "planner/semantics/concat.h"
+#include "planner/semantics/table.h"
+
+namespace vramplan::eager {
+namespace {
+
+// Allocated in t's memory format: channels-last or contiguous.
+Tensor EmptyInFormatOf(Eager& e, const Tensor& t, const Shape& sizes) {
+  const bool channels_last = IsChannelsLast(*t) && !IsContiguous(*t);
+  return channels_last ? e.EmptyStrided(sizes, ChannelsLastStrides(e.At(sizes)), t->dtype) : e.Empty(sizes, t->dtype);
+}
+
+// A copy for kernels that read only dense memory.
+Tensor Dense(Eager& e, const Tensor& t, bool reads_channels_last) {
+  if (reads_channels_last && IsChannelsLast(*t)) return ContiguousIn(e, t, !IsContiguous(*t));
+  return ContiguousIn(e, t, false);
+}
+
+struct ResizeRow {
+  std::string_view op;
+  const char* name;
+  const char* node;
+  bool reads_strided;        // the forward kernel follows strides
+  bool reads_channels_last;  // the backward kernel knows channels-last gradients
+};
+constexpr ResizeRow kRows[] = {
+    {"upsample_nearest1d", "aten::upsample_nearest1d", "UpsampleNearest1DBackward0", false, true},
+    {"upsample_nearest2d", "aten::upsample_nearest2d", "UpsampleNearest2DBackward0", false, true},
+    {"upsample_nearest3d", "aten::upsample_nearest3d", "UpsampleNearest3DBackward0", false, true},
+    {"_upsample_nearest_exact1d", "aten::_upsample_nearest_exact1d", "UpsampleNearestExact1DBackward0", false, true},
+    {"_upsample_nearest_exact2d", "aten::_upsample_nearest_exact2d", "UpsampleNearestExact2DBackward0", false, true},
+    {"_upsample_nearest_exact3d", "aten::_upsample_nearest_exact3d", "UpsampleNearestExact3DBackward0", false, true},
+    {"upsample_linear1d", "aten::upsample_linear1d", "UpsampleLinear1DBackward0", true, true},
+    {"upsample_bilinear2d", "aten::upsample_bilinear2d", "UpsampleBilinear2DBackward0", true, true},
+    {"_upsample_bilinear2d_aa", "aten::_upsample_bilinear2d_aa", "UpsampleBilinear2DAaBackward0", true, true},
+    {"upsample_bicubic2d", "aten::upsample_bicubic2d", "UpsampleBicubic2DBackward0", true, false},
+    {"_upsample_bicubic2d_aa", "aten::_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0", true, false},
+    {"upsample_trilinear3d", "aten::upsample_trilinear3d", "UpsampleTrilinear3DBackward0", true, true},
+};
+
+void Resize(Call& c, const ResizeRow& row) {
+  Eager& e = c.e;
+  OpScope scope(e, row.name);
+  const Tensor& x = c.In(0);
+  Tensor out = EmptyInFormatOf(e, x, c.OutShape());
+  { const Tensor dense = row.reads_strided ? x : Dense(e, x, true); }
+  if (GradNode* node = e.Record(row.node, {x}, {out})) {
+    node->Backward([sizes = x->sizes, formats = row.reads_channels_last](GradContext& g) {
+      const Tensor& grad = g.grad();
+      Tensor result = formats ? EmptyInFormatOf(g.e, grad, sizes) : g.e.Empty(sizes, grad->dtype);
+      const Tensor dense = Dense(g.e, grad, formats);
+      g.Set(0, std::move(result));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+template <size_t row>
+void Run(Call& c) {
+  Resize(c, kRows[row]);
+}
+
+template <size_t... rows>
+std::vector<OpRule> RulesOf(std::index_sequence<rows...>) {
+  return {{kRows[rows].op, Run<rows>, Cast::kFloat32}...};
+}
+
+// grid_sampler_2d, _3d: keep input and grid; the gradient of the grid is made wanted or not (cuda/GridSampler.cu).
+void GridSample(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::grid_sampler");
+  const Tensor &x = c.In(0), &grid = c.In(1);
+  Tensor out = e.Empty(c.OutShape(), x->dtype);
+  if (GradNode* node = e.Record("GridSampler2DBackward0", {x, grid}, {out})) {
+    node->Save(grid).Save(x);
+    node->Backward([](GradContext& g) {
+      Tensor grad_input = g.Needs(0) ? g.e.Empty(g.saved(1)->sizes, g.saved(1)->dtype) : Tensor();
+      Tensor grad_grid = g.e.EmptyLike(g.saved(0));
+      g.Set(0, std::move(grad_input));
+      if (g.Needs(1)) g.Set(1, std::move(grad_grid));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+}  // namespace
+
+std::vector<OpRule> ResizeRules() {
+  std::vector<OpRule> rules = RulesOf(std::make_index_sequence<std::size(kRows)>());
+  rules.push_back({"grid_sample", GridSample, Cast::kPromote});
+  rules.push_back({"grid_sampler", GridSample, Cast::kPromote});
+  return rules;
+}
+
+}  // namespace vramplan::eager

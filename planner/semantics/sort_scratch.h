@@ -1,0 +1,23 @@
+// Scratch of CUB's device algorithms, which index backwards and sorts call (aten/src/ATen/cuda/cub.cuh).
+//
+//   radix_sort_pairs of 16384 int64 keys with int64 values on a T4
+//     copies of both 2 * 131'072, 8 passes * 256 bins * 8, 6 tiles * 256 bins * 4, alignment: 285'183 B
+//
+// The formulas are CUB's onesweep sort and decoupled look-back scan (cub/device/dispatch of CCCL); tile sizes were
+// fitted to the requests of PyTorch 2.10 (CUDA 12.8) at capabilities 7.5, 8.0, 8.6, 9.0 for 3'073 to 1'048'576 items,
+// exact to the byte there.
+#pragma once
+
+#include "graph/base/bytes.h"
+#include "planner/spec/spec.h"
+
+namespace vramplan::eager {
+
+// Pairs of keys and values sorted by the lowest `bits` of the key.
+Bytes RadixSortScratch(Capability card, int64_t items, int key_bytes, int value_bytes, int bits);
+Bytes UniqueByKeyScratch(Capability card, int64_t items);
+Bytes ExclusiveSumScratch(int64_t items);
+// cuda::cub::get_num_bits: how many bits hold numbers up to n.
+int BitsOf(int64_t n);
+
+}  // namespace vramplan::eager
