@@ -85,7 +85,7 @@ class GraphBuilder {
   Tensor& At(TensorId id) { return graph_.tensors[static_cast<size_t>(id.value)]; }
 
   static Error GivenTwice(std::string_view name, const std::string& by) {
-    return Bad("the tensor name " + Quoted(name) + " is given twice, the second time by " + by,
+    return Bad("the tensor name " + QuotedName(name) + " is given twice, the second time by " + by,
                "export it again; names must be unique");
   }
 
@@ -124,7 +124,7 @@ class GraphBuilder {
       if (!id.valid()) id = ids_.at(name);  // an initializer that may be overridden: IR version 3 lists all of them
       if (static_cast<size_t>(id.value) >= initializers) graph_.inputs.push_back(id);
       if (outer_ == nullptr && declared->is_tensor && declared->type == DType::kUndefined) {
-        return Bad("input " + Quoted(name) + " has no element type", "export it again");
+        return Bad("input " + QuotedName(name) + " has no element type", "export it again");
       }
       At(id).declared = *std::move(declared);
     }
@@ -145,7 +145,7 @@ class GraphBuilder {
         const std::string_view name = ResolvedName(output, node.scope);
         if (name.empty()) continue;
         const TensorId id = Add(name);
-        if (!id.valid()) return GivenTwice(name, "node " + Quoted(node.name));
+        if (!id.valid()) return GivenTwice(name, "node " + QuotedName(node.name));
         if (!constant) At(id).producer = NodeId{next};
       }
       if (!constant) ++next;
@@ -163,7 +163,7 @@ class GraphBuilder {
 
   Status AddNode(const ScopedNode& scoped) {
     const onnx::NodeProto& proto = *scoped.node;
-    if (proto.op_type().empty()) return Bad("node " + Quoted(scoped.name) + " has no operator", "export it again");
+    if (proto.op_type().empty()) return Bad("node " + QuotedName(scoped.name) + " has no operator", "export it again");
     Node node;
     node.name = Unused(Printable(scoped.name));
     node.op = Printable(proto.op_type());
@@ -174,7 +174,7 @@ class GraphBuilder {
       const std::string_view name = ResolvedName(input, scoped.scope);
       const TensorId id = name.empty() ? TensorId() : Find(name);
       if (!name.empty() && !id.valid()) {
-        return Bad("node " + Quoted(scoped.name) + " (" + node.op + ") reads " + Quoted(name) +
+        return Bad("node " + QuotedName(scoped.name) + " (" + node.op + ") reads " + QuotedName(name) +
                        ", which no node, input or initializer makes",
                    "export it again; was the model cut or edited?");
       }
@@ -242,7 +242,7 @@ class GraphBuilder {
       const std::string_view name = Resolve(output.name());
       const TensorId id = Find(name);
       if (!id.valid())
-        return Bad("no node, input or initializer makes the output " + Quoted(name),
+        return Bad("no node, input or initializer makes the output " + QuotedName(name),
                    "export it again; was the model cut or edited?");
       graph_.outputs.push_back(id);
       if (Status status = Declare(output); !status) return status;

@@ -47,14 +47,14 @@ std::string Printable(std::string_view name) {
   return text;
 }
 
-std::string Quoted(std::string_view name) {
+std::string QuotedName(std::string_view name) {
   constexpr size_t kMaxShown = 120;
   return "'" + Printable(name.substr(0, kMaxShown)) + (name.size() > kMaxShown ? "...'" : "'");
 }
 
 std::string Part::Text() const {
-  std::string text = std::string(kind) + " " + Quoted(name);
-  if (!node.empty()) text += " of node " + Quoted(node);
+  std::string text = std::string(kind) + " " + QuotedName(name);
+  if (!node.empty()) text += " of node " + QuotedName(node);
   return text;
 }
 

@@ -14,7 +14,7 @@ namespace vramplan {
 std::string Printable(std::string_view name);
 
 // The same between quotes, cut when it is long: 'conv1'.
-std::string Quoted(std::string_view name);
+std::string QuotedName(std::string_view name);
 
 // What an error would be about; the text is made only when there is one.
 //

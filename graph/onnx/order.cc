@@ -55,7 +55,7 @@ Error CycleError(const Graph& graph, const std::vector<int32_t>& waiting) {
     node = blocker(node);
   }
   return {ErrorCode::kBadInput, "",
-          "the graph has a cycle: node " + Quoted(graph.nodes[static_cast<size_t>(node)].name) +
+          "the graph has a cycle: node " + QuotedName(graph.nodes[static_cast<size_t>(node)].name) +
               " waits for its own output",
           "export it again; ONNX graphs have no cycles (loops are Loop and Scan nodes)"};
 }

@@ -25,8 +25,8 @@ TEST_CASE("names in visible characters") {
        }) {
     CHECK(Printable(row.name) == row.printable);
   }
-  CHECK(Quoted("conv1") == "'conv1'");
-  CHECK(Quoted(std::string(500, 'a')) == "'" + std::string(120, 'a') + "...'");
+  CHECK(QuotedName("conv1") == "'conv1'");
+  CHECK(QuotedName(std::string(500, 'a')) == "'" + std::string(120, 'a') + "...'");
   CHECK(Part{"initializer", "w"}.Text() == "initializer 'w'");
   CHECK(Part{"attribute", "value", "Constant_3"}.Text() == "attribute 'value' of node 'Constant_3'");
 }
