@@ -60,7 +60,14 @@ Tensor Eager::AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides
   view->lengths = At(sizes);
   view->strides = strides;
   view->dtype = t->dtype;
+  view->base = t->base ? t->base : t;
   return view;
+}
+
+Tensor Eager::Alias(const Tensor& t) {
+  Tensor alias = AsStrided(t, t->sizes, t->strides);
+  alias->base = Tensor();
+  return alias;
 }
 
 namespace {

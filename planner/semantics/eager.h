@@ -43,9 +43,11 @@ class Eager {
   Tensor EmptyIterator(std::initializer_list<const Tensor*> operands, DType dtype);
   // A block without a tensor: scratch that dies with the returned reference. Zero bytes: no block.
   Storage Scratch(Bytes bytes, Category category = Category::kTemporaries);
-  // Another view of the same storage, not on the tape.
+  // A view of the same storage, not on the tape. It holds its base, also in the backward, so that a gradient which is a
+  // view is never added to in place.
   Tensor AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides);
-  Tensor Alias(const Tensor& t) { return AsStrided(t, t->sizes, t->strides); }
+  // Another tensor of the same storage that holds no base: detach, the result of an in-place operator.
+  Tensor Alias(const Tensor& t);
   Ints At(const Shape& sizes) const;
   // The type that a value of the file has in this run: fp32 becomes the model's precision under pure fp16, bf16 and
   // fp64.

@@ -55,6 +55,7 @@ struct TensorImpl : RefCounted<TensorImpl> {
   Ref<GradNode> grad_fn;       // of a result of the tape
   int output_number = 0;
   Ref<TensorImpl> grad;  // of a leaf, once accumulated
+  Ref<TensorImpl> base;  // of a view: what it looks at (DifferentiableViewMeta of autograd/variable.h)
 
   int dim() const { return sizes.rank(); }
   int64_t numel() const;
