@@ -1,9 +1,37 @@
+#include "planner/report/estimate.h"
+
+#include "planner/cli/prepare.h"
 #include "planner/cli/verbs.h"
 
 namespace vramplan {
 
-Result<Outcome> RunEstimate(const Options& options, const Style&) {
-  return Error{ErrorCode::kBadInput, options.file, "estimate is not built yet", ""};
+Result<Outcome> RunEstimate(const Options& options, const Style& style) {
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options);
+  if (!chosen.ok()) return chosen.error();
+  Result<Prepared> prepared = Prepare(options);
+  if (!prepared.ok()) return prepared.error();
+  TrainingSpec spec = options.spec;
+  if (options.capability) spec.capability = *options.capability;
+  if (*chosen) spec = SpecOn(**chosen, spec);
+  const int64_t batch = prepared->question.batch;
+  const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
+  if (!timeline.ok()) return timeline.error();
+
+  Estimate estimate;
+  if (*chosen) estimate.device = (*chosen)->device;
+  if (estimate.device) {
+    estimate.context = estimate.device->context;
+  } else {
+    estimate.context = options.context ? GivenContext(*options.context) : ContextOf(spec.capability);
+  }
+  estimate.question = prepared->question;
+  estimate.question.spec = SpecRows(options, spec, estimate.question, *chosen, estimate.context);
+  estimate.peak = Replay(*timeline, batch, AllocatorConfig(), Bytes::Max());
+  estimate.place = PlaceOf(estimate.peak, *timeline, prepared->layers);
+  estimate.layers = LayerTable(*timeline, prepared->layers, spec, batch);
+  estimate.notes = prepared->notes;
+  if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(estimate))};
+  return Outcome{.text = PrintEstimate(estimate, style), .notes = estimate.notes};
 }
 
 }  // namespace vramplan

@@ -1,9 +1,165 @@
+#include "planner/report/fit.h"
+
+#include <algorithm>
+
+#include "planner/cli/prepare.h"
 #include "planner/cli/verbs.h"
 
 namespace vramplan {
+namespace {
 
-Result<Outcome> RunFit(const Options& options, const Style&) {
-  return Error{ErrorCode::kBadInput, options.file, "fit is not built yet", ""};
+constexpr int kDoesNotFit = 3;
+
+// The step at any batch. Notes were taken at the batch that is reported.
+Layout LayoutOf(const Layers& layers, const TrainingSpec& spec) {
+  return [&layers, spec](int64_t batch) {
+    Notes already_told;
+    return Schedule(layers, spec, batch, &already_told);
+  };
+}
+
+// Fills `verdict` and `peak` for this timeline.
+void Judge(const Timeline& timeline, int64_t batch, CardFit* fit) {
+  const ContextBand& context = fit->device.context;
+  fit->peak = Replay(timeline, batch, AllocatorConfig(), fit->device.CapacityWith(context.likely));
+  if (fit->peak.out_of_memory) {
+    fit->verdict = Verdict::kDoesNotFit;
+    fit->peak = Replay(timeline, batch, AllocatorConfig(), Bytes::Max());
+    return;
+  }
+  const Bytes at_worst = fit->device.CapacityWith(context.high);
+  // What it reserved may be more than it needs: it gives its cache back where it must.
+  const bool surely =
+      fit->peak.peak.reserved <= at_worst || !Replay(timeline, batch, AllocatorConfig(), at_worst).out_of_memory;
+  fit->verdict = surely ? Verdict::kFits : Verdict::kTight;
+}
+
+// A graph without a batch has one size: it fits as batch 1, or not.
+Result<LargestBatch> Largest(const Prepared& prepared, const TrainingSpec& spec, const Device& device,
+                             const Timeline& timeline, Verdict verdict) {
+  const Bytes capacity = device.CapacityWith(device.context.likely);
+  if (prepared.question.model.has_batch) {
+    return FindLargestBatch(LayoutOf(prepared.layers, spec), prepared.layers, AllocatorConfig(), capacity,
+                            prepared.question.batch);
+  }
+  LargestBatch only;
+  only.largest_batch = verdict == Verdict::kDoesNotFit ? 0 : 1;
+  if (only.largest_batch == 1) return only;
+  only.first_failing_batch = 1;
+  const Peak refused = Replay(timeline, 1, AllocatorConfig(), capacity);
+  if (refused.out_of_memory) only.bottleneck = DescribeAllocation(timeline, prepared.layers, 1, *refused.out_of_memory);
+  return only;
+}
+
+// Precisions worth comparing, and the one asked for. tf32 computes on fp32 memory; bf16 needs capability 8.0 to be more
+// than emulated.
+std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
+  std::vector<Precision> ladder = {Precision::kFp32, Precision::kAmpBf16, Precision::kAmpFp16, Precision::kBf16,
+                                   Precision::kFp16};
+  const bool has_bf16 = !nvidia || spec.capability >= Capability{8, 0};
+  if (!has_bf16) {
+    ladder.erase(std::remove_if(ladder.begin(), ladder.end(),
+                                [](Precision p) { return p == Precision::kAmpBf16 || p == Precision::kBf16; }),
+                 ladder.end());
+  }
+  if (std::find(ladder.begin(), ladder.end(), spec.precision) == ladder.end())
+    ladder.insert(ladder.begin(), spec.precision);
+  return ladder;
+}
+
+std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec, const ChosenDevice& chosen,
+                              const LargestBatch& asked) {
+  std::vector<LadderRow> rows;
+  const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
+  for (const Precision precision : LadderPrecisions(spec, chosen.nvidia)) {
+    if (precision == spec.precision) {
+      rows.push_back({precision, asked});
+    } else if (prepared.question.model.has_batch) {
+      TrainingSpec other = spec;
+      other.precision = precision;
+      // A precision that cannot be laid out (yet) has no row.
+      Result<LargestBatch> largest =
+          FindLargestBatch(LayoutOf(prepared.layers, other), prepared.layers, AllocatorConfig(), capacity);
+      if (largest.ok()) rows.push_back({precision, *std::move(largest)});
+    }
+  }
+  return rows;
+}
+
+void NoteAmd(Notes* notes) {
+  notes->Add({"amd-card", Severity::kWarning, "--gpu",
+              "the rules are those of CUDA; on an AMD card workspaces and context differ", ""});
+}
+
+Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
+  FitMatrix matrix;
+  bool fits = false;
+  for (const Card& card : Cards()) {
+    const ChosenDevice chosen = DeviceOf(card, options);
+    const TrainingSpec spec = SpecOn(chosen, options.spec);
+    const Result<Timeline> timeline = Schedule(prepared.layers, spec, prepared.question.batch, &prepared.notes);
+    if (!timeline.ok()) return timeline.error();
+    CardFit fit;
+    fit.device = chosen.device;
+    fit.id = chosen.id;
+    Judge(*timeline, prepared.question.batch, &fit);
+    Result<LargestBatch> largest = Largest(prepared, spec, chosen.device, *timeline, fit.verdict);
+    if (!largest.ok()) return largest.error();
+    fit.largest = *std::move(largest);
+    fits = fits || fit.verdict != Verdict::kDoesNotFit;
+    matrix.cards.push_back(std::move(fit));
+  }
+  NoteAmd(&prepared.notes);
+  std::stable_sort(matrix.cards.begin(), matrix.cards.end());
+  matrix.question = prepared.question;
+  matrix.question.spec = SpecRows(options, options.spec, matrix.question, std::nullopt, ContextBand());
+  // Those three are each card's own.
+  matrix.question.spec.erase(
+      std::remove_if(
+          matrix.question.spec.begin(), matrix.question.spec.end(),
+          [](const SpecRow& row) { return !row.given && (row.option == "capability" || row.option == "context"); }),
+      matrix.question.spec.end());
+  matrix.notes = prepared.notes;
+  const int exit_code = fits ? 0 : kDoesNotFit;
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(matrix)), exit_code, Notes()};
+  return Outcome{PrintFitMatrix(matrix, style), exit_code, matrix.notes};
+}
+
+}  // namespace
+
+Result<Outcome> RunFit(const Options& options, const Style& style) {
+  std::optional<ChosenDevice> chosen;
+  if (options.gpu != "all") {
+    Result<std::optional<ChosenDevice>> found = ChooseDevice(options);
+    if (!found.ok()) return found.error();
+    chosen = *std::move(found);
+  }
+  Result<Prepared> prepared = Prepare(options);
+  if (!prepared.ok()) return prepared.error();
+  if (!chosen) return RunFitMatrix(options, *std::move(prepared), style);
+
+  const TrainingSpec spec = SpecOn(*chosen, options.spec);
+  const int64_t batch = prepared->question.batch;
+  const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
+  if (!timeline.ok()) return timeline.error();
+  if (!chosen->nvidia) NoteAmd(&prepared->notes);
+
+  Fit fit;
+  fit.card.device = chosen->device;
+  fit.card.id = chosen->id;
+  Judge(*timeline, batch, &fit.card);
+  Result<LargestBatch> largest = Largest(*prepared, spec, chosen->device, *timeline, fit.card.verdict);
+  if (!largest.ok()) return largest.error();
+  fit.card.largest = *std::move(largest);
+  fit.question = prepared->question;
+  fit.question.spec = SpecRows(options, spec, fit.question, chosen, chosen->device.context);
+  fit.place = PlaceOf(fit.card.peak, *timeline, prepared->layers);
+  fit.layers = LayerTable(*timeline, prepared->layers, spec, batch);
+  fit.ladder = Ladder(*prepared, spec, *chosen, fit.card.largest);
+  fit.notes = prepared->notes;
+  const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kDoesNotFit : 0;
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes()};
+  return Outcome{PrintFit(fit, style), exit_code, fit.notes};
 }
 
 }  // namespace vramplan

@@ -36,7 +36,7 @@ Result<Outcome> RunGpus(const Options& options, const Style& style) {
     return Error{ErrorCode::kUsage, "gpus", "no card's name contains \"" + options.filter + "\"",
                  near.ok() ? "vramplan gpus lists all" : near.error().hint};
   }
-  return Outcome{options.format == Format::kJson ? Print(CardsJson(chosen)) : PrintCards(chosen, style)};
+  return Outcome{.text = options.format == Format::kJson ? Print(CardsJson(chosen)) : PrintCards(chosen, style)};
 }
 
 }  // namespace vramplan

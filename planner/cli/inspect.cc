@@ -1,9 +1,42 @@
+#include "planner/report/inspect.h"
+
+#include "graph/onnx/load.h"
 #include "planner/cli/verbs.h"
 
 namespace vramplan {
+namespace {
 
-Result<Outcome> RunInspect(const Options& options, const Style&) {
-  return Error{ErrorCode::kBadInput, options.file, "inspect is not built yet", ""};
+// A stage that a graph does not get through is no reason to say nothing about the file.
+void NoteStop(const char* code, const Error& error, Notes* notes) {
+  notes->Add({code, Severity::kWarning, error.subject, error.text, error.hint});
+}
+
+}  // namespace
+
+Result<Outcome> RunInspect(const Options& options, const Style& style) {
+  Inspection inspection;
+  Result<Graph> graph = Load(options.file, &inspection.notes);
+  if (!graph.ok()) return graph.error();
+  inspection.graph = *std::move(graph);
+  Result<Binding> binding = Bind(inspection.graph, options.bind, &inspection.notes);
+  if (!binding.ok()) {
+    if (binding.error().code == ErrorCode::kUsage || options.dump != Dump::kNone) return binding.error();
+    NoteStop("unbound-dim", binding.error(), &inspection.notes);
+  } else {
+    inspection.binding = *std::move(binding);
+    Result<Shapes> shapes = Infer(inspection.graph, *inspection.binding, &inspection.notes);
+    if (!shapes.ok() && options.dump != Dump::kNone) return shapes.error();
+    if (!shapes.ok()) NoteStop("shapes-not-inferred", shapes.error(), &inspection.notes);
+    if (shapes.ok()) inspection.shapes = *std::move(shapes);
+  }
+  if (inspection.shapes) {
+    Result<Layers> layers = Lift(inspection.graph, *inspection.shapes, &inspection.notes);
+    if (!layers.ok() && options.dump == Dump::kLayers) return layers.error();
+    if (!layers.ok()) NoteStop("layers-not-lifted", layers.error(), &inspection.notes);
+    if (layers.ok()) inspection.layers = *std::move(layers);
+  }
+  if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(inspection, options.dump))};
+  return Outcome{.text = PrintInspection(inspection, options.dump, style), .notes = inspection.notes};
 }
 
 }  // namespace vramplan

@@ -26,7 +26,7 @@ Result<double> ReadReal(std::string_view flag, std::string_view text) {
   double number = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (status != std::errc() || end != text.data() + text.size() || !std::isfinite(number) || number < 0) {
-    return Wrong(flag, Quoted(text) + " is not a number of 0 or more", "type " + std::string(flag) + " 0.01");
+    return Wrong(flag, InQuotes(text) + " is not a number of 0 or more", "type " + std::string(flag) + " 0.01");
   }
   return number;
 }
@@ -34,7 +34,7 @@ Result<double> ReadReal(std::string_view flag, std::string_view text) {
 Result<Bytes> ReadBytes(std::string_view flag, std::string_view text) {
   Result<Bytes> bytes = ParseBytes(text);
   if (bytes.ok()) return bytes;
-  return Wrong(flag, Quoted(text) + " " + bytes.error().text, bytes.error().hint);
+  return Wrong(flag, InQuotes(text) + " " + bytes.error().text, bytes.error().hint);
 }
 
 // "sequence=128" at the last "=": names may hold one themselves ("past + sequence" does not, but nothing forbids it).
@@ -48,14 +48,16 @@ Status ReadDims(const std::vector<std::string>& typed, BindOptions* bind) {
   for (const std::string& text : typed) {
     const auto named = SplitNamed(text);
     const std::optional<int64_t> length = named ? ReadInteger(named->second) : std::nullopt;
-    if (!length) return Wrong("--dim", Quoted(text) + " is not NAME=NUMBER", "type it like --dim sequence=128");
-    if (*length < 1)
-      return Wrong("--dim", Quoted(text) + " is not a length of 1 or more", "type --dim " + named->first + "=1");
+    if (!length) return Wrong("--dim", InQuotes(text) + " is not NAME=NUMBER", "type it like --dim sequence=128");
+    // 0 is a length: of the past of a language model without a cache.
+    if (*length < 0) {
+      return Wrong("--dim", InQuotes(text) + " is not a length of 0 or more", "type --dim " + named->first + "=1");
+    }
     const auto [place, fresh] = bind->dims.emplace(named->first, *length);
     if (!fresh && place->second != *length) {
       return Wrong(
           "--dim",
-          Quoted(named->first) + " is given twice, as " + std::to_string(place->second) + " and " + named->second,
+          InQuotes(named->first) + " is given twice, as " + std::to_string(place->second) + " and " + named->second,
           "give it once");
     }
   }
@@ -75,10 +77,10 @@ Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind) {
       at = end + 1;
     }
     if (!good)
-      return Wrong("--input", Quoted(text) + " is not NAME=AxBxC with lengths of 1 or more",
+      return Wrong("--input", InQuotes(text) + " is not NAME=AxBxC with lengths of 1 or more",
                    "type it like --input x=8x3x224x224");
     if (!bind->inputs.emplace(named->first, std::move(dims)).second) {
-      return Wrong("--input", Quoted(named->first) + " is given twice", "give it once");
+      return Wrong("--input", InQuotes(named->first) + " is given twice", "give it once");
     }
   }
   return Done();
@@ -148,20 +150,21 @@ Result<Format> ParseFormat(const std::string& text) {
   if (text == "text") return Format::kText;
   if (text == "json") return Format::kJson;
   const std::string near = SuggestNearest(text, {"text", "json"});
-  return Wrong("--format", Quoted(text) + " is not one of text or json", near.empty() ? "type --format json" : near);
+  return Wrong("--format", InQuotes(text) + " is not one of text or json", near.empty() ? "type --format json" : near);
 }
 
 Result<Dump> ParseDump(const std::string& text) {
   if (text == "shapes") return Dump::kShapes;
   if (text == "layers") return Dump::kLayers;
   const std::string near = SuggestNearest(text, {"shapes", "layers"});
-  return Wrong("--dump", Quoted(text) + " is not one of shapes or layers", near.empty() ? "type --dump shapes" : near);
+  return Wrong("--dump", InQuotes(text) + " is not one of shapes or layers",
+               near.empty() ? "type --dump shapes" : near);
 }
 
 Result<int64_t> ParseBatch(const std::string& text) {
   const std::optional<int64_t> batch = ReadInteger(text);
   if (!batch || *batch < 1 || *batch > kLargestBatch) {
-    return Wrong("--batch", Quoted(text) + " is not a whole number from 1 to " + std::to_string(kLargestBatch),
+    return Wrong("--batch", InQuotes(text) + " is not a whole number from 1 to " + std::to_string(kLargestBatch),
                  "type --batch 32");
   }
   return *batch;

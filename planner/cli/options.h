@@ -13,6 +13,7 @@
 
 #include "graph/base/result.h"
 #include "graph/shapes/infer.h"
+#include "planner/report/inspect.h"
 #include "planner/spec/spec.h"
 
 namespace vramplan {
@@ -22,7 +23,6 @@ inline constexpr int kVerbs = 4;
 std::string_view Name(Verb verb);
 
 enum class Format : uint8_t { kText, kJson };
-enum class Dump : uint8_t { kNone, kShapes, kLayers };
 
 struct Options {
   Verb verb = Verb::kEstimate;

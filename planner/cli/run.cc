@@ -64,6 +64,7 @@ int RunChecked(int argc, const char* const* argv) {
     file << outcome->text << std::flush;
     if (!file) return Fail({ErrorCode::kBadInput, options.out, "cannot be written", "does its folder exist?"});
   }
+  for (const Note& note : outcome->notes.all()) std::cerr << ToString(note) << "\n";
   return outcome->exit_code;
 }
 

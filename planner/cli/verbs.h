@@ -13,6 +13,7 @@ namespace vramplan {
 struct Outcome {
   std::string text;
   int exit_code = 0;
+  Notes notes;  // for stderr; JSON has them inside
 };
 
 Result<Outcome> RunEstimate(const Options& options, const Style& style);

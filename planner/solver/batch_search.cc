@@ -17,8 +17,8 @@ class Search {
   Search(const Layout& layout, const Layers& layers, const AllocatorConfig& config, Bytes capacity)
       : layout_(layout), layers_(layers), config_(config), capacity_(capacity) {}
 
-  Result<LargestBatch> Run() {
-    if (const Status done = CloseTheGap(); !done.ok()) return done.error();
+  Result<LargestBatch> Run(int64_t asked) {
+    if (const Status done = CloseTheGap(asked); !done.ok()) return done.error();
     CHECK(fails_ == kNone ? fits_ == kLargestBatchTried : fails_ == fits_ + 1);
     found_.largest_batch = fits_;
     if (fails_ != kNone) found_.first_failing_batch = fails_;
@@ -54,27 +54,33 @@ class Search {
     return guess;
   }
 
-  Status CloseTheGap() {
-    if (Status tried = Try(1); !tried.ok() || fails_ == 1) return tried;
-    const Result<int64_t> guess = Guess();
-    if (!guess.ok()) return guess.error();
-    if (Status tried = Try(*guess); !tried.ok()) return tried;
+  Status CloseTheGap(int64_t asked) {
+    if (Status tried = Try(asked); !tried.ok()) return tried;
+    if (fits_ == 0 && asked > 1) {
+      if (Status tried = Try(1); !tried.ok()) return tried;
+    }
+    if (fits_ == 0 || fits_ == kLargestBatchTried) return Done();
+    const Result<int64_t> ideal = Guess();
+    if (!ideal.ok()) return ideal.error();
+    const int64_t guess =
+        std::clamp(*ideal, fits_ + 1, fails_ == kNone ? kLargestBatchTried : std::max(fits_ + 1, fails_ - 1));
+    if (guess != fails_) {
+      if (Status tried = Try(guess); !tried.ok()) return tried;
+    }
     // Away from the guess in doubling steps until one batch fits and another fails ...
-    int64_t stride = std::max<int64_t>(1, *guess / 256);
-    if (fails_ == kNone) {
-      for (; fails_ == kNone && fits_ < kLargestBatchTried; stride *= 2) {
-        if (Status tried = Try(std::min(fits_ + stride, kLargestBatchTried)); !tried.ok()) return tried;
-      }
-    } else {
-      for (bool fell = false; !fell && fails_ - stride > fits_; stride *= 2) {
-        const int64_t failed = fails_;
-        if (Status tried = Try(fails_ - stride); !tried.ok()) return tried;
-        fell = fails_ == failed;
-      }
+    int64_t stride = std::max<int64_t>(1, guess / 256);
+    const bool up = fits_ == guess;
+    for (bool turned = false; !turned; stride *= 2) {
+      const int64_t end = fails_ == kNone ? kLargestBatchTried + 1 : fails_;
+      const int64_t next = up ? fits_ + stride : fails_ - stride;
+      if (next <= fits_ || next >= end) break;
+      if (Status tried = Try(next); !tried.ok()) return tried;
+      turned = up ? fits_ != next : fits_ == next;
     }
     // ... and then halving what is between.
-    while (fails_ != kNone && fits_ + 1 != fails_) {
-      if (Status tried = Try(fits_ + (fails_ - fits_) / 2); !tried.ok()) return tried;
+    while (fits_ + 1 != fails_ && fits_ != kLargestBatchTried) {
+      const int64_t end = fails_ == kNone ? kLargestBatchTried + 1 : fails_;
+      if (Status tried = Try(fits_ + std::max<int64_t>(1, (end - fits_) / 2)); !tried.ok()) return tried;
     }
     return Done();
   }
@@ -106,8 +112,9 @@ int64_t IdealBatch(const Timeline& timeline, Bytes capacity, int64_t limit) {
 }
 
 Result<LargestBatch> FindLargestBatch(const Layout& layout, const Layers& layers, const AllocatorConfig& config,
-                                      Bytes capacity) {
-  return Search(layout, layers, config, capacity).Run();
+                                      Bytes capacity, int64_t asked) {
+  CHECK(asked >= 1 && asked <= kLargestBatchTried);
+  return Search(layout, layers, config, capacity).Run(asked);
 }
 
 }  // namespace vramplan

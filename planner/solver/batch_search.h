@@ -34,9 +34,10 @@ struct LargestBatch {
   int replays = 0;
 };
 
-// `capacity`: bytes that the allocator may take. Errors: those of `layout`.
+// `capacity`: bytes that the allocator may take. `asked`: a batch that is tried first; when it fits, the answer is no
+// smaller. Errors: those of `layout`.
 Result<LargestBatch> FindLargestBatch(const Layout& layout, const Layers& layers, const AllocatorConfig& config,
-                                      Bytes capacity);
+                                      Bytes capacity, int64_t asked = 1);
 
 // The largest batch of 1 .. limit whose requested bytes stay within the capacity by the coefficients of this timeline;
 // 0 when none does.

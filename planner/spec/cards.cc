@@ -103,7 +103,7 @@ Result<Card> FindCard(std::string_view name) {
   }
   if (matches.size() == 1) return *matches.front();
   const auto error = [&](std::string text, std::string hint) {
-    return Error{ErrorCode::kUsage, "--gpu", Quoted(name) + " " + std::move(text), std::move(hint)};
+    return Error{ErrorCode::kUsage, "--gpu", InQuotes(name) + " " + std::move(text), std::move(hint)};
   };
   if (matches.size() > 1) {
     std::vector<std::string> ids;

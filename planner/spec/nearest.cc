@@ -54,7 +54,7 @@ std::string SuggestNearest(std::string_view word, const std::vector<std::string>
   return nearest.empty() ? "" : "did you mean " + JoinChoices(nearest) + "?";
 }
 
-std::string Quoted(std::string_view text) {
+std::string InQuotes(std::string_view text) {
   std::string quoted(1, '"');
   quoted.append(text);
   quoted.push_back('"');

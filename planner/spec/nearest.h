@@ -22,7 +22,7 @@ std::vector<std::string> Nearest(std::string_view word, const std::vector<std::s
 std::string SuggestNearest(std::string_view word, const std::vector<std::string>& names);
 
 // The text between double quotes.
-std::string Quoted(std::string_view text);
+std::string InQuotes(std::string_view text);
 
 // "a, b or c".
 std::string JoinChoices(const std::vector<std::string>& names);

@@ -69,7 +69,7 @@ Result<Enum> ParseIn(const Names<Enum, N>& names, std::string_view option, std::
     choices.emplace_back(name);
   }
   const std::string near = SuggestNearest(text, choices);
-  return Error{ErrorCode::kUsage, std::string(option), Quoted(text) + " is not one of " + JoinChoices(choices),
+  return Error{ErrorCode::kUsage, std::string(option), InQuotes(text) + " is not one of " + JoinChoices(choices),
                near.empty() ? "type " + std::string(option) + " " + choices.front() : near};
 }
 
@@ -114,7 +114,7 @@ Result<Capability> ParseCapability(std::string_view text) {
   // 3.5 is the oldest that PyTorch 2.0 was built for, 12.x the newest that is sold.
   const auto version = ReadPointed(text);
   if (!version || version->first < 3 || version->first > 12 || version->second > 9) {
-    return Error{ErrorCode::kUsage, "--capability", Quoted(text) + " is not a compute capability between 3.0 and 12.9",
+    return Error{ErrorCode::kUsage, "--capability", InQuotes(text) + " is not a compute capability between 3.0 and 12.9",
                  "7.5 is a T4, 8.0 an A100, 8.6 an RTX 3090, 8.9 an RTX 4090, 9.0 an H100"};
   }
   return Capability{version->first, version->second};
@@ -131,17 +131,17 @@ Result<Framework> ParseFramework(std::string_view text) {
   };
   const size_t at = text.find('@');
   const std::string_view name = text.substr(0, at);
-  if (name != "pytorch" && name != "torch") return wrong(Quoted(name) + " is not known yet: only pytorch is");
+  if (name != "pytorch" && name != "torch") return wrong(InQuotes(name) + " is not known yet: only pytorch is");
   if (at == std::string_view::npos) return kNewestFramework;
   // A third number does not matter to memory: 2.6.0 is 2.6.
   std::string_view version = text.substr(at + 1);
   const size_t second_point = version.find('.', version.find('.') + 1);
   if (version.find('.') != std::string_view::npos && second_point != std::string_view::npos) {
-    if (!ReadWholeNumber(version.substr(second_point + 1))) return wrong(Quoted(version) + " is not a version");
+    if (!ReadWholeNumber(version.substr(second_point + 1))) return wrong(InQuotes(version) + " is not a version");
     version = version.substr(0, second_point);
   }
   const auto numbers = ReadPointed(version);
-  if (!numbers) return wrong(Quoted(version) + " is not a version");
+  if (!numbers) return wrong(InQuotes(version) + " is not a version");
   if (numbers->first != 2 || numbers->second > kNewestFramework.minor) {
     return wrong("PyTorch " + std::string(version) + " is not known: 2.0 to 2." +
                  std::to_string(kNewestFramework.minor) + " are");

@@ -121,7 +121,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"estimate m.onnx --batch 8x", "--batch: \"8x\" is not a whole number from 1 to 1048576 (hint: type --batch 32)"},
       {"estimate m.onnx --dim sequence",
        "--dim: \"sequence\" is not NAME=NUMBER (hint: type it like --dim sequence=128)"},
-      {"estimate m.onnx --dim s=-4", "--dim: \"s=-4\" is not a length of 1 or more (hint: type --dim s=1)"},
+      {"estimate m.onnx --dim s=-4", "--dim: \"s=-4\" is not a length of 0 or more (hint: type --dim s=1)"},
       {"estimate m.onnx --dim s=4 --dim s=5", "--dim: \"s\" is given twice, as 4 and 5 (hint: give it once)"},
       {"estimate m.onnx --dim s=99999999999999999999",
        "--dim: \"s=99999999999999999999\" is not NAME=NUMBER (hint: type it like --dim sequence=128)"},

@@ -31,7 +31,7 @@ TEST_CASE("suggestions: nearest first, what the word begins, nothing when all ar
   CHECK_EQ(SuggestNearest("lion", names), "");
   CHECK_EQ(JoinChoices({"a"}), "a");
   CHECK_EQ(JoinChoices({"a", "b", "c"}), "a, b or c");
-  CHECK_EQ(Quoted("a b"), "\"a b\"");
+  CHECK_EQ(InQuotes("a b"), "\"a b\"");
 }
 
 }  // namespace

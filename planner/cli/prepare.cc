@@ -1,0 +1,140 @@
+#include "planner/cli/prepare.h"
+
+#include "graph/onnx/load.h"
+
+namespace vramplan {
+namespace {
+
+// The batch as the user said it: --batch; the length they gave to the batch by --dim or --input; nothing.
+std::optional<int64_t> GivenBatch(const Options& options, const Graph& graph, const Binding& binding) {
+  if (options.batch) return options.batch;
+  const auto named = options.bind.dims.find(binding.batch_symbol);
+  if (!binding.batch_symbol.empty() && named != options.bind.dims.end() && named->second >= 1) return named->second;
+  for (const auto& [id, shape] : binding.inputs) {
+    const auto lengths = options.bind.inputs.find(graph[id].name);
+    if (lengths == options.bind.inputs.end()) continue;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const size_t at = static_cast<size_t>(axis);
+      if (shape[axis] == Dim::Batch() && at < lengths->second.size() && lengths->second[at] >= 1)
+        return lengths->second[at];
+    }
+  }
+  return std::nullopt;
+}
+
+std::string Number(double value) {
+  std::string text = std::to_string(value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+ChosenDevice DeviceOf(const Card& card, const Options& options) {
+  ChosenDevice chosen;
+  chosen.id = card.id;
+  chosen.nvidia = card.nvidia;
+  chosen.capability = options.capability.value_or(card.capability);
+  chosen.multiprocessors = card.multiprocessors;
+  chosen.device.name = card.name;
+  chosen.device.usable = options.gpu_memory.value_or(card.usable);
+  chosen.device.source = options.gpu_memory ? "given with --gpu-memory" : card.source;
+  chosen.device.context = options.context ? GivenContext(*options.context) : ContextOf(chosen.capability, card.nvidia);
+  chosen.device.reserve = options.reserve;
+  return chosen;
+}
+
+Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options) {
+  if (!options.gpu.empty()) {
+    const Result<Card> card = FindCard(options.gpu);
+    if (!card.ok()) return card.error();
+    return std::optional(DeviceOf(*card, options));
+  }
+  if (!options.gpu_memory) return std::optional<ChosenDevice>();
+  Card bare;
+  bare.name = "a card of " + ToString(*options.gpu_memory);
+  const TrainingSpec defaults;
+  bare.capability = defaults.capability;
+  bare.multiprocessors = defaults.multiprocessors;
+  return std::optional(DeviceOf(bare, options));
+}
+
+TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {
+  TrainingSpec on = spec;
+  on.capability = chosen.capability;
+  on.multiprocessors = chosen.multiprocessors;
+  return on;
+}
+
+Result<Prepared> Prepare(const Options& options) {
+  Prepared prepared;
+  Result<Graph> graph = Load(options.file, &prepared.notes);
+  if (!graph.ok()) return graph.error();
+  prepared.graph = *std::move(graph);
+  Result<Binding> binding = Bind(prepared.graph, options.bind, &prepared.notes);
+  if (!binding.ok()) return binding.error();
+  prepared.binding = *std::move(binding);
+  const Result<Shapes> shapes = Infer(prepared.graph, prepared.binding, &prepared.notes);
+  if (!shapes.ok()) return shapes.error();
+  Result<Layers> layers = Lift(prepared.graph, *shapes, &prepared.notes);
+  if (!layers.ok()) return layers.error();
+  prepared.layers = *std::move(layers);
+
+  StepQuestion& question = prepared.question;
+  question.model = FactsOf(prepared.graph, prepared.binding, prepared.layers);
+  question.mode = options.spec.mode;
+  const std::optional<int64_t> batch = GivenBatch(options, prepared.graph, prepared.binding);
+  question.batch = batch.value_or(1);
+  question.batch_given = batch.has_value();
+  if (!batch && question.model.has_batch && options.verb == Verb::kEstimate) {
+    prepared.notes.Add({"assumed-batch", Severity::kNote, "--batch", "assumed 1", "give --batch to change it"});
+  }
+  return prepared;
+}
+
+std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const StepQuestion& question,
+                              const std::optional<ChosenDevice>& chosen, const ContextBand& context) {
+  std::vector<SpecRow> rows;
+  const auto add = [&](const std::string& option, Json value, std::string text) {
+    rows.push_back({option, std::move(value), std::move(text), spec.given.count(option) != 0});
+  };
+  const auto add_name = [&](const std::string& option, std::string_view name) { add(option, name, std::string(name)); };
+  const auto add_bytes = [&](const std::string& option, Bytes bytes) { add(option, bytes, ToString(bytes)); };
+  const auto add_number = [&](const std::string& option, double number) { add(option, number, Number(number)); };
+
+  add("batch", question.batch, std::to_string(question.batch));
+  rows.back().given = question.batch_given;
+  for (const auto& [name, length] : options.bind.dims) {
+    add("dim", Json(name + "=" + std::to_string(length)), name + "=" + std::to_string(length));
+  }
+  add_name("mode", Name(spec.mode));
+  add_name("precision", Name(spec.precision));
+  if (spec.mode == Mode::kTrain) {
+    add_name("optimizer", Name(spec.optimizer));
+    if (spec.optimizer != Optimizer::kNone) {
+      add_name("optimizer-impl", Name(spec.optimizer_impl));
+      add_number("weight-decay", spec.weight_decay);
+    }
+    if (spec.optimizer == Optimizer::kSgdMomentum) add_number("momentum", spec.momentum);
+    add_name("loss", Name(spec.loss));
+  }
+  add_name("framework", ToString(spec.framework));
+  add_name("attention", Name(spec.attention));
+  add_name("inplace", Name(spec.inplace));
+  if (spec.cudnn_workspace) {
+    add_bytes("cudnn-workspace", *spec.cudnn_workspace);
+  } else {
+    add_name("cudnn-workspace", "auto");
+  }
+  if (chosen && !chosen->id.empty()) add_name("gpu", chosen->id);
+  if (options.gpu_memory) add_bytes("gpu-memory", *options.gpu_memory);
+  add_name("capability", ToString(spec.capability));
+  // A card that was named gives its capability.
+  if (!options.capability && chosen && !chosen->id.empty()) rows.back().given = true;
+  add_bytes("context", context.likely);
+  if (options.reserve > Bytes()) add_bytes("reserve", options.reserve);
+  return rows;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,44 @@
+// Prepare: the stages that every verb about a step shares: the file becomes Layers, the options a batch, a card and a
+// spec.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "graph/lift/layers.h"
+#include "graph/shapes/infer.h"
+#include "planner/cli/options.h"
+#include "planner/report/estimate.h"
+#include "planner/spec/device.h"
+
+namespace vramplan {
+
+// A card, or a size, as a plan sees it.
+struct ChosenDevice {
+  std::string id;  // of the catalogue; empty for a bare size
+  Device device;
+  Capability capability;
+  int multiprocessors = 0;
+  bool nvidia = true;
+};
+// `card` with the options that override it.
+ChosenDevice DeviceOf(const Card& card, const Options& options);
+// What --gpu or --gpu-memory name; nothing when neither is given. Errors: an unknown or ambiguous card.
+Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options);
+// The spec as the step on this card runs it.
+TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec);
+
+struct Prepared {
+  Graph graph;
+  Binding binding;
+  Layers layers;
+  StepQuestion question;  // without the spec rows
+  Notes notes;
+};
+Result<Prepared> Prepare(const Options& options);
+
+// The options that act, given ones and assumed ones.
+std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const StepQuestion& question,
+                              const std::optional<ChosenDevice>& chosen, const ContextBand& context);
+
+}  // namespace vramplan

@@ -1,0 +1,154 @@
+#include "planner/report/estimate.h"
+
+#include <algorithm>
+
+#include "graph/base/check.h"
+#include "graph/base/text_table.h"
+#include "planner/report/breakdown.h"
+
+namespace vramplan {
+namespace {
+
+// Inference lays out two forwards, the second beside the outputs of the first; scripts are told of the first, as one
+// step.
+size_t StepsToPrint(Mode mode, const Peak& peak) {
+  return mode == Mode::kTrain ? peak.steps.size() : std::min<size_t>(1, peak.steps.size());
+}
+
+Json StepsJson(Mode mode, const Peak& peak) {
+  Json steps = Json::Array();
+  for (size_t i = 0; i < StepsToPrint(mode, peak); ++i) {
+    const StepPeak& step = peak.steps[i];
+    Json object = Json::Object();
+    object.Set("step", step.step)
+        .Set("requested", step.peak.requested)
+        .Set("allocated", step.peak.allocated)
+        .Set("reserved", step.peak.reserved)
+        .Set("phase", Name(step.phase))
+        .Set("after_forward", step.after_forward)
+        .Set("after_backward", step.after_backward);
+    steps.Push(std::move(object));
+  }
+  return steps;
+}
+
+std::string PrintSteps(const Peak& peak, const Style& style) {
+  using enum TextTable::Align;
+  TextTable table({{"step", kRight},
+                   {"requested", kRight},
+                   {"allocated", kRight},
+                   {"reserved", kRight},
+                   {"after forward", kRight},
+                   {"after backward", kRight},
+                   {"peak in"}});
+  for (const StepPeak& step : peak.steps) {
+    table.AddRow({std::to_string(step.step), ToString(step.peak.requested), ToString(step.peak.allocated),
+                  ToString(step.peak.reserved), ToString(step.after_forward), ToString(step.after_backward),
+                  std::string(Name(step.phase))});
+  }
+  return table.Print(style.width);
+}
+
+}  // namespace
+
+PeakPlace PlaceOf(const Peak& peak, const Timeline& timeline, const Layers& layers) {
+  if (peak.moment.event >= timeline.events.size()) return {};
+  const Event& event = timeline.events[peak.moment.event];
+  if (!event.block.valid()) return {};
+  const Origin& origin = timeline[event.block].origin;
+  PeakPlace place{origin.op, origin.op};
+  if (origin.layer >= 0 && static_cast<size_t>(origin.layer) < layers.layers.size()) {
+    place.node = layers.layers[static_cast<size_t>(origin.layer)].name;
+  }
+  return place;
+}
+
+Json SpecJson(const std::vector<SpecRow>& spec) {
+  Json object = Json::Object();
+  for (const SpecRow& row : spec) {
+    std::string name = row.option;
+    std::replace(name.begin(), name.end(), '-', '_');
+    Json value = Json::Object();
+    value.Set("value", row.value).Set("given", row.given);
+    object.Set(name, std::move(value));
+  }
+  return object;
+}
+
+Json PeakJson(const Peak& peak, const PeakPlace& place, Bytes context) {
+  Json object = Json::Object();
+  object.Set("requested", peak.peak.requested)
+      .Set("allocated", peak.peak.allocated)
+      .Set("reserved", peak.peak.reserved)
+      .Set("device", DeviceBytes(peak, context))
+      .Set("step", peak.moment.step)
+      .Set("phase", Name(peak.moment.phase))
+      .Set("node", place.node)
+      .Set("op", place.op);
+  return object;
+}
+
+std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style) {
+  std::string printed;
+  for (const bool given : {true, false}) {
+    std::string line = given ? "given:  " : "assumed:";
+    const size_t empty = line.size();
+    for (const SpecRow& row : spec) {
+      if (row.given == given) line += " " + row.option + " " + row.text + ",";
+    }
+    if (line.size() == empty) continue;
+    line.pop_back();
+    printed += Wrapped(line, style.width, "         ") + "\n";
+  }
+  return printed;
+}
+
+std::string PrintPlace(const Peak& peak, const PeakPlace& place) {
+  std::string text = peak.moment.step == 0
+                         ? "before step 1"
+                         : "step " + std::to_string(peak.moment.step) + ", " + std::string(Name(peak.moment.phase));
+  if (place.node.empty()) return text;
+  text += ", at " + place.node;
+  return place.op.empty() || place.op == place.node ? text : text + " (" + place.op + ")";
+}
+
+std::string PrintEstimate(const Estimate& estimate, const Style& style) {
+  const StepQuestion& question = estimate.question;
+  const Bytes device = DeviceBytes(estimate.peak, estimate.context.likely);
+  const bool train = question.mode == Mode::kTrain;
+  std::string text = FileName(question.model.file) + " needs " + ToString(device) + " to " +
+                     (train ? "train" : "infer") + " at batch " + std::to_string(question.batch);
+  if (estimate.device)
+    text +=
+        " on " + estimate.device->name + ", which has " + ToString(estimate.device->usable - estimate.device->reserve);
+  text += ": " + ToString(estimate.peak.peak.requested) + " requested, " + ToString(estimate.peak.peak.allocated) +
+          " allocated, " + ToString(estimate.peak.peak.reserved) + " reserved by PyTorch\n";
+  text += PrintSpec(question.spec, style) + "\n";
+  text += PrintBreakdown({{"batch " + std::to_string(question.batch), &estimate.peak}}, estimate.context.likely, style);
+  text += "\npeak: " + PrintPlace(estimate.peak, estimate.place) + "\n\n";
+  text += PrintSteps(estimate.peak, style) + "\n";
+  return text + PrintLayers(estimate.layers, question.mode, 10, style);
+}
+
+Json ToJson(const Estimate& estimate) {
+  const StepQuestion& question = estimate.question;
+  Json context = Json::Object();
+  context.Set("low", estimate.context.low)
+      .Set("likely", estimate.context.likely)
+      .Set("high", estimate.context.high)
+      .Set("source", estimate.context.source);
+  Json object = Json::Object();
+  object.Set("schema", "vramplan.estimate/1")
+      .Set("model", ToJson(question.model))
+      .Set("batch", question.batch)
+      .Set("spec", SpecJson(question.spec))
+      .Set("peak", PeakJson(estimate.peak, estimate.place, estimate.context.likely))
+      .Set("steps", StepsJson(question.mode, estimate.peak))
+      .Set("categories", CategoriesJson(estimate.peak))
+      .Set("context", std::move(context))
+      .Set("layers", ToJson(estimate.layers))
+      .Set("notes", ToJson(estimate.notes));
+  return object;
+}
+
+}  // namespace vramplan

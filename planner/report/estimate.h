@@ -1,0 +1,61 @@
+// Estimate: how much memory a step takes, and what takes it ("vramplan.estimate/1").
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/base/note.h"
+#include "planner/allocator/replay.h"
+#include "planner/report/json.h"
+#include "planner/report/layer_table.h"
+#include "planner/report/model_facts.h"
+#include "planner/report/style.h"
+#include "planner/spec/device.h"
+
+namespace vramplan {
+
+// An option that acted, as the user would type it (without dashes), and whether they did.
+struct SpecRow {
+  std::string option;  // "optimizer-impl"; JSON writes "optimizer_impl"
+  Json value;
+  std::string text;  // the value, as typed
+  bool given = false;
+};
+
+// Who asked for the allocation that reaches the peak.
+struct PeakPlace {
+  std::string node;  // name of the layer; the framework's operator where no layer asks
+  std::string op;    // the framework's operator
+};
+PeakPlace PlaceOf(const Peak& peak, const Timeline& timeline, const Layers& layers);
+
+// What every answer about a step begins with.
+struct StepQuestion {
+  ModelFacts model;
+  Mode mode = Mode::kTrain;
+  int64_t batch = 1;
+  bool batch_given = false;
+  std::vector<SpecRow> spec;
+};
+
+struct Estimate {
+  StepQuestion question;
+  Peak peak;
+  PeakPlace place;
+  ContextBand context;
+  std::optional<Device> device;  // when a card was named
+  std::vector<LayerRow> layers;
+  Notes notes;
+};
+
+std::string PrintEstimate(const Estimate& estimate, const Style& style);
+Json ToJson(const Estimate& estimate);
+
+// Shared with fit.
+Json SpecJson(const std::vector<SpecRow>& spec);
+Json PeakJson(const Peak& peak, const PeakPlace& place, Bytes context);
+std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style);  // "given: ...\nassumed: ...\n"
+std::string PrintPlace(const Peak& peak, const PeakPlace& place);             // "step 2, backward, at NODE (OP)"
+
+}  // namespace vramplan

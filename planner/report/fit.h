@@ -1,0 +1,59 @@
+// Fit: does the step fit the card, what is the largest batch that does, and where do the bytes go ("vramplan.fit/1").
+//
+//   needs = reserved + context (likely)     fits: also with the high end of the context band
+//                                           tight: only with its likely value
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/report/estimate.h"
+#include "planner/solver/batch_search.h"
+
+namespace vramplan {
+
+enum class Verdict : uint8_t { kFits, kTight, kDoesNotFit };
+std::string_view Name(Verdict verdict);  // "fits", "tight", "does-not-fit"
+
+// One card's answer.
+struct CardFit {
+  Device device;
+  std::string id;  // of the catalogue; empty for a bare size
+  Verdict verdict = Verdict::kDoesNotFit;
+  Peak peak;  // at the batch asked for: within the capacity when it fits, else as if the card had no end
+  LargestBatch largest;
+  bool operator<(const CardFit& other) const { return device.usable < other.device.usable; }
+};
+
+// The largest batch with another precision.
+struct LadderRow {
+  Precision precision = Precision::kFp32;
+  LargestBatch largest;
+};
+
+struct Fit {
+  StepQuestion question;
+  CardFit card;
+  PeakPlace place;
+  std::vector<LayerRow> layers;
+  std::vector<LadderRow> ladder;
+  Notes notes;
+};
+
+// --gpu all: the smallest card first.
+struct FitMatrix {
+  StepQuestion question;
+  std::vector<CardFit> cards;
+  Notes notes;
+};
+
+// The first line: "unet.onnx trains at batch 8 on Tesla T4: needs ... (fits, ... free); largest batch 11".
+std::string VerdictLine(const Fit& fit);
+
+std::string PrintFit(const Fit& fit, const Style& style);
+Json ToJson(const Fit& fit);
+std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style);
+Json ToJson(const FitMatrix& matrix);
+
+}  // namespace vramplan

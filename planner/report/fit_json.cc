@@ -1,0 +1,103 @@
+#include <algorithm>
+
+#include "planner/report/breakdown.h"
+#include "planner/report/fit.h"
+
+namespace vramplan {
+namespace {
+
+Json Optional(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(); }
+
+Json BottleneckJson(const std::optional<Bottleneck>& at) {
+  if (!at) return Json();
+  Json object = Json::Object();
+  object.Set("batch", at->batch)
+      .Set("step", at->step)
+      .Set("phase", Name(at->phase))
+      .Set("node", at->node)
+      .Set("tensor", at->tensor)
+      .Set("bytes", at->bytes);
+  return object;
+}
+
+Json GpuJson(const CardFit& card) {
+  Json object = Json::Object();
+  object.Set("id", card.id)
+      .Set("name", card.device.name)
+      .Set("usable_bytes", card.device.usable)
+      .Set("reserve_bytes", card.device.reserve)
+      .Set("context_bytes", card.device.context.likely)
+      .Set("source", card.device.source);
+  return object;
+}
+
+Json LadderJson(const Fit& fit) {
+  Json ladder = Json::Array();
+  for (const LadderRow& row : fit.ladder) {
+    Json object = Json::Object();
+    object.Set("precision", Name(row.precision))
+        .Set("checkpointing", "none")
+        .Set("largest_batch", row.largest.largest_batch)
+        .Set("peak_device",
+             row.largest.peak ? Json(DeviceBytes(*row.largest.peak, fit.card.device.context.likely)) : Json());
+    ladder.Push(std::move(object));
+  }
+  return ladder;
+}
+
+}  // namespace
+
+Json ToJson(const Fit& fit) {
+  const CardFit& card = fit.card;
+  Json object = Json::Object();
+  object.Set("schema", "vramplan.fit/1")
+      .Set("verdict", Name(card.verdict))
+      .Set("model", ToJson(fit.question.model))
+      .Set("spec", SpecJson(fit.question.spec))
+      .Set("gpu", GpuJson(card))
+      .Set("batch", fit.question.batch)
+      .Set("peak", PeakJson(card.peak, fit.place, card.device.context.likely))
+      .Set("categories", CategoriesJson(card.peak))
+      .Set("largest_batch", card.largest.largest_batch)
+      .Set("first_failing_batch", Optional(card.largest.first_failing_batch))
+      .Set("binding", BottleneckJson(card.largest.bottleneck))
+      .Set("ladder", LadderJson(fit))
+      .Set("cards", Json::Array())
+      .Set("notes", ToJson(fit.notes));
+  return object;
+}
+
+Json ToJson(const FitMatrix& matrix) {
+  Verdict best = Verdict::kDoesNotFit;
+  Json cards = Json::Array();
+  for (const CardFit& card : matrix.cards) {
+    best = std::min(best, card.verdict);
+    Json row = Json::Object();
+    row.Set("id", card.id)
+        .Set("name", card.device.name)
+        .Set("usable_bytes", card.device.usable)
+        .Set("verdict", Name(card.verdict))
+        .Set("peak_device", DeviceBytes(card.peak, card.device.context.likely))
+        .Set("largest_batch", card.largest.largest_batch)
+        .Set("first_failing_batch", Optional(card.largest.first_failing_batch))
+        .Set("source", card.device.source);
+    cards.Push(std::move(row));
+  }
+  Json object = Json::Object();
+  object.Set("schema", "vramplan.fit/1")
+      .Set("verdict", Name(best))
+      .Set("model", ToJson(matrix.question.model))
+      .Set("spec", SpecJson(matrix.question.spec))
+      .Set("gpu", Json())
+      .Set("batch", matrix.question.batch)
+      .Set("peak", Json())
+      .Set("largest_batch", Json())
+      .Set("first_failing_batch", Json())
+      .Set("binding", Json())
+      .Set("ladder", Json::Array())
+      .Set("cards", std::move(cards))
+      .Set("notes", ToJson(matrix.notes));
+  return object;
+}
+
+}  // namespace vramplan

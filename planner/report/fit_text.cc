@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "graph/base/text_table.h"
+#include "planner/report/breakdown.h"
+#include "planner/report/fit.h"
+
+namespace vramplan {
+namespace {
+
+using enum TextTable::Align;
+
+std::string Does(Mode mode, bool third_person) {
+  if (mode == Mode::kTrain) return third_person ? "trains" : "train";
+  return third_person ? "infers" : "infer";
+}
+
+Bytes Needs(const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); }
+Bytes Has(const CardFit& card) { return card.device.usable - card.device.reserve; }
+
+std::string LargestText(const LargestBatch& largest) {
+  if (largest.largest_batch == 0) return "none";
+  return std::to_string(largest.largest_batch) + (largest.first_failing_batch ? "" : " or more");
+}
+
+std::string PrintBottleneck(const Bottleneck& at) {
+  const std::string when =
+      at.step == 0 ? "before step 1" : "in the " + std::string(Name(at.phase)) + " of step " + std::to_string(at.step);
+  std::string text =
+      "batch " + std::to_string(at.batch) + " fails " + when + ": " + ToString(at.bytes) + " for " + at.tensor;
+  return at.node.empty() ? text : text + ", at " + at.node;
+}
+
+std::string PrintLadder(const Fit& fit, const Style& style) {
+  TextTable table({{"precision"}, {"checkpointing"}, {"largest batch", kRight}, {"needs there", kRight}});
+  for (const LadderRow& row : fit.ladder) {
+    table.AddRow({std::string(Name(row.precision)), "none", LargestText(row.largest),
+                  row.largest.peak ? ToString(DeviceBytes(*row.largest.peak, fit.card.device.context.likely)) : ""});
+  }
+  return table.Print(style.width);
+}
+
+}  // namespace
+
+std::string_view Name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFits:
+      return "fits";
+    case Verdict::kTight:
+      return "tight";
+    case Verdict::kDoesNotFit:
+      return "does-not-fit";
+  }
+  return "";
+}
+
+std::string VerdictLine(const Fit& fit) {
+  const StepQuestion& question = fit.question;
+  const CardFit& card = fit.card;
+  const bool fits = card.verdict != Verdict::kDoesNotFit;
+  std::string line = FileName(question.model.file) +
+                     (fits ? " " + Does(question.mode, true) : " does not " + Does(question.mode, false));
+  if (question.model.has_batch)
+    line += (fits || question.batch_given ? " at batch " : ", not even at batch ") + std::to_string(question.batch);
+  line += " on " + card.device.name + ": needs " + ToString(Needs(card)) + " of " + ToString(Has(card));
+  if (fits) {
+    line += " (" + std::string(Name(card.verdict)) + ", " + ToString(Has(card) - Needs(card)) + " free)";
+  } else {
+    line += " (" + ToString(Needs(card) - Has(card)) + " too much)";
+  }
+  if (question.model.has_batch && (fits || question.batch > 1)) line += "; largest batch " + LargestText(card.largest);
+  return line;
+}
+
+std::string PrintFit(const Fit& fit, const Style& style) {
+  const StepQuestion& question = fit.question;
+  const CardFit& card = fit.card;
+  std::string text = VerdictLine(fit) + "\n";
+  if (card.verdict == Verdict::kTight) {
+    text += "tight: it fits with a CUDA context of " + ToString(card.device.context.likely) + ", not with one of " +
+            ToString(card.device.context.high) + "\n";
+  }
+  if (card.largest.bottleneck) text += Wrapped(PrintBottleneck(*card.largest.bottleneck), style.width, "  ") + "\n";
+  text += PrintSpec(question.spec, style) + "\n";
+  std::vector<BreakdownColumn> columns = {{"batch " + std::to_string(question.batch), &card.peak}};
+  if (card.largest.peak && card.largest.largest_batch != question.batch) {
+    columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});
+  }
+  text += PrintBreakdown(columns, card.device.context.likely, style);
+  text += "\npeak: " + PrintPlace(card.peak, fit.place) + "\n\n";
+  text += PrintLayers(fit.layers, question.mode, 10, style);
+  if (fit.ladder.size() > 1) text += "\n" + PrintLadder(fit, style);
+  return text;
+}
+
+std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
+  const StepQuestion& question = matrix.question;
+  const auto fits = [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; };
+  const auto count = std::count_if(matrix.cards.begin(), matrix.cards.end(), fits);
+  const auto smallest = std::find_if(matrix.cards.begin(), matrix.cards.end(), fits);
+  std::string text = FileName(question.model.file) + " " + Does(question.mode, true) + " at batch " +
+                     std::to_string(question.batch) + " on " + std::to_string(count) + " of " +
+                     std::to_string(matrix.cards.size()) + " cards";
+  if (smallest != matrix.cards.end()) {
+    text += "; the smallest is " + smallest->device.name + ": needs " + ToString(Needs(*smallest)) + " of " +
+            ToString(Has(*smallest));
+  }
+  text += "\n" + PrintSpec(question.spec, style) + "\n";
+  TextTable table({{"--gpu"},
+                   {"card", kLeft, true},
+                   {"usable", kRight},
+                   {"needs", kRight},
+                   {"verdict"},
+                   {"largest batch", kRight}});
+  for (const CardFit& card : matrix.cards) {
+    table.AddRow({card.id, card.device.name, ToString(Has(card)), ToString(Needs(card)),
+                  std::string(Name(card.verdict)), LargestText(card.largest)});
+  }
+  return text + table.Print(style.width);
+}
+
+}  // namespace vramplan

@@ -1,0 +1,30 @@
+// Inspection: what the file says, and what was made of it ("vramplan.inspect/1"). Stages that a graph did not get
+// through are absent; the notes say why.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "graph/base/note.h"
+#include "graph/ir/graph.h"
+#include "graph/lift/layers.h"
+#include "graph/shapes/infer.h"
+#include "planner/report/json.h"
+#include "planner/report/style.h"
+
+namespace vramplan {
+
+enum class Dump : uint8_t { kNone, kShapes, kLayers };
+
+struct Inspection {
+  Graph graph;
+  std::optional<Binding> binding;
+  std::optional<Shapes> shapes;
+  std::optional<Layers> layers;
+  Notes notes;
+};
+
+std::string PrintInspection(const Inspection& inspection, Dump dump, const Style& style);
+Json ToJson(const Inspection& inspection, Dump dump);
+
+}  // namespace vramplan

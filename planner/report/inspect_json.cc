@@ -1,0 +1,102 @@
+#include "planner/report/inspect.h"
+#include "planner/report/inspect_parts.h"
+
+namespace vramplan {
+namespace {
+
+Json TensorJson(const Inspection& inspection, TensorId id) {
+  Json shape;
+  if (const auto dims = ShapeOf(inspection, id)) {
+    shape = Json::Array();
+    for (const PrintedDim& d : *dims)
+      shape.Push(d.length ? Json(*d.length) : d.expression.empty() ? Json() : Json(d.expression));
+  }
+  Json object = Json::Object();
+  object.Set("name", inspection.graph[id].name).Set("type", TypeOf(inspection, id)).Set("shape", std::move(shape));
+  return object;
+}
+
+Json TensorsJson(const Inspection& inspection, const std::vector<TensorId>& ids) {
+  Json array = Json::Array();
+  for (const TensorId id : ids) array.Push(TensorJson(inspection, id));
+  return array;
+}
+
+Json ValueNames(const Layers& layers, const std::vector<ValueId>& ids) {
+  Json array = Json::Array();
+  for (const ValueId id : ids) array.Push(id.valid() ? Json(layers[id].name) : Json());
+  return array;
+}
+
+Json LayersJson(const Inspection& inspection) {
+  const Layers& layers = *inspection.layers;
+  Json array = Json::Array();
+  for (const Layer& layer : layers.layers) {
+    Json nodes = Json::Array();
+    for (const NodeId id : layer.nodes) nodes.Push(inspection.graph[id].name);
+    Json object = Json::Object();
+    object.Set("name", layer.name)
+        .Set("op", layer.op)
+        .Set("module", layer.module.valid() ? layers[layer.module].path : std::string())
+        .Set("evidence", Name(layer.evidence))
+        .Set("inputs", ValueNames(layers, layer.inputs))
+        .Set("outputs", ValueNames(layers, layer.outputs))
+        .Set("nodes", std::move(nodes));
+    array.Push(std::move(object));
+  }
+  return array;
+}
+
+}  // namespace
+
+Json ToJson(const Inspection& inspection, Dump dump) {
+  const Graph& graph = inspection.graph;
+  Json opsets = Json::Object();
+  for (const auto& [domain, version] : graph.opsets) opsets.Set(domain.empty() ? "ai.onnx" : domain, version);
+  Json operators = Json::Object();
+  for (const auto& [op, count] : CountOperators(graph)) operators.Set(op, count);
+  Json object = Json::Object();
+  object.Set("schema", "vramplan.inspect/1")
+      .Set("file", graph.file)
+      .Set("graph", graph.name)
+      .Set("ir_version", graph.ir_version)
+      .Set("opset", graph.opset())
+      .Set("opsets", std::move(opsets))
+      .Set("producer", graph.producer)
+      .Set("nodes", static_cast<int64_t>(graph.nodes.size()))
+      .Set("inputs", TensorsJson(inspection, graph.inputs))
+      .Set("outputs", TensorsJson(inspection, graph.outputs))
+      .Set("batch_symbol", inspection.binding ? inspection.binding->batch_symbol : std::string())
+      .Set("fixed_batch",
+           inspection.binding && inspection.binding->fixed_batch ? Json(*inspection.binding->fixed_batch) : Json());
+  if (inspection.layers) {
+    const StoredCount parameters = CountStored(*inspection.layers, inspection.layers->parameters);
+    const StoredCount buffers = CountStored(*inspection.layers, inspection.layers->buffers);
+    object.Set("parameters", parameters.elements)
+        .Set("parameter_bytes", parameters.bytes)
+        .Set("parameter_tensors", parameters.tensors)
+        .Set("buffer_bytes", buffers.bytes)
+        .Set("buffer_tensors", buffers.tensors);
+  }
+  object.Set("operators", std::move(operators));
+  if (inspection.layers) {
+    Json lifted = Json::Array();
+    for (const auto& [op, count] : CountLayers(*inspection.layers)) {
+      Json row = Json::Object();
+      row.Set("op", op)
+          .Set("layers", count.layers)
+          .Set("node", count.node)
+          .Set("pattern", count.pattern)
+          .Set("provenance", count.provenance);
+      lifted.Push(std::move(row));
+    }
+    object.Set("lifted", std::move(lifted));
+    if (dump == Dump::kLayers) object.Set("layers", LayersJson(inspection));
+  }
+  std::vector<TensorId> all;
+  for (size_t i = 0; i < graph.tensors.size(); ++i) all.push_back({static_cast<int32_t>(i)});
+  object.Set("tensors", TensorsJson(inspection, all)).Set("notes", ToJson(inspection.notes));
+  return object;
+}
+
+}  // namespace vramplan

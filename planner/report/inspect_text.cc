@@ -1,0 +1,121 @@
+#include "graph/base/text_table.h"
+#include "planner/report/inspect.h"
+#include "planner/report/inspect_parts.h"
+#include "planner/report/model_facts.h"
+
+namespace vramplan {
+namespace {
+
+using enum TextTable::Align;
+
+std::string Counted(int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string PrintTensors(const Inspection& inspection, const std::string& header, const std::vector<TensorId>& ids,
+                         const Style& style) {
+  TextTable table({{header, kLeft, true}, {"type"}, {"shape", kLeft, true}});
+  for (const TensorId id : ids) {
+    table.AddRow({inspection.graph[id].name, std::string(TypeOf(inspection, id)), ShapeText(inspection, id)});
+  }
+  return table.Print(style.width);
+}
+
+std::string BatchLine(const Inspection& inspection) {
+  if (!inspection.binding) return "";
+  const Binding& binding = *inspection.binding;
+  if (!binding.batch_symbol.empty()) return "batch: the symbol " + binding.batch_symbol + "\n";
+  if (binding.fixed_batch)
+    return "batch: fixed at " + std::to_string(*binding.fixed_batch) + " in the file, taken as free again (B)\n";
+  return "batch: no axis of the inputs\n";
+}
+
+std::string StoredLine(const Inspection& inspection) {
+  if (!inspection.layers) {
+    const StoredCount all = CountInitializers(inspection.graph);
+    return Counted(all.elements, "stored value") + " (" + ToString(all.bytes) + ") in " +
+           Counted(all.tensors, "tensor");
+  }
+  const StoredCount parameters = CountStored(*inspection.layers, inspection.layers->parameters);
+  const StoredCount buffers = CountStored(*inspection.layers, inspection.layers->buffers);
+  return Counted(parameters.elements, "parameter") + " (" + ToString(parameters.bytes) + ") in " +
+         Counted(parameters.tensors, "tensor") + ", buffers of " + ToString(buffers.bytes) + " in " +
+         Counted(buffers.tensors, "tensor");
+}
+
+std::string PrintLiftedLayers(const Layers& layers, const Style& style) {
+  TextTable table({{"layer", kLeft, true},
+                   {"count", kRight},
+                   {"from a node", kRight},
+                   {"by pattern", kRight},
+                   {"by provenance", kRight}});
+  LiftCount sum;
+  const auto print = [&](const std::string& name, const LiftCount& count) {
+    table.AddRow({name, std::to_string(count.layers), std::to_string(count.node), std::to_string(count.pattern),
+                  std::to_string(count.provenance)});
+  };
+  for (const auto& [op, count] : CountLayers(layers)) {
+    print(op, count);
+    sum.layers += count.layers;
+    sum.node += count.node;
+    sum.pattern += count.pattern;
+    sum.provenance += count.provenance;
+  }
+  table.AddRule();
+  print("sum", sum);
+  return table.Print(style.width);
+}
+
+std::string Arguments(const Layers& layers, const std::vector<ValueId>& ids, const std::string& batch) {
+  std::string text;
+  for (const ValueId id : ids) {
+    if (!text.empty()) text += ", ";
+    text += id.valid() ? layers[id].name + " " + ToString(layers[id].shape, batch) : "-";
+  }
+  return text;
+}
+
+std::string PrintEveryLayer(const Inspection& inspection) {
+  const Layers& layers = *inspection.layers;
+  std::string text;
+  for (size_t i = 0; i < layers.layers.size(); ++i) {
+    const Layer& layer = layers.layers[i];
+    const std::string batch = BatchName(inspection);
+    text += std::to_string(i) + " " + layer.op + " " + layer.name + " (" + std::string(Name(layer.evidence)) + ")";
+    if (layer.module.valid() && !layers[layer.module].path.empty()) text += " in " + layers[layer.module].path;
+    text += "\n    " + Arguments(layers, layer.inputs, batch) + "\n    -> " + Arguments(layers, layer.outputs, batch) +
+            "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string PrintInspection(const Inspection& inspection, Dump dump, const Style& style) {
+  const Graph& graph = inspection.graph;
+  std::string text = FileName(graph.file) + ": " + Counted(static_cast<int64_t>(graph.nodes.size()), "node") + ", " +
+                     StoredLine(inspection) + "\n";
+  text += "opset " + std::to_string(graph.opset());
+  for (const auto& [domain, version] : graph.opsets) {
+    if (!domain.empty() && domain != "ai.onnx") text += ", " + domain + " " + std::to_string(version);
+  }
+  text += ", IR " + std::to_string(graph.ir_version);
+  if (!graph.producer.empty()) text += ", written by " + graph.producer;
+  text += "\n" + BatchLine(inspection) + "\n";
+  text += PrintTensors(inspection, "input", graph.inputs, style) + "\n";
+  text += PrintTensors(inspection, "output", graph.outputs, style) + "\n";
+  std::string operators = "operators:";
+  for (const auto& [op, count] : CountOperators(graph)) operators += " " + op + " " + std::to_string(count) + ",";
+  if (operators.back() == ',') operators.pop_back();
+  text += Wrapped(operators, style.width, "  ") + "\n";
+  if (inspection.layers) text += "\n" + PrintLiftedLayers(*inspection.layers, style);
+  if (dump == Dump::kShapes) {
+    std::vector<TensorId> all;
+    for (size_t i = 0; i < graph.tensors.size(); ++i) all.push_back({static_cast<int32_t>(i)});
+    text += "\n" + PrintTensors(inspection, "tensor", all, style);
+  }
+  if (dump == Dump::kLayers && inspection.layers) text += "\n" + PrintEveryLayer(inspection);
+  return text;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,33 @@
+// ModelFacts: what every answer says about the model first.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "graph/ir/graph.h"
+#include "graph/lift/layers.h"
+#include "graph/shapes/infer.h"
+#include "planner/report/json.h"
+
+namespace vramplan {
+
+struct ModelFacts {
+  std::string file;  // as the user wrote it
+  int64_t opset = 0;
+  int64_t nodes = 0;
+  int64_t parameters = 0;  // elements; a tied weight counts once
+  Bytes parameter_bytes;   // in the types of the file, whatever precision is asked for
+  int64_t buffers = 0;
+  Bytes buffer_bytes;
+  std::string batch_symbol;  // "" when the file does not name it
+  bool has_batch = true;     // false: no axis of its inputs is the batch
+};
+
+ModelFacts FactsOf(const Graph& graph, const Binding& binding, const Layers& layers);
+
+// "resnet50.onnx" of "zoo/resnet50.onnx".
+std::string FileName(const std::string& path);
+
+Json ToJson(const ModelFacts& facts);
+
+}  // namespace vramplan

@@ -1,0 +1,142 @@
+#include "planner/report/fit.h"
+
+#include <doctest/doctest.h>
+
+#include "planner/report/breakdown.h"
+#include "tests/support/timelines.h"
+
+namespace vramplan {
+namespace {
+
+constexpr Style kPlain{.width = 100, .unicode = false};
+
+// 100 MiB of parameters and 10 MiB a sample.
+constexpr const char* kStep =
+    "setup + 0 parameters 104857600\n"
+    "forward + 1 activations 10485760*B @0\n"
+    "forward |\n"
+    "backward |\n"
+    "update |\n";
+
+Peak PeakAt(int64_t batch) { return Replay(TimelineText(kStep), batch, AllocatorConfig(), Bytes::Max()); }
+
+Fit FitAt(int64_t batch, Verdict verdict, int64_t largest) {
+  Fit fit;
+  fit.question.model.file = "zoo/net.onnx";
+  fit.question.batch = batch;
+  fit.question.batch_given = batch > 1;
+  fit.question.spec = {{"batch", batch, std::to_string(batch), true}, {"precision", "fp32", "fp32", false}};
+  fit.card.device = {"Tesla T4", Bytes::GiB(1), "seen", GivenContext(Bytes::MiB(300)), Bytes()};
+  fit.card.id = "t4";
+  fit.card.verdict = verdict;
+  fit.card.peak = PeakAt(batch);
+  fit.card.largest.largest_batch = largest;
+  fit.card.largest.first_failing_batch = largest + 1;
+  if (largest > 0) fit.card.largest.peak = PeakAt(largest);
+  fit.card.largest.bottleneck = Bottleneck{largest + 1, 1, Phase::kForward, "/conv/Conv", "h", Bytes::MiB(630)};
+  LayerRow conv;
+  conv.name = "/conv/Conv";
+  conv.op = "conv2d";
+  conv.parameters = Bytes::MiB(100);
+  conv.saved = Bytes::MiB(10) * batch;
+  fit.layers = {conv};
+  fit.ladder = {{Precision::kFp32, fit.card.largest}, {Precision::kAmpBf16, LargestBatch()}};
+  fit.place = {"/conv/Conv", "aten::convolution"};
+  return fit;
+}
+
+TEST_CASE("the first line is the verdict") {
+  struct Row {
+    int64_t batch;
+    Verdict verdict;
+    int64_t largest;
+    const char* line;
+  };
+  constexpr Row kRows[] = {
+      {32, Verdict::kFits, 62,
+       "net.onnx trains at batch 32 on Tesla T4: needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); largest batch "
+       "62"},
+      {60, Verdict::kTight, 62,
+       "net.onnx trains at batch 60 on Tesla T4: needs 1000.00 MiB of 1.00 GiB (tight, 24.00 MiB free); largest batch "
+       "62"},
+      {100, Verdict::kDoesNotFit, 62,
+       "net.onnx does not train at batch 100 on Tesla T4: needs 1.37 GiB of 1.00 GiB (376.00 MiB too much); largest "
+       "batch 62"},
+      {1, Verdict::kDoesNotFit, 0,
+       "net.onnx does not train, not even at batch 1 on Tesla T4: needs 410.00 MiB of 200.00 MiB (210.00 MiB too "
+       "much)"},
+  };
+  for (const Row& row : kRows) {
+    Fit fit = FitAt(row.batch, row.verdict, row.largest);
+    if (row.largest == 0) fit.card.device.usable = Bytes::MiB(200);
+    CHECK_EQ(VerdictLine(fit), row.line);
+  }
+  Fit infer = FitAt(32, Verdict::kFits, kLargestBatchTried);
+  infer.question.mode = Mode::kInfer;
+  infer.card.largest.first_failing_batch.reset();
+  CHECK_EQ(VerdictLine(infer),
+           "net.onnx infers at batch 32 on Tesla T4: needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); largest "
+           "batch 1048576 or more");
+  Fit fixed = FitAt(1, Verdict::kFits, 1);
+  fixed.question.model.has_batch = false;
+  CHECK_EQ(VerdictLine(fixed), "net.onnx trains on Tesla T4: needs 410.00 MiB of 1.00 GiB (fits, 614.00 MiB free)");
+}
+
+TEST_CASE("the rows of a breakdown sum to the device, its categories to allocated") {
+  const Peak peak = PeakAt(3);
+  Bytes sum;
+  for (const BreakdownRow& row : Breakdown(peak, Bytes::MiB(300))) sum += row.bytes;
+  CHECK_EQ(sum, peak.peak.reserved + Bytes::MiB(300));
+  CHECK_EQ(sum, DeviceBytes(peak, Bytes::MiB(300)));
+}
+
+TEST_CASE("a whole answer") {
+  CHECK_EQ(
+      PrintFit(FitAt(32, Verdict::kFits, 62), kPlain),
+      R"(net.onnx trains at batch 32 on Tesla T4: needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); largest batch 62
+batch 63 fails in the forward of step 1: 630.00 MiB for h, at /conv/Conv
+given:   batch 32
+assumed: precision fp32
+
+  at the peak                 batch 32     batch 62
+  parameters                100.00 MiB   100.00 MiB  13.9 %  ###
+  buffers                          0 B          0 B   0.0 %
+  gradients                        0 B          0 B   0.0 %
+  optimizer state                  0 B          0 B   0.0 %
+  activations               320.00 MiB   620.00 MiB  44.4 %  ###########
+  temporaries                      0 B          0 B   0.0 %
+  inputs                           0 B          0 B   0.0 %
+  workspace                        0 B          0 B   0.0 %
+  slack of blocks                  0 B          0 B   0.0 %
+  reserved, not allocated          0 B          0 B   0.0 %
+  CUDA context and kernels  300.00 MiB   300.00 MiB  41.7 %  ##########
+  ------------------------  ----------  -----------  ------  -----------
+  on the device             720.00 MiB  1020.00 MiB
+
+peak: step 1, forward, at /conv/Conv (aten::convolution)
+
+  layer       op      parameters       saved  gradients  optimizer  temporary
+  /conv/Conv  conv2d  100.00 MiB  320.00 MiB        0 B        0 B        0 B
+  ----------  ------  ----------  ----------  ---------  ---------  ---------
+  sum                 100.00 MiB  320.00 MiB        0 B        0 B
+
+  precision  checkpointing  largest batch  needs there
+  fp32       none                      62  1020.00 MiB
+  amp-bf16   none                    none
+)");
+}
+
+TEST_CASE("the JSON of fit holds the contract") {
+  const std::string json = Print(ToJson(FitAt(32, Verdict::kFits, 62)));
+  for (const char* part :
+       {"\"schema\": \"vramplan.fit/1\"", "\"verdict\": \"fits\"", "\"usable_bytes\": 1073741824", "\"batch\": 32",
+        "\"device\": 754974720", "\"largest_batch\": 62", "\"first_failing_batch\": 63", "\"tensor\": \"h\"",
+        "\"bytes\": 660602880", "\"checkpointing\": \"none\"", "\"cards\": []", "\"notes\": []",
+        "\"phase\": \"forward\"", "\"node\": \"/conv/Conv\""}) {
+    CAPTURE(part);
+    CHECK(json.find(part) != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace vramplan
