@@ -58,31 +58,46 @@ bool IsDepthwise(const Call& c, const Tensor& x, const Tensor& weight, bool tran
 // 4060, fp32).
 Storage CudnnWorkspace(Eager& e) { return e.Scratch(e.spec().cudnn_workspace.value_or(Bytes()), Category::kWorkspace); }
 
+// cudnn_convolution_backward (cudnn/ConvShared.cpp): grad_output.to(layout) copies only when the gradient suggests the
+// other layout; one that has gaps (half of a concatenation) is made contiguous in each of the two functions.
+// cudnn_convolution_transpose_backward makes it contiguous once.
+void CudnnGradients(GradContext& g, const Convolution& how, const Tensor& x) {
+  Eager& e = g.e;
+  const Tensor& weight = g.saved(1);
+  const bool other_layout = (IsChannelsLast(*g.grad()) && !IsContiguous(*g.grad())) != how.channels_last;
+  const Tensor given =
+      how.transposed || other_layout ? ContiguousIn(e, g.grad(), how.channels_last) : g.grad();
+  if (g.Needs(0)) {
+    Tensor to_input = EmptyIn(e, x->sizes, x->dtype, how.channels_last);
+    const Tensor filter = ContiguousIn(e, weight, how.channels_last);
+    const Tensor grad = ContiguousIn(e, given, how.channels_last);
+    const Storage workspace = CudnnWorkspace(e);
+    g.Set(0, std::move(to_input));
+  }
+  if (g.Needs(1)) {
+    const Tensor grad = ContiguousIn(e, given, how.channels_last);
+    g.Set(1, EmptyIn(e, weight->sizes, weight->dtype, how.channels_last));
+    const Storage workspace = CudnnWorkspace(e);
+  }
+}
+
 void Gradients(GradContext& g, const Convolution& how) {
   Eager& e = g.e;
   OpScope scope(e, "aten::convolution_backward");
   const Tensor& x = g.saved(0);
   const Tensor& weight = g.saved(1);
+  Tensor input;
   if (how.depthwise) {
     const Tensor grad = ContiguousIn(e, g.grad(), false);
-    const Tensor input = ContiguousIn(e, x, false);
+    const Tensor plain = ContiguousIn(e, x, false);
     Tensor to_weight = g.Needs(1) ? e.Empty(weight->sizes, weight->dtype) : Tensor();
     Tensor to_input = g.Needs(0) ? e.Empty(x->sizes, x->dtype) : Tensor();
     g.Set(0, std::move(to_input));
     g.Set(1, std::move(to_weight));
   } else {
-    const Tensor input = g.Needs(1) ? ContiguousIn(e, x, how.channels_last) : x;
-    const Tensor grad = ContiguousIn(e, g.grad(), how.channels_last);
-    if (g.Needs(0)) {
-      Tensor to_input = EmptyIn(e, x->sizes, x->dtype, how.channels_last);
-      const Tensor filter = ContiguousIn(e, weight, how.channels_last);
-      const Storage workspace = CudnnWorkspace(e);
-      g.Set(0, std::move(to_input));
-    }
-    if (g.Needs(1)) {
-      g.Set(1, EmptyIn(e, weight->sizes, weight->dtype, how.channels_last));
-      const Storage workspace = CudnnWorkspace(e);
-    }
+    // The caller's contiguous input lives through the bias' sum; everything else dies inside its function.
+    input = g.Needs(1) ? ContiguousIn(e, x, how.channels_last) : x;
+    CudnnGradients(g, how, input);
   }
   if (how.biased && g.Needs(2)) g.Set(2, BiasGradient(e, g.grad()));
 }

@@ -149,6 +149,7 @@ Tensor Unary(Eager& e, const Tensor& x, const UnaryRow& row) {
       const Tensor& like = g.node.saved.empty() ? g.grad() : g.saved(0);
       for (int i = 0; i < temporaries; ++i) scratch.push_back(g.e.EmptyLike(like, g.grad()->dtype));
       g.Set(0, Iterate(g.e, g.grad(), like, g.grad()->dtype));
+      while (!scratch.empty()) scratch.pop_back();  // the last made dies first, as in a C++ expression
     });
   }
   return out;

@@ -1,0 +1,61 @@
+#include <doctest/doctest.h>
+
+#include "tests/support/one_operator.h"
+
+namespace vramplan::testing {
+namespace {
+
+TEST_CASE("convolutions") {
+  CheckOperators({
+      // alexnet, ConvolutionBackward0: input, weight, bias' sum, -gradient -saved.
+      {"conv2d", "", "x:f[2,3,8,8] p:f[4,3,3,3] p:f[4]", "f[2,4,8,8]", "1+2048", "x",
+       "2+1536 3+432 4+16 g- x- 3=.grad 4=.grad 2-"},
+      {"conv2d", "", "x:f[2,3,8,8] p:f[4,3,3,3] -", "f[2,4,8,8]", "1+2048", "x", "2+1536 3+432 g- x- 3=.grad 2-"},
+      // alexnet features.0: images have no gradient: weight and bias alone.
+      {"conv2d", "", "c:f[2,3,8,8] p:f[4,3,3,3] p:f[4]", "f[2,4,8,8]", "1+2048", "c",
+       "2+432 3+16 g- c- 2=.grad 3=.grad"},
+      {"conv3d", "", "x:f[1,3,4,4,4] p:f[2,3,3,3,3] p:f[2]", "f[1,2,4,4,4]", "1+512", "x",
+       "2+768 3+648 4+8 g- x- 3=.grad 4=.grad 2-"},
+      // efficientnet_b0 features.1.0.block.0.0, conv2d/resize_: PyTorch's own kernel; the weight first ("+41472
+      // +1806336").
+      {"conv2d", "groups=4", "x:f[2,4,8,8] p:f[4,1,3,3] -", "f[2,4,8,8]", "1+2048", "x",
+       "2+144 3+2048 g- x- 2=.grad 3-"},
+      // unet: conv_transpose2d: input, weight, sum.
+      {"conv_transpose2d", "stride=[2,2]", "x:f[2,8,4,4] p:f[8,4,2,2] p:f[4]", "f[2,4,8,8]", "1+2048", "x",
+       "2+1024 3+512 4+16 g- x- 3=.grad 4=.grad 2-"},
+      // dcgan_generator main.0: noise without a gradient.
+      {"conv_transpose2d", "", "c:f[2,8,1,1] p:f[8,4,4,4] -", "f[2,4,4,4]", "1+512", "c", "2+2048 g- c- 2=.grad"},
+      // convnext_tiny features.2.1, "+2818048 cudnn_convolution +294912 empty": the weight is copied into the input's
+      // layout; so it is in the
+      // backward, and AccumulateGrad copies the gradient back (new_empty_strided).
+      {"conv2d", "stride=[2,2]", "x:f[2,4,8,8]@0,2,3,1 p:f[8,4,2,2] p:f[8]", "f[2,8,4,4]", "1+1024 2+512 2-", "x",
+       "3+2048 4+512 4- 5+512 6+32 g- x- 7+512 7=.grad 5- 6=.grad 3-"},
+      // convnext_tiny features.1.0: depthwise with the channels fastest is cuDNN's; one channel a filter lies either
+      // way: no copies.
+      {"conv2d", "groups=4", "x:f[2,4,8,8]@0,2,3,1 p:f[4,1,3,3] p:f[4]", "f[2,4,8,8]", "1+2048", "x",
+       "2+2048 3+144 4+16 g- x- 3=.grad 4=.grad 2-"},
+      // textcnn convs.0, "+1048576 conv1d/empty +806400 cudnn_convolution": a transposed input is copied, in both
+      // directions
+      // ("+empty +input +weight +sum -copy -gradient").
+      {"conv1d", "", "x:f[2,8,16]@0,2,1 p:f[4,8,3] p:f[4]", "f[2,4,14]", "1+1024 2+448 1-", "x",
+       "3+1024 4+1024 5+384 6+16 3- g- x- 6=.grad 5=.grad 4-"},
+  });
+}
+
+TEST_CASE("a gradient with gaps is copied for the input and again for the weight") {
+  // densenet121, "+100352 convolution_backward +25088 empty -25088 +25088 empty +147456 empty -25088": half of a
+  // concatenation.
+  Trial trial;
+  eager::Tensor x = trial.Given("x:f[2,3,8,8]", "x"), other = trial.Given("c:f[2,4,8,8]", "other");
+  const eager::Tensor w = trial.Given("p:f[4,3,3,3]", "w");
+  eager::Tensor y = trial.Run1("conv2d", "", {x, w, eager::Tensor()}, "f[2,4,8,8]");
+  eager::Tensor both = trial.Run1("cat", "dim=1", {y, other}, "f[2,8,8,8]");
+  CHECK(trial.Events() == "1+2048 2+4096");
+  eager::Tensor loss = trial.LossOf({both});
+  x = y = both = eager::Tensor();
+  trial.Events();
+  CHECK(trial.Backward(loss) == "3+1536 4+2048 4- 5+2048 6+432 5- g- x- 6=.grad 3-");
+}
+
+}  // namespace
+}  // namespace vramplan::testing

@@ -1,0 +1,49 @@
+#include <doctest/doctest.h>
+
+#include "tests/support/one_operator.h"
+
+namespace vramplan::testing {
+namespace {
+
+TEST_CASE("concatenation and copies") {
+  CheckOperators({
+      // densenet121 CatBackward0: slices of the gradient, no block of their own; they pin it until the last is used.
+      {"cat", "dim=1", "x:f[2,4] x:f[2,8]", "f[2,12]", "1+96", "", "g-"},
+      {"stack", "dim=0", "x:f[2,4] x:f[2,4]", "f[2,2,4]", "1+64", "", "g-"},
+      // swin_t: pad (constant) keeps nothing, ConstantPadNdBackward0 "+602112 -gradient"; reflection keeps its input
+      // (derivatives.yaml).
+      {"pad", "", "x:f[2,4,8,8]", "f[2,4,10,10]", "1+3200", "", "2+2048 g- 2-"},
+      {"pad", "mode=reflect", "x:f[2,4,8,8]", "f[2,4,10,10]", "1+3200", "x", "2+2048 g- x- 2-"},
+      // swin_t, roll of two axes "+4816896 +4816896", RollBackward0 "+1204224 +1204224 -first -gradient".
+      {"roll", "shifts=[1,1] dims=[1,2]", "x:f[2,8,8]", "f[2,8,8]", "1+512 2+512 1-", "", "3+512 4+512 3- g- 4-"},
+      // autoencoder dec.1: pixel_shuffle keeps nothing.
+      {"pixel_shuffle", "", "x:f[2,4,8,8]", "f[2,1,16,16]", "1+2048", "", "2+2048 g- 2-"},
+      {"repeat", "", "x:f[1,16]", "f[8,16]", "1+512", "", "2+64 g- 2-"},
+      {"clone", "", "x:f[2,4]", "f[2,4]", "1+32", "", "g-"},
+      {"to", "", "x:f[2,4]", "h[2,4]", "1+16", "", "2+32 g- 2-"},
+      {"to", "", "x:f[2,4]", "f[2,4]", "", "", "g-"},
+      // compute_output_memory_format: the layout that all parts share.
+      {"cat", "dim=1", "x:f[2,4,8,8]@0,2,3,1 x:f[2,4,8,8]@0,2,3,1", "f[2,8,8,8]", "1+4096", "", "g-"},
+  });
+}
+
+TEST_CASE("slices of a concatenation's gradient meet others out of place") {
+  // densenet121, CatBackward0 "+401408 add +25088 add ...": a slice shares its storage, so nothing can be added into
+  // it.
+  Trial trial;
+  eager::Tensor x = trial.Given("x:f[2,4]", "x");
+  eager::Tensor y = trial.Run1("relu", "", {x}, "f[2,4]");
+  eager::Tensor once = trial.Run1("cat", "dim=1", {y, x}, "f[2,8]");
+  eager::Tensor twice = trial.Run1("cat", "dim=1", {y, once}, "f[2,12]");
+  CHECK(trial.Events() == "1+32 2+64 3+96");
+  eager::Tensor loss = trial.LossOf({twice});
+  y = once = twice = x = eager::Tensor();
+  trial.Events();
+  // The second cat gives y and the first cat slices of g; the first cat gives y a second slice: a new tensor (4) takes
+  // the sum. x holds a slice of g when relu's gradient (5) arrives: again a new tensor, then the slice dies, then what
+  // arrived (monai_unet_3d: "+262144 add -524288 -262144").
+  CHECK(trial.Backward(loss) == "4+32 5+32 4- 1- 6+32 g- 5- 6-");
+}
+
+}  // namespace
+}  // namespace vramplan::testing
