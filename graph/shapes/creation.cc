@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "graph/shapes/folding.h"
-#include "graph/shapes/rebatch.h"
 #include "graph/shapes/rule.h"
 
 namespace vramplan {
@@ -49,7 +48,7 @@ void ConstantOfShape(NodeInference& n) {
   out.type = value != nullptr ? value->type : DType::kFloat32;
   const auto target = n.Target(0);
   if (!target) return;
-  n.SetShape(0, WithLeadingBatch(n, *target));
+  n.SetShape(0, *target);
   if (!out.shape) return;
   const auto dims = FoldableDims(*out.shape);
   if (!dims) return;

@@ -7,53 +7,93 @@
 
 namespace vramplan {
 
-std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<int64_t>& target, int64_t batch) {
-  std::vector<Dim> result(target.begin(), target.end());
-  const int from_rank = input.rank();
-  const size_t to_rank = target.size();
+namespace {
+
+// Runs of axes [from, from_end) of the input and [to, to_end) of the target with the same number of elements, as short
+// as possible.
+struct Group {
+  int from = 0, from_end = 0;
+  size_t to = 0, to_end = 0;
+  Dim elements = 1;  // of the input
+};
+
+std::optional<std::vector<Group>> GroupsOf(const Shape& input, const std::vector<int64_t>& target, int64_t batch) {
+  std::vector<Group> groups;
   int i = 0;
   size_t j = 0;
-  while (i < from_rank || j < to_rank) {
-    // One group: the shortest runs of axes on both sides with the same number of elements.
-    const size_t first = j;
-    Dim group(1);
+  while (i < input.rank() || j < target.size()) {
+    Group group{i, i, j, j};
     int64_t from = 1, to = 1;
     const auto take_from = [&] {
-      group = group * input[i];
-      from = SaturatingMultiply(from, input[i].At(batch));
-      ++i;
+      group.elements = group.elements * input[i];
+      from = SaturatingMultiply(from, input[i++].At(batch));
     };
-    const auto take_to = [&] { to = SaturatingMultiply(to, target[j++]); };
-    if (i < from_rank) take_from();
-    if (j < to_rank) take_to();
+    const bool lone_batch =
+        i < input.rank() && !input[i].IsConstant() && input[i].At(batch) == 1 && (j == target.size() || target[j] != 1);
+    if (i < input.rank()) take_from();
+    if (j < target.size() && !lone_batch) to = SaturatingMultiply(to, target[j++]);
     while (from != to) {
-      if (from < to && i < from_rank) {
+      if (from < to && i < input.rank()) {
         take_from();
-      } else if (j < to_rank) {
-        take_to();
+      } else if (j < target.size()) {
+        to = SaturatingMultiply(to, target[j++]);
       } else {
         return std::nullopt;
       }
     }
-    if (!group.known() || from <= 0) return std::nullopt;
-    if (group.IsConstant()) continue;
-    // With batch 1 a group may be a lone "B" against nothing: let it take the next axis, if there is one.
-    while (first == j && j < to_rank && i < from_rank) {
-      take_from();
-      take_to();
-      if (from != to) return std::nullopt;
+    if (from <= 0 || !group.elements.known()) return std::nullopt;
+    // A 1 that the input has no axis for may be the batch that the group holds: [197*B, 768] to [197, 1, 768].
+    const bool matched = i < input.rank() && input[i].At(batch) == 1;
+    while (!lone_batch && !matched && !group.elements.IsConstant() && j < target.size() && target[j] == 1) ++j;
+    group.from_end = i;
+    group.to_end = j;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<int64_t>& target, int64_t batch) {
+  auto groups = GroupsOf(input, target, batch);
+  if (!groups) return std::nullopt;
+  // A batch of 1 that no axis of the target stands for joins a neighbour: the next group when the reshape splits it
+  // (768 into 12 heads of 64: the heads), else the one before (197 tokens: the rows of a matrix), whose last axis it
+  // then multiplies.
+  std::vector<Dim> result(target.begin(), target.end());
+  for (size_t g = 0; g < groups->size(); ++g) {
+    Group group = (*groups)[g];
+    if (group.elements.IsConstant()) continue;
+    bool last_axis_first = false;
+    if (group.to == group.to_end) {
+      const auto splits = [&](const Group& next) {
+        return next.to_end - next.to > static_cast<size_t>(next.from_end - next.from);
+      };
+      const bool has_next = g + 1 < groups->size(), has_last = g > 0;
+      if (!has_next && !has_last) return std::nullopt;
+      last_axis_first = has_last && !(has_next && splits((*groups)[g + 1]));
+      const Group& neighbour = (*groups)[last_axis_first ? g - 1 : g + 1];
+      if (!neighbour.elements.IsConstant() || neighbour.to == neighbour.to_end) return std::nullopt;
+      group.to = neighbour.to;
+      group.to_end = neighbour.to_end;
+      group.elements = group.elements * neighbour.elements;
     }
-    bool placed = false;
-    for (size_t axis = first; axis < j && !placed; ++axis) {
-      if (target[axis] % batch != 0) continue;
-      Dim product = Dim(target[axis] / batch) * Dim::Batch();
-      const Dim replacement = product;
-      for (size_t other = first; other < j; ++other) {
+    // First the axis that is the batch alone, then the first that holds it as a factor.
+    const auto put = [&](size_t axis, bool alone) {
+      if (target[axis] % batch != 0 || (alone && target[axis] != batch)) return false;
+      const Dim replacement = Dim(target[axis] / batch) * Dim::Batch();
+      Dim product = replacement;
+      for (size_t other = group.to; other < group.to_end; ++other) {
         if (other != axis) product = product * Dim(target[other]);
       }
-      if (product == group) {
-        result[axis] = replacement;
-        placed = true;
+      if (product != group.elements) return false;
+      result[axis] = replacement;
+      return true;
+    };
+    bool placed = false;
+    for (const bool alone : {true, false}) {
+      for (size_t k = group.to; k < group.to_end && !placed; ++k) {
+        placed = put(last_axis_first ? group.to_end - 1 - (k - group.to) : k, alone);
       }
     }
     if (!placed) return std::nullopt;
@@ -62,7 +102,7 @@ std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<
 }
 
 std::vector<Dim> WithLeadingBatch(NodeInference& n, std::vector<Dim> dims) {
-  if (!n.reopened() || dims.size() < 2) return dims;
+  if (!n.reopened() || dims.size() < 2 || !IsFloating(n.In(0).type)) return dims;
   const int64_t batch = *n.baked_batch();
   if (batch < 2 || std::count(dims.begin(), dims.end(), Dim(batch)) != 1 || !dims[0].Is(batch)) return dims;
   dims[0] = Dim::Batch();

@@ -18,8 +18,9 @@ namespace vramplan {
 // nowhere.
 std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<int64_t>& target, int64_t batch);
 
-// The shape of a tensor made from nothing (zeros for a hidden state, an expanded class token): when the file's batch
-// was re-opened, is at least 2 and stands on axis 0 and nowhere else, axis 0 becomes the batch.
+// The shape that a tensor without a batch is repeated to (a class token, learned queries): when the file's batch was
+// re-opened, is at least 2 and stands on axis 0 and nowhere else, axis 0 becomes the batch. Only of floating tensors:
+// integers are indices, whose counts fall on any number.
 std::vector<Dim> WithLeadingBatch(NodeInference& n, std::vector<Dim> dims);
 
 }  // namespace vramplan
