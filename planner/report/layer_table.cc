@@ -204,47 +204,40 @@ Json ToJson(const std::vector<LayerRow>& rows) {
 std::string PrintLayers(const std::vector<LayerRow>& rows, Mode mode, int most, const Style& style) {
   using enum TextTable::Align;
   const bool train = mode == Mode::kTrain;
-  // What a layer adds to the step: in training what it keeps, in inference what it makes.
-  const auto weight = [&](const LayerRow& row) {
-    return row.parameters + row.buffers + row.gradients + row.optimizer_state + (train ? row.saved : row.output);
+  const auto states = [](const LayerRow& row) {
+    return row.parameters + row.buffers + row.gradients + row.optimizer_state;
   };
+  // What a layer adds to the step: in training what it keeps, in inference what it makes.
+  const auto weight = [&](const LayerRow& row) { return states(row) + (train ? row.saved : row.output); };
   std::vector<size_t> order(rows.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weight(rows[a]) > weight(rows[b]); });
-  const size_t shown = std::min(order.size(), static_cast<size_t>(most));
-
-  std::vector<TextTable::Column> columns = {{"layer", kLeft, true}, {"op", kLeft, true}, {"parameters", kRight}};
-  if (train) {
-    columns.insert(columns.end(), {{"saved", kRight}, {"gradients", kRight}, {"optimizer", kRight}});
-  } else {
-    columns.insert(columns.end(), {{"output", kRight}});
-  }
-  columns.push_back({"temporary", kRight});
-  TextTable table(columns);
-  const auto print = [&](const LayerRow& row) {
-    std::vector<std::string> cells = {row.name, row.op, ToString(row.parameters)};
-    if (train) {
-      cells.insert(cells.end(), {ToString(row.saved), ToString(row.gradients), ToString(row.optimizer_state)});
-    } else {
-      cells.push_back(row.name == "sum" ? "" : ToString(row.output));
-    }
-    // Temporaries of different layers do not live together: their sum would say nothing.
-    cells.push_back(row.name == "sum" || row.op == "-" ? "" : ToString(row.peak_temporary));
-    table.AddRow(std::move(cells));
-  };
   std::vector<LayerRow> printed, others;
-  for (size_t i = 0; i < order.size(); ++i) (i < shown ? printed : others).push_back(rows[order[i]]);
+  for (const size_t i : order) (printed.size() < static_cast<size_t>(most) ? printed : others).push_back(rows[i]);
   if (!others.empty()) {
     LayerRow rest = SumOf(others);
     rest.name = std::to_string(others.size()) + (others.size() == 1 ? " other" : " others");
-    rest.op = "-";
     printed.push_back(rest);
   }
-  for (const LayerRow& row : printed) print(row);
-  const LayerRow sum = SumOf(printed), all = SumOf(rows);
-  CHECK(sum == all);
+  TextTable table({{"biggest layers", kLeft, true},
+                   {"op", kLeft, true},
+                   {train ? "states" : "parameters", kRight},
+                   {train ? "saved" : "output", kRight},
+                   {"temporary", kRight}});
+  for (size_t i = 0; i < printed.size(); ++i) {
+    const LayerRow& row = printed[i];
+    const bool several = i == printed.size() - 1 && !others.empty();
+    // Temporaries of different layers, and outputs in inference, do not live together: their sums would say nothing.
+    table.AddRow({row.name, row.op, ToString(states(row)),
+                  train     ? ToString(row.saved)
+                  : several ? ""
+                            : ToString(row.output),
+                  several ? "" : ToString(row.peak_temporary)});
+  }
+  const LayerRow sum = SumOf(printed);
+  CHECK(sum == SumOf(rows));
   table.AddRule();
-  print(sum);
+  table.AddRow({"sum", "", ToString(states(sum)), train ? ToString(sum.saved) : "", ""});
   return table.Print(style.width);
 }
 

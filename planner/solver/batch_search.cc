@@ -8,8 +8,9 @@
 namespace vramplan {
 namespace {
 
-// Doubling away from the guess takes at most 20 replays, halving 20 more; a search that comes here is a bug.
-constexpr int kMostReplays = 64;
+// Doubling takes at most 20 replays, halving 20 more, and both may be done again without guesses and from the batch
+// that was asked for; a search that comes here is a bug.
+constexpr int kMostReplays = 128;
 constexpr int64_t kNone = -1;
 
 class Search {
@@ -18,7 +19,7 @@ class Search {
       : layout_(layout), layers_(layers), config_(config), capacity_(capacity) {}
 
   Result<LargestBatch> Run(int64_t asked) {
-    if (const Status done = CloseTheGap(asked); !done.ok()) return done.error();
+    if (const Status done = Bracket(asked); !done.ok()) return done.error();
     CHECK(fails_ == kNone ? fits_ == kLargestBatchTried : fails_ == fits_ + 1);
     found_.largest_batch = fits_;
     if (fails_ != kNone) found_.first_failing_batch = fails_;
@@ -26,62 +27,88 @@ class Search {
   }
 
  private:
-  // Lays out and replays a batch above fits_ and below fails_, and makes it one of the two.
+  // Lays out and replays a batch of at least fits_ and at most fails_, and makes it one of the two.
   Status Try(int64_t batch) {
     const Result<Timeline> timeline = layout_(batch);
     if (!timeline.ok()) return timeline.error();
     Peak peak = Replay(*timeline, batch, config_, capacity_);
     CHECK(++found_.replays <= kMostReplays);
     if (peak.out_of_memory) {
-      fails_ = batch;
+      fails_ = proved_to_fail_ = batch;
       found_.bottleneck = DescribeAllocation(*timeline, layers_, batch, *peak.out_of_memory);
     } else {
-      fits_ = batch;
+      fits_ = proved_to_fit_ = batch;
       found_.peak = std::move(peak);
     }
     return Done();
   }
 
-  // Where to start: the ideal batch. Contiguity is special at batch 1, so the coefficients are those of a layout at 2,
-  // then those of the batch so found.
-  Result<int64_t> Guess() {
-    int64_t guess = 2;
-    for (int round = 0; round < 2; ++round) {
-      const Result<Timeline> timeline = layout_(guess);
-      if (!timeline.ok()) return timeline.error();
-      guess = std::max<int64_t>(2, IdealBatch(*timeline, capacity_, kLargestBatchTried));
-    }
-    return guess;
+  // As Try, but far from the ideal batch the answer is taken as known.
+  Status Decide(int64_t batch) {
+    if (ideal_ == kNone || (batch >= ideal_ - ideal_ / 3 && batch <= ideal_ + ideal_ / 16)) return Try(batch);
+    (batch < ideal_ ? fits_ : fails_) = batch;
+    return Done();
   }
 
-  Status CloseTheGap(int64_t asked) {
-    if (Status tried = Try(asked); !tried.ok()) return tried;
-    if (fits_ == 0 && asked > 1) {
+  // Doubling from fits_ until a batch fails, then halving what is between: the batches that a search on a card tries.
+  Status Bisect() {
+    while (fails_ == kNone && fits_ < kLargestBatchTried) {
+      if (Status decided = Decide(std::min(2 * fits_, kLargestBatchTried)); !decided.ok()) return decided;
+    }
+    while (fails_ != kNone && fits_ + 1 != fails_) {
+      if (Status decided = Decide(fits_ + (fails_ - fits_) / 2); !decided.ok()) return decided;
+    }
+    return Done();
+  }
+
+  // What was taken as known is replayed; false: it was wrong.
+  Result<bool> Prove() {
+    const int64_t fits = fits_, fails = fails_;
+    if (proved_to_fit_ != fits) {
+      if (const Status tried = Try(fits); !tried.ok()) return tried.error();
+      if (proved_to_fit_ != fits) return false;
+    }
+    if (fails != kNone && proved_to_fail_ != fails) {
+      if (const Status tried = Try(fails); !tried.ok()) return tried.error();
+      if (proved_to_fail_ != fails) return false;
+    }
+    return true;
+  }
+
+  // Contiguity is special at batch 1, so the coefficients are those of a layout at 2, then those of the batch so found.
+  Status FindIdeal() {
+    int64_t batch = 2;
+    for (int round = 0; round < 2; ++round) {
+      const Result<Timeline> timeline = layout_(batch);
+      if (!timeline.ok()) return timeline.error();
+      batch = std::max<int64_t>(2, IdealBatch(*timeline, capacity_, kLargestBatchTried));
+    }
+    ideal_ = batch;
+    return Done();
+  }
+
+  Status Bracket(int64_t asked) {
+    if (Status tried = Try(1); !tried.ok() || fits_ == 0) return tried;
+    if (Status found = FindIdeal(); !found.ok()) return found;
+    if (Status done = Bisect(); !done.ok()) return done;
+    const Result<bool> proved = Prove();
+    if (!proved.ok()) return proved.error();
+    ideal_ = kNone;  // from here on nothing is taken as known
+    if (!*proved) {
+      fails_ = kNone;
       if (Status tried = Try(1); !tried.ok()) return tried;
+      if (Status done = Bisect(); !done.ok()) return done;
     }
-    if (fits_ == 0 || fits_ == kLargestBatchTried) return Done();
-    const Result<int64_t> ideal = Guess();
-    if (!ideal.ok()) return ideal.error();
-    const int64_t guess =
-        std::clamp(*ideal, fits_ + 1, fails_ == kNone ? kLargestBatchTried : std::max(fits_ + 1, fails_ - 1));
-    if (guess != fails_) {
-      if (Status tried = Try(guess); !tried.ok()) return tried;
-    }
-    // Away from the guess in doubling steps until one batch fits and another fails ...
-    int64_t stride = std::max<int64_t>(1, guess / 256);
-    const bool up = fits_ == guess;
-    for (bool turned = false; !turned; stride *= 2) {
-      const int64_t end = fails_ == kNone ? kLargestBatchTried + 1 : fails_;
-      const int64_t next = up ? fits_ + stride : fails_ - stride;
-      if (next <= fits_ || next >= end) break;
-      if (Status tried = Try(next); !tried.ok()) return tried;
-      turned = up ? fits_ != next : fits_ == next;
-    }
-    // ... and then halving what is between.
-    while (fits_ + 1 != fails_ && fits_ != kLargestBatchTried) {
-      const int64_t end = fails_ == kNone ? kLargestBatchTried + 1 : fails_;
-      if (Status tried = Try(fits_ + std::max<int64_t>(1, (end - fits_) / 2)); !tried.ok()) return tried;
-    }
+    if (asked <= fits_) return Done();
+    // What was asked for may be one of the batches that fit although a smaller one fails.
+    const int64_t fits = fits_, fails = fails_;
+    const LargestBatch found = found_;
+    fails_ = kNone;
+    if (Status tried = Try(asked); !tried.ok()) return tried;
+    if (fits_ == asked) return Bisect();
+    fits_ = fits;
+    fails_ = fails;
+    found_ = found;
     return Done();
   }
 
@@ -90,8 +117,11 @@ class Search {
   const AllocatorConfig& config_;
   const Bytes capacity_;
   LargestBatch found_;
-  int64_t fits_ = 0;       // the largest that was seen to fit below fails_
-  int64_t fails_ = kNone;  // the smallest that was seen to fail
+  int64_t ideal_ = kNone;      // no batch much above it can fit
+  int64_t fits_ = 0;           // the largest below fails_ that fits
+  int64_t fails_ = kNone;      // the smallest that fails
+  int64_t proved_to_fit_ = 0;  // the last that was replayed
+  int64_t proved_to_fail_ = kNone;
 };
 
 }  // namespace

@@ -1,13 +1,16 @@
 // FindLargestBatch: the largest batch whose step fits, proved by replays of the framework's own allocator at that batch
 // (fits) and at the next one (does not).
 //
-//   requested |                        .  x   the ideal peak (one matrix product for any batch) first exceeds the
-//   capacity  |------------------o--x--x---   capacity at 113: start there. Blocks, segments and fragmentation only
-//             |            .  .               make it worse, so step down 113, 112, 110, 106 ... until one fits, then
-//             +---------------------------- batch                                                 halve the gap.
+//   requested |                        .      doubling: 1 2 4 ... 64 fit, 128 does not;
+//   capacity  |------------------o--x------   halving: 96 fits, 112 does not, 104, 108 ... 106 fits, 107 does not.
+//             |            .  .               The ideal peak, one matrix product for any batch, answers for batches far
+//             +---------------------------- batch    from the limit; near it each is laid out and replayed.
 //
-// Invariants: `largest_batch` + 1 == `first_failing_batch`, and no smaller batch that was tried fails. Fragmentation
-// makes some larger batch fit now and then although a smaller one fails; such a batch is never claimed.
+// Why doubling and halving: near the limit fragmentation makes a larger batch fit now and then although a smaller one
+// fails, and these are the batches that a search on a real card tries, so both find the same one.
+//
+// Invariants: `largest_batch` + 1 == `first_failing_batch`; both were replayed. A batch that was asked for and fits is
+// never above the answer.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +37,8 @@ struct LargestBatch {
   int replays = 0;
 };
 
-// `capacity`: bytes that the allocator may take. `asked`: a batch that is tried first; when it fits, the answer is no
-// smaller. Errors: those of `layout`.
+// `capacity`: bytes that the allocator may take. `asked`: a batch that, when it fits, the answer must
+// not be below. Errors: those of `layout`.
 Result<LargestBatch> FindLargestBatch(const Layout& layout, const Layers& layers, const AllocatorConfig& config,
                                       Bytes capacity, int64_t asked = 1);
 

@@ -115,10 +115,10 @@ assumed: precision fp32
 
 peak: step 1, forward, at /conv/Conv (aten::convolution)
 
-  layer       op      parameters       saved  gradients  optimizer  temporary
-  /conv/Conv  conv2d  100.00 MiB  320.00 MiB        0 B        0 B        0 B
-  ----------  ------  ----------  ----------  ---------  ---------  ---------
-  sum                 100.00 MiB  320.00 MiB        0 B        0 B
+  biggest layers  op          states       saved  temporary
+  /conv/Conv      conv2d  100.00 MiB  320.00 MiB        0 B
+  --------------  ------  ----------  ----------  ---------
+  sum                     100.00 MiB  320.00 MiB
 
   precision  checkpointing  largest batch  needs there
   fp32       none                      62  1020.00 MiB

@@ -80,11 +80,11 @@ TEST_CASE("floating values are as wide as the precision; the state of a half mod
 TEST_CASE("the printed table shows the biggest layers, sums up the others, and its sum is everything") {
   const std::vector<LayerRow> rows = LayerTable(TimelineText(kStep), TwoLinears(), TrainingSpec(), 10);
   CHECK_EQ(PrintLayers(rows, Mode::kTrain, 1, Style{.width = 100, .unicode = false}),
-           "  layer     op      parameters  saved  gradients  optimizer  temporary\n"
-           "  fc1/Gemm  linear       128 B  320 B      128 B      128 B      128 B\n"
-           "  2 others  -             76 B   84 B       64 B       64 B\n"
-           "  --------  ------  ----------  -----  ---------  ---------  ---------\n"
-           "  sum                    204 B  404 B      192 B      192 B\n");
+           "  biggest layers  op      states  saved  temporary\n"
+           "  fc1/Gemm        linear   384 B  320 B      128 B\n"
+           "  2 others                 204 B   84 B\n"
+           "  --------------  ------  ------  -----  ---------\n"
+           "  sum                      588 B  404 B\n");
 }
 
 }  // namespace

@@ -113,6 +113,25 @@ TEST_CASE("a layout whose need jumps up and down still gives a batch that fits b
   }
 }
 
+TEST_CASE("the answer is never below a batch that was asked for and fits") {
+  // Only every seventh batch is small.
+  const Layout layout = [](int64_t batch) {
+    return Step(batch, Bytes::MiB(30), 5, Bytes::Of(batch % 7 == 0 ? 1'000'000 : 2'000'000));
+  };
+  for (int64_t asked = 1; asked < 220; ++asked) {
+    const Result<LargestBatch> found = FindLargestBatch(layout, Layers(), AllocatorConfig(), Bytes::MiB(1000), asked);
+    REQUIRE(found.ok());
+    CAPTURE(asked);
+    if (Fits(layout, asked, Bytes::MiB(1000))) CHECK_GE(found->largest_batch, asked);
+    CHECK(Fits(layout, found->largest_batch, Bytes::MiB(1000)));
+    CHECK_FALSE(Fits(layout, found->largest_batch + 1, Bytes::MiB(1000)));
+    CHECK_EQ(found->first_failing_batch, found->largest_batch + 1);
+    CHECK_EQ(found->bottleneck->batch, found->largest_batch + 1);
+    CHECK_EQ(found->peak->peak,
+             Replay(*layout(found->largest_batch), found->largest_batch, AllocatorConfig(), Bytes::MiB(1000)).peak);
+  }
+}
+
 TEST_CASE("an error of the layout is the answer") {
   const Layout layout = [](int64_t batch) -> Result<Timeline> {
     if (batch > 1) return Error{ErrorCode::kBadInput, "node", "cannot", ""};
