@@ -32,19 +32,22 @@ Json StepsJson(Mode mode, const Peak& peak) {
   return steps;
 }
 
-std::string PrintSteps(const Peak& peak, const Style& style) {
+std::string PrintSteps(Mode mode, const Peak& peak, const Style& style) {
   using enum TextTable::Align;
-  TextTable table({{"step", kRight},
-                   {"requested", kRight},
-                   {"allocated", kRight},
-                   {"reserved", kRight},
-                   {"after forward", kRight},
-                   {"after backward", kRight},
-                   {"peak in"}});
+  const bool train = mode == Mode::kTrain;
+  std::vector<TextTable::Column> columns = {{train ? "step" : "forward", kRight},
+                                            {"requested", kRight},
+                                            {"allocated", kRight},
+                                            {"reserved", kRight},
+                                            {"after forward", kRight}};
+  if (train) columns.insert(columns.end(), {{"after backward", kRight}, {"peak in"}});
+  TextTable table(columns);
   for (const StepPeak& step : peak.steps) {
-    table.AddRow({std::to_string(step.step), ToString(step.peak.requested), ToString(step.peak.allocated),
-                  ToString(step.peak.reserved), ToString(step.after_forward), ToString(step.after_backward),
-                  std::string(Name(step.phase))});
+    std::vector<std::string> cells = {std::to_string(step.step), ToString(step.peak.requested),
+                                      ToString(step.peak.allocated), ToString(step.peak.reserved),
+                                      ToString(step.after_forward)};
+    if (train) cells.insert(cells.end(), {ToString(step.after_backward), std::string(Name(step.phase))});
+    table.AddRow(std::move(cells));
   }
   return table.Print(style.width);
 }
@@ -126,7 +129,7 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   text += PrintSpec(question.spec, style) + "\n";
   text += PrintBreakdown({{"batch " + std::to_string(question.batch), &estimate.peak}}, estimate.context.likely, style);
   text += "\npeak: " + PrintPlace(estimate.peak, estimate.place) + "\n\n";
-  text += PrintSteps(estimate.peak, style) + "\n";
+  text += PrintSteps(question.mode, estimate.peak, style) + "\n";
   return text + PrintLayers(estimate.layers, question.mode, 10, style);
 }
 

@@ -59,9 +59,11 @@ std::string VerdictLine(const Fit& fit) {
   const bool fits = card.verdict != Verdict::kDoesNotFit;
   std::string line = FileName(question.model.file) +
                      (fits ? " " + Does(question.mode, true) : " does not " + Does(question.mode, false));
-  if (question.model.has_batch)
-    line += (fits || question.batch_given ? " at batch " : ", not even at batch ") + std::to_string(question.batch);
-  line += " on " + card.device.name + ": needs " + ToString(Needs(card)) + " of " + ToString(Has(card));
+  const bool not_even_one = !fits && !question.batch_given;
+  if (question.model.has_batch && !not_even_one) line += " at batch " + std::to_string(question.batch);
+  line += " on " + card.device.name;
+  if (question.model.has_batch && not_even_one) line += ", not even at batch " + std::to_string(question.batch);
+  line += ": needs " + ToString(Needs(card)) + " of " + ToString(Has(card));
   if (fits) {
     line += " (" + std::string(Name(card.verdict)) + ", " + ToString(Has(card) - Needs(card)) + " free)";
   } else {

@@ -110,18 +110,20 @@ Result<Card> FindCard(std::string_view name) {
     for (const Card* card : matches) ids.push_back(card->id);
     return error("is ambiguous: it can be " + JoinChoices(ids), "type --gpu " + ids.front());
   }
-  // Near an id, or near one of the other names, which stand for their id.
-  std::vector<std::string> names, ids;
-  for (const Card& card : Cards()) {
-    for (const std::string& one : KeysOf(card)) {
-      names.push_back(one);
-      ids.push_back(card.id);
-    }
-  }
+  // Near an id or, when none is, near one of the other names, which stand for their id.
   std::vector<std::string> near;
-  for (const std::string& one : Nearest(key, names)) {
-    const std::string& id = ids[static_cast<size_t>(std::find(names.begin(), names.end(), one) - names.begin())];
-    if (std::find(near.begin(), near.end(), id) == near.end()) near.push_back(id);
+  for (const bool aliases : {false, true}) {
+    std::vector<std::string> names, ids;
+    for (const Card& card : Cards()) {
+      const std::set<std::string> keys = aliases ? KeysOf(card) : std::set<std::string>{Normalise(card.id)};
+      names.insert(names.end(), keys.begin(), keys.end());
+      ids.insert(ids.end(), keys.size(), card.id);
+    }
+    for (const std::string& one : Nearest(key, names)) {
+      const std::string& id = ids[static_cast<size_t>(std::find(names.begin(), names.end(), one) - names.begin())];
+      if (std::find(near.begin(), near.end(), id) == near.end()) near.push_back(id);
+    }
+    if (!near.empty()) break;
   }
   return error("is not in the catalogue", near.empty()
                                               ? "\"vramplan gpus\" lists the cards; --gpu-memory 16GiB takes any size"

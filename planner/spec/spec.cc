@@ -114,7 +114,8 @@ Result<Capability> ParseCapability(std::string_view text) {
   // 3.5 is the oldest that PyTorch 2.0 was built for, 12.x the newest that is sold.
   const auto version = ReadPointed(text);
   if (!version || version->first < 3 || version->first > 12 || version->second > 9) {
-    return Error{ErrorCode::kUsage, "--capability", InQuotes(text) + " is not a compute capability between 3.0 and 12.9",
+    return Error{ErrorCode::kUsage, "--capability",
+                 InQuotes(text) + " is not a compute capability between 3.0 and 12.9",
                  "7.5 is a T4, 8.0 an A100, 8.6 an RTX 3090, 8.9 an RTX 4090, 9.0 an H100"};
   }
   return Capability{version->first, version->second};

@@ -63,7 +63,7 @@ TEST_CASE("the first line is the verdict") {
        "net.onnx does not train at batch 100 on Tesla T4: needs 1.37 GiB of 1.00 GiB (376.00 MiB too much); largest "
        "batch 62"},
       {1, Verdict::kDoesNotFit, 0,
-       "net.onnx does not train, not even at batch 1 on Tesla T4: needs 410.00 MiB of 200.00 MiB (210.00 MiB too "
+       "net.onnx does not train on Tesla T4, not even at batch 1: needs 410.00 MiB of 200.00 MiB (210.00 MiB too "
        "much)"},
   };
   for (const Row& row : kRows) {

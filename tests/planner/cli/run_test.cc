@@ -1,0 +1,230 @@
+#include "planner/cli/run.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace vramplan {
+namespace {
+
+struct Said {
+  int exit_code = 0;
+  std::string out, err;
+};
+
+// Runs a command line, split at spaces; MODELS/ stands for the example graphs.
+Said Do(std::string line) {
+  const std::string models = std::string(VRAMPLAN_SOURCE_DIR) + "/models/";
+  for (size_t at = line.find("MODELS/"); at != std::string::npos; at = line.find("MODELS/"))
+    line.replace(at, 7, models);
+  std::vector<std::string> words{"vramplan"};
+  std::istringstream stream(line);
+  for (std::string word; stream >> word;) words.push_back(word);
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  std::ostringstream out, err;
+  std::streambuf* const cout = std::cout.rdbuf(out.rdbuf());
+  std::streambuf* const cerr = std::cerr.rdbuf(err.rdbuf());
+  const int exit_code = Run(static_cast<int>(arguments.size()), arguments.data());
+  std::cout.rdbuf(cout);
+  std::cerr.rdbuf(cerr);
+  return {exit_code, out.str(), err.str()};
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// The number of the first member of this name after `from`: At(json, "\"peak\"", "reserved").
+int64_t At(const std::string& json, const std::string& from, const std::string& member) {
+  const size_t start = json.find(from);
+  REQUIRE_MESSAGE(start != std::string::npos, from);
+  const size_t at = json.find("\"" + member + "\": ", start);
+  REQUIRE_MESSAGE(at != std::string::npos, member);
+  return std::stoll(json.substr(at + member.size() + 4));
+}
+
+void CheckInOrder(const std::string& json, const std::vector<std::string>& members) {
+  size_t at = 0;
+  for (const std::string& member : members) {
+    const size_t found = json.find("\n  \"" + member + "\": ", at);
+    REQUIRE_MESSAGE(found != std::string::npos, member);
+    at = found;
+  }
+}
+
+// A file of these bytes that is gone with the test.
+class ScratchFile {
+ public:
+  ScratchFile(const std::string& name, const std::string& bytes)
+      : path_(std::filesystem::temp_directory_path() / ("vramplan_run_test_" + name)) {
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
+  ~ScratchFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdout, the right exit code") {
+  const ScratchFile text("text.onnx", "<html>not a model</html>"), empty("empty.onnx", "");
+  const ScratchFile half("half.onnx",
+                         BytesOf(std::string(VRAMPLAN_SOURCE_DIR) + "/models/resnet50.onnx").substr(0, 3000));
+  struct Row {
+    std::string line;
+    int exit_code;
+    const char* says;
+  };
+  const Row kRows[] = {
+      {"estimate nowhere.onnx", 1, "nowhere.onnx: cannot be read"},
+      {"estimate " + text.path(), 1, "not an ONNX model"},
+      {"estimate " + empty.path() + " --format json", 1, "it is empty"},
+      {"fit " + half.path() + " --gpu t4 --format json", 1, "truncated"},
+      {"inspect " + half.path(), 1, "truncated"},
+      {"estimate MODELS/bert_base.onnx --format json", 1, "\"sequence\" is not bound (hint: add --dim sequence=128)"},
+      {"estimate MODELS/mlp.onnx --dim foo=3", 2, "the file has no dim of this name"},
+      {"estimate MODELS/mlp.onnx --precision fp8", 2, "is not one of fp64, fp32"},
+      {"estimate MODELS/mlp.onnx --out /nowhere/at/all", 1, "/nowhere/at/all: cannot be written"},
+      {"fit MODELS/mlp.onnx --gpu a100", 2, "a100-40gb or a100-80gb"},
+      {"fit MODELS/mlp.onnx --gpu t5", 2, "did you mean t4"},
+      {"fit MODELS/mlp.onnx", 2, "--gpu t4"},
+      {"gpus banana", 2, "no card's name contains"},
+      {"frobnicate", 2, "is not one of fit, estimate, inspect or gpus"},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.line);
+    const Said said = Do(row.line);
+    CHECK_EQ(said.exit_code, row.exit_code);
+    CHECK_EQ(said.out, "");
+    CAPTURE(said.err);
+    CHECK(said.err.find(row.says) != std::string::npos);
+    CHECK(said.err.find(" (hint: ") != std::string::npos);
+    CHECK_EQ(said.err.find('\n'), said.err.size() - 1);
+  }
+}
+
+TEST_CASE("estimate: the members of the contract, and levels and sums that always hold") {
+  for (const char* options :
+       {"MODELS/mlp.onnx --batch 64", "MODELS/resnet50.onnx --batch 4 --optimizer sgd-momentum",
+        "MODELS/unet.onnx --mode infer --batch 2", "MODELS/bert_base.onnx --dim sequence=32 --batch 3",
+        "MODELS/gpt_small.onnx --dim sequence=64 --optimizer adamw --gpu rtx-3090"}) {
+    CAPTURE(options);
+    const Said said = Do(std::string("estimate --format json ") + options);
+    REQUIRE_EQ(said.exit_code, 0);
+    CHECK_EQ(said.err, "");
+    CheckInOrder(said.out, {"schema", "model", "spec", "peak", "steps", "categories", "layers", "notes"});
+    const int64_t requested = At(said.out, "\"peak\"", "requested"), allocated = At(said.out, "\"peak\"", "allocated");
+    const int64_t reserved = At(said.out, "\"peak\"", "reserved"), device = At(said.out, "\"peak\"", "device");
+    CHECK_LE(requested, allocated);
+    CHECK_LE(allocated, reserved);
+    CHECK_LT(reserved, device);
+    int64_t sum = 0;
+    for (const char* category : {"parameters", "buffers", "gradients", "optimizer_state", "activations", "temporaries",
+                                 "inputs", "workspace", "slack"}) {
+      sum += At(said.out, "\"categories\"", category);
+    }
+    CHECK_EQ(sum, allocated);
+    CHECK_GE(At(said.out, "\"categories\"", "parameters"), At(said.out, "\"model\"", "parameter_bytes"));
+  }
+}
+
+TEST_CASE("fit: the largest batch fits and the next one does not, by the exit codes of asking for them") {
+  for (const char* options : {"MODELS/resnet50.onnx --gpu t4", "MODELS/unet.onnx --gpu rtx-3060",
+                              "MODELS/mlp.onnx --gpu-memory 600MiB --context 100MiB --reserve 50MiB"}) {
+    CAPTURE(options);
+    const std::string fit = std::string("fit --format json ") + options;
+    const Said said = Do(fit);
+    REQUIRE_EQ(said.exit_code, 0);
+    CheckInOrder(said.out, {"schema", "verdict", "gpu", "batch", "peak", "largest_batch", "first_failing_batch",
+                            "binding", "ladder", "cards", "notes"});
+    const int64_t largest = At(said.out, "\"schema\"", "largest_batch");
+    CHECK_GT(largest, 1);
+    CHECK_EQ(At(said.out, "\"schema\"", "first_failing_batch"), largest + 1);
+    const Said fits = Do(fit + " --batch " + std::to_string(largest));
+    CHECK_EQ(fits.exit_code, 0);
+    CHECK_LE(At(fits.out, "\"peak\"", "device") + At(fits.out, "\"gpu\"", "reserve_bytes"),
+             At(fits.out, "\"gpu\"", "usable_bytes"));
+    const Said fails = Do(fit + " --batch " + std::to_string(largest + 1));
+    CHECK_EQ(fails.exit_code, 3);
+    CHECK(fails.out.find("\"verdict\": \"does-not-fit\"") != std::string::npos);
+    CHECK_GT(At(fails.out, "\"peak\"", "device") + At(fails.out, "\"gpu\"", "reserve_bytes"),
+             At(fails.out, "\"gpu\"", "usable_bytes"));
+  }
+}
+
+TEST_CASE("fit: a card that is too small, and every card at once") {
+  const Said small = Do("fit MODELS/resnet50.onnx --gpu-memory 500MiB");
+  CHECK_EQ(small.exit_code, 3);
+  CHECK(FirstLine(small.out).find(
+            "resnet50.onnx does not train on a card of 500.00 MiB, not even at batch 1: needs ") == 0);
+  const Said all = Do("fit MODELS/mlp.onnx --gpu all --batch 8");
+  CHECK_EQ(all.exit_code, 0);
+  CHECK(FirstLine(all.out).find("mlp.onnx trains at batch 8 on ") == 0);
+  CHECK(all.out.find("\n  rtx-4090 ") != std::string::npos);
+}
+
+TEST_CASE("a bigger batch needs no less; inference needs less than training") {
+  int64_t last = 0;
+  for (const int batch : {1, 2, 8, 32}) {
+    const Said said = Do("estimate MODELS/resnet50.onnx --format json --batch " + std::to_string(batch));
+    REQUIRE_EQ(said.exit_code, 0);
+    const int64_t requested = At(said.out, "\"peak\"", "requested");
+    CHECK_GE(requested, last);
+    last = requested;
+  }
+  const Said infer = Do("estimate MODELS/resnet50.onnx --format json --mode infer --batch 32");
+  CHECK_LT(At(infer.out, "\"peak\"", "requested"), last);
+  CHECK_EQ(infer.out.find("\"step\": 2,\n      \"requested\""), std::string::npos);  // one step
+}
+
+TEST_CASE("inspect speaks of a file whose dims are not bound, and dumps what is asked for") {
+  const Said unbound = Do("inspect MODELS/bert_base.onnx");
+  CHECK_EQ(unbound.exit_code, 0);
+  CHECK(FirstLine(unbound.out).find("bert_base.onnx: ") == 0);
+  CHECK(unbound.err.find("--dim sequence=128") != std::string::npos);
+  CHECK(unbound.out.find("[batch, sequence]") != std::string::npos);
+  const Said bound = Do("inspect MODELS/bert_base.onnx --dim sequence=128 --format json");
+  CHECK_EQ(bound.exit_code, 0);
+  CheckInOrder(bound.out, {"schema", "file", "opset", "nodes", "inputs", "outputs", "batch_symbol", "parameters",
+                           "operators", "tensors", "notes"});
+  CHECK_EQ(Do("inspect MODELS/bert_base.onnx --dump shapes").exit_code, 1);
+  const Said layers = Do("inspect MODELS/mlp.onnx --dump layers");
+  CHECK_EQ(layers.exit_code, 0);
+  CHECK(layers.out.find(" linear ") != std::string::npos);
+}
+
+TEST_CASE("no text answer is wider than 100 columns") {
+  for (const char* line : {"fit MODELS/bert_base.onnx --gpu t4 --dim sequence=64", "estimate MODELS/unet.onnx", "gpus",
+                           "inspect MODELS/resnet50.onnx", "fit MODELS/mlp.onnx --gpu all"}) {
+    CAPTURE(line);
+    std::istringstream lines(Do(line).out);
+    std::string text;
+    std::getline(lines, text);  // the verdict is one line, however long
+    while (std::getline(lines, text)) {
+      CAPTURE(text);
+      const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+      CHECK_LE(text.size() - static_cast<size_t>(std::count_if(text.begin(), text.end(), continues)), 100);
+    }
+  }
+}
+
+TEST_CASE("--out writes the answer to a file and nothing to the terminal") {
+  const ScratchFile file("answer.json", "");
+  const Said said = Do("estimate MODELS/mlp.onnx --format json --out " + file.path());
+  CHECK_EQ(said.exit_code, 0);
+  CHECK_EQ(said.out, "");
+  CHECK_EQ(BytesOf(file.path()), Do("estimate MODELS/mlp.onnx --format json").out);
+}
+
+}  // namespace
+}  // namespace vramplan
