@@ -127,6 +127,9 @@ class Collector {
   std::vector<bool> alive_;         // by block
 };
 
+// People know their modules, not the exporter's node names.
+const std::string& Label(const LayerRow& row) { return row.module.empty() ? row.name : row.module; }
+
 }  // namespace
 
 std::vector<LayerRow> LayerTable(const Timeline& timeline, const Layers& layers, const TrainingSpec& spec,
@@ -228,7 +231,7 @@ std::string PrintLayers(const std::vector<LayerRow>& rows, Mode mode, int most, 
     const LayerRow& row = printed[i];
     const bool several = i == printed.size() - 1 && !others.empty();
     // Temporaries of different layers, and outputs in inference, do not live together: their sums would say nothing.
-    table.AddRow({row.name, row.op, ToString(states(row)),
+    table.AddRow({Label(row), row.op, ToString(states(row)),
                   train     ? ToString(row.saved)
                   : several ? ""
                             : ToString(row.output),
