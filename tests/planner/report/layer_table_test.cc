@@ -81,7 +81,7 @@ TEST_CASE("the printed table shows the biggest layers, sums up the others, and i
   const std::vector<LayerRow> rows = LayerTable(TimelineText(kStep), TwoLinears(), TrainingSpec(), 10);
   CHECK_EQ(PrintLayers(rows, Mode::kTrain, 1, Style{.width = 100, .unicode = false}),
            "  biggest layers  op      states  saved  temporary\n"
-           "  fc1/Gemm        linear   384 B  320 B      128 B\n"
+           "  fc1             linear   384 B  320 B      128 B\n"
            "  2 others                 204 B   84 B\n"
            "  --------------  ------  ------  -----  ---------\n"
            "  sum                      588 B  404 B\n");
