@@ -101,7 +101,7 @@ Tensor ScaledDotProductAttention(Eager& e, const AttentionCall& given) {
     case AttentionKernel::kFlash:
       return FlashAttention(e, call);
     case AttentionKernel::kEfficient:
-      return EfficientAttention(e, call);
+      return EfficientAttention(e, std::move(call));
     case AttentionKernel::kMath:
       break;
   }

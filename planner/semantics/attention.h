@@ -30,7 +30,7 @@ Tensor ScaledDotProductAttention(Eager& e, const AttentionCall& call);
 
 // By kernel. The mask is additive already.
 Tensor MathAttention(Eager& e, const AttentionCall& call);
-Tensor EfficientAttention(Eager& e, const AttentionCall& call);
+Tensor EfficientAttention(Eager& e, AttentionCall call);
 Tensor FlashAttention(Eager& e, const AttentionCall& call);
 
 // A mask of bools as one that is added: 0 where true, -inf elsewhere (convert_boolean_attn_mask). Null stays null.

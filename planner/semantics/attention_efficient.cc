@@ -100,9 +100,8 @@ Bytes EfficientWorkspace(const EfficientTiles& tiles, int64_t batch_heads, int64
   return Bytes::Of(SaturatingMultiply(batch_heads, AlignUp(elements, 4) * 4));
 }
 
-Tensor EfficientAttention(Eager& e, const AttentionCall& given) {
-  AttentionCall call = given;
-  if (call.mask) call.mask = Prepared(e, given.mask, given);
+Tensor EfficientAttention(Eager& e, AttentionCall call) {
+  if (call.mask) call.mask = Prepared(e, call.mask, call);  // the mask as given is let go here
   OpScope scope(e, "aten::_scaled_dot_product_efficient_attention");
   const Tensor &query = call.query, &key = call.key, &value = call.value;
   const bool trains = e.grad_mode && (query->tracked() || key->tracked() || value->tracked());

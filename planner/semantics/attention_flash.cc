@@ -12,7 +12,7 @@ namespace {
 
 int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t AlignUp(int64_t a, int64_t b) { return DivideUp(a, b) * b; }
-int64_t RoundedWidth(int64_t width) { return AlignUp(width, width <= 128 ? 32 : 64); }
+int64_t RoundedWidth(int64_t width) { return width <= 192 ? AlignUp(width, 32) : 256; }
 
 // num_splits_heuristic: with too few blocks for the card the keys are split; the fewest splits within 85 % of the best
 // occupancy.
@@ -81,12 +81,17 @@ Tensor FlashAttention(Eager& e, const AttentionCall& call) {
         return strides;
       }());
   const Tensor result = e.EmptyLike(by_sequence);
-  const Tensor log_sums = e.Empty(Shape{query->sizes[0], query->sizes[1], query->sizes[2]}, DType::kFloat32);
+  Tensor log_sums = e.Empty(Shape{query->sizes[0], query->sizes[1], query->sizes[2]}, DType::kFloat32);
   const int64_t width = query->lengths[3];
   const int64_t key_block = width <= 64 ? 256 : (width <= 128 ? 128 : 64);
   Tensor sums_of_splits, outputs_of_splits;
   if (call.dropout == 0) {
-    const int64_t blocks = query->lengths[0] * query->lengths[1] * DivideUp(query->lengths[2], 64);
+    int64_t heads = query->lengths[1], rows = query->lengths[2];
+    if (rows == 1 && heads > key->lengths[1]) {  // one position: the heads of a group are taken as positions
+      rows = heads / key->lengths[1];
+      heads = key->lengths[1];
+    }
+    const int64_t blocks = query->lengths[0] * heads * DivideUp(rows, 64);
     const int64_t splits = SplitsOf(blocks, 2 * e.spec().multiprocessors, DivideUp(key->lengths[2], key_block));
     if (splits > 1) {
       Shape sizes{Dim(splits), query->sizes[0], query->sizes[1], query->sizes[2]};
@@ -96,7 +101,7 @@ Tensor FlashAttention(Eager& e, const AttentionCall& call) {
     }
   }
   Tensor generator_state = e.Empty(Shape{Dim(2)}, DType::kUint64);
-  const Tensor unused = e.Empty(Shape(), DType::kUint64);
+  Tensor unused = e.Empty(Shape(), DType::kUint64);
   if (call.dropout > 0) generator_state = e.Empty(Shape{Dim(2)}, DType::kUint64);
   sums_of_splits = Tensor();
   outputs_of_splits = Tensor();
@@ -106,6 +111,9 @@ Tensor FlashAttention(Eager& e, const AttentionCall& call) {
     node->Save(log_sums).SaveOutput(out).Save(generator_state).Save(unused);
     node->Backward(RunBackward);
   }
+  log_sums = Tensor();
+  generator_state = Tensor();
+  unused = Tensor();
   const int64_t real = call.query->lengths[3];  // post_process_flash_output
   return real == width ? out : Slice(e, out, 3, call.query->sizes[3], 1);
 }

@@ -60,14 +60,20 @@ Tensor RightGradient(Eager& e, const Tensor& grad, const Tensor& a, bool b_colum
   return MmKernel(e, T(e, a), grad);
 }
 
-// Saves what each side's gradient needs and sets both; `first` is the edge of the left operand.
+// Saves what each side's gradient needs and sets both; `first` is the edge of the left operand. Generated entries take
+// inputs in the order of their names: mat1, mat2, self of addmm; mat2, self of mm (observed in truth/events).
 void RecordProduct(GradNode* node, int first, const Tensor& a, const Tensor& b) {
-  node->Save(b->tracked() ? a : Tensor()).Save(a->tracked() ? b : Tensor());
+  const Tensor kept_a = b->tracked() ? a : Tensor(), kept_b = a->tracked() ? b : Tensor();
+  const bool left_first = first == 1;
+  node->Save(left_first ? kept_a : kept_b).Save(left_first ? kept_b : kept_a);
   const bool a_column_major = IsColumnMajor(*a), b_column_major = IsColumnMajor(*b);
-  node->Backward([first, a_column_major, b_column_major](GradContext& g) {
+  node->Backward([first, left_first, a_column_major, b_column_major](GradContext& g) {
+    const Tensor &left = g.saved(left_first ? 0 : 1), &right = g.saved(left_first ? 1 : 0);
     if (first == 1 && g.Needs(0)) g.Set(0, g.grad());  // the bias: the engine sums it
-    if (g.Needs(first)) g.Set(first, LeftGradient(g.e, g.grad(), a_column_major, g.saved(1)));
-    if (g.Needs(first + 1)) g.Set(first + 1, RightGradient(g.e, g.grad(), g.saved(0), b_column_major));
+    for (const bool takes_left : {left_first, !left_first}) {
+      if (takes_left && g.Needs(first)) g.Set(first, LeftGradient(g.e, g.grad(), a_column_major, right));
+      if (!takes_left && g.Needs(first + 1)) g.Set(first + 1, RightGradient(g.e, g.grad(), left, b_column_major));
+    }
   });
 }
 
@@ -109,11 +115,11 @@ Tensor Addmm(Eager& e, const Tensor& bias, const Tensor& a, const Tensor& b) {
 
 Tensor Bmm(Eager& e, const Tensor& a, const Tensor& b) {
   Tensor out = BmmKernel(e, a, b);
-  if (GradNode* node = e.Record("BmmBackward0", {a, b}, {out})) {
-    node->Save(b->tracked() ? a : Tensor()).Save(a->tracked() ? b : Tensor());
+  if (GradNode* node = e.Record("BmmBackward0", {a, b}, {out})) {  // mat2, self
+    node->Save(a->tracked() ? b : Tensor()).Save(b->tracked() ? a : Tensor());
     node->Backward([](GradContext& g) {
-      if (g.Needs(0)) g.Set(0, BmmKernel(g.e, g.grad(), Transpose(g.e, g.saved(1), 1, 2)));
-      if (g.Needs(1)) g.Set(1, BmmKernel(g.e, Transpose(g.e, g.saved(0), 1, 2), g.grad()));
+      if (g.Needs(1)) g.Set(1, BmmKernel(g.e, Transpose(g.e, g.saved(1), 1, 2), g.grad()));
+      if (g.Needs(0)) g.Set(0, BmmKernel(g.e, g.grad(), Transpose(g.e, g.saved(0), 1, 2)));
     });
   }
   return out;
