@@ -147,10 +147,6 @@ Tensor Eager::EmptyIterator(std::initializer_list<const Tensor*> operands, DType
   return EmptyStrided(sizes, out, dtype);
 }
 
-bool Eager::AnyTracked(std::initializer_list<Tensor> inputs) {
-  return std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t && t->tracked(); });
-}
-
 GradNode* Eager::Record(const char* name, std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs) {
   return Record(name, std::vector<Tensor>(inputs), std::vector<Tensor>(outputs));
 }

@@ -58,7 +58,6 @@ class Eager {
   // inputs are allowed and take an edge.
   GradNode* Record(const char* name, std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs);
   GradNode* Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
-  static bool AnyTracked(std::initializer_list<Tensor> inputs);
   bool grad_mode = true;
 
   // Library handles (planner/semantics/blas.h): blocks that outlive the operator which first needed them, by thread.

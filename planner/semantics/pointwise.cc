@@ -43,8 +43,6 @@ DType Promote(const Tensor& a, const Tensor& b) {
   return Wider(a->dtype, b->dtype);
 }
 
-Tensor PlainLike(Eager& e, const Tensor& t, DType type) { return e.EmptyLike(t, type); }
-
 Tensor ToType(Eager& e, const Tensor& t, DType type) {
   if (t->dtype == type) return t;
   OpScope scope(e, "aten::to");

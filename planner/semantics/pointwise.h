@@ -17,7 +17,5 @@ Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, bool inplace = false);
 Tensor Div(Eager& e, const Tensor& a, const Tensor& b, bool inplace = false);
 // A copy in another type; t itself when it has it (aten::to).
 Tensor ToType(Eager& e, const Tensor& t, DType type);
-// `t` without a gradient formula: comparisons, masks, scratch that has t's layout.
-Tensor PlainLike(Eager& e, const Tensor& t, DType type);
 
 }  // namespace vramplan::eager
