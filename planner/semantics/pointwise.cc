@@ -115,13 +115,13 @@ Tensor Div(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
     node->Save(b).Save(b && b->tracked() ? a : Tensor());
     node->Backward([](GradContext& g) {
       OpScope div(g.e, "aten::div");
-      if (g.Needs(0)) g.Set(0, Iterate(g.e, g.grad(), g.saved(0), g.grad()->dtype));
       if (g.Needs(1)) {  // -grad * ((self / other) / other)
         Tensor negative = g.e.EmptyLike(g.grad());
         Tensor ratio = Iterate(g.e, g.saved(1), g.saved(0), g.grad()->dtype);
         Tensor again = Iterate(g.e, ratio, g.saved(0), g.grad()->dtype);
         g.Set(1, Iterate(g.e, negative, again, g.grad()->dtype));
       }
+      if (g.Needs(0)) g.Set(0, Iterate(g.e, g.grad(), g.saved(0), g.grad()->dtype));
     });
   }
   return out;
@@ -166,7 +166,7 @@ void RunUnary(Call& c) {
       {"ReciprocalBackward0", Keeps::kOutput, 2},  // 6  -grad * (result * result)
       {"SinBackward0", Keeps::kInput, 1},          // 7  grad * self.cos()
       {"CosBackward0", Keeps::kInput, 2},          // 8  grad * -self.sin()
-      {"ErfBackward0", Keeps::kInput, 3},          // 9  2 / sqrt(pi) * exp(-(self.pow(2))) * grad
+      {"ErfBackward0", Keeps::kInput, 4},          // 9  2 / sqrt(pi) * exp(-(self.pow(2))) * grad
       {"Log1PBackward0", Keeps::kInput, 1},        // 10 grad / (self + 1)
       {"Expm1Backward0", Keeps::kOutput, 1},       // 11 grad * (result + 1)
   };
