@@ -46,6 +46,7 @@ struct StoredTensor {
   std::vector<int64_t> dims;
   std::optional<ConstantValues> values;
   bool external = false;  // bytes are (or were) in another file
+  bool literal = false;   // the value of a Constant node, not an initializer
 };
 
 // One axis as declared by the file: a length, a symbol ("batch", "past + sequence"), or nothing.

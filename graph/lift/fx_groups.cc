@@ -36,13 +36,13 @@ std::string AdaptivePool(const std::string& class_name) {
 }
 
 // Export decomposes adaptive pooling (torch/_decomp/decompositions.py, adaptive_avg_pool2d): to a mean for one cell,
-// which is what the framework does too, else to a plain pooling or to a gather of every cell. The module's class says
-// that it was one call.
+// which is what the framework does too (with as_strided, a view, behind it on a channels-last input), else to a plain
+// pooling or to a gather of every cell. The module's class says that it was one call.
 void MergeAdaptivePools(std::vector<FxGroup>* groups) {
   std::vector<FxGroup> merged;
   for (FxGroup& group : *groups) {
     const std::string pool = group.path.empty() ? "" : AdaptivePool(group.path.back().class_name);
-    if (pool.empty() || group.fx.target == "aten.mean.dim") {
+    if (pool.empty() || group.fx.target == "aten.mean.dim" || group.fx.target == "aten.as_strided.default") {
       merged.push_back(std::move(group));
       continue;
     }

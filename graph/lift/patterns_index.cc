@@ -37,42 +37,47 @@ bool MatchGather(PatternSource& source, NodeId root) {
                    {source.Use(table), source.Use(indices)}, Named({{"dim", DimOf(source, root)}}));
 }
 
-// x[i, j]: the exporter flattens the leading axes of x and gathers at i * length + j. Gives the flattened node's
-// input and the indices in order.
-bool MatchAdvancedIndex(PatternSource& source, NodeId root) {
-  NodeId flatten = source.OnlyMakerOf(source.In(root, 0), "Flatten");
-  if (!flatten.valid()) flatten = source.OnlyMakerOf(source.In(root, 0), "Reshape");
-  if (!flatten.valid() || !source.FromPyTorch() || DimOf(source, root) != 0) return false;
-  std::vector<Operand> indices;
-  std::vector<NodeId> nodes = {flatten};
-  std::vector<TensorId> found;
-  TensorId rest = source.In(root, 1);
-  // Add(j, Mul(i, length of j's axis)), nested to the left for more indices
-  for (NodeId add = source.OnlyMakerOf(rest, "Add"); add.valid(); add = NodeId{}) {
-    for (size_t side = 0; side < 2; ++side) {
-      const NodeId mul = source.OnlyMakerOf(source.In(add, side), "Mul");
-      const auto parts = mul.valid() ? source.TensorAndNumber(mul) : std::nullopt;
-      TensorId outer;
-      if (parts.has_value()) outer = parts->first;
-      // The length may be the batch, which is no number.
-      if (mul.valid() && !outer.valid() && !source.MakerOf(source.In(mul, 1), "Gather").valid())
-        outer = source.In(mul, 0);
-      if (!outer.valid()) continue;
-      found = {outer, source.In(add, 1 - side)};
-      nodes.insert(nodes.end(), {mul, add});
-      break;
+// x[i, j]: the exporter flattens the leading axes of x to one, gathers at i * length + j, and reshapes what the flatten
+// left over (symbolic_opset9.py 2.10, index). The root is that Reshape, or the Gather where there is none.
+struct Lookup {
+  TensorId table, outer, inner;
+  std::vector<NodeId> nodes;
+};
+std::optional<Lookup> LookupOf(PatternSource& source, NodeId gather) {
+  NodeId flatten = source.OnlyMakerOf(source.In(gather, 0), "Flatten");
+  if (!flatten.valid()) flatten = source.OnlyMakerOf(source.In(gather, 0), "Reshape");
+  if (!flatten.valid() || !source.FromPyTorch() || DimOf(source, gather) != 0) return std::nullopt;
+  const NodeId add = source.OnlyMakerOf(source.In(gather, 1), "Add");
+  for (size_t side = 0; add.valid() && side < 2; ++side) {
+    const NodeId mul = source.OnlyMakerOf(source.In(add, side), "Mul");
+    if (!mul.valid()) continue;
+    for (size_t factor = 0; factor < 2; ++factor) {
+      // The length of an axis: a number, or the batch, which is none.
+      const TensorId length = source.In(mul, factor);
+      if (!source.Number(length).has_value() && !source.IsHostMade(length)) continue;
+      return Lookup{
+          source.In(flatten, 0), source.In(mul, 1 - factor), source.In(add, 1 - side), {flatten, mul, add, gather}};
     }
   }
-  if (found.empty()) return false;
-  std::vector<Operand> inputs = {source.Use(source.In(flatten, 0))};
-  for (const TensorId index : found) inputs.push_back(source.Use(index));
-  nodes.push_back(root);
+  return std::nullopt;
+}
+bool EmitLookup(PatternSource& source, NodeId root, std::optional<Lookup> lookup) {
+  if (!lookup.has_value()) return false;
+  if (root != lookup->nodes.back()) lookup->nodes.push_back(root);
   source.Add({.op = "index",
-              .inputs = std::move(inputs),
+              .inputs = {source.Use(lookup->table), source.Use(lookup->outer), source.Use(lookup->inner)},
               .outputs = {source.Out(root)},
               .attributes = {},
-              .nodes = std::move(nodes)});
+              .nodes = std::move(lookup->nodes)});
   return true;
+}
+bool MatchAdvancedIndex(PatternSource& source, NodeId root) { return EmitLookup(source, root, LookupOf(source, root)); }
+bool MatchReshapedIndex(PatternSource& source, NodeId root) {
+  NodeId gather = source.OnlyMakerOf(source.In(root, 0), "Gather");
+  if (const NodeId inner = source.OnlyMakerOf(source.In(root, 0), "Reshape"); inner.valid()) {
+    gather = source.OnlyMakerOf(source.In(inner, 0), "Gather");
+  }
+  return gather.valid() && source.SameScope(gather, root) && EmitLookup(source, root, LookupOf(source, gather));
 }
 
 bool MatchGatherElements(PatternSource& source, NodeId root) {
@@ -108,6 +113,7 @@ bool MatchEyeLike(PatternSource& source, NodeId root) { return EmitIndex(source,
 
 const PatternRows& IndexPatterns() {
   static const PatternRows rows = {
+      {"Reshape", MatchReshapedIndex},
       {"Gather", MatchAdvancedIndex},
       {"GatherElements", MatchGatherElements},
       {"GatherND", MatchGatherNd},

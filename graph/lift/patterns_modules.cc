@@ -34,7 +34,7 @@ std::vector<std::string_view> Segments(std::string_view scope) {
 std::unordered_set<std::string> OwnersOfStored(const Graph& graph) {
   std::unordered_set<std::string> owners;
   for (const Tensor& tensor : graph.tensors) {
-    if (!tensor.stored.has_value() || tensor.producer.valid() || !IsModulePath(tensor.name)) continue;
+    if (!tensor.stored.has_value() || tensor.stored->literal || !IsModulePath(tensor.name)) continue;
     for (size_t dot = tensor.name.rfind('.'); dot != std::string::npos && dot > 0;
          dot = tensor.name.rfind('.', dot - 1)) {
       if (!owners.insert(tensor.name.substr(0, dot)).second) break;

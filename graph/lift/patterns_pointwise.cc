@@ -6,7 +6,8 @@
 namespace vramplan {
 namespace {
 
-// The framework's name; `flipped` when a number stands on the left and the operator does not commute.
+// The framework's name (masks are joined by Python's & | ~, which are the bitwise operators: the same bytes as the
+// logical ones); `flipped` when a number stands on the left and the operator does not commute.
 struct BinaryName {
   const char* op;
   const char* flipped;
@@ -26,8 +27,8 @@ const std::unordered_map<std::string, BinaryName>& BinaryNames() {
       {"LessOrEqual", {"le", "ge"}},
       {"Greater", {"gt", "lt"}},
       {"GreaterOrEqual", {"ge", "le"}},
-      {"And", {"logical_and", "logical_and"}},
-      {"Or", {"logical_or", "logical_or"}},
+      {"And", {"bitwise_and", "bitwise_and"}},
+      {"Or", {"bitwise_or", "bitwise_or"}},
       {"Xor", {"ne", "ne"}},
       {"BitwiseAnd", {"bitwise_and", "bitwise_and"}},
       {"BitwiseOr", {"bitwise_or", "bitwise_or"}},
@@ -106,7 +107,7 @@ const std::unordered_map<std::string, const char*>& UnaryNames() {
       {"Round", "round"},
       {"Sign", "sign"},
       {"IsNaN", "isnan"},
-      {"Not", "logical_not"},
+      {"Not", "bitwise_not"},
       {"Reciprocal", "reciprocal"},
       {"BitwiseNot", "bitwise_not"},
   };

@@ -29,7 +29,7 @@ bool IsFewNumbers(const StoredTensor& stored) {
 bool IsFill(const Graph& graph, TensorId tensor) {
   for (int steps = 0; steps < 8 && tensor.valid() && graph[tensor].producer.valid(); ++steps) {
     const Node& node = graph[graph[tensor].producer];
-    if (node.op == "ConstantOfShape" || node.op == "Constant") return true;
+    if (node.op == "ConstantOfShape") return true;
     if (node.op != "Expand" && node.op != "Reshape" && node.op != "Cast") return false;
     tensor = node.inputs[0];
   }
@@ -52,9 +52,22 @@ PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuil
   from_pytorch_ = graph.producer.find("pytorch") != std::string::npos;
   made_.resize(graph.tensors.size());
   needed_.resize(graph.tensors.size());
+  FindFirstUsers();
   FindNumbers();
   FindNoOps();
   CountUses();
+}
+
+void PatternSource::FindFirstUsers() {
+  first_user_.resize(graph_.tensors.size());
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    if (graph_.nodes[n].op == "Identity") continue;
+    for (const TensorId input : graph_.nodes[n].inputs) {
+      if (input.valid() && !first_user_[Index(input)].valid()) {
+        first_user_[Index(input)] = NodeId{static_cast<int32_t>(n)};
+      }
+    }
+  }
 }
 
 void PatternSource::FindNumbers() {
@@ -69,12 +82,9 @@ void PatternSource::FindNumbers() {
     number_[n] = std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
       if (!input.valid()) return true;
       const Tensor& tensor = graph_[input];
-      if (tensor.producer.valid()) {
-        return tensor.stored.has_value() ? IsFewNumbers(*tensor.stored)
-                                         : static_cast<bool>(number_[static_cast<size_t>(tensor.producer.value)]);
-      }
+      if (tensor.producer.valid()) return static_cast<bool>(number_[static_cast<size_t>(tensor.producer.value)]);
       return tensor.stored.has_value() && IsFewNumbers(*tensor.stored) &&
-             !(IsFloating(tensor.stored->type) && IsModulePath(tensor.name));
+             (tensor.stored->literal || !IsFloating(tensor.stored->type) || !IsModulePath(tensor.name));
     });
   }
 }
@@ -138,7 +148,7 @@ std::optional<double> PatternSource::Number(TensorId tensor) const {
   if (!tensor.valid()) return std::nullopt;
   const Tensor& t = graph_[tensor];
   if (t.stored.has_value()) {
-    if (!t.producer.valid() && IsFloating(t.stored->type) && IsModulePath(t.name)) return std::nullopt;
+    if (!t.stored->literal && IsFloating(t.stored->type) && IsModulePath(t.name)) return std::nullopt;
     if (!t.stored->values.has_value()) return std::nullopt;
     const ConstantValues& values = *t.stored->values;
     if (values.integers.size() + values.reals.size() != 1) return std::nullopt;
@@ -151,6 +161,12 @@ std::optional<double> PatternSource::Number(TensorId tensor) const {
     return static_cast<double>((*facts.integers)[0].c0());
   }
   return std::nullopt;
+}
+
+bool PatternSource::IsHostMade(TensorId tensor) const {
+  if (!tensor.valid()) return false;
+  const NodeId maker = graph_[tensor].producer;
+  return maker.valid() && !graph_[tensor].stored.has_value() && number_[static_cast<size_t>(maker.value)];
 }
 
 bool PatternSource::IsNumber(TensorId tensor, double expected) const {
@@ -201,7 +217,7 @@ const StoredTensor* PatternSource::Stored(TensorId tensor) const {
 bool PatternSource::IsInitializer(TensorId tensor) const {
   for (int steps = 0; steps < 16 && tensor.valid(); ++steps) {
     const Tensor& t = graph_[tensor];
-    if (t.stored.has_value()) return !t.producer.valid();
+    if (t.stored.has_value()) return !t.stored->literal;
     if (!t.producer.valid() || graph_[t.producer].op != "Identity") return false;
     tensor = graph_[t.producer].inputs[0];
   }
@@ -228,20 +244,23 @@ Operand PatternSource::Use(TensorId tensor) {
 }
 
 Operand PatternSource::Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape) {
-  if (!tensor.valid()) return {};
-  const TensorId behind = Behind(tensor);
-  if (Stored(behind) == nullptr) return Use(tensor);
-  const std::string module = ModuleOf(user);
-  claims_.try_emplace(behind, Claim{Role::kParameter, module.empty() ? leaf : module + "." + leaf, std::move(shape)});
-  return Use(behind);
+  return UseAs(Role::kParameter, tensor, user, leaf, std::move(shape));
 }
 
 Operand PatternSource::Buffer(TensorId tensor, NodeId user, const std::string& leaf) {
+  return UseAs(Role::kBuffer, tensor, user, leaf, std::nullopt);
+}
+
+Operand PatternSource::UseAs(Role role, TensorId tensor, NodeId user, const std::string& leaf,
+                             std::optional<Shape> shape) {
   if (!tensor.valid()) return {};
   const TensorId behind = Behind(tensor);
-  if (Stored(behind) == nullptr) return Use(tensor);
-  const std::string module = ModuleOf(user);
-  claims_.try_emplace(behind, Claim{Role::kBuffer, module.empty() ? leaf : module + "." + leaf, std::nullopt});
+  if (Stored(behind) != nullptr) {
+    const std::string module = ModuleOf(user);
+    Claim claim{role, module.empty() ? leaf : module + "." + leaf, std::move(shape), user};
+    const auto [found, fresh] = claims_.try_emplace(behind, claim);
+    if (!fresh && user < found->second.user) found->second = std::move(claim);  // the first user names it
+  }
   return Use(behind);
 }
 

@@ -66,6 +66,8 @@ class PatternSource {
   // A number that Python held: a stored scalar that is no parameter, or one computed from sizes.
   std::optional<double> Number(TensorId tensor) const;
   bool IsNumber(TensorId tensor, double expected) const;
+  // Made on the host: arithmetic of sizes and stored numbers.
+  bool IsHostMade(TensorId tensor) const;
   // The two operands of a commutative node as (tensor, number), when one of them is a number.
   std::optional<std::pair<TensorId, double>> TensorAndNumber(NodeId node) const;
   // Contents of an integer operand; nothing when they depend on data or on the batch.
@@ -100,15 +102,19 @@ class PatternSource {
     Role role = Role::kParameter;
     std::string name;
     std::optional<Shape> shape;
+    NodeId user;
   };
+  Operand UseAs(Role role, TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape);
   size_t Index(TensorId tensor) const { return static_cast<size_t>(tensor.value); }
   bool Live(NodeId node) const { return node.valid() && live_[static_cast<size_t>(node.value)]; }
+  void FindFirstUsers();
   void FindNumbers();
   void FindNoOps();
   void CountUses();
   bool IsStoredCopy(TensorId tensor) const;  // an Identity that un-merges two equal parameters
   void Lift(TensorId tensor);
   void RegisterStored();
+  void NoteTies();
   std::optional<Claim> ClaimOf(TensorId tensor, bool used) const;
   void RegisterOne(TensorId tensor, const Claim& claim);
   void OrderDrafts();
@@ -121,9 +127,10 @@ class PatternSource {
   Notes* notes_;
   ModulePaths modules_;
   bool from_pytorch_ = false;
-  std::vector<bool> number_;      // by node: arithmetic of sizes and stored numbers
-  std::vector<TensorId> behind_;  // by tensor
-  std::vector<int32_t> uses_;     // by tensor, behind no-ops
+  std::vector<NodeId> first_user_;  // by tensor: the first node that is no Identity
+  std::vector<bool> number_;        // by node: arithmetic of sizes and stored numbers
+  std::vector<TensorId> behind_;    // by tensor
+  std::vector<int32_t> uses_;       // by tensor, behind no-ops
   std::vector<std::vector<NodeId>> users_;
   std::vector<bool> made_, needed_;  // by tensor
   std::vector<TensorId> work_;

@@ -1,5 +1,6 @@
 // Which stored tensors are parameters, which are buffers, and in what order the framework's module tree lists them.
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "graph/lift/patterns_source.h"
@@ -18,16 +19,26 @@ int LongAxes(const StoredTensor& stored) {
   return static_cast<int>(std::count_if(stored.dims.begin(), stored.dims.end(), [](int64_t d) { return d > 1; }));
 }
 
+std::string WithoutDigits(std::string path) {
+  path.erase(std::remove_if(path.begin(), path.end(), [](char c) { return c >= '0' && c <= '9'; }), path.end());
+  return path;
+}
+
 }  // namespace
 
-// The TorchScript exporter stores tensors with equal contents once and puts an Identity where the others were
-// (torch/csrc/jit/passes/onnx/deduplicate_initializers.cpp 2.10). Freshly initialised vectors (zero biases, scales of
-// one) are equal by accident and stay parameters of their own; matrices that are equal are tied.
+// The TorchScript exporter in eval stores tensors with equal contents once and puts an Identity where the others were
+// (torch/csrc/jit/passes/onnx/deduplicate_initializers.cpp 2.10); tensors that share their storage, true ties, are one
+// initializer without an Identity. So a copy is a parameter of its own that was equal by accident: a fresh bias of
+// zeros, a layer that nn.TransformerEncoder deep-copied. Only folding can hide a tie behind an Identity: two products
+// that each folded the transpose of one shared matrix; copies of layers differ in the layer's number alone.
 bool PatternSource::IsStoredCopy(TensorId tensor) const {
   const NodeId maker = graph_[tensor].producer;
   if (!maker.valid() || graph_[maker].op != "Identity") return false;
   const StoredTensor* stored = Stored(tensor);
-  return stored != nullptr && IsInitializer(tensor) && LongAxes(*stored) <= 1;
+  if (stored == nullptr || !IsInitializer(tensor)) return false;
+  if (LongAxes(*stored) <= 1 || HasModulePath(tensor)) return true;
+  const NodeId here = first_user_[Index(tensor)], there = first_user_[Index(graph_[maker].inputs[0])];
+  return here.valid() && there.valid() && WithoutDigits(ModuleOf(here)) == WithoutDigits(ModuleOf(there));
 }
 
 void PatternSource::RegisterOne(TensorId tensor, const Claim& claim) {
@@ -60,10 +71,10 @@ std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool
   // A tensor that the trace met but no module owns, and every table of integers, is never trained.
   if (IsInitializer(tensor) && IsFloating(stored.type) &&
       (HasModulePath(tensor) || (!from_pytorch_ && used && Elements(stored) > 1))) {
-    return Claim{Role::kParameter, "", std::nullopt};
+    return Claim{Role::kParameter, "", std::nullopt, {}};
   }
   if (!used || (Elements(stored) <= 1 && !IsInitializer(tensor))) return std::nullopt;  // a literal
-  return Claim{Role::kBuffer, "", std::nullopt};
+  return Claim{Role::kBuffer, "", std::nullopt, {}};
 }
 
 // Drafts are in node order here.
@@ -89,10 +100,29 @@ void PatternSource::RegisterStored() {
   if (!all_named) add_used();
   for (size_t t = 0; t < graph_.tensors.size(); ++t) {
     const TensorId tensor{static_cast<int32_t>(t)};
-    if (!graph_.tensors[t].stored.has_value() || graph_.tensors[t].producer.valid()) continue;
+    if (!graph_.tensors[t].stored.has_value() || graph_.tensors[t].stored->literal) continue;
     if (const auto claim = ClaimOf(tensor, seen[t])) RegisterOne(tensor, *claim);
   }
   if (all_named) add_used();
+  NoteTies();
+}
+
+// An eval export folds the transpose of a tied output layer (lm_head of gpt2, t5) into a tensor of its own: the tie is
+// gone from the file, and may never have been there (llama).
+void PatternSource::NoteTies() {
+  for (const Draft& table : drafts_) {
+    if (table.op != "embedding") continue;
+    for (const auto& [tensor, claim] : claims_) {
+      if (!claim.shape.has_value() || HasModulePath(tensor) || ShapeOf(table.inputs[0].tensor) != *claim.shape)
+        continue;
+      notes_->Add({.code = "maybe-tied",
+                   .severity = Severity::kNote,
+                   .subject = claim.name,
+                   .text = "it has the shape of the embedding '" + graph_[table.inputs[0].tensor].name +
+                           "' and is counted as a parameter of its own: the export would hide a tie",
+                   .hint = "export without constant folding"});
+    }
+  }
 }
 
 }  // namespace vramplan

@@ -231,6 +231,7 @@ class GraphBuilder {
       if (attribute == nullptr) continue;
       Result<StoredTensor> value = ReadConstant(written.name(), *attribute, what);
       if (!value) return value.error();
+      value->literal = true;
       At(ids_.at(name)).stored = *std::move(value);
       return Done{};
     }

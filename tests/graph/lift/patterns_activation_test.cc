@@ -1,0 +1,140 @@
+#include <doctest/doctest.h>
+
+#include "tests/support/lifted_text.h"
+
+namespace vramplan {
+namespace {
+
+using testing::LiftedLines;
+using Lines = std::vector<std::string>;
+
+TEST_CASE("gelu: PyTorch's exporter multiplies by a half last; other orders were written by hand") {
+  const char* const text = R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      root2 = Constant <value = float {1.4142135}> ()
+      one = Constant <value = float {1.0}> ()
+      half = Constant <value = float {0.5}> ()
+      d = Div (x, root2)
+      e = Erf (d)
+      a = Add (e, one)
+      m = Mul (x, a)
+      y = Mul (m, half)
+    })";
+  CHECK(LiftedLines(text) == Lines{"gelu(x) -> [B, 4] approximate=none"});
+  const char* const by_hand = R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      root2 = Constant <value = float {1.4142135}> ()
+      one = Constant <value = float {1.0}> ()
+      half = Constant <value = float {0.5}> ()
+      h = Mul (x, half)
+      d = Div (x, root2)
+      e = Erf (d)
+      a = Add (e, one)
+      y = Mul (h, a)
+    })";
+  CHECK(LiftedLines(by_hand) == Lines{"mul(x, -) -> [B, 4] scalar=0.5", "div(x, -) -> [B, 4] scalar=1.41421",
+                                      "erf(d) -> [B, 4]", "add(e, -) -> [B, 4] scalar=1", "mul(h, a) -> [B, 4]"});
+  CHECK(LiftedLines(by_hand, "tf2onnx 1.16") == Lines{"gelu(x) -> [B, 4] approximate=none"});
+}
+
+TEST_CASE("gelu is not lifted when somebody else reads its inside") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y, float[batch, 4] a) {
+      root2 = Constant <value = float {1.4142135}> ()
+      one = Constant <value = float {1.0}> ()
+      half = Constant <value = float {0.5}> ()
+      d = Div (x, root2)
+      e = Erf (d)
+      a = Add (e, one)
+      m = Mul (x, a)
+      y = Mul (m, half)
+    })") == Lines{"div(x, -) -> [B, 4] scalar=1.41421", "erf(d) -> [B, 4]", "add(e, -) -> [B, 4] scalar=1",
+                  "mul(x, a) -> [B, 4]", "mul(m, -) -> [B, 4] scalar=0.5"});
+}
+
+TEST_CASE("gelu by tanh: the exporter cubes by products, Hugging Face's NewGELU by pow") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      kappa = Constant <value = float {0.044715}> ()
+      beta = Constant <value = float {0.7978845}> ()
+      one = Constant <value = float {1.0}> ()
+      half = Constant <value = float {0.5}> ()
+      x2 = Mul (x, x)
+      x3 = Mul (x, x2)
+      k = Mul (kappa, x3)
+      s = Add (x, k)
+      b = Mul (beta, s)
+      t = Tanh (b)
+      o = Add (one, t)
+      m = Mul (x, o)
+      y = Mul (half, m)
+    })") == Lines{"gelu(x) -> [B, 4] approximate=tanh"});
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      three = Constant <value = float {3.0}> ()
+      kappa = Constant <value = float {0.044715}> ()
+      p = Pow (x, three)
+      y = Mul (p, kappa)
+    })") == Lines{"pow(x, -) -> [B, 4] scalar=3", "mul(p, -) -> [B, 4] scalar=0.044715"});
+}
+
+TEST_CASE("silu, hardswish and mish gate themselves, in one module") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      s = Sigmoid (x)
+        # name: /act/Sigmoid
+      a = Mul (x, s)
+        # name: /act/Mul
+      h = HardSigmoid <alpha = 0.1666667> (a)
+      b = Mul (a, h)
+      p = Softplus (b)
+      t = Tanh (p)
+      c = Mul (b, t)
+      y = HardSwish (c)
+    })") == Lines{"act: silu(x) -> [B, 4]", "act: hardswish(a) -> [B, 4]", "act: mish(b) -> [B, 4]",
+                  "act: hardswish(c) -> [B, 4]"});
+  // A gate that is a module of its own, multiplied outside
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      s = Sigmoid (x)
+        # name: /gate/Sigmoid
+      y = Mul (x, s)
+        # name: /Mul
+    })") == Lines{"gate: sigmoid(x) -> [B, 4]", "mul(x, s) -> [B, 4]"});
+}
+
+TEST_CASE("hardswish and hardsigmoid of old opsets") {
+  const char* const head = R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      three = Constant <value = float {3.0}> ()
+      zero = Constant <value = float {0.0}> ()
+      six = Constant <value = float {6.0}> ()
+      a = Add (x, three)
+      c = Clip (a, zero, six)
+)";
+  CHECK(LiftedLines(head + std::string("d = Div (c, six)\n y = Mul (x, d)\n }")) == Lines{"hardswish(x) -> [B, 4]"});
+  CHECK(LiftedLines(head + std::string("m = Mul (x, c)\n y = Div (m, six)\n }")) == Lines{"hardswish(x) -> [B, 4]"});
+  CHECK(LiftedLines(head + std::string("y = Div (c, six)\n }")) == Lines{"hardsigmoid(x) -> [B, 4]"});
+}
+
+TEST_CASE("single activations and their attributes") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4, 2, 2] x) => (float[batch, 4, 2, 2] y) <float[4] `act.weight`> {
+      zero = Constant <value = float {0.0}> ()
+      six = Constant <value = float {6.0}> ()
+      five = Constant <value = float {5.0}> ()
+      axes = Constant <value = int64[2] {1, 2}> ()
+      a = Clip (x, zero, six)
+      b = Clip (a, zero, five)
+      c = LeakyRelu <alpha = 0.1> (b)
+      w = Unsqueeze (`act.weight`, axes)
+      d = PRelu (c, w)
+      e = Elu (d)
+      y = Softplus (e)
+    })") == Lines{"hardtanh(x) -> [B, 4, 2, 2]", "clamp(a) -> [B, 4, 2, 2]",
+                  "leaky_relu(b) -> [B, 4, 2, 2] negative_slope=0.1", "prelu(c, act.weight) -> [B, 4, 2, 2]",
+                  "elu(d) -> [B, 4, 2, 2]", "softplus(e) -> [B, 4, 2, 2]"});
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -1,0 +1,66 @@
+#include <doctest/doctest.h>
+
+#include "tests/support/lifted_text.h"
+
+namespace vramplan {
+namespace {
+
+using testing::LiftedLines;
+using Lines = std::vector<std::string>;
+
+TEST_CASE("convolutions: rank, attributes, groups, transposed") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4, 8, 8] x) => (float[batch, 2, 16, 16] y) <
+      float[6, 2, 3, 3] `c.weight`, float[6] `c.bias`, float[6, 2, 2, 2] `t.weight`> {
+      a = Conv <group = 2, kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1], dilations = [1, 1]>
+        (x, `c.weight`, `c.bias`)
+      y = ConvTranspose <kernel_shape = [2, 2], strides = [2, 2]> (a, `t.weight`)
+    })") == Lines{"conv2d(x, c.weight, c.bias) -> [B, 6, 8, 8] dilation=[1,1] groups=2 kernel_size=[3,3] padding=[1,1] "
+                  "stride=[1,1]",
+                  "conv_transpose2d(a, t.weight, -) -> [B, 2, 16, 16] dilation=[1,1] groups=1 kernel_size=[2,2] "
+                  "output_padding=[0,0] padding=[0,0] stride=[2,2]"});
+}
+
+TEST_CASE("a convolution whose weights have a made-up name had a batch norm; once it is said") {
+  Notes notes;
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 4, 8, 8] x) => (float[batch, 4, 8, 8] y) <
+      float[4, 4, 1, 1] `onnx::Conv_10`, float[4] `onnx::Conv_11`, float[4, 4, 1, 1] `onnx::Conv_13`> {
+      `onnx::Conv_14` = Identity (`onnx::Conv_11`)
+      a = Conv (x, `onnx::Conv_10`, `onnx::Conv_11`)
+        # name: /a/Conv
+      y = Conv (a, `onnx::Conv_13`, `onnx::Conv_14`)
+        # name: /b/Conv
+    })",
+                                        &notes);
+  REQUIRE(notes.all().size() == 1);
+  CHECK(notes.all()[0].code == "folded-batch-norm");
+  CHECK(notes.all()[0].text.find("2 convolutions") != std::string::npos);
+  Lines parameters;
+  for (const ValueId id : layers.parameters) parameters.push_back(layers[id].name);
+  CHECK(parameters == Lines{"a.weight", "a.bias", "b.weight", "b.bias"});
+}
+
+TEST_CASE("pools: with pads they have a window, without they are adaptive, to one element they are a mean") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4, 8, 8] x) => (float[batch, 4, 1, 1] y) {
+      a = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2], ceil_mode = 0> (x)
+      b = AveragePool <kernel_shape = [2, 2], pads = [0, 0, 0, 0], strides = [1, 1]> (a)
+      c = AveragePool <kernel_shape = [1, 1], strides = [1, 1]> (b)
+      y = GlobalAveragePool (c)
+    })") == Lines{"max_pool2d(x) -> [B, 4, 4, 4] ceil_mode=0 kernel_size=[3,3] padding=[1,1] stride=[2,2]",
+                  "avg_pool2d(a) -> [B, 4, 3, 3] ceil_mode=0 kernel_size=[2,2] padding=[0,0] stride=[1,1]",
+                  "adaptive_avg_pool2d(b) -> [B, 4, 3, 3]", "mean(c) -> [B, 4, 1, 1] dim=[-1,-2] keepdim=1"});
+}
+
+TEST_CASE("resize by mode and rank") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4, 8, 8] x) => (float[batch, 4, 32, 32] y) {
+      scales = Constant <value = float[4] {1.0, 1.0, 2.0, 2.0}> ()
+      a = Resize <mode = "nearest"> (x, , scales)
+      y = Resize <mode = "linear"> (a, , scales)
+    })") == Lines{"upsample_nearest2d(x) -> [B, 4, 16, 16]", "upsample_bilinear2d(a) -> [B, 4, 32, 32]"});
+}
+
+}  // namespace
+}  // namespace vramplan

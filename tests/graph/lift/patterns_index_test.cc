@@ -1,0 +1,66 @@
+#include <doctest/doctest.h>
+
+#include "tests/support/lifted_text.h"
+
+namespace vramplan {
+namespace {
+
+using testing::LiftedLines;
+using Lines = std::vector<std::string>;
+
+TEST_CASE("Gather: a table of weights, a table of a module, an activation by a number or by a list") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (int64[batch, 3] ids) => (float[batch, 4] y, float[6, 2] z) <
+      float[10, 4] `emb.weight`, float[9, 2] `attn.bias_table`, int64[6] `attn.bias_index`> {
+      first = Constant <value = int64 {0}> ()
+      e = Gather (`emb.weight`, ids)
+      y = Gather <axis = 1> (e, first)
+      z = Gather (`attn.bias_table`, `attn.bias_index`)
+    })");
+  CHECK(testing::LinesOf(layers) == Lines{"embedding(emb.weight, ids) -> [B, 3, 4]",
+                                          "select(e) -> [B, 4] dim=1 index=0",
+                                          "index(attn.bias_table, attn.bias_index) -> [6, 2]"});
+  REQUIRE(layers.parameters.size() == 2);
+  REQUIRE(layers.buffers.size() == 1);
+  CHECK(layers[layers.buffers[0]].name == "attn.bias_index");
+}
+
+TEST_CASE("x[i, j] is flattened and gathered at i * length + j") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 5] x, int64[batch, 1] i, int64[1, 5] j) => (float[batch, 5] y) {
+      one = Constant <value = int64[1] {1}> ()
+      s = Shape (x)
+      n = Gather (s, one)
+      f = Flatten <axis = 2> (x)
+      m = Mul (i, n)
+      a = Add (j, m)
+      g = Gather <axis = 0> (f, a)
+      all = Constant <value = int64[2] {-1, 5}> ()
+      y = Reshape (g, all)
+    })") == Lines{"index(x, i, j) -> [B, 5]"});
+}
+
+TEST_CASE("tensors made on the device stay; sizes made of numbers go") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 5] x) => (int64[5] y, float[batch, 5] z) {
+      i0 = Constant <value = int64 {0}> ()
+      i1 = Constant <value = int64 {1}> ()
+      s = Shape (x)
+      n = Gather (s, i1)
+      y = Range (i0, n, i1)
+      z = ConstantOfShape (s)
+    })") == Lines{"arange() -> [5]", "zeros() -> [B, 5]"});
+}
+
+TEST_CASE("gather, scatter, topk") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 5] x, int64[batch, 2] i) => (float[batch, 5] y, float[batch, 3] v) {
+      k = Constant <value = int64[1] {3}> ()
+      g = GatherElements <axis = 1> (x, i)
+      y = ScatterElements <axis = 1> (x, i, g)
+      v, w = TopK (y, k)
+    })") == Lines{"gather(x, i) -> [B, 2] dim=1", "scatter(x, i, g) -> [B, 5]", "topk(y) -> [B, 3] [B, 3] dim=1"});
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -1,0 +1,77 @@
+#include <doctest/doctest.h>
+
+#include "tests/support/lifted_text.h"
+
+namespace vramplan {
+namespace {
+
+using testing::LiftedLines;
+using Lines = std::vector<std::string>;
+
+TEST_CASE("linear: Transpose, MatMul, Add in training exports; folded and renamed in eval exports") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 5, 8] x) => (float[batch, 5, 2] y) <float[2, 8] `fc.weight`, float[2] `fc.bias`> {
+      t = Transpose <perm = [1, 0]> (`fc.weight`)
+        # name: /fc/Transpose
+      m = MatMul (x, t)
+        # name: /fc/MatMul
+      y = Add (`fc.bias`, m)
+        # name: /fc/Add
+    })") == Lines{"fc: linear(x, fc.weight, fc.bias) -> [B, 5, 2]"});
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 5, 8] x) => (float[batch, 5, 2] y) <float[8, 2] `onnx::MatMul_7`, float[2] `fc.bias`> {
+      m = MatMul (x, `onnx::MatMul_7`)
+        # name: /fc/MatMul
+      y = Add (`fc.bias`, m)
+        # name: /fc/Add
+    })");
+  CHECK(testing::LinesOf(layers) == Lines{"fc: linear(x, fc.weight, fc.bias) -> [B, 5, 2]"});
+  REQUIRE(layers.parameters.size() == 2);
+  CHECK(ToString(layers[layers.parameters[0]].shape) == "[2, 8]");  // as nn.Linear keeps it
+}
+
+TEST_CASE("linear without bias, and with a sum that is not its bias") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 5, 8] x) => (float[batch, 5, 2] y) <float[2, 8] `fc.weight`, float[2] shift> {
+      t = Transpose <perm = [1, 0]> (`fc.weight`)
+        # name: /fc/Transpose
+      m = MatMul (x, t)
+        # name: /fc/MatMul
+      y = Add (m, shift)
+        # name: /Add
+    })") == Lines{"fc: linear(x, fc.weight, -) -> [B, 5, 2]", "add(m, shift) -> [B, 5, 2]"});
+}
+
+TEST_CASE("one weight in two products is one parameter") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (int64[batch, 3] ids) => (float[batch, 3, 10] y) <float[10, 4] `emb.weight`> {
+      e = Gather (`emb.weight`, ids)
+        # name: /emb/Gather
+      t = Transpose <perm = [1, 0]> (`emb.weight`)
+        # name: /head/Transpose
+      y = MatMul (e, t)
+        # name: /head/MatMul
+    })");
+  CHECK(testing::LinesOf(layers) ==
+        Lines{"emb: embedding(emb.weight, ids) -> [B, 3, 4]", "head: linear(e, emb.weight, -) -> [B, 3, 10]"});
+  CHECK(layers.parameters.size() == 1);
+}
+
+TEST_CASE("Gemm: transB is nn.Linear, a named weight without it is addmm") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 8] x) => (float[batch, 3] y)
+      <float[4, 8] `fc.weight`, float[4] `fc.bias`, float[4, 3] `c_attn.weight`, float[3] `c_attn.bias`> {
+      a = Gemm <transB = 1> (x, `fc.weight`, `fc.bias`)
+      y = Gemm (a, `c_attn.weight`, `c_attn.bias`)
+    })") == Lines{"linear(x, fc.weight, fc.bias) -> [B, 4]", "addmm(c_attn.bias, a, c_attn.weight) -> [B, 3]"});
+}
+
+TEST_CASE("products of activations") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 3, 4] a, float[batch, 4, 5] b) => (float[batch, 3, 5] y) {
+      y = MatMul (a, b)
+    })") == Lines{"matmul(a, b) -> [B, 3, 5]"});
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -1,0 +1,45 @@
+#include <doctest/doctest.h>
+
+#include "tests/support/lifted_text.h"
+
+namespace vramplan {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+// The chain of module calls of one layer, innermost last.
+Lines PathsOf(const Layers& layers, size_t layer) {
+  Lines paths;
+  for (ModuleId id = layers.layers[layer].module; id.valid() && id.value > 0; id = layers[id].parent) {
+    paths.insert(paths.begin(), layers[id].path);
+  }
+  return paths;
+}
+
+TEST_CASE("module paths from scopes: Sequentials, lists, second calls, nodes whose scope was forgotten") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) <float[4] `enc.layers.0.norm_1.weight`> {
+      a = Relu (x)
+        # name: /layer1/layer1.0/relu/Relu
+      b = Relu (a)
+        # name: /layer1/layer1.0/relu_1/Relu
+      c = Mul (b, `enc.layers.0.norm_1.weight`)
+        # name: /enc/layers.0/norm_1/Mul
+      d = Sigmoid (c)
+        # name: /enc/layers.0/norm/Sigmoid
+      e = Tanh (d)
+        # name: Tanh_77
+      y = Abs (e)
+        # name: /Abs
+    })");
+  REQUIRE(layers.layers.size() == 6);
+  CHECK(PathsOf(layers, 0) == Lines{"layer1", "layer1.0", "layer1.0.relu"});
+  CHECK(PathsOf(layers, 1) == Lines{"layer1", "layer1.0", "layer1.0.relu"});
+  CHECK(PathsOf(layers, 2) == Lines{"enc", "enc.layers.0", "enc.layers.0.norm_1"});  // a name, not a second call
+  CHECK(PathsOf(layers, 3) == Lines{"enc", "enc.layers.0", "enc.layers.0.norm"});
+  CHECK(PathsOf(layers, 4) == Lines{"enc", "enc.layers.0", "enc.layers.0.norm"});
+  CHECK(PathsOf(layers, 5) == Lines{});
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -1,0 +1,101 @@
+#include <doctest/doctest.h>
+
+#include "tests/support/lifted_text.h"
+
+namespace vramplan {
+namespace {
+
+using testing::LiftedLines;
+using Lines = std::vector<std::string>;
+
+TEST_CASE("batch norm: running statistics are buffers, the count of batches is one more") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 4, 2, 2] x) => (float[batch, 4, 2, 2] y)
+      <float[4] `bn.weight`, float[4] `bn.bias`, float[4] `bn.running_mean`, float[4] `bn.running_var`> {
+      y, m, v = BatchNormalization <training_mode = 1> (x, `bn.weight`, `bn.bias`, `bn.running_mean`, `bn.running_var`)
+        # name: /bn/BatchNormalization
+    })");
+  CHECK(testing::LinesOf(layers) ==
+        Lines{"bn: batch_norm(x, bn.weight, bn.bias, bn.running_mean, bn.running_var) -> [B, 4, 2, 2] training=1"});
+  Lines parameters, buffers;
+  for (const ValueId id : layers.parameters) parameters.push_back(layers[id].name);
+  for (const ValueId id : layers.buffers) {
+    buffers.push_back(layers[id].name + std::string(Name(layers[id].type)) + ToString(layers[id].shape));
+  }
+  CHECK(parameters == Lines{"bn.weight", "bn.bias"});
+  CHECK(buffers == Lines{"bn.running_meanfloat32[4]", "bn.running_varfloat32[4]", "bn.num_batches_trackedint64[]"});
+}
+
+TEST_CASE("group norm is an instance norm between two reshapes") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 8, 3, 3] x) => (float[batch, 8, 3, 3] y) <float[8] `gn.weight`, float[8] `gn.bias`> {
+      groups = Constant <value = int64[3] {0, 2, -1}> ()
+      ones = Constant <value = float[2] {1.0, 1.0}> ()
+      zeros = Constant <value = float[2] {0.0, 0.0}> ()
+      axes = Constant <value = int64[2] {1, 2}> ()
+      g = Reshape (x, groups)
+      n = InstanceNormalization (g, ones, zeros)
+      s = Shape (x)
+      r = Reshape (n, s)
+      w = Unsqueeze (`gn.weight`, axes)
+      m = Mul (r, w)
+      b = Unsqueeze (`gn.bias`, axes)
+      y = Add (m, b)
+    })") == Lines{"group_norm(x, gn.weight, gn.bias) -> [B, 8, 3, 3] num_groups=2"});
+}
+
+TEST_CASE("instance norm: ones and zeros that the exporter had to write are no parameters") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 2, 3, 3] x) => (float[batch, 2, 3, 3] y) <float[2] `n.weight`, float[2] `n.bias`> {
+      ones = Constant <value = float[2] {1.0, 1.0}> ()
+      zeros = Constant <value = float[2] {0.0, 0.0}> ()
+      a = InstanceNormalization (x, ones, zeros)
+      y = InstanceNormalization (a, `n.weight`, `n.bias`)
+    })");
+  CHECK(testing::LinesOf(layers) ==
+        Lines{"instance_norm(x, -, -) -> [B, 2, 3, 3]", "instance_norm(a, n.weight, n.bias) -> [B, 2, 3, 3]"});
+  CHECK(layers.parameters.size() == 2);
+  CHECK(layers.buffers.empty());
+}
+
+TEST_CASE("layer norm as one node and as seven") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 5, 8] x) => (float[batch, 5, 8] y)
+      <float[8] `a.weight`, float[8] `a.bias`, float[8] `b.weight`, float[8] `b.bias`> {
+      n = LayerNormalization <axis = -1> (x, `a.weight`, `a.bias`)
+      two = Constant <value = float {2.0}> ()
+      eps = Constant <value = float {0.00001}> ()
+      mean = ReduceMean <axes = [-1]> (n)
+      sub = Sub (n, mean)
+      pow = Pow (sub, two)
+      var = ReduceMean <axes = [-1]> (pow)
+      add = Add (var, eps)
+      sqrt = Sqrt (add)
+      div = Div (sub, sqrt)
+      mul = Mul (div, `b.weight`)
+      y = Add (mul, `b.bias`)
+    })") == Lines{"layer_norm(x, a.weight, a.bias) -> [B, 5, 8] normalized_axes=1",
+                  "layer_norm(n, b.weight, b.bias) -> [B, 5, 8] normalized_axes=1"});
+}
+
+TEST_CASE("a hand-written RMS norm stays as it ran, with rsqrt put back") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 5, 8] x) => (float[batch, 5, 8] y) <float[8] `n.weight`> {
+      two = Constant <value = float {2.0}> ()
+      eps = Constant <value = float {0.000001}> ()
+      one = Constant <value = float {1.0}> ()
+      f = Cast <to = 1> (x)
+      p = Pow (f, two)
+      m = ReduceMean <axes = [-1]> (p)
+      a = Add (m, eps)
+      s = Sqrt (a)
+      r = Div (one, s)
+      n = Mul (f, r)
+      y = Mul (`n.weight`, n)
+    })") == Lines{"pow(x, -) -> [B, 5, 8] scalar=2", "mean(p) -> [B, 5, 1] dim=[-1] keepdim=1",
+                  "add(m, -) -> [B, 5, 1] scalar=1e-06", "rsqrt(a) -> [B, 5, 1]", "mul(x, r) -> [B, 5, 8]",
+                  "mul(n.weight, n) -> [B, 5, 8]"});
+}
+
+}  // namespace
+}  // namespace vramplan
