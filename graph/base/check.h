@@ -1,4 +1,5 @@
-// CHECK: a condition that only a bug of vramplan itself can break. Active in release too: a wrong number is worse than none.
+// CHECK: a condition that only a bug of vramplan itself can break. Active in release too: a wrong number is worse than
+// none.
 //
 // Headers write VRAMPLAN_CHECK: in the tests the short name is doctest's.
 #pragma once

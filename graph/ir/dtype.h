@@ -1,4 +1,5 @@
-// DType: the element types of ONNX (onnx.proto TensorProto.DataType, values 1-26 as of ONNX 1.22) with their storage width.
+// DType: the element types of ONNX (onnx.proto TensorProto.DataType, values 1-26 as of ONNX 1.22) with their storage
+// width.
 #pragma once
 
 #include <cstdint>

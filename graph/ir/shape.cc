@@ -27,9 +27,7 @@ bool Shape::known() const {
   return std::all_of(begin(), end(), [](const Dim& d) { return d.known(); });
 }
 
-bool Shape::operator==(const Shape& other) const {
-  return std::equal(begin(), end(), other.begin(), other.end());
-}
+bool Shape::operator==(const Shape& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
 
 std::string ToString(const Shape& shape, const std::string& batch) {
   std::string text = "[";

@@ -1,5 +1,5 @@
-// SizeExpr: bytes as a polynomial of degree <= 2 in the batch, with no negative coefficient or constant, so that a peak never
-// falls when the batch grows. Saturating, like Bytes.
+// SizeExpr: bytes as a polynomial of degree <= 2 in the batch, with no negative coefficient or constant, so that a peak
+// never falls when the batch grows. Saturating, like Bytes.
 //
 //   SizeExpr::Of(DType::kFloat32, elements = 1000*B)   4000*B
 //   that.At(64)                                        256'000 B
@@ -15,8 +15,8 @@ class SizeExpr {
  public:
   constexpr SizeExpr() = default;
   static constexpr SizeExpr Constant(Bytes bytes) { return SizeExpr(Dim(bytes.count())); }
-  // Bytes of `elements` elements of `type`. A count that is unknown or overflows gives SizeExpr::Saturated(); a polynomial
-  // with a negative coefficient (B*(B-1)) is kept: it is exact, and At() is never negative at batches >= 1.
+  // Bytes of `elements` elements of `type`. A count that is unknown or overflows gives SizeExpr::Saturated(); a
+  // polynomial with a negative coefficient (B*(B-1)) is kept: it is exact, and At() is never negative at batches >= 1.
   static SizeExpr Of(DType type, Dim elements);
   static constexpr SizeExpr Saturated() { return SizeExpr(Dim(Bytes::Max().count())); }
 

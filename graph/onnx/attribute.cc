@@ -81,7 +81,8 @@ Result<StoredTensor> ReadConstant(const std::string& name, const onnx::Attribute
   }
   if (name == "value_string") return StoredTensor{.type = DType::kString};
   if (name == "value_strings") return StoredTensor{.type = DType::kString, .dims = {proto.strings_size()}};
-  return Error{ErrorCode::kBadInput, "", part.Text() + " has the unknown attribute " + QuotedName(name), "export it again"};
+  return Error{ErrorCode::kBadInput, "", part.Text() + " has the unknown attribute " + QuotedName(name),
+               "export it again"};
 }
 
 }  // namespace vramplan

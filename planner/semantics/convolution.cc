@@ -65,8 +65,7 @@ void CudnnGradients(GradContext& g, const Convolution& how, const Tensor& x) {
   Eager& e = g.e;
   const Tensor& weight = g.saved(1);
   const bool other_layout = (IsChannelsLast(*g.grad()) && !IsContiguous(*g.grad())) != how.channels_last;
-  const Tensor given =
-      how.transposed || other_layout ? ContiguousIn(e, g.grad(), how.channels_last) : g.grad();
+  const Tensor given = how.transposed || other_layout ? ContiguousIn(e, g.grad(), how.channels_last) : g.grad();
   if (g.Needs(0)) {
     Tensor to_input = EmptyIn(e, x->sizes, x->dtype, how.channels_last);
     const Tensor filter = ContiguousIn(e, weight, how.channels_last);

@@ -3,8 +3,8 @@
 namespace vramplan::eager {
 namespace {
 
-// A statement of the for-loop implementation: how many tensors of the parameter's size it makes, and whether Python's name keeps the last until the
-// next parameter rebinds it.
+// A statement of the for-loop implementation: how many tensors of the parameter's size it makes, and whether Python's
+// name keeps the last until the next parameter rebinds it.
 struct Statement {
   int made = 0;
   bool bound = false;
@@ -12,26 +12,28 @@ struct Statement {
 
 struct Row {
   Optimizer optimizer;
-  int states;             // tensors like the parameter, made at the first step
-  bool in_constructor;    // ... or already in the constructor
-  bool fused;             // has a fused implementation
-  int foreach_lists;      // lists like the parameters that live together while foreach runs
-  bool decay_stays;       // the decayed copy of the gradients (weight_decay) lives beside those lists
-  bool decoupled;         // weight decay multiplies the parameter in place
-  Statement loop[2];      // per parameter, in order
+  int states;           // tensors like the parameter, made at the first step
+  bool in_constructor;  // ... or already in the constructor
+  bool fused;           // has a fused implementation
+  int foreach_lists;    // lists like the parameters that live together while foreach runs
+  bool decay_stays;     // the decayed copy of the gradients (weight_decay) lives beside those lists
+  bool decoupled;       // weight decay multiplies the parameter in place
+  Statement loop[2];    // per parameter, in order
 };
 
 constexpr Row kRows[] = {
     // torch/optim/sgd.py: params are updated in place; the momentum buffer is a clone of the first gradient.
     {Optimizer::kSgd, 0, false, true, 0, true, false, {{}, {}}},
     {Optimizer::kSgdMomentum, 1, false, true, 0, false, false, {{}, {}}},
-    // adam.py: exp_avg_sq_sqrt = _foreach_sqrt(exp_avg_sqs); the decayed gradients are deleted before. for-loop: denom = (exp_avg_sq.sqrt() / c).add_(eps)
+    // adam.py: exp_avg_sq_sqrt = _foreach_sqrt(exp_avg_sqs); the decayed gradients are deleted before. for-loop: denom
+    // = (exp_avg_sq.sqrt() / c).add_(eps)
     {Optimizer::kAdam, 2, false, true, 1, false, false, {{2, true}, {}}},
     {Optimizer::kAdamW, 2, false, true, 1, false, true, {{2, true}, {}}},
     {Optimizer::kAdamAmsgrad, 3, false, true, 1, false, false, {{2, true}, {}}},
     // rmsprop.py: avg = _foreach_sqrt(square_avgs); for-loop: avg = square_avg.sqrt()
     {Optimizer::kRmsprop, 1, false, false, 1, true, false, {{1, true}, {}}},
-    // adagrad.py: std = _foreach_sqrt(state_sums), numerator = _foreach_mul(grads, -lr); for-loop: std = state_sum.sqrt().add_(eps)
+    // adagrad.py: std = _foreach_sqrt(state_sums), numerator = _foreach_mul(grads, -lr); for-loop: std =
+    // state_sum.sqrt().add_(eps)
     {Optimizer::kAdagrad, 1, true, true, 2, true, false, {{1, true}, {}}},
     // adadelta.py: std and deltas; for-loop: std, then delta
     {Optimizer::kAdadelta, 2, false, false, 2, true, false, {{1, true}, {1, true}}},
@@ -90,7 +92,8 @@ void OptimizerState::MakeState(Eager& e) {
   const Row& row = *FindRow(e.spec().optimizer);
   const Category before = e.category;
   e.category = Category::kOptimizerState;
-  const bool counters = e.spec().optimizer_impl == OptimizerImpl::kFused && row.states >= 2;  // adam.py: step on the card when fused
+  const bool counters =
+      e.spec().optimizer_impl == OptimizerImpl::kFused && row.states >= 2;  // adam.py: step on the card when fused
   for (const Tensor& p : row.in_constructor ? parameters_ : WithGradient()) {
     if (counters) state_.push_back(e.Empty(Shape(), DType::kFloat32));
     for (int i = 0; i < row.states; ++i) state_.push_back(e.EmptyLike(p));
@@ -117,7 +120,8 @@ void OptimizerState::StepForeach(Eager& e) {
 void OptimizerState::StepForLoop(Eager& e) {
   const Row& row = *FindRow(e.spec().optimizer);
   const bool decayed_copy = e.spec().weight_decay != 0 && !row.decoupled;
-  // SGD clones its buffer from the decayed gradient, one parameter at a time; the others make all state before they begin.
+  // SGD clones its buffer from the decayed gradient, one parameter at a time; the others make all state before they
+  // begin.
   const bool cloned = row.optimizer == Optimizer::kSgdMomentum && !initialised_;
   if (!initialised_ && row.states > 0 && !cloned) MakeState(e);
   Tensor decayed, bound[2];
@@ -150,8 +154,12 @@ void OptimizerState::Step(Eager& e) {
   e.category = Category::kTemporaries;
   e.grad_mode = false;
   switch (e.spec().optimizer_impl) {
-    case OptimizerImpl::kForeach: StepForeach(e); break;
-    case OptimizerImpl::kForLoop: StepForLoop(e); break;
+    case OptimizerImpl::kForeach:
+      StepForeach(e);
+      break;
+    case OptimizerImpl::kForLoop:
+      StepForLoop(e);
+      break;
     case OptimizerImpl::kFused:
       if (!initialised_ && row->states > 0) MakeState(e);
       break;

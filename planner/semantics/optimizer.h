@@ -1,4 +1,5 @@
-// Optimizers: their state, and what a step needs beside it. One row per optimizer of torch.optim (torch/optim/*.py, PyTorch 2.10).
+// Optimizers: their state, and what a step needs beside it. One row per optimizer of torch.optim (torch/optim/*.py,
+// PyTorch 2.10).
 //
 //   Adam, foreach, 25.6 M parameters     first step  + 2 P of state, then P of square roots while it runs
 //                                        later       P while it runs

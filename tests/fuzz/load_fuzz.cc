@@ -1,6 +1,8 @@
-// Whatever the bytes are, Load returns a Graph that holds its invariants or an Error of one line, soon and in little memory.
+// Whatever the bytes are, Load returns a Graph that holds its invariants or an Error of one line, soon and in little
+// memory.
 //
-//   cmake --preset fuzz && ninja -C build/fuzz load_fuzz && build/fuzz/tests/load_fuzz -rss_limit_mb=2048 -timeout=5 corpus models
+//   cmake --preset fuzz && ninja -C build/fuzz load_fuzz && build/fuzz/tests/load_fuzz -rss_limit_mb=2048 -timeout=5
+//   corpus models
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
