@@ -59,7 +59,8 @@ class PatternSource {
   NodeId OnlyMakerOf(TensorId tensor, std::string_view op) const {
     return UsedOnce(tensor) ? MakerOf(tensor, op) : NodeId{};
   }
-  bool UsedOnce(TensorId tensor) const { return uses_[Index(tensor)] == 1; }
+  // False for an absent tensor.
+  bool UsedOnce(TensorId tensor) const { return tensor.valid() && uses_[Index(tensor)] == 1; }
   const std::vector<NodeId>& UsersOf(TensorId tensor) const { return users_[Index(tensor)]; }
   bool SameScope(NodeId a, NodeId b) const { return modules_.ScopeOf(a) == modules_.ScopeOf(b); }
   std::string ModuleOf(NodeId node) const { return modules_.InnermostOf(node); }
