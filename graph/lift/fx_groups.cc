@@ -30,7 +30,8 @@ ModulePath PathOf(const Provenance& provenance, std::string* root_class) {
 std::string AdaptivePool(const std::string& class_name) {
   constexpr std::string_view kPooling = "torch.nn.modules.pooling.Adaptive";
   if (class_name.rfind(kPooling, 0) != 0) return "";
-  const std::string_view rest = std::string_view(class_name).substr(kPooling.size());
+  std::string_view rest = class_name;
+  rest.remove_prefix(kPooling.size());
   if (rest.size() != 9 || (rest.substr(0, 7) != "AvgPool" && rest.substr(0, 7) != "MaxPool")) return "";
   return (rest[0] == 'A' ? "adaptive_avg_pool" : "adaptive_max_pool") + std::string(rest.substr(7));
 }
