@@ -7,6 +7,7 @@
 //
 // A convolution over one axis runs as one over two (views).
 #include <algorithm>
+#include <utility>
 
 #include "planner/semantics/concat.h"
 #include "planner/semantics/pointwise.h"
@@ -22,7 +23,19 @@ struct Convolution {
   bool depthwise = false;  // PyTorch's own kernel
   bool biased = false;
   bool channels_last = false;
+  bool flat = false;  // over one axis
 };
+
+// view4d, view3d (Convolution.cpp): an axis of length 1 is put before the last, and taken away again, below the tape:
+// such a view holds no base.
+Tensor WithAxis(Eager& e, const Tensor& t, bool there) {
+  Shape sizes = t->sizes;
+  there ? sizes.Insert(2, Dim(1)) : sizes.Remove(2);
+  const bool before = std::exchange(e.grad_mode, false);
+  Tensor view = Squeeze(e, t, sizes);
+  e.grad_mode = before;
+  return e.Alias(view);
+}
 
 // cudnn_conv_suggest_memory_format: the layout of the input or of the weight, whichever says channels last.
 bool SuggestsChannelsLast(const Tensor& a, const Tensor& b) {
@@ -61,11 +74,11 @@ Storage CudnnWorkspace(Eager& e) { return e.Scratch(e.spec().cudnn_workspace.val
 // cudnn_convolution_backward (cudnn/ConvShared.cpp): grad_output.to(layout) copies only when the gradient suggests the
 // other layout; one that has gaps (half of a concatenation) is made contiguous in each of the two functions.
 // cudnn_convolution_transpose_backward makes it contiguous once.
-void CudnnGradients(GradContext& g, const Convolution& how, const Tensor& x) {
+void CudnnGradients(GradContext& g, const Convolution& how, const Tensor& x, const Tensor& weight,
+                    const Tensor& gradient) {
   Eager& e = g.e;
-  const Tensor& weight = g.saved(1);
-  const bool other_layout = (IsChannelsLast(*g.grad()) && !IsContiguous(*g.grad())) != how.channels_last;
-  const Tensor given = how.transposed || other_layout ? ContiguousIn(e, g.grad(), how.channels_last) : g.grad();
+  const bool other_layout = (IsChannelsLast(*gradient) && !IsContiguous(*gradient)) != how.channels_last;
+  const Tensor given = how.transposed || other_layout ? ContiguousIn(e, gradient, how.channels_last) : gradient;
   if (g.Needs(0)) {
     Tensor to_input = EmptyIn(e, x->sizes, x->dtype, how.channels_last);
     const Tensor filter = ContiguousIn(e, weight, how.channels_last);
@@ -83,11 +96,12 @@ void CudnnGradients(GradContext& g, const Convolution& how, const Tensor& x) {
 void Gradients(GradContext& g, const Convolution& how) {
   Eager& e = g.e;
   OpScope scope(e, "aten::convolution_backward");
-  const Tensor& x = g.saved(0);
-  const Tensor& weight = g.saved(1);
+  const Tensor x = how.flat ? WithAxis(e, g.saved(0), true) : g.saved(0);
+  const Tensor weight = how.flat ? WithAxis(e, g.saved(1), true) : g.saved(1);
+  const Tensor gradient = how.flat ? WithAxis(e, g.grad(), true) : g.grad();
   Tensor input;
   if (how.depthwise) {
-    const Tensor grad = ContiguousIn(e, g.grad(), false);
+    const Tensor grad = ContiguousIn(e, gradient, false);
     const Tensor plain = ContiguousIn(e, x, false);
     Tensor to_weight = g.Needs(1) ? e.Empty(weight->sizes, weight->dtype) : Tensor();
     Tensor to_input = g.Needs(0) ? e.Empty(x->sizes, x->dtype) : Tensor();
@@ -96,53 +110,43 @@ void Gradients(GradContext& g, const Convolution& how) {
   } else {
     // The caller's contiguous input lives through the bias' sum; everything else dies inside its function.
     input = g.Needs(1) ? ContiguousIn(e, x, how.channels_last) : x;
-    CudnnGradients(g, how, input);
+    CudnnGradients(g, how, input, weight, gradient);
   }
-  if (how.biased && g.Needs(2)) g.Set(2, BiasGradient(e, g.grad()));
-}
-
-Tensor Convolve(Call& c, const Tensor& x, const Tensor& weight, const Shape& out_sizes, bool transposed,
-                const char* op) {
-  Eager& e = c.e;
-  OpScope scope(e, op);
-  const Tensor& bias = c.In(2);
-  Convolution how;
-  how.transposed = transposed;
-  how.biased = static_cast<bool>(bias);
-  how.channels_last = SuggestsChannelsLast(x, weight);
-  how.depthwise = IsDepthwise(c, x, weight, transposed, how.channels_last);
-  const Tensor input = ContiguousIn(e, x, how.channels_last);
-  Tensor out = EmptyIn(e, out_sizes, x->dtype, how.channels_last);
-  {
-    const Tensor filter = ContiguousIn(e, weight, how.channels_last);
-    const Storage workspace = how.depthwise ? Storage() : CudnnWorkspace(e);
+  if (how.biased && g.Needs(2)) g.Set(2, BiasGradient(e, gradient));
+  for (size_t i = 0; how.flat && i < 2; ++i) {
+    if (g.results[i]) g.results[i] = WithAxis(e, g.results[i], false);
   }
-  if (GradNode* node = e.Record("ConvolutionBackward0", {x, weight, bias}, {out})) {
-    node->Save(x).Save(weight);
-    node->Backward([how](GradContext& g) { Gradients(g, how); });
-  }
-  return out;
 }
 
 template <bool transposed>
 void Run(Call& c) {
-  const Tensor& x = c.In(0);
-  const Tensor& weight = c.In(1);
+  Eager& e = c.e;
+  const Tensor &x = c.In(0), &weight = c.In(1), &bias = c.In(2);
   constexpr const char* kNames[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d"};
   constexpr const char* kTransposed[] = {"aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d"};
-  const char* op = (transposed ? kTransposed : kNames)[std::clamp(x->dim() - 3, 0, 2)];
-  if (x->dim() != 3) {
-    c.Return(Convolve(c, x, weight, c.OutShape(), transposed, op));
-    return;
+  OpScope scope(e, (transposed ? kTransposed : kNames)[std::clamp(x->dim() - 3, 0, 2)]);
+  Convolution how;
+  how.transposed = transposed;
+  how.biased = static_cast<bool>(bias);
+  how.flat = x->dim() == 3;
+  const Tensor image = how.flat ? WithAxis(e, x, true) : x;
+  const Tensor kernel = how.flat ? WithAxis(e, weight, true) : weight;
+  Shape sizes = c.OutShape();
+  if (how.flat) sizes.Insert(2, Dim(1));
+  how.channels_last = SuggestsChannelsLast(image, kernel);
+  how.depthwise = IsDepthwise(c, image, kernel, transposed, how.channels_last);
+  const Tensor input = ContiguousIn(e, image, how.channels_last);
+  Tensor out = EmptyIn(e, sizes, x->dtype, how.channels_last);
+  {
+    const Tensor filter = ContiguousIn(e, kernel, how.channels_last);
+    const Storage workspace = how.depthwise ? Storage() : CudnnWorkspace(e);
   }
-  // view4d: an axis of length 1 is put before the last, and taken away again.
-  const auto four = [](Shape sizes) {
-    sizes.Insert(2, Dim(1));
-    return sizes;
-  };
-  const Tensor out = Convolve(c, Squeeze(c.e, x, four(x->sizes)), Squeeze(c.e, weight, four(weight->sizes)),
-                              four(c.OutShape()), transposed, op);
-  c.Return(Squeeze(c.e, out, c.OutShape()));
+  if (how.flat) out = WithAxis(e, out, false);
+  if (GradNode* node = e.Record("ConvolutionBackward0", {x, weight, bias}, {out})) {
+    node->Save(x).Save(weight);
+    node->Backward([how](GradContext& g) { Gradients(g, how); });
+  }
+  c.Return(std::move(out));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "planner/semantics/optimizer.h"
 
+#include <deque>
+
 namespace vramplan::eager {
 namespace {
 
@@ -17,32 +19,37 @@ struct Row {
   bool fused;           // has a fused implementation
   int foreach_lists;    // lists like the parameters that live together while foreach runs
   bool decay_stays;     // the decayed copy of the gradients (weight_decay) lives beside those lists
+  bool decay_reused;    // ... and takes the place of the last of them
   bool decoupled;       // weight decay multiplies the parameter in place
   Statement loop[2];    // per parameter, in order
 };
 
 constexpr Row kRows[] = {
     // torch/optim/sgd.py: params are updated in place; the momentum buffer is a clone of the first gradient.
-    {Optimizer::kSgd, 0, false, true, 0, true, false, {{}, {}}},
-    {Optimizer::kSgdMomentum, 1, false, true, 0, false, false, {{}, {}}},
+    {Optimizer::kSgd, 0, false, true, 0, true, false, false, {{}, {}}},
+    {Optimizer::kSgdMomentum, 1, false, true, 0, false, false, false, {{}, {}}},
     // adam.py: exp_avg_sq_sqrt = _foreach_sqrt(exp_avg_sqs); the decayed gradients are deleted before. for-loop: denom
     // = (exp_avg_sq.sqrt() / c).add_(eps)
-    {Optimizer::kAdam, 2, false, true, 1, false, false, {{2, true}, {}}},
-    {Optimizer::kAdamW, 2, false, true, 1, false, true, {{2, true}, {}}},
-    {Optimizer::kAdamAmsgrad, 3, false, true, 1, false, false, {{2, true}, {}}},
+    {Optimizer::kAdam, 2, false, true, 1, false, false, false, {{2, true}, {}}},
+    {Optimizer::kAdamW, 2, false, true, 1, false, false, true, {{2, true}, {}}},
+    {Optimizer::kAdamAmsgrad, 3, false, true, 1, false, false, false, {{2, true}, {}}},
     // rmsprop.py: avg = _foreach_sqrt(square_avgs); for-loop: avg = square_avg.sqrt()
-    {Optimizer::kRmsprop, 1, false, false, 1, true, false, {{1, true}, {}}},
-    // adagrad.py: std = _foreach_sqrt(state_sums), numerator = _foreach_mul(grads, -lr); for-loop: std =
-    // state_sum.sqrt().add_(eps)
-    {Optimizer::kAdagrad, 1, true, true, 2, true, false, {{1, true}, {}}},
+    {Optimizer::kRmsprop, 1, false, false, 1, true, false, false, {{1, true}, {}}},
+    // adagrad.py: std = _foreach_sqrt(state_sums), numerator = _foreach_mul(grads, -lr), or the decayed gradients in
+    // place; its fused form is for
+    // the CPU (_device_dtype_check_for_fused(cuda_unsupported=True)); for-loop: std = state_sum.sqrt().add_(eps)
+    {Optimizer::kAdagrad, 1, true, false, 2, true, true, false, {{1, true}, {}}},
     // adadelta.py: std and deltas; for-loop: std, then delta
-    {Optimizer::kAdadelta, 2, false, false, 2, true, false, {{1, true}, {1, true}}},
+    {Optimizer::kAdadelta, 2, false, false, 2, true, false, false, {{1, true}, {1, true}}},
     // nadam.py: exp_avg_sq_sqrt; for-loop: denom = exp_avg_sq.div(c).sqrt()
-    {Optimizer::kNadam, 2, false, false, 1, true, false, {{2, true}, {}}},
-    // radam.py: buffer = _foreach_sqrt(exp_avg_sqs); for-loop: bias_corrected_exp_avg = exp_avg / c
-    {Optimizer::kRadam, 2, false, false, 1, true, false, {{1, true}, {}}},
-    // adamax.py: _foreach_abs(grads); for-loop: grad.abs().add_(eps) inside torch.maximum
-    {Optimizer::kAdamax, 2, false, false, 1, true, false, {{1, false}, {}}},
+    {Optimizer::kNadam, 2, false, false, 1, true, false, false, {{2, true}, {}}},
+    // radam.py: del grouped_grads; buffer = _foreach_sqrt(exp_avg_sqs); for-loop: bias_corrected_exp_avg = exp_avg / c,
+    // then times lr (rho_t is
+    // above 5 from the sixth step only)
+    {Optimizer::kRadam, 2, false, false, 1, false, false, false, {{1, true}, {1, false}}},
+    // adamax.py: _foreach_abs(grads), in place when they are decayed copies; for-loop: grad.abs().add_(eps) inside
+    // torch.maximum
+    {Optimizer::kAdamax, 2, false, false, 1, true, true, false, {{1, false}, {}}},
 };
 
 const Row* FindRow(Optimizer optimizer) {
@@ -109,12 +116,13 @@ void OptimizerState::StepForeach(Eager& e) {
   // sgd.py clones its buffers from the decayed gradients; the others have made their state before.
   const bool cloned = row.optimizer == Optimizer::kSgdMomentum;
   if (!initialised_ && row.states > 0 && !cloned) MakeState(e);
-  std::vector<List> lists;
+  std::deque<List> lists;
   if (decayed_copy) lists.emplace_back(e, with);  // _foreach_add(grads, params, alpha=weight_decay)
   if (!initialised_ && cloned) MakeState(e);
   if (decayed_copy && !row.decay_stays) lists.clear();
-  for (int i = 0; i < row.foreach_lists; ++i) lists.emplace_back(e, with);
-  while (!lists.empty()) lists.pop_back();
+  const int made = row.foreach_lists - (decayed_copy && row.decay_reused ? 1 : 0);
+  for (int i = 0; i < made; ++i) lists.emplace_back(e, with);
+  while (!lists.empty()) lists.pop_front();  // a Python frame lets go of its names in their order
 }
 
 void OptimizerState::StepForLoop(Eager& e) {
@@ -144,6 +152,8 @@ void OptimizerState::StepForLoop(Eager& e) {
       if (row.loop[s].bound && row.loop[s].made > 0) bound[s] = std::move(last);
     }
   }
+  decayed = Tensor();  // a Python frame lets go of its names in their order
+  for (Tensor& t : bound) t = Tensor();
   initialised_ = true;
 }
 

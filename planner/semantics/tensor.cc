@@ -26,9 +26,9 @@ Ints ContiguousStrides(const Ints& lengths) {
 }
 
 bool IsContiguous(const TensorImpl& t) {
+  if (t.numel() == 0) return true;
   int64_t expected = 1;
   for (int i = t.lengths.n - 1; i >= 0; --i) {
-    if (t.lengths[i] == 0) return true;
     if (t.lengths[i] == 1) continue;
     if (t.strides[i] != expected) return false;
     expected *= t.lengths[i];

@@ -58,11 +58,10 @@ TEST_CASE("activations of several operators") {
   CheckOperators({
       // monai_unet_3d, PreluKernelBackward0: both gradients of the input's size, the weight's is summed and dies first.
       {"prelu", "", "x:f[2,4,8] p:f[4]", "f[2,4,8]", "1+256", "x", "2+256 3+256 4+16 3- g- x- 4=.grad 2-"},
-      // torch/nn/functional.py softsign: input / (input.abs() + 1). Div's input gradient (4) comes first, the other's
-      // formula is
+      // torch/nn/functional.py softsign: input / (input.abs() + 1). The divisor's gradient (7) comes first,
       // -grad * ((self / other) / other); |x| saves x; the gradients of x meet in place.
       {"softsign", "", "x:f[8,64]", "f[8,64]", "1+2048 2+2048 1- 3+2048", "x 2",
-       "4+2048 5+2048 6+2048 7+2048 8+2048 7- 6- 5- g- 2- 9+2048 10+2048 9- 8- x- 10- 4-"},
+       "4+2048 5+2048 6+2048 7+2048 6- 5- 4- 8+2048 g- 2- 9+2048 10+2048 9- 7- x- 10- 8-"},
   });
 }
 

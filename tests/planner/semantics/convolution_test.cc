@@ -5,6 +5,8 @@
 namespace vramplan::testing {
 namespace {
 
+using eager::Tensor;
+
 TEST_CASE("convolutions") {
   CheckOperators({
       // alexnet, ConvolutionBackward0: input, weight, bias' sum, -gradient -saved.
@@ -38,21 +40,37 @@ TEST_CASE("convolutions") {
       // directions
       // ("+empty +input +weight +sum -copy -gradient").
       {"conv1d", "", "x:f[2,8,16]@0,2,1 p:f[4,8,3] p:f[4]", "f[2,4,14]", "1+1024 2+448 1-", "x",
-       "3+1024 4+1024 5+384 6+16 3- g- x- 6=.grad 5=.grad 4-"},
+       "3+1024 4+1024 5+384 6+16 3- g- x- 5=.grad 6=.grad 4-"},
   });
+}
+
+TEST_CASE(
+    "convolutions over one axis see their input through views below the tape: gradients of a shared input meet in "
+    "place") {
+  // textcnn: three conv1d of one transposed embedding; no "add" between their ConvolutionBackward0.
+  Trial trial;
+  Tensor x = trial.Given("x:f[2,8,16]", "x");
+  const Tensor w = trial.Given("c:f[4,8,3]", "w");
+  Tensor a = trial.Run1("conv1d", "", {x, w, Tensor()}, "f[2,4,14]"),
+         b = trial.Run1("conv1d", "", {x, w, Tensor()}, "f[2,4,14]");
+  CHECK(trial.Events() == "1+448 2+448");
+  Tensor loss = trial.LossOf({a, b});
+  x = a = b = Tensor();
+  trial.Events();
+  CHECK(trial.Backward(loss) == "3+1024 g2- 4+1024 g- x- 4- 3-");
 }
 
 TEST_CASE("a gradient with gaps is copied for the input and again for the weight") {
   // densenet121, "+100352 convolution_backward +25088 empty -25088 +25088 empty +147456 empty -25088": half of a
   // concatenation.
   Trial trial;
-  eager::Tensor x = trial.Given("x:f[2,3,8,8]", "x"), other = trial.Given("c:f[2,4,8,8]", "other");
-  const eager::Tensor w = trial.Given("p:f[4,3,3,3]", "w");
-  eager::Tensor y = trial.Run1("conv2d", "", {x, w, eager::Tensor()}, "f[2,4,8,8]");
-  eager::Tensor both = trial.Run1("cat", "dim=1", {y, other}, "f[2,8,8,8]");
+  Tensor x = trial.Given("x:f[2,3,8,8]", "x"), other = trial.Given("c:f[2,4,8,8]", "other");
+  const Tensor w = trial.Given("p:f[4,3,3,3]", "w");
+  Tensor y = trial.Run1("conv2d", "", {x, w, Tensor()}, "f[2,4,8,8]");
+  Tensor both = trial.Run1("cat", "dim=1", {y, other}, "f[2,8,8,8]");
   CHECK(trial.Events() == "1+2048 2+4096");
-  eager::Tensor loss = trial.LossOf({both});
-  x = y = both = eager::Tensor();
+  Tensor loss = trial.LossOf({both});
+  x = y = both = Tensor();
   trial.Events();
   CHECK(trial.Backward(loss) == "3+1536 4+2048 4- 5+2048 6+432 5- g- x- 6=.grad 3-");
 }

@@ -1,0 +1,99 @@
+#include "planner/timeline/lifetimes.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace vramplan {
+namespace {
+
+// Layers by hand. Values are called by their number; a module call by its path.
+struct Model {
+  Layers layers;
+
+  ValueId Value(Role role = Role::kActivation) {
+    layers.values.push_back({std::to_string(layers.values.size()), DType::kFloat32, Shape{Dim(1)}, role});
+    return ValueId{static_cast<int32_t>(layers.values.size()) - 1};
+  }
+  ModuleId Module(const char* path, ModuleId parent = ModuleId()) {
+    layers.modules.push_back({path, "", parent});
+    return ModuleId{static_cast<int32_t>(layers.modules.size()) - 1};
+  }
+  ValueId Layer(ModuleId module, std::vector<ValueId> inputs) {
+    vramplan::Layer layer;
+    layer.op = "op";
+    layer.module = module;
+    layer.inputs = std::move(inputs);
+    layer.outputs = {Value()};
+    layers.layers.push_back(layer);
+    return layer.outputs[0];
+  }
+  // "1; 2 3; -": what dies after each layer.
+  std::string Releases() const {
+    std::string text;
+    for (const auto& after : ReleasesAfter(layers)) {
+      if (!text.empty()) text += "; ";
+      if (after.empty()) text += "-";
+      for (size_t i = 0; i < after.size(); ++i) text += (i > 0 ? " " : "") + std::to_string(after[i].value);
+    }
+    return text;
+  }
+};
+
+TEST_CASE("a chain in one Sequential: each result dies when the next is there") {
+  Model m;
+  const ModuleId root = m.Module(""), seq = m.Module("net", root);
+  const ValueId x = m.Value(Role::kInput);
+  const ValueId a = m.Layer(m.Module("net.0", seq), {x});  // 1
+  const ValueId b = m.Layer(m.Module("net.1", seq), {a});  // 2
+  m.layers.outputs = {m.Layer(m.Module("net.2", seq), {b})};
+  CHECK(m.Releases() == "-; 1; 2");
+}
+
+TEST_CASE("a call holds its arguments until it returns") {
+  Model m;
+  const ModuleId root = m.Module("");
+  const ValueId x = m.Value(Role::kInput);
+  const ValueId stem = m.Layer(m.Module("stem", root), {x});  // 1, used early inside block, held to its end
+  const ModuleId block = m.Module("block", root), inner = m.Module("block.inner", block);
+  const ValueId a = m.Layer(m.Module("block.inner.conv", inner), {stem});  // 2
+  const ValueId b = m.Layer(m.Module("block.inner.norm", inner), {a});     // 3
+  const ValueId c = m.Layer(m.Module("block.act", block), {b});  // 4: b was inner's result, held by nobody once used
+  m.layers.outputs = {m.Layer(m.Module("head", root), {c})};
+  CHECK(m.Releases() == "-; -; 2; 1 3; 4");
+}
+
+TEST_CASE("a local of a forward function dies with its last use there") {
+  Model m;  // y = self.conv(x); return y + x
+  const ModuleId root = m.Module(""), block = m.Module("block", root);
+  const ValueId x = m.Layer(m.Module("stem", root), {m.Value(Role::kInput)});  // 1
+  const ValueId y = m.Layer(m.Module("block.conv", block), {x});               // 2
+  const ValueId sum = m.Layer(block, {y, x});                                  // 3
+  m.layers.outputs = {m.Layer(m.Module("head", root), {sum})};
+  CHECK(m.Releases() == "-; -; 1 2; 3");
+}
+
+TEST_CASE("two calls of one module are two calls") {
+  Model m;
+  const ModuleId root = m.Module("");
+  const ValueId x = m.Value(Role::kInput);
+  const ValueId a = m.Layer(m.Module("shared", root), {x});
+  const ValueId b = m.Layer(m.Module("shared", root), {a});
+  m.layers.outputs = {m.Layer(root, {b})};
+  CHECK(m.Releases() == "-; 1; 2");
+}
+
+TEST_CASE("without modules a value dies with its last use; one nobody uses at once; the model's outputs never") {
+  Model m;
+  const ValueId x = m.Value(Role::kInput), w = m.Value(Role::kParameter);
+  const ValueId a = m.Layer(ModuleId(), {x, w});  // 2
+  m.Layer(ModuleId(), {a, w});                    // 3: unused
+  const ValueId c = m.Layer(ModuleId(), {a, ValueId()});
+  m.layers.outputs = {c, a};
+  CHECK(m.Releases() == "-; 3; -");
+  m.layers.outputs = {c};
+  CHECK(m.Releases() == "-; 3; 2");
+}
+
+}  // namespace
+}  // namespace vramplan
