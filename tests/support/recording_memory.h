@@ -40,7 +40,7 @@ class RecordingMemory : public Memory {
   std::string text_;
 };
 
-struct Card {
+struct BenchCard {
   Capability capability{7, 5};
   int multiprocessors = 40;
 };
@@ -49,7 +49,7 @@ class OperatorBench {
  public:
   using Tensor = eager::Tensor;
 
-  explicit OperatorBench(Card card = {}, Precision precision = Precision::kFp32, Framework framework = {2, 10})
+  explicit OperatorBench(BenchCard card = {}, Precision precision = Precision::kFp32, Framework framework = {2, 10})
       : eager(memory, Spec(card, precision, framework), 1, nullptr) {}
 
   // A leaf with a gradient; one without; memory that was there before is not recorded.
@@ -92,7 +92,7 @@ class OperatorBench {
   bool scalar = false;         // the next outputs have no axes
 
  private:
-  static TrainingSpec Spec(Card card, Precision precision, Framework framework) {
+  static TrainingSpec Spec(BenchCard card, Precision precision, Framework framework) {
     TrainingSpec spec;
     spec.precision = precision;
     spec.framework = framework;
