@@ -244,7 +244,7 @@ Operand PatternSource::Use(TensorId tensor) {
 }
 
 Operand PatternSource::Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape) {
-  return UseAs(Role::kParameter, tensor, user, leaf, std::move(shape));
+  return UseAs(Role::kParameter, tensor, user, leaf, shape);
 }
 
 Operand PatternSource::Buffer(TensorId tensor, NodeId user, const std::string& leaf) {
@@ -257,7 +257,7 @@ Operand PatternSource::UseAs(Role role, TensorId tensor, NodeId user, const std:
   const TensorId behind = Behind(tensor);
   if (Stored(behind) != nullptr) {
     const std::string module = ModuleOf(user);
-    Claim claim{role, module.empty() ? leaf : module + "." + leaf, std::move(shape), user};
+    Claim claim{role, module.empty() ? leaf : module + "." + leaf, shape, user};
     const auto [found, fresh] = claims_.try_emplace(behind, claim);
     if (!fresh && user < found->second.user) found->second = std::move(claim);  // the first user names it
   }

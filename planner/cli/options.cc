@@ -71,7 +71,7 @@ Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind) {
     bool good = named.has_value();
     for (size_t at = 0; good && at <= named->second.size();) {
       const size_t end = std::min(named->second.find('x', at), named->second.size());
-      const std::optional<int64_t> length = ReadInteger(std::string_view(named->second).substr(at, end - at));
+      const std::optional<int64_t> length = ReadInteger(named->second.substr(at, end - at));
       good = length.has_value() && *length >= 1;
       if (good) dims.push_back(*length);
       at = end + 1;
