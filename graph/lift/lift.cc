@@ -6,6 +6,7 @@
 #include "graph/lift/liveness.h"
 #include "graph/lift/patterns.h"
 #include "graph/lift/provenance.h"
+#include "graph/lift/skipped_masks.h"
 
 namespace vramplan {
 
@@ -17,6 +18,8 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
     if (const Status done = LiftByPattern(graph, shapes, builder, live, notes); !done) return done.error();
   }
   Layers layers = std::move(builder).Finish(notes);
+  SkipKnownMasks(&layers);
+  MakeMasksContiguous(&layers);
   AssumeInPlace(&layers, notes);
   return layers;
 }

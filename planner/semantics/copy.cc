@@ -174,8 +174,8 @@ void Repeat(Call& c) {
 
 std::vector<OpRule> CopyRules() {
   return {
-      {"cat", [](Call& c) { c.Return(Cat(c.e, c.inputs, Axis(c, "dim"))); }, Cast::kPromote},
-      {"stack", [](Call& c) { c.Return(Stack(c.e, c.inputs, Axis(c, "dim", 1))); }, Cast::kPromote},
+      {"cat", [](Call& c) { c.Return(Cat(c.e, c.inputs, Axis(c, "dim"))); }},
+      {"stack", [](Call& c) { c.Return(Stack(c.e, c.inputs, Axis(c, "dim", 1))); }},
       {"pad", Pad},
       {"roll", Roll},
       {"repeat", Repeat},

@@ -134,11 +134,12 @@ enum class Keeps : uint8_t { kNothing, kInput, kOutput };
 struct UnaryRow {
   const char* node;
   Keeps keeps;
-  int temporaries;  // of the formula, alive together until it is done
+  int temporaries;              // of the formula, alive together until it is done
+  bool keeps_integers = false;  // integers stay integers (UnaryOps.cpp: abs, neg)
 };
 
 Tensor Unary(Eager& e, const Tensor& x, const UnaryRow& row) {
-  Tensor out = e.EmptyLike(x, Floating(x->dtype));
+  Tensor out = e.EmptyLike(x, row.keeps_integers ? x->dtype : Floating(x->dtype));
   if (GradNode* node = e.Record(row.node, {x}, {out})) {
     if (row.keeps == Keeps::kInput) node->Save(x);
     if (row.keeps == Keeps::kOutput) node->SaveOutput(out);
@@ -157,8 +158,8 @@ template <int row>
 void RunUnary(Call& c) {
   // derivatives.yaml, with the temporaries of each formula.
   static constexpr UnaryRow kRows[] = {
-      {"NegBackward0", Keeps::kNothing, 0},        // 0  -grad
-      {"AbsBackward0", Keeps::kInput, 1},          // 1  grad * self.sgn()
+      {"NegBackward0", Keeps::kNothing, 0, true},  // 0  -grad
+      {"AbsBackward0", Keeps::kInput, 1, true},    // 1  grad * self.sgn()
       {"ExpBackward0", Keeps::kOutput, 0},         // 2  grad * result
       {"LogBackward0", Keeps::kInput, 0},          // 3  grad.div(self)
       {"SqrtBackward0", Keeps::kOutput, 1},        // 4  grad / (2 * result)

@@ -19,7 +19,7 @@ enum class Cast : uint8_t {
   kNone,     // runs in the type it is given
   kLower,    // arguments to the lower type: convolutions, matrix products
   kFloat32,  // arguments to fp32: norms, losses, exp, pow
-  kPromote,  // arguments to the widest type among them: cat, stack
+  kPromote,  // arguments to the widest type among them: grid_sampler
 };
 
 // One call of one layer.
