@@ -23,7 +23,9 @@ CachingAllocator::State::State(Bytes capacity_bytes, AllocatorConfig allocator_c
     : config(std::move(allocator_config)),
       max_split_size(config.max_split_size.value_or(Bytes::Max()).count()),
       capacity(std::clamp(capacity_bytes.count(), int64_t{0}, kMaxCapacity)),
-      allowed(static_cast<int64_t>(config.per_process_memory_fraction * static_cast<double>(capacity))) {
+      allowed(static_cast<int64_t>(
+          config.per_process_memory_fraction *
+          static_cast<double>(std::min(config.device_total.value_or(capacity_bytes).count(), kMaxCapacity)))) {
   small_pool.small = true;
   blocks.reserve(1024);
 }

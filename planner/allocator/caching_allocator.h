@@ -31,7 +31,10 @@ struct AllocatorConfig {
   Bytes large_segment_size = Bytes::MiB(20);      // large_segment_size_mb (2.11 and later)
   std::vector<int64_t> roundup_power2_divisions;  // 16 intervals 1 MiB .. 64 GiB; empty: off
   double garbage_collection_threshold = 0;        // 0: off; PyTorch collects only with a memory fraction below 1
-  double per_process_memory_fraction = 1;         // of the capacity
+  double per_process_memory_fraction = 1;         // of the device's memory
+  // What cudaGetDeviceProperties calls totalGlobalMem: more than the capacity where others, or the context, take of it.
+  // Nothing: the capacity.
+  std::optional<Bytes> device_total;
   bool expandable_segments = false;
   bool operator==(const AllocatorConfig&) const = default;
 };
@@ -75,7 +78,7 @@ class CachingAllocator {
     bool operator==(const Allocation&) const = default;
   };
 
-  // `capacity` is the memory of the device: what thresholds and fractions are of, and what segments are taken from.
+  // `capacity` is what segments are taken from.
   // Bytes::Max() (and all above 2^60 B) is never full.
   CachingAllocator(Bytes capacity, AllocatorConfig config);
   ~CachingAllocator();

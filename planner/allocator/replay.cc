@@ -170,4 +170,18 @@ Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& conf
   return peak;
 }
 
+std::vector<Placement> Placements(const Timeline& timeline, int64_t batch, const AllocatorConfig& config) {
+  Player player(timeline, batch, config, Bytes::Max());
+  std::vector<Placement> placements;
+  placements.reserve(timeline.events.size());
+  Bytes before;
+  for (const Event& event : timeline.events) {
+    if (!player.Play(event)) break;
+    const Bytes now = player.statistics().allocated;
+    placements.push_back({now > before ? now - before : before - now, now});
+    before = now;
+  }
+  return placements;
+}
+
 }  // namespace vramplan

@@ -62,4 +62,14 @@ struct PeakSegments {
 Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
             PeakSegments* segments = nullptr);
 
+// What the allocator did at one event: the block that was given or taken back, and `allocated` after it. Marks move
+// nothing.
+struct Placement {
+  Bytes block;  // rounding and unsplit slack included
+  Bytes allocated;
+  bool operator==(const Placement&) const = default;
+};
+// One an event, on a card that is never full: fewer only when an event asks for more than 2^60 bytes.
+std::vector<Placement> Placements(const Timeline& timeline, int64_t batch, const AllocatorConfig& config);
+
 }  // namespace vramplan

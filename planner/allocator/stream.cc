@@ -16,6 +16,10 @@ namespace {
 enum Column { kOp, kId, kBytes, kResult, kAllocated, kReserved, kSegments, kAddress, kColumns };
 constexpr std::array<std::string_view, kColumns> kNames = {"op",        "id",       "bytes",    "result",
                                                            "allocated", "reserved", "segments", "address"};
+// As a trace calls them.
+constexpr std::array<std::string_view, kColumns> kTraceNames = {"event",           "block", "bytes", "",
+                                                                "allocated_after", "",      "",      ""};
+constexpr std::string_view kOld = "old";
 constexpr int64_t kNoRecord = -1;
 
 std::string_view TakeUntil(std::string_view* text, char end) {
@@ -33,6 +37,7 @@ class StreamPlayer {
 
   Result<StreamPeak> Play() {
     if (!ReadHeader()) return error_;
+    if (is_trace_ && !LayOutOld()) return error_;
     while (!text_.empty()) {
       if (!ReadRow()) return error_;
       if (Field(kOp).empty() && Field(kId).empty()) continue;  // an empty line
@@ -56,11 +61,13 @@ class StreamPlayer {
     position_.fill(-1);
     ++line_;
     std::string_view row = TakeUntil(&text_, '\n');
+    if (!row.empty() && row.back() == '\r') row.remove_suffix(1);
+    is_trace_ = ("," + std::string(row) + ",").find(",event,block,") != std::string::npos;
+    const auto& names = is_trace_ ? kTraceNames : kNames;
     for (int i = 0; !row.empty(); ++i) {
-      std::string_view field = TakeUntil(&row, ',');
-      if (!field.empty() && field.back() == '\r') field.remove_suffix(1);
-      const auto at = std::find(kNames.begin(), kNames.end(), field);
-      if (at != kNames.end()) position_[static_cast<size_t>(at - kNames.begin())] = i;
+      const std::string_view field = TakeUntil(&row, ',');
+      const auto at = field.empty() ? names.end() : std::find(names.begin(), names.end(), field);
+      if (at != names.end()) position_[static_cast<size_t>(at - names.begin())] = i;
     }
     for (const Column needed : {kOp, kId, kBytes}) {
       if (position_[needed] < 0) {
@@ -68,6 +75,7 @@ class StreamPlayer {
       }
     }
     if (!check_) return true;
+    if (is_trace_) return true;  // the blocks' sizes are
     for (int c = kResult; c < kColumns; ++c) {
       if (position_[static_cast<size_t>(c)] >= 0) return true;
     }
@@ -83,6 +91,37 @@ class StreamPlayer {
     for (const Column c : {kAllocated, kReserved, kSegments, kAddress}) {
       if (!Field(c).empty() && !Number(c)) return Fail(Quoted(c) + " is not a number");
     }
+    return true;
+  }
+
+  // What a trace says was there before it. Reads all rows once, then begins again.
+  bool LayOutOld() {
+    const std::string_view rows = text_;
+    const int64_t line = line_;
+    std::vector<Bytes> freed;
+    Bytes sum, before;
+    for (bool first = true; !text_.empty(); first = false) {
+      if (!ReadRow()) return false;
+      const Bytes bytes = Bytes::Of(Number(kBytes).value_or(0));
+      if (first && Number(kAllocated)) {
+        const Bytes after = Bytes::Of(*Number(kAllocated));
+        before = Field(kOp) == "alloc" ? after - bytes : after + bytes;
+      }
+      if (Field(kOp) != "free" || Field(kId) != kOld) continue;
+      freed.push_back(bytes);
+      sum += bytes;
+    }
+    text_ = rows;
+    line_ = line;
+    if (before > sum) (void)allocator_.Allocate(before - sum);
+    for (const Bytes bytes : freed) {
+      const auto allocation = allocator_.Allocate(bytes);
+      old_.push_back(allocation ? allocation->handle : -1);
+    }
+    const AllocatorStatistics& now = allocator_.statistics();
+    result_.before = {now.requested, now.allocated, now.reserved};
+    Measure();
+    result_.peak_line = 0;
     return true;
   }
 
@@ -108,6 +147,7 @@ class StreamPlayer {
     place->second = -1;
     if (!got_memory_) {
       ++result_.out_of_memory;
+      if (result_.refused_line == 0) result_.refused_line = line_;
       return true;
     }
     if (allocation->handle >= 0) {
@@ -125,6 +165,11 @@ class StreamPlayer {
   }
 
   bool Free() {
+    if (is_trace_ && Field(kId) == kOld) {
+      ++result_.frees;
+      allocator_.Free(old_[next_old_++]);
+      return true;
+    }
     const auto place = handles_.find(std::string(Field(kId)));
     if (place == handles_.end()) return Fail("block '" + std::string(Field(kId)) + "' is freed but not allocated");
     ++result_.frees;
@@ -152,7 +197,8 @@ class StreamPlayer {
     const AllocatorStatistics& now = allocator_.statistics();
     const std::string grown =
         got_memory_ ? std::to_string(now.allocated.count() - before_.allocated.count()) : std::string("oom");
-    const bool equal = Same(kResult, grown) && Same(kAllocated, std::to_string(now.allocated.count())) &&
+    const bool equal = (is_trace_ ? Field(kOp) != "alloc" || Same(kBytes, grown) : Same(kResult, grown)) &&
+                       Same(kAllocated, std::to_string(now.allocated.count())) &&
                        Same(kReserved, std::to_string(now.reserved.count())) &&
                        Same(kSegments, std::to_string(now.segments)) &&
                        (address_ == kNoRecord || Same(kAddress, std::to_string(address_)));
@@ -187,6 +233,9 @@ class StreamPlayer {
   std::string_view text_;
   std::string name_;
   bool check_;
+  bool is_trace_ = false;
+  std::vector<CachingAllocator::Handle> old_;  // of a trace, in the order in which it frees them
+  size_t next_old_ = 0;
   CachingAllocator allocator_;
   std::array<int, kColumns> position_;  // of a column in the file's rows; -1: not there
   std::vector<std::string_view> fields_;
@@ -211,7 +260,7 @@ Result<StreamPeak> ReplayStream(std::string_view text, const std::string& name, 
 
 Result<std::string> ReadStream(const std::string& path) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (file == nullptr) return Error{ErrorCode::kBadInput, path, "cannot be opened", ""};
+  if (file == nullptr) return Error{ErrorCode::kBadInput, path, "cannot be opened", "is the path right?"};
   std::string text;
   std::vector<char> buffer(size_t{1} << 18);
   while (true) {
@@ -221,7 +270,7 @@ Result<std::string> ReadStream(const std::string& path) {
     int code = Z_OK;
     gzerror(file.get(), &code);
     if (count < 0 || code != Z_OK)
-      return Error{ErrorCode::kBadInput, path, "cannot be read, or is not a whole gzip file", ""};
+      return Error{ErrorCode::kBadInput, path, "cannot be read, or is not a whole gzip file", "copy it again"};
     if (count == 0) return text;
   }
 }

@@ -12,6 +12,10 @@
 // or `oom`; the counters after it; the address relative to the first block's) are for checking; more columns are passed
 // over. May be gzipped.
 //
+// The columns of a trace (planner/allocator/trace.h) are taken too: event, block, bytes, allocated_after. Then `bytes`
+// is what the recorded allocator gave, and what was there before the step is laid out first: each `old` block that the
+// stream frees, and one block for the rest of what was allocated.
+//
 // A `free` after which the recorded `allocated` stands unchanged left the block with another holder: it is freed when
 // the next request has been answered, as happens to a Python name that is bound again.
 #pragma once
@@ -39,7 +43,9 @@ struct StreamPeak {
   int64_t rows = 0;
   int64_t allocations = 0, frees = 0, cache_releases = 0;
   int64_t out_of_memory = 0;  // requests that got nothing; the stream goes on after them
+  int64_t refused_line = 0;   // the first of them
   int64_t retries = 0;
+  Levels before;          // of a trace: what was laid out first
   Levels peak;            // each level on its own
   int64_t segments = 0;   // at most at one time
   int64_t peak_line = 0;  // where allocated is highest, first time; 0: nothing was allocated

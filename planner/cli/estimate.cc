@@ -26,7 +26,7 @@ Result<Outcome> RunEstimate(const Options& options, const Style& style) {
   }
   estimate.question = prepared->question;
   estimate.question.spec = SpecRows(options, spec, estimate.question, *chosen, estimate.context);
-  estimate.peak = Replay(*timeline, batch, AllocatorConfig(), Bytes::Max());
+  estimate.peak = Replay(*timeline, batch, options.allocator, Bytes::Max());
   estimate.place = PlaceOf(estimate.peak, *timeline, prepared->layers);
   estimate.layers = LayerTable(*timeline, prepared->layers, spec, batch);
   estimate.notes = prepared->notes;

@@ -19,34 +19,35 @@ Layout LayoutOf(const Layers& layers, const TrainingSpec& spec) {
 }
 
 // Fills `verdict` and `peak` for this timeline.
-void Judge(const Timeline& timeline, int64_t batch, CardFit* fit) {
+void Judge(const Timeline& timeline, int64_t batch, const AllocatorConfig& given, CardFit* fit) {
+  const AllocatorConfig config = AllocatorOn(fit->device, given);
   const ContextBand& context = fit->device.context;
-  fit->peak = Replay(timeline, batch, AllocatorConfig(), fit->device.CapacityWith(context.likely));
+  fit->peak = Replay(timeline, batch, config, fit->device.CapacityWith(context.likely));
   if (fit->peak.out_of_memory) {
     fit->verdict = Verdict::kDoesNotFit;
-    fit->peak = Replay(timeline, batch, AllocatorConfig(), Bytes::Max());
+    fit->peak = Replay(timeline, batch, given, Bytes::Max());
     return;
   }
   const Bytes at_worst = fit->device.CapacityWith(context.high);
   // What it reserved may be more than it needs: it gives its cache back where it must.
-  const bool surely =
-      fit->peak.peak.reserved <= at_worst || !Replay(timeline, batch, AllocatorConfig(), at_worst).out_of_memory;
+  const bool surely = fit->peak.peak.reserved <= at_worst || !Replay(timeline, batch, config, at_worst).out_of_memory;
   fit->verdict = surely ? Verdict::kFits : Verdict::kTight;
 }
 
 // A graph without a batch has one size: it fits as batch 1, or not.
 Result<LargestBatch> Largest(const Prepared& prepared, const TrainingSpec& spec, const Device& device,
-                             const Timeline& timeline, Verdict verdict) {
+                             const AllocatorConfig& given, const Timeline& timeline, Verdict verdict) {
+  const AllocatorConfig config = AllocatorOn(device, given);
   const Bytes capacity = device.CapacityWith(device.context.likely);
   if (prepared.question.model.has_batch) {
-    return FindLargestBatch(LayoutOf(prepared.layers, spec), prepared.layers, AllocatorConfig(), capacity,
+    return FindLargestBatch(LayoutOf(prepared.layers, spec), prepared.layers, config, capacity,
                             prepared.question.batch);
   }
   LargestBatch only;
   only.largest_batch = verdict == Verdict::kDoesNotFit ? 0 : 1;
   if (only.largest_batch == 1) return only;
   only.first_failing_batch = 1;
-  const Peak refused = Replay(timeline, 1, AllocatorConfig(), capacity);
+  const Peak refused = Replay(timeline, 1, config, capacity);
   if (refused.out_of_memory) only.bottleneck = DescribeAllocation(timeline, prepared.layers, 1, *refused.out_of_memory);
   return only;
 }
@@ -68,7 +69,8 @@ std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
 }
 
 std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec, const ChosenDevice& chosen,
-                              const LargestBatch& asked) {
+                              const AllocatorConfig& given, const LargestBatch& asked) {
+  const AllocatorConfig config = AllocatorOn(chosen.device, given);
   std::vector<LadderRow> rows;
   const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
   for (const Precision precision : LadderPrecisions(spec, chosen.nvidia)) {
@@ -79,7 +81,7 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
       other.precision = precision;
       // A precision that cannot be laid out (yet) has no row.
       Result<LargestBatch> largest =
-          FindLargestBatch(LayoutOf(prepared.layers, other), prepared.layers, AllocatorConfig(), capacity);
+          FindLargestBatch(LayoutOf(prepared.layers, other), prepared.layers, config, capacity);
       if (largest.ok()) rows.push_back({precision, *std::move(largest)});
     }
   }
@@ -102,8 +104,8 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
     CardFit fit;
     fit.device = chosen.device;
     fit.id = chosen.id;
-    Judge(*timeline, prepared.question.batch, &fit);
-    Result<LargestBatch> largest = Largest(prepared, spec, chosen.device, *timeline, fit.verdict);
+    Judge(*timeline, prepared.question.batch, options.allocator, &fit);
+    Result<LargestBatch> largest = Largest(prepared, spec, chosen.device, options.allocator, *timeline, fit.verdict);
     if (!largest.ok()) return largest.error();
     fit.largest = *std::move(largest);
     fits = fits || fit.verdict != Verdict::kDoesNotFit;
@@ -147,15 +149,16 @@ Result<Outcome> RunFit(const Options& options, const Style& style) {
   Fit fit;
   fit.card.device = chosen->device;
   fit.card.id = chosen->id;
-  Judge(*timeline, batch, &fit.card);
-  Result<LargestBatch> largest = Largest(*prepared, spec, chosen->device, *timeline, fit.card.verdict);
+  Judge(*timeline, batch, options.allocator, &fit.card);
+  Result<LargestBatch> largest =
+      Largest(*prepared, spec, chosen->device, options.allocator, *timeline, fit.card.verdict);
   if (!largest.ok()) return largest.error();
   fit.card.largest = *std::move(largest);
   fit.question = prepared->question;
   fit.question.spec = SpecRows(options, spec, fit.question, chosen, chosen->device.context);
   fit.place = PlaceOf(fit.card.peak, *timeline, prepared->layers);
   fit.layers = LayerTable(*timeline, prepared->layers, spec, batch);
-  fit.ladder = Ladder(*prepared, spec, *chosen, fit.card.largest);
+  fit.ladder = Ladder(*prepared, spec, *chosen, options.allocator, fit.card.largest);
   fit.notes = prepared->notes;
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kDoesNotFit : 0;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes()};

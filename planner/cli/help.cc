@@ -38,6 +38,24 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan gpus\n"
      "  vramplan gpus 3080\n"
      "  vramplan gpus a100 --format json\n"},
+    {"vramplan trace FILE.onnx [options]",
+     "Writes every allocation and free of one step, as PyTorch's caching allocator sees them, as CSV: event (alloc, "
+     "free), block (numbered in the step; old: made before it), bytes (of the block), phase (forward, loss, backward, "
+     "update, zero_grad), module, autograd_node, operator, inner_operator, allocated_after. With --compare FILE it "
+     "says "
+     "instead where a recorded stream differs, and in what; the answer begins with equal or differs.",
+     "  vramplan trace unet.onnx --batch 4 --out unet.csv.gz\n"
+     "  vramplan trace unet.onnx --batch 4 --compare recorded.csv.gz\n"
+     "  vramplan trace gpt.onnx --dim sequence=128 --optimizer adamw --step 1 | head\n"
+     "\nto record a step on your GPU: README.md has a script that takes it from torch.profiler.\n"
+     "Columns after phase may be missing or empty.\n"},
+    {"vramplan replay FILE.csv[.gz] [options]",
+     "Feeds a stream of requests to PyTorch's caching allocator as vramplan knows it and prints the peaks: what the "
+     "same "
+     "run would take with other allocator options, or on a smaller card. The stream has the columns op, id, bytes (op: "
+     "alloc, free, empty_cache), or those that trace writes. With --check every recorded value is compared.",
+     "  vramplan replay recorded.csv.gz --gpu-memory 8GiB --check\n"
+     "  vramplan replay recorded.csv.gz --allocator-conf expandable_segments:True\n"},
 };
 
 std::string Row(const std::string& left, const std::string& text) {
@@ -60,6 +78,8 @@ std::string HelpText(std::optional<Verb> verb) {
     text += Row("estimate FILE", "how much memory a step takes, and what takes it");
     text += Row("inspect FILE", "what the file says");
     text += Row("gpus [TEXT]", "the cards that --gpu knows");
+    text += Row("trace FILE", "every allocation of a step, as CSV, or where it differs from a recorded one");
+    text += Row("replay FILE.csv", "a stream of requests under another allocator configuration or card");
     text += "\n";
     text += Row("--help", "also after a verb: its options and examples");
     text += Row("--version", "which vramplan this is");
@@ -72,7 +92,8 @@ std::string HelpText(std::optional<Verb> verb) {
   const VerbHelp& help = kVerbHelps[static_cast<size_t>(*verb)];
   std::string text = Wrapped(help.text, kWidth, "") + "\n\nusage: " + help.usage + "\n\noptions [default]:\n";
   for (const OptionRow& row : OptionRows()) {
-    if (TakenBy(row, *verb)) text += Row(std::string(row.flag) + " " + row.argument, row.text);
+    if (!TakenBy(row, *verb)) continue;
+    text += Row(std::string(row.flag) + (row.is_flag() ? "" : " ") + row.argument, row.text);
   }
   return text + "\nexamples:\n" + help.examples;
 }

@@ -7,12 +7,14 @@ constexpr unsigned kEstimate = 1U << static_cast<unsigned>(Verb::kEstimate);
 constexpr unsigned kFit = 1U << static_cast<unsigned>(Verb::kFit);
 constexpr unsigned kInspect = 1U << static_cast<unsigned>(Verb::kInspect);
 constexpr unsigned kGpus = 1U << static_cast<unsigned>(Verb::kGpus);
-constexpr unsigned kPlan = kEstimate | kFit;  // verbs that lay out a step
+constexpr unsigned kTrace = 1U << static_cast<unsigned>(Verb::kTrace);
+constexpr unsigned kReplay = 1U << static_cast<unsigned>(Verb::kReplay);
+constexpr unsigned kPlan = kEstimate | kFit | kTrace;  // verbs that lay out a step
 constexpr unsigned kModel = kPlan | kInspect;
-constexpr unsigned kAll = kModel | kGpus;
+constexpr unsigned kAll = kModel | kGpus | kReplay;
 
 constexpr OptionRow kRows[] = {
-    {"--batch", "N", "samples in a (micro-)batch [estimate: 1; fit: 1, and the largest is searched]", kPlan},
+    {"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest]", kPlan},
     {"--dim", "NAME=N", "length of a free dimension of the file, as sequence=128; repeatable", kModel, true},
     {"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kModel, true},
     {"--batch-dim", "INPUT:AXIS", "which axis is the batch [found by its name or place]", kModel},
@@ -30,7 +32,7 @@ constexpr OptionRow kRows[] = {
      "bce-logits on one channel]",
      kPlan},
     {"--gpu", "NAME", "a card of \"vramplan gpus\"; fit also takes all", kPlan},
-    {"--gpu-memory", "SIZE", "usable memory instead of the card's, as 14.56GiB", kPlan},
+    {"--gpu-memory", "SIZE", "usable memory instead of the card's, as 14.56GiB", kPlan | kReplay},
     {"--capability", "X.Y", "compute capability instead of the card's [7.5 without a card]", kPlan},
     {"--reserve", "SIZE", "memory to keep free for others [0]", kPlan},
     {"--context", "SIZE", "CUDA context and loaded kernels [by the card's generation]", kPlan},
@@ -38,9 +40,15 @@ constexpr OptionRow kRows[] = {
     {"--attention", "KIND", "auto, math, efficient or flash [auto: as PyTorch chooses]", kPlan},
     {"--cudnn-workspace", "SIZE", "auto, or the most a convolution may take; 0: none [auto]", kPlan},
     {"--inplace", "WHEN", "auto, on or off: activations built with inplace=True [auto]", kPlan},
+    {"--allocator-conf", "CONF",
+     "as in PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True,max_split_size_mb:128 [PyTorch's defaults]",
+     kPlan | kReplay},
+    {"--step", "N", "which step to write; all: from model.to(\"cuda\") on [2]", kTrace},
+    {"--compare", "FILE", "a recorded stream in the same columns, may be gzipped: where ours differs from it", kTrace},
+    {"--check", "", "compare every recorded row, stop at the first that differs (exit code 1)", kReplay},
     {"--dump", "WHAT", "shapes or layers: every one of them", kInspect},
     {"--format", "FORMAT", "text or json [text]", kAll},
-    {"--out", "FILE", "write the answer there instead of to the terminal", kAll},
+    {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped", kAll},
 };
 
 }  // namespace
@@ -57,6 +65,10 @@ std::string_view Name(Verb verb) {
       return "inspect";
     case Verb::kGpus:
       return "gpus";
+    case Verb::kTrace:
+      return "trace";
+    case Verb::kReplay:
+      return "replay";
   }
   return "";
 }

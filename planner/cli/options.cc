@@ -10,6 +10,7 @@ namespace {
 
 // Larger ones are typing errors: no card holds a million samples of anything that needs a plan.
 constexpr int64_t kLargestBatch = int64_t{1} << 20;
+constexpr int kLastStep = 3;  // what Schedule lays out
 
 Error Wrong(std::string_view flag, std::string text, std::string hint) {
   return {ErrorCode::kUsage, std::string(flag), std::move(text), std::move(hint)};
@@ -170,6 +171,16 @@ Result<int64_t> ParseBatch(const std::string& text) {
   return *batch;
 }
 
+Result<std::optional<int>> ParseStep(const std::string& text) {
+  if (text == "all") return std::optional<int>();
+  const std::optional<int64_t> step = ReadInteger(text);
+  if (!step || *step < 1 || *step > kLastStep) {
+    return Wrong("--step", InQuotes(text) + " is not a step from 1 to " + std::to_string(kLastStep) + ", or all",
+                 "type --step 2, the first steady one");
+  }
+  return std::optional(static_cast<int>(*step));
+}
+
 }  // namespace
 
 Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed) {
@@ -187,6 +198,11 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--context", &options.context, [](const std::string& t) { return ReadBytes("--context", t); });
   reader.Read("--format", &options.format, ParseFormat);
   reader.Read("--dump", &options.dump, ParseDump);
+  reader.Read("--allocator-conf", &options.allocator, ParseAllocatorConfig);
+  reader.Read("--step", &options.step, ParseStep);
+  if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
+  options.check = reader.Text("--check") != nullptr;
+  if (const std::string* compare = reader.Text("--compare")) options.compare = *compare;
   if (const std::string* gpu = reader.Text("--gpu")) options.gpu = *gpu;
   if (const std::string* out = reader.Text("--out")) options.out = *out;
   if (const std::string* batch_dim = reader.Text("--batch-dim")) options.bind.batch_dim = *batch_dim;

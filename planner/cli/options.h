@@ -13,20 +13,21 @@
 
 #include "graph/base/result.h"
 #include "graph/shapes/infer.h"
+#include "planner/allocator/caching_allocator.h"
 #include "planner/report/inspect.h"
 #include "planner/spec/spec.h"
 
 namespace vramplan {
 
-enum class Verb : uint8_t { kEstimate, kFit, kInspect, kGpus };
-inline constexpr int kVerbs = 4;
+enum class Verb : uint8_t { kEstimate, kFit, kInspect, kGpus, kTrace, kReplay };
+inline constexpr int kVerbs = 6;
 std::string_view Name(Verb verb);
 
 enum class Format : uint8_t { kText, kJson };
 
 struct Options {
   Verb verb = Verb::kEstimate;
-  std::string file;    // estimate, fit, inspect: the graph
+  std::string file;    // estimate, fit, inspect, trace: the graph; replay: the stream
   std::string filter;  // gpus: what the name must contain
   BindOptions bind;
   TrainingSpec spec;
@@ -39,6 +40,11 @@ struct Options {
   Format format = Format::kText;
   std::string out;
   Dump dump = Dump::kNone;
+  AllocatorConfig allocator;
+  std::string allocator_text;   // as typed
+  std::optional<int> step = 2;  // trace: which one; nothing: all
+  std::string compare;          // trace: the recorded stream
+  bool check = false;           // replay
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.
@@ -48,6 +54,7 @@ struct OptionRow {
   const char* text;      // what it does, and its default
   unsigned verbs;        // bit 1 << verb
   bool repeats = false;
+  bool is_flag() const { return *argument == '\0'; }  // takes no argument
 };
 std::span<const OptionRow> OptionRows();
 inline bool TakenBy(const OptionRow& row, Verb verb) { return (row.verbs >> static_cast<unsigned>(verb) & 1U) != 0; }

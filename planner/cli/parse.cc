@@ -10,7 +10,8 @@
 namespace vramplan {
 namespace {
 
-constexpr std::array kAllVerbs = {Verb::kFit, Verb::kEstimate, Verb::kInspect, Verb::kGpus};
+constexpr std::array kAllVerbs = {Verb::kFit,  Verb::kEstimate, Verb::kInspect,
+                                  Verb::kGpus, Verb::kTrace,    Verb::kReplay};
 
 Error Usage(std::string subject, std::string text, std::string hint) {
   return {ErrorCode::kUsage, std::move(subject), std::move(text), std::move(hint)};
@@ -61,6 +62,10 @@ void Declare(CLI::App* root, Verb verb, VerbApp* into) {
   for (const OptionRow& row : OptionRows()) {
     if (!TakenBy(row, verb)) continue;
     std::vector<std::string>& values = into->typed[row.flag];
+    if (row.is_flag()) {
+      into->app->add_flag(row.flag)->each([&values](const std::string& given) { values = {given}; });
+      continue;
+    }
     CLI::Option* option = into->app->add_option(row.flag, values)->allow_extra_args(false);
     // The last one wins, so that a script's line can be overridden at its end.
     if (!row.repeats) option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -71,7 +76,7 @@ void Declare(CLI::App* root, Verb verb, VerbApp* into) {
 
 Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   if (argc < 2) {
-    return Usage("vramplan", "no verb is given: fit, estimate, inspect or gpus",
+    return Usage("vramplan", "no verb is given: fit, estimate, inspect, gpus, trace or replay",
                  "type vramplan fit FILE.onnx --gpu t4, or vramplan --help");
   }
   CLI::App root;
@@ -100,7 +105,7 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
     if (const std::vector<std::string> rest = parsed.app->remaining(); !rest.empty()) return Leftover(verb, rest);
     if (parsed.positional.empty() && verb != Verb::kGpus) {
       return Usage(std::string(Name(verb)), "no file is given",
-                   "type vramplan " + std::string(Name(verb)) + " FILE.onnx");
+                   "type vramplan " + std::string(Name(verb)) + (verb == Verb::kReplay ? " FILE.csv" : " FILE.onnx"));
     }
     for (auto entry = parsed.typed.begin(); entry != parsed.typed.end();) {
       entry = entry->second.empty() ? parsed.typed.erase(entry) : std::next(entry);

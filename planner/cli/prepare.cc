@@ -67,6 +67,12 @@ TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {
   return on;
 }
 
+AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given) {
+  AllocatorConfig config = given;
+  config.device_total = device.usable;
+  return config;
+}
+
 Result<Prepared> Prepare(const Options& options) {
   Prepared prepared;
   Result<Graph> graph = Load(options.file, &prepared.notes);
@@ -87,7 +93,7 @@ Result<Prepared> Prepare(const Options& options) {
   const std::optional<int64_t> batch = GivenBatch(options, prepared.graph, prepared.binding);
   question.batch = batch.value_or(1);
   question.batch_given = batch.has_value();
-  if (!batch && question.model.has_batch && options.verb == Verb::kEstimate) {
+  if (!batch && question.model.has_batch && (options.verb == Verb::kEstimate || options.verb == Verb::kTrace)) {
     prepared.notes.Add({"assumed-batch", Severity::kNote, "--batch", "assumed 1", "give --batch to change it"});
   }
   return prepared;
@@ -127,6 +133,7 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   } else {
     add_name("cudnn-workspace", "auto");
   }
+  if (!options.allocator_text.empty()) add_name("allocator-conf", options.allocator_text);
   if (chosen && !chosen->id.empty()) add_name("gpu", chosen->id);
   if (options.gpu_memory) add_bytes("gpu-memory", *options.gpu_memory);
   add_name("capability", ToString(spec.capability));

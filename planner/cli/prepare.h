@@ -28,6 +28,9 @@ Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options);
 // The spec as the step on this card runs it.
 TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec);
 
+// --allocator-conf on this card: its fractions are of what the card has, context and reserve included.
+AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given);
+
 struct Prepared {
   Graph graph;
   Binding binding;

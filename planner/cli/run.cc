@@ -1,5 +1,7 @@
 #include "planner/cli/run.h"
 
+#include <zlib.h>
+
 #include <cstdlib>
 #include <exception>
 #include <fstream>
@@ -30,6 +32,22 @@ int Fail(const Error& error) {
   return error.code == ErrorCode::kUsage ? kUsage : kBadInput;
 }
 
+// Gzipped when the name says so.
+Status WriteFile(const std::string& path, const std::string& text) {
+  const Error error{ErrorCode::kBadInput, path, "cannot be written", "does its folder exist?"};
+  if (path.ends_with(".gz")) {
+    gzFile file = gzopen(path.c_str(), "wb");
+    if (file == nullptr) return error;
+    const bool whole = gzwrite(file, text.data(), static_cast<unsigned>(text.size())) == static_cast<int>(text.size());
+    if (gzclose(file) != Z_OK || !whole) return error;
+    return Done();
+  }
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (!file) return error;
+  return Done();
+}
+
 Result<Outcome> RunVerb(const Options& options, const Style& style) {
   switch (options.verb) {
     case Verb::kEstimate:
@@ -40,6 +58,10 @@ Result<Outcome> RunVerb(const Options& options, const Style& style) {
       return RunInspect(options, style);
     case Verb::kGpus:
       return RunGpus(options, style);
+    case Verb::kTrace:
+      return RunTrace(options, style);
+    case Verb::kReplay:
+      return RunReplay(options, style);
   }
   return Error{};
 }
@@ -54,15 +76,16 @@ int RunChecked(int argc, const char* const* argv) {
   const Options& options = std::get<Options>(*command);
   const Result<Outcome> outcome = RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode()});
   if (!outcome.ok()) return Fail(outcome.error());
-  if (options.out.empty()) {
+  const bool to_file = !options.out.empty() && options.out != "-";
+  if (to_file) {
+    const Status written = WriteFile(options.out, outcome->stream ? *outcome->stream : outcome->text);
+    if (!written) return Fail(written.error());
+  }
+  if (!to_file || outcome->stream) {
     std::cout << outcome->text << std::flush;
     if (!std::cout)
       return Fail(
           {ErrorCode::kBadInput, "standard output", "cannot be written", "is the disk full or the reader gone?"});
-  } else {
-    std::ofstream file(options.out, std::ios::binary);
-    file << outcome->text << std::flush;
-    if (!file) return Fail({ErrorCode::kBadInput, options.out, "cannot be written", "does its folder exist?"});
   }
   for (const Note& note : outcome->notes.all()) std::cerr << ToString(note) << "\n";
   return outcome->exit_code;

@@ -1,6 +1,7 @@
 // The verbs: each takes Options and gives what goes to stdout, the notes that go to stderr, and the exit code.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "graph/base/note.h"
@@ -13,12 +14,15 @@ namespace vramplan {
 struct Outcome {
   std::string text;
   int exit_code = 0;
-  Notes notes;  // for stderr; JSON has them inside
+  Notes notes;                        // for stderr; JSON has them inside
+  std::optional<std::string> stream;  // for --out; then the text goes to stdout
 };
 
 Result<Outcome> RunEstimate(const Options& options, const Style& style);
 Result<Outcome> RunFit(const Options& options, const Style& style);
 Result<Outcome> RunInspect(const Options& options, const Style& style);
 Result<Outcome> RunGpus(const Options& options, const Style& style);
+Result<Outcome> RunTrace(const Options& options, const Style& style);
+Result<Outcome> RunReplay(const Options& options, const Style& style);
 
 }  // namespace vramplan

@@ -58,6 +58,9 @@ class Collector {
         case EventKind::kStepEnd:
           if (last_step) TakeDownState();
           break;
+        case EventKind::kBeforeLoss:
+        case EventKind::kBeforeZeroGrad:
+          break;
       }
     }
   }

@@ -4,7 +4,8 @@ namespace vramplan {
 
 void Recorder::Push(EventKind kind, Category category, BlockId block) {
   if (stopped_) return;
-  timeline_.events.push_back({kind, phase_, category, static_cast<int8_t>(step_), block});
+  const Origin at_work = at_work_ != nullptr ? *at_work_ : Origin();
+  timeline_.events.push_back({kind, phase_, category, static_cast<int8_t>(step_), block, at_work});
 }
 
 BlockId Recorder::Allocate(SizeExpr bytes, Category category, const Origin& origin) {

@@ -13,6 +13,8 @@ class Recorder : public Memory {
   void Free(BlockId block) override;
   void Retag(BlockId block, Category category) override;
   void Mark(EventKind mark);
+  // Who is at work, read at each event. It must live until Stop.
+  void Follow(const Origin* at_work) { at_work_ = at_work; }
   // From here on events belong to this step and phase.
   void Enter(int step, Phase phase);
   // From here on frees are not recorded: the run is over, and what lives lives on.
@@ -21,6 +23,7 @@ class Recorder : public Memory {
  private:
   void Push(EventKind kind, Category category, BlockId block);
   Timeline& timeline_;
+  const Origin* at_work_ = nullptr;
   int step_ = 0;
   Phase phase_ = Phase::kSetup;
   bool stopped_ = false;

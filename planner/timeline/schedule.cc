@@ -34,6 +34,7 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
   for (int step = 1; step <= steps; ++step) {
     recorder.Enter(step, Phase::kForward);
     model.Forward();
+    recorder.Mark(EventKind::kBeforeLoss);
     const eager::Tensor loss = model.ComputeLoss();
     model.LeaveAutocast();
     recorder.Mark(EventKind::kAfterForward);
@@ -46,6 +47,7 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
     scaler.BeforeStep();
     optimizer.Step(e);
     scaler.Update();
+    recorder.Mark(EventKind::kBeforeZeroGrad);
     optimizer.ZeroGrad();
     recorder.Mark(EventKind::kStepEnd);
   }
@@ -77,6 +79,7 @@ Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_
   Recorder recorder(timeline);
   recorder.Enter(0, Phase::kSetup);
   Eager e(recorder, spec, batch, notes);
+  recorder.Follow(&e.origin);
   ModelRun model(e, layers);
   const Status run = spec.mode == Mode::kTrain ? Train(e, model, recorder, spec.steps) : Infer(e, model, recorder);
   if (!run) return run.error();

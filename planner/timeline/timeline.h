@@ -40,6 +40,8 @@ enum class EventKind : uint8_t {
   kAfterForward,  // marks: the loss is there; the gradients are there; the step is over
   kAfterBackward,
   kStepEnd,
+  kBeforeLoss,  // the model has returned; gradients are let go from here on. Either holds until the phase ends
+  kBeforeZeroGrad,
 };
 
 struct Event {
@@ -48,6 +50,7 @@ struct Event {
   Category category = Category::kTemporaries;
   int8_t step = 0;  // 0: before the first step
   BlockId block;    // invalid for marks
+  Origin origin;    // who was at work then; of a free: not who had asked for the block
 };
 
 struct Timeline {

@@ -108,6 +108,7 @@ TEST_CASE("a stream in small") {
       .frees = 2,
       .cache_releases = 1,
       .out_of_memory = 1,
+      .refused_line = 8,
       .retries = 1,
       .peak = {Bytes::Of(12'001'000), Bytes::Of(12'583'936), Bytes::Of(14'680'064)},
       .segments = 2,

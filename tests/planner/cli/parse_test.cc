@@ -107,11 +107,13 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   };
   constexpr Row kRows[] = {
       {"",
-       "vramplan: no verb is given: fit, estimate, inspect or gpus (hint: type vramplan fit FILE.onnx --gpu t4, or "
+       "vramplan: no verb is given: fit, estimate, inspect, gpus, trace or replay (hint: type vramplan fit FILE.onnx "
+       "--gpu t4, or "
        "vramplan --help)"},
-      {"fot m.onnx", "fot: is not one of fit, estimate, inspect or gpus (hint: did you mean fit?)"},
+      {"fot m.onnx", "fot: is not one of fit, estimate, inspect, gpus, trace or replay (hint: did you mean fit?)"},
       {"m.onnx",
-       "m.onnx: a verb comes first: fit, estimate, inspect or gpus (hint: type vramplan fit m.onnx --gpu t4)"},
+       "m.onnx: a verb comes first: fit, estimate, inspect, gpus, trace or replay (hint: type vramplan fit m.onnx "
+       "--gpu t4)"},
       {"estimate", "estimate: no file is given (hint: type vramplan estimate FILE.onnx)"},
       {"estimate a.onnx b.onnx", "b.onnx: one file is enough (hint: vramplan estimate --help lists them)"},
       {"estimate m.onnx --bacth 3", "--bacth: no such option (hint: did you mean --batch?)"},
@@ -169,11 +171,9 @@ TEST_CASE("golden --help") {
     const char* file;
     std::optional<Verb> verb;
   };
-  const Row kRows[] = {{"vramplan", std::nullopt},
-                       {"estimate", Verb::kEstimate},
-                       {"fit", Verb::kFit},
-                       {"inspect", Verb::kInspect},
-                       {"gpus", Verb::kGpus}};
+  const Row kRows[] = {{"vramplan", std::nullopt},  {"estimate", Verb::kEstimate}, {"fit", Verb::kFit},
+                       {"inspect", Verb::kInspect}, {"gpus", Verb::kGpus},         {"trace", Verb::kTrace},
+                       {"replay", Verb::kReplay}};
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/help/" + row.file + ".txt");

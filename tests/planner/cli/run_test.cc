@@ -99,7 +99,7 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
       {"fit MODELS/mlp.onnx --gpu t5", 2, "did you mean t4"},
       {"fit MODELS/mlp.onnx", 2, "--gpu t4"},
       {"gpus banana", 2, "no card's name contains"},
-      {"frobnicate", 2, "is not one of fit, estimate, inspect or gpus"},
+      {"frobnicate", 2, "is not one of fit, estimate, inspect, gpus, trace or replay"},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.line);

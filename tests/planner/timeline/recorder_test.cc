@@ -44,5 +44,22 @@ TEST_CASE("every request is an event of its step and phase; nothing after Stop b
   }
 }
 
+TEST_CASE("an event says who was at work, of a free too") {
+  Timeline timeline;
+  Recorder recorder(timeline);
+  Origin at_work;
+  recorder.Follow(&at_work);
+  recorder.Enter(1, Phase::kForward);
+  at_work = {2, "aten::mul", ""};
+  const BlockId block = recorder.Allocate(SizeExpr::Constant(Bytes::Of(16)), Category::kActivations, at_work);
+  at_work = {5, "aten::add", "AddBackward0"};
+  recorder.Free(block);
+  REQUIRE(timeline.events.size() == 2);
+  CHECK(timeline.events[0].origin.layer == 2);
+  CHECK(timeline.events[1].origin.layer == 5);
+  CHECK(std::string(timeline.events[1].origin.node) == "AddBackward0");
+  CHECK(timeline[block].origin.layer == 2);
+}
+
 }  // namespace
 }  // namespace vramplan

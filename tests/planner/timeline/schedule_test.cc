@@ -46,6 +46,12 @@ std::string Text(const Timeline& timeline) {
       case EventKind::kRetag:
         text += " " + block + "=" + std::string(Name(event.category));
         break;
+      case EventKind::kBeforeLoss:
+        text += " loss:";
+        break;
+      case EventKind::kBeforeZeroGrad:
+        text += " zero_grad:";
+        break;
       default:
         text += " |";
     }
@@ -65,15 +71,15 @@ TEST_CASE("three steps of a linear layer with cross-entropy and SGD with momentu
   // ones.
   CHECK(Text(*timeline) ==
         "0 setup: 0+48 1+12 2+128 3+64\n"
-        "1 forward: 4+96 5+8519680 6+1048576 7+96 8+4 9+4 |\n"
+        "1 forward: 4+96 5+8519680 6+1048576 loss: 7+96 8+4 9+4 |\n"
         "1 backward: 10+4 11+96 9- 12+96 11- 7- 13+48 14+8519680 15+12 12- 15=gradients 13=gradients 10- |\n"
-        "1 update: 16+48 17+12 13- 15- |\n"
-        "2 forward: 18+96 4- 19+96 20+4 21+4 8- |\n"
+        "1 update: 16+48 17+12 zero_grad: 13- 15- |\n"
+        "2 forward: 18+96 4- loss: 19+96 20+4 21+4 8- |\n"
         "2 backward: 22+4 23+96 21- 24+96 23- 19- 25+48 26+12 24- 26=gradients 25=gradients 22- |\n"
-        "2 update: 25- 26- |\n"
-        "3 forward: 27+96 18- 28+96 29+4 30+4 20- |\n"
+        "2 update: zero_grad: 25- 26- |\n"
+        "3 forward: 27+96 18- loss: 28+96 29+4 30+4 20- |\n"
         "3 backward: 31+4 32+96 30- 33+96 32- 28- 34+48 35+12 33- 35=gradients 34=gradients 31- |\n"
-        "3 update: 34- 35- |");
+        "3 update: zero_grad: 34- 35- |");
 }
 
 TEST_CASE("inference: two forwards; `out` of the first lives while the second runs") {

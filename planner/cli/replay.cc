@@ -1,0 +1,27 @@
+#include "planner/report/replay.h"
+
+#include "planner/allocator/stream.h"
+#include "planner/cli/verbs.h"
+#include "planner/report/model_facts.h"
+
+namespace vramplan {
+
+Result<Outcome> RunReplay(const Options& options, const Style& style) {
+  const Result<std::string> text = ReadStream(options.file);
+  if (!text.ok()) return text.error();
+  ReplayReport report;
+  report.file = FileName(options.file);
+  report.allocator_conf = options.allocator_text;
+  report.gpu_memory = options.gpu_memory;
+  report.check = options.check;
+  Result<StreamPeak> stream =
+      ReplayStream(*text, options.file, options.allocator, options.gpu_memory.value_or(Bytes::Max()),
+                   options.check ? StreamCheck::kOn : StreamCheck::kOff);
+  if (!stream.ok()) return stream.error();
+  report.stream = *std::move(stream);
+  const bool json = options.format == Format::kJson;
+  return Outcome{.text = json ? Print(ToJson(report)) : PrintReplay(report, style),
+                 .exit_code = report.stream.difference ? 1 : 0};
+}
+
+}  // namespace vramplan

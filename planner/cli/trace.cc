@@ -1,0 +1,73 @@
+#include "planner/report/trace.h"
+
+#include <algorithm>
+
+#include "planner/allocator/stream.h"
+#include "planner/cli/prepare.h"
+#include "planner/cli/verbs.h"
+
+namespace vramplan {
+namespace {
+
+Status CheckOptions(const Options& options) {
+  if (options.compare.empty() && options.format == Format::kJson)
+    return Error{ErrorCode::kUsage, "--format", "a stream is CSV; json goes with --compare", "leave it out"};
+  if (!options.compare.empty() && options.out == "-")
+    return Error{ErrorCode::kUsage, "--out", "the terminal shows what --compare finds", "name a file for the stream"};
+  return Done();
+}
+
+}  // namespace
+
+Result<Outcome> RunTrace(const Options& options, const Style& style) {
+  if (const Status checked = CheckOptions(options); !checked) return checked.error();
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options);
+  if (!chosen.ok()) return chosen.error();
+  TraceReport report;
+  if (!options.compare.empty()) {
+    const Result<std::string> text = ReadStream(options.compare);
+    if (!text.ok()) return text.error();
+    Result<Trace> recorded = ParseTrace(*text, options.compare);
+    if (!recorded.ok()) return recorded.error();
+    report.recorded = *std::move(recorded);
+  }
+  Result<Prepared> prepared = Prepare(options);
+  if (!prepared.ok()) return prepared.error();
+  TrainingSpec spec = options.spec;
+  if (options.capability) spec.capability = *options.capability;
+  if (*chosen) spec = SpecOn(**chosen, spec);
+  const int64_t batch = prepared->question.batch;
+  const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
+  if (!timeline.ok()) return timeline.error();
+  if (options.step && *options.step > timeline->steps) {
+    return Error{ErrorCode::kUsage, "--step", "the run has " + std::to_string(timeline->steps) + " steps",
+                 "type --step " + std::to_string(timeline->steps)};
+  }
+  Result<Trace> trace = TraceOf(*timeline, prepared->layers, options.step, options.allocator);
+  if (!trace.ok()) return trace.error();
+  if (options.compare.empty()) return Outcome{.text = PrintTrace(*trace), .notes = prepared->notes};
+
+  report.model = FileName(options.file);
+  report.file = FileName(options.compare);
+  report.batch = batch;
+  report.spec = SpecRows(options, spec, prepared->question, *chosen, ContextBand());
+  report.spec.erase(
+      std::remove_if(report.spec.begin(), report.spec.end(),  // not on the allocator's card
+                     [](const SpecRow& row) { return row.option == "context" || row.option == "reserve"; }),
+      report.spec.end());
+  report.step = options.step ? "step " + std::to_string(*options.step) : "all steps";
+  report.ours = *std::move(trace);
+  report.comparison = CompareTraces(report.ours, report.recorded);
+  report.notes = prepared->notes;
+  Outcome outcome;
+  if (options.format == Format::kJson) {
+    outcome.text = Print(ToJson(report));
+  } else {
+    outcome.text = PrintTraceReport(report, style);
+    outcome.notes = report.notes;
+  }
+  if (!options.out.empty()) outcome.stream = PrintTrace(report.ours);
+  return outcome;
+}
+
+}  // namespace vramplan

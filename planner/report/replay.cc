@@ -1,0 +1,96 @@
+#include "planner/report/replay.h"
+
+#include "graph/base/text_table.h"
+
+namespace vramplan {
+namespace {
+
+std::string Verdict(const ReplayReport& report) {
+  const StreamPeak& stream = report.stream;
+  if (stream.difference) {
+    const StreamDifference& difference = *stream.difference;
+    return "differs: line " + std::to_string(difference.line) + " of " + report.file + " recorded " +
+           difference.column + " " + difference.recorded + ", ours is " + difference.ours + " (" +
+           std::to_string(stream.checked) + " rows before it are equal)";
+  }
+  if (report.check)
+    return "equal: all " + std::to_string(stream.checked) + " rows of " + report.file + " are what was recorded";
+  const std::string card = report.gpu_memory ? " on " + ToString(*report.gpu_memory) : "";
+  if (stream.out_of_memory > 0) {
+    return "out of memory" + card + ": " + std::to_string(stream.out_of_memory) + " of " +
+           std::to_string(stream.allocations) + " requests of " + report.file + " get nothing, the first at line " +
+           std::to_string(stream.refused_line);
+  }
+  return report.file + " reserves at most " + ToString(stream.peak.reserved) + " for " +
+         ToString(stream.peak.allocated) + " allocated" + (card.empty() ? "" : " (fits" + card + ")");
+}
+
+Json LevelsJson(const Levels& levels) {
+  Json object = Json::Object();
+  object.Set("requested", levels.requested).Set("allocated", levels.allocated).Set("reserved", levels.reserved);
+  return object;
+}
+
+}  // namespace
+
+std::string PrintReplay(const ReplayReport& report, const Style& style) {
+  const StreamPeak& stream = report.stream;
+  std::string text = Verdict(report) + "\n\n";
+  if (stream.difference && !report.gpu_memory)
+    text.insert(text.size() - 1, "  on a card that is never full: --gpu-memory says which one it was recorded on\n");
+  using enum TextTable::Align;
+  const bool has_before = stream.before != Levels{};
+  TextTable table({{"", kLeft}, {"requested", kRight}, {"allocated", kRight}, {"reserved", kRight}});
+  const auto row = [&](const char* name, const Levels& levels) {
+    table.AddRow({name, ToString(levels.requested), ToString(levels.allocated), ToString(levels.reserved)});
+  };
+  if (has_before) row("before", stream.before);
+  row("peak", stream.peak);
+  row(stream.difference ? "where it differs" : "end", stream.end);
+  text += table.Print(style.width);
+  text += "  " + std::to_string(stream.rows) + " rows: " + std::to_string(stream.allocations) + " allocations, " +
+          std::to_string(stream.frees) + " frees, " + std::to_string(stream.cache_releases) + " empty_cache\n";
+  if (stream.peak_line > 0) text += "  allocated peaks at line " + std::to_string(stream.peak_line) + "\n";
+  text += "  segments at most: " + std::to_string(stream.segments) +
+          "; times that cached blocks were given back: " + std::to_string(stream.retries) + "\n";
+  if (has_before) {
+    text +=
+        "  the stream is of one step: what lay in memory before it is laid out as one block beside those that it\n"
+        "  frees, and sizes are those of blocks, so slack and reserved may differ from the run it was taken from\n";
+  }
+  return text;
+}
+
+Json ToJson(const ReplayReport& report) {
+  const StreamPeak& stream = report.stream;
+  Json difference;
+  if (stream.difference) {
+    difference = Json::Object();
+    difference.Set("line", stream.difference->line)
+        .Set("column", stream.difference->column)
+        .Set("recorded", stream.difference->recorded)
+        .Set("ours", stream.difference->ours);
+  }
+  Json json = Json::Object();
+  json.Set("schema", "vramplan.replay/1")
+      .Set("file", report.file)
+      .Set("allocator_conf", report.allocator_conf)
+      .Set("gpu_memory", report.gpu_memory ? Json(*report.gpu_memory) : Json())
+      .Set("rows", stream.rows)
+      .Set("allocations", stream.allocations)
+      .Set("frees", stream.frees)
+      .Set("cache_releases", stream.cache_releases)
+      .Set("out_of_memory", stream.out_of_memory)
+      .Set("first_refused_line", stream.refused_line)
+      .Set("retries", stream.retries)
+      .Set("segments", stream.segments)
+      .Set("before", LevelsJson(stream.before))
+      .Set("peak", LevelsJson(stream.peak))
+      .Set("peak_line", stream.peak_line)
+      .Set("end", LevelsJson(stream.end))
+      .Set("checked", stream.checked)
+      .Set("difference", std::move(difference));
+  return json;
+}
+
+}  // namespace vramplan

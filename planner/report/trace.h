@@ -1,0 +1,30 @@
+// TraceReport: our stream of a step beside a recorded one, for people and for scripts ("vramplan.trace/1").
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/base/note.h"
+#include "planner/allocator/trace_diff.h"
+#include "planner/report/estimate.h"
+#include "planner/report/json.h"
+#include "planner/report/style.h"
+
+namespace vramplan {
+
+struct TraceReport {
+  std::string model;  // file names without folders
+  std::string file;
+  int64_t batch = 1;
+  std::string step;  // "step 2", "all steps"
+  std::vector<SpecRow> spec;
+  Trace ours, recorded;
+  TraceComparison comparison;
+  Notes notes;
+};
+
+// The first line begins with "equal:" or "differs:".
+std::string PrintTraceReport(const TraceReport& report, const Style& style);
+Json ToJson(const TraceReport& report);
+
+}  // namespace vramplan
