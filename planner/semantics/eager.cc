@@ -29,6 +29,12 @@ Ints Eager::At(const Shape& sizes) const {
   return lengths;
 }
 
+BlockId Eager::Allocate(SizeExpr bytes, Category use) {
+  if (given_up || bytes.At(batch_) == Bytes()) return BlockId();
+  newest_ = memory_.Allocate(bytes, use, origin);
+  return newest_;
+}
+
 Tensor Eager::Empty(const Shape& sizes, DType dtype) {
   return EmptyStrided(sizes, ContiguousStrides(At(sizes)), dtype);
 }
@@ -40,8 +46,7 @@ Tensor Eager::EmptyStrided(const Shape& sizes, const Ints& strides, DType dtype)
   t->strides = strides;
   t->dtype = dtype;
   const SizeExpr bytes = SizeExpr::Of(dtype, sizes.Elements());
-  const bool none = bytes.At(batch_) == Bytes();
-  t->storage = MakeRef<StorageImpl>(&memory_, none ? BlockId() : memory_.Allocate(bytes, category, origin), bytes);
+  t->storage = MakeRef<StorageImpl>(&memory_, Allocate(bytes, category), bytes);
   return t;
 }
 
@@ -49,8 +54,7 @@ Tensor Eager::EmptyLike(const Tensor& t, DType dtype) { return EmptyIterator({&t
 
 Storage Eager::Scratch(Bytes bytes, Category use) {
   const SizeExpr size = SizeExpr::Constant(bytes);
-  const BlockId block = bytes == Bytes() ? BlockId() : memory_.Allocate(size, use, origin);
-  return MakeRef<StorageImpl>(&memory_, block, size);
+  return MakeRef<StorageImpl>(&memory_, Allocate(size, use), size);
 }
 
 Tensor Eager::AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides) {
@@ -156,6 +160,8 @@ GradNode* Eager::Record(const char* name, const std::vector<Tensor>& inputs, con
   if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t && t->tracked(); })) return nullptr;
   Ref<GradNode> node = MakeRef<GradNode>(name, sequence_++);
   node->layer = origin.layer;
+  node->hooks = hooks;
+  if (hooks != nullptr) hooks->Recorded();
   for (const Tensor& input : inputs) {
     Edge edge;
     if (input && input->grad_fn) {

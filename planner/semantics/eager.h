@@ -59,6 +59,13 @@ class Eager {
   GradNode* Record(const char* name, std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs);
   GradNode* Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
   bool grad_mode = true;
+  // What saving a tensor means; null: keeping it.
+  SavedTensorHooks* hooks = nullptr;
+  // From here on nothing is allocated: the operator that runs is given up (torch/utils/checkpoint.py stops a
+  // recomputation by an exception, which would leave the operator at this place).
+  bool given_up = false;
+  // The latest birth: what is younger than a mark taken from here was born after it.
+  BlockId newest() const { return newest_; }
 
   // Library handles (planner/semantics/blas.h): blocks that outlive the operator which first needed them, by thread.
   enum class Thread : uint8_t { kMain, kAutograd };
@@ -70,11 +77,13 @@ class Eager {
   Category category = Category::kActivations;
 
  private:
+  BlockId Allocate(SizeExpr bytes, Category use);
   Memory& memory_;
   TrainingSpec spec_;
   int64_t batch_;
   Notes* notes_;
   int64_t sequence_ = 0;
+  BlockId newest_;
 };
 
 // Sets origin.op for the time of one operator.

@@ -55,6 +55,10 @@ bool IsNonOverlappingAndDense(const TensorImpl& t) {
 
 GradNode& GradNode::Save(const Tensor& input) {
   saved.push_back(input);
+  if (hooks == nullptr) return *this;
+  const bool is_tensor = input && (input->storage->memory != nullptr || input->dim() > 0);
+  packed.push_back(is_tensor ? hooks->Pack(&saved.back()) : Ref<PackedTensor>());
+  if (packed.back()) saved.back() = Tensor();
   return *this;
 }
 
@@ -65,8 +69,24 @@ GradNode& GradNode::SaveOutput(const Tensor& output) {
   alias->lengths = output->lengths;
   alias->strides = output->strides;
   alias->dtype = output->dtype;
-  saved.push_back(std::move(alias));
-  return *this;
+  return Save(alias);
+}
+
+void GradNode::Unpack() {
+  for (size_t i = 0; i < packed.size(); ++i) {
+    if (packed[i]) saved[i] = packed[i]->Unpack();
+  }
+}
+
+void GradNode::DropUnpacked() {
+  for (size_t i = 0; i < packed.size(); ++i) {
+    if (packed[i]) saved[i] = Tensor();
+  }
+}
+
+void GradNode::Release() {
+  saved.clear();
+  packed.clear();
 }
 
 // A long chain of entries is let go one by one: recursion would be as deep as the model.

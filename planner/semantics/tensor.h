@@ -77,6 +77,25 @@ struct Edge {
   bool valid() const { return static_cast<bool>(node) || static_cast<bool>(leaf); }
 };
 
+// What stands on the tape for a tensor that hooks packed away; the last entry that needs it lets it go.
+class PackedTensor : public RefCounted<PackedTensor> {
+ public:
+  virtual ~PackedTensor() = default;
+  // The tensor, for one backward: the second time there is none.
+  virtual Tensor Unpack() = 0;
+};
+
+// torch.autograd.graph.saved_tensors_hooks: asked about everything that entries of the tape save while they are set
+// (Eager::hooks). Numbers of the program are not asked about (torch/csrc/autograd/saved_variable.cpp: wrapped numbers).
+class SavedTensorHooks {
+ public:
+  virtual ~SavedTensorHooks() = default;
+  // A new entry, of which nothing is saved yet.
+  virtual void Recorded() = 0;
+  // Null: the entry keeps *tensor itself, which may have been exchanged.
+  virtual Ref<PackedTensor> Pack(Tensor* tensor) = 0;
+};
+
 // One entry of the tape. `apply` allocates the gradients of the inputs; saved tensors die when it returned.
 class GradNode : public RefCounted<GradNode> {
  public:
@@ -94,12 +113,20 @@ class GradNode : public RefCounted<GradNode> {
   GradNode& SaveOutput(const Tensor& output);
   void Backward(std::function<void(GradContext&)> function) { apply = std::move(function); }
 
+  // Before `apply`: what was packed is there again. After it: what was unpacked was a local of it and dies, before its
+  // results are validated; the rest dies with Release (torch/csrc/autograd/engine.cpp: release_variables).
+  void Unpack();
+  void DropUnpacked();
+  void Release();
+
   const char* name;  // "AddmmBackward0"
   int64_t sequence;  // later entries run first
   int32_t layer = -1;
   std::vector<Edge> edges;  // one per differentiable input
   std::vector<OutputFacts> outputs;
   std::vector<Tensor> saved;
+  SavedTensorHooks* hooks = nullptr;      // set while the entry is made
+  std::vector<Ref<PackedTensor>> packed;  // empty, or one for each of `saved`: null where the tensor itself is kept
   std::function<void(GradContext&)> apply;
 };
 

@@ -115,13 +115,15 @@ class Engine {
       const bool any =
           std::any_of(gradients.begin(), gradients.end(), [](const Tensor& g) { return static_cast<bool>(g); });
       if (any) {
+        node.Unpack();
         GradContext context(e_, node, gradients);
         node.apply(context);
         results = std::move(context.results);
+        node.DropUnpacked();
       }
       for (size_t i = 0; i < results.size(); ++i) results[i] = Validated(node.edges[i], std::move(results[i]));
     }
-    node.saved.clear();
+    node.Release();
     for (size_t i = 0; i < results.size(); ++i) {
       if (node.edges[i].valid()) Arrive(node.edges[i], std::move(results[i]));
     }
