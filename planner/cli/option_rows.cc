@@ -40,6 +40,10 @@ constexpr OptionRow kRows[] = {
     {"--attention", "KIND", "auto, math, efficient or flash [auto: as PyTorch chooses]", kPlan},
     {"--cudnn-workspace", "SIZE", "auto, or the most a convolution may take; 0: none [auto]", kPlan},
     {"--inplace", "WHEN", "auto, on or off: activations built with inplace=True [auto]", kPlan},
+    {"--checkpoint", "MODULE",
+     "run its forward again in the backward instead of keeping what it saves (use_reentrant=False), as layer1.0; "
+     "repeatable",
+     kPlan, true},
     {"--allocator-conf", "CONF",
      "as in PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True,max_split_size_mb:128 [PyTorch's defaults]",
      kPlan | kReplay},

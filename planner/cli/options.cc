@@ -211,6 +211,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (const auto dims = typed.find("--dim"); dims != typed.end()) {
     if (const Status read = ReadDims(dims->second, &options.bind); !read.ok()) return read.error();
   }
+  if (const auto paths = typed.find("--checkpoint"); paths != typed.end()) options.spec.checkpoint = paths->second;
   if (const auto inputs = typed.find("--input"); inputs != typed.end()) {
     if (const Status read = ReadInputs(inputs->second, &options.bind); !read.ok()) return read.error();
   }

@@ -22,6 +22,14 @@ std::optional<int64_t> GivenBatch(const Options& options, const Graph& graph, co
   return std::nullopt;
 }
 
+// "h.0 h.1 h.2 and 9 more": models have dozens of blocks, all of which are in the JSON.
+std::string Paths(const std::vector<std::string>& paths) {
+  constexpr size_t kPrinted = 4;
+  std::string text;
+  for (size_t i = 0; i < std::min(paths.size(), kPrinted); ++i) text += (i == 0 ? "" : " ") + paths[i];
+  return paths.size() <= kPrinted ? text : text + " and " + std::to_string(paths.size() - kPrinted) + " more";
+}
+
 std::string Number(double value) {
   std::string text = std::to_string(value);
   text.erase(text.find_last_not_of('0') + 1);
@@ -128,6 +136,11 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   add_name("framework", ToString(spec.framework));
   add_name("attention", Name(spec.attention));
   add_name("inplace", Name(spec.inplace));
+  if (!spec.checkpoint.empty()) {
+    Json paths = Json::Array();
+    for (const std::string& path : spec.checkpoint) paths.Push(path);
+    add("checkpoint", std::move(paths), Paths(spec.checkpoint));
+  }
   if (spec.cudnn_workspace) {
     add_bytes("cudnn-workspace", *spec.cudnn_workspace);
   } else {

@@ -79,6 +79,7 @@ struct TrainingSpec {
   Framework framework = kNewestFramework;
   Attention attention = Attention::kAuto;
   Inplace inplace = Inplace::kAuto;
+  std::vector<std::string> checkpoint;  // paths of checkpointed modules, as given
   Capability capability;
   int multiprocessors = 40;              // of the card: decides split-K style scratch; 40 is a T4
   std::optional<Bytes> cudnn_workspace;  // nothing: auto

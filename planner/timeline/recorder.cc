@@ -1,5 +1,7 @@
 #include "planner/timeline/recorder.h"
 
+#include <utility>
+
 namespace vramplan {
 
 void Recorder::Push(EventKind kind, Category category, BlockId block) {
@@ -27,5 +29,7 @@ void Recorder::Enter(int step, Phase phase) {
   step_ = step;
   phase_ = phase;
 }
+
+Phase Recorder::Enter(Phase phase) { return std::exchange(phase_, phase); }
 
 }  // namespace vramplan

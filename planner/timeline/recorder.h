@@ -17,6 +17,8 @@ class Recorder : public Memory {
   void Follow(const Origin* at_work) { at_work_ = at_work; }
   // From here on events belong to this step and phase.
   void Enter(int step, Phase phase);
+  // The same step; gives the phase before.
+  Phase Enter(Phase phase);
   // From here on frees are not recorded: the run is over, and what lives lives on.
   void Stop() { stopped_ = true; }
 

@@ -75,8 +75,13 @@ std::vector<ValueId> ModuleOrder(const Layers& layers) {
 
 }  // namespace
 
-ModelRun::ModelRun(Eager& e, const Layers& layers)
-    : e_(e), layers_(layers), autocast_(e), releases_(ReleasesAfter(layers)), resident_(layers.values.size()) {
+ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls)
+    : e_(e),
+      layers_(layers),
+      autocast_(e),
+      checkpoints_(e, recorder, *this, layers.layers.size(), std::move(calls)),
+      releases_(ReleasesAfter(layers)),
+      resident_(layers.values.size()) {
   for (const Layer& layer : layers.layers) rules_.push_back(eager::FindRule(layer.op));
   e_.origin.op = "Module.to";
   for (ValueId id : ModuleOrder(layers)) {
@@ -179,6 +184,7 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   e_.origin.layer = static_cast<int32_t>(index);
   e_.origin.op = rules_[index] != nullptr ? rules_[index]->op.data() : "unknown";
   if (rules_[index] != nullptr) autocast_.Apply(rules_[index]->cast, inputs);
+  checkpoints_.BeginOperator();
   Call call(e_, layers_, layer, std::move(inputs));
   const bool missing = std::any_of(layer.inputs.begin(), layer.inputs.end(),
                                    [&](ValueId id) { return id.valid() && !values[static_cast<size_t>(id.value)]; });
@@ -192,12 +198,18 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   }
 }
 
+void ModelRun::Run(size_t layer, std::vector<eager::Tensor>& values) {
+  RunLayer(layers_.layers[layer], values);
+  for (ValueId id : releases_[layer]) values[static_cast<size_t>(id.value)] = eager::Tensor();
+}
+
 void ModelRun::Forward() {
   e_.category = Category::kActivations;
   std::vector<eager::Tensor> values = resident_;
   for (size_t l = 0; l < layers_.layers.size(); ++l) {
-    RunLayer(layers_.layers[l], values);
-    for (ValueId id : releases_[l]) values[static_cast<size_t>(id.value)] = eager::Tensor();
+    checkpoints_.Before(l, values);
+    Run(l, values);
+    checkpoints_.After(l);
   }
   std::vector<eager::Tensor> fresh;
   for (ValueId id : layers_.outputs)

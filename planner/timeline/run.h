@@ -7,13 +7,14 @@
 #include "planner/semantics/autocast.h"
 #include "planner/semantics/eager.h"
 #include "planner/semantics/table.h"
+#include "planner/timeline/checkpoint.h"
 
 namespace vramplan {
 
-class ModelRun {
+class ModelRun : private LayerRunner {
  public:
-  // model.to("cuda"): parameters and buffers, children before their parents.
-  ModelRun(eager::Eager& e, const Layers& layers);
+  // model.to("cuda"): parameters and buffers, children before their parents. Then these calls are wrapped.
+  ModelRun(eager::Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls);
 
   // The caller's batch; then the target of the loss, which an evaluation holds as well as a training.
   void MakeInputs();
@@ -25,12 +26,14 @@ class ModelRun {
   eager::Tensor ComputeLoss();
 
   // The end of the mixed precision region, if the forward ran in one.
-  void LeaveAutocast() { autocast_.Leave(); }
+  void LeaveAutocast() override { autocast_.Leave(); }
 
   const std::vector<eager::Tensor>& parameters() const { return parameters_; }
   Loss loss() const { return loss_; }
 
  private:
+  const std::vector<eager::Tensor>& resident() const override { return resident_; }
+  void Run(size_t layer, std::vector<eager::Tensor>& values) override;
   void RunLayer(const Layer& layer, std::vector<eager::Tensor>& values);
   Status ChooseLoss();
   eager::Tensor Literal(const Value& value);
@@ -38,6 +41,7 @@ class ModelRun {
   eager::Eager& e_;
   const Layers& layers_;
   eager::Autocast autocast_;
+  Checkpoints checkpoints_;
   std::vector<std::vector<ValueId>> releases_;
   std::vector<const eager::OpRule*> rules_;  // by layer; null: unknown
   std::vector<eager::Tensor> resident_;      // by value: parameters, buffers, inputs, constants

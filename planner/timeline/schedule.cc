@@ -73,6 +73,8 @@ Status Infer(Eager& e, ModelRun& model, Recorder& recorder) {
 
 Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
   if (const Status checked = CheckSpec(spec); !checked) return checked.error();
+  Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, spec.checkpoint);
+  if (!calls.ok()) return calls.error();
   Timeline timeline;
   timeline.batch = batch;
   timeline.steps = spec.mode == Mode::kTrain ? spec.steps : kForwardsOfInference;
@@ -80,7 +82,7 @@ Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_
   recorder.Enter(0, Phase::kSetup);
   Eager e(recorder, spec, batch, notes);
   recorder.Follow(&e.origin);
-  ModelRun model(e, layers);
+  ModelRun model(e, recorder, layers, *std::move(calls));
   const Status run = spec.mode == Mode::kTrain ? Train(e, model, recorder, spec.steps) : Infer(e, model, recorder);
   if (!run) return run.error();
   recorder.Stop();

@@ -1,0 +1,30 @@
+// FindCheckpointedCalls: the module calls that --checkpoint means, and what each needs to be run again.
+//
+//   --checkpoint h.0   of a file with m.transformer.h.0: every call of that module, as long as no other path ends in
+//   .h.0
+//
+//   block(x):  norm(x) -> linear -> dropout -> add(x)     layers: those four; arguments: x
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/lift/layers.h"
+
+namespace vramplan {
+
+// Nothing that was made inside is in `arguments`, nor what the model or the program owns.
+struct CheckpointedCall {
+  ModuleId module;
+  int around = -1;                 // index of the innermost checkpointed call that this one runs inside of
+  std::vector<size_t> layers;      // that run inside, in order; never empty
+  std::vector<ValueId> arguments;  // in order of first use
+  bool operator==(const CheckpointedCall&) const = default;
+};
+
+// In order of execution, outer calls before inner ones. Errors (usage): a path that names no module, several, the model
+// itself, or one that runs nothing.
+Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers,
+                                                            const std::vector<std::string>& paths);
+
+}  // namespace vramplan
