@@ -66,8 +66,9 @@ Selection Select() {
 class Comparison {
  public:
   explicit Comparison(const Selection& selection) : selection_(selection) {
-    std::printf("%-20s %-12s %5s %-32s %4s %4s %13s %13s %9s %9s %9s  phase ours/truth\n", "model", "graph", "batch",
-                "configuration", "cc", "step", "requested", "truth", "error", "allocated", "reserved");
+    std::printf("%-20s %-12s %5s %-32s %4s %4s %13s %13s %9s %9s %9s %9s %9s  phase ours/truth\n", "model", "graph",
+                "batch", "configuration", "cc", "step", "requested", "truth", "error", "forward", "backward",
+                "allocated", "reserved");
   }
 
   void Compare(const Row& row, const TrainingSpec& spec) {
@@ -107,15 +108,22 @@ class Comparison {
 
   static void Print(const Row& row, const char* variant, const StepPeak& step, const std::string& k) {
     const std::string run = row.at("mode") == "infer" ? "infer" : row.at("optimizer") + "/" + row.at("optimizer_impl");
-    const std::string configuration =
+    std::string configuration =
         run + " " + row.at("precision") + " " + row.at("framework").substr(8) + " " + row.at("dims");
-    std::printf("%-20s %-12s %5s %-32s %4s %4d %13lld %13s %8.3f%% %8.3f%% %8.3f%%  %s/%s\n", row.at("model").c_str(),
-                variant, row.at("batch").c_str(), configuration.c_str(), row.at("capability").c_str(), step.step,
-                static_cast<long long>(step.peak.requested.count()), row.at(k + "requested").c_str(),
-                100 * Relative(step.peak.requested, Count(row, k + "requested")),
-                100 * Relative(step.peak.allocated, Count(row, k + "allocated")),
-                100 * Relative(step.peak.reserved, Count(row, k + "reserved")), std::string(Name(step.phase)).c_str(),
-                row.at(k + "phase").c_str());
+    if (const auto paths = row.find("checkpoint"); paths != row.end()) {
+      configuration += " " + paths->second.substr(0, paths->second.find(' ')) + " +" +
+                       std::to_string(std::count(paths->second.begin(), paths->second.end(), ' '));
+    }
+    std::printf(
+        "%-20s %-12s %5s %-32s %4s %4d %13lld %13s %8.3f%% %8.3f%% %8.3f%% %8.3f%% %8.3f%%  %s/%s\n",
+        row.at("model").c_str(), variant, row.at("batch").c_str(), configuration.c_str(), row.at("capability").c_str(),
+        step.step, static_cast<long long>(step.peak.requested.count()), row.at(k + "requested").c_str(),
+        100 * Relative(step.peak.requested, Count(row, k + "requested")),
+        100 * Relative(step.after_forward, Count(row, k + "after_forward_requested")),
+        row.at("mode") == "infer" ? 0 : 100 * Relative(step.after_backward, Count(row, k + "after_backward_requested")),
+        100 * Relative(step.peak.allocated, Count(row, k + "allocated")),
+        100 * Relative(step.peak.reserved, Count(row, k + "reserved")), std::string(Name(step.phase)).c_str(),
+        row.at(k + "phase").c_str());
   }
 
   Selection selection_;
@@ -162,6 +170,18 @@ TEST_CASE("accuracy: peaks of PyTorch's counters, half and mixed precision") {
   CHECK(comparison.requested.At(0.5) < 0.001);
   CHECK(comparison.requested.At(0.95) < 0.05);
   CHECK(comparison.requested.At(1) < 0.15);
+}
+
+TEST_CASE("accuracy: peaks of PyTorch's counters, checkpointed modules") {
+  Selection selection = Select();
+  if (!selection.full) return;
+  selection.table = *SharedFolder() + "/truth/checkpoint.csv";
+  Comparison comparison(selection);
+  CompareRows(comparison, selection, [](const Row&) { return true; });
+  REQUIRE(comparison.requested.size() > 0);
+  if (!selection.model.empty()) return;
+  CHECK(comparison.requested.At(0.5) < 0.005);
+  CHECK(comparison.requested.At(1) < 0.05);
 }
 
 }  // namespace vramplan::testing

@@ -94,6 +94,9 @@ std::optional<TrainingSpec> SpecOf(const Row& row) {
     if (!loss) return std::nullopt;
     spec.loss = *loss;
   }
+  if (const auto paths = row.find("checkpoint"); paths != row.end() && !paths->second.empty()) {
+    spec.checkpoint = Split(paths->second, ' ');
+  }
   spec.framework = ParseFramework(row.at("framework")).value();
   spec.capability = ParseCapability(row.at("capability")).value();
   static const std::map<std::string, int> kMultiprocessors = {

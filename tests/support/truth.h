@@ -23,7 +23,8 @@ std::optional<std::string> SharedFolder();
 
 int64_t Count(const Row& row, const std::string& column);  // -1 when the cell is empty
 
-// The spec of a row of truth/pytorch.csv. Nothing: a configuration that Schedule does not lay out yet.
+// The spec of a row of truth/pytorch.csv or truth/checkpoint.csv. Nothing: a configuration that Schedule does not lay
+// out yet.
 std::optional<TrainingSpec> SpecOf(const Row& row);
 
 // Load, Bind, Infer, Lift. `dims` as in the table: "sequence=128;size=64".
