@@ -1,0 +1,150 @@
+// Accuracy is a test: the steady step's stream of every recorded model, on both exports, against what PyTorch's
+// allocator saw. Two streams agree by the multiset of (birth or death, phase, bytes) of their blocks above 64 KiB.
+#include "planner/allocator/stream.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "planner/allocator/trace_diff.h"
+#include "tests/support/truth.h"
+
+namespace vramplan::testing {
+namespace {
+
+constexpr double kWanted = 0.90;
+
+// Graphs that do not reach kWanted yet: what they reach, and why. One that falls below its row fails, and so does one
+// that has outgrown it.
+struct Shortfall {
+  const char* graph;
+  double reached;
+  const char* reason;
+};
+constexpr Shortfall kShortfalls[] = {
+    {"fcn_resnet50.ts-train", 0.802, "TorchScript does not say that residual additions are in place"},
+    {"resnet50.ts-train", 0.876, "TorchScript does not say that residual additions are in place"},
+    {"resnet18.ts-train", 0.877, "TorchScript does not say that residual additions are in place"},
+    {"swin_t.ts-train", 0.824, "F.pad of zero columns copies; the bias table is gathered before the projection"},
+    {"swin_t.dynamo-train", 0.812, "F.pad of zero columns copies; the bias table is gathered before the projection"},
+};
+
+struct Compared {
+  std::string graph;
+  double share = 0;  // the worse of births and deaths
+  size_t events = 0;
+  TraceComparison comparison;
+};
+
+struct Recorded {
+  std::string model, path;
+  int64_t batch = 1;
+};
+
+// "MODEL.bBATCH.adam-foreach.csv.gz"
+std::vector<Recorded> RecordedIn(const std::string& folder) {
+  std::vector<Recorded> all;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const size_t dot = name.find(".b"), end = name.find('.', dot + 1);
+    if (dot == std::string::npos || end == std::string::npos) continue;
+    all.push_back({name.substr(0, dot), entry.path().string(), std::stoll(name.substr(dot + 2, end - dot - 2))});
+  }
+  std::sort(all.begin(), all.end(), [](const Recorded& a, const Recorded& b) { return a.model < b.model; });
+  return all;
+}
+
+// The configuration of the recordings: truth/README.md. The rest (dims, loss) is in the table of peaks.
+const Row* RowOf(const std::vector<Row>& table, const Recorded& recorded) {
+  for (const Row& row : table) {
+    if (row.at("model") == recorded.model && Count(row, "batch") == recorded.batch && row.at("mode") == "train" &&
+        row.at("precision") == "fp32" && row.at("optimizer") == "adam" && row.at("optimizer_impl") == "foreach" &&
+        row.at("framework") == "pytorch@2.10" && row.at("capability") == "7.5") {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+Compared CompareGraph(const Row& row, const Recorded& recorded, const std::string& zoo, const std::string& variant) {
+  const auto layers = LayersOf(zoo + "/" + recorded.model + "." + variant + ".onnx", row.at("dims"));
+  REQUIRE(layers);
+  const auto timeline = Schedule(*layers, *SpecOf(row), recorded.batch, nullptr);
+  REQUIRE(timeline);
+  const Trace ours = TraceOf(*timeline, *layers, 2, AllocatorConfig()).value();
+  const Trace theirs = ParseTrace(ReadStream(recorded.path).value(), recorded.path).value();
+  Compared compared{recorded.model + "." + variant, 0, theirs.size(), CompareTraces(ours, theirs)};
+  compared.share = std::min(compared.comparison.births.Share(), compared.comparison.deaths.Share());
+  return compared;
+}
+
+std::string Percent(double share) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.2f", 100 * share);
+  return text;
+}
+
+void Print(const Compared& compared) {
+  const TraceComparison& c = compared.comparison;
+  std::printf("%-30s %8s %% %7s %% %7s %%  %6zu %7zu %6zu\n", compared.graph.c_str(), Percent(compared.share).c_str(),
+              Percent(c.births.Share()).c_str(), Percent(c.deaths.Share()).c_str(), compared.events, c.hunks.size(),
+              c.slack.size());
+  int printed = 0;
+  for (const OperatorDifference& row : c.differences) {
+    if (row.ours.bytes + row.recorded.bytes <= kLargeBlock || ++printed > 3) break;
+    std::printf("    %-9s %-6s %-40s ours %3lld, %s; recorded %3lld, %s\n", row.phase.c_str(),
+                row.birth ? "births" : "deaths", row.op.empty() ? "(no operator)" : row.op.c_str(),
+                static_cast<long long>(row.ours.count), ToString(row.ours.bytes).c_str(),
+                static_cast<long long>(row.recorded.count), ToString(row.recorded.bytes).c_str());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("accuracy: the steady step's large blocks, phase by phase") {
+  std::string truth = DataFolder() + "/truth", zoo = DataFolder() + "/zoo";
+#ifndef __SANITIZE_ADDRESS__
+  if (SharedFolder()) {
+    truth = *SharedFolder() + "/truth";
+    zoo = *SharedFolder() + "/zoo";
+  }
+#endif
+  const char* only = std::getenv("VRAMPLAN_ACCURACY");
+  const std::vector<Row> table = ReadCsv(truth + "/pytorch.csv");
+  std::vector<Compared> all;
+  for (const Recorded& recorded : RecordedIn(truth + "/events")) {
+    if (only != nullptr && recorded.model != only) continue;
+    const Row* row = RowOf(table, recorded);
+    REQUIRE_MESSAGE(row != nullptr, recorded.path);
+    for (const char* variant : {"ts-train", "dynamo-train"}) {
+      if (std::filesystem::exists(zoo + "/" + recorded.model + "." + variant + ".onnx"))
+        all.push_back(CompareGraph(*row, recorded, zoo, variant));
+    }
+  }
+  REQUIRE(!all.empty());
+  std::stable_sort(all.begin(), all.end(), [](const Compared& a, const Compared& b) { return a.share < b.share; });
+  std::printf("%-30s %10s %9s %9s  %6s %7s %6s\n", "graph", "agree", "births", "deaths", "events", "places", "slack");
+  for (const Compared& compared : all) Print(compared);
+  const auto equal = std::count_if(all.begin(), all.end(), [](const Compared& c) { return c.comparison.equal(); });
+  std::printf("%zu graphs, %td of them equal in every event\n", all.size(), equal);
+
+  for (const Compared& compared : all) {
+    CAPTURE(compared.graph);
+    const auto* known = std::find_if(std::begin(kShortfalls), std::end(kShortfalls),
+                                     [&](const Shortfall& s) { return s.graph == compared.graph; });
+    if (known == std::end(kShortfalls)) {
+      CHECK(compared.share >= kWanted);
+      continue;
+    }
+    CAPTURE(known->reason);
+    CHECK_MESSAGE(compared.share >= known->reached, "worse than it was");
+    CHECK_MESSAGE(compared.share < kWanted, "its row of kShortfalls is not needed any more");
+  }
+  // Two of five graphs, wherever this runs.
+  if (only == nullptr) CHECK(5 * static_cast<size_t>(equal) >= 2 * all.size());
+}
+
+}  // namespace vramplan::testing
