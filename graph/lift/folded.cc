@@ -159,4 +159,30 @@ ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId positi
   return last;
 }
 
+ValueId LiftFoldedView(TensorId constant, const std::string& name, const ModulePath& path, NodeId position,
+                       LayerBuilder& builder, Signature& signature) {
+  const StoredTensor& stored = *builder.graph()[constant].stored;
+  const Shape shape = builder.At(builder.ValueOf(constant)).shape;
+  if (path.empty() || stored.type != DType::kFloat32) return {};
+  const bool broadcasts = std::any_of(shape.begin(), shape.end(), [](const Dim& length) { return length.Is(1); });
+  if (!broadcasts) return {};  // anything may have been computed from a parameter; a view made it only to broadcast
+  const ValueId parameter = signature.TakeUnreferenced(path.back().path, shape.Elements());
+  if (!parameter.valid()) return {};
+  if (!signature.ShapeIsKnown(parameter)) {  // its axes of length 1 were made to broadcast
+    Shape own;
+    for (const Dim& length : shape) {
+      if (!length.Is(1)) own.Append(length);
+    }
+    signature.SetShape(parameter, stored.type, own);
+  }
+  const ValueId view = builder.AddValue({.name = name, .type = stored.type, .shape = shape});
+  builder.AddLayer({.op = "reshape",
+                    .name = path.back().path + "." + name,
+                    .inputs = {parameter},
+                    .outputs = {view},
+                    .evidence = Evidence::kProvenance},
+                   path, position);
+  return view;
+}
+
 }  // namespace vramplan

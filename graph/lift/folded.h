@@ -31,4 +31,10 @@ FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, Val
 ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId position, LayerBuilder& builder,
                         Signature& signature);
 
+// When `constant`, an operand called `name` in the modules of `path`, is a parameter of the innermost one seen under
+// other axes (layer scale: gamma.view(1, -1, 1, 1)), makes that view and gives it; else gives an invalid value. Such a
+// constant may stand for several parameters of equal contents: each call takes the next one that no fx node names.
+ValueId LiftFoldedView(TensorId constant, const std::string& name, const ModulePath& path, NodeId position,
+                       LayerBuilder& builder, Signature& signature);
+
 }  // namespace vramplan

@@ -36,12 +36,14 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
     if (id.valid()) ++uses[static_cast<size_t>(id.value)].readers;
   }
   for (Layer& layer : layers->layers) {
-    if (layer.evidence == Evidence::kProvenance || !IsOneOf(layer.op, {"relu", "hardtanh"})) continue;
+    if (layer.evidence == Evidence::kProvenance || !IsOneOf(layer.op, {"relu", "hardtanh", "leaky_relu"})) continue;
     const bool is_module = layer.module.valid() && calls[static_cast<size_t>(layer.module.value)] == 1;
     if (!is_module || !layer.inputs[0].valid()) continue;
     const Use& use = uses[static_cast<size_t>(layer.inputs[0].value)];
-    if (use.maker < 0 || use.readers != 1 || !MakesFeatures(layers->layers[static_cast<size_t>(use.maker)].op))
-      continue;
+    if (use.maker < 0 || use.readers != 1) continue;
+    const std::string& maker = layers->layers[static_cast<size_t>(use.maker)].op;
+    // Leaky: timm's, ultralytics', monai's and the GANs' blocks of convolution, norm, activation; elsewhere seldom.
+    if (layer.op == "leaky_relu" ? !IsOneOf(maker, {"batch_norm", "instance_norm"}) : !MakesFeatures(maker)) continue;
     layer.attributes.Set("inplace", int64_t{1});
     if (notes != nullptr) {
       notes->Add({"assumed-inplace", Severity::kNote, "",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace vramplan {
@@ -41,7 +42,7 @@ class Elements {
     constexpr int kDeepest = 64;
     if (depth > kDeepest || !id.valid() || !layers_[id].shape.known()) return std::nullopt;
     const int32_t maker = makers_[static_cast<size_t>(id.value)];
-    if (maker < 0) return std::nullopt;
+    if (maker < 0) return Folded(layers_[id], index);
     const Layer& layer = layers_.layers[static_cast<size_t>(maker)];
     const std::string_view op = layer.op;
     if (op == "arange") return static_cast<double>(index[0]);  // positions: from 0 in steps of 1
@@ -62,6 +63,16 @@ class Elements {
   }
 
  private:
+  // A comparison of positions that the exporter folded, its numbers perhaps not in the file: its name is left.
+  static std::optional<double> Folded(const Value& value, const Index& index) {
+    if (value.role != Role::kConstant || value.type != DType::kBool || value.shape.rank() < 2) return std::nullopt;
+    const std::string op = value.name.substr(0, value.name.find('_'));
+    if (op == "ge") return 1.0;  // position >= 0: transformers' bidirectional_mask_function
+    const auto rank = static_cast<size_t>(value.shape.rank());
+    if (op == "le") return index[rank - 1] <= index[rank - 2];  // key <= query: causal_mask_function
+    return std::nullopt;
+  }
+
   // An operand under broadcasting, or the Python number in its place.
   std::optional<double> Operand(const Layer& layer, size_t i, const Shape& out, const Index& index, int depth) const {
     if (i >= layer.inputs.size() || !layer.inputs[i].valid()) {

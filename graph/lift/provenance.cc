@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "graph/lift/aten.h"
+#include "graph/lift/attention_operands.h"
 #include "graph/lift/folded.h"
 #include "graph/lift/fx_groups.h"
 #include "graph/lift/inplace.h"
@@ -149,6 +150,7 @@ class ProvenanceSource {
       operands.by_ref.emplace(ref, value);
       if (!value.valid()) open.push_back(ref);
     }
+    if (!open.empty()) ResolveAttention(g, &operands, &open);
     if (open.empty()) return operands;
     std::vector<ValueId> made, stored;  // what is left: made by layers first, constants only when there is nothing else
     for (const TensorId tensor : DataInputs(g)) {
@@ -169,14 +171,40 @@ class ProvenanceSource {
     return operands;
   }
 
-  // The exporter drops clones. One between a transpose and another view was x.contiguous() and made a copy; others
-  // (eval dropouts, as export writes them) did nothing in the framework.
+  // Attention's operands by the part they play, where their names are gone.
+  void ResolveAttention(int32_t g, Operands* operands, std::vector<std::string>* open) {
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    if (group.fx.target.find("scaled_dot_product_attention") == std::string::npos) return;
+    const std::array<TensorId, 4> parts = AttentionOperands(graph_, group.nodes);
+    for (size_t i = 0; i < parts.size() && i < group.fx.arguments.size(); ++i) {
+      const FxLiteral& argument = group.fx.arguments[i];
+      const auto at =
+          argument.kind == FxLiteral::Kind::kRef ? std::find(open->begin(), open->end(), argument.text) : open->end();
+      if (at == open->end() || !parts[i].valid()) continue;
+      operands->by_ref[*at] = Copied(g, *at, Trace(parts[i]));
+      open->erase(at);
+    }
+  }
+
+  // The exporter drops clones. One between a transpose and another view, or attention, was x.contiguous() and made a
+  // copy; others (eval dropouts, as export writes them) did nothing in the framework.
   ValueId Copied(int32_t g, const std::string& ref, ValueId source) {
     if (ref.rfind("clone", 0) != 0 || !source.valid()) return source;
-    static const std::unordered_set<std::string_view> kViews = {
-        "reshape", "view", "permute", "transpose", "expand", "slice", "select", "unsqueeze", "squeeze", "unbind"};
+    static const std::unordered_set<std::string_view> kViews = {"reshape",
+                                                                "view",
+                                                                "permute",
+                                                                "transpose",
+                                                                "expand",
+                                                                "slice",
+                                                                "select",
+                                                                "unsqueeze",
+                                                                "squeeze",
+                                                                "unbind",
+                                                                "scaled_dot_product_attention"};
     const AtenRule* user = FindAtenRule(groups_.groups[static_cast<size_t>(g)].fx.target);
     if (user == nullptr || kViews.count(user->op) == 0) return source;
+    // clone, _unsafe_view: export's words for a reshape that had to copy there; here strides decide.
+    if (groups_.groups[static_cast<size_t>(g)].fx.target.find("_unsafe_view") != std::string::npos) return source;
     ValueId& result = by_fx_name_[ref];
     result = source;
     static const std::unordered_set<std::string> kReordering = {"transpose", "permute", "expand", "slice",
@@ -223,7 +251,7 @@ class ProvenanceSource {
       if (folded.result.valid()) by_fx_name_[folded.name] = folded.result;
     }
     NameArguments(g, rule, &call);
-    LearnShapes(g, call);
+    signature_.LearnShapes(graph_, group.nodes, call);
     if (rule != nullptr && rule->shape != nullptr) rule->shape(call, builder_);
     if (group.fx.target.find("legit_functional") != std::string::npos) call.attributes.Set("training", int64_t{1});
     if (call.alias && !call.inputs.empty() && call.inputs.front().valid()) {
@@ -312,8 +340,11 @@ class ProvenanceSource {
       const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
       const auto tensor = by_name_.find(builder_.At(value).name);
       if (tensor == by_name_.end() || !graph_[tensor->second].stored.has_value()) continue;
-      const ValueId table = LiftFoldedTable(tensor->second, group.path, group.last(), builder_, signature_);
-      if (table.valid()) value = table;
+      ValueId unfolded = LiftFoldedTable(tensor->second, group.path, group.last(), builder_, signature_);
+      if (!unfolded.valid()) {
+        unfolded = LiftFoldedView(tensor->second, ref, group.path, group.last(), builder_, signature_);
+      }
+      if (unfolded.valid()) value = unfolded;
     }
     for (size_t i = 0; i < arguments.size(); ++i) {
       const FxLiteral* literal = literal_of(i);
@@ -365,45 +396,6 @@ class ProvenanceSource {
       return {};
     }
     return value;
-  }
-
-  // Shapes of folded parameters: by the operator's rule, else from the stored tensors at the same places of the nodes.
-  void LearnShapes(int32_t g, const AtenCall& call) {
-    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
-    AtenCall counted = call;
-    if (call.op == "layer_norm") {
-      counted.attributes.Set("normalized_axes", static_cast<int64_t>(call.attributes.Ints("normalized_shape").size()));
-    }
-    signature_.InferFromUse(counted);
-    std::vector<ValueId> open;
-    for (const ValueId input : call.inputs) {
-      if (input.valid() && !signature_.ShapeIsKnown(input)) open.push_back(input);
-    }
-    if (open.empty()) return;
-    std::vector<TensorId> stored;
-    for (const NodeId id : group.nodes) {
-      const Node& node = graph_[id];
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        const TensorId tensor = node.inputs[i];
-        if (tensor.valid() && !IsShapeOperand(node, i) && graph_[tensor].stored.has_value() &&
-            !graph_[tensor].stored->dims.empty()) {
-          stored.push_back(tensor);
-        }
-      }
-    }
-    const auto is_named = [&](TensorId tensor) {
-      const ValueId own = signature_.ByTarget(graph_[tensor].name);
-      return own.valid() && std::find(call.inputs.begin(), call.inputs.end(), own) != call.inputs.end();
-    };
-    stored.erase(std::remove_if(stored.begin(), stored.end(), is_named), stored.end());
-    for (size_t i = 0; i < open.size() && i < stored.size(); ++i) {
-      const StoredTensor& tensor = *graph_[stored[i]].stored;
-      Shape shape;
-      for (const int64_t length : tensor.dims) shape.Append(length);
-      // A slope of prelu is stored as [C, 1, 1] to broadcast, the module's is [C].
-      if (call.op == "prelu") shape = Shape{shape.Elements()};
-      signature_.SetShape(open[i], tensor.type, shape);
-    }
   }
 
   // Nodes that a rewrite made without saying where from (onnxscript 0.7: SplitToSequence with getitems becomes Split).

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/lift/liveness.h"
+
 namespace vramplan {
 namespace {
 
@@ -167,6 +169,43 @@ void Signature::InferFromUse(const AtenCall& call) {
   }
 }
 
+void Signature::LearnShapes(const Graph& graph, const std::vector<NodeId>& nodes, const AtenCall& call) {
+  AtenCall counted = call;
+  if (call.op == "layer_norm") {
+    counted.attributes.Set("normalized_axes", static_cast<int64_t>(call.attributes.Ints("normalized_shape").size()));
+  }
+  InferFromUse(counted);
+  std::vector<ValueId> open;
+  for (const ValueId input : call.inputs) {
+    if (input.valid() && !ShapeIsKnown(input)) open.push_back(input);
+  }
+  if (open.empty()) return;
+  std::vector<TensorId> stored;
+  for (const NodeId id : nodes) {
+    const Node& node = graph[id];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId tensor = node.inputs[i];
+      if (tensor.valid() && !IsShapeOperand(node, i) && graph[tensor].stored.has_value() &&
+          !graph[tensor].stored->dims.empty()) {
+        stored.push_back(tensor);
+      }
+    }
+  }
+  const auto is_named = [&](TensorId tensor) {
+    const ValueId own = ByTarget(graph[tensor].name);
+    return own.valid() && std::find(call.inputs.begin(), call.inputs.end(), own) != call.inputs.end();
+  };
+  stored.erase(std::remove_if(stored.begin(), stored.end(), is_named), stored.end());
+  for (size_t i = 0; i < open.size() && i < stored.size(); ++i) {
+    const StoredTensor& tensor = *graph[stored[i]].stored;
+    Shape shape;
+    for (const int64_t length : tensor.dims) shape.Append(length);
+    // A slope of prelu is stored as [C, 1, 1] to broadcast, the module's is [C].
+    if (call.op == "prelu") shape = Shape{shape.Elements()};
+    SetShape(open[i], tensor.type, shape);
+  }
+}
+
 void Signature::Finish(Notes* notes) {
   for (const std::string& target : order_) {
     const ValueId value = ByTarget(target);
@@ -198,6 +237,21 @@ void Signature::Finish(Notes* notes) {
                 .subject = target,
                 .text = "the file lists it but has neither its shape nor a use of it; it counts as 0 B"});
   }
+}
+
+ValueId Signature::TakeUnreferenced(const std::string& module, Dim elements) {
+  for (const std::string& target : order_) {
+    const bool is_own = target.size() > module.size() && target.compare(0, module.size(), module) == 0 &&
+                        target[module.size()] == '.' && target.find('.', module.size() + 1) == std::string::npos;
+    const auto found = is_own ? unreferenced_.find(target) : unreferenced_.end();
+    if (found == unreferenced_.end()) continue;
+    const ValueId value = ByTarget(target);
+    if (!value.valid() || builder_->At(value).role != Role::kParameter) continue;
+    if (ShapeIsKnown(value) && !(builder_->At(value).shape.Elements() == elements)) continue;
+    unreferenced_.erase(found);
+    return value;
+  }
+  return {};
 }
 
 }  // namespace vramplan

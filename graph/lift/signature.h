@@ -45,8 +45,15 @@ class Signature {
   // norm); else invalid.
   ValueId UnreferencedBefore(ValueId parameter) const;
 
+  // A parameter of exactly this module, with as many elements if its shape is known, that no fx node names and that was
+  // not taken before; invalid when there is none.
+  ValueId TakeUnreferenced(const std::string& module, Dim elements);
+
   // Shapes of parameters and buffers that a layer's use tells: a linear's weight is [out, in], a batch norm's is [C].
   void InferFromUse(const AtenCall& call);
+  // The same for the parameters of one layer, and of those that its operator leaves open from the stored tensors at the
+  // same places of its nodes.
+  void LearnShapes(const Graph& graph, const std::vector<NodeId>& nodes, const AtenCall& call);
   // What nothing told: buffers by their habits, the rest gets a note and no bytes.
   void Finish(Notes* notes);
 

@@ -48,7 +48,7 @@ void Activate(Call& c, const ActivationRow& row) {
   const bool inplace = c.Int("inplace") != 0 && e.spec().inplace != Inplace::kOff && !x->requires_grad;
   Tensor kept = x;
   if (inplace && !row.inplace_output && e.grad_mode && x->tracked()) kept = e.EmptyLike(x);  // the clone
-  Tensor out = inplace ? e.Alias(x) : e.EmptyLike(x);
+  Tensor out = inplace ? e.Overwrite(x) : e.EmptyLike(x);
   if (GradNode* node = e.Record(row.node, {x}, {out})) {
     if (inplace ? row.inplace_output : row.keeps_output) {
       node->SaveOutput(out);

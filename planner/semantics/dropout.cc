@@ -18,7 +18,7 @@ void Dropout(Call& c) {
     // dropout_: noise in the activation's type, multiplied in place.
     OpScope scope(e, "aten::dropout_");
     Tensor noise = e.EmptyLike(x);
-    Tensor out = e.Alias(x);
+    Tensor out = e.Overwrite(x);
     if (GradNode* node = e.Record("MulBackward0", {x}, {out})) {
       node->Save(noise);
       node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.grad())); });

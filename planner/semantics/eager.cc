@@ -74,6 +74,13 @@ Tensor Eager::Alias(const Tensor& t) {
   return alias;
 }
 
+Tensor Eager::Overwrite(const Tensor& t) {
+  if (!grad_mode || !t->base || t->base == t) return Alias(t);
+  Tensor view = AsStrided(t, t->sizes, t->strides);
+  view->overwritten_view = true;
+  return view;
+}
+
 namespace {
 
 // TensorIteratorBase::reorder_dimensions: axes from the fastest to the slowest. An axis moves before another when some
@@ -155,13 +162,9 @@ GradNode* Eager::Record(const char* name, std::initializer_list<Tensor> inputs, 
   return Record(name, std::vector<Tensor>(inputs), std::vector<Tensor>(outputs));
 }
 
-GradNode* Eager::Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
-  if (!grad_mode) return nullptr;
-  if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t && t->tracked(); })) return nullptr;
+Ref<GradNode> Eager::NewNode(const char* name, const std::vector<Tensor>& inputs) {
   Ref<GradNode> node = MakeRef<GradNode>(name, sequence_++);
   node->layer = origin.layer;
-  node->hooks = hooks;
-  if (hooks != nullptr) hooks->Recorded();
   for (const Tensor& input : inputs) {
     Edge edge;
     if (input && input->grad_fn) {
@@ -172,13 +175,59 @@ GradNode* Eager::Record(const char* name, const std::vector<Tensor>& inputs, con
     }
     node->edges.push_back(std::move(edge));
   }
+  return node;
+}
+
+GradNode* Eager::Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+  if (!grad_mode) return nullptr;
+  if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t && t->tracked(); })) return nullptr;
+  Ref<GradNode> node = NewNode(name, inputs);
+  node->hooks = hooks;
+  if (hooks != nullptr) hooks->Recorded();
   int number = 0;
   for (const Tensor& output : outputs) {
     node->outputs.push_back({output->sizes, output->lengths, output->dtype});
+    if (output->overwritten_view) {
+      RebaseHistory(node, output);
+      continue;
+    }
     output->grad_fn = node;
     output->output_number = number++;
   }
   return node.get();
+}
+
+void Eager::RebaseHistory(const Ref<GradNode>& function, const Tensor& view) {
+  const Tensor base = view->base;
+  const Ref<GradNode> slices = NewNode("torch::autograd::CopySlices", {base});
+  slices->edges.insert(slices->edges.end(), function->edges.begin() + 1, function->edges.end());
+  slices->outputs.push_back({base->sizes, base->lengths, base->dtype});
+  slices->Backward([function, base_sizes = base->sizes, base_strides = base->strides, sizes = view->sizes,
+                    strides = view->strides](GradContext& g) {
+    Tensor result = g.e.EmptyStrided(base_sizes, base_strides, g.grad()->dtype);
+    std::vector<Tensor> part = {g.e.EmptyLike(g.e.AsStrided(result, sizes, strides))};
+    GradContext inner(g.e, *function, part);
+    function->Unpack();
+    function->apply(inner);
+    function->DropUnpacked();
+    for (size_t i = 1; i < inner.results.size(); ++i) g.Set(static_cast<int>(i), std::move(inner.results[i]));
+    part.clear();
+    inner.results.clear();
+    g.node.saved = std::move(function->saved);  // they die with the entry
+    g.node.packed = std::move(function->packed);
+    g.Set(0, std::move(result));
+  });
+  base->grad_fn = slices;
+  base->output_number = 0;
+  const Ref<GradNode> strided = NewNode("AsStridedBackward0", {base});
+  strided->outputs.push_back({view->sizes, view->lengths, view->dtype});
+  strided->Backward([base_sizes = base->sizes, base_strides = base->strides](GradContext& g) {
+    const Tensor storage = g.e.Empty(Shape{base_sizes.Elements()}, g.grad()->dtype);
+    g.Set(0, g.e.AsStrided(storage, base_sizes, base_strides));
+  });
+  view->grad_fn = strided;
+  view->output_number = 0;
+  view->overwritten_view = false;
 }
 
 }  // namespace vramplan::eager

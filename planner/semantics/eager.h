@@ -46,8 +46,13 @@ class Eager {
   // A view of the same storage, not on the tape. It holds its base, also in the backward, so that a gradient which is a
   // view is never added to in place.
   Tensor AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides);
-  // Another tensor of the same storage that holds no base: detach, the result of an in-place operator.
+  // Another tensor of the same storage that holds no base: detach.
   Tensor Alias(const Tensor& t);
+  // The result of an operator that writes into `t`. Where `t` is a view, Record puts the write on its base's history
+  // (rebase_history, autograd/variable.cpp): the entry runs inside a CopySlices, which first copies the whole gradient
+  // of the base and then its part (autograd/functions/tensor.cpp), and the view's own gradient comes through an
+  // AsStridedBackward0, which makes one of the base's size.
+  Tensor Overwrite(const Tensor& t);
   Ints At(const Shape& sizes) const;
   // The type that a value of the file has in this run: fp32 becomes the model's precision under pure fp16, bf16 and
   // fp64.
@@ -78,6 +83,9 @@ class Eager {
 
  private:
   BlockId Allocate(SizeExpr bytes, Category use);
+  Ref<GradNode> NewNode(const char* name, const std::vector<Tensor>& inputs);
+  void RebaseHistory(const Ref<GradNode>& function, const Tensor& view);
+
   Memory& memory_;
   TrainingSpec spec_;
   int64_t batch_;

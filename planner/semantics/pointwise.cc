@@ -27,7 +27,7 @@ Tensor Iterate(Eager& e, const Tensor& a, const Tensor& b, DType type) {
 // A leaf cannot be written in place, nor a tensor of another type.
 Tensor Result(Eager& e, const Tensor& a, const Tensor& b, DType type, bool inplace) {
   const bool possible = a && !a->requires_grad && a->dtype == type && e.spec().inplace != Inplace::kOff;
-  return inplace && possible ? e.Alias(a) : Iterate(e, a, b, type);
+  return inplace && possible ? e.Overwrite(a) : Iterate(e, a, b, type);
 }
 
 DType Floating(DType type) { return IsFloating(type) ? type : DType::kFloat32; }

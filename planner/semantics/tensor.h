@@ -54,8 +54,9 @@ struct TensorImpl : RefCounted<TensorImpl> {
   bool requires_grad = false;  // of a leaf: a parameter
   Ref<GradNode> grad_fn;       // of a result of the tape
   int output_number = 0;
-  Ref<TensorImpl> grad;  // of a leaf, once accumulated
-  Ref<TensorImpl> base;  // of a view: what it looks at (DifferentiableViewMeta of autograd/variable.h)
+  Ref<TensorImpl> grad;           // of a leaf, once accumulated
+  Ref<TensorImpl> base;           // of a view: what it looks at (DifferentiableViewMeta of autograd/variable.h)
+  bool overwritten_view = false;  // the result of an operator that wrote into a view; see Eager::Overwrite
 
   int dim() const { return sizes.rank(); }
   int64_t numel() const;

@@ -1,6 +1,8 @@
 #include "planner/timeline/lifetimes.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 
 namespace vramplan {
 namespace {
@@ -43,6 +45,77 @@ ModuleId OutermostForeign(const Layers& layers, const Calls& calls, ModuleId pro
   return outermost;
 }
 
+int EndOfFrame(const Layers& layers, const Calls& calls, ModuleId frame) {
+  return frame.valid() ? calls.last[static_cast<size_t>(frame.value)] : static_cast<int>(layers.layers.size()) - 1;
+}
+
+// What is joined by the dozen was gathered in a list, and the list is a name of the frame: torchvision's ASPP, decoders
+// that resize all their features, inception blocks.
+bool IsOfList(const Layer& layer) {
+  constexpr size_t kFewest = 3;
+  return (layer.op == "cat" || layer.op == "stack") && layer.inputs.size() >= kFewest;
+}
+
+// A value that several statements of one frame read has a name, and the name stays bound while they run: until what
+// they made has come together again, which is where code writes the same name anew (x = cat([f(x), g(x)])) or returns.
+class Joins {
+ public:
+  Joins(const Layers& layers, const Calls& calls) : layers_(layers), calls_(calls), readers_(layers.values.size()) {
+    for (size_t l = 0; l < layers.layers.size(); ++l) {
+      for (const ValueId input : layers.layers[l].inputs) {
+        if (!input.valid() || layers[input].role != Role::kActivation) continue;
+        std::vector<int>& readers = readers_[static_cast<size_t>(input.value)];
+        if (readers.empty() || readers.back() != static_cast<int>(l)) readers.push_back(static_cast<int>(l));
+      }
+    }
+  }
+
+  // The layer at which the readers' results have joined, at most the end of the frame; -1 for values read once in it.
+  int Of(ValueId value, ModuleId producer) const {
+    const std::vector<int>& readers = readers_[static_cast<size_t>(value.value)];
+    if (readers.size() < 2) return -1;
+    ModuleId frame = producer;
+    while (frame.valid() && calls_.last[static_cast<size_t>(frame.value)] < readers.back())
+      frame = layers_[frame].parent;
+    std::set<int> statements;  // a call counts once, however often its inside reads its argument
+    for (const int reader : readers) {
+      const ModuleId call =
+          OutermostForeign(layers_, calls_, frame, layers_.layers[static_cast<size_t>(reader)].module);
+      statements.insert(call.valid() ? -1 - call.value : reader);
+    }
+    if (statements.size() < 2) return -1;
+    const int end = EndOfFrame(layers_, calls_, frame);
+    // Walk on from the first reader; `open`: values that descend from this one and still have readers ahead.
+    std::unordered_map<int32_t, int> open;
+    size_t next = 0;
+    for (int l = readers.front(); l <= end; ++l) {
+      const Layer& layer = layers_.layers[static_cast<size_t>(l)];
+      bool descends = next < readers.size() && readers[next] == l;
+      if (descends) ++next;
+      for (const ValueId input : layer.inputs) {
+        const auto found = input.valid() ? open.find(input.value) : open.end();
+        if (found == open.end()) continue;
+        descends = true;
+        if (found->second == l) open.erase(found);
+      }
+      if (descends) {
+        for (const ValueId output : layer.outputs) {
+          if (!output.valid()) continue;
+          const std::vector<int>& ahead = readers_[static_cast<size_t>(output.value)];
+          if (!ahead.empty()) open[output.value] = ahead.back();
+        }
+      }
+      if (next == readers.size() && open.size() <= 1) return l;
+    }
+    return end;
+  }
+
+ private:
+  const Layers& layers_;
+  const Calls& calls_;
+  std::vector<std::vector<int>> readers_;  // layers, by value
+};
+
 }  // namespace
 
 std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
@@ -63,6 +136,18 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
       if (!output.valid()) continue;
       producer[static_cast<size_t>(output.value)] = layer.module;
       release[static_cast<size_t>(output.value)] = static_cast<int>(l);  // unused so far: dies at once
+    }
+  }
+  const Joins joins(layers, calls);
+  for (size_t v = 0; v < release.size(); ++v) {
+    if (release[v] >= 0) release[v] = std::max(release[v], joins.Of(ValueId{static_cast<int32_t>(v)}, producer[v]));
+  }
+  for (const Layer& layer : layers.layers) {
+    if (!IsOfList(layer)) continue;
+    const int end = EndOfFrame(layers, calls, layer.module);
+    for (const ValueId part : layer.inputs) {
+      if (part.valid() && release[static_cast<size_t>(part.value)] >= 0)
+        release[static_cast<size_t>(part.value)] = std::max(release[static_cast<size_t>(part.value)], end);
     }
   }
   for (ValueId output : layers.outputs) {

@@ -121,6 +121,29 @@ eager::Tensor ModelRun::Literal(const Value& value) {
   return number;
 }
 
+// The operator that made the model's first output, views aside; empty when none did.
+std::string_view ModelRun::LastOperator() const {
+  ValueId id = layers_.outputs[0];
+  for (auto layer = layers_.layers.rbegin(); layer != layers_.layers.rend(); ++layer) {
+    if (std::find(layer->outputs.begin(), layer->outputs.end(), id) == layer->outputs.end()) continue;
+    if (layer->op != "reshape" && layer->op != "squeeze" && layer->op != "unsqueeze") return layer->op;
+    id = layer->inputs[0];
+  }
+  return {};
+}
+
+// An image squeezed into a range and of the input's shape is the input again: autoencoders are trained on what they
+// were given, and no second batch is on the card.
+eager::Tensor ModelRun::Reconstructed() const {
+  const Value& out = layers_[layers_.outputs[0]];
+  const std::string_view last = LastOperator();
+  if (last != "sigmoid" && last != "tanh") return {};
+  for (const ValueId id : layers_.inputs) {
+    if (layers_[id].shape == out.shape && layers_[id].type == out.type) return resident_[static_cast<size_t>(id.value)];
+  }
+  return {};
+}
+
 Status ModelRun::ChooseLoss() {
   const Loss asked = e_.spec().loss;
   if (layers_.outputs.empty())
@@ -132,8 +155,14 @@ Status ModelRun::ChooseLoss() {
     if (shape.rank() == 0 || shape.Elements().Is(1)) {
       loss_ = Loss::kNone;  // the output is the loss
     } else {
+      const std::string_view last = LastOperator();
       const Dim classes = shape.rank() == 3 ? shape.FromEnd(1) : shape.rank() > 1 ? shape[1] : Dim(1);
-      loss_ = classes.Is(1) || shape.rank() == 1 ? Loss::kBceLogits : Loss::kCrossEntropy;
+      const bool single = classes.Is(1) || shape.rank() == 1;
+      if (last == "sigmoid" || last == "tanh") {  // not logits: probabilities, or an image
+        loss_ = last == "sigmoid" && single ? Loss::kBce : Loss::kMse;
+      } else {
+        loss_ = single ? Loss::kBceLogits : Loss::kCrossEntropy;
+      }
     }
     if (e_.notes() != nullptr) {
       const std::string what =
@@ -170,8 +199,10 @@ Status ModelRun::MakeTarget() {
   if (loss_ == Loss::kCrossEntropy || loss_ == Loss::kNll) {
     sizes.Remove(sizes.rank() == 3 ? 2 : 1);
     type = DType::kInt64;
+  } else {
+    target_ = Reconstructed();
   }
-  target_ = e_.Empty(sizes, type);
+  if (!target_) target_ = e_.Empty(sizes, type);
   return Done{};
 }
 

@@ -36,6 +36,8 @@ class ModelRun : private LayerRunner {
   void Run(size_t layer, std::vector<eager::Tensor>& values) override;
   void RunLayer(const Layer& layer, std::vector<eager::Tensor>& values);
   Status ChooseLoss();
+  std::string_view LastOperator() const;
+  eager::Tensor Reconstructed() const;
   eager::Tensor Literal(const Value& value);
 
   eager::Eager& e_;

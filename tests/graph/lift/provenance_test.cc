@@ -277,5 +277,58 @@ TEST_CASE("an operator without a rule keeps its name and its operands") {
   })")) == "\naten::sinh sinh (x) -> y [B, 6]\n");
 }
 
+TEST_CASE("attention's operands are found by their part where their names are gone") {
+  // q, k, v went through contiguous(), which left no node: the names %clone.. say nothing.
+  const std::string fx =
+      "      # fx_node: %sdpa : [num_users=1] = "
+      "call_function[target=torch.ops.aten.scaled_dot_product_attention.default]"
+      "(args = (%clone_1, %clone_2, %clone_3, %clone), kwargs = {})\n      # name_scopes: ['', 'attn', 'sdpa']\n";
+  const auto from = [](const char* name, const char* op, const char* of) {
+    return std::string("      # fx_node: %") + name + " : [num_users=1] = call_function[target=torch.ops.aten." + op +
+           ".default](args = (%" + of + ",), kwargs = {})\n      # name_scopes: ['', 'attn', '" + name + "']\n";
+  };
+  const std::string text = R"(g (float[batch, 2, 6, 8] a, float[batch, 2, 6, 8] b, float[batch, 2, 6, 8] c,
+    float[1, 2, 6, 6] m) => (float[batch, 2, 6, 8] sdpa) {
+    # signature: a: USER_INPUT
+    # signature: b: USER_INPUT
+    # signature: c: USER_INPUT
+    # signature: m: USER_INPUT
+    value = Relu (c)
+)" + from("value", "relu", "c") +
+                           "    key = Relu (b)\n" + from("key", "relu", "b") + "    query = Relu (a)\n" +
+                           from("query", "relu", "a") + "    kt = Transpose <perm = [0, 1, 3, 2]> (key)\n" + fx +
+                           "    s = MatMul (query, kt)\n" + fx + "    sm = Add (s, m)\n" + fx +
+                           "    p = Softmax <axis = -1> (sm)\n" + fx + "    sdpa = MatMul (p, value)\n" + fx + "  }";
+  const Layers layers = LayersFromText(text);
+  const Layer& call = layers.layers.back();
+  REQUIRE(call.op == "scaled_dot_product_attention");
+  std::string operands;
+  for (const ValueId id : call.inputs) operands += layers[id].name + " ";
+  CHECK(operands == "query key value m ");
+}
+
+TEST_CASE("a parameter whose view was folded comes back, once for each call") {
+  // Two layer scales of equal contents: one constant, two modules.
+  const auto scale = [](const std::string& name, const std::string& x, const std::string& module) {
+    return "    " + name + " = Mul (" + x + ", view)\n      # fx_node: %" + name +
+           " : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%" + x +
+           ", %view), kwargs = {})\n      # name_scopes: ['', '" + module + "', '" + name + "']\n";
+  };
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 4, 5, 5] x) => (float[batch, 4, 5, 5] mul_1) <float[4, 1, 1] view> {
+    # signature: p_a: PARAMETER target='ls1.gamma'
+    # signature: p_b: PARAMETER target='ls2.gamma'
+    # signature: x: USER_INPUT
+)" + scale("mul", "x", "ls1") +
+      scale("mul_1", "mul", "ls2") + "  }");
+  CHECK(ToText(layers) == R"(
+reshape ls1.view @ls1 (ls1.gamma) -> view [4, 1, 1]
+mul mul @ls1 (x, view) -> mul [B, 4, 5, 5]
+reshape ls2.view @ls2 (ls2.gamma) -> view [4, 1, 1]
+mul mul_1 @ls2 (mul, view) -> mul_1 [B, 4, 5, 5]
+)");
+  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"ls1.gamma [4]", "ls2.gamma [4]"});
+}
+
 }  // namespace
 }  // namespace vramplan

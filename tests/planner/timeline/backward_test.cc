@@ -128,5 +128,21 @@ TEST_CASE("blocks made in the backward are temporaries of the autograd thread, n
   CHECK(trial.e.category == Category::kActivations);
 }
 
+TEST_CASE("a write into a view goes through its base (CopySlices)") {
+  // autoencoder, elu_ on the view that instance_norm returns: AsStridedBackward0 new_zeros, CopySlices
+  // new_empty_strided and clone, then elu_backward; only the first copy goes on.
+  Trial trial;
+  Tensor x = trial.Given("x:f[8,64]", "x");
+  Tensor y = trial.Run1("gelu", "", {x}, "f[8,64]");
+  Tensor view = trial.Run1("reshape", "", {y}, "f[512]");
+  Tensor z = trial.Run1("elu", "inplace=1", {view}, "f[512]");
+  CHECK(trial.Events() == "1+2048");
+  CHECK(z->storage == y->storage);
+  Tensor loss = trial.LossOf({z});
+  x = y = view = z = Tensor();
+  trial.Events();
+  CHECK(trial.Backward(loss) == "2+2048 g- 3+2048 4+2048 5+2048 4- 5- 2- 1- 6+2048 3- x- 6-");
+}
+
 }  // namespace
 }  // namespace vramplan::testing

@@ -95,5 +95,46 @@ TEST_CASE("without modules a value dies with its last use; one nobody uses at on
   CHECK(m.Releases() == "-; 3; 2");
 }
 
+TEST_CASE("a name that several statements read stays bound until their results have joined") {
+  // textcnn: cat([conv(x) for conv in self.convs]): the embedding outlives the last convolution.
+  //   x ----+--------+
+  //   a     +----+   |         join = cat(a, b)
+  //   b          +---+
+  Model m;
+  const ModuleId root = m.Module("");
+  const ValueId x = m.Layer(m.Module("embed", root), {m.Value(Role::kInput)});  // 1
+  const ValueId a = m.Layer(m.Module("convs.0", root), {x});                    // 2
+  const ValueId b = m.Layer(m.Module("convs.1", root), {x});                    // 3
+  const ValueId act = m.Layer(root, {b});                                       // 4
+  const ValueId join = m.Layer(root, {a, act});                                 // 5
+  m.layers.outputs = {m.Layer(m.Module("head", root), {join})};
+  CHECK(m.Releases() == "-; -; -; 3; 1 2 4; 5");
+}
+
+TEST_CASE("an argument that a call reads twice has one reader in the caller's frame") {
+  Model m;  // x = block(x), with a residual inside
+  const ModuleId root = m.Module(""), block = m.Module("block", root);
+  const ValueId x = m.Layer(m.Module("stem", root), {m.Value(Role::kInput)});  // 1
+  const ValueId y = m.Layer(m.Module("block.conv", block), {x});               // 2
+  const ValueId sum = m.Layer(block, {x, y});                                  // 3
+  m.layers.outputs = {m.Layer(m.Module("head", root), {sum})};
+  CHECK(m.Releases() == "-; -; 1 2; 3");
+}
+
+TEST_CASE("what is joined by the dozen was a list of its frame") {
+  // deeplabv3's ASPP: `_res` lives while self.project(torch.cat(_res, dim=1)) runs; two operands are no list.
+  for (const size_t parts : {2, 3}) {
+    Model m;
+    const ModuleId root = m.Module(""), aspp = m.Module("aspp", root);
+    const ValueId x = m.Value(Role::kInput);
+    std::vector<ValueId> results;
+    for (size_t i = 0; i < parts; ++i) results.push_back(m.Layer(m.Module("aspp.conv", aspp), {x}));
+    const ValueId joined = m.Layer(aspp, results);
+    m.layers.layers.back().op = "cat";
+    m.layers.outputs = {m.Layer(m.Module("head", root), {m.Layer(m.Module("aspp.project", aspp), {joined})})};
+    CHECK(m.Releases() == (parts == 2 ? "-; -; 1 2; 3; 4" : "-; -; -; -; 1 2 3 4; 5"));
+  }
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -94,6 +94,29 @@ TEST_CASE("inference: two forwards; `out` of the first lives while the second ru
         "2 forward: 6+96 3- | |");
 }
 
+TEST_CASE("an autoencoder's target is its input") {
+  // The zoo's autoencoder: mse of a sigmoid against x, no second batch on the card.
+  for (const char* last : {"sigmoid", "gelu"}) {
+    Layers layers = OneLinear();
+    layers.values[1].shape = Shape{Dim(4), Dim(4)};
+    layers.values[2].shape = Shape{Dim(4)};
+    layers.values[3].shape = Shape{Dim::Batch(), Dim(4)};
+    layers.values.push_back({"image", DType::kFloat32, Shape{Dim::Batch(), Dim(4)}, Role::kActivation});
+    Layer squeeze;
+    squeeze.op = squeeze.name = last;
+    squeeze.inputs = {ValueId{3}};
+    squeeze.outputs = {ValueId{4}};
+    layers.layers.push_back(squeeze);
+    layers.outputs = {ValueId{4}};
+    TrainingSpec spec = SpecFromWords("infer");
+    spec.loss = Loss::kMse;
+    const auto timeline = Schedule(layers, spec, 8, nullptr);
+    REQUIRE(timeline);
+    const bool same = std::string(last) == "sigmoid";
+    CHECK(Text(*timeline).substr(0, 50).find(same ? "2+128\n" : "2+128 3+128\n") != std::string::npos);
+  }
+}
+
 TEST_CASE("the same model at another batch: the same events, other sizes") {
   TrainingSpec spec = SpecFromWords("adam");
   spec.loss = Loss::kMse;
