@@ -172,9 +172,8 @@ std::vector<TraceHunk> HunksOf(Matches matches, size_t ours, size_t recorded) {
   return hunks;
 }
 
-int64_t CountSwapped(const Trace& ours, const Trace& recorded, const Matches& matches) {
+void CountSwapped(const Trace& ours, const Trace& recorded, const Matches& matches, TraceComparison* comparison) {
   std::map<int64_t, int64_t> same;  // blocks whose births are the same event
-  int64_t swapped = 0;
   for (const auto& [a, b] : matches) {
     const TraceEvent &mine = ours[a], &theirs = recorded[b];
     if (mine.birth) {
@@ -183,9 +182,9 @@ int64_t CountSwapped(const Trace& ours, const Trace& recorded, const Matches& ma
     }
     const auto born = mine.block ? same.find(*mine.block) : same.end();
     const std::optional<int64_t> expected = born == same.end() ? std::nullopt : std::optional(born->second);
-    swapped += mine.block.has_value() != theirs.block.has_value() || (expected && expected != theirs.block);
+    const bool other = mine.block.has_value() != theirs.block.has_value() || (expected && expected != theirs.block);
+    if (other && comparison->swapped++ == 0) comparison->first_swapped = {a, b};
   }
-  return swapped;
 }
 
 // How many events of a key each operator has more than the other stream's same operator.
@@ -194,12 +193,12 @@ using Surplus = std::map<Key, std::map<std::string, std::pair<int64_t, int64_t>>
 void TakeAway(int64_t count, int64_t* from) { *from -= std::min(count, *from); }
 
 std::vector<OperatorDifference> DifferencesOf(const Trace& ours, const Trace& recorded,
-                                              const std::vector<SlackPair>& slack) {
+                                              const std::vector<EventPair>& slack) {
   Surplus surplus;
   const std::vector<std::string> our_operators = Operators(ours), their_operators = Operators(recorded);
   for (size_t i = 0; i < ours.size(); ++i) ++surplus[KeyOf(ours[i])][our_operators[i]].first;
   for (size_t i = 0; i < recorded.size(); ++i) ++surplus[KeyOf(recorded[i])][their_operators[i]].second;
-  for (const SlackPair& pair : slack) {
+  for (const EventPair& pair : slack) {
     --surplus[KeyOf(ours[pair.ours])][our_operators[pair.ours]].first;
     --surplus[KeyOf(recorded[pair.recorded])][their_operators[pair.recorded]].second;
   }
@@ -287,7 +286,7 @@ double Agreement::Share() const {
 TraceComparison CompareTraces(const Trace& ours, const Trace& recorded) {
   TraceComparison comparison;
   const Matches matches = Align(ours, recorded);
-  comparison.swapped = CountSwapped(ours, recorded, matches);
+  CountSwapped(ours, recorded, matches, &comparison);
   comparison.hunks = HunksOf(matches, ours.size(), recorded.size());
   comparison.births = AgreementOf(ours, recorded, true);
   comparison.deaths = AgreementOf(ours, recorded, false);

@@ -51,18 +51,20 @@ struct TraceLevels {
   size_t peak_event = 0;
 };
 
-// The same tensor in blocks of different size.
-struct SlackPair {
+// An event of ours and its counterpart.
+struct EventPair {
   size_t ours = 0, recorded = 0;
-  bool operator==(const SlackPair&) const = default;
+  bool operator==(const EventPair&) const = default;
 };
 
 struct TraceComparison {
   bool equal() const { return hunks.empty() && slack.empty(); }
   std::vector<TraceHunk> hunks;  // none: the same tensors in the same order
-  std::vector<SlackPair> slack;
-  // Deaths within the common part that take another block of the same size; they change no number.
+  std::vector<EventPair> slack;  // the same tensor in blocks of different size
+  // Deaths within the common part that take another block of the same size, and the first of them.
+  // They change no level, but what lies free where, and so the slack of later blocks.
   int64_t swapped = 0;
+  EventPair first_swapped;
   Agreement births, deaths;
   std::vector<OperatorDifference> differences;  // without the slack pairs; most bytes first
   TraceLevels ours, recorded;

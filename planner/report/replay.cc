@@ -54,9 +54,10 @@ std::string PrintReplay(const ReplayReport& report, const Style& style) {
   text += "  segments at most: " + std::to_string(stream.segments) +
           "; times that cached blocks were given back: " + std::to_string(stream.retries) + "\n";
   if (has_before) {
-    text +=
-        "  the stream is of one step: what lay in memory before it is laid out as one block beside those that it\n"
-        "  frees, and sizes are those of blocks, so slack and reserved may differ from the run it was taken from\n";
+    const char* const note =
+        "the stream is of one step: what lay in memory before it is laid out as one block beside those that it frees, "
+        "and sizes are those of blocks, so slack and reserved may differ from its run";
+    text += "  " + Wrapped(note, style.width - 2, "  ") + "\n";
   }
   return text;
 }

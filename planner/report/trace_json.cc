@@ -78,6 +78,8 @@ Json ToJson(const TraceReport& report) {
       .Set("allocated",
            Json::Object().Set("ours", LevelsJson(comparison.ours)).Set("recorded", LevelsJson(comparison.recorded)))
       .Set("swapped", comparison.swapped)
+      .Set("first_swapped_event",
+           comparison.swapped > 0 ? Json(static_cast<int64_t>(comparison.first_swapped.ours)) : Json())
       .Set("other_slack", static_cast<int64_t>(comparison.slack.size()))
       .Set("places", std::move(hunks))
       .Set("differences", std::move(differences))

@@ -8,14 +8,15 @@
 namespace vramplan {
 namespace {
 
+static_assert(kLargeBlock == Bytes::KiB(64));  // as the text says
 constexpr size_t kHunks = 5, kEventsOfSide = 3, kDifferences = 20;
 
 // 98.4 %; never 100.0 % of what is not all.
 std::string Percent(const Agreement& agreement) {
   const bool all = agreement.common == std::max(agreement.ours, agreement.recorded);
   char text[32];
-  std::snprintf(text, sizeof text, "%.2f", all ? 100.0 : std::min(100 * agreement.Share(), 99.99));
-  return std::string(text) + " %";
+  std::snprintf(text, sizeof text, "%.2f %%", all ? 100.0 : std::min(100 * agreement.Share(), 99.99));
+  return text;
 }
 
 std::string Signed(Bytes difference) {
@@ -42,14 +43,17 @@ std::string PlaceOf(const Trace& ours, const Trace& recorded, const TraceHunk& h
   return "in " + event->phase + (at.empty() ? "" : ", at " + at);
 }
 
+std::string BlockOf(const TraceEvent& event) {
+  return event.block ? "block " + std::to_string(*event.block) : "old block";
+}
+
 void AddSide(const char* name, const Trace& trace, size_t first, size_t count, TextTable* table) {
   for (size_t i = 0; i < std::min(count, kEventsOfSide); ++i) {
     const TraceEvent& event = trace[first + i];
-    const std::string block = event.block ? "block " + std::to_string(*event.block) : "old block";
     const std::string who = event.autograd_node + (event.autograd_node.empty() || event.op.empty() ? "" : " ") +
                             event.op + (event.inner_op == event.op ? "" : " " + event.inner_op);
     table->AddRow({i == 0 ? name : "", LineOf(trace, first + i), event.birth ? "alloc" : "free", ToString(event.bytes),
-                   block, event.phase, who.empty() ? event.module : who});
+                   BlockOf(event), event.phase, who.empty() ? event.module : who});
   }
   if (count > kEventsOfSide) table->AddRow({"", "", "", "", std::to_string(count - kEventsOfSide) + " more", "", ""});
   if (count == 0) table->AddRow({name, LineOf(trace, first), "nothing", "", "", "", ""});
@@ -59,7 +63,8 @@ std::string PrintHunks(const TraceReport& report, const Style& style) {
   const std::vector<TraceHunk>& hunks = report.comparison.hunks;
   std::string text = "\nwhere they differ";
   if (hunks.size() > kHunks)
-    text += " (the first " + std::to_string(kHunks) + " of " + std::to_string(hunks.size()) + " places)";
+    text += " (the first " + std::to_string(kHunks) + " of " + std::to_string(hunks.size()) +
+            " places; --format json has all)";
   text += "\n";
   for (size_t i = 0; i < std::min(hunks.size(), kHunks); ++i) {
     const TraceHunk& hunk = hunks[i];
@@ -112,9 +117,17 @@ std::string PrintDifferences(const TraceReport& report, const Style& style) {
          table.Print(style.width) + "  births in all: " + Signed(sum) + "\n";
 }
 
+std::string PrintSwapped(const TraceReport& report) {
+  const auto& [ours, recorded] = report.comparison.first_swapped;
+  const int64_t count = report.comparison.swapped;
+  return "  " + std::to_string(count) + (count == 1 ? " death takes" : " deaths take") +
+         " another block of the same size; first at " + LineOf(report.ours, ours) +
+         " of ours: " + BlockOf(report.ours[ours]) + ", recorded " + BlockOf(report.recorded[recorded]) + "\n";
+}
+
 std::string PrintSlack(const TraceReport& report) {
   Bytes ours, recorded;
-  for (const SlackPair& pair : report.comparison.slack) {
+  for (const EventPair& pair : report.comparison.slack) {
     ours += report.ours[pair.ours].bytes;
     recorded += report.recorded[pair.recorded].bytes;
   }
@@ -161,16 +174,12 @@ std::string PrintTraceReport(const TraceReport& report, const Style& style) {
   const Agreement both{comparison.births.common + comparison.deaths.common,
                        comparison.births.ours + comparison.deaths.ours,
                        comparison.births.recorded + comparison.deaths.recorded};
-  text += "blocks above " + ToString(kLargeBlock) + ": " + Percent(both) +
-          " of the bytes agree in phase and size (births " + Percent(comparison.births) + ", deaths " +
-          Percent(comparison.deaths) + ")\n";
+  text += "blocks above 64 KiB: " + Percent(both) + " of bytes agree by phase and size (births " +
+          Percent(comparison.births) + ", deaths " + Percent(comparison.deaths) + ")\n";
   text += "events: " + std::to_string(report.ours.size()) + " ours, " + std::to_string(report.recorded.size()) +
           " recorded\n\n";
   text += PrintLevels(report, style);
-  if (comparison.swapped > 0) {
-    text += "  " + std::to_string(comparison.swapped) + (comparison.swapped == 1 ? " death takes" : " deaths take") +
-            " another block of the same size\n";
-  }
+  if (comparison.swapped > 0) text += PrintSwapped(report);
   if (!comparison.slack.empty()) text += PrintSlack(report);
   if (!comparison.hunks.empty()) text += PrintHunks(report, style) + PrintDifferences(report, style);
   return text + "\n" + PrintSpec(report.spec, style);

@@ -178,6 +178,7 @@ TEST_CASE("deaths that take another block of the same size are counted, not diff
   const TraceComparison comparison = CompareTraces(TraceText("+a1 +b1 -a1 -b1"), TraceText("+a1 +b1 -b1 -a1"));
   CHECK(comparison.equal());
   CHECK(comparison.swapped == 2);
+  CHECK(comparison.first_swapped == EventPair{2, 2});
   CHECK(CompareTraces(TraceText("-A1"), TraceText("-B1")).swapped == 0);
   CHECK(CompareTraces(TraceText("+a1 -A1"), TraceText("+a1 -a1")).swapped == 1);
 }
