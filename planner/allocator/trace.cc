@@ -30,7 +30,8 @@ class PhaseNames {
 void Describe(const Origin& origin, const Layers& layers, Phase phase, TraceEvent* traced) {
   const bool known = origin.layer >= 0 && static_cast<size_t>(origin.layer) < layers.layers.size();
   const bool runs_module = phase == Phase::kForward || phase == Phase::kRecompute;
-  if (phase == Phase::kBackward) traced->autograd_node = origin.node;
+  // A recomputation runs inside the node that first asks for what was packed away.
+  if (phase == Phase::kBackward || phase == Phase::kRecompute) traced->autograd_node = origin.node;
   if (IsAten(origin.op)) traced->inner_op = origin.op;
   traced->op = traced->inner_op;
   if (!known) return;

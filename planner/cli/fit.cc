@@ -85,6 +85,7 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
       if (largest.ok()) rows.push_back({precision, *std::move(largest)});
     }
   }
+  for (LadderRow& row : rows) row.checkpointed = spec.checkpoint.size();
   return rows;
 }
 

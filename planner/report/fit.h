@@ -30,6 +30,7 @@ struct CardFit {
 struct LadderRow {
   Precision precision = Precision::kFp32;
   LargestBatch largest;
+  size_t checkpointed = 0;  // modules
 };
 
 struct Fit {
@@ -47,6 +48,9 @@ struct FitMatrix {
   std::vector<CardFit> cards;
   Notes notes;
 };
+
+// "none", "1 module", "16 modules".
+std::string CheckpointingText(const LadderRow& row);
 
 // The first line: "unet.onnx trains at batch 8 on Tesla T4: needs ... (fits, ... free); largest batch 11".
 std::string VerdictLine(const Fit& fit);

@@ -36,7 +36,7 @@ Json LadderJson(const Fit& fit) {
   for (const LadderRow& row : fit.ladder) {
     Json object = Json::Object();
     object.Set("precision", Name(row.precision))
-        .Set("checkpointing", "none")
+        .Set("checkpointing", CheckpointingText(row))
         .Set("largest_batch", row.largest.largest_batch)
         .Set("peak_device",
              row.largest.peak ? Json(DeviceBytes(*row.largest.peak, fit.card.device.context.likely)) : Json());

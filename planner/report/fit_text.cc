@@ -33,7 +33,7 @@ std::string PrintBottleneck(const Bottleneck& at) {
 std::string PrintLadder(const Fit& fit, const Style& style) {
   TextTable table({{"precision"}, {"checkpointing"}, {"largest batch", kRight}, {"needs there", kRight}});
   for (const LadderRow& row : fit.ladder) {
-    table.AddRow({std::string(Name(row.precision)), "none", LargestText(row.largest),
+    table.AddRow({std::string(Name(row.precision)), CheckpointingText(row), LargestText(row.largest),
                   row.largest.peak ? ToString(DeviceBytes(*row.largest.peak, fit.card.device.context.likely)) : ""});
   }
   return table.Print(style.width);
@@ -71,6 +71,11 @@ std::string VerdictLine(const Fit& fit) {
   }
   if (question.model.has_batch && (fits || question.batch > 1)) line += "; largest batch " + LargestText(card.largest);
   return line;
+}
+
+std::string CheckpointingText(const LadderRow& row) {
+  if (row.checkpointed == 0) return "none";
+  return std::to_string(row.checkpointed) + (row.checkpointed == 1 ? " module" : " modules");
 }
 
 std::string PrintFit(const Fit& fit, const Style& style) {

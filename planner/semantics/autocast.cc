@@ -20,9 +20,9 @@ Tensor Autocast::CachedCast(const Tensor& t, DType type) {
   if (!Eligible(t) || t->dtype == type) return t;
   // Only fp32 leaves that require a gradient are cached, and only in the lower type.
   if (type != lower_ || t->dtype != DType::kFloat32 || !t->requires_grad) return ToType(e_, t, type);
-  Tensor& cached = cache_[t.get()];
-  if (!cached) cached = ToType(e_, t, type);
-  return cached;
+  const auto [place, fresh] = place_.emplace(t.get(), cache_.size());
+  if (fresh) cache_.push_back(ToType(e_, t, type));
+  return cache_[place->second];
 }
 
 void Autocast::Apply(Cast cast, std::vector<Tensor>& inputs) {

@@ -20,14 +20,18 @@ class Autocast {
   // What the dispatcher does with an operator's tensors before it runs. Nothing outside mixed precision.
   void Apply(Cast cast, std::vector<Tensor>& inputs);
   // The region ends: the cached weights are let go.
-  void Leave() { cache_.clear(); }
+  void Leave() {
+    place_.clear();
+    cache_.clear();
+  }
 
  private:
   Tensor CachedCast(const Tensor& t, DType type);
   Eager& e_;
   bool active_ = false;
   DType lower_ = DType::kFloat16;
-  std::map<TensorImpl*, Tensor> cache_;  // of fp32 leaves
+  std::map<const TensorImpl*, size_t> place_;  // in the cache, of fp32 leaves
+  std::vector<Tensor> cache_;                  // in order of birth: a run is the same each time
 };
 
 // Scalars on the card; active under amp-fp16 training only, where a plain script uses one.

@@ -79,7 +79,7 @@ void GradNode::Unpack() {
 }
 
 void GradNode::DropUnpacked() {
-  for (size_t i = 0; i < packed.size(); ++i) {
+  for (size_t i = packed.size(); i-- > 0;) {  // locals die in reverse
     if (packed[i]) saved[i] = Tensor();
   }
 }

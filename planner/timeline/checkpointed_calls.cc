@@ -36,9 +36,10 @@ std::string TypeOneOf(const std::vector<std::string>& paths) {
 class Finder {
  public:
   explicit Finder(const Layers& layers) : layers_(layers) {
+    std::set<ModuleId> called;
     std::set<std::string> seen;
     for (const Layer& layer : layers.layers) {
-      for (ModuleId m = layer.module; m.valid(); m = layers[m].parent) {
+      for (ModuleId m = layer.module; m.valid() && called.insert(m).second; m = layers[m].parent) {
         if (const std::string& path = layers[m].path; !path.empty() && seen.insert(path).second) paths_.push_back(path);
       }
     }

@@ -75,6 +75,10 @@ Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_
   if (const Status checked = CheckSpec(spec); !checked) return checked.error();
   Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, spec.checkpoint);
   if (!calls.ok()) return calls.error();
+  if (!calls->empty() && spec.mode != Mode::kTrain && notes != nullptr) {
+    notes->Add({"checkpoint-without-gradient", Severity::kNote, "--checkpoint",
+                "without gradients nothing is saved, so nothing is run again", ""});
+  }
   Timeline timeline;
   timeline.batch = batch;
   timeline.steps = spec.mode == Mode::kTrain ? spec.steps : kForwardsOfInference;

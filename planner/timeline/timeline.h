@@ -11,7 +11,8 @@
 //     +--------------------------------------------> events
 //
 // Invariants: a block is born once and dies at most once, after its birth; blocks that never die are the model's, the
-// optimizer's, the caller's or a library's; phases of a step come in order.
+// optimizer's, the caller's or a library's; phases of a step come in order, recomputations inside
+// the backward.
 #pragma once
 
 #include <Eigen/Core>

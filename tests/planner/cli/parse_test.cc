@@ -45,7 +45,7 @@ TEST_CASE("every option is read, wherever the file stands") {
       "adamw --optimizer-impl fused --weight-decay 0.1 --loss mse model.onnx --gpu t4 --gpu-memory 14GiB --capability "
       "8.6 --reserve 1GiB "
       "--context 300MiB --framework pytorch@2.6 --attention math --cudnn-workspace 64MiB --inplace off --format json "
-      "--out o.json");
+      "--out o.json --checkpoint h.0 --checkpoint h.1");
   CHECK_EQ(options.file, "model.onnx");
   CHECK_EQ(options.batch, 32);
   CHECK_EQ(options.bind.dims, std::map<std::string, int64_t>{{"past", 7}, {"sequence", 128}});
@@ -61,11 +61,12 @@ TEST_CASE("every option is read, wherever the file stands") {
   spec.framework = {2, 6};
   spec.attention = Attention::kMath;
   spec.inplace = Inplace::kOff;
+  spec.checkpoint = {"h.0", "h.1"};
   spec.cudnn_workspace = Bytes::MiB(64);
   spec.given = options.spec.given;
   CHECK_EQ(options.spec, spec);
   CHECK_EQ(options.spec.given.count("batch"), 1);
-  CHECK_EQ(options.spec.given.size(), 21);
+  CHECK_EQ(options.spec.given.size(), 22);
   CHECK_EQ(options.gpu, "t4");
   CHECK_EQ(options.gpu_memory, Bytes::GiB(14));
   CHECK_EQ(options.capability, Capability{8, 6});

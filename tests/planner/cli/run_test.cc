@@ -98,6 +98,10 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
       {"fit MODELS/mlp.onnx --gpu a100", 2, "a100-40gb or a100-80gb"},
       {"fit MODELS/mlp.onnx --gpu t5", 2, "did you mean t4"},
       {"fit MODELS/mlp.onnx", 2, "--gpu t4"},
+      {"estimate MODELS/resnet50.onnx --checkpoint layer5", 2,
+       "--checkpoint: \"layer5\" is no module of the file (hint: did you mean"},
+      {"fit MODELS/gpt_small.onnx --dim sequence=64 --gpu t4 --checkpoint h", 2,
+       "\"h\" only holds modules and is never called (hint: type --checkpoint h.0, h.1 or h.2)"},
       {"gpus banana", 2, "no card's name contains"},
       {"frobnicate", 2, "is not one of fit, estimate, inspect, gpus, trace or replay"},
   };
@@ -185,6 +189,23 @@ TEST_CASE("a bigger batch needs no less; inference needs less than training") {
   const Said infer = Do("estimate MODELS/resnet50.onnx --format json --mode infer --batch 32");
   CHECK_LT(At(infer.out, "\"peak\"", "requested"), last);
   CHECK_EQ(infer.out.find("\"step\": 2,\n      \"requested\""), std::string::npos);  // one step
+}
+
+TEST_CASE("--checkpoint: the plan line and the ladder say what is checkpointed, and the step needs less") {
+  const std::string line = "estimate MODELS/gpt_small.onnx --dim sequence=256 --optimizer sgd --batch 8";
+  const std::string blocks = " --checkpoint h.0 --checkpoint h.1 --checkpoint h.2 --checkpoint h.3 --checkpoint h.4";
+  const Said kept = Do(line + " --format json"), again = Do(line + blocks + " --format json");
+  REQUIRE_EQ(again.exit_code, 0);
+  CHECK_EQ(again.err, "");
+  CHECK_EQ(kept.out.find("\"checkpoint\""), std::string::npos);
+  const size_t at = again.out.find("\"checkpoint\": {");
+  REQUIRE(at != std::string::npos);
+  const std::string row = again.out.substr(at, again.out.find('}', at) - at);
+  for (const char* text : {"\"h.0\"", "\"h.4\"", "\"given\": true"}) CHECK(row.find(text) != std::string::npos);
+  CHECK_LT(At(again.out, "\"peak\"", "requested"), At(kept.out, "\"peak\"", "requested"));
+  CHECK(Do(line + blocks).out.find("checkpoint h.0 h.1 h.2 h.3 and 1 more") != std::string::npos);
+  const Said fit = Do("fit MODELS/gpt_small.onnx --dim sequence=256 --gpu-memory 4GiB" + blocks);
+  CHECK(fit.out.find("fp32       5 modules") != std::string::npos);
 }
 
 TEST_CASE("inspect speaks of a file whose dims are not bound, and dumps what is asked for") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <regex>
 
 #include "planner/allocator/caching_allocator.h"
 #include "planner/timeline/timeline.h"
@@ -124,6 +125,73 @@ TEST_CASE("zoo: the step's large blocks, phase by phase, on 99 % of the bytes") 
     const Agreement agreement = Compare(Ours(Scheduled(row.graph, row.batch, row.dims, row.loss)), Truth(row.truth));
     CHECK(agreement.covered >= 0.99);
     CHECK(agreement.surplus <= 0.01);
+  }
+}
+
+// Modules whose whole path is matched, and every event of the second step's forward and backward as "backward +512".
+std::vector<std::string> Checkpointed(const std::string& graph, int64_t batch, const std::string& modules,
+                                      TrainingSpec spec) {
+  const auto layers = LayersOf(DataFolder() + "/zoo/" + graph + ".onnx", "");
+  REQUIRE(layers);
+  const std::regex wanted(modules);
+  for (const Module& module : layers->modules) {
+    if (std::regex_match(module.path, wanted)) spec.checkpoint.push_back(module.path);
+  }
+  REQUIRE(!spec.checkpoint.empty());
+  const auto timeline = Schedule(*layers, spec, batch, nullptr);
+  REQUIRE(timeline);
+  std::vector<std::string> lines;
+  for (const Event& event : timeline->events) {
+    if (event.step != 2 || event.phase == Phase::kUpdate) continue;
+    if (event.kind != EventKind::kAllocate && event.kind != EventKind::kFree) continue;
+    lines.push_back(std::string(event.phase == Phase::kForward ? "forward " : "backward ") +
+                    (event.kind == EventKind::kAllocate ? "+" : "-") +
+                    std::to_string((*timeline)[event.block].bytes.At(batch).count()));
+  }
+  return lines;
+}
+
+std::vector<std::string> Births(std::vector<std::string> lines) {
+  std::erase_if(lines, [](const std::string& line) { return line.find('+') == std::string::npos; });
+  return lines;
+}
+
+TEST_CASE("checkpointed modules: every event of forward and backward") {
+  // Modules in modules in modules; batch norms, activations in place, dropout, autocast. Where deaths are not compared
+  // in their order: autocast's cache dies in the order of a hash table, and Python's locals are not in the file.
+  const struct {
+    const char *graph, *truth, *modules;
+    int64_t batch;
+    Precision precision;
+    Loss loss;
+    bool deaths_in_order;
+  } rows[] = {
+      {"resnet18.dynamo-train", "resnet18.b8.fp32", "layer\\d|layer\\d\\.\\d|layer\\d\\.\\d\\.conv\\d", 8,
+       Precision::kFp32, Loss::kCrossEntropy, true},
+      {"mobilenet_v2.dynamo-train", "mobilenet_v2.b8.fp32", "features\\.\\d+", 8, Precision::kFp32, Loss::kCrossEntropy,
+       true},
+      {"unet.dynamo-train", "unet.b4.amp-fp16", "stem|down\\.\\d|up\\.\\d|.*\\.\\d+\\.\\d+", 4, Precision::kAmpFp16,
+       Loss::kBceLogits, false},
+      {"transformer_encoder.dynamo-train", "transformer_encoder.b2.fp32",
+       "m\\.enc|m\\.enc\\.layers\\.\\d|.*linear1|.*dropout\\d?|.*norm\\d", 2, Precision::kFp32, Loss::kCrossEntropy,
+       false},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(std::string(row.graph));
+    TrainingSpec spec = SpecFromWords("adam");
+    spec.precision = row.precision;
+    spec.loss = row.loss;
+    std::vector<std::string> ours = Checkpointed(row.graph, row.batch, row.modules, spec), truth;
+    for (const Row& line : ReadCsv(DataFolder() + "/truth/checkpoint/" + row.truth + ".csv.gz")) {
+      truth.push_back(line.at("phase") + (line.at("event") == "alloc" ? " +" : " -") + line.at("bytes"));
+    }
+    REQUIRE(truth.size() > 500);
+    CHECK(Births(ours) == Births(truth));
+    if (!row.deaths_in_order) {
+      std::sort(ours.begin(), ours.end());
+      std::sort(truth.begin(), truth.end());
+    }
+    CHECK(ours == truth);
   }
 }
 
