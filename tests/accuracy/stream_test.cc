@@ -1,5 +1,7 @@
 // Accuracy is a test: the steady step's stream of every recorded model, on both exports, against what PyTorch's
-// allocator saw. Two streams agree by the multiset of (birth or death, phase, bytes) of their blocks above 64 KiB.
+// allocator saw. Two streams agree by the multiset of (birth or death, phase, bytes) of their blocks above 64 KiB. One
+// event too many moves the slack of a hundred blocks after it; so the table also says on how many bytes they agree by
+// tensors, whatever slack their blocks have.
 #include "planner/allocator/stream.h"
 
 #include <doctest/doctest.h>
@@ -17,24 +19,25 @@ namespace {
 
 constexpr double kWanted = 0.90;
 
-// Graphs that do not reach kWanted yet: what they reach, and why. One that falls below its row fails, and so does one
-// that has outgrown it.
+// Graphs that do not reach kWanted yet, the share by tensors that they reach, and why. One that falls below its row
+// fails, and so does one that has outgrown it.
 struct Shortfall {
   const char* graph;
   double reached;
   const char* reason;
 };
+constexpr const char* kResidual = "TorchScript does not say that residual additions are in place";
+constexpr const char* kWindows = "padding by zero columns copies; locals of the windows' attention live to its end";
 constexpr Shortfall kShortfalls[] = {
-    {"fcn_resnet50.ts-train", 0.802, "TorchScript does not say that residual additions are in place"},
-    {"resnet50.ts-train", 0.876, "TorchScript does not say that residual additions are in place"},
-    {"resnet18.ts-train", 0.877, "TorchScript does not say that residual additions are in place"},
-    {"swin_t.ts-train", 0.824, "F.pad of zero columns copies; the bias table is gathered before the projection"},
-    {"swin_t.dynamo-train", 0.812, "F.pad of zero columns copies; the bias table is gathered before the projection"},
+    {"fcn_resnet50.ts-train", 0.923, kResidual}, {"resnet50.ts-train", 0.918, kResidual},
+    {"resnet18.ts-train", 0.954, kResidual},     {"swin_t.ts-train", 0.975, kWindows},
+    {"swin_t.dynamo-train", 0.963, kWindows},
 };
 
 struct Compared {
   std::string graph;
-  double share = 0;  // the worse of births and deaths
+  double share = 0;    // the worse of births and deaths
+  double tensors = 0;  // whatever the slack
   size_t events = 0;
   TraceComparison comparison;
 };
@@ -76,8 +79,17 @@ Compared CompareGraph(const Row& row, const Recorded& recorded, const std::strin
   REQUIRE(timeline);
   const Trace ours = TraceOf(*timeline, *layers, 2, AllocatorConfig()).value();
   const Trace theirs = ParseTrace(ReadStream(recorded.path).value(), recorded.path).value();
-  Compared compared{recorded.model + "." + variant, 0, theirs.size(), CompareTraces(ours, theirs)};
-  compared.share = std::min(compared.comparison.births.Share(), compared.comparison.deaths.Share());
+  Compared compared{recorded.model + "." + variant, 0, 0, theirs.size(), CompareTraces(ours, theirs)};
+  const TraceComparison& c = compared.comparison;
+  compared.share = std::min(c.births.Share(), c.deaths.Share());
+  Bytes only_ours, only_recorded;
+  for (const OperatorDifference& difference : c.differences) {
+    only_ours += difference.ours.bytes;
+    only_recorded += difference.recorded.bytes;
+  }
+  const Bytes all = std::max(c.births.ours + c.deaths.ours, c.births.recorded + c.deaths.recorded);
+  compared.tensors =
+      1 - static_cast<double>(std::max(only_ours, only_recorded).count()) / static_cast<double>(all.count());
   return compared;
 }
 
@@ -89,9 +101,9 @@ std::string Percent(double share) {
 
 void Print(const Compared& compared) {
   const TraceComparison& c = compared.comparison;
-  std::printf("%-30s %8s %% %7s %% %7s %%  %6zu %7zu %6zu\n", compared.graph.c_str(), Percent(compared.share).c_str(),
-              Percent(c.births.Share()).c_str(), Percent(c.deaths.Share()).c_str(), compared.events, c.hunks.size(),
-              c.slack.size());
+  std::printf("%-30s %8s %% %7s %% %7s %% %7s %%  %6zu %7zu %6zu\n", compared.graph.c_str(),
+              Percent(compared.share).c_str(), Percent(c.births.Share()).c_str(), Percent(c.deaths.Share()).c_str(),
+              Percent(compared.tensors).c_str(), compared.events, c.hunks.size(), c.slack.size());
   int printed = 0;
   for (const OperatorDifference& row : c.differences) {
     if (row.ours.bytes + row.recorded.bytes <= kLargeBlock || ++printed > 3) break;
@@ -126,7 +138,8 @@ TEST_CASE("accuracy: the steady step's large blocks, phase by phase") {
   }
   REQUIRE(!all.empty());
   std::stable_sort(all.begin(), all.end(), [](const Compared& a, const Compared& b) { return a.share < b.share; });
-  std::printf("%-30s %10s %9s %9s  %6s %7s %6s\n", "graph", "agree", "births", "deaths", "events", "places", "slack");
+  std::printf("%-30s %10s %9s %9s %9s  %6s %7s %6s\n", "graph", "agree", "births", "deaths", "tensors", "events",
+              "places", "slack");
   for (const Compared& compared : all) Print(compared);
   const auto equal = std::count_if(all.begin(), all.end(), [](const Compared& c) { return c.comparison.equal(); });
   std::printf("%zu graphs, %td of them equal in every event\n", all.size(), equal);
@@ -140,7 +153,7 @@ TEST_CASE("accuracy: the steady step's large blocks, phase by phase") {
       continue;
     }
     CAPTURE(known->reason);
-    CHECK_MESSAGE(compared.share >= known->reached, "worse than it was");
+    CHECK_MESSAGE(compared.tensors >= known->reached, "worse than it was");
     CHECK_MESSAGE(compared.share < kWanted, "its row of kShortfalls is not needed any more");
   }
   // Two of five graphs, wherever this runs.
