@@ -16,40 +16,88 @@ bool MakesFeatures(std::string_view op) {
 
 struct Use {
   int maker = -1;
-  int readers = 0;
+  std::vector<int> readers;
+};
+
+class Assumption {
+ public:
+  explicit Assumption(Layers* layers) : layers_(*layers), uses_(layers->values.size()), calls_(layers->modules.size()) {
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      const Layer& layer = layers_.layers[l];
+      for (const ValueId id : layer.inputs) {
+        if (id.valid()) uses_[static_cast<size_t>(id.value)].readers.push_back(static_cast<int>(l));
+      }
+      for (const ValueId id : layer.outputs) {
+        if (id.valid()) uses_[static_cast<size_t>(id.value)].maker = static_cast<int>(l);
+      }
+      if (layer.module.valid()) ++calls_[static_cast<size_t>(layer.module.value)];
+    }
+    constexpr int kCaller = -1;
+    for (const ValueId id : layers_.outputs) {
+      if (id.valid()) uses_[static_cast<size_t>(id.value)].readers.push_back(kCaller);
+    }
+  }
+
+  // A module of its own behind a convolution, a norm or a sum, whose operand nobody else reads.
+  bool IsActivation(const Layer& layer) const {
+    if (!IsOneOf(layer.op, {"relu", "hardtanh", "leaky_relu"})) return false;
+    const bool is_module = layer.module.valid() && calls_[static_cast<size_t>(layer.module.value)] == 1;
+    const Layer* maker = is_module ? OnlyMaker(layer.inputs[0]) : nullptr;
+    if (maker == nullptr) return false;
+    // Leaky: timm's, ultralytics', monai's and the GANs' blocks of convolution, norm, activation; elsewhere seldom.
+    if (layer.op == "leaky_relu") return IsOneOf(maker->op, {"batch_norm", "instance_norm"});
+    return MakesFeatures(maker->op);
+  }
+
+  // out = bn(conv(out)); identity = downsample(x); out += identity; out = relu(out): what ResNet and its children
+  // write. RegNet, which does not, makes the shortcut first: x = proj(x) + f(x).
+  bool IsResidualSum(const Layer& layer) const {
+    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid() || !layer.module.valid())
+      return false;
+    const Layer* norm = OnlyMaker(layer.inputs[0]);
+    if (norm == nullptr || norm->op != "batch_norm" || !IsInside(norm->module, layer.module)) return false;
+    const int norm_at = uses_[static_cast<size_t>(layer.inputs[0].value)].maker;
+    const int shortcut_at = uses_[static_cast<size_t>(layer.inputs[1].value)].maker;
+    if (shortcut_at < 0) return false;
+    const Layer& shortcut = layers_.layers[static_cast<size_t>(shortcut_at)];
+    if (shortcut_at < norm_at && IsInside(shortcut.module, layer.module)) return false;
+    const std::vector<int>& readers = uses_[static_cast<size_t>(layer.outputs[0].value)].readers;
+    return readers.size() == 1 && readers[0] >= 0 && layers_.layers[static_cast<size_t>(readers[0])].op == "relu";
+  }
+
+ private:
+  // The layer that makes a value which one layer reads; null otherwise.
+  const Layer* OnlyMaker(ValueId id) const {
+    if (!id.valid()) return nullptr;
+    const Use& use = uses_[static_cast<size_t>(id.value)];
+    return use.maker >= 0 && use.readers.size() == 1 ? &layers_.layers[static_cast<size_t>(use.maker)] : nullptr;
+  }
+  bool IsInside(ModuleId module, ModuleId outer) const {
+    while (module.valid() && module != outer) module = layers_[module].parent;
+    return module.valid();
+  }
+
+  const Layers& layers_;
+  std::vector<Use> uses_;   // by value
+  std::vector<int> calls_;  // layers, by module call
 };
 
 }  // namespace
 
 void AssumeInPlace(Layers* layers, Notes* notes) {
-  std::vector<Use> uses(layers->values.size());
-  std::vector<int> calls(layers->modules.size(), 0);
-  for (size_t l = 0; l < layers->layers.size(); ++l) {
-    const Layer& layer = layers->layers[l];
-    for (ValueId id : layer.inputs) uses[id.valid() ? static_cast<size_t>(id.value) : 0].readers += id.valid() ? 1 : 0;
-    for (ValueId id : layer.outputs) {
-      if (id.valid()) uses[static_cast<size_t>(id.value)].maker = static_cast<int>(l);
-    }
-    if (layer.module.valid()) ++calls[static_cast<size_t>(layer.module.value)];
-  }
-  for (ValueId id : layers->outputs) {
-    if (id.valid()) ++uses[static_cast<size_t>(id.value)].readers;
-  }
+  const Assumption assumption(layers);
+  bool any = false;
   for (Layer& layer : layers->layers) {
-    if (layer.evidence == Evidence::kProvenance || !IsOneOf(layer.op, {"relu", "hardtanh", "leaky_relu"})) continue;
-    const bool is_module = layer.module.valid() && calls[static_cast<size_t>(layer.module.value)] == 1;
-    if (!is_module || !layer.inputs[0].valid()) continue;
-    const Use& use = uses[static_cast<size_t>(layer.inputs[0].value)];
-    if (use.maker < 0 || use.readers != 1) continue;
-    const std::string& maker = layers->layers[static_cast<size_t>(use.maker)].op;
-    // Leaky: timm's, ultralytics', monai's and the GANs' blocks of convolution, norm, activation; elsewhere seldom.
-    if (layer.op == "leaky_relu" ? !IsOneOf(maker, {"batch_norm", "instance_norm"}) : !MakesFeatures(maker)) continue;
+    if (layer.evidence == Evidence::kProvenance) continue;
+    if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer)) continue;
     layer.attributes.Set("inplace", int64_t{1});
-    if (notes != nullptr) {
-      notes->Add({"assumed-inplace", Severity::kNote, "",
-                  "ReLU modules behind convolutions are taken as inplace=True: the file does not say",
-                  "--inplace off takes none"});
-    }
+    any = true;
+  }
+  if (any && notes != nullptr) {
+    notes->Add({"assumed-inplace", Severity::kNote, "",
+                "ReLU modules behind convolutions, and the sums of residual blocks in front of one, are taken as in "
+                "place: the file does not say",
+                "--inplace off takes none"});
   }
 }
 

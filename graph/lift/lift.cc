@@ -4,9 +4,11 @@
 #include "graph/lift/inplace.h"
 #include "graph/lift/layers.h"
 #include "graph/lift/liveness.h"
+#include "graph/lift/merged.h"
 #include "graph/lift/patterns.h"
 #include "graph/lift/provenance.h"
 #include "graph/lift/skipped_masks.h"
+#include "graph/lift/writes.h"
 
 namespace vramplan {
 
@@ -18,7 +20,10 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
     if (const Status done = LiftByPattern(graph, shapes, builder, live, notes); !done) return done.error();
   }
   Layers layers = std::move(builder).Finish(notes);
+  GatherWrites(&layers);
+  SplitMergedSlices(&layers);
   SkipKnownMasks(&layers);
+  MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);
   AssumeInPlace(&layers, notes);
   return layers;

@@ -340,7 +340,7 @@ class ProvenanceSource {
       const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
       const auto tensor = by_name_.find(builder_.At(value).name);
       if (tensor == by_name_.end() || !graph_[tensor->second].stored.has_value()) continue;
-      ValueId unfolded = LiftFoldedTable(tensor->second, group.path, group.last(), builder_, signature_);
+      ValueId unfolded = LiftFoldedTable(tensor->second, group.path, BiasPosition(g), builder_, signature_);
       if (!unfolded.valid()) {
         unfolded = LiftFoldedView(tensor->second, ref, group.path, group.last(), builder_, signature_);
       }
@@ -367,6 +367,20 @@ class ProvenanceSource {
       }
     }
     while (!call->inputs.empty() && !call->inputs.back().valid()) call->inputs.pop_back();
+  }
+
+  // Where window attention computes its position bias: torchvision before all else in the call (get_relative_position_
+  // bias is an argument), others where it is added.
+  NodeId BiasPosition(int32_t g) const {
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    if (group.path.empty() || group.path.back().class_name.rfind("torchvision.", 0) != 0) return group.last();
+    NodeId first = group.nodes.front();
+    for (int32_t i = g - 1; i >= 0; --i) {
+      const FxGroup& earlier = groups_.groups[static_cast<size_t>(i)];
+      if (earlier.path != group.path) break;
+      first = std::min(first, earlier.nodes.front());
+    }
+    return NodeId{std::max(first.value - 1, 0)};
   }
 
   // A tensor, or nothing; a Python number in its place (also one that the exporter wrapped into a tensor) becomes

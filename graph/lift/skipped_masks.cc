@@ -253,4 +253,45 @@ void MakeMasksContiguous(Layers* layers) {
   layers->layers = std::move(draft.out);
 }
 
+void MakePositionBiasesContiguous(Layers* layers) {
+  constexpr std::string_view kTable = "relative_position_bias_table";
+  const bool any = std::any_of(layers->parameters.begin(), layers->parameters.end(),
+                               [&](ValueId id) { return (*layers)[id].name.ends_with(kTable); });
+  if (!any) return;
+  const Layers before = *layers;
+  const std::vector<int32_t> makers = MakersOf(before);
+  const auto is_bias = [&](const Layer& permute) {
+    ValueId id = permute.inputs[0];
+    for (int steps = 0; steps < 4 && id.valid(); ++steps) {
+      if (before[id].role == Role::kParameter) return before[id].name.ends_with(kTable);
+      const int32_t maker = makers[static_cast<size_t>(id.value)];
+      if (maker < 0) return false;
+      const Layer& layer = before.layers[static_cast<size_t>(maker)];
+      if (!IsOneOf(layer.op, {"reshape", "view", "index", "embedding", "gather", "index_select"})) return false;
+      id = layer.inputs[0];
+    }
+    return false;
+  };
+  Draft draft(layers);
+  std::map<ValueId, ValueId> dense;
+  for (size_t l = 0; l < before.layers.size(); ++l) {
+    Layer layer = before.layers[l];
+    if (layer.op != "contiguous") {
+      for (ValueId& input : layer.inputs) {
+        if (const auto found = dense.find(input); found != dense.end()) input = found->second;
+      }
+    }
+    const bool bias = layer.op == "permute" && is_bias(layer);
+    const Layer beside = layer;
+    draft.out.push_back(std::move(layer));
+    if (!bias) continue;
+    const Value& permuted = before[beside.outputs[0]];
+    const bool kept = l + 1 < before.layers.size() && before.layers[l + 1].op == "contiguous";
+    if (!kept) {
+      dense[beside.outputs[0]] = draft.Add("contiguous", beside, {beside.outputs[0]}, permuted.type, permuted.shape);
+    }
+  }
+  layers->layers = std::move(draft.out);
+}
+
 }  // namespace vramplan

@@ -21,4 +21,8 @@ void SkipKnownMasks(Layers* layers);
 // no exporter keeps: a permuted mask is made contiguous in front of the call.
 void MakeMasksContiguous(Layers* layers);
 
+// The same of window attention's position bias, table[index].reshape(n, n, heads).permute(2, 0, 1).contiguous(), in
+// torchvision, timm, transformers and monai alike: the name of the table tells.
+void MakePositionBiasesContiguous(Layers* layers);
+
 }  // namespace vramplan

@@ -151,6 +151,35 @@ void Overwrite(Call& c, const char* name, const char* entry, bool by_number) {
   c.Return(std::move(out));
 }
 
+// x[a:b] op= source, as one call: views of x, then the operator in place; nothing is new. On the tape a CopySlices
+// (autograd/functions/tensor.cpp): the whole gradient is copied, then the part, which the operator's own entry works
+// on.
+void WritePart(Call& c) {
+  Eager& e = c.e;
+  const Tensor& x = c.In(0);
+  const Tensor& source = c.In(1);
+  const std::string update = c.layer.attributes.Text("update", "copy");
+  if (x->requires_grad || e.spec().inplace == Inplace::kOff) {  // a leaf cannot be written
+    Overwrite(c, "aten::slice_scatter", "SliceScatterBackward0", false);
+    return;
+  }
+  OpScope scope(e, "aten::copy_");
+  Tensor out = e.Alias(x);
+  if (GradNode* node = e.Record("torch::autograd::CopySlices", {x, source}, {out})) {
+    if (source && update == "mul")
+      node->Save(source->tracked() ? e.AsStrided(x, source->sizes, source->strides) : Tensor());
+    const bool overwrites = update == "copy" || update == "fill";
+    node->Backward([sizes = source ? source->sizes : Shape(), overwrites](GradContext& g) {
+      Tensor whole = g.e.EmptyLike(g.grad());
+      const Tensor part = sizes.rank() > 0 ? g.e.Empty(sizes, g.grad()->dtype) : Tensor();
+      if (overwrites && part) const Tensor zeros = g.e.Empty(sizes, g.grad()->dtype);
+      if (g.Needs(1)) g.Set(1, part);
+      g.Set(0, std::move(whole));
+    });
+  }
+  c.Return(std::move(out));
+}
+
 // sort (cuda/Sort.cpp): up to 4096 elements in place with a range of numbers; longer rows by radix sort over
 // everything, then by row.
 void SortScratch(Eager& e, const Tensor& x, int axis) {
@@ -217,7 +246,11 @@ std::vector<OpRule> IndexRules() {
       {"index", Index},
       {"scatter", [](Call& c) { Scatter(c, false); }},
       {"scatter_add", [](Call& c) { Scatter(c, true); }},
-      {"slice_scatter", [](Call& c) { Overwrite(c, "aten::slice_scatter", "SliceScatterBackward0", false); }},
+      {"slice_scatter",
+       [](Call& c) {
+         if (c.Int("inplace") != 0) return WritePart(c);
+         Overwrite(c, "aten::slice_scatter", "SliceScatterBackward0", false);
+       }},
       {"select_scatter", [](Call& c) { Overwrite(c, "aten::select_scatter", "SelectScatterBackward0", false); }},
       {"index_put", [](Call& c) { Overwrite(c, "aten::index_put", "IndexPutBackward0", true); }},
       {"topk", [](Call& c) { SelectValues(c, "aten::topk", "TopkBackward0", false); }},

@@ -255,6 +255,8 @@ std::vector<OpRule> ViewRules() {
       {"slice",
        [](Call& c) {
          const int axis = Axis(c, "dim");
+         // x[:n] of all n is x itself (torch/csrc/autograd/python_variable_indexing.cpp, applySlicing).
+         if (c.OutShape() == c.In(0)->sizes) return c.Return(c.In(0));
          c.Return(Slice(c.e, c.In(0), axis, c.OutShape()[axis], c.Int("step", 1)));
        }},
       {"contiguous", [](Call& c) { c.Return(Contiguous(c.e, c.In(0))); }},

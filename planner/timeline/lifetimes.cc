@@ -1,6 +1,7 @@
 #include "planner/timeline/lifetimes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -55,6 +56,40 @@ bool IsOfList(const Layer& layer) {
   constexpr size_t kFewest = 3;
   return (layer.op == "cat" || layer.op == "stack") && layer.inputs.size() >= kFewest;
 }
+
+// Parts of one tensor are taken apart into names of their own: q, k, v = qkv.unbind(0); qkv[0], qkv[1], qkv[2];
+// a, b = x.chunk(2). The names, and with them the whole, live as long as their frame.
+class Parts {
+ public:
+  explicit Parts(const Layers& layers) : layers_(layers), readers_(layers.values.size()) {
+    for (size_t l = 0; l < layers.layers.size(); ++l) {
+      const Layer& layer = layers.layers[l];
+      if (layer.op == "select" && layer.inputs[0].valid()) ++selects_[{layer.inputs[0], layer.module}];
+      for (const ValueId id : layer.inputs) {
+        if (id.valid()) readers_[static_cast<size_t>(id.value)].push_back(static_cast<int>(l));
+      }
+    }
+  }
+  // q = q * scale: the name goes over to the product.
+  ValueId Renamed(ValueId part) const {
+    if (!part.valid()) return part;
+    const std::vector<int>& readers = readers_[static_cast<size_t>(part.value)];
+    if (readers.size() != 1) return part;
+    const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
+    const bool scaled = (reader.op == "mul" || reader.op == "div") && reader.attributes.Has("scalar");
+    return scaled && reader.inputs[0] == part ? reader.outputs[0] : part;
+  }
+  bool Has(const Layer& layer) const {
+    if (layer.op == "unbind" || layer.op == "split") return layer.outputs.size() > 1;
+    if (layer.op != "select" || !layer.inputs[0].valid()) return false;
+    return selects_.at({layer.inputs[0], layer.module}) > 1;
+  }
+
+ private:
+  const Layers& layers_;
+  std::map<std::pair<ValueId, ModuleId>, int> selects_;
+  std::vector<std::vector<int>> readers_;  // layers, by value
+};
 
 // A value that several statements of one frame read has a name, and the name stays bound while they run: until what
 // they made has come together again, which is where code writes the same name anew (x = cat([f(x), g(x)])) or returns.
@@ -142,10 +177,13 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   for (size_t v = 0; v < release.size(); ++v) {
     if (release[v] >= 0) release[v] = std::max(release[v], joins.Of(ValueId{static_cast<int32_t>(v)}, producer[v]));
   }
+  const Parts parts(layers);
   for (const Layer& layer : layers.layers) {
-    if (!IsOfList(layer)) continue;
+    const std::vector<ValueId>* named = IsOfList(layer) ? &layer.inputs : parts.Has(layer) ? &layer.outputs : nullptr;
+    if (named == nullptr) continue;
     const int end = EndOfFrame(layers, calls, layer.module);
-    for (const ValueId part : layer.inputs) {
+    for (ValueId part : *named) {
+      if (named == &layer.outputs) part = parts.Renamed(part);
       if (part.valid() && release[static_cast<size_t>(part.value)] >= 0)
         release[static_cast<size_t>(part.value)] = std::max(release[static_cast<size_t>(part.value)], end);
     }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "graph/lift/known_mask.h"
+#include "tests/support/layers_by_hand.h"
 #include "tests/support/layers_text.h"
 
 namespace vramplan {
@@ -10,31 +11,9 @@ namespace {
 
 constexpr int64_t kTokens = 6;
 
-// Layers by hand: one module call of a class, and layers appended by name.
-class Hand {
- public:
-  explicit Hand(std::string class_name) {
-    layers.modules = {{.path = "", .class_name = "mine.Net", .parent = {}},
-                      {.path = "m", .class_name = std::move(class_name), .parent = ModuleId{0}}};
-  }
-  ValueId Input(std::string name, Shape shape) {
-    const ValueId id = Make(std::move(name), DType::kFloat32, shape);
-    layers.values.back().role = Role::kInput;
-    layers.inputs.push_back(id);
-    return id;
-  }
-  ValueId Add(std::string op, std::vector<ValueId> inputs, Shape shape, DType type = DType::kFloat32) {
-    const ValueId id = Make(op, type, shape);
-    Layer layer;
-    layer.op = op;
-    layer.name = op + std::to_string(id.value);
-    layer.inputs = std::move(inputs);
-    layer.outputs = {id};
-    layer.module = ModuleId{1};
-    layers.layers.push_back(std::move(layer));
-    return id;
-  }
-  Attributes& attributes() { return layers.layers.back().attributes; }
+// Layers of one attention, with its mask.
+struct Hand : LayersByHand {
+  using LayersByHand::LayersByHand;
 
   // key <= query, and with a window key > query - window; [B, 1, tokens, tokens]
   ValueId Mask(std::optional<double> window = std::nullopt) {
@@ -51,23 +30,9 @@ class Hand {
     const ValueId wide = Add("reshape", {mask}, {1, 1, kTokens, kTokens}, DType::kBool);
     return Add("expand", {wide}, {Dim::Batch(), 1, kTokens, kTokens}, DType::kBool);
   }
-
-  Layers layers;
-
- private:
-  ValueId Make(std::string name, DType type, const Shape& shape) {
-    layers.values.push_back({.name = std::move(name), .type = type, .shape = shape});
-    return ValueId{static_cast<int32_t>(layers.values.size()) - 1};
-  }
 };
 
 const char* const kLlama = "transformers.models.llama.modeling_llama.LlamaAttention";
-
-std::string OperatorsOf(const Layers& layers) {
-  std::string text;
-  for (const Layer& layer : layers.layers) text += (text.empty() ? "" : " ") + layer.op;
-  return text;
-}
 
 TEST_CASE("what a mask of positions says") {
   struct Case {

@@ -45,5 +45,14 @@ TEST_CASE("slices of a concatenation's gradient meet others out of place") {
   CHECK(trial.Backward(loss) == "4+32 5+32 4- 1- 6+32 g- 5- 6-");
 }
 
+TEST_CASE("a write into a part is nothing new; its gradient is copied whole and in part (CopySlices)") {
+  // autograd/functions/tensor.cpp: result = new_empty_strided, grad_slice.clone(). The part is y's gradient.
+  CheckOperators({
+      {"slice_scatter", "inplace=1 dim=0 update=add", "x:f[8,64] y:f[4,64]", "f[8,64]", "", "",
+       "1+2048 2+1024 2- g- 1-"},
+      {"slice_scatter", "inplace=1 dim=0 update=fill", "x:f[8,64] -", "f[8,64]", "", "", "1+2048 g- 1-"},
+  });
+}
+
 }  // namespace
 }  // namespace vramplan::testing

@@ -1,0 +1,16 @@
+// Merged: what export computed once because it is equal, and eager computes once a call.
+//
+//   x[0::2, 0::2], x[0::2, 1::2]      slice(x, 0) shared by two slices     ->  each indexing has slices of its own
+//
+// A view costs nothing in the forward, but its gradient is a tensor of the whole (slice_backward).
+#pragma once
+
+#include "graph/lift/layers.h"
+
+namespace vramplan {
+
+// A slice or select that only other slices and selects read, and more than one of them, is repeated for each: code
+// indexes a name, not a part.
+void SplitMergedSlices(Layers* layers);
+
+}  // namespace vramplan

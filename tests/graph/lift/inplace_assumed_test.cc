@@ -1,0 +1,62 @@
+#include <doctest/doctest.h>
+
+#include "graph/lift/inplace.h"
+#include "tests/support/layers_by_hand.h"
+
+namespace vramplan {
+namespace {
+
+// A block by hand in which every layer is a module of its own, sums aside.
+struct Block : LayersByHand {
+  ValueId Module(const std::string& op, ValueId input) {
+    layers.modules.push_back({.path = "m." + std::to_string(layers.modules.size()), .class_name = "", .parent = {1}});
+    const ValueId made = Add(op, {input}, {Dim::Batch(), 8, 4, 4});
+    layers.layers.back().module = ModuleId{static_cast<int32_t>(layers.modules.size()) - 1};
+    return made;
+  }
+  bool InPlace(const char* op) const {
+    for (const Layer& layer : layers.layers) {
+      if (layer.op == op) return layer.attributes.Int("inplace", 0) != 0;
+    }
+    return false;
+  }
+};
+
+TEST_CASE("activation modules behind norms and convolutions") {
+  struct Case {
+    const char *maker, *activation;
+    bool in_place;
+  };
+  for (const Case& c : {Case{"batch_norm", "relu", true}, Case{"conv2d", "relu", true}, Case{"linear", "relu", false},
+                        Case{"batch_norm", "leaky_relu", true}, Case{"group_norm", "leaky_relu", false},
+                        Case{"batch_norm", "gelu", false}}) {
+    Block block;
+    const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
+    block.layers.outputs = {block.Module(c.activation, block.Module(c.maker, x))};
+    Notes notes;
+    AssumeInPlace(&block.layers, &notes);
+    CHECK_MESSAGE(block.InPlace(c.activation) == c.in_place, c.maker << " " << c.activation);
+    CHECK(notes.Has("assumed-inplace") == c.in_place);
+  }
+}
+
+TEST_CASE("residual sums: out += identity where the shortcut comes last, or from outside") {
+  const Shape shape{Dim::Batch(), 8, 4, 4};
+  enum { kIdentity, kDownsampleLast, kProjectionFirst, kWithoutRelu };
+  for (const int kind : {kIdentity, kDownsampleLast, kProjectionFirst, kWithoutRelu}) {
+    Block block;
+    const ValueId input = block.Input("x", shape);
+    const ValueId x = block.Module("relu", input);
+    block.layers.layers.back().module = ModuleId{0};  // made by the block before
+    ValueId shortcut = kind == kProjectionFirst ? block.Module("batch_norm", x) : x;
+    const ValueId out = block.Module("batch_norm", block.Module("conv2d", x));
+    if (kind == kDownsampleLast) shortcut = block.Module("batch_norm", x);
+    const ValueId sum = block.Add("add", {out, shortcut}, shape);
+    block.layers.outputs = {kind == kWithoutRelu ? sum : block.Module("relu", sum)};
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK_MESSAGE(block.InPlace("add") == (kind == kIdentity || kind == kDownsampleLast), kind);
+  }
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -1,0 +1,35 @@
+#include "graph/lift/merged.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/layers_by_hand.h"
+
+namespace vramplan {
+namespace {
+
+TEST_CASE("a slice that only slices read is repeated for each of them") {
+  // swin's patch merging: x[0::2, 0::2] and x[0::2, 1::2]; the recorded backward has two slice_backward for each.
+  LayersByHand hand;
+  const ValueId x = hand.Input("x", {8, 8});
+  const ValueId rows = hand.Add("slice", {x}, {4, 8});
+  const ValueId a = hand.Add("slice", {rows}, {4, 4}), b = hand.Add("slice", {rows}, {4, 4});
+  hand.layers.outputs = {hand.Add("cat", {a, b}, {8, 4})};
+  SplitMergedSlices(&hand.layers);
+  CHECK(OperatorsOf(hand.layers) == "slice slice slice slice cat");
+  CHECK(hand.layers.layers[1].inputs[0] == rows);
+  CHECK(hand.layers.layers[3].inputs[0] == hand.layers.layers[2].outputs[0]);
+  CHECK(hand.layers[hand.layers.layers[2].outputs[0]].shape == Shape{4, 8});
+}
+
+TEST_CASE("a slice that something else reads has a name and stays one") {
+  LayersByHand hand;
+  const ValueId x = hand.Input("x", {8, 8});
+  const ValueId rows = hand.Add("slice", {x}, {4, 8});
+  const ValueId a = hand.Add("slice", {rows}, {4, 4}), b = hand.Add("slice", {rows}, {4, 4});
+  hand.layers.outputs = {hand.Add("cat", {a, b, rows}, {4, 16})};
+  SplitMergedSlices(&hand.layers);
+  CHECK(OperatorsOf(hand.layers) == "slice slice slice cat");
+}
+
+}  // namespace
+}  // namespace vramplan
