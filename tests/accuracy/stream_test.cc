@@ -26,12 +26,11 @@ struct Shortfall {
   double reached;
   const char* reason;
 };
-constexpr const char* kResidual = "TorchScript does not say that residual additions are in place";
-constexpr const char* kWindows = "padding by zero columns copies; locals of the windows' attention live to its end";
+constexpr const char* kWindows =
+    "small deaths at other times in the windows' attention shift the slack of large blocks";
 constexpr Shortfall kShortfalls[] = {
-    {"fcn_resnet50.ts-train", 0.923, kResidual}, {"resnet50.ts-train", 0.918, kResidual},
-    {"resnet18.ts-train", 0.954, kResidual},     {"swin_t.ts-train", 0.975, kWindows},
-    {"swin_t.dynamo-train", 0.963, kWindows},
+    {"swin_t.ts-train", 0.99, kWindows},
+    {"swin_t.dynamo-train", 0.99, kWindows},
 };
 
 struct Compared {
