@@ -107,6 +107,13 @@ void ShapeTranspose(AtenCall& call, const LayerBuilder& builder) {
   call.attributes.Set("dim1", static_cast<int64_t>(rank >= 1 ? rank - 1 : 0));
 }
 
+void ShapeDiagonal(AtenCall& call, const LayerBuilder& builder) {
+  const int rank = RankOf(builder, First(call));
+  call.attributes.Set("offset", call.attributes.Int("offset", 0));
+  call.attributes.Set("dim1", FromFront(call.attributes.Int("dim1", 0), rank));
+  call.attributes.Set("dim2", FromFront(call.attributes.Int("dim2", 1), rank));
+}
+
 void ShapeSlice(AtenCall& call, const LayerBuilder& builder) {
   ShapeDims(call, builder);
   call.attributes.Set("dim", call.attributes.Int("dim", 0));

@@ -15,6 +15,7 @@ void ShapeBatchNormWithoutStatistics(AtenCall& call, const LayerBuilder& builder
 void ShapeLayerNorm(AtenCall& call, const LayerBuilder& builder);
 // dim, dim0, dim1 and dims: -1 -> rank - 1.
 void ShapeDims(AtenCall& call, const LayerBuilder& builder);
+void ShapeDiagonal(AtenCall& call, const LayerBuilder& builder);
 void ShapeTranspose(AtenCall& call, const LayerBuilder& builder);
 void ShapeSlice(AtenCall& call, const LayerBuilder& builder);
 void ShapePad(AtenCall& call, const LayerBuilder& builder);

@@ -169,6 +169,26 @@ class Reader {
   size_t at_ = 0;
 };
 
+// Strings are printed without quotes, and an equation has commas of its own: (bij, bjk -> bik, [%x, %y]).
+std::optional<FxLiteral> EinsumArguments(Reader& reader) {
+  FxLiteral list{.kind = FxLiteral::Kind::kList};
+  if (!reader.Accept("(")) return std::nullopt;
+  std::optional<std::string> equation = reader.Until('[');
+  if (!equation.has_value()) return std::nullopt;
+  FxLiteral operands{.kind = FxLiteral::Kind::kList};
+  while (!reader.Accept("]")) {
+    std::optional<FxLiteral> operand = reader.Literal();
+    if (!operand.has_value()) return std::nullopt;
+    operands.items.push_back(std::move(*operand));
+    if (!reader.Accept(",") && reader.Peek() != ']') return std::nullopt;
+  }
+  if (!reader.Accept(")")) return std::nullopt;
+  equation->resize(equation->find_last_not_of(", ") + 1);
+  list.items.push_back({.kind = FxLiteral::Kind::kString, .text = std::move(*equation)});
+  list.items.push_back(std::move(operands));
+  return list;
+}
+
 std::string_view TrimLine(std::string_view line) {
   while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.remove_suffix(1);
   while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
@@ -197,7 +217,8 @@ std::optional<FxNode> ParseFxNode(std::string_view text) {
   constexpr std::string_view kOps = "torch.ops.";
   node.target = target->rfind(kOps, 0) == 0 ? target->substr(kOps.size()) : *target;
   if (!reader.Accept("(") || !reader.Accept("args") || !reader.Accept("=")) return std::nullopt;
-  std::optional<FxLiteral> arguments = reader.Literal();
+  std::optional<FxLiteral> arguments =
+      node.target.rfind("aten.einsum", 0) == 0 ? EinsumArguments(reader) : reader.Literal();
   if (!arguments.has_value() || arguments->kind != FxLiteral::Kind::kList) return std::nullopt;
   node.arguments = std::move(arguments->items);
   if (!reader.Accept(",") || !reader.Accept("kwargs") || !reader.Accept("=")) return std::nullopt;

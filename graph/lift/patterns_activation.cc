@@ -187,7 +187,11 @@ bool MatchClip(PatternSource& source, NodeId root) {
   }
   const bool hardtanh =
       low.has_value() && high.has_value() && ((*low == 0 && *high == 6) || (*low == -1 && *high == 1));
-  return Emit(source, hardtanh ? "hardtanh" : "clamp", source.In(root, 0), {root});
+  if (hardtanh) return Emit(source, "hardtanh", source.In(root, 0), {root});
+  Attributes bounds;
+  if (low.has_value()) bounds.Set("min", *low);
+  if (high.has_value()) bounds.Set("max", *high);
+  return Emit(source, "clamp", source.In(root, 0), {root}, std::move(bounds));
 }
 
 bool MatchLeakyRelu(PatternSource& source, NodeId root) {

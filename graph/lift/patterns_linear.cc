@@ -111,13 +111,14 @@ bool MatchGemm(PatternSource& source, NodeId root) {
   return true;
 }
 
-// torch.einsum permutes its operands (views) and calls bmm (aten/src/ATen/native/Linear.cpp 2.10).
+// torch.einsum: semantics permutes, multiplies and sums as the equation says.
 bool MatchEinsum(PatternSource& source, NodeId root) {
-  if (source[root].inputs.size() != 2) return false;
-  source.Add({.op = "bmm",
-              .inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))},
+  std::vector<Operand> inputs;
+  for (size_t i = 0; i < source[root].inputs.size(); ++i) inputs.push_back(source.Use(source.In(root, i)));
+  source.Add({.op = "einsum",
+              .inputs = std::move(inputs),
               .outputs = {source.Out(root)},
-              .attributes = {},
+              .attributes = Named({{"equation", source[root].attributes.Text("equation", "")}}),
               .nodes = {root}});
   return true;
 }

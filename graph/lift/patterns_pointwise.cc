@@ -18,7 +18,7 @@ const std::unordered_map<std::string, BinaryName>& BinaryNames() {
       {"Sub", {"sub", "rsub"}},
       {"Mul", {"mul", "mul"}},
       {"Div", {"div", "rdiv"}},
-      {"Pow", {"pow", "pow"}},
+      {"Pow", {"pow", "rpow"}},
       {"Max", {"maximum", "maximum"}},
       {"Min", {"minimum", "minimum"}},
       {"Mod", {"remainder", "remainder"}},
@@ -37,11 +37,15 @@ const std::unordered_map<std::string, BinaryName>& BinaryNames() {
   return names;
 }
 
+bool IsWholeNumber(DType type) { return type == DType::kInt64 || type == DType::kInt32; }
+
 bool MatchBinary(PatternSource& source, NodeId root) {
   const BinaryName& name = BinaryNames().at(source[root].op);
   if (source[root].inputs.size() != 2) return false;
   const TensorId left = source.In(root, 0), right = source.In(root, 1);
   Draft draft{.op = name.op, .inputs = {}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}};
+  // Integers are divided by floor_divide; `/` would have cast them first.
+  if (draft.op == "div" && IsWholeNumber(source.TypeOf(source[root].outputs[0]))) draft.op = "floor_divide";
   if (const auto scalar = source.Number(right)) {
     draft.inputs = {source.Use(left), Operand{}};
     draft.attributes.Set("scalar", *scalar);
@@ -107,6 +111,16 @@ const std::unordered_map<std::string, const char*>& UnaryNames() {
       {"Round", "round"},
       {"Sign", "sign"},
       {"IsNaN", "isnan"},
+      {"IsInf", "isinf"},
+      {"Tan", "tan"},
+      {"Asin", "asin"},
+      {"Acos", "acos"},
+      {"Atan", "atan"},
+      {"Sinh", "sinh"},
+      {"Cosh", "cosh"},
+      {"Asinh", "asinh"},
+      {"Acosh", "acosh"},
+      {"Atanh", "atanh"},
       {"Not", "bitwise_not"},
       {"Reciprocal", "reciprocal"},
       {"BitwiseNot", "bitwise_not"},

@@ -38,6 +38,9 @@ constexpr ActivationRow kRows[] = {
     {"softplus", "aten::softplus", "SoftplusBackward0", false, false},
     {"threshold", "aten::threshold", "ThresholdBackward0", false, false},
     {"log_sigmoid", "aten::log_sigmoid", "LogSigmoidBackward0", false, false},
+    {"relu6", "aten::hardtanh", "HardtanhBackward0", false, false},  // nn.functional.relu6 calls hardtanh
+    {"hardshrink", "aten::hardshrink", "HardshrinkBackward0", false, false},
+    {"softshrink", "aten::softshrink", "SoftshrinkBackward0", false, false},
 };
 
 void Activate(Call& c, const ActivationRow& row) {
@@ -109,17 +112,38 @@ void Glu(Call& c) {
 void Softsign(Call& c) {
   Eager& e = c.e;
   const Tensor& x = c.In(0);
-  Tensor magnitude = e.EmptyLike(x);
-  if (GradNode* node = e.Record("AbsBackward0", {x}, {magnitude})) {
-    node->Save(x);
-    node->Backward([](GradContext& g) {
-      Tensor sign = g.e.EmptyLike(g.saved(0));
-      g.Set(0, g.e.EmptyLike(g.grad()));
-    });
-  }
+  Tensor magnitude = Abs(e, x);
   Tensor shifted = Add(e, magnitude, nullptr);
   magnitude = Tensor();
   c.Return(Div(e, x, shifted));
+}
+
+// x - tanh(x) (torch/nn/functional.py tanhshrink).
+void Tanhshrink(Call& c) {
+  Eager& e = c.e;
+  const Tensor& x = c.In(0);
+  Tensor gate = e.EmptyLike(x);
+  if (GradNode* node = e.Record("TanhBackward0", {x}, {gate})) {
+    node->SaveOutput(gate);
+    node->Backward([](GradContext& g) { g.Set(0, Iterate(g.e, g.grad(), g.saved(0), g.grad()->dtype)); });
+  }
+  c.Return(Sub(e, x, gate));
+}
+
+// rrelu (RReLU.cu): noise of the input's size is made in evaluation, too, and kept beside the input.
+void Rrelu(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::rrelu");
+  const Tensor& x = c.In(0);
+  const bool inplace = c.Int("inplace") != 0 && e.spec().inplace != Inplace::kOff && !x->requires_grad;
+  const Tensor noise = e.EmptyLike(x);
+  Tensor out = inplace ? e.Overwrite(x) : e.EmptyLike(x);
+  if (GradNode* node = e.Record("RreluWithNoiseBackward0", {x}, {out})) {
+    node->Save(noise);
+    inplace ? node->SaveOutput(out) : node->Save(x);
+    node->Backward([](GradContext& g) { g.Set(0, Iterate(g.e, g.grad(), g.saved(1), g.grad()->dtype)); });
+  }
+  c.Return(std::move(out));
 }
 
 }  // namespace
@@ -129,6 +153,8 @@ std::vector<OpRule> ActivationRules() {
   rules.push_back({"prelu", Prelu, Cast::kLower});
   rules.push_back({"glu", Glu});
   rules.push_back({"softsign", Softsign});
+  rules.push_back({"tanhshrink", Tanhshrink});
+  rules.push_back({"rrelu", Rrelu});
   return rules;
 }
 

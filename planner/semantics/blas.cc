@@ -1,5 +1,6 @@
 #include "planner/semantics/blas.h"
 
+#include "planner/semantics/einsum.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/table.h"
 #include "planner/semantics/view.h"
@@ -218,6 +219,15 @@ std::vector<OpRule> BlasRules() {
       {"addmm", [](Call& c) { c.Return(Addmm(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
       {"mm", [](Call& c) { c.Return(Mm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
       {"bmm", [](Call& c) { c.Return(Bmm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
+      {"einsum",
+       [](Call& c) {
+         if (auto out = Einsum(c.e, c.layer.attributes.Text("equation", ""), c.inputs)) {
+           c.Return(std::move(*out));
+         } else {
+           RunUnknown(c, "has an equation that does not fit its operands");
+         }
+       },
+       Cast::kLower},
       {"matmul", [](Call& c) { c.Return(Matmul(c.e, c.In(0), c.In(1))); }, Cast::kLower},
   };
 }

@@ -17,22 +17,27 @@ DType Wider(DType a, DType b) {
   return BitWidth(a) >= BitWidth(b) ? a : b;
 }
 
-// An operand of a binary operator that may be a Python number.
-Tensor Iterate(Eager& e, const Tensor& a, const Tensor& b, DType type) {
-  if (!b) return e.EmptyIterator({&a}, type);
-  if (!a) return e.EmptyIterator({&b}, type);
-  return e.EmptyIterator({&a, &b}, type);
-}
-
 // A leaf cannot be written in place, nor a tensor of another type.
 Tensor Result(Eager& e, const Tensor& a, const Tensor& b, DType type, bool inplace) {
   const bool possible = a && !a->requires_grad && a->dtype == type && e.spec().inplace != Inplace::kOff;
   return inplace && possible ? e.Overwrite(a) : Iterate(e, a, b, type);
 }
 
-DType Floating(DType type) { return IsFloating(type) ? type : DType::kFloat32; }
+// What an in-place operator keeps of the tensor that it overwrites: a clone, made before (gen_variable_type.py).
+Tensor Original(Eager& e, const Tensor& a, const Tensor& out, bool kept) {
+  if (!kept || !a) return Tensor();
+  return out->storage.get() == a->storage.get() && e.grad_mode ? e.EmptyLike(a) : a;
+}
 
 }  // namespace
+
+DType Floating(DType type) { return IsFloating(type) ? type : DType::kFloat32; }
+
+Tensor Iterate(Eager& e, const Tensor& a, const Tensor& b, DType type) {
+  if (!b) return e.EmptyIterator({&a}, type);
+  if (!a) return e.EmptyIterator({&b}, type);
+  return e.EmptyIterator({&a, &b}, type);
+}
 
 DType Promote(const Tensor& a, const Tensor& b) {
   if (!a) return b->dtype;
@@ -54,26 +59,28 @@ Tensor ToType(Eager& e, const Tensor& t, DType type) {
   return out;
 }
 
-Tensor Add(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
+Tensor Add(Eager& e, const Tensor& a, const Tensor& b, bool inplace, bool scaled) {
   OpScope scope(e, "aten::add");
   Tensor out = Result(e, a, b, Promote(a, b), inplace);
-  // derivatives.yaml: self: grad, other: maybe_multiply(grad, alpha): the same tensor for both; the engine sums
-  // broadcasts.
+  // self: grad, other: maybe_multiply(grad, alpha): the same tensor for both; the engine sums broadcasts.
   if (GradNode* node = e.Record("AddBackward0", {a, b}, {out})) {
-    node->Backward([](GradContext& g) {
-      if (g.Needs(1)) g.Set(1, g.grad());
+    node->Backward([scaled](GradContext& g) {
+      if (g.Needs(1)) g.Set(1, scaled ? g.e.EmptyLike(g.grad()) : g.grad());
       if (g.Needs(0)) g.Set(0, g.grad());
     });
   }
   return out;
 }
 
-Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
+Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, bool inplace, bool scaled) {
   OpScope scope(e, "aten::sub");
   Tensor out = Result(e, a, b, Promote(a, b), inplace);
   if (GradNode* node = e.Record("SubBackward0", {a, b}, {out})) {
-    node->Backward([](GradContext& g) {
-      if (g.Needs(1)) g.Set(1, g.e.EmptyLike(g.grad()));  // -grad
+    node->Backward([scaled](GradContext& g) {
+      if (g.Needs(1)) {  // maybe_multiply(-grad, alpha)
+        Tensor negative = g.e.EmptyLike(g.grad());
+        g.Set(1, scaled ? g.e.EmptyLike(negative) : negative);
+      }
       if (g.Needs(0)) g.Set(0, g.grad());
     });
   }
@@ -85,12 +92,11 @@ Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
   Tensor out = Result(e, a, b, Promote(a, b), inplace);
   // Each factor is kept when the other needs a gradient.
   if (GradNode* node = e.Record("MulBackward0", {a, b}, {out})) {
-    node->Save(b && a && a->tracked() ? b : Tensor()).Save(a && b && b->tracked() ? a : Tensor());
+    node->Save(b && a && a->tracked() ? b : Tensor()).Save(Original(e, a, out, b && b->tracked()));
     node->Backward([](GradContext& g) {
       OpScope mul(g.e, "aten::mul");
-      for (int i = 0; i < 2; ++i) {
-        if (g.Needs(i)) g.Set(i, Iterate(g.e, g.grad(), g.saved(i), g.grad()->dtype));
-      }
+      if (g.Needs(1)) g.Set(1, Iterate(g.e, g.grad(), g.saved(1), g.grad()->dtype));
+      if (g.Needs(0)) g.Set(0, Iterate(g.e, g.grad(), g.saved(0), g.grad()->dtype));
     });
   }
   return out;
@@ -112,7 +118,7 @@ Tensor Div(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
   }
   Tensor out = Result(e, a, b, Floating(Promote(a, b)), inplace);
   if (GradNode* node = e.Record("DivBackward0", {a, b}, {out})) {
-    node->Save(b).Save(b && b->tracked() ? a : Tensor());
+    node->Save(b).Save(Original(e, a, out, b && b->tracked()));
     node->Backward([](GradContext& g) {
       OpScope div(g.e, "aten::div");
       if (g.Needs(1)) {  // -grad * ((self / other) / other)
@@ -129,80 +135,88 @@ Tensor Div(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
 
 namespace {
 
-// How a unary operator differentiates: what it keeps, and the temporaries of its formula besides the result.
-enum class Keeps : uint8_t { kNothing, kInput, kOutput };
-struct UnaryRow {
-  const char* node;
-  Keeps keeps;
-  int temporaries;              // of the formula, alive together until it is done
-  bool keeps_integers = false;  // integers stay integers (UnaryOps.cpp: abs, neg)
-};
+bool Scaled(const Call& c) { return c.Real("alpha", 1) != 1; }
 
-Tensor Unary(Eager& e, const Tensor& x, const UnaryRow& row) {
-  Tensor out = e.EmptyLike(x, row.keeps_integers ? x->dtype : Floating(x->dtype));
-  if (GradNode* node = e.Record(row.node, {x}, {out})) {
-    if (row.keeps == Keeps::kInput) node->Save(x);
-    if (row.keeps == Keeps::kOutput) node->SaveOutput(out);
-    node->Backward([temporaries = row.temporaries](GradContext& g) {
-      std::vector<Tensor> scratch;
-      const Tensor& like = g.node.saved.empty() ? g.grad() : g.saved(0);
-      for (int i = 0; i < temporaries; ++i) scratch.push_back(g.e.EmptyLike(like, g.grad()->dtype));
-      g.Set(0, Iterate(g.e, g.grad(), like, g.grad()->dtype));
-      while (!scratch.empty()) scratch.pop_back();  // the last made dies first, as in a C++ expression
+// Rounded to integers: the type stays, the gradient is zeros.
+void RunRoundedDiv(Call& c) {
+  OpScope scope(c.e, "aten::div");
+  const Tensor &a = c.In(0), &b = c.In(1);
+  Tensor out = Iterate(c.e, a, b, Promote(a, b));
+  if (GradNode* node = c.e.Record("DivBackward1", {a, b}, {out})) {
+    node->Save(b).Save(b && b->tracked() ? a : Tensor());
+    node->Backward([](GradContext& g) {
+      if (g.Needs(1)) g.Set(1, g.e.EmptyLike(g.grad()));
+      if (g.Needs(0)) g.Set(0, g.e.EmptyLike(g.grad()));
     });
-  }
-  return out;
-}
-
-template <int row>
-void RunUnary(Call& c) {
-  // derivatives.yaml, with the temporaries of each formula.
-  static constexpr UnaryRow kRows[] = {
-      {"NegBackward0", Keeps::kNothing, 0, true},  // 0  -grad
-      {"AbsBackward0", Keeps::kInput, 1, true},    // 1  grad * self.sgn()
-      {"ExpBackward0", Keeps::kOutput, 0},         // 2  grad * result
-      {"LogBackward0", Keeps::kInput, 0},          // 3  grad.div(self)
-      {"SqrtBackward0", Keeps::kOutput, 1},        // 4  grad / (2 * result)
-      {"RsqrtBackward0", Keeps::kOutput, 2},       // 5  -0.5 * grad * result.pow(3)
-      {"ReciprocalBackward0", Keeps::kOutput, 2},  // 6  -grad * (result * result)
-      {"SinBackward0", Keeps::kInput, 1},          // 7  grad * self.cos()
-      {"CosBackward0", Keeps::kInput, 2},          // 8  grad * -self.sin()
-      {"ErfBackward0", Keeps::kInput, 4},          // 9  2 / sqrt(pi) * exp(-(self.pow(2))) * grad
-      {"Log1PBackward0", Keeps::kInput, 1},        // 10 grad / (self + 1)
-      {"Expm1Backward0", Keeps::kOutput, 1},       // 11 grad * (result + 1)
-  };
-  c.Return(Unary(c.e, c.In(0), kRows[row]));
-}
-
-// Differentiable nowhere, or with gradient zero: nothing saved; backward makes zeros.
-void RunStep(Call& c) {
-  const Tensor& x = c.In(0);
-  Tensor out = c.e.EmptyLike(x);
-  if (GradNode* node = c.e.Record("RoundBackward0", {x}, {out})) {
-    node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.grad())); });
   }
   c.Return(std::move(out));
 }
 
-void RunBoolean(Call& c) { c.Return(Iterate(c.e, c.In(0), c.In(1), DType::kBool)); }
+void RunDiv(Call& c) {
+  const std::string mode = c.layer.attributes.Text("rounding_mode", "");
+  if (!mode.empty()) return RunRoundedDiv(c);
+  c.Return(Div(c.e, c.In(0), c.In(1), c.Int("inplace") != 0));
+}
 
+void RunBoolean(Call& c) { c.Return(Iterate(c.e, c.In(0), c.In(1), DType::kBool)); }
 void RunInteger(Call& c) { c.Return(Iterate(c.e, c.In(0), c.In(1), Promote(c.In(0), c.In(1)))); }
 
+// remainder, fmod: self: grad, other: -grad * self.div(other, rounding)
+void RunRemainder(Call& c) {
+  const Tensor &a = c.In(0), &b = c.In(1);
+  Tensor out = Iterate(c.e, a, b, Promote(a, b));
+  if (GradNode* node = c.e.Record("RemainderBackward1", {a, b}, {out})) {
+    node->Save(b && b->tracked() ? b : Tensor()).Save(b && b->tracked() ? a : Tensor());
+    node->Backward([](GradContext& g) {
+      if (g.Needs(1)) {
+        Tensor negative = g.e.EmptyLike(g.grad());
+        Tensor whole = Iterate(g.e, g.saved(1), g.saved(0), g.grad()->dtype);
+        g.Set(1, Iterate(g.e, negative, whole, g.grad()->dtype));
+      }
+      if (g.Needs(0)) g.Set(0, g.grad());
+    });
+  }
+  c.Return(std::move(out));
+}
+
+// pow_backward_self: where(exponent == 0, zeros, grad * (exponent * self.pow(exponent - 1)))
+Tensor PowerOfSelf(Eager& e, const Tensor& grad, const Tensor& self, const Tensor& exponent) {
+  const Tensor less = e.EmptyLike(exponent);
+  const Tensor power = Iterate(e, self, less, grad->dtype);
+  const Tensor scaled = Iterate(e, exponent, power, grad->dtype);
+  const Tensor product = Iterate(e, grad, scaled, grad->dtype);
+  const Tensor zero = e.Empty(Shape(), grad->dtype);
+  const Tensor condition = e.EmptyLike(exponent, DType::kBool);
+  return Iterate(e, condition, product, grad->dtype);
+}
+
+// pow_backward_exponent: grad * where(self == 0 and exponent >= 0, zeros, result * self.log()); a number as the base
+// needs no condition.
+Tensor PowerOfExponent(Eager& e, const Tensor& grad, const Tensor& self, const Tensor& exponent, const Tensor& result) {
+  if (!self) return Iterate(e, grad, e.EmptyLike(result), grad->dtype);
+  Tensor condition;
+  {
+    const Tensor positive = e.EmptyLike(exponent, DType::kBool);
+    const Tensor zero = e.EmptyLike(self, DType::kBool);
+    condition = Iterate(e, zero, positive, DType::kBool);
+  }
+  const Tensor logarithm = e.EmptyLike(self);
+  const Tensor product = Iterate(e, result, logarithm, grad->dtype);
+  const Tensor zero = e.Empty(Shape(), grad->dtype);
+  const Tensor chosen = Iterate(e, condition, product, grad->dtype);
+  return Iterate(e, grad, chosen, grad->dtype);
+}
+
 void RunPow(Call& c) {
-  const Tensor& x = c.In(0);
-  const Tensor& exponent = c.In(1);
   Eager& e = c.e;
-  if (exponent && x) {  // pow.Tensor_Tensor keeps self, exponent and result
+  const Tensor &x = c.In(0), &exponent = c.In(1);
+  if (exponent && x) {  // pow.Tensor_Tensor keeps exponent, self and result
     Tensor out = Iterate(e, x, exponent, Promote(x, exponent));
     if (GradNode* node = e.Record("PowBackward1", {x, exponent}, {out})) {
-      node->Save(x).Save(exponent).SaveOutput(out);
+      node->Save(exponent).Save(x).SaveOutput(out);
       node->Backward([](GradContext& g) {
-        for (int i = 0; i < 2; ++i) {
-          if (!g.Needs(i)) continue;
-          Tensor power = g.e.EmptyLike(g.saved(0));
-          Tensor scaled = g.e.EmptyLike(power);
-          g.Set(i, Iterate(g.e, g.grad(), scaled, g.grad()->dtype));
-        }
+        if (g.Needs(1)) g.Set(1, PowerOfExponent(g.e, g.grad(), g.saved(1), g.saved(0), g.saved(2)));
+        if (g.Needs(0)) g.Set(0, PowerOfSelf(g.e, g.grad(), g.saved(1), g.saved(0)));
       });
     }
     c.Return(std::move(out));
@@ -226,91 +240,161 @@ void RunPow(Call& c) {
   c.Return(std::move(out));
 }
 
-// maximum, minimum: both operands are kept; backward masks: (self == other).logical_or_(self > other)...
-void RunExtremum(Call& c) {
-  const Tensor& a = c.In(0);
-  const Tensor& b = c.In(1);
-  Tensor out = Iterate(c.e, a, b, Promote(a, b));
-  if (!IsFloating(out->dtype)) {
-    c.Return(std::move(out));
-    return;
-  }
-  if (GradNode* node = c.e.Record("MaximumBackward0", {a, b}, {out})) {
-    node->Save(a).Save(b);
-    node->Backward([](GradContext& g) {  // at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
-      for (int i = 0; i < 2; ++i) {
-        if (!g.Needs(i)) continue;
-        Tensor equal = g.e.EmptyLike(g.grad(), DType::kBool);
-        Tensor half = g.e.EmptyLike(g.grad());
-        Tensor chosen = g.e.EmptyLike(g.grad());
-        Tensor mask = g.e.EmptyLike(g.grad(), DType::kBool);
-        g.Set(i, chosen);
-      }
-    });
-  }
-  c.Return(std::move(out));
-}
-
-void RunWhere(Call& c) {
-  const Tensor& condition = c.In(0);
-  const Tensor& a = c.In(1);
-  const Tensor& b = c.In(2);
+// number ** tensor: the number goes through a tensor of 8 bytes (Pow.cpp pow.Scalar, wrapped_scalar_tensor).
+void RunPowOfNumber(Call& c) {
   Eager& e = c.e;
-  const DType type = a || b ? Promote(a, b) : e.ModelType(c.OutType());
-  // A Python number becomes a tensor without axes on the card (aten::where.ScalarOther: full({})).
-  std::vector<Tensor> scalars;
-  if (!a || !b) scalars.push_back(e.Empty(Shape(), type));
-  if (!a && !b) scalars.push_back(e.Empty(Shape(), type));
-  Tensor out = a && b ? e.EmptyIterator({&condition, &a, &b}, type) : Iterate(e, condition, a ? a : b, type);
-  if (GradNode* node = e.Record("WhereBackward0", {a, b}, {out})) {
-    node->Save(condition);
-    node->Backward([](GradContext& g) {  // where(condition, grad, 0), where(condition, 0, grad)
-      for (int i = 0; i < 2; ++i) {
+  const Tensor& exponent = c.Has(0) ? c.In(0) : c.In(1);
+  Tensor out = e.EmptyLike(exponent);
+  { const Storage number = e.Scratch(Bytes::Of(8)); }
+  if (GradNode* node = e.Record("PowBackward2", {exponent}, {out})) {
+    node->Save(exponent).SaveOutput(out);
+    node->Backward([](GradContext& g) { g.Set(0, PowerOfExponent(g.e, g.grad(), Tensor(), g.saved(0), g.saved(1))); });
+  }
+  c.Return(std::move(out));
+}
+
+// atan2_backward: both gradients share 1 / (self * self + other * other).
+void RunAtan2(Call& c) {
+  const Tensor &a = c.In(0), &b = c.In(1);
+  Tensor out = Iterate(c.e, a, b, Floating(Promote(a, b)));
+  if (GradNode* node = c.e.Record("Atan2Backward0", {a, b}, {out})) {
+    node->Save(b).Save(a);
+    node->Backward([](GradContext& g) {
+      const Tensor &other = g.saved(0), &self = g.saved(1);
+      Tensor reciprocal, sum;
+      {
+        const Tensor self_square = g.e.EmptyLike(self), other_square = g.e.EmptyLike(other);
+        sum = Iterate(g.e, self_square, other_square, g.grad()->dtype);
+      }
+      reciprocal = g.e.EmptyLike(sum);
+      { const Tensor infinite = g.e.EmptyLike(sum, DType::kBool); }
+      Tensor of_self, of_other, scaled, negative, turned;
+      if (g.Needs(0)) {
+        scaled = Iterate(g.e, g.grad(), other, g.grad()->dtype);
+        of_self = Iterate(g.e, scaled, reciprocal, g.grad()->dtype);
+      }
+      if (g.Needs(1)) {
+        negative = g.e.EmptyLike(g.grad());
+        turned = Iterate(g.e, negative, self, g.grad()->dtype);
+        of_other = Iterate(g.e, turned, reciprocal, g.grad()->dtype);
+      }
+      turned = negative = scaled = Tensor();
+      reciprocal = Tensor();
+      sum = Tensor();
+      g.Set(0, std::move(of_self));
+      g.Set(1, std::move(of_other));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+// hypot: grad * (operand / result), for other first.
+void RunHypot(Call& c) {
+  const Tensor &a = c.In(0), &b = c.In(1);
+  Tensor out = Iterate(c.e, a, b, Promote(a, b));
+  if (GradNode* node = c.e.Record("HypotBackward0", {a, b}, {out})) {
+    node->Save(b).Save(a).SaveOutput(out);
+    node->Backward([](GradContext& g) {
+      for (const int i : {1, 0}) {
         if (!g.Needs(i)) continue;
-        Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
-        g.Set(i, Iterate(g.e, g.grad(), g.saved(0), g.grad()->dtype));
+        const Tensor ratio = Iterate(g.e, g.saved(1 - i), g.saved(2), g.grad()->dtype);
+        g.Set(i, Iterate(g.e, g.grad(), ratio, g.grad()->dtype));
       }
     });
   }
   c.Return(std::move(out));
 }
 
-void RunMaskedFill(Call& c) {
-  const Tensor& x = c.In(0);
-  const Tensor& mask = c.In(1);
-  Tensor out = Iterate(c.e, x, mask, x->dtype);
-  if (GradNode* node = c.e.Record("MaskedFillBackward0", {x}, {out})) {
-    node->Save(mask);
-    node->Backward([](GradContext& g) { g.Set(0, Iterate(g.e, g.grad(), g.saved(0), g.grad()->dtype)); });
-  }
-  c.Return(std::move(out));
-}
-
-void RunClamp(Call& c) {
-  const Tensor& x = c.In(0);
-  Tensor out = c.e.EmptyLike(x);
-  if (GradNode* node = c.e.Record("ClampBackward1", {x}, {out})) {
-    node->Save(x);  // clamp_backward: where((self >= min).logical_and_(self <= max), grad, 0)
+// logaddexp: grad / (1 + exp(self - other)) and the other way round.
+void RunLogAddExp(Call& c) {
+  const Tensor &a = c.In(0), &b = c.In(1);
+  Tensor out = Iterate(c.e, a, b, Promote(a, b));
+  if (GradNode* node = c.e.Record("LogaddexpBackward0", {a, b}, {out})) {
+    node->Save(b).Save(a);
     node->Backward([](GradContext& g) {
-      Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
-      Tensor above = g.e.EmptyLike(g.saved(0), DType::kBool);
-      Tensor below = g.e.EmptyLike(g.saved(0), DType::kBool);
-      g.Set(0, Iterate(g.e, g.grad(), above, g.grad()->dtype));
+      for (const int i : {1, 0}) {
+        if (!g.Needs(i)) continue;
+        const Tensor difference = Iterate(g.e, g.saved(0), g.saved(1), g.grad()->dtype);
+        const Tensor exponential = g.e.EmptyLike(difference), sum = g.e.EmptyLike(difference);
+        g.Set(i, Iterate(g.e, g.grad(), sum, g.grad()->dtype));
+      }
     });
   }
   c.Return(std::move(out));
 }
 
-void RunCumsum(Call& c) {
-  const Tensor& x = c.In(0);
-  const DType type = IsFloating(x->dtype) ? x->dtype : DType::kInt64;
-  Tensor out = c.e.EmptyLike(x, type);
-  if (GradNode* node = c.e.Record("CumsumBackward0", {x}, {out})) {
-    node->Backward([](GradContext& g) {  // cumsum_backward: flip, cumsum, flip
-      Tensor flipped = g.e.EmptyLike(g.grad());
-      Tensor summed = g.e.EmptyLike(g.grad());
-      flipped = Tensor();
-      g.Set(0, g.e.EmptyLike(g.grad()));
+// lerp: self + weight * (end - self). Gradients in the order end, self, weight.
+void RunLerp(Call& c) {
+  Eager& e = c.e;
+  const Tensor &self = c.In(0), &end = c.In(1), &weight = c.In(2);
+  Tensor out = weight ? e.EmptyIterator({&self, &end, &weight}, self->dtype) : Iterate(e, self, end, self->dtype);
+  if (GradNode* node = e.Record("LerpBackward0", {self, end, weight}, {out})) {
+    const bool keeps = weight && weight->tracked();
+    node->Save(keeps ? end : Tensor()).Save(keeps ? self : Tensor()).Save(weight);
+    node->Backward([](GradContext& g) {
+      const Tensor& kept_weight = g.saved(2);
+      const DType type = g.grad()->dtype;
+      if (g.Needs(1)) g.Set(1, Iterate(g.e, g.grad(), kept_weight, type));
+      if (g.Needs(0)) {
+        const Tensor rest = kept_weight ? g.e.EmptyLike(kept_weight) : Tensor();  // 1 - weight
+        g.Set(0, Iterate(g.e, g.grad(), rest, type));
+      }
+      if (g.Needs(2)) {
+        const Tensor difference = Iterate(g.e, g.saved(0), g.saved(1), type);
+        g.Set(2, Iterate(g.e, g.grad(), difference, type));
+      }
+    });
+  }
+  c.Return(std::move(out));
+}
+
+// addcmul: self + value * tensor1 * tensor2; addcdiv: self + value * tensor1 / tensor2. Gradients in the order tensor1,
+// tensor2, self (the names' order in derivatives.yaml: self passes its gradient on).
+template <bool divides>
+void RunAddC(Call& c) {
+  Eager& e = c.e;
+  const Tensor &self = c.In(0), &first = c.In(1), &second = c.In(2);
+  Tensor out = e.EmptyIterator({&self, &first, &second}, Promote(self, first));
+  if (GradNode* node = e.Record(divides ? "AddcdivBackward0" : "AddcmulBackward0", {self, first, second}, {out})) {
+    node->Save(first).Save(second);
+    node->Backward([](GradContext& g) {
+      const DType type = g.grad()->dtype;
+      const Tensor &one = g.saved(0), &two = g.saved(1);
+      if (g.Needs(1)) {
+        const Tensor scaled = g.e.EmptyLike(two);  // value * tensor2, value / tensor2
+        g.Set(1, Iterate(g.e, g.grad(), scaled, type));
+      }
+      if (g.Needs(2) && divides) {  // -grad * (value * tensor1 / (tensor2 * tensor2))
+        const Tensor negative = g.e.EmptyLike(g.grad());
+        const Tensor scaled = g.e.EmptyLike(one), square = g.e.EmptyLike(two);
+        const Tensor ratio = Iterate(g.e, scaled, square, type);
+        g.Set(2, Iterate(g.e, negative, ratio, type));
+      } else if (g.Needs(2)) {
+        const Tensor scaled = g.e.EmptyLike(one);
+        g.Set(2, Iterate(g.e, g.grad(), scaled, type));
+      }
+      if (g.Needs(0)) g.Set(0, g.grad());
+    });
+  }
+  c.Return(std::move(out));
+}
+
+// xlogy: other: grad * self / other; self: grad * other.log(), masked where self is 0.
+void RunXlogy(Call& c) {
+  const Tensor &a = c.In(0), &b = c.In(1);
+  Tensor out = Iterate(c.e, a, b, Floating(Promote(a, b)));
+  if (GradNode* node = c.e.Record("XlogyBackward0", {a, b}, {out})) {
+    node->Save(b).Save(a);
+    node->Backward([](GradContext& g) {
+      const DType type = g.grad()->dtype;
+      if (g.Needs(1)) {
+        const Tensor product = Iterate(g.e, g.grad(), g.saved(1), type);
+        g.Set(1, Iterate(g.e, product, g.saved(0), type));
+      }
+      if (g.Needs(0)) {
+        const Tensor logarithm = g.e.EmptyLike(g.saved(0));
+        g.Set(0, Iterate(g.e, g.grad(), logarithm, type));
+      }
     });
   }
   c.Return(std::move(out));
@@ -320,51 +404,37 @@ void RunCumsum(Call& c) {
 
 std::vector<OpRule> PointwiseRules() {
   return {
-      {"add", [](Call& c) { c.Return(Add(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
-      {"sub", [](Call& c) { c.Return(Sub(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
+      {"add", [](Call& c) { c.Return(Add(c.e, c.In(0), c.In(1), c.Int("inplace") != 0, Scaled(c))); }},
+      {"sub", [](Call& c) { c.Return(Sub(c.e, c.In(0), c.In(1), c.Int("inplace") != 0, Scaled(c))); }},
       {"rsub", [](Call& c) { c.Return(Sub(c.e, c.In(1), c.In(0))); }},
       {"mul", [](Call& c) { c.Return(Mul(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
-      {"div", [](Call& c) { c.Return(Div(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
+      {"div", RunDiv},
       {"rdiv", [](Call& c) { c.Return(Div(c.e, c.In(1), c.In(0))); }},
+      {"floor_divide", RunInteger},
+      {"remainder", RunRemainder},
+      {"fmod", RunRemainder},
       {"pow", RunPow, Cast::kFloat32},
-      {"square", RunPow},
-      {"neg", RunUnary<0>},
-      {"abs", RunUnary<1>},
-      {"exp", RunUnary<2>, Cast::kFloat32},
-      {"log", RunUnary<3>, Cast::kFloat32},
-      {"sqrt", RunUnary<4>},
-      {"rsqrt", RunUnary<5>, Cast::kFloat32},
-      {"reciprocal", RunUnary<6>, Cast::kFloat32},
-      {"sin", RunUnary<7>},
-      {"cos", RunUnary<8>},
-      {"erf", RunUnary<9>},
-      {"log1p", RunUnary<10>, Cast::kFloat32},
-      {"expm1", RunUnary<11>, Cast::kFloat32},
-      {"floor", RunStep},
-      {"ceil", RunStep},
-      {"round", RunStep},
-      {"sign", RunStep},
-      {"remainder", RunInteger},
+      {"square", RunPow, Cast::kFloat32},
+      {"rpow", RunPowOfNumber, Cast::kFloat32},
+      {"atan2", RunAtan2, Cast::kPromote},
+      {"hypot", RunHypot},
+      {"logaddexp", RunLogAddExp},
+      {"xlogy", RunXlogy},
+      {"lerp", RunLerp},
+      {"addcmul", RunAddC<false>, Cast::kPromote},
+      {"addcdiv", RunAddC<true>, Cast::kPromote},
       {"eq", RunBoolean},
       {"ne", RunBoolean},
       {"lt", RunBoolean},
       {"le", RunBoolean},
       {"gt", RunBoolean},
       {"ge", RunBoolean},
-      {"isnan", RunBoolean},
       {"logical_and", RunBoolean},
       {"logical_or", RunBoolean},
-      {"logical_not", RunBoolean},
       {"logical_xor", RunBoolean},
       {"bitwise_and", RunInteger},
       {"bitwise_or", RunInteger},
-      {"bitwise_not", RunInteger},
-      {"maximum", RunExtremum},
-      {"minimum", RunExtremum},
-      {"where", RunWhere},
-      {"masked_fill", RunMaskedFill},
-      {"clamp", RunClamp},
-      {"cumsum", RunCumsum, Cast::kFloat32},
+      {"bitwise_xor", RunInteger},
   };
 }
 

@@ -95,20 +95,8 @@ void RunMean(Call& c) {
 }
 
 void RunSum(Call& c) {
-  Eager& e = c.e;
-  OpScope scope(e, "aten::sum");
-  const Tensor& x = c.In(0);
   const auto [axes, keepdim] = ReductionOf(c);
-  const DType type = SumType(e, x->dtype);
-  Tensor out =
-      IsFloating(x->dtype) ? Kernel(e, x, axes, keepdim, type, SumOf(x->dtype, type)) : SumKernel(e, x, axes, keepdim);
-  if (GradNode* node = e.Record("SumBackward1", {x}, {out})) {  // sum_backward: a view of the gradient
-    node->Backward([sizes = x->sizes, from = x->dtype, axes = axes](GradContext& g) {
-      Tensor expanded = Expand(g.e, Restored(g.e, g.grad(), sizes, axes), sizes);
-      g.Set(0, ToType(g.e, expanded, from));
-    });
-  }
-  c.Return(std::move(out));
+  c.Return(Sum(c.e, c.In(0), axes, keepdim));
 }
 
 // amax, amin: (grad / (result == self).sum(dims)) * (result == self), scale_grad_by_count (FunctionsManual.cpp).
@@ -332,6 +320,20 @@ Tensor SumKernel(Eager& e, const Tensor& t, const std::vector<int>& axes, bool k
   Tensor out = e.Empty(ReducedSizes(t, axes, keepdim), DType::kInt64);
   const Tensor converted = t->dtype == DType::kInt64 ? t : e.EmptyLike(t, DType::kInt64);
   AllocateReduceScratch(e, *converted, axes, SumOf(DType::kInt64, DType::kInt64));
+  return out;
+}
+
+Tensor Sum(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keepdim) {
+  OpScope scope(e, "aten::sum");
+  const DType type = SumType(e, t->dtype);
+  Tensor out =
+      IsFloating(t->dtype) ? Kernel(e, t, axes, keepdim, type, SumOf(t->dtype, type)) : SumKernel(e, t, axes, keepdim);
+  if (GradNode* node = e.Record("SumBackward1", {t}, {out})) {  // sum_backward: a view of the gradient
+    node->Backward([sizes = t->sizes, from = t->dtype, axes](GradContext& g) {
+      Tensor expanded = Expand(g.e, Restored(g.e, g.grad(), sizes, axes), sizes);
+      g.Set(0, ToType(g.e, expanded, from));
+    });
+  }
   return out;
 }
 

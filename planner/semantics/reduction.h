@@ -15,6 +15,9 @@ namespace vramplan::eager {
 // backward formulas. Integers and bools are summed as int64, through a converted copy.
 Tensor SumKernel(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keepdim);
 
+// aten::sum over `axes`, on the tape: keeps nothing; its gradient is a view.
+Tensor Sum(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keepdim);
+
 // aten::mean over `axes`, on the tape: keeps nothing; its gradient is expanded and divided into a new tensor
 // (MeanBackward1).
 Tensor Mean(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keepdim);

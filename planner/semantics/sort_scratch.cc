@@ -43,6 +43,11 @@ Bytes UniqueByKeyScratch(Capability card, int64_t items) { return LookBack(Tiles
 
 Bytes ExclusiveSumScratch(int64_t items) { return LookBack(TilesOf(items, 448)); }
 
+Bytes InclusiveScanScratch(int64_t items, int width) {
+  const int64_t descriptors = width == 8 ? 16 * (TilesOf(items, 896) + 16) : 8 * TilesOf(items, 1920);
+  return Bytes::Of(2 * kAlignment - 1 + Aligned(std::max<int64_t>(descriptors, 1)));
+}
+
 int BitsOf(int64_t n) {
   int bits = 1;
   while (bits < 63 && (n >> bits) != 0) ++bits;

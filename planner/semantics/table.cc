@@ -2,14 +2,16 @@
 
 #include <unordered_map>
 
+#include "planner/semantics/operands.h"
+
 namespace vramplan::eager {
 
 const OpRule* FindRule(std::string_view op) {
   static const auto* const table = [] {
     auto* rows = new std::unordered_map<std::string_view, OpRule>;
-    for (auto family :
-         {ActivationRules, AttentionRules, BlasRules, ConvolutionRules, CopyRules, CreationRules, DropoutRules,
-          IndexRules, LossRules, NormRules, PointwiseRules, PoolingRules, ReductionRules, ResizeRules, ViewRules}) {
+    for (auto family : {ActivationRules, AttentionRules, BlasRules, ConvolutionRules, CopyRules, CreationRules,
+                        DropoutRules, IndexRules, LossRules, NormRules, PointwiseRules, PoolingRules, ReductionRules,
+                        ResizeRules, ScanRules, SelectionRules, UnaryRules, ViewRules}) {
       for (const OpRule& rule : family()) CHECK(rows->emplace(rule.op, rule).second);  // an operator has one row
     }
     return rows;
@@ -18,13 +20,12 @@ const OpRule* FindRule(std::string_view op) {
   return found == table->end() ? nullptr : &found->second;
 }
 
-void RunUnknown(Call& c) {
+void RunUnknown(Call& c, const char* reason) {
   Eager& e = c.e;
   if (e.notes() != nullptr) {
-    e.notes()->Add(
-        {"unknown-operator", Severity::kWarning, c.layer.name,
-         "operator " + c.layer.op + " has no memory rule: every input is taken as saved and every output as new",
-         "the estimate is at least this large around this operator; report the operator"});
+    e.notes()->Add({"unknown-operator", Severity::kWarning, c.layer.name,
+                    "operator " + c.layer.op + " " + reason + ": every input is taken as saved and every output as new",
+                    "the estimate is at least this large around this operator; report the operator"});
   }
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < c.outputs.size(); ++i) {
@@ -43,6 +44,11 @@ void RunUnknown(Call& c) {
       }
     });
   }
+}
+
+void RunCall(const OpRule* rule, Call& c) {
+  if (rule == nullptr) return RunUnknown(c);
+  OperandsFit(c) ? rule->run(c) : RunUnknown(c, "has operands that its memory rule does not expect");
 }
 
 }  // namespace vramplan::eager

@@ -70,13 +70,18 @@ std::vector<OpRule> PointwiseRules();
 std::vector<OpRule> PoolingRules();
 std::vector<OpRule> ReductionRules();
 std::vector<OpRule> ResizeRules();
+std::vector<OpRule> ScanRules();
+std::vector<OpRule> SelectionRules();
+std::vector<OpRule> UnaryRules();
 std::vector<OpRule> ViewRules();
 
 // The row of an operator; null when no family knows it.
 const OpRule* FindRule(std::string_view op);
 
 // Runs a layer without a rule as if every input were saved and every output were new: never too little. Notes
-// "unknown-operator".
-void RunUnknown(Call& call);
+// "unknown-operator", with the reason.
+void RunUnknown(Call& call, const char* reason = "has no memory rule");
+// Runs the layer by `rule`, or as unknown when there is none or its operands do not fit (operands.h).
+void RunCall(const OpRule* rule, Call& call);
 
 }  // namespace vramplan::eager

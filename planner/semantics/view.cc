@@ -142,6 +142,29 @@ Tensor Select(Eager& e, const Tensor& t, int axis) {
   return view;
 }
 
+Tensor Diagonal(Eager& e, const Tensor& t, int64_t offset, int first, int second) {
+  Shape sizes;
+  Ints strides;
+  for (int i = 0; i < t->dim(); ++i) {
+    if (i == first || i == second) continue;
+    sizes.Append(t->sizes[i]);
+    strides[strides.n++] = t->strides[i];
+  }
+  const int64_t rows = t->lengths[first] + std::min<int64_t>(offset, 0);
+  const int64_t columns = t->lengths[second] - std::max<int64_t>(offset, 0);
+  const bool whole = offset == 0 && t->lengths[first] <= t->lengths[second];
+  sizes.Append(whole ? t->sizes[first] : Dim(std::max<int64_t>(std::min(rows, columns), 0)));
+  strides[strides.n++] = t->strides[first] + t->strides[second];
+  Tensor view = e.AsStrided(t, sizes, strides);
+  if (GradNode* node = e.Record("DiagonalBackward0", {t}, {view})) {
+    node->Backward([whole_sizes = t->sizes](GradContext& g) {  // diagonal_backward: zeros of the whole
+      OpScope scope(g.e, "aten::diagonal_backward");
+      g.Set(0, g.e.Empty(whole_sizes, g.grad()->dtype));
+    });
+  }
+  return view;
+}
+
 Tensor Slice(Eager& e, const Tensor& t, int axis, Dim length, int64_t step) {
   Shape sizes = t->sizes;
   sizes[axis] = length;
@@ -216,6 +239,7 @@ std::vector<Tensor> Unbind(Eager& e, const Tensor& t, int axis) {
 Tensor SumTo(Eager& e, const Tensor& t, const Shape& sizes) {
   const Ints lengths = e.At(sizes);
   if (t->lengths == lengths) return t;
+  if (t->dim() < lengths.n) return e.Empty(sizes, t->dtype);  // no gradient of a broadcast
   std::vector<int> axes;
   const int leading = t->dim() - lengths.n;
   for (int i = 0; i < t->dim(); ++i) {
@@ -252,6 +276,8 @@ std::vector<OpRule> ViewRules() {
       {"transpose", [](Call& c) { c.Return(Transpose(c.e, c.In(0), Axis(c, "dim0"), Axis(c, "dim1"))); }},
       {"expand", [](Call& c) { c.Return(Expand(c.e, c.In(0), c.OutShape())); }},
       {"select", [](Call& c) { c.Return(Select(c.e, c.In(0), Axis(c, "dim"))); }},
+      {"diagonal",
+       [](Call& c) { c.Return(Diagonal(c.e, c.In(0), c.Int("offset"), Axis(c, "dim1"), Axis(c, "dim2"))); }},
       {"slice",
        [](Call& c) {
          const int axis = Axis(c, "dim");

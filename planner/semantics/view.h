@@ -21,6 +21,8 @@ Tensor Transpose(Eager& e, const Tensor& t, int axis0, int axis1);
 Tensor T(Eager& e, const Tensor& t);  // of a matrix
 Tensor Expand(Eager& e, const Tensor& t, const Shape& sizes);
 Tensor Select(Eager& e, const Tensor& t, int axis);
+// The axes `first` and `second` become one, the last.
+Tensor Diagonal(Eager& e, const Tensor& t, int64_t offset, int first, int second);
 Tensor Slice(Eager& e, const Tensor& t, int axis, Dim length, int64_t step);
 Tensor Squeeze(Eager& e, const Tensor& t, const Shape& sizes);  // also unsqueeze: only axes of length 1 differ
 std::vector<Tensor> Split(Eager& e, const Tensor& t, int axis, const std::vector<Dim>& lengths);

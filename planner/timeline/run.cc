@@ -219,11 +219,7 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   Call call(e_, layers_, layer, std::move(inputs));
   const bool missing = std::any_of(layer.inputs.begin(), layer.inputs.end(),
                                    [&](ValueId id) { return id.valid() && !values[static_cast<size_t>(id.value)]; });
-  if (rules_[index] != nullptr && !missing) {
-    rules_[index]->run(call);
-  } else {
-    RunUnknown(call);
-  }
+  RunCall(missing ? nullptr : rules_[index], call);
   for (size_t i = 0; i < layer.outputs.size(); ++i) {
     if (layer.outputs[i].valid()) values[static_cast<size_t>(layer.outputs[i].value)] = std::move(call.outputs[i]);
   }

@@ -185,13 +185,7 @@ std::string Trial::Backward(Tensor loss) {
   return log.Take();
 }
 
-namespace {
-
-struct Answer {
-  std::string forward, kept, backward;
-};
-
-Answer AnswerOf(const OperatorCase& row) {
+OperatorEvents EventsOf(const OperatorCase& row) {
   Trial trial(row.spec);
   std::vector<Tensor> inputs;
   std::vector<std::string> parameters;
@@ -207,7 +201,7 @@ Answer AnswerOf(const OperatorCase& row) {
   }
   std::vector<Tensor> held = inputs;  // the parameters stay with the model
   std::vector<Tensor> outputs = trial.Run(row.op, row.attributes, std::move(inputs), row.outputs);
-  Answer answer;
+  OperatorEvents answer;
   answer.forward = trial.Events();
   Tensor loss = trial.LossOf(outputs);
   outputs.clear();
@@ -220,10 +214,8 @@ Answer AnswerOf(const OperatorCase& row) {
   return answer;
 }
 
-}  // namespace
-
 void CheckOperator(const OperatorCase& row) {
-  const Answer answer = AnswerOf(row);
+  const OperatorEvents answer = EventsOf(row);
   const std::string title = std::string(row.op) + " (" + row.attributes + ") " + row.inputs + " " + row.spec;
   CAPTURE(title);
   CHECK(answer.forward == std::string(row.forward));

@@ -67,6 +67,12 @@ class Trial {
   eager::Tensor source_;  // a parameter of no size before everything
 };
 
+// What the operator of a row does; its own three columns are not looked at.
+struct OperatorEvents {
+  std::string forward, kept, backward;
+};
+OperatorEvents EventsOf(const OperatorCase& row);
+
 // Runs the row and compares; on a difference prints the row as it came out.
 void CheckOperator(const OperatorCase& row);
 void CheckOperators(std::initializer_list<OperatorCase> rows);

@@ -35,6 +35,19 @@ std::string Written(const FxLiteral& literal) {
   return literal.kind == Kind::kList ? "[" + text + "]" : "{" + text + "}";
 }
 
+TEST_CASE("an einsum's equation has commas and no quotes") {
+  const auto node = ParseFxNode(
+      "%einsum : [num_users=1] = call_function[target=torch.ops.aten.einsum.default]"
+      "(args = (B G H I D, B G H J D -> B G H I J, [%q, %k]), kwargs = {})");
+  REQUIRE(node.has_value());
+  REQUIRE(node->arguments.size() == 2);
+  CHECK(Written(node->arguments[0]) == "'B G H I D, B G H J D -> B G H I J'");
+  CHECK(Written(node->arguments[1]) == "[%q %k]");
+  CHECK(
+      !ParseFxNode("%e : [num_users=1] = call_function[target=torch.ops.aten.einsum.default](args = (ij->ji, %x), "
+                   "kwargs = {})"));
+}
+
 TEST_CASE("literals of fx nodes") {
   struct Case {
     const char* text;

@@ -131,7 +131,7 @@ TEST_CASE("single activations and their attributes") {
       d = PRelu (c, w)
       e = Elu (d)
       y = Softplus (e)
-    })") == Lines{"hardtanh(x) -> [B, 4, 2, 2]", "clamp(a) -> [B, 4, 2, 2]",
+    })") == Lines{"hardtanh(x) -> [B, 4, 2, 2]", "clamp(a) -> [B, 4, 2, 2] max=5 min=0",
                   "leaky_relu(b) -> [B, 4, 2, 2] negative_slope=0.1", "prelu(c, act.weight) -> [B, 4, 2, 2]",
                   "elu(d) -> [B, 4, 2, 2]", "softplus(e) -> [B, 4, 2, 2]"});
 }

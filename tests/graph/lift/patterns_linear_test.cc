@@ -73,5 +73,12 @@ TEST_CASE("products of activations") {
     })") == Lines{"matmul(a, b) -> [B, 3, 5]"});
 }
 
+TEST_CASE("einsum keeps its equation and all its operands") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 2, 5, 8] q, float[batch, 2, 7, 8] k) => (float[batch, 2, 5, 7] y) {
+      y = Einsum <equation = "bhid,bhjd->bhij"> (q, k)
+    })") == Lines{"einsum(q, k) -> [B, 2, 5, 7] equation=bhid,bhjd->bhij"});
+}
+
 }  // namespace
 }  // namespace vramplan

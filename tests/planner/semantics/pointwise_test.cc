@@ -15,12 +15,12 @@ TEST_CASE("binary operators") {
       {"add", "", "x:f[8,64] p:f[64]", "f[8,64]", "1+2048", "", "2+256 2=.grad g-"},
       {"sub", "", "x:f[8,64] x:f[8,64]", "f[8,64]", "1+2048", "", "2+2048 2- g-"},
       // gpt2, MulBackward0 "+3145728 +3145728 -gradient -saved -saved".
-      {"mul", "", "x:f[8,64] x:f[8,64]", "f[8,64]", "1+2048", "x y", "2+2048 3+2048 g- y- x- 3- 2-"},
+      {"mul", "", "x:f[8,64] x:f[8,64]", "f[8,64]", "1+2048", "x y", "2+2048 3+2048 g- y- x- 2- 3-"},
       {"mul", "", "x:f[8,64] c:f[8,64]", "f[8,64]", "1+2048", "c", "2+2048 g- c- 2-"},
       {"mul", "", "x:f[8,64] -", "f[8,64]", "1+2048", "", "2+2048 g- 2-"},
-      // convnext_tiny layer_scale, MulBackward0 "+mul +mul +sum -full -gradient -saved": the full product dies when it
-      // is summed.
-      {"mul", "", "p:f[64] x:f[8,64]", "f[8,64]", "1+2048", "x", "2+2048 3+2048 4+256 2- g- x- 4=.grad 3-"},
+      // convnext_tiny layer_scale, MulBackward0 "+mul +mul +sum -full -gradient -saved": other's gradient comes first,
+      // the full product dies when it is summed.
+      {"mul", "", "p:f[64] x:f[8,64]", "f[8,64]", "1+2048", "x", "2+2048 3+2048 4+256 3- g- x- 4=.grad 2-"},
       {"div", "", "x:f[8,64] -", "f[8,64]", "1+2048", "", "2+2048 g- 2-"},
       // div_tensor_other_grad, FunctionsManual.cpp: -grad * ((self / other) / other).
       {"div", "", "x:f[8,64] x:f[8,64]", "f[8,64]", "1+2048", "x y",
@@ -32,7 +32,7 @@ TEST_CASE("binary operators") {
       {"eq", "", "x:f[8,64] x:f[8,64]", "b[8,64]", "1+512", "", ""},
       // derivatives.yaml maximum: masks and halves of the output's size.
       {"where", "", "c:b[8,64] x:f[8,64] x:f[8,64]", "f[8,64]", "1+2048", "c",
-       "2+4 3+2048 2- 4+4 5+2048 4- g- c- 5- 3-"},
+       "2+4 3+2048 2- 4+4 5+2048 4- g- c- 3- 5-"},
       {"masked_fill", "", "x:f[8,64] c:b[8,64]", "f[8,64]", "1+2048", "c", "2+2048 g- c- 2-"},
   });
 }

@@ -96,8 +96,9 @@ TEST_CASE("entries run from the last recorded to the first, leaves before them")
   Tensor loss = trial.LossOf({late, side});
   x = early = late = side = Tensor();
   trial.Events();
-  // tanh was recorded last: 4, waits at x; sigmoid 5; mul 6 (x) and 7 (w), which is w's before x's sums are done.
-  CHECK(trial.Backward(loss) == "4+2048 g2- 3- 5+2048 g- 2- 6+2048 7+2048 5- x- 6- 7=.grad 4-");
+  // tanh was recorded last: 4, waits at x; sigmoid 5; mul 6 (w, its other) and 7 (x): w's before x's sums are
+  // done.
+  CHECK(trial.Backward(loss) == "4+2048 g2- 3- 5+2048 g- 2- 6+2048 7+2048 5- x- 7- 6=.grad 4-");
 }
 
 TEST_CASE("what the loss does not depend on gets nothing") {

@@ -1,0 +1,192 @@
+#include "planner/semantics/operands.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+namespace vramplan::eager {
+namespace {
+
+// By operator, a word for each of its first inputs: "3" has three axes, "3+" three or more, "*" is there, "-" may be
+// absent, "|" is there or else the next one. An operator that is not here needs its first input.
+const std::unordered_map<std::string_view, std::string_view>& Words() {
+  static const std::unordered_map<std::string_view, std::string_view> words = {
+      {"conv1d", "3 3"},
+      {"conv2d", "4 4"},
+      {"conv3d", "5 5"},
+      {"conv_transpose1d", "3 3"},
+      {"conv_transpose2d", "4 4"},
+      {"conv_transpose3d", "5 5"},
+      {"linear", "1+ 2"},
+      {"addmm", "* 2 2"},
+      {"mm", "2 2"},
+      {"bmm", "3 3"},
+      {"baddbmm", "* 3 3"},
+      {"matmul", "1+ 1+"},
+      {"einsum", "-"},
+      {"batch_norm", "2+"},
+      {"instance_norm", "3+"},
+      {"group_norm", "2+"},
+      {"layer_norm", "1+"},
+      {"rms_norm", "1+"},
+      {"prelu", "1+ *"},
+      {"glu", "1+"},
+      {"softmax", "*"},
+      {"log_softmax", "*"},
+      {"scaled_dot_product_attention", "2+ 2+ 2+"},
+      {"embedding", "2 *"},
+      {"embedding_bag", "2 *"},
+      {"gather", "* *"},
+      {"index_select", "1+ *"},
+      {"take_along_dim", "* *"},
+      {"scatter", "* *"},
+      {"scatter_add", "* * *"},
+      {"index_add", "1+ * *"},
+      {"index_copy", "1+ * *"},
+      {"slice_scatter", "1+ *"},
+      {"select_scatter", "1+ *"},
+      {"masked_scatter", "* * *"},
+      {"masked_fill", "* *"},
+      {"where", "*"},
+      {"addcmul", "* * *"},
+      {"addcdiv", "* * *"},
+      {"lerp", "* *"},
+      {"feature_dropout", "2+"},
+      {"grid_sample", "4+ 4+"},
+      {"grid_sampler", "4+ 4+"},
+      {"pixel_shuffle", "3+"},
+      {"pixel_unshuffle", "3+"},
+      {"tril", "2+"},
+      {"triu", "2+"},
+      {"diagonal", "2+"},
+      {"transpose", "1+"},
+      {"select", "1+"},
+      {"slice", "1+"},
+      {"split", "1+"},
+      {"unbind", "1+"},
+      {"cross_entropy", "1+ *"},
+      {"cross_entropy_loss", "1+ *"},
+      {"nll_loss", "1+ *"},
+      {"nll_loss_nd", "1+ *"},
+      {"mse_loss", "* *"},
+      {"l1_loss", "* *"},
+      {"smooth_l1_loss", "* *"},
+      {"huber_loss", "* *"},
+      {"bce", "* *"},
+      {"binary_cross_entropy", "* *"},
+      {"bce_logits", "* *"},
+      {"binary_cross_entropy_with_logits", "* *"},
+      {"kl_div", "* *"},
+      // A Python number may stand in the first place.
+      {"pow", "|"},
+      {"rpow", "|"},
+      {"add", "|"},
+      {"sub", "|"},
+      {"mul", "|"},
+      {"div", "|"},
+      {"maximum", "|"},
+      {"minimum", "|"},
+      {"fmax", "|"},
+      {"fmin", "|"},
+      {"floor_divide", "|"},
+      {"remainder", "|"},
+      {"fmod", "|"},
+      {"eq", "|"},
+      {"ne", "|"},
+      {"lt", "|"},
+      {"le", "|"},
+      {"gt", "|"},
+      {"ge", "|"},
+      {"logical_and", "|"},
+      {"logical_or", "|"},
+      {"logical_xor", "|"},
+      {"bitwise_and", "|"},
+      {"bitwise_or", "|"},
+      {"bitwise_xor", "|"},
+      // Nothing goes in.
+      {"arange", "-"},
+      {"zeros", "-"},
+      {"ones", "-"},
+      {"full", "-"},
+      {"empty", "-"},
+      {"bernoulli", "-"},
+  };
+  return words;
+}
+
+bool Accepts(std::string_view word, const Tensor& t) {
+  if (word == "-") return true;
+  if (!t) return false;
+  if (word == "*") return true;
+  const int axes = word[0] - '0';
+  return word.size() > 1 ? t->dim() >= axes : t->dim() == axes;
+}
+
+bool Within(int64_t axis, int rank) { return axis >= -rank && axis < std::max(rank, 1); }
+
+// The axes that the attributes name are there. Operators whose sizes come from the graph alone do not look at them.
+bool AxesFit(const Call& c) {
+  const std::string& op = c.layer.op;
+  for (const char* by_shape : {"squeeze", "unsqueeze", "reshape", "view", "expand", "one_hot"}) {
+    if (op == by_shape) return true;
+  }
+  const int rank = c.In(0)->dim() + (op == "stack" ? 1 : 0);
+  for (const char* name : {"dim", "dim0", "dim1", "dim2"}) {
+    if (c.layer.attributes.Get<int64_t>(name) != nullptr && !Within(c.Int(name), rank)) return false;
+    for (const int64_t axis : c.Ints(name)) {
+      if (!Within(axis, rank)) return false;
+    }
+  }
+  if (op == "permute") {
+    std::vector<int64_t> axes = c.Ints("dims");
+    for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+    std::sort(axes.begin(), axes.end());
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] != static_cast<int64_t>(i)) return false;
+    }
+    return static_cast<int>(axes.size()) == rank;
+  }
+  return true;
+}
+
+bool AllAlike(const std::vector<Tensor>& tensors) {
+  return !tensors.empty() && std::all_of(tensors.begin(), tensors.end(),
+                                         [&](const Tensor& t) { return t && t->dim() == tensors[0]->dim(); });
+}
+
+bool AllSameRank(const Call& c, int rank) {
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
+    if (!c.layer.outputs[i].valid() || c.OutShape(i).rank() != rank) return false;
+  }
+  return true;
+}
+
+// Sizes come from the graph where an operator's own are not known.
+bool OutputFits(const Call& c) {
+  const std::string& op = c.layer.op;
+  if (c.layer.outputs.empty() || !c.layer.outputs[0].valid()) return false;
+  const int rank = c.In(0) ? c.In(0)->dim() : 0, out = c.OutShape().rank();
+  if (op.find("_pool") != std::string::npos || op.find("upsample") != std::string::npos || op == "slice" ||
+      op == "split" || op == "pad")
+    return out == rank && (op != "split" || AllSameRank(c, rank));
+  if (op == "expand" || op == "repeat") return out >= rank;
+  return true;
+}
+
+}  // namespace
+
+bool OperandsFit(const Call& c) {
+  const std::string& op = c.layer.op;
+  if (op == "cat" || op == "stack") return AllAlike(c.inputs) && AxesFit(c);
+  const auto found = Words().find(op);
+  std::string_view words = found == Words().end() ? "*" : found->second;
+  for (size_t i = 0; !words.empty(); ++i) {
+    const size_t space = words.find(' ');
+    const std::string_view word = words.substr(0, space);
+    if (word == "|" ? !c.Has(i) && !c.Has(i + 1) : !Accepts(word, c.In(i))) return false;
+    words = space == std::string_view::npos ? std::string_view() : words.substr(space + 1);
+  }
+  return OutputFits(c) && (!c.In(0) || AxesFit(c));
+}
+
+}  // namespace vramplan::eager

@@ -1,0 +1,68 @@
+// Running sums and products along an axis.
+#include "planner/semantics/pointwise.h"
+#include "planner/semantics/sort_scratch.h"
+#include "planner/semantics/table.h"
+
+namespace vramplan::eager {
+namespace {
+
+int Axis(const Call& c) {
+  const int axis = static_cast<int>(c.Int("dim"));
+  return axis < 0 ? axis + c.In(0)->dim() : axis;
+}
+
+// A tensor that is one row is scanned by CUB (cuda/ScanKernels.cpp, ScanUtils.cuh scan_dim: self.numel() ==
+// self.size(dim)); others by kernels without scratch.
+Tensor ScanKernel(Eager& e, const Tensor& x, DType type) {
+  Tensor out = e.EmptyLike(x, type);
+  const Tensor converted = x->dtype == type ? x : e.EmptyLike(x, type);
+  if (x->dim() == 1) e.Scratch(InclusiveScanScratch(x->numel(), std::max(BitWidth(type) / 8, 1)));
+  return out;
+}
+
+void Cumsum(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::cumsum");
+  const Tensor& x = c.In(0);
+  Tensor out = ScanKernel(e, x, IsFloating(x->dtype) ? x->dtype : DType::kInt64);
+  if (GradNode* node = e.Record("CumsumBackward0", {x}, {out})) {
+    const bool one = x->numel() <= 1 || x->lengths[Axis(c)] == 1;
+    node->Backward([one](GradContext& g) {  // cumsum_backward: grad.flip(dim).cumsum(dim).flip(dim)
+      if (one) return g.Set(0, g.grad());
+      const Tensor flipped = g.e.EmptyLike(g.grad());
+      const Tensor summed = ScanKernel(g.e, flipped, flipped->dtype);
+      g.Set(0, g.e.EmptyLike(g.grad()));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+// cumprod_backward without a zero in the input: reversed_cumsum(output * grad) / input.
+void Cumprod(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::cumprod");
+  const Tensor& x = c.In(0);
+  Tensor out = ScanKernel(e, x, IsFloating(x->dtype) ? x->dtype : DType::kInt64);
+  if (GradNode* node = e.Record("CumprodBackward0", {x}, {out})) {
+    node->Save(x).SaveOutput(out);
+    node->Backward([](GradContext& g) {
+      const Tensor product = Iterate(g.e, g.saved(1), g.grad(), g.grad()->dtype);
+      const Tensor is_zero = g.e.EmptyLike(g.saved(0), DType::kBool);
+      { const Tensor any = g.e.Empty(Shape(), DType::kBool); }
+      Tensor reversed;
+      {
+        const Tensor flipped = g.e.EmptyLike(product);
+        const Tensor summed = ScanKernel(g.e, flipped, flipped->dtype);
+        reversed = g.e.EmptyLike(summed);
+      }
+      g.Set(0, Iterate(g.e, reversed, g.saved(0), g.grad()->dtype));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+}  // namespace
+
+std::vector<OpRule> ScanRules() { return {{"cumsum", Cumsum, Cast::kFloat32}, {"cumprod", Cumprod, Cast::kFloat32}}; }
+
+}  // namespace vramplan::eager
