@@ -5,6 +5,7 @@
 #include "graph/lift/layers.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/merged.h"
+#include "graph/lift/noise.h"
 #include "graph/lift/patterns.h"
 #include "graph/lift/provenance.h"
 #include "graph/lift/skipped_masks.h"
@@ -22,6 +23,7 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
   Layers layers = std::move(builder).Finish(notes);
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
+  TypeNoise(&layers);
   SkipKnownMasks(&layers);
   MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);

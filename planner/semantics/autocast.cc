@@ -56,15 +56,18 @@ Tensor GradScaler::Scale(const Tensor& loss) {
 void GradScaler::BeforeStep() {
   if (!active_) return;
   e_.origin.op = "GradScaler.unscale_";
-  const Tensor wide = e_.Empty(Shape(), DType::kFloat64);  // self._scale.double().reciprocal().float()
-  const Tensor reciprocal = e_.Empty(Shape(), DType::kFloat64);
-  inverse_ = e_.Empty(Shape(), DType::kFloat32);
+  // amp/grad_scaler.py: inv_scale = self._scale.double().reciprocal().float(); found_inf = torch.full((), 0.0)
+  Tensor wide = e_.Empty(Shape(), DType::kFloat64);
+  Tensor reciprocal = e_.Empty(Shape(), DType::kFloat64);
+  wide = Tensor();
+  const Tensor inverse = e_.Empty(Shape(), DType::kFloat32);
+  reciprocal = Tensor();
+  const Tensor found = e_.Empty(Shape(), DType::kFloat32);
+  // _MultiDeviceReplicator copies both to each device; the copies of found_inf are kept for step() and update().
   found_inf_ = e_.Empty(Shape(), DType::kFloat32);
+  const Tensor on_device = e_.Empty(Shape(), DType::kFloat32);
 }
 
-void GradScaler::Update() {
-  inverse_ = Tensor();
-  found_inf_ = Tensor();
-}
+void GradScaler::Update() { found_inf_ = Tensor(); }
 
 }  // namespace vramplan::eager

@@ -45,7 +45,7 @@ class GradScaler {
  private:
   Eager& e_;
   bool active_ = false;
-  Tensor scale_, growth_tracker_, inverse_, found_inf_;
+  Tensor scale_, growth_tracker_, found_inf_;
 };
 
 }  // namespace vramplan::eager

@@ -50,10 +50,11 @@ void FeatureDropout(Call& c) {
   c.Return(Mul(e, x, noise));
 }
 
-// Noise of the output's size: torch.empty(...).bernoulli_(p), or bernoulli(x).
+// Noise of the output's size: torch.empty(...).bernoulli_(p), of the type of what it multiplies; or bernoulli(x).
 void Bernoulli(Call& c) {
-  const Tensor& x = c.In(0);
-  c.Return(x ? c.e.EmptyLike(x) : c.e.Empty(c.OutShape(), c.e.ModelType(c.OutType())));
+  const Tensor &x = c.In(0), &like = c.In(1);
+  if (x) return c.Return(c.e.EmptyLike(x));
+  c.Return(c.e.Empty(c.OutShape(), like ? like->dtype : c.e.ModelType(c.OutType())));
 }
 
 }  // namespace

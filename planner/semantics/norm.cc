@@ -22,11 +22,14 @@ DType Statistics(DType type) { return type == DType::kFloat64 ? type : DType::kF
 // channels-last mode.
 Tensor BatchNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& bias, bool training) {
   const bool channels_last = IsChannelsLast(*x) && !IsContiguous(*x);
-  const bool cudnn = weight && bias && x->dim() >= 3 && x->dtype != DType::kBFloat16 && x->dtype != DType::kFloat64;
+  // Normalization.cpp, _select_batch_norm_backend: halves only with parameters in fp32.
+  const bool half =
+      x->dtype == DType::kBFloat16 || (weight && x->dtype == DType::kFloat16 && weight->dtype != DType::kFloat32);
+  const bool cudnn = weight && bias && x->dim() >= 3 && !half && x->dtype != DType::kFloat64;
   const Tensor input = cudnn ? ContiguousIn(e, x, channels_last) : x;
   Tensor out = cudnn ? e.EmptyStrided(input->sizes, input->strides, input->dtype) : e.EmptyLike(x);
   Tensor mean, inverse;
-  if (training) {
+  if (training || !cudnn) {  // batch_norm_cuda makes them also in evaluation
     mean = e.Empty(Vector(x->sizes[1]), Statistics(x->dtype));
     inverse = e.Empty(Vector(x->sizes[1]), Statistics(x->dtype));
   }

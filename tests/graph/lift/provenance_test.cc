@@ -188,7 +188,7 @@ TEST_CASE("random: noise with a Cast of nobody's, dropout, and dropout that does
     y = Neg (getitem_2)
       # fx_node: %neg : [num_users=1] = call_function[target=torch.ops.aten.neg.default](args = (%getitem_2,), kwargs = {})
   })")) == R"(
-bernoulli bernoulli @sd () -> bernoulli [B, 6] {p=0.8}
+bernoulli bernoulli @sd (-, x) -> bernoulli [B, 6] {p=0.8}
 div div @sd (bernoulli) -> div [B, 6] {inplace=1, scalar=0.8}
 mul mul @sd (x, div) -> mul [B, 6]
 dropout native_dropout @drop (mul) -> getitem [B, 6] {p=0.1}

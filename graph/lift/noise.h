@@ -1,0 +1,17 @@
+// Noise: torchvision's StochasticDepth and timm's DropPath make noise like what they multiply with it, and scale it in
+// place:
+//
+//   noise = torch.empty(shape, dtype=input.dtype); noise.bernoulli_(p); noise.div_(p); return input * noise
+//
+// A file in fp32 says neither: under autocast an fp32 noise would make the product, and all behind it, fp32.
+#pragma once
+
+#include "graph/lift/layers.h"
+
+namespace vramplan {
+
+// Gives a bernoulli without an input the tensor that its noise multiplies as second input (whose type it takes), and
+// marks the division between them as in place.
+void TypeNoise(Layers* layers);
+
+}  // namespace vramplan
