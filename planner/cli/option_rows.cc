@@ -21,11 +21,23 @@ constexpr OptionRow kRows[] = {
     {"--mode", "MODE", "train or infer [train]", kPlan},
     {"--precision", "P", "fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16 [fp32]", kPlan},
     {"--optimizer", "NAME",
-     "none, sgd, sgd-momentum, adam, adamw, adam-amsgrad, rmsprop, adagrad, adadelta, nadam, radam or adamax [adam]",
+     "none, sgd, sgd-momentum, sgd-nesterov, adam, adamw, adam-amsgrad, adamw-amsgrad, rmsprop, rmsprop-momentum, "
+     "rmsprop-centered, rmsprop-centered-momentum, adagrad, adadelta, nadam, radam, adamax, adafactor, adafactor-hf "
+     "(transformers), lion, lamb (timm), muon, adam-8bit, adamw-8bit or lion-8bit (bitsandbytes) [adam]",
      kPlan},
-    {"--optimizer-impl", "IMPL", "foreach, fused or for-loop [foreach, as PyTorch chooses]", kPlan},
-    {"--weight-decay", "X", "of the optimizer [0; adamw: 0.01]", kPlan},
-    {"--momentum", "X", "of sgd [0; sgd-momentum: 0.9]", kPlan},
+    {"--optimizer-impl", "IMPL", "foreach, fused or for-loop [as the optimizer's library chooses: mostly foreach]",
+     kPlan},
+    {"--weight-decay", "X", "of the optimizer [the class' own: mostly 0; adamw: 0.01]", kPlan},
+    {"--momentum", "X", "of sgd and rmsprop [0; sgd-momentum, sgd-nesterov: 0.9]", kPlan},
+    {"--accumulate", "N", "forwards and backwards before each optimizer step, the loss divided by N [1]", kPlan},
+    {"--clip-grad-norm", "X", "clip_grad_norm_ with this max_norm before the step; 0: not called [0]", kPlan},
+    {"--zero-grad", "WHERE", "end, start or after-forward: where optimizer.zero_grad() stands in the loop [end]",
+     kPlan},
+    {"--set-to-none", "WHEN", "on or off: what zero_grad does with the gradients [on]", kPlan},
+    {"--ema", "KIND",
+     "none, averaged-model (torch.optim.swa_utils), model-ema-v2 or model-ema-v3 (timm): an averaged copy of the "
+     "weights [none]",
+     kPlan},
     {"--loss", "LOSS",
      "auto, none, cross-entropy, mse, l1, smooth-l1, bce, bce-logits, nll or kl-div [auto: a scalar output is the "
      "loss; else cross-entropy, or "

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "planner/semantics/optimizer.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {
@@ -87,6 +88,20 @@ Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind) {
   return Done();
 }
 
+Result<int> ParseAccumulate(const std::string& text) {
+  const std::optional<int64_t> count = ReadInteger(text);
+  if (!count || *count < 1 || *count > kLargestBatch) {
+    return Wrong("--accumulate", InQuotes(text) + " is not a whole number from 1 to " + std::to_string(kLargestBatch),
+                 "type --accumulate 4");
+  }
+  return static_cast<int>(*count);
+}
+
+Result<bool> ParseSetToNone(const std::string& text) {
+  if (text == "on" || text == "off") return text == "on";
+  return Wrong("--set-to-none", InQuotes(text) + " is not one of on or off", "type --set-to-none off");
+}
+
 // Reads the options one by one; the first error ends it.
 class Reader {
  public:
@@ -118,6 +133,37 @@ class Reader {
   std::optional<Error> error_;
 };
 
+// One optimizer to PyTorch: with a momentum SGD and RMSprop keep a buffer, without it they do not.
+void ReadMomentum(Reader* reader, TrainingSpec* spec) {
+  if (reader->Text("--momentum") == nullptr) return;
+  reader->Read("--momentum", &spec->momentum, [](const std::string& t) { return ReadReal("--momentum", t); });
+  const struct {
+    Optimizer without, with;
+  } pairs[] = {{Optimizer::kSgd, Optimizer::kSgdMomentum},
+               {Optimizer::kRmsprop, Optimizer::kRmspropMomentum},
+               {Optimizer::kRmspropCentered, Optimizer::kRmspropCenteredMomentum}};
+  for (const auto& [without, with] : pairs) {
+    if (spec->optimizer != without && spec->optimizer != with) continue;
+    spec->optimizer = spec->momentum > 0 ? with : without;
+    return;
+  }
+  if (spec->optimizer == Optimizer::kSgdNesterov && spec->momentum > 0) return;
+  const bool nesterov = spec->optimizer == Optimizer::kSgdNesterov;
+  reader->Fail(Wrong("--momentum",
+                     std::string(Name(spec->optimizer)) + (nesterov ? " needs one above 0" : " takes none"),
+                     "type --optimizer sgd --momentum 0.9"));
+}
+
+// What stands around the optimizer in the loop.
+void ReadLoop(Reader* reader, TrainingSpec* spec) {
+  reader->Read("--accumulate", &spec->accumulate, ParseAccumulate);
+  reader->Read("--clip-grad-norm", &spec->clip_grad_norm,
+               [](const std::string& t) { return ReadReal("--clip-grad-norm", t); });
+  reader->Read("--zero-grad", &spec->zero_grad, ParseZeroGrad);
+  reader->Read("--set-to-none", &spec->set_to_none, ParseSetToNone);
+  reader->Read("--ema", &spec->ema, ParseEma);
+}
+
 void ReadSpec(Reader* reader, TrainingSpec* spec) {
   reader->Read("--mode", &spec->mode, ParseMode);
   reader->Read("--precision", &spec->precision, ParsePrecision);
@@ -127,20 +173,12 @@ void ReadSpec(Reader* reader, TrainingSpec* spec) {
   reader->Read("--framework", &spec->framework, ParseFramework);
   reader->Read("--attention", &spec->attention, ParseAttention);
   reader->Read("--inplace", &spec->inplace, ParseInplace);
-  // PyTorch's own default of AdamW (torch/optim/adamw.py).
-  if (spec->optimizer == Optimizer::kAdamW) spec->weight_decay = 0.01;
+  if (reader->Text("--optimizer-impl") == nullptr) spec->optimizer_impl = eager::UsualImpl(spec->optimizer);
+  spec->weight_decay = DefaultWeightDecay(spec->optimizer);
   reader->Read("--weight-decay", &spec->weight_decay,
                [](const std::string& t) { return ReadReal("--weight-decay", t); });
-  if (reader->Text("--momentum") != nullptr) {
-    reader->Read("--momentum", &spec->momentum, [](const std::string& t) { return ReadReal("--momentum", t); });
-    const bool sgd = spec->optimizer == Optimizer::kSgd || spec->optimizer == Optimizer::kSgdMomentum;
-    if (!sgd && spec->optimizer != Optimizer::kRmsprop) {
-      reader->Fail(Wrong("--momentum", std::string(Name(spec->optimizer)) + " takes none",
-                         "type --optimizer sgd --momentum 0.9"));
-    }
-    // One optimizer to PyTorch: with a momentum SGD keeps a buffer, without it does not.
-    if (sgd) spec->optimizer = spec->momentum > 0 ? Optimizer::kSgdMomentum : Optimizer::kSgd;
-  }
+  ReadMomentum(reader, spec);
+  ReadLoop(reader, spec);
   if (const std::string* text = reader->Text("--cudnn-workspace"); text != nullptr && *text != "auto") {
     reader->Read("--cudnn-workspace", &spec->cudnn_workspace,
                  [](const std::string& t) { return ReadBytes("--cudnn-workspace", t); });

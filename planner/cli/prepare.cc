@@ -130,7 +130,13 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
       add_name("optimizer-impl", Name(spec.optimizer_impl));
       add_number("weight-decay", spec.weight_decay);
     }
-    if (spec.optimizer == Optimizer::kSgdMomentum) add_number("momentum", spec.momentum);
+    if (spec.optimizer == Optimizer::kSgdMomentum || spec.optimizer == Optimizer::kSgdNesterov)
+      add_number("momentum", spec.momentum);
+    add("accumulate", Json(int64_t{spec.accumulate}), std::to_string(spec.accumulate));
+    if (spec.clip_grad_norm > 0) add_number("clip-grad-norm", spec.clip_grad_norm);
+    add_name("zero-grad", Name(spec.zero_grad));
+    if (!spec.set_to_none) add_name("set-to-none", "off");
+    if (spec.ema != Ema::kNone) add_name("ema", Name(spec.ema));
     add_name("loss", Name(spec.loss));
   }
   add_name("framework", ToString(spec.framework));

@@ -37,37 +37,4 @@ void Autocast::Apply(Cast cast, std::vector<Tensor>& inputs) {
   for (auto t = inputs.rbegin(); t != inputs.rend(); ++t) *t = CachedCast(*t, type);
 }
 
-GradScaler::GradScaler(Eager& e)
-    : e_(e), active_(e.spec().precision == Precision::kAmpFp16 && e.spec().mode == Mode::kTrain) {}
-
-Tensor GradScaler::Scale(const Tensor& loss) {
-  if (!active_) return loss;
-  e_.origin.op = "GradScaler.scale";
-  if (!scale_) {  // _lazy_init_scale_growth_tracker
-    const Category before = e_.category;
-    e_.category = Category::kOptimizerState;
-    scale_ = e_.Empty(Shape(), DType::kFloat32);
-    growth_tracker_ = e_.Empty(Shape(), DType::kInt32);
-    e_.category = before;
-  }
-  return Mul(e_, loss, scale_);
-}
-
-void GradScaler::BeforeStep() {
-  if (!active_) return;
-  e_.origin.op = "GradScaler.unscale_";
-  // amp/grad_scaler.py: inv_scale = self._scale.double().reciprocal().float(); found_inf = torch.full((), 0.0)
-  Tensor wide = e_.Empty(Shape(), DType::kFloat64);
-  Tensor reciprocal = e_.Empty(Shape(), DType::kFloat64);
-  wide = Tensor();
-  const Tensor inverse = e_.Empty(Shape(), DType::kFloat32);
-  reciprocal = Tensor();
-  const Tensor found = e_.Empty(Shape(), DType::kFloat32);
-  // _MultiDeviceReplicator copies both to each device; the copies of found_inf are kept for step() and update().
-  found_inf_ = e_.Empty(Shape(), DType::kFloat32);
-  const Tensor on_device = e_.Empty(Shape(), DType::kFloat32);
-}
-
-void GradScaler::Update() { found_inf_ = Tensor(); }
-
 }  // namespace vramplan::eager

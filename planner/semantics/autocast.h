@@ -1,10 +1,10 @@
-// Autocast: torch.autocast and the GradScaler around a step.
+// Autocast: torch.autocast.
 //
 //   linear under amp-fp16, x fp16 [8, 768], weight fp32 [3072, 768]
 //     the weight is cast once, 4.5 MiB, kept in the cache until the region ends and saved by every operator that used
 //     it backward: the gradient arrives in fp16 and is converted: fp16 and fp32 live together for that parameter
 //
-// aten/src/ATen/autocast_mode.cpp (cached_cast), torch/amp/grad_scaler.py; PyTorch 2.10.
+// aten/src/ATen/autocast_mode.cpp (cached_cast); PyTorch 2.10.
 #pragma once
 
 #include <map>
@@ -32,20 +32,6 @@ class Autocast {
   DType lower_ = DType::kFloat16;
   std::map<const TensorImpl*, size_t> place_;  // in the cache, of fp32 leaves
   std::vector<Tensor> cache_;                  // in order of birth: a run is the same each time
-};
-
-// Scalars on the card; active under amp-fp16 training only, where a plain script uses one.
-class GradScaler {
- public:
-  explicit GradScaler(Eager& e);
-  Tensor Scale(const Tensor& loss);  // the loss itself when inactive
-  void BeforeStep();                 // unscale_: inverse of the scale, found_inf
-  void Update();
-
- private:
-  Eager& e_;
-  bool active_ = false;
-  Tensor scale_, growth_tracker_, found_inf_;
 };
 
 }  // namespace vramplan::eager

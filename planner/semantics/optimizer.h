@@ -1,5 +1,4 @@
-// Optimizers: their state, and what a step needs beside it. One row per optimizer of torch.optim (torch/optim/*.py,
-// PyTorch 2.10).
+// Optimizers: their state, and what a step needs beside it. One row per optimizer in optimizer_rows.cc.
 //
 //   Adam, foreach, 25.6 M parameters     first step  + 2 P of state, then P of square roots while it runs
 //                                        later       P while it runs
@@ -10,31 +9,34 @@
 #include <vector>
 
 #include "planner/semantics/eager.h"
+#include "planner/semantics/optimizer_rows.h"
 
 namespace vramplan::eager {
 
 class OptimizerState {
  public:
-  // Constructs the optimizer: Adagrad makes its state here, the others at the first step.
-  OptimizerState(Eager& e, std::vector<Tensor> parameters);
+  // Constructs the optimizer: Adagrad makes its state here, the others at the first step. `embeddings` are the
+  // parameters that Muon leaves to AdamW although they are matrices.
+  OptimizerState(Eager& e, std::vector<Tensor> parameters, const std::vector<Tensor>& embeddings = {});
 
   void Step(Eager& e);
   // zero_grad(set_to_none=True): gradients are let go in order.
   void ZeroGrad();
-  const std::vector<Tensor>& parameters() const { return parameters_; }
 
  private:
-  void MakeState(Eager& e);
-  void StepForeach(Eager& e);
-  void StepForLoop(Eager& e);
-  std::vector<Tensor> WithGradient() const;
+  struct Group {  // parameters of one optimizer class
+    const OptimizerRow* row;
+    std::vector<Tensor> parameters;
+  };
+  void MakeState(Eager& e, const OptimizerRow& row, const Tensor& parameter);
+  void StepGroup(Eager& e, const Group& group);
 
-  std::vector<Tensor> parameters_;
-  std::vector<Tensor> state_;
-  bool initialised_ = false;
+  std::vector<Group> groups_;
+  OptimizerStates states_;
 };
 
-// True when torch.optim has this implementation of the optimizer.
-bool HasFused(Optimizer optimizer);
+// Whether the optimizer has this implementation; the one that its library takes when the script says nothing.
+bool HasImpl(Optimizer optimizer, OptimizerImpl impl);
+OptimizerImpl UsualImpl(Optimizer optimizer);
 
 }  // namespace vramplan::eager

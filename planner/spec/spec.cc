@@ -22,18 +22,31 @@ constexpr Names<Precision, 7> kPrecisions{{{Precision::kFp64, "fp64"},
                                            {Precision::kAmpBf16, "amp-bf16"},
                                            {Precision::kFp16, "fp16"},
                                            {Precision::kBf16, "bf16"}}};
-constexpr Names<Optimizer, 12> kOptimizers{{{Optimizer::kNone, "none"},
+constexpr Names<Optimizer, 25> kOptimizers{{{Optimizer::kNone, "none"},
                                             {Optimizer::kSgd, "sgd"},
                                             {Optimizer::kSgdMomentum, "sgd-momentum"},
+                                            {Optimizer::kSgdNesterov, "sgd-nesterov"},
                                             {Optimizer::kAdam, "adam"},
                                             {Optimizer::kAdamW, "adamw"},
                                             {Optimizer::kAdamAmsgrad, "adam-amsgrad"},
+                                            {Optimizer::kAdamWAmsgrad, "adamw-amsgrad"},
                                             {Optimizer::kRmsprop, "rmsprop"},
+                                            {Optimizer::kRmspropMomentum, "rmsprop-momentum"},
+                                            {Optimizer::kRmspropCentered, "rmsprop-centered"},
+                                            {Optimizer::kRmspropCenteredMomentum, "rmsprop-centered-momentum"},
                                             {Optimizer::kAdagrad, "adagrad"},
                                             {Optimizer::kAdadelta, "adadelta"},
                                             {Optimizer::kNadam, "nadam"},
                                             {Optimizer::kRadam, "radam"},
-                                            {Optimizer::kAdamax, "adamax"}}};
+                                            {Optimizer::kAdamax, "adamax"},
+                                            {Optimizer::kAdafactor, "adafactor"},
+                                            {Optimizer::kAdafactorHf, "adafactor-hf"},
+                                            {Optimizer::kLion, "lion"},
+                                            {Optimizer::kLamb, "lamb"},
+                                            {Optimizer::kMuon, "muon"},
+                                            {Optimizer::kAdam8bit, "adam-8bit"},
+                                            {Optimizer::kAdamW8bit, "adamw-8bit"},
+                                            {Optimizer::kLion8bit, "lion-8bit"}}};
 constexpr Names<OptimizerImpl, 3> kOptimizerImpls{
     {{OptimizerImpl::kForeach, "foreach"}, {OptimizerImpl::kFused, "fused"}, {OptimizerImpl::kForLoop, "for-loop"}}};
 constexpr Names<Loss, 10> kLosses{{{Loss::kAuto, "auto"},
@@ -51,6 +64,13 @@ constexpr Names<Attention, 4> kAttentions{{{Attention::kAuto, "auto"},
                                            {Attention::kEfficient, "efficient"},
                                            {Attention::kFlash, "flash"}}};
 constexpr Names<Inplace, 3> kInplaces{{{Inplace::kAuto, "auto"}, {Inplace::kOn, "on"}, {Inplace::kOff, "off"}}};
+
+constexpr Names<ZeroGrad, 3> kZeroGrads{
+    {{ZeroGrad::kEnd, "end"}, {ZeroGrad::kStart, "start"}, {ZeroGrad::kAfterForward, "after-forward"}}};
+constexpr Names<Ema, 4> kEmas{{{Ema::kNone, "none"},
+                               {Ema::kAveragedModel, "averaged-model"},
+                               {Ema::kModelEmaV2, "model-ema-v2"},
+                               {Ema::kModelEmaV3, "model-ema-v3"}}};
 
 template <typename Enum, size_t N>
 std::string_view NameIn(const Names<Enum, N>& names, Enum value) {
@@ -99,6 +119,8 @@ std::string_view Name(OptimizerImpl impl) { return NameIn(kOptimizerImpls, impl)
 std::string_view Name(Loss loss) { return NameIn(kLosses, loss); }
 std::string_view Name(Attention attention) { return NameIn(kAttentions, attention); }
 std::string_view Name(Inplace inplace) { return NameIn(kInplaces, inplace); }
+std::string_view Name(ZeroGrad place) { return NameIn(kZeroGrads, place); }
+std::string_view Name(Ema ema) { return NameIn(kEmas, ema); }
 
 Result<Mode> ParseMode(std::string_view text) { return ParseIn(kModes, "--mode", text); }
 Result<Precision> ParsePrecision(std::string_view text) { return ParseIn(kPrecisions, "--precision", text); }
@@ -109,6 +131,23 @@ Result<OptimizerImpl> ParseOptimizerImpl(std::string_view text) {
 Result<Loss> ParseLoss(std::string_view text) { return ParseIn(kLosses, "--loss", text); }
 Result<Attention> ParseAttention(std::string_view text) { return ParseIn(kAttentions, "--attention", text); }
 Result<Inplace> ParseInplace(std::string_view text) { return ParseIn(kInplaces, "--inplace", text); }
+Result<ZeroGrad> ParseZeroGrad(std::string_view text) { return ParseIn(kZeroGrads, "--zero-grad", text); }
+Result<Ema> ParseEma(std::string_view text) { return ParseIn(kEmas, "--ema", text); }
+
+double DefaultWeightDecay(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kAdamW:         // torch/optim/adamw.py
+    case Optimizer::kAdamWAmsgrad:  // the same class
+    case Optimizer::kAdafactor:     // torch/optim/_adafactor.py
+    case Optimizer::kLamb:          // timm/optim/lamb.py
+    case Optimizer::kAdamW8bit:     // bitsandbytes/optim/adamw.py
+      return 0.01;
+    case Optimizer::kMuon:  // torch/optim/_muon.py
+      return 0.1;
+    default:
+      return 0;
+  }
+}
 
 Result<Capability> ParseCapability(std::string_view text) {
   // 3.5 is the oldest that PyTorch 2.0 was built for, 12.x the newest that is sold.

@@ -20,20 +20,38 @@ enum class Optimizer : uint8_t {
   kNone,
   kSgd,
   kSgdMomentum,
+  kSgdNesterov,
   kAdam,
   kAdamW,
   kAdamAmsgrad,
+  kAdamWAmsgrad,
   kRmsprop,
+  kRmspropMomentum,
+  kRmspropCentered,
+  kRmspropCenteredMomentum,
   kAdagrad,
   kAdadelta,
   kNadam,
   kRadam,
   kAdamax,
+  kAdafactor,
+  kAdafactorHf,  // of transformers
+  kLion,
+  kLamb,
+  kMuon,
+  kAdam8bit,  // of bitsandbytes
+  kAdamW8bit,
+  kLion8bit,
 };
 enum class OptimizerImpl : uint8_t { kForeach, kFused, kForLoop };
 enum class Loss : uint8_t { kAuto, kNone, kCrossEntropy, kMse, kL1, kSmoothL1, kBce, kBceLogits, kNll, kKlDiv };
 enum class Attention : uint8_t { kAuto, kMath, kEfficient, kFlash };
 enum class Inplace : uint8_t { kAuto, kOn, kOff };  // activation modules built with inplace=True
+// Where optimizer.zero_grad() stands: after the step; before the forward; between the loss and the backward.
+enum class ZeroGrad : uint8_t { kEnd, kStart, kAfterForward };
+// Who keeps an averaged copy of the weights: torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn, timm's
+// ModelEmaV2 and ModelEmaV3.
+enum class Ema : uint8_t { kNone, kAveragedModel, kModelEmaV2, kModelEmaV3 };
 
 // The names of the command line, and back. Parse... lists the choices in its error.
 std::string_view Name(Mode mode);
@@ -43,6 +61,8 @@ std::string_view Name(OptimizerImpl impl);
 std::string_view Name(Loss loss);
 std::string_view Name(Attention attention);
 std::string_view Name(Inplace inplace);
+std::string_view Name(ZeroGrad place);
+std::string_view Name(Ema ema);
 Result<Mode> ParseMode(std::string_view text);
 Result<Precision> ParsePrecision(std::string_view text);
 Result<Optimizer> ParseOptimizer(std::string_view text);
@@ -50,6 +70,11 @@ Result<OptimizerImpl> ParseOptimizerImpl(std::string_view text);
 Result<Loss> ParseLoss(std::string_view text);
 Result<Attention> ParseAttention(std::string_view text);
 Result<Inplace> ParseInplace(std::string_view text);
+Result<ZeroGrad> ParseZeroGrad(std::string_view text);
+Result<Ema> ParseEma(std::string_view text);
+
+// What the library's class has when the script says nothing: 0.01 of AdamW, 0 of Adam.
+double DefaultWeightDecay(Optimizer optimizer);
 
 // Compute capability x.y.
 struct Capability {
@@ -73,8 +98,13 @@ struct TrainingSpec {
   Precision precision = Precision::kFp32;
   Optimizer optimizer = Optimizer::kAdam;
   OptimizerImpl optimizer_impl = OptimizerImpl::kForeach;
-  double weight_decay = 0;  // the command line makes it 0.01 for AdamW
-  double momentum = 0.9;    // of sgd-momentum
+  double weight_decay = 0;    // the command line makes it DefaultWeightDecay
+  double momentum = 0.9;      // of sgd-momentum
+  int accumulate = 1;         // forwards and backwards before each optimizer step
+  double clip_grad_norm = 0;  // max_norm of torch.nn.utils.clip_grad_norm_; 0: not called
+  ZeroGrad zero_grad = ZeroGrad::kEnd;
+  bool set_to_none = true;  // of zero_grad; false keeps the gradients and fills them with zeros
+  Ema ema = Ema::kNone;
   Loss loss = Loss::kAuto;
   Framework framework = kNewestFramework;
   Attention attention = Attention::kAuto;

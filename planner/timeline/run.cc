@@ -4,6 +4,7 @@
 #include <map>
 
 #include "planner/semantics/loss.h"
+#include "planner/semantics/pointwise.h"
 #include "planner/semantics/view.h"
 #include "planner/timeline/lifetimes.h"
 
@@ -256,6 +257,7 @@ eager::Tensor ModelRun::ComputeLoss() {
   } else {
     loss = LossOf(e_, loss_, out, target_);
   }
+  if (e_.spec().accumulate > 1) loss = eager::Div(e_, loss, eager::Tensor());  // loss = criterion(out, y) / N
   bound_loss_ = loss;
   e_.origin = Origin();
   return loss;

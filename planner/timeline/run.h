@@ -29,6 +29,10 @@ class ModelRun : private LayerRunner {
   void LeaveAutocast() override { autocast_.Leave(); }
 
   const std::vector<eager::Tensor>& parameters() const { return parameters_; }
+  // Parameters that a lookup reads.
+  std::vector<eager::Tensor> Embeddings() const;
+  // Parameters and buffers, module by module as state_dict has them.
+  std::vector<eager::Tensor> StateDict() const;
   Loss loss() const { return loss_; }
 
  private:

@@ -2,8 +2,16 @@
 //
 //   out = model(x); loss = criterion(out, y); loss.backward(); optimizer.step(); optimizer.zero_grad()
 //
+// with what the spec puts around it: N micro-batches a step, unscale_ and clip_grad_norm_ before the step, an average
+// of the weights after it, zero_grad elsewhere;
+//
 // or the forward of inference, twice under no_grad, `out` bound from the first while the second runs.
+#include <algorithm>
+
+#include "planner/semantics/grad_norm.h"
+#include "planner/semantics/grad_scaler.h"
 #include "planner/semantics/optimizer.h"
+#include "planner/timeline/average.h"
 #include "planner/timeline/backward.h"
 #include "planner/timeline/recorder.h"
 #include "planner/timeline/run.h"
@@ -17,38 +25,83 @@ using eager::OptimizerState;
 
 constexpr int kForwardsOfInference = 2;
 
+// The third micro-batch is like all that follow it: gradients are there, `out` and `loss` are a micro-batch's.
+constexpr int kMicroBatches = 3;
+
+Error Unusable(const char* option, std::string text, std::string hint) {
+  return Error{ErrorCode::kUsage, option, std::move(text), std::move(hint)};
+}
+
 Status CheckSpec(const TrainingSpec& spec) {
-  if (spec.mode == Mode::kTrain && spec.optimizer_impl == OptimizerImpl::kFused && spec.optimizer != Optimizer::kNone &&
-      !eager::HasFused(spec.optimizer)) {
-    return Error{ErrorCode::kUsage, "--optimizer-impl", "torch.optim has no fused " + std::string(Name(spec.optimizer)),
-                 "use foreach or for-loop"};
+  if (spec.mode != Mode::kTrain || spec.optimizer == Optimizer::kNone) return Done{};
+  const std::string name(Name(spec.optimizer));
+  if (!eager::HasImpl(spec.optimizer, spec.optimizer_impl)) {
+    std::string choices;
+    for (OptimizerImpl impl : {OptimizerImpl::kForeach, OptimizerImpl::kFused, OptimizerImpl::kForLoop}) {
+      if (eager::HasImpl(spec.optimizer, impl)) choices += (choices.empty() ? "" : " or ") + std::string(Name(impl));
+    }
+    return Unusable("--optimizer-impl", name + " has no " + std::string(Name(spec.optimizer_impl)) + " implementation",
+                    "use " + choices);
   }
+  // torch.optim.Adafactor is new in 2.5, torch.optim.Muon in 2.9.
+  if (spec.optimizer == Optimizer::kAdafactor && spec.framework < Framework{2, 5})
+    return Unusable("--optimizer", "torch.optim has adafactor from 2.5 on", "use adafactor-hf");
+  if (spec.optimizer == Optimizer::kMuon && spec.framework < Framework{2, 9})
+    return Unusable("--optimizer", "torch.optim has muon from 2.9 on", "use --framework pytorch@2.9");
+  const bool eight_bits = spec.optimizer == Optimizer::kAdam8bit || spec.optimizer == Optimizer::kAdamW8bit ||
+                          spec.optimizer == Optimizer::kLion8bit;
+  if (eight_bits && spec.precision == Precision::kFp64)  // bitsandbytes/backends/cuda/ops.py: no kernel
+    return Unusable("--optimizer", name + " takes no fp64 gradients", "use adam");
   return Done{};
 }
 
+void NoteMuon(Eager& e) {
+  if (e.spec().optimizer != Optimizer::kMuon || e.notes() == nullptr) return;
+  e.notes()->Add({"muon-parameters", Severity::kNote, "--optimizer",
+                  "muon takes the matrices, adamw the embeddings and everything that is not a matrix",
+                  "both step one after the other"});
+}
+
 Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
-  OptimizerState optimizer(e, model.parameters());
+  const TrainingSpec& spec = e.spec();
+  OptimizerState optimizer(e, model.parameters(), model.Embeddings());
+  NoteMuon(e);
+  Average average(e, model);
   model.MakeInputs();
   if (const Status target = model.MakeTarget(); !target) return target;
   eager::GradScaler scaler(e);
+  const auto zero_grad_at = [&](ZeroGrad place) {
+    if (spec.zero_grad == place && spec.set_to_none) optimizer.ZeroGrad();  // filled in place otherwise
+  };
   for (int step = 1; step <= steps; ++step) {
-    recorder.Enter(step, Phase::kForward);
-    model.Forward();
-    recorder.Mark(EventKind::kBeforeLoss);
-    const eager::Tensor loss = model.ComputeLoss();
-    model.LeaveAutocast();
-    recorder.Mark(EventKind::kAfterForward);
-    recorder.Enter(step, Phase::kBackward);
-    if (loss->grad_fn) Backward(e, scaler.Scale(loss));
+    const int micro_batches = std::min(spec.accumulate, kMicroBatches);
+    for (int micro_batch = 1; micro_batch <= micro_batches; ++micro_batch) {
+      recorder.Enter(step, Phase::kForward);
+      if (micro_batch == 1) zero_grad_at(ZeroGrad::kStart);
+      model.Forward();
+      recorder.Mark(EventKind::kBeforeLoss);
+      const eager::Tensor loss = model.ComputeLoss();
+      model.LeaveAutocast();
+      if (micro_batch == micro_batches) recorder.Mark(EventKind::kAfterForward);
+      recorder.Enter(step, Phase::kBackward);
+      if (micro_batch == 1) zero_grad_at(ZeroGrad::kAfterForward);
+      if (loss->grad_fn) Backward(e, scaler.Scale(loss));
+    }
     recorder.Mark(EventKind::kAfterBackward);
     recorder.Enter(step, Phase::kUpdate);
     e.origin = Origin();
+    if (spec.clip_grad_norm > 0) {
+      scaler.Unscale();
+      ClipGradNorm(e, model.parameters());
+    }
     e.origin.op = "optimizer.step";
     scaler.BeforeStep();
     optimizer.Step(e);
+    scaler.AfterStep();
     scaler.Update();
-    recorder.Mark(EventKind::kBeforeZeroGrad);
-    optimizer.ZeroGrad();
+    average.Update();
+    if (spec.zero_grad == ZeroGrad::kEnd) recorder.Mark(EventKind::kBeforeZeroGrad);
+    zero_grad_at(ZeroGrad::kEnd);
     recorder.Mark(EventKind::kStepEnd);
   }
   recorder.Stop();

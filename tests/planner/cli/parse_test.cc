@@ -45,7 +45,8 @@ TEST_CASE("every option is read, wherever the file stands") {
       "adamw --optimizer-impl fused --weight-decay 0.1 --loss mse model.onnx --gpu t4 --gpu-memory 14GiB --capability "
       "8.6 --reserve 1GiB "
       "--context 300MiB --framework pytorch@2.6 --attention math --cudnn-workspace 64MiB --inplace off --format json "
-      "--out o.json --checkpoint h.0 --checkpoint h.1");
+      "--out o.json --checkpoint h.0 --checkpoint h.1 --accumulate 4 --clip-grad-norm 1.5 --zero-grad after-forward "
+      "--set-to-none off --ema model-ema-v3");
   CHECK_EQ(options.file, "model.onnx");
   CHECK_EQ(options.batch, 32);
   CHECK_EQ(options.bind.dims, std::map<std::string, int64_t>{{"past", 7}, {"sequence", 128}});
@@ -63,10 +64,15 @@ TEST_CASE("every option is read, wherever the file stands") {
   spec.inplace = Inplace::kOff;
   spec.checkpoint = {"h.0", "h.1"};
   spec.cudnn_workspace = Bytes::MiB(64);
+  spec.accumulate = 4;
+  spec.clip_grad_norm = 1.5;
+  spec.zero_grad = ZeroGrad::kAfterForward;
+  spec.set_to_none = false;
+  spec.ema = Ema::kModelEmaV3;
   spec.given = options.spec.given;
   CHECK_EQ(options.spec, spec);
   CHECK_EQ(options.spec.given.count("batch"), 1);
-  CHECK_EQ(options.spec.given.size(), 22);
+  CHECK_EQ(options.spec.given.size(), 27);
   CHECK_EQ(options.gpu, "t4");
   CHECK_EQ(options.gpu_memory, Bytes::GiB(14));
   CHECK_EQ(options.capability, Capability{8, 6});
@@ -89,6 +95,11 @@ TEST_CASE("defaults that depend on the optimizer") {
       {"--optimizer sgd", Optimizer::kSgd, 0, 0.9},
       {"--optimizer sgd --momentum 0.8", Optimizer::kSgdMomentum, 0, 0.8},
       {"--optimizer sgd-momentum --momentum 0", Optimizer::kSgd, 0, 0},
+      {"--optimizer rmsprop --momentum 0.9", Optimizer::kRmspropMomentum, 0, 0.9},
+      {"--optimizer rmsprop-centered --momentum 0.9", Optimizer::kRmspropCenteredMomentum, 0, 0.9},
+      {"--optimizer sgd-nesterov --momentum 0.8", Optimizer::kSgdNesterov, 0, 0.8},
+      {"--optimizer lamb", Optimizer::kLamb, 0.01, 0.9},
+      {"--optimizer muon", Optimizer::kMuon, 0.1, 0.9},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.typed);
@@ -97,6 +108,11 @@ TEST_CASE("defaults that depend on the optimizer") {
     CHECK_EQ(options.spec.weight_decay, row.weight_decay);
     CHECK_EQ(options.spec.momentum, row.momentum);
   }
+  // Adafactor itself prefers the for-loop; bitsandbytes has one kernel.
+  CHECK_EQ(Understood("estimate m.onnx --optimizer adafactor").spec.optimizer_impl, OptimizerImpl::kForLoop);
+  CHECK_EQ(Understood("estimate m.onnx --optimizer adamw-8bit").spec.optimizer_impl, OptimizerImpl::kFused);
+  CHECK_EQ(Understood("estimate m.onnx --optimizer adafactor --optimizer-impl foreach").spec.optimizer_impl,
+           OptimizerImpl::kForeach);
   CHECK_FALSE(Understood("estimate m.onnx --cudnn-workspace auto").spec.cudnn_workspace.has_value());
   CHECK_EQ(Understood("estimate m.onnx --cudnn-workspace 0").spec.cudnn_workspace, Bytes());
   CHECK_EQ(Understood("estimate m.onnx --batch 1 --batch 2").batch, 2);
@@ -132,6 +148,14 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
        "--input: \"x=8xx3\" is not NAME=AxBxC with lengths of 1 or more (hint: type it like --input x=8x3x224x224)"},
       {"estimate m.onnx --weight-decay -1",
        "--weight-decay: \"-1\" is not a number of 0 or more (hint: type --weight-decay 0.01)"},
+      {"estimate m.onnx --optimizer sgd-nesterov --momentum 0",
+       "--momentum: sgd-nesterov needs one above 0 (hint: type --optimizer sgd --momentum 0.9)"},
+      {"estimate m.onnx --accumulate 0",
+       "--accumulate: \"0\" is not a whole number from 1 to 1048576 (hint: type --accumulate 4)"},
+      {"estimate m.onnx --set-to-none maybe",
+       "--set-to-none: \"maybe\" is not one of on or off (hint: type --set-to-none off)"},
+      {"estimate m.onnx --zero-grad before",
+       "--zero-grad: \"before\" is not one of end, start or after-forward (hint: type --zero-grad end)"},
       {"estimate m.onnx --momentum 0.9", "--momentum: adam takes none (hint: type --optimizer sgd --momentum 0.9)"},
       {"estimate m.onnx --reserve 3parsecs",
        "--reserve: \"3parsecs\" is not a size: its unit is unknown (hint: write it like 14.56GiB, 512MiB or "

@@ -9,7 +9,6 @@ namespace {
 
 using eager::Autocast;
 using eager::Cast;
-using eager::GradScaler;
 using eager::Tensor;
 
 // What Apply makes of these arguments, and what it leaves alive when the arguments are gone: the cache.
@@ -79,32 +78,6 @@ TEST_CASE("a shared cast sums the gradients of its uses in the lower type, then 
   // in fp16, then fp32 (8).
   CHECK(trial.Events() == "2- 4- 1-");
   CHECK(trial.Backward(loss) == "5+512 6+8519680 g2- 7+512 g- 7- 8+1024 5- 8=.grad");
-}
-
-TEST_CASE("GradScaler: three scalars on the card, fp16 training only (torch/amp/grad_scaler.py)") {
-  Trial trial("amp-fp16");
-  GradScaler scaler(trial.e);
-  const Tensor loss = trial.Given("x:f[]", "loss");
-  CHECK(trial.Events() == "");
-  Tensor scaled = scaler.Scale(loss);
-  CHECK(trial.Events() == "1+4 2+4 3+4");  // scale and growth tracker, lazily; then the product
-  scaled = Tensor();
-  CHECK(trial.Events() == "3-");
-  scaler.BeforeStep();  // scale.double().reciprocal().float(), found_inf
-  CHECK(trial.Events() == "4+8 5+8 4- 6+4 5- 7+4 8+4 9+4 9- 7- 6-");
-  scaler.Update();
-  CHECK(trial.Events() == "8-");
-  scaled = scaler.Scale(loss);
-  CHECK(trial.Events() == "10+4");
-  for (const char* without : {"amp-bf16", "fp32", "amp-fp16 infer"}) {
-    Trial other(without);
-    GradScaler none(other.e);
-    const Tensor same = other.Given("x:f[]", "loss");
-    CHECK(none.Scale(same) == same);
-    none.BeforeStep();
-    none.Update();
-    CHECK(other.Events() == "");
-  }
 }
 
 }  // namespace

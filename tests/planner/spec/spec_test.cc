@@ -19,7 +19,9 @@ void CheckRoundTrip(Enum last, Parse parse) {
 TEST_CASE("every enum value has a name that reads back") {
   CheckRoundTrip(Mode::kInfer, ParseMode);
   CheckRoundTrip(Precision::kBf16, ParsePrecision);
-  CheckRoundTrip(Optimizer::kAdamax, ParseOptimizer);
+  CheckRoundTrip(Optimizer::kLion8bit, ParseOptimizer);
+  CheckRoundTrip(ZeroGrad::kAfterForward, ParseZeroGrad);
+  CheckRoundTrip(Ema::kModelEmaV3, ParseEma);
   CheckRoundTrip(OptimizerImpl::kForLoop, ParseOptimizerImpl);
   CheckRoundTrip(Loss::kKlDiv, ParseLoss);
   CheckRoundTrip(Attention::kFlash, ParseAttention);

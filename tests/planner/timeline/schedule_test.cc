@@ -82,6 +82,82 @@ TEST_CASE("three steps of a linear layer with cross-entropy and SGD with momentu
         "3 update: zero_grad: 34- 35- |");
 }
 
+// One step of the linear layer with what the spec says around it.
+std::string FirstSteps(TrainingSpec spec, int steps) {
+  spec.loss = Loss::kCrossEntropy;
+  spec.steps = steps;
+  const auto timeline = Schedule(OneLinear(), spec, 8, nullptr);
+  REQUIRE(timeline);
+  return Text(*timeline);
+}
+
+TEST_CASE("two micro-batches: the loss is divided, the second backward adds to .grad in place") {
+  TrainingSpec spec = SpecFromWords("sgd");
+  spec.accumulate = 2;
+  // 10 is the loss divided; 21-, 20- and 22- of the second backward: gradients of weight and bias, added and let go.
+  CHECK(FirstSteps(spec, 1) ==
+        "0 setup: 0+48 1+12 2+128 3+64\n"
+        "1 forward: 4+96 5+8519680 6+1048576 loss: 7+96 8+4 9+4 10+4 8-\n"
+        "1 backward: 11+4 12+4 13+96 12- 9- 14+96 13- 7- 15+48 16+8519680 17+12 14- 17=gradients 15=gradients 11-\n"
+        "1 forward: 18+96 4- loss: 19+96 20+4 21+4 22+4 20- 10- |\n"
+        "1 backward: 23+4 24+4 25+96 24- 21- 26+96 25- 19- 27+48 28+12 26- 28- 27- 23- |\n"
+        "1 update: zero_grad: 15- 17- |");
+  spec.accumulate = 1000;  // three are laid out
+  const std::string many = FirstSteps(spec, 1);
+  spec.accumulate = 3;
+  CHECK(many == FirstSteps(spec, 1));
+}
+
+TEST_CASE("where zero_grad stands, and gradients that stay") {
+  TrainingSpec spec = SpecFromWords("sgd");
+  const std::string setup = "0 setup: 0+48 1+12 2+128 3+64\n";
+  const std::string first =
+      setup +
+      "1 forward: 4+96 5+8519680 6+1048576 loss: 7+96 8+4 9+4 |\n"
+      "1 backward: 10+4 11+96 9- 12+96 11- 7- 13+48 14+8519680 15+12 12- 15=gradients 13=gradients 10- |\n"
+      "1 update: ";
+  CHECK(FirstSteps(spec, 1) == first + "zero_grad: 13- 15- |");
+  spec.zero_grad = ZeroGrad::kStart;
+  CHECK(FirstSteps(spec, 2) ==
+        first +
+            "|\n2 forward: 13- 15- 16+96 4- loss: 17+96 18+4 19+4 8- |\n"
+            "2 backward: 20+4 21+96 19- 22+96 21- 17- 23+48 24+12 22- 24=gradients 23=gradients 20- |\n2 update: |");
+  spec.zero_grad = ZeroGrad::kAfterForward;
+  CHECK(FirstSteps(spec, 2) ==
+        first +
+            "|\n2 forward: 16+96 4- loss: 17+96 18+4 19+4 8- |\n"
+            "2 backward: 13- 15- 20+4 21+96 19- 22+96 21- 17- 23+48 24+12 22- 24=gradients 23=gradients 20- |\n"
+            "2 update: |");
+  spec.set_to_none = false;
+  CHECK(FirstSteps(spec, 2) == first +
+                                   "|\n2 forward: 16+96 4- loss: 17+96 18+4 19+4 8- |\n"
+                                   "2 backward: 20+4 21+96 19- 22+96 21- 17- 23+48 24+12 22- 24- 23- 20- |\n"
+                                   "2 update: |");
+}
+
+TEST_CASE("an averaged copy: before the inputs, and what its update makes") {
+  TrainingSpec spec = SpecFromWords("sgd");
+  const auto update = [&](Ema ema) {
+    spec.ema = ema;
+    const std::string text = FirstSteps(spec, 2);
+    CHECK(text.starts_with("0 setup: 0+48 1+12 2+48 3+12 4+128 5+64\n"));
+    return text.substr(text.rfind("2 update: "));
+  };
+  CHECK(update(Ema::kModelEmaV3) == "2 update: zero_grad: 25- 26- |");
+  CHECK(update(Ema::kAveragedModel) == "2 update: 27+8 27- zero_grad: 25- 26- |");  // n_averaged.to(device)
+  CHECK(update(Ema::kModelEmaV2) ==
+        "2 update: 33+48 34+48 35+48 33- 34- 35- 36+12 37+12 38+12 36- 37- 38- zero_grad: 31- 32- |");
+}
+
+TEST_CASE("clipping comes between the backward and the step, after unscale_") {
+  TrainingSpec spec = SpecFromWords("sgd");
+  spec.clip_grad_norm = 1;
+  const std::string text = FirstSteps(spec, 1);
+  CHECK(text.substr(text.rfind("1 update: ")) ==
+        "1 update: 16+8 17+4 18+4 16- 19+8 20+4 19- 18- 17- 21+4 22+4 23+4 22- 21- 24+4 23- 24- 20- zero_grad: 13- 15- "
+        "|");
+}
+
 TEST_CASE("inference: two forwards; `out` of the first lives while the second runs") {
   TrainingSpec spec = SpecFromWords("infer");
   spec.loss = Loss::kNone;
@@ -149,7 +225,12 @@ TEST_CASE("what cannot be trained is an error") {
     Loss loss;
     const char* where;
   } rows[] = {{"adamax fused", Loss::kCrossEntropy, "--optimizer-impl"},
-              {"adagrad fused", Loss::kCrossEntropy, "--optimizer-impl"}};
+              {"adagrad fused", Loss::kCrossEntropy, "--optimizer-impl"},
+              {"adafactor-hf foreach", Loss::kCrossEntropy, "--optimizer-impl"},
+              {"adamw-8bit for-loop", Loss::kCrossEntropy, "--optimizer-impl"},
+              {"adamw-8bit fused fp64", Loss::kCrossEntropy, "--optimizer"},
+              {"adafactor pytorch@2.4", Loss::kCrossEntropy, "--optimizer"},
+              {"muon pytorch@2.8", Loss::kCrossEntropy, "--optimizer"}};
   for (const auto& row : rows) {
     TrainingSpec spec = SpecFromWords(row.spec);
     spec.loss = row.loss;
