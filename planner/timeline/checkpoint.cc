@@ -8,7 +8,6 @@ namespace vramplan {
 using eager::Eager;
 using eager::GradNode;
 using eager::PackedTensor;
-using eager::Tensor;
 
 // Hooks that know how far a call has run: autograd saves an operator's inputs before it runs and its results after
 // (torch/csrc/autograd, generated VariableType), the rules do both at its end.
@@ -36,7 +35,7 @@ class CheckpointHooks : public eager::SavedTensorHooks {
   }
 
  protected:
-  Place PlaceOf(const Tensor& saved) const {
+  Place PlaceOf(const eager::Tensor& saved) const {
     return {layer_, entries_ < 0 ? -1 : entries_ - 1, entries_ > 0 && saved->storage->block > youngest_before_};
   }
   Eager& e_;
@@ -56,23 +55,23 @@ class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHoo
   size_t saves() const { return holders_.size(); }
 
   // _NoopSaveInputs: saved like any input of an operator, by the call around this one when there is one.
-  void KeepArguments(const CheckpointedCall& call, const std::vector<Tensor>& values, CheckpointHooks* around) {
+  void KeepArguments(const CheckpointedCall& call, const std::vector<eager::Tensor>& values, CheckpointHooks* around) {
     arguments_.resize(call.arguments.size());
     for (size_t i = 0; i < arguments_.size(); ++i) {
       Argument& argument = arguments_[i];
-      const Tensor& value = values[static_cast<size_t>(call.arguments[i].value)];
+      const eager::Tensor& value = values[static_cast<size_t>(call.arguments[i].value)];
       if (argument.known || !value) continue;  // made later, by an operator that the file lists in between
       argument = {true, value, Ref<PackedTensor>(), value->grad_fn, value->output_number};
       if (around != nullptr) argument.packed = around->Pack(&argument.tensor);
-      if (argument.packed) argument.tensor = Tensor();
+      if (argument.packed) argument.tensor = eager::Tensor();
     }
   }
 
   // The arguments on the tape again; may run the call around this one.
-  std::vector<Tensor> Arguments() {
-    std::vector<Tensor> tensors;
+  std::vector<eager::Tensor> Arguments() {
+    std::vector<eager::Tensor> tensors;
     for (Argument& argument : arguments_) {
-      Tensor tensor = argument.packed ? argument.packed->Unpack() : argument.tensor;
+      eager::Tensor tensor = argument.packed ? argument.packed->Unpack() : argument.tensor;
       if (argument.packed && tensor) {
         tensor = e_.Alias(tensor);
         tensor->grad_fn = argument.grad_fn;
@@ -83,7 +82,7 @@ class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHoo
     return tensors;
   }
 
-  Ref<PackedTensor> Pack(Tensor* tensor) override {
+  Ref<PackedTensor> Pack(eager::Tensor* tensor) override {
     const Place place = PlaceOf(*tensor);
     const bool same = saves() > 0 && place.layer == last_.layer && place.entry == last_.entry;
     const bool result = place.result || (same && last_.result);
@@ -95,14 +94,14 @@ class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHoo
   }
 
   // From the recomputation, in the order of the forward. Nobody may be waiting any more.
-  void Recomputed(size_t index, Tensor tensor) {
+  void Recomputed(size_t index, eager::Tensor tensor) {
     if (holders_[index] != nullptr) recomputed_[index] = std::move(tensor);
   }
 
  private:
   struct Argument {
     bool known = false;
-    Tensor tensor;
+    eager::Tensor tensor;
     Ref<PackedTensor> packed;
     Ref<GradNode> grad_fn;
     int output_number = 0;
@@ -113,16 +112,16 @@ class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHoo
     Holder(Ref<CheckpointFrame> frame, size_t index) : frame_(std::move(frame)), index_(index) {}
     ~Holder() override {
       frame_->holders_[index_] = nullptr;
-      if (index_ < frame_->recomputed_.size()) frame_->recomputed_[index_] = Tensor();
+      if (index_ < frame_->recomputed_.size()) frame_->recomputed_[index_] = eager::Tensor();
     }
-    Tensor Unpack() override { return frame_->Unpack(index_); }
+    eager::Tensor Unpack() override { return frame_->Unpack(index_); }
 
    private:
     Ref<CheckpointFrame> frame_;
     size_t index_;
   };
 
-  Tensor Unpack(size_t index) {
+  eager::Tensor Unpack(size_t index) {
     if (recomputed_.empty()) {
       recomputed_.resize(saves());
       owner_.Recompute(*this);
@@ -134,7 +133,7 @@ class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHoo
   int call_;
   std::vector<Argument> arguments_;
   std::vector<PackedTensor*> holders_;  // by number of the save; null: let go
-  std::vector<Tensor> recomputed_;
+  std::vector<eager::Tensor> recomputed_;
   Place last_;  // of the last save
 };
 
@@ -154,7 +153,7 @@ class Recomputation : public CheckpointHooks {
     CheckpointHooks::Recorded();
     StopBefore();
   }
-  Ref<PackedTensor> Pack(Tensor* tensor) override {
+  Ref<PackedTensor> Pack(eager::Tensor* tensor) override {
     if (stopped()) return nullptr;
     if ((*tensor)->tracked()) *tensor = e_.Alias(*tensor);  // x.detach() if x.requires_grad
     frame_.Recomputed(count_++, *tensor);
@@ -198,7 +197,7 @@ Checkpoints::~Checkpoints() = default;
 
 void Checkpoints::Use(CheckpointHooks* hooks) { e_.hooks = hooks_ = hooks; }
 
-void Checkpoints::Open(size_t layer, const std::vector<Tensor>& values) {
+void Checkpoints::Open(size_t layer, const std::vector<eager::Tensor>& values) {
   std::vector<int> chain;
   for (int call = innermost_[layer]; call != pass_.call; call = CallOf(call).around) chain.push_back(call);
   Use(pass_.hooks);
@@ -224,12 +223,12 @@ void Checkpoints::Close(size_t layer) {
 }
 
 void Checkpoints::Recompute(CheckpointFrame& frame) {
-  const std::vector<Tensor> arguments = frame.Arguments();
+  const std::vector<eager::Tensor> arguments = frame.Arguments();
   const Origin origin = e_.origin;
   const Category category = std::exchange(e_.category, Category::kActivations);
   const bool grad_mode = std::exchange(e_.grad_mode, true);
   const Phase phase = recorder_.Enter(Phase::kRecompute);
-  std::vector<Tensor> values = runner_.resident();
+  std::vector<eager::Tensor> values = runner_.resident();
   for (size_t i = 0; i < arguments.size(); ++i) {
     values[static_cast<size_t>(CallOf(frame.call()).arguments[i].value)] = arguments[i];
   }
@@ -240,7 +239,7 @@ void Checkpoints::Recompute(CheckpointFrame& frame) {
   e_.origin = origin;
 }
 
-void Checkpoints::RunAgain(CheckpointFrame& frame, std::vector<Tensor> values) {
+void Checkpoints::RunAgain(CheckpointFrame& frame, std::vector<eager::Tensor> values) {
   Recomputation recomputation(e_, frame);
   Pass around = std::exchange(pass_, Pass{frame.call(), &recomputation, {}});
   pass_.open.resize(calls_.size());
