@@ -1,0 +1,77 @@
+// CheckpointFrame: one checkpointed call of the forward, as its backward finds it: the arguments, who waits for which
+// saved tensor, and the tensors once they are there again (_CheckpointFrame of torch/utils/checkpoint.py,
+// PyTorch 2.10).
+//
+//   tanh saves t, dropout its mask:   holders 0, 1; last save: entry of dropout, a result
+//   backward of dropout unpacks 1:    the call runs again, recomputed = {t, mask}; the mask is handed over and
+//   forgotten backward of tanh unpacks 0:       t likewise; its holder was the last: the frame and the arguments die
+#pragma once
+
+#include <vector>
+
+#include "planner/timeline/checkpoint.h"
+
+namespace vramplan {
+
+// Hooks that know how far a call has run: autograd saves an operator's inputs before it runs and its results after
+// (torch/csrc/autograd, generated VariableType), the rules do both at its end.
+class CheckpointHooks : public eager::SavedTensorHooks {
+ public:
+  struct Place {
+    size_t layer = 0;
+    int entry = -1;       // of the layer's operator; -1: before it, where an inner call's arguments are saved
+    bool result = false;  // one of the tensors was made by the operator itself
+  };
+
+  explicit CheckpointHooks(eager::Eager& e) : e_(e) {}
+  virtual void BeginLayer(size_t layer);
+  virtual void BeginOperator();
+  void Recorded() override;
+
+ protected:
+  Place PlaceOf(const eager::Tensor& saved) const;
+  eager::Eager& e_;
+  size_t layer_ = 0;
+  int entries_ = -1;  // of the operator so far
+  BlockId youngest_, youngest_before_;
+};
+
+// Lives as long as a holder does.
+class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHooks {
+ public:
+  CheckpointFrame(Checkpoints& owner, eager::Eager& e, int call) : CheckpointHooks(e), owner_(owner), call_(call) {}
+
+  int call() const { return call_; }
+  const Place& last() const { return last_; }
+  size_t saves() const { return waited_for_.size(); }
+
+  // _NoopSaveInputs: saved like any input of an operator, by the call around this one when there is one.
+  void KeepArguments(const CheckpointedCall& call, const std::vector<eager::Tensor>& values, CheckpointHooks* around);
+  // The arguments on the tape again; may run the call around this one.
+  std::vector<eager::Tensor> Arguments();
+  Ref<eager::PackedTensor> Pack(eager::Tensor* tensor) override;
+  // From the recomputation, in the order of the forward. Nobody may be waiting any more.
+  void Recomputed(size_t index, eager::Tensor tensor);
+
+ private:
+  struct Argument {
+    bool known = false;
+    eager::Tensor tensor;
+    Ref<eager::PackedTensor> packed;
+    Ref<eager::GradNode> grad_fn;
+    int output_number = 0;
+  };
+  class Holder;
+
+  eager::Tensor Unpack(size_t index);
+  void LetGo(size_t index);
+
+  Checkpoints& owner_;
+  int call_;
+  std::vector<Argument> arguments_;
+  std::vector<bool> waited_for_;  // by number of the save: its holder lives
+  std::vector<eager::Tensor> recomputed_;
+  Place last_;  // of the last save
+};
+
+}  // namespace vramplan
