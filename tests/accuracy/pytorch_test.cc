@@ -179,12 +179,12 @@ TEST_CASE("accuracy: peaks of PyTorch's counters, checkpointed modules") {
   CompareRows(comparison, selection, [](const Row&) { return true; });
   REQUIRE(comparison.requested.size() > 0);
   if (!selection.model.empty()) return;
-  CHECK(comparison.requested.Exact() > 0.78);
-  CHECK(comparison.requested.At(0.5) == 0);
-  CHECK(comparison.requested.At(1) < 0.016);
+  CHECK(comparison.requested.Exact() > 0.90);
+  CHECK(comparison.requested.At(0.95) == 0);
+  CHECK(comparison.requested.At(1) < 0.014);
   CHECK(comparison.after_forward.At(0.5) == 0);
-  CHECK(comparison.after_forward.At(0.95) < 0.01);
-  CHECK(comparison.after_backward.At(1) == 0);
+  CHECK(comparison.after_forward.At(1) < 0.001);
+  CHECK(comparison.after_backward.At(1) < 1e-4);
 }
 
 }  // namespace vramplan::testing
