@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/lift/builder.h"
+#include "graph/lift/held_outputs.h"
 #include "graph/lift/inplace.h"
 #include "graph/lift/layers.h"
 #include "graph/lift/liveness.h"
@@ -24,6 +25,7 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
   TypeNoise(&layers);
+  HoldEncoderState(&layers);
   SkipKnownMasks(&layers);
   MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);

@@ -105,6 +105,14 @@ Tensor EfficientAttention(Eager& e, AttentionCall call) {
   OpScope scope(e, "aten::_scaled_dot_product_efficient_attention");
   const Tensor &query = call.query, &key = call.key, &value = call.value;
   const bool trains = e.grad_mode && (query->tracked() || key->tracked() || value->tracked());
+  // The generator's seed and offset, which without dropout say nothing: on the host in 2.10, on the card in 2.15
+  // (measured; between the two unverified).
+  constexpr Framework kSeedOnCard{2, 15};
+  Tensor seed, offset;
+  if (e.spec().framework >= kSeedOnCard && call.dropout == 0) {
+    seed = e.Empty(Shape(), DType::kInt64);
+    offset = e.Empty(Shape(), DType::kInt64);
+  }
   const Tensor result =
       e.Empty(Shape{query->sizes[0], query->sizes[2], query->sizes[1], value->sizes[3]}, query->dtype);
   Tensor log_sums;
@@ -118,7 +126,7 @@ Tensor EfficientAttention(Eager& e, AttentionCall call) {
   Tensor out = Transpose(e, e.Alias(result), 1, 2);
   if (GradNode* node = e.Record("ScaledDotProductEfficientAttentionBackward0", {query, key, value, call.mask}, {out})) {
     node->Save(call.mask).Save(key).Save(query).Save(value);
-    node->Save(log_sums).SaveOutput(out);
+    node->Save(log_sums).SaveOutput(out).Save(offset).Save(seed);
     node->Backward([dropout = call.dropout > 0](GradContext& g) { RunBackward(g, dropout); });
   }
   return out;

@@ -142,9 +142,10 @@ Shape WithLast(const Shape& sizes, Dim last) {
 }
 
 // should_fold (LinearAlgebra.cpp): a product of a batch with one matrix runs as one mm when the matrix has a gradient
-// (folding costs a copy at worst, not folding a gradient of the whole batch) or the batch lies contiguously.
+// (folding costs a copy at worst, not folding a gradient of the whole batch), be it a parameter or a view of one in
+// evaluation, or the batch lies contiguously.
 bool ShouldFold(const Tensor& batch, const Tensor& matrix) {
-  if (matrix->tracked()) return true;
+  if (matrix->tracked() || (matrix->base && matrix->base->requires_grad)) return true;
   for (int i = 0; i + 2 < batch->dim(); ++i) {
     if (batch->strides[i] != batch->strides[i + 1] * batch->lengths[i + 1]) return false;
   }

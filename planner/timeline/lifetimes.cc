@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 
 namespace vramplan {
@@ -57,11 +58,11 @@ bool IsOfList(const Layer& layer) {
   return (layer.op == "cat" || layer.op == "stack") && layer.inputs.size() >= kFewest;
 }
 
-// Parts of one tensor are taken apart into names of their own: q, k, v = qkv.unbind(0); qkv[0], qkv[1], qkv[2];
-// a, b = x.chunk(2). The names, and with them the whole, live as long as their frame.
-class Parts {
+// What has a name without being read twice. Parts of one tensor are taken apart into names, which live, and with them
+// the whole, as long as their frame: q, k, v = qkv.unbind(0); qkv[0], qkv[1], qkv[2]; a, b = x.chunk(2).
+class Names {
  public:
-  explicit Parts(const Layers& layers) : layers_(layers), readers_(layers.values.size()) {
+  explicit Names(const Layers& layers) : layers_(layers), readers_(layers.values.size()) {
     for (size_t l = 0; l < layers.layers.size(); ++l) {
       const Layer& layer = layers.layers[l];
       if (layer.op == "select" && layer.inputs[0].valid()) ++selects_[{layer.inputs[0], layer.module}];
@@ -83,6 +84,33 @@ class Parts {
     if (layer.op == "unbind" || layer.op == "split") return layer.outputs.size() > 1;
     if (layer.op != "select" || !layer.inputs[0].valid()) return false;
     return selects_.at({layer.inputs[0], layer.module}) > 1;
+  }
+  // x = cat(...); self.conv(self.relu(self.norm(x))): DenseNet's name for what it joined lives until the convolution is
+  // done. The convolution's layer; -1: something else reads the sum.
+  int EndOfPreactivation(const Layer& layer) const {
+    if (layer.op != "cat" || !layer.outputs[0].valid()) return -1;
+    ValueId value = layer.outputs[0];
+    for (const std::string_view step : {"norm", "act", "conv"}) {
+      const std::vector<int>& readers = readers_[static_cast<size_t>(value.value)];
+      if (readers.size() != 1) return -1;
+      const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
+      const bool fits = step == "norm"  ? reader.op == "batch_norm"
+                        : step == "act" ? reader.op == "relu"
+                                        : reader.op.rfind("conv", 0) == 0;
+      if (!fits) return -1;
+      if (step == "conv") return readers[0];
+      value = reader.outputs[0];
+    }
+    return -1;
+  }
+  // return self.LayerNorm(hidden + residual), which ends BERT's blocks: the sum has no name, its operands have.
+  bool IsReturnedNorm(const Layer& sum, const Calls& calls) const {
+    if (sum.op != "add" || sum.inputs.size() != 2 || !sum.inputs[1].valid() || !sum.module.valid()) return false;
+    const std::vector<int>& readers = readers_[static_cast<size_t>(sum.outputs[0].value)];
+    if (readers.size() != 1) return false;
+    const std::string& norm = layers_.layers[static_cast<size_t>(readers[0])].op;
+    return (norm == "layer_norm" || norm == "rms_norm") &&
+           calls.last[static_cast<size_t>(sum.module.value)] == readers[0];
   }
 
  private:
@@ -177,13 +205,19 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   for (size_t v = 0; v < release.size(); ++v) {
     if (release[v] >= 0) release[v] = std::max(release[v], joins.Of(ValueId{static_cast<int32_t>(v)}, producer[v]));
   }
-  const Parts parts(layers);
+  const Names names(layers);
   for (const Layer& layer : layers.layers) {
-    const std::vector<ValueId>* named = IsOfList(layer) ? &layer.inputs : parts.Has(layer) ? &layer.outputs : nullptr;
+    if (const int until = names.EndOfPreactivation(layer); until >= 0) {
+      int& last = release[static_cast<size_t>(layer.outputs[0].value)];
+      last = std::max(last, until);
+    }
+    const std::vector<ValueId>* named = IsOfList(layer) || names.IsReturnedNorm(layer, calls) ? &layer.inputs
+                                        : names.Has(layer)                                    ? &layer.outputs
+                                                                                              : nullptr;
     if (named == nullptr) continue;
     const int end = EndOfFrame(layers, calls, layer.module);
     for (ValueId part : *named) {
-      if (named == &layer.outputs) part = parts.Renamed(part);
+      if (named == &layer.outputs) part = names.Renamed(part);
       if (part.valid() && release[static_cast<size_t>(part.value)] >= 0)
         release[static_cast<size_t>(part.value)] = std::max(release[static_cast<size_t>(part.value)], end);
     }

@@ -19,9 +19,9 @@ struct Model {
     layers.modules.push_back({path, "", parent});
     return ModuleId{static_cast<int32_t>(layers.modules.size()) - 1};
   }
-  ValueId Layer(ModuleId module, std::vector<ValueId> inputs) {
+  ValueId Layer(ModuleId module, std::vector<ValueId> inputs, const char* op = "op") {
     vramplan::Layer layer;
-    layer.op = "op";
+    layer.op = op;
     layer.module = module;
     layer.inputs = std::move(inputs);
     layer.outputs = {Value()};
@@ -134,6 +134,45 @@ TEST_CASE("what is joined by the dozen was a list of its frame") {
     m.layers.outputs = {m.Layer(m.Module("head", root), {m.Layer(m.Module("aspp.project", aspp), {joined})})};
     CHECK(m.Releases() == (parts == 2 ? "-; -; 1 2; 3; 4" : "-; -; -; -; 1 2 3 4; 5"));
   }
+}
+
+TEST_CASE("parts of one tensor are names of their frame; a scaled one takes the name over") {
+  // swin: qkv[0], qkv[1], qkv[2]; q = q * scale; recorded: qkv's block dies when attention returns.
+  Model m;
+  const ModuleId root = m.Module(""), attn = m.Module("attn", root);
+  const ValueId qkv = m.Layer(m.Module("attn.qkv", attn), {m.Value(Role::kInput)});      // 1
+  const ValueId q = m.Layer(attn, {qkv}, "select"), k = m.Layer(attn, {qkv}, "select");  // 2 3
+  const ValueId scaled = m.Layer(attn, {q}, "mul");                                      // 4
+  m.layers.layers.back().attributes.Set("scalar", 0.125);
+  const ValueId scores = m.Layer(attn, {scaled, k});                                                       // 5
+  m.layers.outputs = {m.Layer(m.Module("head", root), {m.Layer(m.Module("attn.proj", attn), {scores})})};  // 6
+  CHECK(m.Releases() == "-; -; -; 2; 1; 3 4 5; 6");
+}
+
+TEST_CASE("what a block returns through its norm keeps its operands to the end") {
+  // BERT: return self.LayerNorm(hidden + residual); recorded under autocast: the half `hidden` outlives the norm.
+  for (const bool returned : {true, false}) {
+    Model m;
+    const ModuleId root = m.Module(""), block = m.Module("block", root);
+    const ValueId x = m.Layer(m.Module("stem", root), {m.Value(Role::kInput)});  // 1
+    const ValueId hidden = m.Layer(m.Module("block.dense", block), {x});         // 2
+    const ValueId sum = m.Layer(block, {hidden, x}, "add");                      // 3
+    ValueId out = m.Layer(m.Module("block.norm", block), {sum}, "layer_norm");   // 4
+    if (!returned) out = m.Layer(m.Module("block.act", block), {out});           // 5
+    m.layers.outputs = {m.Layer(m.Module("head", root), {out})};
+    CHECK(m.Releases() == (returned ? "-; -; -; 1 2 3; 4" : "-; -; 2; 3; 1 4; 5"));
+  }
+}
+
+TEST_CASE("what DenseNet joins lives until the convolution behind norm and activation is done") {
+  Model m;
+  const ModuleId root = m.Module(""), layer = m.Module("layer", root);
+  const ValueId x = m.Value(Role::kInput);
+  const ValueId joined = m.Layer(layer, {x, x}, "cat");                                 // 1
+  const ValueId norm = m.Layer(m.Module("layer.norm", layer), {joined}, "batch_norm");  // 2
+  const ValueId act = m.Layer(m.Module("layer.relu", layer), {norm}, "relu");           // 3
+  m.layers.outputs = {m.Layer(m.Module("layer.conv", layer), {act}, "conv2d")};
+  CHECK(m.Releases() == "-; -; 2; 1 3");
 }
 
 }  // namespace

@@ -1,0 +1,50 @@
+#include "graph/lift/held_outputs.h"
+
+#include <algorithm>
+#include <string>
+
+namespace vramplan {
+namespace {
+
+bool IsCrossAttention(const std::string& path) {
+  return path.ends_with(".EncDecAttention") || path.ends_with(".encoder_attn");
+}
+
+// "m.model.decoder.layers.0.encoder_attn" -> "m.model.encoder"; empty when nothing of the path is a decoder.
+std::string EncoderOf(const std::string& path) {
+  const size_t at = path.find("decoder.");
+  if (at == std::string::npos || (at > 0 && path[at - 1] != '.')) return "";
+  return path.substr(0, at) + "encoder";
+}
+
+}  // namespace
+
+void HoldEncoderState(Layers* layers) {
+  std::string encoder;
+  for (const Module& module : layers->modules) {
+    if (IsCrossAttention(module.path)) encoder = EncoderOf(module.path);
+    if (!encoder.empty()) break;
+  }
+  if (encoder.empty()) return;
+  const auto is_inside = [&](ModuleId module) {
+    for (; module.valid(); module = (*layers)[module].parent) {
+      if ((*layers)[module].path == encoder) return true;
+    }
+    return false;
+  };
+  std::vector<bool> made(layers->values.size(), false);  // by value: inside the encoder
+  for (const Layer& layer : layers->layers) {
+    const bool inside = is_inside(layer.module);
+    for (const ValueId id : layer.inputs) {
+      if (inside || !id.valid() || !made[static_cast<size_t>(id.value)] || !IsFloating((*layers)[id].type)) continue;
+      if (std::find(layers->outputs.begin(), layers->outputs.end(), id) == layers->outputs.end())
+        layers->outputs.push_back(id);
+      return;
+    }
+    for (const ValueId id : layer.outputs) {
+      if (inside && id.valid()) made[static_cast<size_t>(id.value)] = true;
+    }
+  }
+}
+
+}  // namespace vramplan

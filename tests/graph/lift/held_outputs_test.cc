@@ -1,0 +1,29 @@
+#include "graph/lift/held_outputs.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/layers_by_hand.h"
+
+namespace vramplan {
+namespace {
+
+TEST_CASE("an encoder-decoder model of transformers returns its encoder's last hidden state as well") {
+  // t5_small: 524'288 B more alive after the backward than the logits explain.
+  for (const char* attention : {"m.decoder.block.0.EncDecAttention", "m.decoder.block.0.SelfAttention"}) {
+    LayersByHand hand;
+    hand.layers.modules.push_back({.path = "m.encoder", .class_name = "", .parent = ModuleId{1}});
+    hand.layers.modules.push_back({.path = attention, .class_name = "", .parent = ModuleId{1}});
+    const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+    const ValueId state = hand.Add("layer_norm", {x}, {Dim::Batch(), 8});
+    hand.layers.layers.back().module = ModuleId{2};
+    const ValueId logits = hand.Add("linear", {state}, {Dim::Batch(), 4});
+    hand.layers.layers.back().module = ModuleId{3};
+    hand.layers.outputs = {logits};
+    HoldEncoderState(&hand.layers);
+    const bool crosses = std::string(attention).find("EncDec") != std::string::npos;
+    CHECK(hand.layers.outputs == (crosses ? std::vector<ValueId>{logits, state} : std::vector<ValueId>{logits}));
+  }
+}
+
+}  // namespace
+}  // namespace vramplan
