@@ -16,6 +16,7 @@ class PhaseNames {
     step_ = event.step;
     if (event.kind == EventKind::kBeforeLoss) part_ = "loss";
     if (event.kind == EventKind::kBeforeZeroGrad) part_ = "zero_grad";
+    if (event.kind == EventKind::kAfterZeroGrad) part_ = std::string_view();
     if (!part_.empty()) return part_;
     return Name(phase_ == Phase::kRecompute ? Phase::kBackward : phase_);
   }

@@ -60,6 +60,7 @@ class Collector {
           break;
         case EventKind::kBeforeLoss:
         case EventKind::kBeforeZeroGrad:
+        case EventKind::kAfterZeroGrad:
           break;
       }
     }

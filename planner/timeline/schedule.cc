@@ -71,7 +71,10 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
   if (const Status target = model.MakeTarget(); !target) return target;
   eager::GradScaler scaler(e);
   const auto zero_grad_at = [&](ZeroGrad place) {
-    if (spec.zero_grad == place && spec.set_to_none) optimizer.ZeroGrad();  // filled in place otherwise
+    if (spec.zero_grad != place || !spec.set_to_none) return;  // filled in place otherwise
+    recorder.Mark(EventKind::kBeforeZeroGrad);
+    optimizer.ZeroGrad();
+    recorder.Mark(EventKind::kAfterZeroGrad);
   };
   for (int step = 1; step <= steps; ++step) {
     const int micro_batches = std::min(spec.accumulate, kMicroBatches);
@@ -100,7 +103,6 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
     scaler.AfterStep();
     scaler.Update();
     average.Update();
-    if (spec.zero_grad == ZeroGrad::kEnd) recorder.Mark(EventKind::kBeforeZeroGrad);
     zero_grad_at(ZeroGrad::kEnd);
     recorder.Mark(EventKind::kStepEnd);
   }

@@ -41,8 +41,9 @@ enum class EventKind : uint8_t {
   kAfterForward,  // marks: the loss is there; the gradients are there; the step is over
   kAfterBackward,
   kStepEnd,
-  kBeforeLoss,  // the model has returned; gradients are let go from here on. Either holds until the phase ends
-  kBeforeZeroGrad,
+  kBeforeLoss,      // the model has returned; until the phase ends
+  kBeforeZeroGrad,  // gradients are let go between these two
+  kAfterZeroGrad,
 };
 
 struct Event {

@@ -93,6 +93,25 @@ TEST_CASE("trace: steps") {
   CHECK(third.err.find("--step: the run has 2 steps (hint: type --step 2)") != std::string::npos);
 }
 
+// The phases of a trace in their order, each run of events once.
+std::string PhasesOf(const std::string& csv) {
+  std::string phases, last;
+  const Trace trace = ParseTrace(csv, "").value();
+  for (const TraceEvent& event : trace) {
+    if (event.phase != last) phases += (phases.empty() ? "" : " ") + event.phase;
+    last = event.phase;
+  }
+  return phases;
+}
+
+TEST_CASE("trace: the parts of the loop, wherever gradients are let go") {
+  CHECK_EQ(PhasesOf(Do(kMlp).out), "forward loss backward update zero_grad");
+  CHECK_EQ(PhasesOf(Do(kMlp + " --zero-grad start").out), "zero_grad forward loss backward update");
+  CHECK_EQ(PhasesOf(Do(kMlp + " --zero-grad after-forward").out), "forward loss zero_grad backward update");
+  CHECK_EQ(PhasesOf(Do(kMlp + " --accumulate 2").out), "forward loss backward forward loss backward update zero_grad");
+  CHECK_EQ(PhasesOf(Do(kMlp + " --mode infer").out), "forward");
+}
+
 TEST_CASE("trace --compare: golden reports") {
   CheckGolden("equal", Do(kMlp + " --compare " + kRecorded).out);
   // A PyTorch that keeps no cuBLAS workspaces, and another batch.

@@ -52,6 +52,8 @@ std::string Text(const Timeline& timeline) {
       case EventKind::kBeforeZeroGrad:
         text += " zero_grad:";
         break;
+      case EventKind::kAfterZeroGrad:
+        break;
       default:
         text += " |";
     }
@@ -110,27 +112,27 @@ TEST_CASE("two micro-batches: the loss is divided, the second backward adds to .
 
 TEST_CASE("where zero_grad stands, and gradients that stay") {
   TrainingSpec spec = SpecFromWords("sgd");
-  const std::string setup = "0 setup: 0+48 1+12 2+128 3+64\n";
-  const std::string first =
-      setup +
-      "1 forward: 4+96 5+8519680 6+1048576 loss: 7+96 8+4 9+4 |\n"
-      "1 backward: 10+4 11+96 9- 12+96 11- 7- 13+48 14+8519680 15+12 12- 15=gradients 13=gradients 10- |\n"
-      "1 update: ";
-  CHECK(FirstSteps(spec, 1) == first + "zero_grad: 13- 15- |");
+  // The first step, with what stands before its forward and before its backward.
+  const auto first = [](const std::string& forward, const std::string& backward) {
+    return "0 setup: 0+48 1+12 2+128 3+64\n1 forward:" + forward +
+           " 4+96 5+8519680 6+1048576 loss: 7+96 8+4 9+4 |\n1 backward:" + backward +
+           " 10+4 11+96 9- 12+96 11- 7- 13+48 14+8519680 15+12 12- 15=gradients 13=gradients 10- |\n1 update:";
+  };
+  CHECK(FirstSteps(spec, 1) == first("", "") + " zero_grad: 13- 15- |");
   spec.zero_grad = ZeroGrad::kStart;
   CHECK(FirstSteps(spec, 2) ==
-        first +
-            "|\n2 forward: 13- 15- 16+96 4- loss: 17+96 18+4 19+4 8- |\n"
+        first(" zero_grad:", "") +
+            " |\n2 forward: zero_grad: 13- 15- 16+96 4- loss: 17+96 18+4 19+4 8- |\n"
             "2 backward: 20+4 21+96 19- 22+96 21- 17- 23+48 24+12 22- 24=gradients 23=gradients 20- |\n2 update: |");
   spec.zero_grad = ZeroGrad::kAfterForward;
   CHECK(FirstSteps(spec, 2) ==
-        first +
-            "|\n2 forward: 16+96 4- loss: 17+96 18+4 19+4 8- |\n"
-            "2 backward: 13- 15- 20+4 21+96 19- 22+96 21- 17- 23+48 24+12 22- 24=gradients 23=gradients 20- |\n"
-            "2 update: |");
+        first("", " zero_grad:") +
+            " |\n2 forward: 16+96 4- loss: 17+96 18+4 19+4 8- |\n"
+            "2 backward: zero_grad: 13- 15- 20+4 21+96 19- 22+96 21- 17- 23+48 24+12 22- 24=gradients 23=gradients 20- "
+            "|\n2 update: |");
   spec.set_to_none = false;
-  CHECK(FirstSteps(spec, 2) == first +
-                                   "|\n2 forward: 16+96 4- loss: 17+96 18+4 19+4 8- |\n"
+  CHECK(FirstSteps(spec, 2) == first("", "") +
+                                   " |\n2 forward: 16+96 4- loss: 17+96 18+4 19+4 8- |\n"
                                    "2 backward: 20+4 21+96 19- 22+96 21- 17- 23+48 24+12 22- 24- 23- 20- |\n"
                                    "2 update: |");
 }
