@@ -173,6 +173,21 @@ TEST_CASE("nested calls: an inner one is run again when the outer one has given 
         "dout+512 ~b+512 ~c+512 dc+512 ~c- dout- db+512 ~b- dc- da+512 db- a- dstem+1024 da- dstem-");
 }
 
+TEST_CASE("nested calls: a note says that keywords are not in the file") {
+  Model m;
+  const ModuleId outer = m.Call("outer"), inner = m.Call("outer.inner", outer);
+  m.Run("tanh", "b", inner, {m.Run("tanh", "a", outer, {m.stem})});
+  TrainingSpec spec = SpecFromWords("");
+  spec.loss = Loss::kMse;
+  for (const auto& [paths, noted] : std::map<std::vector<std::string>, bool>{
+           {{}, false}, {{"outer"}, false}, {{"inner"}, false}, {{"inner", "outer"}, true}}) {
+    spec.checkpoint = paths;
+    Notes notes;
+    REQUIRE(Schedule(m.layers, spec, 1, &notes));
+    CHECK(notes.Has("checkpoint-nested") == noted);
+  }
+}
+
 TEST_CASE("an inner call in the middle: what the outer one saves behind it is made again before it") {
   Model m;
   const ModuleId outer = m.Call("outer"), inner = m.Call("outer.inner", outer);
