@@ -43,7 +43,7 @@ const std::unordered_map<std::string_view, std::string_view>& Words() {
       {"scatter_add", "* * *"},
       {"index_add", "1+ * *"},
       {"index_copy", "1+ * *"},
-      {"slice_scatter", "1+ *"},
+      {"slice_scatter", "1+"},
       {"select_scatter", "1+ *"},
       {"masked_scatter", "* * *"},
       {"masked_fill", "* *"},
