@@ -228,15 +228,19 @@ void Where(NodeInference& n) {
 
 void Clip(NodeInference& n) {
   n.Out(0).shape = n.ShapeOf(0);
-  if (!n.Integers(0) || IsFloating(n.In(0).type)) return;
-  std::vector<Dim> out = *n.Integers(0);
+  if (!n.Out(0).shape) return;
+  const auto dims = FoldableDims(*n.Out(0).shape);
+  auto out = dims ? WholeValues(n, 0, *dims) : std::nullopt;
+  if (!out) return;
   for (int bound : {1, 2}) {
     if (!n.Has(bound)) continue;
-    const std::vector<Dim>* limit = n.Integers(bound);
-    if (limit == nullptr || limit->size() != 1) return;
-    for (Dim& d : out) d = bound == 1 ? Maximum(d, limit->front()) : Minimum(d, limit->front());
+    const Dim limit = ScalarOf(n, bound);
+    if (!limit.known()) return;
+    for (Dim& d : *out) d = bound == 1 ? Maximum(d, limit) : Minimum(d, limit);
   }
-  n.SetIntegers(0, std::move(out));
+  if (IsFloating(n.In(0).type) && !std::all_of(out->begin(), out->end(), [](const Dim& d) { return d.known(); }))
+    return;
+  n.SetIntegers(0, std::move(*out));
 }
 
 // Slope is broadcast to the input one way (onnx PRelu-9).

@@ -79,6 +79,7 @@ TEST_CASE("elementwise: contents of small tensors, with the batch inside") {
       {"Floor", "", "f[1]=2.5", "f[1]=2"},
       {"Sqrt", "", "f[]=64", "f[]=8"},
       {"Clip", "", "i[2]=-1,B i[]=0 -", "i[2]=0,B"},
+      {"Clip", "", "f[2]=-1,3 f[]=0 -", "f[2]=0,3"},
   });
 }
 
