@@ -50,6 +50,8 @@ constexpr AtenRule kRules[] = {
     {"layer_norm", "layer_norm", "input! normalized_shape weight! bias! eps- cudnn-", ShapeLayerNorm},
     {"native_layer_norm", "layer_norm", "input! normalized_shape weight! bias! eps-", ShapeLayerNorm},
     {"rms_norm", "rms_norm", "input! normalized_shape- weight! eps-"},
+    {"_weight_norm", "weight_norm", "v! g! dim-"},
+    {"_weight_norm_interface", "weight_norm", "v! g! dim-"},
     {"_fused_rms_norm", "rms_norm", "input! normalized_shape- weight! eps-"},
     // activation
     {"relu", "relu", "input!"},

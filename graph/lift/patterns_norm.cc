@@ -202,10 +202,34 @@ bool MatchReciprocalSqrt(PatternSource& source, NodeId root) {
   return EmitRsqrt(source, root, source.OnlyMakerOf(source.In(root, 0), "Sqrt"));
 }
 
+// v / |v| * g: torch._weight_norm, one fused call where the norm runs over all axes but the first or the last
+// (ATen/native/WeightNorm.cpp, PyTorch 2.10).
+bool MatchWeightNorm(PatternSource& source, NodeId root) {
+  const NodeId div = source.OnlyMakerOf(source.In(root, 0), "Div");
+  const TensorId magnitude = source.In(root, 1);
+  if (!div.valid() || !magnitude.valid() || !source.IsInitializer(magnitude)) return false;
+  const TensorId direction = source.In(div, 0);
+  const NodeId norm = source.OnlyMakerOf(source.In(div, 1), "ReduceL2");
+  if (!norm.valid() || !source.IsInitializer(direction) || source.In(norm, 0) != direction) return false;
+  const auto axes = source.IntegersOf(norm, "axes", 1);
+  const int rank = source.RankOf(direction);
+  if (!axes.has_value() || rank < 2 || static_cast<int>(axes->size()) != rank - 1) return false;
+  std::vector<bool> reduced(static_cast<size_t>(rank), false);
+  for (const int64_t axis : *axes) reduced.at(static_cast<size_t>(axis < 0 ? axis + rank : axis)) = true;
+  if (reduced.front() && reduced.back()) return false;
+  source.Add({.op = "weight_norm",
+              .inputs = {source.Parameter(direction, root, "weight_v"), source.Parameter(magnitude, root, "weight_g")},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {norm, div, root}});
+  return true;
+}
+
 }  // namespace
 
 const PatternRows& NormPatterns() {
   static const PatternRows rows = {
+      {"Mul", MatchWeightNorm},
       {"Add", MatchGroupNorm},
       {"Reshape", MatchPlainGroupNorm},
       {"Add", MatchLongLayerNorm},

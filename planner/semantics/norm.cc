@@ -118,6 +118,28 @@ void RunLayerNorm(Call& c) {
   c.Return(std::move(out));
 }
 
+// torch._weight_norm (ATen/native/WeightNorm.cpp, PyTorch 2.10; recorded there: "+2048 +32", backward "+2048 +32 -grad
+// -norms"): one fused call over the first or last axis of a fp32 weight, which keeps the direction, the magnitude and
+// the norms. Over an axis between them it is v * (g / norm), whose halves the file shows as they are.
+void RunWeightNorm(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::_weight_norm");
+  const Tensor v = Contiguous(e, c.In(0)), magnitude = Contiguous(e, c.In(1));
+  Tensor out = LikeContiguous(e, v);
+  const Tensor norms = e.Empty(magnitude->sizes, Statistics(v->dtype));
+  if (GradNode* node = e.Record("WeightNormInterfaceBackward0", {c.In(0), c.In(1)}, {out})) {
+    node->Save(v).Save(magnitude).Save(norms);
+    node->Backward([](GradContext& g) {
+      const Tensor grad = Contiguous(g.e, g.grad());
+      Tensor direction = LikeContiguous(g.e, g.saved(0));
+      Tensor length = LikeContiguous(g.e, g.saved(1));
+      g.Set(0, std::move(direction));
+      g.Set(1, std::move(length));
+    });
+  }
+  c.Return(std::move(out));
+}
+
 // native_group_norm (cuda/group_norm_kernel.cu): coefficients a, b per sample and channel beside the statistics.
 void RunGroupNorm(Call& c) {
   Eager& e = c.e;
@@ -208,6 +230,7 @@ std::vector<OpRule> NormRules() {
       {"layer_norm", RunLayerNorm, Cast::kFloat32},
       {"group_norm", RunGroupNorm, Cast::kFloat32},
       {"rms_norm", RunRmsNorm, Cast::kFloat32},
+      {"weight_norm", RunWeightNorm},
       {"local_response_norm", RunLocalResponseNorm},
   };
 }

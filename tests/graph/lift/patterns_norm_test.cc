@@ -97,5 +97,23 @@ TEST_CASE("a hand-written RMS norm stays as it ran, with rsqrt put back") {
                   "mul(n.weight, n) -> [B, 5, 8]"});
 }
 
+TEST_CASE("weight normalisation over all axes but the first or the last is one call") {
+  const auto lifted = [](const std::string& axes, const std::string& magnitude) {
+    return LiftedLines(R"(
+    agraph (float[batch, 4, 16] x) => (float[batch, 8, 14] y) <float[8, 4, 3] `c.weight_v`, float)" +
+                       magnitude + R"( `c.weight_g`> {
+      n = ReduceL2 <axes = )" +
+                       axes + R"(, keepdims = 1> (`c.weight_v`)
+      d = Div (`c.weight_v`, n)
+      w = Mul (d, `c.weight_g`)
+      y = Conv <kernel_shape = [3], pads = [0, 0]> (x, w)
+    })");
+  };
+  const std::string conv = "conv1d(x, w, -) -> [B, 8, 14] dilation=[1] groups=1 kernel_size=[3] padding=[0] stride=[1]";
+  CHECK(lifted("[1, 2]", "[8, 1, 1]") == Lines{"weight_norm(c.weight_v, c.weight_g) -> [8, 4, 3]", conv});
+  CHECK(lifted("[0, 1]", "[1, 1, 3]") == Lines{"weight_norm(c.weight_v, c.weight_g) -> [8, 4, 3]", conv});
+  CHECK(lifted("[0, 2]", "[1, 4, 1]").size() == 4);  // not fused: norm, division, product, convolution
+}
+
 }  // namespace
 }  // namespace vramplan

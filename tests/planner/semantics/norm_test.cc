@@ -34,6 +34,10 @@ TEST_CASE("normalisations") {
        "6+2048 7+32 8+32 g- x- 1- 4- 5- 9+16 8- 9=.grad 10+16 7- 10=.grad 6-"},
       // monai_unet_3d: without scale and shift, NativeBatchNormBackward0 "+input -gradient -saved -mean -rstd".
       {"instance_norm", "", "x:f[2,4,8,8] - -", "f[2,4,8,8]", "1+2048 2+32 3+32", "x 2 3", "4+2048 g- x- 2- 3- 4-"},
+      // torch._weight_norm over [8, 4, 16] with a magnitude of [8, 1, 1], PyTorch 2.10: "+2048 +32"; backward
+      // "+2048 +32 -gradient -norms".
+      {"weight_norm", "", "p:f[8,4,16] p:f[8,1,1]", "f[8,4,16]", "1+2048 2+32", "2",
+       "3+2048 4+32 g- 2- 3=.grad 4=.grad"},
       // aten/src/ATen/native/layer_norm.cpp _fused_rms_norm
       {"rms_norm", "", "x:f[2,8,16] p:f[16]", "f[2,8,16]", "1+1024 2+64", "x 2", "3+1024 4+64 g- x- 2- 4=.grad 3-"},
   });
