@@ -95,6 +95,11 @@ const Layer* LayerBuilder::MakerOf(ValueId value) const {
   return maker < 0 ? nullptr : &drafts_[static_cast<size_t>(maker)].layer;
 }
 
+ModulePath LayerBuilder::PathOf(ValueId value) const {
+  const int32_t maker = value.valid() ? maker_[static_cast<size_t>(value.value)] : -1;
+  return maker < 0 ? ModulePath() : drafts_[static_cast<size_t>(maker)].path;
+}
+
 void LayerBuilder::OrderDrafts() {
   std::stable_sort(drafts_.begin(), drafts_.end(),
                    [](const Draft& a, const Draft& b) { return a.position < b.position; });

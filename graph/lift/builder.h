@@ -69,6 +69,8 @@ class LayerBuilder {
   void AddLayer(Layer layer, ModulePath path, std::optional<NodeId> position = std::nullopt);
   // The layer that makes a value; null while there is none.
   const Layer* MakerOf(ValueId value) const;
+  // The modules of the layer that makes a value; empty while there is none.
+  ModulePath PathOf(ValueId value) const;
   bool IsMade(ValueId value) const { return MakerOf(value) != nullptr; }
   size_t layer_count() const { return drafts_.size(); }
 

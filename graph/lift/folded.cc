@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/lift/dropped.h"
+
 namespace vramplan {
 namespace {
 
@@ -16,17 +18,6 @@ std::string ModuleOf(const std::string& target) {
   return dot == std::string::npos ? std::string() : target.substr(0, dot);
 }
 
-// "a.b.c" -> frames of a, a.b where a call of them is known, and a.b.c itself.
-ModulePath PathOfModule(const std::string& module, const std::string& class_name, const ClassByPath& classes) {
-  ModulePath path;
-  for (size_t dot = module.find('.'); dot != std::string::npos; dot = module.find('.', dot + 1)) {
-    const auto known = classes.find(module.substr(0, dot));
-    if (known != classes.end()) path.push_back({.path = known->first, .class_name = known->second});
-  }
-  if (!module.empty()) path.push_back({.path = module, .class_name = class_name});
-  return path;
-}
-
 // ONNX: all begins, then all ends. Exported convolutions pad alike on both sides.
 std::vector<int64_t> BeginsOf(std::vector<int64_t> pads, size_t axes) {
   pads.resize(axes, 0);
@@ -39,6 +30,16 @@ std::vector<int64_t> OrOnes(std::vector<int64_t> list, size_t axes) {
 }
 
 }  // namespace
+
+ModulePath PathOfModule(const std::string& module, const std::string& class_name, const ClassByPath& classes) {
+  ModulePath path;
+  for (size_t dot = module.find('.'); dot != std::string::npos; dot = module.find('.', dot + 1)) {
+    const auto known = classes.find(module.substr(0, dot));
+    if (known != classes.end()) path.push_back({.path = known->first, .class_name = known->second});
+  }
+  if (!module.empty()) path.push_back({.path = module, .class_name = class_name});
+  return path;
+}
 
 FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, ValueId norm, const ClassByPath& classes,
                                         LayerBuilder& builder, Signature& signature) {
@@ -67,6 +68,7 @@ FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, Val
     signature.SetShape(weight, stored_weight.stored->type, shape);
   }
   const std::string module = ModuleOf(builder.At(weight).name);
+  input = LiftDroppedNorm(module, input, group, classes, builder, signature);
 
   Value result = builder.At(norm);
   result.name = name;

@@ -21,6 +21,9 @@ struct FoldedConvolution {
 // Class names of modules by path, to name the frames of a convolution that lost its own.
 using ClassByPath = std::unordered_map<std::string, std::string>;
 
+// "a.b.c" -> frames of a, a.b where a call of them is known, and a.b.c itself.
+ModulePath PathOfModule(const std::string& module, const std::string& class_name, const ClassByPath& classes);
+
 // Adds the convolution (or linear) in front of a folded batch norm; `input` is its data operand and `norm` the batch
 // norm's result.
 FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, ValueId norm, const ClassByPath& classes,

@@ -6,6 +6,7 @@
 
 #include "graph/lift/aten.h"
 #include "graph/lift/attention_operands.h"
+#include "graph/lift/dropped.h"
 #include "graph/lift/folded.h"
 #include "graph/lift/fx_groups.h"
 #include "graph/lift/inplace.h"
@@ -167,7 +168,7 @@ class ProvenanceSource {
         made.push_back(Trace(tensor));  // x + clone(x): both names are one tensor
     }
     for (size_t i = 0; i < open.size() && !made.empty(); ++i)
-      operands.by_ref[open[i]] = Copied(g, open[i], made[std::min(i, made.size() - 1)]);
+      operands.by_ref[open[i]] = Dropped(g, open[i], made[std::min(i, made.size() - 1)]);
     return operands;
   }
 
@@ -181,47 +182,16 @@ class ProvenanceSource {
       const auto at =
           argument.kind == FxLiteral::Kind::kRef ? std::find(open->begin(), open->end(), argument.text) : open->end();
       if (at == open->end() || !parts[i].valid()) continue;
-      operands->by_ref[*at] = Copied(g, *at, Trace(parts[i]));
+      operands->by_ref[*at] = Dropped(g, *at, Trace(parts[i]));
       open->erase(at);
     }
   }
 
-  // The exporter drops clones. One between a transpose and another view, or attention, was x.contiguous() and made a
-  // copy; others (eval dropouts, as export writes them) did nothing in the framework.
-  ValueId Copied(int32_t g, const std::string& ref, ValueId source) {
-    if (ref.rfind("clone", 0) != 0 || !source.valid()) return source;
-    static const std::unordered_set<std::string_view> kViews = {"reshape",
-                                                                "view",
-                                                                "permute",
-                                                                "transpose",
-                                                                "expand",
-                                                                "slice",
-                                                                "select",
-                                                                "unsqueeze",
-                                                                "squeeze",
-                                                                "unbind",
-                                                                "scaled_dot_product_attention"};
-    const AtenRule* user = FindAtenRule(groups_.groups[static_cast<size_t>(g)].fx.target);
-    if (user == nullptr || kViews.count(user->op) == 0) return source;
-    // clone, _unsafe_view: export's words for a reshape that had to copy there; here strides decide.
-    if (groups_.groups[static_cast<size_t>(g)].fx.target.find("_unsafe_view") != std::string::npos) return source;
-    ValueId& result = by_fx_name_[ref];
-    result = source;
-    static const std::unordered_set<std::string> kReordering = {"transpose", "permute", "expand", "slice",
-                                                                "select",    "split",   "unbind"};
-    static const std::unordered_set<std::string> kKeeping = {"reshape", "view", "unsqueeze", "squeeze"};
-    const Layer* maker = builder_.MakerOf(source);
-    while (maker != nullptr && kKeeping.count(maker->op) != 0 && !maker->inputs.empty())
-      maker = builder_.MakerOf(maker->inputs.front());
-    if (maker == nullptr || kReordering.count(maker->op) == 0) return source;
-    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
-    Value copy = builder_.At(source);
-    copy.name = ref;
-    copy.role = Role::kActivation;
-    result = builder_.AddValue(std::move(copy));
-    builder_.AddLayer(
-        {.op = "contiguous", .name = ref, .inputs = {source}, .outputs = {result}, .evidence = Evidence::kProvenance},
-        group.path, group.last());
+  // The operand `ref`, which nothing in the file carries and whose data comes from `source`.
+  ValueId Dropped(int32_t g, const std::string& ref, ValueId source) {
+    const ValueId result =
+        LiftDropped(ref, source, groups_.groups[static_cast<size_t>(g)], classes_, builder_, signature_);
+    if (result != source) by_fx_name_[ref] = result;
     return result;
   }
 

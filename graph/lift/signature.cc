@@ -254,4 +254,31 @@ ValueId Signature::TakeUnreferenced(const std::string& module, Dim elements) {
   return {};
 }
 
+ValueId Signature::TakeTwin(ValueId of, std::string* module, const std::string& within) {
+  const Value like = builder_->At(of);
+  const auto [own_module, leaf] = SplitTarget(like.name);
+  const std::string* best = nullptr;
+  size_t best_common = 0;
+  for (const std::string& target : order_) {
+    const auto [candidate_module, candidate_leaf] = SplitTarget(target);
+    if (candidate_leaf != leaf || unreferenced_.count(target) == 0) continue;
+    if (!module->empty() && candidate_module != *module) continue;
+    if (candidate_module.compare(0, within.size(), within) != 0) continue;
+    const ValueId value = ByTarget(target);
+    if (!value.valid() || value == of || builder_->At(value).role != like.role) continue;
+    if (ShapeIsKnown(value) && !(builder_->At(value).shape == like.shape)) continue;
+    const auto end = std::mismatch(target.begin(), target.end(), like.name.begin(), like.name.end()).first;
+    const auto common = static_cast<size_t>(end - target.begin());
+    if (best != nullptr && common <= best_common) continue;
+    best = &target;
+    best_common = common;
+  }
+  if (best == nullptr) return {};
+  const ValueId value = ByTarget(*best);
+  SetShape(value, like.type, like.shape);
+  *module = SplitTarget(*best).first;
+  unreferenced_.erase(*best);
+  return value;
+}
+
 }  // namespace vramplan

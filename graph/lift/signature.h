@@ -49,6 +49,13 @@ class Signature {
   // not taken before; invalid when there is none.
   ValueId TakeUnreferenced(const std::string& module, Dim elements);
 
+  // The parameter or buffer of another module that stands there for what `of` is in its own, as large, that no fx node
+  // names and that was not taken before: that of `module`, or, while `module` is empty, of the module whose name has
+  // most in common with the first one's (that of post_attention_layernorm for input_layernorm's), which is then
+  // `module`. Invalid when there is none.
+  // Modules outside `within` do not count.
+  ValueId TakeTwin(ValueId of, std::string* module, const std::string& within = "");
+
   // Shapes of parameters and buffers that a layer's use tells: a linear's weight is [out, in], a batch norm's is [C].
   void InferFromUse(const AtenCall& call);
   // The same for the parameters of one layer, and of those that its operator leaves open from the stored tensors at the

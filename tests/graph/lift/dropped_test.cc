@@ -1,0 +1,126 @@
+#include "graph/lift/dropped.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/layers_text.h"
+
+namespace vramplan {
+namespace {
+
+TEST_CASE("an activation that two blocks compute of one tensor ran in each") {
+  // F.silu(t): the second one's node was merged into the first, its name is left in linear_1's text.
+  CHECK(ToText(LayersFromText(R"(g (float[batch, 8] t) => (float[batch, 4] a, float[batch, 4] b) <float[4, 8] w, float[4, 8] v> {
+    # signature: p_w: PARAMETER target='w'
+    # signature: p_v: PARAMETER target='v'
+    # signature: t: USER_INPUT
+    s = Sigmoid (t)
+      # fx_node: %silu : [num_users=1] = call_function[target=torch.ops.aten.silu.default](args = (%t,), kwargs = {})
+      # name_scopes: ['', 'b0', 'silu']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'aten.silu.default']
+    silu = Mul (t, s)
+      # fx_node: %silu : [num_users=1] = call_function[target=torch.ops.aten.silu.default](args = (%t,), kwargs = {})
+      # name_scopes: ['', 'b0', 'silu']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'aten.silu.default']
+    a = Gemm <transB = 1> (silu, w)
+      # fx_node: %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%silu, %p_w), kwargs = {})
+      # name_scopes: ['', 'b0', 'b0.fc', 'linear']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'torch.nn.modules.linear.Linear', 'aten.linear.default']
+    b = Gemm <transB = 1> (silu, v)
+      # fx_node: %linear_1 : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%silu_1, %p_v), kwargs = {})
+      # name_scopes: ['', 'b1', 'b1.fc', 'linear_1']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'torch.nn.modules.linear.Linear', 'aten.linear.default']
+  })")) == R"(
+silu silu @b0 (t) -> silu [B, 8]
+linear linear @b0.fc (silu, w) -> a [B, 4]
+silu silu_1 @b1 (t) -> silu_1 [B, 8]
+linear linear_1 @b1.fc (silu_1, v) -> b [B, 4]
+)");
+}
+
+TEST_CASE("a merged norm comes back with the parameters that no other node names") {
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 8] x) => (float[batch, 4] a, float[batch, 4] b) <float[8] `h.0.ln1.weight`, float[8] `h.0.ln1.bias`, float[4, 8] w, float[4, 8] v> {
+    # signature: p_1w: PARAMETER target='h.0.ln1.weight'
+    # signature: p_1b: PARAMETER target='h.0.ln1.bias'
+    # signature: p_2w: PARAMETER target='h.0.ln2.weight'
+    # signature: p_2b: PARAMETER target='h.0.ln2.bias'
+    # signature: p_w: PARAMETER target='w'
+    # signature: p_v: PARAMETER target='v'
+    # signature: x: USER_INPUT
+    layer_norm = LayerNormalization (x, `h.0.ln1.weight`, `h.0.ln1.bias`)
+      # fx_node: %layer_norm : [num_users=1] = call_function[target=torch.ops.aten.layer_norm.default](args = (%x, [8], %p_1w, %p_1b, 1e-06), kwargs = {})
+      # name_scopes: ['', 'h.0', 'h.0.ln1', 'layer_norm']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'torch.nn.modules.normalization.LayerNorm', 'aten.layer_norm.default']
+    a = Gemm <transB = 1> (layer_norm, w)
+      # fx_node: %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%layer_norm, %p_w), kwargs = {})
+    b = Gemm <transB = 1> (layer_norm, v)
+      # fx_node: %linear_1 : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%layer_norm_1, %p_v), kwargs = {})
+  })");
+  CHECK(ToText(layers) == R"(
+layer_norm layer_norm @h.0.ln1 (x, h.0.ln1.weight, h.0.ln1.bias) -> layer_norm [B, 8] {normalized_axes=1}
+linear linear (layer_norm, w) -> a [B, 4]
+layer_norm layer_norm_1 @h.0.ln2 (x, h.0.ln2.weight, h.0.ln2.bias) -> layer_norm_1 [B, 8] {normalized_axes=1}
+linear linear_1 (layer_norm_1, v) -> b [B, 4]
+)");
+  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"h.0.ln1.weight [8]", "h.0.ln1.bias [8]",
+                                                                      "h.0.ln2.weight [8]", "h.0.ln2.bias [8]",
+                                                                      "w [4, 8]", "v [4, 8]"});
+}
+
+TEST_CASE("norm and activation of a block come back in front of its folded convolution") {
+  // Pre-activation: two convolutions of one tensor, each with a norm of its own, merged; the second convolution's node
+  // has the text of the norm behind it.
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 2, 4, 4] x) => (float[batch, 2, 4, 4] a, float[batch, 2, 4, 4] b) <float[2] `s.bn.weight`, float[2] mean, float[2, 2, 1, 1] `s.conv.weight`, float[2, 2, 1, 1] `m.conv.weight`, float[2] merged> {
+    # signature: p_sw: PARAMETER target='s.bn.weight'
+    # signature: p_sc: PARAMETER target='s.conv.weight'
+    # signature: p_mw: PARAMETER target='m.bn.weight'
+    # signature: p_mc: PARAMETER target='m.conv.weight'
+    # signature: p_nw: PARAMETER target='n.bn.weight'
+    # signature: x: USER_INPUT
+    getitem, i, j = BatchNormalization <training_mode = 1> (x, `s.bn.weight`, mean, mean, mean)
+      # fx_node: %bn : [num_users=3] = call_function[target=torch.ops.aten._native_batch_norm_legit_functional.default](args = (%x, %p_sw, None, None, None, True, 0.1, 1e-05), kwargs = {})
+      # name_scopes: ['', 's', 's.bn', 'bn']
+      # class_hierarchy: ['mine.Net', 'mine.Stem', 'torch.nn.modules.batchnorm.BatchNorm2d', 'aten._native_batch_norm_legit_functional.default']
+    relu = Relu (getitem)
+      # fx_node: %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%getitem,), kwargs = {})
+      # name_scopes: ['', 's', 's.act', 'relu']
+      # class_hierarchy: ['mine.Net', 'mine.Stem', 'torch.nn.modules.activation.ReLU', 'aten.relu.default']
+    a = Conv (relu, `s.conv.weight`)
+      # fx_node: %conv2d : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](args = (%relu, %p_sc), kwargs = {})
+      # name_scopes: ['', 's', 's.conv', 'conv2d']
+      # class_hierarchy: ['mine.Net', 'mine.Stem', 'torch.nn.modules.conv.Conv2d', 'aten.conv2d.default']
+    b = Conv (relu, `m.conv.weight`, merged)
+      # fx_node: %bn_2 : [num_users=3] = call_function[target=torch.ops.aten._native_batch_norm_legit_functional.default](args = (%conv2d_1, %p_nw, None, None, None, True, 0.1, 1e-05), kwargs = {})
+      # name_scopes: ['', 'n', 'n.bn', 'bn_2']
+      # class_hierarchy: ['mine.Net', 'mine.Stem', 'torch.nn.modules.batchnorm.BatchNorm2d', 'aten._native_batch_norm_legit_functional.default']
+      # rule_name: FuseBatchNormIntoConv
+  })");
+  CHECK(ToText(layers) == R"(
+batch_norm bn @s.bn (x, s.bn.weight) -> getitem [B, 2, 4, 4] {training=1}
+relu relu @s.act (getitem) -> relu [B, 2, 4, 4] {inplace=1}
+conv2d conv2d @s.conv (relu, s.conv.weight) -> a [B, 2, 4, 4] {dilation=[1, 1], groups=1, kernel_size=[1, 1], padding=[0, 0], stride=[1, 1]}
+batch_norm bn.again @m.bn (x, m.bn.weight) -> bn.again [B, 2, 4, 4] {training=1}
+relu relu.again (bn.again) -> relu.again [B, 2, 4, 4] {inplace=1}
+conv2d conv2d_1 @m.conv (relu.again, m.conv.weight) -> conv2d_1 [B, 2, 4, 4] {dilation=[1, 1], groups=1, kernel_size=[1, 1], padding=[0, 0], stride=[1, 1]}
+batch_norm bn_2 @n.bn (conv2d_1, n.bn.weight) -> b [B, 2, 4, 4] {training=1}
+)");
+}
+
+TEST_CASE("arithmetic that changes no number ran") {
+  CHECK(ToText(LayersFromText(R"(g (float[batch, 8] x) => (float[batch, 8] y) <float[8] `e`> {
+    # signature: p_e: PARAMETER target='e'
+    # signature: x: USER_INPUT
+    relu = Relu (x)
+      # fx_node: %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})
+    y = Add (relu, `e`)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%mul_3, %p_e), kwargs = {})
+  })")) == R"(
+relu relu (x) -> relu [B, 8]
+mul mul_3 (relu) -> mul_3 [B, 8] {scalar=1.0}
+add add (mul_3, e) -> y [B, 8]
+)");
+}
+
+}  // namespace
+}  // namespace vramplan
