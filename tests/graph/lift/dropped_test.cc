@@ -9,7 +9,8 @@ namespace {
 
 TEST_CASE("an activation that two blocks compute of one tensor ran in each") {
   // F.silu(t): the second one's node was merged into the first, its name is left in linear_1's text.
-  CHECK(ToText(LayersFromText(R"(g (float[batch, 8] t) => (float[batch, 4] a, float[batch, 4] b) <float[4, 8] w, float[4, 8] v> {
+  CHECK(ToText(LayersFromText(
+            R"(g (float[batch, 8] t) => (float[batch, 4] a, float[batch, 4] b) <float[4, 8] w, float[4, 8] v> {
     # signature: p_w: PARAMETER target='w'
     # signature: p_v: PARAMETER target='v'
     # signature: t: USER_INPUT
