@@ -49,6 +49,14 @@ class Assumption {
     return MakesFeatures(maker->op);
   }
 
+  // The ReLU behind a linear layer of a network whose convolutions have theirs in place (AlexNet's and VGG's heads).
+  bool IsHeadActivation(const Layer& layer) const {
+    const bool is_module =
+        layer.op == "relu" && layer.module.valid() && calls_[static_cast<size_t>(layer.module.value)] == 1;
+    const Layer* maker = is_module ? OnlyMaker(layer.inputs[0]) : nullptr;
+    return maker != nullptr && maker->op == "linear" && layers_[layer.inputs[0]].shape.rank() == 2;
+  }
+
   // out = bn(conv(out)); identity = downsample(x); out += identity; out = relu(out): what ResNet and its children
   // write. RegNet, which does not, makes the shortcut first: x = proj(x) + f(x).
   bool IsResidualSum(const Layer& layer) const {
@@ -56,6 +64,10 @@ class Assumption {
       return false;
     const Layer* norm = OnlyMaker(layer.inputs[0]);
     if (norm == nullptr || norm->op != "batch_norm" || !IsInside(norm->module, layer.module)) return false;
+    const Layer* convolution = OnlyMaker(norm->inputs[0]);
+    const Layer* before = convolution == nullptr ? nullptr : OnlyMaker(convolution->inputs[0]);
+    if (before == nullptr || !IsInside(before->module, layer.module))
+      return false;  // a projection of the block's input
     const int norm_at = uses_[static_cast<size_t>(layer.inputs[0].value)].maker;
     const int shortcut_at = uses_[static_cast<size_t>(layer.inputs[1].value)].maker;
     if (shortcut_at < 0) return false;
@@ -86,10 +98,16 @@ class Assumption {
 
 void AssumeInPlace(Layers* layers, Notes* notes) {
   const Assumption assumption(layers);
+  const auto is_convolution_relu = [&](const Layer& layer) {
+    return layer.evidence != Evidence::kProvenance && layer.op == "relu" && assumption.IsActivation(layer);
+  };
+  const bool convolutional = std::any_of(layers->layers.begin(), layers->layers.end(), is_convolution_relu);
   bool any = false;
   for (Layer& layer : layers->layers) {
     if (layer.evidence == Evidence::kProvenance) continue;
-    if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer)) continue;
+    if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
+        !(convolutional && assumption.IsHeadActivation(layer)))
+      continue;
     layer.attributes.Set("inplace", int64_t{1});
     any = true;
   }

@@ -40,18 +40,35 @@ TEST_CASE("activation modules behind norms and convolutions") {
   }
 }
 
+TEST_CASE("the head of a convolutional network does as its convolutions do") {
+  for (const bool convolutional : {true, false}) {
+    Block block;
+    const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
+    const ValueId features = convolutional ? block.Module("relu", block.Module("conv2d", x)) : x;
+    const ValueId flat = block.Add("reshape", {features}, {Dim::Batch(), 128});
+    const ValueId hidden = block.Add("linear", {flat}, {Dim::Batch(), 16});
+    block.layers.outputs = {block.Module("relu", hidden)};
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK((block.layers.layers.back().attributes.Int("inplace", 0) != 0) == convolutional);
+  }
+}
+
 TEST_CASE("residual sums: out += identity where the shortcut comes last, or from outside") {
   const Shape shape{Dim::Batch(), 8, 4, 4};
-  enum { kIdentity, kDownsampleLast, kProjectionFirst, kWithoutRelu };
-  for (const int kind : {kIdentity, kDownsampleLast, kProjectionFirst, kWithoutRelu}) {
+  enum { kIdentity, kDownsampleLast, kProjectionFirst, kWithoutRelu, kSwapped };
+  for (const int kind : {kIdentity, kDownsampleLast, kProjectionFirst, kWithoutRelu, kSwapped}) {
     Block block;
     const ValueId input = block.Input("x", shape);
     const ValueId x = block.Module("relu", input);
     block.layers.layers.back().module = ModuleId{0};  // made by the block before
     ValueId shortcut = kind == kProjectionFirst ? block.Module("batch_norm", x) : x;
-    const ValueId out = block.Module("batch_norm", block.Module("conv2d", x));
+    const ValueId hidden = block.Module("relu", block.Module("conv2d", x));
+    const ValueId out = block.Module("batch_norm", block.Module("conv2d", hidden));
     if (kind == kDownsampleLast) shortcut = block.Module("batch_norm", x);
-    const ValueId sum = block.Add("add", {out, shortcut}, shape);
+    const bool swapped = kind == kProjectionFirst || kind == kSwapped;  // proj(x) + f(x)
+    if (kind == kSwapped) shortcut = block.Module("batch_norm", block.Module("conv2d", x));
+    const ValueId sum =
+        block.Add("add", swapped ? std::vector<ValueId>{shortcut, out} : std::vector<ValueId>{out, shortcut}, shape);
     block.layers.outputs = {kind == kWithoutRelu ? sum : block.Module("relu", sum)};
     AssumeInPlace(&block.layers, nullptr);
     CHECK_MESSAGE(block.InPlace("add") == (kind == kIdentity || kind == kDownsampleLast), kind);

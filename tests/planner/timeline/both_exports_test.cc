@@ -20,17 +20,13 @@ constexpr int64_t kBatch = 4;
 // Births that only one of the exports has, at most. Classes say what is in place; TorchScript files hold no classes.
 const std::map<std::string, int>& KnownDifferences() {
   static const std::map<std::string, int> known = {
-      {"alexnet", 2},                // ReLU(inplace=True) behind a linear is not assumed
-      {"vgg16", 2},                  // the same
       {"convnext_tiny", 18},         // `result += input` without a ReLU behind it is not assumed
       {"convnext_tiny_86", 15},      // the same
       {"efficientnet_b0", 9},        // the same
       {"mobilenet_v3_small", 6},     // the same
       {"mobilenet_v3_large_86", 4},  // the same
-      {"regnet_x_400mf", 4},
-      {"regnet_x_400mf_86", 3},  // ... and one sum that is assumed and is not in place
-      {"fcn_resnet50", 1},       // the head's ReLU is assumed and is not in place
-      {"densenet121", 5},        // cat of one tensor: the dynamo export drops it
+      {"fcn_resnet50", 1},           // the head's ReLU is assumed and is not in place
+      {"densenet121", 5},            // cat of one tensor: the dynamo export drops it
       {"swin_t", 1},
       {"t5_small", 2},  // masks and biases that the dynamo export merged
   };
