@@ -56,7 +56,7 @@ class Collector {
           if (last_step) TakeDown(Category::kGradients, &LayerRow::gradients);
           break;
         case EventKind::kStepEnd:
-          if (last_step) TakeDownState();
+          if (last_step) TakeDown(Category::kOptimizerState, &LayerRow::optimizer_state);
           break;
         case EventKind::kBeforeLoss:
         case EventKind::kBeforeZeroGrad:
@@ -69,7 +69,8 @@ class Collector {
  private:
   static size_t Index(BlockId block) { return static_cast<size_t>(block.value); }
   size_t RowOf(BlockId block) const {
-    const int32_t layer = timeline_[block].origin.layer;
+    const Origin& origin = timeline_[block].origin;
+    const int32_t layer = origin.owner >= 0 ? origin.owner : origin.layer;
     return layer >= 0 && static_cast<size_t>(layer) < layers_.layers.size() ? static_cast<size_t>(layer)
                                                                             : rows_.size() - 1;
   }
@@ -98,28 +99,6 @@ class Collector {
 
   void TakeDown(Category category, Bytes LayerRow::*column) {
     for (const BlockId block : Alive(category)) rows_[RowOf(block)].*column += SizeOf(block);
-  }
-
-  // Optimizers make their state parameter by parameter, equally many tensors for each that has a gradient.
-  void TakeDownState() {
-    const std::vector<BlockId> state = Alive(Category::kOptimizerState);
-    std::vector<size_t> owners;  // row, by parameter that some layer uses
-    std::vector<size_t> owner_of(layers_.values.size(), rows_.size());
-    for (size_t l = 0; l < layers_.layers.size(); ++l) {
-      for (const ValueId id : layers_.layers[l].inputs) {
-        if (id.valid() && owner_of[static_cast<size_t>(id.value)] == rows_.size())
-          owner_of[static_cast<size_t>(id.value)] = l;
-      }
-    }
-    for (const ValueId id : layers_.parameters) {
-      const size_t owner = owner_of[static_cast<size_t>(id.value)];
-      if (owner != rows_.size()) owners.push_back(owner);
-    }
-    const bool regular = !owners.empty() && state.size() % owners.size() == 0;
-    const size_t each = regular ? state.size() / owners.size() : 1;
-    for (size_t i = 0; i < state.size(); ++i) {
-      rows_[regular ? owners[i / each] : rows_.size() - 1].optimizer_state += SizeOf(state[i]);
-    }
   }
 
   const Timeline& timeline_;

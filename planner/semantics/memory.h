@@ -38,6 +38,7 @@ struct Origin {
   int32_t layer = -1;     // index into Layers::layers; -1: none (optimizer, loss, setup)
   const char* op = "";    // the framework operator that asked
   const char* node = "";  // the autograd node, in the backward
+  int32_t owner = -1;     // of optimizer state: the layer whose parameter it belongs to
 };
 
 class Memory {

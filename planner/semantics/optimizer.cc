@@ -27,13 +27,13 @@ OptimizerImpl UsualImpl(Optimizer optimizer) {
   return row == nullptr ? OptimizerImpl::kForeach : row->usual;
 }
 
-OptimizerState::OptimizerState(Eager& e, std::vector<Tensor> parameters, const std::vector<Tensor>& embeddings) {
+OptimizerState::OptimizerState(Eager& e, std::vector<Tensor> parameters, const ParameterUses& uses) : states_(uses) {
   const OptimizerRow* row = FindOptimizer(e.spec().optimizer);
   groups_.push_back({row, {}});
   if (e.spec().optimizer == Optimizer::kMuon) {
     groups_.push_back({FindOptimizer(Optimizer::kAdamW), {}});
     for (Tensor& p : parameters) {
-      const bool embeds = std::find(embeddings.begin(), embeddings.end(), p) != embeddings.end();
+      const bool embeds = std::find(uses.embeddings.begin(), uses.embeddings.end(), p) != uses.embeddings.end();
       groups_[p->dim() == 2 && !embeds ? 0 : 1].parameters.push_back(std::move(p));
     }
   } else {

@@ -15,9 +15,9 @@ namespace vramplan::eager {
 
 class OptimizerState {
  public:
-  // Constructs the optimizer: Adagrad makes its state here, the others at the first step. `embeddings` are the
-  // parameters that Muon leaves to AdamW although they are matrices.
-  OptimizerState(Eager& e, std::vector<Tensor> parameters, const std::vector<Tensor>& embeddings = {});
+  // Constructs the optimizer: Adagrad makes its state here, the others at the first step. Muon leaves embeddings to
+  // AdamW although they are matrices.
+  OptimizerState(Eager& e, std::vector<Tensor> parameters, const ParameterUses& uses = {});
 
   void Step(Eager& e);
   // zero_grad(set_to_none=True): gradients are let go in order.

@@ -66,19 +66,22 @@ const OptimizerRow* FindOptimizer(Optimizer optimizer) {
   return nullptr;
 }
 
-const Tensor& OptimizerStates::Keep(Category before, Eager& e, const Tensor& parameter, Tensor state) {
-  e.category = before;
-  return states_[parameter.get()].emplace_back(std::move(state));
+const Tensor& OptimizerStates::Keep(Eager& e, const Tensor& parameter, const std::function<Tensor()>& make) {
+  const Category category = std::exchange(e.category, Category::kOptimizerState);
+  const auto layer = uses_.layer_of.find(parameter.get());
+  e.origin.owner = layer == uses_.layer_of.end() ? -1 : layer->second;
+  const Tensor& state = states_[parameter.get()].emplace_back(make());
+  e.origin.owner = -1;
+  e.category = category;
+  return state;
 }
 
 const Tensor& OptimizerStates::Add(Eager& e, const Tensor& parameter, const Shape& sizes, DType type) {
-  const Category before = std::exchange(e.category, Category::kOptimizerState);
-  return Keep(before, e, parameter, e.Empty(sizes, type));
+  return Keep(e, parameter, [&] { return e.Empty(sizes, type); });
 }
 
 const Tensor& OptimizerStates::AddLike(Eager& e, const Tensor& parameter, DType type) {
-  const Category before = std::exchange(e.category, Category::kOptimizerState);
-  return Keep(before, e, parameter, e.EmptyLike(parameter, type));
+  return Keep(e, parameter, [&] { return e.EmptyLike(parameter, type); });
 }
 
 }  // namespace vramplan::eager

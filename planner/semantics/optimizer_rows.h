@@ -2,6 +2,7 @@
 // makes. Most steps are a program (optimizer_program.h); the others have a function.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -10,9 +11,16 @@
 
 namespace vramplan::eager {
 
+// What the model does with its parameters.
+struct ParameterUses {
+  std::vector<Tensor> embeddings;                           // read by lookups
+  std::unordered_map<const TensorImpl*, int32_t> layer_of;  // the first that takes it; none: absent
+};
+
 // What the optimizer keeps of each parameter.
 class OptimizerStates {
  public:
+  explicit OptimizerStates(const ParameterUses& uses) : uses_(uses) {}
   std::vector<Tensor>& operator[](const Tensor& parameter) { return states_[parameter.get()]; }
   bool Has(const Tensor& parameter) const { return states_.count(parameter.get()) != 0; }
   // A new tensor of the state.
@@ -22,7 +30,8 @@ class OptimizerStates {
   std::vector<Tensor> shared;  // of no parameter: tables that all of them read
 
  private:
-  const Tensor& Keep(Category before, Eager& e, const Tensor& parameter, Tensor state);
+  const Tensor& Keep(Eager& e, const Tensor& parameter, const std::function<Tensor()>& make);
+  const ParameterUses uses_;
   std::unordered_map<const TensorImpl*, std::vector<Tensor>> states_;
 };
 

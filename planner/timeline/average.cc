@@ -2,12 +2,17 @@
 
 namespace vramplan {
 
-Average::Average(eager::Eager& e, const ModelRun& model) : e_(e) {
+Average::Average(eager::Eager& e, const ModelRun& model, const eager::ParameterUses& uses) : e_(e) {
   if (e.spec().ema == Ema::kNone) return;
   const Category before = std::exchange(e.category, Category::kOptimizerState);
   e.origin = Origin();
   e.origin.op = "deepcopy";
-  for (const eager::Tensor& t : model.StateDict()) copies_.push_back(e.EmptyLike(t));
+  for (const eager::Tensor& t : model.StateDict()) {
+    const auto layer = uses.layer_of.find(t.get());
+    e.origin.owner = layer == uses.layer_of.end() ? -1 : layer->second;
+    copies_.push_back(e.EmptyLike(t));
+  }
+  e.origin.owner = -1;
   e.category = before;
 }
 

@@ -14,7 +14,7 @@ namespace vramplan {
 class Average {
  public:
   // deepcopy(model), if the spec has one.
-  Average(eager::Eager& e, const ModelRun& model);
+  Average(eager::Eager& e, const ModelRun& model, const eager::ParameterUses& uses);
   void Update();
 
  private:

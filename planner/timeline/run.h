@@ -6,6 +6,7 @@
 #include "graph/lift/layers.h"
 #include "planner/semantics/autocast.h"
 #include "planner/semantics/eager.h"
+#include "planner/semantics/optimizer_rows.h"
 #include "planner/semantics/table.h"
 #include "planner/timeline/checkpoint.h"
 
@@ -29,8 +30,8 @@ class ModelRun : private LayerRunner {
   void LeaveAutocast() override { autocast_.Leave(); }
 
   const std::vector<eager::Tensor>& parameters() const { return parameters_; }
-  // Parameters that a lookup reads.
-  std::vector<eager::Tensor> Embeddings() const;
+  // Which layers take parameters and buffers, and which are read by lookups.
+  eager::ParameterUses Uses() const;
   // Parameters and buffers, module by module as state_dict has them.
   std::vector<eager::Tensor> StateDict() const;
   Loss loss() const { return loss_; }

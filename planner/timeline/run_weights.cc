@@ -5,16 +5,18 @@
 
 namespace vramplan {
 
-std::vector<eager::Tensor> ModelRun::Embeddings() const {
-  std::vector<eager::Tensor> tables;
-  for (const Layer& layer : layers_.layers) {
-    if (layer.op != "embedding") continue;
-    for (ValueId id : layer.inputs) {
-      if (id.valid() && layers_[id].role == Role::kParameter)
-        tables.push_back(resident_[static_cast<size_t>(id.value)]);
+eager::ParameterUses ModelRun::Uses() const {
+  eager::ParameterUses uses;
+  for (size_t l = 0; l < layers_.layers.size(); ++l) {
+    for (ValueId id : layers_.layers[l].inputs) {
+      if (!id.valid() || (layers_[id].role != Role::kParameter && layers_[id].role != Role::kBuffer)) continue;
+      const eager::Tensor& tensor = resident_[static_cast<size_t>(id.value)];
+      uses.layer_of.emplace(tensor.get(), static_cast<int32_t>(l));
+      if (layers_.layers[l].op == "embedding" && layers_[id].role == Role::kParameter)
+        uses.embeddings.push_back(tensor);
     }
   }
-  return tables;
+  return uses;
 }
 
 // Modules in the order of their first parameter, those without one last; a module's parameters before its buffers.

@@ -64,9 +64,10 @@ void NoteMuon(Eager& e) {
 
 Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
   const TrainingSpec& spec = e.spec();
-  OptimizerState optimizer(e, model.parameters(), model.Embeddings());
+  const eager::ParameterUses uses = model.Uses();
+  OptimizerState optimizer(e, model.parameters(), uses);
   NoteMuon(e);
-  Average average(e, model);
+  Average average(e, model, uses);
   model.MakeInputs();
   if (const Status target = model.MakeTarget(); !target) return target;
   eager::GradScaler scaler(e);

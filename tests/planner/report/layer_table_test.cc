@@ -50,8 +50,8 @@ constexpr const char* kStep =
     "backward - 8\n"
     "backward - 3\n"
     "backward |\n"
-    "update + 10 optimizer_state 128\n"
-    "update + 11 optimizer_state 64\n"
+    "update + 10 optimizer_state 128 @0\n"
+    "update + 11 optimizer_state 64 @1\n"
     "update |\n";
 
 TEST_CASE("what each layer costs, read off the timeline") {

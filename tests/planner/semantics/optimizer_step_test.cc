@@ -149,7 +149,9 @@ TEST_CASE("Muon leaves embeddings and what is no matrix to AdamW, which steps af
   WarmCublas(trial);
   const Tensor weight = trial.Given("p:f[2,3]", "w"), bias = trial.Given("p:f[3]", "b"),
                table = trial.Given("p:f[5,2]", "t");
-  OptimizerState optimizer(trial.e, {table, weight, bias}, {table});
+  eager::ParameterUses uses;
+  uses.embeddings = {table};
+  OptimizerState optimizer(trial.e, {table, weight, bias}, uses);
   weight->grad = trial.Given("c:f[2,3]", "dw");
   bias->grad = trial.Given("c:f[3]", "db");
   table->grad = trial.Given("c:f[5,2]", "dt");

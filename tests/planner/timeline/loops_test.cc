@@ -35,13 +35,6 @@ std::string Text(const Row& row) {
   return text;
 }
 
-// The residual addition of torchvision is in place (out += identity), which the file does not say; between the forward
-// and zero_grad nothing is higher.
-bool HidesInplaceAddition(const Row& row) {
-  return row.at("model") == "resnet18" && row.at("zero_grad") == "after-forward" && row.at("accumulate") == "1" &&
-         row.at("set_to_none") == "on";
-}
-
 TEST_CASE("loops and optimizers on whole models, to the byte") {
   std::map<std::string, Result<Layers>> graphs;
   const std::vector<Row> rows = ReadCsv(DataFolder() + "/truth/loops.csv");
@@ -58,13 +51,7 @@ TEST_CASE("loops and optimizers on whole models, to the byte") {
     for (const StepPeak& step : Replay(*timeline, batch, AllocatorConfig(), Bytes::Max()).steps) {
       const std::string k = std::to_string(step.step);
       CAPTURE(k);
-      const int64_t peak = Count(row, "step" + k);
-      if (HidesInplaceAddition(row)) {
-        CHECK(step.peak.requested.count() >= peak);
-        CHECK(step.peak.requested.count() <= peak + peak / 400);
-      } else {
-        CHECK(step.peak.requested.count() == peak);
-      }
+      CHECK(step.peak.requested.count() == Count(row, "step" + k));
       CHECK(step.after_forward.count() == Count(row, "after_forward" + k));
       CHECK(step.after_backward.count() == Count(row, "after_backward" + k));
     }

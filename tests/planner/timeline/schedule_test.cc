@@ -151,6 +151,25 @@ TEST_CASE("an averaged copy: before the inputs, and what its update makes") {
         "2 update: 33+48 34+48 35+48 33- 34- 35- 36+12 37+12 38+12 36- 37- 38- zero_grad: 31- 32- |");
 }
 
+TEST_CASE("state and averages belong to the layer of their parameter, temporaries of the step to none") {
+  TrainingSpec spec = SpecFromWords("adam");
+  spec.loss = Loss::kCrossEntropy;
+  spec.ema = Ema::kModelEmaV2;
+  const auto timeline = Schedule(OneLinear(), spec, 8, nullptr);
+  REQUIRE(timeline);
+  int owned = 0;
+  for (const Block& block : timeline->blocks) {
+    if (block.category != Category::kOptimizerState) {
+      CHECK(block.origin.owner == -1);
+    } else {
+      CHECK(block.origin.owner == 0);
+      CHECK(block.origin.layer == -1);
+      ++owned;
+    }
+  }
+  CHECK(owned == 6);  // two moments and a copy of weight and bias
+}
+
 TEST_CASE("clipping comes between the backward and the step, after unscale_") {
   TrainingSpec spec = SpecFromWords("sgd");
   spec.clip_grad_norm = 1;
