@@ -10,6 +10,7 @@
 #include "graph/lift/patterns.h"
 #include "graph/lift/provenance.h"
 #include "graph/lift/skipped_masks.h"
+#include "graph/lift/upcasts.h"
 #include "graph/lift/writes.h"
 
 namespace vramplan {
@@ -25,6 +26,7 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
   TypeNoise(&layers);
+  RestoreUpcasts(&layers);
   HoldEncoderState(&layers);
   SkipKnownMasks(&layers);
   MakePositionBiasesContiguous(&layers);

@@ -168,6 +168,39 @@ void Repeat(Call& c) {
 
 }  // namespace
 
+namespace {
+
+// transformers, modeling_t5.py, T5Block: if the states are fp16,
+// clamp(x, min=-limit, max=limit) with limit = where(isinf(x).any(), max - 1000, max). Keeps x and both limits.
+void ClampInf(Call& c) {
+  Eager& e = c.e;
+  const Tensor& x = c.In(0);
+  if (x->dtype != DType::kFloat16) return c.Return(x);
+  OpScope scope(e, "aten::clamp");
+  Tensor high;
+  {
+    Tensor magnitude = e.EmptyLike(x);
+    const Tensor infinite = e.EmptyLike(x, DType::kBool);
+    magnitude = Tensor();
+    const Tensor any = e.Empty(Shape(), DType::kBool);
+    const Tensor a = e.Empty(Shape(), DType::kFloat32), b = e.Empty(Shape(), DType::kFloat32);
+    high = e.Empty(Shape(), DType::kFloat32);
+  }
+  const Tensor low = e.Empty(Shape(), DType::kFloat32);
+  Tensor out = e.EmptyLike(x);
+  if (GradNode* node = e.Record("ClampBackward0", {x}, {out})) {
+    node->Save(x).Save(low).Save(high);
+    node->Backward([](GradContext& g) {  // where((self >= min) & (self <= max), grad, 0)
+      const Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
+      const Tensor above = g.e.EmptyLike(g.saved(0), DType::kBool), below = g.e.EmptyLike(g.saved(0), DType::kBool);
+      g.Set(0, g.e.EmptyLike(g.grad()));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+}  // namespace
+
 std::vector<OpRule> CopyRules() {
   return {
       {"cat", [](Call& c) { c.Return(Cat(c.e, c.inputs, Axis(c, "dim"))); }},
@@ -181,6 +214,14 @@ std::vector<OpRule> CopyRules() {
          const DType type = c.e.ModelType(c.OutType());
          c.Return(ToType(c.e, c.In(0), type));
        }},
+      // x.float() and x.type_as(y): nothing where the type is the same already.
+      {"float",
+       [](Call& c) {
+         const bool half = c.In(0)->dtype == DType::kFloat16 || c.In(0)->dtype == DType::kBFloat16;
+         c.Return(half ? ToType(c.e, c.In(0), DType::kFloat32) : c.In(0));
+       }},
+      {"clamp_inf", ClampInf},
+      {"type_as", [](Call& c) { c.Return(c.Has(1) ? ToType(c.e, c.In(0), c.In(1)->dtype) : c.In(0)); }},
       {"pixel_shuffle", [](Call& c) { CopyOut(c, "PixelShuffleBackward0"); }},
       {"pixel_unshuffle", [](Call& c) { CopyOut(c, "PixelUnshuffleBackward0"); }},
       {"tril", [](Call& c) { CopyOut(c, "TrilBackward0"); }},

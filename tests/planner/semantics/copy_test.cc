@@ -54,5 +54,17 @@ TEST_CASE("a write into a part is nothing new; its gradient is copied whole and 
   });
 }
 
+TEST_CASE("float and type_as: nothing where the type is the same") {
+  CheckOperators({
+      {"float", "", "x:f[8,64]", "f[8,64]", "", "", "g-"},
+      {"float", "", "x:h[8,64]", "h[8,64]", "1+2048", "", "2+1024 g- 2-"},
+      {"type_as", "", "x:f[8,64] y:h[8,64]", "h[8,64]", "1+1024", "", "2+2048 g- 2-"},
+      // t5_small in fp16, T5Block: isinf, any, where, -limit, clamp; keeps x and two limits of 4 B.
+      {"clamp_inf", "", "x:f[8,64]", "f[8,64]", "", "", "g-"},
+      {"clamp_inf", "", "x:h[8,64]", "h[8,64]", "1+1024 2+512 1- 3+1 4+4 5+4 6+4 5- 4- 3- 2- 7+4 8+1024", "x 6 7",
+       "9+2 10+512 11+512 12+1024 11- 10- 9- g- x- 7- 6- 12-"},
+  });
+}
+
 }  // namespace
 }  // namespace vramplan::testing
