@@ -10,13 +10,6 @@
 namespace vramplan {
 namespace {
 
-// "layer_norm_12" -> "layer_norm": torch.fx names a node after its operator and counts on (torch/fx/graph.py,
-// _Namespace.create_name).
-std::string OperatorOf(const std::string& name) {
-  const size_t end = name.find_last_not_of("0123456789");
-  return end != std::string::npos && end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
-}
-
 // Exporters drop clones. One between a transpose and another view, or attention, was x.contiguous() and made a copy;
 // others (eval dropouts, as export writes them) did nothing in the framework.
 bool IsCopy(ValueId source, const FxGroup& user, const LayerBuilder& builder) {
@@ -74,18 +67,24 @@ bool MakesTensor(std::string_view op) {
   return kNot.count(op) == 0;
 }
 
-// Gives a layer the parameters and buffers of the module inside `within` that the file names nowhere else; gives that
-// module, or nothing when there is none.
-std::string TakeTwins(const std::string& within, Layer* layer, const LayerBuilder& builder, Signature& signature) {
-  std::string module;
-  for (ValueId& input : layer->inputs) {
+// Gives a layer the parameters and buffers of a module like its own that the file names nowhere else, inside `within`
+// and not `except`; gives that module, or nothing when there is none.
+std::string TakeTwins(const std::string& within, const std::string& except, Layer* layer, const LayerBuilder& builder,
+                      Signature& signature) {
+  std::vector<ValueId> own;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < layer->inputs.size(); ++i) {
+    const ValueId input = layer->inputs[i];
     if (!input.valid()) continue;
     const Role role = builder.At(input).role;
     if (role != Role::kParameter && role != Role::kBuffer) continue;
-    const ValueId twin = signature.TakeTwin(input, &module, within);
-    if (twin.valid()) input = twin;
+    own.push_back(input);
+    places.push_back(i);
   }
-  return module;
+  const auto twins = signature.TakeTwins(own, within, except);
+  if (!twins.has_value()) return "";
+  for (size_t i = 0; i < places.size(); ++i) layer->inputs[places[i]] = twins->values[i];
+  return twins->module;
 }
 
 Layer Again(const Layer& first, const std::string& name) {
@@ -111,7 +110,7 @@ ValueId Repeat(const std::string& name, ValueId source, const FxGroup& user, con
   const Layer first = *builder.MakerOf(source);
   if (first.attributes.Int("inplace", 0) != 0 || first.outputs.front() != source) return {};
   Layer again = Again(first, name);
-  const std::string module = TakeTwins("", &again, builder, signature);
+  const std::string module = TakeTwins("", "", &again, builder, signature);
   const ModulePath first_path = builder.PathOf(source);
   ModulePath path = module.empty() || first_path.empty() ? PathOfRepeat(first_path, user.path)
                                                          : PathOfModule(module, first_path.back().class_name, classes);
@@ -143,6 +142,11 @@ ValueId Arithmetic(const std::string& op, const std::string& name, ValueId sourc
 
 }  // namespace
 
+std::string OperatorOf(const std::string& name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  return end != std::string::npos && end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
+}
+
 ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user, const ClassByPath& classes,
                     LayerBuilder& builder, Signature& signature) {
   if (!source.valid()) return source;
@@ -162,6 +166,9 @@ ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user
       (maker == nullptr || maker->op != op)) {
     return Arithmetic(op, name, source, user, classes, builder, signature);
   }
+  // Of what a norm gives only getitem is named.
+  if (op == "getitem" && !user.path.empty())
+    return LiftDroppedNorm(user.path.back().path, source, user, classes, builder, signature);
   if (rule == nullptr || maker == nullptr || rule->op != maker->op || !MakesTensor(rule->op)) return source;
   const ValueId again = Repeat(name, source, user, classes, builder, signature);
   return again.valid() ? again : source;
@@ -177,9 +184,11 @@ ValueId LiftDroppedNorm(const std::string& module, ValueId source, const FxGroup
   const ValueId normed = is_norm || last.inputs.empty() ? source : last.inputs.front();
   const Layer* norm = builder.MakerOf(normed);
   if (norm == nullptr || kNorms.count(norm->op) == 0 || norm->outputs.front() != normed) return source;
-  if (!is_norm && last.inputs.size() > 1) return source;  // an activation has one operand
+  static const std::unordered_set<std::string_view> kBetween = {"relu", "leaky_relu", "elu",       "gelu",    "silu",
+                                                                "mish", "hardtanh",   "hardswish", "sigmoid", "tanh"};
+  if (!is_norm && kBetween.count(last.op) == 0) return source;
   Layer again = Again(*norm, norm->name + ".again");
-  const std::string twin = TakeTwins(module.substr(0, dot + 1), &again, builder, signature);
+  const std::string twin = TakeTwins(module.substr(0, dot + 1), module, &again, builder, signature);
   if (twin.empty()) return source;
   const std::string norm_class = builder.PathOf(normed).empty() ? "" : builder.PathOf(normed).back().class_name;
   const ModulePath path = PathOfModule(twin, norm_class, classes);

@@ -18,6 +18,10 @@
 
 namespace vramplan {
 
+// "layer_norm_12" -> "layer_norm": torch.fx names a node after its operator and counts on (torch/fx/graph.py,
+// _Namespace.create_name).
+std::string OperatorOf(const std::string& name);
+
 // The value called `name`, an operand of `user` that nothing in the file carries and that takes its data from `source`:
 // the result of a layer that is added here, in front of `user`, or `source` itself.
 ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user, const ClassByPath& classes,

@@ -106,8 +106,9 @@ ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId positi
   if (path.empty()) return {};
   // torchvision, timm and transformers name them alike: a table of [(2w-1)^2, heads] and an index of [w^2 * w^2] for a
   // window of w x w (torchvision/models/swin_transformer.py, define_relative_position_bias_table).
-  const ValueId table = signature.ByTarget(path.back().path + ".relative_position_bias_table");
-  const ValueId index = signature.ByTarget(path.back().path + ".relative_position_index");
+  // timm's RelPosBias is a module of its own, called from no node that is left.
+  const ValueId table = signature.OnlyInside(path.back().path, "relative_position_bias_table");
+  const ValueId index = signature.OnlyInside(path.back().path, "relative_position_index");
   const StoredTensor& stored = *builder.graph()[constant].stored;
   if (!table.valid() || !index.valid() || stored.dims.size() < 2) return {};
   constexpr int64_t kMostRows = 1 << 24;  // a window of 64 x 64 has as many
@@ -167,7 +168,10 @@ ValueId LiftFoldedView(TensorId constant, const std::string& name, const ModuleP
   const Shape shape = builder.At(builder.ValueOf(constant)).shape;
   if (path.empty() || stored.type != DType::kFloat32) return {};
   const bool broadcasts = std::any_of(shape.begin(), shape.end(), [](const Dim& length) { return length.Is(1); });
-  if (!broadcasts) return {};  // anything may have been computed from a parameter; a view made it only to broadcast
+  const std::string op = OperatorOf(name);
+  // timm's StdConv2d gives a batch norm (gain * scale).view(-1) (timm/layers/std_conv.py, timm 1.0).
+  if (!broadcasts && op != "view" && op != "reshape")
+    return {};  // anything may have been computed from a parameter; a view made it only to broadcast
   const ValueId parameter = signature.TakeUnreferenced(path.back().path, shape.Elements());
   if (!parameter.valid()) return {};
   if (!signature.ShapeIsKnown(parameter)) {  // its axes of length 1 were made to broadcast

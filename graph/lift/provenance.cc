@@ -8,6 +8,7 @@
 #include "graph/lift/attention_operands.h"
 #include "graph/lift/dropped.h"
 #include "graph/lift/folded.h"
+#include "graph/lift/folded_parameters.h"
 #include "graph/lift/fx_groups.h"
 #include "graph/lift/inplace.h"
 #include "graph/lift/liveness.h"
@@ -310,10 +311,7 @@ class ProvenanceSource {
       const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
       const auto tensor = by_name_.find(builder_.At(value).name);
       if (tensor == by_name_.end() || !graph_[tensor->second].stored.has_value()) continue;
-      ValueId unfolded = LiftFoldedTable(tensor->second, group.path, BiasPosition(g), builder_, signature_);
-      if (!unfolded.valid()) {
-        unfolded = LiftFoldedView(tensor->second, ref, group.path, group.last(), builder_, signature_);
-      }
+      const ValueId unfolded = LiftFoldedParameter(tensor->second, ref, group, BiasPosition(g), builder_, signature_);
       if (unfolded.valid()) value = unfolded;
     }
     for (size_t i = 0; i < arguments.size(); ++i) {

@@ -5,14 +5,14 @@
 #include "graph/lift/liveness.h"
 
 namespace vramplan {
-namespace {
 
-// "layer1.0.bn1.weight" -> "layer1.0.bn1", "weight".
 std::pair<std::string, std::string> SplitTarget(const std::string& target) {
   const size_t dot = target.rfind('.');
   if (dot == std::string::npos) return {"", target};
   return {target.substr(0, dot), target.substr(dot + 1)};
 }
+
+namespace {
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -206,39 +206,6 @@ void Signature::LearnShapes(const Graph& graph, const std::vector<NodeId>& nodes
   }
 }
 
-void Signature::Finish(Notes* notes) {
-  for (const std::string& target : order_) {
-    const ValueId value = ByTarget(target);
-    if (ShapeIsKnown(value)) continue;
-    const auto [module, name] = SplitTarget(target);
-    const bool is_buffer = builder_->At(value).role == Role::kBuffer;
-    if (is_buffer && name == "num_batches_tracked") {
-      SetShape(value, DType::kInt64, Shape());  // torch/nn/modules/batchnorm.py: torch.tensor(0, dtype=torch.long)
-      continue;
-    }
-    // Unused buffers of transformers repeat one of the same module: token_type_ids is zeros like position_ids
-    // (modeling_bert.py), original_inv_freq a copy of inv_freq (modeling_llama.py), transformers 5.
-    ValueId sibling;
-    for (const std::string& other : order_) {
-      const auto [other_module, other_name] = SplitTarget(other);
-      const ValueId candidate = ByTarget(other);
-      if (!is_buffer || other_module != module || builder_->At(candidate).role != Role::kBuffer ||
-          !ShapeIsKnown(candidate))
-        continue;
-      if (EndsWith(name, other_name) || (name == "token_type_ids" && other_name == "position_ids")) sibling = candidate;
-    }
-    if (sibling.valid()) {
-      SetShape(value, builder_->At(sibling).type, builder_->At(sibling).shape);
-      continue;
-    }
-    SetShape(value, DType::kFloat32, Shape{0});
-    notes->Add({.code = "unknown-parameter",
-                .severity = Severity::kWarning,
-                .subject = target,
-                .text = "the file lists it but has neither its shape nor a use of it; it counts as 0 B"});
-  }
-}
-
 ValueId Signature::TakeUnreferenced(const std::string& module, Dim elements) {
   for (const std::string& target : order_) {
     const bool is_own = target.size() > module.size() && target.compare(0, module.size(), module) == 0 &&
@@ -254,31 +221,63 @@ ValueId Signature::TakeUnreferenced(const std::string& module, Dim elements) {
   return {};
 }
 
-ValueId Signature::TakeTwin(ValueId of, std::string* module, const std::string& within) {
-  const Value like = builder_->At(of);
-  const auto [own_module, leaf] = SplitTarget(like.name);
-  const std::string* best = nullptr;
+std::vector<ValueId> Signature::UnreferencedOf(const std::string& module) const {
+  std::vector<ValueId> result;
+  for (const std::string& target : order_) {
+    if (unreferenced_.count(target) != 0 && SplitTarget(target).first == module) result.push_back(ByTarget(target));
+  }
+  return result;
+}
+
+void Signature::Take(ValueId value, DType type, const Shape& shape) {
+  unreferenced_.erase(builder_->At(value).name);
+  if (!ShapeIsKnown(value)) SetShape(value, type, shape);
+}
+
+ValueId Signature::OnlyInside(const std::string& module, const std::string& leaf) const {
+  ValueId found;
+  for (const std::string& target : order_) {
+    const auto [owner, name] = SplitTarget(target);
+    const bool inside = owner == module || (owner.rfind(module, 0) == 0 && owner[module.size()] == '.');
+    if (name != leaf || !inside) continue;
+    if (found.valid()) return {};
+    found = ByTarget(target);
+  }
+  return found;
+}
+
+std::optional<Signature::Twins> Signature::TakeTwins(const std::vector<ValueId>& of, const std::string& within,
+                                                     const std::string& except) {
+  if (of.empty()) return std::nullopt;
+  const auto twin_of = [&](ValueId value, const std::string& module) -> ValueId {
+    const std::string target = module + "." + SplitTarget(builder_->At(value).name).second;
+    const ValueId twin = ByTarget(target);
+    if (unreferenced_.count(target) == 0 || !twin.valid() || twin == value) return {};
+    const bool is_alike = builder_->At(twin).role == builder_->At(value).role &&
+                          (!ShapeIsKnown(twin) || builder_->At(twin).shape == builder_->At(value).shape);
+    return is_alike ? twin : ValueId{};
+  };
+  const std::string like = builder_->At(of.front()).name;
+  std::optional<Twins> best;
   size_t best_common = 0;
   for (const std::string& target : order_) {
-    const auto [candidate_module, candidate_leaf] = SplitTarget(target);
-    if (candidate_leaf != leaf || unreferenced_.count(target) == 0) continue;
-    if (!module->empty() && candidate_module != *module) continue;
-    if (candidate_module.compare(0, within.size(), within) != 0) continue;
-    const ValueId value = ByTarget(target);
-    if (!value.valid() || value == of || builder_->At(value).role != like.role) continue;
-    if (ShapeIsKnown(value) && !(builder_->At(value).shape == like.shape)) continue;
-    const auto end = std::mismatch(target.begin(), target.end(), like.name.begin(), like.name.end()).first;
+    Twins twins{.module = SplitTarget(target).first, .values = {}};
+    if (twins.module == except || twins.module.compare(0, within.size(), within) != 0) continue;
+    const auto end = std::mismatch(target.begin(), target.end(), like.begin(), like.end()).first;
     const auto common = static_cast<size_t>(end - target.begin());
-    if (best != nullptr && common <= best_common) continue;
-    best = &target;
+    if (best.has_value() && common <= best_common) continue;
+    for (const ValueId value : of) twins.values.push_back(twin_of(value, twins.module));
+    if (!std::all_of(twins.values.begin(), twins.values.end(), [](ValueId twin) { return twin.valid(); })) continue;
+    best = std::move(twins);
     best_common = common;
   }
-  if (best == nullptr) return {};
-  const ValueId value = ByTarget(*best);
-  SetShape(value, like.type, like.shape);
-  *module = SplitTarget(*best).first;
-  unreferenced_.erase(*best);
-  return value;
+  if (!best.has_value()) return std::nullopt;
+  for (size_t i = 0; i < of.size(); ++i) {
+    const Value value = builder_->At(of[i]);
+    SetShape(best->values[i], value.type, value.shape);
+    unreferenced_.erase(builder_->At(best->values[i]).name);
+  }
+  return best;
 }
 
 }  // namespace vramplan

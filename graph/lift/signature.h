@@ -15,8 +15,10 @@
 //   value
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "graph/base/note.h"
@@ -26,6 +28,9 @@
 #include "graph/lift/fx_text.h"
 
 namespace vramplan {
+
+// "layer1.0.bn1.weight" -> "layer1.0.bn1", "weight".
+std::pair<std::string, std::string> SplitTarget(const std::string& target);
 
 class Signature {
  public:
@@ -49,24 +54,37 @@ class Signature {
   // not taken before; invalid when there is none.
   ValueId TakeUnreferenced(const std::string& module, Dim elements);
 
-  // The parameter or buffer of another module that stands there for what `of` is in its own, as large, that no fx node
-  // names and that was not taken before: that of `module`, or, while `module` is empty, of the module whose name has
-  // most in common with the first one's (that of post_attention_layernorm for input_layernorm's), which is then
-  // `module`. Invalid when there is none.
-  // Modules outside `within` do not count.
-  ValueId TakeTwin(ValueId of, std::string* module, const std::string& within = "");
+  // Parameters and buffers of exactly this module that no fx node names and that were not taken before.
+  std::vector<ValueId> UnreferencedOf(const std::string& module) const;
+  // Takes one of them; its shape is this one, unless it is known.
+  void Take(ValueId value, DType type, const Shape& shape);
+  // The only parameter or buffer called `leaf` in `module` or in a module inside; invalid when there is none or more.
+  ValueId OnlyInside(const std::string& module, const std::string& leaf) const;
+
+  // A module like that of `of`, parameters and buffers of one module: it has each of them, as large, and no fx node
+  // names any, nor were they taken before. Of several that one whose name has most in common with the first one's
+  // (post_attention_layernorm for input_layernorm). Gives its values in the same order; nothing when there is none.
+  // Modules outside `within` and the module `except` do not count.
+  struct Twins {
+    std::string module;
+    std::vector<ValueId> values;
+  };
+  std::optional<Twins> TakeTwins(const std::vector<ValueId>& of, const std::string& within, const std::string& except);
 
   // Shapes of parameters and buffers that a layer's use tells: a linear's weight is [out, in], a batch norm's is [C].
   void InferFromUse(const AtenCall& call);
   // The same for the parameters of one layer, and of those that its operator leaves open from the stored tensors at the
   // same places of its nodes.
   void LearnShapes(const Graph& graph, const std::vector<NodeId>& nodes, const AtenCall& call);
-  // What nothing told: buffers by their habits, the rest gets a note and no bytes.
+  // What nothing told: by the habits of the frameworks' modules, then from the same parameter of the stages or blocks
+  // before (with a note), and the rest gets a note and no bytes.
   void Finish(Notes* notes);
 
  private:
   void FindTies(const FxGroups& groups, const std::vector<SignatureEntry>& entries);
   void Learn(ValueId value, DType type, const Shape& shape);
+  bool ShapeByHabit(const std::string& target);
+  bool ShapeFromBefore(const std::string& target, std::unordered_map<std::string, int64_t>* growth);
 
   LayerBuilder* builder_;
   std::unordered_map<std::string, ValueId> by_placeholder_, by_target_;

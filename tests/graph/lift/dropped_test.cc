@@ -108,6 +108,28 @@ batch_norm bn_2 @n.bn (conv2d_1, n.bn.weight) -> b [B, 2, 4, 4] {training=1}
 )");
 }
 
+TEST_CASE("a convolution's own bias is no twin of the norm's in front of it") {
+  // m.conv.bias is named nowhere, being folded; the norm in front of it is s.bn, which ran once.
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 2, 4, 4] x) => (float[batch, 2, 4, 4] b) <float[2] `s.bn.weight`, float[2] mean, float[2, 2, 1, 1] `m.conv.weight`, float[2] merged> {
+    # signature: p_sw: PARAMETER target='s.bn.weight'
+    # signature: p_sb: PARAMETER target='s.bn.bias'
+    # signature: p_mw: PARAMETER target='m.conv.weight'
+    # signature: p_mb: PARAMETER target='m.conv.bias'
+    # signature: p_nw: PARAMETER target='n.bn.weight'
+    # signature: x: USER_INPUT
+    getitem, i, j = BatchNormalization <training_mode = 1> (x, `s.bn.weight`, mean, mean, mean)
+      # fx_node: %bn : [num_users=3] = call_function[target=torch.ops.aten._native_batch_norm_legit_functional.default](args = (%x, %p_sw, %p_sb, None, None, True, 0.1, 1e-05), kwargs = {})
+    b = Conv (getitem, `m.conv.weight`, merged)
+      # fx_node: %bn_2 : [num_users=3] = call_function[target=torch.ops.aten._native_batch_norm_legit_functional.default](args = (%conv2d_1, %p_nw, None, None, None, True, 0.1, 1e-05), kwargs = {})
+      # rule_name: FuseBatchNormIntoConv
+  })");
+  CHECK(layers.layers.size() == 3);
+  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"s.bn.weight [2]", "s.bn.bias [2]",
+                                                                      "m.conv.weight [2, 2, 1, 1]", "m.conv.bias [2]",
+                                                                      "n.bn.weight [2]"});
+}
+
 TEST_CASE("arithmetic that changes no number ran") {
   CHECK(ToText(LayersFromText(R"(g (float[batch, 8] x) => (float[batch, 8] y) <float[8] `e`> {
     # signature: p_e: PARAMETER target='e'

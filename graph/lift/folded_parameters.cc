@@ -1,0 +1,132 @@
+#include "graph/lift/folded_parameters.h"
+
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "graph/lift/dropped.h"
+#include "graph/lift/folded.h"
+
+namespace vramplan {
+namespace {
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// One constant and where it is used.
+struct Site {
+  TensorId constant;
+  const std::string& name;
+  const FxGroup& user;
+  LayerBuilder& builder;
+  Signature& signature;
+
+  const StoredTensor& stored() const { return *builder.graph()[constant].stored; }
+  Shape shape() const { return builder.At(builder.ValueOf(constant)).shape; }
+  const std::string& module() const { return user.path.back().path; }
+
+  ValueId Add(std::string op, std::vector<ValueId> inputs, Attributes attributes) const {
+    const ValueId result = builder.AddValue({.name = name, .type = stored().type, .shape = shape()});
+    builder.AddLayer({.op = std::move(op),
+                      .name = name,
+                      .inputs = std::move(inputs),
+                      .outputs = {result},
+                      .attributes = std::move(attributes),
+                      .evidence = Evidence::kProvenance},
+                     user.path, user.last());
+    return result;
+  }
+};
+
+// cat((q_bias, k_bias, v_bias)): timm's BEiT and EVA, equal parts of one bias (timm/models/beit.py, timm 1.0). One of
+// them may be a buffer of zeros.
+ValueId Joined(const Site& site) {
+  const Shape whole = site.shape();
+  if (whole.rank() != 1 || !whole[0].IsConstant()) return {};
+  std::vector<ValueId> parts;
+  for (const ValueId own : site.signature.UnreferencedOf(site.module())) {
+    if (EndsWith(site.builder.At(own).name, "bias")) parts.push_back(own);
+  }
+  const auto count = static_cast<int64_t>(parts.size());
+  if (count < 2 || whole[0].c0() % count != 0) return {};
+  const Shape part{whole[0].c0() / count};
+  for (const ValueId own : parts) {
+    if (site.signature.ShapeIsKnown(own) && !(site.builder.At(own).shape == part)) return {};
+  }
+  for (const ValueId own : parts) site.signature.Take(own, site.stored().type, part);
+  Attributes attributes;
+  attributes.Set("dim", int64_t{0});
+  return site.Add("cat", std::move(parts), std::move(attributes));
+}
+
+// biases[:, indices]: LeViT's and EfficientFormer's positions (timm/models/levit.py, timm 1.0). A row of indices holds
+// the offsets of one query to every key; those of all queries are as many as there are keys.
+ValueId Indexed(const Site& site) {
+  const Shape whole = site.shape();
+  if (whole.rank() != 3) return {};
+  ValueId table, indices;
+  for (const ValueId own : site.signature.UnreferencedOf(site.module())) {
+    const bool is_parameter = site.builder.At(own).role == Role::kParameter;
+    ValueId& place = is_parameter ? table : indices;
+    if (place.valid()) return {};
+    place = own;
+  }
+  if (!table.valid() || !indices.valid()) return {};
+  site.signature.Take(table, site.stored().type, Shape{whole[0], whole[2]});
+  site.signature.Take(indices, DType::kInt64, Shape{whole[1], whole[2]});
+  return site.Add("index", {table, indices}, {});
+}
+
+// 1 + weight, exp(scale): one operand of as many elements.
+ValueId Computed(const Site& site, const std::string& op) {
+  const ValueId parameter = site.signature.TakeUnreferenced(site.module(), site.shape().Elements());
+  if (!parameter.valid()) return {};
+  if (!site.signature.ShapeIsKnown(parameter)) site.signature.SetShape(parameter, site.stored().type, site.shape());
+  static const std::unordered_set<std::string_view> kWithNumber = {"add", "sub", "rsub", "mul", "div", "pow"};
+  Attributes attributes;
+  if (kWithNumber.count(op) != 0) attributes.Set("scalar", 1.0);
+  return site.Add(op, {parameter}, std::move(attributes));
+}
+
+// A linear whose bias was changed first: torchvision's Swin v2 takes a clone of it, to zero the keys' part
+// (torchvision/models/swin_transformer.py, shifted_window_attention).
+ValueId CopiedBias(const Site& site) {
+  const FxNode& fx = site.user.fx;
+  if (fx.target.rfind("aten.linear", 0) != 0 || fx.arguments.size() < 3) return {};
+  if (fx.arguments[1].kind != FxLiteral::Kind::kRef || fx.arguments[2].text != site.name) return {};
+  const ValueId weight = site.signature.ByPlaceholder(fx.arguments[1].text);
+  if (!weight.valid()) return {};
+  const std::string& weight_name = site.builder.At(weight).name;
+  const size_t dot = weight_name.rfind('.');
+  if (dot == std::string::npos) return {};
+  const std::string bias_name = weight_name.substr(0, dot) + ".bias";
+  const ValueId bias = site.signature.ByTarget(bias_name);
+  if (!bias.valid() || !site.signature.IsUnreferenced(bias_name)) return {};
+  site.signature.Take(bias, site.stored().type, site.shape());
+  return site.Add("clone", {bias}, {});
+}
+
+}  // namespace
+
+ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const FxGroup& user, NodeId bias_position,
+                            LayerBuilder& builder, Signature& signature) {
+  if (const ValueId bias = LiftFoldedTable(constant, user.path, bias_position, builder, signature); bias.valid())
+    return bias;
+  if (user.path.empty()) return {};
+  const Site site{constant, name, user, builder, signature};
+  if (!IsFloating(site.stored().type)) return {};
+  if (const ValueId copy = CopiedBias(site); copy.valid()) return copy;
+  const std::string op = OperatorOf(name);
+  static const std::unordered_set<std::string_view> kPointwise = {
+      "add", "sub", "rsub", "mul", "div", "pow", "exp", "neg", "sigmoid", "tanh", "softplus", "sqrt", "rsqrt", "abs"};
+  ValueId result;
+  if (op == "cat") result = Joined(site);
+  if (op == "index") result = Indexed(site);
+  if (kPointwise.count(op) != 0) result = Computed(site, op);
+  if (result.valid()) return result;
+  return LiftFoldedView(constant, name, user.path, user.last(), builder, signature);
+}
+
+}  // namespace vramplan

@@ -1,0 +1,76 @@
+#include "graph/lift/folded_parameters.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/layers_text.h"
+
+namespace vramplan {
+namespace {
+
+TEST_CASE("constants that were computed from parameters of the module come back") {
+  struct Row {
+    const char* why;
+    std::string shape, signature, fx;  // of the constant; of the module's parameters; of its user
+    std::string layers;
+  };
+  const Row rows[] = {
+      {"1 + weight (gemma's norms)", "8", "p_w: PARAMETER target='n.weight'", "aten.mul.Tensor](args = (%x, %add_105)",
+       "add add_105 @n (n.weight) -> add_105 [8] {scalar=1.0}\nmul user @n (x, add_105) -> y [B, 6, 8]\n"},
+      {"three biases as one (BEiT), one of them a buffer", "9 ",
+       "p_q: PARAMETER target='n.q_bias'\n    # signature: p_v: PARAMETER target='n.v_bias'\n    # signature: b_k: "
+       "BUFFER target='n.k_bias' persistent=False",
+       "aten.add.Tensor](args = (%x, %cat_1)",
+       "cat cat_1 @n (n.q_bias, n.v_bias, n.k_bias) -> cat_1 [9] {dim=0}\nadd user @n (x, cat_1) -> y [B, 6, 9]\n"},
+      {"biases at the offsets of query and key (LeViT)", "2, 3, 6",
+       "p_b: PARAMETER target='n.attention_biases'\n    # signature: b_i: BUFFER target='n.attention_bias_idxs' "
+       "persistent=False",
+       "aten.add.Tensor](args = (%x, %index_5)",
+       "index index_5 @n (n.attention_biases, n.attention_bias_idxs) -> index_5 [2, 3, 6]\nadd user @n (x, index_5) -> "
+       "y "
+       "[B, 2, 3, 6]\n"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.why);
+    const std::string last = row.shape.substr(row.shape.size() - (row.shape.back() == ' ' ? 2 : 1), 1);
+    const std::string x = row.shape.size() > 2 ? "batch, 2, 3, 6" : "batch, 6, " + last;
+    const std::string target = row.fx.substr(0, row.fx.find(']'));
+    const Layers layers = LayersFromText("g (float[" + x + "] x) => (float[" + x + "] y) <float[" + row.shape +
+                                         "] val_7> {\n    # signature: " + row.signature +
+                                         "\n    # signature: x: USER_INPUT\n    y = Add (x, val_7)\n      # fx_node: "
+                                         "%user : [num_users=1] = call_function[target=torch.ops." +
+                                         row.fx +
+                                         ", kwargs = {})\n      # name_scopes: ['', 'n', 'user']\n      # "
+                                         "class_hierarchy: ['mine.Net', 'mine.Block', '" +
+                                         target + "']\n  }");
+    CHECK(ToText(layers) == "\n" + row.layers);
+  }
+}
+
+TEST_CASE("parameters that no operator uses are as large as modules tell") {
+  // layer3 never runs; its convolution is to layer2's what that is to layer1's. The GRU's biases were merged away.
+  Notes notes;
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 8] x) => (float[batch, 8] y) <float[4, 8, 3, 3] `layer1.0.conv1.weight`, float[8, 16, 3, 3] `layer2.0.conv1.weight`, float[12, 4] `r.weight_ih_l0`, float[1, 1, 6] `e.cls_token`> {
+    # signature: p_1: PARAMETER target='layer1.0.conv1.weight'
+    # signature: p_2: PARAMETER target='layer2.0.conv1.weight'
+    # signature: p_3: PARAMETER target='layer3.0.conv1.weight'
+    # signature: p_w: PARAMETER target='r.weight_ih_l0'
+    # signature: p_b: PARAMETER target='r.bias_ih_l0'
+    # signature: p_c: PARAMETER target='e.cls_token'
+    # signature: p_m: PARAMETER target='e.mask_token'
+    # signature: x: USER_INPUT
+    y = Relu (x)
+      # fx_node: %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})
+  })",
+      &notes);
+  CHECK(ToText(layers, layers.parameters) ==
+        std::vector<std::string>{"layer1.0.conv1.weight [4, 8, 3, 3]", "layer2.0.conv1.weight [8, 16, 3, 3]",
+                                 "layer3.0.conv1.weight [16, 32, 3, 3]", "r.weight_ih_l0 [12, 4]", "r.bias_ih_l0 [12]",
+                                 "e.cls_token [1, 1, 6]", "e.mask_token [1, 1, 6]"});
+  REQUIRE(notes.all().size() == 1);
+  CHECK(notes.all()[0].code == "assumed-shape");
+  CHECK(notes.all()[0].subject == "layer3.0.conv1.weight");
+}
+
+}  // namespace
+}  // namespace vramplan
