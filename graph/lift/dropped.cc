@@ -153,7 +153,10 @@ ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user
   static const std::unordered_set<std::string_view> kArithmetic = {"add", "sub", "mul", "div"};
   const std::string op = OperatorOf(name);
   if (op == "clone") {
-    if (!IsCopy(source, user, builder)) return source;
+    if (!IsCopy(source, user, builder)) {  // a dropout of nothing, perhaps behind a norm that was merged
+      return user.path.empty() ? source
+                               : LiftDroppedNorm(user.path.back().path, source, user, classes, builder, signature);
+    }
     const ValueId copy = Like(source, name, builder);
     builder.AddLayer(
         {.op = "contiguous", .name = name, .inputs = {source}, .outputs = {copy}, .evidence = Evidence::kProvenance},

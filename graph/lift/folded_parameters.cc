@@ -15,20 +15,19 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-// One constant and where it is used.
+// One operand and where it is used.
 struct Site {
-  TensorId constant;
+  DType type;
+  Shape shape;
   const std::string& name;
   const FxGroup& user;
   LayerBuilder& builder;
   Signature& signature;
 
-  const StoredTensor& stored() const { return *builder.graph()[constant].stored; }
-  Shape shape() const { return builder.At(builder.ValueOf(constant)).shape; }
   const std::string& module() const { return user.path.back().path; }
 
   ValueId Add(std::string op, std::vector<ValueId> inputs, Attributes attributes) const {
-    const ValueId result = builder.AddValue({.name = name, .type = stored().type, .shape = shape()});
+    const ValueId result = builder.AddValue({.name = name, .type = type, .shape = shape});
     builder.AddLayer({.op = std::move(op),
                       .name = name,
                       .inputs = std::move(inputs),
@@ -43,7 +42,7 @@ struct Site {
 // cat((q_bias, k_bias, v_bias)): timm's BEiT and EVA, equal parts of one bias (timm/models/beit.py, timm 1.0). One of
 // them may be a buffer of zeros.
 ValueId Joined(const Site& site) {
-  const Shape whole = site.shape();
+  const Shape whole = site.shape;
   if (whole.rank() != 1 || !whole[0].IsConstant()) return {};
   std::vector<ValueId> parts;
   for (const ValueId own : site.signature.UnreferencedOf(site.module())) {
@@ -55,7 +54,7 @@ ValueId Joined(const Site& site) {
   for (const ValueId own : parts) {
     if (site.signature.ShapeIsKnown(own) && !(site.builder.At(own).shape == part)) return {};
   }
-  for (const ValueId own : parts) site.signature.Take(own, site.stored().type, part);
+  for (const ValueId own : parts) site.signature.Take(own, site.type, part);
   Attributes attributes;
   attributes.Set("dim", int64_t{0});
   return site.Add("cat", std::move(parts), std::move(attributes));
@@ -64,7 +63,7 @@ ValueId Joined(const Site& site) {
 // biases[:, indices]: LeViT's and EfficientFormer's positions (timm/models/levit.py, timm 1.0). A row of indices holds
 // the offsets of one query to every key; those of all queries are as many as there are keys.
 ValueId Indexed(const Site& site) {
-  const Shape whole = site.shape();
+  const Shape whole = site.shape;
   if (whole.rank() != 3) return {};
   ValueId table, indices;
   for (const ValueId own : site.signature.UnreferencedOf(site.module())) {
@@ -74,16 +73,16 @@ ValueId Indexed(const Site& site) {
     place = own;
   }
   if (!table.valid() || !indices.valid()) return {};
-  site.signature.Take(table, site.stored().type, Shape{whole[0], whole[2]});
+  site.signature.Take(table, site.type, Shape{whole[0], whole[2]});
   site.signature.Take(indices, DType::kInt64, Shape{whole[1], whole[2]});
   return site.Add("index", {table, indices}, {});
 }
 
 // 1 + weight, exp(scale): one operand of as many elements.
 ValueId Computed(const Site& site, const std::string& op) {
-  const ValueId parameter = site.signature.TakeUnreferenced(site.module(), site.shape().Elements());
+  const ValueId parameter = site.signature.TakeUnreferenced(site.module(), site.shape.Elements());
   if (!parameter.valid()) return {};
-  if (!site.signature.ShapeIsKnown(parameter)) site.signature.SetShape(parameter, site.stored().type, site.shape());
+  if (!site.signature.ShapeIsKnown(parameter)) site.signature.SetShape(parameter, site.type, site.shape);
   static const std::unordered_set<std::string_view> kWithNumber = {"add", "sub", "rsub", "mul", "div", "pow"};
   Attributes attributes;
   if (kWithNumber.count(op) != 0) attributes.Set("scalar", 1.0);
@@ -93,10 +92,8 @@ ValueId Computed(const Site& site, const std::string& op) {
 // A linear whose bias was changed first: torchvision's Swin v2 takes a clone of it, to zero the keys' part
 // (torchvision/models/swin_transformer.py, shifted_window_attention).
 ValueId CopiedBias(const Site& site) {
-  const FxNode& fx = site.user.fx;
-  if (fx.target.rfind("aten.linear", 0) != 0 || fx.arguments.size() < 3) return {};
-  if (fx.arguments[1].kind != FxLiteral::Kind::kRef || fx.arguments[2].text != site.name) return {};
-  const ValueId weight = site.signature.ByPlaceholder(fx.arguments[1].text);
+  if (site.user.fx.arguments[1].kind != FxLiteral::Kind::kRef) return {};
+  const ValueId weight = site.signature.ByPlaceholder(site.user.fx.arguments[1].text);
   if (!weight.valid()) return {};
   const std::string& weight_name = site.builder.At(weight).name;
   const size_t dot = weight_name.rfind('.');
@@ -104,7 +101,7 @@ ValueId CopiedBias(const Site& site) {
   const std::string bias_name = weight_name.substr(0, dot) + ".bias";
   const ValueId bias = site.signature.ByTarget(bias_name);
   if (!bias.valid() || !site.signature.IsUnreferenced(bias_name)) return {};
-  site.signature.Take(bias, site.stored().type, site.shape());
+  site.signature.Take(bias, site.type, site.shape);
   return site.Add("clone", {bias}, {});
 }
 
@@ -115,9 +112,13 @@ ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const Fx
   if (const ValueId bias = LiftFoldedTable(constant, user.path, bias_position, builder, signature); bias.valid())
     return bias;
   if (user.path.empty()) return {};
-  const Site site{constant, name, user, builder, signature};
-  if (!IsFloating(site.stored().type)) return {};
-  if (const ValueId copy = CopiedBias(site); copy.valid()) return copy;
+  const Value whole = builder.At(builder.ValueOf(constant));
+  const Site site{whole.type, whole.shape, name, user, builder, signature};
+  if (!IsFloating(site.type)) return {};
+  if (whole.shape.rank() == 1) {
+    const ValueId bias = LiftFoldedBias(name, whole.type, whole.shape[0], user, builder, signature);
+    if (bias.valid()) return bias;
+  }
   const std::string op = OperatorOf(name);
   static const std::unordered_set<std::string_view> kPointwise = {
       "add", "sub", "rsub", "mul", "div", "pow", "exp", "neg", "sigmoid", "tanh", "softplus", "sqrt", "rsqrt", "abs"};
@@ -127,6 +128,17 @@ ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const Fx
   if (kPointwise.count(op) != 0) result = Computed(site, op);
   if (result.valid()) return result;
   return LiftFoldedView(constant, name, user.path, user.last(), builder, signature);
+}
+
+ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const FxGroup& user, LayerBuilder& builder,
+                       Signature& signature) {
+  const FxNode& fx = user.fx;
+  const bool is_bias = fx.target.rfind("aten.linear", 0) == 0 && fx.arguments.size() == 3 &&
+                       fx.arguments[2].kind == FxLiteral::Kind::kRef && fx.arguments[2].text == name;
+  if (!is_bias || user.path.empty() || !length.IsConstant()) return {};
+  const Site site{type, Shape{length}, name, user, builder, signature};
+  const ValueId copy = CopiedBias(site);
+  return copy.valid() || OperatorOf(name) != "cat" ? copy : Joined(site);
 }
 
 }  // namespace vramplan

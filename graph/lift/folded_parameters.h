@@ -21,4 +21,8 @@ namespace vramplan {
 ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const FxGroup& user, NodeId bias_position,
                             LayerBuilder& builder, Signature& signature);
 
+// The same for a linear's bias, of `length` elements, that was computed: as one of zeros it left no constant either.
+ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const FxGroup& user, LayerBuilder& builder,
+                       Signature& signature);
+
 }  // namespace vramplan

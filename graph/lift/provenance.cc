@@ -153,6 +153,7 @@ class ProvenanceSource {
       if (!value.valid()) open.push_back(ref);
     }
     if (!open.empty()) ResolveAttention(g, &operands, &open);
+    if (!open.empty()) ResolveBias(g, &operands, &open);
     if (open.empty()) return operands;
     std::vector<ValueId> made, stored;  // what is left: made by layers first, constants only when there is nothing else
     for (const TensorId tensor : DataInputs(g)) {
@@ -171,6 +172,19 @@ class ProvenanceSource {
     for (size_t i = 0; i < open.size() && !made.empty(); ++i)
       operands.by_ref[open[i]] = Dropped(g, open[i], made[std::min(i, made.size() - 1)]);
     return operands;
+  }
+
+  void ResolveBias(int32_t g, Operands* operands, std::vector<std::string>* open) {
+    const std::vector<TensorId> outputs = DataOutputs(g, false);
+    if (outputs.empty() || !shapes_[outputs.front()].shape.has_value()) return;
+    const Shape& out = *shapes_[outputs.front()].shape;
+    if (out.rank() == 0) return;
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const ValueId bias =
+        LiftFoldedBias(open->back(), shapes_[outputs.front()].type, out.FromEnd(1), group, builder_, signature_);
+    if (!bias.valid()) return;
+    by_fx_name_[open->back()] = operands->by_ref[open->back()] = bias;
+    open->pop_back();
   }
 
   // Attention's operands by the part they play, where their names are gone.

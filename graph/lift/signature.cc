@@ -156,9 +156,9 @@ void Signature::InferFromUse(const AtenCall& call) {
     for (int i = out.rank() - axes; i < out.rank(); ++i) trailing.Append(out[i]);
     for (size_t i = 1; i < 3; ++i) Learn(input(i), type, trailing);
   } else if (call.op == "linear") {
-    if (in.rank() < 1 || out.rank() < 1) return;
-    Learn(input(1), type, Shape{out.FromEnd(1), in.FromEnd(1)});
+    if (out.rank() < 1) return;
     Learn(input(2), type, Shape{out.FromEnd(1)});
+    if (in.rank() >= 1) Learn(input(1), type, Shape{out.FromEnd(1), in.FromEnd(1)});
   } else if (call.op == "addmm") {
     const Shape a = input(1).valid() ? builder_->At(input(1)).shape : Shape();
     if (a.rank() < 1 || out.rank() < 1) return;

@@ -104,6 +104,7 @@ bool Signature::ShapeFromBefore(const std::string& target, std::unordered_map<st
     const Shape* before = known(With(target, number, number.value - 2));
     const bool ends_module = target.find('.', number.end + 1) != std::string::npos;
     if (last == nullptr || !ends_module || last->rank() == 0 || !(*last)[0].IsConstant()) continue;
+    if (builder_->At(value).role == Role::kBuffer && last->rank() > 1) continue;  // a table, not channels
     if (before != nullptr && before->rank() == last->rank() && (*before)[0].IsConstant() && (*before)[0].c0() > 0 &&
         (*last)[0].c0() % (*before)[0].c0() == 0) {
       growth->emplace(stage, (*last)[0].c0() / (*before)[0].c0());
