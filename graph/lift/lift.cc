@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/lift/builder.h"
+#include "graph/lift/frozen.h"
 #include "graph/lift/held_outputs.h"
 #include "graph/lift/inplace.h"
 #include "graph/lift/layers.h"
@@ -23,8 +24,10 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
     if (const Status done = LiftByPattern(graph, shapes, builder, live, notes); !done) return done.error();
   }
   Layers layers = std::move(builder).Finish(notes);
+  FreezeBatchNorms(&layers);
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
+  SplitMergedActivations(&layers);
   TypeNoise(&layers);
   RestoreUpcasts(&layers);
   HoldEncoderState(&layers);

@@ -1,6 +1,9 @@
 #include "graph/lift/merged.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
 
 namespace vramplan {
 namespace {
@@ -48,6 +51,65 @@ void SplitMergedSlices(Layers* layers) {
     }
     layers->layers.push_back(std::move(layer));
   }
+}
+
+void SplitMergedActivations(Layers* layers) {
+  static const std::set<std::string_view> kActivations = {"relu",      "leaky_relu", "elu",     "gelu", "silu",
+                                                          "mish",      "sigmoid",    "tanh",    "selu", "celu",
+                                                          "hardswish", "hardtanh",   "softplus"};
+  const auto is_inside = [&](ModuleId module, ModuleId outer) {
+    while (module.valid() && module != outer) module = (*layers)[module].parent;
+    return module.valid();
+  };
+  std::vector<ModuleId> producer(layers->values.size());
+  std::vector<std::vector<size_t>> readers(layers->values.size());
+  for (size_t l = 0; l < layers->layers.size(); ++l) {
+    for (const ValueId id : layers->layers[l].outputs) {
+      if (id.valid()) producer[static_cast<size_t>(id.value)] = layers->layers[l].module;
+    }
+    for (const ValueId id : layers->layers[l].inputs) {
+      if (id.valid()) readers[static_cast<size_t>(id.value)].push_back(l);
+    }
+  }
+  std::map<size_t, Layer> before;  // copies to stand in front of a layer
+  for (size_t l = 0; l < layers->layers.size(); ++l) {
+    const Layer layer = layers->layers[l];
+    const bool inplace = layer.attributes.Int("inplace", 0) != 0;
+    if (kActivations.count(layer.op) == 0 || inplace || !layer.module.valid() || !layer.inputs[0].valid()) continue;
+    const ModuleId given_by = producer[static_cast<size_t>(layer.inputs[0].value)];
+    const std::vector<size_t>& users = readers[static_cast<size_t>(layer.outputs[0].value)];
+    const auto is_own = [&](size_t user) { return is_inside(layers->layers[user].module, layer.module); };
+    if (is_inside(given_by, layer.module) || users.empty() || !is_own(users.front())) continue;
+    std::map<ModuleId, ValueId> copies;  // by the other module
+    for (const size_t user : users) {
+      Layer& reader = layers->layers[user];
+      if (is_own(user) || !reader.module.valid() || is_inside(layer.module, reader.module)) continue;
+      // The other module: below the common parent.
+      ModuleId other = reader.module;
+      while ((*layers)[other].parent.valid() && !is_inside(layer.module, (*layers)[other].parent))
+        other = (*layers)[other].parent;
+      ValueId& copy = copies[other];
+      if (!copy.valid()) {
+        Value value = (*layers)[layer.outputs[0]];
+        value.name += "." + reader.name;
+        layers->values.push_back(value);
+        copy = ValueId{static_cast<int32_t>(layers->values.size()) - 1};
+        Layer again = layer;
+        again.name = value.name;
+        again.outputs = {copy};
+        again.module = other;
+        before.emplace(user, std::move(again));
+      }
+      std::replace(reader.inputs.begin(), reader.inputs.end(), layer.outputs[0], copy);
+    }
+  }
+  if (before.empty()) return;
+  std::vector<Layer> out;
+  for (size_t l = 0; l < layers->layers.size(); ++l) {
+    if (const auto found = before.find(l); found != before.end()) out.push_back(std::move(found->second));
+    out.push_back(std::move(layers->layers[l]));
+  }
+  layers->layers = std::move(out);
 }
 
 }  // namespace vramplan

@@ -13,4 +13,8 @@ namespace vramplan {
 // indexes a name, not a part.
 void SplitMergedSlices(Layers* layers);
 
+// An activation of what its module was given, read in that module and in another one that was given the same, ran in
+// both: F.leaky_relu(x) at the beginning of two residual blocks side by side.
+void SplitMergedActivations(Layers* layers);
+
 }  // namespace vramplan

@@ -262,7 +262,8 @@ class ProvenanceSource {
     const Layer* maker = builder_.MakerOf(call.inputs.front());
     std::vector<std::string_view> classes = {groups_.root_class};
     for (const ModuleFrame& frame : group.path) classes.push_back(frame.class_name);
-    const InPlace verdict = InPlaceByClass(call.op, classes, maker != nullptr && maker->op == "batch_norm");
+    const bool leaky = call.op == "leaky_relu" && maker != nullptr && maker->op == "instance_norm";
+    const InPlace verdict = InPlaceByClass(call.op, classes, maker != nullptr && (maker->op == "batch_norm" || leaky));
     if (verdict == InPlace::kNo || maker == nullptr) return false;
     for (const TensorId tensor : DataInputs(g)) {
       if (Trace(tensor) != call.inputs.front()) continue;

@@ -31,5 +31,23 @@ TEST_CASE("a slice that something else reads has a name and stays one") {
   CHECK(OperatorsOf(hand.layers) == "slice slice slice cat");
 }
 
+TEST_CASE("an activation shared by two modules side by side ran in both") {
+  for (const bool returned : {false, true}) {
+    LayersByHand hand;
+    hand.layers.modules.push_back({.path = "b", .class_name = "", .parent = ModuleId{0}});
+    const ValueId x = hand.Input("x", {4, 8});
+    const ValueId made = returned ? hand.Add("linear", {x}, {4, 8}) : x;  // then the module made what it activates
+    const ValueId act = hand.Add("leaky_relu", {made}, {4, 8});
+    const ValueId a = hand.Add("linear", {act}, {4, 8});
+    const ValueId b = hand.Add("linear", {act}, {4, 8});
+    hand.layers.layers.back().module = ModuleId{2};
+    hand.layers.outputs = {hand.Add("add", {a, b}, {4, 8})};
+    hand.layers.layers.back().module = ModuleId{0};
+    SplitMergedActivations(&hand.layers);
+    CHECK(OperatorsOf(hand.layers) ==
+          (returned ? "linear leaky_relu linear linear add" : "leaky_relu linear leaky_relu linear add"));
+  }
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -1,0 +1,14 @@
+// Frozen: torchvision's detection models build their backbones with FrozenBatchNorm2d, whose weight, bias and
+// statistics are buffers and whose arithmetic is plain products and sums. A TorchScript file calls all of them
+// initializers; that a module has running statistics which no batch norm reads tells.
+//
+//   layer1.0.bn1.{weight, bias, running_mean, running_var} read by reshape, add, mul      four buffers, no gradients
+#pragma once
+
+#include "graph/lift/layers.h"
+
+namespace vramplan {
+
+void FreezeBatchNorms(Layers* layers);
+
+}  // namespace vramplan
