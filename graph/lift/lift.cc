@@ -2,6 +2,7 @@
 
 #include "graph/lift/builder.h"
 #include "graph/lift/frozen.h"
+#include "graph/lift/glu.h"
 #include "graph/lift/held_outputs.h"
 #include "graph/lift/inplace.h"
 #include "graph/lift/layers.h"
@@ -25,6 +26,7 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
   }
   Layers layers = std::move(builder).Finish(notes);
   FreezeBatchNorms(&layers);
+  GatherGlu(&layers);
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
   SplitMergedActivations(&layers);
