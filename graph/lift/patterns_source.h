@@ -113,6 +113,7 @@ class PatternSource {
   void FindNoOps();
   void CountUses();
   bool IsStoredCopy(TensorId tensor) const;  // an Identity that un-merges two equal parameters
+  bool IsOnlyCompared(TensorId tensor) const;
   void Lift(TensorId tensor);
   void RegisterStored();
   void NoteTies();

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include "graph/lift/patterns_source.h"
 
@@ -41,6 +43,29 @@ bool PatternSource::IsStoredCopy(TensorId tensor) const {
   return here.valid() && there.valid() && WithoutDigits(ModuleOf(here)) == WithoutDigits(ModuleOf(there));
 }
 
+// A mask: nobody takes more of it than slices, which are only compared (minGPT's "bias", att.masked_fill(bias == 0)).
+// What a comparison reads has no gradient, so that a parameter would stand there for nothing.
+bool PatternSource::IsOnlyCompared(TensorId tensor) const {
+  static const std::unordered_set<std::string_view> kComparisons = {"Equal", "Less", "LessOrEqual", "Greater",
+                                                                    "GreaterOrEqual"};
+  static const std::unordered_set<std::string_view> kParts = {"Slice", "Unsqueeze", "Squeeze", "Reshape", "Expand"};
+  std::vector<TensorId> open = {tensor};
+  bool compared = false;
+  for (size_t i = 0; i < open.size() && i < 256; ++i) {
+    for (const NodeId user : UsersOf(open[i])) {
+      const Node& node = graph_[user];
+      if (kComparisons.count(node.op) != 0) {
+        compared = true;
+      } else if (kParts.count(node.op) != 0 && In(user, 0) == open[i]) {
+        open.push_back(node.outputs[0]);
+      } else {
+        return false;
+      }
+    }
+  }
+  return compared && open.size() < 256;
+}
+
 void PatternSource::RegisterOne(TensorId tensor, const Claim& claim) {
   if (builder_.HasValue(tensor)) return;  // the other source did
   const Tensor& t = graph_[tensor];
@@ -69,11 +94,18 @@ std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool
   if (const auto claim = claims_.find(tensor); claim != claims_.end()) return claim->second;
   const StoredTensor& stored = *Stored(tensor);
   // A tensor that the trace met but no module owns, and every table of integers, is never trained.
-  if (IsInitializer(tensor) && IsFloating(stored.type) &&
+  // transformers registers the bias of a tied output layer as a buffer (modeling_bart.py, transformers 5, and the
+  // models after it).
+  const std::string& name = graph_[tensor].name;
+  constexpr std::string_view kLogitsBias = "final_logits_bias";
+  const bool is_buffer =
+      IsOnlyCompared(tensor) || (name.size() >= kLogitsBias.size() && stored.dims.size() == 2 &&
+                                 name.compare(name.size() - kLogitsBias.size(), kLogitsBias.size(), kLogitsBias) == 0);
+  if (!is_buffer && IsInitializer(tensor) && IsFloating(stored.type) &&
       (HasModulePath(tensor) || (!from_pytorch_ && used && Elements(stored) > 1))) {
     return Claim{Role::kParameter, "", std::nullopt, {}};
   }
-  if (!used || (Elements(stored) <= 1 && !IsInitializer(tensor))) return std::nullopt;  // a literal
+  if ((!used && !is_buffer) || (Elements(stored) <= 1 && !IsInitializer(tensor))) return std::nullopt;  // a literal
   return Claim{Role::kBuffer, "", std::nullopt, {}};
 }
 

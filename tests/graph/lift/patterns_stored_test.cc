@@ -34,6 +34,22 @@ TEST_CASE("parameters come in the file's order; tables of integers and constants
     })")) == Stored{{"norm.weight [4]", "unused [5]", "emb.weight [10, 4]"}, {"emb.remap [3]", "mask [3, 1]"}});
 }
 
+TEST_CASE("a mask that is only compared, and a tied output layer's bias in transformers, are buffers") {
+  CHECK(StoredOf(testing::Lifted(R"(
+    agraph (float[batch, 1, 4, 4] x) => (float[batch, 1, 4, 4] y) <
+      float[1, 1, 8, 8] `h.bias`, float[1, 4] `final_logits_bias`, float[1, 4] `pos`> {
+      zero = Constant <value = float {0.0}> ()
+      from = Constant <value = int64[2] {0, 0}> ()
+      to = Constant <value = int64[2] {4, 4}> ()
+      axes = Constant <value = int64[2] {2, 3}> ()
+      part = Slice (`h.bias`, from, to, axes)
+      hidden = Equal (part, zero)
+      w = Where (hidden, zero, x)
+      z = Add (w, `final_logits_bias`)
+      y = Add (z, `pos`)
+    })")) == Stored{{"pos [1, 4]"}, {"h.bias [1, 1, 8, 8]", "final_logits_bias [1, 4]"}});
+}
+
 TEST_CASE("equal tensors that an eval export merged: vectors and copies of layers are parameters of their own") {
   CHECK(StoredOf(testing::Lifted(R"(
     agraph (float[batch, 4] x) => (float[batch, 4] y) <
