@@ -56,6 +56,14 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "alloc, free, empty_cache), or those that trace writes. With --check every recorded value is compared.",
      "  vramplan replay recorded.csv.gz --gpu-memory 8GiB --check\n"
      "  vramplan replay recorded.csv.gz --allocator-conf expandable_segments:True\n"},
+    {"vramplan plan FILE.onnx --gpu NAME [options]",
+     "What to run so that the training step fits and loses the least time: batch, precision, optimizer implementation, "
+     "accumulation, and which modules to checkpoint. What is given is kept, the rest is chosen. Memory is replayed at "
+     "the batch and at the next one; time is an estimate from the card's peak rates. Exit code 0: a plan fits, 3: none "
+     "does.",
+     "  vramplan plan unet.onnx --gpu t4\n"
+     "  vramplan plan unet.onnx --gpu-memory 8GiB --batch 16 --precision fp32\n"
+     "  vramplan plan gpt.onnx --gpu rtx-3090 --dim sequence=1024 --optimizer adamw --effective-batch 512\n"},
 };
 
 std::string Row(const std::string& left, const std::string& text) {
@@ -75,6 +83,7 @@ std::string HelpText(std::optional<Verb> verb) {
         "inference step takes, whether it fits a card, and the largest batch that does.\n\n"
         "usage: vramplan VERB ...\n\n";
     text += Row("fit FILE --gpu NAME", "does it fit, and what is the largest batch");
+    text += Row("plan FILE --gpu NAME", "what to change so that it fits and loses the least time");
     text += Row("estimate FILE", "how much memory a step takes, and what takes it");
     text += Row("inspect FILE", "what the file says");
     text += Row("gpus [TEXT]", "the cards that --gpu knows");

@@ -9,17 +9,19 @@ constexpr unsigned kInspect = 1U << static_cast<unsigned>(Verb::kInspect);
 constexpr unsigned kGpus = 1U << static_cast<unsigned>(Verb::kGpus);
 constexpr unsigned kTrace = 1U << static_cast<unsigned>(Verb::kTrace);
 constexpr unsigned kReplay = 1U << static_cast<unsigned>(Verb::kReplay);
-constexpr unsigned kPlan = kEstimate | kFit | kTrace;  // verbs that lay out a step
+constexpr unsigned kDecide = 1U << static_cast<unsigned>(Verb::kPlan);
+constexpr unsigned kAsked = kEstimate | kFit | kTrace;  // what the plan decides or does not know
+constexpr unsigned kPlan = kAsked | kDecide;            // verbs that lay out a step
 constexpr unsigned kModel = kPlan | kInspect;
 constexpr unsigned kAll = kModel | kGpus | kReplay;
 
 constexpr OptionRow kRows[] = {
-    {"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest]", kPlan},
+    {"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest, plan chooses]", kPlan},
     {"--dim", "NAME=N", "length of a free dimension of the file, as sequence=128; repeatable", kModel, true},
     {"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kModel, true},
     {"--batch-dim", "INPUT:AXIS", "which axis is the batch [found by its name or place]", kModel},
-    {"--mode", "MODE", "train or infer [train]", kPlan},
-    {"--precision", "P", "fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16 [fp32]", kPlan},
+    {"--mode", "MODE", "train or infer [train]", kAsked},
+    {"--precision", "P", "fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16 [fp32; plan chooses]", kPlan},
     {"--optimizer", "NAME",
      "none, sgd, sgd-momentum, sgd-nesterov, adam, adamw, adam-amsgrad, adamw-amsgrad, rmsprop, rmsprop-momentum, "
      "rmsprop-centered, rmsprop-centered-momentum, adagrad, adadelta, nadam, radam, adamax, adafactor, adafactor-hf "
@@ -55,10 +57,14 @@ constexpr OptionRow kRows[] = {
     {"--checkpoint", "MODULE",
      "run its forward again in the backward instead of keeping what it saves (use_reentrant=False), as layer1.0; "
      "repeatable",
-     kPlan, true},
+     kAsked, true},
     {"--allocator-conf", "CONF",
      "as in PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True,max_split_size_mb:128 [PyTorch's defaults]",
      kPlan | kReplay},
+    {"--effective-batch", "N", "samples of one optimizer step: plan chooses batch and accumulation", kDecide},
+    {"--multiple-of", "N", "the batch shall be a multiple of this [1]", kDecide},
+    {"--goal", "GOAL", "time: the least time a sample; batch: the largest batch, whatever it takes [time]", kDecide},
+    {"--tier", "TIER", "none: nothing is checkpointed; modules: as it takes [modules]", kDecide},
     {"--step", "N", "which step to write; all: from model.to(\"cuda\") on [2]", kTrace},
     {"--compare", "FILE", "a recorded stream in the same columns, may be gzipped: where ours differs from it", kTrace},
     {"--check", "", "compare every recorded row, stop at the first that differs (exit code 1)", kReplay},
@@ -85,6 +91,8 @@ std::string_view Name(Verb verb) {
       return "trace";
     case Verb::kReplay:
       return "replay";
+    case Verb::kPlan:
+      return "plan";
   }
   return "";
 }

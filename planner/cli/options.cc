@@ -209,6 +209,33 @@ Result<int64_t> ParseBatch(const std::string& text) {
   return *batch;
 }
 
+Result<int64_t> ParseSamples(std::string_view flag, const std::string& text) {
+  const std::optional<int64_t> samples = ReadInteger(text);
+  if (!samples || *samples < 1 || *samples > kLargestBatch) {
+    return Wrong(flag, InQuotes(text) + " is not a whole number from 1 to " + std::to_string(kLargestBatch),
+                 "type " + std::string(flag) + " 8");
+  }
+  return *samples;
+}
+
+Result<bool> ParseOneOf(std::string_view flag, const std::string& text, std::string_view no, std::string_view yes) {
+  if (text == no || text == yes) return text == yes;
+  return Wrong(flag, InQuotes(text) + " is not one of " + std::string(no) + " or " + std::string(yes),
+               "type " + std::string(flag) + " " + std::string(yes));
+}
+
+void ReadWishes(Reader* reader, PlanWishes* wishes) {
+  reader->Read("--effective-batch", &wishes->effective_batch,
+               [](const std::string& t) { return ParseSamples("--effective-batch", t); });
+  reader->Read("--multiple-of", &wishes->multiple_of,
+               [](const std::string& t) { return ParseSamples("--multiple-of", t); });
+  reader->Read("--tier", &wishes->modules,
+               [](const std::string& t) { return ParseOneOf("--tier", t, "none", "modules"); });
+  bool largest = false;
+  reader->Read("--goal", &largest, [](const std::string& t) { return ParseOneOf("--goal", t, "time", "batch"); });
+  if (largest) wishes->goal = Goal::kBatch;
+}
+
 Result<std::optional<int>> ParseStep(const std::string& text) {
   if (text == "all") return std::optional<int>();
   const std::optional<int64_t> step = ReadInteger(text);
@@ -238,6 +265,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--dump", &options.dump, ParseDump);
   reader.Read("--allocator-conf", &options.allocator, ParseAllocatorConfig);
   reader.Read("--step", &options.step, ParseStep);
+  ReadWishes(&reader, &options.wishes);
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.check = reader.Text("--check") != nullptr;
   if (const std::string* compare = reader.Text("--compare")) options.compare = *compare;
@@ -255,6 +283,12 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   }
   if (verb == Verb::kFit && options.gpu.empty() && !options.gpu_memory) {
     return Wrong("fit", "which card is not said", "add --gpu t4, --gpu all or --gpu-memory 16GiB");
+  }
+  if (verb == Verb::kPlan && options.gpu.empty() && !options.gpu_memory)
+    return Wrong("plan", "which card is not said", "add --gpu t4 or --gpu-memory 16GiB");
+  if (options.batch && options.wishes.effective_batch) {
+    return Wrong("--effective-batch", "does not go with --batch",
+                 "leave --batch out, or give it and --accumulate instead");
   }
   if (options.gpu == "all" && verb != Verb::kFit)
     return Wrong("--gpu", "only fit takes all cards", "type vramplan fit FILE --gpu all");

@@ -15,19 +15,20 @@
 #include "graph/shapes/infer.h"
 #include "planner/allocator/caching_allocator.h"
 #include "planner/report/inspect.h"
+#include "planner/solver/decide.h"
 #include "planner/spec/spec.h"
 
 namespace vramplan {
 
-enum class Verb : uint8_t { kEstimate, kFit, kInspect, kGpus, kTrace, kReplay };
-inline constexpr int kVerbs = 6;
+enum class Verb : uint8_t { kEstimate, kFit, kInspect, kGpus, kTrace, kReplay, kPlan };
+inline constexpr int kVerbs = 7;
 std::string_view Name(Verb verb);
 
 enum class Format : uint8_t { kText, kJson };
 
 struct Options {
   Verb verb = Verb::kEstimate;
-  std::string file;    // estimate, fit, inspect, trace: the graph; replay: the stream
+  std::string file;    // estimate, fit, plan, inspect, trace: the graph; replay: the stream
   std::string filter;  // gpus: what the name must contain
   BindOptions bind;
   TrainingSpec spec;
@@ -45,6 +46,7 @@ struct Options {
   std::optional<int> step = 2;  // trace: which one; nothing: all
   std::string compare;          // trace: the recorded stream
   bool check = false;           // replay
+  PlanWishes wishes;            // plan
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.

@@ -10,8 +10,8 @@
 namespace vramplan {
 namespace {
 
-constexpr std::array kAllVerbs = {Verb::kFit,  Verb::kEstimate, Verb::kInspect,
-                                  Verb::kGpus, Verb::kTrace,    Verb::kReplay};
+constexpr std::array kAllVerbs = {Verb::kFit,  Verb::kPlan,  Verb::kEstimate, Verb::kInspect,
+                                  Verb::kGpus, Verb::kTrace, Verb::kReplay};
 
 Error Usage(std::string subject, std::string text, std::string hint) {
   return {ErrorCode::kUsage, std::move(subject), std::move(text), std::move(hint)};
@@ -76,7 +76,7 @@ void Declare(CLI::App* root, Verb verb, VerbApp* into) {
 
 Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   if (argc < 2) {
-    return Usage("vramplan", "no verb is given: fit, estimate, inspect, gpus, trace or replay",
+    return Usage("vramplan", "no verb is given: fit, plan, estimate, inspect, gpus, trace or replay",
                  "type vramplan fit FILE.onnx --gpu t4, or vramplan --help");
   }
   CLI::App root;

@@ -45,6 +45,7 @@ ChosenDevice DeviceOf(const Card& card, const Options& options) {
   chosen.nvidia = card.nvidia;
   chosen.capability = options.capability.value_or(card.capability);
   chosen.multiprocessors = card.multiprocessors;
+  chosen.rates = RatesOf(card, &chosen.rates_known);
   chosen.device.name = card.name;
   chosen.device.usable = options.gpu_memory.value_or(card.usable);
   chosen.device.source = options.gpu_memory ? "given with --gpu-memory" : card.source;

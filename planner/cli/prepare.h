@@ -9,6 +9,7 @@
 #include "graph/shapes/infer.h"
 #include "planner/cli/options.h"
 #include "planner/report/estimate.h"
+#include "planner/solver/time_model.h"
 #include "planner/spec/device.h"
 
 namespace vramplan {
@@ -20,6 +21,8 @@ struct ChosenDevice {
   Capability capability;
   int multiprocessors = 0;
   bool nvidia = true;
+  Rates rates;
+  bool rates_known = false;  // false: those of a T4
 };
 // `card` with the options that override it.
 ChosenDevice DeviceOf(const Card& card, const Options& options);

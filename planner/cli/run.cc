@@ -54,6 +54,8 @@ Result<Outcome> RunVerb(const Options& options, const Style& style) {
       return RunEstimate(options, style);
     case Verb::kFit:
       return RunFit(options, style);
+    case Verb::kPlan:
+      return RunPlan(options, style);
     case Verb::kInspect:
       return RunInspect(options, style);
     case Verb::kGpus:

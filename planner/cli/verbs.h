@@ -20,6 +20,7 @@ struct Outcome {
 
 Result<Outcome> RunEstimate(const Options& options, const Style& style);
 Result<Outcome> RunFit(const Options& options, const Style& style);
+Result<Outcome> RunPlan(const Options& options, const Style& style);
 Result<Outcome> RunInspect(const Options& options, const Style& style);
 Result<Outcome> RunGpus(const Options& options, const Style& style);
 Result<Outcome> RunTrace(const Options& options, const Style& style);

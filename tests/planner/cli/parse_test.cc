@@ -198,7 +198,7 @@ TEST_CASE("golden --help") {
   };
   const Row kRows[] = {{"vramplan", std::nullopt},  {"estimate", Verb::kEstimate}, {"fit", Verb::kFit},
                        {"inspect", Verb::kInspect}, {"gpus", Verb::kGpus},         {"trace", Verb::kTrace},
-                       {"replay", Verb::kReplay}};
+                       {"replay", Verb::kReplay},   {"plan", Verb::kPlan}};
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/help/" + row.file + ".txt");

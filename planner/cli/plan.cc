@@ -1,0 +1,143 @@
+#include "planner/report/plan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "planner/cli/prepare.h"
+#include "planner/cli/verbs.h"
+#include "planner/semantics/optimizer.h"
+#include "planner/timeline/checkpointed_calls.h"
+
+namespace vramplan {
+namespace {
+
+constexpr int kDoesNotFit = 3;
+
+bool Given(const TrainingSpec& spec, const char* option) { return spec.given.count(option) != 0; }
+
+// Mixed precision as the card likes it: bf16 needs no scaler, and capability 8.0 to be more than emulated.
+std::vector<Precision> AllowedPrecisions(const TrainingSpec& spec, bool nvidia) {
+  if (Given(spec, "precision")) return {spec.precision};
+  const bool has_bf16 = !nvidia || spec.capability >= Capability{8, 0};
+  return {spec.precision, has_bf16 ? Precision::kAmpBf16 : Precision::kAmpFp16};
+}
+
+// Fused takes no temporaries and one pass over memory, so that the others are never better.
+OptimizerImpl AllowedImpl(const TrainingSpec& spec) {
+  const bool fused = !Given(spec, "optimizer-impl") && eager::HasImpl(spec.optimizer, OptimizerImpl::kFused);
+  return fused ? OptimizerImpl::kFused : spec.optimizer_impl;
+}
+
+// The smallest card of the catalogue on which the step fits as it is.
+std::optional<std::string> SmallestCard(const Options& options, const Prepared& prepared, int64_t batch) {
+  std::vector<const Card*> cards;
+  for (const Card& card : Cards()) {
+    if (card.nvidia) cards.push_back(&card);
+  }
+  std::stable_sort(cards.begin(), cards.end(), [](const Card* a, const Card* b) { return a->usable < b->usable; });
+  Options on_card = options;
+  on_card.gpu_memory.reset();
+  for (const Card* card : cards) {
+    const ChosenDevice chosen = DeviceOf(*card, on_card);
+    Notes already_told;
+    const Result<Timeline> timeline = Schedule(prepared.layers, SpecOn(chosen, options.spec), batch, &already_told);
+    if (!timeline.ok()) return std::nullopt;
+    const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
+    if (!Replay(*timeline, batch, AllocatorOn(chosen.device, options.allocator), capacity).out_of_memory) {
+      return card->name + " (--gpu " + card->id + ")";
+    }
+  }
+  return std::nullopt;
+}
+
+// What the checkpointed calls of this model do beside saving memory.
+void NoteBatchNorms(const Layers& layers, const Plan& plan, Notes* notes) {
+  const Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, plan.checkpoint);
+  if (!calls.ok()) return;
+  std::set<size_t> norms;
+  for (const CheckpointedCall& call : *calls) {
+    for (const size_t l : call.layers) {
+      if (layers.layers[l].op == "batch_norm") norms.insert(l);
+    }
+  }
+  if (norms.empty()) return;
+  notes->Add({"checkpointed-batch-norm", Severity::kNote, "--emit",
+              std::to_string(norms.size()) +
+                  " batch norms run twice a step; the emitted prepare() holds their running statistics still the "
+                  "second time",
+              ""});
+}
+
+}  // namespace
+
+Result<Outcome> RunPlan(const Options& options, const Style& style) {
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options);
+  if (!chosen.ok()) return chosen.error();
+  Result<Prepared> prepared = Prepare(options);
+  if (!prepared.ok()) return prepared.error();
+  const ChosenDevice& on = **chosen;
+  const TrainingSpec spec = SpecOn(on, options.spec);
+  const Device& device = on.device;
+  const PlanProblem problem{prepared->layers, spec, AllocatorOn(device, options.allocator),
+                            device.CapacityWith(device.context.likely), on.rates};
+
+  PlanWishes wishes = options.wishes;
+  const bool has_batch = prepared->question.model.has_batch;
+  if (prepared->question.batch_given) wishes.batch = prepared->question.batch;
+  if (!has_batch) wishes.batch = 1;
+  wishes.precisions = AllowedPrecisions(spec, on.nvidia);
+  wishes.impls = {AllowedImpl(spec)};
+
+  PlanReport report;
+  // Notes of the step as it is, once.
+  const int64_t smallest = wishes.batch.value_or(1);
+  const Result<Timeline> as_it_is = Schedule(prepared->layers, spec, smallest, &prepared->notes);
+  if (!as_it_is.ok()) return as_it_is.error();
+  if (!on.rates_known) {
+    prepared->notes.Add({"assumed-rates", Severity::kNote, "--gpu",
+                         "the rates of this card are not known; times are those of a T4", "name a card with --gpu"});
+  }
+  Result<Decision> decision = Decide(problem, wishes);
+  if (!decision.ok()) return decision.error();
+  report.decision = *std::move(decision);
+  const std::optional<Plan>& plan = report.decision.chosen;
+
+  Plan start;
+  start.precision = spec.precision;
+  start.optimizer_impl = spec.optimizer_impl;
+  start.accumulate = spec.accumulate;
+  start.batch = plan ? plan->batch : smallest;
+  std::vector<Precision> precisions = {AllowedPrecisions(spec, on.nvidia).back(), spec.precision};
+  if (Given(spec, "precision"))
+    precisions = {Precision::kFp32,
+                  on.nvidia && spec.capability < Capability{8, 0} ? Precision::kAmpFp16 : Precision::kAmpBf16};
+  if (has_batch) {
+    Result<PlanLadder> ladder = ClimbLadder(problem, start, precisions);
+    if (!ladder.ok()) return ladder.error();
+    report.ladder = *std::move(ladder);
+  }
+  if (!plan) {
+    report.parts = PartsOf(*as_it_is, smallest);
+    report.next_card = SmallestCard(options, *prepared, smallest);
+  } else if (!plan->checkpoint.empty()) {
+    NoteBatchNorms(prepared->layers, *plan, &prepared->notes);
+  }
+
+  report.question = prepared->question;
+  report.question.batch = start.batch;
+  report.question.spec = SpecRows(options, spec, report.question, on, device.context);
+  // Those the plan chooses.
+  std::erase_if(report.question.spec, [](const SpecRow& row) {
+    return !row.given && (row.option == "batch" || row.option == "precision" || row.option == "optimizer-impl" ||
+                          row.option == "accumulate" || row.option == "mode");
+  });
+  report.device = device;
+  report.id = on.id;
+  if (spec.optimizer != Optimizer::kNone) report.optimizer = Name(spec.optimizer);
+  report.notes = prepared->notes;
+  const int exit_code = plan ? 0 : kDoesNotFit;
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(report)), exit_code, Notes(), std::nullopt};
+  return Outcome{PrintPlan(report, style), exit_code, report.notes, std::nullopt};
+}
+
+}  // namespace vramplan

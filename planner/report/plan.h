@@ -1,0 +1,34 @@
+// PlanReport: what to run so that the step fits ("vramplan.plan/1"): the plan in words, its proof, the other plans, and
+// the ladder of single changes.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "planner/report/estimate.h"
+#include "planner/solver/decide.h"
+#include "planner/solver/ladder.h"
+#include "planner/solver/sharding.h"
+
+namespace vramplan {
+
+struct PlanReport {
+  StepQuestion question;  // the batch that was asked for, if any
+  Device device;
+  std::string id;  // of the catalogue; empty for a bare size
+  std::string optimizer;
+  Decision decision;
+  PlanLadder ladder;
+  StepParts parts;                       // of the step as it is, at the smallest batch asked about
+  std::optional<std::string> next_card;  // the smallest that holds the step as it is, when this one does not
+  Notes notes;
+};
+
+// "amp-fp16, fused adam, 4 modules checkpointed".
+std::string PlanInWords(const Plan& plan, const std::string& optimizer);
+
+std::string PrintPlan(const PlanReport& report, const Style& style);
+Json ToJson(const PlanReport& report);
+
+}  // namespace vramplan

@@ -1,0 +1,96 @@
+#include "planner/report/breakdown.h"
+#include "planner/report/plan.h"
+
+namespace vramplan {
+namespace {
+
+Json Optional(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(); }
+
+Json LevelsJson(const Peak& peak, Bytes context) {
+  Json object = Json::Object();
+  object.Set("requested", peak.peak.requested)
+      .Set("allocated", peak.peak.allocated)
+      .Set("reserved", peak.peak.reserved)
+      .Set("device", DeviceBytes(peak, context));
+  return object;
+}
+
+Json PlanJson(const Plan& plan, Bytes context) {
+  Json paths = Json::Array();
+  for (const std::string& path : plan.checkpoint) paths.Push(path);
+  Json object = Json::Object();
+  object.Set("batch", plan.batch)
+      .Set("accumulate", plan.accumulate)
+      .Set("precision", Name(plan.precision))
+      .Set("optimizer_impl", Name(plan.optimizer_impl))
+      .Set("tier", Name(plan.tier))
+      .Set("checkpoint", std::move(paths))
+      .Set("saved", Json::Array())
+      .Set("peak", LevelsJson(plan.peak, context))
+      .Set("overhead", plan.overhead)
+      .Set("bound", plan.bound)
+      .Set("gap", plan.gap())
+      .Set("proved_optimal", plan.proved_optimal())
+      .Set("step_seconds", plan.seconds);
+  return object;
+}
+
+Json LadderJson(const PlanReport& report) {
+  Json ladder = Json::Array();
+  for (const PlanRung& rung : report.ladder.rungs) {
+    Json object = Json::Object();
+    object.Set("change", rung.change)
+        .Set("option", rung.option)
+        .Set("saves", rung.saves)
+        .Set("largest_batch", rung.batch)
+        .Set("time", rung.time);
+    ladder.Push(std::move(object));
+  }
+  return ladder;
+}
+
+Json ShardingJson(const PlanReport& report) {
+  const Bytes capacity = report.device.CapacityWith(report.device.context.likely);
+  const auto cards = CardsUnderZero(report.parts, capacity);
+  Json object = Json::Object();
+  object.Set("parameters", report.parts.parameters)
+      .Set("gradients", report.parts.gradients)
+      .Set("optimizer_state", report.parts.optimizer_state)
+      .Set("rest", report.parts.rest)
+      .Set("exceeds_alone", ExceedsAlone(report.parts, capacity))
+      .Set("zero_1_cards", Optional(cards[0]))
+      .Set("zero_2_cards", Optional(cards[1]))
+      .Set("zero_3_cards", Optional(cards[2]))
+      .Set("next_card", report.next_card ? Json(*report.next_card) : Json());
+  return object;
+}
+
+}  // namespace
+
+Json ToJson(const PlanReport& report) {
+  const Bytes context = report.device.context.likely;
+  Json alternatives = Json::Array();
+  for (const Plan& plan : report.decision.alternatives) alternatives.Push(PlanJson(plan, context));
+  const std::optional<Plan>& chosen = report.decision.chosen;
+  Json gpu = Json::Object();
+  gpu.Set("id", report.id)
+      .Set("name", report.device.name)
+      .Set("usable_bytes", report.device.usable)
+      .Set("reserve_bytes", report.device.reserve)
+      .Set("context_bytes", context);
+  Json object = Json::Object();
+  object.Set("schema", "vramplan.plan/1")
+      .Set("model", ToJson(report.question.model))
+      .Set("spec", SpecJson(report.question.spec))
+      .Set("gpu", std::move(gpu))
+      .Set("chosen", chosen ? PlanJson(*chosen, context) : Json())
+      .Set("first_failing_batch", chosen ? Optional(chosen->first_failing_batch) : Json())
+      .Set("most_of_any_plan", Optional(report.decision.most_of_any_plan))
+      .Set("alternatives", std::move(alternatives))
+      .Set("ladder", LadderJson(report))
+      .Set("does_not_fit", chosen ? Json() : ShardingJson(report))
+      .Set("notes", ToJson(report.notes));
+  return object;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,22 @@
+// FitModules: the cheapest choice of modules to checkpoint with which a batch fits.
+//
+//   choose by the profile, replay the choice; does it not fit, choose for less, is there room left, for more; then
+//   leave out what the replay can do without
+//
+// Invariant: what it returns was replayed within the capacity, and no module of it can be left out.
+#pragma once
+
+#include <optional>
+
+#include "planner/solver/module_profile.h"
+#include "planner/solver/plan.h"
+
+namespace vramplan {
+
+// `wanted`: batch, precision, implementation and accumulation. Nothing: no choice found that fits.
+Result<std::optional<Plan>> FitModules(const PlanProblem& problem, const Plan& wanted);
+
+// The largest batch that any choice of modules reaches, as far as the profile finds it. Nothing: not even batch 1.
+Result<std::optional<Plan>> LargestWithModules(const PlanProblem& problem, const Plan& wanted);
+
+}  // namespace vramplan

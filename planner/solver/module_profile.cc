@@ -1,0 +1,304 @@
+#include "planner/solver/module_profile.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "graph/base/check.h"
+#include "planner/timeline/checkpointed_calls.h"
+
+namespace vramplan {
+namespace {
+
+constexpr size_t kNever = std::numeric_limits<size_t>::max();
+
+// The last step, layer by layer: events are counted from its first one.
+struct SteadyStep {
+  std::vector<int64_t> levels;                                     // requested, after each event
+  std::vector<size_t> forward_begin, forward_end, backward_begin;  // by layer; kNever: nothing happens there
+  std::vector<std::vector<int64_t>> saved;  // by layer: what it made in the forward and the backward finds
+
+  explicit SteadyStep(size_t layers)
+      : forward_begin(layers, kNever), forward_end(layers, kNever), backward_begin(layers, kNever), saved(layers) {}
+};
+
+SteadyStep ReadSteadyStep(const Timeline& timeline, size_t layers) {
+  SteadyStep step(layers);
+  int64_t level = 0;
+  bool after_forward = false;
+  std::map<BlockId, size_t> alive;  // made by a layer in the forward of this step
+  for (const Event& event : timeline.events) {
+    const int64_t bytes = event.block.valid() ? timeline[event.block].bytes.At(timeline.batch).count() : 0;
+    if (event.kind == EventKind::kAllocate) level += bytes;
+    if (event.kind == EventKind::kFree) level -= bytes;
+    if (event.step != timeline.steps) continue;
+    const size_t at = step.levels.size();
+    step.levels.push_back(level);
+    if (event.kind == EventKind::kAfterForward && !after_forward) {
+      after_forward = true;
+      for (const auto& [block, layer] : alive)
+        step.saved[layer].push_back(timeline[block].bytes.At(timeline.batch).count());
+    }
+    if (event.origin.layer < 0 || static_cast<size_t>(event.origin.layer) >= layers) continue;
+    const size_t layer = static_cast<size_t>(event.origin.layer);
+    if (event.phase == Phase::kForward) {
+      if (event.kind == EventKind::kAllocate && event.category == Category::kActivations) alive[event.block] = layer;
+      if (step.forward_begin[layer] == kNever) step.forward_begin[layer] = at;
+      step.forward_end[layer] = at;
+    } else if (event.phase == Phase::kBackward && step.backward_begin[layer] == kNever) {
+      step.backward_begin[layer] = at;
+    }
+    if (event.kind == EventKind::kFree && !after_forward) alive.erase(event.block);
+  }
+  return step;
+}
+
+// Who really made a value: views and in-place operators give on what they got. Invalid: it is not made by a layer.
+class Makers {
+ public:
+  explicit Makers(const Layers& layers) : layers_(layers), maker_(layers.values.size(), -1) {
+    for (size_t l = 0; l < layers.layers.size(); ++l) {
+      for (const ValueId id : layers.layers[l].outputs) {
+        if (id.valid()) maker_[static_cast<size_t>(id.value)] = static_cast<int>(l);
+      }
+    }
+  }
+  int Of(ValueId id) const {
+    int maker = maker_[static_cast<size_t>(id.value)];
+    while (maker >= 0) {
+      const Layer& layer = layers_.layers[static_cast<size_t>(maker)];
+      const bool gives_on = IsView(layer) || layer.attributes.Int("inplace", 0) != 0;
+      if (!gives_on || layer.inputs.empty() || !layer.inputs[0].valid()) break;
+      maker = maker_[static_cast<size_t>(layer.inputs[0].value)];
+    }
+    return maker;
+  }
+
+ private:
+  const Layers& layers_;
+  std::vector<int> maker_;  // by value
+};
+
+class Profiler {
+ public:
+  Profiler(const Timeline& timeline, const Layers& layers, const StepTime& time)
+      : timeline_(timeline),
+        layers_(layers),
+        time_(time),
+        makers_(layers),
+        step_(ReadSteadyStep(timeline, layers.layers.size())) {}
+
+  ModuleProfile Run() {
+    FindCalls();
+    for (const ValueId id : layers_.outputs) {
+      if (id.valid()) used_by_[makers_.Of(id)].insert(layers_.layers.size());
+    }
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      for (const ValueId id : layers_.layers[l].inputs) {
+        if (id.valid() && layers_[id].role == Role::kActivation) used_by_[makers_.Of(id)].insert(l);
+      }
+    }
+    for (size_t c = 0; c < calls_.size(); ++c) Measure(c);
+    KeepUseful();
+    LayOutMoments();
+    return std::move(profile_);
+  }
+
+ private:
+  struct Measured {
+    size_t forward_end = kNever, backward_begin = kNever;
+    int64_t dropped = 0, again_level = 0;
+    double seconds = 0;
+    bool useful = false;
+  };
+
+  // Every module that runs two operators or more, as if all were wrapped.
+  void FindCalls() {
+    std::map<std::string, size_t> layers_in;
+    for (const Layer& layer : layers_.layers) {
+      for (ModuleId m = layer.module; m.valid(); m = layers_[m].parent) ++layers_in[layers_[m].path];
+    }
+    std::vector<std::string> paths;
+    for (const auto& [path, count] : layers_in) {
+      if (!path.empty() && count >= 2) paths.push_back(path);
+    }
+    Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers_, paths);
+    CHECK(calls.ok());
+    calls_ = *std::move(calls);
+    measured_.resize(calls_.size());
+  }
+
+  int64_t LargestSaved(int layer) const {
+    if (layer < 0) return 0;
+    const std::vector<int64_t>& saved = step_.saved[static_cast<size_t>(layer)];
+    return saved.empty() ? 0 : *std::max_element(saved.begin(), saved.end());
+  }
+
+  void Measure(size_t c) {
+    const CheckpointedCall& call = calls_[c];
+    Measured& m = measured_[c];
+    const std::set<size_t> inside(call.layers.begin(), call.layers.end());
+    size_t forward_begin = kNever;
+    size_t last_saving = 0;
+    for (const size_t l : call.layers) {
+      if (step_.forward_end[l] != kNever) {
+        forward_begin = std::min(forward_begin, step_.forward_begin[l]);
+        m.forward_end = m.forward_end == kNever ? step_.forward_end[l] : std::max(m.forward_end, step_.forward_end[l]);
+      }
+      if (step_.backward_begin[l] != kNever) m.backward_begin = std::min(m.backward_begin, step_.backward_begin[l]);
+      if (!step_.saved[l].empty()) last_saving = l;
+      for (const int64_t bytes : step_.saved[l]) m.dropped += bytes;
+      // What others use outside stays.
+      const auto users = used_by_.find(static_cast<int>(l));
+      if (users != used_by_.end() &&
+          (*users->second.begin() < call.layers.front() || *users->second.rbegin() > call.layers.back()))
+        m.dropped -= LargestSaved(static_cast<int>(l));
+    }
+    if (m.forward_end == kNever || m.backward_begin == kNever || m.backward_begin <= m.forward_end) return;
+    std::set<int> kept;  // arguments that nothing saved so far
+    for (const ValueId id : call.arguments) {
+      const int maker = layers_[id].role == Role::kInput ? -1 : makers_.Of(id);
+      if (maker < 0 || !step_.saved[static_cast<size_t>(maker)].empty() || !kept.insert(maker).second) continue;
+      m.dropped -= SizeExpr::Of(layers_[id].type, layers_[id].shape.Elements()).At(timeline_.batch).count();
+    }
+    // The run ends when the last tensor is saved again (torch/utils/checkpoint.py, early stop).
+    for (const size_t l : call.layers) {
+      if (l <= last_saving) m.seconds += time_.forward[l];
+    }
+    int64_t highest = 0;
+    for (size_t at = forward_begin; at <= m.forward_end; ++at) highest = std::max(highest, step_.levels[at]);
+    m.again_level = step_.levels[m.backward_begin] + (highest - step_.levels[m.forward_end]);
+    m.useful = m.dropped > 0;
+  }
+
+  // Modules whose calls all drop something.
+  void KeepUseful() {
+    std::set<std::string> useless;
+    for (size_t c = 0; c < calls_.size(); ++c) {
+      if (!measured_[c].useful) useless.insert(layers_[calls_[c].module].path);
+    }
+    std::vector<int> place(calls_.size(), -1);
+    std::map<std::string, size_t> module_of;
+    for (size_t c = 0; c < calls_.size(); ++c) {
+      const std::string& path = layers_[calls_[c].module].path;
+      int around = calls_[c].around;
+      while (around >= 0 && place[static_cast<size_t>(around)] < 0) around = calls_[static_cast<size_t>(around)].around;
+      if (useless.count(path) != 0) continue;
+      place[c] = static_cast<int>(profile_.calls.size());
+      const auto [found, fresh] = module_of.emplace(path, profile_.modules.size());
+      if (fresh) profile_.modules.push_back({path, 0, {}});
+      ProfiledModule& module = profile_.modules[found->second];
+      module.calls.push_back(profile_.calls.size());
+      module.seconds += measured_[c].seconds;
+      ProfiledCall call;
+      call.module = found->second;
+      call.around = around < 0 ? -1 : place[static_cast<size_t>(around)];
+      call.dropped = measured_[c].dropped;
+      call.again_level = measured_[c].again_level;
+      profile_.calls.push_back(call);
+      source_.push_back(c);
+    }
+    // Layers belong to the innermost call around them.
+    std::vector<int> owner(layers_.layers.size(), -1);
+    for (size_t i = 0; i < source_.size(); ++i) {  // outer calls come first
+      for (const size_t l : calls_[source_[i]].layers) owner[l] = static_cast<int>(i);
+    }
+    std::vector<size_t> last_saving(source_.size(), 0);
+    for (size_t l = 0; l < owner.size(); ++l) {
+      if (owner[l] >= 0 && !step_.saved[l].empty()) last_saving[static_cast<size_t>(owner[l])] = l;
+    }
+    for (size_t l = 0; l < owner.size(); ++l) {
+      if (owner[l] < 0) continue;
+      ProfiledCall& call = profile_.calls[static_cast<size_t>(owner[l])];
+      for (const int64_t bytes : step_.saved[l]) call.own_saved += bytes;
+      if (l <= last_saving[static_cast<size_t>(owner[l])]) call.own_seconds += time_.forward[l];
+    }
+  }
+
+  void LayOutMoments() {
+    std::vector<size_t> cuts = {0, step_.levels.size()};
+    for (const size_t c : source_) {
+      cuts.push_back(measured_[c].forward_end + 1);
+      cuts.push_back(measured_[c].backward_begin);
+    }
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+      profile_.levels.push_back(*std::max_element(step_.levels.begin() + static_cast<std::ptrdiff_t>(cuts[i]),
+                                                  step_.levels.begin() + static_cast<std::ptrdiff_t>(cuts[i + 1])));
+    }
+    const auto moment = [&](size_t event) {
+      return static_cast<size_t>(std::lower_bound(cuts.begin(), cuts.end(), event) - cuts.begin());
+    };
+    for (size_t i = 0; i < source_.size(); ++i) {
+      ProfiledCall& call = profile_.calls[i];
+      call.begin = moment(measured_[source_[i]].forward_end + 1);
+      call.end = call.again = moment(measured_[source_[i]].backward_begin);
+    }
+  }
+
+  const Timeline& timeline_;
+  const Layers& layers_;
+  const StepTime& time_;
+  const Makers makers_;
+  const SteadyStep step_;
+  std::vector<CheckpointedCall> calls_;
+  std::vector<Measured> measured_;           // by call
+  std::vector<size_t> source_;               // by profiled call
+  std::map<int, std::set<size_t>> used_by_;  // layers that use what a layer made; one past the last: the caller
+  ModuleProfile profile_;
+};
+
+}  // namespace
+
+double ModuleProfile::Seconds(const ModuleSet& set) const {
+  double seconds = 0;
+  for (size_t m = 0; m < modules.size(); ++m) {
+    if (set[m]) seconds += modules[m].seconds;
+  }
+  return seconds;
+}
+
+std::vector<int64_t> ModuleProfile::Levels(const ModuleSet& set) const {
+  std::vector<int64_t> with = levels, change(levels.size() + 1, 0);
+  for (const ProfiledCall& call : calls) {
+    if (!set[call.module]) continue;
+    with[call.again] = std::max(with[call.again], call.again_level);
+    change[call.begin] -= call.dropped;
+    change[call.end] += call.dropped;
+    // While a wrapped call around it is away, that one counts.
+    int around = call.around;
+    while (around >= 0 && !set[calls[static_cast<size_t>(around)].module])
+      around = calls[static_cast<size_t>(around)].around;
+    if (around < 0) continue;
+    const ProfiledCall& outer = calls[static_cast<size_t>(around)];
+    change[std::max(call.begin, outer.begin)] += call.dropped;
+    change[std::max(call.begin, std::min(call.end, outer.end))] -= call.dropped;
+  }
+  int64_t running = 0;
+  for (size_t t = 0; t < with.size(); ++t) {
+    running += change[t];
+    with[t] += running;
+  }
+  return with;
+}
+
+int64_t ModuleProfile::Highest(const ModuleSet& set) const {
+  const std::vector<int64_t> with = Levels(set);
+  return with.empty() ? 0 : *std::max_element(with.begin(), with.end());
+}
+
+std::vector<std::string> ModuleProfile::Paths(const ModuleSet& set) const {
+  std::vector<std::string> paths;
+  for (size_t m = 0; m < modules.size(); ++m) {
+    if (set[m]) paths.push_back(modules[m].path);
+  }
+  return paths;
+}
+
+ModuleProfile ProfileModules(const Timeline& timeline, const Layers& layers, const StepTime& time) {
+  return Profiler(timeline, layers, time).Run();
+}
+
+}  // namespace vramplan

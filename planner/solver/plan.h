@@ -1,0 +1,64 @@
+// Plan: what to run so that the step fits a card: batch, precision, optimizer implementation, which modules to
+// checkpoint; with what it costs in time, and the proof of both.
+//
+//   batch 32 of fp32, 4 modules checkpointed: fits (replayed), 33 does not (replayed)
+//   overhead 4.1 % of the step, no choice of modules costs less than 3.9 %: gap 0.2 % of the time
+//
+// Invariants: `peak` is a replay of exactly this plan within the capacity; `overhead` >= `bound` >= 0; tier kModules
+// if and only if `checkpoint` is not empty.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/solver/batch_search.h"
+#include "planner/solver/time_model.h"
+
+namespace vramplan {
+
+enum class Tier : uint8_t { kNone, kModules };
+std::string_view Name(Tier tier);  // "none", "modules"
+
+struct Plan {
+  int64_t batch = 1;
+  int64_t accumulate = 1;
+  Precision precision = Precision::kFp32;
+  OptimizerImpl optimizer_impl = OptimizerImpl::kForeach;
+  Tier tier = Tier::kNone;
+  std::vector<std::string> checkpoint;  // module paths of the file
+  Peak peak;
+  double overhead = 0;                         // time of what runs again, as a part of the step without it
+  double bound = 0;                            // no choice of modules has less
+  double seconds = 0;                          // of one optimizer step, estimated
+  std::optional<int64_t> first_failing_batch;  // replayed; nothing: not searched
+
+  // (plan - bound) / plan, of the step's time.
+  double gap() const { return (overhead - bound) / (1 + overhead); }
+  bool proved_optimal() const { return gap() < 5e-4; }
+  double SecondsASample() const { return seconds / static_cast<double>(batch * accumulate); }
+};
+
+// What plans are made for: one model on one card, with everything in the spec that is not the plan's to decide.
+struct PlanProblem {
+  const Layers& layers;
+  TrainingSpec spec;  // precision, implementation, accumulation and checkpoints are overridden
+  AllocatorConfig config;
+  Bytes capacity;  // that the allocator may take
+  Rates rates;
+
+  // The spec with this plan's choices.
+  TrainingSpec With(const Plan& plan) const;
+  Layout LayoutOf(const Plan& plan) const;
+};
+
+// The plan of this precision and implementation and `wanted.checkpoint`, at its largest batch. Nothing: not even
+// batch 1 fits.
+Result<std::optional<Plan>> LargestPlan(const PlanProblem& problem, Plan wanted, int64_t asked = 1);
+
+// Fills the seconds of a plan whose choices and overhead stand.
+void TimePlan(const PlanProblem& problem, Plan* plan);
+
+}  // namespace vramplan

@@ -1,0 +1,178 @@
+// plan as it is typed.
+#include "planner/report/plan.h"
+
+#include <doctest/doctest.h>
+
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "planner/cli/run.h"
+
+namespace vramplan {
+namespace {
+
+struct Said {
+  int exit_code = 0;
+  std::string out, err;
+  std::string FirstLine() const { return out.substr(0, out.find('\n')); }
+};
+
+// MODELS/ stands for the example graphs.
+Said Do(std::string line) {
+  const std::string models = std::string(VRAMPLAN_SOURCE_DIR) + "/models/";
+  for (size_t at = line.find("MODELS/"); at != std::string::npos; at = line.find("MODELS/"))
+    line.replace(at, 7, models);
+  std::vector<std::string> words{"vramplan"};
+  std::istringstream stream(line);
+  for (std::string word; stream >> word;) words.push_back(word);
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  std::ostringstream out, err;
+  std::streambuf* const cout = std::cout.rdbuf(out.rdbuf());
+  std::streambuf* const cerr = std::cerr.rdbuf(err.rdbuf());
+  const int exit_code = Run(static_cast<int>(arguments.size()), arguments.data());
+  std::cout.rdbuf(cout);
+  std::cerr.rdbuf(cerr);
+  return {exit_code, out.str(), err.str()};
+}
+
+// What stands behind the first `"member": ` after `from`, up to the end of the line.
+std::string Member(const std::string& json, const std::string& from, const std::string& member) {
+  const size_t start = json.find(from);
+  REQUIRE_MESSAGE(start != std::string::npos, from);
+  const size_t at = json.find("\"" + member + "\": ", start);
+  REQUIRE_MESSAGE(at != std::string::npos, member);
+  const size_t begin = at + member.size() + 4;
+  std::string text = json.substr(begin, json.find('\n', begin) - begin);
+  if (text.ends_with(",")) text.pop_back();
+  return text;
+}
+int64_t Number(const Said& said, const std::string& member) {
+  return std::stoll(Member(said.out, "\"chosen\"", member));
+}
+
+std::vector<std::string> Checkpointed(const std::string& json) {
+  const size_t begin = json.find("\"checkpoint\": [", json.find("\"chosen\""));
+  std::istringstream list(json.substr(begin + 15, json.find(']', begin) - begin - 15));
+  std::vector<std::string> paths;
+  for (std::string word; list >> word;) {
+    const size_t open = word.find('"'), close = word.rfind('"');
+    if (open != close) paths.push_back(word.substr(open + 1, close - open - 1));
+  }
+  return paths;
+}
+
+// The plan as options of estimate and fit.
+std::string AsOptions(const Said& said) {
+  const auto text = [&](const char* member) {
+    const std::string quoted = Member(said.out, "\"chosen\"", member);
+    return quoted.substr(1, quoted.size() - 2);
+  };
+  std::string options = " --precision " + text("precision") + " --optimizer-impl " + text("optimizer_impl") +
+                        " --accumulate " + Member(said.out, "\"chosen\"", "accumulate");
+  for (const std::string& path : Checkpointed(said.out)) options += " --checkpoint " + path;
+  return options;
+}
+
+TEST_CASE("plan: fit says the same of its batch and of the next one, estimate the same peak") {
+  for (const char* question : {"MODELS/resnet50.onnx --gpu t4", "MODELS/unet.onnx --gpu-memory 6GiB --batch 24",
+                               "MODELS/gpt_small.onnx --dim sequence=256 --gpu-memory 2GiB --goal batch",
+                               "MODELS/unet.onnx --gpu-memory 6GiB --batch 16 --precision fp32",
+                               "MODELS/mlp.onnx --gpu-memory 600MiB --effective-batch 4096 --optimizer sgd"}) {
+    CAPTURE(question);
+    const Said plan = Do(std::string("plan --format json ") + question);
+    REQUIRE_EQ(plan.exit_code, 0);
+    CHECK_EQ(plan.err, "");
+    std::string step(question);
+    for (const char* wish : {" --batch ", " --goal ", " --effective-batch ", " --precision "}) {
+      const size_t at = step.find(wish);
+      if (at != std::string::npos) step.erase(at, step.find(' ', at + std::string(wish).size()) - at);
+    }
+    step += AsOptions(plan) + " --format json --batch ";
+    const std::string batch = std::to_string(Number(plan, "batch"));
+    const Said estimate = Do("estimate " + step + batch);
+    // On a full card the allocator gives its cache back and splits other blocks; what is asked for is the same.
+    CHECK_EQ(Member(plan.out, "\"chosen\"", "requested"), Member(estimate.out, "\"peak\"", "requested"));
+    CHECK_EQ(Do("fit " + step + batch).exit_code, 0);
+    CHECK_EQ(Do("fit " + step + Member(plan.out, "\"proved_optimal\"", "first_failing_batch")).exit_code, 3);
+    CHECK_EQ(Do(std::string("plan --format json ") + question).out, plan.out);
+  }
+}
+
+TEST_CASE("plan: the members of the contract") {
+  const Said said = Do("plan MODELS/unet.onnx --gpu-memory 6GiB --batch 16 --precision fp32 --format json");
+  REQUIRE_EQ(said.exit_code, 0);
+  size_t at = 0;
+  for (const char* member : {"schema", "chosen", "first_failing_batch", "alternatives", "ladder", "notes"}) {
+    const size_t found = said.out.find("\n  \"" + std::string(member) + "\": ", at);
+    REQUIRE_MESSAGE(found != std::string::npos, member);
+    at = found;
+  }
+  CHECK_EQ(Member(said.out, "{", "schema"), "\"vramplan.plan/1\"");
+  CHECK_EQ(Member(said.out, "\"chosen\"", "tier"), "\"modules\"");
+  CHECK_FALSE(Checkpointed(said.out).empty());
+  const double overhead = std::stod(Member(said.out, "\"chosen\"", "overhead"));
+  const double bound = std::stod(Member(said.out, "\"chosen\"", "bound"));
+  CHECK_GT(bound, 0);
+  CHECK_LE(bound, overhead);
+  CHECK_LT(overhead, 0.34);  // less than one more forward
+  CHECK_LE(Number(said, "requested"), Number(said, "allocated"));
+  CHECK_LE(Number(said, "allocated"), Number(said, "reserved"));
+  CHECK_LT(Number(said, "reserved"), Number(said, "device"));
+}
+
+TEST_CASE("plan: the first line is the plan, and what is wished is kept") {
+  CHECK_EQ(Do("plan MODELS/resnet50.onnx --gpu t4 --batch 32")
+               .FirstLine()
+               .find("resnet50.onnx trains at batch 32 on Tesla T4 with amp-fp16, fused adam: needs "),
+           0);
+  CHECK_EQ(Do("plan MODELS/resnet50.onnx --gpu a100-40gb --batch 8 --optimizer sgd")
+               .FirstLine()
+               .find("resnet50.onnx trains at batch 8 on A100 40GB with amp-bf16, fused sgd: needs "),
+           0);
+  const Said eights = Do("plan MODELS/resnet50.onnx --gpu t4 --multiple-of 8 --format json");
+  CHECK_EQ(Number(eights, "batch") % 8, 0);
+  const Said effective =
+      Do("plan MODELS/unet.onnx --gpu-memory 4GiB --precision fp32 --effective-batch 60 --format json");
+  CHECK_EQ(Number(effective, "batch") * Number(effective, "accumulate"), 60);
+  CHECK_GT(Number(effective, "accumulate"), 1);
+  const Said none = Do("plan MODELS/unet.onnx --gpu-memory 6GiB --precision fp32 --batch 16 --tier none");
+  CHECK_EQ(none.exit_code, 3);
+}
+
+TEST_CASE("plan: a card that holds none of it says what is too large, and how many would do") {
+  const Said said = Do("plan MODELS/bert_base.onnx --dim sequence=64 --gpu-memory 700MiB --context 100MiB");
+  CHECK_EQ(said.exit_code, 3);
+  CHECK_EQ(said.FirstLine(), "bert_base.onnx does not train on a card of 700.00 MiB with any plan that is allowed");
+  CHECK(said.out.find("alone more than the 600.00 MiB") != std::string::npos);
+  CHECK(said.out.find("optimizer state, ") != std::string::npos);
+  CHECK(said.out.find("stage 1: no number of them") != std::string::npos);
+  CHECK(said.out.find("smallest single card that holds it as it is: ") != std::string::npos);
+}
+
+TEST_CASE("plan: what cannot be asked") {
+  struct Row {
+    const char* line;
+    const char* says;
+  };
+  constexpr Row kRows[] = {
+      {"plan MODELS/mlp.onnx", "which card is not said"},
+      {"plan MODELS/mlp.onnx --gpu all", "only fit takes all cards"},
+      {"plan MODELS/mlp.onnx --gpu t4 --batch 4 --effective-batch 8", "does not go with --batch"},
+      {"plan MODELS/mlp.onnx --gpu t4 --effective-batch none", "is not a whole number"},
+      {"plan MODELS/mlp.onnx --gpu t4 --goal speed", "is not one of time or batch"},
+      {"plan MODELS/mlp.onnx --gpu t4 --tier tensors", "is not one of none or modules"},
+      {"plan MODELS/mlp.onnx --gpu t4 --checkpoint 0", "plan does not take it"},
+  };
+  for (const Row& row : kRows) {
+    const Said said = Do(row.line);
+    CHECK_EQ(said.exit_code, 2);
+    CHECK_EQ(said.out, "");
+    CHECK_MESSAGE(said.err.find(row.says) != std::string::npos, said.err);
+  }
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -1,0 +1,105 @@
+#include "planner/solver/choose_modules.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace vramplan {
+namespace {
+
+// A chain of `count` blocks, each away while those behind it run, every second pair inside an outer module.
+ModuleProfile RandomChain(int count, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto number = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  ModuleProfile profile;
+  const size_t moments = 2 * static_cast<size_t>(count) + 1;
+  std::vector<int64_t> saved;
+  for (int i = 0; i < count; ++i) saved.push_back(number(5, 60));
+  profile.levels.resize(moments, 100);
+  for (size_t i = 0; i < saved.size(); ++i) {
+    for (size_t t = i + 1; t < moments - i; ++t) profile.levels[t] += saved[i];
+  }
+  const auto add = [&](int first, int last, int around) {
+    ProfiledCall call;
+    call.module = profile.modules.size();
+    call.around = around;
+    call.begin = static_cast<size_t>(last) + 1;
+    call.end = call.again = moments - static_cast<size_t>(last) - 1;
+    for (int i = first; i <= last; ++i) call.dropped += saved[static_cast<size_t>(i)];
+    call.again_level = profile.levels[std::min(call.again, moments - 1)] + number(0, 5);
+    profile.modules.push_back({"m" + std::to_string(profile.modules.size()), 0, {profile.calls.size()}});
+    profile.calls.push_back(call);
+    return static_cast<int>(profile.calls.size()) - 1;
+  };
+  for (int i = 0; i < count; i += 2) {
+    const bool outer = i % 4 == 0 && i + 1 < count;
+    const int around = outer ? add(i, i + 1, -1) : -1;
+    for (int k = i; k < std::min(i + 2, count); ++k) {
+      const auto inner = static_cast<size_t>(add(k, k, around));
+      ProfiledCall& call = profile.calls[inner];
+      call.own_saved = call.dropped;
+      call.own_seconds = number(1, 20);
+      profile.modules[call.module].seconds = call.own_seconds;
+      if (around >= 0) profile.modules[profile.calls[static_cast<size_t>(around)].module].seconds += call.own_seconds;
+    }
+  }
+  return profile;
+}
+
+std::optional<double> Best(const ModuleProfile& profile, int64_t most) {
+  std::optional<double> best;
+  for (unsigned bits = 0; bits < 1U << profile.modules.size(); ++bits) {
+    ModuleSet set = profile.None();
+    for (size_t m = 0; m < set.size(); ++m) set[m] = (bits >> m & 1U) != 0;
+    if (profile.Highest(set) <= most && (!best || profile.Seconds(set) < *best)) best = profile.Seconds(set);
+  }
+  return best;
+}
+
+TEST_CASE("levels: an inner call that is away inside an outer one does not count twice") {
+  ModuleProfile profile;
+  profile.levels = {5, 9, 12, 9, 5};
+  profile.modules = {{"a", 2, {0}}, {"a.b", 1, {1}}};
+  ProfiledCall outer, inner;
+  outer.begin = 2, outer.end = outer.again = 3, outer.again_level = 9, outer.dropped = 7;
+  inner.module = 1, inner.around = 0;
+  inner.begin = 1, inner.end = inner.again = 4, inner.again_level = 6, inner.dropped = 3;
+  profile.calls = {outer, inner};
+  CHECK_EQ(profile.Levels({true, false}), std::vector<int64_t>{5, 9, 5, 9, 5});
+  CHECK_EQ(profile.Levels({false, true}), std::vector<int64_t>{5, 6, 9, 6, 6});
+  CHECK_EQ(profile.Levels({true, true}), std::vector<int64_t>{5, 6, 5, 6, 6});
+}
+
+TEST_CASE(
+    "against every subset: what is chosen keeps the level, and lies between the bound and a little above the best") {
+  int same = 0, cases = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const ModuleProfile profile = RandomChain(6 + static_cast<int>(seed % 3), seed);
+    const int64_t highest = profile.Highest(profile.None());
+    for (const int percent : {95, 85, 75, 65, 55}) {
+      const int64_t most = highest * percent / 100;
+      CAPTURE(seed);
+      CAPTURE(percent);
+      const std::optional<double> best = Best(profile, most), least = LeastSeconds(profile, most);
+      const std::optional<ModuleSet> chosen = ChooseModules(profile, most);
+      CHECK_EQ(chosen.has_value(), best.has_value());
+      if (!best || !chosen) continue;
+      CHECK_LE(profile.Highest(*chosen), most);
+      REQUIRE(least.has_value());
+      CHECK_LE(*least, *best + 1e-9);
+      CHECK_GE(profile.Seconds(*chosen), *best - 1e-9);
+      CHECK_LE(profile.Seconds(*chosen), *best * 1.25 + 1e-9);
+      same += profile.Seconds(*chosen) <= *best + 1e-9 ? 1 : 0;
+      ++cases;
+    }
+    CHECK_LE(profile.Highest(LowestModules(profile)), highest);
+  }
+  CHECK_GE(cases, 100);
+  CHECK_GE(same * 10, cases * 9);
+}
+
+}  // namespace
+}  // namespace vramplan
