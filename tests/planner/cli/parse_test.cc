@@ -124,12 +124,15 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   };
   constexpr Row kRows[] = {
       {"",
-       "vramplan: no verb is given: fit, estimate, inspect, gpus, trace or replay (hint: type vramplan fit FILE.onnx "
+       "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace or replay (hint: type vramplan fit "
+       "FILE.onnx "
        "--gpu t4, or "
        "vramplan --help)"},
-      {"fot m.onnx", "fot: is not one of fit, estimate, inspect, gpus, trace or replay (hint: did you mean fit?)"},
+      {"fot m.onnx",
+       "fot: is not one of fit, plan, estimate, inspect, gpus, trace or replay (hint: did you mean fit?)"},
       {"m.onnx",
-       "m.onnx: a verb comes first: fit, estimate, inspect, gpus, trace or replay (hint: type vramplan fit m.onnx "
+       "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace or replay (hint: type vramplan fit "
+       "m.onnx "
        "--gpu t4)"},
       {"estimate", "estimate: no file is given (hint: type vramplan estimate FILE.onnx)"},
       {"estimate a.onnx b.onnx", "b.onnx: one file is enough (hint: vramplan estimate --help lists them)"},
