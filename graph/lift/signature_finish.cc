@@ -38,7 +38,8 @@ std::string With(const std::string& target, const Number& number, int value) {
 // What the modules of the frameworks register beside what is known.
 bool Signature::ShapeByHabit(const std::string& target) {
   const ValueId value = ByTarget(target);
-  const auto [module, name] = SplitTarget(target);
+  const std::pair<std::string, std::string> split = SplitTarget(target);
+  const std::string &module = split.first, &name = split.second;
   const bool is_buffer = builder_->At(value).role == Role::kBuffer;
   if (is_buffer && name == "num_batches_tracked") {
     SetShape(value, DType::kInt64, Shape());  // torch/nn/modules/batchnorm.py: torch.tensor(0, dtype=torch.long)
