@@ -27,6 +27,8 @@ constexpr AtenRule kRules[] = {
     {"linear", "linear", "input! weight! bias!"},
     {"addmm", "addmm", "bias! a! b! beta- alpha-"},
     {"mm", "mm", "a! b!"},
+    {"mv", "matmul", "a! b!"},
+    {"dot", "matmul", "a! b!"},
     {"bmm", "bmm", "a! b!"},
     {"matmul", "matmul", "a! b!"},
     {"einsum", "einsum", "equation operands*"},
@@ -105,10 +107,15 @@ constexpr AtenRule kRules[] = {
     {"sum", "sum", "input!"},
     {"amax", "amax", "input! dim keepdim", ShapeDims},
     {"amin", "amin", "input! dim keepdim", ShapeDims},
-    {"max", "amax", "input!"},
-    {"min", "amin", "input!"},
-    {"max.dim", "aten::max", "input! dim keepdim", ShapeDims, true},
-    {"min.dim", "aten::min", "input! dim keepdim", ShapeDims, true},
+    {"max", "max", "input!"},
+    {"min", "min", "input!"},
+    {"max.dim", "max", "input! dim keepdim", ShapeDims, true},
+    {"min.dim", "min", "input! dim keepdim", ShapeDims, true},
+    {"median.dim", "median", "input! dim keepdim", ShapeDims, true},
+    {"kthvalue", "kthvalue", "input! k- dim keepdim", ShapeDims, true},
+    {"mode", "mode", "input! dim keepdim", ShapeDims, true},
+    {"any", "any", "input! dim keepdim", ShapeDims},
+    {"all", "all", "input! dim keepdim", ShapeDims},
     {"max.other", "maximum", "a! b!"},
     {"min.other", "minimum", "a! b!"},
     {"prod.dim_int", "prod", "input! dim keepdim", ShapeDims},
@@ -180,10 +187,13 @@ constexpr AtenRule kRules[] = {
     {"clone", "clone", "input! memory_format", ShapeClone},
     {"_to_copy", "to", "input! dtype-", ShapeTo},
     {"to", "to", "input! dtype-", ShapeTo},
+    {"prims.convert_element_type", "to", "input! dtype-", ShapeTo},
     {"type_as", "to", "input! other-", ShapeTo},
     {"pixel_shuffle", "pixel_shuffle", "input! upscale_factor"},
     {"pixel_unshuffle", "pixel_unshuffle", "input! downscale_factor"},
-    {"channel_shuffle", "clone", "input! groups-"},
+    {"channel_shuffle", "channel_shuffle", "input! groups-"},
+    {"im2col", "im2col", "input! kernel_size- dilation- padding- stride-"},
+    {"col2im", "col2im", "input! output_size- kernel_size- dilation- padding- stride-"},
     {"tril", "tril", "input! diagonal"},
     {"triu", "triu", "input! diagonal"},
     // pointwise
@@ -193,6 +203,9 @@ constexpr AtenRule kRules[] = {
     {"mul", "mul", "a! b!"},
     {"div", "div", "a! b! rounding_mode"},
     {"true_divide", "div", "a! b!"},
+    {"divide", "div", "a! b! rounding_mode"},
+    {"multiply", "mul", "a! b!"},
+    {"subtract", "sub", "a! b! alpha"},
     {"floor_divide", "floor_divide", "a! b!"},
     {"pow", "pow", "a! b!", ShapePow},
     {"pow.Scalar", "rpow", "a! b!"},
@@ -211,6 +224,8 @@ constexpr AtenRule kRules[] = {
     {"addcmul", "addcmul", "input! a! b! value-"},
     {"addcdiv", "addcdiv", "input! a! b! value-"},
     {"neg", "neg", "a!"},
+    {"negative", "neg", "a!"},
+    {"absolute", "abs", "a!"},
     {"abs", "abs", "a!"},
     {"exp", "exp", "a!"},
     {"log", "log", "a!"},
@@ -277,8 +292,13 @@ constexpr AtenRule kRules[] = {
     {"index_select", "index_select", "input! dim index!", ShapeDims},
     {"index", "index", "input! indices*"},
     {"scatter", "scatter", "input! dim index! src!", ShapeDims},
-    {"scatter_add", "scatter", "input! dim index! src!", ShapeDims},
-    {"index_put", "scatter", "input! indices* values!"},
+    {"scatter_add", "scatter_add", "input! dim index! src!", ShapeDims},
+    {"index_add", "index_add", "input! dim index! src! alpha-", ShapeDims},
+    {"index_copy", "index_copy", "input! dim index! src!", ShapeDims},
+    {"index_fill", "index_fill", "input! dim index! value-", ShapeDims},
+    {"bucketize", "bucketize", "input! boundaries!"},
+    {"searchsorted", "bucketize", "boundaries! input!"},
+    {"index_put", "index_put", "input! indices* values! accumulate-"},
     {"topk", "topk", "input! k dim largest- sorted-", ShapeDims, true},
     {"sort", "sort", "input! dim descending-", ShapeDims, true},
     {"slice_scatter", "slice_scatter", "input! src! dim start end- step", ShapeWriteInPlace},
@@ -347,17 +367,20 @@ constexpr AtenRule kRules[] = {
     {"rnn_relu", "rnn", "input! hx! params* has_biases num_layers dropout train bidirectional batch_first",
      ShapeRecurrent, true},
     // loss
-    {"cross_entropy_loss", "cross_entropy", "input! target! weight- reduction- ignore_index- label_smoothing-"},
-    {"nll_loss", "nll_loss", "input! target! weight- reduction- ignore_index-"},
-    {"nll_loss_nd", "nll_loss", "input! target! weight- reduction- ignore_index-"},
-    {"nll_loss_forward", "nll_loss", "input! target! weight- reduction- ignore_index-"},
-    {"mse_loss", "mse_loss", "input! target! reduction-"},
-    {"l1_loss", "l1_loss", "input! target! reduction-"},
-    {"smooth_l1_loss", "smooth_l1_loss", "input! target! reduction- beta-"},
-    {"huber_loss", "smooth_l1_loss", "input! target! reduction- delta-"},
-    {"binary_cross_entropy", "bce", "input! target! weight- reduction-"},
-    {"binary_cross_entropy_with_logits", "bce_logits", "input! target! weight- pos_weight- reduction-"},
-    {"kl_div", "kl_div", "input! target! reduction- log_target-"},
+    {"cross_entropy_loss", "cross_entropy", "input! target! weight! reduction ignore_index- label_smoothing",
+     ShapeLoss},
+    {"nll_loss", "nll_loss", "input! target! weight! reduction ignore_index-", ShapeLoss},
+    {"nll_loss_nd", "nll_loss", "input! target! weight! reduction ignore_index-", ShapeLoss},
+    {"nll_loss_forward", "nll_loss", "input! target! weight! reduction ignore_index-", ShapeLoss},
+    {"nll_loss2d_forward", "nll_loss", "input! target! weight! reduction ignore_index-", ShapeLoss},
+    {"mse_loss", "mse_loss", "input! target! reduction", ShapeLoss},
+    {"l1_loss", "l1_loss", "input! target! reduction", ShapeLoss},
+    {"smooth_l1_loss", "smooth_l1_loss", "input! target! reduction beta-", ShapeLoss},
+    {"huber_loss", "huber_loss", "input! target! reduction delta-", ShapeLoss},
+    {"soft_margin_loss", "soft_margin_loss", "input! target! reduction", ShapeLoss},
+    {"binary_cross_entropy", "bce", "input! target! weight! reduction", ShapeLoss},
+    {"binary_cross_entropy_with_logits", "bce_logits", "input! target! weight! pos_weight! reduction", ShapeLoss},
+    {"kl_div", "kl_div", "input! target! reduction log_target", ShapeLoss},
 };
 
 const std::unordered_map<std::string_view, const AtenRule*>& RulesByTarget() {
@@ -374,9 +397,13 @@ bool StartsWith(std::string_view text, std::string_view prefix) { return text.su
 }  // namespace
 
 const AtenRule* FindAtenRule(std::string_view target) {
+  const auto& rules = RulesByTarget();
+  if (StartsWith(target, "prims.")) {  // without an aten operator of the same meaning: by their whole name
+    const auto prim = rules.find(target.substr(0, target.find('.', 6)));
+    return prim == rules.end() ? nullptr : prim->second;
+  }
   if (!StartsWith(target, "aten.")) return nullptr;
   target.remove_prefix(5);
-  const auto& rules = RulesByTarget();
   if (const auto exact = rules.find(target); exact != rules.end()) return exact->second;
   const auto packet = rules.find(target.substr(0, target.find('.')));
   return packet == rules.end() ? nullptr : packet->second;

@@ -158,6 +158,17 @@ void ShapeWriteInPlace(AtenCall& call, const LayerBuilder& builder) {
   call.attributes.Set("inplace", int64_t{1});
 }
 
+// The schema's reduction is a number (aten/src/ATen/core/Reduction.h); a mean is the default and left out.
+void ShapeLoss(AtenCall& call, const LayerBuilder&) {
+  const int64_t reduction = call.attributes.Int("reduction", 1);
+  Attributes shaped;
+  if (reduction != 1) shaped.Set("reduction", std::string(reduction == 0 ? "none" : "sum"));
+  if (call.attributes.Int("log_target", 0) != 0) shaped.Set("log_target", int64_t{1});
+  const double smoothing = call.attributes.Real("label_smoothing", 0);
+  if (smoothing != 0) shaped.Set("label_smoothing", smoothing);
+  call.attributes = std::move(shaped);
+}
+
 void ShapeRecurrent(AtenCall& call, const LayerBuilder& builder) {
   // hx of an lstm is the list [h, c]; a gru and an rnn have one state, so the third place stays absent.
   if (call.op != "lstm" && call.inputs.size() >= 2) call.inputs.insert(call.inputs.begin() + 2, ValueId{});

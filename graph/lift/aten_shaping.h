@@ -29,6 +29,7 @@ void ShapeDropout(AtenCall& call, const LayerBuilder& builder);
 // slice_scatter is what functionalisation makes of `x[a:b] = v` (torch/_functorch, PyTorch 2.10): the program wrote in
 // place.
 void ShapeWriteInPlace(AtenCall& call, const LayerBuilder& builder);
+void ShapeLoss(AtenCall& call, const LayerBuilder& builder);
 void ShapeRecurrent(AtenCall& call, const LayerBuilder& builder);
 
 }  // namespace vramplan

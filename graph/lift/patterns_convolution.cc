@@ -119,7 +119,8 @@ bool MatchGlobalMaxPool(PatternSource& source, NodeId root) {
                   source.In(root, 0), {root});
 }
 bool MatchLocalResponseNorm(PatternSource& source, NodeId root) {
-  return EmitPool(source, root, "local_response_norm", {}, source.In(root, 0), {root});
+  return EmitPool(source, root, "local_response_norm", Named({{"size", source[root].attributes.Int("size", 5)}}),
+                  source.In(root, 0), {root});
 }
 
 bool MatchResize(PatternSource& source, NodeId root) {

@@ -20,10 +20,12 @@ bool MatchReduce(PatternSource& source, NodeId root) {
       {"ReduceLogSum", "logsumexp"},
   };
   const std::vector<int64_t> dims = source.IntegersOf(root, "axes", 1).value_or(std::vector<int64_t>{});
+  Attributes attributes = Named({{"dim", dims}, {"keepdim", source[root].attributes.Int("keepdims", 1)}});
+  if (source[root].op == "ReduceL1") attributes.Set("ord", int64_t{1});
   source.Add({.op = names.at(source[root].op),
               .inputs = {source.Use(source.In(root, 0))},
               .outputs = {source.Out(root)},
-              .attributes = Named({{"dim", dims}, {"keepdim", source[root].attributes.Int("keepdims", 1)}}),
+              .attributes = std::move(attributes),
               .nodes = {root}});
   return true;
 }

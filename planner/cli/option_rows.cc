@@ -41,7 +41,8 @@ constexpr OptionRow kRows[] = {
      "weights [none]",
      kPlan},
     {"--loss", "LOSS",
-     "auto, none, cross-entropy, mse, l1, smooth-l1, bce, bce-logits, nll or kl-div [auto: a scalar output is the "
+     "auto, none, cross-entropy, cross-entropy-smoothed (label_smoothing), mse, l1, smooth-l1, huber, bce, bce-logits, "
+     "nll or kl-div [auto: a scalar output is the "
      "loss; else cross-entropy, or "
      "bce-logits on one channel]",
      kPlan},

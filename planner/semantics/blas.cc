@@ -152,23 +152,46 @@ bool ShouldFold(const Tensor& batch, const Tensor& matrix) {
   return true;
 }
 
+// mv, dot: both operands are kept; a matrix's gradient is an outer product, which is a mul.
+Tensor VectorProduct(Eager& e, const Tensor& a, const Tensor& vector) {
+  const bool dot = a->dim() == 1;
+  OpScope scope(e, dot ? "aten::dot" : "aten::mv");
+  Tensor out = e.Empty(dot ? Shape() : Shape{a->sizes[0]}, a->dtype);
+  { const Storage workspace = CublasWorkspace(e); }
+  if (GradNode* node = e.Record(dot ? "DotBackward0" : "MvBackward0", {a, vector}, {out})) {
+    node->Save(a).Save(vector);
+    node->Backward([dot](GradContext& g) {
+      if (g.Needs(0)) g.Set(0, g.e.Empty(g.saved(0)->sizes, g.saved(0)->dtype));
+      if (!g.Needs(1)) return;
+      g.Set(1, g.e.Empty(g.saved(1)->sizes, g.saved(1)->dtype));
+      if (!dot) const Storage workspace = CublasWorkspace(g.e);
+    });
+  }
+  return out;
+}
+
 }  // namespace
 
 Tensor Matmul(Eager& e, const Tensor& a, const Tensor& b) {
   OpScope scope(e, "aten::matmul");
   if (a->dim() == 2 && b->dim() == 2) return Mm(e, a, b);
+  if (a->dim() <= 2 && b->dim() == 1) return VectorProduct(e, a, b);
+  if (a->dim() == 1 && b->dim() >= 2) return Matmul(e, Transpose(e, b, -1, -2), a);
+  if (a->dim() >= 3 && b->dim() == 1) {  // folded, whatever its strides
+    Shape sizes = a->sizes;
+    sizes.Remove(sizes.rank() - 1);
+    return UnsafeView(e, VectorProduct(e, Reshape(e, a, Flattened(a)), b), sizes);
+  }
+  if (a->dim() == 2 && b->dim() >= 3) {  // the larger one turned comes first; the result is turned back and copied
+    const Tensor turned = Transpose(e, b, -1, -2);
+    if (ShouldFold(turned, a)) {
+      const Tensor out = Mm(e, Reshape(e, turned, Flattened(turned)), T(e, a));
+      return Contiguous(e, Transpose(e, UnsafeView(e, out, WithLast(turned->sizes, a->sizes[0])), -1, -2));
+    }
+  }
   if (a->dim() >= 3 && b->dim() == 2 && ShouldFold(a, b)) {
     Tensor out = Mm(e, Reshape(e, a, Flattened(a)), b);
     return UnsafeView(e, out, WithLast(a->sizes, b->sizes[1]));
-  }
-  if (a->dim() == 1 || b->dim() == 1) {  // as matrices, then squeezed
-    const Tensor left = a->dim() == 1 ? Squeeze(e, a, Shape{Dim(1), a->sizes[0]}) : a;
-    const Tensor right = b->dim() == 1 ? Squeeze(e, b, Shape{b->sizes[0], Dim(1)}) : b;
-    Tensor out = Matmul(e, left, right);
-    Shape sizes = out->sizes;
-    if (b->dim() == 1) sizes.Remove(sizes.rank() - 1);
-    if (a->dim() == 1) sizes.Remove(sizes.rank() - (b->dim() == 1 ? 1 : 2));
-    return Squeeze(e, out, sizes);
   }
   // Batches are broadcast against each other, made three-dimensional (a copy where strides do not allow) and
   // multiplied.

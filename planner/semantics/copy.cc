@@ -140,28 +140,67 @@ void Repeat(Call& c) {
   if (GradNode* node = c.e.Record("RepeatBackward0", {x}, {out})) {
     // repeat_backward: the copies of every axis become an axis of their own, and are summed.
     node->Backward([sizes = x->sizes, lengths = x->lengths](GradContext& g) {
-      Shape split;
-      std::vector<int> axes;
+      struct Part {
+        Dim length;
+        bool summed;
+      };
+      std::vector<Part> parts;
       const int leading = g.grad()->dim() - sizes.rank();
       for (int i = 0; i < g.grad()->dim(); ++i) {
         const int from = i - leading;
         if (from < 0) {
-          axes.push_back(split.rank());
-          split.Append(g.grad()->sizes[i]);
+          parts.push_back({g.grad()->sizes[i], true});
           continue;
         }
-        if (lengths[from] != g.grad()->lengths[i]) {
-          axes.push_back(split.rank());
-          split.Append(DivideExactly(g.grad()->sizes[i], sizes[from]).value_or(Dim(1)));
+        if (lengths[from] != g.grad()->lengths[i])
+          parts.push_back({DivideExactly(g.grad()->sizes[i], sizes[from]).value_or(Dim(1)), true});
+        parts.push_back({sizes[from], false});
+      }
+      const bool coalesce = static_cast<int>(parts.size()) > Shape::kMaxRank;  // kept axes side by side as one
+      Shape split;
+      std::vector<int> axes;
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (coalesce && i > 0 && !parts[i].summed && !parts[i - 1].summed) {
+          split[split.rank() - 1] = split[split.rank() - 1] * parts[i].length;
+          continue;
         }
-        split.Append(sizes[from]);
+        if (parts[i].summed) axes.push_back(split.rank());
+        split.Append(parts[i].length);
       }
       if (axes.empty()) {
         g.Set(0, g.grad());
         return;
       }
-      g.Set(0, SumKernel(g.e, Reshape(g.e, g.grad(), split), axes, false));
+      Tensor sum = SumKernel(g.e, Reshape(g.e, g.grad(), split), axes, false);
+      g.Set(0, coalesce ? Reshape(g.e, sum, sizes) : sum);
     });
+  }
+  c.Return(std::move(out));
+}
+
+// im2col and col2im (cuda/Im2Col.cu, Col2Im.cu) begin with an output of the input's size, which they resize: the
+// storage is only made anew where it must grow. A strided input is copied.
+Tensor ColumnsKernel(Eager& e, const Tensor& x, const Shape& sizes) {
+  Tensor out = e.Empty(x->sizes, x->dtype);
+  const Tensor contiguous = IsContiguous(*x) ? x : e.Empty(x->sizes, x->dtype);
+  const Bytes there = out->storage->bytes.At(e.batch());
+  if (SizeExpr::Of(x->dtype, sizes.Elements()).At(e.batch()) > there) {
+    Tensor grown = e.Empty(sizes, x->dtype);
+    out = Tensor();
+    return grown;
+  }
+  Tensor resized = e.AsStrided(out, sizes, ContiguousStrides(e.At(sizes)));
+  resized->base = Tensor();
+  return resized;
+}
+
+template <bool folds>
+void Columns(Call& c) {
+  OpScope scope(c.e, folds ? "aten::col2im" : "aten::im2col");
+  const Tensor& x = c.In(0);
+  Tensor out = ColumnsKernel(c.e, x, c.OutShape());
+  if (GradNode* node = c.e.Record(folds ? "Col2ImBackward0" : "Im2ColBackward0", {x}, {out})) {
+    node->Backward([sizes = x->sizes](GradContext& g) { g.Set(0, ColumnsKernel(g.e, g.grad(), sizes)); });
   }
   c.Return(std::move(out));
 }
@@ -224,6 +263,9 @@ std::vector<OpRule> CopyRules() {
       {"type_as", [](Call& c) { c.Return(c.Has(1) ? ToType(c.e, c.In(0), c.In(1)->dtype) : c.In(0)); }},
       {"pixel_shuffle", [](Call& c) { CopyOut(c, "PixelShuffleBackward0"); }},
       {"pixel_unshuffle", [](Call& c) { CopyOut(c, "PixelUnshuffleBackward0"); }},
+      {"channel_shuffle", [](Call& c) { CopyOut(c, "ChannelShuffleBackward0"); }},
+      {"im2col", Columns<false>},
+      {"col2im", Columns<true>},
       {"tril", [](Call& c) { CopyOut(c, "TrilBackward0"); }},
       {"triu", [](Call& c) { CopyOut(c, "TriuBackward0"); }},
   };

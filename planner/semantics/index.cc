@@ -4,6 +4,7 @@
 
 #include "planner/semantics/embedding.h"
 #include "planner/semantics/pointwise.h"
+#include "planner/semantics/reduce_config.h"
 #include "planner/semantics/sort_scratch.h"
 #include "planner/semantics/table.h"
 #include "planner/semantics/view.h"
@@ -63,8 +64,9 @@ void IndexPutScratch(Eager& e, const std::vector<Tensor>& indices, const Tensor&
   const std::vector<Tensor> expanded = Broadcast(e, indices, false);
   Tensor linear;
   for (const Tensor& index : expanded) {
-    const Tensor wrapped = e.EmptyLike(index);  // remainder
+    Tensor wrapped = e.EmptyLike(index);  // remainder
     const Tensor scaled = e.EmptyLike(index);
+    wrapped = Tensor();
     if (!linear) linear = scaled;  // the others are added in place
   }
   const Tensor contiguous = Contiguous(e, value);
@@ -92,8 +94,9 @@ void Index(Call& c) {
       indices[0]->dtype == DType::kBool;  // how many are true only the data knows: the file's shape is taken
   Tensor out;
   {
-    const std::vector<Tensor> aligned = masks ? indices : Broadcast(e, indices, true);
+    std::vector<Tensor> aligned = masks ? indices : Broadcast(e, indices, true);
     out = e.Empty(c.OutShape(), x->dtype);
+    while (!aligned.empty()) aligned.pop_back();  // a SmallVector dies from its end
   }
   if (GradNode* node = e.Record("IndexBackward0", {x}, {out})) {
     for (const Tensor& index : indices) node->Save(index);
@@ -112,7 +115,7 @@ void Scatter(Call& c, bool adds) {
   Eager& e = c.e;
   OpScope scope(e, adds ? "aten::scatter_add" : "aten::scatter");
   const Tensor &x = c.In(0), &index = c.In(1), &source = c.In(2);
-  Tensor out = e.EmptyLike(x);
+  Tensor out = c.Int("inplace") != 0 && adds && !x->requires_grad ? e.Overwrite(x) : e.EmptyLike(x);
   if (GradNode* node = e.Record(adds ? "ScatterAddBackward0" : "ScatterBackward0", {x, source}, {out})) {
     node->Save(index);
     node->Backward([adds](GradContext& g) {
@@ -182,7 +185,7 @@ void WritePart(Call& c) {
 
 // sort (cuda/Sort.cpp): up to 4096 elements in place with a range of numbers; longer rows by radix sort over
 // everything, then by row.
-void SortScratch(Eager& e, const Tensor& x, int axis) {
+void SortScratch(Eager& e, const Tensor& x, int axis, const Tensor&) {
   constexpr int64_t kSmall = 4096;
   const int64_t length = x->lengths[axis], items = x->numel();
   const Capability card = e.spec().capability;
@@ -201,15 +204,48 @@ void SortScratch(Eager& e, const Tensor& x, int axis) {
   e.Scratch(RadixSortScratch(card, items, 8, 8, BitsOf(rows)));
 }
 
+// topk (cuda/TensorTopK.cu, sbtopk and mbtopk): many blocks of threads for a long row; the winners are then sorted.
+void TopKScratch(Eager& e, const Tensor& x, int axis, const Tensor& values) {
+  const int64_t length = x->lengths[axis], rows = length == 0 ? 0 : x->numel() / length;
+  struct Limit {
+    int64_t most_rows, shortest;
+  };
+  constexpr Limit kLimits[] = {{20, 20000}, {40, 10000}, {80, 8000}, {199, 5000}, {799, 3000}, {4000, 800}};
+  int64_t shortest = 400;
+  for (auto limit = std::rbegin(kLimits); limit != std::rend(kLimits); ++limit) {
+    if (rows <= limit->most_rows) shortest = limit->shortest;
+  }
+  if (rows > 0 && length >= shortest) {
+    constexpr int64_t kThreads = 256, kBlocksPerProcessor = 6;  // 40 registers a thread
+    const int64_t at_once = CardOf(e.spec()).multiprocessors * kBlocksPerProcessor * kThreads;
+    const int64_t items = std::clamp<int64_t>((length * rows + at_once - 1) / at_once, 4, 64) * kThreads;
+    const int64_t blocks = (length + items - 1) / items * rows;
+    const int64_t width = std::max(BitWidth(x->dtype) / 8, 1);
+    const Bytes one = Bytes::Of(1);
+    const Storage kth = e.Scratch(one * (width * rows)), semaphores = e.Scratch(one * (8 * rows));
+    const Storage find = e.Scratch(one * (8 * rows)), counts = e.Scratch(one * (512 * blocks));
+    const Storage digits = e.Scratch(one * (1024 * rows));
+    const Storage within = e.Scratch(one * (4 * blocks)), equal = e.Scratch(one * (4 * blocks));
+    for (int scan = 0; scan < 2; ++scan) e.Scratch(ScanByKeyScratch(blocks));
+  }
+  constexpr int64_t kSmall = 4096;
+  if (values->lengths[axis] > kSmall) {
+    const Tensor places = e.Empty(values->sizes, DType::kInt64), copy = e.EmptyLike(values);
+    SortScratch(e, values, axis, values);
+    const Tensor gathered = e.Empty(values->sizes, DType::kInt64);
+  }
+}
+
 // Values and int64 places; keeps the places. Backward: zeros of the whole (value_selecting_reduction_backward).
-void SelectValues(Call& c, const char* name, const char* entry, bool sorts) {
+void SelectValues(Call& c, const char* name, const char* entry,
+                  void (*scratch)(Eager&, const Tensor&, int, const Tensor&)) {
   Eager& e = c.e;
   OpScope scope(e, name);
   const Tensor& x = c.In(0);
   const Shape sizes = c.OutShape();
   Tensor values = e.Empty(sizes, x->dtype);
   Tensor places = e.Empty(sizes, DType::kInt64);
-  if (sorts && x->dim() > 0) SortScratch(e, x, c.layer.attributes.Has("dim") ? Axis(c) : x->dim() - 1);
+  if (scratch != nullptr && x->dim() > 0) scratch(e, x, c.layer.attributes.Has("dim") ? Axis(c) : x->dim() - 1, values);
   if (GradNode* node = e.Record(entry, {x}, {values})) {
     node->Save(places);
     node->Backward([whole = x->sizes](GradContext& g) { g.Set(0, Whole(g, whole)); });
@@ -217,13 +253,34 @@ void SelectValues(Call& c, const char* name, const char* entry, bool sorts) {
   if (c.outputs.size() > 1) c.Return(std::move(places), 1);
   c.Return(std::move(values));
 }
+void SelectAlongAxis(Call& c, const char* name, const char* entry) { SelectValues(c, name, entry, nullptr); }
+
+// index_add, index_copy, index_fill along one axis. self: the gradient itself, or filled with 0 where it was written;
+// source: what the gradient has there.
+enum class Writes : uint8_t { kAdds, kCopies, kFills };
+template <Writes how>
+void WriteByNumber(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::index_add");
+  const Tensor &x = c.In(0), &index = c.In(1);
+  const Tensor source = how == Writes::kFills ? Tensor() : c.In(2);
+  Tensor out = c.Int("inplace") != 0 && !x->requires_grad ? e.Overwrite(x) : e.EmptyLike(x);
+  if (GradNode* node = e.Record("IndexAddBackward0", {x, source}, {out})) {
+    node->Save(index).Save(source);
+    node->Backward([](GradContext& g) {
+      if (g.Needs(0)) g.Set(0, how == Writes::kAdds ? g.grad() : g.e.EmptyLike(g.grad()));
+      if (g.Needs(1)) g.Set(1, g.e.Empty(g.saved(1)->sizes, g.grad()->dtype));
+    });
+  }
+  c.Return(std::move(out));
+}
 
 void Argsort(Call& c) {
   OpScope scope(c.e, "aten::argsort");
   const Tensor& x = c.In(0);
   const Tensor values = c.e.Empty(x->sizes, x->dtype);
   Tensor places = c.e.Empty(x->sizes, DType::kInt64);
-  if (x->dim() > 0) SortScratch(c.e, x, c.layer.attributes.Has("dim") ? Axis(c) : x->dim() - 1);
+  if (x->dim() > 0) SortScratch(c.e, x, c.layer.attributes.Has("dim") ? Axis(c) : x->dim() - 1, values);
   c.Return(std::move(places));
 }
 
@@ -253,9 +310,16 @@ std::vector<OpRule> IndexRules() {
        }},
       {"select_scatter", [](Call& c) { Overwrite(c, "aten::select_scatter", "SelectScatterBackward0", false); }},
       {"index_put", [](Call& c) { Overwrite(c, "aten::index_put", "IndexPutBackward0", true); }},
-      {"topk", [](Call& c) { SelectValues(c, "aten::topk", "TopkBackward0", false); }},
-      {"sort", [](Call& c) { SelectValues(c, "aten::sort", "SortBackward0", true); }},
+      {"topk", [](Call& c) { SelectValues(c, "aten::topk", "TopkBackward0", TopKScratch); }},
+      {"sort", [](Call& c) { SelectValues(c, "aten::sort", "SortBackward0", SortScratch); }},
       {"argsort", Argsort},
+      {"median", [](Call& c) { SelectAlongAxis(c, "aten::median", "MedianBackward1"); }},
+      {"kthvalue", [](Call& c) { SelectAlongAxis(c, "aten::kthvalue", "KthvalueBackward0"); }},
+      {"mode", [](Call& c) { SelectAlongAxis(c, "aten::mode", "ModeBackward0"); }},
+      {"index_add", WriteByNumber<Writes::kAdds>},
+      {"index_copy", WriteByNumber<Writes::kCopies>},
+      {"index_fill", WriteByNumber<Writes::kFills>},
+      {"bucketize", [](Call& c) { c.Return(c.e.Empty(c.OutShape(), DType::kInt64)); }},
       {"one_hot", [](Call& c) { c.Return(c.e.Empty(c.OutShape(), DType::kInt64)); }},
       {"flip", Flip},
   };

@@ -13,14 +13,33 @@
 
 namespace vramplan::eager {
 
-// As torch.nn.functional calls them: logits [N, C] or [N, C, d1, ...] against class numbers.
-Tensor CrossEntropy(Eager& e, const Tensor& logits, const Tensor& target);
-Tensor Nll(Eager& e, const Tensor& log_probabilities, const Tensor& target);
-Tensor MseLoss(Eager& e, const Tensor& input, const Tensor& target);
-Tensor SmoothL1(Eager& e, const Tensor& input, const Tensor& target);
-Tensor L1(Eager& e, const Tensor& input, const Tensor& target);
-Tensor Bce(Eager& e, const Tensor& input, const Tensor& target);
-Tensor BceLogits(Eager& e, const Tensor& input, const Tensor& target);
-Tensor KlDiv(Eager& e, const Tensor& input, const Tensor& target);
+enum class LossReduction : uint8_t { kMean, kSum, kNone };
+
+struct CrossEntropyOptions {
+  Tensor weight;  // of the classes
+  LossReduction reduction = LossReduction::kMean;
+  bool smoothing = false;  // of the labels; by how much does not matter
+};
+
+struct BceOptions {
+  Tensor weight, positive_weight;
+  LossReduction reduction = LossReduction::kMean;
+};
+
+// As torch.nn.functional calls them: logits [N, C] or [N, C, d1, ...] against class numbers, or against probabilities
+// of their own sizes.
+Tensor CrossEntropy(Eager& e, const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options = {});
+Tensor Nll(Eager& e, const Tensor& log_probabilities, const Tensor& target, const Tensor& class_weight = {},
+           LossReduction reduction = LossReduction::kMean);
+Tensor MseLoss(Eager& e, const Tensor& input, const Tensor& target, LossReduction reduction = LossReduction::kMean);
+Tensor SmoothL1(Eager& e, const Tensor& input, const Tensor& target, LossReduction reduction = LossReduction::kMean);
+Tensor Huber(Eager& e, const Tensor& input, const Tensor& target, LossReduction reduction = LossReduction::kMean);
+Tensor L1(Eager& e, const Tensor& input, const Tensor& target, LossReduction reduction = LossReduction::kMean);
+Tensor Bce(Eager& e, const Tensor& input, const Tensor& target, const Tensor& weight = {},
+           LossReduction reduction = LossReduction::kMean);
+Tensor BceLogits(Eager& e, const Tensor& input, const Tensor& target, const BceOptions& options = {});
+Tensor KlDiv(Eager& e, const Tensor& input, const Tensor& target, LossReduction reduction = LossReduction::kMean,
+             bool log_target = false);
+Tensor SoftMargin(Eager& e, const Tensor& input, const Tensor& target, LossReduction reduction = LossReduction::kMean);
 
 }  // namespace vramplan::eager

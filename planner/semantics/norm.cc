@@ -17,6 +17,25 @@ Tensor LikeContiguous(Eager& e, const Tensor& t) { return e.Empty(t->sizes, t->d
 
 DType Statistics(DType type) { return type == DType::kFloat64 ? type : DType::kFloat32; }
 
+// The native kernels of channels-last memory, which [N, C] is too (Normalization.cuh, flexible_launch_configs): partial
+// results and semaphores where several blocks of threads share a channel. `values`: floats for each channel and block.
+void ChannelsLastScratch(Eager& e, const TensorImpl& x, int values) {
+  const auto power = [](int64_t n) {
+    int64_t p = 1;
+    while (p * 2 <= n) p *= 2;
+    return p;
+  };
+  const int64_t channels = std::max<int64_t>(x.lengths[1], 1), rows = std::max<int64_t>(x.numel() / channels, 1);
+  constexpr int64_t kThreads = 512, kTileWidth = 32, kRowsPerThread = 16, kMostBlocks = 128, kFewestBlocks = 8;
+  int64_t width = std::min(power(channels), kTileWidth);
+  const int64_t height = std::min(power((rows + kRowsPerThread - 1) / kRowsPerThread), kThreads / width);
+  if (width * height != kThreads) width = std::min(power(channels), kThreads / height);
+  const int64_t blocks = std::min((rows + height * kRowsPerThread - 1) / (height * kRowsPerThread), kMostBlocks);
+  if (blocks < kFewestBlocks) return;
+  const Storage staging = e.Scratch(Bytes::Of(4 * values) * (channels * blocks));
+  const Storage semaphores = e.Scratch(Bytes::Of(4) * ((channels + width - 1) / width));
+}
+
 // aten::batch_norm over `x` [N, C, ...]: cuDNN's when scale and shift are there (Normalization.cpp
 // _batch_norm_impl_index), else the native kernel; the same blocks either way. cuDNN's reserve is 0 bytes outside its
 // channels-last mode.
@@ -33,10 +52,22 @@ Tensor BatchNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& 
     mean = e.Empty(Vector(x->sizes[1]), Statistics(x->dtype));
     inverse = e.Empty(Vector(x->sizes[1]), Statistics(x->dtype));
   }
+  const bool rows = !cudnn && training && (IsContiguous(*x) ? x->strides[1] == 1 : IsChannelsLast(*x));
+  if (rows) ChannelsLastScratch(e, *x, 4);
   if (GradNode* node =
           e.Record(cudnn ? "CudnnBatchNormBackward0" : "NativeBatchNormBackward0", {x, weight, bias}, {out})) {
     node->Save(x).Save(weight).Save(mean).Save(inverse);
-    node->Backward([cudnn, channels_last](GradContext& g) {
+    node->Backward([cudnn, channels_last, rows](GradContext& g) {
+      if (rows) {  // batch_norm_backward_reduce, then the input's gradient
+        const Tensor sum = g.e.EmptyLike(g.saved(2)), centred = g.e.EmptyLike(g.saved(2));
+        if (g.saved(1)) {
+          g.Set(1, LikeContiguous(g.e, g.saved(1)));
+          g.Set(2, LikeContiguous(g.e, g.saved(1)));
+        }
+        ChannelsLastScratch(g.e, *g.saved(0), 2);
+        g.Set(0, g.e.EmptyLike(g.saved(0)));
+        return;
+      }
       const Tensor grad = cudnn ? ContiguousIn(g.e, g.grad(), channels_last) : g.grad();
       const Tensor saved = cudnn ? ContiguousIn(g.e, g.saved(0), channels_last) : g.saved(0);
       Tensor input_grad = g.e.EmptyStrided(saved->sizes, saved->strides, saved->dtype);
@@ -166,8 +197,9 @@ void RunGroupNorm(Call& c) {
       Tensor shift = g.Needs(2) ? LikeContiguous(g.e, g.saved(1)) : Tensor();
       const Tensor ds = g.e.Empty(channels, type), db = g.e.Empty(channels, type);
       {
+        Tensor c1;
         const Tensor c2 = g.e.Empty(groups, type), c3 = g.e.Empty(groups, type);
-        const Tensor c1 = g.e.Empty(channels, type);
+        c1 = g.e.Empty(channels, type);
       }
       g.Set(0, std::move(input_grad));
       g.Set(1, std::move(scale));
@@ -198,26 +230,38 @@ void RunRmsNorm(Call& c) {
   c.Return(std::move(out));
 }
 
-// torch.nn.functional.local_response_norm is Python: x / (avg_pool(x^2) * alpha + k)^beta.
+// One new tensor each way; the pool keeps its input.
+Tensor Windowed(Eager& e, const Tensor& x, const Shape& sizes, const char* entry, bool keeps) {
+  Tensor out = e.Empty(sizes, x->dtype);
+  if (GradNode* node = e.Record(entry, {x}, {out})) {
+    if (keeps) node->Save(x);
+    node->Backward([from = x->sizes](GradContext& g) { g.Set(0, g.e.Empty(from, g.grad()->dtype)); });
+  }
+  return out;
+}
+
+// torch.nn.functional.local_response_norm is Python: the squares padded by size - 1 channels and averaged, then
+// x / (average * alpha + k) ** beta.
 void RunLocalResponseNorm(Call& c) {
   Eager& e = c.e;
   const Tensor& x = c.In(0);
-  const Tensor square = Mul(e, x, x);
-  Tensor pooled = e.EmptyLike(x);
-  if (GradNode* node = e.Record("AvgPool3DBackward0", {square}, {pooled})) {
-    node->Save(square);
-    node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.saved(0))); });
+  Shape padded = x->sizes;
+  padded[1] = padded[1] + Dim(std::max<int64_t>(c.Int("size", 5), 1) - 1);
+  Tensor average = Windowed(e, Mul(e, x, x), padded, "ConstantPadNdBackward0", false);
+  average = Windowed(e, average, x->sizes, "AvgPool3DBackward0", true);
+  Tensor power;
+  {
+    const Tensor shifted = Add(e, Mul(e, average, nullptr), nullptr);
+    power = e.EmptyLike(x);
+    if (GradNode* node = e.Record("PowBackward0", {shifted}, {power})) {
+      node->Save(shifted);
+      node->Backward([](GradContext& g) {  // grad * (exponent * self.pow(exponent - 1))
+        const Tensor less = g.e.EmptyLike(g.saved(0)), scaled = g.e.EmptyLike(less);
+        g.Set(0, g.e.EmptyLike(g.grad()));
+      });
+    }
   }
-  const Tensor shifted = Add(e, Mul(e, pooled, nullptr), nullptr);
-  Tensor power = e.EmptyLike(x);
-  if (GradNode* node = e.Record("PowBackward0", {shifted}, {power})) {
-    node->Save(shifted);
-    node->Backward([](GradContext& g) {
-      Tensor t1 = g.e.EmptyLike(g.saved(0));
-      Tensor t2 = g.e.EmptyLike(t1);
-      g.Set(0, g.e.EmptyLike(g.grad()));
-    });
-  }
+  average = Tensor();
   c.Return(Div(e, x, power));
 }
 

@@ -1,6 +1,7 @@
 // Pooling: max keeps its input and an int64 index per output; average keeps its whole input although only its sizes
 // matter; an average over everything is a mean and keeps nothing (aten/src/ATen/native/cuda/DilatedMaxPool2d.cu,
 // AveragePool2d.cu, AdaptiveAveragePooling.cu).
+#include "planner/semantics/concat.h"
 #include "planner/semantics/reduction.h"
 #include "planner/semantics/table.h"
 #include "planner/semantics/view.h"
@@ -22,12 +23,20 @@ void Average(Call& c, const char* op, const char* name) {
 void Max(Call& c, const char* op, const char* name) {
   OpScope scope(c.e, op);
   const Tensor& x = c.In(0);
-  const Tensor input = Contiguous(c.e, x);
-  Tensor out = c.e.Empty(c.OutShape(), x->dtype);
-  Tensor indices = c.e.Empty(c.OutShape(), DType::kInt64);
+  // max_pool2d works on channels-last memory as it lies; the others copy.
+  const bool channels_last = x->dim() == 4 && IsChannelsLast(*x) && !IsContiguous(*x);
+  const Tensor input = channels_last ? x : Contiguous(c.e, x);
+  const auto empty = [&](DType type) {
+    if (!channels_last) return c.e.Empty(c.OutShape(), type);
+    return c.e.EmptyStrided(c.OutShape(), ChannelsLastStrides(c.e.At(c.OutShape())), type);
+  };
+  Tensor out = empty(x->dtype);
+  Tensor indices = empty(DType::kInt64);
   if (GradNode* node = c.e.Record(name, {input}, {out})) {
     node->Save(input).Save(indices);
-    node->Backward([](GradContext& g) { g.Set(0, g.e.Empty(g.saved(0)->sizes, g.saved(0)->dtype)); });
+    node->Backward([channels_last](GradContext& g) {
+      g.Set(0, channels_last ? g.e.EmptyLike(g.saved(0)) : g.e.Empty(g.saved(0)->sizes, g.saved(0)->dtype));
+    });
   }
   c.Return(std::move(out));
   if (c.outputs.size() > 1) c.Return(std::move(indices), 1);
@@ -43,7 +52,7 @@ void AdaptiveAverage(Call& c) {
     ones = ones && c.OutShape()[i].Is(1);
     axes.push_back(i);
   }
-  if (!ones || x->dim() == 3) {
+  if (!ones) {
     Average(c, "aten::adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0");
     return;
   }

@@ -225,7 +225,33 @@ void RunVariance(Call& c) {
   c.Return(std::move(out));
 }
 
-// norm_backward with p = 2: grad * (self / norm).masked_fill_(norm == 0, 0).
+// norm_backward (FunctionsManual.cpp). p = 1: grad * self.sgn(). p = 2: grad * (self / norm).masked_fill_(norm == 0,
+// 0). Else: self * self.abs().pow_(p - 2) * (grad / norm.pow(p - 1)).masked_fill_(norm == 0, 0).
+Tensor NormGradient(Eager& e, const Tensor& grad, const Tensor& self, const Tensor& norm, double order) {
+  if (order == 1) {
+    const Tensor sign = e.EmptyLike(self);
+    return Like(e, grad, sign, grad->dtype);
+  }
+  if (order == 2) {
+    const Tensor direction = Like(e, self, norm, norm->dtype);
+    const Tensor zero = e.EmptyLike(norm, DType::kBool);
+    return Like(e, grad, direction, grad->dtype);
+  }
+  Tensor scaled, share;
+  {
+    const Tensor power = e.EmptyLike(self);
+    scaled = e.EmptyLike(self);
+  }
+  {
+    const Tensor power = e.EmptyLike(norm);
+    share = Like(e, grad, power, grad->dtype);
+  }
+  { const Tensor zero = e.EmptyLike(norm, DType::kBool); }
+  Tensor result = Like(e, scaled, share, grad->dtype);
+  share = Tensor();
+  return result;
+}
+
 void RunNorm(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::linalg_vector_norm");
@@ -235,13 +261,11 @@ void RunNorm(Call& c) {
   Tensor out = Kernel(e, x, axes, keepdim, type, SumOf(x->dtype, type));
   if (GradNode* node = e.Record("LinalgVectorNormBackward0", {x}, {out})) {
     node->Save(x).SaveOutput(out);
-    node->Backward([axes = axes](GradContext& g) {
+    node->Backward([axes = axes, order = c.Real("ord", 2)](GradContext& g) {
       const Tensor& self = g.saved(0);
       const Tensor norm = Restored(g.e, g.saved(1), self->sizes, axes);
-      const Tensor direction = Like(g.e, self, norm, norm->dtype);
-      const Tensor zero = g.e.EmptyLike(norm, DType::kBool);
-      Tensor result = Like(g.e, Restored(g.e, g.grad(), self->sizes, axes), direction, g.grad()->dtype);
-      g.Set(0, ToType(g.e, result, self->dtype));
+      const Tensor grad = Restored(g.e, g.grad(), self->sizes, axes);
+      g.Set(0, ToType(g.e, NormGradient(g.e, grad, self, norm, order), self->dtype));
     });
   }
   c.Return(std::move(out));

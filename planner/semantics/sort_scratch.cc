@@ -48,6 +48,12 @@ Bytes InclusiveScanScratch(int64_t items, int width) {
   return Bytes::Of(2 * kAlignment - 1 + Aligned(std::max<int64_t>(descriptors, 1)));
 }
 
+Bytes ScanByKeyScratch(int64_t items) {
+  return Bytes::Of(2 * kAlignment - 1 + Aligned(16 * (TilesOf(items, 1152) + 32)));
+}
+
+Bytes SelectScratch(int64_t items) { return InclusiveScanScratch(items, 4); }
+
 int BitsOf(int64_t n) {
   int bits = 1;
   while (bits < 63 && (n >> bits) != 0) ++bits;

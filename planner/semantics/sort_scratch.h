@@ -20,6 +20,10 @@ Bytes ExclusiveSumScratch(int64_t items);
 // cumsum of one row of elements of this width. Tiles fitted at capability 7.5 for 1 to 10'000'000 items: exact for
 // widths 4 and 8, too large for 2 (by half).
 Bytes InclusiveScanScratch(int64_t items, int width);
+// inclusive_sum_by_key, as topk calls it. Fitted at capability 7.5.
+Bytes ScanByKeyScratch(int64_t items);
+// masked_select and nonzero of so many flags: one look-back descriptor a tile. Measured at 64 and 512 flags only.
+Bytes SelectScratch(int64_t items);
 // cuda::cub::get_num_bits: how many bits hold numbers up to n.
 int BitsOf(int64_t n);
 

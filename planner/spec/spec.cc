@@ -49,12 +49,14 @@ constexpr Names<Optimizer, 25> kOptimizers{{{Optimizer::kNone, "none"},
                                             {Optimizer::kLion8bit, "lion-8bit"}}};
 constexpr Names<OptimizerImpl, 3> kOptimizerImpls{
     {{OptimizerImpl::kForeach, "foreach"}, {OptimizerImpl::kFused, "fused"}, {OptimizerImpl::kForLoop, "for-loop"}}};
-constexpr Names<Loss, 10> kLosses{{{Loss::kAuto, "auto"},
+constexpr Names<Loss, 12> kLosses{{{Loss::kAuto, "auto"},
                                    {Loss::kNone, "none"},
                                    {Loss::kCrossEntropy, "cross-entropy"},
+                                   {Loss::kSmoothedCrossEntropy, "cross-entropy-smoothed"},
                                    {Loss::kMse, "mse"},
                                    {Loss::kL1, "l1"},
                                    {Loss::kSmoothL1, "smooth-l1"},
+                                   {Loss::kHuber, "huber"},
                                    {Loss::kBce, "bce"},
                                    {Loss::kBceLogits, "bce-logits"},
                                    {Loss::kNll, "nll"},

@@ -44,7 +44,20 @@ enum class Optimizer : uint8_t {
   kLion8bit,
 };
 enum class OptimizerImpl : uint8_t { kForeach, kFused, kForLoop };
-enum class Loss : uint8_t { kAuto, kNone, kCrossEntropy, kMse, kL1, kSmoothL1, kBce, kBceLogits, kNll, kKlDiv };
+enum class Loss : uint8_t {
+  kAuto,
+  kNone,
+  kCrossEntropy,
+  kSmoothedCrossEntropy,  // label_smoothing > 0
+  kMse,
+  kL1,
+  kSmoothL1,
+  kHuber,
+  kBce,
+  kBceLogits,
+  kNll,
+  kKlDiv
+};
 enum class Attention : uint8_t { kAuto, kMath, kEfficient, kFlash };
 enum class Inplace : uint8_t { kAuto, kOn, kOff };  // activation modules built with inplace=True
 // Where optimizer.zero_grad() stands: after the step; before the forward; between the loss and the backward.

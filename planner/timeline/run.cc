@@ -31,16 +31,22 @@ struct ModuleNode {
   }
 };
 
+bool IsCrossEntropy(Loss loss) { return loss == Loss::kCrossEntropy || loss == Loss::kSmoothedCrossEntropy; }
+
 eager::Tensor LossOf(Eager& e, Loss loss, const eager::Tensor& out, const eager::Tensor& target) {
   switch (loss) {
     case Loss::kCrossEntropy:
       return CrossEntropy(e, out, target);
+    case Loss::kSmoothedCrossEntropy:
+      return CrossEntropy(e, out, target, {.weight = {}, .smoothing = true});
     case Loss::kMse:
       return MseLoss(e, out, target);
     case Loss::kL1:
       return L1(e, out, target);
     case Loss::kSmoothL1:
       return SmoothL1(e, out, target);
+    case Loss::kHuber:
+      return Huber(e, out, target);
     case Loss::kBce:
       return Bce(e, out, target);
     case Loss::kBceLogits:
@@ -172,7 +178,7 @@ Status ModelRun::ChooseLoss() {
                        "give --loss to change it"});
     }
   }
-  if (loss_ == Loss::kCrossEntropy && out.shape.rank() < 2) {
+  if (IsCrossEntropy(loss_) && out.shape.rank() < 2) {
     return Error{
         ErrorCode::kUsage, "--loss",
         "cross-entropy needs logits of two axes or more, and output " + out.name + " is " + ToString(out.shape),
@@ -197,7 +203,7 @@ Status ModelRun::MakeTarget() {
   e_.origin.op = "target";
   Shape sizes = out.shape;
   DType type = e_.ModelType(out.type);
-  if (loss_ == Loss::kCrossEntropy || loss_ == Loss::kNll) {
+  if (IsCrossEntropy(loss_) || loss_ == Loss::kNll) {
     sizes.Remove(sizes.rank() == 3 ? 2 : 1);
     type = DType::kInt64;
   } else {
@@ -251,9 +257,9 @@ eager::Tensor ModelRun::ComputeLoss() {
   e_.category = Category::kActivations;
   const eager::Tensor& out = outputs_[0];
   eager::Tensor loss;
-  if (loss_ == Loss::kCrossEntropy && out->dim() == 3) {  // token logits: both flattened to one axis of positions
+  if (IsCrossEntropy(loss_) && out->dim() == 3) {  // token logits: both flattened to one axis of positions
     const Shape& s = out->sizes;
-    loss = CrossEntropy(e_, Reshape(e_, out, Shape{s[0] * s[1], s[2]}), Reshape(e_, target_, Shape{s[0] * s[1]}));
+    loss = LossOf(e_, loss_, Reshape(e_, out, Shape{s[0] * s[1], s[2]}), Reshape(e_, target_, Shape{s[0] * s[1]}));
   } else {
     loss = LossOf(e_, loss_, out, target_);
   }
