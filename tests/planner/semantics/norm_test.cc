@@ -27,7 +27,7 @@ TEST_CASE("normalisations") {
        "5+1024 6+1024 7+64 8+64 5- g- x- 3- 4- 7=.grad 8=.grad 6-"},
       // autoencoder enc.5, "+524288 +512 +512 +2048 +2048" (mean, rstd, then a and b, which die).
       {"group_norm", "num_groups=2", "x:f[2,4,8,8] p:f[4] p:f[4]", "f[2,4,8,8]", "1+2048 2+16 3+16 4+32 5+32 5- 4-",
-       "x 2 3", "6+2048 7+16 8+16 9+32 10+32 11+16 12+16 13+32 13- 12- 11- 10- 9- g- x- 2- 3- 7=.grad 8=.grad 6-"},
+       "x 2 3", "6+2048 7+16 8+16 9+32 10+32 11+16 12+16 13+32 12- 11- 13- 10- 9- g- x- 2- 3- 7=.grad 8=.grad 6-"},
       // autoencoder dec.5, "+512 +512 +2097152 +512 +512": scale and shift repeated, then a batch norm; RepeatBackward0
       // sums them.
       {"instance_norm", "", "x:f[2,4,8,8] p:f[4] p:f[4]", "f[2,4,8,8]", "1+32 2+32 3+2048 4+32 5+32 2-", "x 1 4 5",
