@@ -159,13 +159,20 @@ void Repeat(Call& c) {
       const bool coalesce = static_cast<int>(parts.size()) > Shape::kMaxRank;  // kept axes side by side as one
       Shape split;
       std::vector<int> axes;
-      for (size_t i = 0; i < parts.size(); ++i) {
-        if (coalesce && i > 0 && !parts[i].summed && !parts[i - 1].summed) {
-          split[split.rank() - 1] = split[split.rank() - 1] * parts[i].length;
+      bool before_is_summed = false;
+      for (const Part& part : parts) {
+        if (coalesce && part.length.Is(1)) continue;
+        if (coalesce && split.rank() > 0 && part.summed == before_is_summed) {
+          split[split.rank() - 1] = split[split.rank() - 1] * part.length;
           continue;
         }
-        if (parts[i].summed) axes.push_back(split.rank());
-        split.Append(parts[i].length);
+        if (split.rank() == Shape::kMaxRank) {  // five axes repeated and more: the sum alone
+          g.Set(0, g.e.Empty(sizes, g.grad()->dtype));
+          return;
+        }
+        before_is_summed = part.summed;
+        if (part.summed) axes.push_back(split.rank());
+        split.Append(part.length);
       }
       if (axes.empty()) {
         g.Set(0, g.grad());
