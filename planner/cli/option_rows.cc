@@ -66,6 +66,10 @@ constexpr OptionRow kRows[] = {
     {"--multiple-of", "N", "the batch shall be a multiple of this [1]", kDecide},
     {"--goal", "GOAL", "time: the least time a sample; batch: the largest batch, whatever it takes [time]", kDecide},
     {"--tier", "TIER", "none: nothing is checkpointed; modules: as it takes [modules]", kDecide},
+    {"--emit", "KIND",
+     "pytorch, hf, accelerate, lightning, deepspeed or env: the configuration that applies the plan, to --out FILE or "
+     "instead of the answer",
+     kDecide},
     {"--step", "N", "which step to write; all: from model.to(\"cuda\") on [2]", kTrace},
     {"--compare", "FILE", "a recorded stream in the same columns, may be gzipped: where ours differs from it", kTrace},
     {"--check", "", "compare every recorded row, stop at the first that differs (exit code 1)", kReplay},

@@ -266,6 +266,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--allocator-conf", &options.allocator, ParseAllocatorConfig);
   reader.Read("--step", &options.step, ParseStep);
   ReadWishes(&reader, &options.wishes);
+  reader.Read("--emit", &options.emit, ParseEmit);
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.check = reader.Text("--check") != nullptr;
   if (const std::string* compare = reader.Text("--compare")) options.compare = *compare;

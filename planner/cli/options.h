@@ -15,6 +15,7 @@
 #include "graph/shapes/infer.h"
 #include "planner/allocator/caching_allocator.h"
 #include "planner/report/inspect.h"
+#include "planner/report/snippets.h"
 #include "planner/solver/decide.h"
 #include "planner/spec/spec.h"
 
@@ -47,6 +48,7 @@ struct Options {
   std::string compare;          // trace: the recorded stream
   bool check = false;           // replay
   PlanWishes wishes;            // plan
+  Emit emit = Emit::kNone;      // plan: instead of the answer, or into `out` beside it
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.

@@ -5,6 +5,7 @@
 
 #include "planner/cli/prepare.h"
 #include "planner/cli/verbs.h"
+#include "planner/report/breakdown.h"
 #include "planner/semantics/optimizer.h"
 #include "planner/timeline/checkpointed_calls.h"
 
@@ -135,9 +136,19 @@ Result<Outcome> RunPlan(const Options& options, const Style& style) {
   report.id = on.id;
   if (spec.optimizer != Optimizer::kNone) report.optimizer = Name(spec.optimizer);
   report.notes = prepared->notes;
+  std::optional<std::string> stream;
+  if (plan && options.emit != Emit::kNone) {
+    const TrainingSpec planned = problem.With(*plan);
+    Result<std::string> snippet =
+        PrintSnippet(options.emit, {*plan, planned, FileName(report.question.model.file), device.name,
+                                    DeviceBytes(plan->peak, device.context.likely), options.allocator_text});
+    if (!snippet.ok()) return snippet.error();
+    if (options.out.empty() || options.out == "-") return Outcome{*snippet, 0, report.notes, std::nullopt};
+    stream = *std::move(snippet);
+  }
   const int exit_code = plan ? 0 : kDoesNotFit;
-  if (options.format == Format::kJson) return Outcome{Print(ToJson(report)), exit_code, Notes(), std::nullopt};
-  return Outcome{PrintPlan(report, style), exit_code, report.notes, std::nullopt};
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(report)), exit_code, Notes(), std::move(stream)};
+  return Outcome{PrintPlan(report, style), exit_code, report.notes, std::move(stream)};
 }
 
 }  // namespace vramplan

@@ -78,7 +78,9 @@ int RunChecked(int argc, const char* const* argv) {
   const Options& options = std::get<Options>(*command);
   const Result<Outcome> outcome = RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode()});
   if (!outcome.ok()) return Fail(outcome.error());
-  const bool to_file = !options.out.empty() && options.out != "-";
+  // A plan that there is not has no snippet.
+  const bool nothing = options.emit != Emit::kNone && !outcome->stream;
+  const bool to_file = !options.out.empty() && options.out != "-" && !nothing;
   if (to_file) {
     const Status written = WriteFile(options.out, outcome->stream ? *outcome->stream : outcome->text);
     if (!written) return Fail(written.error());

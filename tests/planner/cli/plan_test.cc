@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -152,6 +154,24 @@ TEST_CASE("plan: a card that holds none of it says what is too large, and how ma
   CHECK(said.out.find("smallest single card that holds it as it is: ") != std::string::npos);
 }
 
+TEST_CASE("plan: --emit instead of the answer, or into a file beside it; no file without a plan") {
+  const std::string plan = "plan MODELS/unet.onnx --precision fp32 --batch 16 --emit pytorch --gpu-memory ";
+  const Said snippet = Do(plan + "6GiB");
+  CHECK_EQ(snippet.exit_code, 0);
+  CHECK_EQ(snippet.out.find("\"\"\"unet.onnx at batch 16 on a card of 6.00 GiB, by vramplan."), 0);
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / "vramplan_plan_test.py";
+  const Said beside = Do(plan + "6GiB --out " + file.string());
+  CHECK_EQ(beside.FirstLine().find("unet.onnx trains at batch 16 "), 0);
+  std::stringstream written;
+  written << std::ifstream(file).rdbuf();
+  CHECK_EQ(written.str(), snippet.out);
+  std::filesystem::remove(file);
+  const Said none = Do(plan + "2GiB --out " + file.string());
+  CHECK_EQ(none.exit_code, 3);
+  CHECK_EQ(none.FirstLine().find("unet.onnx does not train at batch 16 "), 0);
+  CHECK_FALSE(std::filesystem::exists(file));
+}
+
 TEST_CASE("plan: what cannot be asked") {
   struct Row {
     const char* line;
@@ -164,6 +184,7 @@ TEST_CASE("plan: what cannot be asked") {
       {"plan MODELS/mlp.onnx --gpu t4 --effective-batch none", "is not a whole number"},
       {"plan MODELS/mlp.onnx --gpu t4 --goal speed", "is not one of time or batch"},
       {"plan MODELS/mlp.onnx --gpu t4 --tier tensors", "is not one of none or modules"},
+      {"plan MODELS/mlp.onnx --gpu t4 --emit keras", "is not one of pytorch, hf, "},
       {"plan MODELS/mlp.onnx --gpu t4 --checkpoint 0", "plan does not take it"},
   };
   for (const Row& row : kRows) {
