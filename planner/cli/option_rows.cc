@@ -20,7 +20,7 @@ constexpr OptionRow kRows[] = {
     {"--dim", "NAME=N", "length of a free dimension of the file, as sequence=128; repeatable", kModel, true},
     {"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kModel, true},
     {"--batch-dim", "INPUT:AXIS", "which axis is the batch [found by its name or place]", kModel},
-    {"--mode", "MODE", "train or infer [train]", kAsked},
+    {"--mode", "MODE", "train, infer, or eval: evaluation without no_grad [train]", kAsked},
     {"--precision", "P", "fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16 [fp32; plan chooses]", kPlan},
     {"--optimizer", "NAME",
      "none, sgd, sgd-momentum, sgd-nesterov, adam, adamw, adam-amsgrad, adamw-amsgrad, rmsprop, rmsprop-momentum, "

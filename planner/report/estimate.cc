@@ -120,7 +120,7 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   const Bytes device = DeviceBytes(estimate.peak, estimate.context.likely);
   const bool train = question.mode == Mode::kTrain;
   std::string text = FileName(question.model.file) + " needs " + ToString(device) + " to " +
-                     (train ? "train" : "infer") + " at batch " + std::to_string(question.batch);
+                     std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
   if (estimate.device)
     text +=
         " on " + estimate.device->name + ", which has " + ToString(estimate.device->usable - estimate.device->reserve);

@@ -11,6 +11,7 @@ using enum TextTable::Align;
 
 std::string Does(Mode mode, bool third_person) {
   if (mode == Mode::kTrain) return third_person ? "trains" : "train";
+  if (mode == Mode::kEval) return third_person ? "evaluates" : "evaluate";
   return third_person ? "infers" : "infer";
 }
 

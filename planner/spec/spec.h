@@ -14,7 +14,9 @@
 
 namespace vramplan {
 
-enum class Mode : uint8_t { kTrain, kInfer };
+// kEval: model.eval() without torch.no_grad(), as forgotten in validation loops: nothing is trained, and yet the tape
+// keeps what a backward would need as long as the caller holds the output.
+enum class Mode : uint8_t { kTrain, kEval, kInfer };
 enum class Precision : uint8_t { kFp64, kFp32, kTf32, kAmpFp16, kAmpBf16, kFp16, kBf16 };
 enum class Optimizer : uint8_t {
   kNone,

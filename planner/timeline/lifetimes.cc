@@ -183,7 +183,7 @@ class Joins {
 // name to the end of the caller's frame (torchvision's segmentation and detection models, segmentation_models_pytorch,
 // transformers).
 void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                  std::vector<int>* release) {
+                  std::vector<int>& release) {
   const auto feature_call = [&](ModuleId module) {  // outermost
     ModuleId found;
     for (; module.valid(); module = layers[module].parent) {
@@ -195,10 +195,10 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
   };
   for (const Layer& layer : layers.layers) {
     for (const ValueId id : layer.inputs) {
-      if (!id.valid() || (*release)[static_cast<size_t>(id.value)] < 0) continue;
+      if (!id.valid() || release[static_cast<size_t>(id.value)] < 0) continue;
       const ModuleId call = feature_call(producer[static_cast<size_t>(id.value)]);
       if (!call.valid() || feature_call(layer.module) == call) continue;
-      int& last = (*release)[static_cast<size_t>(id.value)];
+      int& last = release[static_cast<size_t>(id.value)];
       last = std::max(last, EndOfFrame(layers, calls, layers[call].parent));
     }
   }
@@ -230,7 +230,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   for (size_t v = 0; v < release.size(); ++v) {
     if (release[v] >= 0) release[v] = std::max(release[v], joins.Of(ValueId{static_cast<int32_t>(v)}, producer[v]));
   }
-  HoldFeatures(layers, calls, producer, &release);
+  HoldFeatures(layers, calls, producer, release);
   const Names names(layers);
   for (const Layer& layer : layers.layers) {
     if (const int until = names.EndOfPreactivation(layer); until >= 0) {

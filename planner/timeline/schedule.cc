@@ -112,7 +112,7 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
 }
 
 Status Infer(Eager& e, ModelRun& model, Recorder& recorder) {
-  e.grad_mode = false;
+  e.grad_mode = e.spec().mode == Mode::kEval;
   model.MakeInputs();
   if (const Status target = model.MakeTarget(); !target) return target;
   for (int step = 1; step <= kForwardsOfInference; ++step) {
@@ -126,7 +126,7 @@ Status Infer(Eager& e, ModelRun& model, Recorder& recorder) {
 }
 
 void NoteCheckpoints(const std::vector<CheckpointedCall>& calls, const TrainingSpec& spec, Notes* notes) {
-  if (!calls.empty() && spec.mode != Mode::kTrain) {
+  if (!calls.empty() && spec.mode == Mode::kInfer) {
     notes->Add({"checkpoint-without-gradient", Severity::kNote, "--checkpoint",
                 "without gradients nothing is saved, so nothing is run again", ""});
     return;
