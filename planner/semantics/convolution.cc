@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "planner/semantics/concat.h"
+#include "planner/semantics/cudnn_workspace.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/reduction.h"
 #include "planner/semantics/table.h"
@@ -66,10 +67,26 @@ bool IsDepthwise(const Call& c, const Tensor& x, const Tensor& weight, bool tran
   return true;
 }
 
-// Allocated right before the kernel and freed right after it (cudnn/Conv_v8.cpp). How much cuDNN wants cannot be read
-// from a graph: none unless the user says so, which fits measured cards better than every formula tried (RTX 3060 and
-// 4060, fp32).
-Storage CudnnWorkspace(Eager& e) { return e.Scratch(e.spec().cudnn_workspace.value_or(Bytes()), Category::kWorkspace); }
+// The block that one call of cuDNN works in (cudnn_workspace.h). `x` and `y`: input and output of the forward.
+Storage CudnnWorkspace(Eager& e, ConvolutionPass pass, const Tensor& x, const Tensor& y, const Tensor& weight,
+                       bool channels_last) {
+  if (e.spec().cudnn_workspace) return e.Scratch(*e.spec().cudnn_workspace, Category::kWorkspace);
+  if (e.spec().workspaces == Workspaces::kLikely) return e.Scratch(Bytes(), Category::kWorkspace);
+  const auto elements = [](const Tensor& t, int from = 0) {
+    int64_t product = 1;
+    for (int i = from; i < t->lengths.n; ++i) product = SaturatingMultiply(product, t->lengths[i]);
+    return product;
+  };
+  const auto bytes = [&](const Tensor& t) { return StoredBytes(t->dtype, elements(t)); };
+  ConvolutionCall call{.pass = pass, .type = x->dtype, .input = bytes(x), .output = bytes(y), .filter = bytes(weight)};
+  call.samples = x->lengths[0];
+  call.filter_elements = elements(weight);
+  call.filter_channels = SaturatingMultiply(weight->lengths[0], weight->lengths[1]);
+  call.filter_window = elements(weight, 2);
+  call.output_positions = elements(y, 2);
+  call.channels_last = channels_last;
+  return e.Scratch(HighestCudnnWorkspace(call, e.spec().capability), Category::kWorkspace);
+}
 
 // cudnn_convolution_backward (cudnn/ConvShared.cpp): grad_output.to(layout) copies only when the gradient suggests the
 // other layout; one that has gaps (half of a concatenation) is made contiguous in each of the two functions.
@@ -83,13 +100,15 @@ void CudnnGradients(GradContext& g, const Convolution& how, const Tensor& x, con
     Tensor to_input = EmptyIn(e, x->sizes, x->dtype, how.channels_last);
     const Tensor filter = ContiguousIn(e, weight, how.channels_last);
     const Tensor grad = ContiguousIn(e, given, how.channels_last);
-    const Storage workspace = CudnnWorkspace(e);
+    const Storage workspace =
+        CudnnWorkspace(e, ConvolutionPass::kInputGradient, x, gradient, weight, how.channels_last);
     g.Set(0, std::move(to_input));
   }
   if (g.Needs(1)) {
     const Tensor grad = ContiguousIn(e, given, how.channels_last);
     g.Set(1, EmptyIn(e, weight->sizes, weight->dtype, how.channels_last));
-    const Storage workspace = CudnnWorkspace(e);
+    const Storage workspace =
+        CudnnWorkspace(e, ConvolutionPass::kWeightGradient, x, gradient, weight, how.channels_last);
   }
 }
 
@@ -139,7 +158,8 @@ void Run(Call& c) {
   Tensor out = EmptyIn(e, sizes, x->dtype, how.channels_last);
   {
     const Tensor filter = ContiguousIn(e, kernel, how.channels_last);
-    const Storage workspace = how.depthwise ? Storage() : CudnnWorkspace(e);
+    const Storage workspace =
+        how.depthwise ? Storage() : CudnnWorkspace(e, ConvolutionPass::kForward, image, out, kernel, how.channels_last);
   }
   if (how.flat) out = WithAxis(e, out, false);
   if (GradNode* node = e.Record("ConvolutionBackward0", {x, weight, bias}, {out})) {

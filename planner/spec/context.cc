@@ -26,9 +26,14 @@ constexpr Row kRows[] = {
     {{10, 0}, 305, 550, 975, "5090 0.30 GiB in an OOM message; B200 by analogy with H100"},
 };
 
+// A context with lazily loaded kernels and one tensor under CUDA 11.7 and 12.1, which PyTorch was built for up to 2.3:
+// 287,047,680 B (pytorch#86509). With CUDA 13.0 (2.10) it is 426 MiB (unsloth-zoo#1053): the rows above.
+constexpr Bytes kSmallContext = Bytes::Of(287'047'680);
+constexpr Framework kLastSmallContext{2, 3};
+
 }  // namespace
 
-ContextBand ContextOf(Capability capability, bool nvidia) {
+ContextBand ContextOf(Capability capability, Framework framework, bool nvidia) {
   if (!nvidia) {
     return {Bytes::MiB(200), Bytes::MiB(500), Bytes::MiB(1000), "not measured on AMD: the band seen on NVIDIA cards"};
   }
@@ -36,7 +41,12 @@ ContextBand ContextOf(Capability capability, bool nvidia) {
   for (const Row& row : kRows) {
     if (row.from <= capability) chosen = &row;
   }
-  return {Bytes::MiB(chosen->low), Bytes::MiB(chosen->likely), Bytes::MiB(chosen->high), chosen->source};
+  ContextBand band{Bytes::MiB(chosen->low), Bytes::MiB(chosen->likely), Bytes::MiB(chosen->high), chosen->source};
+  if (framework <= kLastSmallContext && band.low > kSmallContext) {
+    band.low = kSmallContext;
+    band.source += "; 287,047,680 B with PyTorch 1.13 (pytorch#86509), ~300 MB with 2.0 (pytorch#107667)";
+  }
+  return band;
 }
 
 ContextBand GivenContext(Bytes bytes) { return {bytes, bytes, bytes, "given with --context"}; }

@@ -2,7 +2,7 @@
 // a step loads. No two drivers agree, so it is a band: `likely` goes into totals, `high` decides between "fits" and
 // "tight".
 //
-//   ContextOf({7, 5})   195 / 350 / 450 MiB on a T4
+//   ContextOf({7, 5}, {2, 10})   195 / 350 / 450 MiB on a T4
 //   device              = reserved + likely
 #pragma once
 
@@ -19,8 +19,9 @@ struct ContextBand {
   bool operator==(const ContextBand&) const = default;
 };
 
-// For PyTorch 2.0-2.15 on Linux, which load kernels lazily. `nvidia` false: an AMD card.
-ContextBand ContextOf(Capability capability, bool nvidia = true);
+// For PyTorch 2.0-2.15 on Linux, which load kernels lazily: what else lives outside the allocator (library handles) is
+// in it. `nvidia` false: an AMD card.
+ContextBand ContextOf(Capability capability, Framework framework, bool nvidia = true);
 
 // What the user measured (--context SIZE): a band without width.
 ContextBand GivenContext(Bytes bytes);

@@ -88,6 +88,10 @@ Result<Inplace> ParseInplace(std::string_view text);
 Result<ZeroGrad> ParseZeroGrad(std::string_view text);
 Result<Ema> ParseEma(std::string_view text);
 
+// What a workspace takes whose size cannot be read from a graph (cuDNN's): the value that measured cards are closest to,
+// or the most that the library is thought to pick.
+enum class Workspaces : uint8_t { kLikely, kHigh };
+
 // What the library's class has when the script says nothing: 0.01 of AdamW, 0 of Adam.
 double DefaultWeightDecay(Optimizer optimizer);
 
@@ -127,7 +131,8 @@ struct TrainingSpec {
   std::vector<std::string> checkpoint;  // paths of checkpointed modules, as given
   Capability capability;
   int multiprocessors = 40;              // of the card: decides split-K style scratch; 40 is a T4
-  std::optional<Bytes> cudnn_workspace;  // nothing: auto
+  std::optional<Bytes> cudnn_workspace;  // nothing: auto, and `workspaces` says which end of the band
+  Workspaces workspaces = Workspaces::kLikely;
   int steps = 3;                         // training steps that are laid out; the third is the steady state
   std::set<std::string> given;           // names of the options that the user typed, for "given" / "assumed" in reports
 

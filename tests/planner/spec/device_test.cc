@@ -121,19 +121,23 @@ TEST_CASE("known facts: usable bytes, capability and multiprocessors") {
 TEST_CASE("the context is a band for every card, and a point when given") {
   for (const Card& card : Cards()) {
     CAPTURE(card.id);
-    const ContextBand band = ContextOf(card.capability, card.nvidia);
+    const ContextBand band = ContextOf(card.capability, kNewestFramework, card.nvidia);
     CHECK_LT(band.low, band.likely);
     CHECK_LT(band.likely, band.high);
     CHECK_FALSE(band.source.empty());
   }
-  CHECK_EQ(ContextOf({7, 5}).likely, Bytes::MiB(350));
-  CHECK_EQ(ContextOf({8, 7}).likely, ContextOf({8, 6}).likely);
-  CHECK_EQ(ContextOf({12, 0}).likely, ContextOf({10, 0}).likely);
+  CHECK_EQ(ContextOf({7, 5}, kNewestFramework).likely, Bytes::MiB(350));
+  CHECK_EQ(ContextOf({8, 7}, kNewestFramework).likely, ContextOf({8, 6}, kNewestFramework).likely);
+  CHECK_EQ(ContextOf({12, 0}, kNewestFramework).likely, ContextOf({10, 0}, kNewestFramework).likely);
+  // With the CUDA of PyTorch 2.3 and before a context can be smaller (pytorch#86509).
+  CHECK_EQ(ContextOf({8, 9}, {2, 3}).low, Bytes::Of(287'047'680));
+  CHECK_EQ(ContextOf({8, 9}, {2, 4}).low, Bytes::MiB(426));
+  CHECK_EQ(ContextOf({7, 5}, {2, 0}), ContextOf({7, 5}, {2, 15}));
   CHECK_EQ(GivenContext(Bytes::MiB(100)).high, Bytes::MiB(100));
 }
 
 TEST_CASE("what the allocator may take: usable less context less reserve, never below zero") {
-  const Device device{"4 GiB", Bytes::GiB(4), "", ContextOf({7, 5}), Bytes::MiB(512)};
+  const Device device{"4 GiB", Bytes::GiB(4), "", ContextOf({7, 5}, kNewestFramework), Bytes::MiB(512)};
   CHECK_EQ(device.CapacityWith(Bytes::MiB(350)), Bytes::MiB(4096 - 350 - 512));
   CHECK_EQ(device.CapacityWith(Bytes::GiB(5)), Bytes());
 }

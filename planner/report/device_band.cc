@@ -1,0 +1,100 @@
+#include "planner/report/device_band.h"
+
+#include <algorithm>
+
+#include "graph/base/check.h"
+#include "graph/base/text_table.h"
+
+namespace vramplan {
+namespace {
+
+// Measured reserved bytes of steps with convolutions beside ours without workspaces: of 129 runs of 7 models on RTX
+// 3060 and 4060 (2025), the model that differs most has one run in ten below -4.6 % and one in ten above +7.4 %;
+// rounded outwards. tests/accuracy/xmem_test.cc scores each model with what the others say: 94 % of the runs are
+// inside.
+constexpr int64_t kBelowPercent = 5, kAbovePercent = 8;
+
+Bytes Percent(Bytes bytes, int64_t percent) { return Bytes::Of(bytes.count() / 100 * percent); }
+
+struct NamedBand {
+  std::string name;  // as printed
+  const char* key;   // in JSON
+  Band band;
+};
+
+std::vector<NamedBand> RowsOf(const DeviceBand& band) {
+  std::vector<NamedBand> rows = {{"reserved", "reserved", band.reserved}};
+  if (band.convolutions) rows.push_back({"cuDNN workspaces", "cudnn_workspaces", *band.convolutions});
+  rows.push_back({"CUDA context and kernels", "context", band.context});
+  return rows;
+}
+
+Json ToJson(const Band& band) {
+  Json object = Json::Object();
+  object.Set("low", band.low).Set("likely", band.likely).Set("high", band.high);
+  return object;
+}
+
+}  // namespace
+
+Band DeviceBand::device() const {
+  Band sum;
+  for (const NamedBand& row : RowsOf(*this)) {
+    CHECK(row.band.low <= row.band.likely && row.band.likely <= row.band.high);
+    sum.low += row.band.low;
+    sum.likely += row.band.likely;
+    sum.high += row.band.high;
+  }
+  return sum;
+}
+
+bool CudnnChooses(const Layers& layers, const TrainingSpec& spec) {
+  return !spec.cudnn_workspace && std::any_of(layers.layers.begin(), layers.layers.end(), [](const Layer& layer) {
+    return layer.op.starts_with("conv1d") || layer.op.starts_with("conv2d") || layer.op.starts_with("conv3d") ||
+           layer.op.starts_with("conv_transpose");
+  });
+}
+
+TrainingSpec AtHighWorkspaces(const TrainingSpec& spec) {
+  TrainingSpec high = spec;
+  high.workspaces = Workspaces::kHigh;
+  return high;
+}
+
+Bytes MeasuredAbove(Bytes reserved) { return Percent(reserved, kAbovePercent); }
+
+DeviceBand BandOf(Bytes reserved, const ReservedEnds& ends, const ContextBand& context) {
+  DeviceBand band;
+  band.reserved = {reserved, reserved, reserved};
+  if (ends.uncertain) {
+    band.reserved.low -= Percent(reserved, kBelowPercent);
+    // Workspaces that find room in what is cached take nothing.
+    band.convolutions = Band{Bytes(), Bytes(), std::max(MeasuredAbove(reserved), ends.high - reserved)};
+  }
+  band.context = {context.low, context.likely, context.high};
+  band.context_source = context.source;
+  return band;
+}
+
+std::string PrintBand(const DeviceBand& band, const Style& style) {
+  using enum TextTable::Align;
+  const Band device = band.device();
+  if (device.low == device.high) return "";
+  TextTable table({{"how sure", kLeft, true}, {"low", kRight}, {"likely", kRight}, {"high", kRight}});
+  for (const NamedBand& row : RowsOf(band)) {
+    table.AddRow({row.name, ToString(row.band.low), ToString(row.band.likely), ToString(row.band.high)});
+  }
+  table.AddRule();
+  table.AddRow({"on the device", ToString(device.low), ToString(device.likely), ToString(device.high)});
+  return table.Print(style.width);
+}
+
+Json ToJson(const DeviceBand& band) {
+  Json object = ToJson(band.device());
+  Json parts = Json::Object();
+  for (const NamedBand& row : RowsOf(band)) parts.Set(row.key, ToJson(row.band));
+  object.Set("parts", std::move(parts));
+  return object;
+}
+
+}  // namespace vramplan
