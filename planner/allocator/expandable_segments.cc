@@ -87,6 +87,7 @@ bool CachingAllocator::State::MapBlock(int32_t block, int64_t size) {
 
 // try_allocate_expandable_block
 int32_t CachingAllocator::State::GrowExpandable(Pool& pool, int64_t size) {
+  if (capacity == 0) return kNone;  // no addresses to take: the context alone fills the card
   int32_t candidate = FindExpandable(pool, size);
   if (!blocks[static_cast<size_t>(candidate)].mapped &&
       !MapBlock(candidate, std::min(blocks[static_cast<size_t>(candidate)].size, size))) {

@@ -22,11 +22,22 @@ Result<Outcome> RunEstimate(const Options& options, const Style& style) {
   if (estimate.device) {
     estimate.context = estimate.device->context;
   } else {
-    estimate.context = options.context ? GivenContext(*options.context) : ContextOf(spec.capability);
+    estimate.context = options.context ? GivenContext(*options.context) : ContextOf(spec.capability, spec.framework);
   }
   estimate.question = prepared->question;
   estimate.question.spec = SpecRows(options, spec, estimate.question, *chosen, estimate.context);
-  estimate.peak = Replay(*timeline, batch, options.allocator, Bytes::Max());
+  if (options.segments) estimate.segments.emplace();
+  estimate.peak =
+      Replay(*timeline, batch, options.allocator, Bytes::Max(), estimate.segments ? &*estimate.segments : nullptr);
+  ReservedEnds ends;
+  ends.uncertain = CudnnChooses(prepared->layers, spec);
+  if (ends.uncertain) {
+    Notes already_told;
+    const Result<Timeline> high = Schedule(prepared->layers, AtHighWorkspaces(spec), batch, &already_told);
+    if (!high.ok()) return high.error();
+    ends.high = Replay(*high, batch, options.allocator, Bytes::Max()).peak.reserved;
+  }
+  estimate.band = BandOf(estimate.peak.peak.reserved, ends, estimate.context);
   estimate.place = PlaceOf(estimate.peak, *timeline, prepared->layers);
   estimate.layers = LayerTable(*timeline, prepared->layers, spec, batch);
   estimate.notes = prepared->notes;

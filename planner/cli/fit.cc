@@ -18,20 +18,52 @@ Layout LayoutOf(const Layers& layers, const TrainingSpec& spec) {
   };
 }
 
-// Fills `verdict` and `peak` for this timeline.
-void Judge(const Timeline& timeline, int64_t batch, const AllocatorConfig& given, CardFit* fit) {
+// The step, and where cuDNN chooses workspaces, the same step with them at their high end.
+struct BothEnds {
+  Timeline likely;
+  std::optional<Timeline> high;
+};
+Result<BothEnds> LayOut(const Prepared& prepared, const TrainingSpec& spec, Notes* notes) {
+  Result<Timeline> likely = Schedule(prepared.layers, spec, prepared.question.batch, notes);
+  if (!likely.ok()) return likely.error();
+  BothEnds ends{*std::move(likely), std::nullopt};
+  if (!CudnnChooses(prepared.layers, spec)) return ends;
+  Notes already_told;
+  Result<Timeline> high = Schedule(prepared.layers, AtHighWorkspaces(spec), prepared.question.batch, &already_told);
+  if (!high.ok()) return high.error();
+  ends.high = *std::move(high);
+  return ends;
+}
+
+// Within the capacity when it fits: what it reserved on a card without end may be more than it needs, it gives its
+// cache back where it must. Else as if the card had no end.
+Peak Within(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity, bool* fits) {
+  Peak peak = Replay(timeline, batch, config, capacity);
+  *fits = !peak.out_of_memory;
+  if (*fits) return peak;
+  AllocatorConfig endless = config;
+  endless.device_total.reset();
+  return Replay(timeline, batch, endless, Bytes::Max());
+}
+
+// Fills `verdict`, `peak` and `band`.
+void Judge(const BothEnds& step, int64_t batch, const AllocatorConfig& given, CardFit* fit) {
   const AllocatorConfig config = AllocatorOn(fit->device, given);
   const ContextBand& context = fit->device.context;
-  fit->peak = Replay(timeline, batch, config, fit->device.CapacityWith(context.likely));
-  if (fit->peak.out_of_memory) {
-    fit->verdict = Verdict::kDoesNotFit;
-    fit->peak = Replay(timeline, batch, given, Bytes::Max());
-    return;
-  }
+  bool fits = false, surely = false;
+  fit->peak = Within(step.likely, batch, config, fit->device.CapacityWith(context.likely), &fits);
+  const Bytes reserved = fit->peak.peak.reserved;
   const Bytes at_worst = fit->device.CapacityWith(context.high);
-  // What it reserved may be more than it needs: it gives its cache back where it must.
-  const bool surely = fit->peak.peak.reserved <= at_worst || !Replay(timeline, batch, config, at_worst).out_of_memory;
-  fit->verdict = surely ? Verdict::kFits : Verdict::kTight;
+  ReservedEnds ends;
+  if (step.high) {
+    ends = {true, Within(*step.high, batch, config, at_worst, &surely).peak.reserved};
+    const Bytes room = std::max(Bytes(), at_worst - MeasuredAbove(reserved));
+    surely = fits && surely && (reserved <= room || !Replay(step.likely, batch, config, room).out_of_memory);
+  } else if (fits) {
+    surely = reserved <= at_worst || !Replay(step.likely, batch, config, at_worst).out_of_memory;
+  }
+  fit->band = BandOf(reserved, ends, context);
+  fit->verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
 }
 
 // A graph without a batch has one size: it fits as batch 1, or not.
@@ -89,6 +121,35 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
   return rows;
 }
 
+// The two settings that people try against fragmentation, where the user has set none: what improves the answer.
+// Expandable segments came with PyTorch 2.1; 64 MiB and 256 MiB bracket the sizes that blogs and issues recommend.
+std::vector<WhatIf> WhatIfs(const Prepared& prepared, const TrainingSpec& spec, const ChosenDevice& chosen,
+                            const BothEnds& step, const CardFit& now) {
+  std::vector<WhatIf> better;
+  for (const char* conf : {"expandable_segments:True", "max_split_size_mb:64", "max_split_size_mb:256"}) {
+    const AllocatorConfig config = ParseAllocatorConfig(conf).value();
+    if (config.expandable_segments && spec.framework < Framework{2, 1}) continue;
+    CardFit fit;
+    fit.device = chosen.device;
+    Judge(step, prepared.question.batch, config, &fit);
+    const Result<LargestBatch> largest = Largest(prepared, spec, chosen.device, config, step.likely, fit.verdict);
+    if (!largest.ok()) continue;
+    const WhatIf other{conf, fit.verdict, largest->largest_batch};
+    const bool improves = other.verdict < now.verdict || other.largest_batch > now.largest.largest_batch;
+    const bool nothing_lost = other.verdict <= now.verdict && other.largest_batch >= now.largest.largest_batch;
+    if (!improves || !nothing_lost) continue;
+    // One line a setting: of the two sizes, the better one.
+    if (!better.empty() && config.max_split_size && better.back().conf.starts_with("max_split_size_mb")) {
+      if (std::pair(better.back().verdict, -better.back().largest_batch) <=
+          std::pair(other.verdict, -other.largest_batch))
+        continue;
+      better.pop_back();
+    }
+    better.push_back(other);
+  }
+  return better;
+}
+
 void NoteAmd(Notes* notes) {
   notes->Add({"amd-card", Severity::kWarning, "--gpu",
               "the rules are those of CUDA; on an AMD card workspaces and context differ", ""});
@@ -100,13 +161,13 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
   for (const Card& card : Cards()) {
     const ChosenDevice chosen = DeviceOf(card, options);
     const TrainingSpec spec = SpecOn(chosen, options.spec);
-    const Result<Timeline> timeline = Schedule(prepared.layers, spec, prepared.question.batch, &prepared.notes);
-    if (!timeline.ok()) return timeline.error();
+    const Result<BothEnds> step = LayOut(prepared, spec, &prepared.notes);
+    if (!step.ok()) return step.error();
     CardFit fit;
     fit.device = chosen.device;
     fit.id = chosen.id;
-    Judge(*timeline, prepared.question.batch, options.allocator, &fit);
-    Result<LargestBatch> largest = Largest(prepared, spec, chosen.device, options.allocator, *timeline, fit.verdict);
+    Judge(*step, prepared.question.batch, options.allocator, &fit);
+    Result<LargestBatch> largest = Largest(prepared, spec, chosen.device, options.allocator, step->likely, fit.verdict);
     if (!largest.ok()) return largest.error();
     fit.largest = *std::move(largest);
     fits = fits || fit.verdict != Verdict::kDoesNotFit;
@@ -143,23 +204,27 @@ Result<Outcome> RunFit(const Options& options, const Style& style) {
 
   const TrainingSpec spec = SpecOn(*chosen, options.spec);
   const int64_t batch = prepared->question.batch;
-  const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
-  if (!timeline.ok()) return timeline.error();
+  const Result<BothEnds> step = LayOut(*prepared, spec, &prepared->notes);
+  if (!step.ok()) return step.error();
+  const Timeline& timeline = step->likely;
   if (!chosen->nvidia) NoteAmd(&prepared->notes);
 
   Fit fit;
   fit.card.device = chosen->device;
   fit.card.id = chosen->id;
-  Judge(*timeline, batch, options.allocator, &fit.card);
+  Judge(*step, batch, options.allocator, &fit.card);
   Result<LargestBatch> largest =
-      Largest(*prepared, spec, chosen->device, options.allocator, *timeline, fit.card.verdict);
+      Largest(*prepared, spec, chosen->device, options.allocator, timeline, fit.card.verdict);
   if (!largest.ok()) return largest.error();
   fit.card.largest = *std::move(largest);
   fit.question = prepared->question;
   fit.question.spec = SpecRows(options, spec, fit.question, chosen, chosen->device.context);
-  fit.place = PlaceOf(fit.card.peak, *timeline, prepared->layers);
-  fit.layers = LayerTable(*timeline, prepared->layers, spec, batch);
+  fit.place = PlaceOf(fit.card.peak, timeline, prepared->layers);
+  fit.layers = LayerTable(timeline, prepared->layers, spec, batch);
   fit.ladder = Ladder(*prepared, spec, *chosen, options.allocator, fit.card.largest);
+  if (chosen->nvidia && options.allocator_text.empty()) {
+    fit.what_if = WhatIfs(*prepared, spec, *chosen, *step, fit.card);
+  }
   fit.notes = prepared->notes;
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kDoesNotFit : 0;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes()};

@@ -53,7 +53,9 @@ constexpr OptionRow kRows[] = {
     {"--context", "SIZE", "CUDA context and loaded kernels [by the card's generation]", kPlan},
     {"--framework", "NAME", "pytorch or pytorch@2.0 to pytorch@2.15 [the newest]", kPlan},
     {"--attention", "KIND", "auto, math, efficient or flash [auto: as PyTorch chooses]", kPlan},
-    {"--cudnn-workspace", "SIZE", "auto, or the most a convolution may take; 0: none [auto]", kPlan},
+    {"--cudnn-workspace", "SIZE",
+     "auto, or the most a convolution may take; 0: none [auto: none is likely, and a band says what cuDNN may take]",
+     kPlan},
     {"--inplace", "WHEN", "auto, on or off: activations built with inplace=True [auto]", kPlan},
     {"--checkpoint", "MODULE",
      "run its forward again in the backward instead of keeping what it saves (use_reentrant=False), as layer1.0; "
@@ -70,6 +72,7 @@ constexpr OptionRow kRows[] = {
      "pytorch, hf, accelerate, lightning, deepspeed or env: the configuration that applies the plan, to --out FILE or "
      "instead of the answer",
      kDecide},
+    {"--segments", "", "draw the allocator's segments at the peak: what is free, and why it is of no use", kEstimate},
     {"--step", "N", "which step to write; all: from model.to(\"cuda\") on [2]", kTrace},
     {"--compare", "FILE", "a recorded stream in the same columns, may be gzipped: where ours differs from it", kTrace},
     {"--check", "", "compare every recorded row, stop at the first that differs (exit code 1)", kReplay},

@@ -269,6 +269,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--emit", &options.emit, ParseEmit);
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.check = reader.Text("--check") != nullptr;
+  options.segments = reader.Text("--segments") != nullptr;
   if (const std::string* compare = reader.Text("--compare")) options.compare = *compare;
   if (const std::string* gpu = reader.Text("--gpu")) options.gpu = *gpu;
   if (const std::string* out = reader.Text("--out")) options.out = *out;

@@ -49,6 +49,7 @@ struct Options {
   bool check = false;           // replay
   PlanWishes wishes;            // plan
   Emit emit = Emit::kNone;      // plan: instead of the answer, or into `out` beside it
+  bool segments = false;        // estimate
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.

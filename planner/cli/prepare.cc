@@ -49,13 +49,18 @@ ChosenDevice DeviceOf(const Card& card, const Options& options) {
   chosen.device.name = card.name;
   chosen.device.usable = options.gpu_memory.value_or(card.usable);
   chosen.device.source = options.gpu_memory ? "given with --gpu-memory" : card.source;
-  chosen.device.context = options.context ? GivenContext(*options.context) : ContextOf(chosen.capability, card.nvidia);
+  chosen.device.context = options.context ? GivenContext(*options.context)
+                                          : ContextOf(chosen.capability, options.spec.framework, card.nvidia);
   chosen.device.reserve = options.reserve;
   return chosen;
 }
 
 Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options) {
   if (!options.gpu.empty()) {
+    if (options.gpu == "auto") {
+      return Error{ErrorCode::kUsage, "--gpu", "auto: no card was found, this build does not look at the machine's",
+                   "name it as in --gpu t4, or give --gpu-memory 14.56GiB"};
+    }
     const Result<Card> card = FindCard(options.gpu);
     if (!card.ok()) return card.error();
     return std::optional(DeviceOf(*card, options));

@@ -5,6 +5,7 @@
 #include "graph/base/check.h"
 #include "graph/base/text_table.h"
 #include "planner/report/breakdown.h"
+#include "planner/report/segments.h"
 
 namespace vramplan {
 namespace {
@@ -128,9 +129,12 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
           " allocated, " + ToString(estimate.peak.peak.reserved) + " reserved by PyTorch\n";
   text += PrintSpec(question.spec, style) + "\n";
   text += PrintBreakdown({{"batch " + std::to_string(question.batch), &estimate.peak}}, estimate.context.likely, style);
+  if (const std::string band = PrintBand(estimate.band, style); !band.empty()) text += "\n" + band;
   text += "\npeak: " + PrintPlace(estimate.peak, estimate.place) + "\n\n";
   text += PrintSteps(question.mode, estimate.peak, style) + "\n";
-  return text + PrintLayers(estimate.layers, question.mode, 10, style);
+  text += PrintLayers(estimate.layers, question.mode, 10, style);
+  if (estimate.segments) text += "\n" + PrintSegments(*estimate.segments, estimate.peak.moment, style);
+  return text;
 }
 
 Json ToJson(const Estimate& estimate) {
@@ -146,11 +150,13 @@ Json ToJson(const Estimate& estimate) {
       .Set("batch", question.batch)
       .Set("spec", SpecJson(question.spec))
       .Set("peak", PeakJson(estimate.peak, estimate.place, estimate.context.likely))
+      .Set("device", ToJson(estimate.band))
       .Set("steps", StepsJson(question.mode, estimate.peak))
       .Set("categories", CategoriesJson(estimate.peak))
       .Set("context", std::move(context))
       .Set("layers", ToJson(estimate.layers))
       .Set("notes", ToJson(estimate.notes));
+  if (estimate.segments) object.Set("segments", ToJson(*estimate.segments));
   return object;
 }
 

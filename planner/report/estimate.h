@@ -7,6 +7,7 @@
 
 #include "graph/base/note.h"
 #include "planner/allocator/replay.h"
+#include "planner/report/device_band.h"
 #include "planner/report/json.h"
 #include "planner/report/layer_table.h"
 #include "planner/report/model_facts.h"
@@ -44,8 +45,10 @@ struct Estimate {
   Peak peak;
   PeakPlace place;
   ContextBand context;
+  DeviceBand band;
   std::optional<Device> device;  // when a card was named
   std::vector<LayerRow> layers;
+  std::optional<PeakSegments> segments;  // --segments
   Notes notes;
 };
 

@@ -1,13 +1,14 @@
 // Fit: does the step fit the card, what is the largest batch that does, and where do the bytes go ("vramplan.fit/1").
 //
-//   needs = reserved + context (likely)     fits: also with the high end of the context band
-//                                           tight: only with its likely value
+//   needs = reserved + context (likely)     fits: also at the high end of the band (context, cuDNN, reserved)
+//                                           tight: only at its likely value
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "planner/report/device_band.h"
 #include "planner/report/estimate.h"
 #include "planner/solver/batch_search.h"
 
@@ -21,8 +22,11 @@ struct CardFit {
   Device device;
   std::string id;  // of the catalogue; empty for a bare size
   Verdict verdict = Verdict::kDoesNotFit;
-  Peak peak;  // at the batch asked for: within the capacity when it fits, else as if the card had no end
+  Peak peak;        // at the batch asked for: within the capacity when it fits, else as if the card had no end
+  DeviceBand band;  // around `peak`
   LargestBatch largest;
+  // What the card has less what the step needs; negative: so much too much.
+  Bytes MarginAt(Bytes needs) const { return device.usable - device.reserve - needs; }
   bool operator<(const CardFit& other) const { return device.usable < other.device.usable; }
 };
 
@@ -33,12 +37,21 @@ struct LadderRow {
   size_t checkpointed = 0;  // modules
 };
 
+// The same card under another PYTORCH_CUDA_ALLOC_CONF, where that changes the answer.
+struct WhatIf {
+  std::string conf;
+  Verdict verdict = Verdict::kDoesNotFit;
+  int64_t largest_batch = 0;
+  bool operator==(const WhatIf&) const = default;
+};
+
 struct Fit {
   StepQuestion question;
   CardFit card;
   PeakPlace place;
   std::vector<LayerRow> layers;
   std::vector<LadderRow> ladder;
+  std::vector<WhatIf> what_if;
   Notes notes;
 };
 

@@ -27,8 +27,19 @@ Json GpuJson(const CardFit& card) {
       .Set("usable_bytes", card.device.usable)
       .Set("reserve_bytes", card.device.reserve)
       .Set("context_bytes", card.device.context.likely)
+      .Set("context_source", card.device.context.source)
       .Set("source", card.device.source);
   return object;
+}
+
+Json WhatIfJson(const std::vector<WhatIf>& others) {
+  Json rows = Json::Array();
+  for (const WhatIf& other : others) {
+    Json row = Json::Object();
+    row.Set("allocator_conf", other.conf).Set("verdict", Name(other.verdict)).Set("largest_batch", other.largest_batch);
+    rows.Push(std::move(row));
+  }
+  return rows;
 }
 
 Json LadderJson(const Fit& fit) {
@@ -57,11 +68,15 @@ Json ToJson(const Fit& fit) {
       .Set("gpu", GpuJson(card))
       .Set("batch", fit.question.batch)
       .Set("peak", PeakJson(card.peak, fit.place, card.device.context.likely))
+      .Set("device", ToJson(card.band))
+      .Set("margin_bytes", card.MarginAt(card.band.device().likely))
+      .Set("margin_bytes_high", card.MarginAt(card.band.device().high))
       .Set("categories", CategoriesJson(card.peak))
       .Set("largest_batch", card.largest.largest_batch)
       .Set("first_failing_batch", Optional(card.largest.first_failing_batch))
       .Set("binding", BottleneckJson(card.largest.bottleneck))
       .Set("ladder", LadderJson(fit))
+      .Set("what_if", WhatIfJson(fit.what_if))
       .Set("cards", Json::Array())
       .Set("notes", ToJson(fit.notes));
   return object;
@@ -78,6 +93,8 @@ Json ToJson(const FitMatrix& matrix) {
         .Set("usable_bytes", card.device.usable)
         .Set("verdict", Name(card.verdict))
         .Set("peak_device", DeviceBytes(card.peak, card.device.context.likely))
+        .Set("peak_device_low", card.band.device().low)
+        .Set("peak_device_high", card.band.device().high)
         .Set("largest_batch", card.largest.largest_batch)
         .Set("first_failing_batch", Optional(card.largest.first_failing_batch))
         .Set("source", card.device.source);

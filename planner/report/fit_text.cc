@@ -18,6 +18,36 @@ std::string Does(Mode mode, bool third_person) {
 Bytes Needs(const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); }
 Bytes Has(const CardFit& card) { return card.device.usable - card.device.reserve; }
 
+// "TIGHT: ...": what would have to be true for it not to fit.
+std::string TightText(const CardFit& card) {
+  const Bytes high = card.band.device().high;
+  const Bytes over = Bytes() - card.MarginAt(high);
+  std::string text = "TIGHT: it fits with the likely " + ToString(Needs(card)) + ", but it may take " + ToString(high);
+  // Cached blocks that are given back in time can make up for it, but not as blocks of the right size.
+  text += over > Bytes() ? ", " + ToString(over) + " too much" : ", which is too scattered to fit";
+  const char* before = ": ";
+  const auto reason = [&](const char* what, const Band& band) {
+    if (band.high == band.likely) return;
+    text += before + std::string(what) + " " + ToString(band.high) + " instead of " + ToString(band.likely);
+    before = ", ";
+  };
+  reason("reserved", card.band.reserved);
+  if (card.band.convolutions) reason("cuDNN workspaces", *card.band.convolutions);
+  reason("CUDA context", card.band.context);
+  return text;
+}
+
+std::string WhatIfText(const Fit& fit, const WhatIf& other) {
+  std::string text = "with PYTORCH_CUDA_ALLOC_CONF=" + other.conf + ":";
+  const bool verdict = other.verdict != fit.card.verdict;
+  if (verdict) text += " " + std::string(Name(other.verdict)) + " instead of " + std::string(Name(fit.card.verdict));
+  if (other.largest_batch != fit.card.largest.largest_batch) {
+    text += std::string(verdict ? "," : "") + " largest batch " + std::to_string(other.largest_batch) + " instead of " +
+            std::to_string(fit.card.largest.largest_batch);
+  }
+  return text;
+}
+
 std::string LargestText(const LargestBatch& largest) {
   if (largest.largest_batch == 0) return "none";
   return std::to_string(largest.largest_batch) + (largest.first_failing_batch ? "" : " or more");
@@ -84,16 +114,17 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   const CardFit& card = fit.card;
   std::string text = VerdictLine(fit) + "\n";
   if (card.verdict == Verdict::kTight) {
-    text += "tight: it fits with a CUDA context of " + ToString(card.device.context.likely) + ", not with one of " +
-            ToString(card.device.context.high) + "\n";
+    text += Wrapped(TightText(card), style.width, "  ") + "\n";
   }
   if (card.largest.bottleneck) text += Wrapped(PrintBottleneck(*card.largest.bottleneck), style.width, "  ") + "\n";
+  for (const WhatIf& other : fit.what_if) text += Wrapped(WhatIfText(fit, other), style.width, "  ") + "\n";
   text += PrintSpec(question.spec, style) + "\n";
   std::vector<BreakdownColumn> columns = {{"batch " + std::to_string(question.batch), &card.peak}};
   if (card.largest.peak && card.largest.largest_batch != question.batch) {
     columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});
   }
   text += PrintBreakdown(columns, card.device.context.likely, style);
+  if (const std::string band = PrintBand(card.band, style); !band.empty()) text += "\n" + band;
   text += "\npeak: " + PrintPlace(card.peak, fit.place) + "\n\n";
   text += PrintLayers(fit.layers, question.mode, 10, style);
   if (fit.ladder.size() > 1) text += "\n" + PrintLadder(fit, style);

@@ -97,6 +97,7 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
       {"estimate MODELS/mlp.onnx --out /nowhere/at/all", 1, "/nowhere/at/all: cannot be written"},
       {"fit MODELS/mlp.onnx --gpu a100", 2, "a100-40gb or a100-80gb"},
       {"fit MODELS/mlp.onnx --gpu t5", 2, "did you mean t4"},
+      {"fit MODELS/mlp.onnx --gpu auto", 2, "no card was found"},
       {"fit MODELS/mlp.onnx", 2, "--gpu t4"},
       {"estimate MODELS/resnet50.onnx --checkpoint layer5", 2,
        "--checkpoint: \"layer5\" is no module of the file (hint: did you mean"},
@@ -115,6 +116,44 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
     CHECK(said.err.find(" (hint: ") != std::string::npos);
     CHECK_EQ(said.err.find('\n'), said.err.size() - 1);
   }
+}
+
+TEST_CASE("the device is a band around the peak; a given context and workspace leave it no width") {
+  const std::string free = Do("estimate MODELS/resnet50.onnx --batch 4 --format json").out;
+  const int64_t likely = At(free, "\"device\": {", "likely");
+  CHECK_EQ(likely, At(free, "\"peak\"", "device"));
+  CHECK_LT(At(free, "\"device\": {", "low"), likely);
+  CHECK_GT(At(free, "\"device\": {", "high"), likely);
+  CHECK_GT(At(free, "\"cudnn_workspaces\"", "high"), 0);
+  const std::string given =
+      Do("estimate MODELS/resnet50.onnx --batch 4 --format json --context 0 --cudnn-workspace 0").out;
+  CHECK_EQ(At(given, "\"device\": {", "low"), At(given, "\"peak\"", "reserved"));
+  CHECK_EQ(At(given, "\"device\": {", "high"), At(given, "\"peak\"", "reserved"));
+  CHECK_EQ(given.find("cudnn_workspaces"), std::string::npos);
+}
+
+TEST_CASE("fit is tight where only the likely end fits: exit code 0, and said loudly") {
+  const Said likely = Do("estimate MODELS/mlp.onnx --batch 32 --gpu t4 --format json");
+  const int64_t enough = At(likely.out, "\"device\": {", "likely"), safe = At(likely.out, "\"device\": {", "high");
+  const auto fit = [](int64_t bytes) {
+    return Do("fit MODELS/mlp.onnx --batch 32 --gpu t4 --gpu-memory " + std::to_string(bytes));
+  };
+  CHECK_EQ(fit(safe).exit_code, 0);
+  CHECK(FirstLine(fit(safe).out).find("(fits, ") != std::string::npos);
+  CHECK_EQ(fit(enough + (8 << 20)).exit_code, 0);
+  CHECK(FirstLine(fit(enough + (8 << 20)).out).find("(tight, ") != std::string::npos);
+  CHECK(fit(enough + (8 << 20)).out.find("\nTIGHT: ") != std::string::npos);
+  CHECK_EQ(fit(At(likely.out, "\"peak\"", "requested")).exit_code, 3);
+}
+
+TEST_CASE("estimate --segments draws the segments at the peak") {
+  const Said said = Do("estimate MODELS/mlp.onnx --batch 32 --segments");
+  CHECK(said.out.find("\nsegments at the peak: ") != std::string::npos);
+  CHECK(said.out.find(" inside live blocks: ") != std::string::npos);
+  const std::string json = Do("estimate MODELS/mlp.onnx --batch 32 --segments --format json").out;
+  CHECK(json.find("\"segments\": [") != std::string::npos);
+  CHECK(json.find("\"pool\": \"small\"") != std::string::npos);
+  CHECK_EQ(Do("estimate MODELS/mlp.onnx --batch 32 --format json").out.find("\"segments\""), std::string::npos);
 }
 
 TEST_CASE("estimate: the members of the contract, and levels and sums that always hold") {

@@ -30,6 +30,7 @@ Fit FitAt(int64_t batch, Verdict verdict, int64_t largest) {
   fit.card.id = "t4";
   fit.card.verdict = verdict;
   fit.card.peak = PeakAt(batch);
+  fit.card.band = BandOf(fit.card.peak.peak.reserved, {}, fit.card.device.context);
   fit.card.largest.largest_batch = largest;
   fit.card.largest.first_failing_batch = largest + 1;
   if (largest > 0) fit.card.largest.peak = PeakAt(largest);
@@ -124,6 +125,31 @@ peak: step 1, forward, at /conv/Conv (aten::convolution)
   fp32       none                      62  1020.00 MiB
   amp-bf16   none                    none
 )");
+}
+
+TEST_CASE("tight says what would have to be true for it not to fit, by how much, and what another allocator does") {
+  Fit fit = FitAt(60, Verdict::kTight, 62);
+  fit.card.device.context = {Bytes::MiB(200), Bytes::MiB(300), Bytes::MiB(350), "seen"};
+  fit.card.band = BandOf(Bytes::MiB(700), {true, Bytes::MiB(800)}, fit.card.device.context);
+  fit.what_if = {{"expandable_segments:True", Verdict::kFits, 63}, {"max_split_size_mb:64", Verdict::kTight, 64}};
+  const std::string text = PrintFit(fit, kPlain);
+  const std::string second = text.substr(text.find('\n') + 1);
+  CHECK(second.starts_with(
+      R"(TIGHT: it fits with the likely 1000.00 MiB, but it may take 1.12 GiB, 126.00 MiB too much: cuDNN
+  workspaces 100.00 MiB instead of 0 B, CUDA context 350.00 MiB instead of 300.00 MiB
+batch 63 fails in the forward of step 1: 630.00 MiB for h, at /conv/Conv
+with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: fits instead of tight, largest batch 63
+  instead of 62
+with PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: largest batch 64 instead of 62
+)"));
+  CAPTURE(text);
+  CHECK(text.find("  how sure ") != std::string::npos);
+  const std::string json = Print(ToJson(fit));
+  CAPTURE(json);
+  for (const char* part : {"\"margin_bytes\": 25165824", "\"margin_bytes_high\": -132120576", "\"cudnn_workspaces\": {",
+                           "\"allocator_conf\": \"max_split_size_mb:64\""}) {
+    CHECK(json.find(part) != std::string::npos);
+  }
 }
 
 TEST_CASE("the JSON of fit holds the contract") {
