@@ -95,7 +95,7 @@ TEST_CASE("requests one after the other") {
        0,
        {1},
        {-1},
-       {Bytes(), Bytes(), Bytes(), 0, 0}},
+       {Bytes(), Bytes(), Bytes(), 0, 1}},
       {"a fraction of the device",
        "per_process_memory_fraction:0.5",
        64 * kMiB,
