@@ -88,8 +88,8 @@ Result<Inplace> ParseInplace(std::string_view text);
 Result<ZeroGrad> ParseZeroGrad(std::string_view text);
 Result<Ema> ParseEma(std::string_view text);
 
-// What a workspace takes whose size cannot be read from a graph (cuDNN's): the value that measured cards are closest to,
-// or the most that the library is thought to pick.
+// What a workspace takes whose size cannot be read from a graph (cuDNN's): the value that measured cards are closest
+// to, or the most that the library is thought to pick.
 enum class Workspaces : uint8_t { kLikely, kHigh };
 
 // What the library's class has when the script says nothing: 0.01 of AdamW, 0 of Adam.
@@ -133,8 +133,8 @@ struct TrainingSpec {
   int multiprocessors = 40;              // of the card: decides split-K style scratch; 40 is a T4
   std::optional<Bytes> cudnn_workspace;  // nothing: auto, and `workspaces` says which end of the band
   Workspaces workspaces = Workspaces::kLikely;
-  int steps = 3;                         // training steps that are laid out; the third is the steady state
-  std::set<std::string> given;           // names of the options that the user typed, for "given" / "assumed" in reports
+  int steps = 3;                // training steps that are laid out; the third is the steady state
+  std::set<std::string> given;  // names of the options that the user typed, for "given" / "assumed" in reports
 
   bool operator==(const TrainingSpec&) const = default;
 };
