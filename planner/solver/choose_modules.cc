@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace vramplan {
@@ -12,12 +13,15 @@ constexpr int kImprovements = 12;  // rounds; mostly two or three change somethi
 constexpr double kExponents[] = {1.0, 0.5, 0.0};
 
 double Excess(const ModuleProfile& profile, const ModuleSet& set, int64_t most) {
+  if (!profile.Allows(set)) return std::numeric_limits<double>::infinity();
   double excess = 0;
   for (const int64_t level : profile.Levels(set)) excess += static_cast<double>(std::max<int64_t>(0, level - most));
   return excess;
 }
 
-bool Within(const ModuleProfile& profile, const ModuleSet& set, int64_t most) { return profile.Highest(set) <= most; }
+bool Within(const ModuleProfile& profile, const ModuleSet& set, int64_t most) {
+  return profile.Allows(set) && profile.Highest(set) <= most;
+}
 
 std::optional<ModuleSet> Greedy(const ModuleProfile& profile, int64_t most, double exponent) {
   ModuleSet set = profile.None();
@@ -74,6 +78,30 @@ void Improve(const ModuleProfile& profile, int64_t most, ModuleSet* set) {
   }
 }
 
+// The least time that drops `excess` bytes at moment t. Bytes are counted in parts of the excess, those dropped rounded
+// up.
+double LeastAt(const ModuleProfile& profile, const std::vector<size_t>& after, size_t t, int64_t excess) {
+  constexpr double kParts = 512;
+  constexpr size_t kNeeded = static_cast<size_t>(kParts);
+  const double unit = static_cast<double>(excess) / kParts;
+  // Row c: the least time of calls c and later that drops so many parts.
+  std::vector<std::vector<double>> least(profile.calls.size() + 1,
+                                         std::vector<double>(kNeeded + 1, std::numeric_limits<double>::infinity()));
+  least.back()[0] = 0;
+  for (size_t c = profile.calls.size(); c-- > 0;) {
+    const ProfiledCall& call = profile.calls[c];
+    least[c] = least[c + 1];
+    if (t < call.begin || t >= call.end || call.most_dropped <= 0) continue;
+    const double parts = std::min(kParts, std::ceil(static_cast<double>(call.most_dropped) / unit));
+    const size_t dropped = static_cast<size_t>(parts);
+    for (size_t needed = 0; needed <= kNeeded; ++needed) {
+      const double rest = least[after[c]][needed > dropped ? needed - dropped : 0];
+      least[c][needed] = std::min(least[c][needed], rest + call.seconds);
+    }
+  }
+  return least[0][kNeeded];
+}
+
 }  // namespace
 
 std::optional<ModuleSet> ChooseModules(const ModuleProfile& profile, int64_t most) {
@@ -109,24 +137,23 @@ ModuleSet LowestModules(const ModuleProfile& profile) {
 }
 
 std::optional<double> LeastSeconds(const ModuleProfile& profile, int64_t most) {
-  double least = 0;
-  std::vector<const ProfiledCall*> calls;
-  for (const ProfiledCall& call : profile.calls) {
-    if (call.own_saved > 0) calls.push_back(&call);
+  // Where each call's subtree ends: whoever wraps a call has what is inside it.
+  std::vector<size_t> after(profile.calls.size());
+  for (size_t c = 0; c < after.size(); ++c) {
+    after[c] = c + 1;
+    const auto inside = [&](size_t other) {
+      int around = static_cast<int>(other);
+      while (around > static_cast<int>(c)) around = profile.calls[static_cast<size_t>(around)].around;
+      return around == static_cast<int>(c);
+    };
+    while (after[c] < after.size() && inside(after[c])) ++after[c];
   }
-  std::stable_sort(calls.begin(), calls.end(), [](const ProfiledCall* a, const ProfiledCall* b) {
-    return a->own_seconds * static_cast<double>(b->own_saved) < b->own_seconds * static_cast<double>(a->own_saved);
-  });
+  double least = 0;
   for (size_t t = 0; t < profile.levels.size(); ++t) {
-    int64_t excess = profile.levels[t] - most;
-    double seconds = 0;
-    for (const ProfiledCall* call : calls) {
-      if (excess <= 0) break;
-      if (t < call->begin || t >= call->end) continue;
-      seconds += call->own_seconds * std::min(1.0, static_cast<double>(excess) / static_cast<double>(call->own_saved));
-      excess -= call->own_saved;
-    }
-    if (excess > 0) return std::nullopt;
+    const int64_t excess = profile.levels[t] - most;
+    if (excess <= 0) continue;
+    const double seconds = LeastAt(profile, after, t, excess);
+    if (std::isinf(seconds)) return std::nullopt;
     least = std::max(least, seconds);
   }
   return least;

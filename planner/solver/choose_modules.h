@@ -18,9 +18,9 @@ std::optional<ModuleSet> ChooseModules(const ModuleProfile& profile, int64_t mos
 // The set found with the lowest highest level.
 ModuleSet LowestModules(const ModuleProfile& profile);
 
-// No choice of modules takes less time than this and keeps all levels at most `most`: at each moment, what is saved by
-// layers of the modules then away is dropped by the piece, the cheapest bytes first, and costs only those layers'
-// own time. Nothing: no choice keeps them.
+// No choice of modules takes less time than this and keeps all levels at most `most`: at each moment by itself, the
+// cheapest modules that then drop enough, outer ones instead of inner ones (a knapsack along the tree of calls, bytes
+// in 512ths of what is too much, rounded so that the bound holds). Nothing: no choice keeps them.
 std::optional<double> LeastSeconds(const ModuleProfile& profile, int64_t most);
 
 }  // namespace vramplan

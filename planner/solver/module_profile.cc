@@ -108,7 +108,7 @@ class Profiler {
  private:
   struct Measured {
     size_t forward_end = kNever, backward_begin = kNever;
-    int64_t dropped = 0, again_level = 0;
+    int64_t dropped = 0, most_dropped = 0, again_level = 0;
     double seconds = 0;
     bool useful = false;
   };
@@ -127,6 +127,23 @@ class Profiler {
     CHECK(calls.ok());
     calls_ = *std::move(calls);
     measured_.resize(calls_.size());
+  }
+
+  // torch.nn.MultiheadAttention projects query, key and value at once when they are one object
+  // (torch/nn/functional.py, _in_projection_packed). Inside another checkpoint its arguments come back as three, and
+  // the second forward saves other tensors than the first: CheckpointError, measured in PyTorch 2.10. It is a module
+  // that itself, not by modules of its own, projects and attends.
+  bool ComparesArguments(const CheckpointedCall& call) const {
+    bool projects = false, attends = false;
+    for (const size_t l : call.layers) {
+      const Layer& layer = layers_.layers[l];
+      if (layer.module != call.module) continue;
+      const bool weighs = std::any_of(layer.inputs.begin(), layer.inputs.end(),
+                                      [&](ValueId id) { return id.valid() && layers_[id].role == Role::kParameter; });
+      projects = projects || (weighs && FlopsOf(layers_, layer, 1) > 0);
+      attends = attends || layer.op == "scaled_dot_product_attention" || layer.op == "softmax";
+    }
+    return projects && attends;
   }
 
   int64_t LargestSaved(int layer) const {
@@ -156,6 +173,7 @@ class Profiler {
         m.dropped -= LargestSaved(static_cast<int>(l));
     }
     if (m.forward_end == kNever || m.backward_begin == kNever || m.backward_begin <= m.forward_end) return;
+    m.most_dropped = m.dropped;
     std::set<int> kept;  // arguments that nothing saved so far
     for (const ValueId id : call.arguments) {
       const int maker = layers_[id].role == Role::kInput ? -1 : makers_.Of(id);
@@ -191,28 +209,16 @@ class Profiler {
       ProfiledModule& module = profile_.modules[found->second];
       module.calls.push_back(profile_.calls.size());
       module.seconds += measured_[c].seconds;
+      module.alone = module.alone || ComparesArguments(calls_[c]);
       ProfiledCall call;
       call.module = found->second;
       call.around = around < 0 ? -1 : place[static_cast<size_t>(around)];
       call.dropped = measured_[c].dropped;
+      call.most_dropped = measured_[c].most_dropped;
+      call.seconds = measured_[c].seconds;
       call.again_level = measured_[c].again_level;
       profile_.calls.push_back(call);
       source_.push_back(c);
-    }
-    // Layers belong to the innermost call around them.
-    std::vector<int> owner(layers_.layers.size(), -1);
-    for (size_t i = 0; i < source_.size(); ++i) {  // outer calls come first
-      for (const size_t l : calls_[source_[i]].layers) owner[l] = static_cast<int>(i);
-    }
-    std::vector<size_t> last_saving(source_.size(), 0);
-    for (size_t l = 0; l < owner.size(); ++l) {
-      if (owner[l] >= 0 && !step_.saved[l].empty()) last_saving[static_cast<size_t>(owner[l])] = l;
-    }
-    for (size_t l = 0; l < owner.size(); ++l) {
-      if (owner[l] < 0) continue;
-      ProfiledCall& call = profile_.calls[static_cast<size_t>(owner[l])];
-      for (const int64_t bytes : step_.saved[l]) call.own_saved += bytes;
-      if (l <= last_saving[static_cast<size_t>(owner[l])]) call.own_seconds += time_.forward[l];
     }
   }
 
@@ -258,6 +264,16 @@ double ModuleProfile::Seconds(const ModuleSet& set) const {
     if (set[m]) seconds += modules[m].seconds;
   }
   return seconds;
+}
+
+bool ModuleProfile::Allows(const ModuleSet& set) const {
+  for (const ProfiledCall& call : calls) {
+    if (!set[call.module] || !modules[call.module].alone) continue;
+    for (int around = call.around; around >= 0; around = calls[static_cast<size_t>(around)].around) {
+      if (set[calls[static_cast<size_t>(around)].module]) return false;
+    }
+  }
+  return true;
 }
 
 std::vector<int64_t> ModuleProfile::Levels(const ModuleSet& set) const {

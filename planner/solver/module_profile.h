@@ -28,15 +28,16 @@ struct ProfiledCall {
   size_t begin = 0, end = 0;  // away in [begin, end)
   size_t again = 0;           // the moment of its second forward
   int64_t again_level = 0;
-  int64_t dropped = 0;    // bytes that are not there while it is away
-  int64_t own_saved = 0;  // bytes saved by layers of which it is the innermost call
-  double own_seconds = 0;
+  int64_t dropped = 0;       // bytes that are not there while it is away
+  int64_t most_dropped = 0;  // the same without subtracting arguments: no other choice makes it more
+  double seconds = 0;        // of running it again
 };
 
 struct ProfiledModule {
   std::string path;
   double seconds = 0;  // of running it again
   std::vector<size_t> calls;
+  bool alone = false;  // not inside another one that is wrapped
 };
 
 // Which modules are wrapped, by index.
@@ -47,6 +48,8 @@ struct ModuleProfile {
   std::vector<ProfiledModule> modules;  // in order of execution, outer ones first
   std::vector<ProfiledCall> calls;
 
+  // Nothing that must be alone is inside another one.
+  bool Allows(const ModuleSet& set) const;
   ModuleSet None() const { return ModuleSet(modules.size()); }
   double Seconds(const ModuleSet& set) const;
   // The levels with these modules wrapped.

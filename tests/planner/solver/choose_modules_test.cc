@@ -30,6 +30,7 @@ ModuleProfile RandomChain(int count, unsigned seed) {
     call.end = call.again = moments - static_cast<size_t>(last) - 1;
     for (int i = first; i <= last; ++i) call.dropped += saved[static_cast<size_t>(i)];
     call.again_level = profile.levels[std::min(call.again, moments - 1)] + number(0, 5);
+    call.most_dropped = call.dropped;
     profile.modules.push_back({"m" + std::to_string(profile.modules.size()), 0, {profile.calls.size()}});
     profile.calls.push_back(call);
     return static_cast<int>(profile.calls.size()) - 1;
@@ -40,10 +41,11 @@ ModuleProfile RandomChain(int count, unsigned seed) {
     for (int k = i; k < std::min(i + 2, count); ++k) {
       const auto inner = static_cast<size_t>(add(k, k, around));
       ProfiledCall& call = profile.calls[inner];
-      call.own_saved = call.dropped;
-      call.own_seconds = number(1, 20);
-      profile.modules[call.module].seconds = call.own_seconds;
-      if (around >= 0) profile.modules[profile.calls[static_cast<size_t>(around)].module].seconds += call.own_seconds;
+      call.seconds = profile.modules[call.module].seconds = number(1, 20);
+      if (around < 0) continue;
+      ProfiledCall& outer_call = profile.calls[static_cast<size_t>(around)];
+      outer_call.seconds += call.seconds;
+      profile.modules[outer_call.module].seconds += call.seconds;
     }
   }
   return profile;
@@ -96,6 +98,15 @@ TEST_CASE(
       ++cases;
     }
     CHECK_LE(profile.Highest(LowestModules(profile)), highest);
+    // Inner modules that must be alone are never chosen inside a wrapped one.
+    ModuleProfile alone = profile;
+    for (const ProfiledCall& call : profile.calls) alone.modules[call.module].alone = call.around >= 0;
+    for (const int percent : {80, 60}) {
+      const std::optional<ModuleSet> chosen = ChooseModules(alone, highest * percent / 100);
+      if (chosen) CHECK(alone.Allows(*chosen));
+    }
+    CHECK(alone.Allows(LowestModules(alone)));
+    CHECK_FALSE(alone.Allows(ModuleSet(alone.modules.size(), true)));
   }
   CHECK_GE(cases, 100);
   CHECK_GE(same * 10, cases * 9);
