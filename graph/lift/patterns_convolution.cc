@@ -38,13 +38,14 @@ Attributes ConvolutionAttributes(PatternSource& source, NodeId root, int64_t axe
                 {"groups", node.Int("group", 1)}});
 }
 
-bool EmitConvolution(PatternSource& source, NodeId root, const char* op) {
+bool EmitConvolution(PatternSource& source, NodeId root, const char* op, bool folded_norm = false) {
   const TensorId weight = source.In(root, 1);
   const int64_t axes = SpatialAxes(source, weight);
   Attributes attributes = ConvolutionAttributes(source, root, axes, source.ShapeOf(weight));
   if (source[root].op == "ConvTranspose") {
     attributes.Set("output_padding", ListOr(source[root].attributes, "output_padding", axes, 0));
   }
+  if (folded_norm) attributes.Set("folded_norm", int64_t{1});
   source.Add({.op = Ranked(op, axes),
               .inputs = {source.Use(source.In(root, 0)), source.Parameter(weight, root, "weight"),
                          source.Parameter(source.In(root, 2), root, "bias")},
@@ -57,10 +58,9 @@ bool EmitConvolution(PatternSource& source, NodeId root, const char* op) {
 bool MatchConv(PatternSource& source, NodeId root) {
   // Eval exports fold the batch norm into the convolution and give its tensors made-up names, "onnx::Conv_193".
   const TensorId weight = source.In(root, 1);
-  if (source.FromPyTorch() && source.Stored(weight) != nullptr && !source.HasModulePath(weight)) {
-    source.CountFoldedBatchNorm();
-  }
-  return EmitConvolution(source, root, "conv");
+  const bool folded = source.FromPyTorch() && source.Stored(weight) != nullptr && !source.HasModulePath(weight);
+  if (folded) source.CountFoldedBatchNorm();
+  return EmitConvolution(source, root, "conv", folded);
 }
 bool MatchConvTranspose(PatternSource& source, NodeId root) { return EmitConvolution(source, root, "conv_transpose"); }
 

@@ -318,7 +318,7 @@ void PatternSource::Run() {
                  .subject = graph_.file,
                  .text = "batch norm was folded into " + std::to_string(folded_batch_norms_) +
                          " convolutions by the export, its memory in training is not counted",
-                 .hint = "export the model in training mode without constant folding"});
+                 .hint = "export the model in training mode without constant folding, or give --assume-batchnorm"});
   }
   OrderDrafts();
   RegisterStored();

@@ -57,6 +57,8 @@ constexpr OptionRow kRows[] = {
      "auto, or the most a convolution may take; 0: none [auto: none is likely, and a band says what cuDNN may take]",
      kPlan},
     {"--inplace", "WHEN", "auto, on or off: activations built with inplace=True [auto]", kPlan},
+    {"--assume-batchnorm", "", "put back the batch norms that an eval export folded into convolutions", kPlan},
+    {"--assume-dropout", "P", "put back the dropouts of a transformer that an eval export dropped", kPlan},
     {"--checkpoint", "MODULE",
      "run its forward again in the backward instead of keeping what it saves (use_reentrant=False), as layer1.0; "
      "repeatable",

@@ -270,6 +270,12 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.check = reader.Text("--check") != nullptr;
   options.segments = reader.Text("--segments") != nullptr;
+  options.assume_batch_norm = reader.Text("--assume-batchnorm") != nullptr;
+  reader.Read("--assume-dropout", &options.assume_dropout,
+              [](const std::string& t) { return ReadReal("--assume-dropout", t); });
+  if (options.assume_dropout >= 1) {
+    reader.Fail(Wrong("--assume-dropout", "a dropout of 1 or more keeps nothing", "type a share below 1, as 0.1"));
+  }
   if (const std::string* compare = reader.Text("--compare")) options.compare = *compare;
   if (const std::string* gpu = reader.Text("--gpu")) options.gpu = *gpu;
   if (const std::string* out = reader.Text("--out")) options.out = *out;

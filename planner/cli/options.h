@@ -32,6 +32,8 @@ struct Options {
   std::string file;    // estimate, fit, plan, inspect, trace: the graph; replay: the stream
   std::string filter;  // gpus: what the name must contain
   BindOptions bind;
+  bool assume_batch_norm = false;
+  double assume_dropout = 0;  // 0: not assumed
   TrainingSpec spec;
   std::optional<int64_t> batch;
   std::string gpu;  // as typed; "all" is kept

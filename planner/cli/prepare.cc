@@ -1,5 +1,6 @@
 #include "planner/cli/prepare.h"
 
+#include "graph/lift/assumed.h"
 #include "graph/onnx/load.h"
 
 namespace vramplan {
@@ -35,6 +36,17 @@ std::string Number(double value) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text;
+}
+
+void Assume(const Options& options, Layers* layers, Notes* notes) {
+  const auto note = [&](const char* flag, int put_back, const char* what) {
+    notes->Add(
+        {"assumed-layers", put_back > 0 ? Severity::kNote : Severity::kWarning, flag,
+         put_back > 0 ? "put back " + std::to_string(put_back) + " " + what : std::string("found no place for ") + what,
+         ""});
+  };
+  if (options.assume_batch_norm) note("--assume-batchnorm", AssumeBatchNorm(layers), "batch norms");
+  if (options.assume_dropout > 0) note("--assume-dropout", AssumeDropout(layers, options.assume_dropout), "dropouts");
 }
 
 }  // namespace
@@ -100,6 +112,7 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Layers> layers = Lift(prepared.graph, *shapes, &prepared.notes);
   if (!layers.ok()) return layers.error();
   prepared.layers = *std::move(layers);
+  Assume(options, &prepared.layers, &prepared.notes);
 
   StepQuestion& question = prepared.question;
   question.model = FactsOf(prepared.graph, prepared.binding, prepared.layers);

@@ -1,0 +1,159 @@
+#include "graph/lift/assumed.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vramplan {
+namespace {
+
+ValueId AddValue(Layers* layers, Value value) {
+  layers->values.push_back(std::move(value));
+  return ValueId{static_cast<int32_t>(layers->values.size()) - 1};
+}
+
+// Layers that read each value, and -1 for the caller.
+std::vector<std::vector<int>> ReadersOf(const Layers& layers) {
+  std::vector<std::vector<int>> readers(layers.values.size());
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    for (const ValueId id : layers.layers[l].inputs) {
+      if (id.valid()) readers[static_cast<size_t>(id.value)].push_back(static_cast<int>(l));
+    }
+  }
+  for (const ValueId id : layers.outputs) {
+    if (id.valid()) readers[static_cast<size_t>(id.value)].push_back(-1);
+  }
+  return readers;
+}
+
+bool IsActivation(const Layers& layers, ValueId id) { return id.valid() && layers[id].role == Role::kActivation; }
+
+// Results behind which a dropout belongs.
+std::set<ValueId> Dropped(const Layers& layers) {
+  const std::vector<std::vector<int>> readers = ReadersOf(layers);
+  std::set<ValueId> dropped, embeddings;
+  for (const Layer& layer : layers.layers) {
+    if (layer.outputs.empty() || !layer.outputs[0].valid()) continue;
+    const ValueId made = layer.outputs[0];
+    const std::vector<int>& users = readers[static_cast<size_t>(made.value)];
+    const auto is_user = [&](const char* op) {
+      return users.size() == 1 && users[0] >= 0 && layers.layers[static_cast<size_t>(users[0])].op == op;
+    };
+    // A block's last product in front of the residual sum, perhaps seen under another shape.
+    ValueId end = made;
+    if ((layer.op == "linear" || layer.op == "addmm") && is_user("reshape"))
+      end = layers.layers[static_cast<size_t>(users[0])].outputs[0];
+    const std::vector<int>& last = readers[static_cast<size_t>(end.value)];
+    if ((layer.op == "linear" || layer.op == "addmm") && last.size() == 1 && last[0] >= 0) {
+      const Layer& sum = layers.layers[static_cast<size_t>(last[0])];
+      if (sum.op == "add" && sum.inputs.size() == 2 && IsActivation(layers, sum.inputs[0]) &&
+          IsActivation(layers, sum.inputs[1]))
+        dropped.insert(end);
+    }
+    if (layer.op == "softmax" && (is_user("matmul") || is_user("bmm"))) dropped.insert(made);
+    // The sum of embeddings: the last value made of nothing but embeddings.
+    const bool normalises = layer.op == "layer_norm" && layer.module.valid() &&
+                            layers[layer.module].path.find("embeddings") != std::string::npos;
+    if (layer.op != "embedding" && layer.op != "add" && !normalises) continue;
+    const bool of_embeddings =
+        layer.op == "embedding" || std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](ValueId id) {
+          return !IsActivation(layers, id) || embeddings.count(id) != 0;
+        });
+    if (!of_embeddings || !IsFloating(layers[made].type)) continue;
+    for (const ValueId id : layer.inputs) {
+      if (embeddings.erase(id) != 0) dropped.erase(id);
+    }
+    embeddings.insert(made);
+    dropped.insert(made);
+  }
+  return dropped;
+}
+
+}  // namespace
+
+int AssumeBatchNorm(Layers* layers) {
+  int assumed = 0;
+  std::vector<Layer> out;
+  for (Layer& layer : layers->layers) {
+    if (layer.attributes.Int("folded_norm", 0) == 0) {
+      out.push_back(std::move(layer));
+      continue;
+    }
+    ++assumed;
+    if (layer.inputs.size() > 2 && layer.inputs[2].valid()) {
+      std::erase(layers->parameters, layer.inputs[2]);
+      layer.inputs[2] = ValueId();
+    }
+    const ValueId result = layer.outputs[0];
+    const Value folded = (*layers)[result];
+    const Shape channels{folded.shape.rank() > 1 ? folded.shape[1] : Dim(1)};
+    const std::string weight = (*layers)[layer.inputs[1]].name;
+    const std::string path = weight.substr(0, weight.rfind('.')) + "_norm";
+    Layer norm{.op = "batch_norm",
+               .name = layer.name + ".norm",
+               .inputs = {AddValue(layers, {folded.name + ".folded", folded.type, folded.shape, Role::kActivation})},
+               .outputs = {result},
+               .attributes = {},
+               .module = layer.module,
+               .nodes = layer.nodes,
+               .evidence = layer.evidence};
+    norm.attributes.Set("training", int64_t{1});
+    const auto beside = std::find(layers->parameters.begin(), layers->parameters.end(), layer.inputs[1]);
+    auto at = beside == layers->parameters.end() ? beside : beside + 1;
+    for (const char* name : {".weight", ".bias"}) {
+      norm.inputs.push_back(AddValue(layers, {path + name, DType::kFloat32, channels, Role::kParameter}));
+      at = layers->parameters.insert(at, norm.inputs.back()) + 1;
+    }
+    for (const char* name : {".running_mean", ".running_var"}) {
+      norm.inputs.push_back(AddValue(layers, {path + name, DType::kFloat32, channels, Role::kBuffer}));
+      layers->buffers.push_back(norm.inputs.back());
+    }
+    layers->buffers.push_back(AddValue(layers, {path + ".num_batches_tracked", DType::kInt64, Shape(), Role::kBuffer}));
+    layer.outputs[0] = norm.inputs[0];
+    out.push_back(std::move(layer));
+    out.push_back(std::move(norm));
+  }
+  layers->layers = std::move(out);
+  return assumed;
+}
+
+int AssumeDropout(Layers* layers, double p) {
+  const bool has = std::any_of(layers->layers.begin(), layers->layers.end(),
+                               [](const Layer& layer) { return layer.op == "dropout"; });
+  if (has) return 0;
+  int assumed = 0;
+  const std::set<ValueId> dropped = Dropped(*layers);
+  std::vector<Layer> out;
+  for (Layer& layer : layers->layers) {
+    if (layer.op == "scaled_dot_product_attention") {
+      layer.attributes.Set("dropout_p", p);
+      ++assumed;
+    }
+    const ValueId made = layer.outputs.empty() ? ValueId() : layer.outputs[0];
+    if (!made.valid() || dropped.count(made) == 0) {
+      out.push_back(std::move(layer));
+      continue;
+    }
+    ++assumed;
+    Value kept = (*layers)[made];
+    kept.name += ".kept";
+    const ValueId before = AddValue(layers, std::move(kept));
+    layer.outputs[0] = before;
+    Layer dropout{.op = "dropout",
+                  .name = layer.name + ".dropout",
+                  .inputs = {before},
+                  .outputs = {made},
+                  .attributes = {},
+                  .module = layer.module,
+                  .nodes = layer.nodes,
+                  .evidence = layer.evidence};
+    dropout.attributes.Set("p", p);
+    out.push_back(std::move(layer));
+    out.push_back(std::move(dropout));
+  }
+  layers->layers = std::move(out);
+  return assumed;
+}
+
+}  // namespace vramplan
