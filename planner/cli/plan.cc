@@ -51,6 +51,25 @@ std::optional<std::string> SmallestCard(const Options& options, const Prepared& 
   return std::nullopt;
 }
 
+// The model with each dim that the user gave at half its length. Those that no longer fit together are left out.
+struct Halved {
+  std::string dim;
+  int64_t from = 0;
+  Prepared prepared;
+};
+std::vector<Halved> HalveDims(const Options& options) {
+  std::vector<Halved> halved;
+  for (const auto& [name, length] : options.bind.dims) {
+    if (length < 2) continue;
+    Options other = options;
+    other.bind.dims[name] = length / 2;
+    Result<Prepared> prepared = Prepare(other);
+    if (prepared.ok() && prepared->question.batch_given == options.batch.has_value())
+      halved.push_back({name, length, *std::move(prepared)});
+  }
+  return halved;
+}
+
 // What the checkpointed calls of this model do beside saving memory.
 void NoteBatchNorms(const Layers& layers, const Plan& plan, Notes* notes) {
   const Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, plan.checkpoint);
@@ -113,14 +132,26 @@ Result<Outcome> RunPlan(const Options& options, const Style& style) {
     precisions = {Precision::kFp32,
                   on.nvidia && spec.capability < Capability{8, 0} ? Precision::kAmpFp16 : Precision::kAmpBf16};
   if (has_batch) {
-    Result<PlanLadder> ladder = ClimbLadder(problem, start, precisions);
+    const std::vector<Halved> halved = HalveDims(options);
+    std::vector<ChangedProblem> others;
+    for (const Halved& half : halved) {
+      const std::string shorter = half.dim + "=" + std::to_string(half.from / 2);
+      others.push_back({shorter + " instead of " + std::to_string(half.from),
+                        "--dim " + shorter,
+                        {half.prepared.layers, problem.spec, problem.config, problem.capacity, problem.rates}});
+    }
+    Result<PlanLadder> ladder = ClimbLadder(problem, start, precisions, others);
     if (!ladder.ok()) return ladder.error();
     report.ladder = *std::move(ladder);
   }
   if (!plan) {
     report.parts = PartsOf(*as_it_is, smallest);
-    report.next_card = SmallestCard(options, *prepared, smallest);
-  } else if (!plan->checkpoint.empty()) {
+  }
+  // Only where a batch was asked for is one of no use for what the plan does.
+  if (!plan || (wishes.batch && report.ladder.largest < start.batch && has_batch)) {
+    report.next_card = SmallestCard(options, *prepared, start.batch);
+  }
+  if (plan && !plan->checkpoint.empty()) {
     NoteBatchNorms(prepared->layers, *plan, &prepared->notes);
   }
 

@@ -21,7 +21,7 @@ struct PlanReport {
   Decision decision;
   PlanLadder ladder;
   StepParts parts;                       // of the step as it is, at the smallest batch asked about
-  std::optional<std::string> next_card;  // the smallest that holds the step as it is, when this one does not
+  std::optional<std::string> next_card;  // the smallest that holds the batch as it is, when this one does not
   Notes notes;
 };
 

@@ -60,8 +60,7 @@ Json ShardingJson(const PlanReport& report) {
       .Set("exceeds_alone", ExceedsAlone(report.parts, capacity))
       .Set("zero_1_cards", Optional(cards[0]))
       .Set("zero_2_cards", Optional(cards[1]))
-      .Set("zero_3_cards", Optional(cards[2]))
-      .Set("next_card", report.next_card ? Json(*report.next_card) : Json());
+      .Set("zero_3_cards", Optional(cards[2]));
   return object;
 }
 
@@ -88,6 +87,7 @@ Json ToJson(const PlanReport& report) {
       .Set("most_of_any_plan", Optional(report.decision.most_of_any_plan))
       .Set("alternatives", std::move(alternatives))
       .Set("ladder", LadderJson(report))
+      .Set("next_card", report.next_card ? Json(*report.next_card) : Json())
       .Set("does_not_fit", chosen ? Json() : ShardingJson(report))
       .Set("notes", ToJson(report.notes));
   return object;

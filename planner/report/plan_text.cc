@@ -121,7 +121,6 @@ std::string Sharding(const PlanReport& report, const Style& style) {
             (cards[stage] ? std::to_string(*cards[stage]) : "no number of them");
   }
   text += zero + "\n";
-  if (report.next_card) text += "the smallest single card that holds it as it is: " + *report.next_card + "\n";
   return text;
 }
 
@@ -141,6 +140,10 @@ std::string PrintPlan(const PlanReport& report, const Style& style) {
   if (report.decision.chosen) text += "\n" + Plans(report, style);
   const std::string rungs = Rungs(report, style);
   if (!rungs.empty()) text += "\n" + rungs;
+  if (report.next_card) {
+    text += "the smallest card that holds batch " + std::to_string(report.question.batch) +
+            " as it is: " + *report.next_card + "\n";
+  }
   return text;
 }
 

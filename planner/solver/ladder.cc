@@ -19,7 +19,7 @@ class Climber {
  public:
   Climber(const PlanProblem& problem, const Plan& start) : problem_(problem) { ladder_.start = start; }
 
-  Result<PlanLadder> Run(const std::vector<Precision>& precisions) {
+  Result<PlanLadder> Run(const std::vector<Precision>& precisions, const std::vector<ChangedProblem>& others) {
     Plan& start = ladder_.start;
     const Result<Timeline> timeline = problem_.LayoutOf(start)(start.batch);
     if (!timeline.ok()) return timeline.error();
@@ -41,6 +41,7 @@ class Climber {
       Add(expandable, start, "expandable segments", "--allocator-conf expandable_segments:True");
     if (start.batch > 1) AddAccumulation();
     AddModules();
+    for (const ChangedProblem& other : others) Add(other.problem, start, other.change, other.option);
     std::stable_sort(ladder_.rungs.begin(), ladder_.rungs.end(),
                      [](const PlanRung& a, const PlanRung& b) { return a.time < b.time; });
     return std::move(ladder_);
@@ -101,9 +102,9 @@ class Climber {
 
 }  // namespace
 
-Result<PlanLadder> ClimbLadder(const PlanProblem& problem, const Plan& start,
-                               const std::vector<Precision>& precisions) {
-  return Climber(problem, start).Run(precisions);
+Result<PlanLadder> ClimbLadder(const PlanProblem& problem, const Plan& start, const std::vector<Precision>& precisions,
+                               const std::vector<ChangedProblem>& others) {
+  return Climber(problem, start).Run(precisions, others);
 }
 
 }  // namespace vramplan

@@ -27,7 +27,14 @@ struct PlanLadder {
   std::vector<PlanRung> rungs;
 };
 
+// A change of the question itself, as another length of an input.
+struct ChangedProblem {
+  std::string change, option;
+  PlanProblem problem;
+};
+
 // `start`: precision, implementation and batch of the step as it is. `precisions`: what may be changed to.
-Result<PlanLadder> ClimbLadder(const PlanProblem& problem, const Plan& start, const std::vector<Precision>& precisions);
+Result<PlanLadder> ClimbLadder(const PlanProblem& problem, const Plan& start, const std::vector<Precision>& precisions,
+                               const std::vector<ChangedProblem>& others = {});
 
 }  // namespace vramplan

@@ -146,6 +146,11 @@ class Profiler {
     return projects && attends;
   }
 
+  // Only positional tensors go through the checkpoint around a call (torch/utils/checkpoint.py, _NoopSaveInputs,
+  // PyTorch 2.10): keywords, as transformers gives them, and lists, as DenseNet does, are held, which a file does not
+  // show. Modules of one argument get it by its place.
+  bool MustBeAlone(const CheckpointedCall& call) const { return call.arguments.size() > 1 || ComparesArguments(call); }
+
   int64_t LargestSaved(int layer) const {
     if (layer < 0) return 0;
     const std::vector<int64_t>& saved = step_.saved[static_cast<size_t>(layer)];
@@ -209,7 +214,7 @@ class Profiler {
       ProfiledModule& module = profile_.modules[found->second];
       module.calls.push_back(profile_.calls.size());
       module.seconds += measured_[c].seconds;
-      module.alone = module.alone || ComparesArguments(calls_[c]);
+      module.alone = module.alone || MustBeAlone(calls_[c]);
       ProfiledCall call;
       call.module = found->second;
       call.around = around < 0 ? -1 : place[static_cast<size_t>(around)];

@@ -151,7 +151,7 @@ TEST_CASE("plan: a card that holds none of it says what is too large, and how ma
   CHECK(said.out.find("alone more than the 600.00 MiB") != std::string::npos);
   CHECK(said.out.find("optimizer state, ") != std::string::npos);
   CHECK(said.out.find("stage 1: no number of them") != std::string::npos);
-  CHECK(said.out.find("smallest single card that holds it as it is: ") != std::string::npos);
+  CHECK(said.out.find("the smallest card that holds batch 1 as it is: ") != std::string::npos);
 }
 
 TEST_CASE("plan: --emit instead of the answer, or into a file beside it; no file without a plan") {
@@ -170,6 +170,13 @@ TEST_CASE("plan: --emit instead of the answer, or into a file beside it; no file
   CHECK_EQ(none.exit_code, 3);
   CHECK_EQ(none.FirstLine().find("unet.onnx does not train at batch 16 "), 0);
   CHECK_FALSE(std::filesystem::exists(file));
+}
+
+TEST_CASE("plan: the ladder has a rung for half of each given length, and names a card that holds what was asked for") {
+  const Said said = Do("plan MODELS/gpt_small.onnx --dim sequence=256 --gpu-memory 2GiB --batch 4 --precision fp32");
+  CHECK_EQ(said.exit_code, 0);
+  CHECK(said.out.find("\n  sequence=128 instead of 256 ") != std::string::npos);
+  CHECK(said.out.find("the smallest card that holds batch 4 as it is: ") != std::string::npos);
 }
 
 TEST_CASE("plan: what cannot be asked") {
