@@ -115,12 +115,17 @@ def _statistics_held(norms):
             norm.momentum = momentum
 
 
+def _checkpointed(run, norms, *args, **kwargs):
+    # A list is copied: DenseNet adds to it later, and the second forward must see what the first one saw.
+    args = [list(a) if isinstance(a, list) else a for a in args]
+    return torch.utils.checkpoint.checkpoint(
+        run, *args, use_reentrant=False, context_fn=lambda: (contextlib.nullcontext(), _statistics_held(norms)), **kwargs)
+
+
 def _wrap(module):
     norms = [m for m in module.modules()
              if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.momentum is not None]
-    module.forward = functools.partial(
-        torch.utils.checkpoint.checkpoint, module.forward, use_reentrant=False,
-        context_fn=lambda: (contextlib.nullcontext(), _statistics_held(norms)))
+    module.forward = functools.partial(_checkpointed, module.forward, norms)
 
 
 def prepare(model):
