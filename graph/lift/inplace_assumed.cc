@@ -40,12 +40,17 @@ class Assumption {
 
   // A module of its own behind a convolution, a norm or a sum, whose operand nobody else reads.
   bool IsActivation(const Layer& layer) const {
-    if (!IsOneOf(layer.op, {"relu", "hardtanh", "leaky_relu"})) return false;
+    if (!IsOneOf(layer.op, {"relu", "hardtanh", "leaky_relu", "silu", "hardswish"})) return false;
     const bool is_module = layer.module.valid() && calls_[static_cast<size_t>(layer.module.value)] == 1;
     const Layer* maker = is_module ? OnlyMaker(layer.inputs[0]) : nullptr;
     if (maker == nullptr) return false;
     // Leaky: timm's, ultralytics', monai's and the GANs' blocks of convolution, norm, activation; elsewhere seldom.
     if (layer.op == "leaky_relu") return IsOneOf(maker->op, {"batch_norm", "instance_norm"});
+    // Swish: EfficientNet, MobileNetV3 and YOLO of torchvision, timm and ultralytics, whose convolutions have a norm.
+    if (IsOneOf(layer.op, {"silu", "hardswish"}))
+      return maker->op == "batch_norm" && layers_[layer.inputs[0]].shape.rank() >= 4;
+    // monai's ADN blocks make an activation from its name, and a ReLU of the name alone is not in place.
+    if (layer.op == "relu" && layers_[layer.module].path.ends_with(".adn.A")) return false;
     return MakesFeatures(maker->op);
   }
 
@@ -112,10 +117,11 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
     any = true;
   }
   if (any && notes != nullptr) {
-    notes->Add({"assumed-inplace", Severity::kNote, "",
-                "ReLU modules behind convolutions, and the sums of residual blocks in front of one, are taken as in "
-                "place: the file does not say",
-                "--inplace off takes none"});
+    notes->Add(
+        {"assumed-inplace", Severity::kNote, "",
+         "activation modules behind convolutions, and the sums of residual blocks in front of one, are taken as in "
+         "place: the file does not say",
+         "--inplace off takes none"});
   }
 }
 

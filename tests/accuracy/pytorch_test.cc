@@ -184,7 +184,7 @@ TEST_CASE("accuracy: peaks of PyTorch's counters, checkpointed modules") {
   REQUIRE(comparison.requested.size() > 0);
   if (!selection.model.empty()) return;
   CHECK(comparison.requested.Exact() > 0.90);
-  CHECK(comparison.requested.At(0.95) == 0);
+  CHECK(comparison.requested.At(0.95) < 1e-5);
   CHECK(comparison.requested.At(1) < 0.014);
   CHECK(comparison.after_forward.At(0.5) == 0);
   CHECK(comparison.after_forward.At(1) < 0.001);

@@ -29,7 +29,8 @@ TEST_CASE("activation modules behind norms and convolutions") {
   };
   for (const Case& c : {Case{"batch_norm", "relu", true}, Case{"conv2d", "relu", true}, Case{"linear", "relu", false},
                         Case{"batch_norm", "leaky_relu", true}, Case{"group_norm", "leaky_relu", false},
-                        Case{"batch_norm", "gelu", false}}) {
+                        Case{"batch_norm", "silu", true}, Case{"batch_norm", "hardswish", true},
+                        Case{"conv2d", "silu", false}, Case{"batch_norm", "gelu", false}}) {
     Block block;
     const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
     block.layers.outputs = {block.Module(c.activation, block.Module(c.maker, x))};
@@ -37,6 +38,17 @@ TEST_CASE("activation modules behind norms and convolutions") {
     AssumeInPlace(&block.layers, &notes);
     CHECK_MESSAGE(block.InPlace(c.activation) == c.in_place, c.maker << " " << c.activation);
     CHECK(notes.Has("assumed-inplace") == c.in_place);
+  }
+}
+
+TEST_CASE("monai's blocks of norm, dropout and activation: a ReLU of the name alone is not in place") {
+  for (const bool adn : {true, false}) {
+    Block block;
+    const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
+    block.layers.outputs = {block.Module("relu", block.Module("batch_norm", x))};
+    block.layers.modules.back().path = adn ? "model.0.conv.adn.A" : "model.0.conv.A";
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK(block.InPlace("relu") == !adn);
   }
 }
 
