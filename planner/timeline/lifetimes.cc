@@ -62,9 +62,13 @@ bool IsOfList(const Layer& layer) {
 // the whole, as long as their frame: q, k, v = qkv.unbind(0); qkv[0], qkv[1], qkv[2]; a, b = x.chunk(2).
 class Names {
  public:
-  explicit Names(const Layers& layers) : layers_(layers), readers_(layers.values.size()) {
+  explicit Names(const Layers& layers)
+      : layers_(layers), makers_(layers.values.size(), -1), readers_(layers.values.size()) {
     for (size_t l = 0; l < layers.layers.size(); ++l) {
       const Layer& layer = layers.layers[l];
+      for (const ValueId id : layer.outputs) {
+        if (id.valid()) makers_[static_cast<size_t>(id.value)] = static_cast<int>(l);
+      }
       if (layer.op == "select" && layer.inputs[0].valid()) ++selects_[{layer.inputs[0], layer.module}];
       for (const ValueId id : layer.inputs) {
         if (id.valid()) readers_[static_cast<size_t>(id.value)].push_back(static_cast<int>(l));
@@ -84,6 +88,23 @@ class Names {
     if (layer.op == "unbind" || layer.op == "split") return layer.outputs.size() > 1;
     if (layer.op != "select" || !layer.inputs[0].valid()) return false;
     return selects_.at({layer.inputs[0], layer.module}) > 1;
+  }
+  // qkv = linear(x); q, k, v = ...; x = attn @ v: of parts taken from a projection, what was projected, whose name the
+  // product writes anew. Invalid for others.
+  ValueId ProjectedInto(const Layer& parts) const {
+    for (ValueId value = parts.inputs[0]; value.valid();) {
+      const int maker = makers_[static_cast<size_t>(value.value)];
+      if (maker < 0 || layers_.layers[static_cast<size_t>(maker)].module != parts.module) return {};
+      const Layer& layer = layers_.layers[static_cast<size_t>(maker)];
+      if (layer.op == "linear") return layer.inputs[0];
+      if (layer.op != "reshape" && layer.op != "view" && layer.op != "permute") return {};
+      value = layer.inputs[0];
+    }
+    return {};
+  }
+  int LastReader(ValueId value) const {
+    const std::vector<int>& readers = readers_[static_cast<size_t>(value.value)];
+    return readers.empty() ? -1 : readers.back();
   }
   // x = cat(...); self.conv(self.relu(self.norm(x))): DenseNet's name for what it joined lives until the convolution is
   // done. The convolution's layer; -1: something else reads the sum.
@@ -116,6 +137,7 @@ class Names {
  private:
   const Layers& layers_;
   std::map<std::pair<ValueId, ModuleId>, int> selects_;
+  std::vector<int> makers_;                // layer, by value
   std::vector<std::vector<int>> readers_;  // layers, by value
 };
 
@@ -168,7 +190,7 @@ class Joins {
           if (!ahead.empty()) open[output.value] = ahead.back();
         }
       }
-      if (next == readers.size() && open.size() <= 1) return l;
+      if (next == readers.size() && open.size() <= 1) return IsOfList(layer) ? end : l;
     }
     return end;
   }
@@ -241,6 +263,13 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
                                         : names.Has(layer)                                    ? &layer.outputs
                                                                                               : nullptr;
     if (named == nullptr) continue;
+    if (const ValueId projected = named == &layer.outputs ? names.ProjectedInto(layer) : ValueId{};
+        projected.valid() && release[static_cast<size_t>(projected.value)] >= 0) {
+      int& last = release[static_cast<size_t>(projected.value)];
+      for (const ValueId part : layer.outputs) {
+        if (part.valid()) last = std::max(last, names.LastReader(part));
+      }
+    }
     const int end = EndOfFrame(layers, calls, layer.module);
     for (ValueId part : *named) {
       if (named == &layer.outputs) part = names.Renamed(part);

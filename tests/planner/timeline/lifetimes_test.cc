@@ -136,6 +136,37 @@ TEST_CASE("what is joined by the dozen was a list of its frame") {
   }
 }
 
+TEST_CASE("what a list of branches reads keeps its name behind the list") {
+  // textcnn: return self.fc(torch.cat([conv(x) for conv in self.convs], 1)); of two operands, x = cat([a, b]) is usual.
+  for (const size_t branches : {2, 3}) {
+    Model m;
+    const ModuleId root = m.Module("");
+    const ValueId x = m.Layer(m.Module("embed", root), {m.Value(Role::kInput)});  // 1
+    std::vector<ValueId> results;
+    for (size_t i = 0; i < branches; ++i) results.push_back(m.Layer(m.Module("convs.0", root), {x}));
+    const ValueId joined = m.Layer(root, results, "cat");
+    const ValueId dropped = m.Layer(m.Module("drop", root), {joined});
+    m.layers.outputs = {m.Layer(m.Module("fc", root), {dropped})};
+    CHECK(m.Releases() == (branches == 2 ? "-; -; -; 1 2 3; 4; 5" : "-; -; -; -; -; 5; 1 2 3 4 6"));
+  }
+}
+
+TEST_CASE("what is projected into q, k and v keeps its name until the product writes it anew") {
+  // swin: qkv = F.linear(x, ...); x = attn.matmul(v)...; recorded: the windows outlive the softmax.
+  for (const char* projection : {"linear", "op"}) {
+    Model m;
+    const ModuleId root = m.Module(""), attn = m.Module("attn", root);
+    const ValueId x = m.Layer(attn, {m.Value(Role::kInput)});                                                 // 1
+    const ValueId qkv = m.Layer(attn, {m.Layer(attn, {x}, projection)}, "reshape");                           // 2 3
+    const ValueId k = m.Layer(attn, {qkv}, "select"), v = m.Layer(attn, {qkv}, "select");                     // 4 5
+    const ValueId scores = m.Layer(attn, {k});                                                                // 6
+    const ValueId product = m.Layer(attn, {scores, v});                                                       // 7
+    m.layers.outputs = {m.Layer(m.Module("head", root), {m.Layer(m.Module("attn.proj", attn), {product})})};  // 8 9
+    const bool held = projection == std::string("linear");
+    CHECK(m.Releases() == (held ? "-; -; 2; -; -; -; 1 3 6; 4 5 7; 8" : "-; 1; 2; -; -; -; 3 6; 4 5 7; 8"));
+  }
+}
+
 TEST_CASE("parts of one tensor are names of their frame; a scaled one takes the name over") {
   // swin: qkv[0], qkv[1], qkv[2]; q = q * scale; recorded: qkv's block dies when attention returns.
   Model m;
