@@ -3,7 +3,8 @@
 //
 //   noise = torch.empty(shape, dtype=input.dtype); noise.bernoulli_(p); noise.div_(p); return input * noise
 //
-// A file in fp32 says neither: under autocast an fp32 noise would make the product, and all behind it, fp32.
+// A file in fp32 says neither: under autocast an fp32 noise would make the product, and all behind it, fp32. Nor does
+// an export in training mode say that evaluation does none of it ("if not self.training: return x").
 #pragma once
 
 #include "graph/lift/layers.h"
@@ -11,7 +12,8 @@
 namespace vramplan {
 
 // Gives a bernoulli without an input the tensor that its noise multiplies as second input (whose type it takes), and
-// marks the division between them as in place.
+// marks the division between them as in place. Noise of one number per sample, its division and its product get
+// "skipped-in-evaluation": which of its inputs each of them then hands on.
 void TypeNoise(Layers* layers);
 
 }  // namespace vramplan

@@ -93,7 +93,7 @@ Tensor Aligned(Eager& e, Tensor t, const std::string& letters, const Plan& plan)
     const int to = plan.axis_of.at(label);
     if (label == kEllipsis) {
       for (int i = plan.ellipsis_axes - covered; i < plan.ellipsis_axes; ++i)
-        from[static_cast<size_t>(to + i)] = axis++;
+        from[static_cast<size_t>(to) + static_cast<size_t>(i)] = axis++;
     } else if (int& place = from[static_cast<size_t>(to)]; place < 0) {
       place = axis++;
     } else {

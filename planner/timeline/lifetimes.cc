@@ -210,7 +210,7 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
     ModuleId found;
     for (; module.valid(); module = layers[module].parent) {
       const std::string& path = layers[module].path;
-      const std::string_view name = std::string_view(path).substr(path.rfind('.') + 1);
+      const std::string_view name = std::string_view{path}.substr(path.rfind('.') + 1);
       if (name == "backbone" || name == "encoder") found = module;
     }
     return found;
