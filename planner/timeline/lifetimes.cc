@@ -254,6 +254,9 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   }
   HoldFeatures(layers, calls, producer, release);
   const Names names(layers);
+  // Names of a frame go in the order in which they were first bound.
+  std::vector<int32_t> bound(layers.values.size());
+  for (size_t v = 0; v < bound.size(); ++v) bound[v] = static_cast<int32_t>(v);
   for (const Layer& layer : layers.layers) {
     if (const int until = names.EndOfPreactivation(layer); until >= 0) {
       int& last = release[static_cast<size_t>(layer.outputs[0].value)];
@@ -272,7 +275,11 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
     }
     const int end = EndOfFrame(layers, calls, layer.module);
     for (ValueId part : *named) {
-      if (named == &layer.outputs) part = names.Renamed(part);
+      if (named == &layer.outputs) {
+        const ValueId first = part;
+        part = names.Renamed(part);
+        if (part.valid()) bound[static_cast<size_t>(part.value)] = first.value;
+      }
       if (part.valid() && release[static_cast<size_t>(part.value)] >= 0)
         release[static_cast<size_t>(part.value)] = std::max(release[static_cast<size_t>(part.value)], end);
     }
@@ -285,6 +292,11 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
     if (release[v] >= 0 && layers.values[v].role == Role::kActivation) {
       after[static_cast<size_t>(release[v])].push_back(ValueId{static_cast<int32_t>(v)});
     }
+  }
+  for (std::vector<ValueId>& together : after) {
+    std::stable_sort(together.begin(), together.end(), [&](ValueId a, ValueId b) {
+      return bound[static_cast<size_t>(a.value)] < bound[static_cast<size_t>(b.value)];
+    });
   }
   return after;
 }
