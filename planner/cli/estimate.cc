@@ -10,9 +10,7 @@ Result<Outcome> RunEstimate(const Options& options, const Style& style) {
   if (!chosen.ok()) return chosen.error();
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
-  TrainingSpec spec = options.spec;
-  if (options.capability) spec.capability = *options.capability;
-  if (*chosen) spec = SpecOn(**chosen, spec);
+  const TrainingSpec spec = SpecOf(options, *chosen);
   const int64_t batch = prepared->question.batch;
   const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
   if (!timeline.ok()) return timeline.error();

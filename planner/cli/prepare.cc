@@ -93,6 +93,12 @@ TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {
   return on;
 }
 
+TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& chosen) {
+  TrainingSpec spec = options.spec;
+  if (options.capability) spec.capability = *options.capability;
+  return chosen ? SpecOn(*chosen, spec) : spec;
+}
+
 AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given) {
   AllocatorConfig config = given;
   config.device_total = device.usable;

@@ -30,6 +30,8 @@ ChosenDevice DeviceOf(const Card& card, const Options& options);
 Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options);
 // The spec as the step on this card runs it.
 TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec);
+// The spec of the options: --capability, then the card's, when there is one.
+TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& chosen);
 
 // --allocator-conf on this card: its fractions are of what the card has, context and reserve included.
 AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given);

@@ -119,7 +119,6 @@ std::string PrintPlace(const Peak& peak, const PeakPlace& place) {
 std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   const StepQuestion& question = estimate.question;
   const Bytes device = DeviceBytes(estimate.peak, estimate.context.likely);
-  const bool train = question.mode == Mode::kTrain;
   std::string text = FileName(question.model.file) + " needs " + ToString(device) + " to " +
                      std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
   if (estimate.device)

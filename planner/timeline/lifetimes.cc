@@ -51,6 +51,13 @@ int EndOfFrame(const Layers& layers, const Calls& calls, ModuleId frame) {
   return frame.valid() ? calls.last[static_cast<size_t>(frame.value)] : static_cast<int>(layers.layers.size()) - 1;
 }
 
+// Lets a value live to this layer at least. Values that no layer makes are not held here.
+void Hold(std::vector<int>& release, ValueId value, int until) {
+  if (!value.valid()) return;
+  int& last = release[static_cast<size_t>(value.value)];
+  if (last >= 0) last = std::max(last, until);
+}
+
 // What is joined by the dozen was gathered in a list, and the list is a name of the frame: torchvision's ASPP, decoders
 // that resize all their features, inception blocks.
 bool IsOfList(const Layer& layer) {
@@ -220,8 +227,7 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
       if (!id.valid() || release[static_cast<size_t>(id.value)] < 0) continue;
       const ModuleId call = feature_call(producer[static_cast<size_t>(id.value)]);
       if (!call.valid() || feature_call(layer.module) == call) continue;
-      int& last = release[static_cast<size_t>(id.value)];
-      last = std::max(last, EndOfFrame(layers, calls, layers[call].parent));
+      Hold(release, id, EndOfFrame(layers, calls, layers[call].parent));
     }
   }
 }
@@ -250,7 +256,8 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   }
   const Joins joins(layers, calls);
   for (size_t v = 0; v < release.size(); ++v) {
-    if (release[v] >= 0) release[v] = std::max(release[v], joins.Of(ValueId{static_cast<int32_t>(v)}, producer[v]));
+    const ValueId value{static_cast<int32_t>(v)};
+    if (release[v] >= 0) Hold(release, value, joins.Of(value, producer[v]));
   }
   HoldFeatures(layers, calls, producer, release);
   const Names names(layers);
@@ -258,30 +265,23 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   std::vector<int32_t> bound(layers.values.size());
   for (size_t v = 0; v < bound.size(); ++v) bound[v] = static_cast<int32_t>(v);
   for (const Layer& layer : layers.layers) {
-    if (const int until = names.EndOfPreactivation(layer); until >= 0) {
-      int& last = release[static_cast<size_t>(layer.outputs[0].value)];
-      last = std::max(last, until);
-    }
+    if (const int until = names.EndOfPreactivation(layer); until >= 0) Hold(release, layer.outputs[0], until);
     const std::vector<ValueId>* named = IsOfList(layer) || names.IsReturnedNorm(layer, calls) ? &layer.inputs
                                         : names.Has(layer)                                    ? &layer.outputs
                                                                                               : nullptr;
     if (named == nullptr) continue;
-    if (const ValueId projected = named == &layer.outputs ? names.ProjectedInto(layer) : ValueId{};
-        projected.valid() && release[static_cast<size_t>(projected.value)] >= 0) {
-      int& last = release[static_cast<size_t>(projected.value)];
-      for (const ValueId part : layer.outputs) {
-        if (part.valid()) last = std::max(last, names.LastReader(part));
-      }
-    }
     const int end = EndOfFrame(layers, calls, layer.module);
-    for (ValueId part : *named) {
-      if (named == &layer.outputs) {
-        const ValueId first = part;
-        part = names.Renamed(part);
-        if (part.valid()) bound[static_cast<size_t>(part.value)] = first.value;
-      }
-      if (part.valid() && release[static_cast<size_t>(part.value)] >= 0)
-        release[static_cast<size_t>(part.value)] = std::max(release[static_cast<size_t>(part.value)], end);
+    if (named == &layer.inputs) {
+      for (const ValueId part : layer.inputs) Hold(release, part, end);
+      continue;
+    }
+    const ValueId projected = names.ProjectedInto(layer);
+    for (const ValueId part : layer.outputs) {
+      if (!part.valid()) continue;
+      Hold(release, projected, names.LastReader(part));
+      const ValueId renamed = names.Renamed(part);
+      bound[static_cast<size_t>(renamed.value)] = part.value;
+      Hold(release, renamed, end);
     }
   }
   for (ValueId output : layers.outputs) {

@@ -10,35 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "planner/cli/run.h"
+#include "tests/support/command_line.h"
 
 namespace vramplan {
 namespace {
 
-struct Said {
-  int exit_code = 0;
-  std::string out, err;
-  std::string FirstLine() const { return out.substr(0, out.find('\n')); }
-};
-
-// MODELS/ stands for the example graphs.
-Said Do(std::string line) {
-  const std::string models = std::string(VRAMPLAN_SOURCE_DIR) + "/models/";
-  for (size_t at = line.find("MODELS/"); at != std::string::npos; at = line.find("MODELS/"))
-    line.replace(at, 7, models);
-  std::vector<std::string> words{"vramplan"};
-  std::istringstream stream(line);
-  for (std::string word; stream >> word;) words.push_back(word);
-  std::vector<const char*> arguments;
-  for (const std::string& word : words) arguments.push_back(word.c_str());
-  std::ostringstream out, err;
-  std::streambuf* const cout = std::cout.rdbuf(out.rdbuf());
-  std::streambuf* const cerr = std::cerr.rdbuf(err.rdbuf());
-  const int exit_code = Run(static_cast<int>(arguments.size()), arguments.data());
-  std::cout.rdbuf(cout);
-  std::cerr.rdbuf(cerr);
-  return {exit_code, out.str(), err.str()};
-}
+using testing::Do;
+using testing::Said;
 
 // What stands behind the first `"member": ` after `from`, up to the end of the line.
 std::string Member(const std::string& json, const std::string& from, const std::string& member) {

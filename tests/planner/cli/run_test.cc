@@ -10,32 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/command_line.h"
+
 namespace vramplan {
 namespace {
 
-struct Said {
-  int exit_code = 0;
-  std::string out, err;
-};
-
-// Runs a command line, split at spaces; MODELS/ stands for the example graphs.
-Said Do(std::string line) {
-  const std::string models = std::string(VRAMPLAN_SOURCE_DIR) + "/models/";
-  for (size_t at = line.find("MODELS/"); at != std::string::npos; at = line.find("MODELS/"))
-    line.replace(at, 7, models);
-  std::vector<std::string> words{"vramplan"};
-  std::istringstream stream(line);
-  for (std::string word; stream >> word;) words.push_back(word);
-  std::vector<const char*> arguments;
-  for (const std::string& word : words) arguments.push_back(word.c_str());
-  std::ostringstream out, err;
-  std::streambuf* const cout = std::cout.rdbuf(out.rdbuf());
-  std::streambuf* const cerr = std::cerr.rdbuf(err.rdbuf());
-  const int exit_code = Run(static_cast<int>(arguments.size()), arguments.data());
-  std::cout.rdbuf(cout);
-  std::cerr.rdbuf(cerr);
-  return {exit_code, out.str(), err.str()};
-}
+using testing::Do;
+using testing::Said;
+using testing::ScratchFile;
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -56,20 +38,6 @@ void CheckInOrder(const std::string& json, const std::vector<std::string>& membe
     at = found;
   }
 }
-
-// A file of these bytes that is gone with the test.
-class ScratchFile {
- public:
-  ScratchFile(const std::string& name, const std::string& bytes)
-      : path_(std::filesystem::temp_directory_path() / ("vramplan_run_test_" + name)) {
-    std::ofstream(path_, std::ios::binary) << bytes;
-  }
-  ~ScratchFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::string BytesOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -12,52 +12,18 @@
 #include <vector>
 
 #include "planner/allocator/stream.h"
-#include "planner/cli/run.h"
+#include "tests/support/command_line.h"
 
 namespace vramplan {
 namespace {
 
+using testing::Do;
+using testing::Said;
+using testing::ScratchFile;
+
 const std::string kSource = VRAMPLAN_SOURCE_DIR;
 const std::string kRecorded = kSource + "/tests/data/truth/events/mlp.b64.adam-foreach.csv.gz";
 const std::string kMlp = "trace " + kSource + "/tests/data/zoo/mlp.ts-train.onnx --batch 64 --framework pytorch@2.10";
-
-struct Said {
-  int exit_code = 0;
-  std::string out, err;
-  std::string FirstLine() const { return out.substr(0, out.find('\n')); }
-};
-
-Said Do(const std::string& line) {
-  std::vector<std::string> words{"vramplan"};
-  std::istringstream stream(line);
-  for (std::string word; stream >> word;) words.push_back(word);
-  std::vector<const char*> arguments;
-  for (const std::string& word : words) arguments.push_back(word.c_str());
-  std::ostringstream out, err;
-  std::streambuf* const cout = std::cout.rdbuf(out.rdbuf());
-  std::streambuf* const cerr = std::cerr.rdbuf(err.rdbuf());
-  const int exit_code = Run(static_cast<int>(arguments.size()), arguments.data());
-  std::cout.rdbuf(cout);
-  std::cerr.rdbuf(cerr);
-  return {exit_code, out.str(), err.str()};
-}
-
-class Scratch {
- public:
-  explicit Scratch(const std::string& name, const std::string& bytes = "")
-      : path_((std::filesystem::temp_directory_path() / ("vramplan_trace_test_" + name)).string()) {
-    std::ofstream(path_, std::ios::binary) << bytes;
-  }
-  ~Scratch() { std::filesystem::remove(path_); }
-  const std::string& path() const { return path_; }
-  std::string Bytes() const {
-    std::ifstream file(path_, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
-
- private:
-  std::string path_;
-};
 
 // VRAMPLAN_GOLDEN=update writes what is said now.
 void CheckGolden(const std::string& name, const std::string& text) {
@@ -74,7 +40,7 @@ TEST_CASE("trace: CSV on stdout, notes on stderr; to a file plain or gzipped by 
   CHECK_EQ(said.FirstLine(), "event,block,bytes,phase,module,autograd_node,operator,inner_operator,allocated_after");
   CHECK(said.err.starts_with("note: --loss: assumed cross-entropy"));
   CHECK_EQ(Do(kMlp + " --out -").out, said.out);
-  const Scratch plain("stream.csv"), packed("stream.csv.gz");
+  const ScratchFile plain("stream.csv"), packed("stream.csv.gz");
   CHECK_EQ(Do(kMlp + " --out " + plain.path()).out, "");
   CHECK_EQ(plain.Bytes(), said.out);
   CHECK_EQ(Do(kMlp + " --out " + packed.path()).exit_code, 0);
@@ -133,7 +99,7 @@ TEST_CASE("no text answer is wider than 100 columns but for the verdict") {
 }
 
 TEST_CASE("trace --compare: a report is no failure; with --out the stream is written beside it") {
-  const Scratch stream("beside.csv");
+  const ScratchFile stream("beside.csv");
   const Said said = Do(kMlp + " --optimizer sgd --compare " + kRecorded + " --out " + stream.path());
   CHECK_EQ(said.exit_code, 0);
   CHECK(said.FirstLine().starts_with("differs: step 2 of mlp.ts-train.onnx at batch 64 leaves mlp.b64."));
@@ -149,7 +115,7 @@ TEST_CASE("one event less in the recording: found where it is, and only there") 
   less.erase(at, less.find('\n', at) + 1 - at);
   const size_t death = less.find("free,25,40448");
   less.erase(death, less.find('\n', death) + 1 - death);
-  const Scratch recorded("less.csv", less);
+  const ScratchFile recorded("less.csv", less);
   const Said said = Do(kMlp + " --compare " + recorded.path());
   CHECK(said.FirstLine().ends_with("at line 42, in update"));
   CHECK(said.out.find("where they differ\n") != std::string::npos);
@@ -178,7 +144,7 @@ TEST_CASE("replay: golden reports; a check is an exit code") {
 }
 
 TEST_CASE("replay takes what trace writes: the same peak of allocated") {
-  const Scratch stream("resnet.csv.gz");
+  const ScratchFile stream("resnet.csv.gz");
   const std::string model = kSource + "/models/resnet50.onnx --batch 8";
   REQUIRE_EQ(Do("trace " + model + " --step all --out " + stream.path()).exit_code, 0);
   const Trace trace = ParseTrace(ReadStream(stream.path()).value(), "").value();
@@ -221,7 +187,7 @@ TEST_CASE("a fraction is of the card, not of what the context leaves") {
 }
 
 TEST_CASE("bad input of trace and replay: one line, the right exit code") {
-  const Scratch text("text.csv", "hello\n"), empty("empty.csv"), cut("cut.csv.gz", "\x1f\x8b\x08");
+  const ScratchFile text("text.csv", "hello\n"), empty("empty.csv"), cut("cut.csv.gz", "\x1f\x8b\x08");
   const struct {
     std::string line;
     int exit_code;
