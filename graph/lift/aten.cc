@@ -133,7 +133,7 @@ constexpr AtenRule kRules[] = {
     {"reshape", "reshape", "input! size-"},
     {"_reshape_copy", "reshape", "input! size-"},
     {"_reshape_alias", "view", "input! size- stride-"},
-    {"as_strided", "view", "input! size- stride- offset-"},
+    {"as_strided", "as_strided", "input! size- stride- offset-"},
     {"flatten", "reshape", "input! start- end-"},
     {"unflatten", "view", "input! dim- sizes-"},
     {"permute", "permute", "input! dims", ShapeDims},

@@ -37,8 +37,8 @@ std::string AdaptivePool(const std::string& class_name) {
 }
 
 // Export decomposes adaptive pooling (torch/_decomp/decompositions.py, adaptive_avg_pool2d): to a mean for one cell,
-// which is what the framework does too (with as_strided, a view, behind it on a channels-last input), else to a plain
-// pooling or to a gather of every cell and a mean. The module's class says that it was one call.
+// with as_strided behind it on a channels-last input, else to a plain pooling or to a gather of every cell and a mean.
+// The module's class says that it was one call.
 void MergeAdaptivePools(std::vector<FxGroup>* groups) {
   std::vector<FxGroup> merged;
   for (FxGroup& group : *groups) {
@@ -46,8 +46,7 @@ void MergeAdaptivePools(std::vector<FxGroup>* groups) {
     const std::string target = "aten." + pool + ".default";
     const bool begun =
         !pool.empty() && !merged.empty() && merged.back().fx.target == target && merged.back().path == group.path;
-    const bool alone = group.fx.target == "aten.mean.dim" && !begun;  // else the mean of what was gathered
-    if (pool.empty() || alone || group.fx.target == "aten.as_strided.default") {
+    if (pool.empty()) {
       merged.push_back(std::move(group));
       continue;
     }

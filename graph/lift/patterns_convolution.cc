@@ -108,11 +108,9 @@ bool MatchAveragePool(PatternSource& source, NodeId root) {
   return EmitWindowPool(source, root, "avg_pool", "adaptive_avg_pool");
 }
 
-// adaptive_avg_pool2d to 1x1 is a mean (aten/src/ATen/native/AdaptiveAveragePooling.cpp 2.10)
 bool MatchGlobalAveragePool(PatternSource& source, NodeId root) {
-  std::vector<int64_t> dims;
-  for (int64_t axis = 1; axis <= SpatialAxes(source, source.In(root, 0)); ++axis) dims.push_back(-axis);
-  return EmitPool(source, root, "mean", Named({{"dim", dims}, {"keepdim", int64_t{1}}}), source.In(root, 0), {root});
+  return EmitPool(source, root, Ranked("adaptive_avg_pool", SpatialAxes(source, source.In(root, 0))), {},
+                  source.In(root, 0), {root});
 }
 bool MatchGlobalMaxPool(PatternSource& source, NodeId root) {
   return EmitPool(source, root, Ranked("adaptive_max_pool", SpatialAxes(source, source.In(root, 0))), {},

@@ -57,7 +57,11 @@ void AdaptiveAverage(Call& c) {
     return;
   }
   OpScope scope(c.e, "aten::adaptive_avg_pool2d");
-  c.Return(Mean(c.e, x, axes, true));
+  Tensor mean = Mean(c.e, x, axes, true);
+  if (x->dim() >= 4 && IsChannelsLast(*x)) {  // out.as_strided_({n, c, 1, 1}, {c, 1, c, c})
+    mean = Strided(c.e, mean, mean->sizes, ChannelsLastStrides(c.e.At(mean->sizes)), "AsStridedBackward1");
+  }
+  c.Return(std::move(mean));
 }
 
 }  // namespace

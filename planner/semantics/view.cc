@@ -78,6 +78,16 @@ Tensor Reshape(Eager& e, const Tensor& t, const Shape& sizes) {
   return UnsafeView(e, Clone(e, t), sizes);
 }
 
+// as_strided_backward: the gradient is scattered into new_zeros of the memory that the input spans
+// (torch/csrc/autograd/FunctionsManual.cpp).
+Tensor Strided(Eager& e, const Tensor& t, const Shape& sizes, const Ints& strides, const char* node_name) {
+  Tensor view = e.AsStrided(t, sizes, strides);
+  if (GradNode* node = e.Record(node_name, {t}, {view})) {
+    node->Backward([sizes = t->sizes](GradContext& g) { g.Set(0, g.e.Empty(sizes, g.grad()->dtype)); });
+  }
+  return view;
+}
+
 Tensor View(Eager& e, const Tensor& t, const Shape& sizes) { return Reshape(e, t, sizes); }
 
 Tensor Permute(Eager& e, const Tensor& t, const std::vector<int>& axes) {
@@ -264,6 +274,10 @@ std::vector<OpRule> ViewRules() {
   const auto squeeze = [](Call& c) { c.Return(Squeeze(c.e, c.In(0), c.OutShape())); };
   return {
       {"view", reshape},
+      {"as_strided",
+       [](Call& c) {
+         c.Return(Strided(c.e, c.In(0), c.OutShape(), ContiguousStrides(c.e.At(c.OutShape())), "AsStridedBackward0"));
+       }},
       {"reshape", reshape},
       {"squeeze", squeeze},
       {"unsqueeze", squeeze},

@@ -13,7 +13,9 @@ namespace vramplan::eager {
 // at::detail::computeStride (aten/src/ATen/TensorUtils.cpp): strides of `lengths` over t's storage, if there are any.
 std::optional<Ints> ViewStrides(const TensorImpl& t, const Ints& lengths);
 
-Tensor View(Eager& e, const Tensor& t, const Shape& sizes);     // as view; copies like reshape when it must
+Tensor View(Eager& e, const Tensor& t, const Shape& sizes);
+Tensor Strided(Eager& e, const Tensor& t, const Shape& sizes, const Ints& strides,
+               const char* node_name);                          // as view; copies like reshape when it must
 Tensor Reshape(Eager& e, const Tensor& t, const Shape& sizes);  // a view, or clone(contiguous) + _unsafe_view
 Tensor UnsafeView(Eager& e, const Tensor& t, const Shape& sizes);
 Tensor Permute(Eager& e, const Tensor& t, const std::vector<int>& axes);

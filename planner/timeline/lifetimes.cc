@@ -51,18 +51,51 @@ int EndOfFrame(const Layers& layers, const Calls& calls, ModuleId frame) {
   return frame.valid() ? calls.last[static_cast<size_t>(frame.value)] : static_cast<int>(layers.layers.size()) - 1;
 }
 
-// Lets a value live to this layer at least. Values that no layer makes are not held here.
-void Hold(std::vector<int>& release, ValueId value, int until) {
-  if (!value.valid()) return;
-  int& last = release[static_cast<size_t>(value.value)];
-  if (last >= 0) last = std::max(last, until);
+int DepthOf(const Calls& calls, ModuleId frame) {
+  return frame.valid() ? calls.depth[static_cast<size_t>(frame.value)] + 1 : 0;
 }
 
-// What is joined by the dozen was gathered in a list, and the list is a name of the frame: torchvision's ASPP, decoders
-// that resize all their features, inception blocks.
-bool IsOfList(const Layer& layer) {
+// When Python lets a value go: behind this layer, and there in the order of `holder`, the largest first. Temporaries of
+// a statement go before the names of its frame, those before what a call was given: the caller's stack lets it go when
+// the call is back.
+struct Release {
+  int after = -1;  // layer; -1: nothing to let go
+  int holder = 0;
+};
+int Temporary(int depth) { return 3 * depth + 2; }
+int NameOf(int depth) { return 3 * depth + 1; }
+int ArgumentOf(int depth) { return 3 * depth; }
+
+Release WithFrame(const Layers& layers, const Calls& calls, ModuleId frame) {
+  return {EndOfFrame(layers, calls, frame), NameOf(DepthOf(calls, frame))};
+}
+
+// Lets a value live to this layer at least. Values that no layer makes are not held here.
+void Hold(std::vector<Release>& release, ValueId value, Release until) {
+  if (!value.valid()) return;
+  Release& last = release[static_cast<size_t>(value.value)];
+  if (last.after < 0 || until.after < last.after) return;
+  last.holder = until.after == last.after ? std::min(last.holder, until.holder) : until.holder;
+  last.after = until.after;
+}
+
+// By layer: what is joined by the dozen was gathered in a list, and the list is a name of the frame: torchvision's
+// ASPP, decoders that resize all their features, inception blocks. But every second pixel of one tensor is gathered on
+// the spot, by a helper or a comprehension: the patch merging of Swin transformers, YOLO's Focus.
+std::vector<bool> JoinsOfLists(const Layers& layers) {
   constexpr size_t kFewest = 3;
-  return (layer.op == "cat" || layer.op == "stack") && layer.inputs.size() >= kFewest;
+  std::vector<bool> strided(layers.values.size()), joins(layers.layers.size());
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
+    const auto is_strided = [&](ValueId id) { return id.valid() && strided[static_cast<size_t>(id.value)]; };
+    if (layer.op == "slice") {
+      const bool steps = layer.attributes.Int("step", 1) > 1 || is_strided(layer.inputs[0]);
+      strided[static_cast<size_t>(layer.outputs[0].value)] = steps;
+    }
+    joins[l] = (layer.op == "cat" || layer.op == "stack") && layer.inputs.size() >= kFewest &&
+               !std::all_of(layer.inputs.begin(), layer.inputs.end(), is_strided);
+  }
+  return joins;
 }
 
 // What has a name without being read twice. Parts of one tensor are taken apart into names, which live, and with them
@@ -152,7 +185,8 @@ class Names {
 // they made has come together again, which is where code writes the same name anew (x = cat([f(x), g(x)])) or returns.
 class Joins {
  public:
-  Joins(const Layers& layers, const Calls& calls) : layers_(layers), calls_(calls), readers_(layers.values.size()) {
+  Joins(const Layers& layers, const Calls& calls, const std::vector<bool>& joins_list)
+      : layers_(layers), calls_(calls), joins_list_(joins_list), readers_(layers.values.size()) {
     for (size_t l = 0; l < layers.layers.size(); ++l) {
       for (const ValueId input : layers.layers[l].inputs) {
         if (!input.valid() || layers[input].role != Role::kActivation) continue;
@@ -162,10 +196,10 @@ class Joins {
     }
   }
 
-  // The layer at which the readers' results have joined, at most the end of the frame; -1 for values read once in it.
-  int Of(ValueId value, ModuleId producer) const {
+  // Where the readers' results have joined, at most at the end of the frame; nowhere for values read once in it.
+  Release Of(ValueId value, ModuleId producer) const {
     const std::vector<int>& readers = readers_[static_cast<size_t>(value.value)];
-    if (readers.size() < 2) return -1;
+    if (readers.size() < 2) return {};
     ModuleId frame = producer;
     while (frame.valid() && calls_.last[static_cast<size_t>(frame.value)] < readers.back())
       frame = layers_[frame].parent;
@@ -175,8 +209,8 @@ class Joins {
           OutermostForeign(layers_, calls_, frame, layers_.layers[static_cast<size_t>(reader)].module);
       statements.insert(call.valid() ? -1 - call.value : reader);
     }
-    if (statements.size() < 2) return -1;
-    const int end = EndOfFrame(layers_, calls_, frame);
+    if (statements.size() < 2) return {};
+    const int end = EndOfFrame(layers_, calls_, frame), holder = NameOf(DepthOf(calls_, frame));
     // Walk on from the first reader; `open`: values that descend from this one and still have readers ahead.
     std::unordered_map<int32_t, int> open;
     size_t next = 0;
@@ -197,22 +231,42 @@ class Joins {
           if (!ahead.empty()) open[output.value] = ahead.back();
         }
       }
-      if (next == readers.size() && open.size() <= 1) return IsOfList(layer) ? end : l;
+      if (next == readers.size() && open.size() <= 1) return {joins_list_[static_cast<size_t>(l)] ? end : l, holder};
     }
-    return end;
+    return {end, holder};
   }
 
  private:
   const Layers& layers_;
   const Calls& calls_;
+  const std::vector<bool>& joins_list_;    // by layer
   std::vector<std::vector<int>> readers_;  // layers, by value
 };
+
+// bias = self.get_relative_position_bias(); mask = mask.masked_fill(mask != 0, -100): what was made without any input
+// is prepared under a name of its own before an activation meets it. Numbers of places (arange) mostly have none.
+void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
+                  std::vector<Release>& release) {
+  std::vector<bool> from_input(layers.values.size());
+  for (size_t v = 0; v < layers.values.size(); ++v) from_input[v] = layers.values[v].role == Role::kInput;
+  for (const Layer& layer : layers.layers) {
+    const auto reached = [&](ValueId id) { return id.valid() && from_input[static_cast<size_t>(id.value)]; };
+    if (!std::any_of(layer.inputs.begin(), layer.inputs.end(), reached)) continue;
+    for (const ValueId id : layer.outputs) {
+      if (id.valid()) from_input[static_cast<size_t>(id.value)] = true;
+    }
+    for (const ValueId id : layer.inputs) {
+      if (!id.valid() || reached(id) || !IsFloating(layers[id].type)) continue;
+      Hold(release, id, WithFrame(layers, calls, producer[static_cast<size_t>(id.value)]));
+    }
+  }
+}
 
 // features = self.backbone(x): what a backbone or an encoder returns, a dict, a list or an output object, keeps its
 // name to the end of the caller's frame (torchvision's segmentation and detection models, segmentation_models_pytorch,
 // transformers).
 void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                  std::vector<int>& release) {
+                  std::vector<Release>& release) {
   const auto feature_call = [&](ModuleId module) {  // outermost
     ModuleId found;
     for (; module.valid(); module = layers[module].parent) {
@@ -224,10 +278,10 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
   };
   for (const Layer& layer : layers.layers) {
     for (const ValueId id : layer.inputs) {
-      if (!id.valid() || release[static_cast<size_t>(id.value)] < 0) continue;
+      if (!id.valid() || release[static_cast<size_t>(id.value)].after < 0) continue;
       const ModuleId call = feature_call(producer[static_cast<size_t>(id.value)]);
       if (!call.valid() || feature_call(layer.module) == call) continue;
-      Hold(release, id, EndOfFrame(layers, calls, layers[call].parent));
+      Hold(release, id, WithFrame(layers, calls, layers[call].parent));
     }
   }
 }
@@ -237,40 +291,46 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
 std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   const Calls calls = CallsOf(layers);
   std::vector<ModuleId> producer(layers.values.size());
-  std::vector<int> release(layers.values.size(), -1);
+  std::vector<Release> release(layers.values.size());
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     const Layer& layer = layers.layers[l];
+    const Release read = {static_cast<int>(l), Temporary(DepthOf(calls, layer.module))};
     for (ValueId input : layer.inputs) {
       if (!input.valid() || layers[input].role != Role::kActivation) continue;
       const ModuleId foreign =
           OutermostForeign(layers, calls, producer[static_cast<size_t>(input.value)], layer.module);
-      const int until = foreign.valid() ? calls.last[static_cast<size_t>(foreign.value)] : static_cast<int>(l);
-      int& last = release[static_cast<size_t>(input.value)];
-      last = std::max(last, until);
+      if (release[static_cast<size_t>(input.value)].after < 0) release[static_cast<size_t>(input.value)] = read;
+      Hold(release, input, read);
+      if (foreign.valid())
+        Hold(release, input, {EndOfFrame(layers, calls, foreign), ArgumentOf(DepthOf(calls, foreign))});
     }
     for (ValueId output : layer.outputs) {
       if (!output.valid()) continue;
       producer[static_cast<size_t>(output.value)] = layer.module;
-      release[static_cast<size_t>(output.value)] = static_cast<int>(l);  // unused so far: dies at once
+      release[static_cast<size_t>(output.value)] = read;  // unused so far: dies at once
     }
   }
-  const Joins joins(layers, calls);
+  const std::vector<bool> joins_list = JoinsOfLists(layers);
+  const Joins joins(layers, calls, joins_list);
   for (size_t v = 0; v < release.size(); ++v) {
     const ValueId value{static_cast<int32_t>(v)};
-    if (release[v] >= 0) Hold(release, value, joins.Of(value, producer[v]));
+    if (release[v].after >= 0) Hold(release, value, joins.Of(value, producer[v]));
   }
+  HoldPrepared(layers, calls, producer, release);
   HoldFeatures(layers, calls, producer, release);
   const Names names(layers);
   // Names of a frame go in the order in which they were first bound.
   std::vector<int32_t> bound(layers.values.size());
   for (size_t v = 0; v < bound.size(); ++v) bound[v] = static_cast<int32_t>(v);
-  for (const Layer& layer : layers.layers) {
-    if (const int until = names.EndOfPreactivation(layer); until >= 0) Hold(release, layer.outputs[0], until);
-    const std::vector<ValueId>* named = IsOfList(layer) || names.IsReturnedNorm(layer, calls) ? &layer.inputs
-                                        : names.Has(layer)                                    ? &layer.outputs
-                                                                                              : nullptr;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
+    const Release end = WithFrame(layers, calls, layer.module);
+    if (const int until = names.EndOfPreactivation(layer); until >= 0)
+      Hold(release, layer.outputs[0], {until, end.holder});
+    const std::vector<ValueId>* named = joins_list[l] || names.IsReturnedNorm(layer, calls) ? &layer.inputs
+                                        : names.Has(layer)                                  ? &layer.outputs
+                                                                                            : nullptr;
     if (named == nullptr) continue;
-    const int end = EndOfFrame(layers, calls, layer.module);
     if (named == &layer.inputs) {
       for (const ValueId part : layer.inputs) Hold(release, part, end);
       continue;
@@ -278,25 +338,26 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
     const ValueId projected = names.ProjectedInto(layer);
     for (const ValueId part : layer.outputs) {
       if (!part.valid()) continue;
-      Hold(release, projected, names.LastReader(part));
+      Hold(release, projected, {names.LastReader(part), end.holder});
       const ValueId renamed = names.Renamed(part);
       bound[static_cast<size_t>(renamed.value)] = part.value;
       Hold(release, renamed, end);
     }
   }
   for (ValueId output : layers.outputs) {
-    if (output.valid()) release[static_cast<size_t>(output.value)] = -1;
+    if (output.valid()) release[static_cast<size_t>(output.value)] = {};
   }
   std::vector<std::vector<ValueId>> after(layers.layers.size());
   for (size_t v = 0; v < release.size(); ++v) {
-    if (release[v] >= 0 && layers.values[v].role == Role::kActivation) {
-      after[static_cast<size_t>(release[v])].push_back(ValueId{static_cast<int32_t>(v)});
+    if (release[v].after >= 0 && layers.values[v].role == Role::kActivation) {
+      after[static_cast<size_t>(release[v].after)].push_back(ValueId{static_cast<int32_t>(v)});
     }
   }
+  const auto rank = [&](ValueId id) {
+    return std::pair{-release[static_cast<size_t>(id.value)].holder, bound[static_cast<size_t>(id.value)]};
+  };
   for (std::vector<ValueId>& together : after) {
-    std::stable_sort(together.begin(), together.end(), [&](ValueId a, ValueId b) {
-      return bound[static_cast<size_t>(a.value)] < bound[static_cast<size_t>(b.value)];
-    });
+    std::stable_sort(together.begin(), together.end(), [&](ValueId a, ValueId b) { return rank(a) < rank(b); });
   }
   return after;
 }

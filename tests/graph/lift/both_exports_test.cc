@@ -48,6 +48,8 @@ using Difference = std::map<std::string, int>;
 const std::map<std::string, Difference>& KnownDifferences() {
   // dropout(inplace=True) draws its noise apart: only the dynamo export shows that.
   static const Difference dropout_in_place = {{"-dropout", 1}, {"+bernoulli", 1}, {"+div", 1}, {"+mul", 1}};
+  // F.adaptive_avg_pool2d to one cell is a mean; without a module around it, the dynamo export shows only that.
+  static const Difference function = {{"-adaptive_avg_pool2d", 1}, {"+mean", 1}};
   // transformers builds its masks by another way under each exporter; the real step is the TorchScript one's.
   static const Difference mask = {{"-arange", 1}, {"-ones", 1}};
   static const std::map<std::string, Difference> known = {
@@ -57,8 +59,10 @@ const std::map<std::string, Difference>& KnownDifferences() {
       {"t5_small", {{"-arange", 3}, {"+add", 2}}},
       {"gpt2", {{"+add", 1}}},
       // cat of one tensor: it ran (a copy), the dynamo export drops it.
-      {"densenet121", {{"-cat", 4}}},
+      {"densenet121", {{"-cat", 4}, {"-adaptive_avg_pool2d", 1}, {"+mean", 1}}},
       {"efficientnet_b0", dropout_in_place},
+      {"mobilenet_v2", function},
+      {"mobilenet_v2_86", function},
       {"mobilenet_v3_large_86", dropout_in_place},
       {"mobilenet_v3_small", dropout_in_place},
       {"mobilenet_v3_small_86", dropout_in_place},

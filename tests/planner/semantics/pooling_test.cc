@@ -17,6 +17,8 @@ TEST_CASE("pooling") {
       {"adaptive_avg_pool2d", "", "x:f[2,4,8,8]", "f[2,4,2,2]", "1+128", "x", "2+2048 g- x- 2-"},
       // convnext_tiny avgpool, adaptive_avg_pool2d/mean: nothing is kept; MeanBackward1 "+602112 div -gradient".
       {"adaptive_avg_pool2d", "", "x:f[2,4,8,8]", "f[2,4,1,1]", "1+32", "", "2+2048 g- 2-"},
+      // swin_t avgpool, behind permute(0, 3, 1, 2): AsStridedBackward1 "+12288 new_zeros -gradient", MeanBackward1.
+      {"adaptive_avg_pool2d", "", "x:f[2,4,8,8]@0,2,3,1", "f[2,4,1,1]", "1+32", "", "2+32 g- 3+2048 2- 3-"},
   });
 }
 

@@ -165,11 +165,11 @@ TEST_CASE("nested calls: an inner one is run again when the outer one has given 
   const ValueId c = m.Run("tanh", "c", inner, {b});
   m.Run("sigmoid", "out", ModuleId{0}, {c});
   CHECK(m.Step({"outer", "outer.inner"}) ==
-        "stem+512 a+512 b+512 c+512 a- b- out+512 c- | "
+        "stem+512 a+512 b+512 c+512 b- a- out+512 c- | "
         "dout+512 ~a+512 ~b+512 ~c+512 dc+512 ~c- dout- db+512 ~b- dc- da+512 ~a- db- stem- dstem+1024 da- dstem-");
   // The inner one alone keeps a, which tanh keeps anyway.
   CHECK(m.Step({"outer.inner"}) ==
-        "stem+512 a+512 b+512 c+512 stem- b- out+512 c- | "
+        "stem+512 a+512 b+512 c+512 b- stem- out+512 c- | "
         "dout+512 ~b+512 ~c+512 dc+512 ~c- dout- db+512 ~b- dc- da+512 db- a- dstem+1024 da- dstem-");
 }
 
