@@ -19,20 +19,6 @@ namespace {
 
 constexpr double kWanted = 0.90;
 
-// Graphs that do not reach kWanted yet, the share by tensors that they reach, and why. One that falls below its row
-// fails, and so does one that has outgrown it.
-struct Shortfall {
-  const char* graph;
-  double reached;
-  const char* reason;
-};
-constexpr const char* kWindows =
-    "small deaths at other times in the windows' attention shift the slack of large blocks";
-constexpr Shortfall kShortfalls[] = {
-    {"swin_t.ts-train", 0.99, kWindows},
-    {"swin_t.dynamo-train", 0.99, kWindows},
-};
-
 struct Compared {
   std::string graph;
   double share = 0;    // the worse of births and deaths
@@ -145,15 +131,7 @@ TEST_CASE("accuracy: the steady step's large blocks, phase by phase") {
 
   for (const Compared& compared : all) {
     CAPTURE(compared.graph);
-    const auto* known = std::find_if(std::begin(kShortfalls), std::end(kShortfalls),
-                                     [&](const Shortfall& s) { return s.graph == compared.graph; });
-    if (known == std::end(kShortfalls)) {
-      CHECK(compared.share >= kWanted);
-      continue;
-    }
-    CAPTURE(known->reason);
-    CHECK_MESSAGE(compared.tensors >= known->reached, "worse than it was");
-    CHECK_MESSAGE(compared.share < kWanted, "its row of kShortfalls is not needed any more");
+    CHECK(compared.share >= kWanted);
   }
   // Two of five graphs, wherever this runs.
   if (only == nullptr) CHECK(5 * static_cast<size_t>(equal) >= 2 * all.size());
