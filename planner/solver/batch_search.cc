@@ -12,14 +12,16 @@ namespace {
 // that was asked for; a search that comes here is a bug.
 constexpr int kMostReplays = 128;
 constexpr int64_t kNone = -1;
+// A step whose ideal batch is this has no trouble with batch 1.
+constexpr int64_t kFew = 4;
 
 class Search {
  public:
   Search(const Layout& layout, const Layers& layers, const AllocatorConfig& config, Bytes capacity)
       : layout_(layout), layers_(layers), config_(config), capacity_(capacity) {}
 
-  Result<LargestBatch> Run(int64_t asked) {
-    if (const Status done = Bracket(asked); !done.ok()) return done.error();
+  Result<LargestBatch> Run(int64_t asked, int64_t near) {
+    if (const Status done = Bracket(asked, near); !done.ok()) return done.error();
     CHECK(fails_ == kNone ? fits_ == kLargestBatchTried : fails_ == fits_ + 1);
     found_.largest_batch = fits_;
     if (fails_ != kNone) found_.first_failing_batch = fails_;
@@ -43,10 +45,16 @@ class Search {
     return Done();
   }
 
-  // As Try, but far from the ideal batch the answer is taken as known.
+  // As Try, but far from the ideal batch the answer is taken as known, and near it the step laid out at that batch
+  // stands for those of the batches around it, while `trust_` allows.
   Status Decide(int64_t batch) {
-    if (ideal_ == kNone || (batch >= ideal_ - ideal_ / 3 && batch <= ideal_ + ideal_ / 16)) return Try(batch);
-    (batch < ideal_ ? fits_ : fails_) = batch;
+    if (trust_ == Trust::kNothing) return Try(batch);
+    bool fits = batch < ideal_;
+    if (batch >= ideal_ - ideal_ / 3 && batch <= ideal_ + ideal_ / 16) {
+      if (trust_ == Trust::kIdeal) return Try(batch);
+      fits = !Replay(*near_, batch, config_, capacity_).out_of_memory;
+    }
+    (fits ? fits_ : fails_) = batch;
     return Done();
   }
 
@@ -75,30 +83,41 @@ class Search {
     return true;
   }
 
-  // Contiguity is special at batch 1, so the coefficients are those of a layout at 2, then those of the batch so found.
-  Status FindIdeal() {
-    int64_t batch = 2;
+  // Contiguity is special at batch 1, so the coefficients are those of a layout at 2 or near the answer, then those of
+  // the batch so found.
+  Status FindIdeal(int64_t near) {
+    int64_t batch = std::max<int64_t>(2, near);
     for (int round = 0; round < 2; ++round) {
-      const Result<Timeline> timeline = layout_(batch);
+      Result<Timeline> timeline = layout_(batch);
       if (!timeline.ok()) return timeline.error();
-      batch = std::max<int64_t>(2, IdealBatch(*timeline, capacity_, kLargestBatchTried));
+      near_ = *std::move(timeline);
+      ideal_ = std::max<int64_t>(2, IdealBatch(*near_, capacity_, kLargestBatchTried));
+      if (ideal_ <= batch + batch / 4 && ideal_ >= batch - batch / 4) break;
+      batch = ideal_;
     }
-    ideal_ = batch;
     return Done();
   }
 
-  Status Bracket(int64_t asked) {
-    if (Status tried = Try(1); !tried.ok() || fits_ == 0) return tried;
-    if (Status found = FindIdeal(); !found.ok()) return found;
-    if (Status done = Bisect(); !done.ok()) return done;
-    const Result<bool> proved = Prove();
-    if (!proved.ok()) return proved.error();
-    ideal_ = kNone;  // from here on nothing is taken as known
-    if (!*proved) {
+  Status Bracket(int64_t asked, int64_t near) {
+    if (Status found = FindIdeal(near); !found.ok()) return found;
+    for (trust_ = Trust::kLayout;; trust_ = trust_ == Trust::kLayout ? Trust::kIdeal : Trust::kNothing) {
       fails_ = kNone;
-      if (Status tried = Try(1); !tried.ok()) return tried;
+      fits_ = 1;
+      if (ideal_ < kFew || trust_ == Trust::kNothing) {
+        if (Status tried = Try(1); !tried.ok()) return tried;
+        if (fails_ == 1) {
+          fits_ = 0;
+          break;
+        }
+      }
       if (Status done = Bisect(); !done.ok()) return done;
+      const Result<bool> proved = Prove();
+      if (!proved.ok()) return proved.error();
+      if (*proved) break;
+      CHECK(trust_ != Trust::kNothing);
     }
+    trust_ = Trust::kNothing;
+    if (fits_ == 0) return Done();
     if (asked <= fits_) return Done();
     // What was asked for may be one of the batches that fit although a smaller one fails.
     const int64_t fits = fits_, fails = fails_;
@@ -117,10 +136,13 @@ class Search {
   const AllocatorConfig& config_;
   const Bytes capacity_;
   LargestBatch found_;
-  int64_t ideal_ = kNone;      // no batch much above it can fit
-  int64_t fits_ = 0;           // the largest below fails_ that fits
-  int64_t fails_ = kNone;      // the smallest that fails
-  int64_t proved_to_fit_ = 0;  // the last that was replayed
+  enum class Trust : uint8_t { kLayout, kIdeal, kNothing };
+  Trust trust_ = Trust::kLayout;
+  std::optional<Timeline> near_;  // laid out near the answer
+  int64_t ideal_ = 2;             // no batch much above it can fit
+  int64_t fits_ = 0;              // the largest below fails_ that fits
+  int64_t fails_ = kNone;         // the smallest that fails
+  int64_t proved_to_fit_ = 0;     // the last that was replayed
   int64_t proved_to_fail_ = kNone;
 };
 
@@ -142,9 +164,9 @@ int64_t IdealBatch(const Timeline& timeline, Bytes capacity, int64_t limit) {
 }
 
 Result<LargestBatch> FindLargestBatch(const Layout& layout, const Layers& layers, const AllocatorConfig& config,
-                                      Bytes capacity, int64_t asked) {
+                                      Bytes capacity, int64_t asked, int64_t near) {
   CHECK(asked >= 1 && asked <= kLargestBatchTried);
-  return Search(layout, layers, config, capacity).Run(asked);
+  return Search(layout, layers, config, capacity).Run(asked, near);
 }
 
 }  // namespace vramplan

@@ -4,7 +4,8 @@
 //   requested |                        .      doubling: 1 2 4 ... 64 fit, 128 does not;
 //   capacity  |------------------o--x------   halving: 96 fits, 112 does not, 104, 108 ... 106 fits, 107 does not.
 //             |            .  .               The ideal peak, one matrix product for any batch, answers for batches far
-//             +---------------------------- batch    from the limit; near it each is laid out and replayed.
+//             +---------------------------- batch    from the limit. Near it one layout is replayed at each; the two
+//                                                    batches of the answer are laid out and replayed by themselves.
 //
 // Why doubling and halving: near the limit fragmentation makes a larger batch fit now and then although a smaller one
 // fails, and these are the batches that a search on a real card tries, so both find the same one.
@@ -38,9 +39,10 @@ struct LargestBatch {
 };
 
 // `capacity`: bytes that the allocator may take. `asked`: a batch that, when it fits, the answer must
-// not be below. Errors: those of `layout`.
+// not be below. `near`: a batch that is thought to be near the answer; it only makes the search shorter. Errors: those
+// of `layout`.
 Result<LargestBatch> FindLargestBatch(const Layout& layout, const Layers& layers, const AllocatorConfig& config,
-                                      Bytes capacity, int64_t asked = 1);
+                                      Bytes capacity, int64_t asked = 1, int64_t near = 1);
 
 // The largest batch of 1 .. limit whose requested bytes stay within the capacity by the coefficients of this timeline;
 // 0 when none does.

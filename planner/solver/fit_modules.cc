@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <string>
 
 #include "planner/solver/choose_modules.h"
 
@@ -13,7 +15,8 @@ constexpr int kRemovals = 10;  // that are tried, the dearest modules first
 
 class Fitter {
  public:
-  Fitter(const PlanProblem& problem, const Plan& wanted) : problem_(problem), plan_(wanted) {
+  Fitter(const PlanProblem& problem, const Plan& wanted)
+      : problem_(problem), plan_(wanted), known_(wanted.checkpoint.begin(), wanted.checkpoint.end()) {
     plan_.checkpoint.clear();
   }
 
@@ -76,6 +79,10 @@ class Fitter {
       }
     }
     if (best_) return Done();
+    ModuleSet known = profile_.None();
+    for (size_t m = 0; m < known.size(); ++m) known[m] = known_.count(profile_.modules[m].path) != 0;
+    if (const Result<bool> fit = Try(known); !fit.ok()) return fit.error();
+    if (best_) return Done();
     const Result<bool> fit = Try(LowestModules(profile_));
     if (!fit.ok()) return fit.error();
     return Done();
@@ -115,6 +122,7 @@ class Fitter {
 
   const PlanProblem& problem_;
   Plan plan_;
+  const std::set<std::string> known_;  // paths that fit as they are
   StepTime time_;
   ModuleProfile profile_;
   std::optional<ModuleSet> best_;

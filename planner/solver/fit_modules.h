@@ -13,7 +13,8 @@
 
 namespace vramplan {
 
-// `wanted`: batch, precision, implementation and accumulation. Nothing: no choice found that fits.
+// `wanted`: batch, precision, implementation and accumulation; `checkpoint`, a choice that is known to fit, is what is
+// taken when nothing cheaper is found. Nothing: no choice found that fits.
 Result<std::optional<Plan>> FitModules(const PlanProblem& problem, const Plan& wanted);
 
 // The largest batch that any choice of modules reaches, as far as the profile finds it. Nothing: not even batch 1.

@@ -32,7 +32,7 @@ Layout PlanProblem::LayoutOf(const Plan& plan) const {
 
 Result<std::optional<Plan>> LargestPlan(const PlanProblem& problem, Plan wanted, int64_t asked) {
   Result<LargestBatch> found =
-      FindLargestBatch(problem.LayoutOf(wanted), problem.layers, problem.config, problem.capacity, asked);
+      FindLargestBatch(problem.LayoutOf(wanted), problem.layers, problem.config, problem.capacity, asked, wanted.batch);
   if (!found.ok()) return found.error();
   if (found->largest_batch == 0) return std::optional<Plan>();
   wanted.batch = found->largest_batch;

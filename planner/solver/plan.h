@@ -54,8 +54,8 @@ struct PlanProblem {
   Layout LayoutOf(const Plan& plan) const;
 };
 
-// The plan of this precision and implementation and `wanted.checkpoint`, at its largest batch. Nothing: not even
-// batch 1 fits.
+// The plan of this precision and implementation and `wanted.checkpoint`, at its largest batch, which is looked for
+// around `wanted.batch`. Nothing: not even batch 1 fits.
 Result<std::optional<Plan>> LargestPlan(const PlanProblem& problem, Plan wanted, int64_t asked = 1);
 
 // Fills the seconds of a plan whose choices and overhead stand.
