@@ -4,7 +4,7 @@
 //   ReLU in torchvision.models.resnet.BasicBlock          in place: nn.ReLU(inplace=True)
 //   ReLU in torchvision.models.segmentation.fcn.FCNHead   not: nn.ReLU()
 //   add  in torchvision.models.resnet.BasicBlock          in place: out += identity
-//   ReLU in a class of nobody we know, right behind a batch norm: assumed in place, which is what most conv-norm-relu
+//   ReLU in a class of nobody we know, right behind a norm: assumed in place, which is what most conv-norm-relu
 //   code says
 #pragma once
 
@@ -25,9 +25,9 @@ enum class InPlace : uint8_t { kNo, kYes, kAssumed };
 InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_batch_norm);
 
 // Files without class names (TorchScript): ReLU and ReLU6 that are modules of their own right behind a convolution, a
-// norm or a residual sum, and whose operand nobody else reads, are taken as inplace=True, LeakyReLU behind a batch or
-// instance norm as well, and sums of a batch norm's result with a shortcut in front of a ReLU as out += identity; so
-// torchvision, timm and the code that follows them write almost everywhere. One note, "assumed-inplace".
+// norm or a residual sum, and whose operand nobody else reads, are taken as inplace=True, LeakyReLU and ELU behind a
+// batch or instance norm as well, and sums of a batch norm's result with a shortcut in front of a ReLU as out +=
+// identity; so torchvision, timm and the code that follows them write almost everywhere. One note, "assumed-inplace".
 void AssumeInPlace(Layers* layers, Notes* notes);
 
 }  // namespace vramplan

@@ -40,12 +40,13 @@ class Assumption {
 
   // A module of its own behind a convolution, a norm or a sum, whose operand nobody else reads.
   bool IsActivation(const Layer& layer) const {
-    if (!IsOneOf(layer.op, {"relu", "hardtanh", "leaky_relu", "silu", "hardswish"})) return false;
+    if (!IsOneOf(layer.op, {"relu", "hardtanh", "leaky_relu", "elu", "silu", "hardswish"})) return false;
     const bool is_module = layer.module.valid() && calls_[static_cast<size_t>(layer.module.value)] == 1;
     const Layer* maker = is_module ? OnlyMaker(layer.inputs[0]) : nullptr;
     if (maker == nullptr) return false;
     // Leaky: timm's, ultralytics', monai's and the GANs' blocks of convolution, norm, activation; elsewhere seldom.
-    if (layer.op == "leaky_relu") return IsOneOf(maker->op, {"batch_norm", "instance_norm"});
+    // ELU: V-Net's and pytorch-3dunet's.
+    if (IsOneOf(layer.op, {"leaky_relu", "elu"})) return IsOneOf(maker->op, {"batch_norm", "instance_norm"});
     // Swish: EfficientNet, MobileNetV3 and YOLO of torchvision, timm and ultralytics, whose convolutions have a norm.
     if (IsOneOf(layer.op, {"silu", "hardswish"}))
       return maker->op == "batch_norm" && layers_[layer.inputs[0]].shape.rank() >= 4;
@@ -60,6 +61,24 @@ class Assumption {
         layer.op == "relu" && layer.module.valid() && calls_[static_cast<size_t>(layer.module.value)] == 1;
     const Layer* maker = is_module ? OnlyMaker(layer.inputs[0]) : nullptr;
     return maker != nullptr && maker->op == "linear" && layers_[layer.inputs[0]].shape.rank() == 2;
+  }
+
+  // result = self.stochastic_depth(result); result += input: so torchvision's EfficientNet and ConvNeXt, while its
+  // transformers write x + self.stochastic_depth(f(x)) and timm calls the module drop_path.
+  bool IsSumOfStochasticDepth(const Layer& layer) const {
+    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid()) return false;
+    const Layer* scaled = OnlyMaker(layer.inputs[0]);
+    return scaled != nullptr && scaled->module.valid() && layers_[scaled->module].path.ends_with(".stochastic_depth");
+  }
+
+  // The same sum in a block that never drops: stochastic_depth(p = 0) returns its argument and leaves no trace.
+  bool IsSumWithBlockInput(const Layer& layer) const {
+    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid() || !layer.module.valid())
+      return false;
+    const Layer* branch = OnlyMaker(layer.inputs[0]);
+    const int shortcut_at = uses_[static_cast<size_t>(layer.inputs[1].value)].maker;
+    return branch != nullptr && shortcut_at >= 0 && IsInside(branch->module, layer.module) &&
+           !IsInside(layers_.layers[static_cast<size_t>(shortcut_at)].module, layer.module);
   }
 
   // out = bn(conv(out)); identity = downsample(x); out += identity; out = relu(out): what ResNet and its children
@@ -107,10 +126,16 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
     return layer.evidence != Evidence::kProvenance && layer.op == "relu" && assumption.IsActivation(layer);
   };
   const bool convolutional = std::any_of(layers->layers.begin(), layers->layers.end(), is_convolution_relu);
+  const bool sums_of_stochastic_depth =
+      std::any_of(layers->layers.begin(), layers->layers.end(), [&](const Layer& layer) {
+        return layer.evidence != Evidence::kProvenance && assumption.IsSumOfStochasticDepth(layer);
+      });
   bool any = false;
   for (Layer& layer : layers->layers) {
     if (layer.evidence == Evidence::kProvenance) continue;
     if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
+        !assumption.IsSumOfStochasticDepth(layer) &&
+        !(sums_of_stochastic_depth && assumption.IsSumWithBlockInput(layer)) &&
         !(convolutional && assumption.IsHeadActivation(layer)))
       continue;
     layer.attributes.Set("inplace", int64_t{1});

@@ -11,6 +11,7 @@
 #include "graph/lift/noise.h"
 #include "graph/lift/patterns.h"
 #include "graph/lift/provenance.h"
+#include "graph/lift/single_joins.h"
 #include "graph/lift/skipped_masks.h"
 #include "graph/lift/upcasts.h"
 #include "graph/lift/writes.h"
@@ -30,6 +31,7 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
   SplitMergedActivations(&layers);
+  RestoreSingleJoins(&layers);
   TypeNoise(&layers);
   RestoreUpcasts(&layers);
   HoldEncoderState(&layers);

@@ -262,7 +262,8 @@ class ProvenanceSource {
     const Layer* maker = builder_.MakerOf(call.inputs.front());
     std::vector<std::string_view> classes = {groups_.root_class};
     for (const ModuleFrame& frame : group.path) classes.push_back(frame.class_name);
-    const bool leaky = call.op == "leaky_relu" && maker != nullptr && maker->op == "instance_norm";
+    const bool leaky =
+        (call.op == "leaky_relu" || call.op == "elu") && maker != nullptr && maker->op == "instance_norm";
     const InPlace verdict = InPlaceByClass(call.op, classes, maker != nullptr && (maker->op == "batch_norm" || leaky));
     if (verdict == InPlace::kNo || maker == nullptr) return false;
     for (const TensorId tensor : DataInputs(g)) {
@@ -276,7 +277,7 @@ class ProvenanceSource {
       notes_->Add(
           {.code = "assumed-inplace",
            .subject = group.path.back().path,
-           .text = "activation modules right behind a batch norm are taken as inplace=True: the file does not say",
+           .text = "activation modules right behind a norm are taken as inplace=True: the file does not say",
            .hint = ""});
     }
     return true;

@@ -146,8 +146,8 @@ class Names {
     const std::vector<int>& readers = readers_[static_cast<size_t>(value.value)];
     return readers.empty() ? -1 : readers.back();
   }
-  // x = cat(...); self.conv(self.relu(self.norm(x))): DenseNet's name for what it joined lives until the convolution is
-  // done. The convolution's layer; -1: something else reads the sum.
+  // x = cat(...); return self.conv(self.relu(self.norm(x))): DenseNet's name for what it joined lives until the
+  // convolution is done, and its result has a name in turn. The convolution's layer; -1: something else reads the join.
   int EndOfPreactivation(const Layer& layer) const {
     if (layer.op != "cat" || !layer.outputs[0].valid()) return -1;
     ValueId value = layer.outputs[0];
@@ -325,8 +325,10 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     const Layer& layer = layers.layers[l];
     const Release end = WithFrame(layers, calls, layer.module);
-    if (const int until = names.EndOfPreactivation(layer); until >= 0)
+    if (const int until = names.EndOfPreactivation(layer); until >= 0) {
       Hold(release, layer.outputs[0], {until, end.holder});
+      Hold(release, layers.layers[static_cast<size_t>(until)].outputs[0], end);
+    }
     const std::vector<ValueId>* named = joins_list[l] || names.IsReturnedNorm(layer, calls) ? &layer.inputs
                                         : names.Has(layer)                                  ? &layer.outputs
                                                                                             : nullptr;

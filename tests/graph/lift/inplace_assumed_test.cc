@@ -27,10 +27,11 @@ TEST_CASE("activation modules behind norms and convolutions") {
     const char *maker, *activation;
     bool in_place;
   };
-  for (const Case& c : {Case{"batch_norm", "relu", true}, Case{"conv2d", "relu", true}, Case{"linear", "relu", false},
-                        Case{"batch_norm", "leaky_relu", true}, Case{"group_norm", "leaky_relu", false},
-                        Case{"batch_norm", "silu", true}, Case{"batch_norm", "hardswish", true},
-                        Case{"conv2d", "silu", false}, Case{"batch_norm", "gelu", false}}) {
+  for (const Case& c :
+       {Case{"batch_norm", "relu", true}, Case{"conv2d", "relu", true}, Case{"linear", "relu", false},
+        Case{"batch_norm", "leaky_relu", true}, Case{"group_norm", "leaky_relu", false},
+        Case{"instance_norm", "elu", true}, Case{"conv2d", "elu", false}, Case{"batch_norm", "silu", true},
+        Case{"batch_norm", "hardswish", true}, Case{"conv2d", "silu", false}, Case{"batch_norm", "gelu", false}}) {
     Block block;
     const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
     block.layers.outputs = {block.Module(c.activation, block.Module(c.maker, x))};
@@ -84,6 +85,25 @@ TEST_CASE("residual sums: out += identity where the shortcut comes last, or from
     block.layers.outputs = {kind == kWithoutRelu ? sum : block.Module("relu", sum)};
     AssumeInPlace(&block.layers, nullptr);
     CHECK_MESSAGE(block.InPlace("add") == (kind == kIdentity || kind == kDownsampleLast), kind);
+  }
+}
+
+TEST_CASE("residual sums behind stochastic depth: result += input, also in the blocks that never drop") {
+  const Shape shape{Dim::Batch(), 8, 4, 4};
+  for (const char* name : {"block.stochastic_depth", "block.drop_path"}) {
+    Block block;
+    const ValueId x = block.Module("conv2d", block.Input("x", shape));
+    block.layers.layers.back().module = ModuleId{0};
+    const ValueId first =
+        block.Add("add", {block.Module("conv2d", x), x}, shape);  // the path of its block: never drops
+    block.layers.layers.back().module = ModuleId{1};
+    const ValueId kept = block.Module("mul", block.Module("conv2d", first));
+    block.layers.modules.back().path = name;
+    block.layers.outputs = {block.Add("add", {kept, first}, shape)};
+    AssumeInPlace(&block.layers, nullptr);
+    const bool torchvision = block.layers.modules.back().path == "block.stochastic_depth";
+    CHECK(block.InPlace("add") == torchvision);
+    CHECK((block.layers.layers.back().attributes.Int("inplace", 0) != 0) == torchvision);
   }
 }
 

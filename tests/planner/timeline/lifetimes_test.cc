@@ -232,11 +232,13 @@ TEST_CASE("what DenseNet joins lives until the convolution behind norm and activ
   Model m;
   const ModuleId root = m.Module(""), layer = m.Module("layer", root);
   const ValueId x = m.Value(Role::kInput);
-  const ValueId joined = m.Layer(layer, {x, x}, "cat");                                 // 1
-  const ValueId norm = m.Layer(m.Module("layer.norm", layer), {joined}, "batch_norm");  // 2
-  const ValueId act = m.Layer(m.Module("layer.relu", layer), {norm}, "relu");           // 3
-  m.layers.outputs = {m.Layer(m.Module("layer.conv", layer), {act}, "conv2d")};
-  CHECK(m.Releases() == "-; -; 2; 3 1");
+  const ValueId joined = m.Layer(layer, {x, x}, "cat");                                        // 1
+  const ValueId norm = m.Layer(m.Module("layer.norm", layer), {joined}, "batch_norm");         // 2
+  const ValueId act = m.Layer(m.Module("layer.relu", layer), {norm}, "relu");                  // 3
+  const ValueId bottleneck = m.Layer(m.Module("layer.conv", layer), {act}, "conv2d");          // 4: named, too
+  const ValueId second = m.Layer(m.Module("layer.norm2", layer), {bottleneck}, "batch_norm");  // 5
+  m.layers.outputs = {m.Layer(m.Module("layer.conv2", layer), {second}, "conv2d")};
+  CHECK(m.Releases() == "-; -; 2; 3 1; -; 5 4");
 }
 
 }  // namespace
