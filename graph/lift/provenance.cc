@@ -274,11 +274,10 @@ class ProvenanceSource {
     }
     if (verdict == InPlace::kAssumed && !assumed_in_place_) {
       assumed_in_place_ = true;
-      notes_->Add(
-          {.code = "assumed-inplace",
-           .subject = group.path.back().path,
-           .text = "activation modules right behind a norm are taken as inplace=True: the file does not say",
-           .hint = ""});
+      notes_->Add({.code = "assumed-inplace",
+                   .subject = group.path.back().path,
+                   .text = "activation modules right behind a norm are taken as inplace=True: the file does not say",
+                   .hint = ""});
     }
     return true;
   }

@@ -164,9 +164,12 @@ class Names {
     }
     return -1;
   }
-  // return self.LayerNorm(hidden + residual), which ends BERT's blocks: the sum has no name, its operands have.
+  // return self.LayerNorm(hidden + residual), which ends BERT's blocks: the sum has no name, its operands have. But
+  // norm(x + self.f(x)), which ends torch.nn's encoder layers, has no name for what f returned.
   bool IsReturnedNorm(const Layer& sum, const Calls& calls) const {
     if (sum.op != "add" || sum.inputs.size() != 2 || !sum.inputs[1].valid() || !sum.module.valid()) return false;
+    if (makers_[static_cast<size_t>(sum.inputs[0].value)] < makers_[static_cast<size_t>(sum.inputs[1].value)])
+      return false;
     const std::vector<int>& readers = readers_[static_cast<size_t>(sum.outputs[0].value)];
     if (readers.size() != 1) return false;
     const std::string& norm = layers_.layers[static_cast<size_t>(readers[0])].op;
