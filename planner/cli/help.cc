@@ -64,6 +64,25 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan plan unet.onnx --gpu t4\n"
      "  vramplan plan unet.onnx --gpu-memory 8GiB --batch 16 --precision fp32\n"
      "  vramplan plan gpt.onnx --gpu rtx-3090 --dim sequence=1024 --optimizer adamw --effective-batch 512\n"},
+    {"vramplan solve FILE [options]",
+     "Rematerialisation by itself: which values to compute again, and when, so that no more than the budget is held at "
+     "once and the least is computed again. FILE is text: a line \"n m\", n lines \"cost bytes\" (whole numbers; nodes "
+     "in "
+     "the order in which they run), m lines \"source target\" (of edges; from 0). A schedule is a line of node "
+     "numbers: "
+     "first occurrences in order, a value held from its computation to its last use before its next one. Prints its "
+     "cost, and a bound that no schedule of this order goes below. Without --budget: the least budget for which a "
+     "schedule is found, and the cheapest for that. One thread; work is counted, so that the same seed and seconds "
+     "give "
+     "the same schedule unless the machine is too slow for them. Exit code 0: found, 3: none within the budget.",
+     "  vramplan solve resnet50.txt --budget 8GiB --out schedule.txt\n"
+     "  vramplan solve resnet50.txt --budget 9129120 --seconds 10 --format json\n"
+     "  vramplan solve resnet50.txt\n"},
+    {"vramplan check FILE SCHEDULE --budget N",
+     "Whether a schedule, of whatever origin, is one of the problem in FILE and stays within the budget; shares no "
+     "code "
+     "with solve. Prints its cost and its peak. Exit code 0: it is, 1: it is not, and why.",
+     "  vramplan check resnet50.txt schedule.txt --budget 8GiB\n"},
 };
 
 std::string Row(const std::string& left, const std::string& text) {
@@ -89,6 +108,8 @@ std::string HelpText(std::optional<Verb> verb) {
     text += Row("gpus [TEXT]", "the cards that --gpu knows");
     text += Row("trace FILE", "every allocation of a step, as CSV, or where it differs from a recorded one");
     text += Row("replay FILE.csv", "a stream of requests under another allocator configuration or card");
+    text += Row("solve FILE", "what to compute again so that a graph of values fits a budget, with a bound");
+    text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is one, and fits");
     text += "\n";
     text += Row("--help", "also after a verb: its options and examples");
     text += Row("--version", "which vramplan this is");

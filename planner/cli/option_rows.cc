@@ -10,6 +10,8 @@ constexpr unsigned kGpus = 1U << static_cast<unsigned>(Verb::kGpus);
 constexpr unsigned kTrace = 1U << static_cast<unsigned>(Verb::kTrace);
 constexpr unsigned kReplay = 1U << static_cast<unsigned>(Verb::kReplay);
 constexpr unsigned kDecide = 1U << static_cast<unsigned>(Verb::kPlan);
+constexpr unsigned kSolve = 1U << static_cast<unsigned>(Verb::kSolve);
+constexpr unsigned kCheck = 1U << static_cast<unsigned>(Verb::kCheck);
 constexpr unsigned kAsked = kEstimate | kFit | kTrace;  // what the plan decides or does not know
 constexpr unsigned kPlan = kAsked | kDecide;            // verbs that lay out a step
 constexpr unsigned kModel = kPlan | kInspect;
@@ -79,8 +81,15 @@ constexpr OptionRow kRows[] = {
     {"--compare", "FILE", "a recorded stream in the same columns, may be gzipped: where ours differs from it", kTrace},
     {"--check", "", "compare every recorded row, stop at the first that differs (exit code 1)", kReplay},
     {"--dump", "WHAT", "shapes or layers: every one of them", kInspect},
-    {"--format", "FORMAT", "text or json [text]", kAll},
+    {"--budget", "N",
+     "the most that may be held at once, in the unit of the file's bytes [solve: the least that a schedule is found "
+     "for]",
+     kSolve | kCheck},
+    {"--seconds", "S", "how long to look for a cheaper schedule [1]", kSolve},
+    {"--seed", "K", "of the random numbers: another one, another schedule [0]", kSolve},
+    {"--format", "FORMAT", "text or json [text]", kAll | kSolve},
     {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped", kAll},
+    {"--out", "FILE", "write the schedule there", kSolve},
 };
 
 }  // namespace
@@ -103,6 +112,10 @@ std::string_view Name(Verb verb) {
       return "replay";
     case Verb::kPlan:
       return "plan";
+    case Verb::kSolve:
+      return "solve";
+    case Verb::kCheck:
+      return "check";
   }
   return "";
 }

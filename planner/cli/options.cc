@@ -236,6 +236,21 @@ void ReadWishes(Reader* reader, PlanWishes* wishes) {
   if (largest) wishes->goal = Goal::kBatch;
 }
 
+Result<uint64_t> ParseSeed(const std::string& text) {
+  const std::optional<int64_t> seed = ReadInteger(text);
+  if (!seed || *seed < 0)
+    return Wrong("--seed", InQuotes(text) + " is not a whole number of 0 or more", "type --seed 1");
+  return static_cast<uint64_t>(*seed);
+}
+
+constexpr double kMostSeconds = 86400;
+
+Result<double> ParseSeconds(const std::string& text) {
+  Result<double> seconds = ReadReal("--seconds", text);
+  if (!seconds.ok() || (*seconds > 0 && *seconds <= kMostSeconds)) return seconds;
+  return Wrong("--seconds", InQuotes(text) + " is not a time above 0 and of a day at most", "type --seconds 1");
+}
+
 Result<std::optional<int>> ParseStep(const std::string& text) {
   if (text == "all") return std::optional<int>();
   const std::optional<int64_t> step = ReadInteger(text);
@@ -266,6 +281,13 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--allocator-conf", &options.allocator, ParseAllocatorConfig);
   reader.Read("--step", &options.step, ParseStep);
   ReadWishes(&reader, &options.wishes);
+  reader.Read("--budget", &options.remat.budget, [](const std::string& t) -> Result<int64_t> {
+    const Result<Bytes> budget = ReadBytes("--budget", t);
+    if (!budget.ok()) return budget.error();
+    return budget->count();
+  });
+  reader.Read("--seconds", &options.remat.seconds, ParseSeconds);
+  reader.Read("--seed", &options.remat.seed, ParseSeed);
   reader.Read("--emit", &options.emit, ParseEmit);
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.check = reader.Text("--check") != nullptr;
@@ -292,6 +314,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (verb == Verb::kFit && options.gpu.empty() && !options.gpu_memory) {
     return Wrong("fit", "which card is not said", "add --gpu t4, --gpu all or --gpu-memory 16GiB");
   }
+  if (verb == Verb::kCheck && !options.remat.budget) return Wrong("check", "no budget is given", "add --budget N");
   if (verb == Verb::kPlan && options.gpu.empty() && !options.gpu_memory)
     return Wrong("plan", "which card is not said", "add --gpu t4 or --gpu-memory 16GiB");
   if (options.batch && options.wishes.effective_batch) {

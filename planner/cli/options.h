@@ -14,6 +14,7 @@
 #include "graph/base/result.h"
 #include "graph/shapes/infer.h"
 #include "planner/allocator/caching_allocator.h"
+#include "planner/remat/solve.h"
 #include "planner/report/inspect.h"
 #include "planner/report/snippets.h"
 #include "planner/solver/decide.h"
@@ -21,15 +22,15 @@
 
 namespace vramplan {
 
-enum class Verb : uint8_t { kEstimate, kFit, kInspect, kGpus, kTrace, kReplay, kPlan };
-inline constexpr int kVerbs = 7;
+enum class Verb : uint8_t { kEstimate, kFit, kInspect, kGpus, kTrace, kReplay, kPlan, kSolve, kCheck };
+inline constexpr int kVerbs = 9;
 std::string_view Name(Verb verb);
 
 enum class Format : uint8_t { kText, kJson };
 
 struct Options {
   Verb verb = Verb::kEstimate;
-  std::string file;    // estimate, fit, plan, inspect, trace: the graph; replay: the stream
+  std::string file;    // estimate, fit, plan, inspect, trace: the graph; replay: the stream; solve, check: the problem
   std::string filter;  // gpus: what the name must contain
   BindOptions bind;
   bool assume_batch_norm = false;
@@ -52,6 +53,8 @@ struct Options {
   PlanWishes wishes;            // plan
   Emit emit = Emit::kNone;      // plan: instead of the answer, or into `out` beside it
   bool segments = false;        // estimate
+  RematWishes remat;            // solve, check
+  std::string schedule;         // check: the file
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.

@@ -10,8 +10,8 @@
 namespace vramplan {
 namespace {
 
-constexpr std::array kAllVerbs = {Verb::kFit,  Verb::kPlan,  Verb::kEstimate, Verb::kInspect,
-                                  Verb::kGpus, Verb::kTrace, Verb::kReplay};
+constexpr std::array kAllVerbs = {Verb::kFit,   Verb::kPlan,   Verb::kEstimate, Verb::kInspect, Verb::kGpus,
+                                  Verb::kTrace, Verb::kReplay, Verb::kSolve,    Verb::kCheck};
 
 Error Usage(std::string subject, std::string text, std::string hint) {
   return {ErrorCode::kUsage, std::move(subject), std::move(text), std::move(hint)};
@@ -46,9 +46,17 @@ Error UnknownVerb(const std::string& word) {
   return Usage(word, "is not one of " + JoinChoices(verbs), near.empty() ? "vramplan --help explains them" : near);
 }
 
+// The shortest command line of the verb.
+std::string Usual(Verb verb) {
+  const std::string typed = "vramplan " + std::string(Name(verb));
+  if (verb == Verb::kReplay) return typed + " FILE.csv";
+  if (verb == Verb::kSolve) return typed + " FILE";
+  return typed + (verb == Verb::kCheck ? " FILE SCHEDULE --budget N" : " FILE.onnx");
+}
+
 struct VerbApp {
   CLI::App* app = nullptr;
-  std::string positional;
+  std::string positional, second;
   bool help = false;
   TypedOptions typed;
 };
@@ -59,6 +67,7 @@ void Declare(CLI::App* root, Verb verb, VerbApp* into) {
   into->app->allow_extras();
   into->app->add_flag("-h,--help", into->help);
   into->app->add_option("file", into->positional);
+  if (verb == Verb::kCheck) into->app->add_option("schedule", into->second);
   for (const OptionRow& row : OptionRows()) {
     if (!TakenBy(row, verb)) continue;
     std::vector<std::string>& values = into->typed[row.flag];
@@ -76,7 +85,7 @@ void Declare(CLI::App* root, Verb verb, VerbApp* into) {
 
 Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   if (argc < 2) {
-    return Usage("vramplan", "no verb is given: fit, plan, estimate, inspect, gpus, trace or replay",
+    return Usage("vramplan", "no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve or check",
                  "type vramplan fit FILE.onnx --gpu t4, or vramplan --help");
   }
   CLI::App root;
@@ -103,15 +112,16 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
     if (!parsed.app->parsed()) continue;
     if (help || parsed.help) return Command(Answer{HelpText(verb)});
     if (const std::vector<std::string> rest = parsed.app->remaining(); !rest.empty()) return Leftover(verb, rest);
-    if (parsed.positional.empty() && verb != Verb::kGpus) {
-      return Usage(std::string(Name(verb)), "no file is given",
-                   "type vramplan " + std::string(Name(verb)) + (verb == Verb::kReplay ? " FILE.csv" : " FILE.onnx"));
-    }
+    if (parsed.positional.empty() && verb != Verb::kGpus)
+      return Usage(std::string(Name(verb)), "no file is given", "type " + Usual(verb));
+    if (parsed.second.empty() && verb == Verb::kCheck)
+      return Usage(std::string(Name(verb)), "no schedule is given", "type " + Usual(verb));
     for (auto entry = parsed.typed.begin(); entry != parsed.typed.end();) {
       entry = entry->second.empty() ? parsed.typed.erase(entry) : std::next(entry);
     }
     Result<Options> options = Understand(verb, parsed.positional, parsed.typed);
     if (!options.ok()) return options.error();
+    options->schedule = parsed.second;
     return Command(*std::move(options));
   }
   if (help) return Command(Answer{HelpText(std::nullopt)});

@@ -64,6 +64,10 @@ Result<Outcome> RunVerb(const Options& options, const Style& style) {
       return RunTrace(options, style);
     case Verb::kReplay:
       return RunReplay(options, style);
+    case Verb::kSolve:
+      return RunSolve(options, style);
+    case Verb::kCheck:
+      return RunCheck(options);
   }
   return Error{};
 }

@@ -25,5 +25,7 @@ Result<Outcome> RunInspect(const Options& options, const Style& style);
 Result<Outcome> RunGpus(const Options& options, const Style& style);
 Result<Outcome> RunTrace(const Options& options, const Style& style);
 Result<Outcome> RunReplay(const Options& options, const Style& style);
+Result<Outcome> RunSolve(const Options& options, const Style& style);
+Result<Outcome> RunCheck(const Options& options);
 
 }  // namespace vramplan

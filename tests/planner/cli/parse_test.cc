@@ -124,14 +124,17 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   };
   constexpr Row kRows[] = {
       {"",
-       "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace or replay (hint: type vramplan fit "
+       "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve or check (hint: type "
+       "vramplan fit "
        "FILE.onnx "
        "--gpu t4, or "
        "vramplan --help)"},
       {"fot m.onnx",
-       "fot: is not one of fit, plan, estimate, inspect, gpus, trace or replay (hint: did you mean fit?)"},
+       "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve or check (hint: did you mean "
+       "fit?)"},
       {"m.onnx",
-       "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace or replay (hint: type vramplan fit "
+       "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace, replay, solve or check (hint: type "
+       "vramplan fit "
        "m.onnx "
        "--gpu t4)"},
       {"estimate", "estimate: no file is given (hint: type vramplan estimate FILE.onnx)"},
@@ -201,7 +204,8 @@ TEST_CASE("golden --help") {
   };
   const Row kRows[] = {{"vramplan", std::nullopt},  {"estimate", Verb::kEstimate}, {"fit", Verb::kFit},
                        {"inspect", Verb::kInspect}, {"gpus", Verb::kGpus},         {"trace", Verb::kTrace},
-                       {"replay", Verb::kReplay},   {"plan", Verb::kPlan}};
+                       {"replay", Verb::kReplay},   {"plan", Verb::kPlan},         {"solve", Verb::kSolve},
+                       {"check", Verb::kCheck}};
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/help/" + row.file + ".txt");

@@ -72,7 +72,7 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
       {"fit MODELS/gpt_small.onnx --dim sequence=64 --gpu t4 --checkpoint h", 2,
        "\"h\" only holds modules and is never called (hint: type --checkpoint h.0, h.1 or h.2)"},
       {"gpus banana", 2, "no card's name contains"},
-      {"frobnicate", 2, "is not one of fit, plan, estimate, inspect, gpus, trace or replay"},
+      {"frobnicate", 2, "is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve or check"},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.line);

@@ -1,0 +1,28 @@
+// The files of `vramplan solve`: a problem, and a schedule of it. What a solver of any other origin can read and write.
+//
+//   4 4          n nodes, m edges
+//   5 4          cost and bytes of node 0, ...
+//   1 2
+//   1 3
+//   1 1
+//   0 1          edges: source, then target
+//   1 2
+//   0 3
+//   2 3
+//
+// and "0 1 2 0 3", a schedule. Errors name the line; nothing is allocated on the word of a number in the file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "planner/remat/problem.h"
+
+namespace vramplan {
+
+// `file` is only for errors.
+Result<RematProblem> ReadProblem(std::string_view text, const std::string& file);
+std::string WriteProblem(const RematProblem& problem);
+std::string WriteSchedule(const RematSchedule& schedule);
+
+}  // namespace vramplan

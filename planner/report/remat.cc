@@ -1,0 +1,66 @@
+#include "planner/report/remat.h"
+
+#include <cstdio>
+
+#include "graph/base/text_table.h"
+
+namespace vramplan {
+namespace {
+
+std::string Percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f %%", 100 * share);
+  return text;
+}
+
+double Share(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string Verdict(const RematReport& report) {
+  const RematAnswer& answer = report.answer;
+  const std::string within = " within " + std::to_string(answer.budget);
+  if (answer.impossible()) {
+    return report.file + ": no schedule stays" + within + ": one node and what it reads take " +
+           std::to_string(answer.working_set);
+  }
+  if (!answer.outcome) return report.file + ": no schedule was found" + within;
+  return report.file + ": a schedule" + within + " costs " + std::to_string(answer.outcome->cost) + ", " +
+         Percent(Share(answer.extra(), answer.cost_once)) + " more than every node once; " +
+         (answer.proved_optimal() ? "none costs less" : "at most " + Percent(answer.gap()) + " above the cheapest");
+}
+
+}  // namespace
+
+std::string PrintRemat(const RematReport& report, const Style& style) {
+  const RematAnswer& answer = report.answer;
+  std::string text = Wrapped(Verdict(report), style.width, "  ") + "\n\n";
+  using enum TextTable::Align;
+  TextTable table({{"", kLeft}, {"cost", kRight}, {"peak", kRight}});
+  table.AddRow({"every node once", std::to_string(answer.cost_once), std::to_string(answer.keep_all)});
+  if (answer.outcome) {
+    table.AddRow({"this schedule", std::to_string(answer.outcome->cost), std::to_string(answer.outcome->peak)});
+  }
+  table.AddRow({"no schedule has less than", answer.impossible() ? "" : std::to_string(answer.bound),
+                std::to_string(answer.working_set)});
+  text += table.Print(style.width);
+  text += "  " + std::to_string(report.nodes) + " nodes, " + std::to_string(report.edges) +
+          " edges; bounds hold for this order, and the cost's for this budget\n";
+  return text;
+}
+
+Json ToJson(const RematReport& report) {
+  const RematAnswer& answer = report.answer;
+  Json object = Json::Object();
+  object.Set("schema", "vramplan.solve/1").Set("budget", answer.budget);
+  if (answer.outcome) {
+    object.Set("peak", answer.outcome->peak).Set("cost", answer.outcome->cost).Set("extra", answer.extra());
+  } else {
+    object.Set("peak", Json()).Set("cost", Json()).Set("extra", Json());
+  }
+  object.Set("bound", answer.bound).Set("gap", answer.outcome ? Json(answer.gap()) : Json());
+  object.Set("proved_optimal", answer.proved_optimal()).Set("seconds", report.seconds);
+  return object;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,24 @@
+// RematReport: a schedule and how good it is at least ("vramplan.solve/1").
+#pragma once
+
+#include <string>
+
+#include "planner/remat/solve.h"
+#include "planner/report/json.h"
+#include "planner/report/style.h"
+
+namespace vramplan {
+
+struct RematReport {
+  std::string file;  // its name without folders
+  int32_t nodes = 0;
+  size_t edges = 0;
+  RematAnswer answer;
+  double seconds = 0;  // that it took
+};
+
+// The first line is the verdict.
+std::string PrintRemat(const RematReport& report, const Style& style);
+Json ToJson(const RematReport& report);
+
+}  // namespace vramplan
