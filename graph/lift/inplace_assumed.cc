@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "graph/lift/inplace.h"
@@ -12,6 +13,11 @@ bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names)
 
 bool MakesFeatures(std::string_view op) {
   return IsOneOf(op, {"batch_norm", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv_transpose3d", "add"});
+}
+
+bool IsOfSegmentationHead(const std::string& path) {  // a wrapper may stand in front
+  const std::string within = "." + path;
+  return within.find(".classifier.") != std::string::npos || within.find(".aux_classifier.") != std::string::npos;
 }
 
 struct Use {
@@ -51,7 +57,10 @@ class Assumption {
     if (IsOneOf(layer.op, {"silu", "hardswish"}))
       return maker->op == "batch_norm" && layers_[layer.inputs[0]].shape.rank() >= 4;
     // monai's ADN blocks make an activation from its name, and a ReLU of the name alone is not in place.
-    if (layer.op == "relu" && layers_[layer.module].path.ends_with(".adn.A")) return false;
+    const std::string& path = layers_[layer.module].path;
+    if (layer.op == "relu" && path.ends_with(".adn.A")) return false;
+    // The heads of torchvision's segmentation models (FCNHead, DeepLabHead) say nn.ReLU().
+    if (layer.op == "relu" && maker->op == "batch_norm" && IsOfSegmentationHead(path)) return false;
     return MakesFeatures(maker->op);
   }
 

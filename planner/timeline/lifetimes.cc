@@ -289,6 +289,22 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
   }
 }
 
+// x = self.patch_embed(x); x = self._pos_embed(x): timm's vision transformers put the class token and the positions to
+// the patches in a method of their own, whose caller still calls the patches x until the method is back.
+void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
+                 std::vector<Release>& release) {
+  for (size_t l = 0; l + 1 < layers.layers.size(); ++l) {
+    const Layer& join = layers.layers[l];
+    const Layer& sum = layers.layers[l + 1];
+    if (join.op != "cat" || sum.op != "add" || sum.module != join.module || join.inputs.size() != 2) continue;
+    const ValueId patches = join.inputs[1];
+    if (!patches.valid() || sum.inputs[0] != join.outputs[0]) continue;
+    const ModuleId embedding = producer[static_cast<size_t>(patches.value)];
+    if (!embedding.valid() || !layers[embedding].path.ends_with("patch_embed")) continue;
+    Hold(release, patches, {static_cast<int>(l) + 1, NameOf(DepthOf(calls, join.module))});
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
@@ -321,6 +337,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   }
   HoldPrepared(layers, calls, producer, release);
   HoldFeatures(layers, calls, producer, release);
+  HoldPatches(layers, calls, producer, release);
   const Names names(layers);
   // Names of a frame go in the order in which they were first bound.
   std::vector<int32_t> bound(layers.values.size());

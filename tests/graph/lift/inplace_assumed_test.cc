@@ -53,6 +53,17 @@ TEST_CASE("monai's blocks of norm, dropout and activation: a ReLU of the name al
   }
 }
 
+TEST_CASE("torchvision's segmentation heads: a ReLU behind their norm is not in place") {
+  for (const char* path : {"classifier.2", "m.aux_classifier.2", "backbone.relu"}) {
+    Block block;
+    const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
+    block.layers.outputs = {block.Module("relu", block.Module("batch_norm", x))};
+    block.layers.modules.back().path = path;
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK_MESSAGE(block.InPlace("relu") == (path == std::string("backbone.relu")), path);
+  }
+}
+
 TEST_CASE("the head of a convolutional network does as its convolutions do") {
   for (const bool convolutional : {true, false}) {
     Block block;

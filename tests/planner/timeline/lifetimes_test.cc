@@ -121,6 +121,19 @@ TEST_CASE("an argument that a call reads twice has one reader in the caller's fr
   CHECK(m.Releases() == "-; -; 2 1; 3");
 }
 
+TEST_CASE("timm's patches keep their name while a method puts the class token and the positions to them") {
+  // deit_tiny; recorded: the convolution's result dies behind the sum, not behind the cat.
+  for (const char* path : {"patch_embed", "conv_proj"}) {
+    Model m;
+    const ModuleId root = m.Module("");
+    const ValueId patches = m.Layer(m.Module(path, root), {m.Value(Role::kInput)});     // 1
+    const ValueId joined = m.Layer(root, {m.Value(Role::kParameter), patches}, "cat");  // 2 3
+    const ValueId sum = m.Layer(root, {joined, m.Value(Role::kParameter)}, "add");      // 4 5
+    m.layers.outputs = {m.Layer(m.Module("blocks.0", root), {sum})};
+    CHECK(m.Releases() == (path == std::string("patch_embed") ? "-; -; 3 1; 5" : "-; 1; 3; 5"));
+  }
+}
+
 TEST_CASE("what is joined by the dozen was a list of its frame") {
   // deeplabv3's ASPP: `_res` lives while self.project(torch.cat(_res, dim=1)) runs; two operands are no list.
   for (const size_t parts : {2, 3}) {
