@@ -64,6 +64,13 @@ class Assumption {
     return MakesFeatures(maker->op);
   }
 
+  // F.relu(features, inplace=True), which torchvision's DenseNet calls without a module.
+  bool IsEndOfDenseNet(const Layer& layer) const {
+    const Layer* maker = layer.op == "relu" && !layer.module.valid() ? OnlyMaker(layer.inputs[0]) : nullptr;
+    return maker != nullptr && maker->op == "batch_norm" && maker->module.valid() &&
+           layers_[maker->module].path.ends_with("features.norm5");
+  }
+
   // The ReLU behind a linear layer of a network whose convolutions have theirs in place (AlexNet's and VGG's heads).
   bool IsHeadActivation(const Layer& layer) const {
     const bool is_module =
@@ -144,7 +151,7 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
     if (layer.evidence == Evidence::kProvenance) continue;
     if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
         !assumption.IsSumOfStochasticDepth(layer) &&
-        !(sums_of_stochastic_depth && assumption.IsSumWithBlockInput(layer)) &&
+        !(sums_of_stochastic_depth && assumption.IsSumWithBlockInput(layer)) && !assumption.IsEndOfDenseNet(layer) &&
         !(convolutional && assumption.IsHeadActivation(layer)))
       continue;
     layer.attributes.Set("inplace", int64_t{1});

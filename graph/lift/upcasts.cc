@@ -44,6 +44,10 @@ class Upcasts {
       for (ValueId& input : layer.inputs) {
         if (const auto found = renamed.find(input); found != renamed.end()) input = found->second;
       }
+      if (t5 && layer.op == "linear" && IsOutOfFeedForward(layer.module)) {
+        const ValueId weight = layer.inputs[1];
+        layer.inputs[0] = Add(&out, layer, "type_as", {layer.inputs[0], weight}, layers_[layer.module].parent);
+      }
       if (const auto found = squares.find(l); found != squares.end()) {
         const ValueId wide = Add(&out, layer, "float", {layer.inputs[0]});
         if (!t5) wide_[found->second] = wide;
@@ -114,7 +118,16 @@ class Upcasts {
            path.find('.', layer + 7) == std::string::npos;
   }
 
+  // "m.encoder.block.3.layer.1.DenseReluDense.wo"
+  bool IsOutOfFeedForward(ModuleId module) const {
+    return module.valid() && layers_[module].path.ends_with(".DenseReluDense.wo");
+  }
+
   ValueId Add(std::vector<Layer>* out, const Layer& beside, const char* op, std::vector<ValueId> inputs) {
+    return Add(out, beside, op, std::move(inputs), beside.module);
+  }
+  ValueId Add(std::vector<Layer>* out, const Layer& beside, const char* op, std::vector<ValueId> inputs,
+              ModuleId module) {
     const Value& from = layers_[inputs[0]];
     Value value{.name = beside.name + "." + op, .type = from.type, .shape = from.shape};
     layers_.values.push_back(value);
@@ -124,7 +137,7 @@ class Upcasts {
                     .inputs = std::move(inputs),
                     .outputs = {made},
                     .attributes = {},
-                    .module = beside.module,
+                    .module = module,
                     .nodes = {},
                     .evidence = beside.evidence});
     return made;

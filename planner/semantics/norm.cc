@@ -114,6 +114,23 @@ void RunInstanceNorm(Call& c) {
   c.Return(Reshape(e, out, x->sizes));
 }
 
+// Many rows of few columns: the gradients of scale and shift are summed in parts first (cuda/layer_norm_kernel.cu,
+// LaunchGammaBetaBackwardCUDAKernel; measured in PyTorch 2.10, not there in 2.6).
+void SumParts(GradContext& g, Dim rows, int64_t columns, DType type) {
+  constexpr Framework kSumsInParts{2, 8};
+  constexpr int64_t kManyRows = 64 * 1024, kWidth = 32, kRowsPerBlock = 32, kMostBlocks = 32 * 1024;
+  Eager& e = g.e;
+  const int64_t wide = columns / kWidth;
+  if (e.spec().framework < kSumsInParts || e.At(rows) <= kManyRows || wide >= e.spec().multiprocessors / 2) return;
+  const int64_t across = (columns + kWidth - 1) / kWidth;
+  const int64_t down = std::min(kMostBlocks / across, (e.At(rows) + kRowsPerBlock - 1) / kRowsPerBlock);
+  const Shape sizes{Dim(down), Dim(columns)};
+  const Tensor scale = g.Needs(1) ? e.Empty(sizes, type) : Tensor();
+  const Tensor shift = g.Needs(2) ? e.Empty(sizes, type) : Tensor();
+  if (scale) g.Set(1, SumKernel(e, scale, {0}, false));
+  if (shift) g.Set(2, SumKernel(e, shift, {0}, false));
+}
+
 // native_layer_norm (cuda/layer_norm_kernel.cu): a strided input is copied for the kernel, in both directions; kept as
 // it was.
 void RunLayerNorm(Call& c) {
@@ -128,13 +145,14 @@ void RunLayerNorm(Call& c) {
     statistics.Append(i + normalized < x->dim() ? x->sizes[i] : Dim(1));
     if (i + normalized < x->dim()) rows = rows * x->sizes[i];
   }
-  const Tensor input = IsContiguous(*x) ? x : LikeContiguous(e, x);
+  Tensor copy = IsContiguous(*x) ? Tensor() : LikeContiguous(e, x);
   Tensor out = LikeContiguous(e, x);
   Tensor mean = e.Empty(statistics, Statistics(x->dtype));
   Tensor inverse = e.Empty(statistics, Statistics(x->dtype));
+  copy = Tensor();  // a local of the kernel's function
   if (GradNode* node = e.Record("NativeLayerNormBackward0", {x, weight, bias}, {out})) {
     node->Save(x).Save(mean).Save(inverse).Save(weight).Save(bias);
-    node->Backward([](GradContext& g) {
+    node->Backward([rows, normalized](GradContext& g) {
       const Tensor& saved = g.saved(0);
       const Tensor contiguous = IsContiguous(*saved) ? saved : LikeContiguous(g.e, saved);
       Tensor input_grad = LikeContiguous(g.e, saved);
@@ -144,6 +162,7 @@ void RunLayerNorm(Call& c) {
       g.Set(0, std::move(input_grad));
       g.Set(1, std::move(scale));
       g.Set(2, std::move(shift));
+      if (normalized == 1 && g.saved(3)) SumParts(g, rows, g.saved(3)->numel(), g.saved(3)->dtype);
     });
   }
   c.Return(std::move(out));

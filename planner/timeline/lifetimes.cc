@@ -6,78 +6,10 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "planner/timeline/known_names.h"
+
 namespace vramplan {
 namespace {
-
-struct Calls {
-  std::vector<int> last;   // by module call: its last layer
-  std::vector<int> depth;  // by module call
-};
-
-Calls CallsOf(const Layers& layers) {
-  Calls calls;
-  calls.last.assign(layers.modules.size(), -1);
-  calls.depth.assign(layers.modules.size(), 0);
-  for (size_t m = 0; m < layers.modules.size(); ++m) {
-    const ModuleId parent = layers.modules[m].parent;
-    if (parent.valid()) calls.depth[m] = calls.depth[static_cast<size_t>(parent.value)] + 1;
-  }
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    for (ModuleId m = layers.layers[l].module; m.valid(); m = layers[m].parent) {
-      calls.last[static_cast<size_t>(m.value)] = static_cast<int>(l);
-    }
-  }
-  return calls;
-}
-
-// The outermost call around `consumer` that `producer` (invalid: the caller) is not inside of; invalid when they share
-// their innermost.
-ModuleId OutermostForeign(const Layers& layers, const Calls& calls, ModuleId producer, ModuleId consumer) {
-  ModuleId outermost;
-  while (consumer.valid()) {
-    ModuleId around = producer;
-    while (around.valid() &&
-           calls.depth[static_cast<size_t>(around.value)] > calls.depth[static_cast<size_t>(consumer.value)]) {
-      around = layers[around].parent;
-    }
-    if (around == consumer) break;
-    outermost = consumer;
-    consumer = layers[consumer].parent;
-  }
-  return outermost;
-}
-
-int EndOfFrame(const Layers& layers, const Calls& calls, ModuleId frame) {
-  return frame.valid() ? calls.last[static_cast<size_t>(frame.value)] : static_cast<int>(layers.layers.size()) - 1;
-}
-
-int DepthOf(const Calls& calls, ModuleId frame) {
-  return frame.valid() ? calls.depth[static_cast<size_t>(frame.value)] + 1 : 0;
-}
-
-// When Python lets a value go: behind this layer, and there in the order of `holder`, the largest first. Temporaries of
-// a statement go before the names of its frame, those before what a call was given: the caller's stack lets it go when
-// the call is back.
-struct Release {
-  int after = -1;  // layer; -1: nothing to let go
-  int holder = 0;
-};
-int Temporary(int depth) { return 3 * depth + 2; }
-int NameOf(int depth) { return 3 * depth + 1; }
-int ArgumentOf(int depth) { return 3 * depth; }
-
-Release WithFrame(const Layers& layers, const Calls& calls, ModuleId frame) {
-  return {EndOfFrame(layers, calls, frame), NameOf(DepthOf(calls, frame))};
-}
-
-// Lets a value live to this layer at least. Values that no layer makes are not held here.
-void Hold(std::vector<Release>& release, ValueId value, Release until) {
-  if (!value.valid()) return;
-  Release& last = release[static_cast<size_t>(value.value)];
-  if (last.after < 0 || until.after < last.after) return;
-  last.holder = until.after == last.after ? std::min(last.holder, until.holder) : until.holder;
-  last.after = until.after;
-}
 
 // By layer: what is joined by the dozen was gathered in a list, and the list is a name of the frame: torchvision's
 // ASPP, decoders that resize all their features, inception blocks. But every second pixel of one tensor is gathered on
@@ -146,6 +78,35 @@ class Names {
     const std::vector<int>& readers = readers_[static_cast<size_t>(value.value)];
     return readers.empty() ? -1 : readers.back();
   }
+  // x = (attn @ v).transpose(1, 2).reshape(...): the statement ends with what is done to the product's shape.
+  int EndOfStatement(int product) const {
+    while (product >= 0) {
+      const Layer& layer = layers_.layers[static_cast<size_t>(product)];
+      const std::vector<int>& readers = readers_[static_cast<size_t>(layer.outputs[0].value)];
+      if (layer.outputs.size() != 1 || readers.size() != 1) break;
+      const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
+      if (reader.module != layer.module || !IsShaping(reader)) break;
+      product = readers[0];
+    }
+    return product;
+  }
+  // attn = softmax(scores); attn = dropout(attn); attn @ v: the weights of an attention have a name.
+  bool AreAttentionWeights(ValueId id, ModuleId module) const {
+    for (int maker = id.valid() ? makers_[static_cast<size_t>(id.value)] : -1; maker >= 0;) {
+      const Layer& layer = layers_.layers[static_cast<size_t>(maker)];
+      if (layer.op == "softmax") return layer.module == module;
+      if (layer.op != "dropout" || !layer.inputs[0].valid()) return false;
+      maker = makers_[static_cast<size_t>(layer.inputs[0].value)];
+    }
+    return false;
+  }
+  // variance = x.pow(2).mean(-1, keepdim=True), of the RMS norms of transformers.
+  bool IsVariance(const Layer& layer) const {
+    const int maker =
+        layer.op == "mean" && layer.inputs[0].valid() ? makers_[static_cast<size_t>(layer.inputs[0].value)] : -1;
+    return maker >= 0 && layers_.layers[static_cast<size_t>(maker)].op == "pow" &&
+           layers_.layers[static_cast<size_t>(maker)].module == layer.module;
+  }
   // x = cat(...); return self.conv(self.relu(self.norm(x))): DenseNet's name for what it joined lives until the
   // convolution is done, and its result has a name in turn. The convolution's layer; -1: something else reads the join.
   int EndOfPreactivation(const Layer& layer) const {
@@ -164,20 +125,27 @@ class Names {
     }
     return -1;
   }
-  // return self.LayerNorm(hidden + residual), which ends BERT's blocks: the sum has no name, its operands have. But
-  // norm(x + self.f(x)), which ends torch.nn's encoder layers, has no name for what f returned.
-  bool IsReturnedNorm(const Layer& sum, const Calls& calls) const {
-    if (sum.op != "add" || sum.inputs.size() != 2 || !sum.inputs[1].valid() || !sum.module.valid()) return false;
-    if (makers_[static_cast<size_t>(sum.inputs[0].value)] < makers_[static_cast<size_t>(sum.inputs[1].value)])
-      return false;
+  // Operands of a sum that outlive it. return self.LayerNorm(hidden + residual), which ends BERT's blocks: the sum has
+  // no name, both operands have. But x = self.norm2(x + self._ff_block(x)), which ends torch.nn's encoder layers, has
+  // no name for what the block returned.
+  std::vector<ValueId> OperandsOfReturnedNorm(const Layer& sum, const Calls& calls) const {
+    if (sum.op != "add" || sum.inputs.size() != 2 || !sum.inputs[1].valid() || !sum.module.valid()) return {};
     const std::vector<int>& readers = readers_[static_cast<size_t>(sum.outputs[0].value)];
-    if (readers.size() != 1) return false;
+    if (readers.size() != 1) return {};
     const std::string& norm = layers_.layers[static_cast<size_t>(readers[0])].op;
-    return (norm == "layer_norm" || norm == "rms_norm") &&
-           calls.last[static_cast<size_t>(sum.module.value)] == readers[0];
+    if (norm != "layer_norm" && norm != "rms_norm") return {};
+    if (calls.last[static_cast<size_t>(sum.module.value)] != readers[0]) return {};
+    const ValueId first = sum.inputs[0], second = sum.inputs[1];
+    if (makers_[static_cast<size_t>(first.value)] >= makers_[static_cast<size_t>(second.value)]) return sum.inputs;
+    return readers_[static_cast<size_t>(first.value)].size() > 1 ? std::vector{first} : std::vector<ValueId>();
   }
 
  private:
+  static bool IsShaping(const Layer& layer) {
+    return layer.op == "reshape" || layer.op == "view" || layer.op == "permute" || layer.op == "transpose" ||
+           layer.op == "contiguous";
+  }
+
   const Layers& layers_;
   std::map<std::pair<ValueId, ModuleId>, int> selects_;
   std::vector<int> makers_;                // layer, by value
@@ -265,46 +233,6 @@ void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<Mo
   }
 }
 
-// features = self.backbone(x): what a backbone or an encoder returns, a dict, a list or an output object, keeps its
-// name to the end of the caller's frame (torchvision's segmentation and detection models, segmentation_models_pytorch,
-// transformers).
-void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                  std::vector<Release>& release) {
-  const auto feature_call = [&](ModuleId module) {  // outermost
-    ModuleId found;
-    for (; module.valid(); module = layers[module].parent) {
-      const std::string& path = layers[module].path;
-      const std::string_view name = std::string_view{path}.substr(path.rfind('.') + 1);
-      if (name == "backbone" || name == "encoder") found = module;
-    }
-    return found;
-  };
-  for (const Layer& layer : layers.layers) {
-    for (const ValueId id : layer.inputs) {
-      if (!id.valid() || release[static_cast<size_t>(id.value)].after < 0) continue;
-      const ModuleId call = feature_call(producer[static_cast<size_t>(id.value)]);
-      if (!call.valid() || feature_call(layer.module) == call) continue;
-      Hold(release, id, WithFrame(layers, calls, layers[call].parent));
-    }
-  }
-}
-
-// x = self.patch_embed(x); x = self._pos_embed(x): timm's vision transformers put the class token and the positions to
-// the patches in a method of their own, whose caller still calls the patches x until the method is back.
-void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                 std::vector<Release>& release) {
-  for (size_t l = 0; l + 1 < layers.layers.size(); ++l) {
-    const Layer& join = layers.layers[l];
-    const Layer& sum = layers.layers[l + 1];
-    if (join.op != "cat" || sum.op != "add" || sum.module != join.module || join.inputs.size() != 2) continue;
-    const ValueId patches = join.inputs[1];
-    if (!patches.valid() || sum.inputs[0] != join.outputs[0]) continue;
-    const ModuleId embedding = producer[static_cast<size_t>(patches.value)];
-    if (!embedding.valid() || !layers[embedding].path.ends_with("patch_embed")) continue;
-    Hold(release, patches, {static_cast<int>(l) + 1, NameOf(DepthOf(calls, join.module))});
-  }
-}
-
 }  // namespace
 
 std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
@@ -336,8 +264,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
     if (release[v].after >= 0) Hold(release, value, joins.Of(value, producer[v]));
   }
   HoldPrepared(layers, calls, producer, release);
-  HoldFeatures(layers, calls, producer, release);
-  HoldPatches(layers, calls, producer, release);
+  HoldKnownNames(layers, calls, producer, release);
   const Names names(layers);
   // Names of a frame go in the order in which they were first bound.
   std::vector<int32_t> bound(layers.values.size());
@@ -349,18 +276,18 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
       Hold(release, layer.outputs[0], {until, end.holder});
       Hold(release, layers.layers[static_cast<size_t>(until)].outputs[0], end);
     }
-    const std::vector<ValueId>* named = joins_list[l] || names.IsReturnedNorm(layer, calls) ? &layer.inputs
-                                        : names.Has(layer)                                  ? &layer.outputs
-                                                                                            : nullptr;
-    if (named == nullptr) continue;
-    if (named == &layer.inputs) {
-      for (const ValueId part : layer.inputs) Hold(release, part, end);
-      continue;
-    }
+    if ((layer.op == "matmul" || layer.op == "bmm") && names.AreAttentionWeights(layer.inputs[0], layer.module))
+      Hold(release, layer.inputs[0], end);
+    // query_states, key_states, value_states, or q, k, v.
+    for (size_t i = 0; layer.op == "scaled_dot_product_attention" && i < 3; ++i) Hold(release, layer.inputs[i], end);
+    if (names.IsVariance(layer)) Hold(release, layer.outputs[0], end);
+    for (const ValueId part : joins_list[l] ? layer.inputs : names.OperandsOfReturnedNorm(layer, calls))
+      Hold(release, part, end);
+    if (!names.Has(layer)) continue;
     const ValueId projected = names.ProjectedInto(layer);
     for (const ValueId part : layer.outputs) {
       if (!part.valid()) continue;
-      Hold(release, projected, {names.LastReader(part), end.holder});
+      Hold(release, projected, {names.EndOfStatement(names.LastReader(part)), end.holder});
       const ValueId renamed = names.Renamed(part);
       bound[static_cast<size_t>(renamed.value)] = part.value;
       Hold(release, renamed, end);

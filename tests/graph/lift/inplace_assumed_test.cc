@@ -118,5 +118,18 @@ TEST_CASE("residual sums behind stochastic depth: result += input, also in the b
   }
 }
 
+TEST_CASE("the ReLU that ends DenseNet's features is in place") {
+  const Shape shape{Dim::Batch(), 8, 4, 4};
+  for (const char* name : {"features.norm5", "features.norm"}) {
+    Block block;
+    const ValueId norm = block.Module("batch_norm", block.Input("x", shape));
+    block.layers.modules.back().path = name;
+    block.layers.outputs = {block.Add("relu", {norm}, shape)};
+    block.layers.layers.back().module = ModuleId();
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK(block.InPlace("relu") == (block.layers.modules.back().path == "features.norm5"));
+  }
+}
+
 }  // namespace
 }  // namespace vramplan

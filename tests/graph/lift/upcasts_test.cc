@@ -53,6 +53,23 @@ TEST_CASE("T5 squares in fp32 only, takes its weight's type, and clamps what its
   CHECK(layers[8].inputs == std::vector<ValueId>{scaled, weight});
 }
 
+TEST_CASE("T5's feed forward gives its second linear what has its weight's type") {
+  // hidden_states.to(self.wo.weight.dtype), modeling_t5.py; recorded under autocast: fp32, and halves again.
+  RmsNorm hand("transformers.models.t5.modeling_t5.T5LayerNorm");
+  hand.layers.modules.push_back({.path = "m.DenseReluDense", .class_name = "", .parent = ModuleId{0}});
+  hand.layers.modules.push_back({.path = "m.DenseReluDense.wo", .class_name = "", .parent = ModuleId{2}});
+  const ValueId scaled = hand.Norm(hand.Input("x", {Dim::Batch(), 8}));
+  const ValueId weight = hand.layers.layers.back().inputs[0];
+  hand.Add("linear", {scaled, weight}, {Dim::Batch(), 8});
+  hand.layers.layers.back().module = ModuleId{3};
+  RestoreUpcasts(&hand.layers);
+  CHECK(OperatorsOf(hand.layers) == "float pow mean add rsqrt mul type_as mul type_as linear");
+  const std::vector<Layer>& layers = hand.layers.layers;
+  CHECK(layers[8].inputs[1] == weight);
+  CHECK(layers[8].module == ModuleId{2});
+  CHECK(layers[9].inputs[0] == layers[8].outputs[0]);
+}
+
 TEST_CASE("another power is another thing") {
   RmsNorm hand;
   hand.Norm(hand.Input("x", {Dim::Batch(), 8}), 3);

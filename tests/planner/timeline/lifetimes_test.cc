@@ -249,6 +249,84 @@ TEST_CASE("what a block returns through its norm keeps its operands to the end")
   }
 }
 
+TEST_CASE("what an attention weighs, and with what, has names") {
+  // attn = softmax(scores); attn = dropout(attn); attn @ v: recorded of swin_t under autocast and checkpoints, where
+  // nothing saves it.
+  for (const bool fused : {false, true}) {
+    Model m;
+    const ModuleId root = m.Module(""), attn = m.Module("attn", root);
+    const ValueId q = m.Layer(m.Module("attn.q", attn), {m.Value(Role::kInput)});  // 1
+    const ValueId v = m.Layer(m.Module("attn.v", attn), {q});                      // 2
+    ValueId product;
+    if (fused) {
+      product = m.Layer(attn, {q, q, v}, "scaled_dot_product_attention");  // 3
+    } else {
+      const ValueId weights = m.Layer(attn, {m.Layer(attn, {q}, "softmax")}, "dropout");  // 3 4
+      product = m.Layer(attn, {weights, v}, "matmul");                                    // 5
+    }
+    m.layers.outputs = {m.Layer(m.Module("head", root), {m.Layer(m.Module("attn.proj", attn), {product})})};
+    CHECK(m.Releases() == (fused ? "-; -; -; 3 1 2; 4" : "-; -; -; 3; 2 1; 5 4; 6"));
+  }
+}
+
+TEST_CASE("the statement that writes a projected name anew ends with the product's shape") {
+  // x = (attn @ v).transpose(1, 2).reshape(...)
+  Model m;
+  const ModuleId root = m.Module(""), attn = m.Module("attn", root);
+  const ValueId x = m.Layer(m.Module("stem", root), {m.Value(Role::kInput)});                              // 1
+  const ValueId folded = m.Layer(attn, {x}, "reshape");                                                    // 2
+  const ValueId qkv = m.Layer(attn, {folded}, "linear");                                                   // 3
+  const ValueId q = m.Layer(attn, {qkv}, "select"), k = m.Layer(attn, {qkv}, "select");                    // 4 5
+  const ValueId product = m.Layer(attn, {q, k});                                                           // 6
+  const ValueId shaped = m.Layer(attn, {m.Layer(attn, {product}, "transpose")}, "reshape");                // 7 8
+  m.layers.outputs = {m.Layer(m.Module("head", root), {m.Layer(m.Module("attn.proj", attn), {shaped})})};  // 9
+  CHECK(m.Releases() == "-; -; -; -; -; 3; 6; 7 2; 8 4 5 1; 9");
+}
+
+TEST_CASE("names of transformers' models: embeddings, variances, GPT-2's and T5's sublayers") {
+  SUBCASE("inputs_embeds = self.wte(ids), until the model returns") {
+    Model m;
+    const ModuleId root = m.Module("m"), other = m.Module("m.token", root);
+    const ValueId ids = m.Value(Role::kInput);
+    const ValueId a = m.Layer(m.Module("m.wte", root), {ids}, "embedding");  // 1
+    const ValueId b = m.Layer(other, {ids}, "embedding");                    // 2
+    const ValueId sum = m.Layer(root, {a, b}, "add");                        // 3
+    m.layers.outputs = {m.Layer(m.Module("m.head", root), {sum})};
+    CHECK(m.Releases() == "-; -; 2; 3 1");
+  }
+  SUBCASE("variance = x.pow(2).mean(-1)") {
+    Model m;
+    const ModuleId root = m.Module("m"), norm = m.Module("m.norm", root);
+    const ValueId square = m.Layer(norm, {m.Value(Role::kInput)}, "pow");                       // 1
+    const ValueId root_of = m.Layer(norm, {m.Layer(norm, {square}, "mean")}, "rsqrt");          // 2 3
+    m.layers.outputs = {m.Layer(m.Module("m.head", root), {m.Layer(norm, {root_of}, "mul")})};  // 4
+    CHECK(m.Releases() == "-; 1; -; 3 2; 4");
+  }
+  SUBCASE("hidden_states = self.ln_1(...); attn_output = self.attn(hidden_states); hidden_states = attn_output + ...") {
+    Model m;
+    const ModuleId root = m.Module("m"), block = m.Module("m.h.0", root);
+    const ValueId x = m.Layer(m.Module("m.stem", root), {m.Value(Role::kInput)});         // 1
+    const ValueId normed = m.Layer(m.Module("m.h.0.ln_1", block), {x}, "layer_norm");     // 2
+    const ValueId attended = m.Layer(m.Module("m.h.0.attn", block), {normed}, "linear");  // 3
+    const ValueId sum = m.Layer(block, {attended, x}, "add");                             // 4
+    const ValueId last = m.Layer(block, {sum}, "gelu");                                   // 5
+    m.layers.outputs = {m.Layer(m.Module("m.head", root), {last})};
+    CHECK(m.Releases() == "-; -; -; 2; 4 3 1; 5");
+  }
+  SUBCASE("normed_hidden_states, attention_output: to the sublayer's end") {
+    Model m;
+    const ModuleId root = m.Module("m"), layer = m.Module("m.layer.0", root);
+    const ValueId x = m.Layer(m.Module("m.stem", root), {m.Value(Role::kInput)});         // 1
+    const ValueId normed = m.Layer(m.Module("m.layer.0.layer_norm", layer), {x}, "mul");  // 2
+    const ModuleId attention = m.Module("m.layer.0.SelfAttention", layer);
+    const ValueId out = m.Layer(m.Module("m.layer.0.SelfAttention.o", attention), {normed}, "linear");  // 3
+    const ValueId dropped = m.Layer(m.Module("m.layer.0.dropout", layer), {out}, "dropout");            // 4
+    const ValueId sum = m.Layer(layer, {x, dropped}, "add");                                            // 5
+    m.layers.outputs = {m.Layer(m.Module("m.head", root), {sum})};
+    CHECK(m.Releases() == "-; -; -; -; 4 2 3 1; 5");
+  }
+}
+
 TEST_CASE("what DenseNet joins lives until the convolution behind norm and activation is done") {
   Model m;
   const ModuleId root = m.Module(""), layer = m.Module("layer", root);

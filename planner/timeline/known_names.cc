@@ -1,0 +1,133 @@
+#include "planner/timeline/known_names.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+namespace vramplan {
+namespace {
+
+// inputs_embeds = self.embed_tokens(input_ids), position_embeds = self.wpe(position_ids): names of the frame in every
+// model of transformers (models/*/modeling_*.py, version 5).
+bool IsEmbeddingOfTransformers(const Layers& layers, const Layer& layer) {
+  if (layer.op != "embedding" || !layer.module.valid()) return false;
+  constexpr std::string_view kModules[] = {
+      "word_embeddings", "token_type_embeddings", "position_embeddings", "wte", "wpe",
+      "embed_tokens",    "embed_positions"};
+  const std::string& path = layers[layer.module].path;
+  const std::string_view name = std::string_view{path}.substr(path.rfind('.') + 1);
+  return std::find(std::begin(kModules), std::end(kModules), name) != std::end(kModules);
+}
+
+// features = self.backbone(x): what a backbone or an encoder returns, a dict, a list or an output object, keeps its
+// name to the end of the caller's frame (torchvision's segmentation and detection models, segmentation_models_pytorch,
+// transformers).
+void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
+                  std::vector<Release>& release) {
+  const auto feature_call = [&](ModuleId module) {  // outermost
+    ModuleId found;
+    for (; module.valid(); module = layers[module].parent) {
+      const std::string& path = layers[module].path;
+      const std::string_view name = std::string_view{path}.substr(path.rfind('.') + 1);
+      if (name == "backbone" || name == "encoder") found = module;
+    }
+    return found;
+  };
+  for (const Layer& layer : layers.layers) {
+    for (const ValueId id : layer.inputs) {
+      if (!id.valid() || release[static_cast<size_t>(id.value)].after < 0) continue;
+      const ModuleId call = feature_call(producer[static_cast<size_t>(id.value)]);
+      if (!call.valid() || feature_call(layer.module) == call) continue;
+      // A model inside a model (bert.encoder) returns an object with it, which its caller names.
+      ModuleId frame = layers[call].parent;
+      if (frame.valid() && layers[frame].parent.valid()) frame = layers[frame].parent;
+      Hold(release, id, WithFrame(layers, calls, frame));
+    }
+  }
+}
+
+// x = self.patch_embed(x); x = self._pos_embed(x): timm's vision transformers put the class token and the positions to
+// the patches in a method of their own, whose caller still calls the patches x until the method is back.
+void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
+                 std::vector<Release>& release) {
+  for (size_t l = 0; l + 1 < layers.layers.size(); ++l) {
+    const Layer& join = layers.layers[l];
+    const Layer& sum = layers.layers[l + 1];
+    if (join.op != "cat" || sum.op != "add" || sum.module != join.module || join.inputs.size() != 2) continue;
+    const ValueId patches = join.inputs[1];
+    if (!patches.valid() || sum.inputs[0] != join.outputs[0]) continue;
+    const ModuleId embedding = producer[static_cast<size_t>(patches.value)];
+    if (!embedding.valid() || !layers[embedding].path.ends_with("patch_embed")) continue;
+    Hold(release, patches, {static_cast<int>(l) + 1, NameOf(DepthOf(calls, join.module))});
+  }
+}
+
+// hidden_states = self.ln_1(hidden_states); attn_output, _ = self.attn(hidden_states); hidden_states = attn_output +
+// residual: the blocks of transformers' GPT-2 and its children (modeling_gpt2.py, version 5) write the normed name anew
+// with the sum, and have names for what attention and feed forward return.
+void HoldBlocksOfGpt2(const Layers& layers, const Calls& calls, std::vector<Release>& release) {
+  const auto name = [&](ModuleId module) {
+    const std::string& path = layers[module].path;
+    return std::string_view{path}.substr(path.rfind('.') + 1);
+  };
+  std::set<ModuleId> blocks;  // that have a child attn
+  for (const Layer& layer : layers.layers) {
+    for (ModuleId m = layer.module; m.valid(); m = layers[m].parent) {
+      if (name(m) == "attn" && layers[m].parent.valid()) blocks.insert(layers[m].parent);
+    }
+  }
+  std::map<ModuleId, ValueId> normed;  // by block
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
+    if (layer.op == "layer_norm" && layer.module.valid() && blocks.count(layers[layer.module].parent) != 0 &&
+        (name(layer.module) == "ln_1" || name(layer.module) == "ln_2")) {
+      normed[layers[layer.module].parent] = layer.outputs[0];
+    }
+    const auto found = layer.op == "add" ? normed.find(layer.module) : normed.end();
+    if (found == normed.end()) continue;
+    Hold(release, found->second, {static_cast<int>(l), NameOf(DepthOf(calls, layer.module))});
+    if (layer.inputs[0].valid()) Hold(release, layer.inputs[0], WithFrame(layers, calls, layer.module));
+    normed.erase(found);
+  }
+}
+
+// normed_hidden_states, attention_output, forwarded_states: names of T5LayerSelfAttention, T5LayerCrossAttention and
+// T5LayerFF, whose sums are of what they name (modeling_t5.py, version 5).
+void HoldSublayersOfT5(const Layers& layers, const Calls& calls, std::vector<Release>& release) {
+  const auto name = [&](ModuleId module) {
+    const std::string& path = layers[module].path;
+    return std::string_view{path}.substr(path.rfind('.') + 1);
+  };
+  std::map<ModuleId, ValueId> normed;  // by sublayer
+  for (const Layer& layer : layers.layers) {
+    if (!layer.module.valid() || layer.outputs.empty()) continue;
+    const ModuleId around = layers[layer.module].parent;
+    if (name(layer.module) == "layer_norm") normed[around] = layer.outputs[0];
+    const bool attention = layer.op == "linear" && name(layer.module) == "o" && around.valid() &&
+                           (name(around) == "SelfAttention" || name(around) == "EncDecAttention");
+    const bool forward =
+        layer.op == "linear" && name(layer.module) == "wo" && around.valid() && name(around) == "DenseReluDense";
+    if (!attention && !forward) continue;
+    const Release end = WithFrame(layers, calls, layers[around].parent);
+    Hold(release, layer.outputs[0], end);
+    if (const auto found = normed.find(layers[around].parent); attention && found != normed.end())
+      Hold(release, found->second, end);
+  }
+}
+
+}  // namespace
+
+void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
+                    std::vector<Release>& release) {
+  HoldFeatures(layers, calls, producer, release);
+  HoldPatches(layers, calls, producer, release);
+  HoldBlocksOfGpt2(layers, calls, release);
+  HoldSublayersOfT5(layers, calls, release);
+  for (const Layer& layer : layers.layers) {
+    if (IsEmbeddingOfTransformers(layers, layer))
+      Hold(release, layer.outputs[0], WithFrame(layers, calls, layers[layer.module].parent));
+  }
+}
+
+}  // namespace vramplan
