@@ -1,5 +1,7 @@
 // Normalisations: keep their input, and the statistics they computed (fp32, small). Backward makes a gradient of the
 // input's size and the gradients of scale and shift.
+#include "planner/semantics/norm.h"
+
 #include <algorithm>
 
 #include "planner/semantics/concat.h"
@@ -131,41 +133,9 @@ void SumParts(GradContext& g, Dim rows, int64_t columns, DType type) {
   if (shift) g.Set(2, SumKernel(e, shift, {0}, false));
 }
 
-// native_layer_norm (cuda/layer_norm_kernel.cu): a strided input is copied for the kernel, in both directions; kept as
-// it was.
 void RunLayerNorm(Call& c) {
-  Eager& e = c.e;
-  OpScope scope(e, "aten::layer_norm");
-  const Tensor& x = c.In(0);
-  const Tensor &weight = c.In(1), &bias = c.In(2);
   const int normalized = static_cast<int>(std::max<int64_t>(c.Int("normalized_axes", 1), 1));
-  Dim rows(1);
-  Shape statistics;
-  for (int i = 0; i < x->dim(); ++i) {
-    statistics.Append(i + normalized < x->dim() ? x->sizes[i] : Dim(1));
-    if (i + normalized < x->dim()) rows = rows * x->sizes[i];
-  }
-  Tensor copy = IsContiguous(*x) ? Tensor() : LikeContiguous(e, x);
-  Tensor out = LikeContiguous(e, x);
-  Tensor mean = e.Empty(statistics, Statistics(x->dtype));
-  Tensor inverse = e.Empty(statistics, Statistics(x->dtype));
-  copy = Tensor();  // a local of the kernel's function
-  if (GradNode* node = e.Record("NativeLayerNormBackward0", {x, weight, bias}, {out})) {
-    node->Save(x).Save(mean).Save(inverse).Save(weight).Save(bias);
-    node->Backward([rows, normalized](GradContext& g) {
-      const Tensor& saved = g.saved(0);
-      const Tensor contiguous = IsContiguous(*saved) ? saved : LikeContiguous(g.e, saved);
-      Tensor input_grad = LikeContiguous(g.e, saved);
-      Tensor scale = g.Needs(1) ? LikeContiguous(g.e, g.saved(3)) : Tensor();
-      Tensor shift = g.Needs(2) ? LikeContiguous(g.e, g.saved(4)) : Tensor();
-      const Tensor grad = IsContiguous(*g.grad()) ? g.grad() : LikeContiguous(g.e, g.grad());
-      g.Set(0, std::move(input_grad));
-      g.Set(1, std::move(scale));
-      g.Set(2, std::move(shift));
-      if (normalized == 1 && g.saved(3)) SumParts(g, rows, g.saved(3)->numel(), g.saved(3)->dtype);
-    });
-  }
-  c.Return(std::move(out));
+  c.Return(LayerNorm(c.e, c.In(0), c.In(1), c.In(2), normalized));
 }
 
 // torch._weight_norm (ATen/native/WeightNorm.cpp, PyTorch 2.10; recorded there: "+2048 +32", backward "+2048 +32 -grad
@@ -285,6 +255,40 @@ void RunLocalResponseNorm(Call& c) {
 }
 
 }  // namespace
+
+// native_layer_norm (cuda/layer_norm_kernel.cu): a strided input is copied for the kernel, in both directions; kept as
+// it was.
+Tensor LayerNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& bias, int normalized) {
+  OpScope scope(e, "aten::layer_norm");
+  Dim rows(1);
+  Shape statistics;
+  for (int i = 0; i < x->dim(); ++i) {
+    statistics.Append(i + normalized < x->dim() ? x->sizes[i] : Dim(1));
+    if (i + normalized < x->dim()) rows = rows * x->sizes[i];
+  }
+  Tensor copy = IsContiguous(*x) ? Tensor() : LikeContiguous(e, x);
+  Tensor out = LikeContiguous(e, x);
+  Tensor mean = e.Empty(statistics, Statistics(x->dtype));
+  Tensor inverse = e.Empty(statistics, Statistics(x->dtype));
+  copy = Tensor();  // a local of the kernel's function
+  if (GradNode* node = e.Record("NativeLayerNormBackward0", {x, weight, bias}, {out})) {
+    node->Save(x).Save(mean).Save(inverse).Save(weight).Save(bias);
+    node->Backward([rows, normalized](GradContext& g) {
+      const Tensor& saved = g.saved(0);
+      const Tensor contiguous = IsContiguous(*saved) ? saved : LikeContiguous(g.e, saved);
+      Tensor input_grad = LikeContiguous(g.e, saved);
+      Tensor scale = g.Needs(1) ? LikeContiguous(g.e, g.saved(3)) : Tensor();
+      Tensor shift = g.Needs(2) ? LikeContiguous(g.e, g.saved(4)) : Tensor();
+      const Tensor grad = IsContiguous(*g.grad()) ? g.grad() : LikeContiguous(g.e, g.grad());
+      g.Set(0, std::move(input_grad));
+      g.Set(1, std::move(scale));
+      g.Set(2, std::move(shift));
+      if (normalized == 1 && g.saved(3)) SumParts(g, rows, g.saved(3)->numel(), g.saved(3)->dtype);
+    });
+  }
+  mean = Tensor();  // the tuple of results goes from its first to its last
+  return out;
+}
 
 std::vector<OpRule> NormRules() {
   return {

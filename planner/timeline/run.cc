@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "planner/semantics/fused_attention.h"
 #include "planner/semantics/loss.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/view.h"
@@ -88,7 +89,12 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
       autocast_(e),
       checkpoints_(e, recorder, *this, layers.layers.size(), std::move(calls)),
       releases_(ReleasesAfter(layers)),
+      fused_(FusedCallsOf(layers, e.spec())),
+      fused_at_(layers.layers.size(), -1),
       resident_(layers.values.size()) {
+  for (size_t f = 0; f < fused_.size(); ++f) {
+    for (int l = fused_[f].first; l <= fused_[f].last; ++l) fused_at_[static_cast<size_t>(l)] = static_cast<int>(f);
+  }
   for (const Layer& layer : layers.layers) rules_.push_back(eager::FindRule(layer.op));
   e_.origin.op = "Module.to";
   for (ValueId id : ModuleOrder(layers)) {
@@ -237,8 +243,30 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   }
 }
 
+void ModelRun::RunFused(const FusedCall& call, std::vector<eager::Tensor>& values) {
+  const auto value = [&](ValueId id) { return values[static_cast<size_t>(id.value)]; };
+  const auto affine = [&](const AffineValues& ids) { return eager::Affine{value(ids.weight), value(ids.bias)}; };
+  e_.origin.layer = static_cast<int32_t>(call.first);
+  e_.origin.op = "fused";
+  const eager::FusedAttention attention{affine(call.in_projection), affine(call.out_projection), call.heads};
+  eager::Tensor& out = values[static_cast<size_t>(call.output.value)];
+  if (!call.encoder_layer) {
+    out = NativeMultiHeadAttention(e_, value(call.input), attention);
+    return;
+  }
+  const FusedCall::EncoderLayer& layer = *call.encoder_layer;
+  out = TransformerEncoderLayer(e_, value(call.input),
+                                {attention, affine(layer.norm1), affine(layer.norm2), affine(layer.linear1),
+                                 affine(layer.linear2), layer.norm_first});
+}
+
 void ModelRun::Run(size_t layer, std::vector<eager::Tensor>& values) {
-  RunLayer(layers_.layers[layer], values);
+  if (fused_at_[layer] < 0) {
+    RunLayer(layers_.layers[layer], values);
+  } else if (const FusedCall& call = fused_[static_cast<size_t>(fused_at_[layer])];
+             call.first == static_cast<int>(layer)) {
+    RunFused(call, values);
+  }
   for (ValueId id : releases_[layer]) values[static_cast<size_t>(id.value)] = eager::Tensor();
 }
 

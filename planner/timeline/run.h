@@ -9,6 +9,7 @@
 #include "planner/semantics/optimizer_rows.h"
 #include "planner/semantics/table.h"
 #include "planner/timeline/checkpoint.h"
+#include "planner/timeline/fused_calls.h"
 
 namespace vramplan {
 
@@ -40,6 +41,7 @@ class ModelRun : private LayerRunner {
   const std::vector<eager::Tensor>& resident() const override { return resident_; }
   void Run(size_t layer, std::vector<eager::Tensor>& values) override;
   void RunLayer(const Layer& layer, std::vector<eager::Tensor>& values);
+  void RunFused(const FusedCall& call, std::vector<eager::Tensor>& values);
   Status ChooseLoss();
   std::string_view LastOperator() const;
   eager::Tensor Reconstructed() const;
@@ -51,7 +53,9 @@ class ModelRun : private LayerRunner {
   Checkpoints checkpoints_;
   std::vector<std::vector<ValueId>> releases_;
   std::vector<const eager::OpRule*> rules_;  // by layer; null: unknown
-  std::vector<eager::Tensor> resident_;      // by value: parameters, buffers, inputs, constants
+  std::vector<FusedCall> fused_;
+  std::vector<int> fused_at_;            // by layer: the fused call that it is part of; -1: none
+  std::vector<eager::Tensor> resident_;  // by value: parameters, buffers, inputs, constants
   std::vector<eager::Tensor> parameters_;
   std::vector<eager::Tensor> outputs_;
   eager::Tensor target_, bound_loss_;

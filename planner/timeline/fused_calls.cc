@@ -1,0 +1,171 @@
+#include "planner/timeline/fused_calls.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace vramplan {
+namespace {
+
+struct Extent {
+  int first = -1, last = -1, layers = 0;
+};
+
+class Search {
+ public:
+  explicit Search(const Layers& layers)
+      : layers_(layers), extents_(layers.modules.size()), makers_(layers.values.size(), -1) {
+    for (const ValueId id : layers.parameters) parameters_.emplace(layers[id].name, id);
+    readers_.resize(layers.values.size());
+    for (size_t l = 0; l < layers.layers.size(); ++l) {
+      const Layer& layer = layers.layers[l];
+      for (ModuleId m = layer.module; m.valid(); m = layers[m].parent) {
+        Extent& extent = extents_[static_cast<size_t>(m.value)];
+        if (extent.first < 0) extent.first = static_cast<int>(l);
+        extent.last = static_cast<int>(l);
+        ++extent.layers;
+      }
+      for (const ValueId id : layer.inputs) {
+        if (id.valid()) readers_[static_cast<size_t>(id.value)].push_back(static_cast<int>(l));
+      }
+      for (const ValueId id : layer.outputs) {
+        if (id.valid()) makers_[static_cast<size_t>(id.value)] = static_cast<int>(l);
+      }
+    }
+    constexpr int kCaller = -1;
+    for (const ValueId id : layers.outputs) {
+      if (id.valid()) readers_[static_cast<size_t>(id.value)].push_back(kCaller);
+    }
+  }
+
+  std::optional<FusedCall> Attention(ModuleId module) const {
+    const std::string& path = layers_[module].path;
+    const auto in = Named(path + ".in_proj_weight", path + ".in_proj_bias");
+    const auto out = Named(path + ".out_proj.weight", path + ".out_proj.bias");
+    if (!in || !out) return std::nullopt;
+    std::optional<FusedCall> call = Enclosed(module);
+    if (!call || layers_[call->input].shape.rank() != 3 || !IsBatchFirst(*call)) return std::nullopt;
+    const Layer* product = nullptr;
+    for (int l = call->first; l <= call->last; ++l) {
+      const Layer& layer = At(l);
+      if (layer.op != "scaled_dot_product_attention") continue;
+      if (product != nullptr || layer.attributes.Int("is_causal", 0) != 0) return std::nullopt;
+      if (layer.inputs.size() > 3 && layer.inputs[3].valid()) return std::nullopt;  // a mask
+      product = &layer;
+    }
+    if (product == nullptr || layers_[product->inputs[0]].shape.rank() != 4) return std::nullopt;
+    const Dim heads = layers_[product->inputs[0]].shape[1];
+    if (!heads.IsConstant() || heads.c0() % 2 != 0) return std::nullopt;
+    call->heads = heads.c0();
+    call->in_projection = *in;
+    call->out_projection = *out;
+    return call;
+  }
+
+  // `attention`: a call directly inside of this one.
+  std::optional<FusedCall> EncoderLayer(ModuleId module, const FusedCall& attention) const {
+    const std::string& path = layers_[module].path;
+    FusedCall::EncoderLayer parts;
+    const std::pair<const char*, AffineValues*> wanted[] = {
+        {".norm1", &parts.norm1}, {".norm2", &parts.norm2}, {".linear1", &parts.linear1}, {".linear2", &parts.linear2}};
+    for (const auto& [name, values] : wanted) {
+      const auto found = Named(path + name + ".weight", path + name + ".bias");
+      if (!found) return std::nullopt;
+      *values = *found;
+    }
+    std::optional<FusedCall> call = Enclosed(module);
+    if (!call) return std::nullopt;
+    // norm, (sum, norm,) linear, activation, linear and sums: whatever else computes here is not torch.nn's layer.
+    int norms = 0, linears = 0, activations = 0;
+    for (int l = call->first; l <= call->last; ++l) {
+      if (l >= attention.first && l <= attention.last) continue;
+      const std::string& op = At(l).op;
+      if (op == "layer_norm" && ++norms == 1) parts.norm_first = l < attention.first;
+      if (op == "linear") ++linears;
+      if (op == "relu" || op == "gelu") ++activations;
+      if (op != "layer_norm" && op != "linear" && op != "relu" && op != "gelu" && op != "add" && op != "dropout")
+        return std::nullopt;
+    }
+    if (norms != 2 || linears != 2 || activations != 1) return std::nullopt;
+    call->heads = attention.heads;
+    call->in_projection = attention.in_projection;
+    call->out_projection = attention.out_projection;
+    call->encoder_layer = parts;
+    return call;
+  }
+
+ private:
+  const Layer& At(int layer) const { return layers_.layers[static_cast<size_t>(layer)]; }
+
+  std::optional<AffineValues> Named(const std::string& weight, const std::string& bias) const {
+    const auto w = parameters_.find(weight), b = parameters_.find(bias);
+    if (w == parameters_.end() || b == parameters_.end()) return std::nullopt;
+    return AffineValues{w->second, b->second};
+  }
+
+  // The call's layers, if nothing runs between them, one value goes in and one comes out.
+  std::optional<FusedCall> Enclosed(ModuleId module) const {
+    const Extent& extent = extents_[static_cast<size_t>(module.value)];
+    if (extent.first < 0 || extent.last - extent.first + 1 != extent.layers) return std::nullopt;
+    FusedCall call;
+    call.first = extent.first;
+    call.last = extent.last;
+    const auto inside = [&](int layer) { return layer >= call.first && layer <= call.last; };
+    for (int l = call.first; l <= call.last; ++l) {
+      for (const ValueId id : At(l).inputs) {
+        if (!id.valid() || (layers_[id].role != Role::kActivation && layers_[id].role != Role::kInput)) continue;
+        if (inside(makers_[static_cast<size_t>(id.value)])) continue;
+        if (call.input.valid() && call.input != id) return std::nullopt;
+        call.input = id;
+      }
+      for (const ValueId id : At(l).outputs) {
+        if (!id.valid()) continue;
+        const std::vector<int>& readers = readers_[static_cast<size_t>(id.value)];
+        if (std::all_of(readers.begin(), readers.end(), inside)) continue;
+        if (call.output.valid()) return std::nullopt;
+        call.output = id;
+      }
+    }
+    if (!call.input.valid() || !call.output.valid()) return std::nullopt;
+    return call;
+  }
+
+  // query = query.transpose(1, 0): the Python computes positions first.
+  bool IsBatchFirst(const FusedCall& call) const {
+    const Layer& turn = At(call.first);
+    return (turn.op == "transpose" || turn.op == "permute") && turn.inputs[0] == call.input &&
+           layers_[turn.outputs[0]].shape[0] == layers_[call.input].shape[1];
+  }
+
+  const Layers& layers_;
+  std::vector<Extent> extents_;  // by module call
+  std::vector<int> makers_;      // by value; -1: no layer
+  std::vector<std::vector<int>> readers_;
+  std::unordered_map<std::string_view, ValueId> parameters_;
+};
+
+}  // namespace
+
+std::vector<FusedCall> FusedCallsOf(const Layers& layers, const TrainingSpec& spec) {
+  const bool autocast = spec.precision == Precision::kAmpFp16 || spec.precision == Precision::kAmpBf16;
+  if (spec.mode != Mode::kInfer || autocast) return {};
+  constexpr std::string_view kInProjection = ".in_proj_weight";
+  const bool any = std::any_of(layers.parameters.begin(), layers.parameters.end(),
+                               [&](ValueId id) { return layers[id].name.ends_with(kInProjection); });
+  if (!any) return {};
+  std::vector<FusedCall> calls;
+  const Search search(layers);
+  for (size_t m = 0; m < layers.modules.size(); ++m) {
+    const ModuleId module{static_cast<int32_t>(m)};
+    std::optional<FusedCall> call = search.Attention(module);
+    if (!call) continue;
+    const ModuleId parent = layers[module].parent;
+    const auto around = parent.valid() ? search.EncoderLayer(parent, *call) : std::nullopt;
+    calls.push_back(around ? *around : *call);
+  }
+  std::sort(calls.begin(), calls.end(), [](const FusedCall& a, const FusedCall& b) { return a.first < b.first; });
+  return calls;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,80 @@
+#include "planner/timeline/fused_calls.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/support/truth.h"
+
+namespace vramplan {
+namespace {
+
+TrainingSpec Inference() {
+  TrainingSpec spec;
+  spec.mode = Mode::kInfer;
+  return spec;
+}
+
+Layers Model(const std::string& graph) {
+  const std::string folder = testing::SharedFolder().value_or(testing::DataFolder());
+  auto layers = testing::LayersOf(folder + "/zoo/" + graph + ".onnx", "");
+  REQUIRE_MESSAGE(layers, graph);
+  return std::move(*layers);
+}
+
+TEST_CASE("six encoder layers of torch.nn are six calls, under both exporters") {
+  for (const char* graph : {"transformer_encoder.ts-train", "transformer_encoder.dynamo-train"}) {
+    const Layers layers = Model(graph);
+    const std::vector<FusedCall> calls = FusedCallsOf(layers, Inference());
+    CHECK_MESSAGE(calls.size() == 6, graph);
+    int end = -1;
+    for (const FusedCall& call : calls) {
+      CHECK(call.first > end);
+      end = call.last;
+      CHECK(call.heads == 8);
+      REQUIRE(call.encoder_layer);
+      CHECK_FALSE(call.encoder_layer->norm_first);
+      CHECK(layers[call.in_projection.weight].shape == Shape{Dim(1536), Dim(512)});
+      CHECK(layers[call.encoder_layer->linear1.weight].shape == Shape{Dim(2048), Dim(512)});
+    }
+  }
+}
+
+TEST_CASE("steps that record gradients, and autocast, run the Python") {
+  const Layers layers = Model("transformer_encoder.ts-train");
+  for (const Mode mode : {Mode::kTrain, Mode::kEval}) {
+    TrainingSpec spec;
+    spec.mode = mode;
+    CHECK(FusedCallsOf(layers, spec).empty());
+  }
+  TrainingSpec mixed = Inference();
+  mixed.precision = Precision::kAmpFp16;
+  CHECK(FusedCallsOf(layers, mixed).empty());
+  mixed.precision = Precision::kFp16;
+  CHECK(FusedCallsOf(layers, mixed).size() == 6);
+}
+
+TEST_CASE("what nn.MultiheadAttention does not fuse") {
+  enum { kAsItIs, kMasked, kCausal, kReadFromOutside, kSecondInput };
+  for (const int change : {kAsItIs, kMasked, kCausal, kReadFromOutside, kSecondInput}) {
+    Layers layers = Model("transformer_encoder.ts-train");
+    const std::vector<FusedCall> before = FusedCallsOf(layers, Inference());
+    const FusedCall& call = before[0];
+    for (int l = call.first; l <= call.last; ++l) {
+      Layer& layer = layers.layers[static_cast<size_t>(l)];
+      if (layer.op != "scaled_dot_product_attention") continue;
+      if (change == kMasked) {
+        layer.inputs.resize(4);
+        layer.inputs[3] = layers.buffers.empty() ? layers.parameters[0] : layers.buffers[0];
+      }
+      if (change == kCausal) layer.attributes.Set("is_causal", int64_t{1});
+      if (change == kReadFromOutside) layers.outputs.push_back(layer.outputs[0]);
+      if (change == kSecondInput) layer.inputs[1] = layers.inputs[0];
+    }
+    CHECK_MESSAGE(FusedCallsOf(layers, Inference()).size() == (change == kAsItIs ? 6 : 5), change);
+  }
+}
+
+}  // namespace
+}  // namespace vramplan
