@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace vramplan {
+namespace {
+
+// The root has a call of its own, which its layers do not name.
+ModuleId WithoutRoot(const Layers& layers, ModuleId id) {
+  return id.valid() && layers[id].parent.valid() ? id : ModuleId();
+}
+
+}  // namespace
 
 Calls CallsOf(const Layers& layers) {
   Calls calls;
@@ -22,7 +30,8 @@ Calls CallsOf(const Layers& layers) {
 
 ModuleId OutermostForeign(const Layers& layers, const Calls& calls, ModuleId producer, ModuleId consumer) {
   ModuleId outermost;
-  while (consumer.valid()) {
+  producer = WithoutRoot(layers, producer);
+  while (WithoutRoot(layers, consumer).valid()) {
     ModuleId around = producer;
     while (around.valid() &&
            calls.depth[static_cast<size_t>(around.value)] > calls.depth[static_cast<size_t>(consumer.value)]) {
@@ -36,6 +45,7 @@ ModuleId OutermostForeign(const Layers& layers, const Calls& calls, ModuleId pro
 }
 
 int EndOfFrame(const Layers& layers, const Calls& calls, ModuleId frame) {
+  frame = WithoutRoot(layers, frame);
   return frame.valid() ? calls.last[static_cast<size_t>(frame.value)] : static_cast<int>(layers.layers.size()) - 1;
 }
 

@@ -47,6 +47,20 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
   }
 }
 
+// embedding_output = self.embeddings(...): a name of the model's frame in transformers (modeling_vit.py and others).
+void HoldEmbeddings(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
+                    std::vector<Release>& release) {
+  for (const Layer& layer : layers.layers) {
+    for (const ValueId id : layer.inputs) {
+      const ModuleId source = id.valid() ? producer[static_cast<size_t>(id.value)] : ModuleId();
+      if (!source.valid() || !layers[source].path.ends_with(".embeddings")) continue;
+      bool inside = false;
+      for (ModuleId m = layer.module; m.valid(); m = layers[m].parent) inside = inside || m == source;
+      if (!inside) Hold(release, id, WithFrame(layers, calls, layers[source].parent));
+    }
+  }
+}
+
 // x = self.patch_embed(x); x = self._pos_embed(x): timm's vision transformers put the class token and the positions to
 // the patches in a method of their own, whose caller still calls the patches x until the method is back.
 void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
@@ -121,6 +135,7 @@ void HoldSublayersOfT5(const Layers& layers, const Calls& calls, std::vector<Rel
 void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
                     std::vector<Release>& release) {
   HoldFeatures(layers, calls, producer, release);
+  HoldEmbeddings(layers, calls, producer, release);
   HoldPatches(layers, calls, producer, release);
   HoldBlocksOfGpt2(layers, calls, release);
   HoldSublayersOfT5(layers, calls, release);

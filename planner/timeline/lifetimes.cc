@@ -6,7 +6,10 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "planner/timeline/bound_names.h"
 #include "planner/timeline/known_names.h"
+#include "planner/timeline/pyramid.h"
+#include "planner/timeline/statements.h"
 
 namespace vramplan {
 namespace {
@@ -34,8 +37,8 @@ std::vector<bool> JoinsOfLists(const Layers& layers) {
 // the whole, as long as their frame: q, k, v = qkv.unbind(0); qkv[0], qkv[1], qkv[2]; a, b = x.chunk(2).
 class Names {
  public:
-  explicit Names(const Layers& layers)
-      : layers_(layers), makers_(layers.values.size(), -1), readers_(layers.values.size()) {
+  Names(const Layers& layers, const Calls& calls)
+      : layers_(layers), calls_(calls), makers_(layers.values.size(), -1), readers_(layers.values.size()) {
     for (size_t l = 0; l < layers.layers.size(); ++l) {
       const Layer& layer = layers.layers[l];
       for (const ValueId id : layer.outputs) {
@@ -47,12 +50,14 @@ class Names {
       }
     }
   }
-  // q = q * scale: the name goes over to the product.
+  // q = q * scale: the name goes over to the product. q = self.norm(q): invalid, the call's result has it.
   ValueId Renamed(ValueId part) const {
     if (!part.valid()) return part;
     const std::vector<int>& readers = readers_[static_cast<size_t>(part.value)];
     if (readers.size() != 1) return part;
     const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
+    const Layer& maker = layers_.layers[static_cast<size_t>(makers_[static_cast<size_t>(part.value)])];
+    if (OutermostForeign(layers_, calls_, maker.module, reader.module).valid()) return {};
     const bool scaled = (reader.op == "mul" || reader.op == "div") && reader.attributes.Has("scalar");
     return scaled && reader.inputs[0] == part ? reader.outputs[0] : part;
   }
@@ -90,16 +95,6 @@ class Names {
     }
     return product;
   }
-  // attn = softmax(scores); attn = dropout(attn); attn @ v: the weights of an attention have a name.
-  bool AreAttentionWeights(ValueId id, ModuleId module) const {
-    for (int maker = id.valid() ? makers_[static_cast<size_t>(id.value)] : -1; maker >= 0;) {
-      const Layer& layer = layers_.layers[static_cast<size_t>(maker)];
-      if (layer.op == "softmax") return layer.module == module;
-      if (layer.op != "dropout" || !layer.inputs[0].valid()) return false;
-      maker = makers_[static_cast<size_t>(layer.inputs[0].value)];
-    }
-    return false;
-  }
   // variance = x.pow(2).mean(-1, keepdim=True), of the RMS norms of transformers.
   bool IsVariance(const Layer& layer) const {
     const int maker =
@@ -107,8 +102,9 @@ class Names {
     return maker >= 0 && layers_.layers[static_cast<size_t>(maker)].op == "pow" &&
            layers_.layers[static_cast<size_t>(maker)].module == layer.module;
   }
-  // x = cat(...); return self.conv(self.relu(self.norm(x))): DenseNet's name for what it joined lives until the
-  // convolution is done, and its result has a name in turn. The convolution's layer; -1: something else reads the join.
+  // x = cat(...); return self.conv(self.relu(self.norm(x))), calls of one frame: DenseNet's name for what it joined
+  // lives until the convolution is done, and its result has a name in turn. The convolution's layer; -1: something else
+  // reads the join.
   int EndOfPreactivation(const Layer& layer) const {
     if (layer.op != "cat" || !layer.outputs[0].valid()) return -1;
     ValueId value = layer.outputs[0];
@@ -119,7 +115,7 @@ class Names {
       const bool fits = step == "norm"  ? reader.op == "batch_norm"
                         : step == "act" ? reader.op == "relu"
                                         : reader.op.rfind("conv", 0) == 0;
-      if (!fits) return -1;
+      if (!fits || !reader.module.valid() || layers_[reader.module].parent != layer.module) return -1;
       if (step == "conv") return readers[0];
       value = reader.outputs[0];
     }
@@ -147,6 +143,7 @@ class Names {
   }
 
   const Layers& layers_;
+  const Calls& calls_;
   std::map<std::pair<ValueId, ModuleId>, int> selects_;
   std::vector<int> makers_;                // layer, by value
   std::vector<std::vector<int>> readers_;  // layers, by value
@@ -156,8 +153,12 @@ class Names {
 // they made has come together again, which is where code writes the same name anew (x = cat([f(x), g(x)])) or returns.
 class Joins {
  public:
-  Joins(const Layers& layers, const Calls& calls, const std::vector<bool>& joins_list)
-      : layers_(layers), calls_(calls), joins_list_(joins_list), readers_(layers.values.size()) {
+  Joins(const Layers& layers, const Calls& calls, const Statements& statements, const std::vector<bool>& joins_list)
+      : layers_(layers),
+        calls_(calls),
+        statements_(statements),
+        joins_list_(joins_list),
+        readers_(layers.values.size()) {
     for (size_t l = 0; l < layers.layers.size(); ++l) {
       for (const ValueId input : layers.layers[l].inputs) {
         if (!input.valid() || layers[input].role != Role::kActivation) continue;
@@ -181,7 +182,8 @@ class Joins {
       statements.insert(call.valid() ? -1 - call.value : reader);
     }
     if (statements.size() < 2) return {};
-    const int end = EndOfFrame(layers_, calls_, frame), holder = NameOf(DepthOf(calls_, frame));
+    const int end = std::max(statements_.EndOfName(statements_.MakerOf(value), frame), readers.back());
+    const int holder = NameOf(DepthOf(calls_, frame));
     // Walk on from the first reader; `open`: values that descend from this one and still have readers ahead.
     std::unordered_map<int32_t, int> open;
     size_t next = 0;
@@ -210,6 +212,7 @@ class Joins {
  private:
   const Layers& layers_;
   const Calls& calls_;
+  const Statements& statements_;
   const std::vector<bool>& joins_list_;    // by layer
   std::vector<std::vector<int>> readers_;  // layers, by value
 };
@@ -258,14 +261,17 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
     }
   }
   const std::vector<bool> joins_list = JoinsOfLists(layers);
-  const Joins joins(layers, calls, joins_list);
+  const Statements statements(layers, calls);
+  const Joins joins(layers, calls, statements, joins_list);
   for (size_t v = 0; v < release.size(); ++v) {
     const ValueId value{static_cast<int32_t>(v)};
     if (release[v].after >= 0) Hold(release, value, joins.Of(value, producer[v]));
   }
   HoldPrepared(layers, calls, producer, release);
   HoldKnownNames(layers, calls, producer, release);
-  const Names names(layers);
+  HoldPyramid(layers, statements, release);
+  HoldBoundNames(layers, statements, release);
+  const Names names(layers, calls);
   // Names of a frame go in the order in which they were first bound.
   std::vector<int32_t> bound(layers.values.size());
   for (size_t v = 0; v < bound.size(); ++v) bound[v] = static_cast<int32_t>(v);
@@ -276,10 +282,6 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
       Hold(release, layer.outputs[0], {until, end.holder});
       Hold(release, layers.layers[static_cast<size_t>(until)].outputs[0], end);
     }
-    if ((layer.op == "matmul" || layer.op == "bmm") && names.AreAttentionWeights(layer.inputs[0], layer.module))
-      Hold(release, layer.inputs[0], end);
-    // query_states, key_states, value_states, or q, k, v.
-    for (size_t i = 0; layer.op == "scaled_dot_product_attention" && i < 3; ++i) Hold(release, layer.inputs[i], end);
     if (names.IsVariance(layer)) Hold(release, layer.outputs[0], end);
     for (const ValueId part : joins_list[l] ? layer.inputs : names.OperandsOfReturnedNorm(layer, calls))
       Hold(release, part, end);
@@ -289,6 +291,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
       if (!part.valid()) continue;
       Hold(release, projected, {names.EndOfStatement(names.LastReader(part)), end.holder});
       const ValueId renamed = names.Renamed(part);
+      if (!renamed.valid()) continue;
       bound[static_cast<size_t>(renamed.value)] = part.value;
       Hold(release, renamed, end);
     }

@@ -1,0 +1,181 @@
+#include "planner/timeline/bound_names.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace vramplan {
+namespace {
+
+// One value that a layer made, as its frame sees it.
+struct Use {
+  ModuleId frame;              // of maker and readers together
+  Statements::Statement made;  // in it
+  Statements::Statement read;  // in it: the only one
+  int readers = 0;
+};
+
+class BoundNames {
+ public:
+  BoundNames(const Layers& layers, const Statements& statements, std::vector<Release>& release)
+      : layers_(layers),
+        statements_(statements),
+        release_(release),
+        maker_(layers.values.size(), -1),
+        readers_(layers.values.size()) {
+    for (size_t l = 0; l < layers.layers.size(); ++l) {
+      for (const ValueId id : layers.layers[l].outputs) {
+        if (id.valid()) maker_[Index(id)] = static_cast<int>(l);
+      }
+      for (const ValueId id : layers.layers[l].inputs) {
+        if (id.valid() && (readers_[Index(id)].empty() || readers_[Index(id)].back() != static_cast<int>(l)))
+          readers_[Index(id)].push_back(static_cast<int>(l));
+      }
+    }
+  }
+
+  void Hold() {
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      HoldFactors(layers_.layers[l]);
+      HoldAroundFunction(layers_.layers[l], static_cast<int>(l));
+    }
+    for (size_t v = 0; v < layers_.values.size(); ++v) {
+      HoldIfWaiting(ValueId{static_cast<int32_t>(v)});
+      HoldIfSkipping(ValueId{static_cast<int32_t>(v)});
+    }
+  }
+
+ private:
+  static size_t Index(ValueId id) { return static_cast<size_t>(id.value); }
+
+  void Raise(ValueId id, int until, ModuleId frame) {
+    vramplan::Hold(release_, id, {until, statements_.WithFrame(frame).holder});
+  }
+
+  bool Made(ValueId id) const { return id.valid() && maker_[Index(id)] >= 0; }
+
+  // Attention is written in names, by whichever library: q, k, v; attn, v.
+  void HoldFactors(const Layer& layer) {
+    const bool product = layer.op == "matmul" || layer.op == "bmm";
+    if (!product && layer.op != "scaled_dot_product_attention") return;
+    if (product && !(Made(layer.inputs[0]) && Made(layer.inputs[1]))) return;
+    for (const ValueId id : layer.inputs) {
+      if (Made(id) && !IsNormalized(id)) Raise(id, statements_.WithFrame(layer.module).after, layer.module);
+    }
+  }
+
+  // F.normalize(q) @ F.normalize(k): written where it is multiplied.
+  bool IsNormalized(ValueId id) const {
+    const Layer* maker = &MakerOf(id);
+    while ((maker->op == "transpose" || maker->op == "permute") && Made(maker->inputs[0]))
+      maker = &MakerOf(maker->inputs[0]);
+    if (maker->op != "div" || maker->inputs.size() < 2) return false;
+    ValueId length = maker->inputs[1];
+    while (Made(length) && (MakerOf(length).op == "expand" || MakerOf(length).op == "clamp"))
+      length = MakerOf(length).inputs[0];
+    return Made(length) && MakerOf(length).op == "norm";
+  }
+
+  const Layer& MakerOf(ValueId id) const { return layers_.layers[static_cast<size_t>(maker_[Index(id)])]; }
+
+  // x = F.relu(self.norm(self.conv(x))): a function around calls is one statement with them, and x keeps its value
+  // until the whole of it is done. So with transformers' activations, which were functions once.
+  void HoldAroundFunction(const Layer& layer, int index) {
+    static constexpr std::string_view kFunctions[] = {"relu",    "leaky_relu", "elu",      "gelu", "silu",
+                                                      "sigmoid", "tanh",       "hardtanh", "selu"};
+    if (std::find(std::begin(kFunctions), std::end(kFunctions), layer.op) == std::end(kFunctions)) return;
+    ModuleId frame = layer.module;
+    if (frame.valid() && layers_[frame].path.ends_with(".activation_fn")) frame = layers_[frame].parent;
+    ValueId value = layer.inputs[0];
+    Statements::Statement inner = statements_.StatementOf(index, frame);
+    for (bool weights = false; Made(value) && !weights;) {  // back to the convolution or projection
+      if (!statements_.IsInside(MakerOf(value).module, frame)) break;
+      const Statements::Statement made = statements_.StatementOf(maker_[Index(value)], frame);
+      if (!made.call.valid() || made.last + 1 != inner.first || readers_[Index(value)].size() != 1) break;
+      const Layer& first = layers_.layers[static_cast<size_t>(made.first)];
+      weights = first.op.starts_with("conv") || first.op == "linear";
+      inner = made;
+      value = first.inputs.empty() ? ValueId() : first.inputs[0];
+    }
+    if (Made(value) && inner.first < index) Raise(value, index, frame);
+  }
+
+  std::optional<Use> UseOf(ValueId id) const {
+    if (!Made(id) || readers_[Index(id)].empty()) return {};
+    Use use;
+    use.frame = layers_.layers[static_cast<size_t>(maker_[Index(id)])].module;
+    for (const int reader : readers_[Index(id)])
+      use.frame = statements_.Common(use.frame, layers_.layers[static_cast<size_t>(reader)].module);
+    use.made = statements_.StatementOf(maker_[Index(id)], use.frame);
+    use.read = statements_.StatementOf(readers_[Index(id)].front(), use.frame);
+    for (const int reader : readers_[Index(id)]) {
+      if (statements_.StatementOf(reader, use.frame) != use.read) return {};
+    }
+    return use;
+  }
+
+  // A value that is read once, by a statement that takes more than one: did it wait while something was made that
+  // outlives that statement? Python's stack gives up first what came last, so it cannot have been there.
+  void HoldIfWaiting(ValueId id) {
+    if (release_[Index(id)].after < 0) return;
+    const std::optional<Use> use = UseOf(id);
+    if (!use || statements_.Carries(use->made, use->read)) return;
+    const bool call = use->read.call.valid();
+    if (!call) {
+      const Layer& reader = layers_.layers[static_cast<size_t>(use->read.first)];
+      if (std::count_if(reader.inputs.begin(), reader.inputs.end(), [&](ValueId input) { return Made(input); }) < 2)
+        return;
+    }
+    bool waits = false;
+    for (int l = use->made.last + 1; l < use->read.first && !waits; ++l) {
+      for (const ValueId other : layers_.layers[static_cast<size_t>(l)].outputs) {
+        if (!other.valid() || readers_[Index(other)].empty()) continue;
+        const int last = readers_[Index(other)].back();
+        // Outlives it; what other frames read is one tensor of several that the export merged.
+        if (last > use->read.last && last <= statements_.WithFrame(use->frame).after) waits = true;
+        if (call && last >= use->read.first && last <= use->read.last) waits = true;  // another argument
+      }
+    }
+    if (waits) Raise(id, statements_.EndOfName(maker_[Index(id)], use->frame), use->frame);
+  }
+
+  // x1 = self.stem(x); x2 = self.down(x1); ...; self.up(x2, x1): what jumps over other modules into a cat or a call was
+  // given a name by U-Nets that name their levels. Those that keep levels in a list of modules push and pop.
+  void HoldIfSkipping(ValueId id) {
+    if (release_[Index(id)].after < 0 || !Made(id) || readers_[Index(id)].size() < 2) return;
+    const int first = readers_[Index(id)].front(), last = readers_[Index(id)].back();
+    ModuleId frame = layers_.layers[static_cast<size_t>(maker_[Index(id)])].module;
+    for (const int reader : readers_[Index(id)])
+      frame = statements_.Common(frame, layers_.layers[static_cast<size_t>(reader)].module);
+    const Statements::Statement made = statements_.StatementOf(maker_[Index(id)], frame);
+    if (!made.call.valid() || statements_.IsOfList(made)) return;
+    const Statements::Statement join = statements_.StatementOf(last, frame);
+    if (statements_.StatementOf(first, frame) == join || statements_.Carries(made, join)) return;
+    if (join.call.valid() ? !Meets(join, first) : layers_.layers[static_cast<size_t>(last)].op != "cat") return;
+    Raise(id, statements_.EndOfName(maker_[Index(id)], frame), frame);
+  }
+
+  // Whether the call is given something that was made by this layer or behind it.
+  bool Meets(const Statements::Statement& call, int layer) const {
+    for (int l = call.first; l <= call.last; ++l) {
+      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].inputs) {
+        if (Made(id) && maker_[Index(id)] >= layer && maker_[Index(id)] < call.first) return true;
+      }
+    }
+    return false;
+  }
+
+  const Layers& layers_;
+  const Statements& statements_;
+  std::vector<Release>& release_;
+  std::vector<int> maker_;                 // layer, by value; -1: none
+  std::vector<std::vector<int>> readers_;  // layers, by value
+};
+
+}  // namespace
+
+void HoldBoundNames(const Layers& layers, const Statements& statements, std::vector<Release>& release) {
+  BoundNames(layers, statements, release).Hold();
+}
+
+}  // namespace vramplan

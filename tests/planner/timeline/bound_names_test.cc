@@ -1,0 +1,171 @@
+#include "planner/timeline/bound_names.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+#include "planner/timeline/lifetimes.h"
+
+namespace vramplan {
+namespace {
+
+// A forward as lines "module: op(arguments) name"; the answer says by name behind which line each result dies.
+struct Forward {
+  Forward() { Call(""); }
+
+  ModuleId Call(const std::string& path) {
+    for (size_t m = 0; m < layers.modules.size(); ++m) {
+      if (layers.modules[m].path == path) return ModuleId{static_cast<int32_t>(m)};
+    }
+    ModuleId parent;
+    if (!path.empty()) {
+      const size_t dot = path.rfind('.');
+      parent = Call(dot == std::string::npos ? "" : path.substr(0, dot));
+    }
+    layers.modules.push_back({path, "", parent});
+    return ModuleId{static_cast<int32_t>(layers.modules.size()) - 1};
+  }
+  ValueId Value(Role role, const Shape& shape) {
+    layers.values.push_back({std::to_string(layers.values.size()), DType::kFloat32, shape, role});
+    return ValueId{static_cast<int32_t>(layers.values.size()) - 1};
+  }
+  ValueId Run(const std::string& name, const std::string& path, const std::string& op, std::vector<ValueId> inputs,
+              const Shape& shape = Shape{Dim(1)}) {
+    Layer layer;
+    layer.op = op;
+    layer.name = name;
+    if (!path.empty()) layer.module = Call(path);
+    layer.inputs = std::move(inputs);
+    layer.outputs = {Value(Role::kActivation, shape)};
+    layers.layers.push_back(layer);
+    return layer.outputs[0];
+  }
+  std::string DiesBehind(ValueId value) const {
+    const auto releases = ReleasesAfter(layers);
+    for (size_t l = 0; l < releases.size(); ++l) {
+      for (const ValueId id : releases[l]) {
+        if (id == value) return layers.layers[l].name;
+      }
+    }
+    return "never";
+  }
+
+  Layers layers;
+  ValueId x = Value(Role::kInput, Shape{Dim(1)});
+};
+
+TEST_CASE("what the root made waits for no call that does not take it") {
+  Forward f;
+  const ValueId act = f.Run("act", "", "abs", {f.x});
+  const ValueId conv = f.Run("conv", "conv", "conv2d", {act});
+  f.Run("head", "head", "linear", {conv});
+  CHECK(f.DiesBehind(act) == "conv");
+}
+
+TEST_CASE("a value that waited beside another was a name") {
+  // x1, x2 = self.f1(x), self.f2(x); y = self.act(x1) * x2; return self.g(y)      (timm's starnet.Block)
+  Forward f;
+  const ValueId x1 = f.Run("f1", "block.f1", "conv2d", {f.x}), x2 = f.Run("f2", "block.f2", "conv2d", {f.x});
+  const ValueId act = f.Run("act", "block.act", "relu6", {x1});
+  const ValueId y = f.Run("mul", "block", "mul", {act, x2});
+  const ValueId g = f.Run("g", "block.g", "conv2d", {y});
+  f.Run("head", "head", "linear", {g});
+  CHECK(f.DiesBehind(x1) == "g");
+  CHECK(f.DiesBehind(x2) == "mul");  // may have waited on the stack
+  CHECK(f.DiesBehind(y) == "g");
+}
+
+TEST_CASE("an argument that waited while another argument was made was a name") {
+  // a = self.a(x); b = self.b(x); c = self.join(a, b); return self.last(c)
+  Forward f;
+  const ValueId a = f.Run("a", "block.a", "conv2d", {f.x}), b = f.Run("b", "block.b", "conv2d", {f.x});
+  const ValueId c = f.Run("join", "block.join", "add", {a, b});
+  const ValueId last = f.Run("last", "block.last", "conv2d", {c});
+  f.Run("head", "head", "linear", {last});
+  CHECK(f.DiesBehind(a) == "last");
+  CHECK(f.DiesBehind(c) == "last");
+}
+
+TEST_CASE("what attention multiplies are names, to the end of its frame") {
+  // attn = q @ k; attn = attn.softmax(-1); x = attn @ v; return self.proj(x)
+  Forward f;
+  const ValueId q = f.Run("q", "attn.q", "linear", {f.x}), k = f.Run("k", "attn.k", "linear", {f.x});
+  const ValueId scores = f.Run("scores", "attn", "matmul", {q, k});
+  const ValueId soft = f.Run("soft", "attn", "softmax", {scores});
+  const ValueId v = f.Run("v", "attn.v", "linear", {f.x});
+  const ValueId mixed = f.Run("mixed", "attn", "matmul", {soft, v});
+  const ValueId proj = f.Run("proj", "attn.proj", "linear", {mixed});
+  f.Run("head", "head", "linear", {proj});
+  for (const ValueId name : {q, k, soft, v}) CHECK(f.DiesBehind(name) == "proj");
+  CHECK(f.DiesBehind(scores) == "soft");
+}
+
+TEST_CASE("normalized where they are multiplied: no names") {
+  // attn = F.normalize(q) @ k; torchvision's ShiftedWindowAttentionV2
+  Forward f;
+  const ValueId q = f.Run("q", "attn.q", "linear", {f.x}), norm = f.Run("norm", "attn", "norm", {q});
+  const ValueId unit = f.Run("unit", "attn", "div", {q, norm});
+  const ValueId k = f.Run("k", "attn.k", "linear", {f.x});
+  const ValueId scores = f.Run("scores", "attn", "matmul", {unit, k});
+  const ValueId proj = f.Run("proj", "attn.proj", "linear", {scores});
+  f.Run("head", "head", "linear", {proj});
+  CHECK(f.DiesBehind(unit) == "scores");
+}
+
+TEST_CASE("a loop binds its names anew") {
+  // for block in self.blocks: x, skip = block(x); total = total + skip
+  Forward f;
+  ValueId x = f.x, total = f.Run("zero", "", "zeros", {});
+  std::vector<ValueId> xs, totals;
+  for (const std::string i : {"0", "1", "2"}) {
+    x = f.Run("x" + i, "blocks." + i, "conv1d", {x});
+    const ValueId skip = f.Run("skip" + i, "blocks." + i + ".skip", "conv1d", {x});
+    total = f.Run("total" + i, "", "add", {total, skip});
+    xs.push_back(x);
+    totals.push_back(total);
+  }
+  f.Run("head", "head", "linear", {total});
+  CHECK(f.DiesBehind(totals[0]) == "total1");
+  CHECK(f.DiesBehind(xs[0]) == "skip1");
+}
+
+TEST_CASE("a U-Net that names its levels") {
+  // x1 = self.stem(x); x2 = self.down(x1); u = self.up(x2, x1); y = self.last(u)
+  Forward f;
+  const ValueId x1 = f.Run("stem", "stem", "conv2d", {f.x}), x2 = f.Run("down", "down", "conv2d", {x1});
+  const ValueId up = f.Run("up", "up.conv", "conv_transpose2d", {x2});
+  const ValueId cat = f.Run("cat", "up", "cat", {up, x1});
+  f.Run("last", "last", "conv2d", {cat});
+  f.Run("head", "head", "conv2d", {f.layers.layers.back().outputs[0]});
+  CHECK(f.DiesBehind(x1) == "head");
+}
+
+TEST_CASE("a function around calls is one statement with them") {
+  // x = self.stem(x); x = F.relu(self.norm(self.conv(x)))
+  Forward f;
+  const ValueId stem = f.Run("stem", "stem", "conv2d", {f.x});
+  const ValueId conv = f.Run("conv", "conv", "conv2d", {stem});
+  const ValueId norm = f.Run("norm", "norm", "batch_norm", {conv});
+  const ValueId relu = f.Run("relu", "", "relu", {norm});
+  f.Run("head", "head", "linear", {relu});
+  CHECK(f.DiesBehind(stem) == "relu");
+  CHECK(f.DiesBehind(conv) == "norm");
+}
+
+TEST_CASE("an encoder's list has a map of every resolution") {
+  // segmentation_models_pytorch: the decoder reads only the last, the list holds both
+  Forward f;
+  const Shape large{Dim(1), Dim(8), Dim(16), Dim(16)}, small{Dim(1), Dim(8), Dim(8), Dim(8)};
+  const ValueId one = f.Run("one", "encoder.layer1", "conv2d", {f.x}, large);
+  const ValueId inner = f.Run("inner", "encoder.layer2.conv1", "conv2d", {one}, large);
+  const ValueId two = f.Run("two", "encoder.layer2.conv2", "conv2d", {inner}, small);
+  const ValueId decoded = f.Run("decoded", "decoder", "conv2d", {two}, small);
+  f.Run("mask", "segmentation_head", "conv2d", {decoded}, large);
+  CHECK(f.DiesBehind(one) == "mask");
+  CHECK(f.DiesBehind(inner) == "two");
+  CHECK(f.DiesBehind(two) == "mask");
+}
+
+}  // namespace
+}  // namespace vramplan
