@@ -11,6 +11,7 @@
 #include "graph/lift/noise.h"
 #include "graph/lift/patterns.h"
 #include "graph/lift/provenance.h"
+#include "graph/lift/recurrent.h"
 #include "graph/lift/single_joins.h"
 #include "graph/lift/skipped_masks.h"
 #include "graph/lift/upcasts.h"
@@ -28,6 +29,7 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
   Layers layers = std::move(builder).Finish(notes);
   FreezeBatchNorms(&layers);
   GatherGlu(&layers);
+  GatherRecurrent(&layers);
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
   SplitMergedActivations(&layers);

@@ -56,7 +56,8 @@ constexpr OptionRow kRows[] = {
     {"--framework", "NAME", "pytorch or pytorch@2.0 to pytorch@2.15 [the newest]", kPlan},
     {"--attention", "KIND", "auto, math, efficient or flash [auto: as PyTorch chooses]", kPlan},
     {"--cudnn-workspace", "SIZE",
-     "auto, or the most a convolution may take; 0: none [auto: none is likely, and a band says what cuDNN may take]",
+     "auto, or the most a convolution or a recurrent network may take; 0: none, nor reserves [auto: none is likely for "
+     "convolutions, and a band says what cuDNN may take]",
      kPlan},
     {"--inplace", "WHEN", "auto, on or off: activations built with inplace=True [auto]", kPlan},
     {"--assume-batchnorm", "", "put back the batch norms that an eval export folded into convolutions", kPlan},

@@ -51,7 +51,7 @@ Band DeviceBand::device() const {
 bool CudnnChooses(const Layers& layers, const TrainingSpec& spec) {
   return !spec.cudnn_workspace && std::any_of(layers.layers.begin(), layers.layers.end(), [](const Layer& layer) {
     return layer.op.starts_with("conv1d") || layer.op.starts_with("conv2d") || layer.op.starts_with("conv3d") ||
-           layer.op.starts_with("conv_transpose");
+           layer.op.starts_with("conv_transpose") || layer.op == "lstm" || layer.op == "gru" || layer.op == "rnn";
   });
 }
 

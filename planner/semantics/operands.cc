@@ -82,6 +82,9 @@ const std::unordered_map<std::string_view, std::string_view>& Words() {
       {"col2im", "2+"},
       {"channel_shuffle", "3+"},
       {"index_fill", "1+ *"},
+      {"lstm", "3 - - 2 2"},
+      {"gru", "3 - - 2 2"},
+      {"rnn", "3 - - 2 2"},
       // A Python number may stand in the first place.
       {"pow", "|"},
       {"rpow", "|"},

@@ -11,7 +11,7 @@ const OpRule* FindRule(std::string_view op) {
     auto* rows = new std::unordered_map<std::string_view, OpRule>;
     for (auto family : {ActivationRules, AttentionRules, BlasRules, ConvolutionRules, CopyRules, CreationRules,
                         DropoutRules, IndexRules, LossRules, NormRules, PointwiseRules, PoolingRules, ReductionRules,
-                        ResizeRules, ScanRules, SelectionRules, UnaryRules, ViewRules}) {
+                        RecurrentRules, ResizeRules, ScanRules, SelectionRules, UnaryRules, ViewRules}) {
       for (const OpRule& rule : family()) CHECK(rows->emplace(rule.op, rule).second);  // an operator has one row
     }
     return rows;

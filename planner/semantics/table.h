@@ -68,6 +68,7 @@ std::vector<OpRule> LossRules();
 std::vector<OpRule> NormRules();
 std::vector<OpRule> PointwiseRules();
 std::vector<OpRule> PoolingRules();
+std::vector<OpRule> RecurrentRules();
 std::vector<OpRule> ReductionRules();
 std::vector<OpRule> ResizeRules();
 std::vector<OpRule> ScanRules();

@@ -296,6 +296,18 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
       Hold(release, renamed, end);
     }
   }
+  for (const Layer& layer : layers.layers) {  // out, (h, c) = self.lstm(x): read or not, the tuple has a name
+    if ((layer.op != "lstm" && layer.op != "gru" && layer.op != "rnn") || !layer.module.valid()) continue;
+    std::vector<int32_t> places;
+    for (const ValueId output : layer.outputs) places.push_back(output.value);
+    std::sort(places.begin(), places.end());
+    bound[static_cast<size_t>(layer.outputs[0].value)] = places[0];
+    for (size_t i = names.LastReader(layer.outputs[0]) < 0 ? 0 : 1; i < layer.outputs.size(); ++i) {
+      Hold(release, layer.outputs[i], EndOfFrame(layers, calls, layers[layer.module].parent));
+      if (i > 0)
+        bound[static_cast<size_t>(layer.outputs[i].value)] = places[places.size() - i];  // a tuple, from its end
+    }
+  }
   for (ValueId output : layers.outputs) {
     if (output.valid()) release[static_cast<size_t>(output.value)] = {};
   }

@@ -97,7 +97,9 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
   }
   for (const Layer& layer : layers.layers) rules_.push_back(eager::FindRule(layer.op));
   e_.origin.op = "Module.to";
-  for (ValueId id : ModuleOrder(layers)) {
+  const std::vector<ValueId> order = ModuleOrder(layers);
+  const std::map<ValueId, const Layer*> last_weights = LastWeightsOfRecurrent(order);
+  for (ValueId id : order) {
     const Value& value = layers[id];
     e_.category = value.role == Role::kBuffer ? Category::kBuffers : Category::kParameters;
     eager::Tensor t = e_.Empty(value.shape, e_.ModelType(value.type));
@@ -105,6 +107,7 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
       t->requires_grad = IsFloating(t->dtype);
     }
     resident_[static_cast<size_t>(id.value)] = std::move(t);
+    if (const auto last = last_weights.find(id); last != last_weights.end()) FlattenWeights(*last->second);
   }
   for (ValueId id : layers.parameters) parameters_.push_back(resident_[static_cast<size_t>(id.value)]);
 }

@@ -1,6 +1,7 @@
 // ModelRun: the model on the card and its calls, in terms of Eager: what model.to("cuda"), model(x) and the loss do.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "graph/lift/layers.h"
@@ -43,6 +44,9 @@ class ModelRun : private LayerRunner {
   void RunLayer(const Layer& layer, std::vector<eager::Tensor>& values);
   void RunFused(const FusedCall& call, std::vector<eager::Tensor>& values);
   Status ChooseLoss();
+  // The recurrent layers, by the weight that comes last in `order`.
+  std::map<ValueId, const Layer*> LastWeightsOfRecurrent(const std::vector<ValueId>& order) const;
+  void FlattenWeights(const Layer& recurrent);
   std::string_view LastOperator() const;
   eager::Tensor Reconstructed() const;
   eager::Tensor Literal(const Value& value);

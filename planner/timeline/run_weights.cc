@@ -37,4 +37,40 @@ std::vector<eager::Tensor> ModelRun::StateDict() const {
   return all;
 }
 
+std::map<ValueId, const Layer*> ModelRun::LastWeightsOfRecurrent(const std::vector<ValueId>& order) const {
+  std::map<ValueId, size_t> position;
+  for (size_t i = 0; i < order.size(); ++i) position.emplace(order[i], i);
+  std::map<ValueId, const Layer*> last_weights;
+  for (const Layer& layer : layers_.layers) {
+    if (layer.op != "lstm" && layer.op != "gru" && layer.op != "rnn") continue;
+    ValueId last;
+    for (const ValueId id : layer.inputs) {
+      if (id.valid() && position.count(id) != 0 && (!last.valid() || position[id] > position[last])) last = id;
+    }
+    if (last.valid()) last_weights.emplace(last, &layer);
+  }
+  return last_weights;
+}
+
+// RNNBase._apply ends with flatten_parameters (torch/nn/modules/rnn.py): one block for all weights, of which they are
+// parts from then on. cuDNN has room for biases there also when the module has none.
+void ModelRun::FlattenWeights(const Layer& recurrent) {
+  constexpr size_t kFirst = 3, kWithBiases = 4;
+  const auto cells = static_cast<size_t>(recurrent.attributes.Int("num_layers", 1) *
+                                         (recurrent.attributes.Int("bidirectional", 0) != 0 ? 2 : 1));
+  const size_t each = (recurrent.inputs.size() - kFirst) / cells;
+  std::vector<eager::Tensor> weights;
+  int64_t numbers = 0;
+  for (size_t i = kFirst; i < recurrent.inputs.size(); ++i) {
+    const ValueId id = recurrent.inputs[i];
+    if (!id.valid() || !resident_[static_cast<size_t>(id.value)]) return;  // tied to something that comes later
+    const eager::Tensor& weight = resident_[static_cast<size_t>(id.value)];
+    if ((i - kFirst) % each == 0 && each < kWithBiases) numbers += 2 * weight->lengths[0];
+    numbers += weight->numel();
+    weights.push_back(weight);
+  }
+  const eager::Tensor flat = e_.Empty(Shape{Dim(numbers)}, weights[0]->dtype);
+  for (const eager::Tensor& weight : weights) weight->storage = flat->storage;
+}
+
 }  // namespace vramplan

@@ -21,8 +21,8 @@ TEST_CASE("an LSTM has the stored tensors that are behind its reordered weights"
       w = Unsqueeze (c, ax0)
       u = Unsqueeze (`rnn.weight_hh_l0`, ax0)
       y = LSTM <hidden_size = 2> (x, w, u)
-    })") == Lines{"lstm(x, -, -, rnn.weight_ih_l0, rnn.weight_hh_l0) -> [7, 1, B, 2] batch_first=0 bidirectional=0 "
-                  "hidden_size=2 num_layers=1"});
+    })") == Lines{"lstm(x, -, -, rnn.weight_ih_l0, rnn.weight_hh_l0) -> [7, 1, B, 2] [1, B, 2] [1, B, 2] "
+                  "batch_first=0 bidirectional=0 hidden_size=2 num_layers=1"});
 }
 
 }  // namespace
