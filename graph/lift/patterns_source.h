@@ -154,6 +154,7 @@ const PatternRows& AttentionPatterns();
 const PatternRows& NormPatterns();
 const PatternRows& ActivationPatterns();
 const PatternRows& LinearPatterns();
+const PatternRows& LossPatterns();
 const PatternRows& RandomPatterns();
 const PatternRows& MovePatterns();
 const PatternRows& IndexPatterns();

@@ -1,5 +1,6 @@
 // Dropout: in training keeps one byte per element (aten/src/ATen/native/cuda/Dropout.cu: the mask is made first, then
 // the output); in evaluation, or with p = 0, it hands back its input.
+#include "planner/semantics/concat.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/table.h"
 
@@ -31,7 +32,10 @@ void Dropout(Call& c) {
   Tensor out = e.EmptyLike(x);
   if (GradNode* node = e.Record("NativeDropoutBackward0", {x}, {out})) {
     node->Save(mask);
-    node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.grad())); });
+    node->Backward([](GradContext& g) {  // masked_scale: empty_like(grad, grad.suggest_memory_format())
+      const Tensor& grad = g.grad();
+      g.Set(0, IsChannelsLast(*grad) ? g.e.EmptyLike(grad) : g.e.Empty(grad->sizes, grad->dtype));
+    });
   }
   c.Return(std::move(out));
 }

@@ -34,7 +34,8 @@ void Max(Call& c, const char* op, const char* name) {
   Tensor indices = empty(DType::kInt64);
   if (GradNode* node = c.e.Record(name, {input}, {out})) {
     node->Save(input).Save(indices);
-    node->Backward([channels_last](GradContext& g) {
+    node->Backward([channels_last](GradContext& g) {  // gradOutput_.contiguous(memory_format)
+      const Tensor grad = channels_last || IsContiguous(*g.grad()) ? g.grad() : Clone(g.e, g.grad());
       g.Set(0, channels_last ? g.e.EmptyLike(g.saved(0)) : g.e.Empty(g.saved(0)->sizes, g.saved(0)->dtype));
     });
   }
