@@ -303,7 +303,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
     std::sort(places.begin(), places.end());
     bound[static_cast<size_t>(layer.outputs[0].value)] = places[0];
     for (size_t i = names.LastReader(layer.outputs[0]) < 0 ? 0 : 1; i < layer.outputs.size(); ++i) {
-      Hold(release, layer.outputs[i], EndOfFrame(layers, calls, layers[layer.module].parent));
+      Hold(release, layer.outputs[i], WithFrame(layers, calls, layers[layer.module].parent));
       if (i > 0)
         bound[static_cast<size_t>(layer.outputs[i].value)] = places[places.size() - i];  // a tuple, from its end
     }
