@@ -238,6 +238,7 @@ class ProvenanceSource {
     NameArguments(g, rule, &call);
     signature_.LearnShapes(graph_, group.nodes, call);
     if (rule != nullptr && rule->shape != nullptr) rule->shape(call, builder_);
+    TakeMergedPermutation(group, &call);
     if (group.fx.target.find("legit_functional") != std::string::npos) call.attributes.Set("training", int64_t{1});
     if (call.alias && !call.inputs.empty() && call.inputs.front().valid()) {
       Alias(g, call);
@@ -253,6 +254,30 @@ class ProvenanceSource {
                        .nodes = group.nodes,
                        .evidence = Evidence::kProvenance},
                       group.path);
+  }
+
+  // k.transpose(0, 1).transpose(-2, -1) is one Transpose under the last one's name: what is left of the first is in the
+  // node's permutation.
+  void TakeMergedPermutation(const FxGroup& group, AtenCall* call) {
+    if (call->op != "transpose" && call->op != "permute") return;
+    const Node& node = graph_[group.nodes.back()];
+    const auto* merged = node.attributes.Get<std::vector<int64_t>>("perm");
+    if (group.nodes.size() != 1 || node.op != "Transpose" || merged == nullptr || call->inputs.empty()) return;
+    if (Trace(node.inputs.front()) != call->inputs.front()) return;
+    std::vector<int64_t> own(merged->size());
+    for (size_t i = 0; i < own.size(); ++i) own[i] = static_cast<int64_t>(i);
+    if (const auto* dims = call->attributes.Get<std::vector<int64_t>>("dims")) {
+      own = *dims;
+    } else {
+      const int64_t a = call->attributes.Int("dim0", 0), b = call->attributes.Int("dim1", 0);
+      const int64_t rank = static_cast<int64_t>(own.size());
+      if (a < 0 || b < 0 || a >= rank || b >= rank) return;
+      std::swap(own[static_cast<size_t>(a)], own[static_cast<size_t>(b)]);
+    }
+    if (own == *merged) return;
+    call->op = "permute";
+    call->attributes = Attributes();
+    call->attributes.Set("dims", *merged);
   }
 
   // By the classes, when nobody reads the first operand afterwards (in place, they would read the result instead).
