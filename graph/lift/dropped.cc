@@ -10,8 +10,8 @@
 namespace vramplan {
 namespace {
 
-// Exporters drop clones. One between a transpose and another view, or attention, was x.contiguous() and made a copy;
-// others (eval dropouts, as export writes them) did nothing in the framework.
+// Exporters drop clones. One between a transpose and another view, attention or a convolution was x.contiguous() and
+// made a copy; others (eval dropouts, as export writes them) did nothing in the framework.
 bool IsCopy(ValueId source, const FxGroup& user, const LayerBuilder& builder) {
   static const std::unordered_set<std::string_view> kViews = {"reshape",
                                                               "view",
@@ -25,7 +25,7 @@ bool IsCopy(ValueId source, const FxGroup& user, const LayerBuilder& builder) {
                                                               "unbind",
                                                               "scaled_dot_product_attention"};
   const AtenRule* rule = FindAtenRule(user.fx.target);
-  if (rule == nullptr || kViews.count(rule->op) == 0) return false;
+  if (rule == nullptr || (kViews.count(rule->op) == 0 && !rule->op.starts_with("conv"))) return false;
   // clone, _unsafe_view: export's words for a reshape that had to copy there; here strides decide.
   if (user.fx.target.find("_unsafe_view") != std::string::npos) return false;
   static const std::unordered_set<std::string> kReordering = {"transpose", "permute", "expand", "slice",

@@ -80,6 +80,54 @@ bool MatchReshapedIndex(PatternSource& source, NodeId root) {
   return gather.valid() && source.SameScope(gather, root) && EmitLookup(source, root, LookupOf(source, gather));
 }
 
+// Whether the tensor counts places along an axis: torch.arange, perhaps a part of it, spread over the others.
+bool IsGridAxis(const PatternSource& source, TensorId tensor) {
+  for (int steps = 0; steps < 8; ++steps) {
+    if (source.MakerOf(tensor, "Range").valid()) return true;
+    NodeId maker;
+    for (const char* op : {"Unsqueeze", "Expand", "Reshape", "Slice"}) {
+      if (!maker.valid()) maker = source.MakerOf(tensor, op);
+    }
+    if (!maker.valid()) return false;
+    tensor = source.In(maker, 0);
+  }
+  return false;
+}
+
+// What is written: torch.onnx spreads it over the part first.
+TensorId Written(const PatternSource& source, NodeId scatter) {
+  TensorId tensor = source.In(scatter, 2);
+  for (const char* op : {"Reshape", "Expand"}) {
+    if (const NodeId maker = source.MakerOf(tensor, op); maker.valid()) tensor = source.In(maker, 0);
+  }
+  return tensor;
+}
+
+// x[:, 1:, 1:] = y, a ScatterND to a grid of all places of the part (torch/onnx/symbolic_opset11.py, index_put). An
+// x[...] += y does it twice: add_ writes, and so does the assignment.
+bool MatchSliceWrite(PatternSource& source, NodeId root) {
+  const NodeId grid = source.MakerOf(source.In(root, 1), "Concat");
+  if (!grid.valid()) return false;
+  for (size_t i = 0; i < source[grid].inputs.size(); ++i) {
+    if (!IsGridAxis(source, source.In(grid, i))) return false;
+  }
+  const NodeId before = source.MakerOf(source.In(root, 0), "ScatterND");
+  if (before.valid() && Written(source, before) == Written(source, root)) {
+    source.Add({.op = "reshape",
+                .inputs = {source.Use(source.In(root, 0))},
+                .outputs = {source.Out(root)},
+                .attributes = {},
+                .nodes = {root}});
+    return true;
+  }
+  source.Add({.op = "slice_scatter",
+              .inputs = {source.Use(source.In(root, 0)), source.Use(Written(source, root))},
+              .outputs = {source.Out(root)},
+              .attributes = Named({{"inplace", int64_t{1}}}),
+              .nodes = {root}});
+  return true;
+}
+
 bool MatchGatherElements(PatternSource& source, NodeId root) {
   return EmitIndex(source, root, "gather", {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))},
                    Named({{"dim", DimOf(source, root)}}));
@@ -119,6 +167,7 @@ const PatternRows& IndexPatterns() {
       {"GatherND", MatchGatherNd},
       {"ScatterElements", MatchScatter},
       {"Scatter", MatchScatter},
+      {"ScatterND", MatchSliceWrite},
       {"ScatterND", MatchScatter},
       {"TopK", MatchTopK},
       {"OneHot", MatchOneHot},

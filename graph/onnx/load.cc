@@ -9,6 +9,7 @@
 #include "graph/onnx/compact.h"
 #include "graph/onnx/kind_of_file.h"
 #include "graph/onnx/mapped_file.h"
+#include "graph/onnx/unroll.h"
 
 namespace vramplan {
 namespace {
@@ -29,6 +30,7 @@ Result<Graph> LoadBytes(const std::string& name, std::string_view bytes, Notes* 
     return Error{ErrorCode::kBadInput, name, "damaged: protobuf cannot read its structure",
                  "copy, download or export it again"};
   }
+  UnrollSequences(model->mutable_graph());
   Notes unheard;
   Result<Graph> graph = BuildGraph(*model, notes != nullptr ? notes : &unheard);
   if (!graph) {

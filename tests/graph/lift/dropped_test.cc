@@ -145,5 +145,27 @@ add add (mul_3, e) -> y [B, 8]
 )");
 }
 
+TEST_CASE("a copy of what was turned around, in front of a convolution") {
+  // x.transpose(1, 2).reshape(b, 8, 3, 3).contiguous(), torchvision's MViT pools
+  CHECK(ToText(LayersFromText(R"(g (float[batch, 9, 8] x) => (float[batch, 8, 3, 3] y) <float[8, 8, 1, 1] `c.weight`> {
+    # signature: p_w: PARAMETER target='c.weight'
+    # signature: x: USER_INPUT
+    transpose = Transpose <perm = [0, 2, 1]> (x)
+      # fx_node: %transpose : [num_users=1] = call_function[target=torch.ops.aten.transpose.int](args = (%x, 1, 2), kwargs = {})
+    sizes = Constant <value = int64[4] {-1, 8, 3, 3}> ()
+    view = Reshape (transpose, sizes)
+      # fx_node: %view : [num_users=1] = call_function[target=torch.ops.aten.view.default](args = (%transpose, [%b, 8, 3, 3]), kwargs = {})
+    y = Conv (view, `c.weight`)
+      # fx_node: %conv2d : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](args = (%clone, %p_w), kwargs = {})
+      # name_scopes: ['', 'c', 'conv2d']
+      # class_hierarchy: ['mine.Net', 'torch.nn.modules.conv.Conv2d', 'aten.conv2d.default']
+  })")) == R"(
+transpose transpose (x) -> transpose [B, 8, 9] {dim0=1, dim1=2}
+reshape view (transpose) -> view [B, 8, 3, 3]
+contiguous clone @c (view) -> clone [B, 8, 3, 3]
+conv2d conv2d @c (clone, c.weight) -> y [B, 8, 3, 3] {dilation=[1, 1], groups=1, kernel_size=[1, 1], padding=[0, 0], stride=[1, 1]}
+)");
+}
+
 }  // namespace
 }  // namespace vramplan

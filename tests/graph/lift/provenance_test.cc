@@ -330,5 +330,16 @@ mul mul_1 @ls2 (mul, view) -> mul_1 [B, 4, 5, 5]
   CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"ls1.gamma [4]", "ls2.gamma [4]"});
 }
 
+TEST_CASE("transposes that the exporter merged are what is left of them") {
+  // k.view(26, b, 16).transpose(0, 1).transpose(-2, -1), as nn.MultiheadAttention with weights multiplies q by it
+  CHECK(ToText(LayersFromText(R"(g (float[26, batch, 16] view_2) => (float[batch, 16, 26] y) {
+    # signature: view_2: USER_INPUT
+    y = Transpose <perm = [1, 2, 0]> (view_2)
+      # fx_node: %transpose_5 : [num_users=1] = call_function[target=torch.ops.aten.transpose.int](args = (%transpose_3, -2, -1), kwargs = {})
+  })")) == R"(
+permute transpose_5 (view_2) -> y [B, 16, 26] {dims=[1, 2, 0]}
+)");
+}
+
 }  // namespace
 }  // namespace vramplan
