@@ -193,6 +193,9 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
 
 Result<Outcome> RunFit(const Options& options, const Style& style) {
   std::optional<ChosenDevice> chosen;
+  if (options.gpu == "all" && !options.profile.empty())
+    return Error{ErrorCode::kUsage, "--profile", "is of one card, and --gpu all asks about many",
+                 "leave one of them out"};
   if (options.gpu != "all") {
     Result<std::optional<ChosenDevice>> found = ChooseDevice(options);
     if (!found.ok()) return found.error();

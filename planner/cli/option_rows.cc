@@ -53,6 +53,11 @@ constexpr OptionRow kRows[] = {
     {"--capability", "X.Y", "compute capability instead of the card's [7.5 without a card]", kPlan},
     {"--reserve", "SIZE", "memory to keep free for others [0]", kPlan},
     {"--context", "SIZE", "CUDA context and loaded kernels [by the card's generation]", kPlan},
+    {"--profile", "FILE",
+     "what was measured on the card (vramplan.profile/1): context, rates and cuDNN's workspaces; without --gpu also "
+     "the "
+     "card",
+     kPlan},
     {"--framework", "NAME", "pytorch or pytorch@2.0 to pytorch@2.15 [the newest]", kPlan},
     {"--attention", "KIND", "auto, math, efficient or flash [auto: as PyTorch chooses]", kPlan},
     {"--cudnn-workspace", "SIZE",

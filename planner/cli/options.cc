@@ -289,6 +289,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--seconds", &options.remat.seconds, ParseSeconds);
   reader.Read("--seed", &options.remat.seed, ParseSeed);
   reader.Read("--emit", &options.emit, ParseEmit);
+  if (const std::string* file = reader.Text("--profile")) options.profile = *file;
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.check = reader.Text("--check") != nullptr;
   options.segments = reader.Text("--segments") != nullptr;
@@ -311,11 +312,12 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (const auto inputs = typed.find("--input"); inputs != typed.end()) {
     if (const Status read = ReadInputs(inputs->second, &options.bind); !read.ok()) return read.error();
   }
-  if (verb == Verb::kFit && options.gpu.empty() && !options.gpu_memory) {
+  const bool no_card = options.gpu.empty() && !options.gpu_memory && options.profile.empty();
+  if (verb == Verb::kFit && no_card) {
     return Wrong("fit", "which card is not said", "add --gpu t4, --gpu all or --gpu-memory 16GiB");
   }
   if (verb == Verb::kCheck && !options.remat.budget) return Wrong("check", "no budget is given", "add --budget N");
-  if (verb == Verb::kPlan && options.gpu.empty() && !options.gpu_memory)
+  if (verb == Verb::kPlan && no_card)
     return Wrong("plan", "which card is not said", "add --gpu t4 or --gpu-memory 16GiB");
   if (options.batch && options.wishes.effective_batch) {
     return Wrong("--effective-batch", "does not go with --batch",

@@ -42,6 +42,7 @@ struct Options {
   std::optional<Capability> capability;
   Bytes reserve;
   std::optional<Bytes> context;
+  std::string profile;  // the file; empty: none
   Format format = Format::kText;
   std::string out;
   Dump dump = Dump::kNone;

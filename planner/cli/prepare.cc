@@ -2,6 +2,7 @@
 
 #include "graph/lift/assumed.h"
 #include "graph/onnx/load.h"
+#include "planner/report/profile_json.h"
 
 namespace vramplan {
 namespace {
@@ -67,7 +68,10 @@ ChosenDevice DeviceOf(const Card& card, const Options& options) {
   return chosen;
 }
 
-Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options) {
+namespace {
+
+// --gpu or --gpu-memory, or the card that was measured.
+Result<std::optional<ChosenDevice>> NamedDevice(const Options& options, const std::optional<Profile>& profile) {
   if (!options.gpu.empty()) {
     if (options.gpu == "auto") {
       return Error{ErrorCode::kUsage, "--gpu", "auto: no card was found, this build does not look at the machine's",
@@ -77,8 +81,16 @@ Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options) {
     if (!card.ok()) return card.error();
     return std::optional(DeviceOf(*card, options));
   }
-  if (!options.gpu_memory) return std::optional<ChosenDevice>();
   Card bare;
+  if (profile) {
+    bare.name = profile->name;
+    bare.usable = profile->usable;
+    bare.source = "measured, " + options.profile;
+    bare.capability = profile->capability;
+    bare.multiprocessors = profile->multiprocessors;
+    return std::optional(DeviceOf(bare, options));
+  }
+  if (!options.gpu_memory) return std::optional<ChosenDevice>();
   bare.name = "a card of " + ToString(*options.gpu_memory);
   const TrainingSpec defaults;
   bare.capability = defaults.capability;
@@ -86,10 +98,40 @@ Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options) {
   return std::optional(DeviceOf(bare, options));
 }
 
+}  // namespace
+
+Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options) {
+  std::optional<Profile> profile;
+  if (!options.profile.empty()) {
+    Result<Profile> read = ReadProfile(options.profile);
+    if (!read.ok()) return read.error();
+    profile = *std::move(read);
+  }
+  Result<std::optional<ChosenDevice>> found = NamedDevice(options, profile);
+  if (!found.ok() || !profile) return found;
+  ChosenDevice& chosen = **found;
+  if (chosen.capability != profile->capability && !options.capability) {
+    return Error{ErrorCode::kUsage, "--profile",
+                 options.profile + " was measured on " + profile->name + ", capability " +
+                     ToString(profile->capability) + ", and " + chosen.device.name + " has " +
+                     ToString(chosen.capability),
+                 "leave --gpu out"};
+  }
+  if (profile->context && !options.context) chosen.device.context = *profile->context;
+  if (profile->rates) {
+    chosen.rates = *profile->rates;
+    chosen.rates_known = true;
+  }
+  if (!profile->convolutions.empty())
+    chosen.workspaces = std::make_shared<const MeasuredWorkspaces>(std::move(profile->convolutions));
+  return found;
+}
+
 TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {
   TrainingSpec on = spec;
   on.capability = chosen.capability;
   on.multiprocessors = chosen.multiprocessors;
+  on.measured_workspaces = chosen.workspaces;
   return on;
 }
 
@@ -177,6 +219,7 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   } else {
     add_name("cudnn-workspace", "auto");
   }
+  if (!options.profile.empty()) add_name("profile", options.profile);
   if (!options.allocator_text.empty()) add_name("allocator-conf", options.allocator_text);
   if (chosen && !chosen->id.empty()) add_name("gpu", chosen->id);
   if (options.gpu_memory) add_bytes("gpu-memory", *options.gpu_memory);

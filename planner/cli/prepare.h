@@ -2,6 +2,7 @@
 // spec.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -22,7 +23,8 @@ struct ChosenDevice {
   int multiprocessors = 0;
   bool nvidia = true;
   Rates rates;
-  bool rates_known = false;  // false: those of a T4
+  bool rates_known = false;                              // false: those of a T4
+  std::shared_ptr<const MeasuredWorkspaces> workspaces;  // of --profile; null: none
 };
 // `card` with the options that override it.
 ChosenDevice DeviceOf(const Card& card, const Options& options);

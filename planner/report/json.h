@@ -13,6 +13,7 @@
 
 #include "graph/base/bytes.h"
 #include "graph/base/note.h"
+#include "graph/base/result.h"
 
 namespace vramplan {
 
@@ -47,6 +48,9 @@ class Json {
 
 // Indented by two, ends with a newline. Bytes that are no UTF-8 (names in a file can be anything) become U+FFFD.
 std::string Print(const Json& json);
+
+// Objects keep their order. Error: not JSON, where and why (at most 256 levels deep). `name`: of the file.
+Result<Json> ParseJson(const std::string& name, const std::string& text);
 
 // [{"code", "severity", "subject", "text", "hint"}]
 Json ToJson(const Notes& notes);

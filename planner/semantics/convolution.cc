@@ -71,6 +71,14 @@ bool IsDepthwise(const Call& c, const Tensor& x, const Tensor& weight, bool tran
 Storage CudnnWorkspace(Eager& e, ConvolutionPass pass, const Tensor& x, const Tensor& y, const Tensor& weight,
                        bool channels_last) {
   if (e.spec().cudnn_workspace) return e.Scratch(*e.spec().cudnn_workspace, Category::kWorkspace);
+  if (e.spec().measured_workspaces) {
+    const auto lengths = [](const Tensor& t) {
+      return std::vector<int64_t>(&t->lengths[0], &t->lengths[0] + t->dim());
+    };
+    const auto measured =
+        e.spec().measured_workspaces->Of({pass, x->dtype, channels_last, lengths(x), lengths(weight), lengths(y)});
+    if (measured) return e.Scratch(*measured, Category::kWorkspace);
+  }
   if (e.spec().workspaces == Workspaces::kLikely) return e.Scratch(Bytes(), Category::kWorkspace);
   const auto elements = [](const Tensor& t, int from = 0) {
     int64_t product = 1;

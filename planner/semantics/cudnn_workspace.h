@@ -11,11 +11,10 @@
 
 #include "graph/base/bytes.h"
 #include "graph/ir/dtype.h"
+#include "planner/spec/measured_workspaces.h"
 #include "planner/spec/spec.h"
 
 namespace vramplan::eager {
-
-enum class ConvolutionPass : uint8_t { kForward, kInputGradient, kWeightGradient };
 
 struct ConvolutionCall {
   ConvolutionPass pass = ConvolutionPass::kForward;

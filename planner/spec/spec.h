@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "graph/base/bytes.h"
 #include "graph/base/result.h"
+#include "planner/spec/measured_workspaces.h"
 
 namespace vramplan {
 
@@ -133,6 +135,7 @@ struct TrainingSpec {
   int multiprocessors = 40;              // of the card: decides split-K style scratch; 40 is a T4
   std::optional<Bytes> cudnn_workspace;  // nothing: auto, and `workspaces` says which end of the band
   Workspaces workspaces = Workspaces::kLikely;
+  std::shared_ptr<const MeasuredWorkspaces> measured_workspaces;  // of --profile; null: none
   int steps = 3;                // training steps that are laid out; the third is the steady state
   std::set<std::string> given;  // names of the options that the user typed, for "given" / "assumed" in reports
 

@@ -100,7 +100,7 @@ TrainingSpec SpecFromWords(const std::string& words) {
   return spec;
 }
 
-Trial::Trial(const std::string& words) : spec(SpecFromWords(words)), e(log, spec, 1, nullptr) {
+Trial::Trial(TrainingSpec given) : spec(std::move(given)), e(log, spec, 1, nullptr) {
   e.grad_mode = spec.mode == Mode::kTrain;
   source_ = e.Empty(Shape{Dim(0)}, DType::kFloat32);
   source_->requires_grad = true;

@@ -41,7 +41,8 @@ TrainingSpec SpecFromWords(const std::string& words);
 // A small run by hand: tensors that exist before, an operator or several, the backward.
 class Trial {
  public:
-  explicit Trial(const std::string& spec = "");
+  explicit Trial(const std::string& words = "") : Trial(SpecFromWords(words)) {}
+  explicit Trial(TrainingSpec spec);
 
   // "x:f[8,64]@0,1", one tensor; its block is called `name`.
   eager::Tensor Given(const std::string& text, const std::string& name);

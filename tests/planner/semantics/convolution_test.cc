@@ -60,6 +60,19 @@ TEST_CASE(
   CHECK(trial.Backward(loss) == "3+1024 g2- 4+1024 g- x- 4- 3-");
 }
 
+TEST_CASE("measured workspaces take the place of the guess") {
+  const auto measured = std::make_shared<MeasuredWorkspaces>();
+  measured->Add({ConvolutionPass::kForward, DType::kFloat32, false, {2, 3, 8, 8}, {4, 3, 3, 3}, {2, 4, 8, 8}},
+                Bytes::Of(4096));
+  TrainingSpec spec = SpecFromWords("infer");
+  spec.cudnn_workspace.reset();
+  spec.measured_workspaces = measured;
+  Trial trial(spec);
+  const Tensor x = trial.Given("c:f[2,3,8,8]", "x"), w = trial.Given("c:f[4,3,3,3]", "w");
+  const Tensor y = trial.Run1("conv2d", "", {x, w, Tensor()}, "f[2,4,8,8]");
+  CHECK(trial.Events() == "1+2048 2+4096 2-");
+}
+
 TEST_CASE("a gradient with gaps is copied for the input and again for the weight") {
   // densenet121, "+100352 convolution_backward +25088 empty -25088 +25088 empty +147456 empty -25088": half of a
   // concatenation.

@@ -1,0 +1,175 @@
+#include "planner/report/profile_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "planner/report/json.h"
+
+namespace vramplan {
+namespace {
+
+constexpr const char* kSchema = "vramplan.profile/1";
+constexpr int64_t kMostBytes = int64_t{1} << 50;
+constexpr int64_t kLongestAxis = int64_t{1} << 40;
+
+// A walk through the tree that remembers the first thing that was wrong.
+class Reader {
+ public:
+  explicit Reader(std::string file) : file_(std::move(file)) {}
+
+  const Json* Member(const Json& object, const std::string& path, const char* name, bool needed = true) {
+    const auto* members = std::get_if<Json::Members>(&object.value());
+    if (members == nullptr) return Fail(path, "is not an object");
+    for (const auto& [key, value] : *members) {
+      if (key == name) return &value;
+    }
+    return needed ? Fail(Below(path, name), "is missing") : nullptr;
+  }
+  std::string Text(const Json& object, const std::string& path, const char* name, bool needed = true) {
+    const Json* value = Member(object, path, name, needed);
+    if (value == nullptr) return "";
+    const auto* text = std::get_if<std::string>(&value->value());
+    if (text == nullptr) Fail(Below(path, name), "is not a text");
+    return text == nullptr ? "" : *text;
+  }
+  // 0 .. `most`.
+  int64_t Whole(const Json& object, const std::string& path, const char* name, int64_t most) {
+    const Json* value = Member(object, path, name);
+    return value == nullptr ? 0 : Whole(*value, Below(path, name), most);
+  }
+  int64_t Whole(const Json& value, const std::string& path, int64_t most) {
+    const auto* number = std::get_if<int64_t>(&value.value());
+    if (number == nullptr || *number < 0 || *number > most) {
+      Fail(path, "is not a whole number from 0 to " + std::to_string(most));
+      return 0;
+    }
+    return *number;
+  }
+  double Positive(const Json& object, const std::string& path, const char* name) {
+    const Json* value = Member(object, path, name);
+    if (value == nullptr) return 1;
+    double number = 0;
+    if (const auto* whole = std::get_if<int64_t>(&value->value())) number = static_cast<double>(*whole);
+    if (const auto* real = std::get_if<double>(&value->value())) number = *real;
+    if (!std::isfinite(number) || number <= 0) Fail(Below(path, name), "is not a number above 0");
+    return number;
+  }
+  std::vector<int64_t> Lengths(const Json& object, const std::string& path, const char* name) {
+    std::vector<int64_t> lengths;
+    const Json* value = Member(object, path, name);
+    const auto* items = value == nullptr ? nullptr : std::get_if<Json::Items>(&value->value());
+    if (items == nullptr) {
+      Fail(Below(path, name), "is not a list of lengths");
+      return {1, 1, 1};
+    }
+    for (const Json& item : *items)
+      lengths.push_back(std::max<int64_t>(1, Whole(item, Below(path, name), kLongestAxis)));
+    if (lengths.size() < 3) Fail(Below(path, name), "has fewer than three axes");
+    return lengths;
+  }
+  std::nullptr_t Fail(const std::string& path, const std::string& text) {
+    if (!error_) {
+      error_ = Error{ErrorCode::kBadInput, path.empty() ? file_ : file_ + ": " + path, text,
+                     "a profile is what vramplan calibrate writes"};
+    }
+    return nullptr;
+  }
+  static std::string Below(const std::string& path, const char* name) {
+    return path.empty() ? name : path + "." + name;
+  }
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  std::string file_;
+  std::optional<Error> error_;
+};
+
+std::optional<DType> TypeNamed(const std::string& name) {
+  for (const DType type : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+    if (name == Name(type)) return type;
+  }
+  return std::nullopt;
+}
+
+void ReadConvolution(Reader& reader, const Json& object, const std::string& path, MeasuredWorkspaces* measured) {
+  ConvolutionShape shape;
+  const std::string pass = reader.Text(object, path, "pass");
+  bool known = false;
+  for (const auto one :
+       {ConvolutionPass::kForward, ConvolutionPass::kInputGradient, ConvolutionPass::kWeightGradient}) {
+    if (pass != Name(one)) continue;
+    shape.pass = one;
+    known = true;
+  }
+  if (!known) reader.Fail(path + ".pass", "is not forward, input-gradient or weight-gradient");
+  const std::optional<DType> type = TypeNamed(reader.Text(object, path, "type"));
+  if (!type) reader.Fail(path + ".type", "is not float16, bfloat16, float32 or float64");
+  shape.type = type.value_or(DType::kFloat32);
+  if (const Json* last = reader.Member(object, path, "channels_last")) {
+    const bool* value = std::get_if<bool>(&last->value());
+    if (value == nullptr) reader.Fail(path + ".channels_last", "is not true or false");
+    shape.channels_last = value != nullptr && *value;
+  }
+  shape.input = reader.Lengths(object, path, "input");
+  shape.filter = reader.Lengths(object, path, "filter");
+  shape.output = reader.Lengths(object, path, "output");
+  const Bytes workspace = Bytes::Of(reader.Whole(object, path, "workspace", kMostBytes));
+  if (!reader.error() && shape.input[0] != shape.output[0])
+    reader.Fail(path + ".output", "has another batch than input");
+  if (!reader.error()) measured->Add(shape, workspace);
+}
+
+}  // namespace
+
+Result<Profile> ProfileFromText(const std::string& name, const std::string& text) {
+  const Result<Json> json = ParseJson(name, text);
+  if (!json.ok()) return json.error();
+  Reader reader(name);
+  const std::string schema = reader.Text(*json, "", "schema");
+  if (!reader.error() && schema != kSchema) reader.Fail("schema", "is \"" + schema + "\", not \"" + kSchema + "\"");
+  Profile profile;
+  profile.date = reader.Text(*json, "", "date", false);
+  profile.driver = reader.Text(*json, "", "driver", false);
+  if (const Json* card = reader.Member(*json, "", "card")) {
+    profile.name = reader.Text(*card, "card", "name");
+    const Result<Capability> capability = ParseCapability(reader.Text(*card, "card", "capability"));
+    if (!capability.ok()) reader.Fail("card.capability", "is not a compute capability, as \"7.5\"");
+    if (capability.ok()) profile.capability = *capability;
+    profile.multiprocessors = static_cast<int>(reader.Whole(*card, "card", "multiprocessors", 4096));
+    profile.usable = Bytes::Of(reader.Whole(*card, "card", "usable", kMostBytes));
+  }
+  if (const Json* context = reader.Member(*json, "", "context", false)) {
+    const auto bytes = [&](const char* end) { return Bytes::Of(reader.Whole(*context, "context", end, kMostBytes)); };
+    const std::string when = profile.date.empty() ? "" : " on " + profile.date;
+    profile.context = ContextBand{bytes("low"), bytes("likely"), bytes("high"), "measured" + when + ", " + name};
+    if (profile.context->low > profile.context->likely || profile.context->likely > profile.context->high)
+      reader.Fail("context", "is not in order: low, likely, high");
+  }
+  if (const Json* rates = reader.Member(*json, "", "rates", false)) {
+    profile.rates = Rates{reader.Positive(*rates, "rates", "bandwidth"), reader.Positive(*rates, "rates", "fp32"),
+                          reader.Positive(*rates, "rates", "half")};
+  }
+  if (const Json* all = reader.Member(*json, "", "convolutions", false)) {
+    const auto* items = std::get_if<Json::Items>(&all->value());
+    if (items == nullptr) reader.Fail("convolutions", "is not a list");
+    for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
+      ReadConvolution(reader, (*items)[i], "convolutions[" + std::to_string(i) + "]", &profile.convolutions);
+    }
+  }
+  if (reader.error()) return *reader.error();
+  return profile;
+}
+
+Result<Profile> ReadProfile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return Error{ErrorCode::kBadInput, path, "cannot be read", "--profile takes what vramplan calibrate wrote"};
+  }
+  return ProfileFromText(path, std::move(text).str());
+}
+
+}  // namespace vramplan
