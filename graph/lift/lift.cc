@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/lift/builder.h"
+#include "graph/lift/decomposed_losses.h"
 #include "graph/lift/frozen.h"
 #include "graph/lift/glu.h"
 #include "graph/lift/held_outputs.h"
@@ -8,6 +9,7 @@
 #include "graph/lift/layers.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/merged.h"
+#include "graph/lift/module_calls.h"
 #include "graph/lift/noise.h"
 #include "graph/lift/patterns.h"
 #include "graph/lift/provenance.h"
@@ -28,6 +30,8 @@ Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
   }
   Layers layers = std::move(builder).Finish(notes);
   FreezeBatchNorms(&layers);
+  GatherModuleCalls(&layers);
+  GatherDecomposedLosses(&layers);
   GatherGlu(&layers);
   GatherRecurrent(&layers);
   GatherWrites(&layers);

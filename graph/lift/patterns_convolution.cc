@@ -66,9 +66,11 @@ bool MatchConvTranspose(PatternSource& source, NodeId root) { return EmitConvolu
 
 bool EmitPool(PatternSource& source, NodeId root, std::string op, Attributes attributes, TensorId input,
               std::vector<NodeId> nodes) {
+  std::vector<Operand> outputs = {source.Out(root)};
+  if (source.Out(root, 1).valid()) outputs.push_back(source.Out(root, 1));  // where the maximum was
   source.Add({.op = std::move(op),
               .inputs = {source.Use(input)},
-              .outputs = {source.Out(root)},
+              .outputs = std::move(outputs),
               .attributes = std::move(attributes),
               .nodes = std::move(nodes)});
   return true;

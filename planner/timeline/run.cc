@@ -282,8 +282,10 @@ void ModelRun::Forward() {
     checkpoints_.After(l);
   }
   std::vector<eager::Tensor> fresh;
-  for (ValueId id : layers_.outputs)
+  for (ValueId id : layers_.outputs) {
     fresh.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
+    if (id.valid() && !fresh.back()) fresh.back() = e_.Empty(layers_[id].shape, e_.ModelType(layers_[id].type));
+  }
   values.clear();  // locals of the model's forward
   outputs_ = std::move(fresh);
   e_.origin = Origin();
