@@ -226,19 +226,20 @@ void ClampInf(Call& c) {
   Tensor high;
   {
     Tensor magnitude = e.EmptyLike(x);
-    const Tensor infinite = e.EmptyLike(x, DType::kBool);
+    Tensor infinite = e.EmptyLike(x, DType::kBool);
     magnitude = Tensor();
     const Tensor any = e.Empty(Shape(), DType::kBool);
+    infinite = Tensor();
     const Tensor a = e.Empty(Shape(), DType::kFloat32), b = e.Empty(Shape(), DType::kFloat32);
     high = e.Empty(Shape(), DType::kFloat32);
   }
   const Tensor low = e.Empty(Shape(), DType::kFloat32);
   Tensor out = e.EmptyLike(x);
   if (GradNode* node = e.Record("ClampBackward0", {x}, {out})) {
-    node->Save(x).Save(low).Save(high);
+    node->Save(high).Save(low).Save(x);
     node->Backward([](GradContext& g) {  // where((self >= min) & (self <= max), grad, 0)
       const Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
-      const Tensor above = g.e.EmptyLike(g.saved(0), DType::kBool), below = g.e.EmptyLike(g.saved(0), DType::kBool);
+      const Tensor above = g.e.EmptyLike(g.saved(2), DType::kBool), below = g.e.EmptyLike(g.saved(2), DType::kBool);
       g.Set(0, g.e.EmptyLike(g.grad()));
     });
   }

@@ -173,7 +173,7 @@ void RunGroupNorm(Call& c) {
   Tensor out = LikeContiguous(e, x);
   Tensor mean = e.Empty(groups, x->dtype);
   Tensor inverse = e.Empty(groups, x->dtype);
-  {
+  if (weight || bias) {  // scale and shift of each channel
     const Tensor a = e.Empty(channels, type);
     const Tensor b = e.Empty(channels, type);
   }
@@ -188,7 +188,7 @@ void RunGroupNorm(Call& c) {
       {
         Tensor c1;
         const Tensor c2 = g.e.Empty(groups, type), c3 = g.e.Empty(groups, type);
-        c1 = g.e.Empty(channels, type);
+        if (g.saved(1)) c1 = g.e.Empty(channels, type);
       }
       g.Set(0, std::move(input_grad));
       g.Set(1, std::move(scale));

@@ -24,14 +24,20 @@ void Cumsum(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::cumsum");
   const Tensor& x = c.In(0);
-  Tensor out = ScanKernel(e, x, IsFloating(x->dtype) ? x->dtype : DType::kInt64);
+  // Autocast asks for an fp32 result (fp32_set_opt_dtype, autocast_mode.h); the gradient is of the operand's type.
+  const bool amp = e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16;
+  const DType type = !IsFloating(x->dtype)             ? DType::kInt64
+                     : amp && BitWidth(x->dtype) == 16 ? DType::kFloat32
+                                                       : x->dtype;
+  Tensor out = ScanKernel(e, x, type);
   if (GradNode* node = e.Record("CumsumBackward0", {x}, {out})) {
     const bool one = x->numel() <= 1 || x->lengths[Axis(c)] == 1;
-    node->Backward([one](GradContext& g) {  // cumsum_backward: grad.flip(dim).cumsum(dim).flip(dim)
-      if (one) return g.Set(0, g.grad());
-      const Tensor flipped = g.e.EmptyLike(g.grad());
+    node->Backward([one, of = x->dtype](GradContext& g) {  // cumsum_backward: grad.flip(dim).cumsum(dim).flip(dim)
+      const Tensor grad = g.grad()->dtype == of ? g.grad() : g.e.EmptyLike(g.grad(), of);
+      if (one) return g.Set(0, grad);
+      const Tensor flipped = g.e.EmptyLike(grad);
       const Tensor summed = ScanKernel(g.e, flipped, flipped->dtype);
-      g.Set(0, g.e.EmptyLike(g.grad()));
+      g.Set(0, g.e.EmptyLike(grad));
     });
   }
   c.Return(std::move(out));
@@ -63,6 +69,6 @@ void Cumprod(Call& c) {
 
 }  // namespace
 
-std::vector<OpRule> ScanRules() { return {{"cumsum", Cumsum, Cast::kFloat32}, {"cumprod", Cumprod, Cast::kFloat32}}; }
+std::vector<OpRule> ScanRules() { return {{"cumsum", Cumsum}, {"cumprod", Cumprod, Cast::kFloat32}}; }
 
 }  // namespace vramplan::eager
