@@ -47,6 +47,7 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan trace unet.onnx --batch 4 --out unet.csv.gz\n"
      "  vramplan trace unet.onnx --batch 4 --compare recorded.csv.gz\n"
      "  vramplan trace gpt.onnx --dim sequence=128 --optimizer adamw --step 1 | head\n"
+     "  vramplan trace unet.onnx --batch 4 --problem --out unet.txt\n"
      "\nto record a step on your GPU: README.md has a script that takes it from torch.profiler.\n"
      "Columns after phase may be missing or empty.\n"},
     {"vramplan replay FILE.csv[.gz] [options]",

@@ -85,6 +85,7 @@ constexpr OptionRow kRows[] = {
     {"--segments", "", "draw the allocator's segments at the peak: what is free, and why it is of no use", kEstimate},
     {"--step", "N", "which step to write; all: from model.to(\"cuda\") on [2]", kTrace},
     {"--compare", "FILE", "a recorded stream in the same columns, may be gzipped: where ours differs from it", kTrace},
+    {"--problem", "", "write what the step computes as a problem for solve instead (nanoseconds, bytes)", kTrace},
     {"--check", "", "compare every recorded row, stop at the first that differs (exit code 1)", kReplay},
     {"--dump", "WHAT", "shapes or layers: every one of them", kInspect},
     {"--budget", "N",

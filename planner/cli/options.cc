@@ -291,6 +291,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--emit", &options.emit, ParseEmit);
   if (const std::string* file = reader.Text("--profile")) options.profile = *file;
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
+  options.problem = reader.Text("--problem") != nullptr;
   options.check = reader.Text("--check") != nullptr;
   options.segments = reader.Text("--segments") != nullptr;
   options.assume_batch_norm = reader.Text("--assume-batchnorm") != nullptr;

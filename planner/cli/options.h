@@ -50,6 +50,7 @@ struct Options {
   std::string allocator_text;   // as typed
   std::optional<int> step = 2;  // trace: which one; nothing: all
   std::string compare;          // trace: the recorded stream
+  bool problem = false;         // trace
   bool check = false;           // replay
   PlanWishes wishes;            // plan
   Emit emit = Emit::kNone;      // plan: instead of the answer, or into `out` beside it

@@ -5,11 +5,15 @@
 #include "planner/allocator/stream.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/verbs.h"
+#include "planner/remat/text.h"
+#include "planner/solver/step_problem.h"
 
 namespace vramplan {
 namespace {
 
 Status CheckOptions(const Options& options) {
+  if (!options.compare.empty() && options.problem)
+    return Error{ErrorCode::kUsage, "--problem", "does not go with --compare", "leave one of them out"};
   if (options.compare.empty() && options.format == Format::kJson)
     return Error{ErrorCode::kUsage, "--format", "a stream is CSV; json goes with --compare", "leave it out"};
   if (!options.compare.empty() && options.out == "-")
@@ -35,6 +39,12 @@ Result<Outcome> RunTrace(const Options& options, const Style& style) {
   if (!prepared.ok()) return prepared.error();
   const TrainingSpec spec = SpecOf(options, *chosen);
   const int64_t batch = prepared->question.batch;
+  if (options.problem) {
+    const Result<RematProblem> problem =
+        StepProblem(prepared->layers, spec, *chosen ? (*chosen)->rates : RatesOf(Card()), batch);
+    if (!problem.ok()) return problem.error();
+    return Outcome{.text = WriteProblem(*problem), .notes = prepared->notes};
+  }
   const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
   if (!timeline.ok()) return timeline.error();
   if (options.step && *options.step > timeline->steps) {

@@ -41,8 +41,8 @@ int64_t WorkingSet(const RematProblem& problem) {
   return most;
 }
 
-CutBound::CutBound(const RematProblem& problem, double budget, std::vector<int32_t> moments)
-    : problem_(problem), moments_(std::move(moments)), excess_(moments_.size()), cut_(0) {
+CutBound::CutBound(const RematProblem& problem, double budget, std::vector<int32_t> moments, double tilt)
+    : problem_(problem), moments_(std::move(moments)), excess_(moments_.size()), tilt_(tilt), cut_(0) {
   CHECK(!moments_.empty() && std::ranges::is_sorted(moments_) && moments_.back() < problem.size());
   for (const int32_t moment : moments_) limits_.push_back(budget - static_cast<double>(WorkingSet(problem, moment)));
   NumberNodes();
@@ -86,7 +86,7 @@ void CutBound::Connect() {
       if (earlier >= 0) {
         cut_.Connect(again, earlier, kForced);
       } else {
-        cut_.Connect(again, cut_.sink(), static_cast<double>(problem_[value].cost) * scale_);
+        cut_.Connect(again, cut_.sink(), CostOf(value) * scale_);
       }
       for (const int32_t read : problem_.Reads(value)) {
         if (Wanted(m, read) >= 0) cut_.Connect(again, Wanted(m, read), kForced);
@@ -130,7 +130,7 @@ double CutBound::BestPrice(double* price) {
   *price = 0;
   double rising_at_zero = At({0}), rising = excess_[0], falling_at_zero = 0, falling = -limits_[0];
   for (int32_t value = 0; value < moments_[0]; ++value) {
-    if (Again(0, value) >= 0) falling_at_zero += static_cast<double>(problem_[value].cost);
+    if (Again(0, value) >= 0) falling_at_zero += CostOf(value);
   }
   double best = rising_at_zero;
   if (rising <= 0 || falling >= 0) return best;

@@ -26,7 +26,9 @@ int64_t WorkingSet(const RematProblem& problem, int32_t node);
 class CutBound {
  public:
   // `moments`: nodes, ascending; while each of them runs the budget holds.
-  CutBound(const RematProblem& problem, double budget, std::vector<int32_t> moments);
+  // `tilt`: how much dearer, as a part, the latest value seems than the first, for cuts that shall choose among equals;
+  // with one there is no bound.
+  CutBound(const RematProblem& problem, double budget, std::vector<int32_t> moments, double tilt = 0);
 
   // What must be paid at these prices a byte, one for each moment; residents() and excess() tell of the cheapest
   // choice.
@@ -42,6 +44,9 @@ class CutBound {
   int32_t Wanted(size_t moment, int32_t node) const { return wanted_[moment][static_cast<size_t>(node)]; }
   int32_t Again(size_t moment, int32_t node) const { return again_[moment][static_cast<size_t>(node)]; }
   int32_t EarlierAgain(size_t moment, int32_t value) const;
+  double CostOf(int32_t value) const {
+    return static_cast<double>(problem_[value].cost) * (1 + tilt_ * value / problem_.size());
+  }
   void NumberNodes();
   void Connect();
 
@@ -52,6 +57,7 @@ class CutBound {
   std::vector<std::vector<std::pair<int32_t, int32_t>>> priced_;  // by moment: arc, value
   std::vector<double> excess_;
   double scale_ = 1;  // of costs: the largest is 1
+  double tilt_;
   int32_t nodes_ = 0;
   MinCut cut_;
 };

@@ -6,33 +6,14 @@
 #include "graph/base/check.h"
 #include "planner/remat/clock.h"
 #include "planner/remat/cut_bound.h"
+#include "planner/remat/cut_start.h"
+#include "planner/remat/lower_bound.h"
 #include "planner/remat/search.h"
 
 namespace vramplan {
 namespace {
 
 using RecomputationSet = std::vector<Recomputation>;
-
-// Moments at which the order as it is holds too much: the highest one, and others spread between the first and the
-// last.
-std::vector<int32_t> Moments(const std::vector<double>& levels, double budget, int32_t count) {
-  int32_t first = -1, last = -1, highest = 0;
-  for (int32_t at = 0; at < static_cast<int32_t>(levels.size()); ++at) {
-    if (levels[static_cast<size_t>(at)] <= budget) continue;
-    if (first < 0) first = at;
-    last = at;
-    if (levels[static_cast<size_t>(at)] > levels[static_cast<size_t>(highest)]) highest = at;
-  }
-  if (first < 0) return {};
-  std::vector<int32_t> moments = {highest};
-  for (int32_t k = 0; k < count; ++k) {
-    moments.push_back(first + static_cast<int32_t>(static_cast<int64_t>(last - first) * k / std::max(1, count - 1)));
-  }
-  std::ranges::sort(moments);
-  const auto repeated = std::ranges::unique(moments);
-  moments.erase(repeated.begin(), repeated.end());
-  return moments;
-}
 
 double MeanCost(const RematProblem& problem) {
   double sum = 0, count = 0;
@@ -43,7 +24,15 @@ double MeanCost(const RematProblem& problem) {
   return count > 0 ? sum / count : 1;
 }
 
-// One budget.
+std::vector<double> LevelsKeepingAll(const RematProblem& problem) {
+  Recomputations none(problem, 0);
+  none.overflow();
+  std::vector<double> levels;
+  for (int32_t at = 0; at < problem.size(); ++at) levels.push_back(none.level(at));
+  return levels;
+}
+
+// One budget, below what keeping everything takes.
 class Attempt {
  public:
   Attempt(const RematProblem& problem, int64_t budget, uint64_t seed, WorkClock* clock)
@@ -51,50 +40,70 @@ class Attempt {
         budget_(static_cast<double>(budget)),
         clock_(*clock),
         mean_cost_(MeanCost(problem)),
-        search_(problem, budget_, seed) {}
+        bound_(problem, budget_, LevelsKeepingAll(problem), clock),
+        search_(problem, budget_, seed),
+        overflow_(search_.state().overflow()) {}
 
-  // What must be computed again at least; 0 when nothing must.
-  double Bound() {
-    Recomputations& none = search_.state();
-    if (none.overflow() <= 0) return 0;
-    std::vector<double> levels;
-    for (int32_t at = 0; at < problem_.size(); ++at) levels.push_back(none.level(at));
-    for (const int32_t moment : Moments(levels, budget_, kMoments)) {
-      CutBound cut(problem_, budget_, {moment});
-      double price = 0;
-      bound_ = std::max(bound_, cut.BestPrice(&price));
-      clock_.Add(static_cast<int64_t>(static_cast<double>(cut.steps()) * kCutStep));
-    }
-    return bound_;
+  LowerBound& bound() { return bound_; }
+  bool found() const { return search_.found(); }
+  const RecomputationSet& best() const { return search_.best(); }
+  bool Proved() const { return found() && search_.best_cost() <= std::ceil(bound_.extra() * (1 - 1e-9) - 1e-6); }
+
+  // From a set that is known to be good.
+  void Take(const RecomputationSet& set) {
+    search_.Restart(set);
+    search_.Consider();
+  }
+  // From cuts, near the end of the search's cooling: what they choose is mostly right.
+  void LookFromCuts(double until) {
+    Take(Cuts());
+    search_.SetPrice(bound_.price() > 0 ? bound_.price() : FirstPrice());
+    Anneal(kWarm, until);
+  }
+  // From nothing.
+  void LookFromNothing(double until) {
+    search_.Restart({});
+    search_.SetPrice(FirstPrice());
+    Anneal(kHot, until);
   }
 
-  // Looks until this part of the time is gone, from this set on. Nothing: found no set within the budget.
-  std::optional<RecomputationSet> Look(double until, const RecomputationSet& from) {
-    const double overflow = search_.state().overflow();
-    search_.SetPrice(std::max(bound_, mean_cost_) / std::max(overflow, 1.0) * kFirstPrice);
-    search_.Restart(from);
-    search_.Consider();
+ private:
+  // Of mean costs of a node.
+  static constexpr double kHot = 1, kWarm = 0.03, kCold = 1e-3;
+
+  // Of a byte too much in one stage: the bound's cost is spread over all that is too much, and some more.
+  double FirstPrice() const { return 3 * std::max(bound_.extra(), mean_cost_) / std::max(overflow_, 1.0); }
+
+  // Cuts for a little less than the budget, too: what is computed again needs room.
+  RecomputationSet Cuts() {
+    RecomputationSet set;
+    for (const double part : {1.0, 0.99, 0.97, 0.94}) {
+      int64_t steps = 0;
+      set = CutStart(problem_, budget_ * part, bound_.moment(), &steps);
+      clock_.Add(steps / 5);  // a step of a cut takes a fifth of the search's
+      search_.Restart(set);
+      if (search_.state().overflow() <= 0) break;
+    }
+    return set;
+  }
+
+  void Anneal(double hot, double until) {
     const double begin = clock_.Gone();
     int64_t counted = search_.steps();
-    search_.Anneal({mean_cost_ * kHot, mean_cost_ * kCold, [&](int64_t steps) {
+    search_.Anneal({mean_cost_ * hot, mean_cost_ * kCold, [&](int64_t steps) {
                       clock_.Add(steps - counted);
                       counted = steps;
                       return begin < until ? (clock_.Gone() - begin) / (until - begin) : 1;
                     }});
-    if (!search_.found()) return std::nullopt;
-    return search_.best();
   }
-
- private:
-  static constexpr int32_t kMoments = 12;
-  static constexpr double kCutStep = 0.2;  // of a step of the search, in time
-  static constexpr double kFirstPrice = 3, kHot = 1, kCold = 1e-3;
 
   const RematProblem& problem_;
   double budget_;
   WorkClock& clock_;
-  double mean_cost_, bound_ = 0;
+  double mean_cost_;
+  LowerBound bound_;
   Search search_;
+  double overflow_;  // of keeping everything
 };
 
 RematSchedule ScheduleOf(const RematProblem& problem, const RecomputationSet& set) {
@@ -113,13 +122,15 @@ RecomputationSet LeastPeak(const RematProblem& problem, uint64_t seed, WorkClock
   for (int probe = 0; probe < kProbes && answer->budget - below > 1; ++probe) {
     const int64_t budget = probe == 0 ? answer->working_set : below + (answer->budget - below) / 2;
     Attempt attempt(problem, budget, seed, clock);
-    attempt.Bound();
-    const auto found = attempt.Look(kShare * (probe + 1) / kProbes, best);
-    if (!found) {
+    const double begin = kShare * probe / kProbes, end = kShare * (probe + 1) / kProbes;
+    attempt.bound().Find(begin + 0.2 * (end - begin));
+    attempt.LookFromCuts(begin + 0.6 * (end - begin));
+    if (!attempt.found()) attempt.LookFromNothing(end);
+    if (!attempt.found()) {
       below = budget;
       continue;
     }
-    best = *found;
+    best = attempt.best();
     const Result<RematOutcome> outcome = Simulate(problem, ScheduleOf(problem, best));
     CHECK(outcome.ok() && outcome->peak <= budget);
     answer->budget = outcome->peak;
@@ -154,15 +165,25 @@ RematAnswer Solve(const RematProblem& problem, const RematWishes& wishes) {
     answer.outcome = *all;
     return answer;
   }
+
+  // Parts of the time that is left: the bound, the search from cuts, the search from nothing, the bound again.
+  const double begin = clock.Gone();
+  const auto part = [&](double of_rest) { return begin + of_rest * (1 - begin); };
   Attempt attempt(problem, answer.budget, wishes.seed, &clock);
+  attempt.bound().Find(part(0.15));
+  if (!start.empty()) attempt.Take(start);
+  attempt.LookFromCuts(part(0.5));
+  if (!attempt.Proved()) attempt.LookFromNothing(part(0.85));
+  if (attempt.found()) {
+    answer.schedule = ScheduleOf(problem, attempt.best());
+    const Result<RematOutcome> outcome = Simulate(problem, answer.schedule);
+    CHECK(outcome.ok() && outcome->peak <= answer.budget);
+    answer.outcome = *outcome;
+    attempt.bound().Tighten(static_cast<double>(answer.extra()), 1);
+  }
   // Costs are whole numbers; what doubles lose is less than this.
-  answer.bound += static_cast<int64_t>(std::ceil(attempt.Bound() * (1 - 1e-9) - 1e-6));
-  const std::optional<RecomputationSet> found = attempt.Look(1, start);
-  if (!found) return answer;
-  answer.schedule = ScheduleOf(problem, *found);
-  const Result<RematOutcome> outcome = Simulate(problem, answer.schedule);
-  CHECK(outcome.ok() && outcome->peak <= answer.budget && outcome->cost >= answer.bound);
-  answer.outcome = *outcome;
+  answer.bound += static_cast<int64_t>(std::ceil(attempt.bound().extra() * (1 - 1e-9) - 1e-6));
+  CHECK(!answer.outcome || answer.outcome->cost >= answer.bound);
   return answer;
 }
 

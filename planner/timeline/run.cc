@@ -266,6 +266,7 @@ void ModelRun::RunFused(const FusedCall& call, std::vector<eager::Tensor>& value
 void ModelRun::Run(size_t layer, std::vector<eager::Tensor>& values) {
   if (fused_at_[layer] < 0) {
     RunLayer(layers_.layers[layer], values);
+    if (observer_) observer_(layer, values);
   } else if (const FusedCall& call = fused_[static_cast<size_t>(fused_at_[layer])];
              call.first == static_cast<int>(layer)) {
     RunFused(call, values);

@@ -1,6 +1,7 @@
 // ModelRun: the model on the card and its calls, in terms of Eager: what model.to("cuda"), model(x) and the loss do.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -22,6 +23,10 @@ class ModelRun : private LayerRunner {
   // The caller's batch; then the target of the loss, which an evaluation holds as well as a training.
   void MakeInputs();
   Status MakeTarget();
+
+  // Called after each layer of a forward, with all values by ValueId, before Python lets any go.
+  using Observer = std::function<void(size_t layer, const std::vector<eager::Tensor>& values)>;
+  void Observe(Observer observer) { observer_ = std::move(observer); }
 
   // One forward. The outputs stay bound in the caller until the next forward has made new ones.
   void Forward();
@@ -64,6 +69,7 @@ class ModelRun : private LayerRunner {
   std::vector<eager::Tensor> outputs_;
   eager::Tensor target_, bound_loss_;
   Loss loss_ = Loss::kNone;
+  Observer observer_;
 };
 
 }  // namespace vramplan

@@ -1,0 +1,69 @@
+#include "planner/remat/cut_start.h"
+
+#include "planner/remat/cut_bound.h"
+
+namespace vramplan {
+namespace {
+
+// What the cut lets go at the moment.
+class Evictor {
+ public:
+  Evictor(const RematProblem& problem, const CutBound& cut, int32_t moment, Recomputations* set)
+      : problem_(problem), cut_(cut), moment_(moment), set_(*set) {}
+
+  void Run() {
+    for (int32_t stage = moment_ + 1; stage < problem_.size(); ++stage) {
+      for (const int32_t read : problem_.Reads(stage)) {
+        if (Gone(stage, read)) Compute(stage, read);
+      }
+    }
+  }
+
+ private:
+  // Neither kept over the moment nor computed again between it and the stage.
+  bool Gone(int32_t stage, int32_t value) const {
+    return value < moment_ && !cut_.Resident(0, value) && set_.LifeIn(stage, value).at <= moment_;
+  }
+  void Compute(int32_t stage, int32_t value) {
+    std::vector<int32_t> open = {value};
+    while (!open.empty()) {
+      const int32_t node = open.back();
+      open.pop_back();
+      if (!Gone(stage, node)) continue;
+      set_.Add({stage, node});
+      for (const int32_t read : problem_.Reads(node)) open.push_back(read);
+    }
+  }
+
+  const RematProblem& problem_;
+  const CutBound& cut_;
+  int32_t moment_;
+  Recomputations& set_;
+};
+
+}  // namespace
+
+std::vector<Recomputation> CutStart(const RematProblem& problem, double budget, int32_t moment, int64_t* steps) {
+  constexpr int kCuts = 8;
+  constexpr double kTilt = 0.05;       // early values are away longer
+  constexpr double kBelow = 1 - 1e-4;  // of the best price: rather too much than too little is kept
+  Recomputations set(problem, budget);
+  std::vector<bool> done(static_cast<size_t>(problem.size()), false);
+  for (int count = 0; count < kCuts && set.overflow() > 0 && !done[static_cast<size_t>(moment)]; ++count) {
+    done[static_cast<size_t>(moment)] = true;
+    CutBound cut(problem, budget, {moment}, kTilt);
+    double price = 0;
+    cut.BestPrice(&price);
+    cut.At({price * kBelow});
+    Evictor(problem, cut, moment, &set).Run();
+    *steps += cut.steps();
+    set.overflow();
+    for (int32_t at = 0; at < problem.size(); ++at) {
+      if (set.level(at) > set.level(moment)) moment = at;
+    }
+  }
+  *steps += set.steps();
+  return set.all();
+}
+
+}  // namespace vramplan
