@@ -73,7 +73,7 @@ class Reader {
   std::nullptr_t Fail(const std::string& path, const std::string& text) {
     if (!error_) {
       error_ = Error{ErrorCode::kBadInput, path.empty() ? file_ : file_ + ": " + path, text,
-                     "a profile is what vramplan calibrate writes"};
+                     "the format is in planner/calibration/profile.h"};
     }
     return nullptr;
   }
@@ -167,7 +167,7 @@ Result<Profile> ReadProfile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) {
-    return Error{ErrorCode::kBadInput, path, "cannot be read", "--profile takes what vramplan calibrate wrote"};
+    return Error{ErrorCode::kBadInput, path, "cannot be read", "--profile takes the path of a file"};
   }
   return ProfileFromText(path, std::move(text).str());
 }

@@ -40,7 +40,8 @@ class BoundNames {
       HoldAroundFunction(layers_.layers[l], static_cast<int>(l));
     }
     for (size_t v = 0; v < layers_.values.size(); ++v) {
-      HoldIfWaiting(ValueId{static_cast<int32_t>(v)});
+      // Masks and positions are mostly written into one another, by helpers that transformers compose.
+      if (IsFloating(layers_.values[v].type)) HoldIfWaiting(ValueId{static_cast<int32_t>(v)});
       HoldIfSkipping(ValueId{static_cast<int32_t>(v)});
     }
   }
