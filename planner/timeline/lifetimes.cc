@@ -121,16 +121,28 @@ class Names {
     }
     return -1;
   }
+  // The norm that alone reads a sum of two; -1: there is none.
+  int NormOf(const Layer& sum) const {
+    if (sum.op != "add" || sum.inputs.size() != 2 || !sum.inputs[1].valid() || !sum.module.valid()) return -1;
+    const std::vector<int>& readers = readers_[static_cast<size_t>(sum.outputs[0].value)];
+    if (readers.size() != 1) return -1;
+    const std::string& op = layers_.layers[static_cast<size_t>(readers[0])].op;
+    return op == "layer_norm" || op == "rms_norm" ? readers[0] : -1;
+  }
+  // hidden = self.norm(hidden + x), also within a block: the later operand, which stands first, has the name that the
+  // norm writes anew. Where; -1: not so.
+  int EndOfNormedName(const Layer& sum) const {
+    const int norm = NormOf(sum);
+    if (norm < 0 || layers_.layers[static_cast<size_t>(norm)].module == sum.module) return -1;
+    const auto maker = [&](ValueId id) { return makers_[static_cast<size_t>(id.value)]; };
+    return maker(sum.inputs[0]) > maker(sum.inputs[1]) ? norm : -1;
+  }
   // Operands of a sum that outlive it. return self.LayerNorm(hidden + residual), which ends BERT's blocks: the sum has
   // no name, both operands have. But x = self.norm2(x + self._ff_block(x)), which ends torch.nn's encoder layers, has
   // no name for what the block returned.
   std::vector<ValueId> OperandsOfReturnedNorm(const Layer& sum, const Calls& calls) const {
-    if (sum.op != "add" || sum.inputs.size() != 2 || !sum.inputs[1].valid() || !sum.module.valid()) return {};
-    const std::vector<int>& readers = readers_[static_cast<size_t>(sum.outputs[0].value)];
-    if (readers.size() != 1) return {};
-    const std::string& norm = layers_.layers[static_cast<size_t>(readers[0])].op;
-    if (norm != "layer_norm" && norm != "rms_norm") return {};
-    if (calls.last[static_cast<size_t>(sum.module.value)] != readers[0]) return {};
+    const int norm = NormOf(sum);
+    if (norm < 0 || calls.last[static_cast<size_t>(sum.module.value)] != norm) return {};
     const ValueId first = sum.inputs[0], second = sum.inputs[1];
     if (makers_[static_cast<size_t>(first.value)] >= makers_[static_cast<size_t>(second.value)]) return sum.inputs;
     return readers_[static_cast<size_t>(first.value)].size() > 1 ? std::vector{first} : std::vector<ValueId>();
@@ -282,6 +294,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
       Hold(release, layer.outputs[0], {until, end.holder});
       Hold(release, layers.layers[static_cast<size_t>(until)].outputs[0], end);
     }
+    if (const int until = names.EndOfNormedName(layer); until >= 0) Hold(release, layer.inputs[0], {until, end.holder});
     if (names.IsVariance(layer)) Hold(release, layer.outputs[0], end);
     for (const ValueId part : joins_list[l] ? layer.inputs : names.OperandsOfReturnedNorm(layer, calls))
       Hold(release, part, end);

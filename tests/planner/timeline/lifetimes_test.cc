@@ -244,7 +244,7 @@ TEST_CASE("what a block returns through its norm keeps its operands to the end")
     if (!returned) out = m.Layer(m.Module("block.act", block), {out});          // 5
     m.layers.outputs = {m.Layer(m.Module("head", root), {out})};
     CHECK(m.Releases() == (kind == kReturned ? "-; -; -; 3 2 1; 4"
-                           : kind == kGoesOn ? "-; -; 2; 3; 4 1; 5"
+                           : kind == kGoesOn ? "-; -; -; 3 2; 4 1; 5"
                                              : "-; -; 2; 3 1; 4"));
   }
 }
