@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/lift/dropped.h"
+#include "graph/lift/merged_pad.h"
 
 namespace vramplan {
 namespace {
@@ -80,6 +81,8 @@ FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, Val
     const Shape& kernel = builder.At(weight).shape;
     const size_t axes = kernel.rank() > 2 ? static_cast<size_t>(kernel.rank()) - 2 : 0;
     const bool transposed = node.op == "ConvTranspose";
+    layer.inputs[0] = LiftMergedPad(node, input, {}, group.path, group.last(), builder);
+    const bool padded = layer.inputs[0] != input;
     layer.op = (transposed ? "conv_transpose" : "conv") + std::to_string(axes) + "d";
     class_name =
         std::string("torch.nn.modules.conv.") + (transposed ? "ConvTranspose" : "Conv") + std::to_string(axes) + "d";
@@ -87,7 +90,7 @@ FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, Val
     for (int i = 2; i < kernel.rank(); ++i) lengths.push_back(kernel[i].IsConstant() ? kernel[i].c0() : 0);
     layer.attributes.Set("kernel_size", std::move(lengths));
     layer.attributes.Set("stride", OrOnes(node.attributes.Ints("strides"), axes));
-    layer.attributes.Set("padding", BeginsOf(node.attributes.Ints("pads"), axes));
+    layer.attributes.Set("padding", BeginsOf(padded ? std::vector<int64_t>() : node.attributes.Ints("pads"), axes));
     layer.attributes.Set("dilation", OrOnes(node.attributes.Ints("dilations"), axes));
     layer.attributes.Set("groups", node.attributes.Int("group", 1));
     if (transposed) layer.attributes.Set("output_padding", BeginsOf(node.attributes.Ints("output_padding"), axes));

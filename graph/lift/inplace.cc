@@ -9,8 +9,8 @@ namespace {
 bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
 // Functions of torch.nn with an `inplace` argument that modules of libraries set.
-constexpr std::string_view kActivations[] = {"relu", "leaky_relu", "elu",       "selu",        "celu",
-                                             "silu", "mish",       "hardswish", "hardsigmoid", "hardtanh"};
+constexpr std::string_view kActivations[] = {"relu", "leaky_relu", "elu",       "selu",    "celu",
+                                             "silu", "mish",       "hardswish", "hardtanh"};
 
 // By class prefix, the longest match counts. Read in torchvision 0.25, timm 1.0.31, segmentation-models 0.6, MONAI 1.6,
 // ultralytics 8.
@@ -28,39 +28,51 @@ constexpr Habit kActivationHabits[] = {
     {"torchvision.models.detection.fcos.", false},               // nn.ReLU()
     {"torchvision.models.detection.faster_rcnn.TwoMLP", false},  // F.relu(x)
     {"torchvision.models.vision_transformer.", false},           // inplace=None
+    {"torchvision.models.quantization.", false},                 // nn.ReLU(inplace=False)
     {"segmentation_models_pytorch.", true},                      // base/modules.py: nn.ReLU(inplace=True)
-    {"timm.", true},              // act_layer(inplace=True), BatchNormAct2d(inplace=True)
-    {"timm.layers.mlp.", false},  // act_layer()
+    {"timm.", true},                    // act_layer(inplace=True), BatchNormAct2d(inplace=True)
+    {"timm.layers.mlp.", false},        // act_layer()
+    {"timm.layers.mlp.ConvMlp", true},  // only GELUs beside nextvit's ReLU(inplace=True)
     // timm 1.0.31: these files build act_layer() without arguments; norm_act and squeeze_excite of its layers do not.
     {"timm.models.convmixer.", false},
     {"timm.models.convnext.", false},
     {"timm.models.cpubone.", false},
+    {"timm.models.cspnet.BottleneckBlock", false},
     {"timm.models.deepseek_vit.", false},
     {"timm.models.efficientformer.", false},
     {"timm.models.efficientformer_v2.", false},
     {"timm.models.efficientvim.", false},
+    {"timm.models.efficientvit_mit.LiteMLA", false},
     {"timm.models.efficientvit_msra.", false},
     {"timm.models.fastvit.", false},
     {"timm.models.gcvit.", false},
     {"timm.models.hgnet.", false},
+    {"timm.models.hrnet.HighResolutionModule", false},
     {"timm.models.iformer.", false},
     {"timm.models.inception_next.", false},
+    {"timm.models.inception_resnet_v2.", false},
     {"timm.models.levit.", false},
     {"timm.models.lowformer.", false},
     {"timm.models.mambaout.", false},
     {"timm.models.metaformer.", false},
+    {"timm.models.nasnet.", false},
+    {"timm.models.nfnet.", false},
     {"timm.models.pnasnet.", false},
     {"timm.models.pvt_v2.", false},
     {"timm.models.rdnet.", false},
     {"timm.models.regnet.", false},
+    {"timm.models.repghost.RepGhostModule", false},
     {"timm.models.repvit.", false},
+    {"timm.models.rexnet.LinearBottleneck", false},
     {"timm.models.shvit.", false},
     {"timm.models.starnet.", false},
     {"timm.models.swiftformer.", false},
     {"timm.models.tiny_vit.", false},
+    {"timm.models.xception_aligned.", false},
     {"timm.models.xcit.", false},
     {"timm.models.vision_transformer.", false},
     {"timm.models.swin_transformer", false},
+    {"timm.models.swin_transformer_v2.WindowAttention", true},  // cpb_mlp
     {"ultralytics.", true},  // initialize_weights sets inplace on ReLU, SiLU, Hardswish
     {"monai.", false},
     {"monai.networks.nets.ahnet.", true},  // ("relu", {"inplace": True}) and alike

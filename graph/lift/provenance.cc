@@ -12,6 +12,7 @@
 #include "graph/lift/fx_groups.h"
 #include "graph/lift/inplace.h"
 #include "graph/lift/liveness.h"
+#include "graph/lift/merged_pad.h"
 #include "graph/lift/signature.h"
 
 namespace vramplan {
@@ -239,6 +240,10 @@ class ProvenanceSource {
     signature_.LearnShapes(graph_, group.nodes, call);
     if (rule != nullptr && rule->shape != nullptr) rule->shape(call, builder_);
     TakeMergedPermutation(group, &call);
+    if (call.op.starts_with("conv") && !call.inputs.empty()) {
+      call.inputs.front() = LiftMergedPad(graph_[group.last()], call.inputs.front(), call.attributes.Ints("padding"),
+                                          group.path, group.last(), builder_);
+    }
     if (group.fx.target.find("legit_functional") != std::string::npos) call.attributes.Set("training", int64_t{1});
     if (call.alias && !call.inputs.empty() && call.inputs.front().valid()) {
       Alias(g, call);

@@ -167,5 +167,21 @@ conv2d conv2d @c (clone, c.weight) -> y [B, 8, 3, 3] {dilation=[1, 1], groups=1,
 )");
 }
 
+TEST_CASE("a pad that was merged into its convolution made a tensor") {
+  // F.conv2d(F.pad(x, [0, 1, 0, 1]), w, stride=2), "same" as TensorFlow pads
+  CHECK(ToText(LayersFromText(R"(g (float[batch, 2, 8, 8] x) => (float[batch, 4, 4, 4] y) <float[4, 2, 3, 3] `c.weight`> {
+    # signature: p_w: PARAMETER target='c.weight'
+    # signature: x: USER_INPUT
+    y = Conv <pads = [0, 0, 1, 1], strides = [2, 2]> (x, `c.weight`)
+      # fx_node: %conv2d : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](args = (%pad, %p_w, None, [2, 2]), kwargs = {})
+      # name_scopes: ['', 'c', 'conv2d']
+      # class_hierarchy: ['mine.Net', 'timm.layers.conv2d_same.Conv2dSame', 'aten.conv2d.default']
+      # rule_name: FuseConvPad
+  })")) == R"(
+pad Conv_0.pad @c (x) -> Conv_0.pad [B, 2, 9, 9] {mode=constant, pad=[0, 1, 0, 1]}
+conv2d conv2d @c (Conv_0.pad, c.weight) -> y [B, 4, 4, 4] {dilation=[1, 1], groups=1, kernel_size=[3, 3], padding=[0, 0], stride=[2, 2]}
+)");
+}
+
 }  // namespace
 }  // namespace vramplan
