@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "planner/timeline/bound_names.h"
+#include "planner/timeline/decoders.h"
 #include "planner/timeline/known_names.h"
 #include "planner/timeline/pyramid.h"
 #include "planner/timeline/statements.h"
@@ -283,6 +284,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   HoldKnownNames(layers, calls, producer, release);
   HoldPyramid(layers, statements, release);
   HoldBoundNames(layers, statements, release);
+  HoldDecoders(layers, statements, release);
   const Names names(layers, calls);
   // Names of a frame go in the order in which they were first bound.
   std::vector<int32_t> bound(layers.values.size());

@@ -169,7 +169,8 @@ conv2d conv2d @c (clone, c.weight) -> y [B, 8, 3, 3] {dilation=[1, 1], groups=1,
 
 TEST_CASE("a pad that was merged into its convolution made a tensor") {
   // F.conv2d(F.pad(x, [0, 1, 0, 1]), w, stride=2), "same" as TensorFlow pads
-  CHECK(ToText(LayersFromText(R"(g (float[batch, 2, 8, 8] x) => (float[batch, 4, 4, 4] y) <float[4, 2, 3, 3] `c.weight`> {
+  CHECK(
+      ToText(LayersFromText(R"(g (float[batch, 2, 8, 8] x) => (float[batch, 4, 4, 4] y) <float[4, 2, 3, 3] `c.weight`> {
     # signature: p_w: PARAMETER target='c.weight'
     # signature: x: USER_INPUT
     y = Conv <pads = [0, 0, 1, 1], strides = [2, 2]> (x, `c.weight`)

@@ -167,5 +167,24 @@ TEST_CASE("an encoder's list has a map of every resolution") {
   CHECK(f.DiesBehind(two) == "mask");
 }
 
+TEST_CASE("lateral and top-down maps of a feature pyramid are names until the next turn") {
+  // inner_lateral = self.inner_blocks[i](x); top_down = F.interpolate(last); last = inner_lateral + top_down
+  Forward f;
+  for (const std::string i : {"0", "1", "2"}) f.layers.modules.push_back({"fpn.inner." + i, "", f.Call("fpn")});
+  for (const std::string i : {"1", "2"}) f.layers.modules.push_back({"fpn.layer." + i, "", f.Call("fpn")});
+  ValueId last = f.Run("top", "fpn.inner.0", "conv2d", {f.x});
+  std::vector<ValueId> laterals, top_downs;
+  for (const std::string i : {"1", "2"}) {
+    laterals.push_back(f.Run("inner" + i, "fpn.inner." + i, "conv2d", {f.x}));
+    top_downs.push_back(f.Run("up" + i, "fpn", "upsample_nearest2d", {last}));
+    last = f.Run("sum" + i, "fpn", "add", {laterals.back(), top_downs.back()});
+    f.Run("out" + i, "fpn.layer." + i, "conv2d", {last});
+  }
+  f.Run("head", "head", "conv2d", {f.layers.layers.back().outputs[0]});
+  CHECK(f.DiesBehind(laterals[0]) == "inner2");
+  CHECK(f.DiesBehind(top_downs[0]) == "up2");
+  CHECK(f.DiesBehind(laterals[1]) == "out2");
+}
+
 }  // namespace
 }  // namespace vramplan
