@@ -21,6 +21,8 @@
 
 #include "graph/base/bytes.h"
 #include "graph/base/result.h"
+#include "planner/allocator/bfc_arena.h"
+#include "planner/allocator/segment.h"
 
 namespace vramplan {
 
@@ -36,6 +38,8 @@ struct AllocatorConfig {
   // Nothing: the capacity.
   std::optional<Bytes> device_total;
   bool expandable_segments = false;
+  // Other frameworks: this allocator instead of PyTorch's; nothing above acts then.
+  std::optional<BfcConfig> bfc;
   bool operator==(const AllocatorConfig&) const = default;
 };
 
@@ -43,40 +47,10 @@ struct AllocatorConfig {
 // locks are accepted and change nothing. Errors (kUsage) name the key and its range.
 Result<AllocatorConfig> ParseAllocatorConfig(std::string_view text);
 
-struct AllocatorStatistics {
-  Bytes requested, allocated, reserved;
-  int64_t segments = 0;  // cudaMalloc'ed ones; expandable segments are not counted, as in PyTorch
-  int64_t retries = 0;   // times that cached blocks were given back because the device was full
-  bool operator==(const AllocatorStatistics&) const = default;
-};
-
-// A picture of one segment: its blocks, free and live, side by side from its address on.
-struct SegmentBlock {
-  int64_t address = 0;
-  Bytes size;
-  Bytes requested;      // zero when it is free
-  int32_t handle = -1;  // of CachingAllocator; -1 when it is free
-  bool live() const { return handle >= 0; }
-  bool operator==(const SegmentBlock&) const = default;
-};
-struct Segment {
-  int64_t address = 0;
-  Bytes size;
-  bool small_pool = false;
-  bool expandable = false;  // then: a stretch of mapped pages
-  std::vector<SegmentBlock> blocks;
-  bool operator==(const Segment&) const = default;
-};
-
 class CachingAllocator {
  public:
   using Handle = int32_t;  // of a live block; reused after Free
-  struct Allocation {
-    Handle handle = -1;
-    Bytes size;  // of the block, rounding and unsplit slack included
-    int64_t address = 0;
-    bool operator==(const Allocation&) const = default;
-  };
+  using Allocation = vramplan::Allocation;
 
   // `capacity` is what segments are taken from.
   // Bytes::Max() (and all above 2^60 B) is never full.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "graph/base/check.h"
 
@@ -10,29 +11,52 @@ namespace {
 
 // The allocator driven by the events of a timeline, one after the other.
 class Player {
+  // Whichever allocator it is.
+  template <typename Do>
+  auto With(Do what) {
+    if (auto* caching = std::get_if<CachingAllocator>(&allocator_)) return what(*caching);
+    return what(std::get<BfcArena>(allocator_));
+  }
+
  public:
   Player(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity)
-      : timeline_(timeline), batch_(batch), allocator_(capacity, config), handles_(timeline.blocks.size(), -1) {}
+      : timeline_(timeline), batch_(batch), handles_(timeline.blocks.size(), -1) {
+    if (config.bfc) {
+      allocator_.emplace<BfcArena>(capacity, *config.bfc);
+    } else {
+      allocator_.emplace<CachingAllocator>(capacity, config);
+    }
+  }
 
   // False: out of memory.
   bool Play(const Event& event) {
     if (event.kind == EventKind::kAllocate) {
       EmptyCacheAfterModel(event);
-      const auto allocation = allocator_.Allocate(timeline_[event.block].bytes.At(batch_));
-      if (!allocation) return false;
+      const Bytes bytes = timeline_[event.block].bytes.At(batch_);
+      const std::optional<Allocation> allocation = With([&](auto& allocator) { return allocator.Allocate(bytes); });
+      if (!allocation) return timeline_[event.block].optional;
       handles_[static_cast<size_t>(event.block.value)] = allocation->handle;
     } else if (event.kind == EventKind::kFree) {
-      allocator_.Free(std::exchange(handles_[static_cast<size_t>(event.block.value)], -1));
+      const int32_t handle = std::exchange(handles_[static_cast<size_t>(event.block.value)], -1);
+      With([&](auto& allocator) { allocator.Free(handle); });
     }
-    const AllocatorStatistics& now = allocator_.statistics();
+    const AllocatorStatistics& now = statistics();
     CHECK(now.requested <= now.allocated && now.allocated <= now.reserved);
     return true;
   }
-  const AllocatorStatistics& statistics() const { return allocator_.statistics(); }
+  const AllocatorStatistics& statistics() const {
+    if (const auto* caching = std::get_if<CachingAllocator>(&allocator_)) return caching->statistics();
+    return std::get<BfcArena>(allocator_).statistics();
+  }
   Levels levels() const { return {statistics().requested, statistics().allocated, statistics().reserved}; }
 
   PeakSegments Picture() const {
-    PeakSegments picture{allocator_.Snapshot(), {}};
+    PeakSegments picture;
+    if (const auto* caching = std::get_if<CachingAllocator>(&allocator_)) {
+      picture.segments = caching->Snapshot();
+    } else {
+      picture.segments = std::get<BfcArena>(allocator_).Snapshot();
+    }
     for (size_t block = 0; block < handles_.size(); ++block) {
       if (handles_[block] < 0) continue;
       const auto handle = static_cast<size_t>(handles_[block]);
@@ -46,14 +70,13 @@ class Player {
   void EmptyCacheAfterModel(const Event& event) {
     const Category category = timeline_[event.block].category;
     if (emptied_ || (event.step == 0 && (category == Category::kParameters || category == Category::kBuffers))) return;
-    allocator_.EmptyCache();
+    if (auto* caching = std::get_if<CachingAllocator>(&allocator_)) caching->EmptyCache();
     emptied_ = true;
   }
-
   const Timeline& timeline_;
   int64_t batch_;
-  CachingAllocator allocator_;
-  std::vector<CachingAllocator::Handle> handles_;  // by BlockId
+  std::variant<std::monostate, CachingAllocator, BfcArena> allocator_;
+  std::vector<int32_t> handles_;  // by BlockId
   bool emptied_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include "planner/cli/prepare.h"
 #include "planner/cli/verbs.h"
+#include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 
@@ -12,7 +13,7 @@ Result<Outcome> RunEstimate(const Options& options, const Style& style) {
   if (!prepared.ok()) return prepared.error();
   const TrainingSpec spec = SpecOf(options, *chosen);
   const int64_t batch = prepared->question.batch;
-  const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
+  const Result<Timeline> timeline = ScheduleFor(prepared->layers, spec, batch, &prepared->notes);
   if (!timeline.ok()) return timeline.error();
 
   Estimate estimate;
@@ -25,17 +26,23 @@ Result<Outcome> RunEstimate(const Options& options, const Style& style) {
   estimate.question = prepared->question;
   estimate.question.spec = SpecRows(options, spec, estimate.question, *chosen, estimate.context);
   if (options.segments) estimate.segments.emplace();
-  estimate.peak =
-      Replay(*timeline, batch, options.allocator, Bytes::Max(), estimate.segments ? &*estimate.segments : nullptr);
+  // Without an end, but for the limit that the user gave.
+  const AllocatorConfig& config = options.allocator;
+  estimate.peak = Replay(*timeline, batch, config, Bytes::Max(), estimate.segments ? &*estimate.segments : nullptr);
   ReservedEnds ends;
   ends.uncertain = CudnnChooses(prepared->layers, spec);
   if (ends.uncertain) {
     Notes already_told;
-    const Result<Timeline> high = Schedule(prepared->layers, AtHighWorkspaces(spec), batch, &already_told);
+    const Result<Timeline> high = ScheduleFor(prepared->layers, AtHighWorkspaces(spec), batch, &already_told);
     if (!high.ok()) return high.error();
-    ends.high = Replay(*high, batch, options.allocator, Bytes::Max()).peak.reserved;
+    ends.high = Replay(*high, batch, config, Bytes::Max()).peak.reserved;
   }
-  estimate.band = BandOf(estimate.peak.peak.reserved, ends, estimate.context);
+  const Bytes reserved = estimate.peak.peak.reserved;
+  if (spec.framework.runtime != Runtime::kPyTorch) {
+    const ReservedRange range = ReservedAround(*timeline, spec, batch, config, reserved);
+    ends.range = Band{range.low, range.likely, range.high};
+  }
+  estimate.band = BandOf(reserved, ends, estimate.context);
   estimate.place = PlaceOf(estimate.peak, *timeline, prepared->layers);
   estimate.layers = LayerTable(*timeline, prepared->layers, spec, batch);
   estimate.notes = prepared->notes;

@@ -4,6 +4,7 @@
 
 #include "planner/cli/prepare.h"
 #include "planner/cli/verbs.h"
+#include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 namespace {
@@ -14,7 +15,7 @@ constexpr int kDoesNotFit = 3;
 Layout LayoutOf(const Layers& layers, const TrainingSpec& spec) {
   return [&layers, spec](int64_t batch) {
     Notes already_told;
-    return Schedule(layers, spec, batch, &already_told);
+    return ScheduleFor(layers, spec, batch, &already_told);
   };
 }
 
@@ -24,12 +25,12 @@ struct BothEnds {
   std::optional<Timeline> high;
 };
 Result<BothEnds> LayOut(const Prepared& prepared, const TrainingSpec& spec, Notes* notes) {
-  Result<Timeline> likely = Schedule(prepared.layers, spec, prepared.question.batch, notes);
+  Result<Timeline> likely = ScheduleFor(prepared.layers, spec, prepared.question.batch, notes);
   if (!likely.ok()) return likely.error();
   BothEnds ends{*std::move(likely), std::nullopt};
   if (!CudnnChooses(prepared.layers, spec)) return ends;
   Notes already_told;
-  Result<Timeline> high = Schedule(prepared.layers, AtHighWorkspaces(spec), prepared.question.batch, &already_told);
+  Result<Timeline> high = ScheduleFor(prepared.layers, AtHighWorkspaces(spec), prepared.question.batch, &already_told);
   if (!high.ok()) return high.error();
   ends.high = *std::move(high);
   return ends;
@@ -43,12 +44,34 @@ Peak Within(const Timeline& timeline, int64_t batch, const AllocatorConfig& conf
   if (*fits) return peak;
   AllocatorConfig endless = config;
   endless.device_total.reset();
+  if (endless.bfc) endless.bfc->limit = Bytes::Max();
   return Replay(timeline, batch, endless, Bytes::Max());
 }
 
+// Other runtimes: what is not known is in a range of reserved bytes.
+void JudgeByRange(const BothEnds& step, int64_t batch, const TrainingSpec& spec, const AllocatorConfig& config,
+                  CardFit* fit) {
+  bool fits = false;
+  fit->peak = Within(step.likely, batch, config, fit->device.CapacityWith(fit->device.context.likely), &fits);
+  const Bytes reserved = fit->peak.peak.reserved;
+  const ReservedRange range = ReservedAround(step.likely, spec, batch, config, reserved);
+  ReservedEnds ends{false, reserved, Band{range.low, range.likely, range.high}};
+  const Bytes at_worst = fit->device.CapacityWith(fit->device.context.high);
+  bool surely = fits && FitsSurely(step.likely, spec, batch, config, at_worst);
+  if (step.high) {
+    bool high_fits = false;
+    const Bytes high = Within(*step.high, batch, config, at_worst, &high_fits).peak.reserved;
+    ends = {true, std::max(high, reserved), ends.range};
+    surely = surely && high_fits;
+  }
+  fit->band = BandOf(reserved, ends, fit->device.context);
+  fit->verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
+}
+
 // Fills `verdict`, `peak` and `band`.
-void Judge(const BothEnds& step, int64_t batch, const AllocatorConfig& given, CardFit* fit) {
+void Judge(const BothEnds& step, int64_t batch, const TrainingSpec& spec, const AllocatorConfig& given, CardFit* fit) {
   const AllocatorConfig config = AllocatorOn(fit->device, given);
+  if (config.bfc) return JudgeByRange(step, batch, spec, config, fit);
   const ContextBand& context = fit->device.context;
   bool fits = false, surely = false;
   fit->peak = Within(step.likely, batch, config, fit->device.CapacityWith(context.likely), &fits);
@@ -87,6 +110,8 @@ Result<LargestBatch> Largest(const Prepared& prepared, const TrainingSpec& spec,
 // Precisions worth comparing, and the one asked for. tf32 computes on fp32 memory; bf16 needs capability 8.0 to be more
 // than emulated.
 std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
+  // ONNX Runtime runs the file's own types; a file converted to halves is the other one that people have.
+  if (spec.framework.runtime == Runtime::kOnnxRuntime) return {Precision::kFp32, Precision::kFp16};
   std::vector<Precision> ladder = {Precision::kFp32, Precision::kAmpBf16, Precision::kAmpFp16, Precision::kBf16,
                                    Precision::kFp16};
   const bool has_bf16 = !nvidia || spec.capability >= Capability{8, 0};
@@ -121,6 +146,26 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
   return rows;
 }
 
+// The other way for an arena to grow, where it improves the answer.
+std::vector<WhatIf> OtherGrowth(const Prepared& prepared, const TrainingSpec& spec, const ChosenDevice& chosen,
+                                const BothEnds& step, const CardFit& now) {
+  TrainingSpec other = spec;
+  other.ort.growth = ArenaGrowth::kSameAsRequested;
+  if (spec.framework.runtime != Runtime::kOnnxRuntime || spec.given.count("ort-arena") != 0) return {};
+  AllocatorConfig config;
+  config.bfc = ArenaOf(other);
+  CardFit fit;
+  fit.device = chosen.device;
+  Judge(step, prepared.question.batch, other, config, &fit);
+  const Result<LargestBatch> largest = Largest(prepared, other, chosen.device, config, step.likely, fit.verdict);
+  if (!largest.ok()) return {};
+  const WhatIf what{std::string(Name(other.ort.growth)), fit.verdict, largest->largest_batch, "arena_extend_strategy"};
+  const bool worse = what.verdict > now.verdict || what.largest_batch < now.largest.largest_batch;
+  const bool same = what.verdict == now.verdict && what.largest_batch == now.largest.largest_batch;
+  if (worse || same) return {};
+  return {what};
+}
+
 // The two settings that people try against fragmentation, where the user has set none: what improves the answer.
 // Expandable segments came with PyTorch 2.1; 64 MiB and 256 MiB bracket the sizes that blogs and issues recommend.
 std::vector<WhatIf> WhatIfs(const Prepared& prepared, const TrainingSpec& spec, const ChosenDevice& chosen,
@@ -131,7 +176,7 @@ std::vector<WhatIf> WhatIfs(const Prepared& prepared, const TrainingSpec& spec, 
     if (config.expandable_segments && spec.framework < Framework{2, 1}) continue;
     CardFit fit;
     fit.device = chosen.device;
-    Judge(step, prepared.question.batch, config, &fit);
+    Judge(step, prepared.question.batch, spec, config, &fit);
     const Result<LargestBatch> largest = Largest(prepared, spec, chosen.device, config, step.likely, fit.verdict);
     if (!largest.ok()) continue;
     const WhatIf other{conf, fit.verdict, largest->largest_batch};
@@ -166,7 +211,7 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
     CardFit fit;
     fit.device = chosen.device;
     fit.id = chosen.id;
-    Judge(*step, prepared.question.batch, options.allocator, &fit);
+    Judge(*step, prepared.question.batch, spec, options.allocator, &fit);
     Result<LargestBatch> largest = Largest(prepared, spec, chosen.device, options.allocator, step->likely, fit.verdict);
     if (!largest.ok()) return largest.error();
     fit.largest = *std::move(largest);
@@ -215,7 +260,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style) {
   Fit fit;
   fit.card.device = chosen->device;
   fit.card.id = chosen->id;
-  Judge(*step, batch, options.allocator, &fit.card);
+  Judge(*step, batch, spec, options.allocator, &fit.card);
   Result<LargestBatch> largest =
       Largest(*prepared, spec, chosen->device, options.allocator, timeline, fit.card.verdict);
   if (!largest.ok()) return largest.error();
@@ -225,7 +270,9 @@ Result<Outcome> RunFit(const Options& options, const Style& style) {
   fit.place = PlaceOf(fit.card.peak, timeline, prepared->layers);
   fit.layers = LayerTable(timeline, prepared->layers, spec, batch);
   fit.ladder = Ladder(*prepared, spec, *chosen, options.allocator, fit.card.largest);
-  if (chosen->nvidia && options.allocator_text.empty()) {
+  if (spec.framework.runtime != Runtime::kPyTorch) {
+    fit.what_if = OtherGrowth(*prepared, spec, *chosen, *step, fit.card);
+  } else if (chosen->nvidia && options.allocator_text.empty()) {
     fit.what_if = WhatIfs(*prepared, spec, *chosen, *step, fit.card);
   }
   fit.notes = prepared->notes;

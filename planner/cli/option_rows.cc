@@ -9,6 +9,7 @@ constexpr unsigned kInspect = 1U << static_cast<unsigned>(Verb::kInspect);
 constexpr unsigned kGpus = 1U << static_cast<unsigned>(Verb::kGpus);
 constexpr unsigned kTrace = 1U << static_cast<unsigned>(Verb::kTrace);
 constexpr unsigned kReplay = 1U << static_cast<unsigned>(Verb::kReplay);
+constexpr unsigned kRuntimes = kEstimate | kFit;  // what PyTorch's planner does not know
 constexpr unsigned kDecide = 1U << static_cast<unsigned>(Verb::kPlan);
 constexpr unsigned kSolve = 1U << static_cast<unsigned>(Verb::kSolve);
 constexpr unsigned kCheck = 1U << static_cast<unsigned>(Verb::kCheck);
@@ -58,7 +59,25 @@ constexpr OptionRow kRows[] = {
      "the "
      "card",
      kPlan},
-    {"--framework", "NAME", "pytorch or pytorch@2.0 to pytorch@2.15 [the newest]", kPlan},
+    {"--framework", "NAME",
+     "pytorch or pytorch@2.0 to pytorch@2.15 [the newest]; estimate and fit also take onnxruntime (CUDA, inference of "
+     "the "
+     "file as it is), tensorflow and jax (PyTorch's tensors as a stand-in, in a wide band)",
+     kPlan},
+    {"--ort-arena", "STRATEGY",
+     "onnxruntime's arena_extend_strategy: kNextPowerOfTwo or kSameAsRequested [kNextPowerOfTwo]", kRuntimes},
+    {"--gpu-mem-limit", "SIZE", "onnxruntime's gpu_mem_limit: the most that its arena takes [none]", kRuntimes},
+    {"--cudnn-conv-use-max-workspace", "0|1", "onnxruntime's; 0: 32 MiB a convolution at most [1]", kRuntimes},
+    {"--preallocate", "WHEN",
+     "on or off: whether tensorflow and jax take their pool at the start (set_memory_growth, "
+     "XLA_PYTHON_CLIENT_PREALLOCATE) [on]",
+     kRuntimes},
+    {"--mem-fraction", "X",
+     "share of the card that tensorflow (per_process_gpu_memory_fraction) or jax (XLA_CLIENT_MEM_FRACTION) may take "
+     "[tensorflow: what is free, less a reserve; jax: 0.75]",
+     kRuntimes},
+    {"--donate", "WHEN", "on or off: whether jax updates parameters and states in place (donate_argnums) [off]",
+     kRuntimes},
     {"--attention", "KIND", "auto, math, efficient or flash [auto: as PyTorch chooses]", kPlan},
     {"--cudnn-workspace", "SIZE",
      "auto, or the most a convolution or a recurrent network may take; 0: none, nor reserves [auto: none is likely for "

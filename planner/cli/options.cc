@@ -1,8 +1,10 @@
 #include "planner/cli/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "planner/runtimes/runtime.h"
 #include "planner/semantics/optimizer.h"
 #include "planner/spec/nearest.h"
 
@@ -185,6 +187,73 @@ void ReadSpec(Reader* reader, TrainingSpec* spec) {
   }
 }
 
+Result<bool> ParseOneOf(std::string_view flag, const std::string& text, std::string_view no, std::string_view yes) {
+  if (text == no || text == yes) return text == yes;
+  return Wrong(flag, InQuotes(text) + " is not one of " + std::string(no) + " or " + std::string(yes),
+               "type " + std::string(flag) + " " + std::string(yes));
+}
+
+Result<bool> ParseOnOff(std::string_view flag, const std::string& text) {
+  if (text == "on" || text == "off") return text == "on";
+  return Wrong(flag, InQuotes(text) + " is not one of on or off", "type " + std::string(flag) + " off");
+}
+
+// Options that only some runtimes have, and what of the others does not go with them.
+void CheckRuntime(Reader* reader, Verb verb, const TrainingSpec& spec) {
+  using enum Runtime;
+  const Runtime runtime = spec.framework.runtime;
+  const std::string name(Name(runtime));
+  const struct {
+    const char* flag;
+    std::vector<Runtime> of;
+  } rows[] = {{"--ort-arena", {kOnnxRuntime}},
+              {"--gpu-mem-limit", {kOnnxRuntime}},
+              {"--cudnn-conv-use-max-workspace", {kOnnxRuntime}},
+              {"--preallocate", {kTensorFlow, kJax}},
+              {"--mem-fraction", {kTensorFlow, kJax}},
+              {"--donate", {kJax}},
+              {"--allocator-conf", {kPyTorch}},
+              {"--optimizer-impl", {kPyTorch}},
+              {"--checkpoint", {kPyTorch, kTensorFlow, kJax}},
+              {"--ema", {kPyTorch, kTensorFlow, kJax}},
+              {"--assume-batchnorm", {kPyTorch, kTensorFlow, kJax}},
+              {"--assume-dropout", {kPyTorch, kTensorFlow, kJax}}};
+  for (const auto& [flag, of] : rows) {
+    if (reader->Text(flag) == nullptr || std::find(of.begin(), of.end(), runtime) != of.end()) continue;
+    std::string takers;
+    for (const Runtime taker : of) takers += (takers.empty() ? "" : " or ") + std::string(Name(taker));
+    reader->Fail(Wrong(flag, name + " has no such setting", "leave it out, or type --framework " + takers));
+  }
+  if (runtime == kPyTorch || verb == Verb::kEstimate || verb == Verb::kFit) return;
+  reader->Fail(Wrong("--framework",
+                     verb == Verb::kPlan
+                         ? "a plan is made of PyTorch's means (checkpoints, autocast, fused optimizers): "
+                           "there is none for " +
+                               name
+                         : "only PyTorch's events are known one by one, not those of " + name,
+                     "type vramplan fit FILE --framework " + name));
+}
+
+void ReadRuntime(Reader* reader, TrainingSpec* spec) {
+  reader->Read("--ort-arena", &spec->ort.growth, ParseArenaGrowth);
+  reader->Read("--gpu-mem-limit", &spec->ort.limit,
+               [](const std::string& t) { return ReadBytes("--gpu-mem-limit", t); });
+  reader->Read("--cudnn-conv-use-max-workspace", &spec->ort.max_workspace,
+               [](const std::string& t) { return ParseOneOf("--cudnn-conv-use-max-workspace", t, "0", "1"); });
+  reader->Read("--preallocate", &spec->pool.preallocate,
+               [](const std::string& t) { return ParseOnOff("--preallocate", t); });
+  reader->Read("--donate", &spec->pool.donate, [](const std::string& t) { return ParseOnOff("--donate", t); });
+  reader->Read("--mem-fraction", &spec->pool.fraction, [](const std::string& t) -> Result<double> {
+    const Result<double> share = ReadReal("--mem-fraction", t);
+    if (!share.ok()) return share;
+    if (*share > 0 && *share <= 1) return share;
+    return Wrong("--mem-fraction", InQuotes(t) + " is not a share of the card above 0 and up to 1",
+                 "type --mem-fraction 0.75");
+  });
+  // The only thing that ONNX Runtime does.
+  if (spec->framework.runtime == Runtime::kOnnxRuntime && reader->Text("--mode") == nullptr) spec->mode = Mode::kInfer;
+}
+
 Result<Format> ParseFormat(const std::string& text) {
   if (text == "text") return Format::kText;
   if (text == "json") return Format::kJson;
@@ -216,12 +285,6 @@ Result<int64_t> ParseSamples(std::string_view flag, const std::string& text) {
                  "type " + std::string(flag) + " 8");
   }
   return *samples;
-}
-
-Result<bool> ParseOneOf(std::string_view flag, const std::string& text, std::string_view no, std::string_view yes) {
-  if (text == no || text == yes) return text == yes;
-  return Wrong(flag, InQuotes(text) + " is not one of " + std::string(no) + " or " + std::string(yes),
-               "type " + std::string(flag) + " " + std::string(yes));
 }
 
 void ReadWishes(Reader* reader, PlanWishes* wishes) {
@@ -271,6 +334,8 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
 
   Reader reader(typed);
   ReadSpec(&reader, &options.spec);
+  ReadRuntime(&reader, &options.spec);
+  CheckRuntime(&reader, verb, options.spec);
   reader.Read("--batch", &options.batch, ParseBatch);
   reader.Read("--gpu-memory", &options.gpu_memory, [](const std::string& t) { return ReadBytes("--gpu-memory", t); });
   reader.Read("--capability", &options.capability, ParseCapability);
@@ -292,6 +357,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (const std::string* file = reader.Text("--profile")) options.profile = *file;
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.problem = reader.Text("--problem") != nullptr;
+  options.allocator.bfc = ArenaOf(options.spec);
   options.check = reader.Text("--check") != nullptr;
   options.segments = reader.Text("--segments") != nullptr;
   options.assume_batch_norm = reader.Text("--assume-batchnorm") != nullptr;

@@ -1,8 +1,11 @@
 #include "planner/cli/prepare.h"
 
+#include <algorithm>
+
 #include "graph/lift/assumed.h"
 #include "graph/onnx/load.h"
 #include "planner/report/profile_json.h"
+#include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 namespace {
@@ -50,6 +53,13 @@ void Assume(const Options& options, Layers* layers, Notes* notes) {
   if (options.assume_dropout > 0) note("--assume-dropout", AssumeDropout(layers, options.assume_dropout), "dropouts");
 }
 
+// What the runtime's allocator may take once its context is there.
+void TakePool(const Options& options, ChosenDevice* chosen) {
+  const Device& device = chosen->device;
+  chosen->device.pool =
+      PoolOn(options.spec, device.usable, device.usable - device.context.likely - device.reserve, chosen->capability);
+}
+
 }  // namespace
 
 ChosenDevice DeviceOf(const Card& card, const Options& options) {
@@ -65,6 +75,7 @@ ChosenDevice DeviceOf(const Card& card, const Options& options) {
   chosen.device.context = options.context ? GivenContext(*options.context)
                                           : ContextOf(chosen.capability, options.spec.framework, card.nvidia);
   chosen.device.reserve = options.reserve;
+  TakePool(options, &chosen);
   return chosen;
 }
 
@@ -118,6 +129,7 @@ Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options) {
                  "leave --gpu out"};
   }
   if (profile->context && !options.context) chosen.device.context = *profile->context;
+  TakePool(options, &chosen);
   if (profile->rates) {
     chosen.rates = *profile->rates;
     chosen.rates_known = true;
@@ -144,6 +156,7 @@ TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& c
 AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given) {
   AllocatorConfig config = given;
   config.device_total = device.usable;
+  if (config.bfc) config.bfc->limit = std::min(config.bfc->limit, device.pool.bytes);
   return config;
 }
 
@@ -157,7 +170,8 @@ Result<Prepared> Prepare(const Options& options) {
   prepared.binding = *std::move(binding);
   const Result<Shapes> shapes = Infer(prepared.graph, prepared.binding, &prepared.notes);
   if (!shapes.ok()) return shapes.error();
-  Result<Layers> layers = Lift(prepared.graph, *shapes, &prepared.notes);
+  const Runtime runtime = options.spec.framework.runtime;
+  Result<Layers> layers = GraphFor(runtime, prepared.graph, *shapes, &prepared.notes);
   if (!layers.ok()) return layers.error();
   prepared.layers = *std::move(layers);
   Assume(options, &prepared.layers, &prepared.notes);
@@ -165,6 +179,7 @@ Result<Prepared> Prepare(const Options& options) {
   StepQuestion& question = prepared.question;
   question.model = FactsOf(prepared.graph, prepared.binding, prepared.layers);
   question.mode = options.spec.mode;
+  question.runtime = runtime;
   const std::optional<int64_t> batch = GivenBatch(options, prepared.graph, prepared.binding);
   question.batch = batch.value_or(1);
   question.batch_given = batch.has_value();
@@ -194,7 +209,7 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   if (spec.mode == Mode::kTrain) {
     add_name("optimizer", Name(spec.optimizer));
     if (spec.optimizer != Optimizer::kNone) {
-      add_name("optimizer-impl", Name(spec.optimizer_impl));
+      if (spec.framework.runtime == Runtime::kPyTorch) add_name("optimizer-impl", Name(spec.optimizer_impl));
       add_number("weight-decay", spec.weight_decay);
     }
     if (spec.optimizer == Optimizer::kSgdMomentum || spec.optimizer == Optimizer::kSgdNesterov)
@@ -207,8 +222,20 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     add_name("loss", Name(spec.loss));
   }
   add_name("framework", ToString(spec.framework));
-  add_name("attention", Name(spec.attention));
-  add_name("inplace", Name(spec.inplace));
+  const Runtime runtime = spec.framework.runtime;
+  if (runtime == Runtime::kOnnxRuntime) {
+    add_name("ort-arena", Name(spec.ort.growth));
+    if (spec.ort.limit) add_bytes("gpu-mem-limit", *spec.ort.limit);
+    add_name("cudnn-conv-use-max-workspace", spec.ort.max_workspace ? "1" : "0");
+  } else {
+    add_name("attention", Name(spec.attention));
+    add_name("inplace", Name(spec.inplace));
+  }
+  if (runtime == Runtime::kTensorFlow || runtime == Runtime::kJax) {
+    add_name("preallocate", spec.pool.preallocate ? "on" : "off");
+    if (spec.pool.fraction) add_number("mem-fraction", *spec.pool.fraction);
+    if (runtime == Runtime::kJax && spec.mode == Mode::kTrain) add_name("donate", spec.pool.donate ? "on" : "off");
+  }
   if (!spec.checkpoint.empty()) {
     Json paths = Json::Array();
     for (const std::string& path : spec.checkpoint) paths.Push(path);

@@ -51,7 +51,8 @@ Band DeviceBand::device() const {
 bool CudnnChooses(const Layers& layers, const TrainingSpec& spec) {
   return !spec.cudnn_workspace && std::any_of(layers.layers.begin(), layers.layers.end(), [](const Layer& layer) {
     return layer.op.starts_with("conv1d") || layer.op.starts_with("conv2d") || layer.op.starts_with("conv3d") ||
-           layer.op.starts_with("conv_transpose") || layer.op == "lstm" || layer.op == "gru" || layer.op == "rnn";
+           layer.op.starts_with("conv_transpose") || layer.op == "lstm" || layer.op == "gru" || layer.op == "rnn" ||
+           layer.op == "Conv" || layer.op == "ConvTranspose";
   });
 }
 
@@ -65,8 +66,10 @@ Bytes MeasuredAbove(Bytes reserved) { return Percent(reserved, kAbovePercent); }
 
 DeviceBand BandOf(Bytes reserved, const ReservedEnds& ends, const ContextBand& context) {
   DeviceBand band;
-  band.reserved = {reserved, reserved, reserved};
-  if (ends.uncertain) {
+  band.reserved = ends.range.value_or(Band{reserved, reserved, reserved});
+  if (ends.uncertain && ends.range) {
+    band.convolutions = Band{Bytes(), Bytes(), std::max(Bytes(), ends.high - reserved)};
+  } else if (ends.uncertain) {
     band.reserved.low -= Percent(reserved, kBelowPercent);
     // Workspaces that find room in what is cached take nothing.
     band.convolutions = Band{Bytes(), Bytes(), std::max(MeasuredAbove(reserved), ends.high - reserved)};

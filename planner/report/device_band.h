@@ -39,6 +39,8 @@ struct DeviceBand {
 struct ReservedEnds {
   bool uncertain = false;  // then reserved has a width, and:
   Bytes high;              // reserved when every convolution takes the high end of its workspace
+  // Of other runtimes than PyTorch: the width of reserved for reasons of their own, instead of what was measured there.
+  std::optional<Band> range;
 };
 
 // Whether cuDNN chooses workspaces in this step, and nobody said how large they are.

@@ -12,13 +12,15 @@ namespace {
 
 // Inference lays out two forwards, the second beside the outputs of the first; scripts are told of the first, as one
 // step.
-size_t StepsToPrint(Mode mode, const Peak& peak) {
-  return mode == Mode::kTrain ? peak.steps.size() : std::min<size_t>(1, peak.steps.size());
+size_t StepsToPrint(const StepQuestion& question, const Peak& peak) {
+  // The second run of ONNX Runtime asks for other blocks than the first, and is the one that lasts.
+  const bool all = question.mode == Mode::kTrain || question.runtime == Runtime::kOnnxRuntime;
+  return all ? peak.steps.size() : std::min<size_t>(1, peak.steps.size());
 }
 
-Json StepsJson(Mode mode, const Peak& peak) {
+Json StepsJson(const StepQuestion& question, const Peak& peak) {
   Json steps = Json::Array();
-  for (size_t i = 0; i < StepsToPrint(mode, peak); ++i) {
+  for (size_t i = 0; i < StepsToPrint(question, peak); ++i) {
     const StepPeak& step = peak.steps[i];
     Json object = Json::Object();
     object.Set("step", step.step)
@@ -107,6 +109,21 @@ std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style) {
   return printed;
 }
 
+std::string PoolText(const Device& device, Bytes needs) {
+  const Pool& pool = device.pool;
+  if (pool.source.empty()) return "";
+  if (!pool.taken_whole) return "its arena may take " + ToString(pool.bytes) + ": " + pool.source;
+  return "nvidia-smi shows " + ToString(pool.bytes + device.context.likely) +
+         " whatever the model: the pool is taken whole (" + pool.source + "); of it the step needs " +
+         ToString(needs - device.context.likely);
+}
+
+Json PoolJson(const Device& device) {
+  Json object = Json::Object();
+  object.Set("bytes", device.pool.bytes).Set("taken_whole", device.pool.taken_whole).Set("source", device.pool.source);
+  return object;
+}
+
 std::string PrintPlace(const Peak& peak, const PeakPlace& place) {
   std::string text = peak.moment.step == 0
                          ? "before step 1"
@@ -121,11 +138,14 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   const Bytes device = DeviceBytes(estimate.peak, estimate.context.likely);
   std::string text = FileName(question.model.file) + " needs " + ToString(device) + " to " +
                      std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
-  if (estimate.device)
-    text +=
-        " on " + estimate.device->name + ", which has " + ToString(estimate.device->usable - estimate.device->reserve);
+  if (estimate.device) text += " on " + estimate.device->name + ", which has " + ToString(estimate.device->available());
   text += ": " + ToString(estimate.peak.peak.requested) + " requested, " + ToString(estimate.peak.peak.allocated) +
-          " allocated, " + ToString(estimate.peak.peak.reserved) + " reserved by PyTorch\n";
+          " allocated, " + ToString(estimate.peak.peak.reserved) + " reserved by " +
+          std::string(Title(question.runtime)) + "\n";
+  if (estimate.device) {
+    const std::string pool = PoolText(*estimate.device, device);
+    if (!pool.empty()) text += Wrapped(pool, style.width, "  ") + "\n";
+  }
   text += PrintSpec(question.spec, style) + "\n";
   text += PrintBreakdown({{"batch " + std::to_string(question.batch), &estimate.peak}}, estimate.context.likely, style);
   if (const std::string band = PrintBand(estimate.band, style); !band.empty()) text += "\n" + band;
@@ -150,11 +170,12 @@ Json ToJson(const Estimate& estimate) {
       .Set("spec", SpecJson(question.spec))
       .Set("peak", PeakJson(estimate.peak, estimate.place, estimate.context.likely))
       .Set("device", ToJson(estimate.band))
-      .Set("steps", StepsJson(question.mode, estimate.peak))
+      .Set("steps", StepsJson(question, estimate.peak))
       .Set("categories", CategoriesJson(estimate.peak))
       .Set("context", std::move(context))
       .Set("layers", ToJson(estimate.layers))
       .Set("notes", ToJson(estimate.notes));
+  if (estimate.device && !estimate.device->pool.source.empty()) object.Set("pool", PoolJson(*estimate.device));
   if (estimate.segments) object.Set("segments", ToJson(*estimate.segments));
   return object;
 }

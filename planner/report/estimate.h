@@ -37,6 +37,7 @@ struct StepQuestion {
   Mode mode = Mode::kTrain;
   int64_t batch = 1;
   bool batch_given = false;
+  Runtime runtime = Runtime::kPyTorch;
   std::vector<SpecRow> spec;
 };
 
@@ -59,6 +60,9 @@ Json ToJson(const Estimate& estimate);
 Json SpecJson(const std::vector<SpecRow>& spec);
 Json PeakJson(const Peak& peak, const PeakPlace& place, Bytes context);
 std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style);  // "given: ...\nassumed: ...\n"
-std::string PrintPlace(const Peak& peak, const PeakPlace& place);             // "step 2, backward, at NODE (OP)"
+// Of a runtime that takes its memory before it needs it: what nvidia-smi shows whatever the model; "" of others.
+std::string PoolText(const Device& device, Bytes needs);
+Json PoolJson(const Device& device);
+std::string PrintPlace(const Peak& peak, const PeakPlace& place);  // "step 2, backward, at NODE (OP)"
 
 }  // namespace vramplan

@@ -26,7 +26,7 @@ struct CardFit {
   DeviceBand band;  // around `peak`
   LargestBatch largest;
   // What the card has less what the step needs; negative: so much too much.
-  Bytes MarginAt(Bytes needs) const { return device.usable - device.reserve - needs; }
+  Bytes MarginAt(Bytes needs) const { return device.available() - needs; }
   bool operator<(const CardFit& other) const { return device.usable < other.device.usable; }
 };
 
@@ -37,11 +37,12 @@ struct LadderRow {
   size_t checkpointed = 0;  // modules
 };
 
-// The same card under another PYTORCH_CUDA_ALLOC_CONF, where that changes the answer.
+// The same card under another setting of the allocator, where that changes the answer.
 struct WhatIf {
   std::string conf;
   Verdict verdict = Verdict::kDoesNotFit;
   int64_t largest_batch = 0;
+  std::string setting = "PYTORCH_CUDA_ALLOC_CONF";  // whose value `conf` is
   bool operator==(const WhatIf&) const = default;
 };
 

@@ -29,6 +29,7 @@ Json GpuJson(const CardFit& card) {
       .Set("context_bytes", card.device.context.likely)
       .Set("context_source", card.device.context.source)
       .Set("source", card.device.source);
+  if (!card.device.pool.source.empty()) object.Set("pool", PoolJson(card.device));
   return object;
 }
 
@@ -36,7 +37,10 @@ Json WhatIfJson(const std::vector<WhatIf>& others) {
   Json rows = Json::Array();
   for (const WhatIf& other : others) {
     Json row = Json::Object();
-    row.Set("allocator_conf", other.conf).Set("verdict", Name(other.verdict)).Set("largest_batch", other.largest_batch);
+    row.Set("setting", other.setting)
+        .Set("allocator_conf", other.conf)
+        .Set("verdict", Name(other.verdict))
+        .Set("largest_batch", other.largest_batch);
     rows.Push(std::move(row));
   }
   return rows;

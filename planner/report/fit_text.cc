@@ -16,7 +16,7 @@ std::string Does(Mode mode, bool third_person) {
 }
 
 Bytes Needs(const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); }
-Bytes Has(const CardFit& card) { return card.device.usable - card.device.reserve; }
+Bytes Has(const CardFit& card) { return card.device.available(); }
 
 // "TIGHT: ...": what would have to be true for it not to fit.
 std::string TightText(const CardFit& card) {
@@ -38,7 +38,7 @@ std::string TightText(const CardFit& card) {
 }
 
 std::string WhatIfText(const Fit& fit, const WhatIf& other) {
-  std::string text = "with PYTORCH_CUDA_ALLOC_CONF=" + other.conf + ":";
+  std::string text = "with " + other.setting + "=" + other.conf + ":";
   const bool verdict = other.verdict != fit.card.verdict;
   if (verdict) text += " " + std::string(Name(other.verdict)) + " instead of " + std::string(Name(fit.card.verdict));
   if (other.largest_batch != fit.card.largest.largest_batch) {
@@ -117,6 +117,8 @@ std::string PrintFit(const Fit& fit, const Style& style) {
     text += Wrapped(TightText(card), style.width, "  ") + "\n";
   }
   if (card.largest.bottleneck) text += Wrapped(PrintBottleneck(*card.largest.bottleneck), style.width, "  ") + "\n";
+  if (const std::string pool = PoolText(card.device, Needs(card)); !pool.empty())
+    text += Wrapped(pool, style.width, "  ") + "\n";
   for (const WhatIf& other : fit.what_if) text += Wrapped(WhatIfText(fit, other), style.width, "  ") + "\n";
   text += PrintSpec(question.spec, style) + "\n";
   std::vector<BreakdownColumn> columns = {{"batch " + std::to_string(question.batch), &card.peak}};

@@ -5,6 +5,7 @@
 //   FindCard("a100")  error: ambiguous: a100-40gb, a100-80gb
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,13 @@ const std::vector<Card>& Cards();
 // names).
 Result<Card> FindCard(std::string_view name);
 
+// What a runtime's allocator may take of a card, where that is less than all.
+struct Pool {
+  Bytes bytes = Bytes::Max();
+  bool taken_whole = false;  // at the start, whatever the model needs
+  std::string source;        // "75 % of the card ..."; empty: no limit
+};
+
 // What a plan has to fit into: a card, or a bare size, less what the user keeps free.
 struct Device {
   std::string name;  // "Tesla T4"; "14.56 GiB" when only a size was given
@@ -44,12 +52,15 @@ struct Device {
   std::string source;
   ContextBand context;
   Bytes reserve;  // --reserve: for the desktop, or for other processes
+  Pool pool;
 
-  // What PyTorch's allocator may take when the context is this large; zero when nothing is left.
+  // What the allocator may take when the context is this large; zero when nothing is left.
   Bytes CapacityWith(Bytes context_bytes) const {
-    const Bytes left = usable - context_bytes - reserve;
+    const Bytes left = std::min(usable - context_bytes - reserve, pool.bytes);
     return left < Bytes() ? Bytes() : left;
   }
+  // What a step may need, context included: all but the reserve, or the pool and the likely context.
+  Bytes available() const { return std::min(usable - reserve, pool.bytes + context.likely); }
 };
 
 }  // namespace vramplan

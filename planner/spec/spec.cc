@@ -74,6 +74,17 @@ constexpr Names<Ema, 4> kEmas{{{Ema::kNone, "none"},
                                {Ema::kModelEmaV2, "model-ema-v2"},
                                {Ema::kModelEmaV3, "model-ema-v3"}}};
 
+constexpr Names<Runtime, 4> kRuntimes{{{Runtime::kPyTorch, "pytorch"},
+                                       {Runtime::kOnnxRuntime, "onnxruntime"},
+                                       {Runtime::kTensorFlow, "tensorflow"},
+                                       {Runtime::kJax, "jax"}}};
+constexpr Names<Runtime, 4> kRuntimeTitles{{{Runtime::kPyTorch, "PyTorch"},
+                                            {Runtime::kOnnxRuntime, "ONNX Runtime"},
+                                            {Runtime::kTensorFlow, "TensorFlow"},
+                                            {Runtime::kJax, "JAX"}}};
+constexpr Names<ArenaGrowth, 2> kArenaGrowths{
+    {{ArenaGrowth::kNextPowerOfTwo, "kNextPowerOfTwo"}, {ArenaGrowth::kSameAsRequested, "kSameAsRequested"}}};
+
 template <typename Enum, size_t N>
 std::string_view NameIn(const Names<Enum, N>& names, Enum value) {
   for (const auto& [candidate, name] : names) {
@@ -123,6 +134,9 @@ std::string_view Name(Attention attention) { return NameIn(kAttentions, attentio
 std::string_view Name(Inplace inplace) { return NameIn(kInplaces, inplace); }
 std::string_view Name(ZeroGrad place) { return NameIn(kZeroGrads, place); }
 std::string_view Name(Ema ema) { return NameIn(kEmas, ema); }
+std::string_view Name(Runtime runtime) { return NameIn(kRuntimes, runtime); }
+std::string_view Title(Runtime runtime) { return NameIn(kRuntimeTitles, runtime); }
+std::string_view Name(ArenaGrowth growth) { return NameIn(kArenaGrowths, growth); }
 
 Result<Mode> ParseMode(std::string_view text) { return ParseIn(kModes, "--mode", text); }
 Result<Precision> ParsePrecision(std::string_view text) { return ParseIn(kPrecisions, "--precision", text); }
@@ -134,6 +148,7 @@ Result<Loss> ParseLoss(std::string_view text) { return ParseIn(kLosses, "--loss"
 Result<Attention> ParseAttention(std::string_view text) { return ParseIn(kAttentions, "--attention", text); }
 Result<Inplace> ParseInplace(std::string_view text) { return ParseIn(kInplaces, "--inplace", text); }
 Result<ZeroGrad> ParseZeroGrad(std::string_view text) { return ParseIn(kZeroGrads, "--zero-grad", text); }
+Result<ArenaGrowth> ParseArenaGrowth(std::string_view text) { return ParseIn(kArenaGrowths, "--ort-arena", text); }
 Result<Ema> ParseEma(std::string_view text) { return ParseIn(kEmas, "--ema", text); }
 
 double DefaultWeightDecay(Optimizer optimizer) {
@@ -166,17 +181,14 @@ std::string ToString(Capability capability) {
   return std::to_string(capability.major) + "." + std::to_string(capability.minor);
 }
 
-Result<Framework> ParseFramework(std::string_view text) {
+namespace {
+
+Result<Framework> ParsePyTorch(std::string_view version) {
   const auto wrong = [&](std::string reason) {
     return Error{ErrorCode::kUsage, "--framework", std::move(reason),
                  "type pytorch@2.0 to " + ToString(kNewestFramework) + ", or pytorch for the newest"};
   };
-  const size_t at = text.find('@');
-  const std::string_view name = text.substr(0, at);
-  if (name != "pytorch" && name != "torch") return wrong(InQuotes(name) + " is not known yet: only pytorch is");
-  if (at == std::string_view::npos) return kNewestFramework;
   // A third number does not matter to memory: 2.6.0 is 2.6.
-  std::string_view version = text.substr(at + 1);
   const size_t second_point = version.find('.', version.find('.') + 1);
   if (version.find('.') != std::string_view::npos && second_point != std::string_view::npos) {
     if (!ReadWholeNumber(version.substr(second_point + 1))) return wrong(InQuotes(version) + " is not a version");
@@ -191,7 +203,27 @@ Result<Framework> ParseFramework(std::string_view text) {
   return Framework{numbers->first, numbers->second};
 }
 
+}  // namespace
+
+Result<Framework> ParseFramework(std::string_view text) {
+  const size_t at = text.find('@');
+  std::string_view name = text.substr(0, at);
+  if (name == "torch") name = "pytorch";
+  if (name == "ort") name = "onnxruntime";
+  const Result<Runtime> runtime = ParseIn(kRuntimes, "--framework", name);
+  if (!runtime.ok()) return runtime.error();
+  if (*runtime == Runtime::kPyTorch && at != std::string_view::npos) return ParsePyTorch(text.substr(at + 1));
+  if (at != std::string_view::npos) {
+    return Error{
+        ErrorCode::kUsage, "--framework",
+        "versions of " + std::string(Title(*runtime)) + " are not told apart: " + InQuotes(text.substr(at + 1)),
+        "type --framework " + std::string(name)};
+  }
+  return Framework{kNewestFramework.major, kNewestFramework.minor, *runtime};
+}
+
 std::string ToString(Framework framework) {
+  if (framework.runtime != Runtime::kPyTorch) return std::string(Name(framework.runtime));
   return "pytorch@" + std::to_string(framework.major) + "." + std::to_string(framework.minor);
 }
 

@@ -105,14 +105,40 @@ struct Capability {
 Result<Capability> ParseCapability(std::string_view text);  // "8.6"
 std::string ToString(Capability capability);
 
-// "pytorch@2.10". Known: 2.0 to 2.15; "pytorch" alone is the newest.
+// Who runs the step. Of PyTorch alone versions are told apart; the others stand for what planner/runtimes says.
+enum class Runtime : uint8_t { kPyTorch, kOnnxRuntime, kTensorFlow, kJax };
+std::string_view Name(Runtime runtime);   // "onnxruntime", as on the command line
+std::string_view Title(Runtime runtime);  // "ONNX Runtime", as people write it
+
+// "pytorch@2.10". Known: 2.0 to 2.15; "pytorch" alone is the newest. Of the other runtimes the version is PyTorch's
+// newest, whose tensors stand in for theirs.
 struct Framework {
   int major = 2, minor = 15;
+  Runtime runtime = Runtime::kPyTorch;
   auto operator<=>(const Framework&) const = default;
 };
 inline constexpr Framework kNewestFramework{2, 15};
 Result<Framework> ParseFramework(std::string_view text);
 std::string ToString(Framework framework);
+
+// How the arenas of other runtimes take memory from the card.
+enum class ArenaGrowth : uint8_t { kNextPowerOfTwo, kSameAsRequested };
+std::string_view Name(ArenaGrowth growth);
+Result<ArenaGrowth> ParseArenaGrowth(std::string_view text);
+// Options of ONNX Runtime's CUDA provider, with its defaults (core/providers/cuda/cuda_execution_provider_info.h).
+struct OnnxRuntimeOptions {
+  ArenaGrowth growth = ArenaGrowth::kNextPowerOfTwo;  // arena_extend_strategy
+  std::optional<Bytes> limit;                         // gpu_mem_limit; nothing: none
+  bool max_workspace = true;                          // cudnn_conv_use_max_workspace
+  bool operator==(const OnnxRuntimeOptions&) const = default;
+};
+// The pool that TensorFlow and JAX take from the card at their start.
+struct PoolOptions {
+  bool preallocate = true;         // false: TensorFlow's set_memory_growth, JAX's XLA_PYTHON_CLIENT_PREALLOCATE=false
+  bool donate = false;             // JAX: donate_argnums of jax.jit, so that updates are in place
+  std::optional<double> fraction;  // of the card: JAX's XLA_CLIENT_MEM_FRACTION; nothing: the runtime's default
+  bool operator==(const PoolOptions&) const = default;
+};
 
 struct TrainingSpec {
   Mode mode = Mode::kTrain;
@@ -136,6 +162,8 @@ struct TrainingSpec {
   std::optional<Bytes> cudnn_workspace;  // nothing: auto, and `workspaces` says which end of the band
   Workspaces workspaces = Workspaces::kLikely;
   std::shared_ptr<const MeasuredWorkspaces> measured_workspaces;  // of --profile; null: none
+  OnnxRuntimeOptions ort;
+  PoolOptions pool;
   int steps = 3;                // training steps that are laid out; the third is the steady state
   std::set<std::string> given;  // names of the options that the user typed, for "given" / "assumed" in reports
 

@@ -31,6 +31,7 @@ struct Block {
   SizeExpr bytes;     // what was asked for, unrounded
   Category category;  // at birth
   Origin origin;
+  bool optional = false;  // who asks goes on without it when there is no room
   bool operator==(const Block& other) const { return bytes == other.bytes && category == other.category; }
 };
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "graph/onnx/load.h"
+#include "planner/runtimes/runtime.h"
 
 namespace vramplan::testing {
 namespace {
@@ -106,7 +107,7 @@ std::optional<TrainingSpec> SpecOf(const Row& row) {
   return spec;
 }
 
-Result<Layers> LayersOf(const std::string& path, const std::string& dims, Notes* notes) {
+Result<Layers> LayersOf(const std::string& path, const std::string& dims, Notes* notes, Runtime runtime) {
   Notes ignored;
   if (notes == nullptr) notes = &ignored;
   auto graph = Load(path, notes);
@@ -122,7 +123,7 @@ Result<Layers> LayersOf(const std::string& path, const std::string& dims, Notes*
   if (!binding) return binding.error();
   auto shapes = Infer(*graph, *binding, notes);
   if (!shapes) return shapes.error();
-  return Lift(*graph, *shapes, notes);
+  return GraphFor(runtime, *graph, *shapes, notes);
 }
 
 }  // namespace vramplan::testing

@@ -27,7 +27,8 @@ int64_t Count(const Row& row, const std::string& column);  // -1 when the cell i
 // out yet.
 std::optional<TrainingSpec> SpecOf(const Row& row);
 
-// Load, Bind, Infer, Lift. `dims` as in the table: "sequence=128;size=64".
-Result<Layers> LayersOf(const std::string& path, const std::string& dims, Notes* notes = nullptr);
+// Load, Bind, Infer, and what the runtime makes of it (PyTorch: Lift). `dims` as in the table: "sequence=128;size=64".
+Result<Layers> LayersOf(const std::string& path, const std::string& dims, Notes* notes = nullptr,
+                        Runtime runtime = Runtime::kPyTorch);
 
 }  // namespace vramplan::testing

@@ -56,11 +56,18 @@ TEST_CASE("frameworks") {
   CHECK_EQ(*ParseFramework("torch@2.10.1"), Framework{2, 10});
   CHECK_EQ(ToString(Framework{2, 10}), "pytorch@2.10");
   CHECK(Framework{2, 6} < Framework{2, 10});
-  for (const char* wrong :
-       {"", "tensorflow", "pytorch@", "pytorch@2", "pytorch@1.13", "pytorch@2.16", "pytorch@2.x", "pytorch@2.6.x"}) {
+  for (const char* wrong : {"", "caffe", "jax@0.4", "pytorch@", "pytorch@2", "pytorch@1.13", "pytorch@2.16",
+                            "pytorch@2.x", "pytorch@2.6.x"}) {
     CAPTURE(wrong);
     CHECK_FALSE(ParseFramework(wrong).ok());
   }
+  CHECK_EQ(*ParseFramework("onnxruntime"), Framework{2, 15, Runtime::kOnnxRuntime});
+  CHECK_EQ(*ParseFramework("ort"), Framework{2, 15, Runtime::kOnnxRuntime});
+  CHECK_EQ(ToString(*ParseFramework("tensorflow")), "tensorflow");
+  CHECK_EQ(ToString(ParseFramework("jaxx").error()),
+           "--framework: \"jaxx\" is not one of pytorch, onnxruntime, tensorflow or jax (hint: did you mean jax?)");
+  CHECK_EQ(ToString(ParseFramework("onnxruntime@1.18").error()),
+           "--framework: versions of ONNX Runtime are not told apart: \"1.18\" (hint: type --framework onnxruntime)");
   CHECK_EQ(ToString(ParseFramework("pytorch@2.16").error()),
            "--framework: PyTorch 2.16 is not known: 2.0 to 2.15 are (hint: type pytorch@2.0 to pytorch@2.15, or "
            "pytorch for the newest)");

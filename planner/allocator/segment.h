@@ -1,0 +1,43 @@
+// What every allocator hands out and says about itself: blocks, counters, pictures of its segments.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/base/bytes.h"
+
+namespace vramplan {
+
+struct AllocatorStatistics {
+  Bytes requested, allocated, reserved;
+  int64_t segments = 0;  // cudaMalloc'ed ones; PyTorch's expandable segments are not counted, as there
+  int64_t retries = 0;   // times that the device was full and a request was tried in another way
+  bool operator==(const AllocatorStatistics&) const = default;
+};
+
+struct Allocation {
+  int32_t handle = -1;  // of a live block; reused after Free
+  Bytes size;           // of the block, rounding and unsplit slack included
+  int64_t address = 0;
+  bool operator==(const Allocation&) const = default;
+};
+
+// A picture of one segment: its blocks, free and live, side by side from its address on.
+struct SegmentBlock {
+  int64_t address = 0;
+  Bytes size;
+  Bytes requested;      // zero when it is free
+  int32_t handle = -1;  // -1 when it is free
+  bool live() const { return handle >= 0; }
+  bool operator==(const SegmentBlock&) const = default;
+};
+struct Segment {
+  int64_t address = 0;
+  Bytes size;
+  bool small_pool = false;
+  bool expandable = false;  // then: a stretch of mapped pages
+  std::vector<SegmentBlock> blocks;
+  bool operator==(const Segment&) const = default;
+};
+
+}  // namespace vramplan

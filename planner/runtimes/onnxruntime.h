@@ -1,0 +1,27 @@
+// ScheduleOnnxRuntime: a session of ONNX Runtime's CUDA provider: initializers, then two runs of the graph as it was
+// given. The first asks for every buffer by itself; the second, and all later ones, for one block that holds what the
+// first one had (the memory pattern), beside the copies of inputs and outputs.
+//
+//   arena |          ________     inputs, activations one by one, outputs
+//         |   ______/        \____    ____________________
+//         |  /  initializers      \__/ one block for all  \___
+//         +--------------------------------------------------> events
+//            session   run 1           run 2
+//
+// Which operators run, in which order and with which buffers: GivenGraph and PlanBuffers. What optimisation of the
+// graph would fuse is not fused: a run then needs less, never more buffers. Not in it: scratch of kernels other than
+// convolutions, what cuBLAS and cuDNN keep for themselves (outside the arena: part of the context).
+#pragma once
+
+#include "graph/base/note.h"
+#include "graph/base/result.h"
+#include "graph/lift/layers.h"
+#include "planner/spec/spec.h"
+#include "planner/timeline/timeline.h"
+
+namespace vramplan {
+
+// `given`: of GivenGraph. Errors: a mode or a precision that ONNX Runtime does not have.
+Result<Timeline> ScheduleOnnxRuntime(const Layers& given, const TrainingSpec& spec, int64_t batch, Notes* notes);
+
+}  // namespace vramplan

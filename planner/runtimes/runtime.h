@@ -1,0 +1,46 @@
+// The runtimes beside PyTorch: what each needs of the other rooms, and nothing more.
+//
+//   GraphFor       the layers: lifted to what PyTorch ran, or (ONNX Runtime) the file as it is
+//   ScheduleFor    the events of a step
+//   ArenaOf        its allocator; nothing: PyTorch's
+//   PoolOn         how much of a card that allocator may take
+//   ReservedAround how sure the reserved bytes are
+#pragma once
+
+#include <optional>
+
+#include "graph/base/note.h"
+#include "graph/base/result.h"
+#include "graph/lift/layers.h"
+#include "planner/allocator/replay.h"
+#include "planner/spec/device.h"
+#include "planner/spec/spec.h"
+#include "planner/timeline/timeline.h"
+
+namespace vramplan {
+
+Result<Layers> GraphFor(Runtime runtime, const Graph& graph, const Shapes& shapes, Notes* notes);
+
+Result<Timeline> ScheduleFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes);
+
+std::optional<BfcConfig> ArenaOf(const TrainingSpec& spec);
+
+// `free_memory`: of the card, once its context is there. TensorFlow leaves 225 MiB to 1.76 GiB to the system, JAX a
+// quarter of the card; ONNX Runtime takes what gpu_mem_limit allows.
+Pool PoolOn(const TrainingSpec& spec, Bytes usable, Bytes free_memory, Capability capability);
+
+// low <= likely <= high. ONNX Runtime: initializers come in the order of a hash table, which changes from process to
+// process, so that doubling regions end up elsewhere; and what its optimisation of the graph does is known in part.
+// TensorFlow and JAX: half as much to half as much again, for want of measurements.
+struct ReservedRange {
+  Bytes low, likely, high;
+};
+ReservedRange ReservedAround(const Timeline& timeline, const TrainingSpec& spec, int64_t batch,
+                             const AllocatorConfig& config, Bytes likely);
+
+// Whether the step fits a capacity wherever in that range it is: in every order of initializers that is tried, with a
+// twentieth to spare; with half as much again.
+bool FitsSurely(const Timeline& timeline, const TrainingSpec& spec, int64_t batch, const AllocatorConfig& config,
+                Bytes capacity);
+
+}  // namespace vramplan
