@@ -144,6 +144,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style) {
     if (!ladder.ok()) return ladder.error();
     report.ladder = *std::move(ladder);
   }
+  if (plan) report.ideal = IdealOf(problem, *plan);
   if (!plan) {
     report.parts = PartsOf(*as_it_is, smallest);
   }

@@ -8,6 +8,7 @@
 
 #include "planner/report/estimate.h"
 #include "planner/solver/decide.h"
+#include "planner/solver/ideal.h"
 #include "planner/solver/ladder.h"
 #include "planner/solver/sharding.h"
 
@@ -20,6 +21,7 @@ struct PlanReport {
   std::string optimizer;
   Decision decision;
   PlanLadder ladder;
+  std::optional<Ideal> ideal;            // of the chosen plan, when it checkpoints
   StepParts parts;                       // of the step as it is, at the smallest batch asked about
   std::optional<std::string> next_card;  // the smallest that holds the batch as it is, when this one does not
   Notes notes;

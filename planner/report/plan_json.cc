@@ -64,6 +64,14 @@ Json ShardingJson(const PlanReport& report) {
   return object;
 }
 
+// What rematerialising tensor by tensor takes, of the chosen plan's step: {"bound", "overhead"}.
+Json IdealJson(const std::optional<Ideal>& ideal) {
+  if (!ideal) return Json();
+  Json object = Json::Object();
+  object.Set("bound", ideal->bound).Set("overhead", ideal->overhead ? Json(*ideal->overhead) : Json());
+  return object;
+}
+
 }  // namespace
 
 Json ToJson(const PlanReport& report) {
@@ -86,6 +94,7 @@ Json ToJson(const PlanReport& report) {
       .Set("first_failing_batch", chosen ? Optional(chosen->first_failing_batch) : Json())
       .Set("most_of_any_plan", Optional(report.decision.most_of_any_plan))
       .Set("alternatives", std::move(alternatives))
+      .Set("tensors", IdealJson(report.ideal))
       .Set("ladder", LadderJson(report))
       .Set("next_card", report.next_card ? Json(*report.next_card) : Json())
       .Set("does_not_fit", chosen ? Json() : ShardingJson(report))

@@ -61,6 +61,12 @@ std::string Proof(const PlanReport& report, const Style& style) {
                      ", no choice of modules has less than " + Percent(plan.bound) + ": gap " + Percent(plan.gap());
   if (plan.proved_optimal()) time += ", proved optimal for this order of operators";
   text += Wrapped(time, style.width, "  ") + "\n";
+  if (report.ideal) {
+    std::string ideal = "tensors: let go and made again one by one, no plan of this order takes less than " +
+                        Percent(report.ideal->bound);
+    if (report.ideal->overhead) ideal += "; one of " + Percent(*report.ideal->overhead) + " was found";
+    text += Wrapped(ideal, style.width, "  ") + "\n";
+  }
   std::string paths = "checkpointed:";
   for (const std::string& path : plan.checkpoint) paths += " " + path;
   return text + Wrapped(paths, style.width, "  ") + "\n";
