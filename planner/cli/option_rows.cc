@@ -45,7 +45,7 @@ constexpr OptionRow kRows[] = {
      kPlan},
     {"--loss", "LOSS",
      "auto, none, cross-entropy, cross-entropy-smoothed (label_smoothing), mse, l1, smooth-l1, huber, bce, bce-logits, "
-     "nll or kl-div [auto: a scalar output is the "
+     "nll, kl-div, kl-div-log-target, soft-margin, cosine-embedding or triplet-margin [auto: a scalar output is the "
      "loss; else cross-entropy, or "
      "bce-logits on one channel]",
      kPlan},

@@ -42,4 +42,12 @@ Tensor KlDiv(Eager& e, const Tensor& input, const Tensor& target, LossReduction 
              bool log_target = false);
 Tensor SoftMargin(Eager& e, const Tensor& input, const Tensor& target, LossReduction reduction = LossReduction::kMean);
 
+// Losses of pairs, over the last axis: embeddings [N, D] against others of their size (and 1 or -1 for each pair).
+Tensor CosineEmbedding(Eager& e, const Tensor& first, const Tensor& second, const Tensor& target);
+Tensor TripletMargin(Eager& e, const Tensor& anchor, const Tensor& positive, const Tensor& negative);
+
+// Parts of losses: what autocast makes of an operand of its fp32 list; what becomes of a loss per element.
+Tensor InFloat32(Eager& e, const Tensor& t);
+Tensor Reduced(Eager& e, const Tensor& each, LossReduction reduction);
+
 }  // namespace vramplan::eager

@@ -49,7 +49,7 @@ constexpr Names<Optimizer, 25> kOptimizers{{{Optimizer::kNone, "none"},
                                             {Optimizer::kLion8bit, "lion-8bit"}}};
 constexpr Names<OptimizerImpl, 3> kOptimizerImpls{
     {{OptimizerImpl::kForeach, "foreach"}, {OptimizerImpl::kFused, "fused"}, {OptimizerImpl::kForLoop, "for-loop"}}};
-constexpr Names<Loss, 12> kLosses{{{Loss::kAuto, "auto"},
+constexpr Names<Loss, 16> kLosses{{{Loss::kAuto, "auto"},
                                    {Loss::kNone, "none"},
                                    {Loss::kCrossEntropy, "cross-entropy"},
                                    {Loss::kSmoothedCrossEntropy, "cross-entropy-smoothed"},
@@ -60,7 +60,11 @@ constexpr Names<Loss, 12> kLosses{{{Loss::kAuto, "auto"},
                                    {Loss::kBce, "bce"},
                                    {Loss::kBceLogits, "bce-logits"},
                                    {Loss::kNll, "nll"},
-                                   {Loss::kKlDiv, "kl-div"}}};
+                                   {Loss::kKlDiv, "kl-div"},
+                                   {Loss::kKlDivLogTarget, "kl-div-log-target"},
+                                   {Loss::kSoftMargin, "soft-margin"},
+                                   {Loss::kCosineEmbedding, "cosine-embedding"},
+                                   {Loss::kTripletMargin, "triplet-margin"}}};
 constexpr Names<Attention, 4> kAttentions{{{Attention::kAuto, "auto"},
                                            {Attention::kMath, "math"},
                                            {Attention::kEfficient, "efficient"},

@@ -60,7 +60,11 @@ enum class Loss : uint8_t {
   kBce,
   kBceLogits,
   kNll,
-  kKlDiv
+  kKlDiv,
+  kKlDivLogTarget,
+  kSoftMargin,
+  kCosineEmbedding,  // against another embedding: the second output, or the caller's
+  kTripletMargin
 };
 enum class Attention : uint8_t { kAuto, kMath, kEfficient, kFlash };
 enum class Inplace : uint8_t { kAuto, kOn, kOff };  // activation modules built with inplace=True

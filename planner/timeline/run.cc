@@ -34,6 +34,8 @@ struct ModuleNode {
 
 bool IsCrossEntropy(Loss loss) { return loss == Loss::kCrossEntropy || loss == Loss::kSmoothedCrossEntropy; }
 
+bool IsOfPairs(Loss loss) { return loss == Loss::kCosineEmbedding || loss == Loss::kTripletMargin; }
+
 eager::Tensor LossOf(Eager& e, Loss loss, const eager::Tensor& out, const eager::Tensor& target) {
   switch (loss) {
     case Loss::kCrossEntropy:
@@ -56,6 +58,12 @@ eager::Tensor LossOf(Eager& e, Loss loss, const eager::Tensor& out, const eager:
       return Nll(e, out, target);
     case Loss::kKlDiv:
       return KlDiv(e, out, target);
+    case Loss::kKlDivLogTarget:
+      return KlDiv(e, out, target, eager::LossReduction::kMean, true);
+    case Loss::kSoftMargin:
+      return SoftMargin(e, out, target);
+    case Loss::kCosineEmbedding:  // of pairs: ModelRun::LossOfPairs
+    case Loss::kTripletMargin:
     case Loss::kAuto:
     case Loss::kNone:
       return out;
@@ -193,6 +201,12 @@ Status ModelRun::ChooseLoss() {
         "cross-entropy needs logits of two axes or more, and output " + out.name + " is " + ToString(out.shape),
         "try --loss mse"};
   }
+  if (IsOfPairs(loss_) && out.shape.rank() < 2) {
+    return Error{ErrorCode::kUsage, "--loss",
+                 std::string(Name(loss_)) + " compares embeddings of two axes or more, and output " + out.name +
+                     " is " + ToString(out.shape),
+                 "try --loss mse"};
+  }
   if (loss_ != Loss::kNone && !IsFloating(out.type)) {
     return Error{ErrorCode::kUsage, "--loss",
                  "output " + out.name + " is " + std::string(Name(out.type)) + ", which has no gradient",
@@ -215,6 +229,13 @@ Status ModelRun::MakeTarget() {
   if (IsCrossEntropy(loss_) || loss_ == Loss::kNll) {
     sizes.Remove(sizes.rank() == 3 ? 2 : 1);
     type = DType::kInt64;
+  } else if (IsOfPairs(loss_)) {
+    const size_t wanted = loss_ == Loss::kTripletMargin ? 2 : 1;
+    const auto alike = std::count_if(layers_.outputs.begin(), layers_.outputs.end(),
+                                     [&](ValueId id) { return id.valid() && layers_[id].shape == out.shape; });
+    while (others_.size() + static_cast<size_t>(alike) - 1 < wanted) others_.push_back(e_.Empty(sizes, type));
+    if (loss_ == Loss::kTripletMargin) return Done{};
+    sizes.Remove(sizes.rank() - 1);
   } else {
     target_ = Reconstructed();
   }
@@ -299,6 +320,14 @@ eager::Tensor ModelRun::ComputeLoss() {
   if (IsCrossEntropy(loss_) && out->dim() == 3) {  // token logits: both flattened to one axis of positions
     const Shape& s = out->sizes;
     loss = LossOf(e_, loss_, Reshape(e_, out, Shape{s[0] * s[1], s[2]}), Reshape(e_, target_, Shape{s[0] * s[1]}));
+  } else if (IsOfPairs(loss_)) {  // further outputs of its sizes, then what the caller has
+    std::vector<eager::Tensor> operands;
+    for (const eager::Tensor& output : outputs_) {
+      if (output && output->sizes == out->sizes) operands.push_back(output);
+    }
+    operands.insert(operands.end(), others_.begin(), others_.end());
+    loss = loss_ == Loss::kTripletMargin ? TripletMargin(e_, out, operands[1], operands[2])
+                                         : CosineEmbedding(e_, out, operands[1], target_);
   } else {
     loss = LossOf(e_, loss_, out, target_);
   }

@@ -68,6 +68,7 @@ class ModelRun : private LayerRunner {
   std::vector<eager::Tensor> parameters_;
   std::vector<eager::Tensor> outputs_;
   eager::Tensor target_, bound_loss_;
+  std::vector<eager::Tensor> others_;  // the embeddings that a loss of pairs compares with, where no output is them
   Loss loss_ = Loss::kNone;
   Observer observer_;
 };

@@ -24,6 +24,7 @@ TEST_CASE("every enum value has a name that reads back") {
   CheckRoundTrip(Ema::kModelEmaV3, ParseEma);
   CheckRoundTrip(OptimizerImpl::kForLoop, ParseOptimizerImpl);
   CheckRoundTrip(Loss::kKlDiv, ParseLoss);
+  CheckRoundTrip(Loss::kTripletMargin, ParseLoss);
   CheckRoundTrip(Attention::kFlash, ParseAttention);
   CheckRoundTrip(Inplace::kOff, ParseInplace);
 }
