@@ -74,7 +74,8 @@ std::vector<int32_t> LowerBound::Together() const {
   for (const auto& [moment, bound] : tried_) best.emplace_back(bound, moment);
   std::ranges::sort(best, std::greater<>());
   std::vector<int32_t> chosen;
-  for (const auto& [bound, moment] : best) {
+  for (const auto& tried : best) {
+    const int32_t moment = tried.second;
     const bool near =
         std::ranges::any_of(chosen, [&](int32_t other) { return std::abs(other - moment) * 40 < problem_.size(); });
     if (!near && chosen.size() < kMost) chosen.push_back(moment);

@@ -165,7 +165,6 @@ void Search::Anneal(const Cooling& cooling) {
       if (feasible > 32) price_ = std::max(price_ / 1.1, first_price_ / kHighestPrice);
       feasible = 0;
     }
-    ++moves;
     const double cost = state_.extra_cost(), over = state_.overflow();
     feasible += over <= 0 ? 1 : 0;
     journal_.clear();
@@ -173,7 +172,6 @@ void Search::Anneal(const Cooling& cooling) {
     if (journal_.empty()) continue;
     const double change = state_.extra_cost() - cost + price_ * (state_.overflow() - over);
     if (change <= 0 || random_.Unit() < std::exp(-change / temperature)) {
-      ++accepted;
       Consider();
     } else {
       Undo();

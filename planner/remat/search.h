@@ -28,11 +28,9 @@ class Search {
   Recomputations& state() { return state_; }
   void Restart(const std::vector<Recomputation>& from) { state_.SetTo(from); }
   void SetPrice(double price) { price_ = first_price_ = price; }
-  double price() const { return price_; }
   int64_t steps() const { return state_.steps(); }
   // Takes the set as it is for the best, if it is.
   void Consider();
-  int64_t moves = 0, accepted = 0;
 
  private:
   void Add(Recomputation added);
