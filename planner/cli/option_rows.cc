@@ -90,15 +90,24 @@ constexpr OptionRow kRows[] = {
      "run its forward again in the backward instead of keeping what it saves (use_reentrant=False), as layer1.0; "
      "repeatable",
      kAsked, true},
+    {"--saved", "CALL",
+     "an operator call that a checkpointed module keeps instead (selective checkpoints), as "
+     "layer1.0:aten.convolution.default:2, the third of that module; repeatable",
+     kAsked, true},
     {"--allocator-conf", "CONF",
      "as in PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True,max_split_size_mb:128 [PyTorch's defaults]",
      kPlan | kReplay},
     {"--effective-batch", "N", "samples of one optimizer step: plan chooses batch and accumulation", kDecide},
-    {"--multiple-of", "N", "the batch shall be a multiple of this [1]", kDecide},
+    {"--multiple-of", "N", "the batch shall be a multiple of this, or power-of-two: one of 1, 2, 4, 8 ... [1]",
+     kDecide},
     {"--goal", "GOAL", "time: the least time a sample; batch: the largest batch, whatever it takes [time]", kDecide},
-    {"--tier", "TIER", "none: nothing is checkpointed; modules: as it takes [modules]", kDecide},
+    {"--tier", "TIER",
+     "none: nothing is checkpointed; modules: as it takes; operators: modules, and operator calls saved inside them "
+     "[modules; operators with --emit pytorch-sac]",
+     kDecide},
     {"--emit", "KIND",
-     "pytorch, hf, accelerate, lightning, deepspeed or env: the configuration that applies the plan, to --out FILE or "
+     "pytorch, pytorch-sac, hf, accelerate, lightning, deepspeed, keras or env: the configuration that applies the "
+     "plan, to --out FILE or "
      "instead of the answer",
      kDecide},
     {"--segments", "", "draw the allocator's segments at the peak: what is free, and why it is of no use", kEstimate},

@@ -287,13 +287,23 @@ Result<int64_t> ParseSamples(std::string_view flag, const std::string& text) {
   return *samples;
 }
 
+Result<Tier> ParseTier(const std::string& text) {
+  for (const Tier tier : {Tier::kNone, Tier::kModules, Tier::kOperators}) {
+    if (text == Name(tier)) return tier;
+  }
+  return Wrong("--tier", InQuotes(text) + " is not one of none, modules or operators", "type --tier modules");
+}
+
 void ReadWishes(Reader* reader, PlanWishes* wishes) {
   reader->Read("--effective-batch", &wishes->effective_batch,
                [](const std::string& t) { return ParseSamples("--effective-batch", t); });
-  reader->Read("--multiple-of", &wishes->multiple_of,
-               [](const std::string& t) { return ParseSamples("--multiple-of", t); });
-  reader->Read("--tier", &wishes->modules,
-               [](const std::string& t) { return ParseOneOf("--tier", t, "none", "modules"); });
+  const std::string* multiple = reader->Text("--multiple-of");
+  wishes->power_of_two = multiple != nullptr && *multiple == "power-of-two";
+  if (!wishes->power_of_two) {
+    reader->Read("--multiple-of", &wishes->multiple_of,
+                 [](const std::string& t) { return ParseSamples("--multiple-of", t); });
+  }
+  reader->Read("--tier", &wishes->tier, ParseTier);
   bool largest = false;
   reader->Read("--goal", &largest, [](const std::string& t) { return ParseOneOf("--goal", t, "time", "batch"); });
   if (largest) wishes->goal = Goal::kBatch;
@@ -355,6 +365,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--seed", &options.remat.seed, ParseSeed);
   reader.Read("--emit", &options.emit, ParseEmit);
   if (const std::string* file = reader.Text("--profile")) options.profile = *file;
+  if (options.emit == Emit::kPytorchSac && reader.Text("--tier") == nullptr) options.wishes.tier = Tier::kOperators;
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.problem = reader.Text("--problem") != nullptr;
   options.allocator.bfc = ArenaOf(options.spec);
@@ -376,6 +387,13 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
     if (const Status read = ReadDims(dims->second, &options.bind); !read.ok()) return read.error();
   }
   if (const auto paths = typed.find("--checkpoint"); paths != typed.end()) options.spec.checkpoint = paths->second;
+  if (const auto calls = typed.find("--saved"); calls != typed.end()) {
+    for (const std::string& text : calls->second) {
+      const Result<SavedCall> call = ParseSavedCall(text);
+      if (!call.ok()) return call.error();
+      options.spec.saved.push_back(*call);
+    }
+  }
   if (const auto inputs = typed.find("--input"); inputs != typed.end()) {
     if (const Status read = ReadInputs(inputs->second, &options.bind); !read.ok()) return read.error();
   }

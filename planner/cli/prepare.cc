@@ -241,6 +241,13 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     for (const std::string& path : spec.checkpoint) paths.Push(path);
     add("checkpoint", std::move(paths), Paths(spec.checkpoint));
   }
+  if (!spec.saved.empty()) {
+    Json calls = Json::Array();
+    std::vector<std::string> texts;
+    for (const SavedCall& call : spec.saved) texts.push_back(ToString(call));
+    for (const std::string& text : texts) calls.Push(text);
+    add("saved", std::move(calls), Paths(texts));
+  }
   if (spec.cudnn_workspace) {
     add_bytes("cudnn-workspace", *spec.cudnn_workspace);
   } else {

@@ -18,6 +18,12 @@ Json LevelsJson(const Peak& peak, Bytes context) {
 Json PlanJson(const Plan& plan, Bytes context) {
   Json paths = Json::Array();
   for (const std::string& path : plan.checkpoint) paths.Push(path);
+  Json saved = Json::Array();
+  for (const SavedCall& call : plan.saved) {
+    Json row = Json::Object();
+    row.Set("module", call.module).Set("operator", call.op).Set("occurrence", int64_t{call.occurrence});
+    saved.Push(std::move(row));
+  }
   Json object = Json::Object();
   object.Set("batch", plan.batch)
       .Set("accumulate", plan.accumulate)
@@ -25,7 +31,7 @@ Json PlanJson(const Plan& plan, Bytes context) {
       .Set("optimizer_impl", Name(plan.optimizer_impl))
       .Set("tier", Name(plan.tier))
       .Set("checkpoint", std::move(paths))
-      .Set("saved", Json::Array())
+      .Set("saved", std::move(saved))
       .Set("peak", LevelsJson(plan.peak, context))
       .Set("overhead", plan.overhead)
       .Set("bound", plan.bound)

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -19,7 +20,16 @@ std::string Percent(double part, bool sign = false) {
 
 std::string Modules(const Plan& plan) {
   if (plan.checkpoint.empty()) return "none";
-  return std::to_string(plan.checkpoint.size()) + (plan.checkpoint.size() == 1 ? " module" : " modules");
+  std::string text = std::to_string(plan.checkpoint.size()) + (plan.checkpoint.size() == 1 ? " module" : " modules");
+  if (plan.saved.empty()) return text;
+  return text + ", " + std::to_string(plan.saved.size()) + (plan.saved.size() == 1 ? " call" : " calls") + " saved";
+}
+
+// "16 modules checkpointed, 40 calls saved"
+std::string Checkpointed(const Plan& plan) {
+  std::string text = Modules(plan);
+  const size_t comma = text.find(',');
+  return text.insert(std::min(comma, text.size()), " checkpointed");
 }
 
 std::string BatchInWords(const Plan& plan) {
@@ -58,7 +68,8 @@ std::string Proof(const PlanReport& report, const Style& style) {
   text = Wrapped(text, style.width, "  ") + "\n";
   if (plan.checkpoint.empty()) return text;
   std::string time = "time (estimated from peak rates): overhead " + Percent(plan.overhead) +
-                     ", no choice of modules has less than " + Percent(plan.bound) + ": gap " + Percent(plan.gap());
+                     (plan.saved.empty() ? ", no choice of modules has less than " : ", nothing has less than ") +
+                     Percent(plan.bound) + ": gap " + Percent(plan.gap());
   if (plan.proved_optimal()) time += ", proved optimal for this order of operators";
   text += Wrapped(time, style.width, "  ") + "\n";
   if (report.ideal) {
@@ -69,7 +80,11 @@ std::string Proof(const PlanReport& report, const Style& style) {
   }
   std::string paths = "checkpointed:";
   for (const std::string& path : plan.checkpoint) paths += " " + path;
-  return text + Wrapped(paths, style.width, "  ") + "\n";
+  text += Wrapped(paths, style.width, "  ") + "\n";
+  if (plan.saved.empty()) return text;
+  std::string calls = "saved inside:";
+  for (const SavedCall& call : plan.saved) calls += " " + ToString(call);
+  return text + Wrapped(calls, style.width, "  ") + "\n";
 }
 
 std::string Plans(const PlanReport& report, const Style& style) {
@@ -135,7 +150,7 @@ std::string Sharding(const PlanReport& report, const Style& style) {
 std::string PlanInWords(const Plan& plan, const std::string& optimizer) {
   std::string words(Name(plan.precision));
   if (!optimizer.empty()) words += ", " + std::string(Name(plan.optimizer_impl)) + " " + optimizer;
-  if (!plan.checkpoint.empty()) words += ", " + Modules(plan) + " checkpointed";
+  if (!plan.checkpoint.empty()) words += ", " + Checkpointed(plan);
   return words;
 }
 

@@ -1,4 +1,6 @@
 #include <cstdio>
+#include <map>
+#include <set>
 
 #include "planner/report/snippets.h"
 
@@ -115,17 +117,17 @@ def _statistics_held(norms):
             norm.momentum = momentum
 
 
-def _checkpointed(run, norms, *args, **kwargs):
+POLICYdef _checkpointed(RUN, *args, **kwargs):
     # A list is copied: DenseNet adds to it later, and the second forward must see what the first one saw.
     args = [list(a) if isinstance(a, list) else a for a in args]
     return torch.utils.checkpoint.checkpoint(
-        run, *args, use_reentrant=False, context_fn=lambda: (contextlib.nullcontext(), _statistics_held(norms)), **kwargs)
+        run, *args, use_reentrant=False, context_fn=CONTEXTS, **kwargs)
 
 
-def _wrap(module):
+def _wrap(MODULE):
     norms = [m for m in module.modules()
              if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.momentum is not None]
-    module.forward = functools.partial(_checkpointed, module.forward, norms)
+    module.forward = functools.partial(_checkpointed, module.forward, norms, CALLS)
 
 
 def prepare(model):
@@ -137,10 +139,55 @@ def prepare(model):
         raise KeyError("the model has no module " + ", ".join(missing))
     if len({id(module) for module in found}) != len(found):
         raise KeyError("the model is not the one of the plan: its modules do not have these names: " + ", ".join(CHECKPOINT))
-    for module in found:
-        _wrap(module)
+    LOOP
     return model
 )";
+
+// torch.utils.checkpoint.create_selective_checkpoint_contexts: the policy sees operators, not where they stand, so that
+// it counts them, in the forward and again.
+constexpr const char* kPolicy = R"(def _policy(saved, counts, context, op, *args, **kwargs):
+    # The number of this call, of its operator, within one call of the module.
+    seen = counts[context.is_recompute]
+    number = seen[str(op)] = seen.get(str(op), -1) + 1
+    kept = number in saved.get(str(op), ())
+    policies = torch.utils.checkpoint.CheckpointPolicy
+    return policies.MUST_SAVE if kept else policies.PREFER_RECOMPUTE
+
+
+@contextlib.contextmanager
+def _both(first, second):
+    with first, second:
+        yield
+
+
+def _contexts(norms, saved):
+    forward, again = contextlib.nullcontext(), contextlib.nullcontext()
+    if saved:
+        forward, again = torch.utils.checkpoint.create_selective_checkpoint_contexts(
+            functools.partial(_policy, saved, ({}, {})))
+    return forward, _both(again, _statistics_held(norms))
+
+
+)";
+
+// {"layer1.0": {"aten.convolution.default": {0, 2}}}
+std::string SavedInPython(const std::vector<SavedCall>& calls) {
+  std::map<std::string, std::map<std::string, std::set<int>>> modules;
+  for (const SavedCall& call : calls) modules[call.module][call.op].insert(call.occurrence);
+  std::string text = "{";
+  for (const auto& [module, operators] : modules) {
+    text += "\n    " + InPython(module) + ": {";
+    const char* comma = "";
+    for (const auto& [op, numbers] : operators) {
+      text += comma + InPython(op) + ": {";
+      for (const int number : numbers) text += (number == *numbers.begin() ? "" : ", ") + std::to_string(number);
+      text += "}";
+      comma = ", ";
+    }
+    text += "},";
+  }
+  return text + (calls.empty() ? "}" : "\n}");
+}
 
 void Replace(std::string* text, const std::string& what, const std::string& with) {
   if (const size_t at = text->find(what); at != std::string::npos) text->replace(at, what.size(), with);
@@ -175,6 +222,9 @@ Result<std::string> PytorchModule(const SnippetOf& of) {
   text += "BATCH = " + std::to_string(plan.batch) + "\nACCUMULATE = " + std::to_string(plan.accumulate) +
           "\nPRECISION = " + InPython(std::string(Name(plan.precision))) + "\nSCALER = " + (fp16 ? "True" : "False") +
           "\nCHECKPOINT = " + PathsInPython(plan.checkpoint) +
+          (plan.saved.empty() ? ""
+                              : "\n# Of those: operator calls whose results are kept, by number.\nSAVED = " +
+                                    SavedInPython(plan.saved)) +
           "\n# Bytes at the peak of a step: the first three as torch.cuda.memory_stats() counts them.\nPREDICTED = {" +
           "\"requested\": " + std::to_string(peak.requested.count()) +
           ", \"allocated\": " + std::to_string(peak.allocated.count()) +
@@ -185,6 +235,17 @@ Result<std::string> PytorchModule(const SnippetOf& of) {
           fp16   ? "torch.autocast(\"cuda\", dtype=torch.float16)"
           : bf16 ? "torch.autocast(\"cuda\", dtype=torch.bfloat16)"
                  : "contextlib.nullcontext()");
+  const bool selective = !plan.saved.empty();
+  Replace(&code, "POLICY", selective ? kPolicy : "");
+  Replace(&code, "RUN", selective ? "run, norms, saved" : "run, norms");
+  Replace(&code, "CONTEXTS",
+          selective ? "functools.partial(_contexts, norms, saved)"
+                    : "lambda: (contextlib.nullcontext(), _statistics_held(norms))");
+  Replace(&code, "MODULE", selective ? "module, saved" : "module");
+  Replace(&code, ", CALLS", selective ? ", saved" : "");
+  Replace(&code, "LOOP",
+          selective ? "for path, module in zip(CHECKPOINT, found):\n        _wrap(module, SAVED.get(path, {}))"
+                    : "for module in found:\n        _wrap(module)");
   const std::string import = constructor->import;
   Replace(&code, "IMPORT", import == "torch" ? "" : "    import " + import + "\n\n");
   Replace(&code, "OPTIMIZER",

@@ -6,7 +6,8 @@
 namespace vramplan {
 namespace {
 
-constexpr const char* kNames[] = {"pytorch", "hf", "accelerate", "lightning", "deepspeed", "env"};
+constexpr const char* kNames[] = {"pytorch",   "pytorch-sac", "hf",    "accelerate",
+                                  "lightning", "deepspeed",   "keras", "env"};
 
 bool IsFp16(const Plan& plan) { return plan.precision == Precision::kAmpFp16; }
 bool IsBf16(const Plan& plan) { return plan.precision == Precision::kAmpBf16; }
@@ -23,7 +24,8 @@ std::string Heading(const SnippetOf& of) {
 std::string ModulesRemark(const SnippetOf& of) {
   if (of.plan.checkpoint.empty()) return "";
   std::string text = "# the plan checkpoints " + std::to_string(of.plan.checkpoint.size()) +
-                     " modules; exactly those: model = prepare(model) of --emit pytorch\n";
+                     " modules; exactly those: model = prepare(model) of --emit pytorch" +
+                     (of.plan.saved.empty() ? "\n" : "-sac\n");
   return text;
 }
 
@@ -147,7 +149,15 @@ Result<Emit> ParseEmit(std::string_view text) {
 Result<std::string> PrintSnippet(Emit emit, const SnippetOf& of) {
   switch (emit) {
     case Emit::kPytorch:
+      if (of.plan.tier == Tier::kOperators) {
+        return Error{ErrorCode::kUsage, "--emit", "the plan saves operator calls, which needs selective checkpoints",
+                     "type --emit pytorch-sac, or --tier modules"};
+      }
       return PytorchModule(of);
+    case Emit::kPytorchSac:
+      return PytorchModule(of);
+    case Emit::kKeras:
+      return KerasModule(of);
     case Emit::kHf:
       return Hf(of);
     case Emit::kAccelerate:

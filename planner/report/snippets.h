@@ -12,7 +12,7 @@
 
 namespace vramplan {
 
-enum class Emit : uint8_t { kNone, kPytorch, kHf, kAccelerate, kLightning, kDeepspeed, kEnv };
+enum class Emit : uint8_t { kNone, kPytorch, kPytorchSac, kHf, kAccelerate, kLightning, kDeepspeed, kKeras, kEnv };
 Result<Emit> ParseEmit(std::string_view text);
 
 // What a snippet says: the plan, and the step that it is a plan for.
@@ -28,7 +28,10 @@ struct SnippetOf {
 // Errors: an optimizer that the framework cannot be told in its configuration.
 Result<std::string> PrintSnippet(Emit emit, const SnippetOf& of);
 
-// The Python module of Emit::kPytorch. No side effects on import; every name that it defines is in its docstring.
+// The Python module of Emit::kPytorch and kPytorchSac. No side effects on import; every name that it defines is in its
+// docstring.
 Result<std::string> PytorchModule(const SnippetOf& of);
+// The Python module of Emit::kKeras: what Keras 3 can be told of the plan, and what it cannot.
+Result<std::string> KerasModule(const SnippetOf& of);
 
 }  // namespace vramplan

@@ -30,6 +30,7 @@ Tensor SafeSoftmax(Eager& e, const Tensor& scores) {
 
 Tensor AddInPlace(Eager& e, const Tensor& scores, const Tensor& mask) {
   Tensor out = e.Alias(scores);
+  e.overwritten.push_back(scores->storage->block);
   if (GradNode* node = e.Record("AddBackward0", {scores, mask}, {out})) {
     node->Backward([](GradContext& g) {
       if (g.Needs(1)) g.Set(1, g.grad());

@@ -35,6 +35,17 @@ BlockId Eager::Allocate(SizeExpr bytes, Category use) {
   return newest_;
 }
 
+Storage Eager::NewStorage(SizeExpr bytes, Category use) {
+  if (given != nullptr) {
+    const size_t request = use == Category::kWorkspace ? given->size() : next_given++;
+    if (request < given->size() && (*given)[request]) return std::move((*given)[request]);
+    return MakeRef<StorageImpl>(&memory_, BlockId(), bytes);
+  }
+  Storage storage = MakeRef<StorageImpl>(&memory_, Allocate(bytes, use), bytes);
+  if (noted != nullptr && use != Category::kWorkspace) noted->push_back(storage->block);
+  return storage;
+}
+
 Tensor Eager::Empty(const Shape& sizes, DType dtype) {
   return EmptyStrided(sizes, ContiguousStrides(At(sizes)), dtype);
 }
@@ -46,7 +57,7 @@ Tensor Eager::EmptyStrided(const Shape& sizes, const Ints& strides, DType dtype)
   t->strides = strides;
   t->dtype = dtype;
   const SizeExpr bytes = SizeExpr::Of(dtype, sizes.Elements());
-  t->storage = MakeRef<StorageImpl>(&memory_, Allocate(bytes, category), bytes);
+  t->storage = NewStorage(bytes, category);
   return t;
 }
 
@@ -54,7 +65,7 @@ Tensor Eager::EmptyLike(const Tensor& t, DType dtype) { return EmptyIterator({&t
 
 Storage Eager::Scratch(Bytes bytes, Category use) {
   const SizeExpr size = SizeExpr::Constant(bytes);
-  return MakeRef<StorageImpl>(&memory_, Allocate(size, use), size);
+  return NewStorage(size, use);
 }
 
 Tensor Eager::AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides) {
@@ -75,6 +86,7 @@ Tensor Eager::Alias(const Tensor& t) {
 }
 
 Tensor Eager::Overwrite(const Tensor& t) {
+  if (grad_mode) overwritten.push_back(t->storage->block);
   if (!grad_mode || !t->base || t->base == t) return Alias(t);
   Tensor view = AsStrided(t, t->sizes, t->strides);
   view->overwritten_view = true;
@@ -179,6 +191,7 @@ Ref<GradNode> Eager::NewNode(const char* name, const std::vector<Tensor>& inputs
 }
 
 GradNode* Eager::Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+  if (hooks != nullptr) hooks->EndCall(name, outputs);
   if (!grad_mode) return nullptr;
   if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t && t->tracked(); })) return nullptr;
   Ref<GradNode> node = NewNode(name, inputs);

@@ -69,6 +69,13 @@ class Eager {
   // From here on nothing is allocated: the operator that runs is given up (torch/utils/checkpoint.py stops a
   // recomputation by an exception, which would leave the operator at this place).
   bool given_up = false;
+  // What the operator that runs asks for, library workspaces aside, in order: noted here, or taken from here instead of
+  // the device, nothing being allocated then (selective checkpoints, timeline/selective.h). Null: neither.
+  std::vector<BlockId>* noted = nullptr;
+  std::vector<Storage>* given = nullptr;
+  size_t next_given = 0;
+  // Blocks that operators wrote into, in this forward.
+  std::vector<BlockId> overwritten;
   // The latest birth: what is younger than a mark taken from here was born after it.
   BlockId newest() const { return newest_; }
 
@@ -83,6 +90,7 @@ class Eager {
 
  private:
   BlockId Allocate(SizeExpr bytes, Category use);
+  Storage NewStorage(SizeExpr bytes, Category use);
   Ref<GradNode> NewNode(const char* name, const std::vector<Tensor>& inputs);
   void RebaseHistory(const Ref<GradNode>& function, const Tensor& view);
 
@@ -97,7 +105,10 @@ class Eager {
 // Sets origin.op for the time of one operator.
 class OpScope {
  public:
-  OpScope(Eager& e, const char* op) : e_(e), before_(e.origin.op) { e.origin.op = op; }
+  OpScope(Eager& e, const char* op) : e_(e), before_(e.origin.op) {
+    e.origin.op = op;
+    if (e.hooks != nullptr) e.hooks->BeginCall(op);
+  }
   ~OpScope() { e_.origin.op = before_; }
   OpScope(const OpScope&) = delete;
   OpScope& operator=(const OpScope&) = delete;

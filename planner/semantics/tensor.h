@@ -93,6 +93,9 @@ class SavedTensorHooks {
   virtual ~SavedTensorHooks() = default;
   // A new entry, of which nothing is saved yet.
   virtual void Recorded() = 0;
+  // An operator begins (OpScope), and has run: the name of its entry, whether or not one is made, and its results.
+  virtual void BeginCall(const char*) {}
+  virtual void EndCall(const char*, const std::vector<Tensor>&) {}
   // Null: the entry keeps *tensor itself, which may have been exchanged.
   virtual Ref<PackedTensor> Pack(Tensor* tensor) = 0;
 };

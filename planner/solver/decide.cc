@@ -1,8 +1,10 @@
 #include "planner/solver/decide.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "planner/solver/fit_modules.h"
+#include "planner/solver/fit_operators.h"
 #include "planner/solver/working_set.h"
 
 namespace vramplan {
@@ -10,10 +12,14 @@ namespace {
 
 using MaybePlan = Result<std::optional<Plan>>;
 
-// The largest divisor of `whole` that is at most `limit` and a multiple of `unit`; 0: none.
-int64_t LargestDivisor(int64_t whole, int64_t limit, int64_t unit) {
-  for (int64_t d = std::min(whole, limit); d >= 1; --d) {
-    if (whole % d == 0 && d % unit == 0) return d;
+bool Likes(const PlanWishes& wishes, int64_t batch) {
+  return batch % wishes.multiple_of == 0 && (!wishes.power_of_two || std::has_single_bit(static_cast<uint64_t>(batch)));
+}
+
+// The largest batch that the user likes, at most `limit` and a divisor of `whole` when there is one; 0: none.
+int64_t LargestLiked(const PlanWishes& wishes, int64_t limit, int64_t whole = 0) {
+  for (int64_t batch = limit; batch >= 1; --batch) {
+    if ((whole == 0 || whole % batch == 0) && Likes(wishes, batch)) return batch;
   }
   return 0;
 }
@@ -46,6 +52,7 @@ class Decider {
     if (Status proved = Prove(&plans.front()); !proved.ok()) return proved.error();
     decision.chosen = plans.front();
     decision.alternatives.assign(plans.begin() + 1, plans.end());
+    decision.alternatives.insert(decision.alternatives.end(), operators_.begin(), operators_.end());
     std::stable_sort(decision.alternatives.begin(), decision.alternatives.end(),
                      [](const Plan& a, const Plan& b) { return a.SecondsASample() < b.SecondsASample(); });
     Bound(&decision);
@@ -61,14 +68,19 @@ class Decider {
   Status Add(const Plan& wanted, std::vector<Plan>* plans) {
     const auto keep = [&](const MaybePlan& found) -> Status {
       if (!found.ok()) return found.error();
-      if (*found) plans->push_back(**found);
+      if (!*found) return Done();
+      plans->push_back(**found);
+      if ((*found)->tier != Tier::kModules) return Done();
+      const MaybePlan operators = FitOperators(problem_, **found);
+      if (!operators.ok()) return operators.error();
+      if (*operators) (wishes_.tier == Tier::kOperators ? *plans : operators_).push_back(**operators);
       return Done();
     };
     if (wishes_.batch) return keep(AtBatch(wanted, *wishes_.batch));
     if (wishes_.effective_batch) return keep(Effective(wanted));
     const MaybePlan none = LargestPlan(problem_, wanted);
     if (!none.ok()) return none.error();
-    if (Status kept = keep(Rounded(none)); !kept.ok() || !wishes_.modules) return kept;
+    if (Status kept = keep(Rounded(none)); !kept.ok() || wishes_.tier == Tier::kNone) return kept;
     Plan modules = wanted;
     if (*none) modules.batch = (*none)->batch;
     return keep(Rounded(LargestWithModules(problem_, modules)));
@@ -77,7 +89,7 @@ class Decider {
   // The cheapest plan at this batch.
   MaybePlan AtBatch(Plan wanted, int64_t batch) const {
     wanted.batch = batch;
-    if (wishes_.modules) return FitModules(problem_, wanted);
+    if (wishes_.tier != Tier::kNone) return FitModules(problem_, wanted);
     const Result<Timeline> timeline = problem_.LayoutOf(wanted)(batch);
     if (!timeline.ok()) return timeline.error();
     wanted.peak = Replay(*timeline, batch, problem_.config, problem_.capacity);
@@ -88,8 +100,8 @@ class Decider {
 
   // Down to the batches that the user likes.
   MaybePlan Rounded(MaybePlan found) const {
-    if (!found.ok() || !*found || (*found)->batch % wishes_.multiple_of == 0) return found;
-    const int64_t batch = (*found)->batch / wishes_.multiple_of * wishes_.multiple_of;
+    if (!found.ok() || !*found || Likes(wishes_, (*found)->batch)) return found;
+    const int64_t batch = LargestLiked(wishes_, (*found)->batch);
     if (batch == 0) return std::optional<Plan>();
     return AtBatch(**found, batch);
   }
@@ -99,13 +111,13 @@ class Decider {
     const int64_t whole = *wishes_.effective_batch;
     MaybePlan largest = LargestPlan(problem_, wanted);
     if (!largest.ok()) return largest;
-    if (*largest && (*largest)->batch >= whole && whole % wishes_.multiple_of == 0) return AtBatch(wanted, whole);
+    if (*largest && (*largest)->batch >= whole && Likes(wishes_, whole)) return AtBatch(wanted, whole);
     wanted.accumulate = 2;  // gradients that wait for the next backward take room
     largest = LargestPlan(problem_, wanted);
     if (!largest.ok()) return largest;
-    if (!*largest && wishes_.modules) largest = LargestWithModules(problem_, wanted);
+    if (!*largest && wishes_.tier != Tier::kNone) largest = LargestWithModules(problem_, wanted);
     if (!largest.ok() || !*largest) return largest;
-    const int64_t batch = LargestDivisor(whole, (*largest)->batch, wishes_.multiple_of);
+    const int64_t batch = LargestLiked(wishes_, std::min(whole, (*largest)->batch), whole);
     if (batch == 0) return std::optional<Plan>();
     wanted.accumulate = whole / batch;
     return AtBatch(wanted, batch);
@@ -118,7 +130,7 @@ class Decider {
     if (!largest.ok()) return largest.error();
     if (!*largest) return Done();
     plan->first_failing_batch = (*largest)->first_failing_batch;
-    const bool free = !wishes_.batch && !wishes_.effective_batch && wishes_.multiple_of == 1;
+    const bool free = !wishes_.batch && !wishes_.effective_batch && wishes_.multiple_of == 1 && !wishes_.power_of_two;
     if (free && (*largest)->batch > plan->batch) *plan = **largest;
     return Done();
   }
@@ -138,6 +150,7 @@ class Decider {
 
   const PlanProblem& problem_;
   const PlanWishes& wishes_;
+  std::vector<Plan> operators_;
 };
 
 }  // namespace

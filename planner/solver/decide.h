@@ -18,15 +18,17 @@ enum class Goal : uint8_t { kTime, kBatch };  // least time a sample; the larges
 struct PlanWishes {
   std::optional<int64_t> batch, effective_batch;
   int64_t multiple_of = 1;
+  bool power_of_two = false;  // the batch shall be one
   Goal goal = Goal::kTime;
-  bool modules = true;  // may be checkpointed
+  Tier tier = Tier::kModules;  // the chosen plan's, at most
   std::vector<Precision> precisions;
   std::vector<OptimizerImpl> impls;
 };
 
 struct Decision {
-  std::optional<Plan> chosen;      // nothing: no plan fits
-  std::vector<Plan> alternatives;  // the others that fit, by time a sample
+  std::optional<Plan> chosen;  // nothing: no plan fits
+  // The others that fit, by time a sample; beside each with checkpointed modules the one that saves operator calls.
+  std::vector<Plan> alternatives;
   // No plan whatever holds a larger batch than this, by the working set of `layer`. Of the precision chosen.
   std::optional<int64_t> most_of_any_plan;
   std::string layer;

@@ -18,6 +18,7 @@ class Fitter {
   Fitter(const PlanProblem& problem, const Plan& wanted)
       : problem_(problem), plan_(wanted), known_(wanted.checkpoint.begin(), wanted.checkpoint.end()) {
     plan_.checkpoint.clear();
+    plan_.saved.clear();
   }
 
   Result<std::optional<Plan>> Run() {
@@ -140,6 +141,7 @@ Result<std::optional<Plan>> FitModules(const PlanProblem& problem, const Plan& w
 Result<std::optional<Plan>> LargestWithModules(const PlanProblem& problem, const Plan& wanted) {
   Plan plan = wanted;
   plan.checkpoint.clear();
+  plan.saved.clear();
   // Contiguity is special at batch 1; where the moments lie does not depend on the batch otherwise.
   const int64_t batch = std::max<int64_t>(2, plan.batch);
   const Result<Timeline> kept = problem.LayoutOf(plan)(batch);

@@ -10,6 +10,8 @@ std::string_view Name(Tier tier) {
       return "none";
     case Tier::kModules:
       return "modules";
+    case Tier::kOperators:
+      return "operators";
   }
   return "";
 }
@@ -20,6 +22,7 @@ TrainingSpec PlanProblem::With(const Plan& plan) const {
   with.optimizer_impl = plan.optimizer_impl;
   with.accumulate = static_cast<int>(plan.accumulate);
   with.checkpoint = plan.checkpoint;
+  with.saved = plan.saved;
   return with;
 }
 

@@ -4,8 +4,8 @@
 //   batch 32 of fp32, 4 modules checkpointed: fits (replayed), 33 does not (replayed)
 //   overhead 4.1 % of the step, no choice of modules costs less than 3.9 %: gap 0.2 % of the time
 //
-// Invariants: `peak` is a replay of exactly this plan within the capacity; `overhead` >= `bound` >= 0; tier kModules
-// if and only if `checkpoint` is not empty.
+// Invariants: `peak` is a replay of exactly this plan within the capacity; `overhead` >= `bound` >= 0; tier kNone
+// if and only if `checkpoint` is empty, kOperators if and only if `saved` is not.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 
 namespace vramplan {
 
-enum class Tier : uint8_t { kNone, kModules };
-std::string_view Name(Tier tier);  // "none", "modules"
+enum class Tier : uint8_t { kNone, kModules, kOperators };
+std::string_view Name(Tier tier);  // "none", "modules", "operators"
 
 struct Plan {
   int64_t batch = 1;
@@ -29,9 +29,10 @@ struct Plan {
   OptimizerImpl optimizer_impl = OptimizerImpl::kForeach;
   Tier tier = Tier::kNone;
   std::vector<std::string> checkpoint;  // module paths of the file
+  std::vector<SavedCall> saved;         // of those modules, instead of running again
   Peak peak;
   double overhead = 0;                         // time of what runs again, as a part of the step without it
-  double bound = 0;                            // no choice of modules has less
+  double bound = 0;                            // nothing of its tier has less
   double seconds = 0;                          // of one optimizer step, estimated
   std::optional<int64_t> first_failing_batch;  // replayed; nothing: not searched
 

@@ -142,6 +142,21 @@ std::string_view Name(Runtime runtime) { return NameIn(kRuntimes, runtime); }
 std::string_view Title(Runtime runtime) { return NameIn(kRuntimeTitles, runtime); }
 std::string_view Name(ArenaGrowth growth) { return NameIn(kArenaGrowths, growth); }
 
+// Module paths have no colon.
+Result<SavedCall> ParseSavedCall(std::string_view text) {
+  const size_t first = text.find(':'), last = text.rfind(':');
+  const std::optional<int> number =
+      first == last ? std::nullopt : ReadWholeNumber(text.substr(std::min(last + 1, text.size())));
+  if (!number || first == 0) {
+    return Error{ErrorCode::kUsage, "--saved", InQuotes(text) + " is not MODULE:OPERATOR:NUMBER",
+                 "type --saved layer.0:aten.addmm.default:2, the third such call of that module"};
+  }
+  return SavedCall{std::string(text.substr(0, first)), std::string(text.substr(first + 1, last - first - 1)), *number};
+}
+std::string ToString(const SavedCall& call) {
+  return call.module + ":" + call.op + ":" + std::to_string(call.occurrence);
+}
+
 Result<Mode> ParseMode(std::string_view text) { return ParseIn(kModes, "--mode", text); }
 Result<Precision> ParsePrecision(std::string_view text) { return ParseIn(kPrecisions, "--precision", text); }
 Result<Optimizer> ParseOptimizer(std::string_view text) { return ParseIn(kOptimizers, "--optimizer", text); }

@@ -144,6 +144,17 @@ struct PoolOptions {
   bool operator==(const PoolOptions&) const = default;
 };
 
+// One operator call that a checkpointed module saves (torch.utils.checkpoint.create_selective_checkpoint_contexts):
+// "layer.0:aten.addmm.default:2", the third addmm of that module's call.
+struct SavedCall {
+  std::string module;
+  std::string op;      // overload, as PyTorch prints it
+  int occurrence = 0;  // of the overload, within one call of the module
+  auto operator<=>(const SavedCall&) const = default;
+};
+Result<SavedCall> ParseSavedCall(std::string_view text);
+std::string ToString(const SavedCall& call);
+
 struct TrainingSpec {
   Mode mode = Mode::kTrain;
   Precision precision = Precision::kFp32;
@@ -161,6 +172,7 @@ struct TrainingSpec {
   Attention attention = Attention::kAuto;
   Inplace inplace = Inplace::kAuto;
   std::vector<std::string> checkpoint;  // paths of checkpointed modules, as given
+  std::vector<SavedCall> saved;         // inside them, instead of running again
   Capability capability;
   int multiprocessors = 40;              // of the card: decides split-K style scratch; 40 is a T4
   std::optional<Bytes> cudnn_workspace;  // nothing: auto, and `workspaces` says which end of the band

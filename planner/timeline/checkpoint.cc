@@ -13,6 +13,11 @@ using eager::PackedTensor;
 
 namespace {
 
+// A handle that was asked for by an operator that did not run is not there.
+void ForgetHandles(Eager& e) {
+  std::erase_if(e.handles, [](const auto& handle) { return !handle.second->block.valid(); });
+}
+
 // _recomputation_hook: what is saved goes to the frame and onto the new tape; the last one ends the run.
 class Recomputation : public CheckpointHooks {
  public:
@@ -26,6 +31,24 @@ class Recomputation : public CheckpointHooks {
   void Recorded() override {
     CheckpointHooks::Recorded();
     StopBefore();
+  }
+  void BeginCall(const char* op) override {
+    const SaveableOperator* row = e_.given_up || stopped() ? nullptr : CallCounter::Begins(op);
+    if (row == nullptr) return;
+    KeptCall* kept = frame_.Kept(row->overload, counter_.Next(row->overload));
+    if (kept == nullptr) return;
+    running_ = row;
+    given_ = std::move(kept->by_request);
+    e_.given = &given_;
+    e_.next_given = 0;
+  }
+  void EndCall(const char* node, const std::vector<eager::Tensor>&) override {
+    counter_.Ended(node);
+    if (running_ == nullptr || running_->node != node) return;
+    running_ = nullptr;
+    e_.given = nullptr;
+    given_.clear();
+    ForgetHandles(e_);
   }
   Ref<PackedTensor> Pack(eager::Tensor* tensor) override {
     if (stopped()) return nullptr;
@@ -47,6 +70,9 @@ class Recomputation : public CheckpointHooks {
 
   CheckpointFrame& frame_;
   size_t count_ = 0;
+  CallCounter counter_;
+  const SaveableOperator* running_ = nullptr;  // whose results are given
+  std::vector<eager::Storage> given_;
 };
 
 }  // namespace
@@ -78,7 +104,7 @@ void Checkpoints::Open(size_t layer, const std::vector<eager::Tensor>& values) {
   if (hooks_ != nullptr) hooks_->BeginLayer(layer);
   for (auto call = chain.rbegin(); call != chain.rend(); ++call) {
     Ref<CheckpointFrame>& frame = pass_.open[static_cast<size_t>(*call)];
-    if (!frame) frame = MakeRef<CheckpointFrame>(*this, e_, *call);
+    if (!frame) frame = NewFrame(*call);
     frame->KeepArguments(CallOf(*call), values, hooks_);
     Use(frame.get());
     hooks_->BeginLayer(layer);
@@ -90,13 +116,41 @@ void Checkpoints::BeginOperator() {
 }
 
 void Checkpoints::Close(size_t layer) {
+  e_.noted = nullptr;
   for (int call = innermost_[layer]; call != pass_.call; call = CallOf(call).around) {
-    if (CallOf(call).layers.back() == layer) pass_.open[static_cast<size_t>(call)] = Ref<CheckpointFrame>();
+    if (CallOf(call).layers.back() != layer) continue;
+    Ref<CheckpointFrame>& frame = pass_.open[static_cast<size_t>(call)];
+    if (pass_.call < 0) RunOf(frame->run()).closed = recorder_.events();
+    frame = Ref<CheckpointFrame>();
   }
   Use(pass_.hooks);
 }
 
+CheckpointRun& Checkpoints::RunOf(size_t run) { return recorder_.checkpoints()[run]; }
+
+Ref<CheckpointFrame> Checkpoints::NewFrame(int call) {
+  std::vector<CheckpointRun>& runs = recorder_.checkpoints();
+  runs.push_back({runner_.PathOf(CallOf(call).module), 0, 0, {}});
+  return MakeRef<CheckpointFrame>(*this, e_, call, runs.size() - 1);
+}
+
+void Checkpoints::BeginForward() {
+  recorder_.checkpoints().clear();
+  e_.overwritten.clear();
+}
+
+void Checkpoints::EndForward() {
+  for (CheckpointRun& run : recorder_.checkpoints()) {
+    for (OperatorCall& call : run.calls) {
+      call.overwritten = std::any_of(call.results.begin(), call.results.end(), [&](BlockId block) {
+        return std::find(e_.overwritten.begin(), e_.overwritten.end(), block) != e_.overwritten.end();
+      });
+    }
+  }
+}
+
 void Checkpoints::Recompute(CheckpointFrame& frame) {
+  if (CheckpointRun& run = RunOf(frame.run()); run.again == 0) run.again = recorder_.events();
   const std::vector<eager::Tensor> arguments = frame.Arguments();
   const Origin origin = e_.origin;
   const Category category = std::exchange(e_.category, Category::kActivations);
@@ -125,8 +179,7 @@ void Checkpoints::RunAgain(CheckpointFrame& frame, std::vector<eager::Tensor> va
     Close(layer);
   }
   CHECK(recomputation.stopped());  // as many tensors as in the forward (check_recomputed_tensors_match)
-  // A handle that was asked for by the operator that did not run is not there.
-  if (e_.given_up) std::erase_if(e_.handles, [](const auto& handle) { return !handle.second->block.valid(); });
+  if (e_.given_up) ForgetHandles(e_);
   e_.given_up = false;
   runner_.LeaveAutocast();
   Use(nullptr);

@@ -32,6 +32,7 @@ class LayerRunner {
   // Runs a layer on these values and lets go of what Python lets go of then.
   virtual void Run(size_t layer, std::vector<eager::Tensor>& values) = 0;
   virtual void LeaveAutocast() = 0;
+  virtual const std::string& PathOf(ModuleId module) const = 0;
 };
 
 class CheckpointFrame;
@@ -50,11 +51,16 @@ class Checkpoints {
   void After(size_t layer) {
     if (!calls_.empty()) Close(layer);
   }
+  // A new forward begins, and is over with the loss.
+  void BeginForward();
+  void EndForward();
   // Inside a layer, when its casts are done and its operator begins.
   void BeginOperator();
 
  private:
   friend class CheckpointFrame;
+  CheckpointRun& RunOf(size_t run);
+  Ref<CheckpointFrame> NewFrame(int call);
 
   // One run of layers: the forward, or a recomputation of one call.
   struct Pass {

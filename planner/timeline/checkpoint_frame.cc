@@ -1,5 +1,6 @@
 #include "planner/timeline/checkpoint_frame.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace vramplan {
@@ -63,7 +64,57 @@ std::vector<eager::Tensor> CheckpointFrame::Arguments() {
   return tensors;
 }
 
+void CheckpointFrame::BeginLayer(size_t layer) {
+  CheckpointHooks::BeginLayer(layer);
+  e_.noted = nullptr;
+  running_ = nullptr;
+  just_ran_ = false;
+}
+
+void CheckpointFrame::BeginCall(const char* op) {
+  const SaveableOperator* row = CallCounter::Begins(op);
+  if (row == nullptr) return;  // another operator, or a part of the one that runs
+  running_ = row;
+  just_ran_ = false;
+  noted_.clear();
+  e_.noted = &noted_;
+}
+
+void CheckpointFrame::EndCall(const char* node, const std::vector<eager::Tensor>& results) {
+  just_ran_ = false;
+  const int occurrence = counter_.Ended(node);
+  if (running_ == nullptr || running_->node != node) return;
+  e_.noted = nullptr;
+  const SavedCall call{"", std::string(running_->overload), occurrence};
+  running_ = nullptr;
+  just_ran_ = true;
+  std::vector<OperatorCall>& calls = owner_.RunOf(run_).calls;
+  calls.push_back({static_cast<int32_t>(layer_), call.op, occurrence, {}, false});
+  const std::vector<SavedCall>& saved = owner_.CallOf(call_).saved;
+  keeps_ = std::any_of(saved.begin(), saved.end(),
+                       [&](const SavedCall& s) { return s.op == call.op && s.occurrence == occurrence; });
+  if (keeps_) kept_.push_back({call, std::vector<eager::Storage>(noted_.size())});
+  for (const eager::Tensor& result : results) Result(result);
+}
+
+void CheckpointFrame::Result(const eager::Tensor& tensor) {
+  if (!tensor || !tensor->storage->block.valid()) return;
+  const auto noted = std::find(noted_.begin(), noted_.end(), tensor->storage->block);
+  if (noted == noted_.end()) return;
+  std::vector<BlockId>& results = owner_.RunOf(run_).calls.back().results;
+  if (std::find(results.begin(), results.end(), *noted) == results.end()) results.push_back(*noted);
+  if (keeps_) kept_.back().by_request[static_cast<size_t>(noted - noted_.begin())] = tensor->storage;
+}
+
+KeptCall* CheckpointFrame::Kept(std::string_view overload, int occurrence) {
+  for (KeptCall& kept : kept_) {
+    if (kept.call.op == overload && kept.call.occurrence == occurrence) return &kept;
+  }
+  return nullptr;
+}
+
 Ref<eager::PackedTensor> CheckpointFrame::Pack(eager::Tensor* tensor) {
+  if (just_ran_) Result(*tensor);
   const Place place = PlaceOf(*tensor);
   const bool same = saves() > 0 && place.layer == last_.layer && place.entry == last_.entry;
   const bool result = place.result || (same && last_.result);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "planner/timeline/checkpoint.h"
+#include "planner/timeline/selective.h"
 
 namespace vramplan {
 
@@ -39,9 +40,11 @@ class CheckpointHooks : public eager::SavedTensorHooks {
 // Lives as long as a holder does.
 class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHooks {
  public:
-  CheckpointFrame(Checkpoints& owner, eager::Eager& e, int call) : CheckpointHooks(e), owner_(owner), call_(call) {}
+  CheckpointFrame(Checkpoints& owner, eager::Eager& e, int call, size_t run)
+      : CheckpointHooks(e), owner_(owner), call_(call), run_(run) {}
 
   int call() const { return call_; }
+  size_t run() const { return run_; }
   const Place& last() const { return last_; }
   size_t saves() const { return waited_for_.size(); }
 
@@ -50,6 +53,11 @@ class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHoo
   // The arguments on the tape again; may run the call around this one.
   std::vector<eager::Tensor> Arguments();
   Ref<eager::PackedTensor> Pack(eager::Tensor* tensor) override;
+  void BeginLayer(size_t layer) override;
+  void BeginCall(const char* op) override;
+  void EndCall(const char* node, const std::vector<eager::Tensor>& results) override;
+  // What the forward kept of this call; null: it runs again.
+  KeptCall* Kept(std::string_view overload, int occurrence);
   // From the recomputation, in the order of the forward. Nobody may be waiting any more.
   void Recomputed(size_t index, eager::Tensor tensor);
 
@@ -63,6 +71,8 @@ class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHoo
   };
   class Holder;
 
+  // Results of the operator that has just run: returned, or saved for its own backward.
+  void Result(const eager::Tensor& tensor);
   eager::Tensor Unpack(size_t index);
   void LetGo(size_t index);
 
@@ -71,7 +81,13 @@ class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHoo
   std::vector<Argument> arguments_;
   std::vector<bool> waited_for_;  // by number of the save: its holder lives
   std::vector<eager::Tensor> recomputed_;
-  Place last_;  // of the last save
+  Place last_;        // of the last save
+  const size_t run_;  // index into Timeline::checkpoints
+  CallCounter counter_;
+  const SaveableOperator* running_ = nullptr;
+  std::vector<BlockId> noted_;  // of the operator that runs, or has just run
+  bool just_ran_ = false, keeps_ = false;
+  std::vector<KeptCall> kept_;
 };
 
 }  // namespace vramplan

@@ -118,12 +118,44 @@ void Fill(const Layers& layers, const std::vector<int>& call_of_module, std::vec
   }
 }
 
+Error NotWrapped(const SavedCall& call) {
+  return {ErrorCode::kUsage, "--saved", InQuotes(call.module) + " is not checkpointed, and saves everything anyway",
+          "add --checkpoint " + call.module};
+}
+
+// Operator calls to the module calls that save them. A checkpoint inside another one would be asked by both.
+Status GiveSaved(const Layers& layers, const Finder& finder, const std::vector<SavedCall>& saved,
+                 std::vector<CheckpointedCall>* calls) {
+  for (const SavedCall& call : saved) {
+    const Result<std::string> path = finder.PathOf(call.module);
+    if (!path.ok()) return path.error();
+    bool found = false;
+    for (size_t c = 0; c < calls->size(); ++c) {
+      if (layers[(*calls)[c].module].path != *path) continue;
+      found = true;
+      const bool nests = (*calls)[c].around >= 0 || std::any_of(calls->begin(), calls->end(), [&](const auto& other) {
+                           return other.around == static_cast<int>(c);
+                         });
+      if (nests) {
+        return Error{ErrorCode::kUsage, "--saved", InQuotes(call.module) + " is inside or around another checkpoint",
+                     "save operator calls of modules whose checkpoints do not nest"};
+      }
+      (*calls)[c].saved.push_back(call);
+    }
+    if (!found) return NotWrapped(call);
+  }
+  return Done();
+}
+
 }  // namespace
 
-Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers,
-                                                            const std::vector<std::string>& paths) {
+Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers, const std::vector<std::string>& paths,
+                                                            const std::vector<SavedCall>& saved) {
   std::vector<CheckpointedCall> calls;
-  if (paths.empty()) return calls;
+  if (paths.empty()) {
+    if (!saved.empty()) return NotWrapped(saved.front());
+    return calls;
+  }
   const Finder finder(layers);
   std::set<std::string> wanted;
   for (const std::string& typed : paths) {
@@ -135,7 +167,7 @@ Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers
   for (size_t m = 0; m < layers.modules.size(); ++m) {
     if (wanted.count(layers.modules[m].path) == 0) continue;
     call_of_module[m] = static_cast<int>(calls.size());
-    calls.push_back({ModuleId{static_cast<int32_t>(m)}, -1, {}, {}});
+    calls.push_back({ModuleId{static_cast<int32_t>(m)}, -1, {}, {}, {}});
   }
   Fill(layers, call_of_module, &calls);
   for (CheckpointedCall& call : calls) {
@@ -143,6 +175,7 @@ Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers
       call.around = call_of_module[static_cast<size_t>(m.value)];
     }
   }
+  if (const Status given = GiveSaved(layers, finder, saved, &calls); !given.ok()) return given.error();
   return calls;
 }
 

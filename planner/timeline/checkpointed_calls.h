@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/lift/layers.h"
+#include "planner/spec/spec.h"
 
 namespace vramplan {
 
@@ -19,12 +20,14 @@ struct CheckpointedCall {
   int around = -1;                 // index of the innermost checkpointed call that this one runs inside of
   std::vector<size_t> layers;      // that run inside, in order; never empty
   std::vector<ValueId> arguments;  // in order of first use
+  std::vector<SavedCall> saved;    // operator calls that do not run again
   bool operator==(const CheckpointedCall&) const = default;
 };
 
 // In order of execution, outer calls before inner ones. Errors (usage): a path that names no module, several, the model
-// itself, or one that runs nothing.
-Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers,
-                                                            const std::vector<std::string>& paths);
+// itself, or one that runs nothing; a saved operator call of a module that is not wrapped, or of one inside or around
+// another.
+Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers, const std::vector<std::string>& paths,
+                                                            const std::vector<SavedCall>& saved = {});
 
 }  // namespace vramplan

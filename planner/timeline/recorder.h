@@ -19,6 +19,8 @@ class Recorder : public Memory {
   void Enter(int step, Phase phase);
   // The same step; gives the phase before.
   Phase Enter(Phase phase);
+  size_t events() const { return timeline_.events.size(); }
+  std::vector<CheckpointRun>& checkpoints() { return timeline_.checkpoints; }
   // From here on frees are not recorded: the run is over, and what lives lives on.
   void Stop() { stopped_ = true; }
 

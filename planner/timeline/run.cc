@@ -296,6 +296,7 @@ void ModelRun::Run(size_t layer, std::vector<eager::Tensor>& values) {
 }
 
 void ModelRun::Forward() {
+  checkpoints_.BeginForward();
   e_.category = Category::kActivations;
   std::vector<eager::Tensor> values = resident_;
   for (size_t l = 0; l < layers_.layers.size(); ++l) {
@@ -311,6 +312,7 @@ void ModelRun::Forward() {
   values.clear();  // locals of the model's forward
   outputs_ = std::move(fresh);
   e_.origin = Origin();
+  checkpoints_.EndForward();
 }
 
 eager::Tensor ModelRun::ComputeLoss() {

@@ -45,6 +45,7 @@ class ModelRun : private LayerRunner {
 
  private:
   const std::vector<eager::Tensor>& resident() const override { return resident_; }
+  const std::string& PathOf(ModuleId module) const override { return layers_[module].path; }
   void Run(size_t layer, std::vector<eager::Tensor>& values) override;
   void RunLayer(const Layer& layer, std::vector<eager::Tensor>& values);
   void RunFused(const FusedCall& call, std::vector<eager::Tensor>& values);

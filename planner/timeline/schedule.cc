@@ -15,6 +15,7 @@
 #include "planner/timeline/backward.h"
 #include "planner/timeline/recorder.h"
 #include "planner/timeline/run.h"
+#include "planner/timeline/selective.h"
 #include "planner/timeline/timeline.h"
 
 namespace vramplan {
@@ -141,11 +142,33 @@ void NoteCheckpoints(const std::vector<CheckpointedCall>& calls, const TrainingS
   }
 }
 
+// Every operator call that is to be saved was there, and nothing wrote into its result: PyTorch raises "Tensor cached
+// during selective activation checkpoint has been mutated".
+Status CheckSaved(const Layers& layers, const TrainingSpec& spec, const Timeline& timeline) {
+  for (const SavedCall& call : spec.saved) {
+    if (const Status known = CheckOverload(call); !known) return known;
+    bool found = false;
+    for (const CheckpointRun& run : timeline.checkpoints) {
+      if (!run.module.ends_with(call.module)) continue;
+      for (const OperatorCall& made : run.calls) {
+        if (made.op != call.op || made.occurrence != call.occurrence) continue;
+        found = true;
+        if (made.overwritten) {
+          return Unusable("--saved", "what " + ToString(call) + " gives is overwritten later, by an operator in place",
+                          "save another call");
+        }
+      }
+    }
+    if (!found) return Unusable("--saved", call.module + " makes no call " + ToString(call), "count from 0");
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
   if (const Status checked = CheckSpec(spec); !checked) return checked.error();
-  Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, spec.checkpoint);
+  Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, spec.checkpoint, spec.saved);
   if (!calls.ok()) return calls.error();
   if (notes != nullptr) NoteCheckpoints(*calls, spec, notes);
   Timeline timeline;
@@ -159,6 +182,7 @@ Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_
   const Status run = spec.mode == Mode::kTrain ? Train(e, model, recorder, spec.steps) : Infer(e, model, recorder);
   if (!run) return run.error();
   recorder.Stop();
+  if (const Status saved = CheckSaved(layers, spec, timeline); !saved) return saved.error();
   return timeline;
 }
 

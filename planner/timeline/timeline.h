@@ -56,9 +56,27 @@ struct Event {
   Origin origin;    // who was at work then; of a free: not who had asked for the block
 };
 
+// An operator call of a checkpointed module in the last forward: what saving it would keep, or keeps.
+struct OperatorCall {
+  int32_t layer = -1;
+  std::string op;  // overload
+  int occurrence = 0;
+  std::vector<BlockId> results;
+  bool overwritten = false;  // written into later: PyTorch refuses to have it saved
+};
+
+// One checkpointed module call of the last forward.
+struct CheckpointRun {
+  std::string module;               // its path
+  size_t closed = 0;                // event at which its forward was over; 0: it is not
+  size_t again = 0;                 // event at which its second forward began; 0: it has none
+  std::vector<OperatorCall> calls;  // that may be saved
+};
+
 struct Timeline {
   int64_t batch = 1;  // scheduled at
   int steps = 0;
+  std::vector<CheckpointRun> checkpoints;
   std::vector<Block> blocks;  // by BlockId
   std::vector<Event> events;
   const Block& operator[](BlockId id) const { return blocks[static_cast<size_t>(id.value)]; }

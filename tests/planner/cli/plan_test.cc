@@ -103,6 +103,24 @@ TEST_CASE("plan: the members of the contract") {
   CHECK_LT(Number(said, "reserved"), Number(said, "device"));
 }
 
+TEST_CASE("plan: the operator tier saves calls inside the modules, and takes less time than running them all again") {
+  const std::string question = "plan MODELS/unet.onnx --gpu-memory 6GiB --batch 16 --precision fp32 ";
+  const Said said = Do(question + "--tier operators --format json");
+  REQUIRE_EQ(said.exit_code, 0);
+  CHECK_EQ(Member(said.out, "\"chosen\"", "tier"), "\"operators\"");
+  CHECK(Member(said.out, "\"chosen\"", "operator").find("aten.") == 1);
+  const double overhead = std::stod(Member(said.out, "\"chosen\"", "overhead"));
+  CHECK_LE(std::stod(Member(said.out, "\"chosen\"", "bound")), overhead);
+  const Said modules = Do(question + "--format json");
+  CHECK_LT(overhead, std::stod(Member(modules.out, "\"chosen\"", "overhead")));
+  // There, it is an alternative.
+  CHECK_EQ(Member(modules.out, "\"alternatives\"", "tier"), "\"operators\"");
+  CHECK_EQ(Do(question + "--tier operators --format json").out, said.out);
+  const Said emitted = Do(question + "--emit pytorch-sac");
+  CHECK(emitted.out.find("SAVED = {") != std::string::npos);
+  CHECK_EQ(Do(question + "--tier operators --emit pytorch").exit_code, 2);
+}
+
 TEST_CASE("plan: the first line is the plan, and what is wished is kept") {
   CHECK_EQ(Do("plan MODELS/resnet50.onnx --gpu t4 --batch 32")
                .FirstLine()
@@ -114,6 +132,8 @@ TEST_CASE("plan: the first line is the plan, and what is wished is kept") {
            0);
   const Said eights = Do("plan MODELS/resnet50.onnx --gpu t4 --multiple-of 8 --format json");
   CHECK_EQ(Number(eights, "batch") % 8, 0);
+  const Said power = Do("plan MODELS/resnet50.onnx --gpu t4 --multiple-of power-of-two --format json");
+  CHECK_EQ(Number(power, "batch"), 256);
   const Said effective =
       Do("plan MODELS/unet.onnx --gpu-memory 4GiB --precision fp32 --effective-batch 60 --format json");
   CHECK_EQ(Number(effective, "batch") * Number(effective, "accumulate"), 60);
@@ -168,8 +188,8 @@ TEST_CASE("plan: what cannot be asked") {
       {"plan MODELS/mlp.onnx --gpu t4 --batch 4 --effective-batch 8", "does not go with --batch"},
       {"plan MODELS/mlp.onnx --gpu t4 --effective-batch none", "is not a whole number"},
       {"plan MODELS/mlp.onnx --gpu t4 --goal speed", "is not one of time or batch"},
-      {"plan MODELS/mlp.onnx --gpu t4 --tier tensors", "is not one of none or modules"},
-      {"plan MODELS/mlp.onnx --gpu t4 --emit keras", "is not one of pytorch, hf, "},
+      {"plan MODELS/mlp.onnx --gpu t4 --tier tensors", "is not one of none, modules or operators"},
+      {"plan MODELS/mlp.onnx --gpu t4 --emit mmengine", "is not one of pytorch, pytorch-sac, hf, "},
       {"plan MODELS/mlp.onnx --gpu t4 --checkpoint 0", "plan does not take it"},
   };
   for (const Row& row : kRows) {

@@ -42,9 +42,13 @@ TEST_CASE("snippets are those of the golden files") {
     Emit emit;
     const char* file;
   };
-  constexpr Row kRows[] = {{Emit::kPytorch, "pytorch.py"},         {Emit::kHf, "hf.py"},
-                           {Emit::kAccelerate, "accelerate.yaml"}, {Emit::kLightning, "lightning.py"},
-                           {Emit::kDeepspeed, "deepspeed.json"},   {Emit::kEnv, "env.sh"}};
+  constexpr Row kRows[] = {{Emit::kPytorch, "pytorch.py"},
+                           {Emit::kHf, "hf.py"},
+                           {Emit::kAccelerate, "accelerate.yaml"},
+                           {Emit::kLightning, "lightning.py"},
+                           {Emit::kDeepspeed, "deepspeed.json"},
+                           {Emit::kKeras, "keras.py"},
+                           {Emit::kEnv, "env.sh"}};
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     const Planned planned = Example();
@@ -52,6 +56,19 @@ TEST_CASE("snippets are those of the golden files") {
     REQUIRE(snippet.ok());
     CHECK_EQ(*snippet, Golden(row.file));
   }
+}
+
+TEST_CASE("a plan that saves operator calls is a module with a policy, and nothing less") {
+  Planned planned = Example();
+  planned.plan.tier = Tier::kOperators;
+  planned.plan.saved = {{"m.h.1", "aten.mm.default", 2},
+                        {"m.h.0", "aten.addmm.default", 0},
+                        {"m.h.0", "aten.addmm.default", 3},
+                        {"m.h.0", "aten.gelu.default", 0}};
+  CHECK_EQ(*PrintSnippet(Emit::kPytorchSac, planned.Of()), Golden("pytorch_sac.py"));
+  CHECK_FALSE(PrintSnippet(Emit::kPytorch, planned.Of()).ok());
+  const std::string keras = *PrintSnippet(Emit::kKeras, planned.Of());
+  CHECK(keras.find("operator calls that are saved inside a layer") != std::string::npos);
 }
 
 TEST_CASE("the optimizer's constructor has what the spec says") {

@@ -53,12 +53,14 @@ struct Model {
   // One step: births "name+bytes" and deaths "name-" of what the layers asked for, workspaces left out. In a
   // recomputation names begin with ~, in the backward with d; further blocks of one layer are numbered. The last deaths
   // are zero_grad's.
-  std::string Step(const std::vector<std::string>& paths, const std::string& words = "") const {
+  std::string Step(const std::vector<std::string>& paths, const std::string& words = "",
+                   const std::vector<SavedCall>& saved = {}) const {
     TrainingSpec spec = SpecFromWords(words);
     spec.optimizer = Optimizer::kNone;
     spec.loss = Loss::kMse;
     spec.steps = 1;
     spec.checkpoint = paths;
+    spec.saved = saved;
     const auto timeline = Schedule(layers, spec, 1, nullptr);
     REQUIRE(timeline);
     std::map<std::string, int> count;
@@ -133,6 +135,48 @@ TEST_CASE("early stop: an operator whose inputs are the last that is saved does 
   CHECK(m.Step({"block"}) ==
         "stem+512 t+512 fc+512 t- out+512 fc- | "
         "dout+512 ~t+512 dfc+1024 dfc2+512 dout- dt+512 ~t- dfc2- stem- dstem+1024 dt- dstem- dfc-");
+}
+
+TEST_CASE("a saved operator call does not run again: its result was kept, and dies when it has been used") {
+  // create_selective_checkpoint_contexts with a policy that counts calls; ids of the recorded blocks: stem 0, fc 1, act
+  // 2, fc2 3, t 4, out 5; again act 12, fc2 13, t 14.
+  Model m;
+  const ModuleId block = m.Call("block");
+  const ValueId act = m.Run("gelu", "act", block, {m.Linear("fc", block, m.stem)});
+  const ValueId t = m.Run("tanh", "t", block, {m.Linear("fc2", block, act)});
+  m.Linear("out", ModuleId{0}, t);
+  CHECK(
+      m.Step({"block"}, "", {{"block", "aten.mm.default", 0}}) ==
+      "stem+512 fc+512 act+512 fc2+512 act- t+512 fc2- out+512 | "
+      "dout+1024 dout2+512 t- ~act+512 ~fc2+512 ~t+512 ~fc2- dt+512 ~t- dout2- dfc2+1024 dfc22+512 ~act- dt- dact+512 "
+      "fc- dfc22- dfc+1024 dfc2+512 dact- stem- dstem+1024 dfc2- dstem- dfc- dfc2- dout-");
+  CHECK(
+      m.Step({"block"}, "", {{"block", "aten.mm.default", 0}, {"block", "aten.gelu.default", 0}}) ==
+      "stem+512 fc+512 act+512 fc2+512 t+512 fc2- out+512 | "
+      "dout+1024 dout2+512 t- ~fc2+512 ~t+512 ~fc2- dt+512 ~t- dout2- dfc2+1024 dfc22+512 act- dt- dact+512 fc- dfc22- "
+      "dfc+1024 dfc2+512 dact- stem- dstem+1024 dfc2- dstem- dfc- dfc2- dout-");
+}
+
+TEST_CASE("what cannot be saved is an error") {
+  Model m;
+  const ModuleId block = m.Call("block"), inner = m.Call("block.inner", block);
+  m.Run("relu", "relu", inner, {m.Linear("fc", inner, m.stem)}, Inplace());
+  const auto error = [&](const std::vector<std::string>& paths, const SavedCall& call) {
+    TrainingSpec spec = SpecFromWords("");
+    spec.loss = Loss::kMse;
+    spec.checkpoint = paths;
+    spec.saved = {call};
+    const auto timeline = Schedule(m.layers, spec, 1, nullptr);
+    return timeline ? std::string() : timeline.error().text;
+  };
+  // "Tensor cached during selective activation checkpoint has been mutated" (torch/utils/checkpoint.py)
+  CHECK(error({"block"}, {"block", "aten.mm.default", 0}).find("overwritten later") != std::string::npos);
+  CHECK(error({"block"}, {"block", "aten.mm.default", 1}) == "block makes no call block:aten.mm.default:1");
+  CHECK(error({"block"}, {"block", "aten.relu.default", 0}).find("is not one of") != std::string::npos);
+  CHECK(error({"block"}, {"block.inner", "aten.mm.default", 0}).find("is not checkpointed") != std::string::npos);
+  CHECK(error({}, {"block", "aten.mm.default", 0}).find("is not checkpointed") != std::string::npos);
+  CHECK(error({"block", "block.inner"}, {"block", "aten.mm.default", 0}).find("another checkpoint") !=
+        std::string::npos);
 }
 
 TEST_CASE("dropout makes its mask again, and its result, which dies at once") {

@@ -1,0 +1,115 @@
+"""net.onnx at batch 96 on Tesla T4, by vramplan.
+
+    model = prepare(model.cuda())
+    step = optimizer(model.parameters(), lr=...)
+    scaler = torch.amp.GradScaler("cuda", enabled=SCALER)
+    for ACCUMULATE batches of BATCH samples:
+        with autocast():
+            loss = criterion(model(x), y) / ACCUMULATE
+        scaler.scale(loss).backward()
+    scaler.step(step), scaler.update(), step.zero_grad()
+"""
+import contextlib
+import functools
+
+import torch
+import torch.utils.checkpoint
+
+BATCH = 96
+ACCUMULATE = 4
+PRECISION = "amp-fp16"
+SCALER = True
+CHECKPOINT = [
+    "m.h.0",
+    "m.h.1",
+]
+# Of those: operator calls whose results are kept, by number.
+SAVED = {
+    "m.h.0": {"aten.addmm.default": {0, 3}, "aten.gelu.default": {0}},
+    "m.h.1": {"aten.mm.default": {2}},
+}
+# Bytes at the peak of a step: the first three as torch.cuda.memory_stats() counts them.
+PREDICTED = {"requested": 1000, "allocated": 2000, "reserved": 3000, "device": 4000}
+
+
+def autocast():
+    """Around the forward and the loss."""
+    return torch.autocast("cuda", dtype=torch.float16)
+
+
+def optimizer(parameters, **options):
+    """The optimizer of the plan; give the learning rate as lr=..."""
+    return torch.optim.AdamW(parameters, **{**dict(fused=True, weight_decay=0.01), **options})
+
+
+def _find(modules, path):
+    # The file may name modules with the path of a wrapper in front.
+    names = path.split(".")
+    for first in range(len(names)):
+        name = ".".join(names[first:])
+        if name in modules:
+            return modules[name]
+    return None
+
+
+@contextlib.contextmanager
+def _statistics_held(norms):
+    # The first forward has updated the running statistics; the second must not.
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.momentum = 0.0
+    try:
+        yield
+    finally:
+        for norm, momentum in zip(norms, momenta):
+            norm.momentum = momentum
+
+
+def _policy(saved, counts, context, op, *args, **kwargs):
+    # The number of this call, of its operator, within one call of the module.
+    seen = counts[context.is_recompute]
+    number = seen[str(op)] = seen.get(str(op), -1) + 1
+    kept = number in saved.get(str(op), ())
+    policies = torch.utils.checkpoint.CheckpointPolicy
+    return policies.MUST_SAVE if kept else policies.PREFER_RECOMPUTE
+
+
+@contextlib.contextmanager
+def _both(first, second):
+    with first, second:
+        yield
+
+
+def _contexts(norms, saved):
+    forward, again = contextlib.nullcontext(), contextlib.nullcontext()
+    if saved:
+        forward, again = torch.utils.checkpoint.create_selective_checkpoint_contexts(
+            functools.partial(_policy, saved, ({}, {})))
+    return forward, _both(again, _statistics_held(norms))
+
+
+def _checkpointed(run, norms, saved, *args, **kwargs):
+    # A list is copied: DenseNet adds to it later, and the second forward must see what the first one saw.
+    args = [list(a) if isinstance(a, list) else a for a in args]
+    return torch.utils.checkpoint.checkpoint(
+        run, *args, use_reentrant=False, context_fn=functools.partial(_contexts, norms, saved), **kwargs)
+
+
+def _wrap(module, saved):
+    norms = [m for m in module.modules()
+             if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.momentum is not None]
+    module.forward = functools.partial(_checkpointed, module.forward, norms, saved)
+
+
+def prepare(model):
+    """Checkpoints the modules of the plan in place and returns the model."""
+    modules = dict(model.named_modules())
+    found = [_find(modules, path) for path in CHECKPOINT]
+    missing = [path for path, module in zip(CHECKPOINT, found) if module is None]
+    if missing:
+        raise KeyError("the model has no module " + ", ".join(missing))
+    if len({id(module) for module in found}) != len(found):
+        raise KeyError("the model is not the one of the plan: its modules do not have these names: " + ", ".join(CHECKPOINT))
+    for path, module in zip(CHECKPOINT, found):
+        _wrap(module, SAVED.get(path, {}))
+    return model
