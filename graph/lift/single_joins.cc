@@ -42,7 +42,7 @@ void RestoreSingleJoins(Layers* layers) {
   for (size_t m = 0; m < calls.size(); ++m) {
     const std::string& name = layers->modules[m].class_name;
     if (name.empty() || name.starts_with("torch.nn.") || !is_joining(calls[m])) continue;
-    joining.emplace(name, std::string_view(calls[m].operators).substr(kJoin.size() + 1));
+    joining.emplace(name, std::string_view{calls[m].operators}.substr(kJoin.size() + 1));
   }
   std::map<int, ModuleId> missing;  // by the layer that the join stood in front of
   for (size_t m = 0; m < calls.size(); ++m) {
