@@ -39,8 +39,7 @@ RematProblem::RematProblem(std::vector<RematNode> nodes, std::vector<Edge> edges
   }
   CHECK(cost_once_ <= kMostInAll && bytes <= kMostInAll);
   std::ranges::sort(edges);
-  const auto repeated = std::ranges::unique(edges);
-  edges.erase(repeated.begin(), repeated.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   for (const auto& [source, target] : edges) CHECK(source >= 0 && source < target && target < size());
   reads_ = Collected(nodes_.size(), edges, true);
   users_ = Collected(nodes_.size(), edges, false);
