@@ -88,6 +88,9 @@ TEST_CASE("a module that projects and attends by itself is not put inside anothe
                                         [](const ProfiledModule& m) { return m.path == "m.attention"; });
     REQUIRE(attention != profile.modules.end());
     CHECK_EQ(attention->alone, by_itself);
+    // "m" runs everything: nobody wraps it.
+    CHECK(std::none_of(profile.modules.begin(), profile.modules.end(),
+                       [](const ProfiledModule& m) { return m.path == "m"; }));
   }
 }
 
