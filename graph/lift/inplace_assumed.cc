@@ -87,6 +87,12 @@ class Assumption {
     return scaled != nullptr && scaled->module.valid() && layers_[scaled->module].path.ends_with(".stochastic_depth");
   }
 
+  // The gate of torchvision's SqueezeExcitation, which its MobileNetV3 and EfficientNet have in their blocks; those of
+  // RegNet stand behind the shortcut in the sum.
+  bool IsScaleOfExcitation(const Layer& layer) const {
+    return layer.module.valid() && layers_[layer.module].path.ends_with(".scale_activation");
+  }
+
   // The same sum in a block that never drops: stochastic_depth(p = 0) returns its argument and leaves no trace.
   bool IsSumWithBlockInput(const Layer& layer) const {
     if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid() || !layer.module.valid())
@@ -142,16 +148,17 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
     return layer.evidence != Evidence::kProvenance && layer.op == "relu" && assumption.IsActivation(layer);
   };
   const bool convolutional = std::any_of(layers->layers.begin(), layers->layers.end(), is_convolution_relu);
-  const bool sums_of_stochastic_depth =
-      std::any_of(layers->layers.begin(), layers->layers.end(), [&](const Layer& layer) {
-        return layer.evidence != Evidence::kProvenance && assumption.IsSumOfStochasticDepth(layer);
-      });
+  // Both kinds of networks write result += input: EfficientNet and ConvNeXt, and MobileNetV3.
+  const bool sums_with_block_input = std::any_of(layers->layers.begin(), layers->layers.end(), [&](const Layer& layer) {
+    return layer.evidence != Evidence::kProvenance &&
+           (assumption.IsSumOfStochasticDepth(layer) || assumption.IsScaleOfExcitation(layer));
+  });
   bool any = false;
   for (Layer& layer : layers->layers) {
     if (layer.evidence == Evidence::kProvenance) continue;
     if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
         !assumption.IsSumOfStochasticDepth(layer) &&
-        !(sums_of_stochastic_depth && assumption.IsSumWithBlockInput(layer)) && !assumption.IsEndOfDenseNet(layer) &&
+        !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) && !assumption.IsEndOfDenseNet(layer) &&
         !(convolutional && assumption.IsHeadActivation(layer)))
       continue;
     layer.attributes.Set("inplace", int64_t{1});

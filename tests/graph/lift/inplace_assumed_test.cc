@@ -131,5 +131,23 @@ TEST_CASE("the ReLU that ends DenseNet's features is in place") {
   }
 }
 
+TEST_CASE("residual sums of blocks with torchvision's squeeze and excitation: result += input, unless x + f(x)") {
+  const Shape shape{Dim::Batch(), 8, 4, 4};
+  enum { kMobileNetV3, kRegNet, kOtherGate };
+  for (const int kind : {kMobileNetV3, kRegNet, kOtherGate}) {
+    Block block;
+    const ValueId x = block.Module("conv2d", block.Input("x", shape));
+    block.layers.layers.back().module = ModuleId{0};
+    const ValueId gate = block.Module("hardsigmoid", x);
+    block.layers.modules.back().path = kind == kOtherGate ? "m.block.2.gate" : "m.block.2.scale_activation";
+    const ValueId branch = block.Module("batch_norm", block.Add("mul", {gate, x}, shape));
+    const std::vector<ValueId> operands =
+        kind == kRegNet ? std::vector<ValueId>{x, branch} : std::vector<ValueId>{branch, x};
+    block.layers.outputs = {block.Add("add", operands, shape)};
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK_MESSAGE(block.InPlace("add") == (kind == kMobileNetV3), kind);
+  }
+}
+
 }  // namespace
 }  // namespace vramplan
