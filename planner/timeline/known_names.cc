@@ -8,6 +8,12 @@
 namespace vramplan {
 namespace {
 
+// "attn" of "h.0.attn": what the parent calls it.
+std::string_view LastName(const Layers& layers, ModuleId module) {
+  const std::string& path = layers[module].path;
+  return std::string_view{path}.substr(path.rfind('.') + 1);
+}
+
 // inputs_embeds = self.embed_tokens(input_ids), position_embeds = self.wpe(position_ids): names of the frame in every
 // model of transformers (models/*/modeling_*.py, version 5).
 bool IsEmbeddingOfTransformers(const Layers& layers, const Layer& layer) {
@@ -15,8 +21,7 @@ bool IsEmbeddingOfTransformers(const Layers& layers, const Layer& layer) {
   constexpr std::string_view kModules[] = {
       "word_embeddings", "token_type_embeddings", "position_embeddings", "wte", "wpe",
       "embed_tokens",    "embed_positions"};
-  const std::string& path = layers[layer.module].path;
-  const std::string_view name = std::string_view{path}.substr(path.rfind('.') + 1);
+  const std::string_view name = LastName(layers, layer.module);
   return std::find(std::begin(kModules), std::end(kModules), name) != std::end(kModules);
 }
 
@@ -28,8 +33,7 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
   const auto feature_call = [&](ModuleId module) {  // outermost
     ModuleId found;
     for (; module.valid(); module = layers[module].parent) {
-      const std::string& path = layers[module].path;
-      const std::string_view name = std::string_view{path}.substr(path.rfind('.') + 1);
+      const std::string_view name = LastName(layers, module);
       if (name == "backbone" || name == "encoder") found = module;
     }
     return found;
@@ -81,10 +85,7 @@ void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<Mod
 // residual: the blocks of transformers' GPT-2 and its children (modeling_gpt2.py, version 5) write the normed name anew
 // with the sum, and have names for what attention and feed forward return.
 void HoldBlocksOfGpt2(const Layers& layers, const Calls& calls, std::vector<Release>& release) {
-  const auto name = [&](ModuleId module) {
-    const std::string& path = layers[module].path;
-    return std::string_view{path}.substr(path.rfind('.') + 1);
-  };
+  const auto name = [&](ModuleId module) { return LastName(layers, module); };
   std::set<ModuleId> blocks;  // that have a child attn
   for (const Layer& layer : layers.layers) {
     for (ModuleId m = layer.module; m.valid(); m = layers[m].parent) {
@@ -109,10 +110,7 @@ void HoldBlocksOfGpt2(const Layers& layers, const Calls& calls, std::vector<Rele
 // normed_hidden_states, attention_output, forwarded_states: names of T5LayerSelfAttention, T5LayerCrossAttention and
 // T5LayerFF, whose sums are of what they name (modeling_t5.py, version 5).
 void HoldSublayersOfT5(const Layers& layers, const Calls& calls, std::vector<Release>& release) {
-  const auto name = [&](ModuleId module) {
-    const std::string& path = layers[module].path;
-    return std::string_view{path}.substr(path.rfind('.') + 1);
-  };
+  const auto name = [&](ModuleId module) { return LastName(layers, module); };
   std::map<ModuleId, ValueId> normed;  // by sublayer
   for (const Layer& layer : layers.layers) {
     if (!layer.module.valid() || layer.outputs.empty()) continue;
