@@ -15,6 +15,7 @@ namespace vramplan {
 enum class ErrorCode {
   kBadInput,  // exit 1: the file, or what it says, cannot be used
   kUsage,     // exit 2: an option is wrong
+  kNoCard,    // exit 4: no card, no driver, or neither answers any more
 };
 
 struct Error {

@@ -19,13 +19,15 @@ int64_t RoundUp(int64_t size, int64_t unit) { return (size + unit - 1) / unit * 
 
 }  // namespace
 
-CachingAllocator::State::State(Bytes capacity_bytes, AllocatorConfig allocator_config)
+CachingAllocator::State::State(Bytes capacity_bytes, AllocatorConfig allocator_config, DeviceMemory* device_memory)
     : config(std::move(allocator_config)),
+      device(device_memory),
       max_split_size(config.max_split_size.value_or(Bytes::Max()).count()),
       capacity(std::clamp(capacity_bytes.count(), int64_t{0}, kMaxCapacity)),
       allowed(static_cast<int64_t>(
           config.per_process_memory_fraction *
           static_cast<double>(std::min(config.device_total.value_or(capacity_bytes).count(), kMaxCapacity)))) {
+  CHECK(device == nullptr || !config.expandable_segments);
   small_pool.small = true;
   blocks.reserve(1024);
 }
@@ -143,6 +145,19 @@ bool CachingAllocator::State::TakeFromDevice(int64_t size) {
   return true;
 }
 
+std::optional<uint64_t> CachingAllocator::State::TakeSegment(int64_t size) {
+  if (!TakeFromDevice(size)) return std::nullopt;
+  if (device == nullptr) return TakeAddresses(size);
+  const std::optional<uint64_t> address = device->Take(Bytes::Of(size));
+  if (!address) GiveToDevice(size);
+  return address;
+}
+
+void CachingAllocator::State::GiveToDevice(int64_t size) {
+  device_used -= size;
+  statistics.reserved -= Bytes::Of(size);
+}
+
 uint64_t CachingAllocator::State::TakeAddresses(int64_t size) {
   const uint64_t address = next_address;
   next_address += static_cast<uint64_t>(RoundUp(size, kRoundLarge) + kAddressGap);
@@ -154,17 +169,18 @@ int32_t CachingAllocator::State::NewSegment(Pool& pool, int64_t size) {
   const int64_t segment = SegmentSize(size);
   if (HasFraction() && segment > allowed - device_used) return kNone;
   if (config.expandable_segments) return GrowExpandable(pool, size);
-  if (!TakeFromDevice(segment)) return kNone;
+  const std::optional<uint64_t> address = TakeSegment(segment);
+  if (!address) return kNone;
   ++statistics.segments;
-  return NewBlock(TakeAddresses(segment), segment, pool.small);
+  return NewBlock(*address, segment, pool.small);
 }
 
 // release_block
 void CachingAllocator::State::ReleaseSegment(int32_t block) {
   const Block& slot = blocks[static_cast<size_t>(block)];
   PoolOf(slot).free.Remove(slot.size, slot.address);
-  device_used -= slot.size;
-  statistics.reserved -= Bytes::Of(slot.size);
+  GiveToDevice(slot.size);
+  if (device != nullptr) device->GiveBack(slot.address, Bytes::Of(slot.size));
   --statistics.segments;
   DropBlock(block);
 }
@@ -246,8 +262,8 @@ void CachingAllocator::State::ReleaseCached() {
   ReleaseSegments(small_pool);
 }
 
-CachingAllocator::CachingAllocator(Bytes capacity, AllocatorConfig config)
-    : state_(std::make_unique<State>(capacity, std::move(config))) {}
+CachingAllocator::CachingAllocator(Bytes capacity, AllocatorConfig config, DeviceMemory* device)
+    : state_(std::make_unique<State>(capacity, std::move(config), device)) {}
 CachingAllocator::~CachingAllocator() = default;
 
 // DeviceCachingAllocator::malloc

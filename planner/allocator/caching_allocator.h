@@ -22,6 +22,7 @@
 #include "graph/base/bytes.h"
 #include "graph/base/result.h"
 #include "planner/allocator/bfc_arena.h"
+#include "planner/allocator/device_memory.h"
 #include "planner/allocator/segment.h"
 
 namespace vramplan {
@@ -53,8 +54,9 @@ class CachingAllocator {
   using Allocation = vramplan::Allocation;
 
   // `capacity` is what segments are taken from.
-  // Bytes::Max() (and all above 2^60 B) is never full.
-  CachingAllocator(Bytes capacity, AllocatorConfig config);
+  // Bytes::Max() (and all above 2^60 B) is never full. `device`, when given, is asked for every segment that the
+  // capacity allows and outlives the allocator, which leaves its segments there when it ends; no expandable segments.
+  CachingAllocator(Bytes capacity, AllocatorConfig config, DeviceMemory* device = nullptr);
   ~CachingAllocator();
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;

@@ -48,7 +48,7 @@ struct CachingAllocator::State {
     int64_t page = 0;
   };
 
-  State(Bytes capacity_bytes, AllocatorConfig allocator_config);
+  State(Bytes capacity_bytes, AllocatorConfig allocator_config, DeviceMemory* device_memory);
 
   // Sizes.
   int64_t Rounded(int64_t size) const;
@@ -78,6 +78,9 @@ struct CachingAllocator::State {
 
   // The device.
   bool TakeFromDevice(int64_t size);
+  // Of a segment; nothing: the card is full, whatever was counted.
+  std::optional<uint64_t> TakeSegment(int64_t size);
+  void GiveToDevice(int64_t size);
   uint64_t TakeAddresses(int64_t size);
 
   // Expandable segments.
@@ -89,6 +92,7 @@ struct CachingAllocator::State {
   void RemoveUnmapped(int32_t block);
 
   AllocatorConfig config;
+  DeviceMemory* device = nullptr;  // null: only counted
   int64_t max_split_size = 0;
   int64_t capacity = 0;
   int64_t allowed = 0;      // per_process_memory_fraction of the capacity

@@ -19,23 +19,26 @@ class Player {
   }
 
  public:
-  Player(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity)
+  Player(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
+         DeviceMemory* device = nullptr)
       : timeline_(timeline), batch_(batch), handles_(timeline.blocks.size(), -1) {
     if (config.bfc) {
+      CHECK(device == nullptr);
       allocator_.emplace<BfcArena>(capacity, *config.bfc);
     } else {
-      allocator_.emplace<CachingAllocator>(capacity, config);
+      allocator_.emplace<CachingAllocator>(capacity, config, device);
     }
   }
 
-  // False: out of memory.
-  bool Play(const Event& event) {
+  // False: out of memory. `allocated` is the block that the event got, where it got one.
+  bool Play(const Event& event, std::optional<Allocation>* allocated = nullptr) {
     if (event.kind == EventKind::kAllocate) {
       EmptyCacheAfterModel(event);
       const Bytes bytes = timeline_[event.block].bytes.At(batch_);
       const std::optional<Allocation> allocation = With([&](auto& allocator) { return allocator.Allocate(bytes); });
       if (!allocation) return timeline_[event.block].optional;
       handles_[static_cast<size_t>(event.block.value)] = allocation->handle;
+      if (allocated != nullptr && allocation->handle >= 0) *allocated = allocation;
     } else if (event.kind == EventKind::kFree) {
       const int32_t handle = std::exchange(handles_[static_cast<size_t>(event.block.value)], -1);
       With([&](auto& allocator) { allocator.Free(handle); });
@@ -151,23 +154,23 @@ void DescribeMoment(const Timeline& timeline, int64_t batch, PeakMoment* moment)
   CHECK(sum == moment->levels.requested);  // so categories + slack == allocated
 }
 
-}  // namespace
-
-Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
-            PeakSegments* segments) {
+// Plays all of the timeline, or what memory there is for.
+Peak PlayAll(const Timeline& timeline, int64_t batch, const PlacedBlock& placed, Player* player_given) {
+  Player& player = *player_given;
   Peak peak;
   PeakMeter meter(&peak);
-  Player player(timeline, batch, config, capacity);
   int step = 0;
   for (size_t i = 0; i < timeline.events.size(); ++i) {
     const Event& event = timeline.events[i];
     CHECK(event.step == step || event.step == step + 1);
     CHECK(event.block.valid() || event.step > 0);  // marks belong to steps
     if (event.step != step) meter.BeginStep(step = event.step, i, player.levels());
-    if (!player.Play(event)) {
+    std::optional<Allocation> block;
+    if (!player.Play(event, placed ? &block : nullptr)) {
       peak.out_of_memory = i;
       break;
     }
+    if (block && !placed(i, *block)) break;
     switch (event.kind) {
       case EventKind::kAllocate:
         meter.Allocated(i, event, player.levels());
@@ -185,12 +188,27 @@ Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& conf
   peak.retries = player.statistics().retries;
   if (peak.moment.levels == Levels{}) return peak;  // nothing was ever allocated
   DescribeMoment(timeline, batch, &peak.moment);
-  if (segments != nullptr) {
+  return peak;
+}
+
+}  // namespace
+
+Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
+            PeakSegments* segments) {
+  Player player(timeline, batch, config, capacity);
+  const Peak peak = PlayAll(timeline, batch, nullptr, &player);
+  if (segments != nullptr && peak.moment.levels != Levels{}) {
     Player again(timeline, batch, config, capacity);
     for (size_t i = 0; i <= peak.moment.event; ++i) CHECK(again.Play(timeline.events[i]));
     *segments = again.Picture();
   }
   return peak;
+}
+
+Peak ReplayOn(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
+              DeviceMemory* device, const PlacedBlock& placed) {
+  Player player(timeline, batch, config, capacity, device);
+  return PlayAll(timeline, batch, placed, &player);
 }
 
 std::vector<Placement> Placements(const Timeline& timeline, int64_t batch, const AllocatorConfig& config) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -61,6 +62,13 @@ struct PeakSegments {
 // did. `segments`, when given, costs a second replay up to the moment.
 Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
             PeakSegments* segments = nullptr);
+
+// The same on a card that is there: segments come from `device`, and `placed` hears which bytes of the card the block
+// of an event got; false from it ends the replay, as a full card does. `config` has neither expandable segments nor
+// bfc.
+using PlacedBlock = std::function<bool(size_t event, const Allocation& block)>;
+Peak ReplayOn(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
+              DeviceMemory* device, const PlacedBlock& placed);
 
 // What the allocator did at one event: the block that was given or taken back, and `allocated` after it. Marks move
 // nothing.

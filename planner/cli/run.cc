@@ -14,7 +14,7 @@
 namespace vramplan {
 namespace {
 
-constexpr int kBadInput = 1, kUsage = 2, kInternal = 70;
+constexpr int kBadInput = 1, kUsage = 2, kNoCard = 4, kInternal = 70;
 
 // The locale says what the terminal shows; C and POSIX are plain ASCII.
 bool ShowsUnicode() {
@@ -29,7 +29,15 @@ bool ShowsUnicode() {
 
 int Fail(const Error& error) {
   std::cerr << "vramplan: " << ToString(error) << "\n";
-  return error.code == ErrorCode::kUsage ? kUsage : kBadInput;
+  switch (error.code) {
+    case ErrorCode::kUsage:
+      return kUsage;
+    case ErrorCode::kNoCard:
+      return kNoCard;
+    case ErrorCode::kBadInput:
+      return kBadInput;
+  }
+  return kInternal;
 }
 
 // Gzipped when the name says so.

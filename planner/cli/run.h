@@ -1,5 +1,5 @@
-// Run: the command line from argv to exit code (0 done / fits, 1 bad input, 2 usage, 3 does not fit, 70 internal).
-// stdout is the result; stderr is notes and errors.
+// Run: the command line from argv to exit code (0 done / fits, 1 bad input, 2 usage, 3 does not fit, 4 no card, 70
+// internal). stdout is the result; stderr is notes and errors.
 #pragma once
 
 namespace vramplan {

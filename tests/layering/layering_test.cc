@@ -34,8 +34,8 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"planner/runtimes", {"planner/allocator"}},
     {"planner/remat", {"graph/base"}},
     {"planner/solver", {"planner/allocator", "planner/remat"}},
-    {"planner/calibration", {"planner/solver"}},
-    {"planner/report", {"planner/solver", "planner/calibration"}},
+    {"planner/calibration", {"planner/solver", "cuda_probe"}},
+    {"planner/report", {"planner/solver", "planner/calibration", "cuda_probe"}},
     {"planner/oom", {"planner/report"}},
     {"planner/cli", {"planner/report", "planner/runtimes", "planner/oom", "graph/onnx", "cuda_probe"}},
     {"cuda_probe", {"graph/base"}},
@@ -53,7 +53,10 @@ const std::vector<Confined> kConfined = {
     {"google/protobuf/", {"graph/onnx/", "models/generate/"}},
     {"nlohmann/", {"planner/report/"}},
     {"Eigen/", {"planner/timeline/", "planner/solver/", "planner/calibration/"}},
-    {"cuda", {"cuda_probe/"}},
+    {"cuda.h", {"cuda_probe/"}},
+    {"cuda_runtime", {}},
+    {"cudnn", {}},
+    {"cublas", {}},
     {"doctest/", {}},
 };
 
