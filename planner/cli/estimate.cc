@@ -6,11 +6,12 @@
 
 namespace vramplan {
 
-Result<Outcome> RunEstimate(const Options& options, const Style& style) {
-  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options);
+Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* machine) {
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
+  if (*chosen) prepared->notes.Append((*chosen)->notes);
   const TrainingSpec spec = SpecOf(options, *chosen);
   const int64_t batch = prepared->question.batch;
   const Result<Timeline> timeline = ScheduleFor(prepared->layers, spec, batch, &prepared->notes);

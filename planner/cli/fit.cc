@@ -236,19 +236,20 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
 
 }  // namespace
 
-Result<Outcome> RunFit(const Options& options, const Style& style) {
+Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machine) {
   std::optional<ChosenDevice> chosen;
   if (options.gpu == "all" && !options.profile.empty())
     return Error{ErrorCode::kUsage, "--profile", "is of one card, and --gpu all asks about many",
                  "leave one of them out"};
   if (options.gpu != "all") {
-    Result<std::optional<ChosenDevice>> found = ChooseDevice(options);
+    Result<std::optional<ChosenDevice>> found = ChooseDevice(options, machine);
     if (!found.ok()) return found.error();
     chosen = *std::move(found);
   }
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
   if (!chosen) return RunFitMatrix(options, *std::move(prepared), style);
+  prepared->notes.Append(chosen->notes);
 
   const TrainingSpec spec = SpecOn(*chosen, options.spec);
   const int64_t batch = prepared->question.batch;

@@ -84,6 +84,22 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "code "
      "with solve. Prints its cost and its peak. Exit code 0: it is, 1: it is not, and why.",
      "  vramplan check resnet50.txt schedule.txt --budget 8GiB\n"},
+    {"vramplan probe [options]",
+     "What the cards of this machine say: memory, who holds it, driver; and what a CUDA context and the libraries "
+     "take, "
+     "which is measured on a context that is made for it and closed again. Exit code 0: there is a card, 4: there is "
+     "none, or no driver, and why.",
+     "  vramplan probe\n"
+     "  vramplan probe --no-context --format json\n"},
+    {"vramplan calibrate [--model FILE.onnx] [options]",
+     "Measures a card of this machine: what can be allocated, what context and libraries take, how fast it copies and "
+     "computes, and with --model what cuDNN takes for its convolutions. Takes all free memory but a margin, for a "
+     "moment, "
+     "and gives it back. The profile is stored, and --gpu auto uses it from then on. Exit code 0: done, 4: no card, or "
+     "it was lost.",
+     "  vramplan calibrate\n"
+     "  vramplan calibrate --model unet.onnx --batch 16 --out t4.json\n"
+     "  vramplan calibrate --gpu auto:1\n"},
 };
 
 std::string Row(const std::string& left, const std::string& text) {
@@ -111,13 +127,16 @@ std::string HelpText(std::optional<Verb> verb) {
     text += Row("replay FILE.csv", "a stream of requests under another allocator configuration or card");
     text += Row("solve FILE", "what to compute again so that a graph of values fits a budget, with a bound");
     text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is one, and fits");
+    text += Row("probe", "what this machine's cards say, and who holds their memory");
+    text += Row("calibrate", "measure a card of this machine, for --gpu auto and --profile");
     text += "\n";
     text += Row("--help", "also after a verb: its options and examples");
     text += Row("--version", "which vramplan this is");
     text +=
         "\nexamples:\n  vramplan fit unet.onnx --gpu t4\n  vramplan fit resnet50.onnx --gpu all --batch 32\n"
         "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"
-        "\nexit codes: 0 done or fits, 1 bad input, 2 wrong usage, 3 does not fit, 70 a bug of vramplan\n";
+        "\nexit codes: 0 done or fits, 1 bad input, 2 wrong usage, 3 does not fit, 4 no card here,\n70 a bug of "
+        "vramplan\n";
     return text;
   }
   const VerbHelp& help = kVerbHelps[static_cast<size_t>(*verb)];

@@ -13,16 +13,21 @@ constexpr unsigned kRuntimes = kEstimate | kFit;  // what PyTorch's planner does
 constexpr unsigned kDecide = 1U << static_cast<unsigned>(Verb::kPlan);
 constexpr unsigned kSolve = 1U << static_cast<unsigned>(Verb::kSolve);
 constexpr unsigned kCheck = 1U << static_cast<unsigned>(Verb::kCheck);
+constexpr unsigned kProbe = 1U << static_cast<unsigned>(Verb::kProbe);
+constexpr unsigned kCalibrate = 1U << static_cast<unsigned>(Verb::kCalibrate);
 constexpr unsigned kAsked = kEstimate | kFit | kTrace;  // what the plan decides or does not know
 constexpr unsigned kPlan = kAsked | kDecide;            // verbs that lay out a step
 constexpr unsigned kModel = kPlan | kInspect;
-constexpr unsigned kAll = kModel | kGpus | kReplay;
+constexpr unsigned kBound = kModel | kCalibrate;  // verbs that read a graph
+constexpr unsigned kAll = kModel | kGpus | kReplay | kProbe;
 
 constexpr OptionRow kRows[] = {
+    {"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", kCalibrate},
     {"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest, plan chooses]", kPlan},
-    {"--dim", "NAME=N", "length of a free dimension of the file, as sequence=128; repeatable", kModel, true},
-    {"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kModel, true},
-    {"--batch-dim", "INPUT:AXIS", "which axis is the batch [found by its name or place]", kModel},
+    {"--batch", "N", "of the convolutions [1, 2, 4 ... 64]", kCalibrate},
+    {"--dim", "NAME=N", "length of a free dimension of the file, as sequence=128; repeatable", kBound, true},
+    {"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kBound, true},
+    {"--batch-dim", "INPUT:AXIS", "which axis is the batch [found by its name or place]", kBound},
     {"--mode", "MODE", "train, infer, or eval: evaluation without no_grad [train]", kAsked},
     {"--precision", "P", "fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16 [fp32; plan chooses]", kPlan},
     {"--optimizer", "NAME",
@@ -49,15 +54,18 @@ constexpr OptionRow kRows[] = {
      "loss; else cross-entropy, or "
      "bce-logits on one channel]",
      kPlan},
-    {"--gpu", "NAME", "a card of \"vramplan gpus\"; fit also takes all", kPlan},
+    {"--gpu", "NAME",
+     "a card of \"vramplan gpus\"; auto: this machine's, less what others hold now (of several the one with the most "
+     "free memory; auto:1 is card 1); fit also takes all",
+     kPlan},
+    {"--gpu", "auto:N", "which card of this machine [auto: the one with the most free memory]", kCalibrate},
     {"--gpu-memory", "SIZE", "usable memory instead of the card's, as 14.56GiB", kPlan | kReplay},
     {"--capability", "X.Y", "compute capability instead of the card's [7.5 without a card]", kPlan},
     {"--reserve", "SIZE", "memory to keep free for others [0]", kPlan},
     {"--context", "SIZE", "CUDA context and loaded kernels [by the card's generation]", kPlan},
     {"--profile", "FILE",
      "what was measured on the card (vramplan.profile/1): context, rates and cuDNN's workspaces; without --gpu also "
-     "the "
-     "card",
+     "the card [--gpu auto: the one that calibrate stored]",
      kPlan},
     {"--framework", "NAME",
      "pytorch or pytorch@2.0 to pytorch@2.15 [the newest]; estimate and fit also take onnxruntime (CUDA, inference of "
@@ -122,14 +130,19 @@ constexpr OptionRow kRows[] = {
      kSolve | kCheck},
     {"--seconds", "S", "how long to look for a cheaper schedule [1]", kSolve},
     {"--seed", "K", "of the random numbers: another one, another schedule [0]", kSolve},
-    {"--format", "FORMAT", "text or json [text]", kAll | kSolve},
+    {"--format", "FORMAT", "text or json [text]", kAll | kSolve | kCalibrate},
     {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped", kAll},
     {"--out", "FILE", "write the schedule there", kSolve},
+    {"--out", "FILE", "write the profile there [$XDG_DATA_HOME or ~/.local/share, vramplan/profiles/UUID.json]",
+     kCalibrate},
+    {"--no-context", "", "only look: no context is made, and what one takes is not measured", kProbe},
 };
 
 }  // namespace
 
 std::span<const OptionRow> OptionRows() { return kRows; }
+
+bool TakesFile(Verb verb) { return verb != Verb::kGpus && verb != Verb::kProbe && verb != Verb::kCalibrate; }
 
 std::string_view Name(Verb verb) {
   switch (verb) {
@@ -151,6 +164,10 @@ std::string_view Name(Verb verb) {
       return "solve";
     case Verb::kCheck:
       return "check";
+    case Verb::kProbe:
+      return "probe";
+    case Verb::kCalibrate:
+      return "calibrate";
   }
   return "";
 }

@@ -365,6 +365,8 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--seed", &options.remat.seed, ParseSeed);
   reader.Read("--emit", &options.emit, ParseEmit);
   if (const std::string* file = reader.Text("--profile")) options.profile = *file;
+  if (const std::string* model = reader.Text("--model")) options.model = *model;
+  options.no_context = reader.Text("--no-context") != nullptr;
   if (options.emit == Emit::kPytorchSac && reader.Text("--tier") == nullptr) options.wishes.tier = Tier::kOperators;
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.problem = reader.Text("--problem") != nullptr;

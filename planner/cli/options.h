@@ -22,8 +22,22 @@
 
 namespace vramplan {
 
-enum class Verb : uint8_t { kEstimate, kFit, kInspect, kGpus, kTrace, kReplay, kPlan, kSolve, kCheck };
-inline constexpr int kVerbs = 9;
+enum class Verb : uint8_t {
+  kEstimate,
+  kFit,
+  kInspect,
+  kGpus,
+  kTrace,
+  kReplay,
+  kPlan,
+  kSolve,
+  kCheck,
+  kProbe,
+  kCalibrate,
+};
+inline constexpr int kVerbs = 11;
+// Whether the verb is about a file, which then stands behind it.
+bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
 
 enum class Format : uint8_t { kText, kJson };
@@ -37,7 +51,7 @@ struct Options {
   double assume_dropout = 0;  // 0: not assumed
   TrainingSpec spec;
   std::optional<int64_t> batch;
-  std::string gpu;  // as typed; "all" is kept
+  std::string gpu;  // as typed; "all", "auto" and "auto:N" are kept
   std::optional<Bytes> gpu_memory;
   std::optional<Capability> capability;
   Bytes reserve;
@@ -57,6 +71,8 @@ struct Options {
   bool segments = false;        // estimate
   RematWishes remat;            // solve, check
   std::string schedule;         // check: the file
+  bool no_context = false;      // probe: only look
+  std::string model;            // calibrate: whose convolutions; empty: none
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.

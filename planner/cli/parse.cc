@@ -10,8 +10,15 @@
 namespace vramplan {
 namespace {
 
-constexpr std::array kAllVerbs = {Verb::kFit,   Verb::kPlan,   Verb::kEstimate, Verb::kInspect, Verb::kGpus,
-                                  Verb::kTrace, Verb::kReplay, Verb::kSolve,    Verb::kCheck};
+constexpr std::array kAllVerbs = {Verb::kFit,   Verb::kPlan,  Verb::kEstimate, Verb::kInspect,
+                                  Verb::kGpus,  Verb::kTrace, Verb::kReplay,   Verb::kSolve,
+                                  Verb::kCheck, Verb::kProbe, Verb::kCalibrate};
+
+std::string AllVerbs() {
+  std::vector<std::string> verbs;
+  for (const Verb verb : kAllVerbs) verbs.emplace_back(Name(verb));
+  return JoinChoices(verbs);
+}
 
 Error Usage(std::string subject, std::string text, std::string hint) {
   return {ErrorCode::kUsage, std::move(subject), std::move(text), std::move(hint)};
@@ -40,10 +47,17 @@ Error UnknownVerb(const std::string& word) {
   std::vector<std::string> verbs;
   for (const Verb verb : kAllVerbs) verbs.emplace_back(Name(verb));
   if (word.size() > 5 && word.compare(word.size() - 5, 5, ".onnx") == 0) {
-    return Usage(word, "a verb comes first: " + JoinChoices(verbs), "type vramplan fit " + word + " --gpu t4");
+    return Usage(word, "a verb comes first: " + AllVerbs(), "type vramplan fit " + word + " --gpu t4");
   }
   const std::string near = SuggestNearest(word, verbs);
-  return Usage(word, "is not one of " + JoinChoices(verbs), near.empty() ? "vramplan --help explains them" : near);
+  return Usage(word, "is not one of " + AllVerbs(), near.empty() ? "vramplan --help explains them" : near);
+}
+
+// A word behind a verb that is about this machine.
+Error NoFile(Verb verb, const std::string& word) {
+  const std::string typed = "type vramplan " + std::string(Name(verb));
+  return Usage(word, std::string(Name(verb)) + " is about this machine's cards, not about a file",
+               verb == Verb::kCalibrate ? typed + " --model " + word : typed);
 }
 
 // The shortest command line of the verb.
@@ -85,7 +99,7 @@ void Declare(CLI::App* root, Verb verb, VerbApp* into) {
 
 Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   if (argc < 2) {
-    return Usage("vramplan", "no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve or check",
+    return Usage("vramplan", "no verb is given: " + AllVerbs(),
                  "type vramplan fit FILE.onnx --gpu t4, or vramplan --help");
   }
   CLI::App root;
@@ -112,7 +126,9 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
     if (!parsed.app->parsed()) continue;
     if (help || parsed.help) return Command(Answer{HelpText(verb)});
     if (const std::vector<std::string> rest = parsed.app->remaining(); !rest.empty()) return Leftover(verb, rest);
-    if (parsed.positional.empty() && verb != Verb::kGpus)
+    if (!parsed.positional.empty() && (verb == Verb::kProbe || verb == Verb::kCalibrate))
+      return NoFile(verb, parsed.positional);
+    if (parsed.positional.empty() && TakesFile(verb))
       return Usage(std::string(Name(verb)), "no file is given", "type " + Usual(verb));
     if (parsed.second.empty() && verb == Verb::kCheck)
       return Usage(std::string(Name(verb)), "no schedule is given", "type " + Usual(verb));

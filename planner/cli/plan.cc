@@ -90,11 +90,12 @@ void NoteBatchNorms(const Layers& layers, const Plan& plan, Notes* notes) {
 
 }  // namespace
 
-Result<Outcome> RunPlan(const Options& options, const Style& style) {
-  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options);
+Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machine) {
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
+  if (*chosen) prepared->notes.Append((*chosen)->notes);
   const ChosenDevice& on = **chosen;
   const TrainingSpec spec = SpecOn(on, options.spec);
   const Device& device = on.device;

@@ -4,7 +4,6 @@
 
 #include "graph/lift/assumed.h"
 #include "graph/onnx/load.h"
-#include "planner/report/profile_json.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {
@@ -53,112 +52,7 @@ void Assume(const Options& options, Layers* layers, Notes* notes) {
   if (options.assume_dropout > 0) note("--assume-dropout", AssumeDropout(layers, options.assume_dropout), "dropouts");
 }
 
-// What the runtime's allocator may take once its context is there.
-void TakePool(const Options& options, ChosenDevice* chosen) {
-  const Device& device = chosen->device;
-  chosen->device.pool =
-      PoolOn(options.spec, device.usable, device.usable - device.context.likely - device.reserve, chosen->capability);
-}
-
 }  // namespace
-
-ChosenDevice DeviceOf(const Card& card, const Options& options) {
-  ChosenDevice chosen;
-  chosen.id = card.id;
-  chosen.nvidia = card.nvidia;
-  chosen.capability = options.capability.value_or(card.capability);
-  chosen.multiprocessors = card.multiprocessors;
-  chosen.rates = RatesOf(card, &chosen.rates_known);
-  chosen.device.name = card.name;
-  chosen.device.usable = options.gpu_memory.value_or(card.usable);
-  chosen.device.source = options.gpu_memory ? "given with --gpu-memory" : card.source;
-  chosen.device.context = options.context ? GivenContext(*options.context)
-                                          : ContextOf(chosen.capability, options.spec.framework, card.nvidia);
-  chosen.device.reserve = options.reserve;
-  TakePool(options, &chosen);
-  return chosen;
-}
-
-namespace {
-
-// --gpu or --gpu-memory, or the card that was measured.
-Result<std::optional<ChosenDevice>> NamedDevice(const Options& options, const std::optional<Profile>& profile) {
-  if (!options.gpu.empty()) {
-    if (options.gpu == "auto") {
-      return Error{ErrorCode::kUsage, "--gpu", "auto: no card was found, this build does not look at the machine's",
-                   "name it as in --gpu t4, or give --gpu-memory 14.56GiB"};
-    }
-    const Result<Card> card = FindCard(options.gpu);
-    if (!card.ok()) return card.error();
-    return std::optional(DeviceOf(*card, options));
-  }
-  Card bare;
-  if (profile) {
-    bare.name = profile->name;
-    bare.usable = profile->usable;
-    bare.source = "measured, " + options.profile;
-    bare.capability = profile->capability;
-    bare.multiprocessors = profile->multiprocessors;
-    return std::optional(DeviceOf(bare, options));
-  }
-  if (!options.gpu_memory) return std::optional<ChosenDevice>();
-  bare.name = "a card of " + ToString(*options.gpu_memory);
-  const TrainingSpec defaults;
-  bare.capability = defaults.capability;
-  bare.multiprocessors = defaults.multiprocessors;
-  return std::optional(DeviceOf(bare, options));
-}
-
-}  // namespace
-
-Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options) {
-  std::optional<Profile> profile;
-  if (!options.profile.empty()) {
-    Result<Profile> read = ReadProfile(options.profile);
-    if (!read.ok()) return read.error();
-    profile = *std::move(read);
-  }
-  Result<std::optional<ChosenDevice>> found = NamedDevice(options, profile);
-  if (!found.ok() || !profile) return found;
-  ChosenDevice& chosen = **found;
-  if (chosen.capability != profile->capability && !options.capability) {
-    return Error{ErrorCode::kUsage, "--profile",
-                 options.profile + " was measured on " + profile->name + ", capability " +
-                     ToString(profile->capability) + ", and " + chosen.device.name + " has " +
-                     ToString(chosen.capability),
-                 "leave --gpu out"};
-  }
-  if (profile->context && !options.context) chosen.device.context = *profile->context;
-  TakePool(options, &chosen);
-  if (profile->rates) {
-    chosen.rates = *profile->rates;
-    chosen.rates_known = true;
-  }
-  if (!profile->convolutions.empty())
-    chosen.workspaces = std::make_shared<const MeasuredWorkspaces>(std::move(profile->convolutions));
-  return found;
-}
-
-TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {
-  TrainingSpec on = spec;
-  on.capability = chosen.capability;
-  on.multiprocessors = chosen.multiprocessors;
-  on.measured_workspaces = chosen.workspaces;
-  return on;
-}
-
-TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& chosen) {
-  TrainingSpec spec = options.spec;
-  if (options.capability) spec.capability = *options.capability;
-  return chosen ? SpecOn(*chosen, spec) : spec;
-}
-
-AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given) {
-  AllocatorConfig config = given;
-  config.device_total = device.usable;
-  if (config.bfc) config.bfc->limit = std::min(config.bfc->limit, device.pool.bytes);
-  return config;
-}
 
 Result<Prepared> Prepare(const Options& options) {
   Prepared prepared;
@@ -253,13 +147,19 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   } else {
     add_name("cudnn-workspace", "auto");
   }
-  if (!options.profile.empty()) add_name("profile", options.profile);
+  if (chosen && !chosen->profile.empty()) add_name("profile", chosen->profile);
   if (!options.allocator_text.empty()) add_name("allocator-conf", options.allocator_text);
-  if (chosen && !chosen->id.empty()) add_name("gpu", chosen->id);
+  if (chosen && chosen->facts) {
+    add("gpu", options.gpu,
+        options.gpu + " (" + chosen->facts->name + ", card " + std::to_string(chosen->facts->index) + ")");
+    if (chosen->device.held > Bytes()) add("held", chosen->device.held, ToString(chosen->device.held) + " by others");
+  } else if (chosen && !chosen->id.empty()) {
+    add_name("gpu", chosen->id);
+  }
   if (options.gpu_memory) add_bytes("gpu-memory", *options.gpu_memory);
   add_name("capability", ToString(spec.capability));
   // A card that was named gives its capability.
-  if (!options.capability && chosen && !chosen->id.empty()) rows.back().given = true;
+  if (!options.capability && chosen && (chosen->facts || !chosen->id.empty())) rows.back().given = true;
   add_bytes("context", context.likely);
   if (options.reserve > Bytes()) add_bytes("reserve", options.reserve);
   return rows;

@@ -4,9 +4,12 @@
 
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "planner/cli/parse.h"
 #include "planner/cli/verbs.h"
@@ -56,31 +59,57 @@ Status WriteFile(const std::string& path, const std::string& text) {
   return Done();
 }
 
-Result<Outcome> RunVerb(const Options& options, const Style& style) {
+// Whole or not at all; the folders are the user's own, as the XDG base directory specification asks.
+Status Store(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  const Error error{ErrorCode::kBadInput, path, "cannot be written", "name another place with --out FILE"};
+  std::vector<fs::path> missing;
+  std::error_code failed;
+  for (fs::path folder = fs::path(path).parent_path(); !folder.empty() && !fs::exists(folder, failed);
+       folder = folder.parent_path()) {
+    missing.push_back(folder);
+  }
+  for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
+    if (!fs::create_directory(*folder, failed)) return error;
+    fs::permissions(*folder, fs::perms::owner_all, failed);
+  }
+  const std::string whole = path + ".new";
+  if (!WriteFile(whole, text)) return error;
+  fs::rename(whole, path, failed);
+  if (!failed) return Done();
+  fs::remove(whole, failed);
+  return error;
+}
+
+Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machine) {
   switch (options.verb) {
     case Verb::kEstimate:
-      return RunEstimate(options, style);
+      return RunEstimate(options, style, machine);
     case Verb::kFit:
-      return RunFit(options, style);
+      return RunFit(options, style, machine);
     case Verb::kPlan:
-      return RunPlan(options, style);
+      return RunPlan(options, style, machine);
     case Verb::kInspect:
       return RunInspect(options, style);
     case Verb::kGpus:
       return RunGpus(options, style);
     case Verb::kTrace:
-      return RunTrace(options, style);
+      return RunTrace(options, style, machine);
     case Verb::kReplay:
       return RunReplay(options, style);
     case Verb::kSolve:
       return RunSolve(options, style);
     case Verb::kCheck:
       return RunCheck(options);
+    case Verb::kProbe:
+      return RunProbe(options, style, machine);
+    case Verb::kCalibrate:
+      return RunCalibrate(options, style, machine);
   }
   return Error{};
 }
 
-int RunChecked(int argc, const char* const* argv) {
+int RunChecked(int argc, const char* const* argv, Probe* machine) {
   const Result<Command> command = ParseCommandLine(argc, argv);
   if (!command.ok()) return Fail(command.error());
   if (const Answer* answer = std::get_if<Answer>(&*command)) {
@@ -88,7 +117,7 @@ int RunChecked(int argc, const char* const* argv) {
     return 0;
   }
   const Options& options = std::get<Options>(*command);
-  const Result<Outcome> outcome = RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode()});
+  const Result<Outcome> outcome = RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode()}, machine);
   if (!outcome.ok()) return Fail(outcome.error());
   // A plan that there is not has no snippet.
   const bool nothing = options.emit != Emit::kNone && !outcome->stream;
@@ -96,6 +125,10 @@ int RunChecked(int argc, const char* const* argv) {
   if (to_file) {
     const Status written = WriteFile(options.out, outcome->stream ? *outcome->stream : outcome->text);
     if (!written) return Fail(written.error());
+  }
+  if (!to_file && !outcome->store.empty()) {
+    const Status stored = Store(outcome->store, *outcome->stream);
+    if (!stored) return Fail(stored.error());
   }
   if (!to_file || outcome->stream) {
     std::cout << outcome->text << std::flush;
@@ -109,9 +142,11 @@ int RunChecked(int argc, const char* const* argv) {
 
 }  // namespace
 
-int Run(int argc, const char* const* argv) {
+int Run(int argc, const char* const* argv, Probe* machine) {
   try {
-    return RunChecked(argc, argv);
+    if (machine != nullptr) return RunChecked(argc, argv, machine);
+    const std::unique_ptr<Probe> this_machine = ThisMachine();
+    return RunChecked(argc, argv, this_machine.get());
   } catch (const std::exception& exception) {
     std::cerr << "vramplan: internal error: " << exception.what() << "\n";
     return kInternal;

@@ -4,6 +4,9 @@
 
 namespace vramplan {
 
-int Run(int argc, const char* const* argv);
+class Probe;
+
+// `machine`: null: this one.
+int Run(int argc, const char* const* argv, Probe* machine = nullptr);
 
 }  // namespace vramplan

@@ -23,9 +23,9 @@ Status CheckOptions(const Options& options) {
 
 }  // namespace
 
-Result<Outcome> RunTrace(const Options& options, const Style& style) {
+Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* machine) {
   if (const Status checked = CheckOptions(options); !checked) return checked.error();
-  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options);
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   TraceReport report;
   if (!options.compare.empty()) {
@@ -37,6 +37,7 @@ Result<Outcome> RunTrace(const Options& options, const Style& style) {
   }
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
+  if (*chosen) prepared->notes.Append((*chosen)->notes);
   const TrainingSpec spec = SpecOf(options, *chosen);
   const int64_t batch = prepared->question.batch;
   if (options.problem) {

@@ -1,9 +1,11 @@
 // The verbs: each takes Options and gives what goes to stdout, the notes that go to stderr, and the exit code.
+// `machine` is never null; of the verbs about a step it is asked when they are told --gpu auto, and else not at all.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "cuda_probe/probe.h"
 #include "graph/base/note.h"
 #include "graph/base/result.h"
 #include "planner/cli/options.h"
@@ -16,16 +18,19 @@ struct Outcome {
   int exit_code = 0;
   Notes notes;                        // for stderr; JSON has them inside
   std::optional<std::string> stream;  // for --out; then the text goes to stdout
+  std::string store;                  // where `stream` goes without --out; its folders are made. Empty: nowhere
 };
 
-Result<Outcome> RunEstimate(const Options& options, const Style& style);
-Result<Outcome> RunFit(const Options& options, const Style& style);
-Result<Outcome> RunPlan(const Options& options, const Style& style);
+Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunInspect(const Options& options, const Style& style);
 Result<Outcome> RunGpus(const Options& options, const Style& style);
-Result<Outcome> RunTrace(const Options& options, const Style& style);
+Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunReplay(const Options& options, const Style& style);
 Result<Outcome> RunSolve(const Options& options, const Style& style);
 Result<Outcome> RunCheck(const Options& options);
+Result<Outcome> RunProbe(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunCalibrate(const Options& options, const Style& style, Probe* machine);
 
 }  // namespace vramplan

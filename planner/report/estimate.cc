@@ -109,6 +109,10 @@ std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style) {
   return printed;
 }
 
+std::string CardText(const Device& device) {
+  return device.held > Bytes() ? device.name + " (others hold " + ToString(device.held) + " of it)" : device.name;
+}
+
 std::string PoolText(const Device& device, Bytes needs) {
   const Pool& pool = device.pool;
   if (pool.source.empty()) return "";
@@ -138,7 +142,8 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   const Bytes device = DeviceBytes(estimate.peak, estimate.context.likely);
   std::string text = FileName(question.model.file) + " needs " + ToString(device) + " to " +
                      std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
-  if (estimate.device) text += " on " + estimate.device->name + ", which has " + ToString(estimate.device->available());
+  if (estimate.device)
+    text += " on " + CardText(*estimate.device) + ", which has " + ToString(estimate.device->available());
   text += ": " + ToString(estimate.peak.peak.requested) + " requested, " + ToString(estimate.peak.peak.allocated) +
           " allocated, " + ToString(estimate.peak.peak.reserved) + " reserved by " +
           std::string(Title(question.runtime)) + "\n";

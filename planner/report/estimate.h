@@ -56,7 +56,8 @@ struct Estimate {
 std::string PrintEstimate(const Estimate& estimate, const Style& style);
 Json ToJson(const Estimate& estimate);
 
-// Shared with fit.
+// Shared with fit and plan.
+std::string CardText(const Device& device);  // "Tesla T4", "Tesla T4 (others hold 600.00 MiB of it)"
 Json SpecJson(const std::vector<SpecRow>& spec);
 Json PeakJson(const Peak& peak, const PeakPlace& place, Bytes context);
 std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style);  // "given: ...\nassumed: ...\n"

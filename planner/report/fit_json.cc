@@ -26,6 +26,7 @@ Json GpuJson(const CardFit& card) {
       .Set("name", card.device.name)
       .Set("usable_bytes", card.device.usable)
       .Set("reserve_bytes", card.device.reserve)
+      .Set("held_bytes", card.device.held)
       .Set("context_bytes", card.device.context.likely)
       .Set("context_source", card.device.context.source)
       .Set("source", card.device.source);

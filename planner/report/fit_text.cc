@@ -92,7 +92,7 @@ std::string VerdictLine(const Fit& fit) {
                      (fits ? " " + Does(question.mode, true) : " does not " + Does(question.mode, false));
   const bool not_even_one = !fits && !question.batch_given;
   if (question.model.has_batch && !not_even_one) line += " at batch " + std::to_string(question.batch);
-  line += " on " + card.device.name;
+  line += " on " + CardText(card.device);
   if (question.model.has_batch && not_even_one) line += ", not even at batch " + std::to_string(question.batch);
   line += ": needs " + ToString(Needs(card)) + " of " + ToString(Has(card));
   if (fits) {

@@ -90,6 +90,7 @@ Json ToJson(const PlanReport& report) {
       .Set("name", report.device.name)
       .Set("usable_bytes", report.device.usable)
       .Set("reserve_bytes", report.device.reserve)
+      .Set("held_bytes", report.device.held)
       .Set("context_bytes", context);
   Json object = Json::Object();
   object.Set("schema", "vramplan.plan/1")

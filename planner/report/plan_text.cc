@@ -37,7 +37,7 @@ std::string BatchInWords(const Plan& plan) {
   return plan.accumulate > 1 ? batch + " x " + std::to_string(plan.accumulate) : batch;
 }
 
-Bytes Has(const PlanReport& report) { return report.device.usable - report.device.reserve; }
+Bytes Has(const PlanReport& report) { return report.device.available(); }
 Bytes Needs(const PlanReport& report, const Plan& plan) { return DeviceBytes(plan.peak, report.device.context.likely); }
 
 std::string Signed(Bytes bytes) { return bytes < Bytes() ? "-" + ToString(Bytes() - bytes) : ToString(bytes); }
@@ -47,10 +47,10 @@ std::string Verdict(const PlanReport& report) {
   const std::string file = FileName(question.model.file);
   if (!report.decision.chosen) {
     const std::string at = question.batch_given ? " at batch " + std::to_string(question.batch) : "";
-    return file + " does not train" + at + " on " + report.device.name + " with any plan that is allowed\n";
+    return file + " does not train" + at + " on " + CardText(report.device) + " with any plan that is allowed\n";
   }
   const Plan& plan = *report.decision.chosen;
-  std::string line = file + " trains at batch " + BatchInWords(plan) + " on " + report.device.name + " with " +
+  std::string line = file + " trains at batch " + BatchInWords(plan) + " on " + CardText(report.device) + " with " +
                      PlanInWords(plan, report.optimizer) + ": needs " + ToString(Needs(report, plan)) + " of " +
                      ToString(Has(report));
   if (!plan.checkpoint.empty()) line += "; checkpointing takes " + Percent(plan.overhead) + " more time";

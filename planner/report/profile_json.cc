@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kSchema = "vramplan.profile/1";
 constexpr int64_t kMostBytes = int64_t{1} << 50;
+constexpr int64_t kMostSamples = 1000000;
 constexpr int64_t kLongestAxis = int64_t{1} << 40;
 
 // A walk through the tree that remembers the first thing that was wrong.
@@ -48,13 +49,15 @@ class Reader {
     }
     return *number;
   }
-  double Positive(const Json& object, const std::string& path, const char* name) {
+  // Above 0, or not below it.
+  double Number(const Json& object, const std::string& path, const char* name, bool above_zero) {
     const Json* value = Member(object, path, name);
     if (value == nullptr) return 1;
     double number = 0;
     if (const auto* whole = std::get_if<int64_t>(&value->value())) number = static_cast<double>(*whole);
     if (const auto* real = std::get_if<double>(&value->value())) number = *real;
-    if (!std::isfinite(number) || number <= 0) Fail(Below(path, name), "is not a number above 0");
+    if (!std::isfinite(number) || number < 0 || (above_zero && number == 0))
+      Fail(Below(path, name), above_zero ? "is not a number above 0" : "is not a number of 0 or more");
     return number;
   }
   std::vector<int64_t> Lengths(const Json& object, const std::string& path, const char* name) {
@@ -94,7 +97,35 @@ std::optional<DType> TypeNamed(const std::string& name) {
   return std::nullopt;
 }
 
-void ReadConvolution(Reader& reader, const Json& object, const std::string& path, MeasuredWorkspaces* measured) {
+std::optional<Bytes> ReadLoad(Reader& reader, const Json& loads, const char* name) {
+  const Json* value = reader.Member(loads, "loads", name, false);
+  if (value == nullptr || std::holds_alternative<std::nullptr_t>(value->value())) return std::nullopt;
+  return Bytes::Of(reader.Whole(*value, Reader::Below("loads", name), kMostBytes));
+}
+
+FittedRate ReadFit(Reader& reader, const Json& object, const std::string& path) {
+  FittedRate fit;
+  fit.what = reader.Text(object, path, "what");
+  fit.rate = reader.Number(object, path, "rate", true);
+  fit.launch = reader.Number(object, path, "launch", false);
+  fit.residual = reader.Number(object, path, "residual", false);
+  fit.samples = static_cast<int>(reader.Whole(object, path, "samples", kMostSamples));
+  return fit;
+}
+
+// Calls `read` with each item of the list `name` and its path.
+template <typename Read>
+void ReadList(Reader& reader, const Json& json, const char* name, Read read) {
+  const Json* all = reader.Member(json, "", name, false);
+  if (all == nullptr) return;
+  const auto* items = std::get_if<Json::Items>(&all->value());
+  if (items == nullptr) reader.Fail(name, "is not a list");
+  for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
+    read((*items)[i], std::string(name) + "[" + std::to_string(i) + "]");
+  }
+}
+
+void ReadConvolution(Reader& reader, const Json& object, const std::string& path, Profile* profile) {
   ConvolutionShape shape;
   const std::string pass = reader.Text(object, path, "pass");
   bool known = false;
@@ -119,7 +150,7 @@ void ReadConvolution(Reader& reader, const Json& object, const std::string& path
   const Bytes workspace = Bytes::Of(reader.Whole(object, path, "workspace", kMostBytes));
   if (!reader.error() && shape.input[0] != shape.output[0])
     reader.Fail(path + ".output", "has another batch than input");
-  if (!reader.error()) measured->Add(shape, workspace);
+  if (!reader.error()) profile->convolutions.push_back({std::move(shape), workspace});
 }
 
 }  // namespace
@@ -135,6 +166,7 @@ Result<Profile> ProfileFromText(const std::string& name, const std::string& text
   profile.driver = reader.Text(*json, "", "driver", false);
   if (const Json* card = reader.Member(*json, "", "card")) {
     profile.name = reader.Text(*card, "card", "name");
+    profile.uuid = reader.Text(*card, "card", "uuid", false);
     const Result<Capability> capability = ParseCapability(reader.Text(*card, "card", "capability"));
     if (!capability.ok()) reader.Fail("card.capability", "is not a compute capability, as \"7.5\"");
     if (capability.ok()) profile.capability = *capability;
@@ -149,16 +181,21 @@ Result<Profile> ProfileFromText(const std::string& name, const std::string& text
       reader.Fail("context", "is not in order: low, likely, high");
   }
   if (const Json* rates = reader.Member(*json, "", "rates", false)) {
-    profile.rates = Rates{reader.Positive(*rates, "rates", "bandwidth"), reader.Positive(*rates, "rates", "fp32"),
-                          reader.Positive(*rates, "rates", "half")};
+    const auto rate = [&](const char* name) { return reader.Number(*rates, "rates", name, true); };
+    profile.rates = Rates{rate("bandwidth"), rate("fp32"), rate("half")};
   }
-  if (const Json* all = reader.Member(*json, "", "convolutions", false)) {
-    const auto* items = std::get_if<Json::Items>(&all->value());
-    if (items == nullptr) reader.Fail("convolutions", "is not a list");
-    for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
-      ReadConvolution(reader, (*items)[i], "convolutions[" + std::to_string(i) + "]", &profile.convolutions);
-    }
+  if (const Json* loads = reader.Member(*json, "", "loads", false)) {
+    const auto load = [&](const char* name) { return ReadLoad(reader, *loads, name); };
+    profile.loads = MeasuredLoads{load("context"), load("kernel"), load("cublas"), load("cudnn")};
   }
+  if (const Json* memory = reader.Member(*json, "", "memory", false)) {
+    const auto bytes = [&](const char* name) { return Bytes::Of(reader.Whole(*memory, "memory", name, kMostBytes)); };
+    profile.memory = MeasuredMemory{bytes("granularity"), bytes("largest"), bytes("reachable"), bytes("margin")};
+  }
+  ReadList(reader, *json, "fits",
+           [&](const Json& item, const std::string& path) { profile.fits.push_back(ReadFit(reader, item, path)); });
+  ReadList(reader, *json, "convolutions",
+           [&](const Json& item, const std::string& path) { ReadConvolution(reader, item, path, &profile); });
   if (reader.error()) return *reader.error();
   return profile;
 }

@@ -1,10 +1,12 @@
-// Reads a Profile from its file (calibration/profile.h).
+// Reads a Profile from its file, and writes it (calibration/profile.h). Invariant: what was written reads as the same
+// profile; the context's source, which names the file, is not in it.
 #pragma once
 
 #include <string>
 
 #include "graph/base/result.h"
 #include "planner/calibration/profile.h"
+#include "planner/report/json.h"
 
 namespace vramplan {
 
@@ -12,5 +14,7 @@ namespace vramplan {
 // path is named: "convolutions[3].input").
 Result<Profile> ReadProfile(const std::string& path);
 Result<Profile> ProfileFromText(const std::string& name, const std::string& text);
+
+Json ToJson(const Profile& profile);
 
 }  // namespace vramplan

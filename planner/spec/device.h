@@ -52,15 +52,17 @@ struct Device {
   std::string source;
   ContextBand context;
   Bytes reserve;  // --reserve: for the desktop, or for other processes
+  Bytes held;     // by other processes when it was looked at (--gpu auto)
   Pool pool;
 
   // What the allocator may take when the context is this large; zero when nothing is left.
   Bytes CapacityWith(Bytes context_bytes) const {
-    const Bytes left = std::min(usable - context_bytes - reserve, pool.bytes);
+    const Bytes left = std::min(usable - context_bytes - reserve - held, pool.bytes);
     return left < Bytes() ? Bytes() : left;
   }
-  // What a step may need, context included: all but the reserve, or the pool and the likely context.
-  Bytes available() const { return std::min(usable - reserve, pool.bytes + context.likely); }
+  // What a step may need, context included: all but the reserve and what others hold, or the pool and the likely
+  // context.
+  Bytes available() const { return std::min(usable - reserve - held, pool.bytes + context.likely); }
 };
 
 }  // namespace vramplan

@@ -124,21 +124,28 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   };
   constexpr Row kRows[] = {
       {"",
-       "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve or check (hint: type "
+       "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe or "
+       "calibrate (hint: type "
        "vramplan fit "
        "FILE.onnx "
        "--gpu t4, or "
        "vramplan --help)"},
       {"fot m.onnx",
-       "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve or check (hint: did you mean "
+       "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe or calibrate (hint: "
+       "did you mean "
        "fit?)"},
       {"m.onnx",
-       "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace, replay, solve or check (hint: type "
+       "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe or "
+       "calibrate (hint: type "
        "vramplan fit "
        "m.onnx "
        "--gpu t4)"},
       {"estimate", "estimate: no file is given (hint: type vramplan estimate FILE.onnx)"},
       {"estimate a.onnx b.onnx", "b.onnx: one file is enough (hint: vramplan estimate --help lists them)"},
+      {"probe m.onnx", "m.onnx: probe is about this machine's cards, not about a file (hint: type vramplan probe)"},
+      {"calibrate m.onnx",
+       "m.onnx: calibrate is about this machine's cards, not about a file (hint: type vramplan calibrate --model "
+       "m.onnx)"},
       {"estimate m.onnx --bacth 3", "--bacth: no such option (hint: did you mean --batch?)"},
       {"inspect m.onnx --batch 3", "--batch: inspect does not take it (hint: vramplan inspect --help lists them)"},
       {"estimate m.onnx --batch 0", "--batch: \"0\" is not a whole number from 1 to 1048576 (hint: type --batch 32)"},
@@ -205,7 +212,7 @@ TEST_CASE("golden --help") {
   const Row kRows[] = {{"vramplan", std::nullopt},  {"estimate", Verb::kEstimate}, {"fit", Verb::kFit},
                        {"inspect", Verb::kInspect}, {"gpus", Verb::kGpus},         {"trace", Verb::kTrace},
                        {"replay", Verb::kReplay},   {"plan", Verb::kPlan},         {"solve", Verb::kSolve},
-                       {"check", Verb::kCheck}};
+                       {"check", Verb::kCheck},     {"probe", Verb::kProbe},       {"calibrate", Verb::kCalibrate}};
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/help/" + row.file + ".txt");

@@ -65,14 +65,14 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
       {"estimate MODELS/mlp.onnx --out /nowhere/at/all", 1, "/nowhere/at/all: cannot be written"},
       {"fit MODELS/mlp.onnx --gpu a100", 2, "a100-40gb or a100-80gb"},
       {"fit MODELS/mlp.onnx --gpu t5", 2, "did you mean t4"},
-      {"fit MODELS/mlp.onnx --gpu auto", 2, "no card was found"},
       {"fit MODELS/mlp.onnx", 2, "--gpu t4"},
       {"estimate MODELS/resnet50.onnx --checkpoint layer5", 2,
        "--checkpoint: \"layer5\" is no module of the file (hint: did you mean"},
       {"fit MODELS/gpt_small.onnx --dim sequence=64 --gpu t4 --checkpoint h", 2,
        "\"h\" only holds modules and is never called (hint: type --checkpoint h.0, h.1 or h.2)"},
       {"gpus banana", 2, "no card's name contains"},
-      {"frobnicate", 2, "is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve or check"},
+      {"frobnicate", 2,
+       "is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe or calibrate"},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.line);

@@ -34,7 +34,7 @@ TEST_CASE("a profile") {
   CHECK(profile->context->high == Bytes::Of(330000000));
   CHECK(profile->context->source == "measured on 2026-11-20, t4.json");
   CHECK(profile->rates == Rates{2.4e11, 7.1e12, 2.9e13});
-  CHECK(profile->convolutions.Of(
+  CHECK(WorkspacesOf(*profile).Of(
             {ConvolutionPass::kForward, DType::kFloat32, false, {1, 3, 64, 64}, {8, 3, 3, 3}, {1, 8, 64, 64}}) ==
         Bytes::Of(4096));
 }

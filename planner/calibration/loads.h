@@ -1,0 +1,28 @@
+// What a program takes of a card beside its tensors: the CUDA context, and what the first use of kernels, cuBLAS and
+// cuDNN adds.
+//
+//   before 624 MiB | Open: 824 | first kernel: 826 | cuBLAS: 866 | cuDNN: 926 | closed: 624
+//   context      200             2                   40            60
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cuda_probe/probe.h"
+#include "planner/calibration/profile.h"
+
+namespace vramplan {
+
+struct SeenLoads {
+  MeasuredLoads loads;
+  std::vector<std::string> unknown;  // "cuDNN: not installed", "context: ... took 64.00 MiB meanwhile"
+  std::optional<Error> failed;       // what ended it; what stands in `loads` was measured before
+};
+
+// Opens a context on the card and closes it again. The context is what the card's used bytes grew by, seen from
+// outside; where the driver does not say those, what its free bytes shrank by. Looks again, three times in all, when
+// the card is not as before afterwards: others took or gave back memory meanwhile, and that would be in the numbers.
+SeenLoads MeasureLoads(Probe* machine, const CardFacts& card);
+
+}  // namespace vramplan

@@ -1,0 +1,96 @@
+#include "planner/calibration/calibrate.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <ctime>
+#include <string_view>
+
+#include "planner/cli/choose_device.h"
+#include "planner/cli/prepare.h"
+#include "planner/cli/profile_store.h"
+#include "planner/cli/verbs.h"
+#include "planner/report/calibration.h"
+#include "planner/report/profile_json.h"
+
+namespace vramplan {
+namespace {
+
+// At a batch between two of these the next larger one's answer is taken (spec/measured_workspaces.h).
+constexpr int64_t kLargestBatch = 64;
+
+// SOURCE_DATE_EPOCH (reproducible-builds.org) stands for the clock where it is set.
+std::string Today() {
+  std::time_t now = std::time(nullptr);
+  if (const char* given = std::getenv("SOURCE_DATE_EPOCH")) {
+    const std::string_view text = given;
+    int64_t seconds = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (status == std::errc() && end == text.data() + text.size()) now = static_cast<std::time_t>(seconds);
+  }
+  std::tm day{};
+  char text[32];
+  if (gmtime_r(&now, &day) == nullptr || std::strftime(text, sizeof text, "%Y-%m-%d", &day) == 0) return "";
+  return text;
+}
+
+Result<std::vector<ConvolutionQuestion>> Questions(const Options& options, Capability capability, Notes* notes) {
+  std::vector<ConvolutionQuestion> questions;
+  if (options.model.empty()) return questions;
+  Options of_model = options;
+  of_model.file = options.model;
+  const Result<Prepared> prepared = Prepare(of_model);
+  if (!prepared.ok()) return prepared.error();
+  notes->Append(prepared->notes);
+  std::vector<int64_t> batches;
+  if (prepared->question.batch_given || !prepared->question.model.has_batch) {
+    batches = {prepared->question.batch};
+  } else {
+    for (int64_t batch = 1; batch <= kLargestBatch; batch *= 2) batches.push_back(batch);
+  }
+  for (const int64_t batch : batches) {
+    for (ConvolutionQuestion& question : ConvolutionsOf(prepared->layers, batch, capability))
+      questions.push_back(std::move(question));
+  }
+  if (questions.empty()) {
+    notes->Add({"no-convolutions", Severity::kNote, options.model, "has none that cuDNN could be asked about", ""});
+  }
+  return questions;
+}
+
+}  // namespace
+
+Result<Outcome> RunCalibrate(const Options& options, const Style& style, Probe* machine) {
+  if (!options.gpu.empty() && !IsAuto(options.gpu)) {
+    return Error{ErrorCode::kUsage, "--gpu", "calibrate measures a card of this machine: auto, or auto:1 for card 1",
+                 "vramplan probe shows them"};
+  }
+  const Result<CardFacts> facts = PickCard(options.gpu, machine);
+  if (!facts.ok()) return facts.error();
+  CalibrationReport report;
+  report.file = options.out;
+  if (options.out.empty()) {
+    const Result<std::string> store = StorePath(*facts);
+    if (!store.ok()) return store.error();
+    report.file = *store;
+  }
+  Outcome outcome;
+  const Capability capability{facts->capability_major, facts->capability_minor};
+  const Result<std::vector<ConvolutionQuestion>> questions = Questions(options, capability, &outcome.notes);
+  if (!questions.ok()) return questions.error();
+  report.said = ContextOf(capability, options.spec.framework);
+  report.catalogue = CatalogueCardOf(*facts);
+  report.model = options.model;
+  Result<Calibration> made = Calibrate(machine, *facts, report.said, *questions, Today());
+  if (!made.ok()) return made.error();
+  report.made = *std::move(made);
+
+  const std::string profile = Print(ToJson(report.made.profile));
+  outcome.text = options.format == Format::kJson || options.out == "-" ? profile : PrintCalibration(report, style);
+  if (options.out == "-") return outcome;
+  outcome.stream = profile;
+  if (options.out.empty()) outcome.store = report.file;
+  return outcome;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,214 @@
+#include "planner/cli/choose_device.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "planner/cli/profile_store.h"
+#include "planner/report/profile_json.h"
+#include "planner/runtimes/runtime.h"
+#include "planner/spec/nearest.h"
+
+namespace vramplan {
+namespace {
+
+constexpr std::string_view kAuto = "auto";
+
+// What the runtime's allocator may take once its context is there.
+void TakePool(const Options& options, ChosenDevice* chosen) {
+  const Device& device = chosen->device;
+  chosen->device.pool =
+      PoolOn(options.spec, device.usable, device.usable - device.context.likely - device.reserve - device.held,
+             chosen->capability);
+}
+
+// A card of this machine, and what others hold of it: all of what CUDA calls its total that is not free.
+Result<ChosenDevice> MachineDevice(const Options& options, Probe* machine) {
+  Result<CardFacts> facts = PickCard(options.gpu, machine);
+  if (!facts.ok()) return facts.error();
+  Card card;
+  if (std::optional<Card> known = CatalogueCardOf(*facts)) card = *std::move(known);
+  card.name = facts->name;
+  card.usable = facts->usable;
+  card.capability = {facts->capability_major, facts->capability_minor};
+  card.multiprocessors = facts->multiprocessors;
+  card.source = "this machine's card " + std::to_string(facts->index);
+  ChosenDevice chosen = DeviceOf(card, options);
+  if (facts->free) {
+    chosen.device.held = std::max(Bytes(), facts->usable - *facts->free);
+  } else {
+    const Result<std::unique_ptr<CardSession>> session = machine->Open(facts->index);
+    if (!session.ok()) return session.error();
+    const Result<CardSession::Memory> memory = (*session)->Free();
+    if (!memory.ok()) return memory.error();
+    chosen.device.held = std::max(Bytes(), memory->total - memory->free);
+    chosen.notes.Add({"held-with-context", Severity::kNote, "--gpu",
+                      "the driver does not say what is free from outside: a context of ours counts as held by others",
+                      ""});
+  }
+  chosen.facts = *std::move(facts);
+  return chosen;
+}
+
+// --gpu or --gpu-memory, or the card that was measured.
+Result<std::optional<ChosenDevice>> NamedDevice(const Options& options, const std::optional<Profile>& profile,
+                                                Probe* machine) {
+  if (IsAuto(options.gpu)) {
+    Result<ChosenDevice> found = MachineDevice(options, machine);
+    if (!found.ok()) return found.error();
+    return std::optional(*std::move(found));
+  }
+  if (!options.gpu.empty()) {
+    const Result<Card> card = FindCard(options.gpu);
+    if (!card.ok()) return card.error();
+    return std::optional(DeviceOf(*card, options));
+  }
+  Card bare;
+  if (profile) {
+    bare.name = profile->name;
+    bare.usable = profile->usable;
+    bare.source = "measured, " + options.profile;
+    bare.capability = profile->capability;
+    bare.multiprocessors = profile->multiprocessors;
+    return std::optional(DeviceOf(bare, options));
+  }
+  if (!options.gpu_memory) return std::optional<ChosenDevice>();
+  bare.name = "a card of " + ToString(*options.gpu_memory);
+  const TrainingSpec defaults;
+  bare.capability = defaults.capability;
+  bare.multiprocessors = defaults.multiprocessors;
+  return std::optional(DeviceOf(bare, options));
+}
+
+// What was measured replaces what the catalogue says.
+void Apply(const Profile& profile, const std::string& file, const Options& options, ChosenDevice* chosen) {
+  chosen->profile = file;
+  if (profile.context && !options.context) chosen->device.context = *profile.context;
+  TakePool(options, chosen);
+  if (profile.rates) {
+    chosen->rates = *profile.rates;
+    chosen->rates_known = true;
+  }
+  if (!profile.convolutions.empty())
+    chosen->workspaces = std::make_shared<const MeasuredWorkspaces>(WorkspacesOf(profile));
+}
+
+}  // namespace
+
+bool IsAuto(const std::string& gpu) {
+  return gpu == kAuto || (gpu.starts_with(kAuto) && gpu.size() > kAuto.size() && gpu[kAuto.size()] == ':');
+}
+
+Result<CardFacts> PickCard(const std::string& gpu, Probe* machine) {
+  Result<std::vector<CardFacts>> cards = machine->Cards();
+  if (!cards.ok()) return cards.error();
+  if (gpu.empty() || gpu == kAuto) {
+    const auto free = [](const CardFacts& card) { return card.free.value_or(card.usable); };
+    return *std::max_element(cards->begin(), cards->end(),
+                             [&](const CardFacts& a, const CardFacts& b) { return free(a) < free(b); });
+  }
+  const std::string_view number = std::string_view(gpu).substr(kAuto.size() + 1);
+  int wanted = -1;
+  const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), wanted);
+  const bool whole = status == std::errc() && end == number.data() + number.size();
+  std::vector<std::string> numbers;
+  for (CardFacts& card : *cards) {
+    if (whole && card.index == wanted) return std::move(card);
+    numbers.push_back(std::string(kAuto) + ":" + std::to_string(card.index));
+  }
+  return Error{ErrorCode::kUsage, "--gpu", InQuotes(gpu) + " is not a card of this machine: " + JoinChoices(numbers),
+               "vramplan probe shows them"};
+}
+
+std::optional<Card> CatalogueCardOf(const CardFacts& facts) {
+  if (facts.mig) return std::nullopt;
+  const Capability capability{facts.capability_major, facts.capability_minor};
+  if (const Result<Card> named = FindCard(facts.name); named.ok() && named->capability == capability) return *named;
+  // "NVIDIA A100-SXM4-40GB" of a list that has it under another name. The nearest size, within a tenth: usable bytes of
+  // one card differ by that much between drivers and with ECC.
+  const Card* nearest = nullptr;
+  const auto away = [&](const Card& card) {
+    const Bytes difference = card.usable - facts.usable;
+    return difference < Bytes() ? Bytes() - difference : difference;
+  };
+  for (const Card& card : Cards()) {
+    if (!card.nvidia || card.capability != capability || card.multiprocessors != facts.multiprocessors) continue;
+    if (away(card) * 10 > facts.usable) continue;
+    if (nearest == nullptr || away(card) < away(*nearest)) nearest = &card;
+  }
+  return nearest == nullptr ? std::nullopt : std::optional(*nearest);
+}
+
+ChosenDevice DeviceOf(const Card& card, const Options& options) {
+  ChosenDevice chosen;
+  chosen.id = card.id;
+  chosen.nvidia = card.nvidia;
+  chosen.capability = options.capability.value_or(card.capability);
+  chosen.multiprocessors = card.multiprocessors;
+  chosen.rates = RatesOf(card, &chosen.rates_known);
+  chosen.device.name = card.name;
+  chosen.device.usable = options.gpu_memory.value_or(card.usable);
+  chosen.device.source = options.gpu_memory ? "given with --gpu-memory" : card.source;
+  chosen.device.context = options.context ? GivenContext(*options.context)
+                                          : ContextOf(chosen.capability, options.spec.framework, card.nvidia);
+  chosen.device.reserve = options.reserve;
+  TakePool(options, &chosen);
+  return chosen;
+}
+
+Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options, Probe* machine) {
+  std::optional<Profile> profile;
+  if (!options.profile.empty()) {
+    Result<Profile> read = ReadProfile(options.profile);
+    if (!read.ok()) return read.error();
+    profile = *std::move(read);
+  }
+  Result<std::optional<ChosenDevice>> found = NamedDevice(options, profile, machine);
+  if (!found.ok() || !*found) return found;
+  ChosenDevice& chosen = **found;
+  if (!profile) {
+    if (!chosen.facts) return found;
+    const std::optional<StoredProfile> stored = FindStoredProfile(*chosen.facts, ProfileFolders(), &chosen.notes);
+    TakePool(options, &chosen);
+    if (!stored) return found;
+    Apply(stored->profile, stored->file, options, &chosen);
+    if (const Result<DriverFacts> driver = machine->Driver(); driver.ok() && driver->driver != stored->profile.driver) {
+      chosen.notes.Add({"profile-driver", Severity::kNote, stored->file,
+                        "was measured with driver " + stored->profile.driver + ", and this is " + driver->driver +
+                            ": contexts differ between drivers",
+                        "run vramplan calibrate again"});
+    }
+    return found;
+  }
+  if (chosen.capability != profile->capability && !options.capability) {
+    return Error{ErrorCode::kUsage, "--profile",
+                 options.profile + " was measured on " + profile->name + ", capability " +
+                     ToString(profile->capability) + ", and " + chosen.device.name + " has " +
+                     ToString(chosen.capability),
+                 "leave --gpu out"};
+  }
+  Apply(*profile, options.profile, options, &chosen);
+  return found;
+}
+
+TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {
+  TrainingSpec on = spec;
+  on.capability = chosen.capability;
+  on.multiprocessors = chosen.multiprocessors;
+  on.measured_workspaces = chosen.workspaces;
+  return on;
+}
+
+TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& chosen) {
+  TrainingSpec spec = options.spec;
+  if (options.capability) spec.capability = *options.capability;
+  return chosen ? SpecOn(*chosen, spec) : spec;
+}
+
+AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given) {
+  AllocatorConfig config = given;
+  config.device_total = device.usable;
+  if (config.bfc) config.bfc->limit = std::min(config.bfc->limit, device.pool.bytes);
+  return config;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,60 @@
+// ChooseDevice: the card that a question is about: one of the catalogue, a bare size, what a profile was measured on,
+// or a card of this machine.
+//
+//   --gpu t4      Tesla T4, 14.56 GiB usable
+//   --gpu auto    this machine's T4: 15.00 GiB usable, of which others hold 600 MiB now; the profile that calibrate
+//                 stored of it, when there is one
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cuda_probe/probe.h"
+#include "graph/base/note.h"
+#include "planner/allocator/caching_allocator.h"
+#include "planner/cli/options.h"
+#include "planner/solver/time_model.h"
+#include "planner/spec/device.h"
+
+namespace vramplan {
+
+// A card, or a size, as a plan sees it.
+struct ChosenDevice {
+  std::string id;  // of the catalogue; empty for a bare size
+  Device device;
+  Capability capability;
+  int multiprocessors = 0;
+  bool nvidia = true;
+  Rates rates;
+  bool rates_known = false;                              // false: those of a T4
+  std::shared_ptr<const MeasuredWorkspaces> workspaces;  // of the profile; null: none
+  std::string profile;                                   // the file, given or found in the store; empty: none
+  std::optional<CardFacts> facts;                        // of a card of this machine (--gpu auto)
+  Notes notes;
+};
+
+// `card` with the options that override it.
+ChosenDevice DeviceOf(const Card& card, const Options& options);
+
+// What --gpu, --gpu-memory or --profile name; nothing when none is given. `machine` is asked for --gpu auto only.
+// Errors: an unknown or ambiguous card, a profile that cannot be read or is of another one, no card here.
+Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options, Probe* machine);
+
+// Whether --gpu means a card of this machine: "auto", "auto:1".
+bool IsAuto(const std::string& gpu);
+// That card: of several the one with the most free memory. Errors: no such number, no card at all.
+Result<CardFacts> PickCard(const std::string& gpu, Probe* machine);
+// The row of the catalogue that is this card: by its name, or by capability, multiprocessors and size. A slice of a
+// card (MIG) has none.
+std::optional<Card> CatalogueCardOf(const CardFacts& facts);
+
+// The spec as the step on this card runs it.
+TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec);
+// The spec of the options: --capability, then the card's, when there is one.
+TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& chosen);
+
+// --allocator-conf on this card: its fractions are of what the card has, context and reserve included.
+AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given);
+
+}  // namespace vramplan
