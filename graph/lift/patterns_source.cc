@@ -288,15 +288,18 @@ void PatternSource::Lift(TensorId tensor) {
   const NodeId maker = graph_[tensor].producer;
   if (made_[Index(tensor)] || !Live(maker) || Stored(tensor) != nullptr) return;
   if (number_[static_cast<size_t>(maker.value)]) return;  // a host value that is used as data: a constant
-  for (const MatchFunction match : PatternsFor(graph_[maker].op)) {
+  const Node& node = graph_[maker];
+  const auto made = [&](TensorId output) { return output.valid() && made_[Index(output)]; };
+  for (const MatchFunction match : PatternsFor(node.op)) {
+    if (std::any_of(node.outputs.begin(), node.outputs.end(), made)) break;  // a mask or a statistic of a matched layer
     if (match(*this, maker) && made_[Index(tensor)]) return;
   }
-  const Node& node = graph_[maker];
   Draft draft{.op = "onnx::" + node.op, .inputs = {}, .outputs = {}, .attributes = node.attributes, .nodes = {maker}};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!IsShapeOperand(node, i)) draft.inputs.push_back(Use(node.inputs[i]));
   }
-  for (size_t i = 0; i < node.outputs.size(); ++i) draft.outputs.push_back(Out(maker, i));
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    draft.outputs.push_back(made(node.outputs[i]) ? Operand() : Out(maker, i));
   Add(std::move(draft));
 }
 

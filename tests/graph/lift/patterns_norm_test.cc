@@ -26,6 +26,16 @@ TEST_CASE("batch norm: running statistics are buffers, the count of batches is o
   CHECK(buffers == Lines{"bn.running_meanfloat32[4]", "bn.running_varfloat32[4]", "bn.num_batches_trackedint64[]"});
 }
 
+TEST_CASE("statistics that the graph gives out, and no pattern makes, are a layer of their own") {
+  const Lines lines = LiftedLines(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y, float[batch, 1] m) <float[4] w, float[4] b> {
+      y, m = LayerNormalization <axis = -1> (x, w, b)
+    })");
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].find("layer_norm(x, w, b) -> [B, 4]") != std::string::npos);
+  CHECK(lines[1].find("onnx::LayerNormalization(x, w, b)") != std::string::npos);
+}
+
 TEST_CASE("group norm is an instance norm between two reshapes") {
   CHECK(LiftedLines(R"(
     agraph (float[batch, 8, 3, 3] x) => (float[batch, 8, 3, 3] y) <float[8] `gn.weight`, float[8] `gn.bias`> {
