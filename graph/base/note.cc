@@ -4,7 +4,13 @@
 
 namespace vramplan {
 
+// A file can make a hundred thousand notes; nobody reads more than these.
+constexpr size_t kMostNotes = 10'000;
+
 void Notes::Add(Note note) {
+  if (notes_.size() > kMostNotes) return;
+  if (notes_.size() == kMostNotes)
+    note = {"more-notes", Severity::kWarning, "", "there are more notes than are kept", ""};
   if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(std::move(note));
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/base/check.h"
 #include "graph/onnx/attribute.h"
 #include "graph/onnx/compact.h"
 #include "graph/onnx/functions.h"
@@ -38,11 +39,15 @@ class GraphBuilder {
  public:
   GraphBuilder(Functions* functions, GraphBuilder* outer, CallScope* scope,
                const std::map<std::string, int64_t>& opsets)
-      : functions_(functions), outer_(outer), scope_(scope) {
+      : functions_(functions), outer_(outer), scope_(scope), depth_(outer == nullptr ? 0 : outer->depth_ + 1) {
     graph_.opsets = opsets;
   }
 
   Result<Graph> Build(const onnx::GraphProto& proto) {
+    if (depth_ > kMaxNesting) {  // functions called inside subgraphs add theirs
+      return Bad("its subgraphs are nested more than " + std::to_string(kMaxNesting) + " deep",
+                 "this is no model that vramplan can plan");
+    }
     graph_.name = Printable(proto.name());
     graph_.signature = ReadSignature(proto);
     const std::vector<ScopedNode> nodes = functions_->Inline(proto, scope_);
@@ -164,8 +169,10 @@ class GraphBuilder {
   Status AddNode(const ScopedNode& scoped) {
     const onnx::NodeProto& proto = *scoped.node;
     if (proto.op_type().empty()) return Bad("node " + QuotedName(scoped.name) + " has no operator", "export it again");
-    Node node;
+    CHECK(graph_.nodes.size() < graph_.nodes.capacity());
+    Node& node = graph_.nodes.emplace_back();
     node.name = Unused(Printable(scoped.name));
+    node_names_.insert(node.name);
     node.op = Printable(proto.op_type());
     if (proto.domain() != "ai.onnx") node.domain = Printable(proto.domain());
     node.provenance = ReadProvenance(proto, scoped.scope);
@@ -188,7 +195,6 @@ class GraphBuilder {
     for (const auto& attribute : proto.attribute()) {
       if (Status status = AddAttribute(attribute, scoped, &node.attributes); !status) return status;
     }
-    graph_.nodes.push_back(std::move(node));
     return Done{};
   }
 
@@ -271,16 +277,17 @@ class GraphBuilder {
   // `name`, or `name` with a number behind it when another node has it: ONNX does not ask for unique node names.
   std::string Unused(const std::string& name) {
     std::string candidate = name;
-    while (!node_names_.insert(candidate).second) candidate = (name + "_").append(std::to_string(++copies_[name]));
+    while (node_names_.count(candidate) != 0) candidate = (name + "_").append(std::to_string(++copies_[name]));
     return candidate;
   }
 
   Functions* functions_;
   GraphBuilder* outer_;
   CallScope* scope_;
+  int depth_;
   Graph graph_;
   std::unordered_map<std::string_view, TensorId> ids_;
-  std::unordered_set<std::string> node_names_;
+  std::unordered_set<std::string_view> node_names_;  // they lie in graph_.nodes, which does not move
   std::unordered_map<std::string, int> copies_;
 };
 
@@ -307,7 +314,7 @@ Result<Graph> BuildGraph(const onnx::ModelProto& model, Notes* notes) {
   Functions functions(model, notes);
   Result<Graph> graph = GraphBuilder(&functions, nullptr, nullptr, opsets).Build(model.graph());
   if (!graph) return graph;
-  if (graph->nodes.empty()) {
+  if (model.graph().node().empty()) {
     return Bad("the graph has no nodes: nothing in it would run", "export the whole model, not its weights alone");
   }
   graph->ir_version = model.ir_version();

@@ -80,7 +80,6 @@ constexpr Rules MakeRules() {
 }
 constexpr Rules kRules = MakeRules();
 
-constexpr int kMaxDepth = 64;                 // messages; a subgraph takes three
 constexpr size_t kMaxText = size_t{1} << 20;  // bytes of one attribute string
 // The widest element is complex128 (16 bytes); a varint takes at most 10. More than this is not the data of a small
 // tensor.
@@ -178,8 +177,9 @@ class Compactor {
   // Appends what the rules leave of `bytes`, a message of the given kind. Neighbouring kept fields are copied as one
   // run.
   bool Rewrite(Message message, std::string_view bytes, int depth) {
-    if (depth > kMaxDepth)
-      return Fail("its subgraphs are nested more than 20 deep", "this is no model that vramplan can plan");
+    if (depth > kMaxMessageDepth)
+      return Fail("its subgraphs are nested more than " + std::to_string(kMaxNesting) + " deep",
+                  "this is no model that vramplan can plan");
     if (!CountMessage()) return false;
     const auto& rules = kRules[message];
     const bool copy_data = message != kTensor || IsSmall(bytes);

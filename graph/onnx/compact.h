@@ -18,6 +18,11 @@
 
 namespace vramplan {
 
+inline constexpr int kMaxNesting = 256;  // subgraphs within subgraphs
+
+// Messages within messages: a subgraph takes three (attribute, graph, node), what is in its nodes a few more.
+inline constexpr int kMaxMessageDepth = 3 * kMaxNesting + 8;
+
 struct CompactLimits {
   size_t bytes = size_t{128} << 20;     // of structure; the largest graph we know of has 60 MB
   int64_t messages = int64_t{1} << 22;  // nodes, attributes, tensors, declared values

@@ -1,6 +1,7 @@
 #include "graph/onnx/load.h"
 
 #include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
 #include <onnx/onnx_pb.h>
 
 #include <string_view>
@@ -14,6 +15,13 @@
 namespace vramplan {
 namespace {
 
+bool Parse(const std::string& bytes, onnx::ModelProto* model) {
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(kMaxMessageDepth + 32);  // types and tensors, which Compact does not look into
+  return model->ParsePartialFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+}
+
 Result<Graph> LoadBytes(const std::string& name, std::string_view bytes, Notes* notes) {
   if (const auto kind = KindOfFile(bytes)) {
     return Error{ErrorCode::kBadInput, name, "not an ONNX model: it is " + std::string(kind->what),
@@ -26,7 +34,9 @@ Result<Graph> LoadBytes(const std::string& name, std::string_view bytes, Notes* 
   options.max_block_size = size_t{1} << 20;
   google::protobuf::Arena arena(options);
   auto* model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
-  if (!model->ParsePartialFromArray(compact->data(), static_cast<int>(compact->size()))) {
+  const bool parsed = Parse(*compact, model);
+  *compact = std::string();  // the messages have copies: a large graph is not held twice
+  if (!parsed) {
     return Error{ErrorCode::kBadInput, name, "damaged: protobuf cannot read its structure",
                  "copy, download or export it again"};
   }

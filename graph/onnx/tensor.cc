@@ -119,6 +119,14 @@ Result<StoredTensor> ReadSparseTensor(const onnx::SparseTensorProto& proto, cons
 Result<DeclaredType> ReadType(const onnx::TypeProto& proto, const Part& part) {
   DeclaredType declared;
   const bool sparse = proto.has_sparse_tensor_type();
+  if (proto.has_sequence_type() || proto.has_optional_type()) {
+    const onnx::TypeProto& element =
+        proto.has_sequence_type() ? proto.sequence_type().elem_type() : proto.optional_type().elem_type();
+    Result<DeclaredType> inner = ReadType(element, part);
+    if (!inner) return inner;
+    inner->is_tensor = false;
+    return inner;
+  }
   declared.is_tensor = proto.has_tensor_type() || sparse || proto.value_case() == onnx::TypeProto::VALUE_NOT_SET;
   if (!proto.has_tensor_type() && !sparse) return declared;
   const int32_t number = sparse ? proto.sparse_tensor_type().elem_type() : proto.tensor_type().elem_type();
