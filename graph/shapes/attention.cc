@@ -1,4 +1,5 @@
-// Attention of the standard domain (opset 23): Attention, RotaryEmbedding.
+// Attention of the standard domain (Attention, RotaryEmbedding: opset 23; LinearAttention, CausalConvWithState: 27) and
+// of ai.onnx.preview (FlexAttention).
 #include "graph/shapes/arithmetic.h"
 #include "graph/shapes/rule.h"
 
@@ -33,10 +34,53 @@ void Attention(NodeInference& n) {
   n.SetShape(3, Shape{q[0], heads, rows, total});
 }
 
-constexpr RuleRow kRows[] = {{"Attention", Attention}, {"RotaryEmbedding", SameShape}};
+// Query [B, T, heads*d], key [B, T, kv_heads*d], value [B, T, kv_heads*v] give [B, T, heads*v] and the state [B,
+// kv_heads, d, v], whose type is that of the past state where there is one (onnx LinearAttention-27).
+void LinearAttention(NodeInference& n) {
+  if (n.Has(3)) n.Out(1).type = n.In(3).type;
+  if (!n.ShapeOf(0) || !n.ShapeOf(2)) return;
+  const Shape& q = *n.ShapeOf(0);
+  const Shape& v = *n.ShapeOf(2);
+  const int64_t heads = n.Int("q_num_heads", 0), kv_heads = n.Int("kv_num_heads", 0);
+  if (q.rank() != 3 || v.rank() != 3 || heads < 1 || kv_heads < 1)
+    return n.Fail("it attends with " + n.Describe(0) + " and " + n.Describe(2) + " in " + std::to_string(heads) +
+                  " and " + std::to_string(kv_heads) + " heads");
+  const Dim width = Quotient(q[2], heads).value_or(Dim::Unknown());
+  const Dim value_width = Quotient(v[2], kv_heads).value_or(Dim::Unknown());
+  n.SetShape(0, Shape{q[0], q[1], Dim(heads) * value_width});
+  n.SetShape(1, Shape{q[0], kv_heads, width, value_width});
+}
+
+// X [B, C, length] and the kernel [C, 1, k]: like X, and the last k - 1 positions (onnx CausalConvWithState-27).
+void CausalConvWithState(NodeInference& n) {
+  n.Out(0).shape = n.ShapeOf(0);
+  if (!n.ShapeOf(0) || !n.ShapeOf(1)) return;
+  const Shape& x = *n.ShapeOf(0);
+  if (x.rank() != 3 || n.ShapeOf(1)->rank() != 3) return n.Fail(n.Describe(1) + " is no kernel for " + n.Describe(0));
+  n.SetShape(1, Shape{x[0], x[1], n.ShapeOf(1)->FromEnd(1) - Dim(1)});
+}
+
+// Q, K, V as [B, heads, S, d]: as Q with the width of V.
+void FlexAttention(NodeInference& n) {
+  if (!n.ShapeOf(0) || !n.ShapeOf(2)) return;
+  Shape out = *n.ShapeOf(0);
+  if (out.rank() != 4 || n.ShapeOf(2)->rank() != 4)
+    return n.Fail("it attends with " + n.Describe(0) + " and " + n.Describe(2));
+  out[3] = (*n.ShapeOf(2))[3];
+  n.SetShape(0, out);
+}
+
+constexpr RuleRow kRows[] = {
+    {"Attention", Attention},
+    {"CausalConvWithState", CausalConvWithState},
+    {"LinearAttention", LinearAttention},
+    {"RotaryEmbedding", SameShape},
+};
+constexpr RuleRow kPreview[] = {{"FlexAttention", FlexAttention}};
 
 }  // namespace
 
 constinit const std::span<const RuleRow> kAttentionRules(kRows);
+constinit const std::span<const RuleRow> kPreviewRules(kPreview);
 
 }  // namespace vramplan

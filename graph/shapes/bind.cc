@@ -99,6 +99,16 @@ class Binder {
     });
   }
 
+  // "selected:0", an axis of a tensor that some node makes, whose length data decides.
+  bool NamesAxis(const std::string& name) const {
+    const size_t colon = name.rfind(':');
+    if (colon == std::string::npos || colon + 2 != name.size() || name[colon + 1] < '0' || name[colon + 1] > '7')
+      return false;
+    return std::any_of(graph_.tensors.begin(), graph_.tensors.end(), [&](const Tensor& tensor) {
+      return tensor.producer.valid() && name.compare(0, colon, tensor.name) == 0;
+    });
+  }
+
   Failure CheckNames() {
     std::set<std::string> elsewhere;  // outputs and value_info name lengths too; binding them is allowed
     for (const auto& [name, length] : options_.dims) {
@@ -111,7 +121,7 @@ class Binder {
           for (const DeclaredDim& d : *tensor.declared->dims) elsewhere.insert(d.symbol);
         }
       }
-      if (elsewhere.count(name) == 0) {
+      if (elsewhere.count(name) == 0 && !NamesAxis(name)) {
         return Usage("--dim " + name, "the file has no dim of this name", "its dims are: " + Joined(symbols_));
       }
       binding_.symbols[name] = length;

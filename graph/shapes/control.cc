@@ -1,5 +1,5 @@
-// Control flow (If, Loop, Scan), whose bodies are inferred with the facts they are called with, and sequences, which
-// carry what their elements have in common.
+// Control flow (If, Loop, Scan), whose bodies are inferred with the facts they are called with.
+#include "graph/shapes/arithmetic.h"
 #include "graph/shapes/rule.h"
 
 namespace vramplan {
@@ -8,19 +8,6 @@ namespace {
 const Graph* Body(const NodeInference& n, const char* name) {
   const auto* body = n.node().attributes.Get<std::shared_ptr<Graph>>(name);
   return body != nullptr ? body->get() : nullptr;
-}
-
-// What holds for both: lengths that differ are not known.
-TensorFacts Common(const TensorFacts& a, const TensorFacts& b) {
-  TensorFacts both;
-  both.type = a.type;
-  both.is_tensor = a.is_tensor;
-  if (!a.shape || !b.shape || a.shape->rank() != b.shape->rank()) return both;
-  both.shape = a.shape;
-  for (int i = 0; i < a.shape->rank(); ++i) {
-    if ((*a.shape)[i] != (*b.shape)[i]) (*both.shape)[i] = Dim::Unknown();
-  }
-  return both;
 }
 
 TensorFacts WithoutContents(TensorFacts facts) {
@@ -46,33 +33,54 @@ void If(NodeInference& n) {
   const auto first = n.InferSubgraph(*yes, {});
   const auto second = n.InferSubgraph(*no, {});
   if (!first || !second) return;
-  std::vector<TensorFacts> both;
-  for (size_t i = 0; i < first->size() && i < second->size(); ++i) both.push_back(Common((*first)[i], (*second)[i]));
-  set(both);
+  for (size_t i = 0; i < first->size() && i < second->size() && static_cast<int>(i) < n.outputs(); ++i) {
+    TensorFacts both = Common((*first)[i], (*second)[i]);
+    both.shape = n.Either((*first)[i].shape, (*second)[i].shape);
+    n.Out(static_cast<int>(i)) = both;
+  }
 }
 
-// What a state is in every round: as it starts, and as the body leaves it; found in two rounds.
+// What a state is in every round: as it starts, and as the body leaves it; found in two rounds. Deep inside other loops
+// one round must do, or the work would double with every level. A state that does not settle is not known.
+// `empties` tells of each state whether it starts as an empty sequence: what the body puts in is then all there is.
 std::optional<std::vector<TensorFacts>> Settled(NodeInference& n, const Graph& body, std::vector<TensorFacts>* inputs,
-                                                size_t first_state, size_t states, size_t first_output) {
+                                                size_t first_state, size_t states, size_t first_output,
+                                                const std::vector<bool>& empties = {}) {
   std::optional<std::vector<TensorFacts>> outputs;
-  for (int round = 0; round < 2; ++round) {
-    outputs = n.InferSubgraph(body, *inputs);
+  constexpr int kDeepForTwoRounds = 6;
+  const int rounds = n.depth() < kDeepForTwoRounds ? 2 : 1;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<bool> empty_inputs(first_state, false);
+    if (round == 0) empty_inputs.insert(empty_inputs.end(), empties.begin(), empties.end());
+    outputs = n.InferSubgraph(body, *inputs, empty_inputs);
     if (!outputs || outputs->size() < first_output + states) return std::nullopt;
     bool same = true;
     for (size_t i = 0; i < states; ++i) {
       TensorFacts& state = (*inputs)[first_state + i];
-      const TensorFacts common = Common(state, (*outputs)[first_output + i]);
-      same = same && common.shape == state.shape;
+      const TensorFacts& after = (*outputs)[first_output + i];
+      const bool empty = round == 0 && i < empties.size() && empties[i];
+      const TensorFacts common = WithoutContents(empty ? after : Common(state, after));
+      const bool settled = common.shape == state.shape;
+      same = same && settled;
       state = common;
+      if (!settled && round + 1 == rounds) state.shape.reset();
     }
     if (same) break;
+    if (round + 1 == rounds) {  // what else the body makes may follow from a state
+      for (TensorFacts& facts : *outputs) facts.shape.reset();
+    }
   }
   for (size_t i = 0; i < states; ++i) (*outputs)[first_output + i] = (*inputs)[first_state + i];
   return outputs;
 }
 
+bool IsOne(const TensorFacts& facts) {
+  return facts.integers && facts.integers->size() == 1 && facts.integers->front().Is(1);
+}
+
 // Inputs: trip count, condition, states. The body takes (iteration, condition, states) and gives (condition, states,
-// elements of scans).
+// elements of scans). It runs as often as the trip count says when no condition is given, or when that is true before
+// and after every round; a condition that data decides may stop it earlier (onnx Loop-21).
 void Loop(NodeInference& n) {
   const Graph* body = Body(n, "body");
   if (body == nullptr) return n.Fail("it lacks its body");
@@ -81,27 +89,65 @@ void Loop(NodeInference& n) {
   iteration.type = DType::kInt64;
   condition.type = DType::kBool;
   iteration.shape = condition.shape = Shape{};
+  const bool starts = !n.Has(1) || IsOne(n.In(1));
+  if (starts) condition.integers = {Dim(1)};
   std::vector<TensorFacts> inputs{iteration, condition};
-  for (size_t i = 0; i < states; ++i) inputs.push_back(WithoutContents(n.In(static_cast<int>(i) + 2)));
-  const auto outputs = Settled(n, *body, &inputs, 2, states, 1);
+  std::vector<bool> empties;
+  for (size_t i = 0; i < states; ++i) {
+    const int input = static_cast<int>(i) + 2;
+    inputs.push_back(WithoutContents(n.In(input)));
+    empties.push_back(n.ElementsOf(input) != nullptr && n.ElementsOf(input)->empty());
+  }
+  const auto outputs = Settled(n, *body, &inputs, 2, states, 1, empties);
   if (!outputs) return;
+  const bool always = !n.Has(1) || (starts && !outputs->empty() && IsOne(outputs->front()));
   const std::vector<Dim>* trips = n.Integers(0);
-  const bool always = !n.Has(1);  // without a condition the body may still stop it; with one, surely
+  const Dim most = trips != nullptr && trips->size() == 1 ? Maximum(trips->front(), 0) : Dim::Unknown();
   for (int i = 0; i < n.outputs() && i + 1 < static_cast<int>(outputs->size()); ++i) {
     n.Out(i) = WithoutContents((*outputs)[static_cast<size_t>(i) + 1]);
     if (static_cast<size_t>(i) < states || !n.Out(i).shape) continue;
-    std::vector<Dim> stacked{always && trips != nullptr && trips->size() == 1 ? trips->front() : Dim::Unknown()};
+    std::vector<Dim> stacked{always ? most : n.Undecided(most)};
     stacked.insert(stacked.end(), n.Out(i).shape->begin(), n.Out(i).shape->end());
     n.SetShape(i, stacked);
   }
 }
 
+// Scan of opset 8: sequence lengths (optional), states [B, ...] and scanned tensors [B, steps, ...]; the body sees
+// neither the batch nor the steps; results are [B, ...] and [B, steps, ...].
+void BatchedScan(NodeInference& n, const Graph& body, int64_t scanned) {
+  if (scanned + 1 > n.inputs()) return n.Fail("it lacks what it scans");
+  const size_t states = static_cast<size_t>(n.inputs() - scanned) - 1;
+  Dim batch = Dim::Unknown(), steps = Dim::Unknown();
+  std::vector<TensorFacts> inputs;
+  for (int i = 1; i < n.inputs(); ++i) {
+    inputs.push_back(WithoutContents(n.In(i)));
+    auto& shape = inputs.back().shape;
+    const bool state = inputs.size() <= states;
+    if (!shape) continue;
+    if (shape->rank() < (state ? 1 : 2)) return n.Fail(n.Describe(i) + " has no axis for the batch and the steps");
+    batch = n.Same(batch, (*shape)[0]).value_or(Dim::Unknown());
+    if (!state) steps = n.Same(steps, (*shape)[1]).value_or(Dim::Unknown());
+    shape->Remove(0);
+    if (!state) shape->Remove(0);
+  }
+  const auto outputs = Settled(n, body, &inputs, 0, states, 0);
+  if (!outputs) return;
+  for (int i = 0; i < n.outputs() && i < static_cast<int>(outputs->size()); ++i) {
+    n.Out(i) = WithoutContents((*outputs)[static_cast<size_t>(i)]);
+    if (!n.Out(i).shape) continue;
+    std::vector<Dim> dims{batch};
+    if (static_cast<size_t>(i) >= states) dims.push_back(steps);
+    dims.insert(dims.end(), n.Out(i).shape->begin(), n.Out(i).shape->end());
+    n.SetShape(i, dims);
+  }
+}
+
 // Inputs: states, then tensors that are taken apart along an axis; outputs: states, then stacked results (onnx Scan-9).
 void Scan(NodeInference& n) {
-  if (n.opset() != 0 && n.opset() < 9) return;  // another operator then, with a batch of its own
   const Graph* body = Body(n, "body");
   const int64_t scanned = n.Int("num_scan_inputs", 0);
   if (body == nullptr || scanned < 1 || scanned > n.inputs()) return n.Fail("it lacks its body or what it scans");
+  if (n.opset() != 0 && n.opset() < 9) return BatchedScan(n, *body, scanned);
   const size_t states = static_cast<size_t>(n.inputs() - scanned);
   const std::vector<int64_t> in_axes = n.Ints("scan_input_axes"), out_axes = n.Ints("scan_output_axes");
   Dim steps = Dim::Unknown();
@@ -129,93 +175,7 @@ void Scan(NodeInference& n) {
   }
 }
 
-void SequenceConstruct(NodeInference& n) {
-  TensorFacts common = WithoutContents(n.In(0));
-  for (int i = 1; i < n.inputs(); ++i) common = Common(common, n.In(i));
-  n.Out(0) = common;
-  n.Out(0).is_tensor = false;
-}
-
-void SequenceEmpty(NodeInference& n) {
-  n.Out(0).type = DTypeFromOnnx(static_cast<int32_t>(n.Int("dtype", 1))).value_or(DType::kFloat32);
-  n.Out(0).is_tensor = false;
-}
-
-void SequenceInsert(NodeInference& n) {
-  n.Out(0) = n.In(0).shape ? Common(n.In(0), n.In(1)) : WithoutContents(n.In(1));
-  n.Out(0).is_tensor = false;
-}
-
-void SequenceErase(NodeInference& n) {
-  n.Out(0) = n.In(0);
-  n.Out(0).is_tensor = false;
-}
-
-void SequenceAt(NodeInference& n) {
-  n.Out(0) = n.In(0);
-  n.Out(0).is_tensor = true;
-}
-
-void SequenceLength(NodeInference& n) { n.SetShape(0, Shape{}); }
-
-// Pieces of the lengths in input 1, or of length 1 (dropped with keepdims=0).
-void SplitToSequence(NodeInference& n) {
-  n.Out(0).is_tensor = false;
-  if (!n.ShapeOf(0)) return;
-  Shape piece = *n.ShapeOf(0);
-  const auto axis = n.Axis(n.Int("axis", 0), piece.rank());
-  if (!axis) return;
-  if (!n.Has(1) && n.Int("keepdims", 1) == 0) {
-    piece.Remove(*axis);
-  } else {
-    Dim length = 1;
-    if (n.Has(1)) {
-      const std::vector<Dim>* lengths = n.Integers(1);
-      length = lengths != nullptr && !lengths->empty() ? lengths->front() : Dim::Unknown();
-      for (size_t i = 1; lengths != nullptr && i < lengths->size(); ++i) {
-        if ((*lengths)[i] != length) length = Dim::Unknown();
-      }
-      if (!length.known() || !n.ShapeOf(1) || (n.ShapeOf(1)->rank() == 0 && !DivideExactly(piece[*axis], length)))
-        length = Dim::Unknown();
-    }
-    piece[*axis] = length;
-  }
-  n.SetShape(0, piece);
-}
-
-void ConcatFromSequence(NodeInference& n) {
-  n.Out(0).is_tensor = true;
-  if (!n.ShapeOf(0)) return;
-  std::vector<Dim> out(n.ShapeOf(0)->begin(), n.ShapeOf(0)->end());
-  const bool fresh = n.Int("new_axis", 0) != 0;
-  const auto axis = n.Axis(n.Int("axis", 0), static_cast<int>(out.size()) + (fresh ? 1 : 0));
-  if (!axis) return;
-  if (fresh) {
-    out.insert(out.begin() + *axis, Dim::Unknown());
-  } else {
-    out[static_cast<size_t>(*axis)] = Dim::Unknown();
-  }
-  n.SetShape(0, out);
-}
-
-void OptionalHas(NodeInference& n) { n.SetShape(0, Shape{}); }
-
-constexpr RuleRow kRows[] = {
-    {"If", If, Type::kRule},
-    {"Loop", Loop, Type::kRule},
-    {"Scan", Scan, Type::kRule},
-    {"SequenceConstruct", SequenceConstruct},
-    {"SequenceEmpty", SequenceEmpty, Type::kRule},
-    {"SequenceInsert", SequenceInsert},
-    {"SequenceErase", SequenceErase},
-    {"SequenceAt", SequenceAt},
-    {"SequenceLength", SequenceLength, Type::kInt64},
-    {"SplitToSequence", SplitToSequence},
-    {"ConcatFromSequence", ConcatFromSequence},
-    {"Optional", SequenceErase},
-    {"OptionalGetElement", SequenceAt},
-    {"OptionalHasElement", OptionalHas, Type::kBool},
-};
+constexpr RuleRow kRows[] = {{"If", If, Type::kRule}, {"Loop", Loop, Type::kRule}, {"Scan", Scan, Type::kRule}};
 
 }  // namespace
 

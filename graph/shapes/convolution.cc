@@ -18,9 +18,9 @@ std::vector<int64_t> KernelOf(const Shape& weight) {
 }  // namespace
 
 // X [N, C, ...] and W [M, C/group, ...] give [N, M, ...].
-void ConvOf(NodeInference& n, int input, int weight_input) {
+void ConvOf(NodeInference& n, int input, int weight_input, bool channels_last) {
   if (!n.ShapeOf(input) || !n.ShapeOf(weight_input)) return;
-  const Shape& x = *n.ShapeOf(input);
+  const Shape x = channels_last ? ChannelsFirst(*n.ShapeOf(input)) : *n.ShapeOf(input);
   const Shape& w = *n.ShapeOf(weight_input);
   if (x.rank() < 3 || w.rank() != x.rank())
     return n.Fail(n.Describe(weight_input) + " is no kernel for " + n.Describe(input));
@@ -39,7 +39,7 @@ void ConvOf(NodeInference& n, int input, int weight_input) {
       return n.Fail("its kernel is larger than its input " + n.Describe(input));
     out.Append(length);
   }
-  n.SetShape(0, out);
+  n.SetShape(0, channels_last ? ChannelsLast(out) : out);
 }
 
 namespace {

@@ -167,12 +167,8 @@ Dim SignOf(Dim d) {
 Dim PositivePart(Dim d) { return Maximum(d, 0); }
 
 void Identity(NodeInference& n) {
-  const TensorFacts& in = n.In(0);
-  TensorFacts& out = n.Out(0);
-  out.shape = in.shape;
-  out.integers = in.integers;
-  out.reals = in.reals;
-  out.is_tensor = in.is_tensor;
+  n.Out(0) = n.In(0);
+  if (const auto* elements = n.ElementsOf(0)) n.SetElements(0, *elements);
 }
 
 void CastTo(NodeInference& n, DType to) {
@@ -324,6 +320,7 @@ constexpr RuleRow kRows[] = {
     {"Softmax", SameShape},
     {"Softplus", SameShape},
     {"Softsign", SameShape},
+    {"SwiGLU", SameShape},
     {"Swish", SameShape},
     {"Tan", SameShape},
     {"Tanh", SameShape},

@@ -113,7 +113,11 @@ void Slice(NodeInference& n) {
     return std::vector<Dim>(given.begin(), given.end());
   };
   const auto starts = lengths(1, "starts"), ends = lengths(2, "ends");
-  const auto unknown = [&] { n.SetShape(0, std::vector<Dim>(static_cast<size_t>(in.rank()), Dim::Unknown())); };
+  const auto unknown = [&] {
+    std::vector<Dim> most;
+    for (const Dim& length : in) most.push_back(n.Undecided(length));
+    n.SetShape(0, most);
+  };
   if (!starts || !ends) return unknown();
   if (starts->size() != ends->size()) return n.Fail("it has not as many starts as ends");
   std::vector<int> axes;
@@ -147,7 +151,7 @@ void Slice(NodeInference& n) {
       end = length;
     }
     const Cut cut = CutOf(length, (*starts)[i], end, steps[i]);
-    out[axes[i]] = cut.count;
+    out[axes[i]] = cut.count.known() ? cut.count : n.Undecided(length);
     begin[static_cast<size_t>(axes[i])] = cut.start;
     stride_of[static_cast<size_t>(axes[i])] = steps[i];
   }
@@ -175,7 +179,8 @@ void TopK(NodeInference& n) {
   Shape out = *n.ShapeOf(0);
   const auto axis = n.Axis(n.Int("axis", -1), out.rank());
   if (!axis) return;
-  out[*axis] = n.Has(1) ? ScalarOf(n, 1) : Dim(n.Int("k", 1));
+  const Dim k = n.Has(1) ? ScalarOf(n, 1) : Dim(n.Int("k", 1));
+  out[*axis] = k.known() ? k : n.Undecided(out[*axis]);
   n.SetShape(0, out);
   n.SetShape(1, out);
 }
@@ -184,7 +189,7 @@ void TopK(NodeInference& n) {
 void NonZero(NodeInference& n) {
   if (!n.ShapeOf(0)) return;
   const int64_t rank = n.ShapeOf(0)->rank();
-  Dim count = Dim::Unknown();
+  Dim count = n.Undecided(n.ShapeOf(0)->Elements());
   if (const auto* values = n.Integers(0)) {
     count = Dim(0);
     for (const Dim& v : *values)
@@ -211,34 +216,49 @@ void OneHot(NodeInference& n) {
   n.SetShape(0, out);
 }
 
-// The rows that `condition` picks: data decides.
+// The rows that `condition` picks, or, without an axis, the elements: as many as it has true values.
 void Compress(NodeInference& n) {
   if (!n.ShapeOf(0)) return;
-  if (!n.node().attributes.Has("axis")) return n.SetShape(0, Shape{Dim::Unknown()});
   Shape out = *n.ShapeOf(0);
-  const auto axis = n.Axis(n.Int("axis", 0), out.rank());
-  if (!axis) return;
-  out[*axis] = Dim::Unknown();
+  int axis = 0;
+  if (n.node().attributes.Has("axis")) {
+    const auto given = n.Axis(n.Int("axis", 0), out.rank());
+    if (!given) return;
+    axis = *given;
+  } else {
+    out = Shape{out.Elements()};
+  }
+  const auto condition = n.ConstantInts(1);
+  if (condition) {
+    out[axis] = static_cast<int64_t>(condition->size()) -
+                static_cast<int64_t>(std::count(condition->begin(), condition->end(), 0));
+  } else {
+    const Dim rows = n.ShapeOf(1) && n.ShapeOf(1)->rank() == 1 ? Minimum(out[axis], (*n.ShapeOf(1))[0]) : out[axis];
+    out[axis] = n.Undecided(rows.known() ? rows : out[axis]);
+  }
   n.SetShape(0, out);
 }
 
-// values, first index of each, inverse index, counts.
+// values, first index of each, inverse index, counts; at most as many as there are elements, or slices along the axis.
 void Unique(NodeInference& n) {
   for (int i = 1; i < n.outputs(); ++i) n.Out(i).type = DType::kInt64;
   for (int i = 1; i < n.outputs(); ++i) n.SetShape(i, Shape{Dim::Unknown()});
   if (!n.ShapeOf(0)) return;
-  const Shape& in = *n.ShapeOf(0);
-  if (!n.node().attributes.Has("axis")) {
-    n.SetShape(0, Shape{Dim::Unknown()});
-    n.SetShape(2, Shape{in.Elements()});
-    return;
+  Shape out = *n.ShapeOf(0);
+  int axis = 0;
+  if (n.node().attributes.Has("axis")) {
+    const auto given = n.Axis(n.Int("axis", 0), out.rank());
+    if (!given) return;
+    axis = *given;
+  } else {
+    out = Shape{out.Elements()};
   }
-  Shape out = in;
-  const auto axis = n.Axis(n.Int("axis", 0), out.rank());
-  if (!axis) return;
-  out[*axis] = Dim::Unknown();
+  const Dim length = out[axis];
+  out[axis] = length.Is(0) || length.Is(1) ? length : n.Undecided(length);
   n.SetShape(0, out);
-  n.SetShape(2, Shape{in[*axis]});
+  n.SetShape(1, Shape{out[axis]});
+  n.SetShape(2, Shape{length});
+  n.SetShape(3, Shape{out[axis]});
 }
 
 constexpr RuleRow kRows[] = {

@@ -41,6 +41,14 @@ void SetTypes(NodeInference& n, Type rule) {
 
 bool FullyKnown(const TensorFacts& facts) { return !facts.is_tensor || (facts.shape && facts.shape->known()); }
 
+// What the elements of a declared sequence or optional have in common.
+std::optional<Shape> ElementShape(const DeclaredType& declared) {
+  if (!declared.dims || declared.dims->size() > Shape::kMaxRank) return std::nullopt;
+  Shape shape;
+  for (const DeclaredDim& d : *declared.dims) shape.Append(d.length ? Dim(*d.length) : Dim::Unknown());
+  return shape;
+}
+
 bool InputsKnown(const NodeInference& n) {
   for (int i = 0; i < n.inputs(); ++i) {
     if (n.Has(i) && !FullyKnown(n.In(i))) return false;
@@ -52,31 +60,44 @@ bool InputsKnown(const NodeInference& n) {
 void Fallback(NodeInference& n) {
   const Node& node = n.node();
   const std::string operator_name = node.domain.empty() ? node.op : node.domain + "." + node.op;
+  std::string open;
   for (int i = 0; i < n.outputs(); ++i) {
-    if (!node.outputs[static_cast<size_t>(i)].valid()) continue;
-    if (!n.TakeDeclared(i) && !n.Out(i).shape) {
-      return n.Fail("its operator " + operator_name + " is not known, and the file declares no shape for its output " +
-                        n.graph()[node.outputs[static_cast<size_t>(i)]].name,
-                    "run ONNX shape inference on the file first, or export with value_info");
-    }
+    const TensorId id = node.outputs[static_cast<size_t>(i)];
+    if (id.valid() && !n.TakeDeclared(i) && !n.Out(i).shape) open += (open.empty() ? "" : ", ") + n.graph()[id].name;
   }
-  n.Note("unknown-operator",
-         "the operator " + operator_name + " is not known; its outputs have the shapes that the file declares");
+  const std::string not_known = "the operator " + operator_name + " is not known";
+  if (open.empty())
+    return n.Note("unknown-operator", not_known + "; its outputs have the shapes that the file declares");
+  n.Note("unknown-operator", not_known + ", and the file declares no shape for its output " + open,
+         "run ONNX shape inference on the file first, or export with value_info");
 }
 
-// What inference left open: the declared lengths may close it; the rest is noted where it begins.
+// The note where knowledge ends, or where a bound stands for it.
+void NoteUndecided(NodeInference& n, int output, bool bounded) {
+  const TensorFacts& facts = n.Out(output);
+  const std::string& name = n.graph()[n.node().outputs[static_cast<size_t>(output)]].name;
+  const std::string shape = facts.shape ? n.Show(*facts.shape) : "no rank";
+  const std::string hint = facts.shape ? "--dim " + name + ":AXIS=N gives a length" : "";
+  if (bounded) return n.Note("upper-bound", "the shape of " + name + " depends on data; at most " + shape, hint);
+  n.Note("unknown-shape", "the shape of " + name + " depends on data: " + shape, hint);
+}
+
+// What inference left open: the user, or the declared lengths, may close it; the rest is noted where it begins.
 void CloseGaps(NodeInference& n) {
   for (int i = 0; i < n.outputs(); ++i) {
     const TensorId id = n.node().outputs[static_cast<size_t>(i)];
-    if (!id.valid() || FullyKnown(n.Out(i))) continue;
+    if (!id.valid()) continue;
+    const bool given = n.TakeGiven(i);
+    if (FullyKnown(n.Out(i))) {
+      if (n.bounded() && !given) NoteUndecided(n, i, true);
+      continue;
+    }
     const bool declared = n.TakeDeclared(i);
-    const std::string& name = n.graph()[id].name;
     if (FullyKnown(n.Out(i))) {
       if (declared && n.Out(i).is_tensor)
-        n.Note("declared-shape", "the shape of " + name + " is the one that the file declares");
+        n.Note("declared-shape", "the shape of " + n.graph()[id].name + " is the one that the file declares");
     } else if (InputsKnown(n)) {
-      n.Note("unknown-shape",
-             "the shape of " + name + " depends on data: " + (n.Out(i).shape ? n.Show(*n.Out(i).shape) : "no rank"));
+      NoteUndecided(n, i, false);
     }
   }
 }
@@ -123,6 +144,7 @@ Result<Shapes> Infer(const Graph& graph, const Binding& binding, Notes* notes) {
     if (tensor.declared) {
       facts.type = tensor.declared->type;
       facts.is_tensor = tensor.declared->is_tensor;
+      if (!facts.is_tensor) facts.shape = ElementShape(*tensor.declared);
     }
     const auto bound = binding.inputs.find(id);
     if (bound != binding.inputs.end()) facts.shape = bound->second;

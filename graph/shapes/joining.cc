@@ -142,7 +142,7 @@ void Split(NodeInference& n) {
   const auto dims = FoldableDims(in);
   for (int i = 0; i < count; ++i) {
     Shape out = in;
-    out[*axis] = parts[static_cast<size_t>(i)];
+    out[*axis] = parts[static_cast<size_t>(i)].known() ? parts[static_cast<size_t>(i)] : n.Undecided(length);
     n.SetShape(i, out);
     const auto part = FoldableDims(out);
     if (!n.In(0).integers || !dims || !part) continue;

@@ -6,18 +6,22 @@
 namespace vramplan {
 namespace {
 
-// a, a_scale, a_zero_point, b, ...
-void QuantizedBinary(NodeInference& n) {
-  if (n.ShapeOf(0) && n.ShapeOf(3)) n.Out(0).shape = n.BroadcastShapes(*n.ShapeOf(0), *n.ShapeOf(3));
-}
-
 void MatMul(NodeInference& n) { MatMulOf(n, 0, 1); }
+
+// transBatchA and transBatchB: [M, .., K] is read as [.., M, K].
+void MoveFirstBesideLast(Shape* shape) {
+  const Dim first = (*shape)[0];
+  shape->Remove(0);
+  shape->Insert(shape->rank() - 1, first);
+}
 
 // MatMul after optional transposition of the last two axes.
 void FusedMatMul(NodeInference& n) {
   if (!n.ShapeOf(0) || !n.ShapeOf(1)) return;
   Shape a = *n.ShapeOf(0), b = *n.ShapeOf(1);
-  if (a.rank() < 2 || b.rank() < 2 || n.Int("transBatchA", 0) != 0 || n.Int("transBatchB", 0) != 0) return;
+  if (a.rank() < 2 || b.rank() < 2) return n.Fail("it multiplies " + n.Describe(0) + " by " + n.Describe(1));
+  if (n.Int("transBatchA", 0) != 0) MoveFirstBesideLast(&a);
+  if (n.Int("transBatchB", 0) != 0) MoveFirstBesideLast(&b);
   if (n.Int("transA", 0) != 0) std::swap(a[a.rank() - 1], a[a.rank() - 2]);
   if (n.Int("transB", 0) != 0) std::swap(b[b.rank() - 1], b[b.rank() - 2]);
   if (!n.Same(a.FromEnd(1), b.FromEnd(2))) return n.Fail(n.Describe(0) + " and " + n.Describe(1) + " do not multiply");
@@ -42,6 +46,94 @@ void MatMulNBits(NodeInference& n) {
 }
 
 void FusedConv(NodeInference& n) { ConvOf(n, 0, 1); }
+void NhwcConv(NodeInference& n) { ConvOf(n, 0, 1, true); }
+void NhwcMaxPool(NodeInference& n) { PoolOf(n, true); }
+
+// A [.., K] with the weights packed; B_shape tells [K, N].
+void MatMulFpQ4(NodeInference& n) {
+  if (!n.ShapeOf(0) || n.ShapeOf(0)->rank() == 0) return;
+  Shape out = *n.ShapeOf(0);
+  const std::vector<Dim>* shape = n.Integers(2);
+  out[out.rank() - 1] = shape != nullptr && shape->size() == 2 ? shape->back() : Dim::Unknown();
+  n.SetShape(0, out);
+}
+
+// Three products of one input, and that input again, summed with its skip.
+void MatMulNBitsQkv(NodeInference& n) {
+  if (!n.ShapeOf(0) || n.ShapeOf(0)->rank() == 0) return;
+  Shape out = *n.ShapeOf(0);
+  n.SetShape(3, out);
+  for (int i = 0; i < 3; ++i) {
+    out[out.rank() - 1] = n.Int(i == 0 ? "Nq" : "Nkv", 0);
+    n.SetShape(i, out);
+  }
+}
+
+void MatMulNBitsMlp(NodeInference& n) {
+  MatMulNBits(n);
+  n.Out(1).shape = n.ShapeOf(0);
+}
+
+// Gather from a quantized table: the type is that of the scales (input 2); four bits packed in bytes are two elements
+// each.
+void GatherBlockQuantized(NodeInference& n) {
+  if (!n.ShapeOf(0) || !n.ShapeOf(1)) return;
+  Shape data = *n.ShapeOf(0);
+  const auto axis = n.Axis(n.Int("gather_axis", 0), data.rank());
+  if (!axis) return;
+  if (n.In(0).type == DType::kUint8 && n.Int("bits", 4) == 4) data[data.rank() - 1] = data.FromEnd(1) * Dim(2);
+  std::vector<Dim> out(data.begin(), data.begin() + *axis);
+  out.insert(out.end(), n.ShapeOf(1)->begin(), n.ShapeOf(1)->end());
+  out.insert(out.end(), data.begin() + *axis + 1, data.end());
+  n.SetShape(0, out);
+}
+
+// The output, and a mask of bits in 32-bit words.
+void BitmaskDropout(NodeInference& n) {
+  n.Out(0).shape = n.ShapeOf(0);
+  n.Out(1).type = DType::kUint32;
+  if (n.ShapeOf(0)) n.SetShape(1, Shape{CeilDivide(n.ShapeOf(0)->Elements(), 32)});
+}
+
+void BiasDropout(NodeInference& n) {
+  SameShape(n);
+  n.Out(1).type = DType::kBool;
+}
+
+// [.., n] to [.., n/2 + 1, 2] and back (the signal is the last axis).
+void Rfft(NodeInference& n) {
+  if (!n.ShapeOf(0) || n.ShapeOf(0)->rank() == 0) return;
+  std::vector<Dim> out(n.ShapeOf(0)->begin(), n.ShapeOf(0)->end());
+  if (n.Int("onesided", 1) != 0) out.back() = FloorDivide(out.back(), 2) + Dim(1);
+  out.push_back(2);
+  n.SetShape(0, out);
+}
+
+void Irfft(NodeInference& n) {
+  if (!n.ShapeOf(0) || n.ShapeOf(0)->rank() < 2) return;
+  std::vector<Dim> out(n.ShapeOf(0)->begin(), n.ShapeOf(0)->end() - 1);
+  if (n.Int("onesided", 1) != 0) out.back() = (out.back() - Dim(1)) * Dim(2);
+  n.SetShape(0, out);
+}
+
+// [N, C, height, width] of regions [R, 4], each resized to crop_size.
+void CropAndResize(NodeInference& n) {
+  const auto size = n.Target(3);
+  if (!n.ShapeOf(0) || !n.ShapeOf(1) || !size || size->size() != 2) return;
+  if (n.ShapeOf(0)->rank() != 4 || n.ShapeOf(1)->rank() != 2) return;
+  n.SetShape(0, Shape{(*n.ShapeOf(1))[0], (*n.ShapeOf(0))[1], (*size)[0], (*size)[1]});
+}
+
+// Weight [V, H] and indices.
+void TorchEmbedding(NodeInference& n) {
+  if (!n.ShapeOf(0) || !n.ShapeOf(1) || n.ShapeOf(0)->rank() != 2) return;
+  std::vector<Dim> out(n.ShapeOf(1)->begin(), n.ShapeOf(1)->end());
+  out.push_back(n.ShapeOf(0)->FromEnd(1));
+  n.SetShape(0, out);
+}
+
+void LikeSecond(NodeInference& n) { n.Out(0).shape = n.ShapeOf(1); }
+void Scalar(NodeInference& n) { n.SetShape(0, Shape{}); }
 
 // input, skip, ...: output like the input, mean and deviation with the last axis 1, and the sum like the input.
 void SkipLayerNormalization(NodeInference& n) {
@@ -63,60 +155,6 @@ void EmbedLayerNormalization(NodeInference& n) {
   n.SetShape(2, out);
 }
 
-// input [B, S, I] and weights [I, 3H] (or qkv_hidden_sizes): output [B, S, H], present [2, B, heads, P + S, H/heads].
-void Attention(NodeInference& n) {
-  if (!n.ShapeOf(0) || !n.ShapeOf(1) || n.ShapeOf(0)->rank() != 3 || n.ShapeOf(1)->rank() != 2) return;
-  const Shape& x = *n.ShapeOf(0);
-  const std::vector<int64_t> sizes = n.Ints("qkv_hidden_sizes");
-  const Dim hidden = sizes.size() == 3 ? Dim(sizes[2]) : FloorDivide((*n.ShapeOf(1))[1], 3);
-  n.SetShape(0, Shape{x[0], x[1], hidden});
-  const Dim heads = n.Int("num_heads", 1);
-  const auto& past = n.ShapeOf(4);
-  const Dim total = n.Has(4) ? (past && past->rank() == 5 ? (*past)[3] : Dim::Unknown()) + x[1] : x[1];
-  n.SetShape(1, Shape{2, x[0], heads, total, Quotient(hidden, heads).value_or(Dim::Unknown())});
-}
-
-// query [B, S, H], key, value [B, L, Hv] (or query packed [B, S, heads, 3, d]), past at 6 and 7: output [B, S, Hv],
-// present K and V.
-void MultiHeadAttention(NodeInference& n) {
-  if (!n.ShapeOf(0)) return;
-  const Shape& q = *n.ShapeOf(0);
-  const Dim heads = n.Int("num_heads", 1);
-  if (q.rank() == 5) return n.SetShape(0, Shape{q[0], q[1], q[2] * q[4]});
-  if (q.rank() != 3 || !n.ShapeOf(2)) return;
-  const Shape& v = *n.ShapeOf(2);
-  const bool split = v.rank() == 4;  // [B, heads, L, d]
-  if (v.rank() != 3 && !split) return;
-  const Dim width = split ? v[1] * v[3] : v[2], keys = split ? v[2] : v[1];
-  n.SetShape(0, Shape{q[0], q[1], width});
-  const auto& past = n.ShapeOf(6);
-  const Dim total = n.Has(6) ? (past && past->rank() == 4 ? (*past)[2] : Dim::Unknown()) + keys : keys;
-  n.SetShape(1, Shape{q[0], heads, total, Quotient(q[2], heads).value_or(Dim::Unknown())});
-  n.SetShape(2, Shape{q[0], heads, total, Quotient(width, heads).value_or(Dim::Unknown())});
-}
-
-// query [B, S, H] (packed with K and V when those are absent), past K and V [B, kv_heads, P, d] at 3 and 4. The present
-// is as long as the past buffer when that is shared, else as total_sequence_length says.
-void GroupQueryAttention(NodeInference& n) {
-  if (!n.ShapeOf(0) || n.ShapeOf(0)->rank() != 3) return;
-  const Shape& q = *n.ShapeOf(0);
-  const Dim heads = n.Int("num_heads", 1), kv_heads = n.Int("kv_num_heads", 1);
-  const Dim width = Quotient(q[2], n.Has(1) ? heads : heads + Dim(2) * kv_heads).value_or(Dim::Unknown());
-  n.SetShape(0, Shape{q[0], q[1], heads * width});
-  const std::vector<Dim>* total = n.Integers(6);
-  const auto& past = n.ShapeOf(3);
-  const Dim rows = total != nullptr && total->size() == 1 ? total->front()
-                   : past && past->rank() == 4            ? (*past)[2] + q[1]
-                   : n.Has(3)                             ? Dim::Unknown()
-                                                          : q[1];
-  for (int i : {1, 2}) n.SetShape(i, Shape{q[0], kv_heads, rows, width});
-}
-
-void QuantizeLinear(NodeInference& n) {
-  n.Out(0).shape = n.ShapeOf(0);
-  n.Out(0).type = n.Has(2) ? n.In(2).type : DType::kUint8;
-}
-
 void BiasSplitGelu(NodeInference& n) {
   if (!n.ShapeOf(0) || n.ShapeOf(0)->rank() == 0) return;
   Shape out = *n.ShapeOf(0);
@@ -125,38 +163,50 @@ void BiasSplitGelu(NodeInference& n) {
 }
 
 constexpr RuleRow kRows[] = {
-    {"Attention", Attention},
     {"BiasAdd", SameShape},
+    {"BiasDropout", BiasDropout},
     {"BiasGelu", SameShape},
     {"BiasSoftmax", SameShape},
     {"BiasSplitGelu", BiasSplitGelu},
-    {"DequantizeLinear", SameShape, Type::kSecondInput},
-    {"DynamicQuantizeMatMul", MatMul},
+    {"BitmaskBiasDropout", BitmaskDropout},
+    {"BitmaskDropout", BitmaskDropout},
+    {"ComplexMul", SameShape},
+    {"ComplexMulConj", SameShape},
+    {"CropAndResize", CropAndResize},
     {"EmbedLayerNormalization", EmbedLayerNormalization, Type::kRule},
     {"FastGelu", SameShape},
     {"FusedConv", FusedConv},
     {"FusedGemm", Gemm},
     {"FusedMatMul", FusedMatMul},
+    {"FusedMatMulActivation", FusedMatMul},
+    {"GatherBlockQuantized", GatherBlockQuantized, Type::kThirdInput},
     {"Gelu", SameShape},
+    {"GemmFastGelu", MatMul},
     {"GroupNorm", SameShape},
-    {"GroupQueryAttention", GroupQueryAttention},
     {"Inverse", SameShape},
+    {"Irfft", Irfft},
+    {"IsAllFinite", Scalar, Type::kBool},
     {"LayerNormalization", LayerNormalization},
-    {"MatMulIntegerToFloat", MatMul, Type::kThirdInput},
+    {"MatMulBnb4", MatMulNBits},
+    {"MatMulFpQ4", MatMulFpQ4},
+    {"MatMulInteger16", MatMul, Type::kInt32},
     {"MatMulNBits", MatMulNBits},
-    {"MultiHeadAttention", MultiHeadAttention},
-    {"QLinearAdd", QuantizedBinary},
-    {"QLinearLeakyRelu", SameShape},
-    {"QLinearMul", QuantizedBinary},
-    {"QLinearSigmoid", SameShape},
-    {"QLinearSoftmax", SameShape},
-    {"QuantizeLinear", QuantizeLinear, Type::kRule},
+    {"MatMulNBitsMlp", MatMulNBitsMlp},
+    {"MatMulNBitsQkv", MatMulNBitsQkv},
+    {"MoE", SameShape},
+    {"NGramRepeatBlock", LikeSecond, Type::kSecondInput},
+    {"NhwcConv", NhwcConv},
+    {"NhwcFusedConv", NhwcConv},
+    {"NhwcMaxPool", NhwcMaxPool},
+    {"QMoE", SameShape},
     {"QuickGelu", SameShape},
-    {"RotaryEmbedding", SameShape},
+    {"Rfft", Rfft},
+    {"ScaledSiLU", SameShape},
     {"SimplifiedLayerNormalization", LayerNormalization},
-    {"SkipGroupNorm", SkipLayerNormalization},
+    {"SkipGroupNorm", SameShape},
     {"SkipLayerNormalization", SkipLayerNormalization},
     {"SkipSimplifiedLayerNormalization", SkipLayerNormalization},
+    {"TorchEmbedding", TorchEmbedding},
     {"TransposeMatMul", FusedMatMul},
     {"Trilu", SameShape},
 };

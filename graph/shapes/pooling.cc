@@ -3,10 +3,10 @@
 
 namespace vramplan {
 
-void PoolOf(NodeInference& n) {
+void PoolOf(NodeInference& n, bool channels_last) {
   if (n.outputs() > 1) n.Out(1).type = DType::kInt64;
   if (!n.ShapeOf(0)) return;
-  const Shape& x = *n.ShapeOf(0);
+  const Shape x = channels_last ? ChannelsFirst(*n.ShapeOf(0)) : *n.ShapeOf(0);
   if (x.rank() < 3) return n.Fail(n.Describe(0) + " has no spatial axes");
   const auto window = WindowOf(n, x.rank() - 2, {});
   if (!window) return;
@@ -16,10 +16,13 @@ void PoolOf(NodeInference& n) {
     if (length.IsConstant() && length.c0() < 1) return n.Fail("its kernel is larger than its input " + n.Describe(0));
     out.Append(length);
   }
+  if (channels_last) out = ChannelsLast(out);
   for (int i = 0; i < n.outputs(); ++i) n.SetShape(i, out);
 }
 
 namespace {
+
+void Pool(NodeInference& n) { PoolOf(n); }
 
 void GlobalPool(NodeInference& n) {
   if (!n.ShapeOf(0)) return;
@@ -61,9 +64,15 @@ void RegionPool(NodeInference& n) {
 }
 
 constexpr RuleRow kRows[] = {
-    {"AveragePool", PoolOf},           {"LpPool", PoolOf},           {"MaxPool", PoolOf},
-    {"GlobalAveragePool", GlobalPool}, {"GlobalLpPool", GlobalPool}, {"GlobalMaxPool", GlobalPool},
-    {"MaxUnpool", MaxUnpool},          {"MaxRoiPool", RegionPool},   {"RoiAlign", RegionPool},
+    {"AveragePool", Pool},
+    {"LpPool", Pool},
+    {"MaxPool", Pool},
+    {"GlobalAveragePool", GlobalPool},
+    {"GlobalLpPool", GlobalPool},
+    {"GlobalMaxPool", GlobalPool},
+    {"MaxUnpool", MaxUnpool},
+    {"MaxRoiPool", RegionPool},
+    {"RoiAlign", RegionPool},
 };
 
 }  // namespace

@@ -172,9 +172,9 @@ std::string NodeInference::Describe(int input) const {
 }
 
 std::optional<std::vector<TensorFacts>> NodeInference::InferSubgraph(const Graph& subgraph,
-                                                                     const std::vector<TensorFacts>& inputs) {
-  constexpr int kMaxDepth = 6;  // a Loop infers its body twice: 2^6 times at most
-  if (depth_ >= kMaxDepth) return std::nullopt;
+                                                                     const std::vector<TensorFacts>& inputs,
+                                                                     const std::vector<bool>& empty_sequences) {
+  if (depth_ > kMaxSubgraphDepth) return std::nullopt;
   Shapes inside;
   inside.tensors.resize(subgraph.tensors.size());
   for (size_t i = 0; i < subgraph.tensors.size(); ++i) {
@@ -187,6 +187,9 @@ std::optional<std::vector<TensorFacts>> NodeInference::InferSubgraph(const Graph
   }
   NodeInference nodes(subgraph, binding_, &inside, notes_, depth_ + 1);
   nodes.baked_batch_ = baked_batch_;
+  for (size_t i = 0; i < subgraph.inputs.size() && i < empty_sequences.size(); ++i) {
+    if (empty_sequences[i]) nodes.sequences_[subgraph.inputs[i]] = std::make_shared<const Elements>();
+  }
   InferNodes(subgraph, &nodes);
   if (nodes.failure()) {
     Fail("inside it, " + nodes.failure()->text, nodes.failure()->hint);
@@ -195,6 +198,22 @@ std::optional<std::vector<TensorFacts>> NodeInference::InferSubgraph(const Graph
   std::vector<TensorFacts> outputs;
   for (TensorId id : subgraph.outputs) outputs.push_back(id.valid() ? inside[id] : TensorFacts());
   return outputs;
+}
+
+const NodeInference::Elements* NodeInference::ElementsOf(int input) const {
+  if (!Has(input)) return nullptr;
+  const auto found = sequences_.find(node_->inputs[static_cast<size_t>(input)]);
+  return found == sequences_.end() ? nullptr : found->second.get();
+}
+
+void NodeInference::SetElements(int output, Elements elements) {
+  if (output >= outputs() || !node_->outputs[static_cast<size_t>(output)].valid()) return;
+  sequences_[node_->outputs[static_cast<size_t>(output)]] = std::make_shared<const Elements>(std::move(elements));
+}
+
+const DeclaredType* NodeInference::Declared(int output) const {
+  const TensorId id = output < outputs() ? node_->outputs[static_cast<size_t>(output)] : TensorId();
+  return id.valid() && graph_[id].declared ? &*graph_[id].declared : nullptr;
 }
 
 bool NodeInference::TakeDeclared(int output) {
@@ -291,16 +310,21 @@ Table TableOf(std::initializer_list<std::span<const RuleRow>> families) {
 }  // namespace
 
 const RuleRow* FindRule(std::string_view domain, std::string_view op) {
-  static const Table kOnnx =
-      TableOf({kElementwiseRules, kCreationRules, kReshapeRules, kJoiningRules, kIndexingRules, kMatmulRules,
-               kConvolutionRules, kPoolingRules, kNormalizationRules, kReductionRules, kImageRules, kRecurrentRules,
-               kAttentionRules, kQuantizationRules, kLossRules, kSignalRules, kControlRules});
-  static const Table kMicrosoft = TableOf({kMicrosoftRules});
-  const bool standard = domain.empty() || domain == "ai.onnx";
-  if (!standard && domain != "com.microsoft") return nullptr;
-  const Table& table = standard ? kOnnx : kMicrosoft;
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  static const std::unordered_map<std::string_view, Table> kDomains = {
+      {"", TableOf({kElementwiseRules, kCreationRules, kReshapeRules, kJoiningRules, kIndexingRules, kMatmulRules,
+                    kConvolutionRules, kPoolingRules, kNormalizationRules, kReductionRules, kImageRules,
+                    kRecurrentRules, kAttentionRules, kQuantizationRules, kLossRules, kSignalRules, kControlRules,
+                    kSequenceRules, kTextRules})},
+      {"ai.onnx.preview", TableOf({kPreviewRules})},
+      {"ai.onnx.preview.training", TableOf({kTrainingRules})},
+      {"ai.onnx.ml", TableOf({kMlRules})},
+      {"com.microsoft", TableOf({kMicrosoftRules, kMicrosoftAttentionRules, kMicrosoftQuantizedRules})},
+      {"com.microsoft.nchwc", TableOf({kNchwcRules})},
+  };
+  const auto table = kDomains.find(domain == "ai.onnx" ? "" : domain);
+  if (table == kDomains.end()) return nullptr;
+  const auto found = table->second.find(op);
+  return found == table->second.end() ? nullptr : found->second;
 }
 
 }  // namespace vramplan

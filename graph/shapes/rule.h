@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +28,9 @@ namespace vramplan {
 // ConstantValues::kMaxElements.
 inline constexpr int64_t kMaxFolded = 64;
 
+// Subgraphs within subgraphs are inferred this deep; Load lets no deeper file in.
+inline constexpr int kMaxSubgraphDepth = 256;
+
 // One node being inferred: its inputs' facts, its outputs', its attributes.
 class NodeInference {
  public:
@@ -35,6 +40,7 @@ class NodeInference {
   void Begin(const Node& node) {
     node_ = &node;
     absent_ = TensorFacts();
+    bounded_ = false;
   }
   const std::optional<Error>& failure() const { return failure_; }
 
@@ -99,8 +105,24 @@ class NodeInference {
 
   // Facts of the outputs of a subgraph whose inputs have these facts; nothing when it fails (then this node failed) or
   // nests too deep.
-  std::optional<std::vector<TensorFacts>> InferSubgraph(const Graph& subgraph, const std::vector<TensorFacts>& inputs);
+  std::optional<std::vector<TensorFacts>> InferSubgraph(const Graph& subgraph, const std::vector<TensorFacts>& inputs,
+                                                        const std::vector<bool>& empty_sequences = {});
 
+  // A length that data decides: unknown, or the most that it can be after TakeBounds (bounds.h).
+  Dim Undecided(Dim at_most);
+  bool bounded() const { return bounded_; }  // whether that was asked for this node
+  // What holds for both shapes; lengths that differ are undecided, and the larger one wins.
+  std::optional<Shape> Either(const std::optional<Shape>& a, const std::optional<Shape>& b);
+  // The lengths that the user gave for what data decides: --dim TENSOR:AXIS=N. True when one was taken.
+  bool TakeGiven(int output);
+
+  // The elements of a sequence, while it is short and every one is known; null otherwise.
+  using Elements = std::vector<TensorFacts>;
+  const Elements* ElementsOf(int input) const;
+  void SetElements(int output, Elements elements);
+  int depth() const { return depth_; }
+
+  const DeclaredType* Declared(int output) const;
   // Sets outputs from the types that the file declares, where inference left them open. True when anything was taken.
   bool TakeDeclared(int output);
   // Fails on lengths that are negative or overflow; names the tensor.
@@ -118,6 +140,8 @@ class NodeInference {
   TensorFacts absent_;
   std::optional<int64_t> baked_batch_;
   std::optional<Error> failure_;
+  bool bounded_ = false;
+  std::map<TensorId, std::shared_ptr<const Elements>> sequences_;
 };
 
 // The element type of all outputs, unless the rule sets it.
@@ -153,7 +177,18 @@ extern const std::span<const RuleRow> kQuantizationRules;
 extern const std::span<const RuleRow> kLossRules;
 extern const std::span<const RuleRow> kSignalRules;
 extern const std::span<const RuleRow> kControlRules;
-extern const std::span<const RuleRow> kMicrosoftRules;  // of the domain com.microsoft
+extern const std::span<const RuleRow> kSequenceRules;
+extern const std::span<const RuleRow> kTextRules;
+extern const std::span<const RuleRow> kPreviewRules;    // of the domain ai.onnx.preview
+extern const std::span<const RuleRow> kTrainingRules;   // of ai.onnx.preview.training
+extern const std::span<const RuleRow> kMlRules;         // of ai.onnx.ml
+extern const std::span<const RuleRow> kMicrosoftRules;  // of com.microsoft
+extern const std::span<const RuleRow> kMicrosoftAttentionRules;
+extern const std::span<const RuleRow> kMicrosoftQuantizedRules;
+extern const std::span<const RuleRow> kNchwcRules;  // of com.microsoft.nchwc
+
+// What holds for both: lengths that differ are not known.
+TensorFacts Common(const TensorFacts& a, const TensorFacts& b);
 
 // What a stored tensor is, with its contents when they are small.
 TensorFacts FactsOf(const StoredTensor& stored);
@@ -163,8 +198,11 @@ void SameShape(NodeInference& node);
 
 // Rules that more than one family uses; numbers are inputs.
 void MatMulOf(NodeInference& node, int left, int right);
-void ConvOf(NodeInference& node, int input, int weight);
-void PoolOf(NodeInference& node);
+void ConvOf(NodeInference& node, int input, int weight, bool channels_last = false);
+void PoolOf(NodeInference& node, bool channels_last = false);
+// [N, C, ...] of [N, ..., C], and back.
+Shape ChannelsFirst(const Shape& shape);
+Shape ChannelsLast(const Shape& shape);
 void Gemm(NodeInference& node);
 void LayerNormalization(NodeInference& node);
 

@@ -44,7 +44,17 @@ void MelWeightMatrix(NodeInference& n) {
   n.SetShape(0, Shape{FloorDivide(ScalarOf(n, 1), 2) + Dim(1), ScalarOf(n, 0)});
 }
 
-void NonMaxSuppression(NodeInference& n) { n.SetShape(0, Shape{Dim::Unknown(), 3}); }
+// Rows (batch, class, box): of each batch and class of scores [B, classes, boxes] as many as max_output_boxes_per_class
+// says, 0 by default, and no more than there are boxes (onnx NonMaxSuppression-11).
+void NonMaxSuppression(NodeInference& n) {
+  n.SetShape(0, Shape{Dim::Unknown(), 3});
+  const Dim most = n.Has(2) ? ScalarOf(n, 2) : Dim(0);
+  if (most.Is(0)) n.SetShape(0, Shape{0, 3});
+  if (!n.ShapeOf(1) || n.ShapeOf(1)->rank() != 3 || most.Is(0)) return;
+  const Shape& scores = *n.ShapeOf(1);
+  const Dim kept = most.known() ? Minimum(most, scores[2]) : scores[2];
+  n.SetShape(0, Shape{n.Undecided(scores[0] * scores[1] * (kept.known() ? kept : scores[2])), 3});
+}
 
 constexpr RuleRow kRows[] = {
     {"DFT", Dft},

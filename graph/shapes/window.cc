@@ -37,6 +37,22 @@ std::optional<Window> WindowOf(NodeInference& n, int spatial_axes, const std::ve
   return w;
 }
 
+Shape ChannelsFirst(const Shape& shape) {
+  Shape moved = shape;
+  if (shape.rank() < 3) return moved;
+  moved.Remove(shape.rank() - 1);
+  moved.Insert(1, shape.FromEnd(1));
+  return moved;
+}
+
+Shape ChannelsLast(const Shape& shape) {
+  Shape moved = shape;
+  if (shape.rank() < 3) return moved;
+  moved.Remove(1);
+  moved.Append(shape[1]);
+  return moved;
+}
+
 Dim Slid(const Window& w, size_t axis, Dim length, bool ceil_mode) {
   const int64_t stride = w.strides[axis];
   if (w.same) return CeilDivide(length, stride);

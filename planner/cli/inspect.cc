@@ -1,6 +1,7 @@
 #include "planner/report/inspect.h"
 
 #include "graph/onnx/load.h"
+#include "graph/shapes/kept_batch.h"
 #include "planner/cli/verbs.h"
 
 namespace vramplan {
@@ -24,7 +25,7 @@ Result<Outcome> RunInspect(const Options& options, const Style& style) {
     NoteStop("unbound-dim", binding.error(), &inspection.notes);
   } else {
     inspection.binding = *std::move(binding);
-    Result<Shapes> shapes = Infer(inspection.graph, *inspection.binding, &inspection.notes);
+    Result<Shapes> shapes = InferOrKeepBatch(inspection.graph, options.bind, &*inspection.binding, &inspection.notes);
     if (!shapes.ok() && options.dump != Dump::kNone) return shapes.error();
     if (!shapes.ok()) NoteStop("shapes-not-inferred", shapes.error(), &inspection.notes);
     if (shapes.ok()) inspection.shapes = *std::move(shapes);

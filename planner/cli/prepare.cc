@@ -4,6 +4,8 @@
 
 #include "graph/lift/assumed.h"
 #include "graph/onnx/load.h"
+#include "graph/shapes/bounds.h"
+#include "graph/shapes/kept_batch.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {
@@ -62,7 +64,8 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Binding> binding = Bind(prepared.graph, options.bind, &prepared.notes);
   if (!binding.ok()) return binding.error();
   prepared.binding = *std::move(binding);
-  const Result<Shapes> shapes = Infer(prepared.graph, prepared.binding, &prepared.notes);
+  TakeBounds(&prepared.binding);
+  const Result<Shapes> shapes = InferOrKeepBatch(prepared.graph, options.bind, &prepared.binding, &prepared.notes);
   if (!shapes.ok()) return shapes.error();
   const Runtime runtime = options.spec.framework.runtime;
   Result<Layers> layers = GraphFor(runtime, prepared.graph, *shapes, &prepared.notes);

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <vector>
 
+#include "graph/shapes/bounds.h"
 #include "graph/shapes/infer.h"
 #include "graph/shapes/rule.h"
 
@@ -42,13 +43,19 @@ DType TypeOf(char letter) {
       return DType::kUint8;
     case 'b':
       return DType::kBool;
+    case 's':
+      return DType::kString;
+    case 'c':
+      return DType::kInt8;
+    case 'w':
+      return DType::kUint32;
   }
   VRAMPLAN_CHECK(letter == 'f');
   return DType::kUndefined;
 }
 
 char LetterOf(DType type) {
-  for (char letter : {'f', 'h', 'i', 'j', 'u', 'b'}) {
+  for (char letter : {'f', 'h', 'i', 'j', 'u', 'b', 's', 'c', 'w'}) {
     if (TypeOf(letter) == type) return letter;
   }
   return '!';
@@ -78,6 +85,7 @@ AttributeValue AttributeOf(const std::string& text) {
   const auto is_number = [](const std::string& t) { return t.find_first_not_of("-0123456789.e") == std::string::npos; };
   if (text[0] == '[') {
     const auto parts = Parts(text.substr(1, text.size() - 2), ',');
+    if (!parts.empty() && !is_number(parts.front())) return parts;
     if (text.find('.') != std::string::npos) {
       std::vector<double> reals;
       for (const auto& p : parts) reals.push_back(std::stod(p));
@@ -139,7 +147,9 @@ std::string InferNode(const NodeCase& row, int64_t fixed_batch, Notes* notes) {
   for (const std::string& attribute : Parts(row.attributes, ' ')) {
     const size_t equals = attribute.find('=');
     const std::string name = attribute.substr(0, equals), value = attribute.substr(equals + 1);
-    if (name == "opset") {
+    if (name == "bounds") {
+      TakeBounds(&binding);
+    } else if (name == "opset") {
       graph.opsets[""] = std::stoll(value);
     } else {
       node.attributes.Set(name, AttributeOf(value));

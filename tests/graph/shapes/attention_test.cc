@@ -56,8 +56,18 @@ TEST_CASE("com.microsoft") {
       {"com.microsoft:QLinearAdd", "", "u[B,8] f[] u[] u[1,8] f[] u[] f[] u[]", "u[B,8]"},
       {"com.microsoft:DequantizeLinear", "", "u[B,8] f[] u[]", "f[B,8]"},
       {"ai.onnx:Relu", "", "f[B,8]", "f[B,8]"},
-      {"com.example:Relu", "", "f[B,8]",
-       "error: its operator com.example.Relu is not known, and the file declares no shape for its output out0"},
+      {"com.example:Relu", "", "f[B,8]", "!"},
+  });
+}
+
+TEST_CASE("linear attention, convolutions with a state, flex attention, SwiGLU") {
+  Check({
+      {"LinearAttention", "q_num_heads=4 kv_num_heads=2", "f[B,6,32] f[B,6,16] f[B,6,20]", "f[B,6,40] f[B,2,8,10]"},
+      {"LinearAttention", "q_num_heads=4 kv_num_heads=2", "h[B,6,32] h[B,6,16] h[B,6,20] f[B,2,8,10]",
+       "h[B,6,40] f[B,2,8,10]"},
+      {"CausalConvWithState", "", "f[B,12,100] f[12,1,4]", "f[B,12,100] f[B,12,3]"},
+      {"ai.onnx.preview:FlexAttention", "", "f[B,8,6,16] f[B,2,9,16] f[B,2,9,20]", "f[B,8,6,20]"},
+      {"SwiGLU", "", "f[B,64] f[B,64]", "f[B,64]"},
   });
 }
 

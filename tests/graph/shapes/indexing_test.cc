@@ -72,8 +72,29 @@ TEST_CASE("Scatter, TopK, NonZero, OneHot and the rest") {
       {"OneHot", "axis=1", "i[B,7] f[1]=10 f[2]", "f[B,10,7]"},
       {"Compress", "axis=1", "f[B,7] b[7]", "f[B,?]"},
       {"Compress", "", "f[B,7] b[7]", "f[?]"},
+      {"Compress", "axis=1", "f[B,7] b[4]=1,0,1,1", "f[B,3]"},
       {"Unique", "", "f[B,7]", "f[?] i[?] i[7*B] i[?]"},
+      {"Unique", "axis=1", "f[B,1]", "f[B,1] i[1] i[1] i[1]"},
       {"ReverseSequence", "", "f[9,B] i[B]", "f[9,B]"},
+  });
+}
+
+TEST_CASE("what data decides, at most") {
+  Check({
+      {"NonZero", "bounds=1", "f[B,9]", "i[2,9*B]"},
+      {"Compress", "axis=1 bounds=1", "f[B,7] b[5]", "f[B,5]"},
+      {"Compress", "bounds=1", "f[B,7] b[?]", "f[7*B]"},
+      {"Unique", "bounds=1", "f[B,7]", "f[7*B] i[7*B] i[7*B] i[7*B]"},
+      {"Unique", "axis=0 bounds=1", "f[B,7]", "f[B,7] i[B] i[B] i[B]"},
+      {"TopK", "bounds=1", "f[B,100] i[1]", "f[B,100] i[B,100]"},
+      {"Slice", "bounds=1", "f[B,10] i[1] i[1] i[1]=1", "f[B,10]"},
+      {"Slice", "bounds=1", "f[B,10] i[1] i[1] i[1]", "f[B,10]"},
+      {"Split", "axis=1 bounds=1", "f[B,10] i[2]", "f[B,10] f[B,10]"},
+      {"NonMaxSuppression", "", "f[B,100,4] f[B,80,100] i[1]=20", "i[?,3]"},
+      {"NonMaxSuppression", "", "f[B,100,4] f[B,80,100]", "i[0,3]"},
+      {"NonMaxSuppression", "bounds=1", "f[B,100,4] f[B,80,100] i[1]=20", "i[1600*B,3]"},
+      {"NonMaxSuppression", "bounds=1", "f[B,100,4] f[B,80,100] i[1]=500", "i[8000*B,3]"},
+      {"NonMaxSuppression", "bounds=1", "f[B,100,4] f[B,80,100] i[1]", "i[8000*B,3]"},
   });
 }
 
