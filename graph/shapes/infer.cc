@@ -1,5 +1,6 @@
 #include "graph/shapes/infer.h"
 
+#include "graph/shapes/bounds.h"
 #include "graph/shapes/rule.h"
 
 namespace vramplan {
@@ -68,8 +69,10 @@ void Fallback(NodeInference& n) {
   const std::string not_known = "the operator " + operator_name + " is not known";
   if (open.empty())
     return n.Note("unknown-operator", not_known + "; its outputs have the shapes that the file declares");
-  n.Note("unknown-operator", not_known + ", and the file declares no shape for its output " + open,
-         "run ONNX shape inference on the file first, or export with value_info");
+  const std::string what = not_known + ", and the file declares no shape for its output " + open;
+  const std::string hint = "run ONNX shape inference on the file first, or export with value_info";
+  if (TakesBounds(n.binding())) return n.Fail(what, hint);  // a plan must not count it as nothing
+  n.Note("unknown-operator", what, hint);
 }
 
 // The note where knowledge ends, or where a bound stands for it.

@@ -12,10 +12,14 @@ void Dft(NodeInference& n) {
   if (out.rank() < 2) return n.Fail(n.Describe(0) + " has no axis to transform");
   const bool old = n.opset() != 0 && n.opset() < 20;
   Dim given = old ? Dim(n.Int("axis", 1)) : n.Has(2) ? ScalarOf(n, 2) : Dim(-2);
-  if (!given.IsConstant()) return n.SetShape(0, std::vector<Dim>(static_cast<size_t>(out.rank()), Dim::Unknown()));
+  const bool inverse = n.Int("inverse", 0) != 0, one_sided = n.Int("onesided", 0) != 0;
+  if (!given.IsConstant()) {  // only a length or one side makes an axis other than it was
+    for (int i = 0; (n.Has(1) || one_sided) && i < out.rank(); ++i) out[i] = Dim::Unknown();
+    out[out.rank() - 1] = inverse && one_sided ? 1 : 2;
+    return n.SetShape(0, out);
+  }
   const auto axis = n.Axis(given.c0(), out.rank());
   if (!axis) return;
-  const bool inverse = n.Int("inverse", 0) != 0, one_sided = n.Int("onesided", 0) != 0;
   if (n.Has(1)) {
     out[*axis] = ScalarOf(n, 1);
   } else if (one_sided && inverse) {

@@ -6,6 +6,7 @@
 #include "graph/onnx/load.h"
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/kept_batch.h"
+#include "graph/shapes/quantized.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {
@@ -61,6 +62,13 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Graph> graph = Load(options.file, &prepared.notes);
   if (!graph.ok()) return graph.error();
   prepared.graph = *std::move(graph);
+  const Node* quantized = options.spec.mode == Mode::kTrain ? QuantizedNode(prepared.graph) : nullptr;
+  if (quantized != nullptr) {
+    return Error{ErrorCode::kBadInput, options.file,
+                 "it is quantized (node " + quantized->name + ", " + quantized->op +
+                     "): integers carry no gradient, so it cannot be trained",
+                 "--mode infer, or give the graph from before it was quantized"};
+  }
   Result<Binding> binding = Bind(prepared.graph, options.bind, &prepared.notes);
   if (!binding.ok()) return binding.error();
   prepared.binding = *std::move(binding);

@@ -49,6 +49,8 @@ TEST_CASE("signals, quantization") {
   Check({
       {"DFT", "onesided=1", "f[B,400,1] - i[]=1", "f[B,201,2]"},
       {"DFT", "opset=17 axis=1", "f[B,400,1]", "f[B,400,2]"},
+      {"DFT", "", "f[B,400,1] - i[]", "f[B,400,2]"},
+      {"DFT", "onesided=1", "f[B,400,1] - i[]", "f[?,?,2]"},
       {"DFT", "onesided=1 inverse=1", "f[B,201,2] - i[]=1", "f[B,400,1]"},
       {"STFT", "", "f[B,16000,1] i[]=160 f[400]", "f[B,98,201,2]"},
       {"MelWeightMatrix", "", "i[]=80 i[]=400 i[]=16000 f[] f[]", "f[201,80]"},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/command_line.h"
+#include "tests/support/onnx_text.h"
 
 namespace vramplan {
 namespace {
@@ -42,6 +43,38 @@ void CheckInOrder(const std::string& json, const std::vector<std::string>& membe
 std::string BytesOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+TEST_CASE("a quantized graph is inferred and not trained") {
+  const ScratchFile file("quantized.onnx", OnnxBytes(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) <float scale = {0.5}, uint8 zero = {0}> {
+      q = QuantizeLinear (x, scale, zero)
+      y = DequantizeLinear (q, scale, zero)
+    })"));
+  const Said refused = Do("estimate " + file.path());
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.out.empty());
+  CHECK(refused.err ==
+        "vramplan: " + file.path() +
+            ": it is quantized (node QuantizeLinear_0, QuantizeLinear): integers carry no gradient, so it "
+            "cannot be trained (hint: --mode infer, or give the graph from before it was quantized)\n");
+  CHECK(Do("estimate --mode infer --batch 4 " + file.path()).exit_code == 0);
+  CHECK(Do("inspect " + file.path()).exit_code == 0);
+}
+
+TEST_CASE("an operator that nobody knows: the file can be looked at, a plan is refused") {
+  const ScratchFile file("unknown.onnx", OnnxBytes(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.example" : 1]>
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      a = com.example.Twice (x)
+      y = Relu (a)
+    })"));
+  CHECK(Do("inspect " + file.path()).exit_code == 0);
+  const Said refused = Do("estimate --mode infer " + file.path());
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.err.find(
+            "the operator com.example.Twice is not known, and the file declares no shape for its output a") !=
+        std::string::npos);
 }
 
 TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdout, the right exit code") {

@@ -1,0 +1,35 @@
+#include "graph/shapes/quantized.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace vramplan {
+namespace {
+
+// onnx/docs/Operators.md, ContribOperators.md of ONNX Runtime.
+constexpr std::array<std::string_view, 15> kOperators = {
+    "QuantizeLinear",       "DequantizeLinear", "DynamicQuantizeLinear", "DynamicQuantizeMatMul",
+    "DynamicQuantizeLSTM",  "MatMulInteger",    "ConvInteger",           "MatMulInteger16",
+    "MatMulIntegerToFloat", "MatMulNBits",      "MatMulNBitsMlp",        "MatMulNBitsQkv",
+    "MatMulBnb4",           "MatMulFpQ4",       "GatherBlockQuantized",
+};
+constexpr std::array<std::string_view, 6> kMicrosoftOnly = {
+    "QAttention", "QGemm", "QMoE", "QEmbedLayerNormalization", "QOrderedMatMul", "QOrderedAttention"};
+
+template <typename List>
+bool Holds(const List& list, const std::string& op) {
+  return std::find(list.begin(), list.end(), op) != list.end();
+}
+
+}  // namespace
+
+const Node* QuantizedNode(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.op.starts_with("QLinear") || Holds(kOperators, node.op)) return &node;
+    if (node.domain == "com.microsoft" && Holds(kMicrosoftOnly, node.op)) return &node;
+  }
+  return nullptr;
+}
+
+}  // namespace vramplan
