@@ -150,7 +150,7 @@ class GraphBuilder {
         const std::string_view name = ResolvedName(output, node.scope);
         if (name.empty()) continue;
         const TensorId id = Add(name);
-        if (!id.valid()) return GivenTwice(name, "node " + QuotedName(node.name));
+        if (!id.valid()) return GivenTwice(name, "node " + QuotedName(node.Name()));
         if (!constant) At(id).producer = NodeId{next};
       }
       if (!constant) ++next;
@@ -168,10 +168,11 @@ class GraphBuilder {
 
   Status AddNode(const ScopedNode& scoped) {
     const onnx::NodeProto& proto = *scoped.node;
-    if (proto.op_type().empty()) return Bad("node " + QuotedName(scoped.name) + " has no operator", "export it again");
+    if (proto.op_type().empty())
+      return Bad("node " + QuotedName(scoped.Name()) + " has no operator", "export it again");
     CHECK(graph_.nodes.size() < graph_.nodes.capacity());
     Node& node = graph_.nodes.emplace_back();
-    node.name = Unused(Printable(scoped.name));
+    node.name = Unused(Printable(scoped.Name()));
     node_names_.insert(node.name);
     node.op = Printable(proto.op_type());
     if (proto.domain() != "ai.onnx") node.domain = Printable(proto.domain());
@@ -181,7 +182,7 @@ class GraphBuilder {
       const std::string_view name = ResolvedName(input, scoped.scope);
       const TensorId id = name.empty() ? TensorId() : Find(name);
       if (!name.empty() && !id.valid()) {
-        return Bad("node " + QuotedName(scoped.name) + " (" + node.op + ") reads " + QuotedName(name) +
+        return Bad("node " + QuotedName(scoped.Name()) + " (" + node.op + ") reads " + QuotedName(name) +
                        ", which no node, input or initializer makes",
                    "export it again; was the model cut or edited?");
       }
@@ -221,7 +222,8 @@ class GraphBuilder {
       attributes->Set(written.name(), std::move(subgraphs));
       return Done{};
     }
-    Result<std::optional<AttributeValue>> value = ReadAttribute(*attribute, {"attribute", written.name(), scoped.name});
+    Result<std::optional<AttributeValue>> value =
+        ReadAttribute(*attribute, {"attribute", written.name(), scoped.Name()});
     if (!value) return value.error();
     if (*value) attributes->Set(written.name(), **std::move(value));
     return Done{};
@@ -231,7 +233,8 @@ class GraphBuilder {
   Status AddConstant(const ScopedNode& scoped) {
     const std::string_view name = ResolvedName(scoped.node->output(0), scoped.scope);
     if (name.empty()) return Done{};
-    const Part what{"Constant", scoped.name};
+    const std::string node = scoped.Name();
+    const Part what{"Constant", node};
     for (const auto& written : scoped.node->attribute()) {
       const onnx::AttributeProto* attribute = ResolvedAttribute(written, scoped.scope).attribute;
       if (attribute == nullptr) continue;

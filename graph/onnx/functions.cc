@@ -75,6 +75,11 @@ Provenance ReadProvenance(const onnx::NodeProto& node, const CallScope* scope) {
   return none && scope != nullptr ? scope->provenance : provenance;
 }
 
+std::string ScopedNode::Name() const {
+  const std::string name = node->name().empty() ? (node->op_type() + "_").append(std::to_string(index)) : node->name();
+  return scope != nullptr ? scope->prefix + name : name;
+}
+
 Functions::Functions(const onnx::ModelProto& model, Notes* notes) : notes_(notes) {
   for (const onnx::FunctionProto& proto : model.functions()) {
     BodySize size;
@@ -163,9 +168,8 @@ template <typename Nodes>
 void Functions::Append(const Nodes& nodes, CallScope* scope, std::vector<ScopedNode>* out) {
   for (int i = 0; i < nodes.size(); ++i) {
     const onnx::NodeProto& node = nodes[i];
-    std::string name = node.name().empty() ? (node.op_type() + "_").append(std::to_string(i)) : node.name();
-    if (scope != nullptr) name = scope->prefix + name;
     if (Function* function = Called(node)) {
+      std::string name = ScopedNode{&node, scope, i}.Name();
       if (const int copies = calls_[name]++; copies > 0)
         name.append("_").append(std::to_string(copies));  // the prefix of its names must be its own
       CallScope call = Bind(*function, node, name, scope);
@@ -175,7 +179,7 @@ void Functions::Append(const Nodes& nodes, CallScope* scope, std::vector<ScopedN
         continue;
       }
     }
-    out->push_back({&node, scope, std::move(name)});
+    out->push_back({&node, scope, i});
   }
 }
 

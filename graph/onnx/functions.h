@@ -54,7 +54,11 @@ Provenance ReadProvenance(const onnx::NodeProto& node, const CallScope* scope);
 struct ScopedNode {
   const onnx::NodeProto* node = nullptr;
   CallScope* scope = nullptr;
-  std::string name;  // given by the file, or by operator and position; not yet unique
+  int index = 0;  // among the nodes of its graph or function
+
+  // Given by the file, or by operator and position; not yet unique. Made when asked for: a large graph has a hundred
+  // thousand.
+  std::string Name() const;
 };
 
 class Functions {

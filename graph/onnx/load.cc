@@ -22,12 +22,15 @@ bool Parse(const std::string& bytes, onnx::ModelProto* model) {
   return model->ParsePartialFromCodedStream(&stream) && stream.ConsumedEntireMessage();
 }
 
-Result<Graph> LoadBytes(const std::string& name, std::string_view bytes, Notes* notes) {
+Result<std::string> CompactModel(const std::string& name, std::string_view bytes) {
   if (const auto kind = KindOfFile(bytes)) {
     return Error{ErrorCode::kBadInput, name, "not an ONNX model: it is " + std::string(kind->what),
                  std::string(kind->hint)};
   }
-  Result<std::string> compact = Compact(name, bytes);
+  return Compact(name, bytes);
+}
+
+Result<Graph> LoadCompact(const std::string& name, Result<std::string> compact, Notes* notes) {
   if (!compact) return compact.error();
   google::protobuf::ArenaOptions options;
   options.start_block_size = std::min<size_t>(std::max<size_t>(2 * compact->size(), 4096), size_t{4} << 20);
@@ -52,16 +55,19 @@ Result<Graph> LoadBytes(const std::string& name, std::string_view bytes, Notes* 
   return graph;
 }
 
-}  // namespace
-
-Result<Graph> Load(const std::string& path, Notes* notes) {
+// The file is let go before its messages are parsed.
+Result<std::string> CompactFile(const std::string& path) {
   const Result<MappedFile> file = MappedFile::Open(path);
   if (!file) return file.error();
-  return LoadBytes(path, file->bytes(), notes);
+  return CompactModel(path, file->bytes());
 }
 
+}  // namespace
+
+Result<Graph> Load(const std::string& path, Notes* notes) { return LoadCompact(path, CompactFile(path), notes); }
+
 Result<Graph> LoadFromBytes(const std::string& name, const void* data, size_t size, Notes* notes) {
-  return LoadBytes(name, {static_cast<const char*>(data), size}, notes);
+  return LoadCompact(name, CompactModel(name, {static_cast<const char*>(data), size}), notes);
 }
 
 }  // namespace vramplan
