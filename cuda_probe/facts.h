@@ -31,7 +31,7 @@ struct CardFacts {
   Bytes usable;                      // cuDeviceTotalMem
   std::optional<Bytes> free;         // now, without a context of ours
   std::optional<Bytes> reserved;     // by the driver for itself
-  Bytes granularity;                 // of physical memory: what cuMemCreate rounds to
+  Bytes granularity;                 // of physical memory: what cuMemCreate rounds to; zero: it does not say
   std::optional<bool> ecc, display;  // display: a screen is attached or a desktop runs on it
   bool mig = false;                  // a slice of a card
   std::vector<Holder> holders;

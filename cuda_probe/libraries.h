@@ -1,0 +1,54 @@
+// cuBLAS and cuDNN, where they are installed: what they add to a context, the rate of a matrix product, the workspace
+// of a convolution. Both work in the context that is current on the calling thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cuda_probe/driver_api.h"
+#include "cuda_probe/probe.h"
+#include "graph/base/result.h"
+
+namespace vramplan {
+
+// A library's handle in this context: there, not installed (null), or an error.
+class Cublas {
+ public:
+  static Result<std::unique_ptr<Cublas>> Open(CUstream stream);
+  ~Cublas();
+  Cublas(const Cublas&) = delete;
+  Cublas& operator=(const Cublas&) = delete;
+
+  // C = A x B, all square of this side, on the stream. False: this card cannot, or not in this arithmetic.
+  Result<bool> Multiply(Arithmetic arithmetic, int side, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c);
+
+ private:
+  explicit Cublas(void* handle) : handle_(handle) {}
+  void* handle_;
+};
+// Of a number in a matrix.
+int SizeOf(Arithmetic arithmetic);
+
+class Cudnn {
+ public:
+  static Result<std::unique_ptr<Cudnn>> Open(CUstream stream);
+  ~Cudnn();
+  Cudnn(const Cudnn&) = delete;
+  Cudnn& operator=(const Cudnn&) = delete;
+
+  // Of the first algorithm that its heuristics name and that works: what PyTorch takes with cudnn.benchmark off
+  // (aten/src/ATen/native/cudnn/Conv_v7.cpp, `search`). Nothing: none does.
+  std::optional<Bytes> Workspace(const ConvolutionCall& call) const;
+
+  // The convolution that FirstCall() does: 1x8x8x8, filter 8x8x1x1; its bytes in input, filter and output.
+  static constexpr size_t kFirstInput = 2048, kFirstFilter = 256;
+  // Runs one small convolution, so that its kernel is loaded.
+  void FirstCall(CUdeviceptr input, CUdeviceptr filter, CUdeviceptr output) const;
+
+ private:
+  explicit Cudnn(void* handle) : handle_(handle) {}
+  void* handle_;
+};
+
+}  // namespace vramplan

@@ -1,0 +1,181 @@
+#include "tests/pretend_gpu/description.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <sstream>
+
+namespace pretend {
+namespace {
+
+[[noreturn]] void Stop(const std::string& line) {
+  std::fprintf(stderr, "pretend_gpu: cannot read \"%s\"\n", line.c_str());
+  std::_Exit(70);
+}
+
+// "600", "4KiB", "2MiB", "15GiB"
+int64_t BytesOf(const std::string& text, const std::string& line) {
+  size_t end = 0;
+  int64_t bytes = 0;
+  try {
+    bytes = std::stoll(text, &end);
+  } catch (...) {
+    Stop(line);
+  }
+  const std::string unit = text.substr(end);
+  if (unit.empty() || unit == "B") return bytes;
+  if (unit == "KiB") return bytes << 10;
+  if (unit == "MiB") return bytes << 20;
+  if (unit == "GiB") return bytes << 30;
+  Stop(line);
+}
+
+std::optional<bool> OnOrOff(const std::string& text, const std::string& line) {
+  if (text == "on") return true;
+  if (text == "off") return false;
+  if (text != "unknown") Stop(line);
+  return std::nullopt;
+}
+
+// PID|child compute|graphics|both NAME|- [?]BYTES [LOOK:BYTES ...]
+Holder ReadHolder(std::istringstream& words, const std::string& line) {
+  Holder holder;
+  std::string pid, kind, bytes;
+  if (!(words >> pid >> kind >> holder.name >> bytes)) Stop(line);
+  holder.child = pid == "child";
+  if (!holder.child) holder.pid = BytesOf(pid, line);
+  holder.compute = kind != "graphics";
+  holder.graphics = kind != "compute";
+  if (holder.name == "-") holder.name.clear();
+  if (bytes.front() == '?') {
+    holder.told = false;
+    bytes.erase(0, 1);
+  }
+  holder.bytes[0] = BytesOf(bytes, line);
+  for (std::string step; words >> step;) {
+    const size_t colon = step.find(':');
+    if (colon == std::string::npos) Stop(line);
+    holder.bytes[std::atoi(step.c_str())] = BytesOf(step.substr(colon + 1), line);
+  }
+  return holder;
+}
+
+// A card of which only the name was said: a T4 with round numbers, nobody on it.
+Card Plain(const std::string& name, size_t index) {
+  Card card;
+  card.name = name;
+  const std::string digit = std::to_string(index + 1);
+  for (const int length : {8, 4, 4, 4, 12}) {
+    if (!card.uuid.empty()) card.uuid += '-';
+    for (int i = 0; i < length; ++i) card.uuid += digit.substr(0, 1);
+  }
+  card.pci = "0000:0" + digit.substr(0, 1) + ":00.0";
+  card.total = int64_t{16} << 30;
+  card.usable = int64_t{15} << 30;
+  card.granularity = card.kernel = int64_t{2} << 20;
+  card.context = int64_t{200} << 20;
+  card.cublas = int64_t{40} << 20;
+  card.cudnn = int64_t{60} << 20;
+  card.ecc = true;
+  card.display = false;
+  card.bandwidth = 240e9;
+  card.launch = 5e-6;
+  card.rates = {{"fp32", 7e12}, {"fp16", 40e12}};
+  for (const char* pass : {"forward", "input-gradient", "weight-gradient"}) card.workspaces[pass] = int64_t{3} << 20;
+  return card;
+}
+
+// False: no word of a card.
+bool ReadCardWord(const std::string& word, std::istringstream& words, const std::string& line, Card& card) {
+  const auto text = [&] {
+    std::string next;
+    if (!(words >> next)) Stop(line);
+    return next;
+  };
+  const std::map<std::string, int64_t*> sizes = {
+      {"total", &card.total},     {"usable", &card.usable}, {"granularity", &card.granularity},
+      {"context", &card.context}, {"kernel", &card.kernel}, {"cublas", &card.cublas},
+      {"cudnn", &card.cudnn}};
+  const auto size = sizes.find(word);
+  if (size != sizes.end())
+    *size->second = BytesOf(text(), line);
+  else if (word == "uuid")
+    card.uuid = text();
+  else if (word == "pci")
+    card.pci = text();
+  else if (word == "capability")
+    std::sscanf(text().c_str(), "%d.%d", &card.major, &card.minor);
+  else if (word == "multiprocessors")
+    card.multiprocessors = std::stoi(text());
+  else if (word == "mig")
+    card.mig = true;
+  else if (word == "ecc")
+    card.ecc = OnOrOff(text(), line);
+  else if (word == "display")
+    card.display = OnOrOff(text(), line);
+  else if (word == "holder")
+    card.holders.push_back(ReadHolder(words, line));
+  else if (word == "largest-piece")
+    card.largest_piece = BytesOf(text(), line);
+  else if (word == "bandwidth")
+    card.bandwidth = std::stod(text());
+  else if (word == "launch")
+    card.launch = std::stod(text());
+  else if (word == "neighbour") {
+    const int allocation = std::stoi(text());
+    card.neighbour[allocation] = BytesOf(text(), line);
+  } else if (word == "rate") {
+    const std::string arithmetic = text();
+    card.rates[arithmetic] = std::stod(text());
+  } else if (word == "workspace") {
+    const std::string pass = text();
+    card.workspaces[pass] = BytesOf(text(), line);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int64_t Holder::BytesAt(int look) const { return std::prev(bytes.upper_bound(look))->second; }
+
+Description Read(const std::string& text) {
+  Description machine;
+  std::string lines = text;
+  for (char& c : lines) c = c == ';' ? '\n' : c;
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) {
+    std::istringstream words(line);
+    std::string word;
+    if (!(words >> word) || word.front() == '#') continue;
+    if (word == "driver") {
+      words >> machine.driver;
+    } else if (word == "cuda") {
+      int major = 0, minor = 0;
+      char dot = 0;
+      words >> major >> dot >> minor;
+      machine.cuda = major * 1000 + minor * 10;
+    } else if (word == "wsl") {
+      machine.wsl = true;
+    } else if (word == "fail") {
+      Failure failure;
+      words >> failure.function >> failure.code >> failure.from >> failure.to;
+      if (failure.from == 0) failure.from = 1;
+      machine.failures.push_back(failure);
+    } else if (word == "lost") {
+      Loss loss;
+      words >> loss.function >> loss.call >> loss.code;
+      machine.loss = loss;
+    } else if (word == "card") {
+      std::string name;
+      std::getline(words >> std::ws, name);
+      machine.cards.push_back(Plain(name, machine.cards.size()));
+    } else if (machine.cards.empty() || !ReadCardWord(word, words, line, machine.cards.back())) {
+      Stop(line);
+    }
+  }
+  return machine;
+}
+
+}  // namespace pretend

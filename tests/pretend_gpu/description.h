@@ -1,0 +1,61 @@
+// What the pretend machine is: read from a text. A statement a line (or between semicolons); README.md lists them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pretend {
+
+// A process of somebody else. Its bytes may change from one look at the card to the next.
+struct Holder {
+  int64_t pid = 0;
+  bool child = false;  // whatever process is this one's newest child, as long as it lives
+  std::string name;    // empty: may not be seen
+  bool compute = true, graphics = false, told = true;  // told: the driver says how much it holds
+  std::map<int, int64_t> bytes;                        // from this look on (from 0)
+  int64_t BytesAt(int look) const;
+};
+
+struct Card {
+  std::string name, uuid, pci = "0000:00:04.0";
+  int major = 7, minor = 5, multiprocessors = 40;
+  bool mig = false, hides_processes = false;
+  int64_t total = 0, usable = 0, granularity = 0;  // bytes, as all the following
+  int64_t context = 0, kernel = 0, cublas = 0, cudnn = 0;
+  std::optional<int64_t> largest_piece;
+  std::optional<bool> ecc, display;
+  std::vector<Holder> holders;
+  std::map<int, int64_t> neighbour;           // before this allocation (from 1) somebody takes so much more
+  double bandwidth = 0, launch = 0;           // bytes a second; seconds of every kernel beside its work
+  std::map<std::string, double> rates;        // FLOP a second, by "fp32", "tf32", "fp16", "bf16"
+  std::map<std::string, int64_t> workspaces;  // by "forward", "input-gradient", "weight-gradient"
+};
+
+// The calls of a function, from the `from`th to the `to`th, answer with this code.
+struct Failure {
+  std::string function;
+  int code = 0, from = 1, to = 0;  // to 0: for ever
+};
+
+// From this call of a function on the card is lost: every driver call answers with this code.
+struct Loss {
+  std::string function;
+  int call = 1, code = 0;
+};
+
+struct Description {
+  std::string driver = "580.95.05";
+  int cuda = 13000;
+  bool wsl = false;
+  std::vector<Card> cards;
+  std::vector<Failure> failures;
+  std::optional<Loss> loss;
+};
+
+// Ends the process with a line on stderr where the text cannot be read: only tests write it.
+Description Read(const std::string& text);
+
+}  // namespace pretend
