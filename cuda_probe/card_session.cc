@@ -115,6 +115,7 @@ class DriverSession final : public CardSession {
   std::string subject_;
   std::optional<Error> lost_;
   bool retained_ = false;
+  bool libraries_ = false;  // one was asked to start
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   CUevent begin_ = nullptr, end_ = nullptr;
@@ -141,6 +142,8 @@ DriverSession::~DriverSession() {
     if (end_ != nullptr) api_.event_destroy(end_);
     if (stream_ != nullptr) api_.stream_destroy(stream_);
     api_.ctx_set_current(nullptr);
+    // The runtime inside cuBLAS and cuDNN holds the context too, and lets go only when the program ends.
+    if (libraries_) api_.device_primary_ctx_reset(device_);
   }
   api_.device_primary_ctx_release(device_);
 }
@@ -308,6 +311,7 @@ Result<CUfunction> DriverSession::Kernel(const char* name) {
 
 Status DriverSession::LoadCublas() {
   if (cublas_ != nullptr) return Done();
+  libraries_ = true;
   Result<std::unique_ptr<Cublas>> opened = Cublas::Open(stream_);
   if (!opened) return opened.error();
   cublas_ = std::move(*opened);
@@ -315,6 +319,7 @@ Status DriverSession::LoadCublas() {
 }
 Status DriverSession::LoadCudnn() {
   if (cudnn_ != nullptr) return Done();
+  libraries_ = true;
   Result<std::unique_ptr<Cudnn>> opened = Cudnn::Open(stream_);
   if (!opened) return opened.error();
   cudnn_ = std::move(*opened);

@@ -29,6 +29,7 @@ struct Loaded {
     library.Find("cuMemGetAllocationGranularity", api.mem_get_allocation_granularity);
     library.Need("cuDevicePrimaryCtxRetain", api.device_primary_ctx_retain);
     library.Need("cuDevicePrimaryCtxRelease_v2", api.device_primary_ctx_release);
+    library.Need("cuDevicePrimaryCtxReset_v2", api.device_primary_ctx_reset);
     library.Need("cuCtxSetCurrent", api.ctx_set_current);
     library.Need("cuMemGetInfo_v2", api.mem_get_info);
     library.Need("cuMemAlloc_v2", api.mem_alloc);

@@ -30,6 +30,7 @@ struct DriverApi {
   Same<&::cuMemGetAllocationGranularity> mem_get_allocation_granularity;  // null: a driver older than 10.2
   Same<&::cuDevicePrimaryCtxRetain> device_primary_ctx_retain;
   Same<&::cuDevicePrimaryCtxRelease> device_primary_ctx_release;
+  Same<&::cuDevicePrimaryCtxReset> device_primary_ctx_reset;
   Same<&::cuCtxSetCurrent> ctx_set_current;
   Same<&::cuMemGetInfo> mem_get_info;
   Same<&::cuMemAlloc> mem_alloc;

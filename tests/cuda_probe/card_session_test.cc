@@ -48,10 +48,10 @@ TEST_CASE("card session: a context and three libraries take what they take, and 
       {"context 200 MiB, kernel 2, cuBLAS 40, cuDNN 60; loading twice takes nothing more",
        {.description = kT4},
        {"open 0", "free", "load kernel", "free", "load cublas", "free", "load cudnn", "free", "load cublas",
-        "load cudnn", "free", "close", "used 0"},
+        "load cudnn", "free", "close", "used 0", "open 0", "free", "load cublas"},
        "open\nfree 15896412160 of 16106127360\nloaded\nfree 15894315008 of 16106127360\nloaded\n"
        "free 15852371968 of 16106127360\nloaded\nfree 15789457408 of 16106127360\nloaded\nloaded\n"
-       "free 15789457408 of 16106127360\nclosed\nused 1073741824\n",
+       "free 15789457408 of 16106127360\nclosed\nused 1073741824\nopen\nfree 15896412160 of 16106127360\nloaded\n",
        ""},
       {"not installed",
        {.description = kT4, .cublas = false, .cudnn = false},

@@ -30,6 +30,7 @@ int cublasCreate_v2(void** handle) {
   if (const int forced = Enter("cublasCreate_v2"); forced != kSuccess) return forced;
   Context* const context = Machine::This().current;
   if (context == nullptr) return kNotInitialized;
+  context->held_by_library = true;
   if (!Machine::This().Take(*context, context->card->cublas)) return kAllocFailed;
   *handle = context;
   return kSuccess;

@@ -84,6 +84,7 @@ int cudnnCreate(void** handle) {
   if (const int forced = Enter("cudnnCreate"); forced != kSuccess) return forced;
   Context* const context = Machine::This().current;
   if (context == nullptr) return kNotInitialized;
+  context->held_by_library = true;
   if (!Machine::This().Take(*context, context->card->cudnn)) return kAllocFailed;
   *handle = context;
   return kSuccess;

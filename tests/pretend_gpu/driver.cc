@@ -159,7 +159,8 @@ CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp*
 CUresult cuDevicePrimaryCtxRetain(CUcontext* handle, CUdevice device) {
   if (const CUresult forced = Enter("cuDevicePrimaryCtxRetain"); forced != CUDA_SUCCESS) return forced;
   Context& context = This().ContextOf(CardOf(device));
-  if (context.users == 0 && !This().Take(context, context.card->context)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!context.alive && !This().Take(context, context.card->context)) return CUDA_ERROR_OUT_OF_MEMORY;
+  context.alive = true;
   ++context.users;
   *handle = reinterpret_cast<CUcontext>(&context);
   return CUDA_SUCCESS;
@@ -167,8 +168,14 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* handle, CUdevice device) {
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   Context& context = This().ContextOf(CardOf(device));
   if (context.users == 0) This().Complain("a context was given back that nobody has");
-  if (context.users > 0 && --context.users == 0) This().Close(context);
+  if (context.users > 0 && --context.users == 0 && context.alive && !context.held_by_library) This().Close(context);
   return Enter("cuDevicePrimaryCtxRelease_v2");
+}
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  if (const CUresult forced = Enter("cuDevicePrimaryCtxReset_v2"); forced != CUDA_SUCCESS) return forced;
+  Context& context = This().ContextOf(CardOf(device));
+  if (context.alive) This().Close(context);
+  return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
   if (const CUresult forced = Enter("cuCtxSetCurrent"); forced != CUDA_SUCCESS) return forced;

@@ -51,7 +51,7 @@ Machine& Machine::This() {
 Machine::Machine() : description_(Read(TextOfDescription())) {}
 Machine::~Machine() {
   for (auto& [card, context] : contexts_) {
-    if (context->users == 0) continue;
+    if (context->users == 0 || !context->alive) continue;
     Complain("the context of " + card->name + " was never given back");
     Close(*context);
   }
@@ -142,7 +142,8 @@ void Machine::Close(Context& context) {
                std::to_string(context.modules) + " modules were left behind");
     }
   }
-  context.users = context.allocations = context.streams = context.events = context.modules = 0;
+  context.alive = context.held_by_library = false;
+  context.allocations = context.streams = context.events = context.modules = 0;
   context.blocks.clear();
   context.taken = 0;
   if (current == &context) current = nullptr;

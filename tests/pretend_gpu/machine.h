@@ -19,6 +19,8 @@ constexpr int kLostCard = 46;  // CUDA_ERROR_DEVICE_UNAVAILABLE, where the descr
 // A CUDA context: the primary one of its card.
 struct Context {
   Card* card = nullptr;
+  bool alive = false;
+  bool held_by_library = false;  // the runtime inside cuBLAS and cuDNN holds it until the program ends
   int users = 0, allocations = 0, streams = 0, events = 0, modules = 0;
   std::map<uint64_t, int64_t> blocks;  // address: bytes asked for
   int64_t taken = 0;                   // of the card: everything
@@ -49,7 +51,7 @@ class Machine {
   bool Take(Context& context, int64_t bytes);
   // Of the block that holds the range; false, and a complaint: none does.
   bool Inside(const Context& context, uint64_t address, int64_t bytes, const char* doing);
-  // The context is gone: complains about what is left in it.
+  // The context ends: complains about what is left in it.
   void Close(Context& context);
 
   // How often somebody looked at the cards from outside; `list` tells the two ways apart.

@@ -61,7 +61,7 @@ std::vector<Process> List(Card& card, bool compute) {
     add(This().PidOf(holder), This().BytesOf(holder), holder.told);
   }
   const pretend::Context& ours = This().ContextOf(&card);
-  if (compute && ours.users > 0) add(getpid(), ours.taken, true);
+  if (compute && ours.alive) add(getpid(), ours.taken, true);
   return list;
 }
 
