@@ -5,7 +5,6 @@
 namespace vramplan {
 namespace {
 
-constexpr int kTries = 3;
 // The driver keeps pages of its own between contexts; anything beyond is somebody else's.
 constexpr Bytes kSteady = Bytes::MiB(2);
 
@@ -43,9 +42,18 @@ bool LoadAll(CardSession* session, SeenLoads* seen) {
   return true;
 }
 
-SeenLoads Look(Probe* machine, const CardFacts& card, Bytes* drift) {
+// What others took while it was measured; negative: gave back. Zero within kSteady.
+Bytes Drift(Bytes before, Bytes after, Bytes context) {
+  const auto size = [](Bytes bytes) { return std::max(bytes, Bytes() - bytes); };
+  const Bytes gone = after - before, stays = after - before - context;
+  const Bytes drift = size(stays) < size(gone) ? stays : gone;
+  return size(drift) <= kSteady ? Bytes() : drift;
+}
+
+}  // namespace
+
+SeenLoads MeasureLoads(Probe* machine, const CardFacts& card) {
   SeenLoads seen;
-  *drift = Bytes();
   const Result<std::optional<Bytes>> before = UsedNow(machine, card);
   if (!before.ok()) return {.failed = before.error()};
   {
@@ -68,23 +76,13 @@ SeenLoads Look(Probe* machine, const CardFacts& card, Bytes* drift) {
   if (!after.ok()) {
     seen.failed = after.error();
   } else if (*before && *after) {
-    *drift = **after - **before;
+    const Bytes drift = Drift(**before, **after, seen.loads.context.value_or(Bytes()));
+    const bool took = drift > Bytes();
+    if (drift != Bytes()) {
+      seen.unknown.push_back("context and libraries: others " + std::string(took ? "took " : "gave back ") +
+                             ToString(took ? drift : Bytes() - drift) + " meanwhile, which may be in the numbers");
+    }
   }
-  return seen;
-}
-
-}  // namespace
-
-SeenLoads MeasureLoads(Probe* machine, const CardFacts& card) {
-  SeenLoads seen;
-  Bytes drift;
-  for (int i = 0; i < kTries; ++i) {
-    seen = Look(machine, card, &drift);
-    if (seen.failed || (drift <= kSteady && Bytes() - drift <= kSteady)) return seen;
-  }
-  const bool took = drift > Bytes();
-  seen.unknown.push_back("context and libraries: others " + std::string(took ? "took " : "gave back ") +
-                         ToString(took ? drift : Bytes() - drift) + " meanwhile, which may be in the numbers");
   return seen;
 }
 

@@ -21,8 +21,9 @@ struct SeenLoads {
 };
 
 // Opens a context on the card and closes it again. The context is what the card's used bytes grew by, seen from
-// outside; where the driver does not say those, what its free bytes shrank by. Looks again, three times in all, when
-// the card is not as before afterwards: others took or gave back memory meanwhile, and that would be in the numbers.
+// outside; where the driver does not say those, what its free bytes shrank by. Afterwards the card is as before, or our
+// context is still there (cuBLAS and cuDNN hold on to it until the program ends); if neither, others took or gave back
+// memory meanwhile, and that is said. To be called before any other session of this program: a context is made once.
 SeenLoads MeasureLoads(Probe* machine, const CardFacts& card);
 
 }  // namespace vramplan

@@ -15,7 +15,7 @@ constexpr std::array kShares = {8, 4, 2, 1};  // one in so many of the largest
 constexpr int kRepeats = 5;
 
 constexpr double kFirstFlop = 1e8, kMostFlop = 1e15, kGrowth = 4;
-constexpr double kLongEnough = 4e-3;  // seconds: thousands of launches
+constexpr double kLongEnough = 2e-2;  // seconds: thousands of launches, and products that fill a card at an eighth
 
 // Two blocks of the largest size that both have room. Nothing: neither of the smallest.
 struct Pair {

@@ -64,7 +64,7 @@ Json ToJson(const ProbedCard& probed) {
       .Set("usable_bytes", card.usable)
       .Set("free_bytes", OrNull(card.free))
       .Set("reserved_bytes", OrNull(card.reserved))
-      .Set("granularity_bytes", card.granularity)
+      .Set("granularity_bytes", card.granularity > Bytes() ? Json(card.granularity) : Json())
       .Set("ecc", OrNull(card.ecc))
       .Set("display", OrNull(card.display))
       .Set("mig", card.mig)

@@ -78,7 +78,7 @@ std::string PrintCard(const ProbedCard& probed, const Style& style) {
   add("capability", std::to_string(card.capability_major) + "." + std::to_string(card.capability_minor) + ", " +
                         std::to_string(card.multiprocessors) + " multiprocessors");
   add("usable", ToString(card.usable) + " by a CUDA program");
-  add("granularity", ToString(card.granularity) + " of physical memory");
+  add("granularity", card.granularity > Bytes() ? ToString(card.granularity) + " of physical memory" : "not said");
   add("ECC", Said(card.ecc, "on", "off"));
   add("display", Said(card.display, "attached or in use", "none"));
   add("catalogue", probed.id.empty() ? "not in it" : "--gpu " + probed.id);

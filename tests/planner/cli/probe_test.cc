@@ -43,6 +43,7 @@ TEST_CASE("probe: what could not be asked, and why") {
   card.facts.display.reset();
   card.facts.reserved.reset();
   card.facts.uuid.clear();
+  card.facts.pci.clear();
   card.facts.mig = true;
   card.facts.holders = {{.pid = 7, .compute = true},
                         {.pid = 8, .name = "Xorg", .bytes = Bytes::MiB(100), .graphics = true}};
