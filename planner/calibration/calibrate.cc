@@ -95,6 +95,11 @@ Result<Calibration> Calibrate(Probe* machine, const CardFacts& card, const Conte
     made.unknown.emplace_back("memory: the driver refused " + ToString(profile.memory->granularity) +
                               " before the margin was reached: what is left is in pieces, or others took it meanwhile");
   }
+  if (const Bytes drift = made.staircase.drift; drift != Bytes()) {
+    const bool took = drift > Bytes();
+    made.unknown.push_back("memory: others " + std::string(took ? "took " : "gave back ") +
+                           ToString(took ? drift : Bytes() - drift) + " while it was measured");
+  }
   return made;
 }
 

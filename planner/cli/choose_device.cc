@@ -106,7 +106,8 @@ Result<CardFacts> PickCard(const std::string& gpu, Probe* machine) {
     return *std::max_element(cards->begin(), cards->end(),
                              [&](const CardFacts& a, const CardFacts& b) { return free(a) < free(b); });
   }
-  const std::string_view number = std::string_view(gpu).substr(kAuto.size() + 1);
+  std::string_view number = gpu;
+  number.remove_prefix(kAuto.size() + 1);
   int wanted = -1;
   const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), wanted);
   const bool whole = status == std::errc() && end == number.data() + number.size();

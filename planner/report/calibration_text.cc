@@ -126,7 +126,8 @@ std::string PrintCalibration(const CalibrationReport& report, const Style& style
   if (!made.profile.fits.empty()) text += "\n" + PrintFits(made.profile.fits, style);
   if (!made.profile.convolutions.empty()) text += "\n" + Wrapped(ConvolutionsText(report), style.width, "  ") + "\n";
   if (!made.unknown.empty()) text += "\n";
-  for (const std::string& line : made.unknown) text += Wrapped("  not known: " + line, style.width, "    ") + "\n";
+  for (const std::string& line : made.unknown)
+    text += "  " + Wrapped("not known: " + line, style.width - 2, "    ") + "\n";
   return text;
 }
 

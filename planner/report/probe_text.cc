@@ -93,7 +93,8 @@ std::string PrintCard(const ProbedCard& probed, const Style& style) {
     if (probed.loads->failed) unknown.push_back(ToString(*probed.loads->failed));
   }
   if (!unknown.empty()) text += "\n";
-  for (const std::string& line : unknown) text += Wrapped("    not known: " + line, style.width, "      ") + "\n";
+  for (const std::string& line : unknown)
+    text += "    " + Wrapped("not known: " + line, style.width - 4, "      ") + "\n";
   return text;
 }
 
