@@ -92,12 +92,13 @@ Result<Calibration> Calibrate(Probe* machine, const CardFacts& card, const Conte
   profile.rates = RatesOf(profile.fits);
   if (!profile.rates) made.unknown.emplace_back("rates: without copies and fp32 those of the catalogue stay in use");
   if (made.staircase.refused) {
-    made.unknown.emplace_back("memory: the driver refused " + ToString(profile.memory->granularity) +
-                              " before the margin was reached: what is left is in pieces, or others took it meanwhile");
+    made.unknown.emplace_back("memory: what is beyond, for the driver refused " +
+                              ToString(profile.memory->granularity) +
+                              " before the margin was reached: it is in pieces, or others took it");
   }
   if (const Bytes drift = made.staircase.drift; drift != Bytes()) {
     const bool took = drift > Bytes();
-    made.unknown.push_back("memory: others " + std::string(took ? "took " : "gave back ") +
+    made.unknown.push_back("memory: exactly how much, for others " + std::string(took ? "took " : "gave back ") +
                            ToString(took ? drift : Bytes() - drift) + " while it was measured");
   }
   return made;

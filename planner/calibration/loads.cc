@@ -79,8 +79,9 @@ SeenLoads MeasureLoads(Probe* machine, const CardFacts& card) {
     const Bytes drift = Drift(**before, **after, seen.loads.context.value_or(Bytes()));
     const bool took = drift > Bytes();
     if (drift != Bytes()) {
-      seen.unknown.push_back("context and libraries: others " + std::string(took ? "took " : "gave back ") +
-                             ToString(took ? drift : Bytes() - drift) + " meanwhile, which may be in the numbers");
+      seen.unknown.push_back("context and libraries: exactly, for others " +
+                             std::string(took ? "took " : "gave back ") + ToString(took ? drift : Bytes() - drift) +
+                             " meanwhile, which may be in the numbers");
     }
   }
   return seen;

@@ -110,7 +110,7 @@ TEST_CASE("others take nearly all of it between two calls") {
   CHECK_FALSE(made->profile.rates);
   CHECK(made->unknown[0] == "copy: no room for two blocks beside the margin");
   CHECK(made->staircase.drift == Bytes::GiB(15) - Bytes::MiB(900));
-  CHECK(made->unknown.back() == "memory: others took 14.12 GiB while it was measured");
+  CHECK(made->unknown.back() == "memory: exactly how much, for others took 14.12 GiB while it was measured");
 }
 
 TEST_CASE("errors leave nothing behind, wherever they come") {
