@@ -1,7 +1,6 @@
 #include "planner/calibration/calibrate.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "planner/calibration/fit.h"
 #include "planner/calibration/timings.h"
@@ -79,16 +78,15 @@ Result<Calibration> Calibrate(Probe* machine, const CardFacts& card, const Conte
   profile.usable = card.usable;
   profile.date = date;
   profile.driver = driver->driver;
-  made.loads = MeasureLoads(machine, card);
+  made.loads = MeasureLoads(machine, card, [&](CardSession* session) { return Measure(session, convolutions, &made); });
   if (made.loads.failed) return *made.loads.failed;
-  made.unknown = made.loads.unknown;
+  made.unknown.insert(made.unknown.begin(), made.loads.unknown.begin(), made.loads.unknown.end());
+  // What the staircase saw come and go is not in the loads, which were measured before it.
+  if (const Bytes drift = made.loads.drift - made.staircase.drift; made.loads.drift != Bytes() && drift != Bytes()) {
+    made.unknown.push_back(DriftText(drift));
+  }
   profile.loads = made.loads.loads;
   profile.context = BandOf(made.loads.loads, said, date);
-  {
-    const Result<std::unique_ptr<CardSession>> session = machine->Open(card.index);
-    if (!session.ok()) return session.error();
-    if (const Status done = Measure(session->get(), convolutions, &made); !done.ok()) return done.error();
-  }
   profile.rates = RatesOf(profile.fits);
   if (!profile.rates) made.unknown.emplace_back("rates: without copies and fp32 those of the catalogue stay in use");
   if (made.staircase.refused) {

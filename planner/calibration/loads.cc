@@ -52,7 +52,7 @@ Bytes Drift(Bytes before, Bytes after, Bytes context) {
 
 }  // namespace
 
-SeenLoads MeasureLoads(Probe* machine, const CardFacts& card) {
+SeenLoads MeasureLoads(Probe* machine, const CardFacts& card, const std::function<Status(CardSession*)>& with_all) {
   SeenLoads seen;
   const Result<std::optional<Bytes>> before = UsedNow(machine, card);
   if (!before.ok()) return {.failed = before.error()};
@@ -71,20 +71,25 @@ SeenLoads MeasureLoads(Probe* machine, const CardFacts& card) {
       seen.unknown.emplace_back("context: the driver does not say what was used before there was one");
     }
     if (!LoadAll(session->get(), &seen)) return seen;
+    const Status done = with_all ? with_all(session->get()) : Done();
+    if (!done.ok()) {
+      seen.failed = done.error();
+      return seen;
+    }
   }
   const Result<std::optional<Bytes>> after = machine->Used(card.index);
   if (!after.ok()) {
     seen.failed = after.error();
   } else if (*before && *after) {
-    const Bytes drift = Drift(**before, **after, seen.loads.context.value_or(Bytes()));
-    const bool took = drift > Bytes();
-    if (drift != Bytes()) {
-      seen.unknown.push_back("context and libraries: exactly, for others " +
-                             std::string(took ? "took " : "gave back ") + ToString(took ? drift : Bytes() - drift) +
-                             " meanwhile, which may be in the numbers");
-    }
+    seen.drift = Drift(**before, **after, seen.loads.context.value_or(Bytes()));
   }
   return seen;
+}
+
+std::string DriftText(Bytes drift) {
+  const bool took = drift > Bytes();
+  return "context and libraries: exactly, for others " + std::string(took ? "took " : "gave back ") +
+         ToString(took ? drift : Bytes() - drift) + " meanwhile";
 }
 
 }  // namespace vramplan

@@ -46,6 +46,7 @@ Json LoadsJson(const std::optional<SeenLoads>& seen) {
       .Set("kernel_bytes", OrNull(seen->loads.kernel))
       .Set("cublas_bytes", OrNull(seen->loads.cublas))
       .Set("cudnn_bytes", OrNull(seen->loads.cudnn))
+      .Set("others_took_bytes", seen->drift)
       .Set("unknown", LinesJson(seen->unknown))
       .Set("failed", seen->failed ? Json(ToString(*seen->failed)) : Json());
   return object;

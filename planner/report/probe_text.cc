@@ -90,6 +90,7 @@ std::string PrintCard(const ProbedCard& probed, const Style& style) {
   if (probed.loads) {
     if (const std::string loads = PrintLoads(*probed.loads, style); !loads.empty()) text += "\n" + loads;
     unknown.insert(unknown.end(), probed.loads->unknown.begin(), probed.loads->unknown.end());
+    if (probed.loads->drift != Bytes()) unknown.push_back(DriftText(probed.loads->drift));
     if (probed.loads->failed) unknown.push_back(ToString(*probed.loads->failed));
   }
   if (!unknown.empty()) text += "\n";
