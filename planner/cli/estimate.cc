@@ -1,31 +1,29 @@
 #include "planner/report/estimate.h"
 
-#include "planner/cli/prepare.h"
+#include "planner/cli/estimate_step.h"
 #include "planner/cli/verbs.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 
-Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* machine) {
-  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
-  if (!chosen.ok()) return chosen.error();
+Result<Estimate> EstimateStep(const Options& options, const std::optional<ChosenDevice>& chosen) {
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
-  if (*chosen) prepared->notes.Append((*chosen)->notes);
-  const TrainingSpec spec = SpecOf(options, *chosen);
+  if (chosen) prepared->notes.Append(chosen->notes);
+  const TrainingSpec spec = SpecOf(options, chosen);
   const int64_t batch = prepared->question.batch;
   const Result<Timeline> timeline = ScheduleFor(prepared->layers, spec, batch, &prepared->notes);
   if (!timeline.ok()) return timeline.error();
 
   Estimate estimate;
-  if (*chosen) estimate.device = (*chosen)->device;
+  if (chosen) estimate.device = chosen->device;
   if (estimate.device) {
     estimate.context = estimate.device->context;
   } else {
     estimate.context = options.context ? GivenContext(*options.context) : ContextOf(spec.capability, spec.framework);
   }
   estimate.question = prepared->question;
-  estimate.question.spec = SpecRows(options, spec, estimate.question, *chosen, estimate.context);
+  estimate.question.spec = SpecRows(options, spec, estimate.question, chosen, estimate.context);
   if (options.segments) estimate.segments.emplace();
   // Without an end, but for the limit that the user gave.
   const AllocatorConfig& config = options.allocator;
@@ -47,8 +45,16 @@ Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* m
   estimate.place = PlaceOf(estimate.peak, *timeline, prepared->layers);
   estimate.layers = LayerTable(*timeline, prepared->layers, spec, batch);
   estimate.notes = prepared->notes;
-  if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(estimate))};
-  return Outcome{.text = PrintEstimate(estimate, style), .notes = estimate.notes};
+  return estimate;
+}
+
+Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* machine) {
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
+  if (!chosen.ok()) return chosen.error();
+  const Result<Estimate> estimate = EstimateStep(options, *chosen);
+  if (!estimate.ok()) return estimate.error();
+  if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(*estimate))};
+  return Outcome{.text = PrintEstimate(*estimate, style), .notes = estimate->notes};
 }
 
 }  // namespace vramplan

@@ -100,6 +100,28 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan calibrate\n"
      "  vramplan calibrate --model unet.onnx --batch 16 --out t4.json\n"
      "  vramplan calibrate --gpu auto:1\n"},
+    {"vramplan validate FILE.onnx [--gpu auto:N] [options]",
+     "Replays a step of the model on a card of this machine, allocation by allocation, through PyTorch's caching "
+     "allocator as vramplan knows it; writes every byte that a tensor gets, and watches the card's memory from inside "
+     "and "
+     "outside. Prints what was predicted beside what was seen, level by level; then finds the largest batch that the "
+     "card "
+     "really runs. Without --batch it is replayed at the largest that is predicted. Leaves a margin to others, stops "
+     "when they take memory meanwhile, gives everything back. Exit code 0: the card agrees, 3: it does not, 4: no "
+     "card, or it could not answer.",
+     "  vramplan validate unet.onnx\n"
+     "  vramplan validate resnet50.onnx --batch 64 --optimizer sgd-momentum --gpu auto:1\n"
+     "  vramplan validate unet.onnx --max-bytes 4GiB --format json\n"
+     "  vramplan validate unet.onnx --dry-run --gpu t4\n"},
+    {"vramplan watch PID | --command TEXT [--model FILE.onnx] [options]",
+     "Looks at the cards of this machine while a process and its descendants run, and prints the most that they held; "
+     "with --model beside what estimate predicts for it (its options apply), and which level explains the difference: "
+     "context, reserved, allocated, a second process, others. Ends when the process does. Exit code 0: inside the "
+     "band "
+     "(or nothing to compare with), 3: outside, 4: no card, or the run was not seen on one.",
+     "  vramplan watch 4121\n"
+     "  vramplan watch 4121 --model unet.onnx --batch 8 --optimizer adamw\n"
+     "  vramplan watch --command \"python train.py\" --model unet.onnx --batch 8 --save\n"},
 };
 
 std::string Row(const std::string& left, const std::string& text) {
@@ -129,6 +151,8 @@ std::string HelpText(std::optional<Verb> verb) {
     text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is one, and fits");
     text += Row("probe", "what this machine's cards say, and who holds their memory");
     text += Row("calibrate", "measure a card of this machine, for --gpu auto and --profile");
+    text += Row("validate FILE", "a step replayed on this machine's card: predicted beside seen");
+    text += Row("watch PID", "the peak of a run of yours beside what is predicted for it");
     text += "\n";
     text += Row("--help", "also after a verb: its options and examples");
     text += Row("--version", "which vramplan this is");

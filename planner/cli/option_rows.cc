@@ -15,15 +15,22 @@ constexpr unsigned kSolve = 1U << static_cast<unsigned>(Verb::kSolve);
 constexpr unsigned kCheck = 1U << static_cast<unsigned>(Verb::kCheck);
 constexpr unsigned kProbe = 1U << static_cast<unsigned>(Verb::kProbe);
 constexpr unsigned kCalibrate = 1U << static_cast<unsigned>(Verb::kCalibrate);
-constexpr unsigned kAsked = kEstimate | kFit | kTrace;  // what the plan decides or does not know
-constexpr unsigned kPlan = kAsked | kDecide;            // verbs that lay out a step
+constexpr unsigned kValidate = 1U << static_cast<unsigned>(Verb::kValidate);
+constexpr unsigned kWatch = 1U << static_cast<unsigned>(Verb::kWatch);
+// What the plan decides or does not know.
+constexpr unsigned kAsked = kEstimate | kFit | kTrace | kValidate | kWatch;
+constexpr unsigned kPlan = kAsked | kDecide;      // verbs that lay out a step
+constexpr unsigned kOnCard = kValidate | kWatch;  // and see it on a card of this machine
+constexpr unsigned kAway = kPlan & ~kOnCard;      // and do not
 constexpr unsigned kModel = kPlan | kInspect;
 constexpr unsigned kBound = kModel | kCalibrate;  // verbs that read a graph
 constexpr unsigned kAll = kModel | kGpus | kReplay | kProbe;
 
 constexpr OptionRow kRows[] = {
     {"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", kCalibrate},
-    {"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest, plan chooses]", kPlan},
+    {"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest, plan chooses]", kAway},
+    {"--batch", "N", "samples in a (micro-)batch [the largest that is predicted]", kValidate},
+    {"--batch", "N", "samples in a (micro-)batch [1]", kWatch},
     {"--batch", "N", "of the convolutions [1, 2, 4 ... 64]", kCalibrate},
     {"--dim", "NAME=N", "length of a free dimension of the file, as sequence=128; repeatable", kBound, true},
     {"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kBound, true},
@@ -57,11 +64,29 @@ constexpr OptionRow kRows[] = {
     {"--gpu", "NAME",
      "a card of \"vramplan gpus\"; auto: this machine's, less what others hold now (of several the one with the most "
      "free memory; auto:1 is card 1); fit also takes all",
-     kPlan},
+     kAway},
+    {"--gpu", "auto:N",
+     "which card of this machine [auto: the one with the most free memory]; with --dry-run also one of \"vramplan "
+     "gpus\"",
+     kValidate},
+    {"--gpu", "auto:N", "which card of this machine [all of them; the one that the process takes most of is told]",
+     kWatch},
     {"--gpu", "auto:N", "which card of this machine [auto: the one with the most free memory]", kCalibrate},
-    {"--gpu-memory", "SIZE", "usable memory instead of the card's, as 14.56GiB", kPlan | kReplay},
+    {"--model", "FILE.onnx",
+     "what the process trains or runs: its peak is predicted with the options of estimate [none]", kWatch},
+    {"--command", "TEXT",
+     "start this, by the shell, instead of naming a process; what it writes to stdout goes to stderr", kWatch},
+    {"--interval", "S", "seconds between two looks [0.1]", kWatch},
+    {"--seconds", "S", "watch at most so long [until the process ends, or Ctrl-C]", kWatch},
+    {"--save", "", "put the context that the run had into the stored profile of the card", kWatch},
+    {"--gpu-memory", "SIZE", "usable memory instead of the card's, as 14.56GiB", kAway | kReplay},
+    {"--gpu-memory", "SIZE", "with --dry-run: a card of this size", kValidate},
     {"--capability", "X.Y", "compute capability instead of the card's [7.5 without a card]", kPlan},
-    {"--reserve", "SIZE", "memory to keep free for others [0]", kPlan},
+    {"--reserve", "SIZE", "memory to keep free for others [0]", kAway},
+    {"--reserve", "SIZE", "memory to leave to others, whatever happens [256MiB]", kValidate},
+    {"--max-bytes", "SIZE", "the most that is taken of the card for segments [all but the reserve]", kValidate},
+    {"--dry-run", "",
+     "only say what would be done: no card is touched, and with --gpu NAME or --gpu-memory none is needed", kValidate},
     {"--context", "SIZE", "CUDA context and loaded kernels [by the card's generation]", kPlan},
     {"--profile", "FILE",
      "what was measured on the card (vramplan.profile/1): context, rates and cuDNN's workspaces; without --gpu also "
@@ -131,7 +156,9 @@ constexpr OptionRow kRows[] = {
     {"--seconds", "S", "how long to look for a cheaper schedule [1]", kSolve},
     {"--seed", "K", "of the random numbers: another one, another schedule [0]", kSolve},
     {"--format", "FORMAT", "text or json [text]", kAll | kSolve | kCalibrate},
-    {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped", kAll},
+    {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
+     kAll & ~kWatch},
+    {"--out", "FILE", "write the answer there; with --save the profile", kWatch},
     {"--out", "FILE", "write the schedule there", kSolve},
     {"--out", "FILE", "write the profile there [$XDG_DATA_HOME or ~/.local/share, vramplan/profiles/UUID.json]",
      kCalibrate},
@@ -142,7 +169,9 @@ constexpr OptionRow kRows[] = {
 
 std::span<const OptionRow> OptionRows() { return kRows; }
 
-bool TakesFile(Verb verb) { return verb != Verb::kGpus && verb != Verb::kProbe && verb != Verb::kCalibrate; }
+bool TakesFile(Verb verb) {
+  return verb != Verb::kGpus && verb != Verb::kProbe && verb != Verb::kCalibrate && verb != Verb::kWatch;
+}
 
 std::string_view Name(Verb verb) {
   switch (verb) {
@@ -168,6 +197,10 @@ std::string_view Name(Verb verb) {
       return "probe";
     case Verb::kCalibrate:
       return "calibrate";
+    case Verb::kValidate:
+      return "validate";
+    case Verb::kWatch:
+      return "watch";
   }
   return "";
 }

@@ -334,12 +334,41 @@ Result<std::optional<int>> ParseStep(const std::string& text) {
   return std::optional(static_cast<int>(*step));
 }
 
+// Of validate and watch.
+void ReadOnCard(Reader* reader, Verb verb, const std::string& positional, Options* options) {
+  if (verb == Verb::kValidate) {
+    reader->Read("--max-bytes", &options->max_bytes, [](const std::string& t) { return ReadBytes("--max-bytes", t); });
+    options->dry_run = reader->Text("--dry-run") != nullptr;
+  }
+  if (verb != Verb::kWatch) return;
+  if (const std::string* command = reader->Text("--command")) options->command = *command;
+  reader->Read("--interval", &options->interval, [](const std::string& t) -> Result<double> {
+    constexpr double kShortest = 0.001, kLongest = 60;
+    const Result<double> seconds = ReadReal("--interval", t);
+    if (!seconds.ok() || (*seconds >= kShortest && *seconds <= kLongest)) return seconds;
+    return Wrong("--interval", InQuotes(t) + " is not a time from a millisecond to a minute", "type --interval 0.1");
+  });
+  reader->Read("--seconds", &options->watch_seconds, ParseSeconds);
+  options->save = reader->Text("--save") != nullptr;
+  if (positional.empty() == options->command.empty()) {
+    return reader->Fail(Wrong("watch", positional.empty() ? "no process is given" : "a process and a command are given",
+                              "type vramplan watch PID, or vramplan watch --command \"python train.py\""));
+  }
+  if (positional.empty()) return;
+  const std::optional<int64_t> pid = ReadInteger(positional);
+  if (pid && *pid >= 1) {
+    options->pid = *pid;
+  } else {
+    reader->Fail(Wrong(positional, "is not the number of a process", "nvidia-smi and vramplan probe show them"));
+  }
+}
+
 }  // namespace
 
 Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed) {
   Options options;
   options.verb = verb;
-  (verb == Verb::kGpus ? options.filter : options.file) = positional;
+  if (verb != Verb::kWatch) (verb == Verb::kGpus ? options.filter : options.file) = positional;
   for (const auto& [flag, values] : typed) options.spec.given.insert(flag.substr(2));
 
   Reader reader(typed);
@@ -361,12 +390,13 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
     if (!budget.ok()) return budget.error();
     return budget->count();
   });
-  reader.Read("--seconds", &options.remat.seconds, ParseSeconds);
+  if (verb == Verb::kSolve) reader.Read("--seconds", &options.remat.seconds, ParseSeconds);
   reader.Read("--seed", &options.remat.seed, ParseSeed);
   reader.Read("--emit", &options.emit, ParseEmit);
   if (const std::string* file = reader.Text("--profile")) options.profile = *file;
   if (const std::string* model = reader.Text("--model")) options.model = *model;
   options.no_context = reader.Text("--no-context") != nullptr;
+  ReadOnCard(&reader, verb, positional, &options);
   if (options.emit == Emit::kPytorchSac && reader.Text("--tier") == nullptr) options.wishes.tier = Tier::kOperators;
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.problem = reader.Text("--problem") != nullptr;

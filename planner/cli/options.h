@@ -34,8 +34,10 @@ enum class Verb : uint8_t {
   kCheck,
   kProbe,
   kCalibrate,
+  kValidate,
+  kWatch,
 };
-inline constexpr int kVerbs = 11;
+inline constexpr int kVerbs = 13;
 // Whether the verb is about a file, which then stands behind it.
 bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
@@ -61,18 +63,25 @@ struct Options {
   std::string out;
   Dump dump = Dump::kNone;
   AllocatorConfig allocator;
-  std::string allocator_text;   // as typed
-  std::optional<int> step = 2;  // trace: which one; nothing: all
-  std::string compare;          // trace: the recorded stream
-  bool problem = false;         // trace
-  bool check = false;           // replay
-  PlanWishes wishes;            // plan
-  Emit emit = Emit::kNone;      // plan: instead of the answer, or into `out` beside it
-  bool segments = false;        // estimate
-  RematWishes remat;            // solve, check
-  std::string schedule;         // check: the file
-  bool no_context = false;      // probe: only look
-  std::string model;            // calibrate: whose convolutions; empty: none
+  std::string allocator_text;           // as typed
+  std::optional<int> step = 2;          // trace: which one; nothing: all
+  std::string compare;                  // trace: the recorded stream
+  bool problem = false;                 // trace
+  bool check = false;                   // replay
+  PlanWishes wishes;                    // plan
+  Emit emit = Emit::kNone;              // plan: instead of the answer, or into `out` beside it
+  bool segments = false;                // estimate
+  RematWishes remat;                    // solve, check
+  std::string schedule;                 // check: the file
+  bool no_context = false;              // probe: only look
+  std::string model;                    // calibrate: whose convolutions; watch: what runs; empty: none
+  std::optional<Bytes> max_bytes;       // validate: of segments, in all
+  bool dry_run = false;                 // validate: only say what would be done
+  int64_t pid = 0;                      // watch: the process, or
+  std::string command;                  // watch: what is started
+  double interval = 0.1;                // watch: seconds between two looks
+  std::optional<double> watch_seconds;  // watch: at most so long
+  bool save = false;                    // watch: into the stored profile
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.

@@ -10,9 +10,9 @@
 namespace vramplan {
 namespace {
 
-constexpr std::array kAllVerbs = {Verb::kFit,   Verb::kPlan,  Verb::kEstimate, Verb::kInspect,
-                                  Verb::kGpus,  Verb::kTrace, Verb::kReplay,   Verb::kSolve,
-                                  Verb::kCheck, Verb::kProbe, Verb::kCalibrate};
+constexpr std::array kAllVerbs = {Verb::kFit,       Verb::kPlan,     Verb::kEstimate, Verb::kInspect, Verb::kGpus,
+                                  Verb::kTrace,     Verb::kReplay,   Verb::kSolve,    Verb::kCheck,   Verb::kProbe,
+                                  Verb::kCalibrate, Verb::kValidate, Verb::kWatch};
 
 std::string AllVerbs() {
   std::vector<std::string> verbs;
@@ -65,6 +65,7 @@ std::string Usual(Verb verb) {
   const std::string typed = "vramplan " + std::string(Name(verb));
   if (verb == Verb::kReplay) return typed + " FILE.csv";
   if (verb == Verb::kSolve) return typed + " FILE";
+  if (verb == Verb::kWatch) return typed + " PID --model FILE.onnx";
   return typed + (verb == Verb::kCheck ? " FILE SCHEDULE --budget N" : " FILE.onnx");
 }
 

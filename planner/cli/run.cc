@@ -105,6 +105,10 @@ Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machi
       return RunProbe(options, style, machine);
     case Verb::kCalibrate:
       return RunCalibrate(options, style, machine);
+    case Verb::kValidate:
+      return RunValidate(options, style, machine);
+    case Verb::kWatch:
+      return RunWatch(options, style, machine);
   }
   return Error{};
 }

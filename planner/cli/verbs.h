@@ -32,5 +32,7 @@ Result<Outcome> RunSolve(const Options& options, const Style& style);
 Result<Outcome> RunCheck(const Options& options);
 Result<Outcome> RunProbe(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunCalibrate(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunValidate(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunWatch(const Options& options, const Style& style, Probe* machine);
 
 }  // namespace vramplan
