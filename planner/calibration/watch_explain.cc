@@ -46,7 +46,9 @@ Explanation Above(const Watched& watched, const WatchPrediction& prediction) {
                 ", a context and tensors of its own"};
   }
   const Bytes first = ours.front()->first.value_or(Bytes());
-  if (!watched.there_before && first > prediction.context_high && MostOf(first - prediction.context_likely, excess)) {
+  // Twice as much as is known of any context is none: then tensors were there at the first look.
+  const bool context_alone = first > prediction.context_high && first <= prediction.context_high * 2;
+  if (!watched.there_before && context_alone && MostOf(first - prediction.context_likely, excess)) {
     return {kAbove, "context",
             "when it was first seen it held " + ToString(first) + ", predicted for a context were at most " +
                 ToString(prediction.context_high) + ": the context is larger here, or something was loaded by then"};

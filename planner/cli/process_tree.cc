@@ -4,7 +4,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <ios>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -18,7 +18,11 @@ ProcessTree::ProcessTree(int64_t root, std::string proc) : root_(root), proc_(st
 // proc(5): "pid (name) state ppid ..."; the 22nd field is the start. The name may hold anything, also ") R 1".
 std::optional<ProcessTree::Row> ProcessTree::Read(const std::string& pid) const {
   std::ifstream file(proc_ + "/" + pid + "/stat");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  // A process that ends between opening and reading is an error of read(2), which read() keeps to the stream.
+  constexpr std::streamsize kLongest = 4096;
+  std::string text(kLongest, '\0');
+  file.read(text.data(), kLongest);
+  text.resize(static_cast<size_t>(file.gcount()));
   const size_t open = text.find('('), close = text.rfind(')');
   if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
   std::istringstream fields(text.substr(close + 1));

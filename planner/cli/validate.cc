@@ -116,14 +116,15 @@ Result<Observation> See(const ValidateQuestion& question, const Prediction& pred
 }
 
 // When the session is over: what did not come back. The driver may take a moment.
-Bytes LeftBehind(Probe* machine, int card, const std::optional<Bytes>& used, Bytes others) {
-  Bytes left;
-  for (int look = 0; look < 3; ++look) {
+std::optional<Bytes> LeftBehind(Probe* machine, int card, const std::optional<Bytes>& used, Bytes others) {
+  constexpr int kLooks = 3;
+  std::optional<Bytes> left;
+  for (int look = 0; look < kLooks; ++look) {
     if (look > 0) machine->Wait(0.2);
     const Result<std::optional<Bytes>> now = machine->Used(card);
-    if (!used || !now.ok() || !*now) return Bytes();
-    left = **now - *used - others;
-    if (left < kNoticeable) return std::max(Bytes(), left);
+    if (!used || !now.ok() || !*now) return std::nullopt;
+    left = std::max(Bytes(), **now - *used - others);
+    if (*left < kNoticeable) break;
   }
   return left;
 }

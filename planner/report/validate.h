@@ -27,7 +27,8 @@ struct ValidateReport {
   int most_tries = 0;               // when the prediction is wrong
   std::optional<Observation> seen;  // nothing: a dry run
   Judgement judgement;
-  Bytes left_behind;  // of the card, when the session was over; zero unless something is wrong
+  // Of the card, when the session was over: zero unless something is wrong. Nothing: the driver does not say.
+  std::optional<Bytes> left_behind;
   Notes notes;
 };
 

@@ -139,7 +139,7 @@ Json SeenJson(const ValidateReport& report) {
       .Set("first_failing_batch", Optional(seen.found.failed))
       .Set("largest_batch_predicted_with_this_context", seen.largest_predicted)
       .Set("tries", std::move(tried))
-      .Set("left_behind", report.left_behind);
+      .Set("left_behind", Optional(report.left_behind));
   return object;
 }
 

@@ -151,6 +151,13 @@ std::string PrintLimits(const ValidateReport& report) {
   return text;
 }
 
+std::string PrintLeft(const ValidateReport& report) {
+  if (!report.left_behind) return "all of it was released; the driver does not say how much is used after it";
+  if (*report.left_behind < kNoticeable) return "all of it was given back";
+  return "after it " + ToString(*report.left_behind) +
+         " more are used than before: others took it, or the driver keeps it";
+}
+
 std::string PrintDryRun(const ValidateReport& report, const Style& style) {
   const Prediction& prediction = report.prediction;
   const Bytes reserved = prediction.peak.peak.reserved;
@@ -209,9 +216,7 @@ std::string PrintValidate(const ValidateReport& report, const Style& style) {
          ToString(run.others > Bytes() ? run.others : Bytes() - run.others) + " meanwhile; it is not in the numbers");
   }
   line(PrintLimits(report));
-  line(report.left_behind >= kNoticeable ? "after it " + ToString(report.left_behind) +
-                                               " less is free than before: others took it, or the driver keeps it"
-                                         : "all of it was given back");
+  line(PrintLeft(report));
   return text;
 }
 

@@ -208,6 +208,8 @@ TEST_CASE("explain: which level the difference belongs to") {
       {"at the other end", Took(Bytes::MiB(5058)), kInside, "", ""},
       {"two contexts", two, kAbove, "processes", "python3 (pid 51) with 950.00 MiB"},
       {"a large context", Took(Bytes::MiB(5400), Bytes::MiB(800)), kAbove, "context", "800.00 MiB"},
+      {"a model that is there at the first look", Took(Bytes::MiB(4958 + 2000), Bytes::GiB(3)), kAbove, "reserved",
+       "of the 1.95 GiB"},
       {"a second model", Took(Bytes::MiB(4958 + 1030)), kAbove, "allocated", "one more copy of the weights (1.00 GiB)"},
       {"something else", Took(Bytes::MiB(4958 + 2000)), kAbove, "reserved", "100.00 MiB of the 1.95 GiB at most"},
       {"others, perhaps", whole_card, kAbove, "others", "2.16 GiB more than predicted"},

@@ -29,6 +29,11 @@ class Proc {
         << started << " 23 24\n";
   }
   void End(int pid) { fs::remove_all(folder_ + "/" + std::to_string(pid)); }
+  // Can be opened, cannot be read: as that of a process which ends in between.
+  void EndWhileRead(int pid) {
+    End(pid);
+    fs::create_directories(folder_ + "/" + std::to_string(pid) + "/stat");
+  }
   const std::string& folder() const { return folder_; }
 
  private:
@@ -54,6 +59,8 @@ TEST_CASE("process tree: descendants, whatever their order, names and parents' e
   proc.Put(80, "stranger", 'S', 1, 900);
   CHECK(tree.Pids() == Pids{100});
   proc.Put(85, "dead", 'Z', 100, 910);
+  CHECK(tree.Pids() == Pids{100});
+  proc.EndWhileRead(85);
   CHECK(tree.Pids() == Pids{100});
 }
 

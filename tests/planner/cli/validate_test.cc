@@ -64,6 +64,7 @@ TEST_CASE("validate: a card that does as predicted") {
     CAPTURE(what);
     CHECK(Says(ran.said.out, what));
   }
+  CHECK(ran.said.out == vramplan::testing::Golden("validate/t4", ran.said.out));
   // What the right guess costs: the batch that was asked for, the largest, and the one that fails.
   CHECK(Says(ran.said.out, "(tried 6 7)"));
 }
