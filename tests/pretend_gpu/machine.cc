@@ -30,7 +30,9 @@ int64_t Child() {
     const int64_t pid = std::atoll(entry->d_name);
     if (pid <= child) continue;
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string stat{std::istreambuf_iterator<char>(file), {}};
+    // A process that ends between opening and reading is an error, which getline() keeps to the stream.
+    std::string stat;
+    std::getline(file, stat, '\0');
     if (stat.find(')') == std::string::npos) continue;
     std::istringstream words(stat.substr(stat.rfind(')') + 1));
     char state = 0;

@@ -57,8 +57,10 @@ std::vector<Process> List(Card& card, bool compute) {
                     card.mig ? 1 : ~0U, card.mig ? 0 : ~0U});
   };
   for (const Holder& holder : card.holders) {
-    if (!(compute ? holder.compute : holder.graphics) || This().BytesOf(holder) == 0) continue;
-    add(This().PidOf(holder), This().BytesOf(holder), holder.told);
+    // Asked once: a child may end in between.
+    const int64_t bytes = This().BytesOf(holder), pid = This().PidOf(holder);
+    if (!(compute ? holder.compute : holder.graphics) || bytes == 0 || pid == 0) continue;
+    add(pid, bytes, holder.told);
   }
   const pretend::Context& ours = This().ContextOf(&card);
   if (compute && ours.alive) add(getpid(), ours.taken, true);
