@@ -54,10 +54,13 @@ class Assumption {
     // ELU: V-Net's and pytorch-3dunet's.
     if (IsOneOf(layer.op, {"leaky_relu", "elu"})) return IsOneOf(maker->op, {"batch_norm", "instance_norm"});
     // Swish: EfficientNet, MobileNetV3 and YOLO of torchvision, timm and ultralytics, whose convolutions have a norm.
-    if (IsOneOf(layer.op, {"silu", "hardswish"}))
-      return maker->op == "batch_norm" && layers_[layer.inputs[0]].shape.rank() >= 4;
+    if (IsOneOf(layer.op, {"silu", "hardswish"})) {
+      return (maker->op == "batch_norm" && layers_[layer.inputs[0]].shape.rank() >= 4) ||
+             (layer.op == "silu" && IsOfExcitation(layer, *maker));
+    }
     // monai's ADN blocks make an activation from its name, and a ReLU of the name alone is not in place.
     const std::string& path = layers_[layer.module].path;
+    if (IsOfExcitation(layer, *maker)) return false;
     if (layer.op == "relu" && path.ends_with(".adn.A")) return false;
     // The heads of torchvision's segmentation models (FCNHead, DeepLabHead) say nn.ReLU().
     if (layer.op == "relu" && maker->op == "batch_norm" && IsOfSegmentationHead(path)) return false;
@@ -93,6 +96,16 @@ class Assumption {
     return layer.module.valid() && layers_[layer.module].path.ends_with(".scale_activation");
   }
 
+  // In front of the last linear layer, MobileNetV3 has nn.Hardswish(inplace=True) and nn.Dropout(p, inplace=True),
+  // EfficientNet the latter.
+  bool IsPartOfClassifier(const Layer& layer) const {
+    if (!IsOneOf(layer.op, {"hardswish", "dropout"}) || !layer.module.valid()) return false;
+    const std::string& path = layers_[layer.module].path;
+    const std::string_view outer = std::string_view(path).substr(0, path.rfind('.'));
+    return outer.size() < path.size() && (outer == "classifier" || outer.ends_with(".classifier")) &&
+           OnlyMaker(layer.inputs[0]) != nullptr;
+  }
+
   // The same sum in a block that never drops: stochastic_depth(p = 0) returns its argument and leaves no trace.
   bool IsSumWithBlockInput(const Layer& layer) const {
     if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid() || !layer.module.valid())
@@ -124,6 +137,13 @@ class Assumption {
   }
 
  private:
+  // The activation between the two convolutions of torchvision's SqueezeExcitation: nn.ReLU(), but EfficientNet gives
+  // partial(nn.SiLU, inplace=True).
+  bool IsOfExcitation(const Layer& layer, const Layer& maker) const {
+    return layers_[layer.module].path.ends_with(".activation") && maker.module.valid() &&
+           layers_[maker.module].path.ends_with(".fc1");
+  }
+
   // The layer that makes a value which one layer reads; null otherwise.
   const Layer* OnlyMaker(ValueId id) const {
     if (!id.valid()) return nullptr;
@@ -148,6 +168,9 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
     return layer.evidence != Evidence::kProvenance && layer.op == "relu" && assumption.IsActivation(layer);
   };
   const bool convolutional = std::any_of(layers->layers.begin(), layers->layers.end(), is_convolution_relu);
+  const bool excited = std::any_of(layers->layers.begin(), layers->layers.end(), [&](const Layer& layer) {
+    return layer.evidence != Evidence::kProvenance && assumption.IsScaleOfExcitation(layer);
+  });
   // Both kinds of networks write result += input: EfficientNet and ConvNeXt, and MobileNetV3.
   const bool sums_with_block_input = std::any_of(layers->layers.begin(), layers->layers.end(), [&](const Layer& layer) {
     return layer.evidence != Evidence::kProvenance &&
@@ -158,7 +181,8 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
     if (layer.evidence == Evidence::kProvenance) continue;
     if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
         !assumption.IsSumOfStochasticDepth(layer) &&
-        !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) && !assumption.IsEndOfDenseNet(layer) &&
+        !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) &&
+        !(excited && assumption.IsPartOfClassifier(layer)) && !assumption.IsEndOfDenseNet(layer) &&
         !(convolutional && assumption.IsHeadActivation(layer)))
       continue;
     layer.attributes.Set("inplace", int64_t{1});

@@ -54,17 +54,32 @@ Tensor BiasGradient(Eager& e, const Tensor& grad) {
   return SumKernel(e, grad, axes, false);
 }
 
-// use_cudnn_depthwise (Convolution.cpp): fp32 in the plain layout runs PyTorch's kernel, over two axes only; half types
-// may go to cuDNN.
+// check_cudnn_depthwise_workload_with_filter (Convolution.cpp, cuDNN 8.2 and later): what cuDNN is given in fp16. Each
+// line was seen in PyTorch 2.10 (cuDNN 9.10) and 2.15, by which gradient is made first.
+bool IsForCudnn(const Call& c, const Tensor& x, const Tensor& weight) {
+  const auto both = [&](const char* name) {  // -1: not the same along both axes
+    const std::vector<int64_t> steps = c.Ints(name);
+    if (steps.empty()) return int64_t{1};
+    return steps.front() == steps.back() ? steps.front() : int64_t{-1};
+  };
+  const int64_t stride = both("stride"), filter = weight->lengths[3], width = x->lengths[3];
+  const int64_t batch = x->lengths[0], channels = x->lengths[1];
+  if (x->dtype != DType::kFloat16 || both("dilation") != 1 || channels < 32) return false;
+  if (x->lengths[2] == 1 && stride == 1) return true;
+  if (weight->lengths[2] != filter || (filter != 1 && filter != 3 && filter != 5) || width < 7) return false;
+  if (stride != 2) return stride == 1;
+  if (batch == 1) return filter > 1 || width <= 28;
+  if (filter == 1) return batch <= 16 && channels >= 128 && width <= 7;
+  return channels >= 512 || (channels >= 256 && width >= 28);
+}
+
+// use_cudnn_depthwise (Convolution.cpp): the plain layout runs PyTorch's kernel, over two axes only; fp16 may go to
+// cuDNN, bf16 does not.
 bool IsDepthwise(const Call& c, const Tensor& x, const Tensor& weight, bool transposed, bool channels_last) {
   const int64_t groups = c.Int("groups", 1);
   if (transposed || x->dim() != 4 || groups == 1 || groups != x->lengths[1] || weight->lengths[0] % x->lengths[1] != 0)
     return false;
-  if (channels_last) return false;
-  if (x->dtype != DType::kFloat16) return true;
-  // check_cudnn_depthwise_workload_with_filter wants 32 channels and equal strides; its table of shapes is not
-  // modelled.
-  return true;
+  return !channels_last && !IsForCudnn(c, x, weight);
 }
 
 // The block that one call of cuDNN works in (cudnn_workspace.h). `x` and `y`: input and output of the forward.

@@ -118,6 +118,49 @@ TEST_CASE("residual sums behind stochastic depth: result += input, also in the b
   }
 }
 
+TEST_CASE(
+    "torchvision's squeeze and excitation: nn.ReLU() between its convolutions, but EfficientNet's SiLU in place") {
+  struct Case {
+    const char *activation, *first, *path;
+    bool in_place;
+  };
+  for (const Case& c : {Case{"relu", "block.2.fc1", "block.2.activation", false},
+                        Case{"silu", "block.2.fc1", "block.2.activation", true},
+                        Case{"relu", "se.conv_reduce", "se.act1", true}, Case{"silu", "se.conv", "se.act", false}}) {
+    Block block;
+    const ValueId hidden = block.Module("conv2d", block.Input("x", {Dim::Batch(), 8, 1, 1}));
+    block.layers.modules.back().path = c.first;
+    block.layers.outputs = {block.Module("conv2d", block.Module(c.activation, hidden))};
+    block.layers.modules[block.layers.modules.size() - 2].path = c.path;
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK_MESSAGE(block.InPlace(c.activation) == c.in_place, c.activation << " " << c.path);
+  }
+}
+
+TEST_CASE("the classifiers of MobileNetV3 and EfficientNet drop in place, MobileNetV2's does not") {
+  struct Case {
+    const char *gate, *dropout;
+    bool in_place;
+  };
+  for (const Case& c :
+       {Case{"block.2.scale_activation", "classifier.2", true},
+        Case{"block.2.scale_activation", "m.classifier.0", true},
+        Case{"block.2.scale_activation", "classifier.0.project.3", false},
+        Case{"block.2.scale_activation", "head_classifier", false}, Case{"block.2.gate", "classifier.0", false}}) {
+    Block block;
+    const ValueId gate = block.Module("hardsigmoid", block.Module("conv2d", block.Input("x", {Dim::Batch(), 8, 1, 1})));
+    block.layers.modules.back().path = c.gate;
+    const ValueId hidden = block.Module("hardswish", block.Module("linear", gate));
+    block.layers.modules.back().path = c.dropout;
+    const ValueId dropped = block.Module("dropout", hidden);
+    block.layers.modules.back().path = c.dropout;
+    block.layers.outputs = {block.Module("conv2d", dropped)};
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK_MESSAGE(block.InPlace("hardswish") == c.in_place, c.dropout);
+    CHECK_MESSAGE(block.InPlace("dropout") == c.in_place, c.dropout);
+  }
+}
+
 TEST_CASE("the ReLU that ends DenseNet's features is in place") {
   const Shape shape{Dim::Batch(), 8, 4, 4};
   for (const char* name : {"features.norm5", "features.norm"}) {

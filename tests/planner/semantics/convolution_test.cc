@@ -22,6 +22,24 @@ TEST_CASE("convolutions") {
       // +1806336").
       {"conv2d", "groups=4", "x:f[2,4,8,8] p:f[4,1,3,3] -", "f[2,4,8,8]", "1+2048", "x",
        "2+144 3+2048 g- x- 2=.grad 3-"},
+      // The same in fp16 from 32 channels on, width 7 or more: cuDNN's, the input first (mobilenet_v3_small
+      // features.11.block.1.0 under autocast); with a stride of 2 only from 512 channels on.
+      {"conv2d", "groups=32", "x:h[2,32,8,8] p:h[32,1,3,3] -", "h[2,32,8,8]", "1+8192", "x",
+       "2+8192 3+576 g- x- 3=.grad 2-"},
+      {"conv2d", "groups=16", "x:h[2,16,8,8] p:h[16,1,3,3] -", "h[2,16,8,8]", "1+4096", "x",
+       "2+288 3+4096 g- x- 2=.grad 3-"},
+      {"conv2d", "groups=32", "x:y[2,32,8,8] p:y[32,1,3,3] -", "y[2,32,8,8]", "1+8192", "x",
+       "2+576 3+8192 g- x- 2=.grad 3-"},
+      {"conv2d", "groups=32", "x:h[2,32,6,6] p:h[32,1,3,3] -", "h[2,32,6,6]", "1+4608", "x",
+       "2+576 3+4608 g- x- 2=.grad 3-"},
+      {"conv2d", "groups=32 stride=[2,2]", "x:h[2,32,8,8] p:h[32,1,3,3] -", "h[2,32,4,4]", "1+2048", "x",
+       "2+576 3+8192 g- x- 2=.grad 3-"},
+      {"conv2d", "groups=32 stride=[2,2]", "x:h[1,32,8,8] p:h[32,1,3,3] -", "h[1,32,4,4]", "1+1024", "x",
+       "2+4096 3+576 g- x- 3=.grad 2-"},
+      {"conv2d", "groups=512 stride=[2,2]", "x:h[2,512,8,8] p:h[512,1,3,3] -", "h[2,512,4,4]", "1+32768", "x",
+       "2+131072 3+9216 g- x- 3=.grad 2-"},
+      {"conv2d", "groups=32 dilation=[2,2]", "x:h[2,32,8,8] p:h[32,1,3,3] -", "h[2,32,8,8]", "1+8192", "x",
+       "2+576 3+8192 g- x- 2=.grad 3-"},
       // unet: conv_transpose2d: input, weight, sum.
       {"conv_transpose2d", "stride=[2,2]", "x:f[2,8,4,4] p:f[8,4,2,2] p:f[4]", "f[2,4,8,8]", "1+2048", "x",
        "2+1024 3+512 4+16 g- x- 3=.grad 4=.grad 2-"},
