@@ -128,6 +128,68 @@ void HoldSublayersOfT5(const Layers& layers, const Calls& calls, std::vector<Rel
   }
 }
 
+// query_states, key_states = apply_rotary_pos_emb(query_states, key_states, cos, sin): both keep what they were until
+// both are turned (transformers, modeling_llama.py and its children, version 5). One turn is q * cos + rotate_half(q) *
+// sin, where rotate_half(x) = cat((-x2, x1)).
+class Rotation {
+ public:
+  explicit Rotation(const Layers& layers) : layers_(layers), maker_(layers.values.size(), nullptr) {
+    for (const Layer& layer : layers.layers) {
+      for (const ValueId id : layer.outputs) {
+        if (id.valid()) maker_[static_cast<size_t>(id.value)] = &layer;
+      }
+    }
+  }
+
+  // What the sum is a turn of; invalid: it is none.
+  ValueId TurnedBy(const Layer& sum) const {
+    if (sum.op != "add" || sum.inputs.size() != 2) return {};
+    for (const ValueId kept : sum.inputs) {
+      const Layer* straight = MakerOf(kept, "mul");
+      const Layer* crossed = MakerOf(kept == sum.inputs[0] ? sum.inputs[1] : sum.inputs[0], "mul");
+      if (straight == nullptr || crossed == nullptr) continue;
+      for (const ValueId half : crossed->inputs) {
+        const Layer* join = MakerOf(half, "cat");
+        if (join == nullptr || join->inputs.size() != 2 || MakerOf(join->inputs[0], "neg") == nullptr) continue;
+        const Layer* slice = MakerOf(join->inputs[1]);
+        if (slice == nullptr || slice->inputs.empty()) continue;
+        for (const ValueId turned : straight->inputs) {
+          if (turned.valid() && turned == slice->inputs[0]) return turned;
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  const Layer* MakerOf(ValueId id, std::string_view op = {}) const {
+    const Layer* maker = id.valid() ? maker_[static_cast<size_t>(id.value)] : nullptr;
+    return maker != nullptr && (op.empty() || maker->op == op) ? maker : nullptr;
+  }
+
+  const Layers& layers_;
+  std::vector<const Layer*> maker_;  // by value
+};
+
+void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, std::vector<Release>& release) {
+  const bool of_transformers = std::any_of(layers.modules.begin(), layers.modules.end(),
+                                           [](const auto& module) { return module.path.ends_with(".rotary_emb"); });
+  if (!of_transformers) return;
+  const Rotation rotation(layers);
+  std::map<ModuleId, ValueId> queries;  // by frame
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
+    const ValueId turned = layer.module.valid() ? rotation.TurnedBy(layer) : ValueId();
+    if (!turned.valid()) continue;
+    if (const auto first = queries.find(layer.module); first != queries.end()) {
+      Hold(release, first->second, {static_cast<int>(l), NameOf(DepthOf(calls, layer.module))});
+      queries.erase(first);
+    } else {
+      queries[layer.module] = turned;
+    }
+  }
+}
+
 }  // namespace
 
 void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
@@ -137,6 +199,7 @@ void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<
   HoldPatches(layers, calls, producer, release);
   HoldBlocksOfGpt2(layers, calls, release);
   HoldSublayersOfT5(layers, calls, release);
+  HoldQueriesBeforeRotation(layers, calls, release);
   for (const Layer& layer : layers.layers) {
     if (IsEmbeddingOfTransformers(layers, layer))
       Hold(release, layer.outputs[0], WithFrame(layers, calls, layers[layer.module].parent));

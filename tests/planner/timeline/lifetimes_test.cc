@@ -313,6 +313,29 @@ TEST_CASE("names of transformers' models: embeddings, variances, GPT-2's and T5'
     m.layers.outputs = {m.Layer(m.Module("m.head", root), {last})};
     CHECK(m.Releases() == "-; -; -; 2; 4 3 1; 5");
   }
+  SUBCASE("query_states, key_states = apply_rotary_pos_emb(query_states, key_states, cos, sin)") {
+    for (const bool transformers : {true, false}) {
+      CAPTURE(transformers);
+      Model m;
+      const ModuleId root = m.Module("m"), attention = m.Module("m.self_attn", root);
+      const ModuleId angles = m.Module(transformers ? "m.rotary_emb" : "m.rope", root);
+      const ValueId cos = m.Layer(angles, {m.Value(Role::kInput)}, "cos");                                      // 1
+      const ValueId q = m.Layer(m.Module("m.self_attn.q_proj", attention), {m.Value(Role::kInput)}, "linear");  // 2
+      const ValueId k = m.Layer(m.Module("m.self_attn.k_proj", attention), {m.Value(Role::kInput)}, "linear");  // 3
+      const auto turned = [&](ValueId x) {
+        const ValueId straight = m.Layer(attention, {x, cos}, "mul");                          // 4 10
+        const ValueId first = m.Layer(attention, {x}, "slice");                                // 5 11
+        const ValueId minus = m.Layer(attention, {m.Layer(attention, {x}, "slice")}, "neg");   // 6 7
+        const ValueId half = m.Layer(attention, {minus, first}, "cat");                        // 8
+        return m.Layer(attention, {straight, m.Layer(attention, {half, cos}, "mul")}, "add");  // 9 10
+      };
+      const ValueId query = turned(q), key = turned(k);
+      m.layers.outputs = {m.Layer(m.Module("m.head", root), {m.Layer(attention, {query, key}, "matmul")})};
+      CHECK(m.Releases() ==
+            (transformers ? "-; -; -; -; -; -; 8; 7 9; 10; 6 11; -; -; -; 15; 14 16; 17; 13 18 3 5; 12 19 1; 20"
+                          : "-; -; -; -; -; -; 8; 7 9; 10; 6 11 3; -; -; -; 15; 14 16; 17; 13 18 5; 12 19 1; 20"));
+    }
+  }
   SUBCASE("normed_hidden_states, attention_output: to the sublayer's end") {
     Model m;
     const ModuleId root = m.Module("m"), layer = m.Module("m.layer.0", root);
