@@ -101,7 +101,7 @@ class Assumption {
   bool IsPartOfClassifier(const Layer& layer) const {
     if (!IsOneOf(layer.op, {"hardswish", "dropout"}) || !layer.module.valid()) return false;
     const std::string& path = layers_[layer.module].path;
-    const std::string_view outer = std::string_view(path).substr(0, path.rfind('.'));
+    const std::string outer = path.substr(0, path.rfind('.'));
     return outer.size() < path.size() && (outer == "classifier" || outer.ends_with(".classifier")) &&
            OnlyMaker(layer.inputs[0]) != nullptr;
   }

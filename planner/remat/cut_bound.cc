@@ -65,7 +65,11 @@ void CutBound::NumberNodes() {
 }
 
 int32_t CutBound::EarlierAgain(size_t moment, int32_t value) const {
+  const auto users = problem_.Users(value);
   for (size_t m = moment; m-- > 0 && value < moments_[m];) {
+    // Read in between: to be there then it was kept, or computed again before this moment, which is another time.
+    const auto next = std::ranges::upper_bound(users, moments_[m]);
+    if (next != users.end() && *next <= moments_[moment]) return -1;
     if (Again(m, value) >= 0) return Again(m, value);
   }
   return -1;
@@ -113,6 +117,10 @@ double CutBound::At(const std::vector<double>& prices) {
       cut_.SetCapacity(arc, prices[m] * static_cast<double>(problem_[value].bytes) * scale_);
   }
   double paid = cut_.Run() / scale_;
+  if (!cut_.complete()) {
+    for (size_t m = 0; m < moments_.size(); ++m) paid -= prices[m] * limits_[m];
+    return paid;
+  }
   for (size_t m = 0; m < moments_.size(); ++m) {
     excess_[m] = -limits_[m];
     for (const auto& [arc, value] : priced_[m]) {
@@ -133,6 +141,7 @@ double CutBound::BestPrice(double* price) {
     if (Again(0, value) >= 0) falling_at_zero += CostOf(value);
   }
   double best = rising_at_zero;
+  if (!complete()) return best;
   if (rising <= 0 || falling >= 0) return best;
   for (int round = 0; round < 40; ++round) {
     const double middle = (falling_at_zero - rising_at_zero) / (rising - falling);
@@ -142,6 +151,7 @@ double CutBound::BestPrice(double* price) {
       best = found;
       *price = middle;
     }
+    if (!complete()) break;
     const double slope = excess_[0];
     if (found >= expected - 1e-9 * std::max(1.0, std::abs(expected)) || slope == 0) break;
     (slope > 0 ? rising_at_zero : falling_at_zero) = found - slope * middle;

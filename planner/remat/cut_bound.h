@@ -9,7 +9,8 @@
 // The cheapest choice under one limit of bytes is a knapsack with closure. With a price for bytes instead of the limit
 // it is a minimum cut (two nodes a value: wanted, computed again); no price makes the cut minus price x limit more than
 // what a schedule must pay, so the best price gives the bound (Lagrange). With several moments the prices are several,
-// and a value that is computed again after a later moment is so after an earlier one: it is paid for once.
+// and a value that is computed again after a later moment is so after an earlier one: it is paid for once, unless
+// something reads it between the two: what is let go at both was there in between, and is paid for twice.
 #pragma once
 
 #include <vector>
@@ -39,6 +40,10 @@ class CutBound {
   // The best price of a single moment, exactly; gives the bound.
   double BestPrice(double* price);
   int64_t steps() const { return cut_.steps(); }
+  // No cut goes on when steps() has come to this. What At then gives is less than a bound could be, and nothing is
+  // known of residents and excess.
+  void SetLimit(int64_t steps) { cut_.SetLimit(steps); }
+  bool complete() const { return cut_.complete(); }
 
  private:
   int32_t Wanted(size_t moment, int32_t node) const { return wanted_[moment][static_cast<size_t>(node)]; }

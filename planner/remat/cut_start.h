@@ -9,7 +9,8 @@
 
 namespace vramplan {
 
-// `moment` first. `steps` of work are added.
-std::vector<Recomputation> CutStart(const RematProblem& problem, double budget, int32_t moment, int64_t* steps);
+// `moment` first. At most about `limit` steps of work; those done are added to `steps`.
+std::vector<Recomputation> CutStart(const RematProblem& problem, double budget, int32_t moment, int64_t limit,
+                                    int64_t* steps);
 
 }  // namespace vramplan

@@ -10,6 +10,10 @@ namespace {
 
 constexpr double kCutStep = 0.2;  // of a step of the search, in time
 
+int64_t CutSteps(const WorkClock& clock, double until) {
+  return static_cast<int64_t>(static_cast<double>(clock.StepsUntil(until)) / kCutStep);
+}
+
 }  // namespace
 
 LowerBound::LowerBound(const RematProblem& problem, double budget, std::vector<double> levels, WorkClock* clock)
@@ -41,9 +45,10 @@ std::vector<int32_t> LowerBound::Candidates() const {
   return chosen;
 }
 
-void LowerBound::Try(int32_t moment) {
+void LowerBound::Try(int32_t moment, double until) {
   if (moment < 0 || moment >= problem_.size() || Excess(moment) <= 0 || tried_.count(moment) != 0) return;
   CutBound cut(problem_, budget_, {moment});
+  cut.SetLimit(CutSteps(clock_, until));
   double price = 0;
   const double found = cut.BestPrice(&price);
   clock_.Add(static_cast<int64_t>(static_cast<double>(cut.steps()) * kCutStep));
@@ -58,12 +63,12 @@ void LowerBound::Try(int32_t moment) {
 void LowerBound::Find(double until) {
   for (const int32_t moment : Candidates()) {
     if (!tried_.empty() && clock_.Gone() >= until) return;
-    Try(moment);
+    Try(moment, until);
   }
   for (int32_t step = std::max(1, problem_.size() / 32); step > 0 && clock_.Gone() < until; step /= 2) {
     const int32_t middle = moment_;
-    Try(middle - step);
-    Try(middle + step);
+    Try(middle - step, until);
+    Try(middle + step, until);
   }
 }
 
@@ -89,6 +94,7 @@ void LowerBound::Tighten(double known, double until) {
   const std::vector<int32_t> moments = Together();
   if (moments.size() < 2 || known <= extra_) return;
   CutBound cut(problem_, budget_, moments);
+  cut.SetLimit(CutSteps(clock_, until));
   std::vector<double> prices(moments.size(), 0);
   for (size_t m = 0; m < moments.size(); ++m) prices[m] = moments[m] == moment_ ? price_ : 0;
   std::vector<double> best_prices = prices;
@@ -108,6 +114,7 @@ void LowerBound::Tighten(double known, double until) {
       prices = best_prices;
       cut.At(prices);
     }
+    if (!cut.complete()) break;
     double squares = 0;
     for (size_t m = 0; m < moments.size(); ++m) {
       if (prices[m] > 0 || cut.excess()[m] > 0) squares += cut.excess()[m] * cut.excess()[m];

@@ -30,7 +30,7 @@ class LowerBound {
  private:
   double Excess(int32_t moment) const { return levels_[static_cast<size_t>(moment)] - budget_; }
   std::vector<int32_t> Candidates() const;
-  void Try(int32_t moment);
+  void Try(int32_t moment, double until);
   std::vector<int32_t> Together() const;
 
   const RematProblem& problem_;

@@ -41,7 +41,7 @@ double MinCut::Push() {
   current_ = first_;
   path_.clear();
   int32_t node = source();
-  while (true) {
+  while (steps_ < limit_) {
     if (node == sink()) {
       double room = left_[static_cast<size_t>(path_[0])];
       for (const int32_t arc : path_) room = std::min(room, left_[static_cast<size_t>(arc)]);
@@ -78,6 +78,7 @@ double MinCut::Push() {
       path_.pop_back();
     }
   }
+  return pushed;
 }
 
 double MinCut::Run() {
@@ -88,7 +89,11 @@ double MinCut::Run() {
   }
   least_ = largest * 1e-13;
   double flow = 0;
-  while (Layer()) flow += Push();
+  complete_ = false;
+  while (steps_ < limit_ && !complete_) {
+    complete_ = !Layer();
+    if (!complete_) flow += Push();
+  }
   return flow;
 }
 

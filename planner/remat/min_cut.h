@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace vramplan {
@@ -20,9 +21,12 @@ class MinCut {
   // The arc's number, for SetCapacity.
   int32_t Connect(int32_t from, int32_t to, double capacity);
   void SetCapacity(int32_t arc, double capacity) { wanted_[static_cast<size_t>(arc)] = capacity; }
-  // The value of the cut; from no flow at all.
+  // The value of the cut; from no flow at all. One that the limit stops gives a flow, which is less than any cut.
   double Run();
-  // Of the latest Run.
+  // No Run goes on when steps() has come to this.
+  void SetLimit(int64_t steps) { limit_ = steps; }
+  // Of the latest Run: whether it came to its end; only then there are sides.
+  bool complete() const { return complete_; }
   bool OnSourceSide(int32_t node) const { return level_[static_cast<size_t>(node)] >= 0; }
   // Steps of all Runs together: a clock that is the same on every machine.
   int64_t steps() const { return steps_; }
@@ -40,6 +44,8 @@ class MinCut {
   int32_t nodes_;
   double least_ = 0;  // what counts as empty
   int64_t steps_ = 0;
+  int64_t limit_ = std::numeric_limits<int64_t>::max();
+  bool complete_ = false;
 };
 
 }  // namespace vramplan

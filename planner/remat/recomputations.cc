@@ -20,16 +20,52 @@ Recomputations::Recomputations(const RematProblem& problem, double budget)
       local_(Index(problem.size()), 0),
       is_touched_(Index(problem.size()), false),
       seen_(Index(problem.size()), 0) {
-  for (int32_t node = 0; node < problem.size(); ++node) {
-    bytes_.push_back(static_cast<double>(problem[node].bytes));
-    const auto users = problem.Users(node);
-    lives_[Index(node)] = {{node, users.empty() ? node : users.back(), -1}};
+  for (int32_t node = 0; node < problem.size(); ++node) bytes_.push_back(static_cast<double>(problem[node].bytes));
+  Build({});
+}
+
+// All anew, which for many at once is faster than one by one. `sorted`: by stage.
+void Recomputations::Build(const std::vector<Recomputation>& sorted) {
+  const size_t size = Index(problem_.size());
+  all_ = sorted;
+  extra_ = overflow_ = 0;
+  for (size_t node = 0; node < size; ++node) {
+    lives_[node] = {{static_cast<int32_t>(node), static_cast<int32_t>(node), -1}};
+    computed_[node].clear();
   }
-  for (int32_t node = 0; node < problem.size(); ++node) {
-    const Life& life = lives_[Index(node)][0];
-    Raise(life.at + 1, life.end - 1, bytes_[Index(node)]);
-    Touch(node);
+  for (size_t place = 0; place < sorted.size(); ++place) {
+    const auto [stage, node] = sorted[place];
+    lives_[Index(node)].push_back({stage, stage, static_cast<int32_t>(place)});
+    computed_[Index(stage)].push_back(node);
+    extra_ += static_cast<double>(problem_[node].cost);
   }
+  const auto use = [&](int32_t stage, int32_t node) {
+    for (const int32_t read : problem_.Reads(node)) {
+      Life& life = MutableLifeIn(stage, read);
+      life.end = std::max(life.end, stage);
+    }
+  };
+  for (int32_t stage = 0; stage < problem_.size(); ++stage) {
+    for (const int32_t node : computed_[Index(stage)]) use(stage, node);
+    use(stage, stage);
+  }
+  std::vector<double> change(size + 1, 0);  // of what passes through, from the stage before
+  for (size_t node = 0; node < size; ++node) {
+    for (const Life& life : lives_[node]) {
+      if (life.end - life.at < 2) continue;
+      change[Index(life.at) + 1] += bytes_[node];
+      change[Index(life.end)] -= bytes_[node];
+    }
+  }
+  double level = 0;
+  for (size_t stage = 0; stage < size; ++stage) {
+    level += change[stage];
+    levels_[stage] = level;
+    overflow_ += std::max(level - budget_, 0.0);
+    local_[stage] = 0;
+    Touch(static_cast<int32_t>(stage));
+  }
+  steps_ += static_cast<int64_t>(size + problem_.edges() + sorted.size());
 }
 
 const Recomputations::Life& Recomputations::LifeIn(int32_t stage, int32_t node) const {
@@ -167,9 +203,14 @@ void Recomputations::Remove(Recomputation removed) {
 }
 
 void Recomputations::SetTo(const std::vector<Recomputation>& wanted) {
+  constexpr size_t kMany = 2000;
   const std::vector<Recomputation> before = all_;
   std::vector<Recomputation> target = wanted;
   std::ranges::sort(target);
+  if (before.size() + target.size() > kMany) {
+    Build(target);
+    return;
+  }
   for (const Recomputation& one : before) {
     if (!std::ranges::binary_search(target, one)) Remove(one);
   }

@@ -60,6 +60,7 @@ class Recomputations {
  private:
   Life& MutableLifeIn(int32_t stage, int32_t node);
   bool RunsIn(int32_t stage, int32_t node) const;
+  void Build(const std::vector<Recomputation>& sorted);
   int32_t LastUse(int32_t node, int32_t from, int32_t before) const;
   void Raise(int32_t first, int32_t last, double bytes);
   void Touch(int32_t stage);

@@ -154,10 +154,16 @@ void Search::Consider() {
 }
 
 void Search::Anneal(const Cooling& cooling) {
+  constexpr int64_t kMostUnseen = 500000;  // steps between two looks at the clock
   double temperature = cooling.hot;
-  int64_t feasible = 0;
+  int64_t feasible = 0, seen = state_.steps();
   for (int64_t round = 0;; ++round) {
+    if (round % 128 != 0 && state_.steps() - seen > kMostUnseen) {
+      seen = state_.steps();
+      if (cooling.gone(seen) >= 1) break;
+    }
     if (round % 128 == 0) {
+      seen = state_.steps();
       const double gone = cooling.gone(state_.steps());
       if (gone >= 1) break;
       temperature = cooling.hot * std::pow(cooling.cold / cooling.hot, gone);

@@ -26,7 +26,9 @@ struct RematAnswer {
   RematSchedule schedule;               // empty: none was found
   std::optional<RematOutcome> outcome;  // of the schedule, simulated
   int64_t cost_once = 0;                // of every node once
-  int64_t bound = 0;                    // no schedule within the budget costs less
+  int64_t bound = 0;                    // no schedule within the budget costs less: the largest of the next two
+  int64_t cut_bound = 0;                // by minimum cuts (CutBound)
+  int64_t gap_bound = 0;                // by gaps (TemporalKnapsack)
   int64_t working_set = 0;              // no schedule has a lower peak
   int64_t keep_all = 0;                 // the peak of the order as it is
 

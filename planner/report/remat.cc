@@ -44,6 +44,18 @@ std::string PrintRemat(const RematReport& report, const Style& style) {
   table.AddRow({"no schedule has less than", answer.impossible() ? "" : std::to_string(answer.bound),
                 std::to_string(answer.working_set)});
   text += table.Print(style.width);
+  if (!answer.impossible() && answer.bound > answer.cost_once) {
+    const auto beside = [](const char* better, const char* other, int64_t bound) {
+      return std::string("  the bound is that of ") + better + "; " + other + " gives " + std::to_string(bound) + "\n";
+    };
+    if (answer.cut_bound == answer.gap_bound) {
+      text += "  minimum cuts and the temporal knapsack give the same bound\n";
+    } else if (answer.cut_bound > answer.gap_bound) {
+      text += beside("minimum cuts", "the temporal knapsack", answer.gap_bound);
+    } else {
+      text += beside("the temporal knapsack", "minimum cuts", answer.cut_bound);
+    }
+  }
   text += "  " + std::to_string(report.nodes) + " nodes, " + std::to_string(report.edges) +
           " edges; bounds hold for this order, and the cost's for this budget\n";
   return text;
@@ -60,6 +72,11 @@ Json ToJson(const RematReport& report) {
   }
   object.Set("bound", answer.bound).Set("gap", answer.outcome ? Json(answer.gap()) : Json());
   object.Set("proved_optimal", answer.proved_optimal()).Set("seconds", report.seconds);
+  Json bounds = Json::Object();  // the first of the peak, the others of the cost
+  bounds.Set("working_set", answer.working_set)
+      .Set("cuts", answer.cut_bound)
+      .Set("temporal_knapsack", answer.gap_bound);
+  object.Set("bounds", std::move(bounds));
   return object;
 }
 

@@ -27,6 +27,7 @@ TEST_CASE("solve: the answer in words, in JSON, and the schedule in a file that 
            "  every node once               8     9\n"
            "  this schedule                13     8\n"
            "  no schedule has less than    13     8\n"
+           "  minimum cuts and the temporal knapsack give the same bound\n"
            "  4 nodes, 4 edges; bounds hold for this order, and the cost's for this budget\n");
   CHECK_EQ(schedule.Bytes(), "0 1 2 0 3\n");
   const Said checked = Do("check " + problem.path() + " " + schedule.path() + " --budget 8");
@@ -43,6 +44,7 @@ TEST_CASE("solve: the answer in words, in JSON, and the schedule in a file that 
   CHECK_EQ(json.out.substr(0, seconds),
            "{\n  \"schema\": \"vramplan.solve/1\",\n  \"budget\": 8,\n  \"peak\": 8,\n  \"cost\": 13,\n"
            "  \"extra\": 5,\n  \"bound\": 13,\n  \"gap\": 0.0,\n  \"proved_optimal\": true,\n");
+  CHECK(json.out.find("\"working_set\": 8,\n    \"cuts\": 13,\n    \"temporal_knapsack\": 13\n") != std::string::npos);
 }
 
 TEST_CASE("solve: what does not go within the budget is exit code 3, and leaves no schedule") {

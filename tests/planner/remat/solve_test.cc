@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "planner/remat/cut_bound.h"
@@ -39,7 +40,9 @@ TEST_CASE("against every schedule there is: bound <= least cost <= solver, and m
       if (!least) continue;
       ++feasible;
       missed += answer.outcome ? 0 : 1;
-      CHECK_LE(answer.bound, *least);
+      CHECK_LE(answer.cut_bound, *least);
+      CHECK_LE(answer.gap_bound, *least);
+      CHECK_EQ(answer.bound, std::max(answer.cut_bound, answer.gap_bound));
     }
   };
   for (uint64_t seed = 0; seed < 70; ++seed) {
@@ -95,6 +98,48 @@ TEST_CASE("the same seed gives the same schedule, and what fits as it is stays a
   CHECK(roomy.schedule == KeepAll(problem));
   CHECK(roomy.proved_optimal());
   CHECK_EQ(roomy.extra(), 0);
+}
+
+TEST_CASE("a set of many is what it is one by one") {
+  const RematProblem problem = TrainingChain(5, 2500);
+  Random random(1);
+  std::vector<Recomputation> wanted;
+  for (int32_t stage = 2600; stage < problem.size(); ++stage) wanted.push_back({stage, random.Below(2500)});
+  Recomputations at_once(problem, 4000), one_by_one(problem, 4000);
+  at_once.SetTo(wanted);
+  for (const Recomputation& one : wanted) one_by_one.Add(one);
+  CHECK_EQ(at_once.overflow(), one_by_one.overflow());
+  CHECK_EQ(at_once.extra_cost(), one_by_one.extra_cost());
+  CHECK(at_once.Schedule() == one_by_one.Schedule());
+  bool same = true;
+  for (int32_t at = 0; at < problem.size(); ++at) same = same && at_once.level(at) == one_by_one.level(at);
+  CHECK(same);
+  for (const Recomputation& one : wanted) at_once.Remove(one);
+  CHECK_EQ(at_once.extra_cost(), 0);
+  CHECK_EQ(at_once.overflow(), Recomputations(problem, 4000).overflow());
+}
+
+TEST_CASE("costs and bytes of which doubles lose the last digits, and graphs that do not fit the time") {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const int32_t layers = seed % 2 == 0 ? 20 : 20000;
+    const RematProblem shape = TrainingChain(seed, layers);
+    std::vector<RematNode> nodes;
+    std::vector<RematProblem::Edge> edges;
+    for (int32_t node = 0; node < shape.size(); ++node) {
+      const int64_t most = (int64_t{1} << 61) / shape.size();
+      nodes.push_back({most - random.Below(1000), most / 10 * shape[node].bytes + random.Below(1000)});
+      for (const int32_t read : shape.Reads(node)) edges.emplace_back(read, node);
+    }
+    const RematProblem problem(nodes, edges);
+    const int64_t keep_all = Simulate(problem, KeepAll(problem))->peak;
+    for (const int64_t budget : {keep_all - 1, keep_all / 10 * 7, WorkingSet(problem)}) {
+      const RematAnswer answer = Solve(problem, {.budget = budget, .seconds = 0.02, .real_clock = false});
+      CHECK_GE(answer.bound, problem.cost_once());
+      if (answer.outcome) CHECK_LE(answer.outcome->peak, budget);
+    }
+  }
 }
 
 TEST_CASE("without a budget: the least peak that is found, which is mostly the least there is") {
