@@ -63,7 +63,8 @@ class Attempt {
   double extra() const { return std::max(bound_.extra(), gap_extra_); }
   // By gaps; `known`: what a schedule computes again, or nothing.
   void BoundByGaps(double known, double until) {
-    gap_extra_ = std::max(gap_extra_, TemporalKnapsackBound(problem_, budget_ + lost_, levels_, known, until, &clock_));
+    const double guess = std::max(known, 1.1 * extra() + mean_cost_);
+    gap_extra_ = std::max(gap_extra_, TemporalKnapsackBound(problem_, budget_ + lost_, levels_, guess, until, &clock_));
   }
   bool found() const { return search_.found(); }
   const RecomputationSet& best() const { return search_.best(); }

@@ -1,5 +1,7 @@
 #include "planner/report/snippets.h"
 
+#include <cstdio>
+
 #include "planner/report/json.h"
 #include "planner/spec/nearest.h"
 
@@ -54,6 +56,12 @@ Result<std::string> HfOptimizer(const SnippetOf& of) {
   }
 }
 
+std::string Number(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
+}
+
 Result<std::string> Hf(const SnippetOf& of) {
   const Plan& plan = of.plan;
   const Result<std::string> optimizer = HfOptimizer(of);
@@ -66,6 +74,8 @@ Result<std::string> Hf(const SnippetOf& of) {
                      *optimizer + "\",\n";
   if (IsFp16(plan)) text += "    fp16=True,\n";
   if (IsBf16(plan)) text += "    bf16=True,\n";
+  text += "    max_grad_norm=" + Number(of.spec.clip_grad_norm) + ",";
+  text += of.spec.clip_grad_norm > 0 ? "\n" : "  # the plan does not clip; left out, this is 1.0\n";
   if (!plan.checkpoint.empty()) {
     text +=
         "    gradient_checkpointing=True,  # all blocks\n"
@@ -104,7 +114,8 @@ const char* LightningPrecision(const Plan& plan) {
 std::string Lightning(const SnippetOf& of) {
   return Heading(of) + ModulesRemark(of) + "from lightning import Trainer\n\nBATCH = " + std::to_string(of.plan.batch) +
          "  # of the DataLoader\ntrainer = Trainer(devices=1, precision=\"" + LightningPrecision(of.plan) +
-         "\", accumulate_grad_batches=" + std::to_string(of.plan.accumulate) + ")\n";
+         "\", accumulate_grad_batches=" + std::to_string(of.plan.accumulate) +
+         (of.spec.clip_grad_norm > 0 ? ", gradient_clip_val=" + Number(of.spec.clip_grad_norm) : "") + ")\n";
 }
 
 std::string Deepspeed(const SnippetOf& of) {
@@ -116,6 +127,7 @@ std::string Deepspeed(const SnippetOf& of) {
     autocast.Set("enabled", true).Set("dtype", IsFp16(plan) ? "float16" : "bfloat16");
     object.Set("torch_autocast", std::move(autocast));
   }
+  if (of.spec.clip_grad_norm > 0) object.Set("gradient_clipping", of.spec.clip_grad_norm);
   Json zero = Json::Object();
   zero.Set("stage", 0);
   object.Set("zero_optimization", std::move(zero));

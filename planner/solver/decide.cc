@@ -73,7 +73,9 @@ class Decider {
       if ((*found)->tier != Tier::kModules) return Done();
       const MaybePlan operators = FitOperators(problem_, **found);
       if (!operators.ok()) return operators.error();
-      if (*operators) (wishes_.tier == Tier::kOperators ? *plans : operators_).push_back(**operators);
+      // What saves calls is worth it only where it costs less than the modules it began with.
+      if (*operators && (*operators)->SecondsASample() < (*found)->SecondsASample())
+        (wishes_.tier == Tier::kOperators ? *plans : operators_).push_back(**operators);
       return Done();
     };
     if (wishes_.batch) return keep(AtBatch(wanted, *wishes_.batch));

@@ -36,6 +36,21 @@ std::string Golden(const std::string& name) {
   return text.str();
 }
 
+TEST_CASE("clipping is told where it can be told") {
+  Planned planned = Example();
+  planned.spec.clip_grad_norm = 0.5;
+  const auto says = [&](Emit emit, const char* text) {
+    const Result<std::string> snippet = PrintSnippet(emit, planned.Of());
+    return snippet.ok() && snippet->find(text) != std::string::npos;
+  };
+  CHECK(says(Emit::kHf, "    max_grad_norm=0.5,\n"));
+  CHECK(says(Emit::kLightning, ", gradient_clip_val=0.5)"));
+  CHECK(says(Emit::kDeepspeed, "\"gradient_clipping\": 0.5"));
+  planned.spec.clip_grad_norm = 0;
+  CHECK_FALSE(says(Emit::kLightning, "gradient_clip_val"));
+  CHECK_FALSE(says(Emit::kDeepspeed, "gradient_clipping"));
+}
+
 // tests/golden/plan: whole files, to be read by people, too.
 TEST_CASE("snippets are those of the golden files") {
   struct Row {
