@@ -32,7 +32,7 @@ class Decomposition {
       if (graph_[id].op == "MatMul" && &graph_[id] != product) last = &graph_[id];
     }
     if (last == nullptr) return {};
-    return {Outside(product->inputs[0]), Outside(product->inputs[1]), Outside(last->inputs[1]), mask};
+    return {Outside(product->inputs[0]), Outside(product->inputs[1]), Outside(last->inputs[1]), Condition(mask)};
   }
 
  private:
@@ -64,6 +64,17 @@ class Decomposition {
       tensor = node->inputs[0];
     }
     return {};
+  }
+
+  // Equal masks of several calls are turned into numbers once, in the first call's group: Where(mask, 0, -inf).
+  TensorId Condition(TensorId mask) const {
+    const NodeId maker = mask.valid() ? graph_[mask].producer : NodeId();
+    if (!maker.valid() || graph_[maker].op != "Where" || graph_[maker].inputs.size() != 3) return mask;
+    const auto is_number = [&](TensorId tensor) {
+      const auto& stored = graph_[tensor].stored;
+      return stored.has_value() && stored->dims.empty();
+    };
+    return is_number(graph_[maker].inputs[1]) && is_number(graph_[maker].inputs[2]) ? graph_[maker].inputs[0] : mask;
   }
 
   static constexpr int kDeepest = 32;

@@ -9,6 +9,7 @@
 #include "graph/lift/layers.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/merged.h"
+#include "graph/lift/merged_stored.h"
 #include "graph/lift/module_calls.h"
 #include "graph/lift/noise.h"
 #include "graph/lift/patterns.h"
@@ -21,7 +22,10 @@
 
 namespace vramplan {
 
-Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
+Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes) {
+  const std::optional<Separated> apart = SeparateMergedStored(given, given_shapes, notes);
+  const Graph& graph = apart ? apart->graph : given;
+  const Shapes& shapes = apart ? apart->shapes : given_shapes;
   LayerBuilder builder(graph, shapes);
   std::vector<bool> live = LiveNodes(graph);
   if (const Status done = LiftByProvenance(graph, shapes, builder, &live, notes); !done) return done.error();

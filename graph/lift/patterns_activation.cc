@@ -82,6 +82,15 @@ bool MatchGelu(PatternSource& source, NodeId root) {
       nodes.insert(nodes.end(), {inner, root});
       return Emit(source, "gelu", x, nodes, Named({{"approximate", std::string(tanh ? "tanh" : "none")}}));
     };
+    // x * term: onnxsim moves the 0.5 into the weight behind it
+    for (size_t side = 0; side < 2; ++side) {
+      nodes.clear();
+      const TensorId x = term(source.In(root, side), nodes);
+      if (!x.valid() || x != source.In(root, 1 - side)) continue;
+      nodes.push_back(root);
+      return Emit(source, "gelu", x, nodes, Named({{"approximate", std::string(tanh ? "tanh" : "none")}}));
+    }
+    nodes.clear();
     // 0.5 * (x * term)
     const NodeId product = source.OnlyMakerOf(WithNumber(source, root, 0.5), "Mul");
     for (size_t side = 0; product.valid() && side < 2; ++side) {
@@ -176,11 +185,19 @@ bool MatchHardsigmoid(PatternSource& source, NodeId root) {
   return Emit(source, "hardsigmoid", x, std::move(nodes));
 }
 
+// A stored scalar is a bound whatever its name is ("min_val_cast"): nobody trains one.
+std::optional<double> Bound(PatternSource& source, TensorId tensor) {
+  if (const auto number = source.Number(tensor)) return number;
+  const StoredTensor* stored = tensor.valid() ? source.Stored(tensor) : nullptr;
+  if (stored == nullptr || !stored->values.has_value() || stored->values->reals.size() != 1) return std::nullopt;
+  return stored->values->reals[0];
+}
+
 // nn.ReLU6 and nn.Hardtanh call hardtanh (torch/nn/modules/activation.py 2.10); torch.clamp gives the same node.
 bool MatchClip(PatternSource& source, NodeId root) {
   const Attributes& attributes = source[root].attributes;
   const bool old = attributes.Has("min") || attributes.Has("max");
-  std::optional<double> low = source.Number(source.In(root, 1)), high = source.Number(source.In(root, 2));
+  std::optional<double> low = Bound(source, source.In(root, 1)), high = Bound(source, source.In(root, 2));
   if (old) {
     low = attributes.Real("min", -std::numeric_limits<float>::max());
     high = attributes.Real("max", std::numeric_limits<float>::max());

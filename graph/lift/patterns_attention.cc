@@ -14,6 +14,14 @@ struct Scaled {
   double root;
 };
 
+// The result of a Mul that a simplifier took out because it changed nothing: a scale of 1 (T5's) has gone, the name of
+// its result is there ("/attn/Mul_2_output_0").
+bool WasScaled(PatternSource& source, TensorId operand) {
+  const std::string& name = source.graph()[operand].name;
+  const size_t slash = name.rfind('/');
+  return slash != std::string::npos && name.compare(slash, 4, "/Mul") == 0 && !source.MakerOf(operand, "Mul").valid();
+}
+
 std::optional<Scaled> ScaledBy(PatternSource& source, TensorId operand) {
   const NodeId mul = source.OnlyMakerOf(operand, "Mul");
   if (!mul.valid()) return std::nullopt;
@@ -46,9 +54,25 @@ Mask MaskOf(PatternSource& source, TensorId tensor) {
   return {tensor, false, {}};
 }
 
+// Reshape([-1, L, d]), Transpose([0, 2, 1]), Reshape([B, heads, d, L]): the dynamo exporter's way to swap the last two
+// axes (onnxscript 0.7, torch_lib's scaled_dot_product_attention). Gives the key.
+TensorId KeyBehindReshapes(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes) {
+  const NodeId back = source.OnlyMakerOf(transposed, "Reshape");
+  const NodeId swap = back.valid() ? source.OnlyMakerOf(source.In(back, 0), "Transpose") : NodeId{};
+  const NodeId flat = swap.valid() ? source.OnlyMakerOf(source.In(swap, 0), "Reshape") : NodeId{};
+  if (!flat.valid() || source[swap].attributes.Ints("perm") != std::vector<int64_t>{0, 2, 1}) return {};
+  Shape key = source.ShapeOf(source.In(flat, 0));
+  if (key.rank() < 3) return {};
+  std::swap(key[key.rank() - 1], key[key.rank() - 2]);
+  if (key != source.ShapeOf(transposed)) return {};
+  nodes.insert(nodes.end(), {flat, swap, back});
+  return source.In(flat, 0);
+}
+
 // The key whose last two axes the exporter swapped, possibly in one Transpose with the swap of heads that the module
 // itself did; then the module's own transpose becomes a layer again.
 std::optional<Operand> KeyOf(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes) {
+  if (const TensorId key = KeyBehindReshapes(source, transposed, nodes); key.valid()) return source.Use(key);
   const NodeId transpose = source.MakerOf(transposed, "Transpose");
   if (!transpose.valid()) return std::nullopt;
   std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
@@ -81,12 +105,14 @@ bool MatchAttention(PatternSource& source, NodeId root) {
   TensorId weights = source[root].inputs[0];
   if (const NodeId node = source.MakerOf(weights, "Dropout"); node.valid()) {
     // No training flag: the exporter wrote it for the attention's own dropout_p.
-    dropout = source.Number(source.In(node, 1)).value_or(0);
+    dropout = source.Number(source.In(node, 1)).value_or(source[node].attributes.Real("ratio", 0));
     nodes.push_back(node);
     weights = source[node].inputs[0];
   }
   weights = source.Behind(weights);
-  if (const NodeId guard = source.OnlyMakerOf(weights, "Where"); guard.valid()) {
+  const NodeId guard = source.OnlyMakerOf(weights, "Where");
+  const bool guarded = guard.valid();
+  if (guarded) {
     if (!source.MakerOf(source.In(guard, 0), "IsNaN").valid()) return false;
     nodes.insert(nodes.end(), {guard, source.MakerOf(source.In(guard, 0), "IsNaN")});
     weights = source.In(guard, 2);
@@ -101,22 +127,44 @@ bool MatchAttention(PatternSource& source, NodeId root) {
   if (!source.UsedOnce(scores)) return false;
   Mask mask;
   if (const NodeId add = source.MakerOf(scores, "Add"); add.valid()) {
-    const size_t side = source.MakerOf(source.In(add, 0), "MatMul").valid() ? 0 : 1;
+    const auto is_product = [&](TensorId tensor) {
+      return source.MakerOf(tensor, "MatMul").valid() || source.MakerOf(tensor, "FusedMatMul").valid();
+    };
+    const size_t side = is_product(source.In(add, 0)) ? 0 : 1;
     scores = source.In(add, side);
     mask = MaskOf(source, source.In(add, 1 - side));
     nodes.push_back(add);
   }
-  const NodeId product = source.OnlyMakerOf(scores, "MatMul");
-  if (!product.valid()) return false;
-  const auto query = ScaledBy(source, source.In(product, 0)), key = ScaledBy(source, source.In(product, 1));
-  if (!query.has_value() || !key.has_value() || std::abs(query->root - key->root) > 1e-6 * std::abs(key->root)) {
-    return false;
+  NodeId product = source.OnlyMakerOf(scores, "MatMul");
+  std::optional<Scaled> query, key;
+  if (product.valid()) {
+    query = ScaledBy(source, source.In(product, 0));
+    key = ScaledBy(source, source.In(product, 1));
+    const bool was_scaled = WasScaled(source, source.In(product, 0)) && WasScaled(source, source.In(product, 1));
+    if (!query.has_value() && !key.has_value() && (guarded || mask.causal || was_scaled)) {
+      query = Scaled{{}, source.In(product, 0), 1};
+      key = Scaled{{}, source.In(product, 1), 1};
+    }
+    if (!query.has_value() || !key.has_value() || std::abs(query->root - key->root) > 1e-6 * std::abs(key->root)) {
+      return false;
+    }
+    if (query->mul.valid()) nodes.insert(nodes.end(), {query->mul, key->mul});
+  } else {
+    // ONNX Runtime's optimizer moves both factors into the product; the guard, or the mask, tells that the math kernel
+    // was written.
+    product = guarded || mask.causal ? source.OnlyMakerOf(scores, "FusedMatMul") : NodeId{};
+    if (!product.valid()) return false;
+    const Attributes& fused = source[product].attributes;
+    if (fused.Int("transA", 0) != 0 || fused.Int("transB", 0) != 0) return false;
+    const double root_scale = std::sqrt(std::abs(fused.Real("alpha", 1)));
+    query = Scaled{{}, source.In(product, 0), root_scale};
+    key = Scaled{{}, source.In(product, 1), root_scale};
   }
   const Dim width =
       source.ShapeOf(query->tensor).rank() > 0 ? source.ShapeOf(query->tensor).FromEnd(1) : Dim::Unknown();
   const std::optional<Operand> key_operand = KeyOf(source, key->tensor, nodes);
   if (!key_operand.has_value()) return false;
-  nodes.insert(nodes.end(), {product, query->mul, key->mul});
+  nodes.push_back(product);
   nodes.insert(nodes.end(), mask.nodes.begin(), mask.nodes.end());
   std::swap(nodes.front(), nodes.back());
 

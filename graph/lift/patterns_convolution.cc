@@ -1,4 +1,6 @@
 // Convolutions, pooling, resizing.
+#include <algorithm>
+#include <cctype>
 #include <string>
 
 #include "graph/lift/patterns_source.h"
@@ -38,29 +40,31 @@ Attributes ConvolutionAttributes(PatternSource& source, NodeId root, int64_t axe
                 {"groups", node.Int("group", 1)}});
 }
 
-bool EmitConvolution(PatternSource& source, NodeId root, const char* op, bool folded_norm = false) {
-  const TensorId weight = source.In(root, 1);
-  const int64_t axes = SpatialAxes(source, weight);
-  Attributes attributes = ConvolutionAttributes(source, root, axes, source.ShapeOf(weight));
-  if (source[root].op == "ConvTranspose") {
-    attributes.Set("output_padding", ListOr(source[root].attributes, "output_padding", axes, 0));
-  }
-  if (folded_norm) attributes.Set("folded_norm", int64_t{1});
-  source.Add({.op = Ranked(op, axes),
-              .inputs = {source.Use(source.In(root, 0)), source.Parameter(weight, root, "weight"),
-                         source.Parameter(source.In(root, 2), root, "bias")},
-              .outputs = {source.Out(root)},
-              .attributes = std::move(attributes),
-              .nodes = {root}});
-  return true;
+// "conv1_bn/FusedBatchNormV3:0", "Conv2D_bias_fused_bn" (tf2onnx), "batch_norm_3", "bn1/BatchNormalization_output_0"
+bool NamesBatchNorm(std::string name) {
+  std::erase(name, '_');
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name.find("batchnorm") != std::string::npos || name.find("fusedbn") != std::string::npos;
+}
+
+// A batch norm that was folded into the convolution leaves its names behind: the result is called what the batch norm's
+// was ("getitem" in the dynamo exporter's, whose native batch norm gives a tuple), or the folded tensors are.
+bool IsFolded(PatternSource& source, NodeId root) {
+  const TensorId weight = source.In(root, 1), bias = source.In(root, 2);
+  if (source.Stored(weight) == nullptr) return false;
+  const std::string& result = source.graph()[source[root].outputs[0]].name;
+  if (NamesBatchNorm(result) || (bias.valid() && NamesBatchNorm(source.graph()[bias].name))) return true;
+  if (!source.FromPyTorch()) return false;
+  // The TorchScript exporter's folded tensors are "onnx::Conv_193" and "onnx::Conv_194". What folds a weight norm or a
+  // number (onnxsim) into the weight leaves the bias alone.
+  return result.rfind("getitem", 0) == 0 ||
+         (!source.HasModulePath(weight) && bias.valid() && !source.HasModulePath(bias));
 }
 
 bool MatchConv(PatternSource& source, NodeId root) {
-  // Eval exports fold the batch norm into the convolution and give its tensors made-up names, "onnx::Conv_193".
-  const TensorId weight = source.In(root, 1);
-  const bool folded = source.FromPyTorch() && source.Stored(weight) != nullptr && !source.HasModulePath(weight);
+  const bool folded = IsFolded(source, root);
   if (folded) source.CountFoldedBatchNorm();
-  return EmitConvolution(source, root, "conv", folded);
+  return EmitConvolution(source, root, "conv", {}, folded);
 }
 bool MatchConvTranspose(PatternSource& source, NodeId root) { return EmitConvolution(source, root, "conv_transpose"); }
 
@@ -143,6 +147,23 @@ bool MatchGridSample(PatternSource& source, NodeId root) {
 }
 
 }  // namespace
+
+bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output, bool folded_norm) {
+  const TensorId weight = source.In(root, 1);
+  const int64_t axes = SpatialAxes(source, weight);
+  Attributes attributes = ConvolutionAttributes(source, root, axes, source.ShapeOf(weight));
+  if (source[root].op == "ConvTranspose") {
+    attributes.Set("output_padding", ListOr(source[root].attributes, "output_padding", axes, 0));
+  }
+  if (folded_norm) attributes.Set("folded_norm", int64_t{1});
+  source.Add({.op = Ranked(op, axes),
+              .inputs = {source.Use(source.In(root, 0)), source.Parameter(weight, root, "weight"),
+                         source.Parameter(source.In(root, 2), root, "bias")},
+              .outputs = {output.valid() ? output : source.Out(root)},
+              .attributes = std::move(attributes),
+              .nodes = {root}});
+  return true;
+}
 
 const PatternRows& ConvolutionPatterns() {
   static const PatternRows rows = {

@@ -44,7 +44,7 @@ std::unordered_set<std::string> OwnersOfStored(const Graph& graph) {
 }
 
 ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::string>& scopes,
-                       const std::unordered_set<std::string>& owners) {
+                       const std::unordered_set<std::string>& owners, bool numbers_calls) {
   ModulePath path;
   std::string raw;                    // the scope read so far
   std::string_view previous;          // its last segment as written
@@ -61,7 +61,7 @@ ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::str
       return outer.empty() ? inner : outer + "." + inner;
     };
     const std::string_view first_call = WithoutCallNumber(name);
-    if (!first_call.empty() && owners.count(under(base, name)) == 0 &&
+    if (numbers_calls && !first_call.empty() && owners.count(under(base, name)) == 0 &&
         scopes.count(raw + "/" + std::string(WithoutCallNumber(segment))) != 0) {
       name = std::string(first_call);
     }
@@ -74,9 +74,17 @@ ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::str
   return path;
 }
 
+// "val_12": a value that the dynamo exporter (onnxscript's opset 18 functions) or onnxsim made up.
+bool IsNumbered(std::string_view name, std::string_view prefix) {
+  if (name.size() <= prefix.size() || name.substr(0, prefix.size()) != prefix) return false;
+  name.remove_prefix(prefix.size());
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
 }  // namespace
 
 bool IsModulePath(const std::string& name) {
+  if (IsNumbered(name, "val_") || IsNumbered(name, "_v_")) return false;
   bool letter = false;
   for (const char c : name) {
     if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') {
@@ -99,9 +107,15 @@ ModulePaths::ModulePaths(const Graph& graph) {
   int32_t last = number_of("");
   scope_of_.reserve(graph.nodes.size());
   for (const Node& node : graph.nodes) {
-    const size_t slash = node.name.rfind('/');
+    // A simplifier's node has a name without a scope, its result may have kept that of the node it stands for.
+    const std::string* name = &node.name;
+    if (name->find('/') == std::string::npos && !node.outputs.empty() && node.outputs[0].valid()) {
+      const std::string& output = graph[node.outputs[0]].name;
+      if (!output.empty() && output[0] == '/') name = &output;
+    }
+    const size_t slash = name->rfind('/');
     if (slash != std::string::npos) {
-      last = number_of(node.name[0] == '/' ? node.name.substr(0, slash) : "/" + node.name.substr(0, slash));
+      last = number_of((*name)[0] == '/' ? name->substr(0, slash) : "/" + name->substr(0, slash));
     }
     scope_of_.push_back(last);
   }
@@ -113,7 +127,9 @@ ModulePaths::ModulePaths(const Graph& graph) {
   }
   const std::unordered_set<std::string> owners = OwnersOfStored(graph);
   paths_.reserve(texts.size());
-  for (const std::string& text : texts) paths_.push_back(PathOfScope(text, scopes, owners));
+  // Keras gives numbers to layers, not to calls: dense, dense_1.
+  const bool numbers_calls = graph.producer.find("tf2onnx") == std::string::npos;
+  for (const std::string& text : texts) paths_.push_back(PathOfScope(text, scopes, owners, numbers_calls));
 }
 
 }  // namespace vramplan

@@ -18,7 +18,8 @@
 namespace vramplan {
 
 // Letters, digits, '_', '-' and '.': the name of a stored tensor is its path in the module tree
-// ("layer1.0.conv1.weight"), not one that an exporter made up ("onnx::Conv_193", "193", "/attn/Constant_output_0").
+// ("layer1.0.conv1.weight"), not one that an exporter made up ("onnx::Conv_193", "193", "val_12",
+// "/attn/Constant_output_0").
 bool IsModulePath(const std::string& name);
 
 class ModulePaths {

@@ -94,6 +94,32 @@ bool MatchPad(PatternSource& source, NodeId root) {
 bool MatchCast(PatternSource& source, NodeId root) { return EmitMove(source, root, "to"); }
 bool MatchPixelShuffle(PatternSource& source, NodeId root) { return EmitMove(source, root, "pixel_shuffle"); }
 bool MatchPixelUnshuffle(PatternSource& source, NodeId root) { return EmitMove(source, root, "pixel_unshuffle"); }
+// Reshape, Transpose, Reshape: pixel_shuffle and pixel_unshuffle before opset 11 (symbolic_opset9.py 2.10), and
+// TensorFlow's depth_to_space.
+bool MatchLongPixelShuffle(PatternSource& source, NodeId root) {
+  const NodeId transpose = source.OnlyMakerOf(source.In(root, 0), "Transpose");
+  if (!transpose.valid()) return false;
+  const NodeId reshape = source.OnlyMakerOf(source.In(transpose, 0), "Reshape");
+  if (!reshape.valid()) return false;
+  const std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
+  const bool shuffle = perm == std::vector<int64_t>{0, 1, 4, 2, 5, 3};
+  if (!shuffle && perm != std::vector<int64_t>{0, 1, 3, 5, 2, 4}) return false;
+  const Shape from = source.ShapeOf(source.In(reshape, 0)), parts = source.ShapeOf(source.In(transpose, 0));
+  const Shape to = source.ShapeOf(source[root].outputs[0]);
+  if (from.rank() != 4 || parts.rank() != 6 || to.rank() != 4 || from[0] != parts[0] || to[0] != parts[0]) return false;
+  // [B, C, r, r, H, W] to [B, C, H * r, W * r]; [B, C, H, r, W, r] to [B, C * r * r, H, W].
+  const Shape& small = shuffle ? from : to;
+  const int height = shuffle ? 4 : 2, width = shuffle ? 5 : 4;
+  const Dim r = parts[shuffle ? 2 : 3], other = parts[shuffle ? 3 : 5];
+  if (r != other || small[1] != parts[1] * r * r || small[2] != parts[height] || small[3] != parts[width]) return false;
+  source.Add({.op = shuffle ? "pixel_shuffle" : "pixel_unshuffle",
+              .inputs = {source.Use(source.In(reshape, 0))},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {reshape, transpose, root}});
+  return true;
+}
+
 bool MatchTrilu(PatternSource& source, NodeId root) {
   return EmitMove(source, root, source[root].attributes.Int("upper", 1) != 0 ? "triu" : "tril");
 }
@@ -102,10 +128,15 @@ bool MatchTrilu(PatternSource& source, NodeId root) {
 
 const PatternRows& MovePatterns() {
   static const PatternRows rows = {
-      {"Concat", MatchRoll},   {"Concat", MatchConcat},
-      {"Pad", MatchPad},       {"Cast", MatchCast},
-      {"CastLike", MatchCast}, {"DepthToSpace", MatchPixelShuffle},
-      {"Trilu", MatchTrilu},   {"SpaceToDepth", MatchPixelUnshuffle},
+      {"Concat", MatchRoll},
+      {"Concat", MatchConcat},
+      {"Pad", MatchPad},
+      {"Cast", MatchCast},
+      {"CastLike", MatchCast},
+      {"DepthToSpace", MatchPixelShuffle},
+      {"Reshape", MatchLongPixelShuffle},
+      {"Trilu", MatchTrilu},
+      {"SpaceToDepth", MatchPixelUnshuffle},
   };
   return rows;
 }

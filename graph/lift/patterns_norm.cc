@@ -1,4 +1,7 @@
 // Normalisations: batch, instance, group, layer (as one node, or spelled out in opsets before 17), and 1/sqrt.
+#include <algorithm>
+#include <functional>
+
 #include "graph/lift/patterns_source.h"
 
 namespace vramplan {
@@ -11,6 +14,14 @@ bool IsFiller(PatternSource& source, TensorId tensor) {
 }
 Operand Affine(PatternSource& source, TensorId tensor, NodeId user, const char* leaf) {
   return IsFiller(source, tensor) ? Operand{} : source.Parameter(tensor, user, leaf);
+}
+
+// One number over and over: the ones and zeros of a norm that has no scale and shift of its own.
+bool IsUniform(PatternSource& source, TensorId tensor) {
+  const StoredTensor* stored = tensor.valid() ? source.Stored(tensor) : nullptr;
+  if (stored == nullptr || !stored->values.has_value()) return false;
+  const std::vector<double>& reals = stored->values->reals;
+  return std::adjacent_find(reals.begin(), reals.end(), std::not_equal_to<>()) == reals.end();
 }
 
 // A stored vector that is multiplied or added, perhaps behind a view: Unsqueeze(weight). Invalid for others.
@@ -59,7 +70,8 @@ struct Groups {
 std::optional<Groups> GroupsOf(PatternSource& source, NodeId reshape_back) {
   if (!reshape_back.valid()) return std::nullopt;
   const NodeId norm = source.OnlyMakerOf(source.In(reshape_back, 0), "InstanceNormalization");
-  if (!norm.valid() || !IsFiller(source, source.In(norm, 1))) return std::nullopt;
+  if (!norm.valid()) return std::nullopt;
+  if (!IsFiller(source, source.In(norm, 1)) && !IsUniform(source, source.In(norm, 1))) return std::nullopt;
   const NodeId reshape = source.OnlyMakerOf(source.In(norm, 0), "Reshape");
   if (!reshape.valid()) return std::nullopt;
   const Shape grouped = source.ShapeOf(source.In(norm, 0));
@@ -183,6 +195,70 @@ bool MatchLongPlainLayerNorm(PatternSource& source, NodeId root) {
   return centered.has_value() && EmitLayerNorm(source, *centered, {}, {}, std::move(nodes));
 }
 
+// The input of a mean over trailing axes, as ReduceMean or as tf2onnx's GlobalAveragePool; invalid for others.
+TensorId AveragedBy(PatternSource& source, TensorId mean, NodeId* node) {
+  *node = source.MakerOf(mean, "ReduceMean");
+  if (!node->valid()) *node = source.MakerOf(mean, "GlobalAveragePool");
+  return node->valid() ? source.In(*node, 0) : TensorId{};
+}
+
+// Keras' LayerNormalization, as tf2onnx leaves tf.nn.batch_normalization:
+//   x * m + (beta - mean * m),  m = gamma / sqrt(mean((x - mean)^2) + eps)
+bool MatchKerasLayerNorm(PatternSource& source, NodeId root) {
+  for (size_t side = 0; side < 2; ++side) {
+    const NodeId scaled = source.OnlyMakerOf(source.In(root, side), "Mul");
+    const NodeId shift = source.OnlyMakerOf(source.In(root, 1 - side), "Sub");
+    const NodeId moved = shift.valid() ? source.OnlyMakerOf(source.In(shift, 1), "Mul") : NodeId{};
+    if (!scaled.valid() || !moved.valid()) continue;
+    const TensorId beta = source.In(shift, 0);
+    for (size_t inner = 0; inner < 4; ++inner) {
+      const TensorId x = source.In(scaled, inner % 2), m = source.In(scaled, 1 - inner % 2);
+      const TensorId mean = source.In(moved, inner / 2);
+      NodeId mean_node, variance_node;
+      if (source.In(moved, 1 - inner / 2) != m || AveragedBy(source, mean, &mean_node) != x) continue;
+      const NodeId gain = source.MakerOf(m, "Mul");
+      if (!gain.valid()) continue;
+      const size_t stored = source.Stored(source.In(gain, 0)) != nullptr ? 0 : 1;
+      const TensorId gamma = source.In(gain, stored);
+      const NodeId inverse = source.OnlyMakerOf(source.In(gain, 1 - stored), "Reciprocal");
+      const NodeId sqrt = inverse.valid() ? source.OnlyMakerOf(source.In(inverse, 0), "Sqrt") : NodeId{};
+      const NodeId add = sqrt.valid() ? source.OnlyMakerOf(source.In(sqrt, 0), "Add") : NodeId{};
+      const auto parts = add.valid() ? source.TensorAndNumber(add) : std::nullopt;
+      if (!parts.has_value() || source.Stored(gamma) == nullptr || source.Stored(beta) == nullptr) continue;
+      const NodeId square = source.MakerOf(AveragedBy(source, parts->first, &variance_node), "Mul");
+      const NodeId sub = square.valid() ? source.MakerOf(source.In(square, 0), "Sub") : NodeId{};
+      if (!sub.valid() || source.In(sub, 0) != x || source.In(sub, 1) != mean) continue;
+      return EmitLayerNorm(
+          source, {x, int64_t{1}}, gamma, beta,
+          {mean_node, sub, square, variance_node, add, sqrt, inverse, gain, scaled, moved, shift, root});
+    }
+  }
+  return false;
+}
+
+// The same by a batch norm over [1, rows, C, 1], whose mean and variance are computed (keras' fused form):
+//   Reshape, BatchNormalization(ones, zeros, mean, variance), Reshape, Mul(gamma), Add(beta)
+bool MatchKerasFusedLayerNorm(PatternSource& source, NodeId root) {
+  for (size_t side = 0; side < 2; ++side) {
+    const NodeId mul = source.OnlyMakerOf(source.In(root, side), "Mul");
+    const TensorId beta = source.In(root, 1 - side);
+    for (size_t inner = 0; mul.valid() && inner < 2; ++inner) {
+      const TensorId gamma = source.In(mul, 1 - inner);
+      const NodeId back = source.OnlyMakerOf(source.In(mul, inner), "Reshape");
+      const NodeId norm = back.valid() ? source.OnlyMakerOf(source.In(back, 0), "BatchNormalization") : NodeId{};
+      const NodeId rows = norm.valid() ? source.MakerOf(source.In(norm, 0), "Reshape") : NodeId{};
+      if (!rows.valid() || source.Stored(source.In(norm, 3)) != nullptr || source.IsHostMade(source.In(norm, 3)))
+        continue;
+      const TensorId x = source.In(rows, 0);
+      if (source.Stored(gamma) == nullptr || source.Stored(beta) == nullptr || source.RankOf(gamma) != 1) continue;
+      if (source.ShapeOf(x) != source.ShapeOf(source[root].outputs[0])) continue;
+      if (source.ShapeOf(x).FromEnd(1) != source.ShapeOf(gamma)[0]) continue;
+      return EmitLayerNorm(source, {x, int64_t{1}}, gamma, beta, {rows, norm, back, mul, root});
+    }
+  }
+  return false;
+}
+
 // Div(1, Sqrt(x)), Reciprocal(Sqrt(x))  ->  rsqrt(x), the heart of every hand-written RMS norm. nn.RMSNorm ends in the
 // same nodes and is lifted as its parts.
 bool EmitRsqrt(PatternSource& source, NodeId root, NodeId sqrt) {
@@ -234,6 +310,8 @@ const PatternRows& NormPatterns() {
       {"Reshape", MatchPlainGroupNorm},
       {"Add", MatchLongLayerNorm},
       {"Div", MatchLongPlainLayerNorm},
+      {"Add", MatchKerasLayerNorm},
+      {"Add", MatchKerasFusedLayerNorm},
       {"Div", MatchRsqrt},
       {"Reciprocal", MatchReciprocalSqrt},
       {"BatchNormalization", MatchBatchNorm},

@@ -20,9 +20,11 @@ bool IsArithmetic(const std::string& op) {
   return ops.count(op) != 0;
 }
 
-// What sizes and scalars are computed from: a stored scalar, or a short list of numbers; larger ones are tables.
+// What sizes and scalars are computed from: a stored scalar, or a short list of numbers; larger ones are tables, and a
+// list of floating numbers that is no literal is a small layer's weight.
 bool IsFewNumbers(const StoredTensor& stored) {
-  return stored.values.has_value() && stored.dims.size() <= 1 && (stored.dims.empty() || stored.dims[0] <= 16);
+  if (!stored.values.has_value() || stored.dims.size() > 1) return false;
+  return stored.dims.empty() || stored.dims[0] <= (IsFloating(stored.type) && !stored.literal ? 1 : 16);
 }
 
 // The value written by `x[a:b] = 3`: one number, spread.
@@ -102,9 +104,10 @@ void PatternSource::FindNoOps() {
       none = from != DType::kUndefined && static_cast<int64_t>(from) == node.attributes.Int("to", 0);
     } else if (node.op == "Dropout") {
       // torch.nn.functional.dropout returns its input for p = 0 and in eval (aten/src/ATen/native/Dropout.cpp 2.10).
-      const bool training = node.inputs.size() > 2 && Number(node.inputs[2]).value_or(0) != 0;
-      const double ratio =
-          node.inputs.size() > 1 && node.inputs[1].valid() ? Number(node.inputs[1]).value_or(0.5) : 0.5;
+      // Before opset 12 the node cannot say that it is in training; an exporter writes it only for a model that has it.
+      const bool training = graph_.opset() < 12 || (node.inputs.size() > 2 && Number(node.inputs[2]).value_or(0) != 0);
+      const double ratio = node.inputs.size() > 1 && node.inputs[1].valid() ? Number(node.inputs[1]).value_or(0.5)
+                                                                            : node.attributes.Real("ratio", 0.5);
       none = !training || ratio == 0;
     } else if (node.op == "ScatterND") {
       // Python's x[a:b] = 3 fills in place; the exporter has no other word for it.

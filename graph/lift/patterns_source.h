@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -119,6 +120,7 @@ class PatternSource {
   void NoteTies();
   std::optional<Claim> ClaimOf(TensorId tensor, bool used) const;
   void RegisterOne(TensorId tensor, const Claim& claim);
+  ValueId* TwinOf(TensorId tensor, const Claim& claim);
   void OrderDrafts();
   void Flush();
 
@@ -138,6 +140,9 @@ class PatternSource {
   std::vector<TensorId> work_;
   std::vector<Draft> drafts_;
   std::map<TensorId, Claim> claims_;
+  // Matrices that were folded once a call of their module, and how many of a name each scope has.
+  std::map<std::tuple<std::string, std::string, int>, ValueId> folded_;
+  std::map<std::pair<std::string, int32_t>, int> folded_in_scope_;
   int folded_batch_norms_ = 0;
 };
 
@@ -154,6 +159,8 @@ const PatternRows& AttentionPatterns();
 const PatternRows& NormPatterns();
 const PatternRows& ActivationPatterns();
 const PatternRows& LinearPatterns();
+const PatternRows& DensePatterns();
+const PatternRows& MicrosoftPatterns();
 const PatternRows& LossPatterns();
 const PatternRows& RandomPatterns();
 const PatternRows& MovePatterns();
@@ -168,6 +175,8 @@ const std::vector<MatchFunction>& PatternsFor(const std::string& op);
 
 // Attributes from a list: Named({{"dim", int64_t{1}}}).
 Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list);
+// A convolution node as a layer; `output`: its result, where that is not the node's own.
+bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output = {}, bool folded_norm = false);
 // A node's name with a suffix, for values the file does not have.
 std::string Beside(const Node& node, const char* suffix);
 

@@ -66,10 +66,22 @@ bool PatternSource::IsOnlyCompared(TensorId tensor) const {
   return compared && open.size() < 256;
 }
 
+// A module that is called several times has its transposed weight folded once a call (torch/csrc/jit/passes/onnx/
+// constant_fold.cpp 2.10 folds node by node): the same parameter under several made-up names. Calls have scopes of
+// their own, so that the n-th matrix of one call is the n-th of the others. Null: there can be no other.
+ValueId* PatternSource::TwinOf(TensorId tensor, const Claim& claim) {
+  if (claim.role != Role::kParameter || claim.name.empty() || !claim.user.valid()) return nullptr;
+  if (HasModulePath(tensor) || ModuleOf(claim.user).empty()) return nullptr;
+  const int place = folded_in_scope_[{claim.name, modules_.ScopeOf(claim.user)}]++;
+  return &folded_[{claim.name, ToString(claim.shape.has_value() ? *claim.shape : ShapeOf(tensor)), place}];
+}
+
 void PatternSource::RegisterOne(TensorId tensor, const Claim& claim) {
   if (builder_.HasValue(tensor)) return;  // the other source did
   const Tensor& t = graph_[tensor];
   const std::string name = IsModulePath(t.name) || claim.name.empty() ? t.name : claim.name;
+  ValueId* twin = TwinOf(tensor, claim);
+  if (twin != nullptr && twin->valid()) return builder_.SetValueOf(tensor, *twin);
   if (!claim.shape.has_value() && t.stored.has_value() && name == t.name) {
     builder_.AddStored(tensor, claim.role);
   } else {
@@ -78,6 +90,7 @@ void PatternSource::RegisterOne(TensorId tensor, const Claim& claim) {
                                                    .shape = claim.shape.has_value() ? *claim.shape : ShapeOf(tensor),
                                                    .role = claim.role}));
   }
+  if (twin != nullptr) *twin = builder_.ValueOf(tensor);
   // Every batch norm that keeps running statistics counts its batches in an int64 scalar on the device, which no
   // export keeps: it takes no part in the forward (torch/nn/modules/batchnorm.py 2.10, _NormBase.__init__).
   constexpr std::string_view kVariance = "running_var";
@@ -101,8 +114,9 @@ std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool
   const bool is_buffer =
       IsOnlyCompared(tensor) || (name.size() >= kLogitsBias.size() && stored.dims.size() == 2 &&
                                  name.compare(name.size() - kLogitsBias.size(), kLogitsBias.size(), kLogitsBias) == 0);
+  // PyTorch's names of initializers are its state dict; other tools' are not, and leave behind what they folded.
   if (!is_buffer && IsInitializer(tensor) && IsFloating(stored.type) &&
-      (HasModulePath(tensor) || (!from_pytorch_ && used && Elements(stored) > 1))) {
+      (from_pytorch_ ? HasModulePath(tensor) : used && Elements(stored) > 1)) {
     return Claim{Role::kParameter, "", std::nullopt, {}};
   }
   if ((!used && !is_buffer) || (Elements(stored) <= 1 && !IsInitializer(tensor))) return std::nullopt;  // a literal

@@ -68,6 +68,12 @@ void GatherND(NodeInference& n) {
   }
   std::vector<Dim> out(indices.begin(), indices.end() - 1);
   out.insert(out.end(), data.begin() + batch + last.c0(), data.end());
+  // Stored indices of every sample: mask[batch_index, 0, 0, keys] in a file whose batch was fixed.
+  const bool samples = batch == 0 && last.c0() > 0 && indices.rank() > 1 && data[0] == Dim::Batch();
+  if (samples && n.reopened() && out[0].Is(*n.baked_batch())) {
+    out[0] = Dim::Batch();
+    n.NoteRebatched("axis 0 of its indices, " + std::to_string(*n.baked_batch()) + ", is taken as the batch");
+  }
   n.SetShape(0, out);
 }
 

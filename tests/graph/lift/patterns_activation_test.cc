@@ -136,5 +136,18 @@ TEST_CASE("single activations and their attributes") {
                   "elu(d) -> [B, 4, 2, 2]", "softplus(e) -> [B, 4, 2, 2]"});
 }
 
+TEST_CASE("gelu whose half onnxsim moved into the weight behind it; bounds of a clip whatever their names are") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 8] x) => (float[batch, 8] y) <float min_val_cast = {0.0}, float max_val_cast = {6.0}> {
+      root = Constant <value = float {1.4142135}> ()
+      one = Constant <value = float {1.0}> ()
+      d = Div (x, root)
+      e = Erf (d)
+      a = Add (e, one)
+      g = Mul (x, a)
+      y = Clip (g, min_val_cast, max_val_cast)
+    })") == Lines{"gelu(x) -> [B, 8] approximate=none", "hardtanh(g) -> [B, 8]"});
+}
+
 }  // namespace
 }  // namespace vramplan

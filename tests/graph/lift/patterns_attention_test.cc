@@ -103,5 +103,41 @@ TEST_CASE("the packed projection of nn.MultiheadAttention is made contiguous") {
                   "contiguous(Squeeze_7.view) -> [3, 5, B, 4]", "select(s) -> [5, B, 4] dim=0 index=1"});
 }
 
+TEST_CASE("attention of the dynamo exporter without its metadata swaps the key's axes between reshapes") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 2, 3, 4] q, float[batch, 2, 3, 4] k, float[batch, 2, 3, 4] v) => (float[batch, 2, 3, 4] y) <
+      float val_1 = {0.7071068}> {
+      rows = Constant <value = int64[3] {-1, 3, 4}> ()
+      back = Constant <value = int64[4] {-1, 2, 4, 3}> ()
+      flat = Reshape (k, rows)
+      turned = Transpose <perm = [0, 2, 1]> (flat)
+      t = Reshape (turned, back)
+      qs = Mul (q, val_1)
+      ks = Mul (t, val_1)
+      scores = MatMul (qs, ks)
+      w = Softmax <axis = -1> (scores)
+      y = MatMul (w, v)
+    })") == Lines{"scaled_dot_product_attention(q, k, v, -) -> [B, 2, 3, 4] dropout_p=0 is_causal=0"});
+}
+
+TEST_CASE("attention whose scale of 1 a simplifier took out, and whose scale ONNX Runtime moved into the product") {
+  const auto lines = [](const std::string& scores) {
+    return LiftedLines(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    agraph (float[batch, 2, 3, 4] x, float[batch, 2, 3, 4] k, float[batch, 2, 3, 4] v) => (float[batch, 2, 3, 4] y) {
+      zero = Constant <value = float {0.0}> ()
+      )" + scores + R"(
+      w = Softmax <axis = -1> (scores)
+      nan = IsNaN (w)
+      g = Where (nan, zero, w)
+      y = MatMul (g, v)
+    })");
+  };
+  const std::string one = "scaled_dot_product_attention(x, k, v, -) -> [B, 2, 3, 4] dropout_p=0 is_causal=0";
+  CHECK(lines("t = Transpose <perm = [0, 1, 3, 2]> (k)\n scores = MatMul (x, t)") == Lines{one + " scale=1"});
+  CHECK(lines("t = Transpose <perm = [0, 1, 3, 2]> (k)\n scores = com.microsoft.FusedMatMul <alpha = 0.5> (x, t)") ==
+        Lines{one});
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -62,5 +62,22 @@ TEST_CASE("resize by mode and rank") {
     })") == Lines{"upsample_nearest2d(x) -> [B, 4, 16, 16]", "upsample_bilinear2d(a) -> [B, 4, 32, 32]"});
 }
 
+TEST_CASE("a folded batch norm is known by what the result or the bias is called") {
+  const auto folded = [](const std::string& result, const std::string& bias, const char* producer) {
+    Notes notes;
+    testing::Lifted(
+        "agraph (float[batch, 4, 8, 8] x) => (float[batch, 4, 8, 8] y) <float[4, 4, 1, 1] `c.weight`, "
+        "float[4] `" +
+            bias + "`> {\n `" + result + "` = Conv (x, `c.weight`, `" + bias + "`)\n y = Relu (`" + result + "`)\n}",
+        &notes, producer);
+    return notes.Has("folded-batch-norm");
+  };
+  CHECK(folded("getitem_3", "c.weight_bias", "pytorch 2.10.0"));
+  CHECK(folded("model/bn/FusedBatchNormV3:0", "b", "tf2onnx 1.16.1"));
+  CHECK(folded("h", "model/conv2d/Conv2D_bias_fused_bn", "tf2onnx 1.16.1"));
+  CHECK(!folded("conv2d_3", "c.bias", "pytorch 2.10.0"));
+  CHECK(!folded("getitem_3", "c.bias", "tf2onnx 1.16.1"));
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -38,5 +38,17 @@ TEST_CASE("cat, pad in torch order, pixel shuffle, casts that change something")
                   "pad(p) -> [B, 2, 6, 7] mode=constant pad=[1,2,0,2]", "to(q) -> [B, 2, 6, 7]"});
 }
 
+TEST_CASE("pixel shuffles before opset 11 are reshapes around a transpose") {
+  const auto lines = [](const std::string& parts, const std::string& perm, const std::string& whole) {
+    return LiftedLines("agraph (float[batch, 8, 4, 6] x) => (float y) {\n parts = Constant <value = int64[6] {" +
+                       parts + "}> ()\n whole = Constant <value = int64[4] {" + whole +
+                       "}> ()\n p = Reshape (x, parts)\n t = Transpose <perm = [" + perm +
+                       "]> (p)\n y = Reshape (t, whole)\n}");
+  };
+  CHECK(lines("-1, 2, 2, 2, 4, 6", "0, 1, 4, 2, 5, 3", "-1, 2, 8, 12") == Lines{"pixel_shuffle(x) -> [B, 2, 8, 12]"});
+  CHECK(lines("-1, 8, 2, 2, 3, 2", "0, 1, 3, 5, 2, 4", "-1, 32, 2, 3") == Lines{"pixel_unshuffle(x) -> [B, 32, 2, 3]"});
+  CHECK(lines("-1, 2, 4, 1, 4, 6", "0, 1, 4, 2, 5, 3", "-1, 2, 16, 6").size() == 3);  // not square
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -127,5 +127,64 @@ TEST_CASE("weight normalisation over all axes but the first or the last is one c
   CHECK(lifted("[0, 2]", "[1, 4, 1]").size() == 4);  // not fused: norm, division, product, convolution
 }
 
+TEST_CASE("group norm without its scopes: ones and zeros tell, the scale may be stored with its axes") {
+  // onnxslim's of a dynamo export: names are val_12, sizes a number.
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 8, 3, 3] x) => (float[batch, 8, 3, 3] y) <
+      float[2] val_1 = {1.0, 1.0}, float[2] val_2 = {0.0, 0.0}, float[8, 1, 1] val_3, float[8, 1, 1] val_4> {
+      groups = Constant <value = int64[3] {0, 2, -1}> ()
+      g = Reshape (x, groups)
+      n = InstanceNormalization (g, val_1, val_2)
+      s = Shape (x)
+      r = Reshape (n, s)
+      m = Mul (r, val_3)
+      y = Add (m, val_4)
+    })") == Lines{"group_norm(x, weight, bias) -> [B, 8, 3, 3] num_groups=2"});
+}
+
+TEST_CASE("Keras' layer norm: moments, and the fused form over a batch norm") {
+  // tf2onnx 1.16.1 of keras.layers.LayerNormalization(epsilon=1e-6), TensorFlow 2.15.
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 5, 8] x) => (float[batch, 5, 8] y) <float[8] gamma, float[8] beta> {
+      eps = Constant <value = float {0.000001}> ()
+      mean = GlobalAveragePool (x)
+      d = Sub (x, mean)
+      sq = Mul (d, d)
+      var = GlobalAveragePool (sq)
+      add = Add (var, eps)
+      root = Sqrt (add)
+      inverse = Reciprocal (root)
+      gain = Mul (inverse, gamma)
+      moved = Mul (mean, gain)
+      shift = Sub (beta, moved)
+      scaled = Mul (x, gain)
+      y = Add (scaled, shift)
+    })",
+                    "tf2onnx 1.16.1") == Lines{"layer_norm(x, gamma, beta) -> [B, 5, 8] normalized_axes=1"});
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 5, 8] x) => (float[batch, 5, 8] y) <float[8] gamma, float[8] beta> {
+      rows = Constant <value = int64[4] {1, -1, 8, 1}> ()
+      back = Constant <value = int64[3] {-1, 5, 8}> ()
+      one = Constant <value = float {1.0}> ()
+      nil = Constant <value = float {0.0}> ()
+      axes = Constant <value = int64[3] {0, 2, 3}> ()
+      count = Constant <value = float {8.0}> ()
+      r = Reshape (x, rows)
+      mean = ReduceMean <axes = [0, 2, 3], keepdims = 1> (r)
+      d = Sub (r, mean)
+      sums = ReduceSumSquare <axes = [0, 2, 3], keepdims = 0> (d)
+      var = Div (sums, count)
+      flat = Squeeze (mean, axes)
+      size = Shape (flat)
+      ones = Expand (one, size)
+      zeros = Expand (nil, size)
+      n = BatchNormalization (r, ones, zeros, flat, var)
+      b = Reshape (n, back)
+      m = Mul (b, gamma)
+      y = Add (m, beta)
+    })",
+                    "tf2onnx 1.16.1") == Lines{"layer_norm(x, gamma, beta) -> [B, 5, 8] normalized_axes=1"});
+}
+
 }  // namespace
 }  // namespace vramplan

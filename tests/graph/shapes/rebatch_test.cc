@@ -73,6 +73,9 @@ TEST_CASE("nodes of a file with the batch 8 inside") {
       {{"Expand", "", "i[1,49] i[2]=8,49", "i[8,49]"}, 8, false},
       {{"Expand", "", "f[1,8] i[2]=8,8", "f[8,8]"}, 8, false},  // which of the two?
       {{"Slice", "", "f[B,10] i[1]=0 i[1]=8 i[1]=0", "f[B,10]"}, 8, true},
+      {{"GatherND", "", "f[B,128] i[8,1,1,128,2]", "f[B,1,1,128]"}, 8, true},
+      {{"GatherND", "", "f[B,128] i[1,1,1,128,2]", "f[B,1,1,128]"}, 1, true},
+      {{"GatherND", "", "f[16,128] i[8,1,2]", "f[8,1]"}, 8, false},  // not of the samples
       {{"Resize", "", "f[B,64,16,16] - - i[4]=8,64,32,32", "f[B,64,32,32]"}, 8, true},
       {{"Squeeze", "", "f[B,10] i[1]=0", "error: it removes axis 0 of in0 [B, 10], whose length is the batch"},
        1,
