@@ -89,6 +89,24 @@ ValueId Computed(const Site& site, const std::string& op) {
   return site.Add(op, {parameter}, std::move(attributes));
 }
 
+// cls_token.expand(B, -1, -1) of a file whose batch was fixed: what joins it has the batch (timm/models/
+// vision_transformer.py, timm 1.0; transformers' ViTEmbeddings).
+ValueId Expanded(const Site& site, bool joins_batch) {
+  if (!joins_batch || site.shape.rank() < 2 || !site.shape[0].IsConstant()) return {};
+  Shape own = site.shape;
+  own[0] = 1;
+  const std::string module = site.user.path.empty() ? std::string() : site.module();
+  for (const ValueId parameter : site.signature.UnreferencedOf(module)) {
+    const Value& value = site.builder.At(parameter);
+    if (value.role != Role::kParameter || (site.signature.ShapeIsKnown(parameter) && value.shape != own)) continue;
+    site.signature.Take(parameter, site.type, own);
+    const ValueId result = site.Add("expand", {parameter}, {});
+    site.builder.At(result).shape[0] = Dim::Batch();
+    return result;
+  }
+  return {};
+}
+
 // A linear whose bias was changed first: torchvision's Swin v2 takes a clone of it, to zero the keys' part
 // (torchvision/models/swin_transformer.py, shifted_window_attention).
 ValueId CopiedBias(const Site& site) {
@@ -111,15 +129,21 @@ ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const Fx
                             LayerBuilder& builder, Signature& signature) {
   if (const ValueId bias = LiftFoldedTable(constant, user.path, bias_position, builder, signature); bias.valid())
     return bias;
-  if (user.path.empty()) return {};
   const Value whole = builder.At(builder.ValueOf(constant));
   const Site site{whole.type, whole.shape, name, user, builder, signature};
   if (!IsFloating(site.type)) return {};
+  const std::string op = OperatorOf(name);
+  if (op == "expand") {
+    const auto& joined = builder.shapes()[builder.graph()[user.last()].outputs[0]].shape;
+    const bool has_batch = joined && joined->rank() > 0 && (*joined)[0] == Dim::Batch();
+    if (const ValueId token = Expanded(site, has_batch && user.fx.target.rfind("aten.cat", 0) == 0); token.valid())
+      return token;
+  }
+  if (user.path.empty()) return {};
   if (whole.shape.rank() == 1) {
     const ValueId bias = LiftFoldedBias(name, whole.type, whole.shape[0], user, builder, signature);
     if (bias.valid()) return bias;
   }
-  const std::string op = OperatorOf(name);
   static const std::unordered_set<std::string_view> kPointwise = {
       "add", "sub", "rsub", "mul", "div", "pow", "exp", "neg", "sigmoid", "tanh", "softplus", "sqrt", "rsqrt", "abs"};
   ValueId result;

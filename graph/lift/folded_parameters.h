@@ -5,6 +5,7 @@
 //   mul_82(%mul_78, %add_105)               in input_layernorm    ->  add(weight, scalar) "add_105"
 //   add_946(%mul_9, %index_5)               constant [4, 49, 196] ->  index(attention_biases, attention_bias_idxs)
 //   linear_2(%x, %p_qkv_weight, %slice_scatter)                   ->  slice_scatter(clone(qkv.bias))
+//   cat([%expand, %transpose], 1)           constant [1, 1, 192]  ->  expand(cls_token) "expand", [B, 1, 192]
 #pragma once
 
 #include <string>

@@ -56,23 +56,29 @@ Mask MaskOf(PatternSource& source, TensorId tensor) {
 
 // Reshape([-1, L, d]), Transpose([0, 2, 1]), Reshape([B, heads, d, L]): the dynamo exporter's way to swap the last two
 // axes (onnxscript 0.7, torch_lib's scaled_dot_product_attention). Gives the key.
-TensorId KeyBehindReshapes(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes) {
+std::optional<Operand> KeyBehindReshapes(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes) {
   const NodeId back = source.OnlyMakerOf(transposed, "Reshape");
   const NodeId swap = back.valid() ? source.OnlyMakerOf(source.In(back, 0), "Transpose") : NodeId{};
   const NodeId flat = swap.valid() ? source.OnlyMakerOf(source.In(swap, 0), "Reshape") : NodeId{};
-  if (!flat.valid() || source[swap].attributes.Ints("perm") != std::vector<int64_t>{0, 2, 1}) return {};
-  Shape key = source.ShapeOf(source.In(flat, 0));
-  if (key.rank() < 3) return {};
-  std::swap(key[key.rank() - 1], key[key.rank() - 2]);
-  if (key != source.ShapeOf(transposed)) return {};
+  if (!flat.valid() || source[swap].attributes.Ints("perm") != std::vector<int64_t>{0, 2, 1}) return std::nullopt;
+  Shape shape = source.ShapeOf(transposed);
+  const Shape rows = source.ShapeOf(source.In(swap, 0));
+  const TensorId input = source.In(flat, 0);
+  if (shape.rank() < 3 || rows.rank() != 3) return std::nullopt;
+  std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
+  if (rows[1] != shape.FromEnd(2) || rows[2] != shape.FromEnd(1)) return std::nullopt;
   nodes.insert(nodes.end(), {flat, swap, back});
-  return source.In(flat, 0);
+  if (source.ShapeOf(input) == shape) return source.Use(input);
+  // A view in front was merged into the first reshape.
+  const Operand key = source.New(Beside(source[flat], "key"), source.TypeOf(transposed), shape);
+  source.Add({.op = "reshape", .inputs = {source.Use(input)}, .outputs = {key}, .attributes = {}, .nodes = {flat}});
+  return key;
 }
 
 // The key whose last two axes the exporter swapped, possibly in one Transpose with the swap of heads that the module
 // itself did; then the module's own transpose becomes a layer again.
 std::optional<Operand> KeyOf(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes) {
-  if (const TensorId key = KeyBehindReshapes(source, transposed, nodes); key.valid()) return source.Use(key);
+  if (auto key = KeyBehindReshapes(source, transposed, nodes)) return key;
   const NodeId transpose = source.MakerOf(transposed, "Transpose");
   if (!transpose.valid()) return std::nullopt;
   std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");

@@ -56,9 +56,30 @@ bool MatchRoll(PatternSource& source, NodeId root) {
   return true;
 }
 
+// cls_token.expand(B, -1, -1), of which a fixed batch of 1 left nothing to see: what it joins has the batch.
+Operand Joined(PatternSource& source, NodeId root, size_t i) {
+  const TensorId tensor = source.In(root, i);
+  Shape shape = source.ShapeOf(tensor);
+  const Shape joined = source.ShapeOf(source[root].outputs[0]);
+  const int64_t dim = Axis(source[root].attributes.Int("axis", 0), joined.rank());
+  if (dim == 0 || joined.rank() != shape.rank() || shape.rank() < 2 || !(joined[0] == Dim::Batch())) {
+    return source.Use(tensor);
+  }
+  const NodeId expand = source.OnlyMakerOf(tensor, "Expand");
+  if (!shape[0].IsConstant() || (!expand.valid() && source.Stored(tensor) == nullptr)) return source.Use(tensor);
+  shape[0] = Dim::Batch();
+  const Operand repeated = source.New(Beside(source[root], "expand"), source.TypeOf(tensor), shape);
+  source.Add({.op = "expand",
+              .inputs = {source.Use(expand.valid() ? source.In(expand, 0) : tensor)},
+              .outputs = {repeated},
+              .attributes = {},
+              .nodes = {root}});
+  return repeated;
+}
+
 bool MatchConcat(PatternSource& source, NodeId root) {
   std::vector<Operand> inputs;
-  for (size_t i = 0; i < source[root].inputs.size(); ++i) inputs.push_back(source.Use(source.In(root, i)));
+  for (size_t i = 0; i < source[root].inputs.size(); ++i) inputs.push_back(Joined(source, root, i));
   source.Add({.op = "cat",
               .inputs = std::move(inputs),
               .outputs = {source.Out(root)},

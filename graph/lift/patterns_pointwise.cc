@@ -1,4 +1,5 @@
 // Pointwise nodes: one node, one operator. A number on one side becomes the attribute `scalar`.
+#include <algorithm>
 #include <unordered_map>
 
 #include "graph/lift/patterns_source.h"
@@ -58,6 +59,35 @@ bool MatchBinary(PatternSource& source, NodeId root) {
   }
   source.Add(std::move(draft));
   return true;
+}
+
+// x * gamma.reshape(1, -1, 1, 1), timm's LayerScale, whose view the exporter or onnxsim folded: onnx::Mul_193 or _v_12
+// of [1, 96, 1, 1].
+bool MatchFoldedScale(PatternSource& source, NodeId root) {
+  for (size_t side = 0; source.FromPyTorch() && side < 2; ++side) {
+    const TensorId scale = source.In(root, side);
+    if (!scale.valid() || source.Stored(scale) == nullptr || !source.IsInitializer(scale)) continue;
+    const std::string& name = source.graph()[scale].name;
+    const Shape shape = source.ShapeOf(scale);
+    const auto is_one = [](const Dim& d) { return d.Is(1); };
+    const bool one_long_axis = std::count_if(shape.begin(), shape.end(), is_one) == shape.rank() - 1;
+    if (name.rfind("onnx::Mul_", 0) != 0 && name.rfind("_v_", 0) != 0) continue;
+    if (shape.rank() < 2 || !one_long_axis || !IsFloating(source.TypeOf(scale))) continue;
+    const Operand view = source.New(Beside(source[root], "scale"), source.TypeOf(scale), shape);
+    source.Add({.op = "reshape",
+                .inputs = {source.Parameter(scale, root, "gamma", Shape{shape.Elements()})},
+                .outputs = {view},
+                .attributes = {},
+                .nodes = {root}});
+    const Operand other = source.Use(source.In(root, 1 - side));
+    source.Add({.op = "mul",
+                .inputs = {side == 0 ? view : other, side == 0 ? other : view},
+                .outputs = {source.Out(root)},
+                .attributes = {},
+                .nodes = {root}});
+    return true;
+  }
+  return false;
 }
 
 // Not(Equal(a, b))  ->  ne(a, b)
@@ -163,6 +193,7 @@ bool MatchWhere(PatternSource& source, NodeId root) {
 const PatternRows& PointwiseNodes() {
   static const PatternRows rows = [] {
     PatternRows made = {{"Not", MatchNotEqual}, {"Where", MatchWhere}};
+    made.push_back({"Mul", MatchFoldedScale});
     for (const auto& [op, name] : BinaryNames()) made.push_back({op.c_str(), MatchBinary});
     for (const auto& [op, name] : UnaryNames()) made.push_back({op.c_str(), MatchUnary});
     for (const char* op : {"Max", "Min", "Sum", "Mean"}) made.push_back({op, MatchMany});

@@ -104,7 +104,8 @@ class Rewrite {
   // repeat_kv: k[:, :, None].expand(...).reshape(...); invalid when the value was not made so.
   ValueId BeforeRepeat(ValueId id) const {
     static constexpr std::string_view kSteps[] = {"reshape", "contiguous", "expand", "unsqueeze"};
-    size_t step = 0;
+    // A file of fixed lengths has the reshape merged into attention's own (onnxscript's rule ReshapeReshape).
+    size_t step = id.valid() && layers_[id].shape.rank() == 5 ? 1 : 0;
     while (id.valid() && step < std::size(kSteps)) {
       const int32_t maker = makers_[static_cast<size_t>(id.value)];
       if (maker < 0) return {};

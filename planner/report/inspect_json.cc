@@ -95,7 +95,11 @@ Json ToJson(const Inspection& inspection, Dump dump) {
   }
   std::vector<TensorId> all;
   for (size_t i = 0; i < graph.tensors.size(); ++i) all.push_back({static_cast<int32_t>(i)});
-  object.Set("tensors", TensorsJson(inspection, all)).Set("notes", ToJson(inspection.notes));
+  Json unknown = Json::Array();
+  for (const TensorId id : UnknownTensors(inspection)) unknown.Push(graph[id].name);
+  object.Set("tensors", TensorsJson(inspection, all))
+      .Set("unknown_shapes", std::move(unknown))
+      .Set("notes", ToJson(inspection.notes));
   return object;
 }
 

@@ -51,6 +51,16 @@ std::string ShapeText(const Inspection& inspection, TensorId id) {
   return text + "]";
 }
 
+std::vector<TensorId> UnknownTensors(const Inspection& inspection) {
+  std::vector<TensorId> unknown;
+  if (!inspection.shapes) return unknown;
+  for (size_t i = 0; i < inspection.graph.tensors.size(); ++i) {
+    const TensorFacts& facts = inspection.shapes->tensors[i];
+    if (facts.is_tensor && !(facts.shape && facts.shape->known())) unknown.push_back({static_cast<int32_t>(i)});
+  }
+  return unknown;
+}
+
 std::vector<std::pair<std::string, int64_t>> CountOperators(const Graph& graph) {
   std::map<std::string, int64_t> counts;
   for (const Node& node : graph.nodes) ++counts[node.domain.empty() ? node.op : node.domain + "." + node.op];

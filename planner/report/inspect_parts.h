@@ -25,6 +25,9 @@ std::string ShapeText(const Inspection& inspection, TensorId id);
 // What stands for the batch in expressions: the file's symbol, or "B".
 std::string BatchName(const Inspection& inspection);
 
+// Tensors of which some length, or all, are not known: what inference left open. Nothing before it ran.
+std::vector<TensorId> UnknownTensors(const Inspection& inspection);
+
 // Most frequent first.
 std::vector<std::pair<std::string, int64_t>> CountOperators(const Graph& graph);
 

@@ -27,7 +27,28 @@ std::string BatchLine(const Inspection& inspection) {
   if (!binding.batch_symbol.empty()) return "batch: the symbol " + binding.batch_symbol + "\n";
   if (binding.fixed_batch)
     return "batch: fixed at " + std::to_string(*binding.fixed_batch) + " in the file, taken as free again (B)\n";
+  for (const auto& [id, shape] : binding.inputs) {
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (!shape[axis].IsConstant()) {
+        return "batch: axis " + std::to_string(axis) + " of " + inspection.graph[id].name +
+               ", which has no name in the file (B)\n";
+      }
+    }
+  }
   return "batch: no axis of the inputs\n";
+}
+
+std::string ShapesLine(const Inspection& inspection) {
+  if (!inspection.shapes) return "";
+  const std::string all = std::to_string(inspection.shapes->tensors.size());
+  const std::vector<TensorId> unknown = UnknownTensors(inspection);
+  if (unknown.empty()) return "shapes: all of " + all + " tensors are known\n";
+  constexpr size_t kNamed = 3;
+  std::string text = "shapes: " + std::to_string(unknown.size()) + " of " + all + " tensors are not known:";
+  for (size_t i = 0; i < unknown.size() && i < kNamed; ++i) {
+    text += (i == 0 ? " " : ", ") + inspection.graph[unknown[i]].name + " " + ShapeText(inspection, unknown[i]);
+  }
+  return text + (unknown.size() > kNamed ? " ...\n" : "\n");
 }
 
 std::string StoredLine(const Inspection& inspection) {
@@ -101,7 +122,7 @@ std::string PrintInspection(const Inspection& inspection, Dump dump, const Style
   }
   text += ", IR " + std::to_string(graph.ir_version);
   if (!graph.producer.empty()) text += ", written by " + graph.producer;
-  text += "\n" + BatchLine(inspection) + "\n";
+  text += "\n" + BatchLine(inspection) + ShapesLine(inspection) + "\n";
   text += PrintTensors(inspection, "input", graph.inputs, style) + "\n";
   text += PrintTensors(inspection, "output", graph.outputs, style) + "\n";
   std::string operators = "operators:";

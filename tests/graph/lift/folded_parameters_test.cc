@@ -72,5 +72,18 @@ TEST_CASE("parameters that no operator uses are as large as modules tell") {
   CHECK(notes.all()[0].subject == "layer3.0.conv1.weight");
 }
 
+TEST_CASE("a class token whose expand was folded, as the batch was fixed") {
+  // timm's vit_tiny_patch16_224, dynamo export of a batch of 2 without dynamic shapes, PyTorch 2.10.
+  const Layers layers = LayersFromText(R"(g (float[2, 3, 8] x) => (float[2, 4, 8] y) <float[2, 1, 8] expand> {
+    # signature: p_c: PARAMETER target='cls_token'
+    # signature: x: USER_INPUT
+    y = Concat <axis = 1> (expand, x)
+      # fx_node: %cat : [num_users=1] = call_function[target=torch.ops.aten.cat.default](args = ([%expand, %x], 1), kwargs = {})
+  })");
+  CHECK(ToText(layers) ==
+        "\nexpand expand (cls_token) -> expand [B, 1, 8]\ncat cat (expand, x) -> y [B, 4, 8] {dim=1}\n");
+  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"cls_token [1, 1, 8]"});
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -50,5 +50,19 @@ TEST_CASE("pixel shuffles before opset 11 are reshapes around a transpose") {
   CHECK(lines("-1, 2, 4, 1, 4, 6", "0, 1, 4, 2, 5, 3", "-1, 2, 16, 6").size() == 3);  // not square
 }
 
+TEST_CASE("a class token joins a batch that was fixed at 1: it was expanded to it") {
+  const std::string file = R"(
+    agraph (float[1, 3, 8] x) => (float[1, 4, 8] y) <float[1, 1, 8] cls_token> {
+      size = Constant <value = int64[3] {1, 1, 8}> ()
+      )";
+  for (const char* nodes :
+       {"e = Expand (cls_token, size)\n y = Concat <axis = 1> (e, x)\n}", "y = Concat <axis = 1> (cls_token, x)\n}"}) {
+    const Lines lines = LiftedLines(file + nodes);
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0] == "expand(cls_token) -> [B, 1, 8]");
+    CHECK(lines[1].find("-> [B, 4, 8] dim=1") != std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -53,5 +53,17 @@ TEST_CASE("where, masked_fill, ne, masks") {
                   "where(m, b, x) -> [B, 4]"});
 }
 
+TEST_CASE("a scale of channels whose view was folded is a parameter of one axis and its reshape") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 4, 8, 8] x) => (float[batch, 4, 8, 8] y) <float[1, 4, 1, 1] `onnx::Mul_12`> {
+      y = Mul (x, `onnx::Mul_12`)
+        # name: /stage/Mul
+    })");
+  CHECK(testing::LinesOf(layers) ==
+        Lines{"stage: reshape(stage.gamma) -> [1, 4, 1, 1]", "stage: mul(x, /stage/Mul.scale) -> [B, 4, 8, 8]"});
+  REQUIRE(layers.parameters.size() == 1);
+  CHECK(ToString(layers[layers.parameters[0]].shape) == "[4]");
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -117,5 +117,18 @@ TEST_CASE("a permuted mask is made contiguous in front of attention") {
         "permute unsqueeze contiguous scaled_dot_product_attention relu scaled_dot_product_attention");
 }
 
+TEST_CASE("grouped heads whose last reshape a file of fixed lengths has merged into attention's own") {
+  Hand hand(kLlama);
+  const Dim b = Dim::Batch();
+  const ValueId query = hand.Input("q", {b, 4, kTokens, 8}), key = hand.Input("k", {b, 2, kTokens, 8});
+  const ValueId mask = hand.Mask(std::nullopt);
+  const ValueId five = hand.Add("unsqueeze", {key}, {b, 2, 1, kTokens, 8});
+  const ValueId wide = hand.Add("expand", {five}, {b, 2, 2, kTokens, 8});
+  hand.layers.outputs = {hand.Add("scaled_dot_product_attention", {query, wide, wide, mask}, {b, 4, kTokens, 8})};
+  SkipKnownMasks(&hand.layers);
+  CHECK(OperatorsOf(hand.layers) == "scaled_dot_product_attention");
+  CHECK(hand.layers.layers.back().inputs == std::vector<ValueId>{query, key, key});
+}
+
 }  // namespace
 }  // namespace vramplan
