@@ -156,4 +156,19 @@ int AssumeDropout(Layers* layers, double p) {
   return assumed;
 }
 
+int MissingDropouts(const Layers& layers) {
+  bool attends = false;
+  int calls = 0;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
+    if (layer.op == "dropout" || (layer.op == "batch_norm" && layer.attributes.Int("training", 0) != 0)) return 0;
+    if (layer.op == "scaled_dot_product_attention") {
+      if (layer.attributes.Real("dropout_p", 0) > 0) return 0;
+      ++calls;
+    }
+    attends |= layer.op == "scaled_dot_product_attention" || layer.op == "softmax";
+  }
+  return attends ? calls + static_cast<int>(Dropped(layers).size()) : 0;
+}
+
 }  // namespace vramplan

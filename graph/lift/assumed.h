@@ -16,4 +16,8 @@ int AssumeBatchNorm(Layers* layers);
 // embeddings' dropout). Layers with dropouts of their own stay as they are. How many.
 int AssumeDropout(Layers* layers, double p);
 
+// How many AssumeDropout would put back, where the file has attention; 0 when it has dropouts, or a batch norm in
+// training: an export of model.train().
+int MissingDropouts(const Layers& layers);
+
 }  // namespace vramplan

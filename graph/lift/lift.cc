@@ -17,14 +17,17 @@
 #include "graph/lift/recurrent.h"
 #include "graph/lift/single_joins.h"
 #include "graph/lift/skipped_masks.h"
+#include "graph/lift/stored_fills.h"
 #include "graph/lift/upcasts.h"
 #include "graph/lift/writes.h"
 
 namespace vramplan {
 
 Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes) {
-  const std::optional<Separated> apart = SeparateMergedStored(given, given_shapes, notes);
-  const Graph& graph = apart ? apart->graph : given;
+  const std::optional<Graph> filled = StoreFills(given, given_shapes);
+  const Graph& whole = filled ? *filled : given;
+  const std::optional<Separated> apart = SeparateMergedStored(whole, given_shapes, notes);
+  const Graph& graph = apart ? apart->graph : whole;
   const Shapes& shapes = apart ? apart->shapes : given_shapes;
   LayerBuilder builder(graph, shapes);
   std::vector<bool> live = LiveNodes(graph);

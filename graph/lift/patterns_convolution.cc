@@ -47,22 +47,8 @@ bool NamesBatchNorm(std::string name) {
   return name.find("batchnorm") != std::string::npos || name.find("fusedbn") != std::string::npos;
 }
 
-// A batch norm that was folded into the convolution leaves its names behind: the result is called what the batch norm's
-// was ("getitem" in the dynamo exporter's, whose native batch norm gives a tuple), or the folded tensors are.
-bool IsFolded(PatternSource& source, NodeId root) {
-  const TensorId weight = source.In(root, 1), bias = source.In(root, 2);
-  if (source.Stored(weight) == nullptr) return false;
-  const std::string& result = source.graph()[source[root].outputs[0]].name;
-  if (NamesBatchNorm(result) || (bias.valid() && NamesBatchNorm(source.graph()[bias].name))) return true;
-  if (!source.FromPyTorch()) return false;
-  // The TorchScript exporter's folded tensors are "onnx::Conv_193" and "onnx::Conv_194". What folds a weight norm or a
-  // number (onnxsim) into the weight leaves the bias alone.
-  return result.rfind("getitem", 0) == 0 ||
-         (!source.HasModulePath(weight) && bias.valid() && !source.HasModulePath(bias));
-}
-
 bool MatchConv(PatternSource& source, NodeId root) {
-  const bool folded = IsFolded(source, root);
+  const bool folded = HadBatchNorm(source, root);
   if (folded) source.CountFoldedBatchNorm();
   return EmitConvolution(source, root, "conv", {}, folded);
 }
@@ -147,6 +133,20 @@ bool MatchGridSample(PatternSource& source, NodeId root) {
 }
 
 }  // namespace
+
+// A batch norm that was folded into the convolution leaves its names behind: the result is called what the batch norm's
+// was ("getitem" in the dynamo exporter's, whose native batch norm gives a tuple), or the folded tensors are.
+bool HadBatchNorm(PatternSource& source, NodeId root) {
+  const TensorId weight = source.In(root, 1), bias = source.In(root, 2);
+  if (source.Stored(weight) == nullptr) return false;
+  const std::string& result = source.graph()[source[root].outputs[0]].name;
+  if (NamesBatchNorm(result) || (bias.valid() && NamesBatchNorm(source.graph()[bias].name))) return true;
+  if (!source.FromPyTorch()) return false;
+  // The TorchScript exporter's folded tensors are "onnx::Conv_193" and "onnx::Conv_194". What folds a weight norm or a
+  // number (onnxsim) into the weight leaves the bias alone.
+  return result.rfind("getitem", 0) == 0 ||
+         (!source.HasModulePath(weight) && bias.valid() && !source.HasModulePath(bias));
+}
 
 bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output, bool folded_norm) {
   const TensorId weight = source.In(root, 1);

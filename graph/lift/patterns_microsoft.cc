@@ -41,7 +41,9 @@ bool MatchFusedConv(PatternSource& source, NodeId root) {
   const char* activation = ActivationOf(source[root]);
   if (activation == nullptr || source.In(root, 3).valid()) return false;
   const Operand convolved = Beside(source, root, "conv");
-  if (!EmitConvolution(source, root, "conv", convolved)) return false;
+  const bool folded = HadBatchNorm(source, root);
+  if (folded) source.CountFoldedBatchNorm();
+  if (!EmitConvolution(source, root, "conv", convolved, folded)) return false;
   Pointwise(source, root, activation, {convolved}, source.Out(root));
   return true;
 }

@@ -324,7 +324,10 @@ void PatternSource::Run() {
                  .subject = graph_.file,
                  .text = "batch norm was folded into " + std::to_string(folded_batch_norms_) +
                          " convolutions by the export, its memory in training is not counted",
-                 .hint = "export the model in training mode without constant folding, or give --assume-batchnorm"});
+                 .hint = from_pytorch_
+                             ? "torch.onnx.export(..., dynamo=False, training=torch.onnx.TrainingMode.TRAINING, "
+                               "do_constant_folding=False) keeps them; or give --assume-batchnorm"
+                             : "give --assume-batchnorm"});
   }
   OrderDrafts();
   RegisterStored();

@@ -175,6 +175,8 @@ const std::vector<MatchFunction>& PatternsFor(const std::string& op);
 
 // Attributes from a list: Named({{"dim", int64_t{1}}}).
 Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list);
+// Whether an exporter folded a batch norm into a convolution.
+bool HadBatchNorm(PatternSource& source, NodeId root);
 // A convolution node as a layer; `output`: its result, where that is not the node's own.
 bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output = {}, bool folded_norm = false);
 // A node's name with a suffix, for values the file does not have.

@@ -53,6 +53,13 @@ void Assume(const Options& options, Layers* layers, Notes* notes) {
   };
   if (options.assume_batch_norm) note("--assume-batchnorm", AssumeBatchNorm(layers), "batch norms");
   if (options.assume_dropout > 0) note("--assume-dropout", AssumeDropout(layers, options.assume_dropout), "dropouts");
+  if (options.assume_dropout > 0 || options.spec.mode != Mode::kTrain) return;
+  if (const int missing = MissingDropouts(*layers); missing > 0) {
+    notes->Add({"maybe-dropout", Severity::kNote, options.file,
+                "no dropout is in it: an export of model.eval() loses them, and a transformer of this size has up to " +
+                    std::to_string(missing),
+                "torch.onnx.export(model.train(), ...) keeps them; or give --assume-dropout 0.1"});
+  }
 }
 
 }  // namespace

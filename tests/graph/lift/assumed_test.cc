@@ -4,6 +4,7 @@
 
 #include "tests/support/layers_by_hand.h"
 #include "tests/support/layers_text.h"
+#include "tests/support/lifted_text.h"
 
 namespace vramplan {
 namespace {
@@ -56,6 +57,34 @@ TEST_CASE("dropouts of a transformer's block: embeddings, attention, in front of
         "embedding embedding add dropout linear scaled_dot_product_attention linear dropout add linear");
   CHECK(hand.layers.layers[5].attributes.Real("dropout_p", 0) == 0.1);
   CHECK(AssumeDropout(&hand.layers, 0.1) == 0);  // it has dropouts now
+}
+
+TEST_CASE("dropouts are missing where there is attention, and nothing that says model.train()") {
+  const auto missing = [](const std::string& nodes) {
+    return MissingDropouts(testing::Lifted(R"(
+    agraph (float[batch, 3, 8] x) => (float[batch, 3, 8] y) <
+      float[8, 8] `onnx::MatMul_1`, float[8] `bn.weight`, float[8] `bn.bias`, float[8] `bn.running_mean`,
+      float[8] `bn.running_var`> {
+      p = Constant <value = float {0.1}> ()
+      yes = Constant <value = bool {1}> ()
+      h = MatMul (x, `onnx::MatMul_1`)
+)" + nodes + "}"));
+  };
+  const std::string attention = R"(
+      t = Transpose <perm = [0, 2, 1]> (x)
+      s = MatMul (h, t)
+      w = Softmax <axis = -1> (s)
+      o = MatMul (w, x)
+)";
+  CHECK(missing(attention + "y = Add (o, x)") == 1);
+  CHECK(missing("y = Add (h, x)") == 0);  // no attention
+  CHECK(missing(attention + "d = Dropout (o, p, yes)\n y = Add (d, x)") == 0);
+  CHECK(missing(attention + R"(
+      u = Transpose <perm = [0, 2, 1]> (o)
+      n, m, v = BatchNormalization <training_mode = 1>
+        (u, `bn.weight`, `bn.bias`, `bn.running_mean`, `bn.running_var`)
+      y = Transpose <perm = [0, 2, 1]> (n)
+)") == 0);
 }
 
 }  // namespace

@@ -48,6 +48,19 @@ TEST_CASE("a fused convolution is a convolution and its activation, and may have
         Lines{"conv2d(x, w, b) -> [B, 4, 8, 8] dilation=[1,1] groups=1 kernel_size=[1,1] padding=[0,0] stride=[1,1]",
               "relu(FusedConv_0.conv) -> [B, 4, 8, 8]"});
   CHECK(layers.parameters.size() == 2);
+  CHECK(!notes.Has("folded-batch-norm"));
+}
+
+TEST_CASE("a fused convolution of made-up names had a batch norm") {
+  Notes notes;
+  testing::Lifted(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    agraph (float[batch, 4, 8, 8] x) => (float[batch, 4, 8, 8] y) <
+      float[4, 4, 1, 1] `onnx::Conv_1`, float[4] `onnx::Conv_2`> {
+      y = com.microsoft.FusedConv <activation = "Relu"> (x, `onnx::Conv_1`, `onnx::Conv_2`)
+    })",
+                  &notes);
+  CHECK(notes.Has("folded-batch-norm"));
 }
 
 }  // namespace
