@@ -18,14 +18,16 @@
 #include "graph/lift/single_joins.h"
 #include "graph/lift/skipped_masks.h"
 #include "graph/lift/stored_fills.h"
+#include "graph/lift/unused_signature.h"
 #include "graph/lift/upcasts.h"
 #include "graph/lift/writes.h"
 
 namespace vramplan {
 
 Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes) {
-  const std::optional<Graph> filled = StoreFills(given, given_shapes);
-  const Graph& whole = filled ? *filled : given;
+  const std::optional<Graph> plain = WithoutUnusedSignature(given);
+  const std::optional<Graph> filled = StoreFills(plain ? *plain : given, given_shapes);
+  const Graph& whole = filled ? *filled : plain ? *plain : given;
   const std::optional<Separated> apart = SeparateMergedStored(whole, given_shapes, notes);
   const Graph& graph = apart ? apart->graph : whole;
   const Shapes& shapes = apart ? apart->shapes : given_shapes;

@@ -86,7 +86,8 @@ void PatternSource::FindNumbers() {
       const Tensor& tensor = graph_[input];
       if (tensor.producer.valid()) return static_cast<bool>(number_[static_cast<size_t>(tensor.producer.value)]);
       return tensor.stored.has_value() && IsFewNumbers(*tensor.stored) &&
-             (tensor.stored->literal || !IsFloating(tensor.stored->type) || !IsModulePath(tensor.name));
+             (tensor.stored->literal || !IsFloating(tensor.stored->type) || !from_pytorch_ ||
+              !IsModulePath(tensor.name));
     });
   }
 }
@@ -151,7 +152,8 @@ std::optional<double> PatternSource::Number(TensorId tensor) const {
   if (!tensor.valid()) return std::nullopt;
   const Tensor& t = graph_[tensor];
   if (t.stored.has_value()) {
-    if (!t.stored->literal && IsFloating(t.stored->type) && IsModulePath(t.name)) return std::nullopt;
+    // PyTorch's names are its state dict's: a scale that is learned. Other tools name their numbers as they like.
+    if (!t.stored->literal && IsFloating(t.stored->type) && from_pytorch_ && IsModulePath(t.name)) return std::nullopt;
     if (!t.stored->values.has_value()) return std::nullopt;
     const ConstantValues& values = *t.stored->values;
     if (values.integers.size() + values.reals.size() != 1) return std::nullopt;

@@ -149,5 +149,18 @@ TEST_CASE("gelu whose half onnxsim moved into the weight behind it; bounds of a 
     })") == Lines{"gelu(x) -> [B, 8] approximate=none", "hardtanh(g) -> [B, 8]"});
 }
 
+TEST_CASE("numbers of tf2onnx have names like paths and axes of one") {
+  const std::string file = R"(
+    agraph (float[batch, 8, 4, 4] x) => (float[batch, 8, 4, 4] y) <
+      float[1, 1, 1, 1] const_fold_opt__7995 = {3.0}, float zero = {0.0}, float six = {6.0}, float sixth = {0.1666667}> {
+      a = Add (x, const_fold_opt__7995)
+      c = Clip (a, zero, six)
+      m = Mul (c, sixth)
+      y = Mul (x, m)
+    })";
+  CHECK(LiftedLines(file, "tf2onnx 1.16.1") == Lines{"hardswish(x) -> [B, 8, 4, 4]"});
+  CHECK(LiftedLines(file).size() == 4);  // in PyTorch's file they are learned
+}
+
 }  // namespace
 }  // namespace vramplan
