@@ -10,10 +10,11 @@ namespace vramplan {
 const std::vector<MatchFunction>& PatternsFor(const std::string& op) {
   static const auto table = [] {
     std::unordered_map<std::string, std::vector<MatchFunction>> rows;
-    for (const PatternRows* family : {&LossPatterns(), &AttentionPatterns(), &NormPatterns(), &ActivationPatterns(),
-                                      &DensePatterns(), &LinearPatterns(), &MicrosoftPatterns(), &RandomPatterns(),
-                                      &MovePatterns(), &IndexPatterns(), &ConvolutionPatterns(), &RecurrentPatterns(),
-                                      &ViewNodes(), &LookUpNodes(), &ReductionNodes(), &PointwiseNodes()}) {
+    for (const PatternRows* family :
+         {&LossPatterns(), &AttentionPatterns(), &NormPatterns(), &ActivationPatterns(), &DensePatterns(),
+          &LinearPatterns(), &MicrosoftPatterns(), &MicrosoftAttentionPatterns(), &RandomPatterns(), &MovePatterns(),
+          &IndexPatterns(), &ConvolutionPatterns(), &RecurrentPatterns(), &ViewNodes(), &LookUpNodes(),
+          &ReductionNodes(), &PointwiseNodes()}) {
       for (const PatternRow& row : *family) rows[row.op].push_back(row.match);
     }
     return rows;

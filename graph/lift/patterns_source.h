@@ -161,6 +161,7 @@ const PatternRows& ActivationPatterns();
 const PatternRows& LinearPatterns();
 const PatternRows& DensePatterns();
 const PatternRows& MicrosoftPatterns();
+const PatternRows& MicrosoftAttentionPatterns();
 const PatternRows& LossPatterns();
 const PatternRows& RandomPatterns();
 const PatternRows& MovePatterns();

@@ -63,5 +63,36 @@ TEST_CASE("a fused convolution of made-up names had a batch norm") {
   CHECK(notes.Has("folded-batch-norm"));
 }
 
+Lines OperatorsOf(const Lines& lines) {
+  Lines operators;
+  for (const std::string& line : lines) operators.push_back(line.substr(0, line.find('(')));
+  return operators;
+}
+
+TEST_CASE("ONNX Runtime's attention is the products and the softmax that ran") {
+  const Lines written = {"reshape", "transpose", "reshape", "transpose", "reshape",   "transpose", "transpose",
+                         "matmul",  "mul",       "softmax", "matmul",    "transpose", "reshape"};
+  Lines packed = {"linear", "slice", "slice", "slice"};
+  packed.insert(packed.end(), written.begin(), written.end());
+  const Lines lines = Fused("<float[8, 24] w, float[24] b>", "y = com.microsoft.Attention <num_heads = 2> (x, w, b)");
+  CHECK(OperatorsOf(lines) == packed);
+  CHECK(lines[0] == "linear(x, w, b) -> [B, 3, 24]");
+  CHECK(lines[12] == "mul(Attention_0.matmul, -) -> [B, 2, 3, 3] scalar=0.5");
+  CHECK(OperatorsOf(Fused("", "y = com.microsoft.MultiHeadAttention <num_heads = 2> (x, skip, skip)")) == written);
+}
+
+TEST_CASE("ONNX Runtime's embeddings are three tables, two sums and a norm") {
+  CHECK(LiftedLines(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    agraph (int32[batch, 5] ids, int32[batch, 5] types) => (float[batch, 5, 8] y) <
+      float[100, 8] words, float[16, 8] places, float[2, 8] kinds, float[8] g, float[8] b> {
+      y = com.microsoft.EmbedLayerNormalization (ids, types, words, places, kinds, g, b)
+    })") == Lines{"embedding(words, ids) -> [B, 5, 8]", "embedding(kinds, types) -> [B, 5, 8]",
+                  "add(EmbedLayerNormalization_0.embedding, EmbedLayerNormalization_0.embedding) -> [B, 5, 8]",
+                  "arange() -> [5]", "embedding(places, EmbedLayerNormalization_0.positions) -> [5, 8]",
+                  "add(EmbedLayerNormalization_0.add, EmbedLayerNormalization_0.embedding) -> [B, 5, 8]",
+                  "layer_norm(EmbedLayerNormalization_0.add, g, b) -> [B, 5, 8] normalized_axes=1"});
+}
+
 }  // namespace
 }  // namespace vramplan
