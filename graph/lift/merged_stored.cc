@@ -41,13 +41,18 @@ const std::map<std::string_view, Owned>& OwnedTable() {
 struct Use {
   NodeId node;
   size_t input = 0;
-  std::string leaf;    // "bias"
-  std::string module;  // path; empty when the file does not say
-  TensorId partner;    // the weight beside a bias, or behind a norm
+  std::string leaf;         // "bias"
+  std::string kind;         // "LayerNormalization"; of a sum behind a product, the product's
+  std::string module;       // path; empty when the file does not say
+  bool module_read = true;  // from the node's own name, not from that of a view of its result
+  TensorId partner;         // the weight beside a bias, or behind a norm
   // Whose it is: the module's; else that of the weight beside it; else of this call alone.
   std::string Home() const {
-    if (!module.empty()) return leaf + "/" + module;
-    return leaf + (partner.valid() ? "@" + std::to_string(partner.value) : "#" + std::to_string(node.value));
+    std::string home = kind + "." + leaf;
+    if (!module.empty()) home += "/" + module;
+    if (!module.empty() && module_read) return home;
+    if (partner.valid()) return home + "@" + std::to_string(partner.value);
+    return module.empty() ? home + "#" + std::to_string(node.value) : home;
   }
 };
 
@@ -56,6 +61,9 @@ std::string WithoutDigits(const std::string& text) {
   std::copy_if(text.begin(), text.end(), std::back_inserter(out), [](char c) { return c < '0' || c > '9'; });
   return out;
 }
+
+// Products of matrices are of one kind, however a tool wrote them.
+std::string KindOf(const Node& node) { return node.op == "MatMul" || node.op == "FusedGemm" ? "Gemm" : node.op; }
 
 class Separator {
  public:
@@ -99,13 +107,24 @@ class Separator {
     const NodeId maker = tensor.valid() ? graph_[tensor].producer : NodeId{};
     return maker.valid() ? &graph_[maker] : nullptr;
   }
-  std::string ModuleOf(NodeId node) const {
-    return graph_[node].name.find('/') == std::string::npos ? std::string() : modules_.InnermostOf(node);
+  // Where a simplifier made the node, the name of its result may say it, or that of what it hands its result to.
+  void FindModule(Use* use) const {
+    const Node& node = graph_[use->node];
+    const auto is_path = [&](TensorId tensor) { return tensor.valid() && graph_[tensor].name.rfind('/', 0) == 0; };
+    NodeId named = use->node;
+    if (node.name.find('/') == std::string::npos && !is_path(node.outputs[0])) {
+      const auto reader = view_of_.find(node.outputs[0]);
+      if (reader == view_of_.end() || !is_path(graph_[reader->second].outputs[0])) return;
+      named = reader->second;
+      use->module_read = false;
+    }
+    use->module = modules_.InnermostOf(named);
   }
 
   void CollectUses() {
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
+      if (node.op == "Reshape") view_of_[node.inputs[0]] = NodeId{static_cast<int32_t>(n)};
       if (node.op != "MatMul" && node.op != "Gemm" && node.op != "Conv") continue;
       if (!node.inputs.empty()) first_reader_[node.inputs[0]] = NodeId{static_cast<int32_t>(n)};
     }
@@ -123,14 +142,14 @@ class Separator {
         if (input >= node.inputs.size() || !node.inputs[input].valid()) continue;
         const TensorId tensor = node.inputs[input];
         if (!IsVector(tensor) && !(i == 0 && IsMatrix(tensor))) continue;
-        const std::string module = ModuleOf(id);
-        TensorId partner;
+        Use use{.node = id, .input = input, .leaf = row->second.leaves[i], .kind = KindOf(node)};
+        FindModule(&use);
         if (IsVector(tensor) && i == 1 && IsMatrix(node.inputs[input - 1])) {
-          partner = node.inputs[input - 1];
-        } else if (IsVector(tensor) && module.empty()) {
-          partner = Neighbour(node);
+          use.partner = node.inputs[input - 1];
+        } else if (IsVector(tensor) && use.module.empty()) {
+          use.partner = Neighbour(node);
         }
-        uses_[tensor].push_back({id, input, row->second.leaves[i], module, partner});
+        uses_[tensor].push_back(std::move(use));
       }
     }
   }
@@ -158,7 +177,11 @@ class Separator {
       TensorId weight = product->inputs[1];
       if (const Node* turned = MakerOf(weight); turned != nullptr && turned->op == "Transpose")
         weight = turned->inputs[0];
-      if (IsMatrix(weight)) uses_[node.inputs[side]].push_back({id, side, "bias", ModuleOf(id), weight});
+      if (!IsMatrix(weight)) continue;
+      Use use{.node = id, .input = side, .leaf = "bias", .kind = KindOf(*product)};
+      FindModule(&use);
+      use.partner = weight;
+      uses_[node.inputs[side]].push_back(std::move(use));
     }
   }
 
@@ -167,7 +190,7 @@ class Separator {
     std::set<std::string> leaves, modules;
     std::set<TensorId> partners;
     for (const Use& use : uses) {
-      leaves.insert(use.leaf);
+      leaves.insert(use.kind + use.leaf);
       if (use.partner.valid()) partners.insert(use.partner);
       if (!use.partner.valid() && !use.module.empty()) modules.insert(use.module);
     }
@@ -216,6 +239,7 @@ class Separator {
   ModulePaths modules_;
   std::map<TensorId, std::vector<Use>> uses_;  // in node order
   std::map<TensorId, NodeId> first_reader_;    // products and convolutions
+  std::map<TensorId, NodeId> view_of_;         // the first Reshape of each tensor
   std::set<std::string> names_;
 };
 

@@ -58,15 +58,27 @@ bool MatchLinearWithBias(PatternSource& source, NodeId root) {
   return false;
 }
 
+// onnxslim takes out additions of zeros, which are most biases before training, and lets the product have the sum's
+// name: /fc/MatMul makes "/fc/Add_output_0".
+Operand LostBias(PatternSource& source, NodeId matmul) {
+  const TensorId output = source[matmul].outputs[0];
+  const std::string& result = source.graph()[output].name;
+  const size_t slash = source[matmul].name.rfind('/');
+  if (!source.FromPyTorch() || slash == std::string::npos || source.RankOf(output) < 1) return {};
+  if (result.compare(0, slash, source[matmul].name, 0, slash) != 0 || result.compare(slash, 4, "/Add") != 0) return {};
+  return source.LostParameter(matmul, "bias", source.TypeOf(output), Shape{source.ShapeOf(output).FromEnd(1)});
+}
+
 bool MatchMatMul(PatternSource& source, NodeId root) {
   if (std::optional<Weight> weight = WeightOf(source, root)) {
     std::vector<NodeId> nodes = std::move(weight->nodes);
     nodes.push_back(root);
-    source.Add({.op = "linear",
-                .inputs = {source.Use(source.In(root, 0)), WeightOperand(source, *weight, root), Operand{}},
-                .outputs = {source.Out(root)},
-                .attributes = {},
-                .nodes = std::move(nodes)});
+    source.Add(
+        {.op = "linear",
+         .inputs = {source.Use(source.In(root, 0)), WeightOperand(source, *weight, root), LostBias(source, root)},
+         .outputs = {source.Out(root)},
+         .attributes = {},
+         .nodes = std::move(nodes)});
     return true;
   }
   source.Add({.op = "matmul",

@@ -275,6 +275,14 @@ Operand PatternSource::Out(NodeId node, size_t i) {
   return {.tensor = n.outputs[i], .made = {}};
 }
 
+Operand PatternSource::LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape) {
+  const std::string module = ModuleOf(user);
+  const std::string name = module.empty() ? leaf : module + "." + leaf;
+  ValueId& value = lost_[module.empty() ? std::to_string(user.value) : name + ToString(shape)];
+  if (!value.valid()) value = builder_.AddValue({.name = name, .type = type, .shape = shape, .role = Role::kParameter});
+  return {.tensor = {}, .made = value};
+}
+
 Operand PatternSource::New(const std::string& name, DType type, const Shape& shape) {
   return {.tensor = {}, .made = builder_.AddValue({.name = name, .type = type, .shape = shape})};
 }

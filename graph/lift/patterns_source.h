@@ -93,6 +93,8 @@ class PatternSource {
   Operand Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape = std::nullopt);
   Operand Buffer(TensorId tensor, NodeId user, const std::string& leaf);
   Operand Out(NodeId node, size_t i = 0);
+  // A parameter that the file has lost; all calls of a module have one.
+  Operand LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape);
   // A value that the file has not.
   Operand New(const std::string& name, DType type, const Shape& shape);
   void Add(Draft draft);
@@ -143,6 +145,7 @@ class PatternSource {
   // Matrices that were folded once a call of their module, and how many of a name each scope has.
   std::map<std::tuple<std::string, std::string, int>, ValueId> folded_;
   std::map<std::pair<std::string, int32_t>, int> folded_in_scope_;
+  std::map<std::string, ValueId> lost_;
   int folded_batch_norms_ = 0;
 };
 

@@ -93,5 +93,24 @@ TEST_CASE("a weight that was folded once a call of its module is one parameter; 
   CHECK(layers.parameters.size() == 2);
 }
 
+TEST_CASE("products that a simplifier named belong where the view of their result does") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 3, 8] x) => (float[batch, 3, 8] y) <
+      float[8, 8] `onnx::MatMul_1`, float[8] `layers.0.fc.bias`, float[8] `n.weight`> {
+      rows = Constant <value = int64[2] {-1, 8}> ()
+      back = Constant <value = int64[3] {-1, 3, 8}> ()
+      a = Reshape (x, rows)
+      b = Gemm (a, `onnx::MatMul_1`, `layers.0.fc.bias`)
+      `/layers.0/fc/Add_output_0` = Reshape (b, back)
+      n = LayerNormalization <axis = -1> (`/layers.0/fc/Add_output_0`, `n.weight`, `layers.0.fc.bias`)
+        # name: /n/LayerNormalization
+      c = Reshape (n, rows)
+      d = Gemm (c, `onnx::MatMul_1`, `layers.0.fc.bias`)
+      `/layers.1/fc/Add_output_0` = Reshape (d, back)
+      y = Relu (`/layers.1/fc/Add_output_0`)
+    })");
+  CHECK(layers.parameters.size() == 6);
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -80,5 +80,15 @@ TEST_CASE("einsum keeps its equation and all its operands") {
     })") == Lines{"einsum(q, k) -> [B, 2, 5, 7] equation=bhid,bhjd->bhij"});
 }
 
+TEST_CASE("a bias of zeros that onnxslim took out: the product has the name of the sum") {
+  const auto lines = [](const std::string& result) {
+    return LiftedLines("agraph (float[batch, 3, 8] x) => (float[batch, 3, 4] y) <float[8, 4] `onnx::MatMul_7`> {\n `" +
+                       result + "` = MatMul (x, `onnx::MatMul_7`)\n # name: /fc/MatMul\n y = Relu (`" + result +
+                       "`)\n # name: /relu/Relu\n}");
+  };
+  CHECK(lines("/fc/Add_output_0")[0] == "fc: linear(x, fc.weight, fc.bias) -> [B, 3, 4]");
+  CHECK(lines("/fc/MatMul_output_0")[0] == "fc: linear(x, fc.weight, -) -> [B, 3, 4]");
+}
+
 }  // namespace
 }  // namespace vramplan
