@@ -119,20 +119,6 @@ void Roll(Call& c) {
   c.Return(std::move(out));
 }
 
-void Pad(Call& c) {
-  OpScope scope(c.e, "aten::pad");
-  const Tensor& x = c.In(0);
-  // A pad of nothing copies like any other (PadNd.cpp: constant_pad_nd ends in clone), and so does its gradient.
-  // Reflection and replication keep their input whole, although only its sizes matter (derivatives.yaml).
-  const bool keeps_input = c.layer.attributes.Text("mode", "constant") != "constant";
-  Tensor out = c.e.Empty(c.OutShape(), x->dtype);
-  if (GradNode* node = c.e.Record(keeps_input ? "ReflectionPad2DBackward0" : "ConstantPadNdBackward0", {x}, {out})) {
-    if (keeps_input) node->Save(x);
-    node->Backward([sizes = x->sizes](GradContext& g) { g.Set(0, g.e.Empty(sizes, g.grad()->dtype)); });
-  }
-  c.Return(std::move(out));
-}
-
 void Repeat(Call& c) {
   OpScope scope(c.e, "aten::repeat");
   const Tensor& x = c.In(0);
@@ -252,7 +238,6 @@ std::vector<OpRule> CopyRules() {
   return {
       {"cat", [](Call& c) { c.Return(Cat(c.e, c.inputs, Axis(c, "dim"))); }},
       {"stack", [](Call& c) { c.Return(Stack(c.e, c.inputs, Axis(c, "dim", 1))); }},
-      {"pad", Pad},
       {"roll", Roll},
       {"repeat", Repeat},
       {"clone", [](Call& c) { c.Return(Clone(c.e, c.In(0))); }},

@@ -54,6 +54,20 @@ void FeatureDropout(Call& c) {
   c.Return(Mul(e, x, noise));
 }
 
+// alpha_dropout and feature_alpha_dropout (Dropout.cpp, _dropout_impl): b = (noise + 1) * alpha * a + ..., input *
+// noise, then += b in place.
+void AlphaDropout(Call& c, bool features) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::alpha_dropout");
+  const Tensor& x = c.In(0);
+  if (e.spec().mode != Mode::kTrain) return c.Return(x);
+  Shape sizes = x->sizes;
+  for (int i = 2; features && i < x->dim(); ++i) sizes[i] = Dim(1);
+  const Tensor noise = features ? e.Empty(sizes, x->dtype) : e.EmptyLike(x);
+  const Tensor shift = e.EmptyLike(noise);
+  c.Return(Mul(e, x, noise));
+}
+
 // Noise of the output's size: torch.empty(...).bernoulli_(p), of the type of what it multiplies; or bernoulli(x).
 void Bernoulli(Call& c) {
   const Tensor &x = c.In(0), &like = c.In(1);
@@ -64,7 +78,11 @@ void Bernoulli(Call& c) {
 }  // namespace
 
 std::vector<OpRule> DropoutRules() {
-  return {{"dropout", Dropout}, {"feature_dropout", FeatureDropout}, {"bernoulli", Bernoulli}};
+  return {{"dropout", Dropout},
+          {"feature_dropout", FeatureDropout},
+          {"alpha_dropout", [](Call& c) { AlphaDropout(c, false); }},
+          {"feature_alpha_dropout", [](Call& c) { AlphaDropout(c, true); }},
+          {"bernoulli", Bernoulli}};
 }
 
 }  // namespace vramplan::eager

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/semantics/sort_scratch.h"
+#include "planner/semantics/table.h"
 #include "planner/semantics/view.h"
 
 namespace vramplan::eager {
@@ -52,7 +53,45 @@ Tensor DenseBackward(Eager& e, const Tensor& grad_given, const Tensor& indices, 
   return grad_weight;
 }
 
+// embedding_bag (cuda/EmbeddingBag.cu). Bags of one length are given as a matrix, whose offsets are counted out
+// (torch/nn/functional.py). Of mode max the places of the maxima are kept, and the backward needs only them; the others
+// sort the numbers however few they are.
+void EmbeddingBag(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::embedding_bag");
+  constexpr int64_t kMax = 2;
+  const Tensor &weight = c.In(0), &indices = c.In(1);
+  const bool matrix = indices->dim() == 2;
+  const bool maximum = c.Int("mode") == kMax;
+  const Dim bags = matrix || !c.Has(2) ? indices->sizes[0] : c.In(2)->sizes[0];
+  const Tensor flat = Reshape(e, indices, Shape{indices->sizes.Elements()});
+  const Tensor offsets = c.Has(2) && !matrix ? c.In(2) : e.Empty(Shape{bags}, DType::kInt64);
+  const Shape sizes{bags, weight->sizes[1]};
+  const Tensor lengths = e.Empty(Shape{bags}, DType::kInt64), bag_of = e.Empty(flat->sizes, DType::kInt64);
+  Tensor out = e.Empty(sizes, weight->dtype);
+  const Tensor places = maximum ? e.Empty(sizes, DType::kInt64) : Tensor();
+  if (GradNode* node = e.Record("EmbeddingBagBackward0", {weight}, {out})) {
+    node->Save(flat).Save(offsets).Save(bag_of).Save(lengths).Save(places);
+    node->Backward([table = weight->sizes, maximum](GradContext& g) {
+      OpScope backward(g.e, "aten::_embedding_bag_backward");
+      if (maximum) return g.Set(0, g.e.Empty(table, g.grad()->dtype));
+      const Tensor& numbers = g.saved(0);
+      const Tensor sorted = g.e.EmptyLike(numbers), original = g.e.EmptyLike(numbers);
+      {
+        const Tensor range = g.e.EmptyLike(numbers);
+        g.e.Scratch(RadixSortScratch(g.e.spec().capability, numbers->numel(), 8, 8, 64));
+      }
+      Tensor grad_weight = g.e.Empty(table, g.grad()->dtype);
+      SumSegments(g.e, numbers->numel(), g.e.At(table[0]), grad_weight);
+      g.Set(0, std::move(grad_weight));
+    });
+  }
+  c.Return(std::move(out));
+}
+
 }  // namespace
+
+std::vector<OpRule> EmbeddingBagRules() { return {{"embedding_bag", EmbeddingBag}}; }
 
 Tensor Embedding(Eager& e, const Tensor& weight, const Tensor& indices) {
   OpScope scope(e, "aten::embedding");

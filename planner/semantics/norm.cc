@@ -138,28 +138,6 @@ void RunLayerNorm(Call& c) {
   c.Return(LayerNorm(c.e, c.In(0), c.In(1), c.In(2), normalized));
 }
 
-// torch._weight_norm (ATen/native/WeightNorm.cpp, PyTorch 2.10; recorded there: "+2048 +32", backward "+2048 +32 -grad
-// -norms"): one fused call over the first or last axis of a fp32 weight, which keeps the direction, the magnitude and
-// the norms. Over an axis between them it is v * (g / norm), whose halves the file shows as they are.
-void RunWeightNorm(Call& c) {
-  Eager& e = c.e;
-  OpScope scope(e, "aten::_weight_norm");
-  const Tensor v = Contiguous(e, c.In(0)), magnitude = Contiguous(e, c.In(1));
-  Tensor out = LikeContiguous(e, v);
-  const Tensor norms = e.Empty(magnitude->sizes, Statistics(v->dtype));
-  if (GradNode* node = e.Record("WeightNormInterfaceBackward0", {c.In(0), c.In(1)}, {out})) {
-    node->Save(v).Save(magnitude).Save(norms);
-    node->Backward([](GradContext& g) {
-      const Tensor grad = Contiguous(g.e, g.grad());
-      Tensor direction = LikeContiguous(g.e, g.saved(0));
-      Tensor length = LikeContiguous(g.e, g.saved(1));
-      g.Set(0, std::move(direction));
-      g.Set(1, std::move(length));
-    });
-  }
-  c.Return(std::move(out));
-}
-
 // native_group_norm (cuda/group_norm_kernel.cu): coefficients a, b per sample and channel beside the statistics.
 void RunGroupNorm(Call& c) {
   Eager& e = c.e;
@@ -198,12 +176,42 @@ void RunGroupNorm(Call& c) {
   c.Return(std::move(out));
 }
 
+// A weight of another type than the input, as autocast leaves them: rms_norm_composite (layer_norm.cpp): the input in
+// fp32, times rsqrt(its square's mean), times the weight, and back.
+Tensor ComposedRmsNorm(Eager& e, const Tensor& given, const Tensor& weight) {
+  const Tensor x = ToType(e, given, Statistics(given->dtype));
+  Tensor root;
+  {
+    const Tensor square = e.EmptyLike(x);
+    if (GradNode* node = e.Record("PowBackward0", {x}, {square})) {
+      node->Save(x);
+      node->Backward([](GradContext& g) {  // grad * (2 * self.pow(1))
+        const Tensor power = g.e.EmptyLike(g.saved(0)), scaled = g.e.EmptyLike(power);
+        g.Set(0, g.e.EmptyLike(g.saved(0)));
+      });
+    }
+    const Tensor mean = Mean(e, square, {x->dim() - 1}, true);
+    root = e.EmptyLike(mean);
+    if (GradNode* node = e.Record("RsqrtBackward0", {mean}, {root})) {
+      node->SaveOutput(root);
+      node->Backward([](GradContext& g) {  // -0.5 * grad * result.pow(3)
+        const Tensor cube = g.e.EmptyLike(g.saved(0)), scaled = g.e.EmptyLike(g.grad());
+        g.Set(0, g.e.EmptyLike(g.grad()));
+      });
+    }
+  }
+  Tensor result = Mul(e, x, root);
+  result = Mul(e, result, weight);
+  return ToType(e, result, given->dtype);
+}
+
 // Fused since 2.8 (_fused_rms_norm): keeps input, rstd and weight.
 void RunRmsNorm(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::rms_norm");
   const Tensor& x = c.In(0);
   const Tensor& weight = c.In(1);
+  if (weight && weight->dtype != x->dtype) return c.Return(ComposedRmsNorm(e, x, weight));
   Shape statistics = x->sizes;
   statistics[statistics.rank() - 1] = Dim(1);
   Tensor out = LikeContiguous(e, x);
@@ -296,8 +304,7 @@ std::vector<OpRule> NormRules() {
       {"instance_norm", RunInstanceNorm},
       {"layer_norm", RunLayerNorm, Cast::kFloat32},
       {"group_norm", RunGroupNorm, Cast::kFloat32},
-      {"rms_norm", RunRmsNorm, Cast::kFloat32},
-      {"weight_norm", RunWeightNorm},
+      {"rms_norm", RunRmsNorm},
       {"local_response_norm", RunLocalResponseNorm},
   };
 }

@@ -43,6 +43,18 @@ void Max(Call& c, const char* op, const char* name) {
   if (c.outputs.size() > 1) c.Return(std::move(indices), 1);
 }
 
+// max_unpool (MaxUnpooling.cpp, cuda/MaxUnpooling.cu): keeps the indices; the gradient is gathered at them.
+void Unpool(Call& c) {
+  OpScope scope(c.e, "aten::max_unpool2d");
+  const Tensor& x = c.In(0);
+  Tensor out = c.e.Empty(c.OutShape(), x->dtype);
+  if (GradNode* node = c.e.Record("MaxUnpool2DBackward0", {x}, {out})) {
+    node->Save(c.In(1));
+    node->Backward([](GradContext& g) { g.Set(0, g.e.Empty(g.saved(0)->sizes, g.grad()->dtype)); });
+  }
+  c.Return(std::move(out));
+}
+
 // adaptive_avg_pool to length 1 everywhere is mean over those axes (AdaptiveAveragePooling.cpp).
 void AdaptiveAverage(Call& c) {
   const Tensor& x = c.In(0);
@@ -78,6 +90,9 @@ std::vector<OpRule> PoolingRules() {
       {"avg_pool1d", average},
       {"avg_pool2d", average},
       {"avg_pool3d", average},
+      {"max_unpool1d", Unpool},
+      {"max_unpool2d", Unpool},
+      {"max_unpool3d", Unpool},
       {"adaptive_avg_pool1d", AdaptiveAverage},
       {"adaptive_avg_pool2d", AdaptiveAverage},
       {"adaptive_avg_pool3d", AdaptiveAverage},

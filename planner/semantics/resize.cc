@@ -70,31 +70,8 @@ std::vector<OpRule> RulesOf(std::index_sequence<rows...>) {
   return {{kRows[rows].op, Run<rows>, Cast::kFloat32}...};
 }
 
-// grid_sampler_2d, _3d: keep input and grid; the gradient of the grid is made wanted or not (cuda/GridSampler.cu).
-void GridSample(Call& c) {
-  Eager& e = c.e;
-  OpScope scope(e, "aten::grid_sampler");
-  const Tensor &x = c.In(0), &grid = c.In(1);
-  Tensor out = e.Empty(c.OutShape(), x->dtype);
-  if (GradNode* node = e.Record("GridSampler2DBackward0", {x, grid}, {out})) {
-    node->Save(grid).Save(x);
-    node->Backward([](GradContext& g) {
-      Tensor grad_input = g.Needs(0) ? g.e.Empty(g.saved(1)->sizes, g.saved(1)->dtype) : Tensor();
-      Tensor grad_grid = g.e.EmptyLike(g.saved(0));
-      g.Set(0, std::move(grad_input));
-      if (g.Needs(1)) g.Set(1, std::move(grad_grid));
-    });
-  }
-  c.Return(std::move(out));
-}
-
 }  // namespace
 
-std::vector<OpRule> ResizeRules() {
-  std::vector<OpRule> rules = RulesOf(std::make_index_sequence<std::size(kRows)>());
-  rules.push_back({"grid_sample", GridSample, Cast::kPromote});
-  rules.push_back({"grid_sampler", GridSample, Cast::kPromote});
-  return rules;
-}
+std::vector<OpRule> ResizeRules() { return RulesOf(std::make_index_sequence<std::size(kRows)>()); }
 
 }  // namespace vramplan::eager

@@ -67,8 +67,48 @@ void Cumprod(Call& c) {
   c.Return(std::move(out));
 }
 
+// logcumsumexp_backward (FunctionsManual.cpp): for positive and for negative gradients, (reversed_logcumsumexp(log
+// |grad|
+// - result) + self).exp().
+void LogCumsumExp(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::logcumsumexp");
+  const Tensor& x = c.In(0);
+  Tensor out = e.Empty(x->sizes, x->dtype);
+  if (GradNode* node = e.Record("LogcumsumexpBackward0", {x}, {out})) {
+    node->Save(x).SaveOutput(out);
+    node->Backward([](GradContext& g) {
+      const Tensor& like = g.saved(0);
+      const auto made = [&] { return g.e.EmptyLike(like); };
+      const Tensor least = g.e.Empty(Shape(), g.grad()->dtype);
+      Tensor magnitude = made();
+      const Tensor logarithm = made();
+      magnitude = Tensor();
+      const auto of_sign = [&] {
+        const Tensor sign = g.e.EmptyLike(like, DType::kBool);
+        return made();
+      };
+      const Tensor positive = of_sign(), negative = of_sign();
+      const auto half = [&] {
+        const Tensor difference = made();
+        Tensor flipped = made(), summed = made();
+        const Tensor reversed = made();
+        summed = Tensor();
+        flipped = Tensor();
+        const Tensor sum = made();
+        return made();
+      };
+      const Tensor of_positive = half(), of_negative = half();
+      g.Set(0, made());
+    });
+  }
+  c.Return(std::move(out));
+}
+
 }  // namespace
 
-std::vector<OpRule> ScanRules() { return {{"cumsum", Cumsum}, {"cumprod", Cumprod, Cast::kFloat32}}; }
+std::vector<OpRule> ScanRules() {
+  return {{"cumsum", Cumsum}, {"cumprod", Cumprod, Cast::kFloat32}, {"logcumsumexp", LogCumsumExp}};
+}
 
 }  // namespace vramplan::eager

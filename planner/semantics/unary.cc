@@ -121,6 +121,32 @@ void NanToNum(Call& c) {
   c.Return(std::move(out));
 }
 
+// sinc: where(x == 0, 0, grad * (cos(pi x) * pi x - sin(pi x)) / (x * x * pi)) (FunctionsManual.cpp, sinc_backward).
+void Sinc(Call& c) {
+  const Tensor& x = c.In(0);
+  Tensor out = c.e.EmptyLike(x, Floating(x->dtype));
+  if (GradNode* node = c.e.Record("SincBackward0", {x}, {out})) {
+    node->Save(x);
+    node->Backward([](GradContext& g) {
+      const Tensor& like = g.saved(0);
+      const auto made = [&] { return g.e.EmptyLike(like); };
+      const Tensor angle = made();
+      Tensor square = made();
+      const Tensor divisor = made();
+      square = Tensor();
+      Tensor product;
+      {
+        const Tensor sine = made(), cosine = made(), turned = made(), difference = made(), ratio = made();
+        product = made();
+      }
+      const Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
+      const Tensor at_zero = g.e.EmptyLike(like, DType::kBool);
+      g.Set(0, made());
+    });
+  }
+  c.Return(std::move(out));
+}
+
 }  // namespace
 
 Tensor Neg(Eager& e, const Tensor& t) { return Unary(e, t, RowOf("neg")); }
@@ -135,6 +161,7 @@ std::vector<OpRule> UnaryRules() {
   rules.push_back({"isfinite", [](Call& c) { c.Return(IsFinite(c.e, c.In(0))); }});
   rules.push_back({"nan_to_num", NanToNum});
   rules.push_back({"frac", Frac});
+  rules.push_back({"sinc", Sinc});
   return rules;
 }
 

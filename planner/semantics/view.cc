@@ -262,6 +262,30 @@ Tensor SumTo(Eager& e, const Tensor& t, const Shape& sizes) {
 
 namespace {
 
+// x.unfold(dimension, size, step): windows along an axis as one more axis. Its gradient is a tensor of the whole
+// (unfold_backward); windows that share elements are summed
+// place by place (UnfoldBackward.cpp).
+void Unfold(Call& c) {
+  const Tensor& x = c.In(0);
+  const Shape sizes = c.OutShape();
+  const int axis = static_cast<int>(c.Int("dimension"));
+  if (sizes.rank() != x->dim() + 1 || axis < 0 || axis >= x->dim()) return RunUnknown(c, "has windows of another rank");
+  Ints strides = x->strides;
+  strides[strides.n++] = x->strides[axis];
+  strides[axis] *= c.Int("step", 1);
+  Tensor view = c.e.AsStrided(x, sizes, strides);
+  if (GradNode* node = c.e.Record("UnfoldBackward0", {x}, {view})) {
+    const bool overlaps = c.e.At(sizes)[x->dim()] > c.Int("step", 1);
+    node->Backward([whole = x->sizes, axis, overlaps](GradContext& g) {
+      OpScope scope(g.e, "aten::unfold_backward");
+      Tensor result = g.e.Empty(whole, g.grad()->dtype);
+      if (overlaps) const Tensor places = g.e.Empty(Shape{whole[axis]}, DType::kInt64);
+      g.Set(0, std::move(result));
+    });
+  }
+  c.Return(std::move(view));
+}
+
 int Axis(const Call& c, const char* name) {
   const int axis = static_cast<int>(c.Int(name));
   return axis < 0 ? axis + c.In(0)->dim() : axis;
@@ -279,6 +303,7 @@ std::vector<OpRule> ViewRules() {
          c.Return(Strided(c.e, c.In(0), c.OutShape(), ContiguousStrides(c.e.At(c.OutShape())), "AsStridedBackward0"));
        }},
       {"reshape", reshape},
+      {"unfold", Unfold},
       {"squeeze", squeeze},
       {"unsqueeze", squeeze},
       {"permute",

@@ -1,0 +1,133 @@
+// Products of two inputs and a table, and distances of rows.
+#include "planner/semantics/blas.h"
+#include "planner/semantics/pointwise.h"
+#include "planner/semantics/reduction.h"
+#include "planner/semantics/table.h"
+#include "planner/semantics/view.h"
+
+namespace vramplan::eager {
+namespace {
+
+// cdist with p = 2 of more than 25 rows (Distance.cpp, _euclidean_dist): one product of matrices that hold the squared
+// lengths, too. Beyond two leading axes they are flattened. Backward (FunctionsManual.cpp, _euclidean_dist_backward).
+void Cdist(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::cdist");
+  const auto prepared = [&](const Tensor& t) {  // expand, contiguous, view
+    const Tensor contiguous = Contiguous(e, t);
+    return Reshape(e, contiguous, contiguous->sizes);
+  };
+  const Tensor a = prepared(c.In(0)), b = prepared(c.In(1));
+  Tensor out;
+  {
+    Tensor left, norm, ones;
+    const std::vector<int> last = {a->dim() - 1};
+    const auto squares = [&](const Tensor& t, Tensor* of_rows, Tensor* column) {
+      {
+        const Tensor square = e.EmptyLike(t);
+        *of_rows = SumKernel(e, square, last, true);
+      }
+      *column = e.EmptyLike(*of_rows);
+    };
+    Tensor other_norm, other_ones;
+    squares(a, &norm, &ones);
+    squares(b, &other_norm, &other_ones);
+    const auto widened = [](const Tensor& t) {
+      Shape sizes = t->sizes;
+      sizes[t->dim() - 1] = sizes[t->dim() - 1] + Dim(2);
+      return sizes;
+    };
+    Tensor product = e.EmptyLike(a);
+    left = e.Empty(widened(a), a->dtype);
+    ones = Tensor();
+    norm = Tensor();
+    product = Tensor();
+    const Tensor right = e.Empty(widened(b), b->dtype);
+    other_norm = Tensor();
+    other_ones = Tensor();
+    out = Matmul(e, left, Transpose(e, right, right->dim() - 2, right->dim() - 1));
+  }
+  if (GradNode* node = e.Record("EuclideanDistBackward0", {a, b}, {out})) {
+    node->Save(a).Save(b).SaveOutput(out);
+    node->Backward([](GradContext& g) {
+      const Tensor &left = g.saved(0), &right = g.saved(1);
+      const int last = left->dim() - 1;
+      const Tensor ratio = g.e.EmptyLike(g.grad());
+      { const Tensor zero = g.e.EmptyLike(g.saved(2), DType::kBool); }
+      const auto half = [&](const Tensor& self, const Tensor& other, const Tensor& weights, int axis) {
+        struct Half {
+          Tensor product, sum, scaled, result;
+        } h;
+        h.product = Matmul(g.e, weights, g.e.Alias(other));
+        h.sum = SumKernel(g.e, ratio, {axis}, true);
+        h.scaled = g.e.EmptyLike(self);
+        h.result = g.e.EmptyLike(self);
+        return h;
+      };
+      auto one = half(left, right, ratio, last);
+      auto two = half(right, left, Transpose(g.e, ratio, last - 1, last), last - 1);
+      for (auto* h : {&two, &one}) {
+        h->scaled = Tensor();
+        h->sum = Tensor();
+        h->product = Tensor();
+      }
+      g.Set(0, std::move(one.result));
+      g.Set(1, std::move(two.result));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+// _trilinear (Linear.cpp) goes through the output features one by one, in both directions.
+void Steps(Eager& e, int64_t count, const Shape& first, bool multiplies, const Shape& second, DType type) {
+  for (int64_t k = 0; k < count; ++k) {
+    Tensor buffer = e.Empty(first, type);  // a product of matrices or of elements
+    if (!multiplies) CublasWorkspace(e);
+    Tensor next = e.Empty(second, type);
+    CublasWorkspace(e);
+    buffer = std::move(next);
+  }
+}
+
+void Bilinear(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::bilinear");
+  const Tensor &a = c.In(0), &b = c.In(1), &weight = c.In(2), &bias = c.In(3);
+  Dim rows(1);
+  for (int i = 0; i + 1 < a->dim(); ++i) rows = rows * a->sizes[i];
+  const Tensor left = Reshape(e, a, Shape{rows, a->sizes[a->dim() - 1]});
+  const Tensor right = Reshape(e, b, Shape{rows, b->sizes[b->dim() - 1]});
+  const int64_t features = weight->lengths[0];
+  Tensor out = e.Empty(Shape{rows, weight->sizes[0]}, weight->dtype);
+  Steps(e, features, right->sizes, false, Shape{rows}, weight->dtype);
+  if (GradNode* node = e.Record("TrilinearBackward0", {left, weight, right}, {out})) {
+    node->Save(left).Save(weight).Save(right);
+    node->Backward([rows, features](GradContext& g) {
+      const Tensor &one = g.saved(0), &table = g.saved(1), &two = g.saved(2);
+      const DType type = g.grad()->dtype;
+      const Shape pairs{rows, table->sizes[1], table->sizes[2]}, matrix{table->sizes[1], table->sizes[2]};
+      if (g.Needs(0)) {
+        g.Set(0, g.e.Empty(one->sizes, type));
+        Steps(g.e, features, pairs, true, one->sizes, type);
+      }
+      if (g.Needs(1)) {
+        g.Set(1, g.e.Empty(table->sizes, type));
+        Steps(g.e, features, one->sizes, true, matrix, type);
+      }
+      if (g.Needs(2)) {
+        g.Set(2, g.e.Empty(two->sizes, type));
+        Steps(g.e, features, two->sizes, false, two->sizes, type);
+      }
+    });
+  }
+  if (bias) out = Add(e, Reshape(e, out, c.OutShape()), bias);
+  c.Return(bias ? std::move(out) : Reshape(e, out, c.OutShape()));
+}
+
+}  // namespace
+
+std::vector<OpRule> DistanceRules() {
+  return {{"cdist", Cdist, Cast::kFloat32}, {"bilinear", Bilinear, Cast::kPromote}};
+}
+
+}  // namespace vramplan::eager
