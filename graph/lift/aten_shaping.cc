@@ -127,6 +127,13 @@ void ShapePad(AtenCall& call, const LayerBuilder&) {
 void ShapeReflect(AtenCall& call, const LayerBuilder&) { call.attributes.Set("mode", std::string("reflect")); }
 void ShapeReplicate(AtenCall& call, const LayerBuilder&) { call.attributes.Set("mode", std::string("replicate")); }
 
+// Decompositions index so; programs do not.
+void ShapeUncheckedIndex(AtenCall& call, const LayerBuilder&) { call.attributes.Set("unchecked", int64_t{1}); }
+
+void ShapeUnfold(AtenCall& call, const LayerBuilder& builder) {
+  call.attributes.Set("dimension", FromFront(call.attributes.Int("dimension", 0), RankOf(builder, First(call))));
+}
+
 void ShapeAlias(AtenCall& call, const LayerBuilder&) { call.alias = true; }
 
 void ShapeClone(AtenCall& call, const LayerBuilder&) {
@@ -139,6 +146,21 @@ void ShapeTo(AtenCall& call, const LayerBuilder& builder) {
   if (call.outputs.empty() || !First(call).valid()) return;
   // The same type on the same device is the same tensor (aten/src/ATen/native/TensorConversions.cpp, to_will_alias).
   call.alias = builder.At(First(call)).type == builder.At(call.outputs.front()).type;
+}
+
+// The exporter writes out what arithmetic promotes by itself (torch/onnx/_internal/fx/passes/type_promotion.py); a
+// program's own conversion is a _to_copy.
+void ShapePromotion(AtenCall& call, const LayerBuilder& builder) {
+  ShapeTo(call, builder);
+  if (call.outputs.empty() || !First(call).valid()) return;
+  const bool promotes = !IsFloating(builder.At(First(call)).type) && IsFloating(builder.At(call.outputs.front()).type);
+  call.alias = call.alias || promotes;
+}
+
+void ShapeBroadcast(AtenCall& call, const LayerBuilder& builder) {
+  if (call.outputs.empty() || !First(call).valid()) return;
+  const Shape &from = builder.At(First(call)).shape, &to = builder.At(call.outputs.front()).shape;
+  if (from.Elements() == to.Elements()) call.op = "reshape";
 }
 
 void ShapePow(AtenCall& call, const LayerBuilder&) {

@@ -21,9 +21,13 @@ void ShapeSlice(AtenCall& call, const LayerBuilder& builder);
 void ShapePad(AtenCall& call, const LayerBuilder& builder);
 void ShapeReflect(AtenCall& call, const LayerBuilder& builder);
 void ShapeReplicate(AtenCall& call, const LayerBuilder& builder);
+void ShapeUncheckedIndex(AtenCall& call, const LayerBuilder& builder);
+void ShapeUnfold(AtenCall& call, const LayerBuilder& builder);
 void ShapeAlias(AtenCall& call, const LayerBuilder& builder);
 void ShapeClone(AtenCall& call, const LayerBuilder& builder);
 void ShapeTo(AtenCall& call, const LayerBuilder& builder);
+void ShapePromotion(AtenCall& call, const LayerBuilder& builder);
+void ShapeBroadcast(AtenCall& call, const LayerBuilder& builder);
 void ShapePow(AtenCall& call, const LayerBuilder& builder);
 void ShapeDropout(AtenCall& call, const LayerBuilder& builder);
 // slice_scatter is what functionalisation makes of `x[a:b] = v` (torch/_functorch, PyTorch 2.10): the program wrote in

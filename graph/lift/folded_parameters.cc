@@ -1,5 +1,6 @@
 #include "graph/lift/folded_parameters.h"
 
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -123,6 +124,68 @@ ValueId CopiedBias(const Site& site) {
   return site.Add("clone", {bias}, {});
 }
 
+// A buffer that the module computes with on its own: pos_weight - 1, weight.view(-1, 1, 1). Only where the module has
+// no other one that nothing names.
+ValueId ComputedBuffer(const Site& site, const std::string& op) {
+  static const std::unordered_set<std::string_view> kViews = {"view", "reshape", "unsqueeze", "expand"};
+  const bool views = kViews.count(op) != 0;
+  ValueId buffer;
+  for (const ValueId own : site.signature.UnreferencedOf(site.module())) {
+    if (buffer.valid() || site.builder.At(own).role != Role::kBuffer) return {};
+    buffer = own;
+  }
+  if (!buffer.valid() || (!views && op != "sub") || EndsWith(site.builder.At(buffer).name, "num_batches_tracked"))
+    return {};
+  if (site.signature.ShapeIsKnown(buffer) && !(site.builder.At(buffer).shape.Elements() == site.shape.Elements()))
+    return {};
+  site.signature.Take(buffer, site.type, site.shape);
+  Attributes attributes;
+  if (!views) attributes.Set("scalar", 1.0);
+  return site.Add(views ? "reshape" : op, {buffer}, std::move(attributes));
+}
+
+// What a hook in front of a module's call makes its weight from (torch/nn/utils/weight_norm.py, spectral_norm.py,
+// parametrizations.py, PyTorch 2.10). Such a weight is bound to the module until the next one is there; a
+// parametrization's is not.
+ValueId Reparametrized(const Site& site) {
+  const Shape whole = site.shape;
+  if (whole.rank() < 2) return {};
+  struct Form {
+    const char *op, *leaves[3];
+    bool bound;
+  };
+  constexpr Form kForms[] = {
+      {"weight_norm", {"weight_v", "weight_g", ""}, true},
+      {"weight_norm", {"parametrizations.weight.original1", "parametrizations.weight.original0", ""}, false},
+      {"spectral_norm", {"weight_orig", "weight_u", "weight_v"}, true},
+      {"spectral_norm",
+       {"parametrizations.weight.original", "parametrizations.weight.0._u", "parametrizations.weight.0._v"},
+       false}};
+  for (const Form& form : kForms) {
+    std::vector<ValueId> operands;
+    for (const char* leaf : form.leaves) {
+      const ValueId operand = *leaf == 0 ? ValueId{} : site.signature.ByTarget(site.module() + "." + leaf);
+      if (operand.valid()) operands.push_back(operand);
+    }
+    const bool spectral = form.leaves[2][0] != 0;
+    if (operands.size() != (spectral ? 3U : 2U)) continue;
+    // Along the output channels, which ConvTranspose has on its second axis; weight_norm takes the first for all.
+    const bool transposed = spectral && site.user.fx.target.find("conv_transpose") != std::string::npos;
+    const Dim rows = whole[transposed ? 1 : 0];
+    Shape norms = whole;
+    for (int i = 1; i < norms.rank(); ++i) norms[i] = Dim(1);
+    const std::optional<Dim> columns = DivideExactly(whole.Elements(), rows);
+    site.signature.Take(operands[0], site.type, whole);
+    site.signature.Take(operands[1], site.type, spectral ? Shape{rows} : norms);
+    if (spectral) site.signature.Take(operands[2], site.type, Shape{columns.value_or(Dim(1))});
+    Attributes attributes;
+    if (form.bound) attributes.Set("bound", int64_t{1});
+    if (transposed) attributes.Set("dim", int64_t{1});
+    return site.Add(form.op, std::move(operands), std::move(attributes));
+  }
+  return {};
+}
+
 }  // namespace
 
 ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const FxGroup& user, NodeId bias_position,
@@ -146,10 +209,12 @@ ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const Fx
   }
   static const std::unordered_set<std::string_view> kPointwise = {
       "add", "sub", "rsub", "mul", "div", "pow", "exp", "neg", "sigmoid", "tanh", "softplus", "sqrt", "rsqrt", "abs"};
-  ValueId result;
+  ValueId result = Reparametrized(site);
+  if (result.valid()) return result;
   if (op == "cat") result = Joined(site);
   if (op == "index") result = Indexed(site);
   if (kPointwise.count(op) != 0) result = Computed(site, op);
+  if (!result.valid()) result = ComputedBuffer(site, op);
   if (result.valid()) return result;
   return LiftFoldedView(constant, name, user.path, user.last(), builder, signature);
 }

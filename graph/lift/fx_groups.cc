@@ -101,6 +101,14 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
         const auto found = by_name.find(graph[output].name);
         if (found != by_name.end()) group = found->second;
       }
+      // The type of what bags of embeddings give is written behind their loop.
+      const NodeId maker = node.op == "Cast" && !node.inputs.empty() && node.inputs[0].valid()
+                               ? graph[node.inputs[0]].producer
+                               : NodeId{};
+      const int32_t before = maker.valid() ? result.of_node[static_cast<size_t>(maker.value)] : -1;
+      if (group < 0 && before >= 0 &&
+          result.groups[static_cast<size_t>(before)].fx.target.rfind("aten.embedding_bag", 0) == 0)
+        group = before;
     }
     result.of_node[n] = group;
     if (!live[n]) continue;
@@ -129,6 +137,22 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
       result.of_node[static_cast<size_t>(node.value)] = static_cast<int32_t>(g);
   }
   return result;
+}
+
+ModulePath CommonPath(const FxGroups& groups, const std::vector<std::vector<NodeId>>& consumers, const Node& node) {
+  std::optional<ModulePath> common;
+  for (const TensorId tensor : node.outputs) {
+    if (!tensor.valid()) continue;
+    for (const NodeId user : consumers[static_cast<size_t>(tensor.value)]) {
+      const int32_t g = groups.of_node[static_cast<size_t>(user.value)];
+      if (g < 0) continue;
+      const ModulePath& path = groups.groups[static_cast<size_t>(g)].path;
+      if (!common.has_value()) common = path;
+      const auto end = std::mismatch(common->begin(), common->end(), path.begin(), path.end()).first;
+      common->erase(end, common->end());
+    }
+  }
+  return common.value_or(ModulePath());
 }
 
 }  // namespace vramplan

@@ -42,4 +42,7 @@ void VisitRefs(const FxLiteral& literal, Visit&& visit) {
   for (const FxLiteral& item : literal.items) VisitRefs(item, visit);
 }
 
+// The innermost module that holds all users of a node's results.
+ModulePath CommonPath(const FxGroups& groups, const std::vector<std::vector<NodeId>>& consumers, const Node& node);
+
 }  // namespace vramplan

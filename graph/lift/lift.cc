@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/lift/builder.h"
+#include "graph/lift/decomposed_calls.h"
 #include "graph/lift/decomposed_losses.h"
 #include "graph/lift/frozen.h"
 #include "graph/lift/glu.h"
@@ -41,6 +42,8 @@ Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes
   FreezeBatchNorms(&layers);
   GatherModuleCalls(&layers);
   GatherDecomposedLosses(&layers);
+  GatherDecomposedCalls(&layers);
+  NoteMaxima(layers, notes);
   GatherGlu(&layers);
   GatherRecurrent(&layers);
   GatherWrites(&layers);

@@ -142,4 +142,20 @@ std::vector<bool> LiveNodes(const Graph& graph) {
   return live;
 }
 
+bool IsHostNumber(const Graph& graph, const Shapes& shapes, TensorId tensor, const std::vector<bool>& live) {
+  const NodeId maker = graph[tensor].producer;
+  if (!maker.valid() || live[static_cast<size_t>(maker.value)]) return false;
+  return shapes[tensor].shape.has_value() && shapes[tensor].shape->rank() == 0;
+}
+
+TensorId InputBehind(const Graph& graph, TensorId tensor) {
+  while (tensor.valid() && graph[tensor].producer.valid()) {
+    const Node& maker = graph[graph[tensor].producer];
+    if ((maker.op != "Reshape" && maker.op != "Cast" && maker.op != "Identity") || maker.inputs.empty()) return {};
+    tensor = maker.inputs[0];
+  }
+  const bool is_input = std::find(graph.inputs.begin(), graph.inputs.end(), tensor) != graph.inputs.end();
+  return is_input ? tensor : TensorId{};
+}
+
 }  // namespace vramplan

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/ir/graph.h"
+#include "graph/shapes/infer.h"
 
 namespace vramplan {
 
@@ -23,5 +24,11 @@ std::vector<bool> HostNodes(const Graph& graph);
 
 // By node: a graph output needs its data, and it is not a host node.
 std::vector<bool> LiveNodes(const Graph& graph);
+
+// A tensor without axes that no device made: scalar_tensor(sym_size), a number of the host's.
+bool IsHostNumber(const Graph& graph, const Shapes& shapes, TensorId tensor, const std::vector<bool>& live);
+
+// The graph's input that a tensor is, seen under other sizes or in another type; invalid when there is none.
+TensorId InputBehind(const Graph& graph, TensorId tensor);
 
 }  // namespace vramplan

@@ -40,6 +40,34 @@ Attributes ConvolutionAttributes(PatternSource& source, NodeId root, int64_t axe
                 {"groups", node.Int("group", 1)}});
 }
 
+// padding="same" of an even kernel: what one side has more than the other is padded in front of the convolution
+// (ATen/native/Convolution.cpp, _convolution_same).
+Operand PaddedUnevenly(PatternSource& source, NodeId root, int64_t axes, Attributes* attributes) {
+  const TensorId input = source.In(root, 0);
+  const std::vector<int64_t> pads = source[root].attributes.Ints("pads");
+  const auto count = static_cast<size_t>(axes);
+  Shape padded = source.ShapeOf(input);
+  if (pads.size() != 2 * count || padded.rank() != static_cast<int>(axes) + 2 || source[root].op != "Conv" ||
+      std::equal(pads.begin(), pads.begin() + axes, pads.begin() + axes))
+    return source.Use(input);
+  std::vector<int64_t> rims(2 * count, 0), common(count);  // torch order: the last axis first
+  for (size_t i = 0; i < count; ++i) {
+    common[i] = std::min(pads[i], pads[count + i]);
+    rims[2 * (count - 1 - i)] = pads[i] - common[i];
+    rims[2 * (count - 1 - i) + 1] = pads[count + i] - common[i];
+    Dim& length = padded[static_cast<int>(i) + 2];
+    length = length + Dim(pads[i] + pads[count + i] - 2 * common[i]);
+  }
+  attributes->Set("padding", common);
+  const Operand out = source.New(Beside(source[root], ".pad"), source.TypeOf(input), padded);
+  source.Add({.op = "pad",
+              .inputs = {source.Use(input)},
+              .outputs = {out},
+              .attributes = Named({{"pad", rims}, {"mode", std::string("constant")}}),
+              .nodes = {root}});
+  return out;
+}
+
 // "conv1_bn/FusedBatchNormV3:0", "Conv2D_bias_fused_bn" (tf2onnx), "batch_norm_3", "bn1/BatchNormalization_output_0"
 bool NamesBatchNorm(std::string name) {
   std::erase(name, '_');
@@ -156,12 +184,13 @@ bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand
     attributes.Set("output_padding", ListOr(source[root].attributes, "output_padding", axes, 0));
   }
   if (folded_norm) attributes.Set("folded_norm", int64_t{1});
-  source.Add({.op = Ranked(op, axes),
-              .inputs = {source.Use(source.In(root, 0)), source.Parameter(weight, root, "weight"),
-                         source.Parameter(source.In(root, 2), root, "bias")},
-              .outputs = {output.valid() ? output : source.Out(root)},
-              .attributes = std::move(attributes),
-              .nodes = {root}});
+  const Operand input = PaddedUnevenly(source, root, axes, &attributes);
+  source.Add(
+      {.op = Ranked(op, axes),
+       .inputs = {input, source.Parameter(weight, root, "weight"), source.Parameter(source.In(root, 2), root, "bias")},
+       .outputs = {output.valid() ? output : source.Out(root)},
+       .attributes = std::move(attributes),
+       .nodes = {root}});
   return true;
 }
 

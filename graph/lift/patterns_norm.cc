@@ -293,10 +293,12 @@ bool MatchWeightNorm(PatternSource& source, NodeId root) {
   std::vector<bool> reduced(static_cast<size_t>(rank), false);
   for (const int64_t axis : *axes) reduced.at(static_cast<size_t>(axis < 0 ? axis + rank : axis)) = true;
   if (reduced.front() && reduced.back()) return false;
+  // The hook of nn.utils.weight_norm binds the weight to its module, a parametrization does not.
+  const bool bound = source.graph()[direction].name.ends_with("weight_v");
   source.Add({.op = "weight_norm",
               .inputs = {source.Parameter(direction, root, "weight_v"), source.Parameter(magnitude, root, "weight_g")},
               .outputs = {source.Out(root)},
-              .attributes = {},
+              .attributes = bound ? Named({{"bound", int64_t{1}}}) : Attributes(),
               .nodes = {norm, div, root}});
   return true;
 }

@@ -86,6 +86,8 @@ class ProvenanceSource {
     const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
     std::vector<TensorId> outputs;
     for (const NodeId id : group.nodes) {
+      // A second pool only helps to count where the maximum was.
+      if (several && graph_[id].op == "MaxPool" && id != group.nodes.front()) continue;
       for (const TensorId tensor : graph_[id].outputs) {
         if (!tensor.valid()) continue;
         const std::string& name = graph_[tensor].name;
@@ -94,7 +96,7 @@ class ProvenanceSource {
             std::any_of(consumers.begin(), consumers.end(), [&](NodeId user) { return GroupOf(user) != g; }) ||
             std::find(graph_.outputs.begin(), graph_.outputs.end(), tensor) != graph_.outputs.end();
         const bool stays_inside = !consumers.empty() && !leaves;
-        if (name == group.fx.name && !several) return {tensor};
+        if (name == group.fx.name && !several && !stays_inside) return {tensor};
         if (leaves || (several && !stays_inside)) outputs.push_back(tensor);
       }
     }
@@ -137,7 +139,11 @@ class ProvenanceSource {
     }
     return {};
   }
-  bool IsHostName(const std::string& name) const { return groups_.host.count(name) != 0 || name.rfind("sym_", 0) == 0; }
+  bool IsHostName(const std::string& name) const {
+    if (groups_.host.count(name) != 0 || name.rfind("sym_", 0) == 0) return true;
+    const auto found = by_name_.find(name);
+    return found != by_name_.end() && IsHostNumber(graph_, shapes_, found->second, live_of_start_);
+  }
 
   // Operands in two rounds: those found by name, then what is left of the names takes what is left of the group's
   // inputs, in order (the exporter removed views, clones and eval dropouts between them, and renamed what it folded).
@@ -149,7 +155,8 @@ class ProvenanceSource {
     std::vector<std::string> open;
     for (const std::string& ref : refs) {
       if (operands.by_ref.count(ref) != 0 || IsHostName(ref)) continue;
-      const ValueId value = ByName(ref);
+      ValueId value = ByName(ref);
+      if (!value.valid()) value = NumberOfBag(g, ref);
       operands.by_ref.emplace(ref, value);
       if (!value.valid()) open.push_back(ref);
     }
@@ -173,6 +180,13 @@ class ProvenanceSource {
     for (size_t i = 0; i < open.size() && !made.empty(); ++i)
       operands.by_ref[open[i]] = Dropped(g, open[i], made[std::min(i, made.size() - 1)]);
     return operands;
+  }
+
+  // What bags of embeddings are made of is read inside a loop's body: their numbers are an input of the model.
+  ValueId NumberOfBag(int32_t g, const std::string& ref) {
+    const auto found = by_name_.find(ref);
+    if (groups_.groups[static_cast<size_t>(g)].fx.target.rfind("aten.embedding_bag", 0) != 0) return {};
+    return found == by_name_.end() ? ValueId{} : builder_.ValueOf(InputBehind(graph_, found->second));
   }
 
   void ResolveBias(int32_t g, Operands* operands, std::vector<std::string>* open) {
@@ -443,23 +457,7 @@ class ProvenanceSource {
                        .attributes = std::move(call.attributes),
                        .nodes = {id},
                        .evidence = Evidence::kNode},
-                      CommonPath(node));
-  }
-
-  // The innermost module that holds all users of a node's results.
-  ModulePath CommonPath(const Node& node) const {
-    std::optional<ModulePath> common;
-    for (const TensorId tensor : node.outputs) {
-      for (const NodeId user : tensor.valid() ? consumers_[static_cast<size_t>(tensor.value)] : std::vector<NodeId>()) {
-        const int32_t g = GroupOf(user);
-        if (g < 0) continue;
-        const ModulePath& path = groups_.groups[static_cast<size_t>(g)].path;
-        if (!common.has_value()) common = path;
-        const auto end = std::mismatch(common->begin(), common->end(), path.begin(), path.end()).first;
-        common->erase(end, common->end());
-      }
-    }
-    return common.value_or(ModulePath());
+                      CommonPath(groups_, consumers_, node));
   }
 
   const Graph& graph_;

@@ -164,6 +164,11 @@ void Signature::InferFromUse(const AtenCall& call) {
     if (a.rank() < 1 || out.rank() < 1) return;
     Learn(input(0), type, Shape{out.FromEnd(1)});
     Learn(input(2), type, Shape{a.FromEnd(1), out.FromEnd(1)});
+  } else if (call.op == "bilinear") {
+    const Shape other = input(1).valid() ? builder_->At(input(1)).shape : Shape();
+    if (out.rank() < 1 || in.rank() < 1 || other.rank() < 1) return;
+    Learn(input(2), type, Shape{out.FromEnd(1), in.FromEnd(1), other.FromEnd(1)});
+    Learn(input(3), type, Shape{out.FromEnd(1)});
   } else if (call.op.rfind("conv", 0) == 0) {
     if (out.rank() >= 2) Learn(input(2), type, Shape{out[1]});
   }

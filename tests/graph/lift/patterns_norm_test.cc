@@ -122,8 +122,8 @@ TEST_CASE("weight normalisation over all axes but the first or the last is one c
     })");
   };
   const std::string conv = "conv1d(x, w, -) -> [B, 8, 14] dilation=[1] groups=1 kernel_size=[3] padding=[0] stride=[1]";
-  CHECK(lifted("[1, 2]", "[8, 1, 1]") == Lines{"weight_norm(c.weight_v, c.weight_g) -> [8, 4, 3]", conv});
-  CHECK(lifted("[0, 1]", "[1, 1, 3]") == Lines{"weight_norm(c.weight_v, c.weight_g) -> [8, 4, 3]", conv});
+  CHECK(lifted("[1, 2]", "[8, 1, 1]") == Lines{"weight_norm(c.weight_v, c.weight_g) -> [8, 4, 3] bound=1", conv});
+  CHECK(lifted("[0, 1]", "[1, 1, 3]") == Lines{"weight_norm(c.weight_v, c.weight_g) -> [8, 4, 3] bound=1", conv});
   CHECK(lifted("[0, 2]", "[1, 4, 1]").size() == 4);  // not fused: norm, division, product, convolution
 }
 

@@ -1,0 +1,88 @@
+#include "graph/lift/walk.h"
+
+#include <utility>
+
+namespace vramplan {
+
+Walk::Walk(const Layers& layers) : layers_(layers) {
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    for (const ValueId id : layers.layers[l].outputs) {
+      if (id.valid()) maker_[id] = l;
+    }
+    for (const ValueId id : layers.layers[l].inputs) {
+      if (id.valid()) readers_[id].push_back(l);
+    }
+  }
+  for (const ValueId id : layers.outputs) readers_[id].push_back(layers.layers.size());
+}
+
+const Layer* Walk::MakerOf(ValueId id) const {
+  const auto found = id.valid() ? maker_.find(id) : maker_.end();
+  return found == maker_.end() ? nullptr : &layers_.layers[found->second];
+}
+
+const Layer* Walk::Operand(const Layer* layer, size_t i, std::string_view op) const {
+  const Layer* maker = MakerOf(In(layer, i));
+  return maker != nullptr && maker->op == op ? maker : nullptr;
+}
+
+const Layer* Walk::OnlyReaderOf(ValueId id) const {
+  const auto found = readers_.find(id);
+  const bool once = found != readers_.end() && found->second.size() == 1;
+  return once && found->second[0] < layers_.layers.size() ? &layers_.layers[found->second[0]] : nullptr;
+}
+
+ValueId Walk::BehindViews(ValueId id) const {
+  for (const Layer* maker = MakerOf(id); maker != nullptr; maker = MakerOf(id)) {
+    const std::string& op = maker->op;
+    if (op != "reshape" && op != "view" && op != "unsqueeze" && op != "squeeze" && op != "expand") break;
+    id = In(maker, 0);
+  }
+  return id;
+}
+
+bool Walk::IsStored(ValueId id) const {
+  return id.valid() && (layers_[id].role == Role::kBuffer || layers_[id].role == Role::kConstant);
+}
+
+void PutCalls(Layers* layers, std::map<size_t, Layer> calls, const std::set<size_t>& gone) {
+  if (calls.empty()) return;
+  std::map<ValueId, int> reads;
+  const auto count = [&](const Layer& layer, int by) {
+    for (const ValueId id : layer.inputs) {
+      if (id.valid()) reads[id] += by;
+    }
+  };
+  for (const Layer& layer : layers->layers) count(layer, 1);
+  for (const ValueId id : layers->outputs) ++reads[id];
+  std::vector<bool> was_read(layers->layers.size());
+  const auto is_read = [&](const Layer& layer) {
+    for (const ValueId id : layer.outputs) {
+      if (id.valid() && reads[id] > 0) return true;
+    }
+    return false;
+  };
+  for (size_t l = 0; l < layers->layers.size(); ++l) was_read[l] = is_read(layers->layers[l]);
+  for (auto& [place, call] : calls) {
+    count(layers->layers[place], -1);
+    count(call, 1);
+    layers->layers[place] = std::move(call);
+  }
+  std::vector<Layer> kept;
+  for (size_t l = layers->layers.size(); l-- > 0;) {
+    Layer& layer = layers->layers[l];
+    if (gone.count(l) != 0 || (was_read[l] && !is_read(layer))) {
+      count(layer, -1);
+      continue;
+    }
+    kept.push_back(std::move(layer));
+  }
+  // Tables that the exporter wrote for what is gone; they are no module's.
+  std::erase_if(layers->buffers, [&](ValueId id) {
+    const auto found = reads.find(id);
+    return found != reads.end() && found->second == 0 && (*layers)[id].name.starts_with("/");
+  });
+  layers->layers.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+}
+
+}  // namespace vramplan
