@@ -162,8 +162,8 @@ constexpr AtenRule kRules[] = {
     {"tensor_split", "split", "input! sections- dim", ShapeDims, true},
     // no work of their own
     {"alias", "", "input!", ShapeAlias},
-    {"detach", "", "input!", ShapeAlias},
-    {"detach_", "", "input!", ShapeAlias},
+    {"detach", "detach", "input!"},
+    {"detach_", "detach", "input!"},
     {"lift_fresh_copy", "", "input!", ShapeAlias},
     {"lift", "", "input!", ShapeAlias},
     {"positive", "", "input!", ShapeAlias},

@@ -168,6 +168,9 @@ std::optional<Found> Columns(const Walk& walk, const Layer& reshape) {
 std::optional<Found> Activation(const Walk& walk, const Layer& root) {
   if (FromDynamo(root)) return std::nullopt;
   if (root.op == "log") {
+    const Layer* plus = walk.Operand(&root, 0, "add");
+    if (plus != nullptr && plus->inputs.size() == 2 && !In(plus, 1).valid() && plus->attributes.Real("scalar", 0) == 1)
+      return Found{"log1p", {In(plus, 0)}, {}};
     const Layer* odds = walk.Operand(&root, 0, "div");
     if (odds != nullptr && In(odds, 0).valid() && In(walk.Operand(odds, 1, "rsub"), 0) == In(odds, 0)) {
       ValueId x = In(odds, 0);  // bounded by two conditions, or by a clamp
@@ -180,6 +183,16 @@ std::optional<Found> Activation(const Walk& walk, const Layer& root) {
     const Layer* sigmoid = walk.Operand(&root, 0, "sigmoid");
     if (sigmoid == nullptr || walk.OnlyReaderOf(sigmoid->outputs[0]) == nullptr) return std::nullopt;
     return Found{"log_sigmoid", {In(sigmoid, 0)}, {}};
+  }
+  if (root.op == "gt" && !In(&root, 1).valid()) {  // of flags as numbers
+    const Layer* sum = walk.Operand(&root, 0, "sum");
+    const Layer* numbers = walk.Operand(sum, 0, "to");
+    const ValueId flags = In(numbers, 0);
+    if (!flags.valid() || walk.layers()[flags].type != DType::kBool) return std::nullopt;
+    Found found{"any", {flags}, {}};
+    found.attributes.Set("dim", sum->attributes.Ints("dim"));
+    found.attributes.Set("keepdim", sum->attributes.Int("keepdim", 0));
+    return found;
   }
   if (root.op == "slice" && root.attributes.Int("step", 1) < 0) {
     ValueId x = In(&root, 0);

@@ -14,7 +14,7 @@
 //     flip(x)                   slices with a step of -1
 //     im2col(x)                 reshape(transpose(index(index(pad(x)))))
 //     batch_norm(x, w, b)       without running statistics: with those of the batch, as nodes
-//     log_sigmoid, logit, hardshrink, softshrink, rrelu; max pools and max(dim) whose indices are read;
+//     log_sigmoid, logit, log1p, any, hardshrink, softshrink, rrelu; max pools and max(dim) whose indices are read;
 //     local_response_norm
 //   both
 //     cdist(a, b)               sqrt(clamp(matmul(cat(mul(a), sum(a ** 2), ones), cat(b, ones, sum(b ** 2)))))

@@ -163,6 +163,13 @@ ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user
         user.path, user.last());
     return copy;
   }
+  if (op == "detach") {
+    const ValueId result = Like(source, name, builder);
+    builder.AddLayer(
+        {.op = "detach", .name = name, .inputs = {source}, .outputs = {result}, .evidence = Evidence::kProvenance},
+        user.path, user.last());
+    return result;
+  }
   const AtenRule* rule = FindAtenRule("aten." + op + ".default");
   const Layer* maker = builder.MakerOf(source);
   if (kArithmetic.count(op) != 0 && builder.At(source).role == Role::kActivation &&

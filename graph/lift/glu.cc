@@ -26,6 +26,8 @@ void GatherGlu(Layers* layers) {
     const ValueId half = split.outputs[0];
     const Layer* gate = only_reader(split.outputs[1]);
     const Layer* product = only_reader(half);
+    // A dynamo export names glu: there these are the program's own.
+    if (product != nullptr && product->evidence == Evidence::kProvenance) continue;
     if (gate == nullptr || product == nullptr || gate->op != "sigmoid" || product->op != "mul") continue;
     if (product->inputs.size() != 2 || product->inputs[0] != half || product->inputs[1] != gate->outputs[0]) continue;
     if (only_reader(gate->outputs[0]) != product || split.module != product->module) continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "planner/semantics/concat.h"
+#include "planner/semantics/loss.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/reduction.h"
 #include "planner/semantics/table.h"
@@ -248,8 +249,9 @@ void RunLocalResponseNorm(Call& c) {
   average = Windowed(e, average, x->sizes, "AvgPool3DBackward0", true);
   Tensor power;
   {
-    const Tensor shifted = Add(e, Mul(e, average, nullptr), nullptr);
-    power = e.EmptyLike(x);
+    Tensor shifted = Add(e, Mul(e, average, nullptr), nullptr);
+    shifted = InFloat32(e, shifted);  // pow is on autocast's fp32 list
+    power = e.EmptyLike(shifted);
     if (GradNode* node = e.Record("PowBackward0", {shifted}, {power})) {
       node->Save(shifted);
       node->Backward([](GradContext& g) {  // grad * (exponent * self.pow(exponent - 1))

@@ -324,6 +324,7 @@ std::vector<OpRule> ViewRules() {
          if (c.OutShape() == c.In(0)->sizes) return c.Return(c.In(0));
          c.Return(Slice(c.e, c.In(0), axis, c.OutShape()[axis], c.Int("step", 1)));
        }},
+      {"detach", [](Call& c) { c.Return(c.e.Alias(c.In(0))); }},
       {"contiguous", [](Call& c) { c.Return(Contiguous(c.e, c.In(0))); }},
       {"split",
        [](Call& c) {

@@ -184,5 +184,23 @@ conv2d conv2d @c (Conv_0.pad, c.weight) -> y [B, 4, 4, 4] {dilation=[1, 1], grou
 )");
 }
 
+TEST_CASE("detach leaves no node, and no gradient goes through it") {
+  CHECK(ToText(LayersFromText(
+            R"(g (float[batch, 8] x) => (float[batch, 8] y) {
+    # signature: x: USER_INPUT
+    sigmoid = Sigmoid (x)
+      # fx_node: %sigmoid : [num_users=2] = call_function[target=torch.ops.aten.sigmoid.default](args = (%x,), kwargs = {})
+    exp = Exp (sigmoid)
+      # fx_node: %exp : [num_users=1] = call_function[target=torch.ops.aten.exp.default](args = (%detach,), kwargs = {})
+    y = Mul (sigmoid, exp)
+      # fx_node: %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%sigmoid, %exp), kwargs = {})
+  })")) == R"(
+sigmoid sigmoid (x) -> sigmoid [B, 8]
+detach detach (sigmoid) -> detach [B, 8]
+exp exp (detach) -> exp [B, 8]
+mul mul (sigmoid, exp) -> y [B, 8]
+)");
+}
+
 }  // namespace
 }  // namespace vramplan
