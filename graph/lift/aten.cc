@@ -29,6 +29,7 @@ constexpr AtenRule kRules[] = {
     {"mm", "mm", "a! b!"},
     {"mv", "matmul", "a! b!"},
     {"dot", "matmul", "a! b!"},
+    {"vdot", "matmul", "a! b!"},
     {"bmm", "bmm", "a! b!"},
     {"matmul", "matmul", "a! b!"},
     {"einsum", "einsum", "equation operands*"},

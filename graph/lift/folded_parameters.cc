@@ -1,5 +1,6 @@
 #include "graph/lift/folded_parameters.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
@@ -144,12 +145,26 @@ ValueId ComputedBuffer(const Site& site, const std::string& op) {
   return site.Add(views ? "reshape" : op, {buffer}, std::move(attributes));
 }
 
+bool IsTransposedConvolution(const FxNode& fx) {
+  if (fx.target.find("conv_transpose") != std::string::npos) return true;
+  constexpr size_t kTransposed = 6;  // of aten.convolution's arguments
+  return fx.target.rfind("aten.convolution", 0) == 0 && fx.arguments.size() > kTransposed &&
+         fx.arguments[kTransposed].integer != 0;
+}
+
 // What a hook in front of a module's call makes its weight from (torch/nn/utils/weight_norm.py, spectral_norm.py,
 // parametrizations.py, PyTorch 2.10). Such a weight is bound to the module until the next one is there; a
 // parametrization's is not.
-ValueId Reparametrized(const Site& site) {
-  const Shape whole = site.shape;
+ValueId Reparametrized(const Site& given) {
+  Shape whole = given.shape;
   if (whole.rank() < 2) return {};
+  // A linear of more than two axes is a MatMul, for which the export turned the constant around.
+  const std::vector<NodeId>& nodes = given.user.nodes;
+  const bool turned =
+      given.user.fx.target.rfind("aten.linear", 0) == 0 && whole.rank() == 2 &&
+      std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return given.builder.graph()[node].op == "MatMul"; });
+  if (turned) whole = Shape{whole[1], whole[0]};
+  const Site site{given.type, whole, given.name, given.user, given.builder, given.signature};
   struct Form {
     const char *op, *leaves[3];
     bool bound;
@@ -170,7 +185,7 @@ ValueId Reparametrized(const Site& site) {
     const bool spectral = form.leaves[2][0] != 0;
     if (operands.size() != (spectral ? 3U : 2U)) continue;
     // Along the output channels, which ConvTranspose has on its second axis; weight_norm takes the first for all.
-    const bool transposed = spectral && site.user.fx.target.find("conv_transpose") != std::string::npos;
+    const bool transposed = spectral && IsTransposedConvolution(site.user.fx);
     const Dim rows = whole[transposed ? 1 : 0];
     Shape norms = whole;
     for (int i = 1; i < norms.rank(); ++i) norms[i] = Dim(1);

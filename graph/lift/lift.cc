@@ -16,6 +16,7 @@
 #include "graph/lift/patterns.h"
 #include "graph/lift/provenance.h"
 #include "graph/lift/recurrent.h"
+#include "graph/lift/reparametrized.h"
 #include "graph/lift/single_joins.h"
 #include "graph/lift/skipped_masks.h"
 #include "graph/lift/stored_fills.h"
@@ -43,6 +44,7 @@ Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes
   GatherModuleCalls(&layers);
   GatherDecomposedLosses(&layers);
   GatherDecomposedCalls(&layers);
+  GatherReparametrized(&layers);
   NoteMaxima(layers, notes);
   GatherGlu(&layers);
   GatherRecurrent(&layers);

@@ -88,7 +88,8 @@ Tensor BatchNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& 
 
 void RunBatchNorm(Call& c) {
   OpScope scope(c.e, "aten::batch_norm");
-  const bool training = c.Int("training", 1) != 0 && c.e.spec().mode == Mode::kTrain;
+  // Without running statistics those of the batch are taken in evaluation, too (torch/nn/modules/batchnorm.py).
+  const bool training = c.Int("training", 1) != 0 && (c.e.spec().mode == Mode::kTrain || !c.Has(3));
   c.Return(BatchNorm(c.e, c.In(0), c.In(1), c.In(2), training));
 }
 

@@ -24,7 +24,7 @@ void WeightNorm(Call& c) {
   OpScope scope(e, "aten::_weight_norm");
   const Tensor v = Contiguous(e, c.In(0)), magnitude = Contiguous(e, c.In(1));
   Tensor out = e.Empty(v->sizes, v->dtype);
-  const Tensor norms = e.Empty(magnitude->sizes, Statistics(v->dtype));
+  Tensor norms = e.Empty(magnitude->sizes, Statistics(v->dtype));
   if (GradNode* node = e.Record("WeightNormInterfaceBackward0", {c.In(0), c.In(1)}, {out})) {
     node->Save(v).Save(magnitude).Save(norms);
     node->Backward([](GradContext& g) {
@@ -35,6 +35,7 @@ void WeightNorm(Call& c) {
       g.Set(1, std::move(length));
     });
   }
+  norms = Tensor();
   Bind(c, out);
   c.Return(std::move(out));
 }
@@ -98,25 +99,30 @@ void SpectralNorm(Call& c) {
     const Tensor turned = axis == 0 ? t : Permute(e, t, order);
     return Reshape(e, turned, Shape{u->sizes[0], v->sizes[0]});
   };
-  const Tensor matrix = as_matrix(weight);
+  Tensor matrix = as_matrix(weight);
+  const bool hook = c.Int("bound") != 0;
   if (e.spec().mode == Mode::kTrain) {
     const bool grad_mode = e.grad_mode;
     e.grad_mode = false;
+    if (!hook) PowerIteration(e, matrix, v);  // the hook begins with v, the parametrization with u
     PowerIteration(e, Transpose(e, matrix, 0, 1), u);
-    PowerIteration(e, matrix, v);
+    if (hook) PowerIteration(e, matrix, v);
     e.grad_mode = grad_mode;
+  }
+  if (e.spec().mode == Mode::kTrain || !hook) {  // a parametrization clones them in evaluation, too
     u = e.EmptyLike(u);
     v = e.EmptyLike(v);
   }
-  Tensor out;
-  {
-    Tensor product = Mv(e, matrix, v);
-    const Tensor sigma = Dot(e, u, product);
-    product = Tensor();
-    out = Div(e, weight, sigma);
-  }
+  Tensor product = Mv(e, matrix, v);
+  Tensor sigma = Dot(e, u, product);
+  product = Tensor();
+  Tensor out = Div(e, weight, sigma);
+  if (!hook) matrix = Tensor();  // a frame lets its names go in the order of their first use
+  u = Tensor();
+  v = Tensor();
+  matrix = Tensor();
+  sigma = Tensor();
   Bind(c, out);
-  u = v = Tensor();
   c.Return(std::move(out));
 }
 
