@@ -220,6 +220,16 @@ void OneHot(NodeInference& n) {
   std::vector<Dim> out(n.ShapeOf(0)->begin(), n.ShapeOf(0)->end());
   out.insert(out.begin() + *axis, ScalarOf(n, 1));
   n.SetShape(0, out);
+  // Repeats of one axis: torch.repeat_interleave makes OneHot([dim + 1], rank, [1, n]) of them (symbolic_opset9.py).
+  const auto places = n.ConstantInts(0), depth = n.ConstantInts(1);
+  const std::vector<Dim>* values = n.Integers(2);
+  if (!places || places->size() != 1 || !depth || depth->size() != 1 || values == nullptr || values->size() != 2)
+    return;
+  if ((*depth)[0] < 0 || (*depth)[0] > Shape::kMaxRank) return;
+  std::vector<Dim> contents(static_cast<size_t>((*depth)[0]), (*values)[0]);
+  const int64_t place = (*places)[0] < 0 ? (*places)[0] + (*depth)[0] : (*places)[0];
+  if (place >= 0 && place < (*depth)[0]) contents[static_cast<size_t>(place)] = (*values)[1];
+  n.SetIntegers(0, std::move(contents));
 }
 
 // The rows that `condition` picks, or, without an axis, the elements: as many as it has true values.

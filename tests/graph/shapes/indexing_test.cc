@@ -70,6 +70,9 @@ TEST_CASE("Scatter, TopK, NonZero, OneHot and the rest") {
       {"NonZero", "", "i[4]=1,0,3,2", "i[1,3]=0,2,3"},
       {"OneHot", "", "i[B,7] i[]=10 f[2]", "f[B,7,10]"},
       {"OneHot", "axis=1", "i[B,7] f[1]=10 f[2]", "f[B,10,7]"},
+      {"OneHot", "", "i[1]=1 i[]=4 i[2]=1,64", "i[1,4]=1,64,1,1"},  // repeats of torch.repeat_interleave(64, dim=0)
+      {"OneHot", "", "i[1]=-1 i[]=3 i[2]=1,B", "i[1,3]=1,1,B"},
+      {"OneHot", "", "i[1]=7 i[]=3 i[2]=1,2", "i[1,3]=1,1,1"},
       {"Compress", "axis=1", "f[B,7] b[7]", "f[B,?]"},
       {"Compress", "", "f[B,7] b[7]", "f[?]"},
       {"Compress", "axis=1", "f[B,7] b[4]=1,0,1,1", "f[B,3]"},
