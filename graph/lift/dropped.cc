@@ -119,7 +119,8 @@ ValueId Repeat(const std::string& name, ValueId source, const FxGroup& user, con
 
 // 0 + x and x * 1.0 make a tensor all the same (aten/src/ATen/native/BinaryOps.cpp, PyTorch 2.10). Where the norm that
 // they follow is merged too, that was one of the user's own (timm's MobileOneBlock: 0 + identity(x)). A module class of
-// the model's own that makes x scaled it itself (transformers' BartScaledWordEmbedding), else the user did.
+// the model's own that makes x scaled it itself (transformers' BartScaledWordEmbedding), else the user did; a sum is
+// begun where its first summand is there (out = 0 + conv_scale(x); out += conv(x)).
 ValueId Arithmetic(const std::string& op, const std::string& name, ValueId source, const FxGroup& user,
                    const ClassByPath& classes, LayerBuilder& builder, Signature& signature) {
   ModulePath path = user.path;
@@ -128,7 +129,10 @@ ValueId Arithmetic(const std::string& op, const std::string& name, ValueId sourc
   const Layer* maker = builder.MakerOf(source);
   const ModulePath made_in = builder.PathOf(source);
   const bool inside_user = made_in.size() <= path.size() && std::equal(made_in.begin(), made_in.end(), path.begin());
-  if (maker != nullptr && !maker->nodes.empty() && !inside_user && made_in.back().class_name.rfind("torch.", 0) != 0) {
+  if (maker != nullptr && !maker->nodes.empty() && op == "add") {
+    position = maker->nodes.back();
+  } else if (maker != nullptr && !maker->nodes.empty() && !inside_user &&
+             made_in.back().class_name.rfind("torch.", 0) != 0) {
     position = maker->nodes.back();
     path = made_in;
   }

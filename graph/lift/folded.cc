@@ -81,11 +81,11 @@ FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, Val
     const Shape& kernel = builder.At(weight).shape;
     const size_t axes = kernel.rank() > 2 ? static_cast<size_t>(kernel.rank()) - 2 : 0;
     const bool transposed = node.op == "ConvTranspose";
-    layer.inputs[0] = LiftMergedPad(node, input, {}, group.path, group.last(), builder);
-    const bool padded = layer.inputs[0] != input;
-    layer.op = (transposed ? "conv_transpose" : "conv") + std::to_string(axes) + "d";
     class_name =
         std::string("torch.nn.modules.conv.") + (transposed ? "ConvTranspose" : "Conv") + std::to_string(axes) + "d";
+    layer.inputs[0] = LiftMergedPad(node, input, {}, PathOfModule(module, class_name, classes), group.last(), builder);
+    const bool padded = layer.inputs[0] != input;
+    layer.op = (transposed ? "conv_transpose" : "conv") + std::to_string(axes) + "d";
     std::vector<int64_t> lengths;
     for (int i = 2; i < kernel.rank(); ++i) lengths.push_back(kernel[i].IsConstant() ? kernel[i].c0() : 0);
     layer.attributes.Set("kernel_size", std::move(lengths));

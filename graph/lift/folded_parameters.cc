@@ -80,6 +80,34 @@ ValueId Indexed(const Site& site) {
   return site.Add("index", {table, indices}, {});
 }
 
+// table[q - k + ...]: decomposed relative positions, a table rel_pos_h, rel_pos_w (rel_pos_t first to last) of every
+// distance between queries and keys of one axis, 2 * max(q, k) - 1 of them; indexed to [q, k, width], perhaps with the
+// last two swapped on the spot (torchvision/models/video/mvit.py 0.25, _add_rel_pos; timm/models/mvitv2.py and
+// layers/pos_embed_rel.py 1.0, after segment-anything's get_rel_pos).
+ValueId Relative(const Site& site, bool swapped) {
+  if (site.shape.rank() != 3) return {};
+  const Dim query = site.shape[0], key = site.shape[swapped ? 2 : 1], width = site.shape[swapped ? 1 : 2];
+  if (!query.IsConstant() || !key.IsConstant()) return {};
+  ValueId table;
+  for (const ValueId own : site.signature.UnreferencedOf(site.module())) {
+    const std::string leaf = SplitTarget(site.builder.At(own).name).second;
+    if (table.valid() || site.builder.At(own).role != Role::kParameter || leaf.rfind("rel_pos_", 0) != 0) continue;
+    table = own;
+  }
+  if (!table.valid()) return {};
+  const Shape rows{Dim(2 * std::max(query.c0(), key.c0()) - 1), width};
+  if (site.signature.ShapeIsKnown(table) && !(site.builder.At(table).shape == rows)) return {};
+  site.signature.Take(table, site.type, rows);
+  const ValueId distances = site.builder.AddValue(
+      {.name = site.name + ".distances", .type = DType::kInt64, .shape = Shape{query, key}, .role = Role::kConstant});
+  if (!swapped) return site.Add("index", {table, distances}, {});
+  Site picked{site.type, Shape{query, key, width}, site.name + ".index", site.user, site.builder, site.signature};
+  Attributes swap;
+  swap.Set("dim0", int64_t{1});
+  swap.Set("dim1", int64_t{2});
+  return site.Add("transpose", {picked.Add("index", {table, distances}, {})}, std::move(swap));
+}
+
 // 1 + weight, exp(scale): one operand of as many elements.
 ValueId Computed(const Site& site, const std::string& op) {
   const ValueId parameter = site.signature.TakeUnreferenced(site.module(), site.shape.Elements());
@@ -227,7 +255,8 @@ ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const Fx
   ValueId result = Reparametrized(site);
   if (result.valid()) return result;
   if (op == "cat") result = Joined(site);
-  if (op == "index") result = Indexed(site);
+  if (op == "index" || op == "transpose") result = Relative(site, op == "transpose");
+  if (op == "index" && !result.valid()) result = Indexed(site);
   if (kPointwise.count(op) != 0) result = Computed(site, op);
   if (!result.valid()) result = ComputedBuffer(site, op);
   if (result.valid()) return result;

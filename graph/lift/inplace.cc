@@ -55,6 +55,7 @@ constexpr Habit kActivationHabits[] = {
     {"timm.models.lowformer.", false},
     {"timm.models.mambaout.", false},
     {"timm.models.metaformer.", false},
+    {"timm.models.mobilevit.LinearSelfAttention", false},  // F.relu(v)
     {"timm.models.nasnet.", false},
     {"timm.models.nfnet.", false},
     {"timm.models.pnasnet.", false},
@@ -91,7 +92,7 @@ constexpr Habit kActivationHabits[] = {
     {"diffusers.", false},
 };
 
-// `x += y` in the forward of exactly these classes.
+// `x += y` in the forward of exactly these classes, every sum in it (timm 1.0.31, torchvision 0.25, MONAI 1.6).
 constexpr std::string_view kAddInPlace[] = {
     "torchvision.models.resnet.BasicBlock",
     "torchvision.models.resnet.Bottleneck",
@@ -101,10 +102,32 @@ constexpr std::string_view kAddInPlace[] = {
     "torchvision.models.efficientnet.MBConv",
     "torchvision.models.efficientnet.FusedMBConv",
     "torchvision.models.convnext.CNBlock",
+    "timm.models.byobnet.MobileOneBlock",
+    "timm.models.dla.DlaBasic",
+    "timm.models.dla.DlaBottleneck",
+    "timm.models.dla.DlaBottle2neck",
+    "timm.models.dla.DlaRoot",
+    "timm.models.ghostnet.GhostBottleneck",
+    "timm.models.ghostnet.GhostBottleneckV3",
+    "timm.models.repghost.RepGhostBottleneck",
+    "timm.models.res2net.Bottle2neck",
+    "timm.models.resnest.ResNestBottleneck",
     "timm.models.resnet.BasicBlock",
     "timm.models.resnet.Bottleneck",
+    "timm.models.sknet.SelectiveKernelBasic",
+    "timm.models.sknet.SelectiveKernelBottleneck",
+    "timm.models.tiny_vit.MBConv",
+    "timm.models.twins.PosConv",
+    "timm.models.xception.Block",
     "monai.networks.blocks.dynunet_block.UnetResBlock",
     "monai.networks.blocks.segresnet_block.ResBlock",
+    "monai.networks.blocks.squeeze_and_excitation.SEBlock",
+    "monai.networks.nets.ahnet.Bottleneck3x3x1",
+    "monai.networks.nets.resnet.ResNetBlock",
+    "monai.networks.nets.resnet.ResNetBottleneck",
+    "monai.networks.nets.segresnet_ds.SegResBlock",
+    "monai.networks.nets.segresnet_ds.SegResNetDS",
+    "segmentation_models_pytorch.encoders._xception.Block",
     "transformers.models.resnet.modeling_resnet.ResNetBasicLayer",
     "transformers.models.resnet.modeling_resnet.ResNetBottleNeckLayer",
 };

@@ -12,6 +12,7 @@
 #include "graph/lift/merged.h"
 #include "graph/lift/merged_stored.h"
 #include "graph/lift/module_calls.h"
+#include "graph/lift/nested_joins.h"
 #include "graph/lift/noise.h"
 #include "graph/lift/patterns.h"
 #include "graph/lift/provenance.h"
@@ -52,6 +53,7 @@ Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes
   SplitMergedSlices(&layers);
   SplitMergedActivations(&layers);
   RestoreSingleJoins(&layers);
+  SplitNestedJoins(&layers);
   TypeNoise(&layers);
   RestoreUpcasts(&layers);
   HoldEncoderState(&layers);

@@ -76,11 +76,22 @@ std::optional<Operand> KeyBehindReshapes(PatternSource& source, TensorId transpo
 }
 
 // The key whose last two axes the exporter swapped, possibly in one Transpose with the swap of heads that the module
-// itself did; then the module's own transpose becomes a layer again.
-std::optional<Operand> KeyOf(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes) {
+// itself did; then the module's own transpose becomes a layer again. No Transpose: the module had swapped them too.
+std::optional<Operand> KeyOf(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes, NodeId scale) {
   if (auto key = KeyBehindReshapes(source, transposed, nodes)) return key;
   const NodeId transpose = source.MakerOf(transposed, "Transpose");
-  if (!transpose.valid()) return std::nullopt;
+  if (!transpose.valid()) {
+    Shape shape = source.ShapeOf(transposed);
+    if (shape.rank() < 3) return std::nullopt;
+    std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
+    const Operand key = source.New(Beside(source[scale], "key"), source.TypeOf(transposed), shape);
+    source.Add({.op = "transpose",
+                .inputs = {source.Use(transposed)},
+                .outputs = {key},
+                .attributes = Named({{"dim0", int64_t{shape.rank() - 2}}, {"dim1", int64_t{shape.rank() - 1}}}),
+                .nodes = {scale}});
+    return key;
+  }
   std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
   const int rank = source.RankOf(transposed);
   if (rank < 3 || perm.size() != static_cast<size_t>(rank)) return std::nullopt;
@@ -168,7 +179,7 @@ bool MatchAttention(PatternSource& source, NodeId root) {
   }
   const Dim width =
       source.ShapeOf(query->tensor).rank() > 0 ? source.ShapeOf(query->tensor).FromEnd(1) : Dim::Unknown();
-  const std::optional<Operand> key_operand = KeyOf(source, key->tensor, nodes);
+  const std::optional<Operand> key_operand = KeyOf(source, key->tensor, nodes, key->mul.valid() ? key->mul : product);
   if (!key_operand.has_value()) return false;
   nodes.push_back(product);
   nodes.insert(nodes.end(), mask.nodes.begin(), mask.nodes.end());

@@ -159,6 +159,15 @@ void Signature::InferFromUse(const AtenCall& call) {
     if (out.rank() < 1) return;
     Learn(input(2), type, Shape{out.FromEnd(1)});
     if (in.rank() >= 1) Learn(input(1), type, Shape{out.FromEnd(1), in.FromEnd(1)});
+    // A table that went through the linear while it was exported. Swin v2's coordinates are pairs, in which case
+    // nothing is left of its weight either (torchvision/models/swin_transformer.py 0.25, ShiftedWindowAttentionV2).
+    if (!input(0).valid() || ShapeIsKnown(input(0)) || !input(1).valid()) return;
+    if (EndsWith(builder_->At(input(0)).name, "relative_coords_table"))
+      Learn(input(1), type, Shape{out.FromEnd(1), Dim(2)});
+    Shape table = out;
+    if (!ShapeIsKnown(input(1))) return;
+    table[table.rank() - 1] = builder_->At(input(1)).shape.FromEnd(1);
+    Learn(input(0), type, table);
   } else if (call.op == "addmm") {
     const Shape a = input(1).valid() ? builder_->At(input(1)).shape : Shape();
     if (a.rank() < 1 || out.rank() < 1) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace {
 struct Norm {
   size_t square = 0, scaled = 0;  // pow(x, 2); mul(x, rsqrt(...))
   ValueId input;
-  ValueId weight;  // invalid: none is multiplied
+  ValueId weight;                   // invalid: none is multiplied
+  size_t offset = 0, weighted = 0;  // Gemma's: add(weight, 1), and the product with it; 0: not so
 };
 
 class Upcasts {
@@ -32,10 +34,13 @@ class Upcasts {
     }
     if (norms.empty()) return;
     const bool t5 = IsT5();
-    std::map<size_t, const Norm*> squares, products;
+    std::map<size_t, const Norm*> squares, products, narrowed;
+    std::set<size_t> offsets;
     for (const Norm& norm : norms) {
       squares[norm.square] = &norm;
       products[norm.scaled] = &norm;
+      narrowed[norm.weighted > 0 ? norm.weighted : norm.scaled] = &norm;
+      if (norm.weighted > 0) offsets.insert(norm.offset);
     }
     std::vector<Layer> out;
     std::map<ValueId, ValueId> renamed;
@@ -53,20 +58,24 @@ class Upcasts {
         if (!t5) wide_[found->second] = wide;
         layer.inputs[0] = wide;
       }
-      const auto product = products.find(l);
-      if (product == products.end()) {
+      if (offsets.contains(l)) layer.inputs[0] = Add(&out, layer, "float", {layer.inputs[0]});
+      const auto product = products.find(l), last = narrowed.find(l);
+      if (product != products.end() && !t5) {
+        const Norm& norm = *product->second;
+        std::replace(layer.inputs.begin(), layer.inputs.end(), norm.input, wide_.at(&norm));
+      }
+      if (last == narrowed.end()) {
         const bool residual = t5 && layer.op == "add" && IsSublayer(layer.module);
         const Layer sum = residual ? layer : Layer();
         out.push_back(std::move(layer));
         if (residual) renamed[sum.outputs[0]] = Add(&out, sum, "clamp_inf", {sum.outputs[0]});
         continue;
       }
-      const Norm& norm = *product->second;
-      if (!t5) std::replace(layer.inputs.begin(), layer.inputs.end(), norm.input, wide_.at(&norm));
-      const Layer scaled = layer;
+      const Norm& norm = *last->second;
+      const Layer wide = layer;
       out.push_back(std::move(layer));
       const ValueId like = t5 && norm.weight.valid() ? norm.weight : norm.input;
-      renamed[scaled.outputs[0]] = Add(&out, scaled, "type_as", {scaled.outputs[0], like});
+      renamed[wide.outputs[0]] = Add(&out, wide, "type_as", {wide.outputs[0], like});
     }
     for (ValueId& output : layers_.outputs) {
       if (const auto found = renamed.find(output); found != renamed.end()) output = found->second;
@@ -75,6 +84,13 @@ class Upcasts {
   }
 
  private:
+  size_t MakerOf(ValueId id) const {
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      if (layers_.layers[l].outputs[0] == id) return l;
+    }
+    return layers_.layers.size();
+  }
+
   // The only reader of a layer's result, when it is of this operator; else the number of layers.
   size_t Next(size_t l, const char* op) const {
     const std::vector<size_t>& readers = readers_[static_cast<size_t>(layers_.layers[l].outputs[0].value)];
@@ -97,6 +113,13 @@ class Upcasts {
     if (const size_t weighted = Next(at, "mul"); weighted != none) {
       for (const ValueId id : layers_.layers[weighted].inputs) {
         if (id.valid() && layers_[id].role == Role::kParameter) norm.weight = id;
+        const size_t maker = id.valid() ? MakerOf(id) : none;
+        if (maker == none || layers_.layers[maker].op != "add" || !layers_.layers[maker].attributes.Has("scalar"))
+          continue;
+        const ValueId weight = layers_.layers[maker].inputs[0];
+        if (!weight.valid() || layers_[weight].role != Role::kParameter) continue;
+        norm.offset = maker;
+        norm.weighted = weighted;
       }
     }
     return norm;

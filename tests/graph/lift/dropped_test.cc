@@ -145,6 +145,34 @@ add add (mul_3, e) -> y [B, 8]
 )");
 }
 
+TEST_CASE("a sum that begins with 0 is the caller's, where its first summand is there") {
+  // timm's fastvit: out = conv_scale(x) + 0; out += conv(x)
+  CHECK(
+      ToText(LayersFromText(
+          R"(g (float[batch, 2, 4, 4] x) => (float[batch, 2, 4, 4] y) <float[2, 2, 1, 1] `b.s.weight`, float[2, 2, 1, 1] `b.c.weight`> {
+    # signature: p_s: PARAMETER target='b.s.weight'
+    # signature: p_c: PARAMETER target='b.c.weight'
+    # signature: x: USER_INPUT
+    s = Conv (x, `b.s.weight`)
+      # fx_node: %conv2d : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](args = (%x, %p_s), kwargs = {})
+      # name_scopes: ['', 'b', 'b.s', 'conv2d']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'mine.Conv', 'aten.conv2d.default']
+    c = Conv (x, `b.c.weight`)
+      # fx_node: %conv2d_1 : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](args = (%x, %p_c), kwargs = {})
+      # name_scopes: ['', 'b', 'b.c', 'conv2d_1']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'mine.Conv', 'aten.conv2d.default']
+    y = Add (s, c)
+      # fx_node: %add_38 : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%add_11, %conv2d_1), kwargs = {})
+      # name_scopes: ['', 'b', 'add_38']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'aten.add.Tensor']
+  })")) == R"(
+conv2d conv2d @b.s (x, b.s.weight) -> s [B, 2, 4, 4] {dilation=[1, 1], groups=1, kernel_size=[1, 1], padding=[0, 0], stride=[1, 1]}
+add add_11 @b (s) -> add_11 [B, 2, 4, 4] {scalar=0.0}
+conv2d conv2d_1 @b.c (x, b.c.weight) -> c [B, 2, 4, 4] {dilation=[1, 1], groups=1, kernel_size=[1, 1], padding=[0, 0], stride=[1, 1]}
+add add_38 @b (add_11, c) -> y [B, 2, 4, 4]
+)");
+}
+
 TEST_CASE("a copy of what was turned around, in front of a convolution") {
   // x.transpose(1, 2).reshape(b, 8, 3, 3).contiguous(), torchvision's MViT pools
   CHECK(ToText(LayersFromText(R"(g (float[batch, 9, 8] x) => (float[batch, 8, 3, 3] y) <float[8, 8, 1, 1] `c.weight`> {

@@ -28,6 +28,16 @@ TEST_CASE("constants that were computed from parameters of the module come back"
        "index index_5 @n (n.attention_biases, n.attention_bias_idxs) -> index_5 [2, 3, 6]\nadd user @n (x, index_5) -> "
        "y "
        "[B, 2, 3, 6]\n"},
+      {"relative positions of 2 queries and 3 keys (MViT)", "2, 3, 6",
+       "p_h: PARAMETER target='n.rel_pos_h'\n    # signature: p_w: PARAMETER target='n.rel_pos_w'",
+       "aten.add.Tensor](args = (%x, %index_5)",
+       "index index_5 @n (n.rel_pos_h, index_5.distances) -> index_5 [2, 3, 6]\nadd user @n (x, index_5) -> y "
+       "[B, 2, 3, 6]\n"},
+      {"the same, swapped where it is multiplied", "2, 3, 6", "p_t: PARAMETER target='n.rel_pos_t'",
+       "aten.add.Tensor](args = (%x, %transpose_9)",
+       "index transpose_9.index @n (n.rel_pos_t, transpose_9.distances) -> transpose_9.index [2, 6, 3]\ntranspose "
+       "transpose_9 @n (transpose_9.index) -> transpose_9 [2, 3, 6] {dim0=1, dim1=2}\nadd user @n (x, transpose_9) -> "
+       "y [B, 2, 3, 6]\n"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.why);
@@ -44,6 +54,50 @@ TEST_CASE("constants that were computed from parameters of the module come back"
                                          target + "']\n  }");
     CHECK(ToText(layers) == "\n" + row.layers);
   }
+}
+
+TEST_CASE("a table of relative positions has every distance of an axis") {
+  // torchvision's MViT: 2 * max(2, 3) - 1 rows of 5; the table that nothing was picked from stays unknown
+  Notes notes;
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 2, 3, 5] x) => (float[batch, 2, 3, 5] y) <float[2, 3, 5] val_7> {
+    # signature: p_h: PARAMETER target='n.rel_pos_h'
+    # signature: x: USER_INPUT
+    y = Add (x, val_7)
+      # fx_node: %user : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, %index_5), kwargs = {})
+      # name_scopes: ['', 'n', 'user']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'aten.add.Tensor']
+  })",
+      &notes);
+  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"n.rel_pos_h [5, 5]"});
+}
+
+TEST_CASE("a table that went through a linear is as wide as its weight; Swin's coordinates are pairs") {
+  const auto linear = [](const std::string& weight, const std::string& table) {
+    const Layers layers =
+        LayersFromText("g (float[batch, 7] x) => (float[batch, 7] y) <float[1, 3, 3, 7] val_1" + weight +
+                       R"(, float[7] `l.bias`> {
+    # signature: p_w: PARAMETER target='l.weight'
+    # signature: p_b: PARAMETER target='l.bias'
+    # signature: b_t: BUFFER target=')" +
+                       table + R"(' persistent=True
+    # signature: x: USER_INPUT
+    l = Add (val_1, `l.bias`)
+      # fx_node: %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%b_t, %p_w, %p_b), kwargs = {})
+      # name_scopes: ['', 'l', 'linear']
+      # class_hierarchy: ['mine.Net', 'torch.nn.modules.linear.Linear', 'aten.linear.default']
+    y = Add (x, l)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, %linear), kwargs = {})
+  })");
+    std::vector<std::string> sizes = ToText(layers, layers.parameters);
+    for (const std::string& buffer : ToText(layers, layers.buffers)) sizes.push_back(buffer);
+    return sizes;
+  };
+  using Sizes = std::vector<std::string>;
+  CHECK(linear("", "a.relative_coords_table") ==
+        Sizes{"l.weight [7, 2]", "l.bias [7]", "a.relative_coords_table [1, 3, 3, 2]"});
+  CHECK(linear(", float[7, 4] `l.weight`", "a.table") ==
+        Sizes{"l.weight [7, 4]", "l.bias [7]", "a.table [1, 3, 3, 4]"});
 }
 
 TEST_CASE("parameters that no operator uses are as large as modules tell") {

@@ -48,6 +48,14 @@ TEST_CASE("who writes in place") {
       {"add", {"torchvision.models.mobilenetv2.InvertedResidual"}, true, InPlace::kNo},
       {"div", {"torchvision.ops.stochastic_depth.StochasticDepth"}, false, InPlace::kYes},
       {"mul", {"torchvision.ops.stochastic_depth.StochasticDepth"}, false, InPlace::kNo},
+      {"add", {"timm.models.dla.DLA", "timm.models.dla.DlaBasic"}, true, InPlace::kYes},  // out += shortcut
+      {"add", {"timm.models.tiny_vit.TinyVit", "timm.models.tiny_vit.MBConv"}, true, InPlace::kYes},
+      {"add", {"monai.networks.nets.resnet.ResNet", "monai.networks.nets.resnet.ResNetBlock"}, true, InPlace::kYes},
+      {"add", {"timm.models.cspnet.CspNet", "timm.models.cspnet.BottleneckBlock"}, true, InPlace::kNo},
+      {"relu",
+       {"timm.models.mobilevit.MobileVitV2Block", "timm.models.mobilevit.LinearSelfAttention"},
+       false,
+       InPlace::kNo},
       // timm 1.0.31: the activation behind the sum has no argument, those of its ConvNormAct have
       {"leaky_relu",
        {"timm.models.cspnet.CspNet", "timm.models.cspnet.BottleneckBlock", "torch.nn.modules.activation.LeakyReLU"},

@@ -40,6 +40,20 @@ TEST_CASE("attention: the key's own transpose comes back, the scale is 1/sqrt(4)
                 "scaled_dot_product_attention(q, Transpose_10.key, v, -) -> [B, 2, 3, 4] dropout_p=0 is_causal=0"});
 }
 
+TEST_CASE("attention whose key was swapped by the module: the exporter's swap cancelled it") {
+  // timm's Attention2d, k.transpose(-1, -2).contiguous() of maps (timm/layers/attention2d.py 1.0)
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 2, 3, 4] q, float[batch, 2, 4, 3] k, float[batch, 2, 3, 4] v) => (float[batch, 2, 3, 4] y) {
+      root = Constant <value = float {0.7071068}> ()
+      qs = Mul (q, root)
+      ks = Mul (k, root)
+      scores = MatMul (qs, ks)
+      w = Softmax <axis = -1> (scores)
+      y = MatMul (w, v)
+    })") == Lines{"transpose(k) -> [B, 2, 3, 4] dim0=2 dim1=3",
+                  "scaled_dot_product_attention(q, Mul_2.key, v, -) -> [B, 2, 3, 4] dropout_p=0 is_causal=0"});
+}
+
 TEST_CASE("attention with a mask of numbers and dropout") {
   CHECK(LiftedLines(Attention(R"(
       s = Add (scores, bias)

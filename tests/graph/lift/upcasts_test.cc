@@ -38,6 +38,26 @@ TEST_CASE("an RMS norm computes in fp32 and goes back") {
   CHECK(layers[7].inputs[1] == layers[6].outputs[0]);
 }
 
+TEST_CASE("Gemma's norm goes back behind its weight, which is widened, too") {
+  // output = norm(x.float()); output = output * (1.0 + self.weight.float()); return output.type_as(x)
+  RmsNorm hand;
+  const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+  hand.Norm(x);
+  Layer& product = hand.layers.layers.back();
+  const ValueId weight = product.inputs[0], result = product.outputs[0];
+  const ValueId offset = hand.Add("add", {weight, ValueId()}, {8});
+  hand.attributes().Set("scalar", 1.0);
+  std::swap(hand.layers.layers[5], hand.layers.layers[6]);
+  hand.layers.layers[6].inputs[0] = offset;
+  RestoreUpcasts(&hand.layers);
+  CHECK(OperatorsOf(hand.layers) == "float pow mean add rsqrt mul float add mul type_as");
+  const std::vector<Layer>& layers = hand.layers.layers;
+  CHECK(layers[6].inputs[0] == weight);
+  CHECK(layers[7].inputs[0] == layers[6].outputs[0]);
+  CHECK(layers[9].inputs == std::vector<ValueId>{result, x});
+  CHECK(hand.layers.outputs == layers[9].outputs);
+}
+
 TEST_CASE("T5 squares in fp32 only, takes its weight's type, and clamps what its sublayers return") {
   RmsNorm hand("transformers.models.t5.modeling_t5.T5LayerNorm");
   hand.layers.modules.push_back({.path = "m.encoder.block.0.layer.0", .class_name = "", .parent = ModuleId{0}});
