@@ -28,7 +28,7 @@ Bytes Fixed(const Timeline& timeline) {
 }  // namespace
 
 std::optional<Ideal> IdealOf(const PlanProblem& problem, const Plan& plan) {
-  constexpr double kSeconds = 0.1;  // of counted work
+  constexpr double kSeconds = 0.075;  // of counted work
   if (plan.accumulate > 1 || plan.overhead <= 0) return std::nullopt;
   const TrainingSpec spec = problem.With(plan);
   const Result<Timeline> timeline = problem.LayoutOf(plan)(plan.batch);
