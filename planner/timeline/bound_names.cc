@@ -38,6 +38,7 @@ class BoundNames {
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       HoldFactors(layers_.layers[l]);
       HoldAroundFunction(layers_.layers[l], static_cast<int>(l));
+      HoldAroundJoin(layers_.layers[l], static_cast<int>(l));
     }
     for (size_t v = 0; v < layers_.values.size(); ++v) {
       // Masks and positions are mostly written into one another, by helpers that transformers compose.
@@ -101,6 +102,34 @@ class BoundNames {
     if (Made(value) && inner.first < index) Raise(value, index, frame);
   }
 
+  // x = block(cat([x, skips.pop()], 1)), x = block(cat([skip, self.up(x)], 1)): the forward of a whole model, unlike
+  // that of its blocks, mostly joins where it calls; x keeps its value until the call is back.
+  void HoldAroundJoin(const Layer& join, int index) {
+    if (join.op != "cat" || join.inputs.size() != 2 || !Made(join.inputs[0]) || !Made(join.inputs[1])) return;
+    const ModuleId frame = join.module;
+    const bool whole =
+        !frame.valid() || statements_.WithFrame(frame).after + 1 == static_cast<int>(layers_.layers.size());
+    if (!whole || (frame.valid() && statements_.FirstOf(frame) > 0)) return;
+    const std::vector<int>& readers = readers_[Index(join.outputs[0])];
+    if (readers.empty()) return;
+    const Statements::Statement call = statements_.StatementOf(readers.front(), frame);
+    if (!call.call.valid() || call.first != index + 1 || readers.back() > call.last) return;
+    for (const bool second : {false, true}) {
+      const ValueId operand = join.inputs[second ? 1 : 0];
+      if (readers_[Index(operand)].size() != 1 || !statements_.IsInside(MakerOf(operand).module, frame)) continue;
+      const Statements::Statement made = statements_.StatementOf(maker_[Index(operand)], frame);
+      if (made.last + 1 != index) continue;  // the skip
+      if (!second) {
+        Raise(operand, call.last, frame);
+      } else if (made.call.valid()) {
+        for (const ValueId id : layers_.layers[static_cast<size_t>(made.first)].inputs) {
+          if (Made(id) && maker_[Index(id)] < made.first && readers_[Index(id)].front() >= made.first)
+            Raise(id, call.last, frame);
+        }
+      }
+    }
+  }
+
   std::optional<Use> UseOf(ValueId id) const {
     if (!Made(id) || readers_[Index(id)].empty()) return {};
     Use use;
@@ -116,9 +145,11 @@ class BoundNames {
   }
 
   // A value that is read once, by a statement that takes more than one: did it wait while something was made that
-  // outlives that statement? Python's stack gives up first what came last, so it cannot have been there.
+  // outlives that statement? Python's stack gives up first what came last, so it cannot have been there. Parts that
+  // were taken apart into names wait for their turn, and may be written anew then: q = self.pool_q(q).
   void HoldIfWaiting(ValueId id) {
     if (release_[Index(id)].after < 0) return;
+    if (Made(id) && (MakerOf(id).op == "unbind" || MakerOf(id).op == "split")) return;
     const std::optional<Use> use = UseOf(id);
     if (!use || statements_.Carries(use->made, use->read)) return;
     const bool call = use->read.call.valid();

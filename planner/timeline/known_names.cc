@@ -200,8 +200,12 @@ void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<
   HoldBlocksOfGpt2(layers, calls, release);
   HoldSublayersOfT5(layers, calls, release);
   HoldQueriesBeforeRotation(layers, calls, release);
+  std::set<ModuleId> convolving;  // Whisper's encoder adds its positions where it picks them (modeling_whisper.py)
   for (const Layer& layer : layers.layers) {
-    if (IsEmbeddingOfTransformers(layers, layer))
+    if (layer.op == "conv1d" && layer.module.valid()) convolving.insert(layers[layer.module].parent);
+  }
+  for (const Layer& layer : layers.layers) {
+    if (IsEmbeddingOfTransformers(layers, layer) && !convolving.contains(layers[layer.module].parent))
       Hold(release, layer.outputs[0], WithFrame(layers, calls, layers[layer.module].parent));
   }
 }

@@ -8,6 +8,7 @@
 
 #include "planner/timeline/bound_names.h"
 #include "planner/timeline/decoders.h"
+#include "planner/timeline/known_frames.h"
 #include "planner/timeline/known_names.h"
 #include "planner/timeline/pyramid.h"
 #include "planner/timeline/statements.h"
@@ -51,14 +52,21 @@ class Names {
       }
     }
   }
-  // q = q * scale: the name goes over to the product. q = self.norm(q): invalid, the call's result has it.
+  // q = q * scale: the name goes over to the product. q = self.norm(q): invalid, the call's result has it, however
+  // often the call reads it.
   ValueId Renamed(ValueId part) const {
     if (!part.valid()) return part;
     const std::vector<int>& readers = readers_[static_cast<size_t>(part.value)];
-    if (readers.size() != 1) return part;
+    if (readers.empty()) return part;
     const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
     const Layer& maker = layers_.layers[static_cast<size_t>(makers_[static_cast<size_t>(part.value)])];
-    if (OutermostForeign(layers_, calls_, maker.module, reader.module).valid()) return {};
+    const auto call_of = [&](int l) {
+      return OutermostForeign(layers_, calls_, maker.module, layers_.layers[static_cast<size_t>(l)].module);
+    };
+    const ModuleId call = call_of(readers[0]);
+    if (!std::all_of(readers.begin(), readers.end(), [&](int l) { return call_of(l) == call; })) return part;
+    if (call.valid()) return {};
+    if (readers.size() != 1) return part;
     const bool scaled = (reader.op == "mul" || reader.op == "div") && reader.attributes.Has("scalar");
     return scaled && reader.inputs[0] == part ? reader.outputs[0] : part;
   }
@@ -285,6 +293,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
   HoldPyramid(layers, statements, release);
   HoldBoundNames(layers, statements, release);
   HoldDecoders(layers, statements, release);
+  HoldKnownFrames(layers, statements, release);
   const Names names(layers, calls);
   // Names of a frame go in the order in which they were first bound.
   std::vector<int32_t> bound(layers.values.size());

@@ -6,6 +6,18 @@
 #include <string>
 
 namespace vramplan {
+namespace {
+
+// An image like the caller's, smaller by the same factor along both axes; not a matrix of attention.
+bool IsMap(const Layers& layers, const Layer& maker, ValueId id) {
+  const Shape& shape = layers[id].shape;
+  if (shape.rank() != 4 || maker.op == "matmul" || maker.op == "softmax") return false;
+  if (layers.inputs.empty()) return true;
+  const Shape& image = layers[layers.inputs[0]].shape;
+  return image.rank() != 4 || image[2] * shape[3] == image[3] * shape[2];
+}
+
+}  // namespace
 
 void HoldPyramid(const Layers& layers, const Statements& statements, std::vector<Release>& release) {
   std::map<ModuleId, std::set<std::string>> children;
@@ -27,7 +39,9 @@ void HoldPyramid(const Layers& layers, const Statements& statements, std::vector
     for (int l = call.first; l < static_cast<int>(layers.layers.size()); ++l) {
       for (const ValueId id : layers.layers[static_cast<size_t>(l)].inputs) {
         const int maker = id.valid() ? statements.MakerOf(id) : -1;
-        if (maker < call.first || maker > call.last || layers[id].shape.rank() != 4) continue;
+        if (maker < call.first || maker > call.last || !IsMap(layers, layers.layers[static_cast<size_t>(maker)], id)) {
+          continue;
+        }
         const Map map{id, statements
                               .WithFrame(statements.Common(layers.layers[static_cast<size_t>(maker)].module,
                                                            layers.layers[static_cast<size_t>(l)].module))

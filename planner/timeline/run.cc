@@ -243,7 +243,16 @@ Status ModelRun::MakeTarget() {
   return Done{};
 }
 
+bool ModelRun::IsCached(const Layer& layer) const {
+  return e_.spec().mode != Mode::kTrain && layer.op == "index" && layer.inputs[0].valid() &&
+         layers_[layer.inputs[0]].name.ends_with(".attention_biases");
+}
+
 void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) {
+  if (const auto cached = cached_.find(&layer); cached != cached_.end()) {
+    values[static_cast<size_t>(layer.outputs[0].value)] = cached->second;
+    return;
+  }
   if (e_.spec().mode != Mode::kTrain && layer.attributes.Has("skipped-in-evaluation")) {  // graph/lift/noise.h
     const ValueId passed = layer.inputs[static_cast<size_t>(layer.attributes.Int("skipped-in-evaluation", 0))];
     values[static_cast<size_t>(layer.outputs[0].value)] = values[static_cast<size_t>(passed.value)];
@@ -265,6 +274,7 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   for (size_t i = 0; i < layer.outputs.size(); ++i) {
     if (layer.outputs[i].valid()) values[static_cast<size_t>(layer.outputs[i].value)] = std::move(call.outputs[i]);
   }
+  if (IsCached(layer)) cached_[&layer] = values[static_cast<size_t>(layer.outputs[0].value)];
 }
 
 void ModelRun::RunFused(const FusedCall& call, std::vector<eager::Tensor>& values) {

@@ -48,6 +48,10 @@ class ModelRun : private LayerRunner {
   const std::string& PathOf(ModuleId module) const override { return layers_[module].path; }
   void Run(size_t layer, std::vector<eager::Tensor>& values) override;
   void RunLayer(const Layer& layer, std::vector<eager::Tensor>& values);
+  // attention_bias_cache of LeViT and its children (timm/models/levit.py, efficientformer.py, tiny_vit.py,
+  // efficientvit_msra.py 1.0; transformers 5, modeling_levit.py): biases that were picked once stay in the module,
+  // unless it trains.
+  bool IsCached(const Layer& layer) const;
   void RunFused(const FusedCall& call, std::vector<eager::Tensor>& values);
   Status ChooseLoss();
   // The recurrent layers, by the weight that comes last in `order`.
@@ -68,6 +72,7 @@ class ModelRun : private LayerRunner {
   std::vector<eager::Tensor> resident_;  // by value: parameters, buffers, inputs, constants
   std::vector<eager::Tensor> parameters_;
   std::vector<eager::Tensor> outputs_;
+  std::map<const Layer*, eager::Tensor> cached_;
   eager::Tensor target_, bound_loss_;
   std::vector<eager::Tensor> others_;  // the embeddings that a loss of pairs compares with, where no output is them
   Loss loss_ = Loss::kNone;

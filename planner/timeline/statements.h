@@ -30,8 +30,15 @@ class Statements {
   bool IsInside(ModuleId call, ModuleId frame) const { return IsRoot(frame) || Common(call, frame) == frame; }
   // The layer that makes a value; -1: none.
   int MakerOf(ValueId id) const { return maker_[static_cast<size_t>(id.value)]; }
+  // The first layer of a call; -1: it has none.
+  int FirstOf(ModuleId call) const { return first_[static_cast<size_t>(call.value)]; }
   // What in `frame` runs this layer, which is inside of it.
   Statement StatementOf(int layer, ModuleId frame) const;
+  // All of a frame, in order.
+  std::vector<Statement> StatementsOf(ModuleId frame) const;
+  // Of a call: its module as the frame names it, whichever of a list it is (`blocks.#.conv`, with a dot in front unless
+  // the frame is the root's); of an operator: its name.
+  std::string KindOf(const Statement& statement) const;
   // Whether it calls a module that stands in a list, or in a Sequential: `blocks.3`.
   bool IsOfList(const Statement& statement) const;
   // Where Python lets go of a name of `frame` that was bound to what this layer made: at the frame's end, or when a
@@ -45,10 +52,6 @@ class Statements {
   // The root has a call of its own in the list, which its layers do not name.
   bool IsRoot(ModuleId id) const { return !id.valid() || !layers_[id].parent.valid(); }
   int End(ModuleId frame) const { return EndOfFrame(layers_, calls_, frame); }
-  std::vector<Statement> StatementsOf(ModuleId frame) const;
-  // Of a call: its module as the frame names it, whichever of a list it is (`blocks.#.conv`); of an operator: its name.
-  std::string KindOf(const Statement& statement) const;
-
   const Layers& layers_;
   const Calls& calls_;
   std::vector<int> first_;  // by module call: its first layer

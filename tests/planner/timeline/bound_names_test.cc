@@ -153,6 +153,35 @@ TEST_CASE("a function around calls is one statement with them") {
   CHECK(f.DiesBehind(conv) == "norm");
 }
 
+TEST_CASE("a whole model joins where it calls: what it had keeps its name until the call is back") {
+  // x = block(cat([x, skips.pop()], 1)); then x = block(cat([skip, self.up(x)], 1)), ddpm and unet3d by hand, recorded
+  Forward f;
+  const ValueId first = f.Run("first", "enc", "conv2d", {f.x});
+  const ValueId second = f.Run("second", "mid", "conv2d", {first});
+  const ValueId large = f.Run("large", "", "upsample_nearest2d", {second});
+  const ValueId joined = f.Run("joined", "", "cat", {large, first});
+  const ValueId inner = f.Run("inner", "dec.conv", "conv2d", {joined});
+  const ValueId third = f.Run("third", "dec.norm", "batch_norm", {inner});
+  const ValueId up = f.Run("up", "up", "conv_transpose2d", {third});
+  const ValueId again = f.Run("again", "", "cat", {first, up});
+  const ValueId last = f.Run("last", "dec2.conv", "conv2d", {again});
+  f.Run("out", "dec2.norm", "batch_norm", {last});
+  CHECK(f.DiesBehind(large) == "third");
+  CHECK(f.DiesBehind(joined) == "third");
+  CHECK(f.DiesBehind(third) == "out");
+  CHECK(f.DiesBehind(up) == "again");
+}
+
+TEST_CASE("a block that joins first keeps only the join") {
+  Forward f;
+  const ValueId skip = f.Run("skip", "enc", "conv2d", {f.x});
+  const ValueId large = f.Run("large", "dec", "upsample_nearest2d", {skip});
+  const ValueId joined = f.Run("joined", "dec", "cat", {large, skip});
+  const ValueId inner = f.Run("inner", "dec.conv", "conv2d", {joined});
+  f.Run("out", "dec.norm", "batch_norm", {inner});
+  CHECK(f.DiesBehind(large) == "joined");
+}
+
 TEST_CASE("an encoder's list has a map of every resolution") {
   // segmentation_models_pytorch: the decoder reads only the last, the list holds both
   Forward f;
@@ -165,6 +194,46 @@ TEST_CASE("an encoder's list has a map of every resolution") {
   CHECK(f.DiesBehind(one) == "mask");
   CHECK(f.DiesBehind(inner) == "two");
   CHECK(f.DiesBehind(two) == "mask");
+}
+
+TEST_CASE("what attends has no place in an encoder's list") {
+  // Mix transformers' softmax of [heads, queries, keys] is no smaller image
+  Forward f;
+  f.layers.inputs = {f.x};
+  f.layers.values[0].shape = Shape{Dim(1), Dim(3), Dim(32), Dim(32)};
+  const Shape map{Dim(1), Dim(8), Dim(16), Dim(16)}, scores{Dim(1), Dim(1), Dim(256), Dim(4)};
+  const ValueId one = f.Run("one", "encoder.layer1", "conv2d", {f.x}, map);
+  const ValueId weights = f.Run("weights", "encoder.layer1.attn", "add", {one}, scores);
+  const ValueId two = f.Run("two", "encoder.layer1.proj", "linear", {weights}, map);
+  const ValueId decoded = f.Run("decoded", "decoder", "conv2d", {two}, map);
+  f.Run("mask", "segmentation_head", "conv2d", {decoded}, map);
+  CHECK(f.DiesBehind(weights) == "two");
+  CHECK(f.DiesBehind(two) == "mask");
+}
+
+TEST_CASE("parts that are called one after another are written anew") {
+  // q, k = qkv.unbind(0); k = self.pool_k(k); q = self.pool_q(q); q @ k, of torchvision's MViT: each call reads its
+  // part twice
+  Forward f;
+  f.Call("attn.pool_k");
+  f.Call("attn.pool_q");
+  const ValueId qkv = f.Run("qkv", "attn.qkv", "linear", {f.x});
+  Layer unbind;
+  unbind.op = unbind.name = "unbind";
+  unbind.module = f.Call("attn");
+  unbind.inputs = {qkv};
+  unbind.outputs = {f.Value(Role::kActivation, Shape{Dim(1)}), f.Value(Role::kActivation, Shape{Dim(1)})};
+  f.layers.layers.push_back(unbind);
+  const auto pool = [&](const std::string& name, ValueId part) {
+    const ValueId token = f.Run(name + ".token", "attn." + name, "slice", {part});
+    const ValueId rest = f.Run(name + ".rest", "attn." + name, "slice", {part});
+    return f.Run(name, "attn." + name, "cat", {token, rest});
+  };
+  const ValueId k = pool("pool_k", unbind.outputs[1]), q = pool("pool_q", unbind.outputs[0]);
+  const ValueId scores = f.Run("scores", "attn", "matmul", {q, k});
+  f.Run("softmax", "attn", "softmax", {scores});
+  CHECK(f.DiesBehind(unbind.outputs[1]) == "pool_k");
+  CHECK(f.DiesBehind(unbind.outputs[0]) == "pool_q");
 }
 
 TEST_CASE("lateral and top-down maps of a feature pyramid are names until the next turn") {

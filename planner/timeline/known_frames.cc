@@ -1,0 +1,228 @@
+#include "planner/timeline/known_frames.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace vramplan {
+namespace {
+
+// `children`: what the frame must call, in this order, "blocks.#" for the modules of a list, ":pad" for an operator of
+// its own, "!act1" for what it must not call. `names`: one name after another, by commas; a name is what it is written
+// with, in turn, ":add@2" being the second sum; "+" in front: a list, which keeps all that it was given; "<" behind:
+// not what the statement makes but what it reads.
+struct KnownFrame {
+  std::string_view children, names;
+};
+
+constexpr KnownFrame kFrames[] = {
+    // MONAI 1.6, networks/nets: basic_unet.py, basic_unetplusplus.py, attentionunet.py, segresnet.py, vnet.py,
+    // unetr.py,
+    // swin_unetr.py; networks/blocks/dynunet_block.py: UnetUpBlock
+    {"upsample convs", "upsample :pad"},
+    {"conv_0 down_1 upcat_1", "conv_0, down_1, down_2, down_3, down_4, upcat_4, upcat_3, upcat_2, upcat_1"},
+    {"conv_0_0 conv_1_0 upcat_0_1",
+     "conv_0_0, conv_1_0, conv_2_0, conv_3_0, conv_4_0, upcat_0_1, upcat_0_2, upcat_0_3, upcat_0_4, upcat_1_1, "
+     "upcat_1_2, upcat_1_3, upcat_2_1, upcat_2_2, upcat_3_1"},
+    {"submodule upconv attention merge", "upconv, attention, merge"},
+    {"W_g W_x psi", "W_g, W_x, relu psi"},
+    {"convInit down_layers.# up_samples.# up_layers.#",
+     "convInit down_layers.# :add up_layers.# conv_final, +down_layers.#"},
+    {"conv_block act_function", "conv_block act_function, :repeat"},
+    {"down_conv bn1 act_function1 ops", "act_function1, dropout ops act_function2"},
+    {"up_conv bn1 act_function1 ops", "dropout act_function1 ops act_function2, dropout2, :cat"},
+    {"in_tr down_tr32 up_tr32 out_tr",
+     "in_tr, down_tr32, down_tr64, down_tr128, down_tr256, up_tr256 up_tr128 up_tr64 up_tr32 out_tr"},
+    {"transp_conv conv_block", "transp_conv :cat conv_block"},
+    {"vit encoder1 encoder2 decoder5",
+     "vit, encoder1, encoder2, encoder3, encoder4, decoder5, decoder4, decoder3, decoder2"},
+    {"swinViT encoder1 encoder10 decoder1",
+     "swinViT, encoder1, encoder2, encoder3, encoder4, encoder10, decoder5, decoder4, decoder3, decoder2, decoder1"},
+    // timm 1.0, layers/split_attn.py; models: fastvit.py, vovnet.py, starnet.py, davit.py, cspnet.py, resnetv2.py,
+    // nfnet.py, mvitv2.py
+    {"fc1 bn1 act1 fc2 rsoftmax", "conv bn0 act0, :sum :mean fc1 bn1 act1, fc2 rsoftmax"},
+    {"conv_scale conv_kxk.#", "identity, conv_scale"},
+    {"conv_mid conv_concat", "conv_reduction conv_mid conv_concat attn drop_path :add, +conv_mid.#"},
+    {"dwconv f1 f2 g dwconv2", "dwconv :mul dwconv2 :add, f1, f2"},
+    {"cpe1 norm1 attn cpe2", "attn"},
+    {"cpe1 norm1 :pad attn cpe2", "cpe1, attn<"},
+    {"conv_exp blocks conv_transition", "conv_down conv_exp, blocks conv_transition_b, conv_transition"},
+    {"norm1 conv1 norm2 conv2 norm3 conv3", "norm1, conv1 conv2 conv3"},
+    {"act1 :mul conv1 act2 conv2 act3 conv3", ":mul@1 conv1 conv2 conv2b attn conv3 attn_last :add, downsample"},
+    {"qkv pool_q norm_q pool_k norm_k proj", ":matmul@1 :add@2"},
+    // transformers 5, modeling_poolformer.py, modeling_yolos.py and modeling_videomae.py, modeling_timesformer.py,
+    // modeling_patchtst.py, modeling_patchtsmixer.py
+    {"before_norm pooling after_norm output", "pooling, :mul, output"},
+    {"layernorm_before attention layernorm_after intermediate output !temporal_attention",
+     "layernorm_before, attention, layernorm_after intermediate output"},
+    {"temporal_attention temporal_dense attention intermediate output",
+     "temporal_attention, temporal_dense, :add@1, :cat@1, attention, :add@2, layernorm_after intermediate output"},
+    {"conv1 :gelu conv2 :gelu embed_positions layers.#", ":gelu"},  // modeling_whisper.py
+    {"self_attn norm_sublayer1 ff norm_sublayer3", "self_attn"},
+    {"norm_sublayer1 self_attn norm_sublayer3 ff", "self_attn"},
+    {"embedder positional_encoder layers.#", "embedder, positional_encoder layers.#"},
+    {"scaler patchifier encoder", "scaler, patchifier, encoder"},
+    {"patching encoder", "scaler, patching"},
+    {"patcher mlp_mixer_encoder", "patcher"},
+    // segmentation_models_pytorch 0.6, decoders/*/decoder.py
+    {"aspp up block1 block2", "aspp up, block1, :cat, block2"},
+    {":upsample_bilinear2d conv2 conv1 :mul :add", "conv2, conv1, :mul, :upsample_bilinear2d"},  // PAN's GAUBlock
+    {"mlp_stage.# fuse_stage", "mlp_stage.#, +:upsample_bilinear2d"},
+    {"blocks.x_0_0 blocks.x_0_1", ":cat"},
+    {"x_0_0 x_0_1", ":cat"},  // as TorchScript has it: a dict of modules without its name
+    {"psp fpn_lateral_blocks.# fpn_conv_blocks.# fusion_block",
+     "+feature_norms.#, psp, +fpn_lateral_blocks.#, +fpn_conv_blocks.#, +:upsample_bilinear2d, :cat"},
+    // The U-Net that most others were copied from (milesial/Pytorch-UNet, unet/unet_model.py, unet_parts.py).
+    {"up :pad :cat conv", "up :pad"},
+    {"inc down1 down2 up1 outc", "inc, down1, down2, down3, down4"},
+};
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    std::string_view part = text.substr(0, end);
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    if (!part.empty()) parts.push_back(part);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+class KnownFrames {
+ public:
+  KnownFrames(const Layers& layers, const Statements& statements, std::vector<Release>& release)
+      : layers_(layers), statements_(statements), release_(release), last_reader_(layers.values.size(), -1) {
+    for (size_t l = 0; l < layers.layers.size(); ++l) {
+      for (const ValueId id : layers.layers[l].inputs) {
+        if (id.valid()) last_reader_[static_cast<size_t>(id.value)] = static_cast<int>(l);
+      }
+    }
+  }
+
+  void Hold() {
+    std::set<ModuleId> frames = {ModuleId()};
+    for (const Layer& layer : layers_.layers) {
+      for (ModuleId m = layer.module; m.valid() && layers_[m].parent.valid(); m = layers_[m].parent) {
+        if (!frames.insert(m).second) break;
+      }
+    }
+    for (const ModuleId frame : frames) {
+      if (frame.valid() && layers_[frame].class_name.starts_with("torch.nn.modules.")) continue;
+      HoldFrame(frame);
+    }
+  }
+
+ private:
+  struct Kinded {
+    Statements::Statement statement;
+    std::string kind;
+  };
+
+  void HoldFrame(ModuleId frame) {
+    std::vector<Kinded> run;
+    for (const Statements::Statement& statement : statements_.StatementsOf(frame)) {
+      std::string kind = statements_.KindOf(statement);
+      if (!statement.call.valid()) kind.insert(0, ":");
+      if (kind.front() == '.') kind.erase(0, 1);
+      run.push_back({statement, std::move(kind)});
+    }
+    for (const KnownFrame& known : kFrames) {
+      if (!Calls(run, known.children)) continue;
+      for (const std::string_view name : Split(known.names, ',')) HoldName(frame, run, name);
+    }
+  }
+
+  static bool Calls(const std::vector<Kinded>& run, std::string_view children) {
+    auto at = run.begin();
+    for (std::string_view child : Split(children, ' ')) {
+      const bool never = child.front() == '!';
+      if (never) child.remove_prefix(1);
+      const auto found =
+          std::find_if(never ? run.begin() : at, run.end(), [&](const Kinded& one) { return one.kind == child; });
+      if (never ? found != run.end() : found == run.end()) return false;
+      if (!never) at = found;
+    }
+    return true;
+  }
+
+  void HoldName(ModuleId frame, const std::vector<Kinded>& run, std::string_view name) {
+    const bool list = name.front() == '+', reads = name.back() == '<';
+    if (list) name.remove_prefix(1);
+    if (reads) name.remove_suffix(1);
+    const std::vector<std::string_view> writes = Split(name, ' ');
+    std::vector<ValueId> bound;
+    const Release end = statements_.WithFrame(frame);
+    std::map<std::string_view, int> count;
+    for (const Kinded& one : run) {
+      const std::string numbered = one.kind + "@" + std::to_string(++count[one.kind]);
+      if (std::find(writes.begin(), writes.end(), one.kind) == writes.end() &&
+          std::find(writes.begin(), writes.end(), numbered) == writes.end()) {
+        continue;
+      }
+      if (!list) {
+        for (const ValueId id : bound) vramplan::Hold(release_, id, {one.statement.last, end.holder});
+        bound.clear();
+      }
+      const std::vector<ValueId> more = reads ? ReadBy(one.statement) : ResultsOf(one.statement);
+      bound.insert(bound.end(), more.begin(), more.end());
+    }
+    if (list && bound.empty()) bound = ResultsInside(frame, writes);
+    for (const ValueId id : bound) vramplan::Hold(release_, id, end);
+  }
+
+  // What a statement makes and something behind it reads.
+  std::vector<ValueId> ResultsOf(const Statements::Statement& statement) const {
+    std::vector<ValueId> results;
+    for (int l = statement.first; l <= statement.last; ++l) {
+      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
+        if (id.valid() && last_reader_[static_cast<size_t>(id.value)] > statement.last) results.push_back(id);
+      }
+    }
+    return results;
+  }
+
+  std::vector<ValueId> ReadBy(const Statements::Statement& statement) const {
+    std::vector<ValueId> read;
+    for (int l = statement.first; l <= statement.last; ++l) {
+      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].inputs) {
+        const int maker = id.valid() ? statements_.MakerOf(id) : -1;
+        if (maker >= 0 && maker < statement.first) read.push_back(id);
+      }
+    }
+    return read;
+  }
+
+  // Results of the calls that a call of this frame makes: a list that it was given.
+  std::vector<ValueId> ResultsInside(ModuleId frame, const std::vector<std::string_view>& kinds) const {
+    std::vector<ValueId> results;
+    for (size_t m = 0; m < layers_.modules.size(); ++m) {
+      const ModuleId call = layers_.modules[m].parent;
+      if (!call.valid() || layers_[call].parent != frame) continue;
+      const int first = statements_.FirstOf(ModuleId{static_cast<int32_t>(m)});
+      if (first < 0) continue;
+      const Statements::Statement inner = statements_.StatementOf(first, call);
+      std::string path = statements_.KindOf(statements_.StatementOf(first, frame)) + statements_.KindOf(inner);
+      if (path.front() == '.') path.erase(0, 1);
+      if (std::find(kinds.begin(), kinds.end(), path) == kinds.end()) continue;
+      const std::vector<ValueId> more = ResultsOf(inner);
+      results.insert(results.end(), more.begin(), more.end());
+    }
+    return results;
+  }
+
+  const Layers& layers_;
+  const Statements& statements_;
+  std::vector<Release>& release_;
+  std::vector<int> last_reader_;  // layer, by value; -1: none
+};
+
+}  // namespace
+
+void HoldKnownFrames(const Layers& layers, const Statements& statements, std::vector<Release>& release) {
+  KnownFrames(layers, statements, release).Hold();
+}
+
+}  // namespace vramplan

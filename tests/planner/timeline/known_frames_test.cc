@@ -1,0 +1,146 @@
+#include "planner/timeline/known_frames.h"
+
+#include <doctest/doctest.h>
+
+#include <cctype>
+#include <sstream>
+#include <string>
+
+#include "planner/timeline/lifetimes.h"
+
+namespace vramplan {
+namespace {
+
+// A forward as lines "name path op arguments"; "-" is the root's path, x the caller's.
+class Forward {
+ public:
+  explicit Forward(const std::string& text) {
+    Call("");
+    Value("x", Role::kInput);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string name, path, op;
+      if (!(words >> name >> path >> op)) continue;
+      Layer layer;
+      layer.op = op;
+      layer.name = name;
+      if (path != "-") layer.module = Call(path);
+      for (std::string argument; words >> argument;) layer.inputs.push_back(Named(argument));
+      layer.outputs = {Value(name, Role::kActivation)};
+      layers_.layers.push_back(layer);
+    }
+  }
+  // The layer behind which Python lets it go.
+  std::string DiesBehind(const std::string& name) const {
+    const auto releases = ReleasesAfter(layers_);
+    for (size_t l = 0; l < releases.size(); ++l) {
+      for (const ValueId id : releases[l]) {
+        if (layers_[id].name == name) return layers_.layers[l].name;
+      }
+    }
+    return "never";
+  }
+
+ private:
+  ModuleId Call(const std::string& path) {
+    for (size_t m = 0; m < layers_.modules.size(); ++m) {
+      if (layers_.modules[m].path == path) return ModuleId{static_cast<int32_t>(m)};
+    }
+    ModuleId parent;
+    if (const size_t dot = path.rfind('.'); !path.empty()) {
+      const std::string last = path.substr(dot == std::string::npos ? 0 : dot + 1);
+      // "blocks.3": a list is called by nobody.
+      const size_t end = std::isdigit(static_cast<unsigned char>(last[0])) != 0 ? path.rfind('.', dot - 1) : dot;
+      parent = Call(end == std::string::npos ? "" : path.substr(0, end));
+    }
+    layers_.modules.push_back({path, "", parent});
+    return ModuleId{static_cast<int32_t>(layers_.modules.size()) - 1};
+  }
+  ValueId Value(const std::string& name, Role role) {
+    layers_.values.push_back({name, DType::kFloat32, Shape{Dim(1)}, role});
+    return ValueId{static_cast<int32_t>(layers_.values.size()) - 1};
+  }
+  ValueId Named(const std::string& name) const {
+    for (size_t v = 0; v < layers_.values.size(); ++v) {
+      if (layers_.values[v].name == name) return ValueId{static_cast<int32_t>(v)};
+    }
+    return {};
+  }
+
+  Layers layers_;
+};
+
+TEST_CASE("a name lives to the end of its frame, or until it is written anew") {
+  // timm's StarNet: x1, x2 = self.f1(x), self.f2(x); x = self.act(x1) * x2; x = self.dwconv2(self.g(x))
+  const Forward f(R"(
+a b.dwconv conv2d x
+b b.f1 conv2d a
+c b.f2 conv2d a
+d b.act relu b
+e b mul d c
+g b.g conv2d e
+h b.dwconv2 conv2d g
+i b add x h
+out - abs i)");
+  CHECK(f.DiesBehind("b") == "i");  // x1
+  CHECK(f.DiesBehind("c") == "i");
+  CHECK(f.DiesBehind("e") == "h");  // x, until dwconv2's result has the name
+  CHECK(f.DiesBehind("g") == "h");
+  CHECK(f.DiesBehind("h") == "i");
+}
+
+TEST_CASE("a list keeps all that it was given, to whichever depth") {
+  // timm's OsaBlock: output = [x]; x = self.conv_mid(x, output); x = self.conv_concat(x)
+  const Forward f(R"(
+a s.conv_mid.0 conv2d x
+b s.conv_mid.1 conv2d a
+c s.conv_mid cat a b
+d s.conv_concat conv2d c
+e s mul d
+out - abs e)");
+  CHECK(f.DiesBehind("a") == "e");
+  CHECK(f.DiesBehind("b") == "e");
+  CHECK(f.DiesBehind("c") == "d");
+}
+
+TEST_CASE("who calls the same in another order is another") {
+  // x_preact = self.norm1(x); x = self.conv1(x_preact): timm's pre-activation; others norm what they convolved
+  const std::string rest = R"(
+c b.norm2 batch_norm b
+d b.conv2 conv2d c
+e b.norm3 batch_norm d
+f b.conv3 conv2d e
+g b add x f
+out - abs g)";
+  CHECK(Forward("a b.norm1 batch_norm x\nb b.conv1 conv2d a" + rest).DiesBehind("a") == "g");
+  CHECK(Forward("a b.conv1 conv2d x\nb b.norm1 batch_norm a" + rest).DiesBehind("b") == "c");
+}
+
+TEST_CASE("a frame that calls what the known one does not is another; what a call was given has a name") {
+  const std::string layer = R"(
+n l.layernorm_before layer_norm x
+a l.attention linear n
+h l add a x
+m l.layernorm_after layer_norm h
+i l.intermediate gelu m
+o l.output linear i
+)";
+  CHECK(Forward(layer + "out - abs o").DiesBehind("n") == "o");  // modeling_yolos.py: hidden_states_norm
+  CHECK(Forward(layer + "t l.temporal_attention linear o\nout - abs t").DiesBehind("n") == "a");
+  // timm's DaViT: x_windows = window_partition(x); attn_windows = self.attn(x_windows)
+  const Forward f(R"(
+a b.cpe1 conv2d x
+n b.norm1 layer_norm a
+p b pad n
+w b reshape p
+t b.attn linear w
+s b add a t
+c b.cpe2 conv2d s
+out - abs c)");
+  CHECK(f.DiesBehind("w") == "c");
+  CHECK(f.DiesBehind("t") == "c");
+}
+
+}  // namespace
+}  // namespace vramplan
