@@ -6,9 +6,8 @@ namespace vramplan {
 
 bool MeasuredConvolution::operator==(const MeasuredConvolution& other) const {
   const auto all = [](const MeasuredConvolution& one) {
-    const ConvolutionShape& shape = one.shape;
-    return std::tie(shape.pass, shape.type, shape.channels_last, shape.input, shape.filter, shape.output,
-                    one.workspace);
+    const ConvolutionShape& of = one.shape;
+    return std::tie(of.pass, of.type, of.channels_last, of.input, of.filter, of.output, one.workspace);
   };
   return all(*this) == all(other);
 }

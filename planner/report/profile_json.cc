@@ -181,15 +181,15 @@ Result<Profile> ProfileFromText(const std::string& name, const std::string& text
       reader.Fail("context", "is not in order: low, likely, high");
   }
   if (const Json* rates = reader.Member(*json, "", "rates", false)) {
-    const auto rate = [&](const char* name) { return reader.Number(*rates, "rates", name, true); };
+    const auto rate = [&](const char* kind) { return reader.Number(*rates, "rates", kind, true); };
     profile.rates = Rates{rate("bandwidth"), rate("fp32"), rate("half")};
   }
   if (const Json* loads = reader.Member(*json, "", "loads", false)) {
-    const auto load = [&](const char* name) { return ReadLoad(reader, *loads, name); };
+    const auto load = [&](const char* part) { return ReadLoad(reader, *loads, part); };
     profile.loads = MeasuredLoads{load("context"), load("kernel"), load("cublas"), load("cudnn")};
   }
   if (const Json* memory = reader.Member(*json, "", "memory", false)) {
-    const auto bytes = [&](const char* name) { return Bytes::Of(reader.Whole(*memory, "memory", name, kMostBytes)); };
+    const auto bytes = [&](const char* fact) { return Bytes::Of(reader.Whole(*memory, "memory", fact, kMostBytes)); };
     profile.memory = MeasuredMemory{bytes("granularity"), bytes("largest"), bytes("reachable"), bytes("margin")};
   }
   ReadList(reader, *json, "fits",

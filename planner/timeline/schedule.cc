@@ -144,7 +144,7 @@ void NoteCheckpoints(const std::vector<CheckpointedCall>& calls, const TrainingS
 
 // Every operator call that is to be saved was there, and nothing wrote into its result: PyTorch raises "Tensor cached
 // during selective activation checkpoint has been mutated".
-Status CheckSaved(const Layers& layers, const TrainingSpec& spec, const Timeline& timeline) {
+Status CheckSaved(const TrainingSpec& spec, const Timeline& timeline) {
   for (const SavedCall& call : spec.saved) {
     if (const Status known = CheckOverload(call); !known) return known;
     bool found = false;
@@ -182,7 +182,7 @@ Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_
   const Status run = spec.mode == Mode::kTrain ? Train(e, model, recorder, spec.steps) : Infer(e, model, recorder);
   if (!run) return run.error();
   recorder.Stop();
-  if (const Status saved = CheckSaved(layers, spec, timeline); !saved) return saved.error();
+  if (const Status saved = CheckSaved(spec, timeline); !saved) return saved.error();
   return timeline;
 }
 
