@@ -130,9 +130,8 @@ class DriverSession final : public CardSession {
 DriverSession::~DriverSession() {
   if (!retained_) return;
   if (!Enter().ok()) {
-    // The libraries would talk to a card that is gone: their handles stay.
-    static_cast<void>(cublas_.release());
-    static_cast<void>(cudnn_.release());
+    if (cublas_ != nullptr) cublas_->Forget();
+    if (cudnn_ != nullptr) cudnn_->Forget();
   } else {
     cublas_.reset();
     cudnn_.reset();

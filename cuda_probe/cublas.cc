@@ -47,7 +47,9 @@ Result<std::unique_ptr<Cublas>> Cublas::Open(CUstream stream) {
   if (const int status = cublas.set_stream(handle, stream); status != abi::kCublasSuccess) return Failed(status);
   return opened;
 }
-Cublas::~Cublas() { Loaded().destroy(handle_); }
+Cublas::~Cublas() {
+  if (handle_ != nullptr) Loaded().destroy(handle_);
+}
 
 Result<bool> Cublas::Multiply(Arithmetic arithmetic, int side, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c) {
   const int type = SizeOf(arithmetic) == 4           ? abi::kReal32

@@ -147,7 +147,9 @@ Result<std::unique_ptr<Cudnn>> Cudnn::Open(CUstream stream) {
   }
   return opened;
 }
-Cudnn::~Cudnn() { Loaded().destroy(handle_); }
+Cudnn::~Cudnn() {
+  if (handle_ != nullptr) Loaded().destroy(handle_);
+}
 
 std::optional<Bytes> Cudnn::Workspace(const ConvolutionCall& call) const {
   const Described as(call);

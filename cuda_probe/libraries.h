@@ -19,6 +19,8 @@ class Cublas {
   ~Cublas();
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
+  // The card is lost: its end is not to talk to it.
+  void Forget() { handle_ = nullptr; }
 
   // C = A x B, all square of this side, on the stream. False: this card cannot, or not in this arithmetic.
   Result<bool> Multiply(Arithmetic arithmetic, int side, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c);
@@ -36,6 +38,8 @@ class Cudnn {
   ~Cudnn();
   Cudnn(const Cudnn&) = delete;
   Cudnn& operator=(const Cudnn&) = delete;
+  // The card is lost: its end is not to talk to it.
+  void Forget() { handle_ = nullptr; }
 
   // Of the first algorithm that its heuristics name and that works: what PyTorch takes with cudnn.benchmark off
   // (aten/src/ATen/native/cudnn/Conv_v7.cpp, `search`). Nothing: none does.

@@ -184,8 +184,8 @@ TEST_CASE("driver probe: no card, one line each") {
        {"driver"},
        "driver: the driver does not start (CUDA_ERROR_UNKNOWN) (hint: see nvidia-smi and dmesg" + kOrName},
       {"a code that the driver cannot name",
-       {.description = "fail cuInit 9999; card Tesla T4"},
+       {.description = "fail cuInit 998; card Tesla T4"},
        {"driver"},
-       "driver: the driver does not start (CUDA error 9999) (hint: see nvidia-smi and dmesg" + kOrName},
+       "driver: the driver does not start (CUDA error 998) (hint: see nvidia-smi and dmesg" + kOrName},
   });
 }
