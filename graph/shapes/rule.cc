@@ -17,9 +17,22 @@ TensorFacts& NodeInference::Out(int output) {
   return shapes_->tensors[static_cast<size_t>(node_->outputs[static_cast<size_t>(output)].value)];
 }
 
+namespace {
+
+// An error is one line, also when it quotes an attribute (the equation of Einsum) that holds whatever bytes.
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
+}  // namespace
+
 void NodeInference::Fail(const std::string& text, const std::string& hint) {
   if (failure_) return;
-  failure_ = Error{ErrorCode::kBadInput, graph_.file, "node " + node_->name + " (" + node_->op + "): " + text, hint};
+  failure_ =
+      Error{ErrorCode::kBadInput, graph_.file, "node " + node_->name + " (" + node_->op + "): " + OneLine(text), hint};
 }
 
 void NodeInference::SetShape(int output, const std::vector<Dim>& dims) {

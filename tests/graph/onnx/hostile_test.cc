@@ -177,6 +177,16 @@ TEST_CASE("paths of external data that climb out of the folder are never opened"
   CHECK(Outcome(model) == "loads, y [2, 4]");
 }
 
+TEST_CASE("what an error quotes of the file stays on its line") {
+  onnx::ModelProto model = Model();
+  Add(model.mutable_graph(), "Einsum", {"x"}, "y");
+  auto* equation = model.mutable_graph()->mutable_node(0)->add_attribute();
+  equation->set_name("equation");
+  equation->set_type(onnx::AttributeProto::STRING);
+  equation->set_s(std::string("a\nb\x1b[2J\0", 8));
+  CHECK(Outcome(model) == "node Einsum_0 (Einsum): its equation \"a?b?[2J?\" does not fit its inputs");
+}
+
 // Sequence operators on tensors, tensors where sequences are asked for.
 TEST_CASE("kinds that do not go together") {
   for (const char* op : {"SequenceInsert", "SequenceAt", "SequenceErase", "SequenceLength", "ConcatFromSequence",
