@@ -53,8 +53,7 @@ static_assert(kCallable<abi::CublasSetStream, decltype(&cublasSetStream_v2)>);
 using CublasGemm = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
                                       const void*, cudaDataType, int, const void*, cudaDataType, int, const void*,
                                       void*, cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
-constexpr CublasGemm kGemm = &cublasGemmEx;
-static_assert(kCallable<abi::CublasGemmEx, decltype(CublasGemm(kGemm))>);
+static_assert(kCallable<abi::CublasGemmEx, decltype(static_cast<CublasGemm>(&cublasGemmEx))>);
 static_assert(abi::kCublasSuccess == CUBLAS_STATUS_SUCCESS && abi::kCublasAllocFailed == CUBLAS_STATUS_ALLOC_FAILED);
 static_assert(abi::kCublasNotInitialized == CUBLAS_STATUS_NOT_INITIALIZED);
 static_assert(abi::kCublasInvalidValue == CUBLAS_STATUS_INVALID_VALUE);
