@@ -1,20 +1,17 @@
 #include "planner/report/breakdown.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "graph/base/check.h"
 #include "graph/base/text_table.h"
+#include "planner/report/numbers.h"
 
 namespace vramplan {
 namespace {
 
 std::string Percent(Bytes part, Bytes whole) {
   if (whole == Bytes()) return "";
-  char text[16];
-  std::snprintf(text, sizeof text, "%.1f %%",
-                100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()));
-  return text;
+  return Formatted("%.1f %%", 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()));
 }
 
 double Share(Bytes part, Bytes whole) {

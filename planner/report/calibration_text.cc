@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "graph/base/text_table.h"
 #include "planner/report/calibration.h"
 #include "planner/report/model_facts.h"
+#include "planner/report/numbers.h"
 
 namespace vramplan {
 namespace {
@@ -13,16 +13,10 @@ using enum TextTable::Align;
 
 // "240 GB/s", "7.00 TFLOP/s".
 std::string RateText(double rate, bool bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, bytes ? "%.0f GB/s" : "%#.3g TFLOP/s", rate / (bytes ? 1e9 : 1e12));
-  return text;
+  return Formatted(bytes ? "%.0f GB/s" : "%#.3g TFLOP/s", rate / (bytes ? 1e9 : 1e12));
 }
 
-std::string Against(double measured, double said) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.0f %%", 100 * (measured / said - 1));
-  return text;
-}
+std::string Against(double measured, double said) { return Formatted("%+.0f %%", 100 * (measured / said - 1)); }
 
 std::string Verdict(const CalibrationReport& report) {
   const Profile& profile = report.made.profile;
@@ -100,11 +94,10 @@ std::string PrintFits(const std::vector<FittedRate>& fits, const Style& style) {
   TextTable table(
       {{"fits", kLeft, true}, {"rate", kRight}, {"launch", kRight}, {"residual", kRight}, {"samples", kRight}});
   for (const FittedRate& fit : fits) {
-    char launch[32], residual[32];
-    std::snprintf(launch, sizeof launch, "%.1f us", fit.launch * 1e6);
     // Below a tenth of a percent there is nothing to read; rounding would print either sign of nothing.
-    std::snprintf(residual, sizeof residual, "%.1f %%", fit.residual < 5e-4 ? 0 : 100 * fit.residual);
-    table.AddRow({fit.what, RateText(fit.rate, fit.what == "copy"), launch, residual, std::to_string(fit.samples)});
+    const double residual = fit.residual < 5e-4 ? 0 : 100 * fit.residual;
+    table.AddRow({fit.what, RateText(fit.rate, fit.what == "copy"), Formatted("%.1f us", fit.launch * 1e6),
+                  Formatted("%.1f %%", residual), std::to_string(fit.samples)});
   }
   return table.Print(style.width);
 }

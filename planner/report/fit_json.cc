@@ -6,8 +6,6 @@
 namespace vramplan {
 namespace {
 
-Json Optional(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(); }
-
 Json BottleneckJson(const std::optional<Bottleneck>& at) {
   if (!at) return Json();
   Json object = Json::Object();
@@ -78,7 +76,7 @@ Json ToJson(const Fit& fit) {
       .Set("margin_bytes_high", card.MarginAt(card.band.device().high))
       .Set("categories", CategoriesJson(card.peak))
       .Set("largest_batch", card.largest.largest_batch)
-      .Set("first_failing_batch", Optional(card.largest.first_failing_batch))
+      .Set("first_failing_batch", card.largest.first_failing_batch)
       .Set("binding", BottleneckJson(card.largest.bottleneck))
       .Set("ladder", LadderJson(fit))
       .Set("what_if", WhatIfJson(fit.what_if))
@@ -101,7 +99,7 @@ Json ToJson(const FitMatrix& matrix) {
         .Set("peak_device_low", card.band.device().low)
         .Set("peak_device_high", card.band.device().high)
         .Set("largest_batch", card.largest.largest_batch)
-        .Set("first_failing_batch", Optional(card.largest.first_failing_batch))
+        .Set("first_failing_batch", card.largest.first_failing_batch)
         .Set("source", card.device.source);
     cards.Push(std::move(row));
   }

@@ -1,17 +1,14 @@
 #include "planner/report/gpus_report.h"
 
-#include <cstdio>
-
 #include "graph/base/text_table.h"
+#include "planner/report/numbers.h"
 
 namespace vramplan {
 namespace {
 
 std::string Short(double number) {
   if (number == 0) return "-";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", number);
-  return text;
+  return Formatted("%.4g", number);
 }
 
 }  // namespace

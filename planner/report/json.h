@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,8 @@ class Json {
   Json(const char* text) : value_(std::string(text)) {}
   Json(std::string_view text) : value_(std::string(text)) {}
   Json(std::string text) : value_(std::move(text)) {}
+  template <typename T>
+  Json(const std::optional<T>& value) : Json(value ? Json(*value) : Json()) {}  // nothing is null
   static Json Object() { return Json(Value(Members())); }
   static Json Array() { return Json(Value(Items())); }
 

@@ -4,8 +4,6 @@
 namespace vramplan {
 namespace {
 
-Json Optional(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(); }
-
 Json LevelsJson(const Peak& peak, Bytes context) {
   Json object = Json::Object();
   object.Set("requested", peak.peak.requested)
@@ -64,9 +62,9 @@ Json ShardingJson(const PlanReport& report) {
       .Set("optimizer_state", report.parts.optimizer_state)
       .Set("rest", report.parts.rest)
       .Set("exceeds_alone", ExceedsAlone(report.parts, capacity))
-      .Set("zero_1_cards", Optional(cards[0]))
-      .Set("zero_2_cards", Optional(cards[1]))
-      .Set("zero_3_cards", Optional(cards[2]));
+      .Set("zero_1_cards", cards[0])
+      .Set("zero_2_cards", cards[1])
+      .Set("zero_3_cards", cards[2]);
   return object;
 }
 
@@ -98,8 +96,8 @@ Json ToJson(const PlanReport& report) {
       .Set("spec", SpecJson(report.question.spec))
       .Set("gpu", std::move(gpu))
       .Set("chosen", chosen ? PlanJson(*chosen, context) : Json())
-      .Set("first_failing_batch", chosen ? Optional(chosen->first_failing_batch) : Json())
-      .Set("most_of_any_plan", Optional(report.decision.most_of_any_plan))
+      .Set("first_failing_batch", chosen ? chosen->first_failing_batch : Json())
+      .Set("most_of_any_plan", report.decision.most_of_any_plan)
       .Set("alternatives", std::move(alternatives))
       .Set("tensors", IdealJson(report.ideal))
       .Set("ladder", LadderJson(report))

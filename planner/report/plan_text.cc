@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "graph/base/text_table.h"
 #include "planner/report/breakdown.h"
+#include "planner/report/numbers.h"
 #include "planner/report/plan.h"
 
 namespace vramplan {
@@ -12,10 +12,7 @@ namespace {
 using enum TextTable::Align;
 
 std::string Percent(double part, bool sign = false) {
-  char text[32];
-  const double percent = std::abs(part) < 5e-4 ? 0 : 100 * part;
-  std::snprintf(text, sizeof text, sign ? "%+.1f %%" : "%.1f %%", percent);
-  return text;
+  return Formatted(sign ? "%+.1f %%" : "%.1f %%", std::abs(part) < 5e-4 ? 0 : 100 * part);
 }
 
 std::string Modules(const Plan& plan) {

@@ -1,17 +1,12 @@
 #include "planner/report/remat.h"
 
-#include <cstdio>
-
 #include "graph/base/text_table.h"
+#include "planner/report/numbers.h"
 
 namespace vramplan {
 namespace {
 
-std::string Percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f %%", 100 * share);
-  return text;
-}
+std::string Percent(double share) { return Formatted("%.2f %%", 100 * share); }
 
 double Share(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);

@@ -1,5 +1,5 @@
-#include <cstdio>
 
+#include "planner/report/numbers.h"
 #include "planner/report/snippets.h"
 
 namespace vramplan {
@@ -48,11 +48,7 @@ const char* Policy(Precision precision) {
   return "float32";
 }
 
-std::string Number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
+std::string Number(double value) { return Formatted("%.9g", value); }
 
 std::string OptionsOf(const KerasOptimizer& row, const SnippetOf& of) {
   std::string options;

@@ -1,7 +1,7 @@
-#include <cstdio>
 #include <map>
 #include <set>
 
+#include "planner/report/numbers.h"
 #include "planner/report/snippets.h"
 
 namespace vramplan {
@@ -40,11 +40,7 @@ constexpr Constructor kConstructors[] = {
     {Optimizer::kLion8bit, "bitsandbytes", "bitsandbytes.optim.Lion8bit"},
 };
 
-std::string Number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
+std::string Number(double value) { return Formatted("%.9g", value); }
 
 // "fused=True, weight_decay=0.01"
 std::string OptionsOf(const Constructor& constructor, const SnippetOf& of) {

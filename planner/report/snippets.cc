@@ -1,8 +1,7 @@
 #include "planner/report/snippets.h"
 
-#include <cstdio>
-
 #include "planner/report/json.h"
+#include "planner/report/numbers.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {
@@ -56,11 +55,7 @@ Result<std::string> HfOptimizer(const SnippetOf& of) {
   }
 }
 
-std::string Number(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", number);
-  return text;
-}
+std::string Number(double number) { return Formatted("%g", number); }
 
 Result<std::string> Hf(const SnippetOf& of) {
   const Plan& plan = of.plan;

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include "graph/base/text_table.h"
+#include "planner/report/numbers.h"
 #include "planner/report/trace.h"
 
 namespace vramplan {
@@ -14,9 +14,7 @@ constexpr size_t kHunks = 5, kEventsOfSide = 3, kDifferences = 20;
 // 98.4 %; never 100.0 % of what is not all.
 std::string Percent(const Agreement& agreement) {
   const bool all = agreement.common == std::max(agreement.ours, agreement.recorded);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f %%", all ? 100.0 : std::min(100 * agreement.Share(), 99.99));
-  return text;
+  return Formatted("%.2f %%", all ? 100.0 : std::min(100 * agreement.Share(), 99.99));
 }
 
 std::string Signed(Bytes difference) {

@@ -3,11 +3,6 @@
 namespace vramplan {
 namespace {
 
-template <typename T>
-Json Optional(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json LevelsJson(const Levels& levels) {
   Json object = Json::Object();
   object.Set("requested", levels.requested).Set("allocated", levels.allocated).Set("reserved", levels.reserved);
@@ -108,7 +103,7 @@ Json MomentsJson(const CardTry& run) {
         .Set("event", static_cast<int64_t>(moment.event))
         .Set("reserved", moment.reserved)
         .Set("free", moment.free)
-        .Set("used", Optional(moment.used))
+        .Set("used", moment.used)
         .Set("others_took", moment.others);
     moments.Push(std::move(object));
   }
@@ -119,11 +114,11 @@ Json SeenJson(const ValidateReport& report) {
   if (!report.seen) return Json();
   const Observation& seen = *report.seen;
   Json context = Json::Object();
-  context.Set("bare", Optional(seen.context.bare))
+  context.Set("bare", seen.context.bare)
       .Set("kernel", seen.context.kernel)
-      .Set("cublas", Optional(seen.context.cublas))
-      .Set("cudnn", Optional(seen.context.cudnn))
-      .Set("total", Optional(seen.context.total()));
+      .Set("cublas", seen.context.cublas)
+      .Set("cudnn", seen.context.cudnn)
+      .Set("total", seen.context.total());
   Json tried = Json::Array();
   for (const CardTry& one : seen.tries) tried.Push(TryJson(one));
   Json object = Json::Object();
@@ -133,13 +128,13 @@ Json SeenJson(const ValidateReport& report) {
       .Set("written", WrittenJson(seen.run))
       .Set("moments", MomentsJson(seen.run))
       .Set("context", std::move(context))
-      .Set("device_from_inside", Optional(seen.inside))
-      .Set("device_from_outside", Optional(seen.outside))
+      .Set("device_from_inside", seen.inside)
+      .Set("device_from_outside", seen.outside)
       .Set("largest_batch", seen.found.stopped ? Json() : Json(seen.found.largest))
-      .Set("first_failing_batch", Optional(seen.found.failed))
+      .Set("first_failing_batch", seen.found.failed)
       .Set("largest_batch_predicted_with_this_context", seen.largest_predicted)
       .Set("tries", std::move(tried))
-      .Set("left_behind", Optional(report.left_behind));
+      .Set("left_behind", report.left_behind);
   return object;
 }
 
@@ -159,7 +154,7 @@ Json ToJson(const ValidateReport& report) {
   if (report.seen) {
     for (const LevelRow& row : LevelRows(report.prediction, *report.seen)) {
       Json object = Json::Object();
-      object.Set("level", row.level).Set("predicted", Optional(row.predicted)).Set("observed", Optional(row.seen));
+      object.Set("level", row.level).Set("predicted", row.predicted).Set("observed", row.seen);
       levels.Push(std::move(object));
     }
   }

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 #include "graph/base/text_table.h"
+#include "planner/report/numbers.h"
 #include "planner/report/validate.h"
 
 namespace vramplan {
@@ -10,20 +9,12 @@ namespace {
 
 using enum TextTable::Align;
 
-std::string Format(const char* format, double number) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), format, number);
-  return text.data();
-}
-
 std::string Off(const LevelRow& row) {
   if (!row.predicted || !row.seen || *row.predicted == Bytes()) return "";
   const auto predicted = static_cast<double>(row.predicted->count());
   const double share = (static_cast<double>(row.seen->count()) - predicted) / predicted;
-  return share == 0 ? "0 %" : Format("%+.2f %%", 100 * share);
+  return share == 0 ? "0 %" : Formatted("%+.2f %%", 100 * share);
 }
-
-std::string Optional(const std::optional<Bytes>& bytes) { return bytes ? ToString(*bytes) : "not said"; }
 
 std::string Batch(int64_t batch, bool at_end) {
   return batch == 0 ? "none" : std::to_string(batch) + (at_end ? " or more" : "");
@@ -67,7 +58,7 @@ std::string PrintLevels(const ValidateReport& report, const Style& style) {
                    {"observed", kRight},
                    {"off", kRight}});
   for (const LevelRow& row : LevelRows(report.prediction, *report.seen)) {
-    table.AddRow({row.level, row.predicted ? ToString(*row.predicted) : "", Optional(row.seen), Off(row)});
+    table.AddRow({row.level, row.predicted ? ToString(*row.predicted) : "", OrNotSaid(row.seen), Off(row)});
   }
   return table.Print(style.width);
 }
@@ -77,7 +68,7 @@ std::string PrintContext(const ValidateReport& report) {
   const auto library = [](const char* name, const std::optional<Bytes>& bytes) {
     return std::string(", ") + name + (bytes ? " " + ToString(*bytes) : " not installed");
   };
-  return "context: bare " + Optional(context.bare) + ", first kernel " + ToString(context.kernel) +
+  return "context: bare " + OrNotSaid(context.bare) + ", first kernel " + ToString(context.kernel) +
          library("cuBLAS", context.cublas) + library("cuDNN", context.cudnn) + "; predicted " +
          ToString(report.prediction.context.low) + " to " + ToString(report.prediction.context.high) + " (" +
          report.prediction.context.source + ")";
@@ -88,7 +79,7 @@ std::string PrintMoments(const CardTry& run, const Style& style) {
   for (const CardMoment& moment : run.moments) {
     if (moment.kind == CardMoment::Kind::kSegment) continue;
     table.AddRow(
-        {std::string(Name(moment.kind)), ToString(moment.reserved), ToString(moment.free), Optional(moment.used)});
+        {std::string(Name(moment.kind)), ToString(moment.reserved), ToString(moment.free), OrNotSaid(moment.used)});
   }
   return table.Print(style.width);
 }
@@ -100,15 +91,15 @@ std::string PrintWritten(const CardTry& run) {
     const TimedWork& part = run.written[phase];
     if (part.work == 0) continue;
     phases += (phases.empty() ? "" : ", ") + std::string(Name(static_cast<Phase>(phase))) + " " +
-              Format("%.4g ms", 1e3 * part.seconds);
+              Formatted("%.4g ms", 1e3 * part.seconds);
     all.work += part.work;
     all.seconds += part.seconds;
   }
   if (run.blocks == 0) return "";
   std::string text = "every byte of " + std::to_string(run.blocks) +
                      " blocks was written: " + ToString(Bytes::Of(static_cast<int64_t>(all.work))) + " in " +
-                     Format("%.4g ms", 1e3 * all.seconds);
-  if (all.seconds > 0) text += " (" + Format("%.4g GB/s", all.work / all.seconds / 1e9) + ")";
+                     Formatted("%.4g ms", 1e3 * all.seconds);
+  if (all.seconds > 0) text += " (" + Formatted("%.4g GB/s", all.work / all.seconds / 1e9) + ")";
   return text + ": " + phases;
 }
 

@@ -3,11 +3,6 @@
 namespace vramplan {
 namespace {
 
-template <typename T>
-Json Optional(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 const char* Word(WatchResult::End end) {
   switch (end) {
     case WatchResult::End::kOver:
@@ -30,8 +25,8 @@ Json CardJson(const Watched& watched) {
         .Set("name", process.name)
         .Set("ours", process.ours)
         .Set("appeared_seconds", process.appeared)
-        .Set("first", Optional(process.first))
-        .Set("highest", Optional(process.highest))
+        .Set("first", process.first)
+        .Set("highest", process.highest)
         .Set("at_peak", process.at_peak);
     processes.Push(std::move(object));
   }
@@ -42,8 +37,8 @@ Json CardJson(const Watched& watched) {
       .Set("source", Name(watched.source))
       .Set("peak", watched.source == WatchSource::kNothing ? Json() : Json(watched.peak))
       .Set("peak_seconds", watched.peak_at)
-      .Set("used_before", Optional(watched.before))
-      .Set("used_at_peak", Optional(watched.used_at_peak))
+      .Set("used_before", watched.before)
+      .Set("used_at_peak", watched.used_at_peak)
       .Set("there_before", watched.there_before)
       .Set("processes", std::move(processes));
   return object;
@@ -85,15 +80,15 @@ Json ToJson(const WatchReport& report) {
       .Set("run", report.run)
       .Set("end", Word(report.result.end))
       .Set("error", report.result.error ? Json(ToString(*report.result.error)) : Json())
-      .Set("exit_code", Optional(report.exit_code))
-      .Set("signal", Optional(report.signal))
+      .Set("exit_code", report.exit_code)
+      .Set("signal", report.signal)
       .Set("gpu", report.card)
       .Set("card", report.result.busiest().card)
       .Set("cards", std::move(cards))
       .Set("predicted", PredictionJson(report))
       .Set("explanation", std::move(explanation))
       .Set("saved", report.saved)
-      .Set("saved_context", Optional(report.saved_context))
+      .Set("saved_context", report.saved_context)
       .Set("notes", ToJson(report.notes));
   return json;
 }

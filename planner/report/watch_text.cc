@@ -1,21 +1,12 @@
-#include <array>
-#include <cstdio>
 
 #include "graph/base/text_table.h"
+#include "planner/report/numbers.h"
 #include "planner/report/watch.h"
 
 namespace vramplan {
 namespace {
 
 using enum TextTable::Align;
-
-std::string Format(const char* format, double number) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), format, number);
-  return text.data();
-}
-
-std::string Optional(const std::optional<Bytes>& bytes) { return bytes ? ToString(*bytes) : "not said"; }
 
 std::string FirstLine(const WatchReport& report) {
   const Watched& seen = report.result.busiest();
@@ -32,14 +23,14 @@ std::string FirstLine(const WatchReport& report) {
   if (seen.source == WatchSource::kNothing) return line;
   const double share =
       100.0 * static_cast<double>((seen.peak - predicted).count()) / static_cast<double>(predicted.count());
-  line += " (" + Format("%+.1f %%", share) + "): ";
+  line += " (" + Formatted("%+.1f %%", share) + "): ";
   if (report.explanation.place == Explanation::Place::kInside) return line + "inside the band";
   return line + std::string(Name(report.explanation.place)) + " the band, explained by: " + report.explanation.level;
 }
 
 std::string EndText(const WatchReport& report) {
   const Watched& seen = report.result.busiest();
-  std::string text = std::to_string(seen.samples) + " looks in " + Format("%.1f s", seen.seconds) + "; ";
+  std::string text = std::to_string(seen.samples) + " looks in " + Formatted("%.1f s", seen.seconds) + "; ";
   switch (report.result.end) {
     case WatchResult::End::kOver:
       text += "the process ended";
@@ -81,7 +72,7 @@ std::string PrintProcesses(const Watched& seen, const Style& style) {
   Bytes sum;
   for (const WatchedProcess& process : seen.processes) {
     table.AddRow({(process.ours ? "" : "other: ") + (process.name.empty() ? "(no name)" : process.name),
-                  std::to_string(process.pid), Optional(process.first), Optional(process.highest),
+                  std::to_string(process.pid), OrNotSaid(process.first), OrNotSaid(process.highest),
                   ToString(process.at_peak)});
     sum += process.at_peak;
   }

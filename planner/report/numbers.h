@@ -1,0 +1,18 @@
+// Numbers as reports write them.
+//
+//   Formatted("%.1f %%", 12.34)   "12.3 %"
+//   OrNotSaid(std::nullopt)       "not said"
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "graph/base/bytes.h"
+
+namespace vramplan {
+
+// `format`: of printf, with one conversion of a double. At most 63 characters.
+std::string Formatted(const char* format, double number);
+std::string OrNotSaid(const std::optional<Bytes>& bytes);
+
+}  // namespace vramplan
