@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "planner/remat/cut_bound.h"
+#include "planner/remat/price_ascent.h"
 
 namespace vramplan {
 namespace {
@@ -97,33 +99,16 @@ void LowerBound::Tighten(double known, double until) {
   cut.SetLimit(CutSteps(clock_, until));
   std::vector<double> prices(moments.size(), 0);
   for (size_t m = 0; m < moments.size(); ++m) prices[m] = moments[m] == moment_ ? price_ : 0;
-  std::vector<double> best_prices = prices;
-  double best = 0, pace = 1;
+  PriceAscent ascent(std::move(prices), kPatience);
   int64_t counted = 0;
-  for (int in_vain = 0; clock_.Gone() < until && pace > 1e-3;) {
-    const double found = cut.At(prices);
+  while (clock_.Gone() < until && ascent.pace() > 1e-3) {
+    const double found = cut.At(ascent.prices());
     clock_.Add(static_cast<int64_t>(static_cast<double>(cut.steps() - counted) * kCutStep));
     counted = cut.steps();
-    if (found > best * (1 + 1e-9)) {
-      best = found;
-      best_prices = prices;
-      in_vain = 0;
-    } else if (++in_vain == kPatience) {
-      in_vain = 0;
-      pace /= 2;
-      prices = best_prices;
-      cut.At(prices);
-    }
-    if (!cut.complete()) break;
-    double squares = 0;
-    for (size_t m = 0; m < moments.size(); ++m) {
-      if (prices[m] > 0 || cut.excess()[m] > 0) squares += cut.excess()[m] * cut.excess()[m];
-    }
-    if (squares == 0) break;
-    const double step = pace * (known - found) / squares;
-    for (size_t m = 0; m < moments.size(); ++m) prices[m] = std::max(0.0, prices[m] + step * cut.excess()[m]);
+    if (!ascent.Note(found, 1e-9)) cut.At(ascent.prices());
+    if (!cut.complete() || !ascent.Move(known, found, cut.excess())) break;
   }
-  extra_ = std::max(extra_, best);
+  extra_ = std::max(extra_, ascent.best());
 }
 
 }  // namespace vramplan

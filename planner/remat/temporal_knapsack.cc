@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/remat/price_ascent.h"
+
 namespace vramplan {
 namespace {
 
@@ -20,31 +22,14 @@ class Knapsack {
 
   double Best(double known, double until, WorkClock* clock) {
     constexpr int kPatience = 5, kRounds = 400;
-    std::vector<double> prices(moments_.size(), 0), best_prices = prices;
-    double best = 0, pace = 1;
-    int in_vain = 0;
-    for (int round = 0; round < kRounds && pace > 1e-3 && clock->Gone() < until; ++round) {
-      const double found = At(prices);
+    PriceAscent ascent(std::vector<double>(moments_.size(), 0), kPatience);
+    for (int round = 0; round < kRounds && ascent.pace() > 1e-3 && clock->Gone() < until; ++round) {
+      const double found = At(ascent.prices());
       clock->Add(steps_);
-      if (found > best * (1 + 1e-7)) {
-        best = found;
-        best_prices = prices;
-        in_vain = 0;
-      } else if (++in_vain == kPatience) {
-        in_vain = 0;
-        pace /= 2;
-        prices = best_prices;
-        At(prices);
-      }
-      double squares = 0;
-      for (size_t m = 0; m < prices.size(); ++m) {
-        if (prices[m] > 0 || missing_[m] > 0) squares += missing_[m] * missing_[m];
-      }
-      if (squares == 0) break;
-      const double step = pace * (std::max(known, best * 1.05) - found) / squares;
-      for (size_t m = 0; m < prices.size(); ++m) prices[m] = std::max(0.0, prices[m] + step * missing_[m]);
+      if (!ascent.Note(found, 1e-7)) At(ascent.prices());
+      if (!ascent.Move(std::max(known, ascent.best() * 1.05), found, missing_)) break;
     }
-    return best;
+    return ascent.best();
   }
 
  private:
