@@ -17,6 +17,36 @@ Tensor Reduced(Eager& e, const Tensor& each, LossReduction reduction) {
   return reduction == LossReduction::kSum ? Sum(e, each, {}, false) : Mean(e, each, {}, false);
 }
 
+// The backward needs what stood there (derivatives.yaml saves self): in place it is cloned.
+Tensor ClampMin(Eager& e, const Tensor& t, bool inplace) {
+  const Tensor kept = inplace && e.grad_mode && t->tracked() ? e.EmptyLike(t) : t;
+  Tensor out = inplace ? e.Overwrite(t) : e.EmptyLike(t);
+  if (GradNode* node = e.Record("ClampMinBackward0", {t}, {out})) {
+    node->Save(kept);
+    node->Backward([](GradContext& g) {  // where(self >= min, grad, 0)
+      const Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
+      const Tensor above = g.e.EmptyLike(g.saved(0), DType::kBool);
+      g.Set(0, g.e.EmptyLike(g.grad()));
+    });
+  }
+  return out;
+}
+
+Tensor WhereTarget(Eager& e, const Tensor& target, const Tensor& t) {
+  const Tensor condition = e.EmptyLike(target, DType::kBool);
+  Tensor out = e.EmptyLike(t);
+  if (GradNode* node = e.Record("WhereBackward0", {t}, {out})) {
+    node->Save(condition);
+    node->Backward([](GradContext& g) {
+      Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
+      Tensor result = g.e.EmptyLike(g.grad());
+      zero = Tensor();
+      g.Set(0, std::move(result));
+    });
+  }
+  return out;
+}
+
 namespace {
 
 Tensor ScalarOver(Eager& e, const Tensor& whole) { return e.AsStrided(whole, Shape(), Ints()); }

@@ -46,8 +46,11 @@ Tensor SoftMargin(Eager& e, const Tensor& input, const Tensor& target, LossReduc
 Tensor CosineEmbedding(Eager& e, const Tensor& first, const Tensor& second, const Tensor& target);
 Tensor TripletMargin(Eager& e, const Tensor& anchor, const Tensor& positive, const Tensor& negative);
 
-// Parts of losses: what autocast makes of an operand of its fp32 list; what becomes of a loss per element.
+// Parts of losses: what autocast makes of an operand of its fp32 list; what becomes of a loss per element;
+// clamp_min(0); where(target == 1, t, zeros).
 Tensor InFloat32(Eager& e, const Tensor& t);
 Tensor Reduced(Eager& e, const Tensor& each, LossReduction reduction);
+Tensor ClampMin(Eager& e, const Tensor& t, bool inplace);
+Tensor WhereTarget(Eager& e, const Tensor& target, const Tensor& t);
 
 }  // namespace vramplan::eager

@@ -58,37 +58,6 @@ void MultilabelMargin(Call& c) {
   c.Return(std::move(out));
 }
 
-// clamp_min_(0) keeps a copy of what it overwrites.
-Tensor ClampMin(Eager& e, const Tensor& t) {
-  const Tensor kept = e.grad_mode && t->tracked() ? e.EmptyLike(t) : t;
-  Tensor out = e.Overwrite(t);
-  if (GradNode* node = e.Record("ClampMinBackward0", {t}, {out})) {
-    node->Save(kept);
-    node->Backward([](GradContext& g) {  // where(self >= min, grad, 0)
-      const Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
-      const Tensor above = g.e.EmptyLike(g.saved(0), DType::kBool);
-      g.Set(0, g.e.EmptyLike(g.grad()));
-    });
-  }
-  return out;
-}
-
-// at::where(target != 1, t, zeros)
-Tensor WhereNot(Eager& e, const Tensor& target, const Tensor& t) {
-  const Tensor condition = e.EmptyLike(target, DType::kBool);
-  Tensor out = e.EmptyLike(t);
-  if (GradNode* node = e.Record("WhereBackward0", {t}, {out})) {
-    node->Save(condition);
-    node->Backward([](GradContext& g) {
-      Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
-      Tensor result = g.e.EmptyLike(g.grad());
-      zero = Tensor();
-      g.Set(0, std::move(result));
-    });
-  }
-  return out;
-}
-
 void HingeEmbedding(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::hinge_embedding_loss");
@@ -101,9 +70,9 @@ void HingeEmbedding(Call& c) {
     if (GradNode* node = e.Record("SubBackward0", {input}, {difference})) {
       node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.grad())); });
     }
-    const Tensor clamped = ClampMin(e, difference);
-    const Tensor of_margin = WhereNot(e, target, clamped);
-    const Tensor of_self = WhereNot(e, target, input);
+    const Tensor clamped = ClampMin(e, difference, true);
+    const Tensor of_margin = WhereTarget(e, target, clamped);
+    const Tensor of_self = WhereTarget(e, target, input);
     const Tensor each = Add(e, of_margin, of_self);
     out = Reduced(e, each, ReductionOf(c));
   }
@@ -122,7 +91,7 @@ void MarginRanking(Call& c) {
     const Tensor product = Mul(e, negative, difference);
     each = Add(e, product, Tensor());
   }
-  each = ClampMin(e, each);
+  each = ClampMin(e, each, true);
   c.Return(Reduced(e, each, ReductionOf(c)));
 }
 

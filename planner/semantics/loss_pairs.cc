@@ -34,37 +34,6 @@ Tensor SqrtInPlace(Eager& e, const Tensor& t) {
   return out;
 }
 
-// clamp_min(0); in place the operand is cloned for the backward (derivatives.yaml saves self).
-Tensor ClampMin(Eager& e, const Tensor& t, bool inplace) {
-  const Tensor kept = inplace && e.grad_mode ? e.EmptyLike(t) : t;
-  Tensor out = inplace ? e.Overwrite(t) : e.EmptyLike(t);
-  if (GradNode* node = e.Record("ClampMinBackward0", {t}, {out})) {
-    node->Save(kept);
-    node->Backward([](GradContext& g) {  // where(self >= min, grad, 0)
-      const Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
-      const Tensor above = g.e.EmptyLike(g.saved(0), DType::kBool);
-      g.Set(0, g.e.EmptyLike(g.grad()));
-    });
-  }
-  return out;
-}
-
-// where(target == 1, t, zeros)
-Tensor WhereTarget(Eager& e, const Tensor& target, const Tensor& t) {
-  const Tensor condition = e.EmptyLike(target, DType::kBool);
-  Tensor out = e.EmptyLike(t);
-  if (GradNode* node = e.Record("WhereBackward0", {t}, {out})) {
-    node->Save(condition);
-    node->Backward([](GradContext& g) {
-      Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
-      Tensor result = g.e.EmptyLike(g.grad());
-      zero = Tensor();
-      g.Set(0, std::move(result));
-    });
-  }
-  return out;
-}
-
 // pairwise_distance: norm(a - b + eps, 2, -1)
 Tensor Distance(Eager& e, const Tensor& a, const Tensor& b) {
   Tensor difference = Sub(e, a, b);
