@@ -66,6 +66,7 @@ class DriverProbe final : public Probe {
   Result<int> Count(const DriverApi& api) const;
   Result<CUdevice> Device(const DriverApi& api, int card) const;
   Result<Seen> Find(const DriverApi& api, CUdevice device, int card) const;
+  Result<Seen> Look(int card) const;  // the driver loaded first
   Result<CardFacts> Facts(const DriverApi& api, int card) const;
   void AskNvml(const Seen& seen, CardFacts& facts) const;
 
@@ -231,12 +232,16 @@ Result<std::unique_ptr<CardSession>> DriverProbe::Open(int card) {
   return OpenSession(**api, *device, Subject(card));
 }
 
-Result<std::optional<Bytes>> DriverProbe::Used(int card) {
+Result<Seen> DriverProbe::Look(int card) const {
   const Result<const DriverApi*> api = LoadDriver();
   if (!api) return api.error();
   const Result<CUdevice> device = Device(**api, card);
   if (!device) return device.error();
-  const Result<Seen> seen = Find(**api, *device, card);
+  return Find(**api, *device, card);
+}
+
+Result<std::optional<Bytes>> DriverProbe::Used(int card) {
+  const Result<Seen> seen = Look(card);
   if (!seen) return seen.error();
   if (!seen->card) return std::optional<Bytes>();
   const Told<Nvml::Memory> memory = nvml_.MemoryOf(*seen->card);
@@ -245,11 +250,7 @@ Result<std::optional<Bytes>> DriverProbe::Used(int card) {
 }
 
 Result<std::optional<std::vector<Holder>>> DriverProbe::Holders(int card) {
-  const Result<const DriverApi*> api = LoadDriver();
-  if (!api) return api.error();
-  const Result<CUdevice> device = Device(**api, card);
-  if (!device) return device.error();
-  const Result<Seen> seen = Find(**api, *device, card);
+  const Result<Seen> seen = Look(card);
   if (!seen) return seen.error();
   if (!seen->card) return std::optional<std::vector<Holder>>();
   return nvml_.Processes(*seen->card).value;
