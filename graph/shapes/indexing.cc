@@ -1,6 +1,8 @@
 // Operators that pick elements, or write some: Gather and its kin, Slice, Scatter and its kin, TopK, NonZero, OneHot,
 // Trilu.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "graph/shapes/folding.h"
 #include "graph/shapes/rule.h"
@@ -232,18 +234,21 @@ void OneHot(NodeInference& n) {
   n.SetIntegers(0, std::move(contents));
 }
 
+// The first input and its "axis"; without that attribute, its elements in a row. Nothing: not known, or an error.
+std::optional<std::pair<Shape, int>> AlongAxis(NodeInference& n) {
+  if (!n.ShapeOf(0)) return std::nullopt;
+  const Shape& shape = *n.ShapeOf(0);
+  if (!n.node().attributes.Has("axis")) return std::pair(Shape{shape.Elements()}, 0);
+  const auto axis = n.Axis(n.Int("axis", 0), shape.rank());
+  if (!axis) return std::nullopt;
+  return std::pair(shape, *axis);
+}
+
 // The rows that `condition` picks, or, without an axis, the elements: as many as it has true values.
 void Compress(NodeInference& n) {
-  if (!n.ShapeOf(0)) return;
-  Shape out = *n.ShapeOf(0);
-  int axis = 0;
-  if (n.node().attributes.Has("axis")) {
-    const auto given = n.Axis(n.Int("axis", 0), out.rank());
-    if (!given) return;
-    axis = *given;
-  } else {
-    out = Shape{out.Elements()};
-  }
+  auto along = AlongAxis(n);
+  if (!along) return;
+  auto& [out, axis] = *along;
   const auto condition = n.ConstantInts(1);
   if (condition) {
     out[axis] = static_cast<int64_t>(condition->size()) -
@@ -259,16 +264,9 @@ void Compress(NodeInference& n) {
 void Unique(NodeInference& n) {
   for (int i = 1; i < n.outputs(); ++i) n.Out(i).type = DType::kInt64;
   for (int i = 1; i < n.outputs(); ++i) n.SetShape(i, Shape{Dim::Unknown()});
-  if (!n.ShapeOf(0)) return;
-  Shape out = *n.ShapeOf(0);
-  int axis = 0;
-  if (n.node().attributes.Has("axis")) {
-    const auto given = n.Axis(n.Int("axis", 0), out.rank());
-    if (!given) return;
-    axis = *given;
-  } else {
-    out = Shape{out.Elements()};
-  }
+  auto along = AlongAxis(n);
+  if (!along) return;
+  auto& [out, axis] = *along;
   const Dim length = out[axis];
   out[axis] = length.Is(0) || length.Is(1) ? length : n.Undecided(length);
   n.SetShape(0, out);
