@@ -1,5 +1,7 @@
 #include "tests/support/one_node.h"
 
+#include <doctest/doctest.h>
+
 #include <charconv>
 #include <sstream>
 #include <vector>
@@ -187,6 +189,15 @@ std::string InferNode(const NodeCase& row, int64_t fixed_batch, Notes* notes) {
             (absent ? "-" : Written(shapes[node.outputs[i]], outputs[i].find('=') != std::string::npos));
   }
   return text;
+}
+
+void CheckNodes(std::initializer_list<NodeCase> rows) {
+  for (const NodeCase& row : rows) {
+    CAPTURE(row.op);
+    CAPTURE(row.attributes);
+    CAPTURE(row.inputs);
+    CHECK(InferNode(row) == std::string(row.outputs));
+  }
 }
 
 }  // namespace vramplan::testing

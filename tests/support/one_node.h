@@ -31,4 +31,7 @@ struct NodeCase {
 // `fixed_batch` > 0: the file was exported with that batch, which was re-opened.
 std::string InferNode(const NodeCase& row, int64_t fixed_batch = 0, Notes* notes = nullptr);
 
+// One doctest check a row.
+void CheckNodes(std::initializer_list<NodeCase> rows);
+
 }  // namespace vramplan::testing

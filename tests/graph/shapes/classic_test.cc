@@ -5,17 +5,8 @@
 namespace vramplan::testing {
 namespace {
 
-void Check(std::initializer_list<NodeCase> rows) {
-  for (const NodeCase& row : rows) {
-    CAPTURE(row.op);
-    CAPTURE(row.attributes);
-    CAPTURE(row.inputs);
-    CHECK(InferNode(row) == std::string(row.outputs));
-  }
-}
-
 TEST_CASE("ai.onnx.ml") {
-  Check({
+  CheckNodes({
       {"ai.onnx.ml:ArrayFeatureExtractor", "", "f[B,9] i[1,3]", "f[B,3]"},
       {"ai.onnx.ml:ArrayFeatureExtractor", "", "f[9] i[3]", "f[1,3]"},
       {"ai.onnx.ml:Binarizer", "threshold=0.5", "f[B,9]", "f[B,9]"},

@@ -5,17 +5,8 @@
 namespace vramplan::testing {
 namespace {
 
-void Check(std::initializer_list<NodeCase> rows) {
-  for (const NodeCase& row : rows) {
-    CAPTURE(row.op);
-    CAPTURE(row.attributes);
-    CAPTURE(row.inputs);
-    CHECK(InferNode(row) == std::string(row.outputs));
-  }
-}
-
 TEST_CASE("creation") {
-  Check({
+  CheckNodes({
       {"Constant", "value_ints=[1,2]", "", "i[2]=1,2"},
       {"Constant", "value_float=0.5", "", "f[]=0.5"},
       {"ConstantOfShape", "", "i[2]=B,3", "f[B,3]"},
@@ -46,7 +37,7 @@ TEST_CASE("creation") {
 }
 
 TEST_CASE("signals, quantization") {
-  Check({
+  CheckNodes({
       {"DFT", "onesided=1", "f[B,400,1] - i[]=1", "f[B,201,2]"},
       {"DFT", "opset=17 axis=1", "f[B,400,1]", "f[B,400,2]"},
       {"DFT", "", "f[B,400,1] - i[]", "f[B,400,2]"},

@@ -5,17 +5,8 @@
 namespace vramplan::testing {
 namespace {
 
-void Check(std::initializer_list<NodeCase> rows) {
-  for (const NodeCase& row : rows) {
-    CAPTURE(row.op);
-    CAPTURE(row.attributes);
-    CAPTURE(row.inputs);
-    CHECK(InferNode(row) == std::string(row.outputs));
-  }
-}
-
 TEST_CASE("elementwise: shapes and types") {
-  Check({
+  CheckNodes({
       {"Relu", "", "f[B,3,4]", "f[B,3,4]"},
       {"Gelu", "approximate=tanh", "h[B,7]", "h[B,7]"},
       {"Softmax", "axis=1", "f[B,7]", "f[B,7]"},
@@ -47,7 +38,7 @@ TEST_CASE("elementwise: shapes and types") {
 }
 
 TEST_CASE("elementwise: contents of small tensors, with the batch inside") {
-  Check({
+  CheckNodes({
       {"Add", "", "i[2]=B,3 i[]=1", "i[2]=B+1,4"},
       {"Sub", "", "i[]=5 i[2]=B,?", "i[2]=-1*B+5,?"},
       {"Mul", "", "i[1]=B i[1]=12", "i[1]=12*B"},
@@ -84,7 +75,7 @@ TEST_CASE("elementwise: contents of small tensors, with the batch inside") {
 }
 
 TEST_CASE("elementwise: contents longer than 64 are not computed") {
-  Check({{"Add", "", "i[8,8] i[]", "i[8,8]=unknown"}});
+  CheckNodes({{"Add", "", "i[8,8] i[]", "i[8,8]=unknown"}});
 }
 
 }  // namespace

@@ -5,17 +5,8 @@
 namespace vramplan::testing {
 namespace {
 
-void Check(std::initializer_list<NodeCase> rows) {
-  for (const NodeCase& row : rows) {
-    CAPTURE(row.op);
-    CAPTURE(row.attributes);
-    CAPTURE(row.inputs);
-    CHECK(InferNode(row) == std::string(row.outputs));
-  }
-}
-
 TEST_CASE("Resize, Upsample") {
-  Check({
+  CheckNodes({
       {"Resize", "", "f[B,64,16,16] - f[4]=1,1,2,2", "f[B,64,32,32]"},
       {"Resize", "", "f[B,64,15,15] - f[4]=1,1,0.5,1.5", "f[B,64,7,22]"},
       {"Resize", "", "f[B,64,16,16] - - i[4]=B,64,20,30", "f[B,64,20,30]"},
@@ -32,7 +23,7 @@ TEST_CASE("Resize, Upsample") {
 }
 
 TEST_CASE("other image operators") {
-  Check({
+  CheckNodes({
       {"DepthToSpace", "blocksize=2", "f[B,64,16,16]", "f[B,16,32,32]"},
       {"DepthToSpace", "blocksize=2", "f[B,6,16,16]",
        "error: the channels of in0 [B, 6, 16, 16] are no multiple of its block"},

@@ -5,17 +5,8 @@
 namespace vramplan::testing {
 namespace {
 
-void Check(std::initializer_list<NodeCase> rows) {
-  for (const NodeCase& row : rows) {
-    CAPTURE(row.op);
-    CAPTURE(row.attributes);
-    CAPTURE(row.inputs);
-    CHECK(InferNode(row) == std::string(row.outputs));
-  }
-}
-
 TEST_CASE("Concat, Split, Tile, Pad") {
-  Check({
+  CheckNodes({
       {"Concat", "axis=1", "f[B,3] f[B,4] f[B,?]", "f[B,?]"},
       {"Concat", "axis=-1", "f[B,3] f[?,4]", "f[B,7]"},
       {"Concat", "axis=0", "f[B,3] f[B,3]", "f[2*B,3]"},

@@ -5,17 +5,8 @@
 namespace vramplan::testing {
 namespace {
 
-void Check(std::initializer_list<NodeCase> rows) {
-  for (const NodeCase& row : rows) {
-    CAPTURE(row.op);
-    CAPTURE(row.attributes);
-    CAPTURE(row.inputs);
-    CHECK(InferNode(row) == std::string(row.outputs));
-  }
-}
-
 TEST_CASE("Reshape") {
-  Check({
+  CheckNodes({
       {"Reshape", "", "f[B,3,4] i[2]=0,-1", "f[B,12]"},
       {"Reshape", "", "f[B,3,4] i[2]=-1,4", "f[3*B,4]"},
       {"Reshape", "", "f[B,128,768] i[4]=B,128,12,-1", "f[B,128,12,64]"},
@@ -41,7 +32,7 @@ TEST_CASE("Reshape") {
 }
 
 TEST_CASE("Flatten, Squeeze, Unsqueeze, Transpose, Expand") {
-  Check({
+  CheckNodes({
       {"Flatten", "", "f[B,3,4]", "f[B,12]"},
       {"Flatten", "axis=0", "f[B,3,4]", "f[1,12*B]"},
       {"Flatten", "axis=-1", "f[B,3,4]", "f[3*B,4]"},

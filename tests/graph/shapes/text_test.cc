@@ -5,17 +5,8 @@
 namespace vramplan::testing {
 namespace {
 
-void Check(std::initializer_list<NodeCase> rows) {
-  for (const NodeCase& row : rows) {
-    CAPTURE(row.op);
-    CAPTURE(row.attributes);
-    CAPTURE(row.inputs);
-    CHECK(InferNode(row) == std::string(row.outputs));
-  }
-}
-
 TEST_CASE("strings and encoded images") {
-  Check({
+  CheckNodes({
       {"StringConcat", "", "s[B,1] s[7]", "s[B,7]"},
       {"StringNormalizer", "", "s[9]", "s[9]"},
       {"StringNormalizer", "stopwords=[monday]", "s[1,9]", "s[1,?]"},

@@ -5,17 +5,8 @@
 namespace vramplan::testing {
 namespace {
 
-void Check(std::initializer_list<NodeCase> rows) {
-  for (const NodeCase& row : rows) {
-    CAPTURE(row.op);
-    CAPTURE(row.attributes);
-    CAPTURE(row.inputs);
-    CHECK(InferNode(row) == std::string(row.outputs));
-  }
-}
-
 TEST_CASE("ai.onnx.preview.training") {
-  Check({
+  CheckNodes({
       {"ai.onnx.preview.training:Adagrad", "", "f[] i[] f[4,3] f[4,3] f[4,3]", "f[4,3] f[4,3]"},
       {"ai.onnx.preview.training:Adagrad", "", "f[] i[] f[4] h[5] f[4] h[5] f[4] f[5]", "f[4] h[5] f[4] f[5]"},
       {"ai.onnx.preview.training:Adam", "", "f[] i[] f[4] h[5] f[4] h[5] f[4] f[5] f[4] f[5]",
