@@ -327,6 +327,11 @@ void CachingAllocator::EmptyCache() { state_->ReleaseCached(); }
 
 const AllocatorStatistics& CachingAllocator::statistics() const { return state_->statistics; }
 
+Bytes CachingAllocator::SegmentFor(Bytes bytes) const {
+  const int64_t size = std::clamp<int64_t>(bytes.count(), 0, 2 * kMaxCapacity);
+  return Bytes::Of(state_->SegmentSize(state_->Rounded(size)));
+}
+
 // snapshot
 std::vector<Segment> CachingAllocator::Snapshot() const {
   const State& s = *state_;

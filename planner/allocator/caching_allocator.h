@@ -67,6 +67,8 @@ class CachingAllocator {
   void Free(Handle handle);
   void EmptyCache();
   const AllocatorStatistics& statistics() const;
+  // What cudaMalloc is asked for when no free block will do: "Tried to allocate ..." of a message.
+  Bytes SegmentFor(Bytes bytes) const;
   // All segments, by address.
   std::vector<Segment> Snapshot() const;
 

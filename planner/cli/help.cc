@@ -122,6 +122,17 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan watch 4121\n"
      "  vramplan watch 4121 --model unet.onnx --batch 8 --optimizer adamw\n"
      "  vramplan watch --command \"python train.py\" --model unet.onnx --batch 8 --save\n"},
+    {"vramplan explain LOG|- [--model FILE.onnx] [options]",
+     "Reads an out-of-memory message, alone or anywhere in the log of a run, and says what was full and why: other "
+     "processes, fragmentation, a limit, another library, or a step that needs more than the card has. With --model it "
+     "names the request of the step that failed: phase, tensor, layer; says what fits there, and which plan to ask "
+     "for. "
+     "Messages of PyTorch (all versions since 0.4, CUDA, HIP, XPU), TensorFlow, JAX, ONNX Runtime, cuDNN and cuBLAS "
+     "are "
+     "read. Exit code 0: explained, 1: there is no such message.",
+     "  vramplan explain train.log\n"
+     "  python train.py 2>&1 | tee train.log | vramplan explain - --model unet.onnx\n"
+     "  vramplan explain train.log --model gpt.onnx --dim sequence=1024 --optimizer adamw --batch 8\n"},
 };
 
 std::string Row(const std::string& left, const std::string& text) {
@@ -153,6 +164,7 @@ std::string HelpText(std::optional<Verb> verb) {
     text += Row("calibrate", "measure a card of this machine, for --gpu auto and --profile");
     text += Row("validate FILE", "a step replayed on this machine's card: predicted beside seen");
     text += Row("watch PID", "the peak of a run of yours beside what is predicted for it");
+    text += Row("explain LOG", "what an out-of-memory message says, and which request of a step it was");
     text += "\n";
     text += Row("--help", "also after a verb: its options and examples");
     text += Row("--version", "which vramplan this is");

@@ -17,8 +17,9 @@ constexpr unsigned kProbe = 1U << static_cast<unsigned>(Verb::kProbe);
 constexpr unsigned kCalibrate = 1U << static_cast<unsigned>(Verb::kCalibrate);
 constexpr unsigned kValidate = 1U << static_cast<unsigned>(Verb::kValidate);
 constexpr unsigned kWatch = 1U << static_cast<unsigned>(Verb::kWatch);
+constexpr unsigned kExplain = 1U << static_cast<unsigned>(Verb::kExplain);
 // What the plan decides or does not know.
-constexpr unsigned kAsked = kEstimate | kFit | kTrace | kValidate | kWatch;
+constexpr unsigned kAsked = kEstimate | kFit | kTrace | kValidate | kWatch | kExplain;
 constexpr unsigned kPlan = kAsked | kDecide;      // verbs that lay out a step
 constexpr unsigned kOnCard = kValidate | kWatch;  // and see it on a card of this machine
 constexpr unsigned kAway = kPlan & ~kOnCard;      // and do not
@@ -28,7 +29,8 @@ constexpr unsigned kAll = kModel | kGpus | kReplay | kProbe;
 
 constexpr OptionRow kRows[] = {
     {"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", kCalibrate},
-    {"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest, plan chooses]", kAway},
+    {"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest, plan chooses]", kAway & ~kExplain},
+    {"--batch", "N", "samples in a (micro-)batch [the one at which a step asks for what the message says]", kExplain},
     {"--batch", "N", "samples in a (micro-)batch [the largest that is predicted]", kValidate},
     {"--batch", "N", "samples in a (micro-)batch [1]", kWatch},
     {"--batch", "N", "of the convolutions [1, 2, 4 ... 64]", kCalibrate},
@@ -74,6 +76,7 @@ constexpr OptionRow kRows[] = {
     {"--gpu", "auto:N", "which card of this machine [auto: the one with the most free memory]", kCalibrate},
     {"--model", "FILE.onnx",
      "what the process trains or runs: its peak is predicted with the options of estimate [none]", kWatch},
+    {"--model", "FILE.onnx", "what was running: the message is compared with its step [none]", kExplain},
     {"--command", "TEXT",
      "start this, by the shell, instead of naming a process; what it writes to stdout goes to stderr", kWatch},
     {"--interval", "S", "seconds between two looks [0.1]", kWatch},
@@ -201,6 +204,8 @@ std::string_view Name(Verb verb) {
       return "validate";
     case Verb::kWatch:
       return "watch";
+    case Verb::kExplain:
+      return "explain";
   }
   return "";
 }

@@ -36,8 +36,9 @@ enum class Verb : uint8_t {
   kCalibrate,
   kValidate,
   kWatch,
+  kExplain,
 };
-inline constexpr int kVerbs = 13;
+inline constexpr int kVerbs = 14;
 // Whether the verb is about a file, which then stands behind it.
 bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
@@ -46,7 +47,8 @@ enum class Format : uint8_t { kText, kJson };
 
 struct Options {
   Verb verb = Verb::kEstimate;
-  std::string file;    // estimate, fit, plan, inspect, trace: the graph; replay: the stream; solve, check: the problem
+  std::string file;    // estimate, fit, plan, inspect, trace: the graph; replay: the stream; solve, check: the problem;
+                       // explain: the log
   std::string filter;  // gpus: what the name must contain
   BindOptions bind;
   bool assume_batch_norm = false;
@@ -74,7 +76,7 @@ struct Options {
   RematWishes remat;                    // solve, check
   std::string schedule;                 // check: the file
   bool no_context = false;              // probe: only look
-  std::string model;                    // calibrate: whose convolutions; watch: what runs; empty: none
+  std::string model;                    // calibrate: whose convolutions; watch, explain: what runs; empty: none
   std::optional<Bytes> max_bytes;       // validate: of segments, in all
   bool dry_run = false;                 // validate: only say what would be done
   int64_t pid = 0;                      // watch: the process, or

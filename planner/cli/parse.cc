@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array kAllVerbs = {Verb::kFit,       Verb::kPlan,     Verb::kEstimate, Verb::kInspect, Verb::kGpus,
                                   Verb::kTrace,     Verb::kReplay,   Verb::kSolve,    Verb::kCheck,   Verb::kProbe,
-                                  Verb::kCalibrate, Verb::kValidate, Verb::kWatch};
+                                  Verb::kCalibrate, Verb::kValidate, Verb::kWatch,    Verb::kExplain};
 
 std::string AllVerbs() {
   std::vector<std::string> verbs;
@@ -66,6 +66,7 @@ std::string Usual(Verb verb) {
   if (verb == Verb::kReplay) return typed + " FILE.csv";
   if (verb == Verb::kSolve) return typed + " FILE";
   if (verb == Verb::kWatch) return typed + " PID --model FILE.onnx";
+  if (verb == Verb::kExplain) return typed + " LOG --model FILE.onnx";
   return typed + (verb == Verb::kCheck ? " FILE SCHEDULE --budget N" : " FILE.onnx");
 }
 

@@ -35,9 +35,9 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"planner/remat", {"graph/base"}},
     {"planner/solver", {"planner/allocator", "planner/remat"}},
     {"planner/calibration", {"planner/solver", "cuda_probe"}},
-    {"planner/report", {"planner/solver", "planner/calibration", "cuda_probe"}},
-    {"planner/oom", {"planner/report"}},
-    {"planner/cli", {"planner/report", "planner/runtimes", "planner/oom", "graph/onnx", "cuda_probe"}},
+    {"planner/oom", {"planner/solver"}},
+    {"planner/report", {"planner/calibration", "planner/oom", "cuda_probe"}},
+    {"planner/cli", {"planner/report", "planner/runtimes", "graph/onnx", "cuda_probe"}},
     {"cuda_probe", {"graph/base"}},
     {"models", {"graph/base"}},
 };

@@ -125,19 +125,20 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   constexpr Row kRows[] = {
       {"",
        "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate or watch (hint: type "
+       "calibrate, validate, watch or explain (hint: type "
        "vramplan fit "
        "FILE.onnx "
        "--gpu t4, or "
        "vramplan --help)"},
       {"fot m.onnx",
-       "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, validate "
-       "or watch (hint: "
+       "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, "
+       "validate, "
+       "watch or explain (hint: "
        "did you mean "
        "fit?)"},
       {"m.onnx",
        "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate or watch (hint: type "
+       "calibrate, validate, watch or explain (hint: type "
        "vramplan fit "
        "m.onnx "
        "--gpu t4)"},
@@ -214,7 +215,7 @@ TEST_CASE("golden --help") {
                        {"inspect", Verb::kInspect},   {"gpus", Verb::kGpus},         {"trace", Verb::kTrace},
                        {"replay", Verb::kReplay},     {"plan", Verb::kPlan},         {"solve", Verb::kSolve},
                        {"check", Verb::kCheck},       {"probe", Verb::kProbe},       {"calibrate", Verb::kCalibrate},
-                       {"validate", Verb::kValidate}, {"watch", Verb::kWatch}};
+                       {"validate", Verb::kValidate}, {"watch", Verb::kWatch},       {"explain", Verb::kExplain}};
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/help/" + row.file + ".txt");

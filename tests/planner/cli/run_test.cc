@@ -105,8 +105,8 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
        "\"h\" only holds modules and is never called (hint: type --checkpoint h.0, h.1 or h.2)"},
       {"gpus banana", 2, "no card's name contains"},
       {"frobnicate", 2,
-       "is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, validate or "
-       "watch"},
+       "is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, validate, "
+       "watch or explain"},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.line);

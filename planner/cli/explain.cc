@@ -1,0 +1,156 @@
+#include "planner/report/explain.h"
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <utility>
+
+#include "planner/cli/prepare.h"
+#include "planner/cli/verbs.h"
+#include "planner/runtimes/runtime.h"
+
+namespace vramplan {
+namespace {
+
+// Of a log, its end: the message is what a run says last.
+constexpr std::streamoff kMostRead = std::streamoff{64} << 20;
+// Batches that are looked through for the one of the message.
+constexpr int64_t kMostBatch = 65536;
+
+Result<std::string> ReadText(const std::string& path) {
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return Error{ErrorCode::kBadInput, path, "cannot be read", "name the log of the run, or - for standard input"};
+  file.seekg(0, std::ios::end);
+  const std::streamoff size = file.tellg();
+  // What cannot be measured (a pipe) is read from where it stands.
+  file.clear();
+  if (size > kMostRead) {
+    file.seekg(size - kMostRead);
+  } else if (size >= 0) {
+    file.seekg(0);
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// A word of a command line: quoted where the shell would take it apart.
+std::string Word(const std::string& text) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string MiBText(Bytes bytes) { return std::to_string(bytes.count() >> 20) + "MiB"; }
+
+// What plan takes of what was given here, for the card of the message.
+std::string PlanCommand(const Options& options, const ExplainedStep& step, const std::optional<ChosenDevice>& chosen) {
+  std::string command = "vramplan plan " + Word(options.file);
+  if (chosen && !chosen->id.empty()) {
+    command += " --gpu " + chosen->id;
+  } else {
+    // The context is part of what the room is without.
+    command += " --gpu-memory " + MiBText(step.room) + " --context 0";
+  }
+  for (const SpecRow& row : step.question.spec) {
+    const bool of_the_card = row.option == "gpu" || row.option == "gpu-memory" || row.option == "context" ||
+                             row.option == "reserve" || row.option == "profile" || row.option == "held";
+    const bool plan_decides = row.option == "mode" || row.option == "checkpoint" || row.option == "saved";
+    if (!row.given || of_the_card || plan_decides || row.option == "batch") continue;
+    if (row.option == "capability" && chosen && !chosen->id.empty()) continue;
+    command += " --" + row.option + " " + Word(row.text);
+  }
+  if (step.question.model.has_batch) command += " --batch " + std::to_string(step.question.batch);
+  return command;
+}
+
+// Beside the step of --model.
+Status Compare(Options options, Probe* machine, ExplainReport* report) {
+  options.file = options.model;
+  const OutOfMemory& message = report->message;
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
+  if (!chosen.ok()) return chosen.error();
+  Result<Prepared> prepared = Prepare(options);
+  if (!prepared.ok()) return prepared.error();
+  if (*chosen) prepared->notes.Append((*chosen)->notes);
+  const TrainingSpec spec = SpecOf(options, *chosen);
+  const auto lay_out = [&](int64_t batch) {
+    Notes already_told;
+    return ScheduleFor(prepared->layers, spec, batch, &already_told);
+  };
+
+  ExplainedStep step;
+  const ContextBand context = *chosen           ? (*chosen)->device.context
+                              : options.context ? GivenContext(*options.context)
+                                                : ContextOf(spec.capability, spec.framework);
+  std::optional<Bytes> room = RoomOf(message);
+  step.room_told = room.has_value();
+  if (!room && message.capacity) room = std::max(Bytes(), *message.capacity - context.likely);
+  if (!room && *chosen) room = (*chosen)->device.CapacityWith(context.likely);
+  int64_t& batch = prepared->question.batch;
+  if (!prepared->question.batch_given && prepared->question.model.has_batch) {
+    step.match = BatchLike(message, lay_out, prepared->layers, options.allocator, room, kMostBatch);
+    step.batch_found = step.match.has_value();
+    if (step.batch_found) {
+      batch = step.match->request.batch;
+    } else {
+      prepared->notes.Add({"assumed-batch", Severity::kNote, "--batch",
+                           "no batch has a request like that of the message; assumed 1", "give --batch to change it"});
+    }
+  }
+  const Result<Timeline> timeline = ScheduleFor(prepared->layers, spec, batch, &prepared->notes);
+  if (!timeline.ok()) return timeline.error();
+  if (!step.match) step.match = RequestLike(message, *timeline, prepared->layers, batch, options.allocator, room);
+
+  step.question = prepared->question;
+  step.question.spec = SpecRows(options, spec, step.question, *chosen, context);
+  report->notes = prepared->notes;
+  if (room) {
+    step.room = *room;
+    const Peak within = Replay(*timeline, batch, options.allocator, *room);
+    if (within.out_of_memory)
+      step.refused = DescribeAllocation(*timeline, prepared->layers, batch, *within.out_of_memory);
+    if (step.refused && !options.allocator.expandable_segments && spec.framework >= Framework{2, 1}) {
+      AllocatorConfig expandable = options.allocator;
+      expandable.expandable_segments = true;
+      step.expandable_fits = !Replay(*timeline, batch, expandable, *room).out_of_memory;
+    }
+    if (step.question.model.has_batch) {
+      Result<LargestBatch> largest =
+          FindLargestBatch(lay_out, prepared->layers, options.allocator, *room, step.refused ? 1 : batch);
+      if (!largest.ok()) return largest.error();
+      step.largest = *std::move(largest);
+    }
+    step.plan = PlanCommand(options, step, *chosen);
+  } else {
+    report->notes.Add({"unknown-card", Severity::kNote, "--gpu",
+                       "the message does not say how large the card is, so nothing can be said of what fits there",
+                       "name it with --gpu or --gpu-memory"});
+  }
+  report->step = std::move(step);
+  return Done();
+}
+
+}  // namespace
+
+Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* machine) {
+  const Result<std::string> text = ReadText(options.file);
+  if (!text.ok()) return text.error();
+  const std::string subject = options.file == "-" ? "standard input" : options.file;
+  Result<OutOfMemory> message = ReadOutOfMemory(subject, *text);
+  if (!message.ok()) return message.error();
+  ExplainReport report;
+  report.file = options.file == "-" ? "" : FileName(options.file);
+  report.message = *std::move(message);
+  report.cause = CauseOf(report.message);
+  report.shares = SharesOf(report.message);
+  if (!options.model.empty()) {
+    if (const Status compared = Compare(options, machine, &report); !compared.ok()) return compared.error();
+  }
+  if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(report))};
+  return Outcome{.text = PrintExplain(report, style), .notes = report.notes};
+}
+
+}  // namespace vramplan

@@ -1,0 +1,44 @@
+// Explain: an out-of-memory message in words, and beside the step of the model that it is about
+// ("vramplan.explain/1").
+//
+//   out of memory on a card of 14.56 GiB: 624.00 MiB more did not fit, the step needs more than the card has
+//   unet.onnx at batch 39 asks for it in the backward of step 2: 624.00 MiB for gradient of ..., at /up.3/conv/net/...
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "planner/oom/cause.h"
+#include "planner/oom/match.h"
+#include "planner/report/estimate.h"
+#include "planner/solver/batch_search.h"
+
+namespace vramplan {
+
+// --model: the step that the message is about.
+struct ExplainedStep {
+  StepQuestion question;  // its batch: given, or the one that was found
+  bool batch_found = false;
+  std::optional<RequestMatch> match;
+  Bytes room;                         // what the allocator could take there
+  bool room_told = false;             // by the message; else the card's size less a context
+  std::optional<Bottleneck> refused;  // of the same step replayed in that room; nothing: it fits
+  // The same with expandable segments: whether it fits; nothing: not another allocator, or it made no difference.
+  bool expandable_fits = false;
+  std::optional<LargestBatch> largest;  // in that room
+  std::string plan;                     // the command line that says what to change
+};
+
+struct ExplainReport {
+  std::string file;  // where the message stood, without folders
+  OutOfMemory message;
+  OutOfMemoryCause cause = OutOfMemoryCause::kNoNumbers;
+  CardShares shares;
+  std::optional<ExplainedStep> step;
+  Notes notes;
+};
+
+std::string PrintExplain(const ExplainReport& report, const Style& style);
+Json ToJson(const ExplainReport& report);
+
+}  // namespace vramplan

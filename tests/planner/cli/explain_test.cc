@@ -1,0 +1,81 @@
+// explain as it is typed: golden answers, JSON, and what is wrong with the input.
+#include "planner/report/explain.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "planner/report/json.h"
+#include "tests/support/command_line.h"
+
+namespace vramplan {
+namespace {
+
+using testing::Do;
+using testing::Golden;
+using testing::Said;
+using testing::ScratchFile;
+
+// The numbers of models/unet.onnx at batch 39 on a T4, as PyTorch prints them at the end of a traceback.
+constexpr const char* kFull =
+    "Traceback (most recent call last):\n  File \"train.py\", line 31, in <module>\n    loss.backward()\n"
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 624.00 MiB. GPU 0 has a total capacity of 14.56 GiB "
+    "of which 437.12 MiB is free. Including non-PyTorch memory, this process has 14.13 GiB memory in use. Of the "
+    "allocated memory 13.45 GiB is allocated by PyTorch, and 352.00 MiB is reserved by PyTorch but unallocated.\n";
+
+// Where the example graphs lie is not part of the answer.
+std::string Answer(const std::string& text, const std::string& options) {
+  const ScratchFile log("oom.log", text);
+  Said said = Do("explain " + log.path() + options);
+  CHECK_EQ(said.exit_code, 0);
+  const std::string folder = std::string(VRAMPLAN_SOURCE_DIR) + "/models/";
+  for (size_t at = said.out.find(folder); at != said.out.npos; at = said.out.find(folder))
+    said.out.replace(at, folder.size(), "models/");
+  return said.out;
+}
+
+TEST_CASE("explain: golden answers") {
+  struct Row {
+    const char *name, *text, *options;
+  };
+  constexpr Row kRows[] = {
+      {"alone", kFull, ""},
+      {"batch_found", kFull, " --model MODELS/unet.onnx"},
+      {"another_batch", kFull, " --model MODELS/unet.onnx --batch 8 --optimizer adamw --gpu t4"},
+      {"no_numbers", "RuntimeError: CUDA error: out of memory\n", " --model MODELS/mlp.onnx"},
+      {"host", "RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried to allocate 1073741824 bytes.", ""},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.name);
+    const std::string text = Answer(row.text, row.options);
+    CHECK_EQ(text, Golden("explain/" + std::string(row.name), text));
+  }
+}
+
+TEST_CASE("explain: JSON has the same") {
+  const Result<Json> json = ParseJson("explain", Answer(kFull, " --model MODELS/unet.onnx --format json"));
+  REQUIRE(json.ok());
+  const std::string text = Print(*json);
+  CHECK(text.find("\"schema\": \"vramplan.explain/1\"") != text.npos);
+  CHECK(text.find("\"cause\": \"full\"") != text.npos);
+  CHECK(text.find("\"batch\": 39") != text.npos);
+  CHECK(text.find("\"batch_found\": true") != text.npos);
+  CHECK(text.find("\"largest_batch\": 38") != text.npos);
+}
+
+TEST_CASE("explain: a log without a message, no log, no card") {
+  const ScratchFile log("fine.log", "epoch 3 loss 0.1\n");
+  const Said none = Do("explain " + log.path());
+  CHECK_EQ(none.exit_code, 1);
+  CHECK_EQ(none.out, "");
+  CHECK(none.err.find(log.path()) != none.err.npos);
+  CHECK_EQ(Do("explain /nowhere/at/all.log").exit_code, 1);
+  CHECK_EQ(Do("explain").exit_code, 2);
+  const ScratchFile short_log("oom.log", "CUDA error: out of memory");
+  const Said said = Do("explain " + short_log.path() + " --model MODELS/mlp.onnx");
+  CHECK_EQ(said.exit_code, 0);
+  CHECK(said.err.find("--gpu: the message does not say how large the card is") != said.err.npos);
+}
+
+}  // namespace
+}  // namespace vramplan
