@@ -11,6 +11,7 @@
 #include "graph/onnx/attribute.h"
 #include "graph/onnx/compact.h"
 #include "graph/onnx/functions.h"
+#include "graph/onnx/messages.h"
 #include "graph/onnx/names.h"
 #include "graph/onnx/order.h"
 #include "graph/onnx/tensor.h"
@@ -20,19 +21,15 @@ namespace {
 
 Error Bad(std::string text, std::string hint) { return {ErrorCode::kBadInput, "", std::move(text), std::move(hint)}; }
 
-constexpr int kGraphMetadata = 16;  // GraphProto.metadata_props, an unknown field of ONNX 1.12
-
-std::string ReadSignature(const onnx::GraphProto& proto) {
-  const auto& fields = proto.unknown_fields();
-  for (int i = 0; i < fields.field_count(); ++i) {
-    const auto& field = fields.field(i);
-    if (field.number() != kGraphMetadata || field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
-      continue;
-    const MetadataEntry entry = ReadMetadataEntry(field.length_delimited());
+std::string ReadSignature(std::string_view graph) {
+  for (const std::string_view message : Payloads(graph, field::kGraphMetadata)) {
+    const MetadataEntry entry = ReadMetadataEntry(message);
     if (entry.key == kGraphSignatureKey) return std::string(entry.value);
   }
   return "";
 }
+
+using Messages = std::vector<std::string_view>;
 
 // Builds one graph; one per subgraph, linked to the one around it.
 class GraphBuilder {
@@ -43,23 +40,27 @@ class GraphBuilder {
     graph_.opsets = opsets;
   }
 
-  Result<Graph> Build(const onnx::GraphProto& proto) {
+  Result<Graph> Build(std::string_view message) {
     if (depth_ > kMaxNesting) {  // functions called inside subgraphs add theirs
       return Bad("its subgraphs are nested more than " + std::to_string(kMaxNesting) + " deep",
                  "this is no model that vramplan can plan");
     }
-    graph_.name = Printable(proto.name());
-    graph_.signature = ReadSignature(proto);
-    const std::vector<ScopedNode> nodes = functions_->Inline(proto, scope_);
-    const auto tensors = static_cast<size_t>(proto.initializer_size() + proto.input_size()) + nodes.size();
+    graph_.name = Printable(Payload(message, field::kGraphName));
+    graph_.signature = ReadSignature(message);
+    const auto initializers = Payloads(message, field::kGraphInitializer);
+    const auto inputs = Payloads(message, field::kGraphInput);
+    const std::vector<ScopedNode> nodes = functions_->Inline(message, scope_);
+    const size_t tensors = initializers.size() + inputs.size() + nodes.size();
     graph_.tensors.reserve(tensors);
     ids_.reserve(tensors);
-    if (const Status status = AddInitializers(proto); !status) return status.error();
-    if (const Status status = AddInputs(proto); !status) return status.error();
+    if (const Status status = AddInitializers(initializers); !status) return status.error();
+    const auto sparse = Payloads(message, field::kGraphSparseInitializer);
+    if (const Status status = AddSparseInitializers(sparse); !status) return status.error();
+    if (const Status status = AddInputs(inputs); !status) return status.error();
     if (const Status status = AddOutputsOf(nodes); !status) return status.error();
     if (const Status status = AddNodes(nodes); !status) return status.error();
-    if (const Status status = AddResults(proto); !status) return status.error();
-    if (const Status status = AddDeclarations(proto); !status) return status.error();
+    if (const Status status = AddResults(Payloads(message, field::kGraphOutput)); !status) return status.error();
+    if (const Status status = AddDeclarations(Payloads(message, field::kGraphValue)); !status) return status.error();
     if (const Status status = SortNodes(&graph_); !status) return status.error();
     return std::move(graph_);
   }
@@ -67,7 +68,7 @@ class GraphBuilder {
  private:
   std::string_view Resolve(std::string_view name) const { return ResolvedName(name, scope_); }
 
-  // A new tensor; absent when the name is taken. `name` must outlive the builder (it lies in the parsed model or in a
+  // A new tensor; absent when the name is taken. `name` must outlive the builder (it lies in the compact model or in a
   // CallScope).
   TensorId Add(std::string_view name) {
     const TensorId id{static_cast<int32_t>(graph_.tensors.size())};
@@ -94,36 +95,46 @@ class GraphBuilder {
                "export it again; names must be unique");
   }
 
-  Status AddInitializers(const onnx::GraphProto& proto) {
-    const auto add = [&](std::string_view proto_name, Result<StoredTensor> tensor) -> Status {
-      if (!tensor) return tensor.error();
-      const std::string_view name = Resolve(proto_name);
-      const TensorId id = Add(name);
-      if (!id.valid()) return GivenTwice(name, "an initializer");
-      At(id).stored = *std::move(tensor);
-      return Done{};
-    };
-    for (const auto& tensor : proto.initializer()) {
-      if (tensor.name().empty()) return Bad("an initializer has no name", "export it again");
-      if (Status status = add(tensor.name(), ReadTensor(tensor, {"initializer", tensor.name()})); !status)
-        return status;
-    }
-    for (const auto& tensor : proto.sparse_initializer()) {
-      const std::string& name = tensor.values().name();
-      if (name.empty()) return Bad("a sparse initializer has no name", "export it again");
-      if (Status status = add(name, ReadSparseTensor(tensor, {"sparse initializer", name})); !status) return status;
+  Status AddInitializer(std::string_view written, Result<StoredTensor> tensor) {
+    if (!tensor) return tensor.error();
+    const std::string_view name = Resolve(written);
+    const TensorId id = Add(name);
+    if (!id.valid()) return GivenTwice(name, "an initializer");
+    At(id).stored = *std::move(tensor);
+    return Done{};
+  }
+
+  Status AddInitializers(const Messages& initializers) {
+    onnx::TensorProto tensor;
+    for (const std::string_view message : initializers) {
+      const std::string_view name = Payload(message, field::kTensorName);
+      if (name.empty()) return Bad("an initializer has no name", "export it again");
+      if (const Status status = Parse(message, &tensor); !status) return status.error();
+      if (Status status = AddInitializer(name, ReadTensor(tensor, {"initializer", name})); !status) return status;
     }
     return Done{};
   }
 
-  Status AddInputs(const onnx::GraphProto& proto) {
+  Status AddSparseInitializers(const Messages& initializers) {
+    onnx::SparseTensorProto tensor;
+    for (const std::string_view message : initializers) {
+      const std::string_view name = Payload(Payload(message, field::kSparseValues), field::kTensorName);
+      if (name.empty()) return Bad("a sparse initializer has no name", "export it again");
+      if (const Status status = Parse(message, &tensor); !status) return status.error();
+      if (Status status = AddInitializer(name, ReadSparseTensor(tensor, {"sparse initializer", name})); !status)
+        return status;
+    }
+    return Done{};
+  }
+
+  Status AddInputs(const Messages& inputs) {
     const size_t initializers = graph_.tensors.size();
     std::unordered_set<std::string_view> seen;
-    for (const auto& input : proto.input()) {
-      const std::string_view name = Resolve(input.name());
+    for (const std::string_view input : inputs) {
+      const std::string_view name = Resolve(Payload(input, field::kValueName));
       if (name.empty()) return Bad("an input has no name", "export it again");
       if (!seen.insert(name).second) return GivenTwice(name, "an input");
-      Result<DeclaredType> declared = ReadType(input.type(), {"input", name});
+      Result<DeclaredType> declared = TypeOf(input, {"input", name});
       if (!declared) return declared.error();
       TensorId id = Add(name);
       if (!id.valid()) id = ids_.at(name);  // an initializer that may be overridden: IR version 3 lists all of them
@@ -136,21 +147,28 @@ class GraphBuilder {
     return Done{};
   }
 
-  static bool IsConstant(const ScopedNode& node) {
-    return node.node->op_type() == "Constant" && (node.node->domain().empty() || node.node->domain() == "ai.onnx") &&
-           node.node->output_size() == 1;
+  static Result<DeclaredType> TypeOf(std::string_view value, const Part& part) {
+    onnx::TypeProto type;
+    if (const Status status = Parse(Payload(value, field::kValueType), &type); !status) return status.error();
+    return ReadType(type, part);
+  }
+
+  static bool IsConstant(const NodeView& node) {
+    return node.op == "Constant" && (node.domain.empty() || node.domain == "ai.onnx") && node.outputs.size() == 1;
   }
 
   // All outputs first, so that nodes may come in any order.
   Status AddOutputsOf(const std::vector<ScopedNode>& nodes) {
     int32_t next = 0;
-    for (const ScopedNode& node : nodes) {
+    NodeView node;
+    for (const ScopedNode& scoped : nodes) {
+      node.Read(scoped.message);
       const bool constant = IsConstant(node);
-      for (const std::string& output : node.node->output()) {
-        const std::string_view name = ResolvedName(output, node.scope);
+      for (const std::string_view output : node.outputs) {
+        const std::string_view name = ResolvedName(output, scoped.scope);
         if (name.empty()) continue;
         const TensorId id = Add(name);
-        if (!id.valid()) return GivenTwice(name, "node " + QuotedName(node.Name()));
+        if (!id.valid()) return GivenTwice(name, "node " + QuotedName(scoped.Name(node)));
         if (!constant) At(id).producer = NodeId{next};
       }
       if (!constant) ++next;
@@ -160,85 +178,92 @@ class GraphBuilder {
   }
 
   Status AddNodes(const std::vector<ScopedNode>& nodes) {
+    NodeView node;
     for (const ScopedNode& scoped : nodes) {
-      if (Status status = IsConstant(scoped) ? AddConstant(scoped) : AddNode(scoped); !status) return status;
+      node.Read(scoped.message);
+      if (Status status = IsConstant(node) ? AddConstant(node, scoped) : AddNode(node, scoped); !status) return status;
     }
     return Done{};
   }
 
-  Status AddNode(const ScopedNode& scoped) {
-    const onnx::NodeProto& proto = *scoped.node;
-    if (proto.op_type().empty())
-      return Bad("node " + QuotedName(scoped.Name()) + " has no operator", "export it again");
+  Status AddNode(const NodeView& read, const ScopedNode& scoped) {
+    if (read.op.empty()) return Bad("node " + QuotedName(scoped.Name(read)) + " has no operator", "export it again");
     CHECK(graph_.nodes.size() < graph_.nodes.capacity());
     Node& node = graph_.nodes.emplace_back();
-    node.name = Unused(Printable(scoped.Name()));
+    node.name = Unused(Printable(scoped.Name(read)));
     node_names_.insert(node.name);
-    node.op = Printable(proto.op_type());
-    if (proto.domain() != "ai.onnx") node.domain = Printable(proto.domain());
-    node.provenance = ReadProvenance(proto, scoped.scope);
-    node.inputs.reserve(static_cast<size_t>(proto.input_size()));
-    for (const std::string& input : proto.input()) {
+    node.op = Printable(read.op);
+    if (read.domain != "ai.onnx") node.domain = Printable(read.domain);
+    node.provenance = ReadProvenance(read, scoped.scope);
+    node.inputs.reserve(read.inputs.size());
+    for (const std::string_view input : read.inputs) {
       const std::string_view name = ResolvedName(input, scoped.scope);
       const TensorId id = name.empty() ? TensorId() : Find(name);
       if (!name.empty() && !id.valid()) {
-        return Bad("node " + QuotedName(scoped.Name()) + " (" + node.op + ") reads " + QuotedName(name) +
+        return Bad("node " + QuotedName(scoped.Name(read)) + " (" + node.op + ") reads " + QuotedName(name) +
                        ", which no node, input or initializer makes",
                    "export it again; was the model cut or edited?");
       }
       node.inputs.push_back(id);
     }
-    node.outputs.reserve(static_cast<size_t>(proto.output_size()));
-    for (const std::string& output : proto.output()) {
+    node.outputs.reserve(read.outputs.size());
+    for (const std::string_view output : read.outputs) {
       const std::string_view name = ResolvedName(output, scoped.scope);
       node.outputs.push_back(name.empty() ? TensorId() : ids_.at(name));
     }
-    for (const auto& attribute : proto.attribute()) {
-      if (Status status = AddAttribute(attribute, scoped, &node.attributes); !status) return status;
+    for (const std::string_view attribute : read.attributes) {
+      if (Status status = AddAttribute(AttributeView(attribute), read, scoped, &node.attributes); !status)
+        return status;
     }
     return Done{};
   }
 
-  Status AddAttribute(const onnx::AttributeProto& written, const ScopedNode& scoped, Attributes* attributes) {
-    const auto [attribute, scope] = ResolvedAttribute(written, scoped.scope);
-    if (attribute == nullptr)
-      return Done{};  // the caller of the function did not give it: the operator's default holds
+  Status AddAttribute(const AttributeView& written, const NodeView& node, const ScopedNode& scoped,
+                      Attributes* attributes) {
+    const auto bound = ResolvedAttribute(written, scoped.scope);
+    if (!bound) return Done{};  // the caller of the function did not give it: the operator's default holds
+    const AttributeView attribute(bound->message);
     std::vector<std::shared_ptr<Graph>> subgraphs;
-    const auto add_subgraph = [&, s = scope](const onnx::GraphProto& proto) -> Status {
-      Result<Graph> subgraph = GraphBuilder(functions_, this, s, graph_.opsets).Build(proto);
+    const auto add_subgraph = [&](std::string_view message) -> Status {
+      Result<Graph> subgraph = GraphBuilder(functions_, this, bound->scope, graph_.opsets).Build(message);
       if (!subgraph) return subgraph.error();
       subgraphs.push_back(std::make_shared<Graph>(*std::move(subgraph)));
       return Done{};
     };
-    if (attribute->has_g()) {
-      if (Status status = add_subgraph(attribute->g()); !status) return status;
-      attributes->Set(written.name(), std::move(subgraphs.front()));
+    if (attribute.graph) {
+      if (Status status = add_subgraph(*attribute.graph); !status) return status;
+      attributes->Set(std::string(written.name), std::move(subgraphs.front()));
       return Done{};
     }
-    if (attribute->graphs_size() > 0) {
-      for (const auto& graph : attribute->graphs()) {
+    if (!attribute.graphs.empty()) {
+      for (const std::string_view graph : attribute.graphs) {
         if (Status status = add_subgraph(graph); !status) return status;
       }
-      attributes->Set(written.name(), std::move(subgraphs));
+      attributes->Set(std::string(written.name), std::move(subgraphs));
       return Done{};
     }
-    Result<std::optional<AttributeValue>> value =
-        ReadAttribute(*attribute, {"attribute", written.name(), scoped.Name()});
+    onnx::AttributeProto proto;
+    if (const Status status = Parse(attribute.message, &proto); !status) return status.error();
+    const std::string name = scoped.Name(node);
+    Result<std::optional<AttributeValue>> value = ReadAttribute(proto, {"attribute", written.name, name});
     if (!value) return value.error();
-    if (*value) attributes->Set(written.name(), **std::move(value));
+    if (*value) attributes->Set(std::string(written.name), **std::move(value));
     return Done{};
   }
 
   // The value of a Constant node is stored with its output; the node itself is gone.
-  Status AddConstant(const ScopedNode& scoped) {
-    const std::string_view name = ResolvedName(scoped.node->output(0), scoped.scope);
+  Status AddConstant(const NodeView& read, const ScopedNode& scoped) {
+    const std::string_view name = ResolvedName(read.outputs.front(), scoped.scope);
     if (name.empty()) return Done{};
-    const std::string node = scoped.Name();
+    const std::string node = scoped.Name(read);
     const Part what{"Constant", node};
-    for (const auto& written : scoped.node->attribute()) {
-      const onnx::AttributeProto* attribute = ResolvedAttribute(written, scoped.scope).attribute;
-      if (attribute == nullptr) continue;
-      Result<StoredTensor> value = ReadConstant(written.name(), *attribute, what);
+    for (const std::string_view message : read.attributes) {
+      const AttributeView written(message);
+      const auto bound = ResolvedAttribute(written, scoped.scope);
+      if (!bound) continue;
+      onnx::AttributeProto attribute;
+      if (const Status status = Parse(bound->message, &attribute); !status) return status.error();
+      Result<StoredTensor> value = ReadConstant(std::string(written.name), attribute, what);
       if (!value) return value.error();
       value->literal = true;
       At(ids_.at(name)).stored = *std::move(value);
@@ -247,9 +272,9 @@ class GraphBuilder {
     return Bad(what.Text() + " has no value", "export it again");
   }
 
-  Status AddResults(const onnx::GraphProto& proto) {
-    for (const auto& output : proto.output()) {
-      const std::string_view name = Resolve(output.name());
+  Status AddResults(const Messages& outputs) {
+    for (const std::string_view output : outputs) {
+      const std::string_view name = Resolve(Payload(output, field::kValueName));
       const TensorId id = Find(name);
       if (!id.valid())
         return Bad("no node, input or initializer makes the output " + QuotedName(name),
@@ -260,18 +285,19 @@ class GraphBuilder {
     return Done{};
   }
 
-  Status AddDeclarations(const onnx::GraphProto& proto) {
-    for (const auto& value : proto.value_info()) {
+  Status AddDeclarations(const Messages& values) {
+    for (const std::string_view value : values) {
       if (Status status = Declare(value); !status) return status;
     }
     return Done{};
   }
 
   // Declarations of names that nothing here uses are left-overs of tools, and ignored.
-  Status Declare(const onnx::ValueInfoProto& value) {
-    const auto found = ids_.find(Resolve(value.name()));
+  Status Declare(std::string_view value) {
+    const std::string_view name = Payload(value, field::kValueName);
+    const auto found = ids_.find(Resolve(name));
     if (found == ids_.end() || At(found->second).declared) return Done{};
-    Result<DeclaredType> declared = ReadType(value.type(), {"the declared type of", value.name()});
+    Result<DeclaredType> declared = TypeOf(value, {"the declared type of", name});
     if (!declared) return declared.error();
     At(found->second).declared = *std::move(declared);
     return Done{};
@@ -298,16 +324,22 @@ constexpr int kMaxDomains = 64;  // of operators; a file with more is not honest
 
 }  // namespace
 
-Result<Graph> BuildGraph(const onnx::ModelProto& model, Notes* notes) {
+Result<Graph> BuildGraph(std::string_view model, std::string_view graph, Notes* notes) {
+  onnx::ModelProto header;
+  if (const Status status = ParseHeader(model, &header); !status) return status.error();
   std::map<std::string, int64_t> opsets;
-  const auto import = [&](const auto& imports) {
-    for (const auto& opset : imports) {
-      if (opsets.size() < kMaxDomains)
-        opsets.try_emplace(opset.domain() == "ai.onnx" ? "" : Printable(opset.domain()), opset.version());
-    }
+  const auto import = [&](const onnx::OperatorSetIdProto& opset) {
+    if (opsets.size() < kMaxDomains)
+      opsets.try_emplace(opset.domain() == "ai.onnx" ? "" : Printable(opset.domain()), opset.version());
   };
-  import(model.opset_import());
-  for (const auto& function : model.functions()) import(function.opset_import());
+  for (const onnx::OperatorSetIdProto& opset : header.opset_import()) import(opset);
+  onnx::OperatorSetIdProto read;
+  for (const std::string_view function : Payloads(model, field::kModelFunction)) {
+    for (const std::string_view opset : Payloads(function, field::kFunctionOpset)) {
+      if (const Status status = Parse(opset, &read); !status) return status.error();
+      import(read);
+    }
+  }
   if (opsets.find("") == opsets.end()) {
     constexpr int64_t kAssumed = 17;  // the TorchScript exporter's default since PyTorch 2.1
     opsets.emplace("", kAssumed);
@@ -315,15 +347,15 @@ Result<Graph> BuildGraph(const onnx::ModelProto& model, Notes* notes) {
                 .text = "the file does not say which ONNX opset it uses; " + std::to_string(kAssumed) + " is assumed"});
   }
   Functions functions(model, notes);
-  Result<Graph> graph = GraphBuilder(&functions, nullptr, nullptr, opsets).Build(model.graph());
-  if (!graph) return graph;
-  if (model.graph().node().empty()) {
+  Result<Graph> built = GraphBuilder(&functions, nullptr, nullptr, opsets).Build(graph);
+  if (!built) return built;
+  if (Payloads(graph, field::kGraphNode).empty()) {
     return Bad("the graph has no nodes: nothing in it would run", "export the whole model, not its weights alone");
   }
-  graph->ir_version = model.ir_version();
-  graph->producer =
-      Printable(model.producer_name() + (model.producer_version().empty() ? "" : " " + model.producer_version()));
-  return graph;
+  built->ir_version = header.ir_version();
+  built->producer =
+      Printable(header.producer_name() + (header.producer_version().empty() ? "" : " " + header.producer_version()));
+  return built;
 }
 
 }  // namespace vramplan

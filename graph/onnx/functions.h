@@ -8,8 +8,6 @@
 // kMaxInlinedBytes stays a call, an operator that nobody knows, with a note.
 #pragma once
 
-#include <onnx/onnx_pb.h>
-
 #include <deque>
 #include <string>
 #include <string_view>
@@ -18,6 +16,7 @@
 
 #include "graph/base/note.h"
 #include "graph/ir/graph.h"
+#include "graph/onnx/messages.h"
 
 namespace vramplan {
 
@@ -28,12 +27,12 @@ inline constexpr int64_t kMaxInlinedBytes = int64_t{64} << 20;  // of nodes and 
 struct CallScope;
 
 struct BoundAttribute {
-  const onnx::AttributeProto* attribute = nullptr;
+  std::string_view message;
   CallScope* scope = nullptr;  // in which its subgraphs' names are read
 };
 
 struct CallScope {
-  const onnx::FunctionProto* function = nullptr;
+  std::string_view function;
   CallScope* caller = nullptr;
   std::string prefix;  // the call's name and a slash
   std::unordered_map<std::string_view, std::string> names;
@@ -44,43 +43,41 @@ struct CallScope {
 // The name that `name` stands for in `scope`; valid as long as the scopes are. The empty name, an absent value, stays
 // empty.
 std::string_view ResolvedName(std::string_view name, CallScope* scope);
-// The attribute that stands for `attribute` in `scope`: itself, or what ref_attr_name refers to; null when the caller
-// did not give it.
-BoundAttribute ResolvedAttribute(const onnx::AttributeProto& attribute, CallScope* scope);
+// The attribute that stands for `attribute` in `scope`: itself, or what ref_attr_name refers to; nothing when the
+// caller did not give it.
+std::optional<BoundAttribute> ResolvedAttribute(const AttributeView& attribute, CallScope* scope);
 // The node's own provenance, else that of the innermost call that has any.
-Provenance ReadProvenance(const onnx::NodeProto& node, const CallScope* scope);
+Provenance ReadProvenance(const NodeView& node, const CallScope* scope);
 
 // One node as it will run, and the scope in which its names are read.
 struct ScopedNode {
-  const onnx::NodeProto* node = nullptr;
+  std::string_view message;
   CallScope* scope = nullptr;
   int index = 0;  // among the nodes of its graph or function
 
-  // Given by the file, or by operator and position; not yet unique. Made when asked for: a large graph has a hundred
-  // thousand.
-  std::string Name() const;
+  // Given by the file, or by operator and position; not yet unique. `node` is what the message holds. Made when asked
+  // for: a large graph has a hundred thousand.
+  std::string Name(const NodeView& node) const;
 };
 
 class Functions {
  public:
-  Functions(const onnx::ModelProto& model, Notes* notes);
+  // `model` is a compact ModelProto.
+  Functions(std::string_view model, Notes* notes);
 
   // The nodes of `graph`, calls replaced by their bodies.
-  std::vector<ScopedNode> Inline(const onnx::GraphProto& graph, CallScope* scope);
+  std::vector<ScopedNode> Inline(std::string_view graph, CallScope* scope);
 
  private:
   struct Function {
-    const onnx::FunctionProto* proto = nullptr;
-    std::vector<onnx::AttributeProto> defaults;  // of attributes that a call may leave out
-    int64_t nodes = 0, names = 0;                // of the body, subgraphs included
-    int64_t bytes = 0;
+    std::string_view message;
+    int64_t nodes = 0, names = 0;  // of the body, subgraphs included
     bool noted = false;
   };
-  template <typename Nodes>
-  void Append(const Nodes& nodes, CallScope* scope, std::vector<ScopedNode>* out);
-  Function* Called(const onnx::NodeProto& node);
+  void Append(const std::vector<std::string_view>& nodes, CallScope* scope, std::vector<ScopedNode>* out);
+  Function* Called(const NodeView& node);
   bool MayInline(Function* function, const CallScope& call);
-  CallScope Bind(const Function& function, const onnx::NodeProto& node, const std::string& name, CallScope* scope);
+  CallScope Bind(std::string_view function, const NodeView& node, const std::string& name, CallScope* scope);
 
   std::unordered_map<std::string, Function> functions_;  // by domain, name and overload
   std::unordered_map<std::string, int> calls_;           // by name: how many were met

@@ -1,26 +1,16 @@
 #include "graph/onnx/load.h"
 
-#include <google/protobuf/arena.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <onnx/onnx_pb.h>
-
 #include <string_view>
 
 #include "graph/onnx/build.h"
 #include "graph/onnx/compact.h"
 #include "graph/onnx/kind_of_file.h"
 #include "graph/onnx/mapped_file.h"
+#include "graph/onnx/messages.h"
 #include "graph/onnx/unroll.h"
 
 namespace vramplan {
 namespace {
-
-bool Parse(const std::string& bytes, onnx::ModelProto* model) {
-  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                                static_cast<int>(bytes.size()));
-  stream.SetRecursionLimit(kMaxMessageDepth + 32);  // types and tensors, which Compact does not look into
-  return model->ParsePartialFromCodedStream(&stream) && stream.ConsumedEntireMessage();
-}
 
 Result<std::string> CompactModel(const std::string& name, std::string_view bytes) {
   if (const auto kind = KindOfFile(bytes)) {
@@ -30,22 +20,17 @@ Result<std::string> CompactModel(const std::string& name, std::string_view bytes
   return Compact(name, bytes);
 }
 
-Result<Graph> LoadCompact(const std::string& name, Result<std::string> compact, Notes* notes) {
-  if (!compact) return compact.error();
-  google::protobuf::ArenaOptions options;
-  options.start_block_size = std::min<size_t>(std::max<size_t>(2 * compact->size(), 4096), size_t{4} << 20);
-  options.max_block_size = size_t{1} << 20;
-  google::protobuf::Arena arena(options);
-  auto* model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
-  const bool parsed = Parse(*compact, model);
-  *compact = std::string();  // the messages have copies: a large graph is not held twice
-  if (!parsed) {
-    return Error{ErrorCode::kBadInput, name, "damaged: protobuf cannot read its structure",
-                 "copy, download or export it again"};
-  }
-  UnrollSequences(model->mutable_graph());
+Result<Graph> BuildCompact(std::string_view model, Notes* notes) {
+  const std::string_view graph = Payload(model, field::kModelGraph);
+  const Result<std::string> unrolled = UnrollSequences(graph);
+  if (!unrolled) return unrolled.error();
   Notes unheard;
-  Result<Graph> graph = BuildGraph(*model, notes != nullptr ? notes : &unheard);
+  return BuildGraph(model, unrolled->empty() ? graph : *unrolled, notes != nullptr ? notes : &unheard);
+}
+
+Result<Graph> LoadCompact(const std::string& name, const Result<std::string>& compact, Notes* notes) {
+  if (!compact) return compact.error();
+  Result<Graph> graph = BuildCompact(*compact, notes);
   if (!graph) {
     Error error = graph.error();
     error.subject = name;
@@ -55,7 +40,7 @@ Result<Graph> LoadCompact(const std::string& name, Result<std::string> compact, 
   return graph;
 }
 
-// The file is let go before its messages are parsed.
+// The file is let go before its messages are read.
 Result<std::string> CompactFile(const std::string& path) {
   const Result<MappedFile> file = MappedFile::Open(path);
   if (!file) return file.error();

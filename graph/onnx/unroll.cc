@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/onnx/messages.h"
+
 namespace vramplan {
 namespace {
 
@@ -42,9 +44,9 @@ class Unrolling {
     for (const onnx::TensorProto& tensor : graph->initializer()) stored_[tensor.name()] = &tensor;
   }
 
-  void Run() {
+  bool Run() {
     for (const onnx::NodeProto& node : graph_->node()) FindSequence(node);
-    if (sequences_.empty()) return;
+    if (sequences_.empty()) return false;
     Nodes nodes;
     for (const onnx::NodeProto& node : graph_->node()) {
       const auto rounds = rounds_.find(&node);
@@ -64,7 +66,8 @@ class Unrolling {
         at->add_input(element);
       }
     }
-    graph_->mutable_node()->CopyFrom(nodes);
+    graph_->mutable_node()->Swap(&nodes);
+    return true;
   }
 
  private:
@@ -195,10 +198,20 @@ class Unrolling {
 
 }  // namespace
 
-void UnrollSequences(onnx::GraphProto* graph) {
-  const bool any = std::any_of(graph->node().begin(), graph->node().end(),
-                               [](const onnx::NodeProto& node) { return node.op_type() == "Loop"; });
-  if (any) Unrolling(graph).Run();
+bool UnrollSequences(onnx::GraphProto* graph) { return Unrolling(graph).Run(); }
+
+Result<std::string> UnrollSequences(std::string_view graph) {
+  bool loop = false, empty = false;
+  NodeView node;
+  for (const std::string_view message : Payloads(graph, field::kGraphNode)) {
+    node.Read(message);
+    loop = loop || node.op == "Loop";
+    empty = empty || node.op == "SequenceEmpty";
+  }
+  if (!loop || !empty) return std::string();
+  onnx::GraphProto parsed;
+  if (const Status status = Parse(graph, &parsed); !status) return status.error();
+  return UnrollSequences(&parsed) ? parsed.SerializePartialAsString() : std::string();
 }
 
 }  // namespace vramplan

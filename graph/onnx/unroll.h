@@ -8,10 +8,18 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <string>
+#include <string_view>
+
+#include "graph/base/result.h"
+
 namespace vramplan {
 
 inline constexpr int64_t kMaxRounds = 64;
 
-void UnrollSequences(onnx::GraphProto* graph);
+// False when there was nothing to unroll.
+bool UnrollSequences(onnx::GraphProto* graph);
+// The same for a GraphProto's bytes; empty when there was nothing to unroll, which most files are not parsed for.
+Result<std::string> UnrollSequences(std::string_view graph);
 
 }  // namespace vramplan
