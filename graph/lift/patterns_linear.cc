@@ -43,8 +43,8 @@ bool MatchLinearWithBias(PatternSource& source, NodeId root) {
     if (!source.IsInitializer(bias) || (source.FromPyTorch() && !source.SameScope(root, matmul))) continue;
     std::optional<Weight> weight = WeightOf(source, matmul);
     if (!weight.has_value()) continue;
-    if (source.ShapeOf(bias)[0] != source.ShapeOf(matmul.valid() ? source[matmul].outputs[0] : bias).FromEnd(1))
-      continue;
+    const TensorId product = source[matmul].outputs[0];
+    if (source.RankOf(product) < 1 || source.ShapeOf(bias)[0] != source.ShapeOf(product).FromEnd(1)) continue;
     std::vector<NodeId> nodes = std::move(weight->nodes);
     nodes.insert(nodes.end(), {matmul, root});
     source.Add({.op = "linear",

@@ -53,6 +53,7 @@ bool MatchFusedGemm(PatternSource& source, NodeId root) {
   const TensorId weight = source.In(root, 1);
   const Attributes& attributes = source[root].attributes;
   if (activation == nullptr || attributes.Int("transA", 0) != 0 || source.Stored(weight) == nullptr) return false;
+  if (source.RankOf(weight) != 2) return false;
   std::optional<Shape> shape;
   if (attributes.Int("transB", 0) == 0) shape = Shape{source.ShapeOf(weight)[1], source.ShapeOf(weight)[0]};
   const Operand product = Beside(source, root, "product");

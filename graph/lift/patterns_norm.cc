@@ -251,7 +251,7 @@ bool MatchKerasFusedLayerNorm(PatternSource& source, NodeId root) {
         continue;
       const TensorId x = source.In(rows, 0);
       if (source.Stored(gamma) == nullptr || source.Stored(beta) == nullptr || source.RankOf(gamma) != 1) continue;
-      if (source.ShapeOf(x) != source.ShapeOf(source[root].outputs[0])) continue;
+      if (source.RankOf(x) < 1 || source.ShapeOf(x) != source.ShapeOf(source[root].outputs[0])) continue;
       if (source.ShapeOf(x).FromEnd(1) != source.ShapeOf(gamma)[0]) continue;
       return EmitLayerNorm(source, {x, int64_t{1}}, gamma, beta, {rows, norm, back, mul, root});
     }

@@ -159,10 +159,12 @@ bool MatchChunk(PatternSource& source, NodeId root) {
     if (follows) parts.push_back(user);
   }
   if (parts.size() < 2 || std::find(parts.begin(), parts.end(), root) == parts.end()) return false;
+  if (source.RankOf(input) == 0) return false;  // not known, behind an operator that nobody knows
   const int axis = static_cast<int>(Axis((*axes)[0], source.RankOf(input)));
   Dim total(0);
   std::vector<Operand> outputs;
   for (const NodeId part : parts) {
+    if (source.RankOf(source[part].outputs[0]) != source.RankOf(input)) return false;
     total = total + source.ShapeOf(source[part].outputs[0])[axis];
     outputs.push_back(source.Out(part));
   }

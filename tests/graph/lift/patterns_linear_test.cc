@@ -42,6 +42,31 @@ TEST_CASE("linear without bias, and with a sum that is not its bias") {
     })") == Lines{"fc: linear(x, fc.weight, -) -> [B, 5, 2]", "add(m, shift) -> [B, 5, 2]"});
 }
 
+TEST_CASE("behind an operator that nobody knows nothing has a rank") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 5, 8] x) => (float[batch, 5, 2] y) <float[8, 2] `onnx::MatMul_7`, float[2] `fc.bias`> {
+      u = Mystery (x)
+      m = MatMul (u, `onnx::MatMul_7`)
+      y = Add (`fc.bias`, m)
+    })")
+            .size() == 3);
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4] x) => (float[batch, 2] y) {
+      one = Constant <value = int64[1] {1}> ()
+      two = Constant <value = int64[1] {2}> ()
+      zero = Constant <value = int64[1] {0}> ()
+      u = Mystery (x)
+      s = Shape (u)
+      n = Gather (s, one)
+      half = Div (n, two)
+      all = Mul (half, two)
+      a = Slice (u, zero, half, one)
+      b = Slice (u, half, all, one)
+      y = Add (a, b)
+    })")
+            .size() >= 3);
+}
+
 TEST_CASE("one weight in two products is one parameter") {
   const Layers layers = testing::Lifted(R"(
     agraph (int64[batch, 3] ids) => (float[batch, 3, 10] y) <float[10, 4] `emb.weight`> {
