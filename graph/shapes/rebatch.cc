@@ -54,7 +54,8 @@ std::optional<std::vector<Group>> GroupsOf(const Shape& input, const std::vector
 
 }  // namespace
 
-std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<int64_t>& target, int64_t batch) {
+std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<int64_t>& target, int64_t batch,
+                                          std::optional<int64_t> before) {
   auto groups = GroupsOf(input, target, batch);
   if (!groups) return std::nullopt;
   // A batch of 1 that no axis of the target stands for joins a neighbour: the next group when the reshape splits it
@@ -90,7 +91,13 @@ std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<
       result[axis] = replacement;
       return true;
     };
+    // Of several axes of length 1 the one that has as much before it as the batch has in the input.
     bool placed = false;
+    int64_t product = 1;
+    for (size_t k = group.to; before && group.from == 0 && k < group.to_end && !placed; ++k) {
+      placed = product == *before && target[k] == batch && put(k, true);
+      product = SaturatingMultiply(product, target[k]);
+    }
     for (const bool alone : {true, false}) {
       for (size_t k = group.to; k < group.to_end && !placed; ++k) {
         placed = put(last_axis_first ? group.to_end - 1 - (k - group.to) : k, alone);
@@ -99,6 +106,38 @@ std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<
     if (!placed) return std::nullopt;
   }
   return result;
+}
+
+std::optional<int64_t> RowsBeforeBatch(const NodeInference& n) {
+  if (!n.ShapeOf(0) || n.ShapeOf(0)->rank() == 0) return std::nullopt;
+  const Dim rows = (*n.ShapeOf(0))[0];
+  const auto has_rows = [&](TensorId tensor) {
+    const auto& shape = n.FactsAt(tensor).shape;
+    return tensor.valid() && shape && shape->rank() > 0 && (*shape)[0] == rows;
+  };
+  constexpr int kFurthest = 64;  // nodes: an MLP between two layers of attention has a dozen
+  TensorId tensor = n.node().inputs.front();
+  for (int step = 0; step < kFurthest; ++step) {
+    const NodeId producer = n.graph()[tensor].producer;
+    if (!producer.valid()) return std::nullopt;
+    const Node& node = n.graph()[producer];
+    if (node.op == "Reshape" && !node.inputs.empty()) {
+      const auto& from = n.FactsAt(node.inputs.front()).shape;
+      if (!from || !from->known()) return std::nullopt;
+      Dim product(1);
+      std::optional<int64_t> before;
+      for (const Dim& dim : *from) {
+        if (dim == Dim::Batch() && product.IsConstant()) before = product.c0();
+        product = product * dim;
+        if (product == rows) return before;
+      }
+      return std::nullopt;
+    }
+    const auto same = std::find_if(node.inputs.begin(), node.inputs.end(), has_rows);
+    if (same == node.inputs.end()) return std::nullopt;
+    tensor = *same;
+  }
+  return std::nullopt;
 }
 
 std::vector<Dim> WithLeadingBatch(NodeInference& n, std::vector<Dim> dims) {

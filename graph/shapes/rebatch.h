@@ -15,8 +15,13 @@
 namespace vramplan {
 
 // `target` (plain numbers, elements equal to those of `input` at `batch`) with the batch put back. Nothing when it fits
-// nowhere.
-std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<int64_t>& target, int64_t batch);
+// nowhere. `before`: how many elements of axis 0 of the input lie before its batch, where that is known.
+std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<int64_t>& target, int64_t batch,
+                                          std::optional<int64_t> before = std::nullopt);
+
+// That number, from the reshape that made rows of several axes: 32 when [32, B, 64] became the [32*B, 64] of which
+// this node's input 0 has its rows, 1 when [B, 32, 64] did. The rows may have gone through layers since.
+std::optional<int64_t> RowsBeforeBatch(const NodeInference& n);
 
 // The shape that a tensor without a batch is repeated to (a class token, learned queries): when the file's batch was
 // re-opened, is at least 2 and stands on axis 0 and nowhere else, axis 0 becomes the batch. Only of floating tensors:

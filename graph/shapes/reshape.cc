@@ -40,7 +40,8 @@ std::optional<std::vector<Dim>> Reopened(NodeInference& n, const Shape& in, cons
   const int64_t all = elements.At(*batch);
   if (hole >= 0) numbers[static_cast<size_t>(hole)] = all / rest.c0();
   if (hole >= 0 ? all % rest.c0() != 0 : all != rest.c0()) return std::nullopt;
-  auto result = Rebatched(in, numbers, *batch);
+  const auto before = *batch == 1 ? RowsBeforeBatch(n) : std::nullopt;
+  auto result = Rebatched(in, numbers, *batch, before);
   if (!result || !n.AcceptBakedBatch(*batch)) return std::nullopt;
   for (size_t i = 0; i < target.size(); ++i) {
     if (static_cast<int>(i) == hole || (*result)[i] == target[i]) continue;

@@ -7,9 +7,13 @@
 
 namespace vramplan {
 
-const TensorFacts& NodeInference::In(int input) const {
+const TensorFacts& NodeInference::FactsAt(TensorId tensor) const {
   static const TensorFacts kAbsent;
-  return Has(input) ? (*shapes_)[node_->inputs[static_cast<size_t>(input)]] : kAbsent;
+  return tensor.valid() ? (*shapes_)[tensor] : kAbsent;
+}
+
+const TensorFacts& NodeInference::In(int input) const {
+  return FactsAt(Has(input) ? node_->inputs[static_cast<size_t>(input)] : TensorId());
 }
 
 TensorFacts& NodeInference::Out(int output) {

@@ -53,6 +53,8 @@ class NodeInference {
   const TensorFacts& In(int input) const;
   TensorFacts& Out(int output);
   const std::optional<Shape>& ShapeOf(int input) const { return In(input).shape; }
+  // Of any tensor that an earlier node has made; empty for an absent one.
+  const TensorFacts& FactsAt(TensorId tensor) const;
 
   int64_t Int(const char* name, int64_t otherwise) const { return node_->attributes.Int(name, otherwise); }
   std::vector<int64_t> Ints(const char* name) const { return node_->attributes.Ints(name); }

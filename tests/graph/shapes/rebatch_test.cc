@@ -51,6 +51,25 @@ TEST_CASE("the baked batch is found by running products") {
   }
 }
 
+// torch.nn.MultiheadAttention with the batch second, as onnxsim leaves it: x [1, 32, 64] --Transpose, Reshape, MatMul,
+// Reshape--> [1, 32, 1, 3, 64], whose first 1 is of an Unsqueeze; and with the batch first the third 1 is.
+TEST_CASE("of two axes of length 1 the batch is the one that has its rows before it") {
+  const auto infer = [](const char* first) {
+    const Graph graph = GraphFromText(
+        std::string("agraph (float[1, 32, 64] x) => (float[1, 32, 1, 3, 64] y) ") +
+        "<int64[2] rows = {-1, 64}, int64[5] qkv = {1, 32, 1, 3, 64}, float[64, 192] w> {" + "t = " + first +
+        " (x)\n r = Reshape (t, rows)\n m = MatMul (r, w)\n" + "s = Tanh (m)\n y = Reshape (s, qkv)\n}");
+    Notes notes;
+    const auto binding = Bind(graph, {}, &notes);
+    REQUIRE(binding.ok());
+    const auto shapes = Infer(graph, *binding, &notes);
+    REQUIRE(shapes.ok());
+    return ToString(*(*shapes)[graph.outputs[0]].shape);
+  };
+  CHECK(infer("Transpose <perm = [1, 0, 2]>") == "[1, 32, B, 3, 64]");
+  CHECK(infer("Identity") == "[B, 32, 1, 3, 64]");
+}
+
 TEST_CASE("nodes of a file with the batch 8 inside") {
   using testing::InferNode;
   const struct {
