@@ -57,6 +57,21 @@ bool InputsKnown(const NodeInference& n) {
   return true;
 }
 
+// What to do about an operator that nobody knows, most of which a converter has left behind.
+std::string HintFor(const Node& node, const Graph& graph) {
+  // Keras compiles grouped convolutions by XLA, which tf2onnx 1.16 does not look into (onnx/tensorflow-onnx issue
+  // 2099).
+  if (node.op == "PartitionedCall" || node.op == "StatefulPartitionedCall") {
+    return "tf2onnx left a call of a TensorFlow function; where it is a grouped convolution of Keras, set "
+           "layer._jit_compiled_convolution_op = layer.convolution_op before converting";
+  }
+  // It writes operators that the opset has no counterpart of as they are: ResizeBilinear with --opset 9, not with 13.
+  if (node.domain.empty() && graph.producer.rfind("tf2onnx", 0) == 0)
+    return "tf2onnx left it unconverted, its log says why; convert again with a newer --opset than " +
+           std::to_string(graph.opset());
+  return "run ONNX shape inference on the file first, or export with value_info";
+}
+
 // An operator without a rule: the file's declared types are all there is.
 void Fallback(NodeInference& n) {
   const Node& node = n.node();
@@ -70,7 +85,7 @@ void Fallback(NodeInference& n) {
   if (open.empty())
     return n.Note("unknown-operator", not_known + "; its outputs have the shapes that the file declares");
   const std::string what = not_known + ", and the file declares no shape for its output " + open;
-  const std::string hint = "run ONNX shape inference on the file first, or export with value_info";
+  const std::string hint = HintFor(node, n.graph());
   if (TakesBounds(n.binding())) return n.Fail(what, hint);  // a plan must not count it as nothing
   n.Note("unknown-operator", what, hint);
 }

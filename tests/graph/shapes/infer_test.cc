@@ -96,6 +96,20 @@ TEST_CASE("what data decides is unknown, with one note where it begins") {
         "warning: NonZero_0: the shape of y depends on data: [2, ?] (hint: --dim y:AXIS=N gives a length)");
 }
 
+TEST_CASE("what a converter has left behind says how to convert again") {
+  const auto hint = [](const std::string& op, const std::string& producer) {
+    const Inferred r =
+        InferText("<ir_version: 8, opset_import: [\"\" : 9], producer_name: \"" + producer +
+                  "\">\nagraph (float[batch, 9] x) => (float[batch, 9] z) {\ny = " + op + " (x)\nz = Relu (y)\n}");
+    return r.notes.all().empty() ? std::string() : r.notes.all()[0].hint;
+  };
+  CHECK(hint("ResizeBilinear", "tf2onnx") ==
+        "tf2onnx left it unconverted, its log says why; convert again with a newer --opset than 9");
+  CHECK(hint("PartitionedCall", "tf2onnx").find("layer._jit_compiled_convolution_op = layer.convolution_op") !=
+        std::string::npos);
+  CHECK(hint("Mystery", "pytorch") == "run ONNX shape inference on the file first, or export with value_info");
+}
+
 TEST_CASE("the file's own shapes do not override inference, and close what it leaves open") {
   const Inferred wrong = InferText(R"(
     agraph (float[batch, 9] x) => (float[batch, 10] y) {
