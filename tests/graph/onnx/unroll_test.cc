@@ -79,6 +79,16 @@ TEST_CASE("a loop that collects slices becomes its rounds") {
         "Identity(rest) third\n");
 }
 
+TEST_CASE("the bytes of a graph: empty when there is nothing to unroll") {
+  onnx::GraphProto unrolled;
+  const Result<std::string> bytes = UnrollSequences(TensorSplit("rounds").SerializeAsString());
+  REQUIRE(bytes.ok());
+  REQUIRE(unrolled.ParseFromString(*bytes));
+  CHECK(Listing(unrolled).find("Identity(part.1) second\n") != std::string::npos);
+  CHECK(UnrollSequences(TensorSplit("somewhere").SerializeAsString())->empty());
+  CHECK(UnrollSequences(onnx::GraphProto().SerializeAsString())->empty());
+}
+
 TEST_CASE("a loop of unknown rounds stays, and so does one whose sequence goes elsewhere") {
   onnx::GraphProto unknown = TensorSplit("somewhere");
   const std::string before = Listing(unknown);
