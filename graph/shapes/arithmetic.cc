@@ -1,5 +1,6 @@
 #include "graph/shapes/arithmetic.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace vramplan {
@@ -61,6 +62,17 @@ bool AlwaysAtLeast(Dim a, Dim b) {
 
 Dim Minimum(Dim a, Dim b) { return AlwaysAtLeast(b, a) ? a : AlwaysAtLeast(a, b) ? b : Dim::Unknown(); }
 Dim Maximum(Dim a, Dim b) { return AlwaysAtLeast(a, b) ? a : AlwaysAtLeast(b, a) ? b : Dim::Unknown(); }
+
+Dim BoundOfBoth(Dim a, Dim b) {
+  if (const Dim larger = Maximum(a, b); larger.known() || !a.known() || !b.known()) return larger;
+  return Dim::Polynomial(std::max(a.c0(), b.c0()), std::max(a.c1(), b.c1()), std::max(a.c2(), b.c2()));
+}
+
+Dim BoundOfQuotient(Dim a, Dim b) {
+  if (!a.known() || !b.IsConstant() || b.c0() < 1) return Dim::Unknown();
+  const auto up = [&](int64_t c) { return c / b.c0() + (c > 0 && c % b.c0() != 0 ? 1 : 0); };
+  return Dim::Polynomial(up(a.c0()), up(a.c1()), up(a.c2()));
+}
 
 Dim Equals(Dim a, Dim b) {
   if (!a.known() || !b.known()) return Dim::Unknown();

@@ -32,6 +32,11 @@ bool AlwaysAtLeast(Dim a, Dim b);
 Dim Minimum(Dim a, Dim b);
 Dim Maximum(Dim a, Dim b);
 
+// What is not exceeded, where exactness is not asked for: by either of two (9*B and 100: 9*B + 100), by a / b for a
+// constant b >= 1 (9*B / 2: 5*B). Unknown when an operand is.
+Dim BoundOfBoth(Dim a, Dim b);
+Dim BoundOfQuotient(Dim a, Dim b);
+
 // 1 or 0 as a Dim, unknown when it depends on the batch.
 Dim Equals(Dim a, Dim b);
 Dim Less(Dim a, Dim b);

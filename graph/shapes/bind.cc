@@ -99,14 +99,27 @@ class Binder {
     });
   }
 
+  // Whether some node of the graph, or inside it, makes a tensor of this name.
+  static bool Makes(const Graph& graph, const std::string& name) {
+    const bool here = std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                                  [&](const Tensor& tensor) { return tensor.producer.valid() && tensor.name == name; });
+    const auto inside = [&](const std::shared_ptr<Graph>& subgraph) { return Makes(*subgraph, name); };
+    return here || std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+             return std::any_of(node.attributes.all().begin(), node.attributes.all().end(), [&](const auto& attribute) {
+               const auto* one = std::get_if<std::shared_ptr<Graph>>(&attribute.second);
+               const auto* several = std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute.second);
+               return (one != nullptr && inside(*one)) ||
+                      (several != nullptr && std::any_of(several->begin(), several->end(), inside));
+             });
+           });
+  }
+
   // "selected:0", an axis of a tensor that some node makes, whose length data decides.
   bool NamesAxis(const std::string& name) const {
     const size_t colon = name.rfind(':');
     if (colon == std::string::npos || colon + 2 != name.size() || name[colon + 1] < '0' || name[colon + 1] > '7')
       return false;
-    return std::any_of(graph_.tensors.begin(), graph_.tensors.end(), [&](const Tensor& tensor) {
-      return tensor.producer.valid() && name.compare(0, colon, tensor.name) == 0;
-    });
+    return Makes(graph_, name.substr(0, colon));
   }
 
   Failure CheckNames() {

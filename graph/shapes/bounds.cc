@@ -15,21 +15,44 @@ bool TakesBounds(const Binding& binding) { return binding.symbols.count(kTaken) 
 
 Dim NodeInference::Undecided(Dim at_most) {
   if (!TakesBounds(binding_)) return Dim::Unknown();
-  bounded_ = true;
+  if (at_most.known()) bounds_.push_back(at_most);
   return at_most;
+}
+
+void NodeInference::MarkOutput(int output, bool given) {
+  const TensorId id = node_->outputs[static_cast<size_t>(output)];
+  at_most_[static_cast<size_t>(id.value)] = meets_bounds_ || (bounded() && !given);
+}
+
+void NodeInference::ForgiveBounds() {
+  if (!failure_ || failed_inside_ || !(meets_bounds_ || bounded())) return;
+  const size_t text = failure_->text.find("): ");  // behind the node, which the note names
+  Note("unknown-shape",
+       "lengths that data decides do not go together where all are at their longest: " +
+           failure_->text.substr(text == std::string::npos ? 0 : text + 3),
+       "--dim TENSOR:AXIS=N gives such a length");
+  failure_.reset();
+  for (int i = 0; i < outputs(); ++i) {
+    TensorFacts unknown;
+    unknown.type = Out(i).type;
+    unknown.is_tensor = Out(i).is_tensor;
+    Out(i) = unknown;
+  }
 }
 
 std::optional<Shape> NodeInference::Either(const std::optional<Shape>& a, const std::optional<Shape>& b) {
   if (!a || !b) return std::nullopt;
   if (a->rank() != b->rank()) {
     if (!TakesBounds(binding_)) return std::nullopt;
-    bounded_ = true;
-    if (AlwaysAtLeast(a->Elements(), b->Elements())) return a;
-    return AlwaysAtLeast(b->Elements(), a->Elements()) ? b : std::nullopt;
+    const std::optional<Shape> larger = AlwaysAtLeast(a->Elements(), b->Elements())   ? a
+                                        : AlwaysAtLeast(b->Elements(), a->Elements()) ? b
+                                                                                      : std::nullopt;
+    if (larger) bounds_.insert(bounds_.end(), larger->begin(), larger->end());
+    return larger;
   }
   Shape both = *a;
   for (int i = 0; i < a->rank(); ++i) {
-    if ((*a)[i] != (*b)[i]) both[i] = Undecided(Maximum((*a)[i], (*b)[i]));
+    if ((*a)[i] != (*b)[i]) both[i] = Undecided(BoundOfBoth((*a)[i], (*b)[i]));
   }
   return both;
 }
@@ -38,7 +61,7 @@ bool NodeInference::TakeGiven(int output) {
   const TensorId id = node_->outputs[static_cast<size_t>(output)];
   if (!Out(output).shape) return false;
   Shape& shape = *Out(output).shape;
-  if (!bounded_ && shape.known()) return false;
+  if (!bounded() && !meets_bounds_ && shape.known()) return false;
   bool taken = false;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const auto given = binding_.symbols.find((graph_[id].name + ":").append(std::to_string(axis)));

@@ -1,5 +1,6 @@
 // Control flow (If, Loop, Scan), whose bodies are inferred with the facts they are called with.
 #include "graph/shapes/arithmetic.h"
+#include "graph/shapes/rounds.h"
 #include "graph/shapes/rule.h"
 
 namespace vramplan {
@@ -8,12 +9,6 @@ namespace {
 const Graph* Body(const NodeInference& n, const char* name) {
   const auto* body = n.node().attributes.Get<std::shared_ptr<Graph>>(name);
   return body != nullptr ? body->get() : nullptr;
-}
-
-TensorFacts WithoutContents(TensorFacts facts) {
-  facts.integers.reset();
-  facts.reals.reset();
-  return facts;
 }
 
 void If(NodeInference& n) {
@@ -40,43 +35,8 @@ void If(NodeInference& n) {
   }
 }
 
-// What a state is in every round: as it starts, and as the body leaves it; found in two rounds. Deep inside other loops
-// one round must do, or the work would double with every level. A state that does not settle is not known.
-// `empties` tells of each state whether it starts as an empty sequence: what the body puts in is then all there is.
-std::optional<std::vector<TensorFacts>> Settled(NodeInference& n, const Graph& body, std::vector<TensorFacts>* inputs,
-                                                size_t first_state, size_t states, size_t first_output,
-                                                const std::vector<bool>& empties = {}) {
-  std::optional<std::vector<TensorFacts>> outputs;
-  constexpr int kDeepForTwoRounds = 6;
-  const int rounds = n.depth() < kDeepForTwoRounds ? 2 : 1;
-  for (int round = 0; round < rounds; ++round) {
-    std::vector<bool> empty_inputs(first_state, false);
-    if (round == 0) empty_inputs.insert(empty_inputs.end(), empties.begin(), empties.end());
-    outputs = n.InferSubgraph(body, *inputs, empty_inputs);
-    if (!outputs || outputs->size() < first_output + states) return std::nullopt;
-    bool same = true;
-    for (size_t i = 0; i < states; ++i) {
-      TensorFacts& state = (*inputs)[first_state + i];
-      const TensorFacts& after = (*outputs)[first_output + i];
-      const bool empty = round == 0 && i < empties.size() && empties[i];
-      const TensorFacts common = WithoutContents(empty ? after : Common(state, after));
-      const bool settled = common.shape == state.shape;
-      same = same && settled;
-      state = common;
-      if (!settled && round + 1 == rounds) state.shape.reset();
-    }
-    if (same) break;
-    if (round + 1 == rounds) {  // what else the body makes may follow from a state
-      for (TensorFacts& facts : *outputs) facts.shape.reset();
-    }
-  }
-  for (size_t i = 0; i < states; ++i) (*outputs)[first_output + i] = (*inputs)[first_state + i];
-  return outputs;
-}
-
-bool IsOne(const TensorFacts& facts) {
-  return facts.integers && facts.integers->size() == 1 && facts.integers->front().Is(1);
-}
+// The trip count of a loop that only its condition ends (TorchScript writes 2^63 - 1) bounds nothing.
+constexpr int64_t kEndless = int64_t{1} << 31;
 
 // Inputs: trip count, condition, states. The body takes (iteration, condition, states) and gives (condition, states,
 // elements of scans). It runs as often as the trip count says when no condition is given, or when that is true before
@@ -89,24 +49,25 @@ void Loop(NodeInference& n) {
   iteration.type = DType::kInt64;
   condition.type = DType::kBool;
   iteration.shape = condition.shape = Shape{};
-  const bool starts = !n.Has(1) || IsOne(n.In(1));
+  const bool starts = !n.Has(1) || IsTrue(n.In(1));
   if (starts) condition.integers = {Dim(1)};
   std::vector<TensorFacts> inputs{iteration, condition};
-  std::vector<bool> empties;
+  States carried{.count = states, .first_input = 2, .first_output = 1, .empty = {}};
   for (size_t i = 0; i < states; ++i) {
     const int input = static_cast<int>(i) + 2;
     inputs.push_back(WithoutContents(n.In(input)));
-    empties.push_back(n.ElementsOf(input) != nullptr && n.ElementsOf(input)->empty());
+    carried.empty.push_back(n.ElementsOf(input) != nullptr && n.ElementsOf(input)->empty());
   }
-  const auto outputs = Settled(n, *body, &inputs, 2, states, 1, empties);
-  if (!outputs) return;
-  const bool always = !n.Has(1) || (starts && !outputs->empty() && IsOne(outputs->front()));
   const std::vector<Dim>* trips = n.Integers(0);
-  const Dim most = trips != nullptr && trips->size() == 1 ? Maximum(trips->front(), 0) : Dim::Unknown();
+  Rounds rounds{.exact = !n.Has(1), .while_first = n.Has(1) && starts};
+  if (trips != nullptr && trips->size() == 1) rounds.most = Maximum(trips->front(), 0);
+  if (rounds.most.IsConstant() && rounds.most.c0() >= kEndless) rounds.most = Dim::Unknown();
+  const auto outputs = AfterRounds(n, *body, inputs, carried, &rounds);
+  if (!outputs) return;
   for (int i = 0; i < n.outputs() && i + 1 < static_cast<int>(outputs->size()); ++i) {
     n.Out(i) = WithoutContents((*outputs)[static_cast<size_t>(i) + 1]);
     if (static_cast<size_t>(i) < states || !n.Out(i).shape) continue;
-    std::vector<Dim> stacked{always ? most : n.Undecided(most)};
+    std::vector<Dim> stacked{rounds.exact ? rounds.most : n.Undecided(rounds.most)};
     stacked.insert(stacked.end(), n.Out(i).shape->begin(), n.Out(i).shape->end());
     n.SetShape(i, stacked);
   }
@@ -130,7 +91,8 @@ void BatchedScan(NodeInference& n, const Graph& body, int64_t scanned) {
     shape->Remove(0);
     if (!state) shape->Remove(0);
   }
-  const auto outputs = Settled(n, body, &inputs, 0, states, 0);
+  Rounds rounds{.most = steps, .exact = !n.Has(0)};
+  const auto outputs = AfterRounds(n, body, inputs, {.count = states, .empty = {}}, &rounds);
   if (!outputs) return;
   for (int i = 0; i < n.outputs() && i < static_cast<int>(outputs->size()); ++i) {
     n.Out(i) = WithoutContents((*outputs)[static_cast<size_t>(i)]);
@@ -161,7 +123,8 @@ void Scan(NodeInference& n) {
     steps = n.Same(steps, (*inputs.back().shape)[*axis]).value_or(Dim::Unknown());
     inputs.back().shape->Remove(*axis);
   }
-  const auto outputs = Settled(n, *body, &inputs, 0, states, 0);
+  Rounds rounds{.most = steps, .exact = true};
+  const auto outputs = AfterRounds(n, *body, inputs, {.count = states, .empty = {}}, &rounds);
   if (!outputs) return;
   for (int i = 0; i < n.outputs() && i < static_cast<int>(outputs->size()); ++i) {
     n.Out(i) = WithoutContents((*outputs)[static_cast<size_t>(i)]);

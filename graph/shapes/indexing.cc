@@ -197,12 +197,13 @@ void TopK(NodeInference& n) {
 void NonZero(NodeInference& n) {
   if (!n.ShapeOf(0)) return;
   const int64_t rank = n.ShapeOf(0)->rank();
-  Dim count = n.Undecided(n.ShapeOf(0)->Elements());
+  Dim count = Dim::Unknown();
   if (const auto* values = n.Integers(0)) {
     count = Dim(0);
     for (const Dim& v : *values)
       count = count + (AlwaysAtLeast(v, 1) || AlwaysAtLeast(-1, v) ? Dim(1) : v.Is(0) ? Dim(0) : Dim::Unknown());
   }
+  if (!count.known()) count = n.Undecided(n.ShapeOf(0)->Elements());
   n.SetShape(0, Shape{rank, count});
   if (rank != 1 || !count.IsConstant() || !n.ConstantInts(0)) return;
   std::vector<Dim> places;

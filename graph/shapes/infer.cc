@@ -1,5 +1,7 @@
 #include "graph/shapes/infer.h"
 
+#include <algorithm>
+
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/rule.h"
 
@@ -90,14 +92,32 @@ void Fallback(NodeInference& n) {
   n.Note("unknown-operator", what, hint);
 }
 
+// The axes that are not known, or that are bounds.
+std::vector<int> OpenAxes(const NodeInference& n, const Shape& shape, bool bounded) {
+  std::vector<int> axes;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const bool bound = std::find(n.bounds().begin(), n.bounds().end(), shape[axis]) != n.bounds().end();
+    if (bounded ? bound : !shape[axis].known()) axes.push_back(axis);
+  }
+  return axes;
+}
+
 // The note where knowledge ends, or where a bound stands for it.
 void NoteUndecided(NodeInference& n, int output, bool bounded) {
   const TensorFacts& facts = n.Out(output);
   const std::string& name = n.graph()[n.node().outputs[static_cast<size_t>(output)]].name;
-  const std::string shape = facts.shape ? n.Show(*facts.shape) : "no rank";
-  const std::string hint = facts.shape ? "--dim " + name + ":AXIS=N gives a length" : "";
+  std::string shape = "not even its rank is known", hint = "run ONNX shape inference on the file first";
+  if (facts.shape) {
+    shape = n.Show(*facts.shape);
+    const std::vector<int> axes = OpenAxes(n, *facts.shape, bounded);
+    if (axes.empty()) return;  // another output of the node is the bound
+    hint.clear();
+    for (int axis : axes) hint.append("--dim ").append(name).append(":").append(std::to_string(axis)).append("=N ");
+    hint += axes.size() == 1 ? "gives the length" : "give the lengths";
+  }
   if (bounded) return n.Note("upper-bound", "the shape of " + name + " depends on data; at most " + shape, hint);
-  n.Note("unknown-shape", "the shape of " + name + " depends on data: " + shape, hint);
+  const char* unbounded = TakesBounds(n.binding()) ? ", and nothing says how long it can be: " : ": ";
+  n.Note("unknown-shape", "the shape of " + name + " depends on data" + unbounded + shape, hint);
 }
 
 // What inference left open: the user, or the declared lengths, may close it; the rest is noted where it begins.
@@ -106,6 +126,7 @@ void CloseGaps(NodeInference& n) {
     const TensorId id = n.node().outputs[static_cast<size_t>(i)];
     if (!id.valid()) continue;
     const bool given = n.TakeGiven(i);
+    n.MarkOutput(i, given);
     if (FullyKnown(n.Out(i))) {
       if (n.bounded() && !given) NoteUndecided(n, i, true);
       continue;
@@ -129,11 +150,14 @@ void InferNodes(const Graph& graph, NodeInference* node) {
     if (const RuleRow* rule = FindRule(each.domain, each.op)) {
       SetTypes(n, rule->type);
       rule->infer(n);
+      n.ForgiveBounds();
       if (!n.failure()) CloseGaps(n);
+      if (!n.failure()) n.CheckOutputs();
+      n.ForgiveBounds();
     } else {
       Fallback(n);
+      if (!n.failure()) n.CheckOutputs();
     }
-    if (!n.failure()) n.CheckOutputs();
     if (n.failure()) return;
   }
 }

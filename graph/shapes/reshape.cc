@@ -10,6 +10,7 @@ namespace vramplan {
 namespace {
 
 void KeepContents(NodeInference& n) {
+  if (n.meets_bounds() && n.Out(0).shape->Elements() != n.ShapeOf(0)->Elements()) return;
   n.Out(0).integers = n.In(0).integers;
   n.Out(0).reals = n.In(0).reals;
 }
@@ -106,10 +107,11 @@ void Reshape(NodeInference& n) {
   }
   const std::string contradiction = n.Describe(0) + " cannot become " + asked;
   if (hole >= 0) {
-    const auto left = Quotient(elements, rest);
+    auto left = Quotient(elements, rest);
+    if (!left && n.meets_bounds()) left = BoundOfQuotient(elements, rest);
     if (!left && elements.IsConstant() && rest.IsConstant() && !rest.Is(0)) return n.Fail(contradiction);
     target[static_cast<size_t>(hole)] = left ? *left : Dim::Unknown();
-  } else if ((!elements.IsConstant() && rest.IsConstant()) || !n.Same(elements, rest)) {
+  } else if (!n.meets_bounds() && ((!elements.IsConstant() && rest.IsConstant()) || !n.Same(elements, rest))) {
     return n.Fail(contradiction);
   }
   n.SetShape(0, target);
@@ -137,7 +139,7 @@ void Squeeze(NodeInference& n) {
     const auto axes = n.Axes(1, in.rank());
     if (!axes) return;
     for (int axis : *axes) {
-      if (in[axis].known() && !in[axis].Is(1)) {
+      if (in[axis].known() && !in[axis].Is(1) && !n.meets_bounds()) {  // a bound: what it bounds must be 1
         const bool batch = !in[axis].IsConstant();
         return n.Fail("it removes axis " + std::to_string(axis) + " of " + n.Describe(0) + ", whose length is " +
                           (batch ? "the batch" : "not 1"),

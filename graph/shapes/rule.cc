@@ -1,5 +1,6 @@
 #include "graph/shapes/rule.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "graph/shapes/arithmetic.h"
@@ -19,6 +20,15 @@ const TensorFacts& NodeInference::In(int input) const {
 TensorFacts& NodeInference::Out(int output) {
   if (output >= outputs() || !node_->outputs[static_cast<size_t>(output)].valid()) return absent_;
   return shapes_->tensors[static_cast<size_t>(node_->outputs[static_cast<size_t>(output)].value)];
+}
+
+void NodeInference::Begin(const Node& node) {
+  node_ = &node;
+  absent_ = TensorFacts();
+  bounds_.clear();
+  meets_bounds_ = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+    return input.valid() && at_most_[static_cast<size_t>(input.value)];
+  });
 }
 
 namespace {
@@ -128,11 +138,14 @@ std::optional<Dim> NodeInference::Same(Dim a, Dim b) {
   if (a.overflowed() || b.overflowed()) return Dim::Overflow();
   if (!a.known()) return b;
   if (!b.known()) return a;
+  constexpr int64_t kLargeBatch = 1 << 20;
+  if (meets_bounds_ && (!reopened() || a.IsConstant() == b.IsConstant()))
+    return a.At(kLargeBatch) <= b.At(kLargeBatch) ? a : b;
   if (a.IsConstant() == b.IsConstant()) return std::nullopt;
   const Dim growing = a.IsConstant() ? b : a;
   const int64_t length = a.IsConstant() ? a.c0() : b.c0();
   const auto batch = BatchAt(growing, length);
-  if (!batch || !AcceptBakedBatch(*batch)) return std::nullopt;
+  if (!batch || !AcceptBakedBatch(*batch)) return meets_bounds_ ? std::optional(a.IsConstant() ? a : b) : std::nullopt;
   NoteRebatched("the length " + std::to_string(length) + " meets " + ToString(growing) + " and is taken as that");
   return growing;
 }
@@ -190,30 +203,41 @@ std::string NodeInference::Describe(int input) const {
 
 std::optional<std::vector<TensorFacts>> NodeInference::InferSubgraph(const Graph& subgraph,
                                                                      const std::vector<TensorFacts>& inputs,
-                                                                     const std::vector<bool>& empty_sequences) {
+                                                                     const std::vector<bool>& empty_sequences,
+                                                                     bool trial) {
   if (depth_ > kMaxSubgraphDepth) return std::nullopt;
   Shapes inside;
+  Notes unheard;
   inside.tensors.resize(subgraph.tensors.size());
+  NodeInference nodes(subgraph, binding_, &inside, trial ? &unheard : notes_, depth_ + 1);
   for (size_t i = 0; i < subgraph.tensors.size(); ++i) {
     const Tensor& tensor = subgraph.tensors[i];
     if (tensor.stored) inside.tensors[i] = FactsOf(*tensor.stored);
-    if (tensor.outer.valid()) inside.tensors[i] = (*shapes_)[tensor.outer];
+    if (!tensor.outer.valid()) continue;
+    inside.tensors[i] = (*shapes_)[tensor.outer];
+    nodes.at_most_[i] = at_most_[static_cast<size_t>(tensor.outer.value)];
   }
   for (size_t i = 0; i < subgraph.inputs.size() && i < inputs.size(); ++i) {
-    inside.tensors[static_cast<size_t>(subgraph.inputs[i].value)] = inputs[i];
+    const auto input = static_cast<size_t>(subgraph.inputs[i].value);
+    inside.tensors[input] = inputs[i];
+    nodes.at_most_[input] = meets_bounds_;
   }
-  NodeInference nodes(subgraph, binding_, &inside, notes_, depth_ + 1);
   nodes.baked_batch_ = baked_batch_;
   for (size_t i = 0; i < subgraph.inputs.size() && i < empty_sequences.size(); ++i) {
     if (empty_sequences[i]) nodes.sequences_[subgraph.inputs[i]] = std::make_shared<const Elements>();
   }
   InferNodes(subgraph, &nodes);
   if (nodes.failure()) {
+    if (trial) return std::nullopt;
+    failed_inside_ = true;
     Fail("inside it, " + nodes.failure()->text, nodes.failure()->hint);
     return std::nullopt;
   }
   std::vector<TensorFacts> outputs;
-  for (TensorId id : subgraph.outputs) outputs.push_back(id.valid() ? inside[id] : TensorFacts());
+  for (TensorId id : subgraph.outputs) {
+    outputs.push_back(id.valid() ? inside[id] : TensorFacts());
+    meets_bounds_ = meets_bounds_ || (id.valid() && nodes.at_most_[static_cast<size_t>(id.value)]);
+  }
   return outputs;
 }
 

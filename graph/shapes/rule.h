@@ -35,13 +35,14 @@ inline constexpr int kMaxSubgraphDepth = 256;
 class NodeInference {
  public:
   NodeInference(const Graph& graph, const Binding& binding, Shapes* shapes, Notes* notes, int depth = 0)
-      : graph_(graph), binding_(binding), shapes_(shapes), notes_(notes), depth_(depth) {}
+      : graph_(graph),
+        binding_(binding),
+        shapes_(shapes),
+        notes_(notes),
+        depth_(depth),
+        at_most_(graph.tensors.size(), false) {}
 
-  void Begin(const Node& node) {
-    node_ = &node;
-    absent_ = TensorFacts();
-    bounded_ = false;
-  }
+  void Begin(const Node& node);
   const std::optional<Error>& failure() const { return failure_; }
 
   const Node& node() const { return *node_; }
@@ -105,14 +106,23 @@ class NodeInference {
   std::string Describe(int input) const;  // "x [B, 3, 224, 224]"
   std::string Show(const Shape& shape) const;
 
-  // Facts of the outputs of a subgraph whose inputs have these facts; nothing when it fails (then this node failed) or
-  // nests too deep.
+  // Facts of the outputs of a subgraph whose inputs have these facts; nothing when it fails (then this node failed,
+  // too) or nests too deep. A trial says nothing and fails alone.
   std::optional<std::vector<TensorFacts>> InferSubgraph(const Graph& subgraph, const std::vector<TensorFacts>& inputs,
-                                                        const std::vector<bool>& empty_sequences = {});
+                                                        const std::vector<bool>& empty_sequences = {},
+                                                        bool trial = false);
 
   // A length that data decides: unknown, or the most that it can be after TakeBounds (bounds.h).
   Dim Undecided(Dim at_most);
-  bool bounded() const { return bounded_; }  // whether that was asked for this node
+  bool bounded() const { return !bounds_.empty(); }           // whether that was asked for this node
+  const std::vector<Dim>& bounds() const { return bounds_; }  // what was given for it
+  // Whether a bound, or what follows from one, is among what this node reads. Two lengths that must be the same may
+  // then differ: the smaller is the bound of both.
+  bool meets_bounds() const { return meets_bounds_; }
+  // Takes back a failure, or outputs that cannot be, where bounds may be the reason: the outputs are not known.
+  void ForgiveBounds();
+  // Remembers whether the output is a bound or follows from one.
+  void MarkOutput(int output, bool given);
   // What holds for both shapes; lengths that differ are undecided, and the larger one wins.
   std::optional<Shape> Either(const std::optional<Shape>& a, const std::optional<Shape>& b);
   // The lengths that the user gave for what data decides: --dim TENSOR:AXIS=N. True when one was taken.
@@ -142,7 +152,10 @@ class NodeInference {
   TensorFacts absent_;
   std::optional<int64_t> baked_batch_;
   std::optional<Error> failure_;
-  bool bounded_ = false;
+  bool failed_inside_ = false;  // in a subgraph
+  std::vector<Dim> bounds_;
+  bool meets_bounds_ = false;
+  std::vector<bool> at_most_;  // by tensor: a bound, or what follows from one
   std::map<TensorId, std::shared_ptr<const Elements>> sequences_;
 };
 

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "graph/onnx/load.h"
+#include "graph/shapes/bounds.h"
 #include "graph/shapes/infer.h"
 #include "tests/support/data_decides.h"
 
@@ -82,6 +83,8 @@ class OneModel {
     if (std::string wrong = Contradiction(*graph, *shapes, known); !wrong.empty()) return {"", Verdict::kWrong, wrong};
     const std::string open = Open(*graph, *shapes);
     if (open.empty()) return model;
+    if (std::string longer = LongerThanBound(*graph, *binding, known); !longer.empty())
+      return {"", Verdict::kWrong, longer};
     const std::string undecided = NotDecidedByData(*graph, *shapes);
     if (!undecided.empty()) return {"", Verdict::kPartial, open + ": " + undecided};
     return Told(known, open);
@@ -133,6 +136,29 @@ class OneModel {
     const std::string still = Open(*graph, *shapes);
     ++(still.empty() ? walk_->told : walk_->untold);
     return {"", Verdict::kByDesign, open + (still.empty() ? "; told" : "; told, still " + still)};
+  }
+
+  // A stored output that is longer than the bound of what data decides.
+  std::string LongerThanBound(const Graph& graph, Binding binding, const KnownOutputs& known) const {
+    Notes notes;
+    TakeBounds(&binding);
+    const Result<Shapes> most = Infer(graph, binding, &notes);
+    if (!most.ok()) return "with bounds: " + ToString(most.error());
+    for (const auto& [output, all] : known) {
+      const TensorId id = graph.outputs[static_cast<size_t>(output)];
+      const std::optional<Shape>& bound = (*most)[id].shape;
+      for (const Known& one : all) {
+        if (!bound || one.by == "strict inference" || bound->rank() != static_cast<int>(one.dims.size())) continue;
+        for (size_t axis = 0; axis < one.dims.size(); ++axis) {
+          const Dim length = (*bound)[static_cast<int>(axis)];
+          if (!length.known()) continue;
+          ++walk_->bounded;
+          if (length.At(1) < one.dims[axis])
+            return Shown(graph[id].name, (*most)[id]) + " is no bound: " + one.by + " is longer";
+        }
+      }
+    }
+    return "";
   }
 
   static std::string Shown(const std::string& name, const TensorFacts& facts) {
@@ -235,7 +261,8 @@ std::string Walk::Summary() const {
          std::to_string(Count(Verdict::kWrong)) + " wrong of " + std::to_string(models.size()) + "; compared " +
          std::to_string(stored) + " stored outputs and " + std::to_string(strict) +
          " of strict inference; of those unknown " + std::to_string(told) +
-         " are complete once small inputs are constants, " + std::to_string(untold) + " are not";
+         " are complete once small inputs are constants, " + std::to_string(untold) + " are not; " +
+         std::to_string(bounded) + " stored lengths within their bounds";
 }
 
 Walk WalkModels(const fs::path& folder) {

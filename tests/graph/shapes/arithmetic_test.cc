@@ -67,6 +67,20 @@ TEST_CASE("comparisons hold for every batch from 1 on, or are unknown") {
   CHECK(Less(kLeast, kMost) == Dim::Unknown());  // their difference has no 64-bit value
 }
 
+TEST_CASE("what is not exceeded") {
+  const Dim b = Dim::Batch();
+  CHECK(BoundOfBoth(Dim(9) * b, Dim(5) * b) == Dim(9) * b);
+  CHECK(BoundOfBoth(Dim(9) * b, 100) == Dim(9) * b + Dim(100));
+  CHECK(BoundOfBoth(b, Dim::Unknown()) == Dim::Unknown());
+  CHECK(BoundOfQuotient(Dim(9) * b, 2) == Dim(5) * b);
+  CHECK(BoundOfQuotient(Dim(9) * b + Dim(3), 3) == Dim(3) * b + Dim(1));
+  CHECK(BoundOfQuotient(Dim(9) * b, 0) == Dim::Unknown());
+  for (int64_t batch = 1; batch < 9; ++batch) {
+    CHECK(BoundOfQuotient(Dim(9) * b + Dim(-4), 4).At(batch) * 4 >= 9 * batch - 4);
+    CHECK(BoundOfBoth(Dim(2) * b, Dim(7)).At(batch) >= std::max<int64_t>(2 * batch, 7));
+  }
+}
+
 TEST_CASE("the batch that gives a length") {
   CHECK(BatchAt(Dim(12) * B, 96) == 8);
   CHECK(BatchAt(Dim(12) * B, 97) == std::nullopt);

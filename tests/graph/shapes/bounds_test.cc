@@ -44,7 +44,7 @@ TEST_CASE("what data decides is unknown, at most so long, or as long as the user
   REQUIRE(most.notes.all().size() == 1);
   CHECK(
       ToString(most.notes.all()[0]) ==
-      "warning: NonZero_0: the shape of y depends on data; at most [2, 9*batch] (hint: --dim y:AXIS=N gives a length)");
+      "warning: NonZero_0: the shape of y depends on data; at most [2, 9*batch] (hint: --dim y:1=N gives the length)");
   for (const bool bounds : {false, true}) {
     const Inferred told = InferText(kPicked, {"y", "z"}, bounds, {.dims = {{"y:1", 40}}});
     CHECK(told.shapes == "[2, 40] [40]");
@@ -52,6 +52,83 @@ TEST_CASE("what data decides is unknown, at most so long, or as long as the user
   }
   CHECK(InferText(kPicked, {}, false, {.dims = {{"w:1", 40}}}).shapes ==
         "--dim w:1: the file has no dim of this name (hint: its dims are: batch)");
+}
+
+TEST_CASE("two bounds of one length: the smaller is the bound of both, and no contradiction") {
+  constexpr const char* kTwoMasks = R"(
+    agraph (float[batch, 9] x, float[batch, 5] z) => (float[n] y) {
+      a = NonZero (x)
+      b = NonZero (z)
+      at = Transpose (a)
+      bt = Transpose (b)
+      ax = GatherND (x, at)
+      bz = GatherND (z, bt)
+      y = Add (ax, bz)
+    })";
+  CHECK(InferText(kTwoMasks, {"ax", "bz", "y"}, false).shapes == "[?] [?] [?]");
+  const Inferred most = InferText(kTwoMasks, {"ax", "bz", "y"}, true);
+  CHECK(most.shapes == "[9*B] [5*B] [5*B]");
+  CHECK(most.notes.all().size() == 2);
+  CHECK(InferText(kTwoMasks, {"y"}, true, {.dims = {{"a:1", 7}}}).shapes == "[7]");
+  CHECK(InferText(kTwoMasks, {"y"}, true, {.dims = {{"y:0", 3}}}).shapes == "[3]");  // behind the bound, too
+}
+
+TEST_CASE("a reshape of what is bounded: rounded up; an axis that is taken away has length 1") {
+  const Inferred most = InferText(R"(
+    agraph (float[batch, 9] x) => (int64[n, 4] y, int64[2] z) <int64[2] four = {-1, 4}, int64[1] one = {1}> {
+      a = NonZero (x)
+      y = Reshape (a, four)
+      z = Squeeze (a, one)
+    })",
+                                  {"y", "z"}, true);
+  CHECK(most.shapes == "[5*B, 4] [2]");
+}
+
+TEST_CASE("where bounds contradict each other the outputs are unknown, and the note says what to give") {
+  constexpr const char* kSplit = R"(
+    agraph (float[batch, 9] x) => (int64[2, 3] y, int64[2, 4] z) <int64[2] lengths = {3, 4}> {
+      a = NonZero (x)
+      s, t = Split <axis = 1> (a, lengths)
+      y = Cast <to = 7> (s)
+      z = Cast <to = 7> (t)
+    })";
+  const Inferred most = InferText(kSplit, {"a", "s"}, true);
+  CHECK(most.shapes == "[2, 9*B] ?");
+  REQUIRE(most.notes.all().size() >= 2);
+  CHECK(ToString(most.notes.all()[1]) ==
+        "warning: Split_1: lengths that data decides do not go together where all are at their longest: its lengths do "
+        "not add up to axis 1 of a [2, 9*batch] (hint: --dim TENSOR:AXIS=N gives such a length)");
+  CHECK(InferText(kSplit, {"a", "s", "t"}, true, {.dims = {{"a:1", 7}}}).shapes == "[2, 7] [2, 3] [2, 4]");
+  CHECK(InferText(kSplit, {}, true, {.dims = {{"a:1", 8}}}).shapes.find("do not add up") != std::string::npos);
+}
+
+TEST_CASE("bounds leave a branch, and a length inside it can be given") {
+  constexpr const char* kInside = R"(
+    agraph (float[batch, 9] x, bool c) => (float[n] y) <int64[1] all = {-1}> {
+      y = If (c) <then_branch = yes () => (float[m] a) { i = NonZero (x)
+                                                         t = Transpose (i)
+                                                         a = GatherND (x, t) },
+                  else_branch = no () => (float[k] b) { b = Reshape (x, all) }>
+    })";
+  CHECK(InferText(kInside, {"y"}, false).shapes == "[?]");
+  const Inferred most = InferText(kInside, {"y"}, true);
+  CHECK(most.shapes == "[9*B]");
+  REQUIRE(most.notes.all().size() == 1);
+  CHECK(most.notes.all()[0].hint == "--dim i:1=N gives the length");
+  CHECK(InferText(kInside, {"y"}, true, {.dims = {{"i:1", 200}}}).shapes == "[9*B + 200]");  // at most either
+  CHECK(InferText(kInside, {"y"}, true, {.dims = {{"y:0", 4}}}).shapes == "[4]");
+}
+
+TEST_CASE("what nothing bounds is said, and how to give it") {
+  const Inferred most = InferText(R"(
+    agraph (float[batch, 9] x, int64 m) => (int64[n] y) <int64 zero = {0}, int64 one = {1}> {
+      y = Range (zero, m, one)
+    })",
+                                  {"y"}, true);
+  CHECK(most.shapes == "[?]");
+  CHECK(ToString(most.notes.all()[0]) ==
+        "warning: Range_0: the shape of y depends on data, and nothing says how long it can be: [?] "
+        "(hint: --dim y:0=N gives the length)");
 }
 
 TEST_CASE("of two branches the larger wins") {

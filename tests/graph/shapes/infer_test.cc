@@ -93,7 +93,7 @@ TEST_CASE("what data decides is unknown, with one note where it begins") {
   CHECK(r["z"] == "float32 [2, ?]");
   REQUIRE(r.notes.all().size() == 1);
   CHECK(ToString(r.notes.all()[0]) ==
-        "warning: NonZero_0: the shape of y depends on data: [2, ?] (hint: --dim y:AXIS=N gives a length)");
+        "warning: NonZero_0: the shape of y depends on data: [2, ?] (hint: --dim y:1=N gives the length)");
 }
 
 TEST_CASE("what a converter has left behind says how to convert again") {
