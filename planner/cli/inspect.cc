@@ -1,6 +1,9 @@
 #include "planner/report/inspect.h"
 
+#include <algorithm>
+
 #include "graph/onnx/load.h"
+#include "graph/shapes/bounds.h"
 #include "graph/shapes/kept_batch.h"
 #include "planner/cli/verbs.h"
 
@@ -10,6 +13,19 @@ namespace {
 // A stage that a graph does not get through is no reason to say nothing about the file.
 void NoteStop(const char* code, const Error& error, Notes* notes) {
   notes->Add({code, Severity::kWarning, error.subject, error.text, error.hint});
+}
+
+// What is not known, as long as it can be; nothing where all is known.
+std::optional<Shapes> BoundsOf(const Inspection& inspection) {
+  const auto open = [](const TensorFacts& facts) { return facts.is_tensor && !(facts.shape && facts.shape->known()); };
+  const auto& tensors = inspection.shapes->tensors;
+  if (std::none_of(tensors.begin(), tensors.end(), open)) return std::nullopt;
+  Binding binding = *inspection.binding;
+  TakeBounds(&binding);
+  Notes said;  // by the shapes themselves
+  Result<Shapes> bounds = Infer(inspection.graph, binding, &said);
+  if (!bounds.ok()) return std::nullopt;
+  return *std::move(bounds);
 }
 
 }  // namespace
@@ -29,6 +45,7 @@ Result<Outcome> RunInspect(const Options& options, const Style& style) {
     if (!shapes.ok() && options.dump != Dump::kNone) return shapes.error();
     if (!shapes.ok()) NoteStop("shapes-not-inferred", shapes.error(), &inspection.notes);
     if (shapes.ok()) inspection.shapes = *std::move(shapes);
+    if (inspection.shapes) inspection.bounds = BoundsOf(inspection);
   }
   if (inspection.shapes) {
     Result<Layers> layers = Lift(inspection.graph, *inspection.shapes, &inspection.notes);

@@ -20,6 +20,7 @@ struct Inspection {
   Graph graph;
   std::optional<Binding> binding;
   std::optional<Shapes> shapes;
+  std::optional<Shapes> bounds;  // the same with data-dependent lengths as long as they can be, where there are any
   std::optional<Layers> layers;
   Notes notes;
 };

@@ -5,14 +5,22 @@ namespace vramplan {
 namespace {
 
 Json TensorJson(const Inspection& inspection, TensorId id) {
-  Json shape;
+  // "shape" is what is known; "at_most" is there when data decides a length that has an upper bound.
+  Json shape, at_most;
+  bool bounded = false;
   if (const auto dims = ShapeOf(inspection, id)) {
     shape = Json::Array();
-    for (const PrintedDim& d : *dims)
-      shape.Push(d.length ? Json(*d.length) : d.expression.empty() ? Json() : Json(d.expression));
+    at_most = Json::Array();
+    for (const PrintedDim& d : *dims) {
+      const Json length = d.length ? Json(*d.length) : d.expression.empty() ? Json() : Json(d.expression);
+      shape.Push(d.at_most ? Json() : length);
+      at_most.Push(length);
+      bounded = bounded || d.at_most;
+    }
   }
   Json object = Json::Object();
   object.Set("name", inspection.graph[id].name).Set("type", TypeOf(inspection, id)).Set("shape", std::move(shape));
+  if (bounded) object.Set("at_most", std::move(at_most));
   return object;
 }
 

@@ -9,14 +9,25 @@ std::string BatchName(const Inspection& inspection) {
   return named ? inspection.binding->batch_symbol : "B";
 }
 
+namespace {
+
+PrintedDim Printed(Dim dim, const std::string& batch, bool at_most) {
+  if (dim.IsConstant()) return {dim.c0(), "", at_most};
+  return {std::nullopt, dim.known() ? ToString(dim, batch) : "", at_most && dim.known()};
+}
+
+}  // namespace
+
 std::optional<std::vector<PrintedDim>> ShapeOf(const Inspection& inspection, TensorId id) {
   std::vector<PrintedDim> dims;
   if (inspection.shapes) {
+    const std::string batch = BatchName(inspection);
     const std::optional<Shape>& shape = (*inspection.shapes)[id].shape;
+    const std::optional<Shape> bound = inspection.bounds ? (*inspection.bounds)[id].shape : std::nullopt;
     if (shape) {
-      for (const Dim& d : *shape) {
-        if (d.IsConstant()) dims.push_back({d.c0(), ""});
-        if (!d.IsConstant()) dims.push_back({std::nullopt, d.known() ? ToString(d, BatchName(inspection)) : ""});
+      for (int axis = 0; axis < shape->rank(); ++axis) {
+        const bool bounded = !(*shape)[axis].known() && bound && bound->rank() == shape->rank();
+        dims.push_back(Printed(bounded ? (*bound)[axis] : (*shape)[axis], batch, bounded));
       }
       return dims;
     }
@@ -46,6 +57,7 @@ std::string ShapeText(const Inspection& inspection, TensorId id) {
   for (size_t i = 0; i < dims->size(); ++i) {
     const PrintedDim& d = (*dims)[i];
     if (i > 0) text += ", ";
+    if (d.at_most) text += "<=";
     text += d.length ? std::to_string(*d.length) : d.expression.empty() ? "?" : d.expression;
   }
   return text + "]";

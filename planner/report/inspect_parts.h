@@ -11,16 +11,18 @@
 
 namespace vramplan {
 
-// One axis as a reader knows it: a number, an expression in the file's symbols, or nothing.
+// One axis as a reader knows it: a number, an expression in the file's symbols, or nothing; with `at_most` that is an
+// upper bound of what data decides.
 struct PrintedDim {
   std::optional<int64_t> length;
   std::string expression;
+  bool at_most = false;
 };
 
 // The tensor's shape: as inferred, else as the file declares it; nothing when neither knows the rank.
 std::optional<std::vector<PrintedDim>> ShapeOf(const Inspection& inspection, TensorId id);
 std::string_view TypeOf(const Inspection& inspection, TensorId id);
-// "[batch, 3, 224, 224]", "?" without a rank.
+// "[batch, 3, 224, 224]", "[2, <=9*batch]" with an upper bound, "?" without a rank.
 std::string ShapeText(const Inspection& inspection, TensorId id);
 // What stands for the batch in expressions: the file's symbol, or "B".
 std::string BatchName(const Inspection& inspection);

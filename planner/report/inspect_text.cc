@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "graph/base/text_table.h"
 #include "planner/report/inspect.h"
 #include "planner/report/inspect_parts.h"
@@ -44,7 +46,12 @@ std::string ShapesLine(const Inspection& inspection) {
   const std::vector<TensorId> unknown = UnknownTensors(inspection);
   if (unknown.empty()) return "shapes: all of " + all + " tensors are known\n";
   constexpr size_t kNamed = 3;
-  std::string text = "shapes: " + std::to_string(unknown.size()) + " of " + all + " tensors are not known:";
+  const auto bounded = std::count_if(unknown.begin(), unknown.end(), [&](TensorId id) {
+    const auto dims = ShapeOf(inspection, id);
+    return dims && std::any_of(dims->begin(), dims->end(), [](const PrintedDim& dim) { return dim.at_most; });
+  });
+  std::string text = "shapes: " + std::to_string(unknown.size()) + " of " + all + " tensors are not known";
+  text += bounded > 0 ? ", " + std::to_string(bounded) + " of these have upper bounds (<=):" : ":";
   for (size_t i = 0; i < unknown.size() && i < kNamed; ++i) {
     text += (i == 0 ? " " : ", ") + inspection.graph[unknown[i]].name + " " + ShapeText(inspection, unknown[i]);
   }

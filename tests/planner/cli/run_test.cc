@@ -265,6 +265,23 @@ TEST_CASE("inspect speaks of a file whose dims are not bound, and dumps what is 
   CHECK(layers.out.find(" linear ") != std::string::npos);
 }
 
+TEST_CASE("inspect shows how long at most what data decides can be, and that it is a bound") {
+  const ScratchFile file("picked.onnx", OnnxBytes(R"(
+    agraph (float[batch, 9] x) => (int64[2, n] y) {
+      y = NonZero (x)
+    })"));
+  const Said text = Do("inspect --dump shapes " + file.path());
+  CHECK(text.out.find("shapes: 1 of 2 tensors are not known, 1 of these have upper bounds (<=): y [2, <=9*batch]\n") !=
+        std::string::npos);
+  CHECK(text.out.find("[2, <=9*batch]\n", text.out.find("\n  tensor")) != std::string::npos);
+  const Said json = Do("inspect --format json " + file.path());
+  std::string packed = json.out;
+  packed.erase(std::remove_if(packed.begin(), packed.end(), [](char c) { return c == ' ' || c == '\n'; }),
+               packed.end());
+  CHECK(packed.find(R"("name":"y","type":"int64","shape":[2,null],"at_most":[2,"9*batch"])") != std::string::npos);
+  CHECK(packed.find(R"("name":"x","type":"float32","shape":["batch",9]})") != std::string::npos);
+}
+
 TEST_CASE("no text answer is wider than 100 columns") {
   for (const char* line : {"fit MODELS/bert_base.onnx --gpu t4 --dim sequence=64", "estimate MODELS/unet.onnx", "gpus",
                            "inspect MODELS/resnet50.onnx", "fit MODELS/mlp.onnx --gpu all"}) {
