@@ -45,12 +45,19 @@ void Reduce(NodeInference& n) {
     return;
   }
   n.SetShape(0, Without(in, *reduced, keep));
-  if (combine == nullptr || !n.Integers(0) || n.Integers(0)->empty()) return;
+  if (combine == nullptr) return;
   for (bool r : *reduced) {
     if (!r) return;  // contents only of full reductions
   }
-  Dim value = n.Integers(0)->front();
-  for (size_t i = 1; i < n.Integers(0)->size(); ++i) value = combine(value, (*n.Integers(0))[i]);
+  std::optional<std::vector<Dim>> values;
+  if (n.Integers(0)) {
+    values = *n.Integers(0);
+  } else if (const auto dims = FoldableDims(in)) {
+    values = WholeValues(n, 0, *dims);  // lengths as floating numbers, as torchvision's detectors have them
+  }
+  if (!values || values->empty()) return;
+  Dim value = values->front();
+  for (size_t i = 1; i < values->size(); ++i) value = combine(value, (*values)[i]);
   n.SetIntegers(0, {value});
 }
 

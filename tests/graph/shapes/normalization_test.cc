@@ -31,6 +31,8 @@ TEST_CASE("reductions") {
       {"ReduceMax", "keepdims=0", "f[B,512] i[1]", "f"},
       {"ReduceProd", "keepdims=0", "i[3]=B,3,4", "i[]=12*B"},
       {"ReduceMax", "keepdims=0", "i[3]=1,7,4", "i[]=7"},
+      {"ReduceMax", "keepdims=0", "f[3]=1,7,4", "f[]=7"},
+      {"ReduceMax", "keepdims=0", "f[2]=1.5,7", "f[]"},
       {"ReduceMean", "", "f[B,512] i[1]=2", "error: axis 2 is outside of a tensor of 2 axes"},
       {"ArgMax", "axis=1 keepdims=0", "f[B,512]", "i[B]"},
       {"ArgMin", "axis=-1", "f[B,512]", "i[B,1]"},
