@@ -12,6 +12,10 @@ constexpr const char* kTaken = "(bounds)";  // no name of a length in a file: th
 
 void TakeBounds(Binding* binding) { binding->symbols.emplace(kTaken, 1); }
 bool TakesBounds(const Binding& binding) { return binding.symbols.count(kTaken) != 0; }
+Binding WithoutBounds(Binding binding) {
+  binding.symbols.erase(kTaken);
+  return binding;
+}
 
 Dim NodeInference::Undecided(Dim at_most) {
   if (!TakesBounds(binding_)) return Dim::Unknown();

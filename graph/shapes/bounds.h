@@ -12,5 +12,6 @@ namespace vramplan {
 // be exceeded. Without it such lengths are unknown: what a reader of the file wants to know.
 void TakeBounds(Binding* binding);
 bool TakesBounds(const Binding& binding);
+Binding WithoutBounds(Binding binding);
 
 }  // namespace vramplan

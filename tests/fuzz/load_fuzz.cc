@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "graph/onnx/load.h"
 #include "graph/shapes/bounds.h"
@@ -24,13 +25,13 @@ void RequireOneLine(const vramplan::Error& error) {
   Require(line.find('\n') == line.npos, line);
 }
 
-// As the user gives nothing, and with no batch and what data decides taken as long as it can be.
-void InferBothWays(const vramplan::Graph& graph) {
+// As the user gives nothing; with what data decides taken as long as it can be, with a batch and without one.
+void InferEveryWay(const vramplan::Graph& graph) {
   using namespace vramplan;
-  for (const bool bounds : {false, true}) {
+  for (const auto& [bounds, batch] : {std::pair{false, ""}, {true, ""}, {true, "none"}}) {
     Notes notes;
     BindOptions options;
-    if (bounds) options.batch_dim = "none";
+    options.batch_dim = batch;
     auto binding = Bind(graph, options, &notes);
     if (!binding.ok()) {
       RequireOneLine(binding.error());
@@ -63,6 +64,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const std::string broken = vramplan::BrokenInvariant(*graph);
   Require(broken.empty(), broken);
-  InferBothWays(*graph);
+  InferEveryWay(*graph);
   return 0;
 }
