@@ -4,6 +4,7 @@
 
 #include "graph/onnx/load.h"
 #include "graph/shapes/bounds.h"
+#include "graph/shapes/branches.h"
 #include "graph/shapes/kept_batch.h"
 #include "planner/cli/verbs.h"
 
@@ -35,6 +36,9 @@ Result<Outcome> RunInspect(const Options& options, const Style& style) {
   Result<Graph> graph = Load(options.file, &inspection.notes);
   if (!graph.ok()) return graph.error();
   inspection.graph = *std::move(graph);
+  if (auto plain = WithoutBranches(inspection.graph, options.bind, &inspection.notes)) {
+    inspection.graph = *std::move(plain);
+  }
   Result<Binding> binding = Bind(inspection.graph, options.bind, &inspection.notes);
   if (!binding.ok()) {
     if (binding.error().code == ErrorCode::kUsage || options.dump != Dump::kNone) return binding.error();

@@ -5,6 +5,7 @@
 #include "graph/lift/assumed.h"
 #include "graph/onnx/load.h"
 #include "graph/shapes/bounds.h"
+#include "graph/shapes/branches.h"
 #include "graph/shapes/kept_batch.h"
 #include "graph/shapes/quantized.h"
 #include "planner/runtimes/runtime.h"
@@ -69,6 +70,7 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Graph> graph = Load(options.file, &prepared.notes);
   if (!graph.ok()) return graph.error();
   prepared.graph = *std::move(graph);
+  if (auto plain = WithoutBranches(prepared.graph, options.bind, &prepared.notes)) prepared.graph = *std::move(plain);
   const Node* quantized = options.spec.mode == Mode::kTrain ? QuantizedNode(prepared.graph) : nullptr;
   if (quantized != nullptr) {
     return Error{ErrorCode::kBadInput, options.file,
