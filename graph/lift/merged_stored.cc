@@ -27,6 +27,7 @@ const std::map<std::string_view, Owned>& OwnedTable() {
       {"SimplifiedLayerNormalization", {1, {"weight"}}},
       {"SkipLayerNormalization", {2, {"weight", "bias"}}},
       {"SkipSimplifiedLayerNormalization", {2, {"weight"}}},
+      {"EmbedLayerNormalization", {5, {"weight", "bias"}}},
       {"Conv", {1, {"weight", "bias"}}},
       {"FusedConv", {1, {"weight", "bias"}}},
       {"ConvTranspose", {1, {"weight", "bias"}}},
@@ -63,7 +64,10 @@ std::string WithoutDigits(const std::string& text) {
 }
 
 // Products of matrices are of one kind, however a tool wrote them.
-std::string KindOf(const Node& node) { return node.op == "MatMul" || node.op == "FusedGemm" ? "Gemm" : node.op; }
+std::string KindOf(const Node& node) {
+  static const std::set<std::string_view> kProducts = {"MatMul", "FusedGemm", "FusedMatMul"};
+  return kProducts.count(node.op) != 0 ? "Gemm" : node.op;
+}
 
 class Separator {
  public:
@@ -131,7 +135,7 @@ class Separator {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
       const NodeId id{static_cast<int32_t>(n)};
-      if (node.op == "Add") CollectBias(node, id);
+      CollectBiases(node, id);
       const auto row = OwnedTable().find(node.op);
       if (row == OwnedTable().end()) continue;
       const Node* before = node.inputs.empty() ? nullptr : MakerOf(node.inputs[0]);
@@ -167,22 +171,33 @@ class Separator {
     return IsMatrix(weight) ? weight : TensorId{};
   }
 
-  // Add(MatMul(x, weight), bias), perhaps with the product reshaped.
-  void CollectBias(const Node& node, NodeId id) {
-    for (size_t side = 0; side < 2 && node.inputs.size() == 2; ++side) {
-      if (!IsVector(node.inputs[side])) continue;
-      const Node* product = MakerOf(node.inputs[1 - side]);
-      if (product != nullptr && product->op == "Reshape") product = MakerOf(product->inputs[0]);
-      if (product == nullptr || product->op != "MatMul") continue;
-      TensorId weight = product->inputs[1];
-      if (const Node* turned = MakerOf(weight); turned != nullptr && turned->op == "Transpose")
-        weight = turned->inputs[0];
-      if (!IsMatrix(weight)) continue;
-      Use use{.node = id, .input = side, .leaf = "bias", .kind = KindOf(*product)};
-      FindModule(&use);
-      use.partner = weight;
-      uses_[node.inputs[side]].push_back(std::move(use));
+  // Add(MatMul(x, weight), bias), perhaps with the product reshaped; the fused operators that took the addition in.
+  void CollectBiases(const Node& node, NodeId id) {
+    if (node.op == "Add" && node.inputs.size() == 2) {
+      CollectBias(node, id, 0, 1);
+      CollectBias(node, id, 1, 0);
+    } else if (node.op == "BiasGelu" || node.op == "FastGelu") {
+      CollectBias(node, id, 1, 0);
+    } else if (node.op == "SkipLayerNormalization") {
+      CollectBias(node, id, 4, 0);
+    } else if (node.op == "SkipSimplifiedLayerNormalization") {
+      CollectBias(node, id, 3, 0);
     }
+  }
+
+  void CollectBias(const Node& node, NodeId id, size_t bias, size_t sum) {
+    if (bias >= node.inputs.size() || !node.inputs[bias].valid() || !IsVector(node.inputs[bias])) return;
+    const Node* product = MakerOf(node.inputs[sum]);
+    if (product != nullptr && product->op == "Reshape") product = MakerOf(product->inputs[0]);
+    if (product == nullptr || (product->op != "MatMul" && product->op != "FusedMatMul")) return;
+    TensorId weight = product->inputs[1];
+    if (const Node* turned = MakerOf(weight); turned != nullptr && turned->op == "Transpose")
+      weight = turned->inputs[0];
+    if (!IsMatrix(weight)) return;
+    Use use{.node = id, .input = bias, .leaf = "bias", .kind = KindOf(*product)};
+    FindModule(&use);
+    use.partner = weight;
+    uses_[node.inputs[bias]].push_back(std::move(use));
   }
 
   bool IsMerged(TensorId tensor, const std::vector<Use>& uses) const {

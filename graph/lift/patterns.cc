@@ -12,9 +12,9 @@ const std::vector<MatchFunction>& PatternsFor(const std::string& op) {
     std::unordered_map<std::string, std::vector<MatchFunction>> rows;
     for (const PatternRows* family :
          {&LossPatterns(), &AttentionPatterns(), &NormPatterns(), &ActivationPatterns(), &DensePatterns(),
-          &LinearPatterns(), &MicrosoftPatterns(), &MicrosoftAttentionPatterns(), &RandomPatterns(), &MovePatterns(),
-          &IndexPatterns(), &ConvolutionPatterns(), &RecurrentPatterns(), &ViewNodes(), &LookUpNodes(),
-          &ReductionNodes(), &PointwiseNodes()}) {
+          &LinearPatterns(), &MicrosoftPatterns(), &MicrosoftAttentionPatterns(), &MicrosoftConvolutionPatterns(),
+          &RandomPatterns(), &MovePatterns(), &IndexPatterns(), &ConvolutionPatterns(), &RecurrentPatterns(),
+          &ViewNodes(), &LookUpNodes(), &ReductionNodes(), &PointwiseNodes()}) {
       for (const PatternRow& row : *family) rows[row.op].push_back(row.match);
     }
     return rows;

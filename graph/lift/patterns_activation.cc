@@ -114,6 +114,11 @@ bool MatchGelu(PatternSource& source, NodeId root) {
   return false;
 }
 
+// ONNX Runtime writes functions as their bodies, without scopes (core/graph/function_utils.cc 1.20).
+bool IsInlined(PatternSource& source, TensorId tensor) {
+  return source.graph()[tensor].name.rfind("_inlfunc_", 0) == 0;
+}
+
 // Mul(x, Sigmoid(x)), Mul(x, HardSigmoid(x)), Mul(x, Tanh(Softplus(x))) in one module
 bool MatchSelfGated(PatternSource& source, NodeId root) {
   for (size_t side = 0; side < 2; ++side) {
@@ -123,7 +128,7 @@ bool MatchSelfGated(PatternSource& source, NodeId root) {
       return Emit(source, "silu", x, {sigmoid, root});
     }
     if (const NodeId hard = source.OnlyMakerOf(gate, "HardSigmoid");
-        hard.valid() && source.In(hard, 0) == x && source.SameScope(hard, root)) {
+        hard.valid() && source.In(hard, 0) == x && (source.SameScope(hard, root) || IsInlined(source, gate))) {
       return Emit(source, "hardswish", x, {hard, root});
     }
     const NodeId tanh = source.OnlyMakerOf(gate, "Tanh");

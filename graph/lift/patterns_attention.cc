@@ -22,6 +22,11 @@ bool WasScaled(PatternSource& source, TensorId operand) {
   return slash != std::string::npos && name.compare(slash, 4, "/Mul") == 0 && !source.MakerOf(operand, "Mul").valid();
 }
 
+bool KeptItsName(PatternSource& source, NodeId product) {
+  return source.FromPyTorch() &&
+         source.graph()[source[product].outputs[0]].name.find("/MatMul_output") != std::string::npos;
+}
+
 std::optional<Scaled> ScaledBy(PatternSource& source, TensorId operand) {
   const NodeId mul = source.OnlyMakerOf(operand, "Mul");
   if (!mul.valid()) return std::nullopt;
@@ -143,6 +148,7 @@ bool MatchAttention(PatternSource& source, NodeId root) {
   TensorId scores = source.In(softmax, 0);
   if (!source.UsedOnce(scores)) return false;
   Mask mask;
+  bool masked = false;
   if (const NodeId add = source.MakerOf(scores, "Add"); add.valid()) {
     const auto is_product = [&](TensorId tensor) {
       return source.MakerOf(tensor, "MatMul").valid() || source.MakerOf(tensor, "FusedMatMul").valid();
@@ -151,6 +157,7 @@ bool MatchAttention(PatternSource& source, NodeId root) {
     scores = source.In(add, side);
     mask = MaskOf(source, source.In(add, 1 - side));
     nodes.push_back(add);
+    masked = true;
   }
   NodeId product = source.OnlyMakerOf(scores, "MatMul");
   std::optional<Scaled> query, key;
@@ -168,9 +175,10 @@ bool MatchAttention(PatternSource& source, NodeId root) {
     if (query->mul.valid()) nodes.insert(nodes.end(), {query->mul, key->mul});
   } else {
     // ONNX Runtime's optimizer moves both factors into the product; the guard, or the mask, tells that the math kernel
-    // was written.
-    product = guarded || mask.causal ? source.OnlyMakerOf(scores, "FusedMatMul") : NodeId{};
-    if (!product.valid()) return false;
+    // was written. So does the product's own name where nothing is added: code of one's own scales the result, which
+    // then has the name of the Mul or Div (core/optimizer/matmul_scale_fusion.cc 1.20).
+    product = source.OnlyMakerOf(scores, "FusedMatMul");
+    if (!product.valid() || !(guarded || mask.causal || (!masked && KeptItsName(source, product)))) return false;
     const Attributes& fused = source[product].attributes;
     if (fused.Int("transA", 0) != 0 || fused.Int("transB", 0) != 0) return false;
     const double root_scale = std::sqrt(std::abs(fused.Real("alpha", 1)));

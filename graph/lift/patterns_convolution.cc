@@ -68,11 +68,13 @@ Operand PaddedUnevenly(PatternSource& source, NodeId root, int64_t axes, Attribu
   return out;
 }
 
-// "conv1_bn/FusedBatchNormV3:0", "Conv2D_bias_fused_bn" (tf2onnx), "batch_norm_3", "bn1/BatchNormalization_output_0"
+// "conv1_bn/FusedBatchNormV3:0", "Conv2D_bias_fused_bn" (tf2onnx), "batch_norm_3", "bn1/BatchNormalization_output_0",
+// "ConvBnFusion_BN_B_bn1.bias" (ONNX Runtime)
 bool NamesBatchNorm(std::string name) {
   std::erase(name, '_');
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name.find("batchnorm") != std::string::npos || name.find("fusedbn") != std::string::npos;
+  return name.find("batchnorm") != std::string::npos || name.find("fusedbn") != std::string::npos ||
+         name.find("convbnfusion") != std::string::npos;
 }
 
 bool MatchConv(PatternSource& source, NodeId root) {

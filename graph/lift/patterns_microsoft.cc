@@ -1,11 +1,13 @@
 // The fused operators that ONNX Runtime's optimizer puts into a file (com.microsoft; ContribOperators.md of ONNX
 // Runtime 1.20), taken apart again: what PyTorch runs is their parts.
 //
-//   FusedConv(x, w, b) activation=Relu      ->  conv2d(x, w, b), relu
 //   BiasGelu(x, b) behind a MatMul          ->  linear(x, w, b), gelu
 //   SkipLayerNormalization(x, skip, ...)    ->  add(x, skip), layer_norm
 #include <cmath>
 
+#include "graph/lift/fused_activation.h"
+#include "graph/lift/fused_linear.h"
+#include "graph/lift/fused_parts.h"
 #include "graph/lift/patterns_source.h"
 
 namespace vramplan {
@@ -25,31 +27,8 @@ void Pointwise(PatternSource& source, NodeId root, const char* op, std::vector<O
               .nodes = {root}});
 }
 
-// The activation that FusedConv and FusedGemm carry; null for none that is known.
-const char* ActivationOf(const Node& node) {
-  const std::string name = node.attributes.Text("activation", "");
-  if (name == "Relu") return "relu";
-  if (name == "LeakyRelu") return "leaky_relu";
-  if (name == "Sigmoid") return "sigmoid";
-  if (name == "Tanh") return "tanh";
-  if (name == "Clip") return "hardtanh";
-  if (name == "HardSigmoid") return "hardsigmoid";
-  return nullptr;
-}
-
-bool MatchFusedConv(PatternSource& source, NodeId root) {
-  const char* activation = ActivationOf(source[root]);
-  if (activation == nullptr || source.In(root, 3).valid()) return false;
-  const Operand convolved = Beside(source, root, "conv");
-  const bool folded = HadBatchNorm(source, root);
-  if (folded) source.CountFoldedBatchNorm();
-  if (!EmitConvolution(source, root, "conv", convolved, folded)) return false;
-  Pointwise(source, root, activation, {convolved}, source.Out(root));
-  return true;
-}
-
 bool MatchFusedGemm(PatternSource& source, NodeId root) {
-  const char* activation = ActivationOf(source[root]);
+  const char* activation = FusedActivationOf(source[root]);
   const TensorId weight = source.In(root, 1);
   const Attributes& attributes = source[root].attributes;
   if (activation == nullptr || attributes.Int("transA", 0) != 0 || source.Stored(weight) == nullptr) return false;
@@ -69,6 +48,7 @@ bool MatchFusedGemm(PatternSource& source, NodeId root) {
 bool MatchFusedMatMul(PatternSource& source, NodeId root) {
   const Attributes& attributes = source[root].attributes;
   const double alpha = attributes.Real("alpha", 1);
+  if (AddLinearBehind(source, source[root].outputs[0], {}, root, source.Out(root))) return true;
   std::vector<Operand> sides;
   for (size_t i = 0; i < 2; ++i) {
     Operand side = source.Use(source.In(root, i));
@@ -90,32 +70,52 @@ bool MatchFusedMatMul(PatternSource& source, NodeId root) {
   return true;
 }
 
+// The last of the multiplications that PyTorch's code made of a gelu says which it was, as the exporter numbers the
+// nodes of a module: nn.GELU ends in its second, NewGELUActivation in its fourth, gelu(approximate="tanh") in its sixth
+// (symbolic_opset9.py 2.10, gelu; transformers/activations.py 5.23).
+enum class Gelu { kExact, kTanh, kWritten };
+Gelu GeluOf(const PatternSource& source, NodeId root) {
+  if (source[root].op != "FastGelu") return Gelu::kExact;
+  // Gelu and BiasGelu that the optimizer was allowed to approximate (fusion_gelu_approximation.py 1.31).
+  if (source[root].name.find("_Approximation") != std::string::npos) return Gelu::kExact;
+  const std::string& result = source.graph()[source[root].outputs[0]].name;
+  const auto ends_in = [&](const char* text) { return result.find(text) != std::string::npos; };
+  if (ends_in("/Mul_1_output")) return Gelu::kExact;
+  if (ends_in("/Mul_5_output")) return Gelu::kTanh;
+  // GPT-2 and its children write it out, and so do they all who came before PyTorch 1.12 had it.
+  return source.FromPyTorch() ? Gelu::kWritten : Gelu::kTanh;
+}
+
 // BiasGelu(x, bias), FastGelu(x, bias?): a bias behind a product of a stored matrix is nn.Linear's.
 bool MatchBiasGelu(PatternSource& source, NodeId root) {
-  const bool fast = source[root].op == "FastGelu";
-  Attributes approximate = Named({{"approximate", std::string(fast ? "tanh" : "none")}});
-  const TensorId bias = source.In(root, 1);
-  if (!bias.valid()) {
-    Pointwise(source, root, "gelu", {source.Use(source.In(root, 0))}, source.Out(root), std::move(approximate));
-    return true;
-  }
-  const Operand sum = Beside(source, root, "bias");
-  const NodeId matmul = source.OnlyMakerOf(source.In(root, 0), "MatMul");
-  const TensorId weight = matmul.valid() ? source.In(matmul, 1) : TensorId{};
-  if (weight.valid() && source.Stored(weight) != nullptr && source.RankOf(weight) == 2) {
-    const Shape stored = source.ShapeOf(weight);
-    source.Add({.op = "linear",
-                .inputs = {source.Use(source.In(matmul, 0)),
-                           source.Parameter(weight, matmul, "weight", Shape{stored[1], stored[0]}),
-                           source.Parameter(bias, matmul, "bias")},
-                .outputs = {sum},
-                .attributes = {},
-                .nodes = {matmul, root}});
+  const TensorId x = source.In(root, 0), bias = source.In(root, 1);
+  Operand sum;
+  if (bias.valid()) {
+    sum = Beside(source, root, "bias");
+    AddBias(source, x, bias, root, sum);
   } else {
-    Pointwise(source, root, "add", {source.Use(source.In(root, 0)), source.Parameter(bias, root, "bias")}, sum);
+    sum = source.Use(x);
   }
-  Pointwise(source, root, "gelu", {sum}, source.Out(root), std::move(approximate));
+  const Gelu gelu = GeluOf(source, root);
+  if (gelu == Gelu::kWritten) {
+    FusedParts(source, root).PutWrittenGelu(sum, source.ShapeOf(source[root].outputs[0]), source.Out(root));
+  } else {
+    Pointwise(source, root, "gelu", {sum}, source.Out(root),
+              Named({{"approximate", std::string(gelu == Gelu::kTanh ? "tanh" : "none")}}));
+  }
   return true;
+}
+
+// Add(FusedMatMul(x, weight), bias): the product was turned; others are patterns_linear.cc's.
+bool MatchFusedLinear(PatternSource& source, NodeId root) {
+  for (size_t side = 0; side < 2; ++side) {
+    const TensorId bias = source.In(root, side), product = source.In(root, 1 - side);
+    if (source.Stored(bias) == nullptr || !source.IsInitializer(bias) || source.RankOf(bias) != 1) continue;
+    if (!source.OnlyMakerOf(product, "FusedMatMul").valid()) continue;
+    if (source.ShapeOf(bias)[0] != source.ShapeOf(product).FromEnd(1)) continue;
+    return AddLinearBehind(source, product, source.Parameter(bias, root, "bias"), root, source.Out(root));
+  }
+  return false;
 }
 
 // x * sigmoid(alpha * x)
@@ -133,18 +133,40 @@ bool MatchQuickGelu(PatternSource& source, NodeId root) {
   return true;
 }
 
+// The sum stands in front of the norm: where its name says, or in the module that holds the norm.
+ModulePath PathOfSum(const PatternSource& source, NodeId root) {
+  const Node& node = source[root];
+  if (node.outputs.size() > 3 && node.outputs[3].valid()) {
+    if (const ModulePath* named = source.modules().PathOf(node.outputs[3])) return *named;
+  }
+  ModulePath path = source.modules().PathOf(root);
+  if (!path.empty()) path.pop_back();
+  return path;
+}
+
 // input, skip, gamma, beta?, bias?: the sum is the fourth output; the simplified form has no beta.
 bool MatchSkipNorm(PatternSource& source, NodeId root) {
   const bool simplified = source[root].op == "SkipSimplifiedLayerNormalization";
   Operand sum = source.Out(root, 3);
   if (!sum.valid()) sum = Beside(source, root, "sum");
-  Operand input = source.Use(source.In(root, 0));
+  Operand input;
   if (const TensorId bias = source.In(root, simplified ? 3 : 4); bias.valid()) {
-    const Operand biased = Beside(source, root, "biased");
-    Pointwise(source, root, "add", {input, source.Parameter(bias, root, "bias")}, biased);
-    input = biased;
+    input = Beside(source, root, "biased");
+    AddBias(source, source.In(root, 0), bias, root, input);
+  } else {
+    input = source.Use(source.In(root, 0));
   }
-  Pointwise(source, root, "add", {input, source.Use(source.In(root, 1))}, sum);
+  source.Add({.op = "add",
+              .inputs = {input, source.Use(source.In(root, 1))},
+              .outputs = {sum},
+              .attributes = {},
+              .nodes = {root},
+              .position = {},
+              .path = PathOfSum(source, root)});
+  if (simplified && source.FromPyTorch()) {
+    FusedParts(source, root).PutRmsNorm(sum, source.ShapeOf(source.In(root, 0)), source.In(root, 2), source.Out(root));
+    return true;
+  }
   std::vector<Operand> inputs = {sum, source.Parameter(source.In(root, 2), root, "weight")};
   if (!simplified) inputs.push_back(source.Parameter(source.In(root, 3), root, "bias"));
   Pointwise(source, root, simplified ? "rms_norm" : "layer_norm", std::move(inputs), source.Out(root),
@@ -156,11 +178,11 @@ bool MatchSkipNorm(PatternSource& source, NodeId root) {
 
 const PatternRows& MicrosoftPatterns() {
   static const PatternRows rows = {
-      {"FusedConv", MatchFusedConv},
       {"FusedGemm", MatchFusedGemm},
       {"FusedMatMul", MatchFusedMatMul},
       {"BiasGelu", MatchBiasGelu},
       {"FastGelu", MatchBiasGelu},
+      {"Add", MatchFusedLinear},
       {"QuickGelu", MatchQuickGelu},
       {"SkipLayerNormalization", MatchSkipNorm},
       {"SkipSimplifiedLayerNormalization", MatchSkipNorm},

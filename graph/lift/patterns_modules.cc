@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -96,6 +97,17 @@ bool IsModulePath(const std::string& name) {
   return letter;
 }
 
+bool WrittenByPyTorch(const Graph& graph) {
+  if (graph.producer.find("pytorch") != std::string::npos) return true;
+  if (graph.producer.rfind("onnxruntime", 0) != 0) return false;
+  constexpr std::string_view kWeight = ".weight";
+  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& tensor) {
+    const std::string& name = tensor.name;
+    return tensor.stored.has_value() && name.size() > kWeight.size() && IsModulePath(name) &&
+           name.compare(name.size() - kWeight.size(), kWeight.size(), kWeight) == 0;
+  });
+}
+
 ModulePaths::ModulePaths(const Graph& graph) {
   std::unordered_map<std::string, int32_t> numbers;
   std::vector<std::string> texts;
@@ -118,6 +130,10 @@ ModulePaths::ModulePaths(const Graph& graph) {
       last = number_of((*name)[0] == '/' ? name->substr(0, slash) : "/" + name->substr(0, slash));
     }
     scope_of_.push_back(last);
+    for (const TensorId output : node.outputs) {
+      if (node.outputs.size() < 2 || !output.valid() || graph[output].name.rfind('/', 0) != 0) continue;
+      scope_of_tensor_[output] = number_of(graph[output].name.substr(0, graph[output].name.rfind('/')));
+    }
   }
   std::unordered_set<std::string> scopes;
   for (const std::string& text : texts) {
@@ -130,6 +146,42 @@ ModulePaths::ModulePaths(const Graph& graph) {
   // Keras gives numbers to layers, not to calls: dense, dense_1.
   const bool numbers_calls = graph.producer.find("tf2onnx") == std::string::npos;
   for (const std::string& text : texts) paths_.push_back(PathOfScope(text, scopes, owners, numbers_calls));
+  if (graph.producer.rfind("onnxruntime", 0) == 0) FollowWeights(graph);
+}
+
+// A node that the optimizer named stands where its weight's owner does.
+void ModulePaths::FollowWeights(const Graph& graph) {
+  std::map<std::string, int32_t> by_path;
+  for (size_t i = 0; i < paths_.size(); ++i) {
+    if (!paths_[i].empty()) by_path.emplace(paths_[i].back().path, static_cast<int32_t>(i));
+  }
+  constexpr std::string_view kWeight = ".weight";
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const auto has_path = [&](TensorId tensor) { return tensor.valid() && graph[tensor].name.rfind('/', 0) == 0; };
+    if (node.name.find('/') != std::string::npos || (!node.outputs.empty() && has_path(node.outputs[0]))) continue;
+    for (const TensorId input : node.inputs) {
+      if (!input.valid() || !graph[input].stored.has_value() || !IsModulePath(graph[input].name)) continue;
+      const std::string& name = graph[input].name;
+      if (name.size() <= kWeight.size() || name.substr(name.size() - kWeight.size()) != kWeight) continue;
+      const std::string owner = name.substr(0, name.size() - kWeight.size());
+      auto found = by_path.find(owner);
+      if (found == by_path.end()) {
+        ModulePath path;
+        for (size_t dot = owner.rfind('.'); dot != std::string::npos && dot > 0; dot = owner.rfind('.', dot - 1)) {
+          const auto around = by_path.find(owner.substr(0, dot));
+          if (around == by_path.end()) continue;
+          path = paths_[static_cast<size_t>(around->second)];
+          break;
+        }
+        path.push_back({.path = owner, .class_name = ""});
+        found = by_path.emplace(owner, static_cast<int32_t>(paths_.size())).first;
+        paths_.push_back(std::move(path));
+      }
+      scope_of_[n] = found->second;
+      break;
+    }
+  }
 }
 
 }  // namespace vramplan

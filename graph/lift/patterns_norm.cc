@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "graph/lift/fused_parts.h"
 #include "graph/lift/patterns_source.h"
 
 namespace vramplan {
@@ -127,6 +128,14 @@ bool MatchLayerNorm(PatternSource& source, NodeId root) {
 }
 
 bool MatchRmsNormNode(PatternSource& source, NodeId root) {
+  // ONNX Runtime's name for a norm that was written out: opset 23 has RMSNormalization.
+  if (source.FromPyTorch() && source[root].op == "SimplifiedLayerNormalization" &&
+      source.RankOf(source.In(root, 0)) > 0) {
+    FusedParts(source, root)
+        .PutRmsNorm(source.Use(source.In(root, 0)), source.ShapeOf(source.In(root, 0)), source.In(root, 1),
+                    source.Out(root));
+    return true;
+  }
   source.Add({.op = "rms_norm",
               .inputs = {source.Use(source.In(root, 0)), Affine(source, source.In(root, 1), root, "weight")},
               .outputs = {source.Out(root)},

@@ -51,7 +51,8 @@ std::string Beside(const Node& node, const char* suffix) { return node.name + ".
 PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuilder& builder,
                              const std::vector<bool>& live, Notes* notes)
     : graph_(graph), shapes_(shapes), builder_(builder), live_(live), notes_(notes), modules_(graph) {
-  from_pytorch_ = graph.producer.find("pytorch") != std::string::npos;
+  from_pytorch_ = WrittenByPyTorch(graph);
+  optimized_ = graph.producer.rfind("onnxruntime", 0) == 0;
   made_.resize(graph.tensors.size());
   needed_.resize(graph.tensors.size());
   FindFirstUsers();
@@ -275,12 +276,34 @@ Operand PatternSource::Out(NodeId node, size_t i) {
   return {.tensor = n.outputs[i], .made = {}};
 }
 
+Operand PatternSource::LostUnder(const std::string& key, const std::string& name, DType type, const Shape& shape) {
+  const auto [found, fresh] = lost_of_.try_emplace(key, static_cast<int32_t>(lost_.size()));
+  if (fresh) lost_.push_back({.name = name, .type = type, .shape = shape, .value = {}});
+  return {.tensor = {}, .made = {}, .lost = found->second};
+}
+
 Operand PatternSource::LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape) {
   const std::string module = ModuleOf(user);
+  if (module.empty()) return LostUnder(std::to_string(user.value) + leaf, leaf, type, shape);
+  const std::string name = module + "." + leaf;
+  return LostUnder(name + ToString(shape), name, type, shape);
+}
+
+Operand PatternSource::PartOf(TensorId packed, NodeId user, const std::string& leaf, const Shape& shape) {
+  const TensorId behind = Behind(packed);
+  taken_apart_.insert(behind);
+  const std::string module = ModuleOf(user);
   const std::string name = module.empty() ? leaf : module + "." + leaf;
-  ValueId& value = lost_[module.empty() ? std::to_string(user.value) : name + ToString(shape)];
-  if (!value.valid()) value = builder_.AddValue({.name = name, .type = type, .shape = shape, .role = Role::kParameter});
-  return {.tensor = {}, .made = value};
+  std::string key = name + "@" + std::to_string(behind.value);
+  if (!module.empty()) {
+    // Calls of a module have scopes of their own, so that the n-th of one call is the n-th of the others.
+    const int place = folded_in_scope_[{name, modules_.ScopeOf(user)}]++;
+    key = name + ToString(shape) + "#" + std::to_string(place);
+    const Operand part = LostUnder(key, name, TypeOf(behind), shape);
+    lost_[static_cast<size_t>(part.lost)].place = place;
+    return part;
+  }
+  return LostUnder(key, name, TypeOf(behind), shape);
 }
 
 Operand PatternSource::New(const std::string& name, DType type, const Shape& shape) {
@@ -354,6 +377,7 @@ void PatternSource::OrderDrafts() {
 
 void PatternSource::Flush() {
   const auto value_of = [&](const Operand& operand) {
+    if (operand.lost >= 0) return lost_[static_cast<size_t>(operand.lost)].value;
     return operand.tensor.valid() ? builder_.ValueOf(operand.tensor) : operand.made;
   };
   for (Draft& draft : drafts_) {
@@ -364,7 +388,8 @@ void PatternSource::Flush() {
                 .evidence = draft.nodes.size() > 1 ? Evidence::kPattern : Evidence::kNode};
     for (const Operand& input : draft.inputs) layer.inputs.push_back(value_of(input));
     for (const Operand& output : draft.outputs) layer.outputs.push_back(value_of(output));
-    builder_.AddLayer(std::move(layer), modules_.PathOf(draft.nodes.back()), draft.position);
+    const ModulePath& path = draft.path.has_value() ? *draft.path : modules_.PathOf(draft.nodes.back());
+    builder_.AddLayer(std::move(layer), path, draft.position);
   }
   // What stands for a no-op's output: graph outputs, and operands of layers from the other source.
   for (size_t t = 0; t < behind_.size(); ++t) {

@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -23,19 +24,22 @@
 
 namespace vramplan {
 
-// A value in a draft: a tensor of the file, or one that was made for the draft; neither: absent.
+// A value in a draft: a tensor of the file, one that was made for the draft, or a parameter that the file has lost;
+// none of them: absent.
 struct Operand {
   TensorId tensor;
   ValueId made;
-  bool valid() const { return tensor.valid() || made.valid(); }
+  int32_t lost = -1;
+  bool valid() const { return tensor.valid() || made.valid() || lost >= 0; }
 };
 
 struct Draft {
   std::string op;
   std::vector<Operand> inputs, outputs;
   Attributes attributes;
-  std::vector<NodeId> nodes;  // the last one names the layer
-  NodeId position;            // where it stands, when that is not its last node
+  std::vector<NodeId> nodes;       // the last one names the layer
+  NodeId position;                 // where it stands, when that is not its last node
+  std::optional<ModulePath> path;  // of its modules, when that is not its last node's
 };
 
 class PatternSource {
@@ -49,7 +53,10 @@ class PatternSource {
   // --- Looking -------------------------------------------------------------------------------------------------------
   const Node& operator[](NodeId node) const { return graph_[node]; }
   const Graph& graph() const { return graph_; }
+  Notes* notes() const { return notes_; }
   bool FromPyTorch() const { return from_pytorch_; }
+  // The node has a name that ONNX Runtime's transformer optimizer made up: what was there before it is open.
+  bool IsOptimizers(NodeId node) const { return optimized_ && graph_[node].name.find('/') == std::string::npos; }
   // The tensor behind no-ops: Identity, a Cast to its own type, a Dropout that drops nothing.
   TensorId Behind(TensorId tensor) const;
   // Input i of a node behind no-ops; invalid when absent.
@@ -65,6 +72,7 @@ class PatternSource {
   const std::vector<NodeId>& UsersOf(TensorId tensor) const { return users_[Index(tensor)]; }
   bool SameScope(NodeId a, NodeId b) const { return modules_.ScopeOf(a) == modules_.ScopeOf(b); }
   std::string ModuleOf(NodeId node) const { return modules_.InnermostOf(node); }
+  const ModulePaths& modules() const { return modules_; }
   // A number that Python held: a stored scalar that is no parameter, or one computed from sizes.
   std::optional<double> Number(TensorId tensor) const;
   bool IsNumber(TensorId tensor, double expected) const;
@@ -95,6 +103,11 @@ class PatternSource {
   Operand Out(NodeId node, size_t i = 0);
   // A parameter that the file has lost; all calls of a module have one.
   Operand LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape);
+  // A parameter of which the file has only the tensor that it was packed into with others; that one is none then. All
+  // calls of a module have the same.
+  Operand PartOf(TensorId packed, NodeId user, const std::string& leaf, const Shape& shape);
+  // What is made of `tensor` once for all who need it; absent the first time.
+  Operand& SharedFrom(TensorId tensor) { return shared_[tensor]; }
   // A value that the file has not.
   Operand New(const std::string& name, DType type, const Shape& shape);
   void Add(Draft draft);
@@ -132,7 +145,7 @@ class PatternSource {
   const std::vector<bool>& live_;
   Notes* notes_;
   ModulePaths modules_;
-  bool from_pytorch_ = false;
+  bool from_pytorch_ = false, optimized_ = false;
   std::vector<NodeId> first_user_;  // by tensor: the first node that is no Identity
   std::vector<bool> number_;        // by node: arithmetic of sizes and stored numbers
   std::vector<TensorId> behind_;    // by tensor
@@ -145,7 +158,19 @@ class PatternSource {
   // Matrices that were folded once a call of their module, and how many of a name each scope has.
   std::map<std::tuple<std::string, std::string, int>, ValueId> folded_;
   std::map<std::pair<std::string, int32_t>, int> folded_in_scope_;
-  std::map<std::string, ValueId> lost_;
+  struct Lost {
+    std::string name;
+    DType type = DType::kUndefined;
+    Shape shape;
+    ValueId value;
+    int place = -1;  // of a part among those of its name in one call
+  };
+  void RegisterLost(Lost& lost);
+  Operand LostUnder(const std::string& key, const std::string& name, DType type, const Shape& shape);
+  std::vector<Lost> lost_;
+  std::map<std::string, int32_t> lost_of_;
+  std::set<TensorId> taken_apart_;
+  std::map<TensorId, Operand> shared_;
   int folded_batch_norms_ = 0;
 };
 
@@ -165,6 +190,7 @@ const PatternRows& LinearPatterns();
 const PatternRows& DensePatterns();
 const PatternRows& MicrosoftPatterns();
 const PatternRows& MicrosoftAttentionPatterns();
+const PatternRows& MicrosoftConvolutionPatterns();
 const PatternRows& LossPatterns();
 const PatternRows& RandomPatterns();
 const PatternRows& MovePatterns();

@@ -26,6 +26,13 @@ std::string WithoutDigits(std::string path) {
   return path;
 }
 
+// optimum's merged decoders number what their branches share: "shared.weight_merged_0"
+// (optimum/onnx/graph_transformations.py of optimum-onnx 0.1).
+std::string WithoutMergeNumber(const std::string& name) {
+  const size_t number = name.rfind("_merged_");
+  return number == std::string::npos ? name : name.substr(0, number);
+}
+
 }  // namespace
 
 // The TorchScript exporter in eval stores tensors with equal contents once and puts an Identity where the others were
@@ -79,7 +86,7 @@ ValueId* PatternSource::TwinOf(TensorId tensor, const Claim& claim) {
 void PatternSource::RegisterOne(TensorId tensor, const Claim& claim) {
   if (builder_.HasValue(tensor)) return;  // the other source did
   const Tensor& t = graph_[tensor];
-  const std::string name = IsModulePath(t.name) || claim.name.empty() ? t.name : claim.name;
+  const std::string name = IsModulePath(t.name) || claim.name.empty() ? WithoutMergeNumber(t.name) : claim.name;
   ValueId* twin = TwinOf(tensor, claim);
   if (twin != nullptr && twin->valid()) return builder_.SetValueOf(tensor, *twin);
   if (!claim.shape.has_value() && t.stored.has_value() && name == t.name) {
@@ -103,13 +110,37 @@ void PatternSource::RegisterOne(TensorId tensor, const Claim& claim) {
   }
 }
 
+// A part that another call of the module has as a tensor of its own is that one.
+void PatternSource::RegisterLost(Lost& lost) {
+  if (lost.value.valid()) return;
+  ValueId* twin = lost.place < 0 ? nullptr : &folded_[{lost.name, ToString(lost.shape), lost.place}];
+  if (twin != nullptr && !twin->valid() && lost.place == 0) {
+    const auto found = std::find_if(graph_.tensors.begin(), graph_.tensors.end(),
+                                    [&](const Tensor& t) { return t.stored.has_value() && t.name == lost.name; });
+    if (found != graph_.tensors.end()) {
+      const TensorId tensor{static_cast<int32_t>(found - graph_.tensors.begin())};
+      if (const auto claim = ClaimOf(tensor, true)) {
+        RegisterOne(tensor, *claim);
+        *twin = builder_.ValueOf(tensor);
+      }
+    }
+  }
+  if (twin == nullptr || !twin->valid()) {
+    lost.value =
+        builder_.AddValue({.name = lost.name, .type = lost.type, .shape = lost.shape, .role = Role::kParameter});
+    if (twin != nullptr) *twin = lost.value;
+  }
+  if (twin != nullptr) lost.value = *twin;
+}
+
 std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool used) const {
+  if (taken_apart_.count(tensor) != 0) return std::nullopt;
   if (const auto claim = claims_.find(tensor); claim != claims_.end()) return claim->second;
   const StoredTensor& stored = *Stored(tensor);
   // A tensor that the trace met but no module owns, and every table of integers, is never trained.
   // transformers registers the bias of a tied output layer as a buffer (modeling_bart.py, transformers 5, and the
   // models after it).
-  const std::string& name = graph_[tensor].name;
+  const std::string name = WithoutMergeNumber(graph_[tensor].name);
   constexpr std::string_view kLogitsBias = "final_logits_bias";
   const bool is_buffer =
       IsOnlyCompared(tensor) || (name.size() >= kLogitsBias.size() && stored.dims.size() == 2 &&
@@ -125,22 +156,27 @@ std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool
 
 // Drafts are in node order here.
 void PatternSource::RegisterStored() {
-  std::vector<TensorId> used;  // stored tensors by first use
+  std::vector<Operand> used;  // stored tensors and lost ones by first use
   std::vector<bool> seen(graph_.tensors.size(), false);
   bool all_named = true;
   for (const Draft& draft : drafts_) {
     for (const Operand& input : draft.inputs) {
+      if (input.lost >= 0) used.push_back(input);
       if (!input.tensor.valid() || seen[Index(input.tensor)] || Stored(input.tensor) == nullptr) continue;
       seen[Index(input.tensor)] = true;
-      used.push_back(input.tensor);
+      used.push_back(input);
       all_named &= !IsInitializer(input.tensor) || (HasModulePath(input.tensor) && graph_[input.tensor].stored);
     }
   }
   // Where all names are paths the file lists them as the module tree does (the exporter walks the state dict);
   // where it renamed or merged some, the order of use is the best that is left.
   const auto add_used = [&] {
-    for (const TensorId tensor : used) {
-      if (const auto claim = ClaimOf(tensor, true)) RegisterOne(tensor, *claim);
+    for (const Operand& operand : used) {
+      if (operand.lost >= 0) {
+        RegisterLost(lost_[static_cast<size_t>(operand.lost)]);
+      } else if (const auto claim = ClaimOf(operand.tensor, true)) {
+        RegisterOne(operand.tensor, *claim);
+      }
     }
   };
   if (!all_named) add_used();

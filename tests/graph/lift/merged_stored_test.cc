@@ -28,6 +28,26 @@ TEST_CASE("batch norms whose ones and zeros a simplifier merged have their own a
   CHECK(notes.Has("merged-tensors"));
 }
 
+TEST_CASE("biases that ONNX Runtime's optimizer moved into other nodes belong to their products") {
+  Notes notes;
+  const Layers layers = testing::Lifted(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    agraph (float[batch, 3, 8] x) => (float[batch, 3, 8] y) <
+      float[8, 8] `onnx::MatMul_1`, float[8, 8] `onnx::MatMul_2`, float[8] `a.bias`, float[8] `n.weight`> {
+      p = MatMul (x, `onnx::MatMul_1`)
+        # name: /a/MatMul
+      g = com.microsoft.BiasGelu (p, `a.bias`)
+        # name: /act/Gelu
+      q = MatMul (g, `onnx::MatMul_2`)
+        # name: /b/MatMul
+      y = com.microsoft.SkipLayerNormalization (q, x, `n.weight`, `a.bias`, `a.bias`)
+        # name: /n/Norm
+    })",
+                                        &notes);
+  CHECK(layers.parameters.size() == 6);  // two weights, two biases of theirs, the norm's two
+  CHECK(notes.Has("merged-tensors"));
+}
+
 TEST_CASE("a module that is called twice keeps one weight and one bias") {
   Notes notes;
   const Layers layers = testing::Lifted(R"(

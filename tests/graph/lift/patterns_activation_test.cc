@@ -162,5 +162,18 @@ TEST_CASE("numbers of tf2onnx have names like paths and axes of one") {
   CHECK(LiftedLines(file).size() == 4);  // in PyTorch's file they are learned
 }
 
+TEST_CASE("hardswish that ONNX Runtime wrote as its body, without a scope") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      a = Relu (x)
+        # name: /features/Relu
+      `_inlfunc_HardSwish_HS_X` = HardSigmoid <alpha = 0.1666667> (a)
+        # name: HardSigmoid_1
+      `/act/HardSwish_output_0` = Mul (a, `_inlfunc_HardSwish_HS_X`)
+        # name: Mul_2
+      y = Relu (`/act/HardSwish_output_0`)
+    })")[1] == "act: hardswish(a) -> [B, 4]");
+}
+
 }  // namespace
 }  // namespace vramplan
