@@ -9,38 +9,20 @@ namespace {
 
 Attributes Swap(int64_t a, int64_t b) { return Named({{"dim0", a}, {"dim1", b}}); }
 
-// q * cos + rotate_half(q) * sin (modeling_llama.py 5.23, apply_rotary_pos_emb).
-Operand Rotated(FusedParts& parts, Operand x, const Shape& shape, const FusedAttention& a) {
-  if (!a.cosines.valid()) return x;
-  Shape half = shape;
-  const Dim width = shape.FromEnd(1);
-  if (!width.IsConstant()) return x;
-  half[half.rank() - 1] = width.c0() / 2;
-  const auto part = [&](int64_t start) {
-    return parts.Make("slice", half, {x}, Named({{"dim", int64_t{3}}, {"start", start}, {"step", int64_t{1}}}));
-  };
-  const Operand direct = parts.Make("mul", shape, {x, a.cosines});
-  const Operand first = part(0);
-  const Operand minus = parts.Make("neg", half, {part(width.c0() / 2)});
-  const Operand turned = parts.Make("cat", shape, {minus, first}, Named({{"dim", int64_t{3}}}));
-  return parts.Make("add", shape, {direct, parts.Make("mul", shape, {turned, a.sines})});
-}
-
 // The past in front, where there is one, and every head as often as its queries need it.
 class Side {
  public:
-  Side(PatternSource& source, FusedParts& parts, const FusedAttention& a) : source_(source), parts_(parts), a_(a) {}
+  Side(FusedParts& parts, const FusedAttention& a) : parts_(parts), a_(a) {}
 
-  Operand Of(Operand input, const Shape& given, TensorId past, size_t present, bool rotate) {
+  Operand Of(Operand input, const Shape& given, Operand past, size_t present, bool rotate) {
     const bool split = given.rank() == 4;
     shape = split ? given : Shape{given[0], a_.kv_heads, given[1], given[2].c0() / a_.kv_heads};
     Operand heads = split ? input : parts_.Heads(input, given, shape[1], shape[3]);
     if (rotate) heads = Rotated(parts_, heads, shape, a_);
     const Operand out = present == 0 ? Operand{} : parts_.Out(present);
     if (past.valid()) {
-      const Shape before = source_.ShapeOf(past);
-      if (before.rank() == 4) shape[2] = shape[2] + before[2];
-      const std::vector<Operand> both = {source_.Use(past), heads};
+      if (a_.past.rank() == 4) shape[2] = shape[2] + a_.past[2];
+      const std::vector<Operand> both = {past, heads};
       const Attributes rows = Named({{"dim", int64_t{2}}});
       if (out.valid()) {
         parts_.Put("cat", both, out, rows);
@@ -51,8 +33,9 @@ class Side {
     } else if (out.valid()) {
       parts_.Put("reshape", {heads}, out);  // the present is what attention reads
     }
-    if (a_.kv_heads == a_.heads) return heads;
-    // repeat_kv (modeling_llama.py 5.23)
+    // Without a mask torch's function takes fewer heads of keys than of queries (sdpa_attention.py 5.23,
+    // use_gqa_in_sdpa); else they are repeated (modeling_llama.py 5.23, repeat_kv).
+    if (a_.kv_heads == a_.heads || (a_.one_call && !a_.mask.valid())) return heads;
     const int64_t times = a_.heads / a_.kv_heads;
     const Shape apart{shape[0], a_.kv_heads, times, shape[2], shape[3]};
     const Operand spread = parts_.Make("expand", apart, {heads});
@@ -63,7 +46,6 @@ class Side {
   Shape shape;
 
  private:
-  PatternSource& source_;
   FusedParts& parts_;
   const FusedAttention& a_;
 };
@@ -136,6 +118,31 @@ Operand WithPositions(PatternSource& source, TensorId bias, const Place& mask_pl
 
 }  // namespace
 
+Operand Rotated(FusedParts& parts, Operand x, const Shape& shape, const FusedAttention& a) {
+  if (!a.cosines.valid() || !shape.FromEnd(1).IsConstant()) return x;
+  const int64_t width = shape.FromEnd(1).c0(), turning = std::min(a.rotary_width, width);
+  const auto columns = [&](Operand of, int64_t start, int64_t count) {
+    Shape part = shape;
+    part[part.rank() - 1] = count;
+    return parts.Make("slice", part, {of}, Named({{"dim", int64_t{3}}, {"start", start}, {"step", int64_t{1}}}));
+  };
+  const auto beside = [&](Operand left, Operand right, int64_t count) {
+    Shape whole = shape;
+    whole[whole.rank() - 1] = count;
+    return parts.Make("cat", whole, {left, right}, Named({{"dim", int64_t{3}}}));
+  };
+  Shape part = shape, half = shape;
+  part[part.rank() - 1] = turning;
+  half[half.rank() - 1] = turning / 2;
+  const Operand turned = turning == width ? x : columns(x, 0, turning);
+  const Operand direct = parts.Make("mul", part, {turned, a.cosines});
+  const Operand first = columns(turned, 0, turning / 2);
+  const Operand minus = parts.Make("neg", half, {columns(turned, turning / 2, turning / 2)});
+  const Operand across = parts.Make("mul", part, {beside(minus, first, turning), a.sines});
+  const Operand sum = parts.Make("add", part, {direct, across});
+  return turning == width ? sum : beside(sum, columns(x, turning, width - turning), width);
+}
+
 bool EmitAttention(PatternSource& source, NodeId root, FusedAttention a) {
   if (a.kv_heads == 0) a.kv_heads = a.heads;
   const auto divides = [](const Dim& width, int64_t heads) { return width.IsConstant() && width.c0() % heads == 0; };
@@ -149,18 +156,21 @@ bool EmitAttention(PatternSource& source, NodeId root, FusedAttention a) {
   const Shape rows{a.queries[0], a.heads, a.queries[1], width};
   FusedParts parts(source, root);
   const Operand q = Rotated(parts, parts.Heads(a.query, a.queries, a.heads, width), rows, a);
-  Side keys(source, parts, a), values(source, parts, a);
-  const Operand k = keys.Of(a.key, a.keys, a.past_key, a.present, true);
-  const Operand v = values.Of(a.value, a.values, a.past_value, a.present == 0 ? 0 : a.present + 1, false);
+  Side keys(parts, a), values(parts, a);
+  const size_t present = a.stacked ? 0 : a.present;
+  const Operand k = keys.Of(a.key, a.keys, a.past_key, present, true);
+  const Operand v = values.Of(a.value, a.values, a.past_value, present == 0 ? 0 : present + 1, false);
+  if (a.stacked && a.present != 0) parts.Put("stack", {k, v}, parts.Out(a.present), Named({{"dim", int64_t{0}}}));
   const Shape context{rows[0], rows[1], rows[2], values.shape[3]};
   const double usual = 1 / std::sqrt(static_cast<double>(width.c0()));
   const double scale = a.scale == 0 ? usual : a.scale;
   Operand mixed;
   if (a.one_call) {
-    Attributes attributes =
-        Named({{"dropout_p", 0.0}, {"is_causal", static_cast<int64_t>(a.causal && !a.mask.valid())}});
+    Attributes attributes = Named(
+        {{"dropout_p", 0.0}, {"is_causal", static_cast<int64_t>(a.causal && !a.mask.valid() && !a.bias.valid())}});
     if (std::abs(scale / usual - 1) > 1e-3) attributes.Set("scale", scale);
-    mixed = parts.Make("scaled_dot_product_attention", context, {q, k, v, a.mask}, std::move(attributes));
+    mixed = parts.Make("scaled_dot_product_attention", context, {q, k, v, a.mask.valid() ? a.mask : a.bias},
+                       std::move(attributes));
   } else {
     mixed = Written(parts, a, q, k, v, keys.shape, context, scale);
   }
@@ -169,12 +179,16 @@ bool EmitAttention(PatternSource& source, NodeId root, FusedAttention a) {
   return true;
 }
 
-bool FromOneCall(const PatternSource& source, NodeId root, bool masked, bool biased) {
+bool KnowsOneCall(const PatternSource& source) {
   int major = 0, minor = 0;
   const std::string& producer = source.graph().producer;
   if (std::sscanf(producer.c_str(), "onnxruntime.transformers %d.%d", &major, &minor) != 2) return false;
-  if (major < 1 || (major == 1 && minor < 21)) return false;
-  if (!masked || biased || !source[root].attributes.Has("mask_filter_value")) return false;
+  return major > 1 || (major == 1 && minor >= 21);
+}
+
+bool FromOneCall(const PatternSource& source, NodeId root, bool masked, TensorId bias) {
+  if (!KnowsOneCall(source) || (masked && !source[root].attributes.Has("mask_filter_value"))) return false;
+  if (bias.valid() && (source.RankOf(bias) < 3 || !source.ShapeOf(bias).FromEnd(3).Is(1))) return false;
   source.notes()->Add({.code = "assumed-attention",
                        .severity = Severity::kNote,
                        .subject = source.graph().file,

@@ -13,8 +13,8 @@ const std::vector<MatchFunction>& PatternsFor(const std::string& op) {
     for (const PatternRows* family :
          {&LossPatterns(), &AttentionPatterns(), &NormPatterns(), &ActivationPatterns(), &DensePatterns(),
           &LinearPatterns(), &MicrosoftPatterns(), &MicrosoftAttentionPatterns(), &MicrosoftConvolutionPatterns(),
-          &RandomPatterns(), &MovePatterns(), &IndexPatterns(), &ConvolutionPatterns(), &RecurrentPatterns(),
-          &ViewNodes(), &LookUpNodes(), &ReductionNodes(), &PointwiseNodes()}) {
+          &MicrosoftDecoderPatterns(), &RandomPatterns(), &MovePatterns(), &IndexPatterns(), &ConvolutionPatterns(),
+          &RecurrentPatterns(), &ViewNodes(), &LookUpNodes(), &ReductionNodes(), &PointwiseNodes()}) {
       for (const PatternRow& row : *family) rows[row.op].push_back(row.match);
     }
     return rows;

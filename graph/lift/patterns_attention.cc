@@ -1,6 +1,7 @@
 // torch.nn.functional.scaled_dot_product_attention and the packed projection of nn.MultiheadAttention.
 #include <cmath>
 
+#include "graph/lift/fused_attention.h"
 #include "graph/lift/patterns_source.h"
 
 namespace vramplan {
@@ -22,17 +23,29 @@ bool WasScaled(PatternSource& source, TensorId operand) {
   return slash != std::string::npos && name.compare(slash, 4, "/Mul") == 0 && !source.MakerOf(operand, "Mul").valid();
 }
 
-bool KeptItsName(PatternSource& source, NodeId product) {
-  return source.FromPyTorch() &&
-         source.graph()[source[product].outputs[0]].name.find("/MatMul_output") != std::string::npos;
-}
-
 std::optional<Scaled> ScaledBy(PatternSource& source, TensorId operand) {
   const NodeId mul = source.OnlyMakerOf(operand, "Mul");
   if (!mul.valid()) return std::nullopt;
   const auto parts = source.TensorAndNumber(mul);
   if (!parts.has_value()) return std::nullopt;
   return Scaled{mul, parts->first, parts->second};
+}
+
+// Code that scales its queries itself gives torch's function a scale of 1 (modeling_bart.py, modeling_opt.py 5.23);
+// ONNX Runtime takes that out without a trace.
+bool ScaledInFront(PatternSource& source, TensorId query) {
+  if (!KnowsOneCall(source)) return false;
+  for (const char* op : {"Transpose", "Reshape"}) {
+    const NodeId view = source.MakerOf(query, op);
+    if (!view.valid()) return false;
+    query = source.In(view, 0);
+  }
+  return ScaledBy(source, query).has_value();
+}
+
+bool KeptItsName(PatternSource& source, NodeId product) {
+  return source.FromPyTorch() &&
+         source.graph()[source[product].outputs[0]].name.find("/MatMul_output") != std::string::npos;
 }
 
 // What the product adds to the scores.
@@ -165,7 +178,8 @@ bool MatchAttention(PatternSource& source, NodeId root) {
     query = ScaledBy(source, source.In(product, 0));
     key = ScaledBy(source, source.In(product, 1));
     const bool was_scaled = WasScaled(source, source.In(product, 0)) && WasScaled(source, source.In(product, 1));
-    if (!query.has_value() && !key.has_value() && (guarded || mask.causal || was_scaled)) {
+    const bool open = !query.has_value() && !key.has_value();
+    if (open && (guarded || mask.causal || was_scaled || ScaledInFront(source, source.In(product, 0)))) {
       query = Scaled{{}, source.In(product, 0), 1};
       key = Scaled{{}, source.In(product, 1), 1};
     }

@@ -137,7 +137,8 @@ bool MatchQuickGelu(PatternSource& source, NodeId root) {
 ModulePath PathOfSum(const PatternSource& source, NodeId root) {
   const Node& node = source[root];
   if (node.outputs.size() > 3 && node.outputs[3].valid()) {
-    if (const ModulePath* named = source.modules().PathOf(node.outputs[3])) return *named;
+    const ModulePath* named = source.modules().PathOf(node.outputs[3]);
+    if (named != nullptr && *named != source.modules().PathOf(root)) return *named;
   }
   ModulePath path = source.modules().PathOf(root);
   if (!path.empty()) path.pop_back();

@@ -25,8 +25,7 @@ bool MatchAttention(PatternSource& source, NodeId root) {
   const TensorId input = source.In(root, 0), weight = source.In(root, 1), bias = source.In(root, 2);
   if (!weight.valid() || source.Stored(weight) == nullptr) return false;
   const Shape x = source.ShapeOf(input), stored = source.ShapeOf(weight);
-  if (x.rank() != 3 || stored.rank() != 2 || !stored[1].IsConstant() || source.In(root, 4).valid()) return false;
-  if (source[root].outputs.size() > 1 && source[root].outputs[1].valid()) return false;
+  if (x.rank() != 3 || stored.rank() != 2 || !stored[1].IsConstant()) return false;
   const int64_t packed = stored[1].c0();
   std::vector<int64_t> sizes = source[root].attributes.Ints("qkv_hidden_sizes");
   if (sizes.empty()) sizes.assign(3, packed / 3);
@@ -64,10 +63,21 @@ bool MatchAttention(PatternSource& source, NodeId root) {
   a.scale = source[root].attributes.Real("scale", 0);
   a.causal = source[root].attributes.Int("unidirectional", 0) != 0;
   a.bias = source.Use(source.In(root, 5));
+  a.present = source.Out(root, 1).valid() ? 1 : 0;
+  a.stacked = true;
+  if (const TensorId past = source.In(root, 4); past.valid() && source.RankOf(past) == 5) {
+    a.past = source.ShapeOf(past);
+    a.past.Remove(0);
+    const auto one = [&](int64_t index) {
+      return parts.Make("select", a.past, {source.Use(past)}, Named({{"dim", int64_t{0}}, {"index", index}}));
+    };
+    a.past_key = one(0);
+    a.past_value = one(1);
+  }
   const TensorId mask = source.In(root, 3);
-  a.one_call = FromOneCall(source, root, mask.valid(), a.bias.valid());
+  a.one_call = FromOneCall(source, root, mask.valid(), source.In(root, 5));
   SetMask(source, mask, &a);
-  return EmitAttention(source, root, std::move(a));
+  return EmitAttention(source, root, a);
 }
 
 // query, key, value [B, S, H], bias?, key_padding_mask?, bias of positions?, past key?, past value?
@@ -106,13 +116,16 @@ bool MatchMultiHeadAttention(PatternSource& source, NodeId root) {
   a.scale = source[root].attributes.Real("scale", 0);
   a.causal = source[root].attributes.Int("unidirectional", 0) != 0;
   a.bias = source.Use(source.In(root, 5));
-  a.past_key = source.In(root, 6);
-  a.past_value = source.In(root, 7);
+  if (const TensorId past = source.In(root, 6); past.valid()) {
+    a.past_key = source.Use(past);
+    a.past_value = source.Use(source.In(root, 7));
+    a.past = source.ShapeOf(past);
+  }
   a.present = source.Out(root, 1).valid() ? 1 : 0;
   const TensorId mask = source.In(root, 4);
-  a.one_call = FromOneCall(source, root, mask.valid(), a.bias.valid());
+  a.one_call = FromOneCall(source, root, mask.valid(), source.In(root, 5));
   SetMask(source, mask, &a);
-  return EmitAttention(source, root, std::move(a));
+  return EmitAttention(source, root, a);
 }
 
 // table [buckets, heads], queries, keys: the buckets of all distances, and a row of the table for each

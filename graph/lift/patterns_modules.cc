@@ -156,9 +156,18 @@ void ModulePaths::FollowWeights(const Graph& graph) {
     if (!paths_[i].empty()) by_path.emplace(paths_[i].back().path, static_cast<int32_t>(i));
   }
   constexpr std::string_view kWeight = ".weight";
+  std::map<TensorId, size_t> tables;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     const auto has_path = [&](TensorId tensor) { return tensor.valid() && graph[tensor].name.rfind('/', 0) == 0; };
+    if (node.op == "RelativePositionBias") tables.emplace(node.outputs[0], n);
+    for (const TensorId input : node.inputs) {
+      // A table of positions belongs to the attention that takes it first.
+      if (const auto table = tables.find(input); table != tables.end()) {
+        scope_of_[table->second] = scope_of_[n];
+        tables.erase(table);
+      }
+    }
     if (node.name.find('/') != std::string::npos || (!node.outputs.empty() && has_path(node.outputs[0]))) continue;
     for (const TensorId input : node.inputs) {
       if (!input.valid() || !graph[input].stored.has_value() || !IsModulePath(graph[input].name)) continue;

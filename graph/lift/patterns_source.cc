@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "graph/base/check.h"
+#include "graph/lift/call_order.h"
 #include "graph/lift/liveness.h"
 
 namespace vramplan {
@@ -53,6 +54,7 @@ PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuil
     : graph_(graph), shapes_(shapes), builder_(builder), live_(live), notes_(notes), modules_(graph) {
   from_pytorch_ = WrittenByPyTorch(graph);
   optimized_ = graph.producer.rfind("onnxruntime", 0) == 0;
+  built_ = graph.producer.rfind("onnxruntime-genai", 0) == 0;
   made_.resize(graph.tensors.size());
   needed_.resize(graph.tensors.size());
   FindFirstUsers();
@@ -373,6 +375,30 @@ void PatternSource::OrderDrafts() {
   }
   std::stable_sort(drafts_.begin(), drafts_.end(),
                    [](const Draft& a, const Draft& b) { return a.position < b.position; });
+  if (optimized_ && builder_.layer_count() == 0) OrderCalls();
+}
+
+void PatternSource::OrderCalls() {
+  std::map<std::pair<TensorId, ValueId>, size_t> maker;
+  for (size_t d = 0; d < drafts_.size(); ++d) {
+    for (const Operand& output : drafts_[d].outputs) maker[{output.tensor, output.made}] = d;
+  }
+  std::vector<std::vector<size_t>> needs(drafts_.size());
+  std::vector<ModulePath> paths;
+  for (size_t d = 0; d < drafts_.size(); ++d) {
+    const Draft& draft = drafts_[d];
+    for (const Operand& input : draft.inputs) {
+      const auto found = maker.find({input.tensor, input.made});
+      if (input.valid() && found != maker.end()) needs[d].push_back(found->second);
+    }
+    paths.push_back(draft.path.has_value() ? *draft.path : modules_.PathOf(draft.nodes.back()));
+  }
+  std::vector<Draft> ordered;
+  for (const size_t d : CallOrder(needs, paths)) {
+    ordered.push_back(std::move(drafts_[d]));
+    ordered.back().position = NodeId{static_cast<int32_t>(ordered.size())};
+  }
+  drafts_ = std::move(ordered);
 }
 
 void PatternSource::Flush() {

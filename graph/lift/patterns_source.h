@@ -55,8 +55,11 @@ class PatternSource {
   const Graph& graph() const { return graph_; }
   Notes* notes() const { return notes_; }
   bool FromPyTorch() const { return from_pytorch_; }
-  // The node has a name that ONNX Runtime's transformer optimizer made up: what was there before it is open.
-  bool IsOptimizers(NodeId node) const { return optimized_ && graph_[node].name.find('/') == std::string::npos; }
+  // ONNX Runtime's transformer optimizer made the node up, or its model builder all of them: what was there before is
+  // open.
+  bool IsOptimizers(NodeId node) const {
+    return built_ || (optimized_ && graph_[node].name.find('/') == std::string::npos);
+  }
   // The tensor behind no-ops: Identity, a Cast to its own type, a Dropout that drops nothing.
   TensorId Behind(TensorId tensor) const;
   // Input i of a node behind no-ops; invalid when absent.
@@ -106,6 +109,8 @@ class PatternSource {
   // A parameter of which the file has only the tensor that it was packed into with others; that one is none then. All
   // calls of a module have the same.
   Operand PartOf(TensorId packed, NodeId user, const std::string& leaf, const Shape& shape);
+  // A stored tensor that the optimizer made for itself: PyTorch's module had none such.
+  void TakeApart(TensorId tensor) { taken_apart_.insert(Behind(tensor)); }
   // What is made of `tensor` once for all who need it; absent the first time.
   Operand& SharedFrom(TensorId tensor) { return shared_[tensor]; }
   // A value that the file has not.
@@ -137,6 +142,7 @@ class PatternSource {
   void RegisterOne(TensorId tensor, const Claim& claim);
   ValueId* TwinOf(TensorId tensor, const Claim& claim);
   void OrderDrafts();
+  void OrderCalls();
   void Flush();
 
   const Graph& graph_;
@@ -145,7 +151,7 @@ class PatternSource {
   const std::vector<bool>& live_;
   Notes* notes_;
   ModulePaths modules_;
-  bool from_pytorch_ = false, optimized_ = false;
+  bool from_pytorch_ = false, optimized_ = false, built_ = false;
   std::vector<NodeId> first_user_;  // by tensor: the first node that is no Identity
   std::vector<bool> number_;        // by node: arithmetic of sizes and stored numbers
   std::vector<TensorId> behind_;    // by tensor
@@ -191,6 +197,7 @@ const PatternRows& DensePatterns();
 const PatternRows& MicrosoftPatterns();
 const PatternRows& MicrosoftAttentionPatterns();
 const PatternRows& MicrosoftConvolutionPatterns();
+const PatternRows& MicrosoftDecoderPatterns();
 const PatternRows& LossPatterns();
 const PatternRows& RandomPatterns();
 const PatternRows& MovePatterns();

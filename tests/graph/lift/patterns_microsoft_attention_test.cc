@@ -91,7 +91,24 @@ TEST_CASE("only an optimizer that knows the export of torch's function has fused
   CHECK(OperatorsOf(Fused(kPacked, kMasked, "onnxruntime.transformers 1.21.0")) == expanded + kLinears + kOneCall);
   CHECK(OperatorsOf(Fused(kPacked, kMasked, "onnxruntime.transformers 1.20.1")) == masked);
   CHECK(OperatorsOf(Fused(kPacked, kMasked, "pytorch 2.10.0")) == masked);
-  CHECK(OperatorsOf(Fused(kPacked, kAttention, "onnxruntime.transformers 1.21.0")) == kLinears + kWritten);
+  CHECK(OperatorsOf(Fused(kPacked, kAttention, "onnxruntime.transformers 1.21.0")) == kLinears + kOneCall);
+  CHECK(OperatorsOf(Fused(kPacked, kAttention, "onnxruntime.transformers 1.20.1")) == kLinears + kWritten);
+  // A mask without its lowest number was written out.
+  constexpr const char* kUnnumbered =
+      "m = Cast <to = 6> (mask)\n y = com.microsoft.Attention <num_heads = 2> (x, Attention_0_qkv_weight, "
+      "Attention_0_qkv_bias, m)";
+  CHECK(OperatorsOf(Fused(kPacked, kUnnumbered, "onnxruntime.transformers 1.31.1")) == masked);
+}
+
+TEST_CASE("attention with a past puts it in front, and hands both on") {
+  const Layers layers = Fused("<float[8, 24] Attention_0_qkv_weight, float[2, 1, 2, 5, 4] past>", R"(
+      y, present = com.microsoft.Attention <num_heads = 2, unidirectional = 1> (x, Attention_0_qkv_weight, , , past))",
+                              "onnxruntime.transformers 1.31.1");
+  const Lines lines = testing::LinesOf(layers);
+  CHECK(OperatorsOf(layers) == kLinears + Lines{"select", "select", "reshape", "transpose", "reshape", "transpose",
+                                                "cat", "reshape", "transpose", "cat", "stack",
+                                                "scaled_dot_product_attention", "transpose", "reshape"});
+  CHECK(lines[9] == "cat(Attention_0.select, Attention_0.transpose) -> [B, 2, 8, 4] dim=2");
 }
 
 TEST_CASE("a bias of positions is a table's rows, and the mask is added to it once") {
@@ -105,6 +122,41 @@ TEST_CASE("a bias of positions is a table's rows, and the mask is added to it on
                          Lines{"arange", "unsqueeze", "arange", "unsqueeze", "sub", "abs", "embedding", "permute",
                                "unsqueeze", "add"} +
                          attention + attention);
+}
+
+constexpr const char* kGrouped = R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    agraph (float[batch, 3, 8] x, float[batch, 1, 5, 4] pk, float[batch, 1, 5, 4] pv, int32[batch] l)
+      => (float[batch, 3, 8] y) <float[8, 16] `attn.qkv_proj.MatMul.weight`, int32 n = {3}, float[64, 2] c,
+                                 float[64, 2] s> {
+      p = MatMul (x, `attn.qkv_proj.MatMul.weight`)
+        # name: /attn/qkv_proj/MatMul
+    y, k, v = com.microsoft.GroupQueryAttention <num_heads=2, kv_num_heads=1, do_rotary=1> (p, , , pk, pv, l, n, c, s)
+        # name: /attn/GroupQueryAttention
+    })";
+
+TEST_CASE("grouped attention of the model builder is three linears, turned heads, and fewer of keys") {
+  Notes notes;
+  const Layers layers = testing::Lifted(kGrouped, &notes, "onnxruntime-genai 0.18.0");
+  const Lines table = {"arange", "full", "mul", "cat", "cos", "mul", "sin", "mul"};
+  const Lines turned = {"reshape", "transpose", "mul", "slice", "slice", "neg", "cat", "mul", "add"};
+  CHECK(OperatorsOf(layers) ==
+        table + kLinears + turned + turned +
+            Lines{"cat", "reshape", "transpose", "cat", "scaled_dot_product_attention", "transpose", "reshape"});
+  CHECK(ParametersOf(layers) == "attn.q_proj.weight[8, 8] attn.k_proj.weight[4, 8] attn.v_proj.weight[4, 8] ");
+  CHECK(layers.buffers.empty());
+}
+
+TEST_CASE("rotary embedding turns the first columns and leaves the others") {
+  const auto operators = [](const char* tables) {
+    return OperatorsOf(Fused(std::string("<int64[1] zero = {0}, ") + tables + ">",
+                             "y = com.microsoft.RotaryEmbedding <num_heads = 2> (x, zero, c, s)"));
+  };
+  const Lines heads = {"arange", "full", "mul", "cat", "cos", "mul", "sin", "mul", "reshape", "transpose"};
+  const Lines turned = {"mul", "slice", "slice", "neg", "cat", "mul", "add"};
+  const Lines back = {"transpose", "reshape"};
+  CHECK(operators("float[64, 2] c, float[64, 2] s") == heads + turned + back);
+  CHECK(operators("float[64, 1] c, float[64, 1] s") == heads + Lines{"slice"} + turned + Lines{"slice", "cat"} + back);
 }
 
 TEST_CASE("ONNX Runtime's embeddings are three tables, two sums and a norm") {
