@@ -25,5 +25,25 @@ TEST_CASE("an LSTM has the stored tensors that are behind its reordered weights"
                   "batch_first=0 bidirectional=0 hidden_size=2 num_layers=1"});
 }
 
+TEST_CASE("weights that an export folded, or another tool stored, are nn.LSTM's four again, layer by layer") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[5, batch, 3] x) => (float[5, batch, 8] y) <
+      float[2, 16, 3] `onnx::LSTM_1`, float[2, 16, 4] `onnx::LSTM_2`, float[2, 32] `onnx::LSTM_3`> {
+      h = LSTM <hidden_size = 4, direction = "bidirectional"> (x, `onnx::LSTM_1`, `onnx::LSTM_2`, `onnx::LSTM_3`)
+        # name: /rnn/LSTM_1
+      t = Transpose <perm = [0, 2, 1, 3]> (h)
+        # name: /rnn/Transpose
+      shape = Constant <value = int64[3] {0, 0, -1}> ()
+      y = Reshape (t, shape)
+        # name: /rnn/Reshape
+    })");
+  std::string parameters;
+  for (const ValueId id : layers.parameters) parameters += layers[id].name + ToString(layers[id].shape) + " ";
+  CHECK(parameters ==
+        "rnn.weight_ih_l1[16, 3] rnn.weight_hh_l1[16, 4] rnn.bias_ih_l1[16] rnn.bias_hh_l1[16] "
+        "rnn.weight_ih_l1_reverse[16, 3] rnn.weight_hh_l1_reverse[16, 4] rnn.bias_ih_l1_reverse[16] "
+        "rnn.bias_hh_l1_reverse[16] ");
+}
+
 }  // namespace
 }  // namespace vramplan
