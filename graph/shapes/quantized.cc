@@ -17,6 +17,9 @@ constexpr std::array<std::string_view, 15> kOperators = {
 constexpr std::array<std::string_view, 6> kMicrosoftOnly = {
     "QAttention", "QGemm", "QMoE", "QEmbedLayerNormalization", "QOrderedMatMul", "QOrderedAttention"};
 
+constexpr std::array<std::string_view, 5> kClassical = {"TreeEnsemble", "TreeEnsembleClassifier",
+                                                        "TreeEnsembleRegressor", "SVMClassifier", "SVMRegressor"};
+
 template <typename List>
 bool Holds(const List& list, const std::string& op) {
   return std::find(list.begin(), list.end(), op) != list.end();
@@ -30,6 +33,13 @@ const Node* QuantizedNode(const Graph& graph) {
     if (node.domain == "com.microsoft" && Holds(kMicrosoftOnly, node.op)) return &node;
   }
   return nullptr;
+}
+
+const Node* ClassicalNode(const Graph& graph) {
+  const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.domain == "ai.onnx.ml" && Holds(kClassical, node.op);
+  });
+  return found == graph.nodes.end() ? nullptr : &*found;
 }
 
 }  // namespace vramplan

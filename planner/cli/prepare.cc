@@ -78,6 +78,13 @@ Result<Prepared> Prepare(const Options& options) {
                      "): integers carry no gradient, so it cannot be trained",
                  "--mode infer, or give the graph from before it was quantized"};
   }
+  const Node* classical = options.spec.mode == Mode::kTrain ? ClassicalNode(prepared.graph) : nullptr;
+  if (classical != nullptr) {
+    return Error{ErrorCode::kBadInput, options.file,
+                 "it is a classical model (node " + classical->name + ", " + classical->op +
+                     "): it has no gradient, so it is not trained in steps",
+                 "--mode infer"};
+  }
   Result<Binding> binding = Bind(prepared.graph, options.bind, &prepared.notes);
   if (!binding.ok()) return binding.error();
   prepared.binding = *std::move(binding);

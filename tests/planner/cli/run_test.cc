@@ -62,6 +62,20 @@ TEST_CASE("a quantized graph is inferred and not trained") {
   CHECK(Do("inspect " + file.path()).exit_code == 0);
 }
 
+TEST_CASE("a forest is not trained in steps") {
+  const ScratchFile file("forest.onnx", OnnxBytes(R"(
+    <ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+    agraph (float[batch, 4] x) => (float[batch, 1] y) {
+      y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1> (x)
+    })"));
+  const Said refused = Do("estimate " + file.path());
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.err == "vramplan: " + file.path() +
+                           ": it is a classical model (node TreeEnsembleRegressor_0, TreeEnsembleRegressor): it has no "
+                           "gradient, so it is not trained in steps (hint: --mode infer)\n");
+  CHECK(Do("estimate --mode infer --batch 4 " + file.path()).exit_code == 0);
+}
+
 TEST_CASE("an operator that nobody knows: the file can be looked at, a plan is refused") {
   const ScratchFile file("unknown.onnx", OnnxBytes(R"(
     <ir_version: 8, opset_import: ["" : 17, "com.example" : 1]>
