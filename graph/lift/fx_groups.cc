@@ -139,8 +139,14 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   return result;
 }
 
-ModulePath CommonPath(const FxGroups& groups, const std::vector<std::vector<NodeId>>& consumers, const Node& node) {
+ModulePath CommonPath(const FxGroups& groups, const std::vector<std::vector<NodeId>>& consumers, const Node& node,
+                      const ModulePath& maker) {
+  const auto shorten = [](ModulePath* path, const ModulePath& other) {
+    path->erase(std::mismatch(path->begin(), path->end(), other.begin(), other.end()).first, path->end());
+  };
   std::optional<ModulePath> common;
+  NodeId first;
+  ModulePath between;
   for (const TensorId tensor : node.outputs) {
     if (!tensor.valid()) continue;
     for (const NodeId user : consumers[static_cast<size_t>(tensor.value)]) {
@@ -148,11 +154,14 @@ ModulePath CommonPath(const FxGroups& groups, const std::vector<std::vector<Node
       if (g < 0) continue;
       const ModulePath& path = groups.groups[static_cast<size_t>(g)].path;
       if (!common.has_value()) common = path;
-      const auto end = std::mismatch(common->begin(), common->end(), path.begin(), path.end()).first;
-      common->erase(end, common->end());
+      shorten(&*common, path);
+      if (first.valid() && first < user) continue;
+      first = user;
+      between = maker;
+      shorten(&between, path);
     }
   }
-  return common.value_or(ModulePath());
+  return common.has_value() && common->size() > between.size() ? *common : between;
 }
 
 }  // namespace vramplan

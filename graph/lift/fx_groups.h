@@ -42,7 +42,9 @@ void VisitRefs(const FxLiteral& literal, Visit&& visit) {
   for (const FxLiteral& item : literal.items) VisitRefs(item, visit);
 }
 
-// The innermost module that holds all users of a node's results.
-ModulePath CommonPath(const FxGroups& groups, const std::vector<std::vector<NodeId>>& consumers, const Node& node);
+// The innermost module that holds all users of a node's results, or, if that is further in, what made its operand and
+// the first of the users: x, skip = self.conv(x).chunk(2), of which the block returns one, is in the block.
+ModulePath CommonPath(const FxGroups& groups, const std::vector<std::vector<NodeId>>& consumers, const Node& node,
+                      const ModulePath& maker);
 
 }  // namespace vramplan

@@ -450,6 +450,7 @@ class ProvenanceSource {
     if (axis < 0) axis += rank;
     call.attributes.Set("dim", axis);
     live_[static_cast<size_t>(id.value)] = false;
+    const ValueId input = call.inputs.front();
     builder_.AddLayer({.op = call.op,
                        .name = node.name,
                        .inputs = std::move(call.inputs),
@@ -457,7 +458,7 @@ class ProvenanceSource {
                        .attributes = std::move(call.attributes),
                        .nodes = {id},
                        .evidence = Evidence::kNode},
-                      CommonPath(groups_, consumers_, node));
+                      CommonPath(groups_, consumers_, node, builder_.PathOf(input)));
   }
 
   const Graph& graph_;

@@ -214,6 +214,29 @@ add add_1 @attn.sum (add, c) -> y [B, 2]
 )");
 }
 
+TEST_CASE("a Split of which a block returns a part stands in the block") {
+  // y, skip = self.conv(x).chunk(2, 1); return y + x, skip
+  CHECK(ToText(LayersFromText(R"(g (float[batch, 6] x) => (float[batch, 3] z) {
+    # signature: x: USER_INPUT
+    conv = Neg (x)
+      # fx_node: %neg : [num_users=1] = call_function[target=torch.ops.aten.neg.default](args = (%x,), kwargs = {})
+      # name_scopes: ['', 'block', 'block.conv', 'neg']
+    a, b = Split <axis = -1, num_outputs = 2> (conv)
+      # name: node_Split_7
+    y = Abs (a)
+      # fx_node: %abs_1 : [num_users=1] = call_function[target=torch.ops.aten.abs.default](args = (%getitem,), kwargs = {})
+      # name_scopes: ['', 'block', 'abs_1']
+    z = Add (y, b)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%abs_1, %getitem_1), kwargs = {})
+      # name_scopes: ['', 'add']
+  })")) == R"(
+neg neg @block.conv (x) -> conv [B, 6]
+split node_Split_7 @block (conv) -> a [B, 3] b [B, 3] {dim=1}
+abs abs_1 @block (a) -> y [B, 3]
+add add (y, b) -> z [B, 3]
+)");
+}
+
 TEST_CASE("adaptive pooling that export took apart is one call") {
   CHECK(ToText(LayersFromText(R"(g (float[batch, 3, 6, 6] x) => (float[batch, 3, 1, 1] y) <int64[2] axes = {2, 3}> {
     # signature: x: USER_INPUT
