@@ -330,7 +330,15 @@ void GatherPlaces(const Walk& walk, std::map<size_t, Layer>* calls, std::set<siz
   }
 }
 
-// max(dim) whose places are read is two nodes (symbolic_helper.py, _max_helper).
+// Of a reduction without places, whether it was max(dim)[0] rather than amax(dim), which keeps more: where the axis
+// stays, as in CBAM (max_out, _ = torch.max(x, dim=1, keepdim=True)), and over the points of PointNet (x =
+// self.bn3(...); x = torch.max(x, 2)[0], models/pointnet_utils.py).
+bool HadPlaces(const Walk& walk, const Layer& layer, int64_t dim) {
+  if (layer.attributes.Int("keepdim", 1) != 0) return true;
+  return dim == 2 && walk.Operand(&layer, 0, "batch_norm") != nullptr && walk.layers()[In(&layer, 0)].shape.rank() == 3;
+}
+
+// max(dim) is two nodes, of which that of the places goes when nobody reads them (symbolic_helper.py, _max_helper).
 void GatherMaxima(const Walk& walk, std::map<size_t, Layer>* calls, std::set<size_t>* gone) {
   std::map<std::pair<ValueId, int64_t>, const Layer*> places;  // by operand and axis
   for (const Layer& layer : walk.layers().layers) {
@@ -342,10 +350,12 @@ void GatherMaxima(const Walk& walk, std::map<size_t, Layer>* calls, std::set<siz
     const std::vector<int64_t> dims = layer.attributes.Ints("dim");
     if ((layer.op != "amax" && layer.op != "amin") || dims.size() != 1 || FromDynamo(layer)) continue;
     const auto found = places.find({In(&layer, 0), layer.op == "amax" ? dims[0] : ~dims[0]});
-    if (found == places.end() || found->second->attributes.Int("keepdim", 1) != layer.attributes.Int("keepdim", 1))
-      continue;
     Layer call = layer;
     call.op = layer.op == "amax" ? "max" : "min";
+    if (found == places.end() || found->second->attributes.Int("keepdim", 1) != layer.attributes.Int("keepdim", 1)) {
+      if (HadPlaces(walk, layer, dims[0])) calls->emplace(walk.PlaceOf(&layer), std::move(call));
+      continue;
+    }
     call.outputs.push_back(found->second->outputs[0]);
     calls->emplace(walk.PlaceOf(std::min(&layer, found->second)), std::move(call));
     gone->insert(walk.PlaceOf(std::max(&layer, found->second)));
@@ -384,13 +394,17 @@ void GatherDecomposedCalls(Layers* layers) {
 
 void NoteMaxima(const Layers& layers, Notes* notes) {
   for (const Layer& layer : layers.layers) {
-    if ((layer.op != "amax" && layer.op != "amin") || FromDynamo(layer) || layer.attributes.Ints("dim").size() != 1)
+    const bool placed = layer.op == "max" || layer.op == "min";
+    if ((!placed && layer.op != "amax" && layer.op != "amin") || FromDynamo(layer) ||
+        layer.attributes.Ints("dim").size() != 1 || layer.outputs.size() != 1)
       continue;
     notes->Add({.code = "assumed-amax",
                 .subject = layer.name,
-                .text =
-                    "a maximum along one axis is taken as amax(dim), which keeps its input: max(dim)[0], which keeps "
-                    "places instead, looks the same in a TorchScript export",
+                .text = placed
+                            ? "a maximum along one axis is taken as max(dim)[0], which keeps places: amax(dim), which "
+                              "keeps its input instead, looks the same in a TorchScript export"
+                            : "a maximum along one axis is taken as amax(dim), which keeps its input: max(dim)[0], "
+                              "which keeps places instead, looks the same in a TorchScript export",
                 .hint = "a dynamo export tells them apart"});
     return;
   }

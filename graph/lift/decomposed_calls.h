@@ -26,7 +26,7 @@ namespace vramplan {
 
 void GatherDecomposedCalls(Layers* layers);
 
-// A TorchScript file writes amax(dim) and max(dim)[0] alike. The note says that it was taken as amax, which keeps more.
+// A TorchScript file writes amax(dim) and max(dim)[0] alike. The note says as which it was taken.
 void NoteMaxima(const Layers& layers, Notes* notes);
 
 }  // namespace vramplan
