@@ -52,6 +52,7 @@ Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
   SplitMergedActivations(&layers);
+  SplitMergedCentering(&layers);
   RestoreSingleJoins(&layers);
   SplitNestedJoins(&layers);
   TypeNoise(&layers);

@@ -112,4 +112,44 @@ void SplitMergedActivations(Layers* layers) {
   layers->layers = std::move(out);
 }
 
+void SplitMergedCentering(Layers* layers) {
+  std::vector<int> maker(layers->values.size(), -1);
+  std::vector<std::vector<size_t>> readers(layers->values.size());
+  for (size_t l = 0; l < layers->layers.size(); ++l) {
+    for (const ValueId id : layers->layers[l].outputs) {
+      if (id.valid()) maker[static_cast<size_t>(id.value)] = static_cast<int>(l);
+    }
+    for (const ValueId id : layers->layers[l].inputs) {
+      if (id.valid()) readers[static_cast<size_t>(id.value)].push_back(l);
+    }
+  }
+  const auto operand = [&](const Layer& layer, size_t i, std::string_view op) -> const Layer* {
+    if (i >= layer.inputs.size() || !layer.inputs[i].valid()) return nullptr;
+    const int l = maker[static_cast<size_t>(layer.inputs[i].value)];
+    return l >= 0 && layers->layers[static_cast<size_t>(l)].op == op ? &layers->layers[static_cast<size_t>(l)]
+                                                                     : nullptr;
+  };
+  std::vector<Layer> out;
+  for (Layer& layer : layers->layers) {
+    const Layer* sub = layer.op == "div" ? operand(layer, 0, "sub") : nullptr;
+    const Layer* mean = sub != nullptr && sub->evidence != Evidence::kProvenance ? operand(*sub, 1, "mean") : nullptr;
+    const bool norm = mean != nullptr && mean->inputs[0] == sub->inputs[0] && operand(layer, 1, "sqrt") != nullptr &&
+                      sub->module == layer.module;
+    const std::vector<size_t> users =
+        norm ? readers[static_cast<size_t>(sub->outputs[0].value)] : std::vector<size_t>();
+    if (users.size() == 2 && layers->layers[users[0]].op == "pow" && &layers->layers[users[1]] == &layer) {
+      Layer again = *sub;
+      again.name = layer.name + ".centred";
+      Value value = (*layers)[sub->outputs[0]];
+      value.name = again.name;
+      layers->values.push_back(std::move(value));
+      again.outputs = {ValueId{static_cast<int32_t>(layers->values.size()) - 1}};
+      layer.inputs[0] = again.outputs[0];
+      out.push_back(std::move(again));
+    }
+    out.push_back(layer);
+  }
+  layers->layers = std::move(out);
+}
+
 }  // namespace vramplan

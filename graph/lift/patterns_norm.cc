@@ -150,9 +150,12 @@ bool MatchGroupNormNode(PatternSource& source, NodeId root) {
 }
 
 // ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div: what layer_norm becomes before opset 17
-// (symbolic_opset9.py 2.10, _layer_norm). Starts at the Div.
+// (symbolic_opset9.py 2.10, _layer_norm). Starts at the Div. From opset 17 on PyTorch writes LayerNormalization
+// (symbolic_opset17.py): this is then the arithmetic of somebody's own module, as any norm of axes that are not the
+// last ones (ConvNeXt's LayerNorm of channels_first) is.
 std::optional<std::pair<TensorId, int64_t>> Centered(PatternSource& source, NodeId div, std::vector<NodeId>& nodes) {
-  if (!div.valid()) return std::nullopt;
+  const bool own = source.graph().producer.starts_with("pytorch") && source.graph().opset() >= 17;
+  if (!div.valid() || own) return std::nullopt;
   const NodeId sqrt = source.OnlyMakerOf(source.In(div, 1), "Sqrt");
   const NodeId add = sqrt.valid() ? source.OnlyMakerOf(source.In(sqrt, 0), "Add") : NodeId{};
   const auto parts = add.valid() ? source.TensorAndNumber(add) : std::nullopt;
@@ -166,6 +169,9 @@ std::optional<std::pair<TensorId, int64_t>> Centered(PatternSource& source, Node
   if (!mean.valid() || source.In(mean, 0) != source.In(sub, 0)) return std::nullopt;
   const auto axes = source.IntegersOf(mean, "axes", 1);
   if (!axes.has_value() || axes->empty()) return std::nullopt;
+  const int64_t rank = source.RankOf(source.In(sub, 0)), first = rank - static_cast<int64_t>(axes->size());
+  if (std::any_of(axes->begin(), axes->end(), [&](int64_t a) { return (a < 0 ? a + rank : a) < first; }))
+    return std::nullopt;
   nodes.insert(nodes.end(), {mean, sub, square, variance, add, sqrt, div});
   return std::make_pair(source.In(sub, 0), static_cast<int64_t>(axes->size()));
 }
