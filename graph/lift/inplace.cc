@@ -86,6 +86,8 @@ constexpr Habit kActivationHabits[] = {
     {"monai.networks.nets.resnet.", true},
     {"monai.networks.nets.segresnet", true},
     {"monai.networks.nets.senet.", true},
+    {"monai.networks.nets.swin_unetr.", true},  // both: dynunet_block.py's leaky ReLU
+    {"monai.networks.nets.unetr.", true},
     {"monai.networks.nets.vnet.", true},
     {"monai.networks.nets.voxelmorph.", true},
     {"transformers.", false},  // ACT2FN makes them without arguments

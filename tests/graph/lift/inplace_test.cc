@@ -76,6 +76,11 @@ TEST_CASE("who writes in place") {
        false,
        InPlace::kYes},
       {"relu", {"monai.networks.nets.unet.UNet", "monai.networks.blocks.acti_norm.ADN", kRelu}, true, InPlace::kNo},
+      {"leaky_relu",
+       {"monai.networks.nets.swin_unetr.SwinUNETR", "monai.networks.blocks.unetr_block.UnetrBasicBlock",
+        "monai.networks.blocks.dynunet_block.UnetResBlock", "torch.nn.modules.activation.LeakyReLU"},
+       false,
+       InPlace::kYes},
       {"relu", {"transformers.models.t5.modeling_t5.T5DenseActDense", kRelu}, false, InPlace::kNo},
       // nobody's
       {"relu", {"mine.Net", kSequential, kRelu}, true, InPlace::kAssumed},
