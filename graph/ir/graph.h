@@ -107,6 +107,7 @@ struct Provenance {
   std::string name_scopes;      // pkg.torch.onnx.name_scopes
   std::string class_hierarchy;  // pkg.torch.onnx.class_hierarchy
   std::string rewrite_rules;    // pkg.onnxscript.rewriter.rule_name
+  std::string stack_trace;      // pkg.torch.onnx.stack_trace
 };
 
 struct Node {

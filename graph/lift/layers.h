@@ -20,6 +20,7 @@
 #include "graph/base/result.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/shape.h"
+#include "graph/lift/source.h"
 #include "graph/shapes/infer.h"
 
 namespace vramplan {
@@ -77,6 +78,7 @@ struct Layers {
   std::vector<ValueId> inputs, outputs;
   // Parameters and buffers in the order in which the framework's module tree lists them, also those no layer uses.
   std::vector<ValueId> parameters, buffers;
+  Source source;  // of the nodes that layers came from
   const Value& operator[](ValueId id) const { return values[static_cast<size_t>(id.value)]; }
   const Module& operator[](ModuleId id) const { return modules[static_cast<size_t>(id.value)]; }
 };

@@ -62,6 +62,7 @@ Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes
   MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);
   AssumeInPlace(&layers, notes);
+  layers.source = ReadSource(graph);
   return layers;
 }
 

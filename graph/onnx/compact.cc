@@ -160,6 +160,13 @@ class Compactor {
     return Fail("damaged: its contents make no sense at " + where, "copy, download or export it again");
   }
 
+  bool IsKept(std::string_view metadata) {
+    const std::string_view key = ReadMetadataEntry(metadata).key;
+    if (key != kStackTraceKey) return IsOurs(key);
+    traces_ += metadata.size();
+    return traces_ <= limits_.traces;
+  }
+
   bool CountMessage() {
     if (++messages_ <= limits_.messages) return true;
     return Fail("it has more than " + std::to_string(limits_.messages) + " nodes, attributes and tensors",
@@ -191,9 +198,7 @@ class Compactor {
       if (rule.action == Action::kKeep) continue;
       if (rule.action == Action::kText && field.payload.size() <= kMaxText) continue;
       if (rule.action == Action::kWeights && copy_data && field.number != 6) continue;
-      if (rule.action == Action::kMetadata && field.kind == Kind::kBytes &&
-          IsOurs(ReadMetadataEntry(field.payload).key))
-        continue;
+      if (rule.action == Action::kMetadata && field.kind == Kind::kBytes && IsKept(field.payload)) continue;
       if (!Append({run, static_cast<size_t>(field.whole.data() - run)})) return false;
       run = field.whole.data() + field.whole.size();
       if (rule.action != Action::kEnter || field.kind != Kind::kBytes) continue;
@@ -224,6 +229,7 @@ class Compactor {
   const CompactLimits limits_;
   std::string out_;
   int64_t messages_ = 0;
+  size_t traces_ = 0;
   bool has_graph_ = false;
   Error error_;
 };

@@ -55,6 +55,7 @@ Provenance ReadProvenance(const NodeView& node, const CallScope* scope) {
     if (entry.key == kNameScopesKey) provenance.name_scopes = entry.value;
     if (entry.key == kClassHierarchyKey) provenance.class_hierarchy = entry.value;
     if (entry.key == kRewriteRulesKey) provenance.rewrite_rules = entry.value;
+    if (entry.key == kStackTraceKey) provenance.stack_trace = entry.value;
   }
   const bool none = provenance.fx_node.empty() && provenance.name_scopes.empty() && provenance.class_hierarchy.empty();
   return none && scope != nullptr ? scope->provenance : provenance;

@@ -81,7 +81,7 @@ TEST_CASE("of the metadata only what is ours, of the texts only what is read") {
   auto* node = graph->add_node();
   node->set_op_type("Relu");
   node->set_doc_string("doc");
-  AddMetadata(node->mutable_unknown_fields(), 9, "pkg.torch.onnx.stack_trace", std::string(10'000, 's'));
+  AddMetadata(node->mutable_unknown_fields(), 9, "namespace", std::string(10'000, 's'));
   AddMetadata(node->mutable_unknown_fields(), 9, kFxNodeKey, "%relu");
   auto* external = graph->add_initializer();
   *external = Tensor(5000);
@@ -102,6 +102,22 @@ TEST_CASE("of the metadata only what is ours, of the texts only what is read") {
   kept->mutable_initializer(0)->set_data_location(onnx::TensorProto::EXTERNAL);
   kept->add_input();
   CHECK(Compacted(model).SerializeAsString() == expected.SerializeAsString());
+}
+
+TEST_CASE("stack traces as long as they are small together") {
+  onnx::ModelProto model;
+  for (int i = 0; i < 3; ++i) {
+    AddMetadata(model.mutable_graph()->add_node()->mutable_unknown_fields(), 9, kStackTraceKey, std::string(100, 's'));
+  }
+  const std::string bytes = model.SerializeAsString();
+  const auto kept = [&](size_t limit) {
+    const std::string compact = *Compact("m.onnx", bytes, {.traces = limit});
+    return std::count(compact.begin(), compact.end(), 's');
+  };
+  const auto key = std::count(kStackTraceKey.begin(), kStackTraceKey.end(), 's');
+  CHECK(kept(1000) == 3 * (100 + key));
+  CHECK(kept(300) == 2 * (100 + key));
+  CHECK(kept(0) == 0);
 }
 
 TEST_CASE("more structure than the limits") {
