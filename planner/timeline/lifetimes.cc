@@ -12,6 +12,7 @@
 #include "planner/timeline/known_names.h"
 #include "planner/timeline/pyramid.h"
 #include "planner/timeline/statements.h"
+#include "planner/timeline/traced_names.h"
 
 namespace vramplan {
 namespace {
@@ -281,6 +282,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
       release[static_cast<size_t>(output.value)] = read;  // unused so far: dies at once
     }
   }
+  const std::vector<Release> unnamed = release;
   const std::vector<bool> joins_list = JoinsOfLists(layers);
   const Statements statements(layers, calls);
   const Joins joins(layers, calls, statements, joins_list);
@@ -332,6 +334,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
         bound[static_cast<size_t>(layer.outputs[i].value)] = places[places.size() - i];  // a tuple, from its end
     }
   }
+  FollowTracedNames(layers, statements, unnamed, release);
   for (ValueId output : layers.outputs) {
     if (output.valid()) release[static_cast<size_t>(output.value)] = {};
   }
