@@ -1,6 +1,7 @@
 #include "graph/lift/inplace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 namespace vramplan {
@@ -145,7 +146,7 @@ bool Contains(const List& list, std::string_view one) {
   return std::find(std::begin(list), std::end(list), one) != std::end(list);
 }
 
-InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool behind_batch_norm) {
+InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool behind_feature) {
   // monai's blocks do not know what their net asked for: any enclosing net counts. Else the innermost class of a
   // library.
   const Habit* habit = nullptr;
@@ -169,19 +170,28 @@ InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool beh
     if (!StartsWith(name, "monai.networks.blocks.")) break;
   }
   if (habit != nullptr) return habit->in_place ? InPlace::kYes : InPlace::kNo;
-  return is_module && behind_batch_norm ? InPlace::kAssumed : InPlace::kNo;
+  return is_module && behind_feature ? InPlace::kAssumed : InPlace::kNo;
 }
 
 }  // namespace
 
-InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_batch_norm) {
+bool IsFeature(std::string_view activation, const Attributes& attributes, std::string_view maker) {
+  constexpr double kDefaultSlope = 0.01;  // torch.nn.LeakyReLU
+  if (maker == "batch_norm") return true;
+  const bool leaky = activation == "leaky_relu";
+  if (maker == "instance_norm") return leaky || activation == "elu" || activation == "relu";
+  return leaky && StartsWith(maker, "conv") &&
+         std::abs(attributes.Real("negative_slope", kDefaultSlope) - kDefaultSlope) > 1e-6;
+}
+
+InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_feature) {
   const std::string_view innermost = classes.empty() ? std::string_view() : classes.back();
   if (op == "add") return Contains(kAddInPlace, innermost) ? InPlace::kYes : InPlace::kNo;
   if (op == "div")
     return Contains(kDivInPlace, innermost) || StartsWith(innermost, kDropoutModule) ? InPlace::kYes : InPlace::kNo;
   if (op == "mul") return StartsWith(innermost, kDropoutModule) ? InPlace::kYes : InPlace::kNo;
   if (!Contains(kActivations, op)) return InPlace::kNo;
-  return ActivationInPlace(classes, behind_batch_norm);
+  return ActivationInPlace(classes, behind_feature);
 }
 
 }  // namespace vramplan

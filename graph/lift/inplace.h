@@ -19,15 +19,20 @@ namespace vramplan {
 
 enum class InPlace : uint8_t { kNo, kYes, kAssumed };
 
+// Whether what `maker` makes is what an activation of somebody's own, in a module, mostly overwrites: behind a batch
+// norm all do; behind an instance norm ReLU (CycleGAN, pix2pix, StarGAN: nn.ReLU(True)), leaky ReLU and ELU; behind a
+// convolution leaky ReLU with a slope of its own, nn.LeakyReLU(0.2, True), which is how discriminators (DCGAN,
+// PatchGAN, SRGAN) begin and what ESRGAN is made of: who writes no slope writes no inplace.
+bool IsFeature(std::string_view activation, const Attributes& attributes, std::string_view maker);
+
 // Whether the call of `op` in the modules of `path` writes into its first input, as far as classes tell.
-// `behind_batch_norm`: its first input was made by a batch norm. The caller must hold that nobody reads that input
-// afterwards.
-InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_batch_norm);
+// `behind_feature`: its first input is one. The caller must hold that nobody reads that input afterwards.
+InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_feature);
 
 // Files without class names (TorchScript): ReLU and ReLU6 that are modules of their own right behind a convolution, a
-// norm or a residual sum, and whose operand nobody else reads, are taken as inplace=True, LeakyReLU and ELU behind a
-// batch or instance norm as well, and sums of a batch norm's result with a shortcut in front of a ReLU as out +=
-// identity; so torchvision, timm and the code that follows them write almost everywhere. One note, "assumed-inplace".
+// norm or a residual sum, and whose operand nobody else reads, are taken as inplace=True, LeakyReLU and ELU where
+// IsFeature says so, and sums of a batch norm's result with a shortcut in front of a ReLU as out += identity; so
+// torchvision, timm and the code that follows them write almost everywhere. One note, "assumed-inplace".
 void AssumeInPlace(Layers* layers, Notes* notes);
 
 }  // namespace vramplan

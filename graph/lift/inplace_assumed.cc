@@ -52,7 +52,7 @@ class Assumption {
     if (maker == nullptr) return false;
     // Leaky: timm's, ultralytics', monai's and the GANs' blocks of convolution, norm, activation; elsewhere seldom.
     // ELU: V-Net's and pytorch-3dunet's.
-    if (IsOneOf(layer.op, {"leaky_relu", "elu"})) return IsOneOf(maker->op, {"batch_norm", "instance_norm"});
+    if (IsOneOf(layer.op, {"leaky_relu", "elu"})) return IsFeature(layer.op, layer.attributes, maker->op);
     // Swish: EfficientNet, MobileNetV3 and YOLO of torchvision, timm and ultralytics, whose convolutions have a norm.
     if (IsOneOf(layer.op, {"silu", "hardswish"})) {
       return (maker->op == "batch_norm" && layers_[layer.inputs[0]].shape.rank() >= 4) ||
@@ -64,7 +64,7 @@ class Assumption {
     if (layer.op == "relu" && path.ends_with(".adn.A")) return false;
     // The heads of torchvision's segmentation models (FCNHead, DeepLabHead) say nn.ReLU().
     if (layer.op == "relu" && maker->op == "batch_norm" && IsOfSegmentationHead(path)) return false;
-    return MakesFeatures(maker->op);
+    return MakesFeatures(maker->op) || (layer.op == "relu" && IsFeature(layer.op, layer.attributes, maker->op));
   }
 
   // F.relu(features, inplace=True), which torchvision's DenseNet calls without a module.

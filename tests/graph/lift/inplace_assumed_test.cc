@@ -30,6 +30,7 @@ TEST_CASE("activation modules behind norms and convolutions") {
   for (const Case& c :
        {Case{"batch_norm", "relu", true}, Case{"conv2d", "relu", true}, Case{"linear", "relu", false},
         Case{"batch_norm", "leaky_relu", true}, Case{"group_norm", "leaky_relu", false},
+        Case{"conv2d", "leaky_relu", false}, Case{"instance_norm", "relu", true}, Case{"group_norm", "relu", false},
         Case{"instance_norm", "elu", true}, Case{"conv2d", "elu", false}, Case{"batch_norm", "silu", true},
         Case{"batch_norm", "hardswish", true}, Case{"conv2d", "silu", false}, Case{"batch_norm", "gelu", false}}) {
     Block block;

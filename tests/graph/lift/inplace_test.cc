@@ -96,5 +96,17 @@ TEST_CASE("who writes in place") {
   }
 }
 
+TEST_CASE("what activations of somebody's own mostly overwrite") {
+  Attributes slope;
+  slope.Set("negative_slope", 0.2);
+  CHECK(IsFeature("silu", {}, "batch_norm"));
+  CHECK(IsFeature("relu", {}, "instance_norm"));
+  CHECK(!IsFeature("silu", {}, "instance_norm"));
+  CHECK(IsFeature("leaky_relu", slope, "conv2d"));
+  CHECK(!IsFeature("leaky_relu", {}, "conv2d"));
+  CHECK(!IsFeature("relu", {}, "conv2d"));
+  CHECK(!IsFeature("leaky_relu", slope, "linear"));
+}
+
 }  // namespace
 }  // namespace vramplan
