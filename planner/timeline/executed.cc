@@ -183,6 +183,7 @@ std::vector<Executed> Execution::StatementsOf(const std::vector<Unit>& units) co
 bool Execution::IsNextTurn(const std::vector<Unit>& units, const Executed& one, size_t unit) const {
   const std::string& kind = units[unit].kind;
   if (one.read.comprehension || one.read.targets.empty() || kind != units[one.first].kind) return false;
+  if (!CallsVariable(one.text)) return false;  // the loop is that of a function: x = self.decode(x)
   // x = self.r[i](x) + self.r[i + 1](x)
   const std::string picked = kind.substr(0, kind.find(".#")) + "[";
   if (const size_t first = one.text.find(picked); first != std::string::npos) {

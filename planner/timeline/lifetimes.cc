@@ -282,7 +282,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
       release[static_cast<size_t>(output.value)] = read;  // unused so far: dies at once
     }
   }
-  const std::vector<Release> unnamed = release;
+  std::vector<Release> known = release;  // without guesses
   const std::vector<bool> joins_list = JoinsOfLists(layers);
   const Statements statements(layers, calls);
   const Joins joins(layers, calls, statements, joins_list);
@@ -334,7 +334,10 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
         bound[static_cast<size_t>(layer.outputs[i].value)] = places[places.size() - i];  // a tuple, from its end
     }
   }
-  FollowTracedNames(layers, statements, unnamed, release);
+  if (!layers.source.stacks.empty()) {
+    HoldPyramid(layers, statements, known);
+    FollowTracedNames(layers, statements, known, release);
+  }
   for (ValueId output : layers.outputs) {
     if (output.valid()) release[static_cast<size_t>(output.value)] = {};
   }

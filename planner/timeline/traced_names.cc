@@ -80,16 +80,17 @@ class TracedNames {
         SetRelease(part, called ? frame.EndOf(reading) : EndOfName(frame, s, NameOfPart(frame.ran[reading]), part));
       }
     } else if (one.read.clear && one.read.collects) {
-      for (const ValueId id : leaving) SetRelease(id, IsTakenOut(frame, s, id, "") ? read_[Index(id)] : frame.end);
+      for (const ValueId id : leaving) {
+        if (IsTakenOut(frame, s, id, "")) {
+          SetRelease(id, read_[Index(id)]);
+        } else {  // the list may be the caller's
+          Hold(release_, id, frame.end);
+        }
+      }
     } else if (one.read.clear && !one.read.targets.empty()) {
       const std::vector<Names> names = NamesOf(frame, s, leaving);
       for (size_t i = 0; i < leaving.size(); ++i) {
-        Release end = read_[Index(leaving[i])];
-        for (const std::string& name : names[i]) {
-          const Release until = EndOfName(frame, s, name, leaving[i]);
-          if (until.after >= end.after) end = until;
-        }
-        SetRelease(leaving[i], end);
+        if (names[i].size() == 1) SetRelease(leaving[i], EndOfName(frame, s, names[i][0], leaving[i]));
       }
     }
   }
@@ -108,7 +109,7 @@ class TracedNames {
     return true;
   }
 
-  // For each value that leaves statement `s` the name that it has; several names where nobody knows which.
+  // For each value that leaves statement `s` the name that it has; none where nobody knows which.
   std::vector<Names> NamesOf(const Frame& frame, size_t s, const std::vector<ValueId>& leaving) const {
     const Names& targets = frame.ran[s].read.targets;
     if (targets.size() == 1) return std::vector<Names>(leaving.size(), targets);
@@ -134,8 +135,9 @@ class TracedNames {
     for (size_t i = 0; i < names.size(); ++i) {
       if (std::find(unknown.begin(), unknown.end(), i) == unknown.end()) std::erase(open, names[i][0]);
     }
+    // hidden, height, width = self.patches(x): numbers come last. Of more values than names one is a list.
     for (size_t n = 0; n < unknown.size(); ++n)
-      names[unknown[n]] = open.size() == unknown.size() ? Names{open[n]} : open;
+      names[unknown[n]] = unknown.size() <= open.size() ? Names{open[n]} : Names();
     return names;
   }
 

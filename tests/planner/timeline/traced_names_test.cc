@@ -175,6 +175,26 @@ g - abs e     | 4 return self.head(y))";
   CHECK(Forward(written).DiesBehind("b") == "c");
 }
 
+TEST_CASE("a loop inside of a function is not one of the line that calls it") {
+  const auto with = [](const std::string& line) {
+    return Forward("a - abs x | 2 y = self.stem(x)\nb up.0 neg a | " + line + " | 1 return f(x)\nc - abs b | " + line +
+                   "\nd up.1 neg c | " + line + " | 1 return f(x)\ne - abs d | " + line +
+                   "\ng - exp e | 9 return self.head(y)");
+  };
+  CHECK(with("4 y = self.f(up(y).abs())").DiesBehind("c") == "e");  // y, until the next turn writes it
+  CHECK(with("4 y = self.decode(y)").DiesBehind("c") == "d");
+}
+
+TEST_CASE("of fewer values than names the last are numbers") {
+  const Forward f(R"(
+a enc abs x  | 3 x, height, width = self.enc(x) | 1 return f(x)
+b - neg a    | 4 x = self.block(x, height, width)
+c - abs b    | 5 y = self.f(x)
+d - exp c    | 6 return self.head(y))");
+  CHECK(f.DiesBehind("a") == "b");
+  CHECK(f.DiesBehind("b") == "d");
+}
+
 TEST_CASE("of two names that a call binds, that which the next turn reads") {
   const Forward f(R"(
 a blocks.0 abs x   | 4 x, skip = block(x) | 1 return f(x)
