@@ -86,7 +86,7 @@ bool IsOwnState(const Layers& layers, const Uses& uses, const Layer& call, Value
   return true;
 }
 
-Stack StackFrom(const Layers& layers, const Uses& uses, const Layer& first) {
+Stack StackFrom(const Uses& uses, const Layer& first) {
   Stack stack{.calls = {&first}, .gone = {}, .input = first.inputs[0]};
   for (;;) {
     std::vector<size_t> between;
@@ -171,7 +171,7 @@ void MergeNodes(Layers* layers) {
   for (const Layer& layer : layers->layers) {
     if (!IsRecurrent(layer) || layer.evidence == Evidence::kProvenance || done.count(&layer) != 0) continue;
     if (layer.inputs.size() < kFirstWeight || layer.outputs.empty() || !layer.outputs[0].valid()) continue;
-    Stack stack = StackFrom(*layers, uses, layer);
+    Stack stack = StackFrom(uses, layer);
     Layer call = Merged(layers, uses, &stack);
     size_t place = 0;
     for (const Layer* one : stack.calls) {
