@@ -177,11 +177,11 @@ InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool beh
 
 bool IsFeature(std::string_view activation, const Attributes& attributes, std::string_view maker) {
   constexpr double kDefaultSlope = 0.01;  // torch.nn.LeakyReLU
-  if (maker == "batch_norm") return true;
   const bool leaky = activation == "leaky_relu";
+  const bool own_slope = leaky && std::abs(attributes.Real("negative_slope", kDefaultSlope) - kDefaultSlope) > 1e-6;
+  if (maker == "batch_norm") return !leaky || own_slope;
   if (maker == "instance_norm") return leaky || activation == "elu" || activation == "relu";
-  return leaky && StartsWith(maker, "conv") &&
-         std::abs(attributes.Real("negative_slope", kDefaultSlope) - kDefaultSlope) > 1e-6;
+  return own_slope && StartsWith(maker, "conv");
 }
 
 InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_feature) {

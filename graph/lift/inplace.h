@@ -20,9 +20,10 @@ namespace vramplan {
 enum class InPlace : uint8_t { kNo, kYes, kAssumed };
 
 // Whether what `maker` makes is what an activation of somebody's own, in a module, mostly overwrites: behind a batch
-// norm all do; behind an instance norm ReLU (CycleGAN, pix2pix, StarGAN: nn.ReLU(True)), leaky ReLU and ELU; behind a
-// convolution leaky ReLU with a slope of its own, nn.LeakyReLU(0.2, True), which is how discriminators (DCGAN,
-// PatchGAN, SRGAN) begin and what ESRGAN is made of: who writes no slope writes no inplace.
+// norm all do, leaky ReLU with a slope of its own, nn.LeakyReLU(0.2, True): who writes no slope writes no inplace.
+// Behind an instance norm ReLU (CycleGAN, pix2pix, StarGAN: nn.ReLU(True)), leaky ReLU (nnU-Net) and ELU; behind a
+// convolution leaky ReLU with a slope, which is how discriminators (DCGAN, PatchGAN, SRGAN) begin and what ESRGAN is
+// made of.
 bool IsFeature(std::string_view activation, const Attributes& attributes, std::string_view maker);
 
 // Whether the call of `op` in the modules of `path` writes into its first input, as far as classes tell.

@@ -52,7 +52,11 @@ class Assumption {
     if (maker == nullptr) return false;
     // Leaky: timm's, ultralytics', monai's and the GANs' blocks of convolution, norm, activation; elsewhere seldom.
     // ELU: V-Net's and pytorch-3dunet's.
-    if (IsOneOf(layer.op, {"leaky_relu", "elu"})) return IsFeature(layer.op, layer.attributes, maker->op);
+    if (IsOneOf(layer.op, {"leaky_relu", "elu"})) {
+      const bool within =  // the norm's own activation: timm's BatchNormAct2d
+          maker->op == "batch_norm" && maker->module.valid() && layers_[layer.module].parent == maker->module;
+      return within || IsFeature(layer.op, layer.attributes, maker->op);
+    }
     // Swish: EfficientNet, MobileNetV3 and YOLO of torchvision, timm and ultralytics, whose convolutions have a norm.
     if (IsOneOf(layer.op, {"silu", "hardswish"})) {
       return (maker->op == "batch_norm" && layers_[layer.inputs[0]].shape.rank() >= 4) ||

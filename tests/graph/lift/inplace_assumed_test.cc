@@ -29,10 +29,11 @@ TEST_CASE("activation modules behind norms and convolutions") {
   };
   for (const Case& c :
        {Case{"batch_norm", "relu", true}, Case{"conv2d", "relu", true}, Case{"linear", "relu", false},
-        Case{"batch_norm", "leaky_relu", true}, Case{"group_norm", "leaky_relu", false},
-        Case{"conv2d", "leaky_relu", false}, Case{"instance_norm", "relu", true}, Case{"group_norm", "relu", false},
-        Case{"instance_norm", "elu", true}, Case{"conv2d", "elu", false}, Case{"batch_norm", "silu", true},
-        Case{"batch_norm", "hardswish", true}, Case{"conv2d", "silu", false}, Case{"batch_norm", "gelu", false}}) {
+        Case{"batch_norm", "leaky_relu", false}, Case{"instance_norm", "leaky_relu", true},
+        Case{"group_norm", "leaky_relu", false}, Case{"conv2d", "leaky_relu", false},
+        Case{"instance_norm", "relu", true}, Case{"group_norm", "relu", false}, Case{"instance_norm", "elu", true},
+        Case{"conv2d", "elu", false}, Case{"batch_norm", "silu", true}, Case{"batch_norm", "hardswish", true},
+        Case{"conv2d", "silu", false}, Case{"batch_norm", "gelu", false}}) {
     Block block;
     const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
     block.layers.outputs = {block.Module(c.activation, block.Module(c.maker, x))};
@@ -40,6 +41,19 @@ TEST_CASE("activation modules behind norms and convolutions") {
     AssumeInPlace(&block.layers, &notes);
     CHECK_MESSAGE(block.InPlace(c.activation) == c.in_place, c.maker << " " << c.activation);
     CHECK(notes.Has("assumed-inplace") == c.in_place);
+  }
+}
+
+TEST_CASE("a leaky ReLU with torch's slope is in place where it is the norm's own") {
+  for (const bool own : {false, true}) {  // timm: bn1.act
+    Block block;
+    const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
+    const ValueId normed = block.Module("batch_norm", x);
+    const ModuleId norm = block.layers.layers.back().module;
+    block.layers.outputs = {block.Module("leaky_relu", normed)};
+    if (own) block.layers.modules.back().parent = norm;
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK(block.InPlace("leaky_relu") == own);
   }
 }
 

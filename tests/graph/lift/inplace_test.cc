@@ -102,6 +102,9 @@ TEST_CASE("what activations of somebody's own mostly overwrite") {
   CHECK(IsFeature("silu", {}, "batch_norm"));
   CHECK(IsFeature("relu", {}, "instance_norm"));
   CHECK(!IsFeature("silu", {}, "instance_norm"));
+  CHECK(IsFeature("leaky_relu", slope, "batch_norm"));
+  CHECK(!IsFeature("leaky_relu", {}, "batch_norm"));
+  CHECK(IsFeature("leaky_relu", {}, "instance_norm"));
   CHECK(IsFeature("leaky_relu", slope, "conv2d"));
   CHECK(!IsFeature("leaky_relu", {}, "conv2d"));
   CHECK(!IsFeature("relu", {}, "conv2d"));
