@@ -240,7 +240,48 @@ std::optional<std::vector<std::string>> ParseNameList(std::string_view text) {
   return names;
 }
 
+namespace {
+
+std::optional<SignatureEntry::Kind> KindOf(std::string_view name) {
+  if (name == "PARAMETER") return SignatureEntry::Kind::kParameter;
+  if (name == "BUFFER") return SignatureEntry::Kind::kBuffer;
+  if (name == "CONSTANT_TENSOR") return SignatureEntry::Kind::kConstant;
+  if (name == "USER_INPUT") return SignatureEntry::Kind::kInput;
+  return {};  // CUSTOM_OBJ, TOKEN: no tensor
+}
+
+// What stands between `before` and `after`, the first time; empty: nowhere.
+std::string_view Between(std::string_view text, std::string_view before, std::string_view after) {
+  const size_t at = text.find(before);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + before.size());
+  return text.substr(0, text.find(after));
+}
+
+// PyTorch 2.6 writes Python's repr of the signature:
+// ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.BUFFER: 3>, arg=TensorArgument(name='b_m'), target='m',
+// persistent=True), ...], output_specs=[...]).
+std::vector<SignatureEntry> ParseSignatureRepr(std::string_view text) {
+  constexpr std::string_view kSpec = "InputSpec(";
+  std::vector<SignatureEntry> entries;
+  text = text.substr(0, text.find("output_specs=["));
+  for (size_t at = text.find(kSpec); at != std::string_view::npos;) {
+    const size_t next = text.find(kSpec, at + kSpec.size());
+    const std::string_view spec = text.substr(at, next == std::string_view::npos ? next : next - at);
+    at = next;
+    const auto kind = KindOf(Between(spec, "kind=<InputKind.", ":"));
+    if (!kind || spec.find("TensorArgument(") == std::string_view::npos) continue;
+    entries.push_back({.placeholder = std::string(Between(spec, "name='", "'")),
+                       .kind = *kind,
+                       .target = std::string(Between(spec, "target='", "'"))});
+  }
+  return entries;
+}
+
+}  // namespace
+
 std::vector<SignatureEntry> ParseSignature(std::string_view text) {
+  if (text.starts_with("ExportGraphSignature(")) return ParseSignatureRepr(text);
   std::vector<SignatureEntry> entries;
   while (!text.empty()) {
     const size_t end = text.find('\n');
@@ -251,16 +292,9 @@ std::vector<SignatureEntry> ParseSignature(std::string_view text) {
     if (line.empty() || line.front() == '#' || colon == std::string_view::npos) continue;
     SignatureEntry entry{.placeholder = std::string(line.substr(0, colon))};
     const std::string_view rest = line.substr(colon + 2);
-    const std::string_view kind = rest.substr(0, rest.find(' '));
-    if (kind == "PARAMETER") {
-      entry.kind = SignatureEntry::Kind::kParameter;
-    } else if (kind == "BUFFER") {
-      entry.kind = SignatureEntry::Kind::kBuffer;
-    } else if (kind == "CONSTANT_TENSOR") {
-      entry.kind = SignatureEntry::Kind::kConstant;
-    } else if (kind != "USER_INPUT") {
-      continue;  // CUSTOM_OBJ, TOKEN: no tensor
-    }
+    const auto kind = KindOf(rest.substr(0, rest.find(' ')));
+    if (!kind) continue;
+    entry.kind = *kind;
     const size_t quote = rest.find("target='");
     if (quote != std::string_view::npos) {
       const std::string_view target = rest.substr(quote + 8);

@@ -63,8 +63,8 @@ struct SignatureEntry {
   std::string target;  // "bn1.weight"; empty for inputs
 };
 
-// The "# inputs" part of the signature, in its order (that of the module tree: parameters, then buffers, then
-// constants, then inputs).
+// The "# inputs" part of the signature, or the input_specs of PyTorch 2.6's, in its order (that of the module tree:
+// parameters, then buffers, then constants, then inputs).
 std::vector<SignatureEntry> ParseSignature(std::string_view text);
 
 }  // namespace vramplan

@@ -157,5 +157,26 @@ TEST_CASE("the graph signature") {
   CHECK(entries[3].target.empty());
 }
 
+TEST_CASE("the signature as PyTorch 2.6 writes it") {
+  const auto entries = ParseSignature(
+      "ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.PARAMETER: 2>, "
+      "arg=TensorArgument(name='p_head_weight'), target='head.weight', persistent=None), "
+      "InputSpec(kind=<InputKind.BUFFER: 3>, arg=TensorArgument(name='b_mean'), target='bn.mean', persistent=True), "
+      "InputSpec(kind=<InputKind.CUSTOM_OBJ: 5>, arg=CustomObjArgument(name='c', class_fqn='C', fake_val=None), "
+      "target='c', persistent=None), InputSpec(kind=<InputKind.USER_INPUT: 1>, arg=TensorArgument(name='x'), "
+      "target=None, persistent=None)], output_specs=[OutputSpec(kind=<OutputKind.BUFFER_MUTATION: 3>, "
+      "arg=TensorArgument(name='add'), target='bn.mean'), OutputSpec(kind=<OutputKind.USER_OUTPUT: 1>, "
+      "arg=TensorArgument(name='y'), target=None)])");
+  REQUIRE(entries.size() == 3);
+  CHECK(entries[0].placeholder == "p_head_weight");
+  CHECK(entries[0].kind == SignatureEntry::Kind::kParameter);
+  CHECK(entries[0].target == "head.weight");
+  CHECK(entries[1].kind == SignatureEntry::Kind::kBuffer);
+  CHECK(entries[1].target == "bn.mean");
+  CHECK(entries[2].placeholder == "x");
+  CHECK(entries[2].kind == SignatureEntry::Kind::kInput);
+  CHECK(entries[2].target.empty());
+}
+
 }  // namespace
 }  // namespace vramplan
