@@ -75,7 +75,8 @@ void SplitMergedActivations(Layers* layers) {
   for (size_t l = 0; l < layers->layers.size(); ++l) {
     const Layer layer = layers->layers[l];
     const bool inplace = layer.attributes.Int("inplace", 0) != 0;
-    if (kActivations.count(layer.op) == 0 || inplace || !layer.module.valid() || !layer.inputs[0].valid()) continue;
+    if (kActivations.count(layer.op) == 0 || inplace || !layer.module.valid()) continue;
+    if (layer.inputs.empty() || !layer.inputs[0].valid()) continue;  // lost by the exporter
     const ModuleId given_by = producer[static_cast<size_t>(layer.inputs[0].value)];
     const std::vector<size_t>& users = readers[static_cast<size_t>(layer.outputs[0].value)];
     const auto is_own = [&](size_t user) { return is_inside(layers->layers[user].module, layer.module); };
@@ -93,6 +94,8 @@ void SplitMergedActivations(Layers* layers) {
         Value value = (*layers)[layer.outputs[0]];
         value.name += "." + reader.name;
         layers->values.push_back(value);
+        producer.push_back(other);
+        readers.push_back({user});
         copy = ValueId{static_cast<int32_t>(layers->values.size()) - 1};
         Layer again = layer;
         again.name = value.name;

@@ -391,7 +391,7 @@ class ProvenanceSource {
           break;
       }
     }
-    while (!call->inputs.empty() && !call->inputs.back().valid()) call->inputs.pop_back();
+    while (call->inputs.size() > 1 && !call->inputs.back().valid()) call->inputs.pop_back();
   }
 
   // Where window attention computes its position bias: torchvision before all else in the call (get_relative_position_

@@ -49,5 +49,20 @@ TEST_CASE("an activation shared by two modules side by side ran in both") {
   }
 }
 
+TEST_CASE("an activation without its operand, and one of another's copy") {
+  LayersByHand hand;
+  hand.layers.modules.push_back({.path = "b", .class_name = "", .parent = ModuleId{0}});
+  const ValueId x = hand.Input("x", {4, 8});
+  const ValueId act = hand.Add("tanh", {x}, {4, 8});
+  const ValueId a = hand.Add("linear", {act}, {4, 8});
+  const ValueId b = hand.Add("sigmoid", {act}, {4, 8});
+  hand.layers.layers.back().module = ModuleId{2};
+  const ValueId lost = hand.Add("tanh", {}, {4, 8});
+  hand.layers.outputs = {hand.Add("add", {a, b}, {4, 8}), lost};
+  hand.layers.layers.back().module = ModuleId{0};
+  SplitMergedActivations(&hand.layers);
+  CHECK(OperatorsOf(hand.layers) == "tanh linear tanh sigmoid tanh add");
+}
+
 }  // namespace
 }  // namespace vramplan
