@@ -47,7 +47,13 @@ struct StoredTensor {
   std::optional<ConstantValues> values;
   bool external = false;  // bytes are (or were) in another file
   bool literal = false;   // the value of a Constant node, not an initializer
+  // Bits of 8 x 8 elements, evenly apart from corner to corner, row by row: of tables of embeddings whose weights are
+  // in the file, and of matrices that may be one turned around (graph/onnx/tables.h). Empty for all others.
+  std::vector<uint64_t> grid;
 };
+
+// Whether `b` is the transpose of `a`, as far as their grids tell; nothing where they do not.
+std::optional<bool> IsTransposeOf(const StoredTensor& a, const StoredTensor& b);
 
 // One axis as declared by the file: a length, a symbol ("batch", "past + sequence"), or nothing.
 struct DeclaredDim {

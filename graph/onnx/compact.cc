@@ -119,8 +119,8 @@ bool IsSmall(std::string_view tensor) {
 
 class Compactor {
  public:
-  Compactor(const std::string& name, std::string_view file, const CompactLimits& limits)
-      : name_(name), file_(file), limits_(limits) {}
+  Compactor(const std::string& name, std::string_view file, const CompactLimits& limits, RawPlaces* raw)
+      : name_(name), file_(file), limits_(limits), raw_(raw) {}
 
   Result<std::string> Run() {
     if (!Rewrite(kModel, file_, 0)) return error_;
@@ -193,8 +193,11 @@ class Compactor {
     const char* run = bytes.data();  // begin of what is to be copied
     Reader reader(bytes);
     Field field;
+    std::string_view name, raw;  // of a tensor whose data stays behind
     while (reader.Next(&field)) {
       const Rule rule = field.number < kFields ? rules[field.number] : Rule{};
+      if (!copy_data && field.kind == Kind::kBytes && field.number == 8) name = field.payload;
+      if (!copy_data && field.kind == Kind::kBytes && field.number == 9) raw = field.payload;
       if (rule.action == Action::kKeep) continue;
       if (rule.action == Action::kText && field.payload.size() <= kMaxText) continue;
       if (rule.action == Action::kWeights && copy_data && field.number != 6) continue;
@@ -206,6 +209,7 @@ class Compactor {
       if (!Enter(rule.message, field, depth)) return false;
     }
     if (reader.fault() != Fault::kNone) return FailAt(reader, depth);
+    if (raw_ != nullptr && !name.empty() && !raw.empty()) raw_->emplace(name, raw);
     return Append({run, static_cast<size_t>(bytes.data() + bytes.size() - run)});
   }
 
@@ -227,6 +231,7 @@ class Compactor {
   const std::string& name_;
   const std::string_view file_;
   const CompactLimits limits_;
+  RawPlaces* raw_;
   std::string out_;
   int64_t messages_ = 0;
   size_t traces_ = 0;
@@ -248,8 +253,9 @@ MetadataEntry ReadMetadataEntry(std::string_view message) {
   return entry;
 }
 
-Result<std::string> Compact(const std::string& name, std::string_view file, const CompactLimits& limits) {
-  return Compactor(name, file, limits).Run();
+Result<std::string> Compact(const std::string& name, std::string_view file, const CompactLimits& limits,
+                            RawPlaces* raw) {
+  return Compactor(name, file, limits, raw).Run();
 }
 
 }  // namespace vramplan

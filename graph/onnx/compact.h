@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "graph/base/result.h"
+#include "graph/onnx/tables.h"
 
 namespace vramplan {
 
@@ -31,7 +32,9 @@ struct CompactLimits {
 
 // `file` is the whole serialized ModelProto; `name` is what errors call it. Errors: not a protobuf message, no graph
 // inside, truncated, damaged, nested too deep, more structure than the limits.
-Result<std::string> Compact(const std::string& name, std::string_view file, const CompactLimits& limits = {});
+// `raw`: gets the places of the raw_data that is left out, by the tensors' names.
+Result<std::string> Compact(const std::string& name, std::string_view file, const CompactLimits& limits = {},
+                            RawPlaces* raw = nullptr);
 
 // The key and the value of a serialized StringStringEntryProto; empty views where they are absent.
 struct MetadataEntry {

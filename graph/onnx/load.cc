@@ -7,17 +7,18 @@
 #include "graph/onnx/kind_of_file.h"
 #include "graph/onnx/mapped_file.h"
 #include "graph/onnx/messages.h"
+#include "graph/onnx/tables.h"
 #include "graph/onnx/unroll.h"
 
 namespace vramplan {
 namespace {
 
-Result<std::string> CompactModel(const std::string& name, std::string_view bytes) {
+Result<std::string> CompactModel(const std::string& name, std::string_view bytes, RawPlaces* raw) {
   if (const auto kind = KindOfFile(bytes)) {
     return Error{ErrorCode::kBadInput, name, "not an ONNX model: it is " + std::string(kind->what),
                  std::string(kind->hint)};
   }
-  return Compact(name, bytes);
+  return Compact(name, bytes, {}, raw);
 }
 
 Result<Graph> BuildCompact(std::string_view model, Notes* notes) {
@@ -28,7 +29,10 @@ Result<Graph> BuildCompact(std::string_view model, Notes* notes) {
   return BuildGraph(model, unrolled->empty() ? graph : *unrolled, notes != nullptr ? notes : &unheard);
 }
 
-Result<Graph> LoadCompact(const std::string& name, const Result<std::string>& compact, Notes* notes) {
+// `bytes`: the file's.
+Result<Graph> LoadModel(const std::string& name, std::string_view bytes, Notes* notes) {
+  RawPlaces raw;
+  const Result<std::string> compact = CompactModel(name, bytes, &raw);
   if (!compact) return compact.error();
   Result<Graph> graph = BuildCompact(*compact, notes);
   if (!graph) {
@@ -37,22 +41,20 @@ Result<Graph> LoadCompact(const std::string& name, const Result<std::string>& co
     return error;
   }
   graph->file = name;
+  SampleTables(raw, &*graph);
   return graph;
-}
-
-// The file is let go before its messages are read.
-Result<std::string> CompactFile(const std::string& path) {
-  const Result<MappedFile> file = MappedFile::Open(path);
-  if (!file) return file.error();
-  return CompactModel(path, file->bytes());
 }
 
 }  // namespace
 
-Result<Graph> Load(const std::string& path, Notes* notes) { return LoadCompact(path, CompactFile(path), notes); }
+Result<Graph> Load(const std::string& path, Notes* notes) {
+  const Result<MappedFile> file = MappedFile::Open(path);
+  if (!file) return file.error();
+  return LoadModel(path, file->bytes(), notes);
+}
 
 Result<Graph> LoadFromBytes(const std::string& name, const void* data, size_t size, Notes* notes) {
-  return LoadCompact(name, CompactModel(name, {static_cast<const char*>(data), size}), notes);
+  return LoadModel(name, {static_cast<const char*>(data), size}, notes);
 }
 
 }  // namespace vramplan

@@ -10,7 +10,8 @@
 namespace vramplan {
 
 // Reads structure only: weight bytes (raw_data and the typed data fields of large tensors) are skipped on the wire, so
-// a file of 2 GB with its weights inside loads like its stripped twin; external data files are never opened. Errors
+// a file of 2 GB with its weights inside loads like its stripped twin, but for 64 elements of matrices that may be tied
+// (tables.h); external data files are never opened. Errors
 // (each names the file): unreadable, not ONNX, truncated, no nodes, a cycle, a name given twice, an input that nobody
 // makes.
 Result<Graph> Load(const std::string& path, Notes* notes);

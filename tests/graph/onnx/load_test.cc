@@ -435,5 +435,51 @@ TEST_CASE("weights inside the file are jumped over, not read") {
   CHECK(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt < 2000);
 }
 
+TEST_CASE("tables and what may be their transpose have a grid of 64 elements; other weights are not looked at") {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  auto* graph = model.mutable_graph();
+  const auto add = [&](const char* name, int64_t rows, int64_t columns, const auto& at) {
+    auto* tensor = graph->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    tensor->add_dims(rows);
+    tensor->add_dims(columns);
+    std::vector<float> numbers;
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) numbers.push_back(static_cast<float>(at(i, j)));
+    }
+    tensor->set_raw_data(numbers.data(), numbers.size() * sizeof(float));
+  };
+  add("table", 50, 40, [](int64_t i, int64_t j) { return i * 40 + j; });
+  add("turned", 40, 50, [](int64_t i, int64_t j) { return j * 40 + i; });
+  add("other", 40, 50, [](int64_t i, int64_t j) { return i * 50 + j; });
+  add("square", 50, 50, [](int64_t i, int64_t j) { return i + j; });
+  auto* input = graph->add_input();
+  input->set_name("ids");
+  input->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
+  input->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(1);
+  const auto node = [&](const char* op, const char* a, const char* b, const char* out) {
+    auto* made = graph->add_node();
+    made->set_op_type(op);
+    made->add_input(a);
+    made->add_input(b);
+    made->add_output(out);
+  };
+  node("Gather", "table", "ids", "e");
+  for (const char* weight : {"turned", "other"})
+    node("MatMul", "e", weight, weight == std::string("other") ? "y" : "z");
+  node("MatMul", "y", "square", "w");
+  for (const char* name : {"z", "w"}) graph->add_output()->set_name(name);
+  const Graph loaded = Loaded(model, nullptr);
+  const auto stored = [&](const char* name) { return *loaded[TensorNamed(loaded, name)].stored; };
+  CHECK(stored("table").grid.size() == 64);
+  CHECK(stored("square").grid.empty());
+  CHECK(IsTransposeOf(stored("table"), stored("turned")) == true);
+  CHECK(IsTransposeOf(stored("table"), stored("other")) == false);
+  CHECK(IsTransposeOf(stored("table"), stored("square")) == std::nullopt);
+}
+
 }  // namespace
 }  // namespace vramplan
