@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/shapes/bounds.h"
+#include "graph/shapes/rebatch.h"
 #include "graph/shapes/rule.h"
 
 namespace vramplan {
@@ -193,6 +194,7 @@ Result<Shapes> Infer(const Graph& graph, const Binding& binding, Notes* notes) {
     n.CheckTensor(tensor.name, facts);
     if (n.failure()) return *n.failure();
   }
+  FreeStoredBatch(graph, binding, &shapes, notes);
   InferNodes(graph, &n);
   if (n.failure()) return *n.failure();
   return shapes;

@@ -140,13 +140,49 @@ std::optional<int64_t> RowsBeforeBatch(const NodeInference& n) {
   return std::nullopt;
 }
 
+namespace {
+
+// The lengths of an input as the file has them.
+bool IsInputsShape(const Binding& binding, const std::vector<Dim>& dims) {
+  return std::any_of(binding.inputs.begin(), binding.inputs.end(), [&](const auto& input) {
+    return input.second.rank() == static_cast<int>(dims.size()) &&
+           std::equal(dims.begin(), dims.end(), input.second.begin(), [&](const Dim& length, const Dim& bound) {
+             return length == (bound == Dim::Batch() ? Dim(*binding.fixed_batch) : bound);
+           });
+  });
+}
+
+}  // namespace
+
 std::vector<Dim> WithLeadingBatch(NodeInference& n, std::vector<Dim> dims) {
-  if (!n.reopened() || dims.size() < 2 || !IsFloating(n.In(0).type)) return dims;
+  if (!n.reopened() || dims.size() < 2) return dims;
+  if (!IsFloating(n.In(0).type) && !IsInputsShape(n.binding(), dims)) return dims;
   const int64_t batch = *n.baked_batch();
   if (batch < 2 || std::count(dims.begin(), dims.end(), Dim(batch)) != 1 || !dims[0].Is(batch)) return dims;
   dims[0] = Dim::Batch();
   n.NoteRebatched("axis 0 of the shape it makes, " + std::to_string(batch) + ", is taken as the batch");
   return dims;
+}
+
+void FreeStoredBatch(const Graph& graph, const Binding& binding, Shapes* shapes, Notes* notes) {
+  if (!binding.fixed_batch || *binding.fixed_batch < 2) return;
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    const auto& stored = graph.tensors[t].stored;
+    if (!stored || stored->dims.size() < 2 || IsFloating(stored->type)) continue;
+    for (const auto& [input, shape] : binding.inputs) {
+      const bool alike =
+          shape.rank() == static_cast<int>(stored->dims.size()) &&
+          std::equal(shape.begin(), shape.end(), stored->dims.begin(), [&](const Dim& a, int64_t length) {
+            return a == Dim::Batch() ? length == *binding.fixed_batch : a.Is(length);
+          });
+      if (!alike || std::find(shape.begin(), shape.end(), Dim::Batch()) == shape.end()) continue;
+      shapes->tensors[t].shape = shape;
+      shapes->tensors[t].integers.reset();
+      notes->Add({"rebatched", Severity::kNote, graph.tensors[t].name,
+                  "it has the lengths of the input " + graph[input].name + ", whose batch it gets", ""});
+      break;
+    }
+  }
 }
 
 }  // namespace vramplan

@@ -24,8 +24,12 @@ std::optional<std::vector<Dim>> Rebatched(const Shape& input, const std::vector<
 std::optional<int64_t> RowsBeforeBatch(const NodeInference& n);
 
 // The shape that a tensor without a batch is repeated to (a class token, learned queries): when the file's batch was
-// re-opened, is at least 2 and stands on axis 0 and nowhere else, axis 0 becomes the batch. Only of floating tensors:
-// integers are indices, whose counts fall on any number.
+// re-opened, is at least 2 and stands on axis 0 and nowhere else, axis 0 becomes the batch. Of integers, whose
+// counts fall on any number, only where the whole shape is an input's (token types [8, 128] beside ids [8, 128]).
 std::vector<Dim> WithLeadingBatch(NodeInference& n, std::vector<Dim> dims);
+
+// What the export computed for every sample of a fixed batch of at least 2 and stored: integers of the very shape of an
+// input (token types and positions beside ids [8, 128]) have the batch on its axis. Noted.
+void FreeStoredBatch(const Graph& graph, const Binding& binding, Shapes* shapes, Notes* notes);
 
 }  // namespace vramplan

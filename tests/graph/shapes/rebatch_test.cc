@@ -137,5 +137,42 @@ TEST_CASE(
     })") == "test.onnx: node Add_1 (Add): the shapes [batch, 3, 4] and [5, 3, 4] do not broadcast");
 }
 
+TEST_CASE("integers that were stored or spread for every sample of a fixed batch have it; others keep their lengths") {
+  // transformers' BERT, exported by dynamo with 2 samples and without dynamic shapes: token types are one stored row a
+  // sample, or an Expand of one.
+  const auto shape_of = [](const std::string& stored) {
+    const Graph graph = GraphFromText("agraph (int64[2, 3] ids) => (float[2, 3, 4] y) <float[5, 4] table, " + stored +
+                                      R"(> {
+      t = Gather (table, types)
+      e = Gather (table, ids)
+      y = Add (e, t)
+    })");
+    Notes notes;
+    const auto binding = Bind(graph, {}, &notes);
+    REQUIRE(binding.ok());
+    const auto shapes = Infer(graph, *binding, &notes);
+    REQUIRE(shapes.ok());
+    return ToString(*(*shapes)[TensorNamed(graph, "t")].shape) + (notes.Has("rebatched") ? " noted" : "");
+  };
+  CHECK(shape_of("int64[2, 3] types") == "[B, 3, 4] noted");
+  CHECK(shape_of("int64[1, 3] types") == "[1, 3, 4]");
+
+  const auto spread = [](const std::string& lengths) {
+    const Graph graph = GraphFromText(
+        "agraph (int64[2, 3] ids) => (int64[2, 3] y) <int64[1, 1] one, int64[2] size = {" + lengths + R"(}> {
+      t = Expand (one, size)
+      y = Identity (ids)
+    })");
+    Notes notes;
+    const auto binding = Bind(graph, {}, &notes);
+    REQUIRE(binding.ok());
+    const auto shapes = Infer(graph, *binding, &notes);
+    REQUIRE(shapes.ok());
+    return ToString(*(*shapes)[TensorNamed(graph, "t")].shape);
+  };
+  CHECK(spread("2, 3") == "[B, 3]");
+  CHECK(spread("2, 7") == "[2, 7]");  // counts fall on any number
+}
+
 }  // namespace
 }  // namespace vramplan
