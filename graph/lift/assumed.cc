@@ -111,6 +111,7 @@ int AssumeBatchNorm(Layers* layers) {
     }
     layers->buffers.push_back(AddValue(layers, {path + ".num_batches_tracked", DType::kInt64, Shape(), Role::kBuffer}));
     layer.outputs[0] = norm.inputs[0];
+    layer.attributes.Set("folded_norm", int64_t{0});
     out.push_back(std::move(layer));
     out.push_back(std::move(norm));
   }

@@ -1,9 +1,12 @@
 #include <algorithm>
 
+#include "graph/lift/assumed.h"
 #include "graph/lift/builder.h"
 #include "graph/lift/decomposed_calls.h"
 #include "graph/lift/decomposed_losses.h"
 #include "graph/lift/frozen.h"
+#include "graph/lift/fx_names.h"
+#include "graph/lift/fx_order.h"
 #include "graph/lift/glu.h"
 #include "graph/lift/held_outputs.h"
 #include "graph/lift/inplace.h"
@@ -27,7 +30,9 @@
 
 namespace vramplan {
 
-Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes) {
+Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes) {
+  const std::optional<Reordered> reordered = InCallOrder(file);
+  const Graph& given = reordered ? reordered->graph : file;
   const std::optional<Graph> plain = WithoutUnusedSignature(given);
   const std::optional<Graph> filled = StoreFills(plain ? *plain : given, given_shapes);
   const Graph& whole = filled ? *filled : plain ? *plain : given;
@@ -41,6 +46,7 @@ Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes
     if (const Status done = LiftByPattern(graph, shapes, builder, live, notes); !done) return done.error();
   }
   Layers layers = std::move(builder).Finish(notes);
+  if (HasFxNames(file)) AssumeBatchNorm(&layers);
   FreezeBatchNorms(&layers);
   GatherModuleCalls(&layers);
   GatherDecomposedLosses(&layers);
@@ -58,11 +64,15 @@ Result<Layers> Lift(const Graph& given, const Shapes& given_shapes, Notes* notes
   TypeNoise(&layers);
   RestoreUpcasts(&layers);
   HoldEncoderState(&layers);
-  SkipKnownMasks(&layers);
+  SkipKnownMasks(&layers, HasFxNames(given));
   MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);
   AssumeInPlace(&layers, notes);
-  layers.source = ReadSource(graph);
+  // A file that was sorted anew has lost its traces too.
+  if (!reordered) layers.source = ReadSource(graph);
+  for (Layer& layer : layers.layers) {
+    for (NodeId& node : layer.nodes) node = reordered ? reordered->given[static_cast<size_t>(node.value)] : node;
+  }
   return layers;
 }
 

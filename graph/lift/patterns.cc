@@ -11,7 +11,7 @@ const std::vector<MatchFunction>& PatternsFor(const std::string& op) {
   static const auto table = [] {
     std::unordered_map<std::string, std::vector<MatchFunction>> rows;
     for (const PatternRows* family :
-         {&LossPatterns(), &AttentionPatterns(), &NormPatterns(), &ActivationPatterns(), &DensePatterns(),
+         {&LossPatterns(), &DynamoPatterns(), &AttentionPatterns(), &NormPatterns(), &ActivationPatterns(), &DensePatterns(),
           &LinearPatterns(), &MicrosoftPatterns(), &MicrosoftAttentionPatterns(), &MicrosoftConvolutionPatterns(),
           &MicrosoftDecoderPatterns(), &RandomPatterns(), &MovePatterns(), &IndexPatterns(), &ConvolutionPatterns(),
           &RecurrentPatterns(), &ViewNodes(), &LookUpNodes(), &ReductionNodes(), &PointwiseNodes()}) {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "graph/lift/fused_attention.h"
+#include "graph/lift/fx_names.h"
 #include "graph/lift/patterns_source.h"
 
 namespace vramplan {
@@ -72,12 +73,36 @@ Mask MaskOf(PatternSource& source, TensorId tensor) {
   return {tensor, false, {}};
 }
 
+// Transpose([1, 2, 0]), Reshape([B, heads, d, L]): nn.MultiheadAttention's own transpose(0, 1), of [L, B * heads, d],
+// and the swap of the last two axes in one.
+std::optional<Operand> KeyBehindOneReshape(PatternSource& source, TensorId transposed, NodeId back, NodeId swap,
+                                           std::vector<NodeId>& nodes) {
+  Shape shape = source.ShapeOf(transposed), moved = source.ShapeOf(source.In(back, 0));
+  if (shape.rank() < 3 || moved.rank() != 3) return std::nullopt;
+  if (moved[1] != shape.FromEnd(2) || moved[2] != shape.FromEnd(1)) return std::nullopt;
+  std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
+  std::swap(moved[1], moved[2]);
+  const DType type = source.TypeOf(transposed);
+  const Operand turned = source.New(Beside(source[swap], "key"), type, moved);
+  source.Add({.op = "transpose",
+              .inputs = {source.Use(source.In(swap, 0))},
+              .outputs = {turned},
+              .attributes = Named({{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}),
+              .nodes = {swap}});
+  const Operand key = source.New(Beside(source[back], "key"), type, shape);
+  source.Add({.op = "reshape", .inputs = {turned}, .outputs = {key}, .attributes = {}, .nodes = {back}});
+  nodes.insert(nodes.end(), {swap, back});
+  return key;
+}
+
 // Reshape([-1, L, d]), Transpose([0, 2, 1]), Reshape([B, heads, d, L]): the dynamo exporter's way to swap the last two
 // axes (onnxscript 0.7, torch_lib's scaled_dot_product_attention). Gives the key.
 std::optional<Operand> KeyBehindReshapes(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes) {
   const NodeId back = source.OnlyMakerOf(transposed, "Reshape");
   const NodeId swap = back.valid() ? source.OnlyMakerOf(source.In(back, 0), "Transpose") : NodeId{};
   const NodeId flat = swap.valid() ? source.OnlyMakerOf(source.In(swap, 0), "Reshape") : NodeId{};
+  if (swap.valid() && source[swap].attributes.Ints("perm") == std::vector<int64_t>{1, 2, 0})
+    return KeyBehindOneReshape(source, transposed, back, swap, nodes);
   if (!flat.valid() || source[swap].attributes.Ints("perm") != std::vector<int64_t>{0, 2, 1}) return std::nullopt;
   Shape shape = source.ShapeOf(transposed);
   const Shape rows = source.ShapeOf(source.In(swap, 0));
@@ -133,6 +158,11 @@ std::optional<Operand> KeyOf(PatternSource& source, TensorId transposed, std::ve
   return key;
 }
 
+bool IsNamedAttention(PatternSource& source, NodeId root) {
+  return source.FromFx() &&
+         FxOperatorOf(source.graph()[source[root].outputs[0]].name).find("scaled_dot_product") != std::string::npos;
+}
+
 // MatMul(Dropout(Softmax(MatMul(q * s, k^T * s) + mask)), v), with a guard against rows that are masked whole
 bool MatchAttention(PatternSource& source, NodeId root) {
   double dropout = 0;
@@ -179,7 +209,8 @@ bool MatchAttention(PatternSource& source, NodeId root) {
     key = ScaledBy(source, source.In(product, 1));
     const bool was_scaled = WasScaled(source, source.In(product, 0)) && WasScaled(source, source.In(product, 1));
     const bool open = !query.has_value() && !key.has_value();
-    if (open && (guarded || mask.causal || was_scaled || ScaledInFront(source, source.In(product, 0)))) {
+    if (open && (guarded || mask.causal || was_scaled || ScaledInFront(source, source.In(product, 0)) ||
+                 IsNamedAttention(source, root))) {
       query = Scaled{{}, source.In(product, 0), 1};
       key = Scaled{{}, source.In(product, 1), 1};
     }
@@ -229,7 +260,12 @@ bool MatchPackedProjection(PatternSource& source, NodeId root) {
   const std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
   const NodeId unsqueeze = source.OnlyMakerOf(source.In(transpose, 0), "Unsqueeze");
   const auto squeezed = source.IntegersOf(root, "axes", 1);
-  if (!unsqueeze.valid() || source.IntegersOf(unsqueeze, "axes", 1) != std::vector<int64_t>{0}) return false;
+  // onnxsim lets the view in front add the axis.
+  const NodeId view = source.OnlyMakerOf(source.In(transpose, 0), "Reshape");
+  const Shape unsqueezed = source.ShapeOf(source.In(transpose, 0));
+  const bool merged = view.valid() && unsqueezed.rank() == source.RankOf(source.In(view, 0)) + 2 && unsqueezed[0].Is(1);
+  if (!merged && (!unsqueeze.valid() || source.IntegersOf(unsqueeze, "axes", 1) != std::vector<int64_t>{0}))
+    return false;
   // The leading axis of one goes last but one, where the three projections were.
   const auto rank = static_cast<int64_t>(perm.size());
   if (rank < 3 || (squeezed != std::vector<int64_t>{rank - 2} && squeezed != std::vector<int64_t>{-2})) return false;

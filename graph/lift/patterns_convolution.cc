@@ -3,6 +3,7 @@
 #include <cctype>
 #include <string>
 
+#include "graph/lift/fx_names.h"
 #include "graph/lift/patterns_source.h"
 
 namespace vramplan {
@@ -77,7 +78,50 @@ bool NamesBatchNorm(std::string name) {
          name.find("convbnfusion") != std::string::npos;
 }
 
+// Whether simplifiers folded a product of channels, timm's LayerScale behind a convolution, into its weight. onnxslim
+// and ONNX Runtime keep the product's name ("/blocks.0/Mul_output_0", "mul_26"); onnxsim makes up the weight's, where
+// the exporter's own folding of batch norm calls it otherwise ("onnx::Conv_193"). An export that left the batch norms
+// to onnxsim has no convolution whose weight kept its name.
+bool HadScale(PatternSource& source, NodeId root) {
+  const TensorId weight = source.In(root, 1);
+  if (!source.FromPyTorch() || source.Stored(weight) == nullptr) return false;
+  const std::string& result = source.graph()[source[root].outputs[0]].name;
+  const std::string& name = source.graph()[weight].name;
+  if (name.rfind("ConvMulFusion_W_", 0) == 0) return true;
+  if (source.FromFx() && FxOperatorOf(result) == "mul") return name == result + "_weight";
+  if (source.HasModulePath(weight)) return false;
+  const size_t slash = result.rfind('/');
+  if (slash != std::string::npos && result.compare(slash, 4, "/Mul") == 0) return true;
+  if (name.rfind("_v_", 0) != 0) return false;
+  if (source.FromFx()) return result.rfind("conv", 0) == 0;
+  const std::vector<Node>& nodes = source.graph().nodes;
+  constexpr size_t kLooked = 4096;
+  const auto end = nodes.begin() + static_cast<int64_t>(std::min(nodes.size(), kLooked));
+  return std::any_of(nodes.begin(), end, [&](const Node& node) {
+    return node.op == "Conv" && node.inputs.size() > 1 && source.Stored(node.inputs[1]) != nullptr &&
+           source.IsInitializer(node.inputs[1]) && source.HasModulePath(node.inputs[1]);
+  });
+}
+
+// x.mul(gamma.reshape(1, -1, 1, 1)) behind the convolution (timm/models/convnext.py, timm 1.0).
+bool EmitScaled(PatternSource& source, NodeId root) {
+  const TensorId result = source[root].outputs[0];
+  const Shape shape = source.ShapeOf(result);
+  if (shape.rank() < 3) return false;
+  const DType type = source.TypeOf(result);
+  const Operand conv = source.New(Beside(source[root], "conv"), type, shape);
+  if (!EmitConvolution(source, root, "conv", conv)) return false;
+  Shape channels{1, shape[1]};
+  for (int axis = 2; axis < shape.rank(); ++axis) channels.Append(1);
+  const Operand gamma = source.LostParameter(root, "gamma", type, Shape{shape[1]}, source.In(root, 1));
+  const Operand view = source.New(Beside(source[root], "scale"), type, channels);
+  source.Add({.op = "reshape", .inputs = {gamma}, .outputs = {view}, .attributes = {}, .nodes = {root}});
+  source.Add({.op = "mul", .inputs = {conv, view}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}});
+  return true;
+}
+
 bool MatchConv(PatternSource& source, NodeId root) {
+  if (HadScale(source, root)) return EmitScaled(source, root);
   const bool folded = HadBatchNorm(source, root);
   if (folded) source.CountFoldedBatchNorm();
   return EmitConvolution(source, root, "conv", {}, folded);
@@ -172,6 +216,7 @@ bool HadBatchNorm(PatternSource& source, NodeId root) {
   const std::string& result = source.graph()[source[root].outputs[0]].name;
   if (NamesBatchNorm(result) || (bias.valid() && NamesBatchNorm(source.graph()[bias].name))) return true;
   if (!source.FromPyTorch()) return false;
+  if (source.FromFx()) return result.rfind("getitem", 0) == 0 && LostLastNode(source.graph(), root);
   // The TorchScript exporter's folded tensors are "onnx::Conv_193" and "onnx::Conv_194". What folds a weight norm or a
   // number (onnxsim) into the weight leaves the bias alone.
   return result.rfind("getitem", 0) == 0 ||

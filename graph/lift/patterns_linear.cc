@@ -1,4 +1,5 @@
 // Matrix products: nn.Linear, Hugging Face's Conv1D (addmm), and plain products.
+#include "graph/lift/fx_names.h"
 #include "graph/lift/patterns_source.h"
 
 namespace vramplan {
@@ -28,10 +29,20 @@ std::optional<Weight> WeightOf(PatternSource& source, NodeId matmul) {
   return Weight{weight, false, {transpose}};
 }
 
-Operand WeightOperand(PatternSource& source, const Weight& weight, NodeId user) {
-  if (!weight.transposed) return source.Parameter(weight.tensor, user, "weight");
+// nn.MultiheadAttention's in_proj_bias stands beside an in_proj_weight.
+std::string WeightLeaf(PatternSource& source, TensorId bias) {
+  constexpr std::string_view kBias = "bias";
+  if (!bias.valid() || !source.HasModulePath(bias)) return "weight";
+  const std::string& name = source.graph()[bias].name;
+  const std::string leaf = name.substr(name.rfind('.') + 1);
+  return leaf.ends_with(kBias) ? leaf.substr(0, leaf.size() - kBias.size()) + "weight" : "weight";
+}
+
+Operand WeightOperand(PatternSource& source, const Weight& weight, NodeId user, TensorId bias = {}) {
+  const std::string leaf = WeightLeaf(source, bias);
+  if (!weight.transposed) return source.Parameter(weight.tensor, user, leaf);
   const Shape stored = source.ShapeOf(weight.tensor);
-  return source.Parameter(weight.tensor, user, "weight", Shape{stored[1], stored[0]});
+  return source.Parameter(weight.tensor, user, leaf, Shape{stored[1], stored[0]});
 }
 
 // MatMul(x, Transpose(weight)), Add(bias)  ->  linear(x, weight, bias)
@@ -48,7 +59,7 @@ bool MatchLinearWithBias(PatternSource& source, NodeId root) {
     std::vector<NodeId> nodes = std::move(weight->nodes);
     nodes.insert(nodes.end(), {matmul, root});
     source.Add({.op = "linear",
-                .inputs = {source.Use(source.In(matmul, 0)), WeightOperand(source, *weight, matmul),
+                .inputs = {source.Use(source.In(matmul, 0)), WeightOperand(source, *weight, matmul, bias),
                            source.Parameter(bias, root, "bias")},
                 .outputs = {source.Out(root)},
                 .attributes = {},
@@ -58,10 +69,17 @@ bool MatchLinearWithBias(PatternSource& source, NodeId root) {
   return false;
 }
 
-// onnxslim takes out additions of zeros, which are most biases before training, and lets the product have the sum's
-// name: /fc/MatMul makes "/fc/Add_output_0".
+// Simplifiers take out additions of zeros, which are most biases before training. onnxslim lets the product have the
+// sum's name: /fc/MatMul makes "/fc/Add_output_0"; the dynamo exporter's names tell it with both.
 Operand LostBias(PatternSource& source, NodeId matmul) {
   const TensorId output = source[matmul].outputs[0];
+  if (source.FromFx() && LostLastNode(source.graph(), matmul) && source.RankOf(output) > 0) {
+    TensorId weight = source.In(matmul, 1);
+    if (const NodeId transpose = source.MakerOf(weight, "Transpose"); transpose.valid())
+      weight = source.In(transpose, 0);
+    return source.LostParameter(matmul, "bias", source.TypeOf(output), Shape{source.ShapeOf(output).FromEnd(1)},
+                                weight);
+  }
   const std::string& result = source.graph()[output].name;
   const size_t slash = source[matmul].name.rfind('/');
   if (!source.FromPyTorch() || slash == std::string::npos || source.RankOf(output) < 1) return {};
@@ -99,8 +117,8 @@ bool MatchGemm(PatternSource& source, NodeId root) {
   if (attributes.Int("transA", 0) == 0 && stored && (transposed || !source.HasModulePath(right))) {
     Weight weight{right, !transposed, {}};
     source.Add({.op = "linear",
-                .inputs = {source.Use(source.In(root, 0)), WeightOperand(source, weight, root),
-                           source.Parameter(bias, root, "bias")},
+                .inputs = {source.Use(source.In(root, 0)), WeightOperand(source, weight, root, bias),
+                           bias.valid() ? source.Parameter(bias, root, "bias") : LostBias(source, root)},
                 .outputs = {source.Out(root)},
                 .attributes = {},
                 .nodes = {root}});

@@ -8,6 +8,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/lift/fx_names.h"
+#include "graph/lift/fx_scopes.h"
+
 namespace vramplan {
 namespace {
 
@@ -118,7 +121,12 @@ ModulePaths::ModulePaths(const Graph& graph) {
   };
   int32_t last = number_of("");
   scope_of_.reserve(graph.nodes.size());
+  const bool fx_names = HasFxNames(graph);
+  if (fx_names) {
+    for (const std::string& scope : FxScopes(graph)) scope_of_.push_back(number_of(scope));
+  }
   for (const Node& node : graph.nodes) {
+    if (fx_names) break;
     // A simplifier's node has a name without a scope, its result may have kept that of the node it stands for.
     const std::string* name = &node.name;
     if (name->find('/') == std::string::npos && !node.outputs.empty() && node.outputs[0].valid()) {
@@ -144,7 +152,7 @@ ModulePaths::ModulePaths(const Graph& graph) {
   const std::unordered_set<std::string> owners = OwnersOfStored(graph);
   paths_.reserve(texts.size());
   // Keras gives numbers to layers, not to calls: dense, dense_1.
-  const bool numbers_calls = graph.producer.find("tf2onnx") == std::string::npos;
+  const bool numbers_calls = !fx_names && graph.producer.find("tf2onnx") == std::string::npos;
   for (const std::string& text : texts) paths_.push_back(PathOfScope(text, scopes, owners, numbers_calls));
   if (graph.producer.rfind("onnxruntime", 0) == 0) FollowWeights(graph);
 }

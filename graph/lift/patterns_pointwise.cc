@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "graph/lift/fx_names.h"
 #include "graph/lift/patterns_source.h"
 
 namespace vramplan {
@@ -61,6 +62,12 @@ bool MatchBinary(PatternSource& source, NodeId root) {
   return true;
 }
 
+// "view_3", "unsqueeze_1": a folded view of a parameter.
+bool IsViewName(const std::string& name) {
+  const std::string op = FxOperatorOf(name);
+  return op == "view" || op == "reshape" || op == "unsqueeze";
+}
+
 // x * gamma.reshape(1, -1, 1, 1), timm's LayerScale, whose view the exporter or onnxsim folded: onnx::Mul_193 or _v_12
 // of [1, 96, 1, 1].
 bool MatchFoldedScale(PatternSource& source, NodeId root) {
@@ -71,7 +78,8 @@ bool MatchFoldedScale(PatternSource& source, NodeId root) {
     const Shape shape = source.ShapeOf(scale);
     const auto is_one = [](const Dim& d) { return d.Is(1); };
     const bool one_long_axis = std::count_if(shape.begin(), shape.end(), is_one) == shape.rank() - 1;
-    if (name.rfind("onnx::Mul_", 0) != 0 && name.rfind("_v_", 0) != 0) continue;
+    const bool is_view = source.FromFx() && IsViewName(name);
+    if (name.rfind("onnx::Mul_", 0) != 0 && name.rfind("_v_", 0) != 0 && !is_view) continue;
     if (shape.rank() < 2 || !one_long_axis || !IsFloating(source.TypeOf(scale))) continue;
     const Operand view = source.New(Beside(source[root], "scale"), source.TypeOf(scale), shape);
     source.Add({.op = "reshape",

@@ -6,6 +6,8 @@
 
 #include "graph/base/check.h"
 #include "graph/lift/call_order.h"
+#include "graph/lift/dropped.h"
+#include "graph/lift/fx_names.h"
 #include "graph/lift/liveness.h"
 
 namespace vramplan {
@@ -55,6 +57,7 @@ PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuil
   from_pytorch_ = WrittenByPyTorch(graph);
   optimized_ = graph.producer.rfind("onnxruntime", 0) == 0;
   built_ = graph.producer.rfind("onnxruntime-genai", 0) == 0;
+  fx_names_ = HasFxNames(graph);
   made_.resize(graph.tensors.size());
   needed_.resize(graph.tensors.size());
   FindFirstUsers();
@@ -89,8 +92,7 @@ void PatternSource::FindNumbers() {
       const Tensor& tensor = graph_[input];
       if (tensor.producer.valid()) return static_cast<bool>(number_[static_cast<size_t>(tensor.producer.value)]);
       return tensor.stored.has_value() && IsFewNumbers(*tensor.stored) &&
-             (tensor.stored->literal || !IsFloating(tensor.stored->type) || !from_pytorch_ ||
-              !IsModulePath(tensor.name));
+             (tensor.stored->literal || !IsFloating(tensor.stored->type) || !from_pytorch_ || !HasModulePath(input));
     });
   }
 }
@@ -156,7 +158,7 @@ std::optional<double> PatternSource::Number(TensorId tensor) const {
   const Tensor& t = graph_[tensor];
   if (t.stored.has_value()) {
     // PyTorch's names are its state dict's: a scale that is learned. Other tools name their numbers as they like.
-    if (!t.stored->literal && IsFloating(t.stored->type) && from_pytorch_ && IsModulePath(t.name)) return std::nullopt;
+    if (!t.stored->literal && IsFloating(t.stored->type) && from_pytorch_ && HasModulePath(tensor)) return std::nullopt;
     if (!t.stored->values.has_value()) return std::nullopt;
     const ConstantValues& values = *t.stored->values;
     if (values.integers.size() + values.reals.size() != 1) return std::nullopt;
@@ -169,6 +171,14 @@ std::optional<double> PatternSource::Number(TensorId tensor) const {
     return static_cast<double>((*facts.integers)[0].c0());
   }
   return std::nullopt;
+}
+
+// In a file whose fx nodes left but their names, what is called as one was folded, and a function of onnxscript that
+// was put in place calls a number of its arguments "p_cast".
+bool PatternSource::HasModulePath(TensorId tensor) const {
+  const std::string& name = graph_[tensor].name;
+  if (!IsModulePath(name)) return false;
+  return !fx_names_ || (FxOperatorOf(name).empty() && !OperatorOf(name).ends_with("_cast"));
 }
 
 bool PatternSource::IsHostMade(TensorId tensor) const {
@@ -244,11 +254,23 @@ Shape PatternSource::ShapeOf(TensorId tensor) const {
 Operand PatternSource::Use(TensorId tensor) {
   if (!tensor.valid()) return {};
   const TensorId behind = Behind(tensor);
+  if (const Operand made = Unfolded(behind); made.valid()) return made;
   if (!needed_[Index(behind)]) {
     needed_[Index(behind)] = true;
     work_.push_back(behind);
   }
   return {.tensor = behind, .made = {}};
+}
+
+Operand PatternSource::Unfolded(TensorId tensor) {
+  if (!from_pytorch_ || !graph_[tensor].stored.has_value() || HasModulePath(tensor)) return {};
+  const auto [found, fresh] = unfolded_.try_emplace(tensor);
+  if (fresh) {
+    Operand made = UnfoldedTable(*this, tensor);
+    if (!made.valid()) made = UnfoldedLookUp(*this, tensor);
+    unfolded_[tensor] = made;
+  }
+  return unfolded_[tensor];
 }
 
 Operand PatternSource::Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape) {
@@ -284,10 +306,12 @@ Operand PatternSource::LostUnder(const std::string& key, const std::string& name
   return {.tensor = {}, .made = {}, .lost = found->second};
 }
 
-Operand PatternSource::LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape) {
+Operand PatternSource::LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape,
+                                     TensorId beside) {
   const std::string module = ModuleOf(user);
+  const std::string name = module.empty() ? leaf : module + "." + leaf;
+  if (beside.valid()) return LostUnder("beside " + std::to_string(beside.value) + leaf, name, type, shape);
   if (module.empty()) return LostUnder(std::to_string(user.value) + leaf, leaf, type, shape);
-  const std::string name = module + "." + leaf;
   return LostUnder(name + ToString(shape), name, type, shape);
 }
 
@@ -308,6 +332,12 @@ Operand PatternSource::PartOf(TensorId packed, NodeId user, const std::string& l
   return LostUnder(key, name, TypeOf(behind), shape);
 }
 
+Operand PatternSource::LostBuffer(NodeId user, const std::string& leaf, DType type, const Shape& shape) {
+  const std::string module = ModuleOf(user);
+  const std::string name = module.empty() ? leaf : module + "." + leaf;
+  return {.tensor = {}, .made = builder_.AddValue({.name = name, .type = type, .shape = shape, .role = Role::kBuffer})};
+}
+
 Operand PatternSource::New(const std::string& name, DType type, const Shape& shape) {
   return {.tensor = {}, .made = builder_.AddValue({.name = name, .type = type, .shape = shape})};
 }
@@ -319,7 +349,9 @@ void PatternSource::Add(Draft draft) {
     CHECK(!made_[Index(output.tensor)]);
     made_[Index(output.tensor)] = true;
   }
+  std::optional<Draft> behind = DroppedBehind(*this, &draft);
   drafts_.push_back(std::move(draft));
+  if (behind.has_value()) drafts_.push_back(std::move(*behind));
 }
 
 void PatternSource::Lift(TensorId tensor) {
@@ -353,7 +385,14 @@ void PatternSource::Run() {
     work_.pop_back();
     Lift(tensor);
   }
-  if (folded_batch_norms_ > 0) {
+  if (folded_batch_norms_ > 0 && fx_names_) {
+    notes_->Add({.code = "restored-batch-norm",
+                 .severity = Severity::kNote,
+                 .subject = graph_.file,
+                 .text = "names say that the export folded batch norm into " + std::to_string(folded_batch_norms_) +
+                         " convolutions, behind which it is put back",
+                 .hint = ""});
+  } else if (folded_batch_norms_ > 0) {
     notes_->Add({.code = "folded-batch-norm",
                  .severity = Severity::kWarning,
                  .subject = graph_.file,

@@ -53,13 +53,15 @@ class PatternSource {
   // --- Looking -------------------------------------------------------------------------------------------------------
   const Node& operator[](NodeId node) const { return graph_[node]; }
   const Graph& graph() const { return graph_; }
-  Notes* notes() const { return notes_; }
   bool FromPyTorch() const { return from_pytorch_; }
   // ONNX Runtime's transformer optimizer made the node up, or its model builder all of them: what was there before is
   // open.
   bool IsOptimizers(NodeId node) const {
     return built_ || (optimized_ && graph_[node].name.find('/') == std::string::npos);
   }
+  Notes& notes() { return *notes_; }
+  // By the dynamo exporter, of whose words only names are left (fx_names.h).
+  bool FromFx() const { return fx_names_; }
   // The tensor behind no-ops: Identity, a Cast to its own type, a Dropout that drops nothing.
   TensorId Behind(TensorId tensor) const;
   // Input i of a node behind no-ops; invalid when absent.
@@ -72,6 +74,8 @@ class PatternSource {
   }
   // False for an absent tensor.
   bool UsedOnce(TensorId tensor) const { return tensor.valid() && uses_[Index(tensor)] == 1; }
+  // The first node that reads it and is no Identity.
+  NodeId FirstUserOf(TensorId tensor) const { return first_user_[Index(tensor)]; }
   const std::vector<NodeId>& UsersOf(TensorId tensor) const { return users_[Index(tensor)]; }
   bool SameScope(NodeId a, NodeId b) const { return modules_.ScopeOf(a) == modules_.ScopeOf(b); }
   std::string ModuleOf(NodeId node) const { return modules_.InnermostOf(node); }
@@ -91,7 +95,8 @@ class PatternSource {
   const StoredTensor* Stored(TensorId tensor) const;
   // A stored tensor that the module tree owns or that an exporter folded; false for Constant nodes.
   bool IsInitializer(TensorId tensor) const;
-  bool HasModulePath(TensorId tensor) const { return IsModulePath(graph_[tensor].name); }
+  // Its name is that of its place in the module tree.
+  bool HasModulePath(TensorId tensor) const;
   Shape ShapeOf(TensorId tensor) const;
   DType TypeOf(TensorId tensor) const { return shapes_[tensor].type; }
   int RankOf(TensorId tensor) const { return ShapeOf(tensor).rank(); }
@@ -104,8 +109,11 @@ class PatternSource {
   Operand Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape = std::nullopt);
   Operand Buffer(TensorId tensor, NodeId user, const std::string& leaf);
   Operand Out(NodeId node, size_t i = 0);
-  // A parameter that the file has lost; all calls of a module have one.
-  Operand LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape);
+  // A parameter that the file has lost. All calls of a module have one, and so have all that use `beside`, a stored
+  // tensor of the module.
+  Operand LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape, TensorId beside = {});
+  // A buffer of that kind.
+  Operand LostBuffer(NodeId user, const std::string& leaf, DType type, const Shape& shape);
   // A parameter of which the file has only the tensor that it was packed into with others; that one is none then. All
   // calls of a module have the same.
   Operand PartOf(TensorId packed, NodeId user, const std::string& leaf, const Shape& shape);
@@ -126,6 +134,7 @@ class PatternSource {
     std::optional<Shape> shape;
     NodeId user;
   };
+  Operand Unfolded(TensorId tensor);
   Operand UseAs(Role role, TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape);
   size_t Index(TensorId tensor) const { return static_cast<size_t>(tensor.value); }
   bool Live(NodeId node) const { return node.valid() && live_[static_cast<size_t>(node.value)]; }
@@ -137,7 +146,7 @@ class PatternSource {
   bool IsOnlyCompared(TensorId tensor) const;
   void Lift(TensorId tensor);
   void RegisterStored();
-  void NoteTies();
+  void FindTies();
   std::optional<Claim> ClaimOf(TensorId tensor, bool used) const;
   void RegisterOne(TensorId tensor, const Claim& claim);
   ValueId* TwinOf(TensorId tensor, const Claim& claim);
@@ -152,6 +161,7 @@ class PatternSource {
   Notes* notes_;
   ModulePaths modules_;
   bool from_pytorch_ = false, optimized_ = false, built_ = false;
+  bool fx_names_ = false;
   std::vector<NodeId> first_user_;  // by tensor: the first node that is no Identity
   std::vector<bool> number_;        // by node: arithmetic of sizes and stored numbers
   std::vector<TensorId> behind_;    // by tensor
@@ -177,6 +187,8 @@ class PatternSource {
   std::map<std::string, int32_t> lost_of_;
   std::set<TensorId> taken_apart_;
   std::map<TensorId, Operand> shared_;
+  std::map<TensorId, TensorId> ties_;  // transposed copies of a table, and the table
+  std::map<TensorId, Operand> unfolded_;  // invalid: nothing was folded into it
   int folded_batch_norms_ = 0;
 };
 
@@ -189,6 +201,7 @@ struct PatternRow {
 using PatternRows = std::vector<PatternRow>;
 
 // The rows of each family, in the order in which they are tried; single nodes come last.
+const PatternRows& DynamoPatterns();
 const PatternRows& AttentionPatterns();
 const PatternRows& NormPatterns();
 const PatternRows& ActivationPatterns();
@@ -216,6 +229,15 @@ Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> l
 bool HadBatchNorm(PatternSource& source, NodeId root);
 // A convolution node as a layer; `output`: its result, where that is not the node's own.
 bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output = {}, bool folded_norm = false);
+// What a dynamo export computed from a parameter and stored, in a file that has but its names: the layers that made it
+// are added where it is first read. Invalid: it is what it seems.
+Operand UnfoldedTable(PatternSource& source, TensorId stored);
+// The same of a lookup in a table by numbers that the export knew (positions of a fixed length): as many rows as were
+// looked up are left of the table, which is noted.
+Operand UnfoldedLookUp(PatternSource& source, TensorId stored);
+// The call behind `draft` that a simplifier dropped because it changed no number: a layer of the draft's result, which
+// gets a value of its own. Nothing where none was, or where its name is not left.
+std::optional<Draft> DroppedBehind(PatternSource& source, Draft* draft);
 // A node's name with a suffix, for values the file does not have.
 std::string Beside(const Node& node, const char* suffix);
 

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/lift/fx_names.h"
 #include "graph/lift/patterns_source.h"
 
 namespace vramplan {
@@ -85,6 +86,10 @@ ValueId* PatternSource::TwinOf(TensorId tensor, const Claim& claim) {
 
 void PatternSource::RegisterOne(TensorId tensor, const Claim& claim) {
   if (builder_.HasValue(tensor)) return;  // the other source did
+  if (const auto tie = ties_.find(tensor); tie != ties_.end()) {
+    if (const auto own = ClaimOf(tie->second, true)) RegisterOne(tie->second, *own);
+    return builder_.SetValueOf(tensor, builder_.ValueOf(tie->second));
+  }
   const Tensor& t = graph_[tensor];
   const std::string name = IsModulePath(t.name) || claim.name.empty() ? WithoutMergeNumber(t.name) : claim.name;
   ValueId* twin = TwinOf(tensor, claim);
@@ -142,13 +147,19 @@ std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool
   // models after it).
   const std::string name = WithoutMergeNumber(graph_[tensor].name);
   constexpr std::string_view kLogitsBias = "final_logits_bias";
-  const bool is_buffer =
-      IsOnlyCompared(tensor) || (name.size() >= kLogitsBias.size() && stored.dims.size() == 2 &&
-                                 name.compare(name.size() - kLogitsBias.size(), kLogitsBias.size(), kLogitsBias) == 0);
+  // Frequencies of rotary embeddings are registered as a buffer everywhere (transformers/models/llama/modeling_llama.py
+  // 5.23 and the models after it).
+  const bool is_buffer = name.ends_with("inv_freq") || IsOnlyCompared(tensor) ||
+                         (name.size() >= kLogitsBias.size() && stored.dims.size() == 2 &&
+                          name.compare(name.size() - kLogitsBias.size(), kLogitsBias.size(), kLogitsBias) == 0);
   // PyTorch's names of initializers are its state dict; other tools' are not, and leave behind what they folded.
   if (!is_buffer && IsInitializer(tensor) && IsFloating(stored.type) &&
       (from_pytorch_ ? HasModulePath(tensor) : used && Elements(stored) > 1)) {
     return Claim{Role::kParameter, "", std::nullopt, {}};
+  }
+  // What the export folded from numbers of the program is made on the fly: masks of a window, positions.
+  if (!is_buffer && fx_names_ && IsInitializer(tensor) && IsModulePath(name) && !HasModulePath(tensor)) {
+    return std::nullopt;
   }
   if ((!used && !is_buffer) || (Elements(stored) <= 1 && !IsInitializer(tensor))) return std::nullopt;  // a literal
   return Claim{Role::kBuffer, "", std::nullopt, {}};
@@ -156,6 +167,7 @@ std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool
 
 // Drafts are in node order here.
 void PatternSource::RegisterStored() {
+  FindTies();
   std::vector<Operand> used;  // stored tensors and lost ones by first use
   std::vector<bool> seen(graph_.tensors.size(), false);
   bool all_named = true;
@@ -186,23 +198,32 @@ void PatternSource::RegisterStored() {
     if (const auto claim = ClaimOf(tensor, seen[t])) RegisterOne(tensor, *claim);
   }
   if (all_named) add_used();
-  NoteTies();
 }
 
 // An eval export folds the transpose of a tied output layer (lm_head of gpt2, t5) into a tensor of its own: the tie is
-// gone from the file, and may never have been there (llama).
-void PatternSource::NoteTies() {
-  for (const Draft& table : drafts_) {
-    if (table.op != "embedding") continue;
+// gone from the file, and may never have been there (llama). The numbers tell it, where they are in the file; else the
+// name of the table: tied tensors are one initializer, which may be called as the output layer's.
+void PatternSource::FindTies() {
+  for (const Draft& draft : drafts_) {
+    if (draft.op != "embedding" || !draft.inputs[0].tensor.valid()) continue;
+    const TensorId table = draft.inputs[0].tensor;
     for (const auto& [tensor, claim] : claims_) {
-      if (!claim.shape.has_value() || HasModulePath(tensor) || ShapeOf(table.inputs[0].tensor) != *claim.shape)
+      if (!claim.shape.has_value() || HasModulePath(tensor) || tensor == table || ShapeOf(table) != *claim.shape)
         continue;
-      notes_->Add({.code = "maybe-tied",
-                   .severity = Severity::kNote,
-                   .subject = claim.name,
-                   .text = "it has the shape of the embedding '" + graph_[table.inputs[0].tensor].name +
-                           "' and is counted as a parameter of its own: the export would hide a tie",
-                   .hint = "export without constant folding"});
+      const StoredTensor *kept = Stored(table), *folded = Stored(tensor);
+      const std::optional<bool> same =
+          kept == nullptr || folded == nullptr ? std::nullopt : IsTransposeOf(*kept, *folded);
+      const std::string& name = graph_[table].name;
+      if (same.value_or(HasModulePath(table) && IsOutputLayer(name.substr(0, name.rfind('.'))))) {
+        ties_[tensor] = table;
+      } else if (!same.has_value()) {
+        notes_->Add({.code = "maybe-tied",
+                     .severity = Severity::kNote,
+                     .subject = claim.name,
+                     .text = "it has the shape of the embedding '" + name +
+                             "' and is counted as a parameter of its own: the export would hide a tie",
+                     .hint = "export without constant folding"});
+      }
     }
   }
 }

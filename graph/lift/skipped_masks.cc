@@ -50,7 +50,8 @@ Attributes Axis(int64_t axis) {
 
 class Rewrite {
  public:
-  explicit Rewrite(Layers* layers) : layers_(*layers), draft_(layers), makers_(MakersOf(*layers)) {}
+  Rewrite(Layers* layers, bool nameless)
+      : layers_(*layers), nameless_(nameless), draft_(layers), makers_(MakersOf(*layers)) {}
 
   void Run() {
     for (Layer& layer : layers_.layers) {
@@ -71,6 +72,7 @@ class Rewrite {
 
  private:
   bool IsOfTransformers(const Layer& layer) const {
+    if (nameless_) return true;
     for (ModuleId m = layer.module; m.valid(); m = layers_[m].parent) {
       if (layers_[m].class_name.rfind("transformers.", 0) == 0) return true;
     }
@@ -93,6 +95,7 @@ class Rewrite {
     if (call.inputs.size() <= kMask || !call.inputs[kMask].valid()) return;
     const KnownMask mask = Read(call.inputs[kMask]);
     if (mask != KnownMask::kAllTrue && mask != KnownMask::kCausal) return;
+    if (nameless_ && layers_[call.inputs[kMask]].shape.rank() != 4) return;
     changed_ = true;
     call.inputs.resize(kMask);
     if (mask == KnownMask::kCausal) call.attributes.Set("is_causal", int64_t{1});
@@ -183,6 +186,7 @@ class Rewrite {
   }
 
   Layers& layers_;
+  const bool nameless_;
   const Layers before_ = layers_;
   Draft draft_;
   std::vector<int32_t> makers_;
@@ -228,10 +232,11 @@ bool IsPermuted(const Layers& layers, const std::vector<int32_t>& makers, ValueI
 
 }  // namespace
 
-void SkipKnownMasks(Layers* layers) {
-  const bool any = std::any_of(layers->modules.begin(), layers->modules.end(),
-                               [](const Module& module) { return module.class_name.rfind("transformers.", 0) == 0; });
-  if (any) Rewrite(layers).Run();
+void SkipKnownMasks(Layers* layers, bool nameless) {
+  const bool any = nameless || std::any_of(layers->modules.begin(), layers->modules.end(), [](const Module& module) {
+                     return module.class_name.rfind("transformers.", 0) == 0;
+                   });
+  if (any) Rewrite(layers, nameless).Run();
 }
 
 void MakeMasksContiguous(Layers* layers) {

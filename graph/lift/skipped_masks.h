@@ -13,8 +13,9 @@
 
 namespace vramplan {
 
-// Only in calls of classes of transformers, which the file must name: others pass what they made.
-void SkipKnownMasks(Layers* layers);
+// Only in calls of classes of transformers: others pass what they made. Where a file has lost the names of classes
+// (`nameless`), a mask that was computed from positions and has an axis for batch and heads each is taken as theirs.
+void SkipKnownMasks(Layers* layers, bool nameless = false);
 
 // scaled_dot_product_attention wants the last axis of a mask dense, and code that makes a bias by permute writes
 // .contiguous() behind it (transformers' create_position_bias_mask, torchvision's and timm's window attention), which

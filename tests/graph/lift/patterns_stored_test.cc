@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include "graph/shapes/infer.h"
 #include "tests/support/lifted_text.h"
+#include "tests/support/onnx_text.h"
 
 namespace vramplan {
 namespace {
@@ -72,6 +74,39 @@ TEST_CASE("equal tensors that an eval export merged: vectors and copies of layer
     })")) == Stored{{"layers.0.norm.weight [4]", "layers.0.fc.weight [4, 4]", "layers.1.norm.weight [4]",
                      "layers.1.fc.weight [4, 4]", "query.weight [4, 4]"},
                     {}});
+}
+
+TEST_CASE("a transposed copy of a table is tied where the numbers agree, or the table has the output layer's name") {
+  const auto parameters = [](const std::string& table, std::vector<uint64_t> kept, std::vector<uint64_t> folded) {
+    Graph graph = GraphFromText("agraph (int64[batch, 3] ids) => (float[batch, 3, 10] y) <float[10, 4] `" + table +
+                                R"(`, float[4, 10] `onnx::MatMul_9`> {
+      e = Gather (`)" + table + R"(`, ids)
+        # name: /m/emb/Gather
+      y = MatMul (e, `onnx::MatMul_9`)
+        # name: /m/lm_head/MatMul
+    })");
+    graph.producer = "pytorch 2.10.0";
+    for (Tensor& tensor : graph.tensors) {
+      if (tensor.name == table) tensor.stored->grid = kept;
+      if (tensor.name == "onnx::MatMul_9") tensor.stored->grid = folded;
+    }
+    Notes notes;
+    const auto binding = Bind(graph, {}, &notes);
+    REQUIRE(binding);
+    const auto shapes = Infer(graph, *binding, &notes);
+    REQUIRE(shapes);
+    const auto layers = Lift(graph, *shapes, &notes);
+    REQUIRE(layers);
+    return std::to_string(layers->parameters.size()) + (notes.Has("maybe-tied") ? " maybe" : "");
+  };
+  std::vector<uint64_t> numbers(64), turned(64), other(64, 7);
+  for (size_t i = 0; i < 64; ++i) numbers[i] = turned[i % 8 * 8 + i / 8] = i;
+  CHECK(parameters("m.emb.weight", numbers, turned) == "1");
+  CHECK(parameters("m.emb.weight", numbers, other) == "2");
+  CHECK(parameters("m.emb.weight", {}, {}) == "2 maybe");
+  CHECK(parameters("m.emb.weight", other, other) == "2 maybe");  // nothing was set
+  CHECK(parameters("m.lm_head.weight", {}, {}) == "1");
+  CHECK(parameters("m.lm_head.weight", numbers, other) == "2");  // the numbers know better
 }
 
 }  // namespace
