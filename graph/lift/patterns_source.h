@@ -59,7 +59,7 @@ class PatternSource {
   bool IsOptimizers(NodeId node) const {
     return built_ || (optimized_ && graph_[node].name.find('/') == std::string::npos);
   }
-  Notes& notes() { return *notes_; }
+  Notes& notes() const { return *notes_; }
   // By the dynamo exporter, of whose words only names are left (fx_names.h).
   bool FromFx() const { return fx_names_; }
   // The tensor behind no-ops: Identity, a Cast to its own type, a Dropout that drops nothing.

@@ -10,6 +10,7 @@
 
 #include "graph/onnx/load.h"
 #include "graph/shapes/bounds.h"
+#include "graph/shapes/branches.h"
 #include "tests/support/graph_invariants.h"
 
 namespace {
@@ -65,5 +66,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string broken = vramplan::BrokenInvariant(*graph);
   Require(broken.empty(), broken);
   InferEveryWay(*graph);
+  if (const auto plain = vramplan::WithoutBranches(*graph, {}, &notes)) {
+    const std::string broken_by_branches = vramplan::BrokenInvariant(*plain);
+    Require(broken_by_branches.empty(), broken_by_branches);
+    InferEveryWay(*plain);
+  }
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/graph_invariants.h"
 #include "tests/support/onnx_text.h"
 
 namespace vramplan {
@@ -29,6 +30,7 @@ TEST_CASE("where an input decides, the branch with more weights is counted, and 
   Notes notes;
   const auto graph = WithoutBranches(GraphFromText(kMerged), {}, &notes);
   REQUIRE(graph.has_value());
+  CHECK(BrokenInvariant(*graph).empty());
   CHECK(NodesOf(*graph) == "MatMul(x w )->h Relu(h )->y ");
   REQUIRE(graph->inputs.size() == 1);
   CHECK((*graph)[graph->inputs[0]].name == "x");
@@ -53,6 +55,7 @@ TEST_CASE("a condition that shapes decide chooses its branch without a note") {
     })"),
                                      {}, &notes);
   REQUIRE(graph.has_value());
+  CHECK(BrokenInvariant(*graph).empty());
   CHECK(NodesOf(*graph) == "Shape(x )->s Gather(s one )->d Equal(d nine )->c Relu(x )->y ");
   CHECK(notes.all().empty());
 }
@@ -72,6 +75,7 @@ TEST_CASE("a branch in a branch is replaced too, and what a branch hands through
     })"),
                                      {}, &notes);
   REQUIRE(graph.has_value());
+  CHECK(BrokenInvariant(*graph).empty());
   CHECK(NodesOf(*graph) == "Tanh(x )->t Relu(t )->v Exp(v )->y Identity(x )->z ");
   CHECK(!WithoutBranches(*graph, {}, &notes).has_value());
 }
