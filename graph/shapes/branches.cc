@@ -80,7 +80,7 @@ class Conditions {
 
 class Inliner {
  public:
-  explicit Inliner(const Graph& graph) : graph_(graph), out_(graph) {
+  Inliner(const Graph& graph, const BindOptions& options) : graph_(graph), options_(options), out_(graph) {
     out_.nodes.clear();
     for (const Tensor& tensor : graph.tensors) names_.insert(tensor.name);
     for (const Node& node : graph.nodes) node_names_.insert(node.name);
@@ -194,17 +194,27 @@ class Inliner {
     for (const TensorId output : graph.outputs) (*read)[static_cast<size_t>(output.value)] = true;
   }
 
+  // The user speaks of the input or of one of its dims: it stays, so that they are understood.
+  bool IsMeant(TensorId input) const {
+    const Tensor& tensor = graph_[input];
+    if (options_.inputs.count(tensor.name) != 0) return true;
+    if (!tensor.declared.has_value() || !tensor.declared->dims.has_value()) return false;
+    return std::any_of(tensor.declared->dims->begin(), tensor.declared->dims->end(),
+                       [&](const DeclaredDim& dim) { return options_.dims.count(dim.symbol) != 0; });
+  }
+
   void DropInputs() {
     std::vector<bool> before(graph_.tensors.size()), after(out_.tensors.size());
     MarkRead(graph_, &before);
     MarkRead(out_, &after);
     std::erase_if(out_.inputs, [&](TensorId input) {
       const auto index = static_cast<size_t>(input.value);
-      return before[index] && !after[index];
+      return before[index] && !after[index] && !IsMeant(input);
     });
   }
 
   const Graph& graph_;
+  const BindOptions& options_;
   Graph out_;
   std::unordered_set<std::string> names_, node_names_;
 };
@@ -239,7 +249,7 @@ std::optional<Graph> WithoutBranches(const Graph& graph, const BindOptions& opti
                   .hint = ""});
     }
     if (chosen.empty()) break;
-    result = Inliner(now).Run(chosen);
+    result = Inliner(now, options).Run(chosen);
   }
   return result;
 }

@@ -16,7 +16,7 @@
 namespace vramplan {
 
 // Nothing when no If of the outermost level can be replaced. Ids of tensors stay; inputs that only the other branch
-// read are gone.
+// read are gone, unless `options` speak of them.
 std::optional<Graph> WithoutBranches(const Graph& graph, const BindOptions& options, Notes* notes);
 
 }  // namespace vramplan

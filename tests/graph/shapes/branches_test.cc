@@ -34,6 +34,9 @@ TEST_CASE("where an input decides, the branch with more weights is counted, and 
   CHECK(NodesOf(*graph) == "MatMul(x w )->h Relu(h )->y ");
   REQUIRE(graph->inputs.size() == 1);
   CHECK((*graph)[graph->inputs[0]].name == "x");
+  const auto meant = WithoutBranches(GraphFromText(kMerged), {.dims = {{"past", 4}}}, &notes);
+  REQUIRE(meant.has_value());
+  CHECK(meant->inputs.size() == 2);  // --dim past=4 is understood
   CHECK((*graph)[TensorNamed(*graph, "y")].producer == NodeId{1});
   CHECK(notes.Has("larger-branch"));
   const auto binding = Bind(*graph, {}, &notes);
