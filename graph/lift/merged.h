@@ -17,9 +17,9 @@ void SplitMergedSlices(Layers* layers);
 // both: F.leaky_relu(x) at the beginning of two residual blocks side by side.
 void SplitMergedActivations(Layers* layers);
 
-// s = (x - u).pow(2).mean(1, keepdim=True); x = (x - u) / torch.sqrt(s + eps): the layer norm that most people's own are
-// copied from (ConvNeXt, models/convnext.py; pytorch-pretrained-bert, modeling.py) centres twice. A TorchScript file has
-// it once; the dynamo exporter names both.
+// s = (x - u).pow(2).mean(1, keepdim=True); x = (x - u) / torch.sqrt(s + eps): the layer norm that most people's own
+// are copied from (ConvNeXt, models/convnext.py; pytorch-pretrained-bert, modeling.py) centres twice. A TorchScript
+// file has it once; the dynamo exporter names both.
 void SplitMergedCentering(Layers* layers);
 
 }  // namespace vramplan

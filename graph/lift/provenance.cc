@@ -306,7 +306,8 @@ class ProvenanceSource {
     const Layer* maker = builder_.MakerOf(call.inputs.front());
     std::vector<std::string_view> classes = {groups_.root_class};
     for (const ModuleFrame& frame : group.path) classes.push_back(frame.class_name);
-    const InPlace verdict = InPlaceByClass(call.op, classes, maker != nullptr && IsFeature(call.op, call.attributes, maker->op));
+    const InPlace verdict =
+        InPlaceByClass(call.op, classes, maker != nullptr && IsFeature(call.op, call.attributes, maker->op));
     if (verdict == InPlace::kNo || maker == nullptr) return false;
     for (const TensorId tensor : DataInputs(g)) {
       if (Trace(tensor) != call.inputs.front()) continue;
