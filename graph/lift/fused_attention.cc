@@ -190,11 +190,11 @@ bool FromOneCall(const PatternSource& source, NodeId root, bool masked, TensorId
   if (!KnowsOneCall(source) || (masked && !source[root].attributes.Has("mask_filter_value"))) return false;
   if (bias.valid() && (source.RankOf(bias) < 3 || !source.ShapeOf(bias).FromEnd(3).Is(1))) return false;
   source.notes().Add({.code = "assumed-attention",
-                       .severity = Severity::kNote,
-                       .subject = source.graph().file,
-                       .text = "ONNX Runtime fused its attention: taken as scaled_dot_product_attention, which Hugging "
-                               "Face's models call by default",
-                       .hint = "where attn_implementation was eager, give the file from before it was optimized"});
+                      .severity = Severity::kNote,
+                      .subject = source.graph().file,
+                      .text = "ONNX Runtime fused its attention: taken as scaled_dot_product_attention, which Hugging "
+                              "Face's models call by default",
+                      .hint = "where attn_implementation was eager, give the file from before it was optimized"});
   return true;
 }
 

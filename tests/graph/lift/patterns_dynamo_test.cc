@@ -132,7 +132,7 @@ TEST_CASE("a linear that lost its bias of zeros has it again") {
         # name: node_relu
     })");
   CHECK(ParametersOf(layers) ==
-        Lines{"node_MatMul_3.bias [4]", "node_MatMul_3.weight [4, 4]", "linear_1.weight [2, 4]"});
+        Lines{"node_MatMul_3.weight [4, 4]", "node_MatMul_3.bias [4]", "linear_1.weight [2, 4]"});
 }
 
 TEST_CASE("a window's position bias that was folded is looked up in its table again") {
