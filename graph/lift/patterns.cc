@@ -10,11 +10,26 @@ namespace vramplan {
 const std::vector<MatchFunction>& PatternsFor(const std::string& op) {
   static const auto table = [] {
     std::unordered_map<std::string, std::vector<MatchFunction>> rows;
-    for (const PatternRows* family :
-         {&LossPatterns(), &DynamoPatterns(), &AttentionPatterns(), &NormPatterns(), &ActivationPatterns(), &DensePatterns(),
-          &LinearPatterns(), &MicrosoftPatterns(), &MicrosoftAttentionPatterns(), &MicrosoftConvolutionPatterns(),
-          &MicrosoftDecoderPatterns(), &RandomPatterns(), &MovePatterns(), &IndexPatterns(), &ConvolutionPatterns(),
-          &RecurrentPatterns(), &ViewNodes(), &LookUpNodes(), &ReductionNodes(), &PointwiseNodes()}) {
+    for (const PatternRows* family : {&LossPatterns(),
+                                      &DynamoPatterns(),
+                                      &AttentionPatterns(),
+                                      &NormPatterns(),
+                                      &ActivationPatterns(),
+                                      &DensePatterns(),
+                                      &LinearPatterns(),
+                                      &MicrosoftPatterns(),
+                                      &MicrosoftAttentionPatterns(),
+                                      &MicrosoftConvolutionPatterns(),
+                                      &MicrosoftDecoderPatterns(),
+                                      &RandomPatterns(),
+                                      &MovePatterns(),
+                                      &IndexPatterns(),
+                                      &ConvolutionPatterns(),
+                                      &RecurrentPatterns(),
+                                      &ViewNodes(),
+                                      &LookUpNodes(),
+                                      &ReductionNodes(),
+                                      &PointwiseNodes()}) {
       for (const PatternRow& row : *family) rows[row.op].push_back(row.match);
     }
     return rows;

@@ -187,7 +187,7 @@ class PatternSource {
   std::map<std::string, int32_t> lost_of_;
   std::set<TensorId> taken_apart_;
   std::map<TensorId, Operand> shared_;
-  std::map<TensorId, TensorId> ties_;  // transposed copies of a table, and the table
+  std::map<TensorId, TensorId> ties_;     // transposed copies of a table, and the table
   std::map<TensorId, Operand> unfolded_;  // invalid: nothing was folded into it
   int folded_batch_norms_ = 0;
 };

@@ -1,3 +1,4 @@
+#include "planner/report/bottleneck.h"
 #include "planner/report/explain.h"
 
 namespace vramplan {
@@ -40,22 +41,11 @@ Json SharesJson(const CardShares& shares) {
   return json;
 }
 
-Json RequestJson(const Bottleneck& request) {
-  Json json = Json::Object();
-  json.Set("batch", request.batch)
-      .Set("step", int64_t{request.step})
-      .Set("phase", Name(request.phase))
-      .Set("node", request.node)
-      .Set("tensor", request.tensor)
-      .Set("bytes", request.bytes);
-  return json;
-}
-
 Json StepJson(const ExplainedStep& step) {
   Json match;
   if (step.match) {
     match = Json::Object();
-    match.Set("request", RequestJson(step.match->request))
+    match.Set("request", BottleneckJson(step.match->request))
         .Set("tried", step.match->tried)
         .Set("allocated", step.match->allocated)
         .Set("alike", int64_t{step.match->alike})
@@ -70,7 +60,7 @@ Json StepJson(const ExplainedStep& step) {
       .Set("match", std::move(match))
       .Set("room", step.room)
       .Set("room_told", step.room_told)
-      .Set("refused", step.refused ? RequestJson(*step.refused) : Json())
+      .Set("refused", BottleneckJson(step.refused))
       .Set("expandable_fits", step.expandable_fits)
       .Set("largest_batch", step.largest ? Json(step.largest->largest_batch) : Json())
       .Set("plan", step.plan);

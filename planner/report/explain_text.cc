@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "graph/base/text_table.h"
+#include "planner/report/bottleneck.h"
 #include "planner/report/explain.h"
 #include "planner/report/numbers.h"
 
@@ -100,16 +101,6 @@ std::string PrintShares(const ExplainReport& report, const Style& style) {
   table.AddRule();
   table.AddRow({"the card", ToString(sum), ""});
   return "\n" + table.Print(style.width);
-}
-
-std::string WhenText(const Bottleneck& at) {
-  return at.step == 0 ? "before step 1"
-                      : "in the " + std::string(Name(at.phase)) + " of step " + std::to_string(at.step);
-}
-
-std::string RequestText(const Bottleneck& at) {
-  const std::string text = ToString(at.bytes) + " for " + at.tensor;
-  return at.node.empty() ? text : text + ", at " + at.node;
 }
 
 std::string ModelText(const StepQuestion& question) {

@@ -1,22 +1,11 @@
 #include <algorithm>
 
+#include "planner/report/bottleneck.h"
 #include "planner/report/breakdown.h"
 #include "planner/report/fit.h"
 
 namespace vramplan {
 namespace {
-
-Json BottleneckJson(const std::optional<Bottleneck>& at) {
-  if (!at) return Json();
-  Json object = Json::Object();
-  object.Set("batch", at->batch)
-      .Set("step", at->step)
-      .Set("phase", Name(at->phase))
-      .Set("node", at->node)
-      .Set("tensor", at->tensor)
-      .Set("bytes", at->bytes);
-  return object;
-}
 
 Json GpuJson(const CardFit& card) {
   Json object = Json::Object();

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/base/text_table.h"
+#include "planner/report/bottleneck.h"
 #include "planner/report/breakdown.h"
 #include "planner/report/fit.h"
 
@@ -54,11 +55,7 @@ std::string LargestText(const LargestBatch& largest) {
 }
 
 std::string PrintBottleneck(const Bottleneck& at) {
-  const std::string when =
-      at.step == 0 ? "before step 1" : "in the " + std::string(Name(at.phase)) + " of step " + std::to_string(at.step);
-  std::string text =
-      "batch " + std::to_string(at.batch) + " fails " + when + ": " + ToString(at.bytes) + " for " + at.tensor;
-  return at.node.empty() ? text : text + ", at " + at.node;
+  return "batch " + std::to_string(at.batch) + " fails " + WhenText(at) + ": " + RequestText(at);
 }
 
 std::string PrintLadder(const Fit& fit, const Style& style) {

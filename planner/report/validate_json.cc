@@ -1,3 +1,4 @@
+#include "planner/report/bottleneck.h"
 #include "planner/report/validate.h"
 
 namespace vramplan {
@@ -43,17 +44,6 @@ Json RefusalJson(const std::optional<Refusal>& refusal) {
   return object;
 }
 
-Json AtJson(const std::optional<Bottleneck>& at) {
-  if (!at) return Json();
-  Json object = Json::Object();
-  object.Set("step", at->step)
-      .Set("phase", Name(at->phase))
-      .Set("node", at->node)
-      .Set("tensor", at->tensor)
-      .Set("bytes", at->bytes);
-  return object;
-}
-
 const char* Word(CardTry::End end) {
   switch (end) {
     case CardTry::End::kRan:
@@ -75,7 +65,7 @@ Json TryJson(const CardTry& tried) {
       .Set("levels", LevelsJson(tried.peak.peak))
       .Set("free_memory_fell", tried.FellInside())
       .Set("refusal", RefusalJson(tried.refusal))
-      .Set("failed_at", AtJson(tried.at))
+      .Set("failed_at", BottleneckJson(tried.at))
       .Set("error", tried.error ? Json(ToString(*tried.error)) : Json())
       .Set("others_took", tried.others)
       .Set("driver_took", tried.driver)

@@ -2,74 +2,14 @@
 
 #include <doctest/doctest.h>
 
-#include <cctype>
-#include <sstream>
 #include <string>
 
-#include "planner/timeline/lifetimes.h"
+#include "tests/support/forward.h"
 
 namespace vramplan {
 namespace {
 
-// A forward as lines "name path op arguments"; "-" is the root's path, x the caller's.
-class Forward {
- public:
-  explicit Forward(const std::string& text) {
-    Call("");
-    Value("x", Role::kInput);
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream words(line);
-      std::string name, path, op;
-      if (!(words >> name >> path >> op)) continue;
-      Layer layer;
-      layer.op = op;
-      layer.name = name;
-      if (path != "-") layer.module = Call(path);
-      for (std::string argument; words >> argument;) layer.inputs.push_back(Named(argument));
-      layer.outputs = {Value(name, Role::kActivation)};
-      layers_.layers.push_back(layer);
-    }
-  }
-  // The layer behind which Python lets it go.
-  std::string DiesBehind(const std::string& name) const {
-    const auto releases = ReleasesAfter(layers_);
-    for (size_t l = 0; l < releases.size(); ++l) {
-      for (const ValueId id : releases[l]) {
-        if (layers_[id].name == name) return layers_.layers[l].name;
-      }
-    }
-    return "never";
-  }
-
- private:
-  ModuleId Call(const std::string& path) {
-    for (size_t m = 0; m < layers_.modules.size(); ++m) {
-      if (layers_.modules[m].path == path) return ModuleId{static_cast<int32_t>(m)};
-    }
-    ModuleId parent;
-    if (const size_t dot = path.rfind('.'); !path.empty()) {
-      const std::string last = path.substr(dot == std::string::npos ? 0 : dot + 1);
-      // "blocks.3": a list is called by nobody.
-      const size_t end = std::isdigit(static_cast<unsigned char>(last[0])) != 0 ? path.rfind('.', dot - 1) : dot;
-      parent = Call(end == std::string::npos ? "" : path.substr(0, end));
-    }
-    layers_.modules.push_back({path, "", parent});
-    return ModuleId{static_cast<int32_t>(layers_.modules.size()) - 1};
-  }
-  ValueId Value(const std::string& name, Role role) {
-    layers_.values.push_back({name, DType::kFloat32, Shape{Dim(1)}, role});
-    return ValueId{static_cast<int32_t>(layers_.values.size()) - 1};
-  }
-  ValueId Named(const std::string& name) const {
-    for (size_t v = 0; v < layers_.values.size(); ++v) {
-      if (layers_.values[v].name == name) return ValueId{static_cast<int32_t>(v)};
-    }
-    return {};
-  }
-
-  Layers layers_;
-};
+using testing::Forward;
 
 TEST_CASE("a name lives to the end of its frame, or until it is written anew") {
   // timm's StarNet: x1, x2 = self.f1(x), self.f2(x); x = self.act(x1) * x2; x = self.dwconv2(self.g(x))
