@@ -1,7 +1,6 @@
 #include "graph/lift/fx_names.h"
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_set>
 
 #include "graph/lift/aten.h"
@@ -11,10 +10,6 @@ namespace vramplan {
 namespace {
 
 constexpr std::string_view kNode = "node_";
-
-bool IsNumber(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
 
 // "node_MatMul_91" of a MatMul: no fx node is called "MatMul_91".
 bool IsInnerName(const Node& node) {
@@ -26,6 +21,10 @@ bool IsInnerName(const Node& node) {
 }
 
 }  // namespace
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
 
 bool HasFxNames(const Graph& graph) {
   if (graph.producer.find("pytorch") == std::string::npos || !graph.signature.empty()) return false;

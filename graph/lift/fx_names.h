@@ -10,10 +10,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "graph/ir/graph.h"
 
 namespace vramplan {
+
+// Digits, at least one.
+bool IsNumber(std::string_view text);
 
 // By the dynamo exporter, and without the metadata in which it says more.
 bool HasFxNames(const Graph& graph);

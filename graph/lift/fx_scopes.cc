@@ -29,10 +29,6 @@ std::string Common(std::string a, const std::string& b) {
 
 std::string LeafOf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-bool IsNumber(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
 // Names of lists of modules, which are not called, in transformers and torch.nn (TransformerEncoder): "layer.0" is one
 // segment. Under other names (timm's blocks, torchvision's features) modules stand in a Sequential, unless it shows
 // that they do not.
@@ -68,7 +64,8 @@ bool IsProduct(const Node& node) {
 
 class Finder {
  public:
-  explicit Finder(const Graph& graph) : graph_(graph), own_(graph.nodes.size()), place_(graph.nodes.size()) {}
+  explicit Finder(const Graph& graph)
+      : graph_(graph), behind_sums_(BehindSums()), own_(graph.nodes.size()), place_(graph.nodes.size()) {}
 
   std::vector<std::string> Run() {
     IndexReaders();
@@ -269,12 +266,17 @@ class Finder {
   }
 
   // Nothing has a name behind it, and no sum.
-  bool IsHead(size_t n, size_t end) const {
-    if (end != graph_.nodes.size()) return false;
-    return std::none_of(graph_.nodes.begin() + static_cast<int64_t>(n), graph_.nodes.end(), [&](const Node& node) {
-      return node.op == "Add" &&
-             std::none_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return IsStored(input); });
-    });
+  bool IsHead(size_t n, size_t end) const { return end == graph_.nodes.size() && n >= behind_sums_; }
+
+  // The first node behind all sums of what is computed.
+  size_t BehindSums() const {
+    size_t n = graph_.nodes.size();
+    while (n > 0 && !IsSum(graph_.nodes[n - 1])) --n;
+    return n;
+  }
+  bool IsSum(const Node& node) const {
+    return node.op == "Add" &&
+           std::none_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return IsStored(input); });
   }
 
   // A product whose weight has lost its name is a call of a module, too.
@@ -379,6 +381,7 @@ class Finder {
   }
 
   const Graph& graph_;
+  const size_t behind_sums_;
   std::vector<std::optional<std::string>> own_;  // by node: the module whose tensors it reads
   std::vector<std::string> place_;               // by node: else the module around it
   std::vector<std::vector<size_t>> readers_;     // by tensor

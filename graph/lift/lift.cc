@@ -31,6 +31,7 @@
 namespace vramplan {
 
 Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes) {
+  const bool fx_names = HasFxNames(file);  // the order of nodes does not change it
   const std::optional<Reordered> reordered = InCallOrder(file);
   const Graph& given = reordered ? reordered->graph : file;
   const std::optional<Graph> plain = WithoutUnusedSignature(given);
@@ -46,7 +47,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
     if (const Status done = LiftByPattern(graph, shapes, builder, live, notes); !done) return done.error();
   }
   Layers layers = std::move(builder).Finish(notes);
-  if (HasFxNames(file)) AssumeBatchNorm(&layers);
+  if (fx_names) AssumeBatchNorm(&layers);
   FreezeBatchNorms(&layers);
   GatherModuleCalls(&layers);
   GatherDecomposedLosses(&layers);
@@ -64,7 +65,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
   TypeNoise(&layers);
   RestoreUpcasts(&layers);
   HoldEncoderState(&layers);
-  SkipKnownMasks(&layers, HasFxNames(given));
+  SkipKnownMasks(&layers, fx_names);
   MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);
   AssumeInPlace(&layers, notes);

@@ -80,9 +80,7 @@ ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::str
 
 // "val_12": a value that the dynamo exporter (onnxscript's opset 18 functions) or onnxsim made up.
 bool IsNumbered(std::string_view name, std::string_view prefix) {
-  if (name.size() <= prefix.size() || name.substr(0, prefix.size()) != prefix) return false;
-  name.remove_prefix(prefix.size());
-  return std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); });
+  return name.starts_with(prefix) && IsNumber(name.substr(prefix.size()));
 }
 
 }  // namespace

@@ -63,6 +63,22 @@ void Assume(const Options& options, Layers* layers, Notes* notes) {
   }
 }
 
+// What has no gradient is not trained.
+Status CheckTrainable(const std::string& file, const Graph& graph) {
+  const auto refused = [&](const char* what, const Node& node, const char* why, const char* hint) {
+    return Error{ErrorCode::kBadInput, file,
+                 std::string("it is ") + what + " (node " + node.name + ", " + node.op + "): " + why, hint};
+  };
+  if (const Node* node = QuantizedNode(graph)) {
+    return refused("quantized", *node, "integers carry no gradient, so it cannot be trained",
+                   "--mode infer, or give the graph from before it was quantized");
+  }
+  if (const Node* node = ClassicalNode(graph)) {
+    return refused("a classical model", *node, "it has no gradient, so it is not trained in steps", "--mode infer");
+  }
+  return Done();
+}
+
 }  // namespace
 
 Result<Prepared> Prepare(const Options& options) {
@@ -71,19 +87,9 @@ Result<Prepared> Prepare(const Options& options) {
   if (!graph.ok()) return graph.error();
   prepared.graph = *std::move(graph);
   if (auto plain = WithoutBranches(prepared.graph, options.bind, &prepared.notes)) prepared.graph = *std::move(plain);
-  const Node* quantized = options.spec.mode == Mode::kTrain ? QuantizedNode(prepared.graph) : nullptr;
-  if (quantized != nullptr) {
-    return Error{ErrorCode::kBadInput, options.file,
-                 "it is quantized (node " + quantized->name + ", " + quantized->op +
-                     "): integers carry no gradient, so it cannot be trained",
-                 "--mode infer, or give the graph from before it was quantized"};
-  }
-  const Node* classical = options.spec.mode == Mode::kTrain ? ClassicalNode(prepared.graph) : nullptr;
-  if (classical != nullptr) {
-    return Error{ErrorCode::kBadInput, options.file,
-                 "it is a classical model (node " + classical->name + ", " + classical->op +
-                     "): it has no gradient, so it is not trained in steps",
-                 "--mode infer"};
+  if (options.spec.mode == Mode::kTrain) {
+    if (const Status trainable = CheckTrainable(options.file, prepared.graph); !trainable.ok())
+      return trainable.error();
   }
   Result<Binding> binding = Bind(prepared.graph, options.bind, &prepared.notes);
   if (!binding.ok()) return binding.error();
