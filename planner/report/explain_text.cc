@@ -165,7 +165,7 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
     line(MatchText(report));
     if (!report.step->plan.empty()) {
       line(RoomText(*report.step));
-      line("what to change: " + report.step->plan);
+      text += "  what to change: " + report.step->plan + "\n";  // never wrapped: it is there to be pasted
     }
     text += PrintSpec(report.step->question.spec, style);
   }
