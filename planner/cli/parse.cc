@@ -1,11 +1,13 @@
 #include "planner/cli/parse.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <map>
 
 #include "planner/cli/help.h"
 #include "planner/spec/nearest.h"
+#include "planner/spec/other_words.h"
 
 namespace vramplan {
 namespace {
@@ -31,14 +33,17 @@ Error Leftover(Verb verb, const std::vector<std::string>& rest) {
   for (const std::string& text : rest) {
     if (text.size() < 2 || text[0] != '-') continue;
     const std::string flag = text.substr(0, text.find('='));
+    const KnownOption other = OptionFor(flag);
+    std::string hint = HelpCommand(verb);
     std::vector<std::string> known;
     for (const OptionRow& row : OptionRows()) {
       if (TakenBy(row, verb)) known.push_back(row.flag);
       if (row.flag == flag && !TakenBy(row, verb))
         return Usage(flag, std::string(Name(verb)) + " does not take it", HelpCommand(verb));
     }
-    const std::string near = SuggestNearest(flag, known);
-    return Usage(flag, "no such option", near.empty() ? HelpCommand(verb) : near);
+    if (const std::string near = SuggestNearest(flag, known); !near.empty()) hint = near;
+    if (std::find(known.begin(), known.end(), other.flag) != known.end()) hint = other.hint;
+    return Usage(flag, "no such option", std::move(hint));
   }
   return Usage(rest.front(), verb == Verb::kGpus ? "one text is enough" : "one file is enough", HelpCommand(verb));
 }

@@ -7,6 +7,7 @@
 
 #include "graph/base/check.h"
 #include "planner/spec/nearest.h"
+#include "planner/spec/other_words.h"
 
 namespace vramplan {
 namespace {
@@ -158,7 +159,14 @@ std::string ToString(const SavedCall& call) {
 }
 
 Result<Mode> ParseMode(std::string_view text) { return ParseIn(kModes, "--mode", text); }
-Result<Precision> ParsePrecision(std::string_view text) { return ParseIn(kPrecisions, "--precision", text); }
+Result<Precision> ParsePrecision(std::string_view text) {
+  Result<Precision> precision = ParseIn(kPrecisions, "--precision", text);
+  const std::string_view other = PrecisionFor(text);
+  if (precision.ok() || other.empty()) return precision;
+  Error error = precision.error();
+  error.hint = other;
+  return error;
+}
 Result<Optimizer> ParseOptimizer(std::string_view text) { return ParseIn(kOptimizers, "--optimizer", text); }
 Result<OptimizerImpl> ParseOptimizerImpl(std::string_view text) {
   return ParseIn(kOptimizerImpls, "--optimizer-impl", text);

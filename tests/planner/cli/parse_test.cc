@@ -149,6 +149,9 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
        "m.onnx: calibrate is about this machine's cards, not about a file (hint: type vramplan calibrate --model "
        "m.onnx)"},
       {"estimate m.onnx --bacth 3", "--bacth: no such option (hint: did you mean --batch?)"},
+      {"estimate m.onnx --Batch_Size 3", "--Batch_Size: no such option (hint: type --batch N)"},
+      {"estimate m.onnx --vram=3GiB", "--vram: no such option (hint: type --gpu-memory 16GiB)"},
+      {"inspect m.onnx --fp16", "--fp16: no such option (hint: vramplan inspect --help lists them)"},
       {"inspect m.onnx --batch 3", "--batch: inspect does not take it (hint: vramplan inspect --help lists them)"},
       {"estimate m.onnx --batch 0", "--batch: \"0\" is not a whole number from 1 to 1048576 (hint: type --batch 32)"},
       {"estimate m.onnx --batch -1", "--batch: \"-1\" is not a whole number from 1 to 1048576 (hint: type --batch 32)"},

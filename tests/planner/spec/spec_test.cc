@@ -34,7 +34,8 @@ TEST_CASE("an unknown value lists the choices and the nearest") {
            Error{ErrorCode::kUsage, "--mode", "\"trian\" is not one of train, eval or infer", "did you mean train?"});
   CHECK_EQ(ParsePrecision("half").error(),
            Error{ErrorCode::kUsage, "--precision",
-                 "\"half\" is not one of fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16", "type --precision fp64"});
+                 "\"half\" is not one of fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16",
+                 "type --precision fp16, or amp-fp16 for autocast"});
   CHECK_EQ(ToString(ParseAttention("flsh").error()),
            "--attention: \"flsh\" is not one of auto, math, efficient or flash (hint: did you mean flash?)");
 }
