@@ -106,8 +106,11 @@ Tensor Addmm(Eager& e, const Tensor& bias, const Tensor& a, const Tensor& b) {
     OpScope scope(e, "aten::addmm");
     out = e.Empty(Shape{a->sizes[0], b->sizes[1]}, a->dtype);
     const Tensor left = Prepared(e, a), right = Prepared(e, b);
-    // Blas.cpp addmm_out_cuda_impl: cuBLASLt with a bias vector, unless a side of the weight has length 1.
-    const bool lt = bias->dim() == 1 && IsContiguous(*bias) && b->lengths[0] > 1 && b->lengths[1] > 1;
+    // Blas.cpp addmm_out_cuda_impl: cuBLASLt with a bias vector, unless a side of the weight has length 1, or there is
+    // but one row (so in 2.10, not in 2.6 and 2.15).
+    const bool one_row =
+        a->lengths[0] == 1 && e.spec().framework >= kCachedLt && !(e.spec().framework >= kTransientWorkspaces);
+    const bool lt = bias->dim() == 1 && IsContiguous(*bias) && b->lengths[0] > 1 && b->lengths[1] > 1 && !one_row;
     const Storage workspace = lt ? CublasLtWorkspace(e) : CublasWorkspace(e);
   }
   if (GradNode* node = e.Record("AddmmBackward0", {bias, a, b}, {out})) RecordProduct(node, 1, a, b);

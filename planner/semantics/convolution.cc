@@ -1,18 +1,21 @@
 // Convolutions: keep their input and their weight; which kernel runs decides the copies around it
 // (aten/src/ATen/native/Convolution.cpp, cudnn/Conv_v8.cpp).
 //
-//   cuDNN          output, then the weight in the input's layout; backward: gradient of the input, of the weight, then
-//   the bias' sum depthwise      PyTorch's own kernel for contiguous fp32: output; backward: the weight first, then the
-//   input transposed     cuDNN, forward and backward exchanged
+//   cuDNN       output, then the weight in the input's layout; backward: gradient of the input, of the weight, then the
+//               bias' sum; transposed ones exchange forward and backward
+//   depthwise   PyTorch's own kernel for contiguous fp32: output; backward: the weight first, then the input (in three
+//               dimensions the input first)
+//   native      what cuDNN is not asked for: convolution_native.h
 //
 // A convolution over one axis runs as one over two (views).
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "planner/semantics/concat.h"
+#include "planner/semantics/convolution_native.h"
 #include "planner/semantics/cudnn_workspace.h"
 #include "planner/semantics/pointwise.h"
-#include "planner/semantics/reduction.h"
 #include "planner/semantics/table.h"
 #include "planner/semantics/view.h"
 
@@ -25,6 +28,7 @@ struct Convolution {
   bool biased = false;
   bool channels_last = false;
   bool flat = false;  // over one axis
+  std::optional<NativeConvolution> native;
 };
 
 // view4d, view3d (Convolution.cpp): an axis of length 1 is put before the last, and taken away again, below the tape:
@@ -47,13 +51,6 @@ Tensor EmptyIn(Eager& e, const Shape& sizes, DType type, bool channels_last) {
   return channels_last ? e.EmptyStrided(sizes, ChannelsLastStrides(e.At(sizes)), type) : e.Empty(sizes, type);
 }
 
-// Bias: gradient of the output summed over everything but the channels.
-Tensor BiasGradient(Eager& e, const Tensor& grad) {
-  std::vector<int> axes = {0};
-  for (int i = 2; i < grad->dim(); ++i) axes.push_back(i);
-  return SumKernel(e, grad, axes, false);
-}
-
 // check_cudnn_depthwise_workload_with_filter (Convolution.cpp, cuDNN 8.2 and later): what cuDNN is given in fp16. Each
 // line was seen in PyTorch 2.10 (cuDNN 9.10) and 2.15, by which gradient is made first.
 bool IsForCudnn(const Call& c, const Tensor& x, const Tensor& weight) {
@@ -73,13 +70,42 @@ bool IsForCudnn(const Call& c, const Tensor& x, const Tensor& weight) {
   return channels >= 512 || (channels >= 256 && width >= 28);
 }
 
-// use_cudnn_depthwise (Convolution.cpp): the plain layout runs PyTorch's kernel, over two axes only; fp16 may go to
-// cuDNN, bf16 does not.
-bool IsDepthwise(const Call& c, const Tensor& x, const Tensor& weight, bool transposed, bool channels_last) {
+// ConvParams::use_cudnn (Convolution.cpp): bf16 needs a card of capability 8.0, and a transposed one pads its output by
+// less than a stride.
+bool CudnnTakes(const Call& c, const Tensor& x) {
+  if (x->dtype == DType::kBFloat16 && c.e.spec().capability.major < 8) return false;
+  const std::vector<int64_t> padding = c.Ints("output_padding"), stride = c.Ints("stride");
+  for (size_t i = 0; i < padding.size(); ++i) {
+    if (padding[i] >= (i < stride.size() ? stride[i] : 1)) return false;
+  }
+  return true;
+}
+
+// ConvParams::is_depthwise: a group a channel.
+bool IsDepthwise(const Call& c, const Tensor& x, const Tensor& weight, bool transposed) {
   const int64_t groups = c.Int("groups", 1);
-  if (transposed || x->dim() != 4 || groups == 1 || groups != x->lengths[1] || weight->lengths[0] % x->lengths[1] != 0)
-    return false;
-  return !channels_last && !IsForCudnn(c, x, weight);
+  return !transposed && groups > 1 && groups == x->lengths[1] && weight->lengths[0] % x->lengths[1] == 0;
+}
+
+// ConvParams::use_cudnn_depthwise: with the channels fastest always; else fp16 over two axes may go to cuDNN, bf16 does
+// not.
+bool CudnnTakesDepthwise(const Call& c, const Tensor& x, const Tensor& weight, bool channels_last) {
+  return channels_last || (x->dim() == 4 && IsForCudnn(c, x, weight));
+}
+
+// _select_conv_backend (Convolution.cpp): what is left for PyTorch's own kernels.
+NativeConvolution NativeOf(const Call& c, const Tensor& x, const Tensor& weight, bool transposed) {
+  const auto all = [&](const char* name, int64_t value) {
+    const std::vector<int64_t> given = c.Ints(name);
+    return std::all_of(given.begin(), given.end(), [&](int64_t i) { return i == value; });
+  };
+  NativeConvolution how;
+  how.groups = c.Int("groups", 1);
+  how.pointwise = all("stride", 1) && all("padding", 0);
+  for (int i = 2; i < weight->dim(); ++i) how.pointwise = how.pointwise && weight->lengths[i] == 1;
+  if (transposed) how.kernel = NativeKernel::kTransposed;
+  if (!transposed && (x->dim() == 5 || !all("dilation", 1))) how.kernel = NativeKernel::kDilated;
+  return how;
 }
 
 // The block that one call of cuDNN works in (cudnn_workspace.h). `x` and `y`: input and output of the forward.
@@ -145,16 +171,20 @@ void Gradients(GradContext& g, const Convolution& how) {
   if (how.depthwise) {
     const Tensor grad = ContiguousIn(e, gradient, false);
     const Tensor plain = ContiguousIn(e, x, false);
+    const bool input_first = x->dim() == 5;  // conv_depthwise3d_cuda_backward
+    Tensor to_input = g.Needs(0) && input_first ? e.Empty(x->sizes, x->dtype) : Tensor();
     Tensor to_weight = g.Needs(1) ? e.Empty(weight->sizes, weight->dtype) : Tensor();
-    Tensor to_input = g.Needs(0) ? e.Empty(x->sizes, x->dtype) : Tensor();
+    if (g.Needs(0) && !input_first) to_input = e.Empty(x->sizes, x->dtype);
     g.Set(0, std::move(to_input));
     g.Set(1, std::move(to_weight));
+  } else if (how.native) {
+    NativeGradients(g, *how.native, x, weight, gradient);
   } else {
     // The caller's contiguous input lives through the bias' sum; everything else dies inside its function.
     input = g.Needs(1) ? ContiguousIn(e, x, how.channels_last) : x;
     CudnnGradients(g, how, input, weight, gradient);
   }
-  if (how.biased && g.Needs(2)) g.Set(2, BiasGradient(e, gradient));
+  if (how.biased && g.Needs(2) && !how.native) g.Set(2, BiasGradient(e, gradient));
   for (size_t i = 0; how.flat && i < 2; ++i) {
     if (g.results[i]) g.results[i] = WithAxis(e, g.results[i], false);
   }
@@ -175,11 +205,18 @@ void Run(Call& c) {
   const Tensor kernel = how.flat ? WithAxis(e, weight, true) : weight;
   Shape sizes = c.OutShape();
   if (how.flat) sizes.Insert(2, Dim(1));
-  how.channels_last = SuggestsChannelsLast(image, kernel);
-  how.depthwise = IsDepthwise(c, image, kernel, transposed, how.channels_last);
-  const Tensor input = ContiguousIn(e, image, how.channels_last);
-  Tensor out = EmptyIn(e, sizes, x->dtype, how.channels_last);
-  {
+  const bool suggested = SuggestsChannelsLast(image, kernel), depthwise = IsDepthwise(c, image, kernel, transposed);
+  const bool cudnn = depthwise ? CudnnTakesDepthwise(c, image, kernel, suggested) : CudnnTakes(c, x);
+  how.channels_last = cudnn && suggested;
+  how.depthwise = depthwise && !cudnn;
+  Tensor out;
+  if (!cudnn && !how.depthwise) {
+    how.native = NativeOf(c, image, kernel, transposed);
+    how.native->biased = how.biased;
+    out = NativeForward(e, *how.native, image, kernel, sizes);
+  } else {
+    const Tensor input = ContiguousIn(e, image, how.channels_last);
+    out = EmptyIn(e, sizes, x->dtype, how.channels_last);
     const Tensor filter = ContiguousIn(e, kernel, how.channels_last);
     const Storage workspace =
         how.depthwise ? Storage() : CudnnWorkspace(e, ConvolutionPass::kForward, image, out, kernel, how.channels_last);

@@ -12,6 +12,13 @@ TEST_CASE("linear") {
       // autograd thread (CUDABlas.cpp, handles by thread).
       {"linear", "", "x:f[64,100] p:f[200,100] p:f[200]", "f[64,200]", "1+51200 2+8519680 3+1048576", "x 2 3",
        "4+25600 5+8519680 6+80000 7+800 g- x- 7=.grad 6=.grad 4-"},
+      // One row: cuBLAS in 2.10 (peak of F.linear on [1, 8]: 8'519'680 B beside its result), cuBLASLt in 2.6 and 2.15.
+      {"linear", "", "c:f[1,100] p:f[200,100] p:f[200]", "f[1,200]", "1+800 2+8519680", "c 2",
+       "3+80000 4+8519680 5+800 g- c- 5=.grad 3=.grad"},
+      {"linear", "", "c:f[1,100] p:f[200,100] p:f[200]", "f[1,200]", "1+800 2+8519680 3+1048576 3-", "2", "",
+       "infer pytorch@2.6"},
+      {"linear", "", "c:f[1,100] p:f[200,100] p:f[200]", "f[1,200]", "1+800 2+1048576 2-", "", "",
+       "infer pytorch@2.15"},
       // vit, swin: [B, n, k] contiguous runs as [B*n, k]: the same blocks (Linear.cpp _flatten_nd_linear).
       {"linear", "", "x:f[2,8,16] p:f[4,16] p:f[4]", "f[2,8,4]", "1+256 2+8519680 3+1048576", "x 2 3",
        "4+1024 5+8519680 6+256 7+16 g- x- 7=.grad 6=.grad 4-"},
