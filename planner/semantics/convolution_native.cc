@@ -26,12 +26,19 @@ Tensor Columns(Eager& e, const NativeConvolution& how, const Tensor& input, cons
   return e.Empty(Shape{rows, positions}, input->dtype);
 }
 
+// slow_conv_transpose3d makes its output like the input and resizes it, which gives no memory back.
+Tensor OutputOfTransposed3d(Eager& e, const Tensor& input, const Shape& sizes) {
+  const Tensor first = e.EmptyLike(input);
+  const Ints lengths = e.At(sizes);
+  int64_t elements = 1;
+  for (int i = 0; i < lengths.n; ++i) elements = SaturatingMultiply(elements, lengths[i]);
+  if (elements > input->numel()) return e.Empty(sizes, input->dtype);
+  return e.Alias(e.AsStrided(first, sizes, ContiguousStrides(lengths)));
+}
+
 Tensor OneGroup(Eager& e, const NativeConvolution& how, const Tensor& input, const Tensor& weight, const Shape& sizes) {
   const bool transposed = how.kernel == NativeKernel::kTransposed;
-  // slow_conv_transpose3d makes its output like the input and resizes it.
-  Tensor first = transposed && input->dim() == 5 ? e.EmptyLike(input) : Tensor();
-  Tensor out = e.Empty(sizes, input->dtype);
-  first = Tensor();
+  Tensor out = transposed && input->dim() == 5 ? OutputOfTransposed3d(e, input, sizes) : e.Empty(sizes, input->dtype);
   const bool columns_needed = how.kernel != NativeKernel::kMatrix || !how.pointwise;
   const Tensor columns = columns_needed ? Columns(e, how, input, weight, sizes) : Tensor();
   Tensor ones;  // the transposed kernel adds its bias by a product
