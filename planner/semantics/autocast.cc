@@ -14,6 +14,7 @@ bool Eligible(const Tensor& t) { return t && IsFloating(t->dtype) && t->dtype !=
 Autocast::Autocast(Eager& e)
     : e_(e),
       active_(e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16),
+      model_(e.ModelType(DType::kFloat32)),
       lower_(e.spec().precision == Precision::kAmpBf16 ? DType::kBFloat16 : DType::kFloat16) {}
 
 Tensor Autocast::CachedCast(const Tensor& t, DType type) {
@@ -25,7 +26,17 @@ Tensor Autocast::CachedCast(const Tensor& t, DType type) {
   return cache_[place->second];
 }
 
+// F.conv2d refuses fp32 beside a weight of fp16 ("should be the same"), and so do products of matrices.
+void Autocast::Agree(std::vector<Tensor>& inputs) {
+  const auto of = [](DType type) { return [type](const Tensor& t) { return t && t->dtype == type; }; };
+  if (!std::any_of(inputs.begin(), inputs.end(), of(model_))) return;
+  for (Tensor& t : inputs) {
+    if (t && t->dtype == DType::kFloat32) t = ToType(e_, t, model_);
+  }
+}
+
 void Autocast::Apply(Cast cast, std::vector<Tensor>& inputs) {
+  if (cast == Cast::kLower && model_ != DType::kFloat32 && model_ != DType::kFloat64) Agree(inputs);
   if (!active_ || cast == Cast::kNone) return;
   DType type = cast == Cast::kLower ? lower_ : DType::kFloat32;
   if (cast == Cast::kPromote) {

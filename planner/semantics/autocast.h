@@ -17,7 +17,10 @@ namespace vramplan::eager {
 class Autocast {
  public:
   explicit Autocast(Eager& e);
-  // What the dispatcher does with an operator's tensors before it runs. Nothing outside mixed precision.
+  // What the dispatcher does with an operator's tensors before it runs, in mixed precision. In a model of fp16 or bf16,
+  // without autocast, convolutions and products must not mix types: where an operator's result is fp32 there (a cumsum
+  // with dtype=torch.float32), the code says .to(weight.dtype) before them, which a file exported in fp32 does not
+  // show.
   void Apply(Cast cast, std::vector<Tensor>& inputs);
   // The region ends: the cached weights are let go.
   void Leave() {
@@ -27,8 +30,10 @@ class Autocast {
 
  private:
   Tensor CachedCast(const Tensor& t, DType type);
+  void Agree(std::vector<Tensor>& inputs);
   Eager& e_;
   bool active_ = false;
+  DType model_ = DType::kFloat32;  // of fp32 in the file
   DType lower_ = DType::kFloat16;
   std::map<const TensorImpl*, size_t> place_;  // in the cache, of fp32 leaves
   std::vector<Tensor> cache_;                  // in order of birth: a run is the same each time

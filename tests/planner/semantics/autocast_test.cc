@@ -45,6 +45,14 @@ TEST_CASE("casts of arguments, the last first (aten/src/ATen/autocast_mode.h)") 
   CHECK(Casts("fp16", Cast::kLower, {"x:f[8,16]"}) == " -> float32");
 }
 
+TEST_CASE("a model of fp16: operands of products agree, fp32 ones are converted") {
+  CHECK(Casts("fp16", Cast::kLower, {"x:f[8,16]", "p:h[4,16]", "p:h[4]"}) == "1+256 -> float16 float16 float16");
+  CHECK(Casts("bf16", Cast::kLower, {"x:y[8,16]", "p:f[4,16]", "-"}) == "1+128 -> bfloat16 bfloat16 -");
+  CHECK(Casts("fp16", Cast::kLower, {"x:f[8,16]", "x:f[16,4]"}) == " -> float32 float32");  // a product in fp32
+  CHECK(Casts("fp16", Cast::kNone, {"x:f[8,16]", "p:h[8,16]"}) == " -> float32 float16");
+  CHECK(Casts("fp32", Cast::kLower, {"x:h[8,16]", "p:f[4,16]"}) == " -> float16 float32");
+}
+
 TEST_CASE("weights are cast once; the cache lives until the region ends") {
   Trial trial("amp-fp16");
   Autocast autocast(trial.e);
