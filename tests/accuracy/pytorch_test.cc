@@ -197,4 +197,21 @@ TEST_CASE("accuracy: peaks of PyTorch's counters, checkpointed modules") {
   CHECK(comparison.after_backward.At(1) < 1e-4);
 }
 
+TEST_CASE("accuracy: peaks of PyTorch's counters, configurations drawn at random") {
+  Selection selection = Select();
+  selection.zoo = DataFolder() + "/zoo";
+  selection.table = DataFolder() + "/truth/configurations.csv";
+#ifndef __SANITIZE_ADDRESS__
+  selection.full = true;
+#endif
+  Comparison comparison(selection);
+  CompareRows(comparison, selection, [](const Row&) { return true; });
+  REQUIRE(comparison.requested.size() > 0);
+  if (!selection.model.empty()) return;
+  CHECK(comparison.requested.Exact() > 0.97);
+  CHECK(comparison.requested.At(1) < 0.011);
+  CHECK(comparison.allocated.At(1) < 0.011);
+  CHECK(comparison.reserved.At(1) < 0.01);
+}
+
 }  // namespace vramplan::testing
