@@ -233,8 +233,13 @@ ValueId Reparametrized(const Site& given) {
 
 ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const FxGroup& user, NodeId bias_position,
                             LayerBuilder& builder, Signature& signature) {
-  if (const ValueId bias = LiftFoldedTable(constant, user.path, bias_position, builder, signature); bias.valid())
-    return bias;
+  // Rows of a table are picked and turned. What ends in a difference or a choice is the mask of a shifted window:
+  // (windows.unsqueeze(1) - windows.unsqueeze(2)).masked_fill(...) (transformers, modeling_donut_swin.py, version 5).
+  static const std::unordered_set<std::string_view> kOfMasks = {"sub", "ne", "eq", "masked_fill", "where"};
+  if (kOfMasks.count(OperatorOf(name)) == 0) {
+    const ValueId bias = LiftFoldedTable(constant, user.path, bias_position, builder, signature);
+    if (bias.valid()) return bias;
+  }
   const Value whole = builder.At(builder.ValueOf(constant));
   const Site site{whole.type, whole.shape, name, user, builder, signature};
   if (!IsFloating(site.type)) return {};

@@ -276,6 +276,21 @@ add add @attn (x, unsqueeze.unsqueeze) -> y [B, 2, 4, 4]
   CHECK(ToText(layers, layers.buffers) == std::vector<std::string>{"attn.relative_position_index [16] int64"});
 }
 
+TEST_CASE("a folded difference of windows is their mask, not the position bias of the attention within") {
+  // transformers 5, modeling_donut_swin.py: get_attn_mask of the layer; the table is in its attention.
+  const Layers layers =
+      LayersFromText(R"(g (float[batch, 16, 4, 4] x) => (float[batch, 16, 4, 4] y) <float[16, 4, 4] sub_3> {
+    # signature: p_table: PARAMETER target='attn.relative_position_bias_table'
+    # signature: b_index: BUFFER target='attn.relative_position_index' persistent=True
+    # signature: x: USER_INPUT
+    y = Add (x, sub_3)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, %sub_3), kwargs = {})
+      # name_scopes: ['', 'attn', 'add']
+  })");
+  CHECK(ToText(layers).find("index") == std::string::npos);
+  CHECK(ToText(layers).find("add add @attn (x, sub_3)") != std::string::npos);
+}
+
 TEST_CASE("nodes without provenance in a file that has some go to the patterns") {
   CHECK(ToText(LayersFromText(R"(g (float[batch, 6] x) => (float[batch, 6] y) {
     # signature: x: USER_INPUT
