@@ -18,6 +18,7 @@ constexpr std::string_view kActivations[] = {"relu", "leaky_relu", "elu",       
 struct Habit {
   std::string_view class_prefix;
   bool in_place;
+  std::string_view only = "";  // the names that its modules have for these, when there are others
 };
 constexpr Habit kActivationHabits[] = {
     {"torchvision.models.", true},
@@ -31,6 +32,9 @@ constexpr Habit kActivationHabits[] = {
     {"torchvision.models.vision_transformer.", false},           // inplace=None
     {"torchvision.models.quantization.", false},                 // nn.ReLU(inplace=False)
     {"segmentation_models_pytorch.", true},                      // base/modules.py: nn.ReLU(inplace=True)
+    {"segmentation_models_pytorch.decoders.deeplabv3.", false},  // nn.ReLU()
+    {"segmentation_models_pytorch.decoders.dpt.decoder.ResidualConvBlock", false},  // nn.ReLU()
+    {"segmentation_models_pytorch.decoders.dpt.decoder.FusionBlock", false},
     {"timm.", true},                    // act_layer(inplace=True), BatchNormAct2d(inplace=True)
     {"timm.layers.mlp.", false},        // act_layer()
     {"timm.layers.mlp.ConvMlp", true},  // only GELUs beside nextvit's ReLU(inplace=True)
@@ -59,6 +63,8 @@ constexpr Habit kActivationHabits[] = {
     {"timm.models.mobilevit.LinearSelfAttention", false},  // F.relu(v)
     {"timm.models.nasnet.", false},
     {"timm.models.nfnet.", false},
+    {"timm.models.nfnet.NormFreeBlock", true, "act2"},
+    {"timm.models.nfnet.NormFreeBlock", true, "act2b"},
     {"timm.models.pnasnet.", false},
     {"timm.models.pvt_v2.", false},
     {"timm.models.rdnet.", false},
@@ -146,9 +152,10 @@ bool Contains(const List& list, std::string_view one) {
   return std::find(std::begin(list), std::end(list), one) != std::end(list);
 }
 
-InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool behind_feature) {
+InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool behind_feature, std::string_view path) {
   // monai's blocks do not know what their net asked for: any enclosing net counts. Else the innermost class of a
   // library.
+  const std::string_view leaf = path.substr(path.rfind('.') + 1);
   const Habit* habit = nullptr;
   bool is_module = false;
   for (auto frame = classes.rbegin(); frame != classes.rend(); ++frame) {
@@ -156,7 +163,7 @@ InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool beh
     if (StartsWith(name, "torch.nn.modules.activation.")) is_module = true;
     if (StartsWith(name, "torch.nn.") || name.empty()) continue;
     for (const Habit& one : kActivationHabits) {
-      if (StartsWith(name, one.class_prefix) &&
+      if (StartsWith(name, one.class_prefix) && (one.only.empty() || one.only == leaf) &&
           (habit == nullptr || one.class_prefix.size() > habit->class_prefix.size()))
         habit = &one;
     }
@@ -184,14 +191,15 @@ bool IsFeature(std::string_view activation, const Attributes& attributes, std::s
   return own_slope && StartsWith(maker, "conv");
 }
 
-InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_feature) {
+InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_feature,
+                       std::string_view path) {
   const std::string_view innermost = classes.empty() ? std::string_view() : classes.back();
   if (op == "add") return Contains(kAddInPlace, innermost) ? InPlace::kYes : InPlace::kNo;
   if (op == "div")
     return Contains(kDivInPlace, innermost) || StartsWith(innermost, kDropoutModule) ? InPlace::kYes : InPlace::kNo;
   if (op == "mul") return StartsWith(innermost, kDropoutModule) ? InPlace::kYes : InPlace::kNo;
   if (!Contains(kActivations, op)) return InPlace::kNo;
-  return ActivationInPlace(classes, behind_feature);
+  return ActivationInPlace(classes, behind_feature, path);
 }
 
 }  // namespace vramplan

@@ -27,8 +27,10 @@ enum class InPlace : uint8_t { kNo, kYes, kAssumed };
 bool IsFeature(std::string_view activation, const Attributes& attributes, std::string_view maker);
 
 // Whether the call of `op` in the modules of `path` writes into its first input, as far as classes tell.
-// `behind_feature`: its first input is one. The caller must hold that nobody reads that input afterwards.
-InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_feature);
+// `behind_feature`: its first input is one. `path`: that of the innermost module, whose last name counts with few. The
+// caller must hold that nobody reads that input afterwards.
+InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_feature,
+                       std::string_view path = "");
 
 // Files without class names (TorchScript): ReLU and ReLU6 that are modules of their own right behind a convolution, a
 // norm or a residual sum, and whose operand nobody else reads, are taken as inplace=True, LeakyReLU and ELU where

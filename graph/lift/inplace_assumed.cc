@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,12 @@ bool IsOfSegmentationHead(const std::string& path) {  // a wrapper may stand in 
   return within.find(".classifier.") != std::string::npos || within.find(".aux_classifier.") != std::string::npos;
 }
 
+// "decoder" of "decoder.aspp.0.convs.0.2"; empty: no module of that name, or it stands beside the backbone.
+std::string OuterOfPyramid(const std::string& path) {
+  const size_t at = path.find(".aspp.");
+  return at == std::string::npos ? std::string() : path.substr(0, at);
+}
+
 struct Use {
   int maker = -1;
   std::vector<int> readers;
@@ -37,6 +44,11 @@ class Assumption {
         if (id.valid()) uses_[static_cast<size_t>(id.value)].maker = static_cast<int>(l);
       }
       if (layer.module.valid()) ++calls_[static_cast<size_t>(layer.module.value)];
+    }
+    for (const auto& module : layers_.modules) {
+      if (module.path.ends_with(".attention.self") || module.path.ends_with(".attention.output"))
+        of_transformers_ = true;
+      if (const std::string outer = OuterOfPyramid(module.path); !outer.empty()) pyramid_decoders_.insert(outer + ".");
     }
     constexpr int kCaller = -1;
     for (const ValueId id : layers_.outputs) {
@@ -62,12 +74,18 @@ class Assumption {
       return (maker->op == "batch_norm" && layers_[layer.inputs[0]].shape.rank() >= 4) ||
              (layer.op == "silu" && IsOfExcitation(layer, *maker));
     }
+    // transformers (of which these are the names) makes activations without arguments: ACT2FN[...], nn.ReLU().
+    if (layer.op == "relu" && of_transformers_) return false;
     // monai's ADN blocks make an activation from its name, and a ReLU of the name alone is not in place.
     const std::string& path = layers_[layer.module].path;
     if (IsOfExcitation(layer, *maker)) return false;
     if (layer.op == "relu" && path.ends_with(".adn.A")) return false;
     // The heads of torchvision's segmentation models (FCNHead, DeepLabHead) say nn.ReLU().
     if (layer.op == "relu" && maker->op == "batch_norm" && IsOfSegmentationHead(path)) return false;
+    // So does all of segmentation_models_pytorch's decoders with atrous convolutions (decoders/deeplabv3/decoder.py).
+    if (layer.op == "relu" && std::any_of(pyramid_decoders_.begin(), pyramid_decoders_.end(),
+                                          [&](const std::string& outer) { return path.starts_with(outer); }))
+      return false;
     return MakesFeatures(maker->op) || (layer.op == "relu" && IsFeature(layer.op, layer.attributes, maker->op));
   }
 
@@ -160,8 +178,10 @@ class Assumption {
   }
 
   const Layers& layers_;
-  std::vector<Use> uses_;   // by value
-  std::vector<int> calls_;  // layers, by module call
+  std::vector<Use> uses_;                   // by value
+  std::vector<int> calls_;                  // layers, by module call
+  std::set<std::string> pyramid_decoders_;  // "decoder."
+  bool of_transformers_ = false;
 };
 
 }  // namespace

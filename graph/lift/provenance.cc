@@ -307,7 +307,8 @@ class ProvenanceSource {
     std::vector<std::string_view> classes = {groups_.root_class};
     for (const ModuleFrame& frame : group.path) classes.push_back(frame.class_name);
     const InPlace verdict =
-        InPlaceByClass(call.op, classes, maker != nullptr && IsFeature(call.op, call.attributes, maker->op));
+        InPlaceByClass(call.op, classes, maker != nullptr && IsFeature(call.op, call.attributes, maker->op),
+                       group.path.empty() ? std::string_view() : std::string_view(group.path.back().path));
     if (verdict == InPlace::kNo || maker == nullptr) return false;
     for (const TensorId tensor : DataInputs(g)) {
       if (Trace(tensor) != call.inputs.front()) continue;

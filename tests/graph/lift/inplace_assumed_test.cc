@@ -176,6 +176,29 @@ TEST_CASE("the classifiers of MobileNetV3 and EfficientNet drop in place, Mobile
   }
 }
 
+TEST_CASE("decoders with atrous convolutions, and files with the names of transformers, say nn.ReLU()") {
+  struct Case {
+    const char *relu, *other;
+    bool in_place;
+  };
+  for (const Case& c :
+       {Case{"decoder.aspp.0.convs.0.2", "encoder.conv1", false},
+        Case{"decoder.block2.2", "decoder.aspp.0.convs.0.0", false},
+        Case{"encoder.layer1.0.relu", "decoder.aspp.0.convs.0.0", true},
+        Case{"backbone.relu", "aspp.conv1", true},  // beside it: nobody's decoder
+        Case{"m.decoder.stages.1.fusion.convolutional_layer1.2", "m.glpn.block.0.0.attention.self", false},
+        Case{"m.decoder.stages.1.fusion.convolutional_layer1.2", "m.block.0.0.attn", true}}) {
+    Block block;
+    const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
+    const ValueId other = block.Module("conv2d", x);
+    block.layers.modules.back().path = c.other;
+    block.layers.outputs = {block.Module("relu", block.Module("batch_norm", other))};
+    block.layers.modules.back().path = c.relu;
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK_MESSAGE(block.InPlace("relu") == c.in_place, c.relu << " " << c.other);
+  }
+}
+
 TEST_CASE("the ReLU that ends DenseNet's features is in place") {
   const Shape shape{Dim::Batch(), 8, 4, 4};
   for (const char* name : {"features.norm5", "features.norm"}) {

@@ -71,6 +71,16 @@ TEST_CASE("who writes in place") {
       {"hardsigmoid", {"timm.layers.squeeze_excite.EffectiveSEModule"}, false, InPlace::kNo},
       // others
       {"relu", {"segmentation_models_pytorch.base.modules.Conv2dReLU", kRelu}, true, InPlace::kYes},
+      {"relu",  // segmentation_models_pytorch 0.6, decoders/deeplabv3/decoder.py, decoders/dpt/decoder.py: nn.ReLU()
+       {"segmentation_models_pytorch.decoders.deeplabv3.decoder.ASPPConv", kRelu},
+       true,
+       InPlace::kNo},
+      {"relu",
+       {"segmentation_models_pytorch.decoders.dpt.decoder.DPTDecoder",
+        "segmentation_models_pytorch.decoders.dpt.decoder.ResidualConvBlock", kRelu},
+       false,
+       InPlace::kNo},
+      {"relu", {"segmentation_models_pytorch.decoders.dpt.decoder.DPTSegmentationHead", kRelu}, true, InPlace::kYes},
       {"relu",
        {"monai.networks.nets.segresnet.SegResNet", "monai.networks.blocks.segresnet_block.ResBlock", kRelu},
        false,
@@ -93,6 +103,17 @@ TEST_CASE("who writes in place") {
     CAPTURE(c.op);
     CAPTURE((c.classes.empty() ? std::string_view() : c.classes.front()));
     CHECK(InPlaceByClass(c.op, c.classes, c.behind_batch_norm) == c.expected);
+  }
+}
+
+TEST_CASE("of the activations of timm's normalizer-free blocks, those between convolutions") {
+  // timm 1.0.31, models/nfnet.py: act1 and act3 are act_layer(), act2 and act2b act_layer(inplace=True)
+  const std::vector<std::string_view> classes = {"timm.models.nfnet.NormFreeNet", "timm.models.nfnet.NormFreeBlock",
+                                                 "torch.nn.modules.activation.SiLU"};
+  for (const char* name : {"act1", "act2", "act2b", "act3"}) {
+    const bool between = name[3] == '2';
+    CHECK(InPlaceByClass("silu", classes, false, std::string("stages.0.1.") + name) ==
+          (between ? InPlace::kYes : InPlace::kNo));
   }
 }
 
