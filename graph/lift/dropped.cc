@@ -120,7 +120,8 @@ ValueId Repeat(const std::string& name, ValueId source, const FxGroup& user, con
 // 0 + x and x * 1.0 make a tensor all the same (aten/src/ATen/native/BinaryOps.cpp, PyTorch 2.10). Where the norm that
 // they follow is merged too, that was one of the user's own (timm's MobileOneBlock: 0 + identity(x)). A module class of
 // the model's own that makes x scaled it itself (transformers' BartScaledWordEmbedding), else the user did; a sum is
-// begun where its first summand is there (out = 0 + conv_scale(x); out += conv(x)).
+// begun where its first summand is there (out = 0 + conv_scale(x); out += conv(x)), unless another module made that
+// (positions that a decoder shares with its encoder since the export).
 ValueId Arithmetic(const std::string& op, const std::string& name, ValueId source, const FxGroup& user,
                    const ClassByPath& classes, LayerBuilder& builder, Signature& signature) {
   ModulePath path = user.path;
@@ -129,8 +130,9 @@ ValueId Arithmetic(const std::string& op, const std::string& name, ValueId sourc
   const Layer* maker = builder.MakerOf(source);
   const ModulePath made_in = builder.PathOf(source);
   const bool inside_user = made_in.size() <= path.size() && std::equal(made_in.begin(), made_in.end(), path.begin());
+  const bool made_by_user = path.size() <= made_in.size() && std::equal(path.begin(), path.end(), made_in.begin());
   if (maker != nullptr && !maker->nodes.empty() && op == "add") {
-    position = maker->nodes.back();
+    if (made_by_user) position = maker->nodes.back();
   } else if (maker != nullptr && !maker->nodes.empty() && !inside_user &&
              made_in.back().class_name.rfind("torch.", 0) != 0) {
     position = maker->nodes.back();

@@ -173,6 +173,31 @@ add add_38 @b (add_11, c) -> y [B, 2, 4, 4]
 )");
 }
 
+TEST_CASE("a sum with 0 of what another module made is where its user runs") {
+  // transformers' BART: the decoder's positions, arange(...) + past_key_values_length, are the encoder's since the
+  // export.
+  CHECK(ToText(LayersFromText(R"(g (float[batch, 8] x) => (float[batch, 8] y) {
+    # signature: x: USER_INPUT
+    a = Relu (x)
+      # fx_node: %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})
+      # name_scopes: ['', 'e', 'e.p', 'relu']
+      # class_hierarchy: ['mine.Net', 'mine.Encoder', 'mine.Positions', 'aten.relu.default']
+    b = Exp (a)
+      # fx_node: %exp : [num_users=1] = call_function[target=torch.ops.aten.exp.default](args = (%relu,), kwargs = {})
+      # name_scopes: ['', 'e', 'exp']
+      # class_hierarchy: ['mine.Net', 'mine.Encoder', 'aten.exp.default']
+    y = Sub (a, b)
+      # fx_node: %sub : [num_users=1] = call_function[target=torch.ops.aten.sub.Tensor](args = (%add_1, %exp), kwargs = {})
+      # name_scopes: ['', 'd', 'd.p', 'sub']
+      # class_hierarchy: ['mine.Net', 'mine.Decoder', 'mine.Positions', 'aten.sub.Tensor']
+  })")) == R"(
+relu relu @e.p (x) -> a [B, 8]
+exp exp @e (a) -> b [B, 8]
+add add_1 @d.p (a) -> add_1 [B, 8] {scalar=0.0}
+sub sub @d.p (add_1, b) -> y [B, 8]
+)");
+}
+
 TEST_CASE("a copy of what was turned around, in front of a convolution") {
   // x.transpose(1, 2).reshape(b, 8, 3, 3).contiguous(), torchvision's MViT pools
   CHECK(ToText(LayersFromText(R"(g (float[batch, 9, 8] x) => (float[batch, 8, 3, 3] y) <float[8, 8, 1, 1] `c.weight`> {
