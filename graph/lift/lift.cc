@@ -21,6 +21,7 @@
 #include "graph/lift/provenance.h"
 #include "graph/lift/recurrent.h"
 #include "graph/lift/reparametrized.h"
+#include "graph/lift/shared_constants.h"
 #include "graph/lift/single_joins.h"
 #include "graph/lift/skipped_masks.h"
 #include "graph/lift/stored_fills.h"
@@ -38,8 +39,11 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
   const std::optional<Graph> filled = StoreFills(plain ? *plain : given, given_shapes);
   const Graph& whole = filled ? *filled : plain ? *plain : given;
   const std::optional<Separated> apart = SeparateMergedStored(whole, given_shapes, notes);
-  const Graph& graph = apart ? apart->graph : whole;
-  const Shapes& shapes = apart ? apart->shapes : given_shapes;
+  const Graph& own = apart ? apart->graph : whole;
+  const Shapes& own_shapes = apart ? apart->shapes : given_shapes;
+  const std::optional<Separated> copied = SeparateSharedConstants(own, own_shapes);
+  const Graph& graph = copied ? copied->graph : own;
+  const Shapes& shapes = copied ? copied->shapes : own_shapes;
   LayerBuilder builder(graph, shapes);
   std::vector<bool> live = LiveNodes(graph);
   if (const Status done = LiftByProvenance(graph, shapes, builder, &live, notes); !done) return done.error();
