@@ -11,8 +11,8 @@ namespace {
 
 // `children`: what the frame must call, in this order, "blocks.#" for the modules of a list, ":pad" for an operator of
 // its own, "!act1" for what it must not call. `names`: one name after another, by commas; a name is what it is written
-// with, in turn, ":add@2" being the second sum; "+" in front: a list, which keeps all that it was given; "<" behind:
-// not what the statement makes but what it reads.
+// with, in turn, ":add@2" being the second sum, ":add@-1" the last; "+" in front: a list, which keeps all that it was
+// given; "<" behind: not what the statement makes but what it reads.
 struct KnownFrame {
   std::string_view children, names;
 };
@@ -33,6 +33,9 @@ constexpr KnownFrame kFrames[] = {
     {"conv_block act_function", "conv_block act_function, :repeat"},
     {"down_conv bn1 act_function1 ops", "act_function1, dropout ops act_function2"},
     {"up_conv bn1 act_function1 ops", "dropout act_function1 ops act_function2, dropout2, :cat"},
+    {"conv1 pool1 bn0 maxpool layer1 up0 dense0 trans1 dense4",  // ahnet.py
+     "conv1 pool1 bn0, relu, maxpool, layer1, layer2, layer3, layer4, :add@1, :add@2, :add@3, :add@4, :add@5, dense0, "
+     "dense1, dense2, dense3, dense4, psp, :cat"},
     {"in_tr down_tr32 up_tr32 out_tr",
      "in_tr, down_tr32, down_tr64, down_tr128, down_tr256, up_tr256 up_tr128 up_tr64 up_tr32 out_tr"},
     {"transp_conv conv_block", "transp_conv :cat conv_block"},
@@ -52,10 +55,11 @@ constexpr KnownFrame kFrames[] = {
     {"norm1 conv1 norm2 conv2 norm3 conv3", "norm1, conv1 conv2 conv3"},
     {"act1 :mul conv1 act2 conv2 act3 conv3", ":mul@1 conv1 conv2 conv2b attn conv3 attn_last :add, downsample"},
     {"qkv pool_q norm_q pool_k norm_k proj", ":matmul@1 :add@2"},
+    {"short_conv main_conv blocks.# :cat final_conv", "short_conv, main_conv blocks.#, :cat attention"},  // cspnext.py
     // transformers 5, modeling_poolformer.py, modeling_yolos.py and modeling_videomae.py, modeling_timesformer.py,
     // modeling_patchtst.py, modeling_patchtsmixer.py
     {"before_norm pooling after_norm output", "pooling, :mul, output"},
-    {"layernorm_before attention layernorm_after intermediate output !temporal_attention",
+    {"layernorm_before attention layernorm_after intermediate output !temporal_attention !:pad",
      "layernorm_before, attention, layernorm_after intermediate output"},
     {"temporal_attention temporal_dense attention intermediate output",
      "temporal_attention, temporal_dense, :add@1, :cat@1, attention, :add@2, layernorm_after intermediate output"},
@@ -66,6 +70,27 @@ constexpr KnownFrame kFrames[] = {
     {"scaler patchifier encoder", "scaler, patchifier, encoder"},
     {"patching encoder", "scaler, patching"},
     {"patcher mlp_mixer_encoder", "patcher"},
+    {"main_conv main_batch_norm",  // modeling_textnet.py
+     "main_conv main_batch_norm :add, vertical_conv vertical_batch_norm, horizontal_conv horizontal_batch_norm, "
+     "rbr_identity"},
+    // modeling_donut_swin.py, modeling_maskformer_swin.py, modeling_clap.py; modeling_swin.py; self-attention as
+    // transformers 4 writes it, and version 5 where it has no other: modeling_visual_bert.py, modeling_rembert.py
+    {"layernorm_before :pad attention layernorm_after intermediate output",
+     "layernorm_before :pad :add@-2, :pad :roll@1, :roll@1, attention<, attention, :contiguous, :reshape@-2, :roll@2, "
+     "layernorm_after intermediate :add@-1"},
+    {"layernorm_before :pad attention layernorm_after mlp",
+     "layernorm_before :pad :add@-2 layernorm_after mlp :add@-1, :add@-2, attention<, attention, :reshape@-1"},
+    {"query key value :matmul :softmax :matmul", ":matmul@1 :div@-1 :mul@-1 :add@-1, :softmax dropout"},
+    // modeling_dpt.py, modeling_depth_anything.py, modeling_zoedepth.py; modeling_glpn.py; modeling_nomic_bert.py
+    {"neck head", "+neck.fusion_stage.layers.#"},
+    {"neck relative_head", "+neck.fusion_stage.layers.#"},
+    {"stages.# final_upsample", "+stages.#"},
+    {"embeddings layers.#", "embeddings"},
+    {"self_attn post_attention_layernorm mlp post_mlp_layernorm", "self_attn"},
+    // outputs = self.model(...): modeling_cohere.py and all models with a head, modeling_t5.py and its children
+    {"model lm_head", "model"},
+    {"transformer lm_head", "transformer"},
+    {"encoder decoder lm_head", "encoder, decoder"},
     // segmentation_models_pytorch 0.6, decoders/*/decoder.py
     {"aspp up block1 block2", "aspp up, block1, :cat, block2"},
     {":upsample_bilinear2d conv2 conv1 :mul :add", "conv2, conv1, :mul, :upsample_bilinear2d"},  // PAN's GAUBlock
@@ -155,11 +180,15 @@ class KnownFrames {
     const std::vector<std::string_view> writes = Split(name, ' ');
     std::vector<ValueId> bound;
     const Release end = statements_.WithFrame(frame);
-    std::map<std::string_view, int> count;
+    std::map<std::string_view, int> all, count;
+    for (const Kinded& one : run) ++all[one.kind];
+    const auto is_written = [&](const std::string& kind) {
+      return std::find(writes.begin(), writes.end(), kind) != writes.end();
+    };
     for (const Kinded& one : run) {
-      const std::string numbered = one.kind + "@" + std::to_string(++count[one.kind]);
-      if (std::find(writes.begin(), writes.end(), one.kind) == writes.end() &&
-          std::find(writes.begin(), writes.end(), numbered) == writes.end()) {
+      const int place = ++count[one.kind];
+      if (!is_written(one.kind) && !is_written(one.kind + "@" + std::to_string(place)) &&
+          !is_written(one.kind + "@" + std::to_string(place - 1 - all[one.kind]))) {
         continue;
       }
       if (!list) {
@@ -195,16 +224,21 @@ class KnownFrames {
     return read;
   }
 
-  // Results of the calls that a call of this frame makes: a list that it was given.
+  // Results of the calls that a call of this frame makes, or one within it: a list that they were given or return.
   std::vector<ValueId> ResultsInside(ModuleId frame, const std::vector<std::string_view>& kinds) const {
+    constexpr int kDeepest = 3;
     std::vector<ValueId> results;
     for (size_t m = 0; m < layers_.modules.size(); ++m) {
       const ModuleId call = layers_.modules[m].parent;
-      if (!call.valid() || layers_[call].parent != frame) continue;
       const int first = statements_.FirstOf(ModuleId{static_cast<int32_t>(m)});
-      if (first < 0) continue;
+      if (!call.valid() || first < 0) continue;
+      std::vector<ModuleId> calls = {call};  // out to the frame
+      while (calls.back().valid() && layers_[calls.back()].parent != frame && calls.size() < kDeepest)
+        calls.push_back(layers_[calls.back()].parent);
+      if (!calls.back().valid() || layers_[calls.back()].parent != frame) continue;
       const Statements::Statement inner = statements_.StatementOf(first, call);
-      std::string path = statements_.KindOf(statements_.StatementOf(first, frame)) + statements_.KindOf(inner);
+      std::string path = statements_.KindOf(statements_.StatementOf(first, frame));
+      for (size_t c = calls.size(); c-- > 0;) path += statements_.KindOf(statements_.StatementOf(first, calls[c]));
       if (path.front() == '.') path.erase(0, 1);
       if (std::find(kinds.begin(), kinds.end(), path) == kinds.end()) continue;
       const std::vector<ValueId> more = ResultsOf(inner);

@@ -57,6 +57,57 @@ out - abs g)";
   CHECK(Forward("a b.conv1 conv2d x\nb b.norm1 batch_norm a" + rest).DiesBehind("b") == "c");
 }
 
+TEST_CASE("lists that a call within the call returned; outputs of the whole model") {
+  // transformers' DPT: hidden_states = self.neck(hidden_states); logits = self.head(hidden_states)
+  const Forward f(R"(
+a b.neck.fusion_stage.layers.0 conv2d x
+b b.neck.fusion_stage.layers.1 conv2d a
+c b.neck.fusion_stage.layers.2 conv2d b
+d b.head conv2d c
+out b abs d)");
+  CHECK(f.DiesBehind("a") == "out");
+  CHECK(f.DiesBehind("b") == "out");
+  // outputs = self.model(...); logits = self.lm_head(outputs[0]); logits = logits * self.logit_scale
+  CHECK(Forward("a c.model.norm layer_norm x\nb c.lm_head linear a\nd c mul b\nout - abs d").DiesBehind("a") == "d");
+}
+
+TEST_CASE("names that are written anew counted from the frame's end") {
+  // transformers 5, modeling_donut_swin.py; its attention in transformers 4's words
+  const Forward f(R"(
+n l.layernorm_before layer_norm x
+p l pad n
+r l roll p
+w l reshape r
+mask l add x
+q l.attention.self.query linear w
+k l.attention.self.key linear w
+v l.attention.self.value linear w
+s l.attention.self matmul q k
+t l.attention.self div s
+u l.attention.self softmax t
+c l.attention.self matmul u v
+o l.attention.output linear c
+y l contiguous o
+z l reshape y
+e l roll z
+g l reshape e
+h l add x g
+i l.layernorm_after layer_norm h
+j l.intermediate gelu i
+m l.output linear j
+end l add h m
+out - abs end)");
+  CHECK(f.DiesBehind("n") == "p");
+  CHECK(f.DiesBehind("p") == "h");    // hidden_states
+  CHECK(f.DiesBehind("r") == "end");  // shifted_hidden_states
+  CHECK(f.DiesBehind("w") == "end");  // hidden_states_windows
+  CHECK(f.DiesBehind("s") == "t");    // attention_scores
+  CHECK(f.DiesBehind("t") == "c");    // attention_scores
+  CHECK(f.DiesBehind("u") == "c");    // attention_probs
+  CHECK(f.DiesBehind("o") == "end");  // attention_output
+  CHECK(f.DiesBehind("j") == "end");  // layer_output, until it is the sum
+}
+
 TEST_CASE("a frame that calls what the known one does not is another; what a call was given has a name") {
   const std::string layer = R"(
 n l.layernorm_before layer_norm x
