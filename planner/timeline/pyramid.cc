@@ -8,10 +8,11 @@
 namespace vramplan {
 namespace {
 
-// An image like the caller's, smaller by the same factor along both axes; not a matrix of attention.
+// An image like the caller's, smaller by the same factor along both axes; not a matrix of attention, and not what was
+// padded for the one convolution behind it (efficientnet_pytorch's and MONAI's encoders).
 bool IsMap(const Layers& layers, const Layer& maker, ValueId id) {
   const Shape& shape = layers[id].shape;
-  if (shape.rank() != 4 || maker.op == "matmul" || maker.op == "softmax") return false;
+  if (shape.rank() != 4 || maker.op == "matmul" || maker.op == "softmax" || maker.op == "pad") return false;
   if (layers.inputs.empty()) return true;
   const Shape& image = layers[layers.inputs[0]].shape;
   return image.rank() != 4 || image[2] * shape[3] == image[3] * shape[2];

@@ -196,6 +196,19 @@ TEST_CASE("an encoder's list has a map of every resolution") {
   CHECK(f.DiesBehind(two) == "mask");
 }
 
+TEST_CASE("what was padded for a convolution has no place in an encoder's list") {
+  // MONAI's EfficientNet pads below and to the right where it strides: 17 x 17 is no resolution of its own
+  Forward f;
+  const Shape large{Dim(1), Dim(8), Dim(16), Dim(16)}, wide{Dim(1), Dim(8), Dim(17), Dim(17)};
+  const ValueId one = f.Run("one", "encoder.layer1", "conv2d", {f.x}, large);
+  const ValueId padded = f.Run("padded", "encoder.pad", "pad", {one}, wide);
+  const ValueId two = f.Run("two", "encoder.layer2", "conv2d", {padded}, Shape{Dim(1), Dim(8), Dim(8), Dim(8)});
+  const ValueId decoded = f.Run("decoded", "decoder", "conv2d", {two}, large);
+  f.Run("mask", "segmentation_head", "conv2d", {decoded}, large);
+  CHECK(f.DiesBehind(padded) == "two");
+  CHECK(f.DiesBehind(one) == "mask");
+}
+
 TEST_CASE("what attends has no place in an encoder's list") {
   // Mix transformers' softmax of [heads, queries, keys] is no smaller image
   Forward f;
