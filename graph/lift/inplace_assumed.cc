@@ -72,7 +72,7 @@ class Assumption {
     // Swish: EfficientNet, MobileNetV3 and YOLO of torchvision, timm and ultralytics, whose convolutions have a norm.
     if (IsOneOf(layer.op, {"silu", "hardswish"})) {
       return (maker->op == "batch_norm" && layers_[layer.inputs[0]].shape.rank() >= 4) ||
-             (layer.op == "silu" && IsOfExcitation(layer, *maker));
+             (layer.op == "silu" && (IsOfExcitation(layer, *maker) || IsOfNormFreeBlock(layer, *maker)));
     }
     // transformers (of which these are the names) makes activations without arguments: ACT2FN[...], nn.ReLU().
     if (layer.op == "relu" && of_transformers_) return false;
@@ -164,6 +164,12 @@ class Assumption {
   bool IsOfExcitation(const Layer& layer, const Layer& maker) const {
     return layers_[layer.module].path.ends_with(".activation") && maker.module.valid() &&
            layers_[maker.module].path.ends_with(".fc1");
+  }
+
+  // Of the activations of timm's normalizer-free blocks (models/nfnet.py), those between convolutions.
+  bool IsOfNormFreeBlock(const Layer& layer, const Layer& maker) const {
+    const std::string& path = layers_[layer.module].path;
+    return (path.ends_with(".act2") || path.ends_with(".act2b")) && maker.op == "conv2d";
   }
 
   // The layer that makes a value which one layer reads; null otherwise.

@@ -199,6 +199,17 @@ TEST_CASE("decoders with atrous convolutions, and files with the names of transf
   }
 }
 
+TEST_CASE("timm's normalizer-free blocks: SiLU is in place between convolutions") {
+  for (const char* path : {"stages.0.0.act1", "stages.0.0.act2", "stages.0.0.act2b", "stages.0.0.act3"}) {
+    Block block;
+    const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
+    block.layers.outputs = {block.Module("silu", block.Module("conv2d", x))};
+    block.layers.modules.back().path = path;
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK_MESSAGE(block.InPlace("silu") == (path[14] == '2'), path);
+  }
+}
+
 TEST_CASE("the ReLU that ends DenseNet's features is in place") {
   const Shape shape{Dim::Batch(), 8, 4, 4};
   for (const char* name : {"features.norm5", "features.norm"}) {
