@@ -74,13 +74,14 @@ constexpr KnownFrame kFrames[] = {
      "main_conv main_batch_norm :add, vertical_conv vertical_batch_norm, horizontal_conv horizontal_batch_norm, "
      "rbr_identity"},
     // modeling_donut_swin.py, modeling_maskformer_swin.py, modeling_clap.py; modeling_swin.py; self-attention as
-    // transformers 4 writes it, and version 5 where it has no other: modeling_visual_bert.py, modeling_rembert.py
+    // transformers 4 writes it, and version 5 where it has no other: modeling_visual_bert.py, modeling_rembert.py (its
+    // eager_attention_forward multiplies with a scale and has one name for all)
     {"layernorm_before :pad attention layernorm_after intermediate output",
      "layernorm_before :pad :add@-2, :pad :roll@1, :roll@1, attention<, attention, :contiguous, :reshape@-2, :roll@2, "
      "layernorm_after intermediate :add@-1"},
     {"layernorm_before :pad attention layernorm_after mlp",
      "layernorm_before :pad :add@-2 layernorm_after mlp :add@-1, :add@-2, attention<, attention, :reshape@-1"},
-    {"query key value :matmul :softmax :matmul", ":matmul@1 :div@-1 :mul@-1 :add@-1, :softmax dropout"},
+    {"query key value :matmul :div :softmax :matmul", ":matmul@1 :div@-1 :add@-1, :softmax dropout"},
     // modeling_dpt.py, modeling_depth_anything.py, modeling_zoedepth.py; modeling_glpn.py; modeling_nomic_bert.py
     {"neck head", "+neck.fusion_stage.layers.#"},
     {"neck relative_head", "+neck.fusion_stage.layers.#"},

@@ -108,6 +108,24 @@ out - abs end)");
   CHECK(f.DiesBehind("j") == "end");  // layer_output, until it is the sum
 }
 
+TEST_CASE("scores and probabilities have names of their own, or one") {
+  const std::string attention = R"(
+q s.query linear x
+k s.key linear x
+v s.value linear x
+s s matmul q k
+t s SCALE s
+m s add t x
+u s softmax m
+c s matmul u v
+out - abs c)";
+  const auto scaled = [&](const std::string& op) {
+    return Forward(std::string(attention).replace(attention.find("SCALE"), 5, op));
+  };
+  CHECK(scaled("div").DiesBehind("m") == "c");  // attention_scores; attention_probs = softmax(attention_scores)
+  CHECK(scaled("mul").DiesBehind("m") == "u");  // attn_weights = softmax(attn_weights)
+}
+
 TEST_CASE("a frame that calls what the known one does not is another; what a call was given has a name") {
   const std::string layer = R"(
 n l.layernorm_before layer_norm x
