@@ -58,12 +58,29 @@ class BoundNames {
 
   // Attention is written in names, by whichever library: q, k, v; attn, v.
   void HoldFactors(const Layer& layer) {
-    const bool product = layer.op == "matmul" || layer.op == "bmm";
+    const bool product = layer.op == "matmul" || layer.op == "bmm" || (layer.op == "einsum" && Attends(layer));
     if (!product && layer.op != "scaled_dot_product_attention") return;
-    if (product && !(Made(layer.inputs[0]) && Made(layer.inputs[1]))) return;
+    if (product && (layer.inputs.size() != 2 || !Made(layer.inputs[0]) || !Made(layer.inputs[1]))) return;
     for (const ValueId id : layer.inputs) {
       if (Made(id) && !IsNormalized(id)) Raise(id, statements_.WithFrame(layer.module).after, layer.module);
     }
+  }
+
+  // An einsum in front of a softmax or behind one; others are as often written over their operand (x = einsum(x, w)).
+  bool Attends(const Layer& layer) const {
+    constexpr int kMostBetween = 8;
+    for (ValueId id : layer.inputs) {
+      while (Made(id) && MakerOf(id).op == "dropout") id = MakerOf(id).inputs[0];
+      if (Made(id) && MakerOf(id).op == "softmax") return true;
+    }
+    ValueId id = layer.outputs[0];
+    for (int between = 0; between < kMostBetween && id.valid() && !readers_[Index(id)].empty(); ++between) {
+      const Layer& reader = layers_.layers[static_cast<size_t>(readers_[Index(id)].back())];
+      if (reader.op == "softmax") return true;
+      if (reader.module != layer.module || reader.op == "einsum") return false;
+      id = reader.outputs[0];
+    }
+    return false;
   }
 
   // F.normalize(q) @ F.normalize(k): written where it is multiplied.

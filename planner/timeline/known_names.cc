@@ -19,8 +19,9 @@ std::string_view LastName(const Layers& layers, ModuleId module) {
 bool IsEmbeddingOfTransformers(const Layers& layers, const Layer& layer) {
   if (layer.op != "embedding" || !layer.module.valid()) return false;
   constexpr std::string_view kModules[] = {
-      "word_embeddings", "token_type_embeddings", "position_embeddings", "wte", "wpe",
-      "embed_tokens",    "embed_positions"};
+      "word_embeddings", "token_type_embeddings", "position_embeddings", "wte",          "wpe",
+      "embed_tokens",    "embed_positions",       "word_embedding",      "tokens_embed", "positions_embed",
+      "embed_in"};
   const std::string_view name = LastName(layers, layer.module);
   return std::find(std::begin(kModules), std::end(kModules), name) != std::end(kModules);
 }

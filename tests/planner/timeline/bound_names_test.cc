@@ -101,6 +101,20 @@ TEST_CASE("what attention multiplies are names, to the end of its frame") {
   CHECK(f.DiesBehind(scores) == "soft");
 }
 
+TEST_CASE("so are those of attention that is written with einsum, but not of any einsum") {
+  // transformers' XLNet: attn_score = (torch.einsum(..., q, k) + bd) * scale; attn_prob = softmax(attn_score, dim=3)
+  for (const bool attends : {true, false}) {
+    Forward f;
+    const ValueId q = f.Run("q", "attn.q", "linear", {f.x}), k = f.Run("k", "attn.k", "linear", {f.x});
+    const ValueId scores = f.Run("scores", "attn", "einsum", {q, k});
+    const ValueId scaled = f.Run("scaled", "attn", "mul", {scores});
+    const ValueId soft = f.Run("soft", "attn", attends ? "softmax" : "abs", {scaled});
+    const ValueId proj = f.Run("proj", "attn.proj", "linear", {soft});
+    f.Run("head", "head", "linear", {proj});
+    CHECK(f.DiesBehind(k) == (attends ? "proj" : "scores"));
+  }
+}
+
 TEST_CASE("normalized where they are multiplied: no names") {
   // attn = F.normalize(q) @ k; torchvision's ShiftedWindowAttentionV2
   Forward f;
