@@ -78,8 +78,8 @@ class Assumption {
     if (layer.op == "relu" && of_transformers_) return false;
     // monai's ADN blocks make an activation from its name, and a ReLU of the name alone is not in place.
     const std::string& path = layers_[layer.module].path;
-    if (IsOfExcitation(layer, *maker)) return false;
-    if (layer.op == "relu" && path.ends_with(".adn.A")) return false;
+    if (IsOfExcitation(layer, *maker) || IsGate(layer)) return false;
+    if (layer.op == "relu" && path.ends_with(".adn.A") && !IsOfHighResNet(path)) return false;
     // The heads of torchvision's segmentation models (FCNHead, DeepLabHead) say nn.ReLU().
     if (layer.op == "relu" && maker->op == "batch_norm" && IsOfSegmentationHead(path)) return false;
     // So does all of segmentation_models_pytorch's decoders with atrous convolutions (decoders/deeplabv3/decoder.py).
@@ -87,6 +87,25 @@ class Assumption {
                                           [&](const std::string& outer) { return path.starts_with(outer); }))
       return false;
     return MakesFeatures(maker->op) || (layer.op == "relu" && IsFeature(layer.op, layer.attributes, maker->op));
+  }
+
+  // MONAI's HighResNet has its convolutions in blocks.0, blocks.10 and so on, and asks for ("relu", {"inplace": True})
+  // (networks/nets/highresnet.py).
+  static bool IsOfHighResNet(std::string_view path) {
+    path.remove_suffix(std::string_view(".adn.A").size());
+    while (!path.empty() && path.back() >= '0' && path.back() <= '9') path.remove_suffix(1);
+    return path.ends_with("blocks.");
+  }
+
+  // self.act(x1) * x2, of a gated block (timm/models/starnet.py 1.0: nn.ReLU6()): what is multiplied by a tensor of its
+  // own size is made as a value, not as a feature.
+  bool IsGate(const Layer& layer) const {
+    const std::vector<int>& readers = uses_[static_cast<size_t>(layer.outputs[0].value)].readers;
+    if (readers.size() != 1 || readers[0] < 0) return false;
+    const Layer& product = layers_.layers[static_cast<size_t>(readers[0])];
+    if (product.op != "mul" || product.inputs.size() != 2 || !product.inputs[1].valid()) return false;
+    return layers_[product.inputs[0]].shape == layers_[product.inputs[1]].shape &&
+           layers_[layer.module].parent == product.module;
   }
 
   // F.relu(features, inplace=True), which torchvision's DenseNet calls without a module.
@@ -136,6 +155,27 @@ class Assumption {
     const int shortcut_at = uses_[static_cast<size_t>(layer.inputs[1].value)].maker;
     return branch != nullptr && shortcut_at >= 0 && IsInside(branch->module, layer.module) &&
            !IsInside(layers_.layers[static_cast<size_t>(shortcut_at)].module, layer.module);
+  }
+
+  // x = self.conv2(self.act2(self.norm2(...))); x += identity: blocks whose norms come first and that call two
+  // convolutions each with a norm and an activation of its own in front, as in MONAI's networks (nets/segresnet_ds.py).
+  // Its decoder's sums with the encoder's maps are alike.
+  bool IsSumOfSegResNet(const Layer& layer) const {
+    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid()) return false;
+    const Layer* conv = OnlyMaker(layer.inputs[0]);
+    if (conv != nullptr && conv->inputs.size() > 1 && conv->inputs[1].valid()) {
+      const std::string& weight = layers_[conv->inputs[1]].name;
+      if (weight.find("up_layers.") != std::string::npos && weight.find(".upsample.") != std::string::npos) return true;
+    }
+    if (!layer.module.valid()) return false;
+    for (const std::string_view child : {"conv2", "act2", "norm2", "conv1", "act1", "norm1"}) {
+      if (conv == nullptr || !conv->module.valid() || layers_[conv->module].parent != layer.module) return false;
+      const std::string& path = layers_[conv->module].path;
+      if (path.substr(path.rfind('.') + 1) != child) return false;
+      if (child == "norm1") return conv->inputs[0] == layer.inputs[1];
+      conv = OnlyMaker(conv->inputs[0]);
+    }
+    return false;
   }
 
   // out = bn(conv(out)); identity = downsample(x); out += identity; out = relu(out): what ResNet and its children
@@ -210,7 +250,7 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
   for (Layer& layer : layers->layers) {
     if (layer.evidence == Evidence::kProvenance) continue;
     if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
-        !assumption.IsSumOfStochasticDepth(layer) &&
+        !assumption.IsSumOfStochasticDepth(layer) && !assumption.IsSumOfSegResNet(layer) &&
         !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) &&
         !(excited && assumption.IsPartOfClassifier(layer)) && !assumption.IsEndOfDenseNet(layer) &&
         !(convolutional && assumption.IsHeadActivation(layer)))

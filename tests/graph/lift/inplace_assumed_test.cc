@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <string>
+#include <string_view>
+
 #include "graph/lift/inplace.h"
 #include "tests/support/layers_by_hand.h"
 
@@ -65,6 +68,56 @@ TEST_CASE("monai's blocks of norm, dropout and activation: a ReLU of the name al
     block.layers.modules.back().path = adn ? "model.0.conv.adn.A" : "model.0.conv.A";
     AssumeInPlace(&block.layers, nullptr);
     CHECK(block.InPlace("relu") == !adn);
+  }
+}
+
+TEST_CASE("MONAI's HighResNet asks for its ReLUs in place") {
+  for (const char* path : {"blocks.10.adn.A", "m.blocks.0.adn.A", "model.0.adn.A"}) {
+    Block block;
+    const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
+    block.layers.outputs = {block.Module("relu", block.Module("batch_norm", x))};
+    block.layers.modules.back().path = path;
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK(block.InPlace("relu") == (std::string_view(path).find("blocks.") != std::string_view::npos));
+  }
+}
+
+TEST_CASE("the activation of a gate is a value of its own, that of an excitation too small for one") {
+  // timm's StarNet: x = self.act(x1) * x2, with nn.ReLU6()
+  for (const bool gate : {true, false}) {
+    Block block;
+    const ValueId x = block.Input("x", {Dim::Batch(), 8, 4, 4});
+    const ValueId act = block.Module("hardtanh", block.Module("conv2d", x));
+    const Shape other = gate ? Shape{Dim::Batch(), 8, 4, 4} : Shape{Dim::Batch(), 8, 1, 1};
+    block.layers.outputs = {block.Add("mul", {act, block.Input("y", other)}, {Dim::Batch(), 8, 4, 4})};
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK(block.InPlace("hardtanh") == !gate);
+  }
+}
+
+TEST_CASE("residual sums of MONAI's SegResNetDS: x += identity behind two convolutions, x += x_down.pop(0)") {
+  const Shape shape{Dim::Batch(), 8, 4, 4};
+  for (const char* first : {"norm1", "bn1"}) {
+    Block block;
+    const ValueId x = block.Input("x", shape);
+    ValueId made = x;
+    for (const char* child : {first, "act1", "conv1", "norm2", "act2", "conv2"}) {
+      const char* op = child[0] == 'a' ? "relu" : child[0] == 'c' ? "conv3d" : "batch_norm";
+      made = block.Module(op, made);
+      block.layers.modules.back().path = std::string("m.") + child;
+    }
+    block.layers.outputs = {block.Add("add", {made, x}, shape)};
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK(block.InPlace("add") == (first == std::string_view("norm1")));
+  }
+  for (const char* weight : {"up_layers.2.upsample.deconv.weight", "decoder.2.upsample.deconv.weight"}) {
+    Block block;
+    const ValueId x = block.Input("x", shape), kernel = block.Input(weight, {8, 8, 2, 2});
+    const ValueId up = block.Module("conv_transpose3d", x);
+    block.layers.layers.back().inputs.push_back(kernel);
+    block.layers.outputs = {block.Add("add", {up, x}, shape)};
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK(block.InPlace("add") == (std::string_view(weight).find("up_layers") == 0));
   }
 }
 
