@@ -38,6 +38,7 @@ constexpr KnownFrame kFrames[] = {
      "dense1, dense2, dense3, dense4, psp, :cat"},
     {"in_tr down_tr32 up_tr32 out_tr",
      "in_tr, down_tr32, down_tr64, down_tr128, down_tr256, up_tr256 up_tr128 up_tr64 up_tr32 out_tr"},
+    {"downsample next_layer upsample", "downsample, next_layer"},  // nets/dynunet.py
     {"transp_conv conv_block", "transp_conv :cat conv_block"},
     {"vit encoder1 encoder2 decoder5",
      "vit, encoder1, encoder2, encoder3, encoder4, decoder5, decoder4, decoder3, decoder2"},
@@ -55,6 +56,30 @@ constexpr KnownFrame kFrames[] = {
     {"norm1 conv1 norm2 conv2 norm3 conv3", "norm1, conv1 conv2 conv3"},
     {"act1 :mul conv1 act2 conv2 act3 conv3", ":mul@1 conv1 conv2 conv2b attn conv3 attn_last :add, downsample"},
     {"qkv pool_q norm_q pool_k norm_k proj", ":matmul@1 :add@2"},
+    // layers/mlp.py; models: inception_resnet_v2.py, dla.py, hgnet.py, ghostnet.py, coat.py, focalnet.py
+    {"fc1_g fc1_x :mul fc2", "fc1_g"},
+    {"branch0 branch1 :cat conv2d", "branch0, branch1, branch2"},
+    {"tree1 tree2 root", "downsample, project, tree1, tree2"},
+    {"stem1 stem2a stem2b pool :cat stem3", "stem1 :pad@1 :cat stem3, stem2a :pad@2 stem2b, pool"},
+    {"short_conv primary_conv cheap_operation gate_fn", "short_conv, primary_conv, cheap_operation, :cat"},
+    {"cpe norm1 factoratt_crpe norm2 mlp", "norm1 factoratt_crpe norm2 mlp"},
+    {"f focal_layers.# h proj", "f, focal_layers.#, :add, act"},
+    // transformers 5: modeling_pvt.py; modeling_modernbert.py; modeling_gpt_neox.py, whose other blocks add once before
+    // mlp;
+    // modeling_hiera.py; modeling_swin.py: its windows, its mask and what it puts together of windows;
+    // modeling_squeezebert.py; modeling_mobilebert.py; modeling_mt5.py and its kin; modeling_resnet.py
+    {"layer_norm_1 attention layer_norm_2 mlp", "attention"},
+    {"attn mlp_norm mlp", "attn"},
+    {"input_layernorm attention post_attention_layernorm mlp :add :add", "attention, mlp"},
+    {"layernorm_before attn layernorm_after mlp", "layernorm_before attn, layernorm_after mlp"},
+    {"layernorm_before :reshape attention :reshape layernorm_after mlp",
+     ":reshape@3, attention, :roll@2, :masked_fill@2, :reshape@8"},
+    {"query key value matmul_qk softmax matmul_qkv", "query, key, value, matmul_qk :div :add, softmax"},
+    {"attention post_attention intermediate output", "attention, intermediate"},
+    {"bottleneck attention ffn.# intermediate output", "bottleneck, attention, ffn.#, intermediate"},
+    {"dense :add LayerNorm", "dense dropout LayerNorm"},
+    {"wi_0 act wi_1 :mul wo", "act, wi_1"},
+    {"layer shortcut :add activation", "shortcut"},
     {"short_conv main_conv blocks.# :cat final_conv", "short_conv, main_conv blocks.#, :cat attention"},  // cspnext.py
     // transformers 5, modeling_poolformer.py, modeling_yolos.py and modeling_videomae.py, modeling_timesformer.py,
     // modeling_patchtst.py, modeling_patchtsmixer.py
@@ -93,6 +118,7 @@ constexpr KnownFrame kFrames[] = {
     {"transformer lm_head", "transformer"},
     {"encoder decoder lm_head", "encoder, decoder"},
     // segmentation_models_pytorch 0.6, decoders/*/decoder.py
+    {"p5 p4 p3 p2 seg_blocks.# merge", "p5, p4, p3, p2, +seg_blocks.#"},
     {"aspp up block1 block2", "aspp up, block1, :cat, block2"},
     {":upsample_bilinear2d conv2 conv1 :mul :add", "conv2, conv1, :mul, :upsample_bilinear2d"},  // PAN's GAUBlock
     {"mlp_stage.# fuse_stage", "mlp_stage.#, +:upsample_bilinear2d"},
@@ -100,6 +126,20 @@ constexpr KnownFrame kFrames[] = {
     {"x_0_0 x_0_1", ":cat"},  // as TorchScript has it: a dict of modules without its name
     {"psp fpn_lateral_blocks.# fpn_conv_blocks.# fusion_block",
      "+feature_norms.#, psp, +fpn_lateral_blocks.#, +fpn_conv_blocks.#, +:upsample_bilinear2d, :cat"},
+    // lucidrains/vit-pytorch, vit_pytorch/vit.py: dots = q @ k * self.scale; attn = self.attend(dots); x = self.norm(x)
+    {"to_qkv :matmul attend :matmul to_out", "norm, :matmul@1 :mul"},
+    // xuebinqin/U-2-Net, model/u2net.py
+    {"rebnconvin rebnconv1 rebnconv2 rebnconv2d rebnconv1d",
+     "rebnconvin, rebnconv1, rebnconv2, rebnconv3, rebnconv4, rebnconv5, rebnconv6, rebnconv7, rebnconv6d, rebnconv5d, "
+     "rebnconv4d, rebnconv3d, rebnconv2d, pool1 pool2 pool3 pool4 pool5, +:upsample_bilinear2d upscore2"},
+    {"stage1 pool12 stage2 stage1d side1",
+     "stage1, stage2, stage3, stage4, stage5, stage6, stage5d, stage4d, stage3d, stage2d, stage1d, side1, "
+     "pool12 pool23 pool34 pool45 pool56, +:upsample_bilinear2d upscore2"},
+    // XPixelGroup/BasicSR, archs/rrdbnet_arch.py; xinntao/ESRGAN, RRDBNet_arch.py; sanghyun-son/EDSR-PyTorch,
+    // src/model/edsr.py
+    {"conv_first body conv_body :add conv_up1 conv_up2 conv_last", "conv_first :add lrelu@1 lrelu@2, conv_body"},
+    {"conv_first RRDB_trunk trunk_conv :add upconv1 upconv2 conv_last", "conv_first :add lrelu@1 lrelu@2, trunk_conv"},
+    {"head body :add tail", "head tail, :add"},
     // The U-Net that most others were copied from (milesial/Pytorch-UNet, unet/unet_model.py, unet_parts.py).
     {"up :pad :cat conv", "up :pad"},
     {"inc down1 down2 up1 outc", "inc, down1, down2, down3, down4"},
@@ -155,10 +195,30 @@ class KnownFrames {
       if (kind.front() == '.') kind.erase(0, 1);
       run.push_back({statement, std::move(kind)});
     }
+    const Release end = statements_.WithFrame(frame);
     for (const KnownFrame& known : kFrames) {
       if (!Calls(run, known.children)) continue;
-      for (const std::string_view name : Split(known.names, ',')) HoldName(frame, run, name);
+      for (const std::vector<Kinded>& turn : TurnsOf(run, known.children)) {
+        const bool whole = turn.size() == run.size();
+        for (const std::string_view name : Split(known.names, ','))
+          HoldName(frame, turn, name, whole ? end : Release{turn.back().statement.last, end.holder});
+      }
     }
+  }
+
+  // A frame that comes to its first child again and again is that of a loop, which calls block.forward(x): exporters
+  // see none of the blocks' own frames. What runs from child to child is one of them.
+  static std::vector<std::vector<Kinded>> TurnsOf(const std::vector<Kinded>& run, std::string_view children) {
+    const std::string_view head = children.substr(0, children.find(' '));
+    const auto begins = [&](const Kinded& one) { return one.kind == head; };
+    const bool of_list = head.front() == ':' || head.find('#') != std::string_view::npos;
+    if (of_list || std::count_if(run.begin(), run.end(), begins) < 2) return {run};
+    std::vector<std::vector<Kinded>> turns;
+    for (const Kinded& one : run) {
+      if (begins(one)) turns.emplace_back();
+      if (!turns.empty()) turns.back().push_back(one);
+    }
+    return turns;
   }
 
   static bool Calls(const std::vector<Kinded>& run, std::string_view children) {
@@ -174,13 +234,12 @@ class KnownFrames {
     return true;
   }
 
-  void HoldName(ModuleId frame, const std::vector<Kinded>& run, std::string_view name) {
+  void HoldName(ModuleId frame, const std::vector<Kinded>& run, std::string_view name, Release end) {
     const bool list = name.front() == '+', reads = name.back() == '<';
     if (list) name.remove_prefix(1);
     if (reads) name.remove_suffix(1);
     const std::vector<std::string_view> writes = Split(name, ' ');
     std::vector<ValueId> bound;
-    const Release end = statements_.WithFrame(frame);
     std::map<std::string_view, int> all, count;
     for (const Kinded& one : run) ++all[one.kind];
     const auto is_written = [&](const std::string& kind) {
