@@ -1,7 +1,9 @@
 #include "planner/timeline/bound_names.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace vramplan {
@@ -40,6 +42,7 @@ class BoundNames {
       HoldAroundFunction(layers_.layers[l], static_cast<int>(l));
       HoldAroundJoin(layers_.layers[l], static_cast<int>(l));
     }
+    HoldTuples();
     for (size_t v = 0; v < layers_.values.size(); ++v) {
       // Masks and positions are mostly written into one another, by helpers that transformers compose.
       if (IsFloating(layers_.values[v].type)) HoldIfWaiting(ValueId{static_cast<int32_t>(v)});
@@ -62,7 +65,8 @@ class BoundNames {
     if (!product && layer.op != "scaled_dot_product_attention") return;
     if (product && (layer.inputs.size() != 2 || !Made(layer.inputs[0]) || !Made(layer.inputs[1]))) return;
     for (const ValueId id : layer.inputs) {
-      if (Made(id) && !IsNormalized(id)) Raise(id, statements_.WithFrame(layer.module).after, layer.module);
+      if (Made(id) && !IsNormalized(id) && !IsScaledOnTheSpot(id, layer) && !IsTurned(id, layer))
+        Raise(id, statements_.WithFrame(layer.module).after, layer.module);
     }
   }
 
@@ -95,6 +99,23 @@ class BoundNames {
     return Made(length) && MakerOf(length).op == "norm";
   }
 
+  // x = torch.bmm(x, trans), as PointNets turn their points (fxia22/pointnet.pytorch, pointnet/model.py): a product of
+  // the first factor's own shape takes its name. Not attn @ v, though there may be as many tokens as channels.
+  bool IsTurned(ValueId id, const Layer& product) const {
+    if (product.op != "bmm" || id != product.inputs[0]) return false;
+    if (layers_[id].shape != layers_[product.outputs[0]].shape) return false;
+    const Layer* maker = &MakerOf(id);
+    while (maker->op == "transpose" && Made(maker->inputs[0])) maker = &MakerOf(maker->inputs[0]);
+    return maker->op != "softmax" && maker->op != "dropout";
+  }
+
+  // (q * self.scale) @ k, where q itself is read again later: else the product is written q = q * self.scale.
+  bool IsScaledOnTheSpot(ValueId id, const Layer& product) const {
+    const Layer& scale = MakerOf(id);
+    if (scale.op != "mul" || !scale.attributes.Has("scalar") || scale.module != product.module) return false;
+    return Made(scale.inputs[0]) && readers_[Index(scale.inputs[0])].back() > maker_[Index(product.outputs[0])];
+  }
+
   const Layer& MakerOf(ValueId id) const { return layers_.layers[static_cast<size_t>(maker_[Index(id)])]; }
 
   // x = F.relu(self.norm(self.conv(x))): a function around calls is one statement with them, and x keeps its value
@@ -110,13 +131,32 @@ class BoundNames {
     for (bool weights = false; Made(value) && !weights;) {  // back to the convolution or projection
       if (!statements_.IsInside(MakerOf(value).module, frame)) break;
       const Statements::Statement made = statements_.StatementOf(maker_[Index(value)], frame);
-      if (!made.call.valid() || made.last + 1 != inner.first || readers_[Index(value)].size() != 1) break;
+      if (made.last + 1 != inner.first || readers_[Index(value)].size() != 1) break;
       const Layer& first = layers_.layers[static_cast<size_t>(made.first)];
+      // F.relu(F.max_pool2d(self.conv(x), 2)), as in pytorch/tutorials, spatial_transformer_tutorial.py
+      if (!made.call.valid() && !first.op.starts_with("max_pool")) break;
       weights = first.op.starts_with("conv") || first.op == "linear";
       inner = made;
       value = first.inputs.empty() ? ValueId() : first.inputs[0];
     }
-    if (Made(value) && inner.first < index) Raise(value, index, frame);
+    if (inner.first >= index) return;
+    if (Made(value)) Raise(value, index, frame);
+    if (layer.module == frame) HoldAroundNorms(frame);
+  }
+
+  // out = F.relu(self.bn1(self.conv1(x))); out = self.bn2(self.conv2(out)): who nests one convolution nests the other,
+  // as in kuangliu/pytorch-cifar, models/resnet.py.
+  void HoldAroundNorms(ModuleId frame) {
+    if (!nesting_.insert(frame).second) return;
+    const std::vector<Statements::Statement> run = statements_.StatementsOf(frame);
+    for (size_t s = 1; s < run.size(); ++s) {
+      const Statements::Statement &conv = run[s - 1], &norm = run[s];
+      if (!conv.call.valid() || !norm.call.valid() || conv.first != conv.last || norm.first != norm.last) continue;
+      const Layer& inner = layers_.layers[static_cast<size_t>(conv.first)];
+      const Layer& outer = layers_.layers[static_cast<size_t>(norm.first)];
+      if (!inner.op.starts_with("conv") || outer.op != "batch_norm" || outer.inputs[0] != inner.outputs[0]) continue;
+      if (Made(inner.inputs[0])) Raise(inner.inputs[0], norm.last, frame);
+    }
   }
 
   // x = block(cat([x, skips.pop()], 1)), x = block(cat([skip, self.up(x)], 1)): the forward of a whole model, unlike
@@ -131,6 +171,10 @@ class BoundNames {
     if (readers.empty()) return;
     const Statements::Statement call = statements_.StatementOf(readers.front(), frame);
     if (!call.call.valid() || call.first != index + 1 || readers.back() > call.last) return;
+    if (layers_[join.outputs[0]].shape.rank() >= 4 && !statements_.IsOfList(call)) {
+      HoldLevel(join, index, call, frame);
+      return;
+    }
     for (const bool second : {false, true}) {
       const ValueId operand = join.inputs[second ? 1 : 0];
       if (readers_[Index(operand)].size() != 1 || !statements_.IsInside(MakerOf(operand).module, frame)) continue;
@@ -147,6 +191,21 @@ class BoundNames {
     }
   }
 
+  // d3 = self.up3(d4); d3 = cat([d3, e3], 1); d3 = self.dec3(d3); d2 = self.up2(d3): decoders that name their levels
+  // write the level's name anew until the level is done, and then no more (mateuszbuda/brain-segmentation-pytorch,
+  // unet.py; LeeJunHyun/Image_Segmentation, network.py). A function has a name for what it resized: hx2up =
+  // _upsample_like(hx2, hx1) (xuebinqin/U-2-Net, model/u2net.py).
+  void HoldLevel(const Layer& join, int index, const Statements::Statement& call, ModuleId frame) {
+    const int end = statements_.WithFrame(frame).after;
+    for (const ValueId id : layers_.layers[static_cast<size_t>(call.last)].outputs) {
+      if (Made(id)) Raise(id, end, frame);
+    }
+    for (const ValueId id : join.inputs) {
+      if (maker_[Index(id)] + 1 == index && MakerOf(id).op.starts_with("upsample") && MakerOf(id).module == frame)
+        Raise(id, end, frame);
+    }
+  }
+
   std::optional<Use> UseOf(ValueId id) const {
     if (!Made(id) || readers_[Index(id)].empty()) return {};
     Use use;
@@ -159,6 +218,37 @@ class BoundNames {
       if (statements_.StatementOf(reader, use.frame) != use.read) return {};
     }
     return use;
+  }
+
+  // A weight that a parametrization makes when its module is called: no argument of it.
+  bool IsOfParameters(const Layer& layer) const {
+    return std::all_of(layer.inputs.begin(), layer.inputs.end(),
+                       [&](ValueId id) { return !id.valid() || layers_[id].role == Role::kParameter; });
+  }
+
+  // x, k = block(x): of two results of one call that the frame reads each has a name, which the next turn of a loop
+  // writes anew.
+  void HoldTuples() {
+    struct Result {
+      ValueId id;
+      ModuleId frame;
+      Statements::Statement made;
+    };
+    std::map<ModuleId, std::vector<Result>> results;  // by call
+    for (size_t v = 0; v < layers_.values.size(); ++v) {
+      const ValueId id{static_cast<int32_t>(v)};
+      if (!Made(id) || readers_[Index(id)].empty() || release_[Index(id)].after < 0) continue;
+      ModuleId frame = MakerOf(id).module;
+      for (const int reader : readers_[Index(id)])
+        frame = statements_.Common(frame, layers_.layers[static_cast<size_t>(reader)].module);
+      const Statements::Statement made = statements_.StatementOf(maker_[Index(id)], frame);
+      // What the call itself reads too may be one tensor of several, in calls of their own, that the export merged.
+      if (made.call.valid() && readers_[Index(id)].front() > made.last) results[made.call].push_back({id, frame, made});
+    }
+    for (const auto& [call, made] : results) {
+      if (made.size() < 2) continue;
+      for (const Result& one : made) Raise(one.id, statements_.EndOfName(maker_[Index(one.id)], one.frame), one.frame);
+    }
   }
 
   // A value that is read once, by a statement that takes more than one: did it wait while something was made that
@@ -177,6 +267,7 @@ class BoundNames {
     }
     bool waits = false;
     for (int l = use->made.last + 1; l < use->read.first && !waits; ++l) {
+      if (IsOfParameters(layers_.layers[static_cast<size_t>(l)])) continue;
       for (const ValueId other : layers_.layers[static_cast<size_t>(l)].outputs) {
         if (!other.valid() || readers_[Index(other)].empty()) continue;
         const int last = readers_[Index(other)].back();
@@ -219,6 +310,7 @@ class BoundNames {
   std::vector<Release>& release_;
   std::vector<int> maker_;                 // layer, by value; -1: none
   std::vector<std::vector<int>> readers_;  // layers, by value
+  std::set<ModuleId> nesting_;             // frames
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
 
 namespace vramplan {
@@ -39,9 +40,13 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
     }
     return found;
   };
+  // x = up(x); x += x_down.pop(0): MONAI's SegResNetDS takes its maps out of the list (nets/segresnet_ds.py).
+  const bool popped = std::any_of(layers.parameters.begin(), layers.parameters.end(),
+                                  [&](ValueId id) { return layers[id].name.find("up_layers.") != std::string::npos; });
   for (const Layer& layer : layers.layers) {
     for (const ValueId id : layer.inputs) {
       if (!id.valid() || release[static_cast<size_t>(id.value)].after < 0) continue;
+      if (popped && layer.op == "add") continue;
       const ModuleId call = feature_call(producer[static_cast<size_t>(id.value)]);
       if (!call.valid() || feature_call(layer.module) == call) continue;
       // A model inside a model (bert.encoder) returns an object with it, which its caller names.
@@ -73,8 +78,8 @@ void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<Mod
   for (size_t l = 0; l + 1 < layers.layers.size(); ++l) {
     const Layer& join = layers.layers[l];
     const Layer& sum = layers.layers[l + 1];
-    if (join.op != "cat" || sum.op != "add" || sum.module != join.module || join.inputs.size() != 2) continue;
-    const ValueId patches = join.inputs[1];
+    if (join.op != "cat" || sum.op != "add" || sum.module != join.module || join.inputs.size() < 2) continue;
+    const ValueId patches = join.inputs.back();
     if (!patches.valid() || sum.inputs[0] != join.outputs[0]) continue;
     const ModuleId embedding = producer[static_cast<size_t>(patches.value)];
     if (!embedding.valid() || !layers[embedding].path.ends_with("patch_embed")) continue;

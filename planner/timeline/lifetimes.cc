@@ -20,8 +20,14 @@ namespace {
 // By layer: what is joined by the dozen was gathered in a list, and the list is a name of the frame: torchvision's
 // ASPP, decoders that resize all their features, inception blocks. But every second pixel of one tensor is gathered on
 // the spot, by a helper or a comprehension: the patch merging of Swin transformers, YOLO's Focus.
-std::vector<bool> JoinsOfLists(const Layers& layers) {
-  constexpr size_t kFewest = 3;
+std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& from_input) {
+  constexpr int kFewest = 3;
+  // fpn_outs = torch.cat(fpn_outs): UPerNet's head writes the list's name anew (mmsegmentation, decode_heads/
+  // uper_head.py; transformers 5, modeling_upernet.py).
+  std::set<ModuleId> renaming;
+  for (const Module& module : layers.modules) {
+    if (module.path.ends_with("fpn_bottleneck")) renaming.insert(module.parent);
+  }
   std::vector<bool> strided(layers.values.size()), joins(layers.layers.size());
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     const Layer& layer = layers.layers[l];
@@ -30,7 +36,12 @@ std::vector<bool> JoinsOfLists(const Layers& layers) {
       const bool steps = layer.attributes.Int("step", 1) > 1 || is_strided(layer.inputs[0]);
       strided[static_cast<size_t>(layer.outputs[0].value)] = steps;
     }
-    joins[l] = (layer.op == "cat" || layer.op == "stack") && layer.inputs.size() >= kFewest &&
+    // Tokens of a class and alike, which stand in front of the patches, are parameters.
+    const auto made = std::count_if(layer.inputs.begin(), layer.inputs.end(), [&](ValueId id) {
+      return id.valid() && from_input[static_cast<size_t>(id.value)];
+    });
+    joins[l] = (layer.op == "cat" || layer.op == "stack") && made >= kFewest &&
+               !(layer.module.valid() && renaming.contains(layer.module)) &&
                !std::all_of(layer.inputs.begin(), layer.inputs.end(), is_strided);
   }
   return joins;
@@ -88,6 +99,19 @@ class Names {
       value = layer.inputs[0];
     }
     return {};
+  }
+  // qkv = self.qkv(x).reshape(b, n, 3, h, -1).permute(...); q, k, v = qkv.reshape(3, b * h, n, -1).unbind(0): parts of
+  // a copy leave the projection's own name (segment_anything/modeling/image_encoder.py; timm/models/
+  // vision_transformer_sam.py 1.0). Invalid for others.
+  ValueId Projection(const Layer& parts) const {
+    ValueId value = parts.inputs[0];
+    for (const std::string_view step : {"reshape", "permute", "reshape"}) {
+      const int maker = value.valid() ? makers_[static_cast<size_t>(value.value)] : -1;
+      if (maker < 0 || layers_.layers[static_cast<size_t>(maker)].op != step) return {};
+      value = layers_.layers[static_cast<size_t>(maker)].inputs[0];
+    }
+    const int maker = value.valid() ? makers_[static_cast<size_t>(value.value)] : -1;
+    return maker >= 0 && layers_.layers[static_cast<size_t>(maker)].op == "linear" ? value : ValueId();
   }
   int LastReader(ValueId value) const {
     const std::vector<int>& readers = readers_[static_cast<size_t>(value.value)];
@@ -239,10 +263,8 @@ class Joins {
   std::vector<std::vector<int>> readers_;  // layers, by value
 };
 
-// bias = self.get_relative_position_bias(); mask = mask.masked_fill(mask != 0, -100): what was made without any input
-// is prepared under a name of its own before an activation meets it. Numbers of places (arange) mostly have none.
-void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                  std::vector<Release>& release) {
+// By value: whether it depends on what the caller gave.
+std::vector<bool> FromInput(const Layers& layers) {
   std::vector<bool> from_input(layers.values.size());
   for (size_t v = 0; v < layers.values.size(); ++v) from_input[v] = layers.values[v].role == Role::kInput;
   for (const Layer& layer : layers.layers) {
@@ -251,6 +273,17 @@ void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<Mo
     for (const ValueId id : layer.outputs) {
       if (id.valid()) from_input[static_cast<size_t>(id.value)] = true;
     }
+  }
+  return from_input;
+}
+
+// bias = self.get_relative_position_bias(); mask = mask.masked_fill(mask != 0, -100): what was made without any input
+// is prepared under a name of its own before an activation meets it. Numbers of places (arange) mostly have none.
+void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
+                  const std::vector<bool>& from_input, std::vector<Release>& release) {
+  for (const Layer& layer : layers.layers) {
+    const auto reached = [&](ValueId id) { return id.valid() && from_input[static_cast<size_t>(id.value)]; };
+    if (!std::any_of(layer.inputs.begin(), layer.inputs.end(), reached)) continue;
     for (const ValueId id : layer.inputs) {
       if (!id.valid() || reached(id) || !IsFloating(layers[id].type)) continue;
       Hold(release, id, WithFrame(layers, calls, producer[static_cast<size_t>(id.value)]));
@@ -283,14 +316,15 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
     }
   }
   std::vector<Release> known = release;  // without guesses
-  const std::vector<bool> joins_list = JoinsOfLists(layers);
+  const std::vector<bool> from_input = FromInput(layers);
+  const std::vector<bool> joins_list = JoinsOfLists(layers, from_input);
   const Statements statements(layers, calls);
   const Joins joins(layers, calls, statements, joins_list);
   for (size_t v = 0; v < release.size(); ++v) {
     const ValueId value{static_cast<int32_t>(v)};
     if (release[v].after >= 0) Hold(release, value, joins.Of(value, producer[v]));
   }
-  HoldPrepared(layers, calls, producer, release);
+  HoldPrepared(layers, calls, producer, from_input, release);
   HoldKnownNames(layers, calls, producer, release);
   HoldPyramid(layers, statements, release);
   HoldBoundNames(layers, statements, release);
@@ -312,6 +346,7 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
     for (const ValueId part : joins_list[l] ? layer.inputs : names.OperandsOfReturnedNorm(layer, calls))
       Hold(release, part, end);
     if (!names.Has(layer)) continue;
+    Hold(release, names.Projection(layer), end);
     const ValueId projected = names.ProjectedInto(layer);
     for (const ValueId part : layer.outputs) {
       if (!part.valid()) continue;

@@ -144,6 +144,105 @@ TEST_CASE("a loop binds its names anew") {
   CHECK(f.DiesBehind(xs[0]) == "skip1");
 }
 
+TEST_CASE("two results of one call have names") {
+  // x, skip = block(x): gated residual blocks of a list; the skip waits for its sum and for the next turn
+  Forward f;
+  ValueId x = f.x, total = f.Run("zero", "", "zeros", {});
+  std::vector<ValueId> skips;
+  for (const std::string i : {"0", "1"}) {
+    f.layers.modules.push_back({"blocks." + i, "", f.Call("")});
+    const ValueId skip = f.Run("skip" + i, "blocks." + i + ".skip", "conv1d", {x});
+    x = f.Run("x" + i, "blocks." + i + ".res", "conv1d", {x});
+    total = f.Run("total" + i, "", "add", {total, skip});
+    skips.push_back(skip);
+  }
+  f.Run("head", "head", "linear", {f.Run("sum", "", "add", {total, x})});
+  CHECK(f.DiesBehind(skips[0]) == "x1");
+  CHECK(f.DiesBehind(skips[1]) == "head");
+}
+
+TEST_CASE("a weight that is made when its module is called is no argument that waited") {
+  // y = self.res(y), torch.nn.utils.weight_norm around res
+  Forward f;
+  const ValueId y = f.Run("y", "block", "mul", {f.x});
+  const ValueId g = f.Value(Role::kParameter, Shape{Dim(1)}), v = f.Value(Role::kParameter, Shape{Dim(1)});
+  const ValueId weight = f.Run("weight", "block", "weight_norm", {v, g});
+  const ValueId res = f.Run("res", "block.res", "conv1d", {y, weight});
+  f.Run("end", "block", "div", {f.Run("sum", "block", "add", {f.x, res})});
+  CHECK(f.DiesBehind(y) == "res");
+}
+
+TEST_CASE("decoders that name their levels write the level anew until it is done") {
+  // d2 = self.up2(b); d2 = cat([d2, e], 1); d2 = self.dec2(d2); d1 = self.up1(d2)     brain-segmentation-pytorch
+  // hx2up = _upsample_like(hx2, hx1): the name of a function's result stays           U-2-Net
+  const Shape map{Dim(1), Dim(8), Dim(16), Dim(16)};
+  for (const bool function : {false, true}) {
+    Forward f;
+    const ValueId e = f.Run("e", "enc", "conv2d", {f.x}, map), b = f.Run("b", "mid", "conv2d", {e}, map);
+    const ValueId up =
+        f.Run("up", function ? "" : "up2", function ? "upsample_bilinear2d" : "conv_transpose2d", {b}, map);
+    const ValueId joined = f.Run("joined", "", "cat", {up, e}, map);
+    const ValueId level = f.Run("level", "dec2", "conv2d", {joined}, map);
+    const ValueId next = f.Run("next", "up1", "conv_transpose2d", {level}, map);
+    f.Run("head", "head", "conv2d", {next}, map);
+    CHECK(f.DiesBehind(up) == (function ? "head" : "joined"));
+    CHECK(f.DiesBehind(joined) == "level");
+    CHECK(f.DiesBehind(level) == "head");
+  }
+}
+
+TEST_CASE("a pooling function stands within the statement") {
+  // x = self.stem(x); x = F.relu(F.max_pool2d(self.conv(x), 2)): pytorch/tutorials, spatial_transformer_tutorial.py
+  Forward f;
+  const ValueId stem = f.Run("stem", "stem", "conv2d", {f.x}), conv = f.Run("conv", "conv", "conv2d", {stem});
+  const ValueId pool = f.Run("pool", "", "max_pool2d", {conv});
+  f.Run("head", "head", "linear", {f.Run("relu", "", "relu", {pool})});
+  CHECK(f.DiesBehind(stem) == "relu");
+  CHECK(f.DiesBehind(conv) == "pool");
+}
+
+TEST_CASE("who nests one norm nests the other") {
+  // out = F.relu(self.bn1(self.conv1(x))); out = self.bn2(self.conv2(out)): kuangliu/pytorch-cifar
+  for (const bool function : {true, false}) {
+    Forward f;
+    const ValueId conv1 = f.Run("conv1", "b.conv1", "conv2d", {f.x});
+    const ValueId bn1 = f.Run("bn1", "b.bn1", "batch_norm", {conv1});
+    const ValueId out = f.Run("relu", function ? "b" : "b.relu", "relu", {bn1});
+    const ValueId conv2 = f.Run("conv2", "b.conv2", "conv2d", {out});
+    const ValueId bn2 = f.Run("bn2", "b.bn2", "batch_norm", {conv2});
+    f.Run("head", "head", "linear", {f.Run("sum", "b", "add", {bn2, f.x})});
+    CHECK(f.DiesBehind(out) == (function ? "bn2" : "conv2"));
+  }
+}
+
+TEST_CASE("scaled where it is multiplied: q itself is read again") {
+  // attn = (q * self.scale) @ k; x = attn @ v; x = x + q, torchvision's and timm's MViT; else q = q * self.scale
+  for (const bool again : {true, false}) {
+    Forward f;
+    const ValueId q = f.Run("q", "attn.q", "linear", {f.x}), k = f.Run("k", "attn.k", "linear", {f.x});
+    const ValueId scaled = f.Run("scaled", "attn", "mul", {q});
+    f.layers.layers.back().attributes.Set("scalar", 0.5);
+    const ValueId scores = f.Run("scores", "attn", "matmul", {scaled, k});
+    const ValueId sum = f.Run("sum", "attn", "add", {scores, again ? q : f.x});
+    const ValueId proj = f.Run("proj", "attn.proj", "linear", {sum});
+    f.Run("head", "head", "linear", {proj});
+    CHECK(f.DiesBehind(scaled) == (again ? "scores" : "proj"));
+  }
+}
+
+TEST_CASE("a product of the first factor's shape takes its name") {
+  // x = torch.bmm(x, trans), fxia22/pointnet.pytorch; but attn of attn @ v is a name, whatever its shape
+  for (const std::string op : {"relu", "softmax"}) {
+    Forward f;
+    const ValueId x = f.Run("x", "net", op, {f.x}), trans = f.Run("trans", "net.stn", "linear", {f.x});
+    const ValueId turned = f.Run("turned", "net", "bmm", {x, trans});
+    const ValueId conv = f.Run("conv", "net.conv", "conv1d", {turned});
+    f.Run("head", "head", "linear", {conv});
+    CHECK(f.DiesBehind(x) == (op == "relu" ? "turned" : "conv"));
+    CHECK(f.DiesBehind(trans) == "conv");
+  }
+}
+
 TEST_CASE("a U-Net that names its levels") {
   // x1 = self.stem(x); x2 = self.down(x1); u = self.up(x2, x1); y = self.last(u)
   Forward f;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace vramplan {
@@ -131,6 +132,66 @@ TEST_CASE("timm's patches keep their name while a method puts the class token an
     const ValueId sum = m.Layer(root, {joined, m.Value(Role::kParameter)}, "add");      // 4 5
     m.layers.outputs = {m.Layer(m.Module("blocks.0", root), {sum})};
     CHECK(m.Releases() == (path == std::string("patch_embed") ? "-; -; 3 1; 5" : "-; 1; 3; 5"));
+  }
+}
+
+TEST_CASE("tokens that are parameters make no list of a join") {
+  // timm's DeiT, distilled: x = torch.cat((cls_token, dist_token, x), dim=1); x = x + self.pos_embed
+  Model m;
+  const ModuleId root = m.Module("");
+  const ValueId patches = m.Layer(m.Module("patch_embed", root), {m.Value(Role::kInput)});
+  const ValueId joined = m.Layer(root, {m.Value(Role::kParameter), m.Value(Role::kParameter), patches}, "cat");
+  const ValueId sum = m.Layer(root, {joined, m.Value(Role::kParameter)}, "add");
+  m.layers.outputs = {m.Layer(m.Module("blocks.0", root), {sum})};
+  CHECK(m.Releases() == "-; -; 4 1; 6");
+}
+
+TEST_CASE("parts of a copy leave the projection its name") {
+  // qkv = self.qkv(x).reshape(...).permute(...); q, k, v = qkv.reshape(...).unbind(0)    segment_anything
+  for (const char* copy : {"reshape", "clone"}) {
+    Model m;
+    const ModuleId root = m.Module(""), attn = m.Module("attn", root);
+    const ValueId qkv = m.Layer(m.Module("attn.qkv", attn), {m.Value(Role::kInput)}, "linear");  // 1
+    const ValueId parts = m.Layer(attn, {m.Layer(attn, {qkv}, "reshape")}, "permute");           // 2 3
+    const ValueId q = m.Layer(attn, {m.Layer(attn, {parts}, copy)}, "unbind");                   // 4 5
+    m.layers.layers.back().outputs.push_back(m.Value());                                         // 6
+    const ValueId product = m.Layer(attn, {q, m.layers.layers.back().outputs[1]}, "matmul");     // 7
+    const ValueId proj = m.Layer(m.Module("attn.proj", attn), {product}, "linear");              // 8
+    m.layers.outputs = {m.Layer(m.Module("head", root), {proj})};
+    const auto after = ReleasesAfter(m.layers);
+    CHECK((std::find(after[6].begin(), after[6].end(), qkv) != after[6].end()) == (copy == std::string("reshape")));
+  }
+}
+
+TEST_CASE("UPerNet's list of maps is written anew with what it joins") {
+  // fpn_outs = torch.cat(fpn_outs, dim=1); output = self.fpn_bottleneck(fpn_outs)
+  for (const char* next : {"fpn_bottleneck", "project"}) {
+    Model m;
+    const ModuleId root = m.Module(""), head = m.Module("decode_head", root);
+    const ValueId x = m.Value(Role::kInput);
+    std::vector<ValueId> results;
+    for (size_t i = 0; i < 3; ++i) results.push_back(m.Layer(m.Module("decode_head.conv", head), {x}));
+    const ValueId joined = m.Layer(head, results, "cat");
+    const ModuleId call = m.Module((std::string("decode_head.") + next).c_str(), head);
+    m.layers.outputs = {m.Layer(m.Module("out", root), {m.Layer(call, {joined})})};
+    CHECK(m.Releases() == (next == std::string("project") ? "-; -; -; -; 4 1 2 3; 5" : "-; -; -; 1 2 3; 4; 5"));
+  }
+}
+
+TEST_CASE("an encoder's maps are names of the caller's, unless it takes them out of the list") {
+  // MONAI's SegResNetDS: x = up(x); x += x_down.pop(0)
+  for (const char* weight : {"decoder.up.weight", "up_layers.0.upsample.weight"}) {
+    Model m;
+    const ModuleId root = m.Module("");
+    const ValueId map = m.Layer(m.Module("encoder", root), {m.Value(Role::kInput)});
+    const ValueId up = m.Value(Role::kParameter);
+    m.layers.values.back().name = weight;
+    m.layers.parameters = {up};
+    const ValueId sum = m.Layer(root, {m.Layer(m.Module("up", root), {m.Value(Role::kInput), up}), map}, "add");
+    m.layers.outputs = {m.Layer(m.Module("head", root), {sum})};
+    const auto after = ReleasesAfter(m.layers);
+    const bool popped = std::find(after[2].begin(), after[2].end(), map) != after[2].end();
+    CHECK(popped == (weight == std::string("up_layers.0.upsample.weight")));
   }
 }
 
