@@ -291,9 +291,25 @@ void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<Mo
   }
 }
 
+// `read`: when each value goes that has no name. A chain in a list, x = block(x), writes one name anew.
+void HoldMostNames(const Layers& layers, const Calls& calls, const Statements& statements,
+                   const std::vector<ModuleId>& producer, const std::vector<Release>& read,
+                   std::vector<Release>& release) {
+  for (size_t v = 0; v < release.size(); ++v) {
+    const ValueId value{static_cast<int32_t>(v)};
+    const int maker = statements.MakerOf(value);
+    if (release[v].after < 0 || maker < 0) continue;
+    ModuleId frame = producer[v];
+    while (frame.valid() && calls.last[static_cast<size_t>(frame.value)] < read[v].after) frame = layers[frame].parent;
+    if (statements.Carries(statements.StatementOf(maker, frame), statements.StatementOf(read[v].after, frame)))
+      continue;
+    Hold(release, value, {statements.EndOfName(maker, frame), NameOf(DepthOf(calls, frame))});
+  }
+}
+
 }  // namespace
 
-std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
+std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers, Naming naming) {
   const Calls calls = CallsOf(layers);
   std::vector<ModuleId> producer(layers.values.size());
   std::vector<Release> release(layers.values.size());
@@ -373,6 +389,8 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers) {
     HoldPyramid(layers, statements, known);
     FollowTracedNames(layers, statements, known, release);
   }
+  if (naming == Naming::kFewest) release = known;
+  if (naming == Naming::kMost) HoldMostNames(layers, calls, statements, producer, known, release);
   for (ValueId output : layers.outputs) {
     if (output.valid()) release[static_cast<size_t>(output.value)] = {};
   }

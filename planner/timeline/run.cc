@@ -91,12 +91,13 @@ std::vector<ValueId> ModuleOrder(const Layers& layers) {
 
 }  // namespace
 
-ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls)
+ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls,
+                   Naming naming)
     : e_(e),
       layers_(layers),
       autocast_(e),
       checkpoints_(e, recorder, *this, layers.layers.size(), std::move(calls)),
-      releases_(ReleasesAfter(layers)),
+      releases_(ReleasesAfter(layers, naming)),
       fused_(FusedCallsOf(layers, e.spec())),
       fused_at_(layers.layers.size(), -1),
       resident_(layers.values.size()) {

@@ -12,13 +12,15 @@
 #include "planner/semantics/table.h"
 #include "planner/timeline/checkpoint.h"
 #include "planner/timeline/fused_calls.h"
+#include "planner/timeline/lifetimes.h"
 
 namespace vramplan {
 
 class ModelRun : private LayerRunner {
  public:
   // model.to("cuda"): parameters and buffers, children before their parents. Then these calls are wrapped.
-  ModelRun(eager::Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls);
+  ModelRun(eager::Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls,
+           Naming naming = Naming::kLikely);
 
   // The caller's batch; then the target of the loss, which an evaluation holds as well as a training.
   void MakeInputs();

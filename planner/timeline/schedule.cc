@@ -13,6 +13,7 @@
 #include "planner/semantics/optimizer.h"
 #include "planner/timeline/average.h"
 #include "planner/timeline/backward.h"
+#include "planner/timeline/name_ends.h"
 #include "planner/timeline/recorder.h"
 #include "planner/timeline/run.h"
 #include "planner/timeline/selective.h"
@@ -166,7 +167,16 @@ Status CheckSaved(const TrainingSpec& spec, const Timeline& timeline) {
 
 }  // namespace
 
+bool NamesAreGuessed(const Layers& layers, const TrainingSpec& spec) {
+  return spec.mode == Mode::kInfer && spec.framework.runtime == Runtime::kPyTorch && layers.source.stacks.empty();
+}
+
 Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
+  return ScheduleAs(Naming::kLikely, layers, spec, batch, notes);
+}
+
+Result<Timeline> ScheduleAs(Naming naming, const Layers& layers, const TrainingSpec& spec, int64_t batch,
+                            Notes* notes) {
   if (const Status checked = CheckSpec(spec); !checked) return checked.error();
   Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, spec.checkpoint, spec.saved);
   if (!calls.ok()) return calls.error();
@@ -178,7 +188,7 @@ Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_
   recorder.Enter(0, Phase::kSetup);
   Eager e(recorder, spec, batch, notes);
   recorder.Follow(&e.origin);
-  ModelRun model(e, recorder, layers, *std::move(calls));
+  ModelRun model(e, recorder, layers, *std::move(calls), naming);
   const Status run = spec.mode == Mode::kTrain ? Train(e, model, recorder, spec.steps) : Infer(e, model, recorder);
   if (!run) return run.error();
   recorder.Stop();

@@ -197,6 +197,13 @@ TEST_CASE("estimate: the members of the contract, and levels and sums that alway
   }
 }
 
+TEST_CASE("estimate: an inference says how far it depends on names that the file does not say") {
+  const Said infer = Do("estimate MODELS/unet.onnx --batch 2 --mode infer");
+  CHECK(infer.err.find("with the fewest names") != std::string::npos);
+  const Said train = Do("estimate MODELS/unet.onnx --batch 2");
+  CHECK_EQ(train.err.find("with the fewest names"), std::string::npos);
+}
+
 TEST_CASE("fit: the largest batch fits and the next one does not, by the exit codes of asking for them") {
   for (const char* options : {"MODELS/resnet50.onnx --gpu t4", "MODELS/unet.onnx --gpu rtx-3060",
                               "MODELS/mlp.onnx --gpu-memory 600MiB --context 100MiB --reserve 50MiB"}) {

@@ -30,9 +30,9 @@ struct Model {
     return layer.outputs[0];
   }
   // "1; 2 3; -": what dies after each layer.
-  std::string Releases() const {
+  std::string Releases(Naming naming = Naming::kLikely) const {
     std::string text;
-    for (const auto& after : ReleasesAfter(layers)) {
+    for (const auto& after : ReleasesAfter(layers, naming)) {
       if (!text.empty()) text += "; ";
       if (after.empty()) text += "-";
       for (size_t i = 0; i < after.size(); ++i) text += (i > 0 ? " " : "") + std::to_string(after[i].value);
@@ -133,6 +133,22 @@ TEST_CASE("timm's patches keep their name while a method puts the class token an
     m.layers.outputs = {m.Layer(m.Module("blocks.0", root), {sum})};
     CHECK(m.Releases() == (path == std::string("patch_embed") ? "-; -; 3 1; 5" : "-; 1; 3; 5"));
   }
+}
+
+TEST_CASE(
+    "fewest names, most names: a result dies with its reader, or with its frame; a chain of a list does not wait") {
+  //   time ->    a      b      blocks.0   blocks.1   head
+  //   x    a     [fewest][most ..........................]
+  Model m;
+  const ModuleId root = m.Module("");
+  const ValueId a = m.Layer(m.Module("a", root), {m.Value(Role::kInput)});  // 1
+  const ValueId b = m.Layer(m.Module("b", root), {a});                      // 2
+  const ValueId c = m.Layer(m.Module("blocks.0", root), {b});               // 3
+  const ValueId d = m.Layer(m.Module("blocks.1", root), {c});               // 4
+  m.layers.outputs = {m.Layer(m.Module("head", root), {d})};
+  CHECK(m.Releases(Naming::kFewest) == "-; 1; 2; 3; 4");
+  CHECK(m.Releases(Naming::kLikely) == "-; 1; 2; 3; 4");
+  CHECK(m.Releases(Naming::kMost) == "-; -; 2; 3; 1 4");  // x = self.b(a); for block in self.blocks: x = block(x)
 }
 
 TEST_CASE("tokens that are parameters make no list of a join") {
