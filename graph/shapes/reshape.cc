@@ -23,6 +23,13 @@ Dim Product(const std::vector<Dim>& dims, int except) {
   return product;
 }
 
+// [B, 3] to [2, 1, -1]: 3*B elements are no rows of 2, so the 2 was the batch; so it is once the file has shown that 2.
+bool LeadsWithTracedBatch(const NodeInference& n, const Shape& in, const std::vector<Dim>& target, int hole) {
+  if (hole == 0 || in.rank() == 0 || in[0] != Dim::Batch() || target[0].c0() < 2) return false;
+  const Dim rest = Product(target, hole);
+  return n.baked_batch() == target[0].c0() || !Quotient(in.Elements(), rest);
+}
+
 // The target with the baked batch put back; nothing when it holds no baked batch.
 std::optional<std::vector<Dim>> Reopened(NodeInference& n, const Shape& in, const std::vector<Dim>& target, int hole) {
   const Dim elements = in.Elements();
@@ -32,9 +39,10 @@ std::optional<std::vector<Dim>> Reopened(NodeInference& n, const Shape& in, cons
   for (size_t i = 0; i < target.size(); ++i) {
     if (static_cast<int>(i) != hole && !target[i].IsConstant()) return std::nullopt;
   }
-  // With -1 in a file that has a symbolic batch, the -1 is the batch, or takes it.
-  if (hole >= 0 && !n.reopened()) return std::nullopt;
-  const auto batch = n.reopened() ? n.baked_batch() : BatchAt(elements, rest.c0());
+  // With -1 in a file that has a symbolic batch, the -1 is the batch, or takes it; unless the first axis was traced
+  // into a number, as TorchScript does with len(x) and int(x.shape[0]).
+  if (hole >= 0 && !n.reopened() && !LeadsWithTracedBatch(n, in, target, hole)) return std::nullopt;
+  const auto batch = n.reopened() ? n.baked_batch() : hole >= 0 ? target[0].c0() : BatchAt(elements, rest.c0());
   if (!batch) return std::nullopt;
   std::vector<int64_t> numbers;
   for (const Dim& d : target) numbers.push_back(d.c0());

@@ -130,6 +130,18 @@ TEST_CASE(
     })") ==
         "[B, 3, 4]; warning: Reshape_0: axis 0 of its constant shape, 2, became B (the file was exported with the "
         "batch 2 inside)");
+  // knots.reshape(len(knots), 1, -1), NeuralForecast's NHITS: 3 * B numbers are no rows of 2; then the 2 is known
+  const std::string len = ": axis 0 of its constant shape, 2, became B (the file was exported with the batch 2 inside)";
+  CHECK(infer(R"(
+    agraph (float[batch, 3] a, float[batch, 6] b) => (float[batch, 1, 9] y) <int64[3] shape = {2, 1, -1}> {
+      c = Reshape (a, shape)
+      d = Reshape (b, shape)
+      y = Concat <axis = 2> (c, d)
+    })") == "[B, 1, 9]; warning: Reshape_0" + len + "; warning: Reshape_1" + len);
+  CHECK(infer(R"(
+    agraph (float[batch, 6] b) => (float y) <int64[3] shape = {2, 1, -1}> {
+      y = Reshape (b, shape)
+    })") == "[2, 1, 3*B]");  // two halves of the batch, for all that is known
   CHECK(infer(R"(
     agraph (float[batch, 12] x) => (float[batch, 3, 4] z) <int64[3] shape = {2, 3, 4}, float[5, 3, 4] w> {
       y = Reshape (x, shape)
