@@ -147,6 +147,7 @@ class PatternSource {
   void Lift(TensorId tensor);
   void RegisterStored();
   void FindTies();
+  bool IsSines(const std::string& name) const;
   std::optional<Claim> ClaimOf(TensorId tensor, bool used) const;
   void RegisterOne(TensorId tensor, const Claim& claim);
   ValueId* TwinOf(TensorId tensor, const Claim& claim);

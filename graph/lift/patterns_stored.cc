@@ -11,6 +11,16 @@
 namespace vramplan {
 namespace {
 
+// Tables that modules register as buffers under the same names everywhere: masks are no weights (attn_mask of
+// microsoft/Swin-Transformer's models/swin_transformer.py, mask of masked convolutions), nor are tables of rotations
+// (freqs_cos of karpathy/llama2.c's model.py, cos_cached of transformers/models/llama/modeling_llama.py 4.30).
+bool IsBufferByHabit(std::string_view name) {
+  const std::string_view leaf = name.substr(name.rfind('.') + 1);
+  static const std::unordered_set<std::string_view> kTables = {"mask", "freqs_cos", "freqs_sin", "cos_cached",
+                                                               "sin_cached"};
+  return kTables.count(leaf) != 0 || leaf.ends_with("_mask");
+}
+
 int64_t Elements(const StoredTensor& stored) {
   int64_t elements = 1;
   for (const int64_t length : stored.dims) elements *= length;
@@ -138,6 +148,18 @@ void PatternSource::RegisterLost(Lost& lost) {
   if (twin != nullptr) lost.value = *twin;
 }
 
+// pos_encoder.pe: sines of positions, in a module that holds nothing else (PyTorch's tutorial
+// beginner_source/transformer_tutorial.py, PositionalEncoding, and the code after it). Among a module's weights `pe`
+// may be one of them.
+bool PatternSource::IsSines(const std::string& name) const {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos || name.substr(dot) != ".pe") return false;
+  const std::string module = name.substr(0, dot + 1);
+  return std::none_of(graph_.tensors.begin(), graph_.tensors.end(), [&](const Tensor& other) {
+    return other.stored.has_value() && other.name != name && other.name.starts_with(module);
+  });
+}
+
 std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool used) const {
   if (taken_apart_.count(tensor) != 0) return std::nullopt;
   if (const auto claim = claims_.find(tensor); claim != claims_.end()) return claim->second;
@@ -149,7 +171,8 @@ std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool
   constexpr std::string_view kLogitsBias = "final_logits_bias";
   // Frequencies of rotary embeddings are registered as a buffer everywhere (transformers/models/llama/modeling_llama.py
   // 5.23 and the models after it).
-  const bool is_buffer = name.ends_with("inv_freq") || IsOnlyCompared(tensor) ||
+  const bool is_buffer = IsBufferByHabit(name) || IsSines(name) || name.ends_with("inv_freq") ||
+                         IsOnlyCompared(tensor) ||
                          (name.size() >= kLogitsBias.size() && stored.dims.size() == 2 &&
                           name.compare(name.size() - kLogitsBias.size(), kLogitsBias.size(), kLogitsBias) == 0);
   // PyTorch's names of initializers are its state dict; other tools' are not, and leave behind what they folded.

@@ -52,6 +52,23 @@ TEST_CASE("a mask that is only compared, and a tied output layer's bias in trans
     })")) == Stored{{"pos [1, 4]"}, {"h.bias [1, 1, 8, 8]", "final_logits_bias [1, 4]"}});
 }
 
+TEST_CASE(
+    "masks, tables of rotations and a module's only `pe` are buffers; a mask_token and a `pe` beside weights are not") {
+  CHECK(StoredOf(testing::Lifted(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) <
+      float[4] `conv.mask`, float[4] `b.attn_mask`, float[4] freqs_cos, float[4] mask_token, float[1, 4] `pos.pe`,
+      float[1, 4] `embed.pe`, float[4] `embed.weight`> {
+      a = Mul (x, `conv.mask`)
+      b = Add (a, `b.attn_mask`)
+      c = Mul (b, freqs_cos)
+      d = Add (c, mask_token)
+      e = Add (d, `pos.pe`)
+      f = Add (e, `embed.pe`)
+      y = Mul (f, `embed.weight`)
+    })")) == Stored{{"mask_token [4]", "embed.pe [1, 4]", "embed.weight [4]"},
+                    {"conv.mask [4]", "b.attn_mask [4]", "freqs_cos [4]", "pos.pe [1, 4]"}});
+}
+
 TEST_CASE("equal tensors that an eval export merged: vectors and copies of layers are parameters of their own") {
   CHECK(StoredOf(testing::Lifted(R"(
     agraph (float[batch, 4] x) => (float[batch, 4] y) <
