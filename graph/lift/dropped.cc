@@ -24,6 +24,8 @@ bool IsCopy(ValueId source, const FxGroup& user, const LayerBuilder& builder) {
                                                               "squeeze",
                                                               "unbind",
                                                               "scaled_dot_product_attention"};
+  // What einsum gives has its axes put in order last (aten/src/ATen/native/Linear.cpp, einsum, PyTorch 2.10).
+  if (const Layer* maker = builder.MakerOf(source); maker != nullptr && maker->op == "einsum") return true;
   const AtenRule* rule = FindAtenRule(user.fx.target);
   if (rule == nullptr || (kViews.count(rule->op) == 0 && !rule->op.starts_with("conv"))) return false;
   // clone, _unsafe_view: export's words for a reshape that had to copy there; here strides decide.
@@ -164,9 +166,14 @@ ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user
                                : LiftDroppedNorm(user.path.back().path, source, user, classes, builder, signature);
     }
     const ValueId copy = Like(source, name, builder);
+    const Layer* maker = builder.MakerOf(source);
+    // Graph convolutions return x.contiguous() (nconv of nnzhan/Graph-WaveNet's model.py): no matter who reads it.
+    const bool at_maker = maker != nullptr && maker->op == "einsum" && !maker->nodes.empty();
+    const NodeId position = at_maker ? maker->nodes.back() : user.last();
+    ModulePath path = at_maker ? builder.PathOf(source) : user.path;
     builder.AddLayer(
         {.op = "contiguous", .name = name, .inputs = {source}, .outputs = {copy}, .evidence = Evidence::kProvenance},
-        user.path, user.last());
+        std::move(path), position);
     return copy;
   }
   if (op == "detach") {

@@ -194,4 +194,15 @@ ValueId LiftFoldedView(TensorId constant, const std::string& name, const ModuleP
   return view;
 }
 
+ValueId LiftMergedView(const std::vector<TensorId>& inputs, const std::vector<std::string>& refs,
+                       const std::string& name, const FxGroup& user, LayerBuilder& builder, Signature& signature) {
+  for (const TensorId input : inputs) {
+    const ValueId other = signature.ByTarget(builder.graph()[input].name);
+    const auto names_it = [&](const std::string& ref) { return signature.ByPlaceholder(ref) == other; };
+    if (other.valid() && std::none_of(refs.begin(), refs.end(), names_it))
+      return LiftFoldedView(input, name, user.path, user.last(), builder, signature);
+  }
+  return {};
+}
+
 }  // namespace vramplan

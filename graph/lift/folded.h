@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "graph/lift/builder.h"
 #include "graph/lift/fx_groups.h"
@@ -39,5 +40,11 @@ ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId positi
 // constant may stand for several parameters of equal contents: each call takes the next one that no fx node names.
 ValueId LiftFoldedView(TensorId constant, const std::string& name, const ModulePath& path, NodeId position,
                        LayerBuilder& builder, Signature& signature);
+
+// The same for an operand of `user` that nothing of its name is left of, because its constant is equal to a parameter
+// of another module and became that one: bias.view(1, C, 1, 1) of zeros, beside a scale of zeros that is [1, C, 1, 1].
+// `inputs` is what `user` reads in the file, `refs` what it names.
+ValueId LiftMergedView(const std::vector<TensorId>& inputs, const std::vector<std::string>& refs,
+                       const std::string& name, const FxGroup& user, LayerBuilder& builder, Signature& signature);
 
 }  // namespace vramplan

@@ -168,11 +168,19 @@ class ProvenanceSource {
       const bool is_stored = graph_[tensor].stored.has_value();
       if (is_stored && signature_.ByTarget(graph_[tensor].name).valid()) continue;
       const ValueId value = Trace(tensor);
-      const bool taken = std::any_of(operands.by_ref.begin(), operands.by_ref.end(),
-                                     [&](const auto& entry) { return entry.second == value; });
+      const bool taken = std::any_of(operands.by_ref.begin(), operands.by_ref.end(), [&](const auto& entry) {
+        const Layer* maker = entry.second.valid() ? builder_.MakerOf(entry.second) : nullptr;
+        const bool copied = maker != nullptr && maker->op == "contiguous" && maker->inputs.front() == value;
+        return entry.second == value || copied;  // a copy that an earlier operator named too
+      });
       if (!taken) (is_stored ? stored : made).push_back(value);
     }
     if (made.size() < open.size()) made.insert(made.end(), stored.begin(), stored.end());
+    if (made.empty() && open.size() == 1) {
+      const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+      const ValueId view = LiftMergedView(DataInputs(g), refs, open.front(), group, builder_, signature_);
+      if (view.valid()) made.push_back(view);
+    }
     if (made.empty()) {
       for (const TensorId tensor : DataInputs(g))
         made.push_back(Trace(tensor));  // x + clone(x): both names are one tensor

@@ -220,6 +220,31 @@ conv2d conv2d @c (clone, c.weight) -> y [B, 8, 3, 3] {dilation=[1, 1], groups=1,
 )");
 }
 
+TEST_CASE("what einsum gave is put in order where it was made, whoever reads it") {
+  // x1 = nconv(x, a); x2 = nconv(x1, a); cat([x, x1, x2]), nconv: return einsum(...).contiguous() (Graph WaveNet)
+  const std::string in_nconv = R"(
+      # name_scopes: ['', 'nconv', 'einsum']
+      # class_hierarchy: ['mine.Net', 'mine.nconv', 'aten.einsum.default'])";
+  CHECK(ToText(LayersFromText(R"(g (float[batch, 2, 4] x, float[4, 4] a) => (float[batch, 6, 4] y) {
+    # signature: x: USER_INPUT
+    # signature: a: USER_INPUT
+    e = Einsum <equation = "ncv,vw->ncw"> (x, a)
+      # fx_node: %einsum : [num_users=1] = call_function[target=torch.ops.aten.einsum.default](args = (ncv,vw->ncw, [%x, %a]), kwargs = {}))" +
+                              in_nconv + R"(
+    f = Einsum <equation = "ncv,vw->ncw"> (e, a)
+      # fx_node: %einsum_1 : [num_users=1] = call_function[target=torch.ops.aten.einsum.default](args = (ncv,vw->ncw, [%clone, %a]), kwargs = {}))" +
+                              in_nconv + R"(
+    y = Concat <axis = 1> (x, e, f)
+      # fx_node: %cat : [num_users=1] = call_function[target=torch.ops.aten.cat.default](args = ([%x, %clone, %clone_1], 1), kwargs = {})
+  })")) == R"(
+einsum einsum @nconv (x, a) -> e [B, 2, 4] {equation=ncv,vw->ncw}
+contiguous clone @nconv (e) -> clone [B, 2, 4]
+einsum einsum_1 @nconv (clone, a) -> f [B, 2, 4] {equation=ncv,vw->ncw}
+contiguous clone_1 @nconv (f) -> clone_1 [B, 2, 4]
+cat cat (x, clone, clone_1) -> y [B, 6, 4] {dim=1}
+)");
+}
+
 TEST_CASE("a pad that was merged into its convolution made a tensor") {
   // F.conv2d(F.pad(x, [0, 1, 0, 1]), w, stride=2), "same" as TensorFlow pads
   CHECK(

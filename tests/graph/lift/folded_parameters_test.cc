@@ -56,6 +56,28 @@ TEST_CASE("constants that were computed from parameters of the module come back"
   }
 }
 
+TEST_CASE("a view of zeros that became another module's parameter, being equal, is its module's own again") {
+  // NAFNet's LayerNorm2d: weight.view(1, C, 1, 1) * y + bias.view(1, C, 1, 1), beside the block's beta [1, C, 1, 1]
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 2, 4, 4] y) => (float[batch, 2, 4, 4] z) <float[1, 2, 1, 1] beta> {
+    # signature: p_bias: PARAMETER target='norm.bias'
+    # signature: p_beta: PARAMETER target='beta'
+    # signature: y: USER_INPUT
+    a = Add (y, beta)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%y, %view_1), kwargs = {})
+      # name_scopes: ['', 'norm', 'add']
+      # class_hierarchy: ['mine.Net', 'mine.LayerNorm2d', 'aten.add.Tensor']
+    z = Mul (a, beta)
+      # fx_node: %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%add, %p_beta), kwargs = {})
+  })");
+  CHECK(ToText(layers) == R"(
+reshape norm.view_1 @norm (norm.bias) -> view_1 [1, 2, 1, 1]
+add add @norm (y, view_1) -> a [B, 2, 4, 4]
+mul mul (a, beta) -> z [B, 2, 4, 4]
+)");
+  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"norm.bias [2]", "beta [1, 2, 1, 1]"});
+}
+
 TEST_CASE("a table of relative positions has every distance of an axis") {
   // torchvision's MViT: 2 * max(2, 3) - 1 rows of 5; the table that nothing was picked from stays unknown
   Notes notes;
