@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "graph/lift/walk.h"
@@ -331,11 +332,16 @@ void GatherPlaces(const Walk& walk, std::map<size_t, Layer>* calls, std::set<siz
 }
 
 // Of a reduction without places, whether it was max(dim)[0] rather than amax(dim), which keeps more: where the axis
-// stays, as in CBAM (max_out, _ = torch.max(x, dim=1, keepdim=True)), and over the points of PointNet (x =
-// self.bn3(...); x = torch.max(x, 2)[0], models/pointnet_utils.py).
+// stays, as in CBAM (max_out, _ = torch.max(x, dim=1, keepdim=True)); over the points of PointNet (x = self.bn3(...); x
+// = torch.max(x, 2)[0], models/pointnet_utils.py); over the neighbours of points, one axis of an activated map
+// (torch.max(new_points, 2)[0], yanx27's models/pointnet2_utils.py; x.max(dim=-1)[0], WangYueFt/dgcnn's model.py).
 bool HadPlaces(const Walk& walk, const Layer& layer, int64_t dim) {
   if (layer.attributes.Int("keepdim", 1) != 0) return true;
-  return dim == 2 && walk.Operand(&layer, 0, "batch_norm") != nullptr && walk.layers()[In(&layer, 0)].shape.rank() == 3;
+  const int rank = walk.layers()[In(&layer, 0)].shape.rank();
+  if (rank != 4) return dim == 2 && rank == 3 && walk.Operand(&layer, 0, "batch_norm") != nullptr;
+  constexpr std::string_view kMakers[] = {"batch_norm", "relu", "leaky_relu", "gelu", "silu"};
+  return std::any_of(std::begin(kMakers), std::end(kMakers),
+                     [&](std::string_view op) { return walk.Operand(&layer, 0, op) != nullptr; });
 }
 
 // max(dim) is two nodes, of which that of the places goes when nobody reads them (symbolic_helper.py, _max_helper).
