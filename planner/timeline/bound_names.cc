@@ -39,6 +39,7 @@ class BoundNames {
   void Hold() {
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       HoldFactors(layers_.layers[l]);
+      HoldScaled(layers_.layers[l], static_cast<int>(l));
       HoldAroundFunction(layers_.layers[l], static_cast<int>(l));
       HoldAroundJoin(layers_.layers[l], static_cast<int>(l));
     }
@@ -85,6 +86,27 @@ class BoundNames {
       id = reader.outputs[0];
     }
     return false;
+  }
+
+  // Not of the batch: made of parameters and numbers alone.
+  bool IsOfOne(ValueId id) const {
+    const Shape& shape = layers_[id].shape;
+    return std::all_of(shape.begin(), shape.end(), [](const Dim& length) { return length.IsConstant(); });
+  }
+
+  // y = (x - mu) / (var + eps).sqrt(); return weight * y + bias: what stands behind a parameter is a name, an
+  // expression stands in front of it (LayerNorm of facebookresearch/ConvNeXt's models/convnext.py, of NAFNet's
+  // arch_util.py).
+  void HoldScaled(const Layer& layer, int index) {
+    if (layer.op != "mul" || layer.inputs.size() != 2 || !layer.inputs[0].valid() || !Made(layer.inputs[1])) return;
+    if (!IsOfOne(layer.inputs[0]) || readers_[Index(layer.inputs[1])].size() != 1) return;
+    const std::vector<int>& readers = readers_[Index(layer.outputs[0])];
+    const Layer& quotient = MakerOf(layer.inputs[1]);
+    if (readers.size() != 1 || quotient.op != "div" || quotient.module != layer.module) return;
+    const Layer& sum = layers_.layers[static_cast<size_t>(readers[0])];
+    const bool shifts = sum.op == "add" && sum.module == layer.module && sum.inputs.size() == 2 &&
+                        sum.inputs[0] == layer.outputs[0] && sum.inputs[1].valid() && IsOfOne(sum.inputs[1]);
+    if (shifts && readers[0] > index) Raise(layer.inputs[1], readers[0], layer.module);
   }
 
   // F.normalize(q) @ F.normalize(k): written where it is multiplied.
@@ -288,11 +310,24 @@ class BoundNames {
     for (const int reader : readers_[Index(id)])
       frame = statements_.Common(frame, layers_.layers[static_cast<size_t>(reader)].module);
     const Statements::Statement made = statements_.StatementOf(maker_[Index(id)], frame);
-    if (!made.call.valid() || statements_.IsOfList(made)) return;
     const Statements::Statement join = statements_.StatementOf(last, frame);
+    if (!made.call.valid() || (statements_.IsOfList(made) && !MeetsEnlarged(id, join))) return;
     if (statements_.StatementOf(first, frame) == join || statements_.Carries(made, join)) return;
-    if (join.call.valid() ? !Meets(join, first) : layers_.layers[static_cast<size_t>(last)].op != "cat") return;
+    const bool joins = layers_.layers[static_cast<size_t>(last)].op == "cat" || MeetsEnlarged(id, join);
+    if (join.call.valid() ? !Meets(join, first) : !joins) return;
     Raise(id, statements_.EndOfName(maker_[Index(id)], frame), frame);
+  }
+
+  // x = up(x); x = cat((x, skips[-(u + 1)]), 1) or x = x + skip: a list that a level's map is picked from, unlike one
+  // that each block pops from, keeps it to the end of the frame (nnU-Net's generic_UNet.py, NAFNet's zip(..,
+  // encs[::-1])).
+  bool MeetsEnlarged(ValueId skip, const Statements::Statement& join) const {
+    const Layer& layer = layers_.layers[static_cast<size_t>(join.first)];
+    if (join.call.valid() || (layer.op != "cat" && layer.op != "add") || layer.inputs.size() != 2) return false;
+    const ValueId other = layer.inputs[layer.inputs[0] == skip ? 1 : 0];
+    if (!Made(other)) return false;
+    const std::string& op = MakerOf(other).op;
+    return op.starts_with("conv_transpose") || op.starts_with("upsample") || op == "pixel_shuffle";
   }
 
   // Whether the call is given something that was made by this layer or behind it.

@@ -228,6 +228,11 @@ class Joins {
       statements.insert(call.valid() ? -1 - call.value : reader);
     }
     if (statements.size() < 2) return {};
+    // x_skip = self.in_skip(x); for block in self.blocks: x = block(x): the first turn of the loop binds the name anew.
+    const auto turn = statements_.StatementOf(readers.back(), frame);
+    const int maker = statements_.MakerOf(value);
+    if (maker >= 0 && statements_.IsOfList(turn) && statements_.Carries(statements_.StatementOf(maker, frame), turn))
+      return {turn.last, NameOf(DepthOf(calls_, frame))};
     const int end = std::max(statements_.EndOfName(statements_.MakerOf(value), frame), readers.back());
     const int holder = NameOf(DepthOf(calls_, frame));
     // Walk on from the first reader; `open`: values that descend from this one and still have readers ahead.

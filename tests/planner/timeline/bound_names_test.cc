@@ -115,6 +115,62 @@ TEST_CASE("so are those of attention that is written with einsum, but not of any
   }
 }
 
+TEST_CASE("attention by einsum, with names too; an edge matrix of no sample is no factor") {
+  Forward f;
+  const Shape sample{Dim::Batch(), Dim(4), Dim(4)}, edges{Dim(4), Dim(4)};
+  const ValueId soft = f.Run("soft", "attn", "softmax", {f.x}, sample),
+                v = f.Run("v", "attn.v", "linear", {f.x}, sample);
+  const ValueId mixed = f.Run("mixed", "attn", "einsum", {soft, v}, sample);
+  const ValueId edge = f.Run("edge", "attn", "relu", {f.Run("made", "attn", "ones", {}, edges)}, edges);
+  const ValueId passed = f.Run("passed", "attn", "einsum", {mixed, edge}, sample);
+  const ValueId proj = f.Run("proj", "attn.proj", "linear", {passed}, sample);
+  f.Run("head", "head", "linear", {proj}, sample);
+  for (const ValueId name : {soft, v}) CHECK(f.DiesBehind(name) == "proj");
+  CHECK(f.DiesBehind(mixed) == "passed");
+}
+
+TEST_CASE("what a parameter stands in front of was a name, a quotient that stands in front of it was none") {
+  // y = (x - mu) / std; return weight * y + bias    and    return (x - mu) / std * weight + bias
+  const auto dies = [](bool in_front) {
+    Forward f;
+    const Shape sample{Dim::Batch(), Dim(4)}, one{Dim(4)};
+    const ValueId weight = f.Value(Role::kParameter, one), bias = f.Value(Role::kParameter, one);
+    const ValueId x = f.Run("x", "norm", "sub", {f.x}, sample), std = f.Run("std", "norm", "sqrt", {x}, sample);
+    const ValueId y = f.Run("y", "norm", "div", {x, std}, sample);
+    const ValueId scaled =
+        f.Run("scaled", "norm", "mul", in_front ? std::vector{weight, y} : std::vector{y, weight}, sample);
+    f.Run("head", "head", "linear", {f.Run("shifted", "norm", "add", {scaled, bias}, sample)}, sample);
+    return f.DiesBehind(y);
+  };
+  CHECK(dies(true) == "shifted");
+  CHECK(dies(false) == "scaled");
+}
+
+TEST_CASE("a loop that begins with a name binds it anew") {
+  // skip = self.skip(x); for block in self.blocks: x = block(x); return self.out(skip + x)
+  Forward f;
+  for (const char* path : {"blocks.0", "blocks.1"}) f.layers.modules.push_back({path, "", ModuleId{0}});
+  const ValueId x = f.Run("x", "conv", "conv2d", {f.x}), skip = f.Run("skip", "skip", "conv2d", {x});
+  const ValueId one = f.Run("one", "blocks.0", "conv2d", {x}), two = f.Run("two", "blocks.1", "conv2d", {one});
+  f.Run("out", "out", "conv2d", {f.Run("sum", "", "add", {skip, two})});
+  CHECK(f.DiesBehind(x) == "one");
+}
+
+TEST_CASE("a list that a level's map is picked from keeps it, one that is popped from does not") {
+  // for enc in self.encoders: x = enc(x); encs.append(x)        x = up(x) + skip, or x = cat([conv(x), skips.pop()])
+  const auto dies = [](const std::string& enlarge) {
+    Forward f;
+    f.layers.modules.push_back({"encoders.0", "", ModuleId{0}});
+    const ValueId map = f.Run("map", "encoders.0", "conv2d", {f.x}), low = f.Run("low", "down", "conv2d", {map});
+    const ValueId large = f.Run("large", "", enlarge, {low});
+    const ValueId joined = f.Run("joined", "", "add", {large, map});
+    f.Run("head", "head", "conv2d", {f.Run("last", "last", "conv2d", {joined})});
+    return f.DiesBehind(map);
+  };
+  CHECK(dies("conv_transpose2d") == "head");
+  CHECK(dies("abs") == "joined");
+}
+
 TEST_CASE("normalized where they are multiplied: no names") {
   // attn = F.normalize(q) @ k; torchvision's ShiftedWindowAttentionV2
   Forward f;
