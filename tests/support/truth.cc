@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "graph/onnx/load.h"
+#include "graph/shapes/branches.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan::testing {
@@ -119,6 +120,7 @@ Result<Layers> LayersOf(const std::string& path, const std::string& dims, Notes*
       options.dims[dim.substr(0, equals)] = std::stoll(dim.substr(equals + 1));
     }
   }
+  if (auto plain = WithoutBranches(*graph, options, notes)) *graph = *std::move(plain);
   auto binding = Bind(*graph, options, notes);
   if (!binding) return binding.error();
   auto shapes = Infer(*graph, *binding, notes);
