@@ -148,6 +148,10 @@ class BoundNames {
     if (std::find(std::begin(kFunctions), std::end(kFunctions), layer.op) == std::end(kFunctions)) return;
     ModuleId frame = layer.module;
     if (frame.valid() && layers_[frame].path.ends_with(".activation_fn")) frame = layers_[frame].parent;
+    if (frame.valid() && statements_.FirstOf(frame) >= 0 &&
+        layers_.layers[static_cast<size_t>(statements_.FirstOf(frame))].op == "batch_norm") {
+      return;  // pre-activated (kuangliu/pytorch-cifar, chrischute/real-nvp): it goes with the convolution behind it
+    }
     ValueId value = layer.inputs[0];
     Statements::Statement inner = statements_.StatementOf(index, frame);
     for (bool weights = false; Made(value) && !weights;) {  // back to the convolution or projection

@@ -322,6 +322,17 @@ TEST_CASE("a function around calls is one statement with them") {
   CHECK(f.DiesBehind(conv) == "norm");
 }
 
+TEST_CASE("in a pre-activated block a function is none with the calls in front of it") {
+  // x = F.relu(self.bn1(x)); x = self.conv1(x); x = F.relu(self.bn2(x)); x = self.conv2(x)
+  Forward f;
+  const ValueId first = f.Run("bn1", "block.bn1", "batch_norm", {f.x}), relu = f.Run("relu1", "block", "relu", {first});
+  const ValueId conv = f.Run("conv1", "block.conv1", "conv2d", {relu});
+  const ValueId second = f.Run("bn2", "block.bn2", "batch_norm", {conv}),
+                again = f.Run("relu2", "block", "relu", {second});
+  f.Run("head", "head", "linear", {f.Run("conv2", "block.conv2", "conv2d", {again})});
+  CHECK(f.DiesBehind(relu) == "conv1");
+}
+
 TEST_CASE("a whole model joins where it calls: what it had keeps its name until the call is back") {
   // x = block(cat([x, skips.pop()], 1)); then x = block(cat([skip, self.up(x)], 1)), ddpm and unet3d by hand, recorded
   Forward f;
