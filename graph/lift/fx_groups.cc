@@ -82,7 +82,14 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
             VisitRefs(argument, [&](const std::string& name) { result.referenced.insert(name); });
           for (const auto& [key, value] : fx->keywords)
             VisitRefs(value, [&](const std::string& name) { result.referenced.insert(name); });
-          if (IsHostTarget(fx->target)) {
+          // PyTorch 2.6 writes split, chunk and unbind as a sequence, and each piece that is used as a node of its own
+          // (%getitem = operator.getitem(%split, 0): SequenceAt). The call that made the sequence gives the pieces.
+          const auto whole = fx->target == "operator.getitem" && !fx->arguments.empty()
+                                 ? by_name.find(fx->arguments.front().text)
+                                 : by_name.end();
+          if (whole != by_name.end()) {
+            entry->second = whole->second;
+          } else if (IsHostTarget(fx->target)) {
             result.host.insert(fx->name);
           } else {
             entry->second = static_cast<int32_t>(result.groups.size());

@@ -3,6 +3,7 @@
 //   Sigmoid  %silu : ... aten.silu.default(args = (%conv,))      one group, name "silu",
 //   Mul      %silu : ... aten.silu.default(args = (%conv,))      nodes {Sigmoid, Mul}, position of Mul
 //   Cast     (nothing), makes the tensor "bernoulli"             joins the group of that name
+//   SequenceAt  %getitem : ... operator.getitem(args = (%split, 0))   joins the group "split"
 #pragma once
 
 #include <cstdint>

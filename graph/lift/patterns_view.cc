@@ -140,6 +140,26 @@ bool MatchUnbind(PatternSource& source, NodeId root) {
   return EmitSplit(source, split, "unbind", axis, std::move(outputs), std::move(nodes));
 }
 
+// A sequence of which every user takes one piece is a split's views, or unbind's (TorchScript where it does not know
+// how many there are, symbolic_opset11.py: split, unbind; PyTorch 2.6's dynamo exporter always). The root is any of the
+// pieces.
+bool MatchPieces(PatternSource& source, NodeId root) {
+  const NodeId split = source.MakerOf(source.In(root, 0), "SplitToSequence");
+  if (!split.valid()) return false;
+  const int rank = source.RankOf(source.In(split, 0));
+  if (rank == 0) return false;
+  std::vector<Operand> outputs;
+  std::vector<NodeId> nodes = {split};
+  for (const NodeId user : source.UsersOf(source[split].outputs[0])) {
+    if (source[user].op != "SequenceAt") return false;
+    outputs.push_back(source.Out(user));
+    nodes.push_back(user);
+  }
+  const bool drops = source.RankOf(source[root].outputs[0]) < rank;
+  return EmitSplit(source, split, drops ? "unbind" : "split", Axis(source[split].attributes.Int("axis", 0), rank),
+                   std::move(outputs), std::move(nodes));
+}
+
 // torch.chunk: neighbouring Slices that cover an axis, where one ends at the very tensor at which the next starts
 // (the exporter computes chunk sizes once; hand-written x[:k], x[k:] has two numbers).
 bool MatchChunk(PatternSource& source, NodeId root) {
@@ -176,10 +196,11 @@ bool MatchChunk(PatternSource& source, NodeId root) {
 
 const PatternRows& ViewNodes() {
   static const PatternRows rows = {
-      {"Squeeze", MatchUnbind},      {"Slice", MatchChunk},         {"Slice", MatchSlice},
-      {"Gather", MatchSelect},       {"Split", MatchSplit},         {"Reshape", MatchReshape},
-      {"Flatten", MatchReshape},     {"Unsqueeze", MatchUnsqueeze}, {"Squeeze", MatchSqueeze},
-      {"Transpose", MatchTranspose}, {"Expand", MatchExpand},       {"Tile", MatchTile},
+      {"SequenceAt", MatchPieces}, {"Squeeze", MatchUnbind},      {"Slice", MatchChunk},
+      {"Slice", MatchSlice},       {"Gather", MatchSelect},       {"Split", MatchSplit},
+      {"Reshape", MatchReshape},   {"Flatten", MatchReshape},     {"Unsqueeze", MatchUnsqueeze},
+      {"Squeeze", MatchSqueeze},   {"Transpose", MatchTranspose}, {"Expand", MatchExpand},
+      {"Tile", MatchTile},
   };
   return rows;
 }

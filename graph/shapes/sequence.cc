@@ -115,7 +115,10 @@ void SplitToSequence(NodeInference& n) {
   Shape piece = *n.ShapeOf(0);
   const auto axis = n.Axis(n.Int("axis", 0), piece.rank());
   if (!axis) return;
-  const bool drop = !n.Has(1) && n.Int("keepdims", 1) == 0;
+  // The standard ignores keepdims beside lengths; PyTorch 2.6's unbind counts on it (onnxscript 0.2 core.py:
+  // aten_unbind), and ONNX Runtime (1.20) drops an axis of pieces of one.
+  const bool ones = !n.Has(1) || (n.ShapeOf(1) && n.ShapeOf(1)->rank() == 0 && ScalarOf(n, 1) == Dim(1));
+  const bool drop = ones && n.Int("keepdims", 1) == 0;
   const auto part = [&](Dim length) {
     TensorFacts facts;
     facts.type = n.In(0).type;

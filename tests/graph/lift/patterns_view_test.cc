@@ -39,6 +39,23 @@ TEST_CASE("a Slice of two axes is two slices") {
         Lines{"slice(x) -> [B, 2, 6] dim=1 start=1 step=1", "slice(Slice_4.slice) -> [B, 2, 3] dim=2 start=0 step=2"});
 }
 
+TEST_CASE("pieces of a sequence are views: split's, or unbind's where their axis is gone") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4, 6] x) => (float[batch, 2, 6] y, float[batch, 6] z) {
+      i0 = Constant <value = int64 {0}> ()
+      i1 = Constant <value = int64 {1}> ()
+      two = Constant <value = int64 {2}> ()
+      pieces = SplitToSequence <axis = 1> (x, two)
+      a = SequenceAt (pieces, i0)
+      b = SequenceAt (pieces, i1)
+      y = Add (a, b)
+      rows = SplitToSequence <axis = 1, keepdims = 0> (x)
+      row = SequenceAt (rows, i1)
+      z = Relu (row)
+    })") == Lines{"split(x) -> [B, 2, 6] [B, 2, 6] dim=1", "add(a, b) -> [B, 2, 6]", "unbind(x) -> [B, 6] dim=1",
+                  "relu(row) -> [B, 6]"});
+}
+
 TEST_CASE("torch.chunk ends each part where the next starts; hand-written slices have two numbers") {
   CHECK(LiftedLines(R"(
     agraph (float[batch, 4] x) => (float[batch, 2] y) {

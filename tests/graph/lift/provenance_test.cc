@@ -30,6 +30,30 @@ linear linear @fc (silu, fc.weight, fc.bias) -> y [B, 4]
 )");
 }
 
+TEST_CASE("PyTorch 2.6 makes a sequence of what split and unbind give, and takes its pieces one by one") {
+  CHECK(ToText(LayersFromText(R"(g (float[batch, 3, 8] x) => (float[batch, 8] y) {
+    # signature: x: USER_INPUT
+    i0 = Constant <value = int64 {0}> ()
+      # fx_node: %getitem : [num_users=1] = call_function[target=operator.getitem](args = (%unbind, 0), kwargs = {})
+    i2 = Constant <value = int64 {2}> ()
+      # fx_node: %getitem_2 : [num_users=1] = call_function[target=operator.getitem](args = (%unbind, 2), kwargs = {})
+    one = Constant <value = int64 {1}> ()
+      # fx_node: %unbind : [num_users=3] = call_function[target=torch.ops.aten.unbind.int](args = (%x, 1), kwargs = {})
+    unbind = SplitToSequence <axis = 1, keepdims = 0> (x, one)
+      # fx_node: %unbind : [num_users=3] = call_function[target=torch.ops.aten.unbind.int](args = (%x, 1), kwargs = {})
+      # name_scopes: ['', 'unbind']
+    getitem = SequenceAt (unbind, i0)
+      # fx_node: %getitem : [num_users=1] = call_function[target=operator.getitem](args = (%unbind, 0), kwargs = {})
+    getitem_2 = SequenceAt (unbind, i2)
+      # fx_node: %getitem_2 : [num_users=1] = call_function[target=operator.getitem](args = (%unbind, 2), kwargs = {})
+    y = Mul (getitem, getitem_2)
+      # fx_node: %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%getitem, %getitem_2), kwargs = {})
+  })")) == R"(
+unbind unbind (x) -> getitem [B, 8] getitem_2 [B, 8] {dim=1}
+mul mul (getitem, getitem_2) -> y [B, 8]
+)");
+}
+
 TEST_CASE("a batch norm folded into its convolution comes back") {
   Notes notes;
   const Layers layers = LayersFromText(
