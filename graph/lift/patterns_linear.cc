@@ -80,6 +80,12 @@ Operand LostBias(PatternSource& source, NodeId matmul) {
     return source.LostParameter(matmul, "bias", source.TypeOf(output), Shape{source.ShapeOf(output).FromEnd(1)},
                                 weight);
   }
+  // onnxsim drops it from one of the products that share a weight and keeps it in the others, which it made Gemms.
+  for (const NodeId user : source.UsersOf(source.In(matmul, 1))) {
+    const TensorId kept = source[user].op == "Gemm" ? source.In(user, 2) : TensorId{};
+    if (source.FromPyTorch() && kept.valid() && source.Stored(kept) != nullptr && source.RankOf(kept) == 1)
+      return source.Parameter(kept, user, "bias");
+  }
   const std::string& result = source.graph()[output].name;
   const size_t slash = source[matmul].name.rfind('/');
   if (!source.FromPyTorch() || slash == std::string::npos || source.RankOf(output) < 1) return {};

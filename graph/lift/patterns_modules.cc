@@ -83,6 +83,25 @@ bool IsNumbered(std::string_view name, std::string_view prefix) {
   return name.starts_with(prefix) && IsNumber(name.substr(prefix.size()));
 }
 
+// "m.head" -> "/m/m.head", which is how a scope says it.
+std::string ScopeOfOwner(std::string_view owner) {
+  std::string scope;
+  for (size_t dot = owner.find('.'); dot != std::string::npos; dot = owner.find('.', dot + 1))
+    scope += "/" + std::string(owner.substr(0, dot));
+  return scope + "/" + std::string(owner);
+}
+
+// The module that owns a stored tensor which this node alone reads; empty when there is none.
+std::string OwnerBeside(const Graph& graph, const Node& node, const std::vector<int>& readers) {
+  for (const TensorId input : node.inputs) {
+    if (!input.valid() || !graph[input].stored.has_value() || readers[static_cast<size_t>(input.value)] != 1) continue;
+    const std::string& name = graph[input].name;
+    const size_t dot = name.rfind('.');
+    if (dot != std::string::npos && dot > 0 && IsModulePath(name)) return name.substr(0, dot);
+  }
+  return "";
+}
+
 }  // namespace
 
 bool IsModulePath(const std::string& name) {
@@ -123,6 +142,13 @@ ModulePaths::ModulePaths(const Graph& graph) {
   if (fx_names) {
     for (const std::string& scope : FxScopes(graph)) scope_of_.push_back(number_of(scope));
   }
+  std::vector<int> readers(graph.tensors.size());
+  for (const Node& node : graph.nodes) {
+    for (const TensorId input : node.inputs) {
+      if (input.valid()) ++readers[static_cast<size_t>(input.value)];
+    }
+  }
+  const bool by_pytorch = WrittenByPyTorch(graph);
   for (const Node& node : graph.nodes) {
     if (fx_names) break;
     // A simplifier's node has a name without a scope, its result may have kept that of the node it stands for.
@@ -134,6 +160,10 @@ ModulePaths::ModulePaths(const Graph& graph) {
     const size_t slash = name->rfind('/');
     if (slash != std::string::npos) {
       last = number_of((*name)[0] == '/' ? name->substr(0, slash) : "/" + name->substr(0, slash));
+    } else if (by_pytorch && last != 0) {
+      // A node that a simplifier put in place of the model's last product: the result's name is the output's.
+      const std::string owner = OwnerBeside(graph, node, readers);
+      if (!owner.empty()) last = number_of(ScopeOfOwner(owner));
     }
     scope_of_.push_back(last);
     for (const TensorId output : node.outputs) {

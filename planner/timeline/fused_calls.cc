@@ -41,11 +41,16 @@ class Search {
 
   std::optional<FusedCall> Attention(ModuleId module) const {
     const std::string& path = layers_[module].path;
-    const auto in = Named(path + ".in_proj_weight", path + ".in_proj_bias");
-    const auto out = Named(path + ".out_proj.weight", path + ".out_proj.bias");
-    if (!in || !out) return std::nullopt;
+    auto in = Named(path + ".in_proj_weight", path + ".in_proj_bias");
+    auto out = Named(path + ".out_proj.weight", path + ".out_proj.bias");
     std::optional<FusedCall> call = Enclosed(module);
     if (!call || layers_[call->input].shape.rank() != 3 || !IsBatchFirst(*call)) return std::nullopt;
+    if (!in || !out) {
+      const auto [first, second] = OwnProjections(module, *call);
+      in = first;
+      out = second;
+    }
+    if (!in || !out) return std::nullopt;
     const Layer* product = nullptr;
     for (int l = call->first; l <= call->last; ++l) {
       const Layer& layer = At(l);
@@ -104,6 +109,26 @@ class Search {
     return AffineValues{w->second, b->second};
   }
 
+  // Where a simplifier renamed the parameters: two products that the module computes itself, with no module of their
+  // own around them, the first of them of query, key and value in one. Only torch.nn writes attention so.
+  std::pair<std::optional<AffineValues>, std::optional<AffineValues>> OwnProjections(ModuleId module,
+                                                                                     const FusedCall& call) const {
+    std::vector<const Layer*> linears;
+    for (int l = call.first; l <= call.last; ++l) {
+      const Layer& layer = At(l);
+      if (layer.op != "linear") continue;
+      if (layer.module != module || layer.inputs.size() < 3 || !layer.inputs[2].valid()) return {};
+      if (layers_[layer.inputs[1]].role != Role::kParameter) return {};
+      linears.push_back(&layer);
+    }
+    const Dim width = layers_[call.input].shape.FromEnd(1);
+    if (linears.size() != 2 || layers_[linears[0]->inputs[1]].shape != Shape{width * 3, width} ||
+        layers_[linears[1]->inputs[1]].shape != Shape{width, width})
+      return {};
+    return {AffineValues{linears[0]->inputs[1], linears[0]->inputs[2]},
+            AffineValues{linears[1]->inputs[1], linears[1]->inputs[2]}};
+  }
+
   // The call's layers, if nothing runs between them, one value goes in and one comes out.
   std::optional<FusedCall> Enclosed(ModuleId module) const {
     const Extent& extent = extents_[static_cast<size_t>(module.value)];
@@ -150,9 +175,8 @@ class Search {
 std::vector<FusedCall> FusedCallsOf(const Layers& layers, const TrainingSpec& spec) {
   const bool autocast = spec.precision == Precision::kAmpFp16 || spec.precision == Precision::kAmpBf16;
   if (spec.mode != Mode::kInfer || autocast) return {};
-  constexpr std::string_view kInProjection = ".in_proj_weight";
-  const bool any = std::any_of(layers.parameters.begin(), layers.parameters.end(),
-                               [&](ValueId id) { return layers[id].name.ends_with(kInProjection); });
+  const bool any = std::any_of(layers.layers.begin(), layers.layers.end(),
+                               [](const Layer& layer) { return layer.op == "scaled_dot_product_attention"; });
   if (!any) return {};
   std::vector<FusedCall> calls;
   const Search search(layers);

@@ -56,5 +56,24 @@ TEST_CASE("nodes that ONNX Runtime's optimizer named stand where their weights d
   CHECK(PathsOf(layers, 2) == Lines{"enc", "enc.layer.0.norm"});
 }
 
+TEST_CASE("a last product that a simplifier named stands where the bias does that only it reads") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 4] x) => (float[batch, 2] y)
+      <float[4] `m.enc.shared`, float[4, 2] `onnx::MatMul_7`, float[2] `m.head.bias`> {
+      a = Relu (x)
+        # name: /m/enc/norm/Relu
+      b = Add (a, `m.enc.shared`)
+        # name: Add_4
+      c = Mul (b, `m.enc.shared`)
+        # name: Mul_5
+      y = Gemm (c, `onnx::MatMul_7`, `m.head.bias`)
+        # name: Gemm_6
+    })");
+  REQUIRE(layers.layers.size() == 4);
+  CHECK(PathsOf(layers, 1) == Lines{"m", "m.enc", "m.enc.norm"});
+  CHECK(PathsOf(layers, 2) == Lines{"m", "m.enc", "m.enc.norm"});
+  CHECK(PathsOf(layers, 3) == Lines{"m", "m.head"});
+}
+
 }  // namespace
 }  // namespace vramplan
