@@ -181,6 +181,22 @@ void Slice(NodeInference& n) {
 // Data is copied and written into (Scatter before opset 11, TensorScatter).
 void Scatter(NodeInference& n) { n.Out(0).shape = n.ShapeOf(0); }
 
+// The same; of a list of lengths the result is known too (TorchScript's index_copy writes one length into a shape).
+void ScatterElements(NodeInference& n) {
+  Scatter(n);
+  const std::vector<Dim>*data = n.Integers(0), *places = n.Integers(1), *written = n.Integers(2);
+  if (data == nullptr || places == nullptr || written == nullptr || written->size() < places->size()) return;
+  if (!n.ShapeOf(0) || n.ShapeOf(0)->rank() != 1 || n.node().attributes.Text("reduction", "none") != "none") return;
+  std::vector<Dim> lengths = *data;
+  for (size_t i = 0; i < places->size(); ++i) {
+    const Dim place = (*places)[i];
+    const auto size = static_cast<int64_t>(lengths.size());
+    if (!place.IsConstant() || place.c0() < -size || place.c0() >= size) return;
+    lengths[static_cast<size_t>(place.c0() < 0 ? place.c0() + size : place.c0())] = (*written)[i];
+  }
+  n.SetIntegers(0, std::move(lengths));
+}
+
 void TopK(NodeInference& n) {
   if (n.outputs() > 1) n.Out(1).type = DType::kInt64;
   if (!n.ShapeOf(0)) return;
@@ -282,7 +298,7 @@ constexpr RuleRow kRows[] = {
     {"GatherND", GatherND},
     {"Slice", Slice},
     {"Scatter", Scatter},
-    {"ScatterElements", Scatter},
+    {"ScatterElements", ScatterElements},
     {"ScatterND", Scatter},
     {"TensorScatter", Scatter},
     {"TopK", TopK},

@@ -8,6 +8,7 @@
 #include "planner/runtimes/given_graph.h"
 #include "planner/runtimes/onnxruntime.h"
 #include "planner/runtimes/stand_in.h"
+#include "planner/timeline/known_sizes.h"
 
 namespace vramplan {
 namespace {
@@ -69,16 +70,13 @@ Result<Layers> GraphFor(Runtime runtime, const Graph& graph, const Shapes& shape
 }
 
 Result<Timeline> ScheduleFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
-  switch (spec.framework.runtime) {
-    case Runtime::kPyTorch:
-      break;
-    case Runtime::kOnnxRuntime:
-      return ScheduleOnnxRuntime(layers, spec, batch, notes);
-    case Runtime::kTensorFlow:
-    case Runtime::kJax:
-      return ScheduleStandIn(layers, spec, batch, notes);
-  }
-  return Schedule(layers, spec, batch, notes);
+  const Runtime runtime = spec.framework.runtime;
+  if (runtime == Runtime::kPyTorch) return Schedule(layers, spec, batch, notes);
+  Result<Timeline> timeline = runtime == Runtime::kOnnxRuntime ? ScheduleOnnxRuntime(layers, spec, batch, notes)
+                                                               : ScheduleStandIn(layers, spec, batch, notes);
+  if (!timeline.ok()) return timeline;
+  if (const Status known = CheckKnownSizes(layers, *timeline); !known) return known.error();
+  return timeline;
 }
 
 std::optional<BfcConfig> ArenaOf(const TrainingSpec& spec) {

@@ -13,6 +13,7 @@
 #include "planner/semantics/optimizer.h"
 #include "planner/timeline/average.h"
 #include "planner/timeline/backward.h"
+#include "planner/timeline/known_sizes.h"
 #include "planner/timeline/name_ends.h"
 #include "planner/timeline/recorder.h"
 #include "planner/timeline/run.h"
@@ -193,6 +194,7 @@ Result<Timeline> ScheduleAs(Naming naming, const Layers& layers, const TrainingS
   if (!run) return run.error();
   recorder.Stop();
   if (const Status saved = CheckSaved(spec, timeline); !saved) return saved.error();
+  if (const Status known = CheckKnownSizes(layers, timeline); !known) return known.error();
   return timeline;
 }
 

@@ -51,6 +51,8 @@ TEST_CASE("Scatter, TopK, NonZero, OneHot and the rest") {
   CheckNodes({
       {"ScatterND", "", "f[B,9] i[3,2] f[3]", "f[B,9]"},
       {"ScatterElements", "", "f[B,9] i[B,1] f[B,1]", "f[B,9]"},
+      {"ScatterElements", "", "i[3]=B,64,64 i[1]=-2 i[1]=8", "i[3]=B,8,64"},
+      {"ScatterElements", "", "i[3]=B,64,64 i[1]=3 i[1]=8", "i[3]"},
       {"Trilu", "", "f[8,8] i[]", "f[8,8]"},
       {"CumSum", "", "f[B,9] i[]", "f[B,9]"},
       {"TopK", "", "f[B,100] i[1]=5", "f[B,5] i[B,5]"},
