@@ -306,6 +306,7 @@ constexpr AtenRule kRules[] = {
     {"_unsafe_index_put", "index_put", "input! indices* values! accumulate-"},
     {"scatter", "scatter", "input! dim index! src!", ShapeDims},
     {"scatter_add", "scatter_add", "input! dim index! src!", ShapeDims},
+    {"scatter_reduce", "scatter_reduce", "input! dim index! src! reduce include_self", ShapeDims},
     {"index_add", "index_add", "input! dim index! src! alpha-", ShapeDims},
     {"index_copy", "index_copy", "input! dim index! src!", ShapeDims},
     {"index_fill", "index_fill", "input! dim index! value-", ShapeDims},

@@ -305,20 +305,22 @@ std::optional<Found> BatchStatistics(const Walk& walk, const Layer& norm) {
   return found;
 }
 
-// div(x, pow(add(mul(avg_pool(x * x), alpha), k), beta)) (torch/nn/functional.py 2.10, local_response_norm). Behind the
-// average is a squeeze of an unknown axis, branches of a condition: where they are not taken yet, how many channels it
-// takes is not seen, 5, as the class has it.
+// The average over channels, a pooling of x * x with a depth of channels; or the condition whose branches squeeze it,
+// where nobody chose one (graph/shapes/branches.h): how many channels it takes is not seen then, 5 as the class has it.
 std::optional<Found> LocalResponseNorm(const Walk& walk, const Layer& div) {
   const Layer* power = div.op == "div" && !FromDynamo(div) ? walk.Operand(&div, 1, "pow") : nullptr;
   const Layer* scaled = walk.Operand(walk.Operand(power, 0, "add"), 0, "mul");
   const Layer* average = walk.MakerOf(walk.BehindViews(In(scaled, 0)));
   if (average == nullptr) return std::nullopt;
+  if (average->op != "onnx::If") {
+    const Layer* squares = walk.MakerOf(walk.BehindViews(In(average, 0)));
+    if (!average->op.starts_with("avg_pool") || squares == nullptr || squares->op != "mul" ||
+        In(squares, 0) != In(&div, 0) || In(squares, 1) != In(&div, 0))
+      return std::nullopt;
+  }
   Found found{"local_response_norm", {In(&div, 0)}, {}};
-  if (average->op == "onnx::If") return found;
-  const Layer* square = average->op.starts_with("avg_pool") ? walk.MakerOf(walk.BehindViews(In(average, 0))) : nullptr;
-  if (square == nullptr || square->op != "mul" || In(square, 0) != In(square, 1) || In(square, 0) != In(&div, 0))
-    return std::nullopt;
-  found.attributes.Set("size", average->attributes.Ints("kernel_size").front());
+  if (const std::vector<int64_t> kernel = average->attributes.Ints("kernel_size"); !kernel.empty())
+    found.attributes.Set("size", kernel.front());
   return found;
 }
 

@@ -21,9 +21,30 @@ std::vector<int64_t> ListOr(const Attributes& attributes, const char* name, int6
   if (list.empty()) list.assign(static_cast<size_t>(axes), otherwise);
   return list;
 }
+// Begins of all axes, then ends. auto_pad says them by the result (onnx Conv-11): what the windows reach beyond the
+// input, the odd one at the end, or at the begin under SAME_LOWER.
+std::vector<int64_t> Pads(PatternSource& source, NodeId root, int64_t axes, const std::vector<int64_t>& kernel) {
+  const Attributes& node = source[root].attributes;
+  std::vector<int64_t> pads = ListOr(node, "pads", 2 * axes, 0);
+  const std::string same = node.Text("auto_pad", "NOTSET");
+  const Shape in = source.ShapeOf(source.In(root, 0)), out = source.ShapeOf(source[root].outputs[0]);
+  const int rank = static_cast<int>(axes) + 2;
+  if (!same.starts_with("SAME") || source[root].op != "Conv" || in.rank() != rank || out.rank() != rank) return pads;
+  const std::vector<int64_t> strides = ListOr(node, "strides", axes, 1), dilations = ListOr(node, "dilations", axes, 1);
+  for (size_t i = 0; i < static_cast<size_t>(axes) && i < kernel.size(); ++i) {
+    const Dim length = in[static_cast<int>(i) + 2], windows = out[static_cast<int>(i) + 2];
+    if (!length.IsConstant() || !windows.IsConstant()) continue;
+    const int64_t reach = (windows.c0() - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1;
+    const int64_t total = std::max<int64_t>(0, reach - length.c0()), less = total / 2;
+    pads[i] = same == "SAME_LOWER" ? total - less : less;
+    pads[static_cast<size_t>(axes) + i] = total - pads[i];
+  }
+  return pads;
+}
+
 // ONNX pads begin and end of each axis; torch has one number for both.
-std::vector<int64_t> Padding(const Attributes& attributes, int64_t axes) {
-  std::vector<int64_t> pads = ListOr(attributes, "pads", 2 * axes, 0);
+std::vector<int64_t> Padding(PatternSource& source, NodeId root, int64_t axes, const std::vector<int64_t>& kernel) {
+  std::vector<int64_t> pads = Pads(source, root, axes, kernel);
   pads.resize(static_cast<size_t>(axes));
   return pads;
 }
@@ -36,7 +57,7 @@ Attributes ConvolutionAttributes(PatternSource& source, NodeId root, int64_t axe
   }
   return Named({{"kernel_size", kernel},
                 {"stride", ListOr(node, "strides", axes, 1)},
-                {"padding", Padding(node, axes)},
+                {"padding", Padding(source, root, axes, kernel)},
                 {"dilation", ListOr(node, "dilations", axes, 1)},
                 {"groups", node.Int("group", 1)}});
 }
@@ -45,7 +66,7 @@ Attributes ConvolutionAttributes(PatternSource& source, NodeId root, int64_t axe
 // (ATen/native/Convolution.cpp, _convolution_same).
 Operand PaddedUnevenly(PatternSource& source, NodeId root, int64_t axes, Attributes* attributes) {
   const TensorId input = source.In(root, 0);
-  const std::vector<int64_t> pads = source[root].attributes.Ints("pads");
+  const std::vector<int64_t> pads = Pads(source, root, axes, attributes->Ints("kernel_size"));
   const auto count = static_cast<size_t>(axes);
   Shape padded = source.ShapeOf(input);
   if (pads.size() != 2 * count || padded.rank() != static_cast<int>(axes) + 2 || source[root].op != "Conv" ||
@@ -149,7 +170,7 @@ bool EmitWindowPool(PatternSource& source, NodeId root, const char* fixed, const
   if (source.FromPyTorch() && !node.Has("pads") && node.Ints("strides") == kernel) {
     return EmitPool(source, root, Ranked(adaptive, axes), {}, input, {root});
   }
-  std::vector<int64_t> padding = Padding(node, axes);
+  std::vector<int64_t> padding = Padding(source, root, axes, kernel);
   std::vector<NodeId> nodes = {root};
   // avg_pool2d(padding, count_include_pad=True) is exported as a Pad before the pool.
   const NodeId pad = source.OnlyMakerOf(input, "Pad");

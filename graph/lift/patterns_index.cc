@@ -1,4 +1,8 @@
 // Tables and indices: embedding, gather, scatter, sorting; and tensors made on the device.
+#include <map>
+#include <memory>
+
+#include "graph/lift/liveness.h"
 #include "graph/lift/patterns_source.h"
 
 namespace vramplan {
@@ -135,9 +139,48 @@ bool MatchGatherElements(PatternSource& source, NodeId root) {
 bool MatchGatherNd(PatternSource& source, NodeId root) {
   return EmitIndex(source, root, "index", {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))});
 }
+// What ONNX adds is scatter_add, or scatter_reduce of sums: both keep no more than the places.
 bool MatchScatter(PatternSource& source, NodeId root) {
-  return EmitIndex(source, root, "scatter",
-                   {source.Use(source.In(root, 0)), source.Use(source.In(root, 1)), source.Use(source.In(root, 2))});
+  static const std::map<std::string, const char*> kReduced = {{"max", "amax"}, {"min", "amin"}, {"mul", "prod"}};
+  std::vector<Operand> inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1)),
+                                 source.Use(source.In(root, 2))};
+  const std::string reduction = source[root].attributes.Text("reduction", "none");
+  if (const auto reduced = kReduced.find(reduction); reduced != kReduced.end()) {
+    Attributes attributes = Named({{"dim", DimOf(source, root)}, {"reduce", std::string(reduced->second)}});
+    return EmitIndex(source, root, "scatter_reduce", std::move(inputs), std::move(attributes));
+  }
+  return EmitIndex(source, root, reduction == "add" ? "scatter_add" : "scatter", std::move(inputs));
+}
+
+const Graph* BodyOf(const Node& loop) {
+  const auto* body = loop.attributes.Get<std::shared_ptr<Graph>>("body");
+  return body == nullptr ? nullptr : body->get();
+}
+
+// nn.EmbeddingBag: a loop over the bags, each of which reduces the rows that it looks up (torch/onnx/
+// symbolic_opset11.py, embedding_bag). Its numbers are an input of the model; where they are a matrix, a row is a bag.
+bool MatchBags(PatternSource& source, NodeId root) {
+  static const std::map<std::string, int64_t> kModes = {{"ReduceSum", 0}, {"ReduceMean", 1}, {"ReduceMax", 2}};
+  const Graph* body = BodyOf(source[root]);
+  if (body == nullptr) return false;
+  const auto maker = [&](TensorId tensor) -> const Node* {
+    const bool made = tensor.valid() && (*body)[tensor].producer.valid();
+    return made ? &(*body)[(*body)[tensor].producer] : nullptr;
+  };
+  for (const Node& node : body->nodes) {
+    const auto mode = kModes.find(node.op);
+    const Node* lookup = mode == kModes.end() ? nullptr : maker(node.inputs[0]);
+    if (lookup == nullptr || lookup->op != "Gather" || lookup->inputs.size() < 2) continue;
+    const Node* bag = maker(lookup->inputs[1]);
+    const TensorId table = (*body)[lookup->inputs[0]].outer;
+    const TensorId numbers = bag != nullptr && bag->op == "Slice" ? (*body)[bag->inputs[0]].outer : TensorId{};
+    if (!table.valid() || !numbers.valid() || source.RankOf(table) != 2 || source.Stored(table) == nullptr) continue;
+    const TensorId input = InputBehind(source.graph(), numbers);
+    if (!input.valid()) continue;
+    return EmitIndex(source, root, "embedding_bag", {source.Parameter(table, root, "weight"), source.Use(input)},
+                     Named({{"mode", mode->second}}));
+  }
+  return false;
 }
 bool MatchTopK(PatternSource& source, NodeId root) {
   return EmitIndex(source, root, "topk", {source.Use(source.In(root, 0))}, Named({{"dim", DimOf(source, root, -1)}}));
@@ -169,6 +212,7 @@ const PatternRows& IndexPatterns() {
       {"Scatter", MatchScatter},
       {"ScatterND", MatchSliceWrite},
       {"ScatterND", MatchScatter},
+      {"Loop", MatchBags},
       {"TopK", MatchTopK},
       {"OneHot", MatchOneHot},
       {"Range", MatchRange},

@@ -148,7 +148,7 @@ ModulePaths::ModulePaths(const Graph& graph) {
       if (input.valid()) ++readers[static_cast<size_t>(input.value)];
     }
   }
-  const bool by_pytorch = WrittenByPyTorch(graph);
+  const bool by_pytorch = graph.producer.find("pytorch") != std::string::npos;  // ONNX Runtime's: FollowWeights
   for (const Node& node : graph.nodes) {
     if (fx_names) break;
     // A simplifier's node has a name without a scope, its result may have kept that of the node it stands for.

@@ -5,6 +5,7 @@
 #include "planner/semantics/embedding.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/reduce_config.h"
+#include "planner/semantics/scatter_reduce.h"
 #include "planner/semantics/sort_scratch.h"
 #include "planner/semantics/table.h"
 #include "planner/semantics/view.h"
@@ -303,6 +304,7 @@ std::vector<OpRule> IndexRules() {
       {"index", Index},
       {"scatter", [](Call& c) { Scatter(c, false); }},
       {"scatter_add", [](Call& c) { Scatter(c, true); }},
+      {"scatter_reduce", ScatterReduce},
       {"slice_scatter",
        [](Call& c) {
          if (c.Int("inplace") != 0) return WritePart(c);

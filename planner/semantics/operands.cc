@@ -55,6 +55,7 @@ const std::unordered_map<std::string_view, std::string_view>& Words() {
       {"take_along_dim", "* *"},
       {"scatter", "* *"},
       {"scatter_add", "* * *"},
+      {"scatter_reduce", "* * *"},
       {"index_add", "1+ * *"},
       {"index_copy", "1+ * *"},
       {"slice_scatter", "1+"},

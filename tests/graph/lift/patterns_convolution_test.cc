@@ -79,5 +79,20 @@ TEST_CASE("a folded batch norm is known by what the result or the bias is called
   CHECK(!folded("getitem_3", "c.bias", "tf2onnx 1.16.1"));
 }
 
+TEST_CASE("auto_pad says the padding by the result; what one side has more is padded in front") {
+  const auto lines = [](const std::string& same, int kernel) {
+    const std::string k = std::to_string(kernel);
+    return LiftedLines("agraph (float[batch, 2, 8] x) => (float[batch, 4, 8] y) <float[4, 2, " + k +
+                       "] `c.weight`> {\n y = Conv <auto_pad = \"" + same + "\", kernel_shape = [" + k +
+                       "]> (x, `c.weight`)\n}");
+  };
+  const std::string rest = " dilation=[1] groups=1 kernel_size=";
+  CHECK(lines("SAME_UPPER", 3) == Lines{"conv1d(x, c.weight, -) -> [B, 4, 8]" + rest + "[3] padding=[1] stride=[1]"});
+  CHECK(lines("SAME_UPPER", 4)[0] == "pad(x) -> [B, 2, 9] mode=constant pad=[0,1]");
+  CHECK(lines("SAME_UPPER", 4)[1] ==
+        "conv1d(Conv_0..pad, c.weight, -) -> [B, 4, 8]" + rest + "[4] padding=[1] stride=[1]");
+  CHECK(lines("SAME_LOWER", 4)[0] == "pad(x) -> [B, 2, 9] mode=constant pad=[1,0]");
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -94,5 +94,45 @@ TEST_CASE("x[:, 1:] += y is one write, though the file has two") {
                   "slice_scatter(x, y) -> [B, 5] inplace=1 update=add", "reshape(first) -> [B, 5]"});
 }
 
+TEST_CASE("TorchScript's bags of embeddings: a loop over the rows of an input, each reduced") {
+  const auto lines = [](const std::string& reduce) {
+    return LiftedLines(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    agraph (int64[batch, 20] ids) => (float[batch, 4] y) <float[50, 4] `bag.weight`> {
+      flat_shape = Constant <value = int64[1] {-1}> ()
+      flat = Reshape (ids, flat_shape)
+      zero = Constant <value = int64 {0}> ()
+      sizes = Shape (ids)
+      bags = Gather (sizes, zero)
+      on = Constant <value = bool {1}> ()
+      y = Loop (bags, on) <body = each (int64 i, bool before) => (bool after, float[4] row) {
+        axis = Constant <value = int64[1] {0}> ()
+        begin = Unsqueeze (i, axis)
+        one = Constant <value = int64[1] {1}> ()
+        finish = Add (begin, one)
+        some = Slice (flat, begin, finish, axis)
+        rows = Gather (`bag.weight`, some)
+        row = )" + reduce +
+                       R"( <axes = [0], keepdims = 0> (rows)
+        after = Identity (before)
+      }>
+    })");
+  };
+  CHECK(lines("ReduceMean")[0] == "embedding_bag(bag.weight, ids) -> [B, 4] mode=1");
+  CHECK(lines("ReduceMax")[0] == "embedding_bag(bag.weight, ids) -> [B, 4] mode=2");
+}
+
+TEST_CASE("what a scatter does with what is there already") {
+  const auto line = [](const std::string& attributes) {
+    return LiftedLines(
+        "<ir_version: 8, opset_import: [\"\" : 18]> agraph (float[batch, 8] x, int64[batch, 8] at) => "
+        "(float[batch, 8] y) {\n y = ScatterElements <axis = 1" +
+        attributes + "> (x, at, x)\n}")[0];
+  };
+  CHECK(line("") == "scatter(x, at, x) -> [B, 8]");
+  CHECK(line(", reduction = \"add\"") == "scatter_add(x, at, x) -> [B, 8]");
+  CHECK(line(", reduction = \"max\"") == "scatter_reduce(x, at, x) -> [B, 8] dim=1 reduce=amax");
+}
+
 }  // namespace
 }  // namespace vramplan
