@@ -30,7 +30,7 @@ void GradScaler::Check(Tensor inverse) {
 }
 
 void GradScaler::Unscale() {
-  if (!active_) return;
+  if (!active_ || !scale_) return;  // a loss without a gradient was never scaled
   const OpScope scope(e_, "GradScaler.unscale_");
   Tensor wide = e_.Empty(Shape(), DType::kFloat64);  // self._scale.double().reciprocal().float()
   Tensor reciprocal = e_.EmptyLike(wide);
@@ -41,7 +41,7 @@ void GradScaler::Unscale() {
 }
 
 void GradScaler::BeforeStep() {
-  if (!active_) return;
+  if (!active_ || !scale_) return;  // a loss without a gradient was never scaled
   if (e_.spec().optimizer_impl != OptimizerImpl::kFused) {
     if (!found_inf_) Unscale();
     return;

@@ -69,5 +69,17 @@ TEST_CASE("fp16 training only") {
   }
 }
 
+TEST_CASE("a loss without a gradient was never scaled: the step has nothing to unscale") {
+  for (const char* spec : {"amp-fp16", "amp-fp16 fused"}) {
+    Trial trial(spec);
+    GradScaler scaler(trial.e);
+    scaler.Unscale();
+    scaler.BeforeStep();
+    scaler.AfterStep();
+    scaler.Update();
+    CHECK(trial.Events() == "");
+  }
+}
+
 }  // namespace
 }  // namespace vramplan::testing
