@@ -98,6 +98,20 @@ Operand UnfoldedTable(PatternSource& source, TensorId stored) {
   return last;
 }
 
+// "/m/transformer/Cast_output_0" of the TorchScript exporter: positions' rows were given the type that they have
+// (transformers/models/gpt2: position_embeds.to). Only what is added to words' rows is such.
+bool IsCastLookUp(PatternSource& source, const std::string& leaf, TensorId stored, NodeId user) {
+  if (!source.FromPyTorch() || !leaf.starts_with("/Cast") || !leaf.ends_with("_output_0")) return false;
+  if (!user.valid() || source[user].op != "Add") return false;
+  for (size_t side = 0; side < 2; ++side) {
+    const NodeId words = source.MakerOf(source.In(user, side), "Gather");
+    if (words.valid() && source.In(user, 1 - side) == stored && source.HasModulePath(source.In(words, 0)) &&
+        source.RankOf(source.In(words, 0)) == 2)
+      return true;
+  }
+  return false;
+}
+
 Operand UnfoldedLookUp(PatternSource& source, TensorId stored) {
   const std::string& name = source.graph()[stored].name;
   Shape shape = source.ShapeOf(stored);
@@ -106,19 +120,26 @@ Operand UnfoldedLookUp(PatternSource& source, TensorId stored) {
   std::string module = name;
   if (!source.FromFx() || FxOperatorOf(name) != "embedding") {
     const size_t slash = name.rfind('/');
-    if (slash == std::string::npos || slash == 0 || name.compare(slash, std::string::npos, "/Gather_output_0") != 0)
+    if (slash == std::string::npos || slash == 0) return {};
+    if (name.compare(slash, std::string::npos, "/Gather_output_0") == 0) {
+      module = name.substr(0, slash);
+      module = module.substr(module.rfind('/') + 1);
+    } else if (IsCastLookUp(source, name.substr(slash), stored, source.FirstUserOf(stored))) {
+      module = "positions";
+    } else {
       return {};
-    module = name.substr(0, slash);
-    module = module.substr(module.rfind('/') + 1);
+    }
   }
   const NodeId user = source.FirstUserOf(stored);
   if (!user.valid() || (source[user].op != "Add" && source[user].op != "Concat")) return {};
   const DType type = source.TypeOf(stored);
+  const Bytes row = shape[2].IsConstant() ? StoredBytes(type, shape[2].c0()) : Bytes();
   source.notes().Add({.code = "folded-lookup",
                       .severity = Severity::kNote,
                       .subject = name,
                       .text = "the export looked it up in a table and left the table out, of which the " +
-                              ToString(shape[1]) + " rows that it read are counted",
+                              ToString(shape[1]) + " rows that it read are counted; each row more is " + ToString(row) +
+                              " of parameters, and as much of gradients and of each optimizer state",
                       .hint = "export with a dynamic length"});
   const Operand table = source.LostParameter(user, module + ".weight", type, Shape{shape[1], shape[2]}, stored);
   Operand ids = source.LostBuffer(user, module + ".ids", DType::kInt64, Shape{1, shape[1]});

@@ -48,6 +48,17 @@ Error Leftover(Verb verb, const std::vector<std::string>& rest) {
   return Usage(rest.front(), verb == Verb::kGpus ? "one text is enough" : "one file is enough", HelpCommand(verb));
 }
 
+// "--ema --format json": CLI11 takes the next option as the value. No value begins so.
+std::optional<Error> WithoutValue(const TypedOptions& typed) {
+  for (const auto& [flag, values] : typed) {
+    for (const std::string& value : values) {
+      if (value.starts_with("--"))
+        return Usage(flag, "no value is given: " + value + " follows", "type the value behind it");
+    }
+  }
+  return std::nullopt;
+}
+
 Error UnknownVerb(const std::string& word) {
   std::vector<std::string> verbs;
   for (const Verb verb : kAllVerbs) verbs.emplace_back(Name(verb));
@@ -132,6 +143,7 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   for (auto& [verb, parsed] : verbs) {
     if (!parsed.app->parsed()) continue;
     if (help || parsed.help) return Command(Answer{HelpText(verb)});
+    if (const std::optional<Error> missing = WithoutValue(parsed.typed)) return *missing;
     if (const std::vector<std::string> rest = parsed.app->remaining(); !rest.empty()) return Leftover(verb, rest);
     if (!parsed.positional.empty() && (verb == Verb::kProbe || verb == Verb::kCalibrate))
       return NoFile(verb, parsed.positional);

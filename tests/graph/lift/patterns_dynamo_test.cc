@@ -270,6 +270,17 @@ TEST_CASE("a batch norm that the dynamo exporter folded is put back by its name"
   CHECK(!notes.Has("folded-batch-norm"));
 }
 
+TEST_CASE("a folded lookup's rows in another type are a table's too, where they are added to rows of words") {
+  const auto lines = [](const std::string& words) {
+    return testing::LiftedLines(
+        "agraph (int64[batch, 3] ids, float[batch, 3, 4] x) => (float[batch, 3, 4] y) <float[9, 4] `m.wte.weight`, "
+        "float[1, 3, 4] `/m/Cast_output_0`> {\n w = " +
+        words + "\n # name: /m/wte/Gather\n y = Add (w, `/m/Cast_output_0`)\n # name: /m/Add\n}");
+  };
+  CHECK(lines("Gather (`m.wte.weight`, ids)")[1] == "m: embedding(m.positions.weight, m.positions.ids) -> [1, 3, 4]");
+  CHECK(lines("Relu (x)").size() == 2);
+}
+
 TEST_CASE("a lookup of positions that was folded: its rows are a table's, which is noted") {
   for (const char* name : {"embedding_1", "/emb/pos/Gather_output_0"}) {
     CAPTURE(name);
@@ -279,7 +290,9 @@ TEST_CASE("a lookup of positions that was folded: its rows are a table's, which 
         Lifted("agraph (float[batch, 3, 4] x) => (float[batch, 3, 4] y) <float[1, 3, 4] `" + std::string(name) +
                    "`> {\n y = Add (x, `" + name + "`)\n # name: " + node + "\n }",
                &notes);
-    CHECK(notes.Has("folded-lookup"));
+    REQUIRE(notes.Has("folded-lookup"));
+    CHECK(notes.all().front().text.find("3 rows that it read are counted; each row more is 16 B of parameters") !=
+          std::string::npos);
     Lines ops;
     for (const Layer& layer : layers.layers) ops.push_back(layer.op);
     CHECK(ops == Lines{"embedding", "add"});

@@ -143,6 +143,8 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
        "m.onnx "
        "--gpu t4)"},
       {"estimate", "estimate: no file is given (hint: type vramplan estimate FILE.onnx)"},
+      {"estimate a.onnx --batch --format json",
+       "--batch: no value is given: --format follows (hint: type the value behind it)"},
       {"estimate a.onnx b.onnx", "b.onnx: one file is enough (hint: vramplan estimate --help lists them)"},
       {"probe m.onnx", "m.onnx: probe is about this machine's cards, not about a file (hint: type vramplan probe)"},
       {"calibrate m.onnx",
