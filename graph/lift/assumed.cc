@@ -72,6 +72,22 @@ std::set<ValueId> Dropped(const Layers& layers) {
 
 }  // namespace
 
+namespace {
+
+// A batch norm is a module of its own: beside its convolution's, or, where that has none, in what calls both.
+ModuleId NormModule(Layers* layers, const Layer& convolution, const std::string& path) {
+  ModuleId parent = convolution.module;
+  if (parent.valid()) {
+    const std::string& weight = (*layers)[convolution.inputs[1]].name;
+    const std::string& module = (*layers)[parent].path;
+    if (weight.substr(0, weight.rfind('.')).ends_with(module)) parent = (*layers)[parent].parent;
+  }
+  layers->modules.push_back({.path = path, .class_name = "", .parent = parent});
+  return ModuleId{static_cast<int32_t>(layers->modules.size()) - 1};
+}
+
+}  // namespace
+
 int AssumeBatchNorm(Layers* layers) {
   int assumed = 0;
   std::vector<Layer> out;
@@ -95,7 +111,7 @@ int AssumeBatchNorm(Layers* layers) {
                .inputs = {AddValue(layers, {folded.name + ".folded", folded.type, folded.shape, Role::kActivation})},
                .outputs = {result},
                .attributes = {},
-               .module = layer.module,
+               .module = NormModule(layers, layer, path),
                .nodes = layer.nodes,
                .evidence = layer.evidence};
     norm.attributes.Set("training", int64_t{1});

@@ -71,6 +71,7 @@ class Finder {
     IndexReaders();
     FindOwners();
     FindOwn();
+    FindResizes();
     FillGaps();
     FindBranches();
     JoinInnerNodes();
@@ -111,6 +112,7 @@ class Finder {
     for (size_t t = 0; t < graph_.tensors.size(); ++t) {
       const auto holder = HolderOf(TensorId{static_cast<int32_t>(t)});
       if (!holder) continue;
+      holders_.insert(*holder);
       root = root ? Common(*root, *holder) : *holder;
       for (std::string path = ParentOf(*holder); containers_.insert(path).second && !path.empty();)
         path = ParentOf(path);
@@ -137,6 +139,28 @@ class Finder {
         const NodeId maker = node.inputs[0].valid() ? graph_[node.inputs[0]].producer : NodeId{};
         if (maker.valid() && IsProduct(graph_[maker])) own_[n] = own_[Place(maker)];
       }
+    }
+  }
+
+  // A pooling or a resize in front of X.2.conv, where something else than X was before and X.1 holds nothing: it is
+  // X.1, as in Sequential(MaxPool2d(2), DoubleConv(..)).
+  void FindResizes() {
+    static const std::set<std::string_view> kOps = {"MaxPool", "AveragePool", "Resize"};
+    std::string before;
+    for (size_t n = 0; n + 1 < graph_.nodes.size(); ++n) {
+      const bool resizes = kOps.count(graph_.nodes[n].op) != 0 && !own_[n] && own_[n + 1];
+      if (!resizes) {
+        before = own_[n].value_or(before);
+        continue;
+      }
+      std::optional<std::string> found;
+      for (std::string path = *own_[n + 1]; !path.empty(); path = ParentOf(path)) {
+        const std::string leaf = LeafOf(path), around = ParentOf(path);
+        if (!IsNumber(leaf) || leaf.size() > 4 || leaf == "0" || around.empty() || IsInside(before, around)) continue;
+        const std::string sibling = around + "." + std::to_string(std::stoi(leaf) - 1);
+        if (containers_.count(sibling) == 0 && holders_.count(sibling) == 0) found = sibling;
+      }
+      if (found) own_[n] = found;
     }
   }
 
@@ -305,8 +329,11 @@ class Finder {
   const std::string& PathOf(size_t n) const { return own_[n] ? *own_[n] : place_[n]; }
 
   // A Sequential gives its last module's result: of which others are read outside, it is a list (a U-Net's encoder).
+  // And it gives a module nothing but the result of the one before: where a later one reads what was made outside, it
+  // is a list, too (a U-Net's decoder).
   std::set<std::string> FindLists() const {
-    std::map<std::string, int64_t> last;                 // by path: its last numbered module
+    std::map<std::string, int64_t> first, last;  // by path: its numbered modules that run first and last
+    std::set<std::string> lists;
     std::vector<std::pair<std::string, int64_t>> given;  // modules whose results are read outside
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       for (std::string path = PathOf(n); !path.empty(); path = ParentOf(path)) {
@@ -317,6 +344,8 @@ class Finder {
         const std::string around = ParentOf(path);
         int64_t& most = last[around];
         most = std::max(most, number);
+        if (first.try_emplace(around, number).first->second != number && ReadsFromOutside(n, around))
+          lists.insert(around);
         for (const TensorId output : graph_.nodes[n].outputs) {
           if (!output.valid()) continue;
           const auto& readers = readers_[static_cast<size_t>(output.value)];
@@ -326,12 +355,22 @@ class Finder {
         }
       }
     }
-    std::set<std::string> lists;
     for (const auto& [around, number] : given) {
       if (number < last[around]) lists.insert(around);
     }
     return lists;
   }
+
+  bool ReadsFromOutside(size_t n, const std::string& path) const {
+    const std::vector<TensorId>& inputs = graph_.nodes[n].inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](TensorId input) {
+      const NodeId maker = input.valid() ? graph_[input].producer : NodeId{};
+      return maker.valid() && IsMap(input) && !IsInside(PathOf(Place(maker)), path);
+    });
+  }
+
+  // Made by a module's layer, not a size or a constant.
+  bool IsMap(TensorId id) const { return !FxOperatorOf(graph_[id].name).empty(); }
 
   // What only leads to the result of one fx node is a part of it.
   void JoinInnerNodes() {
@@ -386,6 +425,7 @@ class Finder {
   std::vector<std::string> place_;               // by node: else the module around it
   std::vector<std::vector<size_t>> readers_;     // by tensor
   std::set<std::string> containers_;
+  std::set<std::string> holders_;  // modules that hold tensors
   std::string root_;
 };
 

@@ -32,6 +32,7 @@ TEST_CASE("a folded batch norm comes back behind its convolution, which loses it
     CHECK_FALSE(layers[0].inputs[2].valid());
     CHECK(layers[1].inputs[0] == layers[0].outputs[0]);
     CHECK(layers[1].outputs[0] == y);
+    CHECK(hand.layers[layers[1].module].path == "conv_norm");  // a call of its own
     CHECK(ToText(hand.layers, hand.layers.parameters) ==
           std::vector<std::string>{"conv.weight [4, 3, 3, 3]", "conv_norm.weight [4]", "conv_norm.bias [4]"});
     CHECK(ToText(hand.layers, hand.layers.buffers) ==

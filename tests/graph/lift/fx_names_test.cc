@@ -162,6 +162,31 @@ TEST_CASE("numbered modules of which not only the last gives its result away are
   CHECK(scopes("conv2d_1") == "/down/down.0/conv");
 }
 
+TEST_CASE("a numbered module that reads more than the one before gave is of a list; a pooling in front of X.1 is X.0") {
+  const auto scopes = [](const std::string& second) {
+    return FxScopes(ByDynamo(R"(
+    agraph (float[batch, 4, 8, 8] x) => (float[batch, 4, 8, 8] y) <
+      float[4, 4, 1, 1] `stem.weight`, float[4, 4, 1, 1] `down.1.conv.weight`, float[4, 4, 1, 1] `up.0.conv.weight`,
+      float[4, 4, 1, 1] `up.1.conv.weight`> {
+      conv2d = Conv (x, `stem.weight`)
+        # name: node_conv2d
+      max_pool2d = MaxPool <kernel_shape = [1, 1]> (conv2d)
+        # name: node_max_pool2d
+      conv2d_1 = Conv (max_pool2d, `down.1.conv.weight`)
+        # name: node_conv2d_1
+      conv2d_2 = Conv (conv2d_1, `up.0.conv.weight`)
+        # name: node_conv2d_2
+      y = Conv ()" + second +
+                             R"(, `up.1.conv.weight`)
+        # name: node_conv2d_3
+    })"));
+  };
+  const std::vector<std::string> unet = scopes("conv2d");
+  CHECK(unet[1] == "/down/down.0");
+  CHECK(unet[4] == "/up.1/conv");
+  CHECK(scopes("conv2d_2")[4] == "/up/up.1/conv");
+}
+
 TEST_CASE("onnxslim's order is taken back; the exporter's is left alone") {
   const auto names = [](const std::string& nodes) {
     const auto reordered = InCallOrder(ByDynamo(R"(
