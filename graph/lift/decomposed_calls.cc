@@ -1,6 +1,7 @@
 #include "graph/lift/decomposed_calls.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -102,6 +103,30 @@ std::optional<Found> MaxUnpool(const Walk& walk, const Layer& reshape) {
   return Found{Ranked("max_unpool", ShapeOf(walk, x).rank() - 2), {x, In(places, 0)}, {}};
 }
 
+// nan_to_num: three choices between x and a number, by isnan, isneginf and isposinf (torch/_refs 2.10), or fills by
+// isnan, isinf and a sign (torch/onnx/symbolic_opset9.py).
+std::optional<Found> NanToNum(const Walk& walk, const Layer& last) {
+  if (FromDynamo(last)) {
+    if (last.op != "where") return std::nullopt;
+    const Layer* second = walk.Operand(&last, 2, "where");
+    const Layer* first = walk.Operand(second, 2, "where");
+    const Layer* nan = walk.Operand(first, 0, "isnan");
+    const bool signs =
+        walk.Operand(&last, 0, "aten::isposinf") != nullptr && walk.Operand(second, 0, "aten::isneginf") != nullptr;
+    if (nan == nullptr || !signs || In(nan, 0) != In(first, 2)) return std::nullopt;
+    return Found{"nan_to_num", {In(nan, 0)}, {}};
+  }
+  if (last.op != "masked_fill") return std::nullopt;
+  const auto infinite = [&](const Layer* fill) {
+    return walk.Operand(walk.Operand(fill, 1, "bitwise_and"), 0, "isinf") != nullptr;
+  };
+  const Layer* second = walk.Operand(&last, 0, "masked_fill");
+  const Layer* first = walk.Operand(second, 0, "masked_fill");
+  const Layer* nan = walk.Operand(first, 1, "isnan");
+  if (nan == nullptr || !infinite(&last) || !infinite(second) || In(nan, 0) != In(first, 0)) return std::nullopt;
+  return Found{"nan_to_num", {In(nan, 0)}, {}};
+}
+
 std::optional<Found> AlphaDropout(const Walk& walk, const Layer& add) {
   if (add.op != "add" || !FromDynamo(add)) return std::nullopt;
   const Layer *product = walk.Operand(&add, 0, "mul"), *shift = walk.Operand(&add, 1, "add");
@@ -110,6 +135,22 @@ std::optional<Found> AlphaDropout(const Walk& walk, const Layer& add) {
   if (noise == nullptr || noise != same) return std::nullopt;
   const bool whole = ShapeOf(walk, noise->outputs[0]) == ShapeOf(walk, In(product, 0));
   return Found{whole ? "alpha_dropout" : "feature_alpha_dropout", {In(product, 0)}, {}};
+}
+
+// cdist of p != 2 in TorchScript: sum(|a[:, :, None] - b[:, None]| ** p) ** (1 / (p + 1e-6)) (torch/onnx/
+// symbolic_opset9.py 2.10: cdist, pairwise_distance). Nobody writes the exponent so by hand.
+std::optional<Found> CdistOfPower(const Walk& walk, const Layer& root) {
+  if (root.op != "pow" || FromDynamo(root)) return std::nullopt;
+  const Layer* power = walk.Operand(walk.Operand(&root, 0, "sum"), 0, "pow");
+  const Layer* difference = walk.Operand(power, 0, "sub");
+  const Layer *left = walk.Operand(difference, 0, "unsqueeze"), *right = walk.Operand(difference, 1, "unsqueeze");
+  if (left == nullptr || right == nullptr || !root.attributes.Has("scalar")) return std::nullopt;
+  const double p = power->attributes.Real("scalar", 0);
+  constexpr double kEpsilon = 1e-6;
+  if (p <= 0 || std::abs(root.attributes.Real("scalar", 0) * (p + kEpsilon) - 1) > kEpsilon / 10) return std::nullopt;
+  Found found{"cdist", {In(left, 0), In(right, 0)}, {}};
+  found.attributes.Set("p", p);
+  return found;
 }
 
 std::optional<Found> Cdist(const Walk& walk, const Layer& sqrt) {
@@ -390,8 +431,9 @@ void GatherDecomposedCalls(Layers* layers) {
   for (const Layer& layer : layers->layers) {
     if (layer.outputs.size() != 1) continue;
     std::optional<Found> found;
-    for (const auto& match : {LinearResize, NearestExact, AdaptivePool, AffineGrid, MaxUnpool, AlphaDropout, Cdist,
-                              Unfold, Columns, Activation, CircularPad, Variance, BatchStatistics, LocalResponseNorm}) {
+    for (const auto& match :
+         {LinearResize, NearestExact, AdaptivePool, AffineGrid, MaxUnpool, AlphaDropout, NanToNum, Cdist, CdistOfPower,
+          Unfold, Columns, Activation, CircularPad, Variance, BatchStatistics, LocalResponseNorm}) {
       if (!found) found = match(walk, layer);
     }
     if (!found || !found->inputs[0].valid()) continue;

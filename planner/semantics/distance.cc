@@ -78,6 +78,40 @@ void Cdist(Call& c) {
   c.Return(std::move(out));
 }
 
+// cdist of another p (Distance.cpp, _cdist_forward): no product, but each half of the backward (_cdist_backward, cuda/
+// DistanceKernel.cu) has a buffer of all differences.
+void CdistOfPower(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::cdist");
+  const Tensor &a = c.In(0), &b = c.In(1);
+  Tensor out;
+  {
+    const Tensor left = Contiguous(e, a), right = Contiguous(e, b);
+    out = e.Empty(c.OutShape(), a->dtype);
+  }
+  if (GradNode* node = e.Record("CdistBackward0", {a, b}, {out})) {
+    node->Save(a).Save(b).SaveOutput(out);
+    node->Backward([](GradContext& g) {
+      const Tensor grad = g.grad();
+      const auto half = [&](const Tensor& self, const Tensor& other) {
+        const Tensor one = Contiguous(g.e, self), two = Contiguous(g.e, other);
+        Tensor result = g.e.Empty(self->sizes, grad->dtype);
+        Shape differences = grad->sizes;
+        differences.Append(self->sizes[self->dim() - 1]);
+        g.e.Empty(differences, grad->dtype);
+        return result;
+      };
+      if (g.Needs(0)) g.Set(0, half(g.saved(0), g.saved(1)));
+      if (!g.Needs(1)) return;
+      const int last = grad->dim() - 1;
+      const Tensor turned = Contiguous(g.e, Transpose(g.e, grad, last - 1, last));
+      const Tensor distances = Contiguous(g.e, Transpose(g.e, g.saved(2), last - 1, last));
+      g.Set(1, half(g.saved(1), g.saved(0)));
+    });
+  }
+  c.Return(std::move(out));
+}
+
 // _trilinear (Linear.cpp) goes through the output features one by one, in both directions.
 void Steps(Eager& e, int64_t count, const Shape& first, bool multiplies, const Shape& second, DType type) {
   for (int64_t k = 0; k < count; ++k) {
@@ -127,7 +161,8 @@ void Bilinear(Call& c) {
 }  // namespace
 
 std::vector<OpRule> DistanceRules() {
-  return {{"cdist", Cdist, Cast::kFloat32}, {"bilinear", Bilinear, Cast::kPromote}};
+  const auto cdist = [](Call& c) { c.Real("p", 2) == 2 ? Cdist(c) : CdistOfPower(c); };
+  return {{"cdist", cdist, Cast::kFloat32}, {"bilinear", Bilinear, Cast::kPromote}};
 }
 
 }  // namespace vramplan::eager
