@@ -20,6 +20,7 @@
 #include "graph/lift/patterns.h"
 #include "graph/lift/provenance.h"
 #include "graph/lift/recurrent.h"
+#include "graph/lift/recurrent_cells.h"
 #include "graph/lift/reparametrized.h"
 #include "graph/lift/shared_constants.h"
 #include "graph/lift/single_joins.h"
@@ -60,6 +61,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
   NoteMaxima(layers, notes);
   GatherGlu(&layers);
   GatherRecurrent(&layers);
+  GatherRecurrentCells(&layers);
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
   SplitMergedActivations(&layers);

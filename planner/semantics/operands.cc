@@ -98,6 +98,8 @@ const std::unordered_map<std::string_view, std::string_view>& Words() {
       {"channel_shuffle", "3+"},
       {"index_fill", "1+ *"},
       {"lstm", "3 - - 2 2"},
+      {"lstm_cell", "2 2 2 2 2"},
+      {"gru_cell", "2 2 2 2"},
       {"gru", "3 - - 2 2"},
       {"rnn", "3 - - 2 2"},
       // A Python number may stand in the first place.

@@ -7,6 +7,7 @@
 //              x, dw (all weights in one block, of which the weights' gradients are views), workspace; -workspace -x
 #include "planner/semantics/cudnn_recurrent.h"
 #include "planner/semantics/pointwise.h"
+#include "planner/semantics/recurrent_cells.h"
 #include "planner/semantics/table.h"
 #include "planner/semantics/view.h"
 
@@ -235,6 +236,13 @@ void RunRecurrent(Call& c) {
 
 }  // namespace
 
-std::vector<OpRule> RecurrentRules() { return {{"lstm", RunRecurrent}, {"gru", RunRecurrent}, {"rnn", RunRecurrent}}; }
+std::vector<OpRule> RecurrentRules() {
+  // _thnn_fused_*_cell's callers are on autocast's list of the lower type (autocast_mode.h).
+  return {{"lstm", RunRecurrent},
+          {"gru", RunRecurrent},
+          {"rnn", RunRecurrent},
+          {"lstm_cell", LstmCell, Cast::kLower},
+          {"gru_cell", GruCell, Cast::kLower}};
+}
 
 }  // namespace vramplan::eager
