@@ -16,7 +16,9 @@
 //     batch_norm(x, w, b)       without running statistics: with those of the batch, as nodes
 //     log_sigmoid, logit, log1p, any, hardshrink, softshrink, rrelu; max pools and max(dim) whose indices are read;
 //     local_response_norm
+//     cdist(a, b), p            pow(sum(pow(sub(unsqueeze(a), unsqueeze(b)), p)), 1 / (p + 1e-6))
 //   both
+//     nan_to_num(x)             where or masked_fill, three times
 //     cdist(a, b)               sqrt(clamp(matmul(cat(mul(a), sum(a ** 2), ones), cat(b, ones, sum(b ** 2)))))
 #pragma once
 

@@ -96,7 +96,13 @@ Result<Prepared> Prepare(const Options& options) {
   prepared.binding = *std::move(binding);
   TakeBounds(&prepared.binding);
   const Result<Shapes> shapes = InferOrKeepBatch(prepared.graph, options.bind, &prepared.binding, &prepared.notes);
-  if (!shapes.ok()) return shapes.error();
+  if (!shapes.ok()) {
+    Error error = shapes.error();
+    for (const auto& [name, length] : options.bind.dims) {
+      if (length == 0 && error.hint.empty()) error.hint = "--dim " + name + "=0 makes it empty: give 1 or more";
+    }
+    return error;
+  }
   const Runtime runtime = options.spec.framework.runtime;
   Result<Layers> layers = GraphFor(runtime, prepared.graph, *shapes, &prepared.notes);
   if (!layers.ok()) return layers.error();

@@ -91,6 +91,17 @@ TEST_CASE("an operator that nobody knows: the file can be looked at, a plan is r
         std::string::npos);
 }
 
+TEST_CASE("a length of 0 that the model cannot have: the option is named") {
+  const ScratchFile file("empty_axis.onnx", OnnxBytes(R"(
+    agraph (float[batch, n, 4] x) => (float[batch, n, 4] y) {
+      shape = Constant <value = int64[4] {-1, 2, 4, 0}> ()
+      y = Reshape (x, shape)
+    })"));
+  const Said refused = Do("estimate --mode infer --dim n=0 " + file.path());
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.err.find("(hint: --dim n=0 makes it empty: give 1 or more)") != std::string::npos);
+}
+
 TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdout, the right exit code") {
   const ScratchFile text("text.onnx", "<html>not a model</html>"), empty("empty.onnx", "");
   const ScratchFile half("half.onnx",
