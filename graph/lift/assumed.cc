@@ -80,7 +80,7 @@ ModuleId NormModule(Layers* layers, const Layer& convolution, const std::string&
   if (parent.valid()) {
     const std::string& weight = (*layers)[convolution.inputs[1]].name;
     const std::string& module = (*layers)[parent].path;
-    if (weight.substr(0, weight.rfind('.')).ends_with(module)) parent = (*layers)[parent].parent;
+    if (!module.empty() && weight.substr(0, weight.rfind('.')).ends_with(module)) parent = (*layers)[parent].parent;
   }
   layers->modules.push_back({.path = path, .class_name = "", .parent = parent});
   return ModuleId{static_cast<int32_t>(layers->modules.size()) - 1};

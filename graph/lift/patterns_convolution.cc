@@ -31,13 +31,20 @@ std::vector<int64_t> Pads(PatternSource& source, NodeId root, int64_t axes, cons
   const int rank = static_cast<int>(axes) + 2;
   if (!same.starts_with("SAME") || source[root].op != "Conv" || in.rank() != rank || out.rank() != rank) return pads;
   const std::vector<int64_t> strides = ListOr(node, "strides", axes, 1), dilations = ListOr(node, "dilations", axes, 1);
-  for (size_t i = 0; i < static_cast<size_t>(axes) && i < kernel.size(); ++i) {
+  const auto count = static_cast<size_t>(axes);
+  if (strides.size() != count || dilations.size() != count || kernel.size() != count || pads.size() != 2 * count)
+    return pads;
+  constexpr int64_t kLongest = int64_t{1} << 20;  // beyond it is no convolution, and products stay within 63 bits
+  const auto sane = [](int64_t value) { return value >= 0 && value <= kLongest; };
+  for (size_t i = 0; i < count; ++i) {
     const Dim length = in[static_cast<int>(i) + 2], windows = out[static_cast<int>(i) + 2];
     if (!length.IsConstant() || !windows.IsConstant()) continue;
+    if (!sane(strides[i]) || !sane(dilations[i]) || !sane(kernel[i]) || !sane(length.c0()) || !sane(windows.c0()))
+      continue;
     const int64_t reach = (windows.c0() - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1;
     const int64_t total = std::max<int64_t>(0, reach - length.c0()), less = total / 2;
     pads[i] = same == "SAME_LOWER" ? total - less : less;
-    pads[static_cast<size_t>(axes) + i] = total - pads[i];
+    pads[count + i] = total - pads[i];
   }
   return pads;
 }

@@ -163,17 +163,21 @@ bool MatchBags(PatternSource& source, NodeId root) {
   static const std::map<std::string, int64_t> kModes = {{"ReduceSum", 0}, {"ReduceMean", 1}, {"ReduceMax", 2}};
   const Graph* body = BodyOf(source[root]);
   if (body == nullptr) return false;
-  const auto maker = [&](TensorId tensor) -> const Node* {
-    const bool made = tensor.valid() && (*body)[tensor].producer.valid();
-    return made ? &(*body)[(*body)[tensor].producer] : nullptr;
+  const auto operand = [](const Node* node, size_t i) {
+    return node != nullptr && i < node->inputs.size() ? node->inputs[i] : TensorId{};
   };
+  const auto maker = [&](TensorId tensor, const char* op) -> const Node* {
+    if (!tensor.valid() || !(*body)[tensor].producer.valid()) return nullptr;
+    const Node& node = (*body)[(*body)[tensor].producer];
+    return node.op == op ? &node : nullptr;
+  };
+  const auto outside = [&](TensorId tensor) { return tensor.valid() ? (*body)[tensor].outer : TensorId{}; };
   for (const Node& node : body->nodes) {
     const auto mode = kModes.find(node.op);
-    const Node* lookup = mode == kModes.end() ? nullptr : maker(node.inputs[0]);
-    if (lookup == nullptr || lookup->op != "Gather" || lookup->inputs.size() < 2) continue;
-    const Node* bag = maker(lookup->inputs[1]);
-    const TensorId table = (*body)[lookup->inputs[0]].outer;
-    const TensorId numbers = bag != nullptr && bag->op == "Slice" ? (*body)[bag->inputs[0]].outer : TensorId{};
+    if (mode == kModes.end()) continue;
+    const Node* lookup = maker(operand(&node, 0), "Gather");
+    const Node* bag = maker(operand(lookup, 1), "Slice");
+    const TensorId table = outside(operand(lookup, 0)), numbers = outside(operand(bag, 0));
     if (!table.valid() || !numbers.valid() || source.RankOf(table) != 2 || source.Stored(table) == nullptr) continue;
     const TensorId input = InputBehind(source.graph(), numbers);
     if (!input.valid()) continue;
