@@ -24,6 +24,7 @@
 #include "graph/lift/reparametrized.h"
 #include "graph/lift/shared_constants.h"
 #include "graph/lift/single_joins.h"
+#include "graph/lift/skipped_layers.h"
 #include "graph/lift/skipped_masks.h"
 #include "graph/lift/stored_fills.h"
 #include "graph/lift/unused_signature.h"
@@ -59,6 +60,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
   GatherDecomposedCalls(&layers);
   GatherReparametrized(&layers);
   NoteMaxima(layers, notes);
+  NoteSkippedLayers(layers, notes);
   GatherGlu(&layers);
   GatherRecurrent(&layers);
   GatherRecurrentCells(&layers);
