@@ -18,6 +18,12 @@ void Notes::Append(const Notes& others) {
   for (const Note& note : others.all()) Add(note);
 }
 
+void Notes::Replace(const std::string& code, Note note) {
+  const auto found = std::find_if(notes_.begin(), notes_.end(), [&](const Note& one) { return one.code == code; });
+  if (found == notes_.end()) return Add(std::move(note));
+  *found = std::move(note);
+}
+
 bool Notes::Has(const std::string& code) const {
   return std::any_of(notes_.begin(), notes_.end(), [&](const Note& note) { return note.code == code; });
 }

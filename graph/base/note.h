@@ -24,6 +24,8 @@ class Notes {
  public:
   void Add(Note note);
   void Append(const Notes& others);
+  // `note` in the place of the first of that code, which says less; added when there is none.
+  void Replace(const std::string& code, Note note);
   const std::vector<Note>& all() const { return notes_; }
   bool Has(const std::string& code) const;
 

@@ -2,43 +2,12 @@
 
 #include <algorithm>
 
+#include "planner/cli/doubts.h"
 #include "planner/cli/estimate_step.h"
 #include "planner/cli/verbs.h"
 #include "planner/runtimes/runtime.h"
-#include "planner/timeline/name_ends.h"
 
 namespace vramplan {
-namespace {
-
-// Of 291 models outside the accuracy list, exported without source lines and measured (PyTorch 2.10, 1,086 rows): the
-// requested peak lies between the ends in 92 % of the rows, where they are one in 85 %.
-constexpr const char* kMeasuredBetween = "92 %";
-
-// Says how far the peak depends on names, where it does by more than this share.
-constexpr int64_t kTold = 100;
-
-Status NoteNames(const Layers& layers, const TrainingSpec& spec, int64_t batch, const AllocatorConfig& config,
-                 Bytes likely, Notes* notes) {
-  if (!NamesAreGuessed(layers, spec)) return Done{};
-  Notes already_told;
-  Bytes low = likely, high = likely;
-  for (const Naming naming : {Naming::kFewest, Naming::kMost}) {
-    const Result<Timeline> timeline = ScheduleAs(naming, layers, spec, batch, &already_told);
-    if (!timeline.ok()) return timeline.error();
-    const Bytes requested = Replay(*timeline, batch, config, Bytes::Max()).peak.requested;
-    low = std::min(low, requested);
-    high = std::max(high, requested);
-  }
-  if ((high - low).count() < likely.count() / kTold) return Done{};
-  notes->Add({"names-guessed", Severity::kNote, "",
-              "the file does not say which tensors the code keeps by a name: requested is " + ToString(low) +
-                  " with the fewest names, " + ToString(high) + " with the most; " + kMeasuredBetween +
-                  " of measured steps lie between",
-              "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines, which tell"});
-  return Done{};
-}
-
-}  // namespace
 
 Result<Estimate> EstimateStep(const Options& options, const std::optional<ChosenDevice>& chosen) {
   Result<Prepared> prepared = Prepare(options);
@@ -63,7 +32,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   const AllocatorConfig& config = options.allocator;
   estimate.peak = Replay(*timeline, batch, config, Bytes::Max(), estimate.segments ? &*estimate.segments : nullptr);
   if (const Status noted =
-          NoteNames(prepared->layers, spec, batch, config, estimate.peak.peak.requested, &prepared->notes);
+          NoteDoubts(prepared->layers, spec, batch, config, estimate.peak.peak.requested, &prepared->notes);
       !noted) {
     return noted.error();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/cli/doubts.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/verbs.h"
 #include "planner/runtimes/runtime.h"
@@ -262,6 +263,11 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   fit.card.device = chosen->device;
   fit.card.id = chosen->id;
   Judge(*step, batch, spec, options.allocator, &fit.card);
+  if (const Status noted = NoteDoubts(prepared->layers, spec, batch, AllocatorOn(chosen->device, options.allocator),
+                                      fit.card.peak.peak.requested, &prepared->notes);
+      !noted) {
+    return noted.error();
+  }
   Result<LargestBatch> largest =
       Largest(*prepared, spec, chosen->device, options.allocator, timeline, fit.card.verdict);
   if (!largest.ok()) return largest.error();

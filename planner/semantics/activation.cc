@@ -47,8 +47,7 @@ void Activate(Call& c, const ActivationRow& row) {
   Eager& e = c.e;
   const Tensor& x = c.In(0);
   OpScope scope(e, row.name);
-  // A leaf cannot be written in place.
-  const bool inplace = c.Int("inplace") != 0 && e.spec().inplace != Inplace::kOff && !x->requires_grad;
+  const bool inplace = c.InPlace();
   Tensor kept = x;
   if (inplace && !row.inplace_output && e.grad_mode && x->tracked()) kept = e.EmptyLike(x);  // the clone
   Tensor out = inplace ? e.Overwrite(x) : e.EmptyLike(x);
@@ -135,7 +134,7 @@ void Rrelu(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::rrelu");
   const Tensor& x = c.In(0);
-  const bool inplace = c.Int("inplace") != 0 && e.spec().inplace != Inplace::kOff && !x->requires_grad;
+  const bool inplace = c.InPlace();
   const Tensor noise = e.EmptyLike(x);
   Tensor out = inplace ? e.Overwrite(x) : e.EmptyLike(x);
   if (GradNode* node = e.Record("RreluWithNoiseBackward0", {x}, {out})) {

@@ -15,7 +15,7 @@ void Dropout(Call& c) {
     c.Return(x);
     return;
   }
-  if (c.Int("inplace") != 0 && e.spec().inplace != Inplace::kOff && !x->requires_grad) {
+  if (c.InPlace()) {
     // dropout_: noise in the activation's type, multiplied in place.
     OpScope scope(e, "aten::dropout_");
     Tensor noise = e.EmptyLike(x);

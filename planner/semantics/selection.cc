@@ -65,13 +65,9 @@ void Where(Call& c) {
   c.Return(std::move(out));
 }
 
-bool WritesInPlace(const Call& c) {
-  return c.Int("inplace") != 0 && c.e.spec().inplace != Inplace::kOff && !c.In(0)->requires_grad;
-}
-
 void MaskedFill(Call& c) {
   const Tensor &x = c.In(0), &mask = c.In(1);
-  Tensor out = WritesInPlace(c) ? c.e.Overwrite(x) : Iterate(c.e, x, mask, x->dtype);
+  Tensor out = c.InPlace() ? c.e.Overwrite(x) : Iterate(c.e, x, mask, x->dtype);
   if (GradNode* node = c.e.Record("MaskedFillBackward0", {x}, {out})) {
     node->Save(mask);
     node->Backward([](GradContext& g) { g.Set(0, Iterate(g.e, g.grad(), g.saved(0), g.grad()->dtype)); });
@@ -85,7 +81,7 @@ void Clamp(Call& c) {
   Eager& e = c.e;
   const Tensor& x = c.In(0);
   const bool low = c.Has(1) || c.layer.attributes.Has("min"), high = c.Has(2) || c.layer.attributes.Has("max");
-  const bool inplace = WritesInPlace(c);
+  const bool inplace = c.InPlace();
   Tensor out = inplace ? e.Overwrite(x) : Iterate(e, x, c.In(1), x->dtype);
   if (GradNode* node = e.Record("ClampBackward1", {x}, {out})) {
     node->Save(c.In(2)).Save(c.In(1)).Save(inplace ? e.EmptyLike(x) : x);

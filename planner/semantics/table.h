@@ -37,6 +37,12 @@ class Call {
   DType OutType(size_t i = 0) const { return layers[layer.outputs[i]].type; }
   int64_t Int(const char* name, int64_t otherwise = 0) const { return layer.attributes.Int(name, otherwise); }
   double Real(const char* name, double otherwise = 0) const { return layer.attributes.Real(name, otherwise); }
+  // Whether it writes into its first input: as the file or a habit says (attribute inplace), or as the user does. A
+  // leaf cannot be written.
+  bool InPlace() const {
+    const bool taken = Int("inplace") != 0 || asked_in_place;
+    return taken && e.spec().inplace != Inplace::kOff && !In(0)->requires_grad;
+  }
   std::vector<int64_t> Ints(const char* name) const { return layer.attributes.Ints(name); }
 
   Eager& e;
@@ -44,6 +50,7 @@ class Call {
   const Layer& layer;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
+  bool asked_in_place = false;  // --inplace on
 
  private:
   Tensor none_;

@@ -7,6 +7,7 @@
 #include "planner/semantics/loss.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/view.h"
+#include "planner/timeline/inplace_on.h"
 #include "planner/timeline/lifetimes.h"
 
 namespace vramplan {
@@ -105,6 +106,7 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
     for (int l = fused_[f].first; l <= fused_[f].last; ++l) fused_at_[static_cast<size_t>(l)] = static_cast<int>(f);
   }
   for (const Layer& layer : layers.layers) rules_.push_back(eager::FindRule(layer.op));
+  if (e.spec().inplace == Inplace::kOn) asked_in_place_ = CanBeInPlace(layers);
   e_.origin.op = "Module.to";
   const std::vector<ValueId> order = ModuleOrder(layers);
   const std::map<ValueId, const Layer*> last_weights = LastWeightsOfRecurrent(order);
@@ -192,8 +194,16 @@ Status ModelRun::ChooseLoss() {
     if (e_.notes() != nullptr) {
       const std::string what =
           loss_ == Loss::kNone ? "the scalar output itself" : std::string(Name(loss_)) + " on output " + out.name;
-      e_.notes()->Add({"assumed-loss", Severity::kNote, "--loss", "assumed " + what + " " + ToString(shape),
-                       "give --loss to change it"});
+      const bool infers = e_.spec().mode == Mode::kInfer;
+      if (!infers) {
+        e_.notes()->Add({"assumed-loss", Severity::kNote, "--loss", "assumed " + what + " " + ToString(shape),
+                         "give --loss to change it"});
+      } else if (loss_ != Loss::kNone) {
+        e_.notes()->Add(
+            {"assumed-loss", Severity::kNote, "--loss",
+             "a target as for " + what + " " + ToString(shape) + " is taken to lie on the card beside the inputs",
+             "--loss none: there is none"});
+      }
     }
   }
   if (IsCrossEntropy(loss_) && out.shape.rank() < 2) {
@@ -269,6 +279,7 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   if (rules_[index] != nullptr) autocast_.Apply(rules_[index]->cast, inputs);
   checkpoints_.BeginOperator();
   Call call(e_, layers_, layer, std::move(inputs));
+  call.asked_in_place = !asked_in_place_.empty() && asked_in_place_[index];
   const bool missing = std::any_of(layer.inputs.begin(), layer.inputs.end(),
                                    [&](ValueId id) { return id.valid() && !values[static_cast<size_t>(id.value)]; });
   RunCall(missing ? nullptr : rules_[index], call);

@@ -21,6 +21,10 @@ TEST_CASE("notes are kept once, in the order they came up") {
   CHECK(notes.Has("assumed-loss"));
   CHECK(!notes.Has("assumed"));
   CHECK(ToString(loss) == "note: cross-entropy (hint: --loss)");
+  notes.Replace("assumed-loss", {.code = "known-loss"});
+  CHECK(notes.all()[1].code == "known-loss");
+  notes.Replace("nothing", {.code = "new"});
+  CHECK(notes.all().back().code == "new");
   CHECK(ToString(op) == "warning: Foo_1: no rule");
 }
 

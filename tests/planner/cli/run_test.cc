@@ -45,6 +45,25 @@ std::string BytesOf(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+TEST_CASE("what the file does not say of activations is told as two numbers, and both can be asked for") {
+  const std::string step = "estimate --mode infer --batch 8 " + std::string(VRAMPLAN_SOURCE_DIR) +
+                           "/tests/data/zoo/densenet121.ts-train.onnx";
+  const auto requested = [&](const std::string& options) {
+    const Said said = Do(step + " --format json" + options);
+    const size_t at = said.out.find("\"requested\": ");
+    REQUIRE(at != said.out.npos);
+    return std::stoll(said.out.substr(at + 13));
+  };
+  const int64_t likely = requested(""), none = requested(" --inplace off"), all = requested(" --inplace on");
+  CHECK(all <= likely);
+  CHECK(likely < none);
+  const Said said = Do(step);
+  CHECK(said.err.find("the file does not say which activations are in place: requested is") != said.err.npos);
+  CHECK(said.err.find(" where none is") != said.err.npos);
+  CHECK(said.err.find("are taken as in place") == said.err.npos);
+  CHECK(Do(step + " --inplace off").err.find("where none is") == said.err.npos);
+}
+
 TEST_CASE("a quantized graph is inferred and not trained") {
   const ScratchFile file("quantized.onnx", OnnxBytes(R"(
     agraph (float[batch, 4] x) => (float[batch, 4] y) <float scale = {0.5}, uint8 zero = {0}> {
