@@ -142,12 +142,14 @@ class Binder {
     for (const auto& [name, lengths] : options_.inputs) {
       std::vector<std::string> names;
       const std::vector<DeclaredDim>* dims = nullptr;
+      std::string example;
       bool found = false;
       for (TensorId id : graph_.inputs) {
         names.push_back(graph_[id].name);
         if (graph_[id].name != name) continue;
         found = true;
         dims = DimsOf(id);
+        if (dims != nullptr) example = "type it like --input " + name + "=" + Example(graph_[id]);
       }
       if (!found)
         return Usage("--input " + name, "the file has no input of this name", "its inputs are: " + Joined(names));
@@ -155,7 +157,7 @@ class Binder {
         return Usage("--input " + name,
                      "it has " + std::to_string(lengths.size()) + " lengths for an input of " +
                          std::to_string(dims->size()) + " axes",
-                     "");
+                     example);
       }
       if (lengths.size() > Shape::kMaxRank)
         return Usage("--input " + name, "it has more than " + std::to_string(Shape::kMaxRank) + " axes", "");
