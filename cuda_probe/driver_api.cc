@@ -7,7 +7,7 @@
 namespace vramplan {
 namespace {
 
-constexpr const char* kNameOne = "or name a card instead, --gpu t4";
+constexpr const char* kNameOne = "or name a card instead: vramplan fit FILE.onnx --gpu t4";
 
 struct Loaded {
   // Windows' driver lies in its own folder below Linux, which not every distribution's loader knows.

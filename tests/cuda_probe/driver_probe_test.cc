@@ -31,7 +31,7 @@ const std::string kCard0 =
 const std::string kMemory =
     "  total 17179869184 usable 16106127360 free 16106127360 reserved 1073741824 granularity 2097152\n";
 const std::string kState = "  ecc on display off\n";
-const std::string kOrName = "; or name a card instead, --gpu t4)\n";
+const std::string kOrName = "; or name a card instead: vramplan fit FILE.onnx --gpu t4)\n";
 
 }  // namespace
 
@@ -138,7 +138,7 @@ TEST_CASE("driver probe: no card, one line each") {
        [] {
          const std::string line =
              "libcuda.so.1: no NVIDIA driver is found on this machine (hint: install it, start the container with "
-             "--gpus all, or name a card instead, --gpu t4)\n";
+             "--gpus all, or name a card instead: vramplan fit FILE.onnx --gpu t4)\n";
          return line + line + line + line + line;
        }()},
       {"a driver without a card",
