@@ -1,7 +1,9 @@
 // Names of the command line, as tables: one row a value, in the order in which errors list them.
 #include "planner/spec/spec.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <utility>
 
@@ -99,11 +101,17 @@ std::string_view NameIn(const Names<Enum, N>& names, Enum value) {
   return "";
 }
 
+// PyTorch's classes are written AdamW and SGD.
+bool EqualInAnyCase(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
 template <typename Enum, size_t N>
 Result<Enum> ParseIn(const Names<Enum, N>& names, std::string_view option, std::string_view text) {
   std::vector<std::string> choices;
   for (const auto& [value, name] : names) {
-    if (name == text) return value;
+    if (EqualInAnyCase(name, text)) return value;
     choices.emplace_back(name);
   }
   const std::string near = SuggestNearest(text, choices);
@@ -158,7 +166,14 @@ std::string ToString(const SavedCall& call) {
   return call.module + ":" + call.op + ":" + std::to_string(call.occurrence);
 }
 
-Result<Mode> ParseMode(std::string_view text) { return ParseIn(kModes, "--mode", text); }
+Result<Mode> ParseMode(std::string_view text) {
+  Result<Mode> mode = ParseIn(kModes, "--mode", text);
+  const KnownOption other = OptionFor(text);  // "--mode inference", as others say "--inference"
+  if (mode.ok() || other.flag != "--mode") return mode;
+  Error error = mode.error();
+  error.hint = other.hint;
+  return error;
+}
 Result<Precision> ParsePrecision(std::string_view text) {
   Result<Precision> precision = ParseIn(kPrecisions, "--precision", text);
   const std::string_view other = PrecisionFor(text);

@@ -29,6 +29,13 @@ TEST_CASE("every enum value has a name that reads back") {
   CheckRoundTrip(Inplace::kOff, ParseInplace);
 }
 
+TEST_CASE("names are known in PyTorch's writing, too") {
+  CHECK_EQ(*ParseOptimizer("AdamW"), Optimizer::kAdamW);
+  CHECK_EQ(*ParseOptimizer("SGD"), Optimizer::kSgd);
+  CHECK_EQ(*ParsePrecision("BF16"), Precision::kBf16);
+  CHECK_FALSE(ParseOptimizer("Adam ").ok());
+}
+
 TEST_CASE("an unknown value lists the choices and the nearest") {
   CHECK_EQ(ParseMode("trian").error(),
            Error{ErrorCode::kUsage, "--mode", "\"trian\" is not one of train, eval or infer", "did you mean train?"});
@@ -36,6 +43,9 @@ TEST_CASE("an unknown value lists the choices and the nearest") {
            Error{ErrorCode::kUsage, "--precision",
                  "\"half\" is not one of fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16",
                  "type --precision fp16, or amp-fp16 for autocast"});
+  CHECK_EQ(ParsePrecision("int8").error().hint, "the smallest that are known are fp16 and bf16");
+  CHECK_EQ(ParseMode("test").error().hint, "type --mode infer");
+  CHECK_EQ(ParseMode("half").error().hint, "type --mode train");  // a word of another option
   CHECK_EQ(ToString(ParseAttention("flsh").error()),
            "--attention: \"flsh\" is not one of auto, math, efficient or flash (hint: did you mean flash?)");
 }
