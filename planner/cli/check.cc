@@ -94,7 +94,7 @@ Result<Outcome> RunCheck(const Options& options) {
   const bool fits = peak <= *options.remat.budget;
   return Outcome{.text = std::string(fits ? "fits" : "does not fit") + ": peak " + Text(peak) + ", budget " +
                          std::to_string(*options.remat.budget) + ", cost " + Text(cost) + "\n",
-                 .exit_code = fits ? 0 : 1};
+                 .exit_code = fits ? 0 : 3};
 }
 
 }  // namespace vramplan

@@ -54,7 +54,7 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "Feeds a stream of requests to PyTorch's caching allocator as vramplan knows it and prints the peaks: what the "
      "same "
      "run would take with other allocator options, or on a smaller card. The stream has the columns op, id, bytes (op: "
-     "alloc, free, empty_cache), or those that trace writes. With --check every recorded value is compared.",
+     "alloc, free, empty_cache), or those that trace writes. With --check every recorded value is compared. Exit code 3: some requests get nothing.",
      "  vramplan replay recorded.csv.gz --gpu-memory 8GiB --check\n"
      "  vramplan replay recorded.csv.gz --allocator-conf expandable_segments:True\n"},
     {"vramplan plan FILE.onnx --gpu NAME [options]",
@@ -82,7 +82,7 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
     {"vramplan check FILE SCHEDULE --budget N",
      "Whether a schedule, of whatever origin, is one of the problem in FILE and stays within the budget; shares no "
      "code "
-     "with solve. Prints its cost and its peak. Exit code 0: it is, 1: it is not, and why.",
+     "with solve. Prints its cost and its peak. Exit code 0: it does, 3: it takes more, 1: it is no schedule, and why.",
      "  vramplan check resnet50.txt schedule.txt --budget 8GiB\n"},
     {"vramplan probe [options]",
      "What the cards of this machine say: memory, who holds it, driver; and what a CUDA context and the libraries "

@@ -19,9 +19,12 @@ Result<Outcome> RunReplay(const Options& options, const Style& style) {
                    options.check ? StreamCheck::kOn : StreamCheck::kOff);
   if (!stream.ok()) return stream.error();
   report.stream = *std::move(stream);
+  const bool fits = report.stream.out_of_memory == 0 || options.check;  // a recording's own failures are compared
   const bool json = options.format == Format::kJson;
   return Outcome{.text = json ? Print(ToJson(report)) : PrintReplay(report, style),
-                 .exit_code = report.stream.difference ? 1 : 0};
+                 .exit_code = report.stream.difference ? 1
+                              : fits                   ? 0
+                                                       : 3};
 }
 
 }  // namespace vramplan

@@ -34,7 +34,7 @@ TEST_CASE("solve: the answer in words, in JSON, and the schedule in a file that 
   CHECK_EQ(checked.exit_code, 0);
   CHECK_EQ(checked.out, "fits: peak 8, budget 8, cost 13\n");
   const Said over = Do("check " + problem.path() + " " + schedule.path() + " --budget 7");
-  CHECK_EQ(over.exit_code, 1);
+  CHECK_EQ(over.exit_code, 3);
   CHECK_EQ(over.out, "does not fit: peak 8, budget 7, cost 13\n");
 
   const Said json = Do("solve " + problem.path() + " --budget 8 --format json");

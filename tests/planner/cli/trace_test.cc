@@ -133,7 +133,7 @@ TEST_CASE("replay: golden reports; a check is an exit code") {
   CHECK_EQ(differs.exit_code, 1);
   CheckGolden("replay-differs", differs.out);
   const Said small = Do(recorded + " --gpu-memory 1GiB");
-  CHECK_EQ(small.exit_code, 0);
+  CHECK_EQ(small.exit_code, 3);
   CheckGolden("replay-out-of-memory", small.out);
   CheckGolden("replay-trace", Do("replay " + kRecorded).out);
   CheckGolden("replay-json", Do(recorded + " --gpu-memory 1GiB --format json").out);
