@@ -202,7 +202,7 @@ class GraphBuilder {
       if (!name.empty() && !id.valid()) {
         return Bad("node " + QuotedName(scoped.Name(read)) + " (" + node.op + ") reads " + QuotedName(name) +
                        ", which no node, input or initializer makes",
-                   "export it again; was the model cut or edited?");
+                   "export it again, without export_params=False; was the model cut or edited?");
       }
       node.inputs.push_back(id);
     }

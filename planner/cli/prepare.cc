@@ -79,6 +79,16 @@ Status CheckTrainable(const std::string& file, const Graph& graph) {
   return Done();
 }
 
+// export_params=False makes inputs of the weights; which of them are trained is not in the file then.
+Status CheckWeights(const std::string& file, const Graph& graph) {
+  for (const TensorId id : graph.inputs) {
+    if (!graph[id].name.ends_with(".weight")) continue;
+    return Error{ErrorCode::kBadInput, file, "its weights are inputs (" + graph[id].name + ")",
+                 "export it without export_params=False; the .data file of external_data=True need not be kept"};
+  }
+  return Done();
+}
+
 }  // namespace
 
 Result<Prepared> Prepare(const Options& options) {
@@ -86,6 +96,7 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Graph> graph = Load(options.file, &prepared.notes);
   if (!graph.ok()) return graph.error();
   prepared.graph = *std::move(graph);
+  if (const Status weights = CheckWeights(options.file, prepared.graph); !weights.ok()) return weights.error();
   if (auto plain = WithoutBranches(prepared.graph, options.bind, &prepared.notes)) prepared.graph = *std::move(plain);
   if (options.spec.mode == Mode::kTrain) {
     if (const Status trainable = CheckTrainable(options.file, prepared.graph); !trainable.ok())
@@ -111,6 +122,11 @@ Result<Prepared> Prepare(const Options& options) {
 
   StepQuestion& question = prepared.question;
   question.model = FactsOf(prepared.graph, prepared.binding, prepared.layers);
+  // torch/optim/optimizer.py, 2.10: "optimizer got an empty parameter list".
+  if (options.spec.mode == Mode::kTrain && question.model.parameters == 0) {
+    return Error{ErrorCode::kBadInput, options.file, "it has no parameters, so there is nothing to train",
+                 "type vramplan fit " + options.file + " --mode infer"};
+  }
   question.mode = options.spec.mode;
   question.runtime = runtime;
   const std::optional<int64_t> batch = GivenBatch(options, prepared.graph, prepared.binding);

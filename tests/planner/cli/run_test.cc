@@ -81,6 +81,35 @@ TEST_CASE("a quantized graph is inferred and not trained") {
   CHECK(Do("inspect " + file.path()).exit_code == 0);
 }
 
+TEST_CASE("without parameters there is nothing to train, in no verb") {
+  const ScratchFile file("root.onnx", OnnxBytes("g (float[batch, 4] x) => (float[batch, 4] y) { y = Sqrt (x) }"));
+  for (const char* verb : {"estimate ", "fit --gpu t4 ", "plan --gpu t4 ", "trace "}) {
+    CAPTURE(verb);
+    const Said refused = Do(verb + file.path());
+    CHECK(refused.exit_code == 1);
+    CHECK(refused.out.empty());
+    CHECK(refused.err == "vramplan: " + file.path() +
+                             ": it has no parameters, so there is nothing to train (hint: type vramplan fit " +
+                             file.path() + " --mode infer)\n");
+  }
+  CHECK(Do("estimate --mode infer --batch 4 " + file.path()).exit_code == 0);
+}
+
+TEST_CASE("weights that are inputs are refused: an export with export_params=False") {
+  const ScratchFile file("inputs.onnx", OnnxBytes(R"(
+    g (float[batch, 4] x, float[4, 8] `fc.weight`) => (float[batch, 8] y) {
+      y = MatMul (x, `fc.weight`)
+    })"));
+  for (const char* mode : {"--mode train ", "--mode infer "}) {
+    const Said refused = Do(std::string("estimate ") + mode + file.path());
+    CHECK(refused.exit_code == 1);
+    CHECK(refused.err ==
+          "vramplan: " + file.path() +
+              ": its weights are inputs (fc.weight) (hint: export it without export_params=False; the .data file of "
+              "external_data=True need not be kept)\n");
+  }
+}
+
 TEST_CASE("a forest is not trained in steps") {
   const ScratchFile file("forest.onnx", OnnxBytes(R"(
     <ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
