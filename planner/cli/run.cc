@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -115,6 +117,19 @@ Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machi
   return Error{};
 }
 
+// Of one kind the first few: a fixed batch stands in every reshape of a transformer, and the answer is above it all.
+void PrintNotes(const Notes& notes) {
+  constexpr int kOfOneKind = 3;
+  std::map<std::string, int> count, seen;
+  for (const Note& note : notes.all()) ++count[note.code];
+  for (const Note& note : notes.all()) {
+    const int of = count[note.code], at = ++seen[note.code];  // a line for the last one alone would save nothing
+    if (at <= kOfOneKind || of == kOfOneKind + 1) std::cerr << ToString(note) << "\n";
+    if (at == kOfOneKind && of > kOfOneKind + 1)
+      std::cerr << "note: " << of - kOfOneKind << " more like the last one (hint: --format json has them all)\n";
+  }
+}
+
 int RunChecked(int argc, const char* const* argv, Probe* machine) {
   const Result<Command> command = ParseCommandLine(argc, argv);
   if (!command.ok()) return Fail(command.error());
@@ -142,7 +157,7 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
       return Fail(
           {ErrorCode::kBadInput, "standard output", "cannot be written", "is the disk full or the reader gone?"});
   }
-  for (const Note& note : outcome->notes.all()) std::cerr << ToString(note) << "\n";
+  PrintNotes(outcome->notes);
   return outcome->exit_code;
 }
 

@@ -110,6 +110,28 @@ TEST_CASE("weights that are inputs are refused: an export with export_params=Fal
   }
 }
 
+TEST_CASE("of notes of one kind three are printed, and all of them are in the JSON") {
+  const auto reshapes = [](int count) {
+    std::string text = "g (float[2, 8] x0) => (float[2, 8] y) <float[8, 8] w, int64[2] shape = {2, 8}> {\n";
+    for (int i = 0; i < count; ++i)
+      text += "x" + std::to_string(i + 1) + " = Reshape (x" + std::to_string(i) + ", shape)\n";
+    return OnnxBytes(text + "y = MatMul (x" + std::to_string(count) + ", w)\n}");
+  };
+  const ScratchFile five("five.onnx", reshapes(5)), four("four.onnx", reshapes(4));
+  const auto lines = [](const std::string& text) {
+    int count = 0;
+    for (size_t at = text.find("became B"); at != text.npos; at = text.find("became B", at + 1)) ++count;
+    return count;
+  };
+  const Said said = Do("estimate --mode infer " + five.path());
+  CHECK(said.exit_code == 0);
+  CHECK(lines(said.err) == 3);
+  CHECK(said.err.find("became B (the file was exported with the batch 2 inside)\n"
+                      "note: 2 more like the last one (hint: --format json has them all)\n") != std::string::npos);
+  CHECK(lines(Do("estimate --mode infer --format json " + five.path()).out) == 5);
+  CHECK(lines(Do("estimate --mode infer " + four.path()).err) == 4);
+}
+
 TEST_CASE("a forest is not trained in steps") {
   const ScratchFile file("forest.onnx", OnnxBytes(R"(
     <ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
