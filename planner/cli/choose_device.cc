@@ -92,6 +92,15 @@ void Apply(const Profile& profile, const std::string& file, const Options& optio
     chosen->workspaces = std::make_shared<const MeasuredWorkspaces>(WorkspacesOf(profile));
 }
 
+// What is kept for others leaves something.
+Status CheckReserve(const Options& options, const ChosenDevice& chosen) {
+  if (options.reserve < chosen.device.usable || options.reserve == Bytes()) return Done();
+  return Error{ErrorCode::kUsage, "--reserve",
+               ToString(options.reserve) + " for others leaves nothing of " + ToString(chosen.device.usable) + " (" +
+                   chosen.device.name + ")",
+               "type less, as --reserve 500MiB"};
+}
+
 }  // namespace
 
 bool IsAuto(const std::string& gpu) {
@@ -166,6 +175,7 @@ Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options, Probe* 
   Result<std::optional<ChosenDevice>> found = NamedDevice(options, profile, machine);
   if (!found.ok() || !*found) return found;
   ChosenDevice& chosen = **found;
+  if (const Status reserve = CheckReserve(options, chosen); !reserve) return reserve.error();
   if (!profile) {
     if (!chosen.facts) return found;
     const std::optional<StoredProfile> stored = FindStoredProfile(*chosen.facts, ProfileFolders(), &chosen.notes);

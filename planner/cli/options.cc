@@ -37,8 +37,19 @@ Result<double> ReadReal(std::string_view flag, std::string_view text) {
 
 Result<Bytes> ReadBytes(std::string_view flag, std::string_view text) {
   Result<Bytes> bytes = ParseBytes(text);
-  if (bytes.ok()) return bytes;
-  return Wrong(flag, InQuotes(text) + " " + bytes.error().text, bytes.error().hint);
+  if (!bytes.ok()) return Wrong(flag, InQuotes(text) + " " + bytes.error().text, bytes.error().hint);
+  const bool bare = text.find_first_not_of("0123456789.") == text.npos;
+  if (!bare || *bytes == Bytes() || *bytes >= Bytes::MiB(1)) return bytes;
+  // "--gpu-memory 8": nobody means so few bytes.
+  constexpr int64_t kMostGiB = 256;
+  return Wrong(flag, InQuotes(text) + " is " + ToString(*bytes) + ": its unit is missing",
+               "type " + std::string(flag) + " " + std::string(text) + (*bytes <= Bytes::Of(kMostGiB) ? "GiB" : "MiB"));
+}
+
+Result<Bytes> ReadCardMemory(const std::string& text) {
+  Result<Bytes> bytes = ReadBytes("--gpu-memory", text);
+  if (!bytes.ok() || *bytes > Bytes()) return bytes;
+  return Wrong("--gpu-memory", "a card has more than " + InQuotes(text), "type --gpu-memory 16GiB");
 }
 
 // "sequence=128" at the last "=": names may hold one themselves ("past + sequence" does not, but nothing forbids it).
@@ -376,7 +387,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   ReadRuntime(&reader, &options.spec);
   CheckRuntime(&reader, verb, options.spec);
   reader.Read("--batch", &options.batch, ParseBatch);
-  reader.Read("--gpu-memory", &options.gpu_memory, [](const std::string& t) { return ReadBytes("--gpu-memory", t); });
+  reader.Read("--gpu-memory", &options.gpu_memory, ReadCardMemory);
   reader.Read("--capability", &options.capability, ParseCapability);
   reader.Read("--reserve", &options.reserve, [](const std::string& t) { return ReadBytes("--reserve", t); });
   reader.Read("--context", &options.context, [](const std::string& t) { return ReadBytes("--context", t); });
@@ -386,8 +397,8 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--step", &options.step, ParseStep);
   ReadWishes(&reader, &options.wishes);
   reader.Read("--budget", &options.remat.budget, [](const std::string& t) -> Result<int64_t> {
-    const Result<Bytes> budget = ReadBytes("--budget", t);
-    if (!budget.ok()) return budget.error();
+    const Result<Bytes> budget = ParseBytes(t);  // in the unit of the problem, so that any number is one
+    if (!budget.ok()) return Wrong("--budget", InQuotes(t) + " " + budget.error().text, budget.error().hint);
     return budget->count();
   });
   if (verb == Verb::kSolve) reader.Read("--seconds", &options.remat.seconds, ParseSeconds);

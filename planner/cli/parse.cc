@@ -59,6 +59,15 @@ std::optional<Error> WithoutValue(const TypedOptions& typed) {
   return std::nullopt;
 }
 
+// "--dim: 1 required TEXT missing" of CLI11: an option at the end of the line.
+Error NoValue(const std::string& said) {
+  const std::string flag = said.substr(0, said.find(':'));
+  for (const OptionRow& row : OptionRows()) {
+    if (row.flag == flag) return Usage(flag, "no value is given", "type " + flag + " " + row.argument);
+  }
+  return Usage("", said, "vramplan --help explains the command line");
+}
+
 Error UnknownVerb(const std::string& word) {
   std::vector<std::string> verbs;
   for (const Verb verb : kAllVerbs) verbs.emplace_back(Name(verb));
@@ -136,6 +145,8 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   }
   try {
     root.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::ArgumentMismatch& error) {
+    return NoValue(error.what());
   } catch (const CLI::ParseError& error) {
     return Usage("", error.what(), "vramplan --help explains the command line");
   }

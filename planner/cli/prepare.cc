@@ -89,6 +89,16 @@ Status CheckWeights(const std::string& file, const Graph& graph) {
   return Done();
 }
 
+// --batch and the length that --dim gives to the batch are the same, if both are given.
+Status CheckBatch(const Options& options, const Binding& binding) {
+  const auto named = options.bind.dims.find(binding.batch_symbol);
+  if (!options.batch || named == options.bind.dims.end() || named->second == *options.batch) return Done();
+  return Error{ErrorCode::kUsage, "--batch",
+               "is " + std::to_string(*options.batch) + ", and --dim " + named->first + "=" +
+                   std::to_string(named->second) + " says otherwise",
+               "leave one of them out"};
+}
+
 }  // namespace
 
 Result<Prepared> Prepare(const Options& options) {
@@ -105,6 +115,7 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Binding> binding = Bind(prepared.graph, options.bind, &prepared.notes);
   if (!binding.ok()) return binding.error();
   prepared.binding = *std::move(binding);
+  if (const Status batch = CheckBatch(options, prepared.binding); !batch.ok()) return batch.error();
   TakeBounds(&prepared.binding);
   const Result<Shapes> shapes = InferOrKeepBatch(prepared.graph, options.bind, &prepared.binding, &prepared.notes);
   if (!shapes.ok()) {

@@ -180,6 +180,15 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"estimate m.onnx --reserve 3parsecs",
        "--reserve: \"3parsecs\" is not a size: its unit is unknown (hint: write it like 14.56GiB, 512MiB or "
        "1073741824)"},
+      {"fit m.onnx --gpu-memory 8", "--gpu-memory: \"8\" is 8 B: its unit is missing (hint: type --gpu-memory 8GiB)"},
+      {"fit m.onnx --gpu-memory 8000",
+       "--gpu-memory: \"8000\" is 7.81 KiB: its unit is missing (hint: type --gpu-memory 8000MiB)"},
+      {"fit m.onnx --gpu-memory 0", "--gpu-memory: a card has more than \"0\" (hint: type --gpu-memory 16GiB)"},
+      {"fit m.onnx --gpu t4 --context 500",
+       "--context: \"500\" is 500 B: its unit is missing (hint: type --context 500MiB)"},
+      {"estimate m.onnx --mode inference",
+       "--mode: \"inference\" is not one of train, eval or infer (hint: type --mode infer)"},
+      {"estimate m.onnx --dim", "--dim: no value is given (hint: type --dim NAME=N)"},
       {"estimate m.onnx --format yaml", "--format: \"yaml\" is not one of text or json (hint: type --format json)"},
       {"inspect m.onnx --dump shape", "--dump: \"shape\" is not one of shapes or layers (hint: did you mean shapes?)"},
       {"fit m.onnx", "fit: which card is not said (hint: add --gpu t4, --gpu all or --gpu-memory 16GiB)"},
@@ -200,6 +209,14 @@ std::string Answered(const std::string& line) {
   REQUIRE(command.ok());
   REQUIRE(std::holds_alternative<Answer>(*command));
   return std::get<Answer>(*command).text;
+}
+
+TEST_CASE(
+    "numbers that are sizes without a unit: bytes of a mebibyte and more, nothing at all, and budgets of any unit") {
+  CHECK_EQ(Understood("fit m.onnx --gpu-memory 1048576").gpu_memory, Bytes::MiB(1));
+  CHECK_EQ(Understood("fit m.onnx --gpu-memory 8B").gpu_memory, Bytes::Of(8));
+  CHECK_EQ(Understood("fit m.onnx --gpu t4 --context 0 --reserve 0").context, Bytes());
+  CHECK_EQ(Understood("solve v.txt --budget 8").remat.budget, 8);
 }
 
 TEST_CASE("help is asked for in several ways") {
