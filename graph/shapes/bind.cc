@@ -373,7 +373,7 @@ class Binder {
     return Dim(*d.length);
   }
 
-  // The first symbol of the expression that has no value: the one to bind.
+  // The first symbol of the expression that has no value is the one to bind; what else has none is in the hint.
   Error Unbound(const Tensor& tensor, const std::string& text) const {
     std::string symbol = text;
     if (std::find(symbols_.begin(), symbols_.end(), text) == symbols_.end()) {
@@ -386,13 +386,19 @@ class Binder {
         return Bad("input " + tensor.name + ": dim \"" + text + "\" has no value for every batch",
                    "add --input " + tensor.name + "=" + Example(tensor));
     }
+    std::string hint = "add" + Typed(symbol);
+    for (const std::string& other : symbols_) {
+      if (other != symbol && binding_.symbols.count(other) == 0) hint += Typed(other);
+    }
+    return Bad("input " + tensor.name + ": dim \"" + symbol + "\" is not bound", hint);
+  }
+
+  // " --dim sequence=128", with a length that such dims often have.
+  static std::string Typed(const std::string& symbol) {
     const std::string lower = Lower(symbol);
     const bool past = lower.find("past") != std::string::npos;
     const bool pixels = lower.find("height") != std::string::npos || lower.find("width") != std::string::npos;
-    return Bad("input " + tensor.name + ": dim \"" + symbol + "\" is not bound", "add --dim " + symbol + "=" +
-                                                                                     (past     ? "0"
-                                                                                      : pixels ? "224"
-                                                                                               : "128"));
+    return " --dim " + symbol + "=" + (past ? "0" : pixels ? "224" : "128");
   }
 
   std::string Example(const Tensor& tensor) const {

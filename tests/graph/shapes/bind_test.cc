@@ -75,7 +75,9 @@ TEST_CASE("symbols are bound by --dim and --input") {
   // "batch-size" alone is a name, not a difference.
   CHECK(Bound({{"x", {"batch-size", "3"}}}) == "batch-size; x [B, 3]");
   CHECK(Bound({{"x", {"batch", "height", "width"}}}) ==
-        "model.onnx: input x: dim \"height\" is not bound (hint: add --dim height=224)");
+        "model.onnx: input x: dim \"height\" is not bound (hint: add --dim height=224 --dim width=224)");
+  CHECK(Bound({{"x", {"batch", "height", "width"}}, {"y", {"batch", "steps"}}}, {.dims = {{"width", 8}}}) ==
+        "model.onnx: input x: dim \"height\" is not bound (hint: add --dim height=224 --dim steps=128)");
   CHECK(Bound({{"x", {"batch", ""}}}) ==
         "model.onnx: input x: axis 1 has neither a length nor a name (hint: add --input x=1x128)");
   CHECK(Bound({{"x", {"batch", ""}}}, {.inputs = {{"x", {1, 9}}}}) == "batch; x [B, 9]");
