@@ -63,18 +63,24 @@ void Assume(const Options& options, Layers* layers, Notes* notes) {
   }
 }
 
+// How to ask about what cannot be trained; plan is about training alone.
+std::string AskOfInference(const Options& options) {
+  return options.verb == Verb::kPlan ? "type vramplan estimate " + options.file + " --mode infer" : "--mode infer";
+}
+
 // What has no gradient is not trained.
-Status CheckTrainable(const std::string& file, const Graph& graph) {
-  const auto refused = [&](const char* what, const Node& node, const char* why, const char* hint) {
-    return Error{ErrorCode::kBadInput, file,
-                 std::string("it is ") + what + " (node " + node.name + ", " + node.op + "): " + why, hint};
+Status CheckTrainable(const Options& options, const Graph& graph) {
+  const auto refused = [&](const char* what, const Node& node, const char* why, const char* or_else) {
+    return Error{ErrorCode::kBadInput, options.file,
+                 std::string("it is ") + what + " (node " + node.name + ", " + node.op + "): " + why,
+                 AskOfInference(options) + or_else};
   };
   if (const Node* node = QuantizedNode(graph)) {
     return refused("quantized", *node, "integers carry no gradient, so it cannot be trained",
-                   "--mode infer, or give the graph from before it was quantized");
+                   ", or give the graph from before it was quantized");
   }
   if (const Node* node = ClassicalNode(graph)) {
-    return refused("a classical model", *node, "it has no gradient, so it is not trained in steps", "--mode infer");
+    return refused("a classical model", *node, "it has no gradient, so it is not trained in steps", "");
   }
   return Done();
 }
@@ -109,8 +115,7 @@ Result<Prepared> Prepare(const Options& options) {
   if (const Status weights = CheckWeights(options.file, prepared.graph); !weights.ok()) return weights.error();
   if (auto plain = WithoutBranches(prepared.graph, options.bind, &prepared.notes)) prepared.graph = *std::move(plain);
   if (options.spec.mode == Mode::kTrain) {
-    if (const Status trainable = CheckTrainable(options.file, prepared.graph); !trainable.ok())
-      return trainable.error();
+    if (const Status trainable = CheckTrainable(options, prepared.graph); !trainable.ok()) return trainable.error();
   }
   Result<Binding> binding = Bind(prepared.graph, options.bind, &prepared.notes);
   if (!binding.ok()) return binding.error();
@@ -136,7 +141,7 @@ Result<Prepared> Prepare(const Options& options) {
   // torch/optim/optimizer.py, 2.10: "optimizer got an empty parameter list".
   if (options.spec.mode == Mode::kTrain && question.model.parameters == 0) {
     return Error{ErrorCode::kBadInput, options.file, "it has no parameters, so there is nothing to train",
-                 "type vramplan fit " + options.file + " --mode infer"};
+                 AskOfInference(options)};
   }
   question.mode = options.spec.mode;
   question.runtime = runtime;

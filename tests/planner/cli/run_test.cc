@@ -88,9 +88,9 @@ TEST_CASE("without parameters there is nothing to train, in no verb") {
     const Said refused = Do(verb + file.path());
     CHECK(refused.exit_code == 1);
     CHECK(refused.out.empty());
-    CHECK(refused.err == "vramplan: " + file.path() +
-                             ": it has no parameters, so there is nothing to train (hint: type vramplan fit " +
-                             file.path() + " --mode infer)\n");
+    const std::string hint = *verb == 'p' ? "type vramplan estimate " + file.path() + " --mode infer" : "--mode infer";
+    CHECK(refused.err ==
+          "vramplan: " + file.path() + ": it has no parameters, so there is nothing to train (hint: " + hint + ")\n");
   }
   CHECK(Do("estimate --mode infer --batch 4 " + file.path()).exit_code == 0);
 }
