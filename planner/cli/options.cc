@@ -451,6 +451,19 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
     return Wrong("--effective-batch", "does not go with --batch",
                  "leave --batch out, or give it and --accumulate instead");
   }
+  if (options.wishes.effective_batch && reader.Text("--accumulate") != nullptr) {
+    return Wrong("--accumulate", "does not go with --effective-batch, which chooses it",
+                 "leave one of them out; --batch and --accumulate give both parts");
+  }
+  if (options.wishes.effective_batch && *options.wishes.effective_batch % options.wishes.multiple_of != 0) {
+    return Wrong("--effective-batch",
+                 std::to_string(*options.wishes.effective_batch) + " is no multiple of " +
+                     std::to_string(options.wishes.multiple_of) + ", of which its parts should be",
+                 "leave --multiple-of out, or round the batch");
+  }
+  if (options.emit != Emit::kNone && options.format == Format::kJson && (options.out.empty() || options.out == "-")) {
+    return Wrong("--emit", "the snippet and the JSON would stand in one stream", "add --out FILE for the snippet");
+  }
   if (options.gpu == "all" && verb != Verb::kFit)
     return Wrong("--gpu", "only fit takes all cards", "type vramplan fit FILE --gpu all");
   if (options.gpu == "all" && options.gpu_memory)
