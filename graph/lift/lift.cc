@@ -27,6 +27,7 @@
 #include "graph/lift/skipped_layers.h"
 #include "graph/lift/skipped_masks.h"
 #include "graph/lift/stored_fills.h"
+#include "graph/lift/straight_through.h"
 #include "graph/lift/unused_signature.h"
 #include "graph/lift/upcasts.h"
 #include "graph/lift/writes.h"
@@ -64,6 +65,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
   GatherGlu(&layers);
   GatherRecurrent(&layers);
   GatherRecurrentCells(&layers);
+  DetachStraightThrough(&layers);
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
   SplitMergedActivations(&layers);
