@@ -9,6 +9,7 @@
 
 #include "graph/lift/dropped.h"
 #include "graph/lift/folded.h"
+#include "graph/lift/folded_matrices.h"
 
 namespace vramplan {
 namespace {
@@ -264,6 +265,7 @@ ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const Fx
   if (op == "index" && !result.valid()) result = Indexed(site);
   if (kPointwise.count(op) != 0) result = Computed(site, op);
   if (!result.valid()) result = ComputedBuffer(site, op);
+  if (!result.valid()) result = LiftFoldedProduct(constant, name, user, builder, signature);
   if (result.valid()) return result;
   return LiftFoldedView(constant, name, user.path, user.last(), builder, signature);
 }

@@ -8,6 +8,7 @@
 #include "graph/lift/attention_operands.h"
 #include "graph/lift/dropped.h"
 #include "graph/lift/folded.h"
+#include "graph/lift/folded_matrices.h"
 #include "graph/lift/folded_parameters.h"
 #include "graph/lift/fx_groups.h"
 #include "graph/lift/inplace.h"
@@ -378,8 +379,9 @@ class ProvenanceSource {
       const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
       const auto tensor = by_name_.find(builder_.At(value).name);
       if (tensor == by_name_.end() || !graph_[tensor->second].stored.has_value()) continue;
-      const ValueId unfolded = LiftFoldedParameter(tensor->second, ref, group, BiasPosition(g), builder_, signature_);
-      if (unfolded.valid()) value = unfolded;
+      ValueId made = LiftFoldedParameter(tensor->second, ref, group, BiasPosition(g), builder_, signature_);
+      if (!made.valid()) made = LiftFoldedOutside(tensor->second, ref, groups_, g, builder_, signature_, &by_fx_name_);
+      if (made.valid()) value = made;
     }
     for (size_t i = 0; i < arguments.size(); ++i) {
       const FxLiteral* literal = literal_of(i);
@@ -404,8 +406,7 @@ class ProvenanceSource {
     while (call->inputs.size() > 1 && !call->inputs.back().valid()) call->inputs.pop_back();
   }
 
-  // Where window attention computes its position bias: torchvision before all else in the call (get_relative_position_
-  // bias is an argument), others where it is added.
+  // Where window attention computes its position bias: torchvision in front of the call's function, others where used.
   NodeId BiasPosition(int32_t g) const {
     const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
     if (group.path.empty() || group.path.back().class_name.rfind("torchvision.", 0) != 0) return group.last();

@@ -238,7 +238,12 @@ ValueId Signature::TakeUnreferenced(const std::string& module, Dim elements) {
 std::vector<ValueId> Signature::UnreferencedOf(const std::string& module) const {
   std::vector<ValueId> result;
   for (const std::string& target : order_) {
-    if (unreferenced_.count(target) != 0 && SplitTarget(target).first == module) result.push_back(ByTarget(target));
+    if (unreferenced_.count(target) == 0) continue;
+    const auto [owner, leaf] = SplitTarget(target);
+    // Those of an nn.ParameterList are numbered (torch/nn/modules/container.py 2.10); nothing else is called by a
+    // number.
+    const bool in_list = !leaf.empty() && leaf.find_first_not_of("0123456789") == std::string::npos;
+    if ((in_list ? SplitTarget(owner).first : owner) == module) result.push_back(ByTarget(target));
   }
   return result;
 }

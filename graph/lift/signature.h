@@ -54,7 +54,8 @@ class Signature {
   // not taken before; invalid when there is none.
   ValueId TakeUnreferenced(const std::string& module, Dim elements);
 
-  // Parameters and buffers of exactly this module that no fx node names and that were not taken before.
+  // Parameters and buffers of exactly this module, those of its parameter lists too, that no fx node names and that
+  // were not taken before.
   std::vector<ValueId> UnreferencedOf(const std::string& module) const;
   // Takes one of them; its shape is this one, unless it is known.
   void Take(ValueId value, DType type, const Shape& shape);
