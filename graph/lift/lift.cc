@@ -4,6 +4,7 @@
 #include "graph/lift/builder.h"
 #include "graph/lift/decomposed_calls.h"
 #include "graph/lift/decomposed_losses.h"
+#include "graph/lift/dense_maps.h"
 #include "graph/lift/frozen.h"
 #include "graph/lift/fx_names.h"
 #include "graph/lift/fx_order.h"
@@ -78,6 +79,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
   SkipKnownMasks(&layers, fx_names);
   MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);
+  MakeMapsOfSequencesContiguous(&layers);
   AssumeInPlace(&layers, notes);
   // A file that was sorted anew has lost its traces too.
   if (!reordered) layers.source = ReadSource(graph);
