@@ -67,7 +67,7 @@ class Assumption {
     if (IsOneOf(layer.op, {"leaky_relu", "elu"})) {
       const bool within =  // the norm's own activation: timm's BatchNormAct2d
           maker->op == "batch_norm" && maker->module.valid() && layers_[layer.module].parent == maker->module;
-      return within || IsFeature(layer.op, layer.attributes, maker->op);
+      return within || IsFeature(layer.op, layer.attributes, maker->op) || IsSumOfDynUnet(*maker);
     }
     // Swish: EfficientNet, MobileNetV3 and YOLO of torchvision, timm and ultralytics, whose convolutions have a norm.
     if (IsOneOf(layer.op, {"silu", "hardswish"})) {
@@ -178,6 +178,20 @@ class Assumption {
     return false;
   }
 
+  // out = self.norm2(out); out += residual; out = self.lrelu(out), one activation for both norms and in place: MONAI's
+  // UnetResBlock (networks/blocks/dynunet_block.py), of which DynUNet, UNETR and Swin UNETR are made.
+  bool IsSumOfDynUnet(const Layer& layer) const {
+    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.module.valid()) return false;
+    const auto is_child = [&](const Layer& child, std::string_view name) {
+      return child.module.valid() && layers_[child.module].parent == layer.module &&
+             layers_[child.module].path.ends_with(name);
+    };
+    const Layer* norm = OnlyMaker(layer.inputs[0]);
+    const std::vector<int>& readers = uses_[static_cast<size_t>(layer.outputs[0].value)].readers;
+    return norm != nullptr && is_child(*norm, ".norm2") && readers.size() == 1 && readers[0] >= 0 &&
+           is_child(layers_.layers[static_cast<size_t>(readers[0])], ".lrelu");
+  }
+
   // out = bn(conv(out)); identity = downsample(x); out += identity; out = relu(out): what ResNet and its children
   // write. RegNet, which does not, makes the shortcut first: x = proj(x) + f(x).
   bool IsResidualSum(const Layer& layer) const {
@@ -251,7 +265,7 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
     if (layer.evidence == Evidence::kProvenance) continue;
     if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
         !assumption.IsSumOfStochasticDepth(layer) && !assumption.IsSumOfSegResNet(layer) &&
-        !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) &&
+        !assumption.IsSumOfDynUnet(layer) && !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) &&
         !(excited && assumption.IsPartOfClassifier(layer)) && !assumption.IsEndOfDenseNet(layer) &&
         !(convolutional && assumption.IsHeadActivation(layer)))
       continue;

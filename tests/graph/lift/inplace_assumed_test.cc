@@ -121,6 +121,23 @@ TEST_CASE("residual sums of MONAI's SegResNetDS: x += identity behind two convol
   }
 }
 
+TEST_CASE("MONAI's UnetResBlock: out += residual behind norm2, and the one activation of both norms") {
+  const Shape shape{Dim::Batch(), 8, 4, 4};
+  for (const char* norm : {"norm2", "norm3"}) {
+    Block block;
+    const ValueId x = block.Input("x", shape);
+    const ValueId normed = block.Module("instance_norm", block.Module("conv3d", x));
+    block.layers.modules.back().path = std::string("m.") + norm;
+    const ValueId sum = block.Add("add", {normed, x}, shape);
+    block.layers.outputs = {block.Module("leaky_relu", sum)};
+    block.layers.modules.back().path = "m.lrelu";
+    AssumeInPlace(&block.layers, nullptr);
+    const bool is_second = norm == std::string_view("norm2");
+    CHECK(block.InPlace("add") == is_second);
+    CHECK(block.InPlace("leaky_relu") == is_second);
+  }
+}
+
 TEST_CASE("torchvision's segmentation heads: a ReLU behind their norm is not in place") {
   for (const char* path : {"classifier.2", "m.aux_classifier.2", "backbone.relu"}) {
     Block block;
