@@ -148,6 +148,17 @@ ValueId Arithmetic(const std::string& op, const std::string& name, ValueId sourc
   return result;
 }
 
+// ne(a, b) is Not(Equal(a, b)) to the exporter (onnxscript 0.7, torch_lib/ops/core.py, aten_ne), and an eq of the same
+// operands becomes that Equal: the ne of which `source` is the inner part; null when it is of none.
+const Layer* OppositeOf(ValueId source, LayerBuilder& builder) {
+  for (const Node& node : builder.graph().nodes) {
+    if (node.op != "Not" || !builder.HasValue(node.inputs[0]) || builder.ValueOf(node.inputs[0]) != source) continue;
+    const Layer* maker = builder.MakerOf(builder.ValueOf(node.outputs[0]));
+    if (maker != nullptr && maker->op == "ne") return maker;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string OperatorOf(const std::string& name) {
@@ -192,6 +203,13 @@ ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user
   // Of what a norm gives only getitem is named.
   if (op == "getitem" && !user.path.empty())
     return LiftDroppedNorm(user.path.back().path, source, user, classes, builder, signature);
+  if (op == "eq" && maker == nullptr && builder.At(source).role == Role::kActivation) {
+    const Layer* opposite = OppositeOf(source, builder);
+    if (opposite == nullptr) return source;
+    Layer equal = Again(*opposite, name);
+    equal.op = op;
+    return AddAgain(std::move(equal), source, user.path, user, builder);
+  }
   if (rule == nullptr || maker == nullptr || rule->op != maker->op || !MakesTensor(rule->op)) return source;
   const ValueId again = Repeat(name, source, user, classes, builder, signature);
   return again.valid() ? again : source;

@@ -234,6 +234,10 @@ ValueId Reparametrized(const Site& given) {
 
 ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const FxGroup& user, NodeId bias_position,
                             LayerBuilder& builder, Signature& signature) {
+  // x = torch.zeros(...): nothing of the module went into it (rel_indices of timm/models/convit.py 1.0).
+  static const std::unordered_set<std::string_view> kMade = {"zeros",  "ones",     "full", "empty",
+                                                             "arange", "linspace", "eye"};
+  if (kMade.count(OperatorOf(name)) != 0) return {};
   // Rows of a table are picked and turned. What ends in a difference or a choice is the mask of a shifted window:
   // (windows.unsqueeze(1) - windows.unsqueeze(2)).masked_fill(...) (transformers, modeling_donut_swin.py, version 5).
   static const std::unordered_set<std::string_view> kOfMasks = {"sub", "ne", "eq", "masked_fill", "where"};

@@ -38,6 +38,30 @@ linear linear_1 @b1.fc (silu_1, v) -> b [B, 4]
 )");
 }
 
+TEST_CASE("an equality that was merged into the inner part of its opposite ran") {
+  // Swin's mask: mask.masked_fill(mask != 0, -100.0).masked_fill(mask == 0, 0.0)
+  CHECK(ToText(LayersFromText(
+            R"(g (float[batch, 8] x) => (float[batch, 8] y) <float[2, 8] m, float n> {
+    # signature: x: USER_INPUT
+    val_1 = Equal (m, n)
+      # fx_node: %ne : [num_users=1] = call_function[target=torch.ops.aten.ne.Tensor](args = (%m, %n), kwargs = {})
+    ne = Not (val_1)
+      # fx_node: %ne : [num_users=1] = call_function[target=torch.ops.aten.ne.Tensor](args = (%m, %n), kwargs = {})
+    a = Where (ne, n, m)
+      # fx_node: %masked_fill : [num_users=1] = call_function[target=torch.ops.aten.masked_fill.Scalar](args = (%m, %ne, -100.0), kwargs = {})
+    b = Where (val_1, n, a)
+      # fx_node: %masked_fill_1 : [num_users=1] = call_function[target=torch.ops.aten.masked_fill.Scalar](args = (%masked_fill, %eq_8, 0.0), kwargs = {})
+    y = Add (x, b)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, %masked_fill_1), kwargs = {})
+  })")) == R"(
+ne ne (m) -> ne [2, 8] bool {scalar=1.0}
+masked_fill masked_fill (m, ne) -> a [2, 8]
+eq eq_8 (m) -> eq_8 [2, 8] bool {scalar=1.0}
+masked_fill masked_fill_1 (a, eq_8) -> b [2, 8]
+add add (x, b) -> y [B, 8]
+)");
+}
+
 TEST_CASE("a merged norm comes back with the parameters that no other node names") {
   const Layers layers = LayersFromText(
       R"(g (float[batch, 8] x) => (float[batch, 4] a, float[batch, 4] b) <float[8] `h.0.ln1.weight`, float[8] `h.0.ln1.bias`, float[4, 8] w, float[4, 8] v> {

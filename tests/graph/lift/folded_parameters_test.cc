@@ -16,6 +16,9 @@ TEST_CASE("constants that were computed from parameters of the module come back"
   const Row rows[] = {
       {"1 + weight (gemma's norms)", "8", "p_w: PARAMETER target='n.weight'", "aten.mul.Tensor](args = (%x, %add_105)",
        "add add_105 @n (n.weight) -> add_105 [8] {scalar=1.0}\nmul user @n (x, add_105) -> y [B, 6, 8]\n"},
+      {"zeros that the module makes, beside a buffer that nothing names (ConViT)", "8",
+       "b_b: BUFFER target='n.rel' persistent=True", "aten.mul.Tensor](args = (%x, %zeros_1)",
+       "mul user @n (x, val_7) -> y [B, 6, 8]\n"},
       {"three biases as one (BEiT), one of them a buffer", "9 ",
        "p_q: PARAMETER target='n.q_bias'\n    # signature: p_v: PARAMETER target='n.v_bias'\n    # signature: b_k: "
        "BUFFER target='n.k_bias' persistent=False",
