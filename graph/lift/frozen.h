@@ -11,4 +11,9 @@ namespace vramplan {
 
 void FreezeBatchNorms(Layers* layers);
 
+// self.embed_positions.requires_grad_(False): the encoders of spectrograms in transformers
+// (models/whisper/modeling_whisper.py, WhisperEncoder; so Qwen2-Audio, Voxtral and Audio Flamingo), whose sinusoids are
+// stored and not trained, and which have two convolutions, conv1 and conv2, beside that table.
+void FreezeEncoderPositions(Layers* layers);
+
 }  // namespace vramplan

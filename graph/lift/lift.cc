@@ -57,6 +57,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
   Layers layers = std::move(builder).Finish(notes);
   if (fx_names) AssumeBatchNorm(&layers);
   FreezeBatchNorms(&layers);
+  FreezeEncoderPositions(&layers);
   GatherModuleCalls(&layers);
   GatherDecomposedLosses(&layers);
   GatherDecomposedCalls(&layers);

@@ -24,5 +24,18 @@ TEST_CASE("statistics that no batch norm reads freeze their module") {
   }
 }
 
+TEST_CASE("positions beside two convolutions are not trained, a decoder's are") {
+  LayersByHand hand;
+  for (const char* name : {"encoder.conv1.weight", "encoder.conv2.weight", "encoder.embed_positions.weight",
+                           "decoder.conv1.weight", "decoder.embed_positions.weight"}) {
+    hand.layers.values.push_back({.name = name, .type = DType::kFloat32, .shape = {8}, .role = Role::kParameter});
+    hand.layers.parameters.push_back(ValueId{static_cast<int32_t>(hand.layers.values.size()) - 1});
+  }
+  FreezeEncoderPositions(&hand.layers);
+  CHECK(hand.layers.buffers == std::vector{ValueId{2}});
+  CHECK(hand.layers[ValueId{2}].role == Role::kBuffer);
+  CHECK(hand.layers.parameters == std::vector{ValueId{0}, ValueId{1}, ValueId{3}, ValueId{4}});
+}
+
 }  // namespace
 }  // namespace vramplan
