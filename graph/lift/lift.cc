@@ -56,6 +56,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
   }
   Layers layers = std::move(builder).Finish(notes);
   if (fx_names) AssumeBatchNorm(&layers);
+  FreezeBackbonesOfDetr(&layers, notes);
   FreezeBatchNorms(&layers);
   FreezeEncoderPositions(&layers);
   GatherModuleCalls(&layers);

@@ -24,6 +24,36 @@ TEST_CASE("statistics that no batch norm reads freeze their module") {
   }
 }
 
+TEST_CASE("of a DETR's backbone with frozen norms three stages are trained") {
+  for (const char* queries : {"query_embed.weight", "head.weight"}) {
+    LayersByHand hand;
+    for (const char* name : {queries, "backbone.0.body.conv1.weight", "backbone.0.body.bn1.running_var",
+                             "backbone.0.body.layer1.0.conv1.weight", "backbone.0.body.layer2.0.conv1.weight"}) {
+      hand.layers.values.push_back({.name = name, .type = DType::kFloat32, .shape = {8}, .role = Role::kParameter});
+      hand.layers.parameters.push_back(ValueId{static_cast<int32_t>(hand.layers.values.size()) - 1});
+    }
+    Notes notes;
+    FreezeBackbonesOfDetr(&hand.layers, &notes);
+    const bool is_detr = std::string(queries) == "query_embed.weight";
+    CHECK(hand.layers.buffers == (is_detr ? std::vector{ValueId{1}, ValueId{3}} : std::vector<ValueId>{}));
+    CHECK(notes.Has("assumed-frozen") == is_detr);
+  }
+}
+
+TEST_CASE("where a file says that the norm's weights are buffers, the rest of the backbone is frozen likewise") {
+  for (const char* weight : {"backbone.bn1.weight", "backbone.bn2.weight"}) {
+    LayersByHand hand;
+    for (const char* name :
+         {"query_position_embeddings.weight", "backbone.conv1.weight", weight, "backbone.bn1.running_var"}) {
+      const ValueId id{static_cast<int32_t>(hand.layers.values.size())};
+      hand.layers.values.push_back({.name = name, .type = DType::kFloat32, .shape = {8}, .role = Role::kParameter});
+      (id.value < 2 ? hand.layers.parameters : hand.layers.buffers).push_back(id);
+    }
+    FreezeBackbonesOfDetr(&hand.layers, nullptr);
+    CHECK(hand.layers.parameters.size() == (weight == std::string("backbone.bn1.weight") ? 1 : 2));
+  }
+}
+
 TEST_CASE("positions beside two convolutions are not trained, a decoder's are") {
   LayersByHand hand;
   for (const char* name : {"encoder.conv1.weight", "encoder.conv2.weight", "encoder.embed_positions.weight",
