@@ -117,6 +117,8 @@ constexpr KnownFrame kFrames[] = {
     {"model lm_head", "model"},
     {"transformer lm_head", "transformer"},
     {"encoder decoder lm_head", "encoder, decoder"},
+    // Diego999's pyGAT, layers.py: Wh, e, attention, h_prime
+    {":leaky_relu :where :softmax :matmul :elu", ":leaky_relu@-1, :where :softmax dropout, :matmul@-1"},
     // segmentation_models_pytorch 0.6, decoders/*/decoder.py
     {"p5 p4 p3 p2 seg_blocks.# merge", "p5, p4, p3, p2, +seg_blocks.#"},
     {"aspp up block1 block2", "aspp up, block1, :cat, block2"},

@@ -45,6 +45,21 @@ out - abs e)");
   CHECK(f.DiesBehind("c") == "d");
 }
 
+TEST_CASE("attention over a graph names its scores, its weights and what it returns") {
+  // Diego999's pyGAT: e = leakyrelu(...); attention = where(adj > 0, e, zero_vec); attention = softmax(attention)
+  const Forward f(R"(
+a g matmul x y
+b g leaky_relu a
+c g where b
+d g softmax c
+e g matmul d x
+h g elu e
+out - abs h)");
+  CHECK(f.DiesBehind("b") == "h");
+  CHECK(f.DiesBehind("d") == "h");
+  CHECK(f.DiesBehind("e") == "h");
+}
+
 TEST_CASE("who calls the same in another order is another") {
   // x_preact = self.norm1(x); x = self.conv1(x_preact): timm's pre-activation; others norm what they convolved
   const std::string rest = R"(
