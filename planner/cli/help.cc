@@ -54,7 +54,8 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "Feeds a stream of requests to PyTorch's caching allocator as vramplan knows it and prints the peaks: what the "
      "same "
      "run would take with other allocator options, or on a smaller card. The stream has the columns op, id, bytes (op: "
-     "alloc, free, empty_cache), or those that trace writes. With --check every recorded value is compared. Exit code 3: some requests get nothing.",
+     "alloc, free, empty_cache), or those that trace writes. With --check every recorded value is compared. Exit code "
+     "3: some requests get nothing.",
      "  vramplan replay recorded.csv.gz --gpu-memory 8GiB --check\n"
      "  vramplan replay recorded.csv.gz --allocator-conf expandable_segments:True\n"},
     {"vramplan plan FILE.onnx --gpu NAME [options]",
