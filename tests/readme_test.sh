@@ -10,6 +10,8 @@ set -u
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 readme=README.md update=false
 [[ ${1-} == --update ]] && update=true
+export LC_ALL=C.UTF-8                  # bars are drawn by what the terminal can show
+./vramplan --version >/dev/null 2>&1  # what the launcher says while it builds is no answer
 
 checked=0 wrong=0 rewritten=
 emit() { rewritten+=$1$'\n'; }
