@@ -315,9 +315,10 @@ class ProvenanceSource {
     const Layer* maker = builder_.MakerOf(call.inputs.front());
     std::vector<std::string_view> classes = {groups_.root_class};
     for (const ModuleFrame& frame : group.path) classes.push_back(frame.class_name);
-    const InPlace verdict =
-        InPlaceByClass(call.op, classes, maker != nullptr && IsFeature(call.op, call.attributes, maker->op),
-                       group.path.empty() ? std::string_view() : std::string_view(group.path.back().path));
+    std::string_view path;
+    if (!group.path.empty()) path = group.path.back().path;
+    const bool is_feature = maker != nullptr && IsFeature(call.op, call.attributes, maker->op);
+    const InPlace verdict = InPlaceByClass(call.op, classes, is_feature, path);
     if (verdict == InPlace::kNo || maker == nullptr) return false;
     for (const TensorId tensor : DataInputs(g)) {
       if (Trace(tensor) != call.inputs.front()) continue;
@@ -329,8 +330,7 @@ class ProvenanceSource {
       assumed_in_place_ = true;
       notes_->Add({.code = "assumed-inplace",
                    .subject = group.path.back().path,
-                   .text = "activation modules right behind a norm are taken as inplace=True: the file does not say",
-                   .hint = ""});
+                   .text = "activation modules right behind a norm are taken as inplace=True: the file does not say"});
     }
     return true;
   }
