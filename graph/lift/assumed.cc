@@ -70,10 +70,6 @@ std::set<ValueId> Dropped(const Layers& layers) {
   return dropped;
 }
 
-}  // namespace
-
-namespace {
-
 // A batch norm is a module of its own: beside its convolution's, or, where that has none, in what calls both.
 ModuleId NormModule(Layers* layers, const Layer& convolution, const std::string& path) {
   ModuleId parent = convolution.module;
