@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/bytes.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/patterns_modules.h"
 
@@ -22,7 +23,7 @@ bool IsTable(const Graph& graph, TensorId tensor) {
   if (!tensor.valid() || !graph[tensor].stored || !graph[tensor].stored->literal) return false;
   int64_t elements = 1;
   for (const int64_t length : graph[tensor].stored->dims) {
-    elements *= length;
+    elements = SaturatingMultiply(elements, length);
     if (elements <= 0 || elements > int64_t{1} << 40) return false;
   }
   return elements > kMostOfCode;
