@@ -1,22 +1,25 @@
-// Reserved bytes against device memory that others measured on real cards (RTX 3060, RTX 4060; truth/xmem.md beside
-// the repository): convolutional networks, fp32, cuDNN free to choose. Prints ours / truth per model. The likely value
-// has no constant at all. The band is scored twice: as it ships, and with the constants that the other models alone
-// give, so that nothing is fitted on the model that it scores.
+// Reserved bytes against device memory that others measured on real cards (RTX 3060, RTX 4060;
+// tests/data/truth/xmem.md): convolutional networks, fp32, cuDNN free to choose. The likely value has no constant at
+// all. The band is scored twice: as it ships, and with what the other models alone give, so that nothing is fitted on
+// the model that it scores.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "planner/report/device_band.h"
+#include "tests/support/expectation.h"
 #include "tests/support/truth.h"
 
 namespace vramplan::testing {
 namespace {
 
-struct Measured {
-  std::string model;
+struct CardRun {
+  std::string model, name;
   double truth = 0, ours = 0;
   double high_workspaces = 0;  // reserved with workspaces at their high end
   double low = 0, high = 0;    // the band as it ships
@@ -54,15 +57,15 @@ Bytes Reserved(const Layers& layers, const TrainingSpec& spec, int64_t batch, By
                             : peak.peak.reserved;
 }
 
-std::vector<Measured> Measure(const std::string& shared) {
-  std::vector<Measured> all;
+std::vector<CardRun> Replayed() {
+  std::vector<CardRun> all;
+  std::set<std::string> names;
   std::map<std::string, Layers> graphs;
-  for (const Row& row : ReadCsv(shared + "/truth/xmem-dev.csv")) {
-    if (row.at("family") != "cnn" || row.at("real_oom") != "false") continue;
+  for (const Row& row : ReadCsv(DataFolder() + "/truth/xmem.csv")) {
     const std::string& model = row.at("graph");
     if (graphs.count(model) == 0) {
-      std::string path = shared + "/zoo/" + model + ".ts-train.onnx";
-      if (!std::filesystem::exists(path)) path = shared + "/zoo/" + model + ".dynamo-train.onnx";
+      std::string path = DataFolder() + "/zoo/" + model + ".ts-train.onnx";
+      if (!std::filesystem::exists(path)) path = DataFolder() + "/zoo/" + model + ".dynamo-train.onnx";
       const Result<Layers> layers = LayersOf(path, "");
       REQUIRE_MESSAGE(layers.ok(), path);
       graphs.emplace(model, *layers);
@@ -74,7 +77,11 @@ std::vector<Measured> Measure(const std::string& shared) {
     const Bytes high = Reserved(layers, AtHighWorkspaces(spec), Count(row, "batch"), total);
     const Band band = BandOf(ours, {CudnnChooses(layers, spec), high}, GivenContext(Bytes())).device();
     const auto real = [](Bytes bytes) { return static_cast<double>(bytes.count()); };
-    all.push_back({model, static_cast<double>(Count(row, "ground_bytes")), real(ours), real(std::max(ours, high)),
+    std::string name = model + " batch " + row.at("batch") + ", " + row.at("optimizer") + ", zero_grad mode " +
+                       (row.at("zero_grad_mode").empty() ? "?" : row.at("zero_grad_mode")) + ", " +
+                       row.at("gpu_name").substr(15);
+    if (!names.insert(name).second) name += ", again";
+    all.push_back({model, name, static_cast<double>(Count(row, "ground_bytes")), real(ours), real(std::max(ours, high)),
                    real(band.low), real(band.high)});
   }
   return all;
@@ -90,9 +97,9 @@ double Quantile(std::vector<double> values, double at) {
 struct Ends {
   double below = 0, above = 0;
 };
-Ends EndsWithout(const std::string& model, const std::vector<Measured>& rows) {
+Ends EndsWithout(const std::string& model, const std::vector<CardRun>& rows) {
   std::map<std::string, std::vector<double>> residuals;
-  for (const Measured& row : rows) {
+  for (const CardRun& row : rows) {
     if (row.model != model) residuals[row.model].push_back(row.truth / row.ours - 1);
   }
   Ends ends;
@@ -104,16 +111,21 @@ Ends EndsWithout(const std::string& model, const std::vector<Measured>& rows) {
   return ends;
 }
 
+// SumsOverSamples of planner/semantics/cudnn_workspace.cc was seen on this model's runs, so its own score does without
+// the formulas of that file.
+constexpr const char* kRuleCameFrom = "mobilenet_v2_86";
+
 struct Score {
   size_t rows = 0, far = 0, held = 0, held_by_others = 0;
   std::vector<double> errors;
-  double width = 0;  // of the shipped band above ours, summed
-  void Print(const std::string& name) const {
-    std::printf(
-        "%-24s %4zu  median %5.2f %%  worst %6.2f %%  off by > 10 %%: %zu  in the band: %zu  "
-        "(by the other models: %zu)  high end +%.1f %%\n",
-        name.c_str(), rows, 100 * Quantile(errors, 0.5), 100 * Quantile(errors, 1), far, held, held_by_others,
-        100 * width / static_cast<double>(rows));
+  std::string Line(const std::string& name) const {
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "%-22s %3zu runs  median %4.1f %%  worst %4.1f %%  off by > 10 %%: %zu  in the band: %3zu  "
+                  "(of the other models: %3zu)\n",
+                  name.c_str(), rows, 100 * Quantile(errors, 0.5), 100 * Quantile(errors, 1), far, held,
+                  held_by_others);
+    return text;
   }
 };
 
@@ -121,31 +133,38 @@ struct Score {
 
 TEST_CASE("accuracy: reserved bytes on real cards, and the band of cuDNN's workspaces") {
 #ifndef __SANITIZE_ADDRESS__
-  if (!SharedFolder() || !std::filesystem::exists(*SharedFolder() + "/truth/xmem-dev.csv")) return;
-  const std::vector<Measured> rows = Measure(*SharedFolder());
-  REQUIRE(rows.size() > 100);
+  const std::vector<CardRun> rows = Replayed();
+  REQUIRE(rows.size() == 129);
+  Expectation expectation("xmem");
   std::map<std::string, Score> scores;
   Score sum;
-  for (const Measured& row : rows) {
+  for (const CardRun& row : rows) {
     const Ends others = EndsWithout(row.model, rows);
     const double low = row.ours * (1 + others.below);
-    const double high = std::max(row.high_workspaces, row.ours * (1 + others.above));
+    const double workspaces = row.model == kRuleCameFrom ? row.ours : row.high_workspaces;
+    const double high = std::max(workspaces, row.ours * (1 + others.above));
+    const auto bytes = [](double value) { return static_cast<int64_t>(value); };
+    expectation.Add(row.name, {{"reserved", bytes(row.truth), bytes(row.ours)},
+                               {"low end", bytes(row.truth), bytes(row.low)},
+                               {"high end", bytes(row.truth), bytes(row.high)}});
     for (Score* score : {&scores[row.model], &sum}) {
       ++score->rows;
       score->errors.push_back(row.Error());
       score->far += row.Error() > 0.10;
       score->held += row.low <= row.truth && row.truth <= row.high;
       score->held_by_others += low <= row.truth && row.truth <= high;
-      score->width += row.high / row.ours - 1;
     }
   }
-  for (const auto& [model, score] : scores) score.Print(model);
-  sum.Print("all");
+  expectation.Check();
+  std::string summary =
+      "Device memory that others measured on RTX 3060 and RTX 4060, beside reserved bytes of ours.\n\n";
+  for (const auto& [model, score] : scores) summary += score.Line(model);
+  CheckWhole("xmem-summary", summary + sum.Line("all"));
   const auto share = [&](size_t part) { return static_cast<double>(part) / static_cast<double>(sum.rows); };
-  CHECK(Quantile(sum.errors, 0.5) <= 0.017);
-  CHECK(share(sum.far) <= 0.05);
-  CHECK(share(sum.held) >= 0.90);
-  CHECK(share(sum.held_by_others) >= 0.90);
+  CHECK(Quantile(sum.errors, 0.5) <= 0.0145);
+  CHECK(sum.far <= 2);
+  CHECK(share(sum.held) >= 0.96);
+  CHECK(share(sum.held_by_others) >= 0.93);
 #endif
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/cli/run.h"
+#include "tests/support/expectation.h"
 
 namespace vramplan::testing {
 
@@ -32,7 +33,7 @@ Said Do(std::string line, Probe* machine) {
 
 std::string Golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/" + name + ".txt";
-  if (std::getenv("VRAMPLAN_GOLDEN") != nullptr) {
+  if (UpdatesGolden()) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     std::ofstream(path, std::ios::binary) << text;
   }

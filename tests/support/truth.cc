@@ -1,8 +1,8 @@
 #include "tests/support/truth.h"
 
+#include <doctest/doctest.h>
 #include <zlib.h>
 
-#include <filesystem>
 #include <sstream>
 
 #include "graph/onnx/load.h"
@@ -33,7 +33,7 @@ std::vector<std::string> Split(const std::string& line, char separator) {
 std::string ReadAll(const std::string& path) {
   std::string text;
   gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) return text;
+  REQUIRE_MESSAGE(file != nullptr, path << " is not there");
   char buffer[1 << 16];
   for (int n = gzread(file, buffer, sizeof buffer); n > 0; n = gzread(file, buffer, sizeof buffer))
     text.append(buffer, static_cast<size_t>(n));
@@ -62,12 +62,6 @@ std::vector<Row> ReadCsv(const std::string& path) {
 }
 
 std::string DataFolder() { return std::string(VRAMPLAN_SOURCE_DIR) + "/tests/data"; }
-
-std::optional<std::string> SharedFolder() {
-  const std::string folder = std::string(VRAMPLAN_SOURCE_DIR) + "/../shared";
-  if (!std::filesystem::exists(folder + "/truth/pytorch.csv")) return std::nullopt;
-  return folder;
-}
 
 int64_t Count(const Row& row, const std::string& column) {
   const auto cell = row.find(column);

@@ -15,11 +15,9 @@ namespace vramplan::testing {
 
 // One row of a CSV file, by column.
 using Row = std::map<std::string, std::string>;
-std::vector<Row> ReadCsv(const std::string& path);  // also .gz; empty when the file is not there
+std::vector<Row> ReadCsv(const std::string& path);  // also .gz. A file that is not there fails the test
 
-// The repository's tests/data, and the full tables beside the repository when they are there.
-std::string DataFolder();
-std::optional<std::string> SharedFolder();
+std::string DataFolder();  // the repository's tests/data
 
 int64_t Count(const Row& row, const std::string& column);  // -1 when the cell is empty
 

@@ -73,8 +73,7 @@ const std::map<std::string, Difference>& KnownDifferences() {
 
 std::vector<std::string> Models() {
   std::vector<std::string> models;
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::SharedFolder().value_or(testing::DataFolder())) / "zoo";
+  const std::filesystem::path folder = std::filesystem::path(testing::DataFolder()) / "zoo";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     const size_t end = name.find(".ts-train.onnx");

@@ -14,15 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The graphs in the repository, and the whole zoo where it lies beside.
 std::vector<fs::path> Files() {
-  const fs::path root = VRAMPLAN_SOURCE_DIR;
   std::vector<fs::path> files;
-  for (const fs::path& folder : {root / "tests/data/zoo", root / "../shared/zoo"}) {
-    if (!fs::exists(folder)) continue;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (entry.path().extension() == ".onnx") files.push_back(entry.path());
-    }
+  for (const auto& entry : fs::directory_iterator(fs::path(VRAMPLAN_SOURCE_DIR) / "tests/data/zoo")) {
+    if (entry.path().extension() == ".onnx") files.push_back(entry.path());
   }
   return files;
 }

@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -13,6 +12,7 @@
 
 #include "planner/allocator/stream.h"
 #include "tests/support/command_line.h"
+#include "tests/support/expectation.h"
 
 namespace vramplan {
 namespace {
@@ -28,7 +28,7 @@ const std::string kMlp = "trace " + kSource + "/tests/data/zoo/mlp.ts-train.onnx
 // VRAMPLAN_GOLDEN=update writes what is said now.
 void CheckGolden(const std::string& name, const std::string& text) {
   const std::string path = kSource + "/tests/golden/trace/" + name + ".txt";
-  if (std::getenv("VRAMPLAN_GOLDEN") != nullptr) std::ofstream(path) << text;
+  if (testing::UpdatesGolden()) std::ofstream(path) << text;
   std::ifstream file(path);
   CAPTURE(path);
   CHECK_EQ(text, std::string(std::istreambuf_iterator<char>(file), {}));

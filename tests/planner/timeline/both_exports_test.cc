@@ -65,7 +65,7 @@ double PeakOf(const Timeline& timeline) {
 
 std::vector<std::string> Models() {
   std::vector<std::string> models;
-  const std::filesystem::path folder = std::filesystem::path(SharedFolder().value_or(DataFolder())) / "zoo";
+  const std::filesystem::path folder = std::filesystem::path(DataFolder()) / "zoo";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     const size_t end = name.find(".ts-train.onnx");

@@ -17,8 +17,7 @@ TrainingSpec Inference() {
 }
 
 Layers Model(const std::string& graph) {
-  const std::string folder = testing::SharedFolder().value_or(testing::DataFolder());
-  auto layers = testing::LayersOf(folder + "/zoo/" + graph + ".onnx", "");
+  auto layers = testing::LayersOf(testing::DataFolder() + "/zoo/" + graph + ".onnx", "");
   REQUIRE_MESSAGE(layers, graph);
   return std::move(*layers);
 }
