@@ -1,9 +1,12 @@
-// The table of operators, row by row: each has a source in planner/semantics/OPERATORS.md, and something recorded.
+// The table of operators, row by row: each is listed in planner/semantics/OPERATORS.md with its file, what autocast
+// does and a source that names a file of the framework; and each was recorded.
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -12,6 +15,8 @@
 
 namespace vramplan::testing {
 namespace {
+
+const std::string kSemantics = std::string(VRAMPLAN_SOURCE_DIR) + "/planner/semantics/";
 
 std::vector<eager::OpRule> AllRules() {
   std::vector<eager::OpRule> rules;
@@ -29,16 +34,51 @@ std::vector<eager::OpRule> AllRules() {
   return rules;
 }
 
-// Operator -> source, of the table's rows.
-std::map<std::string, std::string> Sources() {
-  std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/planner/semantics/OPERATORS.md");
-  std::map<std::string, std::string> sources;
+// A row of planner/semantics/OPERATORS.md: | file | `operator` | autocast | source |
+struct Listed {
+  std::string file, autocast, source;
+};
+std::map<std::string, Listed> ListedOperators() {
+  static const std::regex kRow(R"(\| (\w+\.cc) \| `([^`]+)` \| ([^|]+) \| (.+) \|)");
+  std::ifstream file(kSemantics + "OPERATORS.md");
+  std::map<std::string, Listed> rows;
+  std::smatch cells;
   for (std::string line; std::getline(file, line);) {
-    const size_t begin = line.find('`'), end = line.find('`', begin + 1), bars = line.rfind("| ", line.size() - 3);
-    if (line.rfind("| ", 0) != 0 || begin == std::string::npos || end == std::string::npos) continue;
-    sources.emplace(line.substr(begin + 1, end - begin - 1), line.substr(bars + 2));
+    if (std::regex_match(line, cells, kRow)) rows.emplace(cells[2], Listed{cells[1], cells[3], cells[4]});
   }
-  return sources;
+  return rows;
+}
+
+// Files of PyTorch by their path ("derivatives.yaml: relu" for tools/autograd/derivatives.yaml), or a library's module.
+bool NamesFiles(const std::string& source) {
+  static const std::regex kSource(
+      R"((derivatives\.yaml: \w+(, \w+)*|)"
+      R"((aten/src/ATen(/[\w.]+)+|torch(/[\w.]+)+|tools/autograd(/[\w.]+)+|transformers, \w+\.py|\w+\.cpp))"
+      R"((, [\w/]+\.(cpp|cu|cuh|h|py))*(: .+)?))");
+  std::istringstream parts(source);
+  for (std::string part; std::getline(parts, part, ';');) {
+    if (!std::regex_match(part.substr(part.find_first_not_of(' ')), kSource)) return false;
+  }
+  return !source.empty();
+}
+
+std::string TextOf(eager::Cast cast) {
+  switch (cast) {
+    case eager::Cast::kNone:
+      return "as given";
+    case eager::Cast::kLower:
+      return "to the lower type";
+    case eager::Cast::kFloat32:
+      return "to fp32";
+    case eager::Cast::kPromote:
+      return "to the widest";
+  }
+  return "";
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 std::set<std::string> Recorded() {
@@ -56,21 +96,31 @@ std::set<std::string> Recorded() {
   return operators;
 }
 
+TEST_CASE("what a source is") {
+  CHECK(NamesFiles("aten/src/ATen/native/Activation.cpp; derivatives.yaml: relu"));
+  CHECK(NamesFiles("transformers, modeling_llama.py: hidden_states.to(torch.float32)"));
+  for (const char* none : {"", ".", "measured.", "somewhere in aten", "aten/src/ATen/native/Activation.cpp; seen."})
+    CHECK_FALSE_MESSAGE(NamesFiles(none), none);
+}
+
 TEST_CASE("operators: every row of the table has a source and was recorded") {
-  const std::map<std::string, std::string> sources = Sources();
+  const std::map<std::string, Listed> listed = ListedOperators();
   const std::set<std::string> recorded = Recorded();
   std::set<std::string> known;
   for (const eager::OpRule& rule : AllRules()) {
     const std::string op(rule.op);
     CAPTURE(op);
     CHECK_MESSAGE(known.insert(op).second, "two rows for one operator");
-    const auto source = sources.find(op);
-    CHECK_MESSAGE(source != sources.end(), "no row in planner/semantics/OPERATORS.md");
-    if (source != sources.end()) CHECK(source->second.find('.') != std::string::npos);  // names a file
+    const auto row = listed.find(op);
+    REQUIRE_MESSAGE(row != listed.end(), "no row in planner/semantics/OPERATORS.md");
+    CHECK_MESSAGE(ReadText(kSemantics + row->second.file).find('"' + op + '"') != std::string::npos,
+                  "its rule is not in " << row->second.file);
+    CHECK_MESSAGE(NamesFiles(row->second.source), "names no file: " << row->second.source);
+    CHECK(row->second.autocast == TextOf(rule.cast));
     CHECK_MESSAGE(recorded.count(op) == 1, "nothing recorded in tests/data/operators");
     CHECK(eager::FindRule(op) != nullptr);
   }
-  for (const auto& [op, source] : sources) CHECK_MESSAGE(known.count(op) == 1, op << " is in OPERATORS.md only");
+  for (const auto& [op, row] : listed) CHECK_MESSAGE(known.count(op) == 1, op << " is in OPERATORS.md only");
 }
 
 }  // namespace
