@@ -115,7 +115,9 @@ std::optional<int64_t> RowsBeforeBatch(const NodeInference& n) {
     const auto& shape = n.FactsAt(tensor).shape;
     return tensor.valid() && shape && shape->rank() > 0 && (*shape)[0] == rows;
   };
-  constexpr int kFurthest = 64;  // nodes: an MLP between two layers of attention has a dozen
+  // Nodes. No source: a round number that keeps the search short; an MLP between two layers of attention has a dozen.
+  // Further away nothing is concluded, and the file keeps its batch with a warning.
+  constexpr int kFurthest = 64;
   TensorId tensor = n.node().inputs.front();
   for (int step = 0; step < kFurthest; ++step) {
     const NodeId producer = n.graph()[tensor].producer;
