@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# Runs the commands of README.md and compares what they print. Checked are the fenced blocks opened by ```console checked:
+# Runs the commands of README.md and docs/*.md and compares what they print. Checked are the fenced blocks opened by
+# ```console checked:
 #
 #     $ ./vramplan fit models/unet.onnx --gpu t4     a command, run in the root of the repository
 #     fits: ...                                      what it prints, stdout and stderr together
 #     ...                                            any number of lines
 #
-# tests/readme_test.sh --update writes the real output into the README (blocks with a `...` are left as they are).
+# tests/readme_test.sh --update writes the real output into the files (blocks with a `...` are left as they are).
 set -u
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
-readme=README.md update=false
+update=false
 [[ ${1-} == --update ]] && update=true
 export LC_ALL=C.UTF-8                  # bars are drawn by what the terminal can show
 ./vramplan --version >/dev/null 2>&1  # what the launcher says while it builds is no answer
 
-checked=0 wrong=0 rewritten=
+checked=0 wrong=0 page="" rewritten=""
 emit() { rewritten+=$1$'\n'; }
 
 # A line `...` of what is expected becomes `*`, everything else stands for itself.
@@ -36,33 +37,39 @@ check() { # COMMAND EXPECTED
   else
     ((wrong += 1))
     [[ -n $2 ]] && emit "$2"
-    printf '%s: %s\n' "$readme" "$1"
-    diff -u --label README --label output <(printf '%s\n' "$2") <(printf '%s\n' "$actual")
+    printf '%s: %s\n' "$page" "$1"
+    diff -u --label "$page" --label output <(printf '%s\n' "$2") <(printf '%s\n' "$actual")
   fi
 }
 
-command='' expected='' inside=false
+command='' expected=''
 close() {
   [[ -n $command ]] && check "$command" "${expected%$'\n'}"
   command='' expected=''
 }
-while IFS= read -r line; do
-  if ! $inside; then
-    emit "$line"
-    [[ $line == '```console checked' ]] && inside=true
-  elif [[ $line == '```' ]]; then
-    close
-    emit "$line"
-    inside=false
-  elif [[ $line == '$ '* ]]; then
-    close
-    emit "$line"
-    command=${line#'$ '}
-  else
-    expected+=$line$'\n'
-  fi
-done <"$readme"
+check_page() { # FILE
+  page=$1 rewritten=
+  local line inside=false
+  while IFS= read -r line; do
+    if ! $inside; then
+      emit "$line"
+      [[ $line == '```console checked' ]] && inside=true
+    elif [[ $line == '```' ]]; then
+      close
+      emit "$line"
+      inside=false
+    elif [[ $line == '$ '* ]]; then
+      close
+      emit "$line"
+      command=${line#'$ '}
+    else
+      expected+=$line$'\n'
+    fi
+  done <"$page"
+  if $update; then printf '%s' "$rewritten" >"$page"; fi
+}
+shopt -s nullglob
+for file in README.md docs/*.md; do check_page "$file"; done
 
-$update && printf '%s' "$rewritten" >"$readme"
-echo "$checked README commands, $wrong wrong"
+echo "$checked commands in README.md and docs, $wrong wrong"
 ((checked > 0 && wrong == 0))
