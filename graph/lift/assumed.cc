@@ -131,6 +131,34 @@ int AssumeBatchNorm(Layers* layers) {
   return assumed;
 }
 
+void NoteFoldedBatchNorms(const Layers& layers, const std::string& file, Notes* notes) {
+  if (notes == nullptr) return;
+  if (const int restored = layers.guesses.restored_norms; restored > 0) {
+    notes->Add({"restored-batch-norm", Severity::kNote, file,
+                "the export folded batch norms into " + std::to_string(restored) +
+                    " convolutions; they are put back, because PyTorch runs them",
+                "--assume-batchnorm off leaves them out"});
+    return;
+  }
+  const auto folded = std::count_if(layers.layers.begin(), layers.layers.end(),
+                                    [](const Layer& layer) { return layer.attributes.Int("folded_norm", 0) != 0; });
+  if (folded == 0) return;
+  notes->Add({"folded-batch-norm", Severity::kWarning, file,
+              "the export folded batch norms into " + std::to_string(folded) +
+                  " convolutions, and their memory is not counted",
+              "--assume-batchnorm on puts them back"});
+}
+
+void NoteDropouts(int put_back, Notes* notes) {
+  if (notes == nullptr) return;
+  const bool any = put_back > 0;
+  notes->Add(
+      {"assumed-layers", any ? Severity::kNote : Severity::kWarning, "--assume-dropout",
+       any ? "put back " + std::to_string(put_back) + " dropouts"
+           : std::string("found no place for a dropout: the file has dropouts of its own, or no transformer block"),
+       ""});
+}
+
 int AssumeDropout(Layers* layers, double p) {
   const bool has = std::any_of(layers->layers.begin(), layers->layers.end(),
                                [](const Layer& layer) { return layer.op == "dropout"; });
@@ -174,7 +202,7 @@ int MissingDropouts(const Layers& layers) {
   int calls = 0;
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     const Layer& layer = layers.layers[l];
-    if (layer.op == "dropout" || (layer.op == "batch_norm" && layer.attributes.Int("training", 0) != 0)) return 0;
+    if (layer.op == "dropout") return 0;
     if (layer.op == "scaled_dot_product_attention") {
       if (layer.attributes.Real("dropout_p", 0) > 0) return 0;
       ++calls;

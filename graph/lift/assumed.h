@@ -1,23 +1,23 @@
-// Assumed: what an eval export has thrown away and only the user can say was there.
-//
-//   conv2d (batch norm folded into it)      ->  conv2d without a bias, batch_norm
-//   linear -> add(residual, .)              ->  linear, dropout, add; likewise behind attention's probabilities and
-//                                               behind the sum of the embeddings
+// Assumed: the passes behind PutBack (layers.h): what an eval export has thrown away.
 #pragma once
+
+#include <string>
 
 #include "graph/lift/layers.h"
 
 namespace vramplan {
 
-// Puts a batch norm of its own behind every convolution that carries `folded_norm`. How many.
+// Puts a batch norm of its own behind every convolution that carries `folded_norm`. Returns how many.
 int AssumeBatchNorm(Layers* layers);
+// One note, if the export of `file` folded any: "restored-batch-norm", or "folded-batch-norm" where they stay out.
+void NoteFoldedBatchNorms(const Layers& layers, const std::string& file, Notes* notes);
 
 // Where transformers' blocks have their dropouts (modeling_bert.py, modeling_gpt2.py: resid_dropout, attn_dropout,
-// embeddings' dropout). Layers with dropouts of their own stay as they are. How many.
+// embeddings' dropout). Layers with dropouts of their own stay as they are. Returns how many.
 int AssumeDropout(Layers* layers, double p);
+void NoteDropouts(int put_back, Notes* notes);
 
-// How many AssumeDropout would put back, where the file has attention; 0 when it has dropouts, or a batch norm in
-// training: an export of model.train().
+// How many AssumeDropout would put back, where the file has attention; 0 when it has dropouts.
 int MissingDropouts(const Layers& layers);
 
 }  // namespace vramplan

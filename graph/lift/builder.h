@@ -74,6 +74,7 @@ class LayerBuilder {
   bool IsMade(ValueId value) const { return MakerOf(value) != nullptr; }
   size_t layer_count() const { return drafts_.size(); }
 
+  Guesses& guesses() { return layers_.guesses; }
   void SetRootClass(std::string class_name) { root_class_ = std::move(class_name); }
 
   // Execution order, module calls, inputs and outputs. An activation that no layer makes gets the note "unmade-value";

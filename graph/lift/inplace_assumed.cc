@@ -272,6 +272,7 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
     layer.attributes.Set("inplace", int64_t{1});
     any = true;
   }
+  layers->guesses.in_place |= any;
   if (any && notes != nullptr) {
     notes->Add(
         {"assumed-inplace", Severity::kNote, "",

@@ -71,6 +71,18 @@ struct Module {
   ModuleId parent;
 };
 
+// What was decided for want of a fact. A reader who wants to know what else it could be asks here; nobody reads notes
+// back.
+struct Guesses {
+  int restored_norms = 0;  // batch norms that the export had folded into convolutions, put back behind them
+  bool in_place = false;   // some activation is taken as inplace=True
+  bool operator==(const Guesses&) const = default;
+};
+
+// Whether the file is of model.train() or of model.eval(), as far as it tells. An export of a model without dropouts
+// and batch norms looks the same in both.
+enum class ExportedMode : uint8_t { kUnknown, kTraining, kEvaluation };
+
 struct Layers {
   std::vector<Value> values;
   std::vector<Layer> layers;
@@ -79,11 +91,26 @@ struct Layers {
   // Parameters and buffers in the order in which the framework's module tree lists them, also those no layer uses.
   std::vector<ValueId> parameters, buffers;
   Source source;  // of the nodes that layers came from
+  Guesses guesses;
+  ExportedMode exported = ExportedMode::kUnknown;
   const Value& operator[](ValueId id) const { return values[static_cast<size_t>(id.value)]; }
   const Module& operator[](ModuleId id) const { return modules[static_cast<size_t>(id.value)]; }
 };
 
+// What an export threw away, and Lift puts back where it stood.
+//
+//   conv2d (batch norm folded into it)      ->  conv2d without a bias, batch_norm
+//   linear -> add(residual, .)              ->  linear, dropout, add; likewise behind attention's probabilities and
+//                                               behind the sum of the embeddings
+struct PutBack {
+  bool batch_norms = true;  // what PyTorch runs: only an exporter or an inference engine folds
+  double dropout = 0;       // the probability; 0: none, since a file does not tell a dropout of model.eval() from none
+};
+
 // Chooses provenance where the file has it, patterns where it has not.
-Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes);
+Result<Layers> Lift(const Graph& graph, const Shapes& shapes, const PutBack& put_back, Notes* notes);
+inline Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
+  return Lift(graph, shapes, PutBack(), notes);
+}
 
 }  // namespace vramplan

@@ -5,6 +5,7 @@
 #include "graph/lift/decomposed_calls.h"
 #include "graph/lift/decomposed_losses.h"
 #include "graph/lift/dense_maps.h"
+#include "graph/lift/exported_mode.h"
 #include "graph/lift/frozen.h"
 #include "graph/lift/fx_names.h"
 #include "graph/lift/fx_order.h"
@@ -35,7 +36,7 @@
 
 namespace vramplan {
 
-Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes) {
+Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, const PutBack& put_back, Notes* notes) {
   const bool fx_names = HasFxNames(file);  // the order of nodes does not change it
   const std::optional<Reordered> reordered = InCallOrder(file);
   const Graph& given = reordered ? reordered->graph : file;
@@ -55,7 +56,9 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
     if (const Status done = LiftByPattern(graph, shapes, builder, live, notes); !done) return done.error();
   }
   Layers layers = std::move(builder).Finish(notes);
-  if (fx_names) AssumeBatchNorm(&layers);
+  if (put_back.batch_norms) layers.guesses.restored_norms = AssumeBatchNorm(&layers);
+  NoteFoldedBatchNorms(layers, file.file, notes);
+  layers.exported = layers.guesses.restored_norms > 0 ? ExportedMode::kEvaluation : ExportedModeOf(file);
   FreezeBackbonesOfDetr(&layers, notes);
   FreezeBatchNorms(&layers);
   FreezeEncoderPositions(&layers);
@@ -82,6 +85,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, Notes* notes)
   MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);
   MakeMapsOfSequencesContiguous(&layers);
+  if (put_back.dropout > 0) NoteDropouts(AssumeDropout(&layers, put_back.dropout), notes);
   AssumeInPlace(&layers, notes);
   // A file that was sorted anew has lost its traces too.
   if (!reordered) layers.source = ReadSource(graph);

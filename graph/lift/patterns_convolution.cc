@@ -151,7 +151,6 @@ bool EmitScaled(PatternSource& source, NodeId root) {
 bool MatchConv(PatternSource& source, NodeId root) {
   if (HadScale(source, root)) return EmitScaled(source, root);
   const bool folded = HadBatchNorm(source, root);
-  if (folded) source.CountFoldedBatchNorm();
   return EmitConvolution(source, root, "conv", {}, folded);
 }
 bool MatchConvTranspose(PatternSource& source, NodeId root) { return EmitConvolution(source, root, "conv_transpose"); }

@@ -34,7 +34,6 @@ bool MatchOptimizedConv(PatternSource& source, NodeId root) {
   const Operand convolved =
       plain ? source.Out(root) : source.New(Beside(node, "conv"), source.TypeOf(node.outputs[0]), shape);
   const bool folded = HadOwnBatchNorm(source, root);
-  if (folded) source.CountFoldedBatchNorm();
   if (!EmitConvolution(source, root, "conv", convolved, folded)) return false;
   if (plain) return true;
   FusedParts parts(source, root);

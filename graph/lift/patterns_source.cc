@@ -385,24 +385,6 @@ void PatternSource::Run() {
     work_.pop_back();
     Lift(tensor);
   }
-  if (folded_batch_norms_ > 0 && fx_names_) {
-    notes_->Add({.code = "restored-batch-norm",
-                 .severity = Severity::kNote,
-                 .subject = graph_.file,
-                 .text = "names say that the export folded batch norm into " + std::to_string(folded_batch_norms_) +
-                         " convolutions, behind which it is put back",
-                 .hint = ""});
-  } else if (folded_batch_norms_ > 0) {
-    notes_->Add({.code = "folded-batch-norm",
-                 .severity = Severity::kWarning,
-                 .subject = graph_.file,
-                 .text = "batch norm was folded into " + std::to_string(folded_batch_norms_) +
-                         " convolutions by the export, its memory in training is not counted",
-                 .hint = from_pytorch_
-                             ? "torch.onnx.export(..., dynamo=False, training=torch.onnx.TrainingMode.TRAINING, "
-                               "do_constant_folding=False) keeps them; or give --assume-batchnorm"
-                             : "give --assume-batchnorm"});
-  }
   OrderDrafts();
   RegisterStored();
   Flush();

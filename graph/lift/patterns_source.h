@@ -125,7 +125,6 @@ class PatternSource {
   Operand New(const std::string& name, DType type, const Shape& shape);
   void Add(Draft draft);
   // A convolution whose weights an exporter folded a batch norm into; Run says how many there were.
-  void CountFoldedBatchNorm() { ++folded_batch_norms_; }
 
  private:
   struct Claim {  // what a stored tensor is
@@ -190,7 +189,6 @@ class PatternSource {
   std::map<TensorId, Operand> shared_;
   std::map<TensorId, TensorId> ties_;     // transposed copies of a table, and the table
   std::map<TensorId, Operand> unfolded_;  // invalid: nothing was folded into it
-  int folded_batch_norms_ = 0;
 };
 
 // One pattern: tries to lift the node `root`, whose op is that of its row. False: not this one.

@@ -326,8 +326,8 @@ class ProvenanceSource {
         if (GroupOf(user) != g && group.last() < user) return false;
       }
     }
-    if (verdict == InPlace::kAssumed && !assumed_in_place_) {
-      assumed_in_place_ = true;
+    if (verdict == InPlace::kAssumed && !builder_.guesses().in_place) {
+      builder_.guesses().in_place = true;
       notes_->Add({.code = "assumed-inplace",
                    .subject = group.path.back().path,
                    .text = "activation modules right behind a norm are taken as inplace=True: the file does not say"});
@@ -479,7 +479,6 @@ class ProvenanceSource {
   FxGroups groups_;
   Signature signature_;
   ClassByPath classes_;
-  bool assumed_in_place_ = false;
   std::unordered_map<std::string, TensorId> by_name_;
   std::unordered_map<std::string, ValueId> by_fx_name_;
   std::vector<std::vector<NodeId>> consumers_;  // live nodes that read a tensor's data, by tensor

@@ -41,7 +41,7 @@ Result<ChosenDevice> MachineDevice(const Options& options, Probe* machine) {
     const Result<CardSession::Memory> memory = (*session)->Free();
     if (!memory.ok()) return memory.error();
     chosen.device.held = std::max(Bytes(), memory->total - memory->free);
-    chosen.notes.Add({"held-with-context", Severity::kNote, "--gpu",
+    chosen.notes.Add({"held-with-context", Severity::kWarning, "--gpu",
                       "the driver does not say what is free from outside: a context of ours counts as held by others",
                       ""});
   }
@@ -183,7 +183,7 @@ Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options, Probe* 
     if (!stored) return found;
     Apply(stored->profile, stored->file, options, &chosen);
     if (const Result<DriverFacts> driver = machine->Driver(); driver.ok() && driver->driver != stored->profile.driver) {
-      chosen.notes.Add({"profile-driver", Severity::kNote, stored->file,
+      chosen.notes.Add({"profile-driver", Severity::kWarning, stored->file,
                         "was measured with driver " + stored->profile.driver + ", and this is " + driver->driver +
                             ": contexts differ between drivers",
                         "run vramplan calibrate again"});

@@ -1,9 +1,10 @@
 #include "planner/cli/doubts.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
-#include <vector>
 
+#include "graph/lift/assumed.h"
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/timeline/name_ends.h"
@@ -11,89 +12,144 @@
 namespace vramplan {
 namespace {
 
-// Of 291 models outside the accuracy list, exported without source lines and measured (PyTorch 2.10, 1,086 rows): the
-// requested peak lies between the ends in 92 % of the rows, where they are one in 85 %.
-constexpr const char* kMeasuredBetween = "92 %";
-
-// Told is what is more than this share of the likely peak.
-constexpr int64_t kTold = 100;
-
-struct Ends {
-  Bytes low, high;
+// What is assumed, and the step under each other answer.
+struct Doubt {
+  Assumption assumption;  // but for its ends
+  std::vector<Result<Timeline>> others;
 };
 
-// The likely peak and those of `others`, of which none is told to anybody.
-Result<Ends> EndsOf(const std::vector<Result<Timeline>>& others, int64_t batch, const AllocatorConfig& config,
-                    Bytes likely) {
-  Ends ends{likely, likely};
-  for (const Result<Timeline>& timeline : others) {
-    if (!timeline.ok()) return timeline.error();
-    const Bytes requested = Replay(*timeline, batch, config, Bytes::Max()).peak.requested;
-    ends.low = std::min(ends.low, requested);
-    ends.high = std::max(ends.high, requested);
-  }
-  return ends;
+std::string Count(int count, const std::string& one, const std::string& many) {
+  return count == 1 ? "the " + one : "the " + std::to_string(count) + " " + many;
 }
 
-bool Matters(const Ends& ends, Bytes likely) { return (ends.high - ends.low).count() >= likely.count() / kTold; }
-
-Status NoteNames(const Layers& layers, const TrainingSpec& spec, int64_t batch, const AllocatorConfig& config,
-                 Bytes likely, Notes* notes) {
-  if (!NamesAreGuessed(layers, spec)) return Done{};
+// The step of this file with other things put back.
+std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_back) {
   Notes already_told;
+  const Runtime runtime = step.spec.framework.runtime;
+  const Result<Layers> layers = GraphFor(runtime, step.prepared.graph, step.prepared.shapes, put_back, &already_told);
+  if (!layers.ok()) return {};
   std::vector<Result<Timeline>> others;
-  for (const Naming naming : {Naming::kFewest, Naming::kMost})
-    others.push_back(ScheduleAs(naming, layers, spec, batch, &already_told));
-  const Result<Ends> ends = EndsOf(others, batch, config, likely);
-  if (!ends.ok()) return ends.error();
-  if (!Matters(*ends, likely)) return Done{};
-  notes->Add({"names-guessed", Severity::kNote, "",
-              "the file does not say which tensors the code keeps by a name: requested is " + ToString(ends->low) +
-                  " with the fewest names, " + ToString(ends->high) + " with the most; " + kMeasuredBetween +
-                  " of measured steps lie between",
-              "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines, which tell"});
-  return Done{};
+  others.push_back(ScheduleFor(*layers, step.spec, step.batch, &already_told));
+  return others;
 }
 
-// What nothing depends on, or the user has answered, nobody need read.
-Status Forget(Notes* notes) {
-  Notes others;
-  for (const Note& note : notes->all()) {
-    if (note.code != "assumed-inplace") others.Add(note);
-  }
-  *notes = std::move(others);
-  return Done{};
-}
-
-Status NoteInPlace(const Layers& layers, const TrainingSpec& spec, int64_t batch, const AllocatorConfig& config,
-                   Bytes likely, Notes* notes) {
-  if (!notes->Has("assumed-inplace")) return Done{};
-  if (spec.inplace != Inplace::kAuto) return Forget(notes);
+Result<Timeline> Under(const DoubtedStep& step, const TrainingSpec& other) {
   Notes already_told;
-  std::vector<Result<Timeline>> others;
-  TrainingSpec other = spec;
+  return ScheduleFor(step.prepared.layers, other, step.batch, &already_told);
+}
+
+// Only the names of weights tell that a batch norm was folded; metadata of the dynamo exporter is a fact.
+std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
+  const int restored = step.prepared.layers.guesses.restored_norms;
+  if (restored == 0 || step.spec.given.count("assume-batchnorm") != 0) return std::nullopt;
+  Doubt doubt;
+  doubt.assumption = {.code = "folded-batch-norms",
+                      .text = "assumed: " + Count(restored, "batch norm", "batch norms") +
+                              " that the export folded into convolutions " + (restored == 1 ? "runs" : "run") +
+                              " in the code",
+                      .settle = "--assume-batchnorm off leaves them out"};
+  PutBack without = step.options.put_back;
+  without.batch_norms = false;
+  doubt.others = With(step, without);
+  return doubt;
+}
+
+// A file of model.eval() has lost its dropouts, one of model.train() has them; not every file says which it is.
+std::optional<Doubt> Dropouts(const DoubtedStep& step) {
+  constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
+  const Layers& layers = step.prepared.layers;
+  if (step.spec.mode != Mode::kTrain || step.options.put_back.dropout > 0) return std::nullopt;
+  if (layers.exported == ExportedMode::kTraining || MissingDropouts(layers) == 0) return std::nullopt;
+  Doubt doubt;
+  doubt.assumption = {.code = "lost-dropouts",
+                      .text = "assumed: the model has no dropout; an export of model.eval() loses them",
+                      .settle = "--assume-dropout 0.1, or export model.train()"};
+  PutBack with = step.options.put_back;
+  with.dropout = kUsual;
+  doubt.others = With(step, with);
+  return doubt;
+}
+
+std::optional<Doubt> InPlace(const DoubtedStep& step) {
+  if (!step.prepared.layers.guesses.in_place || step.spec.inplace != Inplace::kAuto) return std::nullopt;
+  Doubt doubt;
+  doubt.assumption = {.code = "in-place",
+                      .text = "assumed: activations such as ReLU run in place where libraries usually write it so",
+                      .settle = "--inplace on or off, as nn.ReLU(inplace=...) in the code"};
+  TrainingSpec other = step.spec;
   for (const Inplace inplace : {Inplace::kOff, Inplace::kOn}) {
     other.inplace = inplace;
-    others.push_back(ScheduleFor(layers, other, batch, &already_told));
+    doubt.others.push_back(Under(step, other));
   }
-  const Result<Ends> ends = EndsOf(others, batch, config, likely);
-  if (!ends.ok()) return ends.error();
-  if (!Matters(*ends, likely)) return Forget(notes);
-  std::string text = "the file does not say which activations are in place: requested is ";
-  if (ends->low < likely) text += ToString(ends->low) + " where all are that can be, ";
-  text += ToString(likely) + " as assumed";
-  if (ends->high > likely) text += ", " + ToString(ends->high) + " where none is";
-  notes->Replace("assumed-inplace", {"inplace-guessed", Severity::kNote, "", text,
-                                     "--inplace on or off, as nn.ReLU(inplace=...) in the code"});
-  return Done{};
+  return doubt;
 }
+
+// The bytes of the outputs, which is what a loss and its target are made of.
+Bytes OutputBytes(const DoubtedStep& step) {
+  Bytes bytes;
+  for (const ValueId id : step.prepared.layers.outputs) {
+    if (!id.valid()) continue;
+    const Value& output = step.prepared.layers[id];
+    bytes += SizeExpr::Of(output.type, output.shape.Elements()).At(step.batch);
+  }
+  return bytes;
+}
+
+std::optional<Doubt> OtherLoss(const DoubtedStep& step) {
+  // log_softmax, its gradient, the gradient of the logits and a target: no loss of the list takes more of them.
+  constexpr int64_t kCopies = 6;
+  if (step.spec.mode != Mode::kTrain || step.spec.loss != Loss::kAuto || step.likely.loss == Loss::kNone)
+    return std::nullopt;
+  if (100 * kCopies * OutputBytes(step).count() < 2 * step.requested.count()) return std::nullopt;
+  Doubt doubt;
+  doubt.assumption = {.code = "loss",
+                      .text = "assumed: the loss is " + std::string(Name(step.likely.loss)) + " on the first output",
+                      .settle = "--loss NAME says which it is"};
+  TrainingSpec other = step.spec;
+  for (const Loss loss : {Loss::kNone, Loss::kMse, Loss::kCrossEntropy}) {
+    if (loss == step.likely.loss) continue;
+    other.loss = loss;
+    doubt.others.push_back(Under(step, other));
+  }
+  return doubt;
+}
+
+std::optional<Doubt> Names(const DoubtedStep& step) {
+  if (!NamesAreGuessed(step.prepared.layers, step.spec)) return std::nullopt;
+  Doubt doubt;
+  doubt.assumption = {.code = "names",
+                      .text = "not in the file: which tensors the code keeps in a variable",
+                      .settle = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines",
+                      .told_above = 1};
+  for (const Naming naming : {Naming::kFewest, Naming::kMost}) {
+    Notes already_told;
+    doubt.others.push_back(ScheduleAs(naming, step.prepared.layers, step.spec, step.batch, &already_told));
+  }
+  return doubt;
+}
+
+using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
+constexpr Ask kRows[] = {FoldedNorms, Dropouts, InPlace, OtherLoss, Names};
 
 }  // namespace
 
-Status NoteDoubts(const Layers& layers, const TrainingSpec& spec, int64_t batch, const AllocatorConfig& config,
-                  Bytes likely, Notes* notes) {
-  if (const Status names = NoteNames(layers, spec, batch, config, likely, notes); !names) return names;
-  return NoteInPlace(layers, spec, batch, config, likely, notes);
+std::vector<Assumption> Doubts(const DoubtedStep& step) {
+  std::vector<Assumption> assumptions;
+  for (const Ask ask : kRows) {
+    std::optional<Doubt> doubt = ask(step);
+    if (!doubt) continue;
+    Assumption& assumption = doubt->assumption;
+    assumption.batch = step.batch;
+    assumption.low = assumption.likely = assumption.high = step.requested;
+    for (const Result<Timeline>& other : doubt->others) {
+      if (!other.ok()) continue;
+      const Bytes requested = Replay(*other, step.batch, step.config, Bytes::Max()).peak.requested;
+      assumption.low = std::min(assumption.low, requested);
+      assumption.high = std::max(assumption.high, requested);
+    }
+    assumptions.push_back(std::move(assumption));
+  }
+  return assumptions;
 }
 
 }  // namespace vramplan

@@ -1,19 +1,29 @@
-// Doubts: what the file does not say, told as two numbers where the answer depends on it by more than a hundredth.
+// Doubts: the assumptions behind one step. Each asks what else could be true, lays the step out so, and replays it.
 //
-//   note: the file does not say which activations are in place: requested is 1.92 GiB as assumed, 2.41 GiB where none
-//   is
+//   resnet18.ts-eval.onnx   folded-batch-norms   likely 351.2 MiB, 260.3 MiB without them
+//                           in-place             likely 351.2 MiB, 432.9 MiB where no activation is in place
+//
+// A new doubt is one row in doubts.cc: what it is about, when it applies, and the step under each other answer.
 #pragma once
 
-#include "graph/base/result.h"
-#include "graph/lift/layers.h"
-#include "planner/allocator/caching_allocator.h"
-#include "planner/spec/spec.h"
+#include <vector>
+
+#include "planner/cli/prepare.h"
+#include "planner/report/assumption.h"
 
 namespace vramplan {
 
-// `likely`: requested bytes of the step as it is assumed. Notes "names-guessed" (inference); "inplace-guessed" in the
-// place of "assumed-inplace", which goes where nothing depends on it.
-Status NoteDoubts(const Layers& layers, const TrainingSpec& spec, int64_t batch, const AllocatorConfig& config,
-                  Bytes likely, Notes* notes);
+struct DoubtedStep {
+  const Prepared& prepared;
+  const Options& options;
+  const TrainingSpec& spec;
+  int64_t batch;
+  const AllocatorConfig& config;
+  const Timeline& likely;  // laid out for `spec`, at `batch` or near it
+  Bytes requested;         // its peak at `batch`
+};
+
+// In the order of the rows. What cannot be laid out under another answer is left out.
+std::vector<Assumption> Doubts(const DoubtedStep& step);
 
 }  // namespace vramplan

@@ -27,15 +27,12 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   }
   estimate.question = prepared->question;
   estimate.question.spec = SpecRows(options, spec, estimate.question, chosen, estimate.context);
+  SayLoss(timeline->loss, &estimate.question.spec);
   if (options.segments) estimate.segments.emplace();
-  // Without an end, but for the limit that the user gave.
+  // On a card without end, unless the user set a limit.
   const AllocatorConfig& config = options.allocator;
   estimate.peak = Replay(*timeline, batch, config, Bytes::Max(), estimate.segments ? &*estimate.segments : nullptr);
-  if (const Status noted =
-          NoteDoubts(prepared->layers, spec, batch, config, estimate.peak.peak.requested, &prepared->notes);
-      !noted) {
-    return noted.error();
-  }
+  estimate.assumptions = Doubts({*prepared, options, spec, batch, config, *timeline, estimate.peak.peak.requested});
   ReservedEnds ends;
   ends.uncertain = CudnnChooses(prepared->layers, spec);
   if (ends.uncertain) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/cli/doubts.h"
+#include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/verbs.h"
 #include "planner/runtimes/runtime.h"
@@ -11,102 +12,6 @@ namespace vramplan {
 namespace {
 
 constexpr int kDoesNotFit = 3;
-
-// The step at any batch. Notes were taken at the batch that is reported.
-Layout LayoutOf(const Layers& layers, const TrainingSpec& spec) {
-  return [&layers, spec](int64_t batch) {
-    Notes already_told;
-    return ScheduleFor(layers, spec, batch, &already_told);
-  };
-}
-
-// The step, and where cuDNN chooses workspaces, the same step with them at their high end.
-struct BothEnds {
-  Timeline likely;
-  std::optional<Timeline> high;
-};
-Result<BothEnds> LayOut(const Prepared& prepared, const TrainingSpec& spec, Notes* notes) {
-  Result<Timeline> likely = ScheduleFor(prepared.layers, spec, prepared.question.batch, notes);
-  if (!likely.ok()) return likely.error();
-  BothEnds ends{*std::move(likely), std::nullopt};
-  if (!CudnnChooses(prepared.layers, spec)) return ends;
-  Notes already_told;
-  Result<Timeline> high = ScheduleFor(prepared.layers, AtHighWorkspaces(spec), prepared.question.batch, &already_told);
-  if (!high.ok()) return high.error();
-  ends.high = *std::move(high);
-  return ends;
-}
-
-// Within the capacity when it fits: what it reserved on a card without end may be more than it needs, it gives its
-// cache back where it must. Else as if the card had no end.
-Peak Within(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity, bool* fits) {
-  Peak peak = Replay(timeline, batch, config, capacity);
-  *fits = !peak.out_of_memory;
-  if (*fits) return peak;
-  AllocatorConfig endless = config;
-  endless.device_total.reset();
-  if (endless.bfc) endless.bfc->limit = Bytes::Max();
-  return Replay(timeline, batch, endless, Bytes::Max());
-}
-
-// Other runtimes: what is not known is in a range of reserved bytes.
-void JudgeByRange(const BothEnds& step, int64_t batch, const TrainingSpec& spec, const AllocatorConfig& config,
-                  CardFit* fit) {
-  bool fits = false;
-  fit->peak = Within(step.likely, batch, config, fit->device.CapacityWith(fit->device.context.likely), &fits);
-  const Bytes reserved = fit->peak.peak.reserved;
-  const ReservedRange range = ReservedAround(step.likely, spec, batch, config, reserved);
-  ReservedEnds ends{false, reserved, Band{range.low, range.likely, range.high}};
-  const Bytes at_worst = fit->device.CapacityWith(fit->device.context.high);
-  bool surely = fits && FitsSurely(step.likely, spec, batch, config, at_worst);
-  if (step.high) {
-    bool high_fits = false;
-    const Bytes high = Within(*step.high, batch, config, at_worst, &high_fits).peak.reserved;
-    ends = {true, std::max(high, reserved), ends.range};
-    surely = surely && high_fits;
-  }
-  fit->band = BandOf(reserved, ends, fit->device.context);
-  fit->verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
-}
-
-// Fills `verdict`, `peak` and `band`.
-void Judge(const BothEnds& step, int64_t batch, const TrainingSpec& spec, const AllocatorConfig& given, CardFit* fit) {
-  const AllocatorConfig config = AllocatorOn(fit->device, given);
-  if (config.bfc) return JudgeByRange(step, batch, spec, config, fit);
-  const ContextBand& context = fit->device.context;
-  bool fits = false, surely = false;
-  fit->peak = Within(step.likely, batch, config, fit->device.CapacityWith(context.likely), &fits);
-  const Bytes reserved = fit->peak.peak.reserved;
-  const Bytes at_worst = fit->device.CapacityWith(context.high);
-  ReservedEnds ends;
-  if (step.high) {
-    ends = {true, Within(*step.high, batch, config, at_worst, &surely).peak.reserved};
-    const Bytes room = std::max(Bytes(), at_worst - MeasuredAbove(reserved));
-    surely = fits && surely && (reserved <= room || !Replay(step.likely, batch, config, room).out_of_memory);
-  } else if (fits) {
-    surely = reserved <= at_worst || !Replay(step.likely, batch, config, at_worst).out_of_memory;
-  }
-  fit->band = BandOf(reserved, ends, context);
-  fit->verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
-}
-
-// A graph without a batch has one size: it fits as batch 1, or not.
-Result<LargestBatch> Largest(const Prepared& prepared, const TrainingSpec& spec, const Device& device,
-                             const AllocatorConfig& given, const Timeline& timeline, Verdict verdict) {
-  const AllocatorConfig config = AllocatorOn(device, given);
-  const Bytes capacity = device.CapacityWith(device.context.likely);
-  if (prepared.question.model.has_batch) {
-    return FindLargestBatch(LayoutOf(prepared.layers, spec), prepared.layers, config, capacity,
-                            prepared.question.batch);
-  }
-  LargestBatch only;
-  only.largest_batch = verdict == Verdict::kDoesNotFit ? 0 : 1;
-  if (only.largest_batch == 1) return only;
-  only.first_failing_batch = 1;
-  const Peak refused = Replay(timeline, 1, config, capacity);
-  if (refused.out_of_memory) only.bottleneck = DescribeAllocation(timeline, prepared.layers, 1, *refused.out_of_memory);
-  return only;
-}
 
 // Precisions worth comparing, and the one asked for. tf32 computes on fp32 memory; bf16 needs capability 8.0 to be more
 // than emulated.
@@ -158,7 +63,7 @@ std::vector<WhatIf> OtherGrowth(const Prepared& prepared, const TrainingSpec& sp
   CardFit fit;
   fit.device = chosen.device;
   Judge(step, prepared.question.batch, other, config, &fit);
-  const Result<LargestBatch> largest = Largest(prepared, other, chosen.device, config, step.likely, fit.verdict);
+  const Result<LargestBatch> largest = FindLargest(prepared.layers, prepared.question, other, config, step.likely, fit);
   if (!largest.ok()) return {};
   const WhatIf what{std::string(Name(other.ort.growth)), fit.verdict, largest->largest_batch, "arena_extend_strategy"};
   const bool worse = what.verdict > now.verdict || what.largest_batch < now.largest.largest_batch;
@@ -178,7 +83,8 @@ std::vector<WhatIf> WhatIfs(const Prepared& prepared, const TrainingSpec& spec, 
     CardFit fit;
     fit.device = chosen.device;
     Judge(step, prepared.question.batch, spec, config, &fit);
-    const Result<LargestBatch> largest = Largest(prepared, spec, chosen.device, config, step.likely, fit.verdict);
+    const Result<LargestBatch> largest =
+        FindLargest(prepared.layers, prepared.question, spec, config, step.likely, fit);
     if (!largest.ok()) continue;
     const WhatIf other{conf, fit.verdict, largest->largest_batch};
     const bool improves = other.verdict < now.verdict || other.largest_batch > now.largest.largest_batch;
@@ -201,21 +107,35 @@ void NoteAmd(Notes* notes) {
               "the rules are those of CUDA; on an AMD card workspaces and context differ", ""});
 }
 
+// Asked at the batch that people will run: the one that they gave, else the largest.
+std::vector<Assumption> DoubtsOf(const CardFit& card, const Prepared& prepared, const Options& options,
+                                 const TrainingSpec& spec, const Timeline& likely) {
+  const AllocatorConfig config = AllocatorOn(card.device, options.allocator);
+  const bool at_largest = !prepared.question.batch_given && card.largest.peak;
+  const int64_t batch = at_largest ? card.largest.largest_batch : prepared.question.batch;
+  const Bytes requested = (at_largest ? *card.largest.peak : card.peak).peak.requested;
+  return Doubts({prepared, options, spec, batch, config, likely, requested});
+}
+
 Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
   FitMatrix matrix;
   bool fits = false;
   for (const Card& card : Cards()) {
     const ChosenDevice chosen = DeviceOf(card, options);
     const TrainingSpec spec = SpecOn(chosen, options.spec);
-    const Result<BothEnds> step = LayOut(prepared, spec, &prepared.notes);
+    const Result<BothEnds> step = LayOutBothEnds(prepared.layers, spec, prepared.question.batch, &prepared.notes);
     if (!step.ok()) return step.error();
     CardFit fit;
     fit.device = chosen.device;
     fit.id = chosen.id;
     Judge(*step, prepared.question.batch, spec, options.allocator, &fit);
-    Result<LargestBatch> largest = Largest(prepared, spec, chosen.device, options.allocator, step->likely, fit.verdict);
+    Result<LargestBatch> largest =
+        FindLargest(prepared.layers, prepared.question, spec, options.allocator, step->likely, fit);
     if (!largest.ok()) return largest.error();
     fit.largest = *std::move(largest);
+    const Result<int64_t> safe = FindSafe(prepared.layers, prepared.question, spec, options.allocator, fit);
+    if (!safe.ok()) return safe.error();
+    fit.safe_batch = *safe;
     fits = fits || fit.verdict != Verdict::kDoesNotFit;
     matrix.cards.push_back(std::move(fit));
   }
@@ -254,7 +174,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
 
   const TrainingSpec spec = SpecOn(*chosen, options.spec);
   const int64_t batch = prepared->question.batch;
-  const Result<BothEnds> step = LayOut(*prepared, spec, &prepared->notes);
+  const Result<BothEnds> step = LayOutBothEnds(prepared->layers, spec, batch, &prepared->notes);
   if (!step.ok()) return step.error();
   const Timeline& timeline = step->likely;
   if (!chosen->nvidia) NoteAmd(&prepared->notes);
@@ -263,17 +183,17 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   fit.card.device = chosen->device;
   fit.card.id = chosen->id;
   Judge(*step, batch, spec, options.allocator, &fit.card);
-  if (const Status noted = NoteDoubts(prepared->layers, spec, batch, AllocatorOn(chosen->device, options.allocator),
-                                      fit.card.peak.peak.requested, &prepared->notes);
-      !noted) {
-    return noted.error();
-  }
   Result<LargestBatch> largest =
-      Largest(*prepared, spec, chosen->device, options.allocator, timeline, fit.card.verdict);
+      FindLargest(prepared->layers, prepared->question, spec, options.allocator, timeline, fit.card);
   if (!largest.ok()) return largest.error();
   fit.card.largest = *std::move(largest);
+  const Result<int64_t> safe = FindSafe(prepared->layers, prepared->question, spec, options.allocator, fit.card);
+  if (!safe.ok()) return safe.error();
+  fit.card.safe_batch = *safe;
+  fit.assumptions = DoubtsOf(fit.card, *prepared, options, spec, timeline);
   fit.question = prepared->question;
   fit.question.spec = SpecRows(options, spec, fit.question, chosen, chosen->device.context);
+  SayLoss(timeline.loss, &fit.question.spec);
   fit.place = PlaceOf(fit.card.peak, timeline, prepared->layers);
   fit.layers = LayerTable(timeline, prepared->layers, spec, batch);
   fit.ladder = Ladder(*prepared, spec, *chosen, options.allocator, fit.card.largest);

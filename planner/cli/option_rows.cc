@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "planner/cli/options.h"
 
 namespace vramplan {
@@ -25,6 +27,7 @@ constexpr unsigned kOnCard = kValidate | kWatch;  // and see it on a card of thi
 constexpr unsigned kAway = kPlan & ~kOnCard;      // and do not
 constexpr unsigned kModel = kPlan | kInspect;
 constexpr unsigned kBound = kModel | kCalibrate;  // verbs that read a graph
+constexpr unsigned kVerbose = kEstimate | kFit | kDecide;
 constexpr unsigned kAll = kModel | kGpus | kReplay | kProbe;
 
 constexpr OptionRow kRows[] = {
@@ -120,8 +123,9 @@ constexpr OptionRow kRows[] = {
      "convolutions, and a band says what cuDNN may take]",
      kPlan},
     {"--inplace", "WHEN", "auto, on or off: activations built with inplace=True [auto]", kPlan},
-    {"--assume-batchnorm", "", "put back the batch norms that an eval export folded into convolutions", kPlan},
-    {"--assume-dropout", "P", "put back the dropouts of a transformer that an eval export dropped", kPlan},
+    {"--assume-batchnorm", "WHEN", "on or off: put back the batch norms that an export folded into convolutions [on]",
+     kPlan},
+    {"--assume-dropout", "P", "put back the dropouts of a transformer that an eval export lost, as 0.1 [none]", kPlan},
     {"--checkpoint", "MODULE",
      "run its forward again in the backward instead of keeping what it saves (use_reentrant=False), as layer1.0; "
      "repeatable",
@@ -158,6 +162,7 @@ constexpr OptionRow kRows[] = {
      kSolve | kCheck},
     {"--seconds", "S", "how long to look for a cheaper schedule [1]", kSolve},
     {"--seed", "K", "of the random numbers: another one, another schedule [0]", kSolve},
+    {"--verbose", "", "every table, option and note [what fits on a screen]", kVerbose},
     {"--format", "FORMAT", "text or json [text]", kAll | kSolve | kCalibrate},
     {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
      kAll & ~kWatch},
@@ -171,6 +176,11 @@ constexpr OptionRow kRows[] = {
 }  // namespace
 
 std::span<const OptionRow> OptionRows() { return kRows; }
+
+bool TakesOption(Verb verb, std::string_view flag) {
+  return std::any_of(std::begin(kRows), std::end(kRows),
+                     [&](const OptionRow& row) { return row.flag == flag && TakenBy(row, verb); });
+}
 
 bool TakesFile(Verb verb) {
   return verb != Verb::kGpus && verb != Verb::kProbe && verb != Verb::kCalibrate && verb != Verb::kWatch;

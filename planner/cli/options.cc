@@ -413,11 +413,13 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   options.problem = reader.Text("--problem") != nullptr;
   options.allocator.bfc = ArenaOf(options.spec);
   options.check = reader.Text("--check") != nullptr;
+  options.verbose = reader.Text("--verbose") != nullptr;
   options.segments = reader.Text("--segments") != nullptr;
-  options.assume_batch_norm = reader.Text("--assume-batchnorm") != nullptr;
-  reader.Read("--assume-dropout", &options.assume_dropout,
+  reader.Read("--assume-batchnorm", &options.put_back.batch_norms,
+              [](const std::string& t) { return ParseOnOff("--assume-batchnorm", t); });
+  reader.Read("--assume-dropout", &options.put_back.dropout,
               [](const std::string& t) { return ReadReal("--assume-dropout", t); });
-  if (options.assume_dropout >= 1) {
+  if (options.put_back.dropout >= 1) {
     reader.Fail(Wrong("--assume-dropout", "a dropout of 1 or more keeps nothing", "type a share below 1, as 0.1"));
   }
   if (const std::string* compare = reader.Text("--compare")) options.compare = *compare;

@@ -51,8 +51,7 @@ struct Options {
                        // explain: the log
   std::string filter;  // gpus: what the name must contain
   BindOptions bind;
-  bool assume_batch_norm = false;
-  double assume_dropout = 0;  // 0: not assumed
+  PutBack put_back;
   TrainingSpec spec;
   std::optional<int64_t> batch;
   std::string gpu;  // as typed; "all", "auto" and "auto:N" are kept
@@ -62,6 +61,7 @@ struct Options {
   std::optional<Bytes> context;
   std::string profile;  // the file; empty: none
   Format format = Format::kText;
+  bool verbose = false;  // estimate, fit, plan
   std::string out;
   Dump dump = Dump::kNone;
   AllocatorConfig allocator;
@@ -97,6 +97,8 @@ struct OptionRow {
 };
 std::span<const OptionRow> OptionRows();
 inline bool TakenBy(const OptionRow& row, Verb verb) { return (row.verbs >> static_cast<unsigned>(verb) & 1U) != 0; }
+
+bool TakesOption(Verb verb, std::string_view flag);
 
 // What was typed, still as text: by flag, in order.
 using TypedOptions = std::map<std::string, std::vector<std::string>>;

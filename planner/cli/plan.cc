@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "planner/cli/prepare.h"
+#include "planner/cli/doubts.h"
+#include "planner/cli/judge.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/breakdown.h"
 #include "planner/semantics/optimizer.h"
@@ -88,6 +89,49 @@ void NoteBatchNorms(const Layers& layers, const Plan& plan, Notes* notes) {
               ""});
 }
 
+// Whether the plan fits at the high end of the band too, and the largest batch of its settings that does.
+Status JudgePlan(const Prepared& prepared, const PlanProblem& problem, const Options& options, const Plan& plan,
+                 const Device& device, PlanReport* report) {
+  const TrainingSpec spec = problem.With(plan);
+  Notes already_told;
+  const Result<BothEnds> step = LayOutBothEnds(prepared.layers, spec, plan.batch, &already_told);
+  if (!step.ok()) return step.error();
+  CardFit fit;
+  fit.device = device;
+  Judge(*step, plan.batch, spec, options.allocator, &fit);
+  report->verdict = fit.verdict;
+  report->band = fit.band;
+  fit.largest.largest_batch = plan.batch;
+  StepQuestion question = prepared.question;
+  question.batch = plan.batch;
+  const Result<int64_t> safe = FindSafe(prepared.layers, question, spec, options.allocator, fit);
+  if (!safe.ok()) return safe.error();
+  report->safe_batch = *safe;
+  return Done();
+}
+
+std::vector<Assumption> AssumptionsOf(const Prepared& prepared, const Options& options, const PlanProblem& problem,
+                                      const std::optional<Plan>& plan, const Timeline& as_it_is) {
+  if (plan) {
+    return Doubts(
+        {prepared, options, problem.With(*plan), plan->batch, problem.config, as_it_is, plan->peak.peak.requested});
+  }
+  const Bytes requested = Replay(as_it_is, as_it_is.batch, problem.config, Bytes::Max()).peak.requested;
+  return Doubts({prepared, options, problem.spec, as_it_is.batch, problem.config, as_it_is, requested});
+}
+
+// As many samples an optimizer step, in parts that fit; with mixed precision and checkpoints, whatever was asked.
+std::optional<Plan> Accumulated(const PlanProblem& problem, PlanWishes wishes, bool nvidia) {
+  wishes.effective_batch = wishes.batch;
+  wishes.batch.reset();
+  wishes.tier = std::max(wishes.tier, Tier::kModules);
+  TrainingSpec free = problem.spec;
+  free.given.erase("precision");
+  wishes.precisions = AllowedPrecisions(free, nvidia);
+  const Result<Decision> decision = Decide(problem, wishes);
+  return decision.ok() ? decision->chosen : std::nullopt;
+}
+
 }  // namespace
 
 Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machine) {
@@ -145,9 +189,13 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
     if (!ladder.ok()) return ladder.error();
     report.ladder = *std::move(ladder);
   }
-  if (plan) report.ideal = IdealOf(problem, *plan);
-  if (!plan) {
+  if (plan) {
+    report.ideal = IdealOf(problem, *plan);
+    if (const Status judged = JudgePlan(*prepared, problem, options, *plan, device, &report); !judged)
+      return judged.error();
+  } else {
     report.parts = PartsOf(*as_it_is, smallest);
+    if (wishes.batch && has_batch) report.instead = Accumulated(problem, wishes, on.nvidia);
   }
   // Only where a batch was asked for is one of no use for what the plan does.
   if (!plan || (wishes.batch && report.ladder.largest < start.batch && has_batch)) {
@@ -160,6 +208,8 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   report.question = prepared->question;
   report.question.batch = start.batch;
   report.question.spec = SpecRows(options, spec, report.question, on, device.context);
+  SayLoss(as_it_is->loss, &report.question.spec);
+  report.assumptions = AssumptionsOf(*prepared, options, problem, plan, *as_it_is);
   // Those the plan chooses.
   std::erase_if(report.question.spec, [](const SpecRow& row) {
     return !row.given && (row.option == "batch" || row.option == "precision" || row.option == "optimizer-impl" ||

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "graph/lift/assumed.h"
 #include "graph/onnx/load.h"
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/branches.h"
@@ -43,24 +42,6 @@ std::string Number(double value) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text;
-}
-
-void Assume(const Options& options, Layers* layers, Notes* notes) {
-  const auto note = [&](const char* flag, int put_back, const char* what) {
-    notes->Add(
-        {"assumed-layers", put_back > 0 ? Severity::kNote : Severity::kWarning, flag,
-         put_back > 0 ? "put back " + std::to_string(put_back) + " " + what : std::string("found no place for ") + what,
-         ""});
-  };
-  if (options.assume_batch_norm) note("--assume-batchnorm", AssumeBatchNorm(layers), "batch norms");
-  if (options.assume_dropout > 0) note("--assume-dropout", AssumeDropout(layers, options.assume_dropout), "dropouts");
-  if (options.assume_dropout > 0 || options.spec.mode != Mode::kTrain) return;
-  if (const int missing = MissingDropouts(*layers); missing > 0) {
-    notes->Add({"maybe-dropout", Severity::kNote, options.file,
-                "no dropout is in it: an export of model.eval() loses them, and a transformer of this size has up to " +
-                    std::to_string(missing),
-                "torch.onnx.export(model.train(), ...) keeps them; or give --assume-dropout 0.1"});
-  }
 }
 
 // How to ask about what cannot be trained; plan is about training alone.
@@ -122,7 +103,7 @@ Result<Prepared> Prepare(const Options& options) {
   prepared.binding = *std::move(binding);
   if (const Status batch = CheckBatch(options, prepared.binding); !batch.ok()) return batch.error();
   TakeBounds(&prepared.binding);
-  const Result<Shapes> shapes = InferOrKeepBatch(prepared.graph, options.bind, &prepared.binding, &prepared.notes);
+  Result<Shapes> shapes = InferOrKeepBatch(prepared.graph, options.bind, &prepared.binding, &prepared.notes);
   if (!shapes.ok()) {
     Error error = shapes.error();
     for (const auto& [name, length] : options.bind.dims) {
@@ -130,11 +111,11 @@ Result<Prepared> Prepare(const Options& options) {
     }
     return error;
   }
+  prepared.shapes = *std::move(shapes);
   const Runtime runtime = options.spec.framework.runtime;
-  Result<Layers> layers = GraphFor(runtime, prepared.graph, *shapes, &prepared.notes);
+  Result<Layers> layers = GraphFor(runtime, prepared.graph, prepared.shapes, options.put_back, &prepared.notes);
   if (!layers.ok()) return layers.error();
   prepared.layers = *std::move(layers);
-  Assume(options, &prepared.layers, &prepared.notes);
 
   StepQuestion& question = prepared.question;
   question.model = FactsOf(prepared.graph, prepared.binding, prepared.layers);

@@ -16,6 +16,7 @@ namespace vramplan {
 struct Prepared {
   Graph graph;
   Binding binding;
+  Shapes shapes;
   Layers layers;
   StepQuestion question;  // without the spec rows
   Notes notes;

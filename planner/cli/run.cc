@@ -117,6 +117,21 @@ Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machi
   return Error{};
 }
 
+// Verbs with --verbose print warnings, and say that there are notes.
+void PrintWarnings(const Notes& notes) {
+  int quiet = 0;
+  for (const Note& note : notes.all()) {
+    if (note.severity == Severity::kWarning) {
+      std::cerr << ToString(note) << "\n";
+    } else {
+      ++quiet;
+    }
+  }
+  if (quiet > 0)
+    std::cerr << "note: --verbose prints " << (quiet == 1 ? "one more note" : std::to_string(quiet) + " more notes")
+              << "\n";
+}
+
 // Of one kind the first few: a fixed batch stands in every reshape of a transformer, and the answer is above it all.
 void PrintNotes(const Notes& notes) {
   constexpr int kOfOneKind = 3;
@@ -138,7 +153,8 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
     return 0;
   }
   const Options& options = std::get<Options>(*command);
-  const Result<Outcome> outcome = RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode()}, machine);
+  const Result<Outcome> outcome =
+      RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode(), .verbose = options.verbose || !TakesOption(options.verb, "--verbose")}, machine);
   if (!outcome.ok()) return Fail(outcome.error());
   // A plan that there is not has no snippet.
   const bool nothing = options.emit != Emit::kNone && !outcome->stream;
@@ -157,7 +173,8 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
       return Fail(
           {ErrorCode::kBadInput, "standard output", "cannot be written", "is the disk full or the reader gone?"});
   }
-  PrintNotes(outcome->notes);
+  const bool is_brief = !options.verbose && TakesOption(options.verb, "--verbose");
+  is_brief ? PrintWarnings(outcome->notes) : PrintNotes(outcome->notes);
   return outcome->exit_code;
 }
 

@@ -18,6 +18,28 @@ double Share(Bytes part, Bytes whole) {
   return whole == Bytes() ? 0 : static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
+// One column a peak; small rows become one.
+using Columns = std::vector<std::vector<BreakdownRow>>;
+Columns Merged(const Columns& columns, const std::vector<Bytes>& wholes) {
+  constexpr double kSmall = 0.05;
+  Columns merged(columns.size());
+  std::vector<Bytes> rest(columns.size());
+  for (size_t r = 0; r < columns.front().size(); ++r) {
+    bool small = true;
+    for (size_t c = 0; c < columns.size(); ++c) small &= Share(columns[c][r].bytes, wholes[c]) < kSmall;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      if (small) {
+        rest[c] += columns[c][r].bytes;
+      } else {
+        merged[c].push_back(columns[c][r]);
+      }
+    }
+  }
+  if (std::all_of(rest.begin(), rest.end(), [](Bytes bytes) { return bytes == Bytes(); })) return merged;
+  for (size_t c = 0; c < columns.size(); ++c) merged[c].push_back({"the rest", rest[c]});
+  return merged;
+}
+
 }  // namespace
 
 Bytes DeviceBytes(const Peak& peak, Bytes context) { return peak.peak.reserved + context; }
@@ -61,15 +83,18 @@ Json CategoriesJson(const Peak& peak) {
 std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes context, const Style& style) {
   using enum TextTable::Align;
   std::vector<TextTable::Column> layout = {{"at the peak", kLeft, true}};
-  std::vector<std::vector<BreakdownRow>> rows;
+  Columns rows;
+  std::vector<Bytes> wholes;
   for (const BreakdownColumn& column : columns) {
     layout.push_back({column.header, kRight});
     rows.push_back(Breakdown(*column.peak, context));
+    wholes.push_back(DeviceBytes(*column.peak, context));
   }
+  if (!style.verbose) rows = Merged(rows, wholes);
   layout.push_back({"", kRight});
   layout.push_back({"", kLeft});
   TextTable table(layout);
-  const Bytes whole = DeviceBytes(*columns.front().peak, context);
+  const Bytes whole = wholes.front();
   for (size_t r = 0; r < rows.front().size(); ++r) {
     std::vector<std::string> cells = {rows.front()[r].name};
     for (const auto& column : rows) cells.push_back(ToString(column[r].bytes));
@@ -79,7 +104,7 @@ std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes co
   }
   table.AddRule();
   std::vector<std::string> total = {"on the device"};
-  for (const BreakdownColumn& column : columns) total.push_back(ToString(DeviceBytes(*column.peak, context)));
+  for (const Bytes bytes : wholes) total.push_back(ToString(bytes));
   total.insert(total.end(), {"", ""});
   table.AddRow(std::move(total));
   return table.Print(style.width);

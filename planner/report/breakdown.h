@@ -30,7 +30,8 @@ Bytes DeviceBytes(const Peak& peak, Bytes context);
 // {"parameters": ..., "slack": ...}; they sum to peak.allocated.
 Json CategoriesJson(const Peak& peak);
 
-// One column of bytes a peak, the first with shares and bars; the last row is the sum.
+// One column of bytes a peak, the first with shares and bars; the last row is the sum. Unless the style is verbose,
+// rows below a twentieth of the sum in every column are one row, "the rest".
 struct BreakdownColumn {
   std::string header;  // "batch 32"
   const Peak* peak;

@@ -55,6 +55,14 @@ std::string PrintSteps(Mode mode, const Peak& peak, const Style& style) {
   return table.Print(style.width);
 }
 
+bool IsBrief(const SpecRow& row) {
+  const auto is_one_of = [&](std::initializer_list<const char*> options) {
+    return std::find(options.begin(), options.end(), row.option) != options.end();
+  };
+  if (row.given) return !is_one_of({"batch", "gpu-memory", "capability"});  // the verdict has them
+  return is_one_of({"precision", "optimizer", "loss", "framework", "ort-arena", "profile", "held", "context"});
+}
+
 }  // namespace
 
 PeakPlace PlaceOf(const Peak& peak, const Timeline& timeline, const Layers& layers) {
@@ -94,13 +102,19 @@ Json PeakJson(const Peak& peak, const PeakPlace& place, Bytes context) {
   return object;
 }
 
+void SayLoss(Loss loss, std::vector<SpecRow>* spec) {
+  for (SpecRow& row : *spec) {
+    if (row.option == "loss" && row.text == Name(Loss::kAuto) && loss != Loss::kNone) row.text = Name(loss);
+  }
+}
+
 std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style) {
   std::string printed;
   for (const bool given : {true, false}) {
     std::string line = given ? "given:  " : "assumed:";
     const size_t empty = line.size();
     for (const SpecRow& row : spec) {
-      if (row.given == given) line += " " + row.option + " " + row.text + ",";
+      if (row.given == given && (style.verbose || IsBrief(row))) line += " " + row.option + " " + row.text + ",";
     }
     if (line.size() == empty) continue;
     line.pop_back();
@@ -147,16 +161,21 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   text += ": " + ToString(estimate.peak.peak.requested) + " requested, " + ToString(estimate.peak.peak.allocated) +
           " allocated, " + ToString(estimate.peak.peak.reserved) + " reserved by " +
           std::string(Title(question.runtime)) + "\n";
+  text += PrintAssumptions(estimate.assumptions, style);
   if (estimate.device) {
     const std::string pool = PoolText(*estimate.device, device);
     if (!pool.empty()) text += Wrapped(pool, style.width, "  ") + "\n";
   }
   text += PrintSpec(question.spec, style) + "\n";
   text += PrintBreakdown({{"batch " + std::to_string(question.batch), &estimate.peak}}, estimate.context.likely, style);
-  if (const std::string band = PrintBand(estimate.band, style); !band.empty()) text += "\n" + band;
-  text += "\npeak: " + PrintPlace(estimate.peak, estimate.place) + "\n\n";
-  text += PrintSteps(question.mode, estimate.peak, style) + "\n";
-  text += PrintLayers(estimate.layers, question.mode, 10, style);
+  if (style.verbose) {
+    if (const std::string band = PrintBand(estimate.band, style); !band.empty()) text += "\n" + band;
+  }
+  text += "\npeak: " + PrintPlace(estimate.peak, estimate.place) + "\n";
+  if (style.verbose) {
+    text += "\n" + PrintSteps(question.mode, estimate.peak, style) + "\n";
+    text += PrintLayers(estimate.layers, question.mode, 10, style);
+  }
   if (estimate.segments) text += "\n" + PrintSegments(*estimate.segments, estimate.peak.moment, style);
   return text;
 }
@@ -179,6 +198,7 @@ Json ToJson(const Estimate& estimate) {
       .Set("categories", CategoriesJson(estimate.peak))
       .Set("context", std::move(context))
       .Set("layers", ToJson(estimate.layers))
+      .Set("assumptions", ToJson(estimate.assumptions))
       .Set("notes", ToJson(estimate.notes));
   if (estimate.device && !estimate.device->pool.source.empty()) object.Set("pool", PoolJson(*estimate.device));
   if (estimate.segments) object.Set("segments", ToJson(*estimate.segments));

@@ -7,6 +7,7 @@
 
 #include "graph/base/note.h"
 #include "planner/allocator/replay.h"
+#include "planner/report/assumption.h"
 #include "planner/report/device_band.h"
 #include "planner/report/json.h"
 #include "planner/report/layer_table.h"
@@ -50,6 +51,7 @@ struct Estimate {
   std::optional<Device> device;  // when a card was named
   std::vector<LayerRow> layers;
   std::optional<PeakSegments> segments;  // --segments
+  std::vector<Assumption> assumptions;
   Notes notes;
 };
 
@@ -60,7 +62,11 @@ Json ToJson(const Estimate& estimate);
 std::string CardText(const Device& device);  // "Tesla T4", "Tesla T4 (others hold 600.00 MiB of it)"
 Json SpecJson(const std::vector<SpecRow>& spec);
 Json PeakJson(const Peak& peak, const PeakPlace& place, Bytes context);
-std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style);  // "given: ...\nassumed: ...\n"
+// "given: ...\nassumed: ...\n". Unless the style is verbose: without what the verdict says, and of what is assumed only
+// what people choose first.
+std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style);
+// Where the loss was left to us, its row says which one it came to; the value in JSON stays "auto".
+void SayLoss(Loss loss, std::vector<SpecRow>* spec);
 // Of a runtime that takes its memory before it needs it: what nvidia-smi shows whatever the model; "" of others.
 std::string PoolText(const Device& device, Bytes needs);
 Json PoolJson(const Device& device);

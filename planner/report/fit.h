@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/report/assumption.h"
 #include "planner/report/device_band.h"
 #include "planner/report/estimate.h"
 #include "planner/solver/batch_search.h"
@@ -25,6 +26,7 @@ struct CardFit {
   Peak peak;        // at the batch asked for: within the capacity when it fits, else as if the card had no end
   DeviceBand band;  // around `peak`
   LargestBatch largest;
+  int64_t safe_batch = 0;  // the largest that fits at the high end of the band, too; 0: none
   // What the card has less what the step needs; negative: so much too much.
   Bytes MarginAt(Bytes needs) const { return device.available() - needs; }
   bool operator<(const CardFit& other) const { return device.usable < other.device.usable; }
@@ -53,6 +55,7 @@ struct Fit {
   std::vector<LayerRow> layers;
   std::vector<LadderRow> ladder;
   std::vector<WhatIf> what_if;
+  std::vector<Assumption> assumptions;
   Notes notes;
 };
 
@@ -66,7 +69,11 @@ struct FitMatrix {
 // "none", "1 module", "16 modules".
 std::string CheckpointingText(const LadderRow& row);
 
-// The first line: "unet.onnx trains at batch 8 on Tesla T4: needs ... (fits, ... free); largest batch 11".
+// The first line:
+//
+//   unet.onnx trains on Tesla T4: batch 35 is safe, up to 38 may fit; batch 1 needs 1.11 GiB of 14.56 GiB
+//   unet.onnx trains at batch 36 on Tesla T4: it needs 13.72 GiB of 14.56 GiB (tight, 860 MiB free); batch 35 is safe,
+//   up to 38 may fit
 std::string VerdictLine(const Fit& fit);
 
 std::string PrintFit(const Fit& fit, const Style& style);

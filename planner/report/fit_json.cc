@@ -21,6 +21,9 @@ Json GpuJson(const CardFit& card) {
   return object;
 }
 
+// Null where no batch is safe.
+Json SafeJson(const CardFit& card) { return card.safe_batch > 0 ? Json(card.safe_batch) : Json(); }
+
 Json WhatIfJson(const std::vector<WhatIf>& others) {
   Json rows = Json::Array();
   for (const WhatIf& other : others) {
@@ -65,11 +68,13 @@ Json ToJson(const Fit& fit) {
       .Set("margin_bytes_high", card.MarginAt(card.band.device().high))
       .Set("categories", CategoriesJson(card.peak))
       .Set("largest_batch", card.largest.largest_batch)
+      .Set("safe_batch", SafeJson(card))
       .Set("first_failing_batch", card.largest.first_failing_batch)
       .Set("binding", BottleneckJson(card.largest.bottleneck))
       .Set("ladder", LadderJson(fit))
       .Set("what_if", WhatIfJson(fit.what_if))
       .Set("cards", Json::Array())
+      .Set("assumptions", ToJson(fit.assumptions))
       .Set("notes", ToJson(fit.notes));
   return object;
 }
@@ -88,6 +93,7 @@ Json ToJson(const FitMatrix& matrix) {
         .Set("peak_device_low", card.band.device().low)
         .Set("peak_device_high", card.band.device().high)
         .Set("largest_batch", card.largest.largest_batch)
+        .Set("safe_batch", SafeJson(card))
         .Set("first_failing_batch", card.largest.first_failing_batch)
         .Set("source", card.device.source);
     cards.Push(std::move(row));
@@ -101,6 +107,7 @@ Json ToJson(const FitMatrix& matrix) {
       .Set("batch", matrix.question.batch)
       .Set("peak", Json())
       .Set("largest_batch", Json())
+      .Set("safe_batch", Json())
       .Set("first_failing_batch", Json())
       .Set("binding", Json())
       .Set("ladder", Json::Array())

@@ -19,13 +19,13 @@ std::string Does(Mode mode, bool third_person) {
 Bytes Needs(const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); }
 Bytes Has(const CardFit& card) { return card.device.available(); }
 
-// "TIGHT: ...": what would have to be true for it not to fit.
+// Why the likely value may not be the last word.
 std::string TightText(const CardFit& card) {
   const Bytes high = card.band.device().high;
   const Bytes over = Bytes() - card.MarginAt(high);
-  std::string text = "TIGHT: it fits with the likely " + ToString(Needs(card)) + ", but it may take " + ToString(high);
+  std::string text = "tight: it is likely to need " + ToString(Needs(card)) + " and may need " + ToString(high);
   // Cached blocks that are given back in time can make up for it, but not as blocks of the right size.
-  text += over > Bytes() ? ", " + ToString(over) + " too much" : ", which is too scattered to fit";
+  text += over > Bytes() ? ", " + ToString(over) + " too much" : ", which may be too scattered to fit";
   const char* before = ": ";
   const auto reason = [&](const char* what, const Band& band) {
     if (band.high == band.likely) return;
@@ -43,15 +43,33 @@ std::string WhatIfText(const Fit& fit, const WhatIf& other) {
   const bool verdict = other.verdict != fit.card.verdict;
   if (verdict) text += " " + std::string(Name(other.verdict)) + " instead of " + std::string(Name(fit.card.verdict));
   if (other.largest_batch != fit.card.largest.largest_batch) {
-    text += std::string(verdict ? "," : "") + " largest batch " + std::to_string(other.largest_batch) + " instead of " +
-            std::to_string(fit.card.largest.largest_batch);
+    text += std::string(verdict ? "," : "") + " up to batch " + std::to_string(other.largest_batch) +
+            " may fit instead of " + std::to_string(fit.card.largest.largest_batch);
   }
   return text;
 }
 
+// Another verdict, or room for a twentieth more samples.
+bool IsMuchBetter(const WhatIf& other, const CardFit& card) {
+  const int64_t now = card.largest.largest_batch;
+  return other.verdict != card.verdict || other.largest_batch - now > now / 20;
+}
+
 std::string LargestText(const LargestBatch& largest) {
-  if (largest.largest_batch == 0) return "none";
+  if (largest.largest_batch == 0) return "no batch";
   return std::to_string(largest.largest_batch) + (largest.first_failing_batch ? "" : " or more");
+}
+
+// "batch 35 is safe, up to 38 may fit".
+std::string BatchesText(const CardFit& card) {
+  const int64_t largest = card.largest.largest_batch, safe = card.safe_batch;
+  if (largest == 0) return "no batch fits";
+  if (!card.largest.first_failing_batch && safe == largest)
+    return "any batch up to " + std::to_string(largest) + " is safe";
+  const std::string at_most = "up to " + LargestText(card.largest) + " may fit";
+  if (safe == 0) return "no batch is safe, " + at_most;
+  if (safe == largest) return "batch " + std::to_string(safe) + " is safe and the largest that fits";
+  return "batch " + std::to_string(safe) + " is safe, " + at_most;
 }
 
 std::string PrintBottleneck(const Bottleneck& at) {
@@ -59,12 +77,33 @@ std::string PrintBottleneck(const Bottleneck& at) {
 }
 
 std::string PrintLadder(const Fit& fit, const Style& style) {
-  TextTable table({{"precision"}, {"checkpointing"}, {"largest batch", kRight}, {"needs there", kRight}});
+  TextTable table({{"precision"}, {"checkpointing"}, {"largest that may fit", kRight}, {"needs there", kRight}});
   for (const LadderRow& row : fit.ladder) {
     table.AddRow({std::string(Name(row.precision)), CheckpointingText(row), LargestText(row.largest),
                   row.largest.peak ? ToString(DeviceBytes(*row.largest.peak, fit.card.device.context.likely)) : ""});
   }
   return table.Print(style.width);
+}
+
+// "with amp-fp16 up to batch 73 may fit, with fp16 up to 74".
+std::string OtherPrecisions(const Fit& fit) {
+  std::string text;
+  const std::vector<SpecRow>& spec = fit.question.spec;
+  const auto asked =
+      std::find_if(spec.begin(), spec.end(), [](const SpecRow& row) { return row.option == "precision"; });
+  for (const LadderRow& row : fit.ladder) {
+    const std::string name(Name(row.precision));
+    if (asked == spec.end() || asked->text == name || !fit.question.model.has_batch) continue;
+    text += text.empty() ? "with " : ", with ";
+    text += name;
+    if (row.largest.largest_batch == 0) {
+      text += " no batch fits";
+    } else {
+      text += (text.find(" up to ") == std::string::npos ? " up to batch " : " up to ") + LargestText(row.largest);
+      if (text.find(" may fit") == std::string::npos) text += " may fit";
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -85,20 +124,22 @@ std::string VerdictLine(const Fit& fit) {
   const StepQuestion& question = fit.question;
   const CardFit& card = fit.card;
   const bool fits = card.verdict != Verdict::kDoesNotFit;
+  const bool has_batch = question.model.has_batch;
+  const std::string at_batch = has_batch && question.batch_given ? " at batch " + std::to_string(question.batch) : "";
   std::string line = FileName(question.model.file) +
-                     (fits ? " " + Does(question.mode, true) : " does not " + Does(question.mode, false));
-  const bool not_even_one = !fits && !question.batch_given;
-  if (question.model.has_batch && !not_even_one) line += " at batch " + std::to_string(question.batch);
-  line += " on " + CardText(card.device);
-  if (question.model.has_batch && not_even_one) line += ", not even at batch " + std::to_string(question.batch);
-  line += ": needs " + ToString(Needs(card)) + " of " + ToString(Has(card));
-  if (fits) {
-    line += " (" + std::string(Name(card.verdict)) + ", " + ToString(Has(card) - Needs(card)) + " free)";
-  } else {
-    line += " (" + ToString(Needs(card) - Has(card)) + " too much)";
+                     (fits ? " " + Does(question.mode, true) : " does not " + Does(question.mode, false)) + at_batch +
+                     " on " + CardText(card.device);
+  const std::string needs = ToString(Needs(card)) + " of " + ToString(Has(card));
+  if (has_batch && !question.batch_given) {
+    // The question is how large a batch may be.
+    if (fits) return line + ": " + BatchesText(card) + "; batch " + std::to_string(question.batch) + " needs " + needs;
+    return line + ", not even at batch " + std::to_string(question.batch) + ": it needs " + needs;
   }
-  if (question.model.has_batch && (fits || question.batch > 1)) line += "; largest batch " + LargestText(card.largest);
-  return line;
+  line += ": it needs " + needs + " (";
+  line += fits ? std::string(Name(card.verdict)) + ", " + ToString(Has(card) - Needs(card)) + " free"
+               : ToString(Needs(card) - Has(card)) + " too much";
+  line += ")";
+  return has_batch ? line + "; " + BatchesText(card) : line;
 }
 
 std::string CheckpointingText(const LadderRow& row) {
@@ -109,20 +150,29 @@ std::string CheckpointingText(const LadderRow& row) {
 std::string PrintFit(const Fit& fit, const Style& style) {
   const StepQuestion& question = fit.question;
   const CardFit& card = fit.card;
-  std::string text = VerdictLine(fit) + "\n";
-  if (card.verdict == Verdict::kTight) {
-    text += Wrapped(TightText(card), style.width, "  ") + "\n";
+  std::string text = VerdictLine(fit) + "\n" + PrintAssumptions(fit.assumptions, style);
+  const auto add = [&](const std::string& line) {
+    if (!line.empty()) text += Indented(line, style);
+  };
+  if (card.verdict == Verdict::kTight) add(TightText(card));
+  if (card.largest.bottleneck) {
+    const std::string refused = PrintBottleneck(*card.largest.bottleneck);
+    add(style.verbose ? refused : Shortened(refused, style.width - 2));
   }
-  if (card.largest.bottleneck) text += Wrapped(PrintBottleneck(*card.largest.bottleneck), style.width, "  ") + "\n";
-  if (const std::string pool = PoolText(card.device, Needs(card)); !pool.empty())
-    text += Wrapped(pool, style.width, "  ") + "\n";
-  for (const WhatIf& other : fit.what_if) text += Wrapped(WhatIfText(fit, other), style.width, "  ") + "\n";
+  add(PoolText(card.device, Needs(card)));
+  for (const WhatIf& other : fit.what_if) {
+    if (style.verbose || IsMuchBetter(other, card)) add(WhatIfText(fit, other));
+  }
   text += PrintSpec(question.spec, style) + "\n";
   std::vector<BreakdownColumn> columns = {{"batch " + std::to_string(question.batch), &card.peak}};
   if (card.largest.peak && card.largest.largest_batch != question.batch) {
     columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});
   }
   text += PrintBreakdown(columns, card.device.context.likely, style);
+  if (!style.verbose) {
+    const std::string others = OtherPrecisions(fit);
+    return text + (others.empty() ? "" : "\n" + Wrapped(others, style.width, "  ") + "\n");
+  }
   if (const std::string band = PrintBand(card.band, style); !band.empty()) text += "\n" + band;
   text += "\npeak: " + PrintPlace(card.peak, fit.place) + "\n\n";
   text += PrintLayers(fit.layers, question.mode, 10, style);
@@ -148,10 +198,12 @@ std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
                    {"usable", kRight},
                    {"needs", kRight},
                    {"verdict"},
-                   {"largest batch", kRight}});
+                   {"safe batch", kRight},
+                   {"may fit", kRight}});
   for (const CardFit& card : matrix.cards) {
     table.AddRow({card.id, card.device.name, ToString(Has(card)), ToString(Needs(card)),
-                  std::string(Name(card.verdict)), LargestText(card.largest)});
+                  std::string(Name(card.verdict)), card.safe_batch > 0 ? std::to_string(card.safe_batch) : "none",
+                  LargestText(card.largest)});
   }
   return text + table.Print(style.width);
 }

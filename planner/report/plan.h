@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/report/estimate.h"
+#include "planner/report/fit.h"
 #include "planner/solver/decide.h"
 #include "planner/solver/ideal.h"
 #include "planner/solver/ladder.h"
@@ -20,10 +20,15 @@ struct PlanReport {
   std::string id;  // of the catalogue; empty for a bare size
   std::string optimizer;
   Decision decision;
+  Verdict verdict = Verdict::kDoesNotFit;  // of the chosen plan
+  DeviceBand band;                         // around its peak
+  int64_t safe_batch = 0;                  // the largest of the chosen plan's settings that is safe; 0: none
+  std::optional<Plan> instead;             // nothing holds the batch: the same samples a step, accumulated
   PlanLadder ladder;
   std::optional<Ideal> ideal;            // of the chosen plan, when it checkpoints
   StepParts parts;                       // of the step as it is, at the smallest batch asked about
   std::optional<std::string> next_card;  // the smallest that holds the batch as it is, when this one does not
+  std::vector<Assumption> assumptions;
   Notes notes;
 };
 

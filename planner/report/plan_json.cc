@@ -62,6 +62,7 @@ Json ShardingJson(const PlanReport& report) {
       .Set("optimizer_state", report.parts.optimizer_state)
       .Set("rest", report.parts.rest)
       .Set("exceeds_alone", ExceedsAlone(report.parts, capacity))
+      .Set("zero", ZeroInWords(report.parts, capacity))
       .Set("zero_1_cards", cards[0])
       .Set("zero_2_cards", cards[1])
       .Set("zero_3_cards", cards[2]);
@@ -95,7 +96,11 @@ Json ToJson(const PlanReport& report) {
       .Set("model", ToJson(report.question.model))
       .Set("spec", SpecJson(report.question.spec))
       .Set("gpu", std::move(gpu))
+      .Set("verdict", Name(report.verdict))
       .Set("chosen", chosen ? PlanJson(*chosen, context) : Json())
+      .Set("instead", report.instead ? PlanJson(*report.instead, context) : Json())
+      .Set("safe_batch", report.safe_batch > 0 ? Json(report.safe_batch) : Json())
+      .Set("device", chosen ? ToJson(report.band) : Json())
       .Set("first_failing_batch", chosen ? chosen->first_failing_batch : Json())
       .Set("most_of_any_plan", report.decision.most_of_any_plan)
       .Set("alternatives", std::move(alternatives))
@@ -103,6 +108,7 @@ Json ToJson(const PlanReport& report) {
       .Set("ladder", LadderJson(report))
       .Set("next_card", report.next_card ? Json(*report.next_card) : Json())
       .Set("does_not_fit", chosen ? Json() : ShardingJson(report))
+      .Set("assumptions", ToJson(report.assumptions))
       .Set("notes", ToJson(report.notes));
   return object;
 }

@@ -39,49 +39,63 @@ Bytes Needs(const PlanReport& report, const Plan& plan) { return DeviceBytes(pla
 
 std::string Signed(Bytes bytes) { return bytes < Bytes() ? "-" + ToString(Bytes() - bytes) : ToString(bytes); }
 
-std::string Verdict(const PlanReport& report) {
+// "with amp-fp16, fused adam, 4 modules checkpointed: it needs 7.98 GiB of 8.00 GiB".
+std::string NeedsText(const PlanReport& report, const Plan& plan) {
+  return "with " + PlanInWords(plan, report.optimizer) + ": it needs " + ToString(Needs(report, plan)) + " of " +
+         ToString(Has(report));
+}
+std::string TimeText(const Plan& plan) {
+  return plan.checkpoint.empty() ? "" : "; checkpointing takes " + Percent(plan.overhead) + " more time";
+}
+
+std::string VerdictText(const PlanReport& report) {
   const StepQuestion& question = report.question;
   const std::string file = FileName(question.model.file);
   if (!report.decision.chosen) {
     const std::string at = question.batch_given ? " at batch " + std::to_string(question.batch) : "";
-    return file + " does not train" + at + " on " + CardText(report.device) + " with any plan that is allowed\n";
+    return file + " does not train" + at + " on " + CardText(report.device) + ": no plan that you allow fits\n";
   }
   const Plan& plan = *report.decision.chosen;
-  std::string line = file + " trains at batch " + BatchInWords(plan) + " on " + CardText(report.device) + " with " +
-                     PlanInWords(plan, report.optimizer) + ": needs " + ToString(Needs(report, plan)) + " of " +
-                     ToString(Has(report));
-  if (!plan.checkpoint.empty()) line += "; checkpointing takes " + Percent(plan.overhead) + " more time";
-  return line + "\n";
+  std::string line = file + " trains at batch " + BatchInWords(plan) + " on " + CardText(report.device) + " " +
+                     NeedsText(report, plan);
+  if (report.verdict == Verdict::kTight) {
+    line += " (tight: it may need " + ToString(report.band.device().high) + "; ";
+    line += report.safe_batch > 0 ? "batch " + std::to_string(report.safe_batch) + " is safe)" : "no batch is safe)";
+  } else {
+    line += " (fits)";
+  }
+  return line + TimeText(plan) + "\n";
 }
 
 std::string Proof(const PlanReport& report, const Style& style) {
   const Plan& plan = *report.decision.chosen;
-  std::string text = "replayed: batch " + std::to_string(plan.batch) + " fits";
+  std::string text = "proved by replay: batch " + std::to_string(plan.batch) + " fits";
   if (plan.first_failing_batch) text += ", batch " + std::to_string(*plan.first_failing_batch) + " does not";
   if (report.decision.most_of_any_plan) {
-    text += "; no plan holds more than " + std::to_string(*report.decision.most_of_any_plan);
+    text += "; no plan can hold more than batch " + std::to_string(*report.decision.most_of_any_plan);
     text += " (model, optimizer state, input and output of " + report.decision.layer + ")";
   }
-  text = Wrapped(text, style.width, "  ") + "\n";
+  text = Indented(text, style);
   if (plan.checkpoint.empty()) return text;
-  std::string time = "time (estimated from peak rates): overhead " + Percent(plan.overhead) +
-                     (plan.saved.empty() ? ", no choice of modules has less than " : ", nothing has less than ") +
-                     Percent(plan.bound) + ": gap " + Percent(plan.gap());
-  if (plan.proved_optimal()) time += ", proved optimal for this order of operators";
-  text += Wrapped(time, style.width, "  ") + "\n";
+  std::string time = "time, estimated from peak rates: checkpointing takes " + Percent(plan.overhead) + " more; " +
+                     (plan.saved.empty() ? "any choice of modules takes at least " : "any choice takes at least ") +
+                     Percent(plan.bound) + ", so the gap is " + Percent(plan.gap());
+  if (plan.proved_optimal()) time += " (proved optimal for this order of operators)";
+  text += Indented(time, style);
   if (report.ideal) {
-    std::string ideal = "tensors: let go and made again one by one, no plan of this order takes less than " +
-                        Percent(report.ideal->bound);
-    if (report.ideal->overhead) ideal += "; one of " + Percent(*report.ideal->overhead) + " was found";
-    text += Wrapped(ideal, style.width, "  ") + "\n";
+    std::string ideal =
+        "lower bound for any recomputation in this order, tensor by tensor: " + Percent(report.ideal->bound) +
+        " more time";
+    if (report.ideal->overhead) ideal += "; a schedule of " + Percent(*report.ideal->overhead) + " was found";
+    text += Indented(ideal, style);
   }
   std::string paths = "checkpointed:";
   for (const std::string& path : plan.checkpoint) paths += " " + path;
-  text += Wrapped(paths, style.width, "  ") + "\n";
+  text += Indented(paths, style);
   if (plan.saved.empty()) return text;
   std::string calls = "saved inside:";
   for (const SavedCall& call : plan.saved) calls += " " + ToString(call);
-  return text + Wrapped(calls, style.width, "  ") + "\n";
+  return text + Indented(calls, style);
 }
 
 std::string Plans(const PlanReport& report, const Style& style) {
@@ -112,33 +126,38 @@ std::string Rungs(const PlanReport& report, const Style& style) {
   }
   if (table.empty()) return "";
   const Plan& start = ladder.start;
-  std::string text = "as it is (" + PlanInWords(start, report.optimizer) + "): batch " + std::to_string(start.batch) +
-                     " takes " + ToString(start.peak.peak.reserved) + " and the CUDA context, the largest batch is " +
-                     (ladder.largest == 0 ? "none" : std::to_string(ladder.largest)) + "; of single changes:";
+  std::string text =
+      "without a plan (" + PlanInWords(start, report.optimizer) + "), batch " + std::to_string(start.batch) +
+      " takes " + ToString(start.peak.peak.reserved) + " and the CUDA context, and " +
+      (ladder.largest == 0 ? "no batch fits" : "batch " + std::to_string(ladder.largest) + " is the largest") +
+      "; one change at a time:";
   return Wrapped(text, style.width, "") + "\n" + table.Print(style.width);
 }
 
-// What it would take.
-std::string Sharding(const PlanReport& report, const Style& style) {
+// What would do, where no plan holds the batch.
+std::string Otherwise(const PlanReport& report, const Style& style) {
   const Bytes capacity = report.device.CapacityWith(report.device.context.likely);
   const StepParts& parts = report.parts;
   std::string text;
-  const std::string alone = ExceedsAlone(parts, capacity);
-  if (!alone.empty())
-    text += Wrapped("alone more than the " + ToString(capacity) + " that the allocator may take: " + alone, style.width,
-                    "  ") +
-            "\n";
-  text += Wrapped("parameters " + ToString(parts.parameters) + ", gradients " + ToString(parts.gradients) +
-                      ", optimizer state " + ToString(parts.optimizer_state) + ", the rest " + ToString(parts.rest),
-                  style.width, "  ") +
-          "\n";
-  const auto cards = CardsUnderZero(parts, capacity);
-  std::string zero = "cards of this size under ZeRO:";
-  for (size_t stage = 0; stage < cards.size(); ++stage) {
-    zero += (stage == 0 ? " stage " : ", stage ") + std::to_string(stage + 1) + ": " +
-            (cards[stage] ? std::to_string(*cards[stage]) : "no number of them");
+  const auto add = [&](const std::string& line) { text += Indented(line, style); };
+  if (report.instead) {
+    const Plan& plan = *report.instead;
+    add("instead: " + std::to_string(plan.accumulate) + " micro-batches of " + std::to_string(plan.batch) +
+        " an optimizer step (--batch " + std::to_string(plan.batch) + " --accumulate " +
+        std::to_string(plan.accumulate) + ") " + NeedsText(report, plan) + TimeText(plan));
   }
-  text += zero + "\n";
+  if (report.next_card) {
+    add("the smallest card that holds batch " + std::to_string(report.question.batch) +
+        " as it is: " + *report.next_card);
+  } else {
+    add("no card of the catalogue holds batch " + std::to_string(report.question.batch) + " as it is");
+  }
+  const std::string alone = ExceedsAlone(parts, capacity), zero = ZeroInWords(parts, capacity);
+  if (!alone.empty() && zero.find(alone) == std::string::npos)
+    add(alone + ", and the allocator may take " + ToString(capacity));
+  add(zero);
+  add("in all: parameters " + ToString(parts.parameters) + ", gradients " + ToString(parts.gradients) +
+      ", optimizer state " + ToString(parts.optimizer_state) + ", the rest " + ToString(parts.rest));
   return text;
 }
 
@@ -152,13 +171,13 @@ std::string PlanInWords(const Plan& plan, const std::string& optimizer) {
 }
 
 std::string PrintPlan(const PlanReport& report, const Style& style) {
-  std::string text = Verdict(report);
-  text += report.decision.chosen ? Proof(report, style) : Sharding(report, style);
+  std::string text = VerdictText(report) + PrintAssumptions(report.assumptions, style);
+  text += report.decision.chosen ? Proof(report, style) : Otherwise(report, style);
   text += PrintSpec(report.question.spec, style);
   if (report.decision.chosen) text += "\n" + Plans(report, style);
   const std::string rungs = Rungs(report, style);
   if (!rungs.empty()) text += "\n" + rungs;
-  if (report.next_card) {
+  if (report.decision.chosen && report.next_card) {
     text += "the smallest card that holds batch " + std::to_string(report.question.batch) +
             " as it is: " + *report.next_card + "\n";
   }

@@ -62,13 +62,14 @@ Timeline Shuffled(const Timeline& timeline, uint64_t seed) {
 
 }  // namespace
 
-Result<Layers> GraphFor(Runtime runtime, const Graph& graph, const Shapes& shapes, Notes* notes) {
+Result<Layers> GraphFor(Runtime runtime, const Graph& graph, const Shapes& shapes, const PutBack& put_back,
+                        Notes* notes) {
   if (runtime == Runtime::kOnnxRuntime) {
     Layers given = GivenGraph(graph, shapes, notes);
     Fuse(&given);
     return given;
   }
-  return Lift(graph, shapes, notes);
+  return Lift(graph, shapes, put_back, notes);
 }
 
 Result<Timeline> ScheduleFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {

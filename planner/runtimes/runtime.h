@@ -19,7 +19,8 @@
 
 namespace vramplan {
 
-Result<Layers> GraphFor(Runtime runtime, const Graph& graph, const Shapes& shapes, Notes* notes);
+Result<Layers> GraphFor(Runtime runtime, const Graph& graph, const Shapes& shapes, const PutBack& put_back,
+                        Notes* notes);
 
 Result<Timeline> ScheduleFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes);
 

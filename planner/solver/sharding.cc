@@ -45,16 +45,34 @@ std::array<std::optional<int64_t>, 3> CardsUnderZero(const StepParts& parts, Byt
   return {Cards(rest + p + g, o, capacity), Cards(rest + p, g + o, capacity), Cards(rest, p + g + o, capacity)};
 }
 
+std::string ZeroInWords(const StepParts& parts, Bytes capacity) {
+  const auto cards = CardsUnderZero(parts, capacity);
+  if (parts.rest >= capacity) return "no number of cards helps: " + ExceedsAlone(parts, capacity);
+  std::string fits, never;
+  int without = 0;
+  for (size_t stage = 0; stage < cards.size(); ++stage) {
+    const std::string number = std::to_string(stage + 1);
+    if (!cards[stage]) {
+      never += (without++ == 0 ? "; stage " : " and ") + number;
+      continue;
+    }
+    const std::string count = std::to_string(*cards[stage]);
+    fits += (fits.empty() ? count + (*cards[stage] == 1 ? " card" : " cards") : ", " + count) + " at stage " + number;
+  }
+  if (without > 0) never += without == 1 ? " does not fit on any number" : " do not fit on any number";
+  return "under ZeRO, each card with this batch: " + fits + never;
+}
+
 std::string ExceedsAlone(const StepParts& parts, Bytes capacity) {
   const struct {
     const char* name;
     Bytes bytes;
-  } terms[] = {{"parameters", parts.parameters},
+  } terms[] = {{"activations and temporaries", parts.rest},
+               {"parameters", parts.parameters},
                {"gradients", parts.gradients},
-               {"optimizer state", parts.optimizer_state},
-               {"activations and temporaries", parts.rest}};
+               {"optimizer states", parts.optimizer_state}};
   for (const auto& [name, bytes] : terms) {
-    if (bytes > capacity) return std::string(name) + ", " + ToString(bytes);
+    if (bytes >= capacity) return std::string(name) + " alone need " + ToString(bytes);
   }
   return "";
 }

@@ -24,7 +24,11 @@ StepParts PartsOf(const Timeline& timeline, int64_t batch);
 // The cards that ZeRO stage 1, 2, 3 needs; nothing: no number of cards will do. Without the buckets of the collectives.
 std::array<std::optional<int64_t>, 3> CardsUnderZero(const StepParts& parts, Bytes capacity);
 
-// "optimizer state, 12.00 GiB"; empty: none alone.
+// "optimizer states alone need 12.00 GiB"; empty: no part alone fills the capacity.
 std::string ExceedsAlone(const StepParts& parts, Bytes capacity);
+
+// "under ZeRO, each card with this batch: 3 cards at stage 2, 2 at stage 3; stage 1 does not fit on any number", or "no
+// number of cards helps: activations and temporaries alone need 65.90 GiB".
+std::string ZeroInWords(const StepParts& parts, Bytes capacity);
 
 }  // namespace vramplan

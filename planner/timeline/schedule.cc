@@ -193,6 +193,7 @@ Result<Timeline> ScheduleAs(Naming naming, const Layers& layers, const TrainingS
   const Status run = spec.mode == Mode::kTrain ? Train(e, model, recorder, spec.steps) : Infer(e, model, recorder);
   if (!run) return run.error();
   recorder.Stop();
+  timeline.loss = model.loss();
   if (const Status saved = CheckSaved(spec, timeline); !saved) return saved.error();
   if (const Status known = CheckKnownSizes(layers, timeline); !known) return known.error();
   return timeline;

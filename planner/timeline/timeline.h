@@ -76,6 +76,7 @@ struct CheckpointRun {
 struct Timeline {
   int64_t batch = 1;  // scheduled at
   int steps = 0;
+  Loss loss = Loss::kNone;  // that was laid out: what --loss auto came to
   std::vector<CheckpointRun> checkpoints;
   std::vector<Block> blocks;  // by BlockId
   std::vector<Event> events;

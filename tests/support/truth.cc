@@ -119,7 +119,7 @@ Result<Layers> LayersOf(const std::string& path, const std::string& dims, Notes*
   if (!binding) return binding.error();
   auto shapes = Infer(*graph, *binding, notes);
   if (!shapes) return shapes.error();
-  return GraphFor(runtime, *graph, *shapes, notes);
+  return GraphFor(runtime, *graph, *shapes, PutBack(), notes);
 }
 
 }  // namespace vramplan::testing

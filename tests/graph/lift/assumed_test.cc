@@ -60,32 +60,45 @@ TEST_CASE("dropouts of a transformer's block: embeddings, attention, in front of
   CHECK(AssumeDropout(&hand.layers, 0.1) == 0);  // it has dropouts now
 }
 
-TEST_CASE("dropouts are missing where there is attention, and nothing that says model.train()") {
-  const auto missing = [](const std::string& nodes) {
-    return MissingDropouts(testing::Lifted(R"(
+Layers WithAttention(const std::string& nodes) {
+  return testing::Lifted(R"(
     agraph (float[batch, 3, 8] x) => (float[batch, 3, 8] y) <
-      float[8, 8] `onnx::MatMul_1`, float[8] `bn.weight`, float[8] `bn.bias`, float[8] `bn.running_mean`,
-      float[8] `bn.running_var`> {
+      float[8, 8] `onnx::MatMul_1`, float[8, 8] `fc.weight`, float[8] `bn.weight`, float[8] `bn.bias`,
+      float[8] `bn.running_mean`, float[8] `bn.running_var`> {
       p = Constant <value = float {0.1}> ()
       yes = Constant <value = bool {1}> ()
       h = MatMul (x, `onnx::MatMul_1`)
-)" + nodes + "}"));
-  };
-  const std::string attention = R"(
+)" + nodes + "}");
+}
+constexpr const char* kAttention = R"(
       t = Transpose <perm = [0, 2, 1]> (x)
       s = MatMul (h, t)
       w = Softmax <axis = -1> (s)
       o = MatMul (w, x)
 )";
-  CHECK(missing(attention + "y = Add (o, x)") == 1);
-  CHECK(missing("y = Add (h, x)") == 0);  // no attention
-  CHECK(missing(attention + "d = Dropout (o, p, yes)\n y = Add (d, x)") == 0);
-  CHECK(missing(attention + R"(
-      u = Transpose <perm = [0, 2, 1]> (o)
-      n, m, v = BatchNormalization <training_mode = 1>
-        (u, `bn.weight`, `bn.bias`, `bn.running_mean`, `bn.running_var`)
-      y = Transpose <perm = [0, 2, 1]> (n)
-)") == 0);
+
+TEST_CASE("dropouts may be missing where there is attention and no dropout") {
+  const std::string attention = kAttention;
+  CHECK(MissingDropouts(WithAttention(attention + "y = Add (o, x)")) == 1);
+  CHECK(MissingDropouts(WithAttention("y = Add (h, x)")) == 0);  // no attention
+  CHECK(MissingDropouts(WithAttention(attention + "d = Dropout (o, p, yes)\n y = Add (d, x)")) == 0);
+}
+
+TEST_CASE("what only an export of model.train() has, and what only one of model.eval()") {
+  const std::string attention = kAttention;
+  const auto normalised = [&](const char* outputs, const char* mode) {
+    return WithAttention(attention + "u = Transpose <perm = [0, 2, 1]> (o)\n" + outputs +
+                         " = BatchNormalization <training_mode = " + mode +
+                         "> (u, `bn.weight`, `bn.bias`, `bn.running_mean`, `bn.running_var`)\n" +
+                         "y = Transpose <perm = [0, 2, 1]> (n)\n")
+        .exported;
+  };
+  CHECK(normalised("n, m, v", "1") == ExportedMode::kTraining);
+  CHECK(normalised("n", "0") == ExportedMode::kEvaluation);
+  CHECK(WithAttention(attention + "y = Add (o, x)").exported == ExportedMode::kUnknown);
+  CHECK(WithAttention(attention + "d = Dropout (o, p, yes)\n y = Add (d, x)").exported == ExportedMode::kTraining);
+  CHECK(WithAttention(attention + "r = Transpose <perm = [1, 0]> (`fc.weight`)\n y = MatMul (o, r)").exported ==
+        ExportedMode::kTraining);
 }
 
 }  // namespace

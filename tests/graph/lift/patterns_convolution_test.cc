@@ -34,11 +34,11 @@ TEST_CASE("a convolution whose weights have a made-up name had a batch norm; onc
     })",
                                         &notes);
   REQUIRE(notes.all().size() == 1);
-  CHECK(notes.all()[0].code == "folded-batch-norm");
+  CHECK(notes.all()[0].code == "restored-batch-norm");
   CHECK(notes.all()[0].text.find("2 convolutions") != std::string::npos);
   Lines parameters;
   for (const ValueId id : layers.parameters) parameters.push_back(layers[id].name);
-  CHECK(parameters == Lines{"a.weight", "a.bias", "b.weight", "b.bias"});
+  CHECK(parameters == Lines{"a.weight", "a_norm.weight", "a_norm.bias", "b.weight", "b_norm.weight", "b_norm.bias"});
 }
 
 TEST_CASE("pools: with pads they have a window, without they are adaptive") {
@@ -70,7 +70,7 @@ TEST_CASE("a folded batch norm is known by what the result or the bias is called
         "float[4] `" +
             bias + "`> {\n `" + result + "` = Conv (x, `c.weight`, `" + bias + "`)\n y = Relu (`" + result + "`)\n}",
         &notes, producer);
-    return notes.Has("folded-batch-norm");
+    return notes.Has("restored-batch-norm");
   };
   CHECK(folded("getitem_3", "c.weight_bias", "pytorch 2.10.0"));
   CHECK(folded("model/bn/FusedBatchNormV3:0", "b", "tf2onnx 1.16.1"));

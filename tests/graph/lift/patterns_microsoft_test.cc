@@ -102,7 +102,7 @@ TEST_CASE("a fused convolution is a convolution and its activation, and may have
         Lines{"conv2d(x, w, b) -> [B, 4, 8, 8] dilation=[1,1] groups=1 kernel_size=[1,1] padding=[0,0] stride=[1,1]",
               "relu(FusedConv_0.conv) -> [B, 4, 8, 8]"});
   CHECK(layers.parameters.size() == 2);
-  CHECK(!notes.Has("folded-batch-norm"));
+  CHECK(!notes.Has("restored-batch-norm"));
 }
 
 TEST_CASE("a fused convolution of made-up names had a batch norm") {
@@ -114,7 +114,7 @@ TEST_CASE("a fused convolution of made-up names had a batch norm") {
       y = com.microsoft.FusedConv <activation = "Relu"> (x, `onnx::Conv_1`, `onnx::Conv_2`)
     })",
                   &notes);
-  CHECK(notes.Has("folded-batch-norm"));
+  CHECK(notes.Has("restored-batch-norm"));
 }
 
 }  // namespace

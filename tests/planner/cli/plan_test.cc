@@ -124,11 +124,11 @@ TEST_CASE("plan: the operator tier saves calls inside the modules, and takes les
 TEST_CASE("plan: the first line is the plan, and what is wished is kept") {
   CHECK_EQ(Do("plan MODELS/resnet50.onnx --gpu t4 --batch 32")
                .FirstLine()
-               .find("resnet50.onnx trains at batch 32 on Tesla T4 with amp-fp16, fused adam: needs "),
+               .find("resnet50.onnx trains at batch 32 on Tesla T4 with amp-fp16, fused adam: it needs "),
            0);
   CHECK_EQ(Do("plan MODELS/resnet50.onnx --gpu a100-40gb --batch 8 --optimizer sgd")
                .FirstLine()
-               .find("resnet50.onnx trains at batch 8 on A100 40GB with amp-bf16, fused sgd: needs "),
+               .find("resnet50.onnx trains at batch 8 on A100 40GB with amp-bf16, fused sgd: it needs "),
            0);
   const Said eights = Do("plan MODELS/resnet50.onnx --gpu t4 --multiple-of 8 --format json");
   CHECK_EQ(Number(eights, "batch") % 8, 0);
@@ -145,11 +145,40 @@ TEST_CASE("plan: the first line is the plan, and what is wished is kept") {
 TEST_CASE("plan: a card that holds none of it says what is too large, and how many would do") {
   const Said said = Do("plan MODELS/bert_base.onnx --dim sequence=64 --gpu-memory 700MiB --context 100MiB");
   CHECK_EQ(said.exit_code, 3);
-  CHECK_EQ(said.FirstLine(), "bert_base.onnx does not train on a card of 700.00 MiB with any plan that is allowed");
-  CHECK(said.out.find("alone more than the 600.00 MiB") != std::string::npos);
-  CHECK(said.out.find("optimizer state, ") != std::string::npos);
-  CHECK(said.out.find("stage 1: no number of them") != std::string::npos);
+  CHECK_EQ(said.FirstLine(), "bert_base.onnx does not train on a card of 700.00 MiB: no plan that you allow fits");
+  CHECK(said.out.find("optimizer states alone need 835.29 MiB, and the allocator may take 600.00 MiB") !=
+        std::string::npos);
+  CHECK(said.out.find("under ZeRO, each card with this batch: ") != std::string::npos);
+  CHECK(said.out.find("; stage 1 ") != std::string::npos);
   CHECK(said.out.find("the smallest card that holds batch 1 as it is: ") != std::string::npos);
+}
+
+TEST_CASE("plan: a batch that no plan holds is answered with parts that do, and with what alone is too large") {
+  const std::string question = "plan MODELS/unet.onnx --gpu-memory 6GiB --batch 64 --precision fp32 --tier none";
+  const Said said = Do(question);
+  CHECK_EQ(said.exit_code, 3);
+  CHECK_EQ(said.FirstLine(), "unet.onnx does not train at batch 64 on a card of 6.00 GiB: no plan that you allow fits");
+  CHECK(said.out.find("\n  instead: ") != std::string::npos);
+  CHECK(said.out.find("no number of cards helps: activations and temporaries alone need ") != std::string::npos);
+  const std::string instead = Member(Do(question + " --format json").out, "\"instead\"", "batch");
+  const std::string parts = Member(Do(question + " --format json").out, "\"instead\"", "accumulate");
+  CHECK_EQ(std::stoi(instead) * std::stoi(parts), 64);
+}
+
+TEST_CASE("plan: tight is said as fit says it, with the batch that is safe") {
+  const Said tight = Do("plan MODELS/resnet50.onnx --gpu t4 --precision fp32 --tier none");
+  CHECK(tight.FirstLine().find(" (tight: it may need ") != std::string::npos);
+  const int64_t safe =
+      std::stoll(Member(Do("plan MODELS/resnet50.onnx --gpu t4 --precision fp32 --tier none --format json").out,
+                        "\"schema\"", "safe_batch"));
+  const auto verdict = [&](int64_t batch) {
+    return Member(Do("plan MODELS/resnet50.onnx --gpu t4 --precision fp32 --tier none --format json --batch " +
+                     std::to_string(batch))
+                      .out,
+                  "\"schema\"", "verdict");
+  };
+  CHECK_EQ(verdict(safe), "\"fits\"");
+  CHECK_EQ(verdict(safe + 1), "\"tight\"");
 }
 
 TEST_CASE("plan: --emit instead of the answer, or into a file beside it; no file without a plan") {

@@ -58,10 +58,9 @@ TEST_CASE("what the file does not say of activations is told as two numbers, and
   CHECK(all <= likely);
   CHECK(likely < none);
   const Said said = Do(step);
-  CHECK(said.err.find("the file does not say which activations are in place: requested is") != said.err.npos);
-  CHECK(said.err.find(" where none is") != said.err.npos);
-  CHECK(said.err.find("are taken as in place") == said.err.npos);
-  CHECK(Do(step + " --inplace off").err.find("where none is") == said.err.npos);
+  CHECK(said.out.find("\n  assumed: activations such as ReLU run in place where ") != said.out.npos);
+  CHECK(said.out.find(" higher; --inplace on or off") != said.out.npos);
+  CHECK(Do(step + " --inplace off").out.find("run in place") == said.out.npos);
 }
 
 TEST_CASE("a quantized graph is inferred and not trained") {
@@ -123,13 +122,13 @@ TEST_CASE("of notes of one kind three are printed, and all of them are in the JS
     for (size_t at = text.find("became B"); at != text.npos; at = text.find("became B", at + 1)) ++count;
     return count;
   };
-  const Said said = Do("estimate --mode infer " + five.path());
+  const Said said = Do("estimate --verbose --mode infer " + five.path());
   CHECK(said.exit_code == 0);
   CHECK(lines(said.err) == 3);
   CHECK(said.err.find("became B (the file was exported with the batch 2 inside)\n"
                       "note: 2 more like the last one (hint: --format json has them all)\n") != std::string::npos);
   CHECK(lines(Do("estimate --mode infer --format json " + five.path()).out) == 5);
-  CHECK(lines(Do("estimate --mode infer " + four.path()).err) == 4);
+  CHECK(lines(Do("estimate --verbose --mode infer " + four.path()).err) == 4);
 }
 
 TEST_CASE("a forest is not trained in steps") {
@@ -243,7 +242,7 @@ TEST_CASE("fit is tight where only the likely end fits: exit code 0, and said lo
   CHECK(FirstLine(fit(safe).out).find("(fits, ") != std::string::npos);
   CHECK_EQ(fit(enough + (8 << 20)).exit_code, 0);
   CHECK(FirstLine(fit(enough + (8 << 20)).out).find("(tight, ") != std::string::npos);
-  CHECK(fit(enough + (8 << 20)).out.find("\nTIGHT: ") != std::string::npos);
+  CHECK(fit(enough + (8 << 20)).out.find("\n  tight: it is likely to need ") != std::string::npos);
   CHECK_EQ(fit(At(likely.out, "\"peak\"", "requested")).exit_code, 3);
 }
 
@@ -284,9 +283,56 @@ TEST_CASE("estimate: the members of the contract, and levels and sums that alway
 
 TEST_CASE("estimate: an inference says how far it depends on names that the file does not say") {
   const Said infer = Do("estimate MODELS/unet.onnx --batch 2 --mode infer");
-  CHECK(infer.err.find("with the fewest names") != std::string::npos);
-  const Said train = Do("estimate MODELS/unet.onnx --batch 2");
-  CHECK_EQ(train.err.find("with the fewest names"), std::string::npos);
+  CHECK(infer.out.find("not in the file: which tensors the code keeps in a variable (otherwise the peak is ") !=
+        std::string::npos);
+  const Said train = Do("estimate MODELS/unet.onnx --batch 2 --format json");
+  CHECK_EQ(train.out.find("\"code\": \"names\""), std::string::npos);
+}
+
+TEST_CASE("an answer is brief, and --verbose is not; what moves it stands right under the verdict") {
+  for (const char* line : {"fit MODELS/unet.onnx --gpu t4", "estimate MODELS/unet.onnx --batch 8",
+                           "fit MODELS/resnet50.onnx --gpu t4 --mode infer",
+                           "estimate MODELS/bert_base.onnx --dim sequence=128 --batch 4"}) {
+    CAPTURE(line);
+    const Said brief = Do(line), whole = Do(line + std::string(" --verbose"));
+    CHECK_LE(std::count(brief.out.begin(), brief.out.end(), '\n'), 20);
+    CHECK_GT(std::count(whole.out.begin(), whole.out.end(), '\n'), 20);
+    CHECK_EQ(FirstLine(brief.out), FirstLine(whole.out));
+    CHECK_EQ(brief.err.find("note: "), brief.err.find("note: --verbose prints "));
+  }
+}
+
+TEST_CASE("a file whose batch norms were folded trains like the one whose were not, and says what it put back") {
+  const std::string zoo = std::string(VRAMPLAN_SOURCE_DIR) + "/tests/data/zoo/";
+  const std::string options = " --gpu-memory 14.56GiB --cudnn-workspace 0 --format json";
+  const Said folded = Do("fit " + zoo + "resnet18.ts-eval.onnx" + options);
+  const Said trained = Do("fit " + zoo + "resnet18.ts-train.onnx" + options);
+  CHECK_EQ(At(folded.out, "\"schema\"", "largest_batch"), At(trained.out, "\"schema\"", "largest_batch"));
+  CHECK(folded.out.find("\"code\": \"folded-batch-norms\"") != std::string::npos);
+  CHECK_EQ(trained.out.find("\"code\": \"folded-batch-norms\""), std::string::npos);
+  const Said off = Do("fit " + zoo + "resnet18.ts-eval.onnx" + options + " --assume-batchnorm off");
+  CHECK_GT(At(off.out, "\"schema\"", "largest_batch"), At(trained.out, "\"schema\"", "largest_batch"));
+  CHECK(off.out.find("\"code\": \"folded-batch-norm\"") != std::string::npos);
+  CHECK(
+      Do("fit " + zoo + "resnet18.ts-eval.onnx --gpu t4").out.find("\n  assumed: the 20 batch norms that the export") !=
+      std::string::npos);
+}
+
+TEST_CASE("fit: a batch is safe where it fits at the high end, and the next one is not") {
+  for (const char* options :
+       {"MODELS/resnet50.onnx --gpu t4", "MODELS/bert_base.onnx --dim sequence=128 --gpu rtx-3060",
+        "MODELS/resnet50.onnx --gpu t4 --framework onnxruntime"}) {
+    CAPTURE(options);
+    const std::string fit = std::string("fit --format json ") + options;
+    const Said said = Do(fit);
+    const int64_t safe = At(said.out, "\"schema\"", "safe_batch");
+    CHECK_LE(safe, At(said.out, "\"schema\"", "largest_batch"));
+    const auto first = [&](int64_t batch) {
+      return FirstLine(Do(std::string("fit ") + options + " --batch " + std::to_string(batch)).out);
+    };
+    CHECK(first(safe).find(" (fits, ") != std::string::npos);
+    CHECK(first(safe + 1).find(" (fits, ") == std::string::npos);
+  }
 }
 
 TEST_CASE("fit: the largest batch fits and the next one does not, by the exit codes of asking for them") {
@@ -317,7 +363,7 @@ TEST_CASE("fit: a card that is too small, and every card at once") {
   const Said small = Do("fit MODELS/resnet50.onnx --gpu-memory 500MiB");
   CHECK_EQ(small.exit_code, 3);
   CHECK(FirstLine(small.out).find(
-            "resnet50.onnx does not train on a card of 500.00 MiB, not even at batch 1: needs ") == 0);
+            "resnet50.onnx does not train on a card of 500.00 MiB, not even at batch 1: it needs ") == 0);
   const Said all = Do("fit MODELS/mlp.onnx --gpu all --batch 8");
   CHECK_EQ(all.exit_code, 0);
   CHECK(FirstLine(all.out).find("mlp.onnx trains at batch 8 on ") == 0);
@@ -351,7 +397,7 @@ TEST_CASE("--checkpoint: the plan line and the ladder say what is checkpointed, 
   for (const char* text : {"\"h.0\"", "\"h.4\"", "\"given\": true"}) CHECK(row.find(text) != std::string::npos);
   CHECK_LT(At(again.out, "\"peak\"", "requested"), At(kept.out, "\"peak\"", "requested"));
   CHECK(Do(line + blocks).out.find("checkpoint h.0 h.1 h.2 h.3 and 1 more") != std::string::npos);
-  const Said fit = Do("fit MODELS/gpt_small.onnx --dim sequence=256 --gpu-memory 4GiB" + blocks);
+  const Said fit = Do("fit MODELS/gpt_small.onnx --dim sequence=256 --gpu-memory 4GiB --verbose" + blocks);
   CHECK(fit.out.find("fp32       5 modules") != std::string::npos);
 }
 

@@ -2,13 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "planner/report/breakdown.h"
 #include "tests/support/timelines.h"
 
 namespace vramplan {
 namespace {
 
-constexpr Style kPlain{.width = 100, .unicode = false};
+constexpr Style kPlain{.width = 100, .unicode = false}, kVerbose{.width = 100, .unicode = false, .verbose = true};
 
 // 100 MiB of parameters and 10 MiB a sample.
 constexpr const char* kStep =
@@ -33,6 +35,7 @@ Fit FitAt(int64_t batch, Verdict verdict, int64_t largest) {
   fit.card.band = BandOf(fit.card.peak.peak.reserved, {}, fit.card.device.context);
   fit.card.largest.largest_batch = largest;
   fit.card.largest.first_failing_batch = largest + 1;
+  fit.card.safe_batch = std::max<int64_t>(0, largest - 3);
   if (largest > 0) fit.card.largest.peak = PeakAt(largest);
   fit.card.largest.bottleneck = Bottleneck{largest + 1, 1, Phase::kForward, "/conv/Conv", "h", Bytes::MiB(630)};
   LayerRow conv;
@@ -55,17 +58,21 @@ TEST_CASE("the first line is the verdict") {
   };
   constexpr Row kRows[] = {
       {32, Verdict::kFits, 62,
-       "net.onnx trains at batch 32 on Tesla T4: needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); largest batch "
-       "62"},
+       "net.onnx trains at batch 32 on Tesla T4: it needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); batch 59 is "
+       "safe, up to 62 may fit"},
       {60, Verdict::kTight, 62,
-       "net.onnx trains at batch 60 on Tesla T4: needs 1000.00 MiB of 1.00 GiB (tight, 24.00 MiB free); largest batch "
-       "62"},
+       "net.onnx trains at batch 60 on Tesla T4: it needs 1000.00 MiB of 1.00 GiB (tight, 24.00 MiB free); batch 59 is "
+       "safe, up to 62 may fit"},
       {100, Verdict::kDoesNotFit, 62,
-       "net.onnx does not train at batch 100 on Tesla T4: needs 1.37 GiB of 1.00 GiB (376.00 MiB too much); largest "
-       "batch 62"},
+       "net.onnx does not train at batch 100 on Tesla T4: it needs 1.37 GiB of 1.00 GiB (376.00 MiB too much); batch "
+       "59 is safe, up to 62 may fit"},
+      {2, Verdict::kTight, 2,
+       "net.onnx trains at batch 2 on Tesla T4: it needs 420.00 MiB of 1.00 GiB (tight, 604.00 MiB free); no batch is "
+       "safe, up to 2 may fit"},
+      {1, Verdict::kFits, 62,
+       "net.onnx trains on Tesla T4: batch 59 is safe, up to 62 may fit; batch 1 needs 410.00 MiB of 1.00 GiB"},
       {1, Verdict::kDoesNotFit, 0,
-       "net.onnx does not train on Tesla T4, not even at batch 1: needs 410.00 MiB of 200.00 MiB (210.00 MiB too "
-       "much)"},
+       "net.onnx does not train on Tesla T4, not even at batch 1: it needs 410.00 MiB of 200.00 MiB"},
   };
   for (const Row& row : kRows) {
     Fit fit = FitAt(row.batch, row.verdict, row.largest);
@@ -75,12 +82,18 @@ TEST_CASE("the first line is the verdict") {
   Fit infer = FitAt(32, Verdict::kFits, kLargestBatchTried);
   infer.question.mode = Mode::kInfer;
   infer.card.largest.first_failing_batch.reset();
+  infer.card.safe_batch = kLargestBatchTried;
   CHECK_EQ(VerdictLine(infer),
-           "net.onnx infers at batch 32 on Tesla T4: needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); largest "
-           "batch 1048576 or more");
+           "net.onnx infers at batch 32 on Tesla T4: it needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); any "
+           "batch up to 1048576 is safe");
+  Fit sure = FitAt(1, Verdict::kFits, 62);
+  sure.card.safe_batch = 62;
+  CHECK_EQ(VerdictLine(sure),
+           "net.onnx trains on Tesla T4: batch 62 is safe and the largest that fits; batch 1 needs 410.00 MiB of 1.00 "
+           "GiB");
   Fit fixed = FitAt(1, Verdict::kFits, 1);
   fixed.question.model.has_batch = false;
-  CHECK_EQ(VerdictLine(fixed), "net.onnx trains on Tesla T4: needs 410.00 MiB of 1.00 GiB (fits, 614.00 MiB free)");
+  CHECK_EQ(VerdictLine(fixed), "net.onnx trains on Tesla T4: it needs 410.00 MiB of 1.00 GiB (fits, 614.00 MiB free)");
 }
 
 TEST_CASE("the rows of a breakdown sum to the device, its categories to allocated") {
@@ -91,11 +104,38 @@ TEST_CASE("the rows of a breakdown sum to the device, its categories to allocate
   CHECK_EQ(sum, DeviceBytes(peak, Bytes::MiB(300)));
 }
 
-TEST_CASE("a whole answer") {
+TEST_CASE("an answer fits on a screen: the verdict, what moves it, what binds, and the rows that matter") {
+  Fit fit = FitAt(32, Verdict::kFits, 62);
+  fit.assumptions = {
+      {"in-place", "assumed: activations run in place", "--inplace on or off", 32, Bytes::MiB(99), Bytes::MiB(100),
+       Bytes::MiB(100)},
+      {"names", "not in the file: names", "export again", 32, Bytes::MiB(96), Bytes::MiB(100), Bytes::MiB(108)},
+      {"folded-batch-norms", "assumed: the 2 batch norms run", "--assume-batchnorm off", 32, Bytes::MiB(69),
+       Bytes::MiB(100), Bytes::MiB(100)}};
   CHECK_EQ(
-      PrintFit(FitAt(32, Verdict::kFits, 62), kPlain),
-      R"(net.onnx trains at batch 32 on Tesla T4: needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); largest batch 62
-batch 63 fails in the forward of step 1: 630.00 MiB for h, at /conv/Conv
+      PrintFit(fit, kPlain),
+      R"(net.onnx trains at batch 32 on Tesla T4: it needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); batch 59 is safe, up to 62 may fit
+  assumed: the 2 batch norms run (otherwise the peak is up to 31 % lower; --assume-batchnorm off)
+  not in the file: names (otherwise the peak is from 4.0 % lower to 8.0 % higher; export again)
+  batch 63 fails in the forward of step 1: 630.00 MiB for h, at /conv/Conv
+assumed: precision fp32
+
+  at the peak                 batch 32     batch 62
+  parameters                100.00 MiB   100.00 MiB  13.9 %  ###
+  activations               320.00 MiB   620.00 MiB  44.4 %  ###########
+  CUDA context and kernels  300.00 MiB   300.00 MiB  41.7 %  ##########
+  ------------------------  ----------  -----------  ------  -----------
+  on the device             720.00 MiB  1020.00 MiB
+
+with amp-bf16 no batch fits
+)");
+}
+
+TEST_CASE("a verbose answer has every table") {
+  CHECK_EQ(
+      PrintFit(FitAt(32, Verdict::kFits, 62), kVerbose),
+      R"(net.onnx trains at batch 32 on Tesla T4: it needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); batch 59 is safe, up to 62 may fit
+  batch 63 fails in the forward of step 1: 630.00 MiB for h, at /conv/Conv
 given:   batch 32
 assumed: precision fp32
 
@@ -121,9 +161,9 @@ peak: step 1, forward, at /conv/Conv (aten::convolution)
   --------------  ------  ----------  ----------  ---------
   sum                     100.00 MiB  320.00 MiB
 
-  precision  checkpointing  largest batch  needs there
-  fp32       none                      62  1020.00 MiB
-  amp-bf16   none                    none
+  precision  checkpointing  largest that may fit  needs there
+  fp32       none                             62  1020.00 MiB
+  amp-bf16   none                       no batch
 )");
 }
 
@@ -132,15 +172,15 @@ TEST_CASE("tight says what would have to be true for it not to fit, by how much,
   fit.card.device.context = {Bytes::MiB(200), Bytes::MiB(300), Bytes::MiB(350), "seen"};
   fit.card.band = BandOf(Bytes::MiB(700), {true, Bytes::MiB(800)}, fit.card.device.context);
   fit.what_if = {{"expandable_segments:True", Verdict::kFits, 63}, {"max_split_size_mb:64", Verdict::kTight, 64}};
-  const std::string text = PrintFit(fit, kPlain);
+  const std::string text = PrintFit(fit, kVerbose);
   const std::string second = text.substr(text.find('\n') + 1);
   CHECK(second.starts_with(
-      R"(TIGHT: it fits with the likely 1000.00 MiB, but it may take 1.12 GiB, 126.00 MiB too much: cuDNN
-  workspaces 100.00 MiB instead of 0 B, CUDA context 350.00 MiB instead of 300.00 MiB
-batch 63 fails in the forward of step 1: 630.00 MiB for h, at /conv/Conv
-with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: fits instead of tight, largest batch 63
-  instead of 62
-with PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: largest batch 64 instead of 62
+      R"(  tight: it is likely to need 1000.00 MiB and may need 1.12 GiB, 126.00 MiB too much: cuDNN
+    workspaces 100.00 MiB instead of 0 B, CUDA context 350.00 MiB instead of 300.00 MiB
+  batch 63 fails in the forward of step 1: 630.00 MiB for h, at /conv/Conv
+  with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: fits instead of tight, up to batch 63 may
+    fit instead of 62
+  with PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: up to batch 64 may fit instead of 62
 )"));
   CAPTURE(text);
   CHECK(text.find("  how sure ") != std::string::npos);
@@ -156,9 +196,9 @@ TEST_CASE("the JSON of fit holds the contract") {
   const std::string json = Print(ToJson(FitAt(32, Verdict::kFits, 62)));
   for (const char* part :
        {"\"schema\": \"vramplan.fit/1\"", "\"verdict\": \"fits\"", "\"usable_bytes\": 1073741824", "\"batch\": 32",
-        "\"device\": 754974720", "\"largest_batch\": 62", "\"first_failing_batch\": 63", "\"tensor\": \"h\"",
-        "\"bytes\": 660602880", "\"checkpointing\": \"none\"", "\"cards\": []", "\"notes\": []",
-        "\"phase\": \"forward\"", "\"node\": \"/conv/Conv\""}) {
+        "\"device\": 754974720", "\"largest_batch\": 62", "\"safe_batch\": 59", "\"assumptions\": []",
+        "\"first_failing_batch\": 63", "\"tensor\": \"h\"", "\"bytes\": 660602880", "\"checkpointing\": \"none\"",
+        "\"cards\": []", "\"notes\": []", "\"phase\": \"forward\"", "\"node\": \"/conv/Conv\""}) {
     CAPTURE(part);
     CHECK(json.find(part) != std::string::npos);
   }

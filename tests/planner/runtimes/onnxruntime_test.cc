@@ -47,7 +47,7 @@ Layers Given(const char* text) {
   REQUIRE(binding.ok());
   const auto shapes = Infer(graph, *binding, &notes);
   REQUIRE(shapes.ok());
-  return GraphFor(Runtime::kOnnxRuntime, graph, *shapes, &notes).value();
+  return GraphFor(Runtime::kOnnxRuntime, graph, *shapes, PutBack(), &notes).value();
 }
 
 TrainingSpec Inference() {

@@ -36,8 +36,15 @@ TEST_CASE("ZeRO: cards at each stage") {
     CAPTURE(row.capacity);
     CHECK(CardsUnderZero(parts, Bytes::GiB(row.capacity)) == row.cards);
   }
-  CHECK_EQ(ExceedsAlone(parts, Bytes::GiB(11)), "optimizer state, 12.00 GiB");
+  CHECK_EQ(ExceedsAlone(parts, Bytes::GiB(11)), "optimizer states alone need 12.00 GiB");
   CHECK_EQ(ExceedsAlone(parts, Bytes::GiB(15)), "");
+  CHECK_EQ(
+      ZeroInWords(parts, Bytes::GiB(15)),
+      "under ZeRO, each card with this batch: 3 cards at stage 2, 2 at stage 3; stage 1 does not fit on any number");
+  CHECK_EQ(ZeroInWords(parts, Bytes::GiB(27)),
+           "under ZeRO, each card with this batch: 1 card at stage 1, 1 at stage 2, 1 at stage 3");
+  CHECK_EQ(ZeroInWords(parts, Bytes::GiB(3)),
+           "no number of cards helps: activations and temporaries alone need 3.00 GiB");
 }
 
 }  // namespace
