@@ -25,7 +25,7 @@ std::string VerdictLine(const ExplainReport& report) {
   if (message.tried) line += ToString(*message.tried) + " more did not fit, ";
   switch (report.cause) {
     case OutOfMemoryCause::kHostMemory:
-      return line + "but of the host's memory, not of a card";
+      return line + "host memory ran out, not a card's";
     case OutOfMemoryCause::kBeyondCard:
       return line + "one request is larger than the card";
     case OutOfMemoryCause::kLimit:
@@ -57,8 +57,8 @@ std::string AdviceText(const ExplainReport& report) {
              "mistake (a "
              "broadcast, indices out of range)";
     case OutOfMemoryCause::kLimit:
-      return "set_per_process_memory_fraction, or per_process_memory_fraction of PYTORCH_CUDA_ALLOC_CONF, holds it "
-             "back";
+      return "set_per_process_memory_fraction, or per_process_memory_fraction in PYTORCH_CUDA_ALLOC_CONF, set this "
+             "limit";
     case OutOfMemoryCause::kFragmentation:
       return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets free pieces be used together; inputs of a few "
              "fixed sizes make fewer of them";
@@ -66,14 +66,15 @@ std::string AdviceText(const ExplainReport& report) {
       return "nvidia-smi and vramplan probe name them; a run that died may still hold its memory";
     case OutOfMemoryCause::kOutside:
       return "another library with a pool of its own (TensorFlow, JAX, ONNX Runtime, CuPy, NCCL) shares the process; "
-             "each takes what it is told it may";
+             "limit what each of them takes";
     case OutOfMemoryCause::kRefused:
-      return "the number was read after the failure, and others may have let go meanwhile; on Windows and WSL the "
+      return "the number was read after the failure, when another process may have released memory; on Windows and WSL "
+             "the "
              "driver keeps part of the card; and a single stretch of this size may not have been free";
     case OutOfMemoryCause::kFull:
       return "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state";
     case OutOfMemoryCause::kNoNumbers:
-      return "the whole message, or vramplan watch beside the run, would say";
+      return "give the whole message, or run vramplan watch beside the script";
   }
   return "";
 }
@@ -159,7 +160,7 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
   if (!message.node.empty()) line("asked for by " + message.node + (message.op.empty() ? "" : " (" + message.op + ")"));
   line(AdviceText(report));
   if (!report.step && report.cause != OutOfMemoryCause::kHostMemory) {
-    line("with --model FILE.onnx it is told which request of the model's step that was, and what fits there");
+    line("--model FILE.onnx tells which request of the model's step failed, and what fits there");
   }
   if (report.step) {
     line(MatchText(report));

@@ -21,8 +21,8 @@ std::string Verdict(const RematReport& report) {
   }
   if (!answer.outcome) return report.file + ": no schedule was found" + within;
   return report.file + ": a schedule" + within + " costs " + std::to_string(answer.outcome->cost) + ", " +
-         Percent(Share(answer.extra(), answer.cost_once)) + " more than every node once; " +
-         (answer.proved_optimal() ? "none costs less" : "at most " + Percent(answer.gap()) + " above the cheapest");
+         Percent(Share(answer.extra(), answer.cost_once)) + " more than running every node once; " +
+         (answer.proved_optimal() ? "proved optimal" : "at most " + Percent(answer.gap()) + " above the cheapest");
 }
 
 }  // namespace
@@ -36,8 +36,8 @@ std::string PrintRemat(const RematReport& report, const Style& style) {
   if (answer.outcome) {
     table.AddRow({"this schedule", std::to_string(answer.outcome->cost), std::to_string(answer.outcome->peak)});
   }
-  table.AddRow({"no schedule has less than", answer.impossible() ? "" : std::to_string(answer.bound),
-                std::to_string(answer.working_set)});
+  table.AddRow(
+      {"lower bound", answer.impossible() ? "" : std::to_string(answer.bound), std::to_string(answer.working_set)});
   text += table.Print(style.width);
   if (!answer.impossible() && answer.bound > answer.cost_once) {
     const auto beside = [](const char* better, const char* other, int64_t bound) {

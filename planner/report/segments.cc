@@ -47,8 +47,9 @@ std::string PrintFree(const FreeMemory& free, Bytes slack, const Style& style) {
   std::string text;
   const auto line = [&](const std::string& sentence) { text += Wrapped(sentence, style.width, "  ") + "\n"; };
   if (free.holes > Bytes()) {
-    line(ToString(free.holes) + " in holes of " + Count(free.torn, "segment") + ": a request finds room only up to " +
-         ToString(free.largest_hole) + ", and no segment goes back to the driver before its live blocks die");
+    line(ToString(free.holes) + " in holes of " + Count(free.torn, "segment") + ": nothing larger than " +
+         ToString(free.largest_hole) +
+         " fits there, and no segment goes back to the driver before its live blocks die");
   }
   if (free.whole_segments > Bytes()) {
     line(ToString(free.whole_segments) + " in " + Count(free.whole, "segment") +

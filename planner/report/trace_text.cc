@@ -111,7 +111,7 @@ std::string PrintDifferences(const TraceReport& report, const Style& style) {
     table.AddRow({std::to_string(all.size() - kDifferences) + " more", "", "", std::to_string(rest.ours.count),
                   std::to_string(rest.recorded.count), Signed(rest.ours.bytes)});
   }
-  return "\nwhat only one of them has (same phase and size cancel; deaths by what had made the block)\n" +
+  return "\nwhat only one side has (a free counts for the operator that allocated the block)\n" +
          table.Print(style.width) + "  births in all: " + Signed(sum) + "\n";
 }
 

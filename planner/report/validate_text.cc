@@ -136,14 +136,14 @@ std::string PrintTries(const ValidateReport& report, const Style& style) {
 }
 
 std::string PrintLimits(const ValidateReport& report) {
-  std::string text = "others keep " + ToString(report.limits.margin) + " of what is free (--reserve)";
+  std::string text = ToString(report.limits.margin) + " of the free memory stays with others (--reserve)";
   if (report.limits.most != Bytes::Max())
-    text += "; we take " + ToString(report.limits.most) + " at most (--max-bytes)";
+    text += "; the replay takes at most " + ToString(report.limits.most) + " (--max-bytes)";
   return text;
 }
 
 std::string PrintLeft(const ValidateReport& report) {
-  if (!report.left_behind) return "all of it was released; the driver does not say how much is used after it";
+  if (!report.left_behind) return "all of it was released; the driver does not say how much is in use now";
   if (*report.left_behind < kNoticeable) return "all of it was given back";
   return "after it " + ToString(*report.left_behind) +
          " more are used than before: others took it, or the driver keeps it";

@@ -77,7 +77,7 @@ std::string PrintProcesses(const Watched& seen, const Style& style) {
     sum += process.at_peak;
   }
   if (seen.used_at_peak) {
-    table.AddRow({"the driver, and what it gives no name", "", "", "", ToString(*seen.used_at_peak - sum)});
+    table.AddRow({"the driver and unnamed processes", "", "", "", ToString(*seen.used_at_peak - sum)});
     table.AddRule();
     table.AddRow({"used on the card", "", "", "", ToString(*seen.used_at_peak)});
   }

@@ -21,12 +21,12 @@ TEST_CASE("solve: the answer in words, in JSON, and the schedule in a file that 
   CHECK_EQ(said.exit_code, 0);
   CHECK_EQ(said.err, "");
   CHECK_EQ(said.out,
-           "vramplan_test_diamond.txt: a schedule within 8 costs 13, 62.50 % more than every node once; none\n"
-           "  costs less\n\n"
-           "                             cost  peak\n"
-           "  every node once               8     9\n"
-           "  this schedule                13     8\n"
-           "  no schedule has less than    13     8\n"
+           "vramplan_test_diamond.txt: a schedule within 8 costs 13, 62.50 % more than running every node once;\n"
+           "  proved optimal\n\n"
+           "                   cost  peak\n"
+           "  every node once     8     9\n"
+           "  this schedule      13     8\n"
+           "  lower bound        13     8\n"
            "  minimum cuts and the temporal knapsack give the same bound\n"
            "  4 nodes, 4 edges; bounds hold for this order, and the cost's for this budget\n");
   CHECK_EQ(schedule.Bytes(), "0 1 2 0 3\n");
@@ -65,7 +65,7 @@ TEST_CASE("solve without a budget: the least peak") {
   const Said said = Do("solve " + problem.path() + " --seconds 0.05");
   CHECK_EQ(said.exit_code, 0);
   CHECK_EQ(said.FirstLine(),
-           "vramplan_test_diamond.txt: a schedule within 8 costs 13, 62.50 % more than every node once; none");
+           "vramplan_test_diamond.txt: a schedule within 8 costs 13, 62.50 % more than running every node once;");
 }
 
 TEST_CASE("bad input: one line, nothing on stdout") {

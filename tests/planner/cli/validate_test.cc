@@ -59,7 +59,7 @@ TEST_CASE("validate: a card that does as predicted") {
   CHECK(ran.sessions() == 1);
   CHECK(Says(ran.said.FirstLine(), "unet.onnx at batch 2 on Tesla T4: agrees: "));
   CHECK(Says(ran.said.FirstLine(), "(0 %); largest batch 6, 6 predicted"));
-  for (const char* what : {"every byte of ", "others keep 256.00 MiB of what is free (--reserve)",
+  for (const char* what : {"every byte of ", "256.00 MiB of the free memory stays with others (--reserve)",
                            "all of it was given back", "device, from outside (NVML)", "batch 7 fails in the "}) {
     CAPTURE(what);
     CHECK(Says(ran.said.out, what));

@@ -41,7 +41,7 @@ TEST_CASE("the picture of segments") {
   moment.levels = {Bytes::MiB(10), Bytes::KiB(10752), Bytes::MiB(38)};
   moment.slack = Bytes::KiB(512);
   CHECK_EQ(PrintSegments(Three(), moment, kPlain), R"(segments at the peak: 3, 38.00 MiB; free 27.50 MiB
-10.00 MiB in holes of 1 segment: a request finds room only up to 6.00 MiB, and no segment goes back
+10.00 MiB in holes of 1 segment: nothing larger than 6.00 MiB fits there, and no segment goes back
   to the driver before its live blocks die
 16.00 MiB in 1 segment wholly free: cached, and given back when the card is full
 1.50 MiB in 1 segment of the small pool: only for requests of up to 1 MiB
