@@ -14,138 +14,130 @@ int64_t LastPowerOfTwo(int64_t n) {
   return power;
 }
 
-// TensorIterator over one output and one input, axes from the fastest to the slowest, strides in bytes.
-struct Iterator {
-  std::vector<int64_t> lengths, out, in;
+// One axis of the loop, with the strides of both operands in bytes; the output's is 0 where the axis is summed away.
+struct Axis {
+  int64_t length = 0, out = 0, in = 0;
+  bool reduced() const { return out == 0; }
+};
 
-  int rank() const { return static_cast<int>(lengths.size()); }
-  int64_t numel() const {
+// The loop of a reduction, fastest axis first.
+struct Loop {
+  std::vector<Axis> axes;
+
+  int64_t elements() const {
     int64_t product = 1;
-    for (int64_t length : lengths) product = SaturatingMultiply(product, length);
+    for (const Axis& axis : axes) product = SaturatingMultiply(product, axis.length);
     return product;
   }
   int64_t outputs() const {
     int64_t product = 1;
-    for (size_t i = 0; i < lengths.size(); ++i) {
-      if (out[i] != 0 || lengths[i] == 0) product = SaturatingMultiply(product, lengths[i]);
+    for (const Axis& axis : axes) {
+      if (!axis.reduced() || axis.length == 0) product = SaturatingMultiply(product, axis.length);
     }
     return product;
   }
-  int reduced_axes() const { return static_cast<int>(std::count(out.begin(), out.end(), 0)); }
+  size_t reduced_axes() const {
+    return static_cast<size_t>(
+        std::count_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.reduced(); }));
+  }
 };
 
-// reorder_dimensions: reduced axes to the front, then by the output's strides, then by the input's.
-void Reorder(Iterator& it) {
-  const auto should_swap = [&](size_t a, size_t b) {
-    if ((it.out[a] == 0) != (it.out[b] == 0)) return it.out[b] == 0 ? 1 : -1;
-    for (const auto* strides : {&it.out, &it.in}) {
-      const int64_t sa = (*strides)[a], sb = (*strides)[b];
-      if (sa == 0 || sb == 0) continue;
-      if (sa < sb) return -1;
-      if (sa > sb) return 1;
-      if (it.lengths[a] > it.lengths[b]) return 1;
-    }
-    return 0;
-  };
-  std::vector<size_t> order;
-  for (size_t i = it.lengths.size(); i > 0; --i) order.push_back(i - 1);
-  for (size_t i = 1; i < order.size(); ++i) {
-    size_t at = i;
-    for (size_t j = i; j-- > 0;) {
-      const int comparison = should_swap(order[j], order[at]);
-      if (comparison > 0) {
-        std::swap(order[j], order[at]);
-        at = j;
-      } else if (comparison < 0) {
-        break;
-      }
+// Whether `a` may stand before `b`: reduced axes first, then by the output's strides, then by the input's. A stride of
+// 0 tells nothing; of equal strides the shorter axis comes first.
+enum class Order { kRight, kWrong, kOpen };
+Order Compare(const Axis& a, const Axis& b) {
+  if (a.reduced() != b.reduced()) return a.reduced() ? Order::kRight : Order::kWrong;
+  for (const auto stride : {&Axis::out, &Axis::in}) {
+    if (a.*stride == 0 || b.*stride == 0) continue;
+    if (a.*stride != b.*stride) return a.*stride < b.*stride ? Order::kRight : Order::kWrong;
+    if (a.length > b.length) return Order::kWrong;
+  }
+  return Order::kOpen;
+}
+
+// reorder_dimensions. Where the order of two axes is open the search goes on before them, so what moves may jump.
+void Sort(std::vector<Axis>& axes) {
+  for (size_t sorted = 1; sorted < axes.size(); ++sorted) {
+    size_t moving = sorted;
+    for (size_t before = sorted; before-- > 0;) {
+      const Order order = Compare(axes[before], axes[moving]);
+      if (order == Order::kRight) break;
+      if (order == Order::kOpen) continue;
+      std::swap(axes[before], axes[moving]);
+      moving = before;
     }
   }
-  Iterator sorted;
-  for (size_t axis : order) {
-    sorted.lengths.push_back(it.lengths[axis]);
-    sorted.out.push_back(it.out[axis]);
-    sorted.in.push_back(it.in[axis]);
-  }
-  it = std::move(sorted);
 }
 
 // coalesce_dimensions: neighbours that lie one after the other in both operands become one axis.
-void Coalesce(Iterator& it) {
-  if (it.rank() <= 1) return;
-  size_t last = 0;
-  for (size_t i = 1; i < it.lengths.size(); ++i) {
-    const bool joins = it.lengths[last] == 1 || it.lengths[i] == 1 ||
-                       (it.lengths[last] * it.out[last] == it.out[i] && it.lengths[last] * it.in[last] == it.in[i]);
-    if (joins && it.lengths[last] != 1) {
-      it.lengths[last] *= it.lengths[i];
+void Merge(std::vector<Axis>& axes) {
+  std::vector<Axis> merged;
+  for (const Axis& axis : axes) {
+    if (merged.empty()) {
+      merged.push_back(axis);
       continue;
     }
-    if (!joins) ++last;
-    it.out[last] = it.out[i];
-    it.in[last] = it.in[i];
-    it.lengths[last] = joins ? it.lengths[last] * it.lengths[i] : it.lengths[i];
+    Axis& last = merged.back();
+    if (last.length == 1) {
+      last = axis;
+    } else if (axis.length == 1 || (last.length * last.out == axis.out && last.length * last.in == axis.in)) {
+      last.length *= axis.length;
+    } else {
+      merged.push_back(axis);
+    }
   }
-  it.lengths.resize(last + 1);
-  it.out.resize(last + 1);
-  it.in.resize(last + 1);
+  axes = std::move(merged);
 }
 
-bool FitsIn32Bits(const Iterator& it) {
+bool FitsIn32Bits(const Loop& loop) {
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
-  if (it.numel() > kMax) return false;
-  for (const auto* strides : {&it.out, &it.in}) {
-    int64_t reach = 1;
-    for (size_t i = 0; i < it.lengths.size(); ++i) {
-      reach = SaturatingAdd(reach, SaturatingMultiply(it.lengths[i] - 1, (*strides)[i]));
-    }
-    if (reach > kMax) return false;
+  if (loop.elements() > kMax) return false;
+  int64_t out = 1, in = 1;
+  for (const Axis& axis : loop.axes) {
+    out = SaturatingAdd(out, SaturatingMultiply(axis.length - 1, axis.out));
+    in = SaturatingAdd(in, SaturatingMultiply(axis.length - 1, axis.in));
   }
-  return true;
+  return out <= kMax && in <= kMax;
 }
 
 // get_output_vec_size; blocks are aligned, so the base address never matters.
-int OutputsPerLoad(const Iterator& it, int input_bytes) {
+int OutputsPerLoad(const Loop& loop, int input_bytes) {
   int size = 4;
-  const auto divide = [&size](int64_t n) {
-    while (n % size != 0) size /= 2;
-  };
-  const size_t output_axis = static_cast<size_t>(it.reduced_axes());
-  divide(it.lengths[output_axis]);
-  for (size_t i = 0; i < it.in.size(); ++i) {
-    if (i != output_axis) divide(it.in[i] / input_bytes);
+  const size_t first_output = loop.reduced_axes();
+  for (size_t i = 0; i < loop.axes.size(); ++i) {
+    const int64_t step = i == first_output ? loop.axes[i].length : loop.axes[i].in / input_bytes;
+    while (step % size != 0) size /= 2;
   }
   return size;
 }
 
 // setReduceConfig, then global_memory_size and semaphore_size.
-ReduceBlocks Configure(const Iterator& it, const ReduceKernel& kernel, const ReduceCard& card) {
-  const int64_t outputs = it.outputs();
-  const int64_t inputs = it.numel() / outputs;
-  const int reduced = it.reduced_axes();
-  const bool reduces_fastest = it.rank() == 0 || reduced == it.rank() || it.in[0] < it.in[static_cast<size_t>(reduced)];
-  int64_t dim0 = 1, dim1 = 1, fastest_stride = kernel.input_bytes;
-  if (it.rank() > 0) {
-    dim0 = reduces_fastest ? inputs : outputs;
-    dim1 = reduces_fastest ? outputs : inputs;
-    fastest_stride = reduces_fastest ? it.in[0] : it.in[static_cast<size_t>(reduced)];
+ReduceBlocks Configure(const Loop& loop, const ReduceKernel& kernel, const ReduceCard& card) {
+  const int64_t outputs = loop.outputs();
+  const int64_t inputs = loop.elements() / outputs;
+  const size_t rank = loop.axes.size(), reduced = loop.reduced_axes();
+  const bool reduces_fastest = reduced == rank || loop.axes[0].in < loop.axes[reduced].in;
+  // What the threads of a row share out, and what the rows do.
+  int64_t across = 1, down = 1, fastest_stride = kernel.input_bytes;
+  if (rank > 0) {
+    across = reduces_fastest ? inputs : outputs;
+    down = reduces_fastest ? outputs : inputs;
+    fastest_stride = loop.axes[reduces_fastest ? 0 : reduced].in;
   }
   int64_t output_vector = 1;
   if (fastest_stride == kernel.input_bytes) {
-    if (reduces_fastest && dim0 >= 128 && reduced == 1) {
-      dim0 /= kernel.values_per_load;
+    if (reduces_fastest && across >= 128 && reduced == 1) {
+      across /= kernel.values_per_load;
     } else if (!reduces_fastest) {
-      output_vector = OutputsPerLoad(it, kernel.input_bytes);
-      dim0 /= output_vector;
+      output_vector = OutputsPerLoad(loop, kernel.input_bytes);
+      across /= output_vector;
     }
   }
   constexpr int64_t kMaxThreads = 512, kWarp = 32;
   const int64_t max_threads = kMaxThreads / output_vector;
-  const int64_t dim0_power = dim0 < max_threads ? LastPowerOfTwo(dim0) : max_threads;
-  const int64_t dim1_power = dim1 < max_threads ? LastPowerOfTwo(dim1) : max_threads;
-  int64_t width = std::min(dim0_power, kWarp);
-  const int64_t height = std::min(dim1_power, max_threads / width);
-  width = std::min(dim0_power, max_threads / height);
+  const auto threads_for = [&](int64_t work) { return work < max_threads ? LastPowerOfTwo(work) : max_threads; };
+  const int64_t height = std::min(threads_for(down), max_threads / std::min(threads_for(across), kWarp));
+  const int64_t width = std::min(threads_for(across), max_threads / height);
 
   int64_t step_input = 1, step_output = 1;
   (reduces_fastest ? step_input : step_output) *= width;
@@ -169,26 +161,25 @@ ReduceBlocks Configure(const Iterator& it, const ReduceKernel& kernel, const Red
 
 // Operands beyond 32-bit offsets are halved along their longest axis; the parts run one after the other
 // (with_32bit_indexing). The largest blocks among them stand for all.
-ReduceBlocks ConfigureParts(const Iterator& it, const ReduceKernel& kernel, const ReduceCard& card) {
-  if (FitsIn32Bits(it)) return Configure(it, kernel, card);
+ReduceBlocks ConfigureParts(const Loop& loop, const ReduceKernel& kernel, const ReduceCard& card) {
+  if (FitsIn32Bits(loop)) return Configure(loop, kernel, card);
   size_t axis = 0;
   int64_t longest = -1;
-  for (size_t i = it.lengths.size(); i-- > 0;) {  // get_dim_to_split
-    if (it.lengths[i] < 2) continue;
-    for (const auto* strides : {&it.out, &it.in}) {
-      const int64_t extent = SaturatingMultiply(it.lengths[i] - 1, (*strides)[i]);
-      if (extent > longest) {
-        longest = extent;
-        axis = i;
-      }
+  for (size_t i = loop.axes.size(); i-- > 0;) {  // get_dim_to_split
+    const Axis& candidate = loop.axes[i];
+    if (candidate.length < 2) continue;
+    const int64_t extent = SaturatingMultiply(candidate.length - 1, std::max(candidate.out, candidate.in));
+    if (extent > longest) {
+      longest = extent;
+      axis = i;
     }
   }
-  Iterator first = it, second = it;
-  first.lengths[axis] /= 2;
-  second.lengths[axis] -= first.lengths[axis];
+  Loop first = loop, second = loop;
+  first.axes[axis].length /= 2;
+  second.axes[axis].length -= first.axes[axis].length;
   const ReduceBlocks b = ConfigureParts(second, kernel, card);
   constexpr int64_t kManyParts = int64_t{1} << 40;  // beyond any card: the larger half stands for both
-  if (first.lengths[axis] == second.lengths[axis] || longest > kManyParts) return b;
+  if (first.axes[axis].length == second.axes[axis].length || longest > kManyParts) return b;
   const ReduceBlocks a = ConfigureParts(first, kernel, card);
   return a.partial > b.partial ? a : b;
 }
@@ -206,25 +197,23 @@ ReduceCard CardOf(const TrainingSpec& spec) {
 
 ReduceBlocks ConfigureReduction(const Ints& lengths, const Ints& strides, const std::vector<int>& axes,
                                 const ReduceKernel& kernel, const ReduceCard& card) {
-  Iterator it;
+  Loop loop;
   std::vector<bool> reduced(static_cast<size_t>(lengths.n), axes.empty());
   for (int axis : axes) reduced[static_cast<size_t>(axis)] = true;
   int64_t running = 1;
   for (int i = lengths.n - 1; i >= 0; --i) {  // the output is contiguous, reduced axes have stride 0
     const bool gone = reduced[static_cast<size_t>(i)];
-    it.out.insert(it.out.begin(), gone ? 0 : running * kernel.output_bytes);
-    it.in.insert(it.in.begin(), strides[i] * kernel.input_bytes);
-    it.lengths.insert(it.lengths.begin(), lengths[i]);
+    loop.axes.push_back({lengths[i], gone ? 0 : running * kernel.output_bytes, strides[i] * kernel.input_bytes});
     if (!gone) running *= std::max<int64_t>(lengths[i], 1);
   }
-  if (it.numel() == 0 || it.numel() == std::numeric_limits<int64_t>::max()) return {};
-  Reorder(it);
-  Coalesce(it);
-  ReduceBlocks blocks = ConfigureParts(it, kernel, card);
-  if (!kernel.accumulates_in_output && kernel.output_bytes < kernel.accumulator_bytes && !FitsIn32Bits(it)) {
+  if (loop.elements() == 0 || loop.elements() == std::numeric_limits<int64_t>::max()) return {};
+  Sort(loop.axes);
+  Merge(loop.axes);
+  ReduceBlocks blocks = ConfigureParts(loop, kernel, card);
+  if (!kernel.accumulates_in_output && kernel.output_bytes < kernel.accumulator_bytes && !FitsIn32Bits(loop)) {
     int64_t elements = 1;
-    for (size_t i = 0; i < it.lengths.size(); ++i) {
-      elements = std::max(elements, it.lengths[i] * it.out[i] / kernel.output_bytes);
+    for (const Axis& axis : loop.axes) {
+      elements = std::max(elements, axis.length * axis.out / kernel.output_bytes);
     }
     blocks.accumulation = Bytes::Of(elements * kernel.accumulator_bytes);
   }
