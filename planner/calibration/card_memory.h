@@ -1,10 +1,10 @@
-// CardMemory: segments of the caching allocator on a real card, with manners: it stays below a limit, leaves the others
-// a margin, notices what they take meanwhile, and gives everything back when it ends.
+// CardMemory: segments of the caching allocator on a real card. It stays below a limit, leaves a margin to other
+// programs, notices what they take meanwhile, and gives everything back when it ends.
 //
 //   15 GiB, 1 GiB of it free, margin 256 MiB:   Take(512 MiB) an address;   Take(512 MiB) nothing: it would leave 0 B
 //
-// Whose memory: what is free falls by what we take. What it fell by beyond that, between or within our calls, others
-// took (or, in small amounts, the driver for itself).
+// Free memory falls by what we take. If it falls by more, between or within our calls, another program took the
+// difference (or, in small amounts, the driver).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// FindFailingBatch: the largest batch that a card really runs, and the next one, which fails; in few tries when the
-// prediction was right, for each try is a whole step on the card.
+// FindFailingBatch: the largest batch that a card really runs, and the next one, which fails. Each try is a whole step
+// on the card, so it takes few tries when the prediction was right.
 //
 //   predicted 38:   38 runs, 39 fails: two tries
 //   predicted 38:   38 fails, 37, 35, 31 fail, 23 runs, 27, 29, 30 run: 30 is the largest

@@ -1,4 +1,4 @@
-// Profile: what one card was measured to do, which replaces what the catalogue and the formulas say of it.
+// Profile: measurements of one card, which replace what the catalogue and the formulas say about it.
 //
 //   {"schema": "vramplan.profile/1", "date": "2026-11-20", "driver": "580.95",
 //    "card": {"name": "Tesla T4", "uuid": "GPU-1111...", "capability": "7.5", "multiprocessors": 40,
@@ -12,8 +12,8 @@
 //                      "input": [8, 64, 56, 56], "filter": [64, 64, 3, 3], "output": [8, 64, 56, 56],
 //                      "workspace": 3211264}]}
 //
-// bytes; bytes and FLOP a second; seconds. `card` is needed (without its uuid, if need be), the rest where it was
-// measured. A plan uses context, rates and convolutions; loads, memory and fits say what they were made of.
+// Units: bytes, bytes or FLOP a second, seconds. `card` is required (its uuid is not); the other members are there if
+// they were measured. A plan uses context, rates and convolutions; loads, memory and fits say where those come from.
 #pragma once
 
 #include <optional>

@@ -4,7 +4,7 @@
 //   asked   1 B    512 KiB   1 MiB   2 MiB + 1   5 MiB + 1        granularity 2 MiB: what all steps have in common
 //   taken   2 MiB    2 MiB   2 MiB       4 MiB       6 MiB
 //
-// Invariant: at no time less than the margin is left free by us, and everything is given back.
+// Invariant: at least the margin stays free at all times, and everything is given back.
 #pragma once
 
 #include <vector>

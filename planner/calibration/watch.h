@@ -1,4 +1,4 @@
-// Watch: what a run of the user's takes of the cards, sampled from outside, and which level explains how far that is
+// Watch: how much of the cards a run of the user takes, sampled from outside, and which level explains how far that is
 // from what was predicted. Samples in, verdict out.
 //
 //   bytes |            ______________   highest: what PyTorch reserved, and the context

@@ -1,6 +1,6 @@
-// WorkClock: how much of the time is gone, 0 to 1: by counted work, so that the answer does not depend on the machine,
-// unless that is so slow that the processor's clock is ahead. Time in which others have the processor does not count,
-// so that a busy machine gives the same answer, up to twice the time that was asked for.
+// WorkClock: the share of the time budget that is spent, 0 to 1. It counts work, so that the answer does not depend on
+// the machine, unless the machine is so slow that processor time runs out first. Time that other programs have the
+// processor does not count: a busy machine gives the same answer, within twice the time that was asked for.
 #pragma once
 
 #include <algorithm>

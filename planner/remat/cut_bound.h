@@ -1,10 +1,10 @@
 // CutBound: what any schedule must compute again because of what fits at a few moments.
 //
-//   first run of:  0 1 2 3 4 ... t ... n-1       While t runs, what it reads and what it makes is there, and beside
-//   them
-//                  [   residents  ]|             no more than the budget leaves. A value from before t that is needed
-//                                                after it is resident, or computed again after t; then what *it* reads
-//                                                is needed after t, too.
+//   first run of:  0 1 2 3 4 ... t ... n-1       While t runs, its inputs and outputs are in memory, and residents
+//                  [   residents  ]|             in what the budget leaves. A value from before t that is needed
+//                                                after t is either resident or computed again after t; if it is
+//                                                computed again, its own inputs are needed after t, too.
+//
 //
 // The cheapest choice under one limit of bytes is a knapsack with closure. With a price for bytes instead of the limit
 // it is a minimum cut (two nodes a value: wanted, computed again); no price makes the cut minus price x limit more than

@@ -1,6 +1,6 @@
-// CutStart: a set of recomputations to begin a search with, of minimum cuts: at the moment that holds most, what the
-// cut of the best price does not keep is let go and computed again when it is needed; then the same at what is the
-// highest moment now. Often within a percent of the best, sometimes a little above the budget.
+// CutStart: a set of recomputations to begin a search with, made from minimum cuts. At the moment that holds most, the
+// values that the cut of the best price does not keep are freed, and computed again when they are needed; then the same
+// at the moment that is highest now. Often within a percent of the best, sometimes a little above the budget.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// PriceAscent: Lagrangian prices of moments, moved along what each moment lacks (Polyak's step towards a value that is
-// known to be possible), with half the pace from the best prices on when nothing better came for a while.
+// PriceAscent: Lagrangian prices of moments, moved by what each moment lacks (Polyak's step towards a value
+// that is known to be possible). If nothing better came for a while, it goes back to the best prices at half the pace.
 //
 //   for (PriceAscent ascent(start, patience); ascent.pace() > ...;) {
 //     found = bound at ascent.prices(), which also says what each moment lacks

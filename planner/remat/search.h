@@ -1,6 +1,6 @@
 // Search: looks for the cheapest set of recomputations within the budget, from any set: simulated annealing over
-// "evict" (a value between two uses is let go: computed again before the later one, with what must be there for that)
-// and "retain" (the reverse), with overflow paid for at a price that rises until it is not worth it.
+// "evict" (free a value between two uses, and compute it again before the later one, with the inputs that this needs)
+// and "retain" (the reverse). Bytes above the budget have a price, which rises until they are not worth it.
 #pragma once
 
 #include <functional>

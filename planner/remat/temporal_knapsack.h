@@ -3,10 +3,10 @@
 //   value i    computed ###---------#--------#  last use      two gaps between uses; one that is open costs i once more
 //                          moment 1    moment 2               and lets go of its bytes at every moment in it
 //
-// At each moment the open gaps must let go of what is too much there. A price for each moment makes the gaps
-// independent (Lagrange): a gap is open when the bytes that it lets go are worth more than its cost. A gap larger than
-// what is too much counts as that, which makes the bound tighter than the linear one. What must be there so that a
-// value can be computed again is left out: CutBound has that, and less of this.
+// At each moment the open gaps must free the bytes above the budget. A price for each moment makes the gaps independent
+// (Lagrange): a gap is open when the bytes that it frees are worth more than its cost. A gap counts at most the bytes
+// above the budget, which makes the bound tighter than the linear one. The inputs that a recomputation needs are left
+// out here; CutBound has them, but looks at fewer moments.
 #pragma once
 
 #include <vector>

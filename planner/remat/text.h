@@ -1,4 +1,4 @@
-// The files of `vramplan solve`: a problem, and a schedule of it. What a solver of any other origin can read and write.
+// The files of `vramplan solve`: a problem and a schedule of it, in a form that other solvers can read and write too.
 //
 //   4 4          n nodes, m edges
 //   5 4          cost and bytes of node 0, ...
@@ -10,7 +10,7 @@
 //   0 3
 //   2 3
 //
-// and "0 1 2 0 3", a schedule. Errors name the line; nothing is allocated on the word of a number in the file.
+// and "0 1 2 0 3", a schedule. Errors name the line. A number in the file never decides how much is allocated.
 #pragma once
 
 #include <string>

@@ -5,12 +5,12 @@
 //   Conv(x, w), BatchNormalization(.)            Conv(x, w, bias)                      conv_bn_fusion.cc
 //   Mul(x, Sigmoid(x))                           QuickGelu(x)                          quick_gelu_fusion.cc
 //   Div, Erf, Add, Mul, Mul                      Gelu(x)                               gelu_fusion.cc
-//   Mul(q, scale), Transpose(k), MatMul          FusedMatMul(q, k)                     matmul_scale_fusion.cc,
-//   matmul_transpose_fusion.cc LayerNormalization(Add(x, skip))             SkipLayerNormalization(x, skip)
-//   skip_layer_norm_fusion.cc
+//   Mul(q, scale), MatMul                        FusedMatMul(q, k)                     matmul_scale_fusion.cc
+//   Transpose(k), MatMul                         FusedMatMul(q, k)                     matmul_transpose_fusion.cc
+//   LayerNormalization(Add(x, skip))             SkipLayerNormalization(x, skip)       skip_layer_norm_fusion.cc
 //
-// (all of onnxruntime/core/optimizer/). Only where nobody else reads what is in between. What else it does (constants
-// shared, transposes moved, slices made a split) is left as given.
+// (all of onnxruntime/core/optimizer/). A fusion applies only if nothing else reads the tensors in between. Other
+// optimisations (constants shared, transposes moved, slices turned into a split) are not modelled.
 #pragma once
 
 #include "graph/lift/layers.h"

@@ -8,9 +8,9 @@
 //         +--------------------------------------------------> events
 //            session   run 1           run 2
 //
-// Which operators run, in which order and with which buffers: GivenGraph and PlanBuffers. What optimisation of the
-// graph would fuse is not fused: a run then needs less, never more buffers. Not in it: scratch of kernels other than
-// convolutions, what cuBLAS and cuDNN keep for themselves (outside the arena: part of the context).
+// GivenGraph and PlanBuffers decide which operators run, in which order and with which buffers. Fusions that Fuse does
+// not know are not applied; they would need fewer buffers, never more. Not included: scratch of kernels other than
+// convolutions, and what cuBLAS and cuDNN keep for themselves (outside the arena, as part of the context).
 #pragma once
 
 #include "graph/base/note.h"

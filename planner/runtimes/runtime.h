@@ -2,7 +2,7 @@
 //
 //   GraphFor       the layers: lifted to what PyTorch ran, or (ONNX Runtime) the file as it is
 //   ScheduleFor    the events of a step
-//   ArenaOf        its allocator; nothing: PyTorch's
+//   ArenaOf        its allocator; nothing for PyTorch, which has the caching allocator
 //   PoolOn         how much of a card that allocator may take
 //   ReservedAround how sure the reserved bytes are
 #pragma once
@@ -32,15 +32,15 @@ Pool PoolOn(const TrainingSpec& spec, Bytes usable, Bytes free_memory, Capabilit
 
 // low <= likely <= high. ONNX Runtime: initializers come in the order of a hash table, which changes from process to
 // process, so that doubling regions end up elsewhere; and what its optimisation of the graph does is known in part.
-// TensorFlow and JAX: half as much to half as much again, for want of measurements.
+// TensorFlow and JAX were not measured: the range is from half to one and a half times the likely value.
 struct ReservedRange {
   Bytes low, likely, high;
 };
 ReservedRange ReservedAround(const Timeline& timeline, const TrainingSpec& spec, int64_t batch,
                              const AllocatorConfig& config, Bytes likely);
 
-// Whether the step fits a capacity wherever in that range it is: in every order of initializers that is tried, with a
-// twentieth to spare; with half as much again.
+// Whether the step fits a capacity even at the high end of that range: for ONNX Runtime in every order of initializers
+// that is tried, with 5 % to spare; for TensorFlow and JAX with 50 % to spare.
 bool FitsSurely(const Timeline& timeline, const TrainingSpec& spec, int64_t batch, const AllocatorConfig& config,
                 Bytes capacity);
 

@@ -1,8 +1,8 @@
 // Matrix products and the workspaces of their libraries.
 //
 //   linear on [8, 197, 768] with a bias, weight [3072, 768]
-//     forward   view x as [1576, 768]; addmm -> 1576*3072*4 B; cuBLASLt workspace; keeps x (viewed) and the weight
-//     (transposed) backward  mm -> gradient of x; mm -> gradient of the weight; sum -> gradient of the bias
+//     forward   view x as [1576, 768]; addmm makes 1576*3072*4 B and needs a workspace; x and the weight are saved
+//     backward  mm makes the gradient of x, another mm that of the weight, a sum that of the bias
 #pragma once
 
 #include "planner/semantics/eager.h"

@@ -48,11 +48,11 @@ struct CallChoice {
   double seconds = 0;  // of what still runs again
 };
 
-// All levels at most `most`. Nothing: they are not, with nothing saved.
+// All levels at most `most`. Nothing: they exceed it even if no call is saved.
 std::optional<CallChoice> ChooseCalls(const CallProfile& profile, int64_t most);
 
-// Whatever is wrapped and saved: bytes that are not there while the step is over `most` were made by operators that run
-// again, and those with the least time a byte take this long. `timeline`: the step without checkpoints.
+// A lower bound for every choice of modules and calls: the bytes above `most` must be made again by some operators, and
+// the operators with the least time a byte take this long. `timeline`: the step without checkpoints.
 double LeastSecondsOfAny(const Timeline& timeline, const Layers& layers, const StepTime& time, int64_t most);
 
 }  // namespace vramplan

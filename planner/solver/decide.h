@@ -29,7 +29,7 @@ struct Decision {
   std::optional<Plan> chosen;  // nothing: no plan fits
   // The others that fit, by time a sample; beside each with checkpointed modules the one that saves operator calls.
   std::vector<Plan> alternatives;
-  // No plan whatever holds a larger batch than this, by the working set of `layer`. Of the precision chosen.
+  // No plan of this precision holds a larger batch than this, because of the working set of `layer`.
   std::optional<int64_t> most_of_any_plan;
   std::string layer;
 };

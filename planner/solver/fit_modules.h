@@ -1,7 +1,7 @@
 // FitModules: the cheapest choice of modules to checkpoint with which a batch fits.
 //
-//   choose by the profile, replay the choice; does it not fit, choose for less, is there room left, for more; then
-//   leave out what the replay can do without
+//   choose by the profile and replay the choice; if it does not fit, choose again for less memory, and if room is left,
+//   for more; in the end drop each module without which the replay still fits
 //
 // Invariant: what it returns was replayed within the capacity, and no module of it can be left out.
 #pragma once

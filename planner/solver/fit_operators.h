@@ -1,8 +1,8 @@
 // FitOperators: the cheapest choice of modules to checkpoint and of operator calls to save inside them with which a
 // batch fits: selective activation checkpoints.
 //
-//   wrap all blocks of one depth of the module tree, or what the module tier chose, lay that out, choose the calls to
-//   save by its levels, replay; does it not fit, choose for less, is there room left, for more
+//   wrap all blocks of one depth of the module tree, or what the module tier chose; lay that out; choose the calls
+//   to save by its levels; replay; if it does not fit, choose again for less memory, and if room is left, for more
 //
 // Checkpoints that save calls do not nest: PyTorch would ask both policies.
 #pragma once

@@ -27,7 +27,7 @@ struct PlanLadder {
   std::vector<PlanRung> rungs;
 };
 
-// A change of the question itself, as another length of an input.
+// A change of the question itself, such as another length of an input.
 struct ChangedProblem {
   std::string change, option;
   PlanProblem problem;

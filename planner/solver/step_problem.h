@@ -1,5 +1,5 @@
 // StepProblem: a training step as a rematerialisation problem (planner/remat): which values its operators make, what
-// they cost and hold, and which others each reads. What the step would take at the least, whatever could be switched.
+// they cost and hold, and which others each reads. Its solution is a bound for every way to recompute the step.
 //
 //   linear -> relu -> linear -> loss       nodes, in order:   linear   relu   linear   loss
 //                                          gradients:         loss'   linear' weight, input   relu'   linear' weight

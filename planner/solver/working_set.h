@@ -1,5 +1,5 @@
-// WorkingSet: what every plan must hold at some moment, whatever it checkpoints: the model, the optimizer's state, and
-// the inputs and outputs of its largest operator at once.
+// WorkingSet: the bytes that every plan needs at some moment, no matter what it checkpoints: the model, the optimizer's
+// state, and the inputs and outputs of its largest operator together.
 //
 //   VGG19, 16e9 B, SGD: 8 B a parameter and 51.4 MB a sample at relu1_2: no plan holds more than 289 samples
 #pragma once

@@ -1,11 +1,11 @@
 // Backward: PyTorch's autograd engine (torch/csrc/autograd/engine.cpp): runs the tape from the loss, latest entry
 // first, and adds what arrives at parameters to their .grad.
 //
-//   per entry   gradient in + saved  ->  gradients out  ->  gradient in freed, then saved freed
-//   fan-in      a gradient that meets another is added in place when nobody else holds the first (input_buffer.cpp),
-//   else into a new tensor parameter   the gradient is taken over as .grad when nobody else holds it and it lies like
-//   the parameter, else copied (accumulate_grad.h) broadcast   a gradient larger than its tensor is summed before its
-//   entry lets go (validate_outputs)
+//   per entry   gradients out are made from the gradient in and the saved tensors; then those two are freed, in order
+//   fan-in      the second gradient is added in place if nobody else holds the first, else out of place (input_buffer)
+//   parameter   .grad takes the gradient over if nobody else holds it and the strides agree, else it copies it
+//   broadcast   a gradient larger than its tensor is summed before its entry is freed (validate_outputs)
+//   (input_buffer.cpp, functions/accumulate_grad.h)
 #pragma once
 
 #include "planner/semantics/eager.h"

@@ -1,9 +1,9 @@
 // Checkpoints: torch.utils.checkpoint(use_reentrant=False) around module calls (torch/utils/checkpoint.py, PyTorch
 // 2.10).
 //
-//   forward    the call's arguments are kept; what entries of the tape save inside is replaced by holders
-//   backward   the first holder that an entry unpacks runs the call again, up to the last tensor that was saved; each
-//              recomputed tensor dies with the entry that unpacks it, the arguments with the last holder
+//   forward    the call's arguments are kept; a holder stands for each tensor that an entry of the tape saves inside
+//   backward   when the first holder is unpacked, the call runs again, up to the last tensor that was saved; a
+//              recomputed tensor is freed with the entry that unpacks it, the arguments with the last holder
 //
 //   bytes |        __                 ___
 //         |   ____/  \___        ____/   \     saved again, then consumed

@@ -1,10 +1,10 @@
-// CheckpointFrame: one checkpointed call of the forward, as its backward finds it: the arguments, who waits for which
-// saved tensor, and the tensors once they are there again (_CheckpointFrame of torch/utils/checkpoint.py,
+// CheckpointFrame: what one checkpointed call of the forward leaves for its backward: the arguments, a holder for each
+// saved tensor, and the tensors themselves once they are recomputed (_CheckpointFrame of torch/utils/checkpoint.py,
 // PyTorch 2.10).
 //
-//   tanh saves t, dropout its mask:   holders 0, 1; last save: entry of dropout, a result
-//   backward of dropout unpacks 1:    the call runs again, recomputed = {t, mask}; the mask is handed over and
-//   forgotten backward of tanh unpacks 0:       t likewise; its holder was the last: the frame and the arguments die
+//   forward: tanh saves t, dropout saves its mask    holders 0 and 1; the last save is a result, by dropout's entry
+//   backward of dropout unpacks holder 1             the call runs again and makes t and the mask; the mask is freed
+//   backward of tanh unpacks holder 0                t is freed; no holder is left, so frame and arguments are freed
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // FindCheckpointedCalls: the module calls that --checkpoint means, and what each needs to be run again.
 //
-//   --checkpoint h.0   of a file with m.transformer.h.0: every call of that module, as long as no other path ends in
-//   .h.0
+//   --checkpoint h.0   means every call of m.transformer.h.0
+//                      (if no other path of the file ends in .h.0)
 //
 //   block(x):  norm(x) -> linear -> dropout -> add(x)     layers: those four; arguments: x
 #pragma once

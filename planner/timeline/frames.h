@@ -1,7 +1,7 @@
 // Frames: module calls as Python's frames, and until when each value of the forward is held.
 //
-//   call block: layers 3 .. 7, depth 2      what it names dies behind layer 7, temporaries of its last statement before
-//                                           that, what it was given after it
+//   call block: layers 3 .. 7, depth 2      after layer 7: first the temporaries of its last statement are freed, then
+//                                           its variables, then its arguments
 #pragma once
 
 #include <vector>
@@ -23,9 +23,9 @@ ModuleId OutermostForeign(const Layers& layers, const Calls& calls, ModuleId pro
 int EndOfFrame(const Layers& layers, const Calls& calls, ModuleId frame);
 int DepthOf(const Calls& calls, ModuleId frame);
 
-// When Python lets a value go: behind this layer, and there in the order of `holder`, the largest first. Temporaries of
-// a statement go before the names of its frame, those before what a call was given: the caller's stack lets it go when
-// the call is back.
+// When Python frees a value: after this layer, and among the values freed there in the order of `holder`, the largest
+// first. Temporaries of a statement are freed before the variables of its frame, and those before the arguments of the
+// call, which the caller's stack frees when the call has returned.
 struct Release {
   int after = -1;  // layer; -1: nothing to let go
   int holder = 0;

@@ -1,5 +1,5 @@
-// KnownSizes: a step is only as well known as its tensors. A shape with a length that data decides, and for which there
-// is no bound, would make one block as large as can be written: no peak could be told from that.
+// KnownSizes: refuses a step with a tensor of unknown size. If data decides a length and the file gives no bound,
+// that tensor's block has no size either, so the step has no peak to predict.
 #pragma once
 
 #include "graph/base/result.h"

@@ -1,4 +1,4 @@
-// Pyramid: what an encoder hands to a decoder as a list, of which the graph shows only what the decoder reads.
+// Pyramid: the list of maps that an encoder hands to a decoder. The graph shows only those that the decoder reads.
 //
 //   features = self.encoder(x); mask = self.head(self.decoder(features))     every map lives until the mask is there
 #pragma once
