@@ -1,5 +1,6 @@
 #include "planner/cli/started_command.h"
 
+#include <fcntl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,46 +9,135 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 
 namespace vramplan {
 namespace {
 
 constexpr std::array kHeld = {SIGINT, SIGTERM, SIGHUP};
 
-std::atomic<pid_t> g_passed_to = 0;
+std::atomic<pid_t> g_group = 0;  // 0: none is started
 std::atomic<bool> g_came = false;
 std::array<struct sigaction, kHeld.size()> g_before;
 
-void Pass(int signal, siginfo_t* from, void*) {
+void Pass(int signal) {
   const int error = errno;
   g_came = true;
-  const pid_t to = g_passed_to;
-  // The terminal sends them to every process in front, the command included.
-  const bool of_terminal = from != nullptr && from->si_code == SI_KERNEL;
-  if (to > 0 && !of_terminal) kill(to, signal);
+  if (const pid_t group = g_group; group > 0) kill(-group, signal);
   errno = error;
+}
+
+// Signals that wait as long as it lives.
+class Blocked {
+ public:
+  Blocked() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : kHeld) sigaddset(&signals, signal);
+    sigaddset(&signals, SIGTTOU);  // a process in the background gets it when it gives the terminal away
+    sigprocmask(SIG_BLOCK, &signals, &before_);
+  }
+  ~Blocked() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  Blocked(const Blocked&) = delete;
+  Blocked& operator=(const Blocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// The terminal of this process; every call does nothing when there is none.
+class Terminal {
+ public:
+  Terminal() : descriptor_(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) {}
+  ~Terminal() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  bool there() const { return descriptor_ >= 0; }
+  // Whether this group is the one that reads the keyboard.
+  bool IsOf(pid_t group) const { return there() && tcgetpgrp(descriptor_) == group; }
+  // From one group to another, if it has it.
+  void Hand(pid_t from, pid_t to) const {
+    const Blocked blocked;
+    if (IsOf(from)) tcsetpgrp(descriptor_, to);
+  }
+
+ private:
+  int descriptor_;
+};
+
+[[noreturn]] void BecomeCommand(const std::string& command) {
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
+  constexpr int kNotFound = 127;
+  _exit(kNotFound);
+}
+
+void Follow(pid_t group, int signal) {
+  const Terminal terminal;
+  if (!terminal.there()) return;  // whoever stopped it will continue it
+  const pid_t ours = getpgrp();
+  // It may have wanted to read while it was in the background, and be in front by now.
+  const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+  if (!wants_terminal || !terminal.IsOf(ours)) {
+    terminal.Hand(group, ours);
+    kill(0, SIGTSTP);  // goes on here when the shell continues the job
+  }
+  terminal.Hand(ours, group);
+  kill(-group, SIGCONT);
 }
 
 }  // namespace
 
-Result<StartedCommand> StartedCommand::Start(const std::string& command) {
-  const pid_t pid = fork();
-  if (pid < 0) return Error{ErrorCode::kBadInput, "--command", "no process can be made for it", ""};
-  if (pid == 0) {
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-    for (const int signal : kHeld) std::signal(signal, SIG_DFL);
-    execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
-    constexpr int kNotFound = 127;
-    _exit(kNotFound);
+Result<StartedCommand> StartedCommand::Start(const std::string& command, const SignalsHeld& signals) {
+  pid_t pid = 0;
+  {
+    // A signal that comes in between waits until it can be passed on, or ends the child before it is the command.
+    const Blocked blocked;
+    if (signals.came())
+      return Error{ErrorCode::kBadInput, "--command", "a signal came before it was started, so it was not started", ""};
+    const pid_t ours = getpgrp();
+    pid = fork();
+    if (pid < 0) {
+      return Error{ErrorCode::kBadInput, "--command", std::string("no process can be made: ") + std::strerror(errno),
+                   ""};
+    }
+    // By both of them, since either may run first.
+    setpgid(pid, pid == 0 ? getpid() : pid);
+    Terminal().Hand(ours, pid == 0 ? getpid() : pid);
+    if (pid != 0) {
+      g_group = pid;
+    } else {
+      for (size_t i = 0; i < kHeld.size(); ++i) {
+        if (g_before[i].sa_handler != SIG_IGN) std::signal(kHeld[i], SIG_DFL);
+      }
+    }
   }
+  if (pid == 0) BecomeCommand(command);
   return StartedCommand(pid);
 }
 
+void StartedCommand::FollowStop() const {
+  siginfo_t stop = {};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &stop, WSTOPPED | WNOHANG) != 0 || stop.si_pid == 0) return;
+  Follow(static_cast<pid_t>(pid_), stop.si_status);
+}
+
 StartedCommand::End StartedCommand::Wait() const {
+  const pid_t pid = static_cast<pid_t>(pid_);
   int status = 0;
-  while (waitpid(static_cast<pid_t>(pid_), &status, 0) < 0) {
-    if (errno != EINTR) return {};
+  for (bool over = false; !over;) {
+    if (waitpid(pid, &status, WUNTRACED) < 0) {
+      if (errno != EINTR) return {};
+    } else if (WIFSTOPPED(status)) {
+      Follow(pid, WSTOPSIG(status));
+    } else {
+      over = true;
+    }
   }
+  g_group = 0;
+  Terminal().Hand(pid, getpgrp());
   End end;
   if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
@@ -56,20 +146,21 @@ StartedCommand::End StartedCommand::Wait() const {
 
 SignalsHeld::SignalsHeld() {
   g_came = false;
-  g_passed_to = 0;
+  g_group = 0;
   struct sigaction action = {};
-  action.sa_sigaction = Pass;
-  action.sa_flags = SA_SIGINFO;
+  action.sa_handler = Pass;
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < kHeld.size(); ++i) sigaction(kHeld[i], &action, &g_before[i]);
+  for (size_t i = 0; i < kHeld.size(); ++i) {
+    sigaction(kHeld[i], nullptr, &g_before[i]);
+    if (g_before[i].sa_handler != SIG_IGN) sigaction(kHeld[i], &action, nullptr);
+  }
 }
 
 SignalsHeld::~SignalsHeld() {
   for (size_t i = 0; i < kHeld.size(); ++i) sigaction(kHeld[i], &g_before[i], nullptr);
-  g_passed_to = 0;
+  g_group = 0;
 }
 
-void SignalsHeld::PassTo(int64_t pid) { g_passed_to = static_cast<pid_t>(pid); }
 bool SignalsHeld::came() const { return g_came; }
 
 }  // namespace vramplan

@@ -1,7 +1,12 @@
-// StartedCommand: a command of the user's, run by the shell; and the signals that end a watch.
+// StartedCommand: a command of the user's, run by the shell in a process group of its own; and the signals that end a
+// watch.
 //
-// What the command writes to stdout goes to stderr, so that stdout stays the answer. Signals that we get are passed on
-// to it; those of the terminal it gets by itself.
+// What the command writes to stdout goes to stderr, so that stdout stays the answer. SIGINT, SIGTERM and SIGHUP that we
+// get are passed on to every process of its group; a worker that the command started gets them, too. While we are in
+// the foreground of a terminal the group is, so that it can read there, and Ctrl-C and Ctrl-Z reach it.
+//
+//   kill -TERM $(pidof vramplan)      sh, python and its data loaders get SIGTERM; the answer is still printed
+//   Ctrl-Z                            the command stops, then we do; fg continues both
 #pragma once
 
 #include <cstdint>
@@ -12,32 +17,32 @@
 
 namespace vramplan {
 
-class StartedCommand {
- public:
-  // Error: no process can be made.
-  static Result<StartedCommand> Start(const std::string& command);
-  int64_t pid() const { return pid_; }
-  struct End {
-    std::optional<int> exit_code, signal;  // one of the two
-  };
-  // Waits for it.
-  End Wait() const;
-
- private:
-  explicit StartedCommand(int64_t pid) : pid_(pid) {}
-  int64_t pid_;
-};
-
-// While it lives, SIGINT, SIGTERM and SIGHUP do not end this process.
+// While it lives, SIGINT, SIGTERM and SIGHUP do not end this process. One that was ignored before (nohup) stays so.
 class SignalsHeld {
  public:
   SignalsHeld();
   ~SignalsHeld();
   SignalsHeld(const SignalsHeld&) = delete;
   SignalsHeld& operator=(const SignalsHeld&) = delete;
-  // From now on they go to this process.
-  void PassTo(int64_t pid);
   bool came() const;
+};
+
+class StartedCommand {
+ public:
+  // `signals` go to it from now on; none is lost in between. Errors: no process can be made; a signal came before.
+  static Result<StartedCommand> Start(const std::string& command, const SignalsHeld& signals);
+  int64_t pid() const { return pid_; }
+  struct End {
+    std::optional<int> exit_code, signal;  // one of the two
+  };
+  // Where the command was stopped from the terminal: stops this process, too, and afterwards continues both.
+  void FollowStop() const;
+  // Waits for it; the terminal is ours again.
+  End Wait() const;
+
+ private:
+  explicit StartedCommand(int64_t pid) : pid_(pid) {}
+  int64_t pid_;
 };
 
 }  // namespace vramplan

@@ -20,24 +20,26 @@ constexpr int kOutside = 3, kStopped = 4;
 // The process that is watched: it was there, or it is started after the first look.
 class Run final : public WatchedRun {
  public:
-  explicit Run(SignalsHeld* signals) : signals_(signals) {}
+  explicit Run(const SignalsHeld* signals) : signals_(signals) {}
   void Begin(int64_t pid) { tree_.emplace(pid); }
   void Begin(const std::string& command) {
-    Result<StartedCommand> started = StartedCommand::Start(command);
+    Result<StartedCommand> started = StartedCommand::Start(command, *signals_);
     if (!started.ok()) {
       error_ = started.error();
       return;
     }
     command_ = *started;
-    signals_->PassTo(command_->pid());
     Begin(command_->pid());
   }
-  std::vector<int64_t> Pids() override { return tree_ ? tree_->Pids() : std::vector<int64_t>(); }
+  std::vector<int64_t> Pids() override {
+    if (command_) command_->FollowStop();
+    return tree_ ? tree_->Pids() : std::vector<int64_t>();
+  }
   const std::optional<StartedCommand>& command() const { return command_; }
   const std::optional<Error>& error() const { return error_; }
 
  private:
-  SignalsHeld* signals_;
+  const SignalsHeld* signals_;
   std::optional<StartedCommand> command_;
   std::optional<ProcessTree> tree_;
   std::optional<Error> error_;

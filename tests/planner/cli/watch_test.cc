@@ -4,6 +4,8 @@
 
 #include <csignal>
 #include <fstream>
+#include <string>
+#include <thread>
 
 #include "planner/cli/process_tree.h"
 #include "planner/cli/started_command.h"
@@ -253,20 +255,69 @@ TEST_CASE("watch: what is typed wrong") {
   }
 }
 
-TEST_CASE("signals are held while a run is watched, and go to it") {
+// Waits until a file has something in it, at most some seconds.
+std::string Awaited(const ScratchFile& file) {
+  for (int i = 0; i < 5000 && file.Bytes().empty(); ++i) usleep(1000);
+  return file.Bytes();
+}
+
+TEST_CASE("signals are held while a run is watched, and go to it and to what it started") {
   SignalsHeld signals;
-  const ScratchFile ready("watch_ready");
+  const ScratchFile ready("watch_ready"), worker("watch_worker");
   const Result<StartedCommand> command =
-      StartedCommand::Start("trap 'exit 7' TERM; echo set > " + ready.path() + "; while :; do sleep 0.05; done");
+      StartedCommand::Start("trap 'wait; exit 7' TERM; (trap 'echo ended > " + worker.path() +
+                                "; exit' TERM; echo set > " + ready.path() + "; while :; do sleep 0.05; done) & wait",
+                            signals);
   REQUIRE(command.ok());
-  signals.PassTo(command->pid());
   CHECK(!signals.came());
-  while (ready.Bytes().empty()) usleep(1000);
+  CHECK(Awaited(ready) == "set\n");
+  CHECK(getpgid(static_cast<pid_t>(command->pid())) == command->pid());
   raise(SIGTERM);
   const StartedCommand::End end = command->Wait();
   CHECK(signals.came());
   CHECK(end.exit_code == 7);
   CHECK(!end.signal);
+  CHECK(worker.Bytes() == "ended\n");
+}
+
+TEST_CASE("a signal before the command begins means that it does not begin") {
+  SignalsHeld signals;
+  raise(SIGTERM);
+  const ScratchFile ran("watch_ran");
+  const Result<StartedCommand> command = StartedCommand::Start("echo ran > " + ran.path(), signals);
+  REQUIRE(!command.ok());
+  CHECK(ToString(command.error()) == "--command: a signal came before it was started, so it was not started");
+  CHECK(ran.Bytes().empty());
+}
+
+TEST_CASE("no signal is lost while the command is started") {
+  for (int after = 0; after < 40; ++after) {
+    SignalsHeld signals;
+    const pid_t us = getpid();
+    std::thread sender([&] {
+      usleep(static_cast<useconds_t>(25 * after));
+      kill(us, SIGTERM);
+    });
+    const Result<StartedCommand> command = StartedCommand::Start("exec sleep 20", signals);
+    sender.join();
+    if (!command.ok()) continue;
+    CHECK(command->Wait().signal == SIGTERM);
+  }
+}
+
+TEST_CASE("a signal that was ignored before stays so, as nohup wants it") {
+  struct sigaction ignore = {}, before = {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGHUP, &ignore, &before);
+  {
+    SignalsHeld signals;
+    const Result<StartedCommand> command = StartedCommand::Start("kill -HUP $$; exit 5", signals);
+    REQUIRE(command.ok());
+    raise(SIGHUP);
+    CHECK(command->Wait().exit_code == 5);
+    CHECK(!signals.came());
+  }
+  sigaction(SIGHUP, &before, nullptr);
 }
 
 }  // namespace
