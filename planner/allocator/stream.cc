@@ -1,10 +1,13 @@
 #include "planner/allocator/stream.h"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -258,19 +261,40 @@ Result<StreamPeak> ReplayStream(std::string_view text, const std::string& name, 
   return StreamPlayer(text, name, config, capacity, check).Play();
 }
 
-Result<std::string> ReadStream(const std::string& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (file == nullptr) return Error{ErrorCode::kBadInput, path, "cannot be opened", "is the path right?"};
+Result<std::string> ReadStream(const std::string& path, Bytes most_unpacked) {
+  const bool standard = path == "-";
+  const auto wrong = [&](std::string text, std::string hint) {
+    return Error{ErrorCode::kBadInput, standard ? "standard input" : path, std::move(text), std::move(hint)};
+  };
+  const auto system_says = [&](int reason) {
+    return wrong(std::string("cannot be read: ") + std::strerror(reason),
+                 reason == ENOENT   ? "check the path"
+                 : reason == EACCES ? "check the permissions of the file and its folders"
+                                    : "give the path of a file");
+  };
+  errno = 0;
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(
+      standard ? gzdopen(::dup(STDIN_FILENO), "rb") : gzopen(path.c_str(), "rb"), gzclose);
+  if (file == nullptr) return system_says(errno != 0 ? errno : ENOMEM);
   std::string text;
   std::vector<char> buffer(size_t{1} << 18);
   while (true) {
+    errno = 0;
     const int count = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     if (count > 0) text.append(buffer.data(), static_cast<size_t>(count));
+    // A few bytes can unpack to a thousand times as many; what is not packed is as large as it is.
+    if (gzdirect(file.get()) == 0 && static_cast<int64_t>(text.size()) > most_unpacked.count()) {
+      return wrong("it unpacks to more than " + ToString(most_unpacked),
+                   "unpack the part that matters: zcat " + path + " | tail -c 60M > part");
+    }
     if (count == static_cast<int>(buffer.size())) continue;
     int code = Z_OK;
     gzerror(file.get(), &code);
-    if (count < 0 || code != Z_OK)
-      return Error{ErrorCode::kBadInput, path, "cannot be read, or is not a whole gzip file", "copy it again"};
+    if (code == Z_ERRNO) return system_says(errno);
+    if (count < 0 || code != Z_OK) {
+      return wrong(code == Z_BUF_ERROR ? "it is a gzip file that ends too early" : "it is a damaged gzip file",
+                   "copy or download it again");
+    }
     if (count == 0) return text;
   }
 }

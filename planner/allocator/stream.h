@@ -63,7 +63,8 @@ enum class StreamCheck { kOff, kOn };
 Result<StreamPeak> ReplayStream(std::string_view text, const std::string& name, const AllocatorConfig& config,
                                 Bytes capacity, StreamCheck check);
 
-// The text of a file, unpacked when it is gzipped.
-Result<std::string> ReadStream(const std::string& path);
+// The text of a file ("-": of standard input), unpacked when it is gzipped. Errors: what the system says, a damaged
+// gzip file, one that unpacks to more than this.
+Result<std::string> ReadStream(const std::string& path, Bytes most_unpacked = Bytes::GiB(1));
 
 }  // namespace vramplan

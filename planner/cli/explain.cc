@@ -1,53 +1,24 @@
 #include "planner/report/explain.h"
 
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <utility>
 
 #include "planner/cli/prepare.h"
+#include "planner/cli/read_log.h"
 #include "planner/cli/verbs.h"
+#include "planner/report/quoting.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 namespace {
 
-// Of a log, its end: the message is what a run says last.
-constexpr std::streamoff kMostRead = std::streamoff{64} << 20;
 // Batches that are looked through for the one of the message.
 constexpr int64_t kMostBatch = 65536;
-
-Result<std::string> ReadText(const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return Error{ErrorCode::kBadInput, path, "cannot be read", "name the log of the run, or - for standard input"};
-  file.seekg(0, std::ios::end);
-  const std::streamoff size = file.tellg();
-  // What cannot be measured (a pipe) is read from where it stands.
-  file.clear();
-  if (size > kMostRead) {
-    file.seekg(size - kMostRead);
-  } else if (size >= 0) {
-    file.seekg(0);
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-// A word of a command line: quoted where the shell would take it apart.
-std::string Word(const std::string& text) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 std::string MiBText(Bytes bytes) { return std::to_string(bytes.count() >> 20) + "MiB"; }
 
 // What plan takes of what was given here, for the card of the message.
 std::string PlanCommand(const Options& options, const ExplainedStep& step, const std::optional<ChosenDevice>& chosen) {
-  std::string command = "vramplan plan " + Word(options.file);
+  std::string command = "vramplan plan " + InShell(options.file);
   if (chosen && !chosen->id.empty()) {
     command += " --gpu " + chosen->id;
   } else {
@@ -60,7 +31,7 @@ std::string PlanCommand(const Options& options, const ExplainedStep& step, const
     const bool plan_decides = row.option == "mode" || row.option == "checkpoint" || row.option == "saved";
     if (!row.given || of_the_card || plan_decides || row.option == "batch") continue;
     if (row.option == "capability" && chosen && !chosen->id.empty()) continue;
-    command += " --" + row.option + " " + Word(row.text);
+    command += " --" + row.option + " " + InShell(row.text);
   }
   if (step.question.model.has_batch) command += " --batch " + std::to_string(step.question.batch);
   return command;
@@ -136,7 +107,7 @@ Status Compare(Options options, Probe* machine, ExplainReport* report) {
 }  // namespace
 
 Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* machine) {
-  const Result<std::string> text = ReadText(options.file);
+  const Result<std::string> text = ReadLog(options.file);
   if (!text.ok()) return text.error();
   const std::string subject = options.file == "-" ? "standard input" : options.file;
   Result<OutOfMemory> message = ReadOutOfMemory(subject, *text);

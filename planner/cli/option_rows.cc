@@ -170,6 +170,8 @@ constexpr OptionRow kRows[] = {
     {"--out", "FILE", "write the schedule there", kSolve},
     {"--out", "FILE", "write the profile there [$XDG_DATA_HOME or ~/.local/share, vramplan/profiles/UUID.json]",
      kCalibrate},
+    {"--force", "", "with --out: overwrite a file even if it is not an earlier answer of vramplan",
+     kAll | kSolve | kCalibrate},
     {"--no-context", "", "only look: no context is made, and what one takes is not measured", kProbe},
 };
 

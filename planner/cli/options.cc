@@ -424,7 +424,12 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   }
   if (const std::string* compare = reader.Text("--compare")) options.compare = *compare;
   if (const std::string* gpu = reader.Text("--gpu")) options.gpu = *gpu;
-  if (const std::string* out = reader.Text("--out")) options.out = *out;
+  if (const std::string* out = reader.Text("--out")) {
+    options.out = *out == "/dev/stdout" ? "-" : *out;
+    if (out->empty())
+      reader.Fail(Wrong("--out", "the name of the file is empty", "type --out FILE, or - for the terminal"));
+  }
+  options.force = reader.Text("--force") != nullptr;
   if (const std::string* batch_dim = reader.Text("--batch-dim")) options.bind.batch_dim = *batch_dim;
   if (reader.error()) return *reader.error();
 

@@ -63,6 +63,7 @@ struct Options {
   Format format = Format::kText;
   bool verbose = false;  // estimate, fit, plan
   std::string out;
+  bool force = false;  // --out may overwrite a file that is not an earlier answer
   Dump dump = Dump::kNone;
   AllocatorConfig allocator;
   std::string allocator_text;           // as typed

@@ -1,11 +1,10 @@
 #include "planner/cli/run.h"
 
-#include <zlib.h>
-
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <string>
@@ -13,8 +12,10 @@
 #include <system_error>
 #include <vector>
 
+#include "graph/base/printable.h"
 #include "planner/cli/parse.h"
 #include "planner/cli/verbs.h"
+#include "planner/cli/write_file.h"
 
 namespace vramplan {
 namespace {
@@ -33,7 +34,7 @@ bool ShowsUnicode() {
 }
 
 int Fail(const Error& error) {
-  std::cerr << "vramplan: " << ToString(error) << "\n";
+  std::cerr << "vramplan: " << OneLine(ToString(error)) << "\n";
   switch (error.code) {
     case ErrorCode::kUsage:
       return kUsage;
@@ -45,42 +46,24 @@ int Fail(const Error& error) {
   return kInternal;
 }
 
-// Gzipped when the name says so.
-Status WriteFile(const std::string& path, const std::string& text) {
-  const Error error{ErrorCode::kBadInput, path, "cannot be written", "does its folder exist?"};
-  if (path.ends_with(".gz")) {
-    gzFile file = gzopen(path.c_str(), "wb");
-    if (file == nullptr) return error;
-    const bool whole = gzwrite(file, text.data(), static_cast<unsigned>(text.size())) == static_cast<int>(text.size());
-    if (gzclose(file) != Z_OK || !whole) return error;
-    return Done();
-  }
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (!file) return error;
-  return Done();
-}
-
-// Whole or not at all; the folders are the user's own, as the XDG base directory specification asks.
+// The profile that is kept of a card. The folders are the user's own, as the XDG base directory specification asks.
 Status Store(const std::string& path, const std::string& text) {
   namespace fs = std::filesystem;
-  const Error error{ErrorCode::kBadInput, path, "cannot be written", "name another place with --out FILE"};
+  const auto failed = [&](std::string reason) {
+    return Error{ErrorCode::kBadInput, path, std::move(reason), "name another place with --out FILE"};
+  };
   std::vector<fs::path> missing;
-  std::error_code failed;
-  for (fs::path folder = fs::path(path).parent_path(); !folder.empty() && !fs::exists(folder, failed);
+  std::error_code code;
+  for (fs::path folder = fs::path(path).parent_path(); !folder.empty() && !fs::exists(folder, code);
        folder = folder.parent_path()) {
     missing.push_back(folder);
   }
   for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
-    if (!fs::create_directory(*folder, failed)) return error;
-    fs::permissions(*folder, fs::perms::owner_all, failed);
+    if (!fs::create_directory(*folder, code)) return failed("cannot be written: " + code.message());
+    fs::permissions(*folder, fs::perms::owner_all, code);
   }
-  const std::string whole = path + ".new";
-  if (!WriteFile(whole, text)) return error;
-  fs::rename(whole, path, failed);
-  if (!failed) return Done();
-  fs::remove(whole, failed);
-  return error;
+  const Status written = WriteFile({.path = path, .force = true}, text);
+  return written.ok() ? written : failed(written.error().text);
 }
 
 Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machine) {
@@ -139,10 +122,31 @@ void PrintNotes(const Notes& notes) {
   for (const Note& note : notes.all()) ++count[note.code];
   for (const Note& note : notes.all()) {
     const int of = count[note.code], at = ++seen[note.code];  // a line for the last one alone would save nothing
-    if (at <= kOfOneKind || of == kOfOneKind + 1) std::cerr << ToString(note) << "\n";
+    if (at <= kOfOneKind || of == kOfOneKind + 1) std::cerr << OneLine(ToString(note)) << "\n";
     if (at == kOfOneKind && of > kOfOneKind + 1)
       std::cerr << "note: " << of - kOfOneKind << " more like the last one (hint: --format json has them all)\n";
   }
+}
+
+// What the command reads: none of it is overwritten by its answer.
+std::vector<std::string> InputsOf(const Options& options) {
+  return {options.file, options.model, options.compare, options.profile, options.schedule};
+}
+
+// Whether what --out gets is for a program: CSV, a problem or a schedule.
+bool IsStream(const Options& options) { return options.verb == Verb::kTrace && options.compare.empty(); }
+
+// --emit, and no plan was found.
+bool NothingToEmit(const Options& options, const Outcome& outcome) {
+  return options.emit != Emit::kNone && !outcome.stream;
+}
+
+Status PrintAnswer(const std::string& text) {
+  errno = 0;
+  std::cout << text << std::flush;
+  if (std::cout) return Done();
+  const std::string reason = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
+  return Error{ErrorCode::kBadInput, "standard output", "cannot be written" + reason, "add --out FILE"};
 }
 
 int RunChecked(int argc, const char* const* argv, Probe* machine) {
@@ -153,27 +157,28 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
     return 0;
   }
   const Options& options = std::get<Options>(*command);
-  const Result<Outcome> outcome =
-      RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode(), .verbose = options.verbose || !TakesOption(options.verb, "--verbose")}, machine);
-  if (!outcome.ok()) return Fail(outcome.error());
-  // A plan that there is not has no snippet.
-  const bool nothing = options.emit != Emit::kNone && !outcome->stream;
-  const bool to_file = !options.out.empty() && options.out != "-" && !nothing;
-  if (to_file) {
-    const Status written = WriteFile(options.out, outcome->stream ? *outcome->stream : outcome->text);
-    if (!written) return Fail(written.error());
+  std::optional<FileToWrite> out;
+  if (!options.out.empty() && options.out != "-") {
+    out = FileToWrite{options.out, InputsOf(options), options.force};
+    if (const Status may = CheckFileToWrite(*out); !may) return Fail(may.error());
   }
-  if (!to_file && !outcome->store.empty()) {
+  const bool is_brief = !options.verbose && TakesOption(options.verb, "--verbose");
+  Result<Outcome> outcome =
+      RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode(), .verbose = !is_brief}, machine);
+  if (!outcome.ok()) return Fail(outcome.error());
+  const bool emitted = outcome->stream.has_value();
+  if (out && !NothingToEmit(options, *outcome)) {
+    const bool report = options.format == Format::kText && !IsStream(options);
+    const std::string text = emitted ? *outcome->stream : report ? Signed(outcome->text) : outcome->text;
+    const Status written = WriteFile(*out, text);
+    if (!written) return Fail(written.error());
+    if (!emitted) outcome->text.clear();
+  }
+  if (!out && !outcome->store.empty()) {
     const Status stored = Store(outcome->store, *outcome->stream);
     if (!stored) return Fail(stored.error());
   }
-  if (!to_file || outcome->stream) {
-    std::cout << outcome->text << std::flush;
-    if (!std::cout)
-      return Fail(
-          {ErrorCode::kBadInput, "standard output", "cannot be written", "is the disk full or the reader gone?"});
-  }
-  const bool is_brief = !options.verbose && TakesOption(options.verb, "--verbose");
+  if (const Status printed = PrintAnswer(outcome->text); !printed) return Fail(printed.error());
   is_brief ? PrintWarnings(outcome->notes) : PrintNotes(outcome->notes);
   return outcome->exit_code;
 }

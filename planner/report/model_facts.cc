@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/base/printable.h"
+
 namespace vramplan {
 namespace {
 
@@ -33,7 +35,7 @@ ModelFacts FactsOf(const Graph& graph, const Binding& binding, const Layers& lay
 
 std::string FileName(const std::string& path) {
   const size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
+  return OneLine(slash == std::string::npos ? path : path.substr(slash + 1));
 }
 
 Json ToJson(const ModelFacts& facts) {

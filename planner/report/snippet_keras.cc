@@ -1,5 +1,6 @@
 
 #include "planner/report/numbers.h"
+#include "planner/report/quoting.h"
 #include "planner/report/snippets.h"
 
 namespace vramplan {
@@ -76,7 +77,7 @@ Result<std::string> KerasModule(const SnippetOf& of) {
                  "plan with --optimizer adamw"};
   }
   std::string text =
-      "\"\"\"" + of.file + " at batch " + std::to_string(plan.batch) + " on " + of.device +
+      "\"\"\"" + InDocstring(of.file) + " at batch " + std::to_string(plan.batch) + " on " + InDocstring(of.device) +
       ", by vramplan, for Keras 3.\n\n"
       "    configure()\n"
       "    with rematerialisation():\n"
@@ -99,7 +100,7 @@ Result<std::string> KerasModule(const SnippetOf& of) {
   }
   text += "\"\"\"\nimport contextlib\n\nimport keras\n\nBATCH = " + std::to_string(plan.batch) +
           "\nACCUMULATE = " + std::to_string(plan.accumulate) + "\nLAYERS = [";
-  for (const std::string& path : plan.checkpoint) text += "\n    \"" + path + "\",";
+  for (const std::string& path : plan.checkpoint) text += "\n    " + InPython(path) + ",";
   text += plan.checkpoint.empty() ? "]\n" : "\n]\n";
   text += "\n\ndef configure():\n    \"\"\"Before the model is built.\"\"\"\n    keras.config.set_dtype_policy(\"" +
           std::string(Policy(plan.precision)) + "\")" +

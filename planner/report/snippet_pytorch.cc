@@ -2,6 +2,7 @@
 #include <set>
 
 #include "planner/report/numbers.h"
+#include "planner/report/quoting.h"
 #include "planner/report/snippets.h"
 
 namespace vramplan {
@@ -59,15 +60,6 @@ std::string OptionsOf(const Constructor& constructor, const SnippetOf& of) {
   if (!own.empty()) add(std::string(own));
   add("weight_decay=" + Number(of.spec.weight_decay));
   return options;
-}
-
-std::string InPython(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (static_cast<unsigned char>(c) >= ' ') quoted += c;
-  }
-  return quoted + "\"";
 }
 
 std::string PathsInPython(const std::vector<std::string>& paths) {
@@ -204,7 +196,8 @@ Result<std::string> PytorchModule(const SnippetOf& of) {
   }
   const bool fp16 = plan.precision == Precision::kAmpFp16, bf16 = plan.precision == Precision::kAmpBf16;
   const Levels& peak = plan.peak.peak;
-  std::string text = "\"\"\"" + of.file + " at batch " + std::to_string(plan.batch) + " on " + of.device +
+  std::string text = "\"\"\"" + InDocstring(of.file) + " at batch " + std::to_string(plan.batch) + " on " +
+                     InDocstring(of.device) +
                      ", by vramplan.\n\n"
                      "    model = prepare(model.cuda())\n"
                      "    step = optimizer(model.parameters(), lr=...)\n"

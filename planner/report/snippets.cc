@@ -2,6 +2,7 @@
 
 #include "planner/report/json.h"
 #include "planner/report/numbers.h"
+#include "planner/report/quoting.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {
@@ -15,9 +16,9 @@ bool IsBf16(const Plan& plan) { return plan.precision == Precision::kAmpBf16; }
 
 // Above every snippet in a language that has comments.
 std::string Heading(const SnippetOf& of) {
-  std::string text = "# " + of.file + " at batch " + std::to_string(of.plan.batch) + " on " + of.device +
-                     ", by vramplan: allocated " + ToString(of.plan.peak.peak.allocated) + ", on the device " +
-                     ToString(of.needs) + "\n";
+  std::string text = "# " + InComment(of.file) + " at batch " + std::to_string(of.plan.batch) + " on " +
+                     InComment(of.device) + ", by vramplan: allocated " + ToString(of.plan.peak.peak.allocated) +
+                     ", on the device " + ToString(of.needs) + "\n";
   return text;
 }
 
@@ -135,7 +136,7 @@ std::string Env(const SnippetOf& of) {
     return Heading(of) +
            "# the plan counts on PyTorch's own settings of the allocator\nunset PYTORCH_CUDA_ALLOC_CONF\n";
   }
-  return Heading(of) + "export PYTORCH_CUDA_ALLOC_CONF=" + of.allocator_text + "\n";
+  return Heading(of) + "export PYTORCH_CUDA_ALLOC_CONF=" + InShell(of.allocator_text) + "\n";
 }
 
 }  // namespace

@@ -21,10 +21,19 @@ TEST_CASE("names in visible characters") {
            Row{"\xc0\x8a", "\\xc0\\x8a"},           // overlong
            Row{"\xed\xa0\x80", "\\xed\\xa0\\x80"},  // surrogate
            Row{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+           Row{"a\xe2\x80\xa8"
+               "b",
+               "a\\xe2\\x80\\xa8"
+               "b"},  // ends a line
+           Row{"a\xe2\x80\xae"
+               "b",
+               "a\\xe2\\x80\\xae"
+               "b"},                      // turns the direction
            Row{"a\\x0ab", "a\\x5cx0ab"},  // what looks like ours is not the same name
        }) {
     CHECK(Printable(row.name) == row.printable);
   }
+  CHECK(OneLine("'a\\x0ab' in c\nd") == "'a\\x0ab' in c\\x0ad");
   CHECK(QuotedName("conv1") == "'conv1'");
   CHECK(QuotedName(std::string(500, 'a')) == "'" + std::string(120, 'a') + "...'");
   CHECK(Part{"initializer", "w"}.Text() == "initializer 'w'");

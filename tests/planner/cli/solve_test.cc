@@ -49,7 +49,7 @@ TEST_CASE("solve: the answer in words, in JSON, and the schedule in a file that 
 
 TEST_CASE("solve: what does not go within the budget is exit code 3, and leaves no schedule") {
   const ScratchFile problem("diamond.txt", kDiamond), schedule("schedule.txt", "0 1 2 3\n");
-  const Said said = Do("solve " + problem.path() + " --budget 7 --out " + schedule.path());
+  const Said said = Do("solve " + problem.path() + " --budget 7 --force --out " + schedule.path());
   CHECK_EQ(said.exit_code, 3);
   CHECK_EQ(said.FirstLine(),
            "vramplan_test_diamond.txt: no schedule stays within 7: one node and what it reads take 8");

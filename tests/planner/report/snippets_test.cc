@@ -4,6 +4,10 @@
 
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
+
+#include "planner/report/quoting.h"
 
 namespace vramplan {
 namespace {
@@ -115,6 +119,91 @@ TEST_CASE("the optimizer's constructor has what the spec says") {
   Planned muon = Example();
   muon.spec.optimizer = Optimizer::kMuon;
   CHECK_FALSE(PrintSnippet(Emit::kPytorch, muon.Of()).ok());
+}
+
+// The code without the text of its strings and comments: what a program is to Python. Nothing where a string does not
+// end.
+std::string Skeleton(const std::string& code) {
+  std::string kept;
+  for (size_t at = 0; at < code.size();) {
+    const std::string quotes = code.compare(at, 3, "\"\"\"") == 0 ? "\"\"\"" : code[at] == '"' ? "\"" : "";
+    if (quotes.empty() && code[at] != '#') {
+      kept += code[at++];
+      continue;
+    }
+    kept += quotes.empty() ? "#" : quotes;
+    at += quotes.empty() ? 1 : quotes.size();
+    const std::string end = quotes.empty() ? "\n" : quotes;
+    while (at < code.size() && code.compare(at, end.size(), end) != 0) {
+      if (!quotes.empty() && code[at] == '\\') ++at;
+      if (quotes == "\"" && code[at] == '\n') return "";
+      ++at;
+    }
+    if (at >= code.size()) return quotes.empty() ? kept : "";
+    if (quotes.empty()) continue;
+    kept += quotes;
+    at += quotes.size();
+  }
+  return kept;
+}
+
+TEST_CASE("names of files, modules and cards never become code") {
+  const std::vector<std::string> names = {
+      "a\"\"\"\nimport os\nos.system(\"touch /tmp/x\")\n\"\"\".onnx",
+      "a\"\"\".onnx",
+      "a\\\"\"\"b\\",
+      "ends in a backslash\\",
+      "\\\\\"",
+      "a\nimport os",
+      "a\r\nimport os",
+      "a\x0c"
+      "b",
+      "#\n#",
+      "a\xe2\x80\xa8import os",
+      "a\xc2\x85import os",
+      std::string("a\0b", 3),
+      "\xff\xfe",
+      "$(touch /tmp/x)`touch /tmp/x`",
+      "': \"!!python/object",
+  };
+  for (const Emit emit :
+       {Emit::kPytorch, Emit::kPytorchSac, Emit::kHf, Emit::kAccelerate, Emit::kLightning, Emit::kKeras, Emit::kEnv}) {
+    Planned tame = Example();
+    if (emit == Emit::kPytorchSac) tame.plan.saved = {{"m.h.1", "aten.mm.default", 2}};
+    const std::string skeleton = Skeleton(*PrintSnippet(emit, tame.Of()));
+    REQUIRE(!skeleton.empty());
+    for (const std::string& name : names) {
+      CAPTURE(name);
+      Planned hostile = tame;
+      hostile.plan.checkpoint = {name, name + "b"};
+      for (SavedCall& call : hostile.plan.saved) call = {name, name, call.occurrence};
+      const SnippetOf of{hostile.plan, hostile.spec, name, name, Bytes::Of(4000), "expandable_segments:True"};
+      const std::string snippet = *PrintSnippet(emit, of);
+      CHECK_EQ(Skeleton(snippet), skeleton);
+      for (const char* line_break : {"\r", "\x0c", "\xc2\x85", "\xe2\x80\xa8"})
+        CHECK(snippet.find(line_break) == snippet.npos);
+    }
+  }
+  CHECK_EQ(Skeleton("x = \"a\\\"b\"  # c\n"), "x = \"\"  #\n");
+  CHECK_EQ(Skeleton("x = \"a\nb\""), "");
+  const Planned planned = Example();
+  const auto env = [&](const char* conf) {
+    const std::string text =
+        *PrintSnippet(Emit::kEnv, {planned.plan, planned.spec, "net.onnx", "Tesla T4", Bytes::Of(4000), conf});
+    return text.substr(text.find('\n') + 1);
+  };
+  CHECK_EQ(env("a:b,c:[1:2]"), "export PYTORCH_CUDA_ALLOC_CONF='a:b,c:[1:2]'\n");
+  CHECK_EQ(env("$(touch x)'"), "export PYTORCH_CUDA_ALLOC_CONF='$(touch x)'\\'''\n");
+}
+
+TEST_CASE("text in Python, in comments and in the shell") {
+  CHECK_EQ(InPython("layer1.0"), "\"layer1.0\"");
+  CHECK_EQ(InPython("a\"b\\c\nd"), "\"a\\\"b\\\\c\\x0ad\"");
+  CHECK_EQ(InDocstring("\"\"\""), "\\\"\\\"\\\"");
+  CHECK_EQ(InComment("a\nimport os"), "a\\x0aimport os");
+  CHECK_EQ(InShell("unet.onnx"), "unet.onnx");
+  CHECK_EQ(InShell("it's"), "'it'\\''s'");
+  CHECK_EQ(InShell(""), "''");
 }
 
 TEST_CASE("names of snippets") {
