@@ -145,14 +145,14 @@ class Compactor {
     // The first fields of every ONNX model are short; a fault before the graph was seen means that this is something
     // else.
     if (depth == 0 && !has_graph_ && reader.fault() == Fault::kMalformed) {
-      error_ = NotOnnx("it is no protobuf message (" + where + ")");
+      error_ = NotOnnx("it is not a protobuf message, at " + where);
       return false;
     }
     if (depth == 0 && reader.fault() == Fault::kTruncated) {
       // Honest ONNX files begin with ir_version or with the graph; anything else was never one.
       const auto first = file_.empty() ? 0 : static_cast<uint8_t>(file_[0]);
       if (!has_graph_ && first != 0x08 && first != 0x3a && first != 0x42 && first != 0x12) {
-        error_ = NotOnnx("it is no protobuf message (" + where + ")");
+        error_ = NotOnnx("it is not a protobuf message, at " + where);
         return false;
       }
       return Fail("truncated: the file ends inside the field that begins at " + where, "copy or download it again");

@@ -1,5 +1,7 @@
 #include "graph/onnx/kind_of_file.h"
 
+#include <algorithm>
+
 namespace vramplan {
 namespace {
 
@@ -15,17 +17,17 @@ struct Mark {
 };
 
 constexpr Mark kMarks[] = {
-    {0, "version https://git-lfs"sv, {"a git-lfs pointer, not the model itself", "run: git lfs pull"}},
-    {0, "<!"sv, {"a web page", "download the file itself (the raw link)"}},
-    {0, "<h"sv, {"a web page", "download the file itself (the raw link)"}},
-    {0, "<H"sv, {"a web page", "download the file itself (the raw link)"}},
+    {0, "version https://git-lfs"sv, {"a git-lfs pointer, not the model itself", "type git lfs pull"}},
+    {0, "<!"sv, {"a web page", "download the file itself, by its raw link"}},
+    {0, "<h"sv, {"a web page", "download the file itself, by its raw link"}},
+    {0, "<H"sv, {"a web page", "download the file itself, by its raw link"}},
     {0, "<?xml"sv, {"an XML file", "give the .onnx file that it was made from"}},
-    {0, "\x1f\x8b"sv, {"compressed with gzip", "run: gunzip"}},
-    {0, "\x28\xb5\x2f\xfd"sv, {"compressed with zstd", "run: zstd -d"}},
+    {0, "\x1f\x8b"sv, {"compressed with gzip", "unpack it with gunzip"}},
+    {0, "\x28\xb5\x2f\xfd"sv, {"compressed with zstd", "unpack it with zstd -d"}},
     {0,
      "\xfd"
      "7zXZ"sv,
-     {"compressed with xz", "run: unxz"}},
+     {"compressed with xz", "unpack it with unxz"}},
     {0, "\x80\x02"sv, {"a Python pickle, as torch.save writes it", kExport}},
     {0, "\x80\x03"sv, {"a Python pickle", kExport}},
     {0, "\x80\x04"sv, {"a Python pickle", kExport}},
@@ -45,6 +47,14 @@ constexpr Mark kMarks[] = {
     {8, "{\""sv, {"a safetensors file: weights without a graph", kExport}},
 };
 
+// A model begins with the field of its version, a control character, or has one soon.
+bool IsText(std::string_view bytes) {
+  constexpr size_t kLooked = 512;
+  const std::string_view head = bytes.substr(0, kLooked);
+  return std::all_of(head.begin(), head.end(),
+                     [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; });
+}
+
 }  // namespace
 
 std::optional<FileKind> KindOfFile(std::string_view bytes) {
@@ -61,6 +71,7 @@ std::optional<FileKind> KindOfFile(std::string_view bytes) {
   for (const Mark& mark : kMarks) {
     if (bytes.size() > mark.offset && bytes.substr(mark.offset).starts_with(mark.bytes)) return mark.kind;
   }
+  if (IsText(bytes)) return FileKind{"a text file", "give the .onnx file that torch.onnx.export wrote"};
   return std::nullopt;
 }
 

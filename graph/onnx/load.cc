@@ -50,7 +50,7 @@ Result<Graph> LoadModel(const std::string& name, std::string_view bytes, Notes* 
 Result<Graph> Load(const std::string& path, Notes* notes) {
   const Result<MappedFile> file = MappedFile::Open(path);
   if (!file) return file.error();
-  return LoadModel(path, file->bytes(), notes);
+  return LoadModel(path == "-" ? "standard input" : path, file->bytes(), notes);
 }
 
 Result<Graph> LoadFromBytes(const std::string& name, const void* data, size_t size, Notes* notes) {

@@ -1,7 +1,9 @@
 // MappedFile: the bytes of a file, read by the system only where they are looked at. That is why a model of 2 GB with
-// its weights inside costs what its structure costs.
+// its weights inside costs what its structure costs. Standard input and the pipe of <(...) are read whole, once, and
+// kept, because a model is opened more than once.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -11,19 +13,23 @@ namespace vramplan {
 
 class MappedFile {
  public:
-  // Errors: no such file, a directory, not a regular file, no permission.
+  // "-" is standard input. Errors: no such file, a directory, not a file, no permission, a terminal.
   static Result<MappedFile> Open(const std::string& path);
 
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&&) = delete;
   ~MappedFile();
 
-  std::string_view bytes() const { return {static_cast<const char*>(address_), size_}; }
+  std::string_view bytes() const {
+    return read_ ? std::string_view(*read_) : std::string_view(static_cast<const char*>(address_), size_);
+  }
 
  private:
   MappedFile(void* address, size_t size) : address_(address), size_(size) {}
+  explicit MappedFile(std::shared_ptr<const std::string> read) : read_(std::move(read)) {}
   void* address_ = nullptr;
   size_t size_ = 0;
+  std::shared_ptr<const std::string> read_;  // of a pipe
 };
 
 }  // namespace vramplan

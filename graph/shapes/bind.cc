@@ -20,7 +20,7 @@ constexpr const char* kBatchNames[] = {"batch",  "batch_size", "batchsize", "bat
                                        "nbatch", "n",          "b",         "bs",        "bsz"};
 // Names of axis 0 that are surely not the batch.
 constexpr const char* kOtherNames[] = {"seq",    "length", "len",   "time", "token", "frame",
-                                       "height", "width",  "point", "node", "edge"};
+                                       "height", "width",  "point", "node", "edge",  "channel"};
 
 bool IsSymbolName(const DeclaredDim& d) { return !d.length && !d.symbol.empty() && d.symbol != "?"; }
 bool IsNameless(const DeclaredDim& d) { return (!d.length && !IsSymbolName(d)) || (d.length && *d.length == -1); }
@@ -237,7 +237,8 @@ class Binder {
       names.push_back(graph_[id].name);
       if (graph_[id].name != name) continue;
       const auto* dims = DimsOf(id);
-      if (dims == nullptr || axis >= dims->size()) return Usage(option, "input " + name + " has no axis " + digits, "");
+      if (dims == nullptr || axis >= dims->size())
+        return Usage(option, "input " + name + " has no axis " + digits, "type --batch-dim " + name + ":0");
       const DeclaredDim& d = (*dims)[axis];
       if (IsSymbolName(d) && std::find(symbols_.begin(), symbols_.end(), d.symbol) != symbols_.end())
         return BatchIs(d.symbol);
@@ -251,7 +252,8 @@ class Binder {
       Reopen(axis, *d.length);
       return std::nullopt;
     }
-    return Usage(option, "the file has no input of this name", "its inputs are: " + Joined(names));
+    return Usage(option, "the file has no input of this name",
+                 "its inputs are: " + Joined(names) + "; type --batch-dim " + names.front() + ":0");
   }
 
   // The length on `axis` of the first input with two axes or more; all inputs with that length there get the batch.
@@ -260,6 +262,7 @@ class Binder {
       const auto* dims = DimsOf(id);
       if (length || dims == nullptr || dims->size() < 2 || axis >= dims->size()) continue;
       length = (*dims)[axis].length;
+      if (options_.batch_dim.empty() && IsImage(*dims)) return NoBatchOfImage(graph_[id]);
       break;
     }
     if (!length || *length < 1) return NoBatch();
@@ -268,6 +271,22 @@ class Binder {
     notes_->Add({"reopened-batch", Severity::kNote, graph_.file,
                  "it was exported with the fixed batch " + std::to_string(*length) + ", which is taken as free again",
                  "--batch-dim INPUT:AXIS names another axis, --batch-dim none keeps the file as it is"});
+  }
+
+  // [3, 320, 320]: detectors of torchvision take one image without a batch axis. A batch of three sequences of 320
+  // would look the same, so the file says which it is only where the user does.
+  static bool IsImage(const std::vector<DeclaredDim>& dims) {
+    constexpr int64_t kColours = 3, kShortestSide = 16;
+    const auto is_side = [](const DeclaredDim& d) { return !d.length || *d.length < 0 || *d.length >= kShortestSide; };
+    return dims.size() == 3 && dims[0].length == kColours && is_side(dims[1]) && is_side(dims[2]);
+  }
+
+  void NoBatchOfImage(const Tensor& input) {
+    notes_->Add({"no-batch", Severity::kWarning, graph_.file,
+                 "input " + input.name +
+                     " (3 x height x width) looks like one image, so its first axis is taken as "
+                     "channels, and no axis is the batch",
+                 "--batch-dim " + input.name + ":0 if it is the batch"});
   }
 
   void NoBatch() {

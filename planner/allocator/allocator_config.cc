@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kIntervals = 16;  // 1 MiB .. 64 GiB
 constexpr std::string_view kSubject = "--allocator-conf";
+constexpr const char* kExample = "write it as max_split_size_mb:128,expandable_segments:True";
 
 // Options that do not change what is taken from the device.
 constexpr std::string_view kWithoutEffect[] = {"release_lock_on_cudamalloc",     "release_lock_on_hipmalloc",
@@ -106,7 +107,7 @@ class Parser {
     int64_t count = 0;
     if (!Integer("a whole number of MiB", &count)) return false;
     if (count < least)
-      return Fail(key_ + " is " + std::to_string(count) + ", must be at least " + std::to_string(least));
+      return Fail(key_ + " is " + std::to_string(count) + ", and must be at least " + std::to_string(least));
     *result = Bytes::MiB(count);
     return true;
   }
@@ -118,7 +119,7 @@ class Parser {
     char* end = nullptr;
     const double value = std::strtod(word.c_str(), &end);
     if (end == word.c_str() || *end != '\0' || !allowed(value)) {
-      return Fail(key_ + " is '" + word + "', must be " + range);
+      return Fail(key_ + " is '" + word + "', and must be " + range);
     }
     *result = value;
     return true;
@@ -127,7 +128,7 @@ class Parser {
   bool Boolean(bool* result) {
     std::string word;
     if (!Word("True or False", &word)) return false;
-    if (word != "True" && word != "False") return Fail(key_ + " is '" + word + "', must be True or False");
+    if (word != "True" && word != "False") return Fail(key_ + " is '" + word + "', and must be True or False");
     *result = word == "True";
     return true;
   }
@@ -136,7 +137,8 @@ class Parser {
   bool AllIntervals() {
     int64_t divisions = 0;
     if (!Integer("a power of two, or a list as [256:1,512:2,>:4]", &divisions)) return false;
-    if (!IsPowerOfTwo(divisions)) return Fail(key_ + " is " + std::to_string(divisions) + ", must be a power of two");
+    if (!IsPowerOfTwo(divisions))
+      return Fail(key_ + " is " + std::to_string(divisions) + ", and must be a power of two");
     config_.roundup_power2_divisions.assign(kIntervals, divisions);
     return true;
   }
@@ -153,13 +155,13 @@ class Parser {
       int64_t size = 0, divisions = 0;
       if (!Word("pairs as [256:1,512:2,>:4]", &interval)) return false;
       if (interval != ">" && (!ToInteger(interval, &size) || !IsPowerOfTwo(size))) {
-        return Fail(key_ + " has the interval '" + interval + "', must be a power of two (MiB) or >");
+        return Fail(key_ + " has the interval '" + interval + "', and must be a power of two (MiB) or >");
       }
       if (!Take(":")) return Fail(key_ + " expects ':' after the interval " + interval);
       if (!Integer("a power of two or 0 after each interval", &divisions)) return false;
       if (divisions != 0 && !IsPowerOfTwo(divisions)) {
         return Fail(key_ + " divides the interval " + interval + " by " + std::to_string(divisions) +
-                    ", must be a power of two, or 0 for off");
+                    ", and must be a power of two, or 0 for off");
       }
       if (interval == ">") {
         std::fill(all.begin() + static_cast<std::ptrdiff_t>(after_last), all.end(), divisions);
@@ -199,12 +201,12 @@ class Parser {
   bool Integer(const std::string& expected, int64_t* value) {
     std::string word;
     if (!Word(expected, &word)) return false;
-    return ToInteger(word, value) || Fail(key_ + " is '" + word + "', must be " + expected);
+    return ToInteger(word, value) || Fail(key_ + " is '" + word + "', and must be " + expected);
   }
-  Error Wrong(std::string text, std::string hint = "write it as max_split_size_mb:128,expandable_segments:True") {
+  Error Wrong(std::string text, std::string hint = kExample) {
     return Error{ErrorCode::kUsage, std::string(kSubject), std::move(text), std::move(hint)};
   }
-  bool Fail(std::string text, std::string hint = "") {
+  bool Fail(std::string text, std::string hint = kExample) {
     error_ = Wrong(std::move(text), std::move(hint));
     return false;
   }

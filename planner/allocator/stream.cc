@@ -228,7 +228,7 @@ class StreamPlayer {
   std::string Quoted(Column column) const {
     return std::string(kNames[column]) + " '" + std::string(Field(column).substr(0, 40)) + "'";
   }
-  bool Fail(std::string text, std::string hint = "") {
+  bool Fail(std::string text, std::string hint = "vramplan replay --help explains the columns") {
     error_ = Error{ErrorCode::kBadInput, name_ + ":" + std::to_string(line_), std::move(text), std::move(hint)};
     return false;
   }

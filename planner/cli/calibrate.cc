@@ -53,7 +53,8 @@ Result<std::vector<ConvolutionQuestion>> Questions(const Options& options, Capab
       questions.push_back(std::move(question));
   }
   if (questions.empty()) {
-    notes->Add({"no-convolutions", Severity::kNote, options.model, "has none that cuDNN could be asked about", ""});
+    notes->Add(
+        {"no-convolutions", Severity::kNote, options.model, "has no convolutions that cuDNN could be asked about", ""});
   }
   return questions;
 }

@@ -1,5 +1,7 @@
 // vramplan check: a schedule judged from the files alone, without code of the solver's, not even its reader.
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -23,39 +25,41 @@ Error Bad(const std::string& file, std::string text) {
 
 Result<std::vector<CheckedNode>> ReadNodes(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return Bad(path, "cannot be opened");
+  if (!file) return Bad(path, std::string("cannot be read: ") + std::strerror(errno));
   int64_t nodes = 0, edges = 0;
-  if (!(file >> nodes >> edges) || nodes < 1 || edges < 0) return Bad(path, "does not begin with two counts");
+  if (!(file >> nodes >> edges) || nodes < 1 || edges < 0)
+    return Bad(path, "does not begin with the numbers of nodes and edges");
   std::vector<CheckedNode> read;
   for (int64_t node = 0; node < nodes; ++node) {
     CheckedNode& one = read.emplace_back();
     if (!(file >> one.cost >> one.bytes) || one.cost < 0 || one.bytes < 0)
-      return Bad(path, "has no cost and bytes of node " + std::to_string(node));
+      return Bad(path, "has no cost and bytes for node " + std::to_string(node));
   }
   for (int64_t edge = 0; edge < edges; ++edge) {
     int64_t source = 0, target = 0;
     if (!(file >> source >> target) || source < 0 || source >= target || target >= nodes)
-      return Bad(path, "has no edge " + std::to_string(edge) + " from a node to a later one");
+      return Bad(path, "edge " + std::to_string(edge) + " does not lead from a node to a later one");
     read[static_cast<size_t>(target)].reads.push_back(source);
   }
   std::string more;
-  if (file >> more) return Bad(path, "has more than it says");
+  if (file >> more) return Bad(path, "has more numbers than its first line announces");
   return read;
 }
 
 Result<std::vector<int64_t>> ReadOrder(const std::string& path, int64_t nodes) {
   std::ifstream file(path);
-  if (!file) return Bad(path, "cannot be opened");
+  if (!file) return Bad(path, std::string("cannot be read: ") + std::strerror(errno));
   std::vector<int64_t> order;
   int64_t fresh = 0;
   for (int64_t node = 0; file >> node; order.push_back(node)) {
     if (node < 0 || node > fresh || node >= nodes)
       return Bad(path, "number " + std::to_string(order.size() + 1) + " is node " + std::to_string(node) +
-                           ", the first new one would be " + std::to_string(fresh));
+                           ", and the next node that is not computed yet is " + std::to_string(fresh));
     if (node == fresh) ++fresh;
   }
-  if (!file.eof()) return Bad(path, "has something else than numbers after " + std::to_string(order.size()));
-  if (fresh < nodes) return Bad(path, "leaves out node " + std::to_string(fresh));
+  if (!file.eof())
+    return Bad(path, "has something other than numbers after " + std::to_string(order.size()) + " of them");
+  if (fresh < nodes) return Bad(path, "never computes node " + std::to_string(fresh));
   return order;
 }
 

@@ -42,7 +42,8 @@ Result<ChosenDevice> MachineDevice(const Options& options, Probe* machine) {
     if (!memory.ok()) return memory.error();
     chosen.device.held = std::max(Bytes(), memory->total - memory->free);
     chosen.notes.Add({"held-with-context", Severity::kWarning, "--gpu",
-                      "the driver does not say what is free from outside: a context of ours counts as held by others",
+                      "the driver reports free memory only to a process with a context, so vramplan's own context "
+                      "counts as held by others",
                       ""});
   }
   chosen.facts = *std::move(facts);
@@ -60,7 +61,14 @@ Result<std::optional<ChosenDevice>> NamedDevice(const Options& options, const st
   if (!options.gpu.empty()) {
     const Result<Card> card = FindCard(options.gpu);
     if (!card.ok()) return card.error();
-    return std::optional(DeviceOf(*card, options));
+    ChosenDevice chosen = DeviceOf(*card, options);
+    if (options.gpu_memory > card->usable) {
+      chosen.notes.Add({"more-than-usable", Severity::kWarning, "--gpu-memory",
+                        ToString(*options.gpu_memory) + " is more than a program gets of a " + card->name + ": " +
+                            ToString(card->usable),
+                        "leave --gpu-memory out"});
+    }
+    return std::optional(std::move(chosen));
   }
   Card bare;
   if (profile) {
@@ -125,7 +133,8 @@ Result<CardFacts> PickCard(const std::string& gpu, Probe* machine) {
     if (whole && card.index == wanted) return std::move(card);
     numbers.push_back(std::string(kAuto) + ":" + std::to_string(card.index));
   }
-  return Error{ErrorCode::kUsage, "--gpu", InQuotes(gpu) + " is not a card of this machine: " + JoinChoices(numbers),
+  return Error{ErrorCode::kUsage, "--gpu",
+               InQuotes(gpu) + " is not a card of this machine, which has " + JoinChoices(numbers),
                "vramplan probe shows them"};
 }
 

@@ -68,7 +68,8 @@ Status Compare(Options options, Probe* machine, ExplainReport* report) {
       batch = step.match->request.batch;
     } else {
       prepared->notes.Add({"assumed-batch", Severity::kNote, "--batch",
-                           "no batch has a request like that of the message; assumed 1", "give --batch to change it"});
+                           "no batch makes a request like that of the message, so batch 1 is assumed",
+                           "give --batch to change it"});
     }
   }
   const Result<Timeline> timeline = ScheduleFor(prepared->layers, spec, batch, &prepared->notes);
@@ -77,7 +78,7 @@ Status Compare(Options options, Probe* machine, ExplainReport* report) {
 
   step.question = prepared->question;
   step.question.spec = SpecRows(options, spec, step.question, *chosen, context);
-  report->notes = prepared->notes;
+  report->notes.Append(prepared->notes);
   if (room) {
     step.room = *room;
     const Peak within = Replay(*timeline, batch, options.allocator, *room);
@@ -97,7 +98,7 @@ Status Compare(Options options, Probe* machine, ExplainReport* report) {
     step.plan = PlanCommand(options, step, *chosen);
   } else {
     report->notes.Add({"unknown-card", Severity::kNote, "--gpu",
-                       "the message does not say how large the card is, so nothing can be said of what fits there",
+                       "the message does not give the size of the card, so what fits there is not known",
                        "name it with --gpu or --gpu-memory"});
   }
   report->step = std::move(step);
@@ -117,6 +118,10 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
   report.message = *std::move(message);
   report.cause = CauseOf(report.message);
   report.shares = SharesOf(report.message);
+  if (const std::optional<Bytes> excess = ExcessOf(report.message); excess && options.format == Format::kJson) {
+    report.notes.Add({"does-not-add-up", Severity::kWarning, subject,
+                      "the numbers of the message sum to " + ToString(*excess) + " more than the card has", ""});
+  }
   if (!options.model.empty()) {
     if (const Status compared = Compare(options, machine, &report); !compared.ok()) return compared.error();
   }

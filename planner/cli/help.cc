@@ -48,7 +48,7 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan trace unet.onnx --batch 4 --compare recorded.csv.gz\n"
      "  vramplan trace gpt.onnx --dim sequence=128 --optimizer adamw --step 1 | head\n"
      "  vramplan trace unet.onnx --batch 4 --problem --out unet.txt\n"
-     "\nto record a step on your GPU: README.md has a script that takes it from torch.profiler.\n"
+     "\nto record a step on your GPU: the documentation has a script that takes it from torch.profiler.\n"
      "Columns after phase may be missing or empty.\n"},
     {"vramplan replay FILE.csv[.gz] [options]",
      "Feeds a stream of requests to PyTorch's caching allocator as vramplan knows it and prints the peaks: what the "
@@ -81,9 +81,9 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan solve resnet50.txt --budget 9129120 --seconds 10 --format json\n"
      "  vramplan solve resnet50.txt\n"},
     {"vramplan check FILE SCHEDULE --budget N",
-     "Whether a schedule, of whatever origin, is one of the problem in FILE and stays within the budget; shares no "
-     "code "
-     "with solve. Prints its cost and its peak. Exit code 0: it does, 3: it takes more, 1: it is no schedule, and why.",
+     "Checks that a schedule, whoever made it, is valid for the problem in FILE and stays within the budget. Shares no "
+     "code with solve. Prints its cost and its peak. Exit code 0: it does, 3: it takes more, 1: it is not valid, and "
+     "why.",
      "  vramplan check resnet50.txt schedule.txt --budget 8GiB\n"},
     {"vramplan probe [options]",
      "What the cards of this machine say: memory, who holds it, driver; and what a CUDA context and the libraries "
@@ -160,7 +160,7 @@ std::string HelpText(std::optional<Verb> verb) {
     text += Row("trace FILE", "every allocation of a step, as CSV, or where it differs from a recorded one");
     text += Row("replay FILE.csv", "a stream of requests under another allocator configuration or card");
     text += Row("solve FILE", "what to compute again so that a graph of values fits a budget, with a bound");
-    text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is one, and fits");
+    text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is valid and fits");
     text += Row("probe", "what this machine's cards say, and who holds their memory");
     text += Row("calibrate", "measure a card of this machine, for --gpu auto and --profile");
     text += Row("validate FILE", "a step replayed on this machine's card: predicted beside seen");

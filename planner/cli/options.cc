@@ -4,8 +4,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "planner/cli/read_size.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/semantics/optimizer.h"
+#include "planner/spec/device.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {
@@ -33,23 +35,6 @@ Result<double> ReadReal(std::string_view flag, std::string_view text) {
     return Wrong(flag, InQuotes(text) + " is not a number of 0 or more", "type " + std::string(flag) + " 0.01");
   }
   return number;
-}
-
-Result<Bytes> ReadBytes(std::string_view flag, std::string_view text) {
-  Result<Bytes> bytes = ParseBytes(text);
-  if (!bytes.ok()) return Wrong(flag, InQuotes(text) + " " + bytes.error().text, bytes.error().hint);
-  const bool bare = text.find_first_not_of("0123456789.") == text.npos;
-  if (!bare || *bytes == Bytes() || *bytes >= Bytes::MiB(1)) return bytes;
-  // "--gpu-memory 8": nobody means so few bytes.
-  constexpr int64_t kMostGiB = 256;
-  return Wrong(flag, InQuotes(text) + " is " + ToString(*bytes) + ": its unit is missing",
-               "type " + std::string(flag) + " " + std::string(text) + (*bytes <= Bytes::Of(kMostGiB) ? "GiB" : "MiB"));
-}
-
-Result<Bytes> ReadCardMemory(const std::string& text) {
-  Result<Bytes> bytes = ReadBytes("--gpu-memory", text);
-  if (!bytes.ok() || *bytes > Bytes()) return bytes;
-  return Wrong("--gpu-memory", "a card has more than " + InQuotes(text), "type --gpu-memory 16GiB");
 }
 
 // "sequence=128" at the last "=": names may hold one themselves ("past + sequence" does not, but nothing forbids it).
@@ -163,7 +148,7 @@ void ReadMomentum(Reader* reader, TrainingSpec* spec) {
   if (spec->optimizer == Optimizer::kSgdNesterov && spec->momentum > 0) return;
   const bool nesterov = spec->optimizer == Optimizer::kSgdNesterov;
   reader->Fail(Wrong("--momentum",
-                     std::string(Name(spec->optimizer)) + (nesterov ? " needs one above 0" : " takes none"),
+                     std::string(Name(spec->optimizer)) + (nesterov ? " needs a momentum above 0" : " has no momentum"),
                      "type --optimizer sgd --momentum 0.9"));
 }
 
@@ -177,7 +162,7 @@ void ReadLoop(Reader* reader, TrainingSpec* spec) {
   reader->Read("--ema", &spec->ema, ParseEma);
 }
 
-void ReadSpec(Reader* reader, TrainingSpec* spec) {
+void ReadSpec(Reader* reader, TrainingSpec* spec, Notes* notes) {
   reader->Read("--mode", &spec->mode, ParseMode);
   reader->Read("--precision", &spec->precision, ParsePrecision);
   reader->Read("--optimizer", &spec->optimizer, ParseOptimizer);
@@ -194,7 +179,7 @@ void ReadSpec(Reader* reader, TrainingSpec* spec) {
   ReadLoop(reader, spec);
   if (const std::string* text = reader->Text("--cudnn-workspace"); text != nullptr && *text != "auto") {
     reader->Read("--cudnn-workspace", &spec->cudnn_workspace,
-                 [](const std::string& t) { return ReadBytes("--cudnn-workspace", t); });
+                 [&](const std::string& t) { return ReadSize("--cudnn-workspace", t, notes); });
   }
 }
 
@@ -236,19 +221,18 @@ void CheckRuntime(Reader* reader, Verb verb, const TrainingSpec& spec) {
     reader->Fail(Wrong(flag, name + " has no such setting", "leave it out, or type --framework " + takers));
   }
   if (runtime == kPyTorch || verb == Verb::kEstimate || verb == Verb::kFit) return;
-  reader->Fail(Wrong("--framework",
-                     verb == Verb::kPlan
-                         ? "a plan is made of PyTorch's means (checkpoints, autocast, fused optimizers): "
-                           "there is none for " +
-                               name
-                         : "only PyTorch's events are known one by one, not those of " + name,
-                     "type vramplan fit FILE --framework " + name));
+  reader->Fail(
+      Wrong("--framework",
+            verb == Verb::kPlan
+                ? "plan works with PyTorch's checkpoints, autocast and fused optimizers, and knows none of " + name
+                : "every single allocation of a step is known for PyTorch only, not for " + name,
+            "type vramplan fit FILE --framework " + name));
 }
 
-void ReadRuntime(Reader* reader, TrainingSpec* spec) {
+void ReadRuntime(Reader* reader, TrainingSpec* spec, Notes* notes) {
   reader->Read("--ort-arena", &spec->ort.growth, ParseArenaGrowth);
   reader->Read("--gpu-mem-limit", &spec->ort.limit,
-               [](const std::string& t) { return ReadBytes("--gpu-mem-limit", t); });
+               [&](const std::string& t) { return ReadSize("--gpu-mem-limit", t, notes); });
   reader->Read("--cudnn-conv-use-max-workspace", &spec->ort.max_workspace,
                [](const std::string& t) { return ParseOneOf("--cudnn-conv-use-max-workspace", t, "0", "1"); });
   reader->Read("--preallocate", &spec->pool.preallocate,
@@ -327,12 +311,14 @@ Result<uint64_t> ParseSeed(const std::string& text) {
   return static_cast<uint64_t>(*seed);
 }
 
+bool IsStandardInput(const std::string& file) { return file == "-" || file == "/dev/stdin"; }
+
 constexpr double kMostSeconds = 86400;
 
 Result<double> ParseSeconds(const std::string& text) {
   Result<double> seconds = ReadReal("--seconds", text);
   if (!seconds.ok() || (*seconds > 0 && *seconds <= kMostSeconds)) return seconds;
-  return Wrong("--seconds", InQuotes(text) + " is not a time above 0 and of a day at most", "type --seconds 1");
+  return Wrong("--seconds", InQuotes(text) + " is not a number of seconds above 0 and up to 86400", "type --seconds 1");
 }
 
 Result<std::optional<int>> ParseStep(const std::string& text) {
@@ -348,7 +334,8 @@ Result<std::optional<int>> ParseStep(const std::string& text) {
 // Of validate and watch.
 void ReadOnCard(Reader* reader, Verb verb, const std::string& positional, Options* options) {
   if (verb == Verb::kValidate) {
-    reader->Read("--max-bytes", &options->max_bytes, [](const std::string& t) { return ReadBytes("--max-bytes", t); });
+    reader->Read("--max-bytes", &options->max_bytes,
+                 [&](const std::string& t) { return ReadSize("--max-bytes", t, &options->notes); });
     options->dry_run = reader->Text("--dry-run") != nullptr;
   }
   if (verb != Verb::kWatch) return;
@@ -357,12 +344,13 @@ void ReadOnCard(Reader* reader, Verb verb, const std::string& positional, Option
     constexpr double kShortest = 0.001, kLongest = 60;
     const Result<double> seconds = ReadReal("--interval", t);
     if (!seconds.ok() || (*seconds >= kShortest && *seconds <= kLongest)) return seconds;
-    return Wrong("--interval", InQuotes(t) + " is not a time from a millisecond to a minute", "type --interval 0.1");
+    return Wrong("--interval", InQuotes(t) + " is not a number of seconds from 0.001 to 60", "type --interval 0.1");
   });
   reader->Read("--seconds", &options->watch_seconds, ParseSeconds);
   options->save = reader->Text("--save") != nullptr;
   if (positional.empty() == options->command.empty()) {
-    return reader->Fail(Wrong("watch", positional.empty() ? "no process is given" : "a process and a command are given",
+    return reader->Fail(Wrong("watch",
+                              positional.empty() ? "no process is given" : "both a process and a command are given",
                               "type vramplan watch PID, or vramplan watch --command \"python train.py\""));
   }
   if (positional.empty()) return;
@@ -370,7 +358,8 @@ void ReadOnCard(Reader* reader, Verb verb, const std::string& positional, Option
   if (pid && *pid >= 1) {
     options->pid = *pid;
   } else {
-    reader->Fail(Wrong(positional, "is not the number of a process", "nvidia-smi and vramplan probe show them"));
+    reader->Fail(Wrong(positional, "is not the number of a process",
+                       "nvidia-smi shows the numbers; to start a command, add --command"));
   }
 }
 
@@ -383,22 +372,27 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   for (const auto& [flag, values] : typed) options.spec.given.insert(flag.substr(2));
 
   Reader reader(typed);
-  ReadSpec(&reader, &options.spec);
-  ReadRuntime(&reader, &options.spec);
+  ReadSpec(&reader, &options.spec, &options.notes);
+  ReadRuntime(&reader, &options.spec, &options.notes);
   CheckRuntime(&reader, verb, options.spec);
   reader.Read("--batch", &options.batch, ParseBatch);
-  reader.Read("--gpu-memory", &options.gpu_memory, ReadCardMemory);
+  reader.Read("--gpu-memory", &options.gpu_memory,
+              [&](const std::string& t) { return ReadCardSize(t, &options.notes); });
   reader.Read("--capability", &options.capability, ParseCapability);
-  reader.Read("--reserve", &options.reserve, [](const std::string& t) { return ReadBytes("--reserve", t); });
-  reader.Read("--context", &options.context, [](const std::string& t) { return ReadBytes("--context", t); });
+  reader.Read("--reserve", &options.reserve,
+              [&](const std::string& t) { return ReadSize("--reserve", t, &options.notes); });
+  reader.Read("--context", &options.context,
+              [&](const std::string& t) { return ReadSize("--context", t, &options.notes); });
   reader.Read("--format", &options.format, ParseFormat);
   reader.Read("--dump", &options.dump, ParseDump);
   reader.Read("--allocator-conf", &options.allocator, ParseAllocatorConfig);
   reader.Read("--step", &options.step, ParseStep);
   ReadWishes(&reader, &options.wishes);
-  reader.Read("--budget", &options.remat.budget, [](const std::string& t) -> Result<int64_t> {
-    const Result<Bytes> budget = ParseBytes(t);  // in the unit of the problem, so that any number is one
-    if (!budget.ok()) return Wrong("--budget", InQuotes(t) + " " + budget.error().text, budget.error().hint);
+  reader.Read("--budget", &options.remat.budget, [&](const std::string& t) -> Result<int64_t> {
+    // In the unit of the problem, so that any number is one.
+    const bool bare = t.find_first_not_of("0123456789.") == t.npos;
+    const Result<Bytes> budget = bare ? ParseBytes(t) : ReadSize("--budget", t, &options.notes);
+    if (!budget.ok()) return Wrong("--budget", InQuotes(t) + " is not a number or a size", "type --budget 8GiB");
     return budget->count();
   });
   if (verb == Verb::kSolve) reader.Read("--seconds", &options.remat.seconds, ParseSeconds);
@@ -424,6 +418,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   }
   if (const std::string* compare = reader.Text("--compare")) options.compare = *compare;
   if (const std::string* gpu = reader.Text("--gpu")) options.gpu = *gpu;
+  if (options.gpu.empty() && options.gpu_memory) NoteMarketedSize(*options.gpu_memory, &options.notes);
   if (const std::string* out = reader.Text("--out")) {
     options.out = *out == "/dev/stdout" ? "-" : *out;
     if (out->empty())
@@ -448,33 +443,40 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
     if (const Status read = ReadInputs(inputs->second, &options.bind); !read.ok()) return read.error();
   }
   const bool no_card = options.gpu.empty() && !options.gpu_memory && options.profile.empty();
+  if ((verb == Verb::kFit || verb == Verb::kPlan) && no_card && FindCard(options.file).ok()) {
+    return Wrong(options.file, "it is a card, and no file is given",
+                 "type vramplan " + std::string(Name(verb)) + " FILE.onnx --gpu " + options.file);
+  }
   if (verb == Verb::kFit && no_card) {
-    return Wrong("fit", "which card is not said", "add --gpu t4, --gpu all or --gpu-memory 16GiB");
+    return Wrong("fit", "no card is given", "add --gpu t4, --gpu all or --gpu-memory 16GiB");
   }
   if (verb == Verb::kCheck && !options.remat.budget) return Wrong("check", "no budget is given", "add --budget N");
-  if (verb == Verb::kPlan && no_card)
-    return Wrong("plan", "which card is not said", "add --gpu t4 or --gpu-memory 16GiB");
+  if (verb == Verb::kPlan && no_card) return Wrong("plan", "no card is given", "add --gpu t4 or --gpu-memory 16GiB");
   if (options.batch && options.wishes.effective_batch) {
-    return Wrong("--effective-batch", "does not go with --batch",
+    return Wrong("--effective-batch", "cannot be combined with --batch",
                  "leave --batch out, or give it and --accumulate instead");
   }
   if (options.wishes.effective_batch && reader.Text("--accumulate") != nullptr) {
-    return Wrong("--accumulate", "does not go with --effective-batch, which chooses it",
+    return Wrong("--accumulate", "cannot be combined with --effective-batch, which chooses it",
                  "leave one of them out; --batch and --accumulate give both parts");
   }
   if (options.wishes.effective_batch && *options.wishes.effective_batch % options.wishes.multiple_of != 0) {
     return Wrong("--effective-batch",
-                 std::to_string(*options.wishes.effective_batch) + " is no multiple of " +
-                     std::to_string(options.wishes.multiple_of) + ", of which its parts should be",
+                 std::to_string(*options.wishes.effective_batch) + " is not a multiple of " +
+                     std::to_string(options.wishes.multiple_of) + ", as --multiple-of asks",
                  "leave --multiple-of out, or round the batch");
   }
   if (options.emit != Emit::kNone && options.format == Format::kJson && (options.out.empty() || options.out == "-")) {
-    return Wrong("--emit", "the snippet and the JSON would stand in one stream", "add --out FILE for the snippet");
+    return Wrong("--emit", "the snippet and the JSON would both go to standard output",
+                 "add --out FILE for the snippet");
+  }
+  if (verb == Verb::kExplain && IsStandardInput(options.file) && IsStandardInput(options.model)) {
+    return Wrong("--model", "standard input cannot be both the log and the model", "name a file for one of them");
   }
   if (options.gpu == "all" && verb != Verb::kFit)
-    return Wrong("--gpu", "only fit takes all cards", "type vramplan fit FILE --gpu all");
+    return Wrong("--gpu", "only fit compares all cards", "type vramplan fit FILE --gpu all");
   if (options.gpu == "all" && options.gpu_memory)
-    return Wrong("--gpu-memory", "does not go with --gpu all", "leave one of them out");
+    return Wrong("--gpu-memory", "cannot be combined with --gpu all", "leave one of them out");
   return options;
 }
 

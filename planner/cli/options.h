@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/base/note.h"
 #include "graph/base/result.h"
 #include "graph/shapes/infer.h"
 #include "planner/allocator/caching_allocator.h"
@@ -85,6 +86,7 @@ struct Options {
   double interval = 0.1;                // watch: seconds between two looks
   std::optional<double> watch_seconds;  // watch: at most so long
   bool save = false;                    // watch: into the stored profile
+  Notes notes;                          // about how they were read
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.

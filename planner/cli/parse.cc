@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 
 #include "planner/cli/help.h"
@@ -26,7 +27,7 @@ Error Usage(std::string subject, std::string text, std::string hint) {
   return {ErrorCode::kUsage, std::move(subject), std::move(text), std::move(hint)};
 }
 
-std::string HelpCommand(Verb verb) { return "vramplan " + std::string(Name(verb)) + " --help lists them"; }
+std::string HelpCommand(Verb verb) { return "vramplan " + std::string(Name(verb)) + " --help lists its options"; }
 
 // What CLI11 left over: an option that this verb does not have, or a second file.
 Error Leftover(Verb verb, const std::vector<std::string>& rest) {
@@ -39,13 +40,22 @@ Error Leftover(Verb verb, const std::vector<std::string>& rest) {
     for (const OptionRow& row : OptionRows()) {
       if (TakenBy(row, verb)) known.push_back(row.flag);
       if (row.flag == flag && !TakenBy(row, verb))
-        return Usage(flag, std::string(Name(verb)) + " does not take it", HelpCommand(verb));
+        return Usage(flag, std::string(Name(verb)) + " does not have this option", HelpCommand(verb));
     }
     if (const std::string near = SuggestNearest(flag, known); !near.empty()) hint = near;
     if (std::find(known.begin(), known.end(), other.flag) != known.end()) hint = other.hint;
     return Usage(flag, "no such option", std::move(hint));
   }
-  return Usage(rest.front(), verb == Verb::kGpus ? "one text is enough" : "one file is enough", HelpCommand(verb));
+  const bool number = rest.front().find_first_not_of("0123456789") == std::string::npos;
+  const bool takes_batch = std::any_of(OptionRows().begin(), OptionRows().end(), [&](const OptionRow& row) {
+    return row.flag == std::string_view("--batch") && TakenBy(row, verb);
+  });
+  if (number && takes_batch)
+    return Usage(rest.front(), "it stands alone, without an option", "type --batch " + rest.front());
+  return Usage(rest.front(),
+               std::string(Name(verb)) + (verb == Verb::kGpus ? " takes one text" : " takes one file") +
+                   ", and this is a second one",
+               HelpCommand(verb));
 }
 
 // "--ema --format json": CLI11 takes the next option as the value. No value begins so.
@@ -53,7 +63,7 @@ std::optional<Error> WithoutValue(const TypedOptions& typed) {
   for (const auto& [flag, values] : typed) {
     for (const std::string& value : values) {
       if (value.starts_with("--"))
-        return Usage(flag, "no value is given: " + value + " follows", "type the value behind it");
+        return Usage(flag, "no value is given: " + value + " follows", "type the value after it");
     }
   }
   return std::nullopt;
@@ -92,6 +102,7 @@ std::string Usual(Verb verb) {
   if (verb == Verb::kSolve) return typed + " FILE";
   if (verb == Verb::kWatch) return typed + " PID --model FILE.onnx";
   if (verb == Verb::kExplain) return typed + " LOG --model FILE.onnx";
+  if (verb == Verb::kFit || verb == Verb::kPlan) return typed + " FILE.onnx --gpu t4";
   return typed + (verb == Verb::kCheck ? " FILE SCHEDULE --budget N" : " FILE.onnx");
 }
 
@@ -133,16 +144,23 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   root.set_help_flag();
   bool help = false, version = false;
   root.add_flag("-h,--help", help);
-  root.add_flag("--version", version);
+  root.add_flag("-V,--version", version);
   root.allow_extras();
   std::map<Verb, VerbApp> verbs;
   for (const Verb verb : kAllVerbs) Declare(&root, verb, &verbs[verb]);
   // "vramplan help fit" is what some people type.
   std::vector<const char*> arguments(argv, argv + argc);
-  if (std::string_view(arguments[1]) == "help") {
+  const std::string_view first = arguments[1];
+  if (first == "help") {
+    const auto is_second = [&](Verb verb) { return argc > 2 && Name(verb) == arguments[2]; };
+    if (argc > 2 && std::none_of(kAllVerbs.begin(), kAllVerbs.end(), is_second)) return UnknownVerb(arguments[2]);
     arguments.erase(arguments.begin() + 1);
     arguments.push_back("--help");
   }
+  // "vramplan version", "vramplan fit help", unless there is a file of this name.
+  if (first == "version" && argc == 2) return Command(Answer{VersionText()});
+  if (argc == 3 && std::string_view(arguments[2]) == "help" && !std::filesystem::exists("help"))
+    arguments[2] = "--help";
   try {
     root.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ArgumentMismatch& error) {
@@ -173,8 +191,11 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   if (help) return Command(Answer{HelpText(std::nullopt)});
   const std::vector<std::string> rest = root.remaining();
   if (rest.empty()) return Usage("vramplan", "no verb is given", "vramplan --help explains the command line");
+  if (const std::string near = SuggestNearest(rest.front(), {"--help", "--version"}); !near.empty())
+    return Usage(rest.front(), "no such option", near);
   if (rest.front()[0] == '-')
-    return Usage(rest.front(), "no such option before a verb", "vramplan --help explains the command line");
+    return Usage(rest.front(), "an option cannot stand before the verb",
+                 "type the verb first, as vramplan fit FILE.onnx --gpu t4");
   return UnknownVerb(rest.front());
 }
 

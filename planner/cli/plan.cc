@@ -132,6 +132,15 @@ std::optional<Plan> Accumulated(const PlanProblem& problem, PlanWishes wishes, b
   return decision.ok() ? decision->chosen : std::nullopt;
 }
 
+// The plan may have chosen autocast, which the step as it is was laid out without.
+void NoteOfPrecision(const Layers& layers, const TrainingSpec& planned, int64_t batch, Notes* notes) {
+  Notes all;
+  if (!Schedule(layers, planned, batch, &all).ok()) return;
+  for (const Note& note : all.all()) {
+    if (note.code == "bce-under-autocast") notes->Add(note);
+  }
+}
+
 }  // namespace
 
 Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machine) {
@@ -218,6 +227,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   report.device = device;
   report.id = on.id;
   if (spec.optimizer != Optimizer::kNone) report.optimizer = Name(spec.optimizer);
+  if (plan) NoteOfPrecision(prepared->layers, problem.With(*plan), plan->batch, &prepared->notes);
   report.notes = prepared->notes;
   std::optional<std::string> stream;
   if (plan && options.emit != Emit::kNone) {

@@ -7,6 +7,7 @@
 #include "graph/shapes/branches.h"
 #include "graph/shapes/kept_batch.h"
 #include "graph/shapes/quantized.h"
+#include "planner/cli/check_inputs.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {
@@ -76,20 +77,11 @@ Status CheckWeights(const std::string& file, const Graph& graph) {
   return Done();
 }
 
-// --batch and the length that --dim gives to the batch are the same, if both are given.
-Status CheckBatch(const Options& options, const Binding& binding) {
-  const auto named = options.bind.dims.find(binding.batch_symbol);
-  if (!options.batch || named == options.bind.dims.end() || named->second == *options.batch) return Done();
-  return Error{ErrorCode::kUsage, "--batch",
-               "is " + std::to_string(*options.batch) + ", and --dim " + named->first + "=" +
-                   std::to_string(named->second) + " says otherwise",
-               "leave one of them out"};
-}
-
 }  // namespace
 
 Result<Prepared> Prepare(const Options& options) {
   Prepared prepared;
+  prepared.notes = options.notes;
   Result<Graph> graph = Load(options.file, &prepared.notes);
   if (!graph.ok()) return graph.error();
   prepared.graph = *std::move(graph);
@@ -101,16 +93,11 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Binding> binding = Bind(prepared.graph, options.bind, &prepared.notes);
   if (!binding.ok()) return binding.error();
   prepared.binding = *std::move(binding);
-  if (const Status batch = CheckBatch(options, prepared.binding); !batch.ok()) return batch.error();
+  if (const Status batch = CheckBatch(options, prepared.graph, prepared.binding); !batch.ok()) return batch.error();
   TakeBounds(&prepared.binding);
   Result<Shapes> shapes = InferOrKeepBatch(prepared.graph, options.bind, &prepared.binding, &prepared.notes);
-  if (!shapes.ok()) {
-    Error error = shapes.error();
-    for (const auto& [name, length] : options.bind.dims) {
-      if (length == 0 && error.hint.empty()) error.hint = "--dim " + name + "=0 makes it empty: give 1 or more";
-    }
-    return error;
-  }
+  if (const Status empty = CheckEmpty(options, prepared.graph, shapes); !empty.ok()) return empty.error();
+  if (!shapes.ok()) return shapes.error();
   prepared.shapes = *std::move(shapes);
   const Runtime runtime = options.spec.framework.runtime;
   Result<Layers> layers = GraphFor(runtime, prepared.graph, prepared.shapes, options.put_back, &prepared.notes);

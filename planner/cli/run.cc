@@ -1,5 +1,6 @@
 #include "planner/cli/run.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -105,7 +106,7 @@ void PrintWarnings(const Notes& notes) {
   int quiet = 0;
   for (const Note& note : notes.all()) {
     if (note.severity == Severity::kWarning) {
-      std::cerr << ToString(note) << "\n";
+      std::cerr << OneLine(ToString(note)) << "\n";
     } else {
       ++quiet;
     }
@@ -149,6 +150,18 @@ Status PrintAnswer(const std::string& text) {
   return Error{ErrorCode::kBadInput, "standard output", "cannot be written" + reason, "add --out FILE"};
 }
 
+// How the options were read is always said; verbs about a step have those notes among theirs, and in their JSON.
+void PrintAllNotes(const Options& options, bool is_brief, const Notes& notes) {
+  const bool in_json = options.format == Format::kJson && options.verb != Verb::kReplay && options.verb != Verb::kSolve;
+  if (!in_json) PrintNotes(options.notes);
+  Notes others;
+  for (const Note& note : notes.all()) {
+    const auto& said = options.notes.all();
+    if (std::find(said.begin(), said.end(), note) == said.end()) others.Add(note);
+  }
+  is_brief ? PrintWarnings(others) : PrintNotes(others);
+}
+
 int RunChecked(int argc, const char* const* argv, Probe* machine) {
   const Result<Command> command = ParseCommandLine(argc, argv);
   if (!command.ok()) return Fail(command.error());
@@ -179,7 +192,7 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
     if (!stored) return Fail(stored.error());
   }
   if (const Status printed = PrintAnswer(outcome->text); !printed) return Fail(printed.error());
-  is_brief ? PrintWarnings(outcome->notes) : PrintNotes(outcome->notes);
+  PrintAllNotes(options, is_brief, outcome->notes);
   return outcome->exit_code;
 }
 

@@ -17,12 +17,12 @@ namespace {
 constexpr std::array kHeld = {SIGINT, SIGTERM, SIGHUP};
 
 std::atomic<pid_t> g_group = 0;  // 0: none is started
-std::atomic<bool> g_came = false;
+std::atomic<int> g_came = 0;     // the last signal; 0: none
 std::array<struct sigaction, kHeld.size()> g_before;
 
 void Pass(int signal) {
   const int error = errno;
-  g_came = true;
+  g_came = signal;
   if (const pid_t group = g_group; group > 0) kill(-group, signal);
   errno = error;
 }
@@ -108,6 +108,8 @@ Result<StartedCommand> StartedCommand::Start(const std::string& command, const S
     Terminal().Hand(ours, pid == 0 ? getpid() : pid);
     if (pid != 0) {
       g_group = pid;
+      // A thread of the driver's may have taken one meanwhile, for which there was no group yet.
+      if (const int signal = g_came; signal != 0) kill(-pid, signal);
     } else {
       for (size_t i = 0; i < kHeld.size(); ++i) {
         if (g_before[i].sa_handler != SIG_IGN) std::signal(kHeld[i], SIG_DFL);
@@ -145,7 +147,7 @@ StartedCommand::End StartedCommand::Wait() const {
 }
 
 SignalsHeld::SignalsHeld() {
-  g_came = false;
+  g_came = 0;
   g_group = 0;
   struct sigaction action = {};
   action.sa_handler = Pass;
@@ -161,6 +163,6 @@ SignalsHeld::~SignalsHeld() {
   g_group = 0;
 }
 
-bool SignalsHeld::came() const { return g_came; }
+bool SignalsHeld::came() const { return g_came != 0; }
 
 }  // namespace vramplan

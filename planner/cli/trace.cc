@@ -13,11 +13,12 @@ namespace {
 
 Status CheckOptions(const Options& options) {
   if (!options.compare.empty() && options.problem)
-    return Error{ErrorCode::kUsage, "--problem", "does not go with --compare", "leave one of them out"};
+    return Error{ErrorCode::kUsage, "--problem", "cannot be combined with --compare", "leave one of them out"};
   if (options.compare.empty() && options.format == Format::kJson)
-    return Error{ErrorCode::kUsage, "--format", "a stream is CSV; json goes with --compare", "leave it out"};
+    return Error{ErrorCode::kUsage, "--format", "the stream is always CSV; json is for the answer of --compare",
+                 "leave --format out"};
   if (!options.compare.empty() && options.out == "-")
-    return Error{ErrorCode::kUsage, "--out", "the terminal shows what --compare finds", "name a file for the stream"};
+    return Error{ErrorCode::kUsage, "--out", "the terminal shows the comparison", "name a file for the stream"};
   return Done();
 }
 
@@ -49,7 +50,7 @@ Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* mach
   const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
   if (!timeline.ok()) return timeline.error();
   if (options.step && *options.step > timeline->steps) {
-    return Error{ErrorCode::kUsage, "--step", "the run has " + std::to_string(timeline->steps) + " steps",
+    return Error{ErrorCode::kUsage, "--step", "this run has " + std::to_string(timeline->steps) + " steps",
                  "type --step " + std::to_string(timeline->steps)};
   }
   Result<Trace> trace = TraceOf(*timeline, prepared->layers, options.step, options.allocator);

@@ -6,6 +6,7 @@
 
 #include "planner/cli/validate_question.h"
 #include "planner/cli/verbs.h"
+#include "planner/spec/nearest.h"
 
 namespace vramplan {
 namespace {
@@ -21,16 +22,18 @@ Status CheckOptions(const Options& options) {
   };
   if (options.allocator.expandable_segments) {
     return refused("--allocator-conf",
-                   "expandable segments map pages at will, and what is replayed on the card are cudaMalloc's segments",
-                   "leave expandable_segments out, or type vramplan fit");
+                   "validate replays segments of cudaMalloc, and expandable segments map pages instead",
+                   "leave expandable_segments out, or ask vramplan fit");
   }
   if (options.dry_run) return Done();
   if (!options.gpu.empty() && !IsAuto(options.gpu)) {
-    return refused("--gpu", "validate runs on this machine's card, and " + options.gpu + " is one of the catalogue",
-                   "type --gpu auto, or add --dry-run");
+    return refused(
+        "--gpu",
+        "validate runs on a card of this machine, and " + InQuotes(options.gpu) + " is a name of the catalogue",
+        "type --gpu auto, or add --dry-run");
   }
   if (options.gpu_memory) {
-    return refused("--gpu-memory", "the card has the memory that it has", "type --max-bytes, or add --dry-run");
+    return refused("--gpu-memory", "the size of a real card cannot be chosen", "type --max-bytes, or add --dry-run");
   }
   return Done();
 }
@@ -134,14 +137,15 @@ void AddNotes(const ValidateQuestion& question, const std::optional<Bytes>& used
     report->notes.Add({code, Severity::kNote, subject, text, ""});
   };
   if (report->driver.wsl) {
-    note("wsl", "driver", "Windows pages the card's memory out below WSL: what is full there may not fail");
+    note("wsl", "driver", "under WSL Windows can move GPU memory to the host, so a full card may not fail");
   }
   if (!used)
-    note("not-from-outside", question.card().name, "the driver does not say what is used: seen from inside only");
+    note("not-from-outside", question.card().name,
+         "the driver does not report the used memory, so it was seen from inside the process only");
   const ContextSeen& context = report->seen->context;
   if (!context.cublas || !context.cudnn) {
     note("bare-context", "cuBLAS and cuDNN",
-         "are not both installed here: the context is smaller than that of a framework, which brings them");
+         "are not both installed here, so the context is smaller than that of a framework, which loads them");
   }
 }
 

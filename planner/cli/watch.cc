@@ -11,6 +11,7 @@
 #include "planner/cli/started_command.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/profile_json.h"
+#include "planner/spec/nearest.h"
 
 namespace vramplan {
 namespace {
@@ -49,7 +50,7 @@ Result<std::vector<CardFacts>> CardsToWatch(const Options& options, Probe* machi
   if (options.gpu.empty() || options.gpu == "auto") return machine->Cards();
   if (!IsAuto(options.gpu)) {
     return Error{ErrorCode::kUsage, "--gpu",
-                 "a run is watched on this machine's cards, and " + options.gpu + " is one of the catalogue",
+                 "watch looks at this machine's cards, and " + InQuotes(options.gpu) + " is a name of the catalogue",
                  "type --gpu auto:0, or leave it out"};
   }
   Result<CardFacts> card = PickCard(options.gpu, machine);
@@ -86,13 +87,13 @@ Status Save(const CardFacts& card, Probe* machine, WatchReport* report, Outcome*
     report->notes.Add({"not-saved", Severity::kWarning, "--save", text, ""});
     return Done();
   };
-  if (!report->prediction) return refused("without --model nothing is known that could be saved");
+  if (!report->prediction)
+    return refused("it needs --model: without a prediction the context of the run cannot be told from the rest");
   const Watched& seen = report->result.busiest();
   const std::optional<Bytes> context = seen.there_before ? std::nullopt : ContextOfRun(seen, *report->prediction);
   if (!context) {
     return refused(
-        "what the run took beside what was predicted to be reserved is not that of a context, so nothing "
-        "was saved");
+        "nothing was saved: what the run took beyond the predicted reserved bytes is not the size of a CUDA context");
   }
   Profile profile;
   if (std::optional<StoredProfile> stored = FindStoredProfile(card, ProfileFolders(), &report->notes)) {
@@ -143,7 +144,7 @@ Result<Outcome> RunWatch(const Options& options, const Style& style, Probe* mach
     const std::string name = ProcessTree(options.pid).Name();
     if (name.empty()) {
       return Error{ErrorCode::kBadInput, std::to_string(options.pid), "no process has this number",
-                   "nvidia-smi and vramplan probe show those on the card"};
+                   "nvidia-smi and vramplan probe show the processes on the card"};
     }
     report.run = name + " (pid " + std::to_string(options.pid) + ")";
     run.Begin(options.pid);

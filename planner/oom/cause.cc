@@ -69,6 +69,20 @@ CardShares SharesOf(const OutOfMemory& message) {
   return shares;
 }
 
+std::optional<Bytes> ExcessOf(const OutOfMemory& message) {
+  const CardShares shares = SharesOf(message);
+  if (!message.capacity || shares.unknown) return std::nullopt;
+  Bytes sum;
+  for (const std::optional<Bytes>& share :
+       {shares.allocated, shares.unallocated, shares.outside, shares.others, shares.free}) {
+    sum += share.value_or(Bytes());
+  }
+  // Each number is rounded to two decimals of its unit.
+  constexpr int64_t kRounding = 200;
+  if (sum - *message.capacity <= Bytes::Of(message.capacity->count() / kRounding)) return std::nullopt;
+  return sum - *message.capacity;
+}
+
 std::optional<Bytes> RoomOf(const OutOfMemory& message) {
   if (!message.reserved || !message.free) return std::nullopt;
   const Bytes room = *message.reserved + *message.free;
@@ -86,6 +100,7 @@ OutOfMemoryCause CauseOf(const OutOfMemory& message) {
   if (message.allowed && message.reserved && *message.reserved + tried > *message.allowed) return kLimit;
   if (!message.free) return kNoNumbers;
   if (*message.free >= tried) return kRefused;
+  if (shares.unallocated && *shares.unallocated + *message.free >= tried) return kFragmentation;
   const Bytes missing = tried - *message.free;
   if (shares.others && *shares.others >= missing) return kOthers;
   if (shares.outside && *shares.outside >= kMostContext + missing) return kOutside;

@@ -18,7 +18,7 @@ enum class OutOfMemoryCause : uint8_t {
   kHostMemory,     // not the card's memory at all
   kBeyondCard,     // the one tensor is larger than the whole card
   kLimit,          // the process may not take more (a memory fraction), the card could
-  kFragmentation,  // enough is reserved and unused, in pieces
+  kFragmentation,  // enough is reserved and unused, or that and free, in pieces
   kOthers,         // without the other processes it would have fitted
   kOutside,        // this process holds a lot that is not PyTorch's allocator's
   kRefused,        // enough was free, and the driver still refused
@@ -37,6 +37,10 @@ struct CardShares {
   std::optional<Bytes> unknown;  // of the capacity; nothing: no capacity is said, or more is named than it has
 };
 CardShares SharesOf(const OutOfMemory& message);
+
+// What the numbers of the message sum to beyond the card, where they cannot all be true. Nothing: they add up, or no
+// capacity is said.
+std::optional<Bytes> ExcessOf(const OutOfMemory& message);
 
 // The most that PyTorch's allocator could have held: what it did, what was free, no more than it is allowed. Nothing:
 // the message does not say enough, and a card's size less a context has to do.

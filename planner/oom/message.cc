@@ -124,7 +124,10 @@ void ReadPyTorch(const Words& words, OutOfMemory* message) {
     message->allocated = words.SizeBefore(" already allocated");
     message->free = words.SizeBefore(" free;");
     message->reserved = words.SizeBefore(" reserved in total by PyTorch");
-    if (!message->reserved) message->reserved = words.SizeBefore(" cached)");
+    // PyTorch 1.0 to 1.3 print `amount_cached - amount_allocated` here (c10/cuda/CUDACachingAllocator.cpp): what is
+    // cached beside what is allocated. 1.4 came with "reserved in total".
+    const std::optional<Bytes> cached = words.SizeBefore(" cached)");
+    if (!message->reserved && cached && message->allocated) message->reserved = *message->allocated + *cached;
     return;
   }
   // 2.1 wrote "capacty".

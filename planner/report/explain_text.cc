@@ -31,12 +31,14 @@ std::string VerdictLine(const ExplainReport& report) {
     case OutOfMemoryCause::kLimit:
       return line + "the process may take only " + OrSome(message.allowed);
     case OutOfMemoryCause::kFragmentation:
-      return line + "though " + OrSome(report.shares.unallocated) + " lie unused between live tensors: fragmentation";
+      return line + "though " + OrSome(report.shares.unallocated) + " lie unused between live tensors" +
+             (report.shares.unallocated >= message.tried ? "" : " and " + OrSome(message.free) + " are free") +
+             ": fragmentation";
     case OutOfMemoryCause::kOthers:
-      return line + "others hold " + OrSome(report.shares.others ? report.shares.others : report.shares.unknown) +
-             " of the card";
+      return line + "other processes hold " +
+             OrSome(report.shares.others ? report.shares.others : report.shares.unknown) + " of the card";
     case OutOfMemoryCause::kOutside:
-      return line + "the process holds " + OrSome(report.shares.outside) + " beside PyTorch's allocator";
+      return line + "the process holds " + OrSome(report.shares.outside) + " outside PyTorch's allocator";
     case OutOfMemoryCause::kRefused:
       return line + "though " + OrSome(message.free) + " were free";
     case OutOfMemoryCause::kFull:
@@ -115,8 +117,8 @@ std::string MatchText(const ExplainReport& report) {
   const std::string model = ModelText(step.question);
   if (!step.match) {
     if (!report.message.tried) return "";
-    return model + " asks nowhere for " + ToString(*report.message.tried) +
-           ": another batch, input size, precision or model, or code around it";
+    return model + " never asks for " + ToString(*report.message.tried) +
+           " at once: the run had another batch, input size, precision or model, or other code asked for it";
   }
   const RequestMatch& match = *step.match;
   std::string text = model + (step.batch_found ? " (found from the message)" : "") + " asks for it " +
@@ -159,6 +161,10 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
   const OutOfMemory& message = report.message;
   if (!message.node.empty()) line("asked for by " + message.node + (message.op.empty() ? "" : " (" + message.op + ")"));
   line(AdviceText(report));
+  if (const std::optional<Bytes> excess = ExcessOf(message)) {
+    line("the numbers of the message do not add up: they sum to " + ToString(*message.capacity + *excess) +
+         ", and the card has " + ToString(*message.capacity));
+  }
   if (!report.step && report.cause != OutOfMemoryCause::kHostMemory) {
     line("--model FILE.onnx tells which request of the model's step failed, and what fits there");
   }

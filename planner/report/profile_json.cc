@@ -76,7 +76,7 @@ class Reader {
   std::nullptr_t Fail(const std::string& path, const std::string& text) {
     if (!error_) {
       error_ = Error{ErrorCode::kBadInput, path.empty() ? file_ : file_ + ": " + path, text,
-                     "the format is in planner/calibration/profile.h"};
+                     "vramplan calibrate writes such files; planner/calibration/profile.h describes them"};
     }
     return nullptr;
   }

@@ -71,8 +71,12 @@ std::string Normalise(std::string_view name) {
 std::set<std::string> KeysOf(const Card& card) {
   std::set<std::string> keys{Normalise(card.id), Normalise(card.name)};
   for (const std::string& alias : card.aliases) keys.insert(Normalise(alias));
-  std::set<std::string> with_size;  // "4090 24gb"
-  for (const std::string& key : keys) with_size.insert(key + std::to_string(card.marketed_gb) + "gb");
+  std::set<std::string> with_size;  // "4090 24gb", "16gb t4"
+  const std::string size = std::to_string(card.marketed_gb) + "gb";
+  for (const std::string& key : keys) {
+    with_size.insert(key + size);
+    with_size.insert(size + key);
+  }
   keys.merge(with_size);
   return keys;
 }
@@ -109,6 +113,15 @@ Result<Card> FindCard(std::string_view name) {
     std::vector<std::string> ids;
     for (const Card* card : matches) ids.push_back(card->id);
     return error("is ambiguous: it can be " + JoinChoices(ids), "type --gpu " + ids.front());
+  }
+  if (name.find(',') != std::string_view::npos)
+    return error("is not in the catalogue", "name one card, or type vramplan fit FILE --gpu all");
+  // "16gb"
+  const size_t unit = key.find_first_not_of("0123456789");
+  if (unit != 0 && unit != std::string::npos &&
+      (key.substr(unit) == "gb" || key.substr(unit) == "gib" || key.substr(unit) == "g")) {
+    return error("is a size, not a card", "type --gpu-memory " + key.substr(0, unit) + "GiB; vramplan gpus " +
+                                              key.substr(0, unit) + " lists the cards of this size");
   }
   // Near an id or, when none is, near one of the other names, which stand for their id.
   std::vector<std::string> near;

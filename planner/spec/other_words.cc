@@ -64,7 +64,7 @@ constexpr std::array kPrecisions = {
           "type --precision amp-fp16 or amp-bf16"},
     Value{" bf16-mixed mixed-bf16 amp-bfloat16 ", "type --precision amp-bf16"},
     Value{" int8 uint8 8bit 8-bit int4 4bit 4-bit nf4 fp8 float8 fp4 ",
-          "the smallest that are known are fp16 and bf16"},
+          "types of 8 bits and fewer are not modelled: type --precision fp16 or bf16"},
 };
 
 // " batch-size " of "--Batch_Size", to be found in a row of words.

@@ -239,7 +239,7 @@ Result<Framework> ParsePyTorch(std::string_view version) {
   const auto numbers = ReadPointed(version);
   if (!numbers) return wrong(InQuotes(version) + " is not a version");
   if (numbers->first != 2 || numbers->second > kNewestFramework.minor) {
-    return wrong("PyTorch " + std::string(version) + " is not known: 2.0 to 2." +
+    return wrong("PyTorch " + std::string(version) + " is not modelled; 2.0 to 2." +
                  std::to_string(kNewestFramework.minor) + " are");
   }
   return Framework{numbers->first, numbers->second};
@@ -248,18 +248,26 @@ Result<Framework> ParsePyTorch(std::string_view version) {
 }  // namespace
 
 Result<Framework> ParseFramework(std::string_view text) {
-  const size_t at = text.find('@');
-  std::string_view name = text.substr(0, at);
+  // "pytorch@2.10", and as people and pip write it: 2.10, v2.10, torch==2.10.0+cu128, "PyTorch 2.10", torch2.10.
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const size_t digit = std::min(lower.find_first_of("0123456789"), lower.size());
+  std::string name = lower.substr(0, digit), version = lower.substr(digit);
+  version.erase(std::min(version.find('+'), version.size()));  // a local version: what it was built for
+  const size_t end = name.find_last_not_of("@=:- ") + 1;
+  const bool at = digit < lower.size() || end < name.size();
+  name.erase(end);
+  if ((name.empty() || name == "v") && !version.empty()) name = "pytorch";
+  if (name.ends_with(" v")) name.erase(name.size() - 2);
   if (name == "torch") name = "pytorch";
   if (name == "ort") name = "onnxruntime";
   const Result<Runtime> runtime = ParseIn(kRuntimes, "--framework", name);
   if (!runtime.ok()) return runtime.error();
-  if (*runtime == Runtime::kPyTorch && at != std::string_view::npos) return ParsePyTorch(text.substr(at + 1));
-  if (at != std::string_view::npos) {
-    return Error{
-        ErrorCode::kUsage, "--framework",
-        "versions of " + std::string(Title(*runtime)) + " are not told apart: " + InQuotes(text.substr(at + 1)),
-        "type --framework " + std::string(name)};
+  if (*runtime == Runtime::kPyTorch && at) return ParsePyTorch(version);
+  if (at) {
+    return Error{ErrorCode::kUsage, "--framework",
+                 "versions of " + std::string(Title(*runtime)) + " make no difference here: " + InQuotes(version),
+                 "type --framework " + name};
   }
   return Framework{kNewestFramework.major, kNewestFramework.minor, *runtime};
 }

@@ -89,7 +89,7 @@ class Finder {
       }
     }
     const std::string hint = SuggestNearest(typed, near);
-    return Wrong(InQuotes(typed) + " is no module of the file", hint.empty() ? TypeOneOf({paths_.front()}) : hint);
+    return Wrong(InQuotes(typed) + " is not a module of the file", hint.empty() ? TypeOneOf({paths_.front()}) : hint);
   }
 
   const Layers& layers_;

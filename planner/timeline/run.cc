@@ -171,6 +171,19 @@ eager::Tensor ModelRun::Reconstructed() const {
   return {};
 }
 
+// aten/src/ATen/autocast_mode.cpp, binary_cross_entropy_banned (2.10): it raises an error under autocast.
+void ModelRun::NoteBannedLoss() {
+  const Precision precision = e_.spec().precision;
+  if (e_.notes() == nullptr || e_.spec().mode != Mode::kTrain) return;
+  if (precision != Precision::kAmpFp16 && precision != Precision::kAmpBf16) return;
+  const bool inside =
+      std::any_of(layers_.layers.begin(), layers_.layers.end(), [](const Layer& layer) { return layer.op == "bce"; });
+  if (loss_ != Loss::kBce && !inside) return;
+  e_.notes()->Add({"bce-under-autocast", Severity::kWarning, inside ? "binary_cross_entropy" : "--loss",
+                   "PyTorch refuses binary_cross_entropy (BCELoss) under autocast, so this step would not run",
+                   "let the model return logits, without its sigmoid, and type --loss bce-logits"});
+}
+
 Status ModelRun::ChooseLoss() {
   const Loss asked = e_.spec().loss;
   if (layers_.outputs.empty())
@@ -206,6 +219,7 @@ Status ModelRun::ChooseLoss() {
       }
     }
   }
+  NoteBannedLoss();
   if (IsCrossEntropy(loss_) && out.shape.rank() < 2) {
     return Error{
         ErrorCode::kUsage, "--loss",

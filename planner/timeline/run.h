@@ -56,6 +56,7 @@ class ModelRun : private LayerRunner {
   bool IsCached(const Layer& layer) const;
   void RunFused(const FusedCall& call, std::vector<eager::Tensor>& values);
   Status ChooseLoss();
+  void NoteBannedLoss();
   // The recurrent layers, by the weight that comes last in `order`.
   std::map<ValueId, const Layer*> LastWeightsOfRecurrent(const std::vector<ValueId>& order) const;
   void FlattenWeights(const Layer& recurrent);

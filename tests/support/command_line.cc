@@ -18,8 +18,14 @@ Said Do(std::string line, Probe* machine) {
   for (size_t at = line.find("MODELS/"); at != std::string::npos; at = line.find("MODELS/"))
     line.replace(at, 7, models);
   std::vector<std::string> words{"vramplan"};
-  std::istringstream stream(line);
-  for (std::string word; stream >> word;) words.push_back(word);
+  bool quoted = false, inside = false;
+  for (const char c : line) {
+    if (c == '\'') quoted = !quoted;
+    const bool between = c == ' ' && !quoted;
+    if (!between && !inside) words.emplace_back();
+    inside = !between;
+    if (inside && c != '\'') words.back() += c;
+  }
   std::vector<const char*> arguments;
   for (const std::string& word : words) arguments.push_back(word.c_str());
   std::ostringstream out, err;

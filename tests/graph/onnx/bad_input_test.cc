@@ -1,5 +1,6 @@
 // What Load says of files that it cannot use: file, place, reason and what to do, on one line.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,10 +52,10 @@ TEST_CASE("files that are something else") {
            Row{"\x1c\0\0\0TFL3"sv, "it is a TensorFlow Lite model"},
            Row{"GGUF\x03"sv, "it is a GGUF file"},
            Row{"\x40\0\0\0\0\0\0\0{\"w\":"sv, "it is a safetensors file: weights without a graph"},
-           Row{"hello world"sv, "it is no protobuf message (byte 2 of 11)"},
-           Row{"import torch\n"sv, "it is no protobuf message (byte 9 of 13)"},
-           Row{"\x00\x00\x00\x00"sv, "it is no protobuf message (byte 0 of 4)"},
-           Row{"{}"sv, "it is no protobuf message (byte 0 of 2)"},
+           Row{"hello world"sv, "it is a text file"},
+           Row{"import torch\n"sv, "it is a text file"},
+           Row{"\x00\x00\x00\x00"sv, "it is not a protobuf message, at byte 0 of 4"},
+           Row{"{}"sv, "it is a text file"},
            Row{"\x08\x07"sv, "it holds no graph"},
            Row{"\x08\x07\x12\x07pytorch"sv, "it holds no graph"},
        }) {
@@ -160,8 +161,7 @@ TEST_CASE("paths that cannot be read") {
   CHECK(error(none) == none.string() + ": cannot be read: No such file or directory (hint: check the path)");
   CHECK(error(folder) ==
         folder.string() + ": cannot be read: it is a directory (hint: give the path of an .onnx file)");
-  CHECK(error(pipe) ==
-        pipe.string() + ": cannot be read: it is no regular file (hint: give the path of an .onnx file)");
+  CHECK(error(pipe) == pipe.string() + ": cannot be read: it is not a file (hint: give the path of an .onnx file)");
   CHECK(error(empty) == empty.string() + ": not an ONNX model: it is empty (hint: copy, download or export it again)");
   if (geteuid() != 0) {  // root reads everything
     chmod(empty.c_str(), 0);
@@ -170,6 +170,35 @@ TEST_CASE("paths that cannot be read") {
               ": cannot be read: Permission denied (hint: check the permissions of the file and its folders)");
   }
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("a model comes from standard input, and from a pipe that is open, as often as it is needed") {
+  const std::string model = std::string(VRAMPLAN_SOURCE_DIR) + "/models/mlp.onnx";
+  const int before = dup(STDIN_FILENO);
+  Notes notes;
+  const std::string file = Load(model, &notes).value().nodes[0].name;
+  const auto loaded = [&](const std::string& path) {
+    const Result<Graph> graph = Load(path, &notes);
+    return graph.ok() ? graph->file + ": " + graph->nodes[0].name : ToString(graph.error());
+  };
+  const int regular = open(model.c_str(), O_RDONLY);
+  dup2(regular, STDIN_FILENO);
+  for (int time = 0; time < 2; ++time) {
+    CHECK(loaded("-") == "standard input: " + file);
+    CHECK(loaded("/dev/stdin") == "/dev/stdin: " + file);
+  }
+  close(regular);
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  std::ifstream bytes(model, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(bytes), {}};
+  REQUIRE(write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  close(ends[1]);
+  const std::string path = "/dev/fd/" + std::to_string(ends[0]);
+  for (int time = 0; time < 2; ++time) CHECK(loaded(path) == path + ": " + file);
+  close(ends[0]);
+  dup2(before, STDIN_FILENO);
+  close(before);
 }
 
 }  // namespace

@@ -89,6 +89,23 @@ TEST_CASE("--dim of the batch leaves it free") {
   CHECK(notes.Has("batch-stays-free"));
 }
 
+TEST_CASE("one image of a detector is not a batch of three") {
+  Notes notes;
+  CHECK(Bound({{"image", {"3", "320", "320"}}}, {}, &notes) == "; image [3, 320, 320]");
+  REQUIRE(notes.all().size() == 1);
+  CHECK(ToString(notes.all()[0]) ==
+        "warning: model.onnx: input image (3 x height x width) looks like one image, so its first axis is taken as "
+        "channels, and no axis is the batch (hint: --batch-dim image:0 if it is the batch)");
+  CHECK(Bound({{"image", {"3", "h", "w"}}}, {.dims = {{"h", 320}, {"w", 640}}}) == "; image [3, 320, 640]");
+  CHECK(Bound({{"image", {"channels", "h", "w"}}}, {.dims = {{"channels", 3}, {"h", 320}, {"w", 640}}}) ==
+        "; image [3, 320, 640]");
+  CHECK(Bound({{"image", {"3", "320", "320"}}}, {.batch_dim = "image:0"}) == "was 3; image [B, 320, 320]");
+  // Not images: two sequences, three rows of five, three images with their axis of channels.
+  CHECK(Bound({{"x", {"2", "128", "768"}}}) == "was 2; x [B, 128, 768]");
+  CHECK(Bound({{"x", {"3", "5", "768"}}}) == "was 3; x [B, 5, 768]");
+  CHECK(Bound({{"x", {"3", "3", "320", "320"}}}) == "was 3; x [B, 3, 320, 320]");
+}
+
 TEST_CASE("a fixed batch is opened again in all inputs that have it") {
   Notes notes;
   CHECK(Bound({{"x", {"8", "3"}}, {"h", {"8", "64"}}, {"t", {"1"}}}, {}, &notes) ==

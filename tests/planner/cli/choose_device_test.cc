@@ -83,7 +83,7 @@ TEST_CASE("several cards: the one with most free memory, or the one that is name
     CAPTURE(wrong);
     const Said said = Do("fit MODELS/mlp.onnx --gpu " + std::string(wrong), &machine);
     CHECK(said.exit_code == 2);
-    CHECK(Has(said.err, "is not a card of this machine: auto:0 or auto:1"));
+    CHECK(Has(said.err, "is not a card of this machine, which has auto:0 or auto:1"));
   }
   CHECK(Do("fit MODELS/mlp.onnx --gpu automatic", &machine).exit_code == 2);
 }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "planner/cli/write_file.h"
 #include "planner/report/json.h"
 #include "tests/support/command_line.h"
 
@@ -74,7 +75,48 @@ TEST_CASE("explain: a log without a message, no log, no card") {
   const ScratchFile short_log("oom.log", "CUDA error: out of memory");
   const Said said = Do("explain " + short_log.path() + " --model MODELS/mlp.onnx");
   CHECK_EQ(said.exit_code, 0);
-  CHECK(said.err.find("--gpu: the message does not say how large the card is") != said.err.npos);
+  CHECK(said.err.find("--gpu: the message does not give the size of the card") != said.err.npos);
+}
+
+TEST_CASE("explain: a gzipped log, and a long one, of which the end counts") {
+  const ScratchFile plain("oom.log", kFull), packed("oom.log.gz");
+  REQUIRE(WriteFile({.path = packed.path()}, kFull).ok());
+  const std::string answer = Do("explain " + plain.path()).out;
+  CHECK(answer.starts_with("out of memory on card 0 of 14.56 GiB: 624.00 MiB more did not fit"));
+  CHECK_EQ(Do("explain " + packed.path()).out, answer);
+  const ScratchFile old(
+      "old.log", "CUDA out of memory. Tried to allocate 1.00 MiB\n" + std::string(size_t{64} << 20, '\n') + kFull);
+  CHECK_EQ(Do("explain " + old.path()).out, answer);
+}
+
+// The oldest form with numbers: what it calls cached is beside what is allocated, and its numbers sum to 5 % more than
+// the card.
+TEST_CASE("explain: numbers that do not add up are told, and what is free counts beside what is reserved") {
+  const ScratchFile oldest(
+      "oldest.log",
+      "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 11.00 GiB total capacity; 7.50 "
+      "GiB already allocated; 200.00 MiB free; 3.90 GiB cached)\n");
+  const Said said = Do("explain " + oldest.path());
+  CHECK_EQ(said.out,
+           "out of memory on card 0 of 11.00 GiB: 1.00 GiB more did not fit, though 3.90 GiB lie unused between live\n"
+           "  tensors: fragmentation\n"
+           "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets free pieces be used together; inputs of a\n"
+           "    few fixed sizes make fewer of them\n"
+           "  the numbers of the message do not add up: they sum to 11.60 GiB, and the card has 11.00 GiB\n"
+           "  add --model FILE.onnx to see which request of the model's step failed, and what fits there\n");
+  CHECK(Do("explain --format json " + oldest.path()).out.find("\"does-not-add-up\"") != std::string::npos);
+  const ScratchFile both(
+      "both.log",
+      "CUDA out of memory. Tried to allocate 500.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which "
+      "300.00 MiB is free. Including non-PyTorch memory, this process has 7.70 GiB memory in use. Of the "
+      "allocated memory 7.00 GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but "
+      "unallocated.\n");
+  CHECK_EQ(
+      Do("explain " + both.path())
+          .out.find(
+              "out of memory on card 0 of 8.00 GiB: 500.00 MiB more did not fit, though 300.00 MiB lie unused between\n"
+              "  live tensors and 300.00 MiB are free: fragmentation\n"),
+      0);
 }
 
 }  // namespace

@@ -212,17 +212,17 @@ TEST_CASE("plan: what cannot be asked") {
     const char* says;
   };
   constexpr Row kRows[] = {
-      {"plan MODELS/mlp.onnx", "which card is not said"},
-      {"plan MODELS/mlp.onnx --gpu all", "only fit takes all cards"},
-      {"plan MODELS/mlp.onnx --gpu t4 --batch 4 --effective-batch 8", "does not go with --batch"},
-      {"plan MODELS/mlp.onnx --gpu t4 --accumulate 4 --effective-batch 8", "does not go with --effective-batch"},
-      {"plan MODELS/mlp.onnx --gpu t4 --multiple-of 8 --effective-batch 65", "65 is no multiple of 8"},
+      {"plan MODELS/mlp.onnx", "no card is given"},
+      {"plan MODELS/mlp.onnx --gpu all", "only fit compares all cards"},
+      {"plan MODELS/mlp.onnx --gpu t4 --batch 4 --effective-batch 8", "cannot be combined with --batch"},
+      {"plan MODELS/mlp.onnx --gpu t4 --accumulate 4 --effective-batch 8", "cannot be combined with --effective-batch"},
+      {"plan MODELS/mlp.onnx --gpu t4 --multiple-of 8 --effective-batch 65", "65 is not a multiple of 8"},
       {"plan MODELS/mlp.onnx --gpu t4 --emit env --format json", "add --out FILE"},
       {"plan MODELS/mlp.onnx --gpu t4 --effective-batch none", "is not a whole number"},
       {"plan MODELS/mlp.onnx --gpu t4 --goal speed", "is not one of time or batch"},
       {"plan MODELS/mlp.onnx --gpu t4 --tier tensors", "is not one of none, modules or operators"},
       {"plan MODELS/mlp.onnx --gpu t4 --emit mmengine", "is not one of pytorch, pytorch-sac, hf, "},
-      {"plan MODELS/mlp.onnx --gpu t4 --checkpoint 0", "plan does not take it"},
+      {"plan MODELS/mlp.onnx --gpu t4 --checkpoint 0", "plan does not have this option"},
   };
   for (const Row& row : kRows) {
     const Said said = Do(row.line);

@@ -47,7 +47,7 @@ TEST_CASE("solve: the answer in words, in JSON, and the schedule in a file that 
   CHECK(json.out.find("\"working_set\": 8,\n    \"cuts\": 13,\n    \"temporal_knapsack\": 13\n") != std::string::npos);
 }
 
-TEST_CASE("solve: what does not go within the budget is exit code 3, and leaves no schedule") {
+TEST_CASE("solve: what does not fit the budget is exit code 3, and leaves no schedule") {
   const ScratchFile problem("diamond.txt", kDiamond), schedule("schedule.txt", "0 1 2 3\n");
   const Said said = Do("solve " + problem.path() + " --budget 7 --force --out " + schedule.path());
   CHECK_EQ(said.exit_code, 3);
@@ -90,7 +90,7 @@ TEST_CASE("bad input: one line, nothing on stdout") {
       {"solve " + good.path() + " --seconds nan", 2, "is not a number of 0 or more"},
       {"solve " + good.path() + " --seed -1", 2, "is not a whole number of 0 or more"},
       {"solve " + good.path() + " --out -", 2, "name a file for the schedule"},
-      {"solve " + good.path() + " --batch 3", 2, "solve does not take it"},
+      {"solve " + good.path() + " --batch 3", 2, "solve does not have this option"},
       {"check " + good.path(), 2, "type vramplan check FILE SCHEDULE --budget N"},
       {"check " + good.path() + " " + cut.path(), 2, "add --budget N"},
       {"check " + good.path() + " " + cut.path() + " --budget 9", 1, "leaves out node 3"},

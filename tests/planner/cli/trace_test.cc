@@ -56,7 +56,7 @@ TEST_CASE("trace: steps") {
   CHECK_EQ(Do(kMlp + " --mode infer --step 2").exit_code, 0);
   const Said third = Do(kMlp + " --mode infer --step 3");
   CHECK_EQ(third.exit_code, 2);
-  CHECK(third.err.find("--step: the run has 2 steps (hint: type --step 2)") != std::string::npos);
+  CHECK(third.err.find("--step: this run has 2 steps (hint: type --step 2)") != std::string::npos);
 }
 
 // The phases of a trace in their order, each run of events once.
@@ -201,14 +201,14 @@ TEST_CASE("bad input of trace and replay: one line, the right exit code") {
       {kMlp + " --step 0", 2, "--step: \"0\" is not a step from 1 to 3, or all"},
       {kMlp + " --step two", 2, "--step: \"two\" is not a step"},
       {kMlp + " --format json", 2, "--format: a stream is CSV; json goes with --compare"},
-      {kMlp + " --out - --compare " + kRecorded, 2, "--out: the terminal shows what --compare finds"},
+      {kMlp + " --out - --compare " + kRecorded, 2, "--out: the terminal shows the comparison"},
       {kMlp + " --out /nowhere/at/all.csv.gz", 1, "/nowhere/at/all.csv.gz: cannot be written"},
       {kMlp + " --allocator-conf max_split:3", 2, "unknown option 'max_split'"},
-      {kMlp + " --check", 2, "--check: trace does not take it"},
+      {kMlp + " --check", 2, "--check: trace does not have this option"},
       {"replay", 2, "replay: no file is given (hint: type vramplan replay FILE.csv)"},
       {"replay nowhere.csv", 1, "nowhere.csv: cannot be opened"},
       {"replay " + text.path(), 1, "text.csv:1: the first line has no column 'op'"},
-      {"replay " + kRecorded + " --batch 3", 2, "--batch: replay does not take it"},
+      {"replay " + kRecorded + " --batch 3", 2, "--batch: replay does not have this option"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.line);

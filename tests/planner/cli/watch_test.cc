@@ -236,7 +236,7 @@ TEST_CASE("watch: what is typed wrong") {
   };
   const Row rows[] = {
       {"watch", 2, "no process is given"},
-      {"watch 12 --command true", 2, "a process and a command are given"},
+      {"watch 12 --command true", 2, "both a process and a command are given"},
       {"watch train.py", 2, "is not the number of a process"},
       {"watch 0", 2, "is not the number of a process"},
       {"watch 2147483646", 1, "no process has this number"},

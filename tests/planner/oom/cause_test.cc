@@ -60,7 +60,17 @@ TEST_CASE("causes of out-of-memory messages") {
       // pytorch#16417
       {"CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total capacity; 8.57 MiB already allocated; "
        "9.28 GiB free; 4.68 MiB cached)",
-       "refused: allocated 8.57 MiB, unallocated 0 B, free 9.28 GiB, unknown 1.63 GiB, room 9.28 GiB, "},
+       "refused: allocated 8.57 MiB, unallocated 4.68 MiB, free 9.28 GiB, unknown 1.63 GiB, room 9.29 GiB, "},
+      // 1.0 to 1.3 print what is cached beside what is allocated (c10/cuda/CUDACachingAllocator.cpp), not the sum
+      {"CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 11.00 GiB total capacity; 7.50 GiB already allocated; "
+       "200.00 MiB free; 3.90 GiB cached)",
+       "fragmentation: allocated 7.50 GiB, unallocated 3.90 GiB, free 200.00 MiB, room 11.60 GiB, "},
+      // What is free and what is reserved but unallocated would have been enough together.
+      {"CUDA out of memory. Tried to allocate 500.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which 300.00 MiB "
+       "is free. Including non-PyTorch memory, this process has 7.70 GiB memory in use. Of the allocated memory 7.00 "
+       "GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated.",
+       "fragmentation: allocated 7.00 GiB, unallocated 300.00 MiB, outside 416.80 MiB, free 300.00 MiB, unknown 7.20 "
+       "MiB, room 7.59 GiB, "},
       // RB-Modulation#5, cut off
       {"CUDA out of memory. Tried to allocate 16.00 MiB. GPU 0 has a total capacty of 23.53 GiB of which 64.00 KiB is "
        "free.",
@@ -90,6 +100,18 @@ TEST_CASE("causes of out-of-memory messages") {
     CAPTURE(row.text);
     CHECK_EQ(Told(Message(row.text)), row.told);
   }
+}
+
+TEST_CASE("numbers that do not add up are told") {
+  const auto excess = [](const std::string& text) {
+    const std::optional<Bytes> bytes =
+        ExcessOf(Message("CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; " + text));
+    return bytes ? ToString(*bytes) : "none";
+  };
+  CHECK_EQ(excess("11.00 GiB total capacity; 7.50 GiB already allocated; 200.00 MiB free; 3.90 GiB cached)"),
+           "609.60 MiB");
+  CHECK_EQ(excess("12.00 GiB total capacity; 7.50 GiB already allocated; 200.00 MiB free; 3.90 GiB cached)"), "none");
+  CHECK_EQ(excess("11.59 GiB total capacity; 7.50 GiB already allocated; 200.00 MiB free; 3.90 GiB cached)"), "none");
 }
 
 TEST_CASE("a limit is the cause when the card has room beyond it") {

@@ -45,7 +45,8 @@ TEST_CASE("out-of-memory messages: what each form says") {
        "RuntimeError: CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total capacity; 8.57 MiB "
        "already "
        "allocated; 9.28 GiB free; 4.68 MiB cached)",
-       "pytorch CUDA gpu 0, tried 12.50 MiB, capacity 10.92 GiB, free 9.28 GiB, allocated 8.57 MiB, reserved 4.68 MiB"},
+       "pytorch CUDA gpu 0, tried 12.50 MiB, capacity 10.92 GiB, free 9.28 GiB, allocated 8.57 MiB, reserved 13.25 "
+       "MiB"},
       {"pytorch#67971, 1.9: 0 bytes",
        "RuntimeError: CUDA out of memory. Tried to allocate 2.00 MiB (GPU 1; 6.00 GiB total capacity; 4.88 GiB already "
        "allocated; 0 bytes free; 4.96 GiB reserved in total by PyTorch)",

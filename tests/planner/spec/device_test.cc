@@ -51,6 +51,8 @@ TEST_CASE("cards by the names that people and tools write") {
       {"Tesla V100-SXM2-16GB", "v100-16gb"},
       {"NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada"},
       {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtx-pro-6000"},
+      {"16GB T4", "t4"},
+      {"t4 16 GB", "t4"},
       {"g4dn", "t4"},
       {"g4dn.xlarge", "t4"},
       {"g5", "a10g"},

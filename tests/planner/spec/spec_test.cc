@@ -43,7 +43,7 @@ TEST_CASE("an unknown value lists the choices and the nearest") {
            Error{ErrorCode::kUsage, "--precision",
                  "\"half\" is not one of fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16",
                  "type --precision fp16, or amp-fp16 for autocast"});
-  CHECK_EQ(ParsePrecision("int8").error().hint, "the smallest that are known are fp16 and bf16");
+  CHECK_EQ(ParsePrecision("int8").error().hint, "types of 8 bits and fewer are not modelled: type --precision fp16 or bf16");
   CHECK_EQ(ParseMode("test").error().hint, "type --mode infer");
   CHECK_EQ(ParseMode("half").error().hint, "type --mode train");  // a word of another option
   CHECK_EQ(ToString(ParseAttention("flsh").error()),
@@ -67,9 +67,15 @@ TEST_CASE("frameworks") {
   CHECK_EQ(*ParseFramework("pytorch@2.10"), Framework{2, 10});
   CHECK_EQ(*ParseFramework("torch@2.10.1"), Framework{2, 10});
   CHECK_EQ(ToString(Framework{2, 10}), "pytorch@2.10");
+  for (const char* typed :
+       {"2.10", "v2.10", "2.10.0", "pytorch==2.10", "torch==2.10.0", "torch==2.10.0+cu128", "PyTorch 2.10", "torch2.10",
+        "pytorch-2.10", "pytorch=2.10", "pytorch v2.10", "TORCH@2.10"}) {
+    CAPTURE(typed);
+    CHECK_EQ(*ParseFramework(typed), Framework{2, 10});
+  }
   CHECK(Framework{2, 6} < Framework{2, 10});
   for (const char* wrong : {"", "caffe", "jax@0.4", "pytorch@", "pytorch@2", "pytorch@1.13", "pytorch@2.16",
-                            "pytorch@2.x", "pytorch@2.6.x"}) {
+                            "pytorch@2.x", "pytorch@2.6.x", "pytorch>=2.6", "3.10", "2", "torch=="}) {
     CAPTURE(wrong);
     CHECK_FALSE(ParseFramework(wrong).ok());
   }
@@ -79,9 +85,9 @@ TEST_CASE("frameworks") {
   CHECK_EQ(ToString(ParseFramework("jaxx").error()),
            "--framework: \"jaxx\" is not one of pytorch, onnxruntime, tensorflow or jax (hint: did you mean jax?)");
   CHECK_EQ(ToString(ParseFramework("onnxruntime@1.18").error()),
-           "--framework: versions of ONNX Runtime are not told apart: \"1.18\" (hint: type --framework onnxruntime)");
+           "--framework: versions of ONNX Runtime make no difference here: \"1.18\" (hint: type --framework onnxruntime)");
   CHECK_EQ(ToString(ParseFramework("pytorch@2.16").error()),
-           "--framework: PyTorch 2.16 is not known: 2.0 to 2.15 are (hint: type pytorch@2.0 to pytorch@2.15, or "
+           "--framework: PyTorch 2.16 is not modelled; 2.0 to 2.15 are (hint: type pytorch@2.0 to pytorch@2.15, or "
            "pytorch for the newest)");
 }
 

@@ -1,0 +1,22 @@
+// CheckInputs: lengths that the user gave and that a step cannot be worked out for: two batches at once, or an axis of
+// 0 that leaves nothing to compute.
+//
+//   --input image=8x3x224x224 --input text=4x77     both axes 0 are the batch: refused
+//   --dim sequence=0                                the first layer would compute nothing: refused
+//   --dim past_sequence_length=0                    an empty cache; every layer still computes: taken
+#pragma once
+
+#include "graph/base/result.h"
+#include "graph/ir/graph.h"
+#include "graph/shapes/infer.h"
+#include "planner/cli/options.h"
+
+namespace vramplan {
+
+// --batch, --dim and every --input agree about the batch.
+Status CheckBatch(const Options& options, const Graph& graph, const Binding& binding);
+
+// A --dim of 0 empties neither an output nor what a layer with weights makes, and `shapes` were found.
+Status CheckEmpty(const Options& options, const Graph& graph, const Result<Shapes>& shapes);
+
+}  // namespace vramplan

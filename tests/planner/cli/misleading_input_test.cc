@@ -1,0 +1,142 @@
+// Inputs that mislead, and words that people type: each is read as it was meant, or refused, and what was done is said.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/support/command_line.h"
+#include "tests/support/onnx_text.h"
+
+namespace vramplan {
+namespace {
+
+using testing::Do;
+using testing::Said;
+using testing::ScratchFile;
+
+TEST_CASE("sizes: decimal units and the sizes on boxes are said") {
+  const auto memory = [](const std::string& typed) {
+    return Do("fit MODELS/mlp.onnx --gpu-memory " + typed + " --format json");
+  };
+  const auto note = [](const Said& said, const char* code) {
+    return said.out.find("\"" + std::string(code) + "\"") != said.out.npos;
+  };
+  const Said decimal = memory("16GB"), binary = memory("16GiB"), odd = memory("14.56GiB");
+  CHECK(decimal.out.find("\"usable\": 16000000000") != decimal.out.npos);
+  CHECK(binary.out.find("\"usable\": 17179869184") != binary.out.npos);
+  CHECK((note(decimal, "decimal-size") && note(decimal, "marketed-size")));
+  CHECK((!note(binary, "decimal-size") && note(binary, "marketed-size")));
+  CHECK((!note(odd, "decimal-size") && !note(odd, "marketed-size")));
+  const Said text = Do("fit MODELS/mlp.onnx --gpu-memory 16GB");
+  CHECK(text.err.find("note: --gpu-memory: 16GB is decimal: 16000000000 bytes, 14.90 GiB (hint: type 16GiB for powers "
+                      "of two)\n") != text.err.npos);
+  CHECK(text.err.find("note: --gpu-memory: a card that is sold with 16 GB gives a program less: 14.56 GiB (t4) to ") !=
+        text.err.npos);
+  const Said more = Do("fit MODELS/mlp.onnx --gpu t4 --gpu-memory 16GiB");
+  CHECK(more.err.find("warning: --gpu-memory: 16.00 GiB is more than a program gets of a Tesla T4: 14.56 GiB (hint: "
+                      "leave --gpu-memory out)\n") != more.err.npos);
+  CHECK(Do("replay " + std::string(VRAMPLAN_SOURCE_DIR) +
+           "/tests/data/truth/events/mlp.b64.adam-foreach.csv.gz --gpu-memory 8GB")
+            .err.find("8GB is decimal: 8000000000 bytes, 7.45 GiB") != std::string::npos);
+  CHECK(Do("fit MODELS/mlp.onnx --gpu '16GB T4'").FirstLine() == Do("fit MODELS/mlp.onnx --gpu t4").FirstLine());
+}
+
+TEST_CASE("gpus filters by the size on the box, too") {
+  const std::string all = Do("gpus 24").out;
+  CHECK(all.find("rtx-3090 ") != all.npos);
+  CHECK(all.find("a10g") != all.npos);
+  CHECK(all.find("rtx-4080") == all.npos);
+  CHECK(Do("gpus 24GB").out == all);
+  CHECK(Do("gpus 16").out.find("1660") == std::string::npos);  // by name it would be one
+  CHECK(Do("gpus 3080").out.find("rtx-3080-10gb") != std::string::npos);
+}
+
+TEST_CASE("words that people type for help and the version") {
+  CHECK(Do("version").out == Do("--version").out);
+  CHECK(Do("-V").out == Do("--version").out);
+  CHECK(Do("fit help").out == Do("fit --help").out);
+  CHECK(Do("help fit").out == Do("fit --help").out);
+  CHECK(Do("help").out == Do("--help").out);
+}
+
+TEST_CASE("a length of 0 is refused where it leaves nothing to compute, and taken where a cache is empty") {
+  const Said refused = Do("estimate MODELS/bert_base.onnx --dim sequence=0");
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.out.empty());
+  CHECK(refused.err.starts_with("vramplan: --dim sequence=0: the model cannot compute with a length of 0: node "));
+  CHECK(refused.err.ends_with(" (hint: type --dim sequence=1 or more)\n"));
+  const ScratchFile cached("cached.onnx", OnnxBytes(R"(
+    agraph (float[batch, new, 8] x, float[batch, past, 8] cache) => (float[batch, total, 8] y) <float[8, 8] w> {
+      k = MatMul (x, w)
+      y = Concat <axis = 1> (cache, k)
+    })"));
+  CHECK(Do("estimate --mode infer --dim new=4 --dim past=0 " + cached.path()).exit_code == 0);
+  CHECK(
+      Do("estimate --mode infer --dim new=0 --dim past=4 " + cached.path()).err ==
+      "vramplan: --dim new=0: the model cannot compute with a length of 0: the output of node MatMul_0 (MatMul) would "
+      "be empty (hint: type --dim new=1 or more)\n");
+}
+
+TEST_CASE("lengths that contradict each other about the batch are refused") {
+  const ScratchFile two("two_inputs.onnx", OnnxBytes(R"(
+    agraph (float[batch, 8] image, float[batch, 8] text) => (float[batch, 8] y) <float[8, 8] w> {
+      a = MatMul (image, w)
+      y = Add (a, text)
+    })"));
+  struct Row {
+    const char *options, *says;
+  };
+  for (const Row& row : {Row{"--input image=8x8 --input text=4x8",
+                             "--input text: its batch is 4, and --input image says 8 (hint: give both the same batch, "
+                             "or leave one of them out)"},
+                         Row{"--input image=8x8 --batch 4",
+                             "--input image: its batch is 8, and --batch says 4 (hint: give both the same batch, or "
+                             "leave one of them out)"},
+                         Row{"--dim batch=2 --input text=4x8",
+                             "--input text: its batch is 4, and --dim batch says 2 (hint: give both the same batch, or "
+                             "leave one of them out)"}}) {
+    CAPTURE(row.options);
+    const Said said = Do("estimate " + two.path() + " " + row.options);
+    CHECK(said.exit_code == 2);
+    CHECK(said.out.empty());
+    CHECK(said.err == "vramplan: " + std::string(row.says) + "\n");
+  }
+  CHECK(Do("estimate " + two.path() + " --input image=4x8 --input text=4x8 --batch 4").exit_code == 0);
+}
+
+// aten/src/ATen/autocast_mode.cpp, binary_cross_entropy_banned (PyTorch 2.10).
+TEST_CASE("BCELoss under autocast, which PyTorch refuses, is told") {
+  const ScratchFile file("sigmoid.onnx", OnnxBytes(R"(
+    agraph (float[batch, 8] x) => (float[batch, 1] y) <float[8, 1] w> {
+      a = MatMul (x, w)
+      y = Sigmoid (a)
+    })"));
+  const auto told = [&](const std::string& line) {
+    return Do(line).err.find("PyTorch refuses binary_cross_entropy (BCELoss) under autocast") != std::string::npos;
+  };
+  CHECK(told("estimate --precision amp-fp16 " + file.path()));
+  CHECK(told("estimate --precision amp-bf16 --loss bce " + file.path()));
+  CHECK(told("plan --gpu t4 --batch 8 " + file.path()));  // it chooses autocast
+  CHECK_FALSE(told("estimate " + file.path()));
+  CHECK_FALSE(told("estimate --precision amp-fp16 --loss bce-logits " + file.path()));
+  CHECK_FALSE(told("estimate --precision amp-fp16 --mode infer " + file.path()));
+}
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+TEST_CASE("a file's name with a line break stays one line") {
+  const ScratchFile file("a\nb.onnx", BytesOf("/models/mlp.onnx"));
+  const std::string name = "'" + file.path() + "'";
+  CHECK(Do("fit " + name + " --gpu t4").FirstLine().starts_with("vramplan_test_a\\x0ab.onnx trains at batch 1 "));
+  const Said wrong = Do("fit " + name + "x --gpu t4");
+  CHECK(std::count(wrong.err.begin(), wrong.err.end(), '\n') == 1);
+  CHECK(wrong.err.find("a\\x0ab.onnxx: cannot be read: No such file or directory") != wrong.err.npos);
+}
+
+}  // namespace
+}  // namespace vramplan
