@@ -83,7 +83,7 @@ TEST_CASE("calibrate --model: its convolutions, which a plan then uses") {
   CHECK(ReadProfile(store.profiles() + kOwn)->convolutions.size() == 7 * profile->convolutions.size());
   const Said other = Do("calibrate --model MODELS/mlp.onnx", &machine);
   CHECK(other.exit_code == 0);
-  CHECK(Has(other.err, "has none that cuDNN could be asked about"));
+  CHECK(Has(other.err, "has no convolutions that cuDNN could be asked about"));
 }
 
 TEST_CASE("calibrate: the card that is named") {

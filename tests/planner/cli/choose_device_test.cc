@@ -107,7 +107,7 @@ TEST_CASE("without NVML a context of ours counts as held, and that is said") {
   FakeProbe machine({.cards = {FakeT4()}, .hides_used = true});
   const Said said = Do("fit MODELS/unet.onnx --gpu auto --batch 1", &machine);
   CHECK(Has(said.FirstLine(), "(others hold 800.00 MiB of it)"));
-  CHECK(Has(said.err, "a context of ours counts as held by others"));
+  CHECK(Has(said.err, "vramplan's own context counts as held by others"));
   CHECK(machine.held() == Bytes());
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("explain: JSON has the same") {
   REQUIRE(json.ok());
   const std::string text = Print(*json);
   CHECK(text.find("\"schema\": \"vramplan.explain/1\"") != text.npos);
-  CHECK(text.find("\"cause\": \"full\"") != text.npos);
+  CHECK(text.find("\"cause\": \"fragmentation\"") != text.npos);
   CHECK(text.find("\"batch\": 39") != text.npos);
   CHECK(text.find("\"batch_found\": true") != text.npos);
   CHECK(text.find("\"largest_batch\": 38") != text.npos);
@@ -98,8 +98,8 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
       "GiB already allocated; 200.00 MiB free; 3.90 GiB cached)\n");
   const Said said = Do("explain " + oldest.path());
   CHECK_EQ(said.out,
-           "out of memory on card 0 of 11.00 GiB: 1.00 GiB more did not fit, though 3.90 GiB lie unused between live\n"
-           "  tensors: fragmentation\n"
+           "out of memory on card 0 of 11.00 GiB: 1.00 GiB more did not fit, though 3.90 GiB lie unused between\n"
+           "  live tensors: fragmentation\n"
            "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets free pieces be used together; inputs of a\n"
            "    few fixed sizes make fewer of them\n"
            "  the numbers of the message do not add up: they sum to 11.60 GiB, and the card has 11.00 GiB\n"
@@ -111,12 +111,11 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
       "300.00 MiB is free. Including non-PyTorch memory, this process has 7.70 GiB memory in use. Of the "
       "allocated memory 7.00 GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but "
       "unallocated.\n");
-  CHECK_EQ(
-      Do("explain " + both.path())
-          .out.find(
-              "out of memory on card 0 of 8.00 GiB: 500.00 MiB more did not fit, though 300.00 MiB lie unused between\n"
-              "  live tensors and 300.00 MiB are free: fragmentation\n"),
-      0);
+  std::string line = Do("explain " + both.path()).out;
+  while (line.find("\n  ") != line.npos) line.replace(line.find("\n  "), 3, " ");
+  CHECK(
+      line.starts_with("out of memory on card 0 of 8.00 GiB: 500.00 MiB more did not fit, though 300.00 MiB lie unused "
+                       "between live tensors and 300.00 MiB are free: fragmentation "));
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ TEST_CASE("sizes: decimal units and the sizes on boxes are said") {
     return said.out.find("\"" + std::string(code) + "\"") != said.out.npos;
   };
   const Said decimal = memory("16GB"), binary = memory("16GiB"), odd = memory("14.56GiB");
-  CHECK(decimal.out.find("\"usable\": 16000000000") != decimal.out.npos);
-  CHECK(binary.out.find("\"usable\": 17179869184") != binary.out.npos);
+  CHECK(decimal.out.find("\"value\": 16000000000") != decimal.out.npos);
+  CHECK(binary.out.find("\"value\": 17179869184") != binary.out.npos);
   CHECK((note(decimal, "decimal-size") && note(decimal, "marketed-size")));
   CHECK((!note(binary, "decimal-size") && note(binary, "marketed-size")));
   CHECK((!note(odd, "decimal-size") && !note(odd, "marketed-size")));

@@ -194,19 +194,19 @@ TEST_CASE("bad input of trace and replay: one line, the right exit code") {
     const char* says;
   } rows[] = {
       {"trace nowhere.onnx", 1, "nowhere.onnx: cannot be read"},
-      {kMlp + " --compare nowhere.csv", 1, "nowhere.csv: cannot be opened (hint: "},
+      {kMlp + " --compare nowhere.csv", 1, "nowhere.csv: cannot be read: No such file or directory (hint: "},
       {kMlp + " --compare " + text.path(), 1, "text.csv:1: the first line has no column 'event'"},
       {kMlp + " --compare " + empty.path(), 1, "empty.csv:1: the first line has no column 'event'"},
-      {kMlp + " --compare " + cut.path(), 1, "cut.csv.gz: cannot be read, or is not a whole gzip file"},
+      {kMlp + " --compare " + cut.path(), 1, "cut.csv.gz: it is a gzip file that ends too early"},
       {kMlp + " --step 0", 2, "--step: \"0\" is not a step from 1 to 3, or all"},
       {kMlp + " --step two", 2, "--step: \"two\" is not a step"},
-      {kMlp + " --format json", 2, "--format: a stream is CSV; json goes with --compare"},
+      {kMlp + " --format json", 2, "--format: the stream is always CSV; json is for the answer of --compare"},
       {kMlp + " --out - --compare " + kRecorded, 2, "--out: the terminal shows the comparison"},
       {kMlp + " --out /nowhere/at/all.csv.gz", 1, "/nowhere/at/all.csv.gz: cannot be written"},
       {kMlp + " --allocator-conf max_split:3", 2, "unknown option 'max_split'"},
       {kMlp + " --check", 2, "--check: trace does not have this option"},
       {"replay", 2, "replay: no file is given (hint: type vramplan replay FILE.csv)"},
-      {"replay nowhere.csv", 1, "nowhere.csv: cannot be opened"},
+      {"replay nowhere.csv", 1, "nowhere.csv: cannot be read: No such file or directory"},
       {"replay " + text.path(), 1, "text.csv:1: the first line has no column 'op'"},
       {"replay " + kRecorded + " --batch 3", 2, "--batch: replay does not have this option"},
   };

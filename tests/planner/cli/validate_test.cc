@@ -152,11 +152,11 @@ TEST_CASE("validate refuses what it cannot replay, and says why") {
     const char* says;
   };
   const Row rows[] = {
-      {"--allocator-conf expandable_segments:True", "expandable segments map pages at will"},
-      {"--framework onnxruntime", "only PyTorch's events are known one by one, not those of onnxruntime"},
-      {"--gpu t4", "validate runs on this machine's card"},
+      {"--allocator-conf expandable_segments:True", "expandable segments map pages instead"},
+      {"--framework onnxruntime", "every single allocation of a step is known for PyTorch only, not for onnxruntime"},
+      {"--gpu t4", "validate runs on a card of this machine"},
       {"--gpu auto:7", "is not a card of this machine"},
-      {"--gpu-memory 4GiB", "the card has the memory that it has"},
+      {"--gpu-memory 4GiB", "the size of a real card cannot be chosen"},
       {"--max-bytes many", "--max-bytes"},
   };
   for (const Row& row : rows) {

@@ -240,10 +240,10 @@ TEST_CASE("watch: what is typed wrong") {
       {"watch train.py", 2, "is not the number of a process"},
       {"watch 0", 2, "is not the number of a process"},
       {"watch 2147483646", 1, "no process has this number"},
-      {"watch 1 --interval 0", 2, "is not a time from a millisecond to a minute"},
-      {"watch 1 --seconds 0", 2, "is not a time above 0"},
+      {"watch 1 --interval 0", 2, "is not a number of seconds from 0.001 to 60"},
+      {"watch 1 --seconds 0", 2, "is not a number of seconds above 0"},
       {"watch --command true --model nowhere.onnx", 1, "nowhere.onnx"},
-      {"watch 1 --framework jax", 2, "only PyTorch's events are known"},
+      {"watch 1 --framework jax", 2, "every single allocation of a step is known for PyTorch only"},
   };
   for (const Row& row : rows) {
     CAPTURE(std::string(row.line));
