@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
+#include "planner/allocator/stream.h"
 #include "planner/report/json.h"
 
 namespace vramplan {
@@ -16,6 +15,8 @@ constexpr int64_t kMostBytes = int64_t{1} << 50;
 constexpr int64_t kMostSamples = 1000000;
 constexpr int64_t kLongestAxis = int64_t{1} << 40;
 
+constexpr const char* kHint = "vramplan calibrate writes such files; planner/calibration/profile.h describes them";
+
 // A walk through the tree that remembers the first thing that was wrong.
 class Reader {
  public:
@@ -23,7 +24,7 @@ class Reader {
 
   const Json* Member(const Json& object, const std::string& path, const char* name, bool needed = true) {
     const auto* members = std::get_if<Json::Members>(&object.value());
-    if (members == nullptr) return Fail(path, "is not an object");
+    if (members == nullptr) return Fail(path, "is not a JSON object");
     for (const auto& [key, value] : *members) {
       if (key == name) return &value;
     }
@@ -76,7 +77,7 @@ class Reader {
   std::nullptr_t Fail(const std::string& path, const std::string& text) {
     if (!error_) {
       error_ = Error{ErrorCode::kBadInput, path.empty() ? file_ : file_ + ": " + path, text,
-                     "vramplan calibrate writes such files; planner/calibration/profile.h describes them"};
+                     kHint};
     }
     return nullptr;
   }
@@ -157,7 +158,7 @@ void ReadConvolution(Reader& reader, const Json& object, const std::string& path
 
 Result<Profile> ProfileFromText(const std::string& name, const std::string& text) {
   const Result<Json> json = ParseJson(name, text);
-  if (!json.ok()) return json.error();
+  if (!json.ok()) return Error{ErrorCode::kBadInput, name, json.error().text, kHint};
   Reader reader(name);
   const std::string schema = reader.Text(*json, "", "schema");
   if (!reader.error() && schema != kSchema) reader.Fail("schema", "is \"" + schema + "\", not \"" + kSchema + "\"");
@@ -201,12 +202,9 @@ Result<Profile> ProfileFromText(const std::string& name, const std::string& text
 }
 
 Result<Profile> ReadProfile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return Error{ErrorCode::kBadInput, path, "cannot be read", "--profile takes the path of a file"};
-  }
-  return ProfileFromText(path, std::move(text).str());
+  const Result<std::string> text = ReadStream(path);
+  if (!text.ok()) return text.error();
+  return ProfileFromText(path, *text);
 }
 
 }  // namespace vramplan

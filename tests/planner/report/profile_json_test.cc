@@ -52,7 +52,7 @@ TEST_CASE("a profile needs its card, the rest may be missing") {
 TEST_CASE("a profile that is wrong: what, and where") {
   const std::pair<std::string, std::string> cases[] = {
       {"{", "a.json: is not JSON at byte 2"},
-      {"[]", "a.json: is not an object"},
+      {"[]", "a.json: is not a JSON object"},
       {std::string(100000, '['), "a.json: is nested more than 256 levels deep"},
       {With("profile/1", "profile/2"), "a.json: schema: is \"vramplan.profile/2\", not \"vramplan.profile/1\""},
       {With("\"name\"", "\"nom\""), "a.json: card.name: is missing"},
