@@ -10,16 +10,29 @@ namespace {
 
 constexpr std::string_view kVariance = ".running_var";
 
-// Parameters that are not trained are buffers.
-template <typename IsFrozen>
-void Freeze(Layers* layers, const IsFrozen& is_frozen) {
-  const auto frozen = std::stable_partition(layers->parameters.begin(), layers->parameters.end(),
-                                            [&](ValueId id) { return !is_frozen((*layers)[id].name); });
-  for (auto id = frozen; id != layers->parameters.end(); ++id) {
+// What a tracer took for parameters and is none.
+template <typename IsBuffer>
+void MakeBuffers(Layers* layers, const IsBuffer& is_buffer) {
+  const auto buffers = std::stable_partition(layers->parameters.begin(), layers->parameters.end(),
+                                             [&](ValueId id) { return !is_buffer((*layers)[id].name); });
+  for (auto id = buffers; id != layers->parameters.end(); ++id) {
     layers->values[static_cast<size_t>(id->value)].role = Role::kBuffer;
     layers->buffers.push_back(*id);
   }
-  layers->parameters.erase(frozen, layers->parameters.end());
+  layers->parameters.erase(buffers, layers->parameters.end());
+}
+
+// The first that was frozen; empty: none.
+template <typename IsFrozen>
+std::string Freeze(Layers* layers, const IsFrozen& is_frozen) {
+  std::string first;
+  for (const ValueId id : layers->parameters) {
+    const std::string& name = (*layers)[id].name;
+    if (!IsTrained(*layers, id) || !is_frozen(name)) continue;
+    if (first.empty()) first = name;
+    SetTrained(layers, id, false);
+  }
+  return first;
 }
 
 // The modules with running statistics that no batch norm reads, or whose weights are buffers.
@@ -46,10 +59,22 @@ std::set<std::string> FrozenNorms(const Layers& layers) {
 
 }  // namespace
 
-void FreezeBatchNorms(Layers* layers) {
+void SetTrained(Layers* layers, ValueId parameter, bool trained) {
+  Value& value = layers->values[static_cast<size_t>(parameter.value)];
+  value.role = trained && IsFloating(value.type) ? Role::kParameter : Role::kBuffer;
+}
+
+void FreezeBatchNorms(Layers* layers, Notes* notes) {
   const std::set<std::string> modules = FrozenNorms(*layers);
   if (modules.empty()) return;
-  Freeze(layers, [&](const std::string& name) { return modules.count(name.substr(0, name.rfind('.'))) != 0; });
+  const size_t parameters = layers->parameters.size();
+  MakeBuffers(layers, [&](const std::string& name) { return modules.count(name.substr(0, name.rfind('.'))) != 0; });
+  if (notes == nullptr || layers->parameters.size() == parameters) return;
+  notes->Add({.code = "frozen-norms",
+              .subject = *modules.begin(),
+              .text = "no batch norm reads the running statistics of " + std::to_string(modules.size()) +
+                      " modules: they are taken as FrozenBatchNorm2d, whose weights are buffers",
+              .hint = ""});
 }
 
 void FreezeBackbonesOfDetr(Layers* layers, Notes* notes) {
@@ -65,8 +90,7 @@ void FreezeBackbonesOfDetr(Layers* layers, Notes* notes) {
     if (const size_t at = norm.find(kBackbone); at != std::string::npos)
       backbones.insert(norm.substr(0, at + kBackbone.size()));
   }
-  const size_t trained = layers->parameters.size();
-  Freeze(layers, [&](const std::string& name) {
+  const std::string first = Freeze(layers, [&](const std::string& name) {
     const size_t at = name.find(kBackbone);
     if (at == std::string::npos || backbones.count(name.substr(0, at + kBackbone.size())) == 0) return false;
     // Of the norms FreezeBatchNorms takes care.
@@ -75,25 +99,29 @@ void FreezeBackbonesOfDetr(Layers* layers, Notes* notes) {
       return false;
     return name.ends_with(".weight") && !norms.count(name.substr(0, name.rfind('.')));
   });
-  if (notes != nullptr && layers->parameters.size() != trained) {
-    notes->Add({.code = "assumed-frozen",
-                .subject = *backbones.begin(),
-                .text =
-                    "a backbone with frozen norms beside learned queries is taken as DETR's, which trains layer2 to "
-                    "layer4 alone: the file does not say",
-                .hint = "--dump layers shows what is taken as a buffer"});
-  }
+  if (notes == nullptr || first.empty()) return;
+  notes->Add({.code = "assumed-frozen",
+              .subject = *backbones.begin(),
+              .text = "a backbone with frozen norms beside learned queries is taken as DETR's, which trains layer2 to "
+                      "layer4 alone: the file does not say",
+              .hint = "--trainable '*backbone*' trains all of it"});
 }
 
-void FreezeEncoderPositions(Layers* layers) {
+void FreezeEncoderPositions(Layers* layers, Notes* notes) {
   constexpr std::string_view kTable = "embed_positions.weight";
   std::set<std::string> names;
   for (const ValueId id : layers->parameters) names.insert((*layers)[id].name);
-  Freeze(layers, [&](const std::string& name) {
+  const std::string first = Freeze(layers, [&](const std::string& name) {
     if (!name.ends_with(kTable)) return false;
     const std::string encoder = name.substr(0, name.size() - kTable.size());
     return names.count(encoder + "conv1.weight") != 0 && names.count(encoder + "conv2.weight") != 0;
   });
+  if (notes == nullptr || first.empty()) return;
+  notes->Add({.code = "assumed-frozen",
+              .subject = first,
+              .text = "a table of positions beside conv1 and conv2 is taken as that of an encoder of spectrograms "
+                      "(Whisper), which does not train it: the file does not say",
+              .hint = "--trainable '*embed_positions*' trains it"});
 }
 
 }  // namespace vramplan

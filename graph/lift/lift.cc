@@ -14,6 +14,7 @@
 #include "graph/lift/inplace.h"
 #include "graph/lift/layers.h"
 #include "graph/lift/liveness.h"
+#include "graph/lift/low_rank.h"
 #include "graph/lift/merged.h"
 #include "graph/lift/merged_stored.h"
 #include "graph/lift/module_calls.h"
@@ -59,9 +60,10 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, const PutBack
   if (put_back.batch_norms) layers.guesses.restored_norms = AssumeBatchNorm(&layers);
   NoteFoldedBatchNorms(layers, file.file, notes);
   layers.exported = layers.guesses.restored_norms > 0 ? ExportedMode::kEvaluation : ExportedModeOf(file);
+  RestoreLowRankPairs(&layers);
   FreezeBackbonesOfDetr(&layers, notes);
-  FreezeBatchNorms(&layers);
-  FreezeEncoderPositions(&layers);
+  FreezeBatchNorms(&layers, notes);
+  FreezeEncoderPositions(&layers, notes);
   GatherModuleCalls(&layers);
   GatherDecomposedLosses(&layers);
   GatherDecomposedCalls(&layers);

@@ -59,6 +59,17 @@ bool Signature::ShapeByHabit(const std::string& target) {
   // transformers' vision models: a mask token is as wide as the class token beside it (modeling_dinov2.py,
   // transformers 5).
   ValueId sibling = !is_buffer && name == "mask_token" ? known("cls_token") : ValueId{};
+  // peft keeps the module as it was beside modules_to_save.NAME, the copy that runs (utils/other.py 0.21.2).
+  constexpr std::string_view kOriginal = ".original_module.", kSaved = ".modules_to_save.";
+  if (const size_t at = target.find(kOriginal); at != std::string::npos) {
+    const std::string copies = target.substr(0, at) + std::string(kSaved);
+    for (const std::string& other : order_) {
+      if (!StartsWith(other, copies) || !ShapeIsKnown(ByTarget(other))) continue;
+      const size_t dot = other.find('.', copies.size());
+      if (dot != std::string::npos && other.substr(dot + 1) == target.substr(at + kOriginal.size()))
+        sibling = ByTarget(other);
+    }
+  }
   // Unused buffers of transformers repeat one of the same module: token_type_ids is zeros like position_ids
   // (modeling_bert.py), original_inv_freq a copy of inv_freq (modeling_llama.py), transformers 5.
   for (const std::string& other : order_) {

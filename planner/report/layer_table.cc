@@ -5,6 +5,7 @@
 
 #include "graph/base/check.h"
 #include "graph/base/text_table.h"
+#include "graph/lift/frozen.h"
 
 namespace vramplan {
 namespace {
@@ -123,7 +124,8 @@ std::vector<LayerRow> LayerTable(const Timeline& timeline, const Layers& layers,
     return value.shape.known() ? SizeExpr::Of(TypeInRun(value.type, spec.precision), value.shape.Elements()).At(batch)
                                : Bytes();
   };
-  std::vector<bool> counted(layers.values.size());
+  std::vector<bool> counted(layers.values.size()), parameter(layers.values.size());
+  for (const ValueId id : layers.parameters) parameter[static_cast<size_t>(id.value)] = true;  // frozen ones, too
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     const Layer& layer = layers.layers[l];
     LayerRow& row = rows[l];
@@ -134,8 +136,8 @@ std::vector<LayerRow> LayerTable(const Timeline& timeline, const Layers& layers,
     for (const ValueId id : layer.inputs) {
       if (!id.valid() || counted[static_cast<size_t>(id.value)]) continue;
       counted[static_cast<size_t>(id.value)] = true;
-      if (layers[id].role == Role::kParameter) row.parameters += size_of(id);
-      if (layers[id].role == Role::kBuffer) row.buffers += size_of(id);
+      if (!IsStored(layers[id])) continue;
+      (parameter[static_cast<size_t>(id.value)] ? row.parameters : row.buffers) += size_of(id);
     }
   }
   LayerRow& outside = rows.back();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/base/printable.h"
+#include "planner/spec/trained.h"
 
 namespace vramplan {
 namespace {
@@ -25,6 +26,9 @@ ModelFacts FactsOf(const Graph& graph, const Binding& binding, const Layers& lay
   facts.opset = graph.opset();
   facts.nodes = static_cast<int64_t>(graph.nodes.size());
   Count(layers, layers.parameters, &facts.parameters, &facts.parameter_bytes);
+  const TrainedCount count = CountTrained(layers);
+  facts.trained = count.trained;
+  facts.frozen = count.frozen;
   Count(layers, layers.buffers, &facts.buffers, &facts.buffer_bytes);
   facts.batch_symbol = binding.batch_symbol;
   facts.has_batch = std::any_of(binding.inputs.begin(), binding.inputs.end(), [](const auto& input) {
@@ -45,6 +49,8 @@ Json ToJson(const ModelFacts& facts) {
       .Set("nodes", facts.nodes)
       .Set("parameters", facts.parameters)
       .Set("parameter_bytes", facts.parameter_bytes)
+      .Set("trained_parameters", facts.trained)
+      .Set("frozen_parameters", facts.frozen)
       .Set("buffer_bytes", facts.buffer_bytes)
       .Set("batch_symbol", facts.batch_symbol);
   return object;

@@ -15,8 +15,9 @@ struct ModelFacts {
   std::string file;  // as the user wrote it
   int64_t opset = 0;
   int64_t nodes = 0;
-  int64_t parameters = 0;  // elements; a tied weight counts once
-  Bytes parameter_bytes;   // in the types of the file, whatever precision is asked for
+  int64_t parameters = 0;           // elements; a tied weight counts once
+  Bytes parameter_bytes;            // in the types of the file, whatever precision is asked for
+  int64_t trained = 0, frozen = 0;  // of these elements
   int64_t buffers = 0;
   Bytes buffer_bytes;
   std::string batch_symbol;  // "" when the file does not name it

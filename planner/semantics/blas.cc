@@ -147,8 +147,9 @@ Shape WithLast(const Shape& sizes, Dim last) {
 // should_fold (LinearAlgebra.cpp): a product of a batch with one matrix runs as one mm when the matrix has a gradient
 // (folding costs a copy at worst, not folding a gradient of the whole batch), be it a parameter or a view of one in
 // evaluation, or the batch lies contiguously.
-bool ShouldFold(const Tensor& batch, const Tensor& matrix) {
+bool ShouldFold(const Tensor& batch, const Tensor& matrix, bool matrix_is_left = false) {
   if (matrix->tracked() || (matrix->base && matrix->base->requires_grad)) return true;
+  if (matrix_is_left) return false;  // the product would have to be turned back by a copy
   for (int i = 0; i + 2 < batch->dim(); ++i) {
     if (batch->strides[i] != batch->strides[i + 1] * batch->lengths[i + 1]) return false;
   }
@@ -187,7 +188,7 @@ Tensor Matmul(Eager& e, const Tensor& a, const Tensor& b) {
   }
   if (a->dim() == 2 && b->dim() >= 3) {  // the larger one turned comes first; the result is turned back and copied
     const Tensor turned = Transpose(e, b, -1, -2);
-    if (ShouldFold(turned, a)) {
+    if (ShouldFold(turned, a, true)) {
       const Tensor out = Mm(e, Reshape(e, turned, Flattened(turned)), T(e, a));
       return Contiguous(e, Transpose(e, UnsafeView(e, out, WithLast(turned->sizes, a->sizes[0])), -1, -2));
     }

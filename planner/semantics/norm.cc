@@ -39,6 +39,8 @@ void ChannelsLastScratch(Eager& e, const TensorImpl& x, int values) {
   const Storage semaphores = e.Scratch(Bytes::Of(4) * ((channels + width - 1) / width));
 }
 
+Tensor InverseOf(Eager& e, const Tensor& x) { return e.Empty(Vector(x->sizes[1]), Statistics(x->dtype)); }
+
 // aten::batch_norm over `x` [N, C, ...]: cuDNN's when scale and shift are there (Normalization.cpp
 // _batch_norm_impl_index), else the native kernel; the same blocks either way. cuDNN's reserve is 0 bytes outside its
 // channels-last mode.
@@ -60,26 +62,28 @@ Tensor BatchNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& 
   if (GradNode* node =
           e.Record(cudnn ? "CudnnBatchNormBackward0" : "NativeBatchNormBackward0", {x, weight, bias}, {out})) {
     node->Save(x).Save(weight).Save(mean).Save(inverse);
-    node->Backward([cudnn, channels_last, rows](GradContext& g) {
+    // derivatives.yaml, cudnn_batch_norm: without training its backward is native_batch_norm_backward.
+    node->Backward([by_cudnn = cudnn && training, training, channels_last, rows](GradContext& g) {
       if (rows) {  // batch_norm_backward_reduce, then the input's gradient
         const Tensor sum = g.e.EmptyLike(g.saved(2)), centred = g.e.EmptyLike(g.saved(2));
-        if (g.saved(1)) {
-          g.Set(1, LikeContiguous(g.e, g.saved(1)));
-          g.Set(2, LikeContiguous(g.e, g.saved(1)));
-        }
+        if (g.Needs(1)) g.Set(1, LikeContiguous(g.e, g.saved(1)));
+        if (g.Needs(2)) g.Set(2, LikeContiguous(g.e, g.saved(1)));
         ChannelsLastScratch(g.e, *g.saved(0), 2);
-        g.Set(0, g.e.EmptyLike(g.saved(0)));
+        if (g.Needs(0)) g.Set(0, g.e.EmptyLike(g.saved(0)));
         return;
       }
-      const Tensor grad = cudnn ? ContiguousIn(g.e, g.grad(), channels_last) : g.grad();
-      const Tensor saved = cudnn ? ContiguousIn(g.e, g.saved(0), channels_last) : g.saved(0);
-      Tensor input_grad = g.e.EmptyStrided(saved->sizes, saved->strides, saved->dtype);
-      if (g.saved(1)) {  // the kernel makes both, wanted or not
-        Tensor scale = LikeContiguous(g.e, g.saved(1));
-        Tensor shift = LikeContiguous(g.e, g.saved(1));
-        if (g.Needs(1)) g.Set(1, std::move(scale));
-        if (g.Needs(2)) g.Set(2, std::move(shift));
-      }
+      const Tensor grad = by_cudnn ? ContiguousIn(g.e, g.grad(), channels_last) : g.grad();
+      const Tensor saved = by_cudnn ? ContiguousIn(g.e, g.saved(0), channels_last) : g.saved(0);
+      // cuDNN's kernel makes all three, wanted or not; the native one what is asked for (grad_input_mask), and with
+      // running statistics and nothing to sum it computes 1 / sqrt(variance + eps) first (batch_norm_backward_cuda).
+      const Tensor inverse_again =
+          !by_cudnn && !training && !g.Needs(1) && !g.Needs(2) && !g.saved(3) ? InverseOf(g.e, g.saved(0)) : Tensor();
+      Tensor input_grad, scale, shift;
+      if (by_cudnn || g.Needs(0)) input_grad = g.e.EmptyStrided(saved->sizes, saved->strides, saved->dtype);
+      if (g.saved(1) && (by_cudnn || g.Needs(1))) scale = LikeContiguous(g.e, g.saved(1));
+      if (g.saved(1) && (by_cudnn || g.Needs(2))) shift = LikeContiguous(g.e, g.saved(1));
+      if (g.Needs(1)) g.Set(1, std::move(scale));
+      if (g.Needs(2)) g.Set(2, std::move(shift));
       g.Set(0, std::move(input_grad));
     });
   }
@@ -161,11 +165,11 @@ void RunGroupNorm(Call& c) {
     node->Save(input).Save(weight).Save(mean).Save(inverse);
     node->Backward([groups, channels, type](GradContext& g) {
       const Tensor grad = IsContiguous(*g.grad()) ? g.grad() : LikeContiguous(g.e, g.grad());
-      Tensor input_grad = LikeContiguous(g.e, g.saved(0));
+      Tensor input_grad = g.Needs(0) ? LikeContiguous(g.e, g.saved(0)) : Tensor();
       Tensor scale = g.Needs(1) ? LikeContiguous(g.e, g.saved(1)) : Tensor();
       Tensor shift = g.Needs(2) ? LikeContiguous(g.e, g.saved(1)) : Tensor();
       const Tensor ds = g.e.Empty(channels, type), db = g.e.Empty(channels, type);
-      {
+      if (input_grad) {
         Tensor c1;
         const Tensor c2 = g.e.Empty(groups, type), c3 = g.e.Empty(groups, type);
         if (g.saved(1)) c1 = g.e.Empty(channels, type);
@@ -221,7 +225,7 @@ void RunRmsNorm(Call& c) {
   if (GradNode* node = e.Record("FusedRmsNormBackward0", {x, weight}, {out})) {
     node->Save(x).Save(inverse).Save(weight);
     node->Backward([](GradContext& g) {
-      Tensor input_grad = LikeContiguous(g.e, g.saved(0));
+      Tensor input_grad = g.Needs(0) ? LikeContiguous(g.e, g.saved(0)) : Tensor();
       if (g.Needs(1)) g.Set(1, LikeContiguous(g.e, g.saved(2)));
       g.Set(0, std::move(input_grad));
     });
@@ -287,7 +291,7 @@ Tensor LayerNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& 
     node->Backward([rows, normalized](GradContext& g) {
       const Tensor& saved = g.saved(0);
       const Tensor contiguous = IsContiguous(*saved) ? saved : LikeContiguous(g.e, saved);
-      Tensor input_grad = LikeContiguous(g.e, saved);
+      Tensor input_grad = g.Needs(0) ? LikeContiguous(g.e, saved) : Tensor();
       Tensor scale = g.Needs(1) ? LikeContiguous(g.e, g.saved(3)) : Tensor();
       Tensor shift = g.Needs(2) ? LikeContiguous(g.e, g.saved(4)) : Tensor();
       const Tensor grad = IsContiguous(*g.grad()) ? g.grad() : LikeContiguous(g.e, g.grad());

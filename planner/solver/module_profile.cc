@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/base/check.h"
+#include "graph/lift/frozen.h"
 #include "planner/solver/steady_step.h"
 #include "planner/timeline/checkpointed_calls.h"
 
@@ -98,7 +99,7 @@ class Profiler {
       const Layer& layer = layers_.layers[l];
       if (layer.module != call.module) continue;
       const bool weighs = std::any_of(layer.inputs.begin(), layer.inputs.end(),
-                                      [&](ValueId id) { return id.valid() && layers_[id].role == Role::kParameter; });
+                                      [&](ValueId id) { return id.valid() && IsStored(layers_[id]); });
       projects = projects || (weighs && FlopsOf(layers_, layer, 1) > 0);
       attends = attends || layer.op == "scaled_dot_product_attention" || layer.op == "softmax";
     }

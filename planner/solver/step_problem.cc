@@ -207,6 +207,11 @@ class Step {
     }
   }
 
+  // Of a frozen weight only the input's gradient is computed.
+  bool IsOneProduct(size_t group) const {
+    return group < time_.forward.size() && time_.backward[group] < 2 * time_.forward[group];
+  }
+
   void AddBackwards() {
     std::set<int32_t> all_parameters;
     std::vector<std::set<int32_t>> gives(backwards_.size());  // where a group's gradients lie, by group
@@ -219,11 +224,12 @@ class Step {
         const auto made = node_of_.find(block);
         if (made != node_of_.end()) reads.insert(made->second);
       }
-      const int64_t forward = group < time_.forward.size() ? Nanoseconds(time_.forward[group]) : loss_cost_;
+      const int64_t product = group < time_.forward.size() ? Nanoseconds(time_.forward[group]) : loss_cost_;
       AddScratch(backwards.peak - backwards.parameters - backwards.results, &reads);
       const bool both = backwards.parameters > 0 && backwards.results > 0;
-      if (backwards.parameters > 0) all_parameters.insert(AddNode(forward, backwards.parameters, reads));
-      if (backwards.results > 0) gives[group] = {AddNode(both ? forward : 2 * forward, backwards.results, reads)};
+      if (backwards.parameters > 0) all_parameters.insert(AddNode(product, backwards.parameters, reads));
+      if (backwards.results > 0)
+        gives[group] = {AddNode(both || IsOneProduct(group) ? product : 2 * product, backwards.results, reads)};
     }
     AddNode(0, 0, all_parameters);
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "graph/lift/frozen.h"
 #include "planner/semantics/optimizer_rows.h"
 #include "planner/semantics/table.h"
 
@@ -78,6 +79,36 @@ class Widths {
   std::vector<double> widths_;
 };
 
+// How many of two backward products each layer computes. Where everything is trained that is not asked: two.
+class Gradients {
+ public:
+  explicit Gradients(const Layers& layers) : layers_(layers), tracked_(layers.values.size()) {
+    for (const ValueId id : layers.parameters) {
+      some_frozen_ = some_frozen_ || !IsTrained(layers, id);
+      tracked_[static_cast<size_t>(id.value)] = IsTrained(layers, id);
+    }
+  }
+  int Run(const Layer& layer) {
+    if (!some_frozen_) return 2;
+    bool tracked = false, weighed = false, trained = false;
+    for (const ValueId id : layer.inputs) {
+      if (!id.valid()) continue;
+      tracked = tracked || tracked_[static_cast<size_t>(id.value)];
+      weighed = weighed || IsStored(layers_[id]);
+      trained = trained || layers_[id].role == Role::kParameter;
+    }
+    for (const ValueId id : layer.outputs) {
+      if (id.valid()) tracked_[static_cast<size_t>(id.value)] = tracked && IsFloating(layers_[id].type);
+    }
+    return !tracked ? 0 : weighed && !trained ? 1 : 2;
+  }
+
+ private:
+  const Layers& layers_;
+  bool some_frozen_ = false;
+  std::vector<bool> tracked_;  // by value: on the tape
+};
+
 // Lookups read the rows that they return, not the table.
 bool ReadsRows(const Layer& layer) {
   constexpr std::array<std::string_view, 4> kLookups = {"embedding", "gather", "index_select", "index"};
@@ -95,7 +126,7 @@ double BytesMoved(const Layers& layers, const Layer& layer, const Widths& widths
     const double elements = Elements(layers, id, batch);
     read += elements * widths[id];
     // Autocast's copy of a weight: written and read as halves.
-    if (casts && layers[id].role == Role::kParameter) read += elements * 4;
+    if (casts && IsStored(layers[id])) read += elements * 4;
   }
   return read + written;
 }
@@ -157,7 +188,7 @@ double FlopsOf(const Layers& layers, const Layer& layer, int64_t batch) {
   if (op == "lstm" || op == "gru" || op == "rnn") {
     double weights = 0;
     for (const ValueId id : layer.inputs) {
-      if (id.valid() && layers[id].role == Role::kParameter) weights += Elements(layers, id, batch);
+      if (id.valid() && IsStored(layers[id])) weights += Elements(layers, id, batch);
     }
     return 2 * weights * Elements(layers, out, batch) / std::max(1.0, LastLength(layers, out, batch));
   }
@@ -166,6 +197,7 @@ double FlopsOf(const Layers& layers, const Layer& layer, int64_t batch) {
 
 StepTime EstimateTime(const Layers& layers, const TrainingSpec& spec, const Rates& rates, int64_t batch) {
   StepTime time;
+  Gradients gradients(layers);
   Widths widths(layers, spec);
   for (const Layer& layer : layers.layers) {
     const double width = widths.Run(layers, layer);
@@ -177,9 +209,13 @@ StepTime EstimateTime(const Layers& layers, const TrainingSpec& spec, const Rate
     }
     time.forward.push_back(seconds);
     time.forward_total += seconds;
+    time.backward.push_back(gradients.Run(layer) * seconds);
+    time.backward_total += time.backward.back();
   }
   double parameters = 0;
-  for (const ValueId id : layers.parameters) parameters += Elements(layers, id, 1) * ModelWidth(spec.precision);
+  for (const ValueId id : layers.parameters) {
+    if (IsTrained(layers, id)) parameters += Elements(layers, id, 1) * ModelWidth(spec.precision);
+  }
   time.update = UpdatePasses(spec) * parameters / rates.bandwidth;
   return time;
 }

@@ -5,7 +5,8 @@
 //
 // An estimate: real kernels reach a part of either rate. What a plan needs are ratios ("overhead 4 %"), in which that
 // part cancels as long as it is alike for all operators. The backward counts as two forwards: of each product it
-// computes two (Kaplan et al., arXiv 2001.08361, section 2.1).
+// computes two (Kaplan et al., arXiv 2001.08361, section 2.1); as one where the weight is frozen, as none below the
+// first trained parameter.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +28,12 @@ struct Rates {
 Rates RatesOf(const Card& card, bool* known = nullptr);
 
 struct StepTime {
-  std::vector<double> forward;  // seconds, by layer
-  double forward_total = 0;
+  std::vector<double> forward, backward;  // seconds, by layer
+  double forward_total = 0, backward_total = 0;
   double update = 0;  // of the optimizer
   // Forward, backward and what runs again, `accumulate` times, and the update.
   double Step(double recomputed = 0, int accumulate = 1) const {
-    return accumulate * (3 * forward_total + recomputed) + update;
+    return accumulate * (forward_total + backward_total + recomputed) + update;
   }
 };
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "graph/lift/frozen.h"
+
 namespace vramplan {
 namespace {
 
@@ -249,7 +251,7 @@ class BoundNames {
   // A weight that a parametrization makes when its module is called: no argument of it.
   bool IsOfParameters(const Layer& layer) const {
     return std::all_of(layer.inputs.begin(), layer.inputs.end(),
-                       [&](ValueId id) { return !id.valid() || layers_[id].role == Role::kParameter; });
+                       [&](ValueId id) { return !id.valid() || IsStored(layers_[id]); });
   }
 
   // x, k = block(x): of two results of one call that the frame reads each has a name, which the next turn of a loop

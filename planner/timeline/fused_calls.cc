@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "graph/lift/frozen.h"
+
 namespace vramplan {
 namespace {
 
@@ -118,7 +120,7 @@ class Search {
       const Layer& layer = At(l);
       if (layer.op != "linear") continue;
       if (layer.module != module || layer.inputs.size() < 3 || !layer.inputs[2].valid()) return {};
-      if (layers_[layer.inputs[1]].role != Role::kParameter) return {};
+      if (!IsStored(layers_[layer.inputs[1]])) return {};
       linears.push_back(&layer);
     }
     const Dim width = layers_[call.input].shape.FromEnd(1);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "graph/lift/frozen.h"
 #include "planner/semantics/fused_attention.h"
 #include "planner/semantics/loss.h"
 #include "planner/semantics/pointwise.h"
@@ -110,17 +112,19 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
   e_.origin.op = "Module.to";
   const std::vector<ValueId> order = ModuleOrder(layers);
   const std::map<ValueId, const Layer*> last_weights = LastWeightsOfRecurrent(order);
+  const std::set<ValueId> parameters(layers.parameters.begin(), layers.parameters.end());
   for (ValueId id : order) {
     const Value& value = layers[id];
-    e_.category = value.role == Role::kBuffer ? Category::kBuffers : Category::kParameters;
+    const bool parameter = parameters.count(id) != 0;
+    e_.category = parameter ? Category::kParameters : Category::kBuffers;
     eager::Tensor t = e_.Empty(value.shape, e_.ModelType(value.type));
-    if (value.role == Role::kParameter) {
-      t->requires_grad = IsFloating(t->dtype);
-    }
+    t->requires_grad = parameter && IsTrained(layers, id) && IsFloating(t->dtype);
     resident_[static_cast<size_t>(id.value)] = std::move(t);
     if (const auto last = last_weights.find(id); last != last_weights.end()) FlattenWeights(*last->second);
   }
-  for (ValueId id : layers.parameters) parameters_.push_back(resident_[static_cast<size_t>(id.value)]);
+  for (ValueId id : layers.parameters) {
+    if (IsTrained(layers, id)) trained_.push_back(resident_[static_cast<size_t>(id.value)]);
+  }
 }
 
 void ModelRun::MakeInputs() {

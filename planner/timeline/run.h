@@ -38,7 +38,9 @@ class ModelRun : private LayerRunner {
   // The end of the mixed precision region, if the forward ran in one.
   void LeaveAutocast() override { autocast_.Leave(); }
 
-  const std::vector<eager::Tensor>& parameters() const { return parameters_; }
+  // Those that the optimizer is given: [p for p in model.parameters() if p.requires_grad].
+  const std::vector<eager::Tensor>& trained() const { return trained_; }
+  bool FreezesSome() const { return trained_.size() != layers_.parameters.size(); }
   // Which layers take parameters and buffers, and which are read by lookups.
   eager::ParameterUses Uses() const;
   // Parameters and buffers, module by module as state_dict has them.
@@ -74,7 +76,7 @@ class ModelRun : private LayerRunner {
   std::vector<FusedCall> fused_;
   std::vector<int> fused_at_;            // by layer: the fused call that it is part of; -1: none
   std::vector<eager::Tensor> resident_;  // by value: parameters, buffers, inputs, constants
-  std::vector<eager::Tensor> parameters_;
+  std::vector<eager::Tensor> trained_;
   std::vector<eager::Tensor> outputs_;
   std::map<const Layer*, eager::Tensor> cached_;
   eager::Tensor target_, bound_loss_;

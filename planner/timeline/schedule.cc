@@ -68,7 +68,7 @@ void NoteMuon(Eager& e) {
 Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
   const TrainingSpec& spec = e.spec();
   const eager::ParameterUses uses = model.Uses();
-  OptimizerState optimizer(e, model.parameters(), uses);
+  OptimizerState optimizer(e, model.trained(), uses);
   NoteMuon(e);
   Average average(e, model, uses);
   model.MakeInputs();
@@ -92,14 +92,19 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
       if (micro_batch == micro_batches) recorder.Mark(EventKind::kAfterForward);
       recorder.Enter(step, Phase::kBackward);
       if (micro_batch == 1) zero_grad_at(ZeroGrad::kAfterForward);
-      if (loss->grad_fn) Backward(e, scaler.Scale(loss));
+      if (loss->grad_fn) {
+        Backward(e, scaler.Scale(loss));
+      } else if (model.FreezesSome()) {
+        return Unusable("--frozen", "no trained parameter takes part in the loss, so that it has no gradient",
+                        "train a layer that the output depends on: --trainable PATTERN");
+      }
     }
     recorder.Mark(EventKind::kAfterBackward);
     recorder.Enter(step, Phase::kUpdate);
     e.origin = Origin();
     if (spec.clip_grad_norm > 0) {
       scaler.Unscale();
-      ClipGradNorm(e, model.parameters());
+      ClipGradNorm(e, model.trained());
     }
     e.origin.op = "optimizer.step";
     scaler.BeforeStep();

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "graph/lift/frozen.h"
 #include "planner/timeline/timeline.h"
 #include "tests/support/one_operator.h"
 
@@ -82,6 +83,45 @@ TEST_CASE("three steps of a linear layer with cross-entropy and SGD with momentu
         "3 forward: 27+96 18- loss: 28+96 29+4 30+4 20- |\n"
         "3 backward: 31+4 32+96 30- 33+96 32- 28- 34+48 35+12 33- 35=gradients 34=gradients 31- |\n"
         "3 update: zero_grad: 34- 35- |");
+}
+
+// Layers::parameters, of which some are frozen: role kBuffer (graph/lift/frozen.h).
+std::string WithFrozen(const std::vector<ValueId>& frozen, Optimizer optimizer = Optimizer::kSgdMomentum) {
+  Layers layers = OneLinear();
+  for (const ValueId id : frozen) SetTrained(&layers, id, false);
+  TrainingSpec spec = SpecFromWords("sgd-momentum");
+  spec.optimizer = optimizer;
+  spec.loss = Loss::kCrossEntropy;
+  spec.steps = 1;
+  const auto timeline = Schedule(layers, spec, 8, nullptr);
+  return timeline.ok() ? Text(*timeline) : ToString(timeline.error());
+}
+
+// requires_grad_(False) on one of the two: no gradient and no state of it (PyTorch 2.10, recorded: the same events).
+TEST_CASE("a frozen weight or bias has neither gradient nor state") {
+  const std::string forward =
+      "0 setup: 0+48 1+12 2+128 3+64\n"
+      "1 forward: 4+96 5+8519680 6+1048576 loss: 7+96 8+4 9+4 |\n"
+      "1 backward: 10+4 11+96 9- 12+96 11- 7-";
+  CHECK(WithFrozen({ValueId{1}}) == forward +
+                                        " 13+12 12- 13=gradients 10- |\n"
+                                        "1 update: 14+12 zero_grad: 13- |");
+  CHECK(WithFrozen({ValueId{2}}) == forward +
+                                        " 13+48 14+8519680 12- 13=gradients 10- |\n"
+                                        "1 update: 15+48 zero_grad: 13- |");
+  // Adagrad makes its state in the constructor: of what it was given, which is what is trained.
+  CHECK(WithFrozen({ValueId{1}}, Optimizer::kAdagrad).starts_with("0 setup: 0+48 1+12 2+12 3+128 4+64\n"));
+  CHECK(WithFrozen({ValueId{1}, ValueId{2}}).find("no trained parameter takes part in the loss") != std::string::npos);
+}
+
+TEST_CASE("frozen parameters are parameters on the card") {
+  Layers layers = OneLinear();
+  SetTrained(&layers, ValueId{1}, false);
+  const auto timeline = Schedule(layers, SpecFromWords("sgd"), 8, nullptr);
+  REQUIRE(timeline);
+  CHECK(timeline->blocks[0].bytes.At(8) == Bytes::Of(48));
+  CHECK(timeline->events[0].category == Category::kParameters);
+  CHECK(timeline->events[1].category == Category::kParameters);
 }
 
 // One step of the linear layer with what the spec says around it.
