@@ -93,15 +93,22 @@ Result<std::string> KerasModule(const SnippetOf& of) {
         "- the modules to checkpoint are those of the file; layers are found by their own names, so write the\n"
         "  names of your layers into LAYERS\n";
   }
+  if (!of.trained.patterns.empty()) {
+    text +=
+        "- the parameters that are trained have the names of the file; write those of your variables (variable.path\n"
+        "  with dots) into TRAINED, and call freeze(model) before compile()\n";
+  }
   if (!plan.saved.empty()) {
     text +=
         "- operator calls that are saved inside a layer: the layers below run again as a whole, which takes less\n"
         "  memory and more time than the plan\n";
   }
-  text += "\"\"\"\nimport contextlib\n\nimport keras\n\nBATCH = " + std::to_string(plan.batch) +
+  text += std::string("\"\"\"\nimport contextlib\n") + (of.trained.patterns.empty() ? "" : "import fnmatch\n") +
+          "\nimport keras\n\nBATCH = " + std::to_string(plan.batch) +
           "\nACCUMULATE = " + std::to_string(plan.accumulate) + "\nLAYERS = [";
   for (const std::string& path : plan.checkpoint) text += "\n    " + InPython(path) + ",";
   text += plan.checkpoint.empty() ? "]\n" : "\n]\n";
+  text += TrainedInPython(of.trained);
   text += "\n\ndef configure():\n    \"\"\"Before the model is built.\"\"\"\n    keras.config.set_dtype_policy(\"" +
           std::string(Policy(plan.precision)) + "\")" +
           (plan.precision == Precision::kAmpFp16 ? "  # compile() scales the loss by itself\n" : "\n");
@@ -109,6 +116,7 @@ Result<std::string> KerasModule(const SnippetOf& of) {
       "\n\ndef rematerialisation():\n    \"\"\"Around the construction of the model.\"\"\"\n"
       "    if not LAYERS:\n        return contextlib.nullcontext()\n"
       "    return keras.RematScope(mode=\"list_of_layers\", layer_names=LAYERS)\n";
+  text += FreezeInKeras(of.trained);
   text +=
       "\n\ndef optimizer(**options):\n    \"\"\"The optimizer of the plan; give learning_rate=...\"\"\"\n"
       "    return keras.optimizers." +

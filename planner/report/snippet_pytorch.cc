@@ -119,8 +119,8 @@ def _wrap(MODULE):
 
 
 def prepare(model):
-    """Checkpoints the modules of the plan in place and returns the model."""
-    modules = dict(model.named_modules())
+    """PREPARES"""
+FREEZE    modules = dict(model.named_modules())
     found = [_find(modules, path) for path in CHECKPOINT]
     missing = [path for path, module in zip(CHECKPOINT, found) if module is None]
     if missing:
@@ -195,31 +195,40 @@ Result<std::string> PytorchModule(const SnippetOf& of) {
                  "plan with --optimizer adamw"};
   }
   const bool fp16 = plan.precision == Precision::kAmpFp16, bf16 = plan.precision == Precision::kAmpBf16;
+  const bool partly = !of.trained.patterns.empty();
   const Levels& peak = plan.peak.peak;
   std::string text = "\"\"\"" + InDocstring(of.file) + " at batch " + std::to_string(plan.batch) + " on " +
                      InDocstring(of.device) +
                      ", by vramplan.\n\n"
                      "    model = prepare(model.cuda())\n"
-                     "    step = optimizer(model.parameters(), lr=...)\n"
+                     "    step = optimizer(" +
+                     (partly ? "trained(model)" : "model.parameters()") +
+                     ", lr=...)\n"
                      "    scaler = torch.amp.GradScaler(\"cuda\", enabled=SCALER)\n"
                      "    for ACCUMULATE batches of BATCH samples:\n"
                      "        with autocast():\n"
                      "            loss = criterion(model(x), y) / ACCUMULATE\n"
                      "        scaler.scale(loss).backward()\n"
                      "    scaler.step(step), scaler.update(), step.zero_grad()\n\"\"\"\n";
-  text += "import contextlib\nimport functools\n\nimport torch\nimport torch.utils.checkpoint\n\n";
+  text += std::string("import contextlib\n") + (partly ? "import fnmatch\n" : "") +
+          "import functools\n\nimport torch\nimport torch.utils.checkpoint\n\n";
   text += "BATCH = " + std::to_string(plan.batch) + "\nACCUMULATE = " + std::to_string(plan.accumulate) +
           "\nPRECISION = " + InPython(std::string(Name(plan.precision))) + "\nSCALER = " + (fp16 ? "True" : "False") +
           "\nCHECKPOINT = " + PathsInPython(plan.checkpoint) +
           (plan.saved.empty() ? ""
                               : "\n# Of those: operator calls whose results are kept, by number.\nSAVED = " +
                                     SavedInPython(plan.saved)) +
-          "\n# Bytes at the peak of a step: the first three as torch.cuda.memory_stats() counts them.\nPREDICTED = {" +
+          "\n" + TrainedInPython(of.trained) +
+          "# Bytes at the peak of a step: the first three as torch.cuda.memory_stats() counts them.\nPREDICTED = {" +
           "\"requested\": " + std::to_string(peak.requested.count()) +
           ", \"allocated\": " + std::to_string(peak.allocated.count()) +
           ", \"reserved\": " + std::to_string(peak.reserved.count()) +
           ", \"device\": " + std::to_string(of.needs.count()) + "}\n";
-  std::string code = kPrepare;
+  std::string code = (partly ? "\n" : "") + FreezeInPython(of.trained) + kPrepare;
+  Replace(&code, "PREPARES",
+          partly ? "Freezes what the plan does not train, checkpoints its modules in place and returns the model."
+                 : "Checkpoints the modules of the plan in place and returns the model.");
+  Replace(&code, "FREEZE", partly ? "    freeze(model)\n" : "");
   Replace(&code, "AUTOCAST",
           fp16   ? "torch.autocast(\"cuda\", dtype=torch.float16)"
           : bf16 ? "torch.autocast(\"cuda\", dtype=torch.bfloat16)"

@@ -31,6 +31,17 @@ std::string ModulesRemark(const SnippetOf& of) {
   return text;
 }
 
+// A remark without its "# " and its end.
+std::string Stripped(const std::string& remark) { return remark.substr(2, remark.size() - 3); }
+
+std::string ImportFnmatch(const SnippetOf& of) { return of.trained.patterns.empty() ? "" : "import fnmatch\n\n"; }
+
+// TRAINED, freeze(model) and trained(model); `where` they belong.
+std::string FreezeModule(const SnippetOf& of, const char* where) {
+  if (of.trained.patterns.empty()) return "";
+  return TrainedInPython(of.trained) + FreezeInPython(of.trained) + "\n\n# " + where + "\n";
+}
+
 // Names of transformers.training_args.OptimizerNames, version 5.
 Result<std::string> HfOptimizer(const SnippetOf& of) {
   const bool fused = of.plan.optimizer_impl == OptimizerImpl::kFused;
@@ -62,12 +73,13 @@ Result<std::string> Hf(const SnippetOf& of) {
   const Plan& plan = of.plan;
   const Result<std::string> optimizer = HfOptimizer(of);
   if (!optimizer.ok()) return optimizer.error();
-  std::string text = Heading(of) + ModulesRemark(of) +
-                     "from transformers import TrainingArguments\n\narguments = TrainingArguments(\n"
-                     "    output_dir=\"out\",\n    per_device_train_batch_size=" +
-                     std::to_string(plan.batch) +
-                     ",\n    gradient_accumulation_steps=" + std::to_string(plan.accumulate) + ",\n    optim=\"" +
-                     *optimizer + "\",\n";
+  std::string text =
+      Heading(of) + ModulesRemark(of) + ImportFnmatch(of) + "from transformers import TrainingArguments\n\n" +
+      FreezeModule(of, "trainer = Trainer(model=freeze(model), args=arguments, ...)") +
+      "arguments = TrainingArguments(\n"
+      "    output_dir=\"out\",\n    per_device_train_batch_size=" +
+      std::to_string(plan.batch) + ",\n    gradient_accumulation_steps=" + std::to_string(plan.accumulate) +
+      ",\n    optim=\"" + *optimizer + "\",\n";
   if (IsFp16(plan)) text += "    fp16=True,\n";
   if (IsBf16(plan)) text += "    bf16=True,\n";
   text += "    max_grad_norm=" + Number(of.spec.clip_grad_norm) + ",";
@@ -82,8 +94,9 @@ Result<std::string> Hf(const SnippetOf& of) {
 
 std::string Accelerate(const SnippetOf& of) {
   const char* mixed = IsFp16(of.plan) ? "fp16" : IsBf16(of.plan) ? "bf16" : "\"no\"";
-  return Heading(of) + ModulesRemark(of) + "# accelerate launch --config_file THIS --gradient_accumulation_steps " +
-         std::to_string(of.plan.accumulate) + " train.py, with batches of " + std::to_string(of.plan.batch) +
+  return Heading(of) + ModulesRemark(of) + FreezeRemark(of.trained) +
+         "# accelerate launch --config_file THIS --gradient_accumulation_steps " + std::to_string(of.plan.accumulate) +
+         " train.py, with batches of " + std::to_string(of.plan.batch) +
          "\ncompute_environment: LOCAL_MACHINE\ndistributed_type: \"NO\"\nmixed_precision: " + mixed +
          "\nnum_processes: 1\nnum_machines: 1\nmachine_rank: 0\nuse_cpu: false\n";
 }
@@ -108,7 +121,10 @@ const char* LightningPrecision(const Plan& plan) {
 }
 
 std::string Lightning(const SnippetOf& of) {
-  return Heading(of) + ModulesRemark(of) + "from lightning import Trainer\n\nBATCH = " + std::to_string(of.plan.batch) +
+  return Heading(of) + ModulesRemark(of) + ImportFnmatch(of) + "from lightning import Trainer\n\n" +
+         FreezeModule(of,
+                      "In the LightningModule: freeze(self) at the end of __init__, trained(self) for the optimizer.") +
+         "BATCH = " + std::to_string(of.plan.batch) +
          "  # of the DataLoader\ntrainer = Trainer(devices=1, precision=\"" + LightningPrecision(of.plan) +
          "\", accumulate_grad_batches=" + std::to_string(of.plan.accumulate) +
          (of.spec.clip_grad_norm > 0 ? ", gradient_clip_val=" + Number(of.spec.clip_grad_norm) : "") + ")\n";
@@ -117,6 +133,7 @@ std::string Lightning(const SnippetOf& of) {
 std::string Deepspeed(const SnippetOf& of) {
   const Plan& plan = of.plan;
   Json object = Json::Object();
+  if (!of.trained.patterns.empty()) object.Set("_comment", Stripped(FreezeRemark(of.trained)));
   object.Set("train_micro_batch_size_per_gpu", plan.batch).Set("gradient_accumulation_steps", plan.accumulate);
   if (IsFp16(plan) || IsBf16(plan)) {
     Json autocast = Json::Object();

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "graph/base/result.h"
+#include "planner/report/snippet_freeze.h"
 #include "planner/solver/plan.h"
 
 namespace vramplan {
@@ -23,6 +24,7 @@ struct SnippetOf {
   std::string device;          // "Tesla T4"
   Bytes needs;                 // of the device
   std::string allocator_text;  // as given with --allocator-conf
+  TrainedPart trained;
 };
 
 // Errors: an optimizer that the framework cannot be told in its configuration.

@@ -90,6 +90,21 @@ TEST_CASE("a plan that saves operator calls is a module with a policy, and nothi
   CHECK(keras.find("operator calls that are saved inside a layer") != std::string::npos);
 }
 
+// requires_grad_ by the globs of the command line, in every file that can be told.
+TEST_CASE("a plan that trains a part of the model says which") {
+  Planned planned = Example();
+  SnippetOf of = planned.Of();
+  of.trained = {{{"*", false}, {"_orig_mod.*.lora_*", true}, {"a\"b\\c\n", true}}, "m."};
+  CHECK_EQ(*PrintSnippet(Emit::kPytorch, of), Golden("pytorch_frozen.py"));
+  CHECK_EQ(*PrintSnippet(Emit::kHf, of), Golden("hf_frozen.py"));
+  CHECK_EQ(*PrintSnippet(Emit::kLightning, of), Golden("lightning_frozen.py"));
+  CHECK_EQ(*PrintSnippet(Emit::kKeras, of), Golden("keras_frozen.py"));
+  const char* const remark = "the plan trains a part of the model: model = freeze(model) of --emit pytorch";
+  CHECK(PrintSnippet(Emit::kAccelerate, of)->find(std::string("# ") + remark) != std::string::npos);
+  CHECK(PrintSnippet(Emit::kDeepspeed, of)->find(std::string("\"_comment\": \"") + remark) != std::string::npos);
+  CHECK(PrintSnippet(Emit::kPytorchSac, of)->find("    freeze(model)\n") != std::string::npos);
+}
+
 TEST_CASE("the optimizer's constructor has what the spec says") {
   struct Row {
     Optimizer optimizer;
