@@ -7,6 +7,7 @@
 #include "graph/lift/assumed.h"
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"
+#include "planner/spec/adapters.h"
 #include "planner/timeline/name_ends.h"
 
 namespace vramplan {
@@ -26,8 +27,11 @@ std::string Count(int count, const std::string& one, const std::string& many) {
 std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_back) {
   Notes already_told;
   const Runtime runtime = step.spec.framework.runtime;
-  const Result<Layers> layers = GraphFor(runtime, step.prepared.graph, step.prepared.shapes, put_back, &already_told);
+  Result<Layers> layers = GraphFor(runtime, step.prepared.graph, step.prepared.shapes, put_back, &already_told);
   if (!layers.ok()) return {};
+  AddOriginalModules(&*layers);
+  // What was put back may be all that a pattern matched: then it matches nothing now.
+  static_cast<void>(ApplyTrained(step.prepared.trained, &*layers, &already_told));
   std::vector<Result<Timeline>> others;
   others.push_back(ScheduleFor(*layers, step.spec, step.batch, &already_told));
   return others;
@@ -128,8 +132,24 @@ std::optional<Doubt> Names(const DoubtedStep& step) {
   return doubt;
 }
 
+// No exporter writes requires_grad.
+std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
+  if (step.prepared.assumed_frozen.empty() || step.spec.mode != Mode::kTrain) return std::nullopt;
+  Doubt doubt;
+  doubt.assumption = {.code = "assumed-frozen",
+                      .text = "assumed: " + step.prepared.assumed_frozen,
+                      .settle = "--trainable '*' trains everything"};
+  Notes already_told;
+  Layers whole = step.prepared.layers;
+  std::vector<TrainedPattern> patterns = {{"*", true}};
+  patterns.insert(patterns.end(), step.options.trained.begin(), step.options.trained.end());
+  static_cast<void>(ApplyTrained(patterns, &whole, &already_told));
+  doubt.others.push_back(ScheduleFor(whole, step.spec, step.batch, &already_told));
+  return doubt;
+}
+
 using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
-constexpr Ask kRows[] = {FoldedNorms, Dropouts, InPlace, OtherLoss, Names};
+constexpr Ask kRows[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "graph/shapes/branches.h"
 #include "graph/shapes/kept_batch.h"
 #include "planner/cli/verbs.h"
+#include "planner/spec/adapters.h"
 
 namespace vramplan {
 namespace {
@@ -53,9 +54,14 @@ Result<Outcome> RunInspect(const Options& options, const Style& style) {
   }
   if (inspection.shapes) {
     Result<Layers> layers = Lift(inspection.graph, *inspection.shapes, &inspection.notes);
-    if (!layers.ok() && options.dump == Dump::kLayers) return layers.error();
+    if (!layers.ok() && (options.dump == Dump::kLayers || options.dump == Dump::kParameters)) return layers.error();
     if (!layers.ok()) NoteStop("layers-not-lifted", layers.error(), &inspection.notes);
-    if (layers.ok()) inspection.layers = *std::move(layers);
+    if (layers.ok()) {
+      inspection.layers = *std::move(layers);
+      AssumeFrozenBase(options.trained, &*inspection.layers, &inspection.notes);
+      const Status applied = ApplyTrained(options.trained, &*inspection.layers, &inspection.notes);
+      if (!applied.ok()) return applied.error();
+    }
   }
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(inspection, options.dump))};
   return Outcome{.text = PrintInspection(inspection, options.dump, style), .notes = inspection.notes};

@@ -126,6 +126,14 @@ constexpr OptionRow kRows[] = {
     {"--assume-batchnorm", "WHEN", "on or off: put back the batch norms that an export folded into convolutions [on]",
      kPlan},
     {"--assume-dropout", "P", "put back the dropouts of a transformer that an eval export lost, as 0.1 [none]", kPlan},
+    {"--trainable", "PATTERN",
+     "train the parameters whose names match, as 'layer4.*'; repeatable: of --trainable and --frozen the last that "
+     "matches decides [everything is trained, but for the base of adapters]",
+     kModel, true},
+    {"--frozen", "PATTERN",
+     "freeze them (requires_grad_(False)), as --frozen '*' --trainable 'fc.*'; vramplan inspect FILE --dump parameters "
+     "lists the names",
+     kModel, true},
     {"--checkpoint", "MODULE",
      "run its forward again in the backward instead of keeping what it saves (use_reentrant=False), as layer1.0; "
      "repeatable",
@@ -154,7 +162,7 @@ constexpr OptionRow kRows[] = {
     {"--compare", "FILE", "a recorded stream in the same columns, may be gzipped: where ours differs from it", kTrace},
     {"--problem", "", "write what the step computes as a problem for solve instead (nanoseconds, bytes)", kTrace},
     {"--check", "", "compare every recorded row, stop at the first that differs (exit code 1)", kReplay},
-    {"--dump", "WHAT", "shapes or layers: print every one of them", kInspect},
+    {"--dump", "WHAT", "shapes, layers or parameters: print every one of them", kInspect},
     {"--budget", "N",
      "the most that may be held at once, in the unit of the file's bytes [solve: the least that a schedule is found "
      "for]",

@@ -86,6 +86,19 @@ Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind) {
   return Done();
 }
 
+// The last that matches decides, so that the two options keep the order of the line.
+std::vector<TrainedPattern> TrainedOf(const TypedOptions& typed, std::span<const std::string> flags) {
+  std::vector<TrainedPattern> trained;
+  std::map<std::string, size_t> read;
+  for (const std::string& flag : flags) {
+    const auto values = typed.find(flag);
+    if ((flag != "--trainable" && flag != "--frozen") || values == typed.end()) continue;
+    if (const size_t at = read[flag]++; at < values->second.size())
+      trained.push_back({values->second[at], flag == "--trainable"});
+  }
+  return trained;
+}
+
 Result<int> ParseAccumulate(const std::string& text) {
   const std::optional<int64_t> count = ReadInteger(text);
   if (!count || *count < 1 || *count > kLargestBatch) {
@@ -212,6 +225,8 @@ void CheckRuntime(Reader* reader, Verb verb, const TrainingSpec& spec) {
               {"--optimizer-impl", {kPyTorch}},
               {"--checkpoint", {kPyTorch, kTensorFlow, kJax}},
               {"--ema", {kPyTorch, kTensorFlow, kJax}},
+              {"--trainable", {kPyTorch, kTensorFlow, kJax}},
+              {"--frozen", {kPyTorch, kTensorFlow, kJax}},
               {"--assume-batchnorm", {kPyTorch, kTensorFlow, kJax}},
               {"--assume-dropout", {kPyTorch, kTensorFlow, kJax}}};
   for (const auto& [flag, of] : rows) {
@@ -259,8 +274,9 @@ Result<Format> ParseFormat(const std::string& text) {
 Result<Dump> ParseDump(const std::string& text) {
   if (text == "shapes") return Dump::kShapes;
   if (text == "layers") return Dump::kLayers;
-  const std::string near = SuggestNearest(text, {"shapes", "layers"});
-  return Wrong("--dump", InQuotes(text) + " is not one of shapes or layers",
+  if (text == "parameters") return Dump::kParameters;
+  const std::string near = SuggestNearest(text, {"shapes", "layers", "parameters"});
+  return Wrong("--dump", InQuotes(text) + " is not one of shapes, layers or parameters",
                near.empty() ? "type --dump shapes" : near);
 }
 
@@ -365,7 +381,8 @@ void ReadOnCard(Reader* reader, Verb verb, const std::string& positional, Option
 
 }  // namespace
 
-Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed) {
+Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed,
+                           std::span<const std::string> flags) {
   Options options;
   options.verb = verb;
   if (verb != Verb::kWatch) (verb == Verb::kGpus ? options.filter : options.file) = positional;
@@ -431,6 +448,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (const auto dims = typed.find("--dim"); dims != typed.end()) {
     if (const Status read = ReadDims(dims->second, &options.bind); !read.ok()) return read.error();
   }
+  options.trained = TrainedOf(typed, flags);
   if (const auto paths = typed.find("--checkpoint"); paths != typed.end()) options.spec.checkpoint = paths->second;
   if (const auto calls = typed.find("--saved"); calls != typed.end()) {
     for (const std::string& text : calls->second) {

@@ -20,6 +20,7 @@
 #include "planner/report/snippets.h"
 #include "planner/solver/decide.h"
 #include "planner/spec/spec.h"
+#include "planner/spec/trained.h"
 
 namespace vramplan {
 
@@ -54,6 +55,7 @@ struct Options {
   BindOptions bind;
   PutBack put_back;
   TrainingSpec spec;
+  std::vector<TrainedPattern> trained;  // --trainable and --frozen, as they stood on the line
   std::optional<int64_t> batch;
   std::string gpu;  // as typed; "all", "auto" and "auto:N" are kept
   std::optional<Bytes> gpu_memory;
@@ -106,7 +108,9 @@ bool TakesOption(Verb verb, std::string_view flag);
 // What was typed, still as text: by flag, in order.
 using TypedOptions = std::map<std::string, std::vector<std::string>>;
 
-// Reads every value. `positional` is the file, or the filter of gpus.
-Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed);
+// Reads every value. `positional` is the file, or the filter of gpus; `flags` those of the line, one for each value,
+// for options whose order among each other matters.
+Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed,
+                           std::span<const std::string> flags = {});
 
 }  // namespace vramplan

@@ -183,7 +183,9 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
     for (auto entry = parsed.typed.begin(); entry != parsed.typed.end();) {
       entry = entry->second.empty() ? parsed.typed.erase(entry) : std::next(entry);
     }
-    Result<Options> options = Understand(verb, parsed.positional, parsed.typed);
+    std::vector<std::string> flags;
+    for (const CLI::Option* option : parsed.app->parse_order()) flags.push_back(option->get_name());
+    Result<Options> options = Understand(verb, parsed.positional, parsed.typed, flags);
     if (!options.ok()) return options.error();
     options->schedule = parsed.second;
     return Command(*std::move(options));

@@ -232,9 +232,13 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   std::optional<std::string> stream;
   if (plan && options.emit != Emit::kNone) {
     const TrainingSpec planned = problem.With(*plan);
-    Result<std::string> snippet =
-        PrintSnippet(options.emit, {*plan, planned, FileName(report.question.model.file), device.name,
-                                    DeviceBytes(plan->peak, device.context.likely), options.allocator_text});
+    Result<std::string> snippet = PrintSnippet(options.emit, {*plan,
+                                                              planned,
+                                                              FileName(report.question.model.file),
+                                                              device.name,
+                                                              DeviceBytes(plan->peak, device.context.likely),
+                                                              options.allocator_text,
+                                                              {prepared->trained, SharedPrefix(prepared->layers)}});
     if (!snippet.ok()) return snippet.error();
     if (options.out.empty() || options.out == "-") return Outcome{*snippet, 0, report.notes, std::nullopt};
     stream = *std::move(snippet);

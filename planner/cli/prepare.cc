@@ -9,6 +9,7 @@
 #include "graph/shapes/quantized.h"
 #include "planner/cli/check_inputs.h"
 #include "planner/runtimes/runtime.h"
+#include "planner/spec/adapters.h"
 
 namespace vramplan {
 namespace {
@@ -48,6 +49,25 @@ std::string Number(double value) {
 // How to ask about what cannot be trained; plan is about training alone.
 std::string AskOfInference(const Options& options) {
   return options.verb == Verb::kPlan ? "type vramplan estimate " + options.file + " --mode infer" : "--mode infer";
+}
+
+// What the file leaves out: which parameters have requires_grad.
+Status DecideTrained(const Options& options, Prepared* prepared) {
+  if (options.spec.framework.runtime == Runtime::kOnnxRuntime) return Done();
+  if (CountTrained(prepared->layers).frozen > 0 && !DecideAll(options.trained, prepared->layers))
+    prepared->assumed_frozen =
+        "what libraries freeze is frozen: stages of DETR's backbone, positions of Whisper's encoder";
+  FrozenBase base = AssumeFrozenBase(options.trained, &prepared->layers, &prepared->notes);
+  if (!base.patterns.empty()) prepared->assumed_frozen = std::move(base.text);
+  prepared->trained = std::move(base.patterns);
+  if (const Status applied = ApplyTrained(options.trained, &prepared->layers, &prepared->notes); !applied.ok())
+    return applied;
+  prepared->trained.insert(prepared->trained.end(), options.trained.begin(), options.trained.end());
+  const TrainedCount count = CountTrained(prepared->layers);
+  if (options.spec.mode != Mode::kTrain || options.trained.empty() || count.trained > 0) return Done();
+  return Error{ErrorCode::kUsage, "--frozen",
+               "all " + std::to_string(count.frozen) + " parameters are frozen, so there is nothing to train",
+               "add --trainable 'fc.*' behind it, or " + AskOfInference(options)};
 }
 
 // What has no gradient is not trained.
@@ -103,6 +123,7 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Layers> layers = GraphFor(runtime, prepared.graph, prepared.shapes, options.put_back, &prepared.notes);
   if (!layers.ok()) return layers.error();
   prepared.layers = *std::move(layers);
+  if (const Status trained = DecideTrained(options, &prepared); !trained.ok()) return trained.error();
 
   StepQuestion& question = prepared.question;
   question.model = FactsOf(prepared.graph, prepared.binding, prepared.layers);
@@ -155,6 +176,8 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     if (spec.ema != Ema::kNone) add_name("ema", Name(spec.ema));
     add_name("loss", Name(spec.loss));
   }
+  for (const TrainedPattern& pattern : options.trained)
+    add_name(pattern.trained ? "trainable" : "frozen", pattern.glob);
   add_name("framework", ToString(spec.framework));
   const Runtime runtime = spec.framework.runtime;
   if (runtime == Runtime::kOnnxRuntime) {

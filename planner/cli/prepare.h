@@ -18,7 +18,9 @@ struct Prepared {
   Binding binding;
   Shapes shapes;
   Layers layers;
-  StepQuestion question;  // without the spec rows
+  std::vector<TrainedPattern> trained;  // what decided which parameters are trained: assumed, then given
+  std::string assumed_frozen;           // what of that was assumed, a sentence; empty: nothing
+  StepQuestion question;                // without the spec rows
   Notes notes;
 };
 Result<Prepared> Prepare(const Options& options);

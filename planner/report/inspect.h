@@ -14,7 +14,7 @@
 
 namespace vramplan {
 
-enum class Dump : uint8_t { kNone, kShapes, kLayers };
+enum class Dump : uint8_t { kNone, kShapes, kLayers, kParameters };
 
 struct Inspection {
   Graph graph;

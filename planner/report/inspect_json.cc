@@ -1,5 +1,7 @@
+#include "graph/lift/frozen.h"
 #include "planner/report/inspect.h"
 #include "planner/report/inspect_parts.h"
+#include "planner/spec/trained.h"
 
 namespace vramplan {
 namespace {
@@ -33,6 +35,21 @@ Json TensorsJson(const Inspection& inspection, const std::vector<TensorId>& ids)
 Json ValueNames(const Layers& layers, const std::vector<ValueId>& ids) {
   Json array = Json::Array();
   for (const ValueId id : ids) array.Push(id.valid() ? Json(layers[id].name) : Json());
+  return array;
+}
+
+Json ParametersJson(const Layers& layers) {
+  Json array = Json::Array();
+  for (const ValueId id : layers.parameters) {
+    Json shape = Json::Array();
+    for (const Dim& length : layers[id].shape) shape.Push(length.IsConstant() ? Json(length.At(1)) : Json());
+    Json object = Json::Object();
+    object.Set("name", layers[id].name)
+        .Set("type", Name(layers[id].type))
+        .Set("shape", std::move(shape))
+        .Set("trained", IsTrained(layers, id));
+    array.Push(std::move(object));
+  }
   return array;
 }
 
@@ -80,9 +97,12 @@ Json ToJson(const Inspection& inspection, Dump dump) {
   if (inspection.layers) {
     const StoredCount parameters = CountStored(*inspection.layers, inspection.layers->parameters);
     const StoredCount buffers = CountStored(*inspection.layers, inspection.layers->buffers);
+    const TrainedCount trained = CountTrained(*inspection.layers);
     object.Set("parameters", parameters.elements)
         .Set("parameter_bytes", parameters.bytes)
         .Set("parameter_tensors", parameters.tensors)
+        .Set("trained_parameters", trained.trained)
+        .Set("frozen_parameters", trained.frozen)
         .Set("buffer_bytes", buffers.bytes)
         .Set("buffer_tensors", buffers.tensors);
   }
@@ -99,6 +119,7 @@ Json ToJson(const Inspection& inspection, Dump dump) {
       lifted.Push(std::move(row));
     }
     object.Set("lifted", std::move(lifted));
+    if (dump == Dump::kParameters) object.Set("parameter_list", ParametersJson(*inspection.layers));
     if (dump == Dump::kLayers) object.Set("layers", LayersJson(inspection));
   }
   std::vector<TensorId> all;

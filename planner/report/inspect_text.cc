@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "graph/base/text_table.h"
+#include "graph/lift/frozen.h"
 #include "planner/report/inspect.h"
 #include "planner/report/inspect_parts.h"
 #include "planner/report/model_facts.h"
+#include "planner/spec/trained.h"
 
 namespace vramplan {
 namespace {
@@ -71,6 +73,27 @@ std::string StoredLine(const Inspection& inspection) {
          Counted(buffers.tensors, "tensor");
 }
 
+// No exporter writes requires_grad.
+std::string TrainedLine(const Inspection& inspection) {
+  if (!inspection.layers || inspection.layers->parameters.empty()) return "";
+  const TrainedCount count = CountTrained(*inspection.layers);
+  if (count.frozen_tensors == 0) return "trained: the file does not say; all parameters, without --frozen PATTERN\n";
+  return "trained: " + std::to_string(count.trained) + " parameters in " + Counted(count.trained_tensors, "tensor") +
+         ", frozen: " + std::to_string(count.frozen) + " in " + Counted(count.frozen_tensors, "tensor") +
+         " (no file says which)\n";
+}
+
+// By the names that --trainable and --frozen compare with.
+std::string PrintParameters(const Inspection& inspection, const Style& style) {
+  const Layers& layers = *inspection.layers;
+  TextTable table({{"parameter", kLeft, true}, {"type"}, {"shape", kLeft, true}, {"trained"}});
+  for (const ValueId id : layers.parameters) {
+    table.AddRow({layers[id].name, std::string(Name(layers[id].type)), ToString(layers[id].shape),
+                  IsTrained(layers, id) ? "yes" : "no"});
+  }
+  return table.Print(style.width);
+}
+
 std::string PrintLiftedLayers(const Layers& layers, const Style& style) {
   TextTable table({{"layer", kLeft, true},
                    {"count", kRight},
@@ -129,7 +152,7 @@ std::string PrintInspection(const Inspection& inspection, Dump dump, const Style
   }
   text += ", IR " + std::to_string(graph.ir_version);
   if (!graph.producer.empty()) text += ", written by " + graph.producer;
-  text += "\n" + BatchLine(inspection) + ShapesLine(inspection) + "\n";
+  text += "\n" + BatchLine(inspection) + ShapesLine(inspection) + TrainedLine(inspection) + "\n";
   text += PrintTensors(inspection, "input", graph.inputs, style) + "\n";
   text += PrintTensors(inspection, "output", graph.outputs, style) + "\n";
   std::string operators = "operators:";
@@ -142,6 +165,7 @@ std::string PrintInspection(const Inspection& inspection, Dump dump, const Style
     for (size_t i = 0; i < graph.tensors.size(); ++i) all.push_back({static_cast<int32_t>(i)});
     text += "\n" + PrintTensors(inspection, "tensor", all, style);
   }
+  if (dump == Dump::kParameters && inspection.layers) text += "\n" + PrintParameters(inspection, style);
   if (dump == Dump::kLayers && inspection.layers) text += "\n" + PrintEveryLayer(inspection);
   return text;
 }
