@@ -63,9 +63,9 @@ ModulePath PathOfRepeat(const ModulePath& first, const ModulePath& user) {
 // split are called getitem.
 bool MakesTensor(std::string_view op) {
   static const std::unordered_set<std::string_view> kNot = {
-      "view",    "reshape", "permute", "transpose", "expand",     "slice", "select",  "unsqueeze",
-      "squeeze", "unbind",  "split",   "zeros",     "contiguous", "clone", "to",      "dropout",
-      "arange",  "full",    "ones",    "empty",     "bernoulli",  "",      "getitem", "slice_scatter"};
+      "view",    "reshape", "permute", "transpose",  "expand", "slice",   "select",       "unsqueeze",
+      "squeeze", "unbind",  "split",   "contiguous", "clone",  "to",      "dropout",      "arange",
+      "full",    "ones",    "empty",   "bernoulli",  "",       "getitem", "slice_scatter"};
   return kNot.count(op) == 0;
 }
 

@@ -11,6 +11,7 @@
 #include "graph/lift/fx_order.h"
 #include "graph/lift/glu.h"
 #include "graph/lift/held_outputs.h"
+#include "graph/lift/index_adds.h"
 #include "graph/lift/inplace.h"
 #include "graph/lift/layers.h"
 #include "graph/lift/liveness.h"
@@ -91,6 +92,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, const PutBack
   AssumeInPlace(&layers, notes);
   // A file that was sorted anew has lost its traces too.
   if (!reordered) layers.source = ReadSource(graph);
+  NameIndexAdds(&layers, notes);
   for (Layer& layer : layers.layers) {
     for (NodeId& node : layer.nodes) node = reordered ? reordered->given[static_cast<size_t>(node.value)] : node;
   }

@@ -145,11 +145,47 @@ bool MatchScatter(PatternSource& source, NodeId root) {
   std::vector<Operand> inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1)),
                                  source.Use(source.In(root, 2))};
   const std::string reduction = source[root].attributes.Text("reduction", "none");
+  if (reduction == "add" && source[root].op == "ScatterND") {  // onnxscript 0.7, aten_index_put
+    return EmitIndex(source, root, "index_put", std::move(inputs), Named({{"accumulate", int64_t{1}}}));
+  }
   if (const auto reduced = kReduced.find(reduction); reduced != kReduced.end()) {
     Attributes attributes = Named({{"dim", DimOf(source, root)}, {"reduce", std::string(reduced->second)}});
     return EmitIndex(source, root, "scatter_reduce", std::move(inputs), std::move(attributes));
   }
   return EmitIndex(source, root, reduction == "add" ? "scatter_add" : "scatter", std::move(inputs));
+}
+
+// x + scatter(zeros_like(x), i, y): what TorchScript writes for additions by number. Only index_add spreads its numbers
+// and what it adds over the part first (torch/onnx/symbolic_opset9.py 2.10, index_add); index_put(accumulate=True) is a
+// ScatterND (symbolic_opset11.py, index_put), scatter_add neither.
+bool MatchAddedByNumber(PatternSource& source, NodeId root) {
+  for (size_t side = 0; side < 2; ++side) {
+    const TensorId x = source.In(root, 1 - side);
+    NodeId scatter = source.OnlyMakerOf(source.In(root, side), "ScatterElements");
+    const bool by_axis = scatter.valid();
+    if (!by_axis) scatter = source.OnlyMakerOf(source.In(root, side), "ScatterND");
+    if (!scatter.valid() || source[scatter].attributes.Text("reduction", "none") != "none") continue;
+    const NodeId zeros = source.MakerOf(source.In(scatter, 0), "ConstantOfShape");
+    if (!zeros.valid() || source.ShapeOf(source[zeros].outputs[0]) != source.ShapeOf(x)) continue;
+    TensorId index = source.In(scatter, 1), added = source.In(scatter, 2);
+    const char* op = by_axis ? "scatter_add" : "index_put";
+    const NodeId spread = source.MakerOf(index, "Expand"), spread_added = source.MakerOf(added, "Expand");
+    if (by_axis && spread.valid() && spread_added.valid()) {
+      op = "index_add";
+      index = source.In(spread, 0);
+      for (NodeId axis; (axis = source.MakerOf(index, "Unsqueeze")).valid();) index = source.In(axis, 0);
+      added = source.In(spread_added, 0);
+    }
+    Attributes attributes = by_axis ? Named({{"dim", DimOf(source, scatter)}})
+                                    : Named({{"accumulate", int64_t{1}}, {"certain", int64_t{1}}});
+    source.Add({.op = op,
+                .inputs = {source.Use(x), source.Use(index), source.Use(added)},
+                .outputs = {source.Out(root)},
+                .attributes = std::move(attributes),
+                .nodes = {scatter, root}});
+    return true;
+  }
+  return false;
 }
 
 const Graph* BodyOf(const Node& loop) {
@@ -212,6 +248,7 @@ const PatternRows& IndexPatterns() {
       {"Gather", MatchAdvancedIndex},
       {"GatherElements", MatchGatherElements},
       {"GatherND", MatchGatherNd},
+      {"Add", MatchAddedByNumber},
       {"ScatterElements", MatchScatter},
       {"Scatter", MatchScatter},
       {"ScatterND", MatchSliceWrite},

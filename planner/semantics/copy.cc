@@ -171,6 +171,23 @@ void Repeat(Call& c) {
   c.Return(std::move(out));
 }
 
+// repeat_interleave by one number (aten/src/ATen/native/Repeat.cpp 2.10, repeat_interleave_symint): unsqueeze, expand,
+// clone, flatten. Without an axis it flattens first.
+void RepeatInterleave(Call& c) {
+  Eager& e = c.e;
+  if (c.In(0)->dim() == Shape::kMaxRank) return Repeat(c);  // no axis is left for the copies
+  OpScope scope(e, "aten::repeat_interleave");
+  Tensor x = c.In(0);
+  const Shape out = c.OutShape();
+  if (!c.layer.attributes.Has("dim")) x = Reshape(e, x, Shape{x->sizes.Elements()});
+  const int axis = c.layer.attributes.Has("dim") ? static_cast<int>(c.Int("dim")) : 0;
+  Shape unsqueezed = x->sizes;
+  unsqueezed.Insert(axis + 1, Dim(1));
+  Shape expanded = unsqueezed;
+  expanded[axis + 1] = DivideExactly(out[axis], x->sizes[axis]).value_or(Dim(1));
+  c.Return(Reshape(e, Clone(e, Expand(e, Squeeze(e, x, unsqueezed), expanded)), out));
+}
+
 // im2col and col2im (cuda/Im2Col.cu, Col2Im.cu) begin with an output of the input's size, which they resize: the
 // storage is only made anew where it must grow. A strided input is copied.
 Tensor ColumnsKernel(Eager& e, const Tensor& x, const Shape& sizes) {
@@ -240,6 +257,7 @@ std::vector<OpRule> CopyRules() {
       {"stack", [](Call& c) { c.Return(Stack(c.e, c.inputs, Axis(c, "dim", 1))); }},
       {"roll", Roll},
       {"repeat", Repeat},
+      {"repeat_interleave", RepeatInterleave},
       {"clone", [](Call& c) { c.Return(Clone(c.e, c.In(0))); }},
       {"to",
        [](Call& c) {

@@ -127,29 +127,56 @@ void Scatter(Call& c, bool adds) {
   c.Return(std::move(out));
 }
 
-// slice_scatter, select_scatter, index_put: a copy of self with src written into it; the gradient of self is a copy
-// with zeros written into it. That of src is a view (or, by number, a new tensor).
-void Overwrite(Call& c, const char* name, const char* entry, bool by_number) {
+// slice_scatter, select_scatter: a copy of self with src written into it; the gradient of self is a copy with zeros
+// written into it. That of src is a view.
+void Overwrite(Call& c, const char* name, const char* entry) {
   Eager& e = c.e;
   OpScope scope(e, name);
   const Tensor& x = c.In(0);
-  const Tensor& source = c.In(by_number ? c.inputs.size() - 1 : 1);
+  const Tensor& source = c.In(1);
   Tensor out = e.EmptyLike(x);
   if (GradNode* node = e.Record(entry, {x, source}, {out})) {
-    if (by_number) {
-      for (size_t i = 1; i + 1 < c.inputs.size(); ++i) node->Save(c.In(i));
-    }
-    node->Backward([sizes = source ? source->sizes : Shape(), by_number](GradContext& g) {
+    node->Backward([sizes = source ? source->sizes : Shape()](GradContext& g) {
       if (g.Needs(0)) {
         const Tensor zeros = g.e.Empty(sizes, g.grad()->dtype);
         g.Set(0, g.e.EmptyLike(g.grad()));
       }
       if (!g.Needs(1)) return;
-      g.Set(1, by_number ? g.e.Empty(sizes, g.grad()->dtype) : g.e.AsStrided(g.grad(), sizes, [&] {
-        Ints strides = ContiguousStrides(g.e.At(sizes));  // of a part of the whole: not dense
-        if (strides.n > 0) strides[0] = std::max(strides[0], g.grad()->strides[0]);
-        return strides;
-      }()));
+      Ints strides = ContiguousStrides(g.e.At(sizes));  // of a part of the whole: not dense
+      if (strides.n > 0) strides[0] = std::max(strides[0], g.grad()->strides[0]);
+      g.Set(1, g.e.AsStrided(g.grad(), sizes, strides));
+    });
+  }
+  c.Return(std::move(out));
+}
+
+// index_put: the same by number. With accumulate (derivatives.yaml 2.10, index_put) the gradient of self is the one
+// that came; that of the values is what it has there.
+void IndexPut(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::index_put");
+  const Tensor& x = c.In(0);
+  const Tensor& source = c.In(c.inputs.size() - 1);
+  const bool adds = c.Int("accumulate") != 0;
+  std::vector<Tensor> indices;
+  int64_t addressed = 1;
+  for (size_t i = 1; i + 1 < c.inputs.size(); ++i) {
+    if (!c.In(i)) continue;
+    indices.push_back(c.In(i));
+    if (static_cast<int>(i) <= x->dim()) addressed = SaturatingMultiply(addressed, x->lengths[static_cast<int>(i) - 1]);
+  }
+  Tensor out = e.EmptyLike(x);
+  const bool sorts = adds && source && !indices.empty() && indices[0]->dtype != DType::kBool;
+  if (sorts) IndexPutScratch(e, indices, source, addressed);
+  if (GradNode* node = e.Record("IndexPutBackward0", {x, source}, {out})) {
+    for (const Tensor& index : indices) node->Save(index);
+    node->Backward([sizes = source ? source->sizes : Shape(), adds](GradContext& g) {
+      if (g.Needs(0) && adds) g.Set(0, g.grad());
+      if (g.Needs(0) && !adds) {
+        const Tensor zeros = g.e.Empty(sizes, g.grad()->dtype);
+        g.Set(0, g.e.EmptyLike(g.grad()));
+      }
+      if (g.Needs(1)) g.Set(1, g.e.Empty(sizes, g.grad()->dtype));
     });
   }
   c.Return(std::move(out));
@@ -164,7 +191,7 @@ void WritePart(Call& c) {
   const Tensor& source = c.In(1);
   const std::string update = c.layer.attributes.Text("update", "copy");
   if (x->requires_grad || e.spec().inplace == Inplace::kOff) {  // a leaf cannot be written
-    Overwrite(c, "aten::slice_scatter", "SliceScatterBackward0", false);
+    Overwrite(c, "aten::slice_scatter", "SliceScatterBackward0");
     return;
   }
   OpScope scope(e, "aten::copy_");
@@ -265,7 +292,10 @@ void WriteByNumber(Call& c) {
   OpScope scope(e, "aten::index_add");
   const Tensor &x = c.In(0), &index = c.In(1);
   const Tensor source = how == Writes::kFills ? Tensor() : c.In(2);
-  Tensor out = c.Int("inplace") != 0 && !x->requires_grad ? e.Overwrite(x) : e.EmptyLike(x);
+  // Both have one type (TensorAdvancedIndexing.cpp 2.10, TORCH_CHECK in index_add): under autocast, self was made in
+  // that of the source.
+  const DType type = source ? source->dtype : x->dtype;
+  Tensor out = c.Int("inplace") != 0 && !x->requires_grad ? e.Overwrite(x) : e.EmptyLike(x, type);
   if (GradNode* node = e.Record("IndexAddBackward0", {x, source}, {out})) {
     node->Save(index).Save(source);
     node->Backward([](GradContext& g) {
@@ -308,10 +338,10 @@ std::vector<OpRule> IndexRules() {
       {"slice_scatter",
        [](Call& c) {
          if (c.Int("inplace") != 0) return WritePart(c);
-         Overwrite(c, "aten::slice_scatter", "SliceScatterBackward0", false);
+         Overwrite(c, "aten::slice_scatter", "SliceScatterBackward0");
        }},
-      {"select_scatter", [](Call& c) { Overwrite(c, "aten::select_scatter", "SelectScatterBackward0", false); }},
-      {"index_put", [](Call& c) { Overwrite(c, "aten::index_put", "IndexPutBackward0", true); }},
+      {"select_scatter", [](Call& c) { Overwrite(c, "aten::select_scatter", "SelectScatterBackward0"); }},
+      {"index_put", IndexPut},
       {"topk", [](Call& c) { SelectValues(c, "aten::topk", "TopkBackward0", TopKScratch); }},
       {"sort", [](Call& c) { SelectValues(c, "aten::sort", "SortBackward0", SortScratch); }},
       {"argsort", Argsort},

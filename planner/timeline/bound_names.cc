@@ -279,6 +279,17 @@ class BoundNames {
     }
   }
 
+  // acc = acc + f(h), acc = torch.maximum(acc, y): what an operator made, or zeros, is read by the same operator again:
+  // the name of the sum is written anew by each turn.
+  bool IsAccumulated(ValueId id, const Statements::Statement& read) const {
+    static constexpr std::string_view kSums[] = {"add", "sub", "mul", "maximum", "minimum"};
+    if (!Made(id) || read.call.valid()) return false;
+    const Layer &maker = MakerOf(id), &sum = layers_.layers[static_cast<size_t>(read.first)];
+    if (std::find(std::begin(kSums), std::end(kSums), sum.op) == std::end(kSums)) return false;
+    if (maker.module != sum.module || layers_[id].shape != layers_[sum.outputs[0]].shape) return false;
+    return maker.op == sum.op || maker.op == "zeros" || maker.op == "ones" || maker.op == "full";
+  }
+
   // A value that is read once, by a statement that takes more than one: did it wait while something was made that
   // outlives that statement? Python's stack gives up first what came last, so it cannot have been there. Parts that
   // were taken apart into names wait for their turn, and may be written anew then: q = self.pool_q(q).
@@ -287,6 +298,7 @@ class BoundNames {
     if (Made(id) && (MakerOf(id).op == "unbind" || MakerOf(id).op == "split")) return;
     const std::optional<Use> use = UseOf(id);
     if (!use || statements_.Carries(use->made, use->read)) return;
+    if (IsAccumulated(id, use->read)) return;
     const bool call = use->read.call.valid();
     if (!call) {
       const Layer& reader = layers_.layers[static_cast<size_t>(use->read.first)];

@@ -283,14 +283,17 @@ std::vector<bool> FromInput(const Layers& layers) {
 }
 
 // bias = self.get_relative_position_bias(); mask = mask.masked_fill(mask != 0, -100): what was made without any input
-// is prepared under a name of its own before an activation meets it. Numbers of places (arange) mostly have none.
+// is prepared under a name of its own before an activation meets it. Numbers of places (arange) mostly have none; zeros
+// that an activation is added to begin a sum, whose name the sum takes: acc = zeros_like(h); acc = acc + f(h).
 void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
                   const std::vector<bool>& from_input, std::vector<Release>& release) {
+  std::set<ValueId> begun;
   for (const Layer& layer : layers.layers) {
+    if (layer.op == "zeros") begun.insert(layer.outputs.begin(), layer.outputs.end());
     const auto reached = [&](ValueId id) { return id.valid() && from_input[static_cast<size_t>(id.value)]; };
     if (!std::any_of(layer.inputs.begin(), layer.inputs.end(), reached)) continue;
     for (const ValueId id : layer.inputs) {
-      if (!id.valid() || reached(id) || !IsFloating(layers[id].type)) continue;
+      if (!id.valid() || reached(id) || begun.contains(id) || !IsFloating(layers[id].type)) continue;
       Hold(release, id, WithFrame(layers, calls, producer[static_cast<size_t>(id.value)]));
     }
   }
@@ -299,11 +302,11 @@ void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<Mo
 // `read`: when each value goes that has no name. A chain in a list, x = block(x), writes one name anew.
 void HoldMostNames(const Layers& layers, const Calls& calls, const Statements& statements,
                    const std::vector<ModuleId>& producer, const std::vector<Release>& read,
-                   std::vector<Release>& release) {
+                   const std::vector<bool>& told, std::vector<Release>& release) {
   for (size_t v = 0; v < release.size(); ++v) {
     const ValueId value{static_cast<int32_t>(v)};
     const int maker = statements.MakerOf(value);
-    if (release[v].after < 0 || maker < 0) continue;
+    if (release[v].after < 0 || maker < 0 || told[v]) continue;
     ModuleId frame = producer[v];
     while (frame.valid() && calls.last[static_cast<size_t>(frame.value)] < read[v].after) frame = layers[frame].parent;
     if (statements.Carries(statements.StatementOf(maker, frame), statements.StatementOf(read[v].after, frame)))
@@ -390,12 +393,14 @@ std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers, Naming nam
         bound[static_cast<size_t>(layer.outputs[i].value)] = places[places.size() - i];  // a tuple, from its end
     }
   }
-  if (!layers.source.stacks.empty()) {
-    HoldPyramid(layers, statements, known);
-    FollowTracedNames(layers, statements, known, release);
+  if (!layers.source.stacks.empty()) HoldPyramid(layers, statements, known);
+  const std::vector<bool> told = FollowTracedNames(layers, statements, known, release);
+  if (naming == Naming::kFewest) {
+    for (size_t v = 0; v < release.size(); ++v) {
+      if (!told[v]) release[v] = known[v];
+    }
   }
-  if (naming == Naming::kFewest) release = known;
-  if (naming == Naming::kMost) HoldMostNames(layers, calls, statements, producer, known, release);
+  if (naming == Naming::kMost) HoldMostNames(layers, calls, statements, producer, known, told, release);
   for (ValueId output : layers.outputs) {
     if (output.valid()) release[static_cast<size_t>(output.value)] = {};
   }

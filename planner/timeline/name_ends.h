@@ -1,5 +1,5 @@
-// NameEnds: how far a forward without gradients depends on names of Python's variables, where the file does not say
-// them. Nothing saves a tensor there, so a name is all that keeps it.
+// NameEnds: how far a step depends on names of Python's variables, where the file does not say them. Without gradients
+// nothing saves a tensor, so a name is all that keeps it; in training it decides about what no operator saves.
 //
 //   fewest   every tensor dies with its last reader              470 MiB requested
 //   likely   rules and habits, Schedule                          490 MiB
@@ -12,7 +12,7 @@
 
 namespace vramplan {
 
-// Whether names are guessed, and hold memory: an inference in PyTorch, of a file without source lines.
+// Whether names are guessed, in PyTorch: where source lines leave no doubt, they are not.
 bool NamesAreGuessed(const Layers& layers, const TrainingSpec& spec);
 
 // Schedule, with these names.

@@ -174,7 +174,8 @@ Status CheckSaved(const TrainingSpec& spec, const Timeline& timeline) {
 }  // namespace
 
 bool NamesAreGuessed(const Layers& layers, const TrainingSpec& spec) {
-  return spec.mode == Mode::kInfer && spec.framework.runtime == Runtime::kPyTorch && layers.source.stacks.empty();
+  if (spec.framework.runtime != Runtime::kPyTorch) return false;
+  return ReleasesAfter(layers, Naming::kFewest) != ReleasesAfter(layers, Naming::kMost);
 }
 
 Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {

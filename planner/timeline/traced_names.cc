@@ -40,7 +40,12 @@ class TracedNames {
  public:
   TracedNames(const Layers& layers, const Statements& statements, const std::vector<Release>& read,
               std::vector<Release>& release)
-      : layers_(layers), statements_(statements), read_(read), release_(release), execution_(layers, statements) {}
+      : layers_(layers),
+        statements_(statements),
+        read_(read),
+        release_(release),
+        told_(release.size(), false),
+        execution_(layers, statements) {}
 
   void Follow() {
     std::set<ModuleId> frames = {ModuleId()};
@@ -56,6 +61,9 @@ class TracedNames {
     }
   }
 
+  // By value: whether a line told its end.
+  std::vector<bool> Told() && { return std::move(told_); }
+
  private:
   void Bind(const Frame& frame, size_t s) {
     const Executed& one = frame.ran[s];
@@ -69,7 +77,7 @@ class TracedNames {
         if (readers.back() > frame.Last(s)) {
           leaving.push_back(id);
         } else if (plain && !IsInsideCall(frame, one, l, readers)) {
-          release_[Index(id)] = read_[Index(id)];
+          SetRelease(id, {read_[Index(id)], true});
         }
       }
     }
@@ -77,14 +85,16 @@ class TracedNames {
       for (const ValueId part : leaving) {
         const size_t reading = frame.Running(execution_.ReadersOf(part).front(), s);
         const bool called = !Execution::IsPlain(frame.units, frame.ran[reading]);
-        SetRelease(part, called ? frame.EndOf(reading) : EndOfName(frame, s, NameOfPart(frame.ran[reading]), part));
+        SetRelease(part, called ? End{frame.EndOf(reading), false}
+                                : EndOfName(frame, s, NameOfPart(frame.ran[reading]), part));
       }
     } else if (one.read.clear && one.read.collects) {
       for (const ValueId id : leaving) {
         if (IsTakenOut(frame, s, id, "")) {
-          SetRelease(id, read_[Index(id)]);
+          SetRelease(id, {read_[Index(id)], true});
         } else {  // the list may be the caller's
           Hold(release_, id, frame.end);
+          told_[Index(id)] = true;
         }
       }
     } else if (one.read.clear && !one.read.targets.empty()) {
@@ -95,9 +105,16 @@ class TracedNames {
     }
   }
 
-  void SetRelease(ValueId id, Release until) {
+  // When a name goes, and whether the lines leave no doubt of it.
+  struct End {
+    Release until;
+    bool sure;
+  };
+
+  void SetRelease(ValueId id, End end) {
     release_[Index(id)] = read_[Index(id)];
-    Hold(release_, id, until);
+    Hold(release_, id, end.until);
+    told_[Index(id)] = end.sure;
   }
 
   // Whether one call made it and only the same call read it: that is the matter of the call's own frame.
@@ -149,14 +166,14 @@ class TracedNames {
 
   // Until when the name that statement `s` writes holds the value: to the next statement that writes it. What is read
   // after that has a second name, by a line that makes nothing: residual = x; skips.append(x).
-  Release EndOfName(const Frame& frame, size_t s, const std::string& name, ValueId id) const {
-    if (name.empty()) return frame.end;
+  End EndOfName(const Frame& frame, size_t s, const std::string& name, ValueId id) const {
+    if (name.empty()) return {frame.end, false};
     const size_t reading = frame.Running(execution_.ReadersOf(id).back(), s);
     size_t next = s + 1;
     while (next < frame.ran.size() && !frame.ran[next].Binds(name)) ++next;
-    if (IsTakenOut(frame, s, id, reading <= next ? name : "")) return read_[Index(id)];
+    if (IsTakenOut(frame, s, id, reading <= next ? name : "")) return {read_[Index(id)], true};
     if (reading <= next)
-      return next < frame.ran.size() && !frame.ran[next].read.collects ? frame.EndOf(next) : frame.end;
+      return {next < frame.ran.size() && !frame.ran[next].read.collects ? frame.EndOf(next) : frame.end, true};
     for (const std::string& other : frame.ran[reading].names) {
       constexpr std::string_view kNoTensors[] = {"self", "torch", "F", "nn"};
       const auto before = frame.ran.begin() + static_cast<std::ptrdiff_t>(reading);
@@ -168,23 +185,27 @@ class TracedNames {
       const bool again = std::any_of(before + 1, frame.ran.end(), [&](const Executed& later) {
         return std::find(later.names.begin(), later.names.end(), other) != later.names.end();
       });
-      if (!known && again) return frame.EndOf(reading);
+      if (!known && again) return {frame.EndOf(reading), false};
     }
-    return frame.end;
+    return {frame.end, false};
   }
 
   const Layers& layers_;
   const Statements& statements_;
   const std::vector<Release>& read_;
   std::vector<Release>& release_;
+  std::vector<bool> told_;  // by value
   const Execution execution_;
 };
 
 }  // namespace
 
-void FollowTracedNames(const Layers& layers, const Statements& statements, const std::vector<Release>& read,
-                       std::vector<Release>& release) {
-  if (!layers.source.stacks.empty()) TracedNames(layers, statements, read, release).Follow();
+std::vector<bool> FollowTracedNames(const Layers& layers, const Statements& statements,
+                                    const std::vector<Release>& read, std::vector<Release>& release) {
+  if (layers.source.stacks.empty()) return std::vector<bool>(release.size(), false);
+  TracedNames names(layers, statements, read, release);
+  names.Follow();
+  return std::move(names).Told();
 }
 
 }  // namespace vramplan

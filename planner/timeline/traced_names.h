@@ -13,8 +13,9 @@
 
 namespace vramplan {
 
-// `read`: when each value would go that had no name. Replaces the guesses of `release` where lines say it.
-void FollowTracedNames(const Layers& layers, const Statements& statements, const std::vector<Release>& read,
-                       std::vector<Release>& release);
+// `read`: when each value would go that had no name. Replaces the guesses of `release` where lines say it. Gives, by
+// value, whether the lines leave no doubt: what a function does that a line calls, they do not say.
+std::vector<bool> FollowTracedNames(const Layers& layers, const Statements& statements,
+                                    const std::vector<Release>& read, std::vector<Release>& release);
 
 }  // namespace vramplan

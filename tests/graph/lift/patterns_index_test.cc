@@ -122,6 +122,28 @@ TEST_CASE("TorchScript's bags of embeddings: a loop over the rows of an input, e
   CHECK(lines("ReduceMax")[0] == "embedding_bag(bag.weight, ids) -> [B, 4] mode=2");
 }
 
+// Cut from exports of PyTorch 2.10 (TorchScript, opset 17; dynamo without metadata).
+TEST_CASE("additions by number: index_add, index_put and scatter_add are written differently by TorchScript") {
+  const auto with = [](const std::string& scatter) {
+    return LiftedLines(R"(
+      <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">
+      agraph (float[batch, 8] x, int64[40] i, float[40, 8] y) => (float[batch, 8] z) {
+        one = Constant <value = int64[1] {1}> ()
+        s = Shape (x)
+        zeros = ConstantOfShape (s)
+        column = Unsqueeze (i, one)
+        t = Shape (y)
+        spread = Expand (column, t)
+)" + scatter + "\n z = Add (x, added) }");
+  };
+  CHECK(with("again = Expand (y, t)\n added = ScatterElements <axis = 0> (zeros, spread, again)") ==
+        Lines{"index_add(x, i, y) -> [B, 8] dim=0"});
+  CHECK(with("again = Reshape (y, t)\n added = ScatterND (zeros, column, again)").back() ==
+        "index_put(x, column, again) -> [B, 8] accumulate=1 certain=1");
+  CHECK(with("added = ScatterElements <axis = 0> (zeros, spread, y)").back() ==
+        "scatter_add(x, spread, y) -> [B, 8] dim=0");
+}
+
 TEST_CASE("what a scatter does with what is there already") {
   const auto line = [](const std::string& attributes) {
     return LiftedLines(

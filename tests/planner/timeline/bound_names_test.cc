@@ -55,6 +55,23 @@ struct Forward {
   ValueId x = Value(Role::kInput, Shape{Dim(1)});
 };
 
+TEST_CASE("acc = acc + f(h): each turn of a loop writes the sum's name anew") {
+  // Measured: PyTorch 2.10 lets each sum go when the next one is there.
+  Forward f;
+  const ValueId stem = f.Run("stem", "stem", "conv2d", {f.x});
+  const ValueId begun = f.Run("begun", "", "zeros", {});
+  const ValueId h0 = f.Run("h0", "blocks.0", "conv2d", {stem});
+  const ValueId term0 = f.Run("term0", "heads.0", "conv2d", {h0});
+  const ValueId sum0 = f.Run("sum0", "", "add", {begun, term0});
+  const ValueId h1 = f.Run("h1", "blocks.1", "conv2d", {h0});
+  const ValueId term1 = f.Run("term1", "heads.1", "conv2d", {h1});
+  const ValueId sum1 = f.Run("sum1", "", "add", {sum0, term1});
+  f.layers.outputs = {f.Run("head", "fc", "linear", {sum1})};
+  CHECK(f.DiesBehind(begun) == "sum0");
+  CHECK(f.DiesBehind(term0) == "sum0");
+  CHECK(f.DiesBehind(sum0) == "sum1");
+}
+
 TEST_CASE("what the root made waits for no call that does not take it") {
   Forward f;
   const ValueId act = f.Run("act", "", "abs", {f.x});

@@ -1,0 +1,45 @@
+#include "graph/lift/index_adds.h"
+
+#include <algorithm>
+#include <string>
+
+namespace vramplan {
+namespace {
+
+// The innermost line of the model's code at which the layer ran; null: the file does not say.
+const SourceLine* LineOf(const Layers& layers, const Layer& layer) {
+  if (layer.nodes.empty() || !layer.nodes.back().valid()) return nullptr;
+  const size_t node = static_cast<size_t>(layer.nodes.back().value);
+  if (node >= layers.source.stacks.size() || layers.source.stacks[node].empty()) return nullptr;
+  return &layers.source.lines[static_cast<size_t>(layers.source.stacks[node].back())];
+}
+
+}  // namespace
+
+void NameIndexAdds(Layers* layers, Notes* notes) {
+  const Layer* guessed = nullptr;
+  for (Layer& layer : layers->layers) {
+    if (layer.op != "index_put" || layer.attributes.Int("accumulate", 0) == 0 || layer.inputs.size() < 3) continue;
+    if (layer.attributes.Int("certain", 0) != 0) continue;  // TorchScript writes the two differently
+    const size_t last = layer.inputs.size() - 1;
+    const auto index =
+        std::find_if(layer.inputs.begin() + 1, layer.inputs.end() - 1, [](ValueId id) { return id.valid(); });
+    if (index != layer.inputs.end() - 2 || (*layers)[*index].type == DType::kBool) continue;  // several, or a mask
+    const SourceLine* line = LineOf(*layers, layer);
+    if (line != nullptr && line->text.find("index_add") == std::string::npos) continue;
+    if (line == nullptr && guessed == nullptr) guessed = &layer;
+    layer.attributes.Set("dim", static_cast<int64_t>(last) - 2);
+    layer.op = "index_add";
+    layer.inputs = {layer.inputs[0], *index, layer.inputs[last]};
+  }
+  if (guessed != nullptr && notes != nullptr) {
+    notes->Add({.code = "assumed-index-add",
+                .severity = Severity::kNote,
+                .subject = guessed->name,
+                .text = "it is taken as index_add, which keeps what it adds for the backward; index_put, scatter_add "
+                        "and index_add are written alike, and the others keep less",
+                .hint = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines, which tell"});
+  }
+}
+
+}  // namespace vramplan
