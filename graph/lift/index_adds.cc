@@ -28,6 +28,7 @@ void NameIndexAdds(Layers* layers, Notes* notes) {
     const SourceLine* line = LineOf(*layers, layer);
     if (line != nullptr && line->text.find("index_add") == std::string::npos) continue;
     if (line == nullptr && guessed == nullptr) guessed = &layer;
+    if (line == nullptr) layer.attributes.Set("assumed", int64_t{1});
     layer.attributes.Set("dim", static_cast<int64_t>(last) - 2);
     layer.op = "index_add";
     layer.inputs = {layer.inputs[0], *index, layer.inputs[last]};

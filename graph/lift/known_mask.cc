@@ -36,7 +36,8 @@ std::optional<double> Combine(std::string_view op, double a, double b) {
 // One element of a value, computed from its makers.
 class Elements {
  public:
-  Elements(const Layers& layers, const std::vector<int32_t>& makers) : layers_(layers), makers_(makers) {}
+  Elements(const Layers& layers, const std::vector<int32_t>& makers, bool* by_name)
+      : layers_(layers), makers_(makers), by_name_(by_name) {}
 
   std::optional<double> At(ValueId id, const Index& index, int depth = 0) const {
     constexpr int kDeepest = 64;
@@ -64,9 +65,10 @@ class Elements {
 
  private:
   // A comparison of positions that the exporter folded, its numbers perhaps not in the file: its name is left.
-  static std::optional<double> Folded(const Value& value, const Index& index) {
+  std::optional<double> Folded(const Value& value, const Index& index) const {
     if (value.role != Role::kConstant || value.type != DType::kBool || value.shape.rank() < 2) return std::nullopt;
     const std::string op = value.name.substr(0, value.name.find('_'));
+    if (by_name_ != nullptr && (op == "ge" || op == "le")) *by_name_ = true;
     if (op == "ge") return 1.0;  // position >= 0: transformers' bidirectional_mask_function
     const auto rank = static_cast<size_t>(value.shape.rank());
     if (op == "le") return index[rank - 1] <= index[rank - 2];  // key <= query: causal_mask_function
@@ -107,6 +109,7 @@ class Elements {
 
   const Layers& layers_;
   const std::vector<int32_t>& makers_;
+  bool* by_name_;
 };
 
 }  // namespace
@@ -121,12 +124,12 @@ std::vector<int32_t> MakersOf(const Layers& layers) {
   return makers;
 }
 
-KnownMask ReadMask(const Layers& layers, const std::vector<int32_t>& makers, ValueId mask) {
+KnownMask ReadMask(const Layers& layers, const std::vector<int32_t>& makers, ValueId mask, bool* by_name) {
   const Value& value = layers[mask];
   const int rank = value.shape.rank();
   if (value.type != DType::kBool || rank < 2 || !value.shape.known()) return KnownMask::kUnknown;
   const int64_t queries = Length(value.shape[rank - 2]), keys = Length(value.shape[rank - 1]);
-  const Elements elements(layers, makers);
+  const Elements elements(layers, makers, by_name);
   bool all_true = true, causal = queries == keys;
   for (const int64_t query : {int64_t{0}, int64_t{1}, queries / 2, queries - 1}) {
     for (int64_t key = 0; key < keys && query >= 0 && query < queries; ++key) {

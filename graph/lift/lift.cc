@@ -84,7 +84,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, const PutBack
   TypeNoise(&layers);
   RestoreUpcasts(&layers);
   HoldEncoderState(&layers);
-  SkipKnownMasks(&layers, fx_names);
+  SkipKnownMasks(&layers, fx_names, notes);
   MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);
   MakeMapsOfSequencesContiguous(&layers);

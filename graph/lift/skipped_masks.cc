@@ -53,6 +53,9 @@ class Rewrite {
   Rewrite(Layers* layers, bool nameless)
       : layers_(*layers), nameless_(nameless), draft_(layers), makers_(MakersOf(*layers)) {}
 
+  // The masks that were read by the names of constants.
+  const std::vector<ValueId>& by_name() const { return by_name_; }
+
   void Run() {
     for (Layer& layer : layers_.layers) {
       for (ValueId& input : layer.inputs) input = NameOf(input);
@@ -88,7 +91,10 @@ class Rewrite {
   KnownMask Read(ValueId mask) {
     const auto known = read_.find(mask);
     if (known != read_.end()) return known->second;
-    return read_[mask] = ReadMask(before_, makers_, mask);
+    bool by_name = false;
+    const KnownMask read = ReadMask(before_, makers_, mask, &by_name);
+    if (by_name && (read == KnownMask::kAllTrue || read == KnownMask::kCausal)) by_name_.push_back(mask);
+    return read_[mask] = read;
   }
 
   void SkipMask(Layer& call) {
@@ -194,6 +200,7 @@ class Rewrite {
   std::map<ValueId, ValueId> renamed_;
   std::map<ValueId, KnownMask> read_;
   std::map<ValueId, Layer> biased_;  // where(causal mask, bias, number), by its result
+  std::vector<ValueId> by_name_;
   bool changed_ = false;
 };
 
@@ -232,11 +239,20 @@ bool IsPermuted(const Layers& layers, const std::vector<int32_t>& makers, ValueI
 
 }  // namespace
 
-void SkipKnownMasks(Layers* layers, bool nameless) {
+void SkipKnownMasks(Layers* layers, bool nameless, Notes* notes) {
   const bool any = nameless || std::any_of(layers->modules.begin(), layers->modules.end(), [](const Module& module) {
                      return module.class_name.rfind("transformers.", 0) == 0;
                    });
-  if (any) Rewrite(layers, nameless).Run();
+  if (!any) return;
+  Rewrite rewrite(layers, nameless);
+  rewrite.Run();
+  if (rewrite.by_name().empty() || notes == nullptr) return;
+  notes->Add({.code = "assumed-mask",
+              .severity = Severity::kNote,
+              .subject = (*layers)[rewrite.by_name().front()].name,
+              .text = "the export folded an attention mask into a constant; by its name it hides nothing, or only what "
+                      "comes later",
+              .hint = "an export that keeps its metadata says what the mask is made of"});
 }
 
 void MakeMasksContiguous(Layers* layers) {

@@ -15,7 +15,8 @@ namespace vramplan {
 
 // Only in calls of classes of transformers: others pass what they made. Where a file has lost the names of classes
 // (`nameless`), a mask that was computed from positions and has an axis for batch and heads each is taken as theirs.
-void SkipKnownMasks(Layers* layers, bool nameless = false);
+// What the names of folded constants alone tell is noted.
+void SkipKnownMasks(Layers* layers, bool nameless = false, Notes* notes = nullptr);
 
 // scaled_dot_product_attention wants the last axis of a mask dense, and code that makes a bias by permute writes
 // .contiguous() behind it (transformers' create_position_bias_mask, torchvision's and timm's window attention), which

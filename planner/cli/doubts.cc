@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/lift/assumed.h"
+#include "graph/lift/readings.h"
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
@@ -148,20 +149,37 @@ std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
   return doubt;
 }
 
+// Where two programs write the same nodes (graph/lift/readings.h).
+std::vector<Doubt> Rereadings(const DoubtedStep& step) {
+  std::vector<Doubt> doubts;
+  if (step.spec.framework.runtime != Runtime::kPyTorch) return doubts;
+  for (Reading& reading : OtherReadings(step.prepared.layers, step.spec.mode != Mode::kInfer)) {
+    Notes already_told;
+    Doubt doubt;
+    doubt.assumption = {
+        .code = std::move(reading.code), .text = std::move(reading.text), .settle = std::move(reading.settle)};
+    doubt.others.push_back(ScheduleFor(reading.layers, step.spec, step.batch, &already_told));
+    doubts.push_back(std::move(doubt));
+  }
+  return doubts;
+}
+
 using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
 constexpr Ask kRows[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names};
 
 }  // namespace
 
 std::vector<Assumption> Doubts(const DoubtedStep& step) {
-  std::vector<Assumption> assumptions;
+  std::vector<Doubt> doubts = Rereadings(step);
   for (const Ask ask : kRows) {
-    std::optional<Doubt> doubt = ask(step);
-    if (!doubt) continue;
-    Assumption& assumption = doubt->assumption;
+    if (std::optional<Doubt> doubt = ask(step)) doubts.push_back(*std::move(doubt));
+  }
+  std::vector<Assumption> assumptions;
+  for (Doubt& doubt : doubts) {
+    Assumption& assumption = doubt.assumption;
     assumption.batch = step.batch;
     assumption.low = assumption.likely = assumption.high = step.requested;
-    for (const Result<Timeline>& other : doubt->others) {
+    for (const Result<Timeline>& other : doubt.others) {
       if (!other.ok()) continue;
       const Bytes requested = Replay(*other, step.batch, step.config, Bytes::Max()).peak.requested;
       assumption.low = std::min(assumption.low, requested);

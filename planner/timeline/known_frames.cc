@@ -12,12 +12,15 @@ namespace {
 // `children`: what the frame must call, in this order, "blocks.#" for the modules of a list, ":pad" for an operator of
 // its own, "!act1" for what it must not call. `names`: one name after another, by commas; a name is what it is written
 // with, in turn, ":add@2" being the second sum, ":add@-1" the last; "+" in front: a list, which keeps all that it was
-// given; "<" behind: not what the statement makes but what it reads.
+// given; "<" behind: not what the statement makes but what it reads. A row without children names the library whose
+// frames stand below it: where a file says the classes of modules, they act on classes of that library alone; below an
+// empty name stands code that people copy.
 struct KnownFrame {
   std::string_view children, names;
 };
 
 constexpr KnownFrame kFrames[] = {
+    {"", "monai."},
     // MONAI 1.6, networks/nets: basic_unet.py, basic_unetplusplus.py, attentionunet.py, segresnet.py, vnet.py,
     // unetr.py,
     // swin_unetr.py; networks/blocks/dynunet_block.py: UnetUpBlock
@@ -44,6 +47,7 @@ constexpr KnownFrame kFrames[] = {
      "vit, encoder1, encoder2, encoder3, encoder4, decoder5, decoder4, decoder3, decoder2"},
     {"swinViT encoder1 encoder10 decoder1",
      "swinViT, encoder1, encoder2, encoder3, encoder4, encoder10, decoder5, decoder4, decoder3, decoder2, decoder1"},
+    {"", "timm."},
     // timm 1.0, layers/split_attn.py; models: fastvit.py, vovnet.py, starnet.py, davit.py, cspnet.py, resnetv2.py,
     // nfnet.py, mvitv2.py
     {"fc1 bn1 act1 fc2 rsoftmax", "conv bn0 act0, :sum :mean fc1 bn1 act1, fc2 rsoftmax"},
@@ -64,6 +68,7 @@ constexpr KnownFrame kFrames[] = {
     {"short_conv primary_conv cheap_operation gate_fn", "short_conv, primary_conv, cheap_operation, :cat"},
     {"cpe norm1 factoratt_crpe norm2 mlp", "norm1 factoratt_crpe norm2 mlp"},
     {"f focal_layers.# h proj", "f, focal_layers.#, :add, act"},
+    {"", "transformers."},
     // transformers 5: modeling_pvt.py; modeling_modernbert.py; modeling_gpt_neox.py, whose other blocks add once before
     // mlp;
     // modeling_hiera.py; modeling_swin.py: its windows, its mask and what it puts together of windows;
@@ -117,8 +122,10 @@ constexpr KnownFrame kFrames[] = {
     {"model lm_head", "model"},
     {"transformer lm_head", "transformer"},
     {"encoder decoder lm_head", "encoder, decoder"},
+    {"", ""},
     // Diego999's pyGAT, layers.py: Wh, e, attention, h_prime
     {":leaky_relu :where :softmax :matmul :elu", ":leaky_relu@-1, :where :softmax dropout, :matmul@-1"},
+    {"", "segmentation_models_pytorch."},
     // segmentation_models_pytorch 0.6, decoders/*/decoder.py
     {"p5 p4 p3 p2 seg_blocks.# merge", "p5, p4, p3, p2, +seg_blocks.#"},
     {"aspp up block1 block2", "aspp up, block1, :cat, block2"},
@@ -128,6 +135,7 @@ constexpr KnownFrame kFrames[] = {
     {"x_0_0 x_0_1", ":cat"},  // as TorchScript has it: a dict of modules without its name
     {"psp fpn_lateral_blocks.# fpn_conv_blocks.# fusion_block",
      "+feature_norms.#, psp, +fpn_lateral_blocks.#, +fpn_conv_blocks.#, +:upsample_bilinear2d, :cat"},
+    {"", ""},
     // lucidrains/vit-pytorch, vit_pytorch/vit.py: dots = q @ k * self.scale; attn = self.attend(dots); x = self.norm(x)
     {"to_qkv :matmul attend :matmul to_out", "norm, :matmul@1 :mul"},
     // xuebinqin/U-2-Net, model/u2net.py
@@ -198,7 +206,11 @@ class KnownFrames {
       run.push_back({statement, std::move(kind)});
     }
     const Release end = statements_.WithFrame(frame);
+    const std::string_view class_name = frame.valid() ? layers_[frame].class_name : std::string_view();
+    std::string_view library;
     for (const KnownFrame& known : kFrames) {
+      if (known.children.empty()) library = known.names;
+      if (known.children.empty() || (!class_name.empty() && !class_name.starts_with(library))) continue;
       if (!Calls(run, known.children)) continue;
       for (const std::vector<Kinded>& turn : TurnsOf(run, known.children)) {
         const bool whole = turn.size() == run.size();

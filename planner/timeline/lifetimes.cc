@@ -311,7 +311,10 @@ void HoldMostNames(const Layers& layers, const Calls& calls, const Statements& s
     while (frame.valid() && calls.last[static_cast<size_t>(frame.value)] < read[v].after) frame = layers[frame].parent;
     if (statements.Carries(statements.StatementOf(maker, frame), statements.StatementOf(read[v].after, frame)))
       continue;
-    Hold(release, value, {statements.EndOfName(maker, frame), NameOf(DepthOf(calls, frame))});
+    // What is read when the next turn of a loop has written its name anew is in a list, or has a second name.
+    const int end = statements.EndOfName(maker, frame);
+    const bool kept = end < read[v].after;
+    Hold(release, value, {kept ? EndOfFrame(layers, calls, frame) : end, NameOf(DepthOf(calls, frame))});
   }
 }
 

@@ -89,6 +89,24 @@ TEST_CASE("transformers passes is_causal instead of a causal mask, and grouped h
   }
 }
 
+TEST_CASE("a mask that only the name of a folded constant tells leaves a note") {
+  for (const char* name : {"le_3", "lookahead"}) {
+    Hand hand(kLlama);
+    const ValueId query = hand.Input("q", {Dim::Batch(), 4, kTokens, 8});
+    const ValueId mask = hand.Input(name, {1, 1, kTokens, kTokens});
+    Value& constant = hand.layers.values[static_cast<size_t>(mask.value)];
+    constant.role = Role::kConstant;
+    constant.type = DType::kBool;
+    hand.layers.outputs = {
+        hand.Add("scaled_dot_product_attention", {query, query, query, mask}, hand.layers[query].shape)};
+    Notes notes;
+    SkipKnownMasks(&hand.layers, false, &notes);
+    const bool by_name = std::string(name) == "le_3";
+    CHECK(hand.layers.layers.back().attributes.Int("is_causal", 0) == (by_name ? 1 : 0));
+    CHECK(notes.Has("assumed-mask") == by_name);
+  }
+}
+
 TEST_CASE("a bias under a causal mask is compared anew in each call") {
   Hand hand("transformers.models.t5.modeling_t5.T5Attention");
   const ValueId query = hand.Input("q", {Dim::Batch(), 2, kTokens, 8});
