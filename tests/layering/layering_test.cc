@@ -36,9 +36,12 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"planner/solver", {"planner/allocator", "planner/remat"}},
     {"planner/calibration", {"planner/solver", "cuda_probe"}},
     {"planner/oom", {"planner/solver"}},
-    {"planner/report", {"planner/calibration", "planner/oom", "cuda_probe"}},
+    {"planner/report", {"planner/calibration", "planner/oom", "cuda_probe", "pretend/recording"}},
     {"planner/cli", {"planner/report", "planner/runtimes", "graph/onnx", "cuda_probe"}},
     {"cuda_probe", {"graph/base"}},
+    {"pretend/recording", {"graph/base"}},
+    {"pretend/card", {}},
+    {"pretend/library", {"pretend/card"}},
     {"models", {"graph/base"}},
 };
 
@@ -96,7 +99,7 @@ bool IsSource(std::string_view path) { return path.ends_with(".cc") || path.ends
 
 std::vector<std::string> Sources() {
   std::vector<std::string> sources = {"main.cc"};
-  for (const char* folder : {"graph", "planner", "cuda_probe", "models"}) {
+  for (const char* folder : {"graph", "planner", "cuda_probe", "pretend", "models"}) {
     for (std::string& file : FilesBelow(folder)) {
       if (IsSource(file)) sources.push_back(std::move(file));
     }
@@ -125,13 +128,13 @@ std::vector<Include> IncludesOf(const std::string& text) {
   return includes;
 }
 
-// The room of a file: "graph/ir" for graph/ir/dim.h, "cuda_probe" for cuda_probe/probe.h, "" for main.cc, "models"
-// below models.
+// The room of a file: "graph/ir" for graph/ir/dim.h, "pretend/card" for pretend/card/card.h, "cuda_probe" for
+// cuda_probe/probe.h, "" for main.cc, "models" below models.
 std::string RoomOf(const std::string& path) {
   const size_t first = path.find('/');
   if (first == std::string::npos) return "";
   const std::string top = path.substr(0, first);
-  if (top != "graph" && top != "planner") return top;
+  if (top != "graph" && top != "planner" && top != "pretend") return top;
   return path.substr(0, path.find('/', first + 1));
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/pretend_gpu/description.h"
+#include "pretend/card/description.h"
 
 namespace pretend {
 

@@ -1,4 +1,4 @@
-#include "tests/pretend_gpu/description.h"
+#include "pretend/card/description.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,0 +1,105 @@
+// Process: the cards as this process has them: what it allocated of each, its host memory that CUDA knows of, and which
+// streams are recording. The C functions of pretend/library are thin around it.
+//
+//   Process process(Read("card Tesla T4; usable 15GiB; context 350MiB"));
+//   process.Allocate(0, 20 << 20)                     0x7f0000200000
+//   process.PlaceOf(0x7f0000200010).kind              Place::Kind::kDevice, card 0
+//   process.Copy(host, device, 4)                     host is 0 now: nothing is ever computed or kept
+//
+// All functions may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "pretend/card/captures.h"
+#include "pretend/card/description.h"
+#include "pretend/card/device_memory.h"
+
+namespace pretend {
+
+// Where an address lies.
+struct Place {
+  enum class Kind : uint8_t { kHost, kPinned, kManaged, kDevice };
+  Kind kind = Kind::kHost;
+  int card = 0;
+  uint64_t begin = 0, bytes = 0;  // of the allocation; 0 bytes: none is known
+  bool operator==(const Place&) const = default;
+};
+
+class Process {
+ public:
+  // Made on first use of what VRAMPLAN_PRETEND_GPU and CUDA_VISIBLE_DEVICES say; never destroyed, because frameworks
+  // free memory while the program ends.
+  static Process& This();
+  explicit Process(const Description& description, const char* visible = nullptr);
+
+  int cards() const { return static_cast<int>(cards_.size()); }
+  const Card& card(int index) const { return cards_[static_cast<size_t>(index)]; }
+  const Description& description() const { return description_; }
+  bool Has(int card) const { return card >= 0 && card < cards(); }
+
+  uint64_t Allocate(int card, uint64_t bytes);  // 0: refused
+  bool Free(uint64_t address);                  // of a card, managed or pinned
+  // Pages of segments that grow: the handle, 0: refused.
+  uint64_t CreatePages(int card, uint64_t bytes);
+  bool ReleasePages(uint64_t handle);
+  uint64_t Reserve(int card, uint64_t bytes);
+  bool Unreserve(uint64_t address);
+
+  // Memory of the host: mapped, so that it costs RAM only where it is written. Managed memory may always move to the
+  // host, so it never fills a card.
+  void* AllocateHost(uint64_t bytes, Place::Kind kind);
+  void Register(const void* address, uint64_t bytes);  // pins what the program allocated
+  bool Unregister(const void* address);
+
+  Place PlaceOf(const void* address) const;
+  // Writes to the card vanish; reads from it are zeros.
+  void Copy(void* to, const void* from, uint64_t bytes) const;
+  void Fill(void* to, int byte, uint64_t bytes) const;
+
+  uint64_t Total(int card) const;
+  uint64_t FreeBytes(int card) const;
+  struct Counts {
+    uint64_t used = 0, peak = 0;
+    Refusals refused;
+  };
+  Counts CountsOf(int card) const;
+  uint64_t managed_peak() const;
+
+  bool BeginCapture(void* stream, void* graph);
+  std::optional<Capture> EndCapture(void* stream);
+  std::optional<Capture> CaptureOf(void* stream) const;
+
+ private:
+  struct Range {
+    uint64_t bytes = 0;
+    Place::Kind kind = Place::Kind::kPinned;
+    bool ours = false;  // mapped here
+  };
+  bool IsDevice(uint64_t address) const;  // the lock is held
+
+  mutable std::mutex mutex_;
+  Description description_;
+  std::vector<Card> cards_;  // that CUDA_VISIBLE_DEVICES shows
+  std::vector<std::unique_ptr<DeviceMemory>> memory_;
+  struct Pages {
+    int card = 0;
+    uint64_t bytes = 0;
+  };
+  std::map<uint64_t, Pages> pages_;
+  uint64_t last_pages_ = 0;
+  std::map<uint64_t, Range> host_;
+  uint64_t managed_ = 0, managed_peak_ = 0;
+  Captures captures_;
+};
+
+// CUDA_VISIBLE_DEVICES as CUDA reads it: indices and the beginnings of UUIDs; what comes after a wrong one is not seen.
+// Null: all of them.
+std::vector<Card> VisibleCards(const std::vector<Card>& all, const char* visible);
+
+}  // namespace pretend

@@ -1,0 +1,357 @@
+"""The hook of `vramplan run`: what PyTorch's own counters and history say of a script, written when it ends.
+
+Python imports this module at its start because `vramplan run` puts its folder first into PYTHONPATH; a sitecustomize of
+the user's is imported afterwards. Nothing but the script's own torch is needed, and nothing of the script is changed:
+steps are counted by PyTorch's global optimizer hooks, modules are named by its global forward hooks, allocations are
+recorded by its memory history. The format of the file is described in pretend/recording/recording.h.
+"""
+
+import atexit
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import threading
+import time
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_FOLDER = os.environ.get("VRAMPLAN_RECORDING")
+_STEPS = int(os.environ.get("VRAMPLAN_STEPS") or 0)  # 0: until the script ends
+_SECONDS = float(os.environ.get("VRAMPLAN_SECONDS") or 0)  # 0: without a limit
+# Entries of the history that are kept: about 1 KiB of host memory each. The oldest are lost first.
+_MOST_ENTRIES = 2_000_000
+_LEVELS = (("requested", "requested_bytes"), ("allocated", "allocated_bytes"), ("reserved", "reserved_bytes"))
+
+
+class _Recorder:
+    def __init__(self, torch):
+        self.torch = torch
+        self.stats = torch._C._cuda_memoryStats
+        self.lock = threading.RLock()
+        self.lines = []  # steps, marks and errors, in their order
+        self.modules = []  # (microseconds, name of the module that is entered, or left for the one around it)
+        self.names = {}  # id of a module: its name below the outermost module that was called
+        self.running = threading.local()
+        self.kept_peaks = {}  # what the script would read if nobody had reset the peaks
+        self.steps = 0
+        self.leader = None  # the optimizer whose steps are counted: the first that stepped
+        self.others = False  # another one steps too
+        self.began = time.monotonic()
+        self.done = False
+        self.history = False
+
+    # -- beginning
+
+    def install(self):
+        torch = self.torch
+        from torch.optim import optimizer
+        optimizer.register_optimizer_step_pre_hook(self.guarded(self.before_update))
+        optimizer.register_optimizer_step_post_hook(self.guarded(self.after_update))
+        self.forward_hooks = [
+            torch.nn.modules.module.register_module_forward_pre_hook(self.guarded(self.enter)),
+            torch.nn.modules.module.register_module_forward_hook(self.guarded(self.leave), always_call=True),
+        ]
+        self.wrap(torch, "compile", lambda: [hook.remove() for hook in self.forward_hooks])
+        self.wrap_backward()
+        torch._C._cuda_memoryStats = self.told_stats
+        reset = torch._C._cuda_resetPeakMemoryStats
+        self.reset_peaks = reset
+
+        def told_reset(device):
+            self.kept_peaks.pop(device, None)
+            reset(device)
+        torch._C._cuda_resetPeakMemoryStats = told_reset
+        torch.cuda._lazy_call(self.guarded(self.start_history))
+        before = sys.excepthook
+
+        def failed(kind, error, trace):
+            with self.lock:
+                text = " ".join(str(error).split())[:2000]
+                self.line("failed", kind.__module__ + "." + kind.__qualname__, text)
+            before(kind, error, trace)
+        sys.excepthook = failed
+        if _SECONDS:
+            threading.Thread(target=self.watch, daemon=True).start()
+
+    def guarded(self, function):
+        """A fault of ours must not become one of the script."""
+        def call(*arguments, **named):
+            try:
+                function(*arguments, **named)
+            except Exception as error:  # noqa: BLE001
+                self.line("fault", function.__name__, repr(error))
+        return call
+
+    def wrap(self, owner, name, first):
+        whole = getattr(owner, name, None)
+        if whole is None:
+            return
+
+        def wrapped(*arguments, **named):
+            first()
+            return whole(*arguments, **named)
+        wrapped.__name__, wrapped.__doc__, wrapped.__wrapped__ = name, whole.__doc__, whole
+        setattr(owner, name, wrapped)
+
+    def wrap_backward(self):
+        """Backwards run in threads of PyTorch's own, without Python lines: the line that called them is theirs."""
+        autograd = self.torch.autograd
+        name = "_engine_run_backward" if hasattr(autograd, "_engine_run_backward") else "backward"
+        run = getattr(autograd, name)
+
+        def wrapped(*arguments, **named):
+            self.mark("backward")
+            try:
+                return run(*arguments, **named)
+            finally:
+                self.mark("after-backward")
+        wrapped.__wrapped__ = run
+        setattr(autograd, name, wrapped)
+
+    def start_history(self):
+        self.torch.cuda.memory._record_memory_history(
+            "all", context="alloc", stacks="python", max_entries=_MOST_ENTRIES)
+        self.history = True
+        self.torch._C._cuda_attach_out_of_memory_observer(self.guarded(self.out_of_memory))
+
+    # -- while the script runs
+
+    def device(self):
+        return self.torch.cuda.current_device()
+
+    def used(self):
+        return self.torch.cuda.is_initialized()
+
+    def told_stats(self, device):
+        """The counters as the script would read them without us."""
+        stats = self.stats(device)
+        for kind, pools in self.kept_peaks.get(device, {}).items():
+            for pool, peak in pools.items():
+                if stats[kind][pool]["peak"] < peak:
+                    stats[kind][pool]["peak"] = peak
+        return stats
+
+    def line(self, *words):
+        text = (str(word).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n") for word in words)
+        self.lines.append("\t".join(text))
+
+    def place(self):
+        """The innermost line that is not PyTorch's: file, line, function."""
+        frame = sys._getframe(1)
+        own = os.path.dirname(self.torch.__file__) + os.sep
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if name != __file__ and not name.startswith(own) and not name.startswith("<"):
+                return name, frame.f_lineno, frame.f_code.co_name
+            frame = frame.f_back
+        return "", 0, ""
+
+    def allocations(self, stats):
+        """How many there were so far: where in the history we are."""
+        return stats["allocation"]["all"]["allocated"]
+
+    def mark(self, what):
+        if not self.used() or self.done:
+            return
+        try:
+            with self.lock:
+                self.line("mark", what, self.allocations(self.stats(self.device())), *self.place())
+        except Exception as error:  # noqa: BLE001
+            self.line("fault", what, repr(error))
+
+    def enter(self, module, _):
+        names = getattr(self.running, "names", None)
+        if names is None:
+            names = self.running.names = []
+        if self.done_enough and not names and not self.others and self.torch.is_grad_enabled():
+            self.end("steps")
+        if not names and id(module) not in self.names:
+            self.names.update((id(each), name or type(module).__name__) for name, each in module.named_modules())
+        name = self.names.get(id(module), type(module).__name__)
+        names.append(name)
+        self.modules.append((time.time_ns() // 1000, name))
+        if len(self.modules) > _MOST_ENTRIES:
+            del self.modules[:_MOST_ENTRIES // 2]
+
+    def leave(self, *_):
+        names = getattr(self.running, "names", None)
+        if names:
+            names.pop()
+            self.modules.append((time.time_ns() // 1000, names[-1] if names else ""))
+
+    @property
+    def done_enough(self):
+        return _STEPS and self.steps >= _STEPS
+
+    def before_update(self, optimizer, *_):
+        if self.done_enough and optimizer is self.leader:
+            self.end("steps")
+        self.mark("update")
+
+    def after_update(self, optimizer, *_):
+        if not self.used() or self.done:
+            return
+        self.mark("after-update")
+        if self.leader is None:
+            self.leader = optimizer
+        if optimizer is not self.leader:
+            self.others = True
+            return
+        self.steps += 1
+        self.count_step()
+
+    def count_step(self):
+        with self.lock:
+            device = self.device()
+            stats = self.stats(device)
+            words = ["step", self.steps, self.allocations(stats)]
+            for value in ("peak", "current"):
+                words += [stats[kind]["all"][value] for _, kind in _LEVELS]
+            self.line(*words, round(time.monotonic() - self.began, 3))
+            kept = self.kept_peaks.setdefault(device, {})
+            for kind, pools in stats.items():
+                if not isinstance(pools, dict):
+                    continue
+                for pool, values in pools.items():
+                    if isinstance(values, dict) and "peak" in values:
+                        most = kept.setdefault(kind, {})
+                        most[pool] = max(most.get(pool, 0), values["peak"])
+            self.reset_peaks(device)
+
+    def out_of_memory(self, device, asked, total, free):
+        with self.lock:
+            stats = self.stats(device)
+            words = [stats[kind]["all"]["current"] for _, kind in _LEVELS]
+            self.line("out-of-memory", self.allocations(stats), asked, total, free, *words, *self.place())
+
+    def watch(self):
+        time.sleep(_SECONDS)
+        self.end("seconds")
+
+    # -- the end
+
+    def end(self, why):
+        """The script has shown what it takes: it is ended here, before it writes results that mean nothing."""
+        self.write(why)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:  # noqa: BLE001
+                pass
+        try:
+            import ctypes
+            ctypes.CDLL(None).vramplan_pretend_write()
+        except Exception:  # noqa: BLE001
+            pass
+        os._exit(0)
+
+    def write(self, why):
+        with self.lock:
+            if self.done:
+                return
+            self.done = True
+            path = os.path.join(_FOLDER, "%d.recording" % os.getpid())
+            with open(path + ".new", "w", encoding="utf-8", errors="replace") as file:
+                self.write_to(file, why)
+            os.replace(path + ".new", path)
+
+    def write_to(self, file, why):
+        torch = self.torch
+        lines, self.lines = self.lines, []
+        self.line("vramplan.recording/1")
+        self.line("python", sys.version.split()[0], sys.executable)
+        self.line("torch", torch.__version__, torch.version.cuda or "", getattr(torch.version, "hip", None) or "")
+        self.line("argv", *sys.argv)
+        self.line("rank", os.environ.get("RANK", 0), os.environ.get("WORLD_SIZE", 1))
+        file.write("\n".join(self.lines + lines) + "\n")
+        self.lines = []
+        if self.used():
+            device = self.device()
+            stats = self.stats(device)
+            words = [self.told_stats(device)[kind]["all"]["peak"] for _, kind in _LEVELS]
+            words += [stats[kind]["all"][value] for value in ("peak", "current") for _, kind in _LEVELS]
+            self.line("last", self.allocations(stats), *words, stats["num_alloc_retries"])
+            try:
+                self.write_history(file, device)
+            except Exception as error:  # noqa: BLE001
+                self.line("fault", "write_history", repr(error))
+        self.line("end", why, round(time.monotonic() - self.began, 3))
+        file.write("\n".join(self.lines) + "\n")
+
+    def write_history(self, file, device):
+        traces = self.torch.cuda.memory._snapshot()["device_traces"]
+        if not self.history or device >= len(traces):
+            return
+        modules, next_module, name = self.modules, 0, ""
+        frames, stacks = {}, {}
+        actions = {"alloc": "a", "free_completed": "f", "segment_alloc": "s", "segment_map": "s", "segment_free": "u",
+                   "segment_unmap": "u", "oom": "o"}
+        out = []
+        for entry in traces[device]:
+            action = actions.get(entry["action"])
+            if action is None:
+                continue
+            if action != "a":
+                out.append("%s\t%d\t%d" % (action, entry.get("addr", 0), entry["size"]))
+                continue
+            when = entry.get("time_us", 0)
+            while next_module < len(modules) and modules[next_module][0] <= when:
+                name = modules[next_module][1]
+                next_module += 1
+            # Frames are shared objects within one snapshot.
+            key = tuple(map(id, entry.get("frames", ())))
+            stack = stacks.get(key)
+            if stack is None:
+                numbers = []
+                for frame in entry.get("frames", ()):
+                    place = (frame["filename"], frame["line"], frame["name"])
+                    number = frames.get(place)
+                    if number is None:
+                        number = frames[place] = len(frames)
+                        self.line("frame", number, place[1], place[2], place[0])
+                    numbers.append(str(number))
+                stack = stacks[key] = len(stacks)
+                self.line("stack", stack, ",".join(numbers))
+            if self.lines:
+                out += self.lines
+                self.lines = []
+            out.append("a\t%d\t%d\t%d\t%s" % (entry["addr"], entry["size"], stack, name.replace("\t", " ")))
+        file.write("\n".join(out) + "\n" if out else "")
+
+
+class _TorchFinder:
+    """Installs the recorder when torch has been imported."""
+
+    def find_spec(self, name, path, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        run = spec.loader.exec_module
+
+        def run_and_install(module):
+            run(module)
+            recorder = _Recorder(module)
+            atexit.register(recorder.guarded(lambda: recorder.write("exit")))
+            if module.version.cuda and module.cuda.is_available():
+                recorder.guarded(recorder.install)()
+        spec.loader.exec_module = run_and_install
+        return spec
+
+
+def _import_the_users():
+    """The sitecustomize that Python would have imported without us."""
+    others = [path for path in sys.path if os.path.abspath(path or os.curdir) != _HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    if spec is None or spec.loader is None:
+        return
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+if _FOLDER and os.path.isdir(_FOLDER):
+    sys.meta_path.insert(0, _TorchFinder())
+_import_the_users()

@@ -1,0 +1,107 @@
+// cuDNN: descriptors that carry an answer, and workspaces, of which there are none: what cuDNN may take is a band that
+// the report adds (planner/report/device_band.h). All else are names (names/cudnn.txt).
+#include <atomic>
+#include <cstring>
+
+#include "pretend/library/abi.h"
+#include "pretend/library/cudnn_version.h"
+
+using pretend::CudnnVersion;
+using pretend::Handle;
+using pretend::kSuccess;
+
+// PyTorch, aten/src/ATen/cuda/detail/CUDAHooks.cpp and torch/backends/cudnn: refuses one older than it was built with.
+PRETEND_API size_t cudnnGetVersion() { return static_cast<size_t>(CudnnVersion()); }
+PRETEND_API size_t cudnnGetMaxDeviceVersion() { return static_cast<size_t>(CudnnVersion()); }
+PRETEND_API size_t cudnnGetCudartVersion() { return static_cast<size_t>(pretend::CudaVersion()); }
+PRETEND_API int cudnnGetProperty(int which, int* value) {
+  const int unit = CudnnVersion() >= 90000 ? 10000 : 1000;  // since version 9: 9 10 02
+  const int rest = CudnnVersion() % unit;
+  *value = which == 0 ? CudnnVersion() / unit : which == 1 ? rest / 100 : rest % 100;
+  return kSuccess;
+}
+PRETEND_API void cudnnGetLastErrorString(char* text, size_t length) {
+  if (length > 0) text[0] = '\0';
+}
+
+namespace {
+
+std::atomic<bool> g_used{false};
+
+int Use() {
+  g_used = true;
+  return kSuccess;
+}
+
+}  // namespace
+
+bool pretend::CudnnWasUsed() { return g_used; }
+
+// PyTorch, Conv_v8.cpp, Conv_v7.cpp and RNN.cpp: nothing is computed; that they were called is why a report has a band
+// for workspaces.
+PRETEND_API int cudnnBackendExecute(Handle, Handle, Handle) { return Use(); }
+PRETEND_API int cudnnConvolutionForward() { return Use(); }
+PRETEND_API int cudnnConvolutionBackwardData() { return Use(); }
+PRETEND_API int cudnnConvolutionBackwardFilter() { return Use(); }
+PRETEND_API int cudnnRNNForward() { return Use(); }
+
+// PyTorch, cudnn_frontend: descriptors of any kind.
+PRETEND_API int cudnnBackendCreateDescriptor(int, Handle* descriptor) {
+  *descriptor = pretend::NewHandle();
+  return kSuccess;
+}
+
+// PyTorch, aten/src/ATen/native/cudnn/Conv_v8.cpp through cudnn_frontend. Every search finds one engine, which wants no
+// workspace: a list has one element, of which the descriptors that the caller brought stay as they are; a number is 0.
+PRETEND_API int cudnnBackendGetAttribute(Handle, int attribute, int type, int64_t wanted, int64_t* count, void* array) {
+  constexpr int kHeuristicResults = 202, kEngine = 300, kEngineConfiguration = 401, kWorkspace = 402;
+  constexpr int kHandle = 0, kDescriptor = 15;
+  const bool one = attribute == kHeuristicResults || attribute == kEngine || attribute == kEngineConfiguration ||
+                   attribute == kWorkspace;
+  if (count != nullptr) *count = one ? 1 : 0;
+  if (array != nullptr && wanted > 0 && type != kHandle && type != kDescriptor) std::memset(array, 0, 8);
+  return kSuccess;
+}
+
+namespace {
+
+// cudnnConvolutionFwdAlgoPerf_t and its two sisters: 48 bytes.
+struct Performance {
+  int algorithm, status;
+  float milliseconds;
+  size_t workspace;
+  int deterministic, math, reserved[3];
+};
+static_assert(sizeof(Performance) == 48);
+
+// Algorithm 1 (implicit GEMM, precomputed indices) for all three: works for every shape, here without a workspace.
+int OneAlgorithm(int* count, Performance* results) {
+  *results = {1, kSuccess, 1, 0, 1, 0, {}};
+  *count = 1;
+  return kSuccess;
+}
+
+}  // namespace
+
+// PyTorch, aten/src/ATen/native/cudnn/Conv_v7.cpp, which old wheels use (before 2.0) and TORCH_CUDNN_V8_API_DISABLED.
+PRETEND_API int cudnnGetConvolutionForwardAlgorithm_v7(Handle, Handle, Handle, Handle, Handle, int, int* count,
+                                                       Performance* results) {
+  return OneAlgorithm(count, results);
+}
+PRETEND_ALIAS(cudnnGetConvolutionBackwardDataAlgorithm_v7, cudnnGetConvolutionForwardAlgorithm_v7);
+PRETEND_ALIAS(cudnnGetConvolutionBackwardFilterAlgorithm_v7, cudnnGetConvolutionForwardAlgorithm_v7);
+// The same with cudnn.benchmark.
+PRETEND_API int cudnnFindConvolutionForwardAlgorithmEx(Handle, Handle, Handle, Handle, Handle, Handle, Handle, Handle,
+                                                       int, int* count, Performance* results) {
+  return OneAlgorithm(count, results);
+}
+PRETEND_ALIAS(cudnnFindConvolutionBackwardDataAlgorithmEx, cudnnFindConvolutionForwardAlgorithmEx);
+PRETEND_ALIAS(cudnnFindConvolutionBackwardFilterAlgorithmEx, cudnnFindConvolutionForwardAlgorithmEx);
+
+// PyTorch, RNN.cpp (DropoutDescriptor): a state of random numbers a multiprocessor, a tensor of its own. On the cards
+// of tests/data it was 24 KiB for each.
+PRETEND_API int cudnnDropoutGetStatesSize(Handle, size_t* bytes) {
+  const pretend::Process& process = pretend::Process::This();
+  *bytes = static_cast<size_t>(process.card(pretend::Thread().device).multiprocessors) * 24 * 1024;
+  return kSuccess;
+}

@@ -1,0 +1,171 @@
+// cuDNN: the descriptors of tensors and recurrent networks, because PyTorch asks them how large a network's weights are
+// and where in its flat buffer each of them lies (aten/src/ATen/native/cudnn/RNN.cpp, _cudnn_rnn_flatten_weight).
+#include <algorithm>
+#include <array>
+
+#include "pretend/library/abi.h"
+
+using pretend::Handle;
+using pretend::kSuccess;
+
+namespace {
+
+constexpr int kMostExtents = 8;  // CUDNN_DIM_MAX
+
+struct Tensor {
+  int type = 0, count = 0;
+  std::array<int, kMostExtents> extents{}, strides{};
+};
+
+struct Network {
+  int cell = 0, bias = 0, bidirectional = 0, type = 0;
+  int64_t input = 0, hidden = 0, projection = 0, layers = 0;
+
+  int64_t directions() const { return bidirectional != 0 ? 2 : 1; }
+  // cudnnRNNMode_t: ReLU 0, tanh 1, LSTM 2, GRU 3.
+  int64_t gates() const { return cell == 2 ? 4 : cell == 3 ? 3 : 1; }
+  bool is_projected() const { return projection != hidden; }
+  int64_t element() const { return type == 1 ? 8 : type == 2 || type == 9 ? 2 : 4; }  // cudnnDataType_t
+  // What one layer reads from the one below it.
+  int64_t Width(int64_t layer) const { return layer == 0 ? input : projection * directions(); }
+};
+
+// Where matrix and bias of one gate lie, in elements from the beginning, and their shapes.
+struct Piece {
+  int64_t matrix = 0, rows = 0, columns = 0, bias = 0, bias_rows = 0;
+};
+
+// All matrices, layer after layer and direction after direction, the gates of the input before those of the state; then
+// all biases in the same order. `gate` from 0 to 2 * gates - 1; 2 * gates: the projection.
+Piece PieceOf(const Network& network, int64_t pseudo_layer, int64_t gate) {
+  Piece piece;
+  int64_t at = 0;
+  const int64_t pseudo_layers = network.layers * network.directions();
+  const auto matrix = [&](int64_t layer, int64_t which, int64_t rows, int64_t columns) {
+    if (layer == pseudo_layer && which == gate) {
+      piece.matrix = at;
+      piece.rows = rows;
+      piece.columns = columns;
+    }
+    at += rows * columns;
+  };
+  for (int64_t layer = 0; layer < pseudo_layers; ++layer) {
+    for (int64_t which = 0; which < 2 * network.gates(); ++which) {
+      const bool of_input = which < network.gates();
+      matrix(layer, which, network.hidden, of_input ? network.Width(layer / network.directions()) : network.projection);
+    }
+    if (network.is_projected()) matrix(layer, 2 * network.gates(), network.projection, network.hidden);
+  }
+  if (network.bias == 0) {
+    if (pseudo_layer >= pseudo_layers) piece.matrix = at;
+    return piece;
+  }
+  for (int64_t layer = 0; layer < pseudo_layers; ++layer) {
+    for (int64_t which = 0; which < 2 * network.gates(); ++which) {
+      if (layer == pseudo_layer && which == gate) {
+        piece.bias = at;
+        piece.bias_rows = network.hidden;
+      }
+      at += network.hidden;
+    }
+  }
+  if (pseudo_layer >= pseudo_layers) piece.matrix = at;
+  return piece;
+}
+
+int64_t WeightsOf(const Network& network) { return PieceOf(network, network.layers * network.directions(), 0).matrix; }
+
+void Describe(Handle descriptor, int type, int64_t rows, int64_t columns) {
+  *static_cast<Tensor*>(descriptor) = {type,
+                                       3,
+                                       {1, static_cast<int>(rows), static_cast<int>(columns)},
+                                       {static_cast<int>(rows * columns), static_cast<int>(columns), 1}};
+}
+
+}  // namespace
+
+// PyTorch, aten/src/ATen/cudnn/Descriptors.h.
+PRETEND_API int cudnnCreateTensorDescriptor(Handle* descriptor) {
+  *descriptor = new Tensor();
+  return kSuccess;
+}
+PRETEND_API int cudnnDestroyTensorDescriptor(Handle descriptor) {
+  delete static_cast<Tensor*>(descriptor);
+  return kSuccess;
+}
+PRETEND_API int cudnnSetTensorNdDescriptor(Handle descriptor, int type, int count, const int* extents,
+                                           const int* strides) {
+  Tensor tensor{type, std::min(count, kMostExtents), {}, {}};
+  std::copy_n(extents, tensor.count, tensor.extents.begin());
+  std::copy_n(strides, tensor.count, tensor.strides.begin());
+  *static_cast<Tensor*>(descriptor) = tensor;
+  return kSuccess;
+}
+PRETEND_API int cudnnGetTensorNdDescriptor(Handle descriptor, int wanted, int* type, int* count, int* extents,
+                                           int* strides) {
+  const Tensor& tensor = *static_cast<const Tensor*>(descriptor);
+  *type = tensor.type;
+  *count = tensor.count;
+  const int written = std::min(wanted, tensor.count);
+  if (extents != nullptr) std::copy_n(tensor.extents.begin(), written, extents);
+  if (strides != nullptr) std::copy_n(tensor.strides.begin(), written, strides);
+  return kSuccess;
+}
+
+// The same for filters, which wheels hand over as the descriptors of a network's matrices.
+PRETEND_ALIAS(cudnnCreateFilterDescriptor, cudnnCreateTensorDescriptor);
+PRETEND_ALIAS(cudnnDestroyFilterDescriptor, cudnnDestroyTensorDescriptor);
+PRETEND_API int cudnnSetFilterNdDescriptor(Handle descriptor, int type, int, int count, const int* extents) {
+  constexpr int kNoStrides[kMostExtents] = {};
+  return cudnnSetTensorNdDescriptor(descriptor, type, count, extents, kNoStrides);
+}
+PRETEND_API int cudnnGetFilterNdDescriptor(Handle descriptor, int wanted, int* type, int* format, int* count,
+                                           int* extents) {
+  *format = 0;  // NCHW
+  return cudnnGetTensorNdDescriptor(descriptor, wanted, type, count, extents, nullptr);
+}
+
+// PyTorch, RNN.cpp: nn.LSTM, nn.GRU and nn.RNN.
+PRETEND_API int cudnnCreateRNNDescriptor(Handle* descriptor) {
+  *descriptor = new Network();
+  return kSuccess;
+}
+PRETEND_API int cudnnDestroyRNNDescriptor(Handle descriptor) {
+  delete static_cast<Network*>(descriptor);
+  return kSuccess;
+}
+PRETEND_API int cudnnSetRNNDescriptor_v8(Handle descriptor, int, int cell, int bias, int direction, int, int type, int,
+                                         int, int32_t input, int32_t hidden, int32_t projection, int32_t layers, Handle,
+                                         uint32_t) {
+  *static_cast<Network*>(descriptor) = {cell, bias, direction, type, input, hidden, projection, layers};
+  return kSuccess;
+}
+// RNN.cpp, get_num_weights: the bytes of the flat buffer, which then is all of the network's parameters.
+PRETEND_API int cudnnGetRNNWeightSpaceSize(Handle, Handle descriptor, size_t* bytes) {
+  const Network& network = *static_cast<const Network*>(descriptor);
+  *bytes = static_cast<size_t>(WeightsOf(network) * network.element());
+  return kSuccess;
+}
+// RNN.cpp, get_parameters: where in it the matrix and the bias of a gate lie, and their shapes. What does not exist has
+// a null address; PyTorch asks for the matrix alone, then for the bias alone.
+PRETEND_API int cudnnGetRNNWeightParams(Handle, Handle descriptor, int32_t pseudo_layer, size_t, const void* weights,
+                                        int32_t gate, Handle matrix, void** matrix_address, Handle bias,
+                                        void** bias_address) {
+  const Network& network = *static_cast<const Network*>(descriptor);
+  const Piece piece = PieceOf(network, pseudo_layer, gate);
+  const uint64_t begin = pretend::AddressOf(weights);
+  const auto address = [&](int64_t elements) {
+    return pretend::PointerTo(begin + static_cast<uint64_t>(elements * network.element()));
+  };
+  if (matrix_address != nullptr) *matrix_address = piece.rows > 0 ? address(piece.matrix) : nullptr;
+  if (bias_address != nullptr) *bias_address = piece.bias_rows > 0 ? address(piece.bias) : nullptr;
+  if (matrix != nullptr) Describe(matrix, network.type, piece.rows, piece.columns);
+  if (bias != nullptr) Describe(bias, network.type, piece.bias_rows, 1);
+  return kSuccess;
+}
+// RNN.cpp: workspace and what is kept for the backward are in the band, not here.
+PRETEND_API int cudnnGetRNNTempSpaceSizes(Handle, Handle, int, Handle, size_t* workspace, size_t* reserve) {
+  if (workspace != nullptr) *workspace = 0;
+  if (reserve != nullptr) *reserve = 0;
+  return kSuccess;
+}

@@ -1,0 +1,165 @@
+// The driver: devices and contexts. A device has one context, which is there from the beginning; its bytes are gone
+// from what is free.
+#include <cstdio>
+#include <cstring>
+
+#include "pretend/library/abi.h"
+#include "pretend/library/device_properties.h"
+
+using pretend::AddressOf;
+using pretend::Handle;
+using pretend::kSuccess;
+using pretend::PointerTo;
+using pretend::Process;
+using pretend::Thread;
+
+namespace {
+
+// Contexts have a handle that says whose they are.
+constexpr uint64_t kContexts = 0x770000;
+Handle ContextOf(int device) { return PointerTo(kContexts + static_cast<uint64_t>(device)); }
+void Enter(Handle context) {
+  if (context != nullptr) Thread().device = static_cast<int>(AddressOf(context) - kContexts);
+}
+
+}  // namespace
+
+PRETEND_API int cuInit(unsigned) { return Process::This().cards() > 0 ? kSuccess : pretend::kNoDevice; }
+PRETEND_API int cuDriverGetVersion(int* version) {
+  *version = pretend::CudaVersion();
+  return kSuccess;
+}
+// PyTorch, Triton, Numba, NCCL: the devices.
+PRETEND_API int cuDeviceGetCount(int* count) {
+  *count = Process::This().cards();
+  return kSuccess;
+}
+PRETEND_API int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return Process::This().Has(ordinal) ? kSuccess : pretend::kInvalidDevice;
+}
+PRETEND_API int cuDeviceGetName(char* name, int length, int device) {
+  std::snprintf(name, static_cast<size_t>(length), "%s", Process::This().card(device).name.c_str());
+  return kSuccess;
+}
+PRETEND_API int cuDeviceTotalMem_v2(size_t* bytes, int device) {
+  *bytes = Process::This().Total(device);
+  return kSuccess;
+}
+PRETEND_ALIAS(cuDeviceTotalMem, cuDeviceTotalMem_v2);
+PRETEND_API int cuDeviceGetUuid(char* uuid, int device) {
+  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<char>(0x41 + i + device);  // as cudaDeviceProp has it
+  return kSuccess;
+}
+PRETEND_ALIAS(cuDeviceGetUuid_v2, cuDeviceGetUuid);
+PRETEND_API int cuDeviceComputeCapability(int* major, int* minor, int device) {
+  *major = Process::This().card(device).major;
+  *minor = Process::This().card(device).minor;
+  return kSuccess;
+}
+PRETEND_API int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  if (!Process::This().Has(device)) return pretend::kInvalidDevice;
+  *value = pretend::AttributeOf(Process::This().card(device), device, attribute);
+  return kSuccess;
+}
+PRETEND_API int cuDeviceGetPCIBusId(char* text, int length, int device) {
+  std::snprintf(text, static_cast<size_t>(length), "%s", Process::This().card(device).pci.c_str());
+  return kSuccess;
+}
+PRETEND_API int cuDeviceCanAccessPeer(int* can, int, int) {
+  *can = 0;
+  return kSuccess;
+}
+
+// PyTorch, CUDAHooks::hasPrimaryContext and c10's device guards: it is always active, so that a device's context is
+// never made by asking for it.
+PRETEND_API int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
+  *flags = 0;
+  *active = 1;
+  return kSuccess;
+}
+PRETEND_API int cuDevicePrimaryCtxRetain(Handle* context, int device) {
+  *context = ContextOf(device);
+  return kSuccess;
+}
+PRETEND_API int cuCtxCreate_v2(Handle* context, unsigned, int device) {
+  *context = ContextOf(device);
+  Thread().device = device;
+  return kSuccess;
+}
+PRETEND_ALIAS(cuCtxCreate, cuCtxCreate_v2);
+PRETEND_API int cuCtxCreate_v3(Handle* context, void*, int, unsigned flags, int device) {
+  return cuCtxCreate_v2(context, flags, device);
+}
+PRETEND_API int cuCtxCreate_v4(Handle* context, void*, unsigned flags, int device) {
+  return cuCtxCreate_v2(context, flags, device);
+}
+PRETEND_API int cuCtxGetCurrent(Handle* context) {
+  *context = ContextOf(Thread().device);
+  return kSuccess;
+}
+PRETEND_API int cuCtxSetCurrent(Handle context) {
+  Enter(context);
+  return kSuccess;
+}
+PRETEND_ALIAS(cuCtxPushCurrent_v2, cuCtxSetCurrent);
+PRETEND_ALIAS(cuCtxPushCurrent, cuCtxSetCurrent);
+PRETEND_API int cuCtxPopCurrent_v2(Handle* context) { return context == nullptr ? kSuccess : cuCtxGetCurrent(context); }
+PRETEND_ALIAS(cuCtxPopCurrent, cuCtxPopCurrent_v2);
+PRETEND_API int cuCtxGetDevice(int* device) {
+  *device = Thread().device;
+  return kSuccess;
+}
+// Triton's and NCCL's checks.
+PRETEND_API int cuCtxGetId(Handle context, unsigned long long* id) {
+  *id = AddressOf(context == nullptr ? ContextOf(Thread().device) : context);
+  return kSuccess;
+}
+PRETEND_API int cuCtxGetApiVersion(Handle, unsigned* version) {
+  *version = 3020;
+  return kSuccess;
+}
+PRETEND_API int cuCtxGetFlags(unsigned* flags) {
+  *flags = 0;
+  return kSuccess;
+}
+PRETEND_API int cuCtxGetLimit(size_t* value, int limit) {
+  *value = limit == 0 ? size_t{1} << 10 : size_t{8} << 20;
+  return kSuccess;
+}
+PRETEND_API int cuCtxGetSharedMemConfig(int* config) {
+  *config = 1;
+  return kSuccess;
+}
+PRETEND_API int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = -5;
+  return kSuccess;
+}
+PRETEND_API int cuStreamGetCtx(Handle, Handle* context) { return cuCtxGetCurrent(context); }
+
+// PyTorch, C10_CUDA_DRIVER_CHECK.
+PRETEND_API const char* cudaGetErrorString(int error);
+PRETEND_API int cuGetErrorString(int error, const char** text) {
+  *text = cudaGetErrorString(error);
+  return kSuccess;
+}
+PRETEND_API int cuGetErrorName(int error, const char** text) {
+  switch (error) {
+    case kSuccess:
+      *text = "CUDA_SUCCESS";
+      break;
+    case pretend::kInvalidValue:
+      *text = "CUDA_ERROR_INVALID_VALUE";
+      break;
+    case pretend::kOutOfMemory:
+      *text = "CUDA_ERROR_OUT_OF_MEMORY";
+      break;
+    case pretend::kNotFound:
+      *text = "CUDA_ERROR_NOT_FOUND";
+      break;
+    default:
+      *text = "CUDA_ERROR_UNKNOWN";
+  }
+  return kSuccess;
+}

@@ -1,0 +1,48 @@
+// MomentOf: the highest moment of a recorded run: who holds how much then, by the line of Python that asked for it.
+//
+//   requested 321 MB in the backward of step 2
+//     89 MB   train.py:6 <module>        before the first step      the parameters
+//     45 MB   sgd.py:31 _init_group      in the update of step 1    the optimizer's states
+//    ...
+//
+// Invariant: the rows sum to `requested`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pretend/recording/recording.h"
+
+namespace vramplan {
+
+enum class RunPhase : uint8_t { kSetup, kForward, kBackward, kUpdate };
+std::string_view Name(RunPhase phase);  // "setup", "forward", "backward", "update"
+
+// The blocks of one line, asked for in one phase, and of one module.
+struct HeldRow {
+  CodePlace place;  // the innermost line that is not PyTorch's; of a backward the line that called it
+  std::string module;
+  RunPhase phase = RunPhase::kSetup;
+  int64_t blocks = 0;
+  Bytes bytes;
+  bool operator==(const HeldRow&) const = default;
+};
+
+struct HighMoment {
+  Bytes requested, reserved;
+  int64_t step = 0;  // 0: before the first one began to compute
+  RunPhase phase = RunPhase::kSetup;
+  CodePlace place;              // of the allocation that reached it
+  std::vector<HeldRow> rows;    // the largest first
+  bool before_history = false;  // blocks were freed that the history does not have: its beginning is lost
+};
+
+// Of the whole run, or until its last refusal when `at_refusal`.
+HighMoment MomentOf(const Recording& recording);
+HighMoment MomentOfRefusal(const Recording& recording);
+
+// The line of a stack that is not PyTorch's, the innermost; the innermost of all when there is no other. An empty stack
+// gives an empty place.
+CodePlace PlaceOf(const Recording& recording, int32_t stack);
+
+}  // namespace vramplan

@@ -1,0 +1,117 @@
+// Recording: what the hook wrote of one process, and what the card's library did. Lines of words between tabs; a tab, a
+// line break and a backslash inside a word are written \t, \n and two backslashes.
+//
+//   vramplan.recording/1
+//   python 3.11.7 /usr/bin/python3          torch 2.10.0+cu128 12.8 (hip)          argv train.py --lr 0.1
+//   rank 0 1                                 of so many
+//   mark backward 214 train.py 11 main       begins after the 214th allocation, called by this line; also
+//                                            after-backward, update, after-update
+//   step 1 400 PEAK... NOW... 0.5            the first step ended after 400 allocations; requested, allocated,
+//   reserved:
+//                                            their peaks in the step, then as they are; seconds
+//   out-of-memory 500 ASKED TOTAL FREE NOW... train.py 12 main
+//   failed torch.OutOfMemoryError CUDA out of memory. Tried ...
+//   last 822 TOLD... PEAK... NOW... RETRIES  at the end: what the script would read, the peaks since the last step, now
+//   frame 0 17 forward model.py              stack 0 0,4,2         frames of a stack, the innermost first
+//   a ADDRESS BYTES STACK MODULE             the history: allocations, frees (f), segments (s, u), refusals (o)
+//   end steps 3.2                            why it was over: steps, seconds, exit
+//
+// What is missing is empty; a file that was cut off gives what it still says, and has no `end`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/bytes.h"
+#include "graph/base/result.h"
+
+namespace vramplan {
+
+// PyTorch's three counters.
+struct Counters {
+  Bytes requested, allocated, reserved;
+  bool operator==(const Counters&) const = default;
+};
+
+struct CodePlace {
+  std::string file;
+  int64_t line = 0;
+  std::string function;
+  auto operator<=>(const CodePlace&) const = default;
+};
+
+struct RecordedStep {
+  int64_t step = 0, allocations = 0;  // so many before its end
+  Counters peak, after;
+  double seconds = 0;  // since torch was imported
+};
+
+enum class MarkKind : uint8_t { kBackward, kAfterBackward, kUpdate, kAfterUpdate };
+struct Mark {
+  MarkKind kind = MarkKind::kBackward;
+  int64_t allocations = 0;
+  CodePlace place;
+};
+
+struct RecordedRefusal {
+  int64_t allocations = 0;
+  Bytes asked, total, free;
+  Counters held;
+  CodePlace place;
+};
+
+enum class HistoryKind : uint8_t { kAllocate, kFree, kSegment, kSegmentGone, kRefused };
+struct HistoryEvent {
+  HistoryKind kind = HistoryKind::kAllocate;
+  uint64_t address = 0;
+  Bytes bytes;
+  int32_t stack = -1;   // of an allocation
+  int32_t module = -1;  // whose forward ran; -1: none
+};
+
+struct Recording {
+  int64_t pid = 0;
+  std::string python, executable, torch, cuda, hip;
+  std::vector<std::string> argv;
+  int64_t rank = 0, ranks = 1;
+  std::vector<RecordedStep> steps;
+  std::vector<Mark> marks;
+  std::vector<RecordedRefusal> refusals;
+  std::string failure, failure_text;  // the exception that ended it
+  struct Last {
+    int64_t allocations = 0;
+    Counters told, peak, now;
+    int64_t retries = 0;
+  };
+  std::optional<Last> last;  // nothing: it used no card
+  std::vector<CodePlace> frames;
+  std::vector<std::vector<int32_t>> stacks;
+  std::vector<std::string> modules;
+  std::vector<HistoryEvent> history;
+  std::vector<std::string> faults;  // of the hook
+  std::string end;                  // empty: it was killed
+  double seconds = 0;
+
+  // The highest of each counter over the run.
+  Counters peak() const { return last ? last->told : Counters(); }
+};
+
+// Errors: not a recording; a line that cannot be read. `name`: of the file.
+Result<Recording> ReadRecording(const std::string& name, std::string_view text);
+
+// What the library wrote of one process (pretend/library/last_words.cc).
+struct CardLog {
+  int64_t pid = 0;
+  Bytes total, used, peak;  // of the first card
+  int64_t refused = 0;      // so often
+  Bytes largest_refused;
+  bool cudnn = false;  // a convolution or a recurrent network ran in it
+  Bytes managed;       // the most that was allocated with cudaMallocManaged
+  std::vector<std::string> uncovered, static_runtimes;
+};
+Result<CardLog> ReadCardLog(const std::string& name, std::string_view text);
+
+}  // namespace vramplan

@@ -1,0 +1,170 @@
+#include "pretend/card/process.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "pretend/card/architecture.h"
+
+using pretend::Capture;
+using pretend::Captures;
+using pretend::DeviceMemory;
+using pretend::Place;
+using pretend::Process;
+using pretend::Refusals;
+
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+void* At(uint64_t address) { return reinterpret_cast<void*>(address); }
+
+TEST_CASE("what a card gives: whole units, until it is full with its context") {
+  DeviceMemory memory(100 * kMiB, 30 * kMiB);
+  CHECK(memory.free() == 70 * kMiB);
+  const uint64_t small = memory.Allocate(1), large = memory.Allocate(60 * kMiB);
+  CHECK(small != 0);
+  CHECK(memory.used() == 62 * kMiB);
+  CHECK(memory.RangeOf(large + 5).begin == large);
+  CHECK(memory.Allocate(9 * kMiB) == 0);  // 10 MiB with rounding, 8 are free
+  CHECK(memory.Allocate(UINT64_MAX) == 0);
+  CHECK(memory.refused() == Refusals{2, UINT64_MAX, UINT64_MAX});
+  CHECK(memory.Allocate(8 * kMiB) != 0);
+  CHECK(memory.free() == 0);
+  CHECK(memory.Free(large));
+  CHECK(!memory.Free(large));
+  CHECK(memory.used() == 10 * kMiB);
+  CHECK(memory.peak() == 70 * kMiB);
+  // Pages without addresses, addresses without pages.
+  const uint64_t reserved = memory.Reserve(500 * kMiB);
+  CHECK(reserved != 0);
+  CHECK(memory.used() == 10 * kMiB);
+  CHECK(memory.Take(20 * kMiB));
+  CHECK(memory.used() == 30 * kMiB);
+  memory.Give(20 * kMiB);
+  CHECK(memory.Unreserve(reserved));
+}
+
+TEST_CASE("a context that is larger than the card leaves nothing") {
+  DeviceMemory memory(100 * kMiB, 300 * kMiB);
+  CHECK(memory.free() == 0);
+  CHECK(memory.Allocate(1) == 0);
+}
+
+TEST_CASE("CUDA_VISIBLE_DEVICES") {
+  const pretend::Description three = pretend::Read("card A; uuid aa-1; card B; uuid bb-2; card C; uuid bc-3; mig");
+  struct Row {
+    const char* visible;
+    const char* names;
+  };
+  const Row rows[] = {{nullptr, "ABC"}, {"", ""},        {"1", "B"},        {"2,0", "CA"}, {"0,7,1", "A"},
+                      {"-1", ""},       {"GPU-bb", "B"}, {"MIG-bc-3", "C"}, {"x,1", ""},   {"99999999999", ""}};
+  for (const Row& row : rows) {
+    CAPTURE(row.visible);
+    std::string names;
+    for (const pretend::Card& card : pretend::VisibleCards(three.cards, row.visible)) names += card.name;
+    CHECK(names == row.names);
+  }
+}
+
+TEST_CASE("where an address lies, and who may free it") {
+  Process process(pretend::Read("card A; usable 15GiB; context 1GiB; card B; usable 15GiB; context 1GiB"));
+  const uint64_t device = process.Allocate(1, 3 * kMiB);
+  char* const pinned = static_cast<char*>(process.AllocateHost(100, Place::Kind::kPinned));
+  void* const managed = process.AllocateHost(200, Place::Kind::kManaged);
+  char own[16];
+  process.Register(own, sizeof own);
+  const auto address = [](const void* pointer) { return reinterpret_cast<uint64_t>(pointer); };
+  struct Row {
+    const void* pointer;
+    Place place;
+  };
+  int unknown = 0;
+  const Row rows[] = {
+      {At(device + 4), {Place::Kind::kDevice, 1, device, 4 * kMiB}},
+      {pinned + 99, {Place::Kind::kPinned, 0, address(pinned), 100}},
+      {pinned + 100, {}},
+      {managed, {Place::Kind::kManaged, 0, address(managed), 200}},
+      {own + 1, {Place::Kind::kPinned, 0, address(own), 16}},
+      {&unknown, {}},
+      {nullptr, {}},
+  };
+  for (const Row& row : rows) CHECK(process.PlaceOf(row.pointer) == row.place);
+  CHECK(process.managed_peak() == 200);
+  CHECK(process.CountsOf(0).used == 0);
+  CHECK(process.CountsOf(1).used == 4 * kMiB);
+  CHECK(!process.Free(address(own)));  // it is the program's
+  CHECK(process.Unregister(own));
+  CHECK(process.PlaceOf(own) == Place{});
+  CHECK(!process.Unregister(pinned));
+  CHECK(process.Free(address(pinned)));
+  CHECK(process.Free(address(managed)));
+  CHECK(process.Free(device));
+  CHECK(!process.Free(device));
+  CHECK(process.Allocate(2, 1) == 0);  // there is no third card
+  CHECK(process.FreeBytes(1) == process.Total(1) - 1024 * kMiB);
+}
+
+TEST_CASE("copies: to the card nothing, from it zeros, on the host as always") {
+  Process process(pretend::Read("card A"));
+  void* const device = At(process.Allocate(0, kMiB));
+  char text[] = "abcdef", other[] = "ghijkl";
+  process.Copy(device, text, sizeof text);
+  process.Fill(device, 1, 6);
+  process.Copy(text + 1, device, 3);
+  CHECK(std::memcmp(text, "a\0\0\0ef", 7) == 0);
+  process.Copy(text, other, 7);
+  CHECK(std::string(text) == "ghijkl");
+  process.Fill(text, 'z', 3);
+  CHECK(std::string(text) == "zzzjkl");
+  process.Copy(nullptr, nullptr, 0);
+}
+
+TEST_CASE("pages count while they live, and only on their card") {
+  Process process(pretend::Read("card A; usable 100MiB; context 0"));
+  const uint64_t first = process.CreatePages(0, 60 * kMiB);
+  CHECK(first != 0);
+  CHECK(process.CreatePages(0, 60 * kMiB) == 0);
+  CHECK(process.CreatePages(1, 1) == 0);
+  CHECK(process.CountsOf(0).refused == Refusals{1, 60 * kMiB, 60 * kMiB});
+  CHECK(process.ReleasePages(first));
+  CHECK(!process.ReleasePages(first));
+  CHECK(process.CountsOf(0).used == 0);
+  const uint64_t reserved = process.Reserve(0, uint64_t{20} << 40);
+  CHECK(reserved != 0);
+  CHECK(process.Unreserve(reserved));
+  CHECK(!process.Unreserve(reserved));
+}
+
+TEST_CASE("captures: one at a time a stream, never the same number twice") {
+  Captures captures;
+  int streams[2], graph = 0;
+  CHECK(captures.Begin(&streams[0], &graph));
+  CHECK(!captures.Begin(&streams[0], nullptr));
+  CHECK(captures.Begin(&streams[1], nullptr));
+  CHECK(captures.Of(&streams[0]) == Capture{1, &graph});
+  CHECK(captures.End(&streams[0]) == Capture{1, &graph});
+  CHECK(captures.End(&streams[0]) == std::nullopt);
+  CHECK(captures.Of(&streams[0]) == std::nullopt);
+  CHECK(captures.Begin(&streams[0], nullptr));
+  CHECK(captures.Of(&streams[0])->id == 3);
+}
+
+TEST_CASE("multiprocessors by capability") {
+  struct Row {
+    int major, minor;
+    pretend::Architecture architecture;
+  };
+  const Row rows[] = {
+      {7, 5, {1024, 16, 64 << 10, 64 << 10}},
+      {8, 0, {2048, 32, 164 << 10, 163 << 10}},
+      {8, 6, {1536, 16, 100 << 10, 99 << 10}},
+      {8, 9, {1536, 24, 100 << 10, 99 << 10}},
+      {9, 0, {2048, 32, 228 << 10, 227 << 10}},
+      {10, 3, {2048, 32, 228 << 10, 227 << 10}},  // newer than the table: as the newest of its kind
+      {12, 1, {1536, 24, 100 << 10, 99 << 10}},
+  };
+  for (const Row& row : rows) CHECK(pretend::ArchitectureOf(row.major, row.minor) == row.architecture);
+}
+
+}  // namespace

@@ -1,0 +1,208 @@
+// A program as CUDA 11.8, 12.8 or 13.0 would compile it (-DCUDA_MAJOR=...), without their headers: structures are
+// written down here once more, and asked of the pretend card. What it prints stands in library_test.cc.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+// cudaDeviceProp, driver_types.h: the fields that frameworks read, and fillers for the rest.
+struct Properties {
+  char name[256];
+  char uuid[16], luid[8];
+  unsigned node_mask;
+  size_t total_global, shared_block;
+  int registers_block, warp;
+  size_t pitch;
+  int threads_block, block[3], grid[3];
+#if CUDA_MAJOR < 13
+  int clock;
+#endif
+  size_t constant;
+  int major, minor;
+  size_t texture_alignment, texture_pitch;
+#if CUDA_MAJOR < 13
+  int overlap;
+#endif
+  int multiprocessors;
+#if CUDA_MAJOR < 13
+  int kernel_timeout;
+#endif
+  int integrated, maps_host;
+#if CUDA_MAJOR < 13
+  int compute_mode;
+#endif
+#if CUDA_MAJOR < 13
+  int texture_linear;
+#endif
+  int textures[38];
+  size_t surface_alignment;
+  int concurrent, ecc, bus, device, domain, tcc, engines, unified;
+#if CUDA_MAJOR < 13
+  int memory_clock;
+#endif
+  int bus_width, l2, persisting_l2, threads_multiprocessor, priorities, global_l1, local_l1;
+  size_t shared_multiprocessor;
+  int registers_multiprocessor, managed, multi_gpu, multi_gpu_group, native_atomics;
+#if CUDA_MAJOR < 13
+  int double_ratio;
+#endif
+  int pageable, concurrent_managed, preemption, host_pointer, cooperative;
+#if CUDA_MAJOR < 13
+  int cooperative_multi;
+#endif
+  size_t shared_optin;
+  int page_tables, direct_managed, blocks, window;
+  size_t reserved_shared;
+#if CUDA_MAJOR >= 12
+  int rest[76];
+#endif
+};
+
+struct Attributes {
+  int type, device;
+  void *device_pointer, *host_pointer;
+#if CUDA_MAJOR >= 13
+  long reserved[8];
+#endif
+};
+
+struct Pages {
+  int type, handle_types, location_type, location;
+  void* security;
+  unsigned char flags[8];
+};
+
+extern "C" {
+int cudaGetDeviceCount(int*);
+int cudaRuntimeGetVersion(int*);
+#if CUDA_MAJOR == 12
+int cudaGetDeviceProperties_v2(Properties*, int);
+#define cudaGetDeviceProperties cudaGetDeviceProperties_v2
+#else
+int cudaGetDeviceProperties(Properties*, int);
+#endif
+int cudaMalloc(void**, size_t);
+int cudaFree(void*);
+int cudaMallocHost(void**, size_t);
+int cudaFreeHost(void*);
+int cudaMemGetInfo(size_t*, size_t*);
+int cudaGetLastError();
+int cudaPointerGetAttributes(Attributes*, const void*);
+int cudaMemcpy(void*, const void*, size_t, int);
+int cudaStreamCreate(void**);
+int cudaStreamDestroy(void*);
+int cudaStreamBeginCapture(void*, int);
+int cudaStreamEndCapture(void*, void**);
+#if CUDA_MAJOR >= 13
+int cudaStreamGetCaptureInfo(void*, int*, unsigned long long*, void**, void**, void**, size_t*);
+#else
+int cudaStreamGetCaptureInfo(void*, int*, unsigned long long*);
+#endif
+int cuMemCreate(uint64_t*, size_t, const Pages*, unsigned long long);
+int cuMemRelease(uint64_t);
+int cuGetProcAddress_v2(const char*, void**, int, uint64_t, int*);
+int cuGetProcAddress(const char*, void**, int, uint64_t);
+int cudaEventCreate(void**);
+int cudaEventDestroy(void*);
+int cudaEventElapsedTime(float*, void*, void*);
+int cusolverDnCreate(void**);
+int cusolverDnSgetrf_bufferSize(void*, int, int, float*, int, int*);
+int cublasSgemm_v2(void*, int, int, int, int, int, const float*, const float*, int, const float*, int, const float*,
+                   float*, int);
+const char* cublasGetStatusString(int);
+int cudaArrayGetInfo(void*, void*, unsigned*, void*);
+int cuGetExportTable(const void**, const void*);
+}
+
+int main(int argc, char**) {
+  int count = 0, version = 0;
+  cudaRuntimeGetVersion(&version);
+  std::printf("cuda %d, %d bytes of properties\n", version, static_cast<int>(sizeof(Properties)));
+  if (cudaGetDeviceCount(&count) != 0) {
+    std::printf("no card: %d\n", cudaGetLastError());
+    return 0;
+  }
+  // What is written beyond the structure would change the guard.
+  struct {
+    Properties properties;
+    char guard[8];
+  } card;
+  std::memcpy(card.guard, "guarded", 8);
+  cudaGetDeviceProperties(&card.properties, 0);
+  const Properties& p = card.properties;
+  std::printf("%s %zu %d.%d %d SM %d threads %zu shared %zu %d blocks %d unified %d l2 %d %s\n", p.name, p.total_global,
+              p.major, p.minor, p.multiprocessors, p.threads_multiprocessor, p.shared_multiprocessor, p.shared_optin,
+              p.blocks, p.unified, p.l2, p.warp, card.guard);
+  void *first = nullptr, *second = nullptr, *pinned = nullptr;
+  const int got = cudaMalloc(&first, 700 << 20), refused = cudaMalloc(&second, 700 << 20);
+  const int told = cudaGetLastError();
+  std::printf("malloc %d, refused %d told %d then %d\n", got, refused, told, cudaGetLastError());
+  size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  std::printf("free %zu of %zu\n", free, total);
+  struct {
+    Attributes attributes;
+    char guard[8];
+  } asked;
+  std::memcpy(asked.guard, "guarded", 8);
+  cudaMallocHost(&pinned, 100);
+  cudaPointerGetAttributes(&asked.attributes, first);
+  const int of_card = asked.attributes.type;
+  cudaPointerGetAttributes(&asked.attributes, pinned);
+  const int of_pinned = asked.attributes.type;
+  cudaPointerGetAttributes(&asked.attributes, &asked);
+  std::printf("types %d %d %d %s\n", of_card, of_pinned, asked.attributes.type, asked.guard);
+  char text[] = "abc";
+  cudaMemcpy(first, text, 4, 1);
+  cudaMemcpy(text, first, 2, 2);
+  std::printf("read %d %d %c\n", text[0], text[1], text[2]);
+  void *stream = nullptr, *graph = nullptr;
+  int status = -1;
+  unsigned long long id = 0;
+  cudaStreamCreate(&stream);
+  cudaStreamBeginCapture(stream, 0);
+#if CUDA_MAJOR >= 13
+  size_t dependencies = 9;
+  cudaStreamGetCaptureInfo(stream, &status, &id, nullptr, nullptr, nullptr, &dependencies);
+  id += dependencies;
+#else
+  cudaStreamGetCaptureInfo(stream, &status, &id);
+#endif
+  const int ended = cudaStreamEndCapture(stream, &graph);
+  const bool has_graph = graph != nullptr;
+  const int again = cudaStreamEndCapture(stream, &graph);
+  std::printf("capture %d %llu, ended %d %d, again %d\n", status, id, ended, has_graph, again);
+  cudaStreamDestroy(stream);
+  const Pages wanted = {1, 0, 1, 0, nullptr, {}};
+  uint64_t pages = 0;
+  const int created = cuMemCreate(&pages, 4 << 20, &wanted, 0);
+  cudaMemGetInfo(&free, &total);
+  std::printf("pages %d free %zu released %d\n", created, free, cuMemRelease(pages));
+  void *found = nullptr, *missing = stream;
+  int result = -1;
+  const int by_name = cuGetProcAddress_v2("cuMemAlloc", &found, version, 0, &result);
+  const int no_name = cuGetProcAddress("cuNoSuchFunction", &missing, version, 0);
+  std::printf("by name %d %d %d, missing %d %d\n", by_name, result, found != nullptr, no_name, missing == nullptr);
+  void *begin = nullptr, *end = nullptr, *solver = nullptr;
+  float milliseconds = 0;
+  cudaEventCreate(&begin);
+  cudaEventCreate(&end);
+  cudaEventElapsedTime(&milliseconds, begin, end);
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  int work = -1;
+  cusolverDnCreate(&solver);
+  cusolverDnSgetrf_bufferSize(solver, 8, 8, nullptr, 8, &work);
+  const int product = cublasSgemm_v2(solver, 0, 0, 8, 8, 8, nullptr, nullptr, 8, nullptr, 8, nullptr, nullptr, 8);
+  std::printf("elapsed %d, solver %d %d, product %d, %s\n", milliseconds > 0, solver != nullptr, work, product,
+              cublasGetStatusString(1));
+  if (argc > 1) {
+    unsigned flags = 0;
+    const void* table = nullptr;
+    cudaArrayGetInfo(nullptr, nullptr, &flags, nullptr);
+    std::printf("table %d\n", cuGetExportTable(&table, nullptr));
+  }
+  cudaFreeHost(pinned);
+  return cudaFree(first);
+}
