@@ -134,6 +134,16 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan explain train.log\n"
      "  python train.py 2>&1 | tee train.log | vramplan explain - --model unet.onnx\n"
      "  vramplan explain train.log --model gpt.onnx --dim sequence=1024 --optimizer adamw --batch 8\n"},
+    {"vramplan run [--gpu NAME] [options] -- COMMAND...",
+     "Runs a PyTorch script, unmodified and without a GPU, on a card that is not there: PyTorch's own allocator "
+     "counts, "
+     "kernels compute nothing, what is read from the card is zeros. Prints whether it fits, what each step took, and "
+     "which lines of Python hold the memory at the peak. The script is ended after a few optimizer steps; what it "
+     "prints goes to stderr. Exit code 0: it fits (or no card was named), 3: it ran out of memory, 1: it failed by "
+     "itself.",
+     "  vramplan run --gpu t4 -- python train.py --batch-size 32\n"
+     "  vramplan run --gpu-memory 24GiB --steps 5 -- python -m my_package.train\n"
+     "  vramplan run --until-exit --format json -- torchrun --nproc-per-node 1 train.py\n"},
 };
 
 std::string Row(const std::string& left, const std::string& text) {
@@ -153,6 +163,7 @@ std::string HelpText(std::optional<Verb> verb) {
         "inference step takes, whether it fits a card, and the largest batch that does.\n\n"
         "usage: vramplan VERB ...\n\n";
     text += Row("fit FILE --gpu NAME", "does it fit, and what is the largest batch");
+    text += Row("run -- python train.py", "does a script fit: it runs, on a card that is not there");
     text += Row("plan FILE --gpu NAME", "what to change so that it fits and loses the least time");
     text += Row("estimate FILE", "how much memory a step takes, and what takes it");
     text += Row("inspect FILE", "what the file says");

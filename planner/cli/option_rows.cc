@@ -20,6 +20,7 @@ constexpr unsigned kCalibrate = 1U << static_cast<unsigned>(Verb::kCalibrate);
 constexpr unsigned kValidate = 1U << static_cast<unsigned>(Verb::kValidate);
 constexpr unsigned kWatch = 1U << static_cast<unsigned>(Verb::kWatch);
 constexpr unsigned kExplain = 1U << static_cast<unsigned>(Verb::kExplain);
+constexpr unsigned kRun = 1U << static_cast<unsigned>(Verb::kRun);
 // What the plan decides or does not know.
 constexpr unsigned kAsked = kEstimate | kFit | kTrace | kValidate | kWatch | kExplain;
 constexpr unsigned kPlan = kAsked | kDecide;      // verbs that lay out a step
@@ -85,15 +86,21 @@ constexpr OptionRow kRows[] = {
     {"--interval", "S", "seconds between two looks [0.1]", kWatch},
     {"--seconds", "S", "watch for at most S seconds [until the process ends, or Ctrl-C]", kWatch},
     {"--save", "", "put the context that the run had into the stored profile of the card", kWatch},
-    {"--gpu-memory", "SIZE", "usable memory instead of the card's, as 14.56GiB", kAway | kReplay},
+    {"--gpu", "NAME",
+     "a card of \"vramplan gpus\"; auto: one like this machine's, less what others hold now [one that is never full]",
+     kRun},
+    {"--gpu-memory", "SIZE", "usable memory instead of the card's, as 14.56GiB", kAway | kReplay | kRun},
     {"--gpu-memory", "SIZE", "with --dry-run: a card of this size", kValidate},
-    {"--capability", "X.Y", "compute capability instead of the card's [7.5 without a card]", kPlan},
-    {"--reserve", "SIZE", "memory to keep free for others [0]", kAway},
+    {"--capability", "X.Y", "compute capability instead of the card's [7.5 without a card]", kPlan | kRun},
+    {"--reserve", "SIZE", "memory to keep free for others [0]", kAway | kRun},
     {"--reserve", "SIZE", "memory that is always left to others [256MiB]", kValidate},
     {"--max-bytes", "SIZE", "the most that is taken of the card for segments [all but the reserve]", kValidate},
     {"--dry-run", "",
      "only say what would be done: no card is touched, and with --gpu NAME or --gpu-memory none is needed", kValidate},
-    {"--context", "SIZE", "CUDA context and loaded kernels [by the card's generation]", kPlan},
+    {"--context", "SIZE", "CUDA context and loaded kernels [by the card's generation]", kPlan | kRun},
+    {"--steps", "K", "end the script after so many optimizer steps [3]", kRun},
+    {"--until-exit", "", "let the script end by itself", kRun},
+    {"--seconds", "S", "end the script after so long, whatever it has done [no limit]", kRun},
     {"--profile", "FILE",
      "what was measured on the card (vramplan.profile/1): context, rates and cuDNN's workspaces; without --gpu also "
      "the card [--gpu auto: the one that calibrate stored]",
@@ -170,9 +177,9 @@ constexpr OptionRow kRows[] = {
     {"--seconds", "S", "how long to look for a cheaper schedule [1]", kSolve},
     {"--seed", "K", "seed of the random numbers; another seed may find another schedule [0]", kSolve},
     {"--verbose", "", "every table, option and note [what fits on a screen]", kVerbose},
-    {"--format", "FORMAT", "text or json [text]", kAll | kSolve | kCalibrate},
+    {"--format", "FORMAT", "text or json [text]", kAll | kSolve | kCalibrate | kRun},
     {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
-     kAll & ~kWatch},
+     (kAll & ~kWatch) | kRun},
     {"--out", "FILE", "write the answer there; with --save the profile", kWatch},
     {"--out", "FILE", "write the schedule there", kSolve},
     {"--out", "FILE", "write the profile there [$XDG_DATA_HOME or ~/.local/share, vramplan/profiles/UUID.json]",
@@ -192,7 +199,8 @@ bool TakesOption(Verb verb, std::string_view flag) {
 }
 
 bool TakesFile(Verb verb) {
-  return verb != Verb::kGpus && verb != Verb::kProbe && verb != Verb::kCalibrate && verb != Verb::kWatch;
+  return verb != Verb::kGpus && verb != Verb::kProbe && verb != Verb::kCalibrate && verb != Verb::kWatch &&
+         verb != Verb::kRun;
 }
 
 std::string_view Name(Verb verb) {
@@ -225,6 +233,8 @@ std::string_view Name(Verb verb) {
       return "watch";
     case Verb::kExplain:
       return "explain";
+    case Verb::kRun:
+      return "run";
   }
   return "";
 }

@@ -347,6 +347,20 @@ Result<std::optional<int>> ParseStep(const std::string& text) {
   return std::optional(static_cast<int>(*step));
 }
 
+// Of run: the words behind -- are put in by the parser.
+void ReadScript(Reader* reader, Options* options) {
+  reader->Read("--steps", &options->steps, [](const std::string& t) -> Result<int> {
+    constexpr int64_t kMost = 1000000;
+    const std::optional<int64_t> steps = ReadInteger(t);
+    if (steps && *steps >= 1 && *steps <= kMost) return static_cast<int>(*steps);
+    return Wrong("--steps", InQuotes(t) + " is not a number of steps from 1 to a million", "type --steps 3");
+  });
+  options->until_exit = reader->Text("--until-exit") != nullptr;
+  reader->Read("--seconds", &options->watch_seconds, ParseSeconds);
+  if (options->until_exit && reader->Text("--steps") != nullptr)
+    reader->Fail(Wrong("--until-exit", "does not go with --steps", "leave one of them out"));
+}
+
 // Of validate and watch.
 void ReadOnCard(Reader* reader, Verb verb, const std::string& positional, Options* options) {
   if (verb == Verb::kValidate) {
@@ -419,6 +433,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (const std::string* model = reader.Text("--model")) options.model = *model;
   options.no_context = reader.Text("--no-context") != nullptr;
   ReadOnCard(&reader, verb, positional, &options);
+  if (verb == Verb::kRun) ReadScript(&reader, &options);
   if (options.emit == Emit::kPytorchSac && reader.Text("--tier") == nullptr) options.wishes.tier = Tier::kOperators;
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.problem = reader.Text("--problem") != nullptr;

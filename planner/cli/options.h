@@ -39,8 +39,9 @@ enum class Verb : uint8_t {
   kValidate,
   kWatch,
   kExplain,
+  kRun,
 };
-inline constexpr int kVerbs = 14;
+inline constexpr int kVerbs = 15;
 // Whether the verb is about a file, which then stands behind it.
 bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
@@ -86,9 +87,12 @@ struct Options {
   int64_t pid = 0;                      // watch: the process, or
   std::string command;                  // watch: what is started
   double interval = 0.1;                // watch: seconds between two looks
-  std::optional<double> watch_seconds;  // watch: at most so long
+  std::optional<double> watch_seconds;  // watch, run: at most so long
   bool save = false;                    // watch: into the stored profile
   Notes notes;                          // about how they were read
+  std::vector<std::string> script;      // run: the command behind --
+  int steps = 3;                        // run: optimizer steps, or
+  bool until_exit = false;              // run: until it ends by itself
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array kAllVerbs = {Verb::kFit,       Verb::kPlan,     Verb::kEstimate, Verb::kInspect, Verb::kGpus,
                                   Verb::kTrace,     Verb::kReplay,   Verb::kSolve,    Verb::kCheck,   Verb::kProbe,
-                                  Verb::kCalibrate, Verb::kValidate, Verb::kWatch,    Verb::kExplain};
+                                  Verb::kCalibrate, Verb::kValidate, Verb::kWatch,    Verb::kExplain, Verb::kRun};
 
 std::string AllVerbs() {
   std::vector<std::string> verbs;
@@ -106,6 +106,22 @@ std::string Usual(Verb verb) {
   return typed + (verb == Verb::kCheck ? " FILE SCHEDULE --budget N" : " FILE.onnx");
 }
 
+// What stands behind --, which is taken away: none of it is ours.
+std::vector<std::string> TakeScript(std::vector<const char*>* arguments) {
+  const auto dashes = std::find_if(arguments->begin(), arguments->end(),
+                                   [](const char* word) { return std::string_view(word) == "--"; });
+  std::vector<std::string> script;
+  if (dashes != arguments->end()) script.assign(dashes + 1, arguments->end());
+  arguments->erase(dashes, arguments->end());
+  return script;
+}
+
+// "vramplan run python train.py", or nothing at all.
+Error NoScript(const std::string& word) {
+  return word.empty() ? Usage("run", "no command is given", "type vramplan run --gpu t4 -- python train.py")
+                      : Usage(word, "the command stands behind --", "type vramplan run --gpu t4 -- " + word + " ...");
+}
+
 struct VerbApp {
   CLI::App* app = nullptr;
   std::string positional, second;
@@ -150,6 +166,8 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   for (const Verb verb : kAllVerbs) Declare(&root, verb, &verbs[verb]);
   // "vramplan help fit" is what some people type.
   std::vector<const char*> arguments(argv, argv + argc);
+  std::vector<std::string> script;
+  if (std::string_view(arguments[1]) == Name(Verb::kRun)) script = TakeScript(&arguments);
   const std::string_view first = arguments[1];
   if (first == "help") {
     const auto is_second = [&](Verb verb) { return argc > 2 && Name(verb) == arguments[2]; };
@@ -183,10 +201,12 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
     for (auto entry = parsed.typed.begin(); entry != parsed.typed.end();) {
       entry = entry->second.empty() ? parsed.typed.erase(entry) : std::next(entry);
     }
+    if (verb == Verb::kRun && (script.empty() || !parsed.positional.empty())) return NoScript(parsed.positional);
     std::vector<std::string> flags;
     for (const CLI::Option* option : parsed.app->parse_order()) flags.push_back(option->get_name());
     Result<Options> options = Understand(verb, parsed.positional, parsed.typed, flags);
     if (!options.ok()) return options.error();
+    options->script = std::move(script);
     options->schedule = parsed.second;
     return Command(*std::move(options));
   }

@@ -95,6 +95,8 @@ Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machi
       return RunValidate(options, style, machine);
     case Verb::kWatch:
       return RunWatch(options, style, machine);
+    case Verb::kRun:
+      return RunScript(options, style, machine);
     case Verb::kExplain:
       return RunExplain(options, style, machine);
   }

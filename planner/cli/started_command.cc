@@ -9,10 +9,14 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 
 namespace vramplan {
 namespace {
+
+constexpr int kNotFound = 127;  // as the shell says it
 
 constexpr std::array kHeld = {SIGINT, SIGTERM, SIGHUP};
 
@@ -67,13 +71,6 @@ class Terminal {
   int descriptor_;
 };
 
-[[noreturn]] void BecomeCommand(const std::string& command) {
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
-  constexpr int kNotFound = 127;
-  _exit(kNotFound);
-}
-
 void Follow(pid_t group, int signal) {
   const Terminal terminal;
   if (!terminal.there()) return;  // whoever stopped it will continue it
@@ -88,21 +85,17 @@ void Follow(pid_t group, int signal) {
   kill(-group, SIGCONT);
 }
 
-}  // namespace
-
-Result<StartedCommand> StartedCommand::Start(const std::string& command, const SignalsHeld& signals) {
+Result<pid_t> Fork(const std::string& subject, const SignalsHeld& signals, const std::function<void()>& become) {
   pid_t pid = 0;
   {
     // A signal that comes in between waits until it can be passed on, or ends the child before it is the command.
     const Blocked blocked;
     if (signals.came())
-      return Error{ErrorCode::kBadInput, "--command", "a signal came before it was started, so it was not started", ""};
+      return Error{ErrorCode::kBadInput, subject, "a signal came before it was started, so it was not started", ""};
     const pid_t ours = getpgrp();
     pid = fork();
-    if (pid < 0) {
-      return Error{ErrorCode::kBadInput, "--command", std::string("no process can be made: ") + std::strerror(errno),
-                   ""};
-    }
+    if (pid < 0)
+      return Error{ErrorCode::kBadInput, subject, std::string("no process can be made: ") + std::strerror(errno), ""};
     // By both of them, since either may run first.
     setpgid(pid, pid == 0 ? getpid() : pid);
     Terminal().Hand(ours, pid == 0 ? getpid() : pid);
@@ -116,8 +109,32 @@ Result<StartedCommand> StartedCommand::Start(const std::string& command, const S
       }
     }
   }
-  if (pid == 0) BecomeCommand(command);
-  return StartedCommand(pid);
+  if (pid != 0) return pid;
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  become();
+  _exit(kNotFound);
+}
+
+}  // namespace
+
+Result<StartedCommand> StartedCommand::Start(const std::string& command, const SignalsHeld& signals) {
+  const Result<pid_t> pid =
+      Fork("--command", signals, [&] { execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr)); });
+  if (!pid.ok()) return pid.error();
+  return StartedCommand(*pid);
+}
+
+Result<StartedCommand> StartedCommand::Start(const std::vector<std::string>& words, const Environment& environment,
+                                             const SignalsHeld& signals) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const Result<pid_t> pid = Fork(words.front(), signals, [&] {
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    execvp(arguments.front(), arguments.data());
+  });
+  if (!pid.ok()) return pid.error();
+  return StartedCommand(*pid);
 }
 
 void StartedCommand::FollowStop() const {

@@ -1,5 +1,5 @@
-// StartedCommand: a command of the user's, run by the shell in a process group of its own; and the signals that end a
-// watch.
+// StartedCommand: a command of the user's, run by the shell or by its words in a process group of its own; and the
+// signals that end a watch.
 //
 // What the command writes to stdout goes to stderr, so that stdout stays the answer. SIGINT, SIGTERM and SIGHUP that we
 // get are passed on to every process of its group; a worker that the command started gets them, too. While we are in
@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "graph/base/result.h"
 
@@ -31,6 +33,11 @@ class StartedCommand {
  public:
   // `signals` go to it from now on; none is lost in between. Errors: no process can be made; a signal came before.
   static Result<StartedCommand> Start(const std::string& command, const SignalsHeld& signals);
+  // Variables that are set beside those of this process.
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+  // A program, found as a shell finds it, and its arguments. Exit code 127: there is none.
+  static Result<StartedCommand> Start(const std::vector<std::string>& words, const Environment& environment,
+                                      const SignalsHeld& signals);
   int64_t pid() const { return pid_; }
   struct End {
     std::optional<int> exit_code, signal;  // one of the two

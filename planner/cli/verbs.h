@@ -34,6 +34,7 @@ Result<Outcome> RunProbe(const Options& options, const Style& style, Probe* mach
 Result<Outcome> RunCalibrate(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunValidate(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunWatch(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunScript(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* machine);
 
 }  // namespace vramplan

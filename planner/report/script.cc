@@ -1,0 +1,92 @@
+#include "planner/report/script.h"
+
+#include <algorithm>
+
+#include "planner/report/model_facts.h"
+
+namespace vramplan {
+namespace {
+
+// Which exceptions mean that the card was full: torch.OutOfMemoryError since 2.5, torch.cuda.OutOfMemoryError before;
+// libraries raise their own when cudaMalloc failed.
+bool IsOutOfMemory(const Recording& recording) {
+  return recording.failure.find("OutOfMemoryError") != std::string::npos ||
+         recording.failure_text.find("out of memory") != std::string::npos;
+}
+
+void NoteRefusals(ScriptReport* report) {
+  const size_t times = report->recording.refusals.size();
+  if (times > 0 && !report->oom) {
+    report->notes.Add(
+        {"out-of-memory-caught", Severity::kWarning, report->recording.refusals.front().place.file,
+         "the script ran out of memory " + std::to_string(times) + (times == 1 ? " time" : " times") + " and went on",
+         "a search for a batch size does so; the figures are of what it then ran"});
+  }
+  if (const auto& last = report->recording.last; last && last->retries > 0 && times == 0) {
+    report->notes.Add({"cache-given-back", Severity::kNote, "",
+                       "PyTorch gave its cache back " + std::to_string(last->retries) +
+                           " times because the card was full: a step takes longer then",
+                       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may avoid it"});
+  }
+}
+
+void NoteLibrary(ScriptReport* report) {
+  std::string names;
+  constexpr size_t kShown = 5;
+  const std::vector<std::string>& uncovered = report->card.uncovered;
+  for (size_t i = 0; i < std::min(uncovered.size(), kShown); ++i) names += (i == 0 ? "" : ", ") + uncovered[i];
+  if (uncovered.size() > kShown) names += " and " + std::to_string(uncovered.size() - kShown) + " more";
+  if (!uncovered.empty()) {
+    report->notes.Add({"uncovered", Severity::kWarning, names,
+                       "was called and the pretend card knows nothing about it: what it should have written was not",
+                       "please report it"});
+  }
+  for (const std::string& module : report->card.static_runtimes) {
+    report->notes.Add({"static-runtime", Severity::kWarning, module,
+                       "has the CUDA runtime linked into it, which a pretend card cannot serve",
+                       "build it with --cudart=shared"});
+  }
+  for (const std::string& fault : report->recording.faults)
+    report->notes.Add({"hook-fault", Severity::kWarning, fault, "went wrong in the hook, not in the script", ""});
+}
+
+}  // namespace
+
+std::string ScriptName(const std::vector<std::string>& command) {
+  for (const std::string& word : command) {
+    if (word.ends_with(".py") || word.ends_with(".sh") || word.ends_with(".ipynb")) return FileName(word);
+  }
+  std::string name;
+  for (size_t i = 0; i < std::min<size_t>(command.size(), 3); ++i) name += (i == 0 ? "" : " ") + command[i];
+  return name;
+}
+
+void Conclude(ScriptReport* report) {
+  const Recording& recording = report->recording;
+  const bool stopped_by_us = recording.end == "steps" || recording.end == "seconds";
+  // A script may catch the error, print it, and end.
+  const bool gave_up = recording.failure.empty() && report->exit_code.value_or(0) != 0;
+  const bool ended_by_it = IsOutOfMemory(recording) || gave_up;
+  if (!recording.refusals.empty() && !stopped_by_us && ended_by_it) report->oom = recording.refusals.back();
+  report->moment = report->oom ? MomentOfRefusal(recording) : MomentOf(recording);
+  // A thread of PyTorch's has no line of Python: that of the backward is its.
+  if (report->oom && report->oom->place.file.empty()) report->oom->place = report->moment.place;
+  ReservedEnds ends;
+  ends.uncertain = report->card.cudnn;
+  ends.high = recording.peak().reserved;
+  report->band = BandOf(recording.peak().reserved, ends, report->device.context);
+  if (report->oom) {
+    report->verdict = Verdict::kDoesNotFit;
+  } else if (report->card_given && report->band.device().high > report->device.available()) {
+    report->verdict = Verdict::kTight;
+  }
+  NoteRefusals(report);
+  NoteLibrary(report);
+  if (report->moment.before_history) {
+    report->notes.Add({"history-lost", Severity::kWarning, "",
+                       "the history of allocations is not whole: who holds the peak is incomplete",
+                       "run fewer steps with --steps"});
+  }
+}
+
+}  // namespace vramplan

@@ -1,0 +1,58 @@
+// Script: what a run on a pretend card took ("vramplan.run/1").
+//
+//   train.py fits on Tesla T4: needs 743.00 MiB of 14.56 GiB (13.83 GiB free)
+//
+//   step  requested  allocated  reserved  left after it
+//   1    262.01 MiB 263.69 MiB ...
+//
+//   at the peak, in the backward of step 2      who holds it, by the line that asked for it; the rows sum to the peak
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/base/note.h"
+#include "planner/report/device_band.h"
+#include "planner/report/fit.h"
+#include "planner/report/json.h"
+#include "planner/report/style.h"
+#include "planner/spec/device.h"
+#include "pretend/recording/moment.h"
+#include "pretend/recording/recording.h"
+
+namespace vramplan {
+
+// A process of the run that used the card.
+struct ScriptProcess {
+  int64_t pid = 0, rank = 0, ranks = 1;
+  Counters peak;
+  int64_t steps = 0;
+};
+
+struct ScriptReport {
+  std::vector<std::string> command;
+  std::optional<int> exit_code, signal;  // of the command
+  Recording recording;                   // of the process that took the most
+  CardLog card;                          // of the same process
+  std::vector<ScriptProcess> processes;
+  bool card_given = false;
+  Device device;  // without a card: one that is never full
+  std::string capability;
+  HighMoment moment;                   // highest, or that of the refusal that ended the run
+  std::optional<RecordedRefusal> oom;  // that ended it
+  DeviceBand band;
+  Verdict verdict = Verdict::kFits;
+  Notes notes;
+};
+
+// Fills in what follows from the recording: moment, oom, band, verdict, and the notes about what was not covered.
+void Conclude(ScriptReport* report);
+
+// "train.py", or the command when no word of it is a script.
+std::string ScriptName(const std::vector<std::string>& command);
+
+std::string PrintScript(const ScriptReport& report, const Style& style);
+Json ToJson(const ScriptReport& report);
+
+}  // namespace vramplan

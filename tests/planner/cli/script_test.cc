@@ -1,0 +1,209 @@
+// vramplan run, without torch: the command is a shell script that writes what the hook would have written.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/support/command_line.h"
+
+using namespace vramplan;
+using vramplan::testing::Do;
+using vramplan::testing::Golden;
+using vramplan::testing::Said;
+using vramplan::testing::ScopedVariable;
+using vramplan::testing::ScratchFile;
+
+namespace {
+
+constexpr const char* kRecording =
+    "vramplan.recording/1\n"
+    "python\t3.11.7\t/usr/bin/python3\n"
+    "torch\t2.10.0+cu128\t12.8\t\n"
+    "argv\ttrain.py\n"
+    "rank\t0\t1\n"
+    "mark\tbackward\t3\t/x/train.py\t11\tmain\n"
+    "mark\tafter-backward\t4\t/x/train.py\t11\tmain\n"
+    "mark\tupdate\t4\t/x/train.py\t12\tmain\n"
+    "mark\tafter-update\t5\t/x/train.py\t12\tmain\n"
+    "step\t1\t5\t700000000\t710000000\t800000000\t600000000\t610000000\t800000000\t1.5\n"
+    "last\t5\t700000000\t710000000\t800000000\t600000000\t610000000\t800000000\t600000000\t610000000\t800000000\t0\n"
+    "frame\t0\t6\tmain\t/x/train.py\n"
+    "frame\t1\t20\tforward\t/v/lib/site-packages/timm/layers.py\n"
+    "stack\t0\t0\n"
+    "stack\t1\t1,0\n"
+    "stack\t2\t\n"
+    "s\t4096\t800000000\n"
+    "a\t1000000000\t200000000\t0\t\n"
+    "a\t2000000000\t60000000\t1\tblocks.0\n"
+    "a\t3000000000\t40000000\t1\tblocks.1\n"
+    "a\t4000000000\t200000000\t2\t\n"
+    "a\t5000000000\t200000000\t0\t\n"
+    "f\t2000000000\t60000000\n"
+    "f\t3000000000\t40000000\n";
+
+// The words behind `vramplan run`, of a script that writes these files and ends as `rest` does.
+struct Script {
+  std::string recording, card;
+  std::string rest = "true";
+};
+
+Said Run(const std::string& options, const Script& script) {
+  const ScopedVariable path("VRAMPLAN_PRETEND_PATH",
+                            (std::filesystem::path(VRAMPLAN_BINARY).parent_path() / "pretend").c_str());
+  const ScratchFile recording("script.recording", script.recording), card("script.card", script.card);
+  std::string text = "#!/bin/sh\n";
+  if (!script.recording.empty()) text += "cp " + recording.path() + " $VRAMPLAN_RECORDING/$$.recording\n";
+  if (!script.card.empty()) text += "cp " + card.path() + " $VRAMPLAN_RECORDING/$$.card\n";
+  const ScratchFile file("train.sh", text + script.rest + "\n");
+  return Do("run " + options + " -- /bin/sh " + file.path());
+}
+
+const std::string kWhole = std::string(kRecording) + "end\tsteps\t2.0\n";
+const std::string kFull =
+    std::string(kRecording) +
+    "out-of-memory\t5\t900000000\t2000000000\t300000000\t600000000\t610000000\t800000000\t/x/train.py\t9\tmain\n"
+    "o\t0\t900000000\nfailed\ttorch.OutOfMemoryError\tCUDA out of memory. Tried to allocate 858.31 MiB.\n"
+    "end\texit\t2.0\n";
+constexpr const char* kCard = "vramplan.card/1\ncard\t0\t2000000000\t0\t800000000\n";
+
+TEST_CASE("a script that fits, one that does not, and one without a card") {
+  struct Row {
+    const char* golden;
+    const char* options;
+    Script script;
+    int exit_code;
+  };
+  const Row rows[] = {
+      {"run/fits", "--gpu t4", {kWhole, kCard}, 0},
+      {"run/no_card", "", {kWhole, kCard}, 0},
+      {"run/oom", "--gpu-memory 2000000000B", {kFull, std::string(kCard) + "refused\t0\t2\t901775360\n", "exit 1"}, 3},
+      {"run/json", "--gpu t4 --format json", {kWhole, kCard}, 0},
+      {"run/cudnn",
+       "--gpu-memory 1200MiB",
+       {kWhole, std::string(kCard) + "cudnn\tused\nuncovered\tcudaArrayGetInfo\n"},
+       0},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.golden);
+    const Said said = Run(row.options, row.script);
+    CHECK(said.exit_code == row.exit_code);
+    // The command has a path of this machine.
+    std::string out = said.out;
+    const std::string folder = std::filesystem::temp_directory_path().string() + "/";
+    for (size_t at = out.find(folder); at != std::string::npos; at = out.find(folder)) out.erase(at, folder.size());
+    CHECK(out == Golden(row.golden, out));
+  }
+}
+
+TEST_CASE("what cannot be answered is one line") {
+  struct Row {
+    const char* options;
+    Script script;
+    const char* says;
+    int exit_code = 1;
+  };
+  const std::string failed = std::string(kRecording) + "failed\tbuiltins.TypeError\tnot callable\nend\texit\t2.0\n";
+  const Row rows[] = {
+      {"--gpu t4",
+       {"", "", "exit 5"},
+       "vramplan_test_train.sh: ended with exit code 5 and imported no torch (hint: its own output stands above; is it "
+       "the right python?)"},
+      {"--gpu t4",
+       {"", "", "exit 127"},
+       "vramplan_test_train.sh: the command was not found (hint: type the command as you would without vramplan, "
+       "behind --)"},
+      {"--gpu t4",
+       {"", kCard},
+       "vramplan_test_train.sh: used the card, but the hook did not run in it (hint: leave out python -I, -E and -S, "
+       "which keep sitecustomize away)"},
+      {"--gpu t4",
+       {"vramplan.recording/1\ntorch\t2.10.0+cpu\t\t\nend\texit\t1\n"},
+       "vramplan_test_train.sh: torch 2.10.0+cpu is built without CUDA (hint: install a CUDA wheel, which needs no "
+       "GPU: python -m venv cuda && cuda/bin/pip install torch)"},
+      {"--gpu t4",
+       {"vramplan.recording/1\ntorch\t2.10.0+rocm7\t\t7.0\nend\texit\t1\n"},
+       "vramplan_test_train.sh: torch 2.10.0+rocm7 is built for ROCm, and the pretend card is one of CUDA (hint: "
+       "install a CUDA wheel beside it: python -m venv cuda && cuda/bin/pip install torch)"},
+      {"--gpu t4",
+       {"vramplan.recording/1\ntorch\t2.10.0\t12.8\t\nend\texit\t1\n"},
+       "vramplan_test_train.sh: ended with exit code 0 and never used the card (hint: does it choose its device by an "
+       "option, as --device cuda?)"},
+      {"--gpu t4",
+       {failed, kCard, "exit 1"},
+       "vramplan_test_train.sh: ended with exit code 1 after 1 steps: builtins.TypeError: not callable (hint: its own "
+       "output stands above)"},
+      {"--gpu t4",
+       {kRecording, kCard, "kill -9 $$"},
+       "vramplan_test_train.sh: was ended by signal 9 after 1 steps (hint: its own output stands above)"},
+      {"--gpu-memory 100MiB",
+       {kWhole, kCard},
+       "a card of 100.00 MiB: its context alone takes 350.00 MiB of 100.00 MiB: nothing is left (hint: name a larger "
+       "card, or --context SIZE)"},
+      {"--gpu t4 --steps 0",
+       {kWhole, kCard},
+       "--steps: \"0\" is not a number of steps from 1 to a million (hint: type --steps 3)",
+       2},
+      {"--gpu t4 --steps 2 --until-exit",
+       {kWhole, kCard},
+       "--until-exit: does not go with --steps (hint: leave one of them out)",
+       2},
+      {"--gpu rx-7900-xtx",
+       {kWhole, kCard},
+       "--gpu: Radeon RX 7900 XTX is not a card of CUDA, which is what run pretends (hint: vramplan gpus shows others)",
+       2},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.options);
+    const Said said = Run(row.options, row.script);
+    CHECK(said.err == "vramplan: " + std::string(row.says) + "\n");
+    CHECK(said.out == "");
+    CHECK(said.exit_code == row.exit_code);
+  }
+  CHECK(Do("run --gpu t4").err ==
+        "vramplan: run: no command is given (hint: type vramplan run --gpu t4 -- python train.py)\n");
+  CHECK(Do("run python").err ==
+        "vramplan: python: the command stands behind -- (hint: type vramplan run --gpu t4 -- python ...)\n");
+  const ScopedVariable hidden("CUDA_VISIBLE_DEVICES", "");
+  CHECK(Run("--gpu t4", {kWhole, kCard}).err ==
+        "vramplan: CUDA_VISIBLE_DEVICES: hides every card from the script (hint: type unset CUDA_VISIBLE_DEVICES)\n");
+}
+
+TEST_CASE("nothing is left: no file, no process; and stdout is the answer alone") {
+  const std::string seen = (std::filesystem::temp_directory_path() / "vramplan_test_seen").string();
+  const Said said = Run(
+      "--gpu t4",
+      {kWhole, kCard, "echo $VRAMPLAN_RECORDING >" + seen + "; (sleep 600 & echo $! >>" + seen + "); echo chatter"});
+  CHECK(said.exit_code == 0);
+  CHECK(said.out.find("chatter") == std::string::npos);
+  std::ifstream file(seen);
+  std::string folder, pid;
+  file >> folder >> pid;
+  CHECK(folder.find("vramplan_run_") != std::string::npos);
+  CHECK(!std::filesystem::exists(folder));
+  // A process that was killed may wait to be reaped: it does not run.
+  std::ifstream status("/proc/" + pid + "/stat");
+  std::string number, name, state;
+  status >> number >> name >> state;
+  CHECK((state.empty() || state == "Z" || state == "X"));
+  std::filesystem::remove(seen);
+}
+
+TEST_CASE("what the script is given") {
+  const std::string seen = (std::filesystem::temp_directory_path() / "vramplan_test_seen").string();
+  const ScopedVariable preload("LD_PRELOAD", nullptr), python("PYTHONPATH", "own/modules"),
+      visible("CUDA_VISIBLE_DEVICES", "3");
+  Run("--gpu t4 --steps 7", {kWhole, kCard,
+                             "{ echo \"$VRAMPLAN_PRETEND_GPU\"; echo $VRAMPLAN_STEPS $CUDA_VISIBLE_DEVICES; "
+                             "echo ${PYTHONPATH##*/pretend/}; echo ${LD_PRELOAD##*/}; } >" +
+                                 seen});
+  std::ifstream file(seen);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  CHECK(text ==
+        "card Tesla T4\ncapability 7.5\nmultiprocessors 40\ntotal 15633680957\nusable 15633680957\ncontext "
+        "367001600\n\n7 0\nhook:own/modules\nlibnvidia-ml.so.1\n");
+  std::filesystem::remove(seen);
+}
+
+}  // namespace
