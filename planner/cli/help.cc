@@ -48,7 +48,7 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan trace unet.onnx --batch 4 --compare recorded.csv.gz\n"
      "  vramplan trace gpt.onnx --dim sequence=128 --optimizer adamw --step 1 | head\n"
      "  vramplan trace unet.onnx --batch 4 --problem --out unet.txt\n"
-     "\nto record a step on your GPU: the documentation has a script that takes it from torch.profiler.\n"
+     "\nto record a step on your GPU: docs/trace.md has a script that takes it from torch.profiler.\n"
      "Columns after phase may be missing or empty.\n"},
     {"vramplan replay FILE.csv[.gz] [options]",
      "Feeds a stream of requests to PyTorch's caching allocator as vramplan knows it and prints the peaks: what the "
