@@ -2,6 +2,7 @@
 #include "planner/report/script.h"
 
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,7 +84,7 @@ std::string DescriptionOf(const ChosenDevice& card) {
 ChosenDevice EndlessCard(const Options& options) {
   Card card;
   card.name = "a card without end";
-  card.usable = Bytes::GiB(1 << 20);
+  card.usable = Bytes::GiB(16 << 10);  // more would not leave addresses for segments that grow
   const TrainingSpec defaults;
   card.capability = defaults.capability;
   card.multiprocessors = defaults.multiprocessors;
@@ -167,10 +168,19 @@ Error NothingSeen(const std::string& name, const Recordings& all, const StartedC
              "does it choose its device by an option, as --device cuda?");
 }
 
-// What is left of the command: loader workers, servers, a launcher's other processes.
+// What is left of the command: loader workers, servers, a launcher's other processes. Whoever loses its parent is ours.
 void EndDescendants(const std::set<int64_t>& before) {
-  for (const int64_t pid : ProcessTree(getpid()).Pids()) {
-    if (pid != getpid() && !before.contains(pid)) kill(static_cast<pid_t>(pid), SIGKILL);
+  constexpr int kRounds = 100, kMicroseconds = 20000;  // two seconds: a process in the kernel dies when it returns
+  for (int round = 0; round < kRounds; ++round) {
+    bool any = false;
+    for (const int64_t pid : ProcessTree(getpid()).Pids()) {
+      if (pid == getpid() || before.contains(pid)) continue;
+      any = true;
+      kill(static_cast<pid_t>(pid), SIGKILL);
+      waitpid(static_cast<pid_t>(pid), nullptr, WNOHANG);
+    }
+    if (!any) return;
+    usleep(kMicroseconds);
   }
 }
 

@@ -118,10 +118,12 @@ std::string ModulesText(const std::set<std::string>& modules) {
 std::string PrintMoment(const ScriptReport& report, const Style& style) {
   const HighMoment& moment = report.moment;
   if (moment.rows.empty()) return "";
-  const std::string title =
-      report.oom ? "held when it failed" : "held at the peak, " + WhenText(moment.step, moment.phase);
-  TextTable table(
-      {{title, kLeft, true}, {"in", kLeft}, {"module", kLeft, true}, {"blocks", kRight}, {"", kRight}, {"", kRight}});
+  TextTable table({{"held by", kLeft, true},
+                   {"asked for in", kLeft},
+                   {"module", kLeft, true},
+                   {"blocks", kRight},
+                   {"", kRight},
+                   {"", kRight}});
   const std::vector<Line> lines = LinesOf(moment);
   constexpr size_t kShown = 12;
   Bytes sum, rest;
@@ -148,7 +150,9 @@ std::string PrintMoment(const ScriptReport& report, const Style& style) {
   VRAMPLAN_CHECK(sum == moment.requested);
   table.AddRule();
   table.AddRow({"requested", "", "", "", ToString(sum), ""});
-  return "\n" + table.Print(style.width);
+  const std::string title =
+      report.oom ? "when it failed:" : "at the peak, " + WhenText(moment.step, moment.phase) + ":";
+  return "\n" + title + "\n" + table.Print(style.width);
 }
 
 std::string PrintProcesses(const ScriptReport& report, const Style& style) {

@@ -10,6 +10,8 @@ namespace {
 
 // As much as a process may have many times over; a limit on addresses (ulimit -v) halves it until it is granted.
 constexpr uint64_t kRegion = uint64_t{8} << 40;
+// Then what was given back is used again. A process has 128 TiB of addresses, and other cards want some.
+constexpr size_t kMostRegions = 4;
 
 uint64_t RoundedUp(uint64_t bytes) {
   const uint64_t unit = AddressSpace::kUnit;
@@ -39,14 +41,18 @@ bool AddressSpace::Grow(uint64_t bytes) {
 uint64_t AddressSpace::Take(uint64_t bytes) {
   const uint64_t size = RoundedUp(bytes);
   if (size == 0) return 0;
-  if (const auto free = given_.find(size); free != given_.end() && !free->second.empty()) {
-    const uint64_t address = free->second.back();
-    free->second.pop_back();
-    taken_[address] = size;
-    return address;
-  }
   const auto has_room = [&](const Region& region) { return region.begin + region.bytes - region.next >= size; };
-  if ((regions_.empty() || !has_room(regions_.back())) && !Grow(size)) return 0;
+  if (regions_.empty() || !has_room(regions_.back())) {
+    const auto free = given_.find(size);
+    const bool again = free != given_.end() && !free->second.empty();
+    if (again && regions_.size() >= kMostRegions) {
+      const uint64_t address = free->second.back();
+      free->second.pop_back();
+      taken_[address] = size;
+      return address;
+    }
+    if (!Grow(size)) return 0;
+  }
   Region& region = regions_.back();
   const uint64_t address = region.next;
   // One unit between neighbours, unless the region ends here.

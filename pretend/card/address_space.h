@@ -3,7 +3,9 @@
 //
 //   Take(20 MiB)  0x7f0000200000      addresses rise, as on a card that was just opened,
 //   Take(2 MiB)   0x7f0001800000      with 2 MiB between neighbours, so that no two are ever merged by mistake
-//   Give(0x7f0000200000)              the next Take(20 MiB) gets it again
+//   Give(0x7f0000200000)              given again only when no fresh ones are left
+//
+// PyTorch's allocator breaks ties by address, so the order is part of the answer; rising is what a fresh card does.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +44,7 @@ class AddressSpace {
 
   std::vector<Region> regions_;
   std::map<uint64_t, uint64_t> taken_;               // begin: bytes
-  std::map<uint64_t, std::vector<uint64_t>> given_;  // bytes: begins, last in first out
+  std::map<uint64_t, std::vector<uint64_t>> given_;  // bytes: begins, the last one first
 };
 
 }  // namespace pretend

@@ -2,7 +2,11 @@
 
 namespace pretend {
 
-bool Captures::Begin(void* stream, void* graph) { return running_.try_emplace(stream, Capture{++last_, graph}).second; }
+bool Captures::Begin(void* stream, void* graph) {
+  if (running_.contains(stream)) return false;
+  running_[stream] = {++last_, graph};
+  return true;
+}
 
 std::optional<Capture> Captures::End(void* stream) {
   const auto running = running_.find(stream);

@@ -125,7 +125,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   constexpr Row kRows[] = {
       {"",
        "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch or explain (hint: type "
+       "calibrate, validate, watch, explain or run (hint: type "
        "vramplan fit "
        "FILE.onnx "
        "--gpu t4, or "
@@ -133,12 +133,12 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"fot m.onnx",
        "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, "
        "validate, "
-       "watch or explain (hint: "
+       "watch, explain or run (hint: "
        "did you mean "
        "fit?)"},
       {"m.onnx",
        "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch or explain (hint: type "
+       "calibrate, validate, watch, explain or run (hint: type "
        "vramplan fit "
        "m.onnx "
        "--gpu t4)"},
@@ -236,11 +236,14 @@ TEST_CASE("golden --help") {
     const char* file;
     std::optional<Verb> verb;
   };
-  const Row kRows[] = {{"vramplan", std::nullopt},    {"estimate", Verb::kEstimate}, {"fit", Verb::kFit},
-                       {"inspect", Verb::kInspect},   {"gpus", Verb::kGpus},         {"trace", Verb::kTrace},
-                       {"replay", Verb::kReplay},     {"plan", Verb::kPlan},         {"solve", Verb::kSolve},
-                       {"check", Verb::kCheck},       {"probe", Verb::kProbe},       {"calibrate", Verb::kCalibrate},
-                       {"validate", Verb::kValidate}, {"watch", Verb::kWatch},       {"explain", Verb::kExplain}};
+  const Row kRows[] = {{"vramplan", std::nullopt},    {"estimate", Verb::kEstimate},
+                       {"fit", Verb::kFit},           {"inspect", Verb::kInspect},
+                       {"gpus", Verb::kGpus},         {"trace", Verb::kTrace},
+                       {"replay", Verb::kReplay},     {"plan", Verb::kPlan},
+                       {"solve", Verb::kSolve},       {"check", Verb::kCheck},
+                       {"probe", Verb::kProbe},       {"calibrate", Verb::kCalibrate},
+                       {"validate", Verb::kValidate}, {"watch", Verb::kWatch},
+                       {"explain", Verb::kExplain},   {"run", Verb::kRun}};
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/help/" + row.file + ".txt");

@@ -2,13 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 using pretend::AddressSpace;
 
 namespace {
 
 constexpr uint64_t kUnit = AddressSpace::kUnit;
 
-TEST_CASE("addresses rise, a unit apart, and are given again by size, the last one first") {
+TEST_CASE("addresses rise, a unit apart, whatever was given back") {
   AddressSpace space;
   const uint64_t first = space.Take(kUnit), second = space.Take(kUnit + 1), third = space.Take(kUnit);
   CHECK(first % kUnit == 0);
@@ -16,9 +18,21 @@ TEST_CASE("addresses rise, a unit apart, and are given again by size, the last o
   CHECK(third - second == 3 * kUnit);  // 2 MiB and a byte take two units
   CHECK(space.Give(first));
   CHECK(space.Give(third));
-  CHECK(space.Take(2 * kUnit) == third + 2 * kUnit);  // of another size
-  CHECK(space.Take(kUnit) == third);
-  CHECK(space.Take(1) == first);
+  CHECK(space.Take(2 * kUnit) == third + 2 * kUnit);
+  CHECK(space.Take(kUnit) == third + 5 * kUnit);
+}
+
+TEST_CASE("a program that allocates and frees for ever gets the same addresses again") {
+  AddressSpace space;
+  std::set<uint64_t> seen;
+  for (int i = 0; i < 200; ++i) {
+    const uint64_t range = space.Take(uint64_t{1} << 40);
+    REQUIRE(range != 0);
+    seen.insert(range);
+    CHECK(space.Give(range));
+  }
+  CHECK(seen.size() >= 28);  // of 32 TiB
+  CHECK(seen.size() <= 32);
 }
 
 TEST_CASE("an address belongs to the range around it") {
