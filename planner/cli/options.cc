@@ -1,10 +1,9 @@
 #include "planner/cli/options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "planner/cli/read_size.h"
+#include "planner/cli/typed_values.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/semantics/optimizer.h"
 #include "planner/spec/device.h"
@@ -16,75 +15,6 @@ namespace {
 // Larger ones are typing errors: no card holds a million samples of anything that needs a plan.
 constexpr int64_t kLargestBatch = int64_t{1} << 20;
 constexpr int kLastStep = 3;  // what Schedule lays out
-
-Error Wrong(std::string_view flag, std::string text, std::string hint) {
-  return {ErrorCode::kUsage, std::string(flag), std::move(text), std::move(hint)};
-}
-
-std::optional<int64_t> ReadInteger(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-Result<double> ReadReal(std::string_view flag, std::string_view text) {
-  double number = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc() || end != text.data() + text.size() || !std::isfinite(number) || number < 0) {
-    return Wrong(flag, InQuotes(text) + " is not a number of 0 or more", "type " + std::string(flag) + " 0.01");
-  }
-  return number;
-}
-
-// "sequence=128" at the last "=": names may hold one themselves ("past + sequence" does not, but nothing forbids it).
-std::optional<std::pair<std::string, std::string>> SplitNamed(const std::string& text) {
-  const size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) return std::nullopt;
-  return std::pair(text.substr(0, equals), text.substr(equals + 1));
-}
-
-Status ReadDims(const std::vector<std::string>& typed, BindOptions* bind) {
-  for (const std::string& text : typed) {
-    const auto named = SplitNamed(text);
-    const std::optional<int64_t> length = named ? ReadInteger(named->second) : std::nullopt;
-    if (!length) return Wrong("--dim", InQuotes(text) + " is not NAME=NUMBER", "type it like --dim sequence=128");
-    // 0 is a length: of the past of a language model without a cache.
-    if (*length < 0) {
-      return Wrong("--dim", InQuotes(text) + " is not a length of 0 or more", "type --dim " + named->first + "=1");
-    }
-    const auto [place, fresh] = bind->dims.emplace(named->first, *length);
-    if (!fresh && place->second != *length) {
-      return Wrong(
-          "--dim",
-          InQuotes(named->first) + " is given twice, as " + std::to_string(place->second) + " and " + named->second,
-          "give it once");
-    }
-  }
-  return Done();
-}
-
-Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind) {
-  for (const std::string& text : typed) {
-    const auto named = SplitNamed(text);
-    std::vector<int64_t> dims;
-    bool good = named.has_value();
-    for (size_t at = 0; good && at <= named->second.size();) {
-      const size_t end = std::min(named->second.find('x', at), named->second.size());
-      const std::optional<int64_t> length = ReadInteger(named->second.substr(at, end - at));
-      good = length.has_value() && *length >= 1;
-      if (good) dims.push_back(*length);
-      at = end + 1;
-    }
-    if (!good)
-      return Wrong("--input", InQuotes(text) + " is not NAME=AxBxC with lengths of 1 or more",
-                   "type it like --input x=8x3x224x224");
-    if (!bind->inputs.emplace(named->first, std::move(dims)).second) {
-      return Wrong("--input", InQuotes(named->first) + " is given twice", "give it once");
-    }
-  }
-  return Done();
-}
 
 // The last that matches decides, so that the two options keep the order of the line.
 std::vector<TrainedPattern> TrainedOf(const TypedOptions& typed, std::span<const std::string> flags) {

@@ -6,15 +6,12 @@
 #include <cmath>
 #include <optional>
 
+#include "planner/cli/typed_values.h"
 #include "planner/spec/device.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {
 namespace {
-
-Error Wrong(std::string_view flag, std::string text, std::string hint) {
-  return {ErrorCode::kUsage, std::string(flag), std::move(text), std::move(hint)};
-}
 
 // "16GB", "500 mb": what a box says, in powers of ten. ParseBytes takes them for powers of two, as messages mean them.
 std::optional<Bytes> Decimal(std::string_view text) {

@@ -136,8 +136,8 @@ TEST_CASE("wrong options are named") {
   CHECK(Bound(x, {.dims = {{"length", 3}}, .inputs = {{"x", {1, 4}}}}) ==
         "--input x: dim \"length\" is 4 here and 3 elsewhere");
   CHECK(Bound(x, {.batch_dim = "y:0"}) ==
-        "--batch-dim y:0: the file has no input of this name (hint: its inputs are: x)");
-  CHECK(Bound(x, {.batch_dim = "x:2"}) == "--batch-dim x:2: input x has no axis 2");
+        "--batch-dim y:0: the file has no input of this name (hint: its inputs are: x; type --batch-dim x:0)");
+  CHECK(Bound(x, {.batch_dim = "x:2"}) == "--batch-dim x:2: input x has no axis 2 (hint: type --batch-dim x:0)");
   CHECK(Bound(x, {.batch_dim = "x:z"}) ==
         "--batch-dim x:z: it is not INPUT:AXIS (hint: write it like --batch-dim x:0, or none)");
 }

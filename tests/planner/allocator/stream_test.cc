@@ -158,12 +158,18 @@ TEST_CASE("streams that are no streams") {
   } rows[] = {
       {"", "s.csv:1: the first line has no column 'op' (hint: it begins with op,id,bytes)"},
       {"op,id\n", "s.csv:1: the first line has no column 'bytes' (hint: it begins with op,id,bytes)"},
-      {"op,id,bytes\nalloc,1,x\n", "s.csv:2: bytes 'x' is not a number of bytes"},
-      {"op,id,bytes\nalloc,1,-5\n", "s.csv:2: bytes '-5' is not a number of bytes"},
-      {"op,id,bytes\nalloc,1,5\nalloc,1,5\n", "s.csv:3: block '1' is allocated twice"},
-      {"op,id,bytes\nfree,1,\n", "s.csv:2: block '1' is freed but not allocated"},
-      {"op,id,bytes\nmalloc,1,5\n", "s.csv:2: op 'malloc' is not alloc, free or empty_cache"},
-      {"op,id,bytes,reserved\nalloc,1,5,much\n", "s.csv:2: reserved 'much' is not a number"},
+      {"op,id,bytes\nalloc,1,x\n",
+       "s.csv:2: bytes 'x' is not a number of bytes (hint: vramplan replay --help explains the columns)"},
+      {"op,id,bytes\nalloc,1,-5\n",
+       "s.csv:2: bytes '-5' is not a number of bytes (hint: vramplan replay --help explains the columns)"},
+      {"op,id,bytes\nalloc,1,5\nalloc,1,5\n",
+       "s.csv:3: block '1' is allocated twice (hint: vramplan replay --help explains the columns)"},
+      {"op,id,bytes\nfree,1,\n",
+       "s.csv:2: block '1' is freed but not allocated (hint: vramplan replay --help explains the columns)"},
+      {"op,id,bytes\nmalloc,1,5\n",
+       "s.csv:2: op 'malloc' is not alloc, free or empty_cache (hint: vramplan replay --help explains the columns)"},
+      {"op,id,bytes,reserved\nalloc,1,5,much\n",
+       "s.csv:2: reserved 'much' is not a number (hint: vramplan replay --help explains the columns)"},
   };
   for (const auto& row : rows) {
     const auto got = ReplayStream(row.text, "s.csv", {}, Bytes::GiB(1), StreamCheck::kOff);

@@ -103,7 +103,7 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
            "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets free pieces be used together; inputs of a\n"
            "    few fixed sizes make fewer of them\n"
            "  the numbers of the message do not add up: they sum to 11.60 GiB, and the card has 11.00 GiB\n"
-           "  add --model FILE.onnx to see which request of the model's step failed, and what fits there\n");
+           "  --model FILE.onnx tells which request of the model's step failed, and what fits there\n");
   CHECK(Do("explain --format json " + oldest.path()).out.find("\"does-not-add-up\"") != std::string::npos);
   const ScratchFile both(
       "both.log",

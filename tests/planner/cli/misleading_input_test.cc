@@ -132,7 +132,8 @@ std::string BytesOf(const std::string& path) {
 TEST_CASE("a file's name with a line break stays one line") {
   const ScratchFile file("a\nb.onnx", BytesOf("/models/mlp.onnx"));
   const std::string name = "'" + file.path() + "'";
-  CHECK(Do("fit " + name + " --gpu t4").FirstLine().starts_with("vramplan_test_a\\x0ab.onnx trains at batch 1 "));
+  CHECK(
+      Do("fit " + name + " --gpu t4").FirstLine().starts_with("vramplan_test_a\\x0ab.onnx trains on Tesla T4: batch "));
   const Said wrong = Do("fit " + name + "x --gpu t4");
   CHECK(std::count(wrong.err.begin(), wrong.err.end(), '\n') == 1);
   CHECK(wrong.err.find("a\\x0ab.onnxx: cannot be read: No such file or directory") != wrong.err.npos);

@@ -168,7 +168,7 @@ TEST_CASE("a length of 0 that the model cannot have: the option is named") {
     })"));
   const Said refused = Do("estimate --mode infer --dim n=0 " + file.path());
   CHECK(refused.exit_code == 2);
-  CHECK(refused.err.starts_with("vramplan: --dim n=0: the model cannot compute with a length of 0: node y "));
+  CHECK(refused.err.starts_with("vramplan: --dim n=0: the model cannot compute with a length of 0: node "));
   CHECK(refused.err.ends_with(" (hint: type --dim n=1 or more)\n"));
 }
 
@@ -286,8 +286,8 @@ TEST_CASE("estimate: an inference says how far it depends on names that the file
   const Said infer = Do("estimate MODELS/unet.onnx --batch 2 --mode infer");
   CHECK(infer.out.find("not in the file: which tensors the code keeps in a variable (otherwise the peak is ") !=
         std::string::npos);
-  const Said train = Do("estimate MODELS/unet.onnx --batch 2 --format json");
-  CHECK_EQ(train.out.find("\"code\": \"names\""), std::string::npos);
+  const Said train = Do("estimate MODELS/unet.onnx --batch 2");
+  CHECK_EQ(train.out.find("not in the file: which tensors"), std::string::npos);
 }
 
 TEST_CASE("an answer is brief, and --verbose is not; what moves it stands right under the verdict") {

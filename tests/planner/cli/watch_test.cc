@@ -223,7 +223,7 @@ TEST_CASE("watch --save: the context of the run goes into the profile that --gpu
   machine.ends = &unsaved;
   machine.waits = 0;
   const Said refused = Do("watch --interval 1 --save " + unsaved.typed(), &machine);
-  CHECK(Says(refused.err, "--save: without --model nothing is known that could be saved"));
+  CHECK(Says(refused.err, "--save: it needs --model: without a prediction"));
   CHECK(empty.empty());
 }
 
