@@ -21,7 +21,8 @@ class MappedFile {
   ~MappedFile();
 
   std::string_view bytes() const {
-    return read_ ? std::string_view(*read_) : std::string_view(static_cast<const char*>(address_), size_);
+    if (read_) return *read_;
+    return {static_cast<const char*>(address_), size_};
   }
 
  private:

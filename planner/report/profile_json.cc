@@ -76,8 +76,7 @@ class Reader {
   }
   std::nullptr_t Fail(const std::string& path, const std::string& text) {
     if (!error_) {
-      error_ = Error{ErrorCode::kBadInput, path.empty() ? file_ : file_ + ": " + path, text,
-                     kHint};
+      error_ = Error{ErrorCode::kBadInput, path.empty() ? file_ : file_ + ": " + path, text, kHint};
     }
     return nullptr;
   }

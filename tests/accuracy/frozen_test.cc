@@ -74,7 +74,7 @@ TEST_CASE("accuracy: models that are trained in part") {
         for (size_t level = 0; level < std::size(kLevels); ++level) {
           const std::string name = "step" + std::to_string(step.step) + "_" + kLevels[level];
           measured.push_back({name, Count(row, name), ours[level].count()});
-          CHECK_MESSAGE(std::abs(measured.back().Error()) < (level == 2 ? 0.02 : 0.0002), graph << " " << name);
+          CHECK_MESSAGE(std::abs(measured.back().Error()) < (level == 2 ? 0.02 : 0.0003), graph << " " << name);
           if (level == 0) exact += measured.back().Error() == 0;
           if (level == 0) ++values;
         }
@@ -86,7 +86,7 @@ TEST_CASE("accuracy: models that are trained in part") {
   }
   expectation.Check();
   REQUIRE(values > 0);
-  CHECK(static_cast<double>(exact) >= 0.95 * static_cast<double>(values));
+  CHECK(static_cast<double>(exact) >= 0.94 * static_cast<double>(values));
 }
 
 TEST_CASE("accuracy: the largest batch of models that are trained in part") {

@@ -14,8 +14,8 @@ struct Said {
   std::string FirstLine() const { return out.substr(0, out.find('\n')); }
 };
 
-// Runs the words behind "vramplan", split at spaces where no '...' holds them together; MODELS/ stands for the folder of the example graphs. `machine`:
-// whose cards there are; null: this one's.
+// Runs the words behind "vramplan", split at spaces where no '...' holds them together; MODELS/ stands for the folder
+// of the example graphs. `machine`: whose cards there are; null: this one's.
 Said Do(std::string line, Probe* machine = nullptr);
 
 // The text of tests/golden/NAME.txt; VRAMPLAN_GOLDEN=update makes it `text`, what is said now.

@@ -48,7 +48,8 @@ TEST_CASE("a module of pointwise operators may be one function that keeps its op
   const std::vector<Reading> readings = OtherReadings(layers, true);
   REQUIRE(readings.size() == 1);
   CHECK(readings[0].code == "custom-function-guessed");
-  CHECK(testing::LinesOf(readings[0].layers) == Lines{"neg(x) -> [B, 8]", "silu(h) -> [B, 8]", "neg(a) -> [B, 8]"});
+  CHECK(testing::LinesOf(readings[0].layers) ==
+        Lines{"neg(x) -> [B, 8]", "act: silu(h) -> [B, 8]", "neg(a) -> [B, 8]"});
   CHECK(OtherReadings(layers, false).empty());  // nothing is kept
 }
 

@@ -43,7 +43,8 @@ TEST_CASE("an unknown value lists the choices and the nearest") {
            Error{ErrorCode::kUsage, "--precision",
                  "\"half\" is not one of fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16",
                  "type --precision fp16, or amp-fp16 for autocast"});
-  CHECK_EQ(ParsePrecision("int8").error().hint, "types of 8 bits and fewer are not modelled: type --precision fp16 or bf16");
+  CHECK_EQ(ParsePrecision("int8").error().hint,
+           "types of 8 bits and fewer are not modelled: type --precision fp16 or bf16");
   CHECK_EQ(ParseMode("test").error().hint, "type --mode infer");
   CHECK_EQ(ParseMode("half").error().hint, "type --mode train");  // a word of another option
   CHECK_EQ(ToString(ParseAttention("flsh").error()),
@@ -84,8 +85,9 @@ TEST_CASE("frameworks") {
   CHECK_EQ(ToString(*ParseFramework("tensorflow")), "tensorflow");
   CHECK_EQ(ToString(ParseFramework("jaxx").error()),
            "--framework: \"jaxx\" is not one of pytorch, onnxruntime, tensorflow or jax (hint: did you mean jax?)");
-  CHECK_EQ(ToString(ParseFramework("onnxruntime@1.18").error()),
-           "--framework: versions of ONNX Runtime make no difference here: \"1.18\" (hint: type --framework onnxruntime)");
+  CHECK_EQ(
+      ToString(ParseFramework("onnxruntime@1.18").error()),
+      "--framework: versions of ONNX Runtime make no difference here: \"1.18\" (hint: type --framework onnxruntime)");
   CHECK_EQ(ToString(ParseFramework("pytorch@2.16").error()),
            "--framework: PyTorch 2.16 is not modelled; 2.0 to 2.15 are (hint: type pytorch@2.0 to pytorch@2.15, or "
            "pytorch for the newest)");
