@@ -8,7 +8,6 @@
 using pretend::AddressOf;
 using pretend::Handle;
 using pretend::kSuccess;
-using pretend::PointerTo;
 using pretend::Process;
 using pretend::Thread;
 
