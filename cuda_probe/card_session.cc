@@ -16,7 +16,7 @@
 namespace vramplan {
 namespace {
 
-// Whether the context is of no use after a call that said this. The others are answers about the call.
+// Whether the context is unusable after a call that returned this. Other errors concern only the call itself.
 bool LosesCard(CUresult result) {
   switch (result) {
     case CUDA_SUCCESS:
@@ -35,8 +35,8 @@ bool LosesCard(CUresult result) {
   }
 }
 
-// The kernel that computes in this arithmetic on cards of this capability (major * 10 + minor), and what a thread of it
-// does in one iteration. Capabilities: CUDA C++ Programming Guide, "Compute Capabilities".
+// The kernel for this arithmetic on cards of this capability (major * 10 + minor), and the work of one of its threads
+// in one iteration. Capabilities: CUDA C++ Programming Guide, "Compute Capabilities".
 struct ComputeKernel {
   const char* name = nullptr;  // null: there is none
   double flop = 0;
@@ -74,7 +74,7 @@ class DriverSession final : public CardSession {
   Result<std::optional<Bytes>> Workspace(const ConvolutionCall& call) override;
 
  private:
-  // The error of a call that failed; remembers it when the card is lost.
+  // The error of a call that failed; remembered if the card is lost.
   Error Fail(CUresult result, const std::string& doing) {
     Error error = DriverError(api_, result, subject_, doing);
     if (LosesCard(result) && !lost_) lost_ = error;
@@ -84,7 +84,7 @@ class DriverSession final : public CardSession {
     if (result == CUDA_SUCCESS) return Done();
     return Fail(result, doing);
   }
-  // Before every call: the card is there, and its context is this thread's.
+  // Before every call: checks that the card is not lost, and makes its context current on this thread.
   Status Enter() {
     if (lost_) return *lost_;
     return Check(api_.ctx_set_current(context_), "to make its context current");
@@ -94,17 +94,17 @@ class DriverSession final : public CardSession {
   Status LoadKernels();
   Status LoadCublas();
   Status LoadCudnn();
-  // Blocks that give every multiprocessor as much as it can hold, or fewer for little work.
+  // As many blocks as the multiprocessors can hold, or fewer for little work.
   unsigned Blocks(double threads) const {
     return static_cast<unsigned>(std::clamp(threads / kernels::kThreads, 1.0, 8.0 * multiprocessors_));
   }
   CUresult Launch(CUfunction kernel, unsigned blocks, void** arguments) const {
     return api_.launch_kernel(kernel, blocks, 1, 1, kernels::kThreads, 1, 1, 0, stream_, arguments, nullptr);
   }
-  // What `enqueue` puts on the stream, and the time the card took for it.
+  // Runs what `enqueue` puts on the stream, and returns the time that the card took.
   Result<TimedWork> Timed(double work, const std::string& doing, const std::function<Status()>& enqueue);
   Result<std::optional<TimedWork>> Multiply(Arithmetic arithmetic, double flop);
-  // Scratch of our own; nothing: no memory is left.
+  // Our own scratch memory; nothing: no memory is left.
   std::optional<CUdeviceptr> Scratch(size_t bytes) {
     CUdeviceptr address = 0;
     return api_.mem_alloc(&address, bytes) == CUDA_SUCCESS ? std::optional(address) : std::nullopt;
@@ -115,7 +115,7 @@ class DriverSession final : public CardSession {
   std::string subject_;
   std::optional<Error> lost_;
   bool retained_ = false;
-  bool libraries_ = false;  // one was asked to start
+  bool libraries_ = false;  // whether one was started
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   CUevent begin_ = nullptr, end_ = nullptr;
@@ -141,7 +141,7 @@ DriverSession::~DriverSession() {
     if (end_ != nullptr) api_.event_destroy(end_);
     if (stream_ != nullptr) api_.stream_destroy(stream_);
     api_.ctx_set_current(nullptr);
-    // The runtime inside cuBLAS and cuDNN holds the context too, and lets go only when the program ends.
+    // The runtime inside cuBLAS and cuDNN holds the context too, and releases it only when the program ends.
     if (libraries_) api_.device_primary_ctx_reset(device_);
   }
   api_.device_primary_ctx_release(device_);
@@ -260,8 +260,8 @@ Result<std::optional<TimedWork>> DriverSession::Compute(Arithmetic arithmetic, d
   return std::optional(*timed);
 }
 
-// Products of square matrices: as large as pays (4096), several where that is not enough. Nothing: no cuBLAS, no memory
-// for any of 1024, or not this arithmetic on this card.
+// Products of square matrices up to the side that pays off (4096), several of them if that is too little work. Nothing:
+// no cuBLAS, no memory even for side 1024, or the card lacks this arithmetic.
 Result<std::optional<TimedWork>> DriverSession::Multiply(Arithmetic arithmetic, double flop) {
   const auto none = std::optional<TimedWork>();
   if (const Status loaded = LoadCublas(); !loaded || cublas_ == nullptr) {
@@ -286,7 +286,7 @@ Result<std::optional<TimedWork>> DriverSession::Multiply(Arithmetic arithmetic, 
     }
     return Done();
   };
-  // The first loads the kernel and is not timed.
+  // The first product loads the kernel and is not timed.
   Result<TimedWork> timed = Timed(one, doing, [&] { return multiply(1); });
   if (timed.ok() && able) timed = Timed(one * products, doing, [&] { return multiply(products); });
   const Status freed = Check(api_.mem_free(*matrices), "to free memory");
@@ -341,7 +341,7 @@ Result<bool> DriverSession::Load(CardLibrary library) {
   const bool cublas = library == CardLibrary::kCublas;
   if (const Status loaded = cublas ? LoadCublas() : LoadCudnn(); !loaded) return loaded.error();
   if (cublas ? cublas_ == nullptr : cudnn_ == nullptr) return false;
-  // The first call, on matrices of 64 x 64 floats and on a convolution that is smaller.
+  // The first call works on matrices of 64 x 64 floats, or on a convolution smaller than that.
   constexpr int kSide = 64;
   constexpr size_t kMatrix = size_t{kSide} * kSide * 4;
   static_assert(Cudnn::kFirstInput <= kMatrix && Cudnn::kFirstFilter <= kMatrix);

@@ -1,7 +1,7 @@
 // A session on one card through the driver: its primary context, which is the one that PyTorch uses too.
 //
-// A call that fails in a way from which a context does not recover loses the card: every later call answers with that
-// first error, and the end of the session only lets go of the context.
+// If a call fails in a way from which a context does not recover, the card is lost: every later call returns that first
+// error, and the end of the session only releases the context.
 #pragma once
 
 #include <memory>

@@ -65,8 +65,8 @@ class Descriptor {
   void* handle_ = nullptr;
 };
 
-// As cuDNN takes them: ints, and at least two spatial axes: one more of size 1 in front makes two of one, as in PyTorch
-// (aten/src/ATen/native/Convolution.cpp, view1d_as_2d). Empty: a number is beyond an int.
+// As cuDNN takes them: ints, with at least two spatial axes; a single axis gets one of size 1 before it, as in PyTorch
+// (aten/src/ATen/native/Convolution.cpp, view1d_as_2d). Empty: a number does not fit an int.
 std::vector<int> Axes(const std::vector<int64_t>& numbers, size_t spatial_from, int filler) {
   std::vector<int> axes;
   for (const int64_t number : numbers) {
@@ -77,7 +77,7 @@ std::vector<int> Axes(const std::vector<int64_t>& numbers, size_t spatial_from, 
   return axes;
 }
 
-// Elements from one index to the next, by axis: the last axis is dense; or, with channels last, the channel is.
+// The stride of each axis, in elements: the last axis is dense, or the channel axis with channels last.
 std::vector<int> Strides(const std::vector<int>& dims, bool channels_last) {
   std::vector<int> strides(dims.size());
   int64_t stride = 1;
@@ -92,7 +92,7 @@ std::vector<int> Strides(const std::vector<int>& dims, bool channels_last) {
   return strides;
 }
 
-// What a call is to cuDNN: four descriptors, none of them null when ok().
+// A call in cuDNN's terms: four descriptors, none of them null if ok().
 struct Described {
   const Functions& cudnn = Loaded();
   Descriptor input{cudnn.create_tensor, cudnn.destroy_tensor}, output{cudnn.create_tensor, cudnn.destroy_tensor};

@@ -1,8 +1,8 @@
 // The CUDA driver's functions that cuda_probe calls, found in libcuda.so.1 while the program runs.
 //
-// The names are those of the library, versions included (cuMemAlloc_v2): cuda.h renames them from toolkit to toolkit,
-// the library keeps them. Signatures are cuda.h's. Reference: CUDA Driver API, modules Initialization, Device, Primary
-// Context, Module, Memory, Virtual Memory, Stream, Event, Execution.
+// The names are those of the library, versions included (cuMemAlloc_v2); cuda.h renames them from toolkit to toolkit,
+// but the library keeps them. Signatures are cuda.h's. Reference: CUDA Driver API, modules Initialization, Device,
+// Primary Context, Module, Memory, Virtual Memory, Stream, Event, Execution.
 #pragma once
 
 #include <cuda.h>
@@ -47,12 +47,12 @@ struct DriverApi {
   Same<&::cuEventSynchronize> event_synchronize;
   Same<&::cuEventElapsedTime> event_elapsed_time;
 
-  // "CUDA_ERROR_NO_DEVICE"; "CUDA error 9999" where the driver does not know it either.
+  // "CUDA_ERROR_NO_DEVICE"; "CUDA error 9999" if the driver does not know the number.
   std::string NameOf(CUresult result) const;
 };
 
-// The functions, loaded once and initialised (cuInit). Errors: no driver, a stub or too old one, no card, no right to
-// use it.
+// The functions, loaded once and initialised (cuInit). Errors: no driver, a stub, a driver that is too old, no card, no
+// permission to use it.
 Result<const DriverApi*> LoadDriver();
 
 // One line for a call that failed; `subject` is "card 0" or "driver".

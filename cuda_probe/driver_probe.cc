@@ -20,12 +20,12 @@
 namespace vramplan {
 namespace {
 
-// "13.0" of 13000, as CUDA counts.
+// "13.0" for CUDA's 13000.
 std::string CudaVersion(int version) {
   return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10);
 }
 
-// Windows' kernel below Linux names its maker, and gives the card as /dev/dxg.
+// WSL's kernel names Microsoft, and shows the card as /dev/dxg.
 bool BelowWindows() {
   if (access("/dev/dxg", F_OK) == 0) return true;
   std::ifstream version("/proc/version");
@@ -66,7 +66,7 @@ class DriverProbe final : public Probe {
   Result<int> Count(const DriverApi& api) const;
   Result<CUdevice> Device(const DriverApi& api, int card) const;
   Result<Seen> Find(const DriverApi& api, CUdevice device, int card) const;
-  Result<Seen> Look(int card) const;  // the driver loaded first
+  Result<Seen> Look(int card) const;  // the driver must be loaded
   Result<CardFacts> Facts(const DriverApi& api, int card) const;
   void AskNvml(const Seen& seen, CardFacts& facts) const;
 
@@ -114,7 +114,7 @@ Result<CUdevice> DriverProbe::Device(const DriverApi& api, int card) const {
   return device;
 }
 
-// By UUID: of the card, then of the slice; then by where it is plugged in.
+// Found by the card's UUID, then by the slice's, then by the slot on the bus.
 Result<Seen> DriverProbe::Find(const DriverApi& api, CUdevice device, int card) const {
   Seen seen;
   CUuuid uuid{};
@@ -198,7 +198,7 @@ void DriverProbe::AskNvml(const Seen& seen, CardFacts& facts) const {
     facts.reserved = memory.value->reserved;
     if (!facts.reserved) refused("reserved", "the driver is older than 510");
   }
-  // A slice has neither ECC nor a screen of its own.
+  // A slice has no ECC setting and no screen of its own.
   const Nvml::Card whole = seen.mig ? nvml_.WholeCard(*seen.card).value.value_or(*seen.card) : *seen.card;
   Told<bool> ecc = nvml_.Ecc(whole), display = nvml_.Display(whole);
   facts.ecc = ecc.value;

@@ -1,5 +1,5 @@
-// What runs on the card. Nothing is included but the plain header: device code is compiled once for every architecture
-// that the toolkit knows, and must stay quick to compile.
+// The code that runs on the card. It includes only the plain header: device code is compiled once for every
+// architecture that the toolkit knows, so it must compile quickly.
 //
 // Instructions: PTX ISA, "Floating Point Instructions: fma" and "Warp-level Matrix Instructions: wmma".
 #include "cuda_probe/kernels.h"
@@ -31,7 +31,7 @@ extern "C" __global__ void vramplan_touch(unsigned char* to, Size bytes, unsigne
 
 extern "C" __global__ void vramplan_copy(unsigned char* to, const unsigned char* from, Size bytes) {
   const Size start = ThreadIndex(), step = ThreadCount();
-  // Vectors only where both ranges lie alike between the multiples of 16.
+  // Vectors need both ranges at the same offset from a multiple of 16.
   const bool alike = BytesToVector(to) == BytesToVector(from);
   const Size head = alike ? min(BytesToVector(to), bytes) : bytes;
   const Size vectors = (bytes - head) / 16, tail = head + vectors * 16;
@@ -52,7 +52,7 @@ extern "C" __global__ void vramplan_fma_fp32(float* to, unsigned iterations) {
   }
   float sum = 0;
   for (int i = 0; i < kFmaChains; ++i) sum += chain[i];
-  // Never: but the compiler does not know, and must compute the sum.
+  // This never happens, but the compiler does not know that and has to compute the sum.
   if (iterations == 0) to[ThreadIndex()] = sum;
 }
 
@@ -71,7 +71,7 @@ extern "C" __global__ void vramplan_fma_fp16(unsigned* to, unsigned iterations) 
 #endif
 }
 
-// One tensor kernel: CHAINS accumulators of 8 floats a thread; A and B stay in registers, of 4 or 8 words each.
+// One tensor kernel: CHAINS accumulators of 8 floats in each thread; A and B stay in registers, 4 or 8 words each.
 #define VRAMPLAN_ACCUMULATOR(c) \
   "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
 #define VRAMPLAN_TENSOR_LOOP(instruction, ...)                                  \

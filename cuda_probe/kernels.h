@@ -1,8 +1,8 @@
-// The kernels of kernels.cu as the host sees them: names, arguments, and how much a thread does.
+// The kernels of kernels.cu as the host sees them: names, arguments, and the work of a thread.
 //
 //   kTouch   (to, bytes, value)    writes every byte of [to, to + bytes)
 //   kCopy    (to, from, bytes)     reads and writes every byte
-//   the others (to, iterations)    compute; nothing is written unless iterations is 0, so `to` may be 0
+//   the others (to, iterations)    compute; they write only if iterations is 0, so `to` may be 0
 #pragma once
 
 namespace vramplan::kernels {
@@ -15,9 +15,9 @@ inline constexpr const char* kHalfTensor = "vramplan_tensor_fp16";  // 7.0
 inline constexpr const char* kBf16Tensor = "vramplan_tensor_bf16";  // 8.0
 inline constexpr const char* kTf32Tensor = "vramplan_tensor_tf32";  // 8.0
 
-inline constexpr unsigned kThreads = 256;  // a block, of every kernel
+inline constexpr unsigned kThreads = 256;  // in a block, for every kernel
 
-// Independent chains a thread: arithmetic takes 4 to 6 clocks, and a chain waits for itself.
+// Independent chains in a thread: each operation takes 4 to 6 clocks, and a chain waits for its own results.
 inline constexpr int kFmaChains = 8, kTensorChains = 4;
 
 // FLOP of one thread in one iteration. A multiplication and an addition are two; half FMAs work on pairs. A warp of 32

@@ -1,5 +1,5 @@
-// The compiled kernels (a fat binary: code for every architecture the toolkit knows, PTX for what comes later), as
-// they lie in this program.
+// The compiled kernels inside this program: a fat binary with code for every architecture that the toolkit knows, and
+// PTX for later ones.
 #pragma once
 
 namespace vramplan {

@@ -1,5 +1,5 @@
-// cuBLAS and cuDNN, where they are installed: what they add to a context, the rate of a matrix product, the workspace
-// of a convolution. Both work in the context that is current on the calling thread.
+// cuBLAS and cuDNN, if they are installed: what they add to a context, the rate of a matrix product, the workspace of a
+// convolution. Both work in the context that is current on the calling thread.
 #pragma once
 
 #include <memory>
@@ -12,24 +12,24 @@
 
 namespace vramplan {
 
-// A library's handle in this context: there, not installed (null), or an error.
+// A library's handle in this context; null if the library is not installed.
 class Cublas {
  public:
   static Result<std::unique_ptr<Cublas>> Open(CUstream stream);
   ~Cublas();
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
-  // The card is lost: its end is not to talk to it.
+  // The card is lost: the destructor must not talk to it.
   void Forget() { handle_ = nullptr; }
 
-  // C = A x B, all square of this side, on the stream. False: this card cannot, or not in this arithmetic.
+  // C = A x B on the stream, all square with this side. False: this card cannot do it in this arithmetic.
   Result<bool> Multiply(Arithmetic arithmetic, int side, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c);
 
  private:
   explicit Cublas(void* handle) : handle_(handle) {}
   void* handle_;
 };
-// Of a number in a matrix.
+// The size of one number in a matrix.
 int SizeOf(Arithmetic arithmetic);
 
 class Cudnn {
@@ -38,14 +38,14 @@ class Cudnn {
   ~Cudnn();
   Cudnn(const Cudnn&) = delete;
   Cudnn& operator=(const Cudnn&) = delete;
-  // The card is lost: its end is not to talk to it.
+  // The card is lost: the destructor must not talk to it.
   void Forget() { handle_ = nullptr; }
 
-  // Of the first algorithm that its heuristics name and that works: what PyTorch takes with cudnn.benchmark off
-  // (aten/src/ATen/native/cudnn/Conv_v7.cpp, `search`). Nothing: none does.
+  // The workspace of the first algorithm that the heuristics name and that works, which PyTorch takes with
+  // cudnn.benchmark off (aten/src/ATen/native/cudnn/Conv_v7.cpp, `search`). Nothing: none works.
   std::optional<Bytes> Workspace(const ConvolutionCall& call) const;
 
-  // The convolution that FirstCall() does: 1x8x8x8, filter 8x8x1x1; its bytes in input, filter and output.
+  // The bytes of input, filter and output of the convolution in FirstCall(): 1x8x8x8, filter 8x8x1x1.
   static constexpr size_t kFirstInput = 2048, kFirstFilter = 256;
   // Runs one small convolution, so that its kernel is loaded.
   void FirstCall(CUdeviceptr input, CUdeviceptr filter, CUdeviceptr output) const;

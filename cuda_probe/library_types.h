@@ -1,4 +1,4 @@
-// The part of the ABI of cuBLAS and cuDNN that is used: their headers are no part of every toolkit. References: cuBLAS
+// The part of the ABI of cuBLAS and cuDNN that we use; not every toolkit has their headers. References: cuBLAS
 // Library, "cuBLAS datatypes reference", "cublasGemmEx"; cuDNN Backend API, cudnn_graph, cudnn_ops and cudnn_cnn.
 // Tests compare this with the headers where they are installed.
 #pragma once

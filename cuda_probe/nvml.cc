@@ -63,7 +63,7 @@ struct Nvml::Functions {
 
 namespace {
 
-// The list behind one of NVML's "how many, and into what" functions. Between two calls processes may come.
+// The list that one of NVML's functions fills: the first call asks for its length. Processes may start between calls.
 template <typename Process>
 int ListOf(nvml::ProcessesOf<Process>* function, Nvml::Card card, std::vector<Process>& list) {
   if (function == nullptr) return nvml::kFunctionNotFound;
@@ -78,7 +78,8 @@ int ListOf(nvml::ProcessesOf<Process>* function, Nvml::Card card, std::vector<Pr
   return result;
 }
 
-// A list names a process once for each slice of the card; one of both kinds is in both lists, with all of its bytes.
+// A list names a process once for each slice of the card. A process of both kinds is in both lists, each time with all
+// of its bytes.
 template <typename Process>
 void Merge(const std::vector<Process>& list, bool compute, std::vector<Holder>& holders) {
   std::map<int64_t, std::optional<Bytes>> held;
@@ -96,7 +97,7 @@ void Merge(const std::vector<Process>& list, bool compute, std::vector<Holder>& 
   }
 }
 
-// "python3" of "/usr/bin/python3 train.py".
+// "python3" for "/usr/bin/python3 train.py".
 std::string ProgramOf(std::string command) {
   command = command.substr(0, command.find(' '));
   return command.substr(command.rfind('/') + 1);
@@ -129,7 +130,7 @@ std::string Nvml::NameOf(int result) const {
   return name;
 }
 
-// Empty: it answered. Arguments beyond what Card needs are pointers to what it fills.
+// Why a call failed; empty if it succeeded. The further arguments are pointers to what it fills.
 template <typename Function, typename... Arguments>
 std::string Nvml::Ask(Function* function, Arguments... arguments) const {
   if (!refusal_.empty()) return refusal_;
@@ -192,7 +193,7 @@ Told<std::vector<Holder>> Nvml::Processes(Card card) const {
   std::vector<Holder> holders;
   std::string refusal;
   for (size_t kind = 0; kind < Functions::kKinds.size(); ++kind) {
-    // The second version before the third: drivers 535.43 to 535.86 gave the third's entries another size.
+    // Try the second version first: drivers 535.43 to 535.86 have another entry size in the third.
     std::vector<nvml::ProcessTwo> two;
     std::vector<nvml::ProcessOne> one;
     int result = ListOf(functions_.processes_two[kind], card, two);
@@ -203,7 +204,7 @@ Told<std::vector<Holder>> Nvml::Processes(Card card) const {
     Merge(one, compute, holders);
     if (result == nvml::kSuccess) continue;
     if (kind == Functions::kCompute) return {std::nullopt, NameOf(result)};
-    // Of a card without graphics or without MPS there is nothing to tell.
+    // A card without graphics or without MPS has no such list.
     if (result != nvml::kNotSupported && result != nvml::kFunctionNotFound) {
       refusal = std::string(Functions::kKinds[kind]) + ": " + NameOf(result);
     }

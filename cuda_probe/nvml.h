@@ -1,5 +1,5 @@
-// What NVML, the library below nvidia-smi, says about a card from outside of any context. Its header is in few
-// toolkits and its ABI is stable: the few declarations that are needed are our own (nvml.cc).
+// What NVML, the library below nvidia-smi, says about a card without a context. Few toolkits have its header and its
+// ABI is stable, so nvml.cc declares the few functions that we need.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace vramplan {
 
-// An answer, or why there is none: "insufficient permissions".
+// An answer, or the reason why there is none: "insufficient permissions".
 template <typename T>
 struct Told {
   std::optional<T> value;
@@ -20,7 +20,7 @@ struct Told {
 
 class Nvml {
  public:
-  // Opens libnvidia-ml.so.1 and starts it; its end stops it. Where that fails every answer is a refusal.
+  // Opens libnvidia-ml.so.1 and starts it; the destructor stops it. If that fails, every answer is a refusal.
   Nvml();
   ~Nvml();
   Nvml(const Nvml&) = delete;
@@ -40,7 +40,7 @@ class Nvml {
   };
   Told<Memory> MemoryOf(Card card) const;
   Told<bool> Ecc(Card card) const;
-  Told<bool> Display(Card card) const;  // one is connected or active
+  Told<bool> Display(Card card) const;  // whether one is connected or active
   Told<std::vector<Holder>> Processes(Card card) const;
 
  private:

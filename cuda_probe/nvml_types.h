@@ -1,5 +1,5 @@
-// The part of NVML's ABI that is used: NVML API Reference, "Device Queries", "System Queries", "Enums". Structures are
-// versioned and never change once published; tests compare them with nvml.h where that is installed.
+// The part of NVML's ABI that we use: NVML API Reference, "Device Queries", "System Queries", "Enums". Structures are
+// versioned and never change once published; tests compare them with nvml.h if that is installed.
 #pragma once
 
 namespace vramplan::nvml {

@@ -1,12 +1,12 @@
-// Probe: the boundary to real cards, in plain C++. Whoever includes this sees no CUDA type and needs no toolkit.
+// Probe: the boundary to real cards, in plain C++. This header has no CUDA type and needs no toolkit.
 //
 //   ThisMachine()->Cards()              every card, and who holds its memory
-//   ThisMachine()->Open(0)              a CUDA context on card 0: allocate, touch, time; its end gives all back
+//   ThisMachine()->Open(0)              a CUDA context on card 0: allocate, touch, time; its destructor frees all
 //
 // Implementations: the driver's (driver_probe.cc, where a CUDA toolkit was found), the null twin (null_probe.cc: every
 // answer is "no probe in this build"), and the tests' recording fake (tests/support/fake_probe.h).
 //
-// Errors are kNoCard, one line each: no driver, no card, permission refused, card lost. Out of memory is no error.
+// Errors are kNoCard, one line each: no driver, no card, permission refused, card lost. Out of memory is not an error.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace vramplan {
 
-// What a program loads onto the card beside its tensors.
+// What a program loads onto the card besides its tensors.
 enum class CardLibrary : uint8_t { kKernel, kCublas, kCudnn };
 std::string_view Name(CardLibrary library);  // "first kernel", "cuBLAS", "cuDNN"
 
@@ -55,22 +55,22 @@ class CardSession {
   struct Memory {
     Bytes free, total;
   };
-  virtual Result<Memory> Free() = 0;  // cuMemGetInfo: of the whole card, others' use included
+  virtual Result<Memory> Free() = 0;  // cuMemGetInfo: the whole card, the use of other processes included
 
   // Nothing: out of memory.
   virtual Result<std::optional<uint64_t>> Allocate(Bytes bytes) = 0;
   virtual Status Release(uint64_t address) = 0;
 
-  // Writes every byte of the range, waits, and says how long the card took.
+  // Writes every byte of the range, waits, and returns the time that the card took.
   virtual Result<TimedWork> Touch(uint64_t address, Bytes bytes) = 0;
   // Reads one range and writes another of the same size: 2 x bytes moved. They do not overlap.
   virtual Result<TimedWork> Copy(uint64_t to, uint64_t from, Bytes bytes) = 0;
-  // Computes at the highest rate that it knows how to reach; about `flop` operations. Nothing: the card cannot.
+  // Computes about `flop` operations at the highest rate it can reach. Nothing: the card lacks this arithmetic.
   virtual Result<std::optional<TimedWork>> Compute(Arithmetic arithmetic, double flop) = 0;
 
-  // Loads the library and makes its first call, so that what it takes of the card is taken. False: not installed.
+  // Loads the library and makes its first call, so that it takes its share of the card. False: not installed.
   virtual Result<bool> Load(CardLibrary library) = 0;
-  // What cuDNN's heuristics would take for this call. Nothing: cuDNN is not installed, or has no way to compute it.
+  // The workspace that cuDNN's heuristics would take for this call. Nothing: no cuDNN, or it cannot compute this.
   virtual Result<std::optional<Bytes>> Workspace(const ConvolutionCall& call) = 0;
 };
 
@@ -82,16 +82,16 @@ class Probe {
   // `card` is CardFacts::index.
   virtual Result<std::unique_ptr<CardSession>> Open(int card) = 0;
 
-  // Seen from outside of any context (NVML). Nothing: the driver does not say.
-  virtual Result<std::optional<Bytes>> Used(int card) = 0;                   // by everybody, the driver included
+  // Read without a context (NVML). Nothing: the driver does not say.
+  virtual Result<std::optional<Bytes>> Used(int card) = 0;                   // by all processes and the driver
   virtual Result<std::optional<std::vector<Holder>>> Holders(int card) = 0;  // right now
-  // Between two looks.
+  // Waits between two samples.
   virtual void Wait(double seconds) = 0;
 };
 
 // The cards of this machine. Never null.
 std::unique_ptr<Probe> ThisMachine();
-// Whether this build can see cards; else what would make it: "built without a CUDA toolkit".
+// Whether this build can see cards; if not, why: "built without a CUDA toolkit".
 bool BuiltWithProbe();
 
 }  // namespace vramplan

@@ -1,5 +1,4 @@
-// A shared library that may be there or not, opened while the program runs: one binary for machines with and without
-// it.
+// A shared library that is opened while the program runs, so that one binary works with and without it.
 #pragma once
 
 #include <dlfcn.h>
@@ -27,7 +26,7 @@ class SharedLibrary {
     return function != nullptr;
   }
 
-  // Find() for what the program cannot do without: the first that is missing is remembered.
+  // Find() for a function that the program needs; remembers the first one that is missing.
   template <typename Function>
   void Need(const char* symbol, Function*& function) {
     if (!Find(symbol, function) && missing_.empty()) missing_ = symbol;

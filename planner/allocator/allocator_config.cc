@@ -1,6 +1,6 @@
 // PYTORCH_CUDA_ALLOC_CONF as c10/core/AllocatorConfig.cpp and c10/cuda/CUDAAllocatorConfig.cpp read it (PyTorch 2.10;
-// tried against that build: limits, what `>` overwrites, a comma at the end). Stricter in two places where PyTorch
-// takes anything: text after a number, and a missing comma or colon.
+// limits, the intervals that `>` overwrites and a trailing comma were compared with that build). It is stricter in two
+// places where PyTorch accepts anything: text after a number, and a missing comma or colon.
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -19,7 +19,7 @@ constexpr size_t kIntervals = 16;  // 1 MiB .. 64 GiB
 constexpr std::string_view kSubject = "--allocator-conf";
 constexpr const char* kExample = "write it as max_split_size_mb:128,expandable_segments:True";
 
-// Options that do not change what is taken from the device.
+// Options that do not change how much memory is taken from the device.
 constexpr std::string_view kWithoutEffect[] = {"release_lock_on_cudamalloc",     "release_lock_on_hipmalloc",
                                                "pinned_use_cuda_host_register",  "pinned_use_hip_host_register",
                                                "pinned_num_register_threads",    "pinned_use_background_threads",
@@ -54,7 +54,7 @@ class Parser {
         return Wrong("expected ',' after the value of " + key_ + ", got '" + tokens_[at_] + "'");
       }
     }
-    // A block that may not be split must be a whole segment.
+    // A block that must not be split has to be a whole segment.
     const Bytes least = config_.large_segment_size;
     if (config_.max_split_size.value_or(least) < least || config_.max_non_split_rounding < least) {
       return Wrong("max_split_size_mb and max_non_split_rounding_mb must be at least large_segment_size_mb");
@@ -143,8 +143,8 @@ class Parser {
     return true;
   }
 
-  // roundup_power2_divisions:[4:2,16:1,>:8]: the first interval counts for all below it, `>` for all above the last one
-  // named, intervals between two named ones stay off.
+  // roundup_power2_divisions:[4:2,16:1,>:8]: the first interval also applies to all below it, `>` to all above the last
+  // named one, and intervals between two named ones stay off.
   bool Intervals() {
     std::vector<int64_t>& all = config_.roundup_power2_divisions;
     if (all.empty()) all.assign(kIntervals, 0);

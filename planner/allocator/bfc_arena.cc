@@ -89,7 +89,7 @@ bool BfcArena::Extend(int64_t size) {
   int64_t region = RegionFor(size, available);
   if (region > capacity_ - taken_) ++statistics_.retries;
   while (region > capacity_ - taken_) {
-    // The arithmetic of the sources: a float that is cut off.
+    // As in the sources: computed in float and truncated.
     region = RoundUp(static_cast<int64_t>(static_cast<float>(region) * kBackpedal), kMinAllocation);
     if (region < size || region < kLeastRetried) return false;
   }
@@ -98,7 +98,7 @@ bool BfcArena::Extend(int64_t size) {
   return true;
 }
 
-// DeallocateFreeRegions of bfc_allocator.cc: all of them, when that can be enough.
+// DeallocateFreeRegions of bfc_allocator.cc: gives back all free regions if that can be enough.
 bool BfcArena::ReleaseRegions(int64_t size) {
   if (!config_.releases_regions) return false;
   std::vector<int32_t> whole;
@@ -121,7 +121,7 @@ bool BfcArena::ReleaseRegions(int64_t size) {
   return true;
 }
 
-// Of a pool the furthest byte that was ever handed out: a smaller pool could not have served these requests this way.
+// For a pool, the furthest byte that was ever handed out: a smaller pool could not have served these requests.
 void BfcArena::CountReserved(const Chunk& chunk) {
   if (config_.growth != BfcGrowth::kWholePool) return;
   const auto end = static_cast<int64_t>(chunk.address) + chunk.size;
@@ -136,7 +136,7 @@ std::optional<Allocation> BfcArena::Allocate(Bytes bytes) {
   if (found == kNone && Extend(size)) found = TakeFree(size);
   if (found == kNone && ReleaseRegions(size) && Extend(size)) found = TakeFree(size);
   if (found == kNone) return std::nullopt;
-  // SplitFreeChunkFromBin: the front is handed out.
+  // SplitFreeChunkFromBin: the front part is handed out.
   const int64_t rest = At(found).size - size;
   if (rest >= size || rest >= config_.most_unsplit.count()) {
     const int32_t back = NewChunk(At(found).address + static_cast<uint64_t>(size), rest);
@@ -195,7 +195,7 @@ std::vector<Segment> BfcArena::Snapshot() const {
     for (auto at = static_cast<int32_t>(&head - chunks_.data()); at != kNone;
          at = chunks_[static_cast<size_t>(at)].next) {
       const Chunk& chunk = chunks_[static_cast<size_t>(at)];
-      // What a pool never reached is no part of the picture.
+      // The part of a pool that was never used is not in the picture.
       if (config_.growth == BfcGrowth::kWholePool && !chunk.live && chunk.next == kNone &&
           Bytes::Of(static_cast<int64_t>(chunk.address)) >= statistics_.reserved) {
         break;

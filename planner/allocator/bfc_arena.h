@@ -1,18 +1,19 @@
 // BfcArena: best fit with coalescing, the allocator of ONNX Runtime (core/framework/bfc_arena.cc, 1.31), TensorFlow and
 // JAX (xla/tsl/framework/bfc_allocator.cc). They share rounding, search, splitting and merging; they differ in how the
-// arena grows, and when.
+// arena grows and when.
 //
 //   request        chunk                                    regions of kNextPowerOfTwo, from 1 MiB on
 //   40 B           256 B (multiple of 256), split off       1 MiB
-//   2.25 MiB       4 MiB: less than twice the request       4 MiB, the doubling that is enough
-//                  and less than 128 MiB are not split off
+//   2.25 MiB       4 MiB: it is not split, because it is    4 MiB, the first doubling that is enough
+//                  less than twice the request, and less
+//                  than 128 MiB would be left over
 //   4 MiB          8 MiB, the same                          8 MiB: the next one is at least twice as large
 //
-// The bins of the sources only speed up a search for the smallest free chunk that is large enough, lowest address
-// first: here that is one ordered set. Reserved is what the device gave; of a pool that is taken whole, what of it was
-// ever reached (the rest is a setting, not a need).
+// The bins of the sources only speed up the search for the smallest free chunk that is large enough, lowest address
+// first; here one ordered set does that. Reserved is what the device gave; for a pool that is taken whole it is the
+// part that was ever used, because the rest is a setting, not a need.
 //
-// Invariant: requested <= allocated <= reserved <= min(capacity, limit); neighbouring free chunks are always one.
+// Invariant: requested <= allocated <= reserved <= min(capacity, limit); neighbouring free chunks are merged.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@
 namespace vramplan {
 
 enum class BfcGrowth : uint8_t {
-  kNextPowerOfTwo,   // regions double until they hold the request, and once more after each that did not have to
+  kNextPowerOfTwo,   // regions double until one holds the request; after one that did not have to, the next doubles
   kSameAsRequested,  // a region is the request
   kWholePool,        // one region, as large as the limit, taken at the first request
 };
@@ -36,7 +37,7 @@ struct BfcConfig {
   Bytes largest_doubling = Bytes::GiB(1);  // ONNX Runtime: max_power_of_two_extend_bytes; TensorFlow: none
   Bytes most_unsplit = Bytes::MiB(128);    // ONNX Runtime: max_dead_bytes_per_chunk; TensorFlow: the same
   Bytes limit = Bytes::Max();              // ONNX Runtime: gpu_mem_limit
-  bool releases_regions = false;           // TensorFlow: what is wholly free goes back when the device is full
+  bool releases_regions = false;           // TensorFlow: gives back wholly free regions when the device is full
   bool operator==(const BfcConfig&) const = default;
 };
 
@@ -67,9 +68,9 @@ class BfcArena {
   void DropChunk(int32_t chunk);
   void InsertFree(int32_t chunk);
   void RemoveFree(int32_t chunk);
-  // The best fit, taken out of the free ones; kNone when there is none.
+  // The best fit, removed from the free chunks; kNone if there is none.
   int32_t TakeFree(int64_t size);
-  // A new region with room for `size`; false when the device has none.
+  // Adds a region with room for `size`; false if the device has none.
   bool Extend(int64_t size);
   int64_t RegionFor(int64_t size, int64_t available);
   void AddRegion(int64_t size);

@@ -1,5 +1,5 @@
-// Follows c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.10; each step names the function there. One stream, no graph
-// capture.
+// Follows c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.10; each step names the function there. There is one stream and
+// no graph capture.
 #include "planner/allocator/caching_allocator.h"
 
 #include <algorithm>
@@ -123,7 +123,7 @@ int32_t CachingAllocator::State::TakeFree(Pool& pool, int64_t size) {
   size_t at = pool.free.LowerBound(size);
   if (at == pool.free.size()) return kNone;
   if (config.expandable_segments) {
-    // A block that can grow counts with the size that it can grow to, so that a tighter one is preferred.
+    // A block that can grow counts with the size that it can reach, so that a tighter block is preferred.
     const auto grown = [&](size_t i) {
       const Block& b = blocks[static_cast<size_t>(pool.free[i].block)];
       if (b.next == kNone || blocks[static_cast<size_t>(b.next)].mapped) return b.size;
@@ -202,7 +202,7 @@ void CachingAllocator::State::CollectGarbage() {
   int64_t reclaimed = 0;
   bool freed = true;
   while (reclaimed < target && freed && !candidates.empty()) {
-    // Everything above the average goes, also beyond the target.
+    // All blocks older than the average are freed, even if that is more than the target.
     const double limit = static_cast<double>(total_age) / static_cast<double>(candidates.size());
     freed = false;
     std::vector<int32_t> younger;
@@ -230,7 +230,7 @@ bool CachingAllocator::State::ReleaseOversize(Pool& pool, int64_t size) {
     ReleaseSegment(pool.free[at].block);
     return true;
   }
-  // No single one is large enough: the largest ones together.
+  // No single block is large enough, so the largest ones are freed until they are.
   int64_t released = 0;
   while (released < wanted && pool.free.size() > 0) {
     const FreeBlock largest = pool.free[pool.free.size() - 1];
@@ -284,7 +284,7 @@ std::optional<CachingAllocator::Allocation> CachingAllocator::Allocate(Bytes byt
     }
     if (found == State::kNone) return std::nullopt;
   }
-  // alloc_found_block: the front is handed out, what is left over stays free.
+  // alloc_found_block: the front part is handed out, the rest stays free.
   if (s.ShouldSplit(s.blocks[static_cast<size_t>(found)], size)) {
     const int32_t rest = s.NewBlock(0, 0, pool.small);
     State::Block& front = s.blocks[static_cast<size_t>(found)];

@@ -5,12 +5,12 @@
 //   1 MiB + 1   1'049'088 B, large pool                      20 MiB, split
 //   11.5 MiB    12 MiB: 0.5 MiB left over is not split off   12 MiB (multiple of 2 MiB)
 //
-// The device below it: allocations take their size rounded up to 2 MiB and addresses only grow, 2 MiB apart; it fails
-// when the sum would exceed the capacity. Then segments that are wholly free are given back and the request is tried
-// once more.
+// The device below it rounds each allocation up to 2 MiB, and its addresses only grow, 2 MiB apart. It fails if the sum
+// would exceed the capacity. Then the segments that are wholly free are given back and the request is tried once
+// more.
 //
-// Invariant: requested <= allocated <= reserved <= capacity; neighbouring free blocks of a segment are always one
-// block.
+// Invariants: requested <= allocated <= reserved <= capacity.
+// Neighbouring free blocks of a segment are merged.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +35,11 @@ struct AllocatorConfig {
   std::vector<int64_t> roundup_power2_divisions;  // 16 intervals 1 MiB .. 64 GiB; empty: off
   double garbage_collection_threshold = 0;        // 0: off; PyTorch collects only with a memory fraction below 1
   double per_process_memory_fraction = 1;         // of the device's memory
-  // What cudaGetDeviceProperties calls totalGlobalMem: more than the capacity where others, or the context, take of it.
-  // Nothing: the capacity.
+  // totalGlobalMem of cudaGetDeviceProperties. It exceeds the capacity by what the context and other programs take.
+  // Nothing: the same as the capacity.
   std::optional<Bytes> device_total;
   bool expandable_segments = false;
-  // Other frameworks: this allocator instead of PyTorch's; nothing above acts then.
+  // For other frameworks: this allocator instead of PyTorch's. The options above then have no effect.
   std::optional<BfcConfig> bfc;
   bool operator==(const AllocatorConfig&) const = default;
 };
@@ -53,21 +53,21 @@ class CachingAllocator {
   using Handle = int32_t;  // of a live block; reused after Free
   using Allocation = vramplan::Allocation;
 
-  // `capacity` is what segments are taken from.
-  // Bytes::Max() (and all above 2^60 B) is never full. `device`, when given, is asked for every segment that the
-  // capacity allows and outlives the allocator, which leaves its segments there when it ends; no expandable segments.
+  // `capacity`: the bytes that segments may take; above 2^60 B the device is never full. `device`, if given, provides
+  // every segment that the capacity allows, and must outlive the allocator, whose segments stay there when it ends;
+  // then `config` must not ask for expandable segments.
   CachingAllocator(Bytes capacity, AllocatorConfig config, DeviceMemory* device = nullptr);
   ~CachingAllocator();
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
-  // Nothing: out of memory, even after giving back what was cached. Zero bytes take no block: handle -1.
+  // Nothing: out of memory, even after the cache was given back. Zero bytes take no block: handle -1.
   std::optional<Allocation> Allocate(Bytes bytes);
   // -1 does nothing.
   void Free(Handle handle);
   void EmptyCache();
   const AllocatorStatistics& statistics() const;
-  // What cudaMalloc is asked for when no free block will do: "Tried to allocate ..." of a message.
+  // The size of the cudaMalloc if no free block will do: "Tried to allocate ..." of a message.
   Bytes SegmentFor(Bytes bytes) const;
   // All segments, by address.
   std::vector<Segment> Snapshot() const;

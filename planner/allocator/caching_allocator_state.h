@@ -26,7 +26,7 @@ struct CachingAllocator::State {
     int64_t requested = 0;
     int64_t age_base = 0;        // Pool::lookups when it became free
     int32_t previous = kNone;    // in its segment
-    int32_t next = kNone;        // in its segment; of a slot that is not in use: the next such slot
+    int32_t next = kNone;        // in its segment; for an unused slot, the next unused slot
     int32_t expandable = kNone;  // index into `expandables`
     bool small = false;
     bool live = false;
@@ -63,11 +63,11 @@ struct CachingAllocator::State {
   int32_t NewBlock(uint64_t address, int64_t size, bool small);
   void DropBlock(int32_t block);
   void InsertFree(int32_t block);
-  // Takes `source` into its neighbour when it is free and mapped alike.
+  // Merges `source` into its neighbour if that is free and mapped alike.
   void TryMerge(int32_t block, int32_t source);
   Pool& PoolOf(const Block& block) { return block.small ? small_pool : large_pool; }
 
-  // The steps of a request; kNone: not that way.
+  // The steps of a request; kNone: this step found no block.
   int32_t TakeFree(Pool& pool, int64_t size);
   int32_t NewSegment(Pool& pool, int64_t size);
   void CollectGarbage();
@@ -78,7 +78,7 @@ struct CachingAllocator::State {
 
   // The device.
   bool TakeFromDevice(int64_t size);
-  // Of a segment; nothing: the card is full, whatever was counted.
+  // The address of a new segment; nothing: the card is full, even if the count says otherwise.
   std::optional<uint64_t> TakeSegment(int64_t size);
   void GiveToDevice(int64_t size);
   uint64_t TakeAddresses(int64_t size);

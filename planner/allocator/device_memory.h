@@ -1,9 +1,9 @@
-// DeviceMemory: what lies below the caching allocator when there is a real card: cudaMalloc and cudaFree, nothing else.
+// DeviceMemory: the card below the caching allocator, if there is a real one: cudaMalloc and cudaFree, nothing else.
 //
-//   CachingAllocator --Take(20 MiB)--> card: an address, or nothing: it is full
+//   CachingAllocator --Take(20 MiB)--> card: an address, or nothing if it is full
 //                    --GiveBack(address, 20 MiB)-->
 //
-// Without one the allocator counts: a segment fits while the sum stays within the capacity.
+// Without a card the allocator counts: a segment fits as long as the sum stays within the capacity.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace vramplan {
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
-  // Nothing: the card cannot give it. The allocator then gives back what it caches and asks once more.
+  // Nothing: the card has no room. The allocator then gives back what it caches and tries once more.
   virtual std::optional<uint64_t> Take(Bytes bytes) = 0;
   virtual void GiveBack(uint64_t address, Bytes bytes) = 0;
 };

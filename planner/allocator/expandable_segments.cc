@@ -1,5 +1,5 @@
-// expandable_segments:True. One stretch of addresses a pool, backed by memory page by page (2 MiB small, 20 MiB large
-// pool):
+// expandable_segments:True. Each pool has one stretch of addresses, backed by memory page by page (2 MiB in the small
+// pool, 20 MiB in the large one):
 //
 //   | live | free | live | free ....|......... unmapped ..........|
 //   |<------- mapped: `reserved` -->|   taken when a request needs it, given back page by page when the device is full
@@ -33,7 +33,7 @@ void CachingAllocator::State::RemoveUnmapped(int32_t block) {
   unmapped.erase(at);
 }
 
-// find_expandable_block: the lowest place where free and unmapped blocks in a row make room.
+// find_expandable_block: the lowest run of free and unmapped blocks that is large enough.
 int32_t CachingAllocator::State::FindExpandable(Pool& pool, int64_t size) {
   const auto usable = [&](int32_t b) { return b != kNone && !blocks[static_cast<size_t>(b)].live; };
   for (int32_t candidate : pool.unmapped) {
@@ -87,7 +87,7 @@ bool CachingAllocator::State::MapBlock(int32_t block, int64_t size) {
 
 // try_allocate_expandable_block
 int32_t CachingAllocator::State::GrowExpandable(Pool& pool, int64_t size) {
-  if (capacity == 0) return kNone;  // no addresses to take: the context alone fills the card
+  if (capacity == 0) return kNone;  // the context alone fills the card, so there are no addresses
   int32_t candidate = FindExpandable(pool, size);
   if (!blocks[static_cast<size_t>(candidate)].mapped &&
       !MapBlock(candidate, std::min(blocks[static_cast<size_t>(candidate)].size, size))) {
@@ -97,14 +97,14 @@ int32_t CachingAllocator::State::GrowExpandable(Pool& pool, int64_t size) {
     const Block& block = blocks[static_cast<size_t>(candidate)];
     const int32_t next = block.next;
     if (!MapBlock(next, std::min(size - block.size, blocks[static_cast<size_t>(next)].size))) return kNone;
-    candidate = next;  // it took the free block before it in
+    candidate = next;  // it was merged with the free block before it
   }
   const Block& block = blocks[static_cast<size_t>(candidate)];
   pool.free.Remove(block.size, block.address);
   return candidate;
 }
 
-// unmap_block and release_expandable_segment: pages that are wholly inside a free block.
+// unmap_block and release_expandable_segment: unmaps the pages that lie wholly inside a free block.
 void CachingAllocator::State::UnmapBlock(int32_t block) {
   const Block whole = blocks[static_cast<size_t>(block)];
   const Expandable& segment = expandables[static_cast<size_t>(whole.expandable)];

@@ -25,11 +25,11 @@ class FreeBlocks {
   const FreeBlock& operator[](size_t i) const { return entries_[i]; }
   const std::vector<FreeBlock>& entries() const { return entries_; }
 
-  // Index of the first entry that is not below (size, address); size() when there is none.
+  // Index of the first entry that is not below (size, address); size() if there is none.
   size_t LowerBound(int64_t size, uint64_t address = 0) const {
     const FreeBlock* first = entries_.data();
     size_t length = entries_.size();
-    while (length > 0) {  // without branches that depend on what is compared
+    while (length > 0) {  // no branch depends on the comparison
       const size_t half = length / 2;
       const FreeBlock& middle = first[half];
       const bool below = middle.size < size || (middle.size == size && middle.address < address);

@@ -9,9 +9,9 @@
 namespace vramplan {
 namespace {
 
-// The allocator driven by the events of a timeline, one after the other.
+// Drives the allocator with the events of a timeline, one after the other.
 class Player {
-  // Whichever allocator it is.
+  // The allocator that the config chose.
   template <typename Do>
   auto With(Do what) {
     if (auto* caching = std::get_if<CachingAllocator>(&allocator_)) return what(*caching);
@@ -30,7 +30,7 @@ class Player {
     }
   }
 
-  // False: out of memory. `allocated` is the block that the event got, where it got one.
+  // False: out of memory. `allocated` is the block of the event, if it has one.
   bool Play(const Event& event, std::optional<Allocation>* allocated = nullptr) {
     if (event.kind == EventKind::kAllocate) {
       EmptyCacheAfterModel(event);
@@ -83,14 +83,14 @@ class Player {
   bool emptied_ = false;
 };
 
-// The counters of torch.cuda.memory_stats() that are read, with reset_peak_memory_stats() (peak = current) where a step
-// begins.
+// The counters of torch.cuda.memory_stats() that a report needs, with reset_peak_memory_stats() (peak = current) at the
+// beginning of each step.
 class PeakMeter {
  public:
   explicit PeakMeter(Peak* peak) : peak_(*peak) {}
 
   void BeginStep(int step, size_t event, const Levels& now) {
-    if (step == 1) {  // what the setup passed through does not count
+    if (step == 1) {  // the setup's own peak does not count
       peak_.peak = now;
       peak_.moment.levels = now;
       peak_.moment.event = event == 0 ? 0 : event - 1;
@@ -121,7 +121,7 @@ class PeakMeter {
   Peak& peak_;
 };
 
-// Who is live after events[0 .. moment.event], counted from the timeline alone and checked against the allocator.
+// The blocks that are live after events[0 .. moment.event], from the timeline alone, checked against the allocator.
 void DescribeMoment(const Timeline& timeline, int64_t batch, PeakMoment* moment) {
   if (timeline.events.empty()) return;
   moment->step = timeline.events[moment->event].step;
@@ -154,7 +154,7 @@ void DescribeMoment(const Timeline& timeline, int64_t batch, PeakMoment* moment)
   CHECK(sum == moment->levels.requested);  // so categories + slack == allocated
 }
 
-// Plays all of the timeline, or what memory there is for.
+// Replays the timeline to its end, or until memory runs out.
 Peak PlayAll(const Timeline& timeline, int64_t batch, const PlacedBlock& placed, Player* player_given) {
   Player& player = *player_given;
   Peak peak;

@@ -1,4 +1,4 @@
-// What every allocator hands out and says about itself: blocks, counters, pictures of its segments.
+// What every allocator returns and reports: blocks, counters, and a picture of its segments.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace vramplan {
 
 struct AllocatorStatistics {
   Bytes requested, allocated, reserved;
-  int64_t segments = 0;  // cudaMalloc'ed ones; PyTorch's expandable segments are not counted, as there
-  int64_t retries = 0;   // times that the device was full and a request was tried in another way
+  int64_t segments = 0;  // from cudaMalloc; like PyTorch's counter, it leaves out expandable segments
+  int64_t retries = 0;   // how often the device was full and a request was tried again
   bool operator==(const AllocatorStatistics&) const = default;
 };
 
@@ -22,12 +22,12 @@ struct Allocation {
   bool operator==(const Allocation&) const = default;
 };
 
-// A picture of one segment: its blocks, free and live, side by side from its address on.
+// A picture of one segment: its blocks, free and live, in the order of their addresses.
 struct SegmentBlock {
   int64_t address = 0;
   Bytes size;
-  Bytes requested;      // zero when it is free
-  int32_t handle = -1;  // -1 when it is free
+  Bytes requested;      // zero if it is free
+  int32_t handle = -1;  // -1 if it is free
   bool live() const { return handle >= 0; }
   bool operator==(const SegmentBlock&) const = default;
 };
@@ -35,7 +35,7 @@ struct Segment {
   int64_t address = 0;
   Bytes size;
   bool small_pool = false;
-  bool expandable = false;  // then: a stretch of mapped pages
+  bool expandable = false;  // true: a stretch of mapped pages
   std::vector<SegmentBlock> blocks;
   bool operator==(const Segment&) const = default;
 };

@@ -19,7 +19,7 @@ namespace {
 enum Column { kOp, kId, kBytes, kResult, kAllocated, kReserved, kSegments, kAddress, kColumns };
 constexpr std::array<std::string_view, kColumns> kNames = {"op",        "id",       "bytes",    "result",
                                                            "allocated", "reserved", "segments", "address"};
-// As a trace calls them.
+// The names of these columns in a trace.
 constexpr std::array<std::string_view, kColumns> kTraceNames = {"event",           "block", "bytes", "",
                                                                 "allocated_after", "",      "",      ""};
 constexpr std::string_view kOld = "old";
@@ -78,7 +78,7 @@ class StreamPlayer {
       }
     }
     if (!check_) return true;
-    if (is_trace_) return true;  // the blocks' sizes are
+    if (is_trace_) return true;  // the sizes of its blocks are the record
     for (int c = kResult; c < kColumns; ++c) {
       if (position_[static_cast<size_t>(c)] >= 0) return true;
     }
@@ -97,7 +97,7 @@ class StreamPlayer {
     return true;
   }
 
-  // What a trace says was there before it. Reads all rows once, then begins again.
+  // Lays out the memory from before the trace. Reads all rows once, then begins again.
   bool LayOutOld() {
     const std::string_view rows = text_;
     const int64_t line = line_;
@@ -157,7 +157,7 @@ class StreamPlayer {
       if (first_address_ == kNoRecord) first_address_ = allocation->address;
       address_ = allocation->address - first_address_;
     }
-    if (Field(kResult) == "oom" && !check_) {  // the run that was recorded went on without it
+    if (Field(kResult) == "oom" && !check_) {  // the recorded run went on without it
       Measure();
       allocator_.Free(allocation->handle);
     } else {
@@ -237,15 +237,15 @@ class StreamPlayer {
   std::string name_;
   bool check_;
   bool is_trace_ = false;
-  std::vector<CachingAllocator::Handle> old_;  // of a trace, in the order in which it frees them
+  std::vector<CachingAllocator::Handle> old_;  // old blocks of a trace, in the order in which it frees them
   size_t next_old_ = 0;
   CachingAllocator allocator_;
-  std::array<int, kColumns> position_;  // of a column in the file's rows; -1: not there
+  std::array<int, kColumns> position_;  // of a column in the file's rows; -1: the file does not have it
   std::vector<std::string_view> fields_;
   int64_t line_ = 0;
   std::unordered_map<std::string, CachingAllocator::Handle> handles_;  // -1: got no memory, or needed none
   std::vector<CachingAllocator::Handle> still_held_;
-  int64_t recorded_allocated_ = kNoRecord;  // after the row before
+  int64_t recorded_allocated_ = kNoRecord;  // after the previous row
   int64_t first_address_ = kNoRecord;
   AllocatorStatistics before_;
   int64_t address_ = kNoRecord;
@@ -282,7 +282,7 @@ Result<std::string> ReadStream(const std::string& path, Bytes most_unpacked) {
     errno = 0;
     const int count = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     if (count > 0) text.append(buffer.data(), static_cast<size_t>(count));
-    // A few bytes can unpack to a thousand times as many; what is not packed is as large as it is.
+    // A few bytes can unpack to a thousand times as many, so only packed files need a limit.
     if (gzdirect(file.get()) == 0 && static_cast<int64_t>(text.size()) > most_unpacked.count()) {
       return wrong("it unpacks to more than " + ToString(most_unpacked),
                    "unpack the part that matters: zcat " + path + " | tail -c 60M > part");

@@ -1,5 +1,5 @@
-// Streams: a file of requests, one a line, fed to the allocator: how a recorded run, or a run as `trace` writes it,
-// lies in memory, under another configuration or on another card; and, row by row, whether our allocator does what the
+// Streams: replays a file of requests, one a line. It shows how a recorded run, or one that `trace` wrote, would lie in
+// memory under another configuration or on another card, and checks row by row whether our allocator does what the
 // recorded one did.
 //
 //   op,id,bytes,result,allocated,reserved,segments,address
@@ -8,16 +8,16 @@
 //   alloc,1,2525,2560,2560,16777216,2,16777216
 //   empty_cache,,,,2560,2097152,1,
 //
-// The first three columns are needed, the others (what the recorded allocator did: growth of `allocated` over the row,
-// or `oom`; the counters after it; the address relative to the first block's) are for checking; more columns are passed
-// over. May be gzipped.
+// The first three columns are required. The others are for checking: `result` is by how much the row raised
+// `allocated`, or `oom`; then the counters after the row, and the address relative to the first block. Further columns
+// are ignored. The file may be gzipped.
 //
-// The columns of a trace (planner/allocator/trace.h) are taken too: event, block, bytes, allocated_after. Then `bytes`
-// is what the recorded allocator gave, and what was there before the step is laid out first: each `old` block that the
-// stream frees, and one block for the rest of what was allocated.
+// The columns of a trace (planner/allocator/trace.h) are accepted too: event, block, bytes, allocated_after. Then
+// `bytes` is the size of the recorded block, and memory from before the step is laid out first: each `old` block that
+// the stream frees, and one block for the rest.
 //
-// A `free` after which the recorded `allocated` stands unchanged left the block with another holder: it is freed when
-// the next request has been answered, as happens to a Python name that is bound again.
+// If the recorded `allocated` does not change at a `free`, another holder still had the block: it is freed after the
+// next request, as happens when a Python variable is reassigned.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@
 
 namespace vramplan {
 
-// The first recorded value that ours differs from.
+// The first recorded value that differs from ours.
 struct StreamDifference {
   int64_t line = 0;
   std::string column;
@@ -42,13 +42,13 @@ struct StreamDifference {
 struct StreamPeak {
   int64_t rows = 0;
   int64_t allocations = 0, frees = 0, cache_releases = 0;
-  int64_t out_of_memory = 0;  // requests that got nothing; the stream goes on after them
-  int64_t refused_line = 0;   // the first of them
+  int64_t out_of_memory = 0;  // refused requests; the stream goes on after them
+  int64_t refused_line = 0;   // line of the first one
   int64_t retries = 0;
-  Levels before;          // of a trace: what was laid out first
-  Levels peak;            // each level on its own
-  int64_t segments = 0;   // at most at one time
-  int64_t peak_line = 0;  // where allocated is highest, first time; 0: nothing was allocated
+  Levels before;          // for a trace: the memory from before the step
+  Levels peak;            // each level's own peak
+  int64_t segments = 0;   // the most at one time
+  int64_t peak_line = 0;  // first line at which allocated is highest; 0: nothing was allocated
   Levels end;
   int64_t checked = 0;                         // rows that were compared and equal
   std::optional<StreamDifference> difference;  // the stream stops there
@@ -57,14 +57,14 @@ struct StreamPeak {
 
 enum class StreamCheck { kOff, kOn };
 
-// `name` is the subject of errors (kBadInput, "FILE:LINE"): a column that is missing, a value that is no number, an id
-// that is given twice or freed without having been given. With kOn, errors too when there is nothing recorded to
-// compare with.
+// `name` is the subject of errors (kBadInput, "FILE:LINE"): a missing column, a value that is not a number, an id that
+// is allocated twice or freed before it was allocated.
+// With kOn, a file without recorded values is an error too.
 Result<StreamPeak> ReplayStream(std::string_view text, const std::string& name, const AllocatorConfig& config,
                                 Bytes capacity, StreamCheck check);
 
-// The text of a file ("-": of standard input), unpacked when it is gzipped. Errors: what the system says, a damaged
-// gzip file, one that unpacks to more than this.
+// The text of a file ("-": standard input), unpacked if it is gzipped. Errors: the system's own, a damaged gzip file,
+// one that unpacks to more than the limit.
 Result<std::string> ReadStream(const std::string& path, Bytes most_unpacked = Bytes::GiB(1));
 
 }  // namespace vramplan

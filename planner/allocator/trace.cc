@@ -7,7 +7,7 @@ namespace {
 
 bool IsAten(std::string_view op) { return op.substr(0, 6) == "aten::"; }
 
-// Names the part of a phase that the profiler's stream tells apart.
+// The name of a phase; the profiler's stream splits some phases in two.
 class PhaseNames {
  public:
   std::string_view At(const Event& event) {
@@ -27,11 +27,11 @@ class PhaseNames {
   std::string_view part_;
 };
 
-// Who was at work. A layer's operator is the outermost; what its rule names is the innermost.
+// What was running. The layer's operator is the outermost, the operator that its rule names is the innermost.
 void Describe(const Origin& origin, const Layers& layers, Phase phase, TraceEvent* traced) {
   const bool known = origin.layer >= 0 && static_cast<size_t>(origin.layer) < layers.layers.size();
   const bool runs_module = phase == Phase::kForward || phase == Phase::kRecompute;
-  // A recomputation runs inside the node that first asks for what was packed away.
+  // A recomputation runs inside the node that first unpacks a saved tensor.
   if (phase == Phase::kBackward || phase == Phase::kRecompute) traced->autograd_node = origin.node;
   if (IsAten(origin.op)) traced->inner_op = origin.op;
   traced->op = traced->inner_op;
@@ -75,7 +75,7 @@ Result<Trace> TraceOf(const Timeline& timeline, const Layers& layers, std::optio
     traced.phase = phase;
     traced.allocated_after = placements[i].allocated;
     Describe(birth ? timeline[event.block].origin : event.origin, layers, event.phase, &traced);
-    // Python lets go between operators.
+    // Python frees between operators.
     if (!birth && event.phase != Phase::kBackward) traced.op = traced.inner_op = std::string();
     trace.push_back(std::move(traced));
   }

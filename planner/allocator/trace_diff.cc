@@ -8,11 +8,12 @@
 namespace vramplan {
 namespace {
 
-// What makes two events the same.
+// Events with the same key are the same.
 using Key = std::tuple<bool, std::string, int64_t>;
 Key KeyOf(const TraceEvent& event) { return {event.birth, event.phase, event.bytes.count()}; }
 
-// An event as it is aligned: `kind` says birth or death and phase, `op` the operator; 0: not known.
+// An event as the alignment sees it: `kind` is the phase and whether it allocates or frees; `op` is the operator, 0 if
+// it is not known.
 struct Item {
   int32_t kind = 0, op = 0;
   int64_t bytes = 0, asked = -1;
@@ -20,8 +21,8 @@ struct Item {
 using Items = std::vector<Item>;
 using Matches = std::vector<std::pair<size_t, size_t>>;
 
-// The rest of a block is split off when it is more than kSmallSize (should_split of c10/cuda/CUDACachingAllocator.cpp),
-// and blocks of the small pool have none.
+// A block's rest is split off if it is larger than kSmallSize (should_split of c10/cuda/CUDACachingAllocator.cpp);
+// blocks of the small pool keep none.
 constexpr int64_t kMostSlack = int64_t{1} << 20, kMinBlock = 512;
 bool Same(const Item& ours, const Item& recorded) {
   if (ours.kind != recorded.kind) return false;
@@ -31,8 +32,8 @@ bool Same(const Item& ours, const Item& recorded) {
          recorded.bytes - ours.asked <= kMostSlack + kMinBlock;
 }
 
-// Myers' greedy search (An O(ND) difference algorithm, 1986) from (x0, y0) on, over the first kEdits edits: appends the
-// matches of the path that came furthest, and gives its end. With more edits than that the next round goes on from
+// Myers' greedy search (An O(ND) difference algorithm, 1986) from (x0, y0), limited to kEdits edits: appends the
+// matches of the path that got furthest, and returns its end. If more edits are needed, the next round continues from
 // there, so that time and memory stay bounded.
 class Aligner {
  public:
@@ -81,8 +82,8 @@ class Aligner {
   }
   static int At(const Front& front, int d, int k) { return k < -d || k > d ? -1 : front[Place(d, k)]; }
 
-  // Where diagonal k is entered from the front of d edits: down from k + 1 (an event of b alone), or right from k - 1
-  // (of a alone); -1: not at all.
+  // How diagonal k is entered from the front of d edits: down from k + 1 (an event only in b), or right from k - 1 (an
+  // event only in a); -1: not at all.
   struct Entry {
     int x = -1;
     bool down = false;
@@ -150,7 +151,7 @@ Matches Align(const Trace& ours, const Trace& recorded) {
   return Aligner(a, b).Align();
 }
 
-// The gaps between matches; those with less than kBetween events between them are one.
+// The gaps between matches. Gaps with fewer than kBetween events between them are merged.
 std::vector<TraceHunk> HunksOf(Matches matches, size_t ours, size_t recorded) {
   constexpr size_t kBetween = 2;
   matches.emplace_back(ours, recorded);
@@ -173,7 +174,7 @@ std::vector<TraceHunk> HunksOf(Matches matches, size_t ours, size_t recorded) {
 }
 
 void CountSwapped(const Trace& ours, const Trace& recorded, const Matches& matches, TraceComparison* comparison) {
-  std::map<int64_t, int64_t> same;  // blocks whose births are the same event
+  std::map<int64_t, int64_t> same;  // blocks that the same event allocated
   for (const auto& [a, b] : matches) {
     const TraceEvent &mine = ours[a], &theirs = recorded[b];
     if (mine.birth) {
@@ -187,7 +188,7 @@ void CountSwapped(const Trace& ours, const Trace& recorded, const Matches& match
   }
 }
 
-// How many events of a key each operator has more than the other stream's same operator.
+// By how many events of a key each operator exceeds the same operator of the other stream.
 using Surplus = std::map<Key, std::map<std::string, std::pair<int64_t, int64_t>>>;
 
 void TakeAway(int64_t count, int64_t* from) { *from -= std::min(count, *from); }
@@ -213,7 +214,7 @@ std::vector<OperatorDifference> DifferencesOf(const Trace& ours, const Trace& re
       ours_left += counts.first;
       recorded_left += counts.second;
     }
-    // What is left on both sides is the same event under two names.
+    // Events that are left on both sides are the same event under two names.
     int64_t ours_named = std::min(ours_left, recorded_left), recorded_named = ours_named;
     for (auto& [op, counts] : operators) {
       const std::pair<int64_t, int64_t> before = counts;

@@ -3,10 +3,10 @@
 //   ours       A+4 B+4 B-4     C+8 C-8        hunks: {1, 1, 2, 0} (B is only ours), {5, 3, 0, 1} (the last is only
 //   recorded   A+4         C+8 C-8 A-4        theirs)
 //
-// Two events are the same when both are births or both deaths, in the same phase, of the same size. A tensor that
-// another block was found for, with other slack, is still the same tensor: such pairs are counted apart, since one
-// event too many moves the free blocks and with them the slack of everything after it. Streams are aligned by their
-// longest common part, so that an event too many moves nothing else.
+// Two events are the same if both allocate or both free a block of the same size in the same phase. One extra event
+// moves the free blocks, and with them the slack of later blocks; so a pair that differs only in slack is still the
+// same tensor, and is counted separately. Streams are aligned by their longest common part, so that one extra event
+// shifts nothing else.
 #pragma once
 
 #include <string>
@@ -16,18 +16,18 @@
 
 namespace vramplan {
 
-// A place where the streams differ: from `ours` on `ours_count` events have no counterpart, likewise theirs.
+// A place where the streams differ: `ours_count` events from `ours` on have no counterpart; the same for `recorded`.
 struct TraceHunk {
   size_t ours = 0, recorded = 0;
   size_t ours_count = 0, recorded_count = 0;
   bool operator==(const TraceHunk&) const = default;
 };
 
-// Events of one phase and operator that the other stream has not, whatever operator it would say they are of.
+// Events of one phase and operator that the other stream lacks under any operator.
 struct OperatorDifference {
   std::string phase;
   bool birth = true;
-  std::string op;  // the autograd node in the backward; of a death: what had made the block; "old": made before
+  std::string op;  // in the backward the autograd node; for a free, what had allocated the block ("old": earlier)
   struct Side {
     int64_t count = 0;
     Bytes bytes;
@@ -37,7 +37,7 @@ struct OperatorDifference {
   bool operator==(const OperatorDifference&) const = default;
 };
 
-// Common bytes over those of the fuller stream, of blocks above kLargeBlock.
+// Common bytes as a share of the stream with more bytes; only blocks above kLargeBlock count.
 struct Agreement {
   Bytes common, ours, recorded;
   double Share() const;
@@ -61,8 +61,8 @@ struct TraceComparison {
   bool equal() const { return hunks.empty() && slack.empty(); }
   std::vector<TraceHunk> hunks;  // none: the same tensors in the same order
   std::vector<EventPair> slack;  // the same tensor in blocks of different size
-  // Deaths within the common part that take another block of the same size, and the first of them.
-  // They change no level, but what lies free where, and so the slack of later blocks.
+  // Frees within the common part that free another block of the same size, and the first of them. They change no level,
+  // but they change which addresses are free, and so the slack of later blocks.
   int64_t swapped = 0;
   EventPair first_swapped;
   Agreement births, deaths;

@@ -11,7 +11,7 @@
 namespace vramplan {
 namespace {
 
-// Two decimals are what a message keeps of a size.
+// A message prints two decimals of a size.
 bool PrintsAlike(Bytes a, Bytes b) {
   if (a == b) return true;
   const Bytes apart = a < b ? b - a : a - b;
@@ -22,7 +22,7 @@ double Share(Bytes part, Bytes whole) {
   return static_cast<double>(part.count()) / static_cast<double>(std::max<int64_t>(1, whole.count()));
 }
 
-// Two decimals of some GiB are a thousandth: what is nearer is not told apart.
+// Two decimals of a few GiB are a thousandth of it, so closer values cannot be told apart.
 double Apart(const RequestMatch& match) { return std::max(0.001, std::abs(match.difference)); }
 
 struct Candidate {
@@ -30,7 +30,7 @@ struct Candidate {
   double difference = 0;
 };
 
-// The first of 1 to `most` at which `at_least` holds, which holds from some batch on; most + 1: at none.
+// The first batch of 1 to `most` at which `at_least` is true, which is false before it and true after; most + 1: none.
 template <typename Predicate>
 int64_t FirstBatch(int64_t most, const Predicate& at_least) {
   int64_t low = 1, high = most + 1;
@@ -45,8 +45,9 @@ int64_t FirstBatch(int64_t most, const Predicate& at_least) {
   return low;
 }
 
-// Batches with a request that prints as what was tried, where what is allocated is within `wide` of the message,
-// closest first. By requested bytes, which are the allocated ones but for rounding, and which grow with the batch.
+// Batches with a request that prints the message's "Tried to allocate" and whose level is within `wide` of the
+// message's allocated bytes, closest first. The level is in requested bytes, which grow with the batch and differ from
+// the allocated ones only by rounding.
 std::vector<Candidate> Candidates(const OutOfMemory& message, const Timeline& timeline, const AllocatorConfig& config,
                                   int64_t most, double wide) {
   const Eigen::Matrix<double, Eigen::Dynamic, 3> levels = LevelCoefficients(timeline);
@@ -113,10 +114,10 @@ std::optional<RequestMatch> RequestLike(const OutOfMemory& message, const Timeli
 std::optional<RequestMatch> BatchLike(const OutOfMemory& message, const LayOutAt& lay_out, const Layers& layers,
                                       const AllocatorConfig& config, std::optional<Bytes> room, int64_t most) {
   if (!message.tried || !message.allocated) return std::nullopt;
-  // From batch 2 on the order of events hardly changes; at 1 some tensors are views that later are not.
+  // The order of events hardly changes above batch 1. At batch 1 some tensors are views that are copies above it.
   const Result<Timeline> first = lay_out(2);
   if (!first.ok()) return std::nullopt;
-  // Requested bytes are a little below the allocated ones, so that what is kept here is wider than what is kept after.
+  // Requested bytes are a little below the allocated ones, so this first choice is wider than the final one.
   constexpr double kWider = 2 * kClose;
   constexpr size_t kMostLaidOut = 24;
   std::vector<Candidate> candidates = Candidates(message, *first, config, most, kWider);

@@ -10,14 +10,14 @@
 namespace vramplan {
 namespace {
 
-// Longer than any message; what follows belongs to something else.
+// Longer than any message; the text after it belongs to something else.
 constexpr size_t kLongest = 8192;
 
 bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
-// Terminals and logs wrap and indent: every run of white space is one blank.
+// Terminals and logs wrap and indent, so every run of white space becomes one blank.
 std::string Unwrapped(std::string_view text) {
   std::string line;
   line.reserve(text.size());
@@ -31,14 +31,14 @@ std::string Unwrapped(std::string_view text) {
   return line;
 }
 
-// One message: sizes and numbers found by the words beside them.
+// One message, whose sizes and numbers are found by the words next to them.
 class Words {
  public:
   explicit Words(std::string_view text) : text_(text) {}
 
   bool Has(std::string_view words) const { return text_.find(words) != text_.npos; }
 
-  // "Tried to allocate |2.26 GiB|"; TensorFlow leaves the blank out, older forms the unit.
+  // "Tried to allocate |2.26 GiB|"; TensorFlow omits the blank, older forms omit the unit.
   std::optional<Bytes> SizeAfter(std::string_view words) const {
     const size_t at = text_.find(words);
     return at == text_.npos ? std::nullopt : SizeAt(at + words.size());
@@ -61,7 +61,7 @@ class Words {
     const size_t at = text_.find(words);
     return at == text_.npos ? std::nullopt : NumberAt(at + words.size());
   }
-  // What stands between: "running |Conv| node"
+  // The text between two words: "running |Conv| node"
   std::string Between(std::string_view left, std::string_view right) const {
     const size_t at = text_.find(left);
     if (at == text_.npos) return "";
@@ -69,7 +69,7 @@ class Words {
     return end == text_.npos ? "" : std::string(text_.substr(begin, end - begin));
   }
 
-  // "Process 3419336 has 470.64 MiB memory in use." as often as it is there.
+  // All of "Process 3419336 has 470.64 MiB memory in use."
   std::vector<OutOfMemoryProcess> Processes() const {
     constexpr std::string_view kProcess = "Process ", kHas = " has ";
     std::vector<OutOfMemoryProcess> found;
@@ -91,7 +91,7 @@ class Words {
     if (status != std::errc() || number < 0) return std::nullopt;
     return number;
   }
-  // Nothing also for what no card has: differences that went below zero are printed as 17179869184.00 GiB
+  // Nothing also for sizes that no card has: negative differences are printed as 17179869184.00 GiB
   // (microsoft/WSL#11050).
   std::optional<Bytes> SizeAt(size_t begin) const {
     size_t end = begin;
@@ -104,7 +104,7 @@ class Words {
     std::string_view name = text_.substr(unit, end - unit);
     if (name == "bytes" || name == "byte") name = "B";
     const std::string number(text_.substr(begin, digits - begin));
-    // Without a unit there may be a word behind it, "8388608000 expr=".
+    // A number without a unit may be followed by another word: "8388608000 expr=".
     const bool has_unit = !name.empty() && name.back() == 'B';
     const Result<Bytes> size = ParseBytes(has_unit ? number + std::string(name) : number);
     return size.ok() ? std::optional(*size) : std::nullopt;
@@ -124,8 +124,8 @@ void ReadPyTorch(const Words& words, OutOfMemory* message) {
     message->allocated = words.SizeBefore(" already allocated");
     message->free = words.SizeBefore(" free;");
     message->reserved = words.SizeBefore(" reserved in total by PyTorch");
-    // PyTorch 1.0 to 1.3 print `amount_cached - amount_allocated` here (c10/cuda/CUDACachingAllocator.cpp): what is
-    // cached beside what is allocated. 1.4 came with "reserved in total".
+    // PyTorch 1.0 to 1.3 print `amount_cached - amount_allocated` here (c10/cuda/CUDACachingAllocator.cpp), the cached
+    // bytes on top of the allocated ones. Since 1.4 the message has "reserved in total" instead.
     const std::optional<Bytes> cached = words.SizeBefore(" cached)");
     if (!message->reserved && cached && message->allocated) message->reserved = *message->allocated + *cached;
     return;
@@ -160,7 +160,7 @@ void ReadOnnxRuntime(const Words& words, OutOfMemory* message) {
   message->node = words.Between("Name:'", "'");
 }
 
-// What a form begins with, and how it is read.
+// How each form begins, and the function that reads it.
 struct Form {
   std::string_view words;
   OutOfMemoryKind kind;
@@ -237,7 +237,7 @@ Result<OutOfMemory> ReadOutOfMemory(std::string_view subject, std::string_view t
   for (const char* backend : {"CUDA", "HIP", "XPU"}) {
     if (found->words.starts_with(backend)) message.backend = backend;
   }
-  // ONNX Runtime says who asked in front of it; the others say what there is behind it, until the next one begins.
+  // ONNX Runtime names the node before the message. The other forms go on until the next message begins.
   const bool in_front = found->kind == OutOfMemoryKind::kOnnxRuntime;
   const size_t begin = in_front ? first - std::min(first, kLongest) : first;
   const size_t next = line.find(found->words, first + found->words.size());

@@ -1,17 +1,16 @@
-// ReadOutOfMemory: an out-of-memory message, as a framework printed it and a user pasted it, in numbers.
+// ReadOutOfMemory: reads the numbers of an out-of-memory message that a framework printed and a user pasted.
 //
 //   torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 22.00 MiB. GPU 0 has a total capacity of 23.65 GiB of
 //   which 11.06 MiB is free. ... this process has 23.60 GiB memory in use. Of the allocated memory 22.90 GiB is
 //   allocated by PyTorch, and 194.87 MiB is reserved by PyTorch but unallocated.
 //
-//   tried 22.00 MiB   capacity 23.65 GiB   free 11.06 MiB   allocated 22.90 GiB   reserved 23.09 GiB   outside() 523
-//   MiB
+//   tried 22.00 MiB   capacity 23.65 GiB   free 11.06 MiB   allocated 22.90 GiB   reserved 23.09 GiB
+//   outside() 523 MiB
 //
 // The forms are those of PyTorch since 0.4 (c10/cuda/CUDACachingAllocator.cpp, several versions; threads that quote
 // them stand beside the rows of tests/planner/oom/message_test.cc), TensorFlow's and XLA's ResourceExhausted, ONNX
-// Runtime's arena, and the ways in which cuDNN and cuBLAS say it. Line breaks, indentation and ranks in front do not
-// matter; a message that is cut off gives what it still says. Sizes are as printed: rounded to two decimals of their
-// unit.
+// Runtime's arena, and those of cuDNN and cuBLAS. Line breaks, indentation and rank prefixes do not matter; a truncated
+// message gives the numbers that are left. Sizes are as printed: rounded to two decimals of their unit.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +27,11 @@ namespace vramplan {
 enum class OutOfMemoryKind : uint8_t {
   kPyTorch,      // its caching allocator, with numbers
   kDevice,       // CUDA itself: no numbers
-  kHost,         // PyTorch's CPU allocator: not the card's memory at all
+  kHost,         // PyTorch's CPU allocator: the memory of the host, not of the card
   kTensorFlow,   // ResourceExhausted: a tensor, or its BFC allocator
   kXla,          // JAX
   kOnnxRuntime,  // its arena, with the node
-  kLibrary,      // cuDNN or cuBLAS found no memory for a handle or a workspace
+  kLibrary,      // cuDNN or cuBLAS had no memory for a handle or a workspace
 };
 std::string_view Name(
     OutOfMemoryKind kind);  // "pytorch", "device", "host", "tensorflow", "xla", "onnxruntime", "library"
@@ -45,24 +44,24 @@ struct OutOfMemoryProcess {
 
 struct OutOfMemory {
   OutOfMemoryKind kind = OutOfMemoryKind::kDevice;
-  std::string backend;         // "CUDA", "HIP", "XPU"; empty: it does not say
+  std::string backend;         // "CUDA", "HIP", "XPU"; empty: not said
   std::optional<int> gpu;      // as the process counts them
-  std::optional<Bytes> tried;  // PyTorch since 1.4: of the segment, so 2 MiB and 20 MiB stand for anything smaller
+  std::optional<Bytes> tried;  // PyTorch since 1.4: of the segment, so 2 MiB and 20 MiB may stand for less
   std::optional<Bytes> capacity, free;
-  std::optional<Bytes> allowed;        // of a process that set a fraction
-  std::optional<Bytes> allocated;      // by live tensors
-  std::optional<Bytes> private_pools;  // of CUDA graphs, beside `allocated`
-  std::optional<Bytes> reserved;       // by the allocator, `allocated` included; of newer forms: the sum of their parts
-  std::optional<Bytes> in_use;         // by this process, what is outside the allocator included
+  std::optional<Bytes> allowed;               // of a process that set a fraction
+  std::optional<Bytes> allocated;             // by live tensors
+  std::optional<Bytes> private_pools;         // of CUDA graphs, beside `allocated`
+  std::optional<Bytes> reserved;              // by the allocator, `allocated` included; newer forms print its parts
+  std::optional<Bytes> in_use;                // by this process, inside and outside the allocator
   std::vector<OutOfMemoryProcess> processes;  // others; in containers this one too
-  std::string node, op;                       // ONNX Runtime, TensorFlow: who asked
+  std::string node, op;                       // ONNX Runtime, TensorFlow: of the request
   bool operator==(const OutOfMemory&) const = default;
 
-  // CUDA context, kernels, libraries: what this process holds beside its allocator. Nothing: not said, or negative.
+  // CUDA context, kernels, libraries: what this process holds outside its allocator. Nothing: not said, or negative.
   std::optional<Bytes> outside() const;
 };
 
-// The first message of the text. Errors (kBadInput, `subject`): there is none.
+// The first message in the text. Error (kBadInput, `subject`): there is none.
 Result<OutOfMemory> ReadOutOfMemory(std::string_view subject, std::string_view text);
 
 }  // namespace vramplan

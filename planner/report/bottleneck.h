@@ -1,4 +1,4 @@
-// A request that failed, as every report says it.
+// The words in which every report describes a request that failed.
 //
 //   WhenText       "in the backward of step 2", "before step 1"
 //   RequestText    "624.00 MiB for gradient of /up.3/conv/..., at /up.3/conv/net/net.5/Relu"

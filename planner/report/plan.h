@@ -15,19 +15,19 @@
 namespace vramplan {
 
 struct PlanReport {
-  StepQuestion question;  // the batch that was asked for, if any
+  StepQuestion question;  // has the batch that the user typed, if any
   Device device;
   std::string id;  // of the catalogue; empty for a bare size
   std::string optimizer;
   Decision decision;
   Verdict verdict = Verdict::kDoesNotFit;  // of the chosen plan
   DeviceBand band;                         // around its peak
-  int64_t safe_batch = 0;                  // the largest of the chosen plan's settings that is safe; 0: none
-  std::optional<Plan> instead;             // nothing holds the batch: the same samples a step, accumulated
+  int64_t safe_batch = 0;                  // the largest safe batch with the chosen plan's settings; 0: none
+  std::optional<Plan> instead;             // if no plan holds the batch: the same samples a step, accumulated
   PlanLadder ladder;
   std::optional<Ideal> ideal;            // of the chosen plan, when it checkpoints
-  StepParts parts;                       // of the step as it is, at the smallest batch asked about
-  std::optional<std::string> next_card;  // the smallest that holds the batch as it is, when this one does not
+  StepParts parts;                       // of the unchanged step, at the user's batch or the smallest
+  std::optional<std::string> next_card;  // the smallest card that holds the batch unchanged, if this one does not
   std::vector<Assumption> assumptions;
   Notes notes;
 };

@@ -1,13 +1,13 @@
-// Eager: one process of PyTorch eager on one card, without arithmetic: allocates, keeps the tape, remembers which
-// library handles exist. The rules of this folder are written in its terms, as PyTorch's own operators are written in
-// ATen's.
+// Eager: one process of PyTorch eager on one card, without the arithmetic.
+// It allocates, keeps the tape, and remembers which library handles exist. The rules of this folder call it as
+// PyTorch's own operators call ATen.
 //
 //   Tensor Relu(Eager& e, const Tensor& x) {
 //     Tensor y = e.EmptyLike(x);                                   // one block
-//     if (GradNode* node = e.Record("ReluBackward0", {x}, {y})) {  // nothing is saved when no input requires a
-//     gradient
-//       node->SaveOutput(y);                                       // derivatives.yaml: relu: threshold_backward(grad,
-//       result, 0) node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.saved(0))); });
+//     if (GradNode* node = e.Record("ReluBackward0", {x}, {y})) {  // null when no input requires a gradient
+//       // derivatives.yaml: relu: threshold_backward(grad, result, 0)
+//       node->SaveOutput(y);
+//       node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.saved(0))); });
 //     }
 //     return y;
 //   }
@@ -31,7 +31,7 @@ class Eager {
   int64_t batch() const { return batch_; }
   Notes* notes() const { return notes_; }
 
-  // New contiguous tensor. Elements of an unknown shape saturate, which makes a plan not fit.
+  // New contiguous tensor. The size of an unknown shape saturates, so that a plan with it does not fit.
   Tensor Empty(const Shape& sizes, DType dtype);
   Tensor EmptyStrided(const Shape& sizes, const Ints& strides, DType dtype);
   // torch.empty_like: the same strides when dense, else those of a permutation-preserving copy (c10
@@ -41,7 +41,7 @@ class Eager {
   // Output of a pointwise operator over these operands (aten/src/ATen/TensorIterator.cpp): broadcast sizes, the
   // operands' layout.
   Tensor EmptyIterator(std::initializer_list<const Tensor*> operands, DType dtype);
-  // A block without a tensor: scratch that dies with the returned reference. Zero bytes: no block.
+  // A block without a tensor: scratch that is freed with the returned reference. Zero bytes take no block.
   Storage Scratch(Bytes bytes, Category category = Category::kTemporaries);
   // A view of the same storage, not on the tape. It holds its base, also in the backward, so that a gradient which is a
   // view is never added to in place.
@@ -54,8 +54,8 @@ class Eager {
   // AsStridedBackward0, which makes one of the base's size.
   Tensor Overwrite(const Tensor& t);
   Ints At(const Shape& sizes) const;
-  // The type that a value of the file has in this run: fp32 becomes the model's precision under pure fp16, bf16 and
-  // fp64.
+  // The type in this run of a value that has type `in_file` in the file: under pure fp16, bf16 and fp64, fp32 becomes
+  // that precision.
   DType ModelType(DType in_file) const;
   int64_t At(Dim dim) const { return dim.known() ? dim.At(batch_) : 0; }
 
@@ -64,19 +64,19 @@ class Eager {
   GradNode* Record(const char* name, std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs);
   GradNode* Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
   bool grad_mode = true;
-  // What saving a tensor means; null: keeping it.
+  // What happens when a tensor is saved; null: it is kept.
   SavedTensorHooks* hooks = nullptr;
-  // From here on nothing is allocated: the operator that runs is given up (torch/utils/checkpoint.py stops a
-  // recomputation by an exception, which would leave the operator at this place).
+  // While this is true nothing is allocated, because the running operator is abandoned (torch/utils/checkpoint.py stops
+  // a recomputation with an exception, which would leave the operator at this point).
   bool given_up = false;
-  // What the operator that runs asks for, library workspaces aside, in order: noted here, or taken from here instead of
-  // the device, nothing being allocated then (selective checkpoints, timeline/selective.h). Null: neither.
+  // Selective checkpoints (timeline/selective.h): the blocks of the running operator, except library workspaces, are
+  // recorded in `noted`, or taken in order from `given` instead of being allocated. Null: neither.
   std::vector<BlockId>* noted = nullptr;
   std::vector<Storage>* given = nullptr;
   size_t next_given = 0;
   // Blocks that operators wrote into, in this forward.
   std::vector<BlockId> overwritten;
-  // The latest birth: what is younger than a mark taken from here was born after it.
+  // The block allocated last. Blocks with a larger id were allocated later.
   BlockId newest() const { return newest_; }
 
   // Library handles (planner/semantics/blas.h): blocks that outlive the operator which first needed them, by thread.
@@ -84,7 +84,7 @@ class Eager {
   Thread thread = Thread::kMain;
   std::map<std::string, Storage> handles;
 
-  // Who asks for the blocks made from here on.
+  // Layer and operator to which the next blocks belong.
   Origin origin;
   Category category = Category::kActivations;
 
@@ -102,7 +102,7 @@ class Eager {
   BlockId newest_;
 };
 
-// Sets origin.op for the time of one operator.
+// Sets origin.op while one operator runs.
 class OpScope {
  public:
   OpScope(Eager& e, const char* op) : e_(e), before_(e.origin.op) {

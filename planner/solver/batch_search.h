@@ -4,14 +4,14 @@
 //   requested |                        .      doubling: 1 2 4 ... 64 fit, 128 does not;
 //   capacity  |------------------o--x------   halving: 96 fits, 112 does not, 104, 108 ... 106 fits, 107 does not.
 //             |            .  .               The ideal peak, one matrix product for any batch, answers for batches far
-//             +---------------------------- batch    from the limit. Near it one layout is replayed at each; the two
-//                                                    batches of the answer are laid out and replayed by themselves.
+//             +---------------------------- batch    from the limit. Near the limit one layout is replayed at each
+//                                                    batch; the two batches of the answer get their own layouts.
 //
-// Why doubling and halving: near the limit fragmentation makes a larger batch fit now and then although a smaller one
-// fails, and these are the batches that a search on a real card tries, so both find the same one.
+// Why doubling and halving: near the limit, fragmentation sometimes lets a larger batch fit although a smaller one
+// fails. A search on a real card tries these same batches, so both find the same answer.
 //
-// Invariants: `largest_batch` + 1 == `first_failing_batch`; both were replayed. A batch that was asked for and fits is
-// never above the answer.
+// Invariants: `largest_batch` + 1 == `first_failing_batch`; both were replayed. If the batch that the user typed fits,
+// the answer is not below it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace vramplan {
 
-// The search ends there: what holds so many samples is not bound by memory.
+// The search ends here: a step that fits with so many samples is not limited by memory.
 inline constexpr int64_t kLargestBatchTried = int64_t{1} << 20;
 
 // Lays the step out at a batch (Schedule, with everything else fixed).
@@ -38,14 +38,14 @@ struct LargestBatch {
   int replays = 0;
 };
 
-// `capacity`: bytes that the allocator may take. `asked`: a batch that, when it fits, the answer must
-// not be below. `near`: a batch that is thought to be near the answer; it only makes the search shorter. Errors: those
-// of `layout`.
+// `capacity`: bytes that the allocator may take. `asked`: if this batch fits, the answer is not below it.
+// `near`: a guess of the answer, which only makes the search shorter.
+// Errors: those of `layout`.
 Result<LargestBatch> FindLargestBatch(const Layout& layout, const Layers& layers, const AllocatorConfig& config,
                                       Bytes capacity, int64_t asked = 1, int64_t near = 1);
 
-// The largest batch of 1 .. limit whose requested bytes stay within the capacity by the coefficients of this timeline;
-// 0 when none does.
+// The largest batch of 1 .. limit whose requested bytes, from this timeline's coefficients, stay within the capacity;
+// 0 if there is none.
 int64_t IdealBatch(const Timeline& timeline, Bytes capacity, int64_t limit);
 
 }  // namespace vramplan

@@ -1,9 +1,9 @@
-// Bottleneck: what did not get its memory: the first request that a capacity refuses, in the words of the model.
+// Bottleneck: the first request that a capacity refuses, in the words of the model.
 //
-//   batch 113, backward of step 2: gradient of /layer1/layer1.0/relu/Relu_output_0, 354.02 MiB, asked for by
+//   batch 113, backward of step 2: 354.02 MiB for the gradient of /layer1/layer1.0/relu/Relu_output_0, requested by
 //   /layer1/layer1.0/conv2/Conv
 //
-// ("binding" in the JSON: the constraint that binds. In code the word Binding belongs to graph/shapes.)
+// The JSON calls it "binding" (the constraint that binds). In code, Binding is a class of graph/shapes.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ struct Bottleneck {
   int64_t batch = 0;
   int step = 0;  // 0: before the first step
   Phase phase = Phase::kSetup;
-  std::string node;    // name of the layer, or the framework's operator where no layer asks (optimizer, loss)
+  std::string node;    // name of the layer, or the framework's operator if it is not a layer's (optimizer, loss)
   std::string tensor;  // what the memory was for
-  Bytes bytes;         // asked for
+  Bytes bytes;         // requested
   bool operator==(const Bottleneck&) const = default;
 };
 

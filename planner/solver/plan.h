@@ -1,5 +1,5 @@
-// Plan: what to run so that the step fits a card: batch, precision, optimizer implementation, which modules to
-// checkpoint; with what it costs in time, and the proof of both.
+// Plan: what to run so that the step fits a card (batch, precision, optimizer implementation, modules to checkpoint),
+// what that costs in time, and the proof of both.
 //
 //   batch 32 of fp32, 4 modules checkpointed: fits (replayed), 33 does not (replayed)
 //   overhead 4.1 % of the step, no choice of modules costs less than 3.9 %: gap 0.2 % of the time
@@ -29,11 +29,11 @@ struct Plan {
   OptimizerImpl optimizer_impl = OptimizerImpl::kForeach;
   Tier tier = Tier::kNone;
   std::vector<std::string> checkpoint;  // module paths of the file
-  std::vector<SavedCall> saved;         // of those modules, instead of running again
+  std::vector<SavedCall> saved;         // calls of those modules that are saved and do not run again
   Peak peak;
-  double overhead = 0;                         // time of what runs again, as a part of the step without it
-  double bound = 0;                            // nothing of its tier has less
-  double seconds = 0;                          // of one optimizer step, estimated
+  double overhead = 0;                         // time of the recomputation, as a share of the step without it
+  double bound = 0;                            // no plan of this tier has a smaller overhead
+  double seconds = 0;                          // estimate for one optimizer step
   std::optional<int64_t> first_failing_batch;  // replayed; nothing: not searched
 
   // (plan - bound) / plan, of the step's time.
@@ -42,12 +42,12 @@ struct Plan {
   double SecondsASample() const { return seconds / static_cast<double>(batch * accumulate); }
 };
 
-// What plans are made for: one model on one card, with everything in the spec that is not the plan's to decide.
+// What plans are made for: one model on one card, with the parts of the spec that a plan does not decide.
 struct PlanProblem {
   const Layers& layers;
   TrainingSpec spec;  // precision, implementation, accumulation and checkpoints are overridden
   AllocatorConfig config;
-  Bytes capacity;  // that the allocator may take
+  Bytes capacity;  // of the allocator
   Rates rates;
 
   // The spec with this plan's choices.
@@ -55,11 +55,11 @@ struct PlanProblem {
   Layout LayoutOf(const Plan& plan) const;
 };
 
-// The plan of this precision and implementation and `wanted.checkpoint`, at its largest batch, which is looked for
-// around `wanted.batch`. Nothing: not even batch 1 fits.
+// The plan with `wanted`'s precision, implementation and checkpoints at its largest batch. The search begins around
+// `wanted.batch`. Nothing: not even batch 1 fits.
 Result<std::optional<Plan>> LargestPlan(const PlanProblem& problem, Plan wanted, int64_t asked = 1);
 
-// Fills the seconds of a plan whose choices and overhead stand.
+// Fills in `seconds`. The plan's choices and overhead must be set.
 void TimePlan(const PlanProblem& problem, Plan* plan);
 
 }  // namespace vramplan

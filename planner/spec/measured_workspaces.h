@@ -1,8 +1,8 @@
-// MeasuredWorkspaces: what cuDNN took for convolutions that somebody timed on the card, where it replaces every guess.
+// MeasuredWorkspaces: the workspaces that cuDNN took for convolutions timed on the card. They replace every guess.
 //
 //   forward, float32, input [8, 64, 56, 56], filter [64, 64, 3, 3], output [8, 64, 56, 56]    3,211,264 B
 //
-// At a batch that nobody measured: as at the next larger one; above the largest, in proportion to it.
+// A batch that was not measured takes the value of the next larger one; above the largest it grows in proportion.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace vramplan {
 enum class ConvolutionPass : uint8_t { kForward, kInputGradient, kWeightGradient };
 std::string_view Name(ConvolutionPass pass);  // "forward", "input-gradient", "weight-gradient"
 
-// Lengths of the forward, whatever the pass; the batch comes first in input and output.
+// The lengths are those of the forward, whichever pass it is; input and output begin with the batch.
 struct ConvolutionShape {
   ConvolutionPass pass = ConvolutionPass::kForward;
   DType type = DType::kFloat32;

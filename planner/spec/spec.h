@@ -1,5 +1,5 @@
-// TrainingSpec: the step that is asked about: everything that decides memory and that an ONNX file does not say.
-// Defaults are those of a plain PyTorch script; which of them the user gave is kept for the report.
+// TrainingSpec: everything about the step that decides memory and that an ONNX file does not say. The defaults are
+// those of a plain PyTorch script. `given` keeps which options the user set, for the report.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace vramplan {
 
-// kEval: model.eval() without torch.no_grad(), as forgotten in validation loops: nothing is trained, and yet the tape
-// keeps what a backward would need as long as the caller holds the output.
+// kEval: model.eval() without torch.no_grad(), a common slip in validation loops: nothing is trained, but the tape
+// keeps what a backward would need for as long as the caller holds the output.
 enum class Mode : uint8_t { kTrain, kEval, kInfer };
 enum class Precision : uint8_t { kFp64, kFp32, kTf32, kAmpFp16, kAmpBf16, kFp16, kBf16 };
 enum class Optimizer : uint8_t {
@@ -94,11 +94,11 @@ Result<Inplace> ParseInplace(std::string_view text);
 Result<ZeroGrad> ParseZeroGrad(std::string_view text);
 Result<Ema> ParseEma(std::string_view text);
 
-// What a workspace takes whose size cannot be read from a graph (cuDNN's): the value that measured cards are closest
-// to, or the most that the library is thought to pick.
+// Which size to assume for a workspace that a graph does not determine (cuDNN's): the one closest to measured cards, or
+// the largest that the library is thought to pick.
 enum class Workspaces : uint8_t { kLikely, kHigh };
 
-// What the library's class has when the script says nothing: 0.01 of AdamW, 0 of Adam.
+// The default of the optimizer's class: 0.01 for AdamW, 0 for Adam.
 double DefaultWeightDecay(Optimizer optimizer);
 
 // Compute capability x.y.
@@ -109,13 +109,13 @@ struct Capability {
 Result<Capability> ParseCapability(std::string_view text);  // "8.6"
 std::string ToString(Capability capability);
 
-// Who runs the step. Of PyTorch alone versions are told apart; the others stand for what planner/runtimes says.
+// Who runs the step. Only PyTorch has versions here; planner/runtimes says which release each other runtime stands for.
 enum class Runtime : uint8_t { kPyTorch, kOnnxRuntime, kTensorFlow, kJax };
 std::string_view Name(Runtime runtime);   // "onnxruntime", as on the command line
 std::string_view Title(Runtime runtime);  // "ONNX Runtime", as people write it
 
-// "pytorch@2.10". Known: 2.0 to 2.15; "pytorch" alone is the newest. Of the other runtimes the version is PyTorch's
-// newest, whose tensors stand in for theirs.
+// "pytorch@2.10". Known: 2.0 to 2.15; "pytorch" alone means the newest. The other runtimes carry PyTorch's newest
+// version, because its tensors stand in for theirs.
 struct Framework {
   int major = 2, minor = 15;
   Runtime runtime = Runtime::kPyTorch;
@@ -132,11 +132,11 @@ Result<ArenaGrowth> ParseArenaGrowth(std::string_view text);
 // Options of ONNX Runtime's CUDA provider, with its defaults (core/providers/cuda/cuda_execution_provider_info.h).
 struct OnnxRuntimeOptions {
   ArenaGrowth growth = ArenaGrowth::kNextPowerOfTwo;  // arena_extend_strategy
-  std::optional<Bytes> limit;                         // gpu_mem_limit; nothing: none
+  std::optional<Bytes> limit;                         // gpu_mem_limit; nothing: no limit
   bool max_workspace = true;                          // cudnn_conv_use_max_workspace
   bool operator==(const OnnxRuntimeOptions&) const = default;
 };
-// The pool that TensorFlow and JAX take from the card at their start.
+// The pool that TensorFlow and JAX take from the card when they start.
 struct PoolOptions {
   bool preallocate = true;         // false: TensorFlow's set_memory_growth, JAX's XLA_PYTHON_CLIENT_PREALLOCATE=false
   bool donate = false;             // JAX: donate_argnums of jax.jit, so that updates are in place
@@ -172,9 +172,9 @@ struct TrainingSpec {
   Attention attention = Attention::kAuto;
   Inplace inplace = Inplace::kAuto;
   std::vector<std::string> checkpoint;  // paths of checkpointed modules, as given
-  std::vector<SavedCall> saved;         // inside them, instead of running again
+  std::vector<SavedCall> saved;         // calls inside them that are saved and do not run again
   Capability capability;
-  int multiprocessors = 40;              // of the card: decides split-K style scratch; 40 is a T4
+  int multiprocessors = 40;              // of the card (a T4 has 40); they decide split-K style scratch
   std::optional<Bytes> cudnn_workspace;  // nothing: auto, and `workspaces` says which end of the band
   Workspaces workspaces = Workspaces::kLikely;
   std::shared_ptr<const MeasuredWorkspaces> measured_workspaces;  // of --profile; null: none

@@ -1,4 +1,4 @@
-// FindCheckpointedCalls: the module calls that --checkpoint means, and what each needs to be run again.
+// FindCheckpointedCalls: the module calls that --checkpoint means, and the arguments that each needs to run again.
 //
 //   --checkpoint h.0   means every call of m.transformer.h.0
 //                      (if no other path of the file ends in .h.0)
@@ -14,11 +14,11 @@
 
 namespace vramplan {
 
-// Nothing that was made inside is in `arguments`, nor what the model or the program owns.
+// `arguments` has no value that was made inside the call, and none that the model or the program owns.
 struct CheckpointedCall {
   ModuleId module;
-  int around = -1;                 // index of the innermost checkpointed call that this one runs inside of
-  std::vector<size_t> layers;      // that run inside, in order; never empty
+  int around = -1;                 // index of the innermost checkpointed call that contains this one; -1: none
+  std::vector<size_t> layers;      // its layers, in order; never empty
   std::vector<ValueId> arguments;  // in order of first use
   std::vector<SavedCall> saved;    // operator calls that do not run again
   bool operator==(const CheckpointedCall&) const = default;

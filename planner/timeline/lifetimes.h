@@ -1,8 +1,8 @@
-// Lifetimes: how long Python holds each value of the forward, by the only evidence a graph has: who uses it, and which
-// module calls are open.
+// Lifetimes: how long Python keeps each value of the forward. A graph has two pieces of evidence: who uses the value,
+// and which module calls are running at the time.
 //
-//   y = block(x):  x is held by the call's arguments until block returns, however early block last uses it
-//   chain a -> b -> c inside one Sequential: a dies when b is there, unless something saved it
+//   y = block(x):  the call's arguments keep x until block returns, even if block last uses it early
+//   a -> b -> c inside one Sequential: a is freed once b has been made, unless something saved it
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace vramplan {
 
-// Where a file does not say the names of Python's variables: those that its use tells and habit gives, none, or one for
-// every result that is not handed on in a chain, to the end of its frame.
+// Which Python variables to assume where a file does not name them. kLikely: those that the uses and the library's
+// habits suggest. kFewest: none. kMost: one for every result outside a chain, until its frame ends.
 enum class Naming : uint8_t { kLikely, kFewest, kMost };
 
-// For each layer, the values that Python lets go of when it is done. Inputs, parameters, buffers and the model's
-// outputs are not among them: the caller or the module holds those.
+// For each layer, the values that Python frees when the layer is done. Inputs, parameters, buffers and the model's
+// outputs are not among them, because the caller or the module holds those.
 std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers, Naming naming = Naming::kLikely);
 
 }  // namespace vramplan

@@ -1,4 +1,4 @@
-// Recorder: the Memory that Schedule gives to the rules; writes down every request as an event of the Timeline.
+// Recorder: the Memory that Schedule gives to the rules. It records every request as an event of the Timeline.
 #pragma once
 
 #include "planner/timeline/timeline.h"
@@ -13,15 +13,15 @@ class Recorder : public Memory {
   void Free(BlockId block) override;
   void Retag(BlockId block, Category category) override;
   void Mark(EventKind mark);
-  // Who is at work, read at each event. It must live until Stop.
+  // What is running, read at each event. It must live until Stop.
   void Follow(const Origin* at_work) { at_work_ = at_work; }
   // From here on events belong to this step and phase.
   void Enter(int step, Phase phase);
-  // The same step; gives the phase before.
+  // Stays in the same step; returns the previous phase.
   Phase Enter(Phase phase);
   size_t events() const { return timeline_.events.size(); }
   std::vector<CheckpointRun>& checkpoints() { return timeline_.checkpoints; }
-  // From here on frees are not recorded: the run is over, and what lives lives on.
+  // After this, frees are not recorded: the run is over, and blocks that are live stay live.
   void Stop() { stopped_ = true; }
 
  private:

@@ -18,27 +18,27 @@ namespace vramplan {
 
 class ModelRun : private LayerRunner {
  public:
-  // model.to("cuda"): parameters and buffers, children before their parents. Then these calls are wrapped.
+  // model.to("cuda"): parameters and buffers, children before their parents. `calls` are then wrapped in checkpoints.
   ModelRun(eager::Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls,
            Naming naming = Naming::kLikely);
 
-  // The caller's batch; then the target of the loss, which an evaluation holds as well as a training.
+  // The caller's batch; then the target of the loss, which is held in evaluation too.
   void MakeInputs();
   Status MakeTarget();
 
-  // Called after each layer of a forward, with all values by ValueId, before Python lets any go.
+  // Called after each layer of a forward, with all values by ValueId, before Python frees any.
   using Observer = std::function<void(size_t layer, const std::vector<eager::Tensor>& values)>;
   void Observe(Observer observer) { observer_ = std::move(observer); }
 
-  // One forward. The outputs stay bound in the caller until the next forward has made new ones.
+  // One forward. The caller's variables keep the outputs until the next forward has made new ones.
   void Forward();
-  // loss = criterion(out, target); the same for the loss' name. Error: a loss that does not fit the output.
+  // loss = criterion(out, target), with the loss() that was chosen. Error: a loss that does not fit the output.
   eager::Tensor ComputeLoss();
 
   // The end of the mixed precision region, if the forward ran in one.
   void LeaveAutocast() override { autocast_.Leave(); }
 
-  // Those that the optimizer is given: [p for p in model.parameters() if p.requires_grad].
+  // The optimizer's parameters: [p for p in model.parameters() if p.requires_grad].
   const std::vector<eager::Tensor>& trained() const { return trained_; }
   bool FreezesSome() const { return trained_.size() != layers_.parameters.size(); }
   // Which layers take parameters and buffers, and which are read by lookups.
@@ -80,7 +80,7 @@ class ModelRun : private LayerRunner {
   std::vector<eager::Tensor> outputs_;
   std::map<const Layer*, eager::Tensor> cached_;
   eager::Tensor target_, bound_loss_;
-  std::vector<eager::Tensor> others_;  // the embeddings that a loss of pairs compares with, where no output is them
+  std::vector<eager::Tensor> others_;  // embeddings that a pairwise loss compares with, if they are not outputs
   Loss loss_ = Loss::kNone;
   Observer observer_;
 };

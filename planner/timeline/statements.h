@@ -1,6 +1,6 @@
-// Statements: a model's forward as Python runs it. A frame is one module call (invalid: that of the root,
-// as in Layer::module); its statements are the operators written in it and the calls that it makes, whatever happens
-// inside those.
+// Statements: a model's forward as Python runs it. A frame is one module call (invalid: that of the root, as in
+// Layer::module). Its statements are the operators written in it and the module calls that it makes; what runs inside
+// those calls belongs to their own frames.
 //
 //   root:   stem(x)   block(x)        head(x)     three statements
 //   block:            conv(x)  add                two
@@ -23,29 +23,29 @@ class Statements {
 
   Statements(const Layers& layers, const Calls& calls);
 
-  // With the names of a frame.
+  // Freed together with the variables of this frame.
   Release WithFrame(ModuleId frame) const { return vramplan::WithFrame(layers_, calls_, frame); }
-  // The innermost frame that both are in.
+  // The innermost frame that contains both.
   ModuleId Common(ModuleId a, ModuleId b) const;
   bool IsInside(ModuleId call, ModuleId frame) const { return IsRoot(frame) || Common(call, frame) == frame; }
   // The layer that makes a value; -1: none.
   int MakerOf(ValueId id) const { return maker_[static_cast<size_t>(id.value)]; }
   // The first layer of a call; -1: it has none.
   int FirstOf(ModuleId call) const { return first_[static_cast<size_t>(call.value)]; }
-  // What in `frame` runs this layer, which is inside of it.
+  // The statement of `frame` that runs this layer. The layer must be inside the frame.
   Statement StatementOf(int layer, ModuleId frame) const;
-  // All of a frame, in order.
+  // All statements of a frame, in order.
   std::vector<Statement> StatementsOf(ModuleId frame) const;
-  // Of a call: its module as the frame names it, whichever of a list it is (`blocks.#.conv`, with a dot in front unless
-  // the frame is the root's); of an operator: its name.
+  // For a call, its module as the frame writes it, with # for the index in a list (`blocks.#.conv`, with a leading dot
+  // unless the frame is the root's); for an operator, its name.
   std::string KindOf(const Statement& statement) const;
-  // Whether it calls a module that stands in a list, or in a Sequential: `blocks.3`.
+  // Whether it calls a module of a list or a Sequential: `blocks.3`.
   bool IsOfList(const Statement& statement) const;
-  // Where Python lets go of a name of `frame` that was bound to what this layer made: at the frame's end, or when a
-  // loop comes to the same statement again and binds the name anew (for block in self.blocks: y, skip = block(y)).
+  // The layer after which Python drops a variable of `frame` that holds this layer's result: at the frame's end, or
+  // when a loop reaches the same statement again and reassigns it (for block in self.blocks: y, skip = block(y)).
   int EndOfName(int layer, ModuleId frame) const;
-  // Whether this call of a list's module is one turn of a loop that hands a value on, x = block(x): the module before
-  // it in the list made what it reads, or the one behind it reads what it makes.
+  // Whether this call of a module from a list is one turn of a loop that passes a value on, x = block(x): it reads the
+  // result of the module before it in the list, or the module after it reads its result.
   bool Carries(const Statement& made, const Statement& read) const;
 
  private:

@@ -1,6 +1,6 @@
 // Timeline: every birth and death of device memory in the first steps of a run, each owned by a layer, a phase and a
-// category. Sizes are polynomials in the batch; the order of events is exact for the batch it was scheduled at
-// (`batch`), and the sizes hold for every batch near it (decisions that depend on the batch: contiguity at batch 1,
+// category. Sizes are polynomials in the batch. The order of events is exact for the batch it was scheduled at
+// (`batch`), and the sizes hold for batches near it; a few decisions depend on the batch (contiguity at batch 1,
 // scratch of kernels).
 //
 //   bytes
@@ -10,9 +10,9 @@
 //     |_/   forward  backward            \___
 //     +--------------------------------------------> events
 //
-// Invariants: a block is born once and dies at most once, after its birth; blocks that never die are the model's, the
-// optimizer's, the caller's or a library's; phases of a step come in order, recomputations inside
-// the backward.
+// Invariants: a block is allocated once and freed at most once, after its allocation; blocks that are never freed
+// belong to the model, the optimizer, the caller or a library; the phases of a step come in order, and recomputations
+// run inside the backward.
 #pragma once
 
 #include <Eigen/Core>
@@ -29,9 +29,9 @@ namespace vramplan {
 
 struct Block {
   SizeExpr bytes;     // what was asked for, unrounded
-  Category category;  // at birth
+  Category category;  // when it was allocated
   Origin origin;
-  bool optional = false;  // who asks goes on without it when there is no room
+  bool optional = false;  // the caller goes on without it if there is no room
   bool operator==(const Block& other) const { return bytes == other.bytes && category == other.category; }
 };
 
@@ -39,11 +39,11 @@ enum class EventKind : uint8_t {
   kAllocate,
   kFree,
   kRetag,         // `category` is the block's new one
-  kAfterForward,  // marks: the loss is there; the gradients are there; the step is over
+  kAfterForward,  // marks: the loss has been computed; the gradients have; the step is over
   kAfterBackward,
   kStepEnd,
-  kBeforeLoss,      // the model has returned; until the phase ends
-  kBeforeZeroGrad,  // gradients are let go between these two
+  kBeforeLoss,      // the model has returned; the loss lasts until the phase ends
+  kBeforeZeroGrad,  // gradients are freed between these two
   kAfterZeroGrad,
 };
 
@@ -53,30 +53,30 @@ struct Event {
   Category category = Category::kTemporaries;
   int8_t step = 0;  // 0: before the first step
   BlockId block;    // invalid for marks
-  Origin origin;    // who was at work then; of a free: not who had asked for the block
+  Origin origin;    // what was running then; for a free, not what had allocated the block
 };
 
-// An operator call of a checkpointed module in the last forward: what saving it would keep, or keeps.
+// An operator call of a checkpointed module in the last forward, with the blocks that saving it keeps or would keep.
 struct OperatorCall {
   int32_t layer = -1;
   std::string op;  // overload
   int occurrence = 0;
   std::vector<BlockId> results;
-  bool overwritten = false;  // written into later: PyTorch refuses to have it saved
+  bool overwritten = false;  // written into later, so PyTorch refuses to save it
 };
 
 // One checkpointed module call of the last forward.
 struct CheckpointRun {
   std::string module;               // its path
-  size_t closed = 0;                // event at which its forward was over; 0: it is not
-  size_t again = 0;                 // event at which its second forward began; 0: it has none
+  size_t closed = 0;                // event at which its forward ended; 0: it has not ended
+  size_t again = 0;                 // event at which its second forward began; 0: there was none
   std::vector<OperatorCall> calls;  // that may be saved
 };
 
 struct Timeline {
   int64_t batch = 1;  // scheduled at
   int steps = 0;
-  Loss loss = Loss::kNone;  // that was laid out: what --loss auto came to
+  Loss loss = Loss::kNone;  // the one laid out, also where --loss auto chose it
   std::vector<CheckpointRun> checkpoints;
   std::vector<Block> blocks;  // by BlockId
   std::vector<Event> events;
