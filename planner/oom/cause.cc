@@ -5,11 +5,12 @@
 namespace vramplan {
 namespace {
 
-// Beside its allocator a process has a context, kernels and libraries: 0.2 to 1.2 GiB on cards of every generation
-// (the catalogue's bands, planner/spec). What is above has another reason.
+// Outside its allocator a process has a context, kernels and libraries: 0.2 to 1.2 GiB on cards of every generation
+// (the catalogue's bands, planner/spec). More than that has another reason.
 constexpr Bytes kMostContext = Bytes::MiB(1280);
 
-// In a container the process is named with a number like the others: it is the one that holds what PyTorch reserved.
+// In a container the message names this process by its number, like the others. It is the one that holds as much as
+// PyTorch reserved.
 bool IsThisProcess(const OutOfMemory& message, const OutOfMemoryProcess& process) {
   if (message.in_use || !message.reserved) return false;
   return process.in_use >= *message.reserved && process.in_use <= *message.reserved + kMostContext;
@@ -85,7 +86,9 @@ std::optional<Bytes> ExcessOf(const OutOfMemory& message) {
 
 std::optional<Bytes> RoomOf(const OutOfMemory& message) {
   if (!message.reserved || !message.free) return std::nullopt;
-  const Bytes room = *message.reserved + *message.free;
+  Bytes room = *message.reserved + *message.free;
+  // The card cannot have held more, unless PyTorch had reserved more: Windows pages out what the card does not hold.
+  if (message.capacity) room = std::min(room, std::max(*message.capacity, *message.reserved));
   return message.allowed ? std::min(room, *message.allowed) : room;
 }
 

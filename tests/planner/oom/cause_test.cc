@@ -64,7 +64,7 @@ TEST_CASE("causes of out-of-memory messages") {
       // 1.0 to 1.3 print what is cached beside what is allocated (c10/cuda/CUDACachingAllocator.cpp), not the sum
       {"CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 11.00 GiB total capacity; 7.50 GiB already allocated; "
        "200.00 MiB free; 3.90 GiB cached)",
-       "fragmentation: allocated 7.50 GiB, unallocated 3.90 GiB, free 200.00 MiB, room 11.60 GiB, "},
+       "fragmentation: allocated 7.50 GiB, unallocated 3.90 GiB, free 200.00 MiB, room 11.40 GiB, "},
       // What is free and what is reserved but unallocated would have been enough together.
       {"CUDA out of memory. Tried to allocate 500.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which 300.00 MiB "
        "is free. Including non-PyTorch memory, this process has 7.70 GiB memory in use. Of the allocated memory 7.00 "
@@ -124,6 +124,14 @@ TEST_CASE("a limit is the cause when the card has room beyond it") {
   message.allowed = Bytes::GiB(4);
   CHECK_EQ(CauseOf(message), OutOfMemoryCause::kLimit);
   CHECK_EQ(*RoomOf(message), Bytes::GiB(4));
+  message.allowed.reset();
+  CHECK_EQ(*RoomOf(message), Bytes::GiB(15));
+  message.free = Bytes::GiB(14);  // together more than the card
+  CHECK_EQ(*RoomOf(message), Bytes::GiB(16));
+  message.reserved = Bytes::GiB(20);  // paged out by Windows
+  CHECK_EQ(*RoomOf(message), Bytes::GiB(20));
+  message.reserved = Bytes::GiB(4);
+  message.free = Bytes::GiB(11);
   message.allowed = Bytes::GiB(5);
   CHECK_EQ(CauseOf(message), OutOfMemoryCause::kRefused);
 }
