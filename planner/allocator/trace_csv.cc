@@ -11,6 +11,8 @@ namespace {
 enum Column { kEvent, kBlock, kBytes, kPhase, kModule, kNode, kOperator, kInnerOperator, kAllocatedAfter, kColumns };
 constexpr std::array<std::string_view, kColumns> kNames = {
     "event", "block", "bytes", "phase", "module", "autograd_node", "operator", "inner_operator", "allocated_after"};
+// Written and not read: what PyTorch records has no such column, so it also tells our files from recorded ones.
+constexpr std::string_view kOnnxNode = "onnx_node";
 constexpr std::array<std::string_view, 6> kPhases = {"forward", "loss", "backward", "update", "zero_grad", "setup"};
 
 // A cell as Python's csv module writes it.
@@ -21,7 +23,7 @@ std::string Cell(const std::string& text) {
   return quoted + "\"";
 }
 
-// The cells of a line; quotes as Cell writes them. Line breaks within quotes are not taken: no name has one.
+// The cells of a line, quoted as Cell writes them. Line breaks within quotes are not supported, since no name has one.
 std::vector<std::string> Cells(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   std::vector<std::string> cells(1);
@@ -154,15 +156,15 @@ class Parser {
 
 std::string PrintTrace(const Trace& trace) {
   std::string text;
-  for (const std::string_view name : kNames) text += (text.empty() ? "" : ",") + std::string(name);
-  text += "\n";
+  for (const std::string_view name : kNames) text += std::string(name) + ",";
+  text += std::string(kOnnxNode) + "\n";
   for (const TraceEvent& event : trace) {
     text += event.birth ? "alloc," : "free,";
     text += (event.block ? std::to_string(*event.block) : "old") + "," + std::to_string(event.bytes.count()) + ",";
     for (const std::string* cell : {&event.phase, &event.module, &event.autograd_node, &event.op, &event.inner_op})
       text += Cell(*cell) + ",";
     if (event.allocated_after) text += std::to_string(event.allocated_after->count());
-    text += "\n";
+    text += "," + Cell(event.layer) + "\n";
   }
   return text;
 }

@@ -23,9 +23,21 @@ Error Bad(const std::string& file, std::string text) {
   return {ErrorCode::kBadInput, file, std::move(text), "vramplan solve --help explains the files"};
 }
 
-Result<std::vector<CheckedNode>> ReadNodes(const std::string& path) {
+// The lines that do not begin with #.
+Result<std::istringstream> WithoutComments(const std::string& path) {
   std::ifstream file(path);
   if (!file) return Bad(path, std::string("cannot be read: ") + std::strerror(errno));
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with('#')) text += line + "\n";
+  }
+  return std::istringstream(text);
+}
+
+Result<std::vector<CheckedNode>> ReadNodes(const std::string& path) {
+  Result<std::istringstream> lines = WithoutComments(path);
+  if (!lines.ok()) return lines.error();
+  std::istringstream& file = *lines;
   int64_t nodes = 0, edges = 0;
   if (!(file >> nodes >> edges) || nodes < 1 || edges < 0)
     return Bad(path, "does not begin with the numbers of nodes and edges");
@@ -47,8 +59,9 @@ Result<std::vector<CheckedNode>> ReadNodes(const std::string& path) {
 }
 
 Result<std::vector<int64_t>> ReadOrder(const std::string& path, int64_t nodes) {
-  std::ifstream file(path);
-  if (!file) return Bad(path, std::string("cannot be read: ") + std::strerror(errno));
+  Result<std::istringstream> lines = WithoutComments(path);
+  if (!lines.ok()) return lines.error();
+  std::istringstream& file = *lines;
   std::vector<int64_t> order;
   int64_t fresh = 0;
   for (int64_t node = 0; file >> node; order.push_back(node)) {

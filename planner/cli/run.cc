@@ -136,8 +136,22 @@ std::vector<std::string> InputsOf(const Options& options) {
   return {options.file, options.model, options.compare, options.profile, options.schedule};
 }
 
-// Whether what --out gets is for a program: CSV, a problem or a schedule.
-bool IsStream(const Options& options) { return options.verb == Verb::kTrace && options.compare.empty(); }
+// Whether --out gets the answer itself as text, which is signed at its end.
+bool IsReport(const Options& options) {
+  const bool is_trace = options.verb == Verb::kTrace && options.compare.empty();
+  return options.format == Format::kText && !is_trace;
+}
+
+// Whether --out gets a problem or a schedule, in which lines that begin with # are comments.
+bool TakesComments(const Options& options) {
+  return options.verb == Verb::kSolve || (options.verb == Verb::kTrace && options.problem);
+}
+
+std::string TextOfFile(const Options& options, const Outcome& outcome) {
+  const std::string& text = outcome.stream ? *outcome.stream : outcome.text;
+  if (TakesComments(options)) return text.empty() ? text : SignedInComment(text);
+  return !outcome.stream && IsReport(options) ? Signed(text) : text;
+}
 
 // --emit, and no plan was found.
 bool NothingToEmit(const Options& options, const Outcome& outcome) {
@@ -183,9 +197,7 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   if (!outcome.ok()) return Fail(outcome.error());
   const bool emitted = outcome->stream.has_value();
   if (out && !NothingToEmit(options, *outcome)) {
-    const bool report = options.format == Format::kText && !IsStream(options);
-    const std::string text = emitted ? *outcome->stream : report ? Signed(outcome->text) : outcome->text;
-    const Status written = WriteFile(*out, text);
+    const Status written = WriteFile(*out, TextOfFile(options, *outcome));
     if (!written) return Fail(written.error());
     if (!emitted) outcome->text.clear();
   }

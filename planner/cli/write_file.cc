@@ -20,6 +20,9 @@ namespace vramplan {
 namespace {
 
 constexpr std::string_view kSignature = "\nwritten by vramplan ";
+constexpr std::string_view kComment = "\n# written by vramplan ";
+constexpr std::string_view kTraceColumns = "event,block,bytes,phase,";  // the first, and the last, which only ours has
+constexpr std::string_view kTraceEnd = ",onnx_node";
 constexpr const char* kGzipComment = "vramplan";
 constexpr size_t kMarkedBytes = 4096;  // of each end of a file
 
@@ -73,8 +76,11 @@ bool IsOurs(std::string_view head, std::string_view tail) {
   const std::string_view first = head.substr(0, head.find('\n'));
   const bool emitted = first.starts_with("\"\"\"") || first.starts_with("# ");
   if (emitted && first.find(", by vramplan") != first.npos) return true;
-  const size_t at = tail.rfind(kSignature);
-  return at != tail.npos && tail.ends_with('\n') && tail.find('\n', at + 1) == tail.size() - 1;
+  if (first.starts_with(kTraceColumns) && first.ends_with(kTraceEnd)) return true;
+  return std::ranges::any_of(std::array{kSignature, kComment}, [&](std::string_view mark) {
+    const size_t at = tail.rfind(mark);
+    return at != tail.npos && tail.ends_with('\n') && tail.find('\n', at + 1) == tail.size() - 1;
+  });
 }
 
 std::string ReadAt(int descriptor, off_t from) {
@@ -227,5 +233,9 @@ Status WriteFile(const FileToWrite& file, std::string_view bytes) {
 }
 
 std::string Signed(std::string text) { return std::move(text) + std::string(kSignature) + VersionText().substr(9); }
+
+std::string SignedInComment(std::string text) {
+  return std::move(text) + std::string(kComment.substr(1)) + VersionText().substr(9);
+}
 
 }  // namespace vramplan

@@ -32,5 +32,7 @@ Status WriteFile(const FileToWrite& file, std::string_view bytes);
 
 // A text answer with the last line that tells a file of ours.
 std::string Signed(std::string text);
+// The same for a file in which lines that begin with # are comments.
+std::string SignedInComment(std::string text);
 
 }  // namespace vramplan

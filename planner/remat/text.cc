@@ -10,13 +10,14 @@ struct Pair {
   int64_t first = 0, second = 0;
 };
 
-// Lines of two whole numbers of 0 or more.
+// Lines of two whole numbers of 0 or more. Lines that begin with # are comments.
 class PairReader {
  public:
   PairReader(std::string_view text, const std::string& file) : rest_(text), file_(file) {}
 
   // The next line. `what` it should hold, for the error.
   std::optional<Pair> Next(const char* what) {
+    SkipComments();
     ++line_;
     if (rest_.empty()) {
       Fail("ends before all lines are there", "this one should hold " + std::string(what));
@@ -30,8 +31,11 @@ class PairReader {
     Fail("is not two whole numbers of 0 or more", "this one should hold " + std::string(what));
     return std::nullopt;
   }
-  // Nothing but white space is left.
-  bool AtEnd() const { return rest_.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+  // Nothing but white space and comments is left.
+  bool AtEnd() {
+    SkipComments();
+    return rest_.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  }
   void Fail(std::string text, std::string hint) {
     error_ = {ErrorCode::kBadInput, file_, "line " + std::to_string(line_) + " " + std::move(text), std::move(hint)};
   }
@@ -39,6 +43,12 @@ class PairReader {
   void Skip() { ++line_; }
 
  private:
+  void SkipComments() {
+    for (; rest_.starts_with('#'); ++line_) {
+      const size_t length = std::min(rest_.find('\n'), rest_.size());
+      rest_.remove_prefix(std::min(length + 1, rest_.size()));
+    }
+  }
   // True when nothing is left.
   static bool SkipSpace(std::string_view* text) {
     text->remove_prefix(std::min(text->find_first_not_of(" \t\r"), text->size()));

@@ -10,7 +10,8 @@
 //   0 3
 //   2 3
 //
-// and "0 1 2 0 3", a schedule. Errors name the line. A number in the file never decides how much is allocated.
+// and "0 1 2 0 3", a schedule. Lines that begin with # are comments. Errors name the line. A number in the file never
+// decides how much is allocated.
 #pragma once
 
 #include <string>

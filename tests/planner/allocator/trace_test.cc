@@ -89,11 +89,11 @@ TEST_CASE("phases as the profiler names them; a tensor without elements has no b
   timeline.events.insert(timeline.events.begin() + 8, mark);
   const Trace trace = TraceOf(timeline, Layers(), 1, AllocatorConfig()).value();
   CHECK(PrintTrace(trace) ==
-        "event,block,bytes,phase,module,autograd_node,operator,inner_operator,allocated_after\n"
-        "alloc,0,1024,forward,,,aten::test,aten::test,5120\n"
-        "alloc,1,1536,backward,,,aten::test,aten::test,6656\n"
-        "free,1,1536,update,,,,,5120\n"
-        "free,old,4096,zero_grad,,,,,1024\n");
+        "event,block,bytes,phase,module,autograd_node,operator,inner_operator,allocated_after,onnx_node\n"
+        "alloc,0,1024,forward,,,aten::test,aten::test,5120,\n"
+        "alloc,1,1536,backward,,,aten::test,aten::test,6656,\n"
+        "free,1,1536,update,,,,,5120,\n"
+        "free,old,4096,zero_grad,,,,,1024,\n");
 }
 
 TEST_CASE("what is written is read again, names with commas and quotes too") {

@@ -29,7 +29,7 @@ TEST_CASE("solve: the answer in words, in JSON, and the schedule in a file that 
            "  lower bound        13     8\n"
            "  minimum cuts and the temporal knapsack give the same bound\n"
            "  4 nodes, 4 edges; bounds hold for this order, and the cost's for this budget\n");
-  CHECK_EQ(schedule.Bytes(), "0 1 2 0 3\n");
+  CHECK_EQ(schedule.Bytes(), "0 1 2 0 3\n# written by vramplan 0.1.0\n");
   const Said checked = Do("check " + problem.path() + " " + schedule.path() + " --budget 8");
   CHECK_EQ(checked.exit_code, 0);
   CHECK_EQ(checked.out, "fits: peak 8, budget 8, cost 13\n");

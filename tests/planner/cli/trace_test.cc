@@ -37,7 +37,8 @@ void CheckGolden(const std::string& name, const std::string& text) {
 TEST_CASE("trace: CSV on stdout, notes on stderr; to a file plain or gzipped by its name") {
   const Said said = Do(kMlp);
   CHECK_EQ(said.exit_code, 0);
-  CHECK_EQ(said.FirstLine(), "event,block,bytes,phase,module,autograd_node,operator,inner_operator,allocated_after");
+  CHECK_EQ(said.FirstLine(),
+           "event,block,bytes,phase,module,autograd_node,operator,inner_operator,allocated_after,onnx_node");
   CHECK(said.err.starts_with("note: --loss: assumed cross-entropy"));
   CHECK_EQ(Do(kMlp + " --out -").out, said.out);
   const ScratchFile plain("stream.csv"), packed("stream.csv.gz");

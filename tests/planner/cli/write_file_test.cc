@@ -117,6 +117,8 @@ TEST_CASE("--out: an earlier answer is replaced, anything else is not, and --for
   const std::string out = folder / "out";
   const std::string question = "MODELS/mlp.onnx --gpu t4";
   const std::string plan = "plan " + question + " --batch 8 --emit ";
+  const std::string values = folder / "values.txt";
+  Put(values, "1 0\n1 1\n");
   struct Row {
     std::string line;
     bool marked;
@@ -136,8 +138,9 @@ TEST_CASE("--out: an earlier answer is replaced, anything else is not, and --for
            {plan + "lightning", true},
            {plan + "env", true},
            {plan + "deepspeed", false},
-           {"trace MODELS/mlp.onnx", false},
-           {"trace MODELS/mlp.onnx --problem", false},
+           {"trace MODELS/mlp.onnx", true},
+           {"trace MODELS/mlp.onnx --problem", true},
+           {"solve " + values, true},
        }) {
     CAPTURE(row.line);
     fs::remove(out);
@@ -156,9 +159,10 @@ TEST_CASE("--out: an earlier answer is replaced, anything else is not, and --for
   for (int i = 0; i < 2; ++i) CHECK(Do("trace MODELS/mlp.onnx --out " + packed).exit_code == 0);
   CHECK(ReadStream(packed).value() == Do("trace MODELS/mlp.onnx").out);
 
-  for (const std::string text : {"import torch\n", "{\"a\": 1}\n", "event,block,bytes\n", "\x1f\x8b\x08\x08zzzzzzname",
-                                 "\n", "my notes\nwritten by vramplan 0.1.0\nand more\n", "# by vramplan, by me\n",
-                                 "{\n  \"schema\": \"other\"\n}\n"}) {
+  for (const std::string text :
+       {"import torch\n", "{\"a\": 1}\n", "event,block,bytes\n", "event,block,bytes,phase,module,allocated_after\n",
+        "1 0\n1 1\n# by hand\n", "\x1f\x8b\x08\x08zzzzzzname", "\n", "my notes\nwritten by vramplan 0.1.0\nand more\n",
+        "# by vramplan, by me\n", "{\n  \"schema\": \"other\"\n}\n"}) {
     CAPTURE(text);
     Put(out, text);
     const Said refused = Do("fit " + question + " --out " + out);
@@ -171,7 +175,7 @@ TEST_CASE("--out: an earlier answer is replaced, anything else is not, and --for
   }
   Put(out, "");  // nothing to lose
   CHECK(Do("gpus t4 --out " + out).exit_code == 0);
-  CHECK(Names(folder) == std::vector<std::string>{"out", "step.csv.gz"});
+  CHECK(Names(folder) == std::vector<std::string>{"out", "step.csv.gz", "values.txt"});
 }
 
 TEST_CASE("a file is written whole or not at all; links and permissions stay") {

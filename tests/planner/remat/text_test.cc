@@ -19,6 +19,9 @@ TEST_CASE("a problem is read as it was written") {
   const Result<RematProblem> other = ReadProblem("2 2\r\n 5\t4 \r\n1 2\r\n0 1\r\n0 1", "a");
   REQUIRE(other.ok());
   CHECK_EQ(WriteProblem(*other), "2 1\n5 4\n1 2\n0 1\n");
+  const Result<RematProblem> commented = ReadProblem("# a step\n2 1\n5 4\n# of\n# mine\n1 2\n0 1\n# end\n", "a");
+  REQUIRE(commented.ok());
+  CHECK_EQ(WriteProblem(*commented), "2 1\n5 4\n1 2\n0 1\n");
 }
 
 TEST_CASE("hostile problems: one line that names the line") {
@@ -47,6 +50,8 @@ TEST_CASE("hostile problems: one line that names the line") {
       {"2 1\n1 1\n1 1\n1 1\n", "line 4 goes from node 1 to node 1"},
       {"2 1\n1 1\n1 1\n1 0\n", "line 4 goes from node 1 to node 0"},
       {"2 1\n1 1\n1 1\n0 1\n0 1\n", "line 5 is one too many"},
+      {"# a\n2 1\n# b\n1 1\n1 1\n0 1\n# c\n0 1\n", "line 8 is one too many"},
+      {"2 1\n1 1 # one\n1 1\n0 1\n", "line 2 is not two whole numbers of 0 or more"},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.text);
