@@ -31,8 +31,15 @@ std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
   return ladder;
 }
 
+// Whether PyTorch raises an error in this step, which no batch avoids.
+bool IsRefused(const Prepared& prepared, const TrainingSpec& spec) {
+  Notes notes;
+  const Result<Timeline> step = ScheduleFor(prepared.layers, spec, prepared.question.batch, &notes);
+  return step.ok() && std::ranges::any_of(notes.all(), [](const Note& n) { return n.code == "bce-under-autocast"; });
+}
+
 std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec, const ChosenDevice& chosen,
-                              const AllocatorConfig& given, const LargestBatch& asked) {
+                              const AllocatorConfig& given, const LargestBatch& asked, Notes* notes) {
   const AllocatorConfig config = AllocatorOn(chosen.device, given);
   std::vector<LadderRow> rows;
   const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
@@ -42,6 +49,13 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
     } else if (prepared.question.model.has_batch) {
       TrainingSpec other = spec;
       other.precision = precision;
+      if (IsRefused(prepared, other)) {
+        notes->Add({"bce-under-autocast", Severity::kNote, "--loss",
+                    "PyTorch refuses binary_cross_entropy (BCELoss) under autocast, so " +
+                        std::string(Name(precision)) + " is not compared",
+                    "let the model return logits, without its sigmoid, and type --loss bce-logits"});
+        continue;
+      }
       // A precision that cannot be laid out (yet) has no row.
       Result<LargestBatch> largest =
           FindLargestBatch(LayoutOf(prepared.layers, other), prepared.layers, config, capacity);
@@ -196,7 +210,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   SayLoss(timeline.loss, &fit.question.spec);
   fit.place = PlaceOf(fit.card.peak, timeline, prepared->layers);
   fit.layers = LayerTable(timeline, prepared->layers, spec, batch);
-  fit.ladder = Ladder(*prepared, spec, *chosen, options.allocator, fit.card.largest);
+  fit.ladder = Ladder(*prepared, spec, *chosen, options.allocator, fit.card.largest, &prepared->notes);
   if (spec.framework.runtime != Runtime::kPyTorch) {
     fit.what_if = OtherGrowth(*prepared, spec, *chosen, *step, fit.card);
   } else if (chosen->nvidia && options.allocator_text.empty()) {

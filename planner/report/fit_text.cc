@@ -76,6 +76,15 @@ std::string PrintBottleneck(const Bottleneck& at) {
   return "batch " + std::to_string(at.batch) + " fails " + WhenText(at) + ": " + RequestText(at);
 }
 
+// On one line, without the tensor.
+std::string PrintBriefly(const Bottleneck& at, int width) {
+  const std::string text = "batch " + std::to_string(at.batch) + " fails " + WhenText(at) + ": no room for " +
+                           ToString(at.bytes) + (at.node.empty() ? " of " : " at ");
+  constexpr int kLeastName = 20;
+  return text +
+         Shortened(at.node.empty() ? at.tensor : at.node, std::max(kLeastName, width - static_cast<int>(text.size())));
+}
+
 std::string PrintLadder(const Fit& fit, const Style& style) {
   TextTable table({{"precision"}, {"checkpointing"}, {"largest that may fit", kRight}, {"needs there", kRight}});
   for (const LadderRow& row : fit.ladder) {
@@ -156,8 +165,8 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   };
   if (card.verdict == Verdict::kTight) add(TightText(card));
   if (card.largest.bottleneck) {
-    const std::string refused = PrintBottleneck(*card.largest.bottleneck);
-    add(style.verbose ? refused : Shortened(refused, style.width - 2));
+    const Bottleneck& refused = *card.largest.bottleneck;
+    add(style.verbose ? PrintBottleneck(refused) : PrintBriefly(refused, style.width - 2));
   }
   add(PoolText(card.device, Needs(card)));
   for (const WhatIf& other : fit.what_if) {

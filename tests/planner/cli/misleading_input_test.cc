@@ -35,7 +35,7 @@ TEST_CASE("sizes: decimal units and the sizes on boxes are said") {
   CHECK(text.err.find("note: --gpu-memory: a card that is sold with 16 GB gives a program less: 14.56 GiB (t4) to ") !=
         text.err.npos);
   const Said more = Do("fit MODELS/mlp.onnx --gpu t4 --gpu-memory 16GiB");
-  CHECK(more.err.find("warning: --gpu-memory: 16.00 GiB is more than a program gets of a Tesla T4: 14.56 GiB (hint: "
+  CHECK(more.err.find("warning: --gpu-memory: 16.00 GiB is more than a program gets on a Tesla T4: 14.56 GiB (hint: "
                       "leave --gpu-memory out)\n") != more.err.npos);
   CHECK(Do("replay " + std::string(VRAMPLAN_SOURCE_DIR) +
            "/tests/data/truth/events/mlp.b64.adam-foreach.csv.gz --gpu-memory 8GB")
@@ -119,6 +119,14 @@ TEST_CASE("BCELoss under autocast, which PyTorch refuses, is told") {
   CHECK(told("estimate --precision amp-fp16 " + file.path()));
   CHECK(told("estimate --precision amp-bf16 --loss bce " + file.path()));
   CHECK(told("plan --gpu t4 --batch 8 " + file.path()));  // it chooses autocast
+  // fit compares precisions: one that never runs has no batch
+  const Said fit = Do("fit --gpu t4 " + file.path());
+  CHECK(fit.out.find("amp-fp16") == std::string::npos);
+  const Said whole = Do("fit --verbose --gpu t4 " + file.path());
+  CHECK(whole.out.find("amp-fp16") == std::string::npos);
+  CHECK(whole.err.find("PyTorch refuses binary_cross_entropy (BCELoss) under autocast, so amp-fp16 is not compared") !=
+        std::string::npos);
+  CHECK(Do("fit --verbose --gpu t4 --loss bce-logits " + file.path()).out.find("amp-fp16") != std::string::npos);
   CHECK_FALSE(told("estimate " + file.path()));
   CHECK_FALSE(told("estimate --precision amp-fp16 --loss bce-logits " + file.path()));
   CHECK_FALSE(told("estimate --precision amp-fp16 --mode infer " + file.path()));
