@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kNameOne = "or name a card instead: vramplan fit FILE.onnx --gpu t4";
 
 struct Loaded {
-  // Windows' driver lies in its own folder below Linux, which not every distribution's loader knows.
+  // Under WSL the driver is in a folder of its own, which not every distribution's loader knows.
   SharedLibrary library{"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
   DriverApi api{};
 
@@ -21,7 +21,7 @@ struct Loaded {
     library.Need("cuDeviceGetCount", api.device_get_count);
     library.Need("cuDeviceGet", api.device_get);
     library.Need("cuDeviceGetName", api.device_get_name);
-    // The second version names the slice of a card, and came with 11.4; the first names the card.
+    // The second version, since CUDA 11.4, names the slice of a card; the first names the card.
     if (!library.Find("cuDeviceGetUuid_v2", api.device_get_uuid)) library.Need("cuDeviceGetUuid", api.device_get_uuid);
     library.Need("cuDeviceGetPCIBusId", api.device_get_pci_bus_id);
     library.Need("cuDeviceGetAttribute", api.device_get_attribute);
@@ -49,7 +49,7 @@ struct Loaded {
   }
 };
 
-// What cuInit can say, and what to do about it (CUDA Driver API, "enum CUresult").
+// The errors of cuInit, and what to do about each (CUDA Driver API, "enum CUresult").
 Error InitError(const DriverApi& api, CUresult result) {
   const std::string name = " (" + api.NameOf(result) + ")";
   const auto line = [&](const std::string& text, const std::string& hint) {
@@ -62,14 +62,14 @@ Error InitError(const DriverApi& api, CUresult result) {
         return line("the driver shows this program no card",
                     "unset CUDA_VISIBLE_DEVICES, which is \"" + std::string(visible) + '"');
       }
-      return line("the driver finds no card", "see whether nvidia-smi does; a container needs --gpus all");
+      return line("the driver finds no card", "check whether nvidia-smi does; a container needs --gpus all");
     }
     case CUDA_ERROR_STUB_LIBRARY:
       return line("libcuda.so.1 is the toolkit's stub, not a driver",
                   "take the toolkit's folder stubs out of LD_LIBRARY_PATH");
     case CUDA_ERROR_OPERATING_SYSTEM:
     case CUDA_ERROR_NOT_PERMITTED:
-      return line("this user may not open the card", "check the rights of /dev/nvidia*");
+      return line("this user has no permission to open the card", "check the permissions of /dev/nvidia*");
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
       return line("libcuda.so.1 and the kernel's driver are of different versions",

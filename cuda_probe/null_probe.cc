@@ -1,11 +1,11 @@
-// The twin for builds without a CUDA toolkit: it says so, and never makes up a number.
+// The probe of builds without a CUDA toolkit: every answer is an error that says so.
 #include "cuda_probe/probe.h"
 
 namespace vramplan {
 namespace {
 
 Error NoProbe() {
-  return {ErrorCode::kNoCard, "cuda_probe", "this build cannot see cards: it was built where no CUDA toolkit is",
+  return {ErrorCode::kNoCard, "cuda_probe", "this build cannot see cards, because it was built without a CUDA toolkit",
           "install nvcc, remove build/release and run again; or name the card, --gpu t4"};
 }
 

@@ -458,11 +458,10 @@ void NoteMaxima(const Layers& layers, Notes* notes) {
       continue;
     notes->Add({.code = "assumed-amax",
                 .subject = layer.name,
-                .text = placed
-                            ? "a maximum along one axis is taken as max(dim)[0], which keeps places: amax(dim), which "
-                              "keeps its input instead, looks the same in a TorchScript export"
-                            : "a maximum along one axis is taken as amax(dim), which keeps its input: max(dim)[0], "
-                              "which keeps places instead, looks the same in a TorchScript export",
+                .text = placed ? "a maximum along one axis is assumed to be max(dim)[0], which keeps indices; "
+                                 "amax(dim), which keeps its input instead, looks the same in a TorchScript export"
+                               : "a maximum along one axis is assumed to be amax(dim), which keeps its input; "
+                                 "max(dim)[0], which keeps indices instead, looks the same in a TorchScript export",
                 .hint = "a dynamo export tells them apart"});
     return;
   }

@@ -73,7 +73,7 @@ void FreezeBatchNorms(Layers* layers, Notes* notes) {
   notes->Add({.code = "frozen-norms",
               .subject = *modules.begin(),
               .text = "no batch norm reads the running statistics of " + std::to_string(modules.size()) +
-                      " modules: they are taken as FrozenBatchNorm2d, whose weights are buffers",
+                      " modules: they are assumed to be FrozenBatchNorm2d, whose weights are buffers",
               .hint = ""});
 }
 
@@ -102,8 +102,8 @@ void FreezeBackbonesOfDetr(Layers* layers, Notes* notes) {
   if (notes == nullptr || first.empty()) return;
   notes->Add({.code = "assumed-frozen",
               .subject = *backbones.begin(),
-              .text = "a backbone with frozen norms beside learned queries is taken as DETR's, which trains layer2 to "
-                      "layer4 alone: the file does not say",
+              .text = "a backbone with frozen norms and learned queries is assumed to be DETR's, which trains only "
+                      "layer2 to layer4; the file does not say",
               .hint = "--trainable '*backbone*' trains all of it"});
 }
 
@@ -119,8 +119,8 @@ void FreezeEncoderPositions(Layers* layers, Notes* notes) {
   if (notes == nullptr || first.empty()) return;
   notes->Add({.code = "assumed-frozen",
               .subject = first,
-              .text = "a table of positions beside conv1 and conv2 is taken as that of an encoder of spectrograms "
-                      "(Whisper), which does not train it: the file does not say",
+              .text = "a table of positions next to conv1 and conv2 is assumed to be that of Whisper's encoder, which "
+                      "does not train it; the file does not say",
               .hint = "--trainable '*embed_positions*' trains it"});
 }
 

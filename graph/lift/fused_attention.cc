@@ -192,9 +192,9 @@ bool FromOneCall(const PatternSource& source, NodeId root, bool masked, TensorId
   source.notes().Add({.code = "assumed-attention",
                       .severity = Severity::kNote,
                       .subject = source.graph().file,
-                      .text = "ONNX Runtime fused its attention: taken as scaled_dot_product_attention, which Hugging "
-                              "Face's models call by default",
-                      .hint = "where attn_implementation was eager, give the file from before it was optimized"});
+                      .text = "ONNX Runtime fused its attention, which is assumed to be scaled_dot_product_attention, "
+                              "the default of Hugging Face's models",
+                      .hint = "if attn_implementation was eager, give the file as it was before optimization"});
   return true;
 }
 

@@ -34,12 +34,14 @@ void NameIndexAdds(Layers* layers, Notes* notes) {
     layer.inputs = {layer.inputs[0], *index, layer.inputs[last]};
   }
   if (guessed != nullptr && notes != nullptr) {
-    notes->Add({.code = "assumed-index-add",
-                .severity = Severity::kNote,
-                .subject = guessed->name,
-                .text = "it is taken as index_add, which keeps what it adds for the backward; index_put, scatter_add "
-                        "and index_add are written alike, and the others keep less",
-                .hint = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines, which tell"});
+    notes->Add(
+        {.code = "assumed-index-add",
+         .severity = Severity::kNote,
+         .subject = guessed->name,
+         .text = "it is assumed to be index_add, which keeps the added values for the backward; exporters write "
+                 "index_put, scatter_add and index_add alike, and the other two keep less",
+         .hint =
+             "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines, which tell them apart"});
   }
 }
 

@@ -274,11 +274,10 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
   }
   layers->guesses.in_place |= any;
   if (any && notes != nullptr) {
-    notes->Add(
-        {"assumed-inplace", Severity::kNote, "",
-         "activation modules behind convolutions, and the sums of residual blocks in front of one, are taken as in "
-         "place: the file does not say",
-         "--inplace off takes none"});
+    notes->Add({"assumed-inplace", Severity::kNote, "",
+                "activation modules after convolutions, and residual sums before such a module, are assumed to run in "
+                "place; the file does not say",
+                "--inplace off assumes that none do"});
   }
 }
 

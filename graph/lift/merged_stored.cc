@@ -93,7 +93,7 @@ class Separator {
                 .severity = Severity::kNote,
                 .subject = graph_.file,
                 .text = std::to_string(merged.size()) + " stored tensors serve several modules, as tools merge equal " +
-                        "contents: each module is given its own again, " + std::to_string(made) + " more",
+                        "contents; each module gets its own again, " + std::to_string(made) + " more",
                 .hint = ""});
     return apart;
   }

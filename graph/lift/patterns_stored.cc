@@ -240,12 +240,13 @@ void PatternSource::FindTies() {
       if (same.value_or(HasModulePath(table) && IsOutputLayer(name.substr(0, name.rfind('.'))))) {
         ties_[tensor] = table;
       } else if (!same.has_value()) {
-        notes_->Add({.code = "maybe-tied",
-                     .severity = Severity::kNote,
-                     .subject = claim.name,
-                     .text = "it has the shape of the embedding '" + name +
-                             "' and is counted as a parameter of its own: the export would hide a tie",
-                     .hint = "export without constant folding"});
+        notes_->Add(
+            {.code = "maybe-tied",
+             .severity = Severity::kNote,
+             .subject = claim.name,
+             .text = "it has the shape of the embedding '" + name +
+                     "' and is counted as a separate parameter, because the export does not show whether they are tied",
+             .hint = "export without constant folding"});
       }
     }
   }

@@ -137,9 +137,10 @@ Operand UnfoldedLookUp(PatternSource& source, TensorId stored) {
   source.notes().Add({.code = "folded-lookup",
                       .severity = Severity::kNote,
                       .subject = name,
-                      .text = "the export looked it up in a table and left the table out, of which the " +
-                              ToString(shape[1]) + " rows that it read are counted; each row more is " + ToString(row) +
-                              " of parameters, and as much of gradients and of each optimizer state",
+                      .text = "the export looked it up in a table and left the table out; only the " +
+                              ToString(shape[1]) + " rows that it read are counted, and each further row adds " +
+                              ToString(row) +
+                              " to the parameters, and as much to the gradients and to each optimizer state",
                       .hint = "export with a dynamic length"});
   const Operand table = source.LostParameter(user, module + ".weight", type, Shape{shape[1], shape[2]}, stored);
   Operand ids = source.LostBuffer(user, module + ".ids", DType::kInt64, Shape{1, shape[1]});

@@ -328,9 +328,10 @@ class ProvenanceSource {
     }
     if (verdict == InPlace::kAssumed && !builder_.guesses().in_place) {
       builder_.guesses().in_place = true;
-      notes_->Add({.code = "assumed-inplace",
-                   .subject = group.path.back().path,
-                   .text = "activation modules right behind a norm are taken as inplace=True: the file does not say"});
+      notes_->Add(
+          {.code = "assumed-inplace",
+           .subject = group.path.back().path,
+           .text = "activation modules right after a norm are assumed to be inplace=True; the file does not say"});
     }
     return true;
   }

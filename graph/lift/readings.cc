@@ -29,7 +29,7 @@ std::optional<Reading> IndexPutInstead(const Layers& layers) {
     any = true;
   }
   if (!any) return std::nullopt;
-  return Reading{"index-add-guessed", "assumed: additions by number are index_add, not index_put", kDynamoTells,
+  return Reading{"index-add-guessed", "assumed: additions at indices are index_add, not index_put", kDynamoTells,
                  std::move(other)};
 }
 

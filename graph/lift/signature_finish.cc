@@ -146,7 +146,7 @@ void Signature::Finish(Notes* notes) {
                 .subject = first_assumed,
                 .text = "the file lists " + std::to_string(assumed) +
                         " parameters and buffers from here on that no operator uses, without their shapes; they are "
-                        "taken to go on as the stages and blocks before them do",
+                        "assumed to continue the pattern of the stages and blocks before them",
                 .hint = "remove layers that never run from the model, or export a step that runs them"});
   }
   for (const std::string& target : order_) {
@@ -156,7 +156,7 @@ void Signature::Finish(Notes* notes) {
     notes->Add({.code = "unknown-parameter",
                 .severity = Severity::kWarning,
                 .subject = target,
-                .text = "the file lists it but has neither its shape nor a use of it; it counts as 0 B"});
+                .text = "the file lists it but neither gives its shape nor uses it; it counts as 0 B"});
   }
 }
 

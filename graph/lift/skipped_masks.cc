@@ -250,9 +250,9 @@ void SkipKnownMasks(Layers* layers, bool nameless, Notes* notes) {
   notes->Add({.code = "assumed-mask",
               .severity = Severity::kNote,
               .subject = (*layers)[rewrite.by_name().front()].name,
-              .text = "the export folded an attention mask into a constant; by its name it hides nothing, or only what "
-                      "comes later",
-              .hint = "an export that keeps its metadata says what the mask is made of"});
+              .text = "the export folded an attention mask into a constant; its name suggests that it masks nothing, "
+                      "or only later positions",
+              .hint = "an export with its metadata says how the mask is made"});
 }
 
 void MakeMasksContiguous(Layers* layers) {

@@ -43,7 +43,7 @@ class GraphBuilder {
   Result<Graph> Build(std::string_view message) {
     if (depth_ > kMaxNesting) {  // functions called inside subgraphs add theirs
       return Bad("its subgraphs are nested more than " + std::to_string(kMaxNesting) + " deep",
-                 "this is no model that vramplan can plan");
+                 "this is not a model that vramplan can plan");
     }
     graph_.name = Printable(Payload(message, field::kGraphName));
     graph_.signature = ReadSignature(message);

@@ -170,7 +170,7 @@ class Compactor {
   bool CountMessage() {
     if (++messages_ <= limits_.messages) return true;
     return Fail("it has more than " + std::to_string(limits_.messages) + " nodes, attributes and tensors",
-                "this is no model that vramplan can plan");
+                "this is not a model that vramplan can plan");
   }
 
   bool Append(std::string_view bytes) {
@@ -178,7 +178,7 @@ class Compactor {
     if (out_.size() <= limits_.bytes) return true;
     return Fail("its structure takes more than " + ToString(Bytes::Of(static_cast<int64_t>(limits_.bytes))) +
                     " without the weights",
-                "this is no model that vramplan can plan");
+                "this is not a model that vramplan can plan");
   }
 
   // Appends what the rules leave of `bytes`, a message of the given kind. Neighbouring kept fields are copied as one
@@ -186,7 +186,7 @@ class Compactor {
   bool Rewrite(Message message, std::string_view bytes, int depth) {
     if (depth > kMaxMessageDepth)
       return Fail("its subgraphs are nested more than " + std::to_string(kMaxNesting) + " deep",
-                  "this is no model that vramplan can plan");
+                  "this is not a model that vramplan can plan");
     if (!CountMessage()) return false;
     const auto& rules = kRules[message];
     const bool copy_data = message != kTensor || IsSmall(bytes);

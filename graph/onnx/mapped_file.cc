@@ -74,7 +74,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   if (::fstat(file.number(), &status) != 0) return Unreadable(path, errno);
   if (IsOpen(path) && ::isatty(file.number()) != 0) {
     return Error{ErrorCode::kBadInput, path, "standard input is a terminal, so no model can come from it",
-                 "put < model.onnx behind the command"};
+                 "add < model.onnx to the command"};
   }
   if (IsOpen(path) && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
     Result<std::shared_ptr<const std::string>> text = ReadPipe(path, file.number());

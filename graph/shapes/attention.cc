@@ -56,7 +56,8 @@ void CausalConvWithState(NodeInference& n) {
   n.Out(0).shape = n.ShapeOf(0);
   if (!n.ShapeOf(0) || !n.ShapeOf(1)) return;
   const Shape& x = *n.ShapeOf(0);
-  if (x.rank() != 3 || n.ShapeOf(1)->rank() != 3) return n.Fail(n.Describe(1) + " is no kernel for " + n.Describe(0));
+  if (x.rank() != 3 || n.ShapeOf(1)->rank() != 3)
+    return n.Fail(n.Describe(1) + " is not a kernel for " + n.Describe(0));
   n.SetShape(1, Shape{x[0], x[1], n.ShapeOf(1)->FromEnd(1) - Dim(1)});
 }
 

@@ -125,7 +125,7 @@ class Binder {
   Failure CheckNames() {
     std::set<std::string> elsewhere;  // outputs and value_info name lengths too; binding them is allowed
     for (const auto& [name, length] : options_.dims) {
-      if (length < 0) return Usage("--dim " + name + "=" + std::to_string(length), "a length is not negative", "");
+      if (length < 0) return Usage("--dim " + name + "=" + std::to_string(length), "a length cannot be negative", "");
       if (std::find(symbols_.begin(), symbols_.end(), name) != symbols_.end()) continue;
       if (elsewhere.empty()) {
         elsewhere.insert("");
@@ -162,7 +162,7 @@ class Binder {
       if (lengths.size() > Shape::kMaxRank)
         return Usage("--input " + name, "it has more than " + std::to_string(Shape::kMaxRank) + " axes", "");
       for (int64_t length : lengths) {
-        if (length < 0) return Usage("--input " + name, "a length is not negative: " + std::to_string(length), "");
+        if (length < 0) return Usage("--input " + name, "a length cannot be negative: " + std::to_string(length), "");
       }
     }
     return std::nullopt;

@@ -32,7 +32,7 @@ void NodeInference::ForgiveBounds() {
   if (!failure_ || failed_inside_ || !(meets_bounds_ || bounded())) return;
   const size_t text = failure_->text.find("): ");  // behind the node, which the note names
   Note("unknown-shape",
-       "lengths that data decides do not go together where all are at their longest: " +
+       "lengths that depend on data contradict each other if all are at their longest: " +
            failure_->text.substr(text == std::string::npos ? 0 : text + 3),
        "--dim TENSOR:AXIS=N gives such a length");
   failure_.reset();

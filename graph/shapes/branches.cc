@@ -243,7 +243,7 @@ std::optional<Graph> WithoutBranches(const Graph& graph, const BindOptions& opti
                   .severity = Severity::kNote,
                   .subject = node.name,
                   .text = std::string("its ") + (larger ? "then_branch" : "else_branch") +
-                          " is counted: it reads more weights, or does more, than the other (" +
+                          " is counted, because it reads more weights or does more than the other (" +
                           ToString(std::max(yes_bytes, no_bytes)) + " and " + ToString(std::min(yes_bytes, no_bytes)) +
                           ")",
                   .hint = ""});

@@ -23,11 +23,11 @@ void ConvOf(NodeInference& n, int input, int weight_input, bool channels_last) {
   const Shape x = channels_last ? ChannelsFirst(*n.ShapeOf(input)) : *n.ShapeOf(input);
   const Shape& w = *n.ShapeOf(weight_input);
   if (x.rank() < 3 || w.rank() != x.rank())
-    return n.Fail(n.Describe(weight_input) + " is no kernel for " + n.Describe(input));
+    return n.Fail(n.Describe(weight_input) + " is not a kernel for " + n.Describe(input));
   const int64_t group = n.Int("group", 1);
   const Dim channels = w[1] * Dim(group);
   if (group < 1 || !n.Same(x[1], channels)) {
-    return n.Fail(n.Describe(input) + " has not the channels of " + n.Describe(weight_input) + " in " +
+    return n.Fail(n.Describe(input) + " does not have the channels of " + n.Describe(weight_input) + " in " +
                   std::to_string(group) + " groups");
   }
   const auto window = WindowOf(n, x.rank() - 2, KernelOf(w));
@@ -58,8 +58,8 @@ void ConvTranspose(NodeInference& n) {
   if (!n.ShapeOf(0) || !n.ShapeOf(1)) return;
   const Shape& x = *n.ShapeOf(0);
   const Shape& w = *n.ShapeOf(1);
-  if (x.rank() < 3 || w.rank() != x.rank()) return n.Fail(n.Describe(1) + " is no kernel for " + n.Describe(0));
-  if (!n.Same(x[1], w[0])) return n.Fail(n.Describe(0) + " has not the channels of " + n.Describe(1));
+  if (x.rank() < 3 || w.rank() != x.rank()) return n.Fail(n.Describe(1) + " is not a kernel for " + n.Describe(0));
+  if (!n.Same(x[1], w[0])) return n.Fail(n.Describe(0) + " does not have the channels of " + n.Describe(1));
   const auto window = WindowOf(n, x.rank() - 2, KernelOf(w));
   if (!window) return;
   const size_t axes = static_cast<size_t>(x.rank() - 2);
@@ -68,7 +68,7 @@ void ConvTranspose(NodeInference& n) {
   std::vector<int64_t> asked = n.Ints("output_shape");
   if (asked.size() == axes + 2) asked.erase(asked.begin(), asked.begin() + 2);  // some exporters name all axes
   if (extra.size() != axes || (!asked.empty() && asked.size() != axes))
-    return n.Fail("output_padding or output_shape has not one number a spatial axis");
+    return n.Fail("output_padding or output_shape does not have one number per spatial axis");
   Shape out{x[0], w[1] * Dim(n.Int("group", 1))};
   for (size_t i = 0; i < axes; ++i) {
     const Dim length = x[static_cast<int>(i) + 2];

@@ -105,7 +105,7 @@ void Range(NodeInference& n) {
   if (delta.Is(0)) return n.Fail("its step is 0");
   const Dim distance = delta.c0() > 0 ? limit - start : start - limit;
   const Dim step = delta.c0() > 0 ? delta : Dim(0) - delta;
-  if (distance.overflowed() || step.overflowed()) return n.Fail("the number of its elements is overflowing");
+  if (distance.overflowed() || step.overflowed()) return n.Fail("the number of its elements overflows");
   const Dim count = Maximum(CeilDivide(distance, step.c0()), 0);
   n.SetShape(0, Shape{count});
   if (!count.IsConstant() || count.c0() > kMaxFolded) return;

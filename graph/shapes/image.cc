@@ -108,7 +108,7 @@ void DepthToSpace(NodeInference& n) {
   const int64_t block = n.Int("blocksize", 0);
   if (x.rank() != 4 || block < 1) return n.Fail("it moves blocks of " + std::to_string(block) + " of " + n.Describe(0));
   const auto depth = Quotient(x[1], Dim(block) * Dim(block));
-  if (!depth && x[1].known()) return n.Fail("the channels of " + n.Describe(0) + " are no multiple of its block");
+  if (!depth && x[1].known()) return n.Fail("the channels of " + n.Describe(0) + " are not a multiple of its block");
   n.SetShape(0, Shape{x[0], depth.value_or(Dim::Unknown()), x[2] * Dim(block), x[3] * Dim(block)});
 }
 

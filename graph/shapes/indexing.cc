@@ -127,7 +127,7 @@ void Slice(NodeInference& n) {
     n.SetShape(0, most);
   };
   if (!starts || !ends) return unknown();
-  if (starts->size() != ends->size()) return n.Fail("it has not as many starts as ends");
+  if (starts->size() != ends->size()) return n.Fail("it does not have as many starts as ends");
   std::vector<int> axes;
   if (n.AxesGiven(3)) {
     const auto given = n.Axes(3, in.rank());
@@ -143,7 +143,7 @@ void Slice(NodeInference& n) {
     steps = *given;
   }
   if (axes.size() != starts->size() || steps.size() != starts->size() || static_cast<int>(axes.size()) > in.rank()) {
-    return n.Fail("its starts, ends, axes and steps do not go together");
+    return n.Fail("its starts, ends, axes and steps do not match");
   }
   std::vector<Dim> begin(static_cast<size_t>(in.rank()), Dim(0));
   std::vector<int64_t> stride_of(static_cast<size_t>(in.rank()), 1);

@@ -70,7 +70,7 @@ std::string HintFor(const Node& node, const Graph& graph) {
   }
   // It writes operators that the opset has no counterpart of as they are: ResizeBilinear with --opset 9, not with 13.
   if (node.domain.empty() && graph.producer.rfind("tf2onnx", 0) == 0)
-    return "tf2onnx left it unconverted, its log says why; convert again with a newer --opset than " +
+    return "tf2onnx left it unconverted (its log says why); convert again with a newer --opset than " +
            std::to_string(graph.opset());
   return "run ONNX shape inference on the file first, or export with value_info";
 }

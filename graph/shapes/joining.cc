@@ -78,7 +78,7 @@ void Concat(NodeInference& n) {
   if (!axis) return;
   for (int i = 1; i < n.inputs(); ++i) {
     const Shape& in = *n.ShapeOf(i);
-    const auto contradict = [&] { n.Fail(n.Describe(i) + " cannot be put beside " + n.Describe(0)); };
+    const auto contradict = [&] { n.Fail(n.Describe(i) + " cannot be concatenated with " + n.Describe(0)); };
     if (in.rank() != out.rank()) return contradict();
     for (int a = 0; a < in.rank(); ++a) {
       if (a == *axis) {
@@ -160,7 +160,7 @@ void Tile(NodeInference& n) {
   auto repeats = n.Target(1);
   if (!repeats) return n.SetShape(0, std::vector<Dim>(static_cast<size_t>(in.rank()), Dim::Unknown()));
   if (static_cast<int>(repeats->size()) != in.rank())
-    return n.Fail("it has not one repeat an axis of " + n.Describe(0));
+    return n.Fail("it does not have one repeat per axis of " + n.Describe(0));
   if (in.rank() > 0 && in[0].Is(1)) *repeats = WithLeadingBatch(n, *repeats);
   Shape out;
   for (int i = 0; i < in.rank(); ++i) out.Append(in[i] * (*repeats)[static_cast<size_t>(i)]);

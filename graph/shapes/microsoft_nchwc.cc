@@ -13,7 +13,7 @@ void Conv(NodeInference& n) {
   const Shape& x = *n.ShapeOf(0);
   const Shape& w = *n.ShapeOf(1);
   if (x.rank() != 4 || w.rank() != 4 || !w[2].IsConstant() || !w[3].IsConstant())
-    return n.Fail(n.Describe(1) + " is no kernel for " + n.Describe(0));
+    return n.Fail(n.Describe(1) + " is not a kernel for " + n.Describe(0));
   const auto window = WindowOf(n, 2, {w[2].c0(), w[3].c0()});
   if (!window) return;
   n.SetShape(0, Shape{x[0], w[0], Slid(*window, 0, x[2], false), Slid(*window, 1, x[3], false)});

@@ -50,7 +50,8 @@ void QLinearConcat(NodeInference& n) {
   if (!axis) return;
   for (int i = 5; i < n.inputs(); i += 3) {
     if (!n.ShapeOf(i)) return;
-    if (n.ShapeOf(i)->rank() != out.rank()) return n.Fail(n.Describe(i) + " cannot be put beside " + n.Describe(2));
+    if (n.ShapeOf(i)->rank() != out.rank())
+      return n.Fail(n.Describe(i) + " cannot be concatenated with " + n.Describe(2));
     out[*axis] = out[*axis] + (*n.ShapeOf(i))[*axis];
   }
   n.SetShape(0, out);

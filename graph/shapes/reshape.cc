@@ -201,7 +201,7 @@ void Transpose(NodeInference& n) {
   Shape out;
   for (int64_t p : perm) {
     if (!right_size || p < 0 || p >= in.rank() || seen[static_cast<size_t>(p)]) {
-      return n.Fail("its perm is no permutation of the axes of " + n.Describe(0));
+      return n.Fail("its perm is not a permutation of the axes of " + n.Describe(0));
     }
     seen[static_cast<size_t>(p)] = true;
     out.Append(in[static_cast<int>(p)]);

@@ -34,7 +34,7 @@ void Dft(NodeInference& n) {
 void Stft(NodeInference& n) {
   if (!n.ShapeOf(0)) return;
   const Shape& signal = *n.ShapeOf(0);
-  if (signal.rank() < 2) return n.Fail(n.Describe(0) + " is no batch of signals");
+  if (signal.rank() < 2) return n.Fail(n.Describe(0) + " is not a batch of signals");
   const auto& window = n.ShapeOf(2);
   const Dim frame = n.Has(3) ? ScalarOf(n, 3) : window && window->rank() == 1 ? (*window)[0] : Dim::Unknown();
   const Dim frames = FloorDivide(signal[1] - frame, ScalarOf(n, 1)) + Dim(1);

@@ -50,11 +50,11 @@ Status Measure(CardSession* session, const std::vector<ConvolutionQuestion>& con
   into->profile.memory = into->staircase.memory;
   const Result<std::vector<TimedWork>> copies = TimeCopies(session);
   if (!copies.ok()) return copies.error();
-  Fit("copy", *copies, "no room for two blocks beside the margin", into);
+  Fit("copy", *copies, "no room for two blocks besides the margin", into);
   for (const Arithmetic arithmetic : {Arithmetic::kFp32, Arithmetic::kTf32, Arithmetic::kFp16, Arithmetic::kBf16}) {
     const Result<std::vector<TimedWork>> timed = TimeArithmetic(session, arithmetic);
     if (!timed.ok()) return timed.error();
-    Fit(std::string(Name(arithmetic)), *timed, "this card, or the probe on it, does not compute so", into);
+    Fit(std::string(Name(arithmetic)), *timed, "this card, or the probe on it, lacks this arithmetic", into);
   }
   Result<std::vector<MeasuredConvolution>> measured = MeasureConvolutions(session, convolutions);
   if (!measured.ok()) return measured.error();
@@ -88,15 +88,15 @@ Result<Calibration> Calibrate(Probe* machine, const CardFacts& card, const Conte
   profile.loads = made.loads.loads;
   profile.context = BandOf(made.loads.loads, said, date);
   profile.rates = RatesOf(profile.fits);
-  if (!profile.rates) made.unknown.emplace_back("rates: without copies and fp32 those of the catalogue stay in use");
+  if (!profile.rates) made.unknown.emplace_back("rates: without copies and fp32 the catalogue's rates stay in use");
   if (made.staircase.refused) {
-    made.unknown.emplace_back("memory: what is beyond, for the driver refused " +
+    made.unknown.emplace_back("memory: whether there is more, because the driver refused " +
                               ToString(profile.memory->granularity) +
-                              " before the margin was reached: it is in pieces, or others took it");
+                              " before the margin was reached (memory in pieces, or taken by others)");
   }
   if (const Bytes drift = made.staircase.drift; drift != Bytes()) {
     const bool took = drift > Bytes();
-    made.unknown.push_back("memory: exactly how much, for others " + std::string(took ? "took " : "gave back ") +
+    made.unknown.push_back("memory: the exact amount, because others " + std::string(took ? "took " : "gave back ") +
                            ToString(took ? drift : Bytes() - drift) + " while it was measured");
   }
   return made;

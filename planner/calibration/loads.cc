@@ -68,7 +68,7 @@ SeenLoads MeasureLoads(Probe* machine, const CardFacts& card, const std::functio
       if (!inside.ok()) return {.failed = inside.error()};
       seen.loads.context = Between(**before, inside->total - inside->free);
     } else {
-      seen.unknown.emplace_back("context: the driver does not say what was used before there was one");
+      seen.unknown.emplace_back("context: the driver does not say how much was used before it was made");
     }
     if (!LoadAll(session->get(), &seen)) return seen;
     const Status done = with_all ? with_all(session->get()) : Done();
@@ -88,7 +88,7 @@ SeenLoads MeasureLoads(Probe* machine, const CardFacts& card, const std::functio
 
 std::string DriftText(Bytes drift) {
   const bool took = drift > Bytes();
-  return "context and libraries: exactly, for others " + std::string(took ? "took " : "gave back ") +
+  return "context and libraries: the exact amount, because others " + std::string(took ? "took " : "gave back ") +
          ToString(took ? drift : Bytes() - drift) + " meanwhile";
 }
 

@@ -13,11 +13,11 @@ std::string Because(const Refusal& refusal) {
     case Refusal::Cause::kFragmented:
       return free + ", but not in one piece";
     case Refusal::Cause::kMargin:
-      return free + ", of which a margin stays with others";
+      return free + ", of which a margin is left to others";
     case Refusal::Cause::kMost:
       return "above the limit of --max-bytes";
     case Refusal::Cause::kNeighbour:
-      return free + ", for other programs took " + ToString(refusal.others) + " meanwhile";
+      return free + ", because other programs took " + ToString(refusal.others) + " meanwhile";
   }
   return free;
 }

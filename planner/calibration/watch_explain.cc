@@ -34,8 +34,8 @@ Explanation Above(const Watched& watched, const WatchPrediction& prediction) {
   const Bytes excess = watched.peak - prediction.device_likely;
   if (watched.source == WatchSource::kDifference) {
     return {kAbove, "others",
-            "the driver does not say what each process holds: this is all that the card's use rose by, " +
-                ToString(excess) + " more than predicted, and others may have a part in it"};
+            "the driver does not say what each process holds: this is the whole rise of the card's use, " +
+                ToString(excess) + " more than predicted, and other processes may be part of it"};
   }
   const std::vector<const WatchedProcess*> ours = watched.Ours();
   std::string names;
@@ -43,14 +43,14 @@ Explanation Above(const Watched& watched, const WatchPrediction& prediction) {
   if (beside > Bytes() && MostOf(beside, excess)) {
     return {kAbove, "processes",
             "more than one process of the run is on the card: " + names + " with " + ToString(beside) +
-                ", a context and tensors of its own"};
+                ", with a context and tensors of its own"};
   }
   const Bytes first = ours.front()->first.value_or(Bytes());
   // Twice as much as is known of any context is none: then tensors were there at the first look.
   const bool context_alone = first > prediction.context_high && first <= prediction.context_high * 2;
   if (!watched.there_before && context_alone && MostOf(first - prediction.context_likely, excess)) {
     return {kAbove, "context",
-            "when it was first seen it held " + ToString(first) + ", predicted for a context were at most " +
+            "when it was first seen it held " + ToString(first) + ", and a context was predicted to take at most " +
                 ToString(prediction.context_high) + ": the context is larger here, or something was loaded by then"};
   }
   if (prediction.weights > Bytes() && About(excess, prediction.weights)) {
@@ -59,11 +59,10 @@ Explanation Above(const Watched& watched, const WatchPrediction& prediction) {
                 "): a second model, an averaged copy, or a state dict that was loaded onto the card"};
   }
   const Bytes context = prediction.context_high - prediction.context_likely;
-  return {
-      kAbove, "reserved",
-      "a larger context explains " + ToString(std::min(context, excess)) + " of the " + ToString(excess) +
-          " at most: the rest was reserved beyond what was predicted (fragmentation, cuDNN workspaces, another batch "
-          "or shape); torch.cuda.max_memory_allocated() and max_memory_reserved() in the run tell which"};
+  return {kAbove, "reserved",
+          "a larger context explains " + ToString(std::min(context, excess)) + " of the " + ToString(excess) +
+              " at most; the rest was reserved beyond the prediction (fragmentation, cuDNN workspaces, another batch "
+              "or shape); torch.cuda.max_memory_allocated() and max_memory_reserved() in the run tell which"};
 }
 
 Explanation Below(const Watched& watched, const WatchPrediction& prediction) {
@@ -75,11 +74,10 @@ Explanation Below(const Watched& watched, const WatchPrediction& prediction) {
   if (tensors >= prediction.levels.allocated) {
     return {kBelow, "reserved",
             "the " + ToString(prediction.levels.allocated) +
-                " that were predicted to be allocated are in it: less was "
-                "reserved beside them than predicted"};
+                " that were predicted to be allocated are in it: less was reserved in addition than predicted"};
   }
   return {kBelow, "allocated",
-          "beside a context it is " + ToString(tensors) + ", and " + ToString(prediction.levels.allocated) +
+          "without a context it is " + ToString(tensors) + ", and " + ToString(prediction.levels.allocated) +
               " were predicted for tensors alone: a smaller batch or shape, another precision, or a run without the "
               "backward or the optimizer"};
 }

@@ -64,7 +64,7 @@ Result<std::optional<ChosenDevice>> NamedDevice(const Options& options, const st
     ChosenDevice chosen = DeviceOf(*card, options);
     if (options.gpu_memory > card->usable) {
       chosen.notes.Add({"more-than-usable", Severity::kWarning, "--gpu-memory",
-                        ToString(*options.gpu_memory) + " is more than a program gets of a " + card->name + ": " +
+                        ToString(*options.gpu_memory) + " is more than a program gets on a " + card->name + ": " +
                             ToString(card->usable),
                         "leave --gpu-memory out"});
     }
@@ -104,9 +104,9 @@ void Apply(const Profile& profile, const std::string& file, const Options& optio
 Status CheckReserve(const Options& options, const ChosenDevice& chosen) {
   if (options.reserve < chosen.device.usable || options.reserve == Bytes()) return Done();
   return Error{ErrorCode::kUsage, "--reserve",
-               ToString(options.reserve) + " for others leaves nothing of " + ToString(chosen.device.usable) + " (" +
+               ToString(options.reserve) + " for others leaves none of the " + ToString(chosen.device.usable) + " (" +
                    chosen.device.name + ")",
-               "type less, as --reserve 500MiB"};
+               "type less, for example --reserve 500MiB"};
 }
 
 }  // namespace

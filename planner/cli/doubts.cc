@@ -80,7 +80,7 @@ std::optional<Doubt> InPlace(const DoubtedStep& step) {
   Doubt doubt;
   doubt.assumption = {.code = "in-place",
                       .text = "assumed: activations such as ReLU run in place where libraries usually write it so",
-                      .settle = "--inplace on or off, as nn.ReLU(inplace=...) in the code"};
+                      .settle = "--inplace on or off, whichever nn.ReLU(inplace=...) says in the code"};
   TrainingSpec other = step.spec;
   for (const Inplace inplace : {Inplace::kOff, Inplace::kOn}) {
     other.inplace = inplace;

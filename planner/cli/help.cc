@@ -22,15 +22,15 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"
      "  vramplan estimate unet.onnx --mode infer --format json\n"},
     {"vramplan fit FILE.onnx --gpu NAME [options]",
-     "Whether the model trains (or infers) on a card, the largest batch that does, and where every MiB goes. Exit code "
-     "0: it fits, "
-     "3: it does not.",
+     "Whether the model trains (or infers) on a card, with which largest batch, and where every MiB goes. Exit code 0: "
+     "it fits, 3: it does not.",
      "  vramplan fit unet.onnx --gpu t4\n"
      "  vramplan fit resnet50.onnx --gpu rtx-3090 --batch 64 --optimizer sgd-momentum\n"
      "  vramplan fit gpt.onnx --gpu-memory 14.56GiB --dim sequence=1024\n"
      "  vramplan fit resnet50.onnx --gpu all --batch 32\n"},
     {"vramplan inspect FILE.onnx [options]",
-     "What the file says: inputs and free dimensions, parameters, operators, and what they were put back together to.",
+     "What the file says: inputs and free dimensions, parameters, operators, and the framework operators that they "
+     "stand for.",
      "  vramplan inspect model.onnx\n"
      "  vramplan inspect model.onnx --dump shapes --dim sequence=128\n"
      "  vramplan inspect model.onnx --format json --out model.json\n"},
@@ -41,9 +41,9 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
     {"vramplan trace FILE.onnx [options]",
      "Writes every allocation and free of one step, as PyTorch's caching allocator sees them, as CSV: event (alloc, "
      "free), block (numbered in the step; old: made before it), bytes (of the block), phase (forward, loss, backward, "
-     "update, zero_grad), module, autograd_node, operator, inner_operator, allocated_after. With --compare FILE it "
-     "says "
-     "instead where a recorded stream differs, and in what; the answer begins with equal or differs.",
+     "update, zero_grad), module, autograd_node, operator, inner_operator, allocated_after, onnx_node. With --compare "
+     "FILE it "
+     "prints instead where and how a recorded stream differs; the answer begins with equal or differs.",
      "  vramplan trace unet.onnx --batch 4 --out unet.csv.gz\n"
      "  vramplan trace unet.onnx --batch 4 --compare recorded.csv.gz\n"
      "  vramplan trace gpt.onnx --dim sequence=128 --optimizer adamw --step 1 | head\n"
@@ -51,32 +51,30 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "\nto record a step on your GPU: docs/trace.md has a script that takes it from torch.profiler.\n"
      "Columns after phase may be missing or empty.\n"},
     {"vramplan replay FILE.csv[.gz] [options]",
-     "Feeds a stream of requests to PyTorch's caching allocator as vramplan knows it and prints the peaks: what the "
-     "same "
-     "run would take with other allocator options, or on a smaller card. The stream has the columns op, id, bytes (op: "
-     "alloc, free, empty_cache), or those that trace writes. With --check every recorded value is compared. Exit code "
-     "3: some requests get nothing.",
+     "Feeds a stream of requests to vramplan's model of PyTorch's caching allocator and prints the peaks: what the "
+     "same run would take with other allocator options, or on a smaller card. The stream has the columns op, id, bytes "
+     "(op: alloc, free, empty_cache), or those that trace writes. With --check every recorded value is compared. Exit "
+     "code 3: some requests get no memory.",
      "  vramplan replay recorded.csv.gz --gpu-memory 8GiB --check\n"
      "  vramplan replay recorded.csv.gz --allocator-conf expandable_segments:True\n"},
     {"vramplan plan FILE.onnx --gpu NAME [options]",
      "What to run so that the training step fits and loses the least time: batch, precision, optimizer implementation, "
-     "accumulation, and which modules to checkpoint. What is given is kept, the rest is chosen. Memory is replayed at "
-     "the batch and at the next one; time is an estimate from the card's peak rates. Exit code 0: a plan fits, 3: none "
-     "does.",
+     "accumulation, and which modules to checkpoint. Options that you give are kept; plan chooses the others. Memory "
+     "is replayed at the batch and at the next one; time is an estimate from the card's peak rates. Exit code 0: a "
+     "plan fits, 3: none does.",
      "  vramplan plan unet.onnx --gpu t4\n"
      "  vramplan plan unet.onnx --gpu-memory 8GiB --batch 16 --precision fp32\n"
      "  vramplan plan gpt.onnx --gpu rtx-3090 --dim sequence=1024 --optimizer adamw --effective-batch 512\n"},
     {"vramplan solve FILE [options]",
-     "Rematerialisation by itself: which values to compute again, and when, so that no more than the budget is held at "
-     "once and the least is computed again. FILE is text: a line \"n m\", n lines \"cost bytes\" (whole numbers; nodes "
-     "in "
-     "the order in which they run), m lines \"source target\" (of edges; from 0). A schedule is a line of node "
-     "numbers: "
-     "first occurrences in order, a value held from its computation to its last use before its next one. Prints its "
-     "cost, and a bound that no schedule of this order goes below. Without --budget: the least budget for which a "
-     "schedule is found, and the cheapest for that. One thread; work is counted, so that the same seed and seconds "
-     "give "
-     "the same schedule unless the machine is too slow for them. Exit code 0: found, 3: none within the budget.",
+     "Rematerialisation on its own: which values to compute again, and when, so that no more than the budget is held "
+     "at once and recomputation costs least. FILE is text: a line \"n m\", n lines \"cost bytes\" (whole numbers; "
+     "nodes in the order in which they run), m lines \"source target\" (edges; nodes count from 0). Lines that begin "
+     "with # are comments. A schedule is a "
+     "line of node numbers: first occurrences are in order, and a value is held from each computation to its last use "
+     "before the next one. Prints its cost, and a bound that no schedule of this order goes below. Without --budget it "
+     "finds the smallest budget that has a schedule, and the cheapest schedule for it. It uses one thread and counts "
+     "work, so that the same seed and seconds give the same schedule unless the machine is too slow for them. Exit "
+     "code 0: found, 3: none within the budget.",
      "  vramplan solve resnet50.txt --budget 8GiB --out schedule.txt\n"
      "  vramplan solve resnet50.txt --budget 9129120 --seconds 10 --format json\n"
      "  vramplan solve resnet50.txt\n"},
@@ -86,51 +84,45 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "why.",
      "  vramplan check resnet50.txt schedule.txt --budget 8GiB\n"},
     {"vramplan probe [options]",
-     "What the cards of this machine say: memory, who holds it, driver; and what a CUDA context and the libraries "
-     "take, "
-     "which is measured on a context that is made for it and closed again. Exit code 0: there is a card, 4: there is "
-     "none, or no driver, and why.",
+     "Shows this machine's cards: memory, the processes that hold it, driver; and what a CUDA context and the "
+     "libraries take, measured with a context that is opened for it and closed again. Exit code 0: there is a card, 4: "
+     "there is no card or no driver, and why.",
      "  vramplan probe\n"
      "  vramplan probe --no-context --format json\n"},
     {"vramplan calibrate [--model FILE.onnx] [options]",
      "Measures a card of this machine: what can be allocated, what context and libraries take, how fast it copies and "
-     "computes, and with --model what cuDNN takes for its convolutions. Takes all free memory but a margin, for a "
-     "moment, "
-     "and gives it back. The profile is stored, and --gpu auto uses it from then on. Exit code 0: done, 4: no card, or "
-     "it was lost.",
+     "computes, and with --model what cuDNN takes for its convolutions. For a moment it takes all free memory except a "
+     "margin, and gives it back. The profile is stored, and --gpu auto uses it from then on. Exit code 0: done, 4: no "
+     "card, or it was lost.",
      "  vramplan calibrate\n"
      "  vramplan calibrate --model unet.onnx --batch 16 --out t4.json\n"
      "  vramplan calibrate --gpu auto:1\n"},
     {"vramplan validate FILE.onnx [--gpu auto:N] [options]",
-     "Replays a step of the model on a card of this machine, allocation by allocation, through PyTorch's caching "
-     "allocator as vramplan knows it; writes every byte that a tensor gets, and watches the card's memory from inside "
-     "and "
-     "outside. Prints what was predicted beside what was seen, level by level; then finds the largest batch that the "
-     "card "
-     "really runs. Without --batch it is replayed at the largest that is predicted. Leaves a margin to others, stops "
-     "when they take memory meanwhile, gives everything back. Exit code 0: the card agrees, 3: it does not, 4: no "
-     "card, or it could not answer.",
+     "Replays a step of the model on a card of this machine, allocation by allocation, through vramplan's model of "
+     "PyTorch's caching allocator; writes every byte that a tensor gets, and watches the card's memory from inside and "
+     "outside. Prints predicted and seen values side by side, level by level; then finds the largest batch that the "
+     "card really runs. Without --batch it replays the largest batch that is predicted to fit. It leaves a margin to "
+     "other programs, stops if they take memory meanwhile, and gives everything back. Exit code 0: the card agrees, 3: "
+     "it does not, 4: no card, or it could not answer.",
      "  vramplan validate unet.onnx\n"
      "  vramplan validate resnet50.onnx --batch 64 --optimizer sgd-momentum --gpu auto:1\n"
      "  vramplan validate unet.onnx --max-bytes 4GiB --format json\n"
      "  vramplan validate unet.onnx --dry-run --gpu t4\n"},
     {"vramplan watch PID | --command TEXT [--model FILE.onnx] [options]",
-     "Looks at the cards of this machine while a process and its descendants run, and prints the most that they held; "
-     "with --model beside what estimate predicts for it (its options apply), and which level explains the difference: "
-     "context, reserved, allocated, a second process, others. Ends when the process does. Exit code 0: inside the "
-     "band "
-     "(or nothing to compare with), 3: outside, 4: no card, or the run was not seen on one.",
+     "Watches the cards of this machine while a process and its descendants run, and prints the most that they held. "
+     "With --model it compares that with the prediction of estimate, whose options apply, and says which level "
+     "explains the difference: context, reserved, allocated, a second process, others. Ends when the process does. "
+     "Exit code 0: inside the band (or nothing to compare with), 3: outside, 4: no card, or the run was not seen on "
+     "one.",
      "  vramplan watch 4121\n"
      "  vramplan watch 4121 --model unet.onnx --batch 8 --optimizer adamw\n"
      "  vramplan watch --command \"python train.py\" --model unet.onnx --batch 8 --save\n"},
     {"vramplan explain LOG|- [--model FILE.onnx] [options]",
      "Reads an out-of-memory message, alone or anywhere in the log of a run, and says what was full and why: other "
      "processes, fragmentation, a limit, another library, or a step that needs more than the card has. With --model it "
-     "names the request of the step that failed: phase, tensor, layer; says what fits there, and which plan to ask "
-     "for. "
-     "Messages of PyTorch (all versions since 0.4, CUDA, HIP, XPU), TensorFlow, JAX, ONNX Runtime, cuDNN and cuBLAS "
-     "are "
-     "read. Exit code 0: explained, 1: there is no such message.",
+     "names the request of the step that failed (phase, tensor, layer), says what fits on that card, and which plan to "
+     "ask for. It knows the messages of PyTorch (all versions since 0.4, CUDA, HIP, XPU), TensorFlow, JAX, ONNX "
+     "Runtime, cuDNN and cuBLAS. Exit code 0: explained, 1: there is no such message.",
      "  vramplan explain train.log\n"
      "  python train.py 2>&1 | tee train.log | vramplan explain - --model unet.onnx\n"
      "  vramplan explain train.log --model gpt.onnx --dim sequence=1024 --optimizer adamw --batch 8\n"},
@@ -172,14 +164,14 @@ std::string HelpText(std::optional<Verb> verb) {
     text += Row("replay FILE.csv", "a stream of requests under another allocator configuration or card");
     text += Row("solve FILE", "what to compute again so that a graph of values fits a budget, with a bound");
     text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is valid and fits");
-    text += Row("probe", "what this machine's cards say, and who holds their memory");
+    text += Row("probe", "this machine's cards, and who holds their memory");
     text += Row("calibrate", "measure a card of this machine, for --gpu auto and --profile");
-    text += Row("validate FILE", "a step replayed on this machine's card: predicted beside seen");
-    text += Row("watch PID", "the peak of a run of yours beside what is predicted for it");
+    text += Row("validate FILE", "replay a step on this machine's card, and compare it with the prediction");
+    text += Row("watch PID", "watch a run, and compare its peak with the prediction");
     text += Row("explain LOG", "what an out-of-memory message says, and which request of a step it was");
     text += "\n";
-    text += Row("--help", "also after a verb: its options and examples");
-    text += Row("--version", "which vramplan this is");
+    text += Row("--help", "after a verb: its options and examples");
+    text += Row("--version", "the version");
     text +=
         "\nexamples:\n  vramplan fit unet.onnx --gpu t4\n  vramplan fit resnet50.onnx --gpu all --batch 32\n"
         "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"

@@ -376,7 +376,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--assume-dropout", &options.put_back.dropout,
               [](const std::string& t) { return ReadReal("--assume-dropout", t); });
   if (options.put_back.dropout >= 1) {
-    reader.Fail(Wrong("--assume-dropout", "a dropout of 1 or more keeps nothing", "type a share below 1, as 0.1"));
+    reader.Fail(Wrong("--assume-dropout", "a dropout of 1 or more keeps nothing", "type a share below 1, such as 0.1"));
   }
   if (const std::string* compare = reader.Text("--compare")) options.compare = *compare;
   if (const std::string* gpu = reader.Text("--gpu")) options.gpu = *gpu;
@@ -426,7 +426,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (options.wishes.effective_batch && *options.wishes.effective_batch % options.wishes.multiple_of != 0) {
     return Wrong("--effective-batch",
                  std::to_string(*options.wishes.effective_batch) + " is not a multiple of " +
-                     std::to_string(options.wishes.multiple_of) + ", as --multiple-of asks",
+                     std::to_string(options.wishes.multiple_of) + ", which --multiple-of requires",
                  "leave --multiple-of out, or round the batch");
   }
   if (options.emit != Emit::kNone && options.format == Format::kJson && (options.out.empty() || options.out == "-")) {

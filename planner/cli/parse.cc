@@ -119,7 +119,7 @@ std::vector<std::string> TakeScript(std::vector<const char*>* arguments) {
 // "vramplan run python train.py", or nothing at all.
 Error NoScript(const std::string& word) {
   return word.empty() ? Usage("run", "no command is given", "type vramplan run --gpu t4 -- python train.py")
-                      : Usage(word, "the command stands behind --", "type vramplan run --gpu t4 -- " + word + " ...");
+                      : Usage(word, "the command comes after --", "type vramplan run --gpu t4 -- " + word + " ...");
 }
 
 struct VerbApp {
@@ -217,7 +217,7 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
     return Usage(rest.front(), "no such option", near);
   if (rest.front()[0] == '-')
     return Usage(rest.front(), "an option cannot stand before the verb",
-                 "type the verb first, as vramplan fit FILE.onnx --gpu t4");
+                 "type the verb first: vramplan fit FILE.onnx --gpu t4");
   return UnknownVerb(rest.front());
 }
 

@@ -83,9 +83,8 @@ void NoteBatchNorms(const Layers& layers, const Plan& plan, Notes* notes) {
   }
   if (norms.empty()) return;
   notes->Add({"checkpointed-batch-norm", Severity::kNote, "--emit",
-              std::to_string(norms.size()) +
-                  " batch norms run twice a step; the emitted prepare() holds their running statistics still the "
-                  "second time",
+              std::to_string(norms.size()) + " batch norms run twice a step; the emitted prepare() keeps the second "
+                                             "run from updating their running statistics",
               ""});
 }
 

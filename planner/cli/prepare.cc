@@ -56,7 +56,7 @@ Status DecideTrained(const Options& options, Prepared* prepared) {
   if (options.spec.framework.runtime == Runtime::kOnnxRuntime) return Done();
   if (CountTrained(prepared->layers).frozen > 0 && !DecideAll(options.trained, prepared->layers))
     prepared->assumed_frozen =
-        "what libraries freeze is frozen: stages of DETR's backbone, positions of Whisper's encoder";
+        "parameters that their library freezes are frozen (stages of DETR's backbone, positions of Whisper's encoder)";
   FrozenBase base = AssumeFrozenBase(options.trained, &prepared->layers, &prepared->notes);
   if (!base.patterns.empty()) prepared->assumed_frozen = std::move(base.text);
   prepared->trained = std::move(base.patterns);
@@ -67,7 +67,7 @@ Status DecideTrained(const Options& options, Prepared* prepared) {
   if (options.spec.mode != Mode::kTrain || options.trained.empty() || count.trained > 0) return Done();
   return Error{ErrorCode::kUsage, "--frozen",
                "all " + std::to_string(count.frozen) + " parameters are frozen, so there is nothing to train",
-               "add --trainable 'fc.*' behind it, or " + AskOfInference(options)};
+               "add --trainable 'fc.*' after it, or " + AskOfInference(options)};
 }
 
 // What has no gradient is not trained.
@@ -79,7 +79,7 @@ Status CheckTrainable(const Options& options, const Graph& graph) {
   };
   if (const Node* node = QuantizedNode(graph)) {
     return refused("quantized", *node, "integers carry no gradient, so it cannot be trained",
-                   ", or give the graph from before it was quantized");
+                   ", or give the graph as it was before quantization");
   }
   if (const Node* node = ClassicalNode(graph)) {
     return refused("a classical model", *node, "it has no gradient, so it is not trained in steps", "");
@@ -92,7 +92,7 @@ Status CheckWeights(const std::string& file, const Graph& graph) {
   for (const TensorId id : graph.inputs) {
     if (!graph[id].name.ends_with(".weight")) continue;
     return Error{ErrorCode::kBadInput, file, "its weights are inputs (" + graph[id].name + ")",
-                 "export it without export_params=False; the .data file of external_data=True need not be kept"};
+                 "export it without export_params=False; with external_data=True the .data file may be deleted"};
   }
   return Done();
 }

@@ -83,7 +83,7 @@ void NoteMarketedSize(Bytes size, Notes* notes) {
   notes->Add({"marketed-size", Severity::kNote, "--gpu-memory",
               "a card that is sold with " + gb + " GB gives a program less: " +
                   (least == most ? shown(*least) : shown(*least) + " to " + shown(*most)),
-              "name the card, as --gpu " + least->id + "; vramplan gpus " + gb + " lists them"});
+              "name the card: --gpu " + least->id + "; vramplan gpus " + gb + " lists them"});
 }
 
 }  // namespace vramplan

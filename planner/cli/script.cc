@@ -146,7 +146,7 @@ std::string EndedText(const StartedCommand::End& end) {
 // Why nothing can be said: no torch, no CUDA in it, or a script that failed before it used the card.
 Error NothingSeen(const std::string& name, const Recordings& all, const StartedCommand::End& end) {
   if (all.processes.empty() && end.exit_code == kCommandNotFound)
-    return Bad(name, "the command was not found", "type the command as you would without vramplan, behind --");
+    return Bad(name, "the command was not found", "type the command after --, as you would without vramplan");
   if (all.processes.empty() && !all.cards.empty()) {
     return Bad(name, "used the card, but the hook did not run in it",
                "leave out python -I, -E and -S, which keep sitecustomize away");
@@ -156,7 +156,7 @@ Error NothingSeen(const std::string& name, const Recordings& all, const StartedC
   const Recording& process = all.processes.front();
   if (!process.hip.empty()) {
     return Bad(name, "torch " + process.torch + " is built for ROCm, and the pretend card is one of CUDA",
-               "install a CUDA wheel beside it: python -m venv cuda && cuda/bin/pip install torch");
+               "install a CUDA wheel next to it: python -m venv cuda && cuda/bin/pip install torch");
   }
   if (process.cuda.empty()) {
     return Bad(name, "torch " + process.torch + " is built without CUDA",
@@ -165,7 +165,7 @@ Error NothingSeen(const std::string& name, const Recordings& all, const StartedC
   if (!process.failure.empty())
     return Bad(name, "failed before it used the card: " + process.failure + ": " + process.failure_text, "");
   return Bad(name, EndedText(end) + " and never used the card",
-             "does it choose its device by an option, as --device cuda?");
+             "does it choose its device by an option, such as --device cuda?");
 }
 
 // What is left of the command: loader workers, servers, a launcher's other processes. Whoever loses its parent is ours.

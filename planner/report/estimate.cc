@@ -132,7 +132,7 @@ std::string PoolText(const Device& device, Bytes needs) {
   if (pool.source.empty()) return "";
   if (!pool.taken_whole) return "its arena may take " + ToString(pool.bytes) + ": " + pool.source;
   return "nvidia-smi shows " + ToString(pool.bytes + device.context.likely) +
-         " whatever the model: the pool is taken whole (" + pool.source + "); of it the step needs " +
+         " for any model, because the whole pool is taken at the start (" + pool.source + "); the step needs " +
          ToString(needs - device.context.likely);
 }
 

@@ -29,7 +29,7 @@ std::string VerdictLine(const ExplainReport& report) {
     case OutOfMemoryCause::kBeyondCard:
       return line + "one request is larger than the card";
     case OutOfMemoryCause::kLimit:
-      return line + "the process may take only " + OrSome(message.allowed);
+      return line + "the process is limited to " + OrSome(message.allowed);
     case OutOfMemoryCause::kFragmentation:
       return line + "though " + OrSome(report.shares.unallocated) + " lie unused between live tensors" +
              (report.shares.unallocated >= message.tried ? "" : " and " + OrSome(message.free) + " are free") +
@@ -62,8 +62,8 @@ std::string AdviceText(const ExplainReport& report) {
       return "set_per_process_memory_fraction, or per_process_memory_fraction in PYTORCH_CUDA_ALLOC_CONF, set this "
              "limit";
     case OutOfMemoryCause::kFragmentation:
-      return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets free pieces be used together; inputs of a few "
-             "fixed sizes make fewer of them";
+      return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch use free pieces together; inputs with a "
+             "few fixed sizes leave fewer pieces";
     case OutOfMemoryCause::kOthers:
       return "nvidia-smi and vramplan probe name them; a run that died may still hold its memory";
     case OutOfMemoryCause::kOutside:
@@ -76,7 +76,7 @@ std::string AdviceText(const ExplainReport& report) {
     case OutOfMemoryCause::kFull:
       return "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state";
     case OutOfMemoryCause::kNoNumbers:
-      return "give the whole message, or run vramplan watch beside the script";
+      return "give the whole message, or run vramplan watch while the script runs";
   }
   return "";
 }
@@ -98,7 +98,7 @@ std::string PrintShares(const ExplainReport& report, const Style& style) {
   row("reserved, not allocated", shares.unallocated);
   row("this process, not PyTorch's allocator", shares.outside);
   row("other processes", shares.others);
-  row("not said (context, other processes)", *shares.unknown > Bytes() ? shares.unknown : std::nullopt);
+  row("not in the message (context, other processes)", *shares.unknown > Bytes() ? shares.unknown : std::nullopt);
   row("free", shares.free);
   VRAMPLAN_CHECK(sum == *report.message.capacity);
   table.AddRule();
@@ -117,16 +117,16 @@ std::string MatchText(const ExplainReport& report) {
   const std::string model = ModelText(step.question);
   if (!step.match) {
     if (!report.message.tried) return "";
-    return model + " never asks for " + ToString(*report.message.tried) +
-           " at once: the run had another batch, input size, precision or model, or other code asked for it";
+    return model + " never requests " + ToString(*report.message.tried) +
+           " at once: the run had another batch, input size, precision or model, or the request came from other code";
   }
   const RequestMatch& match = *step.match;
-  std::string text = model + (step.batch_found ? " (found from the message)" : "") + " asks for it " +
+  std::string text = model + (step.batch_found ? " (found from the message)" : "") + " makes this request " +
                      WhenText(match.request) + ": " + RequestText(match.request);
   if (match.alike > 1 && !match.refused)
     text += " (of " + std::to_string(match.alike) + " requests of this size the closest)";
   if (!report.message.allocated) return text;
-  text += "; " + ToString(match.allocated) + " are allocated then, the message says " +
+  text += "; " + ToString(match.allocated) + " is allocated at that point, and the message says " +
           ToString(*report.message.allocated) + " (" + Formatted("%+.1f %%", 100 * match.difference) + ")";
   if (std::abs(match.difference) <= kClose) return text;
   return text + (match.difference > 0 ? ": the run held more than a step of this model: outputs or losses kept from "
@@ -135,11 +135,11 @@ std::string MatchText(const ExplainReport& report) {
 }
 
 std::string RoomText(const ExplainedStep& step) {
-  std::string text = "PyTorch could take " + ToString(step.room) + " there";
-  if (!step.room_told) text += " (the card's size less a context: the message does not say)";
+  std::string text = "PyTorch could use " + ToString(step.room) + " on that card";
+  if (!step.room_told) text += " (the card's size minus a context, because the message does not say)";
   text += ": " + ModelText(step.question);
   if (step.match && step.match->refused) {
-    text += " fails at just that request";
+    text += " fails at that very request";
   } else {
     text += step.refused ? " fails " + WhenText(*step.refused) + ", at " + RequestText(*step.refused) : " fits";
   }
@@ -159,14 +159,14 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "    ") + "\n";
   };
   const OutOfMemory& message = report.message;
-  if (!message.node.empty()) line("asked for by " + message.node + (message.op.empty() ? "" : " (" + message.op + ")"));
+  if (!message.node.empty()) line("requested by " + message.node + (message.op.empty() ? "" : " (" + message.op + ")"));
   line(AdviceText(report));
   if (const std::optional<Bytes> excess = ExcessOf(message)) {
     line("the numbers of the message do not add up: they sum to " + ToString(*message.capacity + *excess) +
          ", and the card has " + ToString(*message.capacity));
   }
   if (!report.step && report.cause != OutOfMemoryCause::kHostMemory) {
-    line("--model FILE.onnx tells which request of the model's step failed, and what fits there");
+    line("--model FILE.onnx tells which request of the model's step failed, and what fits on that card");
   }
   if (report.step) {
     line(MatchText(report));

@@ -30,7 +30,7 @@ std::string BatchLine(const Inspection& inspection) {
   const Binding& binding = *inspection.binding;
   if (!binding.batch_symbol.empty()) return "batch: the symbol " + binding.batch_symbol + "\n";
   if (binding.fixed_batch)
-    return "batch: fixed at " + std::to_string(*binding.fixed_batch) + " in the file, taken as free again (B)\n";
+    return "batch: fixed at " + std::to_string(*binding.fixed_batch) + " in the file, assumed to be free (B)\n";
   for (const auto& [id, shape] : binding.inputs) {
     for (int axis = 0; axis < shape.rank(); ++axis) {
       if (!shape[axis].IsConstant()) {
@@ -77,10 +77,11 @@ std::string StoredLine(const Inspection& inspection) {
 std::string TrainedLine(const Inspection& inspection) {
   if (!inspection.layers || inspection.layers->parameters.empty()) return "";
   const TrainedCount count = CountTrained(*inspection.layers);
-  if (count.frozen_tensors == 0) return "trained: the file does not say; all parameters, without --frozen PATTERN\n";
+  if (count.frozen_tensors == 0)
+    return "trained: all parameters (the file does not say; --frozen PATTERN freezes some)\n";
   return "trained: " + std::to_string(count.trained) + " parameters in " + Counted(count.trained_tensors, "tensor") +
          ", frozen: " + std::to_string(count.frozen) + " in " + Counted(count.frozen_tensors, "tensor") +
-         " (no file says which)\n";
+         " (the file does not say which)\n";
 }
 
 // By the names that --trainable and --frozen compare with.

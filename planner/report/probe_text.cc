@@ -14,7 +14,7 @@ std::string Said(const std::optional<bool>& fact, const char* yes, const char* n
 }
 
 std::string FreeText(const CardFacts& card) {
-  if (!card.free) return "it does not say how much of " + ToString(card.usable) + " is free";
+  if (!card.free) return "the driver does not say how much of " + ToString(card.usable) + " is free";
   return ToString(std::min(*card.free, card.usable)) + " of " + ToString(card.usable) + " free";
 }
 
@@ -32,7 +32,7 @@ std::string DriverText(const DriverFacts& driver) {
   std::string text = "driver " + (driver.driver.empty() ? "(version not said)" : driver.driver);
   if (!driver.cuda.empty()) text += ", runs CUDA up to " + driver.cuda;
   if (!driver.toolkit.empty()) text += "; this program was built with CUDA " + driver.toolkit;
-  if (driver.wsl) text += "; Windows' driver below Linux (WSL): no bytes of processes, memory is paged";
+  if (driver.wsl) text += "; under WSL the driver does not say what processes hold, and memory is paged";
   return text;
 }
 

@@ -18,7 +18,7 @@ std::string Verdict(const ReplayReport& report) {
   const std::string card = report.gpu_memory ? " on " + ToString(*report.gpu_memory) : "";
   if (stream.out_of_memory > 0) {
     return "out of memory" + card + ": " + std::to_string(stream.out_of_memory) + " of " +
-           std::to_string(stream.allocations) + " requests of " + report.file + " get nothing, the first at line " +
+           std::to_string(stream.allocations) + " requests of " + report.file + " get no memory, the first at line " +
            std::to_string(stream.refused_line);
   }
   return report.file + " reserves at most " + ToString(stream.peak.reserved) + " for " +
@@ -55,8 +55,8 @@ std::string PrintReplay(const ReplayReport& report, const Style& style) {
           "; times that cached blocks were given back: " + std::to_string(stream.retries) + "\n";
   if (has_before) {
     const char* const note =
-        "the stream is of one step: what lay in memory before it is laid out as one block beside those that it frees, "
-        "and sizes are those of blocks, so slack and reserved may differ from its run";
+        "the stream covers one step: memory from before it is laid out as the blocks that it frees and one block for "
+        "the rest, and sizes are those of blocks, so slack and reserved may differ from the recorded run";
     text += "  " + Wrapped(note, style.width - 2, "  ") + "\n";
   }
   return text;

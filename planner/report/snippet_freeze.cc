@@ -63,8 +63,7 @@ def freeze(model):
 std::string TrainedInPython(const TrainedPart& part) {
   if (part.patterns.empty()) return "";
   std::string text =
-      "# Which parameters are trained, by globs over their names: of those that match the last decides.\n"
-      "TRAINED = [";
+      "# Which parameters are trained, by globs over their names: the last that matches decides.\nTRAINED = [";
   for (const TrainedPattern& pattern : part.patterns) {
     text += "\n    (" + Literal(WithoutWrappers(pattern.glob)) + ", " + (pattern.trained ? "True" : "False") + "),";
   }

@@ -84,7 +84,7 @@ std::string SideText(const OperatorDifference::Side& side) {
 
 std::string PrintDifferences(const TraceReport& report, const Style& style) {
   const std::vector<OperatorDifference>& all = report.comparison.differences;
-  if (all.empty()) return "\nthe same tensors are born and die in each phase; only their order differs\n";
+  if (all.empty()) return "\nthe same tensors are allocated and freed in each phase; only their order differs\n";
   using enum TextTable::Align;
   TextTable table({{"phase", kLeft},
                    {"", kLeft},

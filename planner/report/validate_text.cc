@@ -161,9 +161,9 @@ std::string PrintDryRun(const ValidateReport& report, const Style& style) {
        (report.question.mode == Mode::kTrain ? " steps" : " forwards") + "; " + ToString(report.written) +
        " are written");
   if (report.question.model.has_batch) {
-    line("then it would look for the largest batch: " + PrintBatches(report) +
-         "; that one and the next are two tries, at most " + std::to_string(report.most_tries) +
-         " when the card says otherwise");
+    line("then it would search for the largest batch: " + PrintBatches(report) +
+         "; that one and the next take two tries, or at most " + std::to_string(report.most_tries) +
+         " if the card disagrees");
   }
   line(PrintLimits(report));
   line("a dry run: nothing was taken");
@@ -204,7 +204,8 @@ std::string PrintValidate(const ValidateReport& report, const Style& style) {
   if (run.driver > Bytes()) line("the driver took " + ToString(run.driver) + " beyond the segments");
   if (run.others >= kNoticeable || Bytes() - run.others >= kNoticeable) {
     line("other programs " + std::string(run.others > Bytes() ? "took " : "gave back ") +
-         ToString(run.others > Bytes() ? run.others : Bytes() - run.others) + " meanwhile; it is not in the numbers");
+         ToString(run.others > Bytes() ? run.others : Bytes() - run.others) +
+         " meanwhile; the numbers do not include it");
   }
   line(PrintLimits(report));
   line(PrintLeft(report));

@@ -198,12 +198,13 @@ void NoteStandIn(const TrainingSpec& spec, Notes* notes) {
           ? "update kernels are fused, nothing but variables outlives a step, cuBLAS has its workspace outside the "
             "allocator; what Grappler and XLA fuse is not known"
           : "one block holds all that lives within the step; fusion and rematerialisation by XLA are not known" +
-                std::string(spec.mode != Mode::kTrain || spec.pool.donate
-                                ? ""
-                                : "; new parameters and states lie beside the old ones (--donate on: in their place)");
+                std::string(
+                    spec.mode != Mode::kTrain || spec.pool.donate
+                        ? ""
+                        : "; new parameters and states exist next to the old ones (--donate on: they replace them)");
   notes->Add({"unmeasured-framework", Severity::kWarning, "--framework",
-              name + " was not measured: the tensors are those of PyTorch, with what is known to differ: " + differs,
-              "take the band as it is: half as much to half as much again"});
+              name + " was not measured: the tensors are those of PyTorch, with the known differences: " + differs,
+              "the band is wide for that reason: half to one and a half times the likely value"});
 }
 
 }  // namespace
@@ -213,7 +214,7 @@ Result<Timeline> ScheduleStandIn(const Layers& layers, const TrainingSpec& spec,
   CHECK(runtime == Runtime::kTensorFlow || runtime == Runtime::kJax);
   if (spec.mode == Mode::kEval) {
     return Error{ErrorCode::kUsage, "--mode",
-                 std::string(Title(runtime)) + " keeps nothing for a backward that nobody asked for: there is no eval",
+                 std::string(Title(runtime)) + " saves nothing without a backward, so it has no eval mode",
                  "type --mode infer"};
   }
   TrainingSpec stand_in = spec;

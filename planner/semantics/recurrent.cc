@@ -174,7 +174,7 @@ void NoteReserve(const Call& c) {
   if (c.e.notes() == nullptr || c.e.spec().cudnn_workspace || c.e.spec().mode != Mode::kTrain) return;
   c.e.notes()->Add({"assumed-reserve", Severity::kNote, c.layer.name,
                     "what cuDNN keeps of a " + c.layer.op + " for its backward is taken from sizes published in 2017",
-                    "measured elsewhere? tell with --cudnn-workspace what a call may take"});
+                    "if you have measured it, --cudnn-workspace SIZE says what a call may take"});
 }
 
 void RunRecurrent(Call& c) {

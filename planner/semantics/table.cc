@@ -25,9 +25,10 @@ const OpRule* FindRule(std::string_view op) {
 void RunUnknown(Call& c, const char* reason) {
   Eager& e = c.e;
   if (e.notes() != nullptr) {
-    e.notes()->Add({"unknown-operator", Severity::kWarning, c.layer.name,
-                    "operator " + c.layer.op + " " + reason + ": every input is taken as saved and every output as new",
-                    "the estimate is at least this large around this operator; report the operator"});
+    e.notes()->Add(
+        {"unknown-operator", Severity::kWarning, c.layer.name,
+         "operator " + c.layer.op + " " + reason + ": every input is assumed to be saved and every output to be new",
+         "the estimate is on the high side around this operator; please report it"});
   }
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < c.outputs.size(); ++i) {

@@ -261,8 +261,8 @@ FrozenBase AssumeFrozenBase(const std::vector<TrainedPattern>& given, Layers* la
   if (notes == nullptr) return base;
   std::string text = "assumed: " + base.text + " (" + ToString(adapters->patterns) + ")";
   if (originals > 0) {
-    text += "; the frozen originals of modules_to_save, which the file has not, are added (" +
-            std::to_string(originals) + ")";
+    text += "; the frozen originals of modules_to_save, which the file lacks, are added (" + std::to_string(originals) +
+            ")";
   }
   notes->Add({"assumed-frozen", Severity::kNote, adapters->first, std::move(text),
               "--trainable '*' trains everything, --trainable '*.bias' the biases as well"});

@@ -218,8 +218,8 @@ Status ModelRun::ChooseLoss() {
       } else if (loss_ != Loss::kNone) {
         e_.notes()->Add(
             {"assumed-loss", Severity::kNote, "--loss",
-             "a target as for " + what + " " + ToString(shape) + " is taken to lie on the card beside the inputs",
-             "--loss none: there is none"});
+             "a target as for " + what + " " + ToString(shape) + " is assumed to be on the card with the inputs",
+             "type --loss none if there is none"});
       }
     }
   }

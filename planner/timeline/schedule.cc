@@ -143,8 +143,8 @@ void NoteCheckpoints(const std::vector<CheckpointedCall>& calls, const TrainingS
   // held as they are (measured: llama's self_attn(hidden_states=...) inside a checkpointed layer).
   if (std::any_of(calls.begin(), calls.end(), [](const CheckpointedCall& call) { return call.around >= 0; })) {
     notes->Add({"checkpoint-nested", Severity::kNote, "--checkpoint",
-                "arguments of modules inside other checkpointed modules are taken as positional; a tensor given by "
-                "keyword would be kept through the forward",
+                "arguments of modules inside other checkpointed modules are assumed to be positional; a tensor passed "
+                "by keyword would be kept through the forward",
                 ""});
   }
 }

@@ -146,8 +146,8 @@ TEST_CASE("driver probe: no card, one line each") {
        {"cards", "open 0"},
        [] {
          const std::string line =
-             "driver: the driver finds no card (CUDA_ERROR_NO_DEVICE) (hint: see whether nvidia-smi does; a container "
-             "needs --gpus all" +
+             "driver: the driver finds no card (CUDA_ERROR_NO_DEVICE) (hint: check whether nvidia-smi does; a "
+             "container needs --gpus all" +
              kOrName;
          return line + line;
        }()},
@@ -166,7 +166,8 @@ TEST_CASE("driver probe: no card, one line each") {
       {"no right to the device files",
        {.description = "fail cuInit 304; card Tesla T4"},
        {"cards"},
-       "driver: this user may not open the card (CUDA_ERROR_OPERATING_SYSTEM) (hint: check the rights of /dev/nvidia*" +
+       "driver: this user has no permission to open the card (CUDA_ERROR_OPERATING_SYSTEM) (hint: check the "
+       "permissions of /dev/nvidia*" +
            kOrName},
       {"after an update without a restart",
        {.description = "fail cuInit 803; card Tesla T4"},

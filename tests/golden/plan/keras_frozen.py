@@ -26,7 +26,7 @@ LAYERS = [
     "m.h.0",
     "m.h.1",
 ]
-# Which parameters are trained, by globs over their names: of those that match the last decides.
+# Which parameters are trained, by globs over their names: the last that matches decides.
 TRAINED = [
     ("*", False),
     ("*.lora_*", True),

@@ -4,7 +4,7 @@ import fnmatch
 
 from lightning import Trainer
 
-# Which parameters are trained, by globs over their names: of those that match the last decides.
+# Which parameters are trained, by globs over their names: the last that matches decides.
 TRAINED = [
     ("*", False),
     ("*.lora_*", True),

@@ -291,7 +291,8 @@ TEST_CASE("a lookup of positions that was folded: its rows are a table's, which 
                    "`> {\n y = Add (x, `" + name + "`)\n # name: " + node + "\n }",
                &notes);
     REQUIRE(notes.Has("folded-lookup"));
-    CHECK(notes.all().front().text.find("3 rows that it read are counted; each row more is 16 B of parameters") !=
+    CHECK(notes.all().front().text.find(
+              "3 rows that it read are counted, and each further row adds 16 B to the parameters") !=
           std::string::npos);
     Lines ops;
     for (const Layer& layer : layers.layers) ops.push_back(layer.op);

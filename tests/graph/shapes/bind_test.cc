@@ -127,12 +127,12 @@ TEST_CASE("wrong options are named") {
   const std::vector<Input> x = {{"x", {"batch", "length"}}};
   CHECK(Bound(x, {.dims = {{"seq", 3}}}) ==
         "--dim seq: the file has no dim of this name (hint: its dims are: batch, length)");
-  CHECK(Bound(x, {.dims = {{"length", -3}}}) == "--dim length=-3: a length is not negative");
+  CHECK(Bound(x, {.dims = {{"length", -3}}}) == "--dim length=-3: a length cannot be negative");
   CHECK(Bound(x, {.inputs = {{"y", {1, 2}}}}) ==
         "--input y: the file has no input of this name (hint: its inputs are: x)");
   CHECK(Bound(x, {.inputs = {{"x", {1, 2, 3}}}}) ==
         "--input x: it has 3 lengths for an input of 2 axes (hint: type it like --input x=1x128)");
-  CHECK(Bound(x, {.inputs = {{"x", {1, -2}}}}) == "--input x: a length is not negative: -2");
+  CHECK(Bound(x, {.inputs = {{"x", {1, -2}}}}) == "--input x: a length cannot be negative: -2");
   CHECK(Bound(x, {.dims = {{"length", 3}}, .inputs = {{"x", {1, 4}}}}) ==
         "--input x: dim \"length\" is 4 here and 3 elsewhere");
   CHECK(Bound(x, {.batch_dim = "y:0"}) ==

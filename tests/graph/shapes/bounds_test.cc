@@ -96,8 +96,8 @@ TEST_CASE("where bounds contradict each other the outputs are unknown, and the n
   CHECK(most.shapes == "[2, 9*B] ?");
   REQUIRE(most.notes.all().size() >= 2);
   CHECK(ToString(most.notes.all()[1]) ==
-        "warning: Split_1: lengths that data decides do not go together where all are at their longest: its lengths do "
-        "not add up to axis 1 of a [2, 9*batch] (hint: --dim TENSOR:AXIS=N gives such a length)");
+        "warning: Split_1: lengths that depend on data contradict each other if all are at their longest: its lengths "
+        "do not add up to axis 1 of a [2, 9*batch] (hint: --dim TENSOR:AXIS=N gives such a length)");
   CHECK(InferText(kSplit, {"a", "s", "t"}, true, {.dims = {{"a:1", 7}}}).shapes == "[2, 7] [2, 3] [2, 4]");
   CHECK(InferText(kSplit, {}, true, {.dims = {{"a:1", 8}}}).shapes.find("do not add up") != std::string::npos);
 }

@@ -16,7 +16,7 @@ TEST_CASE("Conv") {
       {"Conv", "pads=[1,2,3,1,2,3]", "f[B,1,64,64,64] f[16,1,3,3,3]", "f[B,16,64,66,68]"},
       {"Conv", "", "f[B,3,?,32] f[8,3,3,3]", "f[B,8,?,30]"},
       {"Conv", "", "f[B,3,32,32] f[8,4,3,3]",
-       "error: in0 [B, 3, 32, 32] has not the channels of in1 [8, 4, 3, 3] in 1 groups"},
+       "error: in0 [B, 3, 32, 32] does not have the channels of in1 [8, 4, 3, 3] in 1 groups"},
       {"Conv", "", "f[B,3,2,2] f[8,3,3,3]", "error: its kernel is larger than its input in0 [B, 3, 2, 2]"},
       {"Conv", "strides=[0,1]", "f[B,3,2,2] f[8,3,1,1]", "error: strides has the number 0"},
       {"Conv", "pads=[1,1]", "f[B,3,2,2] f[8,3,1,1]", "error: pads has 2 numbers for 2 spatial axes"},

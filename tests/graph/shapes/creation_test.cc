@@ -25,7 +25,7 @@ TEST_CASE("creation") {
       {"Range", "", "i[] i[]=9 i[]=1", "i[?]"},
       {"Range", "", "i[]=0 i[]=9 i[]=0", "error: its step is 0"},
       {"Range", "", "i[]=-9223372036854775807 i[]=9223372036854775807 i[]=1",
-       "error: the number of its elements is overflowing"},
+       "error: the number of its elements overflows"},
       {"EyeLike", "dtype=1", "i[3,3]", "f[3,3]"},
       {"RandomUniformLike", "", "f[B,3]", "f[B,3]"},
       {"RandomNormalLike", "dtype=10", "f[B,3]", "h[B,3]"},

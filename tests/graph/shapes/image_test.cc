@@ -26,7 +26,7 @@ TEST_CASE("other image operators") {
   CheckNodes({
       {"DepthToSpace", "blocksize=2", "f[B,64,16,16]", "f[B,16,32,32]"},
       {"DepthToSpace", "blocksize=2", "f[B,6,16,16]",
-       "error: the channels of in0 [B, 6, 16, 16] are no multiple of its block"},
+       "error: the channels of in0 [B, 6, 16, 16] are not a multiple of its block"},
       {"DepthToSpace", "blocksize=0", "f[B,6,16,16]", "error: it moves blocks of 0"},
       {"SpaceToDepth", "blocksize=2", "f[B,16,32,32]", "f[B,64,16,16]"},
       {"GridSample", "", "f[B,3,16,16] f[B,7,9,2]", "f[B,3,7,9]"},

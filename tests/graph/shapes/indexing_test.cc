@@ -42,7 +42,7 @@ TEST_CASE("Slice") {
       {"Slice", "", "i[4]=B,3,224,224 i[1]=2 i[1]=4 i[1]=0", "i[2]=224,224"},
       {"Slice", "", "i[3]=1,2,3 i[1]=-1 i[1]=-9223372036854775807 i[1]=0 i[1]=-1", "i[3]=3,2,1"},
       {"Slice", "", "f[B,10] i[1]=0 i[1]=1 i[1]=1 i[1]=0", "error: its step is 0"},
-      {"Slice", "", "f[B,10] i[2]=0,0 i[1]=1 i[2]=0,1", "error: it has not as many starts as ends"},
+      {"Slice", "", "f[B,10] i[2]=0,0 i[1]=1 i[2]=0,1", "error: it does not have as many starts as ends"},
       {"Slice", "", "f[B,10] i[1]=0 i[1]=1 i[1]=2", "error: axis 2 is outside of a tensor of 2 axes"},
   });
 }

@@ -104,7 +104,7 @@ TEST_CASE("what a converter has left behind says how to convert again") {
     return r.notes.all().empty() ? std::string() : r.notes.all()[0].hint;
   };
   CHECK(hint("ResizeBilinear", "tf2onnx") ==
-        "tf2onnx left it unconverted, its log says why; convert again with a newer --opset than 9");
+        "tf2onnx left it unconverted (its log says why); convert again with a newer --opset than 9");
   CHECK(hint("PartitionedCall", "tf2onnx").find("layer._jit_compiled_convolution_op = layer.convolution_op") !=
         std::string::npos);
   CHECK(hint("Mystery", "pytorch") == "run ONNX shape inference on the file first, or export with value_info");

@@ -54,7 +54,7 @@ TEST_CASE("Flatten, Squeeze, Unsqueeze, Transpose, Expand") {
       {"Transpose", "perm=[0,2,1]", "f[B,3,4]", "f[B,4,3]"},
       {"Transpose", "", "f[B,3,4]", "f[4,3,B]"},
       {"Transpose", "", "i[2,3]=1,2,3,4,5,6", "i[3,2]=1,4,2,5,3,6"},
-      {"Transpose", "perm=[0,0]", "f[2,3]", "error: its perm is no permutation of the axes of in0 [2, 3]"},
+      {"Transpose", "perm=[0,0]", "f[2,3]", "error: its perm is not a permutation of the axes of in0 [2, 3]"},
       {"Expand", "", "f[1,3] i[3]=B,5,1", "f[B,5,3]"},
       {"Expand", "", "f[B,3] i[1]=1", "f[B,3]"},
       {"Expand", "", "i[1]=B i[1]=2", "i[2]=B,B"},

@@ -49,8 +49,8 @@ TEST_CASE("a T4") {
   CHECK(profile.fits[0].launch == doctest::Approx(5e-6));
   CHECK(profile.fits[0].samples == 20);
   CHECK(profile.convolutions == std::vector<MeasuredConvolution>{{OneConvolution().shape, Bytes::MiB(3)}});
-  CHECK(made->unknown == std::vector<std::string>{"tf32: this card, or the probe on it, does not compute so",
-                                                  "bf16: this card, or the probe on it, does not compute so"});
+  CHECK(made->unknown == std::vector<std::string>{"tf32: this card, or the probe on it, lacks this arithmetic",
+                                                  "bf16: this card, or the probe on it, lacks this arithmetic"});
 }
 
 TEST_CASE("what was written reads as the same profile") {
@@ -81,7 +81,7 @@ TEST_CASE("rates need copies and fp32") {
   const Result<Calibration> made = CalibrateOn(&machine);
   REQUIRE(made.ok());
   CHECK_FALSE(made->profile.rates);
-  CHECK(made->unknown.back() == "rates: without copies and fp32 those of the catalogue stay in use");
+  CHECK(made->unknown.back() == "rates: without copies and fp32 the catalogue's rates stay in use");
   card.rates = {{Arithmetic::kFp32, 7e12}, {Arithmetic::kBf16, 30e12}};
   FakeProbe brain({.cards = {card}});
   CHECK(CalibrateOn(&brain)->profile.rates->half == doctest::Approx(30e12));
@@ -108,9 +108,9 @@ TEST_CASE("others take nearly all of it between two calls") {
   REQUIRE(made.ok());
   CHECK(made->profile.memory->largest == Bytes());
   CHECK_FALSE(made->profile.rates);
-  CHECK(made->unknown[0] == "copy: no room for two blocks beside the margin");
+  CHECK(made->unknown[0] == "copy: no room for two blocks besides the margin");
   CHECK(made->staircase.drift == Bytes::GiB(15) - Bytes::MiB(900));
-  CHECK(made->unknown.back() == "memory: exactly how much, for others took 14.12 GiB while it was measured");
+  CHECK(made->unknown.back() == "memory: the exact amount, because others took 14.12 GiB while it was measured");
 }
 
 TEST_CASE("errors leave nothing behind, wherever they come") {

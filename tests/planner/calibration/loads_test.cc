@@ -106,8 +106,10 @@ TEST_CASE("afterwards the card is as before, or the context stays, or others wer
     CHECK(seen.drift == row.drift);
     CHECK(machine.held() == Bytes());
   }
-  CHECK(DriftText(Bytes::MiB(64)) == "context and libraries: exactly, for others took 64.00 MiB meanwhile");
-  CHECK(DriftText(Bytes::MiB(-64)) == "context and libraries: exactly, for others gave back 64.00 MiB meanwhile");
+  CHECK(DriftText(Bytes::MiB(64)) ==
+        "context and libraries: the exact amount, because others took 64.00 MiB meanwhile");
+  CHECK(DriftText(Bytes::MiB(-64)) ==
+        "context and libraries: the exact amount, because others gave back 64.00 MiB meanwhile");
 }
 
 TEST_CASE("more is measured on the same session, when all is loaded") {

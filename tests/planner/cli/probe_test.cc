@@ -52,12 +52,12 @@ TEST_CASE("probe: what could not be asked, and why") {
   FakeProbe machine({.cards = {card}, .hides_used = true});
   const Said said = Do("probe", &machine);
   CHECK(said.exit_code == 0);
-  CHECK(said.FirstLine() == "1 card: Tesla T4, it does not say how much of 15.00 GiB is free");
+  CHECK(said.FirstLine() == "1 card: Tesla T4, the driver does not say how much of 15.00 GiB is free");
   for (const char* part :
        {"card 0: Tesla T4 (a slice of a card)", "uuid         not said", "ECC          not said",
         "display      not said", "catalogue    not in it", "pid 7 (nameless)", "not said  compute", "pid 8 Xorg",
         "graphics", "free, or claimed by nobody", "of the slice", "not known: ECC: insufficient permissions",
-        "not known: context: the driver does not say what was used before there was one",
+        "not known: context: the driver does not say how much was used before it was made",
         "not known: cuDNN: not installed"}) {
     CAPTURE(part);
     CHECK(Has(said.out, part));

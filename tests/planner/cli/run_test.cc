@@ -74,8 +74,8 @@ TEST_CASE("a quantized graph is inferred and not trained") {
   CHECK(refused.out.empty());
   CHECK(refused.err ==
         "vramplan: " + file.path() +
-            ": it is quantized (node QuantizeLinear_0, QuantizeLinear): integers carry no gradient, so it "
-            "cannot be trained (hint: --mode infer, or give the graph from before it was quantized)\n");
+            ": it is quantized (node QuantizeLinear_0, QuantizeLinear): integers carry no gradient, so it cannot be "
+            "trained (hint: --mode infer, or give the graph as it was before quantization)\n");
   CHECK(Do("estimate --mode infer --batch 4 " + file.path()).exit_code == 0);
   CHECK(Do("inspect " + file.path()).exit_code == 0);
 }
@@ -102,10 +102,9 @@ TEST_CASE("weights that are inputs are refused: an export with export_params=Fal
   for (const char* mode : {"--mode train ", "--mode infer "}) {
     const Said refused = Do(std::string("estimate ") + mode + file.path());
     CHECK(refused.exit_code == 1);
-    CHECK(refused.err ==
-          "vramplan: " + file.path() +
-              ": its weights are inputs (fc.weight) (hint: export it without export_params=False; the .data file of "
-              "external_data=True need not be kept)\n");
+    CHECK(refused.err == "vramplan: " + file.path() +
+                             ": its weights are inputs (fc.weight) (hint: export it without export_params=False; with "
+                             "external_data=True the .data file may be deleted)\n");
   }
 }
 
@@ -194,7 +193,7 @@ TEST_CASE("bad input: one line on stderr that says what to type, nothing on stdo
       {"estimate MODELS/mlp.onnx --dim batch=4 --batch 8", 2,
        "--dim batch: its batch is 4, and --batch says 8 (hint: give both the same batch, or leave one of them out)"},
       {"fit MODELS/mlp.onnx --gpu t4 --reserve 20GiB", 2,
-       "--reserve: 20.00 GiB for others leaves nothing of 14.56 GiB (Tesla T4) (hint: type less"},
+       "--reserve: 20.00 GiB for others leaves none of the 14.56 GiB (Tesla T4) (hint: type less"},
       {"fit MODELS/mlp.onnx --gpu a100", 2, "a100-40gb or a100-80gb"},
       {"fit MODELS/mlp.onnx --gpu t5", 2, "did you mean t4"},
       {"fit MODELS/mlp.onnx", 2, "--gpu t4"},

@@ -114,8 +114,8 @@ TEST_CASE("what cannot be answered is one line") {
        "the right python?)"},
       {"--gpu t4",
        {"", "", "exit 127"},
-       "vramplan_test_train.sh: the command was not found (hint: type the command as you would without vramplan, "
-       "behind --)"},
+       "vramplan_test_train.sh: the command was not found (hint: type the command after --, as you would without "
+       "vramplan)"},
       {"--gpu t4",
        {"", kCard},
        "vramplan_test_train.sh: used the card, but the hook did not run in it (hint: leave out python -I, -E and -S, "
@@ -127,11 +127,11 @@ TEST_CASE("what cannot be answered is one line") {
       {"--gpu t4",
        {"vramplan.recording/1\ntorch\t2.10.0+rocm7\t\t7.0\nend\texit\t1\n"},
        "vramplan_test_train.sh: torch 2.10.0+rocm7 is built for ROCm, and the pretend card is one of CUDA (hint: "
-       "install a CUDA wheel beside it: python -m venv cuda && cuda/bin/pip install torch)"},
+       "install a CUDA wheel next to it: python -m venv cuda && cuda/bin/pip install torch)"},
       {"--gpu t4",
        {"vramplan.recording/1\ntorch\t2.10.0\t12.8\t\nend\texit\t1\n"},
        "vramplan_test_train.sh: ended with exit code 0 and never used the card (hint: does it choose its device by an "
-       "option, as --device cuda?)"},
+       "option, such as --device cuda?)"},
       {"--gpu t4",
        {failed, kCard, "exit 1"},
        "vramplan_test_train.sh: ended with exit code 1 after 1 steps: builtins.TypeError: not callable (hint: its own "
@@ -166,7 +166,7 @@ TEST_CASE("what cannot be answered is one line") {
   CHECK(Do("run --gpu t4").err ==
         "vramplan: run: no command is given (hint: type vramplan run --gpu t4 -- python train.py)\n");
   CHECK(Do("run python").err ==
-        "vramplan: python: the command stands behind -- (hint: type vramplan run --gpu t4 -- python ...)\n");
+        "vramplan: python: the command comes after -- (hint: type vramplan run --gpu t4 -- python ...)\n");
   const ScopedVariable hidden("CUDA_VISIBLE_DEVICES", "");
   CHECK(Run("--gpu t4", {kWhole, kCard}).err ==
         "vramplan: CUDA_VISIBLE_DEVICES: hides every card from the script (hint: type unset CUDA_VISIBLE_DEVICES)\n");

@@ -82,7 +82,7 @@ TEST_CASE("what is wrong is told in one line") {
        "names)"},
       {"estimate " + kResnet + " --frozen *", 2,
        "vramplan: --frozen: all 11689512 parameters are frozen, so there is nothing to train (hint: add --trainable "
-       "'fc.*' behind it, or --mode infer)"},
+       "'fc.*' after it, or --mode infer)"},
       {"estimate " + kResnet + " --frozen * --mode infer", 0, ""},
       {"estimate " + kResnet + " --frozen=", 2, "vramplan: --frozen: no value is given"},
       {"estimate " + kResnet + " --framework onnxruntime --frozen *", 2,
@@ -99,12 +99,13 @@ TEST_CASE("what is wrong is told in one line") {
 
 TEST_CASE("inspect says that the file does not say, and lists the names") {
   const Said plain = Do("inspect " + kResnet);
-  CHECK(plain.out.find("trained: the file does not say; all parameters, without --frozen PATTERN\n") !=
+  CHECK(plain.out.find("trained: all parameters (the file does not say; --frozen PATTERN freezes some)\n") !=
         std::string::npos);
   const Said listed = Do("inspect " + kResnet + " --dump parameters --frozen * --trainable fc.*");
-  CHECK(listed.out.find(
-            "trained: 513000 parameters in 2 tensors, frozen: 11176512 in 60 tensors (no file says which)\n") !=
-        std::string::npos);
+  CHECK(
+      listed.out.find(
+          "trained: 513000 parameters in 2 tensors, frozen: 11176512 in 60 tensors (the file does not say which)\n") !=
+      std::string::npos);
   CHECK(listed.out.find("  fc.bias") != std::string::npos);
 }
 

@@ -141,7 +141,7 @@ TEST_CASE("validate --dry-run touches no card, and needs none") {
     CHECK(ran.sessions() == 0);
     CHECK(Says(ran.said.FirstLine(), ": would take "));
     CHECK(Says(ran.said.out, " allocations of 3 steps; "));
-    CHECK(Says(ran.said.out, "are two tries, at most 40 when the card says otherwise"));
+    CHECK(Says(ran.said.out, "take two tries, or at most 40 if the card disagrees"));
     CHECK(Says(ran.said.out, "a dry run: nothing was taken"));
   }
 }

@@ -114,7 +114,7 @@ TEST_CASE("the base is frozen with a note, and modules to save have their origin
   CHECK(note.text ==
         "assumed: everything but low-rank pairs, as lora_A and lora_B of LoRA (1) is frozen: 640 of 4864 parameters "
         "are trained (--frozen '*' --trainable '*lora_*' --trainable '*.modules_to_save.*'); the frozen originals of "
-        "modules_to_save, which the file has not, are added (1)");
+        "modules_to_save, which the file lacks, are added (1)");
   CHECK(note.text.starts_with("assumed: " + base.text));
 }
 
