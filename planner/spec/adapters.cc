@@ -52,6 +52,7 @@ constexpr Row kRows[] = {
 };
 
 constexpr std::string_view kSaved = ".modules_to_save.";
+constexpr std::string_view kBaseLayer = ".base_layer";
 
 std::vector<std::string_view> PartsOf(std::string_view path) {
   std::vector<std::string_view> parts;
@@ -92,6 +93,34 @@ int LongAxes(const Shape& shape) {
   int count = 0;
   for (int axis = 0; axis < shape.rank(); ++axis) count += shape[axis].Is(1) ? 0 : 1;
   return count;
+}
+
+// IA3 multiplies by 1 * ia3_l.flatten() (peft 0.21.2 tuners/ia3/layer.py, Linear.forward). The TorchScript exporter
+// folds that, in a model in eval mode, into a constant without a name. Only peft calls a module that it wraps
+// base_layer, and only IA3 multiplies beside it by a vector. The vector gets its name back and is a parameter again.
+void NameFoldedScales(Layers* layers) {
+  std::set<std::string> wrappers;
+  for (const Module& module : layers->modules) {
+    if (module.path.ends_with(kBaseLayer))
+      wrappers.insert(module.path.substr(0, module.path.size() - kBaseLayer.size()));
+  }
+  for (const Layer& layer : layers->layers) {
+    if (layer.op != "mul" || !layer.module.valid()) continue;
+    const std::string& wrapper = (*layers)[layer.module].path;
+    if (!wrappers.contains(wrapper)) continue;
+    for (const ValueId id : layer.inputs) {
+      if (!id.valid()) continue;
+      Value& scale = layers->values[static_cast<size_t>(id.value)];
+      if (scale.role != Role::kBuffer || scale.shape.rank() != 1 || LongAxes(scale.shape) != 1) continue;
+      scale.role = Role::kParameter;
+      scale.name = wrapper + ".ia3_l.default";
+      std::erase(layers->buffers, id);
+      const auto last_of_base = std::find_if(layers->parameters.rbegin(), layers->parameters.rend(), [&](ValueId each) {
+        return (*layers)[each].name.starts_with(wrapper + std::string(kBaseLayer) + ".");
+      });
+      layers->parameters.insert(last_of_base.base(), id);
+    }
+  }
 }
 
 struct Found {
@@ -224,6 +253,7 @@ std::optional<Adapters> FindAdapters(const Layers& layers) {
 }
 
 int AddOriginalModules(Layers* layers) {
+  NameFoldedScales(layers);
   std::set<std::string> names;
   for (const ValueId id : layers->parameters) names.insert((*layers)[id].name);
   std::vector<ValueId> parameters;
@@ -248,6 +278,7 @@ int AddOriginalModules(Layers* layers) {
 }
 
 FrozenBase AssumeFrozenBase(const std::vector<TrainedPattern>& given, Layers* layers, Notes* notes) {
+  NameFoldedScales(layers);
   const std::optional<Adapters> adapters = FindAdapters(*layers);
   if (!adapters) return {};
   const int originals = AddOriginalModules(layers);

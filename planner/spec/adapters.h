@@ -29,7 +29,7 @@ std::optional<Adapters> FindAdapters(const Layers& layers);
 
 // modules_to_save of peft: the module as it was stays beside the copy that is trained, frozen (peft/utils/other.py
 // 0.21.2, ModulesToSaveWrapper: self.original_module). TorchScript files have no trace of it, dynamo's list it. Adds
-// those that are missing; returns how many parameters.
+// those that are missing; returns how many parameters. Scales of IA3 that an export folded get their names back.
 int AddOriginalModules(Layers* layers);
 
 // What was assumed, and the patterns that did it; without patterns nothing was.

@@ -118,6 +118,38 @@ TEST_CASE("the base is frozen with a note, and modules to save have their origin
   CHECK(note.text.starts_with("assumed: " + base.text));
 }
 
+// An export of model.eval() by TorchScript: y = base_layer(x) * onnx::Mul_7.
+TEST_CASE("scales of IA3 that an export folded are parameters again") {
+  Layers layers =
+      WithParameters({{"m.q.base_layer.weight", {64, 64}}, {"m.q.base_layer.bias", {64}}, {"m.fc.weight", {64, 64}}});
+  layers.modules = {{},
+                    {.path = "m.q", .parent = ModuleId{0}},
+                    {.path = "m.q.base_layer", .parent = ModuleId{1}},
+                    {.path = "m.fc", .parent = ModuleId{0}}};
+  const auto multiply = [&](const char* name, ModuleId module, const Shape& shape) {
+    const ValueId id{static_cast<int32_t>(layers.values.size())};
+    layers.values.push_back({.name = name, .type = DType::kFloat32, .shape = shape, .role = Role::kBuffer});
+    layers.buffers.push_back(id);
+    layers.layers.push_back({.op = "mul", .name = name, .inputs = {ValueId(), id}, .module = module});
+  };
+  multiply("onnx::Mul_7", ModuleId{1}, {64});
+  multiply("onnx::Mul_8", ModuleId{1}, {1});   // a literal
+  multiply("onnx::Mul_9", ModuleId{3}, {64});  // of a module that peft does not wrap
+  Notes notes;
+  const FrozenBase base = AssumeFrozenBase({}, &layers, &notes);
+  CHECK(ToString(base.patterns) == "--frozen '*' --trainable '*ia3_*'");
+  std::string text;
+  for (const ValueId id : layers.parameters)
+    text += layers[id].name + (IsTrained(layers, id) ? " trained\n" : " frozen\n");
+  CHECK(text ==
+        "m.q.base_layer.weight frozen\n"
+        "m.q.base_layer.bias frozen\n"
+        "m.q.ia3_l.default trained\n"
+        "m.fc.weight frozen\n");
+  CHECK(layers.buffers.size() == 2);
+  CHECK(notes.Has("assumed-frozen"));
+}
+
 TEST_CASE("what the user says about every parameter leaves nothing to assume") {
   Layers layers = WithParameters(kLora);
   Notes notes;
