@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vramplan {
@@ -68,6 +70,42 @@ std::set<ValueId> Dropped(const Layers& layers) {
     dropped.insert(made);
   }
   return dropped;
+}
+
+constexpr std::string_view kActivations[] = {"relu", "leaky_relu", "gelu",      "silu", "elu",      "selu",
+                                             "tanh", "prelu",      "hardswish", "mish", "softplus", "relu6"};
+
+// Behind activations, as convolutional networks and feed forwards of transformers have them too.
+void AddActivations(const Layers& layers, std::set<ValueId>* dropped) {
+  for (const Layer& layer : layers.layers) {
+    const bool acts = std::find(std::begin(kActivations), std::end(kActivations), layer.op) != std::end(kActivations);
+    if (acts && layer.outputs[0].valid()) dropped->insert(layer.outputs[0]);
+  }
+}
+
+// lora_B(lora_A(lora_dropout(x))): in front of a product to few features that another product alone reads (peft,
+// tuners/lora/layer.py, Linear.forward).
+bool IsDownOfPair(const Layers& layers, const Layer& layer, const std::vector<std::vector<int>>& readers) {
+  constexpr int64_t kNarrow = 4;
+  if (layer.op != "linear" || layer.inputs.size() < 2 || !layer.inputs[1].valid()) return false;
+  const Shape& weight = layers[layer.inputs[1]].shape;
+  if (weight.rank() != 2 || !weight[0].IsConstant() || !weight[1].IsConstant()) return false;
+  const std::vector<int>& users = readers[static_cast<size_t>(layer.outputs[0].value)];
+  return weight[0].At(1) * kNarrow <= weight[1].At(1) && users.size() == 1 && users[0] >= 0 &&
+         layers.layers[static_cast<size_t>(users[0])].op == "linear";
+}
+
+Layer DropoutOf(const Layer& beside, ValueId input, ValueId output, double p) {
+  Layer dropout{.op = "dropout",
+                .name = beside.name + ".dropout",
+                .inputs = {input},
+                .outputs = {output},
+                .attributes = {},
+                .module = beside.module,
+                .nodes = beside.nodes,
+                .evidence = beside.evidence};
+  dropout.attributes.Set("p", p);
+  return dropout;
 }
 
 // A batch norm is a module of its own: beside its convolution's, or, where that has none, in what calls both.
@@ -159,14 +197,28 @@ void NoteDropouts(int put_back, Notes* notes) {
        ""});
 }
 
-int AssumeDropout(Layers* layers, double p) {
+int AssumeDropout(Layers* layers, const PutBack& put_back) {
+  const double p = put_back.dropout;
   const bool has = std::any_of(layers->layers.begin(), layers->layers.end(),
                                [](const Layer& layer) { return layer.op == "dropout"; });
   if (has) return 0;
   int assumed = 0;
-  const std::set<ValueId> dropped = Dropped(*layers);
+  std::set<ValueId> dropped = Dropped(*layers);
+  std::vector<std::vector<int>> readers;
+  if (put_back.dropout_behind_activations) {
+    AddActivations(*layers, &dropped);
+    readers = ReadersOf(*layers);
+  }
   std::vector<Layer> out;
   for (Layer& layer : layers->layers) {
+    if (put_back.dropout_behind_activations && IsDownOfPair(*layers, layer, readers)) {
+      Value kept = (*layers)[layer.inputs[0]];
+      kept.name += ".kept";
+      kept.role = Role::kActivation;
+      const ValueId before = std::exchange(layer.inputs[0], AddValue(layers, std::move(kept)));
+      out.push_back(DropoutOf(layer, before, layer.inputs[0], p));
+      ++assumed;
+    }
     if (layer.op == "scaled_dot_product_attention") {
       layer.attributes.Set("dropout_p", p);
       ++assumed;
@@ -181,15 +233,7 @@ int AssumeDropout(Layers* layers, double p) {
     kept.name += ".kept";
     const ValueId before = AddValue(layers, std::move(kept));
     layer.outputs[0] = before;
-    Layer dropout{.op = "dropout",
-                  .name = layer.name + ".dropout",
-                  .inputs = {before},
-                  .outputs = {made},
-                  .attributes = {},
-                  .module = layer.module,
-                  .nodes = layer.nodes,
-                  .evidence = layer.evidence};
-    dropout.attributes.Set("p", p);
+    Layer dropout = DropoutOf(layer, before, made, p);
     out.push_back(std::move(layer));
     out.push_back(std::move(dropout));
   }

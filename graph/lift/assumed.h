@@ -13,8 +13,9 @@ int AssumeBatchNorm(Layers* layers);
 void NoteFoldedBatchNorms(const Layers& layers, const std::string& file, Notes* notes);
 
 // Where transformers' blocks have their dropouts (modeling_bert.py, modeling_gpt2.py: resid_dropout, attn_dropout,
-// embeddings' dropout). Layers with dropouts of their own stay as they are. Returns how many.
-int AssumeDropout(Layers* layers, double p);
+// embeddings' dropout), with the probability of `put_back`. Layers with dropouts of their own stay as they are. Returns
+// how many.
+int AssumeDropout(Layers* layers, const PutBack& put_back);
 void NoteDropouts(int put_back, Notes* notes);
 
 // How many AssumeDropout would put back, where the file has attention; 0 when it has dropouts.

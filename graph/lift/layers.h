@@ -14,6 +14,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/base/note.h"
@@ -76,6 +77,8 @@ struct Module {
 struct Guesses {
   int restored_norms = 0;  // batch norms that the export had folded into convolutions, put back behind them
   bool in_place = false;   // some activation is taken as inplace=True
+  // Parameters, by name, that may be one: an output layer that the export transposed, and the embedding of its shape.
+  std::vector<std::pair<std::string, std::string>> maybe_tied;
   bool operator==(const Guesses&) const = default;
 };
 
@@ -91,6 +94,8 @@ struct Layers {
   // Parameters and buffers in the order in which the framework's module tree lists them, also those no layer uses.
   std::vector<ValueId> parameters, buffers;
   Source source;  // of the nodes that layers came from
+  // Calls that the code runs under torch.utils.checkpoint, as far as its source lines say (graph/lift/checkpointed.h).
+  std::vector<ModuleId> checkpointed;
   Guesses guesses;
   ExportedMode exported = ExportedMode::kUnknown;
   const Value& operator[](ValueId id) const { return values[static_cast<size_t>(id.value)]; }
@@ -105,6 +110,7 @@ struct Layers {
 struct PutBack {
   bool batch_norms = true;  // what PyTorch runs: only an exporter or an inference engine folds
   double dropout = 0;       // the probability; 0: none, since a file does not tell a dropout of model.eval() from none
+  bool dropout_behind_activations = false;  // and in front of low-rank pairs, beside where transformers have them
 };
 
 // Chooses provenance where the file has it, patterns where it has not.

@@ -2,6 +2,8 @@
 
 #include "graph/lift/assumed.h"
 #include "graph/lift/builder.h"
+#include "graph/lift/checkpointed.h"
+#include "graph/lift/creations.h"
 #include "graph/lift/decomposed_calls.h"
 #include "graph/lift/decomposed_losses.h"
 #include "graph/lift/dense_maps.h"
@@ -82,17 +84,19 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, const PutBack
   RestoreSingleJoins(&layers);
   SplitNestedJoins(&layers);
   TypeNoise(&layers);
+  TypeCreations(graph, &layers);
   RestoreUpcasts(&layers);
   HoldEncoderState(&layers);
   SkipKnownMasks(&layers, fx_names, notes);
   MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);
   MakeMapsOfSequencesContiguous(&layers);
-  if (put_back.dropout > 0) NoteDropouts(AssumeDropout(&layers, put_back.dropout), notes);
+  if (put_back.dropout > 0) NoteDropouts(AssumeDropout(&layers, put_back), notes);
   AssumeInPlace(&layers, notes);
   // A file that was sorted anew has lost its traces too.
   if (!reordered) layers.source = ReadSource(graph);
   NameIndexAdds(&layers, notes);
+  ReadCheckpoints(&layers, notes);
   for (Layer& layer : layers.layers) {
     for (NodeId& node : layer.nodes) node = reordered ? reordered->given[static_cast<size_t>(node.value)] : node;
   }

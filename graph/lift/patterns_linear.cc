@@ -10,7 +10,19 @@ struct Weight {
   TensorId tensor;
   bool transposed = false;  // the file has [in, out] where nn.Linear has [out, in]
   std::vector<NodeId> nodes;
+  bool part = false;  // of a stored matrix, cut out of it in the graph
 };
+
+// w_q, w_kv = in_proj_weight.split([e, 2 * e]): nn.MultiheadAttention where the keys are not the queries
+// (torch/nn/functional.py 2.10, _in_projection_packed); each goes into an F.linear.
+bool IsPartOfStored(PatternSource& source, TensorId tensor) {
+  for (const char* op : {"Slice", "Split"}) {
+    const NodeId cut = source.MakerOf(tensor, op);
+    if (cut.valid() && source.Stored(source.In(cut, 0)) != nullptr && source.IsInitializer(source.In(cut, 0)))
+      return true;
+  }
+  return false;
+}
 
 // x @ Transpose(weight), which eval exports fold into a stored [in, out] tensor with a made-up name. A stored right
 // side that kept its module path was written `x @ weight`.
@@ -25,8 +37,10 @@ std::optional<Weight> WeightOf(PatternSource& source, NodeId matmul) {
   const NodeId transpose = source.MakerOf(right, "Transpose");
   if (!transpose.valid()) return std::nullopt;
   const TensorId weight = source.In(transpose, 0);
-  if (source.Stored(weight) == nullptr || source.RankOf(weight) != 2) return std::nullopt;
-  return Weight{weight, false, {transpose}};
+  if (source.RankOf(weight) != 2) return std::nullopt;
+  if (source.Stored(weight) != nullptr) return Weight{weight, false, {transpose}};
+  if (IsPartOfStored(source, weight)) return Weight{weight, false, {transpose}, true};
+  return std::nullopt;
 }
 
 // nn.MultiheadAttention's in_proj_bias stands beside an in_proj_weight.
@@ -39,6 +53,7 @@ std::string WeightLeaf(PatternSource& source, TensorId bias) {
 }
 
 Operand WeightOperand(PatternSource& source, const Weight& weight, NodeId user, TensorId bias = {}) {
+  if (weight.part) return source.Use(weight.tensor);
   const std::string leaf = WeightLeaf(source, bias);
   if (!weight.transposed) return source.Parameter(weight.tensor, user, leaf);
   const Shape stored = source.ShapeOf(weight.tensor);
@@ -50,8 +65,10 @@ bool MatchLinearWithBias(PatternSource& source, NodeId root) {
   for (size_t side = 0; side < 2; ++side) {
     const TensorId bias = source.In(root, side);
     const NodeId matmul = source.OnlyMakerOf(source.In(root, 1 - side), "MatMul");
-    if (!matmul.valid() || source.Stored(bias) == nullptr || source.RankOf(bias) != 1) continue;
-    if (!source.IsInitializer(bias) || (source.FromPyTorch() && !source.SameScope(root, matmul))) continue;
+    if (!matmul.valid() || source.RankOf(bias) != 1) continue;
+    const bool part = IsPartOfStored(source, bias);
+    if (!part && (source.Stored(bias) == nullptr || !source.IsInitializer(bias))) continue;
+    if (source.FromPyTorch() && !source.SameScope(root, matmul)) continue;
     std::optional<Weight> weight = WeightOf(source, matmul);
     if (!weight.has_value()) continue;
     const TensorId product = source[matmul].outputs[0];
@@ -60,7 +77,7 @@ bool MatchLinearWithBias(PatternSource& source, NodeId root) {
     nodes.insert(nodes.end(), {matmul, root});
     source.Add({.op = "linear",
                 .inputs = {source.Use(source.In(matmul, 0)), WeightOperand(source, *weight, matmul, bias),
-                           source.Parameter(bias, root, "bias")},
+                           part ? source.Use(bias) : source.Parameter(bias, root, "bias")},
                 .outputs = {source.Out(root)},
                 .attributes = {},
                 .nodes = std::move(nodes)});

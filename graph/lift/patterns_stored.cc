@@ -240,6 +240,7 @@ void PatternSource::FindTies() {
       if (same.value_or(HasModulePath(table) && IsOutputLayer(name.substr(0, name.rfind('.'))))) {
         ties_[tensor] = table;
       } else if (!same.has_value()) {
+        builder_.guesses().maybe_tied.emplace_back(claim.name, name);
         notes_->Add(
             {.code = "maybe-tied",
              .severity = Severity::kNote,

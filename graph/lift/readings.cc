@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "graph/lift/creations.h"
 
 namespace vramplan {
 namespace {
@@ -193,13 +196,76 @@ std::optional<Reading> FunctionsInstead(const Layers& layers) {
       "only the code tells: it then calls apply() of a torch.autograd.Function", std::move(other)};
 }
 
+std::optional<Reading> HalfCreationsInstead(const Layers& layers) {
+  Layers other = layers;
+  bool any = false;
+  for (Layer& layer : other.layers) {
+    if (!IsUntypedCreation(other, layer) || other[layer.outputs[0]].shape.rank() == 0) continue;
+    layer.attributes.Set("like_half", int64_t{1});
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return Reading{"created-type-guessed",
+                 "assumed: torch.zeros makes fp32 under autocast; x.new_zeros, which a file writes alike, has x's type",
+                 "torch.onnx.export(dynamo=True) names the call", std::move(other)};
+}
+
+// Zeros made for an addition: x.new_zeros(n).scatter_add_(...) writes into them, .scatter_add(...) copies them.
+std::optional<Reading> AdditionsInPlaceInstead(const Layers& layers) {
+  Layers other = layers;
+  std::vector<int> readers(layers.values.size());
+  std::vector<bool> created(layers.values.size());
+  for (const Layer& layer : layers.layers) {
+    for (const ValueId id : layer.inputs) {
+      if (id.valid()) ++readers[static_cast<size_t>(id.value)];
+    }
+    if (IsCreation(layer) && layer.outputs[0].valid()) created[static_cast<size_t>(layer.outputs[0].value)] = true;
+  }
+  bool any = false;
+  for (Layer& layer : other.layers) {
+    if ((layer.op != "scatter_add" && layer.op != "index_add") || !layer.inputs[0].valid()) continue;
+    const size_t into = static_cast<size_t>(layer.inputs[0].value);
+    if (!created[into] || readers[into] != 1) continue;
+    layer.attributes.Set("inplace", int64_t{layer.attributes.Int("inplace", 0) == 0 ? 1 : 0});
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return Reading{"addition-guessed",
+                 "assumed: additions by index copy the zeros that they add to, but for torch_geometric's, which write "
+                 "into them",
+                 "only the code tells scatter_add_ from scatter_add", std::move(other)};
+}
+
+// One weight where the file has two of one shape.
+std::optional<Reading> TiedInstead(const Layers& layers) {
+  Layers other = layers;
+  std::string first;
+  for (const auto& [name, table] : layers.guesses.maybe_tied) {
+    const auto named = [&](const std::string& wanted) {
+      const auto found = std::find_if(other.parameters.begin(), other.parameters.end(),
+                                      [&](ValueId id) { return other[id].name == wanted; });
+      return found == other.parameters.end() ? ValueId() : *found;
+    };
+    const ValueId own = named(name), shared = named(table);
+    if (!own.valid() || !shared.valid()) continue;
+    for (Layer& layer : other.layers) std::replace(layer.inputs.begin(), layer.inputs.end(), own, shared);
+    std::erase(other.parameters, own);
+    if (first.empty()) first = name;
+  }
+  if (first.empty()) return std::nullopt;
+  return Reading{"tie-guessed", "assumed: " + first + " is a weight of its own; the export hides whether it is tied",
+                 "torch.onnx.export(do_constant_folding=False) keeps ties", std::move(other)};
+}
+
 }  // namespace
 
-std::vector<Reading> OtherReadings(const Layers& layers, bool with_gradients) {
+std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
   std::vector<Reading> readings;
   for (std::optional<Reading>& reading : std::vector<std::optional<Reading>>{
-           with_gradients ? IndexPutInstead(layers) : std::nullopt, WrittenOutInstead(layers),
-           with_gradients ? FunctionsInstead(layers) : std::nullopt}) {
+           step.gradients ? IndexPutInstead(layers) : std::nullopt, WrittenOutInstead(layers),
+           step.gradients ? FunctionsInstead(layers) : std::nullopt,
+           step.autocast ? HalfCreationsInstead(layers) : std::nullopt, TiedInstead(layers),
+           AdditionsInPlaceInstead(layers)}) {
     if (reading.has_value()) readings.push_back(*std::move(reading));
   }
   return readings;

@@ -4,6 +4,7 @@
 //   Sigmoid, Mul                           F.silu(x), which keeps x;   x * torch.sigmoid(x), which keeps x and sigmoid
 //   Mul, Add, Tanh, Mul in one module      written out, keeps five tensors;   an autograd.Function, keeps its input
 //   ScatterND with reduction "add"         index_add, keeps what it adds;   index_put, keeps the numbers alone
+//   ConstantOfShape                        torch.zeros(n), fp32 under autocast;   h.new_zeros(n), fp16 where h is
 #pragma once
 
 #include <string>
@@ -20,7 +21,10 @@ struct Reading {
   Layers layers;
 };
 
-// Of a step with gradients; without them nothing is kept, so that the first kind alone matters.
-std::vector<Reading> OtherReadings(const Layers& layers, bool with_gradients);
+// The step that is asked about: without gradients nothing is kept, so that less matters; without autocast types agree.
+struct ReadFor {
+  bool gradients = true, autocast = false;
+};
+std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step);
 
 }  // namespace vramplan

@@ -25,6 +25,9 @@ struct SourceLine {
 struct Source {
   std::vector<SourceLine> lines;             // each once
   std::vector<std::vector<int32_t>> stacks;  // by node: indices of lines, outermost first; empty: unknown
+
+  // Of a node, the lines of frames called "forward": one a module call, from the root's on.
+  std::vector<int32_t> ForwardsOf(NodeId node) const;
 };
 
 // Empty when no node has a trace.

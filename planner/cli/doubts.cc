@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/lift/assumed.h"
+#include "graph/lift/frozen.h"
 #include "graph/lift/readings.h"
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"
@@ -59,18 +60,20 @@ std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
   return doubt;
 }
 
-// A file of model.eval() has lost its dropouts, one of model.train() has them; not every file says which it is.
+// A file of model.eval() has lost its dropouts, one of model.train() has them; not every file says which it is. Where
+// they stood nobody knows: in transformers behind products and probabilities, elsewhere behind activations if at all.
 std::optional<Doubt> Dropouts(const DoubtedStep& step) {
   constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
-  const Layers& layers = step.prepared.layers;
   if (step.spec.mode != Mode::kTrain || step.options.put_back.dropout > 0) return std::nullopt;
-  if (layers.exported == ExportedMode::kTraining || MissingDropouts(layers) == 0) return std::nullopt;
+  if (!step.prepared.question.model.may_lack_dropouts) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "lost-dropouts",
                       .text = "assumed: the model has no dropout; an export of model.eval() loses them",
-                      .settle = "--assume-dropout 0.1, or export model.train()"};
+                      .settle = "--assume-dropout 0.1, or export model.train()",
+                      .said_elsewhere = MissingDropouts(step.prepared.layers) == 0};
   PutBack with = step.options.put_back;
   with.dropout = kUsual;
+  with.dropout_behind_activations = true;
   doubt.others = With(step, with);
   return doubt;
 }
@@ -149,11 +152,44 @@ std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
   return doubt;
 }
 
+// The parameters that the last layer with any reads: a head behind a frozen network.
+Layers OnlyLastTrained(const Layers& layers) {
+  Layers head = layers;
+  const auto last = std::find_if(layers.layers.rbegin(), layers.layers.rend(), [&](const Layer& layer) {
+    return std::any_of(layer.inputs.begin(), layer.inputs.end(),
+                       [&](ValueId id) { return id.valid() && layers[id].role == Role::kParameter; });
+  });
+  for (const ValueId id : layers.parameters) {
+    if (last == layers.layers.rend()) break;
+    const bool read = std::find(last->inputs.begin(), last->inputs.end(), id) != last->inputs.end();
+    if (!read) SetTrained(&head, id, false);
+  }
+  return head;
+}
+
+// What no exporter writes and no other row asks. Less than a head alone, nothing that trains takes.
+std::optional<Doubt> AllTrained(const DoubtedStep& step) {
+  const ModelFacts& model = step.prepared.question.model;
+  if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0) return std::nullopt;
+  const bool checkpoints_known = model.checkpoints_known || !step.spec.checkpoint.empty();
+  Doubt doubt;
+  doubt.assumption = {.code = "all-trained",
+                      .text = std::string("assumed: every parameter is trained") +
+                              (checkpoints_known ? ", which the file does not say"
+                                                 : " and nothing is checkpointed; the file says neither"),
+                      .settle = "--frozen PATTERN, --checkpoint MODULE, or vramplan run on the script",
+                      .said_elsewhere = true};
+  Notes already_told;
+  doubt.others.push_back(ScheduleFor(OnlyLastTrained(step.prepared.layers), step.spec, step.batch, &already_told));
+  return doubt;
+}
+
 // Where two programs write the same nodes (graph/lift/readings.h).
 std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   std::vector<Doubt> doubts;
   if (step.spec.framework.runtime != Runtime::kPyTorch) return doubts;
-  for (Reading& reading : OtherReadings(step.prepared.layers, step.spec.mode != Mode::kInfer)) {
+  const bool autocast = step.spec.precision == Precision::kAmpFp16 || step.spec.precision == Precision::kAmpBf16;
+  for (Reading& reading : OtherReadings(step.prepared.layers, {step.spec.mode != Mode::kInfer, autocast})) {
     Notes already_told;
     Doubt doubt;
     doubt.assumption = {
@@ -165,7 +201,7 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
 }
 
 using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
-constexpr Ask kRows[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names};
+constexpr Ask kRows[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names, AllTrained};
 
 }  // namespace
 

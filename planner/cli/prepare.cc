@@ -176,6 +176,13 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     if (spec.ema != Ema::kNone) add_name("ema", Name(spec.ema));
     add_name("loss", Name(spec.loss));
   }
+  const ModelFacts& model = question.model;
+  if (spec.mode == Mode::kTrain && options.trained.empty() && model.frozen == 0) {
+    add_name("trainable", "*");
+    rows.back().phrase = "every parameter trained";
+    if (!model.checkpoints_known && spec.checkpoint.empty()) rows.back().phrase += ", nothing checkpointed";
+    if (model.may_lack_dropouts && spec.given.count("assume-dropout") == 0) rows.back().phrase += ", no dropout";
+  }
   for (const TrainedPattern& pattern : options.trained)
     add_name(pattern.trained ? "trainable" : "frozen", pattern.glob);
   add_name("framework", ToString(spec.framework));

@@ -35,7 +35,7 @@ std::string MovesText(const Assumption& assumption) {
 std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style) {
   std::vector<Assumption> told;
   std::copy_if(assumptions.begin(), assumptions.end(), std::back_inserter(told),
-               [](const Assumption& each) { return each.Matters(); });
+               [&](const Assumption& each) { return each.Matters() && (style.verbose || !each.said_elsewhere); });
   std::stable_sort(told.begin(), told.end(), [](const Assumption& a, const Assumption& b) {
     return a.high - a.low > b.high - b.low;  // all at the same batch
   });

@@ -23,6 +23,8 @@ struct Assumption {
   Bytes low, likely, high;
   // The share of the likely peak, in percent, above which people are told.
   int told_above = 2;
+  // The line of what is assumed says it too, in few words: printed where the style is verbose.
+  bool said_elsewhere = false;
   bool Matters() const;
   bool operator==(const Assumption&) const = default;
 };

@@ -23,6 +23,7 @@ struct SpecRow {
   Json value;
   std::string text;  // the value, as typed
   bool given = false;
+  std::string phrase = {};  // how people are told it; empty: the option and the text
 };
 
 // Who asked for the allocation that reaches the peak.

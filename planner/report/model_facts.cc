@@ -30,6 +30,10 @@ ModelFacts FactsOf(const Graph& graph, const Binding& binding, const Layers& lay
   facts.trained = count.trained;
   facts.frozen = count.frozen;
   Count(layers, layers.buffers, &facts.buffers, &facts.buffer_bytes);
+  facts.checkpoints_known = !layers.source.stacks.empty();
+  facts.may_lack_dropouts = layers.exported != ExportedMode::kTraining &&
+                            std::none_of(layers.layers.begin(), layers.layers.end(),
+                                         [](const Layer& layer) { return layer.op == "dropout"; });
   facts.batch_symbol = binding.batch_symbol;
   facts.has_batch = std::any_of(binding.inputs.begin(), binding.inputs.end(), [](const auto& input) {
     return std::any_of(input.second.begin(), input.second.end(), [](const Dim& d) { return !d.IsConstant(); });

@@ -282,9 +282,30 @@ std::vector<OpRule> CopyRules() {
   };
 }
 
+namespace {
+
+// A tensor like another one has its type, fp16 under autocast where that is (graph/lift/creations.h).
+void Create(Call& c) {
+  DType type = c.e.ModelType(c.OutType());
+  if (IsFloating(type) && c.Has(0) && IsFloating(c.In(0)->dtype)) type = c.In(0)->dtype;
+  if (c.Int("like_half") != 0) {  // another reading (graph/lift/readings.h)
+    const Precision precision = c.e.spec().precision;
+    if (precision == Precision::kAmpFp16) type = DType::kFloat16;
+    if (precision == Precision::kAmpBf16) type = DType::kBFloat16;
+  }
+  c.Return(c.e.Empty(c.OutShape(), type));
+}
+
+}  // namespace
+
 std::vector<OpRule> CreationRules() {
-  const auto create = [](Call& c) { c.Return(c.e.Empty(c.OutShape(), c.e.ModelType(c.OutType()))); };
-  return {{"arange", create}, {"zeros", create}, {"ones", create}, {"full", create}, {"empty", create}};
+  return {
+      {"arange", [](Call& c) { c.Return(c.e.Empty(c.OutShape(), c.e.ModelType(c.OutType()))); }},
+      {"zeros", Create},
+      {"ones", Create},
+      {"full", Create},
+      {"empty", Create},
+  };
 }
 
 }  // namespace vramplan::eager

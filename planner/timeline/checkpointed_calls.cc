@@ -152,10 +152,8 @@ Status GiveSaved(const Layers& layers, const Finder& finder, const std::vector<S
 Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers, const std::vector<std::string>& paths,
                                                             const std::vector<SavedCall>& saved) {
   std::vector<CheckpointedCall> calls;
-  if (paths.empty()) {
-    if (!saved.empty()) return NotWrapped(saved.front());
-    return calls;
-  }
+  if (paths.empty() && !saved.empty()) return NotWrapped(saved.front());
+  if (paths.empty() && layers.checkpointed.empty()) return calls;
   const Finder finder(layers);
   std::set<std::string> wanted;
   for (const std::string& typed : paths) {
@@ -165,9 +163,11 @@ Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers
   }
   std::vector<int> call_of_module(layers.modules.size(), -1);
   for (size_t m = 0; m < layers.modules.size(); ++m) {
-    if (wanted.count(layers.modules[m].path) == 0) continue;
+    const ModuleId call{static_cast<int32_t>(m)};
+    const bool in_code = std::binary_search(layers.checkpointed.begin(), layers.checkpointed.end(), call);
+    if (!in_code && wanted.count(layers.modules[m].path) == 0) continue;
     call_of_module[m] = static_cast<int>(calls.size());
-    calls.push_back({ModuleId{static_cast<int32_t>(m)}, -1, {}, {}, {}});
+    calls.push_back({call, -1, {}, {}, {}});
   }
   Fill(layers, call_of_module, &calls);
   for (CheckpointedCall& call : calls) {

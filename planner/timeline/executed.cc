@@ -96,15 +96,10 @@ const SourceLine* Execution::LineOf(const Statements::Statement& statement, Modu
 
 // The stack of a layer is one forward a module, from the root's on.
 const SourceLine* Execution::LineOf(const Layer& layer, ModuleId frame) const {
-  if (layer.nodes.empty() || !layer.nodes.front().valid()) return nullptr;
-  const size_t node = static_cast<size_t>(layer.nodes.front().value);
-  if (node >= layers_.source.stacks.size()) return nullptr;
-  std::vector<const SourceLine*> forwards;
-  for (const int32_t line : layers_.source.stacks[node]) {
-    const SourceLine& one = layers_.source.lines[static_cast<size_t>(line)];
-    if (one.function == "forward") forwards.push_back(&one);
-  }
-  return forwards.size() == DepthOf(layer.module) + 1 ? forwards[DepthOf(frame)] : nullptr;
+  if (layer.nodes.empty()) return nullptr;
+  const std::vector<int32_t> forwards = layers_.source.ForwardsOf(layer.nodes.front());
+  if (forwards.size() != DepthOf(layer.module) + 1) return nullptr;
+  return &layers_.source.lines[static_cast<size_t>(forwards[DepthOf(frame)])];
 }
 
 // A convolution into which a batch norm was folded has the norm's stack. It stands in the norm's statement where that
@@ -123,6 +118,13 @@ bool Execution::Reads(const Unit& unit, const Layer& layer) const {
   return !layer.outputs.empty() && std::find(read.begin(), read.end(), layer.outputs[0]) != read.end();
 }
 
+// acc = acc + f(h), where acc is 0: the exporter leaves the sum out, and it is put back without a line.
+bool Execution::EndsLineOf(const Unit& before, const Layer& lost) const {
+  if (before.line == nullptr || before.line == &kLost || !IsWritten(lost.op, before.line->text)) return false;
+  const std::vector<ValueId>& made = layers_.layers[static_cast<size_t>(before.statement.last)].outputs;
+  return !lost.inputs.empty() && std::find(made.begin(), made.end(), lost.inputs[0]) != made.end();
+}
+
 // What two calls made alike was merged by the exporter and is put back without a line (graph/lift/merged.h): it is
 // taken as an argument written where it is read. x1, x2 = x.chunk(2) has lost its line too (a rewrite makes one node
 // of it), and stands in front of the first that reads a part, in the same function; its names are unknown, but for q
@@ -133,6 +135,10 @@ void Execution::FindLostLines(ModuleId frame, std::vector<Unit>* units) const {
     const Layer& lost = layers_.layers[static_cast<size_t>(unit.statement.first)];
     if (unit.line != nullptr || unit.statement.call.valid()) continue;
     if (lost.op != "split" && lost.op != "unbind") {
+      if (u > 0 && EndsLineOf((*units)[u - 1], lost)) {
+        unit.line = (*units)[u - 1].line;
+        continue;
+      }
       if (u + 1 < units->size() && Reads((*units)[u + 1], lost)) unit.line = (*units)[u + 1].line;
       continue;
     }

@@ -54,6 +54,7 @@ class Execution {
   const SourceLine* LineOf(const Layer& layer, ModuleId frame) const;
   bool IsFolded(const Unit& unit) const;
   bool Reads(const Unit& unit, const Layer& layer) const;
+  bool EndsLineOf(const Unit& before, const Layer& lost) const;
   void FindLostLines(ModuleId frame, std::vector<Unit>* units) const;
   Executed RunOf(const std::vector<Unit>& units, size_t unit, const Executed* before) const;
   bool IsNextTurn(const std::vector<Unit>& units, const Executed& one, size_t unit) const;

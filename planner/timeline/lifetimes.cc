@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "graph/lift/creations.h"
 #include "planner/timeline/bound_names.h"
 #include "planner/timeline/decoders.h"
 #include "planner/timeline/known_frames.h"
@@ -206,6 +207,7 @@ class Joins {
         joins_list_(joins_list),
         readers_(layers.values.size()) {
     for (size_t l = 0; l < layers.layers.size(); ++l) {
+      if (IsCreation(layers.layers[l])) continue;  // x.new_zeros(n) does nothing to x
       for (const ValueId input : layers.layers[l].inputs) {
         if (!input.valid() || layers[input].role != Role::kActivation) continue;
         std::vector<int>& readers = readers_[static_cast<size_t>(input.value)];
@@ -268,13 +270,13 @@ class Joins {
   std::vector<std::vector<int>> readers_;  // layers, by value
 };
 
-// By value: whether it depends on what the caller gave.
+// By value: whether it depends on what the caller gave; x.new_zeros(n) does not, it takes the type alone.
 std::vector<bool> FromInput(const Layers& layers) {
   std::vector<bool> from_input(layers.values.size());
   for (size_t v = 0; v < layers.values.size(); ++v) from_input[v] = layers.values[v].role == Role::kInput;
   for (const Layer& layer : layers.layers) {
     const auto reached = [&](ValueId id) { return id.valid() && from_input[static_cast<size_t>(id.value)]; };
-    if (!std::any_of(layer.inputs.begin(), layer.inputs.end(), reached)) continue;
+    if (IsCreation(layer) || !std::any_of(layer.inputs.begin(), layer.inputs.end(), reached)) continue;
     for (const ValueId id : layer.outputs) {
       if (id.valid()) from_input[static_cast<size_t>(id.value)] = true;
     }

@@ -53,11 +53,11 @@ TEST_CASE("dropouts of a transformer's block: embeddings, attention, in front of
   const ValueId out = hand.Add("linear", {mixed, Parameter(hand, "o", {8, 8})}, states);
   const ValueId sum = hand.Add("add", {out, x}, states);
   hand.layers.outputs = {hand.Add("linear", {sum, Parameter(hand, "head", {100, 8})}, {Dim::Batch(), 6, 100})};
-  CHECK(AssumeDropout(&hand.layers, 0.1) == 3);
+  CHECK(AssumeDropout(&hand.layers, {.dropout = 0.1}) == 3);
   CHECK(OperatorsOf(hand.layers) ==
         "embedding embedding add dropout linear scaled_dot_product_attention linear dropout add linear");
   CHECK(hand.layers.layers[5].attributes.Real("dropout_p", 0) == 0.1);
-  CHECK(AssumeDropout(&hand.layers, 0.1) == 0);  // it has dropouts now
+  CHECK(AssumeDropout(&hand.layers, {.dropout = 0.1}) == 0);  // it has dropouts now
 }
 
 Layers WithAttention(const std::string& nodes) {

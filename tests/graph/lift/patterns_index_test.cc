@@ -49,7 +49,7 @@ TEST_CASE("tensors made on the device stay; sizes made of numbers go") {
       n = Gather (s, i1)
       y = Range (i0, n, i1)
       z = ConstantOfShape (s)
-    })") == Lines{"arange() -> [5]", "zeros() -> [B, 5]"});
+    })") == Lines{"arange() -> [5]", "zeros(x) -> [B, 5]"});
 }
 
 TEST_CASE("gather, scatter, topk") {

@@ -23,7 +23,7 @@ TEST_CASE("Sigmoid and Mul: one call, or written out") {
   const Layers layers = Activation("s = Sigmoid (h)\n a = Mul (h, s)");
   CHECK(testing::LinesOf(layers)[1] == "silu(h) -> [B, 8]");
   for (const bool with_gradients : {true, false}) {
-    const std::vector<Reading> readings = OtherReadings(layers, with_gradients);
+    const std::vector<Reading> readings = OtherReadings(layers, {with_gradients, false});
     REQUIRE(readings.size() == 1);
     CHECK(readings[0].code == "activation-guessed");
     const Lines lines = testing::LinesOf(readings[0].layers);
@@ -35,22 +35,22 @@ TEST_CASE("Sigmoid and Mul: one call, or written out") {
 }
 
 TEST_CASE("a file without doubts of this kind has one reading") {
-  CHECK(OtherReadings(Activation("a = Relu (h)"), true).empty());
+  CHECK(OtherReadings(Activation("a = Relu (h)"), {true, false}).empty());
 }
 
 // One tensor in, pointwise operators alone, one tensor out: what a torch.autograd.Function of the user's own leaves.
 TEST_CASE("a module of pointwise operators may be one function that keeps its operand") {
   Layers layers = Activation("s = Tanh (h)\n a = Mul (h, s)");
   REQUIRE(layers.layers.size() == 4);
-  CHECK(OtherReadings(layers, true).empty());  // of the root itself
+  CHECK(OtherReadings(layers, {true, false}).empty());  // of the root itself
   layers.modules = {{"", "", {}}, {"act", "", ModuleId{0}}};
   for (const size_t l : {size_t{1}, size_t{2}}) layers.layers[l].module = ModuleId{1};
-  const std::vector<Reading> readings = OtherReadings(layers, true);
+  const std::vector<Reading> readings = OtherReadings(layers, {true, false});
   REQUIRE(readings.size() == 1);
   CHECK(readings[0].code == "custom-function-guessed");
   CHECK(testing::LinesOf(readings[0].layers) ==
         Lines{"neg(x) -> [B, 8]", "act: silu(h) -> [B, 8]", "neg(a) -> [B, 8]"});
-  CHECK(OtherReadings(layers, false).empty());  // nothing is kept
+  CHECK(OtherReadings(layers, {false, false}).empty());  // nothing is kept
 }
 
 TEST_CASE("additions by number that the file does not name: index_put keeps less") {
@@ -60,7 +60,7 @@ TEST_CASE("additions by number that the file does not name: index_put keeps less
   add.attributes.Set("assumed", int64_t{1});
   add.attributes.Set("dim", int64_t{1});
   add.inputs = {add.inputs[0], add.inputs[0], add.inputs[0]};
-  const std::vector<Reading> readings = OtherReadings(layers, true);
+  const std::vector<Reading> readings = OtherReadings(layers, {true, false});
   REQUIRE(readings.size() == 1);
   CHECK(readings[0].code == "index-add-guessed");
   const Layer& put = readings[0].layers.layers[1];
