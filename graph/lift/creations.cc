@@ -46,13 +46,13 @@ class Typing {
       MarkInPlace(layers_.layers[l]);
       if (!IsUntypedCreation(layers_, layers_.layers[l])) continue;
       ValueId like = OperandOfLike(layers_.layers[l]);
-      if (!like.valid()) like = AddedTo(layers_.layers[l]);
-      if (like.valid() && IsFloating(layers_[like].type) && MakerOf(like) < static_cast<int>(l))
-        layers_.layers[l].inputs = {like};
+      if (!IsOfFloats(like)) like = AddedTo(layers_.layers[l]);
+      if (IsOfFloats(like) && MakerOf(like) < static_cast<int>(l)) layers_.layers[l].inputs = {like};
     }
   }
 
  private:
+  bool IsOfFloats(ValueId id) const { return id.valid() && IsFloating(layers_[id].type); }
   int MakerOf(ValueId id) const { return uses_[static_cast<size_t>(id.value)].maker; }
 
   // src.new_zeros(size).scatter_add_(dim, index, src): torch_geometric's utils/_scatter.py, which its aggregations call

@@ -450,12 +450,16 @@ void GatherDecomposedCalls(Layers* layers) {
   PutCalls(layers, std::move(calls), gone);
 }
 
+bool IsAmbiguousMaximum(const Layer& layer) {
+  constexpr std::string_view kMaxima[] = {"max", "min", "amax", "amin"};
+  return std::find(std::begin(kMaxima), std::end(kMaxima), layer.op) != std::end(kMaxima) && !FromDynamo(layer) &&
+         layer.attributes.Ints("dim").size() == 1 && layer.outputs.size() == 1;
+}
+
 void NoteMaxima(const Layers& layers, Notes* notes) {
   for (const Layer& layer : layers.layers) {
     const bool placed = layer.op == "max" || layer.op == "min";
-    if ((!placed && layer.op != "amax" && layer.op != "amin") || FromDynamo(layer) ||
-        layer.attributes.Ints("dim").size() != 1 || layer.outputs.size() != 1)
-      continue;
+    if (!IsAmbiguousMaximum(layer)) continue;
     notes->Add({.code = "assumed-amax",
                 .subject = layer.name,
                 .text = placed ? "a maximum along one axis is assumed to be max(dim)[0], which keeps indices; "

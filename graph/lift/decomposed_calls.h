@@ -29,6 +29,7 @@ namespace vramplan {
 void GatherDecomposedCalls(Layers* layers);
 
 // A TorchScript file writes amax(dim) and max(dim)[0] alike. The note says as which it was taken.
+bool IsAmbiguousMaximum(const Layer& layer);
 void NoteMaxima(const Layers& layers, Notes* notes);
 
 }  // namespace vramplan

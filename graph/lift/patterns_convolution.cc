@@ -258,6 +258,10 @@ bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand
     attributes.Set("output_padding", ListOr(source[root].attributes, "output_padding", axes, 0));
   }
   if (folded_norm) attributes.Set("folded_norm", int64_t{1});
+  // The weight alone lost its name: a weight norm, a standardisation or a mask was folded into it.
+  const bool computed = source.FromPyTorch() && !source.FromFx() && source.Stored(weight) != nullptr &&
+                        !source.HasModulePath(weight) && !folded_norm;
+  if (computed) attributes.Set("computed_weight", int64_t{1});
   const Operand input = PaddedUnevenly(source, root, axes, &attributes);
   source.Add(
       {.op = Ranked(op, axes),

@@ -84,9 +84,11 @@ bool MatchReshapedIndex(PatternSource& source, NodeId root) {
   return gather.valid() && source.SameScope(gather, root) && EmitLookup(source, root, LookupOf(source, gather));
 }
 
-// Whether the tensor counts places along an axis: torch.arange, perhaps a part of it, spread over the others.
+// Whether the tensor counts places along an axis: torch.arange, perhaps a part of it, or one number (x[:, 3] = y),
+// spread over the others.
 bool IsGridAxis(const PatternSource& source, TensorId tensor) {
   for (int steps = 0; steps < 8; ++steps) {
+    if (steps > 0 && source.Number(tensor).has_value()) return true;
     if (source.MakerOf(tensor, "Range").valid()) return true;
     NodeId maker;
     for (const char* op : {"Unsqueeze", "Expand", "Reshape", "Slice"}) {

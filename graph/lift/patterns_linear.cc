@@ -139,11 +139,13 @@ bool MatchGemm(PatternSource& source, NodeId root) {
   const bool transposed = attributes.Int("transB", 0) != 0;
   if (attributes.Int("transA", 0) == 0 && stored && (transposed || !source.HasModulePath(right))) {
     Weight weight{right, !transposed, {}};
+    // A matrix that needs no transposing has no reason to lose its name but a sum or product that was folded into it.
+    const bool computed = transposed && source.FromPyTorch() && !source.FromFx() && !source.HasModulePath(right);
     source.Add({.op = "linear",
                 .inputs = {source.Use(source.In(root, 0)), WeightOperand(source, weight, root, bias),
                            bias.valid() ? source.Parameter(bias, root, "bias") : LostBias(source, root)},
                 .outputs = {source.Out(root)},
-                .attributes = {},
+                .attributes = computed ? Named({{"computed_weight", int64_t{1}}}) : Attributes(),
                 .nodes = {root}});
     return true;
   }

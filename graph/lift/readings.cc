@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "graph/lift/creations.h"
+#include "graph/lift/decomposed_calls.h"
+#include "graph/lift/readings_of_weights.h"
 
 namespace vramplan {
 namespace {
@@ -112,13 +114,20 @@ std::optional<Reading> WrittenOutInstead(const Layers& layers) {
 
 // --- written out or a function of the user's own ---------------------------------------------------------------------
 
+constexpr size_t kFewestInPart = 4, kMostInPart = 24;
+
+// What activations are written with.
 bool IsPointwise(const Layer& layer) {
   return IsOneOf(layer.op, {"add",  "sub",     "rsub",       "mul",      "div",   "rdiv", "pow",    "exp",
                             "log",  "tanh",    "erf",        "neg",      "abs",   "sqrt", "square", "rsqrt",
                             "relu", "sigmoid", "reciprocal", "softplus", "log1p", "clamp"});
 }
+// What begins a projection onto a simplex: sparsemax, entmax.
+bool Sorts(const Layer& layer) { return IsOneOf(layer.op, {"topk", "sort"}); }
 
-// A module whose whole call is two or more pointwise operators on one tensor that other modules made.
+// A module without weights whose whole call is two or more operators on one tensor that other modules made, and whose
+// result has its shape: activations, norms without parameters. In the midst of other code the same, where the operators
+// are pointwise and at least four, or begin with a sort.
 class Functions {
  public:
   explicit Functions(const Layers& layers) : layers_(layers), last_reader_(layers.values.size(), -1) {
@@ -144,8 +153,7 @@ class Functions {
         all.push_back(*call);
         any = true;
       } else {
-        all.insert(all.end(), layers_.layers.begin() + static_cast<std::ptrdiff_t>(first),
-                   layers_.layers.begin() + static_cast<std::ptrdiff_t>(end));
+        any |= AddParts(first, end, &all);
       }
       first = end;
     }
@@ -157,20 +165,45 @@ class Functions {
   std::optional<Layer> CallOf(size_t first, size_t end) const {
     const ModuleId module = layers_.layers[first].module;
     if (!module.valid() || !layers_[module].parent.valid() || end - first < 2) return std::nullopt;
+    return OneCall(first, end);
+  }
+
+  // The layers of one frame, in which parts may be such calls. Whether any is.
+  bool AddParts(size_t first, size_t end, std::vector<Layer>* all) const {
+    bool any = false;
+    while (first < end) {
+      std::optional<Layer> call;
+      size_t part = std::min(end, first + kMostInPart);
+      if (!Sorts(layers_.layers[first])) {
+        part = first;
+        while (part < end && IsPointwise(layers_.layers[part])) ++part;
+      }
+      for (; !call && part >= first + kFewestInPart; --part) call = OneCall(first, part);
+      any |= call.has_value();
+      all->push_back(call ? *call : layers_.layers[first]);
+      first = call ? part + 1 : first + 1;
+    }
+    return any;
+  }
+
+  // Of the layers `first` up to `end`; nothing where they are more than one tensor's way to another of its shape.
+  std::optional<Layer> OneCall(size_t first, size_t end) const {
     std::vector<ValueId> made;
     ValueId operand;
     for (size_t l = first; l < end; ++l) {
       const Layer& layer = layers_.layers[l];
-      if (!IsPointwise(layer) || layer.outputs.size() != 1) return std::nullopt;
+      if (layer.outputs.empty() || !layer.outputs[0].valid()) return std::nullopt;
       for (const ValueId id : layer.inputs) {
         if (!id.valid() || std::find(made.begin(), made.end(), id) != made.end()) continue;
         if (layers_[id].role == Role::kConstant) continue;
         if (layers_[id].role != Role::kActivation || (operand.valid() && operand != id)) return std::nullopt;
         operand = id;
       }
-      const bool leaves = last_reader_[static_cast<size_t>(layer.outputs[0].value)] >= static_cast<int>(end);
+      const bool leaves = std::any_of(layer.outputs.begin(), layer.outputs.end(), [&](ValueId id) {
+        return id.valid() && last_reader_[static_cast<size_t>(id.value)] >= static_cast<int>(end);
+      });
       if (leaves != (l + 1 == end)) return std::nullopt;
-      made.push_back(layer.outputs[0]);
+      made.insert(made.end(), layer.outputs.begin(), layer.outputs.end());
     }
     const Layer& last = layers_.layers[end - 1];
     if (!operand.valid() || layers_[operand].shape != layers_[last.outputs[0]].shape) return std::nullopt;
@@ -190,10 +223,25 @@ std::optional<Reading> FunctionsInstead(const Layers& layers) {
   if (!calls.has_value()) return std::nullopt;
   Layers other = layers;
   other.layers = *std::move(calls);
+  return Reading{"custom-function-guessed",
+                 "assumed: modules without weights are plain Python; a torch.autograd.Function may keep only its input",
+                 "only the code tells: it then calls apply() of a torch.autograd.Function", std::move(other)};
+}
+
+// max(dim)[0] keeps places, amax(dim) its input.
+std::optional<Reading> OtherMaximaInstead(const Layers& layers) {
+  Layers other = layers;
+  bool any = false;
+  for (Layer& layer : other.layers) {
+    if (!IsAmbiguousMaximum(layer)) continue;
+    layer.op = layer.op.front() == 'a' ? layer.op.substr(1) : "a" + layer.op;
+    any = true;
+  }
+  if (!any) return std::nullopt;
   return Reading{
-      "custom-function-guessed",
-      "assumed: modules of pointwise operators are plain Python; a torch.autograd.Function may keep only its input",
-      "only the code tells: it then calls apply() of a torch.autograd.Function", std::move(other)};
+      "maximum-guessed",
+      "assumed: which maxima are max(dim)[0], which keeps places, and which amax(dim), which keeps its input",
+      "torch.onnx.export(dynamo=True) tells them apart", std::move(other)};
 }
 
 std::optional<Reading> HalfCreationsInstead(const Layers& layers) {
@@ -236,27 +284,6 @@ std::optional<Reading> AdditionsInPlaceInstead(const Layers& layers) {
                  "only the code tells scatter_add_ from scatter_add", std::move(other)};
 }
 
-// One weight where the file has two of one shape.
-std::optional<Reading> TiedInstead(const Layers& layers) {
-  Layers other = layers;
-  std::string first;
-  for (const auto& [name, table] : layers.guesses.maybe_tied) {
-    const auto named = [&](const std::string& wanted) {
-      const auto found = std::find_if(other.parameters.begin(), other.parameters.end(),
-                                      [&](ValueId id) { return other[id].name == wanted; });
-      return found == other.parameters.end() ? ValueId() : *found;
-    };
-    const ValueId own = named(name), shared = named(table);
-    if (!own.valid() || !shared.valid()) continue;
-    for (Layer& layer : other.layers) std::replace(layer.inputs.begin(), layer.inputs.end(), own, shared);
-    std::erase(other.parameters, own);
-    if (first.empty()) first = name;
-  }
-  if (first.empty()) return std::nullopt;
-  return Reading{"tie-guessed", "assumed: " + first + " is a weight of its own; the export hides whether it is tied",
-                 "torch.onnx.export(do_constant_folding=False) keeps ties", std::move(other)};
-}
-
 }  // namespace
 
 std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
@@ -264,8 +291,10 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
   for (std::optional<Reading>& reading : std::vector<std::optional<Reading>>{
            step.gradients ? IndexPutInstead(layers) : std::nullopt, WrittenOutInstead(layers),
            step.gradients ? FunctionsInstead(layers) : std::nullopt,
-           step.autocast ? HalfCreationsInstead(layers) : std::nullopt, TiedInstead(layers),
-           AdditionsInPlaceInstead(layers)}) {
+           step.autocast ? HalfCreationsInstead(layers) : std::nullopt, TiedWeightsInstead(layers),
+           AdditionsInPlaceInstead(layers), step.gradients ? OtherMaximaInstead(layers) : std::nullopt,
+           ComputedWeightsInstead(layers), step.gradients ? BuffersInstead(layers) : std::nullopt,
+           step.gradients ? ParametersInstead(layers) : std::nullopt}) {
     if (reading.has_value()) readings.push_back(*std::move(reading));
   }
   return readings;

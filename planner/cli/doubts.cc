@@ -10,6 +10,7 @@
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
+#include "planner/timeline/inplace_on.h"
 #include "planner/timeline/name_ends.h"
 
 namespace vramplan {
@@ -79,7 +80,9 @@ std::optional<Doubt> Dropouts(const DoubtedStep& step) {
 }
 
 std::optional<Doubt> InPlace(const DoubtedStep& step) {
-  if (!step.prepared.layers.guesses.in_place || step.spec.inplace != Inplace::kAuto) return std::nullopt;
+  if (step.spec.inplace != Inplace::kAuto) return std::nullopt;
+  const std::vector<bool> can = CanBeInPlace(step.prepared.layers);
+  if (std::find(can.begin(), can.end(), true) == can.end()) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "in-place",
                       .text = "assumed: activations such as ReLU run in place where libraries usually write it so",
@@ -205,7 +208,12 @@ constexpr Ask kRows[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, Other
 
 }  // namespace
 
-std::vector<Assumption> Doubts(const DoubtedStep& step) {
+std::vector<Assumption> Doubts(const DoubtedStep& asked) {
+  // The peak of a later step is that of the second: optimizers make their state in the first.
+  TrainingSpec two_steps = asked.spec;
+  two_steps.steps = std::min(two_steps.steps, 2);
+  const DoubtedStep step{asked.prepared, asked.options, two_steps, asked.batch,
+                         asked.config,   asked.likely,  asked.requested};
   std::vector<Doubt> doubts = Rereadings(step);
   for (const Ask ask : kRows) {
     if (std::optional<Doubt> doubt = ask(step)) doubts.push_back(*std::move(doubt));

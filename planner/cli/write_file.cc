@@ -64,10 +64,10 @@ bool SameFile(const std::string& input, const struct stat& out) {
 
 // gzip, RFC 1952: a header of ten bytes, whose flags say that only a comment follows.
 bool IsOurGzip(std::string_view head) {
-  constexpr char kComment = 0x10;
+  constexpr char kHasComment = 0x10;
   constexpr size_t kHeader = 10;
   const std::string_view comment(kGzipComment, std::strlen(kGzipComment) + 1);
-  return head.starts_with("\x1f\x8b\x08") && head.size() > kHeader && head[3] == kComment &&
+  return head.starts_with("\x1f\x8b\x08") && head.size() > kHeader && head[3] == kHasComment &&
          head.substr(kHeader).starts_with(comment);
 }
 

@@ -32,6 +32,17 @@ std::string MovesText(const Assumption& assumption) {
   return "up to " + Percent(less) + " lower";
 }
 
+std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions) {
+  Bytes likely, less, more;
+  for (const Assumption& each : assumptions) {
+    likely = each.likely;
+    if (each.said_elsewhere) continue;
+    less += each.likely - each.low;
+    more += each.high - each.likely;
+  }
+  return {less < likely ? likely - less : Bytes(), likely + more};
+}
+
 std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style) {
   std::vector<Assumption> told;
   std::copy_if(assumptions.begin(), assumptions.end(), std::back_inserter(told),
@@ -46,10 +57,24 @@ std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const S
     const Assumption& each = told[i];
     text += Indented(each.text + " (otherwise the peak is " + MovesText(each) + "; " + each.settle + ")", style);
   }
+  if (told.size() > 1) {
+    const auto [least, most] = Together(told);
+    text +=
+        Indented("together they put the requested peak between " + ToString(least) + " and " + ToString(most), style);
+  }
   if (const size_t more = told.size() - printed; more > 0)
     text += Indented(
         "--verbose prints " + std::to_string(more) + " more that " + (more == 1 ? "moves" : "move") + " it", style);
   return text;
+}
+
+Json TogetherJson(const std::vector<Assumption>& assumptions) {
+  const auto [least, most] = Together(assumptions);
+  Json ends = Json::Object();
+  ends.Set("low", least).Set("high", most);
+  Json together = Json::Object();
+  together.Set("requested", std::move(ends));
+  return together;
 }
 
 Json ToJson(const std::vector<Assumption>& assumptions) {

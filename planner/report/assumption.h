@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/base/bytes.h"
@@ -32,10 +33,16 @@ struct Assumption {
 // "up to 31 % lower", "from 4 % lower to 8 % higher".
 std::string MovesText(const Assumption& assumption);
 
+// What the peak is between when several turn out otherwise, by the sum of their moves: {least, most}. Without those
+// that are said elsewhere.
+std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions);
+
 // One line each for those that matter, the one that moves the peak most first; of more than three the first three,
-// unless the style is verbose.
+// unless the style is verbose; below two or more, between what they put it together.
 std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style);
 // All of them: [{"code", "text", "settle", "batch", "requested": {"low", "likely", "high"}, "matters"}].
 Json ToJson(const std::vector<Assumption>& assumptions);
+// {"requested": {"low", "high"}}
+Json TogetherJson(const std::vector<Assumption>& assumptions);
 
 }  // namespace vramplan

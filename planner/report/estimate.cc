@@ -60,7 +60,8 @@ bool IsBrief(const SpecRow& row) {
     return std::find(options.begin(), options.end(), row.option) != options.end();
   };
   if (row.given) return !is_one_of({"batch", "gpu-memory", "capability"});  // the verdict has them
-  return is_one_of({"trainable", "precision", "optimizer", "loss", "framework", "ort-arena", "profile", "held", "context"});
+  return is_one_of(
+      {"trainable", "precision", "optimizer", "loss", "framework", "ort-arena", "profile", "held", "context"});
 }
 
 }  // namespace
@@ -114,7 +115,8 @@ std::string PrintSpec(const std::vector<SpecRow>& spec, const Style& style) {
     std::string line = given ? "given:  " : "assumed:";
     const size_t empty = line.size();
     for (const SpecRow& row : spec) {
-      if (row.given == given && (style.verbose || IsBrief(row))) line += " " + (row.phrase.empty() ? row.option + " " + row.text : row.phrase) + ",";
+      if (row.given == given && (style.verbose || IsBrief(row)))
+        line += " " + (row.phrase.empty() ? row.option + " " + row.text : row.phrase) + ",";
     }
     if (line.size() == empty) continue;
     line.pop_back();
@@ -199,6 +201,7 @@ Json ToJson(const Estimate& estimate) {
       .Set("context", std::move(context))
       .Set("layers", ToJson(estimate.layers))
       .Set("assumptions", ToJson(estimate.assumptions))
+      .Set("assumptions_together", TogetherJson(estimate.assumptions))
       .Set("notes", ToJson(estimate.notes));
   if (estimate.device && !estimate.device->pool.source.empty()) object.Set("pool", PoolJson(*estimate.device));
   if (estimate.segments) object.Set("segments", ToJson(*estimate.segments));

@@ -75,6 +75,7 @@ Json ToJson(const Fit& fit) {
       .Set("what_if", WhatIfJson(fit.what_if))
       .Set("cards", Json::Array())
       .Set("assumptions", ToJson(fit.assumptions))
+      .Set("assumptions_together", TogetherJson(fit.assumptions))
       .Set("notes", ToJson(fit.notes));
   return object;
 }

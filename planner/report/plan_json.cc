@@ -109,6 +109,7 @@ Json ToJson(const PlanReport& report) {
       .Set("next_card", report.next_card ? Json(*report.next_card) : Json())
       .Set("does_not_fit", chosen ? Json() : ShardingJson(report))
       .Set("assumptions", ToJson(report.assumptions))
+      .Set("assumptions_together", TogetherJson(report.assumptions))
       .Set("notes", ToJson(report.notes));
   return object;
 }

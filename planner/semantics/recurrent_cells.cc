@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "planner/semantics/blas.h"
+#include "planner/semantics/reduction.h"
 
 namespace vramplan::eager {
 namespace {
@@ -15,6 +16,7 @@ Shape Columns(const Tensor& like, int64_t times) {
 
 // grad_gates.sum(0): both biases of an LSTM's have it, and AccumulateGrad clones what two share.
 Tensor BiasGradient(GradContext& g, const Tensor& gates) {
+  const ReduceScratch scratch = AllocateReduceScratch(g.e, *gates, {0}, gates->dtype);
   return g.e.Empty(Shape{gates->sizes[gates->dim() - 1]}, gates->dtype);
 }
 

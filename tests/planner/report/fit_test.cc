@@ -117,6 +117,7 @@ TEST_CASE("an answer fits on a screen: the verdict, what moves it, what binds, a
       R"(net.onnx trains at batch 32 on Tesla T4: it needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); batch 59 is safe, up to 62 may fit
   assumed: the 2 batch norms run (otherwise the peak is up to 31 % lower; --assume-batchnorm off)
   not in the file: names (otherwise the peak is from 4.0 % lower to 8.0 % higher; export again)
+  together they put the requested peak between 65.00 MiB and 108.00 MiB
   batch 63 fails in the forward of step 1: no room for 630.00 MiB at /conv/Conv
 assumed: precision fp32
 

@@ -1,0 +1,120 @@
+#include "graph/lift/readings_of_weights.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/lift/frozen.h"
+
+namespace vramplan {
+namespace {
+
+ValueId AddValue(Layers* layers, Value value) {
+  layers->values.push_back(std::move(value));
+  return ValueId{static_cast<int32_t>(layers->values.size()) - 1};
+}
+
+ValueId ParameterCalled(const Layers& layers, const std::string& name) {
+  const auto found = std::find_if(layers.parameters.begin(), layers.parameters.end(),
+                                  [&](ValueId id) { return layers[id].name == name; });
+  return found == layers.parameters.end() ? ValueId() : *found;
+}
+
+// Modules call what they train weight or bias, and parts of either: in_proj_weight, weight_g, bias_ih_l0.
+bool IsCalledWeight(const std::string& name) {
+  const std::string_view leaf = std::string_view(name).substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
+  return leaf.find("weight") != std::string_view::npos || leaf.find("bias") != std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<Reading> TiedWeightsInstead(const Layers& layers) {
+  Layers other = layers;
+  std::string first;
+  for (const auto& [name, table] : layers.guesses.maybe_tied) {
+    const ValueId own = ParameterCalled(other, name), shared = ParameterCalled(other, table);
+    if (!own.valid() || !shared.valid()) continue;
+    for (Layer& layer : other.layers) std::replace(layer.inputs.begin(), layer.inputs.end(), own, shared);
+    std::erase(other.parameters, own);
+    if (first.empty()) first = name;
+  }
+  if (first.empty()) return std::nullopt;
+  return Reading{"tie-guessed", "assumed: " + first + " is a weight of its own; the export hides whether it is tied",
+                 "torch.onnx.export(do_constant_folding=False) keeps ties", std::move(other)};
+}
+
+// As a product with a buffer of its shape; what a norm of weights keeps is alike.
+std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
+  Layers other = layers;
+  other.layers.clear();
+  int computed = 0;
+  for (const Layer& layer : layers.layers) {
+    const bool folded = layer.attributes.Int("computed_weight", 0) != 0 && layer.inputs.size() > 1 &&
+                        layer.inputs[1].valid() && layers[layer.inputs[1]].role == Role::kParameter;
+    other.layers.push_back(layer);
+    if (!folded) continue;
+    ++computed;
+    Value factor = layers[layer.inputs[1]], product = factor;
+    factor.name += ".factor";
+    factor.role = Role::kBuffer;
+    product.name += ".computed";
+    product.role = Role::kActivation;
+    const ValueId by = AddValue(&other, std::move(factor)), made = AddValue(&other, std::move(product));
+    other.buffers.push_back(by);
+    other.layers.back().inputs[1] = made;
+    Layer computes = layer;
+    computes.op = "mul";
+    computes.name += ".weight";
+    computes.inputs = {layer.inputs[1], by};
+    computes.outputs = {made};
+    computes.attributes = {};
+    other.layers.insert(other.layers.end() - 1, std::move(computes));
+  }
+  if (computed == 0) return std::nullopt;
+  return Reading{"computed-weights",
+                 "assumed: " + std::to_string(computed) +
+                     " weights without a name are parameters; the export may have folded a mask or a norm into them",
+                 "export model.train(), which folds nothing", std::move(other)};
+}
+
+std::optional<Reading> BuffersInstead(const Layers& layers) {
+  Layers other = layers;
+  std::string first;
+  int count = 0;
+  for (const ValueId id : layers.parameters) {
+    if (!IsTrained(layers, id) || IsCalledWeight(layers[id].name)) continue;
+    SetTrained(&other, id, false);
+    if (count++ == 0) first = layers[id].name;
+  }
+  if (count == 0) return std::nullopt;
+  return Reading{"buffers-guessed",
+                 "assumed: " + first + (count > 1 ? " and " + std::to_string(count - 1) + " others are" : " is") +
+                     " trained; a file does not tell parameters from buffers",
+                 "--frozen '" + first + "'", std::move(other)};
+}
+
+std::optional<Reading> ParametersInstead(const Layers& layers) {
+  constexpr int64_t kMany = 4096;  // elements: fewer move nothing
+  Layers other = layers;
+  Bytes bytes;
+  for (const ValueId id : layers.buffers) {
+    const Value& buffer = layers[id];
+    const Dim elements = buffer.shape.Elements();
+    const bool named = buffer.name.find('.') != std::string::npos;
+    if (named || !IsFloating(buffer.type) || !elements.known() || elements.At(1) < kMany) continue;
+    other.values[static_cast<size_t>(id.value)].role = Role::kParameter;
+    other.parameters.push_back(id);
+    std::erase(other.buffers, id);
+    bytes += StoredBytes(buffer.type, elements.At(1));
+  }
+  if (bytes == Bytes()) return std::nullopt;
+  return Reading{
+      "parameters-guessed",
+      "assumed: " + ToString(bytes) +
+          " of stored tensors without a name are not trained; the export may have folded parameters into them",
+      "export model.train(), which folds nothing", std::move(other)};
+}
+
+}  // namespace vramplan
