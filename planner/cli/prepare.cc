@@ -180,7 +180,8 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   if (spec.mode == Mode::kTrain && options.trained.empty() && model.frozen == 0) {
     add_name("trainable", "*");
     rows.back().phrase = "every parameter trained";
-    if (!model.checkpoints_known && spec.checkpoint.empty()) rows.back().phrase += ", nothing checkpointed";
+    const bool says_checkpoints = model.checkpoints_known || !spec.checkpoint.empty() || options.verb == Verb::kPlan;
+    if (!says_checkpoints) rows.back().phrase += ", nothing checkpointed";
     if (model.may_lack_dropouts && spec.given.count("assume-dropout") == 0) rows.back().phrase += ", no dropout";
   }
   for (const TrainedPattern& pattern : options.trained)
