@@ -42,7 +42,7 @@ PRETEND_API int cudaGetDeviceProperties_v2(void* properties, int device) {
 // CUB and PyTorch's kernels, for their launch shapes.
 PRETEND_API int cudaDeviceGetAttribute(int* value, int attribute, int device) {
   if (!Process::This().Has(device)) return Told(pretend::kInvalidDevice);
-  *value = pretend::AttributeOf(Process::This().card(device), device, attribute);
+  *value = pretend::AttributeOf(Process::This().card(device), attribute);
   return pretend::kSuccess;
 }
 // Nobody needs another than the first.

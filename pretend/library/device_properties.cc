@@ -1,6 +1,7 @@
 #include "pretend/library/device_properties.h"
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include "pretend/card/architecture.h"
@@ -34,6 +35,21 @@ constexpr Layout kThirteen = {1008, 384, 392, 560, 564, 568, 572, 584, 588, 592,
 const Layout& LayoutOf(int version) {
   if (version >= 13000) return kThirteen;
   return version >= 12000 ? kTwelve : kEleven;
+}
+
+}  // namespace
+
+namespace {
+
+// "0000:01:00.0". PyTorch makes the same text of these three when it asks NVML who fills the card
+// (CUDACachingAllocator.cpp, reportProcessMemoryInfo), and fails where no card has it.
+struct Pci {
+  int domain = 0, bus = 0, device = 0;
+};
+Pci PciOf(const Card& card) {
+  unsigned domain = 0, bus = 0, device = 0;
+  std::sscanf(card.pci.c_str(), "%x:%x:%x", &domain, &bus, &device);
+  return {static_cast<int>(domain), static_cast<int>(bus), static_cast<int>(device)};
 }
 
 }  // namespace
@@ -73,7 +89,10 @@ void WriteProperties(const Card& card, int index, int cuda_version, void* proper
   number(layout.map_host, 1);
   number(layout.concurrent, 1);
   number(layout.ecc, card.ecc.value_or(false) ? 1 : 0);
-  number(layout.pci_device, 4 + index);
+  const Pci pci = PciOf(card);
+  number(layout.pci_bus, pci.bus);
+  number(layout.pci_device, pci.device);
+  number(layout.pci_device + sizeof(int), pci.domain);
   number(layout.async_engines, 2);
   number(layout.unified, 1);
   number(layout.bus_width, kBusWidth);
@@ -98,7 +117,7 @@ void WriteProperties(const Card& card, int index, int cuda_version, void* proper
   where_there(layout.unified_functions, 1);
 }
 
-int AttributeOf(const Card& card, int index, int attribute) {
+int AttributeOf(const Card& card, int attribute) {
   const Architecture architecture = ArchitectureOf(card.major, card.minor);
   switch (attribute) {  // cuda.h, CUdevice_attribute
     case 1:             // threads of a block, and its first two extents
@@ -145,8 +164,12 @@ int AttributeOf(const Card& card, int index, int attribute) {
       return 1;
     case 32:
       return card.ecc.value_or(false) ? 1 : 0;
+    case 33:
+      return PciOf(card).bus;
     case 34:
-      return 4 + index;  // of the PCI bus: device
+      return PciOf(card).device;
+    case 50:
+      return PciOf(card).domain;
     case 36:
       return kMemoryClock;
     case 37:

@@ -19,6 +19,6 @@ size_t SizeOfProperties(int cuda_version);
 void WriteProperties(const Card& card, int index, int cuda_version, void* properties);
 
 // cudaDeviceAttr and CUdevice_attribute, which have the same numbers. What nobody asks is 0.
-int AttributeOf(const Card& card, int index, int attribute);
+int AttributeOf(const Card& card, int attribute);
 
 }  // namespace pretend

@@ -59,7 +59,7 @@ PRETEND_API int cuDeviceComputeCapability(int* major, int* minor, int device) {
 }
 PRETEND_API int cuDeviceGetAttribute(int* value, int attribute, int device) {
   if (!Process::This().Has(device)) return pretend::kInvalidDevice;
-  *value = pretend::AttributeOf(Process::This().card(device), device, attribute);
+  *value = pretend::AttributeOf(Process::This().card(device), attribute);
   return kSuccess;
 }
 PRETEND_API int cuDeviceGetPCIBusId(char* text, int length, int device) {

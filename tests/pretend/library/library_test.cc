@@ -63,6 +63,7 @@ TEST_CASE("a program of each major version") {
           std::string(row.first) +
               "Pretend T4 1073741824 7.5 40 SM 1024 threads 65536 shared 65536 16 blocks 1 unified 4194304 l2 32 "
               "guarded\n"
+              "bus 00000000:01:00.0 0 1\n"
               "malloc 0, refused 2 told 2 then 0\n"
               "free 234881024 of 1073741824\n"
               "types 2 1 0 guarded\n"

@@ -82,6 +82,7 @@ int cudaGetDeviceProperties_v2(Properties*, int);
 #else
 int cudaGetDeviceProperties(Properties*, int);
 #endif
+int nvmlDeviceGetHandleByPciBusId_v2(const char*, void**);
 int cudaMalloc(void**, size_t);
 int cudaFree(void*);
 int cudaMallocHost(void**, size_t);
@@ -134,6 +135,12 @@ int main(int argc, char**) {
   std::printf("%s %zu %d.%d %d SM %d threads %zu shared %zu %d blocks %d unified %d l2 %d %s\n", p.name, p.total_global,
               p.major, p.minor, p.multiprocessors, p.threads_multiprocessor, p.shared_multiprocessor, p.shared_optin,
               p.blocks, p.unified, p.l2, p.warp, card.guard);
+  // As PyTorch's out-of-memory message asks who fills the card.
+  char bus[32];
+  void* seen = nullptr;
+  std::snprintf(bus, sizeof bus, "%08x:%02x:%02x.0", p.domain, p.bus, p.device);
+  const int by_bus = nvmlDeviceGetHandleByPciBusId_v2(bus, &seen);
+  std::printf("bus %s %d %d\n", bus, by_bus, seen != nullptr);
   void *first = nullptr, *second = nullptr, *pinned = nullptr;
   const int got = cudaMalloc(&first, 700 << 20), refused = cudaMalloc(&second, 700 << 20);
   const int told = cudaGetLastError();
