@@ -100,6 +100,21 @@ constexpr OptionRow kRows[] = {
     {"--steps", "K", "end the script after so many optimizer steps [3]", kRun},
     {"--until-exit", "", "let the script end by itself", kRun},
     {"--seconds", "S", "end the script after so long, whatever it has done [no limit]", kRun},
+    {"--largest", "NAME=LO:HI",
+     "the largest number of this range with which the script runs on the card: {NAME} in the command stands for it, "
+     "or, "
+     "when it is not there, the environment variable NAME",
+     kRun},
+    {"--largest-in", "FILE:KEY",
+     "where the number of --largest stands instead: a key of a yaml or json file that the command names, as "
+     "config.yaml:data.batch_size; the command is given a copy",
+     kRun},
+    {"--vary", "NAME=A,B,...", "one run for each of these values of {NAME}, as a table; repeatable: each with each",
+     kRun, true},
+    {"--record", "FILE",
+     "write every request of the run there, for \"vramplan replay\" with another card or other allocator options; .gz: "
+     "gzipped",
+     kRun},
     {"--profile", "FILE",
      "measurements of the card (vramplan.profile/1): context, rates and cuDNN's workspaces; without --gpu they also "
      "name the card [--gpu auto: the profile that calibrate stored]",
@@ -189,6 +204,7 @@ constexpr OptionRow kRows[] = {
      kCalibrate},
     {"--force", "", "with --out: overwrite a file even if it is not an earlier answer of vramplan",
      kAll | kSolve | kCalibrate},
+    {"--force", "", "with --out and --record: overwrite a file even if it is not an earlier answer of vramplan", kRun},
     {"--no-context", "", "only look: make no context, and do not measure what one takes", kProbe},
 };
 

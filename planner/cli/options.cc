@@ -278,7 +278,7 @@ Result<std::optional<int>> ParseStep(const std::string& text) {
 }
 
 // Of run: the words behind -- are put in by the parser.
-void ReadScript(Reader* reader, Options* options) {
+void ReadScript(Reader* reader, const TypedOptions& typed, Options* options) {
   reader->Read("--steps", &options->steps, [](const std::string& t) -> Result<int> {
     constexpr int64_t kMost = 1000000;
     const std::optional<int64_t> steps = ReadInteger(t);
@@ -289,6 +289,22 @@ void ReadScript(Reader* reader, Options* options) {
   reader->Read("--seconds", &options->watch_seconds, ParseSeconds);
   if (options->until_exit && reader->Text("--steps") != nullptr)
     reader->Fail(Wrong("--until-exit", "does not go with --steps", "leave one of them out"));
+  const auto vary = typed.find("--vary");
+  Result<ScriptWishes> wishes = ReadScriptWishes(reader->Text("--largest"), reader->Text("--largest-in"),
+                                                 vary == typed.end() ? std::vector<std::string>() : vary->second);
+  if (!wishes.ok()) {
+    reader->Fail(wishes.error());
+    return;
+  }
+  options->wishes_of_script = *std::move(wishes);
+  if (const std::string* record = reader->Text("--record")) {
+    options->record = *record;
+    if (reader->Text("--vary") != nullptr)
+      reader->Fail(Wrong("--record", "is about one run, and --vary makes several", "leave one of them out"));
+  }
+  if (options->wishes_of_script.largest && reader->Text("--gpu") == nullptr && !options->gpu_memory) {
+    reader->Fail(Wrong("--largest", "is about a card, and none is named", "add --gpu t4, or --gpu-memory 24GiB"));
+  }
 }
 
 // Of validate and watch.
@@ -363,7 +379,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (const std::string* model = reader.Text("--model")) options.model = *model;
   options.no_context = reader.Text("--no-context") != nullptr;
   ReadOnCard(&reader, verb, positional, &options);
-  if (verb == Verb::kRun) ReadScript(&reader, &options);
+  if (verb == Verb::kRun) ReadScript(&reader, typed, &options);
   if (options.emit == Emit::kPytorchSac && reader.Text("--tier") == nullptr) options.wishes.tier = Tier::kOperators;
   if (const std::string* conf = reader.Text("--allocator-conf")) options.allocator_text = *conf;
   options.problem = reader.Text("--problem") != nullptr;

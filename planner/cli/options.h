@@ -15,6 +15,7 @@
 #include "graph/base/result.h"
 #include "graph/shapes/infer.h"
 #include "planner/allocator/caching_allocator.h"
+#include "planner/cli/script_wishes.h"
 #include "planner/remat/solve.h"
 #include "planner/report/inspect.h"
 #include "planner/report/snippets.h"
@@ -93,6 +94,8 @@ struct Options {
   std::vector<std::string> script;      // run: the command behind --
   int steps = 3;                        // run: optimizer steps, or
   bool until_exit = false;              // run: until it ends by itself
+  ScriptWishes wishes_of_script;        // run: what is changed from run to run
+  std::string record;                   // run: the file for its requests
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.

@@ -1,268 +1,164 @@
 // `vramplan run`: a script on a pretend card, and what it took.
 #include "planner/report/script.h"
 
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <set>
+#include <iostream>
 
-#include "planner/cli/choose_device.h"
-#include "planner/cli/process_tree.h"
-#include "planner/cli/started_command.h"
+#include "planner/cli/largest_value.h"
+#include "planner/cli/script_runs.h"
 #include "planner/cli/verbs.h"
+#include "planner/cli/write_file.h"
+#include "planner/report/script_search.h"
+#include "planner/report/script_stream.h"
 
 namespace vramplan {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr int kFitsNot = 3;
 
-constexpr int kFitsNot = 3, kCommandNotFound = 127;
-
-Error Bad(const std::string& subject, std::string text, std::string hint) {
-  return {ErrorCode::kBadInput, subject, std::move(text), std::move(hint)};
+// A search is many runs, each of them silent for as long as its imports take.
+void TellProgress(const std::string& text) {
+  if (isatty(STDERR_FILENO) != 0) std::cerr << "vramplan: " << text << std::endl;
 }
 
-// A folder that is gone with the run.
-class RecordingFolder {
- public:
-  RecordingFolder() {
-    std::error_code failed;
-    std::string name = (fs::temp_directory_path(failed) / "vramplan_run_XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~RecordingFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  RecordingFolder(const RecordingFolder&) = delete;
-  RecordingFolder& operator=(const RecordingFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
+struct Searched {
+  ScriptLargest largest;
+  ScriptReport report;  // with the largest that runs; where none does, with the lowest
 };
 
-// Where the library and the hook lie: beside the binary, as the build puts them, or below ../lib/vramplan.
-Result<std::string> PretendFolder() {
-  std::error_code failed;
-  std::vector<fs::path> places;
-  if (const char* given = std::getenv("VRAMPLAN_PRETEND_PATH")) places.emplace_back(given);
-  const fs::path own = fs::read_symlink("/proc/self/exe", failed).parent_path();
-  places.push_back(own / "pretend");
-  places.push_back(own.parent_path() / "lib" / "vramplan" / "pretend");
-  for (const fs::path& place : places) {
-    if (fs::exists(place / "libcuda.so.1", failed)) return place.string();
-  }
-  return Bad(places.front().string(), "the library of the pretend card is not there",
-             "build vramplan whole, or name its folder with VRAMPLAN_PRETEND_PATH");
-}
-
-std::string Before(const std::string& first, const char* variable, const char* separator) {
-  const char* const rest = std::getenv(variable);
-  return rest == nullptr || *rest == '\0' ? first : first + separator + rest;
-}
-
-// One card, as pretend/card/description.h reads it. What the context, others and the reserve take is never given out.
-std::string DescriptionOf(const ChosenDevice& card) {
-  const Bytes taken = card.device.usable - card.device.CapacityWith(card.device.context.likely);
-  const std::string usable = std::to_string(card.device.usable.count());
-  return "card " + card.device.name + "\ncapability " + ToString(card.capability) + "\nmultiprocessors " +
-         std::to_string(card.multiprocessors) + "\ntotal " + usable + "\nusable " + usable + "\ncontext " +
-         std::to_string(taken.count()) + "\n";
-}
-
-// Without --gpu: a card that is never full, of the capability that the other verbs take then.
-ChosenDevice EndlessCard(const Options& options) {
-  Card card;
-  card.name = "a card without end";
-  card.usable = Bytes::GiB(16 << 10);  // more would not leave addresses for segments that grow
-  const TrainingSpec defaults;
-  card.capability = defaults.capability;
-  card.multiprocessors = defaults.multiprocessors;
-  return DeviceOf(card, options);
-}
-
-StartedCommand::Environment EnvironmentOf(const Options& options, const ChosenDevice& card, const std::string& pretend,
-                                          const std::string& folder) {
-  const std::string libraries = pretend + "/libcuda.so.1:" + pretend + "/libnvidia-ml.so.1";
-  return {{"LD_PRELOAD", Before(libraries, "LD_PRELOAD", ":")},
-          {"PYTHONPATH", Before(pretend + "/hook", "PYTHONPATH", ":")},
-          {"VRAMPLAN_PRETEND_GPU", DescriptionOf(card)},
-          {"VRAMPLAN_RECORDING", folder},
-          {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
-          {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()},
-          // Triton links its launcher against a libcuda that it looks for by itself.
-          {"TRITON_LIBCUDA_PATH", pretend},
-          // The pretend machine has one card, whatever this one has.
-          {"CUDA_VISIBLE_DEVICES", "0"}};
-}
-
-std::string ReadWhole(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-struct Recordings {
-  std::vector<Recording> processes;
-  std::map<int64_t, CardLog> cards;  // by process
-};
-
-Result<Recordings> ReadRecordings(const std::string& folder) {
-  Recordings all;
-  std::error_code failed;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
-    const std::string extension = entry.path().extension().string(), name = entry.path().filename().string();
-    const int64_t pid = std::strtoll(name.c_str(), nullptr, 10);
-    if (extension == ".recording") {
-      Result<Recording> recording = ReadRecording(name, ReadWhole(entry.path()));
-      if (!recording.ok()) return recording.error();
-      recording->pid = pid;
-      all.processes.push_back(*std::move(recording));
-    } else if (extension == ".card") {
-      Result<CardLog> log = ReadCardLog(name, ReadWhole(entry.path()));
-      if (!log.ok()) return log.error();
-      log->pid = pid;
-      all.cards[pid] = *std::move(log);
+Result<Searched> Search(const ScriptRuns& runs, const ScriptWishes::Range& range, const ScriptValues& others) {
+  Searched searched;
+  searched.largest.name = range.name;
+  std::optional<ScriptReport> fits, fails;  // the nearest to the end so far
+  const auto run = [&](int64_t value) -> Result<TriedValue> {
+    ScriptValues values = others;
+    values.emplace_back(range.name, std::to_string(value));
+    TellProgress("running with " + range.name + "=" + std::to_string(value));
+    Result<ScriptReport> report = runs.Run(values);
+    if (!report.ok()) {
+      Error error = report.error();
+      error.subject += " with " + range.name + "=" + std::to_string(value);
+      return error;
     }
+    TriedValue tried;
+    tried.value = value;
+    // A script that goes on after it was refused memory has not done what it was told.
+    tried.fits = report->recording.refusals.empty();
+    const Counters peak = report->recording.peak();
+    tried.requested = peak.requested;
+    tried.allocated = peak.allocated;
+    tried.reserved = peak.reserved;
+    tried.phases = PhasePeaks(report->recording);
+    if (!tried.fits) {
+      const Counters& held = report->recording.refusals.back().held;
+      tried.stuck = held.reserved - held.requested;
+    }
+    searched.largest.tried.push_back({value, tried.fits, peak});
+    (tried.fits ? fits : fails) = *std::move(report);
+    return tried;
+  };
+  const Device& device = runs.card().device;
+  const Result<LargestValue> found = FindLargestValue(range.low, range.high, device.available(), run);
+  if (!found.ok()) return found.error();
+  searched.largest.largest = found->largest;
+  searched.largest.first_failing = found->first_failing;
+  searched.report = fits ? *fits : *fails;
+  if (found->first_failing) searched.largest.failure = std::move(fails);
+  const ScriptTry &a = searched.largest.tried.front(), &b = searched.largest.tried.back();
+  if (a.value != b.value && a.peak == b.peak) {
+    searched.report.notes.Add({"nothing-changed", Severity::kWarning, range.name,
+                               "the script takes the same whatever this number is",
+                               "write {" + range.name + "} in the command where the number stands"});
   }
-  std::ranges::sort(all.processes, {}, [](const Recording& process) { return std::pair(process.rank, process.pid); });
+  return searched;
+}
+
+// Each value of --vary with each of the others, the last one changing fastest.
+std::vector<ScriptValues> Combinations(const std::vector<ScriptWishes::Choices>& vary) {
+  std::vector<ScriptValues> all(1);
+  for (const ScriptWishes::Choices& choices : vary) {
+    std::vector<ScriptValues> longer;
+    for (const ScriptValues& values : all) {
+      for (const std::string& value : choices.values) {
+        longer.push_back(values);
+        longer.back().emplace_back(choices.name, value);
+      }
+    }
+    all = std::move(longer);
+  }
   return all;
 }
 
-std::string EndedText(const StartedCommand::End& end) {
-  if (end.signal) return "was ended by signal " + std::to_string(*end.signal);
-  return "ended with exit code " + std::to_string(end.exit_code.value_or(0));
+Result<VariedRun> RunWith(const ScriptRuns& runs, const Options& options, const ScriptValues& values) {
+  VariedRun run;
+  run.values = values;
+  if (const auto& range = options.wishes_of_script.largest) {
+    Result<Searched> searched = Search(runs, *range, values);
+    if (!searched.ok()) return searched.error();
+    run.report = std::move(searched->report);
+    run.largest = std::move(searched->largest);
+    return run;
+  }
+  Result<ScriptReport> report = runs.Run(values);
+  if (!report.ok()) return report.error();
+  run.report = *std::move(report);
+  return run;
 }
 
-// Why nothing can be said: no torch, no CUDA in it, or a script that failed before it used the card.
-Error NothingSeen(const std::string& name, const Recordings& all, const StartedCommand::End& end) {
-  if (all.processes.empty() && end.exit_code == kCommandNotFound)
-    return Bad(name, "the command was not found", "type the command after --, as you would without vramplan");
-  if (all.processes.empty() && !all.cards.empty()) {
-    return Bad(name, "used the card, but the hook did not run in it",
-               "leave out python -I, -E and -S, which keep sitecustomize away");
-  }
-  if (all.processes.empty())
-    return Bad(name, EndedText(end) + " and imported no torch", "its own output stands above; is it the right python?");
-  const Recording& process = all.processes.front();
-  if (!process.hip.empty()) {
-    return Bad(name, "torch " + process.torch + " is built for ROCm, and the pretend card is one of CUDA",
-               "install a CUDA wheel next to it: python -m venv cuda && cuda/bin/pip install torch");
-  }
-  if (process.cuda.empty()) {
-    return Bad(name, "torch " + process.torch + " is built without CUDA",
-               "install a CUDA wheel, which needs no GPU: python -m venv cuda && cuda/bin/pip install torch");
-  }
-  if (!process.failure.empty())
-    return Bad(name, "failed before it used the card: " + process.failure + ": " + process.failure_text, "");
-  return Bad(name, EndedText(end) + " and never used the card",
-             "does it choose its device by an option, such as --device cuda?");
+// --record: the requests of the run that is reported.
+Status Record(const FileToWrite& file, ScriptReport* report) {
+  if (!report->moment.before_history) return WriteFile(file, StreamOf(report->recording));
+  report->notes.Add({"not-recorded", Severity::kWarning, file.path,
+                     "was not written: the history of allocations is not whole", "run fewer steps with --steps"});
+  return Done();
 }
 
-// What is left of the command: loader workers, servers, a launcher's other processes. Whoever loses its parent is ours.
-void EndDescendants(const std::set<int64_t>& before) {
-  constexpr int kRounds = 100, kMicroseconds = 20000;  // two seconds: a process in the kernel dies when it returns
-  for (int round = 0; round < kRounds; ++round) {
-    bool any = false;
-    for (const int64_t pid : ProcessTree(getpid()).Pids()) {
-      if (pid == getpid() || before.contains(pid)) continue;
-      any = true;
-      kill(static_cast<pid_t>(pid), SIGKILL);
-      waitpid(static_cast<pid_t>(pid), nullptr, WNOHANG);
-    }
-    if (!any) return;
-    usleep(kMicroseconds);
-  }
-}
-
-ScriptReport ReportOf(const Options& options, const ChosenDevice& card, bool given, const Recordings& all) {
-  ScriptReport report;
-  report.command = options.script;
-  report.card_given = given;
-  report.device = card.device;
-  report.capability = ToString(card.capability);
-  report.notes = card.notes;
-  const Recording* most = nullptr;
-  for (const Recording& process : all.processes) {
-    if (!process.last) continue;
-    report.processes.push_back(
-        {process.pid, process.rank, process.ranks, process.peak(), static_cast<int64_t>(process.steps.size())});
-    if (most == nullptr || process.peak().reserved > most->peak().reserved) most = &process;
-  }
-  report.recording = *most;
-  if (const auto log = all.cards.find(most->pid); log != all.cards.end()) report.card = log->second;
-  return report;
+bool Fits(const VariedRun& run) {
+  return run.largest ? run.largest->largest.has_value() : run.report.verdict != Verdict::kDoesNotFit;
 }
 
 }  // namespace
 
 Result<Outcome> RunScript(const Options& options, const Style& style, Probe* machine) {
-  const std::string name = ScriptName(options.script);
-  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
-  if (!chosen.ok()) return chosen.error();
-  const ChosenDevice card = *chosen ? **chosen : EndlessCard(options);
-  if (!card.nvidia) {
-    return Error{ErrorCode::kUsage, "--gpu", card.device.name + " is not a card of CUDA, which is what run pretends",
-                 "vramplan gpus shows others"};
+  const FileToWrite record{.path = options.record, .force = options.force};
+  if (!options.record.empty()) {
+    if (const Status may = CheckFileToWrite(record); !may) return may.error();
   }
-  if (card.device.CapacityWith(card.device.context.likely) == Bytes()) {
-    return Bad(card.device.name,
-               "its context alone takes " + ToString(card.device.context.likely) + " of " +
-                   ToString(card.device.usable) + ": nothing is left",
-               "name a larger card, or --context SIZE");
+  const Result<ScriptRuns> runs = ScriptRuns::On(options, machine);
+  if (!runs.ok()) return runs.error();
+  std::vector<VariedRun> varied;
+  for (const ScriptValues& values : Combinations(options.wishes_of_script.vary)) {
+    std::string text;
+    for (const auto& [name, value] : values) text += (text.empty() ? "" : ", ") + name + "=" + value;
+    if (!text.empty()) TellProgress("running with " + text);
+    Result<VariedRun> run = RunWith(*runs, options, values);
+    if (!run.ok()) {
+      Error error = run.error();
+      if (!text.empty()) error.subject += " with " + text;
+      return error;
+    }
+    varied.push_back(*std::move(run));
   }
-  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (visible != nullptr && (*visible == '\0' || std::string_view(visible) == "-1")) {
-    return Bad("CUDA_VISIBLE_DEVICES", "hides every card from the script", "type unset CUDA_VISIBLE_DEVICES");
+  VariedRun& first = varied.front();
+  if (!options.record.empty()) {
+    if (const Status recorded = Record(record, &first.report); !recorded) return recorded.error();
   }
-  const Result<std::string> pretend = PretendFolder();
-  if (!pretend.ok()) return pretend.error();
-  const RecordingFolder folder;
-  if (folder.path().empty()) return Bad("TMPDIR", "no folder can be made there", "name another one");
-
-  SignalsHeld signals;
-  // So that whoever loses its parent becomes ours, and is found at the end.
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const std::vector<int64_t> others = ProcessTree(getpid()).Pids();
-  const Result<StartedCommand> command =
-      StartedCommand::Start(options.script, EnvironmentOf(options, card, *pretend, folder.path()), signals);
-  if (!command.ok()) return command.error();
-  const StartedCommand::End end = command->Wait();
-  EndDescendants({others.begin(), others.end()});
-
-  const Result<Recordings> all = ReadRecordings(folder.path());
-  if (!all.ok()) return all.error();
-  const bool used =
-      std::ranges::any_of(all->processes, [](const Recording& process) { return process.last.has_value(); });
-  if (signals.came()) return Bad(name, "was interrupted", "");
-  if (!used) return NothingSeen(name, *all, end);
-  ScriptReport report = ReportOf(options, card, chosen->has_value(), *all);
-  report.exit_code = end.exit_code;
-  report.signal = end.signal;
-  Conclude(&report);
-  const bool failed = end.signal || end.exit_code.value_or(0) != 0;
-  if (failed && !report.oom) {
-    const std::string steps = std::to_string(report.recording.steps.size());
-    return Bad(
-        name,
-        EndedText(end) + " after " + steps + " steps" +
-            (report.recording.failure.empty() ? ""
-                                              : ": " + report.recording.failure + ": " + report.recording.failure_text),
-        "its own output stands above");
-  }
+  const bool json = options.format == Format::kJson;
   Outcome outcome;
-  outcome.exit_code = report.verdict == Verdict::kDoesNotFit ? kFitsNot : 0;
-  outcome.text = options.format == Format::kJson ? Print(ToJson(report)) : PrintScript(report, style);
-  if (options.format != Format::kJson) outcome.notes = report.notes;
+  outcome.exit_code = std::ranges::any_of(varied, Fits) ? 0 : kFitsNot;
+  if (!options.wishes_of_script.vary.empty()) {
+    outcome.text = json ? Print(ToJson(varied)) : PrintVaried(varied, style);
+    for (const VariedRun& run : varied) outcome.notes.Append(run.report.notes);
+  } else if (first.largest) {
+    outcome.text =
+        json ? Print(ToJson(*first.largest, first.report)) : PrintLargest(*first.largest, first.report, style);
+    outcome.notes = first.report.notes;
+  } else {
+    outcome.text = json ? Print(ToJson(first.report)) : PrintScript(first.report, style);
+    outcome.notes = first.report.notes;
+  }
+  if (json) outcome.notes = Notes();
   return outcome;
 }
 

@@ -52,7 +52,12 @@ void Conclude(ScriptReport* report);
 // "train.py", or the command when no word of it is a script.
 std::string ScriptName(const std::vector<std::string>& command);
 
+// "runs out of memory in the backward of step 1: 512.00 MiB more did not fit at train.py:12 main"; of a report with
+// oom.
+std::string RefusalText(const ScriptReport& report);
+
 std::string PrintScript(const ScriptReport& report, const Style& style);
-Json ToJson(const ScriptReport& report);
+// `largest`: of --largest, else null.
+Json ToJson(const ScriptReport& report, Json largest = Json());
 
 }  // namespace vramplan

@@ -71,7 +71,7 @@ Json Strings(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-Json ToJson(const ScriptReport& report) {
+Json ToJson(const ScriptReport& report, Json largest) {
   const Recording& recording = report.recording;
   Json peak = CountersJson(recording.peak());
   peak.Set("device", ToJson(report.band)).Set("step", report.moment.step).Set("phase", Name(report.moment.phase));
@@ -94,7 +94,7 @@ Json ToJson(const ScriptReport& report) {
       .Set("places", PlacesJson(report.moment))
       .Set("oom", OutOfMemoryJson(report))
       .Set("ranks", std::move(ranks))
-      .Set("largest", Json())
+      .Set("largest", std::move(largest))
       .Set("uncovered", Strings(report.card.uncovered))
       .Set("value_dependent", Json::Array())
       .Set("notes", ToJson(report.notes));

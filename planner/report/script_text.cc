@@ -36,8 +36,7 @@ std::string FirstLine(const ScriptReport& report) {
   const Bytes needs = report.band.device().likely, has = report.device.available();
   const std::string card = report.device.name;
   if (report.oom) {
-    return name + " does not fit on " + card + ": out of memory " + WhenText(report.moment.step, report.moment.phase) +
-           ", " + ToString(report.oom->asked) + " more did not fit at " + PlaceText(report.oom->place);
+    return name + " does not fit on " + card + ": it " + RefusalText(report);
   }
   if (!report.card_given) return name + " takes " + ToString(needs) + " on a card (likely; none was named)";
   return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
@@ -183,6 +182,11 @@ std::string PrintOutOfMemory(const ScriptReport& report) {
 }
 
 }  // namespace
+
+std::string RefusalText(const ScriptReport& report) {
+  return "runs out of memory " + WhenText(report.moment.step, report.moment.phase) + ": " +
+         ToString(report.oom->asked) + " more did not fit at " + PlaceText(report.oom->place);
+}
 
 std::string PrintScript(const ScriptReport& report, const Style& style) {
   std::string text = Wrapped(FirstLine(report), style.width, "  ") + "\n";

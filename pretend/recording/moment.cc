@@ -90,6 +90,7 @@ std::vector<HeldRow> RowsOf(const Recording& recording, const std::unordered_map
 // One walk through the history, up to the event before `end`. With `highest` nothing is kept of who is live.
 struct Walk {
   Bytes requested, reserved, highest;
+  std::array<Bytes, kRunPhases> phases;
   size_t at = 0;  // the event that reached the highest
   bool unknown_free = false;
 };
@@ -106,6 +107,8 @@ class Walker {
       if (event.kind == HistoryKind::kAllocate) {
         const When when = phases_.Of(++n_, event.module >= 0);
         walk.requested += event.bytes;
+        Bytes& highest = walk.phases[static_cast<size_t>(when.phase)];
+        highest = std::max(highest, walk.requested);
         live_[event.address] = {event.bytes, event.stack, event.module, when.phase, when.backward};
         if (walk.requested > walk.highest) {
           walk.highest = walk.requested;
@@ -192,6 +195,10 @@ CodePlace PlaceOf(const Recording& recording, int32_t stack) {
     if (!IsOfTorch(place.file)) return place;
   }
   return frames.empty() ? CodePlace() : recording.frames[static_cast<size_t>(frames.front())];
+}
+
+std::array<Bytes, kRunPhases> PhasePeaks(const Recording& recording) {
+  return Walker(recording).To(recording.history.size(), nullptr).phases;
 }
 
 HighMoment MomentOf(const Recording& recording) {

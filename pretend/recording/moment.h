@@ -8,6 +8,7 @@
 // Invariant: the rows sum to `requested`.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace vramplan {
 
 enum class RunPhase : uint8_t { kSetup, kForward, kBackward, kUpdate };
 std::string_view Name(RunPhase phase);  // "setup", "forward", "backward", "update"
+
+inline constexpr size_t kRunPhases = 4;
 
 // The blocks of one line, asked for in one phase, and of one module.
 struct HeldRow {
@@ -40,6 +43,9 @@ struct HighMoment {
 // Of the whole run, or until its last refusal when `at_refusal`.
 HighMoment MomentOf(const Recording& recording);
 HighMoment MomentOfRefusal(const Recording& recording);
+
+// The highest requested bytes while each phase ran, by RunPhase; a phase that never ran has 0.
+std::array<Bytes, kRunPhases> PhasePeaks(const Recording& recording);
 
 // The line of a stack that is not PyTorch's, the innermost; the innermost of all when there is no other. An empty stack
 // gives an empty place.

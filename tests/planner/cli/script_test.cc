@@ -50,7 +50,7 @@ struct Script {
   std::string rest = "true";
 };
 
-Said Run(const std::string& options, const Script& script) {
+Said Run(const std::string& options, const Script& script, const std::string& arguments = "") {
   const ScopedVariable path("VRAMPLAN_PRETEND_PATH",
                             (std::filesystem::path(VRAMPLAN_BINARY).parent_path() / "pretend").c_str());
   const ScratchFile recording("script.recording", script.recording), card("script.card", script.card);
@@ -58,7 +58,14 @@ Said Run(const std::string& options, const Script& script) {
   if (!script.recording.empty()) text += "cp " + recording.path() + " $VRAMPLAN_RECORDING/$$.recording\n";
   if (!script.card.empty()) text += "cp " + card.path() + " $VRAMPLAN_RECORDING/$$.card\n";
   const ScratchFile file("train.sh", text + script.rest + "\n");
-  return Do("run " + options + " -- /bin/sh " + file.path());
+  return Do("run " + options + " -- /bin/sh " + file.path() + arguments);
+}
+
+// The command has a path of this machine.
+std::string WithoutPaths(std::string text) {
+  const std::string folder = std::filesystem::temp_directory_path().string() + "/";
+  for (size_t at = text.find(folder); at != std::string::npos; at = text.find(folder)) text.erase(at, folder.size());
+  return std::regex_replace(text, std::regex("\"pid\": [0-9]+"), "\"pid\": 1");
 }
 
 const std::string kWhole = std::string(kRecording) + "end\tsteps\t2.0\n";
@@ -90,13 +97,116 @@ TEST_CASE("a script that fits, one that does not, and one without a card") {
     CAPTURE(row.golden);
     const Said said = Run(row.options, row.script);
     CHECK(said.exit_code == row.exit_code);
-    // The command has a path of this machine.
-    std::string out = said.out;
-    const std::string folder = std::filesystem::temp_directory_path().string() + "/";
-    for (size_t at = out.find(folder); at != std::string::npos; at = out.find(folder)) out.erase(at, folder.size());
-    out = std::regex_replace(out, std::regex("\"pid\": [0-9]+"), "\"pid\": 1");
+    const std::string out = WithoutPaths(said.out);
     CHECK(out == Golden(row.golden, out));
   }
+}
+
+// A script whose samples take 100 MB each, seven of which fit. Its batch stands in the command, a variable or a file.
+Script OfBatch(const std::string& batch) {
+  std::string text = "b=" + batch + "\nif [ $b -gt 7 ]; then cat >full <<'end_of_file'\n" + kFull +
+                     "end_of_file\nelse cat >full <<'end_of_file'\n" + kWhole + "end_of_file\nfi\n";
+  text = "cd $VRAMPLAN_RECORDING\n" + text +
+         "sed \"s/^\\(a.4000000000.\\)200000000/\\1$((b * 100000000))/;"
+         "s/7\\([01]\\)0000000/$((b + 2))\\10000000/g\" full >$$.recording\n"
+         "printf '" +
+         std::string("vramplan.card/1\\ncard\\t0\\t2000000000\\t0\\t800000000\\n") + "' >$$.card\n[ $b -le 7 ]";
+  return {"", "", text};
+}
+
+TEST_CASE("the largest number that runs, and a table of values") {
+  const ScratchFile config("config.yaml", "seed: 1\ndata:\n  batch: 2  # samples\n");
+  struct Row {
+    const char* golden;
+    std::string options, batch, arguments;
+    int exit_code = 0;
+  };
+  const std::string in_file = "--largest-in " + config.path() + ":data.batch";
+  const Row rows[] = {
+      {"run/largest", "--gpu-memory 2GiB --largest batch=1:64", "$1", " {batch}"},
+      {"run/largest_json", "--gpu-memory 2GiB --largest batch=1:64 --format json", "$batch", ""},
+      {"run/largest_in", "--gpu-memory 2GiB --largest batch=1:4 " + in_file,
+       "$(sed -n 's/  batch: \\([0-9]*\\).*/\\1/p' $1)", " " + config.path()},
+      {"run/largest_none", "--gpu-memory 2GiB --largest batch=8:9", "$1", " {batch}", 3},
+      {"run/vary", "--gpu-memory 2GiB --vary batch=2,9 --vary sleep=0,1", "$1", " {batch} {sleep}"},
+      {"run/vary_largest", "--gpu-memory 2GiB --vary extra=0,3 --largest batch=1:64", "$(($1 + $2))",
+       " {batch} {extra}"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.golden);
+    const Said said = Run(row.options, OfBatch(row.batch), row.arguments);
+    CHECK(said.exit_code == row.exit_code);
+    CHECK(said.err == "");
+    const std::string out = WithoutPaths(said.out);
+    CHECK(out == Golden(row.golden, out));
+  }
+  CHECK(config.Bytes() == "seed: 1\ndata:\n  batch: 2  # samples\n");
+}
+
+TEST_CASE("what was recorded can be replayed") {
+  const ScratchFile stream("stream.csv");
+  const std::string expected =
+      "op,id,bytes,file,line,function,module\n"
+      "alloc,0,200000000,/x/train.py,6,main,\n"
+      "alloc,1,60000000,/v/lib/site-packages/timm/layers.py,20,forward,blocks.0\n"
+      "alloc,2,40000000,/v/lib/site-packages/timm/layers.py,20,forward,blocks.1\n"
+      "alloc,3,200000000,,,,\n"
+      "alloc,4,200000000,/x/train.py,6,main,\n"
+      "free,1,60000000,,,,\n"
+      "free,2,40000000,,,,\n";
+  CHECK(Run("--gpu t4 --force --record " + stream.path(), {kWhole, kCard}).exit_code == 0);
+  CHECK(stream.Bytes() == expected);
+  CHECK(Do("replay " + stream.path()).out.find("667.57 MiB") != std::string::npos);
+  // A cache that the script gave back, segment by segment; then one that the card took back. An earlier record is ours.
+  const std::string gone = std::string(kRecording) + "u\t4096\t1\nu\t4097\t1\nend\tsteps\t2.0\n";
+  Run("--gpu t4 --record " + stream.path(), {gone, kCard});
+  CHECK(stream.Bytes() == expected + "empty_cache,,,,,,\n");
+  Run("--gpu-memory 2GB --record " + stream.path(), {kFull, kCard, "exit 1"});
+  CHECK(stream.Bytes() == expected);
+  // A file of somebody else's stays.
+  const ScratchFile other("other.csv", "mine\n");
+  CHECK(Run("--gpu t4 --record " + other.path(), {kWhole, kCard}).exit_code == 2);
+  CHECK(other.Bytes() == "mine\n");
+  CHECK(Run("--gpu t4 --vary a=1,2 --record x.csv", {kWhole, kCard}).err ==
+        "vramplan: --record: is about one run, and --vary makes several (hint: leave one of them out)\n");
+}
+
+TEST_CASE("what is typed behind --largest and --vary") {
+  struct Row {
+    const char* options;
+    const char* says;
+    int exit_code = 2;
+  };
+  const Row rows[] = {
+      {"--largest batch=1:8",
+       "--largest: is about a card, and none is named (hint: add --gpu t4, or --gpu-memory 24GiB)"},
+      {"--gpu t4 --largest batch=8",
+       "--largest: \"batch=8\" is not a name and a range of whole numbers (hint: type --largest batch=1:512 and write "
+       "{batch} in the command)"},
+      {"--gpu t4 --largest batch=8:4",
+       "--largest: the range of \"batch=8:4\" is empty (hint: type the lower number first)"},
+      {"--gpu t4 --largest-in c.yaml:b",
+       "--largest-in: goes with --largest (hint: type --largest batch=1:512 beside it)"},
+      {"--gpu t4 --largest b=1:2 --largest-in c.yaml",
+       "--largest-in: \"c.yaml\" is not a file and a key (hint: type --largest-in config.yaml:data.batch_size)"},
+      {"--gpu t4 --largest b=1:2 --largest-in no.yaml:b", "no.yaml with b=2: is no file that can be read", 1},
+      {"--gpu t4 --vary seq",
+       "--vary: \"seq\" is not a name and its values (hint: type --vary seq=512,1024 and write {seq} in the command)"},
+      {"--gpu t4 --vary b=1,2 --vary b=3",
+       "--vary: \"b\" is named twice (hint: give every value in one list: NAME=A,B,C)"},
+      {"--gpu t4 --vary a=1,2,3,4,5,6,7,8,9 --vary b=1,2,3,4,5,6,7,8",
+       "--vary: asks for 72 runs (hint: give at most 64)"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.options);
+    const Said said = Run(row.options, {kWhole, kCard});
+    CHECK(said.err == "vramplan: " + std::string(row.says) + "\n");
+    CHECK(said.exit_code == row.exit_code);
+  }
+  // The script's own failure is told with the number that it had.
+  CHECK(Run("--gpu t4 --largest batch=1:8", {"", "", "exit 5"}).err ==
+        "vramplan: vramplan_test_train.sh with batch=4: ended with exit code 5 and imported no torch (hint: its own "
+        "output stands above; is it the right python?)\n");
 }
 
 TEST_CASE("what cannot be answered is one line") {

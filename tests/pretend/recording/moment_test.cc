@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace vramplan;
 
 namespace {
@@ -61,6 +63,10 @@ TEST_CASE("the highest moment: who holds it, from where, in which phase") {
       {{"/v/site-packages/timm/layers.py", 20, "forward"}, "conv", RunPhase::kForward, 1, Bytes::Of(40)},
   };
   CHECK(moment.rows == rows);
+  const std::array<Bytes, kRunPhases> peaks = PhasePeaks(*recording);
+  CHECK(*std::ranges::max_element(peaks) == moment.requested);
+  CHECK(peaks[static_cast<size_t>(moment.phase)] == moment.requested);
+  CHECK(peaks[static_cast<size_t>(RunPhase::kSetup)] == Bytes::Of(100));
 }
 
 TEST_CASE("a history that begins late counts from its end, and says so") {

@@ -1,0 +1,305 @@
+#include "planner/cli/script_runs.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "planner/cli/process_tree.h"
+#include "planner/cli/started_command.h"
+
+namespace vramplan {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kCommandNotFound = 127;
+
+Error Bad(const std::string& subject, std::string text, std::string hint) {
+  return {ErrorCode::kBadInput, subject, std::move(text), std::move(hint)};
+}
+
+// A folder that is gone with the run.
+class RecordingFolder {
+ public:
+  RecordingFolder() {
+    std::error_code failed;
+    std::string name = (fs::temp_directory_path(failed) / "vramplan_run_XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~RecordingFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  RecordingFolder(const RecordingFolder&) = delete;
+  RecordingFolder& operator=(const RecordingFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Where the library and the hook lie: beside the binary, as the build puts them, or below ../lib/vramplan.
+Result<std::string> PretendFolder() {
+  std::error_code failed;
+  std::vector<fs::path> places;
+  if (const char* given = std::getenv("VRAMPLAN_PRETEND_PATH")) places.emplace_back(given);
+  const fs::path own = fs::read_symlink("/proc/self/exe", failed).parent_path();
+  places.push_back(own / "pretend");
+  places.push_back(own.parent_path() / "lib" / "vramplan" / "pretend");
+  for (const fs::path& place : places) {
+    if (fs::exists(place / "libcuda.so.1", failed)) return place.string();
+  }
+  return Bad(places.front().string(), "the library of the pretend card is not there",
+             "build vramplan whole, or name its folder with VRAMPLAN_PRETEND_PATH");
+}
+
+std::string Before(const std::string& first, const char* variable, const char* separator) {
+  const char* const rest = std::getenv(variable);
+  return rest == nullptr || *rest == '\0' ? first : first + separator + rest;
+}
+
+// One card, as pretend/card/description.h reads it. What the context, others and the reserve take is never given out.
+std::string DescriptionOf(const ChosenDevice& card) {
+  const Bytes taken = card.device.usable - card.device.CapacityWith(card.device.context.likely);
+  const std::string usable = std::to_string(card.device.usable.count());
+  return "card " + card.device.name + "\ncapability " + ToString(card.capability) + "\nmultiprocessors " +
+         std::to_string(card.multiprocessors) + "\ntotal " + usable + "\nusable " + usable + "\ncontext " +
+         std::to_string(taken.count()) + "\n";
+}
+
+// Without --gpu: a card that is never full, of the capability that the other verbs take then.
+ChosenDevice EndlessCard(const Options& options) {
+  Card card;
+  card.name = "a card without end";
+  card.usable = Bytes::GiB(16 << 10);  // more would not leave addresses for segments that grow
+  const TrainingSpec defaults;
+  card.capability = defaults.capability;
+  card.multiprocessors = defaults.multiprocessors;
+  return DeviceOf(card, options);
+}
+
+StartedCommand::Environment EnvironmentOf(const Options& options, const ChosenDevice& card, const std::string& pretend,
+                                          const std::string& folder) {
+  const std::string libraries = pretend + "/libcuda.so.1:" + pretend + "/libnvidia-ml.so.1";
+  return {{"LD_PRELOAD", Before(libraries, "LD_PRELOAD", ":")},
+          {"PYTHONPATH", Before(pretend + "/hook", "PYTHONPATH", ":")},
+          {"VRAMPLAN_PRETEND_GPU", DescriptionOf(card)},
+          {"VRAMPLAN_RECORDING", folder},
+          {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
+          {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()},
+          // Triton links its launcher against a libcuda that it looks for by itself.
+          {"TRITON_LIBCUDA_PATH", pretend},
+          // The pretend machine has one card, whatever this one has.
+          {"CUDA_VISIBLE_DEVICES", "0"}};
+}
+
+std::string ReadWhole(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Recordings {
+  std::vector<Recording> processes;
+  std::map<int64_t, CardLog> cards;  // by process
+};
+
+Result<Recordings> ReadRecordings(const std::string& folder) {
+  Recordings all;
+  std::error_code failed;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
+    const std::string extension = entry.path().extension().string(), name = entry.path().filename().string();
+    const int64_t pid = std::strtoll(name.c_str(), nullptr, 10);
+    if (extension == ".recording") {
+      Result<Recording> recording = ReadRecording(name, ReadWhole(entry.path()));
+      if (!recording.ok()) return recording.error();
+      recording->pid = pid;
+      all.processes.push_back(*std::move(recording));
+    } else if (extension == ".card") {
+      Result<CardLog> log = ReadCardLog(name, ReadWhole(entry.path()));
+      if (!log.ok()) return log.error();
+      log->pid = pid;
+      all.cards[pid] = *std::move(log);
+    }
+  }
+  std::ranges::sort(all.processes, {}, [](const Recording& process) { return std::pair(process.rank, process.pid); });
+  return all;
+}
+
+std::string EndedText(const StartedCommand::End& end) {
+  if (end.signal) return "was ended by signal " + std::to_string(*end.signal);
+  return "ended with exit code " + std::to_string(end.exit_code.value_or(0));
+}
+
+// Why nothing can be said: no torch, no CUDA in it, or a script that failed before it used the card.
+Error NothingSeen(const std::string& name, const Recordings& all, const StartedCommand::End& end) {
+  if (all.processes.empty() && end.exit_code == kCommandNotFound)
+    return Bad(name, "the command was not found", "type the command after --, as you would without vramplan");
+  if (all.processes.empty() && !all.cards.empty()) {
+    return Bad(name, "used the card, but the hook did not run in it",
+               "leave out python -I, -E and -S, which keep sitecustomize away");
+  }
+  if (all.processes.empty())
+    return Bad(name, EndedText(end) + " and imported no torch", "its own output stands above; is it the right python?");
+  const Recording& process = all.processes.front();
+  if (!process.hip.empty()) {
+    return Bad(name, "torch " + process.torch + " is built for ROCm, and the pretend card is one of CUDA",
+               "install a CUDA wheel next to it: python -m venv cuda && cuda/bin/pip install torch");
+  }
+  if (process.cuda.empty()) {
+    return Bad(name, "torch " + process.torch + " is built without CUDA",
+               "install a CUDA wheel, which needs no GPU: python -m venv cuda && cuda/bin/pip install torch");
+  }
+  if (!process.failure.empty())
+    return Bad(name, "failed before it used the card: " + process.failure + ": " + process.failure_text, "");
+  return Bad(name, EndedText(end) + " and never used the card",
+             "does it choose its device by an option, such as --device cuda?");
+}
+
+// What is left of the command: loader workers, servers, a launcher's other processes. Whoever loses its parent is ours.
+void EndDescendants(const std::set<int64_t>& before) {
+  constexpr int kRounds = 100, kMicroseconds = 20000;  // two seconds: a process in the kernel dies when it returns
+  for (int round = 0; round < kRounds; ++round) {
+    bool any = false;
+    for (const int64_t pid : ProcessTree(getpid()).Pids()) {
+      if (pid == getpid() || before.contains(pid)) continue;
+      any = true;
+      kill(static_cast<pid_t>(pid), SIGKILL);
+      waitpid(static_cast<pid_t>(pid), nullptr, WNOHANG);
+    }
+    if (!any) return;
+    usleep(kMicroseconds);
+  }
+}
+
+// The command with its values: placeholders, a copy of a configuration in `folder`, else variables.
+struct Filled {
+  std::vector<std::string> words;
+  StartedCommand::Environment variables;
+};
+
+Result<Filled> Fill(const Options& options, const ScriptValues& values, const std::string& folder) {
+  const std::optional<ScriptWishes::Key>& in = options.wishes_of_script.largest_in;
+  Filled filled;
+  for (const std::string& word : options.script) filled.words.push_back(WithValues(word, values));
+  for (const auto& [name, value] : values) {
+    const bool in_file = in && options.wishes_of_script.largest->name == name;
+    if (!in_file && !HasPlaceholder(options.script, name)) filled.variables.emplace_back(name, value);
+    if (!in_file) continue;
+    std::error_code failed;
+    if (!fs::is_regular_file(in->file, failed)) return Bad(in->file, "is no file that can be read", "");
+    const Result<std::string> text = WithKey(in->file, ReadWhole(in->file), in->key, value);
+    if (!text.ok()) return text.error();
+    const fs::path copy = fs::path(folder) / "values" / fs::path(in->file).filename();
+    fs::create_directory(copy.parent_path(), failed);
+    std::ofstream(copy, std::ios::binary) << *text;
+    bool named = false;
+    for (std::string& word : filled.words) {
+      const size_t at = word.find(in->file);
+      if (at == std::string::npos) continue;
+      word.replace(at, in->file.size(), copy.string());
+      named = true;
+    }
+    if (!named)
+      return Bad("--largest-in", "the command does not name " + in->file, "write the file as the command has it");
+  }
+  return filled;
+}
+
+ScriptReport ReportOf(const std::vector<std::string>& words, const ChosenDevice& card, bool given,
+                      const Recordings& all) {
+  ScriptReport report;
+  report.command = words;
+  report.card_given = given;
+  report.device = card.device;
+  report.capability = ToString(card.capability);
+  report.notes = card.notes;
+  const Recording* most = nullptr;
+  for (const Recording& process : all.processes) {
+    if (!process.last) continue;
+    report.processes.push_back(
+        {process.pid, process.rank, process.ranks, process.peak(), static_cast<int64_t>(process.steps.size())});
+    if (most == nullptr || process.peak().reserved > most->peak().reserved) most = &process;
+  }
+  report.recording = *most;
+  if (const auto log = all.cards.find(most->pid); log != all.cards.end()) report.card = log->second;
+  return report;
+}
+
+}  // namespace
+
+Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
+  if (!chosen.ok()) return chosen.error();
+  ChosenDevice card = *chosen ? **chosen : EndlessCard(options);
+  if (!card.nvidia) {
+    return Error{ErrorCode::kUsage, "--gpu", card.device.name + " is not a card of CUDA, which is what run pretends",
+                 "vramplan gpus shows others"};
+  }
+  if (card.device.CapacityWith(card.device.context.likely) == Bytes()) {
+    return Bad(card.device.name,
+               "its context alone takes " + ToString(card.device.context.likely) + " of " +
+                   ToString(card.device.usable) + ": nothing is left",
+               "name a larger card, or --context SIZE");
+  }
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible != nullptr && (*visible == '\0' || std::string_view(visible) == "-1")) {
+    return Bad("CUDA_VISIBLE_DEVICES", "hides every card from the script", "type unset CUDA_VISIBLE_DEVICES");
+  }
+  const Result<std::string> pretend = PretendFolder();
+  if (!pretend.ok()) return pretend.error();
+  return ScriptRuns(options, std::move(card), chosen->has_value(), *pretend);
+}
+
+Result<ScriptReport> ScriptRuns::Run(const ScriptValues& values) const {
+  const RecordingFolder folder;
+  if (folder.path().empty()) return Bad("TMPDIR", "no folder can be made there", "name another one");
+
+  const Result<Filled> filled = Fill(options_, values, folder.path());
+  if (!filled.ok()) return filled.error();
+  const std::string name = ScriptName(options_.script);
+  StartedCommand::Environment environment = EnvironmentOf(options_, card_, pretend_, folder.path());
+  environment.insert(environment.end(), filled->variables.begin(), filled->variables.end());
+
+  SignalsHeld signals;
+  // So that whoever loses its parent becomes ours, and is found at the end.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const std::vector<int64_t> others = ProcessTree(getpid()).Pids();
+  const Result<StartedCommand> command = StartedCommand::Start(filled->words, environment, signals);
+  if (!command.ok()) return command.error();
+  const StartedCommand::End end = command->Wait();
+  EndDescendants({others.begin(), others.end()});
+
+  const Result<Recordings> all = ReadRecordings(folder.path());
+  if (!all.ok()) return all.error();
+  const bool used =
+      std::ranges::any_of(all->processes, [](const Recording& process) { return process.last.has_value(); });
+  if (signals.came()) return Bad(name, "was interrupted", "");
+  if (!used) return NothingSeen(name, *all, end);
+  ScriptReport report = ReportOf(filled->words, card_, card_given_, *all);
+  report.exit_code = end.exit_code;
+  report.signal = end.signal;
+  Conclude(&report);
+  const bool failed = end.signal || end.exit_code.value_or(0) != 0;
+  if (failed && !report.oom) {
+    const std::string steps = std::to_string(report.recording.steps.size());
+    return Bad(
+        name,
+        EndedText(end) + " after " + steps + " steps" +
+            (report.recording.failure.empty() ? ""
+                                              : ": " + report.recording.failure + ": " + report.recording.failure_text),
+        "its own output stands above");
+  }
+  return report;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,41 @@
+// ScriptRuns: a command run on one pretend card, as often as it is asked for.
+//
+//   ScriptRuns::On(options, machine)->Run({"python", "train.py"}, {})      its report, with the verdict on that card
+//
+// What a run leaves behind (its folder, processes of its own) is gone when Run returns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cuda_probe/probe.h"
+#include "planner/cli/choose_device.h"
+#include "planner/cli/options.h"
+#include "planner/cli/script_values.h"
+#include "planner/report/script.h"
+
+namespace vramplan {
+
+class ScriptRuns {
+ public:
+  // The card of the options, or one that is never full. Errors: no such card, one that is not of CUDA or too small, no
+  // library beside the binary, a hidden card.
+  static Result<ScriptRuns> On(const Options& options, Probe* machine);
+
+  // One run of the command, with these values in the place of their names. Errors: it failed by itself, it never used
+  // the card, a signal came.
+  Result<ScriptReport> Run(const ScriptValues& values) const;
+
+  const ChosenDevice& card() const { return card_; }
+
+ private:
+  ScriptRuns(const Options& options, ChosenDevice card, bool card_given, std::string pretend)
+      : options_(options), card_(std::move(card)), card_given_(card_given), pretend_(std::move(pretend)) {}
+
+  const Options& options_;
+  ChosenDevice card_;
+  bool card_given_;
+  std::string pretend_;  // the folder of the library
+};
+
+}  // namespace vramplan

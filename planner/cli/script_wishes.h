@@ -1,0 +1,41 @@
+// ScriptWishes: what of a command is changed from run to run, as it was typed behind `vramplan run`.
+//
+//   --largest batch=1:512                    {batch} in the command, or the variable `batch`
+//   --largest batch=1:512 --largest-in c.yaml:data.batch_size
+//   --vary seq=512,1024 --vary ckpt=0,1      four runs
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/base/result.h"
+
+namespace vramplan {
+
+struct ScriptWishes {
+  struct Range {
+    std::string name;
+    int64_t low = 1, high = 1;
+    bool operator==(const Range&) const = default;
+  };
+  struct Key {
+    std::string file, key;
+    bool operator==(const Key&) const = default;
+  };
+  struct Choices {
+    std::string name;
+    std::vector<std::string> values;
+    bool operator==(const Choices&) const = default;
+  };
+  std::optional<Range> largest;
+  std::optional<Key> largest_in;
+  std::vector<Choices> vary;
+};
+
+// Errors (usage): not NAME=LO:HI, not FILE:KEY, not NAME=A,B; two wishes of one name; too many runs.
+Result<ScriptWishes> ReadScriptWishes(const std::string* largest, const std::string* largest_in,
+                                      const std::vector<std::string>& vary);
+
+}  // namespace vramplan
