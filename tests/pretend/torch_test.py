@@ -1,0 +1,112 @@
+"""vramplan run with a real PyTorch: the scripts of tests/pretend/torch, their counters to the byte.
+
+The counters are those of torch 2.10.0 for CUDA 12.8 at capability 7.5, as PyTorch counted them on another pretend card
+(the lab that made tests/data/truth; without this hook, steps in the same windows), 2026-11-22. With another torch the
+scripts run, and only what does not depend on its version is compared. What torch.zoo measures stands in
+tests/data/truth/pytorch.csv.
+"""
+
+import csv
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VRAMPLAN = os.path.abspath(sys.argv[1])
+COUNTED = torch.__version__.startswith("2.10.0")
+wrong = []
+
+
+def run(script, *arguments, options=("--gpu", "t4"), code=0, needs=()):
+    """The answer as JSON; nothing when a package is missing."""
+    missing = [name for name in needs if importlib.util.find_spec(name) is None]
+    if missing:
+        print("skip  %s: no %s" % (script, ", ".join(missing)))
+        return None
+    command = [VRAMPLAN, "run", "--format", "json", *options, "--", sys.executable, os.path.join(HERE, "torch", script),
+               *arguments]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        left = os.listdir(folder)
+    is_("%s leaves" % script, left, [])
+    is_("%s exit code" % script, done.returncode, code)
+    if done.returncode != code:
+        print(done.stderr[-2000:])
+        return None
+    print("ran   %s" % " ".join((script, *arguments)))
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def is_(what, got, expected):
+    if got != expected:
+        wrong.append(what)
+        print("FAIL  %s: %s instead of %s" % (what, got, expected))
+
+
+def steps(answer):
+    return "; ".join("%d %d %d" % (s["requested"], s["allocated"], s["reserved"]) for s in answer["steps"])
+
+
+def whole(script, answer, counters):
+    """What holds for every run that ended after its three steps."""
+    is_(script + " rows sum to the peak", sum(place["bytes"] for place in answer["places"]), answer["peak"]["requested"])
+    is_(script + " ended", (answer["verdict"], answer["ended_by"], answer["uncovered"]), ("fits", "steps", []))
+    if COUNTED and counters:
+        is_(script + " steps", steps(answer), counters)
+
+
+TABLE = (
+    ("train.py", ("32",), (), "88172788 88179712 121634816; 88791364 88801280 121634816; 88791364 89718784 121634816"),
+    ("gan.py", (), (), "37175316 37177856 54525952; 48080924 48084480 75497472; 48080924 48084480 75497472"),
+    ("frozen.py", (), (), "60849572 60854784 88080384; 72283988 72289280 88080384; 72283988 72289280 88080384"),
+    ("checkpointed.py", (), (),
+     "83180584 83182080 125829120; 95806504 95808000 130023424; 95806504 95808000 130023424"),
+    ("averaged.py", (), (), "28595720 28596736 33554432; 31768072 31769088 37748736; 31768072 31769088 37748736"),
+    ("lora.py", (), ("transformers", "peft"),
+     "46445128 46447104 62914560; 46674504 46676480 62914560; 46674504 46676480 62914560"),
+    ("recurrent.py", (), (), None),
+)
+for script, arguments, needs, counters in TABLE:
+    answer = run(script, *arguments, needs=needs)
+    if answer:
+        whole(script, answer, counters)
+
+# What was recorded asks of vramplan's allocator what it asked of PyTorch's.
+with tempfile.TemporaryDirectory() as folder:
+    stream = os.path.join(folder, "train.csv.gz")
+    answer = run("train.py", "32", options=("--gpu", "t4", "--record", stream))
+    if answer:
+        done = subprocess.run([VRAMPLAN, "replay", stream, "--format", "json"], capture_output=True, text=True)
+        peak = json.loads(done.stdout)["peak"]
+        for level in ("requested", "allocated", "reserved"):
+            is_("replay of train.py, " + level, peak[level], answer["peak"][level])
+
+# A model of the accuracy tables: the rows that PyTorch's counters gave.
+answer = run("zoo.py", "resnet18", "8", options=("--gpu", "t4", "--until-exit"), needs=("torchvision",))
+if answer and COUNTED:
+    key = dict(framework="pytorch@2.10", model="resnet18", batch="8", dims="", mode="train", precision="fp32",
+               optimizer="adam", optimizer_impl="foreach", capability="7.5")
+    with open(os.path.join(HERE, "../data/truth/pytorch.csv")) as file:
+        row = next(row for row in csv.DictReader(file) if all(row[name] == key[name] for name in key))
+    is_("zoo.py resnet18", steps(answer), "; ".join(
+        " ".join(row["step%d_%s" % (step, level)] for level in ("requested", "allocated", "reserved"))
+        for step in (1, 2, 3)))
+
+answer = run("train.py", "2048", options=("--gpu-memory", "1GiB"), code=3)
+if answer:
+    oom = answer["oom"]
+    is_("out of memory", (answer["verdict"], oom["step"], oom["phase"], os.path.basename(oom["place"]["file"])),
+        ("does-not-fit", 1, "forward", "train.py"))
+    is_("out of memory: rows", sum(place["bytes"] for place in answer["places"]), oom["held"]["requested"])
+
+answer = run("infer.py")
+if answer:
+    is_("infer.py", (answer["steps"], answer["ended_by"], answer["verdict"]), ([], "exit", "fits"))
+
+print("torch %s: %d wrong" % (torch.__version__, len(wrong)))
+sys.exit(bool(wrong))
