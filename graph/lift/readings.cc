@@ -96,7 +96,7 @@ std::vector<Layer> WriteOut(Layers* layers, const Layer& call) {
 std::optional<Reading> WrittenOutInstead(const Layers& layers) {
   Layers other = layers;
   other.layers.clear();
-  bool any = false;
+  std::string op;  // one of them
   for (const Layer& layer : layers.layers) {
     if (layer.evidence != Evidence::kPattern || !IsOneOf(layer.op, {"silu", "mish", "gelu"}) ||
         layer.attributes.Text("approximate", "none") != "none") {
@@ -104,11 +104,10 @@ std::optional<Reading> WrittenOutInstead(const Layers& layers) {
       continue;
     }
     for (Layer& one : WriteOut(&other, layer)) other.layers.push_back(std::move(one));
-    any = true;
+    op = layer.op;
   }
-  if (!any) return std::nullopt;
-  return Reading{"activation-guessed",
-                 "assumed: activations are calls such as F.silu(x), not written out as x * torch.sigmoid(x)",
+  if (op.empty()) return std::nullopt;
+  return Reading{"activation-guessed", "assumed: " + op + " is one call of the framework, not written out of its parts",
                  kDynamoTells, std::move(other)};
 }
 
@@ -294,6 +293,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
            step.autocast ? HalfCreationsInstead(layers) : std::nullopt, TiedWeightsInstead(layers),
            AdditionsInPlaceInstead(layers), step.gradients ? OtherMaximaInstead(layers) : std::nullopt,
            ComputedWeightsInstead(layers), step.gradients ? BuffersInstead(layers) : std::nullopt,
+           step.gradients ? SinusoidsInstead(layers) : std::nullopt,
            step.gradients ? ParametersInstead(layers) : std::nullopt}) {
     if (reading.has_value()) readings.push_back(*std::move(reading));
   }

@@ -95,6 +95,28 @@ std::optional<Reading> BuffersInstead(const Layers& layers) {
                  "--frozen '" + first + "'", std::move(other)};
 }
 
+// Tables that are looked up by numbers which no input gives.
+std::optional<Reading> SinusoidsInstead(const Layers& layers) {
+  std::vector<bool> given(layers.values.size());
+  for (size_t v = 0; v < given.size(); ++v) given[v] = layers.values[v].role == Role::kInput;
+  Layers other = layers;
+  std::string first;
+  for (const Layer& layer : layers.layers) {
+    const auto is_given = [&](ValueId id) { return id.valid() && given[static_cast<size_t>(id.value)]; };
+    const bool any = std::any_of(layer.inputs.begin(), layer.inputs.end(), is_given);
+    for (const ValueId id : layer.outputs) {
+      if (id.valid()) given[static_cast<size_t>(id.value)] = any;
+    }
+    if (layer.op != "embedding" || any || !layer.inputs[0].valid() || !IsTrained(layers, layer.inputs[0])) continue;
+    SetTrained(&other, layer.inputs[0], false);
+    if (first.empty()) first = layers[layer.inputs[0]].name;
+  }
+  if (first.empty()) return std::nullopt;
+  return Reading{"positions-guessed",
+                 "assumed: the table of positions " + first + " is trained; sinusoids, as in Marian, are not",
+                 "--frozen '" + first + "'", std::move(other)};
+}
+
 std::optional<Reading> ParametersInstead(const Layers& layers) {
   constexpr int64_t kMany = 4096;  // elements: fewer move nothing
   Layers other = layers;

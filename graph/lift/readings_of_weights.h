@@ -6,6 +6,7 @@
 //   folded: MADE's
 //                                                                     masked layers, weight norm, standardised weights
 //   offset [50], read by a sum                                        a parameter, or a buffer
+//   embed_positions.weight, looked up by arange                       learned positions, or sinusoids (Marian, Whisper)
 //   onnx::Reshape_512 [1, 64, 576]                                    a buffer, or what a parameter was folded into
 #pragma once
 
@@ -19,6 +20,7 @@ namespace vramplan {
 std::optional<Reading> TiedWeightsInstead(const Layers& layers);
 std::optional<Reading> ComputedWeightsInstead(const Layers& layers);
 std::optional<Reading> BuffersInstead(const Layers& layers);
+std::optional<Reading> SinusoidsInstead(const Layers& layers);
 std::optional<Reading> ParametersInstead(const Layers& layers);
 
 }  // namespace vramplan

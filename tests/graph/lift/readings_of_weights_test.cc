@@ -71,5 +71,15 @@ TEST_CASE("stored tensors: those that no module calls weight may be buffers, nam
   CHECK(!ParametersInstead(named).has_value());
 }
 
+TEST_CASE("a table of positions may be of sinusoids; a table of words is learned") {
+  Layers layers = Model();
+  CHECK(!SinusoidsInstead(layers).has_value());
+  layers.values[0].role = Role::kBuffer;  // position_ids
+  const auto reading = SinusoidsInstead(layers);
+  REQUIRE(reading.has_value());
+  CHECK(reading->layers[ValueId{1}].role == Role::kBuffer);
+  CHECK(reading->layers[ValueId{2}].role == Role::kParameter);
+}
+
 }  // namespace
 }  // namespace vramplan
