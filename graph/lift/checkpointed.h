@@ -2,10 +2,9 @@
 // lines (graph/lift/source.h). No exporter writes them otherwise: checkpoint() runs its function as it is then.
 //
 //   58 for block in self.blocks:
-//   59     x = checkpoint(block, x, use_reentrant=False)     every call of blocks.0, blocks.1 ... that stands in line 59
-//   60 x = x + checkpoint(self.attn, x)                      the call of attn
-//   61 x = checkpoint(self.inner, x)                         a function: its operators stand in line 61, nobody wraps a
-//                                                            module; told, not applied
+//   59     x = checkpoint(block, x)            every call of blocks.0, blocks.1 ... that stands in line 59
+//   60 x = x + checkpoint(self.attn, x)        the call of attn
+//   61 x = checkpoint(self.inner, x)           a function, whose operators stand in line 61: told, not applied
 //
 // The line of an export of model.eval() may say `checkpoint(block, x) if self.training else block(x)`: training is what
 // a checkpoint matters to, so that half of it counts.

@@ -212,7 +212,7 @@ std::vector<Assumption> Doubts(const DoubtedStep& asked) {
   // The peak of a later step is that of the second: optimizers make their state in the first.
   TrainingSpec two_steps = asked.spec;
   two_steps.steps = std::min(two_steps.steps, 2);
-  const DoubtedStep step{asked.prepared, asked.options, two_steps, asked.batch,
+  const DoubtedStep step{asked.prepared, asked.options, two_steps,      asked.batch,
                          asked.config,   asked.likely,  asked.requested};
   std::vector<Doubt> doubts = Rereadings(step);
   for (const Ask ask : kRows) {

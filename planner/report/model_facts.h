@@ -20,10 +20,10 @@ struct ModelFacts {
   int64_t trained = 0, frozen = 0;  // of these elements
   int64_t buffers = 0;
   Bytes buffer_bytes;
-  bool checkpoints_known = false;    // the file has the source lines, which would say torch.utils.checkpoint
-  bool may_lack_dropouts = false;    // it has none, and may be an export of model.eval(), which loses them
-  std::string batch_symbol;  // "" when the file does not name it
-  bool has_batch = true;     // false: no axis of its inputs is the batch
+  bool checkpoints_known = false;  // the file has the source lines, which would say torch.utils.checkpoint
+  bool may_lack_dropouts = false;  // it has none, and may be an export of model.eval(), which loses them
+  std::string batch_symbol;        // "" when the file does not name it
+  bool has_batch = true;           // false: no axis of its inputs is the batch
 };
 
 ModelFacts FactsOf(const Graph& graph, const Binding& binding, const Layers& layers);

@@ -1,5 +1,5 @@
-// FindCheckpointedCalls: the module calls that --checkpoint means or the code checkpoints itself, and the arguments that
-// each needs to run again.
+// FindCheckpointedCalls: the module calls that --checkpoint means or the code checkpoints itself, and the arguments
+// that each needs to run again.
 //
 //   --checkpoint h.0   means every call of m.transformer.h.0
 //                      (if no other path of the file ends in .h.0)
