@@ -317,6 +317,26 @@ std::optional<Found> CircularPad(const Walk& walk, const Layer& cat) {
 }
 
 // x.var(dim), with or without Bessel's correction, and its root (symbolic_opset9.py, _var_mean).
+// sum(x * y) / max(sqrt(sum(x * x) * sum(y * y)), eps): torch/onnx/_internal/torchscript_exporter/symbolic_opset9.py
+// 2.10, cosine_similarity.
+std::optional<Found> CosineSimilarity(const Walk& walk, const Layer& root) {
+  if (root.op != "div" || FromDynamo(root)) return std::nullopt;
+  const Layer* sum = walk.Operand(&root, 0, "sum");
+  const Layer* product = walk.Operand(sum, 0, "mul");
+  const Layer* squares = walk.Operand(walk.Operand(walk.Operand(&root, 1, "maximum"), 0, "sqrt"), 0, "mul");
+  if (product == nullptr || squares == nullptr) return std::nullopt;
+  for (const size_t side : {0, 1}) {
+    const Layer* square = walk.Operand(walk.Operand(squares, side, "sum"), 0, "mul");
+    if (square == nullptr || In(square, 0) != In(square, 1) || In(square, 0) != In(product, side)) return std::nullopt;
+  }
+  const std::vector<int64_t> dims = sum->attributes.Ints("dim");
+  const Shape &left = ShapeOf(walk, In(product, 0)), &right = ShapeOf(walk, In(product, 1));
+  if (dims.size() != 1 || left.rank() != right.rank()) return std::nullopt;
+  Found found{"cosine_similarity", {In(product, 0), In(product, 1)}, {}};
+  found.attributes.Set("dim", dims[0]);
+  return found;
+}
+
 std::optional<Found> Variance(const Walk& walk, const Layer& root) {
   if (FromDynamo(root)) return std::nullopt;
   const Layer* last = &root;
@@ -433,7 +453,7 @@ void GatherDecomposedCalls(Layers* layers) {
     std::optional<Found> found;
     for (const auto& match :
          {LinearResize, NearestExact, AdaptivePool, AffineGrid, MaxUnpool, AlphaDropout, NanToNum, Cdist, CdistOfPower,
-          Unfold, Columns, Activation, CircularPad, Variance, BatchStatistics, LocalResponseNorm}) {
+          Unfold, Columns, Activation, CircularPad, Variance, CosineSimilarity, BatchStatistics, LocalResponseNorm}) {
       if (!found) found = match(walk, layer);
     }
     if (!found || !found->inputs[0].valid()) continue;

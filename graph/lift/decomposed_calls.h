@@ -11,6 +11,7 @@
 //     unfold(x)                 cat(unsqueeze(transpose(slice(x))), ...), a slice for each window
 //     pad(x), circular          cat(slice from the end, x, slice from the beginning), axis by axis
 //     var(x), std(x)            mean(mul(d, d)), d = sub(x, mean(x)), perhaps times n / (n - 1)
+//     cosine_similarity(x, y)   div(sum(mul(x, y)), maximum(sqrt(mul(sum(mul(x, x)), sum(mul(y, y)))), eps))
 //     flip(x)                   slices with a step of -1
 //     im2col(x)                 reshape(transpose(index(index(pad(x)))))
 //     batch_norm(x, w, b)       without running statistics: with those of the batch, as nodes

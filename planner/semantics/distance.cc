@@ -158,11 +158,32 @@ void Bilinear(Call& c) {
   c.Return(bias ? std::move(out) : Reshape(e, out, c.OutShape()));
 }
 
+// cosine_similarity (Distance.cpp): each tensor divided by a copy of its length, which is at least eps, then multiplied
+// and summed.
+void CosineSimilarity(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::cosine_similarity");
+  const int64_t dim = c.Int("dim");
+  const std::vector<int> axes = {static_cast<int>(dim < 0 ? dim + c.In(0)->dim() : dim)};
+  Shape whole = c.In(0)->sizes;
+  for (int i = 0; i < whole.rank(); ++i) {
+    if (whole[i].Is(1)) whole[i] = c.In(1)->sizes[i];
+  }
+  const Tensor pair[] = {Expand(e, c.In(0), whole), Expand(e, c.In(1), whole)};
+  std::vector<Tensor> lengths;
+  for (const Tensor& t : pair) lengths.push_back(Clone(e, VectorNorm(e, t, axes, true, 2)));
+  const Tensor right = Div(e, pair[1], lengths[1]);  // the compiler evaluates the right operand of the product first
+  const Tensor left = Div(e, pair[0], lengths[0]);
+  c.Return(Sum(e, Mul(e, left, right), axes, false));
+}
+
 }  // namespace
 
 std::vector<OpRule> DistanceRules() {
   const auto cdist = [](Call& c) { c.Real("p", 2) == 2 ? Cdist(c) : CdistOfPower(c); };
-  return {{"cdist", cdist, Cast::kFloat32}, {"bilinear", Bilinear, Cast::kPromote}};
+  return {{"cdist", cdist, Cast::kFloat32},
+          {"bilinear", Bilinear, Cast::kPromote},
+          {"cosine_similarity", CosineSimilarity, Cast::kFloat32}};
 }
 
 }  // namespace vramplan::eager

@@ -37,6 +37,7 @@ const std::unordered_map<std::string_view, std::string_view>& Words() {
       {"embedding", "2 *"},
       {"embedding_bag", "2 1+"},
       {"cdist", "2+ 2+"},
+      {"cosine_similarity", "1+ 1+"},
       {"bilinear", "1+ 1+ 3"},
       {"affine_grid", "3"},
       {"weight_norm", "2+ *"},

@@ -253,22 +253,8 @@ Tensor NormGradient(Eager& e, const Tensor& grad, const Tensor& self, const Tens
 }
 
 void RunNorm(Call& c) {
-  Eager& e = c.e;
-  OpScope scope(e, "aten::linalg_vector_norm");
-  const Tensor& x = c.In(0);
   const auto [axes, keepdim] = ReductionOf(c);
-  const DType type = SumType(e, x->dtype);
-  Tensor out = Kernel(e, x, axes, keepdim, type, SumOf(x->dtype, type));
-  if (GradNode* node = e.Record("LinalgVectorNormBackward0", {x}, {out})) {
-    node->Save(x).SaveOutput(out);
-    node->Backward([axes = axes, order = c.Real("ord", 2)](GradContext& g) {
-      const Tensor& self = g.saved(0);
-      const Tensor norm = Restored(g.e, g.saved(1), self->sizes, axes);
-      const Tensor grad = Restored(g.e, g.grad(), self->sizes, axes);
-      g.Set(0, ToType(g.e, NormGradient(g.e, grad, self, norm, order), self->dtype));
-    });
-  }
-  c.Return(std::move(out));
+  c.Return(VectorNorm(c.e, c.In(0), axes, keepdim, c.Real("ord", 2)));
 }
 
 // logsumexp (ReduceOps.cpp): maxes, a copy of the input less them, exponentials summed. Backward grad * (self -
@@ -368,6 +354,22 @@ Tensor Mean(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keepdi
     node->Backward([sizes = t->sizes, axes](GradContext& g) {
       OpScope backward(g.e, "aten::div");
       g.Set(0, g.e.EmptyLike(Expand(g.e, Restored(g.e, g.grad(), sizes, axes), sizes)));
+    });
+  }
+  return out;
+}
+
+Tensor VectorNorm(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keepdim, double order) {
+  OpScope scope(e, "aten::linalg_vector_norm");
+  const DType type = SumType(e, t->dtype);
+  Tensor out = Kernel(e, t, axes, keepdim, type, SumOf(t->dtype, type));
+  if (GradNode* node = e.Record("LinalgVectorNormBackward0", {t}, {out})) {
+    node->Save(t).SaveOutput(out);
+    node->Backward([axes, order](GradContext& g) {
+      const Tensor& self = g.saved(0);
+      const Tensor norm = Restored(g.e, g.saved(1), self->sizes, axes);
+      const Tensor grad = Restored(g.e, g.grad(), self->sizes, axes);
+      g.Set(0, ToType(g.e, NormGradient(g.e, grad, self, norm, order), self->dtype));
     });
   }
   return out;

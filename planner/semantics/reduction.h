@@ -22,6 +22,9 @@ Tensor Sum(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keepdim
 // (MeanBackward1).
 Tensor Mean(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keepdim);
 
+// linalg_vector_norm: keeps t and the result.
+Tensor VectorNorm(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keepdim, double order);
+
 // The reduced sizes of t.
 Shape ReducedSizes(const Tensor& t, const std::vector<int>& axes, bool keepdim);
 
