@@ -34,7 +34,10 @@ std::string_view LastName(std::string_view callee) {
   return callee.substr(callee.rfind('.') == std::string_view::npos ? 0 : callee.rfind('.') + 1);
 }
 
-std::string_view LastName(const std::string& path) { return LastName(std::string_view(path)); }
+std::string_view LastName(const std::string& path) {
+  const std::string_view whole = path;
+  return LastName(whole);
+}
 
 bool IsOfList(const std::string& path) {
   const std::string_view name = LastName(path);

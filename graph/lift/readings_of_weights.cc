@@ -24,7 +24,8 @@ ValueId ParameterCalled(const Layers& layers, const std::string& name) {
 
 // Modules call what they train weight or bias, and parts of either: in_proj_weight, weight_g, bias_ih_l0.
 bool IsCalledWeight(const std::string& name) {
-  const std::string_view leaf = std::string_view(name).substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
+  std::string_view leaf = name;
+  if (const size_t dot = leaf.rfind('.'); dot != std::string_view::npos) leaf.remove_prefix(dot + 1);
   return leaf.find("weight") != std::string_view::npos || leaf.find("bias") != std::string_view::npos;
 }
 
@@ -56,12 +57,14 @@ std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
     other.layers.push_back(layer);
     if (!folded) continue;
     ++computed;
-    Value factor = layers[layer.inputs[1]], product = factor;
+    Value factor = layers[layer.inputs[1]];
+    Value product = layers[layer.inputs[1]];
     factor.name += ".factor";
     factor.role = Role::kBuffer;
     product.name += ".computed";
     product.role = Role::kActivation;
-    const ValueId by = AddValue(&other, std::move(factor)), made = AddValue(&other, std::move(product));
+    const ValueId by = AddValue(&other, std::move(factor));
+    const ValueId made = AddValue(&other, std::move(product));
     other.buffers.push_back(by);
     other.layers.back().inputs[1] = made;
     Layer computes = layer;
