@@ -3,71 +3,48 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vramplan {
 namespace {
 
-constexpr const char* kCreations[] = {"zeros", "ones", "full", "empty"};
-constexpr const char* kViews[] = {"slice",     "select",  "expand",    "reshape", "view",
-                                  "transpose", "permute", "unsqueeze", "squeeze"};
-
-template <size_t n>
-bool IsOneOf(const std::string& op, const char* const (&ops)[n]) {
-  return std::any_of(std::begin(ops), std::end(ops), [&](const char* one) { return op == one; });
-}
-
-// Who makes each value and who reads it alone.
-struct Use {
-  int maker = -1, reader = -1, readers = 0;
-};
-
-std::vector<Use> UsesOf(const Layers& layers) {
-  std::vector<Use> uses(layers.values.size());
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    for (const ValueId id : layers.layers[l].inputs) {
-      if (!id.valid()) continue;
-      uses[static_cast<size_t>(id.value)].reader = static_cast<int>(l);
-      ++uses[static_cast<size_t>(id.value)].readers;
-    }
-    for (const ValueId id : layers.layers[l].outputs) {
-      if (id.valid()) uses[static_cast<size_t>(id.value)].maker = static_cast<int>(l);
-    }
-  }
-  return uses;
+// Where a tensor is that has a maker.
+int PlaceOf(const Walk& walk, ValueId id) {
+  const Layer* maker = walk.MakerOf(id);
+  return maker == nullptr ? -1 : static_cast<int>(walk.PlaceOf(maker));
 }
 
 class Typing {
  public:
-  Typing(const Graph& graph, Layers& layers) : graph_(graph), layers_(layers), uses_(UsesOf(layers)) {}
+  Typing(const Graph& graph, const Layers& layers) : graph_(graph), layers_(layers), walk_(layers) {}
 
-  void Run() {
-    for (size_t l = 0; l < layers_.layers.size(); ++l) {
-      MarkInPlace(layers_.layers[l]);
-      if (!IsUntypedCreation(layers_, layers_.layers[l])) continue;
-      ValueId like = OperandOfLike(layers_.layers[l]);
-      if (!IsOfFloats(like)) like = AddedTo(layers_.layers[l]);
-      if (IsOfFloats(like) && MakerOf(like) < static_cast<int>(l)) layers_.layers[l].inputs = {like};
-    }
+  // What a creation takes its type from; invalid: the file does not tell.
+  ValueId LikeOf(size_t place) {
+    const Layer& creation = layers_.layers[place];
+    ValueId like = OperandOfLike(creation);
+    if (!IsOfFloats(like)) like = AddedTo(creation);
+    return IsOfFloats(like) && PlaceOf(walk_, like) < static_cast<int>(place) ? like : ValueId();
   }
+
+  // src.new_zeros(size).scatter_add_(dim, index, src): torch_geometric's utils/_scatter.py, which its aggregations call
+  // (nn/conv/message_passing.py: self.aggr_module). The addition that writes into the creation; null: none does.
+  const Layer* WriterInto(const Layer& creation) const {
+    if (!creation.module.valid() || !layers_[creation.module].path.ends_with("aggr_module")) return nullptr;
+    return AdditionTo(creation);
+  }
+
+  size_t PlaceOfLayer(const Layer* layer) const { return walk_.PlaceOf(layer); }
 
  private:
   bool IsOfFloats(ValueId id) const { return id.valid() && IsFloating(layers_[id].type); }
-  int MakerOf(ValueId id) const { return uses_[static_cast<size_t>(id.value)].maker; }
 
-  // src.new_zeros(size).scatter_add_(dim, index, src): torch_geometric's utils/_scatter.py, which its aggregations call
-  // (nn/conv/message_passing.py: self.aggr_module).
-  void MarkInPlace(const Layer& creation) {
-    if (!IsCreation(creation) || creation.outputs.size() != 1 || !creation.outputs[0].valid()) return;
-    if (!creation.module.valid() || !layers_[creation.module].path.ends_with("aggr_module")) return;
-    const Use& use = uses_[static_cast<size_t>(creation.outputs[0].value)];
-    if (use.readers != 1) return;
-    Layer& reader = layers_.layers[static_cast<size_t>(use.reader)];
-    if (IsAddition(reader) && reader.inputs[0] == creation.outputs[0]) reader.attributes.Set("inplace", int64_t{1});
-  }
-
-  static bool IsAddition(const Layer& layer) {
-    return (layer.op == "scatter_add" || layer.op == "index_add") && layer.inputs.size() >= 3;
+  // The addition by index that alone reads it, and adds to it.
+  const Layer* AdditionTo(const Layer& creation) const {
+    const Layer* reader = walk_.OnlyReaderOf(creation.outputs[0]);
+    return reader != nullptr && AddsToCreation(walk_, *reader) && reader->inputs[0] == creation.outputs[0] ? reader
+                                                                                                           : nullptr;
   }
 
   // h of ConstantOfShape(Shape(h)).
@@ -83,42 +60,67 @@ class Typing {
     const auto found = by_name_.find(graph_[graph_[maker].inputs[0]].name);
     if (found == by_name_.end()) return {};
     const ValueId like{static_cast<int32_t>(found->second)};
-    return MakerOf(like) < 0 && layers_[like].role == Role::kActivation ? ValueId() : like;
+    return PlaceOf(walk_, like) < 0 && layers_[like].role == Role::kActivation ? ValueId() : like;
   }
 
   // What is added to it, or the tensor that this is a view of.
   ValueId AddedTo(const Layer& creation) const {
-    const Use& use = uses_[static_cast<size_t>(creation.outputs[0].value)];
-    if (use.readers != 1) return {};
-    const Layer& reader = layers_.layers[static_cast<size_t>(use.reader)];
-    if (!IsAddition(reader) || reader.inputs[0] != creation.outputs[0]) return {};
-    ValueId source = reader.inputs[2];
-    while (source.valid() && MakerOf(source) >= 0) {
-      const Layer& maker = layers_.layers[static_cast<size_t>(MakerOf(source))];
-      if (!IsOneOf(maker.op, kViews) || maker.inputs.empty()) break;
-      source = maker.inputs[0];
+    constexpr std::string_view kViews[] = {"slice",     "select",  "expand",    "reshape", "view",
+                                           "transpose", "permute", "unsqueeze", "squeeze"};
+    const Layer* addition = AdditionTo(creation);
+    ValueId source = Walk::In(addition, 2);
+    for (const Layer* maker = walk_.MakerOf(source); maker != nullptr; maker = walk_.MakerOf(source)) {
+      if (std::find(std::begin(kViews), std::end(kViews), maker->op) == std::end(kViews) || maker->inputs.empty())
+        break;
+      source = maker->inputs[0];
     }
     return source;
   }
 
   const Graph& graph_;
-  Layers& layers_;
-  const std::vector<Use> uses_;
+  const Layers& layers_;
+  const Walk walk_;
   std::map<std::string, size_t> by_name_;
 };
 
 }  // namespace
 
-bool IsCreation(const Layer& layer) { return IsOneOf(layer.op, kCreations); }
+bool IsCreation(const Layer& layer) {
+  constexpr std::string_view kCreations[] = {"zeros", "ones", "full", "empty"};
+  return std::find(std::begin(kCreations), std::end(kCreations), layer.op) != std::end(kCreations);
+}
 
 bool IsUntypedCreation(const Layers& layers, const Layer& layer) {
   return IsCreation(layer) && layer.inputs.empty() && layer.outputs.size() == 1 && layer.outputs[0].valid() &&
          IsFloating(layers[layer.outputs[0]].type);
 }
 
+bool IsAdditionByIndex(const Layer& layer) {
+  return (layer.op == "scatter_add" || layer.op == "index_add") && layer.inputs.size() >= 3;
+}
+
+bool AddsToCreation(const Walk& walk, const Layer& layer) {
+  if (!IsAdditionByIndex(layer)) return false;
+  const Layer* into = walk.MakerOf(layer.inputs[0]);
+  return into != nullptr && IsCreation(*into) && walk.OnlyReaderOf(layer.inputs[0]) == &layer;
+}
+
 void TypeCreations(const Graph& graph, Layers* layers) {
-  const bool any = std::any_of(layers->layers.begin(), layers->layers.end(), IsCreation);
-  if (any) Typing(graph, *layers).Run();
+  if (std::none_of(layers->layers.begin(), layers->layers.end(), IsCreation)) return;
+  std::vector<std::pair<size_t, ValueId>> likes;
+  std::vector<size_t> writers;
+  {
+    Typing typing(graph, *layers);
+    for (size_t l = 0; l < layers->layers.size(); ++l) {
+      const Layer& layer = layers->layers[l];
+      if (!IsCreation(layer) || layer.outputs.size() != 1 || !layer.outputs[0].valid()) continue;
+      if (const Layer* writer = typing.WriterInto(layer)) writers.push_back(typing.PlaceOfLayer(writer));
+      if (!IsUntypedCreation(*layers, layer)) continue;
+      if (const ValueId like = typing.LikeOf(l); like.valid()) likes.emplace_back(l, like);
+    }
+  }
+  for (const auto& [place, like] : likes) layers->layers[place].inputs = {like};
+  for (const size_t place : writers) layers->layers[place].attributes.Set("inplace", int64_t{1});
 }
 
 }  // namespace vramplan

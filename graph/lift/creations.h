@@ -11,6 +11,7 @@
 #pragma once
 
 #include "graph/lift/layers.h"
+#include "graph/lift/walk.h"
 
 namespace vramplan {
 
@@ -22,5 +23,9 @@ void TypeCreations(const Graph& graph, Layers* layers);
 bool IsCreation(const Layer& layer);
 // The tensors of floating type that still have none: torch.zeros and new_zeros are written alike.
 bool IsUntypedCreation(const Layers& layers, const Layer& layer);
+
+// scatter_add, index_add; whether such a layer alone reads what it adds to, and that was created for it.
+bool IsAdditionByIndex(const Layer& layer);
+bool AddsToCreation(const Walk& walk, const Layer& layer);
 
 }  // namespace vramplan

@@ -12,6 +12,11 @@
 namespace vramplan {
 namespace {
 
+template <typename Is>
+bool Any(const Layers& layers, const Is& is) {
+  return std::any_of(layers.layers.begin(), layers.layers.end(), is);
+}
+
 constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes it";
 
 bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
@@ -93,20 +98,24 @@ std::vector<Layer> WriteOut(Layers* layers, const Layer& call) {
   return std::move(written).Done();
 }
 
+bool IsOneCall(const Layer& layer) {
+  return layer.evidence == Evidence::kPattern && IsOneOf(layer.op, {"silu", "mish", "gelu"}) &&
+         layer.attributes.Text("approximate", "none") == "none";
+}
+
 std::optional<Reading> WrittenOutInstead(const Layers& layers) {
+  if (!Any(layers, IsOneCall)) return std::nullopt;
   Layers other = layers;
   other.layers.clear();
   std::string op;  // one of them
   for (const Layer& layer : layers.layers) {
-    if (layer.evidence != Evidence::kPattern || !IsOneOf(layer.op, {"silu", "mish", "gelu"}) ||
-        layer.attributes.Text("approximate", "none") != "none") {
+    if (!IsOneCall(layer)) {
       other.layers.push_back(layer);
       continue;
     }
     for (Layer& one : WriteOut(&other, layer)) other.layers.push_back(std::move(one));
     op = layer.op;
   }
-  if (op.empty()) return std::nullopt;
   return Reading{"activation-guessed", "assumed: " + op + " is one call of the framework, not written out of its parts",
                  kDynamoTells, std::move(other)};
 }
@@ -229,14 +238,11 @@ std::optional<Reading> FunctionsInstead(const Layers& layers) {
 
 // max(dim)[0] keeps places, amax(dim) its input.
 std::optional<Reading> OtherMaximaInstead(const Layers& layers) {
+  if (!Any(layers, IsAmbiguousMaximum)) return std::nullopt;
   Layers other = layers;
-  bool any = false;
   for (Layer& layer : other.layers) {
-    if (!IsAmbiguousMaximum(layer)) continue;
-    layer.op = layer.op.front() == 'a' ? layer.op.substr(1) : "a" + layer.op;
-    any = true;
+    if (IsAmbiguousMaximum(layer)) layer.op = layer.op.front() == 'a' ? layer.op.substr(1) : "a" + layer.op;
   }
-  if (!any) return std::nullopt;
   return Reading{
       "maximum-guessed",
       "assumed: which maxima are max(dim)[0], which keeps places, and which amax(dim), which keeps its input",
@@ -244,14 +250,14 @@ std::optional<Reading> OtherMaximaInstead(const Layers& layers) {
 }
 
 std::optional<Reading> HalfCreationsInstead(const Layers& layers) {
+  const auto is_untyped = [&](const Layer& layer) {
+    return IsUntypedCreation(layers, layer) && layers[layer.outputs[0]].shape.rank() > 0;
+  };
+  if (!Any(layers, is_untyped)) return std::nullopt;
   Layers other = layers;
-  bool any = false;
   for (Layer& layer : other.layers) {
-    if (!IsUntypedCreation(other, layer) || other[layer.outputs[0]].shape.rank() == 0) continue;
-    layer.attributes.Set("like_half", int64_t{1});
-    any = true;
+    if (is_untyped(layer)) layer.attributes.Set("like_half", int64_t{1});
   }
-  if (!any) return std::nullopt;
   return Reading{"created-type-guessed",
                  "assumed: torch.zeros makes fp32 under autocast; x.new_zeros, which a file writes alike, has x's type",
                  "torch.onnx.export(dynamo=True) names the call", std::move(other)};
@@ -259,21 +265,14 @@ std::optional<Reading> HalfCreationsInstead(const Layers& layers) {
 
 // Zeros made for an addition: x.new_zeros(n).scatter_add_(...) writes into them, .scatter_add(...) copies them.
 std::optional<Reading> AdditionsInPlaceInstead(const Layers& layers) {
+  if (!Any(layers, IsAdditionByIndex)) return std::nullopt;
+  const Walk walk(layers);
   Layers other = layers;
-  std::vector<int> readers(layers.values.size());
-  std::vector<bool> created(layers.values.size());
-  for (const Layer& layer : layers.layers) {
-    for (const ValueId id : layer.inputs) {
-      if (id.valid()) ++readers[static_cast<size_t>(id.value)];
-    }
-    if (IsCreation(layer) && layer.outputs[0].valid()) created[static_cast<size_t>(layer.outputs[0].value)] = true;
-  }
   bool any = false;
-  for (Layer& layer : other.layers) {
-    if ((layer.op != "scatter_add" && layer.op != "index_add") || !layer.inputs[0].valid()) continue;
-    const size_t into = static_cast<size_t>(layer.inputs[0].value);
-    if (!created[into] || readers[into] != 1) continue;
-    layer.attributes.Set("inplace", int64_t{layer.attributes.Int("inplace", 0) == 0 ? 1 : 0});
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    if (!AddsToCreation(walk, layers.layers[l])) continue;
+    Attributes& attributes = other.layers[l].attributes;
+    attributes.Set("inplace", int64_t{attributes.Int("inplace", 0) == 0 ? 1 : 0});
     any = true;
   }
   if (!any) return std::nullopt;

@@ -32,6 +32,7 @@ bool IsCalledWeight(const std::string& name) {
 }  // namespace
 
 std::optional<Reading> TiedWeightsInstead(const Layers& layers) {
+  if (layers.guesses.maybe_tied.empty()) return std::nullopt;
   Layers other = layers;
   std::string first;
   for (const auto& [name, table] : layers.guesses.maybe_tied) {
@@ -48,15 +49,17 @@ std::optional<Reading> TiedWeightsInstead(const Layers& layers) {
 
 // As a product with a buffer of its shape; what a norm of weights keeps is alike.
 std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
+  const auto is_folded = [&](const Layer& layer) {
+    return layer.attributes.Int("computed_weight", 0) != 0 && layer.inputs.size() > 1 && layer.inputs[1].valid() &&
+           layers[layer.inputs[1]].role == Role::kParameter;
+  };
+  const auto computed = std::count_if(layers.layers.begin(), layers.layers.end(), is_folded);
+  if (computed == 0) return std::nullopt;
   Layers other = layers;
   other.layers.clear();
-  int computed = 0;
   for (const Layer& layer : layers.layers) {
-    const bool folded = layer.attributes.Int("computed_weight", 0) != 0 && layer.inputs.size() > 1 &&
-                        layer.inputs[1].valid() && layers[layer.inputs[1]].role == Role::kParameter;
     other.layers.push_back(layer);
-    if (!folded) continue;
-    ++computed;
+    if (!is_folded(layer)) continue;
     Value factor = layers[layer.inputs[1]];
     Value product = layers[layer.inputs[1]];
     factor.name += ".factor";
@@ -75,7 +78,6 @@ std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
     computes.attributes = {};
     other.layers.insert(other.layers.end() - 1, std::move(computes));
   }
-  if (computed == 0) return std::nullopt;
   return Reading{"computed-weights",
                  "assumed: " + std::to_string(computed) +
                      " weights without a name are parameters; the export may have folded a mask or a norm into them",
