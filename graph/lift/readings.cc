@@ -138,8 +138,12 @@ bool Sorts(const Layer& layer) { return IsOneOf(layer.op, {"topk", "sort"}); }
 // are pointwise and at least four, or begin with a sort.
 class Functions {
  public:
-  explicit Functions(const Layers& layers) : layers_(layers), last_reader_(layers.values.size(), -1) {
+  explicit Functions(const Layers& layers)
+      : layers_(layers), maker_(layers.values.size()), last_reader_(layers.values.size(), -1) {
     for (size_t l = 0; l < layers.layers.size(); ++l) {
+      for (const ValueId id : layers.layers[l].outputs) {
+        if (id.valid()) maker_[static_cast<size_t>(id.value)] = l + 1;
+      }
       for (const ValueId id : layers.layers[l].inputs) {
         if (id.valid()) last_reader_[static_cast<size_t>(id.value)] = static_cast<int>(l);
       }
@@ -181,11 +185,9 @@ class Functions {
     bool any = false;
     while (first < end) {
       std::optional<Layer> call;
-      size_t part = std::min(end, first + kMostInPart);
-      if (!Sorts(layers_.layers[first])) {
-        part = first;
-        while (part < end && IsPointwise(layers_.layers[part])) ++part;
-      }
+      const size_t most = std::min(end, first + kMostInPart);
+      size_t part = Sorts(layers_.layers[first]) ? most : first;
+      while (part < most && IsPointwise(layers_.layers[part])) ++part;
       for (; !call && part >= first + kFewestInPart; --part) call = OneCall(first, part);
       any |= call.has_value();
       all->push_back(call ? *call : layers_.layers[first]);
@@ -196,13 +198,12 @@ class Functions {
 
   // Of the layers `first` up to `end`; nothing where they are more than one tensor's way to another of its shape.
   std::optional<Layer> OneCall(size_t first, size_t end) const {
-    std::vector<ValueId> made;
     ValueId operand;
     for (size_t l = first; l < end; ++l) {
       const Layer& layer = layers_.layers[l];
       if (layer.outputs.empty() || !layer.outputs[0].valid()) return std::nullopt;
       for (const ValueId id : layer.inputs) {
-        if (!id.valid() || std::find(made.begin(), made.end(), id) != made.end()) continue;
+        if (!id.valid() || maker_[static_cast<size_t>(id.value)] > first) continue;
         if (layers_[id].role == Role::kConstant) continue;
         if (layers_[id].role != Role::kActivation || (operand.valid() && operand != id)) return std::nullopt;
         operand = id;
@@ -211,7 +212,6 @@ class Functions {
         return id.valid() && last_reader_[static_cast<size_t>(id.value)] >= static_cast<int>(end);
       });
       if (leaves != (l + 1 == end)) return std::nullopt;
-      made.insert(made.end(), layer.outputs.begin(), layer.outputs.end());
     }
     const Layer& last = layers_.layers[end - 1];
     if (!operand.valid() || layers_[operand].shape != layers_[last.outputs[0]].shape) return std::nullopt;
@@ -223,6 +223,7 @@ class Functions {
   }
 
   const Layers& layers_;
+  std::vector<size_t> maker_;     // layer, counted from one, by value; 0: none
   std::vector<int> last_reader_;  // layer, by value; one behind the last: the caller
 };
 

@@ -26,6 +26,11 @@ std::string Count(int count, const std::string& one, const std::string& many) {
   return count == 1 ? "the " + one : "the " + std::to_string(count) + " " + many;
 }
 
+// What each row is asked about: the step, and how long its tensors live (in PyTorch).
+struct Asked : DoubtedStep {
+  Lifetimes lifetimes;
+};
+
 // The step of this file with other things put back.
 std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_back) {
   Notes already_told;
@@ -40,13 +45,15 @@ std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_b
   return others;
 }
 
-Result<Timeline> Under(const DoubtedStep& step, const TrainingSpec& other) {
+// The step of layers that differ in no tensor.
+Result<Timeline> Under(const Asked& step, const Layers& layers, const TrainingSpec& other) {
   Notes already_told;
-  return ScheduleFor(step.prepared.layers, other, step.batch, &already_told);
+  if (other.framework.runtime != Runtime::kPyTorch) return ScheduleFor(layers, other, step.batch, &already_told);
+  return ScheduleAs(step.lifetimes.likely, layers, other, step.batch, &already_told);
 }
 
 // Only the names of weights tell that a batch norm was folded; metadata of the dynamo exporter is a fact.
-std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
+std::optional<Doubt> FoldedNorms(const Asked& step) {
   const int restored = step.prepared.layers.guesses.restored_norms;
   if (restored == 0 || step.spec.given.count("assume-batchnorm") != 0) return std::nullopt;
   Doubt doubt;
@@ -63,7 +70,7 @@ std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
 
 // A file of model.eval() has lost its dropouts, one of model.train() has them; not every file says which it is. Where
 // they stood nobody knows: in transformers behind products and probabilities, elsewhere behind activations if at all.
-std::optional<Doubt> Dropouts(const DoubtedStep& step) {
+std::optional<Doubt> Dropouts(const Asked& step) {
   constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
   if (step.spec.mode != Mode::kTrain || step.options.put_back.dropout > 0) return std::nullopt;
   if (!step.prepared.question.model.may_lack_dropouts) return std::nullopt;
@@ -79,7 +86,7 @@ std::optional<Doubt> Dropouts(const DoubtedStep& step) {
   return doubt;
 }
 
-std::optional<Doubt> InPlace(const DoubtedStep& step) {
+std::optional<Doubt> InPlace(const Asked& step) {
   if (step.spec.inplace != Inplace::kAuto) return std::nullopt;
   const std::vector<bool> can = CanBeInPlace(step.prepared.layers);
   if (std::find(can.begin(), can.end(), true) == can.end()) return std::nullopt;
@@ -90,7 +97,7 @@ std::optional<Doubt> InPlace(const DoubtedStep& step) {
   TrainingSpec other = step.spec;
   for (const Inplace inplace : {Inplace::kOff, Inplace::kOn}) {
     other.inplace = inplace;
-    doubt.others.push_back(Under(step, other));
+    doubt.others.push_back(Under(step, step.prepared.layers, other));
   }
   return doubt;
 }
@@ -106,7 +113,7 @@ Bytes OutputBytes(const DoubtedStep& step) {
   return bytes;
 }
 
-std::optional<Doubt> OtherLoss(const DoubtedStep& step) {
+std::optional<Doubt> OtherLoss(const Asked& step) {
   // log_softmax, its gradient, the gradient of the logits and a target: no loss of the list takes more of them.
   constexpr int64_t kCopies = 6;
   if (step.spec.mode != Mode::kTrain || step.spec.loss != Loss::kAuto || step.likely.loss == Loss::kNone)
@@ -120,38 +127,38 @@ std::optional<Doubt> OtherLoss(const DoubtedStep& step) {
   for (const Loss loss : {Loss::kNone, Loss::kMse, Loss::kCrossEntropy}) {
     if (loss == step.likely.loss) continue;
     other.loss = loss;
-    doubt.others.push_back(Under(step, other));
+    doubt.others.push_back(Under(step, step.prepared.layers, other));
   }
   return doubt;
 }
 
-std::optional<Doubt> Names(const DoubtedStep& step) {
-  if (!NamesAreGuessed(step.prepared.layers, step.spec)) return std::nullopt;
+std::optional<Doubt> Names(const Asked& step) {
+  if (!step.lifetimes.AreGuessed()) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "names",
                       .text = "not in the file: which tensors the code keeps in a variable",
                       .settle = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines",
                       .told_above = 1};
-  for (const Naming naming : {Naming::kFewest, Naming::kMost}) {
+  for (const Releases* releases : {&step.lifetimes.fewest, &step.lifetimes.most}) {
     Notes already_told;
-    doubt.others.push_back(ScheduleAs(naming, step.prepared.layers, step.spec, step.batch, &already_told));
+    doubt.others.push_back(ScheduleAs(*releases, step.prepared.layers, step.spec, step.batch, &already_told));
   }
   return doubt;
 }
 
 // No exporter writes requires_grad.
-std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
+std::optional<Doubt> FrozenParameters(const Asked& step) {
   if (step.prepared.assumed_frozen.empty() || step.spec.mode != Mode::kTrain) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "assumed-frozen",
                       .text = "assumed: " + step.prepared.assumed_frozen,
                       .settle = "--trainable '*' trains everything"};
-  Notes already_told;
   Layers whole = step.prepared.layers;
   std::vector<TrainedPattern> patterns = {{"*", true}};
   patterns.insert(patterns.end(), step.options.trained.begin(), step.options.trained.end());
+  Notes already_told;
   static_cast<void>(ApplyTrained(patterns, &whole, &already_told));
-  doubt.others.push_back(ScheduleFor(whole, step.spec, step.batch, &already_told));
+  doubt.others.push_back(Under(step, whole, step.spec));
   return doubt;
 }
 
@@ -171,7 +178,7 @@ Layers OnlyLastTrained(const Layers& layers) {
 }
 
 // What no exporter writes and no other row asks. Less than a head alone, nothing that trains takes.
-std::optional<Doubt> AllTrained(const DoubtedStep& step) {
+std::optional<Doubt> AllTrained(const Asked& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0) return std::nullopt;
   const bool checkpoints_known = model.checkpoints_known || !step.spec.checkpoint.empty();
@@ -182,8 +189,7 @@ std::optional<Doubt> AllTrained(const DoubtedStep& step) {
                                                  : " and nothing is checkpointed; the file says neither"),
                       .settle = "--frozen PATTERN, --checkpoint MODULE, or vramplan run on the script",
                       .said_elsewhere = true};
-  Notes already_told;
-  doubt.others.push_back(ScheduleFor(OnlyLastTrained(step.prepared.layers), step.spec, step.batch, &already_told));
+  doubt.others.push_back(Under(step, OnlyLastTrained(step.prepared.layers), step.spec));
   return doubt;
 }
 
@@ -203,7 +209,7 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   return doubts;
 }
 
-using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
+using Ask = std::optional<Doubt> (*)(const Asked& step);
 constexpr Ask kRows[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names, AllTrained};
 
 }  // namespace
@@ -212,8 +218,9 @@ std::vector<Assumption> Doubts(const DoubtedStep& asked) {
   // The peak of a later step is that of the second: optimizers make their state in the first.
   TrainingSpec two_steps = asked.spec;
   two_steps.steps = std::min(two_steps.steps, 2);
-  const DoubtedStep step{asked.prepared, asked.options, two_steps,      asked.batch,
-                         asked.config,   asked.likely,  asked.requested};
+  const bool pytorch = asked.spec.framework.runtime == Runtime::kPyTorch;
+  const Asked step{{asked.prepared, asked.options, two_steps, asked.batch, asked.config, asked.likely, asked.requested},
+                   pytorch ? LifetimesOf(asked.prepared.layers) : Lifetimes()};
   std::vector<Doubt> doubts = Rereadings(step);
   for (const Ask ask : kRows) {
     if (std::optional<Doubt> doubt = ask(step)) doubts.push_back(*std::move(doubt));

@@ -40,7 +40,8 @@ class Step {
   }
 
   Result<RematProblem> Run() {
-    ModelRun model(e_, recorder_, layers_, {});
+    const Releases releases = ReleasesAfter(layers_);
+    ModelRun model(e_, recorder_, layers_, {}, releases);
     model.MakeInputs();
     if (const Status target = model.MakeTarget(); !target) return target.error();
     recorder_.Enter(1, Phase::kForward);

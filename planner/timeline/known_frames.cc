@@ -167,6 +167,28 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   return parts;
 }
 
+// The table with its words apart.
+struct FrameRow {
+  std::string_view library;
+  std::vector<std::string_view> children, names;
+};
+
+const std::vector<FrameRow>& Rows() {
+  static const std::vector<FrameRow> rows = [] {
+    std::vector<FrameRow> apart;
+    std::string_view library;
+    for (const KnownFrame& known : kFrames) {
+      if (known.children.empty()) {
+        library = known.names;
+      } else {
+        apart.push_back({library, Split(known.children, ' '), Split(known.names, ',')});
+      }
+    }
+    return apart;
+  }();
+  return rows;
+}
+
 class KnownFrames {
  public:
   KnownFrames(const Layers& layers, const Statements& statements, std::vector<Release>& release)
@@ -205,25 +227,29 @@ class KnownFrames {
       if (kind.front() == '.') kind.erase(0, 1);
       run.push_back({statement, std::move(kind)});
     }
+    const std::set<std::string_view> kinds = KindsOf(run);
     const Release end = statements_.WithFrame(frame);
     const std::string_view class_name = frame.valid() ? layers_[frame].class_name : std::string_view();
-    std::string_view library;
-    for (const KnownFrame& known : kFrames) {
-      if (known.children.empty()) library = known.names;
-      if (known.children.empty() || (!class_name.empty() && !class_name.starts_with(library))) continue;
-      if (!Calls(run, known.children)) continue;
-      for (const std::vector<Kinded>& turn : TurnsOf(run, known.children)) {
+    for (const FrameRow& row : Rows()) {
+      if (!class_name.empty() && !class_name.starts_with(row.library)) continue;
+      if (kinds.count(row.children.front()) == 0 || !Calls(run, row.children)) continue;
+      for (const std::vector<Kinded>& turn : TurnsOf(run, row.children.front())) {
         const bool whole = turn.size() == run.size();
-        for (const std::string_view name : Split(known.names, ','))
+        for (const std::string_view name : row.names)
           HoldName(frame, turn, name, whole ? end : Release{turn.back().statement.last, end.holder});
       }
     }
   }
 
+  static std::set<std::string_view> KindsOf(const std::vector<Kinded>& run) {
+    std::set<std::string_view> kinds;
+    for (const Kinded& one : run) kinds.insert(one.kind);
+    return kinds;
+  }
+
   // A frame that comes to its first child again and again is that of a loop, which calls block.forward(x): exporters
   // see none of the blocks' own frames. What runs from child to child is one of them.
-  static std::vector<std::vector<Kinded>> TurnsOf(const std::vector<Kinded>& run, std::string_view children) {
-    const std::string_view head = children.substr(0, children.find(' '));
+  static std::vector<std::vector<Kinded>> TurnsOf(const std::vector<Kinded>& run, std::string_view head) {
     const auto begins = [&](const Kinded& one) { return one.kind == head; };
     const bool of_list = head.front() == ':' || head.find('#') != std::string_view::npos;
     if (of_list || std::count_if(run.begin(), run.end(), begins) < 2) return {run};
@@ -235,9 +261,9 @@ class KnownFrames {
     return turns;
   }
 
-  static bool Calls(const std::vector<Kinded>& run, std::string_view children) {
+  static bool Calls(const std::vector<Kinded>& run, const std::vector<std::string_view>& children) {
     auto at = run.begin();
-    for (std::string_view child : Split(children, ' ')) {
+    for (std::string_view child : children) {
       const bool never = child.front() == '!';
       if (never) child.remove_prefix(1);
       const auto found =

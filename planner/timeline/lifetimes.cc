@@ -320,108 +320,156 @@ void HoldMostNames(const Layers& layers, const Calls& calls, const Statements& s
   }
 }
 
-}  // namespace
+// What is known of a graph's lifetimes whatever names its variables have, and what the likely names add.
+class Guess {
+ public:
+  explicit Guess(const Layers& layers)
+      : layers_(layers),
+        calls_(CallsOf(layers)),
+        producer_(layers.values.size()),
+        likely_(layers.values.size()),
+        bound_(layers.values.size()),
+        statements_(layers, calls_) {
+    HoldReaders();
+    known_ = likely_;
+    HoldLikelyNames();
+    if (!layers.source.stacks.empty()) HoldPyramid(layers, statements_, known_);
+    told_ = FollowTracedNames(layers, statements_, known_, likely_);
+  }
 
-std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers, Naming naming) {
-  const Calls calls = CallsOf(layers);
-  std::vector<ModuleId> producer(layers.values.size());
-  std::vector<Release> release(layers.values.size());
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& layer = layers.layers[l];
-    const Release read = {static_cast<int>(l), Temporary(DepthOf(calls, layer.module))};
-    for (ValueId input : layer.inputs) {
-      if (!input.valid() || layers[input].role != Role::kActivation) continue;
-      const ModuleId foreign =
-          OutermostForeign(layers, calls, producer[static_cast<size_t>(input.value)], layer.module);
-      if (release[static_cast<size_t>(input.value)].after < 0) release[static_cast<size_t>(input.value)] = read;
-      Hold(release, input, read);
-      if (foreign.valid())
-        Hold(release, input, {EndOfFrame(layers, calls, foreign), ArgumentOf(DepthOf(calls, foreign))});
+  Releases As(Naming naming) const {
+    if (naming == Naming::kLikely) return InOrder(likely_);
+    std::vector<Release> release = likely_;
+    if (naming == Naming::kMost) {
+      HoldMostNames(layers_, calls_, statements_, producer_, known_, told_, release);
+      return InOrder(std::move(release));
     }
-    for (ValueId output : layer.outputs) {
-      if (!output.valid()) continue;
-      producer[static_cast<size_t>(output.value)] = layer.module;
-      release[static_cast<size_t>(output.value)] = read;  // unused so far: dies at once
+    for (size_t v = 0; v < release.size(); ++v) {
+      if (!told_[v]) release[v] = known_[v];
+    }
+    return InOrder(std::move(release));
+  }
+
+ private:
+  void HoldReaders() {
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      const Layer& layer = layers_.layers[l];
+      const Release read = {static_cast<int>(l), Temporary(DepthOf(calls_, layer.module))};
+      for (ValueId input : layer.inputs) {
+        if (!input.valid() || layers_[input].role != Role::kActivation) continue;
+        const ModuleId foreign =
+            OutermostForeign(layers_, calls_, producer_[static_cast<size_t>(input.value)], layer.module);
+        if (likely_[static_cast<size_t>(input.value)].after < 0) likely_[static_cast<size_t>(input.value)] = read;
+        Hold(likely_, input, read);
+        if (foreign.valid())
+          Hold(likely_, input, {EndOfFrame(layers_, calls_, foreign), ArgumentOf(DepthOf(calls_, foreign))});
+      }
+      for (ValueId output : layer.outputs) {
+        if (!output.valid()) continue;
+        producer_[static_cast<size_t>(output.value)] = layer.module;
+        likely_[static_cast<size_t>(output.value)] = read;  // unused so far: dies at once
+      }
     }
   }
-  std::vector<Release> known = release;  // without guesses
-  const std::vector<bool> from_input = FromInput(layers);
-  const std::vector<bool> joins_list = JoinsOfLists(layers, from_input);
-  const Statements statements(layers, calls);
-  const Joins joins(layers, calls, statements, joins_list);
-  for (size_t v = 0; v < release.size(); ++v) {
-    const ValueId value{static_cast<int32_t>(v)};
-    if (release[v].after >= 0) Hold(release, value, joins.Of(value, producer[v]));
-  }
-  HoldPrepared(layers, calls, producer, from_input, release);
-  HoldKnownNames(layers, calls, producer, release);
-  HoldPyramid(layers, statements, release);
-  HoldBoundNames(layers, statements, release);
-  HoldDecoders(layers, statements, release);
-  HoldKnownFrames(layers, statements, release);
-  const Names names(layers, calls);
-  // Names of a frame go in the order in which they were first bound.
-  std::vector<int32_t> bound(layers.values.size());
-  for (size_t v = 0; v < bound.size(); ++v) bound[v] = static_cast<int32_t>(v);
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& layer = layers.layers[l];
-    const Release end = WithFrame(layers, calls, layer.module);
-    if (const int until = names.EndOfPreactivation(layer); until >= 0) {
-      Hold(release, layer.outputs[0], {until, end.holder});
-      Hold(release, layers.layers[static_cast<size_t>(until)].outputs[0], end);
+
+  void HoldLikelyNames() {
+    const std::vector<bool> from_input = FromInput(layers_);
+    const std::vector<bool> joins_list = JoinsOfLists(layers_, from_input);
+    const Joins joins(layers_, calls_, statements_, joins_list);
+    for (size_t v = 0; v < likely_.size(); ++v) {
+      const ValueId value{static_cast<int32_t>(v)};
+      if (likely_[v].after >= 0) Hold(likely_, value, joins.Of(value, producer_[v]));
     }
-    if (const int until = names.EndOfNormedName(layer); until >= 0) Hold(release, layer.inputs[0], {until, end.holder});
-    if (names.IsVariance(layer)) Hold(release, layer.outputs[0], end);
-    for (const ValueId part : joins_list[l] ? layer.inputs : names.OperandsOfReturnedNorm(layer, calls))
-      Hold(release, part, end);
-    if (!names.Has(layer)) continue;
-    Hold(release, names.Projection(layer), end);
-    const ValueId projected = names.ProjectedInto(layer);
-    for (const ValueId part : layer.outputs) {
-      if (!part.valid()) continue;
-      Hold(release, projected, {names.EndOfStatement(names.LastReader(part)), end.holder});
-      const ValueId renamed = names.Renamed(part);
-      if (!renamed.valid()) continue;
-      bound[static_cast<size_t>(renamed.value)] = part.value;
-      Hold(release, renamed, end);
-    }
+    HoldPrepared(layers_, calls_, producer_, from_input, likely_);
+    HoldKnownNames(layers_, calls_, producer_, likely_);
+    HoldPyramid(layers_, statements_, likely_);
+    HoldBoundNames(layers_, statements_, likely_);
+    HoldDecoders(layers_, statements_, likely_);
+    HoldKnownFrames(layers_, statements_, likely_);
+    HoldParts(joins_list);
   }
-  for (const Layer& layer : layers.layers) {  // out, (h, c) = self.lstm(x): read or not, the tuple has a name
-    if ((layer.op != "lstm" && layer.op != "gru" && layer.op != "rnn") || !layer.module.valid()) continue;
+
+  // Operands and parts that have a name without being read twice, and what recurrent layers return.
+  void HoldParts(const std::vector<bool>& joins_list) {
+    const Names names(layers_, calls_);
+    // Names of a frame go in the order in which they were first bound.
+    for (size_t v = 0; v < bound_.size(); ++v) bound_[v] = static_cast<int32_t>(v);
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      const Layer& layer = layers_.layers[l];
+      const Release end = WithFrame(layers_, calls_, layer.module);
+      if (const int until = names.EndOfPreactivation(layer); until >= 0) {
+        Hold(likely_, layer.outputs[0], {until, end.holder});
+        Hold(likely_, layers_.layers[static_cast<size_t>(until)].outputs[0], end);
+      }
+      if (const int until = names.EndOfNormedName(layer); until >= 0)
+        Hold(likely_, layer.inputs[0], {until, end.holder});
+      if (names.IsVariance(layer)) Hold(likely_, layer.outputs[0], end);
+      for (const ValueId part : joins_list[l] ? layer.inputs : names.OperandsOfReturnedNorm(layer, calls_))
+        Hold(likely_, part, end);
+      if (!names.Has(layer)) continue;
+      Hold(likely_, names.Projection(layer), end);
+      const ValueId projected = names.ProjectedInto(layer);
+      for (const ValueId part : layer.outputs) {
+        if (!part.valid()) continue;
+        Hold(likely_, projected, {names.EndOfStatement(names.LastReader(part)), end.holder});
+        const ValueId renamed = names.Renamed(part);
+        if (!renamed.valid()) continue;
+        bound_[static_cast<size_t>(renamed.value)] = part.value;
+        Hold(likely_, renamed, end);
+      }
+    }
+    for (const Layer& layer : layers_.layers) HoldTuple(names, layer);
+  }
+
+  // out, (h, c) = self.lstm(x): read or not, the tuple has a name.
+  void HoldTuple(const Names& names, const Layer& layer) {
+    if ((layer.op != "lstm" && layer.op != "gru" && layer.op != "rnn") || !layer.module.valid()) return;
     std::vector<int32_t> places;
     for (const ValueId output : layer.outputs) places.push_back(output.value);
     std::sort(places.begin(), places.end());
-    bound[static_cast<size_t>(layer.outputs[0].value)] = places[0];
+    bound_[static_cast<size_t>(layer.outputs[0].value)] = places[0];
     for (size_t i = names.LastReader(layer.outputs[0]) < 0 ? 0 : 1; i < layer.outputs.size(); ++i) {
-      Hold(release, layer.outputs[i], WithFrame(layers, calls, layers[layer.module].parent));
+      Hold(likely_, layer.outputs[i], WithFrame(layers_, calls_, layers_[layer.module].parent));
       if (i > 0)
-        bound[static_cast<size_t>(layer.outputs[i].value)] = places[places.size() - i];  // a tuple, from its end
+        bound_[static_cast<size_t>(layer.outputs[i].value)] = places[places.size() - i];  // a tuple, from its end
     }
   }
-  if (!layers.source.stacks.empty()) HoldPyramid(layers, statements, known);
-  const std::vector<bool> told = FollowTracedNames(layers, statements, known, release);
-  if (naming == Naming::kFewest) {
+
+  Releases InOrder(std::vector<Release> release) const {
+    for (ValueId output : layers_.outputs) {
+      if (output.valid()) release[static_cast<size_t>(output.value)] = {};
+    }
+    Releases after(layers_.layers.size());
     for (size_t v = 0; v < release.size(); ++v) {
-      if (!told[v]) release[v] = known[v];
+      if (release[v].after >= 0 && layers_.values[v].role == Role::kActivation) {
+        after[static_cast<size_t>(release[v].after)].push_back(ValueId{static_cast<int32_t>(v)});
+      }
     }
-  }
-  if (naming == Naming::kMost) HoldMostNames(layers, calls, statements, producer, known, told, release);
-  for (ValueId output : layers.outputs) {
-    if (output.valid()) release[static_cast<size_t>(output.value)] = {};
-  }
-  std::vector<std::vector<ValueId>> after(layers.layers.size());
-  for (size_t v = 0; v < release.size(); ++v) {
-    if (release[v].after >= 0 && layers.values[v].role == Role::kActivation) {
-      after[static_cast<size_t>(release[v].after)].push_back(ValueId{static_cast<int32_t>(v)});
+    const auto rank = [&](ValueId id) {
+      return std::pair{-release[static_cast<size_t>(id.value)].holder, bound_[static_cast<size_t>(id.value)]};
+    };
+    for (std::vector<ValueId>& together : after) {
+      std::stable_sort(together.begin(), together.end(), [&](ValueId a, ValueId b) { return rank(a) < rank(b); });
     }
+    return after;
   }
-  const auto rank = [&](ValueId id) {
-    return std::pair{-release[static_cast<size_t>(id.value)].holder, bound[static_cast<size_t>(id.value)]};
-  };
-  for (std::vector<ValueId>& together : after) {
-    std::stable_sort(together.begin(), together.end(), [&](ValueId a, ValueId b) { return rank(a) < rank(b); });
-  }
-  return after;
+
+  const Layers& layers_;
+  const Calls calls_;
+  std::vector<ModuleId> producer_;       // the call that made each value
+  std::vector<Release> likely_, known_;  // by value; known without guesses
+  std::vector<int32_t> bound_;           // by value: names of a frame go in the order in which they were first bound
+  const Statements statements_;
+  std::vector<bool> told_;  // by value: source lines tell
+};
+
+}  // namespace
+
+Lifetimes LifetimesOf(const Layers& layers) {
+  const Guess guess(layers);
+  return {guess.As(Naming::kFewest), guess.As(Naming::kLikely), guess.As(Naming::kMost)};
 }
+
+Releases ReleasesAfter(const Layers& layers, Naming naming) { return Guess(layers).As(naming); }
 
 }  // namespace vramplan

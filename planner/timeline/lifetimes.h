@@ -18,6 +18,16 @@ enum class Naming : uint8_t { kLikely, kFewest, kMost };
 
 // For each layer, the values that Python frees when the layer is done. Inputs, parameters, buffers and the model's
 // outputs are not among them, because the caller or the module holds those.
-std::vector<std::vector<ValueId>> ReleasesAfter(const Layers& layers, Naming naming = Naming::kLikely);
+using Releases = std::vector<std::vector<ValueId>>;
+
+// Under each naming; equal ends: nothing was guessed.
+struct Lifetimes {
+  Releases fewest, likely, most;
+  bool AreGuessed() const { return fewest != most; }
+};
+Lifetimes LifetimesOf(const Layers& layers);
+
+// One of them.
+Releases ReleasesAfter(const Layers& layers, Naming naming = Naming::kLikely);
 
 }  // namespace vramplan

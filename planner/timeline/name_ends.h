@@ -12,10 +12,8 @@
 
 namespace vramplan {
 
-// Whether names are guessed, in PyTorch: where source lines leave no doubt, they are not.
-bool NamesAreGuessed(const Layers& layers, const TrainingSpec& spec);
-
-// Schedule, with these names.
-Result<Timeline> ScheduleAs(Naming naming, const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes);
+// Schedule in PyTorch, with these names: one of LifetimesOf(layers), or of layers that differ in no tensor.
+Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
+                            Notes* notes);
 
 }  // namespace vramplan

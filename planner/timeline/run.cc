@@ -95,12 +95,12 @@ std::vector<ValueId> ModuleOrder(const Layers& layers) {
 }  // namespace
 
 ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls,
-                   Naming naming)
+                   const Releases& releases)
     : e_(e),
       layers_(layers),
       autocast_(e),
       checkpoints_(e, recorder, *this, layers.layers.size(), std::move(calls)),
-      releases_(ReleasesAfter(layers, naming)),
+      releases_(releases),
       fused_(FusedCallsOf(layers, e.spec())),
       fused_at_(layers.layers.size(), -1),
       resident_(layers.values.size()) {

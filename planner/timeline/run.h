@@ -19,8 +19,9 @@ namespace vramplan {
 class ModelRun : private LayerRunner {
  public:
   // model.to("cuda"): parameters and buffers, children before their parents. `calls` are then wrapped in checkpoints.
+  // `releases` outlive the run.
   ModelRun(eager::Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls,
-           Naming naming = Naming::kLikely);
+           const Releases& releases);
 
   // The caller's batch; then the target of the loss, which is held in evaluation too.
   void MakeInputs();
@@ -70,7 +71,7 @@ class ModelRun : private LayerRunner {
   const Layers& layers_;
   eager::Autocast autocast_;
   Checkpoints checkpoints_;
-  std::vector<std::vector<ValueId>> releases_;
+  const Releases& releases_;
   std::vector<const eager::OpRule*> rules_;  // by layer; null: unknown
   std::vector<bool> asked_in_place_;         // by layer; empty: none
   std::vector<FusedCall> fused_;

@@ -173,16 +173,11 @@ Status CheckSaved(const TrainingSpec& spec, const Timeline& timeline) {
 
 }  // namespace
 
-bool NamesAreGuessed(const Layers& layers, const TrainingSpec& spec) {
-  if (spec.framework.runtime != Runtime::kPyTorch) return false;
-  return ReleasesAfter(layers, Naming::kFewest) != ReleasesAfter(layers, Naming::kMost);
-}
-
 Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
-  return ScheduleAs(Naming::kLikely, layers, spec, batch, notes);
+  return ScheduleAs(ReleasesAfter(layers), layers, spec, batch, notes);
 }
 
-Result<Timeline> ScheduleAs(Naming naming, const Layers& layers, const TrainingSpec& spec, int64_t batch,
+Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
                             Notes* notes) {
   if (const Status checked = CheckSpec(spec); !checked) return checked.error();
   Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, spec.checkpoint, spec.saved);
@@ -195,7 +190,7 @@ Result<Timeline> ScheduleAs(Naming naming, const Layers& layers, const TrainingS
   recorder.Enter(0, Phase::kSetup);
   Eager e(recorder, spec, batch, notes);
   recorder.Follow(&e.origin);
-  ModelRun model(e, recorder, layers, *std::move(calls), naming);
+  ModelRun model(e, recorder, layers, *std::move(calls), releases);
   const Status run = spec.mode == Mode::kTrain ? Train(e, model, recorder, spec.steps) : Infer(e, model, recorder);
   if (!run) return run.error();
   recorder.Stop();

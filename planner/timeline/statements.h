@@ -6,7 +6,9 @@
 //   block:            conv(x)  add                two
 #pragma once
 
+#include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "planner/timeline/frames.h"
@@ -35,7 +37,7 @@ class Statements {
   // The statement of `frame` that runs this layer. The layer must be inside the frame.
   Statement StatementOf(int layer, ModuleId frame) const;
   // All statements of a frame, in order.
-  std::vector<Statement> StatementsOf(ModuleId frame) const;
+  const std::vector<Statement>& StatementsOf(ModuleId frame) const { return TableOf(frame).statements; }
   // For a call, its module as the frame writes it, with # for the index in a list (`blocks.#.conv`, with a leading dot
   // unless the frame is the root's); for an operator, its name.
   std::string KindOf(const Statement& statement) const;
@@ -49,13 +51,32 @@ class Statements {
   bool Carries(const Statement& made, const Statement& read) const;
 
  private:
+  // A frame's statements with what is asked of each, found once.
+  struct Table {
+    std::vector<Statement> statements;
+    std::vector<int> kind;          // equal where KindOf is
+    std::vector<int> call_up_to;    // the last call of the frame so far, this one included; -1: none
+    std::vector<int> next_of_kind;  // for a call, the next one of its kind; the count of statements: none
+    int count() const { return static_cast<int>(statements.size()); }
+    int Of(int layer) const;  // the statement that runs it
+  };
+
   // The root has a call of its own in the list, which its layers do not name.
   bool IsRoot(ModuleId id) const { return !id.valid() || !layers_[id].parent.valid(); }
   int End(ModuleId frame) const { return EndOfFrame(layers_, calls_, frame); }
+  const Table& TableOf(ModuleId frame) const;
+  int NumberOf(const Statement& statement) const;
+  bool ReadsResultOf(const Statement& reader, const Statement& made) const;
+
   const Layers& layers_;
   const Calls& calls_;
   std::vector<int> first_;  // by module call: its first layer
   std::vector<int> maker_;  // layer, by value; -1: none
+  // Made when they are first asked for; the root's is -1.
+  mutable std::unordered_map<int32_t, Table> tables_;           // by frame
+  mutable std::unordered_map<std::string, int> kinds_;          // KindOf, numbered
+  mutable std::vector<int> kind_of_call_;                       // by module call; -1: not asked for yet
+  mutable std::map<std::pair<int32_t, int32_t>, bool> passes_;  // by two calls: ReadsResultOf
 };
 
 }  // namespace vramplan
