@@ -7,6 +7,7 @@
 #include "graph/lift/decomposed_calls.h"
 #include "graph/lift/decomposed_losses.h"
 #include "graph/lift/dense_maps.h"
+#include "graph/lift/detached.h"
 #include "graph/lift/exported_mode.h"
 #include "graph/lift/frozen.h"
 #include "graph/lift/fx_names.h"
@@ -27,13 +28,13 @@
 #include "graph/lift/provenance.h"
 #include "graph/lift/recurrent.h"
 #include "graph/lift/recurrent_cells.h"
+#include "graph/lift/reductions_by_index.h"
 #include "graph/lift/reparametrized.h"
 #include "graph/lift/shared_constants.h"
 #include "graph/lift/single_joins.h"
 #include "graph/lift/skipped_layers.h"
 #include "graph/lift/skipped_masks.h"
 #include "graph/lift/stored_fills.h"
-#include "graph/lift/straight_through.h"
 #include "graph/lift/unused_signature.h"
 #include "graph/lift/upcasts.h"
 #include "graph/lift/writes.h"
@@ -77,6 +78,8 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, const PutBack
   GatherRecurrent(&layers);
   GatherRecurrentCells(&layers);
   DetachStraightThrough(&layers);
+  GatherReductionsByIndex(&layers);
+  DetachSoftmaxByIndex(&layers);
   GatherWrites(&layers);
   SplitMergedSlices(&layers);
   SplitMergedActivations(&layers);

@@ -7,6 +7,7 @@
 
 #include "graph/lift/creations.h"
 #include "graph/lift/decomposed_calls.h"
+#include "graph/lift/detached.h"
 #include "graph/lift/readings_of_weights.h"
 
 namespace vramplan {
@@ -283,6 +284,16 @@ std::optional<Reading> AdditionsInPlaceInstead(const Layers& layers) {
                  "only the code tells scatter_add_ from scatter_add", std::move(other)};
 }
 
+// A maximum that is subtracted only so that no exponential overflows needs no gradient.
+std::optional<Reading> DetachedMaximaInstead(const Layers& layers) {
+  const Operands maxima = SubtractedMaxima(layers);
+  if (maxima.empty()) return std::nullopt;
+  Layers other = layers;
+  Detach(maxima, &other);
+  return Reading{"detach-guessed", "assumed: the maxima that the code subtracts have gradients, not x.detach().max()",
+                 kDynamoTells, std::move(other)};
+}
+
 }  // namespace
 
 std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
@@ -292,7 +303,8 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
            step.gradients ? FunctionsInstead(layers) : std::nullopt,
            step.autocast ? HalfCreationsInstead(layers) : std::nullopt, TiedWeightsInstead(layers),
            AdditionsInPlaceInstead(layers), step.gradients ? OtherMaximaInstead(layers) : std::nullopt,
-           ComputedWeightsInstead(layers), step.gradients ? BuffersInstead(layers) : std::nullopt,
+           step.gradients ? DetachedMaximaInstead(layers) : std::nullopt, ComputedWeightsInstead(layers),
+           step.gradients ? BuffersInstead(layers) : std::nullopt,
            step.gradients ? SinusoidsInstead(layers) : std::nullopt,
            step.gradients ? ParametersInstead(layers) : std::nullopt}) {
     if (reading.has_value()) readings.push_back(*std::move(reading));

@@ -22,11 +22,13 @@ ValueId ParameterCalled(const Layers& layers, const std::string& name) {
   return found == layers.parameters.end() ? ValueId() : *found;
 }
 
-// Modules call what they train weight or bias, and parts of either: in_proj_weight, weight_g, bias_ih_l0.
+// torch.nn's modules call what they train weight or bias, and parts of either: weight_g, bias_ih_l0, in_proj_weight
+// (torch/nn/modules, 2.10). But mem_bias is somebody's own.
 bool IsCalledWeight(const std::string& name) {
   std::string_view leaf = name;
   if (const size_t dot = leaf.rfind('.'); dot != std::string_view::npos) leaf.remove_prefix(dot + 1);
-  return leaf.find("weight") != std::string_view::npos || leaf.find("bias") != std::string_view::npos;
+  return leaf.starts_with("weight") || leaf.starts_with("bias") || leaf.ends_with("proj_weight") ||
+         leaf.ends_with("proj_bias");
 }
 
 }  // namespace

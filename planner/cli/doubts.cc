@@ -99,6 +99,12 @@ std::optional<Doubt> InPlace(const Asked& step) {
     other.inplace = inplace;
     doubt.others.push_back(Under(step, step.prepared.layers, other));
   }
+  // What an activation makes beside its input is one tensor more that a variable may keep.
+  if (step.spec.mode == Mode::kTrain && step.lifetimes.AreGuessed()) {
+    other.inplace = Inplace::kOff;
+    Notes already_told;
+    doubt.others.push_back(ScheduleAs(step.lifetimes.most, step.prepared.layers, other, step.batch, &already_told));
+  }
   return doubt;
 }
 

@@ -14,7 +14,7 @@ Tensor WithoutWritten(GradContext& g, Tensor grad_self, bool include_self) {
 void SumBackward(GradContext& g, bool include_self) {
   const Tensor grad = g.grad();
   Tensor grad_source;
-  if (g.Needs(1)) grad_source = g.e.Empty(g.saved(1)->sizes, grad->dtype);
+  if (g.Needs(1)) grad_source = g.e.Empty(g.saved(2)->sizes, grad->dtype);
   Tensor grad_self = WithoutWritten(g, grad, include_self);
   if (g.Needs(0)) g.Set(0, std::move(grad_self));
   if (g.Needs(1)) g.Set(1, std::move(grad_source));
@@ -23,7 +23,7 @@ void SumBackward(GradContext& g, bool include_self) {
 // The gradient by how many were written: grad / N for self, grad.gather() / N.gather() for src.
 void MeanBackward(GradContext& g, bool include_self) {
   const Tensor grad = g.grad();
-  const Shape &whole = grad->sizes, part = g.saved(1)->sizes;
+  const Shape &whole = grad->sizes, part = g.saved(2)->sizes;
   Tensor counts;
   {
     const Tensor ones = g.e.EmptyLike(grad), each = g.e.Empty(part, grad->dtype);
@@ -44,7 +44,7 @@ void MeanBackward(GradContext& g, bool include_self) {
 // The gradient is shared by all that equal the extreme.
 void ExtremeBackward(GradContext& g, bool include_self) {
   const Tensor grad = g.grad();
-  const Shape &whole = grad->sizes, part = g.saved(1)->sizes;
+  const Shape &whole = grad->sizes, part = g.saved(2)->sizes;
   const auto equal = [&](const Shape& sizes) {
     const Tensor mask = g.e.Empty(sizes, DType::kBool);
     return g.e.Empty(sizes, grad->dtype);
@@ -73,13 +73,17 @@ void ScatterReduce(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::scatter_reduce");
   const Tensor &x = c.In(0), &index = c.In(1), &source = c.In(2);
-  Tensor out = e.EmptyLike(x);
+  const bool writes = c.Int("inplace") != 0 && !x->tracked();
+  // What the backward needs of self is copied before it is written (tools/autograd/gen_variable_type.py:
+  // original_self).
+  const Tensor self = writes && e.grad_mode && source->tracked() ? e.EmptyLike(x) : x;
+  Tensor out = writes ? e.Overwrite(x) : e.EmptyLike(x);
   if (mean) {  // how many were written to each place
     const Tensor ones = e.EmptyLike(out), each = e.EmptyLike(source);
     e.Empty(out->sizes, DType::kBool);
   }
   if (GradNode* node = e.Record("ScatterReduceBackward0", {x, source}, {out})) {
-    node->Save(x).Save(source).Save(index).SaveOutput(out);
+    node->Save(index).Save(self).Save(source).SaveOutput(out);
     node->Backward([sum, mean, include_self](GradContext& g) {
       sum ? SumBackward(g, include_self) : mean ? MeanBackward(g, include_self) : ExtremeBackward(g, include_self);
     });

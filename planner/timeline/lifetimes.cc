@@ -11,6 +11,7 @@
 #include "planner/timeline/decoders.h"
 #include "planner/timeline/known_frames.h"
 #include "planner/timeline/known_names.h"
+#include "planner/timeline/most_names.h"
 #include "planner/timeline/pyramid.h"
 #include "planner/timeline/statements.h"
 #include "planner/timeline/traced_names.h"
@@ -298,25 +299,6 @@ void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<Mo
       if (!id.valid() || reached(id) || begun.contains(id) || !IsFloating(layers[id].type)) continue;
       Hold(release, id, WithFrame(layers, calls, producer[static_cast<size_t>(id.value)]));
     }
-  }
-}
-
-// `read`: when each value goes that has no name. A chain in a list, x = block(x), writes one name anew.
-void HoldMostNames(const Layers& layers, const Calls& calls, const Statements& statements,
-                   const std::vector<ModuleId>& producer, const std::vector<Release>& read,
-                   const std::vector<bool>& told, std::vector<Release>& release) {
-  for (size_t v = 0; v < release.size(); ++v) {
-    const ValueId value{static_cast<int32_t>(v)};
-    const int maker = statements.MakerOf(value);
-    if (release[v].after < 0 || maker < 0 || told[v]) continue;
-    ModuleId frame = producer[v];
-    while (frame.valid() && calls.last[static_cast<size_t>(frame.value)] < read[v].after) frame = layers[frame].parent;
-    if (statements.Carries(statements.StatementOf(maker, frame), statements.StatementOf(read[v].after, frame)))
-      continue;
-    // What is read when the next turn of a loop has written its name anew is in a list, or has a second name.
-    const int end = statements.EndOfName(maker, frame);
-    const bool kept = end < read[v].after;
-    Hold(release, value, {kept ? EndOfFrame(layers, calls, frame) : end, NameOf(DepthOf(calls, frame))});
   }
 }
 

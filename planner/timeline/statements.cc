@@ -115,6 +115,13 @@ int Statements::EndOfName(int layer, ModuleId frame) const {
   return same ? table.statements[static_cast<size_t>(again)].last : End(frame);
 }
 
+Statements::Loop Statements::LoopOf(int layer, ModuleId frame) const {
+  const Table& table = TableOf(frame);
+  const int call = table.call_up_to[static_cast<size_t>(table.Of(layer))];
+  if (call < 0 || !IsOfList(table.statements[static_cast<size_t>(call)])) return {};
+  return {table.kind[static_cast<size_t>(call)], table.next_of_kind[static_cast<size_t>(call)] < table.count()};
+}
+
 bool Statements::ReadsResultOf(const Statement& reader, const Statement& made) const {
   for (int l = reader.first; l <= reader.last; ++l) {
     for (const ValueId id : layers_.layers[static_cast<size_t>(l)].inputs) {

@@ -46,6 +46,13 @@ class Statements {
   // The layer after which Python drops a variable of `frame` that holds this layer's result: at the frame's end, or
   // when a loop reaches the same statement again and reassigns it (for block in self.blocks: y, skip = block(y)).
   int EndOfName(int layer, ModuleId frame) const;
+  // The list of modules that a loop runs through, numbered, where this layer runs in one of its turns (a call of one of
+  // its modules and what follows up to the next call); -1: in none. `goes_on`: not in the last turn.
+  struct Loop {
+    int list = -1;
+    bool goes_on = false;
+  };
+  Loop LoopOf(int layer, ModuleId frame) const;
   // Whether this call of a module from a list is one turn of a loop that passes a value on, x = block(x): it reads the
   // result of the module before it in the list, or the module after it reads its result.
   bool Carries(const Statement& made, const Statement& read) const;

@@ -62,6 +62,8 @@ TEST_CASE("stored tensors: those that no module calls weight may be buffers, nam
   REQUIRE(buffers.has_value());
   CHECK(buffers->layers[ValueId{2}].role == Role::kBuffer);
   CHECK(buffers->settle == "--frozen 'head.offset'");
+  CHECK(BuffersInstead(Model("mem_bias")).has_value());  // no module of torch.nn calls it so
+  CHECK(!BuffersInstead(Model("attn.in_proj_bias")).has_value());
   const auto parameters = ParametersInstead(Model());
   REQUIRE(parameters.has_value());
   CHECK(parameters->layers.parameters.size() == 3);

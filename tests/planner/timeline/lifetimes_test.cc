@@ -151,6 +151,22 @@ TEST_CASE(
   CHECK(m.Releases(Naming::kMost) == "-; -; 2; 3; 1 4");  // x = self.b(a); for block in self.blocks: x = block(x)
 }
 
+TEST_CASE("most names: a loop that looks results up may have all of them in a list") {
+  // for i, layer in enumerate(self.layers): x = cat([outs[0], x]) if i == 2 else layer(x); outs.append(x)
+  for (const bool looks_up : {true, false}) {
+    Model m;
+    const ModuleId root = m.Module("");
+    const ValueId a = m.Layer(m.Module("layers.0", root), {m.Value(Role::kInput)});     // 1
+    const ValueId b = m.Layer(m.Module("layers.1", root), {a});                         // 2
+    const ValueId c = m.Layer(m.Module("layers.2", root), {b});                         // 3
+    const ValueId d = m.Layer(root, {looks_up ? a : m.Value(Role::kInput), c}, "cat");  // 4
+    const ValueId e = m.Layer(m.Module("layers.3", root), {d});                         // 5
+    m.layers.outputs = {m.Layer(m.Module("head", root), {e})};
+    const std::string releases = m.Releases(Naming::kMost);
+    CHECK(releases == (looks_up ? "-; -; -; -; -; 1 2 3 4 5" : "-; 1; 2; -; 3; 5 6"));
+  }
+}
+
 TEST_CASE("tokens that are parameters make no list of a join") {
   // timm's DeiT, distilled: x = torch.cat((cls_token, dist_token, x), dim=1); x = x + self.pos_embed
   Model m;
