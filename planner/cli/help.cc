@@ -136,6 +136,7 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan run --gpu t4 -- python train.py --batch-size 32\n"
      "  vramplan run --gpu-memory 24GiB --steps 5 -- python -m my_package.train\n"
      "  vramplan run --gpu t4 --largest batch=1:512 -- python train.py --batch-size {batch}\n"
+     "  vramplan run --gpu a100-80gb --gpus 1,2,4,8 -- python train_fsdp.py\n"
      "  vramplan run --until-exit --format json -- torchrun --nproc-per-node 1 train.py\n"},
 };
 

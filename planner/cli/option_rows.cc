@@ -111,6 +111,13 @@ constexpr OptionRow kRows[] = {
      kRun},
     {"--vary", "NAME=A,B,...", "one run for each of these values of {NAME}, as a table; repeatable: each with each",
      kRun, true},
+    {"--gpus", "N",
+     "the script is one rank of so many: it runs alone, and what the other ranks would say is what it says; {gpus} in "
+     "the command stands for N; N,N,... makes a table",
+     kRun},
+    {"--nodes", "M", "machines that share the cards of --gpus [1]", kRun},
+    {"--rank", "R", "which of the ranks [0]", kRun},
+    {"--all-ranks", "", "with --gpus, and torchrun or its like in the command: all of them run", kRun},
     {"--record", "FILE",
      "write every request of the run there, for \"vramplan replay\" with another card or other allocator options; .gz: "
      "gzipped",

@@ -297,10 +297,19 @@ void ReadScript(Reader* reader, const TypedOptions& typed, Options* options) {
     return;
   }
   options->wishes_of_script = *std::move(wishes);
+  const Result<std::optional<ScriptRanks>> ranks = ReadScriptRanks(
+      reader->Text("--gpus"), reader->Text("--nodes"), reader->Text("--rank"), reader->Text("--all-ranks") != nullptr);
+  if (!ranks.ok()) {
+    reader->Fail(ranks.error());
+    return;
+  }
+  options->wishes_of_script.ranks = *ranks;
   if (const std::string* record = reader->Text("--record")) {
     options->record = *record;
     if (reader->Text("--vary") != nullptr)
       reader->Fail(Wrong("--record", "is about one run, and --vary makes several", "leave one of them out"));
+    if (*ranks && (*ranks)->gpus.size() > 1)
+      reader->Fail(Wrong("--record", "is about one run, and --gpus makes several", "name one number of cards"));
   }
   if (options->wishes_of_script.largest && reader->Text("--gpu") == nullptr && !options->gpu_memory) {
     reader->Fail(Wrong("--largest", "is about a card, and none is named", "add --gpu t4, or --gpu-memory 24GiB"));

@@ -74,9 +74,15 @@ Result<Searched> Search(const ScriptRuns& runs, const ScriptWishes::Range& range
   return searched;
 }
 
-// Each value of --vary with each of the others, the last one changing fastest.
-std::vector<ScriptValues> Combinations(const std::vector<ScriptWishes::Choices>& vary) {
+// Each value of --vary with each of the others, the last one changing fastest; the number of cards before them.
+std::vector<ScriptValues> Combinations(const ScriptWishes& wishes) {
   std::vector<ScriptValues> all(1);
+  std::vector<ScriptWishes::Choices> vary = wishes.vary;
+  if (wishes.ranks) {
+    ScriptWishes::Choices gpus{kGpusName, {}};
+    for (const int64_t count : wishes.ranks->gpus) gpus.values.push_back(std::to_string(count));
+    vary.insert(vary.begin(), std::move(gpus));
+  }
   for (const ScriptWishes::Choices& choices : vary) {
     std::vector<ScriptValues> longer;
     for (const ScriptValues& values : all) {
@@ -121,14 +127,14 @@ bool Fits(const VariedRun& run) {
 }  // namespace
 
 Result<Outcome> RunScript(const Options& options, const Style& style, Probe* machine) {
-  const FileToWrite record{.path = options.record, .force = options.force};
+  const FileToWrite record{.path = options.record, .force = options.force, .option = "--record"};
   if (!options.record.empty()) {
     if (const Status may = CheckFileToWrite(record); !may) return may.error();
   }
   const Result<ScriptRuns> runs = ScriptRuns::On(options, machine);
   if (!runs.ok()) return runs.error();
   std::vector<VariedRun> varied;
-  for (const ScriptValues& values : Combinations(options.wishes_of_script.vary)) {
+  for (const ScriptValues& values : Combinations(options.wishes_of_script)) {
     std::string text;
     for (const auto& [name, value] : values) text += (text.empty() ? "" : ", ") + name + "=" + value;
     if (!text.empty()) TellProgress("running with " + text);
@@ -147,7 +153,7 @@ Result<Outcome> RunScript(const Options& options, const Style& style, Probe* mac
   const bool json = options.format == Format::kJson;
   Outcome outcome;
   outcome.exit_code = std::ranges::any_of(varied, Fits) ? 0 : kFitsNot;
-  if (!options.wishes_of_script.vary.empty()) {
+  if (varied.size() > 1 || !options.wishes_of_script.vary.empty()) {
     outcome.text = json ? Print(ToJson(varied)) : PrintVaried(varied, style);
     for (const VariedRun& run : varied) outcome.notes.Append(run.report.notes);
   } else if (first.largest) {

@@ -77,6 +77,12 @@ std::string DescriptionOf(const ChosenDevice& card) {
          std::to_string(taken.count()) + "\n";
 }
 
+std::string MachineOf(const ChosenDevice& card, int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) text += DescriptionOf(card);
+  return text;
+}
+
 // Without --gpu: a card that is never full, of the capability that the other verbs take then.
 ChosenDevice EndlessCard(const Options& options) {
   Card card;
@@ -88,19 +94,25 @@ ChosenDevice EndlessCard(const Options& options) {
   return DeviceOf(card, options);
 }
 
+// "0,1,2": CUDA_VISIBLE_DEVICES, whatever this machine has.
+std::string AllOf(int64_t count) {
+  std::string text = "0";
+  for (int64_t i = 1; i < count; ++i) text += "," + std::to_string(i);
+  return text;
+}
+
 StartedCommand::Environment EnvironmentOf(const Options& options, const ChosenDevice& card, const std::string& pretend,
-                                          const std::string& folder) {
+                                          const std::string& folder, int64_t cards) {
   const std::string libraries = pretend + "/libcuda.so.1:" + pretend + "/libnvidia-ml.so.1";
   return {{"LD_PRELOAD", Before(libraries, "LD_PRELOAD", ":")},
           {"PYTHONPATH", Before(pretend + "/hook", "PYTHONPATH", ":")},
-          {"VRAMPLAN_PRETEND_GPU", DescriptionOf(card)},
+          {"VRAMPLAN_PRETEND_GPU", MachineOf(card, cards)},
           {"VRAMPLAN_RECORDING", folder},
           {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
           {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()},
           // Triton links its launcher against a libcuda that it looks for by itself.
           {"TRITON_LIBCUDA_PATH", pretend},
-          // The pretend machine has one card, whatever this one has.
-          {"CUDA_VISIBLE_DEVICES", "0"}};
+          {"CUDA_VISIBLE_DEVICES", AllOf(cards)}};
 }
 
 std::string ReadWhole(const fs::path& path) {
@@ -193,7 +205,8 @@ Result<Filled> Fill(const Options& options, const ScriptValues& values, const st
   for (const std::string& word : options.script) filled.words.push_back(WithValues(word, values));
   for (const auto& [name, value] : values) {
     const bool in_file = in && options.wishes_of_script.largest->name == name;
-    if (!in_file && !HasPlaceholder(options.script, name)) filled.variables.emplace_back(name, value);
+    if (!in_file && name != kGpusName && !HasPlaceholder(options.script, name))
+      filled.variables.emplace_back(name, value);
     if (!in_file) continue;
     std::error_code failed;
     if (!fs::is_regular_file(in->file, failed)) return Bad(in->file, "is no file that can be read", "");
@@ -235,9 +248,34 @@ ScriptReport ReportOf(const std::vector<std::string>& words, const ChosenDevice&
   return report;
 }
 
+int64_t GpusOf(const ScriptValues& values, const ScriptRanks& ranks) {
+  const auto value = std::ranges::find(values, kGpusName, &ScriptValues::value_type::first);
+  return value == values.end() ? ranks.gpus.front() : std::strtoll(value->second.c_str(), nullptr, 10);
+}
+
+// What was taken for true of the ranks, and what was not as it was told.
+void NoteRanks(const ScriptRanks& ranks, int64_t gpus, const std::string& launcher, ScriptReport* report) {
+  const int64_t seen = report->recording.ranks;
+  if (seen != gpus) {
+    const std::string said = launcher.empty() ? "" : ", because " + launcher + " says so";
+    report->notes.Add({"ranks-differ", Severity::kWarning, "--gpus " + std::to_string(gpus),
+                       "the script ran as one of " + std::to_string(seen) + " ranks" + said,
+                       launcher.empty() ? "" : "leave the launcher out, or give it {gpus} as its number of processes"});
+  }
+  if (ranks.all || gpus == 1) return;
+  report->notes.Add({"ranks-alone", Severity::kNote, "rank " + std::to_string(report->recording.rank),
+                     "ran alone: the other ranks are taken to do what it does, and NCCL's own buffers are not counted",
+                     "--rank R runs another one"});
+}
+
 }  // namespace
 
 Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
+  const std::optional<ScriptRanks>& ranks = options.wishes_of_script.ranks;
+  if (ranks && ranks->all && LauncherIn(options.script).empty()) {
+    return Error{ErrorCode::kUsage, "--all-ranks", "nothing in the command starts a process for each rank",
+                 "put torchrun --nproc-per-node {gpus} before the script"};
+  }
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   ChosenDevice card = *chosen ? **chosen : EndlessCard(options);
@@ -267,7 +305,15 @@ Result<ScriptReport> ScriptRuns::Run(const ScriptValues& values) const {
   const Result<Filled> filled = Fill(options_, values, folder.path());
   if (!filled.ok()) return filled.error();
   const std::string name = ScriptName(options_.script);
-  StartedCommand::Environment environment = EnvironmentOf(options_, card_, pretend_, folder.path());
+  const std::optional<ScriptRanks>& ranks = options_.wishes_of_script.ranks;
+  const int64_t gpus = ranks ? GpusOf(values, *ranks) : 1;
+  const std::string launcher = LauncherIn(filled->words);
+  StartedCommand::Environment environment =
+      EnvironmentOf(options_, card_, pretend_, folder.path(), ranks ? gpus / ranks->nodes : 1);
+  if (ranks) {
+    const StartedCommand::Environment variables = RankVariables(*ranks, gpus, launcher);
+    environment.insert(environment.end(), variables.begin(), variables.end());
+  }
   environment.insert(environment.end(), filled->variables.begin(), filled->variables.end());
 
   SignalsHeld signals;
@@ -288,6 +334,8 @@ Result<ScriptReport> ScriptRuns::Run(const ScriptValues& values) const {
   ScriptReport report = ReportOf(filled->words, card_, card_given_, *all);
   report.exit_code = end.exit_code;
   report.signal = end.signal;
+  report.gpus = gpus;
+  if (ranks) NoteRanks(*ranks, gpus, launcher, &report);
   Conclude(&report);
   const bool failed = end.signal || end.exit_code.value_or(0) != 0;
   if (failed && !report.oom) {

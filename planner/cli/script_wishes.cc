@@ -16,6 +16,7 @@ constexpr size_t kMostRuns = 64;
 // As a placeholder in braces and as a variable of the environment.
 bool IsName(const std::string& text) {
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
+  if (text == kGpusName) return false;  // of --gpus
   return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 

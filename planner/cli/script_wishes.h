@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/base/result.h"
+#include "planner/cli/script_ranks.h"
 
 namespace vramplan {
 
@@ -32,6 +33,7 @@ struct ScriptWishes {
   std::optional<Range> largest;
   std::optional<Key> largest_in;
   std::vector<Choices> vary;
+  std::optional<ScriptRanks> ranks;
 };
 
 // Errors (usage): not NAME=LO:HI, not FILE:KEY, not NAME=A,B; two wishes of one name; too many runs.

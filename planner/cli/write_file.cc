@@ -113,7 +113,7 @@ Result<Place> Look(const FileToWrite& file) {
   Place place{file.path};
   struct stat status = {};
   const auto refused = [&](const char* text, std::string hint) {
-    return Error{ErrorCode::kUsage, "--out " + file.path, text, std::move(hint)};
+    return Error{ErrorCode::kUsage, std::string(file.option) + " " + file.path, text, std::move(hint)};
   };
   const bool exists = ::stat(file.path.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) return SystemSays(file.path, errno);

@@ -22,6 +22,7 @@ struct FileToWrite {
   std::string path;
   std::vector<std::string> inputs = {};  // the files that are read ("-": standard input); empty ones are passed over
   bool force = false;
+  std::string_view option = "--out";  // what the user typed before the name
 };
 
 // Whether it may and can be written, before an answer is worked out. Errors: kUsage, it would destroy a file;

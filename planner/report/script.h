@@ -36,6 +36,7 @@ struct ScriptReport {
   Recording recording;                   // of the process that took the most
   CardLog card;                          // of the same process
   std::vector<ScriptProcess> processes;
+  int64_t gpus = 1;  // ranks that --gpus asked for
   bool card_given = false;
   Device device;  // without a card: one that is never full
   std::string capability;

@@ -28,6 +28,18 @@ std::string LargestText(const ScriptLargest& largest) {
   return (largest.first_failing ? "" : ">= ") + std::to_string(*largest.largest);
 }
 
+// ", with 4 gpus or more"; of --gpus alone.
+std::string FromText(const std::vector<VariedRun>& runs) {
+  if (runs.front().values.size() != 1 || runs.front().report.gpus == runs.back().report.gpus) return "";
+  const auto fails = [](const VariedRun& run) { return run.report.oom.has_value(); };
+  std::vector<VariedRun> sorted = runs;
+  std::ranges::sort(sorted, {}, [](const VariedRun& run) { return run.report.gpus; });
+  const auto last = std::find_if(sorted.rbegin(), sorted.rend(), fails);
+  if (last == sorted.rbegin()) return "";
+  if (last == sorted.rend()) return ", with any of these numbers of gpus";
+  return ", with " + std::to_string(std::prev(last)->report.gpus) + " gpus or more";
+}
+
 Json LargestJson(const ScriptLargest& largest) {
   Json tried = Json::Array();
   for (const ScriptTry& run : largest.tried) {
@@ -79,9 +91,9 @@ std::string PrintVaried(const std::vector<VariedRun>& runs, const Style& style) 
     fitting += report.oom ? 0 : 1;
   }
   std::string text = ScriptName(first.command) + ": ";
-  text += first.card_given
-              ? std::to_string(fitting) + " of " + std::to_string(runs.size()) + " fit on " + first.device.name
-              : std::to_string(runs.size()) + " runs, on a card that is never full";
+  text += first.card_given ? std::to_string(fitting) + " of " + std::to_string(runs.size()) + " fit on " +
+                                 first.device.name + FromText(runs)
+                           : std::to_string(runs.size()) + " runs, on a card that is never full";
   return text + "\n\n" + table.Print(style.width);
 }
 

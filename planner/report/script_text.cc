@@ -34,7 +34,8 @@ std::string WhenText(int64_t step, RunPhase phase) {
 std::string FirstLine(const ScriptReport& report) {
   const std::string name = ScriptName(report.command);
   const Bytes needs = report.band.device().likely, has = report.device.available();
-  const std::string card = report.device.name;
+  std::string card = report.device.name;
+  if (report.gpus > 1) card += " (each of " + std::to_string(report.gpus) + " cards)";
   if (report.oom) {
     return name + " does not fit on " + card + ": it " + RefusalText(report);
   }
@@ -52,6 +53,8 @@ std::string EndText(const ScriptReport& report) {
   if (recording.end == "seconds") text += ", then its time was over";
   if (recording.end == "exit") text += ", then it ended by itself";
   if (recording.end.empty()) text += ", then it was killed";
+  if (recording.ranks > 1)
+    text += "; rank " + std::to_string(recording.rank) + " of " + std::to_string(recording.ranks);
   text += "; torch " + recording.torch;
   if (!report.capability.empty()) text += ", capability " + report.capability;
   return text;

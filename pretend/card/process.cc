@@ -139,20 +139,31 @@ Place Process::PlaceOf(const void* pointer) const {
   return {range.kind, 0, begin, range.bytes};
 }
 
-void Process::Copy(void* to, const void* from, uint64_t bytes) const {
+void Process::Copy(void* to, const void* from, uint64_t bytes) {
   if (bytes == 0) return;
-  bool to_card = false, from_card = false;
   {
     const std::lock_guard lock(mutex_);
-    to_card = IsDevice(AddressOf(to));
-    from_card = IsDevice(AddressOf(from));
+    const bool to_card = IsDevice(AddressOf(to)), from_card = IsDevice(AddressOf(from));
+    if (to_card && from_card) echo_.Move(AddressOf(to), AddressOf(from), bytes);
+    if (to_card && !from_card) echo_.Write(AddressOf(to), from, bytes);
+    if (to_card || (from_card && echo_.Read(to, AddressOf(from), bytes))) return;
+    if (from_card) from = nullptr;
   }
-  if (to_card) return;
-  if (from_card) {
+  if (from == nullptr) {
     std::memset(to, 0, bytes);
   } else {
     std::memmove(to, from, bytes);
   }
+}
+
+void Process::Collect(void* to, const void* from, uint64_t bytes, int ranks) {
+  const std::lock_guard lock(mutex_);
+  echo_.Send(AddressOf(to), AddressOf(from), bytes, ranks);
+}
+
+void Process::ForgetTold() {
+  const std::lock_guard lock(mutex_);
+  echo_.Forget();
 }
 
 void Process::Fill(void* to, int byte, uint64_t bytes) const {

@@ -19,6 +19,7 @@
 #include "pretend/card/captures.h"
 #include "pretend/card/description.h"
 #include "pretend/card/device_memory.h"
+#include "pretend/card/echo.h"
 
 namespace pretend {
 
@@ -58,8 +59,13 @@ class Process {
   bool Unregister(const void* address);
 
   Place PlaceOf(const void* address) const;
-  // Writes to the card vanish; reads from it are zeros.
-  void Copy(void* to, const void* from, uint64_t bytes) const;
+  // Writes to the card vanish; reads from it are zeros, but for what was told to other ranks (Echo).
+  void Copy(void* to, const void* from, uint64_t bytes);
+  // A collective of so many ranks, each of which gives what this one gives.
+  void Collect(void* to, const void* from, uint64_t bytes, int ranks);
+  // What was told is old: the memory in which it stood may be another tensor's by now.
+  void ForgetTold();
+  void Launched() { echo_.Launched(); }  // a kernel
   void Fill(void* to, int byte, uint64_t bytes) const;
 
   uint64_t Total(int card) const;
@@ -96,6 +102,7 @@ class Process {
   std::map<uint64_t, Range> host_;
   uint64_t managed_ = 0, managed_peak_ = 0;
   Captures captures_;
+  Echo echo_;
 };
 
 // CUDA_VISIBLE_DEVICES as CUDA reads it: indices and the beginnings of UUIDs; what comes after a wrong one is not seen.

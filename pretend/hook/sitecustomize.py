@@ -16,6 +16,7 @@ import time
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _FOLDER = os.environ.get("VRAMPLAN_RECORDING")
+_ALONE = os.environ.get("VRAMPLAN_ALONE")  # the rank of many that runs alone; nothing: no other is pretended
 _STEPS = int(os.environ.get("VRAMPLAN_STEPS") or 0)  # 0: until the script ends
 _SECONDS = float(os.environ.get("VRAMPLAN_SECONDS") or 0)  # 0: without a limit
 # Entries of the history that are kept: about 1 KiB of host memory each. The oldest are lost first.
@@ -39,11 +40,15 @@ class _Recorder:
         self.began = time.monotonic()
         self.done = False
         self.history = False
+        self.alone = None
 
     # -- beginning
 
     def install(self):
         torch = self.torch
+        if _ALONE:
+            self.alone = _alone_module()
+            self.alone.install(torch)
         from torch.optim import optimizer
         optimizer.register_optimizer_step_pre_hook(self.guarded(self.before_update))
         optimizer.register_optimizer_step_post_hook(self.guarded(self.after_update))
@@ -186,11 +191,16 @@ class _Recorder:
     def before_update(self, optimizer, *_):
         if self.done_enough and optimizer is self.leader:
             self.end("steps")
+        if self.alone:
+            self.alone.settle(self.torch)
         self.mark("update")
 
     def after_update(self, optimizer, *_):
         if not self.used() or self.done:
             return
+        if self.alone:
+            self.alone.settle(self.torch)
+            self.alone.forget()
         self.mark("after-update")
         if self.leader is None:
             self.leader = optimizer
@@ -341,6 +351,13 @@ class _TorchFinder:
         return spec
 
 
+def _alone_module():
+    spec = importlib.util.spec_from_file_location("vramplan_alone", os.path.join(_HERE, "alone.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def _import_the_users():
     """The sitecustomize that Python would have imported without us."""
     others = [path for path in sys.path if os.path.abspath(path or os.curdir) != _HERE]
@@ -352,6 +369,8 @@ def _import_the_users():
     spec.loader.exec_module(module)
 
 
+if _FOLDER and _ALONE and _alone_module().is_another_rank(_ALONE):
+    os._exit(0)
 if _FOLDER and os.path.isdir(_FOLDER):
     sys.meta_path.insert(0, _TorchFinder())
 _import_the_users()

@@ -53,6 +53,7 @@ PRETEND_API unsigned __cudaPushCallConfiguration(Extent grid, Extent block, size
 }
 PRETEND_API int __cudaPopCallConfiguration(Extent* grid, Extent* block, size_t* shared, Handle* stream) {
   if (Configurations().empty()) return pretend::kInvalidValue;
+  Process::This().Launched();
   const Configuration last = Configurations().back();
   Configurations().pop_back();
   *grid = last.grid;

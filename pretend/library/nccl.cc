@@ -1,4 +1,6 @@
 // NCCL: every other rank is like this one. Sizes are what counts; values are zeros like all that is read from a card.
+#include <atomic>
+
 #include "pretend/library/abi.h"
 
 using pretend::Handle;
@@ -20,9 +22,31 @@ int Make(Handle* communicator, int ranks, int rank) {
   *communicator = new Communicator{ranks, rank, Thread().device};
   return kSuccess;
 }
+// ncclDataType_t: int8, uint8, int32, uint32, int64, uint64, fp16, fp32, fp64, bf16, fp8 of two kinds.
+uint64_t BytesOf(int type) {
+  constexpr int kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  return type >= 0 && type < 12 ? static_cast<uint64_t>(kBytes[type]) : 1;
+}
+std::atomic<int> size_of_next_split = 0;
+
 const Communicator& Of(Handle communicator) { return *static_cast<const Communicator*>(communicator); }
 
 }  // namespace
+
+// PyTorch, torch/csrc/distributed/c10d: DDP compares the shapes of parameters and agrees on buckets (reducer.cpp,
+// verify_params_across_processes, sync_bucket_indices), and objects are gathered as bytes: all of them are read again.
+PRETEND_API int ncclAllGather(const void* from, Handle to, size_t count, int type, Handle communicator, Handle) {
+  Process::This().Collect(to, from, count * BytesOf(type), Of(communicator).ranks);
+  return kSuccess;
+}
+PRETEND_API int ncclBroadcast(const void* from, Handle to, size_t count, int type, int, Handle, Handle) {
+  Process::This().Collect(to, from, count * BytesOf(type), 1);
+  return kSuccess;
+}
+PRETEND_API int ncclBcast(Handle address, size_t count, int type, int, Handle, Handle) {
+  Process::This().Collect(address, address, count * BytesOf(type), 1);
+  return kSuccess;
+}
 
 // PyTorch, torch/csrc/distributed/c10d/NCCLUtils.cpp: features are chosen by it: 2.27.5, what torch 2.10 was built
 // with; 2.20.5 of CUDA 11 wheels (torch.cuda.nccl.version()).
@@ -51,11 +75,19 @@ PRETEND_API int ncclCommInitAll(Handle* communicators, int count, const int* dev
   }
   return kSuccess;
 }
-// Which ranks have this colour is nothing that one process knows alone: a group of the same size. (A smaller one is
-// asked for by its size where the framework gives it, which ncclCommInitRankConfig gets.)
-PRETEND_API int ncclCommSplit(Handle communicator, int, int, Handle* part, const void*) {
-  return Make(part, Of(communicator).ranks, Of(communicator).rank);
+// ProcessGroupNCCL::initNCCLComm, for groups of a process group that is bound to its card: the key is the rank in the
+// new group. Which ranks have the colour is nothing that one process knows alone, so the hook says the size before.
+PRETEND_API int ncclCommSplit(Handle communicator, int colour, int key, Handle* part, const void*) {
+  constexpr int kNoColour = -1;  // NCCL_SPLIT_NOCOLOR: this rank is in none of the parts
+  *part = nullptr;
+  if (colour == kNoColour) return kSuccess;
+  const int ranks = size_of_next_split.load();
+  return ranks > 0 ? Make(part, ranks, key) : Make(part, Of(communicator).ranks, Of(communicator).rank);
 }
+// The hook (pretend/hook/alone.py): how many ranks the next group has; 0: unknown.
+PRETEND_API void vramplan_pretend_split(int ranks) { size_of_next_split = ranks; }
+// The hook, at the end of a step.
+PRETEND_API void vramplan_pretend_forget() { Process::This().ForgetTold(); }
 PRETEND_API int ncclCommShrink(Handle communicator, const int*, int without, Handle* part, const void*, int) {
   return Make(part, Of(communicator).ranks - without, Of(communicator).rank);
 }

@@ -22,14 +22,14 @@ COUNTED = torch.__version__.startswith("2.10.0")
 wrong = []
 
 
-def run(script, *arguments, options=("--gpu", "t4"), code=0, needs=()):
+def run(script, *arguments, options=("--gpu", "t4"), code=0, needs=(), launcher=()):
     """The answer as JSON; nothing when a package is missing."""
     missing = [name for name in needs if importlib.util.find_spec(name) is None]
     if missing:
         print("skip  %s: no %s" % (script, ", ".join(missing)))
         return None
-    command = [VRAMPLAN, "run", "--format", "json", *options, "--", sys.executable, os.path.join(HERE, "torch", script),
-               *arguments]
+    command = [VRAMPLAN, "run", "--format", "json", *options, "--", *(launcher or (sys.executable,)),
+               os.path.join(HERE, "torch", script), *arguments]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         left = os.listdir(folder)
@@ -107,6 +107,40 @@ if answer:
 answer = run("infer.py")
 if answer:
     is_("infer.py", (answer["steps"], answer["ended_by"], answer["verdict"]), ([], "exit", "fits"))
+
+# The search ends with a number that runs, and the next one does not.
+answer = run("train.py", "{batch}", options=("--gpu-memory", "1GiB", "--largest", "batch=200:600"))
+if answer:
+    largest = answer["largest"]
+    is_("largest", largest["first_failing"], largest["largest"] + 1)
+    runs = {tried["value"]: tried["fits"] for tried in largest["tried"]}
+    is_("largest is proved", (runs[largest["largest"]], runs[largest["first_failing"]]), (True, False))
+    print("      batch %d in %d runs" % (largest["largest"], len(runs)))
+
+# One rank of many, alone. The requested bytes are those that scripts in the same windows were seen to take under the
+# lab's library (torch 2.10, 2026-11-21): 12 bytes a parameter are shared by the ranks.
+RANKS = (
+    ("fsdp2", 2, (), 2665150728),
+    ("fsdp2", 8, (), 1945487112),
+    ("fsdp2", 64, (), 1735585224),
+    ("zero2", 8, ("deepspeed",), 2020534740),
+    ("zero3", 8, ("deepspeed",), 2428177370),
+)
+for kind, gpus, needs, requested in RANKS:
+    answer = run("llama_ranks.py", kind, options=("--gpu", "a100-80gb", "--gpus", str(gpus)), needs=("transformers", *needs))
+    if answer and COUNTED:
+        is_("%s of %d ranks" % (kind, gpus), answer["steps"][2]["requested"], requested)
+        is_("%s ranks" % kind, [(rank["rank"], rank["ranks"]) for rank in answer["ranks"]], [(0, gpus)])
+
+# The same counters, whether a launcher starts both ranks and one of them runs, or both, or the script is alone.
+for kind in ("ddp", "fsdp1", "fsdp2"):
+    launcher = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "{gpus}")
+    answers = [run("ranks.py", kind, options=("--gpu", "t4", "--gpus", "2", *options), launcher=launch)
+               for options, launch in (((), ()), ((), launcher), (("--all-ranks",), launcher))]
+    if all(answers):
+        is_(kind + " alone and with its launcher", steps(answers[0]), steps(answers[1]))
+        is_(kind + " alone and with all", steps(answers[0]), steps(answers[2]))
+        is_(kind + " with all", [rank["rank"] for rank in answers[2]["ranks"]], [0, 1])
 
 print("torch %s: %d wrong" % (torch.__version__, len(wrong)))
 sys.exit(bool(wrong))

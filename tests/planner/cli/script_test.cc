@@ -143,6 +143,71 @@ TEST_CASE("the largest number that runs, and a table of values") {
   CHECK(config.Bytes() == "seed: 1\ndata:\n  batch: 2  # samples\n");
 }
 
+// A script of 100 MB a card and 600 MB that its ranks share: a rank of one alone is too large.
+Script OfRanks() {
+  return {"", "",
+          "cd $VRAMPLAN_RECORDING\nif [ $WORLD_SIZE -lt 2 ]; then cat >full <<'end_of_file'\n" + kFull +
+              "end_of_file\nelse cat >full <<'end_of_file'\n" + kWhole +
+              "end_of_file\nfi\nsed \"s/^rank.*/rank\\t$RANK\\t$WORLD_SIZE/;"
+              "s/7\\([01]\\)0000000/$((600 / WORLD_SIZE + 400))000000/g\" full >$$.recording\n"
+              "printf 'vramplan.card/1\\ncard\\t0\\t2000000000\\t0\\t800000000\\n' >$$.card\n[ $WORLD_SIZE -ge 2 ]"};
+}
+
+TEST_CASE("one rank of many") {
+  struct Row {
+    const char* golden;
+    const char* options;
+  };
+  const Row rows[] = {
+      {"run/gpus", "--gpu-memory 2GiB --gpus 1,2,4,8"},
+      {"run/rank", "--gpu-memory 2GiB --gpus 4 --nodes 2 --rank 3"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.golden);
+    const Said said = Run(row.options, OfRanks());
+    CHECK(said.exit_code == 0);
+    const std::string out = WithoutPaths(said.out);
+    CHECK(out == Golden(row.golden, out));
+  }
+  CHECK(Run("--gpu t4 --gpus 4", OfRanks()).err ==
+        "note: rank 0: ran alone: the other ranks are taken to do what it does, and NCCL's own buffers are not counted "
+        "(hint: --rank R runs another one)\n");
+  // What the script says of its ranks is what counts.
+  CHECK(Run("--gpu t4 --gpus 4", {kWhole, kCard})
+            .err.starts_with("warning: --gpus 4: the script ran as one of 1 ranks\n"));
+}
+
+TEST_CASE("what a rank is given") {
+  struct Row {
+    const char* options;
+    const char* words;
+    const char* expected;  // alone, rank, of, here, of these, machine, machines, cards
+  };
+  const Row rows[] = {
+      {"--gpus 8", "", "0 0 8 0 8 0 1 0,1,2,3,4,5,6,7 8"},
+      {"--gpus 4 --nodes 2 --rank 3", "", "3 3 4 1 2 1 2 0,1 2"},
+      // A launcher sets its own.
+      {"--gpus 2 --rank 1", " torchrun --nproc-per-node {gpus}", "1 - - - - - - 0,1 2"},
+      {"--gpus 2 --all-ranks", " accelerate launch", "- - - - - - - 0,1 2"},
+  };
+  const std::string seen = (std::filesystem::temp_directory_path() / "vramplan_test_seen").string();
+  for (const Row& row : rows) {
+    CAPTURE(row.options);
+    const ScopedVariable visible("CUDA_VISIBLE_DEVICES", nullptr);
+    Run(std::string("--gpu t4 ") + row.options,
+        {kWhole, kCard,
+         "echo ${VRAMPLAN_ALONE--} ${RANK--} ${WORLD_SIZE--} ${LOCAL_RANK--} ${LOCAL_WORLD_SIZE--} ${GROUP_RANK--} "
+         "${GROUP_WORLD_SIZE--} $CUDA_VISIBLE_DEVICES $(echo \"$VRAMPLAN_PRETEND_GPU\" | grep -c card) >" +
+             seen},
+        row.words);
+    std::ifstream file(seen);
+    std::string text;
+    std::getline(file, text);
+    CHECK(text == row.expected);
+    std::filesystem::remove(seen);
+  }
+}
+
 TEST_CASE("what was recorded can be replayed") {
   const ScratchFile stream("stream.csv");
   const std::string expected =
@@ -165,7 +230,10 @@ TEST_CASE("what was recorded can be replayed") {
   CHECK(stream.Bytes() == expected);
   // A file of somebody else's stays.
   const ScratchFile other("other.csv", "mine\n");
-  CHECK(Run("--gpu t4 --record " + other.path(), {kWhole, kCard}).exit_code == 2);
+  CHECK(Run("--gpu t4 --record " + other.path(), {kWhole, kCard}).err ==
+        "vramplan: --record " + other.path() +
+            ": the file exists, and nothing in it shows that vramplan wrote it (hint: name another file, or add "
+            "--force to overwrite it)\n");
   CHECK(other.Bytes() == "mine\n");
   CHECK(Run("--gpu t4 --vary a=1,2 --record x.csv", {kWhole, kCard}).err ==
         "vramplan: --record: is about one run, and --vary makes several (hint: leave one of them out)\n");
@@ -196,6 +264,20 @@ TEST_CASE("what is typed behind --largest and --vary") {
        "--vary: \"b\" is named twice (hint: give every value in one list: NAME=A,B,C)"},
       {"--gpu t4 --vary a=1,2,3,4,5,6,7,8,9 --vary b=1,2,3,4,5,6,7,8",
        "--vary: asks for 72 runs (hint: give at most 64)"},
+      {"--gpu t4 --vary gpus=1,2",
+       "--vary: \"gpus=1,2\" is not a name and its values (hint: type --vary seq=512,1024 and write {seq} in the "
+       "command)"},
+      {"--gpu t4 --gpus 0", "--gpus: \"0\" is not a number from 1 to 65536 (hint: type --gpus 8, or a list: 1,2,4,8)"},
+      {"--gpu t4 --nodes 2", "--nodes: goes with --gpus (hint: add the number of cards: --gpus 8)"},
+      {"--gpu t4 --gpus 6 --nodes 4",
+       "--nodes: 6 cards cannot be shared evenly by 4 machines (hint: --gpus is the number of all cards together)"},
+      {"--gpu t4 --gpus 2,4 --rank 2", "--rank: there is no rank 2 of 2 (hint: ranks are counted from 0)"},
+      {"--gpu t4 --gpus 2 --rank 1 --all-ranks", "--rank: does not go with --all-ranks (hint: leave one of them out)"},
+      {"--gpu t4 --gpus 2 --all-ranks",
+       "--all-ranks: nothing in the command starts a process for each rank (hint: put torchrun --nproc-per-node {gpus} "
+       "before the script)"},
+      {"--gpu t4 --gpus 1,2 --record x.csv",
+       "--record: is about one run, and --gpus makes several (hint: name one number of cards)"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.options);

@@ -73,6 +73,10 @@ struct Pages {
   unsigned char flags[8];
 };
 
+struct UniqueId {
+  char bytes[128];
+};
+
 extern "C" {
 int cudaGetDeviceCount(int*);
 int cudaRuntimeGetVersion(int*);
@@ -114,6 +118,13 @@ int cublasSgemm_v2(void*, int, int, int, int, int, const float*, const float*, i
 const char* cublasGetStatusString(int);
 int cudaArrayGetInfo(void*, void*, unsigned*, void*);
 int cuGetExportTable(const void**, const void*);
+int ncclCommInitRank(void**, int, UniqueId, int);
+int ncclCommSplit(void*, int, int, void**, const void*);
+int ncclCommCount(void*, int*);
+int ncclCommUserRank(void*, int*);
+int ncclAllGather(const void*, void*, size_t, int, void*, void*);
+void vramplan_pretend_split(int);
+void vramplan_pretend_forget();
 }
 
 int main(int argc, char**) {
@@ -204,6 +215,24 @@ int main(int argc, char**) {
   const int product = cublasSgemm_v2(solver, 0, 0, 8, 8, 8, nullptr, nullptr, 8, nullptr, 8, nullptr, nullptr, 8);
   std::printf("elapsed %d, solver %d %d, product %d, %s\n", milliseconds > 0, solver != nullptr, work, product,
               cublasGetStatusString(1));
+  // Rank 5 of 8, which is rank 1 of a group of 4; what one rank says all of them say, until the step is over.
+  void *world = nullptr, *part = nullptr, *none = world;
+  int ranks = 0, of_world = -1, rank = -1;
+  ncclCommInitRank(&world, 8, {}, 5);
+  ncclCommUserRank(world, &of_world);
+  vramplan_pretend_split(4);
+  ncclCommSplit(world, 7, 1, &part, nullptr);
+  ncclCommSplit(world, -1, 0, &none, nullptr);
+  ncclCommCount(part, &ranks);
+  ncclCommUserRank(part, &rank);
+  char told_back[17] = {};
+  cudaMemcpy(first, "told", 4, 1);
+  ncclAllGather(first, static_cast<char*>(first) + 64, 4, 0, part, nullptr);
+  cudaMemcpy(told_back, static_cast<char*>(first) + 64, 16, 2);
+  std::printf("rank %d, in its part %d of %d, %s", of_world, rank, ranks, told_back);
+  vramplan_pretend_forget();
+  cudaMemcpy(told_back, static_cast<char*>(first) + 64, 16, 2);
+  std::printf(", then %d, part of none %d\n", told_back[0], none != nullptr);
   if (argc > 1) {
     unsigned flags = 0;
     const void* table = nullptr;

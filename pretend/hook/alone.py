@@ -1,0 +1,115 @@
+"""One rank of many, alone: the other ranks are taken to do what this one does.
+
+`vramplan run --gpus 8` sets RANK, WORLD_SIZE and their like as torchrun would, and this module answers in the place of
+the store through which ranks meet: whatever this rank waits for is there, what it adds to a counter every rank adds,
+and what another rank would have written under its number is what this one wrote under its own. NCCL's collectives do
+nothing on a pretend card (pretend/library/nccl.cc); small messages come back as every rank's own.
+
+With a launcher in the command (torchrun, accelerate launch, deepspeed) it is the launcher that starts the ranks: all
+but the one that is wanted end as soon as Python begins.
+"""
+
+import ctypes
+import datetime
+import importlib
+import os
+import re
+import time
+
+
+def is_another_rank(wanted):
+    """Whether a launcher started this process as a rank that nobody wants to see."""
+    return os.environ.get("RANK", wanted) != wanted
+
+
+def store_class(distributed):
+    class Alone(distributed.Store):
+        def __init__(self, ranks):
+            super().__init__()
+            self.ranks = ranks
+            self.values, self.counts = {}, {}
+
+        def set(self, key, value):
+            self.values[key] = value if isinstance(value, bytes) else str(value).encode()
+
+        def get(self, key):
+            if key in self.counts:
+                return str(self.counts[key]).encode()
+            # "0/rank_3" of another rank: as "0/rank_0" of this one. Its number is the last in the key, or the whole end.
+            for known in (key, re.sub(r"\d+$", "0", key), re.sub(r"\d+(?=\D*$)", "0", key)):
+                if known in self.values:
+                    return self.values[known]
+            return b"0"
+
+        def add(self, key, count):
+            self.counts[key] = self.counts.get(key, 0) + count * (self.ranks if count > 0 else 1)
+            return self.counts[key]
+
+        # The truth: NCCL's monitor takes a key that is there for the word that another rank has failed.
+        def check(self, keys):
+            return all(key in self.values or key in self.counts for key in keys)
+
+        def wait(self, keys, timeout=None):
+            return None
+
+        def compare_set(self, key, expected, desired):
+            return self.values.setdefault(key, desired if isinstance(desired, bytes) else str(desired).encode())
+
+        def delete_key(self, key):
+            return self.values.pop(key, None) is not None
+
+        def num_keys(self):
+            return len(self.values)
+
+        def set_timeout(self, timeout):
+            pass
+
+        @property
+        def timeout(self):
+            return datetime.timedelta(seconds=300)
+
+        def clone(self):
+            return self
+
+        def has_extended_api(self):
+            return False
+
+    return Alone
+
+
+def install(torch):
+    """Every store that is made from the environment or an address is one of these, and the same one."""
+    if not torch.distributed.is_available():
+        return
+    # torch.distributed.rendezvous is a function of that module.
+    rendezvous = importlib.import_module("torch.distributed.rendezvous")
+    distributed_c10d = importlib.import_module("torch.distributed.distributed_c10d")
+    kind, stores = store_class(torch.distributed), {}
+
+    def create(hostname, port, rank, world_size, *arguments, **named):
+        return stores.setdefault((hostname, port), kind(world_size))
+    rendezvous._create_c10d_store = create
+    # A part of a communicator (ncclCommSplit) is made right after its name: its size goes to the library.
+    library = ctypes.CDLL(None)
+    name_of = distributed_c10d._process_group_name
+
+    def named_group(ranks, *arguments, **named):
+        library.vramplan_pretend_split(len(ranks))
+        return name_of(ranks, *arguments, **named)
+    distributed_c10d._process_group_name = named_group
+
+
+def forget():
+    """What the ranks told each other is old when a step is over."""
+    ctypes.CDLL(None).vramplan_pretend_forget()
+
+
+def settle(torch):
+    """Waits for the thread that lets tensors go when their collective is over: a card takes longer for a step than it."""
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return
+    for group in list(torch.distributed.distributed_c10d._world.pg_map):
+        try:
+            group._wait_for_pending_works()
+        except (AttributeError, RuntimeError):  # an older torch, or a group without NCCL
+            time.sleep(0.4)
