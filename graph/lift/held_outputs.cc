@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace vramplan {
 namespace {
@@ -45,6 +46,31 @@ void HoldEncoderState(Layers* layers) {
       if (inside && id.valid()) made[static_cast<size_t>(id.value)] = true;
     }
   }
+}
+
+void HoldPrunedWeights(Layers* layers, Notes* notes) {
+  const auto name_before = [&](ValueId id, std::string_view end) {
+    const std::string_view name = id.valid() ? std::string_view((*layers)[id].name) : std::string_view();
+    return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string_view();
+  };
+  int count = 0;
+  for (const Layer& layer : layers->layers) {
+    if (layer.op != "mul" || layer.inputs.size() != 2) continue;
+    for (const size_t mask : {0, 1}) {
+      const std::string_view name = name_before(layer.inputs[mask], "_mask");
+      if (name.empty() || name != name_before(layer.inputs[1 - mask], "_orig")) continue;
+      layers->outputs.push_back(layer.outputs[0]);
+      ++count;
+    }
+  }
+  if (count == 0) return;
+  notes->Add({.code = "pruned-weights",
+              .severity = Severity::kNote,
+              .subject = "the file",
+              .text = std::to_string(count) +
+                      " weights are products of NAME_mask and NAME_orig, as torch.nn.utils.prune " +
+                      "names them; it keeps each product until the next forward",
+              .hint = ""});
 }
 
 }  // namespace vramplan

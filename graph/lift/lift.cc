@@ -90,6 +90,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, const PutBack
   TypeCreations(graph, &layers);
   RestoreUpcasts(&layers);
   HoldEncoderState(&layers);
+  HoldPrunedWeights(&layers, notes);
   SkipKnownMasks(&layers, fx_names, notes);
   MakePositionBiasesContiguous(&layers);
   MakeMasksContiguous(&layers);

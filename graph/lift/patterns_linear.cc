@@ -149,6 +149,15 @@ bool MatchGemm(PatternSource& source, NodeId root) {
                 .nodes = {root}});
     return true;
   }
+  if (transposed && attributes.Int("transA", 0) == 0) {  // F.linear(x, self.weight * self.mask, self.bias)
+    source.Add({.op = "linear",
+                .inputs = {source.Use(source.In(root, 0)), source.Use(right),
+                           bias.valid() ? source.Parameter(bias, root, "bias") : Operand()},
+                .outputs = {source.Out(root)},
+                .attributes = {},
+                .nodes = {root}});
+    return true;
+  }
   if (bias.valid()) {
     source.Add({.op = "addmm",
                 .inputs = {source.Parameter(bias, root, "bias"), source.Use(source.In(root, 0)),

@@ -174,6 +174,9 @@ class PatternSource {
   // Matrices that were folded once a call of their module, and how many of a name each scope has.
   std::map<std::tuple<std::string, std::string, int>, ValueId> folded_;
   std::map<std::pair<std::string, int32_t>, int> folded_in_scope_;
+  void FindSharedPaths();
+  bool IsPathOfSeveral(const std::string& path) const;
+  std::set<std::string> shared_paths_;  // of modules that stand for several
   struct Lost {
     std::string name;
     DType type = DType::kUndefined;

@@ -84,12 +84,38 @@ bool PatternSource::IsOnlyCompared(TensorId tensor) const {
   return compared && open.size() < 256;
 }
 
+// Modules of a list that is not called itself, layers.0["attn"], have scopes without the list, /attn and /attn_1, as if
+// one module were called twice. The names of what they own tell them apart: layers.0.attn.proj.bias, layers.1.attn...;
+// a child that has such names tells of its parent too.
+void PatternSource::FindSharedPaths() {
+  std::map<std::string, std::string> before;  // by module path: what its parameters' names have in front of it
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const std::string path = ModuleOf(NodeId{static_cast<int32_t>(n)});
+    if (path.empty()) continue;
+    for (const TensorId input : graph_.nodes[n].inputs) {
+      if (!input.valid() || !HasModulePath(input)) continue;
+      const std::string& name = graph_[input].name;
+      const size_t at = name.rfind(path + ".");
+      if (at == std::string::npos || at == 0 || name[at - 1] != '.') continue;
+      const auto [known, fresh] = before.try_emplace(path, name.substr(0, at));
+      if (fresh || known->second == name.substr(0, at)) continue;
+      shared_paths_.insert(path);
+      if (const size_t dot = path.rfind('.'); dot != std::string::npos) shared_paths_.insert(path.substr(0, dot));
+    }
+  }
+}
+
+bool PatternSource::IsPathOfSeveral(const std::string& path) const {
+  return shared_paths_.contains(path) || shared_paths_.contains(path.substr(0, path.rfind('.')));
+}
+
 // A module that is called several times has its transposed weight folded once a call (torch/csrc/jit/passes/onnx/
 // constant_fold.cpp 2.10 folds node by node): the same parameter under several made-up names. Calls have scopes of
 // their own, so that the n-th matrix of one call is the n-th of the others. Null: there can be no other.
 ValueId* PatternSource::TwinOf(TensorId tensor, const Claim& claim) {
   if (claim.role != Role::kParameter || claim.name.empty() || !claim.user.valid()) return nullptr;
-  if (HasModulePath(tensor) || ModuleOf(claim.user).empty()) return nullptr;
+  const std::string path = ModuleOf(claim.user);
+  if (HasModulePath(tensor) || path.empty() || IsPathOfSeveral(path)) return nullptr;
   const int place = folded_in_scope_[{claim.name, modules_.ScopeOf(claim.user)}]++;
   return &folded_[{claim.name, ToString(claim.shape.has_value() ? *claim.shape : ShapeOf(tensor)), place}];
 }
@@ -191,6 +217,7 @@ std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool
 // Drafts are in node order here.
 void PatternSource::RegisterStored() {
   FindTies();
+  FindSharedPaths();
   std::vector<Operand> used;  // stored tensors and lost ones by first use
   std::vector<bool> seen(graph_.tensors.size(), false);
   bool all_named = true;

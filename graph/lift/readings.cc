@@ -18,6 +18,8 @@ bool Any(const Layers& layers, const Is& is) {
   return std::any_of(layers.layers.begin(), layers.layers.end(), is);
 }
 
+// As good as any that keeps its operand and makes one tensor each way.
+constexpr const char* kKeepsOperand = "silu";
 constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes it";
 
 bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
@@ -217,7 +219,7 @@ class Functions {
     const Layer& last = layers_.layers[end - 1];
     if (!operand.valid() || layers_[operand].shape != layers_[last.outputs[0]].shape) return std::nullopt;
     Layer call = last;
-    call.op = "silu";  // as good as any that keeps its operand and makes one tensor each way
+    call.op = kKeepsOperand;
     call.inputs = {operand};
     call.attributes = {};
     return call;
@@ -284,6 +286,28 @@ std::optional<Reading> AdditionsInPlaceInstead(const Layers& layers) {
                  "only the code tells scatter_add_ from scatter_add", std::move(other)};
 }
 
+// What rounds has a gradient of zero (tools/autograd/derivatives.yaml): who trains through it has a function of his
+// own, which lets gradients pass where its input is small, and keeps that (arXiv 1308.3432; arXiv 1602.02830,
+// section 1.3).
+std::optional<Reading> StraightThroughInstead(const Layers& layers) {
+  const auto rounds = [&](const Layer& layer) {
+    return IsOneOf(layer.op, {"sign", "round", "floor", "ceil", "trunc"}) && layer.outputs.size() == 1 &&
+           layer.outputs[0].valid() && IsFloating(layers[layer.outputs[0]].type);
+  };
+  if (!Any(layers, rounds)) return std::nullopt;
+  Layers other = layers;
+  std::string op;  // one of them
+  for (Layer& layer : other.layers) {
+    if (!rounds(layer)) continue;
+    op = std::exchange(layer.op, kKeepsOperand);
+    layer.attributes = {};
+  }
+  return Reading{
+      "rounding-guessed",
+      "assumed: " + op + " has its own gradient, zero; an autograd.Function that trains through it keeps its input",
+      "only the code tells", std::move(other)};
+}
+
 // A maximum that is subtracted only so that no exponential overflows needs no gradient.
 std::optional<Reading> DetachedMaximaInstead(const Layers& layers) {
   const Operands maxima = SubtractedMaxima(layers);
@@ -297,17 +321,27 @@ std::optional<Reading> DetachedMaximaInstead(const Layers& layers) {
 }  // namespace
 
 std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
+  struct Row {
+    bool asked;
+    std::optional<Reading> (*read)(const Layers& layers);
+  };
+  const Row rows[] = {{step.gradients, IndexPutInstead},
+                      {true, WrittenOutInstead},
+                      {step.gradients, FunctionsInstead},
+                      {step.autocast, HalfCreationsInstead},
+                      {true, TiedWeightsInstead},
+                      {true, AdditionsInPlaceInstead},
+                      {step.gradients, OtherMaximaInstead},
+                      {step.gradients, DetachedMaximaInstead},
+                      {step.gradients, StraightThroughInstead},
+                      {true, ComputedWeightsInstead},
+                      {step.gradients, BuffersInstead},
+                      {step.gradients, SinusoidsInstead},
+                      {step.gradients, ParametersInstead}};
   std::vector<Reading> readings;
-  for (std::optional<Reading>& reading : std::vector<std::optional<Reading>>{
-           step.gradients ? IndexPutInstead(layers) : std::nullopt, WrittenOutInstead(layers),
-           step.gradients ? FunctionsInstead(layers) : std::nullopt,
-           step.autocast ? HalfCreationsInstead(layers) : std::nullopt, TiedWeightsInstead(layers),
-           AdditionsInPlaceInstead(layers), step.gradients ? OtherMaximaInstead(layers) : std::nullopt,
-           step.gradients ? DetachedMaximaInstead(layers) : std::nullopt, ComputedWeightsInstead(layers),
-           step.gradients ? BuffersInstead(layers) : std::nullopt,
-           step.gradients ? SinusoidsInstead(layers) : std::nullopt,
-           step.gradients ? ParametersInstead(layers) : std::nullopt}) {
-    if (reading.has_value()) readings.push_back(*std::move(reading));
+  for (const Row& row : rows) {
+    if (!row.asked) continue;
+    if (std::optional<Reading> reading = row.read(layers)) readings.push_back(*std::move(reading));
   }
   return readings;
 }

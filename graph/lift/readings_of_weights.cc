@@ -1,6 +1,7 @@
 #include "graph/lift/readings_of_weights.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,13 +23,22 @@ ValueId ParameterCalled(const Layers& layers, const std::string& name) {
   return found == layers.parameters.end() ? ValueId() : *found;
 }
 
-// torch.nn's modules call what they train weight or bias, and parts of either: weight_g, bias_ih_l0, in_proj_weight
-// (torch/nn/modules, 2.10). But mem_bias is somebody's own.
+// Modules call what they train weight or bias, and parts of either: in_proj_weight, weight_g, bias_ih_l0 (torch/nn/
+// modules, 2.10). But mem_bias is somebody's own.
 bool IsCalledWeight(const std::string& name) {
   std::string_view leaf = name;
   if (const size_t dot = leaf.rfind('.'); dot != std::string_view::npos) leaf.remove_prefix(dot + 1);
-  return leaf.starts_with("weight") || leaf.starts_with("bias") || leaf.ends_with("proj_weight") ||
-         leaf.ends_with("proj_bias");
+  return leaf.find("weight") != std::string_view::npos || leaf.starts_with("bias") || leaf.ends_with("proj_bias");
+}
+
+// The weights of projections and convolutions are trained, whatever they are called.
+std::set<ValueId> WeightsOfCalls(const Layers& layers) {
+  std::set<ValueId> weights;
+  for (const Layer& layer : layers.layers) {
+    if ((layer.op == "linear" || layer.op.starts_with("conv")) && layer.inputs.size() > 1)
+      weights.insert(layer.inputs[1]);
+  }
+  return weights;
 }
 
 }  // namespace
@@ -49,7 +59,8 @@ std::optional<Reading> TiedWeightsInstead(const Layers& layers) {
                  "torch.onnx.export(do_constant_folding=False) keeps ties", std::move(other)};
 }
 
-// As a product with a buffer of its shape; what a norm of weights keeps is alike.
+// As a product with a buffer of its shape, which lives until the next forward as torch.nn.utils.prune's does; what a
+// norm of weights keeps is alike.
 std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
   const auto is_folded = [&](const Layer& layer) {
     return layer.attributes.Int("computed_weight", 0) != 0 && layer.inputs.size() > 1 && layer.inputs[1].valid() &&
@@ -71,6 +82,7 @@ std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
     const ValueId by = AddValue(&other, std::move(factor));
     const ValueId made = AddValue(&other, std::move(product));
     other.buffers.push_back(by);
+    other.outputs.push_back(made);
     other.layers.back().inputs[1] = made;
     Layer computes = layer;
     computes.op = "mul";
@@ -87,11 +99,12 @@ std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
 }
 
 std::optional<Reading> BuffersInstead(const Layers& layers) {
+  const std::set<ValueId> weights = WeightsOfCalls(layers);
   Layers other = layers;
   std::string first;
   int count = 0;
   for (const ValueId id : layers.parameters) {
-    if (!IsTrained(layers, id) || IsCalledWeight(layers[id].name)) continue;
+    if (!IsTrained(layers, id) || IsCalledWeight(layers[id].name) || weights.contains(id)) continue;
     SetTrained(&other, id, false);
     if (count++ == 0) first = layers[id].name;
   }

@@ -7,6 +7,9 @@
 namespace vramplan {
 namespace {
 
+// Calls that put something into a list.
+constexpr std::string_view kCollecting[] = {".append(", ".extend(", ".insert(", ".appendleft("};
+
 bool IsLetter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool IsOpening(char c) { return c == '(' || c == '[' || c == '{'; }
 bool IsClosing(char c) { return c == ')' || c == ']' || c == '}'; }
@@ -138,7 +141,7 @@ PythonLine ReadPythonLine(std::string_view given) {
     begin = at + 1;
   }
   const std::string_view right = Trimmed(text.substr(begin));
-  for (const std::string_view call : {".append(", ".extend(", ".insert(", ".appendleft("}) {
+  for (const std::string_view call : kCollecting) {
     if (line.targets.empty() && text.find(call) != std::string_view::npos) line.collects = true;
   }
   if (adds && (right.starts_with('[') || right.starts_with('('))) line.collects = true;  // all_states += (x,)
@@ -162,6 +165,17 @@ std::vector<std::string> NamesIn(std::string_view given) {
     i = end;
   }
   return names;
+}
+
+std::string ListIn(std::string_view text) {
+  for (const std::string_view call : kCollecting) {
+    const size_t at = text.find(call);
+    if (at == std::string_view::npos) continue;
+    size_t begin = at;
+    while (begin > 0 && IsLetter(text[begin - 1])) --begin;
+    return Trimmed(text.substr(0, begin)).empty() ? std::string(text.substr(begin, at - begin)) : std::string();
+  }
+  return "";
 }
 
 bool Mentions(std::string_view text, std::string_view name) {

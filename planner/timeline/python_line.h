@@ -32,6 +32,8 @@ bool Mentions(std::string_view text, std::string_view name);
 std::vector<std::string> NamesIn(std::string_view text);
 // What stands behind the first `=`; all of it where there is none.
 std::string_view RightOf(std::string_view text);
+// The name of the list that a call puts something into: outs of outs.append(x); empty: none, or not a name of its own.
+std::string ListIn(std::string_view text);
 // Whether the text may have asked for this operator: softmax in F.softmax(x), add in a + b.
 bool IsWritten(std::string_view op, std::string_view text);
 // Whether it calls what is no attribute: block(x), blocks[0](x).

@@ -92,6 +92,8 @@ class TracedNames {
       for (const ValueId id : leaving) {
         if (IsTakenOut(frame, s, id, "")) {
           SetRelease(id, {read_[Index(id)], true});
+        } else if (const Release end = EndOfList(frame, s); end.after != frame.end.after) {
+          SetRelease(id, {end, true});
         } else {  // the list may be the caller's
           Hold(release_, id, frame.end);
           told_[Index(id)] = true;
@@ -103,6 +105,17 @@ class TracedNames {
         if (names[i].size() == 1) SetRelease(leaving[i], EndOfName(frame, s, names[i][0], leaving[i]));
       }
     }
+  }
+
+  // Until when the list that statement `s` puts something into has it: outs = torch.stack(outs) writes its name anew.
+  static Release EndOfList(const Frame& frame, size_t s) {
+    const std::string list = ListIn(frame.ran[s].text);
+    for (size_t next = s + 1; next < frame.ran.size() && !list.empty(); ++next) {
+      const Executed& later = frame.ran[next];
+      if (later.Binds(list) && !later.read.collects && later.read.clear && Mentions(RightOf(later.text), list))
+        return frame.EndOf(next);
+    }
+    return frame.end;
   }
 
   // When a name goes, and whether the lines leave no doubt of it.

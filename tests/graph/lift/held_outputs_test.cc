@@ -25,5 +25,22 @@ TEST_CASE("an encoder-decoder model of transformers returns its encoder's last h
   }
 }
 
+TEST_CASE("the products of torch.nn.utils.prune live until the next forward, and the file says so") {
+  for (const char* mask : {"fc.weight_mask", "fc.mask"}) {
+    LayersByHand hand;
+    const Shape shape{4, 8};
+    const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+    const ValueId factor = hand.Input(mask, shape), weight = hand.Input("fc.weight_orig", shape);
+    const ValueId product = hand.Add("mul", {factor, weight}, shape);
+    const ValueId y = hand.Add("linear", {x, product}, {Dim::Batch(), 4});
+    hand.layers.outputs = {y};
+    Notes notes;
+    HoldPrunedWeights(&hand.layers, &notes);
+    const bool pruned = mask == std::string("fc.weight_mask");
+    CHECK(hand.layers.outputs == (pruned ? std::vector<ValueId>{y, product} : std::vector<ValueId>{y}));
+    CHECK(notes.all().size() == (pruned ? 1 : 0));
+  }
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -30,6 +30,39 @@ TEST_CASE("linear: Transpose, MatMul, Add in training exports; folded and rename
   CHECK(ToString(layers[layers.parameters[0]].shape) == "[2, 8]");  // as nn.Linear keeps it
 }
 
+TEST_CASE("linear with a weight that the forward computes: F.linear(x, weight * mask, bias)") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 8] x) => (float[batch, 2] y)
+        <float[2, 8] `fc.weight`, float[2, 8] `fc.scale`, float[2] `fc.bias`> {
+      m = Mul (`fc.weight`, `fc.scale`)
+        # name: /fc/Mul
+      y = Gemm <transB = 1> (x, m, `fc.bias`)
+        # name: /fc/Gemm
+    })") == Lines{"fc: mul(fc.weight, fc.scale) -> [2, 8]", "fc: linear(x, m, fc.bias) -> [B, 2]"});
+}
+
+TEST_CASE("modules of a dict in a list have one path: their names tell them apart") {
+  // for layer in self.layers: x = layer["ffn"](x), whose scopes are /ffn/ffn.0 and /ffn/ffn.0_1
+  const auto parameters = [](const std::string& second_bias, const std::string& stored) {
+    const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 5, 8] x) => (float[batch, 5, 8] y)
+        <float[8, 8] `onnx::MatMul_7`, float[8, 8] `onnx::MatMul_9`, float[8] `layers.0.ffn.0.bias`)" +
+                                          stored + R"(> {
+      m = MatMul (x, `onnx::MatMul_7`)
+        # name: /ffn/ffn.0/MatMul
+      h = Add (`layers.0.ffn.0.bias`, m)
+        # name: /ffn/ffn.0/Add
+      n = MatMul (h, `onnx::MatMul_9`)
+        # name: /ffn/ffn.0_1/MatMul
+      y = Add (`)" + second_bias + R"(`, n)
+        # name: /ffn/ffn.0_1/Add
+    })");
+    return layers.parameters.size();
+  };
+  CHECK(parameters("layers.1.ffn.0.bias", ", float[8] `layers.1.ffn.0.bias`") == 4);
+  CHECK(parameters("layers.0.ffn.0.bias", "") == 2);  // one module, called twice
+}
+
 TEST_CASE("linear without bias, and with a sum that is not its bias") {
   CHECK(LiftedLines(R"(
     agraph (float[batch, 5, 8] x) => (float[batch, 5, 2] y) <float[2, 8] `fc.weight`, float[2] shift> {

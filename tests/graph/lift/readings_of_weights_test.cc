@@ -58,12 +58,18 @@ TEST_CASE("a weight that lost its name: a product instead, in front of who reads
 
 TEST_CASE("stored tensors: those that no module calls weight may be buffers, nameless buffers may be parameters") {
   CHECK(!BuffersInstead(Model()).has_value());
-  const auto buffers = BuffersInstead(Model("head.offset"));
+  CHECK(!BuffersInstead(Model("head.offset")).has_value());  // a projection's weight, whatever it is called
+  const auto added = [](const char* name) {
+    Layers layers = Model(name);
+    layers.layers[1].op = "add";
+    return layers;
+  };
+  const auto buffers = BuffersInstead(added("head.offset"));
   REQUIRE(buffers.has_value());
   CHECK(buffers->layers[ValueId{2}].role == Role::kBuffer);
   CHECK(buffers->settle == "--frozen 'head.offset'");
-  CHECK(BuffersInstead(Model("mem_bias")).has_value());  // no module of torch.nn calls it so
-  CHECK(!BuffersInstead(Model("attn.in_proj_bias")).has_value());
+  CHECK(BuffersInstead(added("mem_bias")).has_value());  // no module of torch.nn calls it so
+  CHECK(!BuffersInstead(added("attn.in_proj_bias")).has_value());
   const auto parameters = ParametersInstead(Model());
   REQUIRE(parameters.has_value());
   CHECK(parameters->layers.parameters.size() == 3);

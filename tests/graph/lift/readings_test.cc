@@ -53,6 +53,15 @@ TEST_CASE("a module of pointwise operators may be one function that keeps its op
   CHECK(OtherReadings(layers, {false, false}).empty());  // nothing is kept
 }
 
+TEST_CASE("what rounds may be a function that keeps its operand") {
+  const Layers layers = Activation("a = Sign (h)");
+  const std::vector<Reading> readings = OtherReadings(layers, {});
+  REQUIRE(readings.size() == 1);
+  CHECK(readings[0].code == "rounding-guessed");
+  CHECK(testing::LinesOf(readings[0].layers)[1].starts_with("silu(h)"));
+  CHECK(OtherReadings(layers, {.gradients = false}).empty());
+}
+
 TEST_CASE("additions by number that the file does not name: index_put keeps less") {
   Layers layers = Activation("a = Relu (h)");
   Layer& add = layers.layers[1];

@@ -52,6 +52,18 @@ i - abs g        | 7 return self.head(x))");
   CHECK(f.DiesBehind("e") == "g");
 }
 
+TEST_CASE("a list whose name is written anew with what was made of it") {
+  const Forward f(R"(
+a - abs x    | 4 outs.append(self.f(x))
+b - neg x    | 4 outs.append(self.f(x))
+c - cat a b  | 5 outs = torch.stack(outs, 2)
+e - exp c    | 6 y = self.h(outs)
+g - abs e    | 7 return self.head(y))");
+  CHECK(f.DiesBehind("a") == "c");
+  CHECK(f.DiesBehind("b") == "c");
+  CHECK(f.DiesBehind("c") == "g");  // outs
+}
+
 TEST_CASE("a second name: by a line that makes nothing") {
   // residual = x; x = self.norm(x); x = self.attn(x); x = residual + x; residual = x; ...
   const Forward f(R"(
