@@ -118,6 +118,14 @@ constexpr OptionRow kRows[] = {
     {"--nodes", "M", "machines that share the cards of --gpus [1]", kRun},
     {"--rank", "R", "which of the ranks [0]", kRun},
     {"--all-ranks", "", "with --gpus, and torchrun or its like in the command: all of them run", kRun},
+    {"--try", "",
+     "run it again with each change that may make it smaller: expandable segments, optimizers that update one "
+     "parameter after the other, checkpointed layers, 8-bit Adam; the answer says what each really changed",
+     kRun},
+    {"--real", "",
+     "run it on this machine's card too, with the same hook, and print both beside each other; without --gpu the "
+     "pretend card is like that one",
+     kRun},
     {"--record", "FILE",
      "write every request of the run there, for \"vramplan replay\" with another card or other allocator options; .gz: "
      "gzipped",

@@ -304,6 +304,16 @@ void ReadScript(Reader* reader, const TypedOptions& typed, Options* options) {
     return;
   }
   options->wishes_of_script.ranks = *ranks;
+  options->wishes_of_script.tries = reader->Text("--try") != nullptr;
+  options->wishes_of_script.real = reader->Text("--real") != nullptr;
+  const bool several = reader->Text("--vary") != nullptr || reader->Text("--largest") != nullptr ||
+                       (*ranks && (*ranks)->gpus.size() > 1);
+  if (options->wishes_of_script.tries && several)
+    reader->Fail(Wrong("--try", "is about one run, and --vary, --largest and a list of --gpus make several",
+                       "leave one of them out"));
+  if (options->wishes_of_script.real && (several || options->wishes_of_script.tries || *ranks))
+    reader->Fail(Wrong("--real", "compares one run on one card, and --vary, --largest, --try and --gpus are about more",
+                       "leave them out"));
   if (const std::string* record = reader->Text("--record")) {
     options->record = *record;
     if (reader->Text("--vary") != nullptr)

@@ -112,6 +112,31 @@ Result<VariedRun> RunWith(const ScriptRuns& runs, const Options& options, const 
   return run;
 }
 
+// --try: the script once more with each change. One that fails with a change, but not as it is, is told by its error.
+std::vector<ScriptTried> Try(const ScriptRuns& runs, const ScriptValues& values) {
+  std::vector<ScriptTried> all;
+  for (const ScriptChange& change : kScriptChanges) {
+    TellProgress(std::string("running with the change \"") + change.text + "\"");
+    ScriptTried tried;
+    tried.change = change.text;
+    Result<ScriptReport> report = runs.Run(values, &change);
+    if (!report.ok()) {
+      tried.changed = "fails with it: " + report.error().text;
+    } else if (change.hook == nullptr) {
+      tried.changed = "in the environment";
+      tried.report = *std::move(report);
+    } else if (report->recording.changed.empty()) {
+      tried.changed = std::string("nothing: ") + change.otherwise;
+    } else {
+      for (const std::string& text : report->recording.changed)
+        tried.changed += (tried.changed.empty() ? "" : "; ") + text;
+      tried.report = *std::move(report);
+    }
+    all.push_back(std::move(tried));
+  }
+  return all;
+}
+
 // --record: the requests of the run that is reported.
 Status Record(const FileToWrite& file, ScriptReport* report) {
   if (!report->moment.before_history) return WriteFile(file, StreamOf(report->recording));
@@ -126,7 +151,16 @@ bool Fits(const VariedRun& run) {
 
 }  // namespace
 
-Result<Outcome> RunScript(const Options& options, const Style& style, Probe* machine) {
+Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machine) {
+  Options options = given;
+  const bool real = options.wishes_of_script.real;
+  CardFacts facts;
+  if (real) {
+    const Result<CardFacts> here = PickCard("auto", machine);
+    if (!here.ok()) return here.error();
+    facts = *here;
+    if (options.gpu.empty() && !options.gpu_memory) options.gpu = "auto";
+  }
   const FileToWrite record{.path = options.record, .force = options.force, .option = "--record"};
   if (!options.record.empty()) {
     if (const Status may = CheckFileToWrite(record); !may) return may.error();
@@ -156,6 +190,17 @@ Result<Outcome> RunScript(const Options& options, const Style& style, Probe* mac
   if (varied.size() > 1 || !options.wishes_of_script.vary.empty()) {
     outcome.text = json ? Print(ToJson(varied)) : PrintVaried(varied, style);
     for (const VariedRun& run : varied) outcome.notes.Append(run.report.notes);
+  } else if (real) {
+    TellProgress("running on " + facts.name);
+    const Result<ScriptReport> there = runs->RunOnRealCard(first.values);
+    if (!there.ok()) return there.error();
+    outcome.text =
+        json ? Print(RealJson(first.report, *there, facts.name)) : PrintReal(first.report, *there, facts.name, style);
+    outcome.notes = first.report.notes;
+  } else if (options.wishes_of_script.tries) {
+    const std::vector<ScriptTried> tried = Try(*runs, first.values);
+    outcome.text = json ? Print(ToJson(tried, first.report)) : PrintTried(tried, first.report, style);
+    outcome.notes = first.report.notes;
   } else if (first.largest) {
     outcome.text =
         json ? Print(ToJson(*first.largest, first.report)) : PrintLargest(*first.largest, first.report, style);

@@ -101,18 +101,24 @@ std::string AllOf(int64_t count) {
   return text;
 }
 
+StartedCommand::Environment HookEnvironment(const Options& options, const std::string& pretend,
+                                            const std::string& folder) {
+  return {{"PYTHONPATH", Before(pretend + "/hook", "PYTHONPATH", ":")},
+          {"VRAMPLAN_RECORDING", folder},
+          {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
+          {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()}};
+}
+
 StartedCommand::Environment EnvironmentOf(const Options& options, const ChosenDevice& card, const std::string& pretend,
                                           const std::string& folder, int64_t cards) {
   const std::string libraries = pretend + "/libcuda.so.1:" + pretend + "/libnvidia-ml.so.1";
-  return {{"LD_PRELOAD", Before(libraries, "LD_PRELOAD", ":")},
-          {"PYTHONPATH", Before(pretend + "/hook", "PYTHONPATH", ":")},
-          {"VRAMPLAN_PRETEND_GPU", MachineOf(card, cards)},
-          {"VRAMPLAN_RECORDING", folder},
-          {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
-          {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()},
-          // Triton links its launcher against a libcuda that it looks for by itself.
-          {"TRITON_LIBCUDA_PATH", pretend},
-          {"CUDA_VISIBLE_DEVICES", AllOf(cards)}};
+  StartedCommand::Environment environment = HookEnvironment(options, pretend, folder);
+  environment.emplace_back("LD_PRELOAD", Before(libraries, "LD_PRELOAD", ":"));
+  environment.emplace_back("VRAMPLAN_PRETEND_GPU", MachineOf(card, cards));
+  // Triton links its launcher against a libcuda that it looks for by itself.
+  environment.emplace_back("TRITON_LIBCUDA_PATH", pretend);
+  environment.emplace_back("CUDA_VISIBLE_DEVICES", AllOf(cards));
+  return environment;
 }
 
 std::string ReadWhole(const fs::path& path) {
@@ -298,7 +304,15 @@ Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
   return ScriptRuns(options, std::move(card), chosen->has_value(), *pretend);
 }
 
-Result<ScriptReport> ScriptRuns::Run(const ScriptValues& values) const {
+Result<ScriptReport> ScriptRuns::Run(const ScriptValues& values, const ScriptChange* change) const {
+  return RunOn(false, values, change);
+}
+
+Result<ScriptReport> ScriptRuns::RunOnRealCard(const ScriptValues& values) const {
+  return RunOn(true, values, nullptr);
+}
+
+Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, const ScriptChange* change) const {
   const RecordingFolder folder;
   if (folder.path().empty()) return Bad("TMPDIR", "no folder can be made there", "name another one");
 
@@ -309,12 +323,19 @@ Result<ScriptReport> ScriptRuns::Run(const ScriptValues& values) const {
   const int64_t gpus = ranks ? GpusOf(values, *ranks) : 1;
   const std::string launcher = LauncherIn(filled->words);
   StartedCommand::Environment environment =
-      EnvironmentOf(options_, card_, pretend_, folder.path(), ranks ? gpus / ranks->nodes : 1);
+      real ? HookEnvironment(options_, pretend_, folder.path())
+           : EnvironmentOf(options_, card_, pretend_, folder.path(), ranks ? gpus / ranks->nodes : 1);
+  if (real) environment.emplace_back("VRAMPLAN_REAL", "1");
   if (ranks) {
     const StartedCommand::Environment variables = RankVariables(*ranks, gpus, launcher);
     environment.insert(environment.end(), variables.begin(), variables.end());
   }
   environment.insert(environment.end(), filled->variables.begin(), filled->variables.end());
+
+  if (change != nullptr) {
+    const StartedCommand::Environment variables = VariablesOf(*change);
+    environment.insert(environment.end(), variables.begin(), variables.end());
+  }
 
   SignalsHeld signals;
   // So that whoever loses its parent becomes ours, and is found at the end.
@@ -340,12 +361,17 @@ Result<ScriptReport> ScriptRuns::Run(const ScriptValues& values) const {
   const bool failed = end.signal || end.exit_code.value_or(0) != 0;
   if (failed && !report.oom) {
     const std::string steps = std::to_string(report.recording.steps.size());
+    std::string hint = "its own output stands above";
+    if (const std::vector<ByValue>& shapes = report.recording.by_value; !shapes.empty()) {
+      hint += "; " + shapes.back().what + " at " + shapes.back().place.file + ":" +
+              std::to_string(shapes.back().place.line) + " gave a shape that depends on values, which are zeros here";
+    }
     return Bad(
         name,
         EndedText(end) + " after " + steps + " steps" +
             (report.recording.failure.empty() ? ""
                                               : ": " + report.recording.failure + ": " + report.recording.failure_text),
-        "its own output stands above");
+        hint);
   }
   return report;
 }

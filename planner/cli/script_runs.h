@@ -11,6 +11,7 @@
 #include "cuda_probe/probe.h"
 #include "planner/cli/choose_device.h"
 #include "planner/cli/options.h"
+#include "planner/cli/script_changes.h"
 #include "planner/cli/script_values.h"
 #include "planner/report/script.h"
 
@@ -24,11 +25,15 @@ class ScriptRuns {
 
   // One run of the command, with these values in the place of their names. Errors: it failed by itself, it never used
   // the card, a signal came.
-  Result<ScriptReport> Run(const ScriptValues& values) const;
+  // `change`: of kScriptChanges; null: the script as it is.
+  Result<ScriptReport> Run(const ScriptValues& values, const ScriptChange* change = nullptr) const;
+  // The same on the card that this machine has: the hook alone.
+  Result<ScriptReport> RunOnRealCard(const ScriptValues& values) const;
 
   const ChosenDevice& card() const { return card_; }
 
  private:
+  Result<ScriptReport> RunOn(bool real, const ScriptValues& values, const ScriptChange* change) const;
   ScriptRuns(const Options& options, ChosenDevice card, bool card_given, std::string pretend)
       : options_(options), card_(std::move(card)), card_given_(card_given), pretend_(std::move(pretend)) {}
 

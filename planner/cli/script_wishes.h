@@ -34,6 +34,8 @@ struct ScriptWishes {
   std::optional<Key> largest_in;
   std::vector<Choices> vary;
   std::optional<ScriptRanks> ranks;
+  bool tries = false;  // --try: once more with each change
+  bool real = false;   // --real: once more on this machine's card
 };
 
 // Errors (usage): not NAME=LO:HI, not FILE:KEY, not NAME=A,B; two wishes of one name; too many runs.

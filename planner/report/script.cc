@@ -50,6 +50,20 @@ void NoteLibrary(ScriptReport* report) {
     report->notes.Add({"hook-fault", Severity::kWarning, fault, "went wrong in the hook, not in the script", ""});
 }
 
+void NoteValues(ScriptReport* report) {
+  constexpr size_t kShown = 3;
+  const std::vector<ByValue>& values = report->recording.by_value;
+  for (size_t i = 0; i < std::min(values.size(), kShown); ++i) {
+    const ByValue& value = values[i];
+    std::string text = value.what + " gives a shape that depends on values, which are zeros here";
+    if (i + 1 == kShown && values.size() > kShown)
+      text += "; the same holds for " + std::to_string(values.size() - kShown) + " of the other lines";
+    report->notes.Add({"value-dependent", Severity::kWarning,
+                       FileName(value.place.file) + ":" + std::to_string(value.place.line), text,
+                       "check what these lines make of real values"});
+  }
+}
+
 }  // namespace
 
 std::string ScriptName(const std::vector<std::string>& command) {
@@ -82,6 +96,7 @@ void Conclude(ScriptReport* report) {
   }
   NoteRefusals(report);
   NoteLibrary(report);
+  NoteValues(report);
   if (report->moment.before_history) {
     report->notes.Add({"history-lost", Severity::kWarning, "",
                        "the history of allocations is not whole: who holds the peak is incomplete",

@@ -63,6 +63,16 @@ Json PlacesJson(const HighMoment& moment) {
   return places;
 }
 
+Json ByValueJson(const Recording& recording) {
+  Json rows = Json::Array();
+  for (const ByValue& value : recording.by_value) {
+    Json row = PlaceJson(value.place);
+    row.Set("what", value.what).Set("times", value.times);
+    rows.Push(std::move(row));
+  }
+  return rows;
+}
+
 Json Strings(const std::vector<std::string>& texts) {
   Json array = Json::Array();
   for (const std::string& text : texts) array.Push(text);
@@ -96,7 +106,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("ranks", std::move(ranks))
       .Set("largest", std::move(largest))
       .Set("uncovered", Strings(report.card.uncovered))
-      .Set("value_dependent", Json::Array())
+      .Set("value_dependent", ByValueJson(recording))
       .Set("notes", ToJson(report.notes));
   return json;
 }

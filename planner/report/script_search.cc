@@ -1,8 +1,10 @@
 #include "planner/report/script_search.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "graph/base/text_table.h"
+#include "planner/report/numbers.h"
 
 namespace vramplan {
 namespace {
@@ -68,6 +70,56 @@ std::string PrintLargest(const ScriptLargest& largest, const ScriptReport& repor
          PrintScript(report, style);
 }
 
+std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport& report, const Style& style) {
+  TextTable table({{"change", kLeft},
+                   {"requested", kRight},
+                   {"allocated", kRight},
+                   {"reserved", kRight},
+                   {"on the card", kRight},
+                   {"", kLeft}});
+  const auto row = [&](const std::string& change, const ScriptReport& run) {
+    const Counters peak = run.recording.peak();
+    std::vector<std::string> cells = {change};
+    for (const Bytes bytes : {peak.requested, peak.allocated, peak.reserved}) cells.push_back(ToString(bytes));
+    cells.push_back(run.oom ? "" : ToString(run.band.device().likely));
+    const std::string verdict(run.card_given ? Name(run.verdict) : "");
+    cells.push_back(run.oom ? "out of memory" : verdict);
+    table.AddRow(std::move(cells));
+  };
+  row("none", report);
+  std::string changed;
+  for (const ScriptTried& each : tried) {
+    if (each.report) row(each.change, *each.report);
+    changed += "  " + Wrapped(each.change + ": " + each.changed, style.width - 2, "    ") + "\n";
+  }
+  return PrintScript(report, style) + "\nrun again with a change:\n" + table.Print(style.width) + changed;
+}
+
+std::string PrintReal(const ScriptReport& report, const ScriptReport& real, const std::string& card,
+                      const Style& style) {
+  TextTable table({{"peak", kLeft}, {"pretend", kRight}, {"real", kRight}, {"", kRight}});
+  bool equal = true;
+  const auto rows = [&](const std::string& name, const Counters& ours, const Counters& theirs) {
+    const std::tuple<const char*, Bytes, Bytes> levels[] = {{"requested", ours.requested, theirs.requested},
+                                                            {"allocated", ours.allocated, theirs.allocated},
+                                                            {"reserved", ours.reserved, theirs.reserved}};
+    for (const auto& [level, a, b] : levels) {
+      equal = equal && a == b;
+      const double part = b == Bytes() ? 0 : static_cast<double>(a.count()) / static_cast<double>(b.count()) - 1;
+      table.AddRow(
+          {name + ", " + level, ToString(a), ToString(b), a == b ? "equal" : Formatted("%+.2f %%", 100 * part)});
+    }
+  };
+  const std::vector<RecordedStep>&ours = report.recording.steps, &theirs = real.recording.steps;
+  for (size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i)
+    rows("step " + std::to_string(ours[i].step), ours[i].peak, theirs[i].peak);
+  rows("highest", report.recording.peak(), real.recording.peak());
+  if (real.oom) equal = equal && report.oom && real.oom->asked == report.oom->asked;
+  return ScriptName(report.command) + ": the pretend card and " + card + " " +
+         (equal ? "agree to the byte" : "differ") + (real.oom ? "; there it " + RefusalText(real) : "") + "\n\n" +
+         table.Print(style.width) + "\n" + PrintScript(report, style);
+}
+
 std::string PrintVaried(const std::vector<VariedRun>& runs, const Style& style) {
   const ScriptReport& first = runs.front().report;
   std::vector<TextTable::Column> columns;
@@ -98,6 +150,25 @@ std::string PrintVaried(const std::vector<VariedRun>& runs, const Style& style) 
 }
 
 Json ToJson(const ScriptLargest& largest, const ScriptReport& report) { return ToJson(report, LargestJson(largest)); }
+
+Json RealJson(const ScriptReport& report, const ScriptReport& real, const std::string& card) {
+  Json json = ToJson(report);
+  Json there = Json::Object();
+  there.Set("card", card).Set("run", ToJson(real));
+  return json.Set("real", std::move(there));
+}
+
+Json ToJson(const std::vector<ScriptTried>& tried, const ScriptReport& report) {
+  Json rows = Json::Array();
+  for (const ScriptTried& each : tried) {
+    Json row = Json::Object();
+    row.Set("change", each.change).Set("changed", each.changed);
+    row.Set("run", each.report ? ToJson(*each.report) : Json());
+    rows.Push(std::move(row));
+  }
+  Json json = ToJson(report);
+  return json.Set("tried", std::move(rows));
+}
 
 Json ToJson(const std::vector<VariedRun>& runs) {
   Json rows = Json::Array();

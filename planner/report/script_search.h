@@ -38,10 +38,24 @@ struct VariedRun {
   std::optional<ScriptLargest> largest;
 };
 
+// One row of --try: a change, what it really changed, and the run with it.
+struct ScriptTried {
+  std::string change;   // "expandable segments"
+  std::string changed;  // "model.layers (8 x LlamaDecoderLayer)"; without a report why there is none
+  std::optional<ScriptReport> report;
+};
+
 // `report`: of the run with the largest number, or, where none runs, of the lowest.
 std::string PrintLargest(const ScriptLargest& largest, const ScriptReport& report, const Style& style);
+// `report`: of the script as it is.
+std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport& report, const Style& style);
+// `real`: of the same command on a card that is there.
+std::string PrintReal(const ScriptReport& report, const ScriptReport& real, const std::string& card,
+                      const Style& style);
 std::string PrintVaried(const std::vector<VariedRun>& runs, const Style& style);
 Json ToJson(const ScriptLargest& largest, const ScriptReport& report);
 Json ToJson(const std::vector<VariedRun>& runs);
+Json RealJson(const ScriptReport& report, const ScriptReport& real, const std::string& card);
+Json ToJson(const std::vector<ScriptTried>& tried, const ScriptReport& report);
 
 }  // namespace vramplan

@@ -17,6 +17,8 @@ import time
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _FOLDER = os.environ.get("VRAMPLAN_RECORDING")
 _ALONE = os.environ.get("VRAMPLAN_ALONE")  # the rank of many that runs alone; nothing: no other is pretended
+_CHANGE = os.environ.get("VRAMPLAN_TRY")  # of pretend/hook/changes.py; nothing: the script as it is
+_REAL = os.environ.get("VRAMPLAN_REAL") == "1"  # the card is one: what is read of it are values
 _STEPS = int(os.environ.get("VRAMPLAN_STEPS") or 0)  # 0: until the script ends
 _SECONDS = float(os.environ.get("VRAMPLAN_SECONDS") or 0)  # 0: without a limit
 # Entries of the history that are kept: about 1 KiB of host memory each. The oldest are lost first.
@@ -41,13 +43,15 @@ class _Recorder:
         self.done = False
         self.history = False
         self.alone = None
+        self.by_value = {}  # (what, file, line, function): how often
+        self.changed = []  # what --try changed
 
     # -- beginning
 
     def install(self):
         torch = self.torch
         if _ALONE:
-            self.alone = _alone_module()
+            self.alone = _part("alone")
             self.alone.install(torch)
         from torch.optim import optimizer
         optimizer.register_optimizer_step_pre_hook(self.guarded(self.before_update))
@@ -56,7 +60,10 @@ class _Recorder:
             torch.nn.modules.module.register_module_forward_pre_hook(self.guarded(self.enter)),
             torch.nn.modules.module.register_module_forward_hook(self.guarded(self.leave), always_call=True),
         ]
-        self.wrap(torch, "compile", lambda: [hook.remove() for hook in self.forward_hooks])
+        self.keep_values = (lambda: None) if _REAL else _part("values").install(torch, self.guarded(self.value))
+        self.wrap(torch, "compile", self.step_aside)
+        if _CHANGE:
+            _part("changes").install(torch, _CHANGE, self.changed.append)
         self.wrap_backward()
         torch._C._cuda_memoryStats = self.told_stats
         reset = torch._C._cuda_resetPeakMemoryStats
@@ -97,6 +104,17 @@ class _Recorder:
             return whole(*arguments, **named)
         wrapped.__name__, wrapped.__doc__, wrapped.__wrapped__ = name, whole.__doc__, whole
         setattr(owner, name, wrapped)
+
+    def step_aside(self):
+        """torch.compile looks into Python functions: ours would be in its way."""
+        for hook in self.forward_hooks:
+            hook.remove()
+        self.keep_values()
+
+    def value(self, what):
+        if not self.done:
+            key = (what, *self.place())
+            self.by_value[key] = self.by_value.get(key, 0) + 1
 
     def wrap_backward(self):
         """Backwards run in threads of PyTorch's own, without Python lines: the line that called them is theirs."""
@@ -141,12 +159,12 @@ class _Recorder:
         self.lines.append("\t".join(text))
 
     def place(self):
-        """The innermost line that is not PyTorch's: file, line, function."""
+        """The innermost line that is neither PyTorch's nor ours: file, line, function."""
         frame = sys._getframe(1)
         own = os.path.dirname(self.torch.__file__) + os.sep
         while frame is not None:
             name = frame.f_code.co_filename
-            if name != __file__ and not name.startswith(own) and not name.startswith("<"):
+            if os.path.dirname(name) != _HERE and not name.startswith(own) and not name.startswith("<"):
                 return name, frame.f_lineno, frame.f_code.co_name
             frame = frame.f_back
         return "", 0, ""
@@ -275,6 +293,10 @@ class _Recorder:
         self.line("rank", os.environ.get("RANK", 0), os.environ.get("WORLD_SIZE", 1))
         file.write("\n".join(self.lines + lines) + "\n")
         self.lines = []
+        for (what, *place), times in self.by_value.items():
+            self.line("by-value", what, times, *place)
+        for text in self.changed:
+            self.line("changed", text)
         if self.used():
             device = self.device()
             stats = self.stats(device)
@@ -330,18 +352,25 @@ class _Recorder:
 
 
 class _TorchFinder:
-    """Installs the recorder when torch has been imported."""
+    """Installs the recorder when torch has been imported. Libraries may look for it (find_spec) long before that."""
+
+    looking = False
 
     def find_spec(self, name, path, target=None):
-        if name != "torch":
+        if name != "torch" or self.looking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self.looking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.looking = False
         if spec is None or spec.loader is None:
             return spec
         run = spec.loader.exec_module
 
         def run_and_install(module):
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             run(module)
             recorder = _Recorder(module)
             atexit.register(recorder.guarded(lambda: recorder.write("exit")))
@@ -351,8 +380,9 @@ class _TorchFinder:
         return spec
 
 
-def _alone_module():
-    spec = importlib.util.spec_from_file_location("vramplan_alone", os.path.join(_HERE, "alone.py"))
+def _part(name):
+    """A module beside this one, under a name that no script has."""
+    spec = importlib.util.spec_from_file_location("vramplan_" + name, os.path.join(_HERE, name + ".py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -369,7 +399,7 @@ def _import_the_users():
     spec.loader.exec_module(module)
 
 
-if _FOLDER and _ALONE and _alone_module().is_another_rank(_ALONE):
+if _FOLDER and _ALONE and _part("alone").is_another_rank(_ALONE):
     os._exit(0)
 if _FOLDER and os.path.isdir(_FOLDER):
     sys.meta_path.insert(0, _TorchFinder())

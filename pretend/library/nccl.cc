@@ -1,5 +1,7 @@
 // NCCL: every other rank is like this one. Sizes are what counts; values are zeros like all that is read from a card.
 #include <atomic>
+#include <optional>
+#include <vector>
 
 #include "pretend/library/abi.h"
 
@@ -27,6 +29,19 @@ uint64_t BytesOf(int type) {
   constexpr int kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
   return type >= 0 && type < 12 ? static_cast<uint64_t>(kBytes[type]) : 1;
 }
+// What is broadcast between ncclGroupStart and ncclGroupEnd.
+struct Message {
+  const void* from = nullptr;
+  Handle to = nullptr;
+  uint64_t bytes = 0;
+};
+struct Group {
+  int depth = 0;
+  std::optional<Message> own;
+  std::vector<Message> others;
+};
+thread_local Group group;
+
 std::atomic<int> size_of_next_split = 0;
 
 const Communicator& Of(Handle communicator) { return *static_cast<const Communicator*>(communicator); }
@@ -39,12 +54,33 @@ PRETEND_API int ncclAllGather(const void* from, Handle to, size_t count, int typ
   Process::This().Collect(to, from, count * BytesOf(type), Of(communicator).ranks);
   return kSuccess;
 }
-PRETEND_API int ncclBroadcast(const void* from, Handle to, size_t count, int type, int, Handle, Handle) {
-  Process::This().Collect(to, from, count * BytesOf(type), 1);
+PRETEND_API int ncclBroadcast(const void* from, Handle to, size_t count, int type, int root, Handle communicator,
+                              Handle) {
+  const uint64_t bytes = count * BytesOf(type);
+  if (root == Of(communicator).rank) {
+    if (group.depth > 0) group.own = {from, to, bytes};
+    Process::This().Collect(to, from, bytes, 1);
+  } else if (group.depth > 0) {
+    group.others.push_back({from, to, bytes});
+  }
   return kSuccess;
 }
-PRETEND_API int ncclBcast(Handle address, size_t count, int type, int, Handle, Handle) {
-  Process::This().Collect(address, address, count * BytesOf(type), 1);
+PRETEND_API int ncclBcast(Handle address, size_t count, int type, int root, Handle communicator, Handle stream) {
+  return ncclBroadcast(address, address, count, type, root, communicator, stream);
+}
+// ProcessGroupNCCL::allgather since PyTorch 2.15: a broadcast of each rank in one group. What the others broadcast is
+// what this rank does; from a root that is alone nothing is known.
+PRETEND_API int ncclGroupStart() {
+  ++group.depth;
+  return kSuccess;
+}
+PRETEND_API int ncclGroupEnd() {
+  if (--group.depth > 0) return kSuccess;
+  for (const Message& other : group.others) {
+    if (group.own && other.bytes == group.own->bytes)
+      Process::This().Collect(other.to, group.own->from, other.bytes, 1);
+  }
+  group = {};
   return kSuccess;
 }
 

@@ -151,6 +151,14 @@ class Reader {
       last.now = ReadCounters(words);
       last.retries = words->Number();
       into_->last = last;
+    } else if (word == "by-value") {
+      ByValue value;
+      value.what = words->Text();
+      value.times = words->Number();
+      value.place = ReadPlace(words);
+      into_->by_value.push_back(std::move(value));
+    } else if (word == "changed") {
+      into_->changed.push_back(words->Text());
     } else if (word == "fault") {
       const std::string where = words->Text();
       into_->faults.push_back(where + ": " + words->Text());

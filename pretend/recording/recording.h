@@ -4,6 +4,8 @@
 //   vramplan.recording/1
 //   python 3.11.7 /usr/bin/python3          torch 2.10.0+cu128 12.8 (hip)          argv train.py --lr 0.1
 //   rank 0 1                                 of so many
+//   by-value nonzero() 4 train.py 9 main     a shape that came from values, so often at that line
+//   changed AdamW(foreach=False)             what --try changed
 //   mark backward 214 train.py 11 main       begins after the 214th allocation, called by this line; also
 //                                            after-backward, update, after-update
 //   step 1 400 PEAK... NOW... 0.5            the first step ended after 400 allocations; requested, allocated,
@@ -72,6 +74,13 @@ struct HistoryEvent {
   int32_t module = -1;  // whose forward ran; -1: none
 };
 
+// A shape that came from values (pretend/hook/values.py): zeros here.
+struct ByValue {
+  std::string what;  // "nonzero()"
+  int64_t times = 0;
+  CodePlace place;
+};
+
 struct Recording {
   int64_t pid = 0;
   std::string python, executable, torch, cuda, hip;
@@ -91,8 +100,10 @@ struct Recording {
   std::vector<std::vector<int32_t>> stacks;
   std::vector<std::string> modules;
   std::vector<HistoryEvent> history;
-  std::vector<std::string> faults;  // of the hook
-  std::string end;                  // empty: it was killed
+  std::vector<ByValue> by_value;
+  std::vector<std::string> changed;  // what --try changed in the script
+  std::vector<std::string> faults;   // of the hook
+  std::string end;                   // empty: it was killed
   double seconds = 0;
 
   // The highest of each counter over the run.

@@ -104,6 +104,16 @@ if answer:
         ("does-not-fit", 1, "forward", "train.py"))
     is_("out of memory: rows", sum(place["bytes"] for place in answer["places"]), oom["held"]["requested"])
 
+# The first screen of README.md: where it fails does not depend on the version.
+answer = run("train.py", "8192", code=3)
+if answer:
+    with open(os.path.join(HERE, "../../README.md")) as file:
+        said = file.read().partition("train.py 8192\n")[2].partition("\n...")[0]
+    oom = answer["oom"]
+    is_("README.md", " ".join(said.split()), "train.py does not fit on Tesla T4: it runs out of memory in the %s of step %d: "
+        "%.2f GiB more did not fit at train.py:%d %s" % (oom["phase"], oom["step"], oom["asked"] / 2**30,
+                                                         oom["place"]["line"], oom["place"]["function"]))
+
 answer = run("infer.py")
 if answer:
     is_("infer.py", (answer["steps"], answer["ended_by"], answer["verdict"]), ([], "exit", "fits"))
@@ -116,6 +126,24 @@ if answer:
     runs = {tried["value"]: tried["fits"] for tried in largest["tried"]}
     is_("largest is proved", (runs[largest["largest"]], runs[largest["first_failing"]]), (True, False))
     print("      batch %d in %d runs" % (largest["largest"], len(runs)))
+
+# Changes from outside: each gives what the script gives when it is written so. (8-bit Adam needs bitsandbytes.)
+answer = run("blocks.py", options=("--gpu", "t4", "--try"))
+if answer:
+    tried = {row["change"]: row for row in answer["tried"]}
+    is_("tried", [row["change"] for row in answer["tried"]],
+        ["expandable segments", "no foreach", "checkpointed layers", "8-bit Adam"])
+    is_("what was checkpointed", tried["checkpointed layers"]["changed"], "blocks (6 x Block)")
+    is_("what was slowed", tried["no foreach"]["changed"], "AdamW(foreach=False)")
+    for change, argument in (("no foreach", "slow"), ("checkpointed layers", "checkpoint")):
+        written = run("blocks.py", argument)
+        is_("%s, as written in the script" % change, steps(tried[change]["run"]), steps(written))
+        is_("%s is smaller" % change, tried[change]["run"]["peak"]["reserved"] < answer["peak"]["reserved"], True)
+
+answer = run("by_value.py")
+if answer:
+    is_("by value", [(row["what"], row["line"], row["times"]) for row in answer["value_dependent"]],
+        [("nonzero()", 11, 3), ("a mask as index", 12, 3), ("unique()", 13, 3)])
 
 # One rank of many, alone. The requested bytes are those that scripts in the same windows were seen to take under the
 # lab's library (torch 2.10, 2026-11-21): 12 bytes a parameter are shared by the ranks.

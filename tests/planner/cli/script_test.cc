@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/support/command_line.h"
+#include "tests/support/fake_probe.h"
 
 using namespace vramplan;
 using vramplan::testing::Do;
@@ -50,7 +51,8 @@ struct Script {
   std::string rest = "true";
 };
 
-Said Run(const std::string& options, const Script& script, const std::string& arguments = "") {
+Said Run(const std::string& options, const Script& script, const std::string& arguments = "",
+         Probe* machine = nullptr) {
   const ScopedVariable path("VRAMPLAN_PRETEND_PATH",
                             (std::filesystem::path(VRAMPLAN_BINARY).parent_path() / "pretend").c_str());
   const ScratchFile recording("script.recording", script.recording), card("script.card", script.card);
@@ -58,7 +60,7 @@ Said Run(const std::string& options, const Script& script, const std::string& ar
   if (!script.recording.empty()) text += "cp " + recording.path() + " $VRAMPLAN_RECORDING/$$.recording\n";
   if (!script.card.empty()) text += "cp " + card.path() + " $VRAMPLAN_RECORDING/$$.card\n";
   const ScratchFile file("train.sh", text + script.rest + "\n");
-  return Do("run " + options + " -- /bin/sh " + file.path() + arguments);
+  return Do("run " + options + " -- /bin/sh " + file.path() + arguments, machine);
 }
 
 // The command has a path of this machine.
@@ -208,6 +210,82 @@ TEST_CASE("what a rank is given") {
   }
 }
 
+// Under --try: no foreach saves 100 MB, checkpointing changes nothing, and 8-bit Adam breaks it.
+TEST_CASE("changes are tried, and what they really changed is told") {
+  const Script script{"", "",
+                      "cd $VRAMPLAN_RECORDING\ncat >whole <<'end_of_file'\n" + kWhole +
+                          "end_of_file\n"
+                          "[ \"$VRAMPLAN_TRY\" = 8-bit ] && exit 4\n"
+                          "if [ \"$VRAMPLAN_TRY\" = foreach ]; then sed \"s/7\\([01]\\)0000000/6\\10000000/g\" whole\n"
+                          "printf 'changed\\tAdamW(foreach=False)\\n'; else cat whole; fi >$$.recording\n"
+                          "echo \"${VRAMPLAN_TRY--} ${PYTORCH_CUDA_ALLOC_CONF--}\" >>" +
+                          (std::filesystem::temp_directory_path() / "vramplan_test_seen").string() +
+                          "\nprintf 'vramplan.card/1\\ncard\\t0\\t2000000000\\t0\\t800000000\\n' >$$.card"};
+  const std::string seen = (std::filesystem::temp_directory_path() / "vramplan_test_seen").string();
+  std::filesystem::remove(seen);
+  const ScopedVariable own("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:64");
+  for (const auto& [golden, options] :
+       {std::pair("run/try", "--gpu t4 --try"), std::pair("run/try_json", "--gpu-memory 1GiB --try --format json")}) {
+    CAPTURE(golden);
+    const Said said = Run(options, script);
+    CHECK(said.exit_code == 0);
+    const std::string out = WithoutPaths(said.out);
+    CHECK(out == Golden(golden, out));
+  }
+  std::ifstream file(seen);
+  std::string lines, line;
+  for (int i = 0; i < 4 && std::getline(file, line); ++i) lines += line + "\n";
+  CHECK(lines ==
+        "- max_split_size_mb:64\n- max_split_size_mb:64,expandable_segments:True\n"
+        "foreach max_split_size_mb:64\ncheckpoint max_split_size_mb:64\n");
+  std::filesystem::remove(seen);
+  CHECK(Run("--gpu t4 --try --gpus 1,2", {kWhole, kCard}).err ==
+        "vramplan: --try: is about one run, and --vary, --largest and a list of --gpus make several (hint: leave one "
+        "of them out)\n");
+}
+
+// On the real card nothing is preloaded, and this script takes 100 MB more there.
+TEST_CASE("a run on the card of this machine, beside the pretend one") {
+  FakeProbe machine({.cards = {FakeT4()}});
+  const std::string differs =
+      "cd $VRAMPLAN_RECORDING\ncat >whole <<'end_of_file'\n" + kWhole +
+      "end_of_file\nif [ -n \"$VRAMPLAN_REAL\" ]; then [ -z \"$VRAMPLAN_PRETEND_GPU$LD_PRELOAD\" ] || exit 1\n"
+      "sed \"s/7\\([01]\\)0000000/8\\10000000/g\" whole; else cat whole; fi >$$.recording";
+  const ScopedVariable preload("LD_PRELOAD", nullptr);
+  const Said said = Run("--real", {"", "", differs}, "", &machine);
+  CHECK(said.exit_code == 0);
+  const std::string out = WithoutPaths(said.out);
+  CHECK(out == Golden("run/real", out));
+  CHECK(Run("--real", {kWhole, kCard}, "", &machine).out.find("agree to the byte") != std::string::npos);
+  CHECK(
+      Run("--real --format json", {kWhole, kCard}, "", &machine).out.find("\"real\": {\n    \"card\": \"Tesla T4\"") !=
+      std::string::npos);
+  FakeProbe none({.driver = Error{ErrorCode::kNoCard, "driver", "is not there", ""}});
+  CHECK(Run("--real", {kWhole, kCard}, "", &none).exit_code == 4);
+  CHECK(Run("--real --gpus 2", {kWhole, kCard}, "", &machine).err ==
+        "vramplan: --real: compares one run on one card, and --vary, --largest, --try and --gpus are about more (hint: "
+        "leave them out)\n");
+}
+
+TEST_CASE("a shape that comes from values is told with its line") {
+  std::string recording = kRecording;
+  for (const char* line : {"9", "10", "11", "12"})
+    recording += std::string("by-value\tnonzero()\t4\t/x/train.py\t") + line + "\tmain\n";
+  const Said said = Run("--gpu t4", {recording + "end\tsteps\t2.0\n", kCard});
+  CHECK(
+      said.err ==
+      "warning: train.py:9: nonzero() gives a shape that depends on values, which are zeros here (hint: check what "
+      "these lines make of real values)\n"
+      "warning: train.py:10: nonzero() gives a shape that depends on values, which are zeros here (hint: check what "
+      "these lines make of real values)\n"
+      "warning: train.py:11: nonzero() gives a shape that depends on values, which are zeros here; the same holds for "
+      "1 of the other lines (hint: check what these lines make of real values)\n");
+  const Said json = Run("--gpu t4 --format json", {recording + "end\tsteps\t2.0\n", kCard});
+  CHECK(json.out.find("\"value_dependent\": [\n    {\n      \"file\": \"/x/train.py\",\n      \"line\": 9,\n      "
+                      "\"function\": \"main\",\n      \"what\": \"nonzero()\",\n      \"times\": 4\n    }") !=
+        std::string::npos);
+}
+
 TEST_CASE("what was recorded can be replayed") {
   const ScratchFile stream("stream.csv");
   const std::string expected =
@@ -328,6 +406,10 @@ TEST_CASE("what cannot be answered is one line") {
        {failed, kCard, "exit 1"},
        "vramplan_test_train.sh: ended with exit code 1 after 1 steps: builtins.TypeError: not callable (hint: its own "
        "output stands above)"},
+      {"--gpu t4",
+       {failed + "by-value\tunique()\t1\t/x/loss.py\t402\tloss\n", kCard, "exit 1"},
+       "vramplan_test_train.sh: ended with exit code 1 after 1 steps: builtins.TypeError: not callable (hint: its own "
+       "output stands above; unique() at /x/loss.py:402 gave a shape that depends on values, which are zeros here)"},
       {"--gpu t4",
        {kRecording, kCard, "kill -9 $$"},
        "vramplan_test_train.sh: was ended by signal 9 after 1 steps (hint: its own output stands above)"},

@@ -72,7 +72,7 @@ TEST_CASE("a program of each major version") {
               "pages 0 free 230686720 released 0\n"
               "by name 0 0 1, missing 500 1\n"
               "elapsed 1, solver 1 0, product 0, an error of a pretend card\n"
-              "rank 5, in its part 1 of 4, toldtoldtoldtold, then 0, part of none 0\n");
+              "rank 5, in its part 1 of 4, toldtoldtoldtold, minemine, then 0, part of none 0\n");
   }
 }
 

@@ -123,6 +123,9 @@ int ncclCommSplit(void*, int, int, void**, const void*);
 int ncclCommCount(void*, int*);
 int ncclCommUserRank(void*, int*);
 int ncclAllGather(const void*, void*, size_t, int, void*, void*);
+int ncclBroadcast(const void*, void*, size_t, int, int, void*, void*);
+int ncclGroupStart();
+int ncclGroupEnd();
 void vramplan_pretend_split(int);
 void vramplan_pretend_forget();
 }
@@ -230,6 +233,18 @@ int main(int argc, char**) {
   ncclAllGather(first, static_cast<char*>(first) + 64, 4, 0, part, nullptr);
   cudaMemcpy(told_back, static_cast<char*>(first) + 64, 16, 2);
   std::printf("rank %d, in its part %d of %d, %s", of_world, rank, ranks, told_back);
+  // A broadcast of each rank of a group of two, of which this one is the second.
+  void* two = nullptr;
+  char* const here = static_cast<char*>(first) + 128;
+  ncclCommInitRank(&two, 2, {}, 1);
+  cudaMemcpy(first, "mine", 4, 1);
+  ncclGroupStart();
+  ncclBroadcast(here, here, 4, 0, 0, two, nullptr);
+  ncclBroadcast(first, here + 4, 4, 0, 1, two, nullptr);
+  ncclGroupEnd();
+  char both[9] = {};
+  cudaMemcpy(both, here, 8, 2);
+  std::printf(", %s", both);
   vramplan_pretend_forget();
   cudaMemcpy(told_back, static_cast<char*>(first) + 64, 16, 2);
   std::printf(", then %d, part of none %d\n", told_back[0], none != nullptr);

@@ -43,6 +43,8 @@ constexpr const char* kWhole =
     "u\t100\t2048\n"
     "a word of later\t7\n"
     "fault\tenter\tKeyError()\n"
+    "by-value\tnonzero()\t4\t/x/train.py\t9\tmain\n"
+    "changed\tAdamW(foreach=False)\n"
     "end\texit\t3.2\n";
 
 TEST_CASE("a whole recording") {
@@ -78,6 +80,11 @@ TEST_CASE("a whole recording") {
   CHECK(recording.history[2].module == -1);
   CHECK(recording.history[4].kind == HistoryKind::kRefused);
   CHECK(recording.faults == std::vector<std::string>{"enter: KeyError()"});
+  REQUIRE(recording.by_value.size() == 1);
+  CHECK(recording.by_value[0].what == "nonzero()");
+  CHECK(recording.by_value[0].times == 4);
+  CHECK(recording.by_value[0].place == CodePlace{"/x/train.py", 9, "main"});
+  CHECK(recording.changed == std::vector<std::string>{"AdamW(foreach=False)"});
   CHECK(recording.end == "exit");
   CHECK(recording.seconds == 3.2);
 }

@@ -1,0 +1,59 @@
+"""Shapes that come from values: what is read from a pretend card is zeros, so such a shape is the one for zeros.
+
+Python's ways to them are watched: functions whose result is as long as the values say, masks in brackets, and tensors
+that are taken for an integer. Where they are called from goes into the recording. What C++ asks by itself is not seen.
+"""
+
+# Of torch and of torch.Tensor alike; torch.where only with one argument.
+_BY_VALUE = ("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount", "tolist")
+
+
+def install(torch, tell):
+    """Calls tell(what) before each; gives back what undoes it."""
+    undone = []
+
+    def on_card(value):
+        return isinstance(value, torch.Tensor) and value.is_cuda
+
+    def watch(owner, name, what, shaped):
+        whole = owner.__dict__.get(name, None) or getattr(owner, name, None)
+        if whole is None:
+            return
+
+        def watched(*arguments, **named):
+            if shaped(arguments, named):
+                tell(what)
+            return whole(*arguments, **named)
+        watched.__name__, watched.__doc__, watched.__wrapped__ = name, getattr(whole, "__doc__", None), whole
+        setattr(owner, name, watched)
+        undone.append((owner, name, whole))
+
+    def first(arguments, named):
+        return on_card(arguments[0] if arguments else named.get("input"))
+
+    def masked(arguments, named):
+        keys = arguments[1] if isinstance(arguments[1], tuple) else (arguments[1],)
+        return any(on_card(key) and key.dtype in (torch.bool, torch.uint8) for key in keys)
+
+    for name in _BY_VALUE:
+        for owner in (torch, torch.Tensor):
+            watch(owner, name, name + "()", first)
+    watch(torch, "where", "where() of one tensor", lambda a, n: len(a) == 1 and not n and on_card(a[0]))
+    watch(torch.Tensor, "__getitem__", "a mask as index", masked)
+    watch(torch.Tensor, "__index__", "a tensor as integer", first)
+
+    # torch.distributions asks whether all parameters are valid, and would hear no.
+    all_true = getattr(torch, "_is_all_true", None)
+
+    def is_all_true(values):
+        result = all_true(values)
+        return torch.tensor(True) if on_card(values) else result
+    if all_true is not None:
+        torch._is_all_true = is_all_true
+        undone.append((torch, "_is_all_true", all_true))
+
+    def undo():
+        for owner, name, whole in undone:
+            setattr(owner, name, whole)
+        undone.clear()
+    return undo
