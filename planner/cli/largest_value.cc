@@ -29,8 +29,9 @@ class Search {
   bool over() const { return fails_ - fits_ <= 1; }
   int64_t Next() const {
     if (ran_.empty()) return fails_ > high_ ? std::min(std::max(low_, kSmallest), high_) : (fits_ + fails_) / 2;
-    if (ran_.size() == 1) return std::min(std::max(2 * fits_, fits_ + 1), fails_ - 1);
     const int64_t middle = fits_ + (fails_ - fits_) / 2;
+    // One run has no slope. When twice its value has failed, the end is not far from the middle.
+    if (ran_.size() == 1) return fails_ > high_ ? std::min(std::max(2 * fits_, fits_ + 1), high_) : middle;
     if (!misled_up_ && !misled_down_) return Thought() > fits_ ? Thought() : fits_ + 1;
     if (misled_up_ && misled_down_) return middle;
     // Never beyond the middle: it may as well be there.

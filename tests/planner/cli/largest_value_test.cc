@@ -41,6 +41,8 @@ TEST_CASE("the largest value is proved from both sides, in few runs") {
       {"a kernel wants scratch from 900 on", {1000, 100, 1, 900, 20'000}, 1, 4096, 100'000, 14},
       {"not even the lowest", {1'000'000, 100}, 1, 64, 3'000'000, 4},
       {"the highest runs", {1000, 100}, 1, 64, 1'000'000, 4},
+      {"twice the lowest fails", {1000, 100, 1.1}, 200, 600, 45'000, 7},
+      {"nearly all of the range fails", {1000, 100}, 200, 100'000, 45'000, 12},
       {"only one", {1000, 100}, 8, 8, 1'000'000, 1},
       {"below the first try", {1000, 100'000}, 1, 64, 250'000, 4},
       {"nothing depends on it", {1000, 0}, 2, 1 << 20, 1'000'000, 4},
