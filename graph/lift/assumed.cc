@@ -75,9 +75,16 @@ std::set<ValueId> Dropped(const Layers& layers) {
 constexpr std::string_view kActivations[] = {"relu", "leaky_relu", "gelu",      "silu", "elu",      "selu",
                                              "tanh", "prelu",      "hardswish", "mish", "softplus", "relu6"};
 
-// Behind activations, as convolutional networks and feed forwards of transformers have them too.
-void AddActivations(const Layers& layers, std::set<ValueId>* dropped) {
+// Behind activations, as convolutional networks and feed forwards of transformers have them too; and behind features
+// that were looked up or joined for a linear layer, where networks of linear layers begin with one (recommenders).
+void AddActivations(const Layers& layers, const std::vector<std::vector<int>>& readers, std::set<ValueId>* dropped) {
   for (const Layer& layer : layers.layers) {
+    if (layer.outputs.empty() || !layer.outputs[0].valid()) continue;
+    const std::vector<int>& users = readers[static_cast<size_t>(layer.outputs[0].value)];
+    const bool for_linear = std::any_of(users.begin(), users.end(), [&](int user) {
+      return user >= 0 && layers.layers[static_cast<size_t>(user)].op == "linear";
+    });
+    if ((layer.op == "cat" || layer.op == "embedding") && for_linear) dropped->insert(layer.outputs[0]);
     const bool acts = std::find(std::begin(kActivations), std::end(kActivations), layer.op) != std::end(kActivations);
     if (acts && layer.outputs[0].valid()) dropped->insert(layer.outputs[0]);
   }
@@ -206,8 +213,8 @@ int AssumeDropout(Layers* layers, const PutBack& put_back) {
   std::set<ValueId> dropped = Dropped(*layers);
   std::vector<std::vector<int>> readers;
   if (put_back.dropout_behind_activations) {
-    AddActivations(*layers, &dropped);
     readers = ReadersOf(*layers);
+    AddActivations(*layers, readers, &dropped);
   }
   std::vector<Layer> out;
   for (Layer& layer : layers->layers) {

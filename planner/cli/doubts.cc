@@ -31,8 +31,8 @@ struct Asked : DoubtedStep {
   Lifetimes lifetimes;
 };
 
-// The step of this file with other things put back.
-std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_back) {
+// The step of this file with other things put back; `named`: also where variables keep the most of what they made.
+std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_back, bool named = false) {
   Notes already_told;
   const Runtime runtime = step.spec.framework.runtime;
   Result<Layers> layers = GraphFor(runtime, step.prepared.graph, step.prepared.shapes, put_back, &already_told);
@@ -42,6 +42,10 @@ std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_b
   static_cast<void>(ApplyTrained(step.prepared.trained, &*layers, &already_told));
   std::vector<Result<Timeline>> others;
   others.push_back(ScheduleFor(*layers, step.spec, step.batch, &already_told));
+  if (named && runtime == Runtime::kPyTorch) {
+    const Releases most = ReleasesAfter(*layers, Naming::kMost);
+    others.push_back(ScheduleAs(most, *layers, step.spec, step.batch, &already_told));
+  }
   return others;
 }
 
@@ -82,7 +86,7 @@ std::optional<Doubt> Dropouts(const Asked& step) {
   PutBack with = step.options.put_back;
   with.dropout = kUsual;
   with.dropout_behind_activations = true;
-  doubt.others = With(step, with);
+  doubt.others = With(step, with, true);
   return doubt;
 }
 

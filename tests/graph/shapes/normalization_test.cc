@@ -43,6 +43,7 @@ TEST_CASE("losses") {
   CheckNodes({
       {"SoftmaxCrossEntropyLoss", "", "f[B,10] i[B]", "f[] f[B,10]"},
       {"SoftmaxCrossEntropyLoss", "reduction=none", "f[B,10,5] i[B,5]", "f[B,5]"},
+      {"SoftmaxCrossEntropyLoss", "", "f[10] i[5]", "error: its scores are in0 [10]"},
       {"NegativeLogLikelihoodLoss", "reduction=sum", "f[B,10] i[B]", "f[]"},
   });
 }
