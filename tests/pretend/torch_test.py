@@ -70,6 +70,7 @@ TABLE = (
     ("lora.py", (), ("transformers", "peft"),
      "46445128 46447104 62914560; 46674504 46676480 62914560; 46674504 46676480 62914560"),
     ("recurrent.py", (), (), None),
+    ("compiled.py", (), ("triton",), None),
 )
 for script, arguments, needs, counters in TABLE:
     answer = run(script, *arguments, needs=needs)
