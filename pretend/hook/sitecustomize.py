@@ -261,6 +261,7 @@ class _Recorder:
     def end(self, why):
         """The script has shown what it takes: it is ended here, before it writes results that mean nothing."""
         self.write(why)
+        self.wait_for_other_ranks()
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
@@ -272,6 +273,14 @@ class _Recorder:
         except Exception:  # noqa: BLE001
             pass
         os._exit(0)
+
+    def wait_for_other_ranks(self):
+        """A rank that is gone early is a failure to those that still want it: until all have written, but not long."""
+        ranks = 0 if _ALONE else int(os.environ.get("LOCAL_WORLD_SIZE") or 0)
+        for _ in range(200):
+            if sum(name.endswith(".recording") for name in os.listdir(_FOLDER)) >= ranks:
+                return
+            time.sleep(0.1)
 
     def write(self, why):
         with self.lock:

@@ -60,8 +60,10 @@ PRETEND_API int ncclBroadcast(const void* from, Handle to, size_t count, int typ
   if (root == Of(communicator).rank) {
     if (group.depth > 0) group.own = {from, to, bytes};
     Process::This().Collect(to, from, bytes, 1);
-  } else if (group.depth > 0) {
-    group.others.push_back({from, to, bytes});
+  } else {
+    // The root says what this rank has in the same place: DDP compares the sizes of parameters so.
+    Process::This().Collect(to, from, bytes, 1);
+    if (group.depth > 0) group.others.push_back({from, to, bytes});
   }
   return kSuccess;
 }
@@ -69,7 +71,7 @@ PRETEND_API int ncclBcast(Handle address, size_t count, int type, int root, Hand
   return ncclBroadcast(address, address, count, type, root, communicator, stream);
 }
 // ProcessGroupNCCL::allgather since PyTorch 2.15: a broadcast of each rank in one group. What the others broadcast is
-// what this rank does; from a root that is alone nothing is known.
+// what this rank does.
 PRETEND_API int ncclGroupStart() {
   ++group.depth;
   return kSuccess;

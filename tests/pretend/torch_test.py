@@ -168,7 +168,8 @@ for kind in ("ddp", "fsdp1", "fsdp2"):
                for options, launch in (((), ()), ((), launcher), (("--all-ranks",), launcher))]
     if all(answers):
         is_(kind + " alone and with its launcher", steps(answers[0]), steps(answers[1]))
-        is_(kind + " alone and with all", steps(answers[0]), steps(answers[2]))
+        # Ranks that run let go of tensors when their watchdog does: blocks lie elsewhere then.
+        is_(kind + " alone and with all", answers[0]["peak"]["requested"], answers[2]["peak"]["requested"])
         is_(kind + " with all", [rank["rank"] for rank in answers[2]["ranks"]], [0, 1])
 
 print("torch %s: %d wrong" % (torch.__version__, len(wrong)))
