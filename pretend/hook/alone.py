@@ -40,7 +40,9 @@ def store_class(distributed):
             for known in (key, re.sub(r"\d+$", "0", key), re.sub(r"\d+(?=\D*$)", "0", key)):
                 if known in self.values:
                     return self.values[known]
-            return b"0"
+            # What the first rank of a group tells the others: NCCL's id, under the number of the communicator or its
+            # two ranks (ProcessGroupNCCL::broadcastUniqueNCCLID); it has 128 bytes.
+            return bytes(128) if re.search(r"(^|/)\d+(:\d+)?$", key) else b"0"
 
         def add(self, key, count):
             self.counts[key] = self.counts.get(key, 0) + count * (self.ranks if count > 0 else 1)

@@ -172,5 +172,9 @@ for kind in ("ddp", "fsdp1", "fsdp2"):
         is_(kind + " alone and with all", answers[0]["peak"]["requested"], answers[2]["peak"]["requested"])
         is_(kind + " with all", [rank["rank"] for rank in answers[2]["ranks"]], [0, 1])
 
+answer = run("ranks.py", "ddp", options=("--gpu", "t4", "--gpus", "2", "--rank", "1"))
+if answer:
+    is_("another rank", [(rank["rank"], rank["ranks"]) for rank in answer["ranks"]], [(1, 2)])
+
 print("torch %s: %d wrong" % (torch.__version__, len(wrong)))
 sys.exit(bool(wrong))
