@@ -28,6 +28,16 @@ class Typing {
     return IsOfFloats(like) && PlaceOf(walk_, like) < static_cast<int>(place) ? like : ValueId();
   }
 
+  // x.new_zeros(n) that was merged with others of its size and put back again (graph/lift/merged.h) has the x of the
+  // first: what is added here has the same type and is what this call was made of. Invalid: it has its own.
+  ValueId NearerOf(size_t place) const {
+    const Layer& creation = layers_.layers[place];
+    const ValueId added = creation.inputs.size() == 1 ? AddedTo(creation) : ValueId();
+    const bool other = added.valid() && added != creation.inputs[0] && creation.inputs[0].valid();
+    if (!other || layers_[added].type != layers_[creation.inputs[0]].type) return {};
+    return PlaceOf(walk_, added) >= 0 && PlaceOf(walk_, added) < static_cast<int>(place) ? added : ValueId();
+  }
+
   // src.new_zeros(size).scatter_add_(dim, index, src): torch_geometric's utils/_scatter.py, which its aggregations call
   // (nn/conv/message_passing.py: self.aggr_module). The addition that writes into the creation; null: none does.
   const Layer* WriterInto(const Layer& creation) const {
@@ -115,8 +125,9 @@ void TypeCreations(const Graph& graph, Layers* layers) {
       const Layer& layer = layers->layers[l];
       if (!IsCreation(layer) || layer.outputs.size() != 1 || !layer.outputs[0].valid()) continue;
       if (const Layer* writer = typing.WriterInto(layer)) writers.push_back(typing.PlaceOfLayer(writer));
-      if (!IsUntypedCreation(*layers, layer)) continue;
-      if (const ValueId like = typing.LikeOf(l); like.valid()) likes.emplace_back(l, like);
+      const bool untyped = IsUntypedCreation(*layers, layer);
+      if (const ValueId like = untyped ? typing.LikeOf(l) : typing.NearerOf(l); like.valid())
+        likes.emplace_back(l, like);
     }
   }
   for (const auto& [place, like] : likes) layers->layers[place].inputs = {like};

@@ -3,19 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "graph/lift/line_of.h"
+
 namespace vramplan {
-namespace {
-
-// The innermost line of the model's code at which the layer ran; null: the file does not say.
-const SourceLine* LineOf(const Layers& layers, const Layer& layer) {
-  if (layer.nodes.empty() || !layer.nodes.back().valid()) return nullptr;
-  const size_t node = static_cast<size_t>(layer.nodes.back().value);
-  if (node >= layers.source.stacks.size() || layers.source.stacks[node].empty()) return nullptr;
-  return &layers.source.lines[static_cast<size_t>(layers.source.stacks[node].back())];
-}
-
-}  // namespace
-
 void NameIndexAdds(Layers* layers, Notes* notes) {
   const Layer* guessed = nullptr;
   for (Layer& layer : layers->layers) {

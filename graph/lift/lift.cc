@@ -16,6 +16,7 @@
 #include "graph/lift/held_outputs.h"
 #include "graph/lift/index_adds.h"
 #include "graph/lift/inplace.h"
+#include "graph/lift/inplace_lines.h"
 #include "graph/lift/layers.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/low_rank.h"
@@ -100,6 +101,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, const PutBack
   // A file that was sorted anew has lost its traces too.
   if (!reordered) layers.source = ReadSource(graph);
   NameIndexAdds(&layers, notes);
+  ReadInPlaceLines(&layers);
   ReadCheckpoints(&layers, notes);
   for (Layer& layer : layers.layers) {
     for (NodeId& node : layer.nodes) node = reordered ? reordered->given[static_cast<size_t>(node.value)] : node;

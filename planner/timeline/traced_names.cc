@@ -78,6 +78,9 @@ class TracedNames {
           leaving.push_back(id);
         } else if (plain && !IsInsideCall(frame, one, l, readers)) {
           SetRelease(id, {read_[Index(id)], true});
+        } else if (one.line >= 0 && release_[Index(id)].after > frame.Last(s)) {
+          // h = self.propagate(x): variables of a function die with it, at the latest when the statement is done.
+          SetRelease(id, {frame.EndOf(s), true});
         }
       }
     }

@@ -97,14 +97,14 @@ j - abs i   | 9 return self.head(x))");
   CHECK(list.DiesBehind("a") == "g");
 }
 
-TEST_CASE("what a line does not write was done by a function that it calls: its names are guessed") {
+TEST_CASE("what a line does not write was done by a function that it calls: its names die with it") {
   const std::string forward = R"(
 a - abs x     | 3 y = self.turn(x)
 b - neg a     | 3 y = self.turn(x)
 c - matmul a b | 3 y = self.turn(x)
 e - exp c     | 3 y = self.turn(x)
 g - abs e     | 4 return self.head(y))";
-  CHECK(Forward(forward).DiesBehind("b") == "g");  // as bound_names.h has it: factors of a product are names
+  CHECK(Forward(forward).DiesBehind("b") == "e");  // factors of a product are names (bound_names.h), of the function
   std::string written = forward;
   for (size_t at = written.find("self.turn(x)"); at != std::string::npos; at = written.find("self.turn(x)"))
     written.replace(at, 12, "exp(abs(x) @ neg(abs(x)))");
