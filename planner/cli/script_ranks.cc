@@ -73,7 +73,7 @@ std::string LauncherIn(const std::vector<std::string>& command) {
       "deepspeed", "accelerate.commands.launch", "deepspeed.launcher.runner",
   };
   for (const std::string& word : command) {
-    const std::string_view name = std::string_view(word).substr(word.rfind('/') + 1);
+    const std::string_view name = std::string_view{word}.substr(word.rfind('/') + 1);
     if (std::ranges::find(kLaunchers, name) != kLaunchers.end()) return std::string(name);
     if (name.ends_with(".py")) break;  // what follows is for the script
   }
