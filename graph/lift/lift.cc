@@ -21,6 +21,7 @@
 #include "graph/lift/liveness.h"
 #include "graph/lift/low_rank.h"
 #include "graph/lift/merged.h"
+#include "graph/lift/merged_pad.h"
 #include "graph/lift/merged_stored.h"
 #include "graph/lift/module_calls.h"
 #include "graph/lift/nested_joins.h"
@@ -78,6 +79,7 @@ Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, const PutBack
   GatherGlu(&layers);
   GatherRecurrent(&layers);
   GatherRecurrentCells(&layers);
+  ShareMergedPads(&layers);
   DetachStraightThrough(&layers);
   GatherReductionsByIndex(&layers);
   DetachSoftmaxByIndex(&layers);

@@ -1,6 +1,7 @@
 #include "graph/lift/merged_pad.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,28 @@ ValueId LiftMergedPad(const Node& convolution, ValueId input, const std::vector<
   layer.outputs = {result};
   builder.AddLayer(std::move(layer), path, position);
   return result;
+}
+
+void ShareMergedPads(Layers* layers) {
+  std::map<ValueId, const Layer*> whole;  // by what is padded: the pad that the file still has
+  std::map<ValueId, ValueId> renamed;
+  for (Layer& layer : layers->layers) {
+    for (ValueId& id : layer.inputs) {
+      if (const auto found = renamed.find(id); found != renamed.end()) id = found->second;
+    }
+    if (layer.op != "pad" || layer.inputs.empty() || !layer.inputs[0].valid()) continue;
+    const auto found = whole.find(layer.inputs[0]);
+    const bool merged = layer.nodes.empty() || layer.name.ends_with(".pad");
+    if (!merged) {
+      whole.emplace(layer.inputs[0], &layer);
+    } else if (found != whole.end() && found->second->attributes.Ints("pad") == layer.attributes.Ints("pad")) {
+      renamed.emplace(layer.outputs[0], found->second->outputs[0]);
+    }
+  }
+  if (renamed.empty()) return;
+  std::erase_if(layers->layers, [&](const Layer& layer) {
+    return layer.op == "pad" && !layer.outputs.empty() && renamed.contains(layer.outputs[0]);
+  });
 }
 
 }  // namespace vramplan
