@@ -215,7 +215,17 @@ class GraphBuilder {
       if (Status status = AddAttribute(AttributeView(attribute), read, scoped, &node.attributes); !status)
         return status;
     }
+    if (node.op == "Transpose") CountFromFront(&node.attributes);
     return Done{};
+  }
+
+  // torch.onnx writes x.moveaxis(-1, 1) with axes that are counted from the end, which ONNX does not know
+  // (symbolic_opset9.py 2.10, movedim). A permutation has all axes: as many as it has entries.
+  static void CountFromFront(Attributes* attributes) {
+    std::vector<int64_t> perm = attributes->Ints("perm");
+    if (std::none_of(perm.begin(), perm.end(), [](int64_t axis) { return axis < 0; })) return;
+    for (int64_t& axis : perm) axis += axis < 0 ? static_cast<int64_t>(perm.size()) : 0;
+    attributes->Set("perm", std::move(perm));
   }
 
   Status AddAttribute(const AttributeView& written, const NodeView& node, const ScopedNode& scoped,

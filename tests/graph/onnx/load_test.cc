@@ -46,6 +46,14 @@ std::string Listing(const Graph& graph) {
   return text;
 }
 
+TEST_CASE("x.moveaxis(-1, 1): axes that torch.onnx counts from the end") {
+  const Graph graph = GraphFromText(R"(
+    agraph (float[batch, 3, 4] x) => (float[batch, 4, 3] y) {
+      y = Transpose <perm = [0, -1, 1]> (x)
+    })");
+  CHECK(graph.nodes[0].attributes.Ints("perm") == std::vector<int64_t>{0, 2, 1});
+}
+
 TEST_CASE("a graph as text becomes tensors, nodes and provenance") {
   const Graph graph = GraphFromText(R"(
     # signature: p_fc_weight: PARAMETER target='fc.weight'
