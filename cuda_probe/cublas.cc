@@ -7,21 +7,21 @@
 namespace vramplan {
 namespace {
 
-struct Functions {
+struct CublasFunctions {
   SharedLibrary library{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
   abi::CublasCreate* create;
   abi::CublasDestroy* destroy;
   abi::CublasSetStream* set_stream;
   abi::CublasGemmEx* gemm;
-  Functions() {
+  CublasFunctions() {
     library.Need("cublasCreate_v2", create);
     library.Need("cublasDestroy_v2", destroy);
     library.Need("cublasSetStream_v2", set_stream);
     library.Need("cublasGemmEx", gemm);
   }
 };
-const Functions& Loaded() {
-  static const Functions functions;
+const CublasFunctions& LoadedCublas() {
+  static const CublasFunctions functions;
   return functions;
 }
 
@@ -39,7 +39,7 @@ Error Failed(int status) {
 int SizeOf(Arithmetic arithmetic) { return arithmetic == Arithmetic::kFp32 || arithmetic == Arithmetic::kTf32 ? 4 : 2; }
 
 Result<std::unique_ptr<Cublas>> Cublas::Open(CUstream stream) {
-  const Functions& cublas = Loaded();
+  const CublasFunctions& cublas = LoadedCublas();
   if (!cublas.library || !cublas.library.missing().empty()) return std::unique_ptr<Cublas>();
   void* handle = nullptr;
   if (const int status = cublas.create(&handle); status != abi::kCublasSuccess) return Failed(status);
@@ -48,7 +48,7 @@ Result<std::unique_ptr<Cublas>> Cublas::Open(CUstream stream) {
   return opened;
 }
 Cublas::~Cublas() {
-  if (handle_ != nullptr) Loaded().destroy(handle_);
+  if (handle_ != nullptr) LoadedCublas().destroy(handle_);
 }
 
 Result<bool> Cublas::Multiply(Arithmetic arithmetic, int side, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c) {
@@ -62,8 +62,8 @@ Result<bool> Cublas::Multiply(Arithmetic arithmetic, int side, CUdeviceptr a, CU
   const float one = 1, zero = 0;
   const auto pointer = [](CUdeviceptr address) { return reinterpret_cast<void*>(address); };
   const int status =
-      Loaded().gemm(handle_, abi::kTransposed, abi::kNotTransposed, side, side, side, &one, pointer(a), type, side,
-                    pointer(b), type, side, &zero, pointer(c), type, side, compute, abi::kGemmDefault);
+      LoadedCublas().gemm(handle_, abi::kTransposed, abi::kNotTransposed, side, side, side, &one, pointer(a), type,
+                          side, pointer(b), type, side, &zero, pointer(c), type, side, compute, abi::kGemmDefault);
   if (status == abi::kCublasNotSupported || status == abi::kCublasArchMismatch) return false;
   if (status != abi::kCublasSuccess) return Failed(status);
   return true;

@@ -11,7 +11,7 @@
 namespace vramplan {
 namespace {
 
-struct Functions {
+struct CudnnFunctions {
   SharedLibrary library{"libcudnn.so.9", "libcudnn.so.8"};
   abi::CudnnCreate *create, *create_tensor, *create_filter, *create_convolution;
   abi::CudnnDestroy *destroy, *destroy_tensor, *destroy_filter, *destroy_convolution;
@@ -22,7 +22,7 @@ struct Functions {
   abi::SetNumber *set_groups, *set_math;
   abi::GetAlgorithm *forward, *input_gradient, *weight_gradient;
   abi::ConvolutionForward* run;
-  Functions() {
+  CudnnFunctions() {
     library.Need("cudnnCreate", create);
     library.Need("cudnnDestroy", destroy);
     library.Need("cudnnSetStream", set_stream);
@@ -43,8 +43,8 @@ struct Functions {
     library.Need("cudnnConvolutionForward", run);
   }
 };
-const Functions& Loaded() {
-  static const Functions functions;
+const CudnnFunctions& LoadedCudnn() {
+  static const CudnnFunctions functions;
   return functions;
 }
 
@@ -94,7 +94,7 @@ std::vector<int> Strides(const std::vector<int>& dims, bool channels_last) {
 
 // A call in cuDNN's terms: four descriptors, none of them null if ok().
 struct Described {
-  const Functions& cudnn = Loaded();
+  const CudnnFunctions& cudnn = LoadedCudnn();
   Descriptor input{cudnn.create_tensor, cudnn.destroy_tensor}, output{cudnn.create_tensor, cudnn.destroy_tensor};
   Descriptor filter{cudnn.create_filter, cudnn.destroy_filter};
   Descriptor convolution{cudnn.create_convolution, cudnn.destroy_convolution};
@@ -135,7 +135,7 @@ struct Described {
 }  // namespace
 
 Result<std::unique_ptr<Cudnn>> Cudnn::Open(CUstream stream) {
-  const Functions& cudnn = Loaded();
+  const CudnnFunctions& cudnn = LoadedCudnn();
   if (!cudnn.library || !cudnn.library.missing().empty()) return std::unique_ptr<Cudnn>();
   void* handle = nullptr;
   int status = cudnn.create(&handle);
@@ -148,7 +148,7 @@ Result<std::unique_ptr<Cudnn>> Cudnn::Open(CUstream stream) {
   return opened;
 }
 Cudnn::~Cudnn() {
-  if (handle_ != nullptr) Loaded().destroy(handle_);
+  if (handle_ != nullptr) LoadedCudnn().destroy(handle_);
 }
 
 std::optional<Bytes> Cudnn::Workspace(const ConvolutionCall& call) const {

@@ -35,6 +35,8 @@ int BitWidth(DType type) { return RowOf(type).bits; }
 std::string_view Name(DType type) { return RowOf(type).name; }
 bool IsFloating(DType type) { return RowOf(type).floating; }
 
+bool IsHalf(DType type) { return type == DType::kFloat16 || type == DType::kBFloat16; }
+
 Bytes StoredBytes(DType type, int64_t elements) {
   const int bits = BitWidth(type);
   if (bits % 8 == 0) return Bytes::Of(SaturatingMultiply(elements, bits / 8));

@@ -52,6 +52,9 @@ std::string_view Name(DType type);
 // True for the floating types, which alone can carry gradients.
 bool IsFloating(DType type);
 
+// float16 and bfloat16, which tensor cores multiply and sums keep in float32.
+bool IsHalf(DType type);
+
 // Bytes of `elements` packed elements, the last byte rounded up: StoredBytes(kInt4, 3) == 2.
 Bytes StoredBytes(DType type, int64_t elements);
 

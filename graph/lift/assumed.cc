@@ -10,11 +10,6 @@
 namespace vramplan {
 namespace {
 
-ValueId AddValue(Layers* layers, Value value) {
-  layers->values.push_back(std::move(value));
-  return ValueId{static_cast<int32_t>(layers->values.size()) - 1};
-}
-
 // Layers that read each value, and -1 for the caller.
 std::vector<std::vector<int>> ReadersOf(const Layers& layers) {
   std::vector<std::vector<int>> readers(layers.values.size());
@@ -86,7 +81,7 @@ void AddActivations(const Layers& layers, const std::vector<std::vector<int>>& r
     });
     if ((layer.op == "cat" || layer.op == "embedding") && for_linear) dropped->insert(layer.outputs[0]);
     const bool acts = std::find(std::begin(kActivations), std::end(kActivations), layer.op) != std::end(kActivations);
-    if (acts && layer.outputs[0].valid()) dropped->insert(layer.outputs[0]);
+    if (acts) dropped->insert(layer.outputs[0]);
   }
 }
 
@@ -149,7 +144,7 @@ int AssumeBatchNorm(Layers* layers) {
     const std::string path = weight.substr(0, weight.rfind('.')) + "_norm";
     Layer norm{.op = "batch_norm",
                .name = layer.name + ".norm",
-               .inputs = {AddValue(layers, {folded.name + ".folded", folded.type, folded.shape, Role::kActivation})},
+               .inputs = {layers->Add({folded.name + ".folded", folded.type, folded.shape, Role::kActivation})},
                .outputs = {result},
                .attributes = {},
                .module = NormModule(layers, layer, path),
@@ -159,14 +154,14 @@ int AssumeBatchNorm(Layers* layers) {
     const auto beside = std::find(layers->parameters.begin(), layers->parameters.end(), layer.inputs[1]);
     auto at = beside == layers->parameters.end() ? beside : beside + 1;
     for (const char* name : {".weight", ".bias"}) {
-      norm.inputs.push_back(AddValue(layers, {path + name, DType::kFloat32, channels, Role::kParameter}));
+      norm.inputs.push_back(layers->Add({path + name, DType::kFloat32, channels, Role::kParameter}));
       at = layers->parameters.insert(at, norm.inputs.back()) + 1;
     }
     for (const char* name : {".running_mean", ".running_var"}) {
-      norm.inputs.push_back(AddValue(layers, {path + name, DType::kFloat32, channels, Role::kBuffer}));
+      norm.inputs.push_back(layers->Add({path + name, DType::kFloat32, channels, Role::kBuffer}));
       layers->buffers.push_back(norm.inputs.back());
     }
-    layers->buffers.push_back(AddValue(layers, {path + ".num_batches_tracked", DType::kInt64, Shape(), Role::kBuffer}));
+    layers->buffers.push_back(layers->Add({path + ".num_batches_tracked", DType::kInt64, Shape(), Role::kBuffer}));
     layer.outputs[0] = norm.inputs[0];
     layer.attributes.Set("folded_norm", int64_t{0});
     out.push_back(std::move(layer));
@@ -222,7 +217,7 @@ int AssumeDropout(Layers* layers, const PutBack& put_back) {
       Value kept = (*layers)[layer.inputs[0]];
       kept.name += ".kept";
       kept.role = Role::kActivation;
-      const ValueId before = std::exchange(layer.inputs[0], AddValue(layers, std::move(kept)));
+      const ValueId before = std::exchange(layer.inputs[0], layers->Add(std::move(kept)));
       out.push_back(DropoutOf(layer, before, layer.inputs[0], p));
       ++assumed;
     }
@@ -238,7 +233,7 @@ int AssumeDropout(Layers* layers, const PutBack& put_back) {
     ++assumed;
     Value kept = (*layers)[made];
     kept.name += ".kept";
-    const ValueId before = AddValue(layers, std::move(kept));
+    const ValueId before = layers->Add(std::move(kept));
     layer.outputs[0] = before;
     Layer dropout = DropoutOf(layer, before, made, p);
     out.push_back(std::move(layer));

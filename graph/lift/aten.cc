@@ -406,17 +406,15 @@ const std::unordered_map<std::string_view, const AtenRule*>& RulesByTarget() {
   return table;
 }
 
-bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
-
 }  // namespace
 
 const AtenRule* FindAtenRule(std::string_view target) {
   const auto& rules = RulesByTarget();
-  if (StartsWith(target, "prims.")) {  // without an aten operator of the same meaning: by their whole name
+  if (target.starts_with("prims.")) {  // without an aten operator of the same meaning: by their whole name
     const auto prim = rules.find(target.substr(0, target.find('.', 6)));
     return prim == rules.end() ? nullptr : prim->second;
   }
-  if (!StartsWith(target, "aten.")) return nullptr;
+  if (!target.starts_with("aten.")) return nullptr;
   target.remove_prefix(5);
   if (const auto exact = rules.find(target); exact != rules.end()) return exact->second;
   const auto packet = rules.find(target.substr(0, target.find('.')));
@@ -426,7 +424,7 @@ const AtenRule* FindAtenRule(std::string_view target) {
 bool IsHostTarget(std::string_view target) {
   for (const std::string_view prefix : {"operator.", "_operator.", "math.", "builtins.", "torch.sym_", "aten.sym_",
                                         "aten._assert", "aten._local_scalar_dense", "aten.item"}) {
-    if (StartsWith(target, prefix)) return true;
+    if (target.starts_with(prefix)) return true;
   }
   return false;
 }

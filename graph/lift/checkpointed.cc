@@ -72,12 +72,12 @@ std::vector<size_t> DepthsOf(const Layers& layers) {
   return depths;
 }
 
-using Place = std::pair<ModuleId, int32_t>;  // frame, line of Layers::source
+using CallPlace = std::pair<ModuleId, int32_t>;  // frame, line of Layers::source
 
 // What stands in each of `lines`, frame by frame.
-std::map<Place, Ran> WhatRan(const Layers& layers, const std::vector<bool>& lines) {
+std::map<CallPlace, Ran> WhatRan(const Layers& layers, const std::vector<bool>& lines) {
   const std::vector<size_t> depths = DepthsOf(layers);
-  std::map<Place, Ran> ran;
+  std::map<CallPlace, Ran> ran;
   for (const Layer& layer : layers.layers) {
     if (layer.nodes.empty() || !layer.nodes.front().valid()) continue;
     const std::vector<int32_t> forwards = layers.source.ForwardsOf(layer.nodes.front());

@@ -53,8 +53,8 @@ class Typing {
   // The addition by index that alone reads it, and adds to it.
   const Layer* AdditionTo(const Layer& creation) const {
     const Layer* reader = walk_.OnlyReaderOf(creation.outputs[0]);
-    return reader != nullptr && AddsToCreation(walk_, *reader) && reader->inputs[0] == creation.outputs[0] ? reader
-                                                                                                           : nullptr;
+    const bool adds = reader != nullptr && IsAdditionByIndex(*reader) && reader->inputs[0] == creation.outputs[0];
+    return adds ? reader : nullptr;
   }
 
   // h of ConstantOfShape(Shape(h)).

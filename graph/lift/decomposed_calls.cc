@@ -20,8 +20,6 @@ struct Found {
   Attributes attributes;
 };
 
-ValueId In(const Layer* layer, size_t i) { return Walk::In(layer, i); }
-
 const Shape& ShapeOf(const Walk& walk, ValueId id) { return walk.layers()[id].shape; }
 
 std::string Ranked(const char* op, int axes) { return op + std::to_string(axes) + "d"; }
@@ -32,9 +30,9 @@ bool FromDynamo(const Layer& layer) { return layer.evidence == Evidence::kProven
 ValueId Indexed(const Walk& walk, const Layer* index) {
   if (index == nullptr || index->op != "index" || index->inputs.size() < 2) return {};
   for (size_t i = 1; i < index->inputs.size(); ++i) {
-    if (In(index, i).valid() && !walk.IsStored(In(index, i))) return {};
+    if (Walk::In(index, i).valid() && !walk.IsStored(Walk::In(index, i))) return {};
   }
-  return In(index, 0);
+  return Walk::In(index, 0);
 }
 
 std::optional<Found> LinearResize(const Walk& walk, const Layer& add) {
@@ -42,8 +40,9 @@ std::optional<Found> LinearResize(const Walk& walk, const Layer& add) {
   const Layer *base = walk.Operand(&add, 0, "index"), *product = walk.Operand(&add, 1, "mul");
   const Layer* difference = walk.Operand(product, 0, "sub");
   const ValueId x = Indexed(walk, base);
-  if (!x.valid() || difference == nullptr || !walk.IsStored(In(product, 1))) return std::nullopt;
-  if (In(difference, 1) != In(&add, 0) || Indexed(walk, walk.MakerOf(In(difference, 0))) != x) return std::nullopt;
+  if (!x.valid() || difference == nullptr || !walk.IsStored(Walk::In(product, 1))) return std::nullopt;
+  if (Walk::In(difference, 1) != Walk::In(&add, 0) || Indexed(walk, walk.MakerOf(Walk::In(difference, 0))) != x)
+    return std::nullopt;
   return Found{"upsample_linear1d", {x}, {}};
 }
 
@@ -58,13 +57,14 @@ std::optional<Found> NearestExact(const Walk& walk, const Layer& index) {
 
 std::optional<Found> AdaptivePool(const Walk& walk, const Layer& root) {
   if (!FromDynamo(root) || root.outputs.empty()) return std::nullopt;
-  const Layer* last = walk.MakerOf(In(&root, 0));
+  const Layer* last = walk.MakerOf(Walk::In(&root, 0));
   if (root.op == "div") {
-    if (!walk.IsStored(In(&root, 1))) return std::nullopt;
+    if (!walk.IsStored(Walk::In(&root, 1))) return std::nullopt;
     const auto is_part = [](const std::string& op) {
       return op == "add" || op == "select" || op == "masked_fill" || op == "where";
     };
-    for (int steps = 0; last != nullptr && is_part(last->op) && steps < 4096; ++steps) last = walk.MakerOf(In(last, 0));
+    for (int steps = 0; last != nullptr && is_part(last->op) && steps < 4096; ++steps)
+      last = walk.MakerOf(Walk::In(last, 0));
   } else if (root.op != "mean") {
     return std::nullopt;
   }
@@ -80,10 +80,10 @@ std::optional<Found> AffineGrid(const Walk& walk, const Layer& reshape) {
   if (reshape.op != "reshape" || !FromDynamo(reshape)) return std::nullopt;
   const Layer* product = walk.Operand(walk.Operand(&reshape, 0, "sum"), 0, "mul");
   const Layer* transposed = walk.Operand(walk.Operand(product, 1, "unsqueeze"), 0, "transpose");
-  if (transposed == nullptr || !walk.IsStored(In(product, 0))) return std::nullopt;
-  const Shape &base = ShapeOf(walk, In(product, 0)), &grid = ShapeOf(walk, reshape.outputs[0]);
+  if (transposed == nullptr || !walk.IsStored(Walk::In(product, 0))) return std::nullopt;
+  const Shape &base = ShapeOf(walk, Walk::In(product, 0)), &grid = ShapeOf(walk, reshape.outputs[0]);
   if (base.rank() != 3 || !base[2].Is(1) || !base[1].Is(grid.rank() - 1)) return std::nullopt;
-  Found found{"affine_grid", {In(transposed, 0)}, {}};
+  Found found{"affine_grid", {Walk::In(transposed, 0)}, {}};
   const Layer* sample = walk.OnlyReaderOf(reshape.outputs[0]);
   if (sample != nullptr && sample->attributes.Int("align_corners", 0) != 0)
     found.attributes.Set("align_corners", int64_t{1});
@@ -93,14 +93,14 @@ std::optional<Found> AffineGrid(const Walk& walk, const Layer& reshape) {
 std::optional<Found> MaxUnpool(const Walk& walk, const Layer& reshape) {
   const Layer* put = reshape.op == "reshape" ? walk.Operand(&reshape, 0, "index_put") : nullptr;
   if (put == nullptr || put->inputs.size() != 3 || !FromDynamo(reshape)) return std::nullopt;
-  const Layer* zeros = walk.MakerOf(walk.BehindViews(In(put, 0)));
-  const Layer* places = walk.MakerOf(walk.BehindViews(In(put, 1)));
+  const Layer* zeros = walk.MakerOf(walk.BehindViews(Walk::In(put, 0)));
+  const Layer* places = walk.MakerOf(walk.BehindViews(Walk::In(put, 1)));
   if (zeros == nullptr || zeros->op != "zeros" || places == nullptr || places->op != "add") return std::nullopt;
   const Layer* scaled = walk.Operand(places, 1, "mul");
-  const Layer* range = scaled == nullptr ? nullptr : walk.MakerOf(walk.BehindViews(In(scaled, 0)));
+  const Layer* range = scaled == nullptr ? nullptr : walk.MakerOf(walk.BehindViews(Walk::In(scaled, 0)));
   if (range == nullptr || range->op != "arange") return std::nullopt;
-  const ValueId x = walk.BehindViews(In(put, 2));
-  return Found{Ranked("max_unpool", ShapeOf(walk, x).rank() - 2), {x, In(places, 0)}, {}};
+  const ValueId x = walk.BehindViews(Walk::In(put, 2));
+  return Found{Ranked("max_unpool", ShapeOf(walk, x).rank() - 2), {x, Walk::In(places, 0)}, {}};
 }
 
 // nan_to_num: three choices between x and a number, by isnan, isneginf and isposinf (torch/_refs 2.10), or fills by
@@ -113,8 +113,8 @@ std::optional<Found> NanToNum(const Walk& walk, const Layer& last) {
     const Layer* nan = walk.Operand(first, 0, "isnan");
     const bool signs =
         walk.Operand(&last, 0, "aten::isposinf") != nullptr && walk.Operand(second, 0, "aten::isneginf") != nullptr;
-    if (nan == nullptr || !signs || In(nan, 0) != In(first, 2)) return std::nullopt;
-    return Found{"nan_to_num", {In(nan, 0)}, {}};
+    if (nan == nullptr || !signs || Walk::In(nan, 0) != Walk::In(first, 2)) return std::nullopt;
+    return Found{"nan_to_num", {Walk::In(nan, 0)}, {}};
   }
   if (last.op != "masked_fill") return std::nullopt;
   const auto infinite = [&](const Layer* fill) {
@@ -123,8 +123,9 @@ std::optional<Found> NanToNum(const Walk& walk, const Layer& last) {
   const Layer* second = walk.Operand(&last, 0, "masked_fill");
   const Layer* first = walk.Operand(second, 0, "masked_fill");
   const Layer* nan = walk.Operand(first, 1, "isnan");
-  if (nan == nullptr || !infinite(&last) || !infinite(second) || In(nan, 0) != In(first, 0)) return std::nullopt;
-  return Found{"nan_to_num", {In(nan, 0)}, {}};
+  if (nan == nullptr || !infinite(&last) || !infinite(second) || Walk::In(nan, 0) != Walk::In(first, 0))
+    return std::nullopt;
+  return Found{"nan_to_num", {Walk::In(nan, 0)}, {}};
 }
 
 std::optional<Found> AlphaDropout(const Walk& walk, const Layer& add) {
@@ -133,8 +134,8 @@ std::optional<Found> AlphaDropout(const Walk& walk, const Layer& add) {
   const Layer* noise = walk.Operand(walk.Operand(product, 1, "mul"), 0, "bernoulli");
   const Layer* same = walk.Operand(walk.Operand(walk.Operand(shift, 0, "mul"), 0, "add"), 0, "bernoulli");
   if (noise == nullptr || noise != same) return std::nullopt;
-  const bool whole = ShapeOf(walk, noise->outputs[0]) == ShapeOf(walk, In(product, 0));
-  return Found{whole ? "alpha_dropout" : "feature_alpha_dropout", {In(product, 0)}, {}};
+  const bool whole = ShapeOf(walk, noise->outputs[0]) == ShapeOf(walk, Walk::In(product, 0));
+  return Found{whole ? "alpha_dropout" : "feature_alpha_dropout", {Walk::In(product, 0)}, {}};
 }
 
 // cdist of p != 2 in TorchScript: sum(|a[:, :, None] - b[:, None]| ** p) ** (1 / (p + 1e-6)) (torch/onnx/
@@ -148,7 +149,7 @@ std::optional<Found> CdistOfPower(const Walk& walk, const Layer& root) {
   const double p = power->attributes.Real("scalar", 0);
   constexpr double kEpsilon = 1e-6;
   if (p <= 0 || std::abs(root.attributes.Real("scalar", 0) * (p + kEpsilon) - 1) > kEpsilon / 10) return std::nullopt;
-  Found found{"cdist", {In(left, 0), In(right, 0)}, {}};
+  Found found{"cdist", {Walk::In(left, 0), Walk::In(right, 0)}, {}};
   found.attributes.Set("p", p);
   return found;
 }
@@ -164,8 +165,8 @@ std::optional<Found> Cdist(const Walk& walk, const Layer& sqrt) {
   const Layer* square = walk.Operand(walk.Operand(right, 2, "sum"), 0, "pow");
   const Layer* doubled = walk.Operand(left, 0, "mul");
   if (walk.Operand(left, 2, "ones") == nullptr || square == nullptr || doubled == nullptr) return std::nullopt;
-  if (In(square, 0) != In(right, 0)) return std::nullopt;
-  return Found{"cdist", {In(doubled, 0), In(right, 0)}, {}};
+  if (Walk::In(square, 0) != Walk::In(right, 0)) return std::nullopt;
+  return Found{"cdist", {Walk::In(doubled, 0), Walk::In(right, 0)}, {}};
 }
 
 // Windows along `dim`: slices of one tensor, one step from each other.
@@ -183,8 +184,8 @@ std::optional<Found> Unfold(const Walk& walk, const Layer& cat) {
     const int64_t start = slice->attributes.Int("start", 0);
     if (i == 0) first = start;
     if (i == 1) step = start - first;
-    if (i == 0) x = In(slice, 0);
-    if (In(slice, 0) != x || start != first + step * static_cast<int64_t>(i)) return std::nullopt;
+    if (i == 0) x = Walk::In(slice, 0);
+    if (Walk::In(slice, 0) != x || start != first + step * static_cast<int64_t>(i)) return std::nullopt;
   }
   const Shape &from = ShapeOf(walk, x), &to = ShapeOf(walk, cat.outputs[0]);
   if (first != 0 || step < 1 || to.rank() != from.rank() + 1) return std::nullopt;
@@ -204,32 +205,34 @@ std::optional<Found> Columns(const Walk& walk, const Layer& reshape) {
     return std::nullopt;
   if (ShapeOf(walk, columns->outputs[0]).rank() != 6 || ShapeOf(walk, reshape.outputs[0]).rank() != 3)
     return std::nullopt;
-  return Found{"im2col", {In(pad, 0)}, {}};
+  return Found{"im2col", {Walk::In(pad, 0)}, {}};
 }
 
 std::optional<Found> Activation(const Walk& walk, const Layer& root) {
   if (FromDynamo(root)) return std::nullopt;
   if (root.op == "log") {
     const Layer* plus = walk.Operand(&root, 0, "add");
-    if (plus != nullptr && plus->inputs.size() == 2 && !In(plus, 1).valid() && plus->attributes.Real("scalar", 0) == 1)
-      return Found{"log1p", {In(plus, 0)}, {}};
+    if (plus != nullptr && plus->inputs.size() == 2 && !Walk::In(plus, 1).valid() &&
+        plus->attributes.Real("scalar", 0) == 1)
+      return Found{"log1p", {Walk::In(plus, 0)}, {}};
     const Layer* odds = walk.Operand(&root, 0, "div");
-    if (odds != nullptr && In(odds, 0).valid() && In(walk.Operand(odds, 1, "rsub"), 0) == In(odds, 0)) {
-      ValueId x = In(odds, 0);  // bounded by two conditions, or by a clamp
+    if (odds != nullptr && Walk::In(odds, 0).valid() &&
+        Walk::In(walk.Operand(odds, 1, "rsub"), 0) == Walk::In(odds, 0)) {
+      ValueId x = Walk::In(odds, 0);  // bounded by two conditions, or by a clamp
       for (const Layer* bound = walk.MakerOf(x); bound != nullptr; bound = walk.MakerOf(x)) {
         if (bound->op != "where" && bound->op != "masked_fill" && bound->op != "clamp") break;
-        x = In(bound, bound->op == "where" ? 1 : 0);
+        x = Walk::In(bound, bound->op == "where" ? 1 : 0);
       }
       return Found{"logit", {x}, {}};
     }
     const Layer* sigmoid = walk.Operand(&root, 0, "sigmoid");
     if (sigmoid == nullptr || walk.OnlyReaderOf(sigmoid->outputs[0]) == nullptr) return std::nullopt;
-    return Found{"log_sigmoid", {In(sigmoid, 0)}, {}};
+    return Found{"log_sigmoid", {Walk::In(sigmoid, 0)}, {}};
   }
-  if (root.op == "gt" && !In(&root, 1).valid()) {  // of flags as numbers
+  if (root.op == "gt" && !Walk::In(&root, 1).valid()) {  // of flags as numbers
     const Layer* sum = walk.Operand(&root, 0, "sum");
     const Layer* numbers = walk.Operand(sum, 0, "to");
-    const ValueId flags = In(numbers, 0);
+    const ValueId flags = Walk::In(numbers, 0);
     if (!flags.valid() || walk.layers()[flags].type != DType::kBool) return std::nullopt;
     Found found{"any", {flags}, {}};
     found.attributes.Set("dim", sum->attributes.Ints("dim"));
@@ -237,18 +240,19 @@ std::optional<Found> Activation(const Walk& walk, const Layer& root) {
     return found;
   }
   if (root.op == "slice" && root.attributes.Int("step", 1) < 0) {
-    ValueId x = In(&root, 0);
+    ValueId x = Walk::In(&root, 0);
     for (const Layer* inner = walk.MakerOf(x); inner != nullptr && inner->op == "slice"; inner = walk.MakerOf(x)) {
       if (inner->attributes.Int("step", 1) >= 0) break;
-      x = In(inner, 0);
+      x = Walk::In(inner, 0);
     }
     return Found{"flip", {x}, {}};
   }
   if (root.op == "where") {
     const Layer* outside = walk.Operand(&root, 0, "bitwise_or");
     const Layer *above = walk.Operand(outside, 0, "gt"), *below = walk.Operand(outside, 1, "lt");
-    const ValueId x = In(&root, 1);
-    if (above == nullptr || In(above, 0) != x || In(below, 0) != x || In(&root, 2).valid()) return std::nullopt;
+    const ValueId x = Walk::In(&root, 1);
+    if (above == nullptr || Walk::In(above, 0) != x || Walk::In(below, 0) != x || Walk::In(&root, 2).valid())
+      return std::nullopt;
     return Found{"hardshrink", {x}, {}};
   }
   if (root.op == "add") {
@@ -256,13 +260,13 @@ std::optional<Found> Activation(const Walk& walk, const Layer& root) {
     const Layer *above = walk.Operand(high, 0, "gt"), *below = walk.Operand(low, 0, "lt");
     const Layer *less = walk.Operand(high, 1, "sub"), *more = walk.Operand(low, 1, "add");
     if (above == nullptr || below == nullptr || less == nullptr || more == nullptr) return std::nullopt;
-    const ValueId x = In(above, 0);
-    if (In(below, 0) != x || In(less, 0) != x || In(more, 0) != x) return std::nullopt;
+    const ValueId x = Walk::In(above, 0);
+    if (Walk::In(below, 0) != x || Walk::In(less, 0) != x || Walk::In(more, 0) != x) return std::nullopt;
     return Found{"softshrink", {x}, {}};
   }
   if (root.op == "prelu") {
     const Layer* noise = walk.Operand(&root, 1, "bernoulli");
-    return noise == nullptr ? std::nullopt : std::optional(Found{"rrelu", {In(&root, 0)}, {}});
+    return noise == nullptr ? std::nullopt : std::optional(Found{"rrelu", {Walk::In(&root, 0)}, {}});
   }
   return std::nullopt;
 }
@@ -294,7 +298,7 @@ std::optional<Found> CircularPad(const Walk& walk, const Layer& cat) {
       const Dim width = ShapeOf(walk, part)[static_cast<int>(dim)];
       const int64_t start = slice->attributes.Int("start", 0);
       circular =
-          circular && In(slice, 0) == inner && width.IsConstant() && (before ? start == -width.c0() : start == 0);
+          circular && Walk::In(slice, 0) == inner && width.IsConstant() && (before ? start == -width.c0() : start == 0);
       (before ? rims.first : rims.second) = width.c0();
     }
     if (!circular) break;
@@ -327,12 +331,14 @@ std::optional<Found> CosineSimilarity(const Walk& walk, const Layer& root) {
   if (product == nullptr || squares == nullptr) return std::nullopt;
   for (const size_t side : {0, 1}) {
     const Layer* square = walk.Operand(walk.Operand(squares, side, "sum"), 0, "mul");
-    if (square == nullptr || In(square, 0) != In(square, 1) || In(square, 0) != In(product, side)) return std::nullopt;
+    if (square == nullptr || Walk::In(square, 0) != Walk::In(square, 1) ||
+        Walk::In(square, 0) != Walk::In(product, side))
+      return std::nullopt;
   }
   const std::vector<int64_t> dims = sum->attributes.Ints("dim");
-  const Shape &left = ShapeOf(walk, In(product, 0)), &right = ShapeOf(walk, In(product, 1));
+  const Shape &left = ShapeOf(walk, Walk::In(product, 0)), &right = ShapeOf(walk, Walk::In(product, 1));
   if (dims.size() != 1 || left.rank() != right.rank()) return std::nullopt;
-  Found found{"cosine_similarity", {In(product, 0), In(product, 1)}, {}};
+  Found found{"cosine_similarity", {Walk::In(product, 0), Walk::In(product, 1)}, {}};
   found.attributes.Set("dim", dims[0]);
   return found;
 }
@@ -341,17 +347,17 @@ std::optional<Found> Variance(const Walk& walk, const Layer& root) {
   if (FromDynamo(root)) return std::nullopt;
   const Layer* last = &root;
   const bool deviation = root.op == "sqrt";
-  if (deviation) last = walk.MakerOf(In(&root, 0));
+  if (deviation) last = walk.MakerOf(Walk::In(&root, 0));
   if (last != nullptr && last->op == "div")
     last = walk.Operand(walk.Operand(last, 0, "mul") == nullptr ? nullptr : last, 0, "mul");
   if (last != nullptr && last->op == "mul") last = walk.Operand(last, 0, "mean");
   if (last == nullptr || last->op != "mean") return std::nullopt;
   const Layer* square = walk.Operand(last, 0, "mul");
   const Layer* difference = walk.Operand(square, 0, "sub");
-  if (difference == nullptr || In(square, 0) != In(square, 1)) return std::nullopt;
+  if (difference == nullptr || Walk::In(square, 0) != Walk::In(square, 1)) return std::nullopt;
   const Layer* mean = walk.Operand(difference, 1, "mean");
-  if (mean == nullptr || In(mean, 0) != In(difference, 0)) return std::nullopt;
-  Found found{deviation ? "std" : "var", {In(mean, 0)}, {}};
+  if (mean == nullptr || Walk::In(mean, 0) != Walk::In(difference, 0)) return std::nullopt;
+  Found found{deviation ? "std" : "var", {Walk::In(mean, 0)}, {}};
   found.attributes.Set("dim", last->attributes.Ints("dim"));
   found.attributes.Set("keepdim", last->attributes.Int("keepdim", 0));
   return found;
@@ -360,7 +366,7 @@ std::optional<Found> Variance(const Walk& walk, const Layer& root) {
 // A batch norm without running statistics is given those of the batch, as nodes (symbolic_opset9.py, batch_norm).
 std::optional<Found> BatchStatistics(const Walk& walk, const Layer& norm) {
   if (norm.op != "batch_norm" || FromDynamo(norm) || norm.inputs.size() < 5) return std::nullopt;
-  if (walk.Operand(&norm, 3, "mean") == nullptr || !In(&norm, 4).valid()) return std::nullopt;
+  if (walk.Operand(&norm, 3, "mean") == nullptr || !Walk::In(&norm, 4).valid()) return std::nullopt;
   Found found{"batch_norm", {norm.inputs.begin(), norm.inputs.begin() + 3}, norm.attributes};
   found.attributes.Set("training", int64_t{1});
   return found;
@@ -371,15 +377,15 @@ std::optional<Found> BatchStatistics(const Walk& walk, const Layer& norm) {
 std::optional<Found> LocalResponseNorm(const Walk& walk, const Layer& div) {
   const Layer* power = div.op == "div" && !FromDynamo(div) ? walk.Operand(&div, 1, "pow") : nullptr;
   const Layer* scaled = walk.Operand(walk.Operand(power, 0, "add"), 0, "mul");
-  const Layer* average = walk.MakerOf(walk.BehindViews(In(scaled, 0)));
+  const Layer* average = walk.MakerOf(walk.BehindViews(Walk::In(scaled, 0)));
   if (average == nullptr) return std::nullopt;
   if (average->op != "onnx::If") {
-    const Layer* squares = walk.MakerOf(walk.BehindViews(In(average, 0)));
+    const Layer* squares = walk.MakerOf(walk.BehindViews(Walk::In(average, 0)));
     if (!average->op.starts_with("avg_pool") || squares == nullptr || squares->op != "mul" ||
-        In(squares, 0) != In(&div, 0) || In(squares, 1) != In(&div, 0))
+        Walk::In(squares, 0) != Walk::In(&div, 0) || Walk::In(squares, 1) != Walk::In(&div, 0))
       return std::nullopt;
   }
-  Found found{"local_response_norm", {In(&div, 0)}, {}};
+  Found found{"local_response_norm", {Walk::In(&div, 0)}, {}};
   if (const std::vector<int64_t> kernel = average->attributes.Ints("kernel_size"); !kernel.empty())
     found.attributes.Set("size", kernel.front());
   return found;
@@ -390,11 +396,11 @@ std::optional<Found> LocalResponseNorm(const Walk& walk, const Layer& div) {
 void GatherPlaces(const Walk& walk, std::map<size_t, Layer>* calls, std::set<size_t>* gone) {
   for (const Layer& sub : walk.layers().layers) {
     if (sub.op != "sub" || FromDynamo(sub)) continue;
-    const Layer *pool = walk.MakerOf(In(&sub, 0)), *ones = walk.Operand(&sub, 1, "slice");
-    while (ones != nullptr && ones->op == "slice") ones = walk.MakerOf(In(ones, 0));
+    const Layer *pool = walk.MakerOf(Walk::In(&sub, 0)), *ones = walk.Operand(&sub, 1, "slice");
+    while (ones != nullptr && ones->op == "slice") ones = walk.MakerOf(Walk::In(ones, 0));
     const bool pools = pool != nullptr && ones != nullptr && pool->op.rfind("max_pool", 0) == 0 &&
-                       ones->op.find("max_pool") != std::string::npos && In(pool, 0) == In(ones, 0);
-    if (!pools || pool->outputs.size() != 2 || pool->outputs[1] != In(&sub, 0)) continue;
+                       ones->op.find("max_pool") != std::string::npos && Walk::In(pool, 0) == Walk::In(ones, 0);
+    if (!pools || pool->outputs.size() != 2 || pool->outputs[1] != Walk::In(&sub, 0)) continue;
     Layer call = *pool;
     call.outputs[1] = sub.outputs[0];
     calls->emplace(walk.PlaceOf(pool), std::move(call));
@@ -408,7 +414,7 @@ void GatherPlaces(const Walk& walk, std::map<size_t, Layer>* calls, std::set<siz
 // (torch.max(new_points, 2)[0], yanx27's models/pointnet2_utils.py; x.max(dim=-1)[0], WangYueFt/dgcnn's model.py).
 bool HadPlaces(const Walk& walk, const Layer& layer, int64_t dim) {
   if (layer.attributes.Int("keepdim", 1) != 0) return true;
-  const int rank = walk.layers()[In(&layer, 0)].shape.rank();
+  const int rank = walk.layers()[Walk::In(&layer, 0)].shape.rank();
   if (rank != 4) return dim == 2 && rank == 3 && walk.Operand(&layer, 0, "batch_norm") != nullptr;
   constexpr std::string_view kMakers[] = {"batch_norm", "relu", "leaky_relu", "gelu", "silu"};
   return std::any_of(std::begin(kMakers), std::end(kMakers),
@@ -421,12 +427,12 @@ void GatherMaxima(const Walk& walk, std::map<size_t, Layer>* calls, std::set<siz
   for (const Layer& layer : walk.layers().layers) {
     const std::vector<int64_t> dims = layer.attributes.Ints("dim");
     if ((layer.op == "argmax" || layer.op == "argmin") && dims.size() == 1 && !FromDynamo(layer))
-      places.emplace(std::pair(In(&layer, 0), layer.op == "argmax" ? dims[0] : ~dims[0]), &layer);
+      places.emplace(std::pair(Walk::In(&layer, 0), layer.op == "argmax" ? dims[0] : ~dims[0]), &layer);
   }
   for (const Layer& layer : walk.layers().layers) {
     const std::vector<int64_t> dims = layer.attributes.Ints("dim");
     if ((layer.op != "amax" && layer.op != "amin") || dims.size() != 1 || FromDynamo(layer)) continue;
-    const auto found = places.find({In(&layer, 0), layer.op == "amax" ? dims[0] : ~dims[0]});
+    const auto found = places.find({Walk::In(&layer, 0), layer.op == "amax" ? dims[0] : ~dims[0]});
     Layer call = layer;
     call.op = layer.op == "amax" ? "max" : "min";
     if (found == places.end() || found->second->attributes.Int("keepdim", 1) != layer.attributes.Int("keepdim", 1)) {

@@ -105,8 +105,7 @@ void MakeMapsOfSequencesContiguous(Layers* layers) {
     Layer copy = std::move(copies[next++].second);
     Value made = (*layers)[copy.inputs[0]];
     made.name = copy.name;
-    layers->values.push_back(std::move(made));
-    copy.outputs = {ValueId{static_cast<int32_t>(layers->values.size()) - 1}};
+    copy.outputs = {layers->Add(std::move(made))};
     dense[copy.inputs[0]] = copy.outputs[0];
     out.push_back(std::move(copy));
   }

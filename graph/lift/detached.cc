@@ -34,8 +34,7 @@ Layer DetachOf(ValueId value, const Layer& reader, Layers* layers) {
   Layer detach{.op = "detach", .name = detached.name, .inputs = {value}};
   detach.module = reader.module;
   detach.evidence = reader.evidence;
-  layers->values.push_back(std::move(detached));
-  detach.outputs = {ValueId{static_cast<int32_t>(layers->values.size()) - 1}};
+  detach.outputs = {layers->Add(std::move(detached))};
   return detach;
 }
 

@@ -27,7 +27,7 @@ bool TakesNumber(std::string_view op) {
 }
 
 // A constant and the frames that its layers are in.
-struct Place {
+struct MatrixPlace {
   Value whole;
   const std::string& name;
   std::string op;  // the last one of those that made it
@@ -61,7 +61,7 @@ Shape MatrixOf(const Shape& shape) {
   return matrix.rank() == 2 ? matrix : Shape{};
 }
 
-std::vector<ValueId> ParametersOf(const Place& place, const std::string& module) {
+std::vector<ValueId> ParametersOf(const MatrixPlace& place, const std::string& module) {
   std::vector<ValueId> result;
   for (const ValueId own : place.signature.UnreferencedOf(module)) {
     if (place.builder.At(own).role == Role::kParameter) result.push_back(own);
@@ -79,7 +79,7 @@ bool IsWeightOf(const FxNode& reader, const std::string& name) {
 // mm(mm(a, b), c), and what the name says behind it. A view of a product is a weight: of several parameters that are
 // only seen under other axes each is a constant of its own. A module with a `weight` has computed that weight itself
 // anew: timm's ScaledStdConv2d gives a batch norm's result times its gain (timm/layers/std_conv.py, timm 1.0).
-ValueId Product(const Place& place, const std::vector<ValueId>& parameters) {
+ValueId Product(const MatrixPlace& place, const std::vector<ValueId>& parameters) {
   const Shape matrix = MatrixOf(place.whole.shape);
   const bool last_known =
       IsUnary(place.op) || IsProduct(place.op) || (IsView(place.op) && IsWeightOf(place.reader, place.name));
@@ -109,7 +109,7 @@ ValueId Product(const Place& place, const std::vector<ValueId>& parameters) {
 // importance * adjacency, softmax(table), latents.unsqueeze(0).repeat(B, 1, 1) (lucidrains/perceiver-pytorch 0.8): the
 // first that may be as large. Arithmetic that meets nothing but numbers is on numbers of the program, angles of
 // positions for instance; so are other views, of masks and coordinates.
-ValueId Single(const Place& place, const std::vector<ValueId>& parameters) {
+ValueId Single(const MatrixPlace& place, const std::vector<ValueId>& parameters) {
   int operands = 0;
   for (const FxLiteral& argument : place.reader.arguments) VisitRefs(argument, [&](const std::string&) { ++operands; });
   const bool computes = (TakesNumber(place.op) || IsUnary(place.op)) && operands > 1;
@@ -159,7 +159,7 @@ ValueId LiftFoldedProduct(TensorId constant, const std::string& name, const FxGr
                           Signature& signature) {
   const Value whole = builder.At(builder.ValueOf(constant));
   if (user.path.empty() || !IsTable(whole)) return {};
-  const Place place{whole, name, OperatorOf(name), user.fx, user.last(), user.path, builder, signature};
+  const MatrixPlace place{whole, name, OperatorOf(name), user.fx, user.last(), user.path, builder, signature};
   return Product(place, ParametersOf(place, user.path.back().path));
 }
 
@@ -172,7 +172,8 @@ ValueId LiftFoldedOutside(TensorId constant, const std::string& name, const FxGr
   for (ModulePath path = groups.groups[static_cast<size_t>(user)].path;;) {
     const ModulePath call = path;
     if (!path.empty()) path.pop_back();
-    const Place place{whole, name, OperatorOf(name), reader, Before(groups, user, call), path, builder, signature};
+    const MatrixPlace place{whole, name,    OperatorOf(name), reader, Before(groups, user, call),
+                            path,  builder, signature};
     const std::vector<ValueId> parameters = ParametersOf(place, path.empty() ? std::string() : path.back().path);
     if (!parameters.empty()) {
       ValueId made = Product(place, parameters);

@@ -14,10 +14,6 @@
 namespace vramplan {
 namespace {
 
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 // One operand and where it is used.
 struct Site {
   DType type;
@@ -49,7 +45,7 @@ ValueId Joined(const Site& site) {
   if (whole.rank() != 1 || !whole[0].IsConstant()) return {};
   std::vector<ValueId> parts;
   for (const ValueId own : site.signature.UnreferencedOf(site.module())) {
-    if (EndsWith(site.builder.At(own).name, "bias")) parts.push_back(own);
+    if (site.builder.At(own).name.ends_with("bias")) parts.push_back(own);
   }
   const auto count = static_cast<int64_t>(parts.size());
   if (count < 2 || whole[0].c0() % count != 0) return {};
@@ -164,7 +160,7 @@ ValueId ComputedBuffer(const Site& site, const std::string& op) {
     if (buffer.valid() || site.builder.At(own).role != Role::kBuffer) return {};
     buffer = own;
   }
-  if (!buffer.valid() || (!views && op != "sub") || EndsWith(site.builder.At(buffer).name, "num_batches_tracked"))
+  if (!buffer.valid() || (!views && op != "sub") || site.builder.At(buffer).name.ends_with("num_batches_tracked"))
     return {};
   if (site.signature.ShapeIsKnown(buffer) && !(site.builder.At(buffer).shape.Elements() == site.shape.Elements()))
     return {};

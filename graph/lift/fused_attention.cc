@@ -78,14 +78,14 @@ TensorId Unprepared(PatternSource& source, TensorId mask) {
 }
 
 // What all attentions share stands right behind what it is made of.
-struct Place {
+struct FusedPlace {
   NodeId maker;
   NodeId Position() const { return maker.valid() ? NodeId{maker.value + 1} : NodeId{0}; }
   std::vector<NodeId> Nodes() const { return {maker.valid() ? maker : NodeId{0}}; }
 };
 
-Operand Shared(PatternSource& source, const Place& place, const char* op, DType type, const Shape& shape, Operand input,
-               Attributes attributes = {}) {
+Operand Shared(PatternSource& source, const FusedPlace& place, const char* op, DType type, const Shape& shape,
+               Operand input, Attributes attributes = {}) {
   std::vector<Operand> inputs = {input};
   if (attributes.Has("scalar")) inputs.push_back({});
   const Operand made = source.New(std::string("attention_mask.") + op, type, shape);
@@ -99,12 +99,12 @@ Operand Shared(PatternSource& source, const Place& place, const char* op, DType 
   return made;
 }
 
-Operand WithPositions(PatternSource& source, TensorId bias, const Place& mask_place, Operand mask,
+Operand WithPositions(PatternSource& source, TensorId bias, const FusedPlace& mask_place, Operand mask,
                       const FusedAttention& a) {
   const Shape positions = source.ShapeOf(bias);
   Shape shape{a.queries[0], a.heads, a.queries[1], a.keys[1]};
   if (positions.rank() == 4) shape[1] = positions[1];
-  const Place place{std::max(mask_place.maker, source.graph()[bias].producer)};
+  const FusedPlace place{std::max(mask_place.maker, source.graph()[bias].producer)};
   const Operand sum = source.New("position_bias.add", DType::kFloat32, shape);
   source.Add({.op = "add",
               .inputs = {source.Use(bias), mask},
@@ -210,7 +210,7 @@ void SetMask(PatternSource& source, TensorId mask, FusedAttention* a) {
   Operand& shared = source.SharedFrom(key);
   a->mask_shape = Shape{shape[0], 1, a->one_call ? a->queries[1] : Dim(1), shape[1]};
   if (!shared.valid()) {
-    const Place place{source.graph()[given].producer};
+    const FusedPlace place{source.graph()[given].producer};
     const DType type = source.TypeOf(given);
     const Shape& full = a->mask_shape;
     const Shape row{shape[0], 1, shape[1]}, rows{shape[0], 1, 1, shape[1]};

@@ -10,9 +10,9 @@ namespace {
 
 constexpr int kMaxDepth = 32;  // deeper nesting is not a program's argument list
 
-class Reader {
+class TextReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit TextReader(std::string_view text) : text_(text) {}
 
   bool AtEnd() {
     SkipSpace();
@@ -170,7 +170,7 @@ class Reader {
 };
 
 // Strings are printed without quotes, and an equation has commas of its own: (bij, bjk -> bik, [%x, %y]).
-std::optional<FxLiteral> EinsumArguments(Reader& reader) {
+std::optional<FxLiteral> EinsumArguments(TextReader& reader) {
   FxLiteral list{.kind = FxLiteral::Kind::kList};
   if (!reader.Accept("(")) return std::nullopt;
   std::optional<std::string> equation = reader.Until('[');
@@ -198,14 +198,14 @@ std::string_view TrimLine(std::string_view line) {
 }  // namespace
 
 std::optional<FxLiteral> ParseFxLiteral(std::string_view text) {
-  Reader reader(text);
+  TextReader reader(text);
   std::optional<FxLiteral> literal = reader.Literal();
   if (!literal.has_value() || !reader.AtEnd()) return std::nullopt;
   return literal;
 }
 
 std::optional<FxNode> ParseFxNode(std::string_view text) {
-  Reader reader(text);
+  TextReader reader(text);
   FxNode node;
   if (!reader.Accept("%")) return std::nullopt;
   node.name = reader.Name();

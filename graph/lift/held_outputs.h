@@ -1,10 +1,8 @@
 // Held outputs: what lives until the next forward beside what was exported.
 //
-//   encoder_last_hidden_state   encoder-decoder models of transformers return it in a Seq2SeqLMOutput
-//   (transformers 5.23,
+//   encoder_last_hidden_state   of the Seq2SeqLMOutput that transformers' encoder-decoder models return (5.23,
 //                               modeling_t5.py, modeling_bart.py); an export of the logits does not show it
-//   weight_mask * weight_orig   torch.nn.utils.prune sets the product as the module's attribute `weight` in front of
-//   each
+//   weight_mask * weight_orig   torch.nn.utils.prune sets the product as the module's attribute in front of each
 //                               forward (prune.py 2.10, BasePruningMethod.__call__)
 #pragma once
 

@@ -6,6 +6,7 @@
 #include "graph/lift/line_of.h"
 
 namespace vramplan {
+
 void NameIndexAdds(Layers* layers, Notes* notes) {
   const Layer* guessed = nullptr;
   for (Layer& layer : layers->layers) {

@@ -7,11 +7,9 @@
 namespace vramplan {
 namespace {
 
-bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
-
 // Functions of torch.nn with an `inplace` argument that modules of libraries set.
-constexpr std::string_view kActivations[] = {"relu", "leaky_relu", "elu",       "selu",    "celu",
-                                             "silu", "mish",       "hardswish", "hardtanh"};
+constexpr std::string_view kInPlaceActivations[] = {"relu", "leaky_relu", "elu",       "selu",    "celu",
+                                                    "silu", "mish",       "hardswish", "hardtanh"};
 
 // By class prefix, the longest match counts. Read in torchvision 0.25, timm 1.0.31, segmentation-models 0.6, MONAI 1.6,
 // ultralytics 8.
@@ -160,21 +158,21 @@ InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool beh
   bool is_module = false;
   for (auto frame = classes.rbegin(); frame != classes.rend(); ++frame) {
     const std::string_view name = *frame;
-    if (StartsWith(name, "torch.nn.modules.activation.")) is_module = true;
-    if (StartsWith(name, "torch.nn.") || name.empty()) continue;
+    if (name.starts_with("torch.nn.modules.activation.")) is_module = true;
+    if (name.starts_with("torch.nn.") || name.empty()) continue;
     for (const Habit& one : kActivationHabits) {
-      if (StartsWith(name, one.class_prefix) && (one.only.empty() || one.only == leaf) &&
+      if (name.starts_with(one.class_prefix) && (one.only.empty() || one.only == leaf) &&
           (habit == nullptr || one.class_prefix.size() > habit->class_prefix.size()))
         habit = &one;
     }
     // efficientnet.py gives its squeeze-and-excitation partial(nn.SiLU, inplace=True).
     const bool is_excitation = name == "torchvision.ops.misc.SqueezeExcitation";
     if (is_excitation && std::any_of(classes.begin(), classes.end(), [](std::string_view outer) {
-          return StartsWith(outer, "torchvision.models.efficientnet.");
+          return outer.starts_with("torchvision.models.efficientnet.");
         })) {
       return InPlace::kYes;
     }
-    if (!StartsWith(name, "monai.networks.blocks.")) break;
+    if (!name.starts_with("monai.networks.blocks.")) break;
   }
   if (habit != nullptr) return habit->in_place ? InPlace::kYes : InPlace::kNo;
   return is_module && behind_feature ? InPlace::kAssumed : InPlace::kNo;
@@ -188,7 +186,7 @@ bool IsFeature(std::string_view activation, const Attributes& attributes, std::s
   const bool own_slope = leaky && std::abs(attributes.Real("negative_slope", kDefaultSlope) - kDefaultSlope) > 1e-6;
   if (maker == "batch_norm") return !leaky || own_slope;
   if (maker == "instance_norm") return leaky || activation == "elu" || activation == "relu";
-  return own_slope && StartsWith(maker, "conv");
+  return own_slope && maker.starts_with("conv");
 }
 
 InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_feature,
@@ -196,9 +194,9 @@ InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view
   const std::string_view innermost = classes.empty() ? std::string_view() : classes.back();
   if (op == "add") return Contains(kAddInPlace, innermost) ? InPlace::kYes : InPlace::kNo;
   if (op == "div")
-    return Contains(kDivInPlace, innermost) || StartsWith(innermost, kDropoutModule) ? InPlace::kYes : InPlace::kNo;
-  if (op == "mul") return StartsWith(innermost, kDropoutModule) ? InPlace::kYes : InPlace::kNo;
-  if (!Contains(kActivations, op)) return InPlace::kNo;
+    return Contains(kDivInPlace, innermost) || innermost.starts_with(kDropoutModule) ? InPlace::kYes : InPlace::kNo;
+  if (op == "mul") return innermost.starts_with(kDropoutModule) ? InPlace::kYes : InPlace::kNo;
+  if (!Contains(kInPlaceActivations, op)) return InPlace::kNo;
   return ActivationInPlace(classes, behind_feature, path);
 }
 

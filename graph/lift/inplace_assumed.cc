@@ -3,14 +3,11 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "graph/lift/inplace.h"
 
 namespace vramplan {
 namespace {
-
-bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
 
 bool MakesFeatures(std::string_view op) {
   return IsOneOf(op, {"batch_norm", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv_transpose3d", "add"});
@@ -27,7 +24,7 @@ std::string OuterOfPyramid(const std::string& path) {
   return at == std::string::npos ? std::string() : path.substr(0, at);
 }
 
-struct Use {
+struct WriteUse {
   int maker = -1;
   std::vector<int> readers;
 };
@@ -229,7 +226,7 @@ class Assumption {
   // The layer that makes a value which one layer reads; null otherwise.
   const Layer* OnlyMaker(ValueId id) const {
     if (!id.valid()) return nullptr;
-    const Use& use = uses_[static_cast<size_t>(id.value)];
+    const WriteUse& use = uses_[static_cast<size_t>(id.value)];
     return use.maker >= 0 && use.readers.size() == 1 ? &layers_.layers[static_cast<size_t>(use.maker)] : nullptr;
   }
   bool IsInside(ModuleId module, ModuleId outer) const {
@@ -238,7 +235,7 @@ class Assumption {
   }
 
   const Layers& layers_;
-  std::vector<Use> uses_;                   // by value
+  std::vector<WriteUse> uses_;              // by value
   std::vector<int> calls_;                  // layers, by module call
   std::set<std::string> pyramid_decoders_;  // "decoder."
   bool of_transformers_ = false;

@@ -10,10 +10,10 @@
 namespace vramplan {
 namespace {
 
-struct Written {
+struct WrittenName {
   std::string_view op, symbol;
 };
-constexpr Written kWritten[] = {{"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"}};
+constexpr WrittenName kWritten[] = {{"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"}};
 
 int CountOf(std::string_view text, std::string_view part) {
   int count = 0;
@@ -22,7 +22,7 @@ int CountOf(std::string_view text, std::string_view part) {
 }
 
 // Whether the line writes into the operand; nothing: it may have done either.
-std::optional<bool> InPlaceBy(std::string_view text, const Written& written) {
+std::optional<bool> InPlaceBy(std::string_view text, const WrittenName& written) {
   const std::string op(written.op), symbol(written.symbol);
   const int in_place = CountOf(text, symbol + "= ") + CountOf(text, op + "_(");
   const int plain = CountOf(text, " " + symbol + " ") + CountOf(text, op + "(");
@@ -36,8 +36,8 @@ std::optional<bool> InPlaceBy(std::string_view text, const Written& written) {
 void ReadInPlaceLines(Layers* layers) {
   if (layers->source.stacks.empty()) return;
   for (Layer& layer : layers->layers) {
-    const auto* written =
-        std::find_if(std::begin(kWritten), std::end(kWritten), [&](const Written& row) { return row.op == layer.op; });
+    const auto* written = std::find_if(std::begin(kWritten), std::end(kWritten),
+                                       [&](const WrittenName& row) { return row.op == layer.op; });
     if (written == std::end(kWritten) || layer.inputs.empty() || !layer.inputs[0].valid()) continue;
     const SourceLine* line = LineOf(*layers, layer);
     const std::optional<bool> in_place = line == nullptr ? std::nullopt : InPlaceBy(line->text, *written);

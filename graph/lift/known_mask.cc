@@ -6,14 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/text.h"
+
 namespace vramplan {
 namespace {
 
 using Index = std::array<int64_t, Shape::kMaxRank>;
-
-bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
 
 int64_t Length(const Dim& dim) { return dim.At(1); }
 
@@ -34,9 +32,9 @@ std::optional<double> Combine(std::string_view op, double a, double b) {
 }
 
 // One element of a value, computed from its makers.
-class Elements {
+class MaskElements {
  public:
-  Elements(const Layers& layers, const std::vector<int32_t>& makers, bool* by_name)
+  MaskElements(const Layers& layers, const std::vector<int32_t>& makers, bool* by_name)
       : layers_(layers), makers_(makers), by_name_(by_name) {}
 
   std::optional<double> At(ValueId id, const Index& index, int depth = 0) const {
@@ -129,7 +127,7 @@ KnownMask ReadMask(const Layers& layers, const std::vector<int32_t>& makers, Val
   const int rank = value.shape.rank();
   if (value.type != DType::kBool || rank < 2 || !value.shape.known()) return KnownMask::kUnknown;
   const int64_t queries = Length(value.shape[rank - 2]), keys = Length(value.shape[rank - 1]);
-  const Elements elements(layers, makers, by_name);
+  const MaskElements elements(layers, makers, by_name);
   bool all_true = true, causal = queries == keys;
   for (const int64_t query : {int64_t{0}, int64_t{1}, queries / 2, queries - 1}) {
     for (int64_t key = 0; key < keys && query >= 0 && query < queries; ++key) {

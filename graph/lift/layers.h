@@ -29,6 +29,7 @@ namespace vramplan {
 struct ValueId {
   int32_t value = -1;
   bool valid() const { return value >= 0; }
+  size_t index() const { return static_cast<size_t>(value); }
   auto operator<=>(const ValueId&) const = default;
 };
 struct ModuleId {
@@ -98,8 +99,12 @@ struct Layers {
   std::vector<ModuleId> checkpointed;
   Guesses guesses;
   ExportedMode exported = ExportedMode::kUnknown;
-  const Value& operator[](ValueId id) const { return values[static_cast<size_t>(id.value)]; }
+  const Value& operator[](ValueId id) const { return values[id.index()]; }
   const Module& operator[](ModuleId id) const { return modules[static_cast<size_t>(id.value)]; }
+  ValueId Add(Value value) {
+    values.push_back(std::move(value));
+    return ValueId{static_cast<int32_t>(values.size()) - 1};
+  }
 };
 
 // What an export threw away, and Lift puts back where it stood.

@@ -40,8 +40,7 @@ class Restorer {
         own.name = around + "/" + own.name;
         Value output = layers_[own.outputs[0]];
         output.name = own.name;
-        own.outputs[0] = layer.inputs[0] = ValueId{static_cast<int32_t>(layers_.values.size())};
-        layers_.values.push_back(std::move(output));
+        own.outputs[0] = layer.inputs[0] = layers_.Add(std::move(output));
         all.push_back(std::move(own));
       }
       all.push_back(std::move(layer));
@@ -100,8 +99,7 @@ class Restorer {
     }
     Value own = value;
     own.name = name;
-    const ValueId fresh{static_cast<int32_t>(layers_.values.size())};
-    layers_.values.push_back(std::move(own));
+    const ValueId fresh = layers_.Add(std::move(own));
     const auto place = std::find(layers_.parameters.begin(), layers_.parameters.end(), before);
     layers_.parameters.insert(place == layers_.parameters.end() ? place : place + 1, fresh);
     layer->inputs[1] = fresh;

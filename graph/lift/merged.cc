@@ -42,8 +42,7 @@ void SplitMergedSlices(Layers* layers) {
         again.name += "." + layer.name;
         Value copy = (*layers)[part];
         copy.name = again.name;
-        layers->values.push_back(std::move(copy));
-        again.outputs = {ValueId{static_cast<int32_t>(layers->values.size()) - 1}};
+        again.outputs = {layers->Add(std::move(copy))};
         layer.inputs[0] = again.outputs[0];
         layers->layers.push_back(std::move(again));
       }
@@ -93,10 +92,9 @@ void SplitMergedActivations(Layers* layers) {
       if (!copy.valid()) {
         Value value = (*layers)[layer.outputs[0]];
         value.name += "." + reader.name;
-        layers->values.push_back(value);
+        copy = layers->Add(std::move(value));
         producer.push_back(other);
         readers.push_back({user});
-        copy = ValueId{static_cast<int32_t>(layers->values.size()) - 1};
         Layer again = layer;
         again.name = value.name;
         again.outputs = {copy};
@@ -145,8 +143,7 @@ void SplitMergedCentering(Layers* layers) {
       again.name = layer.name + ".centred";
       Value value = (*layers)[sub->outputs[0]];
       value.name = again.name;
-      layers->values.push_back(std::move(value));
-      again.outputs = {ValueId{static_cast<int32_t>(layers->values.size()) - 1}};
+      again.outputs = {layers->Add(std::move(value))};
       layer.inputs[0] = again.outputs[0];
       out.push_back(std::move(again));
     }

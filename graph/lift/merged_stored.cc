@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/lift/patterns_modules.h"
 
 namespace vramplan {
@@ -39,7 +40,7 @@ const std::map<std::string_view, Owned>& OwnedTable() {
 }
 
 // One use of a stored tensor by a module.
-struct Use {
+struct StoredUse {
   NodeId node;
   size_t input = 0;
   std::string leaf;         // "bias"
@@ -56,12 +57,6 @@ struct Use {
     return module.empty() ? home + "#" + std::to_string(node.value) : home;
   }
 };
-
-std::string WithoutDigits(const std::string& text) {
-  std::string out;
-  std::copy_if(text.begin(), text.end(), std::back_inserter(out), [](char c) { return c < '0' || c > '9'; });
-  return out;
-}
 
 // Products of matrices are of one kind, however a tool wrote them.
 std::string KindOf(const Node& node) {
@@ -112,7 +107,7 @@ class Separator {
     return maker.valid() ? &graph_[maker] : nullptr;
   }
   // Where a simplifier made the node, the name of its result may say it, or that of what it hands its result to.
-  void FindModule(Use* use) const {
+  void FindModule(StoredUse* use) const {
     const Node& node = graph_[use->node];
     const auto is_path = [&](TensorId tensor) { return tensor.valid() && graph_[tensor].name.rfind('/', 0) == 0; };
     NodeId named = use->node;
@@ -146,7 +141,7 @@ class Separator {
         if (input >= node.inputs.size() || !node.inputs[input].valid()) continue;
         const TensorId tensor = node.inputs[input];
         if (!IsVector(tensor) && !(i == 0 && IsMatrix(tensor))) continue;
-        Use use{.node = id, .input = input, .leaf = row->second.leaves[i], .kind = KindOf(node)};
+        StoredUse use{.node = id, .input = input, .leaf = row->second.leaves[i], .kind = KindOf(node)};
         FindModule(&use);
         if (IsVector(tensor) && i == 1 && IsMatrix(node.inputs[input - 1])) {
           use.partner = node.inputs[input - 1];
@@ -194,17 +189,17 @@ class Separator {
     if (const Node* turned = MakerOf(weight); turned != nullptr && turned->op == "Transpose")
       weight = turned->inputs[0];
     if (!IsMatrix(weight)) return;
-    Use use{.node = id, .input = bias, .leaf = "bias", .kind = KindOf(*product)};
+    StoredUse use{.node = id, .input = bias, .leaf = "bias", .kind = KindOf(*product)};
     FindModule(&use);
     use.partner = weight;
     uses_[node.inputs[bias]].push_back(std::move(use));
   }
 
-  bool IsMerged(TensorId tensor, const std::vector<Use>& uses) const {
+  bool IsMerged(TensorId tensor, const std::vector<StoredUse>& uses) const {
     if (!IsVector(tensor)) return false;
     std::set<std::string> leaves, modules;
     std::set<TensorId> partners;
-    for (const Use& use : uses) {
+    for (const StoredUse& use : uses) {
       leaves.insert(use.kind + use.leaf);
       if (use.partner.valid()) partners.insert(use.partner);
       if (!use.partner.valid() && !use.module.empty()) modules.insert(use.module);
@@ -213,10 +208,10 @@ class Separator {
   }
 
   // Layers that are copies of each other have paths that differ in their numbers alone: layers.0.fc, layers.1.fc.
-  bool AreCopies(TensorId tensor, const std::vector<Use>& uses) const {
+  bool AreCopies(TensorId tensor, const std::vector<StoredUse>& uses) const {
     if (uses.size() < 2) return false;
     if (IsVector(tensor) && !uses[0].partner.valid() && uses[0].module.empty()) return true;
-    return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    return std::all_of(uses.begin(), uses.end(), [&](const StoredUse& use) {
       return !use.module.empty() && graph_[use.node].op == graph_[uses[0].node].op &&
              WithoutDigits(use.module) == WithoutDigits(uses[0].module);
     });
@@ -224,15 +219,15 @@ class Separator {
 
   // How many tensors it took.
   int64_t Separate(TensorId tensor, Separated* apart) {
-    const std::vector<Use>& uses = uses_.at(tensor);
+    const std::vector<StoredUse>& uses = uses_.at(tensor);
     const std::string& name = graph_[tensor].name;
     std::map<std::string, TensorId> homes;
-    for (const Use& use : uses) {  // who gave it its name keeps it
+    for (const StoredUse& use : uses) {  // who gave it its name keeps it
       if (!use.module.empty() && name == use.module + "." + use.leaf) homes[use.Home()] = tensor;
     }
     if (homes.empty()) homes[uses[0].Home()] = tensor;
     int64_t made = 0;
-    for (const Use& use : uses) {
+    for (const StoredUse& use : uses) {
       const auto [home, fresh] = homes.try_emplace(use.Home(), TensorId{});
       if (fresh) {
         ++made;
@@ -252,9 +247,9 @@ class Separator {
   const Graph& graph_;
   const Shapes& shapes_;
   ModulePaths modules_;
-  std::map<TensorId, std::vector<Use>> uses_;  // in node order
-  std::map<TensorId, NodeId> first_reader_;    // products and convolutions
-  std::map<TensorId, NodeId> view_of_;         // the first Reshape of each tensor
+  std::map<TensorId, std::vector<StoredUse>> uses_;  // in node order
+  std::map<TensorId, NodeId> first_reader_;          // products and convolutions
+  std::map<TensorId, NodeId> view_of_;               // the first Reshape of each tensor
   std::set<std::string> names_;
 };
 

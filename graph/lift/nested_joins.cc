@@ -44,8 +44,7 @@ class NestedJoins {
       if (dim < 0 || dim >= skip.shape.rank()) continue;
       skip.name = join.name;
       skip.shape[dim] = skip.shape[dim] - layers_[own].shape[dim];
-      layers_.values.push_back(std::move(skip));
-      join.outputs = {ValueId{static_cast<int32_t>(layers_.values.size()) - 1}};
+      join.outputs = {layers_.Add(std::move(skip))};
       layer.inputs = at_end ? std::vector{join.outputs[0], own} : std::vector{own, join.outputs[0]};
       outer.emplace(begin, std::move(join));
     }

@@ -5,7 +5,7 @@
 namespace vramplan {
 namespace {
 
-struct Use {
+struct NoiseUse {
   int maker = -1, reader = -1;
   int readers = 0;
 };
@@ -21,7 +21,7 @@ bool IsBySample(const Shape& shape) {
 }  // namespace
 
 void TypeNoise(Layers* layers) {
-  std::vector<Use> uses(layers->values.size());
+  std::vector<NoiseUse> uses(layers->values.size());
   for (size_t l = 0; l < layers->layers.size(); ++l) {
     for (const ValueId id : layers->layers[l].inputs) {
       if (!id.valid()) continue;
@@ -38,7 +38,7 @@ void TypeNoise(Layers* layers) {
     ValueId made = noise.outputs[0];
     Layer *reader = nullptr, *scaling = nullptr;
     for (int steps = 0; steps < 2; ++steps) {
-      const Use& use = uses[static_cast<size_t>(made.value)];
+      const NoiseUse& use = uses[static_cast<size_t>(made.value)];
       if (use.readers != 1) break;
       reader = &layers->layers[static_cast<size_t>(use.reader)];
       if (reader->op != "div" || !reader->attributes.Has("scalar")) break;

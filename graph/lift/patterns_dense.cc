@@ -29,15 +29,15 @@ TensorId StoredMatrix(PatternSource& source, TensorId tensor, std::vector<NodeId
   return stored != nullptr && source.IsInitializer(tensor) && stored->dims.size() >= 2 ? tensor : TensorId{};
 }
 
-struct Product {
+struct DenseProduct {
   TensorId input, weight, bias;
   std::vector<NodeId> nodes;
 };
 
 // Reshape(Gemm(Reshape(x), weight, bias?)), Reshape(MatMul(Reshape(x), weight)): rows stay rows.
-std::optional<Product> ProductBetweenReshapes(PatternSource& source, NodeId back) {
+std::optional<DenseProduct> ProductBetweenReshapes(PatternSource& source, NodeId back) {
   if (!back.valid() || !IsMadeUp(source, back)) return std::nullopt;
-  Product product;
+  DenseProduct product;
   const TensorId flat = source.In(back, 0);
   TensorId result = flat;
   if (const NodeId add = source.OnlyMakerOf(flat, "Add"); add.valid()) {
@@ -68,7 +68,7 @@ std::optional<Product> ProductBetweenReshapes(PatternSource& source, NodeId back
   return product;
 }
 
-bool EmitLinear(PatternSource& source, Product product, TensorId bias, NodeId root) {
+bool EmitLinear(PatternSource& source, DenseProduct product, TensorId bias, NodeId root) {
   const Shape weight{source.ShapeOf(source[root].outputs[0]).FromEnd(1), source.ShapeOf(product.input).FromEnd(1)};
   product.nodes.push_back(root);
   source.Add({.op = "linear",

@@ -137,25 +137,21 @@ bool MatchGemm(PatternSource& source, NodeId root) {
   const TensorId right = source.In(root, 1), bias = source.In(root, 2);
   const bool stored = source.Stored(right) != nullptr;
   const bool transposed = attributes.Int("transB", 0) != 0;
-  if (attributes.Int("transA", 0) == 0 && stored && (transposed || !source.HasModulePath(right))) {
-    Weight weight{right, !transposed, {}};
+  const bool linear = transposed || (stored && !source.HasModulePath(right));
+  if (attributes.Int("transA", 0) == 0 && linear) {
     // A matrix that needs no transposing has no reason to lose its name but a sum or product that was folded into it.
-    const bool computed = transposed && source.FromPyTorch() && !source.FromFx() && !source.HasModulePath(right);
-    source.Add({.op = "linear",
-                .inputs = {source.Use(source.In(root, 0)), WeightOperand(source, weight, root, bias),
-                           bias.valid() ? source.Parameter(bias, root, "bias") : LostBias(source, root)},
-                .outputs = {source.Out(root)},
-                .attributes = computed ? Named({{"computed_weight", int64_t{1}}}) : Attributes(),
-                .nodes = {root}});
-    return true;
-  }
-  if (transposed && attributes.Int("transA", 0) == 0) {  // F.linear(x, self.weight * self.mask, self.bias)
-    source.Add({.op = "linear",
-                .inputs = {source.Use(source.In(root, 0)), source.Use(right),
-                           bias.valid() ? source.Parameter(bias, root, "bias") : Operand()},
-                .outputs = {source.Out(root)},
-                .attributes = {},
-                .nodes = {root}});
+    const bool computed =
+        stored && transposed && source.FromPyTorch() && !source.FromFx() && !source.HasModulePath(right);
+    // What is not stored the forward computes: F.linear(x, self.weight * self.mask, self.bias).
+    const Operand weight =
+        stored ? WeightOperand(source, Weight{right, !transposed, {}}, root, bias) : source.Use(right);
+    const Operand lost = stored && !bias.valid() ? LostBias(source, root) : Operand();
+    source.Add(
+        {.op = "linear",
+         .inputs = {source.Use(source.In(root, 0)), weight, bias.valid() ? source.Parameter(bias, root, "bias") : lost},
+         .outputs = {source.Out(root)},
+         .attributes = computed ? Named({{"computed_weight", int64_t{1}}}) : Attributes(),
+         .nodes = {root}});
     return true;
   }
   if (bias.valid()) {

@@ -21,7 +21,7 @@ bool PackedByTool(const PatternSource& source, TensorId weight) {
 }
 
 // input [B, S, I], weights [I, 3H], bias [3H], mask?, past?, bias of positions?
-bool MatchAttention(PatternSource& source, NodeId root) {
+bool MatchMicrosoftAttention(PatternSource& source, NodeId root) {
   const TensorId input = source.In(root, 0), weight = source.In(root, 1), bias = source.In(root, 2);
   if (!weight.valid() || source.Stored(weight) == nullptr) return false;
   const Shape x = source.ShapeOf(input), stored = source.ShapeOf(weight);
@@ -200,7 +200,7 @@ bool MatchEmbedNorm(PatternSource& source, NodeId root) {
 }  // namespace
 
 const PatternRows& MicrosoftAttentionPatterns() {
-  static const PatternRows rows = {{"Attention", MatchAttention},
+  static const PatternRows rows = {{"Attention", MatchMicrosoftAttention},
                                    {"MultiHeadAttention", MatchMultiHeadAttention},
                                    {"RelativePositionBias", MatchRelativePositions},
                                    {"EmbedLayerNormalization", MatchEmbedNorm}};

@@ -6,8 +6,6 @@
 namespace vramplan {
 namespace {
 
-int64_t Axis(int64_t axis, int rank) { return axis < 0 ? axis + rank : axis; }
-
 // Concat(x[k:], x[:k]) along one axis: gives x, the axis and the shift.
 struct Turn {
   TensorId input;
@@ -21,13 +19,14 @@ std::optional<Turn> TurnOf(PatternSource& source, NodeId concat) {
   if (!tail.valid() || !head.valid()) return std::nullopt;
   const TensorId input = source.In(tail, 0);
   const int rank = source.RankOf(input);
-  const int64_t dim = Axis(source[concat].attributes.Int("axis", 0), rank);
+  const int64_t dim = FromFront(source[concat].attributes.Int("axis", 0), rank);
   const auto starts = source.IntegersOf(tail, "starts", 1), ends = source.IntegersOf(head, "ends", 2);
   const auto zeros = source.IntegersOf(head, "starts", 1);
   const auto axes = source.IntegersOf(tail, "axes", 3), head_axes = source.IntegersOf(head, "axes", 3);
   if (source.In(head, 0) != input || !starts || !ends || !axes || !head_axes || !zeros) return std::nullopt;
   if (starts->size() != 1 || *starts != *ends || *zeros != std::vector<int64_t>{0}) return std::nullopt;
-  if (axes->size() != 1 || Axis((*axes)[0], rank) != dim || Axis((*head_axes)[0], rank) != dim) return std::nullopt;
+  if (axes->size() != 1 || FromFront((*axes)[0], rank) != dim || FromFront((*head_axes)[0], rank) != dim)
+    return std::nullopt;
   return Turn{input, dim, -(*starts)[0], {tail, head, concat}};
 }
 
@@ -61,7 +60,7 @@ Operand Joined(PatternSource& source, NodeId root, size_t i) {
   const TensorId tensor = source.In(root, i);
   Shape shape = source.ShapeOf(tensor);
   const Shape joined = source.ShapeOf(source[root].outputs[0]);
-  const int64_t dim = Axis(source[root].attributes.Int("axis", 0), joined.rank());
+  const int64_t dim = FromFront(source[root].attributes.Int("axis", 0), joined.rank());
   if (dim == 0 || joined.rank() != shape.rank() || shape.rank() < 2 || !(joined[0] == Dim::Batch())) {
     return source.Use(tensor);
   }
@@ -84,7 +83,7 @@ bool MatchConcat(PatternSource& source, NodeId root) {
               .inputs = std::move(inputs),
               .outputs = {source.Out(root)},
               .attributes = Named(
-                  {{"dim", Axis(source[root].attributes.Int("axis", 0), source.RankOf(source[root].outputs[0]))}}),
+                  {{"dim", FromFront(source[root].attributes.Int("axis", 0), source.RankOf(source[root].outputs[0]))}}),
               .nodes = {root}});
   return true;
 }

@@ -33,6 +33,9 @@ struct Operand {
   bool valid() const { return tensor.valid() || made.valid() || lost >= 0; }
 };
 
+// An axis that may be counted from the end, counted from the front.
+constexpr int64_t FromFront(int64_t axis, int rank) { return axis < 0 ? axis + rank : axis; }
+
 struct Draft {
   std::string op;
   std::vector<Operand> inputs, outputs;

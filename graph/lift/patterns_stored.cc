@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/lift/fx_names.h"
 #include "graph/lift/patterns_source.h"
 
@@ -30,11 +31,6 @@ int64_t Elements(const StoredTensor& stored) {
 // Axes that are longer than one: a scale of shape [96, 1, 1] has one.
 int LongAxes(const StoredTensor& stored) {
   return static_cast<int>(std::count_if(stored.dims.begin(), stored.dims.end(), [](int64_t d) { return d > 1; }));
-}
-
-std::string WithoutDigits(std::string path) {
-  path.erase(std::remove_if(path.begin(), path.end(), [](char c) { return c >= '0' && c <= '9'; }), path.end());
-  return path;
 }
 
 // optimum's merged decoders number what their branches share: "shared.weight_merged_0"

@@ -6,8 +6,6 @@
 namespace vramplan {
 namespace {
 
-int64_t Axis(int64_t axis, int rank) { return axis < 0 ? axis + rank : axis; }
-
 bool EmitView(PatternSource& source, NodeId root, const char* op, Attributes attributes = {}) {
   source.Add({.op = op,
               .inputs = {source.Use(source.In(root, 0))},
@@ -72,7 +70,7 @@ bool MatchSlice(PatternSource& source, NodeId root) {
   Shape shape = source.ShapeOf(input);
   Operand from = source.Use(input);
   for (size_t i = 0; i < axes.size(); ++i) {
-    const int64_t axis = Axis(axes[i], rank);
+    const int64_t axis = FromFront(axes[i], rank);
     if (axis < 0 || axis >= rank) return false;
     shape[static_cast<int>(axis)] = source.ShapeOf(output)[static_cast<int>(axis)];
     const bool last = i + 1 == axes.size();
@@ -93,7 +91,7 @@ bool MatchSelect(PatternSource& source, NodeId root) {
   const auto number = source.Number(index);
   if (!number.has_value() || source.RankOf(index) != 0 || source.IsInitializer(input)) return false;
   return EmitView(source, root, "select",
-                  Named({{"dim", Axis(source[root].attributes.Int("axis", 0), source.RankOf(input))},
+                  Named({{"dim", FromFront(source[root].attributes.Int("axis", 0), source.RankOf(input))},
                          {"index", static_cast<int64_t>(*number)}}));
 }
 
@@ -110,7 +108,7 @@ bool EmitSplit(PatternSource& source, NodeId root, const char* op, int64_t axis,
 }
 
 bool MatchSplit(PatternSource& source, NodeId root) {
-  const int64_t axis = Axis(source[root].attributes.Int("axis", 0), source.RankOf(source.In(root, 0)));
+  const int64_t axis = FromFront(source[root].attributes.Int("axis", 0), source.RankOf(source.In(root, 0)));
   std::vector<Operand> outputs;
   for (size_t i = 0; i < source[root].outputs.size(); ++i) outputs.push_back(source.Out(root, i));
   return EmitSplit(source, root, "split", axis, std::move(outputs), {root});
@@ -121,7 +119,7 @@ bool MatchUnbind(PatternSource& source, NodeId root) {
   const NodeId split = source.MakerOf(source.In(root, 0), "Split");
   if (!split.valid()) return false;
   const int rank = source.RankOf(source.In(split, 0));
-  const int64_t axis = Axis(source[split].attributes.Int("axis", 0), rank);
+  const int64_t axis = FromFront(source[split].attributes.Int("axis", 0), rank);
   std::vector<Operand> outputs;
   std::vector<NodeId> nodes = {split};
   for (const TensorId part : source[split].outputs) {
@@ -132,7 +130,7 @@ bool MatchUnbind(PatternSource& source, NodeId root) {
     if (source.UsersOf(part).size() != 1 || !source.UsedOnce(part)) return false;
     const NodeId squeeze = source.UsersOf(part)[0];
     const auto axes = source[squeeze].op == "Squeeze" ? source.IntegersOf(squeeze, "axes", 1) : std::nullopt;
-    if (!axes.has_value() || axes->size() != 1 || Axis((*axes)[0], rank) != axis) return false;
+    if (!axes.has_value() || axes->size() != 1 || FromFront((*axes)[0], rank) != axis) return false;
     outputs.push_back(source.Out(squeeze));
     nodes.push_back(squeeze);
   }
@@ -156,7 +154,7 @@ bool MatchPieces(PatternSource& source, NodeId root) {
     nodes.push_back(user);
   }
   const bool drops = source.RankOf(source[root].outputs[0]) < rank;
-  return EmitSplit(source, split, drops ? "unbind" : "split", Axis(source[split].attributes.Int("axis", 0), rank),
+  return EmitSplit(source, split, drops ? "unbind" : "split", FromFront(source[split].attributes.Int("axis", 0), rank),
                    std::move(outputs), std::move(nodes));
 }
 
@@ -180,7 +178,7 @@ bool MatchChunk(PatternSource& source, NodeId root) {
   }
   if (parts.size() < 2 || std::find(parts.begin(), parts.end(), root) == parts.end()) return false;
   if (source.RankOf(input) == 0) return false;  // not known, behind an operator that nobody knows
-  const int axis = static_cast<int>(Axis((*axes)[0], source.RankOf(input)));
+  const int axis = static_cast<int>(FromFront((*axes)[0], source.RankOf(input)));
   Dim total(0);
   std::vector<Operand> outputs;
   for (const NodeId part : parts) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "graph/lift/creations.h"
 #include "graph/lift/decomposed_calls.h"
 #include "graph/lift/detached.h"
@@ -21,10 +22,6 @@ bool Any(const Layers& layers, const Is& is) {
 // As good as any that keeps its operand and makes one tensor each way.
 constexpr const char* kKeepsOperand = "silu";
 constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes it";
-
-bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
 
 // --- index_add or index_put ------------------------------------------------------------------------------------------
 
@@ -57,8 +54,7 @@ class WrittenOut {
     const std::string name = call_.name + "." + std::to_string(out.size());
     Value value = layers_[call_.outputs[0]];
     value.name = name;
-    layers_.values.push_back(std::move(value));
-    const ValueId made{static_cast<int32_t>(layers_.values.size()) - 1};
+    const ValueId made = layers_.Add(std::move(value));
     Layer layer{.op = op,
                 .name = name,
                 .inputs = std::move(inputs),

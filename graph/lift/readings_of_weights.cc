@@ -12,11 +12,6 @@
 namespace vramplan {
 namespace {
 
-ValueId AddValue(Layers* layers, Value value) {
-  layers->values.push_back(std::move(value));
-  return ValueId{static_cast<int32_t>(layers->values.size()) - 1};
-}
-
 ValueId ParameterCalled(const Layers& layers, const std::string& name) {
   const auto found = std::find_if(layers.parameters.begin(), layers.parameters.end(),
                                   [&](ValueId id) { return layers[id].name == name; });
@@ -79,8 +74,8 @@ std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
     factor.role = Role::kBuffer;
     product.name += ".computed";
     product.role = Role::kActivation;
-    const ValueId by = AddValue(&other, std::move(factor));
-    const ValueId made = AddValue(&other, std::move(product));
+    const ValueId by = other.Add(std::move(factor));
+    const ValueId made = other.Add(std::move(product));
     other.buffers.push_back(by);
     other.outputs.push_back(made);
     other.layers.back().inputs[1] = made;

@@ -133,8 +133,7 @@ ValueId NewOutput(Layers* layers, const Layer& last) {
   const Value& y = (*layers)[last.outputs[0]];
   Value folded{.name = last.name + "_output", .type = y.type, .shape = y.shape};
   if (y.shape.rank() == 4) folded.shape = Shape{y.shape[0], y.shape[2], y.shape[1] * y.shape[3]};
-  layers->values.push_back(std::move(folded));
-  return ValueId{static_cast<int32_t>(layers->values.size()) - 1};
+  return layers->Add(std::move(folded));
 }
 
 // The one call. A state that the caller gave was cut into one slice a layer.
@@ -210,11 +209,9 @@ ValueId NewState(Layers* layers, const Layer& call, const char* suffix, Dim leng
   const bool batch_first = call.attributes.Int("batch_first", 0) != 0;
   const int64_t directions = call.attributes.Int("bidirectional", 0) != 0 ? 2 : 1;
   const Dim layers_of = Dim(call.attributes.Int("num_layers", 1) * directions);
-  layers->values.push_back(
-      {.name = call.name + suffix,
-       .type = (*layers)[call.inputs[0]].type,
-       .shape = Shape{layers_of, input.rank() == 3 ? input[batch_first ? 0 : 1] : Dim(1), length}});
-  return ValueId{static_cast<int32_t>(layers->values.size()) - 1};
+  return layers->Add({.name = call.name + suffix,
+                      .type = (*layers)[call.inputs[0]].type,
+                      .shape = Shape{layers_of, input.rank() == 3 ? input[batch_first ? 0 : 1] : Dim(1), length}});
 }
 
 // ONNX's LSTM has one tensor for both biases and none for the projection; their shapes are in the matrices before them.

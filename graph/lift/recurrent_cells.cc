@@ -17,10 +17,8 @@ struct Cell {
   const Layer* state = nullptr;  // makes the second output
 };
 
-ValueId In(const Layer* layer, size_t i) { return Walk::In(layer, i); }
-
 bool IsProductBy(const Walk& walk, const Layer* linear, const char* weight) {
-  return linear != nullptr && In(linear, 1).valid() && walk.layers()[In(linear, 1)].name.ends_with(weight);
+  return linear != nullptr && Walk::In(linear, 1).valid() && walk.layers()[Walk::In(linear, 1)].name.ends_with(weight);
 }
 
 // The products of the cell's own tables (torch/nn/modules/rnn.py: RNNCellBase); a program's own are of modules.
@@ -31,8 +29,8 @@ bool AreGates(const Walk& walk, const Layer* hidden, const Layer* input) {
 
 void AddWeights(const Layer* hidden, const Layer* input, Cell* cell) {
   for (const size_t i : {size_t{1}, size_t{2}}) {
-    cell->inputs.push_back(In(input, i));
-    cell->inputs.push_back(In(hidden, i));
+    cell->inputs.push_back(Walk::In(input, i));
+    cell->inputs.push_back(Walk::In(hidden, i));
   }
 }
 
@@ -43,7 +41,10 @@ std::optional<Cell> LstmCell(const Walk& walk, const Layer& root) {
   const Layer* gates = walk.Operand(walk.Operand(out, 0, "split"), 0, "add");
   const Layer *hidden = walk.Operand(gates, 0, "linear"), *input = walk.Operand(gates, 1, "linear");
   if (kept == nullptr || written == nullptr || !AreGates(walk, hidden, input)) return std::nullopt;
-  Cell cell{"lstm_cell", {In(input, 0), In(hidden, 0), In(kept, 1)}, {root.outputs[0], state->outputs[0]}, state};
+  Cell cell{"lstm_cell",
+            {Walk::In(input, 0), Walk::In(hidden, 0), Walk::In(kept, 1)},
+            {root.outputs[0], state->outputs[0]},
+            state};
   AddWeights(hidden, input, &cell);
   return cell;
 }
@@ -55,8 +56,9 @@ std::optional<Cell> GruCell(const Walk& walk, const Layer& root) {
   const Layer* hidden = walk.Operand(walk.Operand(update, 0, "split"), 0, "linear");
   const Layer* input = walk.Operand(walk.Operand(update, 1, "split"), 0, "linear");
   if (fresh == nullptr || difference == nullptr || !AreGates(walk, hidden, input)) return std::nullopt;
-  if (In(difference, 1) != fresh->outputs[0] || In(difference, 0) != In(hidden, 0)) return std::nullopt;
-  Cell cell{"gru_cell", {In(input, 0), In(hidden, 0)}, {root.outputs[0]}, nullptr};
+  if (Walk::In(difference, 1) != fresh->outputs[0] || Walk::In(difference, 0) != Walk::In(hidden, 0))
+    return std::nullopt;
+  Cell cell{"gru_cell", {Walk::In(input, 0), Walk::In(hidden, 0)}, {root.outputs[0]}, nullptr};
   AddWeights(hidden, input, &cell);
   return cell;
 }

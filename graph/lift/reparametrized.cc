@@ -12,8 +12,6 @@
 namespace vramplan {
 namespace {
 
-ValueId In(const Layer* layer, size_t i) { return Walk::In(layer, i); }
-
 bool IsParameter(const Walk& walk, ValueId id) { return id.valid() && walk.layers()[id].role == Role::kParameter; }
 
 Layer CallInPlaceOf(const Layer& layer, std::string op, std::vector<ValueId> inputs, bool bound) {
@@ -28,8 +26,9 @@ Layer CallInPlaceOf(const Layer& layer, std::string op, std::vector<ValueId> inp
 std::optional<Layer> WeightNorm(const Walk& walk, const Layer& mul) {
   const Layer* ratio = mul.op == "mul" ? walk.Operand(&mul, 1, "div") : nullptr;
   const Layer* norm = walk.Operand(ratio, 1, "norm");
-  const ValueId direction = In(&mul, 0), magnitude = In(ratio, 0);
-  if (norm == nullptr || In(norm, 0) != direction || !IsParameter(walk, direction) || !IsParameter(walk, magnitude))
+  const ValueId direction = Walk::In(&mul, 0), magnitude = Walk::In(ratio, 0);
+  if (norm == nullptr || Walk::In(norm, 0) != direction || !IsParameter(walk, direction) ||
+      !IsParameter(walk, magnitude))
     return std::nullopt;
   // Over all axes but the first or the last it is one fused call.
   const int rank = walk.layers()[direction].shape.rank();
@@ -56,13 +55,13 @@ ValueId BufferNamed(const Layers& layers, const std::string& name) {
 }
 
 std::optional<Layer> SpectralNorm(const Walk& walk, const Layer& div, Layers* layers) {
-  const ValueId weight = In(&div, 0);
+  const ValueId weight = Walk::In(&div, 0);
   const Layer* dot = div.op == "div" && IsParameter(walk, weight) ? walk.Operand(&div, 1, "matmul") : nullptr;
   const Layer* product = walk.Operand(dot, 1, "matmul");
   const Layer* matrix = walk.Operand(product, 0, "reshape");
   if (matrix == nullptr || walk.layers()[dot->outputs[0]].shape.rank() != 0) return std::nullopt;
   const bool turned = walk.Operand(matrix, 0, "permute") != nullptr;
-  const ValueId seen = turned ? In(walk.MakerOf(In(matrix, 0)), 0) : In(matrix, 0);
+  const ValueId seen = turned ? Walk::In(walk.MakerOf(Walk::In(matrix, 0)), 0) : Walk::In(matrix, 0);
   const Shape sizes = walk.layers()[matrix->outputs[0]].shape;
   if (seen != weight || sizes.rank() != 2) return std::nullopt;
   const std::string& name = walk.layers()[weight].name;
@@ -85,12 +84,13 @@ std::optional<Layer> SpectralNorm(const Walk& walk, const Layer& div, Layers* la
 
 // TorchScript: a linear whose weight was made is a product with what it is transposed to, and a sum.
 std::optional<Layer> Linear(const Walk& walk, const Layer& add) {
-  if (add.op != "add" || add.evidence == Evidence::kProvenance || !IsParameter(walk, In(&add, 0))) return std::nullopt;
+  if (add.op != "add" || add.evidence == Evidence::kProvenance || !IsParameter(walk, Walk::In(&add, 0)))
+    return std::nullopt;
   const Layer* product = walk.Operand(&add, 1, "matmul");
   const Layer* transposed = walk.Operand(product, 1, "transpose");
   const Layer* made = walk.Operand(transposed, 0, "weight_norm");
   if (made == nullptr || walk.OnlyReaderOf(made->outputs[0]) == nullptr) return std::nullopt;
-  return CallInPlaceOf(add, "linear", {In(product, 0), made->outputs[0], In(&add, 0)}, false);
+  return CallInPlaceOf(add, "linear", {Walk::In(product, 0), made->outputs[0], Walk::In(&add, 0)}, false);
 }
 
 }  // namespace

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "graph/base/bytes.h"
+#include "graph/base/text.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/patterns_modules.h"
 
 namespace vramplan {
 namespace {
 
-struct Reader {
+struct ConstantReader {
   NodeId node;
   size_t input = 0;
 };
@@ -29,18 +30,12 @@ bool IsTable(const Graph& graph, TensorId tensor) {
   return elements > kMostOfCode;
 }
 
-std::string WithoutDigits(const std::string& text) {
-  std::string out;
-  std::copy_if(text.begin(), text.end(), std::back_inserter(out), [](char c) { return c < '0' || c > '9'; });
-  return out;
-}
-
 }  // namespace
 
 std::optional<Separated> SeparateSharedConstants(const Graph& graph, const Shapes& shapes) {
   // The dynamo exporter stores such buffers under their names.
   if (!graph.signature.empty()) return std::nullopt;
-  std::map<TensorId, std::vector<Reader>> readers;
+  std::map<TensorId, std::vector<ConstantReader>> readers;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -55,12 +50,13 @@ std::optional<Separated> SeparateSharedConstants(const Graph& graph, const Shape
   for (const auto& [tensor, reading] : readers) {
     std::map<std::string, TensorId> homes;  // by module; the first keeps the one that is there
     const std::string first = modules.InnermostOf(reading[0].node);
-    const bool copies = !first.empty() && std::all_of(reading.begin(), reading.end(), [&](const Reader& reader) {
-      return WithoutDigits(modules.InnermostOf(reader.node)) == WithoutDigits(first);
-    });
+    const bool copies =
+        !first.empty() && std::all_of(reading.begin(), reading.end(), [&](const ConstantReader& reader) {
+          return WithoutDigits(modules.InnermostOf(reader.node)) == WithoutDigits(first);
+        });
     if (!copies) continue;
     homes[first] = tensor;
-    for (const Reader& reader : reading) {
+    for (const ConstantReader& reader : reading) {
       const auto [home, fresh] = homes.try_emplace(modules.InnermostOf(reader.node), TensorId{});
       if (!fresh && home->second == tensor) continue;
       if (!apart) apart = Separated{graph, shapes};

@@ -12,14 +12,6 @@ std::pair<std::string, std::string> SplitTarget(const std::string& target) {
   return {target.substr(0, dot), target.substr(dot + 1)};
 }
 
-namespace {
-
-bool EndsWith(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-}  // namespace
-
 Signature::Signature(const Graph& graph, const FxGroups& groups, LayerBuilder* builder) : builder_(builder) {
   const std::vector<SignatureEntry> entries = ParseSignature(graph.signature);
   std::unordered_map<std::string, TensorId> stored;
@@ -100,7 +92,7 @@ void Signature::FindTies(const FxGroups& groups, const std::vector<SignatureEntr
     if (entry.kind != SignatureEntry::Kind::kParameter || !is_free(entry.target) || ties_.count(entry.target) != 0)
       continue;
     const auto [module, name] = SplitTarget(entry.target);
-    if (EndsWith(module, "shared") && name == SplitTarget(one).second) ties_.emplace(entry.target, one);
+    if (module.ends_with("shared") && name == SplitTarget(one).second) ties_.emplace(entry.target, one);
   }
 }
 
@@ -162,7 +154,7 @@ void Signature::InferFromUse(const AtenCall& call) {
     // A table that went through the linear while it was exported. Swin v2's coordinates are pairs, in which case
     // nothing is left of its weight either (torchvision/models/swin_transformer.py 0.25, ShiftedWindowAttentionV2).
     if (!input(0).valid() || ShapeIsKnown(input(0)) || !input(1).valid()) return;
-    if (EndsWith(builder_->At(input(0)).name, "relative_coords_table"))
+    if (builder_->At(input(0)).name.ends_with("relative_coords_table"))
       Learn(input(1), type, Shape{out.FromEnd(1), Dim(2)});
     Shape table = out;
     if (!ShapeIsKnown(input(1))) return;

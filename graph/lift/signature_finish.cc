@@ -7,11 +7,6 @@
 namespace vramplan {
 namespace {
 
-bool StartsWith(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
-bool EndsWith(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 // The numbers in a name, with where they stand: "layer3.0.conv1.weight" has 3, 0 and 1.
 struct Number {
   size_t begin, end;
@@ -50,7 +45,7 @@ bool Signature::ShapeByHabit(const std::string& target) {
     return found.valid() && ShapeIsKnown(found) ? found : ValueId{};
   };
   // torch/nn/modules/rnn.py: bias_ih_l0 and bias_hh_l0 are as long as the weights of that name are high.
-  if (StartsWith(name, "bias_ih_l") || StartsWith(name, "bias_hh_l")) {
+  if (name.starts_with("bias_ih_l") || name.starts_with("bias_hh_l")) {
     const ValueId weight = known("weight_" + name.substr(5));
     if (!weight.valid() || builder_->At(weight).shape.rank() != 2) return false;
     SetShape(value, builder_->At(weight).type, Shape{builder_->At(weight).shape[0]});
@@ -64,7 +59,7 @@ bool Signature::ShapeByHabit(const std::string& target) {
   if (const size_t at = target.find(kOriginal); at != std::string::npos) {
     const std::string copies = target.substr(0, at) + std::string(kSaved);
     for (const std::string& other : order_) {
-      if (!StartsWith(other, copies) || !ShapeIsKnown(ByTarget(other))) continue;
+      if (!other.starts_with(copies) || !ShapeIsKnown(ByTarget(other))) continue;
       const size_t dot = other.find('.', copies.size());
       if (dot != std::string::npos && other.substr(dot + 1) == target.substr(at + kOriginal.size()))
         sibling = ByTarget(other);
@@ -78,7 +73,7 @@ bool Signature::ShapeByHabit(const std::string& target) {
     if (!is_buffer || other_module != module || builder_->At(candidate).role != Role::kBuffer ||
         !ShapeIsKnown(candidate))
       continue;
-    if (EndsWith(name, other_name) || (name == "token_type_ids" && other_name == "position_ids")) sibling = candidate;
+    if (name.ends_with(other_name) || (name == "token_type_ids" && other_name == "position_ids")) sibling = candidate;
   }
   if (!sibling.valid()) return false;
   SetShape(value, builder_->At(sibling).type, builder_->At(sibling).shape);

@@ -65,8 +65,7 @@ void RestoreSingleJoins(Layers* layers) {
       join.attributes.Set("dim", int64_t{1});
       join.module = found->second;
       join.evidence = layer.evidence;
-      layers->values.push_back(std::move(copy));
-      join.outputs = {ValueId{static_cast<int32_t>(layers->values.size()) - 1}};
+      join.outputs = {layers->Add(std::move(copy))};
       layer.inputs[0] = join.outputs[0];
       out.push_back(std::move(join));
     }

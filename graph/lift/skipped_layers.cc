@@ -15,15 +15,15 @@ namespace {
 constexpr size_t kFewestChildren = 3;
 constexpr int kLongest = 1024;
 
-struct Place {
+struct SkippedPlace {
   std::string_view list;  // "encoder.layers" of "encoder.layers.2"
   int index = 0;
 };
 
-std::optional<Place> PlaceIn(std::string_view path) {
+std::optional<SkippedPlace> PlaceIn(std::string_view path) {
   const size_t dot = path.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;
-  Place place{path.substr(0, dot), 0};
+  SkippedPlace place{path.substr(0, dot), 0};
   const std::string_view number = path.substr(dot + 1);
   const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), place.index);
   if (status != std::errc() || end != number.data() + number.size() || place.index < 0 || place.index > kLongest)

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "graph/lift/known_mask.h"
 
 namespace vramplan {
@@ -11,20 +12,15 @@ namespace {
 
 constexpr size_t kKey = 1, kValue = 2, kMask = 3;
 
-bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
-
 // Appends layers of its own to a list that is being rewritten.
-class Draft {
+class Rewriting {
  public:
-  explicit Draft(Layers* layers) : layers_(layers) {}
+  explicit Rewriting(Layers* layers) : layers_(layers) {}
 
   ValueId Add(std::string op, const Layer& beside, std::vector<ValueId> inputs, DType type, Shape shape,
               Attributes attributes = {}) {
     const std::string name = beside.name + "." + op + std::to_string(added_++);
-    layers_->values.push_back({.name = name, .type = type, .shape = shape});
-    const ValueId made{static_cast<int32_t>(layers_->values.size()) - 1};
+    const ValueId made = layers_->Add({.name = name, .type = type, .shape = shape});
     out.push_back({.op = std::move(op),
                    .name = name,
                    .inputs = std::move(inputs),
@@ -194,7 +190,7 @@ class Rewrite {
   Layers& layers_;
   const bool nameless_;
   const Layers before_ = layers_;
-  Draft draft_;
+  Rewriting draft_;
   std::vector<int32_t> makers_;
   const std::map<ValueId, bool> was_read_ = ReadValues(layers_);
   std::map<ValueId, ValueId> renamed_;
@@ -262,7 +258,7 @@ void MakeMasksContiguous(Layers* layers) {
   if (!any) return;
   const Layers before = *layers;
   const std::vector<int32_t> makers = MakersOf(before);
-  Draft draft(layers);
+  Rewriting draft(layers);
   for (const Layer& given : before.layers) {
     Layer layer = given;
     if (layer.op == "scaled_dot_product_attention" && layer.inputs.size() > kMask && layer.inputs[kMask].valid() &&
@@ -294,7 +290,7 @@ void MakePositionBiasesContiguous(Layers* layers) {
     }
     return false;
   };
-  Draft draft(layers);
+  Rewriting draft(layers);
   std::map<ValueId, ValueId> dense;
   for (size_t l = 0; l < before.layers.size(); ++l) {
     Layer layer = before.layers[l];

@@ -153,8 +153,7 @@ class Upcasts {
               ModuleId module) {
     const Value& from = layers_[inputs[0]];
     Value value{.name = beside.name + "." + op, .type = from.type, .shape = from.shape};
-    layers_.values.push_back(value);
-    const ValueId made{static_cast<int32_t>(layers_.values.size()) - 1};
+    const ValueId made = layers_.Add(value);
     out->push_back({.op = op,
                     .name = value.name,
                     .inputs = std::move(inputs),

@@ -5,12 +5,10 @@
 #include <optional>
 #include <string_view>
 
+#include "graph/base/text.h"
+
 namespace vramplan {
 namespace {
-
-bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
 
 class Gathering {
  public:

@@ -71,7 +71,7 @@ void FlexAttention(NodeInference& n) {
   n.SetShape(0, out);
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kAttentionRows[] = {
     {"Attention", Attention},
     {"CausalConvWithState", CausalConvWithState},
     {"LinearAttention", LinearAttention},
@@ -81,7 +81,7 @@ constexpr RuleRow kPreview[] = {{"FlexAttention", FlexAttention}};
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kAttentionRules(kRows);
+constinit const std::span<const RuleRow> kAttentionRules(kAttentionRows);
 constinit const std::span<const RuleRow> kPreviewRules(kPreview);
 
 }  // namespace vramplan

@@ -110,7 +110,7 @@ void CastMap(NodeInference& n) {
 
 void ZipMap(NodeInference& n) { n.Out(0).is_tensor = false; }  // a sequence of maps
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kClassicRows[] = {
     {"ArrayFeatureExtractor", ArrayFeatureExtractor},
     {"Binarizer", SameShape},
     {"CastMap", CastMap, Type::kRule},
@@ -134,6 +134,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kMlRules(kRows);
+constinit const std::span<const RuleRow> kMlRules(kClassicRows);
 
 }  // namespace vramplan

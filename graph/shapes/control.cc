@@ -36,7 +36,7 @@ void If(NodeInference& n) {
 }
 
 // The trip count of a loop that only its condition ends (TorchScript writes 2^63 - 1) bounds nothing.
-constexpr int64_t kEndless = int64_t{1} << 31;
+constexpr int64_t kUnboundedTrips = int64_t{1} << 31;
 
 // Inputs: trip count, condition, states. The body takes (iteration, condition, states) and gives (condition, states,
 // elements of scans). It runs as often as the trip count says when no condition is given, or when that is true before
@@ -61,7 +61,7 @@ void Loop(NodeInference& n) {
   const std::vector<Dim>* trips = n.Integers(0);
   Rounds rounds{.exact = !n.Has(1), .while_first = n.Has(1) && starts};
   if (trips != nullptr && trips->size() == 1) rounds.most = Maximum(trips->front(), 0);
-  if (rounds.most.IsConstant() && rounds.most.c0() >= kEndless) rounds.most = Dim::Unknown();
+  if (rounds.most.IsConstant() && rounds.most.c0() >= kUnboundedTrips) rounds.most = Dim::Unknown();
   const auto outputs = AfterRounds(n, *body, inputs, carried, &rounds);
   if (!outputs) return;
   for (int i = 0; i < n.outputs() && i + 1 < static_cast<int>(outputs->size()); ++i) {
@@ -138,10 +138,10 @@ void Scan(NodeInference& n) {
   }
 }
 
-constexpr RuleRow kRows[] = {{"If", If, Type::kRule}, {"Loop", Loop, Type::kRule}, {"Scan", Scan, Type::kRule}};
+constexpr RuleRow kControlRows[] = {{"If", If, Type::kRule}, {"Loop", Loop, Type::kRule}, {"Scan", Scan, Type::kRule}};
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kControlRules(kRows);
+constinit const std::span<const RuleRow> kControlRules(kControlRows);
 
 }  // namespace vramplan

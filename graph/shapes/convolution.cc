@@ -99,13 +99,13 @@ void Col2Im(NodeInference& n) {
   n.SetShape(0, out);
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kConvolutionRows[] = {
     {"Conv", Conv},       {"ConvInteger", Conv, Type::kInt32}, {"QLinearConv", QLinearConv, Type::kRule},
     {"DeformConv", Conv}, {"ConvTranspose", ConvTranspose},    {"Col2Im", Col2Im},
 };
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kConvolutionRules(kRows);
+constinit const std::span<const RuleRow> kConvolutionRules(kConvolutionRows);
 
 }  // namespace vramplan

@@ -139,12 +139,12 @@ void Multinomial(NodeInference& n) {
 }
 
 // A window of `size` numbers (onnx HannWindow-17).
-void Window(NodeInference& n) {
+void WindowFunction(NodeInference& n) {
   SetType(n, n.Int("output_datatype", 1));
   n.SetShape(0, Shape{ScalarOf(n, 0)});
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kCreationRows[] = {
     {"Constant", Constant, Type::kRule},
     {"ConstantOfShape", ConstantOfShape, Type::kRule},
     {"Shape", ShapeOperator, Type::kInt64},
@@ -157,13 +157,13 @@ constexpr RuleRow kRows[] = {
     {"RandomNormal", RandomOfShape, Type::kRule},
     {"RandomUniform", RandomOfShape, Type::kRule},
     {"Multinomial", Multinomial, Type::kRule},
-    {"HannWindow", Window, Type::kRule},
-    {"HammingWindow", Window, Type::kRule},
-    {"BlackmanWindow", Window, Type::kRule},
+    {"HannWindow", WindowFunction, Type::kRule},
+    {"HammingWindow", WindowFunction, Type::kRule},
+    {"BlackmanWindow", WindowFunction, Type::kRule},
 };
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kCreationRules(kRows);
+constinit const std::span<const RuleRow> kCreationRules(kCreationRows);
 
 }  // namespace vramplan

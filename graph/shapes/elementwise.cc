@@ -248,7 +248,7 @@ void Dropout(NodeInference& n) {
   if (n.outputs() > 1) n.Out(1).type = n.opset() != 0 && n.opset() < 10 ? n.In(0).type : DType::kBool;
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kElementwiseRows[] = {
     {"Add", Binary<Plus>},
     {"Sub", Binary<Minus>},
     {"Mul", Binary<Times>},
@@ -329,6 +329,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kElementwiseRules(kRows);
+constinit const std::span<const RuleRow> kElementwiseRules(kElementwiseRows);
 
 }  // namespace vramplan

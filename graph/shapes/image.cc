@@ -157,7 +157,7 @@ void CenterCropPad(NodeInference& n) {
   n.SetShape(0, out);
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kImageRows[] = {
     {"Resize", Resize},
     {"Upsample", Upsample},
     {"DepthToSpace", DepthToSpace},
@@ -169,6 +169,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kImageRules(kRows);
+constinit const std::span<const RuleRow> kImageRules(kImageRows);
 
 }  // namespace vramplan

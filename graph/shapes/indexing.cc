@@ -292,7 +292,7 @@ void Unique(NodeInference& n) {
   n.SetShape(3, Shape{out[axis]});
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kIndexingRows[] = {
     {"Gather", Gather},
     {"GatherElements", GatherElements},
     {"GatherND", GatherND},
@@ -314,6 +314,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kIndexingRules(kRows);
+constinit const std::span<const RuleRow> kIndexingRules(kIndexingRows);
 
 }  // namespace vramplan

@@ -202,10 +202,10 @@ void Pad(NodeInference& n) {
   n.SetShape(0, out);
 }
 
-constexpr RuleRow kRows[] = {{"Concat", Concat}, {"Split", Split}, {"Tile", Tile}, {"Pad", Pad}};
+constexpr RuleRow kJoiningRows[] = {{"Concat", Concat}, {"Split", Split}, {"Tile", Tile}, {"Pad", Pad}};
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kJoiningRules(kRows);
+constinit const std::span<const RuleRow> kJoiningRules(kJoiningRows);
 
 }  // namespace vramplan

@@ -22,10 +22,10 @@ void ClassLoss(NodeInference& n) {
   n.Out(1).shape = n.ShapeOf(0);
 }
 
-constexpr RuleRow kRows[] = {{"NegativeLogLikelihoodLoss", ClassLoss}, {"SoftmaxCrossEntropyLoss", ClassLoss}};
+constexpr RuleRow kLossRows[] = {{"NegativeLogLikelihoodLoss", ClassLoss}, {"SoftmaxCrossEntropyLoss", ClassLoss}};
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kLossRules(kRows);
+constinit const std::span<const RuleRow> kLossRules(kLossRows);
 
 }  // namespace vramplan

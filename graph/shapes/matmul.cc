@@ -30,9 +30,9 @@ void MatMulOf(NodeInference& n, int left, int right) {
   n.SetShape(0, *out);
 }
 
-namespace {
-
 void MatMul(NodeInference& n) { MatMulOf(n, 0, 1); }
+
+namespace {
 
 // a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point (onnx QLinearMatMul-10).
 void QLinearMatMul(NodeInference& n) {
@@ -131,7 +131,7 @@ void Det(NodeInference& n) {
   n.SetShape(0, std::vector<Dim>(n.ShapeOf(0)->begin(), n.ShapeOf(0)->end() - 2));
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kMatmulRows[] = {
     {"MatMul", MatMul},
     {"MatMulInteger", MatMul, Type::kInt32},
     {"QLinearMatMul", QLinearMatMul, Type::kRule},
@@ -142,6 +142,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kMatmulRules(kRows);
+constinit const std::span<const RuleRow> kMatmulRules(kMatmulRows);
 
 }  // namespace vramplan

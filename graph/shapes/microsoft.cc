@@ -6,8 +6,6 @@
 namespace vramplan {
 namespace {
 
-void MatMul(NodeInference& n) { MatMulOf(n, 0, 1); }
-
 // transBatchA and transBatchB: [M, .., K] is read as [.., M, K].
 void MoveFirstBesideLast(Shape* shape) {
   const Dim first = (*shape)[0];
@@ -162,7 +160,7 @@ void BiasSplitGelu(NodeInference& n) {
   n.SetShape(0, out);
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kMicrosoftRows[] = {
     {"BiasAdd", SameShape},
     {"BiasDropout", BiasDropout},
     {"BiasGelu", SameShape},
@@ -213,6 +211,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kMicrosoftRules(kRows);
+constinit const std::span<const RuleRow> kMicrosoftRules(kMicrosoftRows);
 
 }  // namespace vramplan

@@ -1,4 +1,4 @@
-// Attention of com.microsoft, dense, packed and quantized (ContribOperators.md of ONNX Runtime).
+// MicrosoftAttention of com.microsoft, dense, packed and quantized (ContribOperators.md of ONNX Runtime).
 #include "graph/shapes/arithmetic.h"
 #include "graph/shapes/folding.h"
 #include "graph/shapes/rule.h"
@@ -16,7 +16,7 @@ Dim Total(const NodeInference& n, int past_input, int axis, Dim fresh) {
 }
 
 // input [B, S, I] and weights [I, 3H] (or qkv_hidden_sizes): output [B, S, H], present [2, B, heads, P + S, H/heads].
-void Attention(NodeInference& n) {
+void MicrosoftAttention(NodeInference& n) {
   if (!n.ShapeOf(0) || !n.ShapeOf(1) || n.ShapeOf(0)->rank() != 3 || n.ShapeOf(1)->rank() != 2) return;
   const Shape& x = *n.ShapeOf(0);
   const std::vector<int64_t> sizes = n.Ints("qkv_hidden_sizes");
@@ -62,7 +62,7 @@ void GroupQueryAttention(NodeInference& n) {
   for (int i : {1, 2}) n.SetShape(i, Shape{q[0], kv_heads, rows, width});
 }
 
-// As Attention, with the type of the bias, and the past at 8.
+// As MicrosoftAttention, with the type of the bias, and the past at 8.
 void QAttention(NodeInference& n) {
   if (!n.ShapeOf(0) || !n.ShapeOf(1) || n.ShapeOf(0)->rank() != 3 || n.ShapeOf(1)->rank() != 2) return;
   const Shape& x = *n.ShapeOf(0);
@@ -153,10 +153,10 @@ void GemmaRotaryEmbedding(NodeInference& n) {
   n.Out(1).shape = n.ShapeOf(3);
 }
 
-constexpr RuleRow kRows[] = {
-    {"Attention", Attention},
+constexpr RuleRow kMicrosoftAttentionRows[] = {
+    {"Attention", MicrosoftAttention},
     {"DecoderMaskedMultiHeadAttention", DecoderMaskedMultiHeadAttention},
-    {"DecoderMaskedSelfAttention", Attention},
+    {"DecoderMaskedSelfAttention", MicrosoftAttention},
     {"GatedRelativePositionBias", GatedRelativePositionBias},
     {"GemmaRotaryEmbedding", GemmaRotaryEmbedding, Type::kSecondInput},
     {"GroupQueryAttention", GroupQueryAttention},
@@ -175,6 +175,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kMicrosoftAttentionRules(kRows);
+constinit const std::span<const RuleRow> kMicrosoftAttentionRules(kMicrosoftAttentionRows);
 
 }  // namespace vramplan

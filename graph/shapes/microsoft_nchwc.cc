@@ -8,7 +8,7 @@ namespace vramplan {
 namespace {
 
 // The kernel's channels are filled up to whole blocks and need not be the input's.
-void Conv(NodeInference& n) {
+void NchwcConv(NodeInference& n) {
   if (!n.ShapeOf(0) || !n.ShapeOf(1)) return;
   const Shape& x = *n.ShapeOf(0);
   const Shape& w = *n.ShapeOf(1);
@@ -33,13 +33,13 @@ void ReorderInput(NodeInference& n) {
   n.SetShape(0, n.Int("channels_last", 0) != 0 ? Shape{x[0], x[3], x[1], x[2]} : x);
 }
 
-void GlobalPool(NodeInference& n) {
+void NchwcGlobalPool(NodeInference& n) {
   if (n.ShapeOf(0) && n.ShapeOf(0)->rank() == 4) n.SetShape(0, Shape{(*n.ShapeOf(0))[0], (*n.ShapeOf(0))[1], 1, 1});
 }
 
-void Pool(NodeInference& n) { PoolOf(n); }
+void NchwcPool(NodeInference& n) { PoolOf(n); }
 
-void Upsample(NodeInference& n) {
+void NchwcUpsample(NodeInference& n) {
   if (!n.ShapeOf(0)) return;
   Shape out = *n.ShapeOf(0);
   const std::vector<int64_t> scales = n.Ints("scales");
@@ -49,19 +49,14 @@ void Upsample(NodeInference& n) {
   n.SetShape(0, out);
 }
 
-constexpr RuleRow kRows[] = {
-    {"AveragePool", Pool},
-    {"Conv", Conv},
-    {"GlobalAveragePool", GlobalPool},
-    {"GlobalMaxPool", GlobalPool},
-    {"MaxPool", Pool},
-    {"ReorderInput", ReorderInput},
-    {"ReorderOutput", ReorderOutput},
-    {"Upsample", Upsample},
+constexpr RuleRow kMicrosoftNchwcRows[] = {
+    {"AveragePool", NchwcPool},         {"Conv", NchwcConv},         {"GlobalAveragePool", NchwcGlobalPool},
+    {"GlobalMaxPool", NchwcGlobalPool}, {"MaxPool", NchwcPool},      {"ReorderInput", ReorderInput},
+    {"ReorderOutput", ReorderOutput},   {"Upsample", NchwcUpsample},
 };
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kNchwcRules(kRows);
+constinit const std::span<const RuleRow> kNchwcRules(kMicrosoftNchwcRows);
 
 }  // namespace vramplan

@@ -18,15 +18,13 @@ void QLinearWhere(NodeInference& n) {
   if (both) n.Out(0).shape = n.BroadcastShapes(*n.ShapeOf(0), *both);
 }
 
-void MatMul(NodeInference& n) { MatMulOf(n, 0, 1); }
-
-void QuantizeLinear(NodeInference& n) {
+void MicrosoftQuantizeLinear(NodeInference& n) {
   n.Out(0).shape = n.ShapeOf(0);
   n.Out(0).type = n.Has(2) ? n.In(2).type : DType::kUint8;
 }
 
 // x with scale and zero point, w with scale and zero point, and those of y.
-void QLinearConv(NodeInference& n) {
+void MicrosoftQLinearConv(NodeInference& n) {
   n.Out(0).type = n.In(7).type;
   ConvOf(n, 0, 3, n.Int("channels_last", 0) != 0);
 }
@@ -105,7 +103,7 @@ void QEmbedLayerNormalization(NodeInference& n) {
   n.SetShape(1, Shape{ids[0]});
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kMicrosoftQuantizedRows[] = {
     {"DequantizeLinear", SameShape, Type::kSecondInput},
     {"DynamicQuantizeLSTM", DynamicQuantizeLstm},
     {"DynamicQuantizeMatMul", MatMul},
@@ -115,7 +113,7 @@ constexpr RuleRow kRows[] = {
     {"QLinearAdd", QuantizedBinary},
     {"QLinearAveragePool", AveragePool},
     {"QLinearConcat", QLinearConcat, Type::kRule},
-    {"QLinearConv", QLinearConv, Type::kRule},
+    {"QLinearConv", MicrosoftQLinearConv, Type::kRule},
     {"QLinearGlobalAveragePool", GlobalAveragePool},
     {"QLinearLeakyRelu", SameShape},
     {"QLinearMul", QuantizedBinary},
@@ -123,11 +121,11 @@ constexpr RuleRow kRows[] = {
     {"QLinearSigmoid", SameShape},
     {"QLinearSoftmax", SameShape},
     {"QLinearWhere", QLinearWhere, Type::kSecondInput},
-    {"QuantizeLinear", QuantizeLinear, Type::kRule},
+    {"QuantizeLinear", MicrosoftQuantizeLinear, Type::kRule},
 };
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kMicrosoftQuantizedRules(kRows);
+constinit const std::span<const RuleRow> kMicrosoftQuantizedRules(kMicrosoftQuantizedRows);
 
 }  // namespace vramplan

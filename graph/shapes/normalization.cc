@@ -43,7 +43,7 @@ void LayerNormalization(NodeInference& n) {
 
 namespace {
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kNormalizationRows[] = {
     {"BatchNormalization", BatchNormalization},
     {"LayerNormalization", LayerNormalization},
     {"GroupNormalization", SameShape},
@@ -57,6 +57,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kNormalizationRules(kRows);
+constinit const std::span<const RuleRow> kNormalizationRules(kNormalizationRows);
 
 }  // namespace vramplan

@@ -63,7 +63,7 @@ void RegionPool(NodeInference& n) {
   n.SetShape(0, Shape{(*n.ShapeOf(1))[0], (*n.ShapeOf(0))[1], height, width});
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kPoolingRows[] = {
     {"AveragePool", Pool},
     {"LpPool", Pool},
     {"MaxPool", Pool},
@@ -77,6 +77,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kPoolingRules(kRows);
+constinit const std::span<const RuleRow> kPoolingRules(kPoolingRows);
 
 }  // namespace vramplan

@@ -26,7 +26,7 @@ void DynamicQuantizeLinear(NodeInference& n) {
   n.SetShape(2, Shape{});
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kQuantizationRows[] = {
     {"QuantizeLinear", QuantizeLinear, Type::kRule},
     {"DequantizeLinear", DequantizeLinear, Type::kRule},
     {"DynamicQuantizeLinear", DynamicQuantizeLinear, Type::kUint8},
@@ -34,6 +34,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kQuantizationRules(kRows);
+constinit const std::span<const RuleRow> kQuantizationRules(kQuantizationRows);
 
 }  // namespace vramplan

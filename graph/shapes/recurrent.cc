@@ -27,10 +27,10 @@ void Recurrent(NodeInference& n) {
   for (int i = 1; i < n.outputs(); ++i) n.SetShape(i, state);
 }
 
-constexpr RuleRow kRows[] = {{"RNN", Recurrent}, {"GRU", Recurrent}, {"LSTM", Recurrent}};
+constexpr RuleRow kRecurrentRows[] = {{"RNN", Recurrent}, {"GRU", Recurrent}, {"LSTM", Recurrent}};
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kRecurrentRules(kRows);
+constinit const std::span<const RuleRow> kRecurrentRules(kRecurrentRows);
 
 }  // namespace vramplan

@@ -74,7 +74,7 @@ void ArgReduce(NodeInference& n) {
   n.SetShape(0, Without(in, reduced, n.Int("keepdims", 1) != 0));
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kReductionRows[] = {
     {"ReduceL1", Reduce<>},
     {"ReduceL2", Reduce<>},
     {"ReduceLogSum", Reduce<>},
@@ -91,6 +91,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kReductionRules(kRows);
+constinit const std::span<const RuleRow> kReductionRules(kReductionRows);
 
 }  // namespace vramplan

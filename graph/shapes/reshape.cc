@@ -238,13 +238,13 @@ void Expand(NodeInference& n) {
   }
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kReshapeRows[] = {
     {"Reshape", Reshape},     {"Flatten", Flatten}, {"Squeeze", Squeeze},
     {"Unsqueeze", Unsqueeze}, {"Expand", Expand},   {"Transpose", Transpose},
 };
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kReshapeRules(kRows);
+constinit const std::span<const RuleRow> kReshapeRules(kReshapeRows);
 
 }  // namespace vramplan

@@ -13,9 +13,9 @@ using Facts = std::vector<TensorFacts>;
 constexpr int kDeepForTwoRounds = 6;  // inside other loops; else the work would double with every level
 constexpr int kDeepForTrials = 2;     // a trial is a round more
 
-class Body {
+class RoundBody {
  public:
-  Body(NodeInference& n, const Graph& graph, const States& states, Rounds* rounds)
+  RoundBody(NodeInference& n, const Graph& graph, const States& states, Rounds* rounds)
       : n_(n), graph_(graph), states_(states), rounds_(rounds) {}
 
   std::optional<Facts> Run(Facts inputs) {
@@ -186,7 +186,7 @@ TensorFacts WithoutContents(TensorFacts facts) {
 std::optional<std::vector<TensorFacts>> AfterRounds(NodeInference& n, const Graph& body,
                                                     const std::vector<TensorFacts>& inputs, const States& states,
                                                     Rounds* rounds) {
-  return Body(n, body, states, rounds).Run(inputs);
+  return RoundBody(n, body, states, rounds).Run(inputs);
 }
 
 }  // namespace vramplan

@@ -213,6 +213,7 @@ void SameShape(NodeInference& node);
 
 // Rules that more than one family uses; numbers are inputs.
 void MatMulOf(NodeInference& node, int left, int right);
+void MatMul(NodeInference& node);  // of inputs 0 and 1
 void ConvOf(NodeInference& node, int input, int weight, bool channels_last = false);
 void PoolOf(NodeInference& node, bool channels_last = false);
 // [N, C, ...] of [N, ..., C], and back.

@@ -198,7 +198,7 @@ void OptionalGetElement(NodeInference& n) {
 
 void OptionalHasElement(NodeInference& n) { n.SetShape(0, Shape{}); }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kSequenceRows[] = {
     {"SequenceConstruct", SequenceConstruct, Type::kRule},
     {"SequenceEmpty", SequenceEmpty, Type::kRule},
     {"SequenceInsert", SequenceInsert, Type::kRule},
@@ -215,6 +215,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kSequenceRules(kRows);
+constinit const std::span<const RuleRow> kSequenceRules(kSequenceRows);
 
 }  // namespace vramplan

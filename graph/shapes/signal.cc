@@ -60,7 +60,7 @@ void NonMaxSuppression(NodeInference& n) {
   n.SetShape(0, Shape{n.Undecided(scores[0] * scores[1] * (kept.known() ? kept : scores[2])), 3});
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kSignalRows[] = {
     {"DFT", Dft},
     {"STFT", Stft},
     {"MelWeightMatrix", MelWeightMatrix, Type::kRule},
@@ -69,6 +69,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kSignalRules(kRows);
+constinit const std::span<const RuleRow> kSignalRules(kSignalRows);
 
 }  // namespace vramplan

@@ -18,9 +18,9 @@ bool ContinuesName(char c) {
 
 // Recursive descent, one character ahead. `lookup` gives the value of a name. Division is kept as a fraction of two
 // lengths until it is floored or turns out exact, so that "ceiling(s/2)" and "2*(s/2)" are right.
-class Parser {
+class SymbolParser {
  public:
-  Parser(std::string_view text, std::function<Dim(const std::string&)> lookup)
+  SymbolParser(std::string_view text, std::function<Dim(const std::string&)> lookup)
       : rest_(text), lookup_(std::move(lookup)) {}
 
   std::optional<Dim> Parse() {
@@ -169,7 +169,7 @@ std::optional<Dim> EvaluateDim(const std::string& text, const std::map<std::stri
     const auto found = symbols.find(name);
     return found == symbols.end() ? Dim::Unknown() : found->second;
   };
-  const auto value = Parser(text, lookup).Parse();
+  const auto value = SymbolParser(text, lookup).Parse();
   return value && value->known() ? value : std::nullopt;
 }
 
@@ -179,7 +179,7 @@ std::vector<std::string> SymbolsIn(const std::string& text) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     return Dim(1);
   };
-  return Parser(text, collect).Parse() ? names : std::vector<std::string>();
+  return SymbolParser(text, collect).Parse() ? names : std::vector<std::string>();
 }
 
 }  // namespace vramplan

@@ -48,7 +48,7 @@ void ImageDecoder(NodeInference& n) {
   n.SetShape(0, Shape{Dim::Unknown(), Dim::Unknown(), n.Text("pixel_format", "RGB") == "Grayscale" ? 1 : 3});
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kTextRows[] = {
     {"StringConcat", StringConcat},
     {"StringNormalizer", StringNormalizer},
     {"StringSplit", StringSplit},
@@ -59,6 +59,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kTextRules(kRows);
+constinit const std::span<const RuleRow> kTextRules(kTextRows);
 
 }  // namespace vramplan

@@ -24,7 +24,7 @@ void Gradient(NodeInference& n) {
   for (int i = 0; i < n.outputs(); ++i) Like(n, i, i);
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kTrainingRows[] = {
     {"Adagrad", Optimizer<3>, Type::kRule},
     {"Adam", Optimizer<4>, Type::kRule},
     {"Momentum", Optimizer<3>, Type::kRule},
@@ -33,6 +33,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-constinit const std::span<const RuleRow> kTrainingRules(kRows);
+constinit const std::span<const RuleRow> kTrainingRules(kTrainingRows);
 
 }  // namespace vramplan

@@ -25,9 +25,9 @@ constexpr std::string_view kWithoutEffect[] = {"release_lock_on_cudamalloc",    
                                                "pinned_num_register_threads",    "pinned_use_background_threads",
                                                "pinned_reserve_segment_size_mb", "graph_capture_record_stream_reuse"};
 
-class Parser {
+class ConfigReader {
  public:
-  explicit Parser(std::string_view text) {
+  explicit ConfigReader(std::string_view text) {
     std::string token;
     const auto flush = [&] {
       if (!token.empty()) tokens_.push_back(std::exchange(token, {}));
@@ -220,6 +220,6 @@ class Parser {
 
 }  // namespace
 
-Result<AllocatorConfig> ParseAllocatorConfig(std::string_view text) { return Parser(text).Parse(); }
+Result<AllocatorConfig> ParseAllocatorConfig(std::string_view text) { return ConfigReader(text).Parse(); }
 
 }  // namespace vramplan

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/base/check.h"
+#include "graph/base/round.h"
 
 namespace vramplan {
 namespace {
@@ -13,16 +14,14 @@ namespace {
 constexpr int64_t kMinAllocation = 256;             // kMinAllocationSize
 constexpr int64_t kLeastRetried = 8 * 1024;         // Extend gives up below it
 constexpr float kBackpedal = 0.9F;                  // kBackpedalFactor
-constexpr int64_t kMaxCapacity = int64_t{1} << 60;  // sums and rounding stay within 63 bits
+constexpr int64_t kMaxArena = int64_t{1} << 60;     // sums and rounding stay within 63 bits
 constexpr int64_t kAddressUnit = int64_t{2} << 20;  // regions begin at multiples of it, with a gap between them
-
-int64_t RoundUp(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
 
 }  // namespace
 
 BfcArena::BfcArena(Bytes capacity, const BfcConfig& config)
-    : config_(config), capacity_(std::clamp(capacity.count(), int64_t{0}, kMaxCapacity)) {
-  const int64_t limit = std::min(config_.limit.count(), kMaxCapacity);
+    : config_(config), capacity_(std::clamp(capacity.count(), int64_t{0}, kMaxArena)) {
+  const int64_t limit = std::min(config_.limit.count(), kMaxArena);
   next_region_ = config_.growth == BfcGrowth::kWholePool
                      ? std::min(limit, capacity_) / kMinAllocation * kMinAllocation
                      : RoundUp(std::min(limit, config_.first_region.count()), kMinAllocation);
@@ -69,7 +68,7 @@ int64_t BfcArena::RegionFor(int64_t size, int64_t available) {
   }
   const int64_t region = std::min(next_region_, available);
   // Seen with ONNX Runtime 1.31: after two regions of 2 GiB the next one is of 1 GiB.
-  if (!grown) next_region_ = std::min(2 * next_region_, std::min(config_.largest_doubling.count(), kMaxCapacity));
+  if (!grown) next_region_ = std::min(2 * next_region_, std::min(config_.largest_doubling.count(), kMaxArena));
   return region;
 }
 
@@ -83,7 +82,7 @@ void BfcArena::AddRegion(int64_t size) {
 
 // Extend
 bool BfcArena::Extend(int64_t size) {
-  const int64_t limit = std::min(config_.limit.count(), kMaxCapacity);
+  const int64_t limit = std::min(config_.limit.count(), kMaxArena);
   const int64_t available = (limit - taken_) / kMinAllocation * kMinAllocation;
   if (size > available) return false;
   int64_t region = RegionFor(size, available);
@@ -109,7 +108,7 @@ bool BfcArena::ReleaseRegions(int64_t size) {
     whole.push_back(entry.block);
     bytes += chunk.size;
   }
-  const int64_t limit = std::min(config_.limit.count(), kMaxCapacity);
+  const int64_t limit = std::min(config_.limit.count(), kMaxArena);
   if (bytes == 0 || size > limit - taken_ + bytes) return false;
   for (const int32_t chunk : whole) {
     RemoveFree(chunk);
@@ -131,7 +130,7 @@ void BfcArena::CountReserved(const Chunk& chunk) {
 // AllocateRawInternal
 std::optional<Allocation> BfcArena::Allocate(Bytes bytes) {
   if (bytes <= Bytes()) return Allocation{};
-  const int64_t size = RoundUp(std::min(bytes.count(), 2 * kMaxCapacity), kMinAllocation);
+  const int64_t size = RoundUp(std::min(bytes.count(), 2 * kMaxArena), kMinAllocation);
   int32_t found = TakeFree(size);
   if (found == kNone && Extend(size)) found = TakeFree(size);
   if (found == kNone && ReleaseRegions(size) && Extend(size)) found = TakeFree(size);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/base/check.h"
+#include "graph/base/round.h"
 #include "planner/allocator/caching_allocator_state.h"
 
 namespace vramplan {
@@ -14,8 +15,6 @@ namespace {
 
 constexpr int64_t kMaxCapacity = int64_t{1} << 60;  // sums and rounding stay within 63 bits
 constexpr int64_t kAddressGap = int64_t{2} << 20;
-
-int64_t RoundUp(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
 
 }  // namespace
 

@@ -17,8 +17,8 @@ namespace vramplan {
 namespace {
 
 enum Column { kOp, kId, kBytes, kResult, kAllocated, kReserved, kSegments, kAddress, kColumns };
-constexpr std::array<std::string_view, kColumns> kNames = {"op",        "id",       "bytes",    "result",
-                                                           "allocated", "reserved", "segments", "address"};
+constexpr std::array<std::string_view, kColumns> kStreamNames = {"op",        "id",       "bytes",    "result",
+                                                                 "allocated", "reserved", "segments", "address"};
 // The names of these columns in a trace.
 constexpr std::array<std::string_view, kColumns> kTraceNames = {"event",           "block", "bytes", "",
                                                                 "allocated_after", "",      "",      ""};
@@ -66,7 +66,7 @@ class StreamPlayer {
     std::string_view row = TakeUntil(&text_, '\n');
     if (!row.empty() && row.back() == '\r') row.remove_suffix(1);
     is_trace_ = ("," + std::string(row) + ",").find(",event,block,") != std::string::npos;
-    const auto& names = is_trace_ ? kTraceNames : kNames;
+    const auto& names = is_trace_ ? kTraceNames : kStreamNames;
     for (int i = 0; !row.empty(); ++i) {
       const std::string_view field = TakeUntil(&row, ',');
       const auto at = field.empty() ? names.end() : std::find(names.begin(), names.end(), field);
@@ -74,7 +74,8 @@ class StreamPlayer {
     }
     for (const Column needed : {kOp, kId, kBytes}) {
       if (position_[needed] < 0) {
-        return Fail("the first line has no column '" + std::string(kNames[needed]) + "'", "it begins with op,id,bytes");
+        return Fail("the first line has no column '" + std::string(kStreamNames[needed]) + "'",
+                    "it begins with op,id,bytes");
       }
     }
     if (!check_) return true;
@@ -210,7 +211,7 @@ class StreamPlayer {
   }
   bool Same(Column column, const std::string& ours) {
     if (Field(column).empty() || Field(column) == ours) return true;
-    result_.difference = StreamDifference{line_, std::string(kNames[column]), std::string(Field(column)), ours};
+    result_.difference = StreamDifference{line_, std::string(kStreamNames[column]), std::string(Field(column)), ours};
     return false;
   }
 
@@ -226,7 +227,7 @@ class StreamPlayer {
     return value;
   }
   std::string Quoted(Column column) const {
-    return std::string(kNames[column]) + " '" + std::string(Field(column).substr(0, 40)) + "'";
+    return std::string(kStreamNames[column]) + " '" + std::string(Field(column).substr(0, 40)) + "'";
   }
   bool Fail(std::string text, std::string hint = "vramplan replay --help explains the columns") {
     error_ = Error{ErrorCode::kBadInput, name_ + ":" + std::to_string(line_), std::move(text), std::move(hint)};

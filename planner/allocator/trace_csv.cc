@@ -8,8 +8,19 @@
 namespace vramplan {
 namespace {
 
-enum Column { kEvent, kBlock, kBytes, kPhase, kModule, kNode, kOperator, kInnerOperator, kAllocatedAfter, kColumns };
-constexpr std::array<std::string_view, kColumns> kNames = {
+enum TraceColumn {
+  kEventColumn,
+  kBlockColumn,
+  kBytesColumn,
+  kPhaseColumn,
+  kModuleColumn,
+  kNodeColumn,
+  kOperatorColumn,
+  kInnerOperatorColumn,
+  kAllocatedAfterColumn,
+  kTraceColumns
+};
+constexpr std::array<std::string_view, kTraceColumns> kColumnNames = {
     "event", "block", "bytes", "phase", "module", "autograd_node", "operator", "inner_operator", "allocated_after"};
 // Written and not read: what PyTorch records has no such column, so it also tells our files from recorded ones.
 constexpr std::string_view kOnnxNode = "onnx_node";
@@ -49,9 +60,9 @@ std::optional<int64_t> Count(const std::string& text) {
   return count;
 }
 
-class Parser {
+class TraceReader {
  public:
-  Parser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+  TraceReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
   Result<Trace> Parse() {
     if (!Header()) return error_;
@@ -80,10 +91,10 @@ class Parser {
   bool Header() {
     const std::vector<std::string> header = Cells(NextLine());
     position_.fill(header.size());
-    for (size_t c = 0; c < kColumns; ++c) {
-      position_[c] = static_cast<size_t>(std::find(header.begin(), header.end(), kNames[c]) - header.begin());
-      if (c <= kPhase && position_[c] == header.size()) {
-        return Fail("the first line has no column '" + std::string(kNames[c]) + "'",
+    for (size_t c = 0; c < kTraceColumns; ++c) {
+      position_[c] = static_cast<size_t>(std::find(header.begin(), header.end(), kColumnNames[c]) - header.begin());
+      if (c <= kPhaseColumn && position_[c] == header.size()) {
+        return Fail("the first line has no column '" + std::string(kColumnNames[c]) + "'",
                     "it begins with event,block,bytes,phase");
       }
     }
@@ -96,46 +107,47 @@ class Parser {
       return Fail(std::to_string(cells_.size()) + " cells where the first line has " + std::to_string(columns_),
                   "is the file whole?");
     }
-    if (Text(kEvent) != "alloc" && Text(kEvent) != "free") return Fail(Quoted(kEvent) + " is not alloc or free");
-    event->birth = Text(kEvent) == "alloc";
+    if (Text(kEventColumn) != "alloc" && Text(kEventColumn) != "free")
+      return Fail(Quoted(kEventColumn) + " is not alloc or free");
+    event->birth = Text(kEventColumn) == "alloc";
     event->line = line_;
-    const std::optional<int64_t> bytes = Count(Text(kBytes));
-    if (!bytes) return Fail(Quoted(kBytes) + " is not a number of bytes");
+    const std::optional<int64_t> bytes = Count(Text(kBytesColumn));
+    if (!bytes) return Fail(Quoted(kBytesColumn) + " is not a number of bytes");
     event->bytes = Bytes::Of(*bytes);
-    if (std::find(kPhases.begin(), kPhases.end(), Text(kPhase)) == kPhases.end())
-      return Fail(Quoted(kPhase) + " is not one of forward, loss, backward, update or zero_grad");
-    event->phase = Text(kPhase);
-    event->module = Text(kModule);
-    event->autograd_node = Text(kNode);
-    event->op = Text(kOperator);
-    event->inner_op = Text(kInnerOperator);
-    if (const std::string& level = Text(kAllocatedAfter); !level.empty()) {
+    if (std::find(kPhases.begin(), kPhases.end(), Text(kPhaseColumn)) == kPhases.end())
+      return Fail(Quoted(kPhaseColumn) + " is not one of forward, loss, backward, update or zero_grad");
+    event->phase = Text(kPhaseColumn);
+    event->module = Text(kModuleColumn);
+    event->autograd_node = Text(kNodeColumn);
+    event->op = Text(kOperatorColumn);
+    event->inner_op = Text(kInnerOperatorColumn);
+    if (const std::string& level = Text(kAllocatedAfterColumn); !level.empty()) {
       const std::optional<int64_t> count = Count(level);
-      if (!count) return Fail(Quoted(kAllocatedAfter) + " is not a number of bytes");
+      if (!count) return Fail(Quoted(kAllocatedAfterColumn) + " is not a number of bytes");
       event->allocated_after = Bytes::Of(*count);
     }
     return Block(event);
   }
 
   bool Block(TraceEvent* event) {
-    if (Text(kBlock) == "old") {
+    if (Text(kBlockColumn) == "old") {
       return !event->birth || Fail("block 'old' is allocated", "old is what was there before the step");
     }
-    event->block = Count(Text(kBlock));
-    if (!event->block) return Fail(Quoted(kBlock) + " is not a number, or old");
-    if (event->birth) return born_.insert(*event->block).second || Fail(Quoted(kBlock) + " is allocated twice");
+    event->block = Count(Text(kBlockColumn));
+    if (!event->block) return Fail(Quoted(kBlockColumn) + " is not a number, or old");
+    if (event->birth) return born_.insert(*event->block).second || Fail(Quoted(kBlockColumn) + " is allocated twice");
     if (born_.count(*event->block) == 0) {
-      return Fail(Quoted(kBlock) + " is freed but not allocated", "what was there before the step is called old");
+      return Fail(Quoted(kBlockColumn) + " is freed but not allocated", "what was there before the step is called old");
     }
-    return died_.insert(*event->block).second || Fail(Quoted(kBlock) + " is freed twice");
+    return died_.insert(*event->block).second || Fail(Quoted(kBlockColumn) + " is freed twice");
   }
 
-  const std::string& Text(Column column) const {
+  const std::string& Text(TraceColumn column) const {
     static const std::string kAbsent;
     return position_[column] < cells_.size() ? cells_[position_[column]] : kAbsent;
   }
-  std::string Quoted(Column column) const {
-    return std::string(kNames[column]) + " '" + Text(column).substr(0, 40) + "'";
+  std::string Quoted(TraceColumn column) const {
+    return std::string(kColumnNames[column]) + " '" + Text(column).substr(0, 40) + "'";
   }
   bool Fail(std::string text, std::string hint = "see vramplan trace --help") {
     error_ = {ErrorCode::kBadInput, name_ + ":" + std::to_string(line_), std::move(text), std::move(hint)};
@@ -146,7 +158,7 @@ class Parser {
   const std::string& name_;
   int64_t line_ = 0;
   size_t columns_ = 0;
-  std::array<size_t, kColumns> position_{};
+  std::array<size_t, kTraceColumns> position_{};
   std::vector<std::string> cells_;
   std::unordered_set<int64_t> born_, died_;
   Error error_;
@@ -156,7 +168,7 @@ class Parser {
 
 std::string PrintTrace(const Trace& trace) {
   std::string text;
-  for (const std::string_view name : kNames) text += std::string(name) + ",";
+  for (const std::string_view name : kColumnNames) text += std::string(name) + ",";
   text += std::string(kOnnxNode) + "\n";
   for (const TraceEvent& event : trace) {
     text += event.birth ? "alloc," : "free,";
@@ -169,6 +181,6 @@ std::string PrintTrace(const Trace& trace) {
   return text;
 }
 
-Result<Trace> ParseTrace(std::string_view text, const std::string& name) { return Parser(text, name).Parse(); }
+Result<Trace> ParseTrace(std::string_view text, const std::string& name) { return TraceReader(text, name).Parse(); }
 
 }  // namespace vramplan

@@ -246,11 +246,11 @@ std::vector<OperatorDifference> DifferencesOf(const Trace& ours, const Trace& re
   return sorted;
 }
 
-Agreement AgreementOf(const Trace& ours, const Trace& recorded, bool births) {
+TraceAgreement AgreementOf(const Trace& ours, const Trace& recorded, bool births) {
   std::map<Key, std::pair<int64_t, int64_t>> counts;
   for (const TraceEvent& event : ours) counts[KeyOf(event)].first += 1;
   for (const TraceEvent& event : recorded) counts[KeyOf(event)].second += 1;
-  Agreement agreement;
+  TraceAgreement agreement;
   for (const auto& [key, count] : counts) {
     const Bytes size = Bytes::Of(std::get<2>(key));
     if (std::get<0>(key) != births || size <= kLargeBlock) continue;
@@ -279,7 +279,7 @@ TraceLevels LevelsOf(const Trace& trace) {
 
 }  // namespace
 
-double Agreement::Share() const {
+double TraceAgreement::Share() const {
   const Bytes all = std::max(ours, recorded);
   return all == Bytes() ? 1.0 : static_cast<double>(common.count()) / static_cast<double>(all.count());
 }

@@ -38,10 +38,10 @@ struct OperatorDifference {
 };
 
 // Common bytes as a share of the stream with more bytes; only blocks above kLargeBlock count.
-struct Agreement {
+struct TraceAgreement {
   Bytes common, ours, recorded;
   double Share() const;
-  bool operator==(const Agreement&) const = default;
+  bool operator==(const TraceAgreement&) const = default;
 };
 inline constexpr Bytes kLargeBlock = Bytes::KiB(64);
 
@@ -65,7 +65,7 @@ struct TraceComparison {
   // but they change which addresses are free, and so the slack of later blocks.
   int64_t swapped = 0;
   EventPair first_swapped;
-  Agreement births, deaths;
+  TraceAgreement births, deaths;
   std::vector<OperatorDifference> differences;  // without the slack pairs; most bytes first
   TraceLevels ours, recorded;
 };

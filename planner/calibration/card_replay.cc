@@ -6,9 +6,9 @@ namespace vramplan {
 namespace {
 
 // CardMemory that looks at the card whenever it got a segment.
-class Watched final : public DeviceMemory {
+class WatchedMemory final : public DeviceMemory {
  public:
-  Watched(Probe* machine, int card, CardMemory* memory, CardTry* into)
+  WatchedMemory(Probe* machine, int card, CardMemory* memory, CardTry* into)
       : machine_(machine), card_(card), memory_(memory), into_(into) {}
 
   std::optional<uint64_t> Take(Bytes bytes) override {
@@ -89,7 +89,7 @@ CardTry TryOnCard(Probe* machine, int card, CardSession* session, const Timeline
   tried.batch = batch;
   CardMemory memory(session, limits);
   const Bytes free_before = memory.free();
-  Watched device(machine, card, &memory, &tried);
+  WatchedMemory device(machine, card, &memory, &tried);
   device.Look(CardMoment::Kind::kStart);
   const size_t setup = LastOfSetup(timeline, batch);
 

@@ -1,9 +1,6 @@
 #include "planner/calibration/calibrate.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <ctime>
 #include <string_view>
 
 #include "planner/cli/choose_device.h"
@@ -17,22 +14,7 @@ namespace vramplan {
 namespace {
 
 // At a batch between two of these the next larger one's answer is taken (spec/measured_workspaces.h).
-constexpr int64_t kLargestBatch = 64;
-
-// SOURCE_DATE_EPOCH (reproducible-builds.org) stands for the clock where it is set.
-std::string Today() {
-  std::time_t now = std::time(nullptr);
-  if (const char* given = std::getenv("SOURCE_DATE_EPOCH")) {
-    const std::string_view text = given;
-    int64_t seconds = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (status == std::errc() && end == text.data() + text.size()) now = static_cast<std::time_t>(seconds);
-  }
-  std::tm day{};
-  char text[32];
-  if (gmtime_r(&now, &day) == nullptr || std::strftime(text, sizeof text, "%Y-%m-%d", &day) == 0) return "";
-  return text;
-}
+constexpr int64_t kLargestTried = 64;
 
 Result<std::vector<ConvolutionQuestion>> Questions(const Options& options, Capability capability, Notes* notes) {
   std::vector<ConvolutionQuestion> questions;
@@ -46,7 +28,7 @@ Result<std::vector<ConvolutionQuestion>> Questions(const Options& options, Capab
   if (prepared->question.batch_given || !prepared->question.model.has_batch) {
     batches = {prepared->question.batch};
   } else {
-    for (int64_t batch = 1; batch <= kLargestBatch; batch *= 2) batches.push_back(batch);
+    for (int64_t batch = 1; batch <= kLargestTried; batch *= 2) batches.push_back(batch);
   }
   for (const int64_t batch : batches) {
     for (ConvolutionQuestion& question : ConvolutionsOf(prepared->layers, batch, capability))

@@ -19,14 +19,14 @@ struct CheckedNode {
   std::vector<int64_t> reads;
 };
 
-Error Bad(const std::string& file, std::string text) {
+Error BadProblem(const std::string& file, std::string text) {
   return {ErrorCode::kBadInput, file, std::move(text), "vramplan solve --help explains the files"};
 }
 
 // The lines that do not begin with #.
 Result<std::istringstream> WithoutComments(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return Bad(path, std::string("cannot be read: ") + std::strerror(errno));
+  if (!file) return BadProblem(path, std::string("cannot be read: ") + std::strerror(errno));
   std::string text;
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with('#')) text += line + "\n";
@@ -40,21 +40,21 @@ Result<std::vector<CheckedNode>> ReadNodes(const std::string& path) {
   std::istringstream& file = *lines;
   int64_t nodes = 0, edges = 0;
   if (!(file >> nodes >> edges) || nodes < 1 || edges < 0)
-    return Bad(path, "does not begin with the numbers of nodes and edges");
+    return BadProblem(path, "does not begin with the numbers of nodes and edges");
   std::vector<CheckedNode> read;
   for (int64_t node = 0; node < nodes; ++node) {
     CheckedNode& one = read.emplace_back();
     if (!(file >> one.cost >> one.bytes) || one.cost < 0 || one.bytes < 0)
-      return Bad(path, "has no cost and bytes for node " + std::to_string(node));
+      return BadProblem(path, "has no cost and bytes for node " + std::to_string(node));
   }
   for (int64_t edge = 0; edge < edges; ++edge) {
     int64_t source = 0, target = 0;
     if (!(file >> source >> target) || source < 0 || source >= target || target >= nodes)
-      return Bad(path, "edge " + std::to_string(edge) + " does not lead from a node to a later one");
+      return BadProblem(path, "edge " + std::to_string(edge) + " does not lead from a node to a later one");
     read[static_cast<size_t>(target)].reads.push_back(source);
   }
   std::string more;
-  if (file >> more) return Bad(path, "has more numbers than its first line announces");
+  if (file >> more) return BadProblem(path, "has more numbers than its first line announces");
   return read;
 }
 
@@ -66,13 +66,13 @@ Result<std::vector<int64_t>> ReadOrder(const std::string& path, int64_t nodes) {
   int64_t fresh = 0;
   for (int64_t node = 0; file >> node; order.push_back(node)) {
     if (node < 0 || node > fresh || node >= nodes)
-      return Bad(path, "number " + std::to_string(order.size() + 1) + " is node " + std::to_string(node) +
-                           ", and the next node that is not computed yet is " + std::to_string(fresh));
+      return BadProblem(path, "number " + std::to_string(order.size() + 1) + " is node " + std::to_string(node) +
+                                  ", and the next node that is not computed yet is " + std::to_string(fresh));
     if (node == fresh) ++fresh;
   }
   if (!file.eof())
-    return Bad(path, "has something other than numbers after " + std::to_string(order.size()) + " of them");
-  if (fresh < nodes) return Bad(path, "never computes node " + std::to_string(fresh));
+    return BadProblem(path, "has something other than numbers after " + std::to_string(order.size()) + " of them");
+  if (fresh < nodes) return BadProblem(path, "never computes node " + std::to_string(fresh));
   return order;
 }
 

@@ -220,7 +220,7 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
 }
 
 using Ask = std::optional<Doubt> (*)(const Asked& step);
-constexpr Ask kRows[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names, AllTrained};
+constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names, AllTrained};
 
 }  // namespace
 
@@ -232,7 +232,7 @@ std::vector<Assumption> Doubts(const DoubtedStep& asked) {
   const Asked step{{asked.prepared, asked.options, two_steps, asked.batch, asked.config, asked.likely, asked.requested},
                    pytorch ? LifetimesOf(asked.prepared.layers) : Lifetimes()};
   std::vector<Doubt> doubts = Rereadings(step);
-  for (const Ask ask : kRows) {
+  for (const Ask ask : kQuestions) {
     if (std::optional<Doubt> doubt = ask(step)) doubts.push_back(*std::move(doubt));
   }
   std::vector<Assumption> assumptions;

@@ -11,8 +11,6 @@
 namespace vramplan {
 namespace {
 
-constexpr int kDoesNotFit = 3;
-
 // Precisions worth comparing, and the one asked for. tf32 computes on fp32 memory; bf16 needs capability 8.0 to be more
 // than emulated.
 std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
@@ -164,7 +162,7 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
           [](const SpecRow& row) { return !row.given && (row.option == "capability" || row.option == "context"); }),
       matrix.question.spec.end());
   matrix.notes = prepared.notes;
-  const int exit_code = fits ? 0 : kDoesNotFit;
+  const int exit_code = fits ? 0 : kExitDoesNotFit;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(matrix)), exit_code, Notes()};
   return Outcome{PrintFitMatrix(matrix, style), exit_code, matrix.notes};
 }
@@ -217,7 +215,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
     fit.what_if = WhatIfs(*prepared, spec, *chosen, *step, fit.card);
   }
   fit.notes = prepared->notes;
-  const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kDoesNotFit : 0;
+  const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes()};
   return Outcome{PrintFit(fit, style), exit_code, fit.notes};
 }

@@ -31,7 +31,7 @@ constexpr unsigned kBound = kModel | kCalibrate;  // verbs that read a graph
 constexpr unsigned kVerbose = kEstimate | kFit | kDecide;
 constexpr unsigned kAll = kModel | kGpus | kReplay | kProbe;
 
-constexpr OptionRow kRows[] = {
+constexpr OptionRow kOptionRows[] = {
     {"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", kCalibrate},
     {"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest, plan chooses]", kAway & ~kExplain},
     {"--batch", "N", "samples in a (micro-)batch [the one whose step makes the request of the message]", kExplain},
@@ -225,10 +225,10 @@ constexpr OptionRow kRows[] = {
 
 }  // namespace
 
-std::span<const OptionRow> OptionRows() { return kRows; }
+std::span<const OptionRow> OptionRows() { return kOptionRows; }
 
 bool TakesOption(Verb verb, std::string_view flag) {
-  return std::any_of(std::begin(kRows), std::end(kRows),
+  return std::any_of(std::begin(kOptionRows), std::end(kOptionRows),
                      [&](const OptionRow& row) { return row.flag == flag && TakenBy(row, verb); });
 }
 

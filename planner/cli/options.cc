@@ -13,7 +13,7 @@ namespace vramplan {
 namespace {
 
 // Larger ones are typing errors: no card holds a million samples of anything that needs a plan.
-constexpr int64_t kLargestBatch = int64_t{1} << 20;
+constexpr int64_t kMostSamples = int64_t{1} << 20;
 constexpr int kLastStep = 3;  // what Schedule lays out
 
 // The last that matches decides, so that the two options keep the order of the line.
@@ -31,8 +31,8 @@ std::vector<TrainedPattern> TrainedOf(const TypedOptions& typed, std::span<const
 
 Result<int> ParseAccumulate(const std::string& text) {
   const std::optional<int64_t> count = ReadInteger(text);
-  if (!count || *count < 1 || *count > kLargestBatch) {
-    return Wrong("--accumulate", InQuotes(text) + " is not a whole number from 1 to " + std::to_string(kLargestBatch),
+  if (!count || *count < 1 || *count > kMostSamples) {
+    return Wrong("--accumulate", InQuotes(text) + " is not a whole number from 1 to " + std::to_string(kMostSamples),
                  "type --accumulate 4");
   }
   return static_cast<int>(*count);
@@ -212,8 +212,8 @@ Result<Dump> ParseDump(const std::string& text) {
 
 Result<int64_t> ParseBatch(const std::string& text) {
   const std::optional<int64_t> batch = ReadInteger(text);
-  if (!batch || *batch < 1 || *batch > kLargestBatch) {
-    return Wrong("--batch", InQuotes(text) + " is not a whole number from 1 to " + std::to_string(kLargestBatch),
+  if (!batch || *batch < 1 || *batch > kMostSamples) {
+    return Wrong("--batch", InQuotes(text) + " is not a whole number from 1 to " + std::to_string(kMostSamples),
                  "type --batch 32");
   }
   return *batch;
@@ -221,8 +221,8 @@ Result<int64_t> ParseBatch(const std::string& text) {
 
 Result<int64_t> ParseSamples(std::string_view flag, const std::string& text) {
   const std::optional<int64_t> samples = ReadInteger(text);
-  if (!samples || *samples < 1 || *samples > kLargestBatch) {
-    return Wrong(flag, InQuotes(text) + " is not a whole number from 1 to " + std::to_string(kLargestBatch),
+  if (!samples || *samples < 1 || *samples > kMostSamples) {
+    return Wrong(flag, InQuotes(text) + " is not a whole number from 1 to " + std::to_string(kMostSamples),
                  "type " + std::string(flag) + " 8");
   }
   return *samples;

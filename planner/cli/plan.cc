@@ -13,8 +13,6 @@
 namespace vramplan {
 namespace {
 
-constexpr int kDoesNotFit = 3;
-
 bool Given(const TrainingSpec& spec, const char* option) { return spec.given.count(option) != 0; }
 
 // Mixed precision as the card likes it: bf16 needs no scaler, and capability 8.0 to be more than emulated.
@@ -242,7 +240,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
     if (options.out.empty() || options.out == "-") return Outcome{*snippet, 0, report.notes, std::nullopt};
     stream = *std::move(snippet);
   }
-  const int exit_code = plan ? 0 : kDoesNotFit;
+  const int exit_code = plan ? 0 : kExitDoesNotFit;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(report)), exit_code, Notes(), std::move(stream)};
   return Outcome{PrintPlan(report, style), exit_code, report.notes, std::move(stream)};
 }

@@ -8,6 +8,7 @@
 #include "graph/shapes/kept_batch.h"
 #include "graph/shapes/quantized.h"
 #include "planner/cli/check_inputs.h"
+#include "planner/report/numbers.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
 
@@ -37,13 +38,6 @@ std::string Paths(const std::vector<std::string>& paths) {
   std::string text;
   for (size_t i = 0; i < std::min(paths.size(), kPrinted); ++i) text += (i == 0 ? "" : " ") + paths[i];
   return paths.size() <= kPrinted ? text : text + " and " + std::to_string(paths.size() - kPrinted) + " more";
-}
-
-std::string Number(double value) {
-  std::string text = std::to_string(value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
 }
 
 // How to ask about what cannot be trained; plan is about training alone.
@@ -152,7 +146,7 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   };
   const auto add_name = [&](const std::string& option, std::string_view name) { add(option, name, std::string(name)); };
   const auto add_bytes = [&](const std::string& option, Bytes bytes) { add(option, bytes, ToString(bytes)); };
-  const auto add_number = [&](const std::string& option, double number) { add(option, number, Number(number)); };
+  const auto add_number = [&](const std::string& option, double number) { add(option, number, NumberText(number)); };
 
   add("batch", question.batch, std::to_string(question.batch));
   rows.back().given = question.batch_given;

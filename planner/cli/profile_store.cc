@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -97,6 +99,20 @@ std::optional<StoredProfile> FindStoredProfile(const CardFacts& card, const std:
     }
   }
   return std::nullopt;
+}
+
+std::string Today() {
+  std::time_t now = std::time(nullptr);
+  if (const char* given = std::getenv("SOURCE_DATE_EPOCH")) {
+    const std::string_view text = given;
+    int64_t seconds = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (status == std::errc() && end == text.data() + text.size()) now = static_cast<std::time_t>(seconds);
+  }
+  std::tm day{};
+  char text[32];
+  if (gmtime_r(&now, &day) == nullptr || std::strftime(text, sizeof text, "%Y-%m-%d", &day) == 0) return "";
+  return text;
 }
 
 }  // namespace vramplan

@@ -29,4 +29,8 @@ struct StoredProfile {
 std::optional<StoredProfile> FindStoredProfile(const CardFacts& card, const std::vector<std::string>& folders,
                                                Notes* notes);
 
+// The date that a profile carries, as 2026-01-31. SOURCE_DATE_EPOCH (reproducible-builds.org) stands for the clock
+// where it is set.
+std::string Today();
+
 }  // namespace vramplan

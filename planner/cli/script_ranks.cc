@@ -11,7 +11,7 @@ namespace vramplan {
 namespace {
 
 constexpr int64_t kMostRanks = 65536;
-constexpr size_t kMostRuns = 64;
+constexpr size_t kMostWorlds = 64;
 
 Result<int64_t> ReadCount(const char* option, const std::string& text, int64_t lowest, const char* example) {
   const std::optional<int64_t> count = ReadInteger(text);
@@ -38,7 +38,7 @@ Result<std::optional<ScriptRanks>> ReadScriptRanks(const std::string* gpus, cons
     if (!count.ok()) return count.error();
     ranks.gpus.push_back(*count);
   }
-  if (ranks.gpus.empty() || ranks.gpus.size() > kMostRuns)
+  if (ranks.gpus.empty() || ranks.gpus.size() > kMostWorlds)
     return Wrong("--gpus", "\"" + *gpus + "\" is not a list of up to 64 numbers", "type --gpus 8, or a list: 1,2,4,8");
   if (nodes != nullptr) {
     const Result<int64_t> count = ReadCount("--nodes", *nodes, 1, "2");

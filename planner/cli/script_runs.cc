@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr int kCommandNotFound = 127;
 
-Error Bad(const std::string& subject, std::string text, std::string hint) {
+Error BadCommand(const std::string& subject, std::string text, std::string hint) {
   return {ErrorCode::kBadInput, subject, std::move(text), std::move(hint)};
 }
 
@@ -59,8 +59,8 @@ Result<std::string> PretendFolder() {
   for (const fs::path& place : places) {
     if (fs::exists(place / "libcuda.so.1", failed)) return place.string();
   }
-  return Bad(places.front().string(), "the library of the pretend card is not there",
-             "build vramplan whole, or name its folder with VRAMPLAN_PRETEND_PATH");
+  return BadCommand(places.front().string(), "the library of the pretend card is not there",
+                    "build vramplan whole, or name its folder with VRAMPLAN_PRETEND_PATH");
 }
 
 std::string Before(const std::string& first, const char* variable, const char* separator) {
@@ -161,26 +161,27 @@ std::string EndedText(const StartedCommand::End& end) {
 // Why nothing can be said: no torch, no CUDA in it, or a script that failed before it used the card.
 Error NothingSeen(const std::string& name, const Recordings& all, const StartedCommand::End& end) {
   if (all.processes.empty() && end.exit_code == kCommandNotFound)
-    return Bad(name, "the command was not found", "type the command after --, as you would without vramplan");
+    return BadCommand(name, "the command was not found", "type the command after --, as you would without vramplan");
   if (all.processes.empty() && !all.cards.empty()) {
-    return Bad(name, "used the card, but the hook did not run in it",
-               "leave out python -I, -E and -S, which keep sitecustomize away");
+    return BadCommand(name, "used the card, but the hook did not run in it",
+                      "leave out python -I, -E and -S, which keep sitecustomize away");
   }
   if (all.processes.empty())
-    return Bad(name, EndedText(end) + " and imported no torch", "its own output stands above; is it the right python?");
+    return BadCommand(name, EndedText(end) + " and imported no torch",
+                      "its own output stands above; is it the right python?");
   const Recording& process = all.processes.front();
   if (!process.hip.empty()) {
-    return Bad(name, "torch " + process.torch + " is built for ROCm, and the pretend card is one of CUDA",
-               "install a CUDA wheel next to it: python -m venv cuda && cuda/bin/pip install torch");
+    return BadCommand(name, "torch " + process.torch + " is built for ROCm, and the pretend card is one of CUDA",
+                      "install a CUDA wheel next to it: python -m venv cuda && cuda/bin/pip install torch");
   }
   if (process.cuda.empty()) {
-    return Bad(name, "torch " + process.torch + " is built without CUDA",
-               "install a CUDA wheel, which needs no GPU: python -m venv cuda && cuda/bin/pip install torch");
+    return BadCommand(name, "torch " + process.torch + " is built without CUDA",
+                      "install a CUDA wheel, which needs no GPU: python -m venv cuda && cuda/bin/pip install torch");
   }
   if (!process.failure.empty())
-    return Bad(name, "failed before it used the card: " + process.failure + ": " + process.failure_text, "");
-  return Bad(name, EndedText(end) + " and never used the card",
-             "does it choose its device by an option, such as --device cuda?");
+    return BadCommand(name, "failed before it used the card: " + process.failure + ": " + process.failure_text, "");
+  return BadCommand(name, EndedText(end) + " and never used the card",
+                    "does it choose its device by an option, such as --device cuda?");
 }
 
 // What is left of the command: loader workers, servers, a launcher's other processes. Whoever loses its parent is ours.
@@ -215,7 +216,7 @@ Result<Filled> Fill(const Options& options, const ScriptValues& values, const st
       filled.variables.emplace_back(name, value);
     if (!in_file) continue;
     std::error_code failed;
-    if (!fs::is_regular_file(in->file, failed)) return Bad(in->file, "is no file that can be read", "");
+    if (!fs::is_regular_file(in->file, failed)) return BadCommand(in->file, "is no file that can be read", "");
     const Result<std::string> text = WithKey(in->file, ReadWhole(in->file), in->key, value);
     if (!text.ok()) return text.error();
     const fs::path copy = fs::path(folder) / "values" / fs::path(in->file).filename();
@@ -229,7 +230,8 @@ Result<Filled> Fill(const Options& options, const ScriptValues& values, const st
       named = true;
     }
     if (!named)
-      return Bad("--largest-in", "the command does not name " + in->file, "write the file as the command has it");
+      return BadCommand("--largest-in", "the command does not name " + in->file,
+                        "write the file as the command has it");
   }
   return filled;
 }
@@ -290,14 +292,14 @@ Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
                  "vramplan gpus shows others"};
   }
   if (card.device.CapacityWith(card.device.context.likely) == Bytes()) {
-    return Bad(card.device.name,
-               "its context alone takes " + ToString(card.device.context.likely) + " of " +
-                   ToString(card.device.usable) + ": nothing is left",
-               "name a larger card, or --context SIZE");
+    return BadCommand(card.device.name,
+                      "its context alone takes " + ToString(card.device.context.likely) + " of " +
+                          ToString(card.device.usable) + ": nothing is left",
+                      "name a larger card, or --context SIZE");
   }
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (visible != nullptr && (*visible == '\0' || std::string_view(visible) == "-1")) {
-    return Bad("CUDA_VISIBLE_DEVICES", "hides every card from the script", "type unset CUDA_VISIBLE_DEVICES");
+    return BadCommand("CUDA_VISIBLE_DEVICES", "hides every card from the script", "type unset CUDA_VISIBLE_DEVICES");
   }
   const Result<std::string> pretend = PretendFolder();
   if (!pretend.ok()) return pretend.error();
@@ -314,7 +316,7 @@ Result<ScriptReport> ScriptRuns::RunOnRealCard(const ScriptValues& values) const
 
 Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, const ScriptChange* change) const {
   const RecordingFolder folder;
-  if (folder.path().empty()) return Bad("TMPDIR", "no folder can be made there", "name another one");
+  if (folder.path().empty()) return BadCommand("TMPDIR", "no folder can be made there", "name another one");
 
   const Result<Filled> filled = Fill(options_, values, folder.path());
   if (!filled.ok()) return filled.error();
@@ -350,7 +352,7 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
   if (!all.ok()) return all.error();
   const bool used =
       std::ranges::any_of(all->processes, [](const Recording& process) { return process.last.has_value(); });
-  if (signals.came()) return Bad(name, "was interrupted", "");
+  if (signals.came()) return BadCommand(name, "was interrupted", "");
   if (!used) return NothingSeen(name, *all, end);
   ScriptReport report = ReportOf(filled->words, card_, card_given_, *all);
   report.exit_code = end.exit_code;
@@ -366,7 +368,7 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
       hint += "; " + shapes.back().what + " at " + shapes.back().place.file + ":" +
               std::to_string(shapes.back().place.line) + " gave a shape that depends on values, which are zeros here";
     }
-    return Bad(
+    return BadCommand(
         name,
         EndedText(end) + " after " + steps + " steps" +
             (report.recording.failure.empty() ? ""

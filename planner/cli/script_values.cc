@@ -10,7 +10,7 @@
 namespace vramplan {
 namespace {
 
-Error Bad(const std::string& file, std::string text) {
+Error BadKey(const std::string& file, std::string text) {
   return {ErrorCode::kBadInput, file, std::move(text), "type --largest-in FILE:KEY, as config.yaml:data.batch_size"};
 }
 
@@ -31,7 +31,7 @@ Json JsonOf(const std::string& value) {
 Result<Json> Replaced(const std::string& file, const Json& json, const std::vector<std::string>& parts, size_t at,
                       const std::string& value) {
   const auto* const members = std::get_if<Json::Members>(&json.value());
-  if (members == nullptr) return Bad(file, "has no key '" + parts[at] + "' there");
+  if (members == nullptr) return BadKey(file, "has no key '" + parts[at] + "' there");
   Json object = Json::Object();
   bool found = false;
   for (const auto& [name, member] : *members) {
@@ -48,7 +48,7 @@ Result<Json> Replaced(const std::string& file, const Json& json, const std::vect
     if (!inner.ok()) return inner.error();
     object.Set(name, *std::move(inner));
   }
-  if (!found) return Bad(file, "has no key '" + parts[at] + "'");
+  if (!found) return BadKey(file, "has no key '" + parts[at] + "'");
   return object;
 }
 
@@ -92,15 +92,15 @@ Result<std::string> WithYamlKey(const std::string& file, const std::string& text
       std::string path;
       for (const auto& [indent, part] : open) path += (path.empty() ? "" : ".") + part;
       if (path == key) {
-        if (read.length == 0) return Bad(file, "key '" + key + "' has no plain value on its line");
+        if (read.length == 0) return BadKey(file, "key '" + key + "' has no plain value on its line");
         line.replace(read.begin, read.length, value);
         ++found;
       }
     }
     out += line + "\n";
   }
-  if (found == 0) return Bad(file, "has no key '" + key + "'");
-  if (found > 1) return Bad(file, "has key '" + key + "' " + std::to_string(found) + " times");
+  if (found == 0) return BadKey(file, "has no key '" + key + "'");
+  if (found > 1) return BadKey(file, "has key '" + key + "' " + std::to_string(found) + " times");
   return out;
 }
 

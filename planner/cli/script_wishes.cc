@@ -11,7 +11,7 @@ namespace vramplan {
 namespace {
 
 constexpr int64_t kMostValue = int64_t{1} << 40;
-constexpr size_t kMostRuns = 64;
+constexpr size_t kMostVaried = 64;
 
 // As a placeholder in braces and as a variable of the environment.
 bool IsName(const std::string& text) {
@@ -79,8 +79,8 @@ Result<ScriptWishes> ReadScriptWishes(const std::string* largest, const std::str
     runs *= choices->values.size();
     wishes.vary.push_back(*std::move(choices));
   }
-  if (runs > kMostRuns) {
-    return Wrong("--vary", "asks for " + std::to_string(runs) + " runs", "give at most " + std::to_string(kMostRuns));
+  if (runs > kMostVaried) {
+    return Wrong("--vary", "asks for " + std::to_string(runs) + " runs", "give at most " + std::to_string(kMostVaried));
   }
   return wishes;
 }

@@ -11,7 +11,7 @@
 namespace vramplan {
 namespace {
 
-Status CheckOptions(const Options& options) {
+Status CheckTraceOptions(const Options& options) {
   if (!options.compare.empty() && options.problem)
     return Error{ErrorCode::kUsage, "--problem", "cannot be combined with --compare", "leave one of them out"};
   if (options.compare.empty() && options.format == Format::kJson)
@@ -25,7 +25,7 @@ Status CheckOptions(const Options& options) {
 }  // namespace
 
 Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* machine) {
-  if (const Status checked = CheckOptions(options); !checked) return checked.error();
+  if (const Status checked = CheckTraceOptions(options); !checked) return checked.error();
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   TraceReport report;

@@ -11,12 +11,12 @@
 namespace vramplan {
 namespace {
 
-constexpr int kDiffers = 3, kStopped = 4;
+constexpr int kDiffers = 3, kValidateStopped = 4;
 // Stays free for others unless --reserve says otherwise: what desktops and small jobs ask for from one moment to the
 // next.
 constexpr Bytes kMargin = Bytes::MiB(256);
 
-Status CheckOptions(const Options& options) {
+Status CheckValidateOptions(const Options& options) {
   const auto refused = [](std::string flag, std::string text, std::string hint) {
     return Error{ErrorCode::kUsage, std::move(flag), std::move(text), std::move(hint)};
   };
@@ -152,7 +152,7 @@ void AddNotes(const ValidateQuestion& question, const std::optional<Bytes>& used
 }  // namespace
 
 Result<Outcome> RunValidate(const Options& given, const Style& style, Probe* machine) {
-  if (const Status checked = CheckOptions(given); !checked.ok()) return checked.error();
+  if (const Status checked = CheckValidateOptions(given); !checked.ok()) return checked.error();
   Options options = given;
   if (options.gpu.empty() && !options.gpu_memory && options.profile.empty()) options.gpu = "auto";
   if (!options.dry_run && options.gpu.empty()) options.gpu = "auto";
@@ -194,7 +194,7 @@ Result<Outcome> RunValidate(const Options& given, const Style& style, Probe* mac
   }
   const int exit_code = report.judgement.agreement == Agreement::kAgrees    ? 0
                         : report.judgement.agreement == Agreement::kDiffers ? kDiffers
-                                                                            : kStopped;
+                                                                            : kValidateStopped;
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(report)), .exit_code = exit_code};
   return Outcome{.text = PrintValidate(report, style), .exit_code = exit_code, .notes = report.notes};
 }

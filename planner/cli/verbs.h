@@ -13,6 +13,8 @@
 
 namespace vramplan {
 
+constexpr int kExitDoesNotFit = 3;  // the exit code of a question whose answer is no
+
 struct Outcome {
   std::string text;
   int exit_code = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <utility>
 
 #include "planner/cli/estimate_step.h"
@@ -16,12 +15,12 @@
 namespace vramplan {
 namespace {
 
-constexpr int kOutside = 3, kStopped = 4;
+constexpr int kOutside = 3, kWatchStopped = 4;
 
 // The process that is watched: it was there, or it is started after the first look.
-class Run final : public WatchedRun {
+class ProcessRun final : public WatchedRun {
  public:
-  explicit Run(const SignalsHeld* signals) : signals_(signals) {}
+  explicit ProcessRun(const SignalsHeld* signals) : signals_(signals) {}
   void Begin(int64_t pid) { tree_.emplace(pid); }
   void Begin(const std::string& command) {
     Result<StartedCommand> started = StartedCommand::Start(command, *signals_);
@@ -70,15 +69,6 @@ Status Predict(Options options, int card, Probe* machine, WatchReport* report) {
   report->notes = estimate->notes;
   report->estimate = *std::move(estimate);
   return Done();
-}
-
-std::string Today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm day = {};
-  gmtime_r(&now, &day);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &day);
-  return text;
 }
 
 // The stored profile of the card, or a new one, with the context that this run had.
@@ -137,7 +127,7 @@ Result<Outcome> RunWatch(const Options& options, const Style& style, Probe* mach
 
   WatchReport report;
   SignalsHeld signals;
-  Run run(&signals);
+  ProcessRun run(&signals);
   if (!options.command.empty()) {
     report.run = "\"" + options.command + "\"";
   } else {
@@ -181,12 +171,12 @@ Result<Outcome> RunWatch(const Options& options, const Style& style, Probe* mach
     outcome.exit_code = inside ? 0 : kOutside;
   }
   if (busiest.source == WatchSource::kNothing) {
-    outcome.exit_code = kStopped;
+    outcome.exit_code = kWatchStopped;
   }
   if (options.save) {
     if (const Status saved = Save(card, machine, &report, &outcome); !saved.ok()) return saved.error();
   }
-  if (report.result.end == WatchResult::End::kFailed) outcome.exit_code = kStopped;
+  if (report.result.end == WatchResult::End::kFailed) outcome.exit_code = kWatchStopped;
   if (options.format == Format::kJson) {
     outcome.text = Print(ToJson(report));
   } else {

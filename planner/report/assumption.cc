@@ -14,7 +14,7 @@ double Share(Bytes end, Bytes likely) {
   return 100 * (static_cast<double>(end.count()) / static_cast<double>(likely.count()) - 1);
 }
 
-std::string Percent(double share) {
+std::string MoveText(double share) {
   const double size = std::fabs(share);
   return Formatted(size < 10 ? "%.1f %%" : "%.0f %%", size);
 }
@@ -27,9 +27,9 @@ bool Assumption::Matters() const {
 
 std::string MovesText(const Assumption& assumption) {
   const double less = Share(assumption.low, assumption.likely), more = Share(assumption.high, assumption.likely);
-  if (less < 0 && more > 0) return "from " + Percent(less) + " lower to " + Percent(more) + " higher";
-  if (more > 0) return "up to " + Percent(more) + " higher";
-  return "up to " + Percent(less) + " lower";
+  if (less < 0 && more > 0) return "from " + MoveText(less) + " lower to " + MoveText(more) + " higher";
+  if (more > 0) return "up to " + MoveText(more) + " higher";
+  return "up to " + MoveText(less) + " lower";
 }
 
 std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions) {

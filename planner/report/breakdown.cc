@@ -14,7 +14,7 @@ std::string Percent(Bytes part, Bytes whole) {
   return Formatted("%.1f %%", 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()));
 }
 
-double Share(Bytes part, Bytes whole) {
+double ShareOf(Bytes part, Bytes whole) {
   return whole == Bytes() ? 0 : static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
@@ -26,7 +26,7 @@ Columns Merged(const Columns& columns, const std::vector<Bytes>& wholes) {
   std::vector<Bytes> rest(columns.size());
   for (size_t r = 0; r < columns.front().size(); ++r) {
     bool small = true;
-    for (size_t c = 0; c < columns.size(); ++c) small &= Share(columns[c][r].bytes, wholes[c]) < kSmall;
+    for (size_t c = 0; c < columns.size(); ++c) small &= ShareOf(columns[c][r].bytes, wholes[c]) < kSmall;
     for (size_t c = 0; c < columns.size(); ++c) {
       if (small) {
         rest[c] += columns[c][r].bytes;
@@ -99,7 +99,7 @@ std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes co
     std::vector<std::string> cells = {rows.front()[r].name};
     for (const auto& column : rows) cells.push_back(ToString(column[r].bytes));
     cells.push_back(Percent(rows.front()[r].bytes, whole));
-    cells.push_back(Bar(Share(rows.front()[r].bytes, whole), 24, style.unicode));
+    cells.push_back(Bar(ShareOf(rows.front()[r].bytes, whole), 24, style.unicode));
     table.AddRow(std::move(cells));
   }
   table.AddRule();

@@ -18,7 +18,7 @@ std::string RateText(double rate, bool bytes) {
 
 std::string Against(double measured, double said) { return Formatted("%+.0f %%", 100 * (measured / said - 1)); }
 
-std::string Verdict(const CalibrationReport& report) {
+std::string CalibrationVerdict(const CalibrationReport& report) {
   const Profile& profile = report.made.profile;
   std::string line = profile.name + " measured";
   const char* before = ": ";
@@ -114,7 +114,7 @@ std::string ConvolutionsText(const CalibrationReport& report) {
 
 std::string PrintCalibration(const CalibrationReport& report, const Style& style) {
   const Calibration& made = report.made;
-  std::string text = Verdict(report) + "\n\n" + PrintAgainst(report, style) + "\n" +
+  std::string text = CalibrationVerdict(report) + "\n\n" + PrintAgainst(report, style) + "\n" +
                      PrintLoads(made.profile.loads.value_or(MeasuredLoads()), style) + "\n" + PrintMemory(made, style);
   if (!made.profile.fits.empty()) text += "\n" + PrintFits(made.profile.fits, style);
   if (!made.profile.convolutions.empty()) text += "\n" + Wrapped(ConvolutionsText(report), style.width, "  ") + "\n";

@@ -11,6 +11,8 @@ std::string Formatted(const char* format, double number) {
   return text.data();
 }
 
+std::string NumberText(double number) { return Formatted("%.9g", number); }
+
 std::string OrNotSaid(const std::optional<Bytes>& bytes) { return bytes ? ToString(*bytes) : "not said"; }
 
 }  // namespace vramplan

@@ -1,6 +1,7 @@
 // Numbers as reports write them.
 //
 //   Formatted("%.1f %%", 12.34)   "12.3 %"
+//   NumberText(0.1)               "0.1"
 //   OrNotSaid(std::nullopt)       "not said"
 #pragma once
 
@@ -13,6 +14,7 @@ namespace vramplan {
 
 // `format`: of printf, with one conversion of a double. At most 63 characters.
 std::string Formatted(const char* format, double number);
+std::string NumberText(double number);  // nine digits at most, as code and configuration files read them
 std::string OrNotSaid(const std::optional<Bytes>& bytes);
 
 }  // namespace vramplan

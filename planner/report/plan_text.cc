@@ -11,7 +11,7 @@ namespace {
 
 using enum TextTable::Align;
 
-std::string Percent(double part, bool sign = false) {
+std::string PercentText(double part, bool sign = false) {
   return Formatted(sign ? "%+.1f %%" : "%.1f %%", std::abs(part) < 5e-4 ? 0 : 100 * part);
 }
 
@@ -45,7 +45,7 @@ std::string NeedsText(const PlanReport& report, const Plan& plan) {
          ToString(Has(report));
 }
 std::string TimeText(const Plan& plan) {
-  return plan.checkpoint.empty() ? "" : "; checkpointing takes " + Percent(plan.overhead) + " more time";
+  return plan.checkpoint.empty() ? "" : "; checkpointing takes " + PercentText(plan.overhead) + " more time";
 }
 
 std::string VerdictText(const PlanReport& report) {
@@ -77,16 +77,16 @@ std::string Proof(const PlanReport& report, const Style& style) {
   }
   text = Indented(text, style);
   if (plan.checkpoint.empty()) return text;
-  std::string time = "time, estimated from peak rates: checkpointing takes " + Percent(plan.overhead) + " more; " +
+  std::string time = "time, estimated from peak rates: checkpointing takes " + PercentText(plan.overhead) + " more; " +
                      (plan.saved.empty() ? "any choice of modules takes at least " : "any choice takes at least ") +
-                     Percent(plan.bound) + ", so the gap is " + Percent(plan.gap());
+                     PercentText(plan.bound) + ", so the gap is " + PercentText(plan.gap());
   if (plan.proved_optimal()) time += " (proved optimal for this order of operators)";
   text += Indented(time, style);
   if (report.ideal) {
     std::string ideal =
-        "lower bound for any recomputation in this order, tensor by tensor: " + Percent(report.ideal->bound) +
+        "lower bound for any recomputation in this order, tensor by tensor: " + PercentText(report.ideal->bound) +
         " more time";
-    if (report.ideal->overhead) ideal += "; a schedule of " + Percent(*report.ideal->overhead) + " was found";
+    if (report.ideal->overhead) ideal += "; a schedule of " + PercentText(*report.ideal->overhead) + " was found";
     text += Indented(ideal, style);
   }
   std::string paths = "checkpointed:";
@@ -108,8 +108,8 @@ std::string Plans(const PlanReport& report, const Style& style) {
                    {"time a sample", kRight}});
   const auto add = [&](const Plan& plan) {
     table.AddRow({std::string(Name(plan.precision)), std::string(Name(plan.optimizer_impl)), Modules(plan),
-                  BatchInWords(plan), ToString(Needs(report, plan)), Percent(plan.overhead),
-                  Percent(plan.SecondsASample() / report.decision.chosen->SecondsASample() - 1, true)});
+                  BatchInWords(plan), ToString(Needs(report, plan)), PercentText(plan.overhead),
+                  PercentText(plan.SecondsASample() / report.decision.chosen->SecondsASample() - 1, true)});
   };
   add(*report.decision.chosen);
   for (const Plan& plan : report.decision.alternatives) add(plan);
@@ -122,7 +122,7 @@ std::string Rungs(const PlanReport& report, const Style& style) {
       {{"one change", kLeft, true}, {"saves", kRight}, {"largest batch", kRight}, {"time a sample", kRight}});
   for (const PlanRung& rung : ladder.rungs) {
     table.AddRow({rung.change, Signed(rung.saves), rung.batch == 0 ? "none" : std::to_string(rung.batch),
-                  Percent(rung.time, true)});
+                  PercentText(rung.time, true)});
   }
   if (table.empty()) return "";
   const Plan& start = ladder.start;

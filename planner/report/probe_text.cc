@@ -18,7 +18,7 @@ std::string FreeText(const CardFacts& card) {
   return ToString(std::min(*card.free, card.usable)) + " of " + ToString(card.usable) + " free";
 }
 
-std::string Verdict(const ProbeReport& report) {
+std::string ProbeVerdict(const ProbeReport& report) {
   std::string line = std::to_string(report.cards.size()) + (report.cards.size() == 1 ? " card: " : " cards: ");
   const char* before = "";
   for (const ProbedCard& card : report.cards) {
@@ -129,8 +129,8 @@ std::vector<HolderRow> HolderRows(const CardFacts& card) {
 }
 
 std::string PrintProbe(const ProbeReport& report, const Style& style) {
-  std::string text =
-      Wrapped(Verdict(report), style.width, "  ") + "\n" + Wrapped(DriverText(report.driver), style.width, "  ") + "\n";
+  std::string text = Wrapped(ProbeVerdict(report), style.width, "  ") + "\n" +
+                     Wrapped(DriverText(report.driver), style.width, "  ") + "\n";
   for (const ProbedCard& card : report.cards) text += PrintCard(card, style);
   return text;
 }

@@ -6,13 +6,13 @@
 namespace vramplan {
 namespace {
 
-std::string Percent(double share) { return Formatted("%.2f %%", 100 * share); }
+std::string GapText(double share) { return Formatted("%.2f %%", 100 * share); }
 
 double Share(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string Verdict(const RematReport& report) {
+std::string RematVerdict(const RematReport& report) {
   const RematAnswer& answer = report.answer;
   const std::string within = " within " + std::to_string(answer.budget);
   if (answer.impossible()) {
@@ -21,15 +21,15 @@ std::string Verdict(const RematReport& report) {
   }
   if (!answer.outcome) return report.file + ": no schedule was found" + within;
   return report.file + ": a schedule" + within + " costs " + std::to_string(answer.outcome->cost) + ", " +
-         Percent(Share(answer.extra(), answer.cost_once)) + " more than running every node once; " +
-         (answer.proved_optimal() ? "proved optimal" : "at most " + Percent(answer.gap()) + " above the cheapest");
+         GapText(Share(answer.extra(), answer.cost_once)) + " more than running every node once; " +
+         (answer.proved_optimal() ? "proved optimal" : "at most " + GapText(answer.gap()) + " above the cheapest");
 }
 
 }  // namespace
 
 std::string PrintRemat(const RematReport& report, const Style& style) {
   const RematAnswer& answer = report.answer;
-  std::string text = Wrapped(Verdict(report), style.width, "  ") + "\n\n";
+  std::string text = Wrapped(RematVerdict(report), style.width, "  ") + "\n\n";
   using enum TextTable::Align;
   TextTable table({{"", kLeft}, {"cost", kRight}, {"peak", kRight}});
   table.AddRow({"every node once", std::to_string(answer.cost_once), std::to_string(answer.keep_all)});

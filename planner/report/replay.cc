@@ -5,7 +5,7 @@
 namespace vramplan {
 namespace {
 
-std::string Verdict(const ReplayReport& report) {
+std::string ReplayVerdict(const ReplayReport& report) {
   const StreamPeak& stream = report.stream;
   if (stream.difference) {
     const StreamDifference& difference = *stream.difference;
@@ -25,7 +25,7 @@ std::string Verdict(const ReplayReport& report) {
          ToString(stream.peak.allocated) + " allocated" + (card.empty() ? "" : " (fits" + card + ")");
 }
 
-Json LevelsJson(const Levels& levels) {
+Json StreamLevelsJson(const Levels& levels) {
   Json object = Json::Object();
   object.Set("requested", levels.requested).Set("allocated", levels.allocated).Set("reserved", levels.reserved);
   return object;
@@ -35,7 +35,7 @@ Json LevelsJson(const Levels& levels) {
 
 std::string PrintReplay(const ReplayReport& report, const Style& style) {
   const StreamPeak& stream = report.stream;
-  std::string text = Verdict(report) + "\n\n";
+  std::string text = ReplayVerdict(report) + "\n\n";
   if (stream.difference && !report.gpu_memory)
     text.insert(text.size() - 1, "  on a card that is never full: --gpu-memory says which one it was recorded on\n");
   using enum TextTable::Align;
@@ -85,10 +85,10 @@ Json ToJson(const ReplayReport& report) {
       .Set("first_refused_line", stream.refused_line)
       .Set("retries", stream.retries)
       .Set("segments", stream.segments)
-      .Set("before", LevelsJson(stream.before))
-      .Set("peak", LevelsJson(stream.peak))
+      .Set("before", StreamLevelsJson(stream.before))
+      .Set("peak", StreamLevelsJson(stream.peak))
       .Set("peak_line", stream.peak_line)
-      .Set("end", LevelsJson(stream.end))
+      .Set("end", StreamLevelsJson(stream.end))
       .Set("checked", stream.checked)
       .Set("difference", std::move(difference));
   return json;

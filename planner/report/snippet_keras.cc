@@ -49,16 +49,14 @@ const char* Policy(Precision precision) {
   return "float32";
 }
 
-std::string Number(double value) { return Formatted("%.9g", value); }
-
 std::string OptionsOf(const KerasOptimizer& row, const SnippetOf& of) {
   std::string options;
   const auto add = [&](const std::string& option) { options += (options.empty() ? "" : ", ") + option; };
   const std::string own = row.options;
-  if (own == "momentum" || own == "nesterov") add("momentum=" + Number(of.spec.momentum));
+  if (own == "momentum" || own == "nesterov") add("momentum=" + NumberText(of.spec.momentum));
   if (own == "nesterov") add("nesterov=True");
   if (own == "amsgrad=True") add(own);
-  if (of.spec.weight_decay > 0) add("weight_decay=" + Number(of.spec.weight_decay));
+  if (of.spec.weight_decay > 0) add("weight_decay=" + NumberText(of.spec.weight_decay));
   if (of.plan.accumulate > 1) add("gradient_accumulation_steps=ACCUMULATE");
   return options;
 }

@@ -41,8 +41,6 @@ constexpr Constructor kConstructors[] = {
     {Optimizer::kLion8bit, "bitsandbytes", "bitsandbytes.optim.Lion8bit"},
 };
 
-std::string Number(double value) { return Formatted("%.9g", value); }
-
 // "fused=True, weight_decay=0.01"
 std::string OptionsOf(const Constructor& constructor, const SnippetOf& of) {
   std::string options;
@@ -54,11 +52,11 @@ std::string OptionsOf(const Constructor& constructor, const SnippetOf& of) {
   }
   std::string_view own = constructor.options;
   if (own.starts_with("momentum")) {
-    add("momentum=" + Number(of.spec.momentum));
+    add("momentum=" + NumberText(of.spec.momentum));
     own.remove_prefix(own.size() > 8 ? 10 : 8);
   }
   if (!own.empty()) add(std::string(own));
-  add("weight_decay=" + Number(of.spec.weight_decay));
+  add("weight_decay=" + NumberText(of.spec.weight_decay));
   return options;
 }
 

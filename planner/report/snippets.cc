@@ -67,8 +67,6 @@ Result<std::string> HfOptimizer(const SnippetOf& of) {
   }
 }
 
-std::string Number(double number) { return Formatted("%g", number); }
-
 Result<std::string> Hf(const SnippetOf& of) {
   const Plan& plan = of.plan;
   const Result<std::string> optimizer = HfOptimizer(of);
@@ -82,7 +80,7 @@ Result<std::string> Hf(const SnippetOf& of) {
       ",\n    optim=\"" + *optimizer + "\",\n";
   if (IsFp16(plan)) text += "    fp16=True,\n";
   if (IsBf16(plan)) text += "    bf16=True,\n";
-  text += "    max_grad_norm=" + Number(of.spec.clip_grad_norm) + ",";
+  text += "    max_grad_norm=" + NumberText(of.spec.clip_grad_norm) + ",";
   text += of.spec.clip_grad_norm > 0 ? "\n" : "  # the plan does not clip; left out, this is 1.0\n";
   if (!plan.checkpoint.empty()) {
     text +=
@@ -127,7 +125,7 @@ std::string Lightning(const SnippetOf& of) {
          "BATCH = " + std::to_string(of.plan.batch) +
          "  # of the DataLoader\ntrainer = Trainer(devices=1, precision=\"" + LightningPrecision(of.plan) +
          "\", accumulate_grad_batches=" + std::to_string(of.plan.accumulate) +
-         (of.spec.clip_grad_norm > 0 ? ", gradient_clip_val=" + Number(of.spec.clip_grad_norm) : "") + ")\n";
+         (of.spec.clip_grad_norm > 0 ? ", gradient_clip_val=" + NumberText(of.spec.clip_grad_norm) : "") + ")\n";
 }
 
 std::string Deepspeed(const SnippetOf& of) {

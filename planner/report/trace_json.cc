@@ -28,7 +28,7 @@ Json LevelsJson(const TraceLevels& levels) {
   return object;
 }
 
-Json AgreementJson(const Agreement& agreement) {
+Json AgreementJson(const TraceAgreement& agreement) {
   Json object = Json::Object();
   object.Set("share", agreement.Share())
       .Set("common", agreement.common)

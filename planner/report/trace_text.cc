@@ -12,12 +12,12 @@ static_assert(kLargeBlock == Bytes::KiB(64));  // as the text says
 constexpr size_t kHunks = 5, kEventsOfSide = 3, kDifferences = 20;
 
 // 98.4 %; never 100.0 % of what is not all.
-std::string Percent(const Agreement& agreement) {
+std::string Percent(const TraceAgreement& agreement) {
   const bool all = agreement.common == std::max(agreement.ours, agreement.recorded);
   return Formatted("%.2f %%", all ? 100.0 : std::min(100 * agreement.Share(), 99.99));
 }
 
-std::string Signed(Bytes difference) {
+std::string Difference(Bytes difference) {
   if (difference < Bytes()) return "-" + ToString(Bytes() - difference);
   return (difference > Bytes() ? "+" : "") + ToString(difference);
 }
@@ -100,7 +100,7 @@ std::string PrintDifferences(const TraceReport& report, const Style& style) {
     sum += row.birth ? difference : Bytes();
     if (i < kDifferences) {
       table.AddRow({row.phase, row.birth ? "births" : "deaths", row.op.empty() ? "(no operator)" : row.op,
-                    SideText(row.ours), SideText(row.recorded), Signed(difference)});
+                    SideText(row.ours), SideText(row.recorded), Difference(difference)});
       continue;
     }
     rest.ours.count += row.ours.count;
@@ -109,10 +109,10 @@ std::string PrintDifferences(const TraceReport& report, const Style& style) {
   }
   if (all.size() > kDifferences) {
     table.AddRow({std::to_string(all.size() - kDifferences) + " more", "", "", std::to_string(rest.ours.count),
-                  std::to_string(rest.recorded.count), Signed(rest.ours.bytes)});
+                  std::to_string(rest.recorded.count), Difference(rest.ours.bytes)});
   }
   return "\nwhat only one side has (a free counts for the operator that allocated the block)\n" +
-         table.Print(style.width) + "  births in all: " + Signed(sum) + "\n";
+         table.Print(style.width) + "  births in all: " + Difference(sum) + "\n";
 }
 
 std::string PrintSwapped(const TraceReport& report) {
@@ -131,7 +131,7 @@ std::string PrintSlack(const TraceReport& report) {
   }
   const size_t count = report.comparison.slack.size();
   return "  " + std::to_string(count) + (count == 1 ? " event is" : " events are") +
-         " the same tensor in a block of another size (slack): " + Signed(ours - recorded) + "\n";
+         " the same tensor in a block of another size (slack): " + Difference(ours - recorded) + "\n";
 }
 
 std::string PrintLevels(const TraceReport& report, const Style& style) {
@@ -140,7 +140,7 @@ std::string PrintLevels(const TraceReport& report, const Style& style) {
   TextTable table({{"allocated", kLeft}, {"ours", kRight}, {"recorded", kRight}, {"ours - recorded", kRight}});
   const auto row = [&](const char* name, Bytes mine, Bytes theirs) {
     table.AddRow({name, ToString(mine), recorded.known ? ToString(theirs) : "not recorded",
-                  recorded.known ? Signed(mine - theirs) : ""});
+                  recorded.known ? Difference(mine - theirs) : ""});
   };
   row("before", ours.before, recorded.before);
   row("peak", ours.peak, recorded.peak);
@@ -169,9 +169,9 @@ std::string PrintTraceReport(const TraceReport& report, const Style& style) {
     text = "differs: " + what + " leaves " + report.file + " at " + LineOf(report.recorded, first.recorded) + ", " +
            PlaceOf(report.ours, report.recorded, first) + "\n";
   }
-  const Agreement both{comparison.births.common + comparison.deaths.common,
-                       comparison.births.ours + comparison.deaths.ours,
-                       comparison.births.recorded + comparison.deaths.recorded};
+  const TraceAgreement both{comparison.births.common + comparison.deaths.common,
+                            comparison.births.ours + comparison.deaths.ours,
+                            comparison.births.recorded + comparison.deaths.recorded};
   text += "blocks above 64 KiB: " + Percent(both) + " of bytes agree by phase and size (births " +
           Percent(comparison.births) + ", deaths " + Percent(comparison.deaths) + ")\n";
   text += "events: " + std::to_string(report.ours.size()) + " ours, " + std::to_string(report.recorded.size()) +

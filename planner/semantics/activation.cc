@@ -21,7 +21,7 @@ struct ActivationRow {
 };
 
 // derivatives.yaml (PyTorch 2.10); leaky_relu_, elu_ and friends have a formula on the result of their own.
-constexpr ActivationRow kRows[] = {
+constexpr ActivationRow kActivationRows[] = {
     {"relu", "aten::relu", "ReluBackward0", true, true},
     {"leaky_relu", "aten::leaky_relu", "LeakyReluBackward0", false, true},
     {"elu", "aten::elu", "EluBackward0", false, true},
@@ -65,13 +65,14 @@ void Activate(Call& c, const ActivationRow& row) {
 }
 
 template <size_t row>
-void Run(Call& c) {
-  Activate(c, kRows[row]);
+void RunActivation(Call& c) {
+  Activate(c, kActivationRows[row]);
 }
 
 template <size_t... rows>
-std::vector<OpRule> RulesOf(std::index_sequence<rows...>) {
-  return {{kRows[rows].op, Run<rows>, kRows[rows].op == "softplus" ? Cast::kFloat32 : Cast::kNone}...};
+std::vector<OpRule> ActivationRulesOf(std::index_sequence<rows...>) {
+  return {{kActivationRows[rows].op, RunActivation<rows>,
+           kActivationRows[rows].op == "softplus" ? Cast::kFloat32 : Cast::kNone}...};
 }
 
 // prelu: _prelu_kernel(self, weight viewed as [1, C, 1, ...]); keeps both. Backward makes a full gradient for the
@@ -148,7 +149,7 @@ void Rrelu(Call& c) {
 }  // namespace
 
 std::vector<OpRule> ActivationRules() {
-  std::vector<OpRule> rules = RulesOf(std::make_index_sequence<std::size(kRows)>());
+  std::vector<OpRule> rules = ActivationRulesOf(std::make_index_sequence<std::size(kActivationRows)>());
   rules.push_back({"prelu", Prelu, Cast::kLower});
   rules.push_back({"glu", Glu});
   rules.push_back({"softsign", Softsign});

@@ -8,8 +8,6 @@
 namespace vramplan::eager {
 namespace {
 
-bool IsHalf(DType type) { return type == DType::kFloat16 || type == DType::kBFloat16; }
-
 bool LastIsDense(const Tensor& t, bool ignore_single) {
   return t->strides[t->dim() - 1] == 1 || (ignore_single && t->lengths[t->dim() - 1] == 1);
 }

@@ -2,16 +2,13 @@
 // cuda/mem_eff_attention: no square of the sequence, fp32 too, masks allowed.
 #include <algorithm>
 
+#include "graph/base/round.h"
 #include "planner/semantics/attention.h"
 #include "planner/semantics/reduction.h"
 #include "planner/semantics/view.h"
 
 namespace vramplan::eager {
 namespace {
-
-int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t AlignUp(int64_t a, int64_t b) { return DivideUp(a, b) * b; }
-bool IsHalf(DType type) { return type == DType::kFloat16 || type == DType::kBFloat16; }
 
 // preprocess_mask: the kernel wants rows of a multiple of 8 elements; the mask is padded and seen through a slice, then
 // broadcast.
@@ -30,7 +27,7 @@ Tensor Prepared(Eager& e, const Tensor& mask, const AttentionCall& call) {
 Shape BySequence(const Tensor& t) { return Shape{t->sizes[0], t->sizes[2], t->sizes[1], t->sizes[3]}; }
 
 // _efficient_attention_backward.
-void RunBackward(GradContext& g, bool dropout) {
+void EfficientBackward(GradContext& g, bool dropout) {
   Eager& e = g.e;
   OpScope scope(e, "aten::_efficient_attention_backward");
   const Tensor &mask = g.saved(0), &key = g.saved(1), &query = g.saved(2), &value = g.saved(3), &output = g.saved(5);
@@ -43,7 +40,7 @@ void RunBackward(GradContext& g, bool dropout) {
   if (g.Needs(3)) {  // rows of a multiple of 16
     const Dim last = mask->sizes[3];
     Shape sizes = mask->sizes;
-    sizes[3] = sizes[3] + Dim(AlignUp(mask->lengths[3], 16) - mask->lengths[3]);
+    sizes[3] = sizes[3] + Dim(RoundUp(mask->lengths[3], 16) - mask->lengths[3]);
     grad_mask = Slice(e, e.Empty(sizes, mask->dtype), 3, last, 1);
   }
   Storage workspace;
@@ -95,9 +92,9 @@ Bytes EfficientWorkspace(const EfficientTiles& tiles, int64_t batch_heads, int64
   splits = std::max<int64_t>(splits, 1);
   int64_t elements = DivideUp(queries, tiles.queries) * DivideUp(width, tiles.keys) * (4 + tiles.queries * tiles.keys);
   if (tiles.accumulates_key_gradients) {
-    elements += splits * tiles.keys * (AlignUp(width, tiles.queries) + AlignUp(value_width, tiles.queries));
+    elements += splits * tiles.keys * (RoundUp(width, tiles.queries) + RoundUp(value_width, tiles.queries));
   }
-  return Bytes::Of(SaturatingMultiply(batch_heads, AlignUp(elements, 4) * 4));
+  return Bytes::Of(SaturatingMultiply(batch_heads, RoundUp(elements, 4) * 4));
 }
 
 Tensor EfficientAttention(Eager& e, AttentionCall call) {
@@ -117,7 +114,7 @@ Tensor EfficientAttention(Eager& e, AttentionCall call) {
       e.Empty(Shape{query->sizes[0], query->sizes[2], query->sizes[1], value->sizes[3]}, query->dtype);
   Tensor log_sums;
   if (trains) {  // rows rounded up to 32 (kAlignLSE)
-    const Dim rows = query->sizes[2] + Dim(AlignUp(query->lengths[2], 32) - query->lengths[2]);
+    const Dim rows = query->sizes[2] + Dim(RoundUp(query->lengths[2], 32) - query->lengths[2]);
     log_sums = e.Empty(Shape{query->sizes[0], query->sizes[1], rows}, DType::kFloat32);
   }
   if (IsHalf(query->dtype) && value->lengths[3] > 128) {  // kNeedsOutputAccumulatorBuffer
@@ -127,7 +124,7 @@ Tensor EfficientAttention(Eager& e, AttentionCall call) {
   if (GradNode* node = e.Record("ScaledDotProductEfficientAttentionBackward0", {query, key, value, call.mask}, {out})) {
     node->Save(call.mask).Save(key).Save(query).Save(value);
     node->Save(log_sums).SaveOutput(out).Save(offset).Save(seed);
-    node->Backward([dropout = call.dropout > 0](GradContext& g) { RunBackward(g, dropout); });
+    node->Backward([dropout = call.dropout > 0](GradContext& g) { EfficientBackward(g, dropout); });
   }
   return out;
 }

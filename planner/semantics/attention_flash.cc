@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "graph/base/round.h"
 #include "planner/semantics/attention.h"
 #include "planner/semantics/reduction.h"
 #include "planner/semantics/view.h"
@@ -10,9 +11,7 @@
 namespace vramplan::eager {
 namespace {
 
-int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t AlignUp(int64_t a, int64_t b) { return DivideUp(a, b) * b; }
-int64_t RoundedWidth(int64_t width) { return width <= 192 ? AlignUp(width, 32) : 256; }
+int64_t RoundedWidth(int64_t width) { return width <= 192 ? RoundUp(width, 32) : 256; }
 
 // num_splits_heuristic: with too few blocks for the card the keys are split; the fewest splits within 85 % of the best
 // occupancy.
@@ -40,7 +39,7 @@ Tensor Padded(Eager& e, const Tensor& t) {
 }
 
 // mha_bwd.
-void RunBackward(GradContext& g) {
+void FlashBackward(GradContext& g) {
   Eager& e = g.e;
   OpScope scope(e, "aten::_flash_attention_backward");
   const Tensor key = Transpose(e, g.saved(0), 1, 2), query = Transpose(e, g.saved(1), 1, 2);
@@ -48,7 +47,7 @@ void RunBackward(GradContext& g) {
   const Tensor grad = Contiguous(e, Transpose(e, g.grad(), 1, 2));
   const Tensor output = Contiguous(e, Transpose(e, g.saved(4), 1, 2));
   Tensor grad_query = e.EmptyLike(query), grad_key = e.EmptyLike(key), grad_value = e.EmptyLike(value);
-  const int64_t rows = AlignUp(query->lengths[1], 128), width = RoundedWidth(query->lengths[3]);
+  const int64_t rows = RoundUp(query->lengths[1], 128), width = RoundedWidth(query->lengths[3]);
   const Dim rounded_rows = query->sizes[1] + Dim(rows - query->lengths[1]);
   const Tensor softmax_sums = e.Empty(Shape{query->sizes[0], query->sizes[2], rounded_rows}, DType::kFloat32);
   {
@@ -109,7 +108,7 @@ Tensor FlashAttention(Eager& e, const AttentionCall& call) {
   if (GradNode* node = e.Record("ScaledDotProductFlashAttentionBackward0", {query, key, value}, {out})) {
     node->Save(key).Save(query).Save(value);
     node->Save(log_sums).SaveOutput(out).Save(generator_state).Save(unused);
-    node->Backward(RunBackward);
+    node->Backward(FlashBackward);
   }
   log_sums = Tensor();
   generator_state = Tensor();

@@ -23,7 +23,7 @@ Storage Kept(Eager& e, const char* library, Bytes bytes) {
 }
 
 // cuBLAS takes row- or column-major matrices; anything else is copied first (prepare_matrix_for_cublas, Blas.cpp).
-Tensor Prepared(Eager& e, const Tensor& t) {
+Tensor PreparedForGemm(Eager& e, const Tensor& t) {
   const int n = t->dim();
   const int64_t rows = t->strides[n - 2], columns = t->strides[n - 1];
   const int64_t height = t->lengths[n - 2], width = t->lengths[n - 1];
@@ -36,7 +36,7 @@ Tensor Prepared(Eager& e, const Tensor& t) {
 Tensor MmKernel(Eager& e, const Tensor& a, const Tensor& b) {
   OpScope scope(e, "aten::mm");
   Tensor out = e.Empty(Shape{a->sizes[0], b->sizes[1]}, a->dtype);
-  const Tensor left = Prepared(e, a), right = Prepared(e, b);
+  const Tensor left = PreparedForGemm(e, a), right = PreparedForGemm(e, b);
   const Storage workspace = CublasWorkspace(e);
   return out;
 }
@@ -44,7 +44,7 @@ Tensor MmKernel(Eager& e, const Tensor& a, const Tensor& b) {
 Tensor BmmKernel(Eager& e, const Tensor& a, const Tensor& b) {
   OpScope scope(e, "aten::bmm");
   Tensor out = e.Empty(Shape{a->sizes[0], a->sizes[1], b->sizes[2]}, a->dtype);
-  const Tensor left = Prepared(e, a), right = Prepared(e, b);
+  const Tensor left = PreparedForGemm(e, a), right = PreparedForGemm(e, b);
   const Storage workspace = CublasWorkspace(e);
   return out;
 }
@@ -105,7 +105,7 @@ Tensor Addmm(Eager& e, const Tensor& bias, const Tensor& a, const Tensor& b) {
   {
     OpScope scope(e, "aten::addmm");
     out = e.Empty(Shape{a->sizes[0], b->sizes[1]}, a->dtype);
-    const Tensor left = Prepared(e, a), right = Prepared(e, b);
+    const Tensor left = PreparedForGemm(e, a), right = PreparedForGemm(e, b);
     // Blas.cpp addmm_out_cuda_impl: cuBLASLt with a bias vector, unless a side of the weight has length 1, or there is
     // but one row (so in 2.10, not in 2.6 and 2.15).
     const bool one_row =

@@ -191,7 +191,7 @@ void Gradients(GradContext& g, const Convolution& how) {
 }
 
 template <bool transposed>
-void Run(Call& c) {
+void RunConvolution(Call& c) {
   Eager& e = c.e;
   const Tensor &x = c.In(0), &weight = c.In(1), &bias = c.In(2);
   constexpr const char* kNames[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d"};
@@ -233,9 +233,12 @@ void Run(Call& c) {
 
 std::vector<OpRule> ConvolutionRules() {
   return {
-      {"conv1d", Run<false>, Cast::kLower},          {"conv2d", Run<false>, Cast::kLower},
-      {"conv3d", Run<false>, Cast::kLower},          {"conv_transpose1d", Run<true>, Cast::kLower},
-      {"conv_transpose2d", Run<true>, Cast::kLower}, {"conv_transpose3d", Run<true>, Cast::kLower},
+      {"conv1d", RunConvolution<false>, Cast::kLower},
+      {"conv2d", RunConvolution<false>, Cast::kLower},
+      {"conv3d", RunConvolution<false>, Cast::kLower},
+      {"conv_transpose1d", RunConvolution<true>, Cast::kLower},
+      {"conv_transpose2d", RunConvolution<true>, Cast::kLower},
+      {"conv_transpose3d", RunConvolution<true>, Cast::kLower},
   };
 }
 

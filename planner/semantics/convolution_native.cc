@@ -13,7 +13,7 @@
 namespace vramplan::eager {
 namespace {
 
-using Gradients = std::array<Tensor, 3>;  // input, weight, bias
+using ThreeGradients = std::array<Tensor, 3>;  // input, weight, bias
 using Needed = std::array<bool, 3>;
 
 // One sample's patches: [channels * window, positions], on the side that the kernel slides over.
@@ -54,9 +54,9 @@ Tensor OneGroup(Eager& e, const NativeConvolution& how, const Tensor& input, con
 
 Tensor BiasLike(Eager& e, const Tensor& gradient) { return e.Empty(Shape{gradient->sizes[1]}, gradient->dtype); }
 
-Gradients MatrixGradients(Eager& e, const NativeConvolution& how, const Tensor& input, const Tensor& weight,
-                          const Tensor& gradient, const Needed& needed) {
-  Gradients made;
+ThreeGradients MatrixGradients(Eager& e, const NativeConvolution& how, const Tensor& input, const Tensor& weight,
+                               const Tensor& gradient, const Needed& needed) {
+  ThreeGradients made;
   Tensor columns;
   if (needed[0]) {
     made[0] = e.Empty(input->sizes, input->dtype);
@@ -72,9 +72,9 @@ Gradients MatrixGradients(Eager& e, const NativeConvolution& how, const Tensor& 
   return made;
 }
 
-Gradients DilatedGradients(Eager& e, const NativeConvolution& how, const Tensor& input, const Tensor& weight,
-                           const Tensor& gradient, const Needed& needed) {
-  Gradients made;
+ThreeGradients DilatedGradients(Eager& e, const NativeConvolution& how, const Tensor& input, const Tensor& weight,
+                                const Tensor& gradient, const Needed& needed) {
+  ThreeGradients made;
   if (needed[0]) made[0] = e.Empty(input->sizes, input->dtype);
   if (needed[1]) made[1] = e.Empty(weight->sizes, weight->dtype);
   if (needed[2]) made[2] = BiasLike(e, gradient);
@@ -85,9 +85,9 @@ Gradients DilatedGradients(Eager& e, const NativeConvolution& how, const Tensor&
   return made;
 }
 
-Gradients TransposedGradients(Eager& e, const NativeConvolution& how, const Tensor& input, const Tensor& weight,
-                              const Tensor& gradient, const Needed& needed) {
-  Gradients made;
+ThreeGradients TransposedGradients(Eager& e, const NativeConvolution& how, const Tensor& input, const Tensor& weight,
+                                   const Tensor& gradient, const Needed& needed) {
+  ThreeGradients made;
   const auto multiply = [&] {
     const Tensor columns = how.pointwise ? Tensor() : Columns(e, how, input, weight, gradient->sizes);
     const Storage workspace = CublasWorkspace(e);
@@ -102,8 +102,8 @@ Gradients TransposedGradients(Eager& e, const NativeConvolution& how, const Tens
   return made;
 }
 
-Gradients OneGroupGradients(Eager& e, const NativeConvolution& how, const Tensor& input, const Tensor& weight,
-                            const Tensor& gradient, const Needed& needed) {
+ThreeGradients OneGroupGradients(Eager& e, const NativeConvolution& how, const Tensor& input, const Tensor& weight,
+                                 const Tensor& gradient, const Needed& needed) {
   if (how.kernel == NativeKernel::kMatrix) return MatrixGradients(e, how, input, weight, gradient, needed);
   if (how.kernel == NativeKernel::kDilated) return DilatedGradients(e, how, input, weight, gradient, needed);
   return TransposedGradients(e, how, input, weight, gradient, needed);
@@ -137,14 +137,14 @@ void NativeGradients(GradContext& g, const NativeConvolution& how, const Tensor&
   const Needed needed = {g.Needs(0), g.Needs(1), how.biased && g.Needs(2)};
   const Tensor weight = ContiguousIn(e, filter, false), input = ContiguousIn(e, given, false);
   const Tensor gradient = ContiguousIn(e, incoming, false);
-  Gradients made;
+  ThreeGradients made;
   if (how.groups == 1) {
     made = OneGroupGradients(e, how, input, weight, gradient, needed);
   } else {
     std::array<std::vector<Tensor>, 3> parts;
     for (int64_t i = 0; i < how.groups; ++i) {
       const Tensor upper = Part(e, gradient, 1, how.groups), lower = Part(e, input, 1, how.groups);
-      Gradients one = OneGroupGradients(e, how, lower, Part(e, weight, 0, how.groups), upper, needed);
+      ThreeGradients one = OneGroupGradients(e, how, lower, Part(e, weight, 0, how.groups), upper, needed);
       for (size_t k = 0; k < 3; ++k) {
         if (needed[k]) parts[k].push_back(std::move(one[k]));
       }

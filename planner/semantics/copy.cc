@@ -84,11 +84,6 @@ Tensor Stack(Eager& e, const std::vector<Tensor>& parts, int axis) {
 
 namespace {
 
-int Axis(const Call& c, const char* name, int extra = 0) {
-  const int axis = static_cast<int>(c.Int(name));
-  return axis < 0 ? axis + c.In(0)->dim() + extra : axis;
-}
-
 // One new tensor forward, one new tensor of the input's sizes backward, nothing saved.
 void CopyOut(Call& c, const char* name) {
   const Tensor& x = c.In(0);
@@ -253,8 +248,8 @@ void ClampInf(Call& c) {
 
 std::vector<OpRule> CopyRules() {
   return {
-      {"cat", [](Call& c) { c.Return(Cat(c.e, c.inputs, Axis(c, "dim"))); }},
-      {"stack", [](Call& c) { c.Return(Stack(c.e, c.inputs, Axis(c, "dim", 1))); }},
+      {"cat", [](Call& c) { c.Return(Cat(c.e, c.inputs, c.Axis())); }},
+      {"stack", [](Call& c) { c.Return(Stack(c.e, c.inputs, c.Axis("dim", 1))); }},
       {"roll", Roll},
       {"repeat", Repeat},
       {"repeat_interleave", RepeatInterleave},

@@ -85,7 +85,7 @@ std::optional<Plan> PlanOf(std::string_view equation, const std::vector<Tensor>&
 }
 
 // A view with every axis of the plan, in its order; a label that is there twice takes the diagonal.
-Tensor Aligned(Eager& e, Tensor t, const std::string& letters, const Plan& plan) {
+Tensor AlignedTo(Eager& e, Tensor t, const std::string& letters, const Plan& plan) {
   std::vector<int> from(static_cast<size_t>(plan.axes), -1);
   const int covered = t->dim() - static_cast<int>(letters.size()) + 1;  // by an ellipsis
   int axis = 0;
@@ -164,7 +164,7 @@ std::optional<Tensor> Einsum(Eager& e, std::string_view equation, const std::vec
   std::vector<Tensor> aligned;
   std::vector<int> count(static_cast<size_t>(plan->axes));  // operands in which an axis is longer than 1
   for (size_t i = 0; i < operands.size(); ++i) {
-    aligned.push_back(Aligned(e, operands[i], plan->terms[i], *plan));
+    aligned.push_back(AlignedTo(e, operands[i], plan->terms[i], *plan));
     for (int axis = 0; axis < plan->axes; ++axis) count[static_cast<size_t>(axis)] += aligned[i]->lengths[axis] != 1;
   }
   Tensor result = aligned[0];

@@ -13,11 +13,6 @@
 namespace vramplan::eager {
 namespace {
 
-int Axis(const Call& c) {
-  const int axis = static_cast<int>(c.Int("dim"));
-  return axis < 0 ? axis + c.In(0)->dim() : axis;
-}
-
 Tensor Whole(GradContext& g, const Shape& sizes) { return g.e.Empty(sizes, g.grad()->dtype); }
 
 // One new tensor; keeps the numbers; backward makes zeros of the whole and scatters into them.
@@ -273,7 +268,8 @@ void SelectValues(Call& c, const char* name, const char* entry,
   const Shape sizes = c.OutShape();
   Tensor values = e.Empty(sizes, x->dtype);
   Tensor places = e.Empty(sizes, DType::kInt64);
-  if (scratch != nullptr && x->dim() > 0) scratch(e, x, c.layer.attributes.Has("dim") ? Axis(c) : x->dim() - 1, values);
+  if (scratch != nullptr && x->dim() > 0)
+    scratch(e, x, c.layer.attributes.Has("dim") ? c.Axis() : x->dim() - 1, values);
   if (GradNode* node = e.Record(entry, {x}, {values})) {
     node->Save(places);
     node->Backward([whole = x->sizes](GradContext& g) { g.Set(0, Whole(g, whole)); });
@@ -311,7 +307,7 @@ void Argsort(Call& c) {
   const Tensor& x = c.In(0);
   const Tensor values = c.e.Empty(x->sizes, x->dtype);
   Tensor places = c.e.Empty(x->sizes, DType::kInt64);
-  if (x->dim() > 0) SortScratch(c.e, x, c.layer.attributes.Has("dim") ? Axis(c) : x->dim() - 1, values);
+  if (x->dim() > 0) SortScratch(c.e, x, c.layer.attributes.Has("dim") ? c.Axis() : x->dim() - 1, values);
   c.Return(std::move(places));
 }
 

@@ -211,44 +211,44 @@ Tensor SoftMargin(Eager& e, const Tensor& input_given, const Tensor& target_give
   return out;
 }
 
-namespace {
-
-LossReduction ReductionOf(const Call& c) {
+LossReduction LossReductionOf(const Call& c) {
   const std::string text = c.layer.attributes.Text("reduction", "mean");
   return text == "none" ? LossReduction::kNone : text == "sum" ? LossReduction::kSum : LossReduction::kMean;
 }
 
+namespace {
+
 template <Tensor (*loss)(Eager&, const Tensor&, const Tensor&, LossReduction)>
-void Run(Call& c) {
-  c.Return(loss(c.e, c.In(0), c.In(1), ReductionOf(c)));
+void RunLoss(Call& c) {
+  c.Return(loss(c.e, c.In(0), c.In(1), LossReductionOf(c)));
 }
 
 }  // namespace
 
 std::vector<OpRule> LossRules() {
   const auto cross_entropy = [](Call& c) {
-    c.Return(CrossEntropy(c.e, c.In(0), c.In(1), {c.In(2), ReductionOf(c), c.Real("label_smoothing") != 0}));
+    c.Return(CrossEntropy(c.e, c.In(0), c.In(1), {c.In(2), LossReductionOf(c), c.Real("label_smoothing") != 0}));
   };
-  const auto bce = [](Call& c) { c.Return(Bce(c.e, c.In(0), c.In(1), c.In(2), ReductionOf(c))); };
+  const auto bce = [](Call& c) { c.Return(Bce(c.e, c.In(0), c.In(1), c.In(2), LossReductionOf(c))); };
   const auto bce_logits = [](Call& c) {
-    c.Return(BceLogits(c.e, c.In(0), c.In(1), {c.In(2), c.In(3), ReductionOf(c)}));
+    c.Return(BceLogits(c.e, c.In(0), c.In(1), {c.In(2), c.In(3), LossReductionOf(c)}));
   };
-  const auto nll = [](Call& c) { c.Return(Nll(c.e, c.In(0), c.In(1), c.In(2), ReductionOf(c))); };
+  const auto nll = [](Call& c) { c.Return(Nll(c.e, c.In(0), c.In(1), c.In(2), LossReductionOf(c))); };
   return {
       {"cross_entropy", cross_entropy},
       {"cross_entropy_loss", cross_entropy},
       {"nll_loss", nll},
       {"nll_loss_nd", nll},
-      {"mse_loss", Run<MseLoss>},
-      {"l1_loss", Run<L1>},
-      {"smooth_l1_loss", Run<SmoothL1>},
-      {"huber_loss", Run<Huber>},
-      {"soft_margin_loss", Run<SoftMargin>, Cast::kFloat32},
+      {"mse_loss", RunLoss<MseLoss>},
+      {"l1_loss", RunLoss<L1>},
+      {"smooth_l1_loss", RunLoss<SmoothL1>},
+      {"huber_loss", RunLoss<Huber>},
+      {"soft_margin_loss", RunLoss<SoftMargin>, Cast::kFloat32},
       {"bce", bce},
       {"binary_cross_entropy", bce},
       {"bce_logits", bce_logits},
       {"binary_cross_entropy_with_logits", bce_logits},
-      {"kl_div", [](Call& c) { c.Return(KlDiv(c.e, c.In(0), c.In(1), ReductionOf(c), c.Int("log_target") != 0)); }},
+      {"kl_div", [](Call& c) { c.Return(KlDiv(c.e, c.In(0), c.In(1), LossReductionOf(c), c.Int("log_target") != 0)); }},
   };
 }
 

@@ -13,7 +13,10 @@
 
 namespace vramplan::eager {
 
+class Call;
+
 enum class LossReduction : uint8_t { kMean, kSum, kNone };
+LossReduction LossReductionOf(const Call& call);  // its attribute "reduction"
 
 struct CrossEntropyOptions {
   Tensor weight;  // of the classes

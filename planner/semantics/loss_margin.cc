@@ -7,11 +7,6 @@
 namespace vramplan::eager {
 namespace {
 
-LossReduction ReductionOf(const Call& c) {
-  const std::string text = c.layer.attributes.Text("reduction", "mean");
-  return text == "none" ? LossReduction::kNone : text == "sum" ? LossReduction::kSum : LossReduction::kMean;
-}
-
 // A loss for each sample is written into a temporary and summed up.
 Tensor OfSamples(Eager& e, const Tensor& input, LossReduction reduction) {
   const Shape samples{input->dim() > 1 ? input->sizes[0] : Dim(1)};
@@ -27,7 +22,7 @@ void MultiMargin(Call& c) {
   OpScope scope(e, "aten::multi_margin_loss");
   const Tensor input = InFloat32(e, c.In(0));
   const Tensor& target = c.In(1);
-  Tensor out = OfSamples(e, input, ReductionOf(c));
+  Tensor out = OfSamples(e, input, LossReductionOf(c));
   if (GradNode* node = e.Record("MultiMarginLossBackward0", {input}, {out})) {
     node->Save(input).Save(target).Save(c.In(2));
     node->Backward([](GradContext& g) { g.Set(0, g.e.Empty(g.saved(0)->sizes, g.saved(0)->dtype)); });
@@ -41,7 +36,7 @@ void MultilabelMargin(Call& c) {
   OpScope scope(e, "aten::multilabel_margin_loss");
   const Tensor input = InFloat32(e, c.In(0));
   const Tensor& target = c.In(1);
-  const LossReduction reduction = ReductionOf(c);
+  const LossReduction reduction = LossReductionOf(c);
   const Tensor is_target = e.Empty(input->sizes, input->dtype);
   Tensor out;
   if (reduction == LossReduction::kNone) {
@@ -74,7 +69,7 @@ void HingeEmbedding(Call& c) {
     const Tensor of_margin = WhereTarget(e, target, clamped);
     const Tensor of_self = WhereTarget(e, target, input);
     const Tensor each = Add(e, of_margin, of_self);
-    out = Reduced(e, each, ReductionOf(c));
+    out = Reduced(e, each, LossReductionOf(c));
   }
   c.Return(std::move(out));
 }
@@ -92,7 +87,7 @@ void MarginRanking(Call& c) {
     each = Add(e, product, Tensor());
   }
   each = ClampMin(e, each, true);
-  c.Return(Reduced(e, each, ReductionOf(c)));
+  c.Return(Reduced(e, each, LossReductionOf(c)));
 }
 
 // exp(input) - target * input (Loss.cpp, poisson_nll_loss).
@@ -110,7 +105,7 @@ void PoissonNll(Call& c) {
     }
     each = Sub(e, rate, product);
   }
-  c.Return(Reduced(e, each, ReductionOf(c)));
+  c.Return(Reduced(e, each, LossReductionOf(c)));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ Tensor RowMean(Eager& e, const Tensor& row) { return Mean(e, row, {BeforeLast(ro
 // A scalar that is read on the host and let go.
 void ReadNorm(Eager& e, const Tensor& t) { VectorNorm(e, t); }
 
-void ForLoop(Eager& e, const std::vector<Tensor>& parameters, OptimizerStates& states) {
+void AdafactorForLoop(Eager& e, const std::vector<Tensor>& parameters, OptimizerStates& states) {
   Tensor row_mean, column_mean, squared, update;  // the names of Python keep the last parameter's values
   for (const Tensor& p : parameters) {
     ReadNorm(e, p);
@@ -84,7 +84,7 @@ TensorList PlainEstimates(Eager& e, const std::vector<Tensor>& parameters) {
 
 // _multi_tensor_adafactor: matrices and vectors are two groups, the first parameter's first; the estimates of one live
 // until the other's are there.
-void Foreach(Eager& e, const std::vector<Tensor>& parameters, OptimizerStates& states) {
+void AdafactorForeach(Eager& e, const std::vector<Tensor>& parameters, OptimizerStates& states) {
   TensorList updates;
   for (const bool factored : {Factored(parameters[0]), !Factored(parameters[0])}) {
     std::vector<Tensor> group;
@@ -102,9 +102,9 @@ void Foreach(Eager& e, const std::vector<Tensor>& parameters, OptimizerStates& s
 void StepAdafactor(Eager& e, const OptimizerRow&, const std::vector<Tensor>& parameters, OptimizerStates& states) {
   for (const Tensor& p : parameters) MakeState(e, p, states);
   if (e.spec().optimizer_impl == OptimizerImpl::kForeach) {
-    Foreach(e, parameters, states);
+    AdafactorForeach(e, parameters, states);
   } else {
-    ForLoop(e, parameters, states);
+    AdafactorForLoop(e, parameters, states);
   }
 }
 

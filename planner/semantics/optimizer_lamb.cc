@@ -58,7 +58,7 @@ Tensor StepSizes(Eager& e, const std::vector<Tensor>& parameters, const std::vec
   return step_sizes;
 }
 
-void Foreach(Eager& e, const std::vector<Tensor>& parameters) {
+void LambForeach(Eager& e, const std::vector<Tensor>& parameters) {
   TensorList grads(e, parameters), denominators(e, parameters), updates(e, parameters);
   Tensor step_sizes;
   if (e.spec().weight_decay != 0) step_sizes = StepSizes(e, parameters, updates.tensors());
@@ -67,7 +67,7 @@ void Foreach(Eager& e, const std::vector<Tensor>& parameters) {
   updates.Clear();
 }
 
-void ForLoop(Eager& e, const std::vector<Tensor>& parameters) {
+void LambForLoop(Eager& e, const std::vector<Tensor>& parameters) {
   Tensor grad, denominator, update;  // the names of Python, which keep the last parameter's values
   for (const Tensor& p : parameters) {
     grad = Tensor();
@@ -96,7 +96,7 @@ void StepLamb(Eager& e, const OptimizerRow& row, const std::vector<Tensor>& para
     if (states.Has(p)) continue;
     for (int i = 0; i < row.states; ++i) states.AddLike(e, p, p->dtype);
   }
-  e.spec().optimizer_impl == OptimizerImpl::kForeach ? Foreach(e, parameters) : ForLoop(e, parameters);
+  e.spec().optimizer_impl == OptimizerImpl::kForeach ? LambForeach(e, parameters) : LambForLoop(e, parameters);
 }
 
 }  // namespace vramplan::eager

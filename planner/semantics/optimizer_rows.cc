@@ -12,7 +12,7 @@ constexpr std::string_view kDecoupledRoot = "+t +u -t d=u";        // the same, 
 constexpr std::string_view kAverage = "-g wd:+g +a";
 
 // PyTorch 2.10 where no other source is named: torch/optim/NAME.py, _multi_tensor_NAME and _single_tensor_NAME.
-constexpr OptimizerRow kRows[] = {
+constexpr OptimizerRow kOptimizerRows[] = {
     // sgd.py: parameters are updated in place; the momentum buffer is a clone of the (decayed) gradient.
     {Optimizer::kSgd, kAny, kForeach, 0, "wd:+g", "-g wd:+g"},
     {Optimizer::kSgdMomentum, kAny, kForeach, 1, "wd:+g !", "-g wd:+g ! -g"},  // for-loop: grad = buf
@@ -60,7 +60,7 @@ constexpr OptimizerRow kRows[] = {
 }  // namespace
 
 const OptimizerRow* FindOptimizer(Optimizer optimizer) {
-  for (const OptimizerRow& row : kRows) {
+  for (const OptimizerRow& row : kOptimizerRows) {
     if (row.optimizer == optimizer) return &row;
   }
   return nullptr;

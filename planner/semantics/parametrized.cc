@@ -14,7 +14,7 @@ void Bind(Call& c, const Tensor& weight) {
   if (c.Int("bound") != 0) c.e.handles["weight of " + c.layer.name] = weight->storage;
 }
 
-DType Statistics(DType type) { return BitWidth(type) == 16 ? DType::kFloat32 : type; }
+DType NormType(DType type) { return BitWidth(type) == 16 ? DType::kFloat32 : type; }
 
 // torch._weight_norm (ATen/native/WeightNorm.cpp, PyTorch 2.10; recorded there: "+2048 +32", backward "+2048 +32 -grad
 // -norms"): one fused call over the first or last axis of a fp32 weight, which keeps the direction, the magnitude and
@@ -24,7 +24,7 @@ void WeightNorm(Call& c) {
   OpScope scope(e, "aten::_weight_norm");
   const Tensor v = Contiguous(e, c.In(0)), magnitude = Contiguous(e, c.In(1));
   Tensor out = e.Empty(v->sizes, v->dtype);
-  Tensor norms = e.Empty(magnitude->sizes, Statistics(v->dtype));
+  Tensor norms = e.Empty(magnitude->sizes, NormType(v->dtype));
   if (GradNode* node = e.Record("WeightNormInterfaceBackward0", {c.In(0), c.In(1)}, {out})) {
     node->Save(v).Save(magnitude).Save(norms);
     node->Backward([](GradContext& g) {
@@ -65,7 +65,7 @@ Tensor Mv(Eager& e, const Tensor& matrix_given, const Tensor& vector_given) {
 }
 
 // The largest singular value, u . (W v).
-Tensor Dot(Eager& e, const Tensor& u, const Tensor& product_given) {
+Tensor DotOf(Eager& e, const Tensor& u, const Tensor& product_given) {
   const Tensor product = InFloat32(e, product_given);
   Tensor out = e.Empty(Shape(), product->dtype);
   { const Storage workspace = CublasWorkspace(e); }
@@ -114,7 +114,7 @@ void SpectralNorm(Call& c) {
     v = e.EmptyLike(v);
   }
   Tensor product = Mv(e, matrix, v);
-  Tensor sigma = Dot(e, u, product);
+  Tensor sigma = DotOf(e, u, product);
   product = Tensor();
   Tensor out = Div(e, weight, sigma);
   if (!hook) matrix = Tensor();  // a frame lets its names go in the order of their first use

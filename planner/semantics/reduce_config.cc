@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "graph/base/round.h"
+
 namespace vramplan::eager {
 namespace {
-
-int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t LastPowerOfTwo(int64_t n) {
   int64_t power = 1;
@@ -15,39 +15,39 @@ int64_t LastPowerOfTwo(int64_t n) {
 }
 
 // One axis of the loop, with the strides of both operands in bytes; the output's is 0 where the axis is summed away.
-struct Axis {
+struct ReducedAxis {
   int64_t length = 0, out = 0, in = 0;
   bool reduced() const { return out == 0; }
 };
 
 // The loop of a reduction, fastest axis first.
 struct Loop {
-  std::vector<Axis> axes;
+  std::vector<ReducedAxis> axes;
 
   int64_t elements() const {
     int64_t product = 1;
-    for (const Axis& axis : axes) product = SaturatingMultiply(product, axis.length);
+    for (const ReducedAxis& axis : axes) product = SaturatingMultiply(product, axis.length);
     return product;
   }
   int64_t outputs() const {
     int64_t product = 1;
-    for (const Axis& axis : axes) {
+    for (const ReducedAxis& axis : axes) {
       if (!axis.reduced() || axis.length == 0) product = SaturatingMultiply(product, axis.length);
     }
     return product;
   }
   size_t reduced_axes() const {
     return static_cast<size_t>(
-        std::count_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.reduced(); }));
+        std::count_if(axes.begin(), axes.end(), [](const ReducedAxis& axis) { return axis.reduced(); }));
   }
 };
 
 // Whether `a` may stand before `b`: reduced axes first, then by the output's strides, then by the input's. A stride of
 // 0 tells nothing; of equal strides the shorter axis comes first.
 enum class Order { kRight, kWrong, kOpen };
-Order Compare(const Axis& a, const Axis& b) {
+Order Compare(const ReducedAxis& a, const ReducedAxis& b) {
   if (a.reduced() != b.reduced()) return a.reduced() ? Order::kRight : Order::kWrong;
-  for (const auto stride : {&Axis::out, &Axis::in}) {
+  for (const auto stride : {&ReducedAxis::out, &ReducedAxis::in}) {
     if (a.*stride == 0 || b.*stride == 0) continue;
     if (a.*stride != b.*stride) return a.*stride < b.*stride ? Order::kRight : Order::kWrong;
     if (a.length > b.length) return Order::kWrong;
@@ -56,7 +56,7 @@ Order Compare(const Axis& a, const Axis& b) {
 }
 
 // reorder_dimensions. Where the order of two axes is open the search goes on before them, so what moves may jump.
-void Sort(std::vector<Axis>& axes) {
+void Sort(std::vector<ReducedAxis>& axes) {
   for (size_t sorted = 1; sorted < axes.size(); ++sorted) {
     size_t moving = sorted;
     for (size_t before = sorted; before-- > 0;) {
@@ -70,14 +70,14 @@ void Sort(std::vector<Axis>& axes) {
 }
 
 // coalesce_dimensions: neighbours that lie one after the other in both operands become one axis.
-void Merge(std::vector<Axis>& axes) {
-  std::vector<Axis> merged;
-  for (const Axis& axis : axes) {
+void Merge(std::vector<ReducedAxis>& axes) {
+  std::vector<ReducedAxis> merged;
+  for (const ReducedAxis& axis : axes) {
     if (merged.empty()) {
       merged.push_back(axis);
       continue;
     }
-    Axis& last = merged.back();
+    ReducedAxis& last = merged.back();
     if (last.length == 1) {
       last = axis;
     } else if (axis.length == 1 || (last.length * last.out == axis.out && last.length * last.in == axis.in)) {
@@ -93,7 +93,7 @@ bool FitsIn32Bits(const Loop& loop) {
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   if (loop.elements() > kMax) return false;
   int64_t out = 1, in = 1;
-  for (const Axis& axis : loop.axes) {
+  for (const ReducedAxis& axis : loop.axes) {
     out = SaturatingAdd(out, SaturatingMultiply(axis.length - 1, axis.out));
     in = SaturatingAdd(in, SaturatingMultiply(axis.length - 1, axis.in));
   }
@@ -166,7 +166,7 @@ ReduceBlocks ConfigureParts(const Loop& loop, const ReduceKernel& kernel, const 
   size_t axis = 0;
   int64_t longest = -1;
   for (size_t i = loop.axes.size(); i-- > 0;) {  // get_dim_to_split
-    const Axis& candidate = loop.axes[i];
+    const ReducedAxis& candidate = loop.axes[i];
     if (candidate.length < 2) continue;
     const int64_t extent = SaturatingMultiply(candidate.length - 1, std::max(candidate.out, candidate.in));
     if (extent > longest) {
@@ -212,7 +212,7 @@ ReduceBlocks ConfigureReduction(const Ints& lengths, const Ints& strides, const 
   ReduceBlocks blocks = ConfigureParts(loop, kernel, card);
   if (!kernel.accumulates_in_output && kernel.output_bytes < kernel.accumulator_bytes && !FitsIn32Bits(loop)) {
     int64_t elements = 1;
-    for (const Axis& axis : loop.axes) {
+    for (const ReducedAxis& axis : loop.axes) {
       elements = std::max(elements, axis.length * axis.out / kernel.output_bytes);
     }
     blocks.accumulation = Bytes::Of(elements * kernel.accumulator_bytes);

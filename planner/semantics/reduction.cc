@@ -12,8 +12,6 @@ namespace {
 
 int Width(DType type) { return std::max(BitWidth(type) / 8, 1); }
 
-bool IsHalf(DType type) { return type == DType::kFloat16 || type == DType::kBFloat16; }
-
 // Sums of halves are kept in fp32 (at::opmath_type).
 ReduceKernel SumOf(DType input, DType output) {
   ReduceKernel kernel;

@@ -28,7 +28,7 @@ struct ResizeRow {
   bool reads_strided;        // the forward kernel follows strides
   bool reads_channels_last;  // the backward kernel knows channels-last gradients
 };
-constexpr ResizeRow kRows[] = {
+constexpr ResizeRow kResizeRows[] = {
     {"upsample_nearest1d", "aten::upsample_nearest1d", "UpsampleNearest1DBackward0", false, true},
     {"upsample_nearest2d", "aten::upsample_nearest2d", "UpsampleNearest2DBackward0", false, true},
     {"upsample_nearest3d", "aten::upsample_nearest3d", "UpsampleNearest3DBackward0", false, true},
@@ -61,17 +61,17 @@ void Resize(Call& c, const ResizeRow& row) {
 }
 
 template <size_t row>
-void Run(Call& c) {
-  Resize(c, kRows[row]);
+void RunResize(Call& c) {
+  Resize(c, kResizeRows[row]);
 }
 
 template <size_t... rows>
-std::vector<OpRule> RulesOf(std::index_sequence<rows...>) {
-  return {{kRows[rows].op, Run<rows>, Cast::kFloat32}...};
+std::vector<OpRule> ResizeRulesOf(std::index_sequence<rows...>) {
+  return {{kResizeRows[rows].op, RunResize<rows>, Cast::kFloat32}...};
 }
 
 }  // namespace
 
-std::vector<OpRule> ResizeRules() { return RulesOf(std::make_index_sequence<std::size(kRows)>()); }
+std::vector<OpRule> ResizeRules() { return ResizeRulesOf(std::make_index_sequence<std::size(kResizeRows)>()); }
 
 }  // namespace vramplan::eager

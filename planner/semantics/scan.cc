@@ -6,11 +6,6 @@
 namespace vramplan::eager {
 namespace {
 
-int Axis(const Call& c) {
-  const int axis = static_cast<int>(c.Int("dim"));
-  return axis < 0 ? axis + c.In(0)->dim() : axis;
-}
-
 // A tensor that is one row is scanned by CUB (cuda/ScanKernels.cpp, ScanUtils.cuh scan_dim: self.numel() ==
 // self.size(dim)); others by kernels without scratch.
 Tensor ScanKernel(Eager& e, const Tensor& x, DType type) {
@@ -31,7 +26,7 @@ void Cumsum(Call& c) {
                                                        : x->dtype;
   Tensor out = ScanKernel(e, x, type);
   if (GradNode* node = e.Record("CumsumBackward0", {x}, {out})) {
-    const bool one = x->numel() <= 1 || x->lengths[Axis(c)] == 1;
+    const bool one = x->numel() <= 1 || x->lengths[c.Axis()] == 1;
     node->Backward([one, of = x->dtype](GradContext& g) {  // cumsum_backward: grad.flip(dim).cumsum(dim).flip(dim)
       const Tensor grad = g.grad()->dtype == of ? g.grad() : g.e.EmptyLike(g.grad(), of);
       if (one) return g.Set(0, grad);

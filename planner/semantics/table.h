@@ -36,6 +36,11 @@ class Call {
   const Shape& OutShape(size_t i = 0) const { return layers[layer.outputs[i]].shape; }
   DType OutType(size_t i = 0) const { return layers[layer.outputs[i]].type; }
   int64_t Int(const char* name, int64_t otherwise = 0) const { return layer.attributes.Int(name, otherwise); }
+  // An axis of the first input, or, with `more`, of a result that has more axes; counted from the front.
+  int Axis(const char* name = "dim", int more = 0) const {
+    const int axis = static_cast<int>(Int(name));
+    return axis < 0 ? axis + In(0)->dim() + more : axis;
+  }
   double Real(const char* name, double otherwise = 0) const { return layer.attributes.Real(name, otherwise); }
   // Whether it writes into its first input: as the file or a habit says (attribute inplace), or as the user does. A
   // leaf cannot be written.

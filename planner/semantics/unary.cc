@@ -15,7 +15,7 @@ struct UnaryRow {
   bool keeps_integers = false;  // integers stay integers (UnaryOps.cpp)
 };
 
-constexpr UnaryRow kRows[] = {
+constexpr UnaryRow kUnaryRows[] = {
     {"neg", "NegBackward0", Keeps::kNothing, 0, Cast::kNone, true},            // -grad
     {"abs", "AbsBackward0", Keeps::kInput, 1, Cast::kNone, true},              // grad * self.sgn()
     {"exp", "ExpBackward0", Keeps::kOutput, 0, Cast::kFloat32},                // grad * result
@@ -68,21 +68,21 @@ Tensor Unary(Eager& e, const Tensor& x, const UnaryRow& row) {
 }
 
 template <size_t row>
-void Run(Call& c) {
-  c.Return(Unary(c.e, c.In(0), kRows[row]));
+void RunUnary(Call& c) {
+  c.Return(Unary(c.e, c.In(0), kUnaryRows[row]));
 }
 
 template <size_t... rows>
-std::vector<OpRule> RulesOf(std::index_sequence<rows...>) {
-  return {{kRows[rows].op, Run<rows>, kRows[rows].cast}...};
+std::vector<OpRule> UnaryRulesOf(std::index_sequence<rows...>) {
+  return {{kUnaryRows[rows].op, RunUnary<rows>, kUnaryRows[rows].cast}...};
 }
 
 const UnaryRow& RowOf(std::string_view op) {
-  for (const UnaryRow& row : kRows) {
+  for (const UnaryRow& row : kUnaryRows) {
     if (row.op == op) return row;
   }
   CHECK(false);
-  return kRows[0];
+  return kUnaryRows[0];
 }
 
 void Boolean(Call& c) { c.Return(c.e.EmptyLike(c.In(0), DType::kBool)); }
@@ -153,7 +153,7 @@ Tensor Neg(Eager& e, const Tensor& t) { return Unary(e, t, RowOf("neg")); }
 Tensor Abs(Eager& e, const Tensor& t) { return Unary(e, t, RowOf("abs")); }
 
 std::vector<OpRule> UnaryRules() {
-  std::vector<OpRule> rules = RulesOf(std::make_index_sequence<std::size(kRows)>());
+  std::vector<OpRule> rules = UnaryRulesOf(std::make_index_sequence<std::size(kUnaryRows)>());
   rules.push_back({"isnan", Boolean});
   rules.push_back({"logical_not", Boolean});
   rules.push_back({"bitwise_not", BitwiseNot});

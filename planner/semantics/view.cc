@@ -286,11 +286,6 @@ void Unfold(Call& c) {
   c.Return(std::move(view));
 }
 
-int Axis(const Call& c, const char* name) {
-  const int axis = static_cast<int>(c.Int(name));
-  return axis < 0 ? axis + c.In(0)->dim() : axis;
-}
-
 }  // namespace
 
 std::vector<OpRule> ViewRules() {
@@ -312,14 +307,13 @@ std::vector<OpRule> ViewRules() {
          for (int64_t axis : c.Ints("dims")) axes.push_back(static_cast<int>(axis < 0 ? axis + c.In(0)->dim() : axis));
          c.Return(Permute(c.e, c.In(0), axes));
        }},
-      {"transpose", [](Call& c) { c.Return(Transpose(c.e, c.In(0), Axis(c, "dim0"), Axis(c, "dim1"))); }},
+      {"transpose", [](Call& c) { c.Return(Transpose(c.e, c.In(0), c.Axis("dim0"), c.Axis("dim1"))); }},
       {"expand", [](Call& c) { c.Return(Expand(c.e, c.In(0), c.OutShape())); }},
-      {"select", [](Call& c) { c.Return(Select(c.e, c.In(0), Axis(c, "dim"))); }},
-      {"diagonal",
-       [](Call& c) { c.Return(Diagonal(c.e, c.In(0), c.Int("offset"), Axis(c, "dim1"), Axis(c, "dim2"))); }},
+      {"select", [](Call& c) { c.Return(Select(c.e, c.In(0), c.Axis())); }},
+      {"diagonal", [](Call& c) { c.Return(Diagonal(c.e, c.In(0), c.Int("offset"), c.Axis("dim1"), c.Axis("dim2"))); }},
       {"slice",
        [](Call& c) {
-         const int axis = Axis(c, "dim");
+         const int axis = c.Axis();
          // x[:n] of all n is x itself (torch/csrc/autograd/python_variable_indexing.cpp, applySlicing).
          if (c.OutShape() == c.In(0)->sizes) return c.Return(c.In(0));
          c.Return(Slice(c.e, c.In(0), axis, c.OutShape()[axis], c.Int("step", 1)));
@@ -328,14 +322,14 @@ std::vector<OpRule> ViewRules() {
       {"contiguous", [](Call& c) { c.Return(Contiguous(c.e, c.In(0))); }},
       {"split",
        [](Call& c) {
-         const int axis = Axis(c, "dim");
+         const int axis = c.Axis();
          std::vector<Dim> lengths;
          for (size_t i = 0; i < c.outputs.size(); ++i) lengths.push_back(c.OutShape(i)[axis]);
          c.outputs = Split(c.e, c.In(0), axis, lengths);
        }},
       {"unbind",
        [](Call& c) {
-         std::vector<Tensor> parts = Unbind(c.e, c.In(0), Axis(c, "dim"));
+         std::vector<Tensor> parts = Unbind(c.e, c.In(0), c.Axis());
          parts.resize(c.outputs.size());
          c.outputs = std::move(parts);
        }},

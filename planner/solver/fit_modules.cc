@@ -13,9 +13,9 @@ namespace {
 constexpr int kChoices = 10;   // that are replayed before the profile is given up
 constexpr int kRemovals = 10;  // that are tried, the dearest modules first
 
-class Fitter {
+class ModuleFitter {
  public:
-  Fitter(const PlanProblem& problem, const Plan& wanted)
+  ModuleFitter(const PlanProblem& problem, const Plan& wanted)
       : problem_(problem), plan_(wanted), known_(wanted.checkpoint.begin(), wanted.checkpoint.end()) {
     plan_.checkpoint.clear();
     plan_.saved.clear();
@@ -135,7 +135,7 @@ class Fitter {
 }  // namespace
 
 Result<std::optional<Plan>> FitModules(const PlanProblem& problem, const Plan& wanted) {
-  return Fitter(problem, wanted).Run();
+  return ModuleFitter(problem, wanted).Run();
 }
 
 Result<std::optional<Plan>> LargestWithModules(const PlanProblem& problem, const Plan& wanted) {

@@ -54,9 +54,10 @@ struct Wrapped {
   CallChoice choice;  // within the capacity, by the profile
 };
 
-class Fitter {
+class OperatorFitter {
  public:
-  Fitter(const PlanProblem& problem, const Plan& wanted) : problem_(problem), plan_(wanted), given_(wanted.checkpoint) {
+  OperatorFitter(const PlanProblem& problem, const Plan& wanted)
+      : problem_(problem), plan_(wanted), given_(wanted.checkpoint) {
     plan_.checkpoint.clear();
     plan_.saved.clear();
   }
@@ -148,7 +149,7 @@ class Fitter {
 }  // namespace
 
 Result<std::optional<Plan>> FitOperators(const PlanProblem& problem, const Plan& wanted) {
-  return Fitter(problem, wanted).Run();
+  return OperatorFitter(problem, wanted).Run();
 }
 
 }  // namespace vramplan

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "graph/base/text.h"
 #include "graph/lift/frozen.h"
 
 namespace vramplan {
@@ -19,7 +20,7 @@ enum class Told : uint8_t {
   kBottleneck,  // in the module with the name, a matrix down and one up again
 };
 
-struct Row {
+struct AdapterRow {
   const char* part;   // of the path: a whole part, or the beginning of one where it ends in *
   const char* other;  // of a pair
   Told told;
@@ -28,7 +29,7 @@ struct Row {
   const char* source;
 };
 
-constexpr Row kRows[] = {
+constexpr AdapterRow kAdaptersRows[] = {
     {"lora_A", "lora_B", Told::kPair, "*lora_*", "low-rank pairs, as lora_A and lora_B of LoRA",
      "peft 0.21.2 tuners/lora/layer.py, LoraLayer.adapter_layer_names; microsoft/loralib layers.py"},
     {"lora_embedding_A", "lora_embedding_B", Told::kPair, "*lora_*",
@@ -53,16 +54,6 @@ constexpr Row kRows[] = {
 
 constexpr std::string_view kSaved = ".modules_to_save.";
 constexpr std::string_view kBaseLayer = ".base_layer";
-
-std::vector<std::string_view> PartsOf(std::string_view path) {
-  std::vector<std::string_view> parts;
-  for (size_t begin = 0;;) {
-    const size_t dot = path.find('.', begin);
-    parts.push_back(path.substr(begin, dot == std::string_view::npos ? dot : dot - begin));
-    if (dot == std::string_view::npos) return parts;
-    begin = dot + 1;
-  }
-}
 
 bool Is(std::string_view part, std::string_view wanted) {
   if (wanted.ends_with('*')) return part.starts_with(wanted.substr(0, wanted.size() - 1));
@@ -134,7 +125,7 @@ class Finder {
     for (const ValueId id : layers.parameters) by_name_.emplace(layers[id].name, id);
   }
 
-  Found Find(const Row& row) const {
+  Found Find(const AdapterRow& row) const {
     if (row.told == Told::kBottleneck) return Bottlenecks(row);
     Found found;
     for (const ValueId id : layers_.parameters) {
@@ -171,7 +162,7 @@ class Finder {
 
  private:
   // The name with `part` replaced; empty where the part is not in it.
-  static std::string Partner(const Row& row, const std::string& name) {
+  static std::string Partner(const AdapterRow& row, const std::string& name) {
     for (const std::string_view part : PartsOf(name)) {
       if (part != row.part) continue;
       std::string other = name;
@@ -180,7 +171,7 @@ class Finder {
     return "";
   }
 
-  bool Tells(const Row& row, const Value& value) const {
+  bool Tells(const AdapterRow& row, const Value& value) const {
     if (row.told == Told::kPair) {
       const auto partner = by_name_.find(Partner(row, value.name));
       return partner != by_name_.end() && MeetInFew(value.shape, layers_[partner->second].shape);
@@ -193,7 +184,7 @@ class Finder {
   }
 
   // In at least two places: a model with one "adapter" between two of its parts is trained as a whole.
-  Found Bottlenecks(const Row& row) const {
+  Found Bottlenecks(const AdapterRow& row) const {
     std::map<std::string, std::vector<ValueId>> modules;  // matrices, by the path of the adapter
     for (const ValueId id : layers_.parameters) {
       const std::string& name = layers_[id].name;
@@ -233,7 +224,7 @@ std::optional<Adapters> FindAdapters(const Layers& layers) {
   Adapters adapters;
   bool by_hand = false;
   std::set<std::string> globs;
-  for (const Row& row : kRows) {
+  for (const AdapterRow& row : kAdaptersRows) {
     const Found found = finder.Find(row);
     if (found.count == 0) continue;
     if (adapters.first.empty()) {

@@ -6,7 +6,7 @@ namespace vramplan {
 namespace {
 
 // clang-format off
-constexpr CardRow kRows[] = {
+constexpr CardRow kAmdCards[] = {
     {"mi210", "Instinct MI210", "", 64, Bytes::MiB(65520), {9, 0}, 104, 1638, 22.6, 181, "O,S: 65520 MiB, gfx90a"},
     {"mi250", "Instinct MI250 (one die)", "", 64, Bytes::MiB(65520), {9, 0}, 104, 1638, 22.6, 181,
      "O,S: 65520 MiB per die, gfx90a"},
@@ -26,6 +26,6 @@ constexpr CardRow kRows[] = {
 
 }  // namespace
 
-std::span<const CardRow> AmdCards() { return kRows; }
+std::span<const CardRow> AmdCards() { return kAmdCards; }
 
 }  // namespace vramplan

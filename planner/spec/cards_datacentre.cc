@@ -7,7 +7,7 @@ namespace vramplan {
 namespace {
 
 // clang-format off
-constexpr CardRow kRows[] = {
+constexpr CardRow kDatacentreCards[] = {
     {"k80", "Tesla K80 (one half)", "tesla-k80,p2", 12, Bytes::MiB(11441), {3, 7}, 13, 240, 4.4, 0,
      "O,S: 11441 MiB in device property lines"},
     {"m40", "Tesla M40 12GB", "tesla-m40", 12, Bytes::MiB(11448), {5, 2}, 24, 288, 6.8, 0, "S,K: ~11448 MiB"},
@@ -60,6 +60,6 @@ constexpr CardRow kRows[] = {
 
 }  // namespace
 
-std::span<const CardRow> DataCentreCards() { return kRows; }
+std::span<const CardRow> DataCentreCards() { return kDatacentreCards; }
 
 }  // namespace vramplan

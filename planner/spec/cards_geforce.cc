@@ -8,7 +8,7 @@ namespace vramplan {
 namespace {
 
 // clang-format off
-constexpr CardRow kRows[] = {
+constexpr CardRow kGeforceCards[] = {
     {"gtx-1060-6gb", "GeForce GTX 1060 6GB", "gtx-1060", 6, Bytes::MiB(6078), {6, 1}, 10, 192, 4.4, 0,
      "O,K: 6078 MiB in nvidia-smi (6144 MiB seen on Windows)"},
     {"gtx-1070", "GeForce GTX 1070", "", 8, Bytes::MiB(8112), {6, 1}, 15, 256, 6.5, 0, "K: ~8112 MiB"},
@@ -87,6 +87,6 @@ constexpr CardRow kRows[] = {
 
 }  // namespace
 
-std::span<const CardRow> GeForceCards() { return kRows; }
+std::span<const CardRow> GeForceCards() { return kGeforceCards; }
 
 }  // namespace vramplan

@@ -7,7 +7,7 @@ namespace vramplan {
 namespace {
 
 // clang-format off
-constexpr CardRow kRows[] = {
+constexpr CardRow kWorkstationCards[] = {
     {"quadro-rtx-8000", "Quadro RTX 8000", "rtx-8000", 48, PrintedGiB(47.4), {7, 5}, 72, 672, 16.3, 130,
      "S,K: ~47.4 GiB"},
     {"rtx-a4000", "RTX A4000", "", 16, PrintedGiB(15.61), {8, 6}, 48, 448, 19.2, 77, "O,K: 15.61 GiB in OOM messages"},
@@ -28,6 +28,6 @@ constexpr CardRow kRows[] = {
 
 }  // namespace
 
-std::span<const CardRow> WorkstationCards() { return kRows; }
+std::span<const CardRow> WorkstationCards() { return kWorkstationCards; }
 
 }  // namespace vramplan

@@ -6,12 +6,12 @@ namespace {
 // Until calibrated on cards. `low` is the smallest seen, `likely` a context plus some 100 MiB of kernels and library
 // handles after a training step, `high` the largest seen with lazily loaded kernels. Seen: bytes outside PyTorch in its
 // own out-of-memory messages (total of the process less reserved), and the sightings named in the row.
-struct Row {
+struct ContextRow {
   Capability from;        // holds up to the next row
   int low, likely, high;  // MiB
   const char* source;
 };
-constexpr Row kRows[] = {
+constexpr ContextRow kContextRows[] = {
     {{0, 0}, 165, 300, 450, "K80 173 MB (onnxruntime#15098); Pascal by analogy"},
     {{7, 0}, 300, 450, 600, "V100 300-400 MB (pytorch#20532), 0.38 GiB in an OOM message"},
     {{7, 5}, 195, 350, 450, "T4 376 MB (onnxruntime#15098), 2080 Ti 0.19 GiB in an OOM message"},
@@ -37,8 +37,8 @@ ContextBand ContextOf(Capability capability, Framework framework, bool nvidia) {
   if (!nvidia) {
     return {Bytes::MiB(200), Bytes::MiB(500), Bytes::MiB(1000), "not measured on AMD: the band seen on NVIDIA cards"};
   }
-  const Row* chosen = kRows;
-  for (const Row& row : kRows) {
+  const ContextRow* chosen = kContextRows;
+  for (const ContextRow& row : kContextRows) {
     if (row.from <= capability) chosen = &row;
   }
   ContextBand band{Bytes::MiB(chosen->low), Bytes::MiB(chosen->likely), Bytes::MiB(chosen->high), chosen->source};

@@ -7,64 +7,66 @@
 namespace vramplan {
 namespace {
 
-struct Row {
+struct WordRow {
   std::string_view words;  // between spaces
   KnownOption option;
 };
 
 constexpr std::array kOptions = {
-    Row{" b bs batchsize batch-size batches micro-batch micro-batch-size train-batch-size eval-batch-size "
+    WordRow{
+        " b bs batchsize batch-size batches micro-batch micro-batch-size train-batch-size eval-batch-size "
         "per-device-batch-size per-device-train-batch-size per-device-eval-batch-size train-micro-batch-size-per-gpu ",
         {"--batch", "type --batch N"}},
-    Row{" fp16 float16 half ", {"--precision", "type --precision fp16, or amp-fp16 for autocast"}},
-    Row{" bf16 bfloat16 ", {"--precision", "type --precision bf16, or amp-bf16 for autocast"}},
-    Row{" amp autocast mixed-precision ", {"--precision", "type --precision amp-fp16 or amp-bf16"}},
-    Row{" fp32 float32 float ", {"--precision", "type --precision fp32"}},
-    Row{" tf32 ", {"--precision", "type --precision tf32"}},
-    Row{" dtype torch-dtype type ", {"--precision", "type --precision P"}},
-    Row{" optim opt ", {"--optimizer", "type --optimizer NAME"}},
-    Row{" fused foreach ", {"--optimizer-impl", "type --optimizer-impl IMPL"}},
-    Row{" wd ", {"--weight-decay", "type --weight-decay X"}},
-    Row{" card device gpu-name gpu-type accelerator cuda ", {"--gpu", "type --gpu NAME"}},
-    Row{" vram gpu-vram mem memory gpu-mem max-memory memory-limit ", {"--gpu-memory", "type --gpu-memory 16GiB"}},
-    Row{" seq seq-len seqlen seq-length sequence sequence-length max-length max-seq-len max-seq-length block-size "
-        "context-length ",
-        {"--dim", "type --dim NAME=N with the name that vramplan inspect shows, as sequence=128"}},
-    Row{" img-size imgsz image-size input-size input-shape resolution shape height width size ",
-        {"--input", "type --input NAME=AxBxC with the input's name, as x=8x3x224x224"}},
-    Row{" infer inference forward predict test no-grad ", {"--mode", "type --mode infer"}},
-    Row{" eval evaluate validation ", {"--mode", "type --mode eval"}},
-    Row{" train training ", {"--mode", "type --mode train"}},
-    Row{" accum grad-accum accumulation-steps grad-accumulation grad-accum-steps gradient-accumulation "
-        "gradient-accumulation-steps accumulate-grad-batches ",
-        {"--accumulate", "type --accumulate N"}},
-    Row{" clip clip-grad grad-clip max-grad-norm gradient-clip-val gradient-clipping ",
-        {"--clip-grad-norm", "type --clip-grad-norm X"}},
-    Row{" recompute grad-checkpointing gradient-checkpointing activation-checkpointing ",
-        {"--checkpoint", "type --checkpoint MODULE; vramplan plan chooses the modules"}},
-    Row{" criterion loss-fn loss-function ", {"--loss", "type --loss LOSS"}},
-    Row{" torch torch-version pytorch pytorch-version ", {"--framework", "type --framework pytorch@2.15"}},
-    Row{" sdpa attn attn-implementation flash-attention ", {"--attention", "type --attention KIND"}},
-    Row{" alloc-conf pytorch-cuda-alloc-conf pytorch-alloc-conf ", {"--allocator-conf", "type --allocator-conf CONF"}},
-    Row{" json ", {"--format", "type --format json"}},
-    Row{" o output output-file ", {"--out", "type --out FILE"}},
+    WordRow{" fp16 float16 half ", {"--precision", "type --precision fp16, or amp-fp16 for autocast"}},
+    WordRow{" bf16 bfloat16 ", {"--precision", "type --precision bf16, or amp-bf16 for autocast"}},
+    WordRow{" amp autocast mixed-precision ", {"--precision", "type --precision amp-fp16 or amp-bf16"}},
+    WordRow{" fp32 float32 float ", {"--precision", "type --precision fp32"}},
+    WordRow{" tf32 ", {"--precision", "type --precision tf32"}},
+    WordRow{" dtype torch-dtype type ", {"--precision", "type --precision P"}},
+    WordRow{" optim opt ", {"--optimizer", "type --optimizer NAME"}},
+    WordRow{" fused foreach ", {"--optimizer-impl", "type --optimizer-impl IMPL"}},
+    WordRow{" wd ", {"--weight-decay", "type --weight-decay X"}},
+    WordRow{" card device gpu-name gpu-type accelerator cuda ", {"--gpu", "type --gpu NAME"}},
+    WordRow{" vram gpu-vram mem memory gpu-mem max-memory memory-limit ", {"--gpu-memory", "type --gpu-memory 16GiB"}},
+    WordRow{" seq seq-len seqlen seq-length sequence sequence-length max-length max-seq-len max-seq-length block-size "
+            "context-length ",
+            {"--dim", "type --dim NAME=N with the name that vramplan inspect shows, as sequence=128"}},
+    WordRow{" img-size imgsz image-size input-size input-shape resolution shape height width size ",
+            {"--input", "type --input NAME=AxBxC with the input's name, as x=8x3x224x224"}},
+    WordRow{" infer inference forward predict test no-grad ", {"--mode", "type --mode infer"}},
+    WordRow{" eval evaluate validation ", {"--mode", "type --mode eval"}},
+    WordRow{" train training ", {"--mode", "type --mode train"}},
+    WordRow{" accum grad-accum accumulation-steps grad-accumulation grad-accum-steps gradient-accumulation "
+            "gradient-accumulation-steps accumulate-grad-batches ",
+            {"--accumulate", "type --accumulate N"}},
+    WordRow{" clip clip-grad grad-clip max-grad-norm gradient-clip-val gradient-clipping ",
+            {"--clip-grad-norm", "type --clip-grad-norm X"}},
+    WordRow{" recompute grad-checkpointing gradient-checkpointing activation-checkpointing ",
+            {"--checkpoint", "type --checkpoint MODULE; vramplan plan chooses the modules"}},
+    WordRow{" criterion loss-fn loss-function ", {"--loss", "type --loss LOSS"}},
+    WordRow{" torch torch-version pytorch pytorch-version ", {"--framework", "type --framework pytorch@2.15"}},
+    WordRow{" sdpa attn attn-implementation flash-attention ", {"--attention", "type --attention KIND"}},
+    WordRow{" alloc-conf pytorch-cuda-alloc-conf pytorch-alloc-conf ",
+            {"--allocator-conf", "type --allocator-conf CONF"}},
+    WordRow{" json ", {"--format", "type --format json"}},
+    WordRow{" o output output-file ", {"--out", "type --out FILE"}},
 };
 
-struct Value {
+struct PrecisionWord {
   std::string_view words;
   std::string_view hint;
 };
 
-constexpr std::array kPrecisions = {
-    Value{" half float16 f16 16 16-true ", "type --precision fp16, or amp-fp16 for autocast"},
-    Value{" bfloat16 bfloat bf bf16-true ", "type --precision bf16, or amp-bf16 for autocast"},
-    Value{" single float float32 f32 full 32 32-true ", "type --precision fp32"},
-    Value{" double float64 f64 64 64-true ", "type --precision fp64"},
-    Value{" amp mixed autocast fp16-mixed 16-mixed mixed-fp16 mixed-precision ",
-          "type --precision amp-fp16 or amp-bf16"},
-    Value{" bf16-mixed mixed-bf16 amp-bfloat16 ", "type --precision amp-bf16"},
-    Value{" int8 uint8 8bit 8-bit int4 4bit 4-bit nf4 fp8 float8 fp4 ",
-          "types of 8 bits and fewer are not modelled: type --precision fp16 or bf16"},
+constexpr std::array kPrecisionWords = {
+    PrecisionWord{" half float16 f16 16 16-true ", "type --precision fp16, or amp-fp16 for autocast"},
+    PrecisionWord{" bfloat16 bfloat bf bf16-true ", "type --precision bf16, or amp-bf16 for autocast"},
+    PrecisionWord{" single float float32 f32 full 32 32-true ", "type --precision fp32"},
+    PrecisionWord{" double float64 f64 64 64-true ", "type --precision fp64"},
+    PrecisionWord{" amp mixed autocast fp16-mixed 16-mixed mixed-fp16 mixed-precision ",
+                  "type --precision amp-fp16 or amp-bf16"},
+    PrecisionWord{" bf16-mixed mixed-bf16 amp-bfloat16 ", "type --precision amp-bf16"},
+    PrecisionWord{" int8 uint8 8bit 8-bit int4 4bit 4-bit nf4 fp8 float8 fp4 ",
+                  "types of 8 bits and fewer are not modelled: type --precision fp16 or bf16"},
 };
 
 // " batch-size " of "--Batch_Size", to be found in a row of words.
@@ -79,7 +81,7 @@ std::string Word(std::string_view typed) {
 
 KnownOption OptionFor(std::string_view typed) {
   const std::string word = Word(typed);
-  for (const Row& row : kOptions) {
+  for (const WordRow& row : kOptions) {
     if (row.words.find(word) != std::string_view::npos) return row.option;
   }
   return {};
@@ -87,7 +89,7 @@ KnownOption OptionFor(std::string_view typed) {
 
 std::string_view PrecisionFor(std::string_view typed) {
   const std::string word = Word(typed);
-  for (const Value& row : kPrecisions) {
+  for (const PrecisionWord& row : kPrecisionWords) {
     if (row.words.find(word) != std::string_view::npos) return row.hint;
   }
   return {};

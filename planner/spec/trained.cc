@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "graph/base/text.h"
 #include "graph/lift/frozen.h"
 #include "planner/spec/nearest.h"
 
@@ -32,16 +33,6 @@ Set ReadSet(std::string_view glob, size_t open, char c) {
     }
   }
   return {close + 1, has != inverted};
-}
-
-std::vector<std::string_view> PartsOf(std::string_view path) {
-  std::vector<std::string_view> parts;
-  for (size_t begin = 0;;) {
-    const size_t dot = path.find('.', begin);
-    parts.push_back(path.substr(begin, dot == std::string_view::npos ? dot : dot - begin));
-    if (dot == std::string_view::npos) return parts;
-    begin = dot + 1;
-  }
 }
 
 std::string_view WithoutParts(std::string_view name, size_t count) {

@@ -175,7 +175,7 @@ class Engine {
 
 }  // namespace
 
-void Backward(Eager& e, const Tensor& loss) {
+void Backward(Eager& e, const eager::Tensor& loss) {
   const Origin before = e.origin;
   const Category category = e.category;
   e.category = Category::kTemporaries;

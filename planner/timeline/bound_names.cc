@@ -12,7 +12,7 @@ namespace vramplan {
 namespace {
 
 // One value that a layer made, as its frame sees it.
-struct Use {
+struct NameUse {
   ModuleId frame;              // of maker and readers together
   Statements::Statement made;  // in it
   Statements::Statement read;  // in it: the only one
@@ -234,9 +234,9 @@ class BoundNames {
     }
   }
 
-  std::optional<Use> UseOf(ValueId id) const {
+  std::optional<NameUse> UseOf(ValueId id) const {
     if (!Made(id) || readers_[Index(id)].empty()) return {};
-    Use use;
+    NameUse use;
     use.frame = layers_.layers[static_cast<size_t>(maker_[Index(id)])].module;
     for (const int reader : readers_[Index(id)])
       use.frame = statements_.Common(use.frame, layers_.layers[static_cast<size_t>(reader)].module);
@@ -296,7 +296,7 @@ class BoundNames {
   void HoldIfWaiting(ValueId id) {
     if (release_[Index(id)].after < 0) return;
     if (Made(id) && (MakerOf(id).op == "unbind" || MakerOf(id).op == "split")) return;
-    const std::optional<Use> use = UseOf(id);
+    const std::optional<NameUse> use = UseOf(id);
     if (!use || statements_.Carries(use->made, use->read)) return;
     if (IsAccumulated(id, use->read)) return;
     const bool call = use->read.call.valid();

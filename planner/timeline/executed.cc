@@ -11,10 +11,8 @@ constexpr int kMostLines = 40;  // of one statement
 
 const SourceLine kLost;
 
-size_t Index(ValueId id) { return static_cast<size_t>(id.value); }
-
 // The argument of the call of `unit` in its line, "self.conv(x)" of "self.bn(self.conv(x))"; empty: not found.
-std::string_view ArgumentOf(std::string_view text, const Unit& unit) {
+std::string_view ArgumentText(std::string_view text, const Unit& unit) {
   const std::string name = unit.kind.substr(unit.kind.find_first_not_of('.')) + "(";
   const size_t at = text.find(name);
   if (at == std::string_view::npos) return {};
@@ -74,7 +72,7 @@ Execution::Execution(const Layers& layers, const Statements& statements)
   }
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     for (const ValueId id : layers.layers[l].inputs) {
-      if (id.valid()) readers_[Index(id)].push_back(static_cast<int>(l));
+      if (id.valid()) readers_[id.index()].push_back(static_cast<int>(l));
     }
   }
 }
@@ -144,7 +142,7 @@ void Execution::FindLostLines(ModuleId frame, std::vector<Unit>* units) const {
     }
     int reader = std::numeric_limits<int>::max();
     for (const ValueId id : lost.outputs) {
-      if (id.valid() && !readers_[Index(id)].empty()) reader = std::min(reader, readers_[Index(id)].front());
+      if (id.valid() && !readers_[id.index()].empty()) reader = std::min(reader, readers_[id.index()].front());
     }
     if (reader <= statements_.WithFrame(frame).after &&
         LineOf(statements_.StatementOf(reader, frame), frame) != nullptr)
@@ -162,7 +160,7 @@ Executed Execution::RunOf(const std::vector<Unit>& units, size_t u, const Execut
   } else if (line != nullptr) {
     one = {u, u, line->line, line->text, ReadPythonLine(line->text), {}};
     if (u + 1 < units.size() && IsFolded(units[u])) {
-      const std::string_view argument = ArgumentOf(line->text, units[u + 1]);
+      const std::string_view argument = ArgumentText(line->text, units[u + 1]);
       if (!argument.empty() && argument.find('(') == std::string_view::npos)
         one = {u, u, kNoLine, {}, {.targets = {std::string(argument)}}, {}};
     }

@@ -51,9 +51,9 @@ std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& fr
 
 // What has a name without being read twice. Parts of one tensor are taken apart into names, which live, and with them
 // the whole, as long as their frame: q, k, v = qkv.unbind(0); qkv[0], qkv[1], qkv[2]; a, b = x.chunk(2).
-class Names {
+class NameHolds {
  public:
-  Names(const Layers& layers, const Calls& calls)
+  NameHolds(const Layers& layers, const Calls& calls)
       : layers_(layers), calls_(calls), makers_(layers.values.size(), -1), readers_(layers.values.size()) {
     for (size_t l = 0; l < layers.layers.size(); ++l) {
       const Layer& layer = layers.layers[l];
@@ -373,8 +373,8 @@ class Guess {
 
   // Operands and parts that have a name without being read twice, and what recurrent layers return.
   void HoldParts(const std::vector<bool>& joins_list) {
-    const Names names(layers_, calls_);
-    // Names of a frame go in the order in which they were first bound.
+    const NameHolds names(layers_, calls_);
+    // NameHolds of a frame go in the order in which they were first bound.
     for (size_t v = 0; v < bound_.size(); ++v) bound_[v] = static_cast<int32_t>(v);
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       const Layer& layer = layers_.layers[l];
@@ -404,7 +404,7 @@ class Guess {
   }
 
   // out, (h, c) = self.lstm(x): read or not, the tuple has a name.
-  void HoldTuple(const Names& names, const Layer& layer) {
+  void HoldTuple(const NameHolds& names, const Layer& layer) {
     if ((layer.op != "lstm" && layer.op != "gru" && layer.op != "rnn") || !layer.module.valid()) return;
     std::vector<int32_t> places;
     for (const ValueId output : layer.outputs) places.push_back(output.value);

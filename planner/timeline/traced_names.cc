@@ -13,8 +13,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-size_t Index(ValueId id) { return static_cast<size_t>(id.value); }
-
 // Of parts that have lost their line: q of q = q.view(...).
 std::string NameOfPart(const Executed& reading) {
   const Names& targets = reading.read.targets;
@@ -77,8 +75,8 @@ class TracedNames {
         if (readers.back() > frame.Last(s)) {
           leaving.push_back(id);
         } else if (plain && !IsInsideCall(frame, one, l, readers)) {
-          SetRelease(id, {read_[Index(id)], true});
-        } else if (one.line >= 0 && release_[Index(id)].after > frame.Last(s)) {
+          SetRelease(id, {read_[id.index()], true});
+        } else if (one.line >= 0 && release_[id.index()].after > frame.Last(s)) {
           // h = self.propagate(x): variables of a function die with it, at the latest when the statement is done.
           SetRelease(id, {frame.EndOf(s), true});
         }
@@ -94,12 +92,12 @@ class TracedNames {
     } else if (one.read.clear && one.read.collects) {
       for (const ValueId id : leaving) {
         if (IsTakenOut(frame, s, id, "")) {
-          SetRelease(id, {read_[Index(id)], true});
+          SetRelease(id, {read_[id.index()], true});
         } else if (const Release end = EndOfList(frame, s); end.after != frame.end.after) {
           SetRelease(id, {end, true});
         } else {  // the list may be the caller's
           Hold(release_, id, frame.end);
-          told_[Index(id)] = true;
+          told_[id.index()] = true;
         }
       }
     } else if (one.read.clear && !one.read.targets.empty()) {
@@ -128,9 +126,9 @@ class TracedNames {
   };
 
   void SetRelease(ValueId id, End end) {
-    release_[Index(id)] = read_[Index(id)];
+    release_[id.index()] = read_[id.index()];
     Hold(release_, id, end.until);
-    told_[Index(id)] = end.sure;
+    told_[id.index()] = end.sure;
   }
 
   // Whether one call made it and only the same call read it: that is the matter of the call's own frame.
@@ -187,7 +185,7 @@ class TracedNames {
     const size_t reading = frame.Running(execution_.ReadersOf(id).back(), s);
     size_t next = s + 1;
     while (next < frame.ran.size() && !frame.ran[next].Binds(name)) ++next;
-    if (IsTakenOut(frame, s, id, reading <= next ? name : "")) return {read_[Index(id)], true};
+    if (IsTakenOut(frame, s, id, reading <= next ? name : "")) return {read_[id.index()], true};
     if (reading <= next)
       return {next < frame.ran.size() && !frame.ran[next].read.collects ? frame.EndOf(next) : frame.end, true};
     for (const std::string& other : frame.ran[reading].names) {

@@ -44,20 +44,20 @@ thread_local Group group;
 
 std::atomic<int> size_of_next_split = 0;
 
-const Communicator& Of(Handle communicator) { return *static_cast<const Communicator*>(communicator); }
+const Communicator& CommunicatorOf(Handle communicator) { return *static_cast<const Communicator*>(communicator); }
 
 }  // namespace
 
 // PyTorch, torch/csrc/distributed/c10d: DDP compares the shapes of parameters and agrees on buckets (reducer.cpp,
 // verify_params_across_processes, sync_bucket_indices), and objects are gathered as bytes: all of them are read again.
 PRETEND_API int ncclAllGather(const void* from, Handle to, size_t count, int type, Handle communicator, Handle) {
-  Process::This().Collect(to, from, count * BytesOf(type), Of(communicator).ranks);
+  Process::This().Collect(to, from, count * BytesOf(type), CommunicatorOf(communicator).ranks);
   return kSuccess;
 }
 PRETEND_API int ncclBroadcast(const void* from, Handle to, size_t count, int type, int root, Handle communicator,
                               Handle) {
   const uint64_t bytes = count * BytesOf(type);
-  if (root == Of(communicator).rank) {
+  if (root == CommunicatorOf(communicator).rank) {
     if (group.depth > 0) group.own = {from, to, bytes};
     Process::This().Collect(to, from, bytes, 1);
   } else {
@@ -120,14 +120,15 @@ PRETEND_API int ncclCommSplit(Handle communicator, int colour, int key, Handle* 
   *part = nullptr;
   if (colour == kNoColour) return kSuccess;
   const int ranks = size_of_next_split.load();
-  return ranks > 0 ? Make(part, ranks, key) : Make(part, Of(communicator).ranks, Of(communicator).rank);
+  return ranks > 0 ? Make(part, ranks, key)
+                   : Make(part, CommunicatorOf(communicator).ranks, CommunicatorOf(communicator).rank);
 }
 // The hook (pretend/hook/alone.py): how many ranks the next group has; 0: unknown.
 PRETEND_API void vramplan_pretend_split(int ranks) { size_of_next_split = ranks; }
 // The hook, at the end of a step.
 PRETEND_API void vramplan_pretend_forget() { Process::This().ForgetTold(); }
 PRETEND_API int ncclCommShrink(Handle communicator, const int*, int without, Handle* part, const void*, int) {
-  return Make(part, Of(communicator).ranks - without, Of(communicator).rank);
+  return Make(part, CommunicatorOf(communicator).ranks - without, CommunicatorOf(communicator).rank);
 }
 PRETEND_API int ncclCommDestroy(Handle communicator) {
   delete static_cast<Communicator*>(communicator);
@@ -135,15 +136,15 @@ PRETEND_API int ncclCommDestroy(Handle communicator) {
 }
 PRETEND_ALIAS(ncclCommAbort, ncclCommDestroy);
 PRETEND_API int ncclCommCount(Handle communicator, int* ranks) {
-  *ranks = Of(communicator).ranks;
+  *ranks = CommunicatorOf(communicator).ranks;
   return kSuccess;
 }
 PRETEND_API int ncclCommUserRank(Handle communicator, int* rank) {
-  *rank = Of(communicator).rank;
+  *rank = CommunicatorOf(communicator).rank;
   return kSuccess;
 }
 PRETEND_API int ncclCommCuDevice(Handle communicator, int* device) {
-  *device = Of(communicator).device;
+  *device = CommunicatorOf(communicator).device;
   return kSuccess;
 }
 // ProcessGroupNCCL's watchdog: nothing ever fails.

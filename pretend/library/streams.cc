@@ -30,7 +30,7 @@ int64_t Now() {
       .count();
 }
 
-Stream Of(Handle stream) {
+Stream StreamOf(Handle stream) {
   return AddressOf(stream) <= kLastSpecial ? Stream{Thread().device, 0, 0} : *static_cast<Stream*>(stream);
 }
 
@@ -59,20 +59,20 @@ PRETEND_ALIAS(cuStreamDestroy, cudaStreamDestroy);
 PRETEND_ALIAS(cuStreamDestroy_v2, cudaStreamDestroy);
 // PyTorch, torch.cuda.Stream.priority.
 PRETEND_API int cudaStreamGetPriority(Handle stream, int* priority) {
-  *priority = Of(stream).priority;
+  *priority = StreamOf(stream).priority;
   return kSuccess;
 }
 PRETEND_ALIAS(cudaStreamGetPriority_ptsz, cudaStreamGetPriority);
 PRETEND_ALIAS(cuStreamGetPriority, cudaStreamGetPriority);
 PRETEND_API int cudaStreamGetFlags(Handle stream, unsigned* flags) {
-  *flags = Of(stream).flags;
+  *flags = StreamOf(stream).flags;
   return kSuccess;
 }
 PRETEND_ALIAS(cudaStreamGetFlags_ptsz, cudaStreamGetFlags);
 PRETEND_ALIAS(cuStreamGetFlags, cudaStreamGetFlags);
 // PyTorch, torch.cuda.ExternalStream; Transformer Engine.
 PRETEND_API int cudaStreamGetDevice(Handle stream, int* device) {
-  *device = Of(stream).device;
+  *device = StreamOf(stream).device;
   return kSuccess;
 }
 PRETEND_ALIAS(cudaStreamGetDevice_ptsz, cudaStreamGetDevice);

@@ -164,14 +164,14 @@ TEST_CASE("differences by phase and operator: names do not matter, sizes do") {
 TEST_CASE("agreement of large blocks, births and deaths apart; levels") {
   const TraceComparison comparison =
       CompareTraces(TraceText("+a1 +b0.01 |backward +c2 -a1"), TraceText("+a1 |backward +c2 +d1 |update -a1"));
-  CHECK(comparison.births == Agreement{Bytes::MiB(3), Bytes::MiB(3), Bytes::MiB(4)});
+  CHECK(comparison.births == TraceAgreement{Bytes::MiB(3), Bytes::MiB(3), Bytes::MiB(4)});
   CHECK(comparison.births.Share() == 0.75);
-  CHECK(comparison.deaths == Agreement{Bytes(), Bytes::MiB(1), Bytes::MiB(1)});
+  CHECK(comparison.deaths == TraceAgreement{Bytes(), Bytes::MiB(1), Bytes::MiB(1)});
   CHECK(comparison.recorded.before == Bytes::MiB(100));
   CHECK(comparison.recorded.peak == Bytes::MiB(104));
   CHECK(comparison.recorded.peak_event == 2);
   CHECK(comparison.recorded.after == Bytes::MiB(103));
-  CHECK(Agreement().Share() == 1);
+  CHECK(TraceAgreement().Share() == 1);
 }
 
 TEST_CASE("deaths that take another block of the same size are counted, not differences") {
