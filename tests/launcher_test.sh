@@ -6,9 +6,10 @@ set -u
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree/repo/.ci" "$tree/repo/graph/base" "$tree/repo/planner" "$tree/repo/cuda_probe" "$tree/bin"
+mkdir -p "$tree/repo/.ci" "$tree/repo/graph/base" "$tree/repo/planner" "$tree/repo/cuda_probe" "$tree/repo/pretend/hook" "$tree/bin"
 cp vramplan "$tree/repo/vramplan"
-touch "$tree/repo/CMakeLists.txt" "$tree/repo/main.cc" "$tree/repo/graph/base/bytes.cc" "$tree/repo/graph/base/README.md"
+touch "$tree/repo/CMakeLists.txt" "$tree/repo/main.cc" "$tree/repo/graph/base/bytes.cc" "$tree/repo/graph/base/README.md" \
+  "$tree/repo/pretend/hook/values.py"
 
 cat >"$tree/repo/.ci/packages" <<'EOF'
 #!/bin/bash
@@ -77,8 +78,10 @@ expect 'a source was added' 0 '[0]'      'vramplan: the sources changed: buildin
 settle; touch -d '+2 seconds' "$tree/repo/planner"
 rm "$tree/repo/planner/new.cc" && touch -d '+6 seconds' "$tree/repo/planner"
 expect 'a source is gone'   0 '[0]'      'vramplan: the sources changed: building' 1 "$run" 0
+touch -d '+8 seconds' "$tree/repo/pretend/hook/values.py"
+expect 'the hook changed'   0 '[0]'      'vramplan: the sources changed: building' 1 "$run" 0
 ln -s "$run" "$tree/bin/vramplan"
-touch -d '+8 seconds' "$tree/repo/build/release/.built"
+touch -d '+10 seconds' "$tree/repo/build/release/.built"
 expect 'through a link'     0 '[0]'      ''                                        0 "$tree/bin/vramplan" 0
 mv "$tree/repo" "$tree/moved"
 expect 'the tree was moved' 0 '[0]'      ''                                        0 "$tree/moved/vramplan" 0
