@@ -43,6 +43,7 @@ class _Recorder:
         self.done = False
         self.history = False
         self.alone = None
+        self.ranks = None  # alone.py too: how to wait for what collectives hold
         self.by_value = {}  # (what, file, line, function): how often
         self.changed = []  # what --try changed
 
@@ -206,18 +207,26 @@ class _Recorder:
     def done_enough(self):
         return _STEPS and self.steps >= _STEPS
 
+    def settle(self):
+        """Collectives cost no time here, so that a step is over before their watchdog lets tensors go."""
+        distributed = self.torch.distributed
+        if _REAL or not (distributed.is_available() and distributed.is_initialized()):
+            return
+        if self.ranks is None:
+            self.ranks = self.alone or _part("alone")
+        self.ranks.settle(self.torch)
+
     def before_update(self, optimizer, *_):
         if self.done_enough and optimizer is self.leader:
             self.end("steps")
-        if self.alone:
-            self.alone.settle(self.torch)
+        self.settle()
         self.mark("update")
 
     def after_update(self, optimizer, *_):
         if not self.used() or self.done:
             return
+        self.settle()
         if self.alone:
-            self.alone.settle(self.torch)
             self.alone.forget()
         self.mark("after-update")
         if self.leader is None:
