@@ -42,6 +42,8 @@ class Player {
     } else if (event.kind == EventKind::kFree) {
       const int32_t handle = std::exchange(handles_[static_cast<size_t>(event.block.value)], -1);
       With([&](auto& allocator) { allocator.Free(handle); });
+    } else if (event.kind == EventKind::kEmptyCache) {
+      if (auto* caching = std::get_if<CachingAllocator>(&allocator_)) caching->EmptyCache();
     }
     const AllocatorStatistics& now = statistics();
     CHECK(now.requested <= now.allocated && now.allocated <= now.reserved);

@@ -25,6 +25,9 @@ constexpr std::array<std::string_view, kColumns> kTraceNames = {"event",        
 constexpr std::string_view kOld = "old";
 constexpr int64_t kNoRecord = -1;
 
+// Rows of a recorded script (planner/record/record.h) that ask for nothing.
+bool IsAbout(std::string_view op) { return op == "enter" || op == "leave" || op == "cudnn"; }
+
 std::string_view TakeUntil(std::string_view* text, char end) {
   const size_t at = text->find(end);
   const std::string_view taken = text->substr(0, at);
@@ -44,6 +47,7 @@ class StreamPlayer {
     while (!text_.empty()) {
       if (!ReadRow()) return error_;
       if (Field(kOp).empty() && Field(kId).empty()) continue;  // an empty line
+      if (IsAbout(Field(kOp))) continue;
       ++result_.rows;
       before_ = allocator_.statistics();
       address_ = kNoRecord;

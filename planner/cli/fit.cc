@@ -5,6 +5,7 @@
 #include "planner/cli/doubts.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
+#include "planner/cli/recorded.h"
 #include "planner/cli/verbs.h"
 #include "planner/runtimes/runtime.h"
 
@@ -170,6 +171,7 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
 }  // namespace
 
 Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machine) {
+  if (IsRecord(options.file)) return RunRecorded(options, style, machine);
   std::optional<ChosenDevice> chosen;
   if (options.gpu == "all" && !options.profile.empty())
     return Error{ErrorCode::kUsage, "--profile", "is of one card, and --gpu all asks about many",

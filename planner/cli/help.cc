@@ -22,8 +22,9 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"
      "  vramplan estimate unet.onnx --mode infer --format json\n"},
     {"vramplan fit FILE.onnx --gpu NAME [options]",
-     "Whether the model trains (or infers) on a card, with which largest batch, and where every MiB goes. Exit code 0: "
-     "it fits, 3: it does not.",
+     "Whether the model trains (or infers) on a card, with which largest batch, and where every MiB goes. FILE may be "
+     "what vramplan run --record wrote: then the answer is about that run of the script. Exit code 0: it fits, 3: it "
+     "does not.",
      "  vramplan fit unet.onnx --gpu t4\n"
      "  vramplan fit resnet50.onnx --gpu rtx-3090 --batch 64 --optimizer sgd-momentum\n"
      "  vramplan fit gpt.onnx --gpu-memory 14.56GiB --dim sequence=1024\n"
@@ -43,7 +44,8 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "free), block (numbered in the step; old: made before it), bytes (of the block), phase (forward, loss, backward, "
      "update, zero_grad), module, autograd_node, operator, inner_operator, allocated_after, onnx_node. With --compare "
      "FILE it "
-     "prints instead where and how a recorded stream differs; the answer begins with equal or differs.",
+     "prints instead where and how a recorded stream, or a script that vramplan run --record wrote down, differs; the "
+     "answer begins with equal or differs.",
      "  vramplan trace unet.onnx --batch 4 --out unet.csv.gz\n"
      "  vramplan trace unet.onnx --batch 4 --compare recorded.csv.gz\n"
      "  vramplan trace gpt.onnx --dim sequence=128 --optimizer adamw --step 1 | head\n"
@@ -60,8 +62,8 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
     {"vramplan plan FILE.onnx --gpu NAME [options]",
      "What to run so that the training step fits and loses the least time: batch, precision, optimizer implementation, "
      "accumulation, and which modules to checkpoint. Options that you give are kept; plan chooses the others. Memory "
-     "is replayed at the batch and at the next one; time is an estimate from the card's peak rates. Exit code 0: a "
-     "plan fits, 3: none does.",
+     "is replayed at the batch and at the next one; time is an estimate from the card's peak rates. Of what vramplan "
+     "run --record wrote it says what each change would make of that run. Exit code 0: a plan fits, 3: none does.",
      "  vramplan plan unet.onnx --gpu t4\n"
      "  vramplan plan unet.onnx --gpu-memory 8GiB --batch 16 --precision fp32\n"
      "  vramplan plan gpt.onnx --gpu rtx-3090 --dim sequence=1024 --optimizer adamw --effective-batch 512\n"},

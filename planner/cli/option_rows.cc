@@ -118,6 +118,8 @@ constexpr OptionRow kOptionRows[] = {
     {"--nodes", "M", "machines that share the cards of --gpus [1]", kRun},
     {"--rank", "R", "which of the ranks [0]", kRun},
     {"--all-ranks", "", "with --gpus, and torchrun or its like in the command: all of them run", kRun},
+    {"--one-process", "", "with --gpus: one process that uses all of the cards (nn.DataParallel, device_map), no ranks",
+     kRun},
     {"--try", "",
      "run it again with each change that may make it smaller: expandable segments, optimizers that update one "
      "parameter after the other, checkpointed layers, 8-bit Adam; the answer says what each really changed",
@@ -127,8 +129,9 @@ constexpr OptionRow kOptionRows[] = {
      "pretend card is like that one",
      kRun},
     {"--record", "FILE",
-     "write every request of the run there, for \"vramplan replay\" with another card or other allocator options; .gz: "
-     "gzipped",
+     "write every request of the run there, with its phase, module and line, for fit, plan, replay and trace "
+     "--compare; "
+     ".gz: gzipped",
      kRun},
     {"--profile", "FILE",
      "measurements of the card (vramplan.profile/1): context, rates and cuDNN's workspaces; without --gpu they also "

@@ -5,6 +5,7 @@
 
 #include "planner/cli/doubts.h"
 #include "planner/cli/judge.h"
+#include "planner/cli/recorded.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/breakdown.h"
 #include "planner/semantics/optimizer.h"
@@ -141,6 +142,7 @@ void NoteOfPrecision(const Layers& layers, const TrainingSpec& planned, int64_t 
 }  // namespace
 
 Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machine) {
+  if (IsRecord(options.file)) return RunRecorded(options, style, machine);
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   Result<Prepared> prepared = Prepare(options);

@@ -30,7 +30,7 @@ std::string UserFolder() {
   return home.starts_with('/') ? home + "/.local/share" + std::string(kBelow) : "";
 }
 
-std::string FileName(const CardFacts& card) {
+std::string StoredName(const CardFacts& card) {
   std::string name = card.uuid.empty() ? card.name : card.uuid;
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_') c = '-';
@@ -72,7 +72,7 @@ std::vector<std::string> ProfileFolders() {
 
 Result<std::string> StorePath(const CardFacts& card) {
   const std::string folder = UserFolder();
-  if (!folder.empty()) return folder + "/" + FileName(card);
+  if (!folder.empty()) return folder + "/" + StoredName(card);
   return Error{ErrorCode::kUsage, "calibrate", "neither XDG_DATA_HOME nor HOME says where profiles are kept",
                "add --out FILE"};
 }
@@ -87,7 +87,7 @@ std::optional<StoredProfile> FindStoredProfile(const CardFacts& card, const std:
     return std::nullopt;
   };
   for (const std::string& folder : folders) {
-    const std::string file = folder + "/" + FileName(card);
+    const std::string file = folder + "/" + StoredName(card);
     std::error_code failed;
     if (!fs::exists(file, failed)) continue;
     if (std::optional<StoredProfile> own = read(file); own && OfSameKind(own->profile, card)) return own;

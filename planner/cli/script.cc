@@ -9,8 +9,8 @@
 #include "planner/cli/script_runs.h"
 #include "planner/cli/verbs.h"
 #include "planner/cli/write_file.h"
+#include "planner/record/record.h"
 #include "planner/report/script_search.h"
-#include "planner/report/script_stream.h"
 
 namespace vramplan {
 namespace {
@@ -138,8 +138,9 @@ std::vector<ScriptTried> Try(const ScriptRuns& runs, const ScriptValues& values)
 }
 
 // --record: the requests of the run that is reported.
-Status Record(const FileToWrite& file, ScriptReport* report) {
-  if (!report->moment.before_history) return WriteFile(file, StreamOf(report->recording));
+Status WriteRecord(const FileToWrite& file, ScriptReport* report) {
+  if (!report->moment.before_history)
+    return WriteFile(file, PrintRecord(RecordOf(report->recording, report->card.cudnn)));
   report->notes.Add({"not-recorded", Severity::kWarning, file.path,
                      "was not written: the history of allocations is not whole", "run fewer steps with --steps"});
   return Done();
@@ -182,7 +183,7 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   }
   VariedRun& first = varied.front();
   if (!options.record.empty()) {
-    if (const Status recorded = Record(record, &first.report); !recorded) return recorded.error();
+    if (const Status recorded = WriteRecord(record, &first.report); !recorded) return recorded.error();
   }
   const bool json = options.format == Format::kJson;
   Outcome outcome;

@@ -106,6 +106,7 @@ StartedCommand::Environment HookEnvironment(const Options& options, const std::s
   return {{"PYTHONPATH", Before(pretend + "/hook", "PYTHONPATH", ":")},
           {"VRAMPLAN_RECORDING", folder},
           {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
+          {"VRAMPLAN_DETAILS", options.record.empty() ? "" : "1"},
           {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()}};
 }
 

@@ -4,7 +4,9 @@
 
 #include "planner/allocator/stream.h"
 #include "planner/cli/prepare.h"
+#include "planner/cli/recorded.h"
 #include "planner/cli/verbs.h"
+#include "planner/record/played.h"
 #include "planner/remat/text.h"
 #include "planner/solver/step_problem.h"
 
@@ -22,6 +24,18 @@ Status CheckTraceOptions(const Options& options) {
   return Done();
 }
 
+// The stream of --compare: a trace, or a step of a script's run.
+Result<Trace> ReadRecorded(const Options& options) {
+  if (IsRecord(options.compare)) {
+    const Result<Record> record = ReadRecordFile(options.compare);
+    if (!record.ok()) return record.error();
+    return TraceOf(*record, options.compare, options.step, options.allocator);
+  }
+  const Result<std::string> text = ReadStream(options.compare);
+  if (!text.ok()) return text.error();
+  return ParseTrace(*text, options.compare);
+}
+
 }  // namespace
 
 Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* machine) {
@@ -30,9 +44,7 @@ Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* mach
   if (!chosen.ok()) return chosen.error();
   TraceReport report;
   if (!options.compare.empty()) {
-    const Result<std::string> text = ReadStream(options.compare);
-    if (!text.ok()) return text.error();
-    Result<Trace> recorded = ParseTrace(*text, options.compare);
+    Result<Trace> recorded = ReadRecorded(options);
     if (!recorded.ok()) return recorded.error();
     report.recorded = *std::move(recorded);
   }

@@ -62,6 +62,7 @@ class Collector {
         case EventKind::kBeforeLoss:
         case EventKind::kBeforeZeroGrad:
         case EventKind::kAfterZeroGrad:
+        case EventKind::kEmptyCache:
           break;
       }
     }

@@ -50,8 +50,12 @@ void AddSide(const char* name, const Trace& trace, size_t first, size_t count, T
     const TraceEvent& event = trace[first + i];
     const std::string who = event.autograd_node + (event.autograd_node.empty() || event.op.empty() ? "" : " ") +
                             event.op + (event.inner_op == event.op ? "" : " " + event.inner_op);
+    // Of a recorded script the line of Python is known instead.
+    const bool has_place = event.line > 0 && !event.layer.empty();
+    const std::string where =
+        event.module + (has_place && !event.module.empty() ? " " : "") + (has_place ? event.layer : "");
     table->AddRow({i == 0 ? name : "", LineOf(trace, first + i), event.birth ? "alloc" : "free", ToString(event.bytes),
-                   BlockOf(event), event.phase, who.empty() ? event.module : who});
+                   BlockOf(event), event.phase, who.empty() ? where : who});
   }
   if (count > kEventsOfSide) table->AddRow({"", "", "", "", std::to_string(count - kEventsOfSide) + " more", "", ""});
   if (count == 0) table->AddRow({name, LineOf(trace, first), "nothing", "", "", "", ""});

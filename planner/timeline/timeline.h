@@ -45,6 +45,7 @@ enum class EventKind : uint8_t {
   kBeforeLoss,      // the model has returned; the loss lasts until the phase ends
   kBeforeZeroGrad,  // gradients are freed between these two
   kAfterZeroGrad,
+  kEmptyCache,  // of a script that was recorded: torch.cuda.empty_cache()
 };
 
 struct Event {

@@ -18,12 +18,17 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _FOLDER = os.environ.get("VRAMPLAN_RECORDING")
 _ALONE = os.environ.get("VRAMPLAN_ALONE")  # the rank of many that runs alone; nothing: no other is pretended
 _CHANGE = os.environ.get("VRAMPLAN_TRY")  # of pretend/hook/changes.py; nothing: the script as it is
+_DETAILS = os.environ.get("VRAMPLAN_DETAILS") == "1"  # a run that is recorded: what details.py writes
 _REAL = os.environ.get("VRAMPLAN_REAL") == "1"  # the card is one: what is read of it are values
 _STEPS = int(os.environ.get("VRAMPLAN_STEPS") or 0)  # 0: until the script ends
 _SECONDS = float(os.environ.get("VRAMPLAN_SECONDS") or 0)  # 0: without a limit
 # Entries of the history that are kept: about 1 KiB of host memory each. The oldest are lost first.
 _MOST_ENTRIES = 2_000_000
 _LEVELS = (("requested", "requested_bytes"), ("allocated", "allocated_bytes"), ("reserved", "reserved_bytes"))
+
+
+class _PerCard(dict):
+    """Words of a line that are other ones for each card; which of them is written is known at the end."""
 
 
 class _Recorder:
@@ -46,6 +51,8 @@ class _Recorder:
         self.ranks = None  # alone.py too: how to wait for what collectives hold
         self.by_value = {}  # (what, file, line, function): how often
         self.changed = []  # what --try changed
+        self.details = None
+        self.refusing = None  # the card that refused memory last
 
     # -- beginning
 
@@ -61,7 +68,10 @@ class _Recorder:
             torch.nn.modules.module.register_module_forward_pre_hook(self.guarded(self.enter)),
             torch.nn.modules.module.register_module_forward_hook(self.guarded(self.leave), always_call=True),
         ]
-        self.keep_values = (lambda: None) if _REAL else _part("values").install(torch, self.guarded(self.value))
+        if _DETAILS:
+            self.details = _part("details").Details(torch, self.guarded)
+        self.keep_values = (lambda: None) if _REAL else _part("values").install(
+            torch, self.guarded(self.value), _when_imported)
         self.wrap(torch, "compile", self.step_aside)
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
@@ -140,8 +150,14 @@ class _Recorder:
 
     # -- while the script runs
 
-    def device(self):
-        return self.torch.cuda.current_device()
+    def cards(self):
+        return range(self.torch.cuda.device_count())
+
+    def fullest(self):
+        """The card that is reported: the one that refused memory, else the one that held the most."""
+        if self.refusing is not None:
+            return self.refusing
+        return max(self.cards(), key=lambda card: self.told_stats(card)["reserved_bytes"]["all"]["peak"])
 
     def used(self):
         return self.torch.cuda.is_initialized()
@@ -156,8 +172,13 @@ class _Recorder:
         return stats
 
     def line(self, *words):
-        text = (str(word).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n") for word in words)
-        self.lines.append("\t".join(text))
+        per_card = any(isinstance(word, _PerCard) for word in words)
+        self.lines.append(words if per_card else self.text(words))
+
+    def text(self, words, card=None):
+        if card is not None:
+            words = [each for word in words for each in (word.get(card, ()) if isinstance(word, _PerCard) else (word,))]
+        return "\t".join(str(word).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n") for word in words)
 
     def place(self):
         """The innermost line that is neither PyTorch's nor ours: file, line, function."""
@@ -178,12 +199,15 @@ class _Recorder:
         if not self.used() or self.done:
             return
         try:
+            if self.details and "update" in what:
+                self.details.line("at", what)
             with self.lock:
-                self.line("mark", what, self.allocations(self.stats(self.device())), *self.place())
+                counts = _PerCard((card, (self.allocations(self.stats(card)),)) for card in self.cards())
+                self.line("mark", what, counts, *self.place())
         except Exception as error:  # noqa: BLE001
             self.line("fault", what, repr(error))
 
-    def enter(self, module, _):
+    def enter(self, module, arguments):
         names = getattr(self.running, "names", None)
         if names is None:
             names = self.running.names = []
@@ -192,15 +216,19 @@ class _Recorder:
         if not names and id(module) not in self.names:
             self.names.update((id(each), name or type(module).__name__) for name, each in module.named_modules())
         name = self.names.get(id(module), type(module).__name__)
+        if self.details:
+            self.details.enter(module, arguments, name, not names)
         names.append(name)
         self.modules.append((time.time_ns() // 1000, name))
         if len(self.modules) > _MOST_ENTRIES:
             del self.modules[:_MOST_ENTRIES // 2]
 
-    def leave(self, *_):
+    def leave(self, module, _, result):
         names = getattr(self.running, "names", None)
         if names:
-            names.pop()
+            name = names.pop()
+            if self.details:
+                self.details.leave(module, result, name, not names)
             self.modules.append((time.time_ns() // 1000, names[-1] if names else ""))
 
     @property
@@ -220,6 +248,8 @@ class _Recorder:
         if self.done_enough and optimizer is self.leader:
             self.end("steps")
         self.settle()
+        if self.details and self.used() and not self.done:
+            self.details.before_update(optimizer)
         self.mark("update")
 
     def after_update(self, optimizer, *_):
@@ -229,34 +259,42 @@ class _Recorder:
         if self.alone:
             self.alone.forget()
         self.mark("after-update")
+        if self.details:
+            self.details.after_update(optimizer)
         if self.leader is None:
             self.leader = optimizer
         if optimizer is not self.leader:
             self.others = True
             return
         self.steps += 1
+        if self.details:
+            self.details.line("at", "step")
         self.count_step()
 
     def count_step(self):
         with self.lock:
-            device = self.device()
-            stats = self.stats(device)
-            words = ["step", self.steps, self.allocations(stats)]
-            for value in ("peak", "current"):
-                words += [stats[kind]["all"][value] for _, kind in _LEVELS]
-            self.line(*words, round(time.monotonic() - self.began, 3))
-            kept = self.kept_peaks.setdefault(device, {})
-            for kind, pools in stats.items():
-                if not isinstance(pools, dict):
-                    continue
-                for pool, values in pools.items():
-                    if isinstance(values, dict) and "peak" in values:
-                        most = kept.setdefault(kind, {})
-                        most[pool] = max(most.get(pool, 0), values["peak"])
-            self.reset_peaks(device)
+            counters = _PerCard()
+            for card in self.cards():
+                stats = self.stats(card)
+                counters[card] = [self.allocations(stats)] + [
+                    stats[kind]["all"][value] for value in ("peak", "current") for _, kind in _LEVELS]
+                self.keep_peaks(card, stats)
+                self.reset_peaks(card)
+            self.line("step", self.steps, counters, round(time.monotonic() - self.began, 3))
+
+    def keep_peaks(self, card, stats):
+        kept = self.kept_peaks.setdefault(card, {})
+        for kind, pools in stats.items():
+            if not isinstance(pools, dict):
+                continue
+            for pool, values in pools.items():
+                if isinstance(values, dict) and "peak" in values:
+                    most = kept.setdefault(kind, {})
+                    most[pool] = max(most.get(pool, 0), values["peak"])
 
     def out_of_memory(self, device, asked, total, free):
         with self.lock:
+            self.refusing = device
             stats = self.stats(device)
             words = [stats[kind]["all"]["current"] for _, kind in _LEVELS]
             self.line("out-of-memory", self.allocations(stats), asked, total, free, *words, *self.place())
@@ -309,6 +347,8 @@ class _Recorder:
         self.line("torch", torch.__version__, torch.version.cuda or "", getattr(torch.version, "hip", None) or "")
         self.line("argv", *sys.argv)
         self.line("rank", os.environ.get("RANK", 0), os.environ.get("WORLD_SIZE", 1))
+        card = self.fullest() if self.used() else None
+        lines = [line if isinstance(line, str) else self.text(line, card) for line in lines]
         file.write("\n".join(self.lines + lines) + "\n")
         self.lines = []
         for (what, *place), times in self.by_value.items():
@@ -316,13 +356,16 @@ class _Recorder:
         for text in self.changed:
             self.line("changed", text)
         if self.used():
-            device = self.device()
-            stats = self.stats(device)
-            words = [self.told_stats(device)[kind]["all"]["peak"] for _, kind in _LEVELS]
+            for each in self.cards():
+                told = self.told_stats(each)
+                if len(self.cards()) > 1 and told["reserved_bytes"]["all"]["peak"]:
+                    self.line("on-card", each, *(told[kind]["all"]["peak"] for _, kind in _LEVELS))
+            stats = self.stats(card)
+            words = [self.told_stats(card)[kind]["all"]["peak"] for _, kind in _LEVELS]
             words += [stats[kind]["all"][value] for value in ("peak", "current") for _, kind in _LEVELS]
             self.line("last", self.allocations(stats), *words, stats["num_alloc_retries"])
             try:
-                self.write_history(file, device)
+                self.write_history(file, card)
             except Exception as error:  # noqa: BLE001
                 self.line("fault", "write_history", repr(error))
         self.line("end", why, round(time.monotonic() - self.began, 3))
@@ -334,6 +377,7 @@ class _Recorder:
             return
         modules, next_module, name = self.modules, 0, ""
         frames, stacks = {}, {}
+        details, next_detail = self.details.lines if self.details else (), 0
         actions = {"alloc": "a", "free_completed": "f", "segment_alloc": "s", "segment_map": "s", "segment_free": "u",
                    "segment_unmap": "u", "oom": "o"}
         out = []
@@ -341,10 +385,13 @@ class _Recorder:
             action = actions.get(entry["action"])
             if action is None:
                 continue
+            when = entry.get("time_us", 0)
+            while next_detail < len(details) and details[next_detail][0] <= when:
+                out.append(self.text(details[next_detail][1]))
+                next_detail += 1
             if action != "a":
                 out.append("%s\t%d\t%d" % (action, entry.get("addr", 0), entry["size"]))
                 continue
-            when = entry.get("time_us", 0)
             while next_module < len(modules) and modules[next_module][0] <= when:
                 name = modules[next_module][1]
                 next_module += 1
@@ -366,16 +413,18 @@ class _Recorder:
                 out += self.lines
                 self.lines = []
             out.append("a\t%d\t%d\t%d\t%s" % (entry["addr"], entry["size"], stack, name.replace("\t", " ")))
+        out += [self.text(words) for _, words in details[next_detail:]]
         file.write("\n".join(out) + "\n" if out else "")
 
 
-class _TorchFinder:
-    """Installs the recorder when torch has been imported. Libraries may look for it (find_spec) long before that."""
+class _Finder:
+    """Does something when a module has been imported. Libraries may look for it (find_spec) long before that."""
 
-    looking = False
+    def __init__(self, name, then):
+        self.name, self.then, self.looking = name, then, False
 
     def find_spec(self, name, path, target=None):
-        if name != "torch" or self.looking:
+        if name != self.name or self.looking:
             return None
         self.looking = True
         try:
@@ -386,16 +435,27 @@ class _TorchFinder:
             return spec
         run = spec.loader.exec_module
 
-        def run_and_install(module):
+        def run_and_do(module):
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
             run(module)
-            recorder = _Recorder(module)
-            atexit.register(recorder.guarded(lambda: recorder.write("exit")))
-            if module.version.cuda and module.cuda.is_available():
-                recorder.guarded(recorder.install)()
-        spec.loader.exec_module = run_and_install
+            self.then(module)
+        spec.loader.exec_module = run_and_do
         return spec
+
+
+def _when_imported(name, then):
+    if name in sys.modules:
+        then(sys.modules[name])
+    else:
+        sys.meta_path.insert(0, _Finder(name, then))
+
+
+def _record(torch):
+    recorder = _Recorder(torch)
+    atexit.register(recorder.guarded(lambda: recorder.write("exit")))
+    if torch.version.cuda and torch.cuda.is_available():
+        recorder.guarded(recorder.install)()
 
 
 def _part(name):
@@ -420,5 +480,5 @@ def _import_the_users():
 if _FOLDER and _ALONE and _part("alone").is_another_rank(_ALONE):
     os._exit(0)
 if _FOLDER and os.path.isdir(_FOLDER):
-    sys.meta_path.insert(0, _TorchFinder())
+    sys.meta_path.insert(0, _Finder("torch", _record))
 _import_the_users()

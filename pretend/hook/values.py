@@ -8,7 +8,7 @@ that are taken for an integer. Where they are called from goes into the recordin
 _BY_VALUE = ("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount", "tolist")
 
 
-def install(torch, tell):
+def install(torch, tell, when_imported):
     """Calls tell(what) before each; gives back what undoes it."""
     undone = []
 
@@ -51,6 +51,24 @@ def install(torch, tell):
     if all_true is not None:
         torch._is_all_true = is_all_true
         undone.append((torch, "_is_all_true", all_true))
+
+    # transformers asks by the values of position_ids whether a batch is packed sequences, which have a mask of their own
+    # (masking_utils.find_packed_sequence_indices, 4.53 to 5.0). Zeros would say so of every batch. Where a script gives
+    # position_ids itself it packs.
+    def one_sequence(module):
+        if not hasattr(module, "find_packed_sequence_indices"):
+            return
+        find = module.find_packed_sequence_indices
+
+        def find_packed_sequence_indices(position_ids, *arguments, **named):
+            # Those that the model counts itself are a row of arange that got a batch axis: one sequence each.
+            if on_card(position_ids) and position_ids._is_view():
+                return None
+            if on_card(position_ids):
+                tell("position_ids without a mask, taken for packed sequences,")
+            return find(position_ids, *arguments, **named)
+        module.find_packed_sequence_indices = find_packed_sequence_indices
+    when_imported("transformers.masking_utils", one_sequence)
 
     def undo():
         for owner, name, whole in undone:

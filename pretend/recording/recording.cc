@@ -47,6 +47,9 @@ class Reader {
     if (word == "stack") return Stack(&words);
     if (word == "mark") return ReadMark(&words);
     if (word == "step") return Step(&words);
+    if (word == "in" || word == "out") return Module(word == "in", &words);
+    if (word == "at") return Phase(&words);
+    if (word == "tag") return Tag(&words);
     return Rare(word, &words);
   }
 
@@ -62,13 +65,70 @@ class Reader {
     HistoryEvent event{HistoryKind::kAllocate, address, ReadBytes(words)};
     event.stack = static_cast<int32_t>(words->Number());
     const std::string_view module = words->more() ? words->Raw() : std::string_view();
-    if (!module.empty()) {
-      const auto [place, fresh] = modules_.try_emplace(std::string(module), static_cast<int32_t>(modules_.size()));
-      if (fresh) into_->modules.emplace_back(module);
-      event.module = place->second;
-    }
+    if (!module.empty()) event.module = NumberOf(module);
     into_->history.push_back(event);
     return !words->bad() && event.stack >= 0 && event.stack < static_cast<int64_t>(into_->stacks.size());
+  }
+
+  int32_t NumberOf(std::string_view module) {
+    const auto [place, fresh] = modules_.try_emplace(std::string(module), static_cast<int32_t>(modules_.size()));
+    if (fresh) into_->modules.emplace_back(module);
+    return place->second;
+  }
+
+  // An event for each address of "4096,8192"; of an empty list none.
+  bool Addresses(std::string_view list, const HistoryEvent& event) {
+    while (!list.empty()) {
+      const size_t end = std::min(list.find(','), list.size());
+      Words word(list.substr(0, end));
+      into_->history.push_back(event);
+      into_->history.back().address = static_cast<uint64_t>(word.Number());
+      if (word.bad()) return false;
+      list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return true;
+  }
+
+  bool Module(bool enters, Words* words) {
+    HistoryEvent event{enters ? HistoryKind::kEnter : HistoryKind::kLeave};
+    event.module = NumberOf(words->Raw());
+    HistoryEvent gives = event;
+    gives.kind = HistoryKind::kGives;
+    if (!enters && !Addresses(words->Raw(), gives)) return false;
+    into_->history.push_back(event);
+    return !words->bad();
+  }
+
+  bool Phase(Words* words) {
+    static const std::map<std::string_view, LoopPhase> kPhases = {
+        {"forward", LoopPhase::kForward},    {"loss", LoopPhase::kLoss},
+        {"backward", LoopPhase::kBackward},  {"after-backward", LoopPhase::kAfterBackward},
+        {"update", LoopPhase::kUpdate},      {"after-update", LoopPhase::kAfterUpdate},
+        {"zero-grad", LoopPhase::kZeroGrad}, {"after-zero-grad", LoopPhase::kAfterZeroGrad},
+        {"step", LoopPhase::kStep},
+    };
+    const auto phase = kPhases.find(words->Raw());
+    if (phase == kPhases.end()) return false;
+    HistoryEvent event{HistoryKind::kPhase};
+    event.what = static_cast<uint8_t>(phase->second);
+    into_->history.push_back(event);
+    return true;
+  }
+
+  bool Tag(Words* words) {
+    static const std::map<std::string_view, TensorUse> kUses = {
+        {"parameters", TensorUse::kParameters},
+        {"buffers", TensorUse::kBuffers},
+        {"gradients", TensorUse::kGradients},
+        {"inputs", TensorUse::kInputs},
+        {"optimizer_state", TensorUse::kOptimizerState},
+    };
+    const auto use = kUses.find(words->Raw());
+    if (use == kUses.end()) return false;
+    HistoryEvent event{HistoryKind::kTag};
+    event.what = static_cast<uint8_t>(use->second);
+    event.bytes = ReadBytes(words);
+    return Addresses(words->Raw(), event) && !words->bad();
   }
 
   bool Frame(Words* words) {
@@ -151,6 +211,9 @@ class Reader {
       last.now = ReadCounters(words);
       last.retries = words->Number();
       into_->last = last;
+    } else if (word == "on-card") {
+      const int64_t card = words->Number();
+      into_->cards.emplace_back(card, ReadCounters(words));
     } else if (word == "by-value") {
       ByValue value;
       value.what = words->Text();

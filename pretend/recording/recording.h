@@ -16,7 +16,17 @@
 //   last 822 TOLD... PEAK... NOW... RETRIES  at the end: what the script would read, the peaks since the last step, now
 //   frame 0 17 forward model.py              stack 0 0,4,2         frames of a stack, the innermost first
 //   a ADDRESS BYTES STACK MODULE             the history: allocations, frees (f), segments (s, u), refusals (o)
+//   on-card 1 PEAK...                        of a process that could use several: the peaks of each card; all other
+//                                            lines are about the one that refused memory, or else held the most
 //   end steps 3.2                            why it was over: steps, seconds, exit
+//
+// A run that is recorded has more lines within its history (pretend/hook/details.py):
+//
+//   in layer1.conv                           a module's forward begins
+//   out layer1.conv 4096,8192                it ends, and gives what lies there
+//   at loss                                  a phase begins: forward, loss, backward, update, zero-grad; after-... ends
+//                                            one; step: it is over
+//   tag gradients 4 4096,8192                what lies there is for this, in elements of so many bytes
 //
 // What is missing is empty; a file that was cut off gives what it still says, and has no `end`.
 #pragma once
@@ -25,6 +35,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graph/base/bytes.h"
@@ -65,13 +76,37 @@ struct RecordedRefusal {
   CodePlace place;
 };
 
-enum class HistoryKind : uint8_t { kAllocate, kFree, kSegment, kSegmentGone, kRefused };
+enum class HistoryKind : uint8_t {
+  kAllocate,
+  kFree,
+  kSegment,
+  kSegmentGone,
+  kRefused,
+  kEnter,  // `module` begins its forward
+  kGives,  // the module that is left next gives what lies at `address`
+  kLeave,
+  kPhase,  // `what` is a LoopPhase
+  kTag,    // what lies at `address` is for `what`, a TensorUse, in elements of `bytes`
+};
+enum class LoopPhase : uint8_t {
+  kForward,
+  kLoss,
+  kBackward,
+  kAfterBackward,
+  kUpdate,
+  kAfterUpdate,
+  kZeroGrad,
+  kAfterZeroGrad,
+  kStep,  // it is over
+};
+enum class TensorUse : uint8_t { kParameters, kBuffers, kGradients, kOptimizerState, kInputs };
 struct HistoryEvent {
   HistoryKind kind = HistoryKind::kAllocate;
   uint64_t address = 0;
   Bytes bytes;
   int32_t stack = -1;   // of an allocation
   int32_t module = -1;  // whose forward ran; -1: none
+  uint8_t what = 0;
 };
 
 // A shape that came from values (pretend/hook/values.py): zeros here.
@@ -103,7 +138,9 @@ struct Recording {
   std::vector<ByValue> by_value;
   std::vector<std::string> changed;  // what --try changed in the script
   std::vector<std::string> faults;   // of the hook
-  std::string end;                   // empty: it was killed
+  // The peaks by card of a process that could use several; cards that it did not use are not there.
+  std::vector<std::pair<int64_t, Counters>> cards;
+  std::string end;  // empty: it was killed
   double seconds = 0;
 
   // The highest of each counter over the run.

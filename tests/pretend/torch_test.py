@@ -78,14 +78,34 @@ for script, arguments, needs, counters in TABLE:
         whole(script, answer, counters)
 
 # What was recorded asks of vramplan's allocator what it asked of PyTorch's.
+def vramplan(*words):
+    return json.loads(subprocess.run([VRAMPLAN, *words, "--format", "json"], capture_output=True, text=True).stdout)
+
+
+LEVELS = ("requested", "allocated", "reserved")
 with tempfile.TemporaryDirectory() as folder:
     stream = os.path.join(folder, "train.csv.gz")
     answer = run("train.py", "32", options=("--gpu", "t4", "--record", stream))
     if answer:
-        done = subprocess.run([VRAMPLAN, "replay", stream, "--format", "json"], capture_output=True, text=True)
-        peak = json.loads(done.stdout)["peak"]
-        for level in ("requested", "allocated", "reserved"):
-            is_("replay of train.py, " + level, peak[level], answer["peak"][level])
+        peaks = {"replay": vramplan("replay", stream)["peak"], "fit": vramplan("fit", stream, "--gpu", "t4")["ways"][0]["peak"]}
+        for verb, peak in peaks.items():
+            is_("%s of train.py" % verb, [peak[level] for level in LEVELS], [answer["peak"][level] for level in LEVELS])
+    # The same model as a file: every event of the step.
+    stream = os.path.join(folder, "resnet50.csv.gz")
+    answer = run("zoo.py", "resnet50", "8", options=("--gpu", "t4", "--record", stream), needs=("torchvision",))
+    if answer and COUNTED:
+        for step in ("1", "2"):
+            compared = vramplan("trace", os.path.join(HERE, "../../models/resnet50.onnx"), "--batch", "8", "--gpu", "t4",
+                                "--framework", "pytorch@2.10", "--step", step, "--compare", stream)
+            is_("step %s of resnet50 as a file and as a script" % step, compared["equal"], True)
+    # What a record makes of a change, and what the change makes of the script.
+    stream = os.path.join(folder, "blocks.csv.gz")
+    answer = run("blocks.py", options=("--gpu", "t4", "--record", stream))
+    if answer:
+        planned = {way["change"]: way["peak"] for way in vramplan("plan", stream, "--gpu", "t4")["ways"]}
+        written = run("blocks.py", "checkpoint")["peak"]["requested"]
+        computed = planned["checkpoint blocks.* (6 modules)"]["requested"]
+        is_("checkpointed blocks, computed within 2 %% of %d (%d)" % (written, computed), abs(computed - written) * 50 < written, True)
 
 # A model of the accuracy tables: the rows that PyTorch's counters gave.
 answer = run("zoo.py", "resnet18", "8", options=("--gpu", "t4", "--until-exit"), needs=("torchvision",))
@@ -135,6 +155,13 @@ if answer:
     is_("tried", [row["change"] for row in answer["tried"]],
         ["expandable segments", "no foreach", "checkpointed layers", "8-bit Adam"])
     is_("what was checkpointed", tried["checkpointed layers"]["changed"], "blocks (6 x Block)")
+    if "8-bit Adam" in tried and tried["8-bit Adam"]["run"]:
+        with tempfile.TemporaryDirectory() as folder:
+            stream = os.path.join(folder, "blocks.csv.gz")
+            run("blocks.py", options=("--gpu", "t4", "--record", stream))
+            small = {way["change"]: way["peak"] for way in vramplan("plan", stream, "--gpu", "t4")["ways"]}["8-bit optimizer states"]
+        is_("8-bit states, computed", [small[level] for level in LEVELS],
+            [tried["8-bit Adam"]["run"]["peak"][level] for level in LEVELS])
     is_("what was slowed", tried["no foreach"]["changed"], "AdamW(foreach=False)")
     for change, argument in (("no foreach", "slow"), ("checkpointed layers", "checkpoint")):
         written = run("blocks.py", argument)

@@ -289,21 +289,21 @@ TEST_CASE("a shape that comes from values is told with its line") {
 TEST_CASE("what was recorded can be replayed") {
   const ScratchFile stream("stream.csv");
   const std::string expected =
-      "op,id,bytes,file,line,function,module\n"
-      "alloc,0,200000000,/x/train.py,6,main,\n"
-      "alloc,1,60000000,/v/lib/site-packages/timm/layers.py,20,forward,blocks.0\n"
-      "alloc,2,40000000,/v/lib/site-packages/timm/layers.py,20,forward,blocks.1\n"
-      "alloc,3,200000000,,,,\n"
-      "alloc,4,200000000,/x/train.py,6,main,\n"
-      "free,1,60000000,,,,\n"
-      "free,2,40000000,,,,\n";
+      "op,id,bytes,step,phase,category,element,module,file,line,function\n"
+      "alloc,0,200000000,0,setup,inputs,,,/x/train.py,6,main\n"
+      "alloc,1,60000000,0,setup,inputs,,blocks.0,/v/lib/site-packages/timm/layers.py,20,forward\n"
+      "alloc,2,40000000,0,setup,inputs,,blocks.1,/v/lib/site-packages/timm/layers.py,20,forward\n"
+      "alloc,3,200000000,0,setup,inputs,,,,,\n"
+      "alloc,4,200000000,0,setup,inputs,,,/x/train.py,6,main\n"
+      "free,1,60000000,0,setup,,,,,,\n"
+      "free,2,40000000,0,setup,,,,,,\n";
   CHECK(Run("--gpu t4 --force --record " + stream.path(), {kWhole, kCard}).exit_code == 0);
   CHECK(stream.Bytes() == expected);
   CHECK(Do("replay " + stream.path()).out.find("667.57 MiB") != std::string::npos);
   // A cache that the script gave back, segment by segment; then one that the card took back. An earlier record is ours.
   const std::string gone = std::string(kRecording) + "u\t4096\t1\nu\t4097\t1\nend\tsteps\t2.0\n";
   Run("--gpu t4 --record " + stream.path(), {gone, kCard});
-  CHECK(stream.Bytes() == expected + "empty_cache,,,,,,\n");
+  CHECK(stream.Bytes() == expected + "empty_cache,,,0,setup,,,,,,\n");
   Run("--gpu-memory 2GB --record " + stream.path(), {kFull, kCard, "exit 1"});
   CHECK(stream.Bytes() == expected);
   // A file of somebody else's stays.

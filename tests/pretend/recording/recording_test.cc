@@ -41,6 +41,10 @@ constexpr const char* kWhole =
     "f\t100\t512\n"
     "o\t0\t700\n"
     "u\t100\t2048\n"
+    "in\tlayer1.conv\n"
+    "out\tlayer1.conv\t612,700\n"
+    "at\tafter-zero-grad\n"
+    "tag\toptimizer_state\t2\t612\n"
     "a word of later\t7\n"
     "fault\tenter\tKeyError()\n"
     "by-value\tnonzero()\t4\t/x/train.py\t9\tmain\n"
@@ -75,7 +79,15 @@ TEST_CASE("a whole recording") {
   CHECK(recording.frames == std::vector<CodePlace>{{"/x/model\tb.py", 6, "forward"}});
   CHECK(recording.stacks == std::vector<std::vector<int32_t>>{{0}, {}});
   CHECK(recording.modules == std::vector<std::string>{"layer1.conv"});
-  REQUIRE(recording.history.size() == 6);
+  REQUIRE(recording.history.size() == 12);
+  const std::vector<HistoryKind> details = {HistoryKind::kEnter, HistoryKind::kGives, HistoryKind::kGives,
+                                            HistoryKind::kLeave, HistoryKind::kPhase, HistoryKind::kTag};
+  for (size_t i = 0; i < details.size(); ++i) CHECK(recording.history[6 + i].kind == details[i]);
+  CHECK(recording.history[8].address == 700);
+  CHECK(recording.history[9].module == 0);
+  CHECK(static_cast<LoopPhase>(recording.history[10].what) == LoopPhase::kAfterZeroGrad);
+  CHECK(static_cast<TensorUse>(recording.history[11].what) == TensorUse::kOptimizerState);
+  CHECK(recording.history[11].bytes == Bytes::Of(2));
   CHECK(recording.history[1].module == 0);
   CHECK(recording.history[2].module == -1);
   CHECK(recording.history[4].kind == HistoryKind::kRefused);
@@ -110,6 +122,10 @@ TEST_CASE("what is no recording") {
       {"vramplan.recording/1\na\t1\t2\t5\t\nend\texit\t1\n",  // there is no stack 5
        "1.recording: line 2 cannot be read (hint: was it written by another version of vramplan?)"},
       {"vramplan.recording/1\nstack\t0\t7\nend\texit\t1\n",  // there is no frame 7
+       "1.recording: line 2 cannot be read (hint: was it written by another version of vramplan?)"},
+      {"vramplan.recording/1\nat\tlunch\nend\texit\t1\n",
+       "1.recording: line 2 cannot be read (hint: was it written by another version of vramplan?)"},
+      {"vramplan.recording/1\ntag\tgradients\t4\t1,x\nend\texit\t1\n",
        "1.recording: line 2 cannot be read (hint: was it written by another version of vramplan?)"},
       {"vramplan.recording/1\nmark\tsideways\t1\ta\t1\tb\nend\texit\t1\n",
        "1.recording: line 2 cannot be read (hint: was it written by another version of vramplan?)"},

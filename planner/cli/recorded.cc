@@ -1,0 +1,181 @@
+#include "planner/cli/recorded.h"
+
+#include <algorithm>
+#include <set>
+
+#include "planner/allocator/stream.h"
+#include "planner/cli/choose_device.h"
+#include "planner/record/changes.h"
+#include "planner/report/model_facts.h"
+#include "planner/report/record.h"
+
+namespace vramplan {
+namespace {
+
+// The step stands in the record, whatever the command line says of it.
+Status OnlyAboutCards(const Options& options) {
+  static const std::set<std::string> kOfCards = {"gpu",     "gpu-memory", "reserve", "context", "allocator-conf",
+                                                 "profile", "format",     "verbose", "out",     "force"};
+  for (const std::string& given : options.spec.given) {
+    if (kOfCards.contains(given)) continue;
+    return Error{ErrorCode::kUsage, "--" + given, "the step of a recorded run is as it was recorded",
+                 "leave it out, or run the script again with vramplan run"};
+  }
+  return Done();
+}
+
+RecordedWay JudgeRecord(const Record& record, const Device& device, const AllocatorConfig& given) {
+  const PlayedRecord played = Played(record);
+  const AllocatorConfig config = AllocatorOn(device, given);
+  RecordedWay way;
+  way.change = "as recorded";
+  way.peak = Replay(played.timeline, 1, config, device.CapacityWith(device.context.likely));
+  const bool fits = !way.peak.out_of_memory;
+  if (!fits) {
+    AllocatorConfig endless = config;
+    endless.device_total.reset();
+    way.peak = Replay(played.timeline, 1, endless, Bytes::Max());
+  }
+  ReservedEnds ends;
+  ends.uncertain = record.cudnn;
+  ends.high = way.peak.peak.reserved;
+  way.band = BandOf(way.peak.peak.reserved, ends, device.context);
+  const Bytes at_worst = device.CapacityWith(device.context.high);
+  const bool surely = fits && (way.band.device().high <= device.available() ||
+                               (!record.cudnn && !Replay(played.timeline, 1, config, at_worst).out_of_memory));
+  way.verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
+  return way;
+}
+
+RecordedWay Changed(const Record& record, const Device& device, const AllocatorConfig& config, std::string change,
+                    std::string how) {
+  RecordedWay way = JudgeRecord(record, device, config);
+  way.change = std::move(change);
+  way.how = std::move(how);
+  return way;
+}
+
+AllocatorConfig Expandable(const AllocatorConfig& given) {
+  AllocatorConfig config = given;
+  config.expandable_segments = true;
+  return config;
+}
+constexpr const char* kExpandable = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+
+std::string CheckpointText(const ModuleList& list) {
+  return "checkpoint " + list.name + " (" + std::to_string(list.modules) + " modules)";
+}
+
+// What each change alone would make of the run, and all of them together, in the order of what they cost in time.
+void AddWays(const Record& record, const Options& options, RecordReport* report) {
+  constexpr size_t kMostLists = 4;
+  const Device& device = report->device;
+  const auto add = [&](const Record& changed, const AllocatorConfig& config, std::string change, std::string how) {
+    report->ways.push_back(Changed(changed, device, config, std::move(change), std::move(how)));
+  };
+  if (!options.allocator.expandable_segments)
+    add(record, Expandable(options.allocator), "expandable segments", kExpandable);
+  if (!report->planned) return;
+  const Record small = WithSmallStates(record);
+  const bool shrinks = small.blocks.size() > record.blocks.size();
+  if (shrinks) add(small, options.allocator, "8-bit optimizer states", "bitsandbytes.optim");
+  const std::vector<ModuleList> lists = ModuleListsOf(record);
+  for (size_t i = 0; i < std::min(lists.size(), kMostLists); ++i) {
+    add(WithCheckpoints(record, {lists[i]}), options.allocator, CheckpointText(lists[i]), "torch.utils.checkpoint");
+  }
+  if (lists.size() > 1) {
+    add(WithCheckpoints(record, lists), options.allocator, "checkpoint all of these lists", "torch.utils.checkpoint");
+  }
+  if (shrinks && !lists.empty()) {
+    add(WithCheckpoints(small, lists), Expandable(options.allocator), "all of these", "");
+  }
+}
+
+std::vector<const Card*> CardsBySize() {
+  std::vector<const Card*> cards;
+  for (const Card& card : Cards()) {
+    if (card.nvidia) cards.push_back(&card);
+  }
+  std::ranges::stable_sort(cards, [](const Card* a, const Card* b) { return a->usable < b->usable; });
+  return cards;
+}
+
+std::optional<std::string> SmallestThatHolds(const Record& record, const Options& options) {
+  Options on_card = options;
+  on_card.gpu_memory.reset();
+  for (const Card* card : CardsBySize()) {
+    const ChosenDevice chosen = DeviceOf(*card, on_card);
+    if (JudgeRecord(record, chosen.device, options.allocator).verdict != Verdict::kDoesNotFit)
+      return card->name + " (--gpu " + card->id + ")";
+  }
+  return std::nullopt;
+}
+
+// What no record knows.
+void NoteRecordsLimits(const Record& record, Notes* notes) {
+  notes->Add({"recorded-card", Severity::kNote, "--gpu",
+              "kernels and workspaces are those of the card on which the script was recorded", ""});
+  const int32_t steps = record.rows.empty() ? 0 : record.rows.back().step;
+  if (steps > 1) return;
+  notes->Add({"few-steps", Severity::kWarning, "",
+              steps == 0 ? "the record has no step: it is that of an inference, or of a script that ended early"
+                         : "the record has one step, and the second one is the first with the optimizer's states",
+              "record more with vramplan run --steps 3"});
+}
+
+Result<Outcome> FitMatrixOf(const Record& record, const Options& options, const Style& style) {
+  RecordMatrix matrix;
+  matrix.file = FileName(options.file);
+  NoteRecordsLimits(record, &matrix.notes);
+  bool any = false;
+  for (const Card* card : CardsBySize()) {
+    const ChosenDevice chosen = DeviceOf(*card, options);
+    matrix.cards.push_back({card->id, chosen.device, JudgeRecord(record, chosen.device, options.allocator)});
+    any = any || matrix.cards.back().way.verdict != Verdict::kDoesNotFit;
+  }
+  const int code = any ? 0 : kExitDoesNotFit;
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(matrix)), code, Notes()};
+  return Outcome{PrintRecordMatrix(matrix, style), code, matrix.notes};
+}
+
+}  // namespace
+
+Result<Record> ReadRecordFile(const std::string& path) {
+  const Result<std::string> text = ReadStream(path);
+  if (!text.ok()) return text.error();
+  return ReadRecord(*text, path);
+}
+
+Result<Outcome> RunRecorded(const Options& options, const Style& style, Probe* machine) {
+  if (const Status only = OnlyAboutCards(options); !only) return only.error();
+  const Result<Record> record = ReadRecordFile(options.file);
+  if (!record.ok()) return record.error();
+  if (options.gpu == "all") return FitMatrixOf(*record, options, style);
+  const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
+  if (!chosen.ok()) return chosen.error();
+  RecordReport report;
+  report.planned = options.verb == Verb::kPlan;
+  report.file = FileName(options.file);
+  report.steps = record->rows.empty() ? 0 : record->rows.back().step;
+  report.device = (*chosen)->device;
+  report.id = (*chosen)->id;
+  report.notes = (*chosen)->notes;
+  report.ways.push_back(JudgeRecord(*record, report.device, options.allocator));
+  const PlayedRecord played = Played(*record);
+  report.peak = MomentOf(*record, played, report.ways.front().peak.moment.event);
+  if (report.ways.front().verdict == Verdict::kDoesNotFit) {
+    const Peak refused = Replay(played.timeline, 1, AllocatorOn(report.device, options.allocator),
+                                report.device.CapacityWith(report.device.context.likely));
+    report.refused = MomentOf(*record, played, *refused.out_of_memory);
+  }
+  AddWays(*record, options, &report);
+  if (report.planned) report.smallest_card = SmallestThatHolds(*record, options);
+  NoteRecordsLimits(*record, &report.notes);
+  const auto fits = [](const RecordedWay& way) { return way.verdict != Verdict::kDoesNotFit; };
+  const bool good = report.planned ? std::ranges::any_of(report.ways, fits) : fits(report.ways.front());
+  const int code = good ? 0 : kExitDoesNotFit;
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(report)), code, Notes()};
+  return Outcome{PrintRecordReport(report, style), code, report.notes};
+}
+
+}  // namespace vramplan

@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "planner/record/record.h"
+#include "pretend/recording/moment.h"
+
+namespace vramplan {
+namespace {
+
+// cuBLAS's workspaces on every card but Hopper's, and on those (aten/src/ATen/cuda/CublasHandlePool.cpp, 2.10:
+// parseChosenWorkspaceSize: 4096 KiB x 2 + 16 KiB x 8, 32 MiB), and cuBLASLt's 1 MiB.
+constexpr std::array<Bytes, 3> kWorkspaces = {Bytes::Of(8519680), Bytes::MiB(32), Bytes::MiB(1)};
+
+Category CategoryOf(TensorUse use) {
+  switch (use) {
+    case TensorUse::kParameters:
+      return Category::kParameters;
+    case TensorUse::kBuffers:
+      return Category::kBuffers;
+    case TensorUse::kGradients:
+      return Category::kGradients;
+    case TensorUse::kOptimizerState:
+      return Category::kOptimizerState;
+    case TensorUse::kInputs:
+      return Category::kInputs;
+  }
+  return Category::kTemporaries;
+}
+
+// Where in the loop the history is. A step is over when its optimizer has stepped; what is freed after that, and
+// zero_grad, still belong to it, until something is allocated or a forward begins.
+class Loop {
+ public:
+  void At(LoopPhase mark) {
+    switch (mark) {
+      case LoopPhase::kForward:
+        Begin();
+        Go(RecordPhase::kForward);
+        return;
+      case LoopPhase::kLoss:
+        forward_over_ = phase_ == RecordPhase::kForward;
+        return;
+      case LoopPhase::kBackward:
+        Begin();
+        Go(RecordPhase::kBackward);
+        return;
+      // Clipping and unscaling are the update's.
+      case LoopPhase::kAfterBackward:
+      case LoopPhase::kUpdate:
+        Begin();
+        Go(RecordPhase::kUpdate);
+        return;
+      case LoopPhase::kAfterUpdate:
+        return;
+      case LoopPhase::kZeroGrad:
+        if (phase_ != RecordPhase::kZeroGrad) before_ = phase_;
+        Go(RecordPhase::kZeroGrad);
+        return;
+      case LoopPhase::kAfterZeroGrad:
+        if (before_) Go(*before_);
+        before_.reset();
+        return;
+      case LoopPhase::kStep:
+        over_ = true;
+        return;
+    }
+  }
+  void Allocated() {
+    if (over_ && phase_ != RecordPhase::kZeroGrad) Begin();
+    if (forward_over_) Go(RecordPhase::kLoss);
+  }
+  RecordPhase phase() const { return step_ == 0 ? RecordPhase::kSetup : phase_; }
+  int32_t step() const { return step_; }
+
+ private:
+  void Begin() {
+    if (step_ == 0 || over_) {
+      ++step_;
+      phase_ = RecordPhase::kForward;
+    }
+    over_ = false;
+  }
+  void Go(RecordPhase phase) {
+    phase_ = phase;
+    forward_over_ = false;
+  }
+
+  RecordPhase phase_ = RecordPhase::kForward;
+  std::optional<RecordPhase> before_;
+  int32_t step_ = 0;
+  bool over_ = false;
+  bool forward_over_ = false;  // what is let go of until something is allocated was the forward's
+};
+
+class HistoryReader {
+ public:
+  explicit HistoryReader(const Recording& recording) : from_(recording) { into_.modules = recording.modules; }
+
+  Record Take() {
+    const bool was_full = !from_.last || from_.last->retries > 0 || !from_.refusals.empty();
+    bool given_back = false;
+    for (const HistoryEvent& event : from_.history) {
+      // A cache is given back segment by segment.
+      if (event.kind == HistoryKind::kSegmentGone && !given_back && !was_full) Add(RowKind::kEmptyCache, -1, -1);
+      given_back = event.kind == HistoryKind::kSegmentGone;
+      Take(event);
+    }
+    Categorize();
+    return std::move(into_);
+  }
+
+ private:
+  RecordRow& Add(RowKind kind, int32_t block, int32_t module) {
+    into_.rows.push_back({kind, loop_.phase(), loop_.step(), block, module, {}});
+    return into_.rows.back();
+  }
+
+  void Take(const HistoryEvent& event) {
+    switch (event.kind) {
+      case HistoryKind::kAllocate: {
+        loop_.Allocated();
+        const auto block = static_cast<int32_t>(into_.blocks.size());
+        into_.blocks.push_back({event.bytes, Category::kTemporaries, 0, PlaceNumber(event.stack)});
+        tagged_.push_back(false);
+        live_[event.address] = block;
+        Add(RowKind::kAllocate, block, event.module);
+        return;
+      }
+      case HistoryKind::kFree:
+        if (const auto live = live_.find(event.address); live != live_.end()) {
+          Add(RowKind::kFree, live->second, -1);
+          live_.erase(live);
+        }
+        return;
+      case HistoryKind::kEnter:
+        Add(RowKind::kEnter, -1, event.module);
+        return;
+      case HistoryKind::kGives:
+        gives_.push_back(event.address);
+        return;
+      case HistoryKind::kLeave: {
+        RecordRow& row = Add(RowKind::kLeave, -1, event.module);
+        for (const uint64_t address : gives_) {
+          const auto live = live_.find(address);
+          if (live != live_.end() && std::ranges::find(row.results, live->second) == row.results.end())
+            row.results.push_back(live->second);
+        }
+        gives_.clear();
+        return;
+      }
+      case HistoryKind::kPhase:
+        loop_.At(static_cast<LoopPhase>(event.what));
+        return;
+      case HistoryKind::kTag: {
+        const auto live = live_.find(event.address);
+        if (live == live_.end()) return;
+        RecordBlock& block = into_.blocks[static_cast<size_t>(live->second)];
+        const auto use = static_cast<TensorUse>(event.what);
+        // The first word counts: what a module takes may be a parameter.
+        if (tagged_[static_cast<size_t>(live->second)]) return;
+        tagged_[static_cast<size_t>(live->second)] = true;
+        block.category = CategoryOf(use);
+        block.element = event.bytes.count();
+        return;
+      }
+      case HistoryKind::kSegment:
+      case HistoryKind::kSegmentGone:
+      case HistoryKind::kRefused:
+        return;
+    }
+  }
+
+  int32_t PlaceNumber(int32_t stack) {
+    const auto [known, fresh] = places_.try_emplace(stack, -1);
+    if (!fresh) return known->second;
+    CodePlace place = PlaceOf(from_, stack);
+    if (place.file.empty()) return -1;
+    const auto same = std::ranges::find(into_.places, place);
+    known->second = static_cast<int32_t>(same - into_.places.begin());
+    if (same == into_.places.end()) into_.places.push_back(std::move(place));
+    return known->second;
+  }
+
+  // Blocks that no tag names: by where they are born and die.
+  void Categorize() {
+    std::vector<const RecordRow*> births(into_.blocks.size());
+    std::unordered_set<int32_t> dead;
+    const auto in_forward = [](const RecordRow& row) {
+      return row.phase == RecordPhase::kForward || row.phase == RecordPhase::kLoss;
+    };
+    for (const RecordRow& row : into_.rows) {
+      if (row.kind == RowKind::kAllocate) {
+        births[static_cast<size_t>(row.block)] = &row;
+        if (row.step == 0) Untagged(row.block, Category::kInputs);
+      } else if (row.kind == RowKind::kFree) {
+        dead.insert(row.block);
+        const RecordRow& birth = *births[static_cast<size_t>(row.block)];
+        const bool forward = in_forward(birth);
+        // Lives beyond the forward; or, of a recomputation, beyond what made it.
+        const bool saved = forward ? !in_forward(row) || row.step != birth.step
+                                   : birth.phase == RecordPhase::kBackward && birth.module >= 0;
+        if (saved) Untagged(row.block, Category::kActivations);
+      }
+    }
+    for (size_t block = 0; block < into_.blocks.size(); ++block) {
+      const auto id = static_cast<int32_t>(block);
+      if (dead.contains(id)) continue;
+      const bool workspace = std::ranges::find(kWorkspaces, into_.blocks[block].bytes) != kWorkspaces.end();
+      const bool forward = in_forward(*births[block]);
+      if (workspace && births[block]->step > 0) {
+        Untagged(id, Category::kWorkspace);
+      } else if (forward) {
+        Untagged(id, Category::kActivations);
+      }
+    }
+  }
+  void Untagged(int32_t block, Category category) {
+    if (!tagged_[static_cast<size_t>(block)]) into_.blocks[static_cast<size_t>(block)].category = category;
+  }
+
+  const Recording& from_;
+  Record into_;
+  Loop loop_;
+  std::unordered_map<uint64_t, int32_t> live_;   // by address
+  std::unordered_map<int32_t, int32_t> places_;  // by stack
+  std::vector<uint64_t> gives_;
+  std::vector<bool> tagged_;
+};
+
+}  // namespace
+
+Record RecordOf(const Recording& recording, bool cudnn) {
+  Record record = HistoryReader(recording).Take();
+  record.cudnn = cudnn;
+  return record;
+}
+
+}  // namespace vramplan

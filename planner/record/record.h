@@ -1,0 +1,76 @@
+// Record: what a script's run asked of memory, as `vramplan run --record` writes it: every birth and death of a block
+// with its step, phase, module and line of Python, and where the forward of each module begins and ends.
+//
+//   op,id,bytes,step,phase,category,element,module,file,line,function
+//   alloc,0,512000,0,setup,parameters,4,,/home/me/train.py,17,main
+//   enter,,,1,forward,,,blocks.0,,,
+//   alloc,1,64000,1,forward,activations,,blocks.0,/home/me/model.py,9,forward
+//   leave,1,,1,forward,,,blocks.0,,,            its results: the blocks that it gives, with a space between two
+//   free,1,64000,1,backward,,,,,,
+//   empty_cache,,,2,forward,,,,,,
+//
+// `replay` reads the same file as a stream of requests. Cache that PyTorch gave back because the card was full is not
+// in it: another card decides that for itself. Cache that the script gave back is.
+//
+// Invariants: a block is born once and dies at most once, after its birth; steps never fall.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/result.h"
+#include "planner/semantics/memory.h"
+#include "pretend/recording/recording.h"
+
+namespace vramplan {
+
+// The first line; no other stream has these columns.
+inline constexpr std::string_view kRecordColumns = "op,id,bytes,step,phase,category,element,module,file,line,function";
+
+// Those of a trace (planner/allocator/trace.h).
+enum class RecordPhase : uint8_t { kSetup, kForward, kLoss, kBackward, kUpdate, kZeroGrad };
+std::string_view Name(RecordPhase phase);
+
+struct RecordBlock {
+  Bytes bytes;
+  Category category = Category::kTemporaries;
+  int64_t element = 0;  // bytes of an element; 0: not known
+  int32_t place = -1;   // into Record::places: the line that asked; -1: none
+  bool operator==(const RecordBlock&) const = default;
+};
+
+enum class RowKind : uint8_t { kAllocate, kFree, kEmptyCache, kEnter, kLeave };
+struct RecordRow {
+  RowKind kind = RowKind::kAllocate;
+  RecordPhase phase = RecordPhase::kSetup;
+  int32_t step = 0;              // 0: before the first one began to compute
+  int32_t block = -1;            // of kAllocate and kFree
+  int32_t module = -1;           // into Record::modules; of a block: whose forward ran
+  std::vector<int32_t> results;  // of kLeave
+  bool operator==(const RecordRow&) const = default;
+};
+
+struct Record {
+  std::vector<RecordBlock> blocks;
+  std::vector<RecordRow> rows;
+  std::vector<std::string> modules;
+  std::vector<CodePlace> places;
+  bool cudnn = false;  // it ran, and its workspaces are not in here; a row of its own, "cudnn", says so
+  bool operator==(const Record&) const = default;
+};
+
+// Of a run that was recorded with its details. Blocks that the history does not have are left out.
+Record RecordOf(const Recording& recording, bool cudnn);
+
+std::string PrintRecord(const Record& record);
+
+// Errors (kBadInput, "FILE:LINE"): a row that cannot be read, a block that is born or dies twice.
+Result<Record> ReadRecord(std::string_view text, const std::string& name);
+
+// Whether a file, packed or not, begins like a record. False: it cannot be read.
+bool IsRecord(const std::string& path);
+
+}  // namespace vramplan

@@ -1,0 +1,186 @@
+#include "planner/report/record.h"
+
+#include <algorithm>
+
+#include "graph/base/text_table.h"
+#include "planner/report/breakdown.h"
+#include "planner/report/estimate.h"
+
+namespace vramplan {
+namespace {
+
+using enum TextTable::Align;
+
+Bytes NeedsOf(const RecordedWay& way, const Device& device) { return DeviceBytes(way.peak, device.context.likely); }
+
+bool IsBetter(const RecordedWay& way, const RecordedWay& now) {
+  return way.verdict < now.verdict || way.peak.peak.reserved < now.peak.peak.reserved;
+}
+
+std::string MomentText(const RecordMoment& moment) {
+  if (moment.step == 0) return "before the first step";
+  return "in the " + std::string(Name(moment.phase)) + " of step " + std::to_string(moment.step);
+}
+
+std::string AskedText(const RecordMoment& moment) {
+  std::string text = ToString(moment.asked);
+  if (!moment.place.empty()) text += " at " + moment.place;
+  if (!moment.module.empty()) text += " (module " + moment.module + ")";
+  return text;
+}
+
+// The cheapest of those that fit: they stand in the order of what they cost.
+const RecordedWay* FirstThatFits(const RecordReport& report) {
+  const auto fits =
+      std::ranges::find_if(report.ways, [](const RecordedWay& way) { return way.verdict != Verdict::kDoesNotFit; });
+  return fits == report.ways.end() ? nullptr : &*fits;
+}
+
+std::string FirstLineOf(const RecordReport& report) {
+  const RecordedWay& now = report.ways.front();
+  const Bytes needs = NeedsOf(now, report.device), has = report.device.available();
+  const bool fits = now.verdict != Verdict::kDoesNotFit;
+  std::string line = report.file + (fits ? " fits on " : " does not fit on ") + CardText(report.device) +
+                     " as recorded: it needs " + ToString(needs) + " of " + ToString(has) + " (";
+  if (fits) {
+    line += std::string(Name(now.verdict)) + ", " + ToString(has - needs) + " free)";
+  } else {
+    line += needs > has ? ToString(needs - has) + " too much)" : "in pieces that nothing fits into)";
+  }
+  if (fits || !report.planned) return line;
+  const RecordedWay* other = FirstThatFits(report);
+  return line + (other == nullptr ? "; nothing that was tried makes it fit" : "; it fits with: " + other->change);
+}
+
+std::string PrintWays(const RecordReport& report, const Style& style) {
+  TextTable table({{"change", kLeft, true}, {"needs", kRight}, {"saves", kRight}, {"verdict"}, {"how", kLeft, true}});
+  const Bytes now = NeedsOf(report.ways.front(), report.device);
+  for (const RecordedWay& way : report.ways) {
+    const Bytes needs = NeedsOf(way, report.device);
+    std::string saves = needs > now ? "-" + ToString(needs - now) : ToString(now - needs);
+    if (&way == &report.ways.front()) saves.clear();
+    table.AddRow({way.change, ToString(needs), saves, std::string(Name(way.verdict)), way.how});
+  }
+  return "\n" + table.Print(style.width);
+}
+
+Json LevelsOf(const RecordedWay& way) {
+  Json json = Json::Object();
+  json.Set("requested", way.peak.peak.requested)
+      .Set("allocated", way.peak.peak.allocated)
+      .Set("reserved", way.peak.peak.reserved)
+      .Set("device", ToJson(way.band));
+  return json;
+}
+
+Json WayJson(const RecordedWay& way) {
+  Json json = Json::Object();
+  json.Set("change", way.change).Set("how", way.how).Set("verdict", Name(way.verdict)).Set("peak", LevelsOf(way));
+  return json;
+}
+
+Json MomentJson(const RecordMoment& moment) {
+  Json json = Json::Object();
+  json.Set("step", moment.step)
+      .Set("phase", Name(moment.phase))
+      .Set("asked", moment.asked)
+      .Set("place", moment.place)
+      .Set("module", moment.module);
+  return json;
+}
+
+Json DeviceJson(const std::string& id, const Device& device) {
+  Json json = Json::Object();
+  json.Set("id", id).Set("name", device.name).Set("usable", device.usable).Set("available", device.available());
+  return json;
+}
+
+}  // namespace
+
+RecordMoment MomentOf(const Record& record, const PlayedRecord& played, size_t event) {
+  const RecordRow& row = record.rows[played.rows[event]];
+  RecordMoment moment;
+  moment.step = row.step;
+  moment.phase = row.phase;
+  if (row.block < 0) return moment;
+  moment.asked = record.blocks[static_cast<size_t>(row.block)].bytes;
+  moment.place = PlaceText(record, row.block);
+  if (row.module >= 0) moment.module = record.modules[static_cast<size_t>(row.module)];
+  return moment;
+}
+
+std::string PrintRecordReport(const RecordReport& report, const Style& style) {
+  const RecordedWay& now = report.ways.front();
+  std::string text = Wrapped(FirstLineOf(report), style.width, "  ") + "\n";
+  const auto line = [&](const std::string& said) { text += "  " + Wrapped(said, style.width - 2, "  ") + "\n"; };
+  if (report.refused) line("fails " + MomentText(*report.refused) + ": no room for " + AskedText(*report.refused));
+  line("its peak is " + MomentText(report.peak) + ", with " + AskedText(report.peak));
+  if (report.planned) {
+    text += PrintWays(report, style);
+    if (report.smallest_card) text += "\nthe smallest card that holds it as recorded: " + *report.smallest_card + "\n";
+    return text;
+  }
+  for (size_t i = 1; i < report.ways.size(); ++i) {
+    const RecordedWay& way = report.ways[i];
+    if (!IsBetter(way, now)) continue;
+    line("with " + way.how + ": it needs " + ToString(NeedsOf(way, report.device)) +
+         (way.verdict == now.verdict ? "" : ", " + std::string(Name(way.verdict))));
+  }
+  text += "\n" + PrintBreakdown({{"as recorded", &now.peak}}, report.device.context.likely, style);
+  if (const std::string band = PrintBand(now.band, style); style.verbose && !band.empty()) text += "\n" + band;
+  return text;
+}
+
+Json ToJson(const RecordReport& report) {
+  Json ways = Json::Array();
+  for (const RecordedWay& way : report.ways) ways.Push(WayJson(way));
+  Json json = Json::Object();
+  json.Set("schema", "vramplan.record/1")
+      .Set("record", report.file)
+      .Set("steps", report.steps)
+      .Set("gpu", DeviceJson(report.id, report.device))
+      .Set("verdict", Name(report.ways.front().verdict))
+      .Set("ways", std::move(ways))
+      .Set("categories", CategoriesJson(report.ways.front().peak))
+      .Set("peak", MomentJson(report.peak))
+      .Set("refused", report.refused ? MomentJson(*report.refused) : Json())
+      .Set("smallest_card", report.smallest_card ? Json(*report.smallest_card) : Json())
+      .Set("notes", ToJson(report.notes));
+  return json;
+}
+
+std::string PrintRecordMatrix(const RecordMatrix& matrix, const Style& style) {
+  const auto fits = [](const RecordMatrix::Row& row) { return row.way.verdict != Verdict::kDoesNotFit; };
+  const auto smallest = std::ranges::find_if(matrix.cards, fits);
+  std::string text = matrix.file + " fits as recorded on " + std::to_string(std::ranges::count_if(matrix.cards, fits)) +
+                     " of " + std::to_string(matrix.cards.size()) + " cards";
+  if (smallest != matrix.cards.end()) {
+    text += "; the smallest is " + smallest->device.name + ": needs " +
+            ToString(NeedsOf(smallest->way, smallest->device)) + " of " + ToString(smallest->device.available());
+  }
+  TextTable table({{"--gpu"}, {"card", kLeft, true}, {"usable", kRight}, {"needs", kRight}, {"verdict"}});
+  for (const RecordMatrix::Row& row : matrix.cards) {
+    table.AddRow({row.id, row.device.name, ToString(row.device.available()), ToString(NeedsOf(row.way, row.device)),
+                  std::string(Name(row.way.verdict))});
+  }
+  return Wrapped(text, style.width, "  ") + "\n\n" + table.Print(style.width);
+}
+
+Json ToJson(const RecordMatrix& matrix) {
+  Json cards = Json::Array();
+  for (const RecordMatrix::Row& row : matrix.cards) {
+    Json json = Json::Object();
+    json.Set("gpu", DeviceJson(row.id, row.device))
+        .Set("verdict", Name(row.way.verdict))
+        .Set("peak", LevelsOf(row.way));
+    cards.Push(std::move(json));
+  }
+  Json json = Json::Object();
+  json.Set("schema", "vramplan.record/1")
+      .Set("record", matrix.file)
+      .Set("cards", std::move(cards))
+      .Set("notes", ToJson(matrix.notes));
+  return json;
+}
+
+}  // namespace vramplan
