@@ -297,8 +297,9 @@ void ReadScript(Reader* reader, const TypedOptions& typed, Options* options) {
     return;
   }
   options->wishes_of_script = *std::move(wishes);
-  const Result<std::optional<ScriptRanks>> ranks = ReadScriptRanks(
-      reader->Text("--gpus"), reader->Text("--nodes"), reader->Text("--rank"), reader->Text("--all-ranks") != nullptr);
+  const Result<std::optional<ScriptRanks>> ranks =
+      ReadScriptRanks(reader->Text("--gpus"), reader->Text("--nodes"), reader->Text("--rank"),
+                      reader->Text("--all-ranks") != nullptr, reader->Text("--one-process") != nullptr);
   if (!ranks.ok()) {
     reader->Fail(ranks.error());
     return;

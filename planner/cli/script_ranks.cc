@@ -24,14 +24,22 @@ Result<int64_t> ReadCount(const char* option, const std::string& text, int64_t l
 }  // namespace
 
 Result<std::optional<ScriptRanks>> ReadScriptRanks(const std::string* gpus, const std::string* nodes,
-                                                   const std::string* rank, bool all) {
+                                                   const std::string* rank, bool all, bool one_process) {
   if (gpus == nullptr) {
-    const char* const alone = nodes != nullptr ? "--nodes" : rank != nullptr ? "--rank" : all ? "--all-ranks" : nullptr;
+    const char* const alone = nodes != nullptr  ? "--nodes"
+                              : rank != nullptr ? "--rank"
+                              : all             ? "--all-ranks"
+                              : one_process     ? "--one-process"
+                                                : nullptr;
     if (alone != nullptr) return Wrong(alone, "goes with --gpus", "add the number of cards: --gpus 8");
     return std::optional<ScriptRanks>();
   }
   ScriptRanks ranks;
   ranks.all = all;
+  ranks.one_process = one_process;
+  if (one_process && (nodes != nullptr || rank != nullptr || all))
+    return Wrong("--one-process", "has no ranks, and --nodes, --rank and --all-ranks are about them",
+                 "leave them out, or --one-process");
   std::istringstream words(*gpus);
   for (std::string word; std::getline(words, word, ',');) {
     const Result<int64_t> count = ReadCount("--gpus", word, 1, "8, or a list: 1,2,4,8");
@@ -84,6 +92,7 @@ std::vector<std::pair<std::string, std::string>> RankVariables(const ScriptRanks
                                                                const std::string& launcher) {
   const int64_t per_node = gpus / ranks.nodes, rank = ranks.rank;
   std::vector<std::pair<std::string, std::string>> variables;
+  if (ranks.one_process) return variables;
   if (!ranks.all) variables.emplace_back("VRAMPLAN_ALONE", std::to_string(rank));
   if (!launcher.empty()) return variables;
   // What torchrun sets (torch/distributed/elastic/agent/server/local_elastic_agent.py).

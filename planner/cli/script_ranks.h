@@ -3,6 +3,7 @@
 //   --gpus 8                       rank 0 of 8 on one machine: RANK=0 WORLD_SIZE=8 LOCAL_WORLD_SIZE=8
 //   --gpus 1,2,4 --rank 1          a table; of rank 1 where there is one
 //   --gpus 16 --nodes 2            two machines with 8 cards each
+//   --gpus 2 --one-process         one process with two cards: nn.DataParallel, device_map
 //   --gpus 2 --all-ranks -- torchrun --nproc-per-node {gpus} ...      both ranks run
 #pragma once
 
@@ -20,6 +21,7 @@ struct ScriptRanks {
   std::vector<int64_t> gpus;  // of one run each; more than one: a table
   int64_t nodes = 1, rank = 0;
   bool all = false;
+  bool one_process = false;  // that uses all cards: no ranks
   bool operator==(const ScriptRanks&) const = default;
 };
 
@@ -29,7 +31,7 @@ inline constexpr const char* kGpusName = "gpus";
 // As typed; null: not there. Errors (usage): no numbers, a rank that no run has, machines that do not share the cards
 // evenly, an option without --gpus.
 Result<std::optional<ScriptRanks>> ReadScriptRanks(const std::string* gpus, const std::string* nodes,
-                                                   const std::string* rank, bool all);
+                                                   const std::string* rank, bool all, bool one_process);
 
 // The program of the command that starts a process for each rank by itself ("torchrun"); empty: none.
 std::string LauncherIn(const std::vector<std::string>& command);

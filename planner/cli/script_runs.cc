@@ -201,6 +201,12 @@ void EndDescendants(const std::set<int64_t>& before) {
   }
 }
 
+// What PyTorch 2.1 to 2.15 say when a script names a card that is not there.
+bool AsksForAnotherCard(const std::string& failure) {
+  return failure.find("invalid device ordinal") != std::string::npos ||
+         failure.find("Invalid device id") != std::string::npos;
+}
+
 // The command with its values: placeholders, a copy of a configuration in `folder`, else variables.
 struct Filled {
   std::vector<std::string> words;
@@ -248,8 +254,11 @@ ScriptReport ReportOf(const std::vector<std::string>& words, const ChosenDevice&
   const Recording* most = nullptr;
   for (const Recording& process : all.processes) {
     if (!process.last) continue;
-    report.processes.push_back(
-        {process.pid, process.rank, process.ranks, process.peak(), static_cast<int64_t>(process.steps.size())});
+    const auto steps = static_cast<int64_t>(process.steps.size());
+    for (const auto& [number, peak] : process.cards)
+      report.processes.push_back({process.pid, process.rank, process.ranks, number, peak, steps});
+    if (process.cards.empty())
+      report.processes.push_back({process.pid, process.rank, process.ranks, 0, process.peak(), steps});
     if (most == nullptr || process.peak().reserved > most->peak().reserved) most = &process;
   }
   report.recording = *most;
@@ -265,13 +274,13 @@ int64_t GpusOf(const ScriptValues& values, const ScriptRanks& ranks) {
 // What was taken for true of the ranks, and what was not as it was told.
 void NoteRanks(const ScriptRanks& ranks, int64_t gpus, const std::string& launcher, ScriptReport* report) {
   const int64_t seen = report->recording.ranks;
-  if (seen != gpus) {
+  if (seen != (ranks.one_process ? 1 : gpus)) {
     const std::string said = launcher.empty() ? "" : ", because " + launcher + " says so";
     report->notes.Add({"ranks-differ", Severity::kWarning, "--gpus " + std::to_string(gpus),
                        "the script ran as one of " + std::to_string(seen) + " ranks" + said,
                        launcher.empty() ? "" : "leave the launcher out, or give it {gpus} as its number of processes"});
   }
-  if (ranks.all || gpus == 1) return;
+  if (ranks.all || ranks.one_process || gpus == 1) return;
   report->notes.Add({"ranks-alone", Severity::kNote, "rank " + std::to_string(report->recording.rank),
                      "ran alone: the other ranks are taken to do what it does, and NCCL's own buffers are not counted",
                      "--rank R runs another one"});
@@ -365,6 +374,9 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
   if (failed && !report.oom) {
     const std::string steps = std::to_string(report.recording.steps.size());
     std::string hint = "its own output stands above";
+    if (AsksForAnotherCard(report.recording.failure_text))
+      hint = "the pretend machine has " + std::to_string(gpus) + (gpus == 1 ? " card" : " cards") +
+             ": --gpus 2 --one-process gives two to one process";
     if (const std::vector<ByValue>& shapes = report.recording.by_value; !shapes.empty()) {
       hint += "; " + shapes.back().what + " at " + shapes.back().place.file + ":" +
               std::to_string(shapes.back().place.line) + " gave a shape that depends on values, which are zeros here";

@@ -23,9 +23,10 @@
 
 namespace vramplan {
 
-// A process of the run that used the card.
+// A process of the run that used the card, or one of its cards.
 struct ScriptProcess {
   int64_t pid = 0, rank = 0, ranks = 1;
+  int64_t card = 0;  // of several that it used: a row for each
   Counters peak;
   int64_t steps = 0;
 };

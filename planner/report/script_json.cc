@@ -88,7 +88,11 @@ Json ToJson(const ScriptReport& report, Json largest) {
   Json ranks = Json::Array();
   for (const ScriptProcess& process : report.processes) {
     Json json = CountersJson(process.peak);
-    json.Set("pid", process.pid).Set("rank", process.rank).Set("ranks", process.ranks).Set("steps", process.steps);
+    json.Set("pid", process.pid)
+        .Set("rank", process.rank)
+        .Set("ranks", process.ranks)
+        .Set("card", process.card)
+        .Set("steps", process.steps);
     ranks.Push(std::move(json));
   }
   Json json = Json::Object();

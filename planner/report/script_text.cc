@@ -161,14 +161,15 @@ std::string PrintProcesses(const ScriptReport& report, const Style& style) {
   if (report.processes.size() < 2) return "";
   TextTable table({{"process", kLeft},
                    {"rank", kLeft},
+                   {"card", kLeft},
                    {"steps", kRight},
                    {"requested", kRight},
                    {"allocated", kRight},
                    {"reserved", kRight}});
   for (const ScriptProcess& process : report.processes) {
     table.AddRow({std::to_string(process.pid), std::to_string(process.rank) + " of " + std::to_string(process.ranks),
-                  std::to_string(process.steps), ToString(process.peak.requested), ToString(process.peak.allocated),
-                  ToString(process.peak.reserved)});
+                  "cuda:" + std::to_string(process.card), std::to_string(process.steps),
+                  ToString(process.peak.requested), ToString(process.peak.allocated), ToString(process.peak.reserved)});
   }
   return "\n" + table.Print(style.width);
 }

@@ -173,6 +173,19 @@ if answer:
     is_("by value", [(row["what"], row["line"], row["times"]) for row in answer["value_dependent"]],
         [("nonzero()", 11, 3), ("a mask as index", 12, 3), ("unique()", 13, 3)])
 
+answer = run("packed.py", needs=("transformers",))
+if answer:
+    is_("packed", [row["line"] for row in answer["value_dependent"]], [8])
+
+# One process that uses two cards: counters of each; places and steps are those of the fuller one.
+for arguments in ((), ("parallel",)):
+    answer = run("two_cards.py", *arguments, options=("--gpu", "t4", "--gpus", "2", "--one-process"))
+    if answer:
+        cards = {row["card"]: row["reserved"] for row in answer["ranks"]}
+        is_("two cards", (sorted(cards), answer["peak"]["reserved"]), ([0, 1], max(cards.values())))
+        whole("two_cards.py", answer, None)
+answer = run("two_cards.py", code=1)
+
 # One rank of many, alone. The requested bytes are those that scripts in the same windows were seen to take under the
 # lab's library (torch 2.10, 2026-11-21): 12 bytes a parameter are shared by the ranks.
 RANKS = (

@@ -354,6 +354,10 @@ TEST_CASE("what is typed behind --largest and --vary") {
       {"--gpu t4 --gpus 2 --all-ranks",
        "--all-ranks: nothing in the command starts a process for each rank (hint: put torchrun --nproc-per-node {gpus} "
        "before the script)"},
+      {"--gpu t4 --one-process", "--one-process: goes with --gpus (hint: add the number of cards: --gpus 8)"},
+      {"--gpu t4 --gpus 2 --one-process --rank 1",
+       "--one-process: has no ranks, and --nodes, --rank and --all-ranks are about them (hint: leave them out, or "
+       "--one-process)"},
       {"--gpu t4 --gpus 1,2 --record x.csv",
        "--record: is about one run, and --gpus makes several (hint: name one number of cards)"},
   };
@@ -367,6 +371,23 @@ TEST_CASE("what is typed behind --largest and --vary") {
   CHECK(Run("--gpu t4 --largest batch=1:8", {"", "", "exit 5"}).err ==
         "vramplan: vramplan_test_train.sh with batch=4: ended with exit code 5 and imported no torch (hint: its own "
         "output stands above; is it the right python?)\n");
+}
+
+TEST_CASE("one process with two cards: a row for each, and no ranks") {
+  const std::string two = std::string(kRecording) + "on-card\t0\t500000000\t500000000\t600000000\n" +
+                          "on-card\t1\t700000000\t710000000\t800000000\nend\tsteps\t2.0\n";
+  // No rank in the environment.
+  const Said said = Run("--gpu t4 --gpus 2 --one-process", {two, kCard, "test -z \"$RANK\""});
+  CHECK(said.exit_code == 0);
+  CHECK(said.out.find("cuda:0      1  476.84 MiB  476.84 MiB  572.20 MiB") != std::string::npos);
+  CHECK(said.out.find("cuda:1      1  667.57 MiB  677.11 MiB  762.94 MiB") != std::string::npos);
+  CHECK(said.err.find("rank") == std::string::npos);
+  const std::string failed =
+      std::string(kRecording) + "failed\ttorch.AcceleratorError\tCUDA error: invalid device ordinal\nend\texit\t1\n";
+  CHECK(Run("--gpu t4", {failed, kCard, "exit 1"}).err ==
+        "vramplan: vramplan_test_train.sh: ended with exit code 1 after 1 steps: torch.AcceleratorError: CUDA error: "
+        "invalid device ordinal (hint: the pretend machine has 1 card: --gpus 2 --one-process gives two to one "
+        "process)\n");
 }
 
 TEST_CASE("what cannot be answered is one line") {
