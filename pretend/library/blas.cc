@@ -7,7 +7,9 @@
 using pretend::Handle;
 using pretend::kSuccess;
 
+// PyTorch, torch.backends and Transformer Engine: the version of the wheel's CUDA, in its five or six digits.
 PRETEND_API size_t cublasLtGetVersion() { return static_cast<size_t>(pretend::CudaVersion()) * 10; }
+// Transformer Engine: the version of CUDA that the library was built for.
 PRETEND_API size_t cublasLtGetCudartVersion() { return static_cast<size_t>(pretend::CudaVersion()); }
 
 namespace {

@@ -12,14 +12,18 @@ using pretend::kSuccess;
 
 // PyTorch, aten/src/ATen/cuda/detail/CUDAHooks.cpp and torch/backends/cudnn: refuses one older than it was built with.
 PRETEND_API size_t cudnnGetVersion() { return static_cast<size_t>(CudnnVersion()); }
+// cudnn_frontend: the newest device that it knows; none is newer.
 PRETEND_API size_t cudnnGetMaxDeviceVersion() { return static_cast<size_t>(CudnnVersion()); }
+// cudnn_frontend: the version of CUDA that it was built for.
 PRETEND_API size_t cudnnGetCudartVersion() { return static_cast<size_t>(pretend::CudaVersion()); }
+// PyTorch, CUDAHooks.cpp, in what torch.__config__ prints: major, minor and patch one by one.
 PRETEND_API int cudnnGetProperty(int which, int* value) {
   const int unit = CudnnVersion() >= 90000 ? 10000 : 1000;  // since version 9: 9 10 02
   const int rest = CudnnVersion() % unit;
   *value = which == 0 ? CudnnVersion() / unit : which == 1 ? rest / 100 : rest % 100;
   return kSuccess;
 }
+// cudnn_frontend, in its exceptions: there is no error.
 PRETEND_API void cudnnGetLastErrorString(char* text, size_t length) {
   if (length > 0) text[0] = '\0';
 }
@@ -40,9 +44,13 @@ bool pretend::CudnnWasUsed() { return g_used; }
 // PyTorch, Conv_v8.cpp, Conv_v7.cpp and RNN.cpp: nothing is computed; that they were called is why a report has a band
 // for workspaces.
 PRETEND_API int cudnnBackendExecute(Handle, Handle, Handle) { return Use(); }
+// Conv_v7.cpp: success.
 PRETEND_API int cudnnConvolutionForward() { return Use(); }
+// Conv_v7.cpp: success.
 PRETEND_API int cudnnConvolutionBackwardData() { return Use(); }
+// Conv_v7.cpp: success.
 PRETEND_API int cudnnConvolutionBackwardFilter() { return Use(); }
+// RNN.cpp, since cuDNN 8: success.
 PRETEND_API int cudnnRNNForward() { return Use(); }
 
 // PyTorch, cudnn_frontend: descriptors of any kind.

@@ -89,10 +89,12 @@ PRETEND_API int cudnnCreateTensorDescriptor(Handle* descriptor) {
   *descriptor = new Tensor();
   return kSuccess;
 }
+// Descriptors.h, when the wrapper dies: the object is gone.
 PRETEND_API int cudnnDestroyTensorDescriptor(Handle descriptor) {
   delete static_cast<Tensor*>(descriptor);
   return kSuccess;
 }
+// Descriptors.cpp: extents and strides are kept for those who ask.
 PRETEND_API int cudnnSetTensorNdDescriptor(Handle descriptor, int type, int count, const int* extents,
                                            const int* strides) {
   Tensor tensor{type, std::min(count, kMostExtents), {}, {}};
@@ -101,6 +103,7 @@ PRETEND_API int cudnnSetTensorNdDescriptor(Handle descriptor, int type, int coun
   *static_cast<Tensor*>(descriptor) = tensor;
   return kSuccess;
 }
+// Descriptors.cpp, for messages, and RNN.cpp, of a network's matrices: what was set.
 PRETEND_API int cudnnGetTensorNdDescriptor(Handle descriptor, int wanted, int* type, int* count, int* extents,
                                            int* strides) {
   const Tensor& tensor = *static_cast<const Tensor*>(descriptor);
@@ -115,10 +118,12 @@ PRETEND_API int cudnnGetTensorNdDescriptor(Handle descriptor, int wanted, int* t
 // The same for filters, which wheels hand over as the descriptors of a network's matrices.
 PRETEND_ALIAS(cudnnCreateFilterDescriptor, cudnnCreateTensorDescriptor);
 PRETEND_ALIAS(cudnnDestroyFilterDescriptor, cudnnDestroyTensorDescriptor);
+// Descriptors.cpp: as a tensor without strides.
 PRETEND_API int cudnnSetFilterNdDescriptor(Handle descriptor, int type, int, int count, const int* extents) {
   constexpr int kNoStrides[kMostExtents] = {};
   return cudnnSetTensorNdDescriptor(descriptor, type, count, extents, kNoStrides);
 }
+// RNN.cpp before cuDNN 8, of a matrix: what was set.
 PRETEND_API int cudnnGetFilterNdDescriptor(Handle descriptor, int wanted, int* type, int* format, int* count,
                                            int* extents) {
   *format = 0;  // NCHW
@@ -130,10 +135,12 @@ PRETEND_API int cudnnCreateRNNDescriptor(Handle* descriptor) {
   *descriptor = new Network();
   return kSuccess;
 }
+// RNN.cpp, when the wrapper dies: the object is gone.
 PRETEND_API int cudnnDestroyRNNDescriptor(Handle descriptor) {
   delete static_cast<Network*>(descriptor);
   return kSuccess;
 }
+// RNN.cpp: kept, because the sizes of the weights follow from it.
 PRETEND_API int cudnnSetRNNDescriptor_v8(Handle descriptor, int, int cell, int bias, int direction, int, int type, int,
                                          int, int32_t input, int32_t hidden, int32_t projection, int32_t layers, Handle,
                                          uint32_t) {

@@ -56,6 +56,7 @@ PRETEND_API int cudaRuntimeGetVersion(int* version) {
   *version = CudaVersion();
   return pretend::kSuccess;
 }
+// PyTorch, torch._C._cuda_getDriverVersion: the same, so that no driver seems too old.
 PRETEND_API int cudaDriverGetVersion(int* version) {
   *version = CudaVersion();
   return pretend::kSuccess;
@@ -86,14 +87,17 @@ PRETEND_API int cudaDeviceGetLimit(size_t* value, int limit) {
   *value = limit == 0 ? size_t{1} << 10 : size_t{8} << 20;
   return pretend::kSuccess;
 }
+// CUTLASS's profiler: no preference.
 PRETEND_API int cudaDeviceGetCacheConfig(int* config) {
   *config = 0;
   return pretend::kSuccess;
 }
+// Kernels of older libraries: banks of four bytes.
 PRETEND_API int cudaDeviceGetSharedMemConfig(int* config) {
   *config = 1;
   return pretend::kSuccess;
 }
+// OpenMPI and cuDF: none is set.
 PRETEND_API int cudaGetDeviceFlags(unsigned* flags) {
   *flags = 0;
   return pretend::kSuccess;
@@ -103,6 +107,7 @@ PRETEND_API int cudaDeviceCanAccessPeer(int* can, int, int) {
   *can = 0;
   return pretend::kSuccess;
 }
+// NCCL's topology: no link.
 PRETEND_API int cudaDeviceGetP2PAttribute(int* value, int, int, int) {
   *value = 0;
   return pretend::kSuccess;
@@ -114,6 +119,7 @@ PRETEND_API int cudaGetLastError() {
   Thread().last_error = pretend::kSuccess;
   return error;
 }
+// C10_CUDA_KERNEL_LAUNCH_CHECK and CUB: the error of this thread, which stays.
 PRETEND_API int cudaPeekAtLastError() { return Thread().last_error; }
 // PyTorch prints it in its own exceptions.
 PRETEND_API const char* cudaGetErrorString(int error) {
@@ -136,6 +142,7 @@ PRETEND_API const char* cudaGetErrorString(int error) {
       return "unknown error";
   }
 }
+// CUTLASS and NCCL, in their messages: the name of CUDA's header.
 PRETEND_API const char* cudaGetErrorName(int error) {
   switch (error) {
     case pretend::kSuccess:

@@ -24,7 +24,9 @@ void Enter(Handle context) {
 
 }  // namespace
 
+// PyTorch's driver API, Triton, Numba: an error when there is no card.
 PRETEND_API int cuInit(unsigned) { return Process::This().cards() > 0 ? kSuccess : pretend::kNoDevice; }
+// Triton and Numba: the wheel's own version, as the runtime says it.
 PRETEND_API int cuDriverGetVersion(int* version) {
   *version = pretend::CudaVersion();
   return kSuccess;
@@ -34,38 +36,46 @@ PRETEND_API int cuDeviceGetCount(int* count) {
   *count = Process::This().cards();
   return kSuccess;
 }
+// Triton, NCCL: a device is its number; one that is not there is refused.
 PRETEND_API int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
   return Process::This().Has(ordinal) ? kSuccess : pretend::kInvalidDevice;
 }
+// Numba and llama.cpp: the card's name.
 PRETEND_API int cuDeviceGetName(char* name, int length, int device) {
   std::snprintf(name, static_cast<size_t>(length), "%s", Process::This().card(device).name.c_str());
   return kSuccess;
 }
+// Numba and llama.cpp: what the catalogue calls usable.
 PRETEND_API int cuDeviceTotalMem_v2(size_t* bytes, int device) {
   *bytes = Process::This().Total(device);
   return kSuccess;
 }
 PRETEND_ALIAS(cuDeviceTotalMem, cuDeviceTotalMem_v2);
+// vLLM and Numba: 16 bytes, another one for each card.
 PRETEND_API int cuDeviceGetUuid(char* uuid, int device) {
   for (int i = 0; i < 16; ++i) uuid[i] = static_cast<char>(0x41 + i + device);  // as cudaDeviceProp has it
   return kSuccess;
 }
 PRETEND_ALIAS(cuDeviceGetUuid_v2, cuDeviceGetUuid);
+// Older libraries, instead of two attributes: the card's capability.
 PRETEND_API int cuDeviceComputeCapability(int* major, int* minor, int device) {
   *major = Process::This().card(device).major;
   *minor = Process::This().card(device).minor;
   return kSuccess;
 }
+// Triton (shared memory, multiprocessors), NCCL: as cudaDeviceGetAttribute.
 PRETEND_API int cuDeviceGetAttribute(int* value, int attribute, int device) {
   if (!Process::This().Has(device)) return pretend::kInvalidDevice;
   *value = pretend::AttributeOf(Process::This().card(device), attribute);
   return kSuccess;
 }
+// NCCL: the address by which NVML knows the card.
 PRETEND_API int cuDeviceGetPCIBusId(char* text, int length, int device) {
   std::snprintf(text, static_cast<size_t>(length), "%s", Process::This().card(device).pci.c_str());
   return kSuccess;
 }
+// NCCL: no card reaches into another.
 PRETEND_API int cuDeviceCanAccessPeer(int* can, int, int) {
   *can = 0;
   return kSuccess;
@@ -78,34 +88,42 @@ PRETEND_API int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
   *active = 1;
   return kSuccess;
 }
+// Triton, Numba, UCX: the device's only context.
 PRETEND_API int cuDevicePrimaryCtxRetain(Handle* context, int device) {
   *context = ContextOf(device);
   return kSuccess;
 }
+// Programs with a context of their own: the device's only one, which is current then.
 PRETEND_API int cuCtxCreate_v2(Handle* context, unsigned, int device) {
   *context = ContextOf(device);
   Thread().device = device;
   return kSuccess;
 }
 PRETEND_ALIAS(cuCtxCreate, cuCtxCreate_v2);
+// The same, built for CUDA 11.4 and later.
 PRETEND_API int cuCtxCreate_v3(Handle* context, void*, int, unsigned flags, int device) {
   return cuCtxCreate_v2(context, flags, device);
 }
+// The same, built for CUDA 12.5 and later.
 PRETEND_API int cuCtxCreate_v4(Handle* context, void*, unsigned flags, int device) {
   return cuCtxCreate_v2(context, flags, device);
 }
+// PyTorch, CUDAHooks and Triton: that of the thread's device, never null.
 PRETEND_API int cuCtxGetCurrent(Handle* context) {
   *context = ContextOf(Thread().device);
   return kSuccess;
 }
+// Triton and Numba: the thread's device changes with it.
 PRETEND_API int cuCtxSetCurrent(Handle context) {
   Enter(context);
   return kSuccess;
 }
 PRETEND_ALIAS(cuCtxPushCurrent_v2, cuCtxSetCurrent);
 PRETEND_ALIAS(cuCtxPushCurrent, cuCtxSetCurrent);
+// Numba: the one that was current; nothing is above it.
 PRETEND_API int cuCtxPopCurrent_v2(Handle* context) { return context == nullptr ? kSuccess : cuCtxGetCurrent(context); }
 PRETEND_ALIAS(cuCtxPopCurrent, cuCtxPopCurrent_v2);
+// PyTorch, c10/cuda/driver_api and Triton: the thread's device.
 PRETEND_API int cuCtxGetDevice(int* device) {
   *device = Thread().device;
   return kSuccess;
@@ -115,35 +133,42 @@ PRETEND_API int cuCtxGetId(Handle context, unsigned long long* id) {
   *id = AddressOf(context == nullptr ? ContextOf(Thread().device) : context);
   return kSuccess;
 }
+// Numba: the version of cuCtxCreate_v2 and of nothing newer.
 PRETEND_API int cuCtxGetApiVersion(Handle, unsigned* version) {
   *version = 3020;
   return kSuccess;
 }
+// UCX: none is set.
 PRETEND_API int cuCtxGetFlags(unsigned* flags) {
   *flags = 0;
   return kSuccess;
 }
+// Numba and NVSHMEM: a stack of 1 KiB a thread, 8 MiB of all else, as a driver's defaults.
 PRETEND_API int cuCtxGetLimit(size_t* value, int limit) {
   *value = limit == 0 ? size_t{1} << 10 : size_t{8} << 20;
   return kSuccess;
 }
+// Older libraries: banks of four bytes.
 PRETEND_API int cuCtxGetSharedMemConfig(int* config) {
   *config = 1;
   return kSuccess;
 }
+// Libraries with streams of their own: that of cudaDeviceGetStreamPriorityRange.
 PRETEND_API int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   if (least != nullptr) *least = 0;
   if (greatest != nullptr) *greatest = -5;
   return kSuccess;
 }
+// NVSHMEM and cuDNN's frontend: there is one context a device.
 PRETEND_API int cuStreamGetCtx(Handle, Handle* context) { return cuCtxGetCurrent(context); }
 
-// PyTorch, C10_CUDA_DRIVER_CHECK.
 PRETEND_API const char* cudaGetErrorString(int error);
+// PyTorch, C10_CUDA_DRIVER_CHECK: the runtime's words.
 PRETEND_API int cuGetErrorString(int error, const char** text) {
   *text = cudaGetErrorString(error);
   return kSuccess;
 }
+// Triton and Numba, in their messages: the driver's name of the code.
 PRETEND_API int cuGetErrorName(int error, const char** text) {
   switch (error) {
     case kSuccess:

@@ -77,6 +77,7 @@ PRETEND_API int cuGetProcAddress_v2(const char* name, Handle* function, int vers
   return Give(name, function, version, result);
 }
 PRETEND_ALIAS(cuGetProcAddress_v2_ptsz, cuGetProcAddress_v2);
+// The runtime of CUDA 11, which knows no symbol status: as the second version.
 PRETEND_API int cuGetProcAddress(const char* name, Handle* function, int version, unsigned long long) {
   return Give(name, function, version, nullptr);
 }

@@ -38,6 +38,7 @@ PRETEND_ALIAS(cudaStreamBeginCapture_ptsz, cudaStreamBeginCapture);
 PRETEND_ALIAS(cuStreamBeginCapture, cudaStreamBeginCapture);
 PRETEND_ALIAS(cuStreamBeginCapture_v2, cudaStreamBeginCapture);
 PRETEND_ALIAS(cuStreamBeginCapture_ptsz, cudaStreamBeginCapture);
+// CUDAGraph::capture_end: a handle of a graph, never null; the stream runs again.
 PRETEND_API int cudaStreamEndCapture(Handle stream, Handle* graph) {
   const std::optional<Capture> capture = Process::This().EndCapture(stream);
   *graph = capture ? capture->graph : nullptr;
@@ -57,12 +58,14 @@ PRETEND_API int cudaStreamGetCaptureInfo(Handle stream, int* status, unsigned lo
 }
 PRETEND_ALIAS(cudaStreamGetCaptureInfo_ptsz, cudaStreamGetCaptureInfo);
 PRETEND_ALIAS(cuStreamGetCaptureInfo, cudaStreamGetCaptureInfo);
+// c10/cuda/CUDAGraphsC10Utils.h, built for CUDA 12: status and id, with five arguments more.
 PRETEND_API int cudaStreamGetCaptureInfo_v2(Handle stream, int* status, unsigned long long* id, Handle* graph,
                                             Handle* dependencies, size_t* count) {
   return TellNoDependencies(stream, status, id, graph, dependencies, nullptr, count);
 }
 PRETEND_ALIAS(cudaStreamGetCaptureInfo_v2_ptsz, cudaStreamGetCaptureInfo_v2);
 PRETEND_ALIAS(cuStreamGetCaptureInfo_v2, cudaStreamGetCaptureInfo_v2);
+// The same from 12.3 on, with edges.
 PRETEND_API int cudaStreamGetCaptureInfo_v3(Handle stream, int* status, unsigned long long* id, Handle* graph,
                                             Handle* dependencies, Handle* edges, size_t* count) {
   return TellNoDependencies(stream, status, id, graph, dependencies, edges, count);
@@ -79,6 +82,7 @@ PRETEND_API int cudaGraphCreate(Handle* graph, unsigned) {
   return kSuccess;
 }
 PRETEND_ALIAS(cuGraphCreate, cudaGraphCreate);
+// CUDAGraph::instantiate: a handle.
 PRETEND_API int cudaGraphInstantiate(Handle* executable, Handle) {
   *executable = pretend::NewHandle();
   return kSuccess;
@@ -87,9 +91,11 @@ PRETEND_ALIAS(cudaGraphInstantiateWithFlags, cudaGraphInstantiate);
 PRETEND_ALIAS(cuGraphInstantiate, cudaGraphInstantiate);
 PRETEND_ALIAS(cuGraphInstantiate_v2, cudaGraphInstantiate);
 PRETEND_ALIAS(cuGraphInstantiateWithFlags, cudaGraphInstantiate);
+// JAX: a handle.
 PRETEND_API int cudaGraphInstantiateWithParams(Handle* executable, Handle, const void*) {
   return cudaGraphInstantiate(executable, nullptr);
 }
+// JAX and llama.cpp: a handle.
 PRETEND_API int cudaGraphClone(Handle* clone, Handle) {
   *clone = pretend::NewHandle();
   return kSuccess;
@@ -101,6 +107,7 @@ PRETEND_API int cudaGraphGetNodes(Handle, Handle* nodes, size_t* count) {
   return kSuccess;
 }
 PRETEND_ALIAS(cuGraphGetNodes, cudaGraphGetNodes);
+// JAX: its only node.
 PRETEND_API int cudaGraphGetRootNodes(Handle graph, Handle* nodes, size_t* count) {
   return cudaGraphGetNodes(graph, nodes, count);
 }
@@ -109,10 +116,12 @@ PRETEND_API int cudaGraphNodeGetDependencies(Handle, Handle*, size_t* count) {
   *count = 0;
   return kSuccess;
 }
+// JAX: none.
 PRETEND_API int cudaGraphGetEdges(Handle, Handle*, Handle*, size_t* count) {
   *count = 0;
   return kSuccess;
 }
+// llama.cpp: a kernel.
 PRETEND_API int cudaGraphNodeGetType(Handle, int* type) {
   *type = 0;
   return kSuccess;

@@ -46,11 +46,14 @@ PRETEND_API void** __cudaRegisterFatBinary(void*) {
   static void* handle[4];
   return handle;
 }
+// Of nvcc's own code, since CUDA 10: done.
 PRETEND_API char __cudaInitModule(void**) { return 1; }
+// Of every <<<>>>: kept for the launch.
 PRETEND_API unsigned __cudaPushCallConfiguration(Extent grid, Extent block, size_t shared, Handle stream) {
   Configurations().push_back({grid, block, shared, stream});
   return kSuccess;
 }
+// Of the stub that launches: what was pushed.
 PRETEND_API int __cudaPopCallConfiguration(Extent* grid, Extent* block, size_t* shared, Handle* stream) {
   if (Configurations().empty()) return pretend::kInvalidValue;
   Process::This().Launched();
@@ -62,12 +65,14 @@ PRETEND_API int __cudaPopCallConfiguration(Extent* grid, Extent* block, size_t* 
   *stream = last.stream;
   return kSuccess;
 }
+// Of nvcc's own code, since CUDA 12: a handle of the kernel.
 PRETEND_API int __cudaGetKernel(Handle* kernel, const void*) {
   *kernel = NewHandle();
   return kSuccess;
 }
 PRETEND_ALIAS(cudaGetKernel, __cudaGetKernel);
 PRETEND_ALIAS(cudaGetFuncBySymbol, __cudaGetKernel);
+// cuBLAS and cuDNN of CUDA 12 and 13: a handle of the kernel.
 PRETEND_API int cudaLibraryGetKernel(Handle* kernel, Handle, const char*) {
   *kernel = NewHandle();
   return kSuccess;
@@ -75,30 +80,36 @@ PRETEND_API int cudaLibraryGetKernel(Handle* kernel, Handle, const char*) {
 PRETEND_ALIAS(cuLibraryGetKernel, cudaLibraryGetKernel);
 // Triton, Inductor and PyTorch's NVRTC kernels (aten/src/ATen/native/cuda/jit_utils.cpp): modules and their functions.
 PRETEND_ALIAS(cuModuleGetFunction, cudaLibraryGetKernel);
+// Numba and Triton's ahead-of-time kernels (Inductor's AOTI): a handle.
 PRETEND_API int cuModuleLoad(Handle* module, const char*) {
   *module = NewHandle();
   return kSuccess;
 }
+// PyTorch, jit_utils.cpp, and Triton: a handle, whatever the image is.
 PRETEND_API int cuModuleLoadData(Handle* module, const void*) {
   *module = NewHandle();
   return kSuccess;
 }
 PRETEND_ALIAS(cuModuleLoadFatBinary, cuModuleLoadData);
+// Numba and CuPy: the same with options.
 PRETEND_API int cuModuleLoadDataEx(Handle* module, const void*, unsigned, void*, void*) {
   *module = NewHandle();
   return kSuccess;
 }
+// cuDNN and Numba: a handle.
 PRETEND_API int cuLibraryLoadData(Handle* library, const void*, void*, void**, unsigned, void*, void**, unsigned) {
   *library = NewHandle();
   return kSuccess;
 }
 PRETEND_ALIAS(cudaLibraryLoadData, cuLibraryLoadData);
+// cuDNN: a handle.
 PRETEND_API int cuLibraryGetModule(Handle* module, Handle) {
   *module = NewHandle();
   return kSuccess;
 }
 PRETEND_ALIAS(cuKernelGetFunction, cuLibraryGetModule);
 PRETEND_ALIAS(cuFuncGetModule, cuLibraryGetModule);
+// Numba, and PyTorch's NVRTC kernels: an address that nobody reads on the host.
 PRETEND_API int cuModuleGetGlobal_v2(Handle* address, size_t* bytes, Handle, const char*) {
   static char variable[64 << 10];
   if (address != nullptr) *address = variable;
@@ -111,6 +122,7 @@ PRETEND_API int cuModuleGetLoadingMode(int* mode) {
   *mode = 2;
   return kSuccess;
 }
+// CUPTI and profilers: a name.
 PRETEND_API int cuFuncGetName(const char** name, Handle) {
   *name = "kernel";
   return kSuccess;
@@ -150,6 +162,7 @@ PRETEND_API int cuFuncGetAttribute(int* value, int attribute, Handle) {
   }
   return kSuccess;
 }
+// Triton 3.4 and later: as of a function.
 PRETEND_API int cuKernelGetAttribute(int* value, int attribute, Handle kernel, int) {
   return cuFuncGetAttribute(value, attribute, kernel);
 }
@@ -160,22 +173,26 @@ PRETEND_API int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const
   return kSuccess;
 }
 PRETEND_ALIAS(cuOccupancyMaxActiveBlocksPerMultiprocessor, cudaOccupancyMaxActiveBlocksPerMultiprocessor);
+// CUB and CUTLASS: the same.
 PRETEND_API int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* kernel, int threads,
                                                                        size_t shared, unsigned) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared);
 }
 PRETEND_ALIAS(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
               cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags);
+// Numba and CuPy: blocks of 256 threads, and a grid that fills the card.
 PRETEND_API int cuOccupancyMaxPotentialBlockSize(int* grid, int* block, Handle, void*, size_t, int) {
   *block = 256;
   *grid = Multiprocessors() * BlocksOf(*block);
   return kSuccess;
 }
+// CUTLASS for Hopper, and Triton: a cluster for two multiprocessors.
 PRETEND_API int cudaOccupancyMaxActiveClusters(int* clusters, const void*, const void*) {
   *clusters = std::max(Multiprocessors() / 2, 1);
   return kSuccess;
 }
 PRETEND_ALIAS(cuOccupancyMaxActiveClusters, cudaOccupancyMaxActiveClusters);
+// CUTLASS: 48 KiB, which a block has on every card.
 PRETEND_API int cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*, int, int) {
   *bytes = kShared;
   return kSuccess;
@@ -192,6 +209,7 @@ PRETEND_API int cuLinkCreate_v2(unsigned, void*, void**, Handle* state) {
   *state = NewHandle();
   return kSuccess;
 }
+// jit_utils.cpp and Numba: an image that nobody reads.
 PRETEND_API int cuLinkComplete(Handle, void** image, size_t* bytes) {
   static char nothing[64];
   *image = nothing;

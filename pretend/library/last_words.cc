@@ -35,6 +35,7 @@ std::string Text() {
 
 }  // namespace
 
+// pretend/hook/sitecustomize.py, before it ends the process without running its end: writes what the card saw.
 PRETEND_API void vramplan_pretend_write() {
   const char* const folder = std::getenv("VRAMPLAN_RECORDING");
   if (folder == nullptr || pretend::Process::This().cards() == 0) return;

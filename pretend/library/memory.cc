@@ -23,6 +23,7 @@ PRETEND_API int cudaMalloc(Handle* address, size_t bytes) {
 // PyTorch with backend:cudaMallocAsync: pools give and take like cudaMalloc.
 PRETEND_API int cudaMallocAsync(Handle* address, size_t bytes, Handle) { return cudaMalloc(address, bytes); }
 PRETEND_ALIAS(cudaMallocAsync_ptsz, cudaMallocAsync);
+// PyTorch, torch.cuda.MemPool with cudaMallocAsync, and RMM: counted like cudaMalloc.
 PRETEND_API int cudaMallocFromPoolAsync(Handle* address, size_t bytes, Handle, Handle) {
   return cudaMalloc(address, bytes);
 }
@@ -42,12 +43,14 @@ PRETEND_API int cudaHostAlloc(Handle* address, size_t bytes, unsigned) {
   *address = Process::This().AllocateHost(bytes, Place::Kind::kPinned);
   return *address == nullptr ? Told(pretend::kOutOfMemory) : pretend::kSuccess;
 }
+// NCCL and FAISS: pinned memory.
 PRETEND_API int cudaMallocHost(Handle* address, size_t bytes) { return cudaHostAlloc(address, bytes, 0); }
 // Frees null, and what was freed already when the program ends, without an error.
 PRETEND_API int cudaFree(Handle address) {
   Process::This().Free(AddressOf(address));
   return pretend::kSuccess;
 }
+// CUDAMallocAsyncAllocator.cpp: freed at once, because streams do nothing.
 PRETEND_API int cudaFreeAsync(Handle address, Handle) { return cudaFree(address); }
 PRETEND_ALIAS(cudaFreeAsync_ptsz, cudaFreeAsync);
 PRETEND_ALIAS(cudaFreeHost, cudaFree);
@@ -56,6 +59,7 @@ PRETEND_API int cudaHostRegister(Handle address, size_t bytes, unsigned) {
   Process::This().Register(address, bytes);
   return pretend::kSuccess;
 }
+// CachingHostAllocator.cpp and DeepSpeed: the host's memory is its own again.
 PRETEND_API int cudaHostUnregister(Handle address) {
   Process::This().Unregister(address);
   return pretend::kSuccess;
@@ -65,6 +69,7 @@ PRETEND_API int cudaHostGetDevicePointer(Handle* device, Handle host, unsigned) 
   *device = host;
   return pretend::kSuccess;
 }
+// UCX: none is set.
 PRETEND_API int cudaHostGetFlags(unsigned* flags, Handle) {
   *flags = 0;
   return pretend::kSuccess;
@@ -119,15 +124,18 @@ PRETEND_API int cudaMemcpy(Handle to, const void* from, size_t bytes, int) {
   return pretend::kSuccess;
 }
 PRETEND_ALIAS(cudaMemcpy_ptds, cudaMemcpy);
+// Copy.cu, for every .to(), and item(): copied at once, zeros from a card.
 PRETEND_API int cudaMemcpyAsync(Handle to, const void* from, size_t bytes, int, Handle) {
   Process::This().Copy(to, from, bytes);
   return pretend::kSuccess;
 }
 PRETEND_ALIAS(cudaMemcpyAsync_ptsz, cudaMemcpyAsync);
+// Older libraries, between cards: zeros stay zeros.
 PRETEND_API int cudaMemcpyPeer(Handle to, int, const void* from, int, size_t bytes) {
   Process::This().Copy(to, from, bytes);
   return pretend::kSuccess;
 }
+// Copy.cu, between cards without peer access: the same.
 PRETEND_API int cudaMemcpyPeerAsync(Handle to, int, const void* from, int, size_t bytes, Handle) {
   Process::This().Copy(to, from, bytes);
   return pretend::kSuccess;
@@ -142,6 +150,7 @@ PRETEND_API int cudaMemcpy2D(Handle to, size_t to_pitch, const void* from, size_
   return pretend::kSuccess;
 }
 PRETEND_ALIAS(cudaMemcpy2D_ptds, cudaMemcpy2D);
+// Copy.cu: the same at once.
 PRETEND_API int cudaMemcpy2DAsync(Handle to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                   size_t height, int kind, Handle) {
   return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
@@ -153,6 +162,7 @@ PRETEND_API int cudaMemcpyFromSymbol(Handle to, const void*, size_t bytes, size_
   return pretend::kSuccess;
 }
 PRETEND_ALIAS(cudaMemcpyFromSymbol_ptds, cudaMemcpyFromSymbol);
+// NCCL and cuFFT: as cudaMemsetAsync.
 PRETEND_API int cudaMemset(Handle address, int byte, size_t bytes) {
   Process::This().Fill(address, byte, bytes);
   return pretend::kSuccess;
@@ -176,6 +186,7 @@ PRETEND_API int cudaGetSymbolAddress(Handle* address, const void*) {
   *address = g_symbols;
   return pretend::kSuccess;
 }
+// CUTLASS: a word.
 PRETEND_API int cudaGetSymbolSize(size_t* bytes, const void*) {
   *bytes = 8;
   return pretend::kSuccess;
@@ -195,6 +206,7 @@ struct IpcHandle {
   char bytes[64];
 };
 }  // namespace
+// CudaIPCTypes.cpp, in the other process: an address of its own, counted there.
 PRETEND_API int cudaIpcOpenMemHandle(Handle* address, IpcHandle handle, unsigned) {
   uint64_t bytes = 0;
   std::memcpy(&bytes, handle.bytes + 8, sizeof bytes);
@@ -209,14 +221,17 @@ PRETEND_API int cudaDeviceGetDefaultMemPool(Handle* pool, int device) {
   return pretend::kSuccess;
 }
 PRETEND_ALIAS(cudaDeviceGetMemPool, cudaDeviceGetDefaultMemPool);
+// RMM and JAX: a handle of its own.
 PRETEND_API int cudaMemPoolCreate(Handle* pool, const void*) {
   *pool = pretend::NewHandle();
   return pretend::kSuccess;
 }
+// CUDAMallocAsyncAllocator.cpp, for its statistics: 0.
 PRETEND_API int cudaMemPoolGetAttribute(Handle, int attribute, void* value) {
   std::memset(value, 0, attribute >= 4 ? 8 : 4);  // from cudaMemPoolAttrReleaseThreshold on they are 64 bits wide
   return pretend::kSuccess;
 }
+// CUDAMallocAsyncAllocator.cpp, getMemoryFraction and peers: may be read and written.
 PRETEND_API int cudaMemPoolGetAccess(int* flags, Handle, const void*) {
   *flags = 3;  // read and write
   return pretend::kSuccess;

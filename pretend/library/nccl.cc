@@ -54,6 +54,7 @@ PRETEND_API int ncclAllGather(const void* from, Handle to, size_t count, int typ
   Process::This().Collect(to, from, count * BytesOf(type), CommunicatorOf(communicator).ranks);
   return kSuccess;
 }
+// ProcessGroupNCCL::broadcast and allgather: from this rank what it has; from another what this rank would send.
 PRETEND_API int ncclBroadcast(const void* from, Handle to, size_t count, int type, int root, Handle communicator,
                               Handle) {
   const uint64_t bytes = count * BytesOf(type);
@@ -67,6 +68,7 @@ PRETEND_API int ncclBroadcast(const void* from, Handle to, size_t count, int typ
   }
   return kSuccess;
 }
+// Older libraries: the same in place.
 PRETEND_API int ncclBcast(Handle address, size_t count, int type, int root, Handle communicator, Handle stream) {
   return ncclBroadcast(address, address, count, type, root, communicator, stream);
 }
@@ -76,6 +78,7 @@ PRETEND_API int ncclGroupStart() {
   ++group.depth;
   return kSuccess;
 }
+// ProcessGroupNCCL, at the end of every group: what was broadcast in it is handed out.
 PRETEND_API int ncclGroupEnd() {
   if (--group.depth > 0) return kSuccess;
   for (const Message& other : group.others) {
@@ -97,12 +100,15 @@ PRETEND_API int ncclGetUniqueId(UniqueId* id) {
   *id = {};
   return kSuccess;
 }
+// NCCLComm::create: a communicator of so many ranks, without waiting for them.
 PRETEND_API int ncclCommInitRank(Handle* communicator, int ranks, UniqueId, int rank) {
   return Make(communicator, ranks, rank);
 }
+// NCCLComm::create with a configuration, since NCCL 2.14: the same.
 PRETEND_API int ncclCommInitRankConfig(Handle* communicator, int ranks, UniqueId, int rank, const void*) {
   return Make(communicator, ranks, rank);
 }
+// NCCLComm::create_scalable, since NCCL 2.23: the same with several ids.
 PRETEND_API int ncclCommInitRankScalable(Handle* communicator, int ranks, int rank, int, const void*, const void*) {
   return Make(communicator, ranks, rank);
 }
@@ -127,22 +133,27 @@ PRETEND_API int ncclCommSplit(Handle communicator, int colour, int key, Handle* 
 PRETEND_API void vramplan_pretend_split(int ranks) { size_of_next_split = ranks; }
 // The hook, at the end of a step.
 PRETEND_API void vramplan_pretend_forget() { Process::This().ForgetTold(); }
+// NCCLComm::shrink, since NCCL 2.27: a communicator without those ranks.
 PRETEND_API int ncclCommShrink(Handle communicator, const int*, int without, Handle* part, const void*, int) {
   return Make(part, CommunicatorOf(communicator).ranks - without, CommunicatorOf(communicator).rank);
 }
+// NCCLComm::destroy: the object is gone.
 PRETEND_API int ncclCommDestroy(Handle communicator) {
   delete static_cast<Communicator*>(communicator);
   return kSuccess;
 }
 PRETEND_ALIAS(ncclCommAbort, ncclCommDestroy);
+// torch/csrc/cuda/nccl.cpp and DeepSpeed: its size.
 PRETEND_API int ncclCommCount(Handle communicator, int* ranks) {
   *ranks = CommunicatorOf(communicator).ranks;
   return kSuccess;
 }
+// torch/csrc/cuda/nccl.cpp: this rank's number in it.
 PRETEND_API int ncclCommUserRank(Handle communicator, int* rank) {
   *rank = CommunicatorOf(communicator).rank;
   return kSuccess;
 }
+// torch/csrc/cuda/nccl.cpp: the card it was made on.
 PRETEND_API int ncclCommCuDevice(Handle communicator, int* device) {
   *device = CommunicatorOf(communicator).device;
   return kSuccess;
@@ -157,18 +168,22 @@ PRETEND_API int ncclMemAlloc(Handle* address, size_t bytes) {
   *address = PointerTo(Process::This().Allocate(Thread().device, bytes));
   return *address == nullptr ? 1 : kSuccess;  // ncclUnhandledCudaError
 }
+// ProcessGroupNCCL's allocator for torch.cuda.MemPool: counted no longer.
 PRETEND_API int ncclMemFree(Handle address) {
   Process::This().Free(pretend::AddressOf(address));
   return kSuccess;
 }
+// NCCLComm::registerSegment: a handle.
 PRETEND_API int ncclCommRegister(Handle, Handle, size_t, Handle* registration) {
   *registration = pretend::NewHandle();
   return kSuccess;
 }
+// NCCLComm::registerSegment with windows, since NCCL 2.27: a handle.
 PRETEND_API int ncclCommWindowRegister(Handle, Handle, size_t, Handle* window, int) {
   *window = pretend::NewHandle();
   return kSuccess;
 }
+// ProcessGroupNCCL, ReduceOp.PREMUL_SUM of FSDP2: a number that is none of NCCL's own.
 PRETEND_API int ncclRedOpCreatePreMulSum(int* operation, Handle, int, int, Handle) {
   *operation = 5;  // the first that is not built in
   return kSuccess;

@@ -37,17 +37,23 @@ struct Pci {
 
 }  // namespace
 
+// PyTorch, c10/cuda/CUDACachingAllocator (its message), pynvml: success.
 PRETEND_API int nvmlInit_v2() { return kSuccess; }
 PRETEND_ALIAS(nvmlInit, nvmlInit_v2);
+// NCCL and DCGM: success.
 PRETEND_API int nvmlInitWithFlags(unsigned) { return kSuccess; }
+// pynvml: success.
 PRETEND_API int nvmlShutdown() { return kSuccess; }
+// pynvml, in its exceptions: what the code means.
 PRETEND_API const char* nvmlErrorString(int result) {
   return result == kSuccess ? "Success" : result == kNotSupported ? "Not Supported" : "Not Found";
 }
+// pynvml, wandb, torch.utils.collect_env: a driver that is new enough for the wheel.
 PRETEND_API int nvmlSystemGetDriverVersion(char* text, unsigned length) {
   std::snprintf(text, length, "%s", Process::This().description().driver.c_str());
   return kSuccess;
 }
+// pynvml and wandb: the same.
 PRETEND_API int nvmlSystemGetNVMLVersion(char* text, unsigned length) {
   std::snprintf(text, length, "13.%s", Process::This().description().driver.c_str());
   return kSuccess;
@@ -64,6 +70,7 @@ PRETEND_API int nvmlDeviceGetCount_v2(unsigned* count) {
   return kSuccess;
 }
 PRETEND_ALIAS(nvmlDeviceGetCount, nvmlDeviceGetCount_v2);
+// pynvml, wandb, torch.cuda.utilization: a handle of the card.
 PRETEND_API int nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* device) {
   *device = PointerTo(uint64_t{index} + 1);
   return Process::This().Has(static_cast<int>(index)) ? kSuccess : kNotFound;
@@ -81,6 +88,7 @@ PRETEND_API int nvmlDeviceGetHandleByPciBusId_v2(const char* text, Handle* devic
   return kNotFound;
 }
 PRETEND_ALIAS(nvmlDeviceGetHandleByPciBusId, nvmlDeviceGetHandleByPciBusId_v2);
+// torch.cuda, where CUDA_VISIBLE_DEVICES names cards by UUID: the card of that name.
 PRETEND_API int nvmlDeviceGetHandleByUUID(const char* text, Handle* device) {
   for (int i = 0; i < Process::This().cards(); ++i) {
     if ("GPU-" + Process::This().card(i).uuid == text) {
@@ -89,18 +97,22 @@ PRETEND_API int nvmlDeviceGetHandleByUUID(const char* text, Handle* device) {
   }
   return kNotFound;
 }
+// pynvml and NCCL: its number.
 PRETEND_API int nvmlDeviceGetIndex(Handle device, unsigned* index) {
   *index = static_cast<unsigned>(IndexOf(device));
   return kSuccess;
 }
+// pynvml, wandb, accelerate: the card's name.
 PRETEND_API int nvmlDeviceGetName(Handle device, char* text, unsigned length) {
   std::snprintf(text, length, "%s", CardOf(device).name.c_str());
   return kSuccess;
 }
+// torch.cuda, for CUDA_VISIBLE_DEVICES: as cuDeviceGetUuid has it.
 PRETEND_API int nvmlDeviceGetUUID(Handle device, char* text, unsigned length) {
   std::snprintf(text, length, "GPU-%s", CardOf(device).uuid.c_str());
   return kSuccess;
 }
+// NCCL and PyTorch's allocator, which look the card up by its bus: where it is.
 PRETEND_API int nvmlDeviceGetPciInfo_v3(Handle device, Pci* pci) {
   *pci = {};
   std::snprintf(pci->short_id, sizeof pci->short_id, "%s", CardOf(device).pci.c_str());
@@ -109,6 +121,7 @@ PRETEND_API int nvmlDeviceGetPciInfo_v3(Handle device, Pci* pci) {
 }
 PRETEND_ALIAS(nvmlDeviceGetPciInfo_v2, nvmlDeviceGetPciInfo_v3);
 PRETEND_ALIAS(nvmlDeviceGetPciInfo, nvmlDeviceGetPciInfo_v3);
+// vLLM and NCCL: the card's capability.
 PRETEND_API int nvmlDeviceGetCudaComputeCapability(Handle device, int* major, int* minor) {
   *major = CardOf(device).major;
   *minor = CardOf(device).minor;
@@ -119,22 +132,27 @@ PRETEND_API int nvmlDeviceGetMemoryInfo(Handle device, Memory* memory) {
   *memory = {TotalOf(device), FreeOf(device), TotalOf(device) - FreeOf(device)};
   return kSuccess;
 }
+// torch.cuda.device_memory_used and nvidia-smi: as the first version, with a part that is reserved.
 PRETEND_API int nvmlDeviceGetMemoryInfo_v2(Handle device, MemoryTwo* memory) {
   *memory = {memory->version, TotalOf(device), 0, FreeOf(device), TotalOf(device) - FreeOf(device)};
   return kSuccess;
 }
+// torch.cuda.utilization, wandb: idle.
 PRETEND_API int nvmlDeviceGetUtilizationRates(Handle, unsigned* rates) {
   rates[0] = rates[1] = 0;
   return kSuccess;
 }
+// torch.cuda.temperature, wandb: a number that no monitor warns of.
 PRETEND_API int nvmlDeviceGetTemperature(Handle, int, unsigned* celsius) {
   *celsius = 40;
   return kSuccess;
 }
+// torch.cuda.power_draw, wandb, codecarbon: a number of milliwatts.
 PRETEND_API int nvmlDeviceGetPowerUsage(Handle, unsigned* milliwatts) {
   *milliwatts = 50000;
   return kSuccess;
 }
+// wandb and codecarbon: a number of milliwatts.
 PRETEND_API int nvmlDeviceGetEnforcedPowerLimit(Handle, unsigned* milliwatts) {
   *milliwatts = 300000;
   return kSuccess;
@@ -153,10 +171,12 @@ PRETEND_API int nvmlDeviceGetNvLinkState(Handle, unsigned, int* active) {
   *active = 0;
   return kNotSupported;
 }
+// PyTorch, intra-node topology (DMAConnectivity): no link.
 PRETEND_API int nvmlDeviceGetNvLinkRemoteDeviceType(Handle, unsigned, int* type) {
   *type = 0xFF;  // unknown
   return kNotSupported;
 }
+// The same: nothing at its end.
 PRETEND_API int nvmlDeviceGetNvLinkRemotePciInfo_v2(Handle, unsigned, Pci* pci) {
   *pci = {};
   return kNotSupported;

@@ -46,11 +46,14 @@ int Create(Handle* stream, unsigned flags, int priority) {
 PRETEND_API int cudaStreamCreateWithPriority(Handle* stream, unsigned flags, int priority) {
   return Create(stream, flags, priority);
 }
+// NCCL, cuDNN and DataLoader's pinning: a stream of no priority.
 PRETEND_API int cudaStreamCreateWithFlags(Handle* stream, unsigned flags) { return Create(stream, flags, 0); }
+// Older libraries: the same.
 PRETEND_API int cudaStreamCreate(Handle* stream) { return Create(stream, 0, 0); }
 // Triton and NCCL ask the driver for the same.
 PRETEND_ALIAS(cuStreamCreateWithPriority, cudaStreamCreateWithPriority);
 PRETEND_ALIAS(cuStreamCreate, cudaStreamCreateWithFlags);
+// NCCL and cuDNN: the object is gone; the default streams stay.
 PRETEND_API int cudaStreamDestroy(Handle stream) {
   if (AddressOf(stream) > kLastSpecial) delete static_cast<Stream*>(stream);
   return kSuccess;
@@ -64,6 +67,7 @@ PRETEND_API int cudaStreamGetPriority(Handle stream, int* priority) {
 }
 PRETEND_ALIAS(cudaStreamGetPriority_ptsz, cudaStreamGetPriority);
 PRETEND_ALIAS(cuStreamGetPriority, cudaStreamGetPriority);
+// JAX and UCX: what it was created with.
 PRETEND_API int cudaStreamGetFlags(Handle stream, unsigned* flags) {
   *flags = StreamOf(stream).flags;
   return kSuccess;
@@ -91,19 +95,23 @@ PRETEND_API int cudaEventCreateWithFlags(Handle* event, unsigned) {
   return kSuccess;
 }
 PRETEND_ALIAS(cuEventCreate, cudaEventCreateWithFlags);
+// NCCL and older libraries: an event that takes times.
 PRETEND_API int cudaEventCreate(Handle* event) { return cudaEventCreateWithFlags(event, 0); }
+// c10/cuda/CUDAEvent.h, at its end: the object is gone.
 PRETEND_API int cudaEventDestroy(Handle event) {
   delete static_cast<Event*>(event);
   return kSuccess;
 }
 PRETEND_ALIAS(cuEventDestroy, cudaEventDestroy);
 PRETEND_ALIAS(cuEventDestroy_v2, cudaEventDestroy);
+// c10/cuda/CUDAEvent.h: over at once.
 PRETEND_API int cudaEventRecord(Handle event, Handle) {
   if (event != nullptr) static_cast<Event*>(event)->nanoseconds = Now();
   return kSuccess;
 }
 PRETEND_ALIAS(cudaEventRecord_ptsz, cudaEventRecord);
 PRETEND_ALIAS(cuEventRecord, cudaEventRecord);
+// c10/cuda/CUDAEvent.h, external events of graphs: the same.
 PRETEND_API int cudaEventRecordWithFlags(Handle event, Handle stream, unsigned) {
   return cudaEventRecord(event, stream);
 }
@@ -124,11 +132,13 @@ struct IpcEventHandle {
   char bytes[64];
 };
 }  // namespace
+// CudaIPCTypes.cpp, with a tensor that is sent: 64 bytes.
 PRETEND_API int cudaIpcGetEventHandle(IpcEventHandle* handle, Handle) {
   *handle = {};
   return kSuccess;
 }
 PRETEND_ALIAS(cuIpcGetEventHandle, cudaIpcGetEventHandle);
+// CudaIPCTypes.cpp, in the other process: an event that is over.
 PRETEND_API int cudaIpcOpenEventHandle(Handle* event, IpcEventHandle) { return cudaEventCreate(event); }
 PRETEND_ALIAS(cuIpcOpenEventHandle, cudaIpcOpenEventHandle);
 
@@ -140,6 +150,7 @@ PRETEND_API int cudaLaunchHostFunc(Handle stream, void (*function)(void*), void*
 }
 PRETEND_ALIAS(cudaLaunchHostFunc_ptsz, cudaLaunchHostFunc);
 PRETEND_ALIAS(cuLaunchHostFunc, cudaLaunchHostFunc);
+// Older libraries: called at once, in this thread.
 PRETEND_API int cudaStreamAddCallback(Handle stream, void (*function)(Handle, int, void*), void* with, unsigned) {
   function(stream, kSuccess, with);
   return kSuccess;

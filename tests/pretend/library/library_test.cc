@@ -103,4 +103,22 @@ TEST_CASE("what the card saw is written at the end, with what it could not do") 
   CHECK(files == 1);
 }
 
+TEST_CASE("every body says who calls it and what it must return: a comment right before it") {
+  int bodies = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(VRAMPLAN_SOURCE_DIR) / "pretend/library")) {
+    if (entry.path().extension() != ".cc") continue;
+    std::ifstream file(entry.path());
+    std::string before;
+    for (std::string line; std::getline(file, line); before = line) {
+      const bool declared = line.ends_with(";") && line.find('{') == std::string::npos;
+      if (!line.starts_with("PRETEND_API") || declared) continue;
+      ++bodies;
+      CAPTURE(entry.path().filename().string());
+      CAPTURE(line);
+      CHECK(before.starts_with("//"));
+    }
+  }
+  CHECK(bodies > 200);
+}
+
 }  // namespace
