@@ -118,6 +118,11 @@ constexpr OptionRow kOptionRows[] = {
     {"--nodes", "M", "machines that share the cards of --gpus [1]", kRun},
     {"--rank", "R", "which of the ranks [0]", kRun},
     {"--all-ranks", "", "with --gpus, and torchrun or its like in the command: all of them run", kRun},
+    {"--values", "zeros|host",
+     "what is read from the card: zeros, or what the host computes of tensors up to 1 MiB that follow from known "
+     "values "
+     "alone [zeros]",
+     kRun},
     {"--one-process", "", "with --gpus: one process that uses all of the cards (nn.DataParallel, device_map), no ranks",
      kRun},
     {"--try", "",

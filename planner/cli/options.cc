@@ -306,6 +306,11 @@ void ReadScript(Reader* reader, const TypedOptions& typed, Options* options) {
   }
   options->wishes_of_script.ranks = *ranks;
   options->wishes_of_script.tries = reader->Text("--try") != nullptr;
+  if (const std::string* values = reader->Text("--values")) {
+    options->wishes_of_script.values_on_host = *values == "host";
+    if (*values != "host" && *values != "zeros")
+      reader->Fail(Wrong("--values", InQuotes(*values) + " is not one of zeros or host", "type --values host"));
+  }
   options->wishes_of_script.real = reader->Text("--real") != nullptr;
   const bool several = reader->Text("--vary") != nullptr || reader->Text("--largest") != nullptr ||
                        (*ranks && (*ranks)->gpus.size() > 1);

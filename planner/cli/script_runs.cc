@@ -13,6 +13,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "planner/cli/process_tree.h"
 #include "planner/cli/started_command.h"
@@ -107,6 +108,7 @@ StartedCommand::Environment HookEnvironment(const Options& options, const std::s
           {"VRAMPLAN_RECORDING", folder},
           {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
           {"VRAMPLAN_DETAILS", options.record.empty() ? "" : "1"},
+          {"VRAMPLAN_VALUES", options.wishes_of_script.values_on_host ? "host" : ""},
           {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()}};
 }
 
@@ -130,6 +132,7 @@ std::string ReadWhole(const fs::path& path) {
 struct Recordings {
   std::vector<Recording> processes;
   std::map<int64_t, CardLog> cards;  // by process
+  bool began = false;                // torch was imported somewhere
 };
 
 Result<Recordings> ReadRecordings(const std::string& folder) {
@@ -143,6 +146,8 @@ Result<Recordings> ReadRecordings(const std::string& folder) {
       if (!recording.ok()) return recording.error();
       recording->pid = pid;
       all.processes.push_back(*std::move(recording));
+    } else if (extension == ".began") {
+      all.began = true;
     } else if (extension == ".card") {
       Result<CardLog> log = ReadCardLog(name, ReadWhole(entry.path()));
       if (!log.ok()) return log.error();
@@ -154,18 +159,35 @@ Result<Recordings> ReadRecordings(const std::string& folder) {
   return all;
 }
 
+// As execvp looks for it.
+bool IsProgram(const std::string& command) {
+  if (command.find('/') != std::string::npos) return access(command.c_str(), X_OK) == 0;
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/bin:/usr/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((folder + "/" + command).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
 std::string EndedText(const StartedCommand::End& end) {
   if (end.signal) return "was ended by signal " + std::to_string(*end.signal);
   return "ended with exit code " + std::to_string(end.exit_code.value_or(0));
 }
 
 // Why nothing can be said: no torch, no CUDA in it, or a script that failed before it used the card.
-Error NothingSeen(const std::string& name, const Recordings& all, const StartedCommand::End& end) {
-  if (all.processes.empty() && end.exit_code == kCommandNotFound)
-    return BadCommand(name, "the command was not found", "type the command after --, as you would without vramplan");
+Error NothingSeen(const std::string& command, const std::string& name, const Recordings& all,
+                  const StartedCommand::End& end) {
+  if (all.processes.empty() && end.exit_code == kCommandNotFound && !IsProgram(command))
+    return BadCommand(command, "the command was not found", "type the command after --, as you would without vramplan");
   if (all.processes.empty() && !all.cards.empty()) {
     return BadCommand(name, "used the card, but the hook did not run in it",
                       "leave out python -I, -E and -S, which keep sitecustomize away");
+  }
+  if (all.processes.empty() && all.began) {
+    return BadCommand(name, EndedText(end) + " before it could say what it took",
+                      end.signal ? "was the host's memory full? --steps 1 ends it earlier"
+                                 : "it ends by os._exit, or was killed by its parent; --steps 1 ends it earlier");
   }
   if (all.processes.empty())
     return BadCommand(name, EndedText(end) + " and imported no torch",
@@ -178,6 +200,14 @@ Error NothingSeen(const std::string& name, const Recordings& all, const StartedC
   if (process.cuda.empty()) {
     return BadCommand(name, "torch " + process.torch + " is built without CUDA",
                       "install a CUDA wheel, which needs no GPU: python -m venv cuda && cuda/bin/pip install torch");
+  }
+  if (!process.preloaded) {
+    return BadCommand(name, "ran without the pretend card: something in the command takes LD_PRELOAD away",
+                      "keep LD_PRELOAD, as sudo, env -i and some shells' profiles do not");
+  }
+  if (process.failure_text.find("No CUDA GPUs are available") != std::string::npos) {
+    return BadCommand(name, "failed before it used the card: it hides the card from itself",
+                      "does it set CUDA_VISIBLE_DEVICES? the pretend card is number 0");
   }
   if (!process.failure.empty())
     return BadCommand(name, "failed before it used the card: " + process.failure + ": " + process.failure_text, "");
@@ -363,7 +393,7 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
   const bool used =
       std::ranges::any_of(all->processes, [](const Recording& process) { return process.last.has_value(); });
   if (signals.came()) return BadCommand(name, "was interrupted", "");
-  if (!used) return NothingSeen(name, *all, end);
+  if (!used) return NothingSeen(filled->words.front(), name, *all, end);
   ScriptReport report = ReportOf(filled->words, card_, card_given_, *all);
   report.exit_code = end.exit_code;
   report.signal = end.signal;

@@ -36,6 +36,7 @@ struct ScriptWishes {
   std::optional<ScriptRanks> ranks;
   bool tries = false;  // --try: once more with each change
   bool real = false;   // --real: once more on this machine's card
+  bool values_on_host = false;
 };
 
 // Errors (usage): not NAME=LO:HI, not FILE:KEY, not NAME=A,B; two wishes of one name; too many runs.

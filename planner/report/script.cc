@@ -50,17 +50,30 @@ void NoteLibrary(ScriptReport* report) {
     report->notes.Add({"hook-fault", Severity::kWarning, fault, "went wrong in the hook, not in the script", ""});
 }
 
+void NoteHost(ScriptReport* report) {
+  if (!report->recording.on_host) return;
+  const Recording::OnHost& host = *report->recording.on_host;
+  std::string text = std::to_string(host.ran) + " operators on small tensors ran on the host too, " +
+                     std::to_string(host.unknown) +
+                     " did not: what goes into them is large, random or follows from such";
+  for (size_t i = 0; i < host.failed.size(); ++i) text += (i == 0 ? "; the host cannot run " : ", ") + host.failed[i];
+  report->notes.Add({"values-on-host", Severity::kNote, "--values host", text, ""});
+}
+
 void NoteValues(ScriptReport* report) {
   constexpr size_t kShown = 3;
   const std::vector<ByValue>& values = report->recording.by_value;
   for (size_t i = 0; i < std::min(values.size(), kShown); ++i) {
     const ByValue& value = values[i];
     std::string text = value.what + " gives a shape that depends on values, which are zeros here";
+    if (report->recording.on_host)
+      text = value.what + ": the host does not know it, it is read as zeros, and a shape may come from it";
     if (i + 1 == kShown && values.size() > kShown)
       text += "; the same holds for " + std::to_string(values.size() - kShown) + " of the other lines";
     report->notes.Add({"value-dependent", Severity::kWarning,
                        FileName(value.place.file) + ":" + std::to_string(value.place.line), text,
-                       "check what these lines make of real values"});
+                       report->recording.on_host ? "check what these lines make of real values"
+                                                 : "--values host computes small tensors on the host"});
   }
 }
 
@@ -97,6 +110,7 @@ void Conclude(ScriptReport* report) {
   NoteRefusals(report);
   NoteLibrary(report);
   NoteValues(report);
+  NoteHost(report);
   if (report->moment.before_history) {
     report->notes.Add({"history-lost", Severity::kWarning, "",
                        "the history of allocations is not whole: who holds the peak is incomplete",

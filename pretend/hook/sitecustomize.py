@@ -18,6 +18,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _FOLDER = os.environ.get("VRAMPLAN_RECORDING")
 _ALONE = os.environ.get("VRAMPLAN_ALONE")  # the rank of many that runs alone; nothing: no other is pretended
 _CHANGE = os.environ.get("VRAMPLAN_TRY")  # of pretend/hook/changes.py; nothing: the script as it is
+_ON_HOST = os.environ.get("VRAMPLAN_VALUES") == "host"  # small tensors are computed there: host.py
 _DETAILS = os.environ.get("VRAMPLAN_DETAILS") == "1"  # a run that is recorded: what details.py writes
 _REAL = os.environ.get("VRAMPLAN_REAL") == "1"  # the card is one: what is read of it are values
 _STEPS = int(os.environ.get("VRAMPLAN_STEPS") or 0)  # 0: until the script ends
@@ -34,7 +35,7 @@ class _PerCard(dict):
 class _Recorder:
     def __init__(self, torch):
         self.torch = torch
-        self.stats = torch._C._cuda_memoryStats
+        self.stats = getattr(torch._C, "_cuda_memoryStats", None)  # a wheel without CUDA has none
         self.lock = threading.RLock()
         self.lines = []  # steps, marks and errors, in their order
         self.modules = []  # (microseconds, name of the module that is entered, or left for the one around it)
@@ -52,6 +53,7 @@ class _Recorder:
         self.by_value = {}  # (what, file, line, function): how often
         self.changed = []  # what --try changed
         self.details = None
+        self.host = None
         self.refusing = None  # the card that refused memory last
 
     # -- beginning
@@ -71,7 +73,9 @@ class _Recorder:
         if _DETAILS:
             self.details = _part("details").Details(torch, self.guarded)
         self.keep_values = (lambda: None) if _REAL else _part("values").install(
-            torch, self.guarded(self.value), _when_imported)
+            torch, self.guarded(self.value), _when_imported, _ON_HOST)
+        if _ON_HOST and not _REAL:
+            self.host = _part("host").install(self.guarded(self.value))
         self.wrap(torch, "compile", self.step_aside)
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
@@ -85,6 +89,10 @@ class _Recorder:
             reset(device)
         torch._C._cuda_resetPeakMemoryStats = told_reset
         torch.cuda._lazy_call(self.guarded(self.start_history))
+        if _SECONDS:
+            threading.Thread(target=self.watch, daemon=True).start()
+
+    def watch_failure(self):
         before = sys.excepthook
 
         def failed(kind, error, trace):
@@ -93,8 +101,6 @@ class _Recorder:
                 self.line("failed", kind.__module__ + "." + kind.__qualname__, text)
             before(kind, error, trace)
         sys.excepthook = failed
-        if _SECONDS:
-            threading.Thread(target=self.watch, daemon=True).start()
 
     def guarded(self, function):
         """A fault of ours must not become one of the script."""
@@ -346,6 +352,7 @@ class _Recorder:
         self.line("python", sys.version.split()[0], sys.executable)
         self.line("torch", torch.__version__, torch.version.cuda or "", getattr(torch.version, "hip", None) or "")
         self.line("argv", *sys.argv)
+        self.line("preloaded", int(_REAL or _is_preloaded()))
         self.line("rank", os.environ.get("RANK", 0), os.environ.get("WORLD_SIZE", 1))
         card = self.fullest() if self.used() else None
         lines = [line if isinstance(line, str) else self.text(line, card) for line in lines]
@@ -353,6 +360,9 @@ class _Recorder:
         self.lines = []
         for (what, *place), times in self.by_value.items():
             self.line("by-value", what, times, *place)
+        if self.host:
+            failed = sorted(self.host.failed, key=self.host.failed.get, reverse=True)
+            self.line("on-host", self.host.ran, self.host.unknown, *failed)
         for text in self.changed:
             self.line("changed", text)
         if self.used():
@@ -371,50 +381,13 @@ class _Recorder:
         self.line("end", why, round(time.monotonic() - self.began, 3))
         file.write("\n".join(self.lines) + "\n")
 
-    def write_history(self, file, device):
+    def write_history(self, file, card):
         traces = self.torch.cuda.memory._snapshot()["device_traces"]
-        if not self.history or device >= len(traces):
+        if not self.history or card >= len(traces):
             return
-        modules, next_module, name = self.modules, 0, ""
-        frames, stacks = {}, {}
-        details, next_detail = self.details.lines if self.details else (), 0
-        actions = {"alloc": "a", "free_completed": "f", "segment_alloc": "s", "segment_map": "s", "segment_free": "u",
-                   "segment_unmap": "u", "oom": "o"}
-        out = []
-        for entry in traces[device]:
-            action = actions.get(entry["action"])
-            if action is None:
-                continue
-            when = entry.get("time_us", 0)
-            while next_detail < len(details) and details[next_detail][0] <= when:
-                out.append(self.text(details[next_detail][1]))
-                next_detail += 1
-            if action != "a":
-                out.append("%s\t%d\t%d" % (action, entry.get("addr", 0), entry["size"]))
-                continue
-            while next_module < len(modules) and modules[next_module][0] <= when:
-                name = modules[next_module][1]
-                next_module += 1
-            # Frames are shared objects within one snapshot.
-            key = tuple(map(id, entry.get("frames", ())))
-            stack = stacks.get(key)
-            if stack is None:
-                numbers = []
-                for frame in entry.get("frames", ()):
-                    place = (frame["filename"], frame["line"], frame["name"])
-                    number = frames.get(place)
-                    if number is None:
-                        number = frames[place] = len(frames)
-                        self.line("frame", number, place[1], place[2], place[0])
-                    numbers.append(str(number))
-                stack = stacks[key] = len(stacks)
-                self.line("stack", stack, ",".join(numbers))
-            if self.lines:
-                out += self.lines
-                self.lines = []
-            out.append("a\t%d\t%d\t%d\t%s" % (entry["addr"], entry["size"], stack, name.replace("\t", " ")))
-        out += [self.text(words) for _, words in details[next_detail:]]
-        file.write("\n".join(out) + "\n" if out else "")
+        details = self.details.lines if self.details else ()
+        lines = _part("history").lines(traces[card], self.modules, details, self.text, _HERE)
+        file.write("".join(line + "\n" for line in lines))
 
 
 class _Finder:
@@ -444,6 +417,14 @@ class _Finder:
         return spec
 
 
+def _is_preloaded():
+    try:
+        import ctypes
+        return hasattr(ctypes.CDLL(None), "vramplan_pretend_write")
+    except Exception:  # noqa: BLE001  a Python without ctypes
+        return True
+
+
 def _when_imported(name, then):
     if name in sys.modules:
         then(sys.modules[name])
@@ -454,6 +435,9 @@ def _when_imported(name, then):
 def _record(torch):
     recorder = _Recorder(torch)
     atexit.register(recorder.guarded(lambda: recorder.write("exit")))
+    recorder.watch_failure()
+    # One that is killed leaves this.
+    open(os.path.join(_FOLDER, "%d.began" % os.getpid()), "w").close()
     if torch.version.cuda and torch.cuda.is_available():
         recorder.guarded(recorder.install)()
 

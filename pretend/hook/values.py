@@ -8,8 +8,8 @@ that are taken for an integer. Where they are called from goes into the recordin
 _BY_VALUE = ("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount", "tolist")
 
 
-def install(torch, tell, when_imported):
-    """Calls tell(what) before each; gives back what undoes it."""
+def install(torch, tell, when_imported, on_host):
+    """Calls tell(what) before each; gives back what undoes it. `on_host`: host.py knows better."""
     undone = []
 
     def on_card(value):
@@ -35,12 +35,13 @@ def install(torch, tell, when_imported):
         keys = arguments[1] if isinstance(arguments[1], tuple) else (arguments[1],)
         return any(on_card(key) and key.dtype in (torch.bool, torch.uint8) for key in keys)
 
-    for name in _BY_VALUE:
-        for owner in (torch, torch.Tensor):
-            watch(owner, name, name + "()", first)
-    watch(torch, "where", "where() of one tensor", lambda a, n: len(a) == 1 and not n and on_card(a[0]))
-    watch(torch.Tensor, "__getitem__", "a mask as index", masked)
-    watch(torch.Tensor, "__index__", "a tensor as integer", first)
+    if not on_host:
+        for name in _BY_VALUE:
+            for owner in (torch, torch.Tensor):
+                watch(owner, name, name + "()", first)
+        watch(torch, "where", "where() of one tensor", lambda a, n: len(a) == 1 and not n and on_card(a[0]))
+        watch(torch.Tensor, "__getitem__", "a mask as index", masked)
+        watch(torch.Tensor, "__index__", "a tensor as integer", first)
 
     # torch.distributions asks whether all parameters are valid, and would hear no.
     all_true = getattr(torch, "_is_all_true", None)
@@ -68,7 +69,21 @@ def install(torch, tell, when_imported):
                 tell("position_ids without a mask, taken for packed sequences,")
             return find(position_ids, *arguments, **named)
         module.find_packed_sequence_indices = find_packed_sequence_indices
-    when_imported("transformers.masking_utils", one_sequence)
+
+    # And whether a mask of the tokens masks any (_ignore_causal_mask_sdpa); zeros are padding.
+    def padded(module):
+        if not hasattr(module, "_ignore_causal_mask_sdpa"):
+            return
+        ignore = module._ignore_causal_mask_sdpa
+
+        def _ignore_causal_mask_sdpa(padding_mask, *arguments, **named):
+            ignored = ignore(padding_mask, *arguments, **named)
+            if on_card(padding_mask) and not ignored:
+                tell("attention_mask, taken for one with padding,")
+            return ignored
+        module._ignore_causal_mask_sdpa = _ignore_causal_mask_sdpa
+    if not on_host:
+        when_imported("transformers.masking_utils", lambda module: (one_sequence(module), padded(module)))
 
     def undo():
         for owner, name, whole in undone:

@@ -191,6 +191,14 @@ class Reader {
     } else if (word == "rank") {
       into_->rank = words->Number();
       into_->ranks = words->Number();
+    } else if (word == "on-host") {
+      Recording::OnHost host;
+      host.ran = words->Number();
+      host.unknown = words->Number();
+      while (words->more()) host.failed.push_back(words->Text());
+      into_->on_host = std::move(host);
+    } else if (word == "preloaded") {
+      into_->preloaded = words->Number() != 0;
     } else if (word == "out-of-memory") {
       RecordedRefusal refusal;
       refusal.allocations = words->Number();

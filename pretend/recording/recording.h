@@ -4,8 +4,12 @@
 //   vramplan.recording/1
 //   python 3.11.7 /usr/bin/python3          torch 2.10.0+cu128 12.8 (hip)          argv train.py --lr 0.1
 //   rank 0 1                                 of so many
+//   preloaded 1                              0: the library of the card is not in this process
 //   by-value nonzero() 4 train.py 9 main     a shape that came from values, so often at that line
 //   changed AdamW(foreach=False)             what --try changed
+//   on-host 900 12 aten::foo                 --values host: operators that ran there, those that could not because
+//   values
+//                                            were not known, and which the host has no kernel for
 //   mark backward 214 train.py 11 main       begins after the 214th allocation, called by this line; also
 //                                            after-backward, update, after-update
 //   step 1 400 PEAK... NOW... 0.5            the first step ended after 400 allocations; requested, allocated,
@@ -121,6 +125,7 @@ struct Recording {
   std::string python, executable, torch, cuda, hip;
   std::vector<std::string> argv;
   int64_t rank = 0, ranks = 1;
+  bool preloaded = true;  // the library of the card is in the process
   std::vector<RecordedStep> steps;
   std::vector<Mark> marks;
   std::vector<RecordedRefusal> refusals;
@@ -142,6 +147,13 @@ struct Recording {
   std::vector<std::pair<int64_t, Counters>> cards;
   std::string end;  // empty: it was killed
   double seconds = 0;
+
+  // --values host.
+  struct OnHost {
+    int64_t ran = 0, unknown = 0;
+    std::vector<std::string> failed;  // the names of what the host cannot run
+  };
+  std::optional<OnHost> on_host;
 
   // The highest of each counter over the run.
   Counters peak() const { return last ? last->told : Counters(); }

@@ -173,6 +173,16 @@ if answer:
     is_("by value", [(row["what"], row["line"], row["times"]) for row in answer["value_dependent"]],
         [("nonzero()", 11, 3), ("a mask as index", 12, 3), ("unique()", 13, 3)])
 
+# Small tensors computed on the host: values as a card has them, and no other memory.
+answer = run("on_host.py", options=("--gpu", "t4", "--values", "host"))
+if answer:
+    is_("on the host", [(row["what"], row["line"]) for row in answer["value_dependent"]],
+        [("item() of an unknown value", 24), ("nonzero() of unknown values", 25)])
+    is_("on the host: lines", sorted({os.path.basename(place["file"]) for place in answer["places"]}), ["on_host.py"])
+for script, arguments in (("train.py", ("32",)), ("gan.py", ()), ("blocks.py", ())):
+    is_("%s on the host" % script, *(steps(run(script, *arguments, options=("--gpu", "t4", "--values", values)))
+                                     for values in ("host", "zeros")))
+
 answer = run("packed.py", needs=("transformers",))
 if answer:
     is_("packed", [row["line"] for row in answer["value_dependent"]], [8])

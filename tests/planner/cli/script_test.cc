@@ -7,76 +7,24 @@
 #include <regex>
 #include <string>
 
-#include "tests/support/command_line.h"
+#include "tests/planner/cli/script_support.h"
 #include "tests/support/fake_probe.h"
 
 using namespace vramplan;
 using vramplan::testing::Do;
 using vramplan::testing::Golden;
+using vramplan::testing::kCard;
+using vramplan::testing::kFull;
+using vramplan::testing::kRecording;
+using vramplan::testing::kWhole;
+using vramplan::testing::Run;
 using vramplan::testing::Said;
 using vramplan::testing::ScopedVariable;
 using vramplan::testing::ScratchFile;
+using vramplan::testing::Script;
+using vramplan::testing::WithoutPaths;
 
 namespace {
-
-constexpr const char* kRecording =
-    "vramplan.recording/1\n"
-    "python\t3.11.7\t/usr/bin/python3\n"
-    "torch\t2.10.0+cu128\t12.8\t\n"
-    "argv\ttrain.py\n"
-    "rank\t0\t1\n"
-    "mark\tbackward\t3\t/x/train.py\t11\tmain\n"
-    "mark\tafter-backward\t4\t/x/train.py\t11\tmain\n"
-    "mark\tupdate\t4\t/x/train.py\t12\tmain\n"
-    "mark\tafter-update\t5\t/x/train.py\t12\tmain\n"
-    "step\t1\t5\t700000000\t710000000\t800000000\t600000000\t610000000\t800000000\t1.5\n"
-    "last\t5\t700000000\t710000000\t800000000\t600000000\t610000000\t800000000\t600000000\t610000000\t800000000\t0\n"
-    "frame\t0\t6\tmain\t/x/train.py\n"
-    "frame\t1\t20\tforward\t/v/lib/site-packages/timm/layers.py\n"
-    "stack\t0\t0\n"
-    "stack\t1\t1,0\n"
-    "stack\t2\t\n"
-    "s\t4096\t800000000\n"
-    "a\t1000000000\t200000000\t0\t\n"
-    "a\t2000000000\t60000000\t1\tblocks.0\n"
-    "a\t3000000000\t40000000\t1\tblocks.1\n"
-    "a\t4000000000\t200000000\t2\t\n"
-    "a\t5000000000\t200000000\t0\t\n"
-    "f\t2000000000\t60000000\n"
-    "f\t3000000000\t40000000\n";
-
-// The words behind `vramplan run`, of a script that writes these files and ends as `rest` does.
-struct Script {
-  std::string recording, card;
-  std::string rest = "true";
-};
-
-Said Run(const std::string& options, const Script& script, const std::string& arguments = "",
-         Probe* machine = nullptr) {
-  const ScopedVariable path("VRAMPLAN_PRETEND_PATH",
-                            (std::filesystem::path(VRAMPLAN_BINARY).parent_path() / "pretend").c_str());
-  const ScratchFile recording("script.recording", script.recording), card("script.card", script.card);
-  std::string text = "#!/bin/sh\n";
-  if (!script.recording.empty()) text += "cp " + recording.path() + " $VRAMPLAN_RECORDING/$$.recording\n";
-  if (!script.card.empty()) text += "cp " + card.path() + " $VRAMPLAN_RECORDING/$$.card\n";
-  const ScratchFile file("train.sh", text + script.rest + "\n");
-  return Do("run " + options + " -- /bin/sh " + file.path() + arguments, machine);
-}
-
-// The command has a path of this machine.
-std::string WithoutPaths(std::string text) {
-  const std::string folder = std::filesystem::temp_directory_path().string() + "/";
-  for (size_t at = text.find(folder); at != std::string::npos; at = text.find(folder)) text.erase(at, folder.size());
-  return std::regex_replace(text, std::regex("\"pid\": [0-9]+"), "\"pid\": 1");
-}
-
-const std::string kWhole = std::string(kRecording) + "end\tsteps\t2.0\n";
-const std::string kFull =
-    std::string(kRecording) +
-    "out-of-memory\t5\t900000000\t2000000000\t300000000\t600000000\t610000000\t800000000\t/x/train.py\t9\tmain\n"
-    "o\t0\t900000000\nfailed\ttorch.OutOfMemoryError\tCUDA out of memory. Tried to allocate 858.31 MiB.\n"
-    "end\texit\t2.0\n";
-constexpr const char* kCard = "vramplan.card/1\ncard\t0\t2000000000\t0\t800000000\n";
 
 TEST_CASE("a script that fits, one that does not, and one without a card") {
   struct Row {
@@ -274,12 +222,12 @@ TEST_CASE("a shape that comes from values is told with its line") {
   const Said said = Run("--gpu t4", {recording + "end\tsteps\t2.0\n", kCard});
   CHECK(
       said.err ==
-      "warning: train.py:9: nonzero() gives a shape that depends on values, which are zeros here (hint: check what "
-      "these lines make of real values)\n"
-      "warning: train.py:10: nonzero() gives a shape that depends on values, which are zeros here (hint: check what "
-      "these lines make of real values)\n"
+      "warning: train.py:9: nonzero() gives a shape that depends on values, which are zeros here (hint: --values host "
+      "computes small tensors on the host)\n"
+      "warning: train.py:10: nonzero() gives a shape that depends on values, which are zeros here (hint: --values host "
+      "computes small tensors on the host)\n"
       "warning: train.py:11: nonzero() gives a shape that depends on values, which are zeros here; the same holds for "
-      "1 of the other lines (hint: check what these lines make of real values)\n");
+      "1 of the other lines (hint: --values host computes small tensors on the host)\n");
   const Said json = Run("--gpu t4 --format json", {recording + "end\tsteps\t2.0\n", kCard});
   CHECK(json.out.find("\"value_dependent\": [\n    {\n      \"file\": \"/x/train.py\",\n      \"line\": 9,\n      "
                       "\"function\": \"main\",\n      \"what\": \"nonzero()\",\n      \"times\": 4\n    }") !=
@@ -317,60 +265,17 @@ TEST_CASE("what was recorded can be replayed") {
         "vramplan: --record: is about one run, and --vary makes several (hint: leave one of them out)\n");
 }
 
-TEST_CASE("what is typed behind --largest and --vary") {
-  struct Row {
-    const char* options;
-    const char* says;
-    int exit_code = 2;
-  };
-  const Row rows[] = {
-      {"--largest batch=1:8",
-       "--largest: is about a card, and none is named (hint: add --gpu t4, or --gpu-memory 24GiB)"},
-      {"--gpu t4 --largest batch=8",
-       "--largest: \"batch=8\" is not a name and a range of whole numbers (hint: type --largest batch=1:512 and write "
-       "{batch} in the command)"},
-      {"--gpu t4 --largest batch=8:4",
-       "--largest: the range of \"batch=8:4\" is empty (hint: type the lower number first)"},
-      {"--gpu t4 --largest-in c.yaml:b",
-       "--largest-in: goes with --largest (hint: type --largest batch=1:512 beside it)"},
-      {"--gpu t4 --largest b=1:2 --largest-in c.yaml",
-       "--largest-in: \"c.yaml\" is not a file and a key (hint: type --largest-in config.yaml:data.batch_size)"},
-      {"--gpu t4 --largest b=1:2 --largest-in no.yaml:b", "no.yaml with b=2: is no file that can be read", 1},
-      {"--gpu t4 --vary seq",
-       "--vary: \"seq\" is not a name and its values (hint: type --vary seq=512,1024 and write {seq} in the command)"},
-      {"--gpu t4 --vary b=1,2 --vary b=3",
-       "--vary: \"b\" is named twice (hint: give every value in one list: NAME=A,B,C)"},
-      {"--gpu t4 --vary a=1,2,3,4,5,6,7,8,9 --vary b=1,2,3,4,5,6,7,8",
-       "--vary: asks for 72 runs (hint: give at most 64)"},
-      {"--gpu t4 --vary gpus=1,2",
-       "--vary: \"gpus=1,2\" is not a name and its values (hint: type --vary seq=512,1024 and write {seq} in the "
-       "command)"},
-      {"--gpu t4 --gpus 0", "--gpus: \"0\" is not a number from 1 to 65536 (hint: type --gpus 8, or a list: 1,2,4,8)"},
-      {"--gpu t4 --nodes 2", "--nodes: goes with --gpus (hint: add the number of cards: --gpus 8)"},
-      {"--gpu t4 --gpus 6 --nodes 4",
-       "--nodes: 6 cards cannot be shared evenly by 4 machines (hint: --gpus is the number of all cards together)"},
-      {"--gpu t4 --gpus 2,4 --rank 2", "--rank: there is no rank 2 of 2 (hint: ranks are counted from 0)"},
-      {"--gpu t4 --gpus 2 --rank 1 --all-ranks", "--rank: does not go with --all-ranks (hint: leave one of them out)"},
-      {"--gpu t4 --gpus 2 --all-ranks",
-       "--all-ranks: nothing in the command starts a process for each rank (hint: put torchrun --nproc-per-node {gpus} "
-       "before the script)"},
-      {"--gpu t4 --one-process", "--one-process: goes with --gpus (hint: add the number of cards: --gpus 8)"},
-      {"--gpu t4 --gpus 2 --one-process --rank 1",
-       "--one-process: has no ranks, and --nodes, --rank and --all-ranks are about them (hint: leave them out, or "
-       "--one-process)"},
-      {"--gpu t4 --gpus 1,2 --record x.csv",
-       "--record: is about one run, and --gpus makes several (hint: name one number of cards)"},
-  };
-  for (const Row& row : rows) {
-    CAPTURE(row.options);
-    const Said said = Run(row.options, {kWhole, kCard});
-    CHECK(said.err == "vramplan: " + std::string(row.says) + "\n");
-    CHECK(said.exit_code == row.exit_code);
-  }
-  // The script's own failure is told with the number that it had.
-  CHECK(Run("--gpu t4 --largest batch=1:8", {"", "", "exit 5"}).err ==
-        "vramplan: vramplan_test_train.sh with batch=4: ended with exit code 5 and imported no torch (hint: its own "
-        "output stands above; is it the right python?)\n");
+TEST_CASE("values on the host: asked for in the environment, and what it could not do is told") {
+  const std::string recording = std::string(kRecording) + "on-host\t900\t12\taten::foo\taten::bar.out\n" +
+                                "by-value\titem() of an unknown value\t1\t/x/loss.py\t402\tloss\nend\tsteps\t2.0\n";
+  const Said said = Run("--gpu t4 --values host", {recording, kCard, "test \"$VRAMPLAN_VALUES\" = host"});
+  CHECK(said.exit_code == 0);
+  CHECK(said.err ==
+        "warning: loss.py:402: item() of an unknown value: the host does not know it, it is read as zeros, and a shape "
+        "may come from it (hint: check what these lines make of real values)\n"
+        "note: --values host: 900 operators on small tensors ran on the host too, 12 did not: what goes into them is "
+        "large, random or follows from such; the host cannot run aten::foo, aten::bar.out\n");
+  CHECK(Run("--gpu t4", {kWhole, kCard, "test -z \"$VRAMPLAN_VALUES\""}).exit_code == 0);
 }
 
 TEST_CASE("one process with two cards: a row for each, and no ranks") {
@@ -388,83 +293,6 @@ TEST_CASE("one process with two cards: a row for each, and no ranks") {
         "vramplan: vramplan_test_train.sh: ended with exit code 1 after 1 steps: torch.AcceleratorError: CUDA error: "
         "invalid device ordinal (hint: the pretend machine has 1 card: --gpus 2 --one-process gives two to one "
         "process)\n");
-}
-
-TEST_CASE("what cannot be answered is one line") {
-  struct Row {
-    const char* options;
-    Script script;
-    const char* says;
-    int exit_code = 1;
-  };
-  const std::string failed = std::string(kRecording) + "failed\tbuiltins.TypeError\tnot callable\nend\texit\t2.0\n";
-  const Row rows[] = {
-      {"--gpu t4",
-       {"", "", "exit 5"},
-       "vramplan_test_train.sh: ended with exit code 5 and imported no torch (hint: its own output stands above; is it "
-       "the right python?)"},
-      {"--gpu t4",
-       {"", "", "exit 127"},
-       "vramplan_test_train.sh: the command was not found (hint: type the command after --, as you would without "
-       "vramplan)"},
-      {"--gpu t4",
-       {"", kCard},
-       "vramplan_test_train.sh: used the card, but the hook did not run in it (hint: leave out python -I, -E and -S, "
-       "which keep sitecustomize away)"},
-      {"--gpu t4",
-       {"vramplan.recording/1\ntorch\t2.10.0+cpu\t\t\nend\texit\t1\n"},
-       "vramplan_test_train.sh: torch 2.10.0+cpu is built without CUDA (hint: install a CUDA wheel, which needs no "
-       "GPU: python -m venv cuda && cuda/bin/pip install torch)"},
-      {"--gpu t4",
-       {"vramplan.recording/1\ntorch\t2.10.0+rocm7\t\t7.0\nend\texit\t1\n"},
-       "vramplan_test_train.sh: torch 2.10.0+rocm7 is built for ROCm, and the pretend card is one of CUDA (hint: "
-       "install a CUDA wheel next to it: python -m venv cuda && cuda/bin/pip install torch)"},
-      {"--gpu t4",
-       {"vramplan.recording/1\ntorch\t2.10.0\t12.8\t\nend\texit\t1\n"},
-       "vramplan_test_train.sh: ended with exit code 0 and never used the card (hint: does it choose its device by an "
-       "option, such as --device cuda?)"},
-      {"--gpu t4",
-       {failed, kCard, "exit 1"},
-       "vramplan_test_train.sh: ended with exit code 1 after 1 steps: builtins.TypeError: not callable (hint: its own "
-       "output stands above)"},
-      {"--gpu t4",
-       {failed + "by-value\tunique()\t1\t/x/loss.py\t402\tloss\n", kCard, "exit 1"},
-       "vramplan_test_train.sh: ended with exit code 1 after 1 steps: builtins.TypeError: not callable (hint: its own "
-       "output stands above; unique() at /x/loss.py:402 gave a shape that depends on values, which are zeros here)"},
-      {"--gpu t4",
-       {kRecording, kCard, "kill -9 $$"},
-       "vramplan_test_train.sh: was ended by signal 9 after 1 steps (hint: its own output stands above)"},
-      {"--gpu-memory 100MiB",
-       {kWhole, kCard},
-       "a card of 100.00 MiB: its context alone takes 350.00 MiB of 100.00 MiB: nothing is left (hint: name a larger "
-       "card, or --context SIZE)"},
-      {"--gpu t4 --steps 0",
-       {kWhole, kCard},
-       "--steps: \"0\" is not a number of steps from 1 to a million (hint: type --steps 3)",
-       2},
-      {"--gpu t4 --steps 2 --until-exit",
-       {kWhole, kCard},
-       "--until-exit: does not go with --steps (hint: leave one of them out)",
-       2},
-      {"--gpu rx-7900-xtx",
-       {kWhole, kCard},
-       "--gpu: Radeon RX 7900 XTX is not a card of CUDA, which is what run pretends (hint: vramplan gpus shows others)",
-       2},
-  };
-  for (const Row& row : rows) {
-    CAPTURE(row.options);
-    const Said said = Run(row.options, row.script);
-    CHECK(said.err == "vramplan: " + std::string(row.says) + "\n");
-    CHECK(said.out == "");
-    CHECK(said.exit_code == row.exit_code);
-  }
-  CHECK(Do("run --gpu t4").err ==
-        "vramplan: run: no command is given (hint: type vramplan run --gpu t4 -- python train.py)\n");
-  CHECK(Do("run python").err ==
-        "vramplan: python: the command comes after -- (hint: type vramplan run --gpu t4 -- python ...)\n");
-  const ScopedVariable hidden("CUDA_VISIBLE_DEVICES", "");
-  CHECK(Run("--gpu t4", {kWhole, kCard}).err ==
-        "vramplan: CUDA_VISIBLE_DEVICES: hides every card from the script (hint: type unset CUDA_VISIBLE_DEVICES)\n");
 }
 
 TEST_CASE("nothing is left: no file, no process; and stdout is the answer alone") {

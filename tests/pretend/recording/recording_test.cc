@@ -27,6 +27,7 @@ constexpr const char* kWhole =
     "torch\t2.10.0+cu128\t12.8\t\n"
     "argv\ttrain.py\t--lr\t0.1\n"
     "rank\t1\t8\n"
+    "preloaded\t0\n"
     "mark\tbackward\t2\ttrain.py\t11\tmain\n"
     "step\t1\t3\t10\t20\t30\t1\t2\t3\t0.5\n"
     "out-of-memory\t3\t700\t1000\t600\t100\t200\t400\ttrain.py\t12\tmain\n"
@@ -60,6 +61,7 @@ TEST_CASE("a whole recording") {
   CHECK(recording.cuda == "12.8");
   CHECK(recording.argv == std::vector<std::string>{"train.py", "--lr", "0.1"});
   CHECK(recording.rank == 1);
+  CHECK(!recording.preloaded);
   CHECK(recording.ranks == 8);
   REQUIRE(recording.marks.size() == 1);
   CHECK(recording.marks[0].kind == MarkKind::kBackward);
