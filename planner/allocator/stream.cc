@@ -26,7 +26,7 @@ constexpr std::string_view kOld = "old";
 constexpr int64_t kNoRecord = -1;
 
 // Rows of a recorded script (planner/record/record.h) that ask for nothing.
-bool IsAbout(std::string_view op) { return op == "enter" || op == "leave" || op == "cudnn"; }
+bool IsAbout(std::string_view op) { return op == "enter" || op == "leave" || op == "cudnn" || op == "reserved"; }
 
 std::string_view TakeUntil(std::string_view* text, char end) {
   const size_t at = text->find(end);

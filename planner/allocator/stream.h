@@ -10,8 +10,8 @@
 //
 // The first three columns are required. The others are for checking: `result` is by how much the row raised
 // `allocated`, or `oom`; then the counters after the row, and the address relative to the first block. Further columns
-// are ignored, and so are the rows of a recorded script that ask for nothing: enter, leave, cudnn. The file may be
-// gzipped.
+// are ignored, and so are the rows of a recorded script that ask for nothing: enter, leave, cudnn, reserved. The file
+// may be gzipped.
 //
 // The columns of a trace (planner/allocator/trace.h) are accepted too: event, block, bytes, allocated_after. Then
 // `bytes` is the size of the recorded block, and memory from before the step is laid out first: each `old` block that

@@ -24,32 +24,45 @@ Status OnlyAboutCards(const Options& options) {
   return Done();
 }
 
-RecordedWay JudgeRecord(const Record& record, const Device& device, const AllocatorConfig& given) {
+// What the run reserved above what our allocator does with the same requests: PyTorch keeps a pool for each stream, and
+// a replay has one.
+Bytes BeyondOnePool(const Record& record) {
+  const Bytes ours = Replay(Played(record).timeline, 1, AllocatorConfig(), Bytes::Max()).peak.reserved;
+  return record.reserved > ours ? record.reserved - ours : Bytes();
+}
+
+// `beyond`: BeyondOnePool of the run as recorded.
+RecordedWay JudgeRecord(const Record& record, Bytes beyond, const Device& device, const AllocatorConfig& given) {
   const PlayedRecord played = Played(record);
   const AllocatorConfig config = AllocatorOn(device, given);
+  const auto room = [&](Bytes context) {
+    const Bytes capacity = device.CapacityWith(context);
+    return capacity > beyond ? capacity - beyond : Bytes();
+  };
   RecordedWay way;
   way.change = "as recorded";
-  way.peak = Replay(played.timeline, 1, config, device.CapacityWith(device.context.likely));
+  way.peak = Replay(played.timeline, 1, config, room(device.context.likely));
   const bool fits = !way.peak.out_of_memory;
   if (!fits) {
     AllocatorConfig endless = config;
     endless.device_total.reset();
     way.peak = Replay(played.timeline, 1, endless, Bytes::Max());
   }
+  way.peak.peak.reserved += beyond;
   ReservedEnds ends;
   ends.uncertain = record.cudnn;
   ends.high = way.peak.peak.reserved;
   way.band = BandOf(way.peak.peak.reserved, ends, device.context);
-  const Bytes at_worst = device.CapacityWith(device.context.high);
-  const bool surely = fits && (way.band.device().high <= device.available() ||
-                               (!record.cudnn && !Replay(played.timeline, 1, config, at_worst).out_of_memory));
+  const bool surely =
+      fits && (way.band.device().high <= device.available() ||
+               (!record.cudnn && !Replay(played.timeline, 1, config, room(device.context.high)).out_of_memory));
   way.verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
   return way;
 }
 
-RecordedWay Changed(const Record& record, const Device& device, const AllocatorConfig& config, std::string change,
-                    std::string how) {
-  RecordedWay way = JudgeRecord(record, device, config);
+RecordedWay Changed(const Record& record, Bytes beyond, const Device& device, const AllocatorConfig& config,
+                    std::string change, std::string how) {
+  RecordedWay way = JudgeRecord(record, beyond, device, config);
   way.change = std::move(change);
   way.how = std::move(how);
   return way;
@@ -67,11 +80,11 @@ std::string CheckpointText(const ModuleList& list) {
 }
 
 // What each change alone would make of the run, and all of them together, in the order of what they cost in time.
-void AddWays(const Record& record, const Options& options, RecordReport* report) {
+void AddWays(const Record& record, Bytes beyond, const Options& options, RecordReport* report) {
   constexpr size_t kMostLists = 4;
   const Device& device = report->device;
   const auto add = [&](const Record& changed, const AllocatorConfig& config, std::string change, std::string how) {
-    report->ways.push_back(Changed(changed, device, config, std::move(change), std::move(how)));
+    report->ways.push_back(Changed(changed, beyond, device, config, std::move(change), std::move(how)));
   };
   if (!options.allocator.expandable_segments)
     add(record, Expandable(options.allocator), "expandable segments", kExpandable);
@@ -100,12 +113,12 @@ std::vector<const Card*> CardsBySize() {
   return cards;
 }
 
-std::optional<std::string> SmallestThatHolds(const Record& record, const Options& options) {
+std::optional<std::string> SmallestThatHolds(const Record& record, Bytes beyond, const Options& options) {
   Options on_card = options;
   on_card.gpu_memory.reset();
   for (const Card* card : CardsBySize()) {
     const ChosenDevice chosen = DeviceOf(*card, on_card);
-    if (JudgeRecord(record, chosen.device, options.allocator).verdict != Verdict::kDoesNotFit)
+    if (JudgeRecord(record, beyond, chosen.device, options.allocator).verdict != Verdict::kDoesNotFit)
       return card->name + " (--gpu " + card->id + ")";
   }
   return std::nullopt;
@@ -113,6 +126,13 @@ std::optional<std::string> SmallestThatHolds(const Record& record, const Options
 
 // What no record knows.
 void NoteRecordsLimits(const Record& record, Notes* notes) {
+  if (const Bytes beyond = BeyondOnePool(record); beyond > Bytes()) {
+    notes->Add({"other-streams", Severity::kNote, "",
+                "the run reserved " + ToString(beyond) +
+                    " more than its requests do in one pool, because PyTorch keeps one for "
+                    "each stream; that is added",
+                ""});
+  }
   notes->Add({"recorded-card", Severity::kNote, "--gpu",
               "kernels and workspaces are those of the card on which the script was recorded", ""});
   const int32_t steps = record.rows.empty() ? 0 : record.rows.back().step;
@@ -128,9 +148,10 @@ Result<Outcome> FitMatrixOf(const Record& record, const Options& options, const 
   matrix.file = FileName(options.file);
   NoteRecordsLimits(record, &matrix.notes);
   bool any = false;
+  const Bytes beyond = BeyondOnePool(record);
   for (const Card* card : CardsBySize()) {
     const ChosenDevice chosen = DeviceOf(*card, options);
-    matrix.cards.push_back({card->id, chosen.device, JudgeRecord(record, chosen.device, options.allocator)});
+    matrix.cards.push_back({card->id, chosen.device, JudgeRecord(record, beyond, chosen.device, options.allocator)});
     any = any || matrix.cards.back().way.verdict != Verdict::kDoesNotFit;
   }
   const int code = any ? 0 : kExitDoesNotFit;
@@ -160,16 +181,18 @@ Result<Outcome> RunRecorded(const Options& options, const Style& style, Probe* m
   report.device = (*chosen)->device;
   report.id = (*chosen)->id;
   report.notes = (*chosen)->notes;
-  report.ways.push_back(JudgeRecord(*record, report.device, options.allocator));
+  const Bytes beyond = BeyondOnePool(*record);
+  report.ways.push_back(JudgeRecord(*record, beyond, report.device, options.allocator));
   const PlayedRecord played = Played(*record);
   report.peak = MomentOf(*record, played, report.ways.front().peak.moment.event);
   if (report.ways.front().verdict == Verdict::kDoesNotFit) {
+    const Bytes capacity = report.device.CapacityWith(report.device.context.likely);
     const Peak refused = Replay(played.timeline, 1, AllocatorOn(report.device, options.allocator),
-                                report.device.CapacityWith(report.device.context.likely));
+                                capacity > beyond ? capacity - beyond : Bytes());
     report.refused = MomentOf(*record, played, *refused.out_of_memory);
   }
-  AddWays(*record, options, &report);
-  if (report.planned) report.smallest_card = SmallestThatHolds(*record, options);
+  AddWays(*record, beyond, options, &report);
+  if (report.planned) report.smallest_card = SmallestThatHolds(*record, beyond, options);
   NoteRecordsLimits(*record, &report.notes);
   const auto fits = [](const RecordedWay& way) { return way.verdict != Verdict::kDoesNotFit; };
   const bool good = report.planned ? std::ranges::any_of(report.ways, fits) : fits(report.ways.front());

@@ -234,6 +234,7 @@ class HistoryReader {
 Record RecordOf(const Recording& recording, bool cudnn) {
   Record record = HistoryReader(recording).Take();
   record.cudnn = cudnn;
+  record.reserved = recording.peak().reserved;
   return record;
 }
 

@@ -76,7 +76,8 @@ Result<Trace> TraceOf(const Record& record, const std::string& name, std::option
       event.module = record.modules[static_cast<size_t>(row.module)];
     if (event.birth) event.layer = PlaceText(record, row.block);
     event.allocated_after = placements[i].allocated;
-    event.line = static_cast<int64_t>(played.rows[i]) + (record.cudnn ? 3 : 2);
+    const int64_t above = 2 + (record.cudnn ? 1 : 0) + (record.reserved > Bytes() ? 1 : 0);
+    event.line = static_cast<int64_t>(played.rows[i]) + above;
     trace.push_back(std::move(event));
   }
   if (!trace.empty()) return trace;

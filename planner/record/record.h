@@ -59,6 +59,7 @@ struct Record {
   std::vector<std::string> modules;
   std::vector<CodePlace> places;
   bool cudnn = false;  // it ran, and its workspaces are not in here; a row of its own, "cudnn", says so
+  Bytes reserved;      // the peak of the run, by PyTorch's counter; a row of its own; 0: not known
   bool operator==(const Record&) const = default;
 };
 

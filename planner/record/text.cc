@@ -72,6 +72,12 @@ class RecordReader {
       record_.cudnn = true;
       return "";
     }
+    if (cells[0] == "reserved") {
+      const auto bytes = WholeNumber(cells[2]);
+      if (!bytes) return "its bytes cannot be read";
+      record_.reserved = Bytes::Of(*bytes);
+      return "";
+    }
     RecordRow row;
     const auto op = std::ranges::find(kOps, cells[0]);
     const auto phase = std::ranges::find(kPhaseNames, cells[4]);
@@ -160,6 +166,7 @@ std::string_view Name(RecordPhase phase) { return kPhaseNames[static_cast<size_t
 std::string PrintRecord(const Record& record) {
   std::string text = std::string(kRecordColumns) + "\n";
   if (record.cudnn) text += "cudnn,,,0,setup,,,,,,\n";
+  if (record.reserved > Bytes()) text += "reserved,," + std::to_string(record.reserved.count()) + ",0,setup,,,,,,\n";
   for (const RecordRow& row : record.rows) {
     text += kOps[static_cast<size_t>(row.kind)];
     text += ",";

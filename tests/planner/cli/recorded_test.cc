@@ -83,6 +83,19 @@ TEST_CASE("fit and plan about a recorded script") {
   CHECK(Do("fit " + file.path() + " --gpu all --format json").out.find("\"vramplan.record/1\"") != std::string::npos);
 }
 
+TEST_CASE("what a run reserved above its requests in one pool is added") {
+  const ScratchFile one("train.csv", Recorded());
+  std::string text = Recorded();
+  text.insert(text.find('\n') + 1, "reserved,,9000000000,0,setup,,,,,,\n");  // 8,023,703,552 in one pool
+  const ScratchFile streams("streams.csv", text);
+  const std::string card = " --gpu-memory 8500MiB --format json";  // 8,912,896,000, less the context
+  CHECK(Do("fit " + one.path() + card).exit_code == 0);
+  const Said said = Do("fit " + streams.path() + card);
+  CHECK(said.exit_code == 3);
+  CHECK(said.out.find("\"reserved\": 9000000000") != std::string::npos);
+  CHECK(said.out.find("other-streams") != std::string::npos);
+}
+
 TEST_CASE("what a record cannot be asked") {
   const ScratchFile file("train.csv", Recorded());
   const Said precision = Do("fit " + file.path() + " --gpu t4 --precision fp16");

@@ -238,6 +238,7 @@ TEST_CASE("what was recorded can be replayed") {
   const ScratchFile stream("stream.csv");
   const std::string expected =
       "op,id,bytes,step,phase,category,element,module,file,line,function\n"
+      "reserved,,800000000,0,setup,,,,,,\n"
       "alloc,0,200000000,0,setup,inputs,,,/x/train.py,6,main\n"
       "alloc,1,60000000,0,setup,inputs,,blocks.0,/v/lib/site-packages/timm/layers.py,20,forward\n"
       "alloc,2,40000000,0,setup,inputs,,blocks.1,/v/lib/site-packages/timm/layers.py,20,forward\n"

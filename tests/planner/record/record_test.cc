@@ -12,7 +12,7 @@ namespace {
 // Two steps of a model of one parameter: an activation, a gradient, a state; zero_grad stands at the end of the loop.
 constexpr const char* kRecorded =
     "vramplan.recording/1\n"
-    "last\t9\t1\t1\t1\t1\t1\t1\t1\t1\t1\t0\n"
+    "last\t9\t1\t2\t3\t1\t1\t1\t1\t1\t1\t0\n"
     "frame\t0\t6\tmain\ttrain,1.py\n"
     "frame\t1\t20\tforward\tmodel.py\n"
     "stack\t0\t0\n"
@@ -53,6 +53,7 @@ constexpr const char* kRecorded =
 constexpr const char* kRecord =
     "op,id,bytes,step,phase,category,element,module,file,line,function\n"
     "cudnn,,,0,setup,,,,,,\n"
+    "reserved,,3,0,setup,,,,,,\n"
     "alloc,0,65536,0,setup,parameters,4,,train;1.py,6,main\n"
     "alloc,1,4096,0,setup,inputs,2,,train;1.py,6,main\n"
     "enter,,,1,forward,,,layers.0,,,\n"
@@ -82,6 +83,7 @@ TEST_CASE("what is written is read again") {
   REQUIRE(record.ok());
   CHECK(PrintRecord(*record) == kRecord);
   CHECK(record->cudnn);
+  CHECK(record->reserved == Bytes::Of(3));
   CHECK(record->modules == std::vector<std::string>{"layers.0"});
   CHECK(record->rows[6].results == std::vector<int32_t>{2});
 }
@@ -133,7 +135,7 @@ TEST_CASE("a step of a record as a trace: rounded blocks, old ones, lines of the
   CHECK(trace[0].block == 0);
   CHECK(trace[0].layer == "model.py:20 forward");
   CHECK(trace[0].module == "layers.0");
-  CHECK(trace[0].line == 6);
+  CHECK(trace[0].line == 7);
   CHECK(!trace[3].birth);
   CHECK(!trace[3].block);  // from before the step
   CHECK(trace[10].phase == "zero_grad");
