@@ -2,6 +2,7 @@
 //
 //   PartsOf("layer.0.conv")                {"layer", "0", "conv"}
 //   WithoutDigits("/layer.12/Add_3")       "/layer./Add_"
+//   Ranked("conv", 2)                     "conv2d"
 //   IsOneOf("relu", {"relu", "silu"})      true
 #pragma once
 
@@ -21,5 +22,8 @@ inline bool IsOneOf(std::string_view text, std::initializer_list<std::string_vie
 std::vector<std::string_view> PartsOf(std::string_view path);
 
 std::string WithoutDigits(std::string text);
+
+// An operator over that many axes: "conv2d".
+inline std::string Ranked(std::string_view op, int64_t axes) { return std::string(op) + std::to_string(axes) + "d"; }
 
 }  // namespace vramplan

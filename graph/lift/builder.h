@@ -27,7 +27,7 @@
 
 #include "graph/base/note.h"
 #include "graph/ir/graph.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "graph/shapes/infer.h"
 
 namespace vramplan {

@@ -1,114 +1,136 @@
-#include <algorithm>
+#include "graph/lift/lift.h"
 
-#include "graph/lift/assumed.h"
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "graph/lift/builder.h"
-#include "graph/lift/checkpointed.h"
-#include "graph/lift/creations.h"
-#include "graph/lift/decomposed_calls.h"
-#include "graph/lift/decomposed_losses.h"
-#include "graph/lift/dense_maps.h"
-#include "graph/lift/detached.h"
-#include "graph/lift/exported_mode.h"
-#include "graph/lift/frozen.h"
-#include "graph/lift/fx_names.h"
-#include "graph/lift/fx_order.h"
-#include "graph/lift/glu.h"
-#include "graph/lift/held_outputs.h"
-#include "graph/lift/index_adds.h"
-#include "graph/lift/inplace.h"
-#include "graph/lift/inplace_lines.h"
-#include "graph/lift/layers.h"
+#include "graph/lift/dynamo/provenance.h"
 #include "graph/lift/liveness.h"
-#include "graph/lift/low_rank.h"
-#include "graph/lift/merged.h"
-#include "graph/lift/merged_pad.h"
-#include "graph/lift/merged_stored.h"
-#include "graph/lift/module_calls.h"
-#include "graph/lift/nested_joins.h"
-#include "graph/lift/noise.h"
-#include "graph/lift/patterns.h"
-#include "graph/lift/provenance.h"
-#include "graph/lift/recurrent.h"
-#include "graph/lift/recurrent_cells.h"
-#include "graph/lift/reductions_by_index.h"
-#include "graph/lift/reparametrized.h"
-#include "graph/lift/shared_constants.h"
-#include "graph/lift/single_joins.h"
-#include "graph/lift/skipped_layers.h"
-#include "graph/lift/skipped_masks.h"
-#include "graph/lift/stored_fills.h"
-#include "graph/lift/unused_signature.h"
-#include "graph/lift/upcasts.h"
-#include "graph/lift/writes.h"
+#include "graph/lift/match/patterns.h"
+#include "graph/lift/passes.h"
+#include "graph/lift/simplifiers/fx_names.h"
 
 namespace vramplan {
+namespace {
 
-Result<Layers> Lift(const Graph& file, const Shapes& given_shapes, const PutBack& put_back, Notes* notes) {
-  const bool fx_names = HasFxNames(file);  // the order of nodes does not change it
-  const std::optional<Reordered> reordered = InCallOrder(file);
-  const Graph& given = reordered ? reordered->graph : file;
-  const std::optional<Graph> plain = WithoutUnusedSignature(given);
-  const std::optional<Graph> filled = StoreFills(plain ? *plain : given, given_shapes);
-  const Graph& whole = filled ? *filled : plain ? *plain : given;
-  const std::optional<Separated> apart = SeparateMergedStored(whole, given_shapes, notes);
-  const Graph& own = apart ? apart->graph : whole;
-  const Shapes& own_shapes = apart ? apart->shapes : given_shapes;
-  const std::optional<Separated> copied = SeparateSharedConstants(own, own_shapes);
-  const Graph& graph = copied ? copied->graph : own;
-  const Shapes& shapes = copied ? copied->shapes : own_shapes;
-  LayerBuilder builder(graph, shapes);
-  std::vector<bool> live = LiveNodes(graph);
-  if (const Status done = LiftByProvenance(graph, shapes, builder, &live, notes); !done) return done.error();
-  if (std::find(live.begin(), live.end(), true) != live.end()) {
-    if (const Status done = LiftByPattern(graph, shapes, builder, live, notes); !done) return done.error();
+std::string ToText(const AttributeValue& value) {
+  return std::visit(
+      [](const auto& held) -> std::string {
+        using Held = std::decay_t<decltype(held)>;
+        if constexpr (std::is_arithmetic_v<Held>) {
+          return std::to_string(held);
+        } else if constexpr (std::is_same_v<Held, std::string>) {
+          return held;
+        } else if constexpr (std::is_same_v<Held, std::vector<int64_t>> || std::is_same_v<Held, std::vector<double>>) {
+          std::string text;
+          for (const auto one : held) text += std::to_string(one) + ",";
+          return text;
+        } else {
+          return "?";
+        }
+      },
+      value);
+}
+
+// What a pass may change, a line each: layers, the roles of values, what the caller keeps.
+std::map<std::string, int> LinesOf(const Layers& layers) {
+  std::map<std::string, int> lines;
+  for (const Layer& layer : layers.layers) {
+    std::string line = layer.op + " " + layer.name;
+    for (const ValueId id : layer.inputs) line += " " + std::to_string(id.value);
+    line += " ->";
+    for (const ValueId id : layer.outputs) line += " " + std::to_string(id.value);
+    for (const auto& [name, value] : layer.attributes.all()) line += " " + name + "=" + ToText(value);
+    ++lines[line];
   }
-  Layers layers = std::move(builder).Finish(notes);
-  if (put_back.batch_norms) layers.guesses.restored_norms = AssumeBatchNorm(&layers);
-  NoteFoldedBatchNorms(layers, file.file, notes);
-  layers.exported = layers.guesses.restored_norms > 0 ? ExportedMode::kEvaluation : ExportedModeOf(file);
-  RestoreLowRankPairs(&layers);
-  FreezeBackbonesOfDetr(&layers, notes);
-  FreezeBatchNorms(&layers, notes);
-  FreezeEncoderPositions(&layers, notes);
-  GatherModuleCalls(&layers);
-  GatherDecomposedLosses(&layers);
-  GatherDecomposedCalls(&layers);
-  GatherReparametrized(&layers);
-  NoteMaxima(layers, notes);
-  NoteSkippedLayers(layers, notes);
-  GatherGlu(&layers);
-  GatherRecurrent(&layers);
-  GatherRecurrentCells(&layers);
-  ShareMergedPads(&layers);
-  DetachStraightThrough(&layers);
-  GatherReductionsByIndex(&layers);
-  DetachSoftmaxByIndex(&layers);
-  GatherWrites(&layers);
-  SplitMergedSlices(&layers);
-  SplitMergedActivations(&layers);
-  SplitMergedCentering(&layers);
-  RestoreSingleJoins(&layers);
-  SplitNestedJoins(&layers);
-  TypeNoise(&layers);
-  TypeCreations(graph, &layers);
-  RestoreUpcasts(&layers);
-  HoldEncoderState(&layers);
-  HoldPrunedWeights(&layers, notes);
-  SkipKnownMasks(&layers, fx_names, notes);
-  MakePositionBiasesContiguous(&layers);
-  MakeMasksContiguous(&layers);
-  MakeMapsOfSequencesContiguous(&layers);
-  if (put_back.dropout > 0) NoteDropouts(AssumeDropout(&layers, put_back), notes);
-  AssumeInPlace(&layers, notes);
-  // A file that was sorted anew has lost its traces too.
-  if (!reordered) layers.source = ReadSource(graph);
-  NameIndexAdds(&layers, notes);
-  ReadInPlaceLines(&layers);
-  ReadCheckpoints(&layers, notes);
-  for (Layer& layer : layers.layers) {
-    for (NodeId& node : layer.nodes) node = reordered ? reordered->given[static_cast<size_t>(node.value)] : node;
+  for (const ValueId id : layers.outputs) ++lines["kept " + std::to_string(id.value)];
+  for (const Value& value : layers.values) ++lines[value.name + " " + std::to_string(static_cast<int>(value.role))];
+  for (const ModuleId module : layers.checkpointed) ++lines["checkpointed " + std::to_string(module.value)];
+  lines["source"] = static_cast<int>(layers.source.lines.size());
+  return lines;
+}
+
+int ChangesBetween(const std::map<std::string, int>& before, const std::map<std::string, int>& after) {
+  int changes = 0;
+  for (const auto& [line, count] : after) {
+    const auto found = before.find(line);
+    changes += std::max(0, count - (found == before.end() ? 0 : found->second));
   }
-  return layers;
+  int lost = 0;
+  for (const auto& [line, count] : before) {
+    const auto found = after.find(line);
+    lost += std::max(0, count - (found == after.end() ? 0 : found->second));
+  }
+  return std::max(changes, lost);
+}
+
+class Lifting {
+ public:
+  Lifting(const Graph& file, const Shapes& shapes, const LiftOptions& options, Notes* notes)
+      : file_(file), graph_(&file), shapes_(&shapes), options_(options), notes_(notes) {}
+
+  Result<Layers> Run() {
+    const bool bare_names = HasFxNames(file_);  // the order of nodes does not change it
+    for (const GraphPass& pass : GraphPasses()) {
+      if (IsLeftOut(pass.name)) continue;
+      std::optional<GraphState> changed = pass.run(*graph_, *shapes_, notes_);
+      if (changed && !changed->given.empty()) given_ = std::move(changed->given);
+      Count(pass.name, pass.files, pass.why, changed ? 1 : 0);
+      if (!changed) continue;
+      state_ = std::move(changed);
+      graph_ = &state_->graph;
+      shapes_ = &state_->shapes;
+    }
+    Result<Layers> layers = Read();
+    if (!layers.ok()) return layers.error();
+    LayersState state{*layers, *graph_, file_, options_.put_back, bare_names, !given_.empty(), notes_};
+    for (const LayersPass& pass : LayersPasses()) {
+      if (IsLeftOut(pass.name)) continue;
+      const bool counts = options_.counts != nullptr;
+      const std::map<std::string, int> before = counts ? LinesOf(*layers) : std::map<std::string, int>();
+      pass.run(state);
+      if (counts) Count(pass.name, pass.files, pass.why, ChangesBetween(before, LinesOf(*layers)));
+    }
+    for (Layer& layer : layers->layers) {
+      for (NodeId& node : layer.nodes) node = given_.empty() ? node : given_[static_cast<size_t>(node.value)];
+    }
+    return layers;
+  }
+
+ private:
+  // Nodes become layers: by provenance where the file has it, by patterns where it has not.
+  Result<Layers> Read() {
+    LayerBuilder builder(*graph_, *shapes_);
+    std::vector<bool> live = LiveNodes(*graph_);
+    if (const Status done = LiftByProvenance(*graph_, *shapes_, builder, &live, notes_); !done) return done.error();
+    if (std::find(live.begin(), live.end(), true) != live.end()) {
+      if (const Status done = LiftByPattern(*graph_, *shapes_, builder, live, notes_); !done) return done.error();
+    }
+    return std::move(builder).Finish(notes_);
+  }
+
+  bool IsLeftOut(std::string_view pass) const {
+    return std::find(options_.without.begin(), options_.without.end(), pass) != options_.without.end();
+  }
+
+  void Count(std::string_view pass, std::string_view files, std::string_view why, int changes) {
+    if (options_.counts != nullptr) options_.counts->push_back({pass, files, why, changes});
+  }
+
+  const Graph& file_;
+  const Graph* graph_;
+  const Shapes* shapes_;
+  const LiftOptions& options_;
+  Notes* notes_;
+  std::optional<GraphState> state_;
+  std::vector<NodeId> given_;
+};
+
+}  // namespace
+
+Result<Layers> Lift(const Graph& graph, const Shapes& shapes, const LiftOptions& options, Notes* notes) {
+  return Lifting(graph, shapes, options, notes).Run();
 }
 
 }  // namespace vramplan

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "graph/base/result.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/allocator/replay.h"
 #include "planner/timeline/timeline.h"
 

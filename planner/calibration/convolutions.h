@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cuda_probe/probe.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/calibration/profile.h"
 
 namespace vramplan {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "graph/lift/assumed.h"
-#include "graph/lift/frozen.h"
-#include "graph/lift/readings.h"
+#include "graph/layers/trained.h"
+#include "graph/lift/any_export/assumed.h"
+#include "graph/lift/readings/readings.h"
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
@@ -203,7 +203,7 @@ std::optional<Doubt> AllTrained(const Asked& step) {
   return doubt;
 }
 
-// Where two programs write the same nodes (graph/lift/readings.h).
+// Where two programs write the same nodes (graph/lift/readings/readings.h).
 std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   std::vector<Doubt> doubts;
   if (step.spec.framework.runtime != Runtime::kPyTorch) return doubts;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/lift/lift.h"
 #include "graph/onnx/load.h"
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/branches.h"
@@ -53,8 +54,10 @@ Result<Outcome> RunInspect(const Options& options, const Style& style) {
     if (inspection.shapes) inspection.bounds = BoundsOf(inspection);
   }
   if (inspection.shapes) {
-    Result<Layers> layers = Lift(inspection.graph, *inspection.shapes, &inspection.notes);
-    if (!layers.ok() && (options.dump == Dump::kLayers || options.dump == Dump::kParameters)) return layers.error();
+    LiftOptions lift;
+    if (options.dump == Dump::kPasses) lift.counts = &inspection.passes;
+    Result<Layers> layers = Lift(inspection.graph, *inspection.shapes, lift, &inspection.notes);
+    if (!layers.ok() && options.dump != Dump::kNone && options.dump != Dump::kShapes) return layers.error();
     if (!layers.ok()) NoteStop("layers-not-lifted", layers.error(), &inspection.notes);
     if (layers.ok()) {
       inspection.layers = *std::move(layers);

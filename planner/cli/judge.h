@@ -10,6 +10,7 @@
 
 #include <optional>
 
+#include "graph/base/note.h"
 #include "planner/cli/choose_device.h"
 #include "planner/report/fit.h"
 

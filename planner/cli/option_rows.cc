@@ -211,6 +211,8 @@ constexpr OptionRow kOptionRows[] = {
     {"--problem", "", "write what the step computes as a problem for solve instead (nanoseconds, bytes)", kTrace},
     {"--check", "", "compare every recorded row, stop at the first that differs (exit code 1)", kReplay},
     {"--dump", "WHAT", "shapes, layers or parameters: print every one of them", kInspect},
+    {"--passes", "", "what the exporter did to the model: each pass that undoes a part of it, and what it changed",
+     kInspect},
     {"--budget", "N",
      "the most that may be held at once, in the unit of the file's bytes [solve: the least that a schedule is found "
      "for]",

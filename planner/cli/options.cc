@@ -387,6 +387,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
               [&](const std::string& t) { return ReadSize("--context", t, &options.notes); });
   reader.Read("--format", &options.format, ParseFormat);
   reader.Read("--dump", &options.dump, ParseDump);
+  if (reader.Text("--passes") != nullptr) options.dump = Dump::kPasses;
   reader.Read("--allocator-conf", &options.allocator, ParseAllocatorConfig);
   reader.Read("--step", &options.step, ParseStep);
   ReadWishes(&reader, &options.wishes);

@@ -13,6 +13,7 @@
 
 #include "graph/base/note.h"
 #include "graph/base/result.h"
+#include "graph/lift/lift.h"
 #include "graph/shapes/infer.h"
 #include "planner/allocator/caching_allocator.h"
 #include "planner/cli/script_wishes.h"

@@ -5,7 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "graph/lift/layers.h"
+#include "graph/base/note.h"
+#include "graph/layers/layers.h"
 #include "graph/shapes/infer.h"
 #include "planner/cli/choose_device.h"
 #include "planner/cli/options.h"

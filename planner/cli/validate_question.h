@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "graph/base/note.h"
 #include "planner/cli/prepare.h"
 #include "planner/report/validate.h"
 #include "planner/solver/batch_search.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/allocator/replay.h"
 #include "planner/report/json.h"
 #include "planner/report/style.h"

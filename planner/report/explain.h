@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "graph/base/note.h"
 #include "planner/oom/cause.h"
 #include "planner/oom/match.h"
 #include "planner/report/estimate.h"

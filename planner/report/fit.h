@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/note.h"
 #include "planner/report/assumption.h"
 #include "planner/report/device_band.h"
 #include "planner/report/estimate.h"

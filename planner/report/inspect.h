@@ -4,17 +4,19 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/base/note.h"
 #include "graph/ir/graph.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
+#include "graph/lift/lift.h"
 #include "graph/shapes/infer.h"
 #include "planner/report/json.h"
 #include "planner/report/style.h"
 
 namespace vramplan {
 
-enum class Dump : uint8_t { kNone, kShapes, kLayers, kParameters };
+enum class Dump : uint8_t { kNone, kShapes, kLayers, kParameters, kPasses };
 
 struct Inspection {
   Graph graph;
@@ -22,6 +24,7 @@ struct Inspection {
   std::optional<Shapes> shapes;
   std::optional<Shapes> bounds;  // the same with data-dependent lengths as long as they can be, where there are any
   std::optional<Layers> layers;
+  std::vector<PassCount> passes;  // what each pass of the lift did; empty unless asked
   Notes notes;
 };
 

@@ -1,4 +1,4 @@
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
 #include "planner/report/inspect.h"
 #include "planner/report/inspect_parts.h"
 #include "planner/spec/trained.h"
@@ -72,6 +72,19 @@ Json LayersJson(const Inspection& inspection) {
   return array;
 }
 
+Json PassesJson(const std::vector<PassCount>& passes) {
+  Json array = Json::Array();
+  for (const PassCount& pass : passes) {
+    Json row = Json::Object();
+    row.Set("pass", std::string(pass.name))
+        .Set("files", std::string(pass.files))
+        .Set("changes", pass.changes)
+        .Set("because", std::string(pass.why));
+    array.Push(std::move(row));
+  }
+  return array;
+}
+
 }  // namespace
 
 Json ToJson(const Inspection& inspection, Dump dump) {
@@ -121,6 +134,7 @@ Json ToJson(const Inspection& inspection, Dump dump) {
     object.Set("lifted", std::move(lifted));
     if (dump == Dump::kParameters) object.Set("parameter_list", ParametersJson(*inspection.layers));
     if (dump == Dump::kLayers) object.Set("layers", LayersJson(inspection));
+    if (dump == Dump::kPasses) object.Set("passes", PassesJson(inspection.passes));
   }
   std::vector<TensorId> all;
   for (size_t i = 0; i < graph.tensors.size(); ++i) all.push_back({static_cast<int32_t>(i)});

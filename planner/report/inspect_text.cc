@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "graph/base/text_table.h"
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
 #include "planner/report/inspect.h"
 #include "planner/report/inspect_parts.h"
 #include "planner/report/model_facts.h"
@@ -141,6 +141,21 @@ std::string PrintEveryLayer(const Inspection& inspection) {
   return text;
 }
 
+std::string PrintPasses(const std::vector<PassCount>& passes, const Style& style) {
+  std::string acted, others = "passes that changed nothing:";
+  for (const PassCount& pass : passes) {
+    const std::string name(pass.name);
+    if (pass.changes == 0) {
+      others += (others.ends_with(':') ? " " : ", ") + name;
+    } else {
+      acted += Wrapped("  " + name + ", " + Counted(pass.changes, "change") + ": " + std::string(pass.why), style.width,
+                       "    ") +
+               "\n";
+    }
+  }
+  return (acted.empty() ? "" : "passes that changed something:\n" + acted) + Wrapped(others, style.width, "  ") + "\n";
+}
+
 }  // namespace
 
 std::string PrintInspection(const Inspection& inspection, Dump dump, const Style& style) {
@@ -166,6 +181,7 @@ std::string PrintInspection(const Inspection& inspection, Dump dump, const Style
     for (size_t i = 0; i < graph.tensors.size(); ++i) all.push_back({static_cast<int32_t>(i)});
     text += "\n" + PrintTensors(inspection, "tensor", all, style);
   }
+  if (dump == Dump::kPasses) text += "\n" + PrintPasses(inspection.passes, style);
   if (dump == Dump::kParameters && inspection.layers) text += "\n" + PrintParameters(inspection, style);
   if (dump == Dump::kLayers && inspection.layers) text += "\n" + PrintEveryLayer(inspection);
   return text;

@@ -5,7 +5,7 @@
 
 #include "graph/base/check.h"
 #include "graph/base/text_table.h"
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
 
 namespace vramplan {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/report/json.h"
 #include "planner/report/style.h"
 #include "planner/timeline/timeline.h"

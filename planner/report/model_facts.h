@@ -5,7 +5,7 @@
 #include <string>
 
 #include "graph/ir/graph.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "graph/shapes/infer.h"
 #include "planner/report/json.h"
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "graph/base/note.h"
 #include "planner/report/fit.h"
 #include "planner/solver/decide.h"
 #include "planner/solver/ideal.h"

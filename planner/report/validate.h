@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda_probe/facts.h"
+#include "graph/base/note.h"
 #include "planner/calibration/validation.h"
 #include "planner/report/estimate.h"
 

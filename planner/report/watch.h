@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "graph/base/note.h"
 #include "planner/calibration/watch.h"
 #include "planner/report/estimate.h"
 

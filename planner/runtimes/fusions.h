@@ -13,7 +13,7 @@
 // optimisations (constants shared, transposes moved, slices turned into a split) are not modelled.
 #pragma once
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 
 namespace vramplan {
 

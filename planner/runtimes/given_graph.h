@@ -2,14 +2,14 @@
 //
 //   weights = Transpose(w)        a node of stored tensors only is folded: its output is a weight, w is gone
 //   Shape(x), Gather, Concat      on the host: no layer, and their outputs are no device memory
-//   Add(Conv_a(x), Conv_b(x))     Conv_b runs first: the order is a depth-first walk up from the outputs
+//   Add(Conv_a(x), Conv_b(x))     Conv_b runs first: the order is a depth-first uses up from the outputs
 //
 // Roles: kParameter is an initializer (or a folded one) that a kernel reads on the device, kConstant one that stays on
 // the host (the shape of a Reshape), kInput what the caller feeds.
 #pragma once
 
 #include "graph/base/note.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "graph/shapes/infer.h"
 
 namespace vramplan {
@@ -18,7 +18,7 @@ namespace vramplan {
 Layers GivenGraph(const Graph& graph, const Shapes& shapes, Notes* notes);
 
 // The order in which ONNX Runtime runs the nodes (GraphViewer's constructor and Graph::ReverseDFSFrom,
-// core/graph/graph_viewer.cc): a walk up from the leaves, of two producers the later one in the file first.
+// core/graph/graph_viewer.cc): a uses up from the leaves, of two producers the later one in the file first.
 std::vector<NodeId> OrderOfExecution(const Graph& graph);
 
 }  // namespace vramplan

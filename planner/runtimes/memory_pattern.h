@@ -12,7 +12,7 @@
 #include <list>
 
 #include "graph/ir/size_expr.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 
 namespace vramplan {
 

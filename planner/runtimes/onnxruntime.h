@@ -15,7 +15,7 @@
 
 #include "graph/base/note.h"
 #include "graph/base/result.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/spec/spec.h"
 #include "planner/timeline/timeline.h"
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <random>
 
+#include "graph/lift/lift.h"
 #include "planner/runtimes/fusions.h"
 #include "planner/runtimes/given_graph.h"
 #include "planner/runtimes/onnxruntime.h"

@@ -11,7 +11,8 @@
 
 #include "graph/base/note.h"
 #include "graph/base/result.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
+#include "graph/lift/lift.h"
 #include "planner/allocator/replay.h"
 #include "planner/spec/device.h"
 #include "planner/spec/spec.h"

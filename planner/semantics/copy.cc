@@ -279,11 +279,11 @@ std::vector<OpRule> CopyRules() {
 
 namespace {
 
-// A tensor like another one has its type, fp16 under autocast where that is (graph/lift/creations.h).
+// A tensor like another one has its type, fp16 under autocast where that is (graph/lift/any_export/creations.h).
 void Create(Call& c) {
   DType type = c.e.ModelType(c.OutType());
   if (IsFloating(type) && c.Has(0) && IsFloating(c.In(0)->dtype)) type = c.In(0)->dtype;
-  if (c.Int("like_half") != 0) {  // another reading (graph/lift/readings.h)
+  if (c.Int("like_half") != 0) {  // another reading (graph/lift/readings/readings.h)
     const Precision precision = c.e.spec().precision;
     if (precision == Precision::kAmpFp16) type = DType::kFloat16;
     if (precision == Precision::kAmpBf16) type = DType::kBFloat16;

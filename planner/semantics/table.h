@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/base/note.h"
+#include "graph/layers/layers.h"
 #include "planner/semantics/eager.h"
 
 namespace vramplan::eager {

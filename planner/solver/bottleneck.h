@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/timeline/timeline.h"
 
 namespace vramplan {

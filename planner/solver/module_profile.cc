@@ -6,7 +6,7 @@
 #include <set>
 
 #include "graph/base/check.h"
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
 #include "planner/solver/steady_step.h"
 #include "planner/timeline/checkpointed_calls.h"
 

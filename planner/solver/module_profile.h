@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/solver/time_model.h"
 #include "planner/timeline/timeline.h"
 

@@ -14,7 +14,7 @@
 // schedule lets go: parameters, buffers, the optimizer's state, the caller's batch and `out`; libraries' workspaces.
 #pragma once
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/remat/problem.h"
 #include "planner/solver/time_model.h"
 #include "planner/spec/spec.h"

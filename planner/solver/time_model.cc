@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
 #include "planner/semantics/optimizer_rows.h"
 #include "planner/semantics/table.h"
 

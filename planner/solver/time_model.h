@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/spec/device.h"
 #include "planner/spec/spec.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/spec/spec.h"
 
 namespace vramplan {

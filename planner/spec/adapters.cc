@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "graph/base/text.h"
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
 
 namespace vramplan {
 namespace {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/note.h"
 #include "planner/spec/trained.h"
 
 namespace vramplan {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "graph/base/text.h"
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {

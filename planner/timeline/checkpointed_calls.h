@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/spec/spec.h"
 
 namespace vramplan {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
 
 namespace vramplan {
 namespace {

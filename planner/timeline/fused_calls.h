@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/spec/spec.h"
 
 namespace vramplan {

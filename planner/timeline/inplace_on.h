@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 
 namespace vramplan {
 

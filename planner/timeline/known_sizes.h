@@ -3,7 +3,7 @@
 #pragma once
 
 #include "graph/base/result.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/timeline/timeline.h"
 
 namespace vramplan {

@@ -6,8 +6,9 @@
 //   most     results that are not handed on keep a name          530 MiB
 #pragma once
 
+#include "graph/base/note.h"
 #include "graph/base/result.h"
-#include "planner/timeline/lifetimes.h"
+#include "planner/lifetimes/lifetimes.h"
 #include "planner/timeline/timeline.h"
 
 namespace vramplan {

@@ -4,13 +4,13 @@
 #include <map>
 #include <set>
 
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
+#include "planner/lifetimes/lifetimes.h"
 #include "planner/semantics/fused_attention.h"
 #include "planner/semantics/loss.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/view.h"
 #include "planner/timeline/inplace_on.h"
-#include "planner/timeline/lifetimes.h"
 
 namespace vramplan {
 namespace {
@@ -282,7 +282,8 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
     values[static_cast<size_t>(layer.outputs[0].value)] = cached->second;
     return;
   }
-  if (e_.spec().mode != Mode::kTrain && layer.attributes.Has("skipped-in-evaluation")) {  // graph/lift/noise.h
+  if (e_.spec().mode != Mode::kTrain &&
+      layer.attributes.Has("skipped-in-evaluation")) {  // graph/lift/any_export/noise.h
     const ValueId passed = layer.inputs[static_cast<size_t>(layer.attributes.Int("skipped-in-evaluation", 0))];
     values[static_cast<size_t>(layer.outputs[0].value)] = values[static_cast<size_t>(passed.value)];
     return;

@@ -5,14 +5,14 @@
 #include <map>
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
+#include "planner/lifetimes/lifetimes.h"
 #include "planner/semantics/autocast.h"
 #include "planner/semantics/eager.h"
 #include "planner/semantics/optimizer_rows.h"
 #include "planner/semantics/table.h"
 #include "planner/timeline/checkpoint.h"
 #include "planner/timeline/fused_calls.h"
-#include "planner/timeline/lifetimes.h"
 
 namespace vramplan {
 

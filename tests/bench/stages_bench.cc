@@ -12,7 +12,8 @@
 #include <numeric>
 #include <optional>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
+#include "graph/lift/lift.h"
 #include "graph/onnx/load.h"
 #include "graph/shapes/infer.h"
 #include "planner/allocator/replay.h"

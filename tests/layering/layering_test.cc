@@ -20,16 +20,19 @@ const fs::path kRoot = VRAMPLAN_SOURCE_DIR;
 
 // What each folder may include: itself and these. Direct edges; what they may include follows.
 //
-//   base <- ir <- onnx, shapes <- lift <- spec <- semantics <- timeline <- allocator <- solver <- report <- cli
+//   base <- ir <- onnx, shapes, habits <- lift <- spec <- semantics <- timeline <- allocator <- solver <- report <- cli
 const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"graph/base", {}},
     {"graph/ir", {"graph/base"}},
     {"graph/onnx", {"graph/ir"}},
     {"graph/shapes", {"graph/ir"}},
-    {"graph/lift", {"graph/shapes"}},
+    {"graph/habits", {}},
+    {"graph/layers", {"graph/ir"}},
+    {"graph/lift", {"graph/shapes", "graph/layers", "graph/habits"}},
     {"planner/spec", {"graph/lift"}},
     {"planner/semantics", {"planner/spec"}},
-    {"planner/timeline", {"planner/semantics"}},
+    {"planner/lifetimes", {"graph/lift"}},
+    {"planner/timeline", {"planner/semantics", "planner/lifetimes"}},
     {"planner/allocator", {"planner/timeline"}},
     {"planner/runtimes", {"planner/allocator"}},
     {"planner/remat", {"graph/base"}},

@@ -1,4 +1,4 @@
-// Which operators' output shapes the values of a tensor decide, as the ONNX specification says: what the walk over
+// Which operators' output shapes the values of a tensor decide, as the ONNX specification says: what the uses over
 // models may count as unknown by design.
 #pragma once
 

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "planner/timeline/lifetimes.h"
+#include "planner/lifetimes/lifetimes.h"
 
 namespace vramplan::testing {
 

@@ -12,7 +12,7 @@
 
 #include <string>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 
 namespace vramplan::testing {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 
 namespace vramplan {
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "graph/lift/lift.h"
 #include "tests/support/onnx_text.h"
 
 namespace vramplan {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "graph/base/note.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 
 namespace vramplan {
 

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "graph/lift/lift.h"
 #include "graph/shapes/infer.h"
 #include "tests/support/onnx_text.h"
 

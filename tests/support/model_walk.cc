@@ -60,7 +60,7 @@ std::vector<Known> Stored(const fs::path& path, const onnx::TypeProto& type) {
 
 class OneModel {
  public:
-  OneModel(const fs::path& file, Walk* walk) : file_(file), walk_(walk) {}
+  OneModel(const fs::path& file, Uses* uses) : file_(file), uses_(uses) {}
 
   WalkedModel Run() {
     WalkedModel model;
@@ -134,7 +134,7 @@ class OneModel {
     if (std::string wrong = Contradiction(*graph, *shapes, known); !wrong.empty())
       return {"", Verdict::kWrong, "with its inputs told: " + wrong};
     const std::string still = Open(*graph, *shapes);
-    ++(still.empty() ? walk_->told : walk_->untold);
+    ++(still.empty() ? uses_->told : uses_->untold);
     return {"", Verdict::kByDesign, open + (still.empty() ? "; told" : "; told, still " + still)};
   }
 
@@ -152,7 +152,7 @@ class OneModel {
         for (size_t axis = 0; axis < one.dims.size(); ++axis) {
           const Dim length = (*bound)[static_cast<int>(axis)];
           if (!length.known()) continue;
-          ++walk_->bounded;
+          ++uses_->bounded;
           if (length.At(1) < one.dims[axis])
             return Shown(graph[id].name, (*most)[id]) + " is no bound: " + one.by + " is longer";
         }
@@ -225,7 +225,7 @@ class OneModel {
       const TensorId id = graph.outputs[static_cast<size_t>(output)];
       const TensorFacts& facts = shapes[id];
       for (const Known& one : all) {
-        ++(one.by == "strict inference" ? walk_->strict : walk_->stored);
+        ++(one.by == "strict inference" ? uses_->strict : uses_->stored);
         bool agree = facts.type == DType::kUndefined || static_cast<int32_t>(facts.type) == one.type;
         // ONNX 1.12 stored bfloat16 as numpy's uint16.
         agree = agree || (facts.type == DType::kBFloat16 && one.type == onnx::TensorProto::UINT16);
@@ -244,18 +244,18 @@ class OneModel {
   }
 
   fs::path file_;
-  Walk* walk_;
+  Uses* uses_;
   onnx::ModelProto proto_;
 };
 
 }  // namespace
 
-int Walk::Count(Verdict verdict) const {
+int Uses::Count(Verdict verdict) const {
   return static_cast<int>(
       std::count_if(models.begin(), models.end(), [&](const WalkedModel& m) { return m.verdict == verdict; }));
 }
 
-std::string Walk::Summary() const {
+std::string Uses::Summary() const {
   return std::to_string(Count(Verdict::kComplete)) + " complete, " + std::to_string(Count(Verdict::kPartial)) +
          " partial, " + std::to_string(Count(Verdict::kByDesign)) + " unknown by design, " +
          std::to_string(Count(Verdict::kWrong)) + " wrong of " + std::to_string(models.size()) + "; compared " +
@@ -265,20 +265,20 @@ std::string Walk::Summary() const {
          std::to_string(bounded) + " stored lengths within their bounds";
 }
 
-Walk WalkModels(const fs::path& folder) {
+Uses WalkModels(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().extension() == ".onnx") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
-  Walk walk;
+  Uses uses;
   for (const fs::path& file : files) {
-    WalkedModel model = OneModel(file, &walk).Run();
+    WalkedModel model = OneModel(file, &uses).Run();
     const fs::path relative = file.lexically_relative(folder);
     model.name = (file.filename() == "model.onnx" ? relative.parent_path() : relative).string();
-    walk.models.push_back(std::move(model));
+    uses.models.push_back(std::move(model));
   }
-  return walk;
+  return uses;
 }
 
 }  // namespace vramplan::testing

@@ -1,4 +1,4 @@
-// A walk over a folder of ONNX models, each beside what it is known to give: the stored outputs of its data sets
+// A uses over a folder of ONNX models, each beside what it is known to give: the stored outputs of its data sets
 // (output_*.pb) and what the ONNX library's own strict shape inference says.
 //
 //   node/test_add/model.onnx, test_data_set_0/{input_0,input_1,output_0}.pb   ->   complete
@@ -25,7 +25,7 @@ struct WalkedModel {
   std::string why;  // empty when complete
 };
 
-struct Walk {
+struct Uses {
   std::vector<WalkedModel> models;
   int strict = 0;   // outputs whose concrete shape by ONNX's strict inference was compared
   int stored = 0;   // stored outputs that were compared
@@ -39,6 +39,6 @@ struct Walk {
 };
 
 // All model files (*.onnx) below `folder`, in the order of their names.
-Walk WalkModels(const std::filesystem::path& folder);
+Uses WalkModels(const std::filesystem::path& folder);
 
 }  // namespace vramplan::testing

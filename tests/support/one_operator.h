@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/semantics/eager.h"
 #include "tests/support/memory_log.h"
 

@@ -2,7 +2,7 @@
 // quick one with.
 //
 // A segment is a range of addresses and a list of the blocks that live in it; what is free is not kept but found: the
-// gaps. So there is nothing to merge and nothing to go stale, and every question is a walk over everything.
+// gaps. So there is nothing to merge and nothing to go stale, and every question is a uses over everything.
 //
 //   segment  |--live--|     gap      |-live-|  gap  |      addresses -->
 //   mapped   |pppppppppppppppppppppppppppppp|.......|      (expandable: pages that have memory)

@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "graph/lift/lift.h"
 #include "graph/onnx/load.h"
 #include "graph/shapes/branches.h"
 #include "planner/runtimes/runtime.h"

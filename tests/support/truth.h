@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/note.h"
 #include "graph/base/result.h"
-#include "graph/lift/layers.h"
+#include "graph/layers/layers.h"
 #include "planner/allocator/replay.h"
 #include "planner/spec/spec.h"
 

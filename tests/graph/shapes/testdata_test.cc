@@ -12,22 +12,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Lines(const Walk& walk) {
+std::string Lines(const Uses& uses) {
   const char* const words[] = {"complete", "partial", "by design", "wrong"};
   std::string text;
-  for (const WalkedModel& model : walk.models) {
+  for (const WalkedModel& model : uses.models) {
     if (model.verdict != Verdict::kComplete)
       text += std::string(words[static_cast<int>(model.verdict)]) + ": " + model.name + ": " + model.why + "\n";
   }
   return text;
 }
 
-void Check(const fs::path& folder, const Walk& walk) {
-  const int found = walk.Count(Verdict::kComplete) + walk.Count(Verdict::kByDesign);
-  MESSAGE(folder.string() << ": " << walk.Summary());
-  INFO(Lines(walk));
-  CHECK(walk.Count(Verdict::kWrong) == 0);
-  CHECK(100 * found >= 97 * static_cast<int>(walk.models.size()));
+void Check(const fs::path& folder, const Uses& uses) {
+  const int found = uses.Count(Verdict::kComplete) + uses.Count(Verdict::kByDesign);
+  MESSAGE(folder.string() << ": " << uses.Summary());
+  INFO(Lines(uses));
+  CHECK(uses.Count(Verdict::kWrong) == 0);
+  CHECK(100 * found >= 97 * static_cast<int>(uses.models.size()));
 }
 
 TEST_CASE("models of ONNX's own tests") {
@@ -36,9 +36,9 @@ TEST_CASE("models of ONNX's own tests") {
     MESSAGE("not run: there is no " << folder.string() << " (Debian: apt-get install libonnx-testdata)");
     return;
   }
-  const Walk walk = WalkModels(folder);
-  CHECK(walk.models.size() == 1072);
-  Check(folder, walk);
+  const Uses uses = WalkModels(folder);
+  CHECK(uses.models.size() == 1072);
+  Check(folder, uses);
 }
 
 // VRAMPLAN_MODELS=FOLDER:FOLDER walks other folders as well, and tells of every model that is not complete.
@@ -46,9 +46,9 @@ TEST_CASE("models of other folders") {
   const char* folders = std::getenv("VRAMPLAN_MODELS");
   std::stringstream all(folders != nullptr ? folders : "");
   for (std::string folder; std::getline(all, folder, ':');) {
-    const Walk walk = WalkModels(folder);
-    MESSAGE(Lines(walk));
-    Check(folder, walk);
+    const Uses uses = WalkModels(folder);
+    MESSAGE(Lines(uses));
+    Check(folder, uses);
   }
 }
 

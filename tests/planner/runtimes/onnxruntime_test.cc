@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "graph/lift/lift.h"
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/memory_pattern.h"
 #include "planner/runtimes/runtime.h"

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
 
 namespace vramplan {
 namespace {

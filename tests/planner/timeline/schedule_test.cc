@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "graph/lift/frozen.h"
+#include "graph/layers/trained.h"
 #include "planner/timeline/timeline.h"
 #include "tests/support/one_operator.h"
 
@@ -85,7 +85,7 @@ TEST_CASE("three steps of a linear layer with cross-entropy and SGD with momentu
         "3 update: zero_grad: 34- 35- |");
 }
 
-// Layers::parameters, of which some are frozen: role kBuffer (graph/lift/frozen.h).
+// Layers::parameters, of which some are frozen: role kBuffer (graph/lift/any_export/frozen.h).
 std::string WithFrozen(const std::vector<ValueId>& frozen, Optimizer optimizer = Optimizer::kSgdMomentum) {
   Layers layers = OneLinear();
   for (const ValueId id : frozen) SetTrained(&layers, id, false);

@@ -1,0 +1,81 @@
+#include "graph/habits/habits.h"
+
+#include <algorithm>
+#include <array>
+
+#include "graph/habits/libraries.h"
+
+namespace vramplan {
+namespace {
+
+bool IsAbout(const ClassHabit& habit, Effect effect, std::string_view class_name) {
+  return habit.effect == effect && class_name.starts_with(habit.of);
+}
+
+bool IsOfActivations(Effect effect) {
+  return effect == Effect::kActsInPlace || effect == Effect::kActsOutOfPlace || effect == Effect::kActsAsItsCaller;
+}
+
+// The class habit for `frame` of `classes`; of two that are as long, the one that says more about where it acts.
+const ClassHabit* NearestOf(const std::vector<std::string_view>& classes, size_t frame, std::string_view leaf) {
+  const ClassHabit* nearest = nullptr;
+  for (const Library& library : Libraries()) {
+    for (const ClassHabit& habit : library.classes) {
+      if (!IsOfActivations(habit.effect) || !classes[frame].starts_with(habit.of)) continue;
+      if (!habit.only.empty() && habit.only != leaf) continue;
+      const auto around = [&](std::string_view name) { return name.starts_with(habit.within); };
+      if (!habit.within.empty() && std::none_of(classes.begin(), classes.end(), around)) continue;
+      const auto weight = [](const ClassHabit& of) {
+        return std::pair(of.of.size(), of.only.size() + of.within.size());
+      };
+      if (nearest == nullptr || weight(habit) > weight(*nearest)) nearest = &habit;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace
+
+std::span<const Library> Libraries() {
+  static const std::array libraries = {kTorch,        kTorchvision, kTimm,        kMonai,          kSegmentationModels,
+                                       kTransformers, kDiffusers,   kUltralytics, kTorchGeometric, kCopiedCode};
+  return libraries;
+}
+
+bool HasHabit(std::string_view class_name, Effect effect) {
+  return std::ranges::any_of(Libraries(), [&](const Library& library) {
+    return std::ranges::any_of(
+        library.classes, [&](const ClassHabit& habit) { return habit.effect == effect && class_name == habit.of; });
+  });
+}
+
+bool IsOfLibraryWith(std::string_view class_name, Effect effect) {
+  return std::ranges::any_of(Libraries(), [&](const Library& library) {
+    return std::ranges::any_of(library.classes,
+                               [&](const ClassHabit& habit) { return IsAbout(habit, effect, class_name); });
+  });
+}
+
+ActivationHabit ActivationHabitOf(const std::vector<std::string_view>& classes, std::string_view leaf) {
+  ActivationHabit unless_said = ActivationHabit::kUnknown;
+  for (size_t frame = classes.size(); frame-- > 0;) {
+    if (classes[frame].empty() || classes[frame].starts_with("torch.nn.")) continue;
+    const ClassHabit* habit = NearestOf(classes, frame, leaf);
+    if (habit == nullptr) break;
+    if (habit->effect == Effect::kActsInPlace) return ActivationHabit::kInPlace;
+    if (habit->effect == Effect::kActsOutOfPlace) return ActivationHabit::kOutOfPlace;
+    unless_said = ActivationHabit::kOutOfPlace;  // no caller says anything
+  }
+  return unless_said;
+}
+
+std::vector<NameHabit> NamesWith(NameHabit::Of of) {
+  std::vector<NameHabit> names;
+  for (const Library& library : Libraries()) {
+    std::ranges::copy_if(library.names, std::back_inserter(names),
+                         [&](const NameHabit& habit) { return habit.of == of; });
+  }
+  return names;
+}
+
+}  // namespace vramplan

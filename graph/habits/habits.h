@@ -1,0 +1,83 @@
+// Habits: what the code of libraries is known to do and an exported file does not say. One table a library, read in the
+// version that it names; the file is the one in the class's name.
+//
+//   torchvision.models.resnet.BasicBlock          adds in place: out += identity
+//   torchvision.models.segmentation.fcn.FCNHead   acts out of place: nn.ReLU()
+//   children W_g W_x relu psi (MONAI)             keeps W_g's and W_x's results under names to the end of its forward
+//   a module called aggr_module (PyG)             adds into zeros of its own: src.new_zeros(size).scatter_add_(...)
+//
+// A habit acts only on what it is about: a class habit on classes with that name, a frame habit on classes of its
+// library (in files without classes on any frame that calls these children), a name habit where that name stands.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramplan {
+
+enum class Effect : uint8_t {
+  kActsInPlace,      // functions with an `inplace` argument overwrite their input: nn.ReLU(inplace=True)
+  kActsOutOfPlace,   // they do not
+  kActsAsItsCaller,  // the class around it decides
+  kAddsInPlace,      // every sum of its forward is x += y; of exactly this class
+  kDividesInPlace,   // noise.div_(survival rate); of exactly this class
+  kSkipsMasks,       // attention gets no mask where the mask would hide nothing, or only what is_causal hides
+  kBiasBeforeCall,   // window attention computes its position bias in front of the function that it calls
+};
+
+// The longest `of` that a class begins with counts.
+struct ClassHabit {
+  std::string_view of;  // a class, or the beginning of some
+  Effect effect;
+  std::string_view only = {};    // for modules of this name alone
+  std::string_view within = {};  // inside a class that begins so
+};
+
+// How a forward names its values. `children`: what the frame must call, in this order, "blocks.#" for the modules of a
+// list, ":pad" for an operator of its own, "!act1" for what it must not call. `names`: one name after another, by
+// commas; a name is what it is written with, in turn, ":add@2" being the second sum, ":add@-1" the last; "+" in front:
+// a list, which keeps all that it was given; "<" behind: not what the statement makes but what it reads.
+struct FrameHabit {
+  std::string_view children, names;
+};
+
+struct NameHabit {
+  enum class Of : uint8_t {
+    kFreshSums,       // a module of this name adds by index into zeros that it makes
+    kCrossAttention,  // a module of this name reads the encoder's last state, which the model returns beside its logits
+    kCheckpoint,      // code that calls this runs what it calls under torch.utils.checkpoint
+    kProductOf,       // a parameter NAME + `name` times NAME + `with` is an attribute until the next forward
+  };
+  std::string_view name;
+  Of of;
+  std::string_view with = {};
+};
+
+struct Library {
+  std::string_view name;     // what its classes begin with; empty: code that people copy
+  std::string_view version;  // that was read
+  std::span<const ClassHabit> classes;
+  std::span<const FrameHabit> frames;
+  std::span<const NameHabit> names;
+};
+
+std::span<const Library> Libraries();
+
+// Whether exactly this class has this habit.
+bool HasHabit(std::string_view class_name, Effect effect);
+
+// Whether a class of a library with this habit begins this name.
+bool IsOfLibraryWith(std::string_view class_name, Effect effect);
+
+// How activations behave in the module whose classes these are, outermost first; `leaf`: what the innermost is called.
+// Nothing: no library that is known.
+enum class ActivationHabit : uint8_t { kUnknown, kInPlace, kOutOfPlace };
+ActivationHabit ActivationHabitOf(const std::vector<std::string_view>& classes, std::string_view leaf);
+
+// The names with this habit, of all libraries.
+std::vector<NameHabit> NamesWith(NameHabit::Of of);
+
+}  // namespace vramplan

@@ -1,0 +1,108 @@
+// Layers: what the framework really ran. One Layer is one operator call as PyTorch's Python sees it ("linear",
+// "layer_norm", "scaled_dot_product_attention"), put back together from the nodes that an exporter made of it.
+//
+//   Sigmoid, Mul                    ->  silu(x)
+//   Conv (batch norm folded)        ->  conv2d(x, weight), batch_norm(conv, weight, bias, mean, var)
+//   MatMul, Add on [B, 197, 768]    ->  linear(x, weight, bias)
+//
+// Operator names and argument orders are those of PyTorch's aten schemas without overload ("aten.add.Tensor" -> "add");
+// an omitted argument is an invalid ValueId. Views (view, transpose, permute, expand, slice, select ...) are layers
+// too: they decide what is contiguous and what a saved tensor pins.
+//
+// Invariants: layers are in execution order; a value is made by at most one layer; shapes are fully known or the layer
+// carries the note "unknown-shape". Values that only feed shape arithmetic are gone.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/ir/graph.h"
+#include "graph/ir/shape.h"
+#include "graph/layers/source.h"
+
+namespace vramplan {
+
+struct ValueId {
+  int32_t value = -1;
+  bool valid() const { return value >= 0; }
+  size_t index() const { return static_cast<size_t>(value); }
+  auto operator<=>(const ValueId&) const = default;
+};
+struct ModuleId {
+  int32_t value = -1;
+  bool valid() const { return value >= 0; }
+  auto operator<=>(const ModuleId&) const = default;
+};
+
+enum class Role : uint8_t {
+  kActivation,  // made by a layer
+  kInput,       // given by the caller
+  kParameter,   // trained
+  kBuffer,      // not trained, on the device: running statistics, masks, position ids
+  kConstant,    // a literal of the program: a Python scalar, or a small tensor made on the fly
+};
+
+struct Value {
+  std::string name;
+  DType type = DType::kUndefined;
+  Shape shape;
+  Role role = Role::kActivation;
+};
+
+// How a layer was recognised.
+enum class Evidence : uint8_t { kNode, kPattern, kProvenance };
+
+struct Layer {
+  std::string op;                        // "conv2d"
+  std::string name;                      // unique: the node or fx name, "/layer1/layer1.0/conv1/Conv", "conv2d_3"
+  std::vector<ValueId> inputs, outputs;  // in the order of the aten schema's tensor arguments; outputs likewise
+  Attributes attributes;                 // scalars and lists under their aten argument names
+  ModuleId module;                       // innermost enclosing module; invalid: the root
+  std::vector<NodeId> nodes;             // where it came from
+  Evidence evidence = Evidence::kNode;
+};
+
+// One *call* of a module, in execution order: a module that is called twice has two entries.
+struct Module {
+  std::string path;        // "layer1.0.bn1"; "" is the root
+  std::string class_name;  // "torch.nn.modules.batchnorm.BatchNorm2d", or empty when the file does not say
+  ModuleId parent;
+};
+
+// What was decided for want of a fact. A reader who wants to know what else it could be asks here; nobody reads notes
+// back.
+struct Guesses {
+  int restored_norms = 0;  // batch norms that the export had folded into convolutions, put back behind them
+  bool in_place = false;   // some activation is taken as inplace=True
+  // Parameters, by name, that may be one: an output layer that the export transposed, and the embedding of its shape.
+  std::vector<std::pair<std::string, std::string>> maybe_tied;
+  bool operator==(const Guesses&) const = default;
+};
+
+// Whether the file is of model.train() or of model.eval(), as far as it tells. An export of a model without dropouts
+// and batch norms looks the same in both.
+enum class ExportedMode : uint8_t { kUnknown, kTraining, kEvaluation };
+
+struct Layers {
+  std::vector<Value> values;
+  std::vector<Layer> layers;
+  std::vector<Module> modules;  // [0] is the root call
+  std::vector<ValueId> inputs, outputs;
+  // Parameters and buffers in the order in which the framework's module tree lists them, also those no layer uses.
+  std::vector<ValueId> parameters, buffers;
+  Source source;  // of the nodes that layers came from
+  // Calls that the code runs under torch.utils.checkpoint, as far as its source lines say
+  // (graph/lift/dynamo/checkpointed.h).
+  std::vector<ModuleId> checkpointed;
+  Guesses guesses;
+  ExportedMode exported = ExportedMode::kUnknown;
+  const Value& operator[](ValueId id) const { return values[id.index()]; }
+  const Module& operator[](ModuleId id) const { return modules[static_cast<size_t>(id.value)]; }
+  ValueId Add(Value value) {
+    values.push_back(std::move(value));
+    return ValueId{static_cast<int32_t>(values.size()) - 1};
+  }
+};
+
+}  // namespace vramplan

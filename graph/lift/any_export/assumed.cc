@@ -1,0 +1,241 @@
+#include "graph/lift/any_export/assumed.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/layers/uses.h"
+
+namespace vramplan {
+namespace {
+
+bool IsActivation(const Layers& layers, ValueId id) { return id.valid() && layers[id].role == Role::kActivation; }
+
+// Results behind which a dropout belongs.
+std::set<ValueId> Dropped(const Layers& layers) {
+  const Uses uses(layers);
+  std::set<ValueId> dropped, embeddings;
+  for (const Layer& layer : layers.layers) {
+    if (layer.outputs.empty() || !layer.outputs[0].valid()) continue;
+    const ValueId made = layer.outputs[0];
+    const Layer* user = uses.OnlyReaderOf(made);
+    const auto is_user = [&](const char* op) { return user != nullptr && user->op == op; };
+    // A block's last product in front of the residual sum, perhaps seen under another shape.
+    ValueId end = made;
+    if ((layer.op == "linear" || layer.op == "addmm") && is_user("reshape")) end = user->outputs[0];
+    if (layer.op == "linear" || layer.op == "addmm") {
+      const Layer* sum = uses.OnlyReaderOf(end);
+      if (sum != nullptr && sum->op == "add" && sum->inputs.size() == 2 && IsActivation(layers, sum->inputs[0]) &&
+          IsActivation(layers, sum->inputs[1]))
+        dropped.insert(end);
+    }
+    if (layer.op == "softmax" && (is_user("matmul") || is_user("bmm"))) dropped.insert(made);
+    // The sum of embeddings: the last value made of nothing but embeddings.
+    const bool normalises = layer.op == "layer_norm" && layer.module.valid() &&
+                            layers[layer.module].path.find("embeddings") != std::string::npos;
+    if (layer.op != "embedding" && layer.op != "add" && !normalises) continue;
+    const bool of_embeddings =
+        layer.op == "embedding" || std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](ValueId id) {
+          return !IsActivation(layers, id) || embeddings.count(id) != 0;
+        });
+    if (!of_embeddings || !IsFloating(layers[made].type)) continue;
+    for (const ValueId id : layer.inputs) {
+      if (embeddings.erase(id) != 0) dropped.erase(id);
+    }
+    embeddings.insert(made);
+    dropped.insert(made);
+  }
+  return dropped;
+}
+
+constexpr std::string_view kActivations[] = {"relu", "leaky_relu", "gelu",      "silu", "elu",      "selu",
+                                             "tanh", "prelu",      "hardswish", "mish", "softplus", "relu6"};
+
+// Behind activations, as convolutional networks and feed forwards of transformers have them too; and behind features
+// that were looked up or joined for a linear layer, where networks of linear layers begin with one (recommenders).
+void AddActivations(const Layers& layers, const Uses& uses, std::set<ValueId>* dropped) {
+  for (const Layer& layer : layers.layers) {
+    if (layer.outputs.empty() || !layer.outputs[0].valid()) continue;
+    const bool for_linear = std::ranges::any_of(uses.ReadersOf(layer.outputs[0]), [&](int32_t place) {
+      const size_t user = static_cast<size_t>(place);
+      return user < layers.layers.size() && layers.layers[user].op == "linear";
+    });
+    if ((layer.op == "cat" || layer.op == "embedding") && for_linear) dropped->insert(layer.outputs[0]);
+    const bool acts = std::find(std::begin(kActivations), std::end(kActivations), layer.op) != std::end(kActivations);
+    if (acts) dropped->insert(layer.outputs[0]);
+  }
+}
+
+// lora_B(lora_A(lora_dropout(x))): in front of a product to few features that another product alone reads (peft,
+// tuners/lora/layer.py, Linear.forward).
+bool IsDownOfPair(const Uses& uses, const Layer& layer) {
+  constexpr int64_t kNarrow = 4;
+  if (layer.op != "linear" || layer.inputs.size() < 2 || !layer.inputs[1].valid()) return false;
+  const Shape& weight = uses.layers()[layer.inputs[1]].shape;
+  if (weight.rank() != 2 || !weight[0].IsConstant() || !weight[1].IsConstant()) return false;
+  const Layer* user = uses.OnlyReaderOf(layer.outputs[0]);
+  return weight[0].At(1) * kNarrow <= weight[1].At(1) && user != nullptr && user->op == "linear";
+}
+
+Layer DropoutOf(const Layer& beside, ValueId input, ValueId output, double p) {
+  Layer dropout{.op = "dropout",
+                .name = beside.name + ".dropout",
+                .inputs = {input},
+                .outputs = {output},
+                .attributes = {},
+                .module = beside.module,
+                .nodes = beside.nodes,
+                .evidence = beside.evidence};
+  dropout.attributes.Set("p", p);
+  return dropout;
+}
+
+// A batch norm is a module of its own: beside its convolution's, or, where that has none, in what calls both.
+ModuleId NormModule(Layers* layers, const Layer& convolution, const std::string& path) {
+  ModuleId parent = convolution.module;
+  if (parent.valid()) {
+    const std::string& weight = (*layers)[convolution.inputs[1]].name;
+    const std::string& module = (*layers)[parent].path;
+    if (!module.empty() && weight.substr(0, weight.rfind('.')).ends_with(module)) parent = (*layers)[parent].parent;
+  }
+  layers->modules.push_back({.path = path, .class_name = "", .parent = parent});
+  return ModuleId{static_cast<int32_t>(layers->modules.size()) - 1};
+}
+
+}  // namespace
+
+int AssumeBatchNorm(Layers* layers) {
+  int assumed = 0;
+  std::vector<Layer> out;
+  for (Layer& layer : layers->layers) {
+    if (layer.attributes.Int("folded_norm", 0) == 0) {
+      out.push_back(std::move(layer));
+      continue;
+    }
+    ++assumed;
+    if (layer.inputs.size() > 2 && layer.inputs[2].valid()) {
+      std::erase(layers->parameters, layer.inputs[2]);
+      layer.inputs[2] = ValueId();
+    }
+    const ValueId result = layer.outputs[0];
+    const Value folded = (*layers)[result];
+    const Shape channels{folded.shape.rank() > 1 ? folded.shape[1] : Dim(1)};
+    const std::string weight = (*layers)[layer.inputs[1]].name;
+    const std::string path = weight.substr(0, weight.rfind('.')) + "_norm";
+    Layer norm{.op = "batch_norm",
+               .name = layer.name + ".norm",
+               .inputs = {layers->Add({folded.name + ".folded", folded.type, folded.shape, Role::kActivation})},
+               .outputs = {result},
+               .attributes = {},
+               .module = NormModule(layers, layer, path),
+               .nodes = layer.nodes,
+               .evidence = layer.evidence};
+    norm.attributes.Set("training", int64_t{1});
+    const auto beside = std::find(layers->parameters.begin(), layers->parameters.end(), layer.inputs[1]);
+    auto at = beside == layers->parameters.end() ? beside : beside + 1;
+    for (const char* name : {".weight", ".bias"}) {
+      norm.inputs.push_back(layers->Add({path + name, DType::kFloat32, channels, Role::kParameter}));
+      at = layers->parameters.insert(at, norm.inputs.back()) + 1;
+    }
+    for (const char* name : {".running_mean", ".running_var"}) {
+      norm.inputs.push_back(layers->Add({path + name, DType::kFloat32, channels, Role::kBuffer}));
+      layers->buffers.push_back(norm.inputs.back());
+    }
+    layers->buffers.push_back(layers->Add({path + ".num_batches_tracked", DType::kInt64, Shape(), Role::kBuffer}));
+    layer.outputs[0] = norm.inputs[0];
+    layer.attributes.Set("folded_norm", int64_t{0});
+    out.push_back(std::move(layer));
+    out.push_back(std::move(norm));
+  }
+  layers->layers = std::move(out);
+  return assumed;
+}
+
+void NoteFoldedBatchNorms(const Layers& layers, const std::string& file, Notes* notes) {
+  if (notes == nullptr) return;
+  if (const int restored = layers.guesses.restored_norms; restored > 0) {
+    notes->Add({"restored-batch-norm", Severity::kNote, file,
+                "the export folded batch norms into " + std::to_string(restored) +
+                    " convolutions; they are put back, because PyTorch runs them",
+                "--assume-batchnorm off leaves them out"});
+    return;
+  }
+  const auto folded = std::count_if(layers.layers.begin(), layers.layers.end(),
+                                    [](const Layer& layer) { return layer.attributes.Int("folded_norm", 0) != 0; });
+  if (folded == 0) return;
+  notes->Add({"folded-batch-norm", Severity::kWarning, file,
+              "the export folded batch norms into " + std::to_string(folded) +
+                  " convolutions, and their memory is not counted",
+              "--assume-batchnorm on puts them back"});
+}
+
+void NoteDropouts(int put_back, Notes* notes) {
+  if (notes == nullptr) return;
+  const bool any = put_back > 0;
+  notes->Add(
+      {"assumed-layers", any ? Severity::kNote : Severity::kWarning, "--assume-dropout",
+       any ? "put back " + std::to_string(put_back) + " dropouts"
+           : std::string("found no place for a dropout: the file has dropouts of its own, or no transformer block"),
+       ""});
+}
+
+int AssumeDropout(Layers* layers, const PutBack& put_back) {
+  const double p = put_back.dropout;
+  const bool has = std::any_of(layers->layers.begin(), layers->layers.end(),
+                               [](const Layer& layer) { return layer.op == "dropout"; });
+  if (has) return 0;
+  int assumed = 0;
+  std::set<ValueId> dropped = Dropped(*layers);
+  const Uses uses(*layers);
+  if (put_back.dropout_behind_activations) AddActivations(*layers, uses, &dropped);
+  std::vector<Layer> out;
+  for (Layer& layer : layers->layers) {
+    if (put_back.dropout_behind_activations && IsDownOfPair(uses, layer)) {
+      Value kept = (*layers)[layer.inputs[0]];
+      kept.name += ".kept";
+      kept.role = Role::kActivation;
+      const ValueId before = std::exchange(layer.inputs[0], layers->Add(std::move(kept)));
+      out.push_back(DropoutOf(layer, before, layer.inputs[0], p));
+      ++assumed;
+    }
+    if (layer.op == "scaled_dot_product_attention") {
+      layer.attributes.Set("dropout_p", p);
+      ++assumed;
+    }
+    const ValueId made = layer.outputs.empty() ? ValueId() : layer.outputs[0];
+    if (!made.valid() || dropped.count(made) == 0) {
+      out.push_back(std::move(layer));
+      continue;
+    }
+    ++assumed;
+    Value kept = (*layers)[made];
+    kept.name += ".kept";
+    const ValueId before = layers->Add(std::move(kept));
+    layer.outputs[0] = before;
+    Layer dropout = DropoutOf(layer, before, made, p);
+    out.push_back(std::move(layer));
+    out.push_back(std::move(dropout));
+  }
+  layers->layers = std::move(out);
+  return assumed;
+}
+
+int MissingDropouts(const Layers& layers) {
+  bool attends = false;
+  int calls = 0;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
+    if (layer.op == "dropout") return 0;
+    if (layer.op == "scaled_dot_product_attention") {
+      if (layer.attributes.Real("dropout_p", 0) > 0) return 0;
+      ++calls;
+    }
+    attends |= layer.op == "scaled_dot_product_attention" || layer.op == "softmax";
+  }
+  return attends ? calls + static_cast<int>(Dropped(layers).size()) : 0;
+}
+
+}  // namespace vramplan

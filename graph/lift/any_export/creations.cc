@@ -1,0 +1,142 @@
+#include "graph/lift/any_export/creations.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/habits/habits.h"
+
+namespace vramplan {
+namespace {
+
+// Where a tensor is that has a maker.
+int PlaceOf(const Uses& uses, ValueId id) {
+  const Layer* maker = uses.MakerOf(id);
+  return maker == nullptr ? -1 : static_cast<int>(uses.PlaceOf(maker));
+}
+
+class Typing {
+ public:
+  Typing(const Graph& graph, const Layers& layers) : graph_(graph), layers_(layers), uses_(layers) {}
+
+  // What a creation takes its type from; invalid: the file does not tell.
+  ValueId LikeOf(size_t place) {
+    const Layer& creation = layers_.layers[place];
+    ValueId like = OperandOfLike(creation);
+    if (!IsOfFloats(like)) like = AddedTo(creation);
+    return IsOfFloats(like) && PlaceOf(uses_, like) < static_cast<int>(place) ? like : ValueId();
+  }
+
+  // x.new_zeros(n) that was merged with others of its size and put back again (graph/lift/any_export/merged.h) has the
+  // x of the first: what is added here has the same type and is what this call was made of. Invalid: it has its own.
+  ValueId NearerOf(size_t place) const {
+    const Layer& creation = layers_.layers[place];
+    const ValueId added = creation.inputs.size() == 1 ? AddedTo(creation) : ValueId();
+    const bool other = added.valid() && added != creation.inputs[0] && creation.inputs[0].valid();
+    if (!other || layers_[added].type != layers_[creation.inputs[0]].type) return {};
+    return PlaceOf(uses_, added) >= 0 && PlaceOf(uses_, added) < static_cast<int>(place) ? added : ValueId();
+  }
+
+  // The addition that writes into the creation: zeros(size).scatter_add_(dim, index, x); null: none does.
+  const Layer* WriterInto(const Layer& creation) const {
+    if (!creation.module.valid()) return nullptr;
+    const std::string& path = layers_[creation.module].path;
+    const bool adds =
+        std::ranges::any_of(fresh_sums_, [&](const NameHabit& habit) { return path.ends_with(habit.name); });
+    return adds ? AdditionTo(creation) : nullptr;
+  }
+
+  size_t PlaceOfLayer(const Layer* layer) const { return uses_.PlaceOf(layer); }
+
+ private:
+  bool IsOfFloats(ValueId id) const { return id.valid() && IsFloating(layers_[id].type); }
+
+  // The addition by index that alone reads it, and adds to it.
+  const Layer* AdditionTo(const Layer& creation) const {
+    const Layer* reader = uses_.OnlyReaderOf(creation.outputs[0]);
+    const bool adds = reader != nullptr && IsAdditionByIndex(*reader) && reader->inputs[0] == creation.outputs[0];
+    return adds ? reader : nullptr;
+  }
+
+  // h of ConstantOfShape(Shape(h)).
+  ValueId OperandOfLike(const Layer& creation) {
+    if (creation.nodes.size() != 1 || !creation.nodes[0].valid()) return {};
+    const Node& node = graph_[creation.nodes[0]];
+    if (node.op != "ConstantOfShape" || node.inputs.empty() || !node.inputs[0].valid()) return {};
+    const NodeId maker = graph_[node.inputs[0]].producer;
+    if (!maker.valid() || graph_[maker].op != "Shape" || graph_[maker].attributes.Has("start")) return {};
+    if (by_name_.empty()) {
+      for (size_t v = 0; v < layers_.values.size(); ++v) by_name_.emplace(layers_.values[v].name, v);
+    }
+    const auto found = by_name_.find(graph_[graph_[maker].inputs[0]].name);
+    if (found == by_name_.end()) return {};
+    const ValueId like{static_cast<int32_t>(found->second)};
+    return PlaceOf(uses_, like) < 0 && layers_[like].role == Role::kActivation ? ValueId() : like;
+  }
+
+  // What is added to it, or the tensor that this is a view of.
+  ValueId AddedTo(const Layer& creation) const {
+    constexpr std::string_view kViews[] = {"slice",     "select",  "expand",    "reshape", "view",
+                                           "transpose", "permute", "unsqueeze", "squeeze"};
+    const Layer* addition = AdditionTo(creation);
+    ValueId source = Uses::In(addition, 2);
+    for (const Layer* maker = uses_.MakerOf(source); maker != nullptr; maker = uses_.MakerOf(source)) {
+      if (std::find(std::begin(kViews), std::end(kViews), maker->op) == std::end(kViews) || maker->inputs.empty())
+        break;
+      source = maker->inputs[0];
+    }
+    return source;
+  }
+
+  const Graph& graph_;
+  const Layers& layers_;
+  const Uses uses_;
+  const std::vector<NameHabit> fresh_sums_ = NamesWith(NameHabit::Of::kFreshSums);
+  std::map<std::string, size_t> by_name_;
+};
+
+}  // namespace
+
+bool IsCreation(const Layer& layer) {
+  constexpr std::string_view kCreations[] = {"zeros", "ones", "full", "empty"};
+  return std::find(std::begin(kCreations), std::end(kCreations), layer.op) != std::end(kCreations);
+}
+
+bool IsUntypedCreation(const Layers& layers, const Layer& layer) {
+  return IsCreation(layer) && layer.inputs.empty() && layer.outputs.size() == 1 && layer.outputs[0].valid() &&
+         IsFloating(layers[layer.outputs[0]].type);
+}
+
+bool IsAdditionByIndex(const Layer& layer) {
+  return (layer.op == "scatter_add" || layer.op == "index_add") && layer.inputs.size() >= 3;
+}
+
+bool AddsToCreation(const Uses& uses, const Layer& layer) {
+  if (!IsAdditionByIndex(layer)) return false;
+  const Layer* into = uses.MakerOf(layer.inputs[0]);
+  return into != nullptr && IsCreation(*into) && uses.OnlyReaderOf(layer.inputs[0]) == &layer;
+}
+
+void TypeCreations(const Graph& graph, Layers* layers) {
+  if (std::none_of(layers->layers.begin(), layers->layers.end(), IsCreation)) return;
+  std::vector<std::pair<size_t, ValueId>> likes;
+  std::vector<size_t> writers;
+  {
+    Typing typing(graph, *layers);
+    for (size_t l = 0; l < layers->layers.size(); ++l) {
+      const Layer& layer = layers->layers[l];
+      if (!IsCreation(layer) || layer.outputs.size() != 1 || !layer.outputs[0].valid()) continue;
+      if (const Layer* writer = typing.WriterInto(layer)) writers.push_back(typing.PlaceOfLayer(writer));
+      const bool untyped = IsUntypedCreation(*layers, layer);
+      if (const ValueId like = untyped ? typing.LikeOf(l) : typing.NearerOf(l); like.valid())
+        likes.emplace_back(l, like);
+    }
+  }
+  for (const auto& [place, like] : likes) layers->layers[place].inputs = {like};
+  for (const size_t place : writers) layers->layers[place].attributes.Set("inplace", int64_t{1});
+}
+
+}  // namespace vramplan

@@ -1,0 +1,29 @@
+#include "graph/lift/any_export/exported_mode.h"
+
+#include <algorithm>
+
+#include "graph/lift/simplifiers/fx_names.h"
+#include "graph/lift/torchscript/patterns_modules.h"
+
+namespace vramplan {
+namespace {
+
+bool IsStored(const Graph& graph, TensorId id) { return id.valid() && graph[id].stored.has_value(); }
+
+bool OnlyInTraining(const Graph& graph, const Node& node, bool torchscript) {
+  if (node.op == "Dropout" || node.op == "Bernoulli") return true;
+  if (node.op == "BatchNormalization") return node.attributes.Int("training_mode", 0) != 0;
+  return torchscript && node.op == "Transpose" && !node.inputs.empty() && IsStored(graph, node.inputs[0]);
+}
+
+}  // namespace
+
+ExportedMode ExportedModeOf(const Graph& graph) {
+  const bool torchscript = WrittenByPyTorch(graph) && !HasFxNames(graph);
+  const auto any = [&](const auto& of) { return std::any_of(graph.nodes.begin(), graph.nodes.end(), of); };
+  if (any([&](const Node& node) { return OnlyInTraining(graph, node, torchscript); })) return ExportedMode::kTraining;
+  const bool normalises = any([](const Node& node) { return node.op == "BatchNormalization"; });
+  return normalises ? ExportedMode::kEvaluation : ExportedMode::kUnknown;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,80 @@
+#include "graph/lift/any_export/held_outputs.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "graph/habits/habits.h"
+
+namespace vramplan {
+namespace {
+
+// "m.model.decoder.layers.0.encoder_attn" -> "m.model.encoder"; empty when nothing of the path is a decoder.
+std::string EncoderOf(const std::string& path) {
+  const size_t at = path.find("decoder.");
+  if (at == std::string::npos || (at > 0 && path[at - 1] != '.')) return "";
+  return path.substr(0, at) + "encoder";
+}
+
+}  // namespace
+
+void HoldEncoderState(Layers* layers) {
+  std::string encoder;
+  const std::vector<NameHabit> habits = NamesWith(NameHabit::Of::kCrossAttention);
+  for (const Module& module : layers->modules) {
+    const auto named = [&](const NameHabit& habit) { return module.path.ends_with(habit.name); };
+    if (std::ranges::any_of(habits, named)) encoder = EncoderOf(module.path);
+    if (!encoder.empty()) break;
+  }
+  if (encoder.empty()) return;
+  const auto is_inside = [&](ModuleId module) {
+    for (; module.valid(); module = (*layers)[module].parent) {
+      if ((*layers)[module].path == encoder) return true;
+    }
+    return false;
+  };
+  std::vector<bool> made(layers->values.size(), false);  // by value: inside the encoder
+  for (const Layer& layer : layers->layers) {
+    const bool inside = is_inside(layer.module);
+    for (const ValueId id : layer.inputs) {
+      if (inside || !id.valid() || !made[static_cast<size_t>(id.value)] || !IsFloating((*layers)[id].type)) continue;
+      if (std::find(layers->outputs.begin(), layers->outputs.end(), id) == layers->outputs.end())
+        layers->outputs.push_back(id);
+      return;
+    }
+    for (const ValueId id : layer.outputs) {
+      if (inside && id.valid()) made[static_cast<size_t>(id.value)] = true;
+    }
+  }
+}
+
+void HoldPrunedWeights(Layers* layers, Notes* notes) {
+  const auto name_before = [&](ValueId id, std::string_view end) {
+    const std::string_view name = id.valid() ? std::string_view((*layers)[id].name) : std::string_view();
+    return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string_view();
+  };
+  int count = 0;
+  const std::vector<NameHabit> habits = NamesWith(NameHabit::Of::kProductOf);
+  const auto is_product = [&](ValueId one, ValueId other) {
+    return std::ranges::any_of(habits, [&](const NameHabit& habit) {
+      const std::string_view name = name_before(one, habit.with);
+      return !name.empty() && name == name_before(other, habit.name);
+    });
+  };
+  for (const Layer& layer : layers->layers) {
+    if (layer.op != "mul" || layer.inputs.size() != 2) continue;
+    if (!is_product(layer.inputs[0], layer.inputs[1]) && !is_product(layer.inputs[1], layer.inputs[0])) continue;
+    layers->outputs.push_back(layer.outputs[0]);
+    ++count;
+  }
+  if (count == 0) return;
+  notes->Add({.code = "pruned-weights",
+              .severity = Severity::kNote,
+              .subject = "the file",
+              .text = std::to_string(count) +
+                      " weights are products of NAME_mask and NAME_orig, as torch.nn.utils.prune " +
+                      "names them; it keeps each product until the next forward",
+              .hint = ""});
+}
+
+}  // namespace vramplan

@@ -1,0 +1,48 @@
+#include "graph/lift/any_export/noise.h"
+
+#include <vector>
+
+#include "graph/layers/uses.h"
+
+namespace vramplan {
+namespace {
+
+// One number for each sample, or one for all of them, as stochastic depth draws them.
+bool IsBySample(const Shape& shape) {
+  for (int i = 1; i < shape.rank(); ++i) {
+    if (shape[i] != Dim(1)) return false;
+  }
+  return shape.rank() > 1;
+}
+
+}  // namespace
+
+void TypeNoise(Layers* layers) {
+  const Uses uses(*layers);
+  for (size_t l = 0; l < layers->layers.size(); ++l) {
+    Layer& noise = layers->layers[l];
+    if (noise.op != "bernoulli" || (!noise.inputs.empty() && noise.inputs[0].valid())) continue;
+    ValueId made = noise.outputs[0];
+    Layer *reader = nullptr, *scaling = nullptr;
+    for (int steps = 0; steps < 2; ++steps) {
+      const Layer* only = uses.OnlyReaderOf(made);
+      if (only == nullptr) break;
+      reader = &layers->layers[uses.PlaceOf(only)];
+      if (reader->op != "div" || !reader->attributes.Has("scalar")) break;
+      reader->attributes.Set("inplace", int64_t{1});
+      made = reader->outputs[0];
+      scaling = reader;
+    }
+    if (reader == nullptr || reader->op != "mul" || reader->inputs.size() != 2) continue;
+    const ValueId like = reader->inputs[0] == made ? reader->inputs[1] : reader->inputs[0];
+    const bool earlier = like.valid() && uses.PlaceOfMaker(like) < static_cast<int>(l);
+    if (!earlier) continue;
+    noise.inputs = {ValueId(), like};
+    if (!IsBySample((*layers)[made].shape)) continue;
+    noise.attributes.Set("skipped-in-evaluation", int64_t{1});
+    if (scaling != nullptr) scaling->attributes.Set("skipped-in-evaluation", int64_t{0});
+    reader->attributes.Set("skipped-in-evaluation", int64_t{reader->inputs[0] == made ? 1 : 0});
+  }
+}
+
+}  // namespace vramplan

@@ -1,0 +1,238 @@
+#include "graph/lift/any_export/recurrent.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "graph/layers/uses.h"
+
+namespace vramplan {
+namespace {
+
+bool IsRecurrent(const Layer& layer) { return layer.op == "lstm" || layer.op == "gru" || layer.op == "rnn"; }
+
+constexpr size_t kFirstWeight = 3;  // after input, hx and cx
+
+bool Swaps(const Layer& layer) {  // [N, T, ...] <-> [T, N, ...]
+  if (layer.op == "transpose") return layer.attributes.Int("dim0", 0) + layer.attributes.Int("dim1", 0) == 1;
+  const std::vector<int64_t> axes = layer.attributes.Ints("dims");
+  return layer.op == "permute" && axes.size() >= 3 && axes[0] == 1 && axes[1] == 0;
+}
+
+// What TorchScript made of one module call (torch/onnx/symbolic_opset9.py, _generic_rnn): a node a layer, [T, D, N, H]
+// squeezed or folded to [T, N, D * H] behind each.
+struct Stack {
+  std::vector<const Layer*> calls;  // first layer first
+  std::vector<size_t> gone;         // layers that the one call replaces
+  bool batch_first = false;
+  ValueId input, output;
+};
+
+// The value of the form [T, N, D * H] behind a node's [T, D, N, H], and the layers between; invalid: not that form.
+ValueId Folded(const Uses& uses, ValueId y, std::vector<size_t>* between) {
+  for (int step = 0; step < 2; ++step) {
+    const Layer* reader = uses.OnlyReaderOf(y);
+    if (reader == nullptr) return {};
+    between->push_back(uses.PlaceOf(reader));
+    y = reader->outputs[0];
+    if (reader->op == "squeeze" || reader->op == "reshape" || reader->op == "view") return y;
+    if (reader->op != "permute" && reader->op != "transpose") return {};
+  }
+  return {};
+}
+
+// A state that the module's own forward makes: zeros, or a part of them, in the module of the call.
+bool IsOwnState(const Layers& layers, const Uses& uses, const Layer& call, ValueId state) {
+  while (state.valid()) {
+    const Layer* maker = uses.MakerOf(state);
+    if (maker == nullptr) return layers[state].role == Role::kConstant || layers[state].role == Role::kActivation;
+    if (maker->module != call.module) return false;
+    if (maker->op == "zeros" || maker->op == "full") return true;
+    if (maker->op != "slice" && maker->op != "expand") return false;
+    state = maker->inputs[0];
+  }
+  return true;
+}
+
+Stack StackFrom(const Uses& uses, const Layer& first) {
+  Stack stack{.calls = {&first}, .gone = {}, .input = first.inputs[0]};
+  for (;;) {
+    std::vector<size_t> between;
+    stack.output = Folded(uses, stack.calls.back()->outputs[0], &between);
+    if (!stack.output.valid()) break;  // only the states are read
+    stack.gone.insert(stack.gone.end(), between.begin(), between.end());
+    const Layer* next = uses.OnlyReaderOf(stack.output);
+    if (next == nullptr || next->op != first.op || next->module != first.module || next->inputs[0] != stack.output)
+      break;
+    stack.calls.push_back(next);
+  }
+  const Layer* before = uses.MakerOf(stack.input);
+  const Layer* after = stack.output.valid() ? uses.OnlyReaderOf(stack.output) : nullptr;
+  const bool swapped_back = after != nullptr && after->module == first.module && Swaps(*after);
+  if (before != nullptr && before->module == first.module && Swaps(*before) &&
+      uses.OnlyReaderOf(stack.input) == &first && (swapped_back || !stack.output.valid())) {
+    stack.batch_first = true;
+    stack.input = before->inputs[0];
+    stack.gone.push_back(uses.PlaceOf(before));
+    if (swapped_back) {
+      stack.output = after->outputs[0];
+      stack.gone.push_back(uses.PlaceOf(after));
+    }
+  }
+  return stack;
+}
+
+// h_n or c_n: of one layer the node's own output, of several their concatenation.
+ValueId StateOf(const Uses& uses, const std::vector<const Layer*>& calls, size_t output, std::vector<size_t>* gone) {
+  if (calls[0]->outputs.size() <= output || !calls[0]->outputs[output].valid()) return {};
+  const ValueId own = calls[0]->outputs[output];
+  if (calls.size() == 1) return own;
+  const Layer* joined = uses.OnlyReaderOf(own);
+  if (joined == nullptr || joined->op != "cat" || joined->inputs.size() != calls.size()) return {};
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i]->outputs.size() <= output || joined->inputs[i] != calls[i]->outputs[output]) return {};
+  }
+  gone->push_back(uses.PlaceOf(joined));
+  return joined->outputs[0];
+}
+
+// The output that nobody reads: [T, D, N, H] of the last node, folded.
+ValueId NewOutput(Layers* layers, const Layer& last) {
+  const Value& y = (*layers)[last.outputs[0]];
+  Value folded{.name = last.name + "_output", .type = y.type, .shape = y.shape};
+  if (y.shape.rank() == 4) folded.shape = Shape{y.shape[0], y.shape[2], y.shape[1] * y.shape[3]};
+  return layers->Add(std::move(folded));
+}
+
+// The one call. A state that the caller gave was cut into one slice a layer.
+Layer Merged(Layers* into, const Uses& uses, Stack* stack) {
+  const Layers& layers = *into;
+  const Layer& last = *stack->calls.back();
+  Layer call = last;
+  call.evidence = Evidence::kPattern;
+  call.inputs = {stack->input, {}, {}};
+  for (size_t state = 1; state < kFirstWeight; ++state) {
+    const ValueId given = stack->calls[0]->inputs[state];
+    if (!given.valid() || IsOwnState(layers, uses, *stack->calls[0], given)) continue;
+    const Layer* part = uses.MakerOf(given);
+    call.inputs[state] = part != nullptr && part->op == "slice" && stack->calls.size() > 1 ? part->inputs[0] : given;
+  }
+  for (const Layer* one : stack->calls) {
+    call.inputs.insert(call.inputs.end(), one->inputs.begin() + kFirstWeight, one->inputs.end());
+  }
+  if (!stack->output.valid()) {
+    stack->output = !uses.ReadersOf(last.outputs[0]).empty() ? last.outputs[0] : NewOutput(into, last);
+  }
+  call.outputs = {stack->output, StateOf(uses, stack->calls, 1, &stack->gone)};
+  if (call.op == "lstm") call.outputs.push_back(StateOf(uses, stack->calls, 2, &stack->gone));
+  call.attributes.Set("num_layers", static_cast<int64_t>(stack->calls.size()));
+  call.attributes.Set("batch_first", static_cast<int64_t>(stack->batch_first));
+  return call;
+}
+
+void MergeNodes(Layers* layers) {
+  const Uses uses(*layers);
+  std::set<size_t> gone;
+  std::map<size_t, Layer> merged;  // by the place of the last layer that it replaces
+  std::set<const Layer*> done;
+  for (const Layer& layer : layers->layers) {
+    if (!IsRecurrent(layer) || layer.evidence == Evidence::kProvenance || done.count(&layer) != 0) continue;
+    if (layer.inputs.size() < kFirstWeight || layer.outputs.empty() || !layer.outputs[0].valid()) continue;
+    Stack stack = StackFrom(uses, layer);
+    Layer call = Merged(layers, uses, &stack);
+    size_t place = 0;
+    for (const Layer* one : stack.calls) {
+      done.insert(one);
+      gone.insert(uses.PlaceOf(one));
+      place = std::max(place, uses.PlaceOf(one));
+    }
+    gone.insert(stack.gone.begin(), stack.gone.end());
+    merged.emplace(place, std::move(call));
+  }
+  if (merged.empty()) return;
+  std::vector<Layer> out;
+  for (size_t l = 0; l < layers->layers.size(); ++l) {
+    if (const auto call = merged.find(l); call != merged.end()) out.push_back(std::move(call->second));
+    if (gone.count(l) == 0) out.push_back(std::move(layers->layers[l]));
+  }
+  layers->layers = std::move(out);
+}
+
+// The zeros that nobody reads any more.
+void DropUnreadStates(Layers* layers) {
+  std::set<ValueId> read(layers->outputs.begin(), layers->outputs.end());
+  std::vector<Layer> kept;
+  for (auto layer = layers->layers.rbegin(); layer != layers->layers.rend(); ++layer) {
+    const bool state = layer->op == "zeros" || layer->op == "full" || layer->op == "slice";
+    if (state && layer->outputs.size() == 1 && read.count(layer->outputs[0]) == 0) continue;
+    read.insert(layer->inputs.begin(), layer->inputs.end());
+    kept.push_back(std::move(*layer));
+  }
+  std::reverse(kept.begin(), kept.end());
+  layers->layers = std::move(kept);
+}
+
+ValueId NewState(Layers* layers, const Layer& call, const char* suffix, Dim length) {
+  const Shape& input = (*layers)[call.inputs[0]].shape;
+  const bool batch_first = call.attributes.Int("batch_first", 0) != 0;
+  const int64_t directions = call.attributes.Int("bidirectional", 0) != 0 ? 2 : 1;
+  const Dim layers_of = Dim(call.attributes.Int("num_layers", 1) * directions);
+  return layers->Add({.name = call.name + suffix,
+                      .type = (*layers)[call.inputs[0]].type,
+                      .shape = Shape{layers_of, input.rank() == 3 ? input[batch_first ? 0 : 1] : Dim(1), length}});
+}
+
+// ONNX's LSTM has one tensor for both biases and none for the projection; their shapes are in the matrices before them.
+void ShapeWeights(Layers* layers, const Layer& call) {
+  const auto cells = static_cast<size_t>(call.attributes.Int("num_layers", 1) *
+                                         (call.attributes.Int("bidirectional", 0) != 0 ? 2 : 1));
+  const size_t each = (call.inputs.size() - kFirstWeight) / std::max<size_t>(cells, 1);
+  const auto shape = [&](size_t i) -> Shape& {
+    return layers->values[static_cast<size_t>(call.inputs[i].value)].shape;
+  };
+  for (size_t cell = kFirstWeight; each >= 2 && cell + each <= call.inputs.size(); cell += each) {
+    const bool known = std::all_of(call.inputs.begin() + static_cast<std::ptrdiff_t>(cell),
+                                   call.inputs.begin() + static_cast<std::ptrdiff_t>(cell + each),
+                                   [](ValueId id) { return id.valid(); });
+    if (!known || shape(cell).rank() != 2 || shape(cell + 1).rank() != 2) continue;
+    if (each >= 4) shape(cell + 2) = shape(cell + 3) = Shape{shape(cell)[0]};
+    if (each % 2 == 1) {
+      shape(cell + each - 1) = Shape{shape(cell + 1)[1], Dim(call.attributes.Int("hidden_size", 0))};
+    }
+  }
+}
+
+void CompleteOutputs(Layers* layers, Layer* call) {
+  call->outputs.resize(call->op == "lstm" ? 3 : 2);
+  const Dim hidden = Dim(call->attributes.Int("hidden_size", 0));
+  Dim projected = hidden;  // weight_hh: [gates * hidden, what comes back]
+  if (call->inputs.size() > kFirstWeight + 1 && call->inputs[kFirstWeight + 1].valid()) {
+    const Shape& recurrent = (*layers)[call->inputs[kFirstWeight + 1]].shape;
+    if (recurrent.rank() == 2) projected = recurrent[1];
+  }
+  if (!call->outputs[1].valid()) call->outputs[1] = NewState(layers, *call, "_h", projected);
+  if (call->op == "lstm" && !call->outputs[2].valid()) call->outputs[2] = NewState(layers, *call, "_c", hidden);
+}
+
+}  // namespace
+
+void GatherRecurrent(Layers* layers) {
+  if (std::none_of(layers->layers.begin(), layers->layers.end(), IsRecurrent)) return;
+  MergeNodes(layers);
+  {
+    const Uses uses(*layers);
+    for (Layer& layer : layers->layers) {
+      if (!IsRecurrent(layer) || layer.inputs.size() < kFirstWeight) continue;
+      if (!IsOwnState(*layers, uses, layer, layer.inputs[1])) continue;
+      layer.inputs[1] = layer.inputs[2] = {};
+    }
+  }
+  DropUnreadStates(layers);
+  for (Layer& layer : layers->layers) {
+    if (!IsRecurrent(layer) || layer.inputs.size() < kFirstWeight) continue;
+    ShapeWeights(layers, layer);
+    CompleteOutputs(layers, &layer);
+  }
+}
+
+}  // namespace vramplan

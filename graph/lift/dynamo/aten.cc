@@ -1,0 +1,492 @@
+#include "graph/lift/dynamo/aten.h"
+
+#include <unordered_map>
+
+#include "graph/lift/dynamo/aten_shaping.h"
+
+namespace vramplan {
+namespace {
+
+// Schemas: PyTorch 2.10, aten/src/ATen/native/native_functions.yaml.
+constexpr AtenRule kRules[] = {
+    // convolution
+    {"conv1d", "conv1d", "input! weight! bias! stride padding dilation groups", ShapeConvolution},
+    {"conv2d", "conv2d", "input! weight! bias! stride padding dilation groups", ShapeConvolution},
+    {"conv3d", "conv3d", "input! weight! bias! stride padding dilation groups", ShapeConvolution},
+    {"conv_transpose1d", "conv_transpose1d", "input! weight! bias! stride padding output_padding groups dilation",
+     ShapeConvolution},
+    {"conv_transpose2d", "conv_transpose2d", "input! weight! bias! stride padding output_padding groups dilation",
+     ShapeConvolution},
+    {"conv_transpose3d", "conv_transpose3d", "input! weight! bias! stride padding output_padding groups dilation",
+     ShapeConvolution},
+    {"convolution", "convolution", "input! weight! bias! stride padding dilation transposed output_padding groups",
+     ShapeConvolution},
+    {"_convolution", "convolution", "input! weight! bias! stride padding dilation transposed output_padding groups",
+     ShapeConvolution},
+    // blas
+    {"linear", "linear", "input! weight! bias!"},
+    {"addmm", "addmm", "bias! a! b! beta- alpha-"},
+    {"mm", "mm", "a! b!"},
+    {"mv", "matmul", "a! b!"},
+    {"dot", "matmul", "a! b!"},
+    {"vdot", "matmul", "a! b!"},
+    {"bmm", "bmm", "a! b!"},
+    {"matmul", "matmul", "a! b!"},
+    {"einsum", "einsum", "equation operands*"},
+    {"bilinear", "bilinear", "a! b! weight! bias!"},
+    {"baddbmm", "bmm", "input- a! b! beta- alpha-"},
+    // norm
+    {"_native_batch_norm_legit_functional", "batch_norm",
+     "input! weight! bias! running_mean! running_var! training momentum- eps-"},
+    {"_native_batch_norm_legit", "batch_norm",
+     "input! weight! bias! running_mean! running_var! training momentum- eps-"},
+    {"_native_batch_norm_legit.no_stats", "batch_norm", "input! weight! bias! training momentum- eps-",
+     ShapeBatchNormWithoutStatistics},
+    {"_native_batch_norm_legit_no_training", "batch_norm",
+     "input! weight! bias! running_mean! running_var! momentum- eps-", ShapeBatchNormInference},
+    {"native_batch_norm", "batch_norm", "input! weight! bias! running_mean! running_var! training momentum- eps-"},
+    {"batch_norm", "batch_norm",
+     "input! weight! bias! running_mean! running_var! training momentum- eps- cudnn_enabled-"},
+    {"instance_norm", "instance_norm",
+     "input! weight! bias! running_mean- running_var- use_input_stats- momentum- eps- cudnn-"},
+    {"group_norm", "group_norm", "input! num_groups weight! bias! eps- cudnn-"},
+    {"native_group_norm", "group_norm", "input! weight! bias! N- C- HxW- num_groups eps-"},
+    {"layer_norm", "layer_norm", "input! normalized_shape weight! bias! eps- cudnn-", ShapeLayerNorm},
+    {"native_layer_norm", "layer_norm", "input! normalized_shape weight! bias! eps-", ShapeLayerNorm},
+    {"rms_norm", "rms_norm", "input! normalized_shape- weight! eps-"},
+    {"_weight_norm", "weight_norm", "v! g! dim-"},
+    {"_weight_norm_interface", "weight_norm", "v! g! dim-"},
+    {"_fused_rms_norm", "rms_norm", "input! normalized_shape- weight! eps-"},
+    // activation
+    {"relu", "relu", "input!"},
+    {"leaky_relu", "leaky_relu", "input! negative_slope"},
+    {"elu", "elu", "input! alpha scale- input_scale-"},
+    {"selu", "selu", "input!"},
+    {"celu", "celu", "input! alpha"},
+    {"gelu", "gelu", "input! approximate"},
+    {"silu", "silu", "input!"},
+    {"mish", "mish", "input!"},
+    {"hardtanh", "hardtanh", "input! min_val max_val"},
+    {"relu6", "hardtanh", "input!"},
+    {"hardswish", "hardswish", "input!"},
+    {"hardsigmoid", "hardsigmoid", "input!"},
+    {"sigmoid", "sigmoid", "input!"},
+    {"tanh", "tanh", "input!"},
+    {"softplus", "softplus", "input! beta threshold"},
+    {"log_sigmoid", "log_sigmoid", "input!"},
+    {"log_sigmoid_forward", "log_sigmoid", "input!"},
+    {"softsign", "softsign", "input!"},
+    {"threshold", "threshold", "input! threshold value"},
+    {"glu", "glu", "input! dim"},
+    {"prelu", "prelu", "input! weight!"},
+    {"_prelu_kernel", "prelu", "input! weight!"},
+    {"rrelu", "rrelu", "input! lower- upper- training-"},
+    {"hardshrink", "hardshrink", "input! lambd-"},
+    {"softshrink", "softshrink", "input! lambd-"},
+    // pooling
+    {"max_pool1d", "max_pool1d", "input! kernel_size stride padding dilation ceil_mode", ShapePool},
+    {"max_pool2d", "max_pool2d", "input! kernel_size stride padding dilation ceil_mode", ShapePool},
+    {"max_pool3d", "max_pool3d", "input! kernel_size stride padding dilation ceil_mode", ShapePool},
+    {"max_pool2d_with_indices", "max_pool2d", "input! kernel_size stride padding dilation ceil_mode", ShapePool, true},
+    {"max_pool3d_with_indices", "max_pool3d", "input! kernel_size stride padding dilation ceil_mode", ShapePool, true},
+    {"avg_pool1d", "avg_pool1d", "input! kernel_size stride padding ceil_mode count_include_pad", ShapePool},
+    {"avg_pool2d", "avg_pool2d", "input! kernel_size stride padding ceil_mode count_include_pad divisor_override-",
+     ShapePool},
+    {"avg_pool3d", "avg_pool3d", "input! kernel_size stride padding ceil_mode count_include_pad divisor_override-",
+     ShapePool},
+    {"adaptive_avg_pool1d", "adaptive_avg_pool1d", "input! output_size-"},
+    {"adaptive_avg_pool2d", "adaptive_avg_pool2d", "input! output_size-"},
+    {"adaptive_avg_pool3d", "adaptive_avg_pool3d", "input! output_size-"},
+    {"_adaptive_avg_pool2d", "adaptive_avg_pool2d", "input! output_size-"},
+    {"_adaptive_avg_pool3d", "adaptive_avg_pool3d", "input! output_size-"},
+    {"adaptive_max_pool1d", "adaptive_max_pool1d", "input! output_size-"},
+    {"adaptive_max_pool2d", "adaptive_max_pool2d", "input! output_size-"},
+    {"adaptive_max_pool3d", "adaptive_max_pool3d", "input! output_size-"},
+    // reduction
+    {"mean.dim", "mean", "input! dim keepdim", ShapeDims},
+    {"mean", "mean", "input!"},
+    {"sum.dim_IntList", "sum", "input! dim keepdim", ShapeDims},
+    {"sum", "sum", "input!"},
+    {"amax", "amax", "input! dim keepdim", ShapeDims},
+    {"amin", "amin", "input! dim keepdim", ShapeDims},
+    {"max", "max", "input!"},
+    {"min", "min", "input!"},
+    {"max.dim", "max", "input! dim keepdim", ShapeDims, true},
+    {"min.dim", "min", "input! dim keepdim", ShapeDims, true},
+    {"median.dim", "median", "input! dim keepdim", ShapeDims, true},
+    {"kthvalue", "kthvalue", "input! k- dim keepdim", ShapeDims, true},
+    {"mode", "mode", "input! dim keepdim", ShapeDims, true},
+    {"any", "any", "input! dim keepdim", ShapeDims},
+    {"all", "all", "input! dim keepdim", ShapeDims},
+    {"max.other", "maximum", "a! b!"},
+    {"min.other", "minimum", "a! b!"},
+    {"prod.dim_int", "prod", "input! dim keepdim", ShapeDims},
+    {"prod", "prod", "input!"},
+    {"logsumexp", "logsumexp", "input! dim keepdim", ShapeDims},
+    {"linalg_vector_norm", "norm", "input! ord dim keepdim", ShapeDims},
+    {"norm", "norm", "input! ord dim keepdim", ShapeDims},
+    {"var", "var", "input! dim correction- keepdim", ShapeDims},
+    {"prims.var", "var", "input! dim correction-", ShapeDims},
+    {"std", "std", "input! dim correction- keepdim", ShapeDims},
+    {"argmax", "argmax", "input! dim keepdim", ShapeDims},
+    {"argmin", "argmin", "input! dim keepdim", ShapeDims},
+    // view
+    {"view", "reshape", "input! size-"},
+    {"_unsafe_view", "reshape", "input! size-"},
+    {"reshape", "reshape", "input! size-"},
+    {"_reshape_copy", "reshape", "input! size-"},
+    {"_reshape_alias", "view", "input! size- stride-"},
+    {"as_strided", "as_strided", "input! size- stride- offset-"},
+    {"flatten", "reshape", "input! start- end-"},
+    {"unflatten", "view", "input! dim- sizes-"},
+    {"permute", "permute", "input! dims", ShapeDims},
+    {"movedim", "permute", "input! source- destination-"},
+    {"transpose", "transpose", "input! dim0 dim1", ShapeDims},
+    {"t", "transpose", "input!", ShapeTranspose},
+    {"numpy_T", "transpose", "input!", ShapeTranspose},
+    {"mT", "transpose", "input!", ShapeTranspose},
+    {"expand", "expand", "input! size- implicit-"},
+    {"expand_as", "expand", "input! other-"},
+    {"broadcast_to", "expand", "input! size-"},
+    {"slice", "slice", "input! dim start end- step", ShapeSlice},
+    {"narrow", "slice", "input! dim start length-", ShapeSlice},
+    {"select", "select", "input! dim index", ShapeDims},
+    {"unsqueeze", "unsqueeze", "input! dim"},
+    {"squeeze", "squeeze", "input! dim"},
+    {"diagonal", "diagonal", "input! offset dim1 dim2", ShapeDiagonal},
+    {"unfold", "unfold", "input! dimension size- step", ShapeUnfold},
+    {"contiguous", "contiguous", "input! memory_format-"},
+    {"unbind", "unbind", "input! dim", ShapeDims, true},
+    {"split", "split", "input! size- dim", ShapeDims, true},
+    {"split_with_sizes", "split", "input! sizes- dim", ShapeDims, true},
+    {"chunk", "split", "input! chunks- dim", ShapeDims, true},
+    {"tensor_split", "split", "input! sections- dim", ShapeDims, true},
+    // no work of their own
+    {"alias", "", "input!", ShapeAlias},
+    {"detach", "detach", "input!"},
+    {"detach_", "detach", "input!"},
+    {"lift_fresh_copy", "", "input!", ShapeAlias},
+    {"lift", "", "input!", ShapeAlias},
+    {"positive", "", "input!", ShapeAlias},
+    {"_assert_tensor_metadata", "", "input!", ShapeAlias},
+    // copy
+    {"cat", "cat", "tensors* dim", ShapeDims},
+    {"concat", "cat", "tensors* dim", ShapeDims},
+    {"concatenate", "cat", "tensors* dim", ShapeDims},
+    {"stack", "stack", "tensors* dim"},
+    {"pad", "pad", "input! pad mode value-", ShapePad},
+    {"constant_pad_nd", "pad", "input! pad value-", ShapePad},
+    {"reflection_pad1d", "pad", "input! pad", ShapeReflect},
+    {"reflection_pad2d", "pad", "input! pad", ShapeReflect},
+    {"reflection_pad3d", "pad", "input! pad", ShapeReflect},
+    {"replication_pad1d", "pad", "input! pad", ShapeReplicate},
+    {"replication_pad2d", "pad", "input! pad", ShapeReplicate},
+    {"replication_pad3d", "pad", "input! pad", ShapeReplicate},
+    {"roll", "roll", "input! shifts dims"},
+    {"flip", "flip", "input! dims"},
+    {"repeat", "repeat", "input! repeats-"},
+    {"tile", "repeat", "input! dims-"},
+    {"repeat_interleave.self_int", "repeat_interleave", "input! repeats- dim", ShapeDims},
+    {"clone", "clone", "input! memory_format", ShapeClone},
+    {"_to_copy", "to", "input! dtype-", ShapeTo},
+    {"to", "to", "input! dtype-", ShapeTo},
+    {"prims.convert_element_type", "to", "input! dtype-", ShapePromotion},
+    {"prims.sum", "sum", "input! dim", ShapeDims},
+    {"prims.div", "div", "a! b!"},
+    {"prims.broadcast_in_dim", "expand", "input! size- axes-", ShapeBroadcast},
+    {"type_as", "to", "input! other-", ShapeTo},
+    {"pixel_shuffle", "pixel_shuffle", "input! upscale_factor"},
+    {"pixel_unshuffle", "pixel_unshuffle", "input! downscale_factor"},
+    {"channel_shuffle", "channel_shuffle", "input! groups-"},
+    {"im2col", "im2col", "input! kernel_size- dilation- padding- stride-"},
+    {"col2im", "col2im", "input! output_size- kernel_size- dilation- padding- stride-"},
+    {"tril", "tril", "input! diagonal"},
+    {"triu", "triu", "input! diagonal"},
+    // pointwise
+    {"add", "add", "a! b! alpha"},
+    {"sub", "sub", "a! b! alpha"},
+    {"rsub", "rsub", "a! b! alpha-"},
+    {"mul", "mul", "a! b!"},
+    {"div", "div", "a! b! rounding_mode"},
+    {"true_divide", "div", "a! b!"},
+    {"divide", "div", "a! b! rounding_mode"},
+    {"multiply", "mul", "a! b!"},
+    {"subtract", "sub", "a! b! alpha"},
+    {"floor_divide", "floor_divide", "a! b!"},
+    {"pow", "pow", "a! b!", ShapePow},
+    {"pow.Scalar", "rpow", "a! b!"},
+    {"maximum", "maximum", "a! b!"},
+    {"minimum", "minimum", "a! b!"},
+    {"remainder", "remainder", "a! b!"},
+    {"fmod", "fmod", "a! b!"},
+    {"fmax", "fmax", "a! b!"},
+    {"fmin", "fmin", "a! b!"},
+    {"atan2", "atan2", "a! b!"},
+    {"hypot", "hypot", "a! b!"},
+    {"logaddexp", "logaddexp", "a! b!"},
+    {"xlogy", "xlogy", "a! b!"},
+    {"lerp.Scalar", "lerp", "a! b! weight-"},
+    {"lerp.Tensor", "lerp", "a! b! weight!"},
+    {"addcmul", "addcmul", "input! a! b! value-"},
+    {"addcdiv", "addcdiv", "input! a! b! value-"},
+    {"neg", "neg", "a!"},
+    {"negative", "neg", "a!"},
+    {"absolute", "abs", "a!"},
+    {"abs", "abs", "a!"},
+    {"exp", "exp", "a!"},
+    {"log", "log", "a!"},
+    {"sqrt", "sqrt", "a!"},
+    {"rsqrt", "rsqrt", "a!"},
+    {"reciprocal", "reciprocal", "a!"},
+    {"sin", "sin", "a!"},
+    {"cos", "cos", "a!"},
+    {"erf", "erf", "a!"},
+    {"floor", "floor", "a!"},
+    {"ceil", "ceil", "a!"},
+    {"round", "round", "a! decimals-"},
+    {"sign", "sign", "a!"},
+    {"square", "square", "a!"},
+    {"log1p", "log1p", "a!"},
+    {"expm1", "expm1", "a!"},
+    {"isnan", "isnan", "a!"},
+    {"isinf", "isinf", "a!"},
+    {"isfinite", "isfinite", "a!"},
+    {"nan_to_num", "nan_to_num", "a! nan- posinf- neginf-"},
+    {"exp2", "exp2", "a!"},
+    {"log2", "log2", "a!"},
+    {"log10", "log10", "a!"},
+    {"tan", "tan", "a!"},
+    {"asin", "asin", "a!"},
+    {"acos", "acos", "a!"},
+    {"atan", "atan", "a!"},
+    {"sinh", "sinh", "a!"},
+    {"cosh", "cosh", "a!"},
+    {"asinh", "asinh", "a!"},
+    {"acosh", "acosh", "a!"},
+    {"atanh", "atanh", "a!"},
+    {"erfc", "erfc", "a!"},
+    {"erfinv", "erfinv", "a!"},
+    {"lgamma", "lgamma", "a!"},
+    {"logit", "logit", "a! eps-"},
+    {"sinc", "sinc", "a!"},
+    {"trunc", "trunc", "a!"},
+    {"frac", "frac", "a!"},
+    {"eq", "eq", "a! b!"},
+    {"ne", "ne", "a! b!"},
+    {"lt", "lt", "a! b!"},
+    {"le", "le", "a! b!"},
+    {"gt", "gt", "a! b!"},
+    {"ge", "ge", "a! b!"},
+    {"logical_and", "logical_and", "a! b!"},
+    {"logical_or", "logical_or", "a! b!"},
+    {"logical_not", "logical_not", "a!"},
+    {"logical_xor", "logical_xor", "a! b!"},
+    {"bitwise_and", "bitwise_and", "a! b!"},
+    {"bitwise_or", "bitwise_or", "a! b!"},
+    {"bitwise_xor", "bitwise_xor", "a! b!"},
+    {"bitwise_not", "bitwise_not", "a!"},
+    {"where", "where", "condition! a! b!"},
+    {"masked_fill", "masked_fill", "input! mask! value-"},
+    {"clamp", "clamp", "input! min max"},
+    {"clamp.Tensor", "clamp", "input! min! max!"},
+    {"clamp_min", "clamp", "input! min"},
+    {"clamp_max", "clamp", "input! max"},
+    {"cumsum", "cumsum", "input! dim", ShapeDims},
+    {"cumprod", "cumprod", "input! dim", ShapeDims},
+    {"logcumsumexp", "logcumsumexp", "input! dim", ShapeDims},
+    // index
+    {"embedding", "embedding", "weight! indices! padding_idx-"},
+    {"embedding_bag", "embedding_bag", "weight! indices! offsets! scale- mode sparse- per_sample_weights!"},
+    {"_embedding_bag_forward_only", "embedding_bag",
+     "weight! indices! offsets! scale- mode sparse- per_sample_weights!"},
+    {"gather", "gather", "input! dim index!", ShapeDims},
+    {"index_select", "index_select", "input! dim index!", ShapeDims},
+    {"index", "index", "input! indices*"},
+    {"_unsafe_index", "index", "input! indices*", ShapeUncheckedIndex},
+    {"_unsafe_index_put", "index_put", "input! indices* values! accumulate"},
+    {"scatter", "scatter", "input! dim index! src!", ShapeDims},
+    {"scatter_add", "scatter_add", "input! dim index! src!", ShapeDims},
+    {"scatter_reduce", "scatter_reduce", "input! dim index! src! reduce include_self", ShapeDims},
+    {"index_add", "index_add", "input! dim index! src! alpha-", ShapeDims},
+    {"index_copy", "index_copy", "input! dim index! src!", ShapeDims},
+    {"index_fill", "index_fill", "input! dim index! value-", ShapeDims},
+    {"bucketize", "bucketize", "input! boundaries!"},
+    {"searchsorted", "bucketize", "boundaries! input!"},
+    {"index_put", "index_put", "input! indices* values! accumulate"},
+    {"topk", "topk", "input! k dim largest- sorted-", ShapeDims, true},
+    {"sort", "sort", "input! dim descending-", ShapeDims, true},
+    {"slice_scatter", "slice_scatter", "input! src! dim start end- step", ShapeWriteInPlace},
+    {"select_scatter", "slice_scatter", "input! src! dim index", ShapeWriteInPlace},
+    {"one_hot", "one_hot", "input! classes-"},
+    // random
+    {"native_dropout", "dropout", "input! p train", ShapeDropout},
+    {"dropout", "dropout", "input! p train", ShapeDropout},
+    {"feature_dropout", "feature_dropout", "input! p train", ShapeDropout},
+    {"bernoulli", "bernoulli", "input- p"},
+    {"rand_like", "bernoulli", "input-"},
+    {"randn_like", "bernoulli", "input-"},
+    {"rand", "bernoulli", "size-"},
+    {"randn", "bernoulli", "size-"},
+    // creation
+    {"arange", "arange", "start- end- step-"},
+    {"zeros", "zeros", "size-"},
+    {"zeros_like", "zeros", "input!"},
+    {"new_zeros", "zeros", "input! size-"},
+    {"ones", "ones", "size-"},
+    {"ones_like", "ones", "input!"},
+    {"new_ones", "ones", "input! size-"},
+    {"full", "full", "size- value-"},
+    {"full_like", "full", "input! value-"},
+    {"new_full", "full", "input! size- value-"},
+    {"fill", "full", "input! value-"},
+    {"scalar_tensor", "full", "value-"},
+    {"eye", "zeros", "n- m-"},
+    {"linspace", "arange", "start- end- steps-"},
+    {"empty", "empty", "size-"},
+    {"empty_like", "empty", "input!"},
+    {"new_empty", "empty", "input! size-"},
+    // attention
+    {"scaled_dot_product_attention", "scaled_dot_product_attention",
+     "query! key! value! attn_mask! dropout_p is_causal scale enable_gqa"},
+    {"_scaled_dot_product_flash_attention", "scaled_dot_product_attention",
+     "query! key! value! dropout_p is_causal debug- scale"},
+    {"_scaled_dot_product_efficient_attention", "scaled_dot_product_attention",
+     "query! key! value! attn_mask! lse- dropout_p is_causal scale"},
+    {"_scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_attention",
+     "query! key! value! dropout_p is_causal attn_mask! scale"},
+    {"softmax", "softmax", "input! dim dtype-", ShapeDims},
+    {"_softmax", "softmax", "input! dim half-", ShapeDims},
+    {"log_softmax", "log_softmax", "input! dim dtype-", ShapeDims},
+    {"_log_softmax", "log_softmax", "input! dim half-", ShapeDims},
+    // resize
+    {"upsample_nearest1d", "upsample_nearest1d", "input! size- factors-"},
+    {"upsample_nearest2d", "upsample_nearest2d", "input! size- factors-"},
+    {"upsample_nearest3d", "upsample_nearest3d", "input! size- factors-"},
+    {"upsample_linear1d", "upsample_linear1d", "input! size- align_corners factors-"},
+    {"upsample_bilinear2d", "upsample_bilinear2d", "input! size- align_corners factors-"},
+    {"upsample_bicubic2d", "upsample_bicubic2d", "input! size- align_corners factors-"},
+    {"upsample_trilinear3d", "upsample_trilinear3d", "input! size- align_corners factors-"},
+    {"_upsample_bilinear2d_aa", "upsample_bilinear2d", "input! size- align_corners factors-"},
+    {"_upsample_bicubic2d_aa", "upsample_bicubic2d", "input! size- align_corners factors-"},
+    {"grid_sampler", "grid_sample", "input! grid! mode- padding- align_corners"},
+    {"grid_sampler_2d", "grid_sample", "input! grid! mode- padding- align_corners"},
+    {"grid_sampler_3d", "grid_sample", "input! grid! mode- padding- align_corners"},
+    // recurrent
+    {"lstm", "lstm", "input! hx* params* has_biases num_layers dropout train bidirectional batch_first", ShapeRecurrent,
+     true},
+    {"gru", "gru", "input! hx! params* has_biases num_layers dropout train bidirectional batch_first", ShapeRecurrent,
+     true},
+    {"rnn_tanh", "rnn", "input! hx! params* has_biases num_layers dropout train bidirectional batch_first",
+     ShapeRecurrent, true},
+    {"rnn_relu", "rnn", "input! hx! params* has_biases num_layers dropout train bidirectional batch_first",
+     ShapeRecurrent, true},
+    // loss
+    {"cross_entropy_loss", "cross_entropy", "input! target! weight! reduction ignore_index- label_smoothing",
+     ShapeLoss},
+    {"nll_loss", "nll_loss", "input! target! weight! reduction ignore_index-", ShapeLoss},
+    {"nll_loss_nd", "nll_loss", "input! target! weight! reduction ignore_index-", ShapeLoss},
+    {"nll_loss_forward", "nll_loss", "input! target! weight! reduction ignore_index-", ShapeLoss},
+    {"nll_loss2d_forward", "nll_loss", "input! target! weight! reduction ignore_index-", ShapeLoss},
+    {"mse_loss", "mse_loss", "input! target! reduction", ShapeLoss},
+    {"l1_loss", "l1_loss", "input! target! reduction", ShapeLoss},
+    {"smooth_l1_loss", "smooth_l1_loss", "input! target! reduction beta-", ShapeLoss},
+    {"huber_loss", "huber_loss", "input! target! reduction delta-", ShapeLoss},
+    {"soft_margin_loss", "soft_margin_loss", "input! target! reduction", ShapeLoss},
+    {"binary_cross_entropy", "bce", "input! target! weight! reduction", ShapeLoss},
+    {"binary_cross_entropy_with_logits", "bce_logits", "input! target! weight! pos_weight! reduction", ShapeLoss},
+    {"kl_div", "kl_div", "input! target! reduction log_target", ShapeLoss},
+};
+
+const std::unordered_map<std::string_view, const AtenRule*>& RulesByTarget() {
+  static const std::unordered_map<std::string_view, const AtenRule*> table = [] {
+    std::unordered_map<std::string_view, const AtenRule*> rules;
+    for (const AtenRule& rule : kRules) rules.emplace(rule.target, &rule);
+    return rules;
+  }();
+  return table;
+}
+
+}  // namespace
+
+const AtenRule* FindAtenRule(std::string_view target) {
+  const auto& rules = RulesByTarget();
+  if (target.starts_with("prims.")) {  // without an aten operator of the same meaning: by their whole name
+    const auto prim = rules.find(target.substr(0, target.find('.', 6)));
+    return prim == rules.end() ? nullptr : prim->second;
+  }
+  if (!target.starts_with("aten.")) return nullptr;
+  target.remove_prefix(5);
+  if (const auto exact = rules.find(target); exact != rules.end()) return exact->second;
+  const auto packet = rules.find(target.substr(0, target.find('.')));
+  return packet == rules.end() ? nullptr : packet->second;
+}
+
+bool IsHostTarget(std::string_view target) {
+  for (const std::string_view prefix : {"operator.", "_operator.", "math.", "builtins.", "torch.sym_", "aten.sym_",
+                                        "aten._assert", "aten._local_scalar_dense", "aten.item"}) {
+    if (target.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+std::vector<AtenArgument> ParseAtenArguments(std::string_view arguments) {
+  std::vector<AtenArgument> result;
+  while (!arguments.empty()) {
+    const size_t space = arguments.find(' ');
+    std::string_view word = arguments.substr(0, space);
+    arguments = space == std::string_view::npos ? std::string_view() : arguments.substr(space + 1);
+    AtenArgument argument{.name = word, .kind = AtenArgument::Kind::kAttribute};
+    switch (word.back()) {
+      case '!':
+        argument.kind = AtenArgument::Kind::kTensor;
+        break;
+      case '*':
+        argument.kind = AtenArgument::Kind::kTensors;
+        break;
+      case '-':
+        argument.kind = AtenArgument::Kind::kIgnored;
+        break;
+      default:
+        break;
+    }
+    if (argument.kind != AtenArgument::Kind::kAttribute) argument.name.remove_suffix(1);
+    result.push_back(argument);
+  }
+  return result;
+}
+
+void SetAttribute(Attributes& attributes, const std::string& name, const FxLiteral& literal) {
+  switch (literal.kind) {
+    case FxLiteral::Kind::kBool:
+    case FxLiteral::Kind::kInt:
+      attributes.Set(name, literal.integer);
+      return;
+    case FxLiteral::Kind::kReal:
+      attributes.Set(name, literal.real);
+      return;
+    case FxLiteral::Kind::kString:
+      attributes.Set(name, literal.text);
+      return;
+    case FxLiteral::Kind::kSymbol:  // a word is printed without its quotes: {rounding_mode: floor}
+      if (literal.text.find_first_of(".:(") == std::string::npos) attributes.Set(name, literal.text);
+      return;
+    case FxLiteral::Kind::kList:
+      break;
+    default:
+      return;
+  }
+  std::vector<int64_t> integers;
+  std::vector<double> reals;
+  for (const FxLiteral& item : literal.items) {
+    if (!item.IsNumber()) return;
+    if (item.kind != FxLiteral::Kind::kReal) integers.push_back(item.integer);
+    reals.push_back(item.AsReal());
+  }
+  if (integers.size() == reals.size()) {
+    attributes.Set(name, std::move(integers));
+  } else {
+    attributes.Set(name, std::move(reals));
+  }
+}
+
+}  // namespace vramplan

@@ -1,0 +1,248 @@
+#include "graph/lift/dynamo/dropped.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "graph/lift/dynamo/aten.h"
+
+namespace vramplan {
+namespace {
+
+// Exporters drop clones. One between a transpose and another view, attention or a convolution was x.contiguous() and
+// made a copy; others (eval dropouts, as export writes them) did nothing in the framework.
+bool IsCopy(ValueId source, const FxGroup& user, const LayerBuilder& builder) {
+  static const std::unordered_set<std::string_view> kViews = {"reshape",
+                                                              "view",
+                                                              "permute",
+                                                              "transpose",
+                                                              "expand",
+                                                              "slice",
+                                                              "select",
+                                                              "unsqueeze",
+                                                              "squeeze",
+                                                              "unbind",
+                                                              "scaled_dot_product_attention"};
+  // What einsum gives has its axes put in order last (aten/src/ATen/native/Linear.cpp, einsum, PyTorch 2.10).
+  if (const Layer* maker = builder.MakerOf(source); maker != nullptr && maker->op == "einsum") return true;
+  const AtenRule* rule = FindAtenRule(user.fx.target);
+  if (rule == nullptr || (kViews.count(rule->op) == 0 && !rule->op.starts_with("conv"))) return false;
+  // clone, _unsafe_view: export's words for a reshape that had to copy there; here strides decide.
+  if (user.fx.target.find("_unsafe_view") != std::string::npos) return false;
+  static const std::unordered_set<std::string> kReordering = {"transpose", "permute", "expand", "slice",
+                                                              "select",    "split",   "unbind"};
+  static const std::unordered_set<std::string> kKeeping = {"reshape", "view", "unsqueeze", "squeeze"};
+  const Layer* maker = builder.MakerOf(source);
+  while (maker != nullptr && kKeeping.count(maker->op) != 0 && !maker->inputs.empty())
+    maker = builder.MakerOf(maker->inputs.front());
+  return maker != nullptr && kReordering.count(maker->op) != 0;
+}
+
+ValueId Like(ValueId source, const std::string& name, LayerBuilder& builder) {
+  Value value = builder.At(source);
+  value.name = name;
+  value.role = Role::kActivation;
+  return builder.AddValue(std::move(value));
+}
+
+// Where a function of a module (F.silu(t) in every block) ran again: the modules of the user out to the one that is of
+// the class that called it the first time; a module of its own ran beside the user.
+ModulePath PathOfRepeat(const ModulePath& first, const ModulePath& user) {
+  ModulePath path = user;
+  const bool has_own = !first.empty() && first.back().class_name.rfind("torch.nn.modules.", 0) == 0;
+  if (first.empty() || has_own) {
+    if (!path.empty() && path.back().class_name.rfind("torch.nn.modules.", 0) == 0) path.pop_back();
+    return path;
+  }
+  while (!path.empty() && path.back().class_name != first.back().class_name) path.pop_back();
+  return path.empty() ? user : path;
+}
+
+// The operators that may run twice on one operand: those that make a tensor of it. Views cost nothing, the parts of a
+// split are called getitem.
+bool MakesTensor(std::string_view op) {
+  static const std::unordered_set<std::string_view> kNot = {
+      "view",    "reshape", "permute", "transpose",  "expand", "slice",   "select",       "unsqueeze",
+      "squeeze", "unbind",  "split",   "contiguous", "clone",  "to",      "dropout",      "arange",
+      "full",    "ones",    "empty",   "bernoulli",  "",       "getitem", "slice_scatter"};
+  return kNot.count(op) == 0;
+}
+
+// Gives a layer the parameters and buffers of a module like its own that the file names nowhere else, inside `within`
+// and not `except`; gives that module, or nothing when there is none.
+std::string TakeTwins(const std::string& within, const std::string& except, Layer* layer, const LayerBuilder& builder,
+                      Signature& signature) {
+  std::vector<ValueId> own;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < layer->inputs.size(); ++i) {
+    const ValueId input = layer->inputs[i];
+    if (!input.valid()) continue;
+    const Role role = builder.At(input).role;
+    if (role != Role::kParameter && role != Role::kBuffer) continue;
+    own.push_back(input);
+    places.push_back(i);
+  }
+  const auto twins = signature.TakeTwins(own, within, except);
+  if (!twins.has_value()) return "";
+  for (size_t i = 0; i < places.size(); ++i) layer->inputs[places[i]] = twins->values[i];
+  return twins->module;
+}
+
+Layer Again(const Layer& first, const std::string& name) {
+  return {.op = first.op,
+          .name = name,
+          .inputs = first.inputs,
+          .outputs = std::vector<ValueId>(first.outputs.size()),
+          .attributes = first.attributes,
+          .evidence = Evidence::kProvenance};
+}
+
+// Adds `again`, a repetition of what made `source`, in front of `user`.
+ValueId AddAgain(Layer again, ValueId source, ModulePath path, const FxGroup& user, LayerBuilder& builder) {
+  const ValueId result = Like(source, again.name, builder);
+  again.outputs.front() = result;
+  builder.AddLayer(std::move(again), std::move(path), user.last());
+  return result;
+}
+
+// The layer behind `source` once more. Invalid: it changed its operand, so that there is nothing left to run it on.
+ValueId Repeat(const std::string& name, ValueId source, const FxGroup& user, const ClassByPath& classes,
+               LayerBuilder& builder, Signature& signature) {
+  const Layer first = *builder.MakerOf(source);
+  if (first.attributes.Int("inplace", 0) != 0 || first.outputs.front() != source) return {};
+  Layer again = Again(first, name);
+  const std::string module = TakeTwins("", "", &again, builder, signature);
+  const ModulePath first_path = builder.PathOf(source);
+  ModulePath path = module.empty() || first_path.empty() ? PathOfRepeat(first_path, user.path)
+                                                         : PathOfModule(module, first_path.back().class_name, classes);
+  return AddAgain(std::move(again), source, std::move(path), user, builder);
+}
+
+// 0 + x and x * 1.0 make a tensor all the same (aten/src/ATen/native/BinaryOps.cpp, PyTorch 2.10). Where the norm that
+// they follow is merged too, that was one of the user's own (timm's MobileOneBlock: 0 + identity(x)). A module class of
+// the model's own that makes x scaled it itself (transformers' BartScaledWordEmbedding), else the user did; a sum is
+// begun where its first summand is there (out = 0 + conv_scale(x); out += conv(x)), unless another module made that
+// (positions that a decoder shares with its encoder since the export).
+ValueId Arithmetic(const std::string& op, const std::string& name, ValueId source, const FxGroup& user,
+                   const ClassByPath& classes, LayerBuilder& builder, Signature& signature) {
+  ModulePath path = user.path;
+  if (!path.empty()) source = LiftDroppedNorm(path.back().path + ".", source, user, classes, builder, signature);
+  NodeId position = user.last();
+  const Layer* maker = builder.MakerOf(source);
+  const ModulePath made_in = builder.PathOf(source);
+  const bool inside_user = made_in.size() <= path.size() && std::equal(made_in.begin(), made_in.end(), path.begin());
+  const bool made_by_user = path.size() <= made_in.size() && std::equal(path.begin(), path.end(), made_in.begin());
+  if (maker != nullptr && !maker->nodes.empty() && op == "add") {
+    if (made_by_user) position = maker->nodes.back();
+  } else if (maker != nullptr && !maker->nodes.empty() && !inside_user &&
+             made_in.back().class_name.rfind("torch.", 0) != 0) {
+    position = maker->nodes.back();
+    path = made_in;
+  }
+  Layer layer{.op = op, .name = name, .inputs = {source}, .evidence = Evidence::kProvenance};
+  layer.attributes.Set("scalar", op == "add" || op == "sub" ? 0.0 : 1.0);
+  const ValueId result = Like(source, name, builder);
+  layer.outputs = {result};
+  builder.AddLayer(std::move(layer), std::move(path), position);
+  return result;
+}
+
+// ne(a, b) is Not(Equal(a, b)) to the exporter (onnxscript 0.7, torch_lib/ops/core.py, aten_ne), and an eq of the same
+// operands becomes that Equal: the ne of which `source` is the inner part; null when it is of none.
+const Layer* OppositeOf(ValueId source, LayerBuilder& builder) {
+  for (const Node& node : builder.graph().nodes) {
+    if (node.op != "Not" || !builder.HasValue(node.inputs[0]) || builder.ValueOf(node.inputs[0]) != source) continue;
+    const Layer* maker = builder.MakerOf(builder.ValueOf(node.outputs[0]));
+    if (maker != nullptr && maker->op == "ne") return maker;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string OperatorOf(const std::string& name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  return end != std::string::npos && end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
+}
+
+ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user, const ClassByPath& classes,
+                    LayerBuilder& builder, Signature& signature) {
+  if (!source.valid()) return source;
+  static const std::unordered_set<std::string_view> kArithmetic = {"add", "sub", "mul", "div"};
+  const std::string op = OperatorOf(name);
+  if (op == "clone") {
+    if (!IsCopy(source, user, builder)) {  // a dropout of nothing, perhaps behind a norm that was merged
+      return user.path.empty() ? source
+                               : LiftDroppedNorm(user.path.back().path, source, user, classes, builder, signature);
+    }
+    const ValueId copy = Like(source, name, builder);
+    const Layer* maker = builder.MakerOf(source);
+    // Graph convolutions return x.contiguous() (nconv of nnzhan/Graph-WaveNet's model.py): no matter who reads it.
+    const bool at_maker = maker != nullptr && maker->op == "einsum" && !maker->nodes.empty();
+    const NodeId position = at_maker ? maker->nodes.back() : user.last();
+    ModulePath path = at_maker ? builder.PathOf(source) : user.path;
+    builder.AddLayer(
+        {.op = "contiguous", .name = name, .inputs = {source}, .outputs = {copy}, .evidence = Evidence::kProvenance},
+        std::move(path), position);
+    return copy;
+  }
+  if (op == "detach") {
+    const ValueId result = Like(source, name, builder);
+    builder.AddLayer(
+        {.op = "detach", .name = name, .inputs = {source}, .outputs = {result}, .evidence = Evidence::kProvenance},
+        user.path, user.last());
+    return result;
+  }
+  const AtenRule* rule = FindAtenRule("aten." + op + ".default");
+  const Layer* maker = builder.MakerOf(source);
+  if (kArithmetic.count(op) != 0 && builder.At(source).role == Role::kActivation &&
+      (maker == nullptr || maker->op != op)) {
+    return Arithmetic(op, name, source, user, classes, builder, signature);
+  }
+  // Of what a norm gives only getitem is named.
+  if (op == "getitem" && !user.path.empty())
+    return LiftDroppedNorm(user.path.back().path, source, user, classes, builder, signature);
+  if (op == "eq" && maker == nullptr && builder.At(source).role == Role::kActivation) {
+    const Layer* opposite = OppositeOf(source, builder);
+    if (opposite == nullptr) return source;
+    Layer equal = Again(*opposite, name);
+    equal.op = op;
+    return AddAgain(std::move(equal), source, user.path, user, builder);
+  }
+  if (rule == nullptr || maker == nullptr || rule->op != maker->op || !MakesTensor(rule->op)) return source;
+  const ValueId again = Repeat(name, source, user, classes, builder, signature);
+  return again.valid() ? again : source;
+}
+
+ValueId LiftDroppedNorm(const std::string& module, ValueId source, const FxGroup& user, const ClassByPath& classes,
+                        LayerBuilder& builder, Signature& signature) {
+  static const std::unordered_set<std::string_view> kNorms = {"batch_norm", "layer_norm", "group_norm"};
+  const size_t dot = module.rfind('.');
+  if (!source.valid() || dot == std::string::npos || builder.MakerOf(source) == nullptr) return source;
+  const Layer last = *builder.MakerOf(source);
+  const bool is_norm = kNorms.count(last.op) != 0;
+  const ValueId normed = is_norm || last.inputs.empty() ? source : last.inputs.front();
+  const Layer* norm = builder.MakerOf(normed);
+  if (norm == nullptr || kNorms.count(norm->op) == 0 || norm->outputs.front() != normed) return source;
+  static const std::unordered_set<std::string_view> kBetween = {"relu", "leaky_relu", "elu",       "gelu",    "silu",
+                                                                "mish", "hardtanh",   "hardswish", "sigmoid", "tanh"};
+  if (!is_norm && kBetween.count(last.op) == 0) return source;
+  Layer again = Again(*norm, norm->name + ".again");
+  const std::string twin = TakeTwins(module.substr(0, dot + 1), module, &again, builder, signature);
+  if (twin.empty()) return source;
+  const std::string norm_class = builder.PathOf(normed).empty() ? "" : builder.PathOf(normed).back().class_name;
+  const ModulePath path = PathOfModule(twin, norm_class, classes);
+  ValueId result = AddAgain(std::move(again), normed, path, user, builder);
+  if (is_norm) return result;
+  Layer activation = Again(last, last.name + ".again");
+  activation.inputs.front() = result;
+  // timm's BatchNormAct2d holds its activation; elsewhere that is a module of the block.
+  const ModulePath first_path = builder.PathOf(source);
+  const bool has_own = !first_path.empty() && first_path.back().class_name.rfind("torch.nn.modules.", 0) == 0;
+  ModulePath activation_path = path;
+  if (has_own && builder.PathOf(source).size() <= builder.PathOf(normed).size()) activation_path.pop_back();
+  return AddAgain(std::move(activation), source, std::move(activation_path), user, builder);
+}
+
+}  // namespace vramplan

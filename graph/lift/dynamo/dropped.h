@@ -1,0 +1,36 @@
+// What ran in the framework and left no node: the exporter's optimizer drops copies and arithmetic that changes no
+// number, and merges nodes that compute the same from the same (after initializers of equal contents became one).
+// Only names in the text of other fx nodes are left:
+//
+//   linear_2(%clone_3)       behind a transpose     ->  contiguous(transpose) "clone_3"
+//   linear_7(%silu_2)        data: silu             ->  silu(t) "silu_2" once more, in front of linear_7
+//   linear_4(%layer_norm_1)  data: layer_norm       ->  layer_norm_1 with the parameters of the sibling that no fx
+//                                                       node names
+//   add_9(%mul_3)            data: embedding        ->  mul(embedding, 1.0) "mul_3"
+#pragma once
+
+#include <string>
+
+#include "graph/lift/builder.h"
+#include "graph/lift/dynamo/folded.h"
+#include "graph/lift/dynamo/fx_groups.h"
+#include "graph/lift/dynamo/signature.h"
+
+namespace vramplan {
+
+// "layer_norm_12" -> "layer_norm": torch.fx names a node after its operator and counts on (torch/fx/graph.py,
+// _Namespace.create_name).
+std::string OperatorOf(const std::string& name);
+
+// The value called `name`, an operand of `user` that nothing in the file carries and that takes its data from `source`:
+// the result of a layer that is added here, in front of `user`, or `source` itself.
+ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user, const ClassByPath& classes,
+                    LayerBuilder& builder, Signature& signature);
+
+// A folded convolution lost the name of its operand, too. When `source` is a norm (and an activation behind it) of
+// another block, and the block of the convolution's module has a norm whose parameters no fx node names, the block's
+// own norm ran; adds it in front of `user` and gives its result, else `source`. `module`: that of the convolution.
+ValueId LiftDroppedNorm(const std::string& module, ValueId source, const FxGroup& user, const ClassByPath& classes,
+                        LayerBuilder& builder, Signature& signature);
+
+}  // namespace vramplan

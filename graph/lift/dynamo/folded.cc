@@ -1,0 +1,208 @@
+#include "graph/lift/dynamo/folded.h"
+
+#include <algorithm>
+
+#include "graph/lift/dynamo/dropped.h"
+#include "graph/lift/torchscript/merged_pad.h"
+
+namespace vramplan {
+namespace {
+
+// The first reference among the arguments: what the batch norm normalises.
+std::string FirstRef(const FxNode& fx) {
+  if (fx.arguments.empty() || fx.arguments.front().kind != FxLiteral::Kind::kRef) return "";
+  return fx.arguments.front().text;
+}
+
+std::string ModuleOf(const std::string& target) {
+  const size_t dot = target.rfind('.');
+  return dot == std::string::npos ? std::string() : target.substr(0, dot);
+}
+
+// ONNX: all begins, then all ends. Exported convolutions pad alike on both sides.
+std::vector<int64_t> BeginsOf(std::vector<int64_t> pads, size_t axes) {
+  pads.resize(axes, 0);
+  return pads;
+}
+
+std::vector<int64_t> OrOnes(std::vector<int64_t> list, size_t axes) {
+  if (list.size() != axes) list.assign(axes, 1);
+  return list;
+}
+
+}  // namespace
+
+ModulePath PathOfModule(const std::string& module, const std::string& class_name, const ClassByPath& classes) {
+  ModulePath path;
+  for (size_t dot = module.find('.'); dot != std::string::npos; dot = module.find('.', dot + 1)) {
+    const auto known = classes.find(module.substr(0, dot));
+    if (known != classes.end()) path.push_back({.path = known->first, .class_name = known->second});
+  }
+  if (!module.empty()) path.push_back({.path = module, .class_name = class_name});
+  return path;
+}
+
+FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, ValueId norm, const ClassByPath& classes,
+                                        LayerBuilder& builder, Signature& signature) {
+  const Graph& graph = builder.graph();
+  const auto found = std::find_if(group.nodes.begin(), group.nodes.end(), [&](NodeId id) {
+    const std::string& op = graph[id].op;
+    return op == "Conv" || op == "ConvTranspose" || op == "Gemm";
+  });
+  const std::string name = FirstRef(group.fx);
+  if (found == group.nodes.end() || name.empty() || graph[*found].inputs.size() < 2) return {};
+  const Node& node = graph[*found];
+  const Tensor& stored_weight = graph[node.inputs[1]];
+
+  ValueId weight = signature.ByTarget(stored_weight.name);
+  if (!weight.valid()) {  // merged or renamed: module trees list the convolution right before its norm
+    for (const FxLiteral& argument : group.fx.arguments) {
+      if (argument.kind != FxLiteral::Kind::kRef || weight.valid()) continue;
+      const ValueId norm_weight = signature.ByPlaceholder(argument.text);
+      if (norm_weight.valid()) weight = signature.UnreferencedBefore(norm_weight);
+    }
+  }
+  if (!weight.valid()) weight = builder.ValueOf(node.inputs[1]);
+  if (!signature.ShapeIsKnown(weight) && stored_weight.stored.has_value()) {
+    Shape shape;
+    for (const int64_t length : stored_weight.stored->dims) shape.Append(length);
+    signature.SetShape(weight, stored_weight.stored->type, shape);
+  }
+  const std::string module = ModuleOf(builder.At(weight).name);
+  input = LiftDroppedNorm(module, input, group, classes, builder, signature);
+
+  Value result = builder.At(norm);
+  result.name = name;
+  Layer layer{.name = name, .inputs = {input, weight}, .nodes = {*found}, .evidence = Evidence::kProvenance};
+  std::string class_name = "torch.nn.modules.linear.Linear";
+  if (node.op == "Gemm") {
+    layer.op = "linear";
+  } else {
+    const Shape& kernel = builder.At(weight).shape;
+    const size_t axes = kernel.rank() > 2 ? static_cast<size_t>(kernel.rank()) - 2 : 0;
+    const bool transposed = node.op == "ConvTranspose";
+    class_name =
+        std::string("torch.nn.modules.conv.") + (transposed ? "ConvTranspose" : "Conv") + std::to_string(axes) + "d";
+    layer.inputs[0] = LiftMergedPad(node, input, {}, PathOfModule(module, class_name, classes), group.last(), builder);
+    const bool padded = layer.inputs[0] != input;
+    layer.op = (transposed ? "conv_transpose" : "conv") + std::to_string(axes) + "d";
+    std::vector<int64_t> lengths;
+    for (int i = 2; i < kernel.rank(); ++i) lengths.push_back(kernel[i].IsConstant() ? kernel[i].c0() : 0);
+    layer.attributes.Set("kernel_size", std::move(lengths));
+    layer.attributes.Set("stride", OrOnes(node.attributes.Ints("strides"), axes));
+    layer.attributes.Set("padding", BeginsOf(padded ? std::vector<int64_t>() : node.attributes.Ints("pads"), axes));
+    layer.attributes.Set("dilation", OrOnes(node.attributes.Ints("dilations"), axes));
+    layer.attributes.Set("groups", node.attributes.Int("group", 1));
+    if (transposed) layer.attributes.Set("output_padding", BeginsOf(node.attributes.Ints("output_padding"), axes));
+  }
+  const ValueId bias = signature.ByTarget(module + ".bias");
+  if (bias.valid() && signature.IsUnreferenced(module + ".bias")) layer.inputs.push_back(bias);
+  const ValueId made = builder.AddValue(std::move(result));
+  layer.outputs = {made};
+  signature.InferFromUse({.op = layer.op, .inputs = layer.inputs, .outputs = layer.outputs});
+  builder.AddLayer(std::move(layer), PathOfModule(module, class_name, classes), group.last());
+  return {.name = name, .result = made};
+}
+
+ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId position, LayerBuilder& builder,
+                        Signature& signature) {
+  if (path.empty()) return {};
+  // torchvision, timm and transformers name them alike: a table of [(2w-1)^2, heads] and an index of [w^2 * w^2] for a
+  // window of w x w (torchvision/models/swin_transformer.py, define_relative_position_bias_table).
+  // timm's RelPosBias is a module of its own, called from no node that is left.
+  const ValueId table = signature.OnlyInside(path.back().path, "relative_position_bias_table");
+  const ValueId index = signature.OnlyInside(path.back().path, "relative_position_index");
+  const StoredTensor& stored = *builder.graph()[constant].stored;
+  if (!table.valid() || !index.valid() || stored.dims.size() < 2) return {};
+  constexpr int64_t kMostRows = 1 << 24;  // a window of 64 x 64 has as many
+  if (std::any_of(stored.dims.begin(), stored.dims.end(), [](int64_t length) { return length > kMostRows; })) return {};
+  // Folding stops anywhere between the gathered rows, [w^4, heads], and the bias, [1, heads, w^2, w^2].
+  const size_t rank = stored.dims.size();
+  int64_t heads = stored.dims[rank - 1], tokens = 1, window = 1;
+  if (rank == 2) {
+    while (tokens * tokens < stored.dims[0]) ++tokens;
+  } else {
+    const bool heads_last = rank == 3 && stored.dims[0] == stored.dims[1] && stored.dims[2] != stored.dims[1];
+    if (!heads_last) heads = stored.dims[rank - 3];
+    tokens = stored.dims[rank - 2];
+  }
+  while (window * window < tokens) ++window;
+  if (window * window != tokens) return {};
+  const Shape final_shape = builder.At(builder.ValueOf(constant)).shape;
+  if (!signature.ShapeIsKnown(table)) {
+    signature.SetShape(table, stored.type, Shape{(2 * window - 1) * (2 * window - 1), heads});
+  }
+  if (!signature.ShapeIsKnown(index)) signature.SetShape(index, DType::kInt64, Shape{tokens * tokens});
+
+  const std::string base = builder.graph()[constant].name;
+  struct Step {
+    const char* op;
+    Shape shape;
+    Attributes attributes;
+  };
+  Step steps[] = {{"index", Shape{tokens * tokens, heads}, {}},
+                  {"reshape", Shape{tokens, tokens, heads}, {}},
+                  {"permute", Shape{heads, tokens, tokens}, {}},
+                  {"contiguous", Shape{heads, tokens, tokens}, {}},
+                  {"unsqueeze", Shape{1, heads, tokens, tokens}, {}}};
+  steps[2].attributes.Set("dims", std::vector<int64_t>{2, 0, 1});
+  steps[4].attributes.Set("dim", int64_t{0});
+  ValueId last = table;
+  for (Step& step : steps) {
+    std::vector<ValueId> inputs = {last};
+    if (last == table) inputs.push_back(index);
+    const std::string name = base + "." + step.op;
+    last = builder.AddValue({.name = name, .type = stored.type, .shape = step.shape});
+    builder.AddLayer({.op = step.op,
+                      .name = name,
+                      .inputs = std::move(inputs),
+                      .outputs = {last},
+                      .attributes = std::move(step.attributes),
+                      .evidence = Evidence::kProvenance},
+                     path, position);
+    if (step.shape == final_shape && std::string_view(step.op) != "permute") break;
+  }
+  return last;
+}
+
+ValueId LiftFoldedView(TensorId constant, const std::string& name, const ModulePath& path, NodeId position,
+                       LayerBuilder& builder, Signature& signature) {
+  const StoredTensor& stored = *builder.graph()[constant].stored;
+  const Shape shape = builder.At(builder.ValueOf(constant)).shape;
+  if (path.empty() || stored.type != DType::kFloat32) return {};
+  const bool broadcasts = std::any_of(shape.begin(), shape.end(), [](const Dim& length) { return length.Is(1); });
+  const std::string op = OperatorOf(name);
+  // timm's StdConv2d gives a batch norm (gain * scale).view(-1) (timm/layers/std_conv.py, timm 1.0).
+  if (!broadcasts && op != "view" && op != "reshape")
+    return {};  // anything may have been computed from a parameter; a view made it only to broadcast
+  const ValueId parameter = signature.TakeUnreferenced(path.back().path, shape.Elements());
+  if (!parameter.valid()) return {};
+  if (!signature.ShapeIsKnown(parameter)) {  // its axes of length 1 were made to broadcast
+    Shape own;
+    for (const Dim& length : shape) {
+      if (!length.Is(1)) own.Append(length);
+    }
+    signature.SetShape(parameter, stored.type, own);
+  }
+  const ValueId view = builder.AddValue({.name = name, .type = stored.type, .shape = shape});
+  builder.AddLayer({.op = "reshape",
+                    .name = path.back().path + "." + name,
+                    .inputs = {parameter},
+                    .outputs = {view},
+                    .evidence = Evidence::kProvenance},
+                   path, position);
+  return view;
+}
+
+ValueId LiftMergedView(const std::vector<TensorId>& inputs, const std::vector<std::string>& refs,
+                       const std::string& name, const FxGroup& user, LayerBuilder& builder, Signature& signature) {
+  for (const TensorId input : inputs) {
+    const ValueId other = signature.ByTarget(builder.graph()[input].name);
+    const auto names_it = [&](const std::string& ref) { return signature.ByPlaceholder(ref) == other; };
+    if (other.valid() && std::none_of(refs.begin(), refs.end(), names_it))
+      return LiftFoldedView(input, name, user.path, user.last(), builder, signature);
+  }
+  return {};
+}
+
+}  // namespace vramplan

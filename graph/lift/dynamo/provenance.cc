@@ -1,0 +1,498 @@
+#include "graph/lift/dynamo/provenance.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "graph/habits/habits.h"
+#include "graph/lift/any_export/inplace.h"
+#include "graph/lift/dynamo/aten.h"
+#include "graph/lift/dynamo/attention_operands.h"
+#include "graph/lift/dynamo/dropped.h"
+#include "graph/lift/dynamo/folded.h"
+#include "graph/lift/dynamo/folded_matrices.h"
+#include "graph/lift/dynamo/folded_parameters.h"
+#include "graph/lift/dynamo/fx_groups.h"
+#include "graph/lift/dynamo/signature.h"
+#include "graph/lift/liveness.h"
+#include "graph/lift/torchscript/merged_pad.h"
+
+namespace vramplan {
+namespace {
+
+class ProvenanceSource {
+ public:
+  ProvenanceSource(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, std::vector<bool>& live,
+                   Notes* notes)
+      : graph_(graph),
+        shapes_(shapes),
+        builder_(builder),
+        live_(live),
+        notes_(notes),
+        groups_(GroupByFxNode(graph, live)),
+        signature_(graph, groups_, &builder) {
+    for (const FxGroup& group : groups_.groups) {
+      for (const ModuleFrame& frame : group.path) classes_.emplace(frame.path, frame.class_name);
+    }
+  }
+
+  void Run() {
+    if (!groups_.root_class.empty()) builder_.SetRootClass(groups_.root_class);
+    IndexTensors();
+    size_t bare = 0;
+    for (size_t g = 0; g < groups_.groups.size(); ++g) {
+      for (; bare < groups_.bare.size() && groups_.bare[bare] < groups_.groups[g].last(); ++bare)
+        LiftBare(groups_.bare[bare]);
+      LiftGroup(static_cast<int32_t>(g));
+    }
+    for (; bare < groups_.bare.size(); ++bare) LiftBare(groups_.bare[bare]);
+    signature_.Finish(notes_);
+  }
+
+ private:
+  void IndexTensors() {
+    for (size_t t = 0; t < graph_.tensors.size(); ++t)
+      by_name_.emplace(graph_.tensors[t].name, TensorId{static_cast<int32_t>(t)});
+    consumers_.resize(graph_.tensors.size());
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!live_[n]) continue;
+      const Node& node = graph_.nodes[n];
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i].valid() && !IsShapeOperand(node, i)) {
+          consumers_[static_cast<size_t>(node.inputs[i].value)].push_back(NodeId{static_cast<int32_t>(n)});
+        }
+      }
+    }
+  }
+
+  int32_t GroupOf(NodeId node) const { return node.valid() ? groups_.of_node[static_cast<size_t>(node.value)] : -1; }
+
+  // The tensors that a group takes in as data, in order of appearance.
+  std::vector<TensorId> DataInputs(int32_t g) const {
+    std::vector<TensorId> inputs;
+    for (const NodeId id : groups_.groups[static_cast<size_t>(g)].nodes) {
+      const Node& node = graph_[id];
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        const TensorId tensor = node.inputs[i];
+        if (!tensor.valid() || IsShapeOperand(node, i)) continue;
+        const NodeId maker = graph_[tensor].producer;
+        if (maker.valid() && (GroupOf(maker) == g || !live_of_start_[static_cast<size_t>(maker.value)])) continue;
+        if (std::find(inputs.begin(), inputs.end(), tensor) == inputs.end()) inputs.push_back(tensor);
+      }
+    }
+    return inputs;
+  }
+
+  // What a group makes for others: the tensor with the fx node's name, tensors for getitem, or the last one.
+  std::vector<TensorId> DataOutputs(int32_t g, bool several) const {
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    std::vector<TensorId> outputs;
+    for (const NodeId id : group.nodes) {
+      // A second pool only helps to count where the maximum was.
+      if (several && graph_[id].op == "MaxPool" && id != group.nodes.front()) continue;
+      for (const TensorId tensor : graph_[id].outputs) {
+        if (!tensor.valid()) continue;
+        const std::string& name = graph_[tensor].name;
+        const auto& consumers = consumers_[static_cast<size_t>(tensor.value)];
+        const bool leaves =
+            std::any_of(consumers.begin(), consumers.end(), [&](NodeId user) { return GroupOf(user) != g; }) ||
+            std::find(graph_.outputs.begin(), graph_.outputs.end(), tensor) != graph_.outputs.end();
+        const bool stays_inside = !consumers.empty() && !leaves;
+        if (name == group.fx.name && !several && !stays_inside) return {tensor};
+        if (leaves || (several && !stays_inside)) outputs.push_back(tensor);
+      }
+    }
+    if (several) return outputs;
+    if (outputs.empty()) return {};
+    // Inner results that the exporter's common subexpression elimination shares with other groups come first; the
+    // result comes last.
+    return {outputs.back()};
+  }
+
+  // The value of a tensor; one inside a group that already became a layer stands for what that group computed it from.
+  ValueId Trace(TensorId tensor) {
+    for (int steps = 0; steps < 64; ++steps) {
+      if (builder_.HasValue(tensor)) return builder_.ValueOf(tensor);
+      const NodeId maker = graph_[tensor].producer;
+      if (!maker.valid() || GroupOf(maker) < 0 || lifted_.count(GroupOf(maker)) == 0) return builder_.ValueOf(tensor);
+      const Node& node = graph_[maker];
+      TensorId next;
+      for (size_t i = 0; i < node.inputs.size() && !next.valid(); ++i) {
+        if (node.inputs[i].valid() && !IsShapeOperand(node, i) && !graph_[node.inputs[i]].stored.has_value())
+          next = node.inputs[i];
+      }
+      if (!next.valid()) return builder_.ValueOf(tensor);
+      tensor = next;
+    }
+    return builder_.ValueOf(tensor);
+  }
+
+  // A reference by name: a placeholder, the result of another fx node, or a tensor of the file. Invalid: nothing of
+  // that name is left.
+  ValueId ByName(const std::string& name) {
+    if (const ValueId value = signature_.ByPlaceholder(name); value.valid()) return value;
+    if (const auto found = by_fx_name_.find(name); found != by_fx_name_.end()) return found->second;
+    if (const auto found = by_name_.find(name); found != by_name_.end()) {
+      const NodeId maker = graph_[found->second].producer;
+      const bool made_by_fx = maker.valid() && GroupOf(maker) >= 0;
+      const bool not_data = maker.valid() && !live_of_start_[static_cast<size_t>(maker.value)];
+      if ((made_by_fx || not_data) && !builder_.HasValue(found->second)) return {};
+      return builder_.ValueOf(found->second);
+    }
+    return {};
+  }
+  bool IsHostName(const std::string& name) const {
+    if (groups_.host.count(name) != 0 || name.rfind("sym_", 0) == 0) return true;
+    const auto found = by_name_.find(name);
+    return found != by_name_.end() && IsHostNumber(graph_, shapes_, found->second, live_of_start_);
+  }
+
+  // Operands in two rounds: those found by name, then what is left of the names takes what is left of the group's
+  // inputs, in order (the exporter removed views, clones and eval dropouts between them, and renamed what it folded).
+  struct Operands {
+    std::unordered_map<std::string, ValueId> by_ref;
+  };
+  Operands Resolve(int32_t g, const std::vector<std::string>& refs) {
+    Operands operands;
+    std::vector<std::string> open;
+    for (const std::string& ref : refs) {
+      if (operands.by_ref.count(ref) != 0 || IsHostName(ref)) continue;
+      ValueId value = ByName(ref);
+      if (!value.valid()) value = NumberOfBag(g, ref);
+      operands.by_ref.emplace(ref, value);
+      if (!value.valid()) open.push_back(ref);
+    }
+    if (!open.empty()) ResolveAttention(g, &operands, &open);
+    if (!open.empty()) ResolveBias(g, &operands, &open);
+    if (open.empty()) return operands;
+    std::vector<ValueId> made, stored;  // what is left: made by layers first, constants only when there is nothing else
+    for (const TensorId tensor : DataInputs(g)) {
+      const bool is_stored = graph_[tensor].stored.has_value();
+      if (is_stored && signature_.ByTarget(graph_[tensor].name).valid()) continue;
+      const ValueId value = Trace(tensor);
+      const bool taken = std::any_of(operands.by_ref.begin(), operands.by_ref.end(), [&](const auto& entry) {
+        const Layer* maker = entry.second.valid() ? builder_.MakerOf(entry.second) : nullptr;
+        const bool copied = maker != nullptr && maker->op == "contiguous" && maker->inputs.front() == value;
+        return entry.second == value || copied;  // a copy that an earlier operator named too
+      });
+      if (!taken) (is_stored ? stored : made).push_back(value);
+    }
+    if (made.size() < open.size()) made.insert(made.end(), stored.begin(), stored.end());
+    if (made.empty() && open.size() == 1) {
+      const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+      const ValueId view = LiftMergedView(DataInputs(g), refs, open.front(), group, builder_, signature_);
+      if (view.valid()) made.push_back(view);
+    }
+    if (made.empty()) {
+      for (const TensorId tensor : DataInputs(g))
+        made.push_back(Trace(tensor));  // x + clone(x): both names are one tensor
+    }
+    for (size_t i = 0; i < open.size() && !made.empty(); ++i)
+      operands.by_ref[open[i]] = Dropped(g, open[i], made[std::min(i, made.size() - 1)]);
+    return operands;
+  }
+
+  // What bags of embeddings are made of is read inside a loop's body: their numbers are an input of the model.
+  ValueId NumberOfBag(int32_t g, const std::string& ref) {
+    const auto found = by_name_.find(ref);
+    if (groups_.groups[static_cast<size_t>(g)].fx.target.rfind("aten.embedding_bag", 0) != 0) return {};
+    return found == by_name_.end() ? ValueId{} : builder_.ValueOf(InputBehind(graph_, found->second));
+  }
+
+  void ResolveBias(int32_t g, Operands* operands, std::vector<std::string>* open) {
+    const std::vector<TensorId> outputs = DataOutputs(g, false);
+    if (outputs.empty() || !shapes_[outputs.front()].shape.has_value()) return;
+    const Shape& out = *shapes_[outputs.front()].shape;
+    if (out.rank() == 0) return;
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const ValueId bias =
+        LiftFoldedBias(open->back(), shapes_[outputs.front()].type, out.FromEnd(1), group, builder_, signature_);
+    if (!bias.valid()) return;
+    by_fx_name_[open->back()] = operands->by_ref[open->back()] = bias;
+    open->pop_back();
+  }
+
+  // Attention's operands by the part they play, where their names are gone.
+  void ResolveAttention(int32_t g, Operands* operands, std::vector<std::string>* open) {
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    if (group.fx.target.find("scaled_dot_product_attention") == std::string::npos) return;
+    const std::array<TensorId, 4> parts = AttentionOperands(graph_, group.nodes);
+    for (size_t i = 0; i < parts.size() && i < group.fx.arguments.size(); ++i) {
+      const FxLiteral& argument = group.fx.arguments[i];
+      const auto at =
+          argument.kind == FxLiteral::Kind::kRef ? std::find(open->begin(), open->end(), argument.text) : open->end();
+      if (at == open->end() || !parts[i].valid()) continue;
+      operands->by_ref[*at] = Dropped(g, *at, Trace(parts[i]));
+      open->erase(at);
+    }
+  }
+
+  // The operand `ref`, which nothing in the file carries and whose data comes from `source`.
+  ValueId Dropped(int32_t g, const std::string& ref, ValueId source) {
+    const ValueId result =
+        LiftDropped(ref, source, groups_.groups[static_cast<size_t>(g)], classes_, builder_, signature_);
+    if (result != source) by_fx_name_[ref] = result;
+    return result;
+  }
+
+  static std::vector<std::string> RefsOf(const FxLiteral& literal) {
+    std::vector<std::string> refs;
+    VisitRefs(literal, [&](const std::string& name) { refs.push_back(name); });
+    return refs;
+  }
+
+  void LiftGroup(int32_t g) {
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const AtenRule* rule = FindAtenRule(group.fx.target);
+    AtenCall call;
+    for (const TensorId tensor : DataOutputs(g, rule != nullptr && rule->several_outputs))
+      call.outputs.push_back(builder_.ValueOf(tensor));
+    lifted_.insert(g);
+    for (const NodeId id : group.nodes) live_[static_cast<size_t>(id.value)] = false;
+    if (call.outputs.empty()) return;
+
+    if (group.folded_norm) {
+      ValueId input;
+      for (const TensorId tensor : DataInputs(g)) {
+        if (!input.valid() && !graph_[tensor].stored.has_value()) input = Trace(tensor);
+      }
+      const FoldedConvolution folded =
+          LiftFoldedConvolution(group, input, call.outputs.front(), classes_, builder_, signature_);
+      if (folded.result.valid()) by_fx_name_[folded.name] = folded.result;
+    }
+    NameArguments(g, rule, &call);
+    signature_.LearnShapes(graph_, group.nodes, call);
+    if (rule != nullptr && rule->shape != nullptr) rule->shape(call, builder_);
+    TakeMergedPermutation(group, &call);
+    if (call.op.starts_with("conv") && !call.inputs.empty()) {
+      call.inputs.front() = LiftMergedPad(graph_[group.last()], call.inputs.front(), call.attributes.Ints("padding"),
+                                          group.path, group.last(), builder_);
+    }
+    if (group.fx.target.find("legit_functional") != std::string::npos) call.attributes.Set("training", int64_t{1});
+    if (call.alias && !call.inputs.empty() && call.inputs.front().valid()) {
+      Alias(g, call);
+      return;
+    }
+    if (IsInPlace(g, call)) call.attributes.Set("inplace", int64_t{1});
+    by_fx_name_[group.fx.name] = call.outputs.front();
+    builder_.AddLayer({.op = call.op,
+                       .name = group.fx.name,
+                       .inputs = std::move(call.inputs),
+                       .outputs = std::move(call.outputs),
+                       .attributes = std::move(call.attributes),
+                       .nodes = group.nodes,
+                       .evidence = Evidence::kProvenance},
+                      group.path);
+  }
+
+  // k.transpose(0, 1).transpose(-2, -1) is one Transpose under the last one's name: what is left of the first is in the
+  // node's permutation.
+  void TakeMergedPermutation(const FxGroup& group, AtenCall* call) {
+    if (call->op != "transpose" && call->op != "permute") return;
+    const Node& node = graph_[group.nodes.back()];
+    const auto* merged = node.attributes.Get<std::vector<int64_t>>("perm");
+    if (group.nodes.size() != 1 || node.op != "Transpose" || merged == nullptr || call->inputs.empty()) return;
+    if (Trace(node.inputs.front()) != call->inputs.front()) return;
+    std::vector<int64_t> own(merged->size());
+    for (size_t i = 0; i < own.size(); ++i) own[i] = static_cast<int64_t>(i);
+    if (const auto* dims = call->attributes.Get<std::vector<int64_t>>("dims")) {
+      own = *dims;
+    } else {
+      const int64_t a = call->attributes.Int("dim0", 0), b = call->attributes.Int("dim1", 0);
+      const int64_t rank = static_cast<int64_t>(own.size());
+      if (a < 0 || b < 0 || a >= rank || b >= rank) return;
+      std::swap(own[static_cast<size_t>(a)], own[static_cast<size_t>(b)]);
+    }
+    if (own == *merged) return;
+    call->op = "permute";
+    call->attributes = Attributes();
+    call->attributes.Set("dims", *merged);
+  }
+
+  // By the classes, when nobody reads the first operand afterwards (in place, they would read the result instead).
+  bool IsInPlace(int32_t g, const AtenCall& call) {
+    if (call.inputs.empty() || !call.inputs.front().valid()) return false;
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const Layer* maker = builder_.MakerOf(call.inputs.front());
+    std::vector<std::string_view> classes = {groups_.root_class};
+    for (const ModuleFrame& frame : group.path) classes.push_back(frame.class_name);
+    std::string_view path;
+    if (!group.path.empty()) path = group.path.back().path;
+    const bool is_feature = maker != nullptr && IsFeature(call.op, call.attributes, maker->op);
+    const InPlace verdict = InPlaceByClass(call.op, classes, is_feature, path);
+    if (verdict == InPlace::kNo || maker == nullptr) return false;
+    for (const TensorId tensor : DataInputs(g)) {
+      if (Trace(tensor) != call.inputs.front()) continue;
+      for (const NodeId user : consumers_[static_cast<size_t>(tensor.value)]) {
+        if (GroupOf(user) != g && group.last() < user) return false;
+      }
+    }
+    if (verdict == InPlace::kAssumed && !builder_.guesses().in_place) {
+      builder_.guesses().in_place = true;
+      notes_->Add(
+          {.code = "assumed-inplace",
+           .subject = group.path.back().path,
+           .text = "activation modules right after a norm are assumed to be inplace=True; the file does not say"});
+    }
+    return true;
+  }
+
+  void Alias(int32_t g, const AtenCall& call) {
+    by_fx_name_[groups_.groups[static_cast<size_t>(g)].fx.name] = call.inputs.front();
+    for (const TensorId tensor : DataOutputs(g, false)) builder_.SetValueOf(tensor, call.inputs.front());
+  }
+
+  // Positional and keyword arguments under their names in the schema; without a rule, every reference is an operand.
+  void NameArguments(int32_t g, const AtenRule* rule, AtenCall* call) {
+    const FxNode& fx = groups_.groups[static_cast<size_t>(g)].fx;
+    if (rule == nullptr) {
+      std::string op = fx.target.substr(0, fx.target.find('.', fx.target.find('.') + 1));
+      const size_t dot = op.find('.');
+      call->op = dot == std::string::npos ? op : op.substr(0, dot) + "::" + op.substr(dot + 1);
+      std::vector<std::string> refs;
+      for (const FxLiteral& argument : fx.arguments)
+        VisitRefs(argument, [&](const std::string& name) { refs.push_back(name); });
+      const Operands operands = Resolve(g, refs);
+      for (const std::string& ref : refs) {
+        const auto found = operands.by_ref.find(ref);
+        if (found != operands.by_ref.end()) call->inputs.push_back(found->second);
+      }
+      return;
+    }
+    call->op = rule->op;
+    const std::vector<AtenArgument> arguments = ParseAtenArguments(rule->arguments);
+    const auto literal_of = [&](size_t i) -> const FxLiteral* {
+      if (i < fx.arguments.size()) return &fx.arguments[i];
+      for (const auto& [name, literal] : fx.keywords) {
+        if (name == arguments[i].name) return &literal;
+      }
+      return nullptr;
+    };
+    std::vector<std::string> refs;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const FxLiteral* literal = literal_of(i);
+      const bool tensors =
+          arguments[i].kind == AtenArgument::Kind::kTensor || arguments[i].kind == AtenArgument::Kind::kTensors;
+      if (literal != nullptr && tensors) VisitRefs(*literal, [&](const std::string& name) { refs.push_back(name); });
+    }
+    Operands operands = Resolve(g, refs);
+    for (auto& [ref, value] : operands.by_ref) {
+      if (!value.valid() || builder_.At(value).role != Role::kConstant) continue;
+      const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+      const auto tensor = by_name_.find(builder_.At(value).name);
+      if (tensor == by_name_.end() || !graph_[tensor->second].stored.has_value()) continue;
+      ValueId made = LiftFoldedParameter(tensor->second, ref, group, BiasPosition(g), builder_, signature_);
+      if (!made.valid()) made = LiftFoldedOutside(tensor->second, ref, groups_, g, builder_, signature_, &by_fx_name_);
+      if (made.valid()) value = made;
+    }
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const FxLiteral* literal = literal_of(i);
+      switch (arguments[i].kind) {
+        case AtenArgument::Kind::kIgnored:
+          break;
+        case AtenArgument::Kind::kAttribute:
+          if (literal != nullptr) SetAttribute(call->attributes, std::string(arguments[i].name), *literal);
+          break;
+        case AtenArgument::Kind::kTensors:
+          if (literal == nullptr) break;
+          for (const std::string& ref : RefsOf(*literal)) {
+            const auto found = operands.by_ref.find(ref);
+            if (found != operands.by_ref.end()) call->inputs.push_back(found->second);
+          }
+          break;
+        case AtenArgument::Kind::kTensor:
+          call->inputs.push_back(TensorArgument(literal, operands, &call->attributes));
+          break;
+      }
+    }
+    while (call->inputs.size() > 1 && !call->inputs.back().valid()) call->inputs.pop_back();
+  }
+
+  // Where window attention computes its position bias: where it is used, or in front of the call's function.
+  NodeId BiasPosition(int32_t g) const {
+    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    if (!IsOfLibraryWith(group.class_name(), Effect::kBiasBeforeCall)) return group.last();
+    NodeId first = group.nodes.front();
+    for (auto i = static_cast<size_t>(g); i-- > 0 && groups_.groups[i].path == group.path;)
+      first = std::min(first, groups_.groups[i].nodes.front());
+    return NodeId{std::max(first.value - 1, 0)};
+  }
+
+  // A tensor, or nothing; a Python number in its place (also one that the exporter wrapped into a tensor) becomes
+  // "scalar".
+  ValueId TensorArgument(const FxLiteral* literal, const Operands& operands, Attributes* attributes) {
+    if (literal == nullptr) return {};
+    if (literal->IsNumber()) {
+      SetAttribute(*attributes, "scalar", *literal);
+      return {};
+    }
+    if (literal->kind != FxLiteral::Kind::kRef) return {};
+    const auto found = operands.by_ref.find(literal->text);
+    if (found == operands.by_ref.end()) {
+      attributes->Set("scalar", 1.0);  // a size: its value does not matter
+      return {};
+    }
+    const ValueId value = found->second;
+    if (!value.valid()) {
+      notes_->Add({.code = "lost-operand",
+                   .subject = literal->text,
+                   .text = "the file names this operand but does not have it"});
+      return {};
+    }
+    const Value& it = builder_.At(value);
+    if (it.role == Role::kConstant && it.shape.rank() == 0) {
+      attributes->Set("scalar", 1.0);
+      return {};
+    }
+    return value;
+  }
+
+  // Nodes that a rewrite made without saying where from (onnxscript 0.7: SplitToSequence with getitems becomes Split).
+  void LiftBare(NodeId id) {
+    const Node& node = graph_[id];
+    if (node.op != "Split" || node.inputs.empty()) return;  // the rest is for the patterns
+    AtenCall call{.op = "split", .inputs = {Trace(node.inputs[0])}};
+    for (const TensorId tensor : node.outputs) call.outputs.push_back(builder_.ValueOf(tensor));
+    int64_t axis = node.attributes.Int("axis", 0);
+    const int rank = builder_.At(call.inputs.front()).shape.rank();
+    if (axis < 0) axis += rank;
+    call.attributes.Set("dim", axis);
+    live_[static_cast<size_t>(id.value)] = false;
+    const ValueId input = call.inputs.front();
+    builder_.AddLayer({.op = call.op,
+                       .name = node.name,
+                       .inputs = std::move(call.inputs),
+                       .outputs = std::move(call.outputs),
+                       .attributes = std::move(call.attributes),
+                       .nodes = {id},
+                       .evidence = Evidence::kNode},
+                      CommonPath(groups_, consumers_, node, builder_.PathOf(input)));
+  }
+
+  const Graph& graph_;
+  const Shapes& shapes_;
+  LayerBuilder& builder_;
+  std::vector<bool>& live_;
+  const std::vector<bool> live_of_start_ = live_;
+  Notes* notes_;
+  FxGroups groups_;
+  Signature signature_;
+  ClassByPath classes_;
+  std::unordered_map<std::string, TensorId> by_name_;
+  std::unordered_map<std::string, ValueId> by_fx_name_;
+  std::vector<std::vector<NodeId>> consumers_;  // live nodes that read a tensor's data, by tensor
+  std::unordered_set<int32_t> lifted_;
+};
+
+}  // namespace
+
+Status LiftByProvenance(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, std::vector<bool>* live,
+                        Notes* notes) {
+  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                               [](const Node& node) { return !node.provenance.fx_node.empty(); });
+  if (!any) return Done{};
+  ProvenanceSource(graph, shapes, builder, *live, notes).Run();
+  return Done{};
+}
+
+}  // namespace vramplan

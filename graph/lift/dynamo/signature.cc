@@ -1,0 +1,294 @@
+#include "graph/lift/dynamo/signature.h"
+
+#include <algorithm>
+
+#include "graph/lift/liveness.h"
+
+namespace vramplan {
+
+std::pair<std::string, std::string> SplitTarget(const std::string& target) {
+  const size_t dot = target.rfind('.');
+  if (dot == std::string::npos) return {"", target};
+  return {target.substr(0, dot), target.substr(dot + 1)};
+}
+
+Signature::Signature(const Graph& graph, const FxGroups& groups, LayerBuilder* builder) : builder_(builder) {
+  const std::vector<SignatureEntry> entries = ParseSignature(graph.signature);
+  std::unordered_map<std::string, TensorId> stored;
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    const TensorId id{static_cast<int32_t>(t)};
+    if (graph[id].stored.has_value()) stored.emplace(graph[id].name, id);
+  }
+  for (const SignatureEntry& entry : entries) {
+    if (entry.kind != SignatureEntry::Kind::kParameter && entry.kind != SignatureEntry::Kind::kBuffer) continue;
+    if (groups.referenced.count(entry.placeholder) == 0) unreferenced_.emplace(entry.target, 0);
+    if (stored.count(entry.target) != 0)
+      by_target_.emplace(entry.target, ValueId{});  // for FindTies: has an initializer
+  }
+  FindTies(groups, entries);
+  by_target_.clear();
+
+  size_t input = 0;
+  const auto inputs = static_cast<size_t>(std::count_if(
+      entries.begin(), entries.end(), [](const SignatureEntry& e) { return e.kind == SignatureEntry::Kind::kInput; }));
+  for (const SignatureEntry& entry : entries) {
+    switch (entry.kind) {
+      case SignatureEntry::Kind::kConstant:
+        break;
+      case SignatureEntry::Kind::kInput:
+        // The graph's inputs are the program's, in its order, perhaps under other names.
+        if (inputs == graph.inputs.size())
+          by_placeholder_[entry.placeholder] = builder_->ValueOf(graph.inputs[input++]);
+        break;
+      case SignatureEntry::Kind::kParameter:
+      case SignatureEntry::Kind::kBuffer: {
+        const auto tie = ties_.find(entry.target);
+        const std::string& group = tie == ties_.end() ? entry.target : tie->second;
+        ValueId& value = by_target_[group];
+        const auto found = stored.find(group);
+        if (!value.valid()) {
+          const Role role = entry.kind == SignatureEntry::Kind::kParameter ? Role::kParameter : Role::kBuffer;
+          value = found != stored.end() ? builder_->AddStored(found->second, role)
+                                        : builder_->AddValue({.name = entry.target, .role = role});
+          builder_->At(value).name = entry.target;
+          shape_known_.resize(static_cast<size_t>(value.value) + 1, false);
+          shape_known_[static_cast<size_t>(value.value)] = found != stored.end();
+        }
+        by_placeholder_[entry.placeholder] = value;
+        by_target_[entry.target] = value;
+        order_.push_back(entry.target);
+        break;
+      }
+    }
+  }
+}
+
+// A leaf module's call that uses a parameter of another module, while its own of the same place is used by nobody,
+// shows a tie.
+void Signature::FindTies(const FxGroups& groups, const std::vector<SignatureEntry>& entries) {
+  std::unordered_map<std::string, const SignatureEntry*> by_placeholder;
+  for (const SignatureEntry& entry : entries) {
+    if (entry.kind == SignatureEntry::Kind::kParameter) by_placeholder.emplace(entry.placeholder, &entry);
+  }
+  const auto is_free = [&](const std::string& target) {
+    return unreferenced_.count(target) != 0 && by_target_.count(target) == 0;
+  };
+  for (const FxGroup& group : groups.groups) {
+    if (group.path.empty()) continue;
+    for (const FxLiteral& argument : group.fx.arguments) {
+      const auto used =
+          argument.kind == FxLiteral::Kind::kRef ? by_placeholder.find(argument.text) : by_placeholder.end();
+      if (used == by_placeholder.end()) continue;
+      const auto [module, name] = SplitTarget(used->second->target);
+      const std::string own = group.path.back().path + "." + name;
+      if (module != group.path.back().path && is_free(own)) ties_.emplace(own, used->second->target);
+    }
+  }
+  // transformers' T5 registers the same embedding a third time, in a module that is never called (m.shared).
+  if (ties_.empty()) return;
+  const std::string one = ties_.begin()->second;
+  if (!std::all_of(ties_.begin(), ties_.end(), [&](const auto& tie) { return tie.second == one; })) return;
+  for (const SignatureEntry& entry : entries) {
+    if (entry.kind != SignatureEntry::Kind::kParameter || !is_free(entry.target) || ties_.count(entry.target) != 0)
+      continue;
+    const auto [module, name] = SplitTarget(entry.target);
+    if (module.ends_with("shared") && name == SplitTarget(one).second) ties_.emplace(entry.target, one);
+  }
+}
+
+ValueId Signature::ByPlaceholder(const std::string& placeholder) const {
+  const auto found = by_placeholder_.find(placeholder);
+  return found == by_placeholder_.end() ? ValueId{} : found->second;
+}
+
+ValueId Signature::ByTarget(const std::string& target) const {
+  const auto found = by_target_.find(target);
+  return found == by_target_.end() ? ValueId{} : found->second;
+}
+
+bool Signature::ShapeIsKnown(ValueId value) const {
+  const Role role = builder_->At(value).role;
+  if (role != Role::kParameter && role != Role::kBuffer) return true;
+  const auto at = static_cast<size_t>(value.value);
+  return at >= shape_known_.size() || shape_known_[at];
+}
+
+void Signature::SetShape(ValueId value, DType type, const Shape& shape) {
+  builder_->At(value).type = type;
+  builder_->At(value).shape = shape;
+  shape_known_[static_cast<size_t>(value.value)] = true;
+}
+
+void Signature::Learn(ValueId value, DType type, const Shape& shape) {
+  if (!value.valid() || ShapeIsKnown(value)) return;
+  if (!std::all_of(shape.begin(), shape.end(), [](const Dim& length) { return length.IsConstant(); })) return;
+  SetShape(value, IsFloating(type) ? type : DType::kFloat32, shape);
+}
+
+ValueId Signature::UnreferencedBefore(ValueId parameter) const {
+  for (size_t i = 1; i < order_.size(); ++i) {
+    if (ByTarget(order_[i]) == parameter) return IsUnreferenced(order_[i - 1]) ? ByTarget(order_[i - 1]) : ValueId{};
+  }
+  return {};
+}
+
+void Signature::InferFromUse(const AtenCall& call) {
+  const auto input = [&](size_t i) { return i < call.inputs.size() ? call.inputs[i] : ValueId{}; };
+  if (call.outputs.empty() || !call.outputs.front().valid()) return;
+  const Shape out = builder_->At(call.outputs.front()).shape;
+  const DType type = builder_->At(call.outputs.front()).type;
+  const Shape in = input(0).valid() ? builder_->At(input(0)).shape : Shape();
+  if (call.op == "batch_norm" || call.op == "instance_norm" || call.op == "group_norm") {
+    if (out.rank() < 2) return;
+    for (size_t i = 1; i < 5; ++i) Learn(input(i), type, Shape{out[1]});
+  } else if (call.op == "layer_norm" || call.op == "rms_norm") {
+    const int axes = static_cast<int>(call.attributes.Int("normalized_axes", 1));
+    if (axes > out.rank()) return;
+    Shape trailing;
+    for (int i = out.rank() - axes; i < out.rank(); ++i) trailing.Append(out[i]);
+    for (size_t i = 1; i < 3; ++i) Learn(input(i), type, trailing);
+  } else if (call.op == "linear") {
+    if (out.rank() < 1) return;
+    Learn(input(2), type, Shape{out.FromEnd(1)});
+    if (in.rank() >= 1) Learn(input(1), type, Shape{out.FromEnd(1), in.FromEnd(1)});
+    // A table that went through the linear while it was exported. Swin v2's coordinates are pairs, in which case
+    // nothing is left of its weight either (torchvision/models/swin_transformer.py 0.25, ShiftedWindowAttentionV2).
+    if (!input(0).valid() || ShapeIsKnown(input(0)) || !input(1).valid()) return;
+    if (builder_->At(input(0)).name.ends_with("relative_coords_table"))
+      Learn(input(1), type, Shape{out.FromEnd(1), Dim(2)});
+    Shape table = out;
+    if (!ShapeIsKnown(input(1))) return;
+    table[table.rank() - 1] = builder_->At(input(1)).shape.FromEnd(1);
+    Learn(input(0), type, table);
+  } else if (call.op == "addmm") {
+    const Shape a = input(1).valid() ? builder_->At(input(1)).shape : Shape();
+    if (a.rank() < 1 || out.rank() < 1) return;
+    Learn(input(0), type, Shape{out.FromEnd(1)});
+    Learn(input(2), type, Shape{a.FromEnd(1), out.FromEnd(1)});
+  } else if (call.op == "bilinear") {
+    const Shape other = input(1).valid() ? builder_->At(input(1)).shape : Shape();
+    if (out.rank() < 1 || in.rank() < 1 || other.rank() < 1) return;
+    Learn(input(2), type, Shape{out.FromEnd(1), in.FromEnd(1), other.FromEnd(1)});
+    Learn(input(3), type, Shape{out.FromEnd(1)});
+  } else if (call.op.rfind("conv", 0) == 0) {
+    if (out.rank() >= 2) Learn(input(2), type, Shape{out[1]});
+  }
+}
+
+void Signature::LearnShapes(const Graph& graph, const std::vector<NodeId>& nodes, const AtenCall& call) {
+  AtenCall counted = call;
+  if (call.op == "layer_norm") {
+    counted.attributes.Set("normalized_axes", static_cast<int64_t>(call.attributes.Ints("normalized_shape").size()));
+  }
+  InferFromUse(counted);
+  std::vector<ValueId> open;
+  for (const ValueId input : call.inputs) {
+    if (input.valid() && !ShapeIsKnown(input)) open.push_back(input);
+  }
+  if (open.empty()) return;
+  std::vector<TensorId> stored;
+  for (const NodeId id : nodes) {
+    const Node& node = graph[id];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId tensor = node.inputs[i];
+      if (tensor.valid() && !IsShapeOperand(node, i) && graph[tensor].stored.has_value() &&
+          !graph[tensor].stored->dims.empty()) {
+        stored.push_back(tensor);
+      }
+    }
+  }
+  const auto is_named = [&](TensorId tensor) {
+    const ValueId own = ByTarget(graph[tensor].name);
+    return own.valid() && std::find(call.inputs.begin(), call.inputs.end(), own) != call.inputs.end();
+  };
+  stored.erase(std::remove_if(stored.begin(), stored.end(), is_named), stored.end());
+  for (size_t i = 0; i < open.size() && i < stored.size(); ++i) {
+    const StoredTensor& tensor = *graph[stored[i]].stored;
+    Shape shape;
+    for (const int64_t length : tensor.dims) shape.Append(length);
+    // A slope of prelu is stored as [C, 1, 1] to broadcast, the module's is [C].
+    if (call.op == "prelu") shape = Shape{shape.Elements()};
+    SetShape(open[i], tensor.type, shape);
+  }
+}
+
+ValueId Signature::TakeUnreferenced(const std::string& module, Dim elements) {
+  for (const std::string& target : order_) {
+    const bool is_own = target.size() > module.size() && target.compare(0, module.size(), module) == 0 &&
+                        target[module.size()] == '.' && target.find('.', module.size() + 1) == std::string::npos;
+    const auto found = is_own ? unreferenced_.find(target) : unreferenced_.end();
+    if (found == unreferenced_.end()) continue;
+    const ValueId value = ByTarget(target);
+    if (!value.valid() || builder_->At(value).role != Role::kParameter) continue;
+    if (ShapeIsKnown(value) && !(builder_->At(value).shape.Elements() == elements)) continue;
+    unreferenced_.erase(found);
+    return value;
+  }
+  return {};
+}
+
+std::vector<ValueId> Signature::UnreferencedOf(const std::string& module) const {
+  std::vector<ValueId> result;
+  for (const std::string& target : order_) {
+    if (unreferenced_.count(target) == 0) continue;
+    const auto [owner, leaf] = SplitTarget(target);
+    // Those of an nn.ParameterList are numbered (torch/nn/modules/container.py 2.10); nothing else is called by a
+    // number.
+    const bool in_list = !leaf.empty() && leaf.find_first_not_of("0123456789") == std::string::npos;
+    if ((in_list ? SplitTarget(owner).first : owner) == module) result.push_back(ByTarget(target));
+  }
+  return result;
+}
+
+void Signature::Take(ValueId value, DType type, const Shape& shape) {
+  unreferenced_.erase(builder_->At(value).name);
+  if (!ShapeIsKnown(value)) SetShape(value, type, shape);
+}
+
+ValueId Signature::OnlyInside(const std::string& module, const std::string& leaf) const {
+  ValueId found;
+  for (const std::string& target : order_) {
+    const auto [owner, name] = SplitTarget(target);
+    const bool inside = owner == module || (owner.rfind(module, 0) == 0 && owner[module.size()] == '.');
+    if (name != leaf || !inside) continue;
+    if (found.valid()) return {};
+    found = ByTarget(target);
+  }
+  return found;
+}
+
+std::optional<Signature::Twins> Signature::TakeTwins(const std::vector<ValueId>& of, const std::string& within,
+                                                     const std::string& except) {
+  if (of.empty()) return std::nullopt;
+  const auto twin_of = [&](ValueId value, const std::string& module) -> ValueId {
+    const std::string target = module + "." + SplitTarget(builder_->At(value).name).second;
+    const ValueId twin = ByTarget(target);
+    if (unreferenced_.count(target) == 0 || !twin.valid() || twin == value) return {};
+    const bool is_alike = builder_->At(twin).role == builder_->At(value).role &&
+                          (!ShapeIsKnown(twin) || builder_->At(twin).shape == builder_->At(value).shape);
+    return is_alike ? twin : ValueId{};
+  };
+  const std::string like = builder_->At(of.front()).name;
+  std::optional<Twins> best;
+  size_t best_common = 0;
+  for (const std::string& target : order_) {
+    Twins twins{.module = SplitTarget(target).first, .values = {}};
+    if (twins.module == except || twins.module.compare(0, within.size(), within) != 0) continue;
+    const auto end = std::mismatch(target.begin(), target.end(), like.begin(), like.end()).first;
+    const auto common = static_cast<size_t>(end - target.begin());
+    if (best.has_value() && common <= best_common) continue;
+    for (const ValueId value : of) twins.values.push_back(twin_of(value, twins.module));
+    if (!std::all_of(twins.values.begin(), twins.values.end(), [](ValueId twin) { return twin.valid(); })) continue;
+    best = std::move(twins);
+    best_common = common;
+  }
+  if (!best.has_value()) return std::nullopt;
+  for (size_t i = 0; i < of.size(); ++i) {
+    const Value value = builder_->At(of[i]);
+    SetShape(best->values[i], value.type, value.shape);
+    unreferenced_.erase(builder_->At(best->values[i]).name);
+  }
+  return best;
+}
+
+}  // namespace vramplan

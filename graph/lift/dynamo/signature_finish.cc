@@ -1,0 +1,158 @@
+// Shapes of parameters and buffers that no operator of the file uses.
+#include <cctype>
+#include <string>
+
+#include "graph/lift/dynamo/signature.h"
+
+namespace vramplan {
+namespace {
+
+// The numbers in a name, with where they stand: "layer3.0.conv1.weight" has 3, 0 and 1.
+struct Number {
+  size_t begin, end;
+  int value;
+};
+std::vector<Number> NumbersIn(const std::string& target) {
+  std::vector<Number> numbers;
+  for (size_t i = 0; i < target.size(); ++i) {
+    if (std::isdigit(static_cast<unsigned char>(target[i])) == 0) continue;
+    size_t end = i;
+    while (end < target.size() && std::isdigit(static_cast<unsigned char>(target[end])) != 0) ++end;
+    const bool ends_word = end < target.size() && target[end] == '.';
+    if (ends_word && end - i < 4) numbers.push_back({i, end, std::stoi(target.substr(i, end - i))});
+    i = end;
+  }
+  return numbers;
+}
+std::string With(const std::string& target, const Number& number, int value) {
+  return target.substr(0, number.begin) + std::to_string(value) + target.substr(number.end);
+}
+
+}  // namespace
+
+// What the modules of the frameworks register beside what is known.
+bool Signature::ShapeByHabit(const std::string& target) {
+  const ValueId value = ByTarget(target);
+  const std::pair<std::string, std::string> split = SplitTarget(target);
+  const std::string &module = split.first, &name = split.second;
+  const bool is_buffer = builder_->At(value).role == Role::kBuffer;
+  if (is_buffer && name == "num_batches_tracked") {
+    SetShape(value, DType::kInt64, Shape());  // torch/nn/modules/batchnorm.py: torch.tensor(0, dtype=torch.long)
+    return true;
+  }
+  const auto known = [&](const std::string& sibling) -> ValueId {
+    const ValueId found = ByTarget(module.empty() ? sibling : module + "." + sibling);
+    return found.valid() && ShapeIsKnown(found) ? found : ValueId{};
+  };
+  // torch/nn/modules/rnn.py: bias_ih_l0 and bias_hh_l0 are as long as the weights of that name are high.
+  if (name.starts_with("bias_ih_l") || name.starts_with("bias_hh_l")) {
+    const ValueId weight = known("weight_" + name.substr(5));
+    if (!weight.valid() || builder_->At(weight).shape.rank() != 2) return false;
+    SetShape(value, builder_->At(weight).type, Shape{builder_->At(weight).shape[0]});
+    return true;
+  }
+  // transformers' vision models: a mask token is as wide as the class token beside it (modeling_dinov2.py,
+  // transformers 5).
+  ValueId sibling = !is_buffer && name == "mask_token" ? known("cls_token") : ValueId{};
+  // peft keeps the module as it was beside modules_to_save.NAME, the copy that runs (utils/other.py 0.21.2).
+  constexpr std::string_view kOriginal = ".original_module.", kSaved = ".modules_to_save.";
+  if (const size_t at = target.find(kOriginal); at != std::string::npos) {
+    const std::string copies = target.substr(0, at) + std::string(kSaved);
+    for (const std::string& other : order_) {
+      if (!other.starts_with(copies) || !ShapeIsKnown(ByTarget(other))) continue;
+      const size_t dot = other.find('.', copies.size());
+      if (dot != std::string::npos && other.substr(dot + 1) == target.substr(at + kOriginal.size()))
+        sibling = ByTarget(other);
+    }
+  }
+  // Unused buffers of transformers repeat one of the same module: token_type_ids is zeros like position_ids
+  // (modeling_bert.py), original_inv_freq a copy of inv_freq (modeling_llama.py), transformers 5.
+  for (const std::string& other : order_) {
+    const auto [other_module, other_name] = SplitTarget(other);
+    const ValueId candidate = ByTarget(other);
+    if (!is_buffer || other_module != module || builder_->At(candidate).role != Role::kBuffer ||
+        !ShapeIsKnown(candidate))
+      continue;
+    if (name.ends_with(other_name) || (name == "token_type_ids" && other_name == "position_ids")) sibling = candidate;
+  }
+  if (!sibling.valid()) return false;
+  SetShape(value, builder_->At(sibling).type, builder_->At(sibling).shape);
+  return true;
+}
+
+// layer3.0.conv1 is to layer2.0.conv1 what that is to layer1.0.conv1: as large, or with channels that grow alike. Where
+// a stage has no such pair before it, it grows as its other parameters do.
+bool Signature::ShapeFromBefore(const std::string& target, std::unordered_map<std::string, int64_t>* growth) {
+  const ValueId value = ByTarget(target);
+  const auto known = [&](const std::string& name) -> const Shape* {
+    const ValueId found = ByTarget(name);
+    return found.valid() && ShapeIsKnown(found) && builder_->At(found).role == builder_->At(value).role
+               ? &builder_->At(found).shape
+               : nullptr;
+  };
+  const auto scaled = [](const Shape& shape, int64_t factor) {
+    Shape result;
+    for (int i = 0; i < shape.rank(); ++i) result.Append(i < 2 && !shape[i].Is(1) ? shape[i] * factor : shape[i]);
+    return result;
+  };
+  const std::vector<Number> numbers = NumbersIn(target);
+  for (auto inner = numbers.rbegin(); inner != numbers.rend(); ++inner) {
+    const Number& number = *inner;
+    const bool is_index = number.begin == 0 || target[number.begin - 1] == '.';
+    const Shape* last = known(With(target, number, number.value - 1));
+    const Shape* before = known(With(target, number, number.value - 2));
+    if (last == nullptr || before == nullptr || !is_index || !(*last == *before)) continue;
+    SetShape(value, builder_->At(value).type, *last);
+    return true;
+  }
+  for (const Number& number : numbers) {
+    const std::string stage = target.substr(0, number.end);
+    const Shape* last = known(With(target, number, number.value - 1));
+    const Shape* before = known(With(target, number, number.value - 2));
+    const bool ends_module = target.find('.', number.end + 1) != std::string::npos;
+    if (last == nullptr || !ends_module || last->rank() == 0 || !(*last)[0].IsConstant()) continue;
+    if (builder_->At(value).role == Role::kBuffer && last->rank() > 1) continue;  // a table, not channels
+    if (before != nullptr && before->rank() == last->rank() && (*before)[0].IsConstant() && (*before)[0].c0() > 0 &&
+        (*last)[0].c0() % (*before)[0].c0() == 0) {
+      growth->emplace(stage, (*last)[0].c0() / (*before)[0].c0());
+    }
+    const auto factor = growth->find(stage);
+    if (factor == growth->end()) continue;
+    SetShape(value, builder_->At(value).type, scaled(*last, factor->second));
+    return true;
+  }
+  return false;
+}
+
+void Signature::Finish(Notes* notes) {
+  std::unordered_map<std::string, int64_t> growth;
+  std::string first_assumed;
+  int assumed = 0;
+  for (const std::string& target : order_) {
+    const ValueId value = ByTarget(target);
+    if (ShapeIsKnown(value) || ShapeByHabit(target)) continue;
+    builder_->At(value).type = DType::kFloat32;
+    if (!ShapeFromBefore(target, &growth)) continue;
+    if (assumed++ == 0) first_assumed = target;
+  }
+  if (assumed > 0) {
+    notes->Add({.code = "assumed-shape",
+                .severity = Severity::kWarning,
+                .subject = first_assumed,
+                .text = "the file lists " + std::to_string(assumed) +
+                        " parameters and buffers from here on that no operator uses, without their shapes; they are "
+                        "assumed to continue the pattern of the stages and blocks before them",
+                .hint = "remove layers that never run from the model, or export a step that runs them"});
+  }
+  for (const std::string& target : order_) {
+    const ValueId value = ByTarget(target);
+    if (ShapeIsKnown(value)) continue;
+    SetShape(value, DType::kFloat32, Shape{0});
+    notes->Add({.code = "unknown-parameter",
+                .severity = Severity::kWarning,
+                .subject = target,
+                .text = "the file lists it but neither gives its shape nor uses it; it counts as 0 B"});
+  }
+}
+
+}  // namespace vramplan

@@ -1,0 +1,46 @@
+#include "graph/lift/dynamo/unused_signature.h"
+
+#include <cctype>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "graph/lift/dynamo/fx_text.h"
+
+namespace vramplan {
+namespace {
+
+bool IsNameCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+
+// Whether the text has "%name" with one of the names.
+bool NamesOne(std::string_view text, const std::unordered_set<std::string>& names) {
+  for (size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
+    size_t end = at + 1;
+    while (end < text.size() && IsNameCharacter(text[end])) ++end;
+    if (names.count(std::string(text.substr(at + 1, end - at - 1))) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Graph> WithoutUnusedSignature(const Graph& graph) {
+  if (graph.signature.empty()) return std::nullopt;
+  std::unordered_set<std::string> parameters;
+  bool constants = false;
+  for (const SignatureEntry& entry : ParseSignature(graph.signature)) {
+    if (entry.kind == SignatureEntry::Kind::kParameter) parameters.insert(entry.placeholder);
+    constants |= entry.kind == SignatureEntry::Kind::kConstant;
+  }
+  if (parameters.empty() || !constants) return std::nullopt;
+  for (const Node& node : graph.nodes) {
+    if (NamesOne(node.provenance.fx_node, parameters)) return std::nullopt;
+  }
+  Graph plain = graph;
+  plain.signature.clear();
+  plain.producer = "keras";
+  for (Node& node : plain.nodes) node.provenance = Provenance();
+  return plain;
+}
+
+}  // namespace vramplan

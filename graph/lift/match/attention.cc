@@ -1,0 +1,297 @@
+// torch.nn.functional.scaled_dot_product_attention and the packed projection of nn.MultiheadAttention.
+#include <cmath>
+
+#include "graph/lift/match/source.h"
+#include "graph/lift/onnxruntime/fused_attention.h"
+#include "graph/lift/simplifiers/fx_names.h"
+
+namespace vramplan {
+namespace {
+
+// Mul(x, sqrt(scale)): the exporter scales both sides of the first product by the root of the scale, as the math
+// kernel does (torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py 2.10); nobody writes that by hand.
+struct Scaled {
+  NodeId mul;
+  TensorId tensor;
+  double root;
+};
+
+// The result of a Mul that a simplifier took out because it changed nothing: a scale of 1 (T5's) has gone, the name of
+// its result is there ("/attn/Mul_2_output_0").
+bool WasScaled(PatternSource& source, TensorId operand) {
+  const std::string& name = source.graph()[operand].name;
+  const size_t slash = name.rfind('/');
+  return slash != std::string::npos && name.compare(slash, 4, "/Mul") == 0 && !source.MakerOf(operand, "Mul").valid();
+}
+
+std::optional<Scaled> ScaledBy(PatternSource& source, TensorId operand) {
+  const NodeId mul = source.OnlyMakerOf(operand, "Mul");
+  if (!mul.valid()) return std::nullopt;
+  const auto parts = source.TensorAndNumber(mul);
+  if (!parts.has_value()) return std::nullopt;
+  return Scaled{mul, parts->first, parts->second};
+}
+
+// Code that scales its queries itself gives torch's function a scale of 1 (modeling_bart.py, modeling_opt.py 5.23);
+// ONNX Runtime takes that out without a trace.
+bool ScaledInFront(PatternSource& source, TensorId query) {
+  if (!KnowsOneCall(source)) return false;
+  for (const char* op : {"Transpose", "Reshape"}) {
+    const NodeId view = source.MakerOf(query, op);
+    if (!view.valid()) return false;
+    query = source.In(view, 0);
+  }
+  return ScaledBy(source, query).has_value();
+}
+
+bool KeptItsName(PatternSource& source, NodeId product) {
+  return source.FromPyTorch() &&
+         source.graph()[source[product].outputs[0]].name.find("/MatMul_output") != std::string::npos;
+}
+
+// What the product adds to the scores.
+struct Mask {
+  TensorId tensor;  // invalid: none, or causal
+  bool causal = false;
+  std::vector<NodeId> nodes;
+};
+
+// Where(Equal(Trilu(ones), 0), -inf, 0) is what the exporter writes for is_causal; Where(mask, 0, -inf) is a mask of
+// booleans; anything else is a mask of numbers.
+Mask MaskOf(PatternSource& source, TensorId tensor) {
+  const NodeId where = source.MakerOf(tensor, "Where");
+  if (!where.valid()) return {tensor, false, {}};
+  const auto yes = source.Number(source.In(where, 1)), no = source.Number(source.In(where, 2));
+  if (!yes.has_value() || !no.has_value()) return {tensor, false, {}};
+  const TensorId condition = source.In(where, 0);
+  if (*yes == 0 && *no < 0) return {condition, false, {where}};
+  const NodeId equal = source.MakerOf(condition, "Equal");
+  const NodeId trilu = equal.valid() ? source.MakerOf(source.In(equal, 0), "Trilu") : NodeId{};
+  if (*yes < 0 && *no == 0 && trilu.valid() && source[trilu].attributes.Int("upper", 1) == 0) {
+    return {TensorId{}, true, {trilu, equal, where}};
+  }
+  return {tensor, false, {}};
+}
+
+// Transpose([1, 2, 0]), Reshape([B, heads, d, L]): nn.MultiheadAttention's own transpose(0, 1), of [L, B * heads, d],
+// and the swap of the last two axes in one.
+std::optional<Operand> KeyBehindOneReshape(PatternSource& source, TensorId transposed, NodeId back, NodeId swap,
+                                           std::vector<NodeId>& nodes) {
+  Shape shape = source.ShapeOf(transposed), moved = source.ShapeOf(source.In(back, 0));
+  if (shape.rank() < 3 || moved.rank() != 3) return std::nullopt;
+  if (moved[1] != shape.FromEnd(2) || moved[2] != shape.FromEnd(1)) return std::nullopt;
+  std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
+  std::swap(moved[1], moved[2]);
+  const DType type = source.TypeOf(transposed);
+  const Operand turned = source.New(Beside(source[swap], "key"), type, moved);
+  source.Add({.op = "transpose",
+              .inputs = {source.Use(source.In(swap, 0))},
+              .outputs = {turned},
+              .attributes = Named({{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}),
+              .nodes = {swap}});
+  const Operand key = source.New(Beside(source[back], "key"), type, shape);
+  source.Add({.op = "reshape", .inputs = {turned}, .outputs = {key}, .attributes = {}, .nodes = {back}});
+  nodes.insert(nodes.end(), {swap, back});
+  return key;
+}
+
+// Reshape([-1, L, d]), Transpose([0, 2, 1]), Reshape([B, heads, d, L]): the dynamo exporter's way to swap the last two
+// axes (onnxscript 0.7, torch_lib's scaled_dot_product_attention). Gives the key.
+std::optional<Operand> KeyBehindReshapes(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes) {
+  const NodeId back = source.OnlyMakerOf(transposed, "Reshape");
+  const NodeId swap = back.valid() ? source.OnlyMakerOf(source.In(back, 0), "Transpose") : NodeId{};
+  const NodeId flat = swap.valid() ? source.OnlyMakerOf(source.In(swap, 0), "Reshape") : NodeId{};
+  if (swap.valid() && source[swap].attributes.Ints("perm") == std::vector<int64_t>{1, 2, 0})
+    return KeyBehindOneReshape(source, transposed, back, swap, nodes);
+  if (!flat.valid() || source[swap].attributes.Ints("perm") != std::vector<int64_t>{0, 2, 1}) return std::nullopt;
+  Shape shape = source.ShapeOf(transposed);
+  const Shape rows = source.ShapeOf(source.In(swap, 0));
+  const TensorId input = source.In(flat, 0);
+  if (shape.rank() < 3 || rows.rank() != 3) return std::nullopt;
+  std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
+  if (rows[1] != shape.FromEnd(2) || rows[2] != shape.FromEnd(1)) return std::nullopt;
+  nodes.insert(nodes.end(), {flat, swap, back});
+  if (source.ShapeOf(input) == shape) return source.Use(input);
+  // A view in front was merged into the first reshape.
+  const Operand key = source.New(Beside(source[flat], "key"), source.TypeOf(transposed), shape);
+  source.Add({.op = "reshape", .inputs = {source.Use(input)}, .outputs = {key}, .attributes = {}, .nodes = {flat}});
+  return key;
+}
+
+// The key whose last two axes the exporter swapped, possibly in one Transpose with the swap of heads that the module
+// itself did; then the module's own transpose becomes a layer again. No Transpose: the module had swapped them too.
+std::optional<Operand> KeyOf(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes, NodeId scale) {
+  if (auto key = KeyBehindReshapes(source, transposed, nodes)) return key;
+  const NodeId transpose = source.MakerOf(transposed, "Transpose");
+  if (!transpose.valid()) {
+    Shape shape = source.ShapeOf(transposed);
+    if (shape.rank() < 3) return std::nullopt;
+    std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
+    const Operand key = source.New(Beside(source[scale], "key"), source.TypeOf(transposed), shape);
+    source.Add({.op = "transpose",
+                .inputs = {source.Use(transposed)},
+                .outputs = {key},
+                .attributes = Named({{"dim0", int64_t{shape.rank() - 2}}, {"dim1", int64_t{shape.rank() - 1}}}),
+                .nodes = {scale}});
+    return key;
+  }
+  std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
+  const int rank = source.RankOf(transposed);
+  if (rank < 3 || perm.size() != static_cast<size_t>(rank)) return std::nullopt;
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  std::vector<int64_t> moved;
+  for (size_t axis = 0; axis < perm.size(); ++axis) {
+    if (perm[axis] != static_cast<int64_t>(axis)) moved.push_back(static_cast<int64_t>(axis));
+  }
+  nodes.push_back(transpose);
+  const TensorId input = source.In(transpose, 0);
+  if (moved.empty()) return source.Use(input);
+  Shape shape = source.ShapeOf(transposed);
+  std::swap(shape[rank - 1], shape[rank - 2]);
+  const Operand key = source.New(Beside(source[transpose], "key"), source.TypeOf(transposed), shape);
+  const bool swap = moved.size() == 2;
+  source.Add({.op = swap ? "transpose" : "permute",
+              .inputs = {source.Use(input)},
+              .outputs = {key},
+              .attributes = swap ? Named({{"dim0", moved[0]}, {"dim1", moved[1]}}) : Named({{"dims", perm}}),
+              .nodes = {transpose}});
+  return key;
+}
+
+bool IsNamedAttention(PatternSource& source, NodeId root) {
+  return source.FromFx() &&
+         FxOperatorOf(source.graph()[source[root].outputs[0]].name).find("scaled_dot_product") != std::string::npos;
+}
+
+// MatMul(Dropout(Softmax(MatMul(q * s, k^T * s) + mask)), v), with a guard against rows that are masked whole
+bool MatchAttention(PatternSource& source, NodeId root) {
+  double dropout = 0;
+  std::vector<NodeId> nodes = {root};
+  TensorId weights = source[root].inputs[0];
+  if (const NodeId node = source.MakerOf(weights, "Dropout"); node.valid()) {
+    // No training flag: the exporter wrote it for the attention's own dropout_p.
+    dropout = source.Number(source.In(node, 1)).value_or(source[node].attributes.Real("ratio", 0));
+    nodes.push_back(node);
+    weights = source[node].inputs[0];
+  }
+  weights = source.Behind(weights);
+  const NodeId guard = source.OnlyMakerOf(weights, "Where");
+  const bool guarded = guard.valid();
+  if (guarded) {
+    if (!source.MakerOf(source.In(guard, 0), "IsNaN").valid()) return false;
+    nodes.insert(nodes.end(), {guard, source.MakerOf(source.In(guard, 0), "IsNaN")});
+    weights = source.In(guard, 2);
+  } else if (!source.UsedOnce(weights)) {
+    return false;
+  }
+  const NodeId softmax = source.MakerOf(weights, "Softmax");
+  if (!softmax.valid()) return false;
+  nodes.push_back(softmax);
+
+  TensorId scores = source.In(softmax, 0);
+  if (!source.UsedOnce(scores)) return false;
+  Mask mask;
+  bool masked = false;
+  if (const NodeId add = source.MakerOf(scores, "Add"); add.valid()) {
+    const auto is_product = [&](TensorId tensor) {
+      return source.MakerOf(tensor, "MatMul").valid() || source.MakerOf(tensor, "FusedMatMul").valid();
+    };
+    const size_t side = is_product(source.In(add, 0)) ? 0 : 1;
+    scores = source.In(add, side);
+    mask = MaskOf(source, source.In(add, 1 - side));
+    nodes.push_back(add);
+    masked = true;
+  }
+  NodeId product = source.OnlyMakerOf(scores, "MatMul");
+  std::optional<Scaled> query, key;
+  if (product.valid()) {
+    query = ScaledBy(source, source.In(product, 0));
+    key = ScaledBy(source, source.In(product, 1));
+    const bool was_scaled = WasScaled(source, source.In(product, 0)) && WasScaled(source, source.In(product, 1));
+    const bool open = !query.has_value() && !key.has_value();
+    if (open && (guarded || mask.causal || was_scaled || ScaledInFront(source, source.In(product, 0)) ||
+                 IsNamedAttention(source, root))) {
+      query = Scaled{{}, source.In(product, 0), 1};
+      key = Scaled{{}, source.In(product, 1), 1};
+    }
+    if (!query.has_value() || !key.has_value() || std::abs(query->root - key->root) > 1e-6 * std::abs(key->root)) {
+      return false;
+    }
+    if (query->mul.valid()) nodes.insert(nodes.end(), {query->mul, key->mul});
+  } else {
+    // ONNX Runtime's optimizer moves both factors into the product; the guard, or the mask, tells that the math kernel
+    // was written. So does the product's own name where nothing is added: code of one's own scales the result, which
+    // then has the name of the Mul or Div (core/optimizer/matmul_scale_fusion.cc 1.20).
+    product = source.OnlyMakerOf(scores, "FusedMatMul");
+    if (!product.valid() || !(guarded || mask.causal || (!masked && KeptItsName(source, product)))) return false;
+    const Attributes& fused = source[product].attributes;
+    if (fused.Int("transA", 0) != 0 || fused.Int("transB", 0) != 0) return false;
+    const double root_scale = std::sqrt(std::abs(fused.Real("alpha", 1)));
+    query = Scaled{{}, source.In(product, 0), root_scale};
+    key = Scaled{{}, source.In(product, 1), root_scale};
+  }
+  const Dim width =
+      source.ShapeOf(query->tensor).rank() > 0 ? source.ShapeOf(query->tensor).FromEnd(1) : Dim::Unknown();
+  const std::optional<Operand> key_operand = KeyOf(source, key->tensor, nodes, key->mul.valid() ? key->mul : product);
+  if (!key_operand.has_value()) return false;
+  nodes.push_back(product);
+  nodes.insert(nodes.end(), mask.nodes.begin(), mask.nodes.end());
+  std::swap(nodes.front(), nodes.back());
+
+  Attributes attributes = Named({{"dropout_p", dropout}, {"is_causal", static_cast<int64_t>(mask.causal)}});
+  const double scale = query->root * key->root;
+  if (!width.IsConstant() || std::abs(scale * std::sqrt(static_cast<double>(width.c0())) - 1) > 1e-3) {
+    attributes.Set("scale", scale);
+  }
+  source.Add(
+      {.op = "scaled_dot_product_attention",
+       .inputs = {source.Use(query->tensor), *key_operand, source.Use(source.In(root, 1)), source.Use(mask.tensor)},
+       .outputs = {source.Out(root)},
+       .attributes = std::move(attributes),
+       .nodes = std::move(nodes)});
+  return true;
+}
+
+// nn.MultiheadAttention unpacks its projection by .unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
+// (torch/nn/functional.py 2.10, _in_projection_packed); the last call, a copy, leaves no trace in the file.
+bool MatchPackedProjection(PatternSource& source, NodeId root) {
+  const NodeId transpose = source.OnlyMakerOf(source.In(root, 0), "Transpose");
+  if (!transpose.valid()) return false;
+  const std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
+  const NodeId unsqueeze = source.OnlyMakerOf(source.In(transpose, 0), "Unsqueeze");
+  const auto squeezed = source.IntegersOf(root, "axes", 1);
+  // onnxsim lets the view in front add the axis.
+  const NodeId view = source.OnlyMakerOf(source.In(transpose, 0), "Reshape");
+  const Shape unsqueezed = source.ShapeOf(source.In(transpose, 0));
+  const bool merged = view.valid() && unsqueezed.rank() == source.RankOf(source.In(view, 0)) + 2 && unsqueezed[0].Is(1);
+  if (!merged && (!unsqueeze.valid() || source.IntegersOf(unsqueeze, "axes", 1) != std::vector<int64_t>{0}))
+    return false;
+  // The leading axis of one goes last but one, where the three projections were.
+  const auto rank = static_cast<int64_t>(perm.size());
+  if (rank < 3 || (squeezed != std::vector<int64_t>{rank - 2} && squeezed != std::vector<int64_t>{-2})) return false;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    const int64_t expected = axis == 0 ? rank - 2 : axis == rank - 2 ? 0 : axis;
+    if (perm[static_cast<size_t>(axis)] != expected) return false;
+  }
+  for (const NodeId user : source.UsersOf(source[root].outputs[0])) {
+    if (source[user].op != "Gather") return false;
+  }
+  const TensorId output = source[root].outputs[0];
+  const Operand moved = source.New(Beside(source[root], "view"), source.TypeOf(output), source.ShapeOf(output));
+  source.Add({.op = "squeeze",
+              .inputs = {source.Use(source.In(root, 0))},
+              .outputs = {moved},
+              .attributes = {},
+              .nodes = {root}});
+  source.Add({.op = "contiguous", .inputs = {moved}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}});
+  return true;
+}
+
+}  // namespace
+
+const PatternRows& AttentionPatterns() {
+  static const PatternRows rows = {{"MatMul", MatchAttention}, {"Squeeze", MatchPackedProjection}};
+  return rows;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,290 @@
+// Convolutions, pooling, resizing.
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "graph/base/text.h"
+#include "graph/lift/match/source.h"
+#include "graph/lift/simplifiers/fx_names.h"
+
+namespace vramplan {
+namespace {
+
+// Spatial axes of a [batch, channels, ...] tensor; 2 where the rank is not known.
+int64_t SpatialAxes(PatternSource& source, TensorId tensor) {
+  const int rank = source.RankOf(tensor);
+  return rank >= 3 ? rank - 2 : 2;
+}
+std::vector<int64_t> ListOr(const Attributes& attributes, const char* name, int64_t axes, int64_t otherwise) {
+  std::vector<int64_t> list = attributes.Ints(name);
+  if (list.empty()) list.assign(static_cast<size_t>(axes), otherwise);
+  return list;
+}
+// Begins of all axes, then ends. auto_pad says them by the result (onnx Conv-11): what the windows reach beyond the
+// input, the odd one at the end, or at the begin under SAME_LOWER.
+std::vector<int64_t> Pads(PatternSource& source, NodeId root, int64_t axes, const std::vector<int64_t>& kernel) {
+  const Attributes& node = source[root].attributes;
+  std::vector<int64_t> pads = ListOr(node, "pads", 2 * axes, 0);
+  const std::string same = node.Text("auto_pad", "NOTSET");
+  const Shape in = source.ShapeOf(source.In(root, 0)), out = source.ShapeOf(source[root].outputs[0]);
+  const int rank = static_cast<int>(axes) + 2;
+  if (!same.starts_with("SAME") || source[root].op != "Conv" || in.rank() != rank || out.rank() != rank) return pads;
+  const std::vector<int64_t> strides = ListOr(node, "strides", axes, 1), dilations = ListOr(node, "dilations", axes, 1);
+  const auto count = static_cast<size_t>(axes);
+  if (strides.size() != count || dilations.size() != count || kernel.size() != count || pads.size() != 2 * count)
+    return pads;
+  constexpr int64_t kLongest = int64_t{1} << 20;  // beyond it is no convolution, and products stay within 63 bits
+  const auto sane = [](int64_t value) { return value >= 0 && value <= kLongest; };
+  for (size_t i = 0; i < count; ++i) {
+    const Dim length = in[static_cast<int>(i) + 2], windows = out[static_cast<int>(i) + 2];
+    if (!length.IsConstant() || !windows.IsConstant()) continue;
+    if (!sane(strides[i]) || !sane(dilations[i]) || !sane(kernel[i]) || !sane(length.c0()) || !sane(windows.c0()))
+      continue;
+    const int64_t reach = (windows.c0() - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1;
+    const int64_t total = std::max<int64_t>(0, reach - length.c0()), less = total / 2;
+    pads[i] = same == "SAME_LOWER" ? total - less : less;
+    pads[count + i] = total - pads[i];
+  }
+  return pads;
+}
+
+// ONNX pads begin and end of each axis; torch has one number for both.
+std::vector<int64_t> Padding(PatternSource& source, NodeId root, int64_t axes, const std::vector<int64_t>& kernel) {
+  std::vector<int64_t> pads = Pads(source, root, axes, kernel);
+  pads.resize(static_cast<size_t>(axes));
+  return pads;
+}
+
+Attributes ConvolutionAttributes(PatternSource& source, NodeId root, int64_t axes, const Shape& weight) {
+  const Attributes& node = source[root].attributes;
+  std::vector<int64_t> kernel = node.Ints("kernel_shape");
+  for (int axis = 2; kernel.size() < static_cast<size_t>(axes) && axis < weight.rank(); ++axis) {
+    kernel.push_back(weight[axis].IsConstant() ? weight[axis].c0() : 1);
+  }
+  return Named({{"kernel_size", kernel},
+                {"stride", ListOr(node, "strides", axes, 1)},
+                {"padding", Padding(source, root, axes, kernel)},
+                {"dilation", ListOr(node, "dilations", axes, 1)},
+                {"groups", node.Int("group", 1)}});
+}
+
+// padding="same" of an even kernel: what one side has more than the other is padded in front of the convolution
+// (ATen/native/Convolution.cpp, _convolution_same).
+Operand PaddedUnevenly(PatternSource& source, NodeId root, int64_t axes, Attributes* attributes) {
+  const TensorId input = source.In(root, 0);
+  const std::vector<int64_t> pads = Pads(source, root, axes, attributes->Ints("kernel_size"));
+  const auto count = static_cast<size_t>(axes);
+  Shape padded = source.ShapeOf(input);
+  if (pads.size() != 2 * count || padded.rank() != static_cast<int>(axes) + 2 || source[root].op != "Conv" ||
+      std::equal(pads.begin(), pads.begin() + axes, pads.begin() + axes))
+    return source.Use(input);
+  std::vector<int64_t> rims(2 * count, 0), common(count);  // torch order: the last axis first
+  for (size_t i = 0; i < count; ++i) {
+    common[i] = std::min(pads[i], pads[count + i]);
+    rims[2 * (count - 1 - i)] = pads[i] - common[i];
+    rims[2 * (count - 1 - i) + 1] = pads[count + i] - common[i];
+    Dim& length = padded[static_cast<int>(i) + 2];
+    length = length + Dim(pads[i] + pads[count + i] - 2 * common[i]);
+  }
+  attributes->Set("padding", common);
+  const Operand out = source.New(Beside(source[root], ".pad"), source.TypeOf(input), padded);
+  source.Add({.op = "pad",
+              .inputs = {source.Use(input)},
+              .outputs = {out},
+              .attributes = Named({{"pad", rims}, {"mode", std::string("constant")}}),
+              .nodes = {root}});
+  return out;
+}
+
+// "conv1_bn/FusedBatchNormV3:0", "Conv2D_bias_fused_bn" (tf2onnx), "batch_norm_3", "bn1/BatchNormalization_output_0",
+// "ConvBnFusion_BN_B_bn1.bias" (ONNX Runtime)
+bool NamesBatchNorm(std::string name) {
+  std::erase(name, '_');
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name.find("batchnorm") != std::string::npos || name.find("fusedbn") != std::string::npos ||
+         name.find("convbnfusion") != std::string::npos;
+}
+
+// Whether simplifiers folded a product of channels, timm's LayerScale behind a convolution, into its weight. onnxslim
+// and ONNX Runtime keep the product's name ("/blocks.0/Mul_output_0", "mul_26"); onnxsim makes up the weight's, where
+// the exporter's own folding of batch norm calls it otherwise ("onnx::Conv_193"). An export that left the batch norms
+// to onnxsim has no convolution whose weight kept its name.
+bool HadScale(PatternSource& source, NodeId root) {
+  const TensorId weight = source.In(root, 1);
+  if (!source.FromPyTorch() || source.Stored(weight) == nullptr) return false;
+  const std::string& result = source.graph()[source[root].outputs[0]].name;
+  const std::string& name = source.graph()[weight].name;
+  if (name.rfind("ConvMulFusion_W_", 0) == 0) return true;
+  if (source.FromFx() && FxOperatorOf(result) == "mul") return name == result + "_weight";
+  if (source.HasModulePath(weight)) return false;
+  const size_t slash = result.rfind('/');
+  if (slash != std::string::npos && result.compare(slash, 4, "/Mul") == 0) return true;
+  if (name.rfind("_v_", 0) != 0) return false;
+  if (source.FromFx()) return result.rfind("conv", 0) == 0;
+  const std::vector<Node>& nodes = source.graph().nodes;
+  constexpr size_t kLooked = 4096;
+  const auto end = nodes.begin() + static_cast<int64_t>(std::min(nodes.size(), kLooked));
+  return std::any_of(nodes.begin(), end, [&](const Node& node) {
+    return node.op == "Conv" && node.inputs.size() > 1 && source.Stored(node.inputs[1]) != nullptr &&
+           source.IsInitializer(node.inputs[1]) && source.HasModulePath(node.inputs[1]);
+  });
+}
+
+// x.mul(gamma.reshape(1, -1, 1, 1)) behind the convolution (timm/models/convnext.py, timm 1.0).
+bool EmitScaled(PatternSource& source, NodeId root) {
+  const TensorId result = source[root].outputs[0];
+  const Shape shape = source.ShapeOf(result);
+  if (shape.rank() < 3) return false;
+  const DType type = source.TypeOf(result);
+  const Operand conv = source.New(Beside(source[root], "conv"), type, shape);
+  if (!EmitConvolution(source, root, "conv", conv)) return false;
+  Shape channels{1, shape[1]};
+  for (int axis = 2; axis < shape.rank(); ++axis) channels.Append(1);
+  const Operand gamma = source.LostParameter(root, "gamma", type, Shape{shape[1]}, source.In(root, 1));
+  const Operand view = source.New(Beside(source[root], "scale"), type, channels);
+  source.Add({.op = "reshape", .inputs = {gamma}, .outputs = {view}, .attributes = {}, .nodes = {root}});
+  source.Add({.op = "mul", .inputs = {conv, view}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}});
+  return true;
+}
+
+bool MatchConv(PatternSource& source, NodeId root) {
+  if (HadScale(source, root)) return EmitScaled(source, root);
+  const bool folded = HadBatchNorm(source, root);
+  return EmitConvolution(source, root, "conv", {}, folded);
+}
+bool MatchConvTranspose(PatternSource& source, NodeId root) { return EmitConvolution(source, root, "conv_transpose"); }
+
+bool EmitPool(PatternSource& source, NodeId root, std::string op, Attributes attributes, TensorId input,
+              std::vector<NodeId> nodes) {
+  std::vector<Operand> outputs = {source.Out(root)};
+  if (source.Out(root, 1).valid()) outputs.push_back(source.Out(root, 1));  // where the maximum was
+  source.Add({.op = std::move(op),
+              .inputs = {source.Use(input)},
+              .outputs = std::move(outputs),
+              .attributes = std::move(attributes),
+              .nodes = std::move(nodes)});
+  return true;
+}
+
+// An adaptive pool is exported as a pool without a `pads` attribute (symbolic_opset9.py 2.10, _adaptive_pool).
+bool EmitWindowPool(PatternSource& source, NodeId root, const char* fixed, const char* adaptive) {
+  TensorId input = source.In(root, 0);
+  const Attributes& node = source[root].attributes;
+  const int64_t axes = SpatialAxes(source, input);
+  const std::vector<int64_t> kernel = node.Ints("kernel_shape");
+  if (source.FromPyTorch() && !node.Has("pads") && node.Ints("strides") == kernel) {
+    return EmitPool(source, root, Ranked(adaptive, axes), {}, input, {root});
+  }
+  std::vector<int64_t> padding = Padding(source, root, axes, kernel);
+  std::vector<NodeId> nodes = {root};
+  // avg_pool2d(padding, count_include_pad=True) is exported as a Pad before the pool.
+  const NodeId pad = source.OnlyMakerOf(input, "Pad");
+  if (source.FromPyTorch() && source[root].op == "AveragePool" && pad.valid() && source.SameScope(pad, root)) {
+    const auto pads = source.IntegersOf(pad, "pads", 1);
+    if (pads.has_value() && static_cast<int64_t>(pads->size()) == 2 * (axes + 2)) {
+      padding.assign(pads->begin() + 2, pads->begin() + 2 + axes);
+      input = source.In(pad, 0);
+      nodes = {pad, root};
+    }
+  }
+  Attributes attributes = Named({{"kernel_size", kernel},
+                                 {"stride", ListOr(node, "strides", axes, 1)},
+                                 {"padding", padding},
+                                 {"ceil_mode", node.Int("ceil_mode", 0)}});
+  return EmitPool(source, root, Ranked(fixed, axes), std::move(attributes), input, std::move(nodes));
+}
+bool MatchMaxPool(PatternSource& source, NodeId root) {
+  return EmitWindowPool(source, root, "max_pool", "adaptive_max_pool");
+}
+bool MatchAveragePool(PatternSource& source, NodeId root) {
+  return EmitWindowPool(source, root, "avg_pool", "adaptive_avg_pool");
+}
+
+bool MatchGlobalAveragePool(PatternSource& source, NodeId root) {
+  return EmitPool(source, root, Ranked("adaptive_avg_pool", SpatialAxes(source, source.In(root, 0))), {},
+                  source.In(root, 0), {root});
+}
+bool MatchGlobalMaxPool(PatternSource& source, NodeId root) {
+  return EmitPool(source, root, Ranked("adaptive_max_pool", SpatialAxes(source, source.In(root, 0))), {},
+                  source.In(root, 0), {root});
+}
+bool MatchLocalResponseNorm(PatternSource& source, NodeId root) {
+  return EmitPool(source, root, "local_response_norm", Named({{"size", source[root].attributes.Int("size", 5)}}),
+                  source.In(root, 0), {root});
+}
+
+bool MatchResize(PatternSource& source, NodeId root) {
+  const std::string mode = source[root].attributes.Text("mode", "nearest");
+  const int64_t axes = SpatialAxes(source, source.In(root, 0));
+  std::string op = "upsample_nearest" + std::to_string(axes) + "d";
+  if (mode == "linear")
+    op = axes == 1 ? "upsample_linear1d" : axes == 2 ? "upsample_bilinear2d" : "upsample_trilinear3d";
+  if (mode == "cubic") op = "upsample_bicubic2d";
+  return EmitPool(source, root, std::move(op), {}, source.In(root, 0), {root});
+}
+
+bool MatchGridSample(PatternSource& source, NodeId root) {
+  source.Add({.op = "grid_sample",
+              .inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))},
+              .outputs = {source.Out(root)},
+              .attributes = {},
+              .nodes = {root}});
+  return true;
+}
+
+}  // namespace
+
+// A batch norm that was folded into the convolution leaves its names behind: the result is called what the batch norm's
+// was ("getitem" in the dynamo exporter's, whose native batch norm gives a tuple), or the folded tensors are.
+bool HadBatchNorm(PatternSource& source, NodeId root) {
+  const TensorId weight = source.In(root, 1), bias = source.In(root, 2);
+  if (source.Stored(weight) == nullptr) return false;
+  const std::string& result = source.graph()[source[root].outputs[0]].name;
+  if (NamesBatchNorm(result) || (bias.valid() && NamesBatchNorm(source.graph()[bias].name))) return true;
+  if (!source.FromPyTorch()) return false;
+  if (source.FromFx()) return result.rfind("getitem", 0) == 0 && LostLastNode(source.graph(), root);
+  // The TorchScript exporter's folded tensors are "onnx::Conv_193" and "onnx::Conv_194". What folds a weight norm or a
+  // number (onnxsim) into the weight leaves the bias alone.
+  return result.rfind("getitem", 0) == 0 ||
+         (!source.HasModulePath(weight) && bias.valid() && !source.HasModulePath(bias));
+}
+
+bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output, bool folded_norm) {
+  const TensorId weight = source.In(root, 1);
+  const int64_t axes = SpatialAxes(source, weight);
+  Attributes attributes = ConvolutionAttributes(source, root, axes, source.ShapeOf(weight));
+  if (source[root].op == "ConvTranspose") {
+    attributes.Set("output_padding", ListOr(source[root].attributes, "output_padding", axes, 0));
+  }
+  if (folded_norm) attributes.Set("folded_norm", int64_t{1});
+  // The weight alone lost its name: a weight norm, a standardisation or a mask was folded into it.
+  const bool computed = source.FromPyTorch() && !source.FromFx() && source.Stored(weight) != nullptr &&
+                        !source.HasModulePath(weight) && !folded_norm;
+  if (computed) attributes.Set("computed_weight", int64_t{1});
+  const Operand input = PaddedUnevenly(source, root, axes, &attributes);
+  source.Add(
+      {.op = Ranked(op, axes),
+       .inputs = {input, source.Parameter(weight, root, "weight"), source.Parameter(source.In(root, 2), root, "bias")},
+       .outputs = {output.valid() ? output : source.Out(root)},
+       .attributes = std::move(attributes),
+       .nodes = {root}});
+  return true;
+}
+
+const PatternRows& ConvolutionPatterns() {
+  static const PatternRows rows = {
+      {"Conv", MatchConv},
+      {"ConvTranspose", MatchConvTranspose},
+      {"MaxPool", MatchMaxPool},
+      {"AveragePool", MatchAveragePool},
+      {"GlobalAveragePool", MatchGlobalAveragePool},
+      {"GlobalMaxPool", MatchGlobalMaxPool},
+      {"LRN", MatchLocalResponseNorm},
+      {"Resize", MatchResize},
+      {"Upsample", MatchResize},
+      {"GridSample", MatchGridSample},
+  };
+  return rows;
+}
+
+}  // namespace vramplan

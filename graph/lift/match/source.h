@@ -1,0 +1,250 @@
+// PatternSource: puts operators back together from the outputs backwards, like instruction selection. A value that is
+// needed asks the patterns of the node that makes it, in table order; the first that matches makes layers and needs its
+// own operands in turn. What nobody needs (arithmetic of sizes, halves of a pattern) is never looked at:
+//
+//   output = Mul(Mul(x, Add(Erf(Div(x, 1.414)), 1)), 0.5)     needed: output
+//   MatchGelu at the last Mul  ->  gelu(x)                    needed: x
+//
+// Invariants: a tensor is made by one layer; layers reach the builder in node order; an interior value of a pattern
+// has no other user (UsedOnce).
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "graph/base/note.h"
+#include "graph/lift/builder.h"
+#include "graph/lift/torchscript/patterns_modules.h"
+
+namespace vramplan {
+
+// A value in a draft: a tensor of the file, one that was made for the draft, or a parameter that the file has lost;
+// none of them: absent.
+struct Operand {
+  TensorId tensor;
+  ValueId made;
+  int32_t lost = -1;
+  bool valid() const { return tensor.valid() || made.valid() || lost >= 0; }
+};
+
+// An axis that may be counted from the end, counted from the front.
+constexpr int64_t FromFront(int64_t axis, int rank) { return axis < 0 ? axis + rank : axis; }
+
+struct Draft {
+  std::string op;
+  std::vector<Operand> inputs, outputs;
+  Attributes attributes;
+  std::vector<NodeId> nodes;       // the last one names the layer
+  NodeId position;                 // where it stands, when that is not its last node
+  std::optional<ModulePath> path;  // of its modules, when that is not its last node's
+};
+
+class PatternSource {
+ public:
+  PatternSource(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, const std::vector<bool>& live,
+                Notes* notes);
+
+  // Lifts everything that the graph's outputs, and the layers that the builder already has, need.
+  void Run();
+
+  // --- Looking -------------------------------------------------------------------------------------------------------
+  const Node& operator[](NodeId node) const { return graph_[node]; }
+  const Graph& graph() const { return graph_; }
+  bool FromPyTorch() const { return from_pytorch_; }
+  // ONNX Runtime's transformer optimizer made the node up, or its model builder all of them: what was there before is
+  // open.
+  bool IsOptimizers(NodeId node) const {
+    return built_ || (optimized_ && graph_[node].name.find('/') == std::string::npos);
+  }
+  Notes& notes() const { return *notes_; }
+  // By the dynamo exporter, of whose words only names are left (fx_names.h).
+  bool FromFx() const { return fx_names_; }
+  // The tensor behind no-ops: Identity, a Cast to its own type, a Dropout that drops nothing.
+  TensorId Behind(TensorId tensor) const;
+  // Input i of a node behind no-ops; invalid when absent.
+  TensorId In(NodeId node, size_t i) const;
+  // The node that makes `tensor`, when it is a live `op`; invalid otherwise.
+  NodeId MakerOf(TensorId tensor, std::string_view op) const;
+  // The same, when nobody else uses the tensor.
+  NodeId OnlyMakerOf(TensorId tensor, std::string_view op) const {
+    return UsedOnce(tensor) ? MakerOf(tensor, op) : NodeId{};
+  }
+  // False for an absent tensor.
+  bool UsedOnce(TensorId tensor) const { return tensor.valid() && uses_[Index(tensor)] == 1; }
+  // The first node that reads it and is no Identity.
+  NodeId FirstUserOf(TensorId tensor) const { return first_user_[Index(tensor)]; }
+  const std::vector<NodeId>& UsersOf(TensorId tensor) const { return users_[Index(tensor)]; }
+  bool SameScope(NodeId a, NodeId b) const { return modules_.ScopeOf(a) == modules_.ScopeOf(b); }
+  std::string ModuleOf(NodeId node) const { return modules_.InnermostOf(node); }
+  const ModulePaths& modules() const { return modules_; }
+  // A number that Python held: a stored scalar that is no parameter, or one computed from sizes.
+  std::optional<double> Number(TensorId tensor) const;
+  bool IsNumber(TensorId tensor, double expected) const;
+  // Made on the host: arithmetic of sizes and stored numbers.
+  bool IsHostMade(TensorId tensor) const;
+  // The two operands of a commutative node as (tensor, number), when one of them is a number.
+  std::optional<std::pair<TensorId, double>> TensorAndNumber(NodeId node) const;
+  // Contents of an integer operand; nothing when they depend on data or on the batch.
+  std::optional<std::vector<int64_t>> Integers(TensorId tensor) const;
+  // Numbers that are an attribute in old opsets and an input in new ones.
+  std::optional<std::vector<int64_t>> IntegersOf(NodeId node, const std::string& attribute, size_t input) const;
+  // The stored tensor behind `tensor` (an initializer, a Constant, an Identity of one); null for others.
+  const StoredTensor* Stored(TensorId tensor) const;
+  // A stored tensor that the module tree owns or that an exporter folded; false for Constant nodes.
+  bool IsInitializer(TensorId tensor) const;
+  // Its name is that of its place in the module tree.
+  bool HasModulePath(TensorId tensor) const;
+  Shape ShapeOf(TensorId tensor) const;
+  DType TypeOf(TensorId tensor) const { return shapes_[tensor].type; }
+  int RankOf(TensorId tensor) const { return ShapeOf(tensor).rank(); }
+
+  // --- Making --------------------------------------------------------------------------------------------------------
+  // An operand; its maker will be lifted too. Absent stays absent.
+  Operand Use(TensorId tensor);
+  // A stored operand with a known role. Where the file has no path for it, "<module of user>.<leaf>" is one. `shape`:
+  // that of the framework's tensor, when the exporter changed it.
+  Operand Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape = std::nullopt);
+  Operand Buffer(TensorId tensor, NodeId user, const std::string& leaf);
+  Operand Out(NodeId node, size_t i = 0);
+  // A parameter that the file has lost. All calls of a module have one, and so have all that use `beside`, a stored
+  // tensor of the module.
+  Operand LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape, TensorId beside = {});
+  // A buffer of that kind.
+  Operand LostBuffer(NodeId user, const std::string& leaf, DType type, const Shape& shape);
+  // A parameter of which the file has only the tensor that it was packed into with others; that one is none then. All
+  // calls of a module have the same.
+  Operand PartOf(TensorId packed, NodeId user, const std::string& leaf, const Shape& shape);
+  // A stored tensor that the optimizer made for itself: PyTorch's module had none such.
+  void TakeApart(TensorId tensor) { taken_apart_.insert(Behind(tensor)); }
+  // What is made of `tensor` once for all who need it; absent the first time.
+  Operand& SharedFrom(TensorId tensor) { return shared_[tensor]; }
+  // A value that the file has not.
+  Operand New(const std::string& name, DType type, const Shape& shape);
+  void Add(Draft draft);
+  // A convolution whose weights an exporter folded a batch norm into; Run says how many there were.
+
+ private:
+  struct Claim {  // what a stored tensor is
+    Role role = Role::kParameter;
+    std::string name;
+    std::optional<Shape> shape;
+    NodeId user;
+  };
+  Operand Unfolded(TensorId tensor);
+  Operand UseAs(Role role, TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape);
+  size_t Index(TensorId tensor) const { return static_cast<size_t>(tensor.value); }
+  bool Live(NodeId node) const { return node.valid() && live_[static_cast<size_t>(node.value)]; }
+  void FindFirstUsers();
+  void FindNumbers();
+  void FindNoOps();
+  void CountUses();
+  bool IsStoredCopy(TensorId tensor) const;  // an Identity that un-merges two equal parameters
+  bool IsOnlyCompared(TensorId tensor) const;
+  void Lift(TensorId tensor);
+  void RegisterStored();
+  void FindTies();
+  bool IsSines(const std::string& name) const;
+  std::optional<Claim> ClaimOf(TensorId tensor, bool used) const;
+  void RegisterOne(TensorId tensor, const Claim& claim);
+  ValueId* TwinOf(TensorId tensor, const Claim& claim);
+  void OrderDrafts();
+  void OrderCalls();
+  void Flush();
+
+  const Graph& graph_;
+  const Shapes& shapes_;
+  LayerBuilder& builder_;
+  const std::vector<bool>& live_;
+  Notes* notes_;
+  ModulePaths modules_;
+  bool from_pytorch_ = false, optimized_ = false, built_ = false;
+  bool fx_names_ = false;
+  std::vector<NodeId> first_user_;  // by tensor: the first node that is no Identity
+  std::vector<bool> number_;        // by node: arithmetic of sizes and stored numbers
+  std::vector<TensorId> behind_;    // by tensor
+  std::vector<int32_t> uses_;       // by tensor, behind no-ops
+  std::vector<std::vector<NodeId>> users_;
+  std::vector<bool> made_, needed_;  // by tensor
+  std::vector<TensorId> work_;
+  std::vector<Draft> drafts_;
+  std::map<TensorId, Claim> claims_;
+  // Matrices that were folded once a call of their module, and how many of a name each scope has.
+  std::map<std::tuple<std::string, std::string, int>, ValueId> folded_;
+  std::map<std::pair<std::string, int32_t>, int> folded_in_scope_;
+  void FindSharedPaths();
+  bool IsPathOfSeveral(const std::string& path) const;
+  std::set<std::string> shared_paths_;  // of modules that stand for several
+  struct Lost {
+    std::string name;
+    DType type = DType::kUndefined;
+    Shape shape;
+    ValueId value;
+    int place = -1;  // of a part among those of its name in one call
+  };
+  void RegisterLost(Lost& lost);
+  Operand LostUnder(const std::string& key, const std::string& name, DType type, const Shape& shape);
+  std::vector<Lost> lost_;
+  std::map<std::string, int32_t> lost_of_;
+  std::set<TensorId> taken_apart_;
+  std::map<TensorId, Operand> shared_;
+  std::map<TensorId, TensorId> ties_;     // transposed copies of a table, and the table
+  std::map<TensorId, Operand> unfolded_;  // invalid: nothing was folded into it
+};
+
+// One pattern: tries to lift the node `root`, whose op is that of its row. False: not this one.
+using MatchFunction = bool (*)(PatternSource& source, NodeId root);
+struct PatternRow {
+  const char* op;
+  MatchFunction match;
+};
+using PatternRows = std::vector<PatternRow>;
+
+// The rows of each family, in the order in which they are tried; single nodes come last.
+const PatternRows& DynamoPatterns();
+const PatternRows& AttentionPatterns();
+const PatternRows& NormPatterns();
+const PatternRows& ActivationPatterns();
+const PatternRows& LinearPatterns();
+const PatternRows& DensePatterns();
+const PatternRows& MicrosoftPatterns();
+const PatternRows& MicrosoftAttentionPatterns();
+const PatternRows& MicrosoftConvolutionPatterns();
+const PatternRows& MicrosoftDecoderPatterns();
+const PatternRows& LossPatterns();
+const PatternRows& RandomPatterns();
+const PatternRows& MovePatterns();
+const PatternRows& IndexPatterns();
+const PatternRows& ConvolutionPatterns();
+const PatternRows& RecurrentPatterns();
+const PatternRows& ViewNodes();
+const PatternRows& LookUpNodes();
+const PatternRows& PointwiseNodes();
+const PatternRows& ReductionNodes();
+const std::vector<MatchFunction>& PatternsFor(const std::string& op);
+
+// Attributes from a list: Named({{"dim", int64_t{1}}}).
+Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list);
+// Whether an exporter folded a batch norm into a convolution.
+bool HadBatchNorm(PatternSource& source, NodeId root);
+// A convolution node as a layer; `output`: its result, where that is not the node's own.
+bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output = {}, bool folded_norm = false);
+// What a dynamo export computed from a parameter and stored, in a file that has but its names: the layers that made it
+// are added where it is first read. Invalid: it is what it seems.
+Operand UnfoldedTable(PatternSource& source, TensorId stored);
+// The same of a lookup in a table by numbers that the export knew (positions of a fixed length): as many rows as were
+// looked up are left of the table, which is noted.
+Operand UnfoldedLookUp(PatternSource& source, TensorId stored);
+// The call behind `draft` that a simplifier dropped because it changed no number: a layer of the draft's result, which
+// gets a value of its own. Nothing where none was, or where its name is not left.
+std::optional<Draft> DroppedBehind(PatternSource& source, Draft* draft);
+// A node's name with a suffix, for values the file does not have.
+std::string Beside(const Node& node, const char* suffix);
+
+}  // namespace vramplan

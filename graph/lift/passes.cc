@@ -1,0 +1,176 @@
+#include "graph/lift/passes.h"
+
+#include "graph/lift/any_export/assumed.h"
+#include "graph/lift/any_export/creations.h"
+#include "graph/lift/any_export/decomposed_calls.h"
+#include "graph/lift/any_export/decomposed_losses.h"
+#include "graph/lift/any_export/exported_mode.h"
+#include "graph/lift/any_export/frozen.h"
+#include "graph/lift/any_export/held_outputs.h"
+#include "graph/lift/any_export/inplace.h"
+#include "graph/lift/any_export/merged.h"
+#include "graph/lift/any_export/noise.h"
+#include "graph/lift/any_export/recurrent.h"
+#include "graph/lift/any_export/recurrent_cells.h"
+#include "graph/lift/any_export/reparametrized.h"
+#include "graph/lift/any_export/skipped_masks.h"
+#include "graph/lift/any_export/upcasts.h"
+#include "graph/lift/any_export/writes.h"
+#include "graph/lift/dynamo/checkpointed.h"
+#include "graph/lift/dynamo/index_adds.h"
+#include "graph/lift/dynamo/inplace_lines.h"
+#include "graph/lift/dynamo/module_calls.h"
+#include "graph/lift/dynamo/read_source.h"
+#include "graph/lift/dynamo/single_joins.h"
+#include "graph/lift/dynamo/unused_signature.h"
+#include "graph/lift/simplifiers/merged_stored.h"
+#include "graph/lift/simplifiers/stored_fills.h"
+#include "graph/lift/torchscript/dense_maps.h"
+#include "graph/lift/torchscript/detached.h"
+#include "graph/lift/torchscript/glu.h"
+#include "graph/lift/torchscript/low_rank.h"
+#include "graph/lift/torchscript/merged_pad.h"
+#include "graph/lift/torchscript/nested_joins.h"
+#include "graph/lift/torchscript/reductions_by_index.h"
+#include "graph/lift/torchscript/shared_constants.h"
+#include "graph/lift/torchscript/skipped_layers.h"
+
+namespace vramplan {
+namespace {
+
+constexpr std::string_view kAny = "any", kDynamo = "dynamo", kTorchScript = "TorchScript", kSimplified = "simplified";
+
+std::optional<GraphState> WithGraph(std::optional<Graph> graph, const Shapes& shapes) {
+  if (!graph) return std::nullopt;
+  return GraphState{*std::move(graph), shapes, {}};
+}
+
+std::optional<GraphState> WithBoth(std::optional<Separated> apart) {
+  if (!apart) return std::nullopt;
+  return GraphState{std::move(apart->graph), std::move(apart->shapes), {}};
+}
+
+constexpr GraphPass kGraphPasses[] = {
+    {"sort-as-called", kSimplified,
+     "onnxslim sorts nodes by their distance from the inputs; code runs in another order",
+     [](const Graph& graph, const Shapes& shapes, Notes*) -> std::optional<GraphState> {
+       std::optional<Reordered> sorted = InCallOrder(graph);
+       if (!sorted) return std::nullopt;
+       return GraphState{std::move(sorted->graph), shapes, std::move(sorted->given)};
+     }},
+    {"drop-unused-signature", kDynamo,
+     "Keras lists parameters that no operator names: its tensors are what they are used as",
+     [](const Graph& graph, const Shapes& shapes, Notes*) { return WithGraph(WithoutUnusedSignature(graph), shapes); }},
+    {"store-fills", kSimplified, "a small file makes weights of a number, ConstantOfShape, instead of storing them",
+     [](const Graph& graph, const Shapes& shapes, Notes*) { return WithGraph(StoreFills(graph, shapes), shapes); }},
+    {"separate-merged-weights", kSimplified,
+     "tensors with equal contents were stored once, though every module has its own",
+     [](const Graph& graph, const Shapes& shapes, Notes* notes) {
+       return WithBoth(SeparateMergedStored(graph, shapes, notes));
+     }},
+    {"separate-shared-constants", kTorchScript,
+     "of buffers in no state dict that are equal the exporter keeps the first",
+     [](const Graph& graph, const Shapes& shapes, Notes*) { return WithBoth(SeparateSharedConstants(graph, shapes)); }},
+};
+
+constexpr LayersPass kLayersPasses[] = {
+    {"restore-batch-norms", kAny, "an export of eval() folds batch norms into convolutions; training runs them",
+     [](LayersState& s) {
+       if (s.put_back.batch_norms) s.layers.guesses.restored_norms = AssumeBatchNorm(&s.layers);
+       NoteFoldedBatchNorms(s.layers, s.file.file, s.notes);
+     }},
+    {"tell-the-mode", kAny, "dropouts and statistics tell whether the export is of train() or of eval()",
+     [](LayersState& s) {
+       s.layers.exported = s.layers.guesses.restored_norms > 0 ? ExportedMode::kEvaluation : ExportedModeOf(s.file);
+     }},
+    {"restore-low-rank-pairs", kTorchScript,
+     "peft's lora_A and lora_B run in the scope of their key and lose their names",
+     [](LayersState& s) { RestoreLowRankPairs(&s.layers); }},
+    {"freeze-detr-backbones", kAny, "DETR trains layer2 to layer4 of its backbone and nothing else of it",
+     [](LayersState& s) { FreezeBackbonesOfDetr(&s.layers, s.notes); }},
+    {"freeze-batch-norms", kAny, "FrozenBatchNorm2d has buffers only, which a file calls initializers",
+     [](LayersState& s) { FreezeBatchNorms(&s.layers, s.notes); }},
+    {"freeze-positions", kAny, "encoders of spectrograms store sinusoids that are not trained",
+     [](LayersState& s) { FreezeEncoderPositions(&s.layers, s.notes); }},
+    {"gather-module-calls", kDynamo, "the decompositions take modules of one operator apart; their class names it",
+     [](LayersState& s) { GatherModuleCalls(&s.layers); }},
+    {"gather-losses", kAny, "both exporters take losses apart, each in its own way",
+     [](LayersState& s) { GatherDecomposedLosses(&s.layers); }},
+    {"gather-calls", kAny, "operators that were taken apart and that only their form tells",
+     [](LayersState& s) { GatherDecomposedCalls(&s.layers); }},
+    {"gather-weight-norms", kAny, "weights that are made in front of each call are one operator or two",
+     [](LayersState& s) { GatherReparametrized(&s.layers); }},
+    {"note-maxima", kAny, "max(dim) and amax are one node in a file, and keep different things",
+     [](LayersState& s) { NoteMaxima(s.layers, s.notes); }},
+    {"note-skipped-layers", kTorchScript, "LayerDrop leaves layers out by chance while the model is traced",
+     [](LayersState& s) { NoteSkippedLayers(s.layers, s.notes); }},
+    {"gather-glu", kTorchScript, "glu is written as split, sigmoid, mul, and keeps its input only",
+     [](LayersState& s) { GatherGlu(&s.layers); }},
+    {"gather-recurrent", kAny, "a module call of LSTM, GRU or RNN is one operator, whatever it was made into",
+     [](LayersState& s) { GatherRecurrent(&s.layers); }},
+    {"gather-cells", kAny, "LSTMCell and GRUCell are one operator on a card",
+     [](LayersState& s) { GatherRecurrentCells(&s.layers); }},
+    {"share-pads", kTorchScript, "a pad that was merged into convolutions made one tensor for all that read it",
+     [](LayersState& s) { ShareMergedPads(&s.layers); }},
+    {"detach-straight-through", kTorchScript, "x + (y - x).detach() leaves no detach, and without it makes no sense",
+     [](LayersState& s) { DetachStraightThrough(&s.layers); }},
+    {"gather-reductions", kTorchScript, "scatter_reduce without its target is written as two nodes",
+     [](LayersState& s) { GatherReductionsByIndex(&s.layers); }},
+    {"detach-softmax-maxima", kTorchScript, "a softmax by index subtracts maxima that it detached",
+     [](LayersState& s) { DetachSoftmaxByIndex(&s.layers); }},
+    {"gather-writes", kAny, "x[a:b] = y is one call; a file has a slice, a new part and a scatter for each axis",
+     [](LayersState& s) { GatherWrites(&s.layers); }},
+    {"split-merged-slices", kAny, "equal slices were computed once; each indexing has its own",
+     [](LayersState& s) { SplitMergedSlices(&s.layers); }},
+    {"split-merged-activations", kAny, "equal activations of several modules were computed once",
+     [](LayersState& s) { SplitMergedActivations(&s.layers); }},
+    {"split-merged-centering", kAny, "x - mean(x) of a norm's two halves was computed once",
+     [](LayersState& s) { SplitMergedCentering(&s.layers); }},
+    {"restore-single-joins", kDynamo, "cat of one tensor copies it, and the export drops the copy",
+     [](LayersState& s) { RestoreSingleJoins(&s.layers); }},
+    {"split-nested-joins", kTorchScript, "a join of a join is written as one node",
+     [](LayersState& s) { SplitNestedJoins(&s.layers); }},
+    {"type-noise", kAny, "noise has the type of what it is multiplied with",
+     [](LayersState& s) { TypeNoise(&s.layers); }},
+    {"type-creations", kAny, "zeros_like and new_zeros have the type of their operand, torch.zeros fp32",
+     [](LayersState& s) { TypeCreations(s.graph, &s.layers); }},
+    {"restore-upcasts", kAny, "x.float() leaves nothing in an export in fp32",
+     [](LayersState& s) { RestoreUpcasts(&s.layers); }},
+    {"hold-encoder-state", kAny, "encoder-decoder models return the encoder's state beside their logits",
+     [](LayersState& s) { HoldEncoderState(&s.layers); }},
+    {"hold-pruned-weights", kAny, "torch.nn.utils.prune keeps each product until the next forward",
+     [](LayersState& s) { HoldPrunedWeights(&s.layers, s.notes); }},
+    {"skip-known-masks", kDynamo, "transformers passes no mask that hides nothing; an export cannot look at its values",
+     [](LayersState& s) { SkipKnownMasks(&s.layers, s.bare_names, s.notes); }},
+    {"copy-position-biases", kAny, "a bias of window attention is made contiguous before it is added",
+     [](LayersState& s) { MakePositionBiasesContiguous(&s.layers); }},
+    {"copy-masks", kAny, "a mask that is a view of one row is copied for the kernel",
+     [](LayersState& s) { MakeMasksContiguous(&s.layers); }},
+    {"copy-maps-of-sequences", kTorchScript,
+     "code says contiguous() behind the permutation that makes a map of a sequence",
+     [](LayersState& s) { MakeMapsOfSequencesContiguous(&s.layers); }},
+    {"assume-dropout", kAny, "--assume-dropout: an export of eval() has none",
+     [](LayersState& s) {
+       if (s.put_back.dropout > 0) NoteDropouts(AssumeDropout(&s.layers, s.put_back), s.notes);
+     }},
+    {"assume-in-place", kTorchScript, "a file without classes does not say which activations overwrite their input",
+     [](LayersState& s) { AssumeInPlace(&s.layers, s.notes); }},
+    {"read-source-lines", kDynamo,
+     "stack traces say where each operator was called; a file that was sorted has lost them",
+     [](LayersState& s) {
+       if (!s.reordered) s.layers.source = ReadSource(s.graph);
+     }},
+    {"name-index-adds", kDynamo, "index_add is written as index_put, which keeps less",
+     [](LayersState& s) { NameIndexAdds(&s.layers, s.notes); }},
+    {"read-in-place-lines", kDynamo, "source lines say what wrote into its operand",
+     [](LayersState& s) { ReadInPlaceLines(&s.layers); }},
+    {"read-checkpoints", kDynamo, "source lines say which calls run under torch.utils.checkpoint",
+     [](LayersState& s) { ReadCheckpoints(&s.layers, s.notes); }},
+};
+
+}  // namespace
+
+std::span<const GraphPass> GraphPasses() { return kGraphPasses; }
+std::span<const LayersPass> LayersPasses() { return kLayersPasses; }
+
+}  // namespace vramplan

@@ -1,0 +1,52 @@
+// Passes: each undoes one thing that an export did, and says why in a sentence. Two tables, in the order in which they
+// run: over the graph before nodes become layers, and over the layers.
+//
+//   gather-glu   TorchScript   split, sigmoid, mul -> glu   nn.GLU is one operator that keeps its input only
+//
+// `vramplan inspect --passes` prints which acted and how often. A test can leave passes out.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/note.h"
+#include "graph/layers/layers.h"
+#include "graph/lift/lift.h"
+#include "graph/lift/simplifiers/fx_order.h"
+
+namespace vramplan {
+
+// What passes over the graph see and change.
+struct GraphState {
+  Graph graph;
+  Shapes shapes;
+  std::vector<NodeId> given;  // by node: which one of the file it is; empty: the same
+};
+
+struct GraphPass {
+  std::string_view name, files, why;
+  // Nothing: it did not act.
+  std::optional<GraphState> (*run)(const Graph& graph, const Shapes& shapes, Notes* notes);
+};
+
+// What passes over the layers see and change.
+struct LayersState {
+  Layers& layers;
+  const Graph& graph;  // that the layers were made of
+  const Graph& file;   // as it was loaded
+  const PutBack& put_back;
+  bool bare_names;  // a dynamo export whose metadata a tool dropped (simplifiers/fx_names.h)
+  bool reordered;   // some pass over the graph sorted its nodes anew
+  Notes* notes;
+};
+
+struct LayersPass {
+  std::string_view name, files, why;
+  void (*run)(LayersState&);
+};
+
+std::span<const GraphPass> GraphPasses();
+std::span<const LayersPass> LayersPasses();
+
+}  // namespace vramplan

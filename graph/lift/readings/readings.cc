@@ -1,0 +1,345 @@
+#include "graph/lift/readings/readings.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "graph/base/text.h"
+#include "graph/lift/any_export/creations.h"
+#include "graph/lift/any_export/decomposed_calls.h"
+#include "graph/lift/readings/readings_of_weights.h"
+#include "graph/lift/torchscript/detached.h"
+
+namespace vramplan {
+namespace {
+
+template <typename Is>
+bool Any(const Layers& layers, const Is& is) {
+  return std::any_of(layers.layers.begin(), layers.layers.end(), is);
+}
+
+// As good as any that keeps its operand and makes one tensor each way.
+constexpr const char* kKeepsOperand = "silu";
+constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes it";
+
+// --- index_add or index_put ------------------------------------------------------------------------------------------
+
+std::optional<Reading> IndexPutInstead(const Layers& layers) {
+  Layers other = layers;
+  bool any = false;
+  for (Layer& layer : other.layers) {
+    if (layer.op != "index_add" || layer.attributes.Int("assumed", 0) == 0) continue;
+    std::vector<ValueId> inputs = {layer.inputs[0]};
+    inputs.resize(1 + static_cast<size_t>(layer.attributes.Int("dim", 0)));
+    inputs.push_back(layer.inputs[1]);
+    inputs.push_back(layer.inputs[2]);
+    layer.op = "index_put";
+    layer.inputs = std::move(inputs);
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return Reading{"index-add-guessed", "assumed: additions at indices are index_add, not index_put", kDynamoTells,
+                 std::move(other)};
+}
+
+// --- one call or written out -----------------------------------------------------------------------------------------
+
+// Layers in place of one, of the same operand and result.
+class WrittenOut {
+ public:
+  WrittenOut(Layers* layers, Layer call) : layers_(*layers), call_(std::move(call)) {}
+
+  ValueId Then(const char* op, std::vector<ValueId> inputs, std::optional<double> scalar = std::nullopt) {
+    const std::string name = call_.name + "." + std::to_string(out.size());
+    Value value = layers_[call_.outputs[0]];
+    value.name = name;
+    const ValueId made = layers_.Add(std::move(value));
+    Layer layer{.op = op,
+                .name = name,
+                .inputs = std::move(inputs),
+                .outputs = {made},
+                .module = call_.module,
+                .nodes = call_.nodes,
+                .evidence = call_.evidence};
+    if (scalar.has_value()) {
+      layer.attributes.Set("scalar", *scalar);
+      layer.inputs.resize(2);
+    }
+    out.push_back(std::move(layer));
+    return made;
+  }
+  std::vector<Layer> Done() && {
+    out.back().outputs = call_.outputs;
+    return std::move(out);
+  }
+
+  std::vector<Layer> out;
+
+ private:
+  Layers& layers_;
+  Layer call_;
+};
+
+// As people write them: x * torch.sigmoid(x); x * torch.tanh(F.softplus(x)); x * 0.5 * (1 + torch.erf(x / 2 ** 0.5)).
+std::vector<Layer> WriteOut(Layers* layers, const Layer& call) {
+  WrittenOut written(layers, call);
+  const ValueId x = call.inputs[0];
+  if (call.op == "silu") {
+    written.Then("mul", {x, written.Then("sigmoid", {x})});
+  } else if (call.op == "mish") {
+    written.Then("mul", {x, written.Then("tanh", {written.Then("softplus", {x})})});
+  } else {
+    const ValueId half = written.Then("mul", {x}, 0.5);
+    const ValueId erf = written.Then("erf", {written.Then("div", {x}, 1.4142135623730951)});
+    written.Then("mul", {half, written.Then("add", {erf}, 1.0)});
+  }
+  return std::move(written).Done();
+}
+
+bool IsOneCall(const Layer& layer) {
+  return layer.evidence == Evidence::kPattern && IsOneOf(layer.op, {"silu", "mish", "gelu"}) &&
+         layer.attributes.Text("approximate", "none") == "none";
+}
+
+std::optional<Reading> WrittenOutInstead(const Layers& layers) {
+  if (!Any(layers, IsOneCall)) return std::nullopt;
+  Layers other = layers;
+  other.layers.clear();
+  std::string op;  // one of them
+  for (const Layer& layer : layers.layers) {
+    if (!IsOneCall(layer)) {
+      other.layers.push_back(layer);
+      continue;
+    }
+    for (Layer& one : WriteOut(&other, layer)) other.layers.push_back(std::move(one));
+    op = layer.op;
+  }
+  return Reading{"activation-guessed", "assumed: " + op + " is one call of the framework, not written out of its parts",
+                 kDynamoTells, std::move(other)};
+}
+
+// --- written out or a function of the user's own ---------------------------------------------------------------------
+
+constexpr size_t kFewestInPart = 4, kMostInPart = 24;
+
+// What activations are written with.
+bool IsPointwise(const Layer& layer) {
+  return IsOneOf(layer.op, {"add",  "sub",     "rsub",       "mul",      "div",   "rdiv", "pow",    "exp",
+                            "log",  "tanh",    "erf",        "neg",      "abs",   "sqrt", "square", "rsqrt",
+                            "relu", "sigmoid", "reciprocal", "softplus", "log1p", "clamp"});
+}
+// What begins a projection onto a simplex: sparsemax, entmax.
+bool Sorts(const Layer& layer) { return IsOneOf(layer.op, {"topk", "sort"}); }
+
+// A module without weights whose whole call is two or more operators on one tensor that other modules made, and whose
+// result has its shape: activations, norms without parameters. In the midst of other code the same, where the operators
+// are pointwise and at least four, or begin with a sort.
+class Functions {
+ public:
+  explicit Functions(const Layers& layers)
+      : layers_(layers), maker_(layers.values.size()), last_reader_(layers.values.size(), -1) {
+    for (size_t l = 0; l < layers.layers.size(); ++l) {
+      for (const ValueId id : layers.layers[l].outputs) {
+        if (id.valid()) maker_[static_cast<size_t>(id.value)] = l + 1;
+      }
+      for (const ValueId id : layers.layers[l].inputs) {
+        if (id.valid()) last_reader_[static_cast<size_t>(id.value)] = static_cast<int>(l);
+      }
+    }
+    for (const ValueId id : layers.outputs) {
+      if (id.valid()) last_reader_[static_cast<size_t>(id.value)] = static_cast<int>(layers.layers.size());
+    }
+  }
+
+  // All layers, with each such call as one that keeps its operand and nothing else; nothing where there is no such
+  // call.
+  std::optional<std::vector<Layer>> AsOneCall() const {
+    std::vector<Layer> all;
+    bool any = false;
+    for (size_t first = 0; first < layers_.layers.size();) {
+      size_t end = first + 1;
+      while (end < layers_.layers.size() && layers_.layers[end].module == layers_.layers[first].module) ++end;
+      if (const std::optional<Layer> call = CallOf(first, end)) {
+        all.push_back(*call);
+        any = true;
+      } else {
+        any |= AddParts(first, end, &all);
+      }
+      first = end;
+    }
+    if (!any) return std::nullopt;
+    return all;
+  }
+
+ private:
+  std::optional<Layer> CallOf(size_t first, size_t end) const {
+    const ModuleId module = layers_.layers[first].module;
+    if (!module.valid() || !layers_[module].parent.valid() || end - first < 2) return std::nullopt;
+    return OneCall(first, end);
+  }
+
+  // The layers of one frame, in which parts may be such calls. Whether any is.
+  bool AddParts(size_t first, size_t end, std::vector<Layer>* all) const {
+    bool any = false;
+    while (first < end) {
+      std::optional<Layer> call;
+      const size_t most = std::min(end, first + kMostInPart);
+      size_t part = Sorts(layers_.layers[first]) ? most : first;
+      while (part < most && IsPointwise(layers_.layers[part])) ++part;
+      for (; !call && part >= first + kFewestInPart; --part) call = OneCall(first, part);
+      any |= call.has_value();
+      all->push_back(call ? *call : layers_.layers[first]);
+      first = call ? part + 1 : first + 1;
+    }
+    return any;
+  }
+
+  // Of the layers `first` up to `end`; nothing where they are more than one tensor's way to another of its shape.
+  std::optional<Layer> OneCall(size_t first, size_t end) const {
+    ValueId operand;
+    for (size_t l = first; l < end; ++l) {
+      const Layer& layer = layers_.layers[l];
+      if (layer.outputs.empty() || !layer.outputs[0].valid()) return std::nullopt;
+      for (const ValueId id : layer.inputs) {
+        if (!id.valid() || maker_[static_cast<size_t>(id.value)] > first) continue;
+        if (layers_[id].role == Role::kConstant) continue;
+        if (layers_[id].role != Role::kActivation || (operand.valid() && operand != id)) return std::nullopt;
+        operand = id;
+      }
+      const bool leaves = std::any_of(layer.outputs.begin(), layer.outputs.end(), [&](ValueId id) {
+        return id.valid() && last_reader_[static_cast<size_t>(id.value)] >= static_cast<int>(end);
+      });
+      if (leaves != (l + 1 == end)) return std::nullopt;
+    }
+    const Layer& last = layers_.layers[end - 1];
+    if (!operand.valid() || layers_[operand].shape != layers_[last.outputs[0]].shape) return std::nullopt;
+    Layer call = last;
+    call.op = kKeepsOperand;
+    call.inputs = {operand};
+    call.attributes = {};
+    return call;
+  }
+
+  const Layers& layers_;
+  std::vector<size_t> maker_;     // layer, counted from one, by value; 0: none
+  std::vector<int> last_reader_;  // layer, by value; one behind the last: the caller
+};
+
+std::optional<Reading> FunctionsInstead(const Layers& layers) {
+  std::optional<std::vector<Layer>> calls = Functions(layers).AsOneCall();
+  if (!calls.has_value()) return std::nullopt;
+  Layers other = layers;
+  other.layers = *std::move(calls);
+  return Reading{"custom-function-guessed",
+                 "assumed: modules without weights are plain Python; a torch.autograd.Function may keep only its input",
+                 "only the code tells: it then calls apply() of a torch.autograd.Function", std::move(other)};
+}
+
+// max(dim)[0] keeps places, amax(dim) its input.
+std::optional<Reading> OtherMaximaInstead(const Layers& layers) {
+  if (!Any(layers, IsAmbiguousMaximum)) return std::nullopt;
+  Layers other = layers;
+  for (Layer& layer : other.layers) {
+    if (IsAmbiguousMaximum(layer)) layer.op = layer.op.front() == 'a' ? layer.op.substr(1) : "a" + layer.op;
+  }
+  return Reading{
+      "maximum-guessed",
+      "assumed: which maxima are max(dim)[0], which keeps places, and which amax(dim), which keeps its input",
+      "torch.onnx.export(dynamo=True) tells them apart", std::move(other)};
+}
+
+std::optional<Reading> HalfCreationsInstead(const Layers& layers) {
+  const auto is_untyped = [&](const Layer& layer) {
+    return IsUntypedCreation(layers, layer) && layers[layer.outputs[0]].shape.rank() > 0;
+  };
+  if (!Any(layers, is_untyped)) return std::nullopt;
+  Layers other = layers;
+  for (Layer& layer : other.layers) {
+    if (is_untyped(layer)) layer.attributes.Set("like_half", int64_t{1});
+  }
+  return Reading{"created-type-guessed",
+                 "assumed: torch.zeros makes fp32 under autocast; x.new_zeros, which a file writes alike, has x's type",
+                 "torch.onnx.export(dynamo=True) names the call", std::move(other)};
+}
+
+// Zeros made for an addition: x.new_zeros(n).scatter_add_(...) writes into them, .scatter_add(...) copies them.
+std::optional<Reading> AdditionsInPlaceInstead(const Layers& layers) {
+  if (!Any(layers, IsAdditionByIndex)) return std::nullopt;
+  const Uses uses(layers);
+  Layers other = layers;
+  bool any = false;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    if (!AddsToCreation(uses, layers.layers[l])) continue;
+    Attributes& attributes = other.layers[l].attributes;
+    attributes.Set("inplace", int64_t{attributes.Int("inplace", 0) == 0 ? 1 : 0});
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return Reading{"addition-guessed",
+                 "assumed: additions by index copy the zeros that they add to, but for torch_geometric's, which write "
+                 "into them",
+                 "only the code tells scatter_add_ from scatter_add", std::move(other)};
+}
+
+// What rounds has a gradient of zero (tools/autograd/derivatives.yaml): who trains through it has a function of his
+// own, which lets gradients pass where its input is small, and keeps that (arXiv 1308.3432; arXiv 1602.02830,
+// section 1.3).
+std::optional<Reading> StraightThroughInstead(const Layers& layers) {
+  const auto rounds = [&](const Layer& layer) {
+    return IsOneOf(layer.op, {"sign", "round", "floor", "ceil", "trunc"}) && layer.outputs.size() == 1 &&
+           layer.outputs[0].valid() && IsFloating(layers[layer.outputs[0]].type);
+  };
+  if (!Any(layers, rounds)) return std::nullopt;
+  Layers other = layers;
+  std::string op;  // one of them
+  for (Layer& layer : other.layers) {
+    if (!rounds(layer)) continue;
+    op = std::exchange(layer.op, kKeepsOperand);
+    layer.attributes = {};
+  }
+  return Reading{
+      "rounding-guessed",
+      "assumed: " + op + " has its own gradient, zero; an autograd.Function that trains through it keeps its input",
+      "only the code tells", std::move(other)};
+}
+
+// A maximum that is subtracted only so that no exponential overflows needs no gradient.
+std::optional<Reading> DetachedMaximaInstead(const Layers& layers) {
+  const Operands maxima = SubtractedMaxima(layers);
+  if (maxima.empty()) return std::nullopt;
+  Layers other = layers;
+  Detach(maxima, &other);
+  return Reading{"detach-guessed", "assumed: the maxima that the code subtracts have gradients, not x.detach().max()",
+                 kDynamoTells, std::move(other)};
+}
+
+}  // namespace
+
+std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
+  struct Row {
+    bool asked;
+    std::optional<Reading> (*read)(const Layers& layers);
+  };
+  const Row rows[] = {{step.gradients, IndexPutInstead},
+                      {true, WrittenOutInstead},
+                      {step.gradients, FunctionsInstead},
+                      {step.autocast, HalfCreationsInstead},
+                      {true, TiedWeightsInstead},
+                      {true, AdditionsInPlaceInstead},
+                      {step.gradients, OtherMaximaInstead},
+                      {step.gradients, DetachedMaximaInstead},
+                      {step.gradients, StraightThroughInstead},
+                      {true, ComputedWeightsInstead},
+                      {step.gradients, BuffersInstead},
+                      {step.gradients, SinusoidsInstead},
+                      {step.gradients, ParametersInstead}};
+  std::vector<Reading> readings;
+  for (const Row& row : rows) {
+    if (!row.asked) continue;
+    if (std::optional<Reading> reading = row.read(layers)) readings.push_back(*std::move(reading));
+  }
+  return readings;
+}
+
+}  // namespace vramplan

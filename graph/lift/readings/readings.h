@@ -1,0 +1,30 @@
+// OtherReadings: what else a file may mean, where two programs write the same nodes and cost different memory. The
+// layers that Lift gives are the likely ones; each reading is all of them with one question answered the other way.
+//
+//   Sigmoid, Mul                           F.silu(x), which keeps x;   x * torch.sigmoid(x), which keeps x and sigmoid
+//   Mul, Add, Tanh, Mul in one module      written out, keeps five tensors;   an autograd.Function, keeps its input
+//   ScatterND with reduction "add"         index_add, keeps what it adds;   index_put, keeps the numbers alone
+//   ConstantOfShape                        torch.zeros(n), fp32 under autocast;   h.new_zeros(n), fp16 where h is
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/layers/layers.h"
+
+namespace vramplan {
+
+struct Reading {
+  std::string code;    // of the note that tells it
+  std::string text;    // what is not known
+  std::string settle;  // what would tell it
+  Layers layers;
+};
+
+// The step that is asked about: without gradients nothing is kept, so that less matters; without autocast types agree.
+struct ReadFor {
+  bool gradients = true, autocast = false;
+};
+std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step);
+
+}  // namespace vramplan

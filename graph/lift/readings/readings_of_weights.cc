@@ -1,0 +1,157 @@
+#include "graph/lift/readings/readings_of_weights.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/lift/any_export/frozen.h"
+
+namespace vramplan {
+namespace {
+
+ValueId ParameterCalled(const Layers& layers, const std::string& name) {
+  const auto found = std::find_if(layers.parameters.begin(), layers.parameters.end(),
+                                  [&](ValueId id) { return layers[id].name == name; });
+  return found == layers.parameters.end() ? ValueId() : *found;
+}
+
+// Modules call what they train weight or bias, and parts of either: in_proj_weight, weight_g, bias_ih_l0 (torch/nn/
+// modules, 2.10). But mem_bias is somebody's own.
+bool IsCalledWeight(const std::string& name) {
+  std::string_view leaf = name;
+  if (const size_t dot = leaf.rfind('.'); dot != std::string_view::npos) leaf.remove_prefix(dot + 1);
+  return leaf.find("weight") != std::string_view::npos || leaf.starts_with("bias") || leaf.ends_with("proj_bias");
+}
+
+// The weights of projections and convolutions are trained, whatever they are called.
+std::set<ValueId> WeightsOfCalls(const Layers& layers) {
+  std::set<ValueId> weights;
+  for (const Layer& layer : layers.layers) {
+    if ((layer.op == "linear" || layer.op.starts_with("conv")) && layer.inputs.size() > 1)
+      weights.insert(layer.inputs[1]);
+  }
+  return weights;
+}
+
+}  // namespace
+
+std::optional<Reading> TiedWeightsInstead(const Layers& layers) {
+  if (layers.guesses.maybe_tied.empty()) return std::nullopt;
+  Layers other = layers;
+  std::string first;
+  for (const auto& [name, table] : layers.guesses.maybe_tied) {
+    const ValueId own = ParameterCalled(other, name), shared = ParameterCalled(other, table);
+    if (!own.valid() || !shared.valid()) continue;
+    for (Layer& layer : other.layers) std::replace(layer.inputs.begin(), layer.inputs.end(), own, shared);
+    std::erase(other.parameters, own);
+    if (first.empty()) first = name;
+  }
+  if (first.empty()) return std::nullopt;
+  return Reading{"tie-guessed", "assumed: " + first + " is a weight of its own; the export hides whether it is tied",
+                 "torch.onnx.export(do_constant_folding=False) keeps ties", std::move(other)};
+}
+
+// As a product with a buffer of its shape, which lives until the next forward as torch.nn.utils.prune's does; what a
+// norm of weights keeps is alike.
+std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
+  const auto is_folded = [&](const Layer& layer) {
+    return layer.attributes.Int("computed_weight", 0) != 0 && layer.inputs.size() > 1 && layer.inputs[1].valid() &&
+           layers[layer.inputs[1]].role == Role::kParameter;
+  };
+  const auto computed = std::count_if(layers.layers.begin(), layers.layers.end(), is_folded);
+  if (computed == 0) return std::nullopt;
+  Layers other = layers;
+  other.layers.clear();
+  for (const Layer& layer : layers.layers) {
+    other.layers.push_back(layer);
+    if (!is_folded(layer)) continue;
+    Value factor = layers[layer.inputs[1]];
+    Value product = layers[layer.inputs[1]];
+    factor.name += ".factor";
+    factor.role = Role::kBuffer;
+    product.name += ".computed";
+    product.role = Role::kActivation;
+    const ValueId by = other.Add(std::move(factor));
+    const ValueId made = other.Add(std::move(product));
+    other.buffers.push_back(by);
+    other.outputs.push_back(made);
+    other.layers.back().inputs[1] = made;
+    Layer computes = layer;
+    computes.op = "mul";
+    computes.name += ".weight";
+    computes.inputs = {layer.inputs[1], by};
+    computes.outputs = {made};
+    computes.attributes = {};
+    other.layers.insert(other.layers.end() - 1, std::move(computes));
+  }
+  return Reading{"computed-weights",
+                 "assumed: " + std::to_string(computed) +
+                     " weights without a name are parameters; the export may have folded a mask or a norm into them",
+                 "export model.train(), which folds nothing", std::move(other)};
+}
+
+std::optional<Reading> BuffersInstead(const Layers& layers) {
+  const std::set<ValueId> weights = WeightsOfCalls(layers);
+  Layers other = layers;
+  std::string first;
+  int count = 0;
+  for (const ValueId id : layers.parameters) {
+    if (!IsTrained(layers, id) || IsCalledWeight(layers[id].name) || weights.contains(id)) continue;
+    SetTrained(&other, id, false);
+    if (count++ == 0) first = layers[id].name;
+  }
+  if (count == 0) return std::nullopt;
+  return Reading{"buffers-guessed",
+                 "assumed: " + first + (count > 1 ? " and " + std::to_string(count - 1) + " others are" : " is") +
+                     " trained; a file does not tell parameters from buffers",
+                 "--frozen '" + first + "'", std::move(other)};
+}
+
+// Tables that are looked up by numbers which no input gives.
+std::optional<Reading> SinusoidsInstead(const Layers& layers) {
+  std::vector<bool> given(layers.values.size());
+  for (size_t v = 0; v < given.size(); ++v) given[v] = layers.values[v].role == Role::kInput;
+  Layers other = layers;
+  std::string first;
+  for (const Layer& layer : layers.layers) {
+    const auto is_given = [&](ValueId id) { return id.valid() && given[static_cast<size_t>(id.value)]; };
+    const bool any = std::any_of(layer.inputs.begin(), layer.inputs.end(), is_given);
+    for (const ValueId id : layer.outputs) {
+      if (id.valid()) given[static_cast<size_t>(id.value)] = any;
+    }
+    if (layer.op != "embedding" || any || !layer.inputs[0].valid() || !IsTrained(layers, layer.inputs[0])) continue;
+    SetTrained(&other, layer.inputs[0], false);
+    if (first.empty()) first = layers[layer.inputs[0]].name;
+  }
+  if (first.empty()) return std::nullopt;
+  return Reading{"positions-guessed",
+                 "assumed: the table of positions " + first + " is trained; sinusoids, as in Marian, are not",
+                 "--frozen '" + first + "'", std::move(other)};
+}
+
+std::optional<Reading> ParametersInstead(const Layers& layers) {
+  constexpr int64_t kMany = 4096;  // elements: fewer move nothing
+  Layers other = layers;
+  Bytes bytes;
+  for (const ValueId id : layers.buffers) {
+    const Value& buffer = layers[id];
+    const Dim elements = buffer.shape.Elements();
+    const bool named = buffer.name.find('.') != std::string::npos;
+    if (named || !IsFloating(buffer.type) || !elements.known() || elements.At(1) < kMany) continue;
+    other.values[static_cast<size_t>(id.value)].role = Role::kParameter;
+    other.parameters.push_back(id);
+    std::erase(other.buffers, id);
+    bytes += StoredBytes(buffer.type, elements.At(1));
+  }
+  if (bytes == Bytes()) return std::nullopt;
+  return Reading{
+      "parameters-guessed",
+      "assumed: " + ToString(bytes) +
+          " of stored tensors without a name are not trained; the export may have folded parameters into them",
+      "export model.train(), which folds nothing", std::move(other)};
+}
+
+}  // namespace vramplan

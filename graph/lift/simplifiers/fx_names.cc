@@ -1,0 +1,61 @@
+#include "graph/lift/simplifiers/fx_names.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "graph/lift/dynamo/aten.h"
+#include "graph/lift/dynamo/dropped.h"
+
+namespace vramplan {
+namespace {
+
+constexpr std::string_view kNode = "node_";
+
+// "node_MatMul_91" of a MatMul: no fx node is called "MatMul_91".
+bool IsInnerName(const Node& node) {
+  std::string_view name = node.name;
+  if (!name.starts_with(kNode)) return false;
+  name.remove_prefix(kNode.size());
+  return name.starts_with(node.op) && name.size() > node.op.size() + 1 && name[node.op.size()] == '_' &&
+         IsNumber(name.substr(node.op.size() + 1));
+}
+
+}  // namespace
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool HasFxNames(const Graph& graph) {
+  if (graph.producer.find("pytorch") == std::string::npos || !graph.signature.empty()) return false;
+  bool any = false;
+  for (const Node& node : graph.nodes) {
+    if (!node.provenance.fx_node.empty()) return false;
+    any |= node.name.starts_with(kNode);
+  }
+  return any;
+}
+
+std::string FxOperatorOf(const std::string& name) {
+  if (name.find_first_of("./:") != std::string::npos) return "";
+  const std::string op = OperatorOf(name);
+  if (op == "getitem" || op.starts_with("lifted_tensor")) return op;
+  // A module may call its own parameters and buffers so.
+  static const std::unordered_set<std::string_view> kAlsoLeaves = {"mean", "std", "var", "norm"};
+  if (op == name && kAlsoLeaves.count(op) != 0) return "";
+  return FindAtenRule("aten." + op) != nullptr ? op : "";
+}
+
+bool LostLastNode(const Graph& graph, NodeId id) {
+  const Node& node = graph[id];
+  if (!IsInnerName(node) || node.outputs.size() != 1 || !node.outputs[0].valid()) return false;
+  const std::string& result = graph[node.outputs[0]].name;
+  return result.starts_with("val_") || !FxOperatorOf(result).empty();
+}
+
+bool IsOutputLayer(const std::string& module) {
+  const std::string leaf = module.substr(module.rfind('.') + 1);
+  return leaf.ends_with("head") || leaf == "decoder" || leaf == "generator" || leaf.starts_with("output");
+}
+
+}  // namespace vramplan

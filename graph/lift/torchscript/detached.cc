@@ -1,0 +1,106 @@
+#include "graph/lift/torchscript/detached.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/layers/uses.h"
+
+namespace vramplan {
+namespace {
+
+bool IsPlain(const Layer& layer) {  // x + y, x - y: no factor, no number
+  return layer.inputs.size() == 2 && layer.inputs[0].valid() && layer.inputs[1].valid() &&
+         layer.attributes.Real("alpha", 1.0) == 1.0;
+}
+
+// Which operand of `add` is the difference that nobody else reads.
+std::optional<size_t> DifferenceOf(const Uses& uses, const Layer& add) {
+  for (const size_t i : {1, 0}) {
+    const Layer* sub = uses.Operand(&add, i, "sub");
+    if (sub == nullptr || !IsPlain(*sub) || uses.OnlyReaderOf(add.inputs[i]) != &add) continue;
+    if (uses.BehindViews(sub->inputs[1]) == uses.BehindViews(add.inputs[1 - i])) return i;
+  }
+  return std::nullopt;
+}
+
+// A detached `value`, which is added to the values, and the layer that makes it.
+Layer DetachOf(ValueId value, const Layer& reader, Layers* layers) {
+  Value detached = (*layers)[value];
+  detached.name += ".detach";
+  Layer detach{.op = "detach", .name = detached.name, .inputs = {value}};
+  detach.module = reader.module;
+  detach.evidence = reader.evidence;
+  detach.outputs = {layers->Add(std::move(detached))};
+  return detach;
+}
+
+// The maxima by index that this difference subtracts from what they are taken of; null: it subtracts others.
+const Layer* MaximaByIndexIn(const Uses& uses, const Layer& sub) {
+  if (sub.op != "sub" || !IsPlain(sub) || sub.evidence == Evidence::kProvenance) return nullptr;
+  const Layer* maxima = uses.Operand(uses.Operand(&sub, 1, "index_select"), 0, "scatter_reduce");
+  const bool of_same = Uses::In(maxima, 2) == sub.inputs[0] && maxima->attributes.Text("reduce", "") == "amax";
+  return of_same ? maxima : nullptr;
+}
+
+}  // namespace
+
+void Detach(const Operands& operands, Layers* layers) {
+  std::vector<Layer> out;
+  auto next = operands.begin();
+  for (size_t place = 0; place < layers->layers.size(); ++place) {
+    Layer& layer = layers->layers[place];
+    for (; next != operands.end() && next->first == place; ++next) {
+      Layer detach = DetachOf(layer.inputs[next->second], layer, layers);
+      layer.inputs[next->second] = detach.outputs[0];
+      out.push_back(std::move(detach));
+    }
+    out.push_back(std::move(layer));
+  }
+  layers->layers = std::move(out);
+}
+
+void DetachStraightThrough(Layers* layers) {
+  Operands found;
+  {
+    const Uses uses(*layers);
+    for (const Layer& layer : layers->layers) {
+      if (layer.op != "add" || layer.evidence == Evidence::kProvenance || !IsPlain(layer)) continue;
+      if (const std::optional<size_t> operand = DifferenceOf(uses, layer))
+        found.insert({uses.PlaceOf(&layer), *operand});
+    }
+  }
+  if (!found.empty()) Detach(found, layers);
+}
+
+void DetachSoftmaxByIndex(Layers* layers) {
+  Operands found;
+  {
+    const Uses uses(*layers);
+    for (const Layer& layer : layers->layers) {
+      const Layer* maxima = MaximaByIndexIn(uses, layer);
+      if (maxima != nullptr && maxima->attributes.Int("include_self", 1) == 0) found.insert({uses.PlaceOf(maxima), 2});
+    }
+  }
+  if (!found.empty()) Detach(found, layers);
+}
+
+Operands SubtractedMaxima(const Layers& layers) {
+  constexpr std::string_view kMaxima[] = {"max", "amax", "max_dim"};
+  Operands found;
+  const Uses uses(layers);
+  for (const Layer& layer : layers.layers) {
+    if (layer.op != "sub" || layer.evidence == Evidence::kProvenance || !IsPlain(layer)) continue;
+    const Layer* maximum = uses.MakerOf(uses.BehindViews(layer.inputs[1]));
+    const bool of_rows =
+        maximum != nullptr && std::find(std::begin(kMaxima), std::end(kMaxima), maximum->op) != std::end(kMaxima);
+    if ((of_rows && Uses::In(maximum, 0) == layer.inputs[0]) || MaximaByIndexIn(uses, layer) != nullptr)
+      found.insert({uses.PlaceOf(&layer), 1});
+  }
+  return found;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,281 @@
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "graph/base/text.h"
+#include "graph/lift/any_export/inplace.h"
+
+namespace vramplan {
+namespace {
+
+bool MakesFeatures(std::string_view op) {
+  return IsOneOf(op, {"batch_norm", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv_transpose3d", "add"});
+}
+
+bool IsOfSegmentationHead(const std::string& path) {  // a wrapper may stand in front
+  const std::string within = "." + path;
+  return within.find(".classifier.") != std::string::npos || within.find(".aux_classifier.") != std::string::npos;
+}
+
+// "decoder" of "decoder.aspp.0.convs.0.2"; empty: no module of that name, or it stands beside the backbone.
+std::string OuterOfPyramid(const std::string& path) {
+  const size_t at = path.find(".aspp.");
+  return at == std::string::npos ? std::string() : path.substr(0, at);
+}
+
+struct WriteUse {
+  int maker = -1;
+  std::vector<int> readers;
+};
+
+class Assumption {
+ public:
+  explicit Assumption(Layers* layers) : layers_(*layers), uses_(layers->values.size()), calls_(layers->modules.size()) {
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      const Layer& layer = layers_.layers[l];
+      for (const ValueId id : layer.inputs) {
+        if (id.valid()) uses_[static_cast<size_t>(id.value)].readers.push_back(static_cast<int>(l));
+      }
+      for (const ValueId id : layer.outputs) {
+        if (id.valid()) uses_[static_cast<size_t>(id.value)].maker = static_cast<int>(l);
+      }
+      if (layer.module.valid()) ++calls_[static_cast<size_t>(layer.module.value)];
+    }
+    for (const auto& module : layers_.modules) {
+      if (module.path.ends_with(".attention.self") || module.path.ends_with(".attention.output"))
+        of_transformers_ = true;
+      if (const std::string outer = OuterOfPyramid(module.path); !outer.empty()) pyramid_decoders_.insert(outer + ".");
+    }
+    constexpr int kCaller = -1;
+    for (const ValueId id : layers_.outputs) {
+      if (id.valid()) uses_[static_cast<size_t>(id.value)].readers.push_back(kCaller);
+    }
+  }
+
+  // A module of its own behind a convolution, a norm or a sum, whose operand nobody else reads.
+  bool IsActivation(const Layer& layer) const {
+    if (!IsOneOf(layer.op, {"relu", "hardtanh", "leaky_relu", "elu", "silu", "hardswish"})) return false;
+    const bool is_module = layer.module.valid() && calls_[static_cast<size_t>(layer.module.value)] == 1;
+    const Layer* maker = is_module ? OnlyMaker(layer.inputs[0]) : nullptr;
+    if (maker == nullptr) return false;
+    // Leaky: timm's, ultralytics', monai's and the GANs' blocks of convolution, norm, activation; elsewhere seldom.
+    // ELU: V-Net's and pytorch-3dunet's.
+    if (IsOneOf(layer.op, {"leaky_relu", "elu"})) {
+      const bool within =  // the norm's own activation: timm's BatchNormAct2d
+          maker->op == "batch_norm" && maker->module.valid() && layers_[layer.module].parent == maker->module;
+      return within || IsFeature(layer.op, layer.attributes, maker->op) || IsSumOfDynUnet(*maker);
+    }
+    // Swish: EfficientNet, MobileNetV3 and YOLO of torchvision, timm and ultralytics, whose convolutions have a norm.
+    if (IsOneOf(layer.op, {"silu", "hardswish"})) {
+      return (maker->op == "batch_norm" && layers_[layer.inputs[0]].shape.rank() >= 4) ||
+             (layer.op == "silu" && (IsOfExcitation(layer, *maker) || IsOfNormFreeBlock(layer, *maker)));
+    }
+    // transformers (of which these are the names) makes activations without arguments: ACT2FN[...], nn.ReLU().
+    if (layer.op == "relu" && of_transformers_) return false;
+    // monai's ADN blocks make an activation from its name, and a ReLU of the name alone is not in place.
+    const std::string& path = layers_[layer.module].path;
+    if (IsOfExcitation(layer, *maker) || IsGate(layer)) return false;
+    if (layer.op == "relu" && path.ends_with(".adn.A") && !IsOfHighResNet(path)) return false;
+    // The heads of torchvision's segmentation models (FCNHead, DeepLabHead) say nn.ReLU().
+    if (layer.op == "relu" && maker->op == "batch_norm" && IsOfSegmentationHead(path)) return false;
+    // So does all of segmentation_models_pytorch's decoders with atrous convolutions (decoders/deeplabv3/decoder.py).
+    if (layer.op == "relu" && std::any_of(pyramid_decoders_.begin(), pyramid_decoders_.end(),
+                                          [&](const std::string& outer) { return path.starts_with(outer); }))
+      return false;
+    return MakesFeatures(maker->op) || (layer.op == "relu" && IsFeature(layer.op, layer.attributes, maker->op));
+  }
+
+  // MONAI's HighResNet has its convolutions in blocks.0, blocks.10 and so on, and asks for ("relu", {"inplace": True})
+  // (networks/nets/highresnet.py).
+  static bool IsOfHighResNet(std::string_view path) {
+    path.remove_suffix(std::string_view(".adn.A").size());
+    while (!path.empty() && path.back() >= '0' && path.back() <= '9') path.remove_suffix(1);
+    return path.ends_with("blocks.");
+  }
+
+  // self.act(x1) * x2, of a gated block (timm/models/starnet.py 1.0: nn.ReLU6()): what is multiplied by a tensor of its
+  // own size is made as a value, not as a feature.
+  bool IsGate(const Layer& layer) const {
+    const std::vector<int>& readers = uses_[static_cast<size_t>(layer.outputs[0].value)].readers;
+    if (readers.size() != 1 || readers[0] < 0) return false;
+    const Layer& product = layers_.layers[static_cast<size_t>(readers[0])];
+    if (product.op != "mul" || product.inputs.size() != 2 || !product.inputs[1].valid()) return false;
+    return layers_[product.inputs[0]].shape == layers_[product.inputs[1]].shape &&
+           layers_[layer.module].parent == product.module;
+  }
+
+  // F.relu(features, inplace=True), which torchvision's DenseNet calls without a module.
+  bool IsEndOfDenseNet(const Layer& layer) const {
+    const Layer* maker = layer.op == "relu" && !layer.module.valid() ? OnlyMaker(layer.inputs[0]) : nullptr;
+    return maker != nullptr && maker->op == "batch_norm" && maker->module.valid() &&
+           layers_[maker->module].path.ends_with("features.norm5");
+  }
+
+  // The ReLU behind a linear layer of a network whose convolutions have theirs in place (AlexNet's and VGG's heads).
+  bool IsHeadActivation(const Layer& layer) const {
+    const bool is_module =
+        layer.op == "relu" && layer.module.valid() && calls_[static_cast<size_t>(layer.module.value)] == 1;
+    const Layer* maker = is_module ? OnlyMaker(layer.inputs[0]) : nullptr;
+    return maker != nullptr && maker->op == "linear" && layers_[layer.inputs[0]].shape.rank() == 2;
+  }
+
+  // result = self.stochastic_depth(result); result += input: so torchvision's EfficientNet and ConvNeXt, while its
+  // transformers write x + self.stochastic_depth(f(x)) and timm calls the module drop_path.
+  bool IsSumOfStochasticDepth(const Layer& layer) const {
+    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid()) return false;
+    const Layer* scaled = OnlyMaker(layer.inputs[0]);
+    return scaled != nullptr && scaled->module.valid() && layers_[scaled->module].path.ends_with(".stochastic_depth");
+  }
+
+  // The gate of torchvision's SqueezeExcitation, which its MobileNetV3 and EfficientNet have in their blocks; those of
+  // RegNet stand behind the shortcut in the sum.
+  bool IsScaleOfExcitation(const Layer& layer) const {
+    return layer.module.valid() && layers_[layer.module].path.ends_with(".scale_activation");
+  }
+
+  // In front of the last linear layer, MobileNetV3 has nn.Hardswish(inplace=True) and nn.Dropout(p, inplace=True),
+  // EfficientNet the latter.
+  bool IsPartOfClassifier(const Layer& layer) const {
+    if (!IsOneOf(layer.op, {"hardswish", "dropout"}) || !layer.module.valid()) return false;
+    const std::string& path = layers_[layer.module].path;
+    const std::string outer = path.substr(0, path.rfind('.'));
+    return outer.size() < path.size() && (outer == "classifier" || outer.ends_with(".classifier")) &&
+           OnlyMaker(layer.inputs[0]) != nullptr;
+  }
+
+  // The same sum in a block that never drops: stochastic_depth(p = 0) returns its argument and leaves no trace.
+  bool IsSumWithBlockInput(const Layer& layer) const {
+    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid() || !layer.module.valid())
+      return false;
+    const Layer* branch = OnlyMaker(layer.inputs[0]);
+    const int shortcut_at = uses_[static_cast<size_t>(layer.inputs[1].value)].maker;
+    return branch != nullptr && shortcut_at >= 0 && IsInside(branch->module, layer.module) &&
+           !IsInside(layers_.layers[static_cast<size_t>(shortcut_at)].module, layer.module);
+  }
+
+  // x = self.conv2(self.act2(self.norm2(...))); x += identity: blocks whose norms come first and that call two
+  // convolutions each with a norm and an activation of its own in front, as in MONAI's networks (nets/segresnet_ds.py).
+  // Its decoder's sums with the encoder's maps are alike.
+  bool IsSumOfSegResNet(const Layer& layer) const {
+    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid()) return false;
+    const Layer* conv = OnlyMaker(layer.inputs[0]);
+    if (conv != nullptr && conv->inputs.size() > 1 && conv->inputs[1].valid()) {
+      const std::string& weight = layers_[conv->inputs[1]].name;
+      if (weight.find("up_layers.") != std::string::npos && weight.find(".upsample.") != std::string::npos) return true;
+    }
+    if (!layer.module.valid()) return false;
+    for (const std::string_view child : {"conv2", "act2", "norm2", "conv1", "act1", "norm1"}) {
+      if (conv == nullptr || !conv->module.valid() || layers_[conv->module].parent != layer.module) return false;
+      const std::string& path = layers_[conv->module].path;
+      if (path.substr(path.rfind('.') + 1) != child) return false;
+      if (child == "norm1") return conv->inputs[0] == layer.inputs[1];
+      conv = OnlyMaker(conv->inputs[0]);
+    }
+    return false;
+  }
+
+  // out = self.norm2(out); out += residual; out = self.lrelu(out), one activation for both norms and in place: MONAI's
+  // UnetResBlock (networks/blocks/dynunet_block.py), of which DynUNet, UNETR and Swin UNETR are made.
+  bool IsSumOfDynUnet(const Layer& layer) const {
+    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.module.valid()) return false;
+    const auto is_child = [&](const Layer& child, std::string_view name) {
+      return child.module.valid() && layers_[child.module].parent == layer.module &&
+             layers_[child.module].path.ends_with(name);
+    };
+    const Layer* norm = OnlyMaker(layer.inputs[0]);
+    const std::vector<int>& readers = uses_[static_cast<size_t>(layer.outputs[0].value)].readers;
+    return norm != nullptr && is_child(*norm, ".norm2") && readers.size() == 1 && readers[0] >= 0 &&
+           is_child(layers_.layers[static_cast<size_t>(readers[0])], ".lrelu");
+  }
+
+  // out = bn(conv(out)); identity = downsample(x); out += identity; out = relu(out): what ResNet and its children
+  // write. RegNet, which does not, makes the shortcut first: x = proj(x) + f(x).
+  bool IsResidualSum(const Layer& layer) const {
+    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid() || !layer.module.valid())
+      return false;
+    const Layer* norm = OnlyMaker(layer.inputs[0]);
+    if (norm == nullptr || norm->op != "batch_norm" || !IsInside(norm->module, layer.module)) return false;
+    const Layer* convolution = OnlyMaker(norm->inputs[0]);
+    const Layer* before = convolution == nullptr ? nullptr : OnlyMaker(convolution->inputs[0]);
+    if (before == nullptr || !IsInside(before->module, layer.module))
+      return false;  // a projection of the block's input
+    const int norm_at = uses_[static_cast<size_t>(layer.inputs[0].value)].maker;
+    const int shortcut_at = uses_[static_cast<size_t>(layer.inputs[1].value)].maker;
+    if (shortcut_at < 0) return false;
+    const Layer& shortcut = layers_.layers[static_cast<size_t>(shortcut_at)];
+    if (shortcut_at < norm_at && IsInside(shortcut.module, layer.module)) return false;
+    const std::vector<int>& readers = uses_[static_cast<size_t>(layer.outputs[0].value)].readers;
+    return readers.size() == 1 && readers[0] >= 0 && layers_.layers[static_cast<size_t>(readers[0])].op == "relu";
+  }
+
+ private:
+  // The activation between the two convolutions of torchvision's SqueezeExcitation: nn.ReLU(), but EfficientNet gives
+  // partial(nn.SiLU, inplace=True).
+  bool IsOfExcitation(const Layer& layer, const Layer& maker) const {
+    return layers_[layer.module].path.ends_with(".activation") && maker.module.valid() &&
+           layers_[maker.module].path.ends_with(".fc1");
+  }
+
+  // Of the activations of timm's normalizer-free blocks (models/nfnet.py), those between convolutions.
+  bool IsOfNormFreeBlock(const Layer& layer, const Layer& maker) const {
+    const std::string& path = layers_[layer.module].path;
+    return (path.ends_with(".act2") || path.ends_with(".act2b")) && maker.op == "conv2d";
+  }
+
+  // The layer that makes a value which one layer reads; null otherwise.
+  const Layer* OnlyMaker(ValueId id) const {
+    if (!id.valid()) return nullptr;
+    const WriteUse& use = uses_[static_cast<size_t>(id.value)];
+    return use.maker >= 0 && use.readers.size() == 1 ? &layers_.layers[static_cast<size_t>(use.maker)] : nullptr;
+  }
+  bool IsInside(ModuleId module, ModuleId outer) const {
+    while (module.valid() && module != outer) module = layers_[module].parent;
+    return module.valid();
+  }
+
+  const Layers& layers_;
+  std::vector<WriteUse> uses_;              // by value
+  std::vector<int> calls_;                  // layers, by module call
+  std::set<std::string> pyramid_decoders_;  // "decoder."
+  bool of_transformers_ = false;
+};
+
+}  // namespace
+
+void AssumeInPlace(Layers* layers, Notes* notes) {
+  const Assumption assumption(layers);
+  const auto is_convolution_relu = [&](const Layer& layer) {
+    return layer.evidence != Evidence::kProvenance && layer.op == "relu" && assumption.IsActivation(layer);
+  };
+  const bool convolutional = std::any_of(layers->layers.begin(), layers->layers.end(), is_convolution_relu);
+  const bool excited = std::any_of(layers->layers.begin(), layers->layers.end(), [&](const Layer& layer) {
+    return layer.evidence != Evidence::kProvenance && assumption.IsScaleOfExcitation(layer);
+  });
+  // Both kinds of networks write result += input: EfficientNet and ConvNeXt, and MobileNetV3.
+  const bool sums_with_block_input = std::any_of(layers->layers.begin(), layers->layers.end(), [&](const Layer& layer) {
+    return layer.evidence != Evidence::kProvenance &&
+           (assumption.IsSumOfStochasticDepth(layer) || assumption.IsScaleOfExcitation(layer));
+  });
+  bool any = false;
+  for (Layer& layer : layers->layers) {
+    if (layer.evidence == Evidence::kProvenance) continue;
+    if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
+        !assumption.IsSumOfStochasticDepth(layer) && !assumption.IsSumOfSegResNet(layer) &&
+        !assumption.IsSumOfDynUnet(layer) && !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) &&
+        !(excited && assumption.IsPartOfClassifier(layer)) && !assumption.IsEndOfDenseNet(layer) &&
+        !(convolutional && assumption.IsHeadActivation(layer)))
+      continue;
+    layer.attributes.Set("inplace", int64_t{1});
+    any = true;
+  }
+  layers->guesses.in_place |= any;
+  if (any && notes != nullptr) {
+    notes->Add({"assumed-inplace", Severity::kNote, "",
+                "activation modules after convolutions, and residual sums before such a module, are assumed to run in "
+                "place; the file does not say",
+                "--inplace off assumes that none do"});
+  }
+}
+
+}  // namespace vramplan

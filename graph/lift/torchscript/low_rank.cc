@@ -1,0 +1,121 @@
+#include "graph/lift/torchscript/low_rank.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+namespace vramplan {
+namespace {
+
+constexpr std::string_view kBase = "base_layer";
+
+class Restorer {
+ public:
+  explicit Restorer(Layers* layers) : layers_(*layers) {
+    for (const ValueId id : layers_.parameters) names_.insert(layers_[id].name);
+  }
+
+  void RestoreNames() {
+    std::map<ValueId, size_t> maker;
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      const Layer& layer = layers_.layers[l];
+      if (layer.op != "linear") continue;
+      if (const auto down = maker.find(layer.inputs[0]); down != maker.end()) Restore(down->second, l);
+      maker[layer.outputs[0]] = l;
+    }
+  }
+
+  void SplitDropouts() {
+    std::map<ValueId, Layer> dropouts;
+    std::vector<Layer> all;
+    for (Layer& layer : layers_.layers) {
+      if (layer.op == "dropout" && !AroundOf(layer, "lora_dropout").empty()) dropouts[layer.outputs[0]] = layer;
+      const std::string around = layer.op == "linear" ? AroundOf(layer, "lora_A") : "";
+      const auto merged = around.empty() ? dropouts.end() : dropouts.find(layer.inputs[0]);
+      if (merged != dropouts.end() && AroundOf(merged->second, "lora_dropout") != around) {
+        Layer own = merged->second;
+        const std::string path = layers_[layer.module].path;
+        own.module = Module(around + ".lora_dropout" + path.substr(path.rfind('.')), layer.module);
+        own.name = around + "/" + own.name;
+        Value output = layers_[own.outputs[0]];
+        output.name = own.name;
+        own.outputs[0] = layer.inputs[0] = layers_.Add(std::move(output));
+        all.push_back(std::move(own));
+      }
+      all.push_back(std::move(layer));
+    }
+    layers_.layers = std::move(all);
+  }
+
+ private:
+  const Shape& WeightOf(const Layer& layer) const { return layers_[layer.inputs[1]].shape; }
+
+  // The second reads what the first made, both in the same scope beside a base layer.
+  void Restore(size_t first, size_t second) {
+    Layer &down = layers_.layers[first], &up = layers_.layers[second];
+    if (!down.module.valid() || !up.module.valid()) return;
+    const std::string path = layers_[down.module].path;
+    const size_t dot = path.rfind('.');
+    if (dot == std::string::npos || layers_[up.module].path != path) return;
+    const std::string around = path.substr(0, dot), key = path.substr(dot);
+    if (names_.count(around + "." + std::string(kBase) + ".weight") == 0) return;
+    if (WeightOf(down).rank() != 2 || WeightOf(up).rank() != 2) return;
+    Name(&down, around + ".lora_A" + key + ".weight", ValueId());
+    Name(&up, around + ".lora_B" + key + ".weight", down.inputs[1]);
+    // What else runs in that scope is the dropout.
+    const ModuleId scope = down.module;
+    layers_.modules[static_cast<size_t>(scope.value)].path = around + ".lora_dropout" + key;
+    down.module = Module(around + ".lora_A" + key, scope);
+    up.module = Module(around + ".lora_B" + key, scope);
+  }
+
+  // "query" of query.lora_A.default, where `part` is lora_A; empty: it is no such module.
+  std::string AroundOf(const Layer& layer, std::string_view part) const {
+    if (!layer.module.valid()) return "";
+    const std::string& path = layers_[layer.module].path;
+    const size_t key = path.rfind('.');
+    const size_t dot = key == std::string::npos || key == 0 ? key : path.rfind('.', key - 1);
+    if (dot == std::string::npos || path.substr(dot + 1, key - dot - 1) != part) return "";
+    return path.substr(0, dot);
+  }
+
+  // A call of that module, beside `scope`.
+  ModuleId Module(const std::string& path, ModuleId scope) {
+    vramplan::Module call = layers_[scope];
+    call.path = path;
+    layers_.modules.push_back(std::move(call));
+    return ModuleId{static_cast<int32_t>(layers_.modules.size()) - 1};
+  }
+
+  // The weight of `layer` is called so; one that has another module's name is another tensor, listed behind `before`.
+  void Name(Layer* layer, const std::string& name, ValueId before) {
+    const ValueId id = layer->inputs[1];
+    Value& value = layers_.values[static_cast<size_t>(id.value)];
+    if (value.role != Role::kParameter || !names_.insert(name).second) return;
+    if (named_.insert(id).second) {
+      value.name = name;
+      return;
+    }
+    Value own = value;
+    own.name = name;
+    const ValueId fresh = layers_.Add(std::move(own));
+    const auto place = std::find(layers_.parameters.begin(), layers_.parameters.end(), before);
+    layers_.parameters.insert(place == layers_.parameters.end() ? place : place + 1, fresh);
+    layer->inputs[1] = fresh;
+  }
+
+  Layers& layers_;
+  std::set<std::string> names_;
+  std::set<ValueId> named_;
+};
+
+}  // namespace
+
+void RestoreLowRankPairs(Layers* layers) {
+  Restorer restorer(layers);
+  restorer.RestoreNames();
+  restorer.SplitDropouts();
+}
+
+}  // namespace vramplan

@@ -1,0 +1,61 @@
+#include "graph/lift/torchscript/merged_pad.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace vramplan {
+
+ValueId LiftMergedPad(const Node& convolution, ValueId input, const std::vector<int64_t>& own, const ModulePath& path,
+                      NodeId position, LayerBuilder& builder) {
+  if (!input.valid() || convolution.provenance.rewrite_rules.find("FuseConvPad") == std::string::npos) return input;
+  const std::vector<int64_t> pads = convolution.attributes.Ints("pads");  // all begins, then all ends
+  const Value& data = builder.At(input);
+  const size_t axes = pads.size() / 2;
+  if (data.shape.rank() != static_cast<int>(axes) + 2) return input;
+  Value padded = data;
+  padded.name = convolution.name + ".pad";
+  padded.role = Role::kActivation;
+  std::vector<int64_t> amounts;  // last axis first
+  for (size_t i = axes; i-- > 0;) {
+    const int64_t mine = i < own.size() ? own[i] : 0;
+    amounts.push_back(pads[i] - mine);
+    amounts.push_back(pads[axes + i] - mine);
+    const int axis = static_cast<int>(i) + 2;
+    padded.shape[axis] = padded.shape[axis] + Dim(amounts[amounts.size() - 2] + amounts.back());
+  }
+  if (std::any_of(amounts.begin(), amounts.end(), [](int64_t amount) { return amount < 0; })) return input;
+  if (std::all_of(amounts.begin(), amounts.end(), [](int64_t amount) { return amount == 0; })) return input;
+  Layer layer{.op = "pad", .name = padded.name, .inputs = {input}, .evidence = Evidence::kProvenance};
+  layer.attributes.Set("pad", std::move(amounts));
+  layer.attributes.Set("mode", std::string("constant"));
+  const ValueId result = builder.AddValue(std::move(padded));
+  layer.outputs = {result};
+  builder.AddLayer(std::move(layer), path, position);
+  return result;
+}
+
+void ShareMergedPads(Layers* layers) {
+  std::map<ValueId, const Layer*> whole;  // by what is padded: the pad that the file still has
+  std::map<ValueId, ValueId> renamed;
+  for (Layer& layer : layers->layers) {
+    for (ValueId& id : layer.inputs) {
+      if (const auto found = renamed.find(id); found != renamed.end()) id = found->second;
+    }
+    if (layer.op != "pad" || layer.inputs.empty() || !layer.inputs[0].valid()) continue;
+    const auto found = whole.find(layer.inputs[0]);
+    const bool merged = layer.nodes.empty() || layer.name.ends_with(".pad");
+    if (!merged) {
+      whole.emplace(layer.inputs[0], &layer);
+    } else if (found != whole.end() && found->second->attributes.Ints("pad") == layer.attributes.Ints("pad")) {
+      renamed.emplace(layer.outputs[0], found->second->outputs[0]);
+    }
+  }
+  if (renamed.empty()) return;
+  std::erase_if(layers->layers, [&](const Layer& layer) {
+    return layer.op == "pad" && !layer.outputs.empty() && renamed.contains(layer.outputs[0]);
+  });
+}
+
+}  // namespace vramplan

@@ -1,0 +1,232 @@
+#include "graph/lift/torchscript/patterns_modules.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "graph/lift/simplifiers/fx_names.h"
+#include "graph/lift/simplifiers/fx_scopes.h"
+
+namespace vramplan {
+namespace {
+
+// "relu_12" -> "relu"; empty when there is no such ending.
+std::string_view WithoutCallNumber(std::string_view segment) {
+  size_t digits = 0;
+  while (digits < segment.size() && std::isdigit(static_cast<unsigned char>(segment[segment.size() - 1 - digits]))) {
+    ++digits;
+  }
+  if (digits == 0 || digits + 1 >= segment.size() || segment[segment.size() - 1 - digits] != '_') return {};
+  return segment.substr(0, segment.size() - 1 - digits);
+}
+
+std::vector<std::string_view> Segments(std::string_view scope) {
+  std::vector<std::string_view> segments;
+  while (!scope.empty()) {
+    const size_t slash = std::min(scope.find('/'), scope.size());
+    if (slash > 0) segments.push_back(scope.substr(0, slash));
+    scope.remove_prefix(std::min(slash + 1, scope.size()));
+  }
+  return segments;
+}
+
+// Every module that owns a stored tensor, and the modules around it.
+std::unordered_set<std::string> OwnersOfStored(const Graph& graph) {
+  std::unordered_set<std::string> owners;
+  for (const Tensor& tensor : graph.tensors) {
+    if (!tensor.stored.has_value() || tensor.stored->literal || !IsModulePath(tensor.name)) continue;
+    for (size_t dot = tensor.name.rfind('.'); dot != std::string::npos && dot > 0;
+         dot = tensor.name.rfind('.', dot - 1)) {
+      if (!owners.insert(tensor.name.substr(0, dot)).second) break;
+    }
+  }
+  return owners;
+}
+
+ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::string>& scopes,
+                       const std::unordered_set<std::string>& owners, bool numbers_calls) {
+  ModulePath path;
+  std::string raw;                    // the scope read so far
+  std::string_view previous;          // its last segment as written
+  std::string previous_name, around;  // the same without its call number, and the path around it
+  for (const std::string_view segment : Segments(scope)) {
+    std::string name(segment);
+    std::string base = path.empty() ? std::string() : path.back().path;
+    if (!previous.empty() && segment.size() > previous.size() && segment.substr(0, previous.size()) == previous &&
+        segment[previous.size()] == '.') {
+      name = previous_name + std::string(segment.substr(previous.size()));
+      base = around;
+    }
+    const auto under = [](const std::string& outer, const std::string& inner) {
+      return outer.empty() ? inner : outer + "." + inner;
+    };
+    const std::string_view first_call = WithoutCallNumber(name);
+    if (numbers_calls && !first_call.empty() && owners.count(under(base, name)) == 0 &&
+        scopes.count(raw + "/" + std::string(WithoutCallNumber(segment))) != 0) {
+      name = std::string(first_call);
+    }
+    raw += "/" + std::string(segment);
+    previous = segment;
+    previous_name = name;
+    around = base;
+    path.push_back({.path = under(base, name), .class_name = ""});
+  }
+  return path;
+}
+
+// "val_12": a value that the dynamo exporter (onnxscript's opset 18 functions) or onnxsim made up.
+bool IsNumbered(std::string_view name, std::string_view prefix) {
+  return name.starts_with(prefix) && IsNumber(name.substr(prefix.size()));
+}
+
+// "m.head" -> "/m/m.head", which is how a scope says it.
+std::string ScopeOfOwner(std::string_view owner) {
+  std::string scope;
+  for (size_t dot = owner.find('.'); dot != std::string::npos; dot = owner.find('.', dot + 1))
+    scope += "/" + std::string(owner.substr(0, dot));
+  return scope + "/" + std::string(owner);
+}
+
+// The module that owns a stored tensor which this node alone reads; empty when there is none.
+std::string OwnerBeside(const Graph& graph, const Node& node, const std::vector<int>& readers) {
+  for (const TensorId input : node.inputs) {
+    if (!input.valid() || !graph[input].stored.has_value() || readers[static_cast<size_t>(input.value)] != 1) continue;
+    const std::string& name = graph[input].name;
+    const size_t dot = name.rfind('.');
+    if (dot != std::string::npos && dot > 0 && IsModulePath(name)) return name.substr(0, dot);
+  }
+  return "";
+}
+
+}  // namespace
+
+bool IsModulePath(const std::string& name) {
+  if (IsNumbered(name, "val_") || IsNumbered(name, "_v_")) return false;
+  bool letter = false;
+  for (const char c : name) {
+    if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') {
+      letter = true;
+    } else if (!std::isdigit(static_cast<unsigned char>(c)) && c != '.' && c != '-') {
+      return false;
+    }
+  }
+  return letter;
+}
+
+bool WrittenByPyTorch(const Graph& graph) {
+  if (graph.producer.find("pytorch") != std::string::npos) return true;
+  if (graph.producer.rfind("onnxruntime", 0) != 0) return false;
+  constexpr std::string_view kWeight = ".weight";
+  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& tensor) {
+    const std::string& name = tensor.name;
+    return tensor.stored.has_value() && name.size() > kWeight.size() && IsModulePath(name) &&
+           name.compare(name.size() - kWeight.size(), kWeight.size(), kWeight) == 0;
+  });
+}
+
+ModulePaths::ModulePaths(const Graph& graph) {
+  std::unordered_map<std::string, int32_t> numbers;
+  std::vector<std::string> texts;
+  const auto number_of = [&](const std::string& scope) {
+    const auto [found, fresh] = numbers.emplace(scope, static_cast<int32_t>(texts.size()));
+    if (fresh) texts.push_back(scope);
+    return found->second;
+  };
+  int32_t last = number_of("");
+  scope_of_.reserve(graph.nodes.size());
+  const bool fx_names = HasFxNames(graph);
+  if (fx_names) {
+    for (const std::string& scope : FxScopes(graph)) scope_of_.push_back(number_of(scope));
+  }
+  std::vector<int> readers(graph.tensors.size());
+  for (const Node& node : graph.nodes) {
+    for (const TensorId input : node.inputs) {
+      if (input.valid()) ++readers[static_cast<size_t>(input.value)];
+    }
+  }
+  const bool by_pytorch = graph.producer.find("pytorch") != std::string::npos;  // ONNX Runtime's: FollowWeights
+  for (const Node& node : graph.nodes) {
+    if (fx_names) break;
+    // A simplifier's node has a name without a scope, its result may have kept that of the node it stands for.
+    const std::string* name = &node.name;
+    if (name->find('/') == std::string::npos && !node.outputs.empty() && node.outputs[0].valid()) {
+      const std::string& output = graph[node.outputs[0]].name;
+      if (!output.empty() && output[0] == '/') name = &output;
+    }
+    const size_t slash = name->rfind('/');
+    if (slash != std::string::npos) {
+      last = number_of((*name)[0] == '/' ? name->substr(0, slash) : "/" + name->substr(0, slash));
+    } else if (by_pytorch && last != 0) {
+      // A node that a simplifier put in place of the model's last product: the result's name is the output's.
+      const std::string owner = OwnerBeside(graph, node, readers);
+      if (!owner.empty()) last = number_of(ScopeOfOwner(owner));
+    }
+    scope_of_.push_back(last);
+    for (const TensorId output : node.outputs) {
+      if (node.outputs.size() < 2 || !output.valid() || graph[output].name.rfind('/', 0) != 0) continue;
+      scope_of_tensor_[output] = number_of(graph[output].name.substr(0, graph[output].name.rfind('/')));
+    }
+  }
+  std::unordered_set<std::string> scopes;
+  for (const std::string& text : texts) {
+    for (size_t end = text.size(); end != std::string::npos && end > 0; end = text.rfind('/', end - 1)) {
+      if (!scopes.insert(text.substr(0, end)).second) break;
+    }
+  }
+  const std::unordered_set<std::string> owners = OwnersOfStored(graph);
+  paths_.reserve(texts.size());
+  // Keras gives numbers to layers, not to calls: dense, dense_1.
+  const bool numbers_calls = !fx_names && graph.producer.find("tf2onnx") == std::string::npos;
+  for (const std::string& text : texts) paths_.push_back(PathOfScope(text, scopes, owners, numbers_calls));
+  if (graph.producer.rfind("onnxruntime", 0) == 0) FollowWeights(graph);
+}
+
+// A node that the optimizer named stands where its weight's owner does.
+void ModulePaths::FollowWeights(const Graph& graph) {
+  std::map<std::string, int32_t> by_path;
+  for (size_t i = 0; i < paths_.size(); ++i) {
+    if (!paths_[i].empty()) by_path.emplace(paths_[i].back().path, static_cast<int32_t>(i));
+  }
+  constexpr std::string_view kWeight = ".weight";
+  std::map<TensorId, size_t> tables;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const auto has_path = [&](TensorId tensor) { return tensor.valid() && graph[tensor].name.rfind('/', 0) == 0; };
+    if (node.op == "RelativePositionBias") tables.emplace(node.outputs[0], n);
+    for (const TensorId input : node.inputs) {
+      // A table of positions belongs to the attention that takes it first.
+      if (const auto table = tables.find(input); table != tables.end()) {
+        scope_of_[table->second] = scope_of_[n];
+        tables.erase(table);
+      }
+    }
+    if (node.name.find('/') != std::string::npos || (!node.outputs.empty() && has_path(node.outputs[0]))) continue;
+    for (const TensorId input : node.inputs) {
+      if (!input.valid() || !graph[input].stored.has_value() || !IsModulePath(graph[input].name)) continue;
+      const std::string& name = graph[input].name;
+      if (name.size() <= kWeight.size() || name.substr(name.size() - kWeight.size()) != kWeight) continue;
+      const std::string owner = name.substr(0, name.size() - kWeight.size());
+      auto found = by_path.find(owner);
+      if (found == by_path.end()) {
+        ModulePath path;
+        for (size_t dot = owner.rfind('.'); dot != std::string::npos && dot > 0; dot = owner.rfind('.', dot - 1)) {
+          const auto around = by_path.find(owner.substr(0, dot));
+          if (around == by_path.end()) continue;
+          path = paths_[static_cast<size_t>(around->second)];
+          break;
+        }
+        path.push_back({.path = owner, .class_name = ""});
+        found = by_path.emplace(owner, static_cast<int32_t>(paths_.size())).first;
+        paths_.push_back(std::move(path));
+      }
+      scope_of_[n] = found->second;
+      break;
+    }
+  }
+}
+
+}  // namespace vramplan

@@ -1,0 +1,95 @@
+#include "graph/lift/torchscript/skipped_layers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace vramplan {
+namespace {
+
+// Fewer children have a convolution with its norm, an activation between two of them; a list of those has holes where
+// something without nodes stands.
+constexpr size_t kFewestChildren = 3;
+constexpr int kLongest = 1024;
+
+struct SkippedPlace {
+  std::string_view list;  // "encoder.layers" of "encoder.layers.2"
+  int index = 0;
+};
+
+std::optional<SkippedPlace> PlaceIn(std::string_view path) {
+  const size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  SkippedPlace place{path.substr(0, dot), 0};
+  const std::string_view number = path.substr(dot + 1);
+  const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), place.index);
+  if (status != std::errc() || end != number.data() + number.size() || place.index < 0 || place.index > kLongest)
+    return std::nullopt;
+  return place;
+}
+
+using Children = std::set<std::string_view>;
+
+// What ran of each list: by index, the names of its children.
+std::map<std::string_view, std::map<int, Children>> Lists(const Layers& layers) {
+  std::map<std::string_view, std::map<int, Children>> lists;
+  const auto add = [&](std::string_view path) {
+    for (size_t dot = path.find('.'); dot != std::string_view::npos;) {
+      const size_t next = path.find('.', dot + 1);
+      if (const auto place = PlaceIn(path.substr(0, next))) {
+        Children& children = lists[place->list][place->index];
+        if (next != std::string_view::npos) {
+          const std::string_view rest = path.substr(next + 1);
+          children.insert(rest.substr(0, rest.find('.')));
+        }
+      }
+      dot = next;
+    }
+  };
+  for (const Module& module : layers.modules) add(module.path);
+  return lists;
+}
+
+// A layer that is declared did not run because nobody calls it. Exporters differ in whether the wrapper around the
+// model has a name.
+bool IsDeclared(const Layers& layers, const std::string& path) {
+  const std::string whole = path + ".", inner = whole.substr(whole.find('.') + 1);
+  return std::any_of(layers.parameters.begin(), layers.parameters.end(), [&](ValueId id) {
+    const std::string& name = layers[id].name;
+    return name.starts_with(whole) || name.starts_with(inner);
+  });
+}
+
+}  // namespace
+
+void NoteSkippedLayers(const Layers& layers, Notes* notes) {
+  if (notes == nullptr) return;
+  for (const auto& [list, present] : Lists(layers)) {
+    const Children& children = present.rbegin()->second;
+    if (present.size() < 2 || children.size() < kFewestChildren) continue;
+    if (PlaceIn(list)) continue;  // lists within lists number what only some of them have: branches, scales
+    bool alike = true;
+    std::string holes;
+    int expected = 0;
+    for (const auto& [index, own] : present) {
+      alike = alike && own == children;
+      for (; expected < index; ++expected) {
+        const std::string hole = std::string(list) + "." + std::to_string(expected);
+        if (!IsDeclared(layers, hole)) holes += (holes.empty() ? "" : ", ") + hole;
+      }
+      expected = index + 1;
+    }
+    if (!alike || holes.empty()) continue;
+    notes->Add({.code = "skipped-layer",
+                .severity = Severity::kWarning,
+                .subject = holes,
+                .text = "not in the file, unlike the neighbours: LayerDrop leaves layers out by chance when a model is "
+                        "exported in training mode, and their parameters and tensors are missing here",
+                .hint = "set layerdrop (encoder_layerdrop, decoder_layerdrop) to 0 and export again"});
+  }
+}
+
+}  // namespace vramplan

@@ -1,0 +1,375 @@
+#include "planner/lifetimes/bound_names.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "graph/layers/trained.h"
+
+namespace vramplan {
+namespace {
+
+// One value that a layer made, as its frame sees it.
+struct NameUse {
+  ModuleId frame;              // of maker and readers together
+  Statements::Statement made;  // in it
+  Statements::Statement read;  // in it: the only one
+  int readers = 0;
+};
+
+class BoundNames {
+ public:
+  BoundNames(const Layers& layers, const Statements& statements, std::vector<Release>& release)
+      : layers_(layers),
+        statements_(statements),
+        release_(release),
+        maker_(layers.values.size(), -1),
+        readers_(layers.values.size()) {
+    for (size_t l = 0; l < layers.layers.size(); ++l) {
+      for (const ValueId id : layers.layers[l].outputs) {
+        if (id.valid()) maker_[Index(id)] = static_cast<int>(l);
+      }
+      for (const ValueId id : layers.layers[l].inputs) {
+        if (id.valid() && (readers_[Index(id)].empty() || readers_[Index(id)].back() != static_cast<int>(l)))
+          readers_[Index(id)].push_back(static_cast<int>(l));
+      }
+    }
+  }
+
+  void Hold() {
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      HoldFactors(layers_.layers[l]);
+      HoldScaled(layers_.layers[l], static_cast<int>(l));
+      HoldAroundFunction(layers_.layers[l], static_cast<int>(l));
+      HoldAroundJoin(layers_.layers[l], static_cast<int>(l));
+    }
+    HoldTuples();
+    for (size_t v = 0; v < layers_.values.size(); ++v) {
+      // Masks and positions are mostly written into one another, by helpers that transformers compose.
+      if (IsFloating(layers_.values[v].type)) HoldIfWaiting(ValueId{static_cast<int32_t>(v)});
+      HoldIfSkipping(ValueId{static_cast<int32_t>(v)});
+    }
+  }
+
+ private:
+  static size_t Index(ValueId id) { return static_cast<size_t>(id.value); }
+
+  void Raise(ValueId id, int until, ModuleId frame) {
+    vramplan::Hold(release_, id, {until, statements_.WithFrame(frame).holder});
+  }
+
+  bool Made(ValueId id) const { return id.valid() && maker_[Index(id)] >= 0; }
+
+  // Attention is written in names, by whichever library: q, k, v; attn, v.
+  void HoldFactors(const Layer& layer) {
+    const bool product = layer.op == "matmul" || layer.op == "bmm" || (layer.op == "einsum" && Attends(layer));
+    if (!product && layer.op != "scaled_dot_product_attention") return;
+    if (product && (layer.inputs.size() != 2 || !Made(layer.inputs[0]) || !Made(layer.inputs[1]))) return;
+    for (const ValueId id : layer.inputs) {
+      if (Made(id) && !IsNormalized(id) && !IsScaledOnTheSpot(id, layer) && !IsTurned(id, layer))
+        Raise(id, statements_.WithFrame(layer.module).after, layer.module);
+    }
+  }
+
+  // An einsum in front of a softmax or behind one; others are as often written over their operand (x = einsum(x, w)).
+  bool Attends(const Layer& layer) const {
+    constexpr int kMostBetween = 8;
+    for (ValueId id : layer.inputs) {
+      while (Made(id) && MakerOf(id).op == "dropout") id = MakerOf(id).inputs[0];
+      if (Made(id) && MakerOf(id).op == "softmax") return true;
+    }
+    ValueId id = layer.outputs[0];
+    for (int between = 0; between < kMostBetween && id.valid() && !readers_[Index(id)].empty(); ++between) {
+      const Layer& reader = layers_.layers[static_cast<size_t>(readers_[Index(id)].back())];
+      if (reader.op == "softmax") return true;
+      if (reader.module != layer.module || reader.op == "einsum") return false;
+      id = reader.outputs[0];
+    }
+    return false;
+  }
+
+  // Not of the batch: made of parameters and numbers alone.
+  bool IsOfOne(ValueId id) const {
+    const Shape& shape = layers_[id].shape;
+    return std::all_of(shape.begin(), shape.end(), [](const Dim& length) { return length.IsConstant(); });
+  }
+
+  // y = (x - mu) / (var + eps).sqrt(); return weight * y + bias: what stands behind a parameter is a name, an
+  // expression stands in front of it (LayerNorm of facebookresearch/ConvNeXt's models/convnext.py, of NAFNet's
+  // arch_util.py).
+  void HoldScaled(const Layer& layer, int index) {
+    if (layer.op != "mul" || layer.inputs.size() != 2 || !layer.inputs[0].valid() || !Made(layer.inputs[1])) return;
+    if (!IsOfOne(layer.inputs[0]) || readers_[Index(layer.inputs[1])].size() != 1) return;
+    const std::vector<int>& readers = readers_[Index(layer.outputs[0])];
+    const Layer& quotient = MakerOf(layer.inputs[1]);
+    if (readers.size() != 1 || quotient.op != "div" || quotient.module != layer.module) return;
+    const Layer& sum = layers_.layers[static_cast<size_t>(readers[0])];
+    const bool shifts = sum.op == "add" && sum.module == layer.module && sum.inputs.size() == 2 &&
+                        sum.inputs[0] == layer.outputs[0] && sum.inputs[1].valid() && IsOfOne(sum.inputs[1]);
+    if (shifts && readers[0] > index) Raise(layer.inputs[1], readers[0], layer.module);
+  }
+
+  // F.normalize(q) @ F.normalize(k): written where it is multiplied.
+  bool IsNormalized(ValueId id) const {
+    const Layer* maker = &MakerOf(id);
+    while ((maker->op == "transpose" || maker->op == "permute") && Made(maker->inputs[0]))
+      maker = &MakerOf(maker->inputs[0]);
+    if (maker->op != "div" || maker->inputs.size() < 2) return false;
+    ValueId length = maker->inputs[1];
+    while (Made(length) && (MakerOf(length).op == "expand" || MakerOf(length).op == "clamp"))
+      length = MakerOf(length).inputs[0];
+    return Made(length) && MakerOf(length).op == "norm";
+  }
+
+  // x = torch.bmm(x, trans), as PointNets turn their points (fxia22/pointnet.pytorch, pointnet/model.py): a product of
+  // the first factor's own shape takes its name. Not attn @ v, though there may be as many tokens as channels.
+  bool IsTurned(ValueId id, const Layer& product) const {
+    if (product.op != "bmm" || id != product.inputs[0]) return false;
+    if (layers_[id].shape != layers_[product.outputs[0]].shape) return false;
+    const Layer* maker = &MakerOf(id);
+    while (maker->op == "transpose" && Made(maker->inputs[0])) maker = &MakerOf(maker->inputs[0]);
+    return maker->op != "softmax" && maker->op != "dropout";
+  }
+
+  // (q * self.scale) @ k, where q itself is read again later: else the product is written q = q * self.scale.
+  bool IsScaledOnTheSpot(ValueId id, const Layer& product) const {
+    const Layer& scale = MakerOf(id);
+    if (scale.op != "mul" || !scale.attributes.Has("scalar") || scale.module != product.module) return false;
+    return Made(scale.inputs[0]) && readers_[Index(scale.inputs[0])].back() > maker_[Index(product.outputs[0])];
+  }
+
+  const Layer& MakerOf(ValueId id) const { return layers_.layers[static_cast<size_t>(maker_[Index(id)])]; }
+
+  // x = F.relu(self.norm(self.conv(x))): a function around calls is one statement with them, and x keeps its value
+  // until the whole of it is done. So with transformers' activations, which were functions once.
+  void HoldAroundFunction(const Layer& layer, int index) {
+    static constexpr std::string_view kFunctions[] = {"relu",    "leaky_relu", "elu",      "gelu", "silu",
+                                                      "sigmoid", "tanh",       "hardtanh", "selu"};
+    if (std::find(std::begin(kFunctions), std::end(kFunctions), layer.op) == std::end(kFunctions)) return;
+    ModuleId frame = layer.module;
+    if (frame.valid() && layers_[frame].path.ends_with(".activation_fn")) frame = layers_[frame].parent;
+    if (frame.valid() && statements_.FirstOf(frame) >= 0 &&
+        layers_.layers[static_cast<size_t>(statements_.FirstOf(frame))].op == "batch_norm") {
+      return;  // pre-activated (kuangliu/pytorch-cifar, chrischute/real-nvp): it goes with the convolution behind it
+    }
+    ValueId value = layer.inputs[0];
+    Statements::Statement inner = statements_.StatementOf(index, frame);
+    for (bool weights = false; Made(value) && !weights;) {  // back to the convolution or projection
+      if (!statements_.IsInside(MakerOf(value).module, frame)) break;
+      const Statements::Statement made = statements_.StatementOf(maker_[Index(value)], frame);
+      if (made.last + 1 != inner.first || readers_[Index(value)].size() != 1) break;
+      const Layer& first = layers_.layers[static_cast<size_t>(made.first)];
+      // F.relu(F.max_pool2d(self.conv(x), 2)), as in pytorch/tutorials, spatial_transformer_tutorial.py
+      if (!made.call.valid() && !first.op.starts_with("max_pool")) break;
+      weights = first.op.starts_with("conv") || first.op == "linear";
+      inner = made;
+      value = first.inputs.empty() ? ValueId() : first.inputs[0];
+    }
+    if (inner.first >= index) return;
+    if (Made(value)) Raise(value, index, frame);
+    if (layer.module == frame) HoldAroundNorms(frame);
+  }
+
+  // out = F.relu(self.bn1(self.conv1(x))); out = self.bn2(self.conv2(out)): who nests one convolution nests the other,
+  // as in kuangliu/pytorch-cifar, models/resnet.py.
+  void HoldAroundNorms(ModuleId frame) {
+    if (!nesting_.insert(frame).second) return;
+    const std::vector<Statements::Statement> run = statements_.StatementsOf(frame);
+    for (size_t s = 1; s < run.size(); ++s) {
+      const Statements::Statement &conv = run[s - 1], &norm = run[s];
+      if (!conv.call.valid() || !norm.call.valid() || conv.first != conv.last || norm.first != norm.last) continue;
+      const Layer& inner = layers_.layers[static_cast<size_t>(conv.first)];
+      const Layer& outer = layers_.layers[static_cast<size_t>(norm.first)];
+      if (!inner.op.starts_with("conv") || outer.op != "batch_norm" || outer.inputs[0] != inner.outputs[0]) continue;
+      if (Made(inner.inputs[0])) Raise(inner.inputs[0], norm.last, frame);
+    }
+  }
+
+  // x = block(cat([x, skips.pop()], 1)), x = block(cat([skip, self.up(x)], 1)): the forward of a whole model, unlike
+  // that of its blocks, mostly joins where it calls; x keeps its value until the call is back.
+  void HoldAroundJoin(const Layer& join, int index) {
+    if (join.op != "cat" || join.inputs.size() != 2 || !Made(join.inputs[0]) || !Made(join.inputs[1])) return;
+    const ModuleId frame = join.module;
+    const bool whole =
+        !frame.valid() || statements_.WithFrame(frame).after + 1 == static_cast<int>(layers_.layers.size());
+    if (!whole || (frame.valid() && statements_.FirstOf(frame) > 0)) return;
+    const std::vector<int>& readers = readers_[Index(join.outputs[0])];
+    if (readers.empty()) return;
+    const Statements::Statement call = statements_.StatementOf(readers.front(), frame);
+    if (!call.call.valid() || call.first != index + 1 || readers.back() > call.last) return;
+    if (layers_[join.outputs[0]].shape.rank() >= 4 && !statements_.IsOfList(call)) {
+      HoldLevel(join, index, call, frame);
+      return;
+    }
+    for (const bool second : {false, true}) {
+      const ValueId operand = join.inputs[second ? 1 : 0];
+      if (readers_[Index(operand)].size() != 1 || !statements_.IsInside(MakerOf(operand).module, frame)) continue;
+      const Statements::Statement made = statements_.StatementOf(maker_[Index(operand)], frame);
+      if (made.last + 1 != index) continue;  // the skip
+      if (!second) {
+        Raise(operand, call.last, frame);
+      } else if (made.call.valid()) {
+        for (const ValueId id : layers_.layers[static_cast<size_t>(made.first)].inputs) {
+          if (Made(id) && maker_[Index(id)] < made.first && readers_[Index(id)].front() >= made.first)
+            Raise(id, call.last, frame);
+        }
+      }
+    }
+  }
+
+  // d3 = self.up3(d4); d3 = cat([d3, e3], 1); d3 = self.dec3(d3); d2 = self.up2(d3): decoders that name their levels
+  // write the level's name anew until the level is done, and then no more (mateuszbuda/brain-segmentation-pytorch,
+  // unet.py; LeeJunHyun/Image_Segmentation, network.py). A function has a name for what it resized: hx2up =
+  // _upsample_like(hx2, hx1) (xuebinqin/U-2-Net, model/u2net.py).
+  void HoldLevel(const Layer& join, int index, const Statements::Statement& call, ModuleId frame) {
+    const int end = statements_.WithFrame(frame).after;
+    for (const ValueId id : layers_.layers[static_cast<size_t>(call.last)].outputs) {
+      if (Made(id)) Raise(id, end, frame);
+    }
+    for (const ValueId id : join.inputs) {
+      if (maker_[Index(id)] + 1 == index && MakerOf(id).op.starts_with("upsample") && MakerOf(id).module == frame)
+        Raise(id, end, frame);
+    }
+  }
+
+  std::optional<NameUse> UseOf(ValueId id) const {
+    if (!Made(id) || readers_[Index(id)].empty()) return {};
+    NameUse use;
+    use.frame = layers_.layers[static_cast<size_t>(maker_[Index(id)])].module;
+    for (const int reader : readers_[Index(id)])
+      use.frame = statements_.Common(use.frame, layers_.layers[static_cast<size_t>(reader)].module);
+    use.made = statements_.StatementOf(maker_[Index(id)], use.frame);
+    use.read = statements_.StatementOf(readers_[Index(id)].front(), use.frame);
+    for (const int reader : readers_[Index(id)]) {
+      if (statements_.StatementOf(reader, use.frame) != use.read) return {};
+    }
+    return use;
+  }
+
+  // A weight that a parametrization makes when its module is called: no argument of it.
+  bool IsOfParameters(const Layer& layer) const {
+    return std::all_of(layer.inputs.begin(), layer.inputs.end(),
+                       [&](ValueId id) { return !id.valid() || IsStored(layers_[id]); });
+  }
+
+  // x, k = block(x): of two results of one call that the frame reads each has a name, which the next turn of a loop
+  // writes anew.
+  void HoldTuples() {
+    struct Result {
+      ValueId id;
+      ModuleId frame;
+      Statements::Statement made;
+    };
+    std::map<ModuleId, std::vector<Result>> results;  // by call
+    for (size_t v = 0; v < layers_.values.size(); ++v) {
+      const ValueId id{static_cast<int32_t>(v)};
+      if (!Made(id) || readers_[Index(id)].empty() || release_[Index(id)].after < 0) continue;
+      ModuleId frame = MakerOf(id).module;
+      for (const int reader : readers_[Index(id)])
+        frame = statements_.Common(frame, layers_.layers[static_cast<size_t>(reader)].module);
+      const Statements::Statement made = statements_.StatementOf(maker_[Index(id)], frame);
+      // What the call itself reads too may be one tensor of several, in calls of their own, that the export merged.
+      if (made.call.valid() && readers_[Index(id)].front() > made.last) results[made.call].push_back({id, frame, made});
+    }
+    for (const auto& [call, made] : results) {
+      if (made.size() < 2) continue;
+      for (const Result& one : made) Raise(one.id, statements_.EndOfName(maker_[Index(one.id)], one.frame), one.frame);
+    }
+  }
+
+  // acc = acc + f(h), acc = torch.maximum(acc, y): what an operator made, or zeros, is read by the same operator again:
+  // the name of the sum is written anew by each turn.
+  bool IsAccumulated(ValueId id, const Statements::Statement& read) const {
+    static constexpr std::string_view kSums[] = {"add", "sub", "mul", "maximum", "minimum"};
+    if (!Made(id) || read.call.valid()) return false;
+    const Layer &maker = MakerOf(id), &sum = layers_.layers[static_cast<size_t>(read.first)];
+    if (std::find(std::begin(kSums), std::end(kSums), sum.op) == std::end(kSums)) return false;
+    if (maker.module != sum.module || layers_[id].shape != layers_[sum.outputs[0]].shape) return false;
+    return maker.op == sum.op || maker.op == "zeros" || maker.op == "ones" || maker.op == "full";
+  }
+
+  // A value that is read once, by a statement that takes more than one: did it wait while something was made that
+  // outlives that statement? Python's stack gives up first what came last, so it cannot have been there. Parts that
+  // were taken apart into names wait for their turn, and may be written anew then: q = self.pool_q(q).
+  void HoldIfWaiting(ValueId id) {
+    if (release_[Index(id)].after < 0) return;
+    if (Made(id) && (MakerOf(id).op == "unbind" || MakerOf(id).op == "split")) return;
+    const std::optional<NameUse> use = UseOf(id);
+    if (!use || statements_.Carries(use->made, use->read)) return;
+    if (IsAccumulated(id, use->read)) return;
+    const bool call = use->read.call.valid();
+    if (!call) {
+      const Layer& reader = layers_.layers[static_cast<size_t>(use->read.first)];
+      if (std::count_if(reader.inputs.begin(), reader.inputs.end(), [&](ValueId input) { return Made(input); }) < 2)
+        return;
+    }
+    bool waits = false;
+    for (int l = use->made.last + 1; l < use->read.first && !waits; ++l) {
+      if (IsOfParameters(layers_.layers[static_cast<size_t>(l)])) continue;
+      for (const ValueId other : layers_.layers[static_cast<size_t>(l)].outputs) {
+        if (!other.valid() || readers_[Index(other)].empty()) continue;
+        const int last = readers_[Index(other)].back();
+        // Outlives it; what other frames read is one tensor of several that the export merged.
+        if (last > use->read.last && last <= statements_.WithFrame(use->frame).after) waits = true;
+        if (call && last >= use->read.first && last <= use->read.last) waits = true;  // another argument
+      }
+    }
+    if (waits) Raise(id, statements_.EndOfName(maker_[Index(id)], use->frame), use->frame);
+  }
+
+  // x1 = self.stem(x); x2 = self.down(x1); ...; self.up(x2, x1): what jumps over other modules into a cat or a call was
+  // given a name by U-Nets that name their levels. Those that keep levels in a list of modules push and pop.
+  void HoldIfSkipping(ValueId id) {
+    if (release_[Index(id)].after < 0 || !Made(id) || readers_[Index(id)].size() < 2) return;
+    const int first = readers_[Index(id)].front(), last = readers_[Index(id)].back();
+    ModuleId frame = layers_.layers[static_cast<size_t>(maker_[Index(id)])].module;
+    for (const int reader : readers_[Index(id)])
+      frame = statements_.Common(frame, layers_.layers[static_cast<size_t>(reader)].module);
+    const Statements::Statement made = statements_.StatementOf(maker_[Index(id)], frame);
+    const Statements::Statement join = statements_.StatementOf(last, frame);
+    if (!made.call.valid() || (statements_.IsOfList(made) && !MeetsEnlarged(id, join))) return;
+    if (statements_.StatementOf(first, frame) == join || statements_.Carries(made, join)) return;
+    const bool joins = layers_.layers[static_cast<size_t>(last)].op == "cat" || MeetsEnlarged(id, join);
+    if (join.call.valid() ? !Meets(join, first) : !joins) return;
+    Raise(id, statements_.EndOfName(maker_[Index(id)], frame), frame);
+  }
+
+  // x = up(x); x = cat((x, skips[-(u + 1)]), 1) or x = x + skip: a list that a level's map is picked from, unlike one
+  // that each block pops from, keeps it to the end of the frame (nnU-Net's generic_UNet.py, NAFNet's zip(..,
+  // encs[::-1])).
+  bool MeetsEnlarged(ValueId skip, const Statements::Statement& join) const {
+    const Layer& layer = layers_.layers[static_cast<size_t>(join.first)];
+    if (join.call.valid() || (layer.op != "cat" && layer.op != "add") || layer.inputs.size() != 2) return false;
+    const ValueId other = layer.inputs[layer.inputs[0] == skip ? 1 : 0];
+    if (!Made(other)) return false;
+    const std::string& op = MakerOf(other).op;
+    return op.starts_with("conv_transpose") || op.starts_with("upsample") || op == "pixel_shuffle";
+  }
+
+  // Whether the call is given something that was made by this layer or behind it.
+  bool Meets(const Statements::Statement& call, int layer) const {
+    for (int l = call.first; l <= call.last; ++l) {
+      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].inputs) {
+        if (Made(id) && maker_[Index(id)] >= layer && maker_[Index(id)] < call.first) return true;
+      }
+    }
+    return false;
+  }
+
+  const Layers& layers_;
+  const Statements& statements_;
+  std::vector<Release>& release_;
+  std::vector<int> maker_;                 // layer, by value; -1: none
+  std::vector<std::vector<int>> readers_;  // layers, by value
+  std::set<ModuleId> nesting_;             // frames
+};
+
+}  // namespace
+
+void HoldBoundNames(const Layers& layers, const Statements& statements, std::vector<Release>& release) {
+  BoundNames(layers, statements, release).Hold();
+}
+
+}  // namespace vramplan

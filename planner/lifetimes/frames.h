@@ -1,0 +1,42 @@
+// Frames: module calls as Python's frames, and until when each value of the forward is held.
+//
+//   call block: layers 3 .. 7, depth 2      after layer 7: first the temporaries of its last statement are freed, then
+//                                           its variables, then its arguments
+#pragma once
+
+#include <vector>
+
+#include "graph/layers/layers.h"
+
+namespace vramplan {
+
+struct Calls {
+  std::vector<int> last;   // by module call: its last layer
+  std::vector<int> depth;  // by module call
+};
+Calls CallsOf(const Layers& layers);
+
+// The outermost call around `consumer` that `producer` (invalid: the caller) is not inside of; invalid when they share
+// their innermost.
+ModuleId OutermostForeign(const Layers& layers, const Calls& calls, ModuleId producer, ModuleId consumer);
+
+int EndOfFrame(const Layers& layers, const Calls& calls, ModuleId frame);
+int DepthOf(const Calls& calls, ModuleId frame);
+
+// When Python frees a value: after this layer, and among the values freed there in the order of `holder`, the largest
+// first. Temporaries of a statement are freed before the variables of its frame, and those before the arguments of the
+// call, which the caller's stack frees when the call has returned.
+struct Release {
+  int after = -1;  // layer; -1: nothing to let go
+  int holder = 0;
+};
+inline int Temporary(int depth) { return 3 * depth + 2; }
+inline int NameOf(int depth) { return 3 * depth + 1; }
+inline int ArgumentOf(int depth) { return 3 * depth; }
+
+Release WithFrame(const Layers& layers, const Calls& calls, ModuleId frame);
+
+// Lets a value live to this layer at least. Values that no layer makes are not held here.
+void Hold(std::vector<Release>& release, ValueId value, Release until);
+
+}  // namespace vramplan

@@ -1,0 +1,214 @@
+#include "planner/lifetimes/known_frames.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "graph/habits/habits.h"
+
+namespace vramplan {
+namespace {
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    std::string_view part = text.substr(0, end);
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    if (!part.empty()) parts.push_back(part);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+// The table with its words apart.
+struct FrameRow {
+  std::string_view library;
+  std::vector<std::string_view> children, names;
+};
+
+const std::vector<FrameRow>& Rows() {
+  static const std::vector<FrameRow> rows = [] {
+    std::vector<FrameRow> apart;
+    for (const Library& library : Libraries()) {
+      for (const FrameHabit& frame : library.frames)
+        apart.push_back({library.name, Split(frame.children, ' '), Split(frame.names, ',')});
+    }
+    return apart;
+  }();
+  return rows;
+}
+
+class KnownFrames {
+ public:
+  KnownFrames(const Layers& layers, const Statements& statements, std::vector<Release>& release)
+      : layers_(layers), statements_(statements), release_(release), last_reader_(layers.values.size(), -1) {
+    for (size_t l = 0; l < layers.layers.size(); ++l) {
+      for (const ValueId id : layers.layers[l].inputs) {
+        if (id.valid()) last_reader_[static_cast<size_t>(id.value)] = static_cast<int>(l);
+      }
+    }
+  }
+
+  void Hold() {
+    std::set<ModuleId> frames = {ModuleId()};
+    for (const Layer& layer : layers_.layers) {
+      for (ModuleId m = layer.module; m.valid() && layers_[m].parent.valid(); m = layers_[m].parent) {
+        if (!frames.insert(m).second) break;
+      }
+    }
+    for (const ModuleId frame : frames) {
+      if (frame.valid() && layers_[frame].class_name.starts_with("torch.nn.modules.")) continue;
+      HoldFrame(frame);
+    }
+  }
+
+ private:
+  struct Kinded {
+    Statements::Statement statement;
+    std::string kind;
+  };
+
+  void HoldFrame(ModuleId frame) {
+    std::vector<Kinded> run;
+    for (const Statements::Statement& statement : statements_.StatementsOf(frame)) {
+      std::string kind = statements_.KindOf(statement);
+      if (!statement.call.valid()) kind.insert(0, ":");
+      if (kind.front() == '.') kind.erase(0, 1);
+      run.push_back({statement, std::move(kind)});
+    }
+    const std::set<std::string_view> kinds = KindsOf(run);
+    const Release end = statements_.WithFrame(frame);
+    const std::string_view class_name = frame.valid() ? layers_[frame].class_name : std::string_view();
+    for (const FrameRow& row : Rows()) {
+      if (!class_name.empty() && !class_name.starts_with(row.library)) continue;
+      if (kinds.count(row.children.front()) == 0 || !Calls(run, row.children)) continue;
+      for (const std::vector<Kinded>& turn : TurnsOf(run, row.children.front())) {
+        const bool whole = turn.size() == run.size();
+        for (const std::string_view name : row.names)
+          HoldName(frame, turn, name, whole ? end : Release{turn.back().statement.last, end.holder});
+      }
+    }
+  }
+
+  static std::set<std::string_view> KindsOf(const std::vector<Kinded>& run) {
+    std::set<std::string_view> kinds;
+    for (const Kinded& one : run) kinds.insert(one.kind);
+    return kinds;
+  }
+
+  // A frame that comes to its first child again and again is that of a loop, which calls block.forward(x): exporters
+  // see none of the blocks' own frames. What runs from child to child is one of them.
+  static std::vector<std::vector<Kinded>> TurnsOf(const std::vector<Kinded>& run, std::string_view head) {
+    const auto begins = [&](const Kinded& one) { return one.kind == head; };
+    const bool of_list = head.front() == ':' || head.find('#') != std::string_view::npos;
+    if (of_list || std::count_if(run.begin(), run.end(), begins) < 2) return {run};
+    std::vector<std::vector<Kinded>> turns;
+    for (const Kinded& one : run) {
+      if (begins(one)) turns.emplace_back();
+      if (!turns.empty()) turns.back().push_back(one);
+    }
+    return turns;
+  }
+
+  static bool Calls(const std::vector<Kinded>& run, const std::vector<std::string_view>& children) {
+    auto at = run.begin();
+    for (std::string_view child : children) {
+      const bool never = child.front() == '!';
+      if (never) child.remove_prefix(1);
+      const auto found =
+          std::find_if(never ? run.begin() : at, run.end(), [&](const Kinded& one) { return one.kind == child; });
+      if (never ? found != run.end() : found == run.end()) return false;
+      if (!never) at = found;
+    }
+    return true;
+  }
+
+  void HoldName(ModuleId frame, const std::vector<Kinded>& run, std::string_view name, Release end) {
+    const bool list = name.front() == '+', reads = name.back() == '<';
+    if (list) name.remove_prefix(1);
+    if (reads) name.remove_suffix(1);
+    const std::vector<std::string_view> writes = Split(name, ' ');
+    std::vector<ValueId> bound;
+    std::map<std::string_view, int> all, count;
+    for (const Kinded& one : run) ++all[one.kind];
+    const auto is_written = [&](const std::string& kind) {
+      return std::find(writes.begin(), writes.end(), kind) != writes.end();
+    };
+    for (const Kinded& one : run) {
+      const int place = ++count[one.kind];
+      if (!is_written(one.kind) && !is_written(one.kind + "@" + std::to_string(place)) &&
+          !is_written(one.kind + "@" + std::to_string(place - 1 - all[one.kind]))) {
+        continue;
+      }
+      if (!list) {
+        for (const ValueId id : bound) vramplan::Hold(release_, id, {one.statement.last, end.holder});
+        bound.clear();
+      }
+      const std::vector<ValueId> more = reads ? ReadBy(one.statement) : ResultsOf(one.statement);
+      bound.insert(bound.end(), more.begin(), more.end());
+    }
+    if (list && bound.empty()) bound = ResultsInside(frame, writes);
+    for (const ValueId id : bound) vramplan::Hold(release_, id, end);
+  }
+
+  // What a statement makes and something behind it reads.
+  std::vector<ValueId> ResultsOf(const Statements::Statement& statement) const {
+    std::vector<ValueId> results;
+    for (int l = statement.first; l <= statement.last; ++l) {
+      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
+        if (id.valid() && last_reader_[static_cast<size_t>(id.value)] > statement.last) results.push_back(id);
+      }
+    }
+    return results;
+  }
+
+  std::vector<ValueId> ReadBy(const Statements::Statement& statement) const {
+    std::vector<ValueId> read;
+    for (int l = statement.first; l <= statement.last; ++l) {
+      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].inputs) {
+        const int maker = id.valid() ? statements_.MakerOf(id) : -1;
+        if (maker >= 0 && maker < statement.first) read.push_back(id);
+      }
+    }
+    return read;
+  }
+
+  // Results of the calls that a call of this frame makes, or one within it: a list that they were given or return.
+  std::vector<ValueId> ResultsInside(ModuleId frame, const std::vector<std::string_view>& kinds) const {
+    constexpr int kDeepest = 3;
+    std::vector<ValueId> results;
+    for (size_t m = 0; m < layers_.modules.size(); ++m) {
+      const ModuleId call = layers_.modules[m].parent;
+      const int first = statements_.FirstOf(ModuleId{static_cast<int32_t>(m)});
+      if (!call.valid() || first < 0) continue;
+      std::vector<ModuleId> calls = {call};  // out to the frame
+      while (calls.back().valid() && layers_[calls.back()].parent != frame && calls.size() < kDeepest)
+        calls.push_back(layers_[calls.back()].parent);
+      if (!calls.back().valid() || layers_[calls.back()].parent != frame) continue;
+      const Statements::Statement inner = statements_.StatementOf(first, call);
+      std::string path = statements_.KindOf(statements_.StatementOf(first, frame));
+      for (size_t c = calls.size(); c-- > 0;) path += statements_.KindOf(statements_.StatementOf(first, calls[c]));
+      if (path.front() == '.') path.erase(0, 1);
+      if (std::find(kinds.begin(), kinds.end(), path) == kinds.end()) continue;
+      const std::vector<ValueId> more = ResultsOf(inner);
+      results.insert(results.end(), more.begin(), more.end());
+    }
+    return results;
+  }
+
+  const Layers& layers_;
+  const Statements& statements_;
+  std::vector<Release>& release_;
+  std::vector<int> last_reader_;  // layer, by value; -1: none
+};
+
+}  // namespace
+
+void HoldKnownFrames(const Layers& layers, const Statements& statements, std::vector<Release>& release) {
+  KnownFrames(layers, statements, release).Hold();
+}
+
+}  // namespace vramplan

@@ -1,0 +1,225 @@
+#include "planner/lifetimes/traced_names.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "planner/lifetimes/executed.h"
+
+namespace vramplan {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Of parts that have lost their line: q of q = q.view(...).
+std::string NameOfPart(const Executed& reading) {
+  const Names& targets = reading.read.targets;
+  return targets.size() == 1 && Mentions(RightOf(reading.text), targets[0]) ? targets[0] : std::string();
+}
+
+struct Frame {
+  std::vector<Unit> units;
+  std::vector<Executed> ran;
+  Release end;  // of its names
+
+  int First(size_t s) const { return units[ran[s].first].statement.first; }  // layers
+  int Last(size_t s) const { return units[ran[s].last].statement.last; }
+  Release EndOf(size_t s) const { return {Last(s), end.holder}; }
+  // The statement, `s` or a later one, that ran a layer.
+  size_t Running(int layer, size_t s) const {
+    while (Last(s) < layer) ++s;
+    return s;
+  }
+};
+
+class TracedNames {
+ public:
+  TracedNames(const Layers& layers, const Statements& statements, const std::vector<Release>& read,
+              std::vector<Release>& release)
+      : layers_(layers),
+        statements_(statements),
+        read_(read),
+        release_(release),
+        told_(release.size(), false),
+        execution_(layers, statements) {}
+
+  void Follow() {
+    std::set<ModuleId> frames = {ModuleId()};
+    for (const Layer& layer : layers_.layers) {
+      for (ModuleId m = layer.module; m.valid() && layers_[m].parent.valid(); m = layers_[m].parent) {
+        if (!frames.insert(m).second) break;
+      }
+    }
+    for (const ModuleId module : frames) {
+      Frame frame{execution_.UnitsOf(module), {}, statements_.WithFrame(module)};
+      frame.ran = execution_.StatementsOf(frame.units);
+      for (size_t s = 0; s < frame.ran.size(); ++s) Bind(frame, s);
+    }
+  }
+
+  // By value: whether a line told its end.
+  std::vector<bool> Told() && { return std::move(told_); }
+
+ private:
+  void Bind(const Frame& frame, size_t s) {
+    const Executed& one = frame.ran[s];
+    const bool plain = Execution::IsPlain(frame.units, one);
+    std::vector<ValueId> leaving;
+    for (int l = frame.First(s); l <= frame.Last(s); ++l) {
+      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
+        if (!id.valid() || layers_[id].role != Role::kActivation) continue;
+        const std::vector<int>& readers = execution_.ReadersOf(id);
+        if (readers.empty() || readers.back() > frame.end.after) continue;
+        if (readers.back() > frame.Last(s)) {
+          leaving.push_back(id);
+        } else if (plain && !IsInsideCall(frame, one, l, readers)) {
+          SetRelease(id, {read_[id.index()], true});
+        } else if (one.line >= 0 && release_[id.index()].after > frame.Last(s)) {
+          // h = self.propagate(x): variables of a function die with it, at the latest when the statement is done.
+          SetRelease(id, {frame.EndOf(s), true});
+        }
+      }
+    }
+    if (one.line == kLostLine) {
+      for (const ValueId part : leaving) {
+        const size_t reading = frame.Running(execution_.ReadersOf(part).front(), s);
+        const bool called = !Execution::IsPlain(frame.units, frame.ran[reading]);
+        SetRelease(part, called ? End{frame.EndOf(reading), false}
+                                : EndOfName(frame, s, NameOfPart(frame.ran[reading]), part));
+      }
+    } else if (one.read.clear && one.read.collects) {
+      for (const ValueId id : leaving) {
+        if (IsTakenOut(frame, s, id, "")) {
+          SetRelease(id, {read_[id.index()], true});
+        } else if (const Release end = EndOfList(frame, s); end.after != frame.end.after) {
+          SetRelease(id, {end, true});
+        } else {  // the list may be the caller's
+          Hold(release_, id, frame.end);
+          told_[id.index()] = true;
+        }
+      }
+    } else if (one.read.clear && !one.read.targets.empty()) {
+      const std::vector<Names> names = NamesOf(frame, s, leaving);
+      for (size_t i = 0; i < leaving.size(); ++i) {
+        if (names[i].size() == 1) SetRelease(leaving[i], EndOfName(frame, s, names[i][0], leaving[i]));
+      }
+    }
+  }
+
+  // Until when the list that statement `s` puts something into has it: outs = torch.stack(outs) writes its name anew.
+  static Release EndOfList(const Frame& frame, size_t s) {
+    const std::string list = ListIn(frame.ran[s].text);
+    for (size_t next = s + 1; next < frame.ran.size() && !list.empty(); ++next) {
+      const Executed& later = frame.ran[next];
+      if (later.Binds(list) && !later.read.collects && later.read.clear && Mentions(RightOf(later.text), list))
+        return frame.EndOf(next);
+    }
+    return frame.end;
+  }
+
+  // When a name goes, and whether the lines leave no doubt of it.
+  struct End {
+    Release until;
+    bool sure;
+  };
+
+  void SetRelease(ValueId id, End end) {
+    release_[id.index()] = read_[id.index()];
+    Hold(release_, id, end.until);
+    told_[id.index()] = end.sure;
+  }
+
+  // Whether one call made it and only the same call read it: that is the matter of the call's own frame.
+  static bool IsInsideCall(const Frame& frame, const Executed& one, int maker, const std::vector<int>& readers) {
+    for (size_t u = one.first; u <= one.last; ++u) {
+      const Statements::Statement& unit = frame.units[u].statement;
+      if (maker >= unit.first && maker <= unit.last) return readers.back() <= unit.last;
+    }
+    return true;
+  }
+
+  // For each value that leaves statement `s` the name that it has; none where nobody knows which.
+  std::vector<Names> NamesOf(const Frame& frame, size_t s, const std::vector<ValueId>& leaving) const {
+    const Names& targets = frame.ran[s].read.targets;
+    if (targets.size() == 1) return std::vector<Names>(leaving.size(), targets);
+    std::vector<Names> names(leaving.size());
+    Names open;
+    std::copy_if(targets.begin(), targets.end(), std::back_inserter(open),
+                 [](const auto& name) { return name != "_"; });
+    const std::vector<ValueId>& parts = layers_.layers[static_cast<size_t>(frame.Last(s))].outputs;
+    std::vector<size_t> unknown;
+    for (size_t i = 0; i < leaving.size(); ++i) {
+      const auto part = std::find(parts.begin(), parts.end(), leaving[i]);
+      if (parts.size() == targets.size() && part != parts.end()) {
+        names[i] = {targets[static_cast<size_t>(part - parts.begin())]};
+        continue;
+      }
+      // x, k = block(x): of the two x is what the next turn reads.
+      const std::string_view reading =
+          RightOf(frame.ran[frame.Running(execution_.ReadersOf(leaving[i]).front(), s)].text);
+      std::copy_if(open.begin(), open.end(), std::back_inserter(names[i]),
+                   [&](const std::string& name) { return Mentions(reading, name); });
+      if (names[i].size() != 1) unknown.push_back(i);
+    }
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (std::find(unknown.begin(), unknown.end(), i) == unknown.end()) std::erase(open, names[i][0]);
+    }
+    // hidden, height, width = self.patches(x): numbers come last. Of more values than names one is a list.
+    for (size_t n = 0; n < unknown.size(); ++n)
+      names[unknown[n]] = unknown.size() <= open.size() ? Names{open[n]} : Names();
+    return names;
+  }
+
+  // Whether the last statement that reads a value takes it out of a list: block(x, skips.pop()).
+  bool IsTakenOut(const Frame& frame, size_t s, ValueId id, const std::string& list) const {
+    const size_t reading = frame.Running(execution_.ReadersOf(id).back(), s);
+    return frame.ran[reading].text.find(list + ".pop(") != std::string::npos;
+  }
+
+  // Until when the name that statement `s` writes holds the value: to the next statement that writes it. What is read
+  // after that has a second name, by a line that makes nothing: residual = x; skips.append(x).
+  End EndOfName(const Frame& frame, size_t s, const std::string& name, ValueId id) const {
+    if (name.empty()) return {frame.end, false};
+    const size_t reading = frame.Running(execution_.ReadersOf(id).back(), s);
+    size_t next = s + 1;
+    while (next < frame.ran.size() && !frame.ran[next].Binds(name)) ++next;
+    if (IsTakenOut(frame, s, id, reading <= next ? name : "")) return {read_[id.index()], true};
+    if (reading <= next)
+      return {next < frame.ran.size() && !frame.ran[next].read.collects ? frame.EndOf(next) : frame.end, true};
+    for (const std::string& other : frame.ran[reading].names) {
+      constexpr std::string_view kNoTensors[] = {"self", "torch", "F", "nn"};
+      const auto before = frame.ran.begin() + static_cast<std::ptrdiff_t>(reading);
+      const bool known =
+          std::find(std::begin(kNoTensors), std::end(kNoTensors), other) != std::end(kNoTensors) ||
+          std::any_of(frame.ran.begin(), before, [&](const Executed& earlier) { return earlier.Binds(other); });
+      // A name that no line wrote which made something: the line that gave it to this value gives it anew before the
+      // next one that reads it.
+      const bool again = std::any_of(before + 1, frame.ran.end(), [&](const Executed& later) {
+        return std::find(later.names.begin(), later.names.end(), other) != later.names.end();
+      });
+      if (!known && again) return {frame.EndOf(reading), false};
+    }
+    return {frame.end, false};
+  }
+
+  const Layers& layers_;
+  const Statements& statements_;
+  const std::vector<Release>& read_;
+  std::vector<Release>& release_;
+  std::vector<bool> told_;  // by value
+  const Execution execution_;
+};
+
+}  // namespace
+
+std::vector<bool> FollowTracedNames(const Layers& layers, const Statements& statements,
+                                    const std::vector<Release>& read, std::vector<Release>& release) {
+  if (layers.source.stacks.empty()) return std::vector<bool>(release.size(), false);
+  TracedNames names(layers, statements, read, release);
+  names.Follow();
+  return std::move(names).Told();
+}
+
+}  // namespace vramplan

@@ -1,0 +1,85 @@
+#include "graph/lift/dynamo/checkpointed.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace vramplan {
+namespace {
+
+TEST_CASE("what a line of Python checkpoints") {
+  struct Row {
+    const char* line;
+    const char* callee;
+  };
+  for (const Row& row : {
+           Row{"x = checkpoint(block, x, use_reentrant=False)", "block"},
+           Row{"x = torch.utils.checkpoint.checkpoint(self.attn, x)", "self.attn"},
+           Row{"x = cp.checkpoint(blk.forward, x) if self.training else blk(x)", "blk.forward"},
+           Row{"x = self._gradient_checkpointing_func(layer.__call__, x, mask)", "layer.__call__"},
+           Row{"x = checkpoint_sequential(self.layers, 4, x)", "self.layers"},
+           Row{"state = load_checkpoint(path)", ""},
+           Row{"x = self.checkpoint(x)", ""},
+           Row{"x = block(x)", ""},
+       }) {
+    CAPTURE(row.line);
+    CHECK(CheckpointedIn(row.line) == row.callee);
+  }
+}
+
+// for block in self.blocks: x = LINE, where two blocks of one operator each run; `operators`: in the line itself.
+Layers Blocks(const std::string& line, bool operators) {
+  Layers layers;
+  layers.modules = {{"", "", {}}, {"blocks.0", "", ModuleId{0}}, {"blocks.1", "", ModuleId{0}}};
+  layers.source.lines = {{"net.py", "forward", line, 7}, {"net.py", "forward", "return F.relu(x)", 3}};
+  for (int i = 0; i < 3; ++i) layers.values.push_back({std::to_string(i), DType::kFloat32, Shape{Dim(4)}});
+  for (int i = 0; i < 2; ++i) {
+    Layer layer;
+    layer.op = "relu";
+    layer.inputs = {ValueId{i}};
+    layer.outputs = {ValueId{i + 1}};
+    layer.module = operators ? ModuleId() : ModuleId{i + 1};
+    layer.nodes = {NodeId{i}};
+    layers.layers.push_back(layer);
+    layers.source.stacks.push_back(operators ? std::vector<int32_t>{0} : std::vector<int32_t>{0, 1});
+  }
+  return layers;
+}
+
+TEST_CASE("calls that a line checkpoints are applied; a function of the model's own is told") {
+  struct Row {
+    const char* line;
+    bool operators;
+    std::vector<ModuleId> calls;
+    const char* note;
+  };
+  const Row kRows[] = {
+      {"x = checkpoint(block, x)", false, {ModuleId{1}, ModuleId{2}}, "checkpoint-in-code"},
+      {"x = checkpoint(self.inner, x)", false, {}, "checkpoint-of-function"},
+      {"x = checkpoint(inner, x)", true, {}, "checkpoint-of-function"},
+      {"x = block(x)", false, {}, ""},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.line);
+    Layers layers = Blocks(row.line, row.operators);
+    Notes notes;
+    ReadCheckpoints(&layers, &notes);
+    CHECK(layers.checkpointed == row.calls);
+    CHECK(static_cast<int>(notes.all().size()) == (*row.note == 0 ? 0 : 1));
+    if (*row.note != 0) CHECK(notes.Has(row.note));
+  }
+}
+
+TEST_CASE("the forward of a torch.autograd.Function is no module's") {
+  Layers layers = Blocks("x = checkpoint(block, x)", false);
+  layers.source.lines.push_back({"act.py", "forward", "return Swish.apply(x)", 9});
+  layers.source.lines.push_back({"act.py", "forward", "return x * torch.sigmoid(x)", 2});
+  layers.source.stacks[0] = {0, 2, 3};
+  CHECK(layers.source.ForwardsOf(NodeId{0}) == std::vector<int32_t>{0, 2});
+  ReadCheckpoints(&layers, nullptr);
+  CHECK(layers.checkpointed.size() == 2);
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -1,0 +1,168 @@
+#include "graph/lift/dynamo/folded_parameters.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/layers_text.h"
+
+namespace vramplan {
+namespace {
+
+TEST_CASE("constants that were computed from parameters of the module come back") {
+  struct Row {
+    const char* why;
+    std::string shape, signature, fx;  // of the constant; of the module's parameters; of its user
+    std::string layers;
+  };
+  const Row rows[] = {
+      {"1 + weight (gemma's norms)", "8", "p_w: PARAMETER target='n.weight'", "aten.mul.Tensor](args = (%x, %add_105)",
+       "add add_105 @n (n.weight) -> add_105 [8] {scalar=1.0}\nmul user @n (x, add_105) -> y [B, 6, 8]\n"},
+      {"zeros that the module makes, beside a buffer that nothing names (ConViT)", "8",
+       "b_b: BUFFER target='n.rel' persistent=True", "aten.mul.Tensor](args = (%x, %zeros_1)",
+       "mul user @n (x, val_7) -> y [B, 6, 8]\n"},
+      {"three biases as one (BEiT), one of them a buffer", "9 ",
+       "p_q: PARAMETER target='n.q_bias'\n    # signature: p_v: PARAMETER target='n.v_bias'\n    # signature: b_k: "
+       "BUFFER target='n.k_bias' persistent=False",
+       "aten.add.Tensor](args = (%x, %cat_1)",
+       "cat cat_1 @n (n.q_bias, n.v_bias, n.k_bias) -> cat_1 [9] {dim=0}\nadd user @n (x, cat_1) -> y [B, 6, 9]\n"},
+      {"biases at the offsets of query and key (LeViT)", "2, 3, 6",
+       "p_b: PARAMETER target='n.attention_biases'\n    # signature: b_i: BUFFER target='n.attention_bias_idxs' "
+       "persistent=False",
+       "aten.add.Tensor](args = (%x, %index_5)",
+       "index index_5 @n (n.attention_biases, n.attention_bias_idxs) -> index_5 [2, 3, 6]\nadd user @n (x, index_5) -> "
+       "y "
+       "[B, 2, 3, 6]\n"},
+      {"relative positions of 2 queries and 3 keys (MViT)", "2, 3, 6",
+       "p_h: PARAMETER target='n.rel_pos_h'\n    # signature: p_w: PARAMETER target='n.rel_pos_w'",
+       "aten.add.Tensor](args = (%x, %index_5)",
+       "index index_5 @n (n.rel_pos_h, index_5.distances) -> index_5 [2, 3, 6]\nadd user @n (x, index_5) -> y "
+       "[B, 2, 3, 6]\n"},
+      {"the same, swapped where it is multiplied", "2, 3, 6", "p_t: PARAMETER target='n.rel_pos_t'",
+       "aten.add.Tensor](args = (%x, %transpose_9)",
+       "index transpose_9.index @n (n.rel_pos_t, transpose_9.distances) -> transpose_9.index [2, 6, 3]\ntranspose "
+       "transpose_9 @n (transpose_9.index) -> transpose_9 [2, 3, 6] {dim0=1, dim1=2}\nadd user @n (x, transpose_9) -> "
+       "y [B, 2, 3, 6]\n"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.why);
+    const std::string last = row.shape.substr(row.shape.size() - (row.shape.back() == ' ' ? 2 : 1), 1);
+    const std::string x = row.shape.size() > 2 ? "batch, 2, 3, 6" : "batch, 6, " + last;
+    const std::string target = row.fx.substr(0, row.fx.find(']'));
+    const Layers layers = LayersFromText("g (float[" + x + "] x) => (float[" + x + "] y) <float[" + row.shape +
+                                         "] val_7> {\n    # signature: " + row.signature +
+                                         "\n    # signature: x: USER_INPUT\n    y = Add (x, val_7)\n      # fx_node: "
+                                         "%user : [num_users=1] = call_function[target=torch.ops." +
+                                         row.fx +
+                                         ", kwargs = {})\n      # name_scopes: ['', 'n', 'user']\n      # "
+                                         "class_hierarchy: ['mine.Net', 'mine.Block', '" +
+                                         target + "']\n  }");
+    CHECK(ToText(layers) == "\n" + row.layers);
+  }
+}
+
+TEST_CASE("a view of zeros that became another module's parameter, being equal, is its module's own again") {
+  // NAFNet's LayerNorm2d: weight.view(1, C, 1, 1) * y + bias.view(1, C, 1, 1), beside the block's beta [1, C, 1, 1]
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 2, 4, 4] y) => (float[batch, 2, 4, 4] z) <float[1, 2, 1, 1] beta> {
+    # signature: p_bias: PARAMETER target='norm.bias'
+    # signature: p_beta: PARAMETER target='beta'
+    # signature: y: USER_INPUT
+    a = Add (y, beta)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%y, %view_1), kwargs = {})
+      # name_scopes: ['', 'norm', 'add']
+      # class_hierarchy: ['mine.Net', 'mine.LayerNorm2d', 'aten.add.Tensor']
+    z = Mul (a, beta)
+      # fx_node: %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%add, %p_beta), kwargs = {})
+  })");
+  CHECK(ToText(layers) == R"(
+reshape norm.view_1 @norm (norm.bias) -> view_1 [1, 2, 1, 1]
+add add @norm (y, view_1) -> a [B, 2, 4, 4]
+mul mul (a, beta) -> z [B, 2, 4, 4]
+)");
+  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"norm.bias [2]", "beta [1, 2, 1, 1]"});
+}
+
+TEST_CASE("a table of relative positions has every distance of an axis") {
+  // torchvision's MViT: 2 * max(2, 3) - 1 rows of 5; the table that nothing was picked from stays unknown
+  Notes notes;
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 2, 3, 5] x) => (float[batch, 2, 3, 5] y) <float[2, 3, 5] val_7> {
+    # signature: p_h: PARAMETER target='n.rel_pos_h'
+    # signature: x: USER_INPUT
+    y = Add (x, val_7)
+      # fx_node: %user : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, %index_5), kwargs = {})
+      # name_scopes: ['', 'n', 'user']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'aten.add.Tensor']
+  })",
+      &notes);
+  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"n.rel_pos_h [5, 5]"});
+}
+
+TEST_CASE("a table that went through a linear is as wide as its weight; Swin's coordinates are pairs") {
+  const auto linear = [](const std::string& weight, const std::string& table) {
+    const Layers layers =
+        LayersFromText("g (float[batch, 7] x) => (float[batch, 7] y) <float[1, 3, 3, 7] val_1" + weight +
+                       R"(, float[7] `l.bias`> {
+    # signature: p_w: PARAMETER target='l.weight'
+    # signature: p_b: PARAMETER target='l.bias'
+    # signature: b_t: BUFFER target=')" +
+                       table + R"(' persistent=True
+    # signature: x: USER_INPUT
+    l = Add (val_1, `l.bias`)
+      # fx_node: %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%b_t, %p_w, %p_b), kwargs = {})
+      # name_scopes: ['', 'l', 'linear']
+      # class_hierarchy: ['mine.Net', 'torch.nn.modules.linear.Linear', 'aten.linear.default']
+    y = Add (x, l)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, %linear), kwargs = {})
+  })");
+    std::vector<std::string> sizes = ToText(layers, layers.parameters);
+    for (const std::string& buffer : ToText(layers, layers.buffers)) sizes.push_back(buffer);
+    return sizes;
+  };
+  using Sizes = std::vector<std::string>;
+  CHECK(linear("", "a.relative_coords_table") ==
+        Sizes{"l.weight [7, 2]", "l.bias [7]", "a.relative_coords_table [1, 3, 3, 2]"});
+  CHECK(linear(", float[7, 4] `l.weight`", "a.table") ==
+        Sizes{"l.weight [7, 4]", "l.bias [7]", "a.table [1, 3, 3, 4]"});
+}
+
+TEST_CASE("parameters that no operator uses are as large as modules tell") {
+  // layer3 never runs; its convolution is to layer2's what that is to layer1's. The GRU's biases were merged away.
+  Notes notes;
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 8] x) => (float[batch, 8] y) <float[4, 8, 3, 3] `layer1.0.conv1.weight`, float[8, 16, 3, 3] `layer2.0.conv1.weight`, float[12, 4] `r.weight_ih_l0`, float[1, 1, 6] `e.cls_token`> {
+    # signature: p_1: PARAMETER target='layer1.0.conv1.weight'
+    # signature: p_2: PARAMETER target='layer2.0.conv1.weight'
+    # signature: p_3: PARAMETER target='layer3.0.conv1.weight'
+    # signature: p_w: PARAMETER target='r.weight_ih_l0'
+    # signature: p_b: PARAMETER target='r.bias_ih_l0'
+    # signature: p_c: PARAMETER target='e.cls_token'
+    # signature: p_m: PARAMETER target='e.mask_token'
+    # signature: x: USER_INPUT
+    y = Relu (x)
+      # fx_node: %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})
+  })",
+      &notes);
+  CHECK(ToText(layers, layers.parameters) ==
+        std::vector<std::string>{"layer1.0.conv1.weight [4, 8, 3, 3]", "layer2.0.conv1.weight [8, 16, 3, 3]",
+                                 "layer3.0.conv1.weight [16, 32, 3, 3]", "r.weight_ih_l0 [12, 4]", "r.bias_ih_l0 [12]",
+                                 "e.cls_token [1, 1, 6]", "e.mask_token [1, 1, 6]"});
+  REQUIRE(notes.all().size() == 1);
+  CHECK(notes.all()[0].code == "assumed-shape");
+  CHECK(notes.all()[0].subject == "layer3.0.conv1.weight");
+}
+
+TEST_CASE("a class token whose expand was folded, as the batch was fixed") {
+  // timm's vit_tiny_patch16_224, dynamo export of a batch of 2 without dynamic shapes, PyTorch 2.10.
+  const Layers layers = LayersFromText(R"(g (float[2, 3, 8] x) => (float[2, 4, 8] y) <float[2, 1, 8] expand> {
+    # signature: p_c: PARAMETER target='cls_token'
+    # signature: x: USER_INPUT
+    y = Concat <axis = 1> (expand, x)
+      # fx_node: %cat : [num_users=1] = call_function[target=torch.ops.aten.cat.default](args = ([%expand, %x], 1), kwargs = {})
+  })");
+  CHECK(ToText(layers) ==
+        "\nexpand expand (cls_token) -> expand [B, 1, 8]\ncat cat (expand, x) -> y [B, 4, 8] {dim=1}\n");
+  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"cls_token [1, 1, 8]"});
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -1,0 +1,40 @@
+#include "graph/lift/dynamo/inplace_lines.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/support/layers_by_hand.h"
+
+namespace vramplan {
+namespace {
+
+// Whether an operator of this line is in place afterwards; `before`: by habit.
+bool InPlace(const char* op, const char* line, bool before, const Shape& operand = {Dim::Batch(), 8}) {
+  LayersByHand hand;
+  const Shape shape{Dim::Batch(), 8};
+  const ValueId x = hand.Add("relu", {hand.Input("x", operand)}, operand);
+  hand.layers.outputs = {hand.Add(op, {x, hand.Input("y", shape)}, shape)};
+  if (before) hand.attributes().Set("inplace", int64_t{1});
+  hand.layers.layers.back().nodes = {NodeId{0}};
+  hand.layers.source.lines = {{"net.py", "forward", line, 7}};
+  hand.layers.source.stacks = {{0}};
+  ReadInPlaceLines(&hand.layers);
+  return hand.layers.layers.back().attributes.Int("inplace", 0) != 0;
+}
+
+TEST_CASE("in place, as the source line says") {
+  CHECK(InPlace("add", "out += identity", false));
+  CHECK(InPlace("mul", "x.mul_(1 - self.alpha)", false));
+  CHECK(InPlace("sub", "x -= mean", false));
+  CHECK(!InPlace("add", "out = out + identity", true));
+  CHECK(!InPlace("div", "x = x / scale", true));
+  CHECK(!InPlace("add", "x = torch.add(x, y)", true));
+  CHECK(InPlace("add", "x = a.add_(b) + c", true));  // of one line, nobody knows which
+  CHECK(!InPlace("add", "x = a.add_(b) + c", false));
+  CHECK(InPlace("add", "return self.conv(x)", true));      // says nothing
+  CHECK(!InPlace("add", "out += y", false, Shape{1, 8}));  // another shape than the result's: not possible
+}
+
+}  // namespace
+}  // namespace vramplan

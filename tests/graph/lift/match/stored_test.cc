@@ -1,0 +1,131 @@
+#include <doctest/doctest.h>
+
+#include "graph/lift/lift.h"
+#include "graph/shapes/infer.h"
+#include "tests/support/lifted_text.h"
+#include "tests/support/onnx_text.h"
+
+namespace vramplan {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+struct Stored {
+  Lines parameters, buffers;
+  bool operator==(const Stored&) const = default;
+};
+Stored StoredOf(const Layers& layers) {
+  Stored stored;
+  for (const ValueId id : layers.parameters) {
+    stored.parameters.push_back(layers[id].name + " " + ToString(layers[id].shape));
+  }
+  for (const ValueId id : layers.buffers) stored.buffers.push_back(layers[id].name + " " + ToString(layers[id].shape));
+  return stored;
+}
+
+TEST_CASE("parameters come in the file's order; tables of integers and constants of the trace are buffers") {
+  CHECK(StoredOf(testing::Lifted(R"(
+    agraph (int64[batch, 3] ids) => (float[batch, 3, 4] y) <
+      float[4] `norm.weight`, float[5] unused, float[10, 4] `emb.weight`, int64[3] `emb.remap`> {
+      mask = Constant <value = float[3, 1] {1.0, 0.0, 1.0}> ()
+      two = Constant <value = float {2.0}> ()
+      i = Add (ids, `emb.remap`)
+      e = Gather (`emb.weight`, i)
+      m = Mul (e, mask)
+      d = Mul (m, two)
+      y = Mul (d, `norm.weight`)
+    })")) == Stored{{"norm.weight [4]", "unused [5]", "emb.weight [10, 4]"}, {"emb.remap [3]", "mask [3, 1]"}});
+}
+
+TEST_CASE("a mask that is only compared, and a tied output layer's bias in transformers, are buffers") {
+  CHECK(StoredOf(testing::Lifted(R"(
+    agraph (float[batch, 1, 4, 4] x) => (float[batch, 1, 4, 4] y) <
+      float[1, 1, 8, 8] `h.bias`, float[1, 4] `final_logits_bias`, float[1, 4] `pos`> {
+      zero = Constant <value = float {0.0}> ()
+      from = Constant <value = int64[2] {0, 0}> ()
+      to = Constant <value = int64[2] {4, 4}> ()
+      axes = Constant <value = int64[2] {2, 3}> ()
+      part = Slice (`h.bias`, from, to, axes)
+      hidden = Equal (part, zero)
+      w = Where (hidden, zero, x)
+      z = Add (w, `final_logits_bias`)
+      y = Add (z, `pos`)
+    })")) == Stored{{"pos [1, 4]"}, {"h.bias [1, 1, 8, 8]", "final_logits_bias [1, 4]"}});
+}
+
+TEST_CASE(
+    "masks, tables of rotations and a module's only `pe` are buffers; a mask_token and a `pe` beside weights are not") {
+  CHECK(StoredOf(testing::Lifted(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) <
+      float[4] `conv.mask`, float[4] `b.attn_mask`, float[4] freqs_cos, float[4] mask_token, float[1, 4] `pos.pe`,
+      float[1, 4] `embed.pe`, float[4] `embed.weight`> {
+      a = Mul (x, `conv.mask`)
+      b = Add (a, `b.attn_mask`)
+      c = Mul (b, freqs_cos)
+      d = Add (c, mask_token)
+      e = Add (d, `pos.pe`)
+      f = Add (e, `embed.pe`)
+      y = Mul (f, `embed.weight`)
+    })")) == Stored{{"mask_token [4]", "embed.pe [1, 4]", "embed.weight [4]"},
+                    {"conv.mask [4]", "b.attn_mask [4]", "freqs_cos [4]", "pos.pe [1, 4]"}});
+}
+
+TEST_CASE("equal tensors that an eval export merged: vectors and copies of layers are parameters of their own") {
+  CHECK(StoredOf(testing::Lifted(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) <
+      float[4] `layers.0.norm.weight`, float[4, 4] `onnx::MatMul_1`, float[4, 4] `onnx::MatMul_2`> {
+      `layers.1.norm.weight` = Identity (`layers.0.norm.weight`)
+      `onnx::MatMul_3` = Identity (`onnx::MatMul_1`)
+      `onnx::MatMul_4` = Identity (`onnx::MatMul_2`)
+      a = Mul (x, `layers.0.norm.weight`)
+        # name: /layers.0/norm/Mul
+      b = MatMul (a, `onnx::MatMul_1`)
+        # name: /layers.0/fc/MatMul
+      d = Mul (b, `layers.1.norm.weight`)
+        # name: /layers.1/norm/Mul
+      e = MatMul (d, `onnx::MatMul_3`)
+        # name: /layers.1/fc/MatMul
+      f = MatMul (e, `onnx::MatMul_2`)
+        # name: /query/MatMul
+      y = MatMul (f, `onnx::MatMul_4`)
+        # name: /key/MatMul
+    })")) == Stored{{"layers.0.norm.weight [4]", "layers.0.fc.weight [4, 4]", "layers.1.norm.weight [4]",
+                     "layers.1.fc.weight [4, 4]", "query.weight [4, 4]"},
+                    {}});
+}
+
+TEST_CASE("a transposed copy of a table is tied where the numbers agree, or the table has the output layer's name") {
+  const auto parameters = [](const std::string& table, std::vector<uint64_t> kept, std::vector<uint64_t> folded) {
+    Graph graph = GraphFromText("agraph (int64[batch, 3] ids) => (float[batch, 3, 10] y) <float[10, 4] `" + table +
+                                R"(`, float[4, 10] `onnx::MatMul_9`> {
+      e = Gather (`)" + table + R"(`, ids)
+        # name: /m/emb/Gather
+      y = MatMul (e, `onnx::MatMul_9`)
+        # name: /m/lm_head/MatMul
+    })");
+    graph.producer = "pytorch 2.10.0";
+    for (Tensor& tensor : graph.tensors) {
+      if (tensor.name == table) tensor.stored->grid = kept;
+      if (tensor.name == "onnx::MatMul_9") tensor.stored->grid = folded;
+    }
+    Notes notes;
+    const auto binding = Bind(graph, {}, &notes);
+    REQUIRE(binding);
+    const auto shapes = Infer(graph, *binding, &notes);
+    REQUIRE(shapes);
+    const auto layers = Lift(graph, *shapes, &notes);
+    REQUIRE(layers);
+    return std::to_string(layers->parameters.size()) + (notes.Has("maybe-tied") ? " maybe" : "");
+  };
+  std::vector<uint64_t> numbers(64), turned(64), other(64, 7);
+  for (size_t i = 0; i < 64; ++i) numbers[i] = turned[i % 8 * 8 + i / 8] = i;
+  CHECK(parameters("m.emb.weight", numbers, turned) == "1");
+  CHECK(parameters("m.emb.weight", numbers, other) == "2");
+  CHECK(parameters("m.emb.weight", {}, {}) == "2 maybe");
+  CHECK(parameters("m.emb.weight", other, other) == "2 maybe");  // nothing was set
+  CHECK(parameters("m.lm_head.weight", {}, {}) == "1");
+  CHECK(parameters("m.lm_head.weight", numbers, other) == "2");  // the numbers know better
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -1,0 +1,93 @@
+#include "graph/lift/readings/readings_of_weights.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace vramplan {
+namespace {
+
+// linear(embedding(ids, table), own): two weights of one shape, and a buffer that has lost its name.
+Layers Model(const char* own = "head.weight") {
+  Layers layers;
+  const Shape matrix{Dim(100), Dim(64)};
+  layers.values = {
+      {"ids", DType::kInt64, Shape{Dim(8)}, Role::kInput}, {"embed.weight", DType::kFloat32, matrix, Role::kParameter},
+      {own, DType::kFloat32, matrix, Role::kParameter},    {"onnx::Mul_7", DType::kFloat32, matrix, Role::kBuffer},
+      {"h", DType::kFloat32, Shape{Dim(8), Dim(64)}},      {"y", DType::kFloat32, Shape{Dim(8), Dim(100)}}};
+  layers.parameters = {ValueId{1}, ValueId{2}};
+  layers.buffers = {ValueId{3}};
+  Layer embed, head;
+  embed.op = "embedding";
+  embed.inputs = {ValueId{1}, ValueId{0}};
+  embed.outputs = {ValueId{4}};
+  head.op = "linear";
+  head.inputs = {ValueId{4}, ValueId{2}, ValueId()};
+  head.outputs = {ValueId{5}};
+  layers.layers = {embed, head};
+  layers.modules = {{"", "", {}}};
+  return layers;
+}
+
+TEST_CASE("a weight that may be tied: the embedding instead") {
+  Layers layers = Model();
+  CHECK(!TiedWeightsInstead(layers).has_value());
+  layers.guesses.maybe_tied = {{"head.weight", "embed.weight"}};
+  const auto reading = TiedWeightsInstead(layers);
+  REQUIRE(reading.has_value());
+  CHECK(reading->code == "tie-guessed");
+  CHECK(reading->layers.layers[1].inputs[1] == ValueId{1});
+  CHECK(reading->layers.parameters == std::vector<ValueId>{ValueId{1}});
+}
+
+TEST_CASE("a weight that lost its name: a product instead, in front of who reads it") {
+  Layers layers = Model();
+  CHECK(!ComputedWeightsInstead(layers).has_value());
+  layers.layers[1].attributes.Set("computed_weight", int64_t{1});
+  const auto reading = ComputedWeightsInstead(layers);
+  REQUIRE(reading.has_value());
+  const Layers& other = reading->layers;
+  REQUIRE(other.layers.size() == 3);
+  CHECK(other.layers[1].op == "mul");
+  CHECK(other.layers[1].inputs[0] == ValueId{2});
+  CHECK(other[other.layers[1].inputs[1]].role == Role::kBuffer);
+  CHECK(other.layers[2].inputs[1] == other.layers[1].outputs[0]);
+  CHECK(other.buffers.size() == 2);
+}
+
+TEST_CASE("stored tensors: those that no module calls weight may be buffers, nameless buffers may be parameters") {
+  CHECK(!BuffersInstead(Model()).has_value());
+  CHECK(!BuffersInstead(Model("head.offset")).has_value());  // a projection's weight, whatever it is called
+  const auto added = [](const char* name) {
+    Layers layers = Model(name);
+    layers.layers[1].op = "add";
+    return layers;
+  };
+  const auto buffers = BuffersInstead(added("head.offset"));
+  REQUIRE(buffers.has_value());
+  CHECK(buffers->layers[ValueId{2}].role == Role::kBuffer);
+  CHECK(buffers->settle == "--frozen 'head.offset'");
+  CHECK(BuffersInstead(added("mem_bias")).has_value());  // no module of torch.nn calls it so
+  CHECK(!BuffersInstead(added("attn.in_proj_bias")).has_value());
+  const auto parameters = ParametersInstead(Model());
+  REQUIRE(parameters.has_value());
+  CHECK(parameters->layers.parameters.size() == 3);
+  CHECK(parameters->layers[ValueId{3}].role == Role::kParameter);
+  Layers named = Model();
+  named.values[3].name = "attn.mask";
+  CHECK(!ParametersInstead(named).has_value());
+}
+
+TEST_CASE("a table of positions may be of sinusoids; a table of words is learned") {
+  Layers layers = Model();
+  CHECK(!SinusoidsInstead(layers).has_value());
+  layers.values[0].role = Role::kBuffer;  // position_ids
+  const auto reading = SinusoidsInstead(layers);
+  REQUIRE(reading.has_value());
+  CHECK(reading->layers[ValueId{1}].role == Role::kBuffer);
+  CHECK(reading->layers[ValueId{2}].role == Role::kParameter);
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -1,0 +1,81 @@
+#include "graph/lift/readings/readings.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/support/lifted_text.h"
+
+namespace vramplan {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Layers Activation(const std::string& nodes) {
+  return testing::Lifted(R"(
+    <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">
+    agraph (float[batch, 8] x) => (float[batch, 8] y) {
+      h = Neg (x)
+)" + nodes + "\n y = Neg (a) }");
+}
+
+TEST_CASE("Sigmoid and Mul: one call, or written out") {
+  const Layers layers = Activation("s = Sigmoid (h)\n a = Mul (h, s)");
+  CHECK(testing::LinesOf(layers)[1] == "silu(h) -> [B, 8]");
+  for (const bool with_gradients : {true, false}) {
+    const std::vector<Reading> readings = OtherReadings(layers, {with_gradients, false});
+    REQUIRE(readings.size() == 1);
+    CHECK(readings[0].code == "activation-guessed");
+    const Lines lines = testing::LinesOf(readings[0].layers);
+    REQUIRE(lines.size() == 4);
+    CHECK(lines[1].starts_with("sigmoid(h)"));
+    CHECK(lines[2].starts_with("mul(h, "));
+    CHECK(readings[0].layers.layers[2].outputs == layers.layers[1].outputs);
+  }
+}
+
+TEST_CASE("a file without doubts of this kind has one reading") {
+  CHECK(OtherReadings(Activation("a = Relu (h)"), {true, false}).empty());
+}
+
+// One tensor in, pointwise operators alone, one tensor out: what a torch.autograd.Function of the user's own leaves.
+TEST_CASE("a module of pointwise operators may be one function that keeps its operand") {
+  Layers layers = Activation("s = Tanh (h)\n a = Mul (h, s)");
+  REQUIRE(layers.layers.size() == 4);
+  CHECK(OtherReadings(layers, {true, false}).empty());  // of the root itself
+  layers.modules = {{"", "", {}}, {"act", "", ModuleId{0}}};
+  for (const size_t l : {size_t{1}, size_t{2}}) layers.layers[l].module = ModuleId{1};
+  const std::vector<Reading> readings = OtherReadings(layers, {true, false});
+  REQUIRE(readings.size() == 1);
+  CHECK(readings[0].code == "custom-function-guessed");
+  CHECK(testing::LinesOf(readings[0].layers) ==
+        Lines{"neg(x) -> [B, 8]", "act: silu(h) -> [B, 8]", "neg(a) -> [B, 8]"});
+  CHECK(OtherReadings(layers, {false, false}).empty());  // nothing is kept
+}
+
+TEST_CASE("what rounds may be a function that keeps its operand") {
+  const Layers layers = Activation("a = Sign (h)");
+  const std::vector<Reading> readings = OtherReadings(layers, {});
+  REQUIRE(readings.size() == 1);
+  CHECK(readings[0].code == "rounding-guessed");
+  CHECK(testing::LinesOf(readings[0].layers)[1].starts_with("silu(h)"));
+  CHECK(OtherReadings(layers, {.gradients = false}).empty());
+}
+
+TEST_CASE("additions by number that the file does not name: index_put keeps less") {
+  Layers layers = Activation("a = Relu (h)");
+  Layer& add = layers.layers[1];
+  add.op = "index_add";
+  add.attributes.Set("assumed", int64_t{1});
+  add.attributes.Set("dim", int64_t{1});
+  add.inputs = {add.inputs[0], add.inputs[0], add.inputs[0]};
+  const std::vector<Reading> readings = OtherReadings(layers, {true, false});
+  REQUIRE(readings.size() == 1);
+  CHECK(readings[0].code == "index-add-guessed");
+  const Layer& put = readings[0].layers.layers[1];
+  CHECK(put.op == "index_put");
+  CHECK(put.inputs == std::vector<ValueId>{add.inputs[0], ValueId(), add.inputs[0], add.inputs[0]});
+}
+
+}  // namespace
+}  // namespace vramplan

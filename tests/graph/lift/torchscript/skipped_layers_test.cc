@@ -1,0 +1,37 @@
+#include "graph/lift/torchscript/skipped_layers.h"
+
+#include <doctest/doctest.h>
+
+namespace vramplan {
+namespace {
+
+// The note's subject for lists of modules whose paths are given; empty: none.
+std::string Skipped(std::initializer_list<const char*> paths, const char* parameter = "other.weight") {
+  Layers layers;
+  for (const char* path : paths) layers.modules.push_back({.path = path, .class_name = "", .parent = {}});
+  layers.values.push_back({.name = parameter, .type = DType::kFloat32, .shape = {}, .role = Role::kParameter});
+  layers.parameters = {ValueId{0}};
+  Notes notes;
+  NoteSkippedLayers(layers, &notes);
+  return notes.all().empty() ? "" : notes.all().front().subject;
+}
+
+TEST_CASE("a hole among layers that are alike is a layer that was left out") {
+  CHECK(Skipped({"", "m.layers.0", "m.layers.0.attn", "m.layers.0.fc1", "m.layers.0.fc2", "m.layers.3",
+                 "m.layers.3.attn", "m.layers.3.fc1", "m.layers.3.fc2.act"}) == "m.layers.1, m.layers.2");
+  CHECK(Skipped({"layers.1.attn", "layers.1.fc1", "layers.1.fc2", "layers.2.attn", "layers.2.fc1", "layers.2.fc2"}) ==
+        "layers.0");
+}
+
+TEST_CASE("no hole: all are there, a declared layer that nobody calls, lists of other things") {
+  CHECK(Skipped({"l.0.attn", "l.0.fc1", "l.0.fc2", "l.1.attn", "l.1.fc1", "l.1.fc2"}) == "");
+  CHECK(Skipped({"m.l.0.a", "m.l.0.b", "m.l.0.c", "m.l.2.a", "m.l.2.b", "m.l.2.c"}, "l.1.a.weight") == "");
+  CHECK(Skipped({"m.l.0.a", "m.l.0.b", "m.l.0.c", "m.l.2.a", "m.l.2.b", "m.l.2.c"}, "m.l.1.a.weight") == "");
+  CHECK(Skipped({"l.0.conv", "l.0.bn", "l.2.conv", "l.2.bn"}) == "");            // what has no nodes between
+  CHECK(Skipped({"l.0.a", "l.0.b", "l.0.c", "l.2.a", "l.2.b", "l.2.d"}) == "");  // not alike
+  CHECK(Skipped({"s.0.1.a", "s.0.1.b", "s.0.1.c", "s.0.2.a", "s.0.2.b", "s.0.2.c"}) == "");  // HRNet's fuse_layers
+  CHECK(Skipped({"l.5.a", "l.5.b", "l.5.c", "x.0", "l.a.b", "l.99999999999999.a"}) == "");   // alone
+}
+
+}  // namespace
+}  // namespace vramplan

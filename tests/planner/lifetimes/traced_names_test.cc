@@ -1,0 +1,177 @@
+#include "planner/lifetimes/traced_names.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/support/forward.h"
+
+namespace vramplan {
+namespace {
+
+using testing::Forward;
+
+TEST_CASE("a name lives until its frame writes it anew, or ends") {
+  const Forward f(R"(
+a - abs x   | 3 d = self.up(x)
+b - neg a   | 4 y = self.gate(d)
+c - cat b a | 5 d = torch.cat((y, d), 1)
+e - exp c   | 6 z = self.conv(d)
+g - abs e   | 7 return self.head(z))");
+  CHECK(f.DiesBehind("a") == "c");
+  CHECK(f.DiesBehind("b") == "g");
+  CHECK(f.DiesBehind("c") == "g");
+  CHECK(f.DiesBehind("e") == "g");
+}
+
+TEST_CASE("what is read in its own statement has no name, be it a sum of several lines") {
+  const Forward f(R"(
+a - abs x   | 4 [self.f(x),
+b - neg x   | 5 self.g(x)], dim=1)
+c - cat a b | 3 y = torch.cat(
+e - exp c   | 6 y = self.h(self.k(y))
+g - abs e   | 6 y = self.h(self.k(y))
+i - abs g   | 7 return self.head(y))");
+  CHECK(f.DiesBehind("a") == "c");
+  CHECK(f.DiesBehind("b") == "c");
+  CHECK(f.DiesBehind("c") == "g");  // y, until the whole statement is done
+  CHECK(f.DiesBehind("e") == "g");
+}
+
+TEST_CASE("a loop binds its name anew at each turn; what was put into a list stays") {
+  const Forward f(R"(
+a blocks.0 abs x | 4 x = block(x)         | 1 return f(x)
+b blocks.1 neg a | 4 x = block(x)         | 1 return f(x)
+c side abs b     | 5 feats.append(self.side(x)) | 1 return f(x)
+e blocks.2 abs b | 4 x = block(x)         | 1 return f(x)
+g - cat c e      | 6 x = torch.cat(feats + [x], 1)
+i - abs g        | 7 return self.head(x))");
+  CHECK(f.DiesBehind("a") == "b");
+  CHECK(f.DiesBehind("b") == "e");
+  CHECK(f.DiesBehind("c") == "i");
+  CHECK(f.DiesBehind("e") == "g");
+}
+
+TEST_CASE("a list whose name is written anew with what was made of it") {
+  const Forward f(R"(
+a - abs x    | 4 outs.append(self.f(x))
+b - neg x    | 4 outs.append(self.f(x))
+c - cat a b  | 5 outs = torch.stack(outs, 2)
+e - exp c    | 6 y = self.h(outs)
+g - abs e    | 7 return self.head(y))");
+  CHECK(f.DiesBehind("a") == "c");
+  CHECK(f.DiesBehind("b") == "c");
+  CHECK(f.DiesBehind("c") == "g");  // outs
+}
+
+TEST_CASE("a second name: by a line that makes nothing") {
+  // residual = x; x = self.norm(x); x = self.attn(x); x = residual + x; residual = x; ...
+  const Forward f(R"(
+a - abs x   | 3 x = self.embed(x)
+b - neg a   | 5 x = self.norm(x)
+c - add a b | 6 x = residual + x
+e - neg c   | 8 x = self.norm2(x)
+g - add c e | 9 x = residual + x
+i - exp g   | 10 x = self.f(x)
+j - neg i   | 11 return self.head(x))");
+  CHECK(f.DiesBehind("a") == "c");
+  CHECK(f.DiesBehind("b") == "c");
+  CHECK(f.DiesBehind("c") == "j");
+  // skips.append(x) ... torch.cat([x, skips.pop()], 1)
+  const Forward skips(R"(
+a - abs x   | 3 x = self.down(x)
+b - neg a   | 5 x = self.mid(x)
+c - cat b a | 6 x = torch.cat([x, skips.pop()], 1)
+e - neg c   | 7 x = self.out(x)
+g - abs e   | 8 return self.head(x))");
+  CHECK(skips.DiesBehind("a") == "c");
+  const Forward list(R"(
+a - abs x   | 3 skips = [self.stem(x)]
+b - neg a   | 4 skips.append(self.down(skips[-1]))
+c - neg b   | 5 x = self.mid(x)
+e - cat b c | 6 x = torch.cat([skips.pop(), x], 1)
+g - cat a e | 7 x = torch.cat([skips.pop(), x], 1)
+i - abs g   | 8 x = self.out(x)
+j - abs i   | 9 return self.head(x))");
+  CHECK(list.DiesBehind("b") == "e");
+  CHECK(list.DiesBehind("a") == "g");
+}
+
+TEST_CASE("what a line does not write was done by a function that it calls: its names die with it") {
+  const std::string forward = R"(
+a - abs x     | 3 y = self.turn(x)
+b - neg a     | 3 y = self.turn(x)
+c - matmul a b | 3 y = self.turn(x)
+e - exp c     | 3 y = self.turn(x)
+g - abs e     | 4 return self.head(y))";
+  CHECK(Forward(forward).DiesBehind("b") == "e");  // factors of a product are names (bound_names.h), of the function
+  std::string written = forward;
+  for (size_t at = written.find("self.turn(x)"); at != std::string::npos; at = written.find("self.turn(x)"))
+    written.replace(at, 12, "exp(abs(x) @ neg(abs(x)))");
+  CHECK(Forward(written).DiesBehind("b") == "c");
+}
+
+TEST_CASE("a loop inside of a function is not one of the line that calls it") {
+  const auto with = [](const std::string& line) {
+    return Forward("a - abs x | 2 y = self.stem(x)\nb up.0 neg a | " + line + " | 1 return f(x)\nc - abs b | " + line +
+                   "\nd up.1 neg c | " + line + " | 1 return f(x)\ne - abs d | " + line +
+                   "\ng - exp e | 9 return self.head(y)");
+  };
+  CHECK(with("4 y = self.f(up(y).abs())").DiesBehind("c") == "e");  // y, until the next turn writes it
+  CHECK(with("4 y = self.decode(y)").DiesBehind("c") == "d");
+}
+
+TEST_CASE("of fewer values than names the last are numbers") {
+  const Forward f(R"(
+a enc abs x  | 3 x, height, width = self.enc(x) | 1 return f(x)
+b - neg a    | 4 x = self.block(x, height, width)
+c - abs b    | 5 y = self.f(x)
+d - exp c    | 6 return self.head(y))");
+  CHECK(f.DiesBehind("a") == "b");
+  CHECK(f.DiesBehind("b") == "d");
+}
+
+TEST_CASE("of two names that a call binds, that which the next turn reads") {
+  const Forward f(R"(
+a blocks.0 abs x   | 4 x, skip = block(x) | 1 return f(x)
+b blocks.0 neg a   | 4 x, skip = block(x) | 1 return f(x)
+c blocks.1 neg b   | 4 x, skip = block(x) | 1 return f(x)
+e blocks.1 exp c   | 4 x, skip = block(x) | 1 return f(x)
+g - cat a c        | 6 x = torch.cat(skips, 1)
+i - add e g        | 7 x = x + self.y
+j - abs i          | 8 return self.head(x))");
+  CHECK(f.DiesBehind("b") == "e");  // x
+  CHECK(f.DiesBehind("a") == "j");  // skip, and an element of skips
+}
+
+TEST_CASE("parts that have lost their line are names in front of the first that reads one") {
+  const auto with = [](const std::string& line) {
+    return Forward("a - abs x | 2 y = self.stem(x)\np - split a\nb - abs p | " + line +
+                   "\nc - neg b | 5 z = self.f(b)\nd - exp c | 9 return self.head(z)");
+  };
+  CHECK(with("4 b = abs(q)").DiesBehind("p") == "d");
+  CHECK(with("4 q = abs(q)").DiesBehind("p") == "b");
+}
+
+TEST_CASE("a convolution that a norm was folded into is of the norm's line where that calls it") {
+  const auto with = [](const std::string& line) {
+    Forward f("a - abs x | 2 y = self.stem(x)\nb conv conv2d a | " + line + " | 1 return n(x)\n" +
+              "c bn batch_norm b | " + line + " | 1 return n(x)\nd - exp c | 9 return self.head(y)");
+    return f;
+  };
+  CHECK(with("3 y = self.bn(self.conv(y))").DiesBehind("a") == "c");
+  CHECK(with("3 y = self.bn(y)").DiesBehind("a") == "b");
+}
+
+TEST_CASE("two statements on one line, and files without lines, are guessed as ever") {
+  const std::string plain = "a - abs x\nb - neg a\nc - exp b\nd - abs c";
+  CHECK(Forward(plain).DiesBehind("b") == "c");
+  CHECK(Forward("a - abs x | 1 a = f(x); b = g(a)\nb - neg a | 1 a = f(x); b = g(a)\nc - exp b | 2 c = h(b)\n"
+                "d - abs c | 3 return k(c)")
+            .DiesBehind("b") == "c");
+  CHECK(Forward("a - abs x | 1 a = f(x)\nb - neg a | 2 b = g(a)\nc - exp b | 3 c = h(b)\nd - abs c | 4 return k(c)")
+            .DiesBehind("b") == "d");
+}
+
+}  // namespace
+}  // namespace vramplan
