@@ -1,6 +1,7 @@
 #include "graph/base/note.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace vramplan {
 

@@ -19,13 +19,14 @@
 namespace vramplan {
 
 enum class Effect : uint8_t {
-  kActsInPlace,      // functions with an `inplace` argument overwrite their input: nn.ReLU(inplace=True)
-  kActsOutOfPlace,   // they do not
-  kActsAsItsCaller,  // the class around it decides
-  kAddsInPlace,      // every sum of its forward is x += y; of exactly this class
-  kDividesInPlace,   // noise.div_(survival rate); of exactly this class
-  kSkipsMasks,       // attention gets no mask where the mask would hide nothing, or only what is_causal hides
-  kBiasBeforeCall,   // window attention computes its position bias in front of the function that it calls
+  kActsInPlace,        // functions with an `inplace` argument overwrite their input: nn.ReLU(inplace=True)
+  kActsOutOfPlace,     // they do not
+  kActsAsItsCaller,    // the class around it decides
+  kAddsInPlace,        // every sum of its forward is x += y; of exactly this class
+  kDividesInPlace,     // noise.div_(survival rate); of exactly this class
+  kSkipsMasks,         // attention gets no mask where the mask would hide nothing, or only what is_causal hides
+  kNormsByWeightType,  // RMSNorm: x * rsqrt(mean of x.float() squared), then to the weight's type, not to x's
+  kBiasBeforeCall,     // window attention computes its position bias in front of the function that it calls
 };
 
 // The longest `of` that a class begins with counts.

@@ -6,7 +6,8 @@ namespace {
 
 constexpr ClassHabit kTransformersClasses[] = {
     {"transformers.", Effect::kActsOutOfPlace},  // ACT2FN makes them without arguments
-    {"transformers.", Effect::kSkipsMasks},      // masking_utils.py: sdpa_mask
+    {"transformers.models.t5.modeling_t5.T5LayerNorm", Effect::kNormsByWeightType},
+    {"transformers.", Effect::kSkipsMasks},  // masking_utils.py: sdpa_mask
     // x += y
     {"transformers.models.resnet.modeling_resnet.ResNetBasicLayer", Effect::kAddsInPlace},
     {"transformers.models.resnet.modeling_resnet.ResNetBottleNeckLayer", Effect::kAddsInPlace},
@@ -74,7 +75,10 @@ constexpr NameHabit kTransformersNames[] = {
     {"_gradient_checkpointing_func(", NameHabit::Of::kCheckpoint},  // modeling_layers.py: GradientCheckpointingLayer
 };
 
-constexpr ClassHabit kDiffusersClasses[] = {{"diffusers.", Effect::kActsOutOfPlace}};
+constexpr ClassHabit kDiffusersClasses[] = {
+    {"diffusers.", Effect::kActsOutOfPlace},
+    {"diffusers.models.normalization.RMSNorm", Effect::kNormsByWeightType},
+};
 
 }  // namespace
 

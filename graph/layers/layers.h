@@ -93,7 +93,7 @@ struct Layers {
   std::vector<ValueId> parameters, buffers;
   Source source;  // of the nodes that layers came from
   // Calls that the code runs under torch.utils.checkpoint, as far as its source lines say
-  // (graph/lift/dynamo/checkpointed.h).
+  // (graph/lift/source_lines/checkpointed.h).
   std::vector<ModuleId> checkpointed;
   Guesses guesses;
   ExportedMode exported = ExportedMode::kUnknown;

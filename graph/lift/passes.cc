@@ -16,15 +16,17 @@
 #include "graph/lift/any_export/skipped_masks.h"
 #include "graph/lift/any_export/upcasts.h"
 #include "graph/lift/any_export/writes.h"
-#include "graph/lift/dynamo/checkpointed.h"
-#include "graph/lift/dynamo/index_adds.h"
-#include "graph/lift/dynamo/inplace_lines.h"
 #include "graph/lift/dynamo/module_calls.h"
-#include "graph/lift/dynamo/read_source.h"
 #include "graph/lift/dynamo/single_joins.h"
 #include "graph/lift/dynamo/unused_signature.h"
 #include "graph/lift/simplifiers/merged_stored.h"
 #include "graph/lift/simplifiers/stored_fills.h"
+#include "graph/lift/source_lines/cast_lines.h"
+#include "graph/lift/source_lines/checkpointed.h"
+#include "graph/lift/source_lines/index_adds.h"
+#include "graph/lift/source_lines/inplace_lines.h"
+#include "graph/lift/source_lines/read_source.h"
+#include "graph/lift/torchscript/added_products.h"
 #include "graph/lift/torchscript/dense_maps.h"
 #include "graph/lift/torchscript/detached.h"
 #include "graph/lift/torchscript/glu.h"
@@ -106,6 +108,8 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { NoteSkippedLayers(s.layers, s.notes); }},
     {"gather-glu", kTorchScript, "glu is written as split, sigmoid, mul, and keeps its input only",
      [](LayersState& s) { GatherGlu(&s.layers); }},
+    {"gather-added-products", kTorchScript, "baddbmm is written as a product, two factors and a sum",
+     [](LayersState& s) { GatherAddedProducts(&s.layers); }},
     {"gather-recurrent", kAny, "a module call of LSTM, GRU or RNN is one operator, whatever it was made into",
      [](LayersState& s) { GatherRecurrent(&s.layers); }},
     {"gather-cells", kAny, "LSTMCell and GRUCell are one operator on a card",
@@ -164,6 +168,8 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { NameIndexAdds(&s.layers, s.notes); }},
     {"read-in-place-lines", kDynamo, "source lines say what wrote into its operand",
      [](LayersState& s) { ReadInPlaceLines(&s.layers); }},
+    {"read-cast-lines", kDynamo, "source lines say whether a mask was made fp32 or of another tensor's type",
+     [](LayersState& s) { ReadCastLines(&s.layers); }},
     {"read-checkpoints", kDynamo, "source lines say which calls run under torch.utils.checkpoint",
      [](LayersState& s) { ReadCheckpoints(&s.layers, s.notes); }},
 };

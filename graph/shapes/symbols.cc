@@ -5,6 +5,7 @@
 #include <charconv>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 #include "graph/shapes/arithmetic.h"
 

@@ -1,6 +1,6 @@
-// TracedNames: where the file says in which line of Python each operator ran (graph/lift/dynamo/read_source.h), names
-// are read instead of guessed. What a statement makes and a later one reads has the name that the line writes, until a
-// later line of the same frame writes it anew or the frame ends; what is read in the same statement has none.
+// TracedNames: where the file says in which line of Python each operator ran (graph/lift/source_lines/read_source.h),
+// names are read instead of guessed. What a statement makes and a later one reads has the name that the line writes,
+// until a later line of the same frame writes it anew or the frame ends; what is read in the same statement has none.
 //
 //   d4 = self.up4(x4)                   d4: to the third line, which writes it anew
 //   x3 = self.att4(g=d4, x=x3)

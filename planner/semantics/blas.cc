@@ -129,6 +129,22 @@ Tensor Bmm(Eager& e, const Tensor& a, const Tensor& b) {
   return out;
 }
 
+// A bias that is broadcast gets its sum from the engine (derivatives.yaml 2.10, baddbmm: self: maybe_multiply(grad,
+// beta)).
+static Tensor Baddbmm(Eager& e, const Tensor& bias, const Tensor& a, const Tensor& b) {
+  OpScope scope(e, "aten::baddbmm");
+  Tensor out = BmmKernel(e, a, b);
+  if (GradNode* node = e.Record("BaddbmmBackward0", {bias, a, b}, {out})) {  // batch1, batch2, self
+    node->Save(b->tracked() ? a : Tensor()).Save(a->tracked() ? b : Tensor());
+    node->Backward([](GradContext& g) {
+      if (g.Needs(1)) g.Set(1, BmmKernel(g.e, g.grad(), Transpose(g.e, g.saved(1), 1, 2)));
+      if (g.Needs(2)) g.Set(2, BmmKernel(g.e, Transpose(g.e, g.saved(0), 1, 2), g.grad()));
+      if (g.Needs(0)) g.Set(0, g.grad());
+    });
+  }
+  return out;
+}
+
 namespace {
 
 // [..., k] as [product, k].
@@ -246,6 +262,7 @@ std::vector<OpRule> BlasRules() {
       {"linear", [](Call& c) { c.Return(Linear(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
       {"addmm", [](Call& c) { c.Return(Addmm(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
       {"mm", [](Call& c) { c.Return(Mm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
+      {"baddbmm", [](Call& c) { c.Return(Baddbmm(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
       {"bmm", [](Call& c) { c.Return(Bmm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
       {"einsum",
        [](Call& c) {

@@ -243,6 +243,66 @@ TEST_CASE("no file is longer than 500 lines") {
   CHECK(Lines(too_long) == "");
 }
 
+// Precompiled headers and rooms that compile as one hide a missing include. What a file names of the standard library
+// stands in its own includes, or in those of the project's headers that it includes.
+const std::map<std::string_view, std::vector<std::string_view>> kStandard = {
+    {"array", {"std::array<"}},
+    {"bit", {"std::bit_", "std::popcount(", "std::countr_zero("}},
+    {"charconv", {"std::from_chars(", "std::to_chars("}},
+    {"deque", {"std::deque<"}},
+    {"filesystem", {"std::filesystem"}},
+    {"fstream", {"std::ifstream", "std::ofstream"}},
+    {"functional", {"std::function<"}},
+    {"limits", {"std::numeric_limits<"}},
+    {"map", {"std::map<", "std::multimap<"}},
+    {"memory", {"std::unique_ptr<", "std::shared_ptr<", "std::make_unique<", "std::make_shared<"}},
+    {"numeric", {"std::accumulate(", "std::iota("}},
+    {"optional", {"std::optional<", "std::nullopt"}},
+    {"queue", {"std::queue<", "std::priority_queue<"}},
+    {"set", {"std::set<"}},
+    {"span", {"std::span<"}},
+    {"sstream", {"std::stringstream", "std::istringstream", "std::ostringstream"}},
+    {"string", {"std::string ", "std::to_string("}},
+    {"string_view", {"std::string_view"}},
+    {"unordered_map", {"std::unordered_map<"}},
+    {"unordered_set", {"std::unordered_set<"}},
+    {"utility", {"std::move(", "std::pair<", "std::exchange(", "std::swap("}},
+    {"variant", {"std::variant<", "std::visit("}},
+    {"vector", {"std::vector<"}},
+};
+
+// Standard headers that `path` includes, itself or through the project's headers.
+std::set<std::string> StandardIn(const std::string& path, std::map<std::string, std::set<std::string>>* known) {
+  if (const auto found = known->find(path); found != known->end()) return found->second;
+  (*known)[path] = {};
+  std::set<std::string> headers;
+  for (const Include& include : IncludesOf(ReadText(kRoot / path))) {
+    if (!include.quoted) {
+      headers.insert(include.target);
+    } else if (fs::exists(kRoot / include.target)) {
+      const std::set<std::string> more = StandardIn(include.target, known);
+      headers.insert(more.begin(), more.end());
+    }
+  }
+  return (*known)[path] = headers;
+}
+
+TEST_CASE("every file includes what it names of the standard library") {
+  std::map<std::string, std::set<std::string>> known;
+  std::vector<std::string> missing;
+  for (const std::string& path : Sources()) {
+    if (path.ends_with(".cu")) continue;
+    const std::string text = ReadText(kRoot / path);
+    const std::set<std::string> headers = StandardIn(path, &known);
+    for (const auto& [header, names] : kStandard) {
+      const bool named =
+          std::ranges::any_of(names, [&](std::string_view name) { return text.find(name) != text.npos; });
+      if (named && headers.count(std::string(header)) == 0) missing.push_back(path + ": <" + std::string(header) + ">");
+    }
+  }
+  CHECK(Lines(missing) == "");
+}
+
 TEST_CASE("every folder with sources has a README of about a screen") {
   std::set<std::string> folders = {"cuda_probe", "models", "tests", "tests/data"};
   for (const std::string& path : Sources()) {

@@ -19,8 +19,9 @@ bool OnlyInTraining(const Graph& graph, const Node& node, bool torchscript) {
 }  // namespace
 
 ExportedMode ExportedModeOf(const Graph& graph) {
-  const bool torchscript = WrittenByPyTorch(graph) && !HasFxNames(graph);
   const auto any = [&](const auto& of) { return std::any_of(graph.nodes.begin(), graph.nodes.end(), of); };
+  const bool dynamo = HasFxNames(graph) || any([](const Node& node) { return !node.provenance.fx_node.empty(); });
+  const bool torchscript = WrittenByPyTorch(graph) && !dynamo;
   if (any([&](const Node& node) { return OnlyInTraining(graph, node, torchscript); })) return ExportedMode::kTraining;
   const bool normalises = any([](const Node& node) { return node.op == "BatchNormalization"; });
   return normalises ? ExportedMode::kEvaluation : ExportedMode::kUnknown;

@@ -92,7 +92,7 @@ void SplitMergedActivations(Layers* layers) {
       if (!copy.valid()) {
         Value value = (*layers)[layer.outputs[0]];
         value.name += "." + reader.name;
-        copy = layers->Add(std::move(value));
+        copy = layers->Add(value);
         producer.push_back(other);
         readers.push_back({user});
         Layer again = layer;

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/habits/habits.h"
+#include "graph/layers/uses.h"
+
 namespace vramplan {
 namespace {
 
@@ -15,25 +18,22 @@ struct Norm {
   ValueId input;
   ValueId weight;                   // invalid: none is multiplied
   size_t offset = 0, weighted = 0;  // Gemma's: add(weight, 1), and the product with it; 0: not so
+  bool by_weight = false;           // T5's: x itself is scaled, and the result has the weight's type
 };
 
 class Upcasts {
  public:
-  explicit Upcasts(Layers* layers) : layers_(*layers), readers_(layers->values.size()) {
-    for (size_t l = 0; l < layers_.layers.size(); ++l) {
-      for (const ValueId id : layers_.layers[l].inputs) {
-        if (id.valid()) readers_[static_cast<size_t>(id.value)].push_back(l);
-      }
-    }
-  }
+  explicit Upcasts(Layers* layers) : layers_(*layers), uses_(*layers) {}
 
   void Run() {
     std::vector<Norm> norms;
+    const bool t5 = IsT5();
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
-      if (const Norm norm = NormAt(l); norm.input.valid()) norms.push_back(norm);
+      Norm norm = NormAt(l);
+      norm.by_weight = t5 || IsByWeight(layers_.layers[l].module);
+      if (norm.input.valid()) norms.push_back(norm);
     }
     if (norms.empty()) return;
-    const bool t5 = IsT5();
     std::map<size_t, const Norm*> squares, products, narrowed;
     std::set<size_t> offsets;
     for (const Norm& norm : norms) {
@@ -55,12 +55,12 @@ class Upcasts {
       }
       if (const auto found = squares.find(l); found != squares.end()) {
         const ValueId wide = Add(&out, layer, "float", {layer.inputs[0]});
-        if (!t5) wide_[found->second] = wide;
+        if (!found->second->by_weight) wide_[found->second] = wide;
         layer.inputs[0] = wide;
       }
       if (offsets.contains(l)) layer.inputs[0] = Add(&out, layer, "float", {layer.inputs[0]});
       const auto product = products.find(l), last = narrowed.find(l);
-      if (product != products.end() && !t5) {
+      if (product != products.end() && !product->second->by_weight) {
         const Norm& norm = *product->second;
         std::replace(layer.inputs.begin(), layer.inputs.end(), norm.input, wide_.at(&norm));
       }
@@ -74,7 +74,7 @@ class Upcasts {
       const Norm& norm = *last->second;
       const Layer wide = layer;
       out.push_back(std::move(layer));
-      const ValueId like = t5 && norm.weight.valid() ? norm.weight : norm.input;
+      const ValueId like = norm.by_weight && norm.weight.valid() ? norm.weight : norm.input;
       renamed[wide.outputs[0]] = Add(&out, wide, "type_as", {wide.outputs[0], like});
     }
     for (ValueId& output : layers_.outputs) {
@@ -84,18 +84,14 @@ class Upcasts {
   }
 
  private:
-  size_t MakerOf(ValueId id) const {
-    for (size_t l = 0; l < layers_.layers.size(); ++l) {
-      if (layers_.layers[l].outputs[0] == id) return l;
-    }
-    return layers_.layers.size();
-  }
-
   // The only reader of a layer's result, when it is of this operator; else the number of layers.
   size_t Next(size_t l, const char* op) const {
-    const std::vector<size_t>& readers = readers_[static_cast<size_t>(layers_.layers[l].outputs[0].value)];
-    const size_t none = layers_.layers.size();
-    return readers.size() == 1 && layers_.layers[readers[0]].op == op ? readers[0] : none;
+    const Layer* reader = uses_.OnlyReaderOf(layers_.layers[l].outputs[0]);
+    return reader != nullptr && reader->op == op ? uses_.PlaceOf(reader) : layers_.layers.size();
+  }
+
+  bool IsByWeight(ModuleId module) const {
+    return module.valid() && HasHabit(layers_[module].class_name, Effect::kNormsByWeightType);
   }
 
   Norm NormAt(size_t l) const {
@@ -113,12 +109,11 @@ class Upcasts {
     if (const size_t weighted = Next(at, "mul"); weighted != none) {
       for (const ValueId id : layers_.layers[weighted].inputs) {
         if (id.valid() && layers_[id].role == Role::kParameter) norm.weight = id;
-        const size_t maker = id.valid() ? MakerOf(id) : none;
-        if (maker == none || layers_.layers[maker].op != "add" || !layers_.layers[maker].attributes.Has("scalar"))
-          continue;
-        const ValueId weight = layers_.layers[maker].inputs[0];
+        const Layer* maker = uses_.MakerOf(id);
+        if (maker == nullptr || maker->op != "add" || !maker->attributes.Has("scalar")) continue;
+        const ValueId weight = maker->inputs[0];
         if (!weight.valid() || layers_[weight].role != Role::kParameter) continue;
-        norm.offset = maker;
+        norm.offset = uses_.PlaceOf(maker);
         norm.weighted = weighted;
       }
     }
@@ -166,7 +161,7 @@ class Upcasts {
   }
 
   Layers& layers_;
-  std::vector<std::vector<size_t>> readers_;  // by value
+  const Uses uses_;
   std::map<const Norm*, ValueId> wide_;
 };
 

@@ -34,7 +34,7 @@ constexpr AtenRule kRules[] = {
     {"matmul", "matmul", "a! b!"},
     {"einsum", "einsum", "equation operands*"},
     {"bilinear", "bilinear", "a! b! weight! bias!"},
-    {"baddbmm", "bmm", "input- a! b! beta- alpha-"},
+    {"baddbmm", "baddbmm", "bias! a! b! beta- alpha-"},
     // norm
     {"_native_batch_norm_legit_functional", "batch_norm",
      "input! weight! bias! running_mean! running_var! training momentum- eps-"},

@@ -9,6 +9,7 @@
 #include "graph/lift/any_export/creations.h"
 #include "graph/lift/any_export/decomposed_calls.h"
 #include "graph/lift/readings/readings_of_weights.h"
+#include "graph/lift/source_lines/cast_lines.h"
 #include "graph/lift/torchscript/detached.h"
 
 namespace vramplan {
@@ -314,6 +315,32 @@ std::optional<Reading> DetachedMaximaInstead(const Layers& layers) {
                  kDynamoTells, std::move(other)};
 }
 
+// torch.square(x) is pow(x, 2), which autocast computes in fp32; x * x is a product in the type of x.
+std::optional<Reading> SquaresInstead(const Layers& layers) {
+  const auto is_square = [&](const Layer& layer) {
+    return layer.op == "mul" && layer.evidence != Evidence::kProvenance && layer.inputs.size() == 2 &&
+           layer.inputs[0].valid() && layer.inputs[0] == layer.inputs[1] && IsFloating(layers[layer.inputs[0]].type);
+  };
+  if (!Any(layers, is_square)) return std::nullopt;
+  Layers other = layers;
+  for (Layer& layer : other.layers) {
+    if (!is_square(layer)) continue;
+    layer.op = "pow";
+    layer.inputs.resize(1);
+    layer.attributes.Set("scalar", 2.0);
+  }
+  return Reading{"square-guessed", "assumed: squares are products x * x, not torch.square(x)", kDynamoTells,
+                 std::move(other)};
+}
+
+// .float() or .to(x.dtype), which differ under autocast (graph/lift/source_lines/cast_lines.h).
+std::optional<Reading> CastsInstead(const Layers& layers) {
+  Layers other = layers;
+  if (!CastAsOperand(&other)) return std::nullopt;
+  return Reading{"cast-guessed", "assumed: masks are made fp32, not of the type of what they are multiplied with",
+                 "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
+}
+
 }  // namespace
 
 std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
@@ -325,6 +352,8 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, WrittenOutInstead},
                       {step.gradients, FunctionsInstead},
                       {step.autocast, HalfCreationsInstead},
+                      {step.autocast, CastsInstead},
+                      {true, SquaresInstead},
                       {true, TiedWeightsInstead},
                       {true, AdditionsInPlaceInstead},
                       {step.gradients, OtherMaximaInstead},

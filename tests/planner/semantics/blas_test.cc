@@ -48,6 +48,9 @@ TEST_CASE("matrix products") {
       {"mm", "", "x:f[16,8] x:f[8,4]", "f[16,4]", "1+256 2+8519680", "x y 2", "3+128 4+8519680 5+512 g- y- x- 3- 5-"},
       {"bmm", "", "x:f[2,8,16] x:f[2,16,4]", "f[2,8,4]", "1+256 2+8519680", "x y 2",
        "3+512 4+8519680 5+1024 g- y- x- 3- 5-"},
+      // Recorded with 2.10: batch1's gradient, the workspace, batch2's, then the sum over the bias that was broadcast.
+      {"baddbmm", "", "p:f[2,1,4] x:f[2,8,16] x:f[2,16,4]", "f[2,8,4]", "1+256 2+8519680", "x y 2",
+       "3+1024 4+8519680 5+512 6+32 g- x- y- 6=.grad 5- 3-"},
       // Only one side has a gradient: only the other is kept.
       {"bmm", "", "x:f[2,8,16] c:f[2,16,4]", "f[2,8,4]", "1+256 2+8519680", "c 2", "3+1024 4+8519680 g- c- 3-"},
       // swin_t attention, "aten::matmul +empty +empty +bmm": operands whose batch and head axes cannot be folded are

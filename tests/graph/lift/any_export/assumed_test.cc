@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "graph/lift/any_export/exported_mode.h"
+#include "graph/onnx/load.h"
 #include "tests/support/layers_by_hand.h"
 #include "tests/support/layers_text.h"
 #include "tests/support/lifted_text.h"
@@ -99,6 +103,17 @@ TEST_CASE("what only an export of model.train() has, and what only one of model.
   CHECK(WithAttention(attention + "d = Dropout (o, p, yes)\n y = Add (d, x)").exported == ExportedMode::kTraining);
   CHECK(WithAttention(attention + "r = Transpose <perm = [1, 0]> (`fc.weight`)\n y = MatMul (o, r)").exported ==
         ExportedMode::kTraining);
+  // The dynamo exporter transposes weights in either mode: an output layer that is tied to the embedding.
+  Notes notes;
+  Result<Graph> graph = Load(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/data/zoo/gpt2.dynamo-train.onnx", &notes);
+  REQUIRE(graph.ok());
+  Graph evaluation = *std::move(graph);
+  const bool transposes = std::ranges::any_of(evaluation.nodes, [&](const Node& node) {
+    return node.op == "Transpose" && evaluation[node.inputs[0]].stored.has_value();
+  });
+  CHECK(transposes);
+  std::erase_if(evaluation.nodes, [](const Node& node) { return node.op == "Dropout"; });
+  CHECK(ExportedModeOf(evaluation) == ExportedMode::kUnknown);
 }
 
 }  // namespace

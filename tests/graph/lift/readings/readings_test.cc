@@ -38,6 +38,28 @@ TEST_CASE("a file without doubts of this kind has one reading") {
   CHECK(OtherReadings(Activation("a = Relu (h)"), {true, false}).empty());
 }
 
+TEST_CASE("a product of a tensor with itself may be torch.square, which autocast computes in fp32") {
+  const Layers layers = Activation("a = Mul (h, h)");
+  const std::vector<Reading> readings = OtherReadings(layers, {true, true});
+  REQUIRE(readings.size() == 1);
+  CHECK(readings[0].code == "square-guessed");
+  const Layer& square = readings[0].layers.layers[1];
+  CHECK(square.op == "pow");
+  CHECK(square.inputs.size() == 1);
+  CHECK(square.attributes.Real("scalar", 0) == 2);
+}
+
+TEST_CASE("a mask made fp32 may have the type of what it is multiplied with") {
+  const Layers layers = Activation("z = Greater (h, x)\n m = Cast <to = 1> (z)\n a = Mul (h, m)");
+  const std::vector<Reading> readings = OtherReadings(layers, {true, true});
+  REQUIRE(readings.size() == 1);
+  CHECK(readings[0].code == "cast-guessed");
+  const Layer& cast = readings[0].layers.layers[2];
+  CHECK(cast.op == "type_as");
+  CHECK(cast.inputs == std::vector<ValueId>{layers.layers[1].outputs[0], layers.layers[0].outputs[0]});
+  CHECK(OtherReadings(layers, {true, false}).empty());  // without autocast both are fp32
+}
+
 // One tensor in, pointwise operators alone, one tensor out: what a torch.autograd.Function of the user's own leaves.
 TEST_CASE("a module of pointwise operators may be one function that keeps its operand") {
   Layers layers = Activation("s = Tanh (h)\n a = Mul (h, s)");

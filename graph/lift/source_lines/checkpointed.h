@@ -1,6 +1,6 @@
 // ReadCheckpoints: module calls that the code itself runs under torch.utils.checkpoint, where the file has the source
-// lines (graph/lift/dynamo/read_source.h). No exporter writes them otherwise: checkpoint() runs its function as it is
-// then.
+// lines (graph/lift/source_lines/read_source.h). No exporter writes them otherwise: checkpoint() runs its function as
+// it is then.
 //
 //   58 for block in self.blocks:
 //   59     x = checkpoint(block, x)            every call of blocks.0, blocks.1 ... that stands in line 59

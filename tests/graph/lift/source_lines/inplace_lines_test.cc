@@ -1,4 +1,4 @@
-#include "graph/lift/dynamo/inplace_lines.h"
+#include "graph/lift/source_lines/inplace_lines.h"
 
 #include <doctest/doctest.h>
 

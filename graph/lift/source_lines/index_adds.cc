@@ -1,9 +1,9 @@
-#include "graph/lift/dynamo/index_adds.h"
+#include "graph/lift/source_lines/index_adds.h"
 
 #include <algorithm>
 #include <string>
 
-#include "graph/lift/dynamo/line_of.h"
+#include "graph/lift/source_lines/line_of.h"
 
 namespace vramplan {
 

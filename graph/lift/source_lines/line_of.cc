@@ -1,4 +1,4 @@
-#include "graph/lift/dynamo/line_of.h"
+#include "graph/lift/source_lines/line_of.h"
 
 namespace vramplan {
 

@@ -1,11 +1,11 @@
-#include "graph/lift/dynamo/inplace_lines.h"
+#include "graph/lift/source_lines/inplace_lines.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "graph/lift/dynamo/line_of.h"
+#include "graph/lift/source_lines/line_of.h"
 
 namespace vramplan {
 namespace {
