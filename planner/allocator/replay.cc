@@ -195,6 +195,21 @@ Peak PlayAll(const Timeline& timeline, int64_t batch, const PlacedBlock& placed,
 
 }  // namespace
 
+Bytes RequestedPeak(const Timeline& timeline, int64_t batch) {
+  Bytes level, peak;
+  bool begun = false;  // the setup's own peak does not count
+  for (const Event& event : timeline.events) {
+    if (!begun && event.step > 0) {
+      begun = true;
+      peak = level;
+    }
+    if (event.kind == EventKind::kAllocate) level += timeline[event.block].bytes.At(batch);
+    if (event.kind == EventKind::kFree) level -= timeline[event.block].bytes.At(batch);
+    peak = std::max(peak, level);
+  }
+  return peak;
+}
+
 Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
             PeakSegments* segments) {
   Player player(timeline, batch, config, capacity);

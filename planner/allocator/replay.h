@@ -57,6 +57,9 @@ struct PeakSegments {
   std::vector<BlockId> owners;  // by SegmentBlock::handle
 };
 
+// Highest sum of what was asked for in any step, which no allocator changes.
+Bytes RequestedPeak(const Timeline& timeline, int64_t batch);
+
 // `capacity`: bytes that PyTorch's allocator may take from the device. Bytes::Max(): never out of memory. As in the
 // recorded runs, the cache is emptied once, after parameters and buffers and before the rest of the setup. `segments`,
 // if given, costs a second replay up to the moment.

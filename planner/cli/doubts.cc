@@ -99,7 +99,14 @@ std::optional<Doubt> InPlace(const Asked& step) {
                       .text = "assumed: activations such as ReLU run in place where libraries usually write it so",
                       .settle = "--inplace on or off, whichever nn.ReLU(inplace=...) says in the code"};
   TrainingSpec other = step.spec;
+  bool some_are = false, all_are = true;
+  for (size_t l = 0; l < can.size(); ++l) {
+    const bool is = step.prepared.layers.layers[l].attributes.Int("inplace", 0) != 0;
+    some_are = some_are || is;
+    all_are = all_are && (is || !can[l]);
+  }
   for (const Inplace inplace : {Inplace::kOff, Inplace::kOn}) {
+    if (inplace == Inplace::kOff ? !some_are : all_are) continue;  // the likely step
     other.inplace = inplace;
     doubt.others.push_back(Under(step, step.prepared.layers, other));
   }
@@ -150,6 +157,7 @@ std::optional<Doubt> Names(const Asked& step) {
                       .settle = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines",
                       .told_above = 1};
   for (const Releases* releases : {&step.lifetimes.fewest, &step.lifetimes.most}) {
+    if (*releases == step.lifetimes.likely) continue;
     Notes already_told;
     doubt.others.push_back(ScheduleAs(*releases, step.prepared.layers, step.spec, step.batch, &already_told));
   }
@@ -242,7 +250,7 @@ std::vector<Assumption> Doubts(const DoubtedStep& asked) {
     assumption.low = assumption.likely = assumption.high = step.requested;
     for (const Result<Timeline>& other : doubt.others) {
       if (!other.ok()) continue;
-      const Bytes requested = Replay(*other, step.batch, step.config, Bytes::Max()).peak.requested;
+      const Bytes requested = RequestedPeak(*other, step.batch);
       assumption.low = std::min(assumption.low, requested);
       assumption.high = std::max(assumption.high, requested);
     }

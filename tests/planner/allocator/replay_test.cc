@@ -70,6 +70,18 @@ TimelineWriter TwoSteps() {
   return w;
 }
 
+TEST_CASE("the highest request is that of a replay, whatever the allocator does with it") {
+  const TimelineWriter writer = TwoSteps();
+  for (const int64_t batch : {1, 2, 7})
+    CHECK(RequestedPeak(writer.timeline(), batch) ==
+          Replay(writer.timeline(), batch, AllocatorConfig(), Bytes::Max()).peak.requested);
+  TimelineWriter setup;  // what the setup alone takes does not count
+  setup.Free(setup.Allocate(Category::kParameters, 8 * kMiB));
+  setup.Step(1).In(Phase::kForward);
+  setup.Allocate(Category::kActivations, kMiB);
+  CHECK(RequestedPeak(setup.timeline(), 1) == Bytes::MiB(1));
+}
+
 TEST_CASE("steps, phases, categories and the blocks at the peak") {
   const TimelineWriter w = TwoSteps();
   PeakSegments segments;
