@@ -235,7 +235,9 @@ std::vector<ModuleList> ModuleListsOf(const Record& record) {
       lists[list].insert(call.module);
   }
   std::vector<ModuleList> found;
-  for (const auto& [name, modules] : lists) {
+  for (const auto& entry : lists) {
+    const std::string& name = entry.first;
+    const std::set<int32_t>& modules = entry.second;
     const bool inside = std::ranges::any_of(
         lists, [&](const auto& other) { return other.second.size() > 1 && IsWithin(name, other.second, record); });
     if (modules.size() < 2 || inside) continue;
