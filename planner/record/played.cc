@@ -22,10 +22,20 @@ Phase PhaseOf(RecordPhase phase) {
   return Phase::kSetup;
 }
 
-// An Event counts its steps in one byte: those of a long run are one step from there on.
-int8_t StepOf(int32_t step) {
-  return static_cast<int8_t>(std::clamp<int32_t>(step, 1, std::numeric_limits<int8_t>::max()));
-}
+// An Event counts its steps in one byte, and leaves none out: steps without a row are no steps, and those of a long run
+// are one step from there on.
+class StepNumbers {
+ public:
+  int8_t Of(int32_t step) {
+    if (step > last_ && number_ < std::numeric_limits<int8_t>::max() && last_ > 0) ++number_;
+    last_ = std::max(last_, step);
+    return static_cast<int8_t>(number_);
+  }
+
+ private:
+  int32_t last_ = 0;
+  int number_ = 1;
+};
 
 }  // namespace
 
@@ -34,12 +44,13 @@ PlayedRecord Played(const Record& record) {
   for (const RecordBlock& block : record.blocks) {
     played.timeline.blocks.push_back({SizeExpr::Constant(block.bytes), block.category, Origin()});
   }
+  StepNumbers steps;
   for (size_t i = 0; i < record.rows.size(); ++i) {
     const RecordRow& row = record.rows[i];
     if (row.kind == RowKind::kEnter || row.kind == RowKind::kLeave) continue;
     Event event;
     event.phase = PhaseOf(row.phase);
-    event.step = StepOf(row.step);
+    event.step = steps.Of(row.step);
     event.kind = row.kind == RowKind::kAllocate ? EventKind::kAllocate
                  : row.kind == RowKind::kFree   ? EventKind::kFree
                                                 : EventKind::kEmptyCache;

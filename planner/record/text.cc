@@ -89,6 +89,8 @@ class RecordReader {
     row.step = static_cast<int32_t>(*step);
     if (!record_.rows.empty() && row.step < record_.rows.back().step) return "its step is before that of the row above";
     if (!cells[7].empty()) row.module = NumberOf(std::string(cells[7]));
+    const bool of_module = row.kind == RowKind::kEnter || row.kind == RowKind::kLeave;
+    if (of_module && row.module < 0) return "it names no module";
     if (row.kind == RowKind::kAllocate || row.kind == RowKind::kFree) {
       if (std::string wrong = BlockOf(cells, &row); !wrong.empty()) return wrong;
     } else if (row.kind == RowKind::kLeave) {

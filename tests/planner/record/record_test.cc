@@ -105,6 +105,7 @@ TEST_CASE("rows that cannot be read") {
       {head + birth + birth, "r.csv:3: block 0 is allocated twice"},
       {head + birth + "free,1,512,0,setup,,,,,,\n", "r.csv:3: block 1 is freed but not there"},
       {head + birth + "leave,0 1,,0,setup,,,a,,,\n", "r.csv:3: '0 1' are not blocks above it"},
+      {head + birth + "enter,,,0,setup,,,,,,\n", "r.csv:3: it names no module"},
       {head + "alloc,0,512,2,forward,inputs,,,,,\nfree,0,512,1,forward,,,,,,\n",
        "r.csv:3: its step is before that of the row above"},
   };
@@ -142,6 +143,18 @@ TEST_CASE("a step of a record as a trace: rounded blocks, old ones, lines of the
   const Result<Trace> missing = TraceOf(record, "r.csv", 3, AllocatorConfig());
   REQUIRE(!missing.ok());
   CHECK(missing.error().text == "r.csv has 2 steps");
+}
+
+TEST_CASE("steps without a row, and more of them than a timeline counts") {
+  std::string text = std::string(kRecordColumns) + "\n";
+  for (int step = 0; step < 400; step += 3) {
+    const std::string id = std::to_string(step);
+    text += "alloc," + id + ",512," + id + ",forward,temporaries,,,,,\n";
+    text += "free," + id + ",512," + id + ",forward,,,,,,\n";
+  }
+  const PlayedRecord played = Played(ReadRecord(text, "r").value());
+  CHECK(played.timeline.steps == 127);
+  CHECK(Replay(played.timeline, 1, AllocatorConfig(), Bytes::Max()).peak.requested == Bytes::Of(512));
 }
 
 }  // namespace
