@@ -8,20 +8,20 @@
 namespace vramplan {
 namespace {
 
-using Kind = onnx::AttributeProto;
+using AttributeKind = onnx::AttributeProto;
 
 // Files of IR version 1 have no type: the field that is set tells.
-Kind::AttributeType KindOf(const onnx::AttributeProto& proto) {
-  if (proto.type() != Kind::UNDEFINED) return proto.type();
-  if (proto.has_f()) return Kind::FLOAT;
-  if (proto.has_i()) return Kind::INT;
-  if (proto.has_s()) return Kind::STRING;
-  if (proto.has_t()) return Kind::TENSOR;
-  if (proto.has_sparse_tensor()) return Kind::SPARSE_TENSOR;
-  if (proto.floats_size() > 0) return Kind::FLOATS;
-  if (proto.ints_size() > 0) return Kind::INTS;
-  if (proto.strings_size() > 0) return Kind::STRINGS;
-  return Kind::UNDEFINED;
+AttributeKind::AttributeType KindOf(const onnx::AttributeProto& proto) {
+  if (proto.type() != AttributeKind::UNDEFINED) return proto.type();
+  if (proto.has_f()) return AttributeKind::FLOAT;
+  if (proto.has_i()) return AttributeKind::INT;
+  if (proto.has_s()) return AttributeKind::STRING;
+  if (proto.has_t()) return AttributeKind::TENSOR;
+  if (proto.has_sparse_tensor()) return AttributeKind::SPARSE_TENSOR;
+  if (proto.floats_size() > 0) return AttributeKind::FLOATS;
+  if (proto.ints_size() > 0) return AttributeKind::INTS;
+  if (proto.strings_size() > 0) return AttributeKind::STRINGS;
+  return AttributeKind::UNDEFINED;
 }
 
 // A list of numbers, or one number, as a tensor.
@@ -43,22 +43,23 @@ StoredTensor Listed(DType type, std::vector<int64_t> dims, std::vector<Number> n
 Result<std::optional<AttributeValue>> ReadAttribute(const onnx::AttributeProto& proto, const Part& part) {
   using Read = std::optional<AttributeValue>;
   switch (KindOf(proto)) {
-    case Kind::FLOAT:
+    case AttributeKind::FLOAT:
       return Read(static_cast<double>(proto.f()));
-    case Kind::INT:
+    case AttributeKind::INT:
       return Read(static_cast<int64_t>(proto.i()));
-    case Kind::STRING:
+    case AttributeKind::STRING:
       return Read(proto.s());
-    case Kind::FLOATS:
+    case AttributeKind::FLOATS:
       return Read(std::vector<double>(proto.floats().begin(), proto.floats().end()));
-    case Kind::INTS:
+    case AttributeKind::INTS:
       return Read(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
-    case Kind::STRINGS:
+    case AttributeKind::STRINGS:
       return Read(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
-    case Kind::TENSOR:
-    case Kind::SPARSE_TENSOR: {
-      Result<StoredTensor> tensor =
-          KindOf(proto) == Kind::TENSOR ? ReadTensor(proto.t(), part) : ReadSparseTensor(proto.sparse_tensor(), part);
+    case AttributeKind::TENSOR:
+    case AttributeKind::SPARSE_TENSOR: {
+      Result<StoredTensor> tensor = KindOf(proto) == AttributeKind::TENSOR
+                                        ? ReadTensor(proto.t(), part)
+                                        : ReadSparseTensor(proto.sparse_tensor(), part);
       if (!tensor) return tensor.error();
       return Read(*std::move(tensor));
     }
