@@ -70,20 +70,42 @@ def install(torch, tell, when_imported, on_host):
             return find(position_ids, *arguments, **named)
         module.find_packed_sequence_indices = find_packed_sequence_indices
 
-    # And whether a mask of the tokens masks any (_ignore_causal_mask_sdpa); zeros are padding.
+    # And whether a mask of the tokens, or of an image's pixels, masks any; zeros are padding.
     def padded(module):
-        if not hasattr(module, "_ignore_causal_mask_sdpa"):
-            return
-        ignore = module._ignore_causal_mask_sdpa
+        for name in ("_ignore_causal_mask_sdpa", "_ignore_bidirectional_mask_sdpa"):
+            if hasattr(module, name):
+                setattr(module, name, told_if_kept(getattr(module, name)))
 
-        def _ignore_causal_mask_sdpa(padding_mask, *arguments, **named):
+    def told_if_kept(ignore):
+        def ignore_told(padding_mask, *arguments, **named):
             ignored = ignore(padding_mask, *arguments, **named)
             if on_card(padding_mask) and not ignored:
                 tell("attention_mask, taken for one with padding,")
             return ignored
-        module._ignore_causal_mask_sdpa = _ignore_causal_mask_sdpa
+        return ignore_told
     if not on_host:
         when_imported("transformers.masking_utils", lambda module: (one_sequence(module), padded(module)))
+
+    # DETR's loss refuses boxes whose corners are not in order; what (corner >= corner).all() reads is zero, so it would
+    # refuse all. A card's boxes are in order: every question that the function asks of a tensor is answered by yes.
+    # (generalized_box_iou of facebookresearch/detr's util/box_ops.py, which its descendants copied, and of transformers.)
+    def in_order(module):
+        whole = getattr(module, "generalized_box_iou", None)
+        if whole is None:
+            return
+
+        def generalized_box_iou(boxes1, boxes2):
+            if not on_card(boxes1) and not on_card(boxes2):
+                return whole(boxes1, boxes2)
+            truth = torch.Tensor.__bool__
+            torch.Tensor.__bool__ = lambda value: True if on_card(value) else truth(value)
+            try:
+                return whole(boxes1, boxes2)
+            finally:
+                torch.Tensor.__bool__ = truth
+        module.generalized_box_iou = generalized_box_iou
+    for name in ("transformers.loss.loss_for_object_detection", "util.box_ops"):
+        when_imported(name, in_order)
 
     def undo():
         for owner, name, whole in undone:
