@@ -8,8 +8,13 @@
 namespace vramplan {
 namespace {
 
-bool IsAbout(const ClassHabit& habit, Effect effect, std::string_view class_name) {
-  return habit.effect == effect && class_name.starts_with(habit.of);
+// Whether some class habit with this effect is about what `matches` says.
+template <typename Matches>
+bool AnyWith(Effect effect, Matches matches) {
+  return std::ranges::any_of(Libraries(), [&](const Library& library) {
+    return std::ranges::any_of(library.classes,
+                               [&](const ClassHabit& habit) { return habit.effect == effect && matches(habit.of); });
+  });
 }
 
 bool IsOfActivations(Effect effect) {
@@ -43,17 +48,11 @@ std::span<const Library> Libraries() {
 }
 
 bool HasHabit(std::string_view class_name, Effect effect) {
-  return std::ranges::any_of(Libraries(), [&](const Library& library) {
-    return std::ranges::any_of(
-        library.classes, [&](const ClassHabit& habit) { return habit.effect == effect && class_name == habit.of; });
-  });
+  return AnyWith(effect, [&](std::string_view of) { return class_name == of; });
 }
 
 bool IsOfLibraryWith(std::string_view class_name, Effect effect) {
-  return std::ranges::any_of(Libraries(), [&](const Library& library) {
-    return std::ranges::any_of(library.classes,
-                               [&](const ClassHabit& habit) { return IsAbout(habit, effect, class_name); });
-  });
+  return AnyWith(effect, [&](std::string_view of) { return class_name.starts_with(of); });
 }
 
 ActivationHabit ActivationHabitOf(const std::vector<std::string_view>& classes, std::string_view leaf) {

@@ -70,11 +70,11 @@ std::span<const Library> Libraries();
 // Whether exactly this class has this habit.
 bool HasHabit(std::string_view class_name, Effect effect);
 
-// Whether a class of a library with this habit begins this name.
+// Whether this class begins as one with this habit does: a whole library's, "transformers.".
 bool IsOfLibraryWith(std::string_view class_name, Effect effect);
 
 // How activations behave in the module whose classes these are, outermost first; `leaf`: what the innermost is called.
-// Nothing: no library that is known.
+// kUnknown: of no library that was read.
 enum class ActivationHabit : uint8_t { kUnknown, kInPlace, kOutOfPlace };
 ActivationHabit ActivationHabitOf(const std::vector<std::string_view>& classes, std::string_view leaf);
 

@@ -6,8 +6,7 @@ namespace {
 
 constexpr ClassHabit kTransformersClasses[] = {
     {"transformers.", Effect::kActsOutOfPlace},  // ACT2FN makes them without arguments
-    {"transformers.models.t5.modeling_t5.T5LayerNorm", Effect::kNormsByWeightType},
-    {"transformers.", Effect::kSkipsMasks},  // masking_utils.py: sdpa_mask
+    {"transformers.", Effect::kSkipsMasks},      // masking_utils.py: sdpa_mask
     // x += y
     {"transformers.models.resnet.modeling_resnet.ResNetBasicLayer", Effect::kAddsInPlace},
     {"transformers.models.resnet.modeling_resnet.ResNetBottleNeckLayer", Effect::kAddsInPlace},

@@ -19,6 +19,7 @@
 #include "graph/lift/dynamo/module_calls.h"
 #include "graph/lift/dynamo/single_joins.h"
 #include "graph/lift/dynamo/unused_signature.h"
+#include "graph/lift/simplifiers/fx_order.h"
 #include "graph/lift/simplifiers/merged_stored.h"
 #include "graph/lift/simplifiers/stored_fills.h"
 #include "graph/lift/source_lines/cast_lines.h"

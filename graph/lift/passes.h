@@ -6,6 +6,7 @@
 // `vramplan inspect --passes` prints which acted and how often. A test can leave passes out.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,6 @@
 #include "graph/base/note.h"
 #include "graph/layers/layers.h"
 #include "graph/lift/lift.h"
-#include "graph/lift/simplifiers/fx_order.h"
 
 namespace vramplan {
 

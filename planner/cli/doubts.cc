@@ -237,7 +237,7 @@ std::vector<Assumption> Doubts(const DoubtedStep& asked) {
   TrainingSpec two_steps = asked.spec;
   two_steps.steps = std::min(two_steps.steps, 2);
   const bool pytorch = asked.spec.framework.runtime == Runtime::kPyTorch;
-  const Asked step{{asked.prepared, asked.options, two_steps, asked.batch, asked.config, asked.likely, asked.requested},
+  const Asked step{{asked.prepared, asked.options, two_steps, asked.batch, asked.likely, asked.requested},
                    pytorch ? LifetimesOf(asked.prepared.layers) : Lifetimes()};
   std::vector<Doubt> doubts = Rereadings(step);
   for (const Ask ask : kQuestions) {

@@ -18,7 +18,6 @@ struct DoubtedStep {
   const Options& options;
   const TrainingSpec& spec;
   int64_t batch;
-  const AllocatorConfig& config;
   const Timeline& likely;  // laid out for `spec`, at `batch` or near it
   Bytes requested;         // its peak at `batch`
 };

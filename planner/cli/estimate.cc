@@ -32,7 +32,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   // On a card without end, unless the user set a limit.
   const AllocatorConfig& config = options.allocator;
   estimate.peak = Replay(*timeline, batch, config, Bytes::Max(), estimate.segments ? &*estimate.segments : nullptr);
-  estimate.assumptions = Doubts({*prepared, options, spec, batch, config, *timeline, estimate.peak.peak.requested});
+  estimate.assumptions = Doubts({*prepared, options, spec, batch, *timeline, estimate.peak.peak.requested});
   ReservedEnds ends;
   ends.uncertain = CudnnChooses(prepared->layers, spec);
   if (ends.uncertain) {

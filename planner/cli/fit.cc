@@ -123,11 +123,10 @@ void NoteAmd(Notes* notes) {
 // Asked at the batch that people will run: the one that they gave, else the largest.
 std::vector<Assumption> DoubtsOf(const CardFit& card, const Prepared& prepared, const Options& options,
                                  const TrainingSpec& spec, const Timeline& likely) {
-  const AllocatorConfig config = AllocatorOn(card.device, options.allocator);
   const bool at_largest = !prepared.question.batch_given && card.largest.peak;
   const int64_t batch = at_largest ? card.largest.largest_batch : prepared.question.batch;
   const Bytes requested = (at_largest ? *card.largest.peak : card.peak).peak.requested;
-  return Doubts({prepared, options, spec, batch, config, likely, requested});
+  return Doubts({prepared, options, spec, batch, likely, requested});
 }
 
 Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {

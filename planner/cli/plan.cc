@@ -111,11 +111,10 @@ Status JudgePlan(const Prepared& prepared, const PlanProblem& problem, const Opt
 std::vector<Assumption> AssumptionsOf(const Prepared& prepared, const Options& options, const PlanProblem& problem,
                                       const std::optional<Plan>& plan, const Timeline& as_it_is) {
   if (plan) {
-    return Doubts(
-        {prepared, options, problem.With(*plan), plan->batch, problem.config, as_it_is, plan->peak.peak.requested});
+    return Doubts({prepared, options, problem.With(*plan), plan->batch, as_it_is, plan->peak.peak.requested});
   }
-  const Bytes requested = Replay(as_it_is, as_it_is.batch, problem.config, Bytes::Max()).peak.requested;
-  return Doubts({prepared, options, problem.spec, as_it_is.batch, problem.config, as_it_is, requested});
+  const Bytes requested = RequestedPeak(as_it_is, as_it_is.batch);
+  return Doubts({prepared, options, problem.spec, as_it_is.batch, as_it_is, requested});
 }
 
 // As many samples an optimizer step, in parts that fit; with mixed precision and checkpoints, whatever was asked.
