@@ -40,7 +40,8 @@ void PutCalls(Layers* layers, std::map<size_t, Layer> calls, const std::set<size
   // Tables that the exporter wrote for what is gone; they are no module's.
   std::erase_if(layers->buffers, [&](ValueId id) {
     const auto found = reads.find(id);
-    return found != reads.end() && found->second == 0 && (*layers)[id].name.starts_with("/");
+    const std::string& name = (*layers)[id].name;
+    return found != reads.end() && found->second == 0 && (name.starts_with("/") || name.starts_with("onnx::"));
   });
   layers->layers.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
 }

@@ -55,6 +55,7 @@ class TracedNames {
     for (const ModuleId module : frames) {
       Frame frame{execution_.UnitsOf(module), {}, statements_.WithFrame(module)};
       frame.ran = execution_.StatementsOf(frame.units);
+      for (size_t s = 0; s < frame.ran.size(); ++s) NameInnerLine(s, &frame);
       for (size_t s = 0; s < frame.ran.size(); ++s) Bind(frame, s);
     }
   }
@@ -63,18 +64,81 @@ class TracedNames {
   std::vector<bool> Told() && { return std::move(told_); }
 
  private:
-  void Bind(const Frame& frame, size_t s) {
-    const Executed& one = frame.ran[s];
-    const bool plain = Execution::IsPlain(frame.units, one);
+  // The file has only the lines in which operators ran. One that neither writes a name nor returns stands inside the
+  // brackets of a statement whose first line is not there; the name of what it made is read later:
+  //   12 hidden = (
+  //   13     hidden.view(b, q, -1, c).max(dim=1).values      all that the file has: it writes hidden
+  //   14 )
+  //   15 normed = self.attn(normed)
+  //   16 hidden = normed + hidden                            not normed: line 15 wrote that in between
+  void NameInnerLine(size_t s, Frame* frame) const {
+    Executed& one = frame->ran[s];
+    const PythonLine& read = one.read;
+    if (one.line < 0 || !read.clear || !read.targets.empty() || read.collects || read.returns || read.open != 0) return;
+    const std::vector<ValueId> leaving = LeavingOf(*frame, s);
+    if (leaving.size() != 1) return;
+    const std::vector<int>& readers = execution_.ReadersOf(leaving[0]);
+    Names open = frame->ran[frame->Running(readers.front(), s)].names;
+    for (const int reader : readers) {
+      const size_t reading = frame->Running(reader, s);
+      std::erase_if(open, [&](const std::string& name) {
+        return IsNoTensor(name) || !Mentions(RightOf(frame->ran[reading].text), name) ||
+               IsWrittenBetween(*frame, s, reading, name) || IsOfAnother(*frame, s, reading, name);
+      });
+    }
+    if (open.size() == 1) one.read.targets = std::move(open);
+  }
+
+  static bool IsNoTensor(std::string_view name) {
+    static constexpr std::string_view kNoTensors[] = {"self", "torch", "F", "nn"};
+    return std::find(std::begin(kNoTensors), std::end(kNoTensors), name) != std::end(kNoTensors);
+  }
+
+  static bool IsWrittenBetween(const Frame& frame, size_t after, size_t before, const std::string& name) {
+    for (size_t s = after + 1; s < before; ++s) {
+      if (frame.ran[s].Binds(name)) return true;
+    }
+    return false;
+  }
+
+  // Whether `reading` reads under this name what a statement before `s` made.
+  bool IsOfAnother(const Frame& frame, size_t s, size_t reading, const std::string& name) const {
+    for (size_t before = s; before-- > 0;) {
+      if (!frame.ran[before].Binds(name)) continue;
+      for (const ValueId id : LeavingOf(frame, before)) {
+        for (const int reader : execution_.ReadersOf(id)) {
+          if (reader >= frame.First(reading) && reader <= frame.Last(reading)) return true;
+        }
+      }
+      return false;
+    }
+    return false;
+  }
+
+  // What a statement makes and a later one of the frame reads.
+  std::vector<ValueId> LeavingOf(const Frame& frame, size_t s) const {
     std::vector<ValueId> leaving;
     for (int l = frame.First(s); l <= frame.Last(s); ++l) {
       for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
         if (!id.valid() || layers_[id].role != Role::kActivation) continue;
         const std::vector<int>& readers = execution_.ReadersOf(id);
-        if (readers.empty() || readers.back() > frame.end.after) continue;
-        if (readers.back() > frame.Last(s)) {
+        if (!readers.empty() && readers.back() > frame.Last(s) && readers.back() <= frame.end.after)
           leaving.push_back(id);
-        } else if (plain && !IsInsideCall(frame, one, l, readers)) {
+      }
+    }
+    return leaving;
+  }
+
+  void Bind(const Frame& frame, size_t s) {
+    const Executed& one = frame.ran[s];
+    const bool plain = Execution::IsPlain(frame.units, one);
+    const std::vector<ValueId> leaving = LeavingOf(frame, s);
+    for (int l = frame.First(s); l <= frame.Last(s); ++l) {
+      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
+        if (!id.valid() || layers_[id].role != Role::kActivation) continue;
+        const std::vector<int>& readers = execution_.ReadersOf(id);
+        if (readers.empty() || readers.back() > frame.Last(s)) continue;
+        if (plain && !IsInsideCall(frame, one, l, readers)) {
           SetRelease(id, {read_[id.index()], true});
         } else if (one.line >= 0 && release_[id.index()].after > frame.Last(s)) {
           // h = self.propagate(x): variables of a function die with it, at the latest when the statement is done.
@@ -189,11 +253,10 @@ class TracedNames {
     if (reading <= next)
       return {next < frame.ran.size() && !frame.ran[next].read.collects ? frame.EndOf(next) : frame.end, true};
     for (const std::string& other : frame.ran[reading].names) {
-      constexpr std::string_view kNoTensors[] = {"self", "torch", "F", "nn"};
       const auto before = frame.ran.begin() + static_cast<std::ptrdiff_t>(reading);
-      const bool known =
-          std::find(std::begin(kNoTensors), std::end(kNoTensors), other) != std::end(kNoTensors) ||
-          std::any_of(frame.ran.begin(), before, [&](const Executed& earlier) { return earlier.Binds(other); });
+      const bool known = IsNoTensor(other) || std::any_of(frame.ran.begin(), before, [&](const Executed& earlier) {
+                           return earlier.Binds(other);
+                         });
       // A name that no line wrote which made something: the line that gave it to this value gives it anew before the
       // next one that reads it.
       const bool again = std::any_of(before + 1, frame.ran.end(), [&](const Executed& later) {

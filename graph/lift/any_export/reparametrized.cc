@@ -48,36 +48,67 @@ constexpr Names kSpectral[] = {
     {"weight_orig", "weight_u", "weight_v", true},
     {"parametrizations.weight.original", "parametrizations.weight.0._u", "parametrizations.weight.0._v", false}};
 
-ValueId BufferNamed(const Layers& layers, const std::string& name) {
-  for (const ValueId id : layers.buffers) {
-    if (layers[id].name == name) return id;
-  }
-  return {};
+// The buffer of that name. A vector that an export of eval() only multiplies looks like a parameter in its file.
+ValueId BufferNamed(Layers* layers, const std::string& name) {
+  const auto is_named = [&](ValueId id) { return (*layers)[id].name == name; };
+  const auto buffer = std::find_if(layers->buffers.begin(), layers->buffers.end(), is_named);
+  if (buffer != layers->buffers.end()) return *buffer;
+  const auto parameter = std::find_if(layers->parameters.begin(), layers->parameters.end(), is_named);
+  if (parameter == layers->parameters.end()) return {};
+  const ValueId id = *parameter;
+  layers->parameters.erase(parameter);
+  layers->buffers.push_back(id);
+  layers->values[id.index()].role = Role::kBuffer;
+  return id;
+}
+
+// What the first vector is multiplied with: the weight as a matrix, its axis `dim` for rows.
+struct Matrix {
+  Shape sizes;
+  int64_t dim = 0;
+};
+
+// TorchScript folds the reshape of an export of eval(): a stored matrix of the weight's length.
+std::optional<Matrix> FoldedMatrix(const Uses& uses, ValueId id, const Shape& weight) {
+  const Value& value = uses.layers()[id];
+  if (value.role != Role::kBuffer || value.shape.rank() != 2 || weight.rank() < 2) return std::nullopt;
+  if (value.shape.Elements() != weight.Elements()) return std::nullopt;
+  if (value.shape[0] == weight[0]) return Matrix{value.shape, 0};
+  if (value.shape[0] == weight[1]) return Matrix{value.shape, 1};
+  return std::nullopt;
+}
+
+std::optional<Matrix> MatrixOf(const Uses& uses, const Layer* product, ValueId weight) {
+  const ValueId id = Uses::In(product, 0);
+  if (!id.valid()) return std::nullopt;
+  const Layer* matrix = uses.Operand(product, 0, "reshape");
+  if (matrix == nullptr) return FoldedMatrix(uses, id, uses.layers()[weight].shape);
+  const Layer* turned = uses.Operand(matrix, 0, "permute");
+  const Shape& sizes = uses.layers()[id].shape;
+  if (Uses::In(turned != nullptr ? turned : matrix, 0) != weight || sizes.rank() != 2) return std::nullopt;
+  return Matrix{sizes, turned != nullptr ? 1 : 0};
 }
 
 std::optional<Layer> SpectralNorm(const Uses& uses, const Layer& div, Layers* layers) {
   const ValueId weight = Uses::In(&div, 0);
   const Layer* dot = div.op == "div" && IsParameter(uses, weight) ? uses.Operand(&div, 1, "matmul") : nullptr;
   const Layer* product = uses.Operand(dot, 1, "matmul");
-  const Layer* matrix = uses.Operand(product, 0, "reshape");
-  if (matrix == nullptr || uses.layers()[dot->outputs[0]].shape.rank() != 0) return std::nullopt;
-  const bool turned = uses.Operand(matrix, 0, "permute") != nullptr;
-  const ValueId seen = turned ? Uses::In(uses.MakerOf(Uses::In(matrix, 0)), 0) : Uses::In(matrix, 0);
-  const Shape sizes = uses.layers()[matrix->outputs[0]].shape;
-  if (seen != weight || sizes.rank() != 2) return std::nullopt;
+  if (product == nullptr || uses.layers()[dot->outputs[0]].shape.rank() != 0) return std::nullopt;
+  const std::optional<Matrix> matrix = MatrixOf(uses, product, weight);
+  if (!matrix) return std::nullopt;
   const std::string& name = uses.layers()[weight].name;
   for (const Names& names : kSpectral) {
     if (!name.ends_with(names.weight)) continue;
     const std::string module = name.substr(0, name.size() - names.weight.size());
-    const ValueId u = BufferNamed(*layers, module + std::string(names.u));
-    const ValueId v = BufferNamed(*layers, module + std::string(names.v));
+    const ValueId u = BufferNamed(layers, module + std::string(names.u));
+    const ValueId v = BufferNamed(layers, module + std::string(names.v));
     if (!u.valid() || !v.valid()) continue;
     // Training overwrites v before it reads it, so nothing in the file may tell its length.
     Value& vector = layers->values[static_cast<size_t>(v.value)];
-    vector.shape = Shape{sizes[1]};
+    vector.shape = Shape{matrix->sizes[1]};
     vector.type = uses.layers()[weight].type;
     Layer call = CallInPlaceOf(div, "spectral_norm", {weight, u, v}, names.bound);
-    if (turned) call.attributes.Set("dim", int64_t{1});
+    if (matrix->dim != 0) call.attributes.Set("dim", matrix->dim);
     return call;
   }
   return std::nullopt;

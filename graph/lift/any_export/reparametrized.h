@@ -3,7 +3,8 @@
 //
 //   weight_norm(v, g)             mul(v, div(g, norm(v)))
 //   spectral_norm(weight, u, v)   div(weight, dot(u, mv(weight as a matrix, v))), in training with one power iteration
-//                                 in front (torch/nn/utils/spectral_norm.py, parametrizations.py, PyTorch 2.10)
+//                                 in front (torch/nn/utils/spectral_norm.py, parametrizations.py, PyTorch 2.10); an
+//                                 export of eval() by TorchScript stores the matrix beside the weight
 #pragma once
 
 #include "graph/layers/layers.h"

@@ -23,7 +23,8 @@ bool IsCopy(ValueId source, const FxGroup& user, const LayerBuilder& builder) {
                                                               "unsqueeze",
                                                               "squeeze",
                                                               "unbind",
-                                                              "scaled_dot_product_attention"};
+                                                              "group_norm",
+                                              "scaled_dot_product_attention"};
   // What einsum gives has its axes put in order last (aten/src/ATen/native/Linear.cpp, einsum, PyTorch 2.10).
   if (const Layer* maker = builder.MakerOf(source); maker != nullptr && maker->op == "einsum") return true;
   const AtenRule* rule = FindAtenRule(user.fx.target);
@@ -32,7 +33,8 @@ bool IsCopy(ValueId source, const FxGroup& user, const LayerBuilder& builder) {
   if (user.fx.target.find("_unsafe_view") != std::string::npos) return false;
   static const std::unordered_set<std::string> kReordering = {"transpose", "permute", "expand", "slice",
                                                               "select",    "split",   "unbind"};
-  static const std::unordered_set<std::string> kKeeping = {"reshape", "view", "unsqueeze", "squeeze"};
+  // A sum keeps the order of its first summand's axes in memory (aten/src/ATen/TensorIterator.cpp, reorder_dimensions).
+  static const std::unordered_set<std::string> kKeeping = {"reshape", "view", "unsqueeze", "squeeze", "add"};
   const Layer* maker = builder.MakerOf(source);
   while (maker != nullptr && kKeeping.count(maker->op) != 0 && !maker->inputs.empty())
     maker = builder.MakerOf(maker->inputs.front());

@@ -56,5 +56,24 @@ TEST_CASE("spectral norm takes both vectors, also the one whose length nothing t
   CHECK(hand.layers[v].shape == Shape{12});
 }
 
+TEST_CASE("spectral norm of an export of eval() has its matrix stored once more") {
+  for (const bool transposed : {false, true}) {
+    LayersByHand hand;
+    const ValueId weight =
+        Stored(&hand, "m.weight_orig", transposed ? Shape{4, 8, 3} : Shape{8, 4, 3}, Role::kParameter);
+    const ValueId u = Stored(&hand, "m.weight_u", {8}, Role::kParameter);
+    const ValueId v = Stored(&hand, "m.weight_v", {12}, Role::kParameter);
+    const ValueId matrix = Stored(&hand, "onnx::MatMul_63", {8, 12}, Role::kBuffer);
+    const ValueId sigma = hand.Add("matmul", {u, hand.Add("matmul", {matrix, v}, {8})}, Shape());
+    hand.layers.outputs = {hand.Add("div", {weight, sigma}, hand.layers[weight].shape)};
+    GatherReparametrized(&hand.layers);
+    REQUIRE(OperatorsOf(hand.layers) == "spectral_norm");
+    CHECK(hand.layers.layers[0].inputs == std::vector<ValueId>{weight, u, v});
+    CHECK(hand.layers.layers[0].attributes.Int("dim", 0) == (transposed ? 1 : 0));
+    CHECK(hand.layers.parameters == std::vector<ValueId>{weight});
+    CHECK(hand.layers.buffers == std::vector<ValueId>{u, v});
+  }
+}
+
 }  // namespace
 }  // namespace vramplan
