@@ -13,18 +13,9 @@ namespace {
 // Exporters drop clones. One between a transpose and another view, attention or a convolution was x.contiguous() and
 // made a copy; others (eval dropouts, as export writes them) did nothing in the framework.
 bool IsCopy(ValueId source, const FxGroup& user, const LayerBuilder& builder) {
-  static const std::unordered_set<std::string_view> kViews = {"reshape",
-                                                              "view",
-                                                              "permute",
-                                                              "transpose",
-                                                              "expand",
-                                                              "slice",
-                                                              "select",
-                                                              "unsqueeze",
-                                                              "squeeze",
-                                                              "unbind",
-                                                              "group_norm",
-                                              "scaled_dot_product_attention"};
+  static const std::unordered_set<std::string_view> kViews = {
+      "reshape", "view",      "permute", "transpose", "expand",     "slice",
+      "select",  "unsqueeze", "squeeze", "unbind",    "group_norm", "scaled_dot_product_attention"};
   // What einsum gives has its axes put in order last (aten/src/ATen/native/Linear.cpp, einsum, PyTorch 2.10).
   if (const Layer* maker = builder.MakerOf(source); maker != nullptr && maker->op == "einsum") return true;
   const AtenRule* rule = FindAtenRule(user.fx.target);
@@ -150,6 +141,22 @@ ValueId Arithmetic(const std::string& op, const std::string& name, ValueId sourc
   return result;
 }
 
+// torch.cat([x], 1) makes a tensor: the first turn of a loop that joins all features so far. The caller of a module of
+// torch's own wrote it. Not keys that a new cache joins with nothing (transformers/cache_utils.py, update): they are
+// views that are turned, and what the cache copies the product need not.
+ValueId JoinOfOne(const std::string& name, ValueId source, const Layer* maker, const FxGroup& user,
+                  LayerBuilder& builder) {
+  static const std::unordered_set<std::string_view> kViews = {"view", "reshape", "transpose", "permute"};
+  if (maker != nullptr && kViews.count(maker->op) != 0) return source;
+  ModulePath path = user.path;
+  if (!path.empty() && path.back().class_name.starts_with("torch.nn.modules.")) path.pop_back();
+  const ValueId result = Like(source, name, builder);
+  Layer join{.op = "cat", .name = name, .inputs = {source}, .outputs = {result}, .evidence = Evidence::kProvenance};
+  join.attributes.Set("dim", int64_t{1});
+  builder.AddLayer(std::move(join), std::move(path), user.last());
+  return result;
+}
+
 // ne(a, b) is Not(Equal(a, b)) to the exporter (onnxscript 0.7, torch_lib/ops/core.py, aten_ne), and an eq of the same
 // operands becomes that Equal: the ne of which `source` is the inner part; null when it is of none.
 const Layer* OppositeOf(ValueId source, LayerBuilder& builder) {
@@ -198,6 +205,7 @@ ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user
   }
   const AtenRule* rule = FindAtenRule("aten." + op + ".default");
   const Layer* maker = builder.MakerOf(source);
+  if (op == "cat" && (maker == nullptr || maker->op != "cat")) return JoinOfOne(name, source, maker, user, builder);
   if (kArithmetic.count(op) != 0 && builder.At(source).role == Role::kActivation &&
       (maker == nullptr || maker->op != op)) {
     return Arithmetic(op, name, source, user, classes, builder, signature);

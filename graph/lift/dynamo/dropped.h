@@ -7,6 +7,7 @@
 //   linear_4(%layer_norm_1)  data: layer_norm       ->  layer_norm_1 with the parameters of the sibling that no fx
 //                                                       node names
 //   add_9(%mul_3)            data: embedding        ->  mul(embedding, 1.0) "mul_3"
+//   conv2d_1(%cat)           data: conv2d           ->  cat([conv2d]) "cat"
 #pragma once
 
 #include <string>

@@ -1,9 +1,11 @@
 #include "graph/lift/source_lines/inplace_lines.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "graph/lift/source_lines/line_of.h"
 
@@ -11,9 +13,18 @@ namespace vramplan {
 namespace {
 
 struct WrittenName {
-  std::string_view op, symbol;
+  std::string_view op, name, symbol;
 };
-constexpr WrittenName kWritten[] = {{"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"}};
+constexpr WrittenName kWritten[] = {
+    {"add", "add", "+"},        {"sub", "sub", "-"},
+    {"mul", "mul", "*"},        {"div", "div", "/"},
+    {"relu", "relu", ""},       {"silu", "silu", ""},
+    {"mish", "mish", ""},       {"elu", "elu", ""},
+    {"selu", "selu", ""},       {"leaky_relu", "leaky_relu", ""},
+    {"hardtanh", "relu6", ""},  {"hardswish", "hardswish", ""},
+    {"sigmoid", "sigmoid", ""}, {"tanh", "tanh", ""},
+    {"dropout", "dropout", ""}, {"clamp", "clamp", ""},
+};
 
 int CountOf(std::string_view text, std::string_view part) {
   int count = 0;
@@ -21,11 +32,28 @@ int CountOf(std::string_view text, std::string_view part) {
   return count;
 }
 
+// How often the function is called: relu( of F.relu(x) and of x.relu(), not that of leaky_relu(x).
+int CallsOf(std::string_view text, const std::string& name) {
+  const std::string call = name + "(";
+  int count = 0;
+  for (size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + call.size())) {
+    const char before = at == 0 ? ' ' : text[at - 1];
+    if (std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '_') ++count;
+  }
+  return count;
+}
+
 // Whether the line writes into the operand; nothing: it may have done either.
 std::optional<bool> InPlaceBy(std::string_view text, const WrittenName& written) {
-  const std::string op(written.op), symbol(written.symbol);
-  const int in_place = CountOf(text, symbol + "= ") + CountOf(text, op + "_(");
-  const int plain = CountOf(text, " " + symbol + " ") + CountOf(text, op + "(");
+  const std::string name(written.name), symbol(written.symbol);
+  int in_place = CallsOf(text, name + "_"), plain = CallsOf(text, name);
+  if (!symbol.empty()) {
+    in_place += CountOf(text, symbol + "= ");
+    plain += CountOf(text, " " + symbol + " ");
+  } else if (plain > 0 && CountOf(text, "inplace") + CountOf(text, "True") > 0) {
+    if (plain > 1 || CountOf(text, "inplace=True") != 1) return std::nullopt;
+    std::swap(in_place, plain);
+  }
   if (in_place == 1 && plain == 0) return true;
   if (in_place == 0 && plain > 0) return false;
   return std::nullopt;

@@ -304,5 +304,20 @@ mul mul (sigmoid, exp) -> y [B, 8]
 )");
 }
 
+TEST_CASE("a join of one tensor in front of a module is its caller's") {
+  CHECK(ToText(LayersFromText(
+            R"(g (float[batch, 3, 8, 8] x) => (float[batch, 4, 8, 8] y) <float[4, 3, 1, 1] w> {
+    # signature: p_w: PARAMETER target='b0.conv.weight'
+    # signature: x: USER_INPUT
+    y = Conv (x, w)
+      # fx_node: %conv2d : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](args = (%cat, %p_w), kwargs = {})
+      # name_scopes: ['', 'b0', 'b0.conv', 'conv2d']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'torch.nn.modules.conv.Conv2d', 'aten.conv2d.default']
+  })")) == R"(
+cat cat @b0 (x) -> cat [B, 3, 8, 8] {dim=1}
+conv2d conv2d @b0.conv (cat, b0.conv.weight) -> y [B, 4, 8, 8] {dilation=[1, 1], groups=1, kernel_size=[1, 1], padding=[0, 0], stride=[1, 1]}
+)");
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -36,5 +36,18 @@ TEST_CASE("in place, as the source line says") {
   CHECK(!InPlace("add", "out += y", false, Shape{1, 8}));  // another shape than the result's: not possible
 }
 
+TEST_CASE("activations in place, as the source line says") {
+  CHECK(InPlace("relu", "return F.relu_(h)", false));
+  CHECK(InPlace("relu", "x = x.relu_()", false));
+  CHECK(InPlace("silu", "h = F.silu(self.norm1(h), inplace=True)", false));
+  CHECK(InPlace("hardtanh", "return F.relu6(x, inplace=True)", false));
+  CHECK(!InPlace("relu", "x = F.relu(self.bn(self.conv(x)))", true));
+  CHECK(!InPlace("relu", "x = F.leaky_relu_(x, 0.2)", false));                 // another function
+  CHECK(InPlace("relu", "return F.relu(input, inplace=self.inplace)", true));  // a module: its class says it
+  CHECK(!InPlace("relu", "return F.relu(input, inplace=self.inplace)", false));
+  CHECK(InPlace("relu", "x = F.relu(x, True)", true));                  // by position
+  CHECK(InPlace("relu", "x = F.relu(F.relu(x), inplace=True)", true));  // nobody knows which
+}
+
 }  // namespace
 }  // namespace vramplan
