@@ -174,7 +174,7 @@ constexpr OptionRow kOptionRows[] = {
      "put back the dropouts of a transformer that an eval export lost, with this share, such as 0.1 [none]", kPlan},
     {"--trainable", "PATTERN",
      "train the parameters whose names match, such as 'layer4.*'; repeatable: the last matching --trainable or "
-     "--frozen decides [everything is trained, except the base of adapters]",
+     "--frozen decides [everything is trained, except the base of adapters and copies such as a teacher]",
      kModel, true},
     {"--frozen", "PATTERN",
      "freeze the parameters whose names match (requires_grad_(False)); --frozen '*' --trainable 'fc.*' trains only fc; "

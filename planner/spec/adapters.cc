@@ -8,6 +8,7 @@
 
 #include "graph/base/text.h"
 #include "graph/layers/trained.h"
+#include "planner/spec/copies.h"
 
 namespace vramplan {
 namespace {
@@ -217,6 +218,21 @@ std::string Millions(int64_t count) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " M";
 }
 
+// A teacher, a network that follows another one by averaging.
+FrozenBase AssumeFrozenCopies(const std::vector<TrainedPattern>& given, Layers* layers, Notes* notes) {
+  const std::optional<Copies> copies = FindCopies(*layers);
+  if (!copies || (!given.empty() && DecideAll(given, *layers))) return {};
+  const Status applied = ApplyTrained(copies->patterns, layers, nullptr);
+  CHECK(applied.ok());  // each pattern is of a name that is there
+  FrozenBase base{copies->what + ", is frozen", copies->patterns};
+  if (notes != nullptr) {
+    notes->Add({"assumed-frozen", Severity::kNote, copies->first,
+                "assumed: " + base.text + " (" + ToString(copies->patterns) + ")",
+                "--trainable '*' trains everything"});
+  }
+  return base;
+}
+
 }  // namespace
 
 std::optional<Adapters> FindAdapters(const Layers& layers) {
@@ -271,7 +287,7 @@ int AddOriginalModules(Layers* layers) {
 FrozenBase AssumeFrozenBase(const std::vector<TrainedPattern>& given, Layers* layers, Notes* notes) {
   NameFoldedScales(layers);
   const std::optional<Adapters> adapters = FindAdapters(*layers);
-  if (!adapters) return {};
+  if (!adapters) return AssumeFrozenCopies(given, layers, notes);
   const int originals = AddOriginalModules(layers);
   if (!given.empty() && DecideAll(given, *layers)) return {};
   const Status applied = ApplyTrained(adapters->patterns, layers, nullptr);

@@ -32,7 +32,7 @@ std::set<ValueId> Dropped(const Layers& layers) {
           IsActivation(layers, sum->inputs[1]))
         dropped.insert(end);
     }
-    if (layer.op == "softmax" && (is_user("matmul") || is_user("bmm"))) dropped.insert(made);
+    if (layer.op == "softmax" && (is_user("matmul") || is_user("bmm") || is_user("einsum"))) dropped.insert(made);
     // The sum of embeddings: the last value made of nothing but embeddings.
     const bool normalises = layer.op == "layer_norm" && layer.module.valid() &&
                             layers[layer.module].path.find("embeddings") != std::string::npos;

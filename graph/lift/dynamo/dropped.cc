@@ -205,7 +205,9 @@ ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user
   }
   const AtenRule* rule = FindAtenRule("aten." + op + ".default");
   const Layer* maker = builder.MakerOf(source);
-  if (op == "cat" && (maker == nullptr || maker->op != "cat")) return JoinOfOne(name, source, maker, user, builder);
+  const bool is_made = builder.At(source).role == Role::kActivation || builder.At(source).role == Role::kInput;
+  if (op == "cat" && is_made && (maker == nullptr || maker->op != "cat"))
+    return JoinOfOne(name, source, maker, user, builder);
   if (kArithmetic.count(op) != 0 && builder.At(source).role == Role::kActivation &&
       (maker == nullptr || maker->op != op)) {
     return Arithmetic(op, name, source, user, classes, builder, signature);

@@ -1,0 +1,125 @@
+#include "planner/spec/copies.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "graph/base/text.h"
+
+namespace vramplan {
+namespace {
+
+// Names of two children of one module; * is the same text in both.
+struct CopyRow {
+  std::string_view copy, original;
+  std::string_view source;
+};
+
+constexpr CopyRow kCopyRows[] = {
+    {"teacher", "student", "facebookresearch/dino main_dino.py; Tarvainen and Valpola 2017 (arXiv 1703.01780)"},
+    {"teacher_*", "student_*", "microsoft/unilm beit2; huggingface/transformers research projects, distillation"},
+    {"*_teacher", "*_student", "facebookresearch/dinov2 train/ssl_meta_arch.py"},
+    {"target_*", "online_*", "lucidrains/byol-pytorch byol_pytorch.py, online_encoder and target_encoder"},
+    {"target_*", "*", "facebookresearch/ijepa src/train.py, encoder and target_encoder"},
+    {"target_net", "policy_net", "pytorch/tutorials intermediate_source/reinforcement_q_learning.py"},
+    {"*_target", "*", "DLR-RM/stable-baselines3 dqn/policies.py, q_net and q_net_target"},
+    {"encoder_k", "encoder_q", "facebookresearch/moco moco/builder.py"},
+    {"momentum_*", "base_*", "facebookresearch/moco-v3 moco/builder.py, base_encoder and momentum_encoder"},
+    {"*_momentum", "*", "lightly-ai/lightly examples, backbone and backbone_momentum"},
+    {"*_m", "*", "salesforce/ALBEF models/model_pretrain.py, visual_encoder and visual_encoder_m"},
+    {"ema_*", "online_*", "lucidrains/ema-pytorch ema_pytorch.py, online_model and ema_model"},
+    {"ema_*", "*", "the same, where the first network keeps its name"},
+    {"*_ema", "*", "the same"},
+};
+
+// What * stands for in `name`; nothing: the pattern is another one. A pattern has one * at most, at an end.
+std::optional<std::string_view> StarIn(std::string_view pattern, std::string_view name) {
+  const size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == name ? std::optional<std::string_view>("") : std::nullopt;
+  const std::string_view before = pattern.substr(0, star), after = pattern.substr(star + 1);
+  if (name.size() <= before.size() + after.size() || !name.starts_with(before) || !name.ends_with(after))
+    return std::nullopt;
+  return name.substr(before.size(), name.size() - before.size() - after.size());
+}
+
+std::string WithStar(std::string_view pattern, std::string_view text) {
+  std::string name(pattern);
+  if (const size_t star = name.find('*'); star != std::string::npos) name.replace(star, 1, text);
+  return name;
+}
+
+bool MayBeCopy(std::string_view part) {
+  return std::any_of(std::begin(kCopyRows), std::end(kCopyRows),
+                     [&](const CopyRow& row) { return StarIn(row.copy, part).has_value(); });
+}
+
+// The parameters of a module: what follows its path, and shapes.
+using Form = std::map<std::string, Shape>;
+
+// Children of one module, by their paths: "student", "teacher".
+using Children = std::map<std::string, Form>;
+
+std::map<std::string, Children> ChildrenByParent(const Layers& layers) {
+  std::map<std::string, Children> all;
+  for (const ValueId id : layers.parameters) {
+    const std::string& name = layers[id].name;
+    size_t begin = 0;  // of the child's name
+    for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', begin)) {
+      const std::string_view part = std::string_view(name).substr(begin, dot - begin);
+      all[name.substr(0, begin)][std::string(part)].emplace(name.substr(dot + 1), layers[id].shape);
+      if (MayBeCopy(part)) break;  // inside a copy there is no other
+      begin = dot + 1;
+    }
+  }
+  return all;
+}
+
+// A shape that a file leaves out is [0].
+bool IsUnknown(const Shape& shape) { return shape.rank() == 1 && shape[0].Is(0); }
+
+// Whether the first has all that the copy is made of. It may have more: a predictor behind it.
+bool Holds(const Form& original, const Form& copy) {
+  return std::all_of(copy.begin(), copy.end(), [&](const auto& parameter) {
+    const auto twin = original.find(parameter.first);
+    if (twin == original.end()) return false;
+    return twin->second == parameter.second || IsUnknown(twin->second) || IsUnknown(parameter.second);
+  });
+}
+
+// The original of a child, and the row that says so; null: the child is no copy.
+std::pair<const std::string*, const CopyRow*> OriginalOf(const std::string& child, const Children& children) {
+  for (const CopyRow& row : kCopyRows) {
+    const std::optional<std::string_view> star = StarIn(row.copy, child);
+    const auto original = star ? children.find(WithStar(row.original, *star)) : children.end();
+    if (original != children.end() && Holds(original->second, children.at(child))) return {&original->first, &row};
+  }
+  return {nullptr, nullptr};
+}
+
+}  // namespace
+
+std::optional<Copies> FindCopies(const Layers& layers) {
+  const bool any = std::any_of(layers.parameters.begin(), layers.parameters.end(), [&](ValueId id) {
+    const std::vector<std::string_view> parts = PartsOf(layers[id].name);
+    return std::any_of(parts.begin(), parts.end(), MayBeCopy);
+  });
+  if (!any) return std::nullopt;  // most models: no table is made
+  Copies copies;
+  for (const auto& [parent, children] : ChildrenByParent(layers)) {
+    for (const auto& [child, form] : children) {
+      const auto [original, row] = OriginalOf(child, children);
+      if (original == nullptr) continue;
+      copies.patterns.push_back({parent + child + ".*", false});
+      if (copies.patterns.size() > 1) continue;
+      copies.what = parent + child + ", a copy of " + parent + *original;
+      copies.first = parent + child + "." + form.begin()->first;
+      copies.source = row->source;
+    }
+  }
+  if (copies.patterns.empty()) return std::nullopt;
+  return copies;
+}
+
+}  // namespace vramplan

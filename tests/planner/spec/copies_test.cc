@@ -1,0 +1,43 @@
+#include "planner/spec/copies.h"
+
+#include <doctest/doctest.h>
+
+#include <utility>
+
+namespace vramplan {
+namespace {
+
+using Parameters = std::vector<std::pair<std::string, Shape>>;
+
+// The patterns that freeze the copies of such a model, "" where it has none.
+std::string FrozenOf(const Parameters& parameters) {
+  Layers layers;
+  for (const auto& [name, shape] : parameters) {
+    layers.parameters.push_back(ValueId{static_cast<int32_t>(layers.values.size())});
+    layers.values.push_back({.name = name, .type = DType::kFloat32, .shape = shape, .role = Role::kParameter});
+  }
+  const std::optional<Copies> copies = FindCopies(layers);
+  return copies ? ToString(copies->patterns) : "";
+}
+
+TEST_CASE("a copy of a network is known by its name and its twin together") {
+  CHECK(FrozenOf({{"student.0.weight", {8, 4}}, {"teacher.0.weight", {8, 4}}}) == "--frozen 'teacher.*'");
+  CHECK(FrozenOf({{"m.encoder_q.w", {8}}, {"m.encoder_k.w", {8}}}) == "--frozen 'm.encoder_k.*'");
+  CHECK(FrozenOf({{"text.w", {8}}, {"text_m.w", {8}}, {"image.w", {4}}, {"image_m.w", {4}}}) ==
+        "--frozen 'image_m.*' --frozen 'text_m.*'");
+  // the first may have more: a predictor
+  CHECK(FrozenOf({{"online_encoder.w", {8}}, {"online_encoder.head.w", {2}}, {"target_encoder.w", {8}}}) ==
+        "--frozen 'target_encoder.*'");
+  // the dynamo exporter leaves the shape of a parameter out that it merged
+  CHECK(FrozenOf({{"student.0.weight", {8, 4}}, {"teacher.0.weight", {0}}}) == "--frozen 'teacher.*'");
+}
+
+TEST_CASE("a name without its twin is no copy, nor is a twin without such a name") {
+  CHECK(FrozenOf({{"student.0.weight", {8, 4}}, {"teacher.0.weight", {16, 4}}}).empty());
+  CHECK(FrozenOf({{"teacher.0.weight", {8, 4}}, {"head.weight", {8, 4}}}).empty());
+  CHECK(FrozenOf({{"fc_m.weight", {8, 4}}, {"fc_v.weight", {8, 4}}}).empty());  // a mean and a variance
+  CHECK(FrozenOf({{"layer1.w", {8}}, {"layer2.w", {8}}}).empty());
+}
+
+}  // namespace
+}  // namespace vramplan
