@@ -70,7 +70,9 @@ Judgement Asked(const std::string& file, const Row& row) {
       "vramplan",          "estimate", file,     "--gpu",        "t4",      "--framework",   "pytorch@2.10",
       "--cudnn-workspace", "0",        "--mode", row.at("mode"), "--batch", row.at("batch"), "--precision",
       row.at("precision")};
-  if (row.at("mode") == "train") words.insert(words.end(), {"--optimizer", "adam", "--loss", row.at("loss")});
+  if (row.at("mode") == "train") words.insert(words.end(), {"--optimizer", "adam"});
+  // Of inference, too: the target of this loss was on the card.
+  if (!row.at("loss").empty()) words.insert(words.end(), {"--loss", row.at("loss")});
   const std::string& dims = row.at("dims");
   for (size_t begin = 0; begin < dims.size();) {
     const size_t end = std::min(dims.find(';', begin), dims.size());
