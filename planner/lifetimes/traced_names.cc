@@ -161,7 +161,7 @@ class TracedNames {
           SetRelease(id, {end, true});
         } else {  // the list may be the caller's
           Hold(release_, id, frame.end);
-          told_[id.index()] = true;
+          told_[id.index()] = false;
         }
       }
     } else if (one.read.clear && !one.read.targets.empty()) {

@@ -49,9 +49,26 @@ void RunUnknown(Call& c, const char* reason) {
   }
 }
 
+// Two ways to the same shape: what the rule made of its operands, and what the file's operators say. Where they part,
+// the layer was read wrong, and everything behind it may be. The first one is told.
+void CheckShapes(const Call& c) {
+  if (c.e.notes() == nullptr || c.e.notes()->Has("shapes-part")) return;
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
+    const Tensor& made = c.outputs[i];
+    if (!made || !c.layer.outputs[i].valid() || made->sizes == c.OutShape(i)) continue;
+    if (c.e.At(made->sizes) == c.e.At(c.OutShape(i))) continue;  // [1, 4] and [B, 4] of a batch of 1
+    c.e.notes()->Add({"shapes-part", Severity::kWarning, c.layer.name,
+                      "vramplan computes " + ToString(made->sizes) + " for its " + c.layer.op + ", the file says " +
+                          ToString(c.OutShape(i)) + ": the peak may be wrong from here on",
+                      "vramplan run on the script measures it; please report the file"});
+    return;
+  }
+}
+
 void RunCall(const OpRule* rule, Call& c) {
   if (rule == nullptr) return RunUnknown(c);
   OperandsFit(c) ? rule->run(c) : RunUnknown(c, "has operands that its memory rule does not expect");
+  CheckShapes(c);
 }
 
 }  // namespace vramplan::eager

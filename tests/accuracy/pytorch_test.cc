@@ -138,6 +138,9 @@ class Comparison {
     const auto timeline = Schedule(*layers, spec, batch, &notes);
     REQUIRE_MESSAGE(timeline.ok(), path);
     CHECK_FALSE_MESSAGE(notes.Has("unknown-operator"), path);
+    for (const Note& note : notes.all())
+      CHECK_FALSE_MESSAGE(note.code == "shapes-part",
+                          path << " " << row.at("precision") << " " << row.at("mode") << " " << ToString(note));
     std::vector<Measured> values;
     for (const StepPeak& step : Replay(*timeline, batch, AllocatorConfig(), Bytes::Max()).steps) {
       for (size_t level = 0; level < kLevelCount; ++level) {

@@ -13,6 +13,7 @@
 #include "graph/lift/dynamo/folded_matrices.h"
 #include "graph/lift/dynamo/folded_parameters.h"
 #include "graph/lift/dynamo/fx_groups.h"
+#include "graph/lift/dynamo/merged_permutation.h"
 #include "graph/lift/dynamo/signature.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/torchscript/merged_pad.h"
@@ -263,6 +264,9 @@ class ProvenanceSource {
     NameArguments(g, rule, &call);
     signature_.LearnShapes(graph_, group.nodes, call);
     if (rule != nullptr && rule->shape != nullptr) rule->shape(call, builder_);
+    // x[..., 0::2] = y is a scatter between two Transposes in the file; its result has the axes of x.
+    if (call.op == "slice_scatter" && call.inputs.front().valid())
+      builder_.At(call.outputs.front()).shape = builder_.At(call.inputs.front()).shape;
     TakeMergedPermutation(group, &call);
     if (call.op.starts_with("conv") && !call.inputs.empty()) {
       call.inputs.front() = LiftMergedPad(graph_[group.last()], call.inputs.front(), call.attributes.Ints("padding"),
@@ -285,28 +289,12 @@ class ProvenanceSource {
                       group.path);
   }
 
-  // k.transpose(0, 1).transpose(-2, -1) is one Transpose under the last one's name: what is left of the first is in the
-  // node's permutation.
   void TakeMergedPermutation(const FxGroup& group, AtenCall* call) {
-    if (call->op != "transpose" && call->op != "permute") return;
+    if (group.nodes.size() != 1 || call->inputs.empty() || !call->inputs.front().valid()) return;
     const Node& node = graph_[group.nodes.back()];
-    const auto* merged = node.attributes.Get<std::vector<int64_t>>("perm");
-    if (group.nodes.size() != 1 || node.op != "Transpose" || merged == nullptr || call->inputs.empty()) return;
-    if (Trace(node.inputs.front()) != call->inputs.front()) return;
-    std::vector<int64_t> own(merged->size());
-    for (size_t i = 0; i < own.size(); ++i) own[i] = static_cast<int64_t>(i);
-    if (const auto* dims = call->attributes.Get<std::vector<int64_t>>("dims")) {
-      own = *dims;
-    } else {
-      const int64_t a = call->attributes.Int("dim0", 0), b = call->attributes.Int("dim1", 0);
-      const int64_t rank = static_cast<int64_t>(own.size());
-      if (a < 0 || b < 0 || a >= rank || b >= rank) return;
-      std::swap(own[static_cast<size_t>(a)], own[static_cast<size_t>(b)]);
-    }
-    if (own == *merged) return;
-    call->op = "permute";
-    call->attributes = Attributes();
-    call->attributes.Set("dims", *merged);
+    if (node.inputs.empty() || Trace(node.inputs.front()) != call->inputs.front()) return;
+    vramplan::TakeMergedPermutation(node, builder_.At(call->inputs.front()).shape,
+                                    builder_.At(call->outputs.front()).shape, call);
   }
 
   // By the classes, when nobody reads the first operand afterwards (in place, they would read the result instead).

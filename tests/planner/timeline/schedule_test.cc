@@ -2,6 +2,7 @@
 
 #include "graph/layers/trained.h"
 #include "planner/timeline/timeline.h"
+#include "tests/support/layers_by_hand.h"
 #include "tests/support/one_operator.h"
 
 namespace vramplan::testing {
@@ -112,6 +113,23 @@ TEST_CASE("a frozen weight or bias has neither gradient nor state") {
   // Adagrad makes its state in the constructor: of what it was given, which is what is trained.
   CHECK(WithFrozen({ValueId{1}}, Optimizer::kAdagrad).starts_with("0 setup: 0+48 1+12 2+12 3+128 4+64\n"));
   CHECK(WithFrozen({ValueId{1}, ValueId{2}}).find("no trained parameter takes part in the loss") != std::string::npos);
+}
+
+TEST_CASE("a shape that the rules compute and the file does not say is told, once") {
+  for (const bool right : {true, false}) {
+    LayersByHand hand;
+    const ValueId x = hand.Input("x", {Dim::Batch(), 4, 6});
+    const Shape turned = right ? Shape{Dim::Batch(), 6, 4} : Shape{Dim::Batch(), 4, 6};
+    const ValueId y = hand.Add("permute", {x}, turned);
+    hand.attributes().Set("dims", std::vector<int64_t>{0, 2, 1});
+    hand.layers.outputs = {hand.Add("relu", {y}, turned)};
+    Notes notes;
+    TrainingSpec spec = SpecFromWords("sgd");
+    spec.mode = Mode::kInfer;
+    REQUIRE(Schedule(hand.layers, spec, 2, &notes));
+    CHECK(std::count_if(notes.all().begin(), notes.all().end(),
+                        [](const Note& note) { return note.code == "shapes-part"; }) == (right ? 0 : 1));
+  }
 }
 
 TEST_CASE("frozen parameters are parameters on the card") {
