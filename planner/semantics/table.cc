@@ -49,17 +49,35 @@ void RunUnknown(Call& c, const char* reason) {
   }
 }
 
-// Two ways to the same shape: what the rule made of its operands, and what the file's operators say. Where they part,
-// the layer was read wrong, and everything behind it may be. The first one is told.
-void CheckShapes(const Call& c) {
-  if (c.e.notes() == nullptr || c.e.notes()->Has("shapes-part")) return;
+// Without axes of 1: [1, 4] and [B, 4] are one shape where the batch is 1, and states of a GRU may be squeezed.
+std::vector<int64_t> LongAxes(const Ints& lengths) {
+  std::vector<int64_t> axes;
+  for (int axis = 0; axis < lengths.n; ++axis) {
+    if (lengths[axis] != 1) axes.push_back(lengths[axis]);
+  }
+  return axes;
+}
+
+bool IsAsTheFileSays(const Call& c, size_t i) {
+  const Tensor& made = c.outputs[i];
+  if (!made || !c.layer.outputs[i].valid()) return true;
+  // Autocast and half() change which floating type it is.
+  if (c.OutType(i) != DType::kUndefined && IsFloating(made->dtype) != IsFloating(c.OutType(i))) return false;
+  if (made->sizes == c.OutShape(i)) return true;
+  return LongAxes(c.e.At(made->sizes)) == LongAxes(c.e.At(c.OutShape(i)));
+}
+
+// Two ways to each result: what the rule makes of its operands, and what the file's operators say. Where they part, the
+// layer was read wrong, and everything behind it may be. The first one is told.
+void CheckResults(const Call& c) {
+  if (c.e.notes() == nullptr || c.e.notes()->Has("results-part")) return;
   for (size_t i = 0; i < c.outputs.size(); ++i) {
-    const Tensor& made = c.outputs[i];
-    if (!made || !c.layer.outputs[i].valid() || made->sizes == c.OutShape(i)) continue;
-    if (c.e.At(made->sizes) == c.e.At(c.OutShape(i))) continue;  // [1, 4] and [B, 4] of a batch of 1
-    c.e.notes()->Add({"shapes-part", Severity::kWarning, c.layer.name,
-                      "vramplan computes " + ToString(made->sizes) + " for its " + c.layer.op + ", the file says " +
-                          ToString(c.OutShape(i)) + ": the peak may be wrong from here on",
+    if (IsAsTheFileSays(c, i)) continue;
+    const auto text = [](DType type, const Shape& shape) { return std::string(Name(type)) + " " + ToString(shape); };
+    c.e.notes()->Add({"results-part", Severity::kWarning, c.layer.name,
+                      "vramplan computes " + text(c.outputs[i]->dtype, c.outputs[i]->sizes) + " for its " + c.layer.op +
+                          ", the file says " + text(c.OutType(i), c.OutShape(i)) +
+                          ": the peak may be wrong from here on",
                       "vramplan run on the script measures it; please report the file"});
     return;
   }
@@ -68,7 +86,7 @@ void CheckShapes(const Call& c) {
 void RunCall(const OpRule* rule, Call& c) {
   if (rule == nullptr) return RunUnknown(c);
   OperandsFit(c) ? rule->run(c) : RunUnknown(c, "has operands that its memory rule does not expect");
-  CheckShapes(c);
+  CheckResults(c);
 }
 
 }  // namespace vramplan::eager

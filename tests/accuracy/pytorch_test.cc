@@ -139,7 +139,7 @@ class Comparison {
     REQUIRE_MESSAGE(timeline.ok(), path);
     CHECK_FALSE_MESSAGE(notes.Has("unknown-operator"), path);
     for (const Note& note : notes.all())
-      CHECK_FALSE_MESSAGE(note.code == "shapes-part",
+      CHECK_FALSE_MESSAGE(note.code == "results-part",
                           path << " " << row.at("precision") << " " << row.at("mode") << " " << ToString(note));
     std::vector<Measured> values;
     for (const StepPeak& step : Replay(*timeline, batch, AllocatorConfig(), Bytes::Max()).steps) {

@@ -96,12 +96,10 @@ ValueId StateOf(const Uses& uses, const std::vector<const Layer*>& calls, size_t
   return joined->outputs[0];
 }
 
-// The output that nobody reads: [T, D, N, H] of the last node, folded.
+// The output that nobody reads.
 ValueId NewOutput(Layers* layers, const Layer& last) {
   const Value& y = (*layers)[last.outputs[0]];
-  Value folded{.name = last.name + "_output", .type = y.type, .shape = y.shape};
-  if (y.shape.rank() == 4) folded.shape = Shape{y.shape[0], y.shape[2], y.shape[1] * y.shape[3]};
-  return layers->Add(std::move(folded));
+  return layers->Add({.name = last.name + "_output", .type = y.type, .shape = y.shape});
 }
 
 // The one call. A state that the caller gave was cut into one slice a layer.
@@ -182,6 +180,16 @@ ValueId NewState(Layers* layers, const Layer& call, const char* suffix, Dim leng
                       .shape = Shape{layers_of, input.rank() == 3 ? input[batch_first ? 0 : 1] : Dim(1), length}});
 }
 
+// ONNX's output is [T, D, N, H]; that of the module is folded, with the batch where its input has it. What reads one
+// that is not folded has its shape.
+void ShapeUnreadOutput(Layers* layers, const Layer& call) {
+  if (call.outputs.empty() || !call.outputs[0].valid()) return;
+  Shape& shape = layers->values[call.outputs[0].index()].shape;
+  if (shape.rank() != 4) return;
+  const Dim time = shape[0], batch = shape[2], length = shape[1] * shape[3];
+  shape = call.attributes.Int("batch_first", 0) != 0 ? Shape{batch, time, length} : Shape{time, batch, length};
+}
+
 // ONNX's LSTM has one tensor for both biases and none for the projection; their shapes are in the matrices before them.
 void ShapeWeights(Layers* layers, const Layer& call) {
   const auto cells = static_cast<size_t>(call.attributes.Int("num_layers", 1) *
@@ -223,6 +231,7 @@ void GatherRecurrent(Layers* layers) {
     const Uses uses(*layers);
     for (Layer& layer : layers->layers) {
       if (!IsRecurrent(layer) || layer.inputs.size() < kFirstWeight) continue;
+      if (uses.ReadersOf(layer.outputs[0]).empty()) ShapeUnreadOutput(layers, layer);
       if (!IsOwnState(*layers, uses, layer, layer.inputs[1])) continue;
       layer.inputs[1] = layer.inputs[2] = {};
     }

@@ -23,7 +23,7 @@ constexpr std::array<ClassRow, 8> kClasses = {{{"normalization.RMSNorm", "rms_no
                                                {"activation.Threshold", "threshold"},
                                                {"rnn.RNN", "rnn"}}};
 
-std::string_view OperatorOf(std::string_view class_name) {
+std::string_view OperatorOfClass(std::string_view class_name) {
   constexpr std::string_view kPrefix = "torch.nn.modules.";
   if (class_name.substr(0, kPrefix.size()) != kPrefix) return {};
   class_name.remove_prefix(kPrefix.size());
@@ -49,7 +49,7 @@ std::map<int32_t, Frame> FramesOf(const Layers& layers) {
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     const Layer& layer = layers.layers[l];
     const ModuleId call = layer.module;
-    if (!call.valid() || OperatorOf(layers[call].class_name).empty()) continue;
+    if (!call.valid() || OperatorOfClass(layers[call].class_name).empty()) continue;
     Frame& frame = frames[call.value];
     frame.layers.push_back(l);
     for (const ValueId id : layer.inputs) {
@@ -90,7 +90,7 @@ void MakeRecurrent(const Layers& layers, Layer* call) {
 
 std::optional<Layer> CallOf(const Layers& layers, const Frame& frame) {
   const Layer& last = layers.layers[frame.layers.back()];
-  const std::string_view op = OperatorOf(layers[last.module].class_name);
+  const std::string_view op = OperatorOfClass(layers[last.module].class_name);
   const bool whole = frame.layers.size() == 1 && last.op == op;
   if (whole || frame.operands.size() != 1 || last.outputs.size() != 1) return std::nullopt;
   Layer call{.op = std::string(op), .name = last.name, .inputs = {frame.operands[0]}, .outputs = last.outputs};

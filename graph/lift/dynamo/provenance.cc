@@ -150,17 +150,15 @@ class ProvenanceSource {
 
   // Operands in two rounds: those found by name, then what is left of the names takes what is left of the group's
   // inputs, in order (the exporter removed views, clones and eval dropouts between them, and renamed what it folded).
-  struct Operands {
-    std::unordered_map<std::string, ValueId> by_ref;
-  };
+  using Operands = std::unordered_map<std::string, ValueId>;  // by reference
   Operands Resolve(int32_t g, const std::vector<std::string>& refs) {
     Operands operands;
     std::vector<std::string> open;
     for (const std::string& ref : refs) {
-      if (operands.by_ref.count(ref) != 0 || IsHostName(ref)) continue;
+      if (operands.count(ref) != 0 || IsHostName(ref)) continue;
       ValueId value = ByName(ref);
       if (!value.valid()) value = NumberOfBag(g, ref);
-      operands.by_ref.emplace(ref, value);
+      operands.emplace(ref, value);
       if (!value.valid()) open.push_back(ref);
     }
     if (!open.empty()) ResolveAttention(g, &operands, &open);
@@ -171,7 +169,7 @@ class ProvenanceSource {
       const bool is_stored = graph_[tensor].stored.has_value();
       if (is_stored && signature_.ByTarget(graph_[tensor].name).valid()) continue;
       const ValueId value = Trace(tensor);
-      const bool taken = std::any_of(operands.by_ref.begin(), operands.by_ref.end(), [&](const auto& entry) {
+      const bool taken = std::any_of(operands.begin(), operands.end(), [&](const auto& entry) {
         const Layer* maker = entry.second.valid() ? builder_.MakerOf(entry.second) : nullptr;
         const bool copied = maker != nullptr && maker->op == "contiguous" && maker->inputs.front() == value;
         return entry.second == value || copied;  // a copy that an earlier operator named too
@@ -188,9 +186,25 @@ class ProvenanceSource {
       for (const TensorId tensor : DataInputs(g))
         made.push_back(Trace(tensor));  // x + clone(x): both names are one tensor
     }
+    TakeRepeated(g, &operands, &open, &made);
     for (size_t i = 0; i < open.size() && !made.empty(); ++i)
-      operands.by_ref[open[i]] = Dropped(g, open[i], made[std::min(i, made.size() - 1)]);
+      operands[open[i]] = Dropped(g, open[i], made[std::min(i, made.size() - 1)]);
     return operands;
+  }
+
+  // %bitwise_not_1 is what a bitwise_not made, of two that were merged, in whichever place the node reads it.
+  void TakeRepeated(int32_t g, Operands* operands, std::vector<std::string>* open, std::vector<ValueId>* made) {
+    if (open->size() < 2 || made->size() != open->size()) return;
+    for (size_t i = open->size(); i-- > 0;) {
+      const std::string op = OperatorOf((*open)[i]);
+      const auto repeated = std::find_if(made->begin(), made->end(), [&](ValueId value) {
+        return builder_.MakerOf(value) != nullptr && builder_.MakerOf(value)->op == op;
+      });
+      if (repeated == made->end()) continue;
+      (*operands)[(*open)[i]] = Dropped(g, (*open)[i], *repeated);
+      made->erase(repeated);
+      open->erase(open->begin() + static_cast<std::ptrdiff_t>(i));
+    }
   }
 
   // What bags of embeddings are made of is read inside a loop's body: their numbers are an input of the model.
@@ -209,7 +223,7 @@ class ProvenanceSource {
     const ValueId bias =
         LiftFoldedBias(open->back(), shapes_[outputs.front()].type, out.FromEnd(1), group, builder_, signature_);
     if (!bias.valid()) return;
-    by_fx_name_[open->back()] = operands->by_ref[open->back()] = bias;
+    by_fx_name_[open->back()] = (*operands)[open->back()] = bias;
     open->pop_back();
   }
 
@@ -223,7 +237,7 @@ class ProvenanceSource {
       const auto at =
           argument.kind == FxLiteral::Kind::kRef ? std::find(open->begin(), open->end(), argument.text) : open->end();
       if (at == open->end() || !parts[i].valid()) continue;
-      operands->by_ref[*at] = Dropped(g, *at, Trace(parts[i]));
+      (*operands)[*at] = Dropped(g, *at, Trace(parts[i]));
       open->erase(at);
     }
   }
@@ -342,8 +356,8 @@ class ProvenanceSource {
         VisitRefs(argument, [&](const std::string& name) { refs.push_back(name); });
       const Operands operands = Resolve(g, refs);
       for (const std::string& ref : refs) {
-        const auto found = operands.by_ref.find(ref);
-        if (found != operands.by_ref.end()) call->inputs.push_back(found->second);
+        const auto found = operands.find(ref);
+        if (found != operands.end()) call->inputs.push_back(found->second);
       }
       return;
     }
@@ -364,7 +378,7 @@ class ProvenanceSource {
       if (literal != nullptr && tensors) VisitRefs(*literal, [&](const std::string& name) { refs.push_back(name); });
     }
     Operands operands = Resolve(g, refs);
-    for (auto& [ref, value] : operands.by_ref) {
+    for (auto& [ref, value] : operands) {
       if (!value.valid() || builder_.At(value).role != Role::kConstant) continue;
       const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
       const auto tensor = by_name_.find(builder_.At(value).name);
@@ -384,8 +398,8 @@ class ProvenanceSource {
         case AtenArgument::Kind::kTensors:
           if (literal == nullptr) break;
           for (const std::string& ref : RefsOf(*literal)) {
-            const auto found = operands.by_ref.find(ref);
-            if (found != operands.by_ref.end()) call->inputs.push_back(found->second);
+            const auto found = operands.find(ref);
+            if (found != operands.end()) call->inputs.push_back(found->second);
           }
           break;
         case AtenArgument::Kind::kTensor:
@@ -415,8 +429,8 @@ class ProvenanceSource {
       return {};
     }
     if (literal->kind != FxLiteral::Kind::kRef) return {};
-    const auto found = operands.by_ref.find(literal->text);
-    if (found == operands.by_ref.end()) {
+    const auto found = operands.find(literal->text);
+    if (found == operands.end()) {
       attributes->Set("scalar", 1.0);  // a size: its value does not matter
       return {};
     }

@@ -128,7 +128,7 @@ TEST_CASE("a shape that the rules compute and the file does not say is told, onc
     spec.mode = Mode::kInfer;
     REQUIRE(Schedule(hand.layers, spec, 2, &notes));
     CHECK(std::count_if(notes.all().begin(), notes.all().end(),
-                        [](const Note& note) { return note.code == "shapes-part"; }) == (right ? 0 : 1));
+                        [](const Note& note) { return note.code == "results-part"; }) == (right ? 0 : 1));
   }
 }
 
