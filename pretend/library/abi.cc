@@ -1,38 +1,36 @@
 #include "pretend/library/abi.h"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <optional>
 #include <string>
+
+#include "pretend/library/loaded_library.h"
 
 namespace pretend {
 namespace {
 
-constexpr int kUsualVersion = 12080;
+constexpr int kUsualVersion = 12080, kLastOfEleven = 11080;
 
 int VersionOf(const char* text) {
   int major = 0, minor = 0;
   return std::sscanf(text, "%d.%d", &major, &minor) < 1 ? kUsualVersion : major * 1000 + minor * 10;
 }
 
-// "libcudart.so.12", or "libcudart-d0da41ae.so.11.0" as wheels rename it.
-int FindRuntime(dl_phdr_info* object, size_t, void* found) {
-  const char* const slash = std::strrchr(object->dlpi_name, '/');
-  const char* const name = slash == nullptr ? object->dlpi_name : slash + 1;
-  if (std::strncmp(name, "libcudart", 9) != 0) return 0;
-  *static_cast<std::string*>(found) = object->dlpi_name;
-  return 1;
-}
-
-// The real one says what it is without looking for a driver. It is asked by its handle: the name alone is ours.
+// That of CUDA 11 is told by its file: asked for its version, the runtime of 11 starts itself and asks the driver,
+// which is us, for the driver's (those of 12 and 13 only say what they are). Its file name has no minor version, and
+// what wheels bring without a package of its own is 11.8.
 int LoadedVersion() {
-  std::string path;
-  dl_iterate_phdr(FindRuntime, &path);
+  const std::string path = LoadedLibrary("libcudart");
   if (path.empty()) return 0;
+  if (path.find(".so.11") != std::string::npos) {
+    const std::optional<PackageVersion> version = VersionOfPackage(path);
+    return version ? version->major * 1000 + version->minor * 10 : kLastOfEleven;
+  }
+  // By its handle: the name alone is ours.
   void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return 0;
   using Ask = int (*)(int*);

@@ -50,8 +50,12 @@ PRETEND_API int cudnnConvolutionForward() { return Use(); }
 PRETEND_API int cudnnConvolutionBackwardData() { return Use(); }
 // Conv_v7.cpp: success.
 PRETEND_API int cudnnConvolutionBackwardFilter() { return Use(); }
-// RNN.cpp, since cuDNN 8: success.
+// RNN.cpp, of torch 2.4 and later: success.
 PRETEND_API int cudnnRNNForward() { return Use(); }
+// RNN.cpp, of torch 2.0 to 2.3: success.
+PRETEND_API int cudnnRNNForwardTraining() { return Use(); }
+// The same without gradients: success.
+PRETEND_API int cudnnRNNForwardInference() { return Use(); }
 
 // PyTorch, cudnn_frontend: descriptors of any kind.
 PRETEND_API int cudnnBackendCreateDescriptor(int, Handle* descriptor) {

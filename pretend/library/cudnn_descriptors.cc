@@ -82,6 +82,19 @@ void Describe(Handle descriptor, int type, int64_t rows, int64_t columns) {
                                        {static_cast<int>(rows * columns), static_cast<int>(columns), 1}};
 }
 
+void* Place(const Network& network, const void* weights, int64_t elements) {
+  return pretend::PointerTo(pretend::AddressOf(weights) + static_cast<uint64_t>(elements * network.element()));
+}
+
+// cuDNN 7's way, where the tensor that goes in says how wide it is and of which type: batch, width, 1.
+Network WithInput(Handle network, Handle input) {
+  const Tensor& tensor = *static_cast<const Tensor*>(input);
+  Network with = *static_cast<const Network*>(network);
+  with.input = tensor.extents[1];
+  with.type = tensor.type;
+  return with;
+}
+
 }  // namespace
 
 // PyTorch, aten/src/ATen/cudnn/Descriptors.h.
@@ -160,12 +173,8 @@ PRETEND_API int cudnnGetRNNWeightParams(Handle, Handle descriptor, int32_t pseud
                                         void** bias_address) {
   const Network& network = *static_cast<const Network*>(descriptor);
   const Piece piece = PieceOf(network, pseudo_layer, gate);
-  const uint64_t begin = pretend::AddressOf(weights);
-  const auto address = [&](int64_t elements) {
-    return pretend::PointerTo(begin + static_cast<uint64_t>(elements * network.element()));
-  };
-  if (matrix_address != nullptr) *matrix_address = piece.rows > 0 ? address(piece.matrix) : nullptr;
-  if (bias_address != nullptr) *bias_address = piece.bias_rows > 0 ? address(piece.bias) : nullptr;
+  if (matrix_address != nullptr) *matrix_address = piece.rows > 0 ? Place(network, weights, piece.matrix) : nullptr;
+  if (bias_address != nullptr) *bias_address = piece.bias_rows > 0 ? Place(network, weights, piece.bias) : nullptr;
   if (matrix != nullptr) Describe(matrix, network.type, piece.rows, piece.columns);
   if (bias != nullptr) Describe(bias, network.type, piece.bias_rows, 1);
   return kSuccess;
@@ -174,5 +183,54 @@ PRETEND_API int cudnnGetRNNWeightParams(Handle, Handle descriptor, int32_t pseud
 PRETEND_API int cudnnGetRNNTempSpaceSizes(Handle, Handle, int, Handle, size_t* workspace, size_t* reserve) {
   if (workspace != nullptr) *workspace = 0;
   if (reserve != nullptr) *reserve = 0;
+  return kSuccess;
+}
+
+// The same as cuDNN 7 had it, which 8 keeps and wheels with cuDNN 8 call: torch 2.0 to 2.3, for CUDA 11.7 to 12.1.
+// RNN.cpp: kept; both biases are there unless told otherwise, which PyTorch does not do. The type comes with the input.
+PRETEND_API int cudnnSetRNNDescriptor_v6(Handle, Handle descriptor, int hidden, int layers, Handle, int, int direction,
+                                         int cell, int, int) {
+  constexpr int kBothBiases = 3;
+  *static_cast<Network*>(descriptor) = {cell, kBothBiases, direction, 0, 0, hidden, hidden, layers};
+  return kSuccess;
+}
+// RNN.cpp, of an LSTM with proj_size: kept.
+PRETEND_API int cudnnSetRNNProjectionLayers(Handle, Handle descriptor, int projection, int) {
+  Network& network = *static_cast<Network*>(descriptor);
+  network.projection = projection == 0 ? network.hidden : projection;
+  return kSuccess;
+}
+// RNN.cpp, get_num_weights: the bytes of the flat buffer.
+PRETEND_API int cudnnGetRNNParamsSize(Handle, Handle descriptor, Handle input, size_t* bytes, int) {
+  const Network network = WithInput(descriptor, input);
+  *bytes = static_cast<size_t>(WeightsOf(network) * network.element());
+  return kSuccess;
+}
+// RNN.cpp, get_parameters: where in it the matrix of a gate lies, and its shape.
+PRETEND_API int cudnnGetRNNLinLayerMatrixParams(Handle, Handle descriptor, int pseudo_layer, Handle input, Handle,
+                                                const void* weights, int gate, Handle matrix, void** address) {
+  const Network network = WithInput(descriptor, input);
+  const Piece piece = PieceOf(network, pseudo_layer, gate);
+  *address = Place(network, weights, piece.matrix);
+  Describe(matrix, network.type, piece.rows, piece.columns);
+  return kSuccess;
+}
+// RNN.cpp, get_parameters: the same of its bias.
+PRETEND_API int cudnnGetRNNLinLayerBiasParams(Handle, Handle descriptor, int pseudo_layer, Handle input, Handle,
+                                              const void* weights, int gate, Handle bias, void** address) {
+  const Network network = WithInput(descriptor, input);
+  const Piece piece = PieceOf(network, pseudo_layer, gate);
+  *address = Place(network, weights, piece.bias);
+  Describe(bias, network.type, piece.bias_rows, 1);
+  return kSuccess;
+}
+// RNN.cpp: the workspace is in the band, not here.
+PRETEND_API int cudnnGetRNNWorkspaceSize(Handle, Handle, int, const Handle*, size_t* bytes) {
+  *bytes = 0;
+  return kSuccess;
+}
+// RNN.cpp: what is kept for the backward is in the band too.
+PRETEND_API int cudnnGetRNNTrainingReserveSize(Handle, Handle, int, const Handle*, size_t* bytes) {
+  *bytes = 0;
   return kSuccess;
 }

@@ -35,16 +35,19 @@ std::string Read(const fs::path& path) {
 
 constexpr const char* kCard = "card Pretend T4; capability 7.5; multiprocessors 40; usable 1GiB; context 100MiB";
 
-// What the program prints, both streams.
-std::string Run(const std::string& version, const std::string& environment, const std::string& arguments = "") {
+// What the program of this major version prints, both streams.
+std::string RunProgram(const std::string& major, const std::string& environment, const std::string& arguments) {
   const Folder folder;
-  const std::string major = version.substr(0, version.find('.'));
-  const std::string command = "env VRAMPLAN_PRETEND_CUDA=" + version + " " + environment + " " +
-                              VRAMPLAN_PRETEND_PROGRAMS "/pretend_program_" + major + " " + arguments + " >" +
-                              (folder.path() / "out").string() + " 2>&1";
+  const std::string command = "env " + environment + " " + VRAMPLAN_PRETEND_PROGRAMS "/pretend_program_" + major + " " +
+                              arguments + " >" + (folder.path() / "out").string() + " 2>&1";
   const int status = std::system(command.c_str());
   CHECK(status == 0);
   return Read(folder.path() / "out");
+}
+
+std::string Run(const std::string& version, const std::string& environment, const std::string& arguments = "") {
+  return RunProgram(version.substr(0, version.find('.')), "VRAMPLAN_PRETEND_CUDA=" + version + " " + environment,
+                    arguments);
 }
 
 std::string WithCard(const std::string& card) { return "VRAMPLAN_PRETEND_GPU='" + card + "'"; }
@@ -72,7 +75,33 @@ TEST_CASE("a program of each major version") {
               "pages 0 free 230686720 released 0\n"
               "by name 0 0 1, missing 500 1\n"
               "elapsed 1, solver 1 0, product 0, an error of a pretend card\n"
+              "lstm 1187840, type 2, 128 x 128 at 655360, bias 128 at 1179904, 0 0\n"
               "rank 5, in its part 1 of 4, toldtoldtoldtold, minemine, then 0, part of none 0\n");
+  }
+}
+
+TEST_CASE("the version is that of the runtime which the wheel brings") {
+  struct Row {
+    const char* major;
+    const char* library;  // where a wheel has it
+    const char* package;  // what else lies beside it
+    const char* says;
+  };
+  const Row rows[] = {
+      {"11", "nvidia/cuda_runtime/lib/libcudart.so.11.0", "nvidia_cuda_runtime_cu11-11.7.99.dist-info", "cuda 11070,"},
+      {"11", "nvidia/cuda_runtime/lib/libcudart.so.11.0", "nvidia_cublas_cu11-11.10.3.66.dist-info", "cuda 11080,"},
+      {"11", "torch/lib/libcudart-d0da41ae.so.11.0", "torch-2.1.2.dist-info", "cuda 11080,"},
+      {"12", "nvidia/cuda_runtime/lib/libcudart.so.12", "nvidia_cuda_runtime_cu12-12.6.77.dist-info", "cuda 12060,"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.library);
+    const Folder packages;
+    const fs::path library = packages.path() / row.library;
+    fs::create_directories(library.parent_path());
+    fs::create_directories(packages.path() / row.package);
+    fs::copy_file(fs::path(VRAMPLAN_PRETEND_PROGRAMS) / "pretend_runtime.so", library);
+    const std::string out = RunProgram(row.major, WithCard(kCard), library.string());
+    CHECK(out.substr(0, out.find(' ', 5)) == row.says);
   }
 }
 

@@ -1,5 +1,7 @@
 // A program as CUDA 11.8, 12.8 or 13.0 would compile it (-DCUDA_MAJOR=...), without their headers: structures are
 // written down here once more, and asked of the pretend card. What it prints stands in library_test.cc.
+#include <dlfcn.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -113,6 +115,18 @@ int cudaEventDestroy(void*);
 int cudaEventElapsedTime(float*, void*, void*);
 int cusolverDnCreate(void**);
 int cusolverDnSgetrf_bufferSize(void*, int, int, float*, int, int*);
+int cudnnCreateRNNDescriptor(void**);
+int cudnnDestroyRNNDescriptor(void*);
+int cudnnCreateTensorDescriptor(void**);
+int cudnnDestroyTensorDescriptor(void*);
+int cudnnSetTensorNdDescriptor(void*, int, int, const int*, const int*);
+int cudnnGetFilterNdDescriptor(void*, int, int*, int*, int*, int*);
+int cudnnSetRNNDescriptor_v6(void*, void*, int, int, void*, int, int, int, int, int);
+int cudnnGetRNNParamsSize(void*, void*, void*, size_t*, int);
+int cudnnGetRNNLinLayerMatrixParams(void*, void*, int, void*, void*, const void*, int, void*, void**);
+int cudnnGetRNNLinLayerBiasParams(void*, void*, int, void*, void*, const void*, int, void*, void**);
+int cudnnGetRNNWorkspaceSize(void*, void*, int, void* const*, size_t*);
+int cudnnGetRNNTrainingReserveSize(void*, void*, int, void* const*, size_t*);
 int cublasSgemm_v2(void*, int, int, int, int, int, const float*, const float*, int, const float*, int, const float*,
                    float*, int);
 const char* cublasGetStatusString(int);
@@ -130,8 +144,13 @@ void vramplan_pretend_split(int);
 void vramplan_pretend_forget();
 }
 
-int main(int argc, char**) {
+int main(int argc, char** argv) {
   int count = 0, version = 0;
+  // As importing torch loads the runtime of its wheel.
+  if (argc > 1 && std::strstr(argv[1], "libcudart") != nullptr && dlopen(argv[1], RTLD_LAZY) == nullptr) {
+    std::printf("%s\n", dlerror());
+    return 1;
+  }
   cudaRuntimeGetVersion(&version);
   std::printf("cuda %d, %d bytes of properties\n", version, static_cast<int>(sizeof(Properties)));
   if (cudaGetDeviceCount(&count) != 0) {
@@ -218,6 +237,31 @@ int main(int argc, char**) {
   const int product = cublasSgemm_v2(solver, 0, 0, 8, 8, 8, nullptr, nullptr, 8, nullptr, 8, nullptr, nullptr, 8);
   std::printf("elapsed %d, solver %d %d, product %d, %s\n", milliseconds > 0, solver != nullptr, work, product,
               cublasGetStatusString(1));
+  // An LSTM of two layers, both directions, 64 wide with 128 hidden, half precision: weights in one buffer, as the
+  // wheels with cuDNN 8 ask for it.
+  void *network = nullptr, *input = nullptr, *matrix = nullptr, *address = nullptr;
+  const int extents[] = {16, 64, 1}, strides[] = {64, 1, 1};
+  size_t weights = 0, workspace = 9, reserve = 9;
+  int type = 0, format = 0, dimensions = 0, shape[3] = {};
+  cudnnCreateRNNDescriptor(&network);
+  cudnnCreateTensorDescriptor(&input);
+  cudnnCreateTensorDescriptor(&matrix);
+  cudnnSetTensorNdDescriptor(input, 2, 3, extents, strides);
+  cudnnSetRNNDescriptor_v6(nullptr, network, 128, 2, nullptr, 0, 1, 2, 0, 0);
+  cudnnGetRNNParamsSize(nullptr, network, input, &weights, 2);
+  cudnnGetRNNLinLayerMatrixParams(nullptr, network, 2, input, nullptr, first, 4, matrix, &address);
+  cudnnGetFilterNdDescriptor(matrix, 3, &type, &format, &dimensions, shape);
+  std::printf("lstm %zu, type %d, %d x %d at %td", weights, type, shape[1], shape[2],
+              static_cast<char*>(address) - static_cast<char*>(first));
+  cudnnGetRNNLinLayerBiasParams(nullptr, network, 0, input, nullptr, first, 1, matrix, &address);
+  cudnnGetFilterNdDescriptor(matrix, 3, &type, &format, &dimensions, shape);
+  cudnnGetRNNWorkspaceSize(nullptr, network, 50, nullptr, &workspace);
+  cudnnGetRNNTrainingReserveSize(nullptr, network, 50, nullptr, &reserve);
+  std::printf(", bias %d at %td, %zu %zu\n", shape[1], static_cast<char*>(address) - static_cast<char*>(first),
+              workspace, reserve);
+  cudnnDestroyRNNDescriptor(network);
+  cudnnDestroyTensorDescriptor(input);
+  cudnnDestroyTensorDescriptor(matrix);
   // Rank 5 of 8, which is rank 1 of a group of 4; what one rank says all of them say, until the step is over.
   void *world = nullptr, *part = nullptr, *none = world;
   int ranks = 0, of_world = -1, rank = -1;
@@ -248,7 +292,7 @@ int main(int argc, char**) {
   vramplan_pretend_forget();
   cudaMemcpy(told_back, static_cast<char*>(first) + 64, 16, 2);
   std::printf(", then %d, part of none %d\n", told_back[0], none != nullptr);
-  if (argc > 1) {
+  if (argc > 1 && std::strcmp(argv[1], "uncovered") == 0) {
     unsigned flags = 0;
     const void* table = nullptr;
     cudaArrayGetInfo(nullptr, nullptr, &flags, nullptr);
