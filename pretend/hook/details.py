@@ -1,18 +1,16 @@
 """What `vramplan run --record` wants besides: when modules are entered and left, what they give, and which tensors are
-parameters, gradients and states. Lines with their time in microseconds, which the history of allocations has too.
+parameters, gradients and states. Lines with when they were (sitecustomize.py), which the history of allocations has too.
 
     in NAME               out NAME ADDRESS,...           a module's forward, and the storages that it gives
     at forward            phases as a loop has them: forward, loss, backward, update, zero-grad; after-... ends one
     tag gradients 4 ADDRESS,...                          storages by what they are for, and the bytes of an element
 """
 
-import time
-
 
 class Details:
-    def __init__(self, torch, guarded):
-        self.torch = torch
-        self.lines = []  # (microseconds, words)
+    def __init__(self, torch, guarded, when):
+        self.torch, self.when = torch, when
+        self.lines = []  # (when, words)
         self.inside = 0  # backwards that run: forwards in there are recomputations
         self.known = {}  # id of a module that was called by the script: whether it has parameters
         self.guarded = guarded
@@ -22,7 +20,7 @@ class Details:
             self.wrap_backward(torch.autograd, name)
 
     def line(self, *words):
-        self.lines.append((time.time_ns() // 1000, words))
+        self.lines.append((self.when(), words))
 
     # Optimizer.zero_grad and Module.zero_grad have no hooks.
     def wrap_zero_grad(self, owner):

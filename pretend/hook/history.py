@@ -6,15 +6,22 @@ _ACTIONS = {"alloc": "a", "free_completed": "f", "segment_alloc": "s", "segment_
             "segment_unmap": "u", "oom": "o"}
 
 
-def lines(entries, modules, details, text, own_folder):
-    """`modules` and `details`: (microseconds, name) and (microseconds, words), in their order; `text` makes a line of words."""
+_COUNTED = ("alloc", "free_requested")
+
+
+def lines(entries, modules, details, text, own_folder, events=None):
+    """`modules` and `details`: (when, name) and (when, words), in their order; `text` makes a line of words. When is in
+    microseconds; before torch 2.2, whose entries have no time, in allocations and frees: so many `events` in the end."""
     frames, stacks = {}, {}
+    before = None if events is None else events - sum(entry["action"] in _COUNTED for entry in entries)
     next_module, next_detail, module = 0, 0, ""
     for entry in entries:
         action = _ACTIONS.get(entry["action"])
+        when = entry.get("time_us", 0) if before is None else before
+        if before is not None and entry["action"] in _COUNTED:
+            before += 1
         if action is None:
             continue
-        when = entry.get("time_us", 0)
         while next_detail < len(details) and details[next_detail][0] <= when:
             yield text(details[next_detail][1])
             next_detail += 1

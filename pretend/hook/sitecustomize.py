@@ -10,6 +10,7 @@ import atexit
 import importlib.machinery
 import importlib.util
 import os
+import re
 import sys
 import threading
 import time
@@ -38,7 +39,8 @@ class _Recorder:
         self.stats = getattr(torch._C, "_cuda_memoryStats", None)  # a wheel without CUDA has none
         self.lock = threading.RLock()
         self.lines = []  # steps, marks and errors, in their order
-        self.modules = []  # (microseconds, name of the module that is entered, or left for the one around it)
+        self.modules = []  # (when, name of the module that is entered, or left for the one around it)
+        self.timed = not re.match(r"2\.[01]\.", torch.__version__)  # entries of the history have their time
         self.names = {}  # id of a module: its name below the outermost module that was called
         self.running = threading.local()
         self.kept_peaks = {}  # what the script would read if nobody had reset the peaks
@@ -66,17 +68,23 @@ class _Recorder:
         from torch.optim import optimizer
         optimizer.register_optimizer_step_pre_hook(self.guarded(self.before_update))
         optimizer.register_optimizer_step_post_hook(self.guarded(self.after_update))
-        self.forward_hooks = [
-            torch.nn.modules.module.register_module_forward_pre_hook(self.guarded(self.enter)),
-            torch.nn.modules.module.register_module_forward_hook(self.guarded(self.leave), always_call=True),
-        ]
+        modules, leave = torch.nn.modules.module, self.guarded(self.leave)
+        self.forward_hooks = [modules.register_module_forward_pre_hook(self.guarded(self.enter))]
+        try:
+            self.forward_hooks.append(modules.register_module_forward_hook(leave, always_call=True))
+        except TypeError:  # torch 2.0: a forward that fails is not told
+            self.forward_hooks.append(modules.register_module_forward_hook(leave))
         if _DETAILS:
-            self.details = _part("details").Details(torch, self.guarded)
+            self.details = _part("details").Details(torch, self.guarded, self.when)
         self.keep_values = (lambda: None) if _REAL else _part("values").install(
             torch, self.guarded(self.value), _when_imported, _ON_HOST)
         if _ON_HOST and not _REAL:
             self.host = _part("host").install(self.guarded(self.value))
         self.wrap(torch, "compile", self.step_aside)
+        # Triton of torch 2.1 to 2.3 finds the library to link against only by ldconfig; later ones read this themselves.
+        libraries = os.environ.get("TRITON_LIBCUDA_PATH")
+        if libraries:
+            _when_imported("triton.common.build", lambda build: setattr(build, "libcuda_dirs", lambda: [libraries]))
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
         self.wrap_backward()
@@ -149,8 +157,11 @@ class _Recorder:
         setattr(autograd, name, wrapped)
 
     def start_history(self):
-        self.torch.cuda.memory._record_memory_history(
-            "all", context="alloc", stacks="python", max_entries=_MOST_ENTRIES)
+        record = self.torch.cuda.memory._record_memory_history
+        try:
+            record("all", context="alloc", stacks="python", max_entries=_MOST_ENTRIES)
+        except TypeError:  # torch 2.0
+            record(True, trace_alloc_max_entries=_MOST_ENTRIES, trace_alloc_record_context=True)
         self.history = True
         self.torch._C._cuda_attach_out_of_memory_observer(self.guarded(self.out_of_memory))
 
@@ -201,6 +212,16 @@ class _Recorder:
         """How many there were so far: where in the history we are."""
         return stats["allocation"]["all"]["allocated"]
 
+    def when(self):
+        """Microseconds as the history has them, or, where it has none, how many allocations and frees there were."""
+        if self.timed:
+            return time.time_ns() // 1000
+        return self.events(self.torch.cuda.current_device()) if self.used() else 0
+
+    def events(self, card):
+        blocks = self.stats(card)["allocation"]["all"]
+        return blocks["allocated"] + blocks["freed"]
+
     def mark(self, what):
         if not self.used() or self.done:
             return
@@ -225,7 +246,7 @@ class _Recorder:
         if self.details:
             self.details.enter(module, arguments, name, not names)
         names.append(name)
-        self.modules.append((time.time_ns() // 1000, name))
+        self.modules.append((self.when(), name))
         if len(self.modules) > _MOST_ENTRIES:
             del self.modules[:_MOST_ENTRIES // 2]
 
@@ -235,7 +256,7 @@ class _Recorder:
             name = names.pop()
             if self.details:
                 self.details.leave(module, result, name, not names)
-            self.modules.append((time.time_ns() // 1000, names[-1] if names else ""))
+            self.modules.append((self.when(), names[-1] if names else ""))
 
     @property
     def done_enough(self):
@@ -386,7 +407,8 @@ class _Recorder:
         if not self.history or card >= len(traces):
             return
         details = self.details.lines if self.details else ()
-        lines = _part("history").lines(traces[card], self.modules, details, self.text, _HERE)
+        events = None if self.timed else self.events(card)
+        lines = _part("history").lines(traces[card], self.modules, details, self.text, _HERE, events)
         file.write("".join(line + "\n" for line in lines))
 
 
