@@ -125,7 +125,7 @@ std::optional<std::string> SmallestThatHolds(const Record& record, Bytes beyond,
 }
 
 // What no record knows.
-void NoteRecordsLimits(const Record& record, Notes* notes) {
+void NoteRecordsLimits(const Record& record, bool planned, Notes* notes) {
   if (const Bytes beyond = BeyondOnePool(record); beyond > Bytes()) {
     notes->Add({"other-streams", Severity::kNote, "",
                 "the run reserved " + ToString(beyond) +
@@ -135,6 +135,11 @@ void NoteRecordsLimits(const Record& record, Notes* notes) {
   }
   notes->Add({"recorded-card", Severity::kNote, "--gpu",
               "kernels and workspaces are those of the card on which the script was recorded", ""});
+  if (planned) {
+    notes->Add({"recorded-batch", Severity::kNote, "--batch",
+                "the batch is the recorded one: a smaller one, and accumulation to make up for it, are other runs",
+                "vramplan run --gpu t4 --largest batch=1:512 -- python train.py --batch-size {batch}"});
+  }
   const int32_t steps = record.rows.empty() ? 0 : record.rows.back().step;
   if (steps > 1) return;
   notes->Add({"few-steps", Severity::kWarning, "",
@@ -146,7 +151,7 @@ void NoteRecordsLimits(const Record& record, Notes* notes) {
 Result<Outcome> FitMatrixOf(const Record& record, const Options& options, const Style& style) {
   RecordMatrix matrix;
   matrix.file = FileName(options.file);
-  NoteRecordsLimits(record, &matrix.notes);
+  NoteRecordsLimits(record, false, &matrix.notes);
   bool any = false;
   const Bytes beyond = BeyondOnePool(record);
   for (const Card* card : CardsBySize()) {
@@ -193,7 +198,7 @@ Result<Outcome> RunRecorded(const Options& options, const Style& style, Probe* m
   }
   AddWays(*record, beyond, options, &report);
   if (report.planned) report.smallest_card = SmallestThatHolds(*record, beyond, options);
-  NoteRecordsLimits(*record, &report.notes);
+  NoteRecordsLimits(*record, report.planned, &report.notes);
   const auto fits = [](const RecordedWay& way) { return way.verdict != Verdict::kDoesNotFit; };
   const bool good = report.planned ? std::ranges::any_of(report.ways, fits) : fits(report.ways.front());
   const int code = good ? 0 : kExitDoesNotFit;

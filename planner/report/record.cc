@@ -114,7 +114,7 @@ std::string PrintRecordReport(const RecordReport& report, const Style& style) {
   std::string text = Wrapped(FirstLineOf(report), style.width, "  ") + "\n";
   const auto line = [&](const std::string& said) { text += "  " + Wrapped(said, style.width - 2, "  ") + "\n"; };
   if (report.refused) line("fails " + MomentText(*report.refused) + ": no room for " + AskedText(*report.refused));
-  line("its peak is " + MomentText(report.peak) + ", with " + AskedText(report.peak));
+  line("its peak is " + MomentText(report.peak) + ", reached by a request for " + AskedText(report.peak));
   if (report.planned) {
     text += PrintWays(report, style);
     if (report.smallest_card) text += "\nthe smallest card that holds it as recorded: " + *report.smallest_card + "\n";

@@ -18,13 +18,22 @@ import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VRAMPLAN = os.path.abspath(sys.argv[1])
+VERSION = tuple(map(int, torch.__version__.split(".")[:2]))
 COUNTED = torch.__version__.startswith("2.10.0")
+# torch 2.0 is older than what run is for, and here because its wheel for CUDA 11.7 is the last of CUDA 11 on PyPI: what it
+# has not, or asks otherwise of values and of other ranks. fully_shard has its public name since 2.6.
+WITHOUT = set()
+if VERSION < (2, 1):
+    WITHOUT |= {"averaged.py", "by_value.py", "on_host.py", "two_cards.py", "fsdp1", "compiled.py"}
+if VERSION < (2, 6):
+    WITHOUT |= {"fsdp2"}
 wrong = []
 
 
 def run(script, *arguments, options=("--gpu", "t4"), code=0, needs=(), launcher=()):
     """The answer as JSON; nothing when a package is missing."""
     missing = [name for name in needs if importlib.util.find_spec(name) is None]
+    missing += [name + " in torch " + torch.__version__ for name in WITHOUT.intersection((script, *arguments))]
     if missing:
         print("skip  %s: no %s" % (script, ", ".join(missing)))
         return None
@@ -114,7 +123,8 @@ with tempfile.TemporaryDirectory() as folder:
         planned = {way["change"]: way["peak"] for way in vramplan("plan", stream, "--gpu", "t4")["ways"]}
         written = run("blocks.py", "checkpoint")["peak"]["requested"]
         computed = planned["checkpoint blocks.* (6 modules)"]["requested"]
-        is_("checkpointed blocks, computed within 2 %% of %d (%d)" % (written, computed), abs(computed - written) * 50 < written, True)
+        most = 2 if COUNTED else 4  # per cent
+        is_("checkpointed blocks, computed within %d %% of %d (%d)" % (most, written, computed), abs(computed - written) * 100 < written * most, True)
 
 # A model of the accuracy tables: the rows that PyTorch's counters gave.
 answer = run("zoo.py", "resnet18", "8", options=("--gpu", "t4", "--until-exit"), needs=("torchvision",))

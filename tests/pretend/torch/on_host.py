@@ -13,7 +13,7 @@ layer = torch.nn.Linear(4, 2).cuda()
 with torch.no_grad():
     layer.weight.fill_(1.0)
     layer.bias.zero_()
-optimizer, scaler = torch.optim.Adam(layer.parameters(), lr=0.5), torch.amp.GradScaler("cuda")
+optimizer, scaler = torch.optim.Adam(layer.parameters(), lr=0.5), getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler)()
 for step in range(3):
     result = layer(torch.ones(3, 4, device="cuda"))
     assert result.tolist()[0] == [[4.0, 4.0], [1.5, 1.5], [-1.0, -1.0]][step], result

@@ -20,7 +20,7 @@ class Net(nn.Module):
 
 model = Net().cuda()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-scaler = torch.amp.GradScaler("cuda")
+scaler = getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler)()
 for step in range(100):
     images = torch.randn(batch, 3, 64, 64).cuda()
     labels = torch.randint(0, 10, (batch,)).cuda()

@@ -1,0 +1,114 @@
+"""How scripts end under `vramplan run`: each bad end has its one line, and leaves no process and no file behind."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+VRAMPLAN = os.path.abspath(sys.argv[1])
+TRAIN = """import os, sys, time, torch
+model = torch.nn.Linear(64, 64).cuda()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(4):
+    BODY
+    model(torch.zeros(8, 64, device="cuda")).sum().backward()
+    optimizer.step()
+"""
+wrong = []
+
+
+def is_(what, got, expected):
+    if got != expected:
+        wrong.append(what)
+        print("FAIL  %s:\n      %r\n      instead of\n      %r" % (what, got, expected))
+
+
+def left(folder):
+    """Processes that have this folder in their environment."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/environ" % pid, "rb") as file:
+                if os.fsencode(folder) in file.read() and int(pid) != os.getpid():
+                    found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+def ends(what, text, code, says, before="", options=("--gpu", "t4"), command=(sys.executable, "train.py"), interrupt=False):
+    """`says`: the line on stderr, ... in it is anything; or what holds of the answer."""
+    with tempfile.TemporaryDirectory() as folder:
+        work, scratch = os.path.join(folder, "work"), os.path.join(folder, "tmp")
+        os.mkdir(work), os.mkdir(scratch)
+        with open(os.path.join(work, "train.py"), "w") as file:
+            file.write(before + TRAIN.replace("BODY", text) if not text.startswith("#!") else text[2:])
+        environment = dict(os.environ, TMPDIR=scratch, TORCHINDUCTOR_CACHE_DIR=scratch)
+        process = subprocess.Popen([VRAMPLAN, "run", "--format", "json", *options, "--", *command], cwd=work, env=environment,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if interrupt:
+            for _ in range(1200):
+                if os.path.exists(os.path.join(work, "ready")):
+                    break
+                time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+        lines = [line for line in err.splitlines() if line.startswith("vramplan: ")]
+        is_(what + ": exit code", process.returncode, code)
+        if callable(says):
+            is_(what, out != "" and says(json.loads(out)), True)
+            is_(what + ": lines", lines, [])
+        else:
+            pattern = ".*".join(map(re.escape, ("vramplan: " + says).split("...")))
+            if len(lines) != 1 or not re.fullmatch(pattern, lines[0]):
+                is_(what, lines, ["vramplan: " + says])
+        is_(what + ": leaves files", os.listdir(scratch), [])
+        is_(what + ": leaves processes", left(folder), [])
+        print("ended %s" % what)
+        if wrong and wrong[-1].startswith(what):
+            print(err[-2000:])
+
+
+def fits(answer):
+    return answer["verdict"] == "fits" and len(answer["steps"]) == 3
+
+
+ends("no python", "pass", 1, "nopython: the command was not found (hint: type the command after --, as you would without vramplan)",
+     command=("nopython", "train.py"))
+ends("no torch", "#!raise SystemExit(4)", 1,
+     "train.py: ended with exit code 4 and imported no torch (hint: its own output stands above; is it the right python?)")
+ends("fails at once", "pass", 1, "train.py: failed before it used the card: builtins.ZeroDivisionError: division by zero", "import torch\n1 / 0\n")
+ends("fails in its second step", "1 / (1 - step)", 1,
+     "train.py: ended with exit code 1 after 1 steps: builtins.ZeroDivisionError: division by zero (hint: its own output stands above)")
+ends("never steps", "#!import torch\nwith torch.no_grad():\n    torch.nn.Linear(64, 64).cuda()(torch.zeros(8, 64, device='cuda'))\n", 0,
+     lambda answer: (answer["steps"], answer["ended_by"], answer["verdict"]) == ([], "exit", "fits") and answer["peak"]["requested"] > 20000)
+ends("needs a network", "import urllib.request; urllib.request.urlopen('http://host.invalid/weights')", 1,
+     "train.py: ended with exit code 1 after 0 steps: urllib.error.URLError: <urlopen error ...> "
+     "(hint: its own output stands above)")
+ends("forks", "assert step or os.fork() or os._exit(0) is None", 0, fits)
+ends("leaves a child", "step or __import__('subprocess').Popen(['sleep', '600'])", 0, fits)
+ends("loads with workers", "next(iter(torch.utils.data.DataLoader(torch.zeros(8, 64), num_workers=2)))", 0, fits)
+ends("sets LD_PRELOAD", "pass", 1,
+     "train.py: ran without the pretend card: something in the command takes LD_PRELOAD away (hint: keep LD_PRELOAD, as sudo, env -i and some "
+     "shells' profiles do not)", command=("env", "LD_PRELOAD=", sys.executable, "train.py"))
+ends("hides the card", "pass", 1,
+     "train.py: failed before it used the card: it hides the card from itself (hint: does it set CUDA_VISIBLE_DEVICES? the pretend card is "
+     "number 0)", "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = ''\n")
+ends("asks for its card's name", "assert torch.cuda.get_device_name() == 'Tesla T4'", 0, fits)
+ends("asserts another name", "assert torch.cuda.get_device_name() == 'H100', torch.cuda.get_device_name()", 1,
+     "train.py: ended with exit code 1 after 0 steps: builtins.AssertionError: Tesla T4 (hint: its own output stands above)")
+ends("a card too small", "pass", 1,
+     "a card of 100.00 MiB: its context alone takes 350.00 MiB of 100.00 MiB: nothing is left (hint: name a larger card, or --context SIZE)",
+     options=("--gpu-memory", "100MiB"))
+ends("Ctrl-C", "open('ready', 'w').close(); time.sleep(600)", 1, "train.py: was interrupted", interrupt=True)
+ends("is killed", "os.kill(os.getpid(), 9) if step == 2 else None", 1,
+     "train.py: was ended by signal 9 before it could say what it took (hint: was the host's memory full? --steps 1 ends it earlier)")
+ends("never ends", "while step == 1: time.sleep(0.1)", 0, lambda answer: answer["ended_by"] == "seconds" and len(answer["steps"]) == 1,
+     options=("--gpu", "t4", "--seconds", "30"))
+
+print("%d wrong" % len(wrong))
+sys.exit(bool(wrong))
