@@ -23,6 +23,31 @@ _EMPTY = {_aten.empty.memory_format, _aten.empty_strided.default, _aten.empty_li
           _aten.new_empty_strided.default}
 
 
+# What the host has no kernels for before torch 2.3: a gradient scaler's two.
+def _unscale(gradients, found_inf, inverse):
+    for gradient in gradients:
+        if not gradient.isfinite().all():
+            found_inf.fill_(1.0)
+        gradient.mul_(inverse)
+
+
+def _update_scale(scale, tracker, found_inf, growth, backoff, interval):
+    if found_inf.item():
+        scale.mul_(backoff)
+        tracker.zero_()
+    elif tracker.item() + 1 == interval:
+        scale.mul_(growth)
+        tracker.zero_()
+    else:
+        tracker.add_(1)
+    return scale
+
+
+_BY_HAND = {getattr(_aten, name).default: instead
+            for name, instead in (("_amp_foreach_non_finite_check_and_unscale_", _unscale), ("_amp_update_scale_", _update_scale))
+            if not torch._C._dispatch_has_kernel_for_dispatch_key("aten::" + name, "CPU")}
+
+
 class Host(TorchDispatchMode):
     def __init__(self, tell):
         super().__init__()
@@ -160,7 +185,7 @@ class Host(TorchDispatchMode):
                     return results
                 self.remember(written[0], torch.zeros((), dtype=written[0].dtype))
                 twins[id(written[0])] = self.twin(written[0])
-            values = function(*_on_host(arguments, twins), **_on_host(named, twins))
+            values = _BY_HAND.get(function, function)(*_on_host(arguments, twins), **_on_host(named, twins))
             self.ran += 1
         except Exception:  # noqa: BLE001  what the host has no kernel for
             name = function.name()

@@ -43,7 +43,27 @@ def install(torch, tell, when_imported, on_host):
         watch(torch.Tensor, "__getitem__", "a mask as index", masked)
         watch(torch.Tensor, "__index__", "a tensor as integer", first)
 
-    # torch.distributions asks whether all parameters are valid, and would hear no.
+    # Every question that the function asks of a tensor on the card is answered by yes.
+    def affirmed(whole, asks=lambda *arguments: True):
+        def answered(*arguments, **named):
+            if not asks(*arguments):
+                return whole(*arguments, **named)
+            truth = torch.Tensor.__bool__
+            torch.Tensor.__bool__ = lambda value: True if on_card(value) else truth(value)
+            try:
+                return whole(*arguments, **named)
+            finally:
+                torch.Tensor.__bool__ = truth
+        answered.__wrapped__ = whole
+        return answered
+
+    # torch.distributions asks whether all parameters and samples are valid, and would hear no: by a function of its own
+    # in torch 2.10, of the tensor before.
+    distribution = torch.distributions.Distribution
+    for name in ("__init__", "_validate_sample"):
+        whole = getattr(distribution, name)
+        setattr(distribution, name, affirmed(whole))
+        undone.append((distribution, name, whole))
     all_true = getattr(torch, "_is_all_true", None)
 
     def is_all_true(values):
@@ -87,23 +107,12 @@ def install(torch, tell, when_imported, on_host):
         when_imported("transformers.masking_utils", lambda module: (one_sequence(module), padded(module)))
 
     # DETR's loss refuses boxes whose corners are not in order; what (corner >= corner).all() reads is zero, so it would
-    # refuse all. A card's boxes are in order: every question that the function asks of a tensor is answered by yes.
+    # refuse all. A card's boxes are in order.
     # (generalized_box_iou of facebookresearch/detr's util/box_ops.py, which its descendants copied, and of transformers.)
     def in_order(module):
         whole = getattr(module, "generalized_box_iou", None)
-        if whole is None:
-            return
-
-        def generalized_box_iou(boxes1, boxes2):
-            if not on_card(boxes1) and not on_card(boxes2):
-                return whole(boxes1, boxes2)
-            truth = torch.Tensor.__bool__
-            torch.Tensor.__bool__ = lambda value: True if on_card(value) else truth(value)
-            try:
-                return whole(boxes1, boxes2)
-            finally:
-                torch.Tensor.__bool__ = truth
-        module.generalized_box_iou = generalized_box_iou
+        if whole is not None:
+            module.generalized_box_iou = affirmed(whole, lambda *boxes: any(map(on_card, boxes)))
     for name in ("transformers.loss.loss_for_object_detection", "util.box_ops"):
         when_imported(name, in_order)
 

@@ -24,7 +24,7 @@ COUNTED = torch.__version__.startswith("2.10.0")
 # has not, or asks otherwise of values and of other ranks. fully_shard has its public name since 2.6.
 WITHOUT = set()
 if VERSION < (2, 1):
-    WITHOUT |= {"averaged.py", "by_value.py", "on_host.py", "two_cards.py", "fsdp1", "compiled.py"}
+    WITHOUT |= {"averaged.py", "two_cards.py", "fsdp1", "compiled.py"}
 if VERSION < (2, 6):
     WITHOUT |= {"fsdp2"}
 wrong = []
