@@ -132,7 +132,7 @@ std::string ReadWhole(const fs::path& path) {
 struct Recordings {
   std::vector<Recording> processes;
   std::map<int64_t, CardLog> cards;  // by process
-  bool began = false;                // torch was imported somewhere
+  int64_t began = 0;                 // processes that imported torch
 };
 
 Result<Recordings> ReadRecordings(const std::string& folder) {
@@ -147,7 +147,7 @@ Result<Recordings> ReadRecordings(const std::string& folder) {
       recording->pid = pid;
       all.processes.push_back(*std::move(recording));
     } else if (extension == ".began") {
-      all.began = true;
+      ++all.began;
     } else if (extension == ".card") {
       Result<CardLog> log = ReadCardLog(name, ReadWhole(entry.path()));
       if (!log.ok()) return log.error();
@@ -184,7 +184,7 @@ Error NothingSeen(const std::string& command, const std::string& name, const Rec
     return BadCommand(name, "used the card, but the hook did not run in it",
                       "leave out python -I, -E and -S, which keep sitecustomize away");
   }
-  if (all.processes.empty() && all.began) {
+  if (all.processes.empty() && all.began > 0) {
     return BadCommand(name, EndedText(end) + " before it could say what it took",
                       end.signal ? "was the host's memory full? --steps 1 ends it earlier"
                                  : "it ends by os._exit, or was killed by its parent; --steps 1 ends it earlier");
@@ -213,6 +213,14 @@ Error NothingSeen(const std::string& command, const std::string& name, const Rec
     return BadCommand(name, "failed before it used the card: " + process.failure + ": " + process.failure_text, "");
   return BadCommand(name, EndedText(end) + " and never used the card",
                     "does it choose its device by an option, such as --device cuda?");
+}
+
+// The script was ended before its time, as it should be, and whoever started it may take that for a crash: a notebook's
+// server, or a script of the shell that goes on with what was not written.
+bool EndedOnPurpose(const Recordings& all, const Recording& reported) {
+  const bool by_us = reported.end == "steps" || reported.end == "seconds";
+  const bool all_told = all.began <= static_cast<int64_t>(all.processes.size());
+  return by_us && all_told && std::ranges::all_of(all.processes, &std::string::empty, &Recording::failure);
 }
 
 // What is left of the command: loader workers, servers, a launcher's other processes. Whoever loses its parent is ours.
@@ -401,7 +409,13 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
   if (ranks) NoteRanks(*ranks, gpus, launcher, &report);
   Conclude(&report);
   const bool failed = end.signal || end.exit_code.value_or(0) != 0;
-  if (failed && !report.oom) {
+  const bool on_purpose = !end.signal && EndedOnPurpose(*all, report.recording);
+  if (failed && on_purpose) {
+    report.notes.Add({"ended-early", Severity::kNote, name,
+                      EndedText(end) + ": vramplan ended the script after its last step, which it took for a crash",
+                      ""});
+  }
+  if (failed && !on_purpose && !report.oom) {
     const std::string steps = std::to_string(report.recording.steps.size());
     std::string hint = "its own output stands above";
     if (AsksForAnotherCard(report.recording.failure_text))

@@ -49,7 +49,9 @@ def ends(what, text, code, says, before="", options=("--gpu", "t4"), command=(sy
             file.write(before + TRAIN.replace("BODY", text) if not text.startswith("#!") else text[2:])
         environment = dict(os.environ, TMPDIR=scratch, TORCHINDUCTOR_CACHE_DIR=scratch)
         process = subprocess.Popen([VRAMPLAN, "run", "--format", "json", *options, "--", *command], cwd=work, env=environment,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   # A shell's background job would ignore it, and so would its children.
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         if interrupt:
             for _ in range(1200):
                 if os.path.exists(os.path.join(work, "ready")):

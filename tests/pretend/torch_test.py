@@ -248,6 +248,23 @@ for kind in ("ddp", "fsdp1", "fsdp2"):
         is_(kind + " alone and with all", answers[0]["peak"]["requested"], answers[2]["peak"]["requested"])
         is_(kind + " with all", [rank["rank"] for rank in answers[2]["ranks"]], [0, 1])
 
+# Whatever starts Python hands the card on; ports of their own, because torchrun's is taken for a while.
+STARTED = (
+    ("infer.py", ("sh", "-c", '"$0" "$@"', sys.executable), (), ()),
+    ("notebook.ipynb", (sys.executable, "-m", "jupyter", "nbconvert", "--to", "notebook", "--execute", "--stdout"), (),
+     ("nbconvert", "ipykernel")),
+    ("ranks.py", (sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "{gpus}",
+                  "--main_process_port", "29611"), ("ddp",), ("accelerate",)),
+    ("ranks.py", (sys.executable, "-m", "deepspeed.launcher.runner", "--num_gpus", "{gpus}", "--master_port", "29612"),
+     ("ddp",), ("deepspeed",)),
+)
+for script, launcher, arguments, needs in STARTED:
+    gpus = ("--gpus", "2") if arguments else ()
+    answer = run(script, *arguments, options=("--gpu", "t4", *gpus), launcher=launcher, needs=needs)
+    if answer:
+        is_("%s of %s" % (script, launcher[2]), answer["verdict"], "fits")
+        is_("%s of %s: rows" % (script, launcher[2]), sum(place["bytes"] for place in answer["places"]), answer["peak"]["requested"])
+
 answer = run("ranks.py", "ddp", options=("--gpu", "t4", "--gpus", "2", "--rank", "1"))
 if answer:
     is_("another rank", [(rank["rank"], rank["ranks"]) for rank in answer["ranks"]], [(1, 2)])

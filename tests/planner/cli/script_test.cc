@@ -52,6 +52,17 @@ TEST_CASE("a script that fits, one that does not, and one without a card") {
   }
 }
 
+TEST_CASE("that a script was ended may look like a crash to what started it") {
+  const Said said = Run("--gpu t4", {kWhole, kCard, "exit 1"});
+  CHECK(said.exit_code == 0);
+  CHECK((said.out + said.err).find("ended with exit code 1: vramplan ended the script after its last step") !=
+        std::string::npos);
+  // A process that began and told nothing is a crash.
+  const std::string silent = "cd $VRAMPLAN_RECORDING; : >1.began; : >2.began; exit 1";
+  CHECK(Run("--gpu t4", {kWhole, kCard, silent}).err ==
+        "vramplan: vramplan_test_train.sh: ended with exit code 1 after 1 steps (hint: its own output stands above)\n");
+}
+
 // A script whose samples take 100 MB each, seven of which fit. Its batch stands in the command, a variable or a file.
 Script OfBatch(const std::string& batch) {
   std::string text = "b=" + batch + "\nif [ $b -gt 7 ]; then cat >full <<'end_of_file'\n" + kFull +
