@@ -41,8 +41,8 @@ def store_class(distributed):
                 if known in self.values:
                     return self.values[known]
             # What the first rank of a group tells the others: NCCL's id, under the number of the communicator or its
-            # two ranks (ProcessGroupNCCL::broadcastUniqueNCCLID); it has 128 bytes.
-            return bytes(128) if re.search(r"(^|/)\d+(:\d+)?$", key) else b"0"
+            # two ranks (ProcessGroupNCCL::broadcastUniqueNCCLID; torch 2.15: nccl_storekey_0); it has 128 bytes.
+            return bytes(128) if re.search(r"(^|/|nccl_storekey_)\d+(:\d+)?$", key) else b"0"
 
         def add(self, key, count):
             self.counts[key] = self.counts.get(key, 0) + count * (self.ranks if count > 0 else 1)

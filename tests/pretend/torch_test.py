@@ -237,6 +237,12 @@ for kind, gpus, needs, requested in RANKS:
         is_("%s of %d ranks" % (kind, gpus), answer["steps"][2]["requested"], requested)
         is_("%s ranks" % kind, [(rank["rank"], rank["ranks"]) for rank in answer["ranks"]], [(0, gpus)])
 
+# Tensor parallelism of Megatron-core: the groups have their size, and each rank its share of the matrices.
+answers = [run("megatron_gpt.py", shared_by, options=("--gpu", "t4", "--gpus", "8"), needs=("megatron",)) for shared_by in ("1", "4")]
+if all(answers):
+    whole_model, share = (answer["peak"]["requested"] for answer in answers)
+    is_("megatron_gpt.py shared by 4", share * 4 < whole_model * 2, True)
+
 # The same counters, whether a launcher starts both ranks and one of them runs, or both, or the script is alone.
 for kind in ("ddp", "fsdp1", "fsdp2"):
     launcher = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "{gpus}")
