@@ -1,9 +1,12 @@
 #include "graph/lift/readings/readings.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "graph/base/text.h"
 #include "graph/lift/any_export/creations.h"
@@ -333,11 +336,67 @@ std::optional<Reading> SquaresInstead(const Layers& layers) {
                  std::move(other)};
 }
 
+// x - mean(x), read by a square and by something else.
+bool IsSharedCentring(const Uses& uses, const Layer& sub) {
+  if (sub.op != "sub" || sub.evidence == Evidence::kProvenance || sub.inputs.size() != 2) return false;
+  ValueId mean = uses.BehindViews(sub.inputs[1]);
+  bool averaged = false;
+  for (const Layer* maker = uses.MakerOf(mean); maker != nullptr && maker->op == "mean"; maker = uses.MakerOf(mean)) {
+    mean = uses.BehindViews(maker->inputs[0]);
+    averaged = true;
+  }
+  if (!averaged || mean != uses.BehindViews(sub.inputs[0])) return false;
+  const auto readers = uses.ReadersOf(sub.outputs[0]);
+  const auto& all = uses.layers().layers;
+  if (readers.size() != 2 || readers[0] == readers[1] || static_cast<size_t>(readers[1]) >= all.size()) return false;
+  const auto squares = [&](int32_t place) { return all[static_cast<size_t>(place)].op == "pow"; };
+  return squares(readers[0]) != squares(readers[1]);
+}
+
+// The TorchScript exporter computes equal nodes once: (x - mean) / std with a variance of its own centres twice.
+std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
+  const Uses uses(layers);
+  Layers other = layers;
+  std::vector<Layer> all;
+  std::map<size_t, std::pair<ValueId, Layer>> again;  // what the second reader reads, and the same made for it
+  for (const Layer& sub : layers.layers) {
+    if (!IsSharedCentring(uses, sub)) continue;
+    Layer second = sub;
+    second.name += ".again";
+    Value value = layers[sub.outputs[0]];
+    value.name = second.name;
+    second.outputs = {other.Add(std::move(value))};
+    const auto reader = static_cast<size_t>(uses.ReadersOf(sub.outputs[0])[1]);
+    again.emplace(reader, std::pair{sub.outputs[0], std::move(second)});
+  }
+  if (again.empty()) return std::nullopt;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    Layer layer = layers.layers[l];
+    if (const auto found = again.find(l); found != again.end()) {
+      auto& [first, second] = found->second;
+      std::replace(layer.inputs.begin(), layer.inputs.end(), first, second.outputs[0]);
+      all.push_back(std::move(second));
+    }
+    all.push_back(std::move(layer));
+  }
+  other.layers = std::move(all);
+  return Reading{"centring-guessed", "assumed: x - mean(x) is computed once, for the variance and for what is divided",
+                 kDynamoTells, std::move(other)};
+}
+
 // .float() or .to(x.dtype), which differ under autocast (graph/lift/source_lines/cast_lines.h).
 std::optional<Reading> CastsInstead(const Layers& layers) {
   Layers other = layers;
   if (!CastAsOperand(&other)) return std::nullopt;
   return Reading{"cast-guessed", "assumed: masks are made fp32, not of the type of what they are multiplied with",
+                 "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
+}
+
+// x.float() once for a norm, or once for its square and once for what is scaled.
+std::optional<Reading> CastTwiceInstead(const Layers& layers) {
+  Layers other = layers;
+  if (!CastTwice(&other)) return std::nullopt;
+  return Reading{"upcast-guessed", "assumed: norms that are written out call x.float() once",
                  "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
 }
 
@@ -353,7 +412,9 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {step.gradients, FunctionsInstead},
                       {step.autocast, HalfCreationsInstead},
                       {step.autocast, CastsInstead},
+                      {step.autocast, CastTwiceInstead},
                       {true, SquaresInstead},
+                      {true, CentringTwiceInstead},
                       {true, TiedWeightsInstead},
                       {true, AdditionsInPlaceInstead},
                       {step.gradients, OtherMaximaInstead},
