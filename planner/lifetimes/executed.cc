@@ -123,6 +123,19 @@ bool Execution::EndsLineOf(const Unit& before, const Layer& lost) const {
   return !lost.inputs.empty() && std::find(made.begin(), made.end(), lost.inputs[0]) != made.end();
 }
 
+// A convolution into which the norm of another module was folded has that one's stack. h = self.c1(self.up(h)): the
+// line of the unit beside it may write its call.
+const SourceLine* Execution::LineThatCalls(const std::vector<Unit>& units, size_t unit) {
+  const std::string& kind = units[unit].kind;
+  const std::string call = kind.substr(kind.rfind('.') + 1) + "(";
+  if (call.starts_with("#")) return nullptr;
+  for (const size_t beside : {unit - 1, unit + 1}) {  // in front of the first: past the last
+    const SourceLine* line = beside < units.size() ? units[beside].line : nullptr;
+    if (line != nullptr && line != &kLost && line->text.find("." + call) != std::string::npos) return line;
+  }
+  return nullptr;
+}
+
 // What two calls made alike was merged by the exporter and is put back without a line (graph/lift/any_export/merged.h):
 // it is taken as an argument written where it is read. x1, x2 = x.chunk(2) has lost its line too (a rewrite makes one
 // node of it), and stands in front of the first that reads a part, in the same function; its names are unknown, but for
@@ -131,7 +144,11 @@ void Execution::FindLostLines(ModuleId frame, std::vector<Unit>* units) const {
   for (size_t u = units->size(); u-- > 0;) {
     Unit& unit = (*units)[u];
     const Layer& lost = layers_.layers[static_cast<size_t>(unit.statement.first)];
-    if (unit.line != nullptr || unit.statement.call.valid()) continue;
+    if (unit.line != nullptr) continue;
+    if (unit.statement.call.valid()) {
+      unit.line = LineThatCalls(*units, u);
+      continue;
+    }
     if (lost.op != "split" && lost.op != "unbind") {
       if (u > 0 && EndsLineOf((*units)[u - 1], lost)) {
         unit.line = (*units)[u - 1].line;

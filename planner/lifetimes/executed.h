@@ -55,6 +55,7 @@ class Execution {
   bool IsFolded(const Unit& unit) const;
   bool Reads(const Unit& unit, const Layer& layer) const;
   bool EndsLineOf(const Unit& before, const Layer& lost) const;
+  static const SourceLine* LineThatCalls(const std::vector<Unit>& units, size_t unit);
   void FindLostLines(ModuleId frame, std::vector<Unit>* units) const;
   Executed RunOf(const std::vector<Unit>& units, size_t unit, const Executed* before) const;
   bool IsNextTurn(const std::vector<Unit>& units, const Executed& one, size_t unit) const;
