@@ -141,15 +141,17 @@ ValueId Arithmetic(const std::string& op, const std::string& name, ValueId sourc
   return result;
 }
 
-// torch.cat([x], 1) makes a tensor: the first turn of a loop that joins all features so far. The caller of a module of
-// torch's own wrote it. Not keys that a new cache joins with nothing (transformers/cache_utils.py, update): they are
+// torch.cat([x], 1) makes a tensor: the first turn of a loop that joins all features so far. What a module is given was
+// joined by its caller. Not keys that a new cache joins with nothing (transformers/cache_utils.py, update): they are
 // views that are turned, and what the cache copies the product need not.
 ValueId JoinOfOne(const std::string& name, ValueId source, const Layer* maker, const FxGroup& user,
                   LayerBuilder& builder) {
   static const std::unordered_set<std::string_view> kViews = {"view", "reshape", "transpose", "permute"};
   if (maker != nullptr && kViews.count(maker->op) != 0) return source;
   ModulePath path = user.path;
-  if (!path.empty() && path.back().class_name.starts_with("torch.nn.modules.")) path.pop_back();
+  const bool made_inside = !path.empty() && builder.PathOf(source).size() >= path.size() &&
+                           builder.PathOf(source)[path.size() - 1] == path.back();
+  if (!path.empty() && !made_inside) path.pop_back();
   const ValueId result = Like(source, name, builder);
   Layer join{.op = "cat", .name = name, .inputs = {source}, .outputs = {result}, .evidence = Evidence::kProvenance};
   join.attributes.Set("dim", int64_t{1});
