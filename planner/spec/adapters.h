@@ -39,7 +39,8 @@ struct FrozenBase {
   std::vector<TrainedPattern> patterns;
 };
 
-// Freezes what adapters leave frozen, or networks that only follow another one (copies.h), unless the user's patterns decide for every parameter. Note "assumed-frozen".
+// Freezes what adapters leave frozen, or networks that only follow another one (copies.h), unless the user's patterns
+// decide for every parameter. Note "assumed-frozen".
 FrozenBase AssumeFrozenBase(const std::vector<TrainedPattern>& given, Layers* layers, Notes* notes);
 
 }  // namespace vramplan
