@@ -1,9 +1,56 @@
 #include "graph/layers/edit.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 namespace vramplan {
+
+ValueId Edit::InsertBefore(size_t place, Layer layer, Value made) {
+  made.name = layer.name;
+  const ValueId result = layers_.Add(std::move(made));
+  layer.outputs = {result};
+  InsertBefore(place, std::move(layer));
+  return result;
+}
+
+void Edit::Apply() {
+  const auto rename = [&](std::vector<ValueId>* read, const std::vector<ValueId>& made) {
+    for (ValueId& id : *read) {
+      const auto found = renamed_.find(id);
+      if (found != renamed_.end() && std::find(made.begin(), made.end(), found->second) == made.end())
+        id = found->second;
+    }
+  };
+  if (!inserted_.empty() || !removed_.empty()) {
+    std::vector<Layer> list;
+    list.reserve(layers_.layers.size() + inserted_.size());
+    auto next = inserted_.begin();
+    for (size_t place = 0; place <= layers_.layers.size(); ++place) {
+      for (; next != inserted_.end() && next->first == place; ++next) list.push_back(std::move(next->second));
+      if (place < layers_.layers.size() && !removed_.contains(place)) list.push_back(std::move(layers_.layers[place]));
+    }
+    layers_.layers = std::move(list);
+  }
+  if (!renamed_.empty()) {
+    for (Layer& layer : layers_.layers) rename(&layer.inputs, layer.outputs);
+    rename(&layers_.outputs, {});
+  }
+  inserted_.clear();
+  removed_.clear();
+  renamed_.clear();
+}
+
+Layer CallInPlaceOf(const Layer& last, std::string op, std::vector<ValueId> inputs, Attributes attributes) {
+  return {.op = std::move(op),
+          .name = last.name,
+          .inputs = std::move(inputs),
+          .outputs = last.outputs,
+          .attributes = std::move(attributes),
+          .module = last.module,
+          .nodes = last.nodes,
+          .evidence = last.evidence};
+}
 
 void PutCalls(Layers* layers, std::map<size_t, Layer> calls, const std::set<size_t>& gone) {
   if (calls.empty()) return;

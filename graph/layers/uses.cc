@@ -38,6 +38,13 @@ std::span<const int32_t> Uses::ReadersOf(ValueId id) const {
   return {reading_.begin() + first_[id.index()], reading_.begin() + first_[id.index() + 1]};
 }
 
+std::span<const int32_t> Uses::LayersReading(ValueId id) const {
+  std::span<const int32_t> readers = ReadersOf(id);
+  while (!readers.empty() && static_cast<size_t>(readers.back()) >= layers_.layers.size())
+    readers = readers.first(readers.size() - 1);
+  return readers;
+}
+
 const Layer* Uses::OnlyReaderOf(ValueId id) const {
   const std::span<const int32_t> readers = ReadersOf(id);
   if (readers.size() != 1 || static_cast<size_t>(readers[0]) >= layers_.layers.size()) return nullptr;

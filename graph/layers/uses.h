@@ -1,6 +1,6 @@
 // Uses: who makes and who reads each value of Layers, and the look from a result back to what made it.
 //
-//   mean(sub(mul(rsub(1, y), x), log_sigmoid(x)))   at the mean: Operand(mean, 0, "sub") .. Operand(sub, 1,
+//   mean(sub(mul(rsub(1, y), x), log_sigmoid(x)))   at the mean: Operand(mean, 0, "sub"), Operand(sub, 1,
 //   "log_sigmoid")
 //
 // Built once for Layers that do not change while it is asked.
@@ -29,6 +29,8 @@ class Uses {
   const Layer* Operand(const Layer* layer, size_t i, std::string_view op) const;
   // The places of the layers that read a value, in order, one entry a reading; the caller's: past the last layer.
   std::span<const int32_t> ReadersOf(ValueId id) const;
+  // The same without the caller.
+  std::span<const int32_t> LayersReading(ValueId id) const;
   // The layer that alone reads a value, once; null when others do or the caller does.
   const Layer* OnlyReaderOf(ValueId id) const;
   // Behind views that only change sizes: the value that they look at.

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "graph/layers/trained.h"
@@ -22,21 +23,7 @@ struct NameUse {
 class BoundNames {
  public:
   BoundNames(const Layers& layers, const Statements& statements, std::vector<Release>& release)
-      : layers_(layers),
-        statements_(statements),
-        release_(release),
-        maker_(layers.values.size(), -1),
-        readers_(layers.values.size()) {
-    for (size_t l = 0; l < layers.layers.size(); ++l) {
-      for (const ValueId id : layers.layers[l].outputs) {
-        if (id.valid()) maker_[Index(id)] = static_cast<int>(l);
-      }
-      for (const ValueId id : layers.layers[l].inputs) {
-        if (id.valid() && (readers_[Index(id)].empty() || readers_[Index(id)].back() != static_cast<int>(l)))
-          readers_[Index(id)].push_back(static_cast<int>(l));
-      }
-    }
-  }
+      : layers_(layers), statements_(statements), uses_(statements.uses()), release_(release) {}
 
   void Hold() {
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
@@ -60,7 +47,14 @@ class BoundNames {
     vramplan::Hold(release_, id, {until, statements_.WithFrame(frame).holder});
   }
 
-  bool Made(ValueId id) const { return id.valid() && maker_[Index(id)] >= 0; }
+  int PlaceOf(ValueId made) const { return uses_.PlaceOfMaker(made); }
+  bool Made(ValueId id) const { return PlaceOf(id) >= 0; }
+  std::span<const int32_t> ReadersOf(ValueId id) const { return uses_.LayersReading(id); }
+  // By one layer, however often.
+  bool IsReadByOne(ValueId id) const {
+    const std::span<const int32_t> readers = ReadersOf(id);
+    return !readers.empty() && readers.front() == readers.back();
+  }
 
   // Attention is written in names, by whichever library: q, k, v; attn, v.
   void HoldFactors(const Layer& layer) {
@@ -81,8 +75,8 @@ class BoundNames {
       if (Made(id) && MakerOf(id).op == "softmax") return true;
     }
     ValueId id = layer.outputs[0];
-    for (int between = 0; between < kMostBetween && id.valid() && !readers_[Index(id)].empty(); ++between) {
-      const Layer& reader = layers_.layers[static_cast<size_t>(readers_[Index(id)].back())];
+    for (int between = 0; between < kMostBetween && id.valid() && !ReadersOf(id).empty(); ++between) {
+      const Layer& reader = layers_.layers[static_cast<size_t>(ReadersOf(id).back())];
       if (reader.op == "softmax") return true;
       if (reader.module != layer.module || reader.op == "einsum") return false;
       id = reader.outputs[0];
@@ -101,10 +95,10 @@ class BoundNames {
   // arch_util.py).
   void HoldScaled(const Layer& layer, int index) {
     if (layer.op != "mul" || layer.inputs.size() != 2 || !layer.inputs[0].valid() || !Made(layer.inputs[1])) return;
-    if (!IsOfOne(layer.inputs[0]) || readers_[Index(layer.inputs[1])].size() != 1) return;
-    const std::vector<int>& readers = readers_[Index(layer.outputs[0])];
+    if (!IsOfOne(layer.inputs[0]) || !IsReadByOne(layer.inputs[1])) return;
+    const std::span<const int32_t> readers = ReadersOf(layer.outputs[0]);
     const Layer& quotient = MakerOf(layer.inputs[1]);
-    if (readers.size() != 1 || quotient.op != "div" || quotient.module != layer.module) return;
+    if (!IsReadByOne(layer.outputs[0]) || quotient.op != "div" || quotient.module != layer.module) return;
     const Layer& sum = layers_.layers[static_cast<size_t>(readers[0])];
     const bool shifts = sum.op == "add" && sum.module == layer.module && sum.inputs.size() == 2 &&
                         sum.inputs[0] == layer.outputs[0] && sum.inputs[1].valid() && IsOfOne(sum.inputs[1]);
@@ -137,10 +131,10 @@ class BoundNames {
   bool IsScaledOnTheSpot(ValueId id, const Layer& product) const {
     const Layer& scale = MakerOf(id);
     if (scale.op != "mul" || !scale.attributes.Has("scalar") || scale.module != product.module) return false;
-    return Made(scale.inputs[0]) && readers_[Index(scale.inputs[0])].back() > maker_[Index(product.outputs[0])];
+    return Made(scale.inputs[0]) && ReadersOf(scale.inputs[0]).back() > PlaceOf(product.outputs[0]);
   }
 
-  const Layer& MakerOf(ValueId id) const { return layers_.layers[static_cast<size_t>(maker_[Index(id)])]; }
+  const Layer& MakerOf(ValueId id) const { return *uses_.MakerOf(id); }
 
   // x = F.relu(self.norm(self.conv(x))): a function around calls is one statement with them, and x keeps its value
   // until the whole of it is done. So with transformers' activations, which were functions once.
@@ -158,8 +152,8 @@ class BoundNames {
     Statements::Statement inner = statements_.StatementOf(index, frame);
     for (bool weights = false; Made(value) && !weights;) {  // back to the convolution or projection
       if (!statements_.IsInside(MakerOf(value).module, frame)) break;
-      const Statements::Statement made = statements_.StatementOf(maker_[Index(value)], frame);
-      if (made.last + 1 != inner.first || readers_[Index(value)].size() != 1) break;
+      const Statements::Statement made = statements_.StatementOf(PlaceOf(value), frame);
+      if (made.last + 1 != inner.first || !IsReadByOne(value)) break;
       const Layer& first = layers_.layers[static_cast<size_t>(made.first)];
       // F.relu(F.max_pool2d(self.conv(x), 2)), as in pytorch/tutorials, spatial_transformer_tutorial.py
       if (!made.call.valid() && !first.op.starts_with("max_pool")) break;
@@ -195,7 +189,7 @@ class BoundNames {
     const bool whole =
         !frame.valid() || statements_.WithFrame(frame).after + 1 == static_cast<int>(layers_.layers.size());
     if (!whole || (frame.valid() && statements_.FirstOf(frame) > 0)) return;
-    const std::vector<int>& readers = readers_[Index(join.outputs[0])];
+    const std::span<const int32_t> readers = ReadersOf(join.outputs[0]);
     if (readers.empty()) return;
     const Statements::Statement call = statements_.StatementOf(readers.front(), frame);
     if (!call.call.valid() || call.first != index + 1 || readers.back() > call.last) return;
@@ -205,15 +199,14 @@ class BoundNames {
     }
     for (const bool second : {false, true}) {
       const ValueId operand = join.inputs[second ? 1 : 0];
-      if (readers_[Index(operand)].size() != 1 || !statements_.IsInside(MakerOf(operand).module, frame)) continue;
-      const Statements::Statement made = statements_.StatementOf(maker_[Index(operand)], frame);
+      if (!IsReadByOne(operand) || !statements_.IsInside(MakerOf(operand).module, frame)) continue;
+      const Statements::Statement made = statements_.StatementOf(PlaceOf(operand), frame);
       if (made.last + 1 != index) continue;  // the skip
       if (!second) {
         Raise(operand, call.last, frame);
       } else if (made.call.valid()) {
         for (const ValueId id : layers_.layers[static_cast<size_t>(made.first)].inputs) {
-          if (Made(id) && maker_[Index(id)] < made.first && readers_[Index(id)].front() >= made.first)
-            Raise(id, call.last, frame);
+          if (Made(id) && PlaceOf(id) < made.first && ReadersOf(id).front() >= made.first) Raise(id, call.last, frame);
         }
       }
     }
@@ -229,20 +222,20 @@ class BoundNames {
       if (Made(id)) Raise(id, end, frame);
     }
     for (const ValueId id : join.inputs) {
-      if (maker_[Index(id)] + 1 == index && MakerOf(id).op.starts_with("upsample") && MakerOf(id).module == frame)
+      if (PlaceOf(id) + 1 == index && MakerOf(id).op.starts_with("upsample") && MakerOf(id).module == frame)
         Raise(id, end, frame);
     }
   }
 
   std::optional<NameUse> UseOf(ValueId id) const {
-    if (!Made(id) || readers_[Index(id)].empty()) return {};
+    if (!Made(id) || ReadersOf(id).empty()) return {};
     NameUse use;
-    use.frame = layers_.layers[static_cast<size_t>(maker_[Index(id)])].module;
-    for (const int reader : readers_[Index(id)])
+    use.frame = MakerOf(id).module;
+    for (const int reader : ReadersOf(id))
       use.frame = statements_.Common(use.frame, layers_.layers[static_cast<size_t>(reader)].module);
-    use.made = statements_.StatementOf(maker_[Index(id)], use.frame);
-    use.read = statements_.StatementOf(readers_[Index(id)].front(), use.frame);
-    for (const int reader : readers_[Index(id)]) {
+    use.made = statements_.StatementOf(PlaceOf(id), use.frame);
+    use.read = statements_.StatementOf(ReadersOf(id).front(), use.frame);
+    for (const int reader : ReadersOf(id)) {
       if (statements_.StatementOf(reader, use.frame) != use.read) return {};
     }
     return use;
@@ -265,17 +258,17 @@ class BoundNames {
     std::map<ModuleId, std::vector<Result>> results;  // by call
     for (size_t v = 0; v < layers_.values.size(); ++v) {
       const ValueId id{static_cast<int32_t>(v)};
-      if (!Made(id) || readers_[Index(id)].empty() || release_[Index(id)].after < 0) continue;
+      if (!Made(id) || ReadersOf(id).empty() || release_[Index(id)].after < 0) continue;
       ModuleId frame = MakerOf(id).module;
-      for (const int reader : readers_[Index(id)])
+      for (const int reader : ReadersOf(id))
         frame = statements_.Common(frame, layers_.layers[static_cast<size_t>(reader)].module);
-      const Statements::Statement made = statements_.StatementOf(maker_[Index(id)], frame);
+      const Statements::Statement made = statements_.StatementOf(PlaceOf(id), frame);
       // What the call itself reads too may be one tensor of several, in calls of their own, that the export merged.
-      if (made.call.valid() && readers_[Index(id)].front() > made.last) results[made.call].push_back({id, frame, made});
+      if (made.call.valid() && ReadersOf(id).front() > made.last) results[made.call].push_back({id, frame, made});
     }
     for (const auto& [call, made] : results) {
       if (made.size() < 2) continue;
-      for (const Result& one : made) Raise(one.id, statements_.EndOfName(maker_[Index(one.id)], one.frame), one.frame);
+      for (const Result& one : made) Raise(one.id, statements_.EndOfName(PlaceOf(one.id), one.frame), one.frame);
     }
   }
 
@@ -309,31 +302,31 @@ class BoundNames {
     for (int l = use->made.last + 1; l < use->read.first && !waits; ++l) {
       if (IsOfParameters(layers_.layers[static_cast<size_t>(l)])) continue;
       for (const ValueId other : layers_.layers[static_cast<size_t>(l)].outputs) {
-        if (!other.valid() || readers_[Index(other)].empty()) continue;
-        const int last = readers_[Index(other)].back();
+        if (!other.valid() || ReadersOf(other).empty()) continue;
+        const int last = ReadersOf(other).back();
         // Outlives it; what other frames read is one tensor of several that the export merged.
         if (last > use->read.last && last <= statements_.WithFrame(use->frame).after) waits = true;
         if (call && last >= use->read.first && last <= use->read.last) waits = true;  // another argument
       }
     }
-    if (waits) Raise(id, statements_.EndOfName(maker_[Index(id)], use->frame), use->frame);
+    if (waits) Raise(id, statements_.EndOfName(PlaceOf(id), use->frame), use->frame);
   }
 
   // x1 = self.stem(x); x2 = self.down(x1); ...; self.up(x2, x1): what jumps over other modules into a cat or a call was
   // given a name by U-Nets that name their levels. Those that keep levels in a list of modules push and pop.
   void HoldIfSkipping(ValueId id) {
-    if (release_[Index(id)].after < 0 || !Made(id) || readers_[Index(id)].size() < 2) return;
-    const int first = readers_[Index(id)].front(), last = readers_[Index(id)].back();
-    ModuleId frame = layers_.layers[static_cast<size_t>(maker_[Index(id)])].module;
-    for (const int reader : readers_[Index(id)])
+    if (release_[Index(id)].after < 0 || !Made(id) || ReadersOf(id).empty() || IsReadByOne(id)) return;
+    const int first = ReadersOf(id).front(), last = ReadersOf(id).back();
+    ModuleId frame = MakerOf(id).module;
+    for (const int reader : ReadersOf(id))
       frame = statements_.Common(frame, layers_.layers[static_cast<size_t>(reader)].module);
-    const Statements::Statement made = statements_.StatementOf(maker_[Index(id)], frame);
+    const Statements::Statement made = statements_.StatementOf(PlaceOf(id), frame);
     const Statements::Statement join = statements_.StatementOf(last, frame);
     if (!made.call.valid() || (statements_.IsOfList(made) && !MeetsEnlarged(id, join))) return;
     if (statements_.StatementOf(first, frame) == join || statements_.Carries(made, join)) return;
     const bool joins = layers_.layers[static_cast<size_t>(last)].op == "cat" || MeetsEnlarged(id, join);
     if (join.call.valid() ? !Meets(join, first) : !joins) return;
-    Raise(id, statements_.EndOfName(maker_[Index(id)], frame), frame);
+    Raise(id, statements_.EndOfName(PlaceOf(id), frame), frame);
   }
 
   // x = up(x); x = cat((x, skips[-(u + 1)]), 1) or x = x + skip: a list that a level's map is picked from, unlike one
@@ -352,7 +345,7 @@ class BoundNames {
   bool Meets(const Statements::Statement& call, int layer) const {
     for (int l = call.first; l <= call.last; ++l) {
       for (const ValueId id : layers_.layers[static_cast<size_t>(l)].inputs) {
-        if (Made(id) && maker_[Index(id)] >= layer && maker_[Index(id)] < call.first) return true;
+        if (Made(id) && PlaceOf(id) >= layer && PlaceOf(id) < call.first) return true;
       }
     }
     return false;
@@ -360,10 +353,9 @@ class BoundNames {
 
   const Layers& layers_;
   const Statements& statements_;
+  const Uses& uses_;
   std::vector<Release>& release_;
-  std::vector<int> maker_;                 // layer, by value; -1: none
-  std::vector<std::vector<int>> readers_;  // layers, by value
-  std::set<ModuleId> nesting_;             // frames
+  std::set<ModuleId> nesting_;  // frames
 };
 
 }  // namespace

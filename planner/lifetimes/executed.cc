@@ -65,15 +65,10 @@ bool Executed::Binds(std::string_view name) const {
 }
 
 Execution::Execution(const Layers& layers, const Statements& statements)
-    : layers_(layers), statements_(statements), readers_(layers.values.size()), depth_(layers.modules.size()) {
+    : layers_(layers), statements_(statements), depth_(layers.modules.size()) {
   for (size_t m = 0; m < layers.modules.size(); ++m) {
     const ModuleId parent = layers.modules[m].parent;
     if (parent.valid()) depth_[m] = depth_[static_cast<size_t>(parent.value)] + 1;
-  }
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    for (const ValueId id : layers.layers[l].inputs) {
-      if (id.valid()) readers_[id.index()].push_back(static_cast<int>(l));
-    }
   }
 }
 
@@ -159,7 +154,7 @@ void Execution::FindLostLines(ModuleId frame, std::vector<Unit>* units) const {
     }
     int reader = std::numeric_limits<int>::max();
     for (const ValueId id : lost.outputs) {
-      if (id.valid() && !readers_[id.index()].empty()) reader = std::min(reader, readers_[id.index()].front());
+      if (const auto readers = ReadersOf(id); !readers.empty()) reader = std::min(reader, readers.front());
     }
     if (reader <= statements_.WithFrame(frame).after &&
         LineOf(statements_.StatementOf(reader, frame), frame) != nullptr)

@@ -7,6 +7,7 @@
 //   61     x = block(x)              a statement for each block
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,7 @@ class Execution {
   // Whether all that a statement ran stands in its line: else it called a function, which has names that nobody knows.
   static bool IsPlain(const std::vector<Unit>& units, const Executed& one);
   // The layers that read a value, in order.
-  const std::vector<int>& ReadersOf(ValueId id) const { return readers_[static_cast<size_t>(id.value)]; }
+  std::span<const int32_t> ReadersOf(ValueId id) const { return statements_.uses().LayersReading(id); }
 
  private:
   size_t DepthOf(ModuleId module) const { return module.valid() ? depth_[static_cast<size_t>(module.value)] : 0; }
@@ -62,8 +63,7 @@ class Execution {
 
   const Layers& layers_;
   const Statements& statements_;
-  std::vector<std::vector<int>> readers_;  // layers, by value
-  std::vector<size_t> depth_;              // by module call; the root's is 0
+  std::vector<size_t> depth_;  // by module call; the root's is 0
 };
 
 }  // namespace vramplan

@@ -139,13 +139,7 @@ void HoldSublayersOfT5(const Layers& layers, const Calls& calls, std::vector<Rel
 // sin, where rotate_half(x) = cat((-x2, x1)).
 class Rotation {
  public:
-  explicit Rotation(const Layers& layers) : layers_(layers), maker_(layers.values.size(), nullptr) {
-    for (const Layer& layer : layers.layers) {
-      for (const ValueId id : layer.outputs) {
-        if (id.valid()) maker_[static_cast<size_t>(id.value)] = &layer;
-      }
-    }
-  }
+  explicit Rotation(const Layers& layers) : uses_(layers) {}
 
   // What the sum is a turn of; invalid: it is none.
   ValueId TurnedBy(const Layer& sum) const {
@@ -169,12 +163,11 @@ class Rotation {
 
  private:
   const Layer* MakerOf(ValueId id, std::string_view op = {}) const {
-    const Layer* maker = id.valid() ? maker_[static_cast<size_t>(id.value)] : nullptr;
+    const Layer* maker = uses_.MakerOf(id);
     return maker != nullptr && (op.empty() || maker->op == op) ? maker : nullptr;
   }
 
-  const Layers& layers_;
-  std::vector<const Layer*> maker_;  // by value
+  const Uses uses_;
 };
 
 void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, std::vector<Release>& release) {

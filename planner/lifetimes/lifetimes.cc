@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -53,27 +55,18 @@ std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& fr
 // the whole, as long as their frame: q, k, v = qkv.unbind(0); qkv[0], qkv[1], qkv[2]; a, b = x.chunk(2).
 class NameHolds {
  public:
-  NameHolds(const Layers& layers, const Calls& calls)
-      : layers_(layers), calls_(calls), makers_(layers.values.size(), -1), readers_(layers.values.size()) {
-    for (size_t l = 0; l < layers.layers.size(); ++l) {
-      const Layer& layer = layers.layers[l];
-      for (const ValueId id : layer.outputs) {
-        if (id.valid()) makers_[static_cast<size_t>(id.value)] = static_cast<int>(l);
-      }
+  NameHolds(const Layers& layers, const Calls& calls, const Uses& uses) : layers_(layers), calls_(calls), uses_(uses) {
+    for (const Layer& layer : layers.layers) {
       if (layer.op == "select" && layer.inputs[0].valid()) ++selects_[{layer.inputs[0], layer.module}];
-      for (const ValueId id : layer.inputs) {
-        if (id.valid()) readers_[static_cast<size_t>(id.value)].push_back(static_cast<int>(l));
-      }
     }
   }
   // q = q * scale: the name goes over to the product. q = self.norm(q): invalid, the call's result has it, however
   // often the call reads it.
   ValueId Renamed(ValueId part) const {
-    if (!part.valid()) return part;
-    const std::vector<int>& readers = readers_[static_cast<size_t>(part.value)];
+    const std::span<const int32_t> readers = uses_.LayersReading(part);
     if (readers.empty()) return part;
     const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
-    const Layer& maker = layers_.layers[static_cast<size_t>(makers_[static_cast<size_t>(part.value)])];
+    const Layer& maker = *uses_.MakerOf(part);
     const auto call_of = [&](int l) {
       return OutermostForeign(layers_, calls_, maker.module, layers_.layers[static_cast<size_t>(l)].module);
     };
@@ -93,12 +86,11 @@ class NameHolds {
   // product writes anew. Invalid for others.
   ValueId ProjectedInto(const Layer& parts) const {
     for (ValueId value = parts.inputs[0]; value.valid();) {
-      const int maker = makers_[static_cast<size_t>(value.value)];
-      if (maker < 0 || layers_.layers[static_cast<size_t>(maker)].module != parts.module) return {};
-      const Layer& layer = layers_.layers[static_cast<size_t>(maker)];
-      if (layer.op == "linear") return layer.inputs[0];
-      if (layer.op != "reshape" && layer.op != "view" && layer.op != "permute") return {};
-      value = layer.inputs[0];
+      const Layer* maker = uses_.MakerOf(value);
+      if (maker == nullptr || maker->module != parts.module) return {};
+      if (maker->op == "linear") return maker->inputs[0];
+      if (maker->op != "reshape" && maker->op != "view" && maker->op != "permute") return {};
+      value = maker->inputs[0];
     }
     return {};
   }
@@ -106,24 +98,19 @@ class NameHolds {
   // a copy leave the projection's own name (segment_anything/modeling/image_encoder.py; timm/models/
   // vision_transformer_sam.py 1.0). Invalid for others.
   ValueId Projection(const Layer& parts) const {
-    ValueId value = parts.inputs[0];
-    for (const std::string_view step : {"reshape", "permute", "reshape"}) {
-      const int maker = value.valid() ? makers_[static_cast<size_t>(value.value)] : -1;
-      if (maker < 0 || layers_.layers[static_cast<size_t>(maker)].op != step) return {};
-      value = layers_.layers[static_cast<size_t>(maker)].inputs[0];
-    }
-    const int maker = value.valid() ? makers_[static_cast<size_t>(value.value)] : -1;
-    return maker >= 0 && layers_.layers[static_cast<size_t>(maker)].op == "linear" ? value : ValueId();
+    const Layer* layer = &parts;
+    for (const std::string_view step : {"reshape", "permute", "reshape"}) layer = uses_.Operand(layer, 0, step);
+    return uses_.Operand(layer, 0, "linear") != nullptr ? Uses::In(layer, 0) : ValueId();
   }
   int LastReader(ValueId value) const {
-    const std::vector<int>& readers = readers_[static_cast<size_t>(value.value)];
+    const std::span<const int32_t> readers = uses_.LayersReading(value);
     return readers.empty() ? -1 : readers.back();
   }
   // x = (attn @ v).transpose(1, 2).reshape(...): the statement ends with what is done to the product's shape.
   int EndOfStatement(int product) const {
     while (product >= 0) {
       const Layer& layer = layers_.layers[static_cast<size_t>(product)];
-      const std::vector<int>& readers = readers_[static_cast<size_t>(layer.outputs[0].value)];
+      const std::span<const int32_t> readers = uses_.LayersReading(layer.outputs[0]);
       if (layer.outputs.size() != 1 || readers.size() != 1) break;
       const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
       if (reader.module != layer.module || !IsShaping(reader)) break;
@@ -133,10 +120,8 @@ class NameHolds {
   }
   // variance = x.pow(2).mean(-1, keepdim=True), of the RMS norms of transformers.
   bool IsVariance(const Layer& layer) const {
-    const int maker =
-        layer.op == "mean" && layer.inputs[0].valid() ? makers_[static_cast<size_t>(layer.inputs[0].value)] : -1;
-    return maker >= 0 && layers_.layers[static_cast<size_t>(maker)].op == "pow" &&
-           layers_.layers[static_cast<size_t>(maker)].module == layer.module;
+    const Layer* square = layer.op == "mean" ? uses_.Operand(&layer, 0, "pow") : nullptr;
+    return square != nullptr && square->module == layer.module;
   }
   // x = cat(...); return self.conv(self.relu(self.norm(x))), calls of one frame: DenseNet's name for what it joined
   // lives until the convolution is done, and its result has a name in turn. The convolution's layer; -1: something else
@@ -145,7 +130,7 @@ class NameHolds {
     if (layer.op != "cat" || !layer.outputs[0].valid()) return -1;
     ValueId value = layer.outputs[0];
     for (const std::string_view step : {"norm", "act", "conv"}) {
-      const std::vector<int>& readers = readers_[static_cast<size_t>(value.value)];
+      const std::span<const int32_t> readers = uses_.LayersReading(value);
       if (readers.size() != 1) return -1;
       const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
       const bool fits = step == "norm"  ? reader.op == "batch_norm"
@@ -160,7 +145,7 @@ class NameHolds {
   // The norm that alone reads a sum of two; -1: there is none.
   int NormOf(const Layer& sum) const {
     if (sum.op != "add" || sum.inputs.size() != 2 || !sum.inputs[1].valid() || !sum.module.valid()) return -1;
-    const std::vector<int>& readers = readers_[static_cast<size_t>(sum.outputs[0].value)];
+    const std::span<const int32_t> readers = uses_.LayersReading(sum.outputs[0]);
     if (readers.size() != 1) return -1;
     const std::string& op = layers_.layers[static_cast<size_t>(readers[0])].op;
     return op == "layer_norm" || op == "rms_norm" ? readers[0] : -1;
@@ -170,8 +155,7 @@ class NameHolds {
   int EndOfNormedName(const Layer& sum) const {
     const int norm = NormOf(sum);
     if (norm < 0 || layers_.layers[static_cast<size_t>(norm)].module == sum.module) return -1;
-    const auto maker = [&](ValueId id) { return makers_[static_cast<size_t>(id.value)]; };
-    return maker(sum.inputs[0]) > maker(sum.inputs[1]) ? norm : -1;
+    return uses_.PlaceOfMaker(sum.inputs[0]) > uses_.PlaceOfMaker(sum.inputs[1]) ? norm : -1;
   }
   // Operands of a sum that outlive it. return self.LayerNorm(hidden + residual), which ends BERT's blocks: the sum has
   // no name, both operands have. But x = self.norm2(x + self._ff_block(x)), which ends torch.nn's encoder layers, has
@@ -180,8 +164,8 @@ class NameHolds {
     const int norm = NormOf(sum);
     if (norm < 0 || calls.last[static_cast<size_t>(sum.module.value)] != norm) return {};
     const ValueId first = sum.inputs[0], second = sum.inputs[1];
-    if (makers_[static_cast<size_t>(first.value)] >= makers_[static_cast<size_t>(second.value)]) return sum.inputs;
-    return readers_[static_cast<size_t>(first.value)].size() > 1 ? std::vector{first} : std::vector<ValueId>();
+    if (uses_.PlaceOfMaker(first) >= uses_.PlaceOfMaker(second)) return sum.inputs;
+    return uses_.LayersReading(first).size() > 1 ? std::vector{first} : std::vector<ValueId>();
   }
 
  private:
@@ -192,9 +176,8 @@ class NameHolds {
 
   const Layers& layers_;
   const Calls& calls_;
+  const Uses& uses_;
   std::map<std::pair<ValueId, ModuleId>, int> selects_;
-  std::vector<int> makers_;                // layer, by value
-  std::vector<std::vector<int>> readers_;  // layers, by value
 };
 
 // A value that several statements of one frame read has a name, and the name stays bound while they run: until what
@@ -202,24 +185,12 @@ class NameHolds {
 class Joins {
  public:
   Joins(const Layers& layers, const Calls& calls, const Statements& statements, const std::vector<bool>& joins_list)
-      : layers_(layers),
-        calls_(calls),
-        statements_(statements),
-        joins_list_(joins_list),
-        readers_(layers.values.size()) {
-    for (size_t l = 0; l < layers.layers.size(); ++l) {
-      if (IsCreation(layers.layers[l])) continue;  // x.new_zeros(n) does nothing to x
-      for (const ValueId input : layers.layers[l].inputs) {
-        if (!input.valid() || layers[input].role != Role::kActivation) continue;
-        std::vector<int>& readers = readers_[static_cast<size_t>(input.value)];
-        if (readers.empty() || readers.back() != static_cast<int>(l)) readers.push_back(static_cast<int>(l));
-      }
-    }
-  }
+      : layers_(layers), calls_(calls), statements_(statements), joins_list_(joins_list) {}
 
   // Where the readers' results have joined, at most at the end of the frame; nowhere for values read once in it.
   Release Of(ValueId value, ModuleId producer) const {
-    const std::vector<int>& readers = readers_[static_cast<size_t>(value.value)];
+    if (layers_[value].role != Role::kActivation) return {};
+    const std::vector<int> readers = ReadersOf(value);
     if (readers.size() < 2) return {};
     ModuleId frame = producer;
     while (frame.valid() && calls_.last[static_cast<size_t>(frame.value)] < readers.back())
@@ -254,8 +225,7 @@ class Joins {
       if (descends) {
         for (const ValueId output : layer.outputs) {
           if (!output.valid()) continue;
-          const std::vector<int>& ahead = readers_[static_cast<size_t>(output.value)];
-          if (!ahead.empty()) open[output.value] = ahead.back();
+          if (const int last = LastReader(output); last >= 0) open[output.value] = last;
         }
       }
       if (next == readers.size() && open.size() <= 1) return {joins_list_[static_cast<size_t>(l)] ? end : l, holder};
@@ -264,11 +234,27 @@ class Joins {
   }
 
  private:
+  // x.new_zeros(n) does nothing to x.
+  bool IsUse(int layer) const { return !IsCreation(layers_.layers[static_cast<size_t>(layer)]); }
+  // The layers that use a value, each once.
+  std::vector<int> ReadersOf(ValueId value) const {
+    std::vector<int> readers;
+    for (const int reader : statements_.uses().LayersReading(value)) {
+      if (IsUse(reader) && (readers.empty() || readers.back() != reader)) readers.push_back(reader);
+    }
+    return readers;
+  }
+  int LastReader(ValueId value) const {
+    for (const int reader : std::views::reverse(statements_.uses().LayersReading(value))) {
+      if (IsUse(reader)) return reader;
+    }
+    return -1;
+  }
+
   const Layers& layers_;
   const Calls& calls_;
   const Statements& statements_;
-  const std::vector<bool>& joins_list_;    // by layer
-  std::vector<std::vector<int>> readers_;  // layers, by value
+  const std::vector<bool>& joins_list_;  // by layer
 };
 
 // By value: whether it depends on what the caller gave; x.new_zeros(n) does not, it takes the type alone.
@@ -373,7 +359,7 @@ class Guess {
 
   // Operands and parts that have a name without being read twice, and what recurrent layers return.
   void HoldParts(const std::vector<bool>& joins_list) {
-    const NameHolds names(layers_, calls_);
+    const NameHolds names(layers_, calls_, statements_.uses());
     // NameHolds of a frame go in the order in which they were first bound.
     for (size_t v = 0; v < bound_.size(); ++v) bound_[v] = static_cast<int32_t>(v);
     for (size_t l = 0; l < layers_.layers.size(); ++l) {

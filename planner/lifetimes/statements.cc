@@ -7,20 +7,16 @@ namespace vramplan {
 namespace {
 
 size_t At(ModuleId id) { return static_cast<size_t>(id.value); }
-size_t At(ValueId id) { return static_cast<size_t>(id.value); }
 
 }  // namespace
 
 Statements::Statements(const Layers& layers, const Calls& calls)
     : layers_(layers),
       calls_(calls),
+      uses_(layers),
       first_(layers.modules.size(), -1),
-      maker_(layers.values.size(), -1),
       kind_of_call_(layers.modules.size(), -1) {
   for (size_t l = 0; l < layers.layers.size(); ++l) {
-    for (const ValueId id : layers.layers[l].outputs) {
-      if (id.valid()) maker_[At(id)] = static_cast<int>(l);
-    }
     for (ModuleId m = layers.layers[l].module; m.valid(); m = layers[m].parent) {
       if (first_[At(m)] < 0) first_[At(m)] = static_cast<int>(l);
     }
@@ -125,7 +121,7 @@ Statements::Loop Statements::LoopOf(int layer, ModuleId frame) const {
 bool Statements::ReadsResultOf(const Statement& reader, const Statement& made) const {
   for (int l = reader.first; l <= reader.last; ++l) {
     for (const ValueId id : layers_.layers[static_cast<size_t>(l)].inputs) {
-      const int maker = id.valid() ? maker_[At(id)] : -1;
+      const int maker = MakerOf(id);
       if (maker >= made.first && maker <= made.last) return true;
     }
   }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/layers/uses.h"
 #include "planner/lifetimes/frames.h"
 
 namespace vramplan {
@@ -31,7 +32,8 @@ class Statements {
   ModuleId Common(ModuleId a, ModuleId b) const;
   bool IsInside(ModuleId call, ModuleId frame) const { return IsRoot(frame) || Common(call, frame) == frame; }
   // The layer that makes a value; -1: none.
-  int MakerOf(ValueId id) const { return maker_[static_cast<size_t>(id.value)]; }
+  int MakerOf(ValueId id) const { return uses_.PlaceOfMaker(id); }
+  const Uses& uses() const { return uses_; }
   // The first layer of a call; -1: it has none.
   int FirstOf(ModuleId call) const { return first_[static_cast<size_t>(call.value)]; }
   // The statement of `frame` that runs this layer. The layer must be inside the frame.
@@ -77,8 +79,8 @@ class Statements {
 
   const Layers& layers_;
   const Calls& calls_;
+  const Uses uses_;
   std::vector<int> first_;  // by module call: its first layer
-  std::vector<int> maker_;  // layer, by value; -1: none
   // Made when they are first asked for; the root's is -1.
   mutable std::unordered_map<int32_t, Table> tables_;           // by frame
   mutable std::unordered_map<std::string, int> kinds_;          // KindOf, numbered

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -77,7 +78,7 @@ class TracedNames {
     if (one.line < 0 || !read.clear || !read.targets.empty() || read.collects || read.returns || read.open != 0) return;
     const std::vector<ValueId> leaving = LeavingOf(*frame, s);
     if (leaving.size() != 1) return;
-    const std::vector<int>& readers = execution_.ReadersOf(leaving[0]);
+    const std::span<const int32_t> readers = execution_.ReadersOf(leaving[0]);
     Names open = frame->ran[frame->Running(readers.front(), s)].names;
     for (const int reader : readers) {
       const size_t reading = frame->Running(reader, s);
@@ -121,7 +122,7 @@ class TracedNames {
     for (int l = frame.First(s); l <= frame.Last(s); ++l) {
       for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
         if (!id.valid() || layers_[id].role != Role::kActivation) continue;
-        const std::vector<int>& readers = execution_.ReadersOf(id);
+        const std::span<const int32_t> readers = execution_.ReadersOf(id);
         if (!readers.empty() && readers.back() > frame.Last(s) && readers.back() <= frame.end.after)
           leaving.push_back(id);
       }
@@ -136,7 +137,7 @@ class TracedNames {
     for (int l = frame.First(s); l <= frame.Last(s); ++l) {
       for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
         if (!id.valid() || layers_[id].role != Role::kActivation) continue;
-        const std::vector<int>& readers = execution_.ReadersOf(id);
+        const std::span<const int32_t> readers = execution_.ReadersOf(id);
         if (readers.empty() || readers.back() > frame.Last(s)) continue;
         if (plain && !IsInsideCall(frame, one, l, readers)) {
           SetRelease(id, {read_[id.index()], true});
@@ -196,7 +197,7 @@ class TracedNames {
   }
 
   // Whether one call made it and only the same call read it: that is the matter of the call's own frame.
-  static bool IsInsideCall(const Frame& frame, const Executed& one, int maker, const std::vector<int>& readers) {
+  static bool IsInsideCall(const Frame& frame, const Executed& one, int maker, std::span<const int32_t> readers) {
     for (size_t u = one.first; u <= one.last; ++u) {
       const Statements::Statement& unit = frame.units[u].statement;
       if (maker >= unit.first && maker <= unit.last) return readers.back() <= unit.last;

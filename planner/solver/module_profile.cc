@@ -7,6 +7,7 @@
 
 #include "graph/base/check.h"
 #include "graph/layers/trained.h"
+#include "graph/layers/uses.h"
 #include "planner/solver/steady_step.h"
 #include "planner/timeline/checkpointed_calls.h"
 
@@ -16,27 +17,19 @@ namespace {
 // Who really made a value: views and in-place operators give on what they got. Invalid: it is not made by a layer.
 class Makers {
  public:
-  explicit Makers(const Layers& layers) : layers_(layers), maker_(layers.values.size(), -1) {
-    for (size_t l = 0; l < layers.layers.size(); ++l) {
-      for (const ValueId id : layers.layers[l].outputs) {
-        if (id.valid()) maker_[static_cast<size_t>(id.value)] = static_cast<int>(l);
-      }
-    }
-  }
+  explicit Makers(const Layers& layers) : uses_(layers) {}
   int Of(ValueId id) const {
-    int maker = maker_[static_cast<size_t>(id.value)];
-    while (maker >= 0) {
-      const Layer& layer = layers_.layers[static_cast<size_t>(maker)];
-      const bool gives_on = IsView(layer) || layer.attributes.Int("inplace", 0) != 0;
-      if (!gives_on || layer.inputs.empty() || !layer.inputs[0].valid()) break;
-      maker = maker_[static_cast<size_t>(layer.inputs[0].value)];
+    const Layer* maker = uses_.MakerOf(id);
+    while (maker != nullptr) {
+      const bool gives_on = IsView(*maker) || maker->attributes.Int("inplace", 0) != 0;
+      if (!gives_on || !Uses::In(maker, 0).valid()) return static_cast<int>(uses_.PlaceOf(maker));
+      maker = uses_.MakerOf(maker->inputs[0]);
     }
-    return maker;
+    return -1;
   }
 
  private:
-  const Layers& layers_;
-  std::vector<int> maker_;  // by value
+  const Uses uses_;
 };
 
 class Profiler {

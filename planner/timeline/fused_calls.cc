@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "graph/layers/trained.h"
+#include "graph/layers/uses.h"
 
 namespace vramplan {
 namespace {
@@ -16,10 +17,8 @@ struct Extent {
 
 class Search {
  public:
-  explicit Search(const Layers& layers)
-      : layers_(layers), extents_(layers.modules.size()), makers_(layers.values.size(), -1) {
+  explicit Search(const Layers& layers) : layers_(layers), uses_(layers), extents_(layers.modules.size()) {
     for (const ValueId id : layers.parameters) parameters_.emplace(layers[id].name, id);
-    readers_.resize(layers.values.size());
     for (size_t l = 0; l < layers.layers.size(); ++l) {
       const Layer& layer = layers.layers[l];
       for (ModuleId m = layer.module; m.valid(); m = layers[m].parent) {
@@ -28,16 +27,6 @@ class Search {
         extent.last = static_cast<int>(l);
         ++extent.layers;
       }
-      for (const ValueId id : layer.inputs) {
-        if (id.valid()) readers_[static_cast<size_t>(id.value)].push_back(static_cast<int>(l));
-      }
-      for (const ValueId id : layer.outputs) {
-        if (id.valid()) makers_[static_cast<size_t>(id.value)] = static_cast<int>(l);
-      }
-    }
-    constexpr int kCaller = -1;
-    for (const ValueId id : layers.outputs) {
-      if (id.valid()) readers_[static_cast<size_t>(id.value)].push_back(kCaller);
     }
   }
 
@@ -142,14 +131,13 @@ class Search {
     for (int l = call.first; l <= call.last; ++l) {
       for (const ValueId id : At(l).inputs) {
         if (!id.valid() || (layers_[id].role != Role::kActivation && layers_[id].role != Role::kInput)) continue;
-        if (inside(makers_[static_cast<size_t>(id.value)])) continue;
+        if (inside(uses_.PlaceOfMaker(id))) continue;
         if (call.input.valid() && call.input != id) return std::nullopt;
         call.input = id;
       }
       for (const ValueId id : At(l).outputs) {
         if (!id.valid()) continue;
-        const std::vector<int>& readers = readers_[static_cast<size_t>(id.value)];
-        if (std::all_of(readers.begin(), readers.end(), inside)) continue;
+        if (std::ranges::all_of(uses_.ReadersOf(id), inside)) continue;
         if (call.output.valid()) return std::nullopt;
         call.output = id;
       }
@@ -166,9 +154,8 @@ class Search {
   }
 
   const Layers& layers_;
+  const Uses uses_;
   std::vector<Extent> extents_;  // by module call
-  std::vector<int> makers_;      // by value; -1: no layer
-  std::vector<std::vector<int>> readers_;
   std::unordered_map<std::string_view, ValueId> parameters_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
 
 namespace vramplan {
@@ -109,12 +110,10 @@ ModuleId NormModule(Layers* layers, const Layer& convolution, const std::string&
 
 int AssumeBatchNorm(Layers* layers) {
   int assumed = 0;
-  std::vector<Layer> out;
-  for (Layer& layer : layers->layers) {
-    if (layer.attributes.Int("folded_norm", 0) == 0) {
-      out.push_back(std::move(layer));
-      continue;
-    }
+  Edit edit(layers);
+  for (size_t l = 0; l < layers->layers.size(); ++l) {
+    Layer& layer = layers->layers[l];
+    if (layer.attributes.Int("folded_norm", 0) == 0) continue;
     ++assumed;
     if (layer.inputs.size() > 2 && layer.inputs[2].valid()) {
       std::erase(layers->parameters, layer.inputs[2]);
@@ -147,10 +146,9 @@ int AssumeBatchNorm(Layers* layers) {
     layers->buffers.push_back(layers->Add({path + ".num_batches_tracked", DType::kInt64, Shape(), Role::kBuffer}));
     layer.outputs[0] = norm.inputs[0];
     layer.attributes.Set("folded_norm", int64_t{0});
-    out.push_back(std::move(layer));
-    out.push_back(std::move(norm));
+    edit.InsertBehind(l, std::move(norm));
   }
-  layers->layers = std::move(out);
+  edit.Apply();
   return assumed;
 }
 
@@ -191,14 +189,15 @@ int AssumeDropout(Layers* layers, const PutBack& put_back) {
   std::set<ValueId> dropped = Dropped(*layers);
   const Uses uses(*layers);
   if (put_back.dropout_behind_activations) AddActivations(*layers, uses, &dropped);
-  std::vector<Layer> out;
-  for (Layer& layer : layers->layers) {
+  Edit edit(layers);
+  for (size_t l = 0; l < layers->layers.size(); ++l) {
+    Layer& layer = layers->layers[l];
     if (put_back.dropout_behind_activations && IsDownOfPair(uses, layer)) {
       Value kept = (*layers)[layer.inputs[0]];
       kept.name += ".kept";
       kept.role = Role::kActivation;
       const ValueId before = std::exchange(layer.inputs[0], layers->Add(std::move(kept)));
-      out.push_back(DropoutOf(layer, before, layer.inputs[0], p));
+      edit.InsertBefore(l, DropoutOf(layer, before, layer.inputs[0], p));
       ++assumed;
     }
     if (layer.op == "scaled_dot_product_attention") {
@@ -206,20 +205,15 @@ int AssumeDropout(Layers* layers, const PutBack& put_back) {
       ++assumed;
     }
     const ValueId made = layer.outputs.empty() ? ValueId() : layer.outputs[0];
-    if (!made.valid() || dropped.count(made) == 0) {
-      out.push_back(std::move(layer));
-      continue;
-    }
+    if (!made.valid() || dropped.count(made) == 0) continue;
     ++assumed;
     Value kept = (*layers)[made];
     kept.name += ".kept";
     const ValueId before = layers->Add(std::move(kept));
     layer.outputs[0] = before;
-    Layer dropout = DropoutOf(layer, before, made, p);
-    out.push_back(std::move(layer));
-    out.push_back(std::move(dropout));
+    edit.InsertBehind(l, DropoutOf(layer, before, made, p));
   }
-  layers->layers = std::move(out);
+  edit.Apply();
   return assumed;
 }
 

@@ -34,15 +34,14 @@ std::optional<double> Combine(std::string_view op, double a, double b) {
 // One element of a value, computed from its makers.
 class MaskElements {
  public:
-  MaskElements(const Layers& layers, const std::vector<int32_t>& makers, bool* by_name)
-      : layers_(layers), makers_(makers), by_name_(by_name) {}
+  MaskElements(const Uses& uses, bool* by_name) : layers_(uses.layers()), uses_(uses), by_name_(by_name) {}
 
   std::optional<double> At(ValueId id, const Index& index, int depth = 0) const {
     constexpr int kDeepest = 64;
     if (depth > kDeepest || !id.valid() || !layers_[id].shape.known()) return std::nullopt;
-    const int32_t maker = makers_[static_cast<size_t>(id.value)];
-    if (maker < 0) return Folded(layers_[id], index);
-    const Layer& layer = layers_.layers[static_cast<size_t>(maker)];
+    const Layer* maker = uses_.MakerOf(id);
+    if (maker == nullptr) return Folded(layers_[id], index);
+    const Layer& layer = *maker;
     const std::string_view op = layer.op;
     if (op == "arange") return static_cast<double>(index[0]);  // positions: from 0 in steps of 1
     if (op == "ones") return 1.0;
@@ -106,28 +105,18 @@ class MaskElements {
   }
 
   const Layers& layers_;
-  const std::vector<int32_t>& makers_;
+  const Uses& uses_;
   bool* by_name_;
 };
 
 }  // namespace
 
-std::vector<int32_t> MakersOf(const Layers& layers) {
-  std::vector<int32_t> makers(layers.values.size(), -1);
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    for (const ValueId id : layers.layers[l].outputs) {
-      if (id.valid()) makers[static_cast<size_t>(id.value)] = static_cast<int32_t>(l);
-    }
-  }
-  return makers;
-}
-
-KnownMask ReadMask(const Layers& layers, const std::vector<int32_t>& makers, ValueId mask, bool* by_name) {
-  const Value& value = layers[mask];
+KnownMask ReadMask(const Uses& uses, ValueId mask, bool* by_name) {
+  const Value& value = uses.layers()[mask];
   const int rank = value.shape.rank();
   if (value.type != DType::kBool || rank < 2 || !value.shape.known()) return KnownMask::kUnknown;
   const int64_t queries = Length(value.shape[rank - 2]), keys = Length(value.shape[rank - 1]);
-  const MaskElements elements(layers, makers, by_name);
+  const MaskElements elements(uses, by_name);
   bool all_true = true, causal = queries == keys;
   for (const int64_t query : {int64_t{0}, int64_t{1}, queries / 2, queries - 1}) {
     for (int64_t key = 0; key < keys && query >= 0 && query < queries; ++key) {

@@ -6,20 +6,16 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "graph/layers/layers.h"
+#include "graph/layers/uses.h"
 
 namespace vramplan {
 
 enum class KnownMask : uint8_t { kUnknown, kAllTrue, kCausal, kOther };
 
-// The layer that makes each value, by value; -1: none.
-std::vector<int32_t> MakersOf(const Layers& layers);
-
 // Of a mask of bools [..., queries, keys]. kUnknown: an input, a parameter or an operator without an arithmetic here
 // takes part. A few rows are looked at whole (first, second, middle, last), not all.
 // `by_name`, which may be null: set where a constant that the exporter folded was read by its name alone, "le_1".
-KnownMask ReadMask(const Layers& layers, const std::vector<int32_t>& makers, ValueId mask, bool* by_name = nullptr);
+KnownMask ReadMask(const Uses& uses, ValueId mask, bool* by_name = nullptr);
 
 }  // namespace vramplan

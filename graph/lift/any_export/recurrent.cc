@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
 
 namespace vramplan {
@@ -130,8 +131,7 @@ Layer Merged(Layers* into, const Uses& uses, Stack* stack) {
 
 void MergeNodes(Layers* layers) {
   const Uses uses(*layers);
-  std::set<size_t> gone;
-  std::map<size_t, Layer> merged;  // by the place of the last layer that it replaces
+  Edit edit(layers);
   std::set<const Layer*> done;
   for (const Layer& layer : layers->layers) {
     if (!IsRecurrent(layer) || layer.evidence == Evidence::kProvenance || done.count(&layer) != 0) continue;
@@ -141,19 +141,13 @@ void MergeNodes(Layers* layers) {
     size_t place = 0;
     for (const Layer* one : stack.calls) {
       done.insert(one);
-      gone.insert(uses.PlaceOf(one));
+      edit.Remove(uses.PlaceOf(one));
       place = std::max(place, uses.PlaceOf(one));
     }
-    gone.insert(stack.gone.begin(), stack.gone.end());
-    merged.emplace(place, std::move(call));
+    for (const size_t gone : stack.gone) edit.Remove(gone);
+    edit.InsertBefore(place, std::move(call));  // in the place of the last layer that it replaces
   }
-  if (merged.empty()) return;
-  std::vector<Layer> out;
-  for (size_t l = 0; l < layers->layers.size(); ++l) {
-    if (const auto call = merged.find(l); call != merged.end()) out.push_back(std::move(call->second));
-    if (gone.count(l) == 0) out.push_back(std::move(layers->layers[l]));
-  }
-  layers->layers = std::move(out);
+  edit.Apply();
 }
 
 // The zeros that nobody reads any more.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
+#include "graph/layers/edit.h"
 #include "graph/lift/any_export/known_mask.h"
 
 namespace vramplan {
@@ -13,29 +15,25 @@ namespace {
 
 constexpr size_t kKey = 1, kValue = 2, kMask = 3;
 
-// Appends layers of its own to a list that is being rewritten.
-class Rewriting {
+// Puts layers of its own beside others.
+class MaskEdit {
  public:
-  explicit Rewriting(Layers* layers) : layers_(layers) {}
+  explicit MaskEdit(Layers* layers) : edit(layers) {}
 
-  ValueId Add(std::string op, const Layer& beside, std::vector<ValueId> inputs, DType type, Shape shape,
-              Attributes attributes = {}) {
-    const std::string name = beside.name + "." + op + std::to_string(added_++);
-    const ValueId made = layers_->Add({.name = name, .type = type, .shape = shape});
-    out.push_back({.op = std::move(op),
-                   .name = name,
-                   .inputs = std::move(inputs),
-                   .outputs = {made},
-                   .attributes = std::move(attributes),
-                   .module = beside.module,
-                   .evidence = beside.evidence});
-    return made;
+  ValueId Insert(size_t place, std::string op, const Layer& beside, std::vector<ValueId> inputs, DType type,
+                 Shape shape, Attributes attributes = {}) {
+    Layer layer{.op = op,
+                .name = beside.name + "." + op + std::to_string(added_++),
+                .inputs = std::move(inputs),
+                .attributes = std::move(attributes),
+                .module = beside.module,
+                .evidence = beside.evidence};
+    return edit.InsertBefore(place, std::move(layer), {.type = type, .shape = shape});
   }
 
-  std::vector<Layer> out;
+  Edit edit;
 
  private:
-  Layers* layers_;
   int added_ = 0;
 };
 
@@ -47,27 +45,27 @@ Attributes Axis(int64_t axis) {
 
 class Rewrite {
  public:
-  Rewrite(Layers* layers, bool nameless)
-      : layers_(*layers), nameless_(nameless), draft_(layers), makers_(MakersOf(*layers)) {}
+  Rewrite(Layers* layers, bool nameless) : layers_(*layers), nameless_(nameless), uses_(*layers), draft_(layers) {}
 
   // The masks that were read by the names of constants.
   const std::vector<ValueId>& by_name() const { return by_name_; }
 
   void Run() {
-    for (Layer& layer : layers_.layers) {
+    std::set<ValueId> read;
+    for (const Layer& layer : layers_.layers) read.insert(layer.inputs.begin(), layer.inputs.end());
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      Layer& layer = layers_.layers[l];
       for (ValueId& input : layer.inputs) input = NameOf(input);
-      if (SkipsMasks(layer)) {
-        if (layer.op == "where" && SkipWhere(layer)) continue;
-        if (layer.op == "scaled_dot_product_attention") {
-          SkipMask(layer);
-          BiasAnew(layer);
-        }
+      if (!SkipsMasks(layer)) continue;
+      if (layer.op == "where" && SkipWhere(layer)) draft_.edit.Remove(l);
+      if (layer.op == "scaled_dot_product_attention") {
+        SkipMask(layer);
+        BiasAnew(layer, l);
       }
-      draft_.out.push_back(std::move(layer));
     }
     for (ValueId& output : layers_.outputs) output = NameOf(output);
-    layers_.layers = std::move(draft_.out);
-    if (changed_) DropOrphans();
+    draft_.edit.Apply();
+    if (changed_) DropOrphans(read);
   }
 
  private:
@@ -84,12 +82,11 @@ class Rewrite {
     return found == renamed_.end() ? id : found->second;
   }
 
-  // The layers are being moved out of their list one by one: what a maker was is read from the copy.
   KnownMask Read(ValueId mask) {
     const auto known = read_.find(mask);
     if (known != read_.end()) return known->second;
     bool by_name = false;
-    const KnownMask read = ReadMask(before_, makers_, mask, &by_name);
+    const KnownMask read = ReadMask(uses_, mask, &by_name);
     if (by_name && (read == KnownMask::kAllTrue || read == KnownMask::kCausal)) by_name_.push_back(mask);
     return read_[mask] = read;
   }
@@ -113,9 +110,9 @@ class Rewrite {
     // A file of fixed lengths has the reshape merged into attention's own (onnxscript's rule ReshapeReshape).
     size_t step = id.valid() && layers_[id].shape.rank() == 5 ? 1 : 0;
     while (id.valid() && step < std::size(kSteps)) {
-      const int32_t maker = makers_[static_cast<size_t>(id.value)];
-      if (maker < 0) return {};
-      const Layer& layer = before_.layers[static_cast<size_t>(maker)];
+      const Layer* maker = uses_.MakerOf(id);
+      if (maker == nullptr) return {};
+      const Layer& layer = *maker;
       const bool is_copy = layer.op == "contiguous" || layer.op == "clone";
       if (kSteps[step] == "contiguous" && !is_copy) ++step;  // a reshape that copies by itself
       if (layer.op != kSteps[step] && !(is_copy && kSteps[step] == "contiguous")) return {};
@@ -126,8 +123,8 @@ class Rewrite {
     return step == std::size(kSteps) ? NameOf(id) : ValueId{};
   }
 
-  // where(mask, bias, number) in front of attention. True: the layer is gone.
-  bool SkipWhere(Layer& where) {
+  // where(mask, bias, number) in front of attention. True: the layer goes.
+  bool SkipWhere(const Layer& where) {
     if (where.inputs.size() < 2 || !where.inputs[0].valid() || !where.inputs[1].valid()) return false;
     if (where.inputs.size() > 2 && where.inputs[2].valid()) return false;
     const KnownMask mask = Read(where.inputs[0]);
@@ -136,77 +133,66 @@ class Rewrite {
       renamed_[where.outputs[0]] = where.inputs[1];
       return true;
     }
-    if (mask == KnownMask::kCausal) biased_[where.outputs[0]] = where;
+    if (mask == KnownMask::kCausal) biased_[where.outputs[0]] = &where;
     return false;
   }
 
   // create_position_bias_mask, once a call: where(arange(q)[:, None] >= arange(k)[None, :], bias, -inf). The exporter
   // merges the calls of all layers into one.
-  void BiasAnew(Layer& call) {
+  void BiasAnew(Layer& call, size_t place) {
     if (call.inputs.size() <= kMask) return;
     const auto found = biased_.find(call.inputs[kMask]);
     if (found == biased_.end()) return;
     changed_ = true;
-    const Layer& where = found->second;
+    const Layer& where = *found->second;
     const Shape& shape = layers_[where.inputs[0]].shape;
     const Dim queries = shape.FromEnd(2), keys = shape.FromEnd(1);
-    const ValueId query = draft_.Add("arange", call, {}, DType::kInt64, Shape{queries});
-    const ValueId column = draft_.Add("unsqueeze", call, {query}, DType::kInt64, Shape{queries, 1}, Axis(1));
-    const ValueId key = draft_.Add("arange", call, {}, DType::kInt64, Shape{keys});
-    const ValueId row = draft_.Add("unsqueeze", call, {key}, DType::kInt64, Shape{1, keys}, Axis(0));
-    const ValueId causal = draft_.Add("ge", call, {column, row}, DType::kBool, Shape{queries, keys});
-    const ValueId mask = draft_.Add("reshape", call, {causal}, DType::kBool, Shape{1, 1, queries, keys});
+    const auto insert = [&](const char* op, std::vector<ValueId> inputs, DType type, Shape made, Attributes with = {}) {
+      return draft_.Insert(place, op, call, std::move(inputs), type, made, std::move(with));
+    };
+    const ValueId query = insert("arange", {}, DType::kInt64, Shape{queries});
+    const ValueId column = insert("unsqueeze", {query}, DType::kInt64, Shape{queries, 1}, Axis(1));
+    const ValueId key = insert("arange", {}, DType::kInt64, Shape{keys});
+    const ValueId row = insert("unsqueeze", {key}, DType::kInt64, Shape{1, keys}, Axis(0));
+    const ValueId causal = insert("ge", {column, row}, DType::kBool, Shape{queries, keys});
+    const ValueId mask = insert("reshape", {causal}, DType::kBool, Shape{1, 1, queries, keys});
     const Value bias = layers_[where.inputs[1]];
-    call.inputs[kMask] =
-        draft_.Add("where", call, {mask, where.inputs[1], ValueId()}, bias.type, bias.shape, where.attributes);
+    call.inputs[kMask] = insert("where", {mask, where.inputs[1], ValueId()}, bias.type, bias.shape, where.attributes);
   }
 
-  // What made the masks, and nobody reads any more.
-  void DropOrphans() {
-    for (bool dropped = true; dropped;) {
-      std::vector<int> readers(layers_.values.size(), 0);
-      for (const Layer& layer : layers_.layers) {
-        for (const ValueId id : layer.inputs) readers[id.valid() ? static_cast<size_t>(id.value) : 0] += id.valid();
-      }
-      for (const ValueId id : layers_.outputs) readers[id.valid() ? static_cast<size_t>(id.value) : 0] += id.valid();
-      const auto is_orphan = [&](const Layer& layer) {
-        return std::all_of(layer.outputs.begin(), layer.outputs.end(), [&](ValueId id) {
-          return !id.valid() || (readers[static_cast<size_t>(id.value)] == 0 && was_read_.count(id) != 0);
-        });
-      };
-      const auto end = std::remove_if(layers_.layers.begin(), layers_.layers.end(), is_orphan);
-      dropped = end != layers_.layers.end();
-      layers_.layers.erase(end, layers_.layers.end());
+  // What made the masks, and nobody reads any more; `was_read`: by layers.
+  void DropOrphans(const std::set<ValueId>& was_read) {
+    std::set<ValueId> read(layers_.outputs.begin(), layers_.outputs.end());
+    Edit edit(&layers_);
+    for (size_t l = layers_.layers.size(); l-- > 0;) {
+      const Layer& layer = layers_.layers[l];
+      if (std::ranges::all_of(layer.outputs,
+                              [&](ValueId id) { return !id.valid() || (!read.contains(id) && was_read.contains(id)); }))
+        edit.Remove(l);
+      else
+        read.insert(layer.inputs.begin(), layer.inputs.end());
     }
-  }
-
-  static std::map<ValueId, bool> ReadValues(const Layers& layers) {
-    std::map<ValueId, bool> read;
-    for (const Layer& layer : layers.layers) {
-      for (const ValueId id : layer.inputs) read[id] = true;
-    }
-    return read;
+    edit.Apply();
   }
 
   Layers& layers_;
   const bool nameless_;
-  const Layers before_ = layers_;
-  Rewriting draft_;
-  std::vector<int32_t> makers_;
-  const std::map<ValueId, bool> was_read_ = ReadValues(layers_);
+  const Uses uses_;
+  MaskEdit draft_;
   std::map<ValueId, ValueId> renamed_;
   std::map<ValueId, KnownMask> read_;
-  std::map<ValueId, Layer> biased_;  // where(causal mask, bias, number), by its result
+  std::map<ValueId, const Layer*> biased_;  // where(causal mask, bias, number), by its result
   std::vector<ValueId> by_name_;
   bool changed_ = false;
 };
 
 // Whether a permutation that moved the last axis made the value, with nothing behind it that would have copied.
-bool IsPermuted(const Layers& layers, const std::vector<int32_t>& makers, ValueId id) {
+bool IsPermuted(const Uses& uses, ValueId id) {
+  const Layers& layers = uses.layers();
   for (int steps = 0; steps < 16 && id.valid(); ++steps) {
-    const int32_t maker = makers[static_cast<size_t>(id.value)];
-    if (maker < 0) return false;
-    const Layer& layer = layers.layers[static_cast<size_t>(maker)];
+    const Layer* maker = uses.MakerOf(id);
+    if (maker == nullptr) return false;
+    const Layer& layer = *maker;
     if (layer.op == "permute") {
       const std::vector<int64_t> dims = layer.attributes.Ints("dims");
       return !dims.empty() && dims.back() != static_cast<int64_t>(dims.size()) - 1;
@@ -253,23 +239,15 @@ void SkipKnownMasks(Layers* layers, bool nameless, Notes* notes) {
 }
 
 void MakeMasksContiguous(Layers* layers) {
-  const bool any = std::any_of(layers->layers.begin(), layers->layers.end(), [](const Layer& layer) {
-    return layer.op == "scaled_dot_product_attention" && layer.inputs.size() > kMask;
-  });
-  if (!any) return;
-  const Layers before = *layers;
-  const std::vector<int32_t> makers = MakersOf(before);
-  Rewriting draft(layers);
-  for (const Layer& given : before.layers) {
-    Layer layer = given;
-    if (layer.op == "scaled_dot_product_attention" && layer.inputs.size() > kMask && layer.inputs[kMask].valid() &&
-        IsPermuted(before, makers, layer.inputs[kMask])) {
-      const Value& mask = before[layer.inputs[kMask]];
-      layer.inputs[kMask] = draft.Add("contiguous", layer, {layer.inputs[kMask]}, mask.type, mask.shape);
-    }
-    draft.out.push_back(std::move(layer));
+  const Uses uses(*layers);
+  MaskEdit draft(layers);
+  for (Layer& call : layers->layers) {
+    if (call.op != "scaled_dot_product_attention" || !IsPermuted(uses, Uses::In(&call, kMask))) continue;
+    const Value mask = (*layers)[call.inputs[kMask]];
+    call.inputs[kMask] =
+        draft.Insert(uses.PlaceOf(&call), "contiguous", call, {call.inputs[kMask]}, mask.type, mask.shape);
   }
-  layers->layers = std::move(draft.out);
+  draft.edit.Apply();
 }
 
 void MakePositionBiasesContiguous(Layers* layers) {
@@ -277,40 +255,32 @@ void MakePositionBiasesContiguous(Layers* layers) {
   const bool any = std::any_of(layers->parameters.begin(), layers->parameters.end(),
                                [&](ValueId id) { return (*layers)[id].name.ends_with(kTable); });
   if (!any) return;
-  const Layers before = *layers;
-  const std::vector<int32_t> makers = MakersOf(before);
+  const Uses uses(*layers);
   const auto is_bias = [&](const Layer& permute) {
     ValueId id = permute.inputs[0];
     for (int steps = 0; steps < 4 && id.valid(); ++steps) {
-      if (before[id].role == Role::kParameter) return before[id].name.ends_with(kTable);
-      const int32_t maker = makers[static_cast<size_t>(id.value)];
-      if (maker < 0) return false;
-      const Layer& layer = before.layers[static_cast<size_t>(maker)];
-      if (!IsOneOf(layer.op, {"reshape", "view", "index", "embedding", "gather", "index_select"})) return false;
-      id = layer.inputs[0];
+      if ((*layers)[id].role == Role::kParameter) return (*layers)[id].name.ends_with(kTable);
+      const Layer* maker = uses.MakerOf(id);
+      if (maker == nullptr || !IsOneOf(maker->op, {"reshape", "view", "index", "embedding", "gather", "index_select"}))
+        return false;
+      id = maker->inputs[0];
     }
     return false;
   };
-  Rewriting draft(layers);
-  std::map<ValueId, ValueId> dense;
-  for (size_t l = 0; l < before.layers.size(); ++l) {
-    Layer layer = before.layers[l];
-    if (layer.op != "contiguous") {
-      for (ValueId& input : layer.inputs) {
-        if (const auto found = dense.find(input); found != dense.end()) input = found->second;
-      }
-    }
-    const bool bias = layer.op == "permute" && is_bias(layer);
-    const Layer beside = layer;
-    draft.out.push_back(std::move(layer));
-    if (!bias) continue;
-    const Value& permuted = before[beside.outputs[0]];
-    const bool kept = l + 1 < before.layers.size() && before.layers[l + 1].op == "contiguous";
-    if (!kept) {
-      dense[beside.outputs[0]] = draft.Add("contiguous", beside, {beside.outputs[0]}, permuted.type, permuted.shape);
+  MaskEdit draft(layers);
+  for (size_t l = 0; l < layers->layers.size(); ++l) {
+    const Layer& permute = layers->layers[l];
+    const bool kept = l + 1 < layers->layers.size() && layers->layers[l + 1].op == "contiguous";
+    if (permute.op != "permute" || kept || !is_bias(permute)) continue;
+    const ValueId permuted = permute.outputs[0];
+    const Value bias = (*layers)[permuted];
+    const ValueId dense = draft.Insert(l + 1, "contiguous", permute, {permuted}, bias.type, bias.shape);
+    for (const int32_t place : uses.LayersReading(permuted)) {
+      Layer& reader = layers->layers[static_cast<size_t>(place)];
+      if (reader.op != "contiguous") std::replace(reader.inputs.begin(), reader.inputs.end(), permuted, dense);
     }
   }
-  layers->layers = std::move(draft.out);
+  draft.edit.Apply();
 }
 
 }  // namespace vramplan

@@ -2,105 +2,93 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <string_view>
+#include <set>
 
 #include "graph/base/text.h"
+#include "graph/layers/edit.h"
+#include "graph/layers/uses.h"
 
 namespace vramplan {
 namespace {
 
 class Gathering {
  public:
-  explicit Gathering(Layers* layers) : layers_(*layers), readers_(layers->values.size(), 0) {
-    for (const Layer& layer : layers_.layers) {
-      for (const ValueId id : layer.inputs) readers_[Index(id)] += id.valid() ? 1 : 0;
-    }
-    for (const ValueId id : layers_.outputs) readers_[Index(id)] += id.valid() ? 1 : 0;
-  }
+  explicit Gathering(Layers* layers) : layers_(*layers), uses_(*layers), edit_(layers) {}
 
   void Run() {
     for (Layer& layer : layers_.layers) {
       for (ValueId& input : layer.inputs) input = NameOf(input);
       const bool writes = layer.op == "slice_scatter" && layer.attributes.Int("inplace", 0) != 0 &&
                           layer.inputs.size() >= 2 && layer.inputs[0].valid() && layer.inputs[1].valid();
-      if (writes && !Gather(&layer)) continue;
-      for (const ValueId id : layer.outputs) {
-        if (id.valid()) maker_[id] = out_.size();
-      }
-      out_.push_back(std::move(layer));
+      if (writes) Gather(&layer);
     }
     for (ValueId& output : layers_.outputs) output = NameOf(output);
-    layers_.layers.clear();
-    for (std::optional<Layer>& layer : out_) {
-      if (layer) layers_.layers.push_back(std::move(*layer));
-    }
+    edit_.Apply();
   }
 
  private:
-  static size_t Index(ValueId id) { return id.valid() ? static_cast<size_t>(id.value) : 0; }
-
   ValueId NameOf(ValueId id) const {
     const auto found = renamed_.find(id);
     return found == renamed_.end() ? id : found->second;
   }
 
-  std::optional<Layer>* MakerOf(ValueId id) {
-    const auto found = maker_.find(id);
-    return found == maker_.end() ? nullptr : &out_[found->second];
+  // Null: none, or it is gone.
+  const Layer* MakerOf(ValueId id) const {
+    const Layer* maker = uses_.MakerOf(id);
+    return maker != nullptr && gone_.contains(maker) ? nullptr : maker;
+  }
+
+  void Remove(const Layer* layer) {
+    gone_.insert(layer);
+    edit_.Remove(uses_.PlaceOf(layer));
   }
 
   // Whether `id` is a part of `base`: slices and selects of it.
-  bool IsPart(ValueId id, ValueId base) {
+  bool IsPart(ValueId id, ValueId base) const {
     for (int steps = 0; steps < Shape::kMaxRank * 2; ++steps) {
-      const std::optional<Layer>* maker = MakerOf(id);
-      if (maker == nullptr || !*maker || !IsOneOf((*maker)->op, {"slice", "select"})) return false;
-      id = (*maker)->inputs[0];
+      const Layer* maker = MakerOf(id);
+      if (maker == nullptr || !IsOneOf(maker->op, {"slice", "select"})) return false;
+      id = maker->inputs[0];
       if (id == base) return true;
     }
     return false;
   }
 
-  // Makes `write` the one call; false: nothing is left of it.
-  bool Gather(Layer* write) {
+  // Makes `write` the one call, or nothing.
+  void Gather(Layer* write) {
     const ValueId base = write->inputs[0], source = write->inputs[1], result = write->outputs[0];
     layers_.values[static_cast<size_t>(result.value)].shape = layers_[base].shape;
     if (IsPart(source, base)) {
       renamed_[result] = base;
-      return false;
+      return Remove(write);
     }
-    std::optional<Layer>* maker = MakerOf(source);
-    const bool only_here = readers_[Index(source)] == 1;
-    if (maker != nullptr && *maker && only_here && !(*maker)->inputs.empty() && IsPart((*maker)->inputs[0], base)) {
-      const Layer inner = **maker;
-      if (inner.op == "slice_scatter") {  // the same write, seen from the next axis
-        write->inputs = inner.inputs;
+    const Layer* maker = MakerOf(source);
+    const bool only_here = maker != nullptr && uses_.ReadersOf(source).size() == 1;
+    if (only_here && !maker->inputs.empty() && IsPart(maker->inputs[0], base)) {
+      if (maker->op == "slice_scatter") {  // the same write, seen from the next axis
+        write->inputs = maker->inputs;
         write->inputs[0] = base;
-        write->attributes = inner.attributes;
-        maker->reset();
-        return true;
+        write->attributes = maker->attributes;
+        return Remove(maker);
       }
-      if (IsOneOf(inner.op, {"add", "sub", "mul", "div"})) {
-        write->inputs = {base, inner.inputs.size() > 1 ? inner.inputs[1] : ValueId()};
-        write->attributes.Set("update", inner.op);
-        maker->reset();
-        return true;
+      if (IsOneOf(maker->op, {"add", "sub", "mul", "div"})) {
+        write->inputs = {base, maker->inputs.size() > 1 ? maker->inputs[1] : ValueId()};
+        write->attributes.Set("update", maker->op);
+        return Remove(maker);
       }
     }
-    const bool number = layers_[source].role == Role::kConstant ||
-                        (maker != nullptr && *maker && IsOneOf((*maker)->op, {"full", "zeros", "ones"}));
-    if (number) {
-      write->inputs = {base, ValueId()};
-      write->attributes.Set("update", std::string("fill"));
-      if (maker != nullptr && only_here) maker->reset();
-    }
-    return true;
+    const bool number =
+        layers_[source].role == Role::kConstant || (maker != nullptr && IsOneOf(maker->op, {"full", "zeros", "ones"}));
+    if (!number) return;
+    write->inputs = {base, ValueId()};
+    write->attributes.Set("update", std::string("fill"));
+    if (only_here) Remove(maker);
   }
 
   Layers& layers_;
-  std::vector<int> readers_;  // by value
-  std::vector<std::optional<Layer>> out_;
-  std::map<ValueId, size_t> maker_;  // into out_
+  const Uses uses_;
+  Edit edit_;
+  std::set<const Layer*> gone_;
   std::map<ValueId, ValueId> renamed_;
 };
 

@@ -4,8 +4,10 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <string_view>
+
+#include "graph/layers/edit.h"
+#include "graph/layers/uses.h"
 
 namespace vramplan {
 namespace {
@@ -108,34 +110,25 @@ std::optional<Layer> CallOf(const Layers& layers, const Frame& frame) {
 }  // namespace
 
 void GatherModuleCalls(Layers* layers) {
-  std::map<ValueId, std::set<int32_t>> readers;  // module calls; -1: the caller
-  for (const Layer& layer : layers->layers) {
-    for (const ValueId id : layer.inputs) {
-      if (id.valid()) readers[id].insert(layer.module.value);
-    }
-  }
-  for (const ValueId id : layers->outputs) readers[id].insert(-1);
-  std::set<size_t> gone;
+  const Uses uses(*layers);
+  Edit edit(layers);
   for (const auto& [module, frame] : FramesOf(*layers)) {
     // Nothing but the last layer's output is read outside.
+    const auto is_inside = [&](int32_t place) {
+      const size_t l = static_cast<size_t>(place);
+      return l < layers->layers.size() && layers->layers[l].module.value == module;
+    };
     bool closed = true;
     for (size_t i = 0; i + 1 < frame.layers.size(); ++i) {
-      for (const ValueId id : layers->layers[frame.layers[i]].outputs) {
-        const auto found = readers.find(id);
-        closed = closed && (found == readers.end() || found->second == std::set<int32_t>{module});
-      }
+      for (const ValueId id : layers->layers[frame.layers[i]].outputs)
+        closed = closed && std::ranges::all_of(uses.ReadersOf(id), is_inside);
     }
     std::optional<Layer> call = closed ? CallOf(*layers, frame) : std::nullopt;
     if (!call) continue;
     layers->layers[frame.layers.back()] = std::move(*call);
-    gone.insert(frame.layers.begin(), std::prev(frame.layers.end()));
+    for (size_t i = 0; i + 1 < frame.layers.size(); ++i) edit.Remove(frame.layers[i]);
   }
-  if (gone.empty()) return;
-  std::vector<Layer> kept;
-  for (size_t l = 0; l < layers->layers.size(); ++l) {
-    if (gone.count(l) == 0) kept.push_back(std::move(layers->layers[l]));
-  }
-  layers->layers = std::move(kept);
+  edit.Apply();
 }
 
 }  // namespace vramplan

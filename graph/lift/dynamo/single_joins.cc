@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "graph/layers/edit.h"
+
 namespace vramplan {
 namespace {
 
@@ -49,29 +51,22 @@ void RestoreSingleJoins(Layers* layers) {
     if (is_joining(calls[m]) || joining.count({layers->modules[m].class_name, calls[m].operators}) == 0) continue;
     missing.emplace(calls[m].first, ModuleId{static_cast<int32_t>(m)});
   }
-  std::vector<Layer> out;
-  for (size_t l = 0; l < layers->layers.size(); ++l) {
-    Layer& layer = layers->layers[l];
-    const auto found = missing.find(static_cast<int>(l));
-    if (found != missing.end() && !layer.inputs.empty() && layer.inputs[0].valid()) {
-      const ValueId whole = layer.inputs[0];
-      Value copy = (*layers)[whole];
-      copy.name = layer.name + "." + std::string(kJoin);
-      copy.role = Role::kActivation;
-      Layer join;
-      join.op = kJoin;
-      join.name = copy.name;
-      join.inputs = {whole};
-      join.attributes.Set("dim", int64_t{1});
-      join.module = found->second;
-      join.evidence = layer.evidence;
-      join.outputs = {layers->Add(std::move(copy))};
-      layer.inputs[0] = join.outputs[0];
-      out.push_back(std::move(join));
-    }
-    out.push_back(std::move(layer));
+  Edit edit(layers);
+  for (const auto& [place, module] : missing) {
+    Layer& layer = layers->layers[static_cast<size_t>(place)];
+    if (layer.inputs.empty() || !layer.inputs[0].valid()) continue;
+    Value copy = (*layers)[layer.inputs[0]];
+    copy.role = Role::kActivation;
+    Layer join;
+    join.op = kJoin;
+    join.name = layer.name + "." + join.op;
+    join.inputs = {layer.inputs[0]};
+    join.attributes.Set("dim", int64_t{1});
+    join.module = module;
+    join.evidence = layer.evidence;
+    layer.inputs[0] = edit.InsertBefore(static_cast<size_t>(place), std::move(join), std::move(copy));
   }
-  layers->layers = std::move(out);
+  edit.Apply();
 }
 
 }  // namespace vramplan

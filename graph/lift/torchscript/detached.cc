@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
 
 namespace vramplan {
@@ -27,17 +28,6 @@ std::optional<size_t> DifferenceOf(const Uses& uses, const Layer& add) {
   return std::nullopt;
 }
 
-// A detached `value`, which is added to the values, and the layer that makes it.
-Layer DetachOf(ValueId value, const Layer& reader, Layers* layers) {
-  Value detached = (*layers)[value];
-  detached.name += ".detach";
-  Layer detach{.op = "detach", .name = detached.name, .inputs = {value}};
-  detach.module = reader.module;
-  detach.evidence = reader.evidence;
-  detach.outputs = {layers->Add(std::move(detached))};
-  return detach;
-}
-
 // The maxima by index that this difference subtracts from what they are taken of; null: it subtracts others.
 const Layer* MaximaByIndexIn(const Uses& uses, const Layer& sub) {
   if (sub.op != "sub" || !IsPlain(sub) || sub.evidence == Evidence::kProvenance) return nullptr;
@@ -49,18 +39,16 @@ const Layer* MaximaByIndexIn(const Uses& uses, const Layer& sub) {
 }  // namespace
 
 void Detach(const Operands& operands, Layers* layers) {
-  std::vector<Layer> out;
-  auto next = operands.begin();
-  for (size_t place = 0; place < layers->layers.size(); ++place) {
-    Layer& layer = layers->layers[place];
-    for (; next != operands.end() && next->first == place; ++next) {
-      Layer detach = DetachOf(layer.inputs[next->second], layer, layers);
-      layer.inputs[next->second] = detach.outputs[0];
-      out.push_back(std::move(detach));
-    }
-    out.push_back(std::move(layer));
+  Edit edit(layers);
+  for (const auto& [place, operand] : operands) {
+    Layer& reader = layers->layers[place];
+    const Value& value = (*layers)[reader.inputs[operand]];
+    Layer detach{.op = "detach", .name = value.name + ".detach", .inputs = {reader.inputs[operand]}};
+    detach.module = reader.module;
+    detach.evidence = reader.evidence;
+    reader.inputs[operand] = edit.InsertBefore(place, std::move(detach), value);
   }
-  layers->layers = std::move(out);
+  edit.Apply();
 }
 
 void DetachStraightThrough(Layers* layers) {

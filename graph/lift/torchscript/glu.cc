@@ -1,15 +1,13 @@
 #include "graph/lift/torchscript/glu.h"
 
-#include <set>
-#include <vector>
-
+#include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
 
 namespace vramplan {
 
 void GatherGlu(Layers* layers) {
   const Uses uses(*layers);
-  std::set<size_t> gone;
+  Edit edit(layers);
   for (size_t l = 0; l < layers->layers.size(); ++l) {
     const Layer& split = layers->layers[l];
     if (split.op != "split" || split.outputs.size() != 2 || split.evidence == Evidence::kProvenance) continue;
@@ -27,14 +25,10 @@ void GatherGlu(Layers* layers) {
     glu.attributes = Attributes();
     glu.attributes.Set("dim", split.attributes.Int("dim", -1));
     glu.evidence = Evidence::kPattern;
-    gone.insert({l, uses.PlaceOf(gate)});
+    edit.Remove(l);
+    edit.Remove(uses.PlaceOf(gate));
   }
-  if (gone.empty()) return;
-  std::vector<Layer> out;
-  for (size_t l = 0; l < layers->layers.size(); ++l) {
-    if (gone.count(l) == 0) out.push_back(std::move(layers->layers[l]));
-  }
-  layers->layers = std::move(out);
+  edit.Apply();
 }
 
 }  // namespace vramplan

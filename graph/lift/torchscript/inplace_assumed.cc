@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "graph/base/text.h"
+#include "graph/layers/uses.h"
 #include "graph/lift/any_export/inplace.h"
 
 namespace vramplan {
@@ -24,32 +25,16 @@ std::string OuterOfPyramid(const std::string& path) {
   return at == std::string::npos ? std::string() : path.substr(0, at);
 }
 
-struct WriteUse {
-  int maker = -1;
-  std::vector<int> readers;
-};
-
 class Assumption {
  public:
-  explicit Assumption(Layers* layers) : layers_(*layers), uses_(layers->values.size()), calls_(layers->modules.size()) {
-    for (size_t l = 0; l < layers_.layers.size(); ++l) {
-      const Layer& layer = layers_.layers[l];
-      for (const ValueId id : layer.inputs) {
-        if (id.valid()) uses_[static_cast<size_t>(id.value)].readers.push_back(static_cast<int>(l));
-      }
-      for (const ValueId id : layer.outputs) {
-        if (id.valid()) uses_[static_cast<size_t>(id.value)].maker = static_cast<int>(l);
-      }
+  explicit Assumption(const Layers& layers) : layers_(layers), uses_(layers), calls_(layers.modules.size()) {
+    for (const Layer& layer : layers_.layers) {
       if (layer.module.valid()) ++calls_[static_cast<size_t>(layer.module.value)];
     }
     for (const auto& module : layers_.modules) {
       if (module.path.ends_with(".attention.self") || module.path.ends_with(".attention.output"))
         of_transformers_ = true;
       if (const std::string outer = OuterOfPyramid(module.path); !outer.empty()) pyramid_decoders_.insert(outer + ".");
-    }
-    constexpr int kCaller = -1;
-    for (const ValueId id : layers_.outputs) {
-      if (id.valid()) uses_[static_cast<size_t>(id.value)].readers.push_back(kCaller);
     }
   }
 
@@ -97,12 +82,11 @@ class Assumption {
   // self.act(x1) * x2, of a gated block (timm/models/starnet.py 1.0: nn.ReLU6()): what is multiplied by a tensor of its
   // own size is made as a value, not as a feature.
   bool IsGate(const Layer& layer) const {
-    const std::vector<int>& readers = uses_[static_cast<size_t>(layer.outputs[0].value)].readers;
-    if (readers.size() != 1 || readers[0] < 0) return false;
-    const Layer& product = layers_.layers[static_cast<size_t>(readers[0])];
-    if (product.op != "mul" || product.inputs.size() != 2 || !product.inputs[1].valid()) return false;
-    return layers_[product.inputs[0]].shape == layers_[product.inputs[1]].shape &&
-           layers_[layer.module].parent == product.module;
+    const Layer* product = uses_.OnlyReaderOf(layer.outputs[0]);
+    if (product == nullptr || product->op != "mul" || product->inputs.size() != 2 || !product->inputs[1].valid())
+      return false;
+    return layers_[product->inputs[0]].shape == layers_[product->inputs[1]].shape &&
+           layers_[layer.module].parent == product->module;
   }
 
   // F.relu(features, inplace=True), which torchvision's DenseNet calls without a module.
@@ -149,9 +133,9 @@ class Assumption {
     if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid() || !layer.module.valid())
       return false;
     const Layer* branch = OnlyMaker(layer.inputs[0]);
-    const int shortcut_at = uses_[static_cast<size_t>(layer.inputs[1].value)].maker;
-    return branch != nullptr && shortcut_at >= 0 && IsInside(branch->module, layer.module) &&
-           !IsInside(layers_.layers[static_cast<size_t>(shortcut_at)].module, layer.module);
+    const Layer* shortcut = uses_.MakerOf(layer.inputs[1]);
+    return branch != nullptr && shortcut != nullptr && IsInside(branch->module, layer.module) &&
+           !IsInside(shortcut->module, layer.module);
   }
 
   // x = self.conv2(self.act2(self.norm2(...))); x += identity: blocks whose norms come first and that call two
@@ -184,9 +168,8 @@ class Assumption {
              layers_[child.module].path.ends_with(name);
     };
     const Layer* norm = OnlyMaker(layer.inputs[0]);
-    const std::vector<int>& readers = uses_[static_cast<size_t>(layer.outputs[0].value)].readers;
-    return norm != nullptr && is_child(*norm, ".norm2") && readers.size() == 1 && readers[0] >= 0 &&
-           is_child(layers_.layers[static_cast<size_t>(readers[0])], ".lrelu");
+    const Layer* reader = uses_.OnlyReaderOf(layer.outputs[0]);
+    return norm != nullptr && is_child(*norm, ".norm2") && reader != nullptr && is_child(*reader, ".lrelu");
   }
 
   // out = bn(conv(out)); identity = downsample(x); out += identity; out = relu(out): what ResNet and its children
@@ -200,13 +183,10 @@ class Assumption {
     const Layer* before = convolution == nullptr ? nullptr : OnlyMaker(convolution->inputs[0]);
     if (before == nullptr || !IsInside(before->module, layer.module))
       return false;  // a projection of the block's input
-    const int norm_at = uses_[static_cast<size_t>(layer.inputs[0].value)].maker;
-    const int shortcut_at = uses_[static_cast<size_t>(layer.inputs[1].value)].maker;
-    if (shortcut_at < 0) return false;
-    const Layer& shortcut = layers_.layers[static_cast<size_t>(shortcut_at)];
-    if (shortcut_at < norm_at && IsInside(shortcut.module, layer.module)) return false;
-    const std::vector<int>& readers = uses_[static_cast<size_t>(layer.outputs[0].value)].readers;
-    return readers.size() == 1 && readers[0] >= 0 && layers_.layers[static_cast<size_t>(readers[0])].op == "relu";
+    const Layer* shortcut = uses_.MakerOf(layer.inputs[1]);
+    if (shortcut == nullptr || (shortcut < norm && IsInside(shortcut->module, layer.module))) return false;
+    const Layer* reader = uses_.OnlyReaderOf(layer.outputs[0]);
+    return reader != nullptr && reader->op == "relu";
   }
 
  private:
@@ -224,18 +204,14 @@ class Assumption {
   }
 
   // The layer that makes a value which one layer reads; null otherwise.
-  const Layer* OnlyMaker(ValueId id) const {
-    if (!id.valid()) return nullptr;
-    const WriteUse& use = uses_[static_cast<size_t>(id.value)];
-    return use.maker >= 0 && use.readers.size() == 1 ? &layers_.layers[static_cast<size_t>(use.maker)] : nullptr;
-  }
+  const Layer* OnlyMaker(ValueId id) const { return uses_.ReadersOf(id).size() == 1 ? uses_.MakerOf(id) : nullptr; }
   bool IsInside(ModuleId module, ModuleId outer) const {
     while (module.valid() && module != outer) module = layers_[module].parent;
     return module.valid();
   }
 
   const Layers& layers_;
-  std::vector<WriteUse> uses_;              // by value
+  const Uses uses_;
   std::vector<int> calls_;                  // layers, by module call
   std::set<std::string> pyramid_decoders_;  // "decoder."
   bool of_transformers_ = false;
@@ -244,7 +220,7 @@ class Assumption {
 }  // namespace
 
 void AssumeInPlace(Layers* layers, Notes* notes) {
-  const Assumption assumption(layers);
+  const Assumption assumption(*layers);
   const auto is_convolution_relu = [&](const Layer& layer) {
     return layer.evidence != Evidence::kProvenance && layer.op == "relu" && assumption.IsActivation(layer);
   };

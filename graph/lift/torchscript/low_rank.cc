@@ -1,9 +1,11 @@
 #include "graph/lift/torchscript/low_rank.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
+
+#include "graph/layers/edit.h"
+#include "graph/layers/uses.h"
 
 namespace vramplan {
 namespace {
@@ -17,43 +19,35 @@ class Restorer {
   }
 
   void RestoreNames() {
-    std::map<ValueId, size_t> maker;
-    for (size_t l = 0; l < layers_.layers.size(); ++l) {
-      const Layer& layer = layers_.layers[l];
-      if (layer.op != "linear") continue;
-      if (const auto down = maker.find(layer.inputs[0]); down != maker.end()) Restore(down->second, l);
-      maker[layer.outputs[0]] = l;
+    const Uses uses(layers_);
+    for (Layer& layer : layers_.layers) {
+      const Layer* down = layer.op == "linear" ? uses.Operand(&layer, 0, "linear") : nullptr;
+      if (down != nullptr) Restore(layers_.layers[uses.PlaceOf(down)], layer);
     }
   }
 
   void SplitDropouts() {
-    std::map<ValueId, Layer> dropouts;
-    std::vector<Layer> all;
+    const Uses uses(layers_);
+    Edit edit(&layers_);
     for (Layer& layer : layers_.layers) {
-      if (layer.op == "dropout" && !AroundOf(layer, "lora_dropout").empty()) dropouts[layer.outputs[0]] = layer;
       const std::string around = layer.op == "linear" ? AroundOf(layer, "lora_A") : "";
-      const auto merged = around.empty() ? dropouts.end() : dropouts.find(layer.inputs[0]);
-      if (merged != dropouts.end() && AroundOf(merged->second, "lora_dropout") != around) {
-        Layer own = merged->second;
-        const std::string path = layers_[layer.module].path;
-        own.module = Module(around + ".lora_dropout" + path.substr(path.rfind('.')), layer.module);
-        own.name = around + "/" + own.name;
-        Value output = layers_[own.outputs[0]];
-        output.name = own.name;
-        own.outputs[0] = layer.inputs[0] = layers_.Add(std::move(output));
-        all.push_back(std::move(own));
-      }
-      all.push_back(std::move(layer));
+      const Layer* dropout = around.empty() ? nullptr : uses.Operand(&layer, 0, "dropout");
+      const std::string merged = dropout == nullptr ? "" : AroundOf(*dropout, "lora_dropout");
+      if (merged.empty() || merged == around) continue;
+      Layer own = *dropout;
+      const std::string path = layers_[layer.module].path;
+      own.module = Module(around + ".lora_dropout" + path.substr(path.rfind('.')), layer.module);
+      own.name = around + "/" + own.name;
+      layer.inputs[0] = edit.InsertBefore(uses.PlaceOf(&layer), std::move(own), layers_[dropout->outputs[0]]);
     }
-    layers_.layers = std::move(all);
+    edit.Apply();
   }
 
  private:
   const Shape& WeightOf(const Layer& layer) const { return layers_[layer.inputs[1]].shape; }
 
   // The second reads what the first made, both in the same scope beside a base layer.
-  void Restore(size_t first, size_t second) {
-    Layer &down = layers_.layers[first], &up = layers_.layers[second];
+  void Restore(Layer& down, Layer& up) {
     if (!down.module.valid() || !up.module.valid()) return;
     const std::string path = layers_[down.module].path;
     const size_t dot = path.rfind('.');

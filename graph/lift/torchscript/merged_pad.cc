@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "graph/layers/edit.h"
+
 namespace vramplan {
 
 ValueId LiftMergedPad(const Node& convolution, ValueId input, const std::vector<int64_t>& own, const ModulePath& path,
@@ -38,24 +40,20 @@ ValueId LiftMergedPad(const Node& convolution, ValueId input, const std::vector<
 
 void ShareMergedPads(Layers* layers) {
   std::map<ValueId, const Layer*> whole;  // by what is padded: the pad that the file still has
-  std::map<ValueId, ValueId> renamed;
-  for (Layer& layer : layers->layers) {
-    for (ValueId& id : layer.inputs) {
-      if (const auto found = renamed.find(id); found != renamed.end()) id = found->second;
-    }
+  Edit edit(layers);
+  for (size_t l = 0; l < layers->layers.size(); ++l) {
+    const Layer& layer = layers->layers[l];
     if (layer.op != "pad" || layer.inputs.empty() || !layer.inputs[0].valid()) continue;
     const auto found = whole.find(layer.inputs[0]);
     const bool merged = layer.nodes.empty() || layer.name.ends_with(".pad");
     if (!merged) {
       whole.emplace(layer.inputs[0], &layer);
     } else if (found != whole.end() && found->second->attributes.Ints("pad") == layer.attributes.Ints("pad")) {
-      renamed.emplace(layer.outputs[0], found->second->outputs[0]);
+      edit.Rename(layer.outputs[0], found->second->outputs[0]);
+      edit.Remove(l);
     }
   }
-  if (renamed.empty()) return;
-  std::erase_if(layers->layers, [&](const Layer& layer) {
-    return layer.op == "pad" && !layer.outputs.empty() && renamed.contains(layer.outputs[0]);
-  });
+  edit.Apply();
 }
 
 }  // namespace vramplan

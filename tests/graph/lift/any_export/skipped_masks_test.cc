@@ -43,17 +43,17 @@ TEST_CASE("what a mask of positions says") {
        {Case{std::nullopt, KnownMask::kCausal}, Case{kTokens, KnownMask::kCausal}, Case{2, KnownMask::kOther}}) {
     Hand hand(kLlama);
     const ValueId mask = hand.Mask(c.window);
-    CHECK(ReadMask(hand.layers, MakersOf(hand.layers), mask) == c.expected);
+    CHECK(ReadMask(Uses(hand.layers), mask) == c.expected);
   }
   Hand hand(kLlama);
   const ValueId positions = hand.Add("arange", {}, {kTokens, 1}, DType::kInt64);
   const ValueId always = hand.Add("ge", {positions, ValueId()}, {kTokens, 1}, DType::kBool);
   hand.attributes().Set("scalar", 0.0);
   const ValueId wide = hand.Add("expand", {always}, {kTokens, kTokens}, DType::kBool);
-  CHECK(ReadMask(hand.layers, MakersOf(hand.layers), wide) == KnownMask::kAllTrue);
+  CHECK(ReadMask(Uses(hand.layers), wide) == KnownMask::kAllTrue);
   const ValueId given = hand.Input("mask", {kTokens, kTokens});
   const ValueId both = hand.Add("bitwise_and", {wide, given}, {kTokens, kTokens}, DType::kBool);
-  CHECK(ReadMask(hand.layers, MakersOf(hand.layers), both) == KnownMask::kUnknown);
+  CHECK(ReadMask(Uses(hand.layers), both) == KnownMask::kUnknown);
 }
 
 TEST_CASE("transformers passes is_causal instead of a causal mask, and grouped heads as they are") {
