@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "graph/base/check.h"
-#include "planner/timeline/checkpoint_frame.h"
 
 namespace vramplan {
 
@@ -93,8 +92,6 @@ Checkpoints::Checkpoints(Eager& e, Recorder& recorder, LayerRunner& runner, size
   }
 }
 
-Checkpoints::~Checkpoints() = default;
-
 void Checkpoints::Use(CheckpointHooks* hooks) { e_.hooks = hooks_ = hooks; }
 
 void Checkpoints::Open(size_t layer, const std::vector<eager::Tensor>& values) {
@@ -105,7 +102,7 @@ void Checkpoints::Open(size_t layer, const std::vector<eager::Tensor>& values) {
   for (auto call = chain.rbegin(); call != chain.rend(); ++call) {
     Ref<CheckpointFrame>& frame = pass_.open[static_cast<size_t>(*call)];
     if (!frame) frame = NewFrame(*call);
-    frame->KeepArguments(CallOf(*call), values, hooks_);
+    frame->KeepArguments(values, hooks_);
     Use(frame.get());
     hooks_->BeginLayer(layer);
   }
@@ -131,7 +128,7 @@ CheckpointRun& Checkpoints::RunOf(size_t run) { return recorder_.checkpoints()[r
 Ref<CheckpointFrame> Checkpoints::NewFrame(int call) {
   std::vector<CheckpointRun>& runs = recorder_.checkpoints();
   runs.push_back({runner_.PathOf(CallOf(call).module), 0, 0, {}});
-  return MakeRef<CheckpointFrame>(*this, e_, call, runs.size() - 1);
+  return MakeRef<CheckpointFrame>(static_cast<FrameOwner&>(*this), e_, CallOf(call), runs.size() - 1);
 }
 
 void Checkpoints::BeginForward() {
@@ -158,7 +155,7 @@ void Checkpoints::Recompute(CheckpointFrame& frame) {
   const Phase phase = recorder_.Enter(Phase::kRecompute);
   std::vector<eager::Tensor> values = runner_.resident();
   for (size_t i = 0; i < arguments.size(); ++i) {
-    values[static_cast<size_t>(CallOf(frame.call()).arguments[i].value)] = arguments[i];
+    values[static_cast<size_t>(frame.call().arguments[i].value)] = arguments[i];
   }
   RunAgain(frame, std::move(values));
   recorder_.Enter(phase);
@@ -169,9 +166,9 @@ void Checkpoints::Recompute(CheckpointFrame& frame) {
 
 void Checkpoints::RunAgain(CheckpointFrame& frame, std::vector<eager::Tensor> values) {
   Recomputation recomputation(e_, frame);
-  Pass around = std::exchange(pass_, Pass{frame.call(), &recomputation, {}});
+  Pass around = std::exchange(pass_, Pass{static_cast<int>(&frame.call() - calls_.data()), &recomputation, {}});
   pass_.open.resize(calls_.size());
-  for (const size_t layer : CallOf(frame.call()).layers) {
+  for (const size_t layer : frame.call().layers) {
     Open(layer, values);
     if (recomputation.stopped()) break;
     runner_.Run(layer, values);

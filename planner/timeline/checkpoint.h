@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "planner/semantics/eager.h"
+#include "planner/timeline/checkpoint_frame.h"
 #include "planner/timeline/checkpointed_calls.h"
 #include "planner/timeline/recorder.h"
 
@@ -35,14 +36,10 @@ class LayerRunner {
   virtual const std::string& PathOf(ModuleId module) const = 0;
 };
 
-class CheckpointFrame;
-class CheckpointHooks;
-
-class Checkpoints {
+class Checkpoints : private FrameOwner {
  public:
   Checkpoints(eager::Eager& e, Recorder& recorder, LayerRunner& runner, size_t layers,
               std::vector<CheckpointedCall> calls);
-  ~Checkpoints();
 
   // Around each layer of the forward: opens and closes calls. Nothing without calls.
   void Before(size_t layer, const std::vector<eager::Tensor>& values) {
@@ -58,8 +55,8 @@ class Checkpoints {
   void BeginOperator();
 
  private:
-  friend class CheckpointFrame;
-  CheckpointRun& RunOf(size_t run);
+  CheckpointRun& RunOf(size_t run) override;
+  void Recompute(CheckpointFrame& frame) override;
   Ref<CheckpointFrame> NewFrame(int call);
 
   // One run of layers: the forward, or a recomputation of one call.
@@ -72,7 +69,6 @@ class Checkpoints {
   void Open(size_t layer, const std::vector<eager::Tensor>& values);
   void Close(size_t layer);
   void Use(CheckpointHooks* hooks);
-  void Recompute(CheckpointFrame& frame);
   void RunAgain(CheckpointFrame& frame, std::vector<eager::Tensor> values);
   const CheckpointedCall& CallOf(int call) const { return calls_[static_cast<size_t>(call)]; }
 

@@ -37,12 +37,11 @@ class CheckpointFrame::Holder : public eager::PackedTensor {
   size_t index_;
 };
 
-void CheckpointFrame::KeepArguments(const CheckpointedCall& call, const std::vector<eager::Tensor>& values,
-                                    CheckpointHooks* around) {
-  arguments_.resize(call.arguments.size());
+void CheckpointFrame::KeepArguments(const std::vector<eager::Tensor>& values, CheckpointHooks* around) {
+  arguments_.resize(call_.arguments.size());
   for (size_t i = 0; i < arguments_.size(); ++i) {
     Argument& argument = arguments_[i];
-    const eager::Tensor& value = values[static_cast<size_t>(call.arguments[i].value)];
+    const eager::Tensor& value = values[static_cast<size_t>(call_.arguments[i].value)];
     if (argument.known || !value) continue;  // made later, by an operator that the file lists in between
     argument = {true, value, Ref<eager::PackedTensor>(), value->grad_fn, value->output_number};
     if (around != nullptr) argument.packed = around->Pack(&argument.tensor);
@@ -90,9 +89,8 @@ void CheckpointFrame::EndCall(const char* node, const std::vector<eager::Tensor>
   just_ran_ = true;
   std::vector<OperatorCall>& calls = owner_.RunOf(run_).calls;
   calls.push_back({static_cast<int32_t>(layer_), call.op, occurrence, {}, false});
-  const std::vector<SavedCall>& saved = owner_.CallOf(call_).saved;
-  keeps_ = std::any_of(saved.begin(), saved.end(),
-                       [&](const SavedCall& s) { return s.op == call.op && s.occurrence == occurrence; });
+  keeps_ = std::ranges::any_of(call_.saved,
+                               [&](const SavedCall& s) { return s.op == call.op && s.occurrence == occurrence; });
   if (keeps_) kept_.push_back({call, std::vector<eager::Storage>(noted_.size())});
   for (const eager::Tensor& result : results) Result(result);
 }

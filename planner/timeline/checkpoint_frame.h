@@ -9,7 +9,9 @@
 
 #include <vector>
 
-#include "planner/timeline/checkpoint.h"
+#include "planner/semantics/eager.h"
+#include "planner/timeline/checkpointed_calls.h"
+#include "planner/timeline/recorder.h"
 #include "planner/timeline/selective.h"
 
 namespace vramplan {
@@ -37,19 +39,30 @@ class CheckpointHooks : public eager::SavedTensorHooks {
   BlockId youngest_, youngest_before_;
 };
 
+class CheckpointFrame;
+
+// What a frame asks of those who made it.
+class FrameOwner {
+ public:
+  virtual ~FrameOwner() = default;
+  virtual CheckpointRun& RunOf(size_t run) = 0;
+  // Runs the frame's call again, which hands over the tensors.
+  virtual void Recompute(CheckpointFrame& frame) = 0;
+};
+
 // Lives as long as a holder does.
 class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHooks {
  public:
-  CheckpointFrame(Checkpoints& owner, eager::Eager& e, int call, size_t run)
+  CheckpointFrame(FrameOwner& owner, eager::Eager& e, const CheckpointedCall& call, size_t run)
       : CheckpointHooks(e), owner_(owner), call_(call), run_(run) {}
 
-  int call() const { return call_; }
+  const CheckpointedCall& call() const { return call_; }
   size_t run() const { return run_; }
   const Place& last() const { return last_; }
   size_t saves() const { return waited_for_.size(); }
 
   // _NoopSaveInputs: saved like any input of an operator, by the call around this one when there is one.
-  void KeepArguments(const CheckpointedCall& call, const std::vector<eager::Tensor>& values, CheckpointHooks* around);
+  void KeepArguments(const std::vector<eager::Tensor>& values, CheckpointHooks* around);
   // The arguments on the tape again; may run the call around this one.
   std::vector<eager::Tensor> Arguments();
   Ref<eager::PackedTensor> Pack(eager::Tensor* tensor) override;
@@ -76,8 +89,8 @@ class CheckpointFrame : public RefCounted<CheckpointFrame>, public CheckpointHoo
   eager::Tensor Unpack(size_t index);
   void LetGo(size_t index);
 
-  Checkpoints& owner_;
-  int call_;
+  FrameOwner& owner_;
+  const CheckpointedCall& call_;
   std::vector<Argument> arguments_;
   std::vector<bool> waited_for_;  // by number of the save: its holder lives
   std::vector<eager::Tensor> recomputed_;
