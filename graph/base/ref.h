@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "graph/base/object_pool.h"
+
 namespace vramplan {
 
 template <typename T>
@@ -18,6 +20,8 @@ class RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
   int64_t use_count() const { return count_; }
+  static void* operator new(size_t bytes) { return ObjectPool::Take(bytes); }
+  static void operator delete(void* memory, size_t bytes) { ObjectPool::Give(memory, bytes); }
 
  private:
   friend class Ref<T>;

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -77,34 +79,34 @@ using AttributeValue =
 class Attributes {
  public:
   void Set(std::string name, AttributeValue value) { values_.insert_or_assign(std::move(name), std::move(value)); }
-  bool Has(const std::string& name) const { return values_.count(name) != 0; }
+  bool Has(std::string_view name) const { return values_.contains(name); }
   template <typename T>
-  const T* Get(const std::string& name) const {
+  const T* Get(std::string_view name) const {
     const auto found = values_.find(name);
     return found == values_.end() ? nullptr : std::get_if<T>(&found->second);
   }
-  int64_t Int(const std::string& name, int64_t otherwise) const {
+  int64_t Int(std::string_view name, int64_t otherwise) const {
     const auto* v = Get<int64_t>(name);
     return v != nullptr ? *v : otherwise;
   }
-  double Real(const std::string& name, double otherwise) const {
+  double Real(std::string_view name, double otherwise) const {
     const auto* v = Get<double>(name);
     if (v != nullptr) return *v;
     const auto* i = Get<int64_t>(name);
     return i != nullptr ? static_cast<double>(*i) : otherwise;
   }
-  std::string Text(const std::string& name, std::string otherwise) const {
+  std::string Text(std::string_view name, std::string otherwise) const {
     const auto* v = Get<std::string>(name);
     return v != nullptr ? *v : otherwise;
   }
-  std::vector<int64_t> Ints(const std::string& name) const {
+  std::vector<int64_t> Ints(std::string_view name) const {
     const auto* v = Get<std::vector<int64_t>>(name);
     return v != nullptr ? *v : std::vector<int64_t>();
   }
-  const std::map<std::string, AttributeValue>& all() const { return values_; }
+  const std::map<std::string, AttributeValue, std::less<>>& all() const { return values_; }
 
  private:
-  std::map<std::string, AttributeValue> values_;
+  std::map<std::string, AttributeValue, std::less<>> values_;
 };
 
 // Metadata that the dynamo exporter writes beside a node (NodeProto.metadata_props, field 9). Empty without it.

@@ -26,11 +26,6 @@ std::string Count(int count, const std::string& one, const std::string& many) {
   return count == 1 ? "the " + one : "the " + std::to_string(count) + " " + many;
 }
 
-// What each row is asked about: the step, and how long its tensors live (in PyTorch).
-struct Asked : DoubtedStep {
-  Lifetimes lifetimes;
-};
-
 // The step of this file with other things put back; `named`: also where variables keep the most of what they made.
 std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_back, bool named = false) {
   Notes already_told;
@@ -50,14 +45,13 @@ std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_b
 }
 
 // The step of layers that differ in no tensor.
-Result<Timeline> Under(const Asked& step, const Layers& layers, const TrainingSpec& other) {
+Result<Timeline> Under(const DoubtedStep& step, const Layers& layers, const TrainingSpec& other) {
   Notes already_told;
-  if (other.framework.runtime != Runtime::kPyTorch) return ScheduleFor(layers, other, step.batch, &already_told);
-  return ScheduleAs(step.lifetimes.likely, layers, other, step.batch, &already_told);
+  return ScheduleFor(layers, step.prepared.lifetimes.likely, other, step.batch, &already_told);
 }
 
 // Only the names of weights tell that a batch norm was folded; metadata of the dynamo exporter is a fact.
-std::optional<Doubt> FoldedNorms(const Asked& step) {
+std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
   const int restored = step.prepared.layers.guesses.restored_norms;
   if (restored == 0 || step.spec.given.count("assume-batchnorm") != 0) return std::nullopt;
   Doubt doubt;
@@ -74,7 +68,7 @@ std::optional<Doubt> FoldedNorms(const Asked& step) {
 
 // A file of model.eval() has lost its dropouts, one of model.train() has them; not every file says which it is. Where
 // they stood nobody knows: in transformers behind products and probabilities, elsewhere behind activations if at all.
-std::optional<Doubt> Dropouts(const Asked& step) {
+std::optional<Doubt> Dropouts(const DoubtedStep& step) {
   constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
   if (step.spec.mode != Mode::kTrain || step.options.put_back.dropout > 0) return std::nullopt;
   if (!step.prepared.question.model.may_lack_dropouts) return std::nullopt;
@@ -90,7 +84,7 @@ std::optional<Doubt> Dropouts(const Asked& step) {
   return doubt;
 }
 
-std::optional<Doubt> InPlace(const Asked& step) {
+std::optional<Doubt> InPlace(const DoubtedStep& step) {
   if (step.spec.inplace != Inplace::kAuto) return std::nullopt;
   const std::vector<bool> can = CanBeInPlace(step.prepared.layers);
   if (std::find(can.begin(), can.end(), true) == can.end()) return std::nullopt;
@@ -99,6 +93,7 @@ std::optional<Doubt> InPlace(const Asked& step) {
                       .text = "assumed: activations such as ReLU run in place where libraries usually write it so",
                       .settle = "--inplace on or off, whichever nn.ReLU(inplace=...) says in the code"};
   TrainingSpec other = step.spec;
+  const bool named = step.spec.mode == Mode::kTrain && step.prepared.lifetimes.AreGuessed();
   bool some_are = false, all_are = true;
   for (size_t l = 0; l < can.size(); ++l) {
     const bool is = step.prepared.layers.layers[l].attributes.Int("inplace", 0) != 0;
@@ -106,15 +101,17 @@ std::optional<Doubt> InPlace(const Asked& step) {
     all_are = all_are && (is || !can[l]);
   }
   for (const Inplace inplace : {Inplace::kOff, Inplace::kOn}) {
-    if (inplace == Inplace::kOff ? !some_are : all_are) continue;  // the likely step
+    if (inplace == Inplace::kOff ? !some_are || named : all_are)
+      continue;  // the likely step, or less than the one below
     other.inplace = inplace;
     doubt.others.push_back(Under(step, step.prepared.layers, other));
   }
   // What an activation makes beside its input is one tensor more that a variable may keep.
-  if (step.spec.mode == Mode::kTrain && step.lifetimes.AreGuessed()) {
+  if (named) {
     other.inplace = Inplace::kOff;
     Notes already_told;
-    doubt.others.push_back(ScheduleAs(step.lifetimes.most, step.prepared.layers, other, step.batch, &already_told));
+    doubt.others.push_back(
+        ScheduleAs(step.prepared.lifetimes.most, step.prepared.layers, other, step.batch, &already_told));
   }
   return doubt;
 }
@@ -130,7 +127,7 @@ Bytes OutputBytes(const DoubtedStep& step) {
   return bytes;
 }
 
-std::optional<Doubt> OtherLoss(const Asked& step) {
+std::optional<Doubt> OtherLoss(const DoubtedStep& step) {
   // log_softmax, its gradient, the gradient of the logits and a target: no loss of the list takes more of them.
   constexpr int64_t kCopies = 6;
   if (step.spec.mode != Mode::kTrain || step.spec.loss != Loss::kAuto || step.likely.loss == Loss::kNone)
@@ -149,15 +146,15 @@ std::optional<Doubt> OtherLoss(const Asked& step) {
   return doubt;
 }
 
-std::optional<Doubt> Names(const Asked& step) {
-  if (!step.lifetimes.AreGuessed()) return std::nullopt;
+std::optional<Doubt> Names(const DoubtedStep& step) {
+  if (!step.prepared.lifetimes.AreGuessed()) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "names",
                       .text = "not in the file: which tensors the code keeps in a variable",
                       .settle = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines",
                       .told_above = 1};
-  for (const Releases* releases : {&step.lifetimes.fewest, &step.lifetimes.most}) {
-    if (*releases == step.lifetimes.likely) continue;
+  for (const Releases* releases : {&step.prepared.lifetimes.fewest, &step.prepared.lifetimes.most}) {
+    if (*releases == step.prepared.lifetimes.likely) continue;
     Notes already_told;
     doubt.others.push_back(ScheduleAs(*releases, step.prepared.layers, step.spec, step.batch, &already_told));
   }
@@ -165,7 +162,7 @@ std::optional<Doubt> Names(const Asked& step) {
 }
 
 // No exporter writes requires_grad.
-std::optional<Doubt> FrozenParameters(const Asked& step) {
+std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
   if (step.prepared.assumed_frozen.empty() || step.spec.mode != Mode::kTrain) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "assumed-frozen",
@@ -196,7 +193,7 @@ Layers OnlyLastTrained(const Layers& layers) {
 }
 
 // What no exporter writes and no other row asks. Less than a head alone, nothing that trains takes.
-std::optional<Doubt> AllTrained(const Asked& step) {
+std::optional<Doubt> AllTrained(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0) return std::nullopt;
   const bool checkpoints_known = model.checkpoints_known || !step.spec.checkpoint.empty();
@@ -227,7 +224,7 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   return doubts;
 }
 
-using Ask = std::optional<Doubt> (*)(const Asked& step);
+using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
 constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names, AllTrained};
 
 }  // namespace
@@ -236,9 +233,7 @@ std::vector<Assumption> Doubts(const DoubtedStep& asked) {
   // The peak of a later step is that of the second: optimizers make their state in the first.
   TrainingSpec two_steps = asked.spec;
   two_steps.steps = std::min(two_steps.steps, 2);
-  const bool pytorch = asked.spec.framework.runtime == Runtime::kPyTorch;
-  const Asked step{{asked.prepared, asked.options, two_steps, asked.batch, asked.likely, asked.requested},
-                   pytorch ? LifetimesOf(asked.prepared.layers) : Lifetimes()};
+  const DoubtedStep step{asked.prepared, asked.options, two_steps, asked.batch, asked.likely, asked.requested};
   std::vector<Doubt> doubts = Rereadings(step);
   for (const Ask ask : kQuestions) {
     if (std::optional<Doubt> doubt = ask(step)) doubts.push_back(*std::move(doubt));

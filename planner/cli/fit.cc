@@ -33,7 +33,8 @@ std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
 // Whether PyTorch raises an error in this step, which no batch avoids.
 bool IsRefused(const Prepared& prepared, const TrainingSpec& spec) {
   Notes notes;
-  const Result<Timeline> step = ScheduleFor(prepared.layers, spec, prepared.question.batch, &notes);
+  const Result<Timeline> step =
+      ScheduleFor(prepared.layers, prepared.lifetimes.likely, spec, prepared.question.batch, &notes);
   return step.ok() && std::ranges::any_of(notes.all(), [](const Note& n) { return n.code == "bce-under-autocast"; });
 }
 
@@ -56,8 +57,7 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
         continue;
       }
       // A precision that cannot be laid out (yet) has no row.
-      Result<LargestBatch> largest =
-          FindLargestBatch(LayoutOf(prepared.layers, other), prepared.layers, config, capacity);
+      Result<LargestBatch> largest = FindLargestBatch(LayoutOf(prepared, other), prepared.layers, config, capacity);
       if (largest.ok()) rows.push_back({precision, *std::move(largest)});
     }
   }
@@ -76,7 +76,7 @@ std::vector<WhatIf> OtherGrowth(const Prepared& prepared, const TrainingSpec& sp
   CardFit fit;
   fit.device = chosen.device;
   Judge(step, prepared.question.batch, other, config, &fit);
-  const Result<LargestBatch> largest = FindLargest(prepared.layers, prepared.question, other, config, step.likely, fit);
+  const Result<LargestBatch> largest = FindLargest(prepared, other, config, step.likely, fit);
   if (!largest.ok()) return {};
   const WhatIf what{std::string(Name(other.ort.growth)), fit.verdict, largest->largest_batch, "arena_extend_strategy"};
   const bool worse = what.verdict > now.verdict || what.largest_batch < now.largest.largest_batch;
@@ -96,8 +96,7 @@ std::vector<WhatIf> WhatIfs(const Prepared& prepared, const TrainingSpec& spec, 
     CardFit fit;
     fit.device = chosen.device;
     Judge(step, prepared.question.batch, spec, config, &fit);
-    const Result<LargestBatch> largest =
-        FindLargest(prepared.layers, prepared.question, spec, config, step.likely, fit);
+    const Result<LargestBatch> largest = FindLargest(prepared, spec, config, step.likely, fit);
     if (!largest.ok()) continue;
     const WhatIf other{conf, fit.verdict, largest->largest_batch};
     const bool improves = other.verdict < now.verdict || other.largest_batch > now.largest.largest_batch;
@@ -135,17 +134,16 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
   for (const Card& card : Cards()) {
     const ChosenDevice chosen = DeviceOf(card, options);
     const TrainingSpec spec = SpecOn(chosen, options.spec);
-    const Result<BothEnds> step = LayOutBothEnds(prepared.layers, spec, prepared.question.batch, &prepared.notes);
+    const Result<BothEnds> step = LayOutBothEnds(prepared, spec, prepared.question.batch, &prepared.notes);
     if (!step.ok()) return step.error();
     CardFit fit;
     fit.device = chosen.device;
     fit.id = chosen.id;
     Judge(*step, prepared.question.batch, spec, options.allocator, &fit);
-    Result<LargestBatch> largest =
-        FindLargest(prepared.layers, prepared.question, spec, options.allocator, step->likely, fit);
+    Result<LargestBatch> largest = FindLargest(prepared, spec, options.allocator, step->likely, fit);
     if (!largest.ok()) return largest.error();
     fit.largest = *std::move(largest);
-    const Result<int64_t> safe = FindSafe(prepared.layers, prepared.question, spec, options.allocator, fit);
+    const Result<int64_t> safe = FindSafe(prepared, prepared.question.batch, spec, options.allocator, fit);
     if (!safe.ok()) return safe.error();
     fit.safe_batch = *safe;
     fits = fits || fit.verdict != Verdict::kDoesNotFit;
@@ -187,7 +185,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
 
   const TrainingSpec spec = SpecOn(*chosen, options.spec);
   const int64_t batch = prepared->question.batch;
-  const Result<BothEnds> step = LayOutBothEnds(prepared->layers, spec, batch, &prepared->notes);
+  const Result<BothEnds> step = LayOutBothEnds(*prepared, spec, batch, &prepared->notes);
   if (!step.ok()) return step.error();
   const Timeline& timeline = step->likely;
   if (!chosen->nvidia) NoteAmd(&prepared->notes);
@@ -196,11 +194,10 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   fit.card.device = chosen->device;
   fit.card.id = chosen->id;
   Judge(*step, batch, spec, options.allocator, &fit.card);
-  Result<LargestBatch> largest =
-      FindLargest(prepared->layers, prepared->question, spec, options.allocator, timeline, fit.card);
+  Result<LargestBatch> largest = FindLargest(*prepared, spec, options.allocator, timeline, fit.card);
   if (!largest.ok()) return largest.error();
   fit.card.largest = *std::move(largest);
-  const Result<int64_t> safe = FindSafe(prepared->layers, prepared->question, spec, options.allocator, fit.card);
+  const Result<int64_t> safe = FindSafe(*prepared, batch, spec, options.allocator, fit.card);
   if (!safe.ok()) return safe.error();
   fit.card.safe_batch = *safe;
   fit.assumptions = DoubtsOf(fit.card, *prepared, options, spec, timeline);

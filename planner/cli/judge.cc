@@ -54,20 +54,21 @@ Result<int64_t> Bisect(int64_t limit, const Surely& surely) {
 
 }  // namespace
 
-Layout LayoutOf(const Layers& layers, const TrainingSpec& spec) {
-  return [&layers, spec](int64_t batch) {
+Layout LayoutOf(const Prepared& prepared, const TrainingSpec& spec) {
+  return [&prepared, spec](int64_t batch) {
     Notes already_told;
-    return ScheduleFor(layers, spec, batch, &already_told);
+    return ScheduleFor(prepared.layers, prepared.lifetimes.likely, spec, batch, &already_told);
   };
 }
 
-Result<BothEnds> LayOutBothEnds(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
-  Result<Timeline> likely = ScheduleFor(layers, spec, batch, notes);
+Result<BothEnds> LayOutBothEnds(const Prepared& prepared, const TrainingSpec& spec, int64_t batch, Notes* notes) {
+  Result<Timeline> likely = ScheduleFor(prepared.layers, prepared.lifetimes.likely, spec, batch, notes);
   if (!likely.ok()) return likely.error();
   BothEnds ends{*std::move(likely), std::nullopt};
-  if (!CudnnChooses(layers, spec)) return ends;
+  if (!CudnnChooses(prepared.layers, spec)) return ends;
   Notes already_told;
-  Result<Timeline> high = ScheduleFor(layers, AtHighWorkspaces(spec), batch, &already_told);
+  Result<Timeline> high =
+      ScheduleFor(prepared.layers, prepared.lifetimes.likely, AtHighWorkspaces(spec), batch, &already_told);
   if (!high.ok()) return high.error();
   ends.high = *std::move(high);
   return ends;
@@ -93,34 +94,33 @@ void Judge(const BothEnds& step, int64_t batch, const TrainingSpec& spec, const 
   fit->verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
 }
 
-Result<LargestBatch> FindLargest(const Layers& layers, const StepQuestion& question, const TrainingSpec& spec,
-                                 const AllocatorConfig& given, const Timeline& timeline, const CardFit& fit) {
+Result<LargestBatch> FindLargest(const Prepared& prepared, const TrainingSpec& spec, const AllocatorConfig& given,
+                                 const Timeline& timeline, const CardFit& fit) {
   const AllocatorConfig config = AllocatorOn(fit.device, given);
   const Bytes capacity = fit.device.CapacityWith(fit.device.context.likely);
-  if (question.model.has_batch) {
-    return FindLargestBatch(LayoutOf(layers, spec), layers, config, capacity, question.batch);
+  if (prepared.question.model.has_batch) {
+    return FindLargestBatch(LayoutOf(prepared, spec), prepared.layers, config, capacity, prepared.question.batch);
   }
   LargestBatch only;
   only.largest_batch = fit.verdict == Verdict::kDoesNotFit ? 0 : 1;
   if (only.largest_batch == 1) return only;
   only.first_failing_batch = 1;
   const Peak refused = Replay(timeline, 1, config, capacity);
-  if (refused.out_of_memory) only.bottleneck = DescribeAllocation(timeline, layers, 1, *refused.out_of_memory);
+  if (refused.out_of_memory) only.bottleneck = DescribeAllocation(timeline, prepared.layers, 1, *refused.out_of_memory);
   return only;
 }
 
-Result<int64_t> FindSafe(const Layers& layers, const StepQuestion& question, const TrainingSpec& spec,
+Result<int64_t> FindSafe(const Prepared& prepared, int64_t batch, const TrainingSpec& spec,
                          const AllocatorConfig& given, const CardFit& fit) {
   const int64_t limit = fit.largest.largest_batch;
-  const int64_t batch = question.batch;
   const bool asked_is_safe = fit.verdict == Verdict::kFits;
   if (limit == 0) return int64_t{0};
-  if (!question.model.has_batch) return int64_t{asked_is_safe ? 1 : 0};
+  if (!prepared.question.model.has_batch) return int64_t{asked_is_safe ? 1 : 0};
   const AllocatorConfig config = AllocatorOn(fit.device, given);
   if (config.bfc) {
     return Bisect(limit, [&](int64_t tried) -> Result<bool> {
       Notes already_told;
-      const Result<BothEnds> step = LayOutBothEnds(layers, spec, tried, &already_told);
+      const Result<BothEnds> step = LayOutBothEnds(prepared, spec, tried, &already_told);
       if (!step.ok()) return step.error();
       CardFit at = fit;
       Judge(*step, tried, spec, given, &at);
@@ -128,12 +128,13 @@ Result<int64_t> FindSafe(const Layers& layers, const StepQuestion& question, con
     });
   }
   const ContextBand& context = fit.device.context;
-  const bool workspaces = CudnnChooses(layers, spec);
+  const bool workspaces = CudnnChooses(prepared.layers, spec);
   if (!workspaces && context.high == context.likely) return limit;
   const Bytes at_worst = fit.device.CapacityWith(context.high);
   const int64_t asked = asked_is_safe ? batch : 1;
   const auto largest_in = [&](Bytes capacity, const TrainingSpec& of) -> Result<int64_t> {
-    const Result<LargestBatch> found = FindLargestBatch(LayoutOf(layers, of), layers, config, capacity, asked, limit);
+    const Result<LargestBatch> found =
+        FindLargestBatch(LayoutOf(prepared, of), prepared.layers, config, capacity, asked, limit);
     if (!found.ok()) return found.error();
     return std::min(limit, found->largest_batch);
   };

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "graph/base/note.h"
-#include "planner/cli/choose_device.h"
+#include "planner/cli/prepare.h"
 #include "planner/report/fit.h"
 
 namespace vramplan {
@@ -21,20 +21,20 @@ struct BothEnds {
   Timeline likely;
   std::optional<Timeline> high;
 };
-Result<BothEnds> LayOutBothEnds(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes);
+Result<BothEnds> LayOutBothEnds(const Prepared& prepared, const TrainingSpec& spec, int64_t batch, Notes* notes);
 
 // The step at any batch. Notes are not taken: those of the batch that is reported say the same.
-Layout LayoutOf(const Layers& layers, const TrainingSpec& spec);
+Layout LayoutOf(const Prepared& prepared, const TrainingSpec& spec);
 
 // Fills `verdict`, `peak` and `band` of `fit`, whose `device` is set.
 void Judge(const BothEnds& step, int64_t batch, const TrainingSpec& spec, const AllocatorConfig& given, CardFit* fit);
 
 // The largest batch that fits at the likely value. A graph without a batch has one size: it fits as batch 1, or not.
-Result<LargestBatch> FindLargest(const Layers& layers, const StepQuestion& question, const TrainingSpec& spec,
-                                 const AllocatorConfig& given, const Timeline& timeline, const CardFit& fit);
+Result<LargestBatch> FindLargest(const Prepared& prepared, const TrainingSpec& spec, const AllocatorConfig& given,
+                                 const Timeline& timeline, const CardFit& fit);
 
-// The largest batch that fits at the high end too; 0: none does. `fit`: judged, with its largest batch.
-Result<int64_t> FindSafe(const Layers& layers, const StepQuestion& question, const TrainingSpec& spec,
+// The largest batch that fits at the high end too; 0: none does. `fit`: judged at `batch`, with its largest batch.
+Result<int64_t> FindSafe(const Prepared& prepared, int64_t batch, const TrainingSpec& spec,
                          const AllocatorConfig& given, const CardFit& fit);
 
 }  // namespace vramplan

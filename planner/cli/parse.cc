@@ -129,10 +129,12 @@ struct VerbApp {
   TypedOptions typed;
 };
 
-void Declare(CLI::App* root, Verb verb, VerbApp* into) {
+// `typed`: whether the verb stands anywhere on the command line; only then somebody asks for its options.
+void Declare(CLI::App* root, Verb verb, bool typed, VerbApp* into) {
   into->app = root->add_subcommand(std::string(Name(verb)));
   into->app->set_help_flag();
   into->app->allow_extras();
+  if (!typed) return;
   into->app->add_flag("-h,--help", into->help);
   into->app->add_option("file", into->positional);
   if (verb == Verb::kCheck) into->app->add_option("schedule", into->second);
@@ -163,7 +165,8 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   root.add_flag("-V,--version", version);
   root.allow_extras();
   std::map<Verb, VerbApp> verbs;
-  for (const Verb verb : kAllVerbs) Declare(&root, verb, &verbs[verb]);
+  for (const Verb verb : kAllVerbs)
+    Declare(&root, verb, std::find(argv + 1, argv + argc, Name(verb)) != argv + argc, &verbs[verb]);
   // "vramplan help fit" is what some people type.
   std::vector<const char*> arguments(argv, argv + argc);
   std::vector<std::string> script;

@@ -92,7 +92,7 @@ Status JudgePlan(const Prepared& prepared, const PlanProblem& problem, const Opt
                  const Device& device, PlanReport* report) {
   const TrainingSpec spec = problem.With(plan);
   Notes already_told;
-  const Result<BothEnds> step = LayOutBothEnds(prepared.layers, spec, plan.batch, &already_told);
+  const Result<BothEnds> step = LayOutBothEnds(prepared, spec, plan.batch, &already_told);
   if (!step.ok()) return step.error();
   CardFit fit;
   fit.device = device;
@@ -100,9 +100,7 @@ Status JudgePlan(const Prepared& prepared, const PlanProblem& problem, const Opt
   report->verdict = fit.verdict;
   report->band = fit.band;
   fit.largest.largest_batch = plan.batch;
-  StepQuestion question = prepared.question;
-  question.batch = plan.batch;
-  const Result<int64_t> safe = FindSafe(prepared.layers, question, spec, options.allocator, fit);
+  const Result<int64_t> safe = FindSafe(prepared, plan.batch, spec, options.allocator, fit);
   if (!safe.ok()) return safe.error();
   report->safe_batch = *safe;
   return Done();
@@ -150,8 +148,12 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   const ChosenDevice& on = **chosen;
   const TrainingSpec spec = SpecOn(on, options.spec);
   const Device& device = on.device;
-  const PlanProblem problem{prepared->layers, spec, AllocatorOn(device, options.allocator),
-                            device.CapacityWith(device.context.likely), on.rates};
+  const PlanProblem problem{prepared->layers,
+                            prepared->lifetimes.likely,
+                            spec,
+                            AllocatorOn(device, options.allocator),
+                            device.CapacityWith(device.context.likely),
+                            on.rates};
 
   PlanWishes wishes = options.wishes;
   const bool has_batch = prepared->question.model.has_batch;
@@ -190,7 +192,8 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
       const std::string shorter = half.dim + "=" + std::to_string(half.from / 2);
       others.push_back({shorter + " instead of " + std::to_string(half.from),
                         "--dim " + shorter,
-                        {half.prepared.layers, problem.spec, problem.config, problem.capacity, problem.rates}});
+                        {half.prepared.layers, half.prepared.lifetimes.likely, problem.spec, problem.config,
+                         problem.capacity, problem.rates}});
     }
     Result<PlanLadder> ladder = ClimbLadder(problem, start, precisions, others);
     if (!ladder.ok()) return ladder.error();

@@ -117,6 +117,7 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Layers> layers = GraphFor(runtime, prepared.graph, prepared.shapes, options.put_back, &prepared.notes);
   if (!layers.ok()) return layers.error();
   prepared.layers = *std::move(layers);
+  prepared.lifetimes = LifetimesFor(runtime, prepared.layers);
   if (const Status trained = DecideTrained(options, &prepared); !trained.ok()) return trained.error();
 
   StepQuestion& question = prepared.question;

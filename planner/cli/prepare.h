@@ -10,6 +10,7 @@
 #include "graph/shapes/infer.h"
 #include "planner/cli/choose_device.h"
 #include "planner/cli/options.h"
+#include "planner/lifetimes/lifetimes.h"
 #include "planner/report/estimate.h"
 
 namespace vramplan {
@@ -19,6 +20,7 @@ struct Prepared {
   Binding binding;
   Shapes shapes;
   Layers layers;
+  Lifetimes lifetimes;                  // in PyTorch; empty for another runtime
   std::vector<TrainedPattern> trained;  // what decided which parameters are trained: assumed, then given
   std::string assumed_frozen;           // what of that was assumed, a sentence; empty: nothing
   StepQuestion question;                // without the spec rows

@@ -10,6 +10,7 @@
 #include "planner/runtimes/onnxruntime.h"
 #include "planner/runtimes/stand_in.h"
 #include "planner/timeline/known_sizes.h"
+#include "planner/timeline/name_ends.h"
 
 namespace vramplan {
 namespace {
@@ -73,9 +74,19 @@ Result<Layers> GraphFor(Runtime runtime, const Graph& graph, const Shapes& shape
   return Lift(graph, shapes, put_back, notes);
 }
 
+Lifetimes LifetimesFor(Runtime runtime, const Layers& layers) {
+  return runtime == Runtime::kPyTorch ? LifetimesOf(layers) : Lifetimes();
+}
+
 Result<Timeline> ScheduleFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
+  const bool pytorch = spec.framework.runtime == Runtime::kPyTorch;
+  return ScheduleFor(layers, pytorch ? ReleasesAfter(layers) : Releases(), spec, batch, notes);
+}
+
+Result<Timeline> ScheduleFor(const Layers& layers, const Releases& releases, const TrainingSpec& spec, int64_t batch,
+                             Notes* notes) {
   const Runtime runtime = spec.framework.runtime;
-  if (runtime == Runtime::kPyTorch) return Schedule(layers, spec, batch, notes);
+  if (runtime == Runtime::kPyTorch) return ScheduleAs(releases, layers, spec, batch, notes);
   Result<Timeline> timeline = runtime == Runtime::kOnnxRuntime ? ScheduleOnnxRuntime(layers, spec, batch, notes)
                                                                : ScheduleStandIn(layers, spec, batch, notes);
   if (!timeline.ok()) return timeline;

@@ -14,6 +14,7 @@
 #include "graph/layers/layers.h"
 #include "graph/lift/lift.h"
 #include "planner/allocator/replay.h"
+#include "planner/lifetimes/lifetimes.h"
 #include "planner/spec/device.h"
 #include "planner/spec/spec.h"
 #include "planner/timeline/timeline.h"
@@ -23,6 +24,12 @@ namespace vramplan {
 Result<Layers> GraphFor(Runtime runtime, const Graph& graph, const Shapes& shapes, const PutBack& put_back,
                         Notes* notes);
 
+// Of PyTorch; nothing in the other runtimes, which have no variables.
+Lifetimes LifetimesFor(Runtime runtime, const Layers& layers);
+
+// `releases`: when PyTorch's Python lets go of each value; the other runtimes ask nobody.
+Result<Timeline> ScheduleFor(const Layers& layers, const Releases& releases, const TrainingSpec& spec, int64_t batch,
+                             Notes* notes);
 Result<Timeline> ScheduleFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes);
 
 std::optional<BfcConfig> ArenaOf(const TrainingSpec& spec);

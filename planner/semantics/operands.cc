@@ -157,11 +157,12 @@ bool AxesFit(const Call& c) {
     if (op == by_shape) return true;
   }
   const int rank = c.In(0)->dim() + (op == "stack" ? 1 : 0);
-  for (const char* name : {"dim", "dim0", "dim1", "dim2"}) {
-    if (c.layer.attributes.Get<int64_t>(name) != nullptr && !Within(c.Int(name), rank)) return false;
-    for (const int64_t axis : c.Ints(name)) {
-      if (!Within(axis, rank)) return false;
-    }
+  for (const auto& [name, value] : c.layer.attributes.all()) {
+    if (name != "dim" && name != "dim0" && name != "dim1" && name != "dim2") continue;
+    if (const auto* axis = std::get_if<int64_t>(&value); axis != nullptr && !Within(*axis, rank)) return false;
+    const auto* axes = std::get_if<std::vector<int64_t>>(&value);
+    const auto is_there = [&](int64_t axis) { return Within(axis, rank); };
+    if (axes != nullptr && !std::all_of(axes->begin(), axes->end(), is_there)) return false;
   }
   if (op == "permute") {
     std::vector<int64_t> axes = c.Ints("dims");

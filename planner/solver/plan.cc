@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "planner/timeline/name_ends.h"
+
 namespace vramplan {
 
 std::string_view Name(Tier tier) {
@@ -29,7 +31,7 @@ TrainingSpec PlanProblem::With(const Plan& plan) const {
 Layout PlanProblem::LayoutOf(const Plan& plan) const {
   return [this, with = With(plan)](int64_t batch) {
     Notes already_told;
-    return Schedule(layers, with, batch, &already_told);
+    return ScheduleAs(releases, layers, with, batch, &already_told);
   };
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "planner/lifetimes/lifetimes.h"
 #include "planner/solver/batch_search.h"
 #include "planner/solver/time_model.h"
 
@@ -45,7 +46,8 @@ struct Plan {
 // What plans are made for: one model on one card, with the parts of the spec that a plan does not decide.
 struct PlanProblem {
   const Layers& layers;
-  TrainingSpec spec;  // precision, implementation, accumulation and checkpoints are overridden
+  const Releases& releases;  // of the layers
+  TrainingSpec spec;         // precision, implementation, accumulation and checkpoints are overridden
   AllocatorConfig config;
   Bytes capacity;  // of the allocator
   Rates rates;

@@ -1,6 +1,7 @@
 #include "planner/timeline/backward.h"
 
 #include <limits>
+#include <memory_resource>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -168,7 +169,8 @@ class Engine {
   }
 
   Eager& e_;
-  std::unordered_map<const void*, Task> tasks_;
+  std::pmr::monotonic_buffer_resource memory_;
+  std::pmr::unordered_map<const void*, Task> tasks_{&memory_};
   std::priority_queue<Ready> ready_;
   int64_t order_ = 0;
 };

@@ -29,20 +29,22 @@ constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of PyTorch 
 
 // --- index_add or index_put ------------------------------------------------------------------------------------------
 
+bool IsAssumedAddition(const Layer& layer) {
+  return layer.op == "index_add" && layer.attributes.Int("assumed", 0) != 0;
+}
+
 std::optional<Reading> IndexPutInstead(const Layers& layers) {
+  if (!Any(layers, IsAssumedAddition)) return std::nullopt;
   Layers other = layers;
-  bool any = false;
   for (Layer& layer : other.layers) {
-    if (layer.op != "index_add" || layer.attributes.Int("assumed", 0) == 0) continue;
+    if (!IsAssumedAddition(layer)) continue;
     std::vector<ValueId> inputs = {layer.inputs[0]};
     inputs.resize(1 + static_cast<size_t>(layer.attributes.Int("dim", 0)));
     inputs.push_back(layer.inputs[1]);
     inputs.push_back(layer.inputs[2]);
     layer.op = "index_put";
     layer.inputs = std::move(inputs);
-    any = true;
   }
-  if (!any) return std::nullopt;
   return Reading{"index-add-guessed", "assumed: additions at indices are index_add, not index_put", kDynamoTells,
                  std::move(other)};
 }
@@ -356,11 +358,13 @@ bool IsSharedCentring(const Uses& uses, const Layer& sub) {
 // The TorchScript exporter computes equal nodes once: (x - mean) / std with a variance of its own centres twice.
 std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
   const Uses uses(layers);
+  const auto is_shared = [&](const Layer& layer) { return IsSharedCentring(uses, layer); };
+  if (!Any(layers, is_shared)) return std::nullopt;
   Layers other = layers;
   std::vector<Layer> all;
   std::map<size_t, std::pair<ValueId, Layer>> again;  // what the second reader reads, and the same made for it
   for (const Layer& sub : layers.layers) {
-    if (!IsSharedCentring(uses, sub)) continue;
+    if (!is_shared(sub)) continue;
     Layer second = sub;
     second.name += ".again";
     Value value = layers[sub.outputs[0]];
@@ -369,7 +373,6 @@ std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
     const auto reader = static_cast<size_t>(uses.ReadersOf(sub.outputs[0])[1]);
     again.emplace(reader, std::pair{sub.outputs[0], std::move(second)});
   }
-  if (again.empty()) return std::nullopt;
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     Layer layer = layers.layers[l];
     if (const auto found = again.find(l); found != again.end()) {
@@ -386,6 +389,7 @@ std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
 
 // .float() or .to(x.dtype), which differ under autocast (graph/lift/source_lines/cast_lines.h).
 std::optional<Reading> CastsInstead(const Layers& layers) {
+  if (!Any(layers, [](const Layer& layer) { return layer.op == "to"; })) return std::nullopt;
   Layers other = layers;
   if (!CastAsOperand(&other)) return std::nullopt;
   return Reading{"cast-guessed", "assumed: masks are made fp32, not of the type of what they are multiplied with",
@@ -394,6 +398,7 @@ std::optional<Reading> CastsInstead(const Layers& layers) {
 
 // x.float() once for a norm, or once for its square and once for what is scaled.
 std::optional<Reading> CastTwiceInstead(const Layers& layers) {
+  if (!Any(layers, [](const Layer& layer) { return layer.op == "float"; })) return std::nullopt;
   Layers other = layers;
   if (!CastTwice(&other)) return std::nullopt;
   return Reading{"upcast-guessed", "assumed: norms that are written out call x.float() once",

@@ -93,29 +93,33 @@ std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
                  "export model.train(), which folds nothing", std::move(other)};
 }
 
+// The layers with these no longer trained.
+Layers Without(const Layers& layers, const std::vector<ValueId>& trained) {
+  Layers other = layers;
+  for (const ValueId id : trained) SetTrained(&other, id, false);
+  return other;
+}
+
 std::optional<Reading> BuffersInstead(const Layers& layers) {
   const std::set<ValueId> weights = WeightsOfCalls(layers);
-  Layers other = layers;
-  std::string first;
-  int count = 0;
-  for (const ValueId id : layers.parameters) {
-    if (!IsTrained(layers, id) || IsCalledWeight(layers[id].name) || weights.contains(id)) continue;
-    SetTrained(&other, id, false);
-    if (count++ == 0) first = layers[id].name;
-  }
-  if (count == 0) return std::nullopt;
+  std::vector<ValueId> found;
+  std::copy_if(layers.parameters.begin(), layers.parameters.end(), std::back_inserter(found), [&](ValueId id) {
+    return IsTrained(layers, id) && !IsCalledWeight(layers[id].name) && !weights.contains(id);
+  });
+  if (found.empty()) return std::nullopt;
+  const std::string& first = layers[found.front()].name;
+  const size_t count = found.size();
   return Reading{"buffers-guessed",
                  "assumed: " + first + (count > 1 ? " and " + std::to_string(count - 1) + " others are" : " is") +
                      " trained; a file does not tell parameters from buffers",
-                 "--frozen '" + first + "'", std::move(other)};
+                 "--frozen '" + first + "'", Without(layers, found)};
 }
 
 // Tables that are looked up by numbers which no input gives.
 std::optional<Reading> SinusoidsInstead(const Layers& layers) {
   std::vector<bool> given(layers.values.size());
   for (size_t v = 0; v < given.size(); ++v) given[v] = layers.values[v].role == Role::kInput;
-  Layers other = layers;
-  std::string first;
+  std::vector<ValueId> found;
   for (const Layer& layer : layers.layers) {
     const auto is_given = [&](ValueId id) { return id.valid() && given[static_cast<size_t>(id.value)]; };
     const bool any = std::any_of(layer.inputs.begin(), layer.inputs.end(), is_given);
@@ -123,30 +127,34 @@ std::optional<Reading> SinusoidsInstead(const Layers& layers) {
       if (id.valid()) given[static_cast<size_t>(id.value)] = any;
     }
     if (layer.op != "embedding" || any || !layer.inputs[0].valid() || !IsTrained(layers, layer.inputs[0])) continue;
-    SetTrained(&other, layer.inputs[0], false);
-    if (first.empty()) first = layers[layer.inputs[0]].name;
+    found.push_back(layer.inputs[0]);
   }
-  if (first.empty()) return std::nullopt;
+  if (found.empty()) return std::nullopt;
+  const std::string& first = layers[found.front()].name;
   return Reading{"positions-guessed",
                  "assumed: the table of positions " + first + " is trained; sinusoids, as in Marian, are not",
-                 "--frozen '" + first + "'", std::move(other)};
+                 "--frozen '" + first + "'", Without(layers, found)};
 }
 
 std::optional<Reading> ParametersInstead(const Layers& layers) {
   constexpr int64_t kMany = 4096;  // elements: fewer move nothing
-  Layers other = layers;
+  std::vector<ValueId> found;
   Bytes bytes;
   for (const ValueId id : layers.buffers) {
     const Value& buffer = layers[id];
     const Dim elements = buffer.shape.Elements();
     const bool named = buffer.name.find('.') != std::string::npos;
     if (named || !IsFloating(buffer.type) || !elements.known() || elements.At(1) < kMany) continue;
-    other.values[static_cast<size_t>(id.value)].role = Role::kParameter;
-    other.parameters.push_back(id);
-    std::erase(other.buffers, id);
+    found.push_back(id);
     bytes += StoredBytes(buffer.type, elements.At(1));
   }
   if (bytes == Bytes()) return std::nullopt;
+  Layers other = layers;
+  for (const ValueId id : found) {
+    other.values[static_cast<size_t>(id.value)].role = Role::kParameter;
+    other.parameters.push_back(id);
+    std::erase(other.buffers, id);
+  }
   return Reading{
       "parameters-guessed",
       "assumed: " + ToString(bytes) +

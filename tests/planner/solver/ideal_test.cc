@@ -13,7 +13,8 @@ TEST_CASE("tensor by tensor takes less than modules, more than nothing, and the 
   const Result<Layers> layers = testing::LayersOf(std::string(VRAMPLAN_SOURCE_DIR) + "/models/unet.onnx", "");
   REQUIRE(layers.ok());
   TrainingSpec spec;
-  const PlanProblem problem{*layers, spec, AllocatorConfig(), Bytes::MiB(7842), RatesOf(Card())};
+  const Releases releases = ReleasesAfter(*layers);
+  const PlanProblem problem{*layers, releases, spec, AllocatorConfig(), Bytes::MiB(7842), RatesOf(Card())};
   Plan plan;
   plan.batch = 24;
   plan.tier = Tier::kModules;

@@ -1,0 +1,57 @@
+// ObjectPool: memory of small objects that are made and dropped by the hundred thousand: tensors, storages, entries of the
+// tape. A block that is given back serves the next request of its size, on the thread that gave it back; nothing goes
+// back to the system before the program ends. Under AddressSanitizer it is plain new and delete, so that each use of a
+// dead object is seen.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <new>
+
+namespace vramplan {
+
+class ObjectPool {
+ public:
+  static void* Take(size_t bytes) {
+    if (bytes > kLargest || kPlain) return ::operator new(bytes);
+    Block*& first = Here().free[ClassOf(bytes)];
+    if (first == nullptr) first = Here().Cut(ClassOf(bytes));
+    Block* const taken = first;
+    first = taken->next;
+    return taken;
+  }
+  static void Give(void* memory, size_t bytes) {
+    if (bytes > kLargest || kPlain) return ::operator delete(memory, bytes);
+    Block*& first = Here().free[ClassOf(bytes)];
+    first = new (memory) Block{first};
+  }
+
+ private:
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr bool kPlain = true;
+#else
+  static constexpr bool kPlain = false;
+#endif
+  static constexpr size_t kStep = 64, kLargest = 1024, kChunk = size_t{1} << 15;
+  struct Block {
+    Block* next;
+  };
+
+  static size_t ClassOf(size_t bytes) { return (bytes + kStep - 1) / kStep; }
+  static ObjectPool& Here() {
+    static thread_local ObjectPool pool;
+    return pool;
+  }
+  // A chunk as a list of blocks, in the order of their addresses.
+  static Block* Cut(size_t size_class) {
+    const size_t size = size_class * kStep;
+    char* const chunk = static_cast<char*>(::operator new(kChunk));
+    Block* first = nullptr;
+    for (size_t at = kChunk / size; at > 0; --at) first = new (chunk + (at - 1) * size) Block{first};
+    return first;
+  }
+
+  std::array<Block*, kLargest / kStep + 1> free{};
+};
+
+}  // namespace vramplan
