@@ -242,4 +242,15 @@ std::vector<Placement> Placements(const Timeline& timeline, int64_t batch, const
   return placements;
 }
 
+std::vector<Levels> LevelsOver(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity) {
+  Player player(timeline, batch, config, capacity);
+  std::vector<Levels> levels;
+  levels.reserve(timeline.events.size());
+  for (const Event& event : timeline.events) {
+    if (!player.Play(event)) break;
+    levels.push_back(player.levels());
+  }
+  return levels;
+}
+
 }  // namespace vramplan

@@ -83,4 +83,7 @@ struct Placement {
 // One for each event, on a card that is never full. There are fewer only if an event requests more than 2^60 bytes.
 std::vector<Placement> Placements(const Timeline& timeline, int64_t batch, const AllocatorConfig& config);
 
+// The counters after each event, up to the first whose memory is refused.
+std::vector<Levels> LevelsOver(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity);
+
 }  // namespace vramplan

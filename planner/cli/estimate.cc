@@ -4,12 +4,15 @@
 
 #include "planner/cli/doubts.h"
 #include "planner/cli/estimate_step.h"
+#include "planner/cli/pictures.h"
 #include "planner/cli/verbs.h"
+#include "planner/picture/estimate_page.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 
-Result<Estimate> EstimateStep(const Options& options, const std::optional<ChosenDevice>& chosen) {
+Result<Estimate> EstimateStep(const Options& options, const std::optional<ChosenDevice>& chosen,
+                              EstimatePictures* pictures) {
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
   if (chosen) prepared->notes.Append(chosen->notes);
@@ -52,14 +55,26 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   estimate.place = PlaceOf(estimate.peak, *timeline, prepared->layers);
   estimate.layers = LayerTable(*timeline, prepared->layers, spec, batch);
   estimate.notes = prepared->notes;
+  if (pictures == nullptr) return estimate;
+  const DrawnStep step{prepared->layers, estimate.question, *timeline,      batch, spec,
+                       config,           estimate.context,  estimate.device};
+  pictures->step = DrawnPictures(step);
+  if (options.format == Format::kSvg) return estimate;
+  Result<BatchChart> batches = BatchesAround(step, std::nullopt);
+  if (!batches.ok()) return batches.error();
+  pictures->batches = *std::move(batches);
   return estimate;
 }
 
 Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* machine) {
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
-  const Result<Estimate> estimate = EstimateStep(options, *chosen);
+  EstimatePictures pictures;
+  const Result<Estimate> estimate = EstimateStep(options, *chosen, IsPicture(options.format) ? &pictures : nullptr);
   if (!estimate.ok()) return estimate.error();
+  if (options.format == Format::kSvg) return Outcome{.text = DrawStepSvg(pictures.step.chart)};
+  if (options.format == Format::kHtml)
+    return Outcome{.text = PrintEstimatePage(*estimate, pictures.step, pictures.batches)};
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(*estimate))};
   return Outcome{.text = PrintEstimate(*estimate, style), .notes = estimate->notes};
 }

@@ -5,11 +5,20 @@
 
 #include "graph/base/result.h"
 #include "planner/cli/prepare.h"
+#include "planner/picture/batch_chart.h"
+#include "planner/picture/step_pictures.h"
 #include "planner/report/estimate.h"
 
 namespace vramplan {
 
-// `chosen`: the card, when there is one.
-Result<Estimate> EstimateStep(const Options& options, const std::optional<ChosenDevice>& chosen);
+// What is drawn of it.
+struct EstimatePictures {
+  StepPictures step;
+  BatchChart batches;
+};
+
+// `chosen`: the card, when there is one. `pictures`, if given, are made too.
+Result<Estimate> EstimateStep(const Options& options, const std::optional<ChosenDevice>& chosen,
+                              EstimatePictures* pictures = nullptr);
 
 }  // namespace vramplan

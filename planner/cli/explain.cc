@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "planner/cli/pictures.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/read_log.h"
 #include "planner/cli/verbs.h"
+#include "planner/picture/explain_page.h"
 #include "planner/report/quoting.h"
 #include "planner/runtimes/runtime.h"
 
@@ -37,8 +39,25 @@ std::string PlanCommand(const Options& options, const ExplainedStep& step, const
   return command;
 }
 
+// The step, on the card that was named, or in the room that the message tells of.
+StepPictures DrawnBeside(const ExplainedStep& step, const Prepared& prepared, const Timeline& timeline,
+                         const TrainingSpec& spec, const Options& options, const ContextBand& context,
+                         const std::optional<ChosenDevice>& chosen) {
+  std::optional<Device> device;
+  if (chosen) {
+    device = chosen->device;
+  } else if (step.room > Bytes()) {
+    device.emplace();
+    device->name = "the card of the message";
+    device->usable = step.room + context.likely;
+    device->context = context;
+  }
+  return DrawnPictures(
+      {prepared.layers, step.question, timeline, step.question.batch, spec, options.allocator, context, device});
+}
+
 // Beside the step of --model.
-Status Compare(Options options, Probe* machine, ExplainReport* report) {
+Status Compare(Options options, Probe* machine, ExplainReport* report, std::optional<StepPictures>* pictures) {
   options.file = options.model;
   const OutOfMemory& message = report->message;
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
@@ -101,6 +120,7 @@ Status Compare(Options options, Probe* machine, ExplainReport* report) {
                        "the message does not give the size of the card, so what fits there is not known",
                        "name it with --gpu or --gpu-memory"});
   }
+  if (IsPicture(options.format)) *pictures = DrawnBeside(step, *prepared, *timeline, spec, options, context, *chosen);
   report->step = std::move(step);
   return Done();
 }
@@ -113,6 +133,7 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
   const std::string subject = options.file == "-" ? "standard input" : options.file;
   Result<OutOfMemory> message = ReadOutOfMemory(subject, *text);
   if (!message.ok()) return message.error();
+  std::optional<StepPictures> pictures;
   ExplainReport report;
   report.file = options.file == "-" ? "" : FileName(options.file);
   report.message = *std::move(message);
@@ -123,9 +144,16 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
                       "the numbers of the message sum to " + ToString(*excess) + " more than the card has", ""});
   }
   if (!options.model.empty()) {
-    if (const Status compared = Compare(options, machine, &report); !compared.ok()) return compared.error();
+    if (const Status compared = Compare(options, machine, &report, &pictures); !compared.ok()) return compared.error();
   }
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(report))};
+  if (options.format == Format::kHtml) return Outcome{.text = PrintExplainPage(report, pictures)};
+  if (options.format == Format::kSvg) {
+    if (!pictures)
+      return Error{ErrorCode::kUsage, "--format", "svg draws the step of a model, and none is given",
+                   "add --model FILE.onnx"};
+    return Outcome{.text = DrawStepSvg(pictures->chart)};
+  }
   return Outcome{.text = PrintExplain(report, style), .notes = report.notes};
 }
 

@@ -4,9 +4,11 @@
 
 #include "planner/cli/doubts.h"
 #include "planner/cli/judge.h"
+#include "planner/cli/pictures.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/verbs.h"
+#include "planner/picture/fit_page.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {
@@ -128,6 +130,33 @@ std::vector<Assumption> DoubtsOf(const CardFit& card, const Prepared& prepared, 
   return Doubts({prepared, options, spec, batch, likely, requested});
 }
 
+// The page, or the step alone: at the batch that was asked for, else at the largest.
+Result<std::string> Drawn(const Prepared& prepared, const Options& options, const TrainingSpec& spec,
+                          const BothEnds& step, const Fit& fit) {
+  const int64_t asked = fit.question.batch;
+  const bool at_largest = !fit.question.batch_given && fit.card.largest.largest_batch > 1;
+  DrawnStep drawn{prepared.layers,         fit.question,   step.likely, asked, spec, options.allocator,
+                  fit.card.device.context, fit.card.device};
+  const Result<BatchChart> batches = BatchesAround(drawn, fit.card);
+  if (!batches.ok()) return batches.error();
+  std::optional<Timeline> largest;
+  if (at_largest) {
+    Result<Timeline> timeline = LayoutOf(prepared.layers, spec)(fit.card.largest.largest_batch);
+    if (!timeline.ok()) return timeline.error();
+    largest = *std::move(timeline);
+  }
+  const DrawnStep pictured{drawn.layers,
+                           drawn.question,
+                           largest ? *largest : step.likely,
+                           largest ? fit.card.largest.largest_batch : asked,
+                           spec,
+                           drawn.given,
+                           drawn.context,
+                           drawn.device};
+  const StepPictures pictures = DrawnPictures(pictured);
+  return options.format == Format::kSvg ? DrawStepSvg(pictures.chart) : PrintFitPage(fit, pictures, *batches);
+}
+
 Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
   FitMatrix matrix;
   bool fits = false;
@@ -162,6 +191,7 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
   matrix.notes = prepared.notes;
   const int exit_code = fits ? 0 : kExitDoesNotFit;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(matrix)), exit_code, Notes()};
+  if (options.format == Format::kHtml) return Outcome{PrintFitMatrixPage(matrix), exit_code, Notes()};
   return Outcome{PrintFitMatrix(matrix, style), exit_code, matrix.notes};
 }
 
@@ -215,6 +245,11 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   fit.notes = prepared->notes;
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes()};
+  if (IsPicture(options.format)) {
+    Result<std::string> drawn = Drawn(*prepared, options, spec, *step, fit);
+    if (!drawn.ok()) return drawn.error();
+    return Outcome{*std::move(drawn), exit_code, Notes()};
+  }
   return Outcome{PrintFit(fit, style), exit_code, fit.notes};
 }
 

@@ -29,6 +29,7 @@ constexpr unsigned kAway = kPlan & ~kOnCard;      // and do not
 constexpr unsigned kModel = kPlan | kInspect;
 constexpr unsigned kBound = kModel | kCalibrate;  // verbs that read a graph
 constexpr unsigned kVerbose = kEstimate | kFit | kDecide;
+constexpr unsigned kDraws = kEstimate | kFit | kDecide | kExplain | kRun;
 constexpr unsigned kAll = kModel | kGpus | kReplay | kProbe;
 
 constexpr OptionRow kOptionRows[] = {
@@ -220,7 +221,9 @@ constexpr OptionRow kOptionRows[] = {
     {"--seconds", "S", "how long to look for a cheaper schedule [1]", kSolve},
     {"--seed", "K", "seed of the random numbers; another seed may find another schedule [0]", kSolve},
     {"--verbose", "", "every table, option and note [what fits on a screen]", kVerbose},
-    {"--format", "FORMAT", "text or json [text]", kAll | kSolve | kCalibrate | kRun},
+    {"--format", "FORMAT",
+     "text, json, html (a page with pictures, which needs nothing else) or svg (memory over the step) [text]", kDraws},
+    {"--format", "FORMAT", "text or json [text]", (kAll | kSolve | kCalibrate) & ~kDraws},
     {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
      (kAll & ~kWatch) | kRun},
     {"--out", "FILE", "write the answer there; with --save the profile", kWatch},

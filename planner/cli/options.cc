@@ -194,11 +194,20 @@ void ReadRuntime(Reader* reader, TrainingSpec* spec, Notes* notes) {
   if (spec->framework.runtime == Runtime::kOnnxRuntime && reader->Text("--mode") == nullptr) spec->mode = Mode::kInfer;
 }
 
-Result<Format> ParseFormat(const std::string& text) {
-  if (text == "text") return Format::kText;
-  if (text == "json") return Format::kJson;
-  const std::string near = SuggestNearest(text, {"text", "json"});
-  return Wrong("--format", InQuotes(text) + " is not one of text or json", near.empty() ? "type --format json" : near);
+// Verbs about a step draw it, too.
+bool Draws(Verb verb) {
+  return verb == Verb::kEstimate || verb == Verb::kFit || verb == Verb::kPlan || verb == Verb::kExplain ||
+         verb == Verb::kRun;
+}
+
+Result<Format> ParseFormat(Verb verb, const std::string& text) {
+  std::vector<std::string> names = {"text", "json"};
+  if (Draws(verb)) names.insert(names.end(), {"html", "svg"});
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found != names.end()) return static_cast<Format>(found - names.begin());
+  const std::string near = SuggestNearest(text, names);
+  return Wrong("--format", InQuotes(text) + " is not one of " + JoinChoices(names),
+               near.empty() ? "type --format json" : near);
 }
 
 Result<Dump> ParseDump(const std::string& text) {
@@ -385,7 +394,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
               [&](const std::string& t) { return ReadSize("--reserve", t, &options.notes); });
   reader.Read("--context", &options.context,
               [&](const std::string& t) { return ReadSize("--context", t, &options.notes); });
-  reader.Read("--format", &options.format, ParseFormat);
+  reader.Read("--format", &options.format, [verb](const std::string& t) { return ParseFormat(verb, t); });
   reader.Read("--dump", &options.dump, ParseDump);
   if (reader.Text("--passes") != nullptr) options.dump = Dump::kPasses;
   reader.Read("--allocator-conf", &options.allocator, ParseAllocatorConfig);
@@ -480,6 +489,8 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   }
   if (options.gpu == "all" && verb != Verb::kFit)
     return Wrong("--gpu", "only fit compares all cards", "type vramplan fit FILE --gpu all");
+  if (options.gpu == "all" && options.format == Format::kSvg)
+    return Wrong("--format", "svg draws one step, and --gpu all asks about many cards", "type --format html");
   if (options.gpu == "all" && options.gpu_memory)
     return Wrong("--gpu-memory", "cannot be combined with --gpu all", "leave one of them out");
   return options;

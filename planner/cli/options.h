@@ -48,7 +48,9 @@ inline constexpr int kVerbs = 15;
 bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
 
-enum class Format : uint8_t { kText, kJson };
+// kHtml: a page with pictures; kSvg: memory over the step alone.
+enum class Format : uint8_t { kText, kJson, kHtml, kSvg };
+inline bool IsPicture(Format format) { return format == Format::kHtml || format == Format::kSvg; }
 
 struct Options {
   Verb verb = Verb::kEstimate;

@@ -5,8 +5,10 @@
 
 #include "planner/cli/doubts.h"
 #include "planner/cli/judge.h"
+#include "planner/cli/pictures.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/verbs.h"
+#include "planner/picture/plan_page.h"
 #include "planner/report/breakdown.h"
 #include "planner/semantics/optimizer.h"
 #include "planner/timeline/checkpointed_calls.h"
@@ -246,6 +248,18 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   }
   const int exit_code = plan ? 0 : kExitDoesNotFit;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(report)), exit_code, Notes(), std::move(stream)};
+  if (IsPicture(options.format)) {
+    const TrainingSpec drawn = plan ? problem.With(*plan) : spec;
+    const int64_t batch = plan ? plan->batch : as_it_is->batch;
+    Notes already_told;
+    const Result<Timeline> step = Schedule(prepared->layers, drawn, batch, &already_told);
+    if (!step.ok()) return step.error();
+    const StepPictures pictures = DrawnPictures(
+        {prepared->layers, report.question, *step, batch, drawn, options.allocator, device.context, device});
+    const bool page = options.format == Format::kHtml;
+    return Outcome{page ? PrintPlanPage(report, pictures) : DrawStepSvg(pictures.chart), exit_code, Notes(),
+                   std::move(stream)};
+  }
   return Outcome{PrintPlan(report, style), exit_code, report.notes, std::move(stream)};
 }
 

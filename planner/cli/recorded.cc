@@ -5,6 +5,8 @@
 
 #include "planner/allocator/stream.h"
 #include "planner/cli/choose_device.h"
+#include "planner/cli/pictures.h"
+#include "planner/picture/script_page.h"
 #include "planner/record/changes.h"
 #include "planner/report/model_facts.h"
 #include "planner/report/record.h"
@@ -161,6 +163,7 @@ Result<Outcome> FitMatrixOf(const Record& record, const Options& options, const 
   }
   const int code = any ? 0 : kExitDoesNotFit;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(matrix)), code, Notes()};
+  if (options.format == Format::kHtml) return Outcome{PrintRecordMatrixPage(matrix), code, Notes()};
   return Outcome{PrintRecordMatrix(matrix, style), code, matrix.notes};
 }
 
@@ -203,6 +206,12 @@ Result<Outcome> RunRecorded(const Options& options, const Style& style, Probe* m
   const bool good = report.planned ? std::ranges::any_of(report.ways, fits) : fits(report.ways.front());
   const int code = good ? 0 : kExitDoesNotFit;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(report)), code, Notes()};
+  if (IsPicture(options.format)) {
+    const StepPictures pictures = RecordPictures(*record, report.file + " on " + report.device.name, report.device,
+                                                 report.device.context, options.allocator);
+    const bool page = options.format == Format::kHtml;
+    return Outcome{page ? PrintRecordPage(report, pictures) : DrawStepSvg(pictures.chart), code, Notes()};
+  }
   return Outcome{PrintRecordReport(report, style), code, report.notes};
 }
 

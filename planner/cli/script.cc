@@ -6,9 +6,11 @@
 #include <iostream>
 
 #include "planner/cli/largest_value.h"
+#include "planner/cli/pictures.h"
 #include "planner/cli/script_runs.h"
 #include "planner/cli/verbs.h"
 #include "planner/cli/write_file.h"
+#include "planner/picture/script_page.h"
 #include "planner/record/record.h"
 #include "planner/report/script_search.h"
 
@@ -146,6 +148,13 @@ Status WriteRecord(const FileToWrite& file, ScriptReport* report) {
   return Done();
 }
 
+StepPictures PicturesOfRun(const ScriptReport& report) {
+  const std::optional<Device> card = report.card_given ? std::optional(report.device) : std::nullopt;
+  return RecordPictures(RecordOf(report.recording, report.card.cudnn),
+                        ScriptName(report.command) + (card ? " on " + card->name : ""), card, report.device.context,
+                        AllocatorConfig());
+}
+
 bool Fits(const VariedRun& run) {
   return run.largest ? run.largest->largest.has_value() : run.report.verdict != Verdict::kDoesNotFit;
 }
@@ -166,6 +175,10 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   if (!options.record.empty()) {
     if (const Status may = CheckFileToWrite(record); !may) return may.error();
   }
+  if (options.format == Format::kSvg && options.wishes_of_script.IsTable()) {
+    return Error{ErrorCode::kUsage, "--format", "svg draws one run, and --vary and a list of --gpus make several",
+                 "type --format html"};
+  }
   const Result<ScriptRuns> runs = ScriptRuns::On(options, machine);
   if (!runs.ok()) return runs.error();
   std::vector<VariedRun> varied;
@@ -185,31 +198,44 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   if (!options.record.empty()) {
     if (const Status recorded = WriteRecord(record, &first.report); !recorded) return recorded.error();
   }
-  const bool json = options.format == Format::kJson;
+  const bool json = options.format == Format::kJson, page = options.format == Format::kHtml;
+  const bool table = options.wishes_of_script.IsTable();
+  std::optional<StepPictures> pictures;
+  if (IsPicture(options.format) && !table) pictures = PicturesOfRun(first.report);
   Outcome outcome;
   outcome.exit_code = std::ranges::any_of(varied, Fits) ? 0 : kFitsNot;
-  if (varied.size() > 1 || !options.wishes_of_script.vary.empty()) {
-    outcome.text = json ? Print(ToJson(varied)) : PrintVaried(varied, style);
+  if (table) {
+    outcome.text = json ? Print(ToJson(varied)) : page ? PrintVariedPage(varied) : PrintVaried(varied, style);
     for (const VariedRun& run : varied) outcome.notes.Append(run.report.notes);
   } else if (real) {
     TellProgress("running on " + facts.name);
     const Result<ScriptReport> there = runs->RunOnRealCard(first.values);
     if (!there.ok()) return there.error();
-    outcome.text =
-        json ? Print(RealJson(first.report, *there, facts.name)) : PrintReal(first.report, *there, facts.name, style);
+    const Style whole = page ? kWholeLines : style;
+    const std::string text = PrintReal(first.report, *there, facts.name, whole);
+    outcome.text = json   ? Print(RealJson(first.report, *there, facts.name))
+                   : page ? PrintScriptPage(first.report, *pictures, text)
+                          : text;
     outcome.notes = first.report.notes;
   } else if (options.wishes_of_script.tries) {
     const std::vector<ScriptTried> tried = Try(*runs, first.values);
-    outcome.text = json ? Print(ToJson(tried, first.report)) : PrintTried(tried, first.report, style);
+    outcome.text = json   ? Print(ToJson(tried, first.report))
+                   : page ? PrintTriedPage(tried, first.report, *pictures)
+                          : PrintTried(tried, first.report, style);
     outcome.notes = first.report.notes;
   } else if (first.largest) {
-    outcome.text =
-        json ? Print(ToJson(*first.largest, first.report)) : PrintLargest(*first.largest, first.report, style);
+    outcome.text = json   ? Print(ToJson(*first.largest, first.report))
+                   : page ? PrintLargestPage(*first.largest, first.report, *pictures)
+                          : PrintLargest(*first.largest, first.report, style);
     outcome.notes = first.report.notes;
   } else {
-    outcome.text = json ? Print(ToJson(first.report)) : PrintScript(first.report, style);
+    outcome.text = json   ? Print(ToJson(first.report))
+                   : page ? PrintScriptPage(first.report, *pictures, PrintScript(first.report, kWholeLines))
+                          : PrintScript(first.report, style);
     outcome.notes = first.report.notes;
   }
+  if (options.format == Format::kSvg) outcome.text = DrawStepSvg(pictures->chart);
+  if (IsPicture(options.format)) outcome.notes = Notes();
   if (json) outcome.notes = Notes();
   return outcome;
 }

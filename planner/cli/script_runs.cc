@@ -107,7 +107,7 @@ StartedCommand::Environment HookEnvironment(const Options& options, const std::s
   return {{"PYTHONPATH", Before(pretend + "/hook", "PYTHONPATH", ":")},
           {"VRAMPLAN_RECORDING", folder},
           {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
-          {"VRAMPLAN_DETAILS", options.record.empty() ? "" : "1"},
+          {"VRAMPLAN_DETAILS", options.record.empty() && !IsPicture(options.format) ? "" : "1"},
           {"VRAMPLAN_VALUES", options.wishes_of_script.values_on_host ? "host" : ""},
           {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()}};
 }

@@ -37,6 +37,8 @@ struct ScriptWishes {
   bool tries = false;  // --try: once more with each change
   bool real = false;   // --real: once more on this machine's card
   bool values_on_host = false;
+  // Several runs, told as a table.
+  bool IsTable() const { return !vary.empty() || (ranks && ranks->gpus.size() > 1); }
 };
 
 // Errors (usage): not NAME=LO:HI, not FILE:KEY, not NAME=A,B; two wishes of one name; too many runs.

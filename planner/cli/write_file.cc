@@ -74,6 +74,10 @@ bool IsOurGzip(std::string_view head) {
 
 bool IsOurs(std::string_view head, std::string_view tail) {
   if (head.starts_with("{\n  \"schema\": \"vramplan.") || IsOurGzip(head)) return true;
+  // A page and an SVG of ours (planner/picture).
+  if (head.starts_with("<!doctype html>") && head.find("name=\"generator\" content=\"vramplan\"") != head.npos)
+    return true;
+  if (head.starts_with("<svg ") && head.find("<metadata>drawn by vramplan</metadata>") != head.npos) return true;
   const std::string_view first = head.substr(0, head.find('\n'));
   const bool emitted = first.starts_with("\"\"\"") || first.starts_with("# ");
   if (emitted && first.find(", by vramplan") != first.npos) return true;

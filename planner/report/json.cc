@@ -114,6 +114,10 @@ std::string Print(const Json& json) {
   return Convert(json).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+std::string PrintCompact(const Json& json) {
+  return Convert(json).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 Json ToJson(const Notes& notes) {
   Json array = Json::Array();
   for (const Note& note : notes.all()) {

@@ -51,6 +51,8 @@ class Json {
 
 // Indented by two, ends with a newline. Bytes that are no UTF-8 (names in a file can be anything) become U+FFFD.
 std::string Print(const Json& json);
+// On one line, without spaces and without an end of line.
+std::string PrintCompact(const Json& json);
 
 // Objects keep their order. Error: not JSON, where and why (at most 256 levels deep). `name`: of the file.
 Result<Json> ParseJson(const std::string& name, const std::string& text);

@@ -20,7 +20,7 @@ const fs::path kRoot = VRAMPLAN_SOURCE_DIR;
 
 // What each folder may include: itself and these. Direct edges; what they may include follows.
 //
-//   base <- ir <- onnx, shapes, habits <- lift <- spec <- semantics <- timeline <- allocator <- solver <- report <- cli
+//   base <- ir <- onnx, shapes, habits <- lift <- spec <- semantics <- timeline <- allocator <- solver <- report <- picture <- cli
 const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"graph/base", {}},
     {"graph/ir", {"graph/base"}},
@@ -41,7 +41,8 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"planner/oom", {"planner/solver"}},
     {"planner/record", {"planner/allocator", "pretend/recording"}},
     {"planner/report", {"planner/calibration", "planner/oom", "planner/record", "cuda_probe", "pretend/recording"}},
-    {"planner/cli", {"planner/report", "planner/runtimes", "graph/onnx", "cuda_probe"}},
+    {"planner/picture", {"planner/report"}},
+    {"planner/cli", {"planner/picture", "planner/runtimes", "graph/onnx", "cuda_probe"}},
     {"cuda_probe", {"graph/base"}},
     {"pretend/recording", {"graph/base"}},
     {"pretend/card", {}},

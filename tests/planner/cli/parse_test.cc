@@ -192,7 +192,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"estimate m.onnx --mode inference",
        "--mode: \"inference\" is not one of train, eval or infer (hint: type --mode infer)"},
       {"estimate m.onnx --dim", "--dim: no value is given (hint: type --dim NAME=N)"},
-      {"estimate m.onnx --format yaml", "--format: \"yaml\" is not one of text or json (hint: type --format json)"},
+      {"estimate m.onnx --format yaml", "--format: \"yaml\" is not one of text, json, html or svg (hint: type --format json)"},
       {"inspect m.onnx --dump shape",
        "--dump: \"shape\" is not one of shapes, layers or parameters (hint: did you mean shapes?)"},
       {"fit m.onnx", "fit: no card is given (hint: add --gpu t4, --gpu all or --gpu-memory 16GiB)"},

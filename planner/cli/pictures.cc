@@ -1,0 +1,118 @@
+#include "planner/cli/pictures.h"
+
+#include <algorithm>
+#include <set>
+
+#include "planner/report/record.h"
+#include "planner/runtimes/runtime.h"
+
+namespace vramplan {
+namespace {
+
+// Of a step that fits, the capacity: what is cached is given back there. Else a card without end.
+struct Room {
+  AllocatorConfig config;
+  Bytes capacity = Bytes::Max();
+};
+Room RoomFor(const DrawnStep& step) {
+  Room endless{step.given};
+  if (endless.config.bfc) endless.config.bfc->limit = Bytes::Max();
+  if (!step.device || step.given.bfc) return endless;
+  const Room card{AllocatorOn(*step.device, step.given), step.device->CapacityWith(step.context.likely)};
+  const bool fits = !Replay(step.timeline, step.batch, card.config, card.capacity).out_of_memory;
+  return fits ? card : endless;
+}
+
+// Round numbers from 1 to `last`, and those that are named.
+std::vector<int64_t> BatchesUpTo(int64_t last, std::initializer_list<int64_t> named) {
+  constexpr int64_t kPoints = 10;
+  std::set<int64_t> batches = {1, last};
+  for (int64_t i = 1; i < kPoints; ++i) batches.insert(std::max<int64_t>(1, last * i / kPoints));
+  for (const int64_t batch : named) {
+    if (batch >= 1 && batch <= last) batches.insert(batch);
+  }
+  return {batches.begin(), batches.end()};
+}
+
+// The band of one batch on a card without end, where none is named.
+DeviceBand BandWithoutCard(const BothEnds& ends, int64_t batch, const DrawnStep& step) {
+  AllocatorConfig config = step.given;
+  const Bytes reserved = Replay(ends.likely, batch, config, Bytes::Max()).peak.reserved;
+  ReservedEnds reserved_ends;
+  if (step.spec.framework.runtime != Runtime::kPyTorch) {
+    const ReservedRange range = ReservedAround(ends.likely, step.spec, batch, config, reserved);
+    reserved_ends.range = Band{range.low, range.likely, range.high};
+  }
+  if (ends.high) {
+    reserved_ends.uncertain = true;
+    reserved_ends.high = Replay(*ends.high, batch, config, Bytes::Max()).peak.reserved;
+  }
+  return BandOf(reserved, reserved_ends, step.context);
+}
+
+}  // namespace
+
+StepPictures DrawnPictures(const DrawnStep& step) {
+  const Room room = RoomFor(step);
+  const Subject subject = SubjectOf(step.timeline, step.layers, step.batch, room.config, room.capacity);
+  return PicturesOf(subject,
+                    {.title = TitleOf(step.question, step.batch, step.device),
+                     .context = step.context.likely,
+                     .device = step.device,
+                     .train = step.question.mode == Mode::kTrain},
+                    [&](const Peak& peak) { return PrintPlace(peak, PlaceOf(peak, step.timeline, step.layers)); });
+}
+
+StepPictures RecordPictures(const Record& record, const std::string& name, const std::optional<Device>& device,
+                            ContextBand context, const AllocatorConfig& config) {
+  const PlayedRecord played = Played(record);
+  const Subject subject = SubjectOf(record, played, config);
+  const auto place = [&](const Peak& peak) -> std::string {
+    if (peak.moment.event >= played.rows.size()) return "no step";
+    const RecordMoment moment = MomentOf(record, played, peak.moment.event);
+    std::string text = moment.step == 0
+                           ? "before step 1"
+                           : "step " + std::to_string(moment.step) + ", " + std::string(Name(moment.phase));
+    return moment.place.empty() ? text : text + ", at " + moment.place;
+  };
+  return PicturesOf(subject, {.title = name, .context = context.likely, .device = device, .train = true}, place);
+}
+
+Result<BatchChart> BatchesAround(const DrawnStep& step, const std::optional<CardFit>& card) {
+  BatchChart chart;
+  chart.asked = step.question.batch;
+  if (!step.question.model.has_batch) return chart;
+  int64_t last = std::max<int64_t>(8, 2 * chart.asked);
+  if (card) {
+    chart.card = card->device.available();
+    chart.card_name = card->device.name;
+    if (card->largest.first_failing_batch) {
+      const int64_t failing = *card->largest.first_failing_batch;
+      last = std::max({failing + failing / 4, failing + 2, chart.asked});
+      chart.safe = card->safe_batch;
+      chart.largest = card->largest.largest_batch;
+    }
+  }
+  // One layout near the end stands for the batches around it; the batch of the answer has its own.
+  const int64_t laid_out = std::max<int64_t>(1, chart.largest.value_or(chart.asked));
+  Notes already_told;
+  const Result<BothEnds> ends = LayOutBothEnds(step.layers, step.spec, laid_out, &already_told);
+  if (!ends.ok()) return ends.error();
+  for (const int64_t batch : BatchesUpTo(last, {chart.asked, chart.safe.value_or(0), chart.largest.value_or(0)})) {
+    CurvePoint point{batch, {}};
+    if (card && batch == chart.asked) {
+      point.device = card->band.device();
+    } else if (card) {
+      CardFit at;
+      at.device = card->device;
+      Judge(*ends, batch, step.spec, step.given, &at);
+      point.device = at.band.device();
+    } else {
+      point.device = BandWithoutCard(*ends, batch, step).device();
+    }
+    chart.points.push_back(point);
+  }
+  return chart;
+}
+
+}  // namespace vramplan

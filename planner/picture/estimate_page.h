@@ -1,0 +1,18 @@
+// The answer of estimate as a page.
+#pragma once
+
+#include <string>
+
+#include "planner/picture/batch_chart.h"
+#include "planner/picture/step_pictures.h"
+#include "planner/report/estimate.h"
+
+namespace vramplan {
+
+std::string PrintEstimatePage(const Estimate& estimate, const StepPictures& pictures, const BatchChart& batches);
+
+// The tables and lists that end every page about a step.
+void AddStepTables(const StepQuestion& question, const DeviceBand& band, const std::vector<LayerRow>& layers,
+                   const std::vector<Assumption>& assumptions, const Notes& notes, Page* page);
+
+}  // namespace vramplan

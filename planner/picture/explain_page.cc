@@ -1,0 +1,66 @@
+#include "planner/picture/explain_page.h"
+
+#include <algorithm>
+
+#include "planner/picture/table.h"
+#include "planner/report/numbers.h"
+
+namespace vramplan {
+namespace {
+
+Markup DrawShares(const ExplainReport& report) {
+  Markup body;
+  const CardShares& shares = report.shares;
+  if (!report.message.capacity) return body;
+  const auto capacity = static_cast<double>(report.message.capacity->count());
+  std::vector<BarRow> rows;
+  const auto add = [&](const char* name, const std::optional<Bytes>& bytes, const char* color) {
+    if (!bytes) return;
+    const double share = capacity > 0 ? static_cast<double>(bytes->count()) / capacity : 0;
+    rows.push_back({{name, ToString(*bytes), Formatted("%.1f %%", 100 * share)}, share, color});
+  };
+  add("live tensors", shares.allocated, "p4");
+  add("reserved, not allocated", shares.unallocated, "p9");
+  add("this process, not PyTorch's allocator", shares.outside, "p10");
+  add("other processes", shares.others, "p7");
+  if (shares.unknown && *shares.unknown > Bytes())
+    add("not in the message (context, other processes)", shares.unknown, "p8");
+  add("free", shares.free, "good");
+  if (report.message.tried) add("what was asked for", report.message.tried, "bad");
+  if (rows.empty()) return body;
+  AddBarTable({{"when it failed", false}, {"bytes", true}, {"of the card", true}}, rows, &body);
+  return body;
+}
+
+}  // namespace
+
+std::string PrintExplainPage(const ExplainReport& report, const std::optional<StepPictures>& pictures) {
+  Page page;
+  page.verb = "explain";
+  page.title = pictures ? pictures->chart.title : "out of memory";
+  page.Say(PrintExplain(report, kWholeLines));
+  page.mood = Mood::kBad;
+  page.badge = std::string(Name(report.cause));
+  std::ranges::replace(page.badge, '-', ' ');
+  const OutOfMemory& message = report.message;
+  const auto tile = [&](const std::optional<Bytes>& bytes, const char* text) {
+    if (bytes) page.tiles.push_back({ToString(*bytes), text});
+  };
+  tile(message.tried, "asked for");
+  tile(message.free, "free");
+  tile(message.allocated, "allocated by PyTorch");
+  tile(message.capacity, "the card");
+  page.Add("The card when it failed", "By the numbers of the message.", DrawShares(report));
+  if (pictures) AddPictures(*pictures, &page);
+  if (report.step && !report.step->plan.empty()) {
+    Markup command;
+    command.Open("pre").Element("code", {}, report.step->plan).Close();
+    page.Add("What to change", "This command says it:", std::move(command));
+  }
+  if (pictures) page.Add("Segments at the peak", "As if the card had no end.", pictures->segments);
+  if (report.step) page.Add("What it rests on", "", DrawSpec(report.step->question.spec));
+  page.Add("Notes", "", DrawNotes(report.notes));
+  return PrintPage(page);
+}
+
+}  // namespace vramplan
