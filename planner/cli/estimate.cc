@@ -4,7 +4,7 @@
 
 #include "planner/cli/doubts.h"
 #include "planner/cli/estimate_step.h"
-#include "planner/cli/pictures.h"
+#include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/estimate_page.h"
 #include "planner/runtimes/runtime.h"
@@ -58,8 +58,11 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   if (pictures == nullptr) return estimate;
   const DrawnStep step{prepared->layers, estimate.question, *timeline,      batch, spec,
                        config,           estimate.context,  estimate.device};
+  if (IsStepAlone(options.format)) {
+    pictures->alone = StepAlone(options.format, step);
+    return estimate;
+  }
   pictures->step = DrawnPictures(step);
-  if (options.format == Format::kSvg) return estimate;
   Result<BatchChart> batches = BatchesAround(step, std::nullopt);
   if (!batches.ok()) return batches.error();
   pictures->batches = *std::move(batches);
@@ -72,7 +75,7 @@ Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* m
   EstimatePictures pictures;
   const Result<Estimate> estimate = EstimateStep(options, *chosen, IsPicture(options.format) ? &pictures : nullptr);
   if (!estimate.ok()) return estimate.error();
-  if (options.format == Format::kSvg) return Outcome{.text = DrawStepSvg(pictures.step.chart)};
+  if (IsStepAlone(options.format)) return Outcome{.text = pictures.alone};
   if (options.format == Format::kHtml)
     return Outcome{.text = PrintEstimatePage(*estimate, pictures.step, pictures.batches)};
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(*estimate))};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "graph/base/result.h"
 #include "planner/cli/prepare.h"
@@ -13,6 +14,7 @@ namespace vramplan {
 
 // What is drawn of it.
 struct EstimatePictures {
+  std::string alone;  // --format svg and snapshot: nothing else is made
   StepPictures step;
   BatchChart batches;
 };

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "planner/cli/pictures.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/read_log.h"
+#include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/explain_page.h"
 #include "planner/report/quoting.h"
@@ -39,10 +39,16 @@ std::string PlanCommand(const Options& options, const ExplainedStep& step, const
   return command;
 }
 
+// What is drawn of the step.
+struct DrawnBesideIt {
+  StepPictures pictures;
+  std::string alone;  // --format svg and snapshot
+};
+
 // The step, on the card that was named, or in the room that the message tells of.
-StepPictures DrawnBeside(const ExplainedStep& step, const Prepared& prepared, const Timeline& timeline,
-                         const TrainingSpec& spec, const Options& options, const ContextBand& context,
-                         const std::optional<ChosenDevice>& chosen) {
+DrawnBesideIt DrawnBeside(const ExplainedStep& step, const Prepared& prepared, const Timeline& timeline,
+                          const TrainingSpec& spec, const Options& options, const ContextBand& context,
+                          const std::optional<ChosenDevice>& chosen) {
   std::optional<Device> device;
   if (chosen) {
     device = chosen->device;
@@ -52,12 +58,14 @@ StepPictures DrawnBeside(const ExplainedStep& step, const Prepared& prepared, co
     device->usable = step.room + context.likely;
     device->context = context;
   }
-  return DrawnPictures(
-      {prepared.layers, step.question, timeline, step.question.batch, spec, options.allocator, context, device});
+  const DrawnStep drawn{prepared.layers,   step.question, timeline, step.question.batch, spec,
+                        options.allocator, context,       device};
+  if (IsStepAlone(options.format)) return {{}, StepAlone(options.format, drawn)};
+  return {DrawnPictures(drawn), ""};
 }
 
 // Beside the step of --model.
-Status Compare(Options options, Probe* machine, ExplainReport* report, std::optional<StepPictures>* pictures) {
+Status Compare(Options options, Probe* machine, ExplainReport* report, std::optional<DrawnBesideIt>* drawn) {
   options.file = options.model;
   const OutOfMemory& message = report->message;
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
@@ -120,7 +128,7 @@ Status Compare(Options options, Probe* machine, ExplainReport* report, std::opti
                        "the message does not give the size of the card, so what fits there is not known",
                        "name it with --gpu or --gpu-memory"});
   }
-  if (IsPicture(options.format)) *pictures = DrawnBeside(step, *prepared, *timeline, spec, options, context, *chosen);
+  if (IsPicture(options.format)) *drawn = DrawnBeside(step, *prepared, *timeline, spec, options, context, *chosen);
   report->step = std::move(step);
   return Done();
 }
@@ -133,7 +141,7 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
   const std::string subject = options.file == "-" ? "standard input" : options.file;
   Result<OutOfMemory> message = ReadOutOfMemory(subject, *text);
   if (!message.ok()) return message.error();
-  std::optional<StepPictures> pictures;
+  std::optional<DrawnBesideIt> drawn;
   ExplainReport report;
   report.file = options.file == "-" ? "" : FileName(options.file);
   report.message = *std::move(message);
@@ -144,15 +152,16 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
                       "the numbers of the message sum to " + ToString(*excess) + " more than the card has", ""});
   }
   if (!options.model.empty()) {
-    if (const Status compared = Compare(options, machine, &report, &pictures); !compared.ok()) return compared.error();
+    if (const Status compared = Compare(options, machine, &report, &drawn); !compared.ok()) return compared.error();
   }
   if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(report))};
-  if (options.format == Format::kHtml) return Outcome{.text = PrintExplainPage(report, pictures)};
-  if (options.format == Format::kSvg) {
-    if (!pictures)
-      return Error{ErrorCode::kUsage, "--format", "svg draws the step of a model, and none is given",
+  if (options.format == Format::kHtml)
+    return Outcome{.text = PrintExplainPage(report, drawn ? std::optional(drawn->pictures) : std::nullopt)};
+  if (IsStepAlone(options.format)) {
+    if (!drawn)
+      return Error{ErrorCode::kUsage, "--format", "svg and snapshot are of a model's step, and no model is given",
                    "add --model FILE.onnx"};
-    return Outcome{.text = DrawStepSvg(pictures->chart)};
+    return Outcome{.text = drawn->alone};
   }
   return Outcome{.text = PrintExplain(report, style), .notes = report.notes};
 }

@@ -4,9 +4,9 @@
 
 #include "planner/cli/doubts.h"
 #include "planner/cli/judge.h"
-#include "planner/cli/pictures.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/recorded.h"
+#include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/fit_page.h"
 #include "planner/runtimes/runtime.h"
@@ -135,26 +135,25 @@ Result<std::string> Drawn(const Prepared& prepared, const Options& options, cons
                           const BothEnds& step, const Fit& fit) {
   const int64_t asked = fit.question.batch;
   const bool at_largest = !fit.question.batch_given && fit.card.largest.largest_batch > 1;
-  DrawnStep drawn{prepared.layers,         fit.question,   step.likely, asked, spec, options.allocator,
-                  fit.card.device.context, fit.card.device};
-  const Result<BatchChart> batches = BatchesAround(drawn, fit.card);
-  if (!batches.ok()) return batches.error();
+  const ContextBand& context = fit.card.device.context;
   std::optional<Timeline> largest;
   if (at_largest) {
     Result<Timeline> timeline = LayoutOf(prepared.layers, spec)(fit.card.largest.largest_batch);
     if (!timeline.ok()) return timeline.error();
     largest = *std::move(timeline);
   }
-  const DrawnStep pictured{drawn.layers,
-                           drawn.question,
-                           largest ? *largest : step.likely,
-                           largest ? fit.card.largest.largest_batch : asked,
-                           spec,
-                           drawn.given,
-                           drawn.context,
-                           drawn.device};
-  const StepPictures pictures = DrawnPictures(pictured);
-  return options.format == Format::kSvg ? DrawStepSvg(pictures.chart) : PrintFitPage(fit, pictures, *batches);
+  const DrawnStep drawn{prepared.layers,
+                        fit.question,
+                        largest ? *largest : step.likely,
+                        largest ? fit.card.largest.largest_batch : asked,
+                        spec,
+                        options.allocator,
+                        context,
+                        fit.card.device};
+  if (IsStepAlone(options.format)) return StepAlone(options.format, drawn);
+  const Result<BatchChart> batches = BatchesAround(drawn, fit.card);
+  if (!batches.ok()) return batches.error();
+  return PrintFitPage(fit, DrawnPictures(drawn), *batches);
 }
 
 Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {

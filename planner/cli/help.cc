@@ -140,6 +140,13 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan run --gpu t4 --largest batch=1:512 -- python train.py --batch-size {batch}\n"
      "  vramplan run --gpu a100-80gb --gpus 1,2,4,8 -- python train_fsdp.py\n"
      "  vramplan run --until-exit --format json -- torchrun --nproc-per-node 1 train.py\n"},
+    {"vramplan compare SNAPSHOT --model FILE.onnx [options]",
+     "Lays a step that PyTorch recorded on a card beside the predicted one, event by event, and says where they part. "
+     "SNAPSHOT is what torch.cuda.memory._dump_snapshot(\"run.pickle\") wrote after "
+     "torch.cuda.memory._record_memory_history(); reading it runs nothing that is in it. What trace --compare reads is "
+     "accepted too. The options are those of the step that ran; the answer begins with equal or differs.",
+     "  vramplan compare run.pickle --model unet.onnx --batch 4\n"
+     "  vramplan compare run.pickle --model gpt.onnx --dim sequence=128 --optimizer adamw --step 2\n"},
 };
 
 std::string Row(const std::string& left, const std::string& text) {
@@ -165,6 +172,7 @@ std::string HelpText(std::optional<Verb> verb) {
     text += Row("inspect FILE", "what the file says");
     text += Row("gpus [TEXT]", "the cards that --gpu knows");
     text += Row("trace FILE", "every allocation of a step, as CSV, or where it differs from a recorded one");
+    text += Row("compare SNAPSHOT", "a step that PyTorch recorded, beside the predicted one, event by event");
     text += Row("replay FILE.csv", "a stream of requests under another allocator configuration or card");
     text += Row("solve FILE", "what to compute again so that a graph of values fits a budget, with a bound");
     text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is valid and fits");

@@ -21,8 +21,9 @@ constexpr unsigned kValidate = 1U << static_cast<unsigned>(Verb::kValidate);
 constexpr unsigned kWatch = 1U << static_cast<unsigned>(Verb::kWatch);
 constexpr unsigned kExplain = 1U << static_cast<unsigned>(Verb::kExplain);
 constexpr unsigned kRun = 1U << static_cast<unsigned>(Verb::kRun);
+constexpr unsigned kCompare = 1U << static_cast<unsigned>(Verb::kCompare);
 // What the plan decides or does not know.
-constexpr unsigned kAsked = kEstimate | kFit | kTrace | kValidate | kWatch | kExplain;
+constexpr unsigned kAsked = kEstimate | kFit | kTrace | kValidate | kWatch | kExplain | kCompare;
 constexpr unsigned kPlan = kAsked | kDecide;      // verbs that lay out a step
 constexpr unsigned kOnCard = kValidate | kWatch;  // and see it on a card of this machine
 constexpr unsigned kAway = kPlan & ~kOnCard;      // and do not
@@ -82,6 +83,7 @@ constexpr OptionRow kOptionRows[] = {
     {"--model", "FILE.onnx",
      "the model that the process trains or runs; its peak is predicted with the options of estimate [none]", kWatch},
     {"--model", "FILE.onnx", "the model that was running; the message is compared with its step [none]", kExplain},
+    {"--model", "FILE.onnx", "the model that was running; its step is laid beside the recorded one", kCompare},
     {"--command", "TEXT", "start this in the shell instead of naming a process; its stdout goes to stderr", kWatch},
     {"--interval", "S", "seconds between two samples [0.1]", kWatch},
     {"--seconds", "S", "watch for at most S seconds [until the process ends, or Ctrl-C]", kWatch},
@@ -207,6 +209,7 @@ constexpr OptionRow kOptionRows[] = {
      kDecide},
     {"--segments", "", "draw the allocator's segments at the peak: what is free, and why it cannot be used", kEstimate},
     {"--step", "N", "which step to write; all: from model.to(\"cuda\") on [2]", kTrace},
+    {"--step", "N", "which optimizer step of the snapshot, counted from 1 [the last whole one]", kCompare},
     {"--compare", "FILE", "print where the step differs from a recorded stream with the same columns (.gz is fine)",
      kTrace},
     {"--problem", "", "write what the step computes as a problem for solve instead (nanoseconds, bytes)", kTrace},
@@ -222,7 +225,9 @@ constexpr OptionRow kOptionRows[] = {
     {"--seed", "K", "seed of the random numbers; another seed may find another schedule [0]", kSolve},
     {"--verbose", "", "every table, option and note [what fits on a screen]", kVerbose},
     {"--format", "FORMAT",
-     "text, json, html (a page with pictures, which needs nothing else) or svg (memory over the step) [text]", kDraws},
+     "text, json, html (a page with pictures, which needs nothing else), svg (memory over the step) or snapshot (for "
+     "PyTorch's memory_viz) [text]",
+     kDraws},
     {"--format", "FORMAT", "text or json [text]", (kAll | kSolve | kCalibrate) & ~kDraws},
     {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
      (kAll & ~kWatch) | kRun},
@@ -282,6 +287,8 @@ std::string_view Name(Verb verb) {
       return "explain";
     case Verb::kRun:
       return "run";
+    case Verb::kCompare:
+      return "compare";
   }
   return "";
 }

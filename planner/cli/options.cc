@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/cli/option_reader.h"
 #include "planner/cli/read_size.h"
 #include "planner/cli/typed_values.h"
 #include "planner/runtimes/runtime.h"
@@ -43,39 +44,8 @@ Result<bool> ParseSetToNone(const std::string& text) {
   return Wrong("--set-to-none", InQuotes(text) + " is not one of on or off", "type --set-to-none off");
 }
 
-// Reads the options one by one; the first error ends it.
-class Reader {
- public:
-  explicit Reader(const TypedOptions& typed) : typed_(typed) {}
-
-  const std::string* Text(const std::string& flag) const {
-    const auto found = typed_.find(flag);
-    return found == typed_.end() || found->second.empty() ? nullptr : &found->second.back();
-  }
-  // Puts what `parse` makes of the flag's text into *to.
-  template <typename T, typename Parse>
-  void Read(const std::string& flag, T* to, Parse parse) {
-    const std::string* text = Text(flag);
-    if (text == nullptr || error_) return;
-    auto parsed = parse(*text);
-    if (!parsed.ok()) {
-      error_ = parsed.error();
-    } else {
-      *to = *parsed;
-    }
-  }
-  void Fail(Error error) {
-    if (!error_) error_ = std::move(error);
-  }
-  const std::optional<Error>& error() const { return error_; }
-
- private:
-  const TypedOptions& typed_;
-  std::optional<Error> error_;
-};
-
 // One optimizer to PyTorch: with a momentum SGD and RMSprop keep a buffer, without it they do not.
-void ReadMomentum(Reader* reader, TrainingSpec* spec) {
+void ReadMomentum(OptionReader* reader, TrainingSpec* spec) {
   if (reader->Text("--momentum") == nullptr) return;
   reader->Read("--momentum", &spec->momentum, [](const std::string& t) { return ReadReal("--momentum", t); });
   const struct {
@@ -96,7 +66,7 @@ void ReadMomentum(Reader* reader, TrainingSpec* spec) {
 }
 
 // What stands around the optimizer in the loop.
-void ReadLoop(Reader* reader, TrainingSpec* spec) {
+void ReadLoop(OptionReader* reader, TrainingSpec* spec) {
   reader->Read("--accumulate", &spec->accumulate, ParseAccumulate);
   reader->Read("--clip-grad-norm", &spec->clip_grad_norm,
                [](const std::string& t) { return ReadReal("--clip-grad-norm", t); });
@@ -105,7 +75,7 @@ void ReadLoop(Reader* reader, TrainingSpec* spec) {
   reader->Read("--ema", &spec->ema, ParseEma);
 }
 
-void ReadSpec(Reader* reader, TrainingSpec* spec, Notes* notes) {
+void ReadSpec(OptionReader* reader, TrainingSpec* spec, Notes* notes) {
   reader->Read("--mode", &spec->mode, ParseMode);
   reader->Read("--precision", &spec->precision, ParsePrecision);
   reader->Read("--optimizer", &spec->optimizer, ParseOptimizer);
@@ -138,7 +108,7 @@ Result<bool> ParseOnOff(std::string_view flag, const std::string& text) {
 }
 
 // Options that only some runtimes have, and what of the others does not go with them.
-void CheckRuntime(Reader* reader, Verb verb, const TrainingSpec& spec) {
+void CheckRuntime(OptionReader* reader, Verb verb, const TrainingSpec& spec) {
   using enum Runtime;
   const Runtime runtime = spec.framework.runtime;
   const std::string name(Name(runtime));
@@ -174,7 +144,7 @@ void CheckRuntime(Reader* reader, Verb verb, const TrainingSpec& spec) {
             "type vramplan fit FILE --framework " + name));
 }
 
-void ReadRuntime(Reader* reader, TrainingSpec* spec, Notes* notes) {
+void ReadRuntime(OptionReader* reader, TrainingSpec* spec, Notes* notes) {
   reader->Read("--ort-arena", &spec->ort.growth, ParseArenaGrowth);
   reader->Read("--gpu-mem-limit", &spec->ort.limit,
                [&](const std::string& t) { return ReadSize("--gpu-mem-limit", t, notes); });
@@ -202,7 +172,7 @@ bool Draws(Verb verb) {
 
 Result<Format> ParseFormat(Verb verb, const std::string& text) {
   std::vector<std::string> names = {"text", "json"};
-  if (Draws(verb)) names.insert(names.end(), {"html", "svg"});
+  if (Draws(verb)) names.insert(names.end(), {"html", "svg", "snapshot"});
   const auto found = std::find(names.begin(), names.end(), text);
   if (found != names.end()) return static_cast<Format>(found - names.begin());
   const std::string near = SuggestNearest(text, names);
@@ -244,7 +214,7 @@ Result<Tier> ParseTier(const std::string& text) {
   return Wrong("--tier", InQuotes(text) + " is not one of none, modules or operators", "type --tier modules");
 }
 
-void ReadWishes(Reader* reader, PlanWishes* wishes) {
+void ReadWishes(OptionReader* reader, PlanWishes* wishes) {
   reader->Read("--effective-batch", &wishes->effective_batch,
                [](const std::string& t) { return ParseSamples("--effective-batch", t); });
   const std::string* multiple = reader->Text("--multiple-of");
@@ -268,14 +238,6 @@ Result<uint64_t> ParseSeed(const std::string& text) {
 
 bool IsStandardInput(const std::string& file) { return file == "-" || file == "/dev/stdin"; }
 
-constexpr double kMostSeconds = 86400;
-
-Result<double> ParseSeconds(const std::string& text) {
-  Result<double> seconds = ReadReal("--seconds", text);
-  if (!seconds.ok() || (*seconds > 0 && *seconds <= kMostSeconds)) return seconds;
-  return Wrong("--seconds", InQuotes(text) + " is not a number of seconds above 0 and up to 86400", "type --seconds 1");
-}
-
 Result<std::optional<int>> ParseStep(const std::string& text) {
   if (text == "all") return std::optional<int>();
   const std::optional<int64_t> step = ReadInteger(text);
@@ -286,91 +248,12 @@ Result<std::optional<int>> ParseStep(const std::string& text) {
   return std::optional(static_cast<int>(*step));
 }
 
-// Of run: the words behind -- are put in by the parser.
-void ReadScript(Reader* reader, const TypedOptions& typed, Options* options) {
-  reader->Read("--steps", &options->steps, [](const std::string& t) -> Result<int> {
-    constexpr int64_t kMost = 1000000;
-    const std::optional<int64_t> steps = ReadInteger(t);
-    if (steps && *steps >= 1 && *steps <= kMost) return static_cast<int>(*steps);
-    return Wrong("--steps", InQuotes(t) + " is not a number of steps from 1 to a million", "type --steps 3");
-  });
-  options->until_exit = reader->Text("--until-exit") != nullptr;
-  reader->Read("--seconds", &options->watch_seconds, ParseSeconds);
-  if (options->until_exit && reader->Text("--steps") != nullptr)
-    reader->Fail(Wrong("--until-exit", "does not go with --steps", "leave one of them out"));
-  const auto vary = typed.find("--vary");
-  Result<ScriptWishes> wishes = ReadScriptWishes(reader->Text("--largest"), reader->Text("--largest-in"),
-                                                 vary == typed.end() ? std::vector<std::string>() : vary->second);
-  if (!wishes.ok()) {
-    reader->Fail(wishes.error());
-    return;
-  }
-  options->wishes_of_script = *std::move(wishes);
-  const Result<std::optional<ScriptRanks>> ranks =
-      ReadScriptRanks(reader->Text("--gpus"), reader->Text("--nodes"), reader->Text("--rank"),
-                      reader->Text("--all-ranks") != nullptr, reader->Text("--one-process") != nullptr);
-  if (!ranks.ok()) {
-    reader->Fail(ranks.error());
-    return;
-  }
-  options->wishes_of_script.ranks = *ranks;
-  options->wishes_of_script.tries = reader->Text("--try") != nullptr;
-  if (const std::string* values = reader->Text("--values")) {
-    options->wishes_of_script.values_on_host = *values == "host";
-    if (*values != "host" && *values != "zeros")
-      reader->Fail(Wrong("--values", InQuotes(*values) + " is not one of zeros or host", "type --values host"));
-  }
-  options->wishes_of_script.real = reader->Text("--real") != nullptr;
-  const bool several = reader->Text("--vary") != nullptr || reader->Text("--largest") != nullptr ||
-                       (*ranks && (*ranks)->gpus.size() > 1);
-  if (options->wishes_of_script.tries && several)
-    reader->Fail(Wrong("--try", "is about one run, and --vary, --largest and a list of --gpus make several",
-                       "leave one of them out"));
-  if (options->wishes_of_script.real && (several || options->wishes_of_script.tries || *ranks))
-    reader->Fail(Wrong("--real", "compares one run on one card, and --vary, --largest, --try and --gpus are about more",
-                       "leave them out"));
-  if (const std::string* record = reader->Text("--record")) {
-    options->record = *record;
-    if (reader->Text("--vary") != nullptr)
-      reader->Fail(Wrong("--record", "is about one run, and --vary makes several", "leave one of them out"));
-    if (*ranks && (*ranks)->gpus.size() > 1)
-      reader->Fail(Wrong("--record", "is about one run, and --gpus makes several", "name one number of cards"));
-  }
-  if (options->wishes_of_script.largest && reader->Text("--gpu") == nullptr && !options->gpu_memory) {
-    reader->Fail(Wrong("--largest", "is about a card, and none is named", "add --gpu t4, or --gpu-memory 24GiB"));
-  }
-}
-
-// Of validate and watch.
-void ReadOnCard(Reader* reader, Verb verb, const std::string& positional, Options* options) {
-  if (verb == Verb::kValidate) {
-    reader->Read("--max-bytes", &options->max_bytes,
-                 [&](const std::string& t) { return ReadSize("--max-bytes", t, &options->notes); });
-    options->dry_run = reader->Text("--dry-run") != nullptr;
-  }
-  if (verb != Verb::kWatch) return;
-  if (const std::string* command = reader->Text("--command")) options->command = *command;
-  reader->Read("--interval", &options->interval, [](const std::string& t) -> Result<double> {
-    constexpr double kShortest = 0.001, kLongest = 60;
-    const Result<double> seconds = ReadReal("--interval", t);
-    if (!seconds.ok() || (*seconds >= kShortest && *seconds <= kLongest)) return seconds;
-    return Wrong("--interval", InQuotes(t) + " is not a number of seconds from 0.001 to 60", "type --interval 0.1");
-  });
-  reader->Read("--seconds", &options->watch_seconds, ParseSeconds);
-  options->save = reader->Text("--save") != nullptr;
-  if (positional.empty() == options->command.empty()) {
-    return reader->Fail(Wrong("watch",
-                              positional.empty() ? "no process is given" : "both a process and a command are given",
-                              "type vramplan watch PID, or vramplan watch --command \"python train.py\""));
-  }
-  if (positional.empty()) return;
-  const std::optional<int64_t> pid = ReadInteger(positional);
-  if (pid && *pid >= 1) {
-    options->pid = *pid;
-  } else {
-    reader->Fail(Wrong(positional, "is not the number of a process",
-                       "nvidia-smi shows the numbers; to start a command, add --command"));
-  }
+// Of a snapshot, which may hold many.
+Result<std::optional<int>> ParseRecordedStep(const std::string& text) {
+  constexpr int64_t kMost = 1000000;
+  const std::optional<int64_t> step = ReadInteger(text);
+  if (step && *step >= 1 && *step <= kMost) return std::optional(static_cast<int>(*step));
+  return Wrong("--step", InQuotes(text) + " is not the number of a step", "type --step 2");
 }
 
 }  // namespace
@@ -382,7 +265,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (verb != Verb::kWatch) (verb == Verb::kGpus ? options.filter : options.file) = positional;
   for (const auto& [flag, values] : typed) options.spec.given.insert(flag.substr(2));
 
-  Reader reader(typed);
+  OptionReader reader(typed);
   ReadSpec(&reader, &options.spec, &options.notes);
   ReadRuntime(&reader, &options.spec, &options.notes);
   CheckRuntime(&reader, verb, options.spec);
@@ -398,7 +281,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--dump", &options.dump, ParseDump);
   if (reader.Text("--passes") != nullptr) options.dump = Dump::kPasses;
   reader.Read("--allocator-conf", &options.allocator, ParseAllocatorConfig);
-  reader.Read("--step", &options.step, ParseStep);
+  reader.Read("--step", &options.step, verb == Verb::kCompare ? ParseRecordedStep : ParseStep);
   ReadWishes(&reader, &options.wishes);
   reader.Read("--budget", &options.remat.budget, [&](const std::string& t) -> Result<int64_t> {
     // In the unit of the problem, so that any number is one.
@@ -464,6 +347,8 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (verb == Verb::kFit && no_card) {
     return Wrong("fit", "no card is given", "add --gpu t4, --gpu all or --gpu-memory 16GiB");
   }
+  if (verb == Verb::kCompare && options.model.empty())
+    return Wrong("compare", "no model is given", "add --model FILE.onnx");
   if (verb == Verb::kCheck && !options.remat.budget) return Wrong("check", "no budget is given", "add --budget N");
   if (verb == Verb::kPlan && no_card) return Wrong("plan", "no card is given", "add --gpu t4 or --gpu-memory 16GiB");
   if (options.batch && options.wishes.effective_batch) {
@@ -489,8 +374,9 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   }
   if (options.gpu == "all" && verb != Verb::kFit)
     return Wrong("--gpu", "only fit compares all cards", "type vramplan fit FILE --gpu all");
-  if (options.gpu == "all" && options.format == Format::kSvg)
-    return Wrong("--format", "svg draws one step, and --gpu all asks about many cards", "type --format html");
+  if (options.gpu == "all" && IsStepAlone(options.format))
+    return Wrong("--format", "svg and snapshot are of one step, and --gpu all asks about many cards",
+                 "type --format html");
   if (options.gpu == "all" && options.gpu_memory)
     return Wrong("--gpu-memory", "cannot be combined with --gpu all", "leave one of them out");
   return options;

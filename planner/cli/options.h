@@ -42,20 +42,22 @@ enum class Verb : uint8_t {
   kWatch,
   kExplain,
   kRun,
+  kCompare,
 };
-inline constexpr int kVerbs = 15;
+inline constexpr int kVerbs = 16;
 // Whether the verb is about a file, which then stands behind it.
 bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
 
-// kHtml: a page with pictures; kSvg: memory over the step alone.
-enum class Format : uint8_t { kText, kJson, kHtml, kSvg };
-inline bool IsPicture(Format format) { return format == Format::kHtml || format == Format::kSvg; }
+// kHtml: a page with pictures; kSvg: memory over the step alone; kSnapshot: the step as PyTorch's viewer reads it.
+enum class Format : uint8_t { kText, kJson, kHtml, kSvg, kSnapshot };
+inline bool IsPicture(Format format) { return format != Format::kText && format != Format::kJson; }
+inline bool IsStepAlone(Format format) { return format == Format::kSvg || format == Format::kSnapshot; }
 
 struct Options {
   Verb verb = Verb::kEstimate;
   std::string file;    // estimate, fit, plan, inspect, trace: the graph; replay: the stream; solve, check: the problem;
-                       // explain: the log
+                       // explain: the log; compare: the snapshot
   std::string filter;  // gpus: what the name must contain
   BindOptions bind;
   PutBack put_back;
@@ -74,23 +76,23 @@ struct Options {
   bool force = false;  // --out may overwrite a file that is not an earlier answer
   Dump dump = Dump::kNone;
   AllocatorConfig allocator;
-  std::string allocator_text;           // as typed
-  std::optional<int> step = 2;          // trace: which one; nothing: all
-  std::string compare;                  // trace: the recorded stream
-  bool problem = false;                 // trace
-  bool check = false;                   // replay
-  PlanWishes wishes;                    // plan
-  Emit emit = Emit::kNone;              // plan: instead of the answer, or into `out` beside it
-  bool segments = false;                // estimate
-  RematWishes remat;                    // solve, check
-  std::string schedule;                 // check: the file
-  bool no_context = false;              // probe: only look
-  std::string model;                    // calibrate: whose convolutions; watch, explain: what runs; empty: none
-  std::optional<Bytes> max_bytes;       // validate: of segments, in all
-  bool dry_run = false;                 // validate: only say what would be done
-  int64_t pid = 0;                      // watch: the process, or
-  std::string command;                  // watch: what is started
-  double interval = 0.1;                // watch: seconds between two looks
+  std::string allocator_text;      // as typed
+  std::optional<int> step = 2;     // trace, compare: which one; nothing: all
+  std::string compare;             // trace: the recorded stream
+  bool problem = false;            // trace
+  bool check = false;              // replay
+  PlanWishes wishes;               // plan
+  Emit emit = Emit::kNone;         // plan: instead of the answer, or into `out` beside it
+  bool segments = false;           // estimate
+  RematWishes remat;               // solve, check
+  std::string schedule;            // check: the file
+  bool no_context = false;         // probe: only look
+  std::string model;               // calibrate: whose convolutions; watch, explain, compare: what runs; empty: none
+  std::optional<Bytes> max_bytes;  // validate: of segments, in all
+  bool dry_run = false;            // validate: only say what would be done
+  int64_t pid = 0;                 // watch: the process, or
+  std::string command;             // watch: what is started
+  double interval = 0.1;           // watch: seconds between two looks
   std::optional<double> watch_seconds;  // watch, run: at most so long
   bool save = false;                    // watch: into the stored profile
   Notes notes;                          // about how they were read

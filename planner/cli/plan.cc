@@ -5,8 +5,8 @@
 
 #include "planner/cli/doubts.h"
 #include "planner/cli/judge.h"
-#include "planner/cli/pictures.h"
 #include "planner/cli/recorded.h"
+#include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/plan_page.h"
 #include "planner/report/breakdown.h"
@@ -254,11 +254,11 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
     Notes already_told;
     const Result<Timeline> step = Schedule(prepared->layers, drawn, batch, &already_told);
     if (!step.ok()) return step.error();
-    const StepPictures pictures = DrawnPictures(
-        {prepared->layers, report.question, *step, batch, drawn, options.allocator, device.context, device});
-    const bool page = options.format == Format::kHtml;
-    return Outcome{page ? PrintPlanPage(report, pictures) : DrawStepSvg(pictures.chart), exit_code, Notes(),
-                   std::move(stream)};
+    const DrawnStep drawn_step{prepared->layers,  report.question, *step, batch, drawn,
+                               options.allocator, device.context,  device};
+    std::string text = IsStepAlone(options.format) ? StepAlone(options.format, drawn_step)
+                                                   : PrintPlanPage(report, DrawnPictures(drawn_step));
+    return Outcome{std::move(text), exit_code, Notes(), std::move(stream)};
   }
   return Outcome{PrintPlan(report, style), exit_code, report.notes, std::move(stream)};
 }

@@ -133,7 +133,8 @@ Result<Prepared> Prepare(const Options& options) {
   question.batch = batch.value_or(1);
   question.batch_given = batch.has_value();
   if (!batch && question.model.has_batch &&
-      (options.verb == Verb::kEstimate || options.verb == Verb::kTrace || options.verb == Verb::kWatch)) {
+      (options.verb == Verb::kEstimate || options.verb == Verb::kTrace || options.verb == Verb::kWatch ||
+       options.verb == Verb::kCompare)) {
     prepared.notes.Add({"assumed-batch", Severity::kNote, "--batch", "assumed 1", "give --batch to change it"});
   }
   return prepared;

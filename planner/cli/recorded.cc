@@ -5,7 +5,7 @@
 
 #include "planner/allocator/stream.h"
 #include "planner/cli/choose_device.h"
-#include "planner/cli/pictures.h"
+#include "planner/cli/step_alone.h"
 #include "planner/picture/script_page.h"
 #include "planner/record/changes.h"
 #include "planner/report/model_facts.h"
@@ -207,10 +207,13 @@ Result<Outcome> RunRecorded(const Options& options, const Style& style, Probe* m
   const int code = good ? 0 : kExitDoesNotFit;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(report)), code, Notes()};
   if (IsPicture(options.format)) {
-    const StepPictures pictures = RecordPictures(*record, report.file + " on " + report.device.name, report.device,
-                                                 report.device.context, options.allocator);
-    const bool page = options.format == Format::kHtml;
-    return Outcome{page ? PrintRecordPage(report, pictures) : DrawStepSvg(pictures.chart), code, Notes()};
+    const std::string title = report.file + " on " + report.device.name;
+    const ContextBand& context = report.device.context;
+    std::string text =
+        IsStepAlone(options.format)
+            ? RecordAlone(options.format, *record, title, report.device, context, options.allocator)
+            : PrintRecordPage(report, RecordPictures(*record, title, report.device, context, options.allocator));
+    return Outcome{std::move(text), code, Notes()};
   }
   return Outcome{PrintRecordReport(report, style), code, report.notes};
 }

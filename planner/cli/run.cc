@@ -1,5 +1,7 @@
 #include "planner/cli/run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -97,6 +99,8 @@ Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machi
       return RunWatch(options, style, machine);
     case Verb::kRun:
       return RunScript(options, style, machine);
+    case Verb::kCompare:
+      return RunCompare(options, style, machine);
     case Verb::kExplain:
       return RunExplain(options, style, machine);
   }
@@ -191,6 +195,8 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
     out = FileToWrite{options.out, InputsOf(options), options.force};
     if (const Status may = CheckFileToWrite(*out); !may) return Fail(may.error());
   }
+  if (options.format == Format::kSnapshot && !out && ::isatty(STDOUT_FILENO) != 0)
+    return Fail({ErrorCode::kUsage, "--format", "a snapshot is not text for a terminal", "add --out step.pickle"});
   const bool is_brief = !options.verbose && TakesOption(options.verb, "--verbose");
   Result<Outcome> outcome =
       RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode(), .verbose = !is_brief}, machine);

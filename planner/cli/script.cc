@@ -6,8 +6,8 @@
 #include <iostream>
 
 #include "planner/cli/largest_value.h"
-#include "planner/cli/pictures.h"
 #include "planner/cli/script_runs.h"
+#include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/cli/write_file.h"
 #include "planner/picture/script_page.h"
@@ -148,11 +148,21 @@ Status WriteRecord(const FileToWrite& file, ScriptReport* report) {
   return Done();
 }
 
-StepPictures PicturesOfRun(const ScriptReport& report) {
+// What is drawn of a run: its record, with the card that was named.
+struct DrawnRun {
+  Record record;
+  std::string title;
+  std::optional<Device> card;
+  ContextBand context;
+  StepPictures Pictures() const { return RecordPictures(record, title, card, context, AllocatorConfig()); }
+  std::string Alone(Format format) const {
+    return RecordAlone(format, record, title, card, context, AllocatorConfig());
+  }
+};
+DrawnRun DrawnRunOf(const ScriptReport& report) {
   const std::optional<Device> card = report.card_given ? std::optional(report.device) : std::nullopt;
-  return RecordPictures(RecordOf(report.recording, report.card.cudnn),
-                        ScriptName(report.command) + (card ? " on " + card->name : ""), card, report.device.context,
-                        AllocatorConfig());
+  return {RecordOf(report.recording, report.card.cudnn), ScriptName(report.command) + (card ? " on " + card->name : ""),
+          card, report.device.context};
 }
 
 bool Fits(const VariedRun& run) {
@@ -175,9 +185,9 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   if (!options.record.empty()) {
     if (const Status may = CheckFileToWrite(record); !may) return may.error();
   }
-  if (options.format == Format::kSvg && options.wishes_of_script.IsTable()) {
-    return Error{ErrorCode::kUsage, "--format", "svg draws one run, and --vary and a list of --gpus make several",
-                 "type --format html"};
+  if (IsStepAlone(options.format) && options.wishes_of_script.IsTable()) {
+    return Error{ErrorCode::kUsage, "--format",
+                 "svg and snapshot are of one run, and --vary and a list of --gpus make several", "type --format html"};
   }
   const Result<ScriptRuns> runs = ScriptRuns::On(options, machine);
   if (!runs.ok()) return runs.error();
@@ -201,7 +211,7 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   const bool json = options.format == Format::kJson, page = options.format == Format::kHtml;
   const bool table = options.wishes_of_script.IsTable();
   std::optional<StepPictures> pictures;
-  if (IsPicture(options.format) && !table) pictures = PicturesOfRun(first.report);
+  if (page && !table) pictures = DrawnRunOf(first.report).Pictures();
   Outcome outcome;
   outcome.exit_code = std::ranges::any_of(varied, Fits) ? 0 : kFitsNot;
   if (table) {
@@ -234,7 +244,7 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
                           : PrintScript(first.report, style);
     outcome.notes = first.report.notes;
   }
-  if (options.format == Format::kSvg) outcome.text = DrawStepSvg(pictures->chart);
+  if (IsStepAlone(options.format)) outcome.text = DrawnRunOf(first.report).Alone(options.format);
   if (IsPicture(options.format)) outcome.notes = Notes();
   if (json) outcome.notes = Notes();
   return outcome;

@@ -78,6 +78,7 @@ bool IsOurs(std::string_view head, std::string_view tail) {
   if (head.starts_with("<!doctype html>") && head.find("name=\"generator\" content=\"vramplan\"") != head.npos)
     return true;
   if (head.starts_with("<svg ") && head.find("<metadata>drawn by vramplan</metadata>") != head.npos) return true;
+  if (head.starts_with(std::string_view("\x80\x02}(X\x08\0\0\0vramplan", 17))) return true;  // a snapshot
   const std::string_view first = head.substr(0, head.find('\n'));
   const bool emitted = first.starts_with("\"\"\"") || first.starts_with("# ");
   if (emitted && first.find(", by vramplan") != first.npos) return true;

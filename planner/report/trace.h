@@ -17,6 +17,8 @@ struct TraceReport {
   std::string file;
   int64_t batch = 1;
   std::string step;  // "step 2", "all steps"
+  // Of a snapshot: its rows are entries of a trace, and its sizes what was asked for.
+  std::string row = "line", level = "allocated";
   std::vector<SpecRow> spec;
   Trace ours, recorded;
   TraceComparison comparison;

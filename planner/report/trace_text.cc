@@ -22,10 +22,10 @@ std::string Difference(Bytes difference) {
   return (difference > Bytes() ? "+" : "") + ToString(difference);
 }
 
-// "line 412": where the event stands in its CSV; the header is line 1.
-std::string LineOf(const Trace& trace, size_t event) {
+// "line 412": where the event stands in its CSV; the header is line 1. Of a snapshot "entry 411".
+std::string LineOf(const Trace& trace, size_t event, const std::string& row = "line") {
   if (event >= trace.size()) return "the end";
-  return "line " + std::to_string(trace[event].line > 0 ? trace[event].line : static_cast<int64_t>(event) + 2);
+  return row + " " + std::to_string(trace[event].line > 0 ? trace[event].line : static_cast<int64_t>(event) + 2);
 }
 
 // In words: "in the backward, at /fc1/Gemm".
@@ -45,7 +45,8 @@ std::string BlockOf(const TraceEvent& event) {
   return event.block ? "block " + std::to_string(*event.block) : "old block";
 }
 
-void AddSide(const char* name, const Trace& trace, size_t first, size_t count, TextTable* table) {
+void AddSide(const char* name, const Trace& trace, size_t first, size_t count, TextTable* table,
+             const std::string& row = "line") {
   for (size_t i = 0; i < std::min(count, kEventsOfSide); ++i) {
     const TraceEvent& event = trace[first + i];
     const std::string who = event.autograd_node + (event.autograd_node.empty() || event.op.empty() ? "" : " ") +
@@ -54,11 +55,11 @@ void AddSide(const char* name, const Trace& trace, size_t first, size_t count, T
     const bool has_place = event.line > 0 && !event.layer.empty();
     const std::string where =
         event.module + (has_place && !event.module.empty() ? " " : "") + (has_place ? event.layer : "");
-    table->AddRow({i == 0 ? name : "", LineOf(trace, first + i), event.birth ? "alloc" : "free", ToString(event.bytes),
-                   BlockOf(event), event.phase, who.empty() ? where : who});
+    table->AddRow({i == 0 ? name : "", LineOf(trace, first + i, row), event.birth ? "alloc" : "free",
+                   ToString(event.bytes), BlockOf(event), event.phase, who.empty() ? where : who});
   }
   if (count > kEventsOfSide) table->AddRow({"", "", "", "", std::to_string(count - kEventsOfSide) + " more", "", ""});
-  if (count == 0) table->AddRow({name, LineOf(trace, first), "nothing", "", "", "", ""});
+  if (count == 0) table->AddRow({name, LineOf(trace, first, row), "nothing", "", "", "", ""});
 }
 
 std::string PrintHunks(const TraceReport& report, const Style& style) {
@@ -74,7 +75,7 @@ std::string PrintHunks(const TraceReport& report, const Style& style) {
     using enum TextTable::Align;
     TextTable table({{"", kLeft}, {"", kLeft}, {"", kLeft}, {"", kRight}, {"", kLeft}, {"", kLeft}, {"", kLeft, true}});
     AddSide("ours", report.ours, hunk.ours, hunk.ours_count, &table);
-    AddSide("recorded", report.recorded, hunk.recorded, hunk.recorded_count, &table);
+    AddSide("recorded", report.recorded, hunk.recorded, hunk.recorded_count, &table, report.row);
     text += table.Print(style.width, 4);
   }
   return text;
@@ -141,7 +142,7 @@ std::string PrintSlack(const TraceReport& report) {
 std::string PrintLevels(const TraceReport& report, const Style& style) {
   using enum TextTable::Align;
   const TraceLevels &ours = report.comparison.ours, &recorded = report.comparison.recorded;
-  TextTable table({{"allocated", kLeft}, {"ours", kRight}, {"recorded", kRight}, {"ours - recorded", kRight}});
+  TextTable table({{report.level, kLeft}, {"ours", kRight}, {"recorded", kRight}, {"ours - recorded", kRight}});
   const auto row = [&](const char* name, Bytes mine, Bytes theirs) {
     table.AddRow({name, ToString(mine), recorded.known ? ToString(theirs) : "not recorded",
                   recorded.known ? Difference(mine - theirs) : ""});
@@ -151,7 +152,7 @@ std::string PrintLevels(const TraceReport& report, const Style& style) {
   row("after", ours.after, recorded.after);
   std::string text = table.Print(style.width);
   text += "  peak at " + LineOf(report.ours, ours.peak_event) + " of ours";
-  if (recorded.known) text += ", " + LineOf(report.recorded, recorded.peak_event) + " of the recorded one";
+  if (recorded.known) text += ", " + LineOf(report.recorded, recorded.peak_event, report.row) + " of the recorded one";
   return text + "\n";
 }
 
@@ -167,11 +168,12 @@ std::string PrintTraceReport(const TraceReport& report, const Style& style) {
   } else if (comparison.hunks.empty()) {
     text = "differs: " + what + " has the tensors of " + report.file +
            " in their order; blocks differ in slack, first at " +
-           LineOf(report.recorded, comparison.slack.front().recorded) + "\n";
+           LineOf(report.recorded, comparison.slack.front().recorded, report.row) + "\n";
   } else {
     const TraceHunk& first = comparison.hunks.front();
-    text = "differs: " + what + " leaves " + report.file + " at " + LineOf(report.recorded, first.recorded) + ", " +
-           PlaceOf(report.ours, report.recorded, first) + "\n";
+    text = "differs: " + what + " leaves " + report.file + " at " +
+           LineOf(report.recorded, first.recorded, report.row) + ", " + PlaceOf(report.ours, report.recorded, first) +
+           "\n";
   }
   const TraceAgreement both{comparison.births.common + comparison.deaths.common,
                             comparison.births.ours + comparison.deaths.ours,

@@ -126,6 +126,28 @@ with tempfile.TemporaryDirectory() as folder:
         most = 2 if COUNTED else 4  # per cent
         is_("checkpointed blocks, computed within %d %% of %d (%d)" % (most, written, computed), abs(computed - written) * 100 < written * most, True)
 
+# A snapshot of ours in PyTorch's own viewer: it opens, and sums to what is reserved and requested.
+import pickle
+from torch.cuda import _memory_viz
+
+with tempfile.TemporaryDirectory() as folder:
+    model, path = os.path.join(HERE, "../../models/resnet50.onnx"), os.path.join(folder, "step.pickle")
+    subprocess.run([VRAMPLAN, "estimate", model, "--batch", "8", "--format", "snapshot", "--out", path], check=True,
+                   capture_output=True)
+    with open(path, "rb") as file:
+        snapshot = pickle.load(file)
+    peak = vramplan("estimate", model, "--batch", "8")["peak"]
+    level = highest = 0
+    for entry in snapshot["device_traces"][0]:
+        level += {"alloc": entry["size"], "free_completed": -entry["size"]}.get(entry["action"], 0)
+        highest = max(highest, level)
+    is_("the snapshot's requested peak", highest, peak["requested"])
+    is_("the snapshot's segments", sum(segment["total_size"] for segment in snapshot["segments"]), peak["reserved"])
+    is_("_memory_viz reserved", "total_reserved: %s" % _memory_viz.Bytes(peak["reserved"]) in _memory_viz.segsum(snapshot), True)
+    is_("_memory_viz trace", "Device 0" in _memory_viz.trace(snapshot), True)
+    is_("_memory_viz trace_plot", len(_memory_viz.trace_plot(snapshot)) > 100000, True)
+    print("ran   torch/cuda/_memory_viz.py on a snapshot of ours")
+
 # A model of the accuracy tables: the rows that PyTorch's counters gave.
 answer = run("zoo.py", "resnet18", "8", options=("--gpu", "t4", "--until-exit"), needs=("torchvision",))
 if answer and COUNTED:

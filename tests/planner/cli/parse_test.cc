@@ -125,7 +125,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   constexpr Row kRows[] = {
       {"",
        "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch, explain or run (hint: type "
+       "calibrate, validate, watch, explain, run or compare (hint: type "
        "vramplan fit "
        "FILE.onnx "
        "--gpu t4, or "
@@ -133,12 +133,12 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"fot m.onnx",
        "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, "
        "validate, "
-       "watch, explain or run (hint: "
+       "watch, explain, run or compare (hint: "
        "did you mean "
        "fit?)"},
       {"m.onnx",
        "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch, explain or run (hint: type "
+       "calibrate, validate, watch, explain, run or compare (hint: type "
        "vramplan fit "
        "m.onnx "
        "--gpu t4)"},
@@ -192,7 +192,8 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"estimate m.onnx --mode inference",
        "--mode: \"inference\" is not one of train, eval or infer (hint: type --mode infer)"},
       {"estimate m.onnx --dim", "--dim: no value is given (hint: type --dim NAME=N)"},
-      {"estimate m.onnx --format yaml", "--format: \"yaml\" is not one of text, json, html or svg (hint: type --format json)"},
+      {"estimate m.onnx --format yaml",
+       "--format: \"yaml\" is not one of text, json, html, svg or snapshot (hint: type --format json)"},
       {"inspect m.onnx --dump shape",
        "--dump: \"shape\" is not one of shapes, layers or parameters (hint: did you mean shapes?)"},
       {"fit m.onnx", "fit: no card is given (hint: add --gpu t4, --gpu all or --gpu-memory 16GiB)"},
@@ -237,14 +238,12 @@ TEST_CASE("golden --help") {
     const char* file;
     std::optional<Verb> verb;
   };
-  const Row kRows[] = {{"vramplan", std::nullopt},    {"estimate", Verb::kEstimate},
-                       {"fit", Verb::kFit},           {"inspect", Verb::kInspect},
-                       {"gpus", Verb::kGpus},         {"trace", Verb::kTrace},
-                       {"replay", Verb::kReplay},     {"plan", Verb::kPlan},
-                       {"solve", Verb::kSolve},       {"check", Verb::kCheck},
-                       {"probe", Verb::kProbe},       {"calibrate", Verb::kCalibrate},
-                       {"validate", Verb::kValidate}, {"watch", Verb::kWatch},
-                       {"explain", Verb::kExplain},   {"run", Verb::kRun}};
+  const Row kRows[] = {{"vramplan", std::nullopt},    {"estimate", Verb::kEstimate}, {"fit", Verb::kFit},
+                       {"inspect", Verb::kInspect},   {"gpus", Verb::kGpus},         {"trace", Verb::kTrace},
+                       {"replay", Verb::kReplay},     {"plan", Verb::kPlan},         {"solve", Verb::kSolve},
+                       {"check", Verb::kCheck},       {"probe", Verb::kProbe},       {"calibrate", Verb::kCalibrate},
+                       {"validate", Verb::kValidate}, {"watch", Verb::kWatch},       {"explain", Verb::kExplain},
+                       {"run", Verb::kRun},           {"compare", Verb::kCompare}};
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/help/" + row.file + ".txt");
