@@ -7,6 +7,7 @@
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/estimate_page.h"
+#include "planner/report/sparkline.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {
@@ -54,6 +55,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   estimate.band = BandOf(reserved, ends, estimate.context);
   estimate.place = PlaceOf(estimate.peak, *timeline, prepared->layers);
   estimate.layers = LayerTable(*timeline, prepared->layers, spec, batch);
+  estimate.over_step = StepCourse(*timeline, batch, kSparks);
   estimate.notes = prepared->notes;
   if (pictures == nullptr) return estimate;
   const DrawnStep step{prepared->layers, estimate.question, *timeline,      batch, spec,

@@ -5,10 +5,12 @@
 #include "planner/cli/doubts.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
+#include "planner/cli/progress.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/fit_page.h"
+#include "planner/report/sparkline.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {
@@ -160,6 +162,8 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
   FitMatrix matrix;
   bool fits = false;
   for (const Card& card : Cards()) {
+    Progress::Say("fitting on " + card.name + " (" + std::to_string(matrix.cards.size() + 1) + " of " +
+                  std::to_string(Cards().size()) + " cards)");
     const ChosenDevice chosen = DeviceOf(card, options);
     const TrainingSpec spec = SpecOn(chosen, options.spec);
     const Result<BothEnds> step = LayOutBothEnds(prepared, spec, prepared.question.batch, &prepared.notes);
@@ -235,6 +239,12 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   SayLoss(timeline.loss, &fit.question.spec);
   fit.place = PlaceOf(fit.card.peak, timeline, prepared->layers);
   fit.layers = LayerTable(timeline, prepared->layers, spec, batch);
+  fit.over_step = StepCourse(timeline, batch, kSparks);
+  if (const std::optional<int64_t>& failing = fit.card.largest.first_failing_batch;
+      failing && *failing > 4 && prepared->question.model.has_batch) {
+    fit.last_batch = *failing + *failing / 4;
+    fit.over_batch = BatchCourse(timeline, fit.last_batch, kSparks);
+  }
   fit.ladder = Ladder(*prepared, spec, *chosen, options.allocator, fit.card.largest, &prepared->notes);
   if (spec.framework.runtime != Runtime::kPyTorch) {
     fit.what_if = OtherGrowth(*prepared, spec, *chosen, *step, fit.card);

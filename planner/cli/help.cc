@@ -147,6 +147,13 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "accepted too. The options are those of the step that ran; the answer begins with equal or differs.",
      "  vramplan compare run.pickle --model unet.onnx --batch 4\n"
      "  vramplan compare run.pickle --model gpt.onnx --dim sequence=128 --optimizer adamw --step 2\n"},
+    {"vramplan sweep FILE.onnx --over NAME=VALUES [--over NAME=VALUES] [options]",
+     "How the memory grows: the step under every combination of the values, as a table, CSV, JSON or a page, with the "
+     "law of each length (linear, quadratic, steps) and its coefficient. With --gpu NAME each answer has its verdict, "
+     "with --gpu all the smallest card that holds it.",
+     "  vramplan sweep unet.onnx --over batch=1:64:x2 --gpu t4\n"
+     "  vramplan sweep gpt.onnx --over batch=1,4 --over sequence=128:4096:x2 --format html --out gpt.html\n"
+     "  vramplan sweep vit.onnx --over precision=fp32,amp-bf16 --over batch=8:64:x2 --gpu all\n"},
 };
 
 std::string Row(const std::string& left, const std::string& text) {
@@ -169,6 +176,7 @@ std::string HelpText(std::optional<Verb> verb) {
     text += Row("run -- python train.py", "does a script fit: it runs, on a card that is not there");
     text += Row("plan FILE --gpu NAME", "what to change so that it fits and loses the least time");
     text += Row("estimate FILE", "how much memory a step takes, and what takes it");
+    text += Row("sweep FILE --over batch=1:64:x2", "how the memory grows, with the law of each length");
     text += Row("inspect FILE", "what the file says");
     text += Row("gpus [TEXT]", "the cards that --gpu knows");
     text += Row("trace FILE", "every allocation of a step, as CSV, or where it differs from a recorded one");

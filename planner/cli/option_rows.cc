@@ -11,7 +11,8 @@ constexpr unsigned kInspect = 1U << static_cast<unsigned>(Verb::kInspect);
 constexpr unsigned kGpus = 1U << static_cast<unsigned>(Verb::kGpus);
 constexpr unsigned kTrace = 1U << static_cast<unsigned>(Verb::kTrace);
 constexpr unsigned kReplay = 1U << static_cast<unsigned>(Verb::kReplay);
-constexpr unsigned kRuntimes = kEstimate | kFit;  // what PyTorch's planner does not know
+constexpr unsigned kSweep = 1U << static_cast<unsigned>(Verb::kSweep);
+constexpr unsigned kRuntimes = kEstimate | kFit | kSweep;  // what PyTorch's planner does not know
 constexpr unsigned kDecide = 1U << static_cast<unsigned>(Verb::kPlan);
 constexpr unsigned kSolve = 1U << static_cast<unsigned>(Verb::kSolve);
 constexpr unsigned kCheck = 1U << static_cast<unsigned>(Verb::kCheck);
@@ -23,7 +24,7 @@ constexpr unsigned kExplain = 1U << static_cast<unsigned>(Verb::kExplain);
 constexpr unsigned kRun = 1U << static_cast<unsigned>(Verb::kRun);
 constexpr unsigned kCompare = 1U << static_cast<unsigned>(Verb::kCompare);
 // What the plan decides or does not know.
-constexpr unsigned kAsked = kEstimate | kFit | kTrace | kValidate | kWatch | kExplain | kCompare;
+constexpr unsigned kAsked = kEstimate | kFit | kTrace | kValidate | kWatch | kExplain | kCompare | kSweep;
 constexpr unsigned kPlan = kAsked | kDecide;      // verbs that lay out a step
 constexpr unsigned kOnCard = kValidate | kWatch;  // and see it on a card of this machine
 constexpr unsigned kAway = kPlan & ~kOnCard;      // and do not
@@ -35,6 +36,11 @@ constexpr unsigned kAll = kModel | kGpus | kReplay | kProbe;
 
 constexpr OptionRow kOptionRows[] = {
     {"--model", "FILE.onnx", "also measure what cuDNN takes for its convolutions [none]", kCalibrate},
+    {"--over", "NAME=VALUES",
+     "what to change, and its values: 1:256:x2 doubles, 16:128:+16 adds, a,b,c are those; NAME is batch, a free dim, "
+     "or "
+     "an option of estimate such as precision; repeatable: each with each",
+     kSweep, true},
     {"--batch", "N", "samples in a (micro-)batch [1; fit also searches the largest, plan chooses]", kAway & ~kExplain},
     {"--batch", "N", "samples in a (micro-)batch [the one whose step makes the request of the message]", kExplain},
     {"--batch", "N", "samples in a (micro-)batch [the largest that is predicted to fit]", kValidate},
@@ -71,7 +77,7 @@ constexpr OptionRow kOptionRows[] = {
      kPlan},
     {"--gpu", "NAME",
      "a card of \"vramplan gpus\"; auto: this machine's card with the most free memory, minus what others hold now "
-     "(auto:1 is card 1); fit also accepts all",
+     "(auto:1 is card 1); fit and sweep also accept all",
      kAway},
     {"--gpu", "auto:N",
      "which card of this machine [auto: the one with the most free memory]; with --dry-run also one of \"vramplan "
@@ -228,7 +234,8 @@ constexpr OptionRow kOptionRows[] = {
      "text, json, html (a page with pictures, which needs nothing else), svg (memory over the step) or snapshot (for "
      "PyTorch's memory_viz) [text]",
      kDraws},
-    {"--format", "FORMAT", "text or json [text]", (kAll | kSolve | kCalibrate) & ~kDraws},
+    {"--format", "FORMAT", "text, json, csv or html (a page with pictures) [text]", kSweep},
+    {"--format", "FORMAT", "text or json [text]", (kAll | kSolve | kCalibrate) & ~kDraws & ~kSweep},
     {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
      (kAll & ~kWatch) | kRun},
     {"--out", "FILE", "write the answer there; with --save the profile", kWatch},
@@ -289,6 +296,8 @@ std::string_view Name(Verb verb) {
       return "run";
     case Verb::kCompare:
       return "compare";
+    case Verb::kSweep:
+      return "sweep";
   }
   return "";
 }

@@ -135,7 +135,7 @@ void CheckRuntime(OptionReader* reader, Verb verb, const TrainingSpec& spec) {
     for (const Runtime taker : of) takers += (takers.empty() ? "" : " or ") + std::string(Name(taker));
     reader->Fail(Wrong(flag, name + " has no such setting", "leave it out, or type --framework " + takers));
   }
-  if (runtime == kPyTorch || verb == Verb::kEstimate || verb == Verb::kFit) return;
+  if (runtime == kPyTorch || verb == Verb::kEstimate || verb == Verb::kFit || verb == Verb::kSweep) return;
   reader->Fail(
       Wrong("--framework",
             verb == Verb::kPlan
@@ -171,10 +171,22 @@ bool Draws(Verb verb) {
 }
 
 Result<Format> ParseFormat(Verb verb, const std::string& text) {
-  std::vector<std::string> names = {"text", "json"};
-  if (Draws(verb)) names.insert(names.end(), {"html", "svg", "snapshot"});
-  const auto found = std::find(names.begin(), names.end(), text);
-  if (found != names.end()) return static_cast<Format>(found - names.begin());
+  const struct {
+    const char* name;
+    Format format;
+    bool taken;
+  } rows[] = {{"text", Format::kText, true},
+              {"json", Format::kJson, true},
+              {"csv", Format::kCsv, verb == Verb::kSweep},
+              {"html", Format::kHtml, Draws(verb) || verb == Verb::kSweep},
+              {"svg", Format::kSvg, Draws(verb)},
+              {"snapshot", Format::kSnapshot, Draws(verb)}};
+  std::vector<std::string> names;
+  for (const auto& [name, format, taken] : rows) {
+    if (!taken) continue;
+    if (text == name) return format;
+    names.emplace_back(name);
+  }
   const std::string near = SuggestNearest(text, names);
   return Wrong("--format", InQuotes(text) + " is not one of " + JoinChoices(names),
                near.empty() ? "type --format json" : near);
@@ -256,6 +268,24 @@ Result<std::optional<int>> ParseRecordedStep(const std::string& text) {
   return Wrong("--step", InQuotes(text) + " is not the number of a step", "type --step 2");
 }
 
+// The options again, without --over: each combination is one command line.
+Status ReadSweep(const TypedOptions& typed, std::span<const std::string> flags, Options* options) {
+  options->typed = typed;
+  options->typed.erase("--over");
+  options->flags.assign(flags.begin(), flags.end());
+  const auto over = typed.find("--over");
+  if (over == typed.end()) return Done();
+  Result<std::vector<SweepAxis>> axes = ReadSweepAxes(over->second);
+  if (!axes.ok()) return axes.error();
+  options->over = *std::move(axes);
+  for (const SweepAxis& axis : options->over) {
+    if (axis.name != "over" && axis.name != "format" && axis.name != "out" && axis.name != "gpu") continue;
+    return Wrong("--over", InQuotes(axis.name) + " is not what a step depends on",
+                 axis.name == "gpu" ? "type --gpu all" : "type --over batch=1:256:x2");
+  }
+  return Done();
+}
+
 }  // namespace
 
 Result<Options> Understand(Verb verb, const std::string& positional, const TypedOptions& typed,
@@ -328,6 +358,9 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
     if (const Status read = ReadDims(dims->second, &options.bind); !read.ok()) return read.error();
   }
   options.trained = TrainedOf(typed, flags);
+  if (verb == Verb::kSweep) {
+    if (const Status read = ReadSweep(typed, flags, &options); !read.ok()) return read.error();
+  }
   if (const auto paths = typed.find("--checkpoint"); paths != typed.end()) options.spec.checkpoint = paths->second;
   if (const auto calls = typed.find("--saved"); calls != typed.end()) {
     for (const std::string& text : calls->second) {
@@ -372,8 +405,8 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (verb == Verb::kExplain && IsStandardInput(options.file) && IsStandardInput(options.model)) {
     return Wrong("--model", "standard input cannot be both the log and the model", "name a file for one of them");
   }
-  if (options.gpu == "all" && verb != Verb::kFit)
-    return Wrong("--gpu", "only fit compares all cards", "type vramplan fit FILE --gpu all");
+  if (options.gpu == "all" && verb != Verb::kFit && verb != Verb::kSweep)
+    return Wrong("--gpu", "only fit and sweep compare all cards", "type vramplan fit FILE --gpu all");
   if (options.gpu == "all" && IsStepAlone(options.format))
     return Wrong("--format", "svg and snapshot are of one step, and --gpu all asks about many cards",
                  "type --format html");

@@ -17,6 +17,7 @@
 #include "graph/shapes/infer.h"
 #include "planner/allocator/caching_allocator.h"
 #include "planner/cli/script_wishes.h"
+#include "planner/cli/sweep_axes.h"
 #include "planner/remat/solve.h"
 #include "planner/report/inspect.h"
 #include "planner/report/snippets.h"
@@ -25,6 +26,9 @@
 #include "planner/spec/trained.h"
 
 namespace vramplan {
+
+// What was typed, still as text: by flag, in order.
+using TypedOptions = std::map<std::string, std::vector<std::string>>;
 
 enum class Verb : uint8_t {
   kEstimate,
@@ -43,15 +47,19 @@ enum class Verb : uint8_t {
   kExplain,
   kRun,
   kCompare,
+  kSweep,
 };
-inline constexpr int kVerbs = 16;
+inline constexpr int kVerbs = 17;
 // Whether the verb is about a file, which then stands behind it.
 bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
 
 // kHtml: a page with pictures; kSvg: memory over the step alone; kSnapshot: the step as PyTorch's viewer reads it.
-enum class Format : uint8_t { kText, kJson, kHtml, kSvg, kSnapshot };
-inline bool IsPicture(Format format) { return format != Format::kText && format != Format::kJson; }
+// kCsv: of a sweep.
+enum class Format : uint8_t { kText, kJson, kHtml, kSvg, kSnapshot, kCsv };
+inline bool IsPicture(Format format) {
+  return format == Format::kHtml || format == Format::kSvg || format == Format::kSnapshot;
+}
 inline bool IsStepAlone(Format format) { return format == Format::kSvg || format == Format::kSnapshot; }
 
 struct Options {
@@ -101,6 +109,9 @@ struct Options {
   bool until_exit = false;              // run: until it ends by itself
   ScriptWishes wishes_of_script;        // run: what is changed from run to run
   std::string record;                   // run: the file for its requests
+  std::vector<SweepAxis> over;          // sweep
+  TypedOptions typed;                   // sweep: what was typed, to be changed and understood again
+  std::vector<std::string> flags;       // with it: their order on the line
 };
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.
@@ -116,9 +127,6 @@ std::span<const OptionRow> OptionRows();
 inline bool TakenBy(const OptionRow& row, Verb verb) { return (row.verbs >> static_cast<unsigned>(verb) & 1U) != 0; }
 
 bool TakesOption(Verb verb, std::string_view flag);
-
-// What was typed, still as text: by flag, in order.
-using TypedOptions = std::map<std::string, std::vector<std::string>>;
 
 // Reads every value. `positional` is the file, or the filter of gpus; `flags` those of the line, one for each value,
 // for options whose order among each other matters.

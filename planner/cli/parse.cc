@@ -13,10 +13,10 @@
 namespace vramplan {
 namespace {
 
-constexpr std::array kAllVerbs = {Verb::kFit,   Verb::kPlan,    Verb::kEstimate,  Verb::kInspect,
-                                  Verb::kGpus,  Verb::kTrace,   Verb::kReplay,    Verb::kSolve,
-                                  Verb::kCheck, Verb::kProbe,   Verb::kCalibrate, Verb::kValidate,
-                                  Verb::kWatch, Verb::kExplain, Verb::kRun,       Verb::kCompare};
+constexpr std::array kAllVerbs = {Verb::kFit,       Verb::kPlan,     Verb::kEstimate, Verb::kInspect, Verb::kGpus,
+                                  Verb::kTrace,     Verb::kReplay,   Verb::kSolve,    Verb::kCheck,   Verb::kProbe,
+                                  Verb::kCalibrate, Verb::kValidate, Verb::kWatch,    Verb::kExplain, Verb::kRun,
+                                  Verb::kCompare,   Verb::kSweep};
 
 std::string AllVerbs() {
   std::vector<std::string> verbs;
@@ -102,6 +102,7 @@ std::string Usual(Verb verb) {
   if (verb == Verb::kReplay) return typed + " FILE.csv";
   if (verb == Verb::kSolve) return typed + " FILE";
   if (verb == Verb::kWatch) return typed + " PID --model FILE.onnx";
+  if (verb == Verb::kSweep) return typed + " FILE.onnx --over batch=1:256:x2";
   if (verb == Verb::kCompare) return typed + " run.pickle --model FILE.onnx";
   if (verb == Verb::kExplain) return typed + " LOG --model FILE.onnx";
   if (verb == Verb::kFit || verb == Verb::kPlan) return typed + " FILE.onnx --gpu t4";

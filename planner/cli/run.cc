@@ -17,6 +17,7 @@
 
 #include "graph/base/printable.h"
 #include "planner/cli/parse.h"
+#include "planner/cli/progress.h"
 #include "planner/cli/verbs.h"
 #include "planner/cli/write_file.h"
 
@@ -99,6 +100,8 @@ Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machi
       return RunWatch(options, style, machine);
     case Verb::kRun:
       return RunScript(options, style, machine);
+    case Verb::kSweep:
+      return RunSweep(options, style, machine);
     case Verb::kCompare:
       return RunCompare(options, style, machine);
     case Verb::kExplain:
@@ -198,8 +201,12 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   if (options.format == Format::kSnapshot && !out && ::isatty(STDOUT_FILENO) != 0)
     return Fail({ErrorCode::kUsage, "--format", "a snapshot is not text for a terminal", "add --out step.pickle"});
   const bool is_brief = !options.verbose && TakesOption(options.verb, "--verbose");
+  // Those two tell by themselves what they are at.
+  const bool tells = options.verb == Verb::kRun || options.verb == Verb::kWatch;
+  std::optional<Progress> progress(std::in_place, !tells && ::isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr);
   Result<Outcome> outcome =
       RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode(), .verbose = !is_brief}, machine);
+  progress.reset();
   if (!outcome.ok()) return Fail(outcome.error());
   const bool emitted = outcome->stream.has_value();
   if (out && !NothingToEmit(options, *outcome)) {

@@ -6,6 +6,7 @@
 #include "graph/base/text_table.h"
 #include "planner/report/breakdown.h"
 #include "planner/report/segments.h"
+#include "planner/report/sparkline.h"
 
 namespace vramplan {
 namespace {
@@ -65,6 +66,8 @@ bool IsBrief(const SpecRow& row) {
 }
 
 }  // namespace
+
+std::string StepsText(Mode mode) { return mode == Mode::kTrain ? "steps 1 and 2" : "forwards 1 and 2"; }
 
 PeakPlace PlaceOf(const Peak& peak, const Timeline& timeline, const Layers& layers) {
   if (peak.moment.event >= timeline.events.size()) return {};
@@ -173,6 +176,8 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   if (style.verbose) {
     if (const std::string band = PrintBand(estimate.band, style); !band.empty()) text += "\n" + band;
   }
+  const std::string course = PrintCourses({{StepsText(question.mode), &estimate.over_step}}, style);
+  if (!course.empty()) text += "\n" + course;
   text += "\npeak: " + PrintPlace(estimate.peak, estimate.place) + "\n";
   if (style.verbose) {
     text += "\n" + PrintSteps(question.mode, estimate.peak, style) + "\n";

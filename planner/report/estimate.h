@@ -51,6 +51,7 @@ struct Estimate {
   DeviceBand band;
   std::optional<Device> device;  // when a card was named
   std::vector<LayerRow> layers;
+  std::vector<Bytes> over_step;          // requested over its first two steps, for a sparkline
   std::optional<PeakSegments> segments;  // --segments
   std::vector<Assumption> assumptions;
   Notes notes;
@@ -60,6 +61,7 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style);
 Json ToJson(const Estimate& estimate);
 
 // Shared with fit and plan.
+std::string StepsText(Mode mode);            // "steps 1 and 2": what a sparkline of the step shows
 std::string CardText(const Device& device);  // "Tesla T4", "Tesla T4 (others hold 600.00 MiB of it)"
 Json SpecJson(const std::vector<SpecRow>& spec);
 Json PeakJson(const Peak& peak, const PeakPlace& place, Bytes context);

@@ -54,6 +54,9 @@ struct Fit {
   CardFit card;
   PeakPlace place;
   std::vector<LayerRow> layers;
+  std::vector<Bytes> over_step;   // requested over the first two steps, for a sparkline
+  std::vector<Bytes> over_batch;  // requested peaks from batch 1 to `last_batch`
+  int64_t last_batch = 0;
   std::vector<LadderRow> ladder;
   std::vector<WhatIf> what_if;
   std::vector<Assumption> assumptions;

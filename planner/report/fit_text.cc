@@ -4,6 +4,7 @@
 #include "planner/report/bottleneck.h"
 #include "planner/report/breakdown.h"
 #include "planner/report/fit.h"
+#include "planner/report/sparkline.h"
 
 namespace vramplan {
 namespace {
@@ -115,6 +116,19 @@ std::string OtherPrecisions(const Fit& fit) {
   return text;
 }
 
+// The step at the batch asked for, and the batches up to those that fail, from a bar on.
+std::string PrintCourses(const Fit& fit, const Style& style) {
+  size_t mark = 0;
+  for (size_t i = 0; i < fit.over_batch.size(); ++i) {
+    const int64_t batch = fit.last_batch * static_cast<int64_t>(i + 1) / static_cast<int64_t>(fit.over_batch.size());
+    if (batch <= fit.card.largest.largest_batch) mark = i + 1;
+  }
+  const std::string text = PrintCourses({{StepsText(fit.question.mode), &fit.over_step},
+                                         {"batch 1 to " + std::to_string(fit.last_batch), &fit.over_batch, mark}},
+                                        style);
+  return text.empty() ? "" : "\n" + text;
+}
+
 }  // namespace
 
 std::string_view Name(Verdict verdict) {
@@ -178,6 +192,7 @@ std::string PrintFit(const Fit& fit, const Style& style) {
     columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});
   }
   text += PrintBreakdown(columns, card.device.context.likely, style);
+  text += PrintCourses(fit, style);
   if (!style.verbose) {
     const std::string others = OtherPrecisions(fit);
     return text + (others.empty() ? "" : "\n" + Wrapped(others, style.width, "  ") + "\n");

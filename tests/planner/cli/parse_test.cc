@@ -125,7 +125,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   constexpr Row kRows[] = {
       {"",
        "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch, explain, run or compare (hint: type "
+       "calibrate, validate, watch, explain, run, compare or sweep (hint: type "
        "vramplan fit "
        "FILE.onnx "
        "--gpu t4, or "
@@ -133,12 +133,12 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"fot m.onnx",
        "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, "
        "validate, "
-       "watch, explain, run or compare (hint: "
+       "watch, explain, run, compare or sweep (hint: "
        "did you mean "
        "fit?)"},
       {"m.onnx",
        "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch, explain, run or compare (hint: type "
+       "calibrate, validate, watch, explain, run, compare or sweep (hint: type "
        "vramplan fit "
        "m.onnx "
        "--gpu t4)"},
@@ -197,7 +197,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"inspect m.onnx --dump shape",
        "--dump: \"shape\" is not one of shapes, layers or parameters (hint: did you mean shapes?)"},
       {"fit m.onnx", "fit: no card is given (hint: add --gpu t4, --gpu all or --gpu-memory 16GiB)"},
-      {"estimate m.onnx --gpu all", "--gpu: only fit compares all cards (hint: type vramplan fit FILE --gpu all)"},
+      {"estimate m.onnx --gpu all", "--gpu: only fit and sweep compare all cards (hint: type vramplan fit FILE --gpu all)"},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.line);
@@ -243,7 +243,7 @@ TEST_CASE("golden --help") {
                        {"replay", Verb::kReplay},     {"plan", Verb::kPlan},         {"solve", Verb::kSolve},
                        {"check", Verb::kCheck},       {"probe", Verb::kProbe},       {"calibrate", Verb::kCalibrate},
                        {"validate", Verb::kValidate}, {"watch", Verb::kWatch},       {"explain", Verb::kExplain},
-                       {"run", Verb::kRun},           {"compare", Verb::kCompare}};
+                       {"run", Verb::kRun},           {"compare", Verb::kCompare},   {"sweep", Verb::kSweep}};
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/help/" + row.file + ".txt");

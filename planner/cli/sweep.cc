@@ -1,0 +1,236 @@
+// `vramplan sweep`: the step under every combination of a few options.
+#include "planner/report/sweep.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "planner/cli/judge.h"
+#include "planner/cli/prepare.h"
+#include "planner/cli/progress.h"
+#include "planner/cli/verbs.h"
+#include "planner/picture/sweep_page.h"
+#include "planner/runtimes/runtime.h"
+
+namespace vramplan {
+namespace {
+
+// The command line of one combination: an option of that name, else a dim.
+void Put(const SweepAxis& axis, const std::string& value, TypedOptions* typed) {
+  const std::string flag = "--" + axis.name;
+  if (TakesOption(Verb::kSweep, flag)) {
+    (*typed)[flag] = {value};
+  } else {
+    (*typed)["--dim"].push_back(axis.name + "=" + value);
+  }
+}
+
+std::string TextOf(const std::vector<SweepAxis>& axes, const std::vector<size_t>& at) {
+  std::string text;
+  for (size_t a = 0; a < axes.size(); ++a) text += (a == 0 ? "" : ", ") + axes[a].name + " " + axes[a].values[at[a]];
+  return text;
+}
+
+// Every combination, the last axis changing fastest.
+std::vector<std::vector<size_t>> Combinations(const std::vector<SweepAxis>& axes) {
+  std::vector<std::vector<size_t>> all = {{}};
+  for (const SweepAxis& axis : axes) {
+    std::vector<std::vector<size_t>> longer;
+    for (const std::vector<size_t>& begun : all) {
+      for (size_t v = 0; v < axis.values.size(); ++v) {
+        longer.push_back(begun);
+        longer.back().push_back(v);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+// The smallest card of the catalogue that holds the step; "": none does.
+std::string SmallestCardFor(const Options& options, const Prepared& prepared, int64_t batch) {
+  std::vector<const Card*> cards;
+  for (const Card& card : Cards()) {
+    if (card.nvidia) cards.push_back(&card);
+  }
+  std::ranges::stable_sort(cards, [](const Card* a, const Card* b) { return a->usable < b->usable; });
+  // Cards of one generation run the same step.
+  std::map<std::pair<Capability, int>, Timeline> steps;
+  for (const Card* card : cards) {
+    const ChosenDevice chosen = DeviceOf(*card, options);
+    const auto key = std::pair(card->capability, card->multiprocessors);
+    auto step = steps.find(key);
+    if (step == steps.end()) {
+      Notes already_told;
+      Result<Timeline> timeline = ScheduleFor(prepared.layers, SpecOn(chosen, options.spec), batch, &already_told);
+      if (!timeline.ok()) return "";
+      step = steps.emplace(key, *std::move(timeline)).first;
+    }
+    const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
+    if (RequestedPeak(step->second, batch) > capacity) continue;
+    if (!Replay(step->second, batch, AllocatorOn(chosen.device, options.allocator), capacity).out_of_memory)
+      return card->name;
+  }
+  return "";
+}
+
+class Sweeper {
+ public:
+  Sweeper(const Options& options, const std::optional<ChosenDevice>& chosen) : options_(options), chosen_(chosen) {}
+
+  Result<SweepRow> Answer(const std::vector<size_t>& at, SweepReport* report) {
+    const std::vector<SweepAxis>& axes = options_.over;
+    SweepRow row;
+    TypedOptions typed = options_.typed;
+    for (size_t a = 0; a < axes.size(); ++a) {
+      row.values.push_back(axes[a].values[at[a]]);
+      Put(axes[a], axes[a].values[at[a]], &typed);
+    }
+    Result<Options> asked = Understand(Verb::kSweep, options_.file, typed, options_.flags);
+    if (!asked.ok()) return asked.error();
+    if (const Status prepared = Ready(*asked, typed); !prepared.ok()) {
+      row.failure = prepared.error().text;
+      return row;
+    }
+    const int64_t batch = asked->batch.value_or(prepared_.question.batch);
+    const TrainingSpec spec = SpecOf(*asked, chosen_);
+    const ContextBand context = chosen_          ? chosen_->device.context
+                                : asked->context ? GivenContext(*asked->context)
+                                                 : ContextOf(spec.capability, spec.framework);
+    Notes notes;
+    const Result<BothEnds> step = LayOutBothEnds(prepared_.layers, spec, batch, &notes);
+    if (!step.ok()) {
+      row.failure = step.error().text;
+      return row;
+    }
+    const Peak peak = Replay(step->likely, batch, asked->allocator, Bytes::Max());
+    row.levels = peak.peak;
+    ReservedEnds ends;
+    if (step->high) ends = {true, Replay(*step->high, batch, asked->allocator, Bytes::Max()).peak.reserved, {}};
+    if (spec.framework.runtime != Runtime::kPyTorch) {
+      const ReservedRange range = ReservedAround(step->likely, spec, batch, asked->allocator, peak.peak.reserved);
+      ends.range = Band{range.low, range.likely, range.high};
+    }
+    row.band = BandOf(peak.peak.reserved, ends, context);
+    if (chosen_) {
+      CardFit fit;
+      fit.device = chosen_->device;
+      Judge(*step, batch, spec, asked->allocator, &fit);
+      row.verdict = fit.verdict;
+    }
+    if (options_.gpu == "all") row.card = SmallestCardFor(*asked, prepared_, batch);
+    if (report->question.spec.empty()) TakeQuestion(*asked, spec, context, *step, report);
+    return row;
+  }
+
+ private:
+  // The model under these options, unless only the batch is another one.
+  Status Ready(const Options& asked, TypedOptions typed) {
+    typed.erase("--batch");
+    if (!failed_ && is_ready_ && typed == ready_for_) return Done();
+    ready_for_ = std::move(typed);
+    is_ready_ = true;
+    Result<Prepared> prepared = Prepare(asked);
+    failed_ = !prepared.ok();
+    if (failed_) return prepared.error();
+    prepared_ = *std::move(prepared);
+    return Done();
+  }
+
+  // What is said of all of them: the options that no axis changes.
+  void TakeQuestion(const Options& asked, const TrainingSpec& spec, const ContextBand& context, const BothEnds& step,
+                    SweepReport* report) {
+    report->question = prepared_.question;
+    report->question.spec = SpecRows(asked, spec, prepared_.question, chosen_, context);
+    SayLoss(step.likely.loss, &report->question.spec);
+    std::erase_if(report->question.spec, [&](const SpecRow& row) {
+      return std::ranges::any_of(options_.over, [&](const SweepAxis& axis) {
+        return row.option == axis.name || (row.option == "dim" && row.text.starts_with(axis.name + "="));
+      });
+    });
+    report->notes = prepared_.notes;
+  }
+
+  const Options& options_;
+  const std::optional<ChosenDevice>& chosen_;
+  bool is_ready_ = false, failed_ = false;
+  TypedOptions ready_for_;
+  Prepared prepared_;
+};
+
+// Along each axis of numbers, the others at their first value.
+std::vector<SweepLaw> LawsOf(const std::vector<SweepAxis>& axes, const std::vector<std::vector<size_t>>& at,
+                             const std::vector<SweepRow>& rows) {
+  std::vector<SweepLaw> laws;
+  for (size_t a = 0; a < axes.size(); ++a) {
+    if (axes[a].numbers.size() < 2) continue;
+    std::vector<GrowthPoint> points;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      bool first = rows[i].levels.has_value();
+      for (size_t other = 0; other < axes.size(); ++other) first &= other == a || at[i][other] == 0;
+      if (first) points.push_back({axes[a].numbers[at[i][a]], rows[i].levels->requested});
+    }
+    SweepLaw law{axes[a].name, UnitOf(axes[a].name), LawOf(points), "", axes[a].numbers.front()};
+    for (size_t other = 0; other < axes.size(); ++other) {
+      if (other != a) law.at += (law.at.empty() ? "" : ", ") + axes[other].name + " " + axes[other].values[0];
+    }
+    laws.push_back(std::move(law));
+  }
+  return laws;
+}
+
+}  // namespace
+
+Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* machine) {
+  if (options.over.empty())
+    return Error{ErrorCode::kUsage, "sweep", "nothing to change is given", "add --over batch=1:256:x2"};
+  std::optional<ChosenDevice> chosen;
+  if (options.gpu != "all") {
+    Result<std::optional<ChosenDevice>> found = ChooseDevice(options, machine);
+    if (!found.ok()) return found.error();
+    chosen = *std::move(found);
+  }
+  SweepReport report;
+  report.all_cards = options.gpu == "all";
+  if (chosen) report.device = chosen->device;
+  for (const SweepAxis& axis : options.over) report.axes.push_back(axis.name);
+  const std::vector<std::vector<size_t>> at = Combinations(options.over);
+  // The batch changes fastest while they are worked out, for the model is the same then.
+  std::vector<size_t> order(at.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto is_batch = [](const SweepAxis& axis) { return axis.name == "batch"; };
+  if (const auto batch = std::ranges::find_if(options.over, is_batch); batch != options.over.end()) {
+    const size_t axis = static_cast<size_t>(batch - options.over.begin());
+    std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+      std::vector<size_t> first = at[a], second = at[b];
+      first[axis] = second[axis] = 0;
+      return first < second;
+    });
+  }
+  report.rows.resize(at.size());
+  Sweeper sweeper(options, chosen);
+  for (size_t i = 0; i < order.size(); ++i) {
+    Progress::Say("laying out " + TextOf(options.over, at[order[i]]) + " (" + std::to_string(i + 1) + " of " +
+                  std::to_string(order.size()) + ")");
+    Result<SweepRow> row = sweeper.Answer(at[order[i]], &report);
+    if (!row.ok()) return row.error();
+    report.rows[order[i]] = *std::move(row);
+  }
+  const auto answered = std::ranges::find_if(report.rows, [](const SweepRow& row) { return row.levels.has_value(); });
+  if (answered == report.rows.end())
+    return Error{ErrorCode::kBadInput, options.file, "no combination can be answered: " + report.rows.front().failure,
+                 "vramplan inspect " + options.file + " lists its dims"};
+  report.laws = LawsOf(options.over, at, report.rows);
+  switch (options.format) {
+    case Format::kJson:
+      return Outcome{.text = Print(ToJson(report))};
+    case Format::kHtml:
+      return Outcome{.text = PrintSweepPage(report)};
+    case Format::kCsv:
+      return Outcome{.text = PrintSweepCsv(report), .notes = report.notes};
+    default:
+      return Outcome{.text = PrintSweep(report, style), .notes = report.notes};
+  }
+}
+
+}  // namespace vramplan

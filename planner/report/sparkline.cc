@@ -1,0 +1,67 @@
+#include "planner/report/sparkline.h"
+
+#include <algorithm>
+#include <array>
+
+#include "planner/allocator/replay.h"
+
+namespace vramplan {
+
+std::string Sparkline(const std::vector<Bytes>& levels, const Style& style) {
+  static constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  static constexpr std::array<const char*, 8> kSigns = {" ", ".", ":", "-", "=", "+", "*", "#"};
+  const std::array<const char*, 8>& signs = style.unicode ? kBlocks : kSigns;
+  Bytes highest;
+  for (const Bytes level : levels) highest = std::max(highest, level);
+  std::string line;
+  for (const Bytes level : levels) {
+    const double share =
+        highest > Bytes() ? static_cast<double>(level.count()) / static_cast<double>(highest.count()) : 0;
+    line += signs[std::min<size_t>(7, static_cast<size_t>(std::max(0.0, share) * 8))];
+  }
+  return line;
+}
+
+std::string PrintCourses(const std::vector<Course>& courses, const Style& style) {
+  size_t widest = 0;
+  for (const Course& course : courses) widest = std::max(widest, course.levels->empty() ? 0 : course.name.size());
+  std::string text;
+  for (const Course& course : courses) {
+    if (course.levels->empty()) continue;
+    const std::string line = Sparkline(*course.levels, style);
+    // A block is three bytes of UTF-8, a sign of ASCII one.
+    const size_t at = course.mark * (line.size() / course.levels->size());
+    text += "  " + course.name + std::string(widest - course.name.size() + 2, ' ') + line.substr(0, at);
+    text += (course.mark > 0 ? "|" : "") + line.substr(at) + "\n";
+  }
+  return text;
+}
+
+std::vector<Bytes> StepCourse(const Timeline& timeline, int64_t batch, size_t stretches) {
+  constexpr int kSteps = 2;
+  size_t begin = 0, end = timeline.events.size();
+  while (begin < end && timeline.events[begin].step < 1) ++begin;
+  while (end > begin && timeline.events[end - 1].step > kSteps) --end;
+  if (begin == end || stretches == 0) return {};
+  std::vector<Bytes> course(std::min(stretches, end - begin));
+  Bytes level;
+  for (size_t i = 0; i < end; ++i) {
+    const Event& event = timeline.events[i];
+    if (event.kind == EventKind::kAllocate) level += timeline[event.block].bytes.At(batch);
+    if (event.kind == EventKind::kFree) level -= timeline[event.block].bytes.At(batch);
+    if (i < begin) continue;
+    Bytes& highest = course[(i - begin) * course.size() / (end - begin)];
+    highest = std::max(highest, level);
+  }
+  return course;
+}
+
+std::vector<Bytes> BatchCourse(const Timeline& timeline, int64_t last, size_t count) {
+  std::vector<Bytes> course;
+  const int64_t points = std::min<int64_t>(static_cast<int64_t>(count), last);
+  for (int64_t i = 1; i <= points; ++i)
+    course.push_back(RequestedPeak(timeline, std::max<int64_t>(1, last * i / points)));
+  return course;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,176 @@
+#include "planner/report/sweep.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/base/text_table.h"
+#include "planner/report/numbers.h"
+
+namespace vramplan {
+namespace {
+
+using enum TextTable::Align;
+
+// A coefficient is a size, and below a byte a number.
+std::string CoefficientText(double bytes) {
+  if (std::abs(bytes) < 1) return Formatted("%.2f B", bytes);
+  return bytes < 0 ? "-" + ToString(Bytes::Of(std::llround(-bytes))) : ToString(Bytes::Of(std::llround(bytes)));
+}
+
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string_view Name(Growth growth) {
+  switch (growth) {
+    case Growth::kNone:
+      return "none";
+    case Growth::kLinear:
+      return "linear";
+    case Growth::kQuadratic:
+      return "quadratic";
+    case Growth::kSteps:
+      return "steps";
+    case Growth::kOther:
+      return "other";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string UnitOf(const std::string& axis) {
+  const auto has = [&](const char* part) { return axis.find(part) != std::string::npos; };
+  if (axis == "batch") return "sample";
+  if (has("seq") || has("token") || has("length") || has("position")) return "token";
+  if (has("height") || has("width")) return "pixel";
+  if (has("frame")) return "frame";
+  return axis;
+}
+
+std::string LawText(const SweepLaw& swept) {
+  const GrowthLaw& law = swept.law;
+  const std::string each = "each further " + swept.unit;
+  std::string text(Name(law.growth));
+  switch (law.growth) {
+    case Growth::kNone:
+      return "no effect on the peak";
+    case Growth::kLinear:
+      text += ": " + each + " " + CoefficientText(law.linear);
+      break;
+    case Growth::kQuadratic:
+      text += ": " + each + "² " + CoefficientText(law.square) + ", " + each + " " + CoefficientText(law.linear);
+      break;
+    case Growth::kSteps:
+      text = "in steps: it stays for several values, then jumps";
+      break;
+    case Growth::kOther:
+      return "no simple law in these values";
+  }
+  if (!swept.at.empty()) text += " (at " + swept.at + ")";
+  return law.from > swept.first ? text + ", from " + std::to_string(law.from) + " on" : text;
+}
+
+std::string PrintSweep(const SweepReport& report, const Style& style) {
+  const auto answered = std::ranges::count_if(report.rows, [](const SweepRow& row) { return row.levels.has_value(); });
+  std::string text = FileName(report.question.model.file) + " to " + std::string(Name(report.question.mode)) + ": " +
+                     std::to_string(answered) + (answered == 1 ? " answer" : " answers");
+  if (report.device) {
+    const auto held = std::ranges::count_if(
+        report.rows, [](const SweepRow& row) { return row.verdict && *row.verdict != Verdict::kDoesNotFit; });
+    text += ", of which " + std::to_string(held) + " fit on " + CardText(*report.device);
+  }
+  text += "\n";
+  size_t widest = 0;
+  for (const SweepLaw& law : report.laws) widest = std::max(widest, law.axis.size());
+  for (const SweepLaw& law : report.laws) {
+    text += Indented(law.axis + std::string(widest - law.axis.size() + 2, ' ') + LawText(law), style);
+  }
+  text += PrintSpec(report.question.spec, style) + "\n";
+  std::vector<TextTable::Column> columns;
+  for (const std::string& axis : report.axes) columns.push_back({axis, kRight});
+  columns.insert(columns.end(), {{"requested", kRight}, {"reserved", kRight}, {"on the device", kRight}});
+  if (report.device) columns.push_back({"verdict", kLeft});
+  if (report.all_cards) columns.push_back({"smallest card", kLeft, true});
+  columns.push_back({"", kLeft, true});
+  Bytes most;
+  for (const SweepRow& row : report.rows) most = std::max(most, row.levels ? row.band.device().likely : Bytes());
+  TextTable table(columns);
+  for (const SweepRow& row : report.rows) {
+    std::vector<std::string> cells = row.values;
+    const Bytes device = row.levels ? row.band.device().likely : Bytes();
+    cells.push_back(row.levels ? ToString(row.levels->requested) : "");
+    cells.push_back(row.levels ? ToString(row.levels->reserved) : "");
+    cells.push_back(row.levels ? ToString(device) : "");
+    if (report.device) cells.emplace_back(row.verdict ? vramplan::Name(*row.verdict) : "");
+    if (report.all_cards) cells.push_back(!row.card ? "" : row.card->empty() ? "none" : *row.card);
+    const double share = most > Bytes() ? static_cast<double>(device.count()) / static_cast<double>(most.count()) : 0;
+    cells.push_back(row.levels ? Bar(share, 20, style.unicode) : row.failure);
+    table.AddRow(std::move(cells));
+  }
+  return text + table.Print(style.width);
+}
+
+std::string PrintSweepCsv(const SweepReport& report) {
+  std::string text;
+  for (const std::string& axis : report.axes) text += Quoted(axis) + ",";
+  text += "requested,allocated,reserved,device_low,device,device_high,verdict,card,failure\n";
+  for (const SweepRow& row : report.rows) {
+    for (const std::string& value : row.values) text += Quoted(value) + ",";
+    if (row.levels) {
+      const Band device = row.band.device();
+      for (const Bytes bytes :
+           {row.levels->requested, row.levels->allocated, row.levels->reserved, device.low, device.likely, device.high})
+        text += std::to_string(bytes.count()) + ",";
+    } else {
+      text += ",,,,,,";
+    }
+    text += std::string(row.verdict ? vramplan::Name(*row.verdict) : "") + "," + Quoted(row.card.value_or("")) + "," +
+            Quoted(row.failure) + "\n";
+  }
+  return text;
+}
+
+Json ToJson(const SweepReport& report) {
+  Json axes = Json::Array();
+  for (const std::string& axis : report.axes) axes.Push(axis);
+  Json laws = Json::Array();
+  for (const SweepLaw& law : report.laws) {
+    Json object = Json::Object();
+    object.Set("axis", law.axis).Set("unit", law.unit).Set("law", Name(law.law.growth)).Set("from", law.law.from);
+    object.Set("linear", law.law.linear).Set("square", law.law.square).Set("at", law.at);
+    laws.Push(std::move(object));
+  }
+  Json rows = Json::Array();
+  for (const SweepRow& row : report.rows) {
+    Json values = Json::Object();
+    for (size_t i = 0; i < row.values.size(); ++i) values.Set(report.axes[i], row.values[i]);
+    Json object = Json::Object();
+    object.Set("values", std::move(values));
+    if (row.levels) {
+      object.Set("requested", row.levels->requested)
+          .Set("allocated", row.levels->allocated)
+          .Set("reserved", row.levels->reserved)
+          .Set("device", ToJson(row.band));
+    } else {
+      object.Set("failure", row.failure);
+    }
+    if (row.verdict) object.Set("verdict", vramplan::Name(*row.verdict));
+    if (row.card) object.Set("smallest_card", row.card->empty() ? Json() : Json(*row.card));
+    rows.Push(std::move(object));
+  }
+  Json json = Json::Object();
+  json.Set("schema", "vramplan.sweep/1")
+      .Set("model", ToJson(report.question.model))
+      .Set("spec", SpecJson(report.question.spec))
+      .Set("axes", std::move(axes))
+      .Set("laws", std::move(laws))
+      .Set("rows", std::move(rows))
+      .Set("notes", ToJson(report.notes));
+  return json;
+}
+
+}  // namespace vramplan
