@@ -55,6 +55,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   estimate.band = BandOf(reserved, ends, estimate.context);
   estimate.place = PlaceOf(estimate.peak, *timeline, prepared->layers);
   estimate.layers = LayerTable(*timeline, prepared->layers, spec, batch);
+  estimate.training_steps = timeline->steps;
   estimate.over_step = StepCourse(*timeline, batch, kSparks);
   estimate.notes = prepared->notes;
   if (pictures == nullptr) return estimate;

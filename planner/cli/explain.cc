@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "planner/cli/prepare.h"
+#include "planner/cli/profile_store.h"
 #include "planner/cli/read_log.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/explain_page.h"
+#include "planner/report/profile_json.h"
 #include "planner/report/quoting.h"
 #include "planner/runtimes/runtime.h"
 
@@ -133,6 +135,63 @@ Status Compare(Options options, Probe* machine, ExplainReport* report, std::opti
   return Done();
 }
 
+// The card that a profile is about: of this machine, or a row of the catalogue.
+Result<CardFacts> CardOf(const Options& options, Probe* machine) {
+  if (options.gpu.empty()) {
+    return Error{ErrorCode::kUsage, "--save", "the message does not name the card",
+                 "add --gpu auto for this machine's, or --gpu t4"};
+  }
+  if (IsAuto(options.gpu)) return PickCard(options.gpu, machine);
+  const Result<Card> card = FindCard(options.gpu);
+  if (!card.ok()) return card.error();
+  CardFacts facts;
+  facts.name = card->name;
+  facts.capability_major = card->capability.major;
+  facts.capability_minor = card->capability.minor;
+  facts.multiprocessors = card->multiprocessors;
+  return facts;
+}
+
+// --save: the stored profile of the card, or a new one, with what the message says of it. Its numbers have two
+// decimals: of gibibytes each is off by 5.12 MiB at most, and what is outside is the difference of two, or of three.
+Status Save(const Options& options, Probe* machine, ExplainReport* report, Outcome* outcome) {
+  const OutOfMemory& message = report->message;
+  const std::optional<Bytes> outside = message.outside();
+  if (!message.capacity) {
+    report->notes.Add(
+        {"not-saved", Severity::kWarning, "--save", "the message does not say how large the card is", ""});
+    return Done();
+  }
+  const Result<CardFacts> card = CardOf(options, machine);
+  if (!card.ok()) return card.error();
+  Profile profile;
+  if (std::optional<StoredProfile> stored = FindStoredProfile(*card, ProfileFolders(), &report->notes))
+    profile = std::move(stored->profile);
+  profile.name = card->name;
+  profile.uuid = card->uuid;
+  profile.capability = {card->capability_major, card->capability_minor};
+  profile.multiprocessors = card->multiprocessors;
+  profile.usable = card->usable > Bytes() ? card->usable : *message.capacity;
+  profile.date = Today();
+  if (outside && *outside > Bytes()) {
+    const Bytes off = Bytes::Of(3 * ((int64_t{1} << 30) / 200));
+    ContextBand band{std::max(Bytes(), *outside - off), *outside, *outside + off, "of an out-of-memory message"};
+    if (profile.context) {
+      band.low = std::min(band.low, profile.context->low);
+      band.high = std::max(band.high, profile.context->high);
+    }
+    profile.context = band;
+  }
+  if (options.out.empty()) {
+    const Result<std::string> path = StorePath(*card);
+    if (!path.ok()) return path.error();
+    outcome->store = *path;
+  }
+  report->saved = options.out.empty() ? outcome->store : options.out;
+  outcome->stream = Print(ToJson(profile));
+  return Done();
+}
+
 }  // namespace
 
 Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* machine) {
@@ -154,7 +213,17 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
   if (!options.model.empty()) {
     if (const Status compared = Compare(options, machine, &report, &drawn); !compared.ok()) return compared.error();
   }
-  if (options.format == Format::kJson) return Outcome{.text = Print(ToJson(report))};
+  Outcome outcome;
+  if (options.save) {
+    if (IsPicture(options.format))
+      return Error{ErrorCode::kUsage, "--save", "does not go with --format html, svg or snapshot",
+                   "leave one of them out"};
+    if (const Status saved = Save(options, machine, &report, &outcome); !saved.ok()) return saved.error();
+  }
+  if (options.format == Format::kJson) {
+    outcome.text = Print(ToJson(report));
+    return outcome;
+  }
   if (options.format == Format::kHtml)
     return Outcome{.text = PrintExplainPage(report, drawn ? std::optional(drawn->pictures) : std::nullopt)};
   if (IsStepAlone(options.format)) {
@@ -163,7 +232,9 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
                    "add --model FILE.onnx"};
     return Outcome{.text = drawn->alone};
   }
-  return Outcome{.text = PrintExplain(report, style), .notes = report.notes};
+  outcome.text = PrintExplain(report, style);
+  outcome.notes = report.notes;
+  return outcome;
 }
 
 }  // namespace vramplan

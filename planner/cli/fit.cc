@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/cli/doubts.h"
+#include "planner/cli/host.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
@@ -250,6 +251,11 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
     fit.what_if = OtherGrowth(*prepared, spec, *chosen, *step, fit.card);
   } else if (chosen->nvidia && options.allocator_text.empty()) {
     fit.what_if = WhatIfs(*prepared, spec, *chosen, *step, fit.card);
+  }
+  if (options.host) {
+    Result<HostMemory> host = HostOf(*prepared, options, spec, fit.card);
+    if (!host.ok()) return host.error();
+    fit.host = *std::move(host);
   }
   fit.notes = prepared->notes;
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;

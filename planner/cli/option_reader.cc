@@ -87,7 +87,6 @@ void ReadOnCard(OptionReader* reader, Verb verb, const std::string& positional, 
     return Wrong("--interval", InQuotes(t) + " is not a number of seconds from 0.001 to 60", "type --interval 0.1");
   });
   reader->Read("--seconds", &options->watch_seconds, ParseSeconds);
-  options->save = reader->Text("--save") != nullptr;
   if (positional.empty() == options->command.empty()) {
     return reader->Fail(Wrong("watch",
                               positional.empty() ? "no process is given" : "both a process and a command are given",

@@ -30,6 +30,7 @@ constexpr unsigned kOnCard = kValidate | kWatch;  // and see it on a card of thi
 constexpr unsigned kAway = kPlan & ~kOnCard;      // and do not
 constexpr unsigned kModel = kPlan | kInspect;
 constexpr unsigned kBound = kModel | kCalibrate;  // verbs that read a graph
+constexpr unsigned kAround = kEstimate | kFit | kDecide | kTrace | kExplain | kCompare | kSweep;
 constexpr unsigned kVerbose = kEstimate | kFit | kDecide;
 constexpr unsigned kDraws = kEstimate | kFit | kDecide | kExplain | kRun;
 constexpr unsigned kAll = kModel | kGpus | kReplay | kProbe;
@@ -75,6 +76,17 @@ constexpr OptionRow kOptionRows[] = {
      "loss; else cross-entropy, or "
      "bce-logits on one channel]",
      kPlan},
+    {"--retain", "MODULE|NAME",
+     "an output that the script keeps until the next one is made: of a module, an operator or a tensor; repeatable",
+     kAround, true},
+    {"--resident", "SIZE", "data that the script keeps on the card, such as 2GiB [0]", kAround},
+    {"--keep-loss-graph", "",
+     "the script sums losses without .item() (total += loss): with --mode eval each batch's graph stays", kAround},
+    {"--eval-batch", "N", "between two steps the model is evaluated at this batch, under no_grad [not at all]",
+     kAround},
+    {"--second-model", "FILE.onnx",
+     "a frozen model beside this one, such as a teacher: it runs under no_grad before the loss; --dim is for both",
+     kAround},
     {"--gpu", "NAME",
      "a card of \"vramplan gpus\"; auto: this machine's card with the most free memory, minus what others hold now "
      "(auto:1 is card 1); fit and sweep also accept all",
@@ -94,6 +106,10 @@ constexpr OptionRow kOptionRows[] = {
     {"--interval", "S", "seconds between two samples [0.1]", kWatch},
     {"--seconds", "S", "watch for at most S seconds [until the process ends, or Ctrl-C]", kWatch},
     {"--save", "", "store the run's context in the card's profile", kWatch},
+    {"--save", "",
+     "store what the message says about the card (usable bytes, what lies outside PyTorch's allocator) as a profile, "
+     "which --gpu auto and --profile use; with --gpu, which names the card",
+     kExplain},
     {"--gpu", "NAME",
      "a card of \"vramplan gpus\"; auto: one like this machine's, less what others hold now [one that is never full]",
      kRun},
@@ -213,6 +229,13 @@ constexpr OptionRow kOptionRows[] = {
      "plan, to --out FILE or "
      "instead of the answer",
      kDecide},
+    {"--host", "",
+     "the host's RAM, too: beside the card, and with the whole step on the CPU, and why it fits there and not on the "
+     "card",
+     kFit},
+    {"--workers", "N", "with --host: workers of the DataLoader [0]", kFit},
+    {"--prefetch", "N", "with --host: batches that each worker has asked for ahead [2]", kFit},
+    {"--sample-bytes", "SIZE", "with --host: one sample as the loader gives it [the model's inputs and target]", kFit},
     {"--segments", "", "draw the allocator's segments at the peak: what is free, and why it cannot be used", kEstimate},
     {"--step", "N", "which step to write; all: from model.to(\"cuda\") on [2]", kTrace},
     {"--step", "N", "which optimizer step of the snapshot, counted from 1 [the last whole one]", kCompare},

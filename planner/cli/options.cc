@@ -123,6 +123,12 @@ void CheckRuntime(OptionReader* reader, Verb verb, const TrainingSpec& spec) {
               {"--donate", {kJax}},
               {"--allocator-conf", {kPyTorch}},
               {"--optimizer-impl", {kPyTorch}},
+              {"--retain", {kPyTorch}},
+              {"--resident", {kPyTorch}},
+              {"--keep-loss-graph", {kPyTorch}},
+              {"--eval-batch", {kPyTorch}},
+              {"--second-model", {kPyTorch}},
+              {"--host", {kPyTorch}},
               {"--checkpoint", {kPyTorch, kTensorFlow, kJax}},
               {"--ema", {kPyTorch, kTensorFlow, kJax}},
               {"--trainable", {kPyTorch, kTensorFlow, kJax}},
@@ -268,6 +274,46 @@ Result<std::optional<int>> ParseRecordedStep(const std::string& text) {
   return Wrong("--step", InQuotes(text) + " is not the number of a step", "type --step 2");
 }
 
+// What the script does beside its loop.
+void ReadAround(OptionReader* reader, Options* options) {
+  Surroundings& around = options->spec.around;
+  reader->Read("--resident", &around.resident,
+               [&](const std::string& t) { return ReadSize("--resident", t, &options->notes); });
+  around.keep_loss_graph = reader->Text("--keep-loss-graph") != nullptr;
+  reader->Read("--eval-batch", &around.eval_batch, [](const std::string& t) -> Result<std::optional<int64_t>> {
+    const std::optional<int64_t> batch = ReadInteger(t);
+    if (batch && *batch >= 1 && *batch <= kMostSamples) return batch;
+    return Wrong("--eval-batch", InQuotes(t) + " is not a whole number of 1 or more", "type --eval-batch 64");
+  });
+  if (const std::string* second = reader->Text("--second-model")) options->second_model = *second;
+  if (around.eval_batch && options->spec.mode != Mode::kTrain)
+    reader->Fail(Wrong("--eval-batch", "is about a validation beside a training", "leave --mode out"));
+}
+
+// --host, and the loader that it asks about.
+void ReadHost(OptionReader* reader, Options* options) {
+  options->host = reader->Text("--host") != nullptr;
+  const auto count = [reader](const char* flag, int64_t least, int64_t* to) {
+    reader->Read(flag, to, [&](const std::string& text) -> Result<int64_t> {
+      const std::optional<int64_t> number = ReadInteger(text);
+      constexpr int64_t kMost = 4096;
+      if (number && *number >= least && *number <= kMost) return *number;
+      return Wrong(flag, InQuotes(text) + " is not a number from " + std::to_string(least) + " to 4096",
+                   std::string("type ") + flag + " 4");
+    });
+  };
+  count("--workers", 0, &options->loader.workers);
+  count("--prefetch", 1, &options->loader.prefetch);
+  reader->Read("--sample-bytes", &options->loader.sample,
+               [&](const std::string& t) { return ReadSize("--sample-bytes", t, &options->notes); });
+  for (const char* flag : {"--workers", "--prefetch", "--sample-bytes"}) {
+    if (!options->host && reader->Text(flag) != nullptr)
+      reader->Fail(Wrong(flag, "is about the host's RAM", "add --host"));
+  }
+  if (options->host && options->gpu == "all")
+    reader->Fail(Wrong("--host", "is beside one card, and --gpu all asks about many", "name one card"));
+}
+
 // The options again, without --over: each combination is one command line.
 Status ReadSweep(const TypedOptions& typed, std::span<const std::string> flags, Options* options) {
   options->typed = typed;
@@ -343,7 +389,9 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
     reader.Fail(Wrong("--assume-dropout", "a dropout of 1 or more keeps nothing", "type a share below 1, such as 0.1"));
   }
   if (const std::string* compare = reader.Text("--compare")) options.compare = *compare;
+  ReadAround(&reader, &options);
   if (const std::string* gpu = reader.Text("--gpu")) options.gpu = *gpu;
+  ReadHost(&reader, &options);
   if (options.gpu.empty() && options.gpu_memory) NoteMarketedSize(*options.gpu_memory, &options.notes);
   if (const std::string* out = reader.Text("--out")) {
     options.out = *out == "/dev/stdout" ? "-" : *out;
@@ -351,12 +399,14 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
       reader.Fail(Wrong("--out", "the name of the file is empty", "type --out FILE, or - for the terminal"));
   }
   options.force = reader.Text("--force") != nullptr;
+  options.save = reader.Text("--save") != nullptr;
   if (const std::string* batch_dim = reader.Text("--batch-dim")) options.bind.batch_dim = *batch_dim;
   if (reader.error()) return *reader.error();
 
   if (const auto dims = typed.find("--dim"); dims != typed.end()) {
     if (const Status read = ReadDims(dims->second, &options.bind); !read.ok()) return read.error();
   }
+  if (const auto retain = typed.find("--retain"); retain != typed.end()) options.spec.around.retain = retain->second;
   options.trained = TrainedOf(typed, flags);
   if (verb == Verb::kSweep) {
     if (const Status read = ReadSweep(typed, flags, &options); !read.ok()) return read.error();

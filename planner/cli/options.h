@@ -19,6 +19,7 @@
 #include "planner/cli/script_wishes.h"
 #include "planner/cli/sweep_axes.h"
 #include "planner/remat/solve.h"
+#include "planner/report/host.h"
 #include "planner/report/inspect.h"
 #include "planner/report/snippets.h"
 #include "planner/solver/decide.h"
@@ -109,6 +110,9 @@ struct Options {
   bool until_exit = false;              // run: until it ends by itself
   ScriptWishes wishes_of_script;        // run: what is changed from run to run
   std::string record;                   // run: the file for its requests
+  std::string second_model;             // the file of --second-model; `spec.around.second` is what is in it
+  bool host = false;                    // fit: the host's RAM, too
+  LoaderQuestion loader;                // with it
   std::vector<SweepAxis> over;          // sweep
   TypedOptions typed;                   // sweep: what was typed, to be changed and understood again
   std::vector<std::string> flags;       // with it: their order on the line

@@ -140,6 +140,19 @@ Result<Prepared> Prepare(const Options& options) {
   return prepared;
 }
 
+Status TakeSecondModel(Options* options) {
+  if (options->second_model.empty()) return Done();
+  Options second = *options;
+  second.file = options->second_model;
+  second.spec.mode = Mode::kInfer;
+  second.spec.around = {};
+  second.trained.clear();
+  Result<Prepared> prepared = Prepare(second);
+  if (!prepared.ok()) return prepared.error();
+  options->spec.around.second = std::make_shared<const Layers>(std::move(prepared->layers));
+  return Done();
+}
+
 std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const StepQuestion& question,
                               const std::optional<ChosenDevice>& chosen, const ContextBand& context) {
   std::vector<SpecRow> rows;
@@ -197,6 +210,19 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     if (spec.pool.fraction) add_number("mem-fraction", *spec.pool.fraction);
     if (runtime == Runtime::kJax && spec.mode == Mode::kTrain) add_name("donate", spec.pool.donate ? "on" : "off");
   }
+  const Surroundings& around = spec.around;
+  if (around.resident > Bytes()) add_bytes("resident", around.resident);
+  if (!around.retain.empty()) {
+    Json names = Json::Array();
+    for (const std::string& name : around.retain) names.Push(name);
+    add("retain", std::move(names), Paths(around.retain));
+  }
+  if (around.keep_loss_graph) {
+    add("keep-loss-graph", true, "on");
+    rows.back().phrase = "keep-loss-graph";
+  }
+  if (around.eval_batch) add("eval-batch", *around.eval_batch, std::to_string(*around.eval_batch));
+  if (!options.second_model.empty()) add_name("second-model", FileName(options.second_model));
   if (!spec.checkpoint.empty()) {
     Json paths = Json::Array();
     for (const std::string& path : spec.checkpoint) paths.Push(path);

@@ -28,6 +28,9 @@ struct Prepared {
 };
 Result<Prepared> Prepare(const Options& options);
 
+// Reads --second-model into the spec. Its dims are those of the options, and it is neither trained nor asked about.
+Status TakeSecondModel(Options* options);
+
 // The options that act, given ones and assumed ones.
 std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const StepQuestion& question,
                               const std::optional<ChosenDevice>& chosen, const ContextBand& context);

@@ -17,6 +17,7 @@
 
 #include "graph/base/printable.h"
 #include "planner/cli/parse.h"
+#include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
 #include "planner/cli/verbs.h"
 #include "planner/cli/write_file.h"
@@ -140,7 +141,7 @@ void PrintNotes(const Notes& notes) {
 
 // What the command reads: none of it is overwritten by its answer.
 std::vector<std::string> InputsOf(const Options& options) {
-  return {options.file, options.model, options.compare, options.profile, options.schedule};
+  return {options.file, options.model, options.compare, options.profile, options.schedule, options.second_model};
 }
 
 // Whether --out gets the answer itself as text, which is signed at its end.
@@ -192,7 +193,8 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
     std::cout << answer->text;
     return 0;
   }
-  const Options& options = std::get<Options>(*command);
+  Options options = std::get<Options>(*command);
+  if (const Status second = TakeSecondModel(&options); !second.ok()) return Fail(second.error());
   std::optional<FileToWrite> out;
   if (!options.out.empty() && options.out != "-") {
     out = FileToWrite{options.out, InputsOf(options), options.force};

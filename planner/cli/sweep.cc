@@ -88,7 +88,8 @@ class Sweeper {
     }
     Result<Options> asked = Understand(Verb::kSweep, options_.file, typed, options_.flags);
     if (!asked.ok()) return asked.error();
-    if (const Status prepared = Ready(*asked, typed); !prepared.ok()) {
+    const Status second = TakeSecondModel(&*asked);
+    if (const Status prepared = second.ok() ? Ready(*asked, typed) : second; !prepared.ok()) {
       row.failure = prepared.error().text;
       return row;
     }

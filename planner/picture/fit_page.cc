@@ -41,6 +41,21 @@ Markup DrawOthers(const Fit& fit) {
   return body;
 }
 
+Markup DrawHost(const HostMemory& host) {
+  Markup body;
+  const auto add = [&](const char* title, const std::vector<HostRow>& rows) {
+    std::vector<std::vector<std::string>> cells;
+    for (const HostRow& row : rows)
+      cells.push_back({row.name, ToString(row.low), ToString(row.likely), ToString(row.high)});
+    const Band sum = host.Sum(rows);
+    cells.push_back({"RAM", ToString(sum.low), ToString(sum.likely), ToString(sum.high)});
+    AddTable({{title, false}, {"low", true}, {"likely", true}, {"high", true}}, cells, &body);
+  };
+  add("beside the card", host.beside);
+  add("the whole step on the CPU", host.on_cpu);
+  return body;
+}
+
 }  // namespace
 
 Mood MoodOf(Verdict verdict) {
@@ -78,6 +93,7 @@ std::string PrintFitPage(const Fit& fit, const StepPictures& pictures, const Bat
   page.Add("Where the bytes go", "", DrawBreakdown(columns, card.device.context.likely));
   page.Add("What else would fit", "The largest batch with another precision or setting.", DrawOthers(fit));
   page.Add("Segments at the peak", "", pictures.segments);
+  if (fit.host) page.Add("The host's RAM", fit.host->cause, DrawHost(*fit.host));
   AddStepTables(question, card.band, fit.layers, fit.assumptions, fit.notes, &page);
   return PrintPage(page);
 }

@@ -19,7 +19,7 @@ size_t StepsToPrint(const StepQuestion& question, const Peak& peak) {
   return all ? peak.steps.size() : std::min<size_t>(1, peak.steps.size());
 }
 
-Json StepsJson(const StepQuestion& question, const Peak& peak) {
+Json StepsJson(const StepQuestion& question, const Peak& peak, int training_steps) {
   Json steps = Json::Array();
   for (size_t i = 0; i < StepsToPrint(question, peak); ++i) {
     const StepPeak& step = peak.steps[i];
@@ -31,12 +31,13 @@ Json StepsJson(const StepQuestion& question, const Peak& peak) {
         .Set("phase", Name(step.phase))
         .Set("after_forward", step.after_forward)
         .Set("after_backward", step.after_backward);
+    if (question.mode == Mode::kTrain && step.step > training_steps) object.Set("validation", true);
     steps.Push(std::move(object));
   }
   return steps;
 }
 
-std::string PrintSteps(Mode mode, const Peak& peak, const Style& style) {
+std::string PrintSteps(Mode mode, const Peak& peak, int training_steps, const Style& style) {
   using enum TextTable::Align;
   const bool train = mode == Mode::kTrain;
   std::vector<TextTable::Column> columns = {{train ? "step" : "forward", kRight},
@@ -47,9 +48,10 @@ std::string PrintSteps(Mode mode, const Peak& peak, const Style& style) {
   if (train) columns.insert(columns.end(), {{"after backward", kRight}, {"peak in"}});
   TextTable table(columns);
   for (const StepPeak& step : peak.steps) {
-    std::vector<std::string> cells = {std::to_string(step.step), ToString(step.peak.requested),
-                                      ToString(step.peak.allocated), ToString(step.peak.reserved),
-                                      ToString(step.after_forward)};
+    const bool validates = train && step.step > training_steps;
+    std::vector<std::string> cells = {validates ? "validation" : std::to_string(step.step),
+                                      ToString(step.peak.requested), ToString(step.peak.allocated),
+                                      ToString(step.peak.reserved), ToString(step.after_forward)};
     if (train) cells.insert(cells.end(), {ToString(step.after_backward), std::string(Name(step.phase))});
     table.AddRow(std::move(cells));
   }
@@ -74,7 +76,7 @@ PeakPlace PlaceOf(const Peak& peak, const Timeline& timeline, const Layers& laye
   const Event& event = timeline.events[peak.moment.event];
   if (!event.block.valid()) return {};
   const Origin& origin = timeline[event.block].origin;
-  PeakPlace place{origin.op, origin.op};
+  PeakPlace place{origin.op, origin.op, event.step > timeline.steps};
   if (origin.layer >= 0 && static_cast<size_t>(origin.layer) < layers.layers.size()) {
     place.node = layers.layers[static_cast<size_t>(origin.layer)].name;
   }
@@ -148,12 +150,34 @@ Json PoolJson(const Device& device) {
 }
 
 std::string PrintPlace(const Peak& peak, const PeakPlace& place) {
-  std::string text = peak.moment.step == 0
+  std::string text = place.validation ? "the validation"
+                     : peak.moment.step == 0
                          ? "before step 1"
                          : "step " + std::to_string(peak.moment.step) + ", " + std::string(Name(peak.moment.phase));
   if (place.node.empty()) return text;
   text += ", at " + place.node;
   return place.op.empty() || place.op == place.node ? text : text + " (" + place.op + ")";
+}
+
+std::string FirstStepText(const Peak& peak, int training_steps, Mode mode) {
+  if (mode != Mode::kTrain || peak.steps.size() < 2) return "";
+  std::string text;
+  const Bytes first = peak.steps[0].after_forward, steady = peak.steps[1].after_forward;
+  if (steady > first && peak.steps[1].peak.requested > peak.steps[0].peak.requested) {
+    const Bytes more = steady - first, state = peak.moment.categories[static_cast<size_t>(Category::kOptimizerState)];
+    text = "after the first step " + ToString(more) + " more";
+    if (state == more) text += ": optimizer state";
+    if (state > Bytes() && state < more) text += ", of which optimizer state " + ToString(state);
+  }
+  Bytes training, validation;
+  for (const StepPeak& step : peak.steps) {
+    Bytes& of = step.step > training_steps ? validation : training;
+    of = std::max(of, step.peak.requested);
+  }
+  if (validation == Bytes()) return text;
+  text += text.empty() ? "" : "; ";
+  return text + "a step requests " + ToString(training) + " and the validation " + ToString(validation) + ": the " +
+         (validation > training ? "validation" : "step") + " decides";
 }
 
 std::string PrintEstimate(const Estimate& estimate, const Style& style) {
@@ -179,8 +203,10 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   const std::string course = PrintCourses({{StepsText(question.mode), &estimate.over_step}}, style);
   if (!course.empty()) text += "\n" + course;
   text += "\npeak: " + PrintPlace(estimate.peak, estimate.place) + "\n";
+  const std::string first = FirstStepText(estimate.peak, estimate.training_steps, question.mode);
+  if (!first.empty()) text += Wrapped(first, style.width, "  ") + "\n";
   if (style.verbose) {
-    text += "\n" + PrintSteps(question.mode, estimate.peak, style) + "\n";
+    text += "\n" + PrintSteps(question.mode, estimate.peak, estimate.training_steps, style) + "\n";
     text += PrintLayers(estimate.layers, question.mode, 10, style);
   }
   if (estimate.segments) text += "\n" + PrintSegments(*estimate.segments, estimate.peak.moment, style);
@@ -201,7 +227,7 @@ Json ToJson(const Estimate& estimate) {
       .Set("spec", SpecJson(question.spec))
       .Set("peak", PeakJson(estimate.peak, estimate.place, estimate.context.likely))
       .Set("device", ToJson(estimate.band))
-      .Set("steps", StepsJson(question, estimate.peak))
+      .Set("steps", StepsJson(question, estimate.peak, estimate.training_steps))
       .Set("categories", CategoriesJson(estimate.peak))
       .Set("context", std::move(context))
       .Set("layers", ToJson(estimate.layers))

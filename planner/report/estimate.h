@@ -28,8 +28,9 @@ struct SpecRow {
 
 // Who asked for the allocation that reaches the peak.
 struct PeakPlace {
-  std::string node;  // name of the layer; the framework's operator where no layer asks
-  std::string op;    // the framework's operator
+  std::string node;         // name of the layer; the framework's operator where no layer asks
+  std::string op;           // the framework's operator
+  bool validation = false;  // --eval-batch: it is not in a step of the training
 };
 PeakPlace PlaceOf(const Peak& peak, const Timeline& timeline, const Layers& layers);
 
@@ -50,6 +51,7 @@ struct Estimate {
   ContextBand context;
   DeviceBand band;
   std::optional<Device> device;  // when a card was named
+  int training_steps = 3;        // those beyond them are batches of a validation
   std::vector<LayerRow> layers;
   std::vector<Bytes> over_step;          // requested over its first two steps, for a sparkline
   std::optional<PeakSegments> segments;  // --segments
@@ -73,6 +75,9 @@ void SayLoss(Loss loss, std::vector<SpecRow>* spec);
 // Of a runtime that takes its memory before it needs it: what nvidia-smi shows whatever the model; "" of others.
 std::string PoolText(const Device& device, Bytes needs);
 Json PoolJson(const Device& device);
+// What is more at the end of the first step than at its begin, and of a validation which of the two peaks is higher;
+// "" where neither is worth a line.
+std::string FirstStepText(const Peak& peak, int training_steps, Mode mode);
 std::string PrintPlace(const Peak& peak, const PeakPlace& place);  // "step 2, backward, at NODE (OP)"
 
 }  // namespace vramplan

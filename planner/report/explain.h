@@ -36,6 +36,7 @@ struct ExplainReport {
   OutOfMemoryCause cause = OutOfMemoryCause::kNoNumbers;
   CardShares shares;
   std::optional<ExplainedStep> step;
+  std::string saved;  // --save: the profile that has what the message says about the card; empty: none
   Notes notes;
 };
 

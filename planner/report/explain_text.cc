@@ -165,6 +165,12 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
     line("the numbers of the message do not add up: they sum to " + ToString(*message.capacity + *excess) +
          ", and the card has " + ToString(*message.capacity));
   }
+  if (const std::optional<Bytes> outside = message.outside(); outside && *outside > Bytes()) {
+    line("the process held " + ToString(*outside) +
+         " outside PyTorch's allocator: the CUDA context, kernels and libraries (--context " +
+         std::to_string(outside->count() >> 20) + "MiB; --save keeps it for this card)");
+  }
+  if (!report.saved.empty()) line("what the message says about the card is in the profile now: " + report.saved);
   if (!report.step && report.cause != OutOfMemoryCause::kHostMemory) {
     line("--model FILE.onnx tells which request of the model's step failed, and what fits on that card");
   }

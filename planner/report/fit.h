@@ -12,6 +12,7 @@
 #include "planner/report/assumption.h"
 #include "planner/report/device_band.h"
 #include "planner/report/estimate.h"
+#include "planner/report/host.h"
 #include "planner/solver/batch_search.h"
 
 namespace vramplan {
@@ -57,6 +58,7 @@ struct Fit {
   std::vector<Bytes> over_step;   // requested over the first two steps, for a sparkline
   std::vector<Bytes> over_batch;  // requested peaks from batch 1 to `last_batch`
   int64_t last_batch = 0;
+  std::optional<HostMemory> host;  // --host
   std::vector<LadderRow> ladder;
   std::vector<WhatIf> what_if;
   std::vector<Assumption> assumptions;

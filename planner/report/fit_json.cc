@@ -77,6 +77,7 @@ Json ToJson(const Fit& fit) {
       .Set("assumptions", ToJson(fit.assumptions))
       .Set("assumptions_together", TogetherJson(fit.assumptions))
       .Set("notes", ToJson(fit.notes));
+  if (fit.host) object.Set("host", ToJson(*fit.host));
   return object;
 }
 

@@ -193,6 +193,7 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   }
   text += PrintBreakdown(columns, card.device.context.likely, style);
   text += PrintCourses(fit, style);
+  if (fit.host) text += "\n" + PrintHost(*fit.host, style);
   if (!style.verbose) {
     const std::string others = OtherPrecisions(fit);
     return text + (others.empty() ? "" : "\n" + Wrapped(others, style.width, "  ") + "\n");

@@ -101,6 +101,8 @@ enum class Workspaces : uint8_t { kLikely, kHigh };
 // The default of the optimizer's class: 0.01 for AdamW, 0 for Adam.
 double DefaultWeightDecay(Optimizer optimizer);
 
+struct Layers;
+
 // Compute capability x.y.
 struct Capability {
   int major = 7, minor = 5;
@@ -155,6 +157,16 @@ struct SavedCall {
 Result<SavedCall> ParseSavedCall(std::string_view text);
 std::string ToString(const SavedCall& call);
 
+// What a script does beside the loop of a plain one.
+struct Surroundings {
+  Bytes resident;                        // data that it keeps on the card
+  std::vector<std::string> retain;       // modules, or outputs of operators, whose results it keeps until the next ones
+  bool keep_loss_graph = false;          // total += loss, without .item()
+  std::optional<int64_t> eval_batch;     // after a step the model is evaluated at this batch, under no_grad
+  std::shared_ptr<const Layers> second;  // a frozen model beside it: a teacher; null: none
+  bool operator==(const Surroundings&) const = default;
+};
+
 struct TrainingSpec {
   Mode mode = Mode::kTrain;
   Precision precision = Precision::kFp32;
@@ -180,6 +192,7 @@ struct TrainingSpec {
   std::shared_ptr<const MeasuredWorkspaces> measured_workspaces;  // of --profile; null: none
   OnnxRuntimeOptions ort;
   PoolOptions pool;
+  Surroundings around;
   int steps = 3;                // training steps that are laid out; the third is the steady state
   std::set<std::string> given;  // names of the options that the user typed, for "given" / "assumed" in reports
 

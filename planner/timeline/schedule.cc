@@ -11,6 +11,7 @@
 #include "planner/semantics/grad_norm.h"
 #include "planner/semantics/grad_scaler.h"
 #include "planner/semantics/optimizer.h"
+#include "planner/timeline/around.h"
 #include "planner/timeline/average.h"
 #include "planner/timeline/backward.h"
 #include "planner/timeline/known_sizes.h"
@@ -66,6 +67,7 @@ void NoteMuon(Eager& e) {
 }
 
 Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
+  LossTotal total(recorder, e.spec().around);
   const TrainingSpec& spec = e.spec();
   const eager::ParameterUses uses = model.Uses();
   OptimizerState optimizer(e, model.trained(), uses);
@@ -89,6 +91,7 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
       recorder.Mark(EventKind::kBeforeLoss);
       const eager::Tensor loss = model.ComputeLoss();
       model.LeaveAutocast();
+      total.Add(loss);
       if (micro_batch == micro_batches) recorder.Mark(EventKind::kAfterForward);
       recorder.Enter(step, Phase::kBackward);
       if (micro_batch == 1) zero_grad_at(ZeroGrad::kAfterForward);
@@ -121,11 +124,13 @@ Status Train(Eager& e, ModelRun& model, Recorder& recorder, int steps) {
 
 Status Infer(Eager& e, ModelRun& model, Recorder& recorder) {
   e.grad_mode = e.spec().mode == Mode::kEval;
+  LossTotal total(recorder, e.spec().around);
   model.MakeInputs();
   if (const Status target = model.MakeTarget(); !target) return target;
   for (int step = 1; step <= kForwardsOfInference; ++step) {
     recorder.Enter(step, Phase::kForward);
     model.Forward();
+    if (e.spec().around.keep_loss_graph && model.loss() != Loss::kNone) total.Add(model.ComputeLoss());
     recorder.Mark(EventKind::kAfterForward);
     recorder.Mark(EventKind::kStepEnd);
   }
@@ -191,12 +196,19 @@ Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, cons
   Eager e(recorder, spec, batch, notes);
   recorder.Follow(&e.origin);
   ModelRun model(e, recorder, layers, *std::move(calls), releases);
+  KeepResident(spec.around, recorder);
+  Result<Retained> retained = Retained::Of(layers, spec.around);
+  if (!retained.ok()) return retained.error();
+  if (!spec.around.retain.empty()) {
+    model.Observe([&](size_t layer, const std::vector<eager::Tensor>& values) { retained->After(layer, values); });
+  }
   const Status run = spec.mode == Mode::kTrain ? Train(e, model, recorder, spec.steps) : Infer(e, model, recorder);
   if (!run) return run.error();
   recorder.Stop();
   timeline.loss = model.loss();
   if (const Status saved = CheckSaved(spec, timeline); !saved) return saved.error();
   if (const Status known = CheckKnownSizes(layers, timeline); !known) return known.error();
+  if (const Status added = AddModels(layers, spec, batch, &timeline); !added) return added.error();
   return timeline;
 }
 

@@ -120,3 +120,37 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
 
 }  // namespace
 }  // namespace vramplan
+
+namespace vramplan {
+namespace {
+
+TEST_CASE("explain --save: what a message says of a card is a profile that --profile and --gpu auto use") {
+  const testing::ScratchStore store("explain_store");
+  const ScratchFile log("oom.log", kFull), out("t4.json");
+  // 14.13 GiB in use, of which PyTorch has 13.45 GiB and 352 MiB: 344.32 MiB outside.
+  const Said said = Do("explain " + log.path() + " --save --gpu t4 --out " + out.path());
+  CHECK_EQ(said.exit_code, 0);
+  CHECK_NE(said.out.find("what the message says about the card is in the profile now: " + out.path()),
+           std::string::npos);
+  CHECK_NE(said.out.find("the process held 344.32 MiB outside PyTorch's allocator"), std::string::npos);
+  const Result<Json> profile = ParseJson("t4.json", out.Bytes());
+  REQUIRE(profile.ok());
+  CHECK_NE(out.Bytes().find("\"name\": \"Tesla T4\""), std::string::npos);
+  // "14.56 GiB" of the message.
+  CHECK_NE(out.Bytes().find("\"usable\": 15633680957"), std::string::npos);
+  const Said fit = Do("fit MODELS/unet.onnx --gpu t4 --verbose --profile " + out.path());
+  CHECK_NE(fit.out.find("context 344.32 MiB"), std::string::npos);
+  // Without --out it goes to the store; a second message widens the band.
+  CHECK(store.empty());
+  CHECK_EQ(Do("explain " + log.path() + " --save --gpu t4").exit_code, 0);
+  CHECK_FALSE(store.empty());
+  const Said nameless = Do("explain " + log.path() + " --save");
+  CHECK_EQ(nameless.exit_code, 2);
+  CHECK_NE(nameless.err.find("the message does not name the card"), std::string::npos);
+  const ScratchFile bare("bare.log", "RuntimeError: CUDA error: out of memory\n");
+  CHECK_NE(Do("explain " + bare.path() + " --save --gpu t4").err.find("does not say how large the card is"),
+           std::string::npos);
+}
+
+}  // namespace
+}  // namespace vramplan

@@ -213,7 +213,7 @@ TEST_CASE("plan: what cannot be asked") {
   };
   constexpr Row kRows[] = {
       {"plan MODELS/mlp.onnx", "no card is given"},
-      {"plan MODELS/mlp.onnx --gpu all", "only fit compares all cards"},
+      {"plan MODELS/mlp.onnx --gpu all", "only fit and sweep compare all cards"},
       {"plan MODELS/mlp.onnx --gpu t4 --batch 4 --effective-batch 8", "cannot be combined with --batch"},
       {"plan MODELS/mlp.onnx --gpu t4 --accumulate 4 --effective-batch 8", "cannot be combined with --effective-batch"},
       {"plan MODELS/mlp.onnx --gpu t4 --multiple-of 8 --effective-batch 65", "65 is not a multiple of 8"},

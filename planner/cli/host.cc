@@ -1,0 +1,76 @@
+#include "planner/cli/host.h"
+
+#include <algorithm>
+
+#include "planner/report/breakdown.h"
+#include "planner/semantics/optimizer.h"
+
+namespace vramplan {
+namespace {
+
+// Inputs and target of one sample, as the loader makes them.
+Bytes SampleBytes(const Timeline& timeline) {
+  Bytes bytes;
+  for (const Event& event : timeline.events) {
+    if (event.kind != EventKind::kAllocate || event.step > 0) continue;
+    const Block& block = timeline[event.block];
+    if (block.category == Category::kInputs) bytes += block.bytes.At(1);
+  }
+  return bytes;
+}
+
+// The highest sum of requested bytes without a GPU's workspaces.
+Bytes TensorsOf(const Timeline& timeline, int64_t batch) {
+  Bytes level, highest;
+  for (const Event& event : timeline.events) {
+    if (!event.block.valid() || timeline[event.block].category == Category::kWorkspace) continue;
+    const Bytes bytes = timeline[event.block].bytes.At(batch);
+    if (event.kind == EventKind::kAllocate) level += bytes;
+    if (event.kind == EventKind::kFree) level -= bytes;
+    highest = std::max(highest, level);
+  }
+  return highest;
+}
+
+// A vision transformer has one for its patches.
+bool IsConvolutional(const Layers& layers) {
+  const auto count = [&](const char* op) {
+    return std::ranges::count_if(layers.layers, [op](const Layer& layer) { return layer.op.starts_with(op); });
+  };
+  return count("conv") > count("linear");
+}
+
+}  // namespace
+
+Result<HostMemory> HostOf(const Prepared& prepared, const Options& options, const TrainingSpec& spec,
+                          const CardFit& fit) {
+  const int64_t batch = prepared.question.batch;
+  TrainingSpec on_cpu = spec;
+  on_cpu.cudnn_workspace = Bytes();
+  // torch/optim/optimizer.py, 2.10, _default_to_fused_or_foreach: foreach only where all parameters are on a card.
+  if (!spec.given.contains("optimizer-impl") && eager::HasImpl(spec.optimizer, OptimizerImpl::kForLoop))
+    on_cpu.optimizer_impl = OptimizerImpl::kForLoop;
+  Notes already_told;
+  const Result<Timeline> step = Schedule(prepared.layers, on_cpu, batch, &already_told);
+  if (!step.ok()) return step.error();
+  HostQuestion question;
+  question.batch = batch;
+  question.loader = options.loader;
+  if (question.loader.sample == Bytes()) question.loader.sample = SampleBytes(*step);
+  question.model = prepared.question.model.parameter_bytes + prepared.question.model.buffer_bytes;
+  question.tensors = TensorsOf(*step, batch);
+  question.convolutions = IsConvolutional(prepared.layers);
+  HostMemory host = HostMemoryOf(question);
+  CardBytes card;
+  card.needs = DeviceBytes(fit.peak, fit.device.context.likely);
+  card.has = fit.device.available();
+  card.context = fit.device.context.likely;
+  card.workspaces = fit.peak.moment.categories[static_cast<size_t>(Category::kWorkspace)];
+  card.allocator = fit.peak.peak.reserved - fit.peak.moment.levels.requested;
+  const Bytes tensors_on_card = fit.peak.moment.levels.requested - card.workspaces;
+  card.update = tensors_on_card > question.tensors ? tensors_on_card - question.tensors : Bytes();
+  host.cause = CauseText(card, host);
+  return host;
+}
+
+}  // namespace vramplan
