@@ -20,7 +20,8 @@ const fs::path kRoot = VRAMPLAN_SOURCE_DIR;
 
 // What each folder may include: itself and these. Direct edges; what they may include follows.
 //
-//   base <- ir <- onnx, shapes, habits <- lift <- spec <- semantics <- timeline <- allocator <- solver <- report <- picture <- cli
+//   base <- ir <- onnx, shapes, habits <- lift <- spec <- semantics <- timeline <- allocator <- solver <- report
+//   <- picture <- cli
 const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"graph/base", {}},
     {"graph/ir", {"graph/base"}},
