@@ -9,6 +9,9 @@ PickleId Pickle::Add(PickleValue value) {
 
 namespace {
 
+// A dict of PyTorch's has about ten. One with millions, that millions of entries share, would take hours.
+constexpr size_t kMostMembers = 64;
+
 template <typename T>
 const T* As(const Pickle& pickle, PickleId id) {
   if (id < 0 || static_cast<size_t>(id) >= pickle.values.size()) return nullptr;
@@ -25,7 +28,9 @@ const int64_t* Pickle::AsInteger(PickleId id) const { return As<int64_t>(*this, 
 PickleId Pickle::Member(PickleId dict, std::string_view name) const {
   const PickleDict* members = AsDict(dict);
   if (members == nullptr) return -1;
+  size_t looked = 0;
   for (const auto& [key, value] : members->items) {
+    if (++looked > kMostMembers) break;
     const std::string* text = AsText(key);
     if (text != nullptr && *text == name) return value;
   }

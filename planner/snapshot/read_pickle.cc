@@ -28,7 +28,7 @@ class Machine {
       }
       if (!Plain(opcode[0]) && !failure_) {
         Fail("it holds more than plain values (opcode " + Hexadecimal(opcode[0]) + " at byte " +
-             std::to_string(at_ - 1) + " would make an object of a class)");
+             std::to_string(at_ - 1) + " makes something else)");
       }
       if (pickle_.values.size() > kMostValues) Fail("it holds too many values");
     }

@@ -8,12 +8,16 @@ namespace vramplan {
 namespace {
 
 // The strings of a frame that decide: a snapshot shares its frames among tens of thousands of entries.
-enum class FrameKind : uint8_t { kOther, kOptimizer, kZeroGrad, kAutograd };
+enum class FrameKind : uint8_t { kNative, kPython, kOptimizer, kZeroGrad, kAutograd };
+
+// _record_memory_history() records native frames too, unless it is called with stacks="python": "??:0
+// torch::autograd::Engine::thread_main", "ceval.c:4891 _PyEval_EvalFrameDefault". A notebook's cell is "<ipython...>".
+bool IsPython(std::string_view file) { return file.ends_with(".py") || file.starts_with('<'); }
 
 FrameKind KindOf(const Pickle& snapshot, PickleId frame) {
   const std::string* file = snapshot.AsText(snapshot.Member(frame, "filename"));
   const std::string* name = snapshot.AsText(snapshot.Member(frame, "name"));
-  if (file == nullptr || name == nullptr) return FrameKind::kOther;
+  if (file == nullptr || name == nullptr || !IsPython(*file)) return FrameKind::kNative;
   if (*name == "zero_grad") return FrameKind::kZeroGrad;
   const auto has = [&](std::string_view part) { return file->find(part) != std::string::npos; };
   if (has("torch/optim/") || has("torch/amp/grad_scaler") || has("torch/nn/utils/clip_grad"))
@@ -21,23 +25,25 @@ FrameKind KindOf(const Pickle& snapshot, PickleId frame) {
   // Not Function.apply, which a forward calls, nor no_grad.
   const bool engine = *name == "backward" || *name == "_engine_run_backward" || *name == "_make_grads";
   const bool of_tensor = *name == "backward" && has("torch/_tensor.py");
-  return (has("torch/autograd/") && engine) || of_tensor ? FrameKind::kAutograd : FrameKind::kOther;
+  return (has("torch/autograd/") && engine) || of_tensor ? FrameKind::kAutograd : FrameKind::kPython;
 }
 
 class Phases {
  public:
   explicit Phases(const Pickle& snapshot) : snapshot_(snapshot) {}
 
-  // Of the stack; "": it has no frame.
+  // Of the stack; "": it has no frame of Python's, as in the threads of the autograd engine.
   std::string_view Of(PickleId stack) {
     const PickleList* frames = snapshot_.AsList(stack);
     if (frames == nullptr || frames->items.empty()) return "";
-    const auto [at, is_new] = known_.try_emplace(stack, "forward");
+    const auto [at, is_new] = known_.try_emplace(stack, "");
     if (!is_new) return at->second;
     for (const PickleId frame : frames->items) {
-      const auto [kind, unseen] = kinds_.try_emplace(frame, FrameKind::kOther);
+      const auto [kind, unseen] = kinds_.try_emplace(frame, FrameKind::kNative);
       if (unseen) kind->second = KindOf(snapshot_, frame);
-      if (kind->second == FrameKind::kOther) continue;
+      if (kind->second == FrameKind::kNative) continue;
+      if (at->second.empty()) at->second = "forward";
+      if (kind->second == FrameKind::kPython) continue;
       at->second = kind->second == FrameKind::kZeroGrad    ? "zero_grad"
                    : kind->second == FrameKind::kOptimizer ? "update"
                                                            : "backward";
@@ -52,17 +58,23 @@ class Phases {
   std::unordered_map<PickleId, FrameKind> kinds_;
 };
 
-// "conv.py:553 _conv_forward" of the innermost frame.
+// "conv.py:553 _conv_forward" of the innermost frame of Python's.
 std::string PlaceOf(const Pickle& snapshot, PickleId stack) {
   const PickleList* frames = snapshot.AsList(stack);
-  if (frames == nullptr || frames->items.empty()) return "";
-  const PickleId frame = frames->items.front();
-  const std::string* file = snapshot.AsText(snapshot.Member(frame, "filename"));
-  const std::string* name = snapshot.AsText(snapshot.Member(frame, "name"));
-  const int64_t* line = snapshot.AsInteger(snapshot.Member(frame, "line"));
-  if (file == nullptr || name == nullptr || line == nullptr) return "";
-  return file->substr(file->rfind('/') + 1) + ":" + std::to_string(*line) + " " + *name;
+  if (frames == nullptr) return "";
+  for (const PickleId frame : frames->items) {
+    const std::string* file = snapshot.AsText(snapshot.Member(frame, "filename"));
+    const std::string* name = snapshot.AsText(snapshot.Member(frame, "name"));
+    const int64_t* line = snapshot.AsInteger(snapshot.Member(frame, "line"));
+    if (file == nullptr || name == nullptr || line == nullptr || !IsPython(*file)) continue;
+    return file->substr(file->rfind('/') + 1) + ":" + std::to_string(*line) + " " + *name;
+  }
+  return "";
 }
+
+// No card has so much; sums of the entries of any file stay within 64 bits.
+constexpr int64_t kMostBytes = int64_t{1} << 40;
+constexpr size_t kMostEntries = size_t{1} << 22;
 
 struct Entry {
   bool birth = false;
@@ -87,6 +99,10 @@ Result<std::vector<Entry>> EntriesOf(const Pickle& snapshot, const std::string& 
     if (of_device != nullptr && (trace == nullptr || of_device->items.size() > trace->items.size())) trace = of_device;
   }
   if (trace == nullptr || trace->items.empty()) return wrong("its traces are empty: nothing was recorded");
+  if (trace->items.size() > kMostEntries) {
+    return wrong("its trace has " + std::to_string(trace->items.size()) + " entries; at most " +
+                 std::to_string(kMostEntries) + " are read");
+  }
   Phases phases(snapshot);
   std::vector<Entry> entries;
   bool has_stacks = false;
@@ -97,8 +113,8 @@ Result<std::vector<Entry>> EntriesOf(const Pickle& snapshot, const std::string& 
     if (*action != "alloc" && *action != "free_requested") continue;
     const int64_t* address = snapshot.AsInteger(snapshot.Member(id, "addr"));
     const int64_t* size = snapshot.AsInteger(snapshot.Member(id, "size"));
-    if (address == nullptr || size == nullptr || *size < 0)
-      return wrong("entry " + std::to_string(i + 1) + " of its trace has no address or size");
+    if (address == nullptr || size == nullptr || *size < 0 || *size > kMostBytes)
+      return wrong("entry " + std::to_string(i + 1) + " of its trace has no address or no size that a card could hold");
     const PickleId frames = snapshot.Member(id, "frames");
     const std::string_view phase = phases.Of(frames);
     has_stacks |= !phase.empty();
@@ -137,7 +153,8 @@ int64_t RequestedAtEnd(const Pickle& snapshot) {
   if (segments == nullptr) return sum;
   for (const PickleId segment : segments->items) {
     const int64_t* requested = snapshot.AsInteger(snapshot.Member(segment, "requested_size"));
-    sum += requested == nullptr ? 0 : *requested;
+    if (requested != nullptr && *requested >= 0 && *requested <= kMostBytes) sum += *requested;
+    if (sum > kMostBytes) return kMostBytes;
   }
   return sum;
 }

@@ -101,3 +101,40 @@ TEST_CASE("pickle: what is cut off or damaged is one error, and never a crash") 
   REQUIRE(itself.ok());
   CHECK_EQ(itself->AsList(itself->root)->items, std::vector<PickleId>{itself->root});
 }
+
+TEST_CASE("pickle: nests, bombs and counts that nobody means end at once, in one line") {
+  // Five million tuples, each in the next; two hundred lists, each twice in the next.
+  const std::string nested = "\x80\x02N" + std::string(5'000'000, '\x85') + ".";
+  const Result<Pickle> deep = ReadPickle(nested, "x");
+  REQUIRE(deep.ok());
+  CHECK_EQ(deep->values.size(), 5'000'001u);
+  std::string doubled("\x80\x02]q\0", 5);
+  for (int i = 1; i < 200; ++i) {
+    const char before = static_cast<char>(i - 1), now = static_cast<char>(i);
+    doubled += std::string("]q") + now + "(h" + before + "h" + before + "e";
+  }
+  const Result<Pickle> bomb = ReadPickle(doubled + ".", "x");
+  REQUIRE(bomb.ok());
+  CHECK_EQ(bomb->values.size(), 200u);
+  struct Row {
+    const char *hex, *error;
+  };
+  for (const auto& [hex, error] : {
+           Row{"80028dffffffffffffffff782e", "cut off"},                   // a text of 2^64 - 1 bytes
+           Row{"800258ffffffff782e", "cut off"},                           // and of 2^32 - 1
+           Row{"80028bffffff7f2e", "cut off"},                             // a number of 2^31 - 1 bytes
+           Row{"8002fe2e", "opcode 0xfe at byte 2 makes something else"},  // no opcode
+           Row{"80048c026f738c0673797374656d932e", "opcode 0x93"},         // os.system, by STACK_GLOBAL
+           Row{"285378696f730a73797374656d0a2e", "opcode 0x53"},           // by INST
+           Row{"80027d7d622e", "opcode 0x62"},                             // BUILD
+           Row{"506162630a2e", "opcode 0x50"},                             // a persistent id
+           Row{"8002822e", "opcode 0x82"},                                 // a registered extension
+           Row{"8005972e", "opcode 0x97"},                                 // a buffer out of band
+       }) {
+    CAPTURE(hex);
+    const Result<Pickle> read = ReadPickle(Unhex(hex), "x");
+    REQUIRE_FALSE(read.ok());
+    CHECK_NE(read.error().text.find(error), std::string::npos);
+    CHECK_EQ(ToString(read.error()).find('\n'), std::string::npos);
+  }
+}

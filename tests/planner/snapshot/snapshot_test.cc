@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 
 #include "planner/snapshot/recorded_step.h"
@@ -128,4 +131,80 @@ TEST_CASE("compare: what cannot be compared is one line") {
     CHECK_EQ(said.out, "");
     CHECK_NE(said.err.find(error), std::string::npos);
   }
+}
+
+// {"segments": [], "device_traces": [entries]}; memo 0 is {"action": "alloc", "addr": 1, "size": size}.
+TEST_CASE("compare: a trace of sizes and counts that no card has is refused at once") {
+  const auto snapshot = [](const std::string& size, size_t count) {
+    std::string bytes =
+        "\x80\x02}(X\x08" + std::string(3, '\0') + "segments]X\x0d" + std::string(3, '\0') + "device_traces](](";
+    bytes += "}(X\x06" + std::string(3, '\0') + "actionX\x05" + std::string(3, '\0') + "allocX\x04" +
+             std::string(3, '\0') + "addrK\x01X\x04" + std::string(3, '\0') + "size" + size + "uq" +
+             std::string(1, '\0');
+    for (size_t i = 1; i < count; ++i) bytes += std::string("h\0", 2);
+    return bytes + "eeu.";
+  };
+  const ScratchFile huge("huge.pickle", snapshot(std::string("\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f", 10), 3));
+  const ScratchFile negative("negative.pickle", snapshot("I-5\n", 3));
+  const ScratchFile many("many.pickle", snapshot("K\x10", 4'194'305));
+  const ScratchFile plain("plain.pickle", snapshot("K\x10", 3));
+  struct Row {
+    std::string file, error;
+  };
+  for (const auto& [file, error] : {
+           Row{huge.path(), "entry 1 of its trace has no address or no size that a card could hold"},
+           Row{negative.path(), "entry 1 of its trace has no address or no size that a card could hold"},
+           Row{many.path(), "its trace has 4194305 entries; at most 4194304 are read"},
+           Row{plain.path(), "its entries have no stacks"},
+       }) {
+    CAPTURE(file);
+    const Said said = Do("compare " + file + " --model " + kModel);
+    CHECK_EQ(said.exit_code, 1);
+    CHECK_NE(said.err.find(error), std::string::npos);
+  }
+}
+
+// _record_memory_history() without stacks="python" records these around and between Python's, and alone in the threads
+// of the autograd engine (PyTorch 2.10, Linux).
+TEST_CASE("compare: native frames of a recording change nothing") {
+  std::ifstream file(kSnapshot, std::ios::binary);
+  const Result<Pickle> read =
+      ReadPickle(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()), kSnapshot);
+  REQUIRE(read.ok());
+  Pickle pickle = *read;
+  const auto frame = [&](const char* path, const char* function, int64_t line) {
+    PickleDict dict;
+    const auto add = [&](const char* name, PickleValue value) {
+      const PickleId key = pickle.Add(std::string(name));
+      dict.items.emplace_back(key, pickle.Add(std::move(value)));
+    };
+    add("filename", std::string(path));
+    add("name", std::string(function));
+    add("line", line);
+    return pickle.Add(std::move(dict));
+  };
+  const PickleId gather = frame("??", "torch::unwind::unwind()", 0);
+  const PickleId backward =
+      frame("", "torch::autograd::generated::NllLossBackward0::apply(std::vector<at::Tensor>&&)", 0);
+  const PickleId eval = frame("/usr/src/python/Python/ceval.c", "_PyEval_EvalFrameDefault", 4891);
+  std::set<PickleId> stacks;
+  const size_t count = pickle.values.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (const PickleId stack = pickle.Member(static_cast<PickleId>(i), "frames"); stack >= 0) stacks.insert(stack);
+  }
+  REQUIRE_GT(stacks.size(), 10u);
+  for (const PickleId stack : stacks) {
+    auto& frames = std::get<PickleList>(pickle.values[static_cast<size_t>(stack)]).items;
+    if (!frames.empty()) frames.insert(frames.begin() + 1, eval);
+    frames.insert(frames.begin(), {gather, backward});
+    frames.push_back(eval);
+  }
+  const ScratchFile native("native.pickle", WritePickle(pickle));
+  const std::string model = " --model " + kModel + " --batch 16 --framework pytorch@2.10";
+  const Said said = Do("compare " + native.path() + model);
+  CHECK(said.out.starts_with("equal: step 3 of mlp.dynamo-train.onnx at batch 16 does what "));
+  CHECK_NE(said.out.find("recorded, all 54 events\n"), std::string::npos);
+  CHECK_EQ(said.exit_code, 0);
+  // The places of a step that differs are Python's.
+  CHECK_EQ(Do("compare " + native.path() + model + " --optimizer sgd").out.find("??"), std::string::npos);
 }
