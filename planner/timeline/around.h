@@ -1,9 +1,8 @@
 // What a script does beside the loop of a plain one (Surroundings): data that stays on the card, outputs and losses
 // that it keeps, a validation between two steps, a frozen model beside the trained one.
 //
-//   teacher, ResNet-18 at batch 8     its parameters in the setup; its forward, under no_grad, between the forward and
-//   the
-//                                     loss of each step; its output until the next one is there
+//   teacher, ResNet-18 at batch 8     its parameters in the setup; in each step its forward, under no_grad, between
+//                                     the model's forward and the loss; its output until the next one is there
 //
 // Measured with PyTorch 2.10 on a pretend card, ResNet-18 at batch 8, fp32, Adam foreach, requested bytes
 // (tests/planner/timeline/around_test.cc has the numbers): 100,000,000 B of data add as many; `total += loss` in

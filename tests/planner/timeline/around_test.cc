@@ -8,8 +8,12 @@
 
 #include <string>
 
+#include "planner/timeline/timeline.h"
 #include "tests/support/command_line.h"
+#include "tests/support/one_operator.h"
+#include "tests/support/truth.h"
 
+using namespace vramplan;
 using vramplan::testing::Do;
 using vramplan::testing::Said;
 
@@ -45,6 +49,7 @@ TEST_CASE("around the loop: PyTorch's counters, to the byte") {
            Row{"--batch 8 --keep-loss-graph", 274772524, 368288620},
            Row{"--batch 8 --resident 100000000", 374772520, 468288616},
            Row{"--batch 8 --retain layer2", 274772520, 368288616},
+           Row{"--batch 8 --retain bn1", 282455812, 368288616},
            Row{"--batch 8 --eval-batch 64", 274772520, 368288616},
        }) {
     CAPTURE(options);
@@ -57,6 +62,45 @@ TEST_CASE("around the loop: PyTorch's counters, to the byte") {
   CHECK_EQ(InStep(teacher, 1, "requested"), 332050880);
   CHECK_EQ(InStep(teacher, 2, "requested"), 434118660);
   CHECK_EQ(InStep(teacher, 3, "requested"), 434118660);
+}
+
+// The hook of the script keeps what the module gives, with its graph, which backward() has released. What is left is
+// read behind optimizer.step(); the script's own variable holds the model's output.
+TEST_CASE("around the loop: an output that is kept is still there when the step ends, and in the next step's peak") {
+  struct Row {
+    const char *model, *kept;
+    int64_t batch, peak, left;
+  };
+  for (const auto& [model, kept, batch, peak, left] : {
+           Row{"resnet18", "", 8, 368288616, 210007652},
+           Row{"resnet18", "layer2", 8, 368288616, 213218916},  // 8 x 128 x 28 x 28 floats
+           Row{"resnet18", "bn1", 8, 368288616, 235697764},     // 8 x 64 x 112 x 112 floats
+           Row{"resnet18", "fc", 8, 368288616, 210007652},      // the script has it anyway
+           Row{"mlp", "", 64, 98607212, 82555172},
+           Row{"mlp", "0", 64, 99119212, 83067172},  // 64 x 2000 floats: the update's peak holds them
+           Row{"mlp", "1", 64, 99119212, 83067172},
+           Row{"mlp", "4", 64, 98607212, 82555172},
+       }) {
+    CAPTURE(model);
+    CAPTURE(kept);
+    const auto layers =
+        vramplan::testing::LayersOf(vramplan::testing::DataFolder() + "/zoo/" + model + ".dynamo-train.onnx", "");
+    REQUIRE(layers);
+    TrainingSpec spec = vramplan::testing::SpecFromWords("adam");
+    spec.loss = Loss::kCrossEntropy;
+    if (*kept != 0) spec.around.retain = {kept};
+    const Result<Timeline> timeline = Schedule(*layers, spec, batch, nullptr);
+    REQUIRE(timeline);
+    Bytes level, highest, at_end;
+    for (const Event& event : timeline->events) {
+      if (event.kind == EventKind::kAllocate) level += (*timeline)[event.block].bytes.At(batch);
+      if (event.kind == EventKind::kFree) level -= (*timeline)[event.block].bytes.At(batch);
+      if (event.step == 2) highest = std::max(highest, level);
+      if (event.step == 2 && event.kind == EventKind::kBeforeZeroGrad) at_end = level;
+    }
+    CHECK_EQ(highest, Bytes::Of(peak));
+    CHECK_EQ(at_end, Bytes::Of(left));
+  }
 }
 
 TEST_CASE("around the loop: a validation is two batches more, and the answer says which peak decides") {
