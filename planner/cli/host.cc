@@ -19,25 +19,36 @@ Bytes SampleBytes(const Timeline& timeline) {
   return bytes;
 }
 
-// The highest sum of requested bytes without a GPU's workspaces.
-Bytes TensorsOf(const Timeline& timeline, int64_t batch) {
-  Bytes level, highest;
+// glibc maps a block of its own from here on, whatever it has learned, and unmaps it when it is freed, so that it leaves
+// no hole (malloc/malloc.c, 2.36: DEFAULT_MMAP_THRESHOLD_MAX, 4 * 1024 * 1024 * sizeof(long)).
+constexpr Bytes kMapped = Bytes::MiB(32);
+
+struct Tensors {
+  Bytes all;      // the highest sum of requested bytes without a GPU's workspaces
+  Bytes passing;  // of those in malloc's heap that come and go in the forward and the backward
+};
+
+Tensors TensorsOf(const Timeline& timeline, int64_t batch) {
+  Bytes level, passing;
+  Tensors highest;
   for (const Event& event : timeline.events) {
-    if (!event.block.valid() || timeline[event.block].category == Category::kWorkspace) continue;
-    const Bytes bytes = timeline[event.block].bytes.At(batch);
-    if (event.kind == EventKind::kAllocate) level += bytes;
-    if (event.kind == EventKind::kFree) level -= bytes;
-    highest = std::max(highest, level);
+    if (!event.block.valid()) continue;
+    const Block& block = timeline[event.block];
+    if (block.category == Category::kWorkspace) continue;
+    const Bytes bytes = block.bytes.At(batch);
+    const bool passes =
+        bytes < kMapped && (block.category == Category::kActivations || block.category == Category::kTemporaries);
+    if (event.kind == EventKind::kAllocate) {
+      level += bytes;
+      if (passes) passing += bytes;
+    } else if (event.kind == EventKind::kFree) {
+      level -= bytes;
+      if (passes) passing -= bytes;
+    }
+    highest.all = std::max(highest.all, level);
+    if (event.phase != Phase::kUpdate) highest.passing = std::max(highest.passing, passing);
   }
   return highest;
-}
-
-// A vision transformer has one for its patches.
-bool IsConvolutional(const Layers& layers) {
-  const auto count = [&](const char* op) {
-    return std::ranges::count_if(layers.layers, [op](const Layer& layer) { return layer.op.starts_with(op); });
-  };
-  return count("conv") > count("linear");
 }
 
 }  // namespace
@@ -58,8 +69,9 @@ Result<HostMemory> HostOf(const Prepared& prepared, const Options& options, cons
   question.loader = options.loader;
   if (question.loader.sample == Bytes()) question.loader.sample = SampleBytes(*step);
   question.model = prepared.question.model.parameter_bytes + prepared.question.model.buffer_bytes;
-  question.tensors = TensorsOf(*step, batch);
-  question.convolutions = IsConvolutional(prepared.layers);
+  const Tensors tensors = TensorsOf(*step, batch);
+  question.tensors = tensors.all;
+  question.passing = tensors.passing;
   HostMemory host = HostMemoryOf(question);
   CardBytes card;
   card.needs = DeviceBytes(fit.peak, fit.device.context.likely);

@@ -8,9 +8,15 @@
 //   after `import torch, torchvision`   669 MB resident
 //   a DataLoader's worker (fork)        7.9 MB of its own, beside the samples
 //   two steps of an MLP on the CPU      30 MB above that and the tensors of the step: threads, code
-//   two steps on the CPU above those    1.47 to 1.70 times the tensors of the step for ResNet-18 at batch 8 and 32 and
-//                                       MobileNetV2 at 16, 1.19 times for ViT-B/16 at 4: oneDNN keeps copies of its own
-//                                       in another layout
+//   two steps on the CPU above those    0.2 to 2.2 times the activations and temporaries of less than 32 MiB each, at
+//                                       their highest in the forward or backward: holes in the heap of glibc's malloc,
+//                                       which maps larger blocks one by one (malloc/malloc.c, 2.36:
+//                                       DEFAULT_MMAP_THRESHOLD_MAX). Where it maps all of them
+//                                       (MALLOC_MMAP_THRESHOLD_=65536), DistilBERT at batch 8 takes 1295 MB instead of
+//                                       2051, for tensors of 1259 MB; without oneDNN it takes 2073
+// Fifteen models gave the constants: 0.7 is their median, 2.1 a tenth above their largest. On fifteen others that end was
+// too low for one (DistilBERT) and was raised to 2.5. tests/planner/report/host_test.cc has those fifteen, and the runs
+// that were made afterwards.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +58,7 @@ struct HostQuestion {
   int64_t batch = 1;
   Bytes model;    // parameters and buffers
   Bytes tensors;  // the step's requested peak without a GPU's workspaces, updated one parameter after the other
-  bool convolutions = false;  // most of its layers with weights are such
+  Bytes passing;  // the highest of those below 32 MiB that come and go in the forward and the backward
 };
 HostMemory HostMemoryOf(const HostQuestion& question);
 
