@@ -133,8 +133,9 @@ const icicle = () => {
       const last = node.children.length === 0;
       Object.assign(button.style, {top: top + "px", height: Math.max(2, high - 1) + "px",
         left: (100 * level / levels) + "%", width: (last ? 100 * (levels - level) / levels : 100 / levels) + "%",
-        padding: high < 17 ? "0 6px" : ""});
-      if (high >= 13) button.append(make("b", node.name), make("small", size(node.bytes)));
+        padding: high < 20 ? "0 6px" : "", font: high < 20 ? "11px/1.1 system-ui,sans-serif" : "",
+        whiteSpace: high < 34 ? "nowrap" : ""});
+      if (high >= 15) button.append(make("b", node.name), make("small", size(node.bytes)));
       if (node.children.length) {
         button.addEventListener("click", () => go(node, true));
       }

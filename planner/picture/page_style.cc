@@ -117,8 +117,8 @@ border-radius:4px;padding:2px 6px;overflow:hidden;color:var(--ink);background:va
 display:flex;align-items:flex-start;overflow-wrap:anywhere}
 .icicle button.leaf{cursor:default;border-left:5px solid var(--part);
 background:color-mix(in srgb,var(--part) 20%,var(--surface))}
-.icicle button small{font-size:12px;margin-left:8px;opacity:.85;white-space:nowrap}
-.icicle button b{font-weight:600}
+.icicle button small{font-size:1em;margin-left:8px;opacity:.85;white-space:nowrap}
+.icicle button b{font-weight:600;min-width:0;overflow:hidden;text-overflow:ellipsis}
 .icicle button:focus-visible{z-index:1}
 .path{display:flex;flex-wrap:wrap;gap:4px;font-size:13px;min-height:28px;align-items:center}
 .path button{font:inherit;border:0;background:none;color:var(--accent);padding:2px 4px;cursor:pointer}

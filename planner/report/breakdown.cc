@@ -20,13 +20,12 @@ double ShareOf(Bytes part, Bytes whole) {
 
 // One column a peak; small rows become one.
 using Columns = std::vector<std::vector<BreakdownRow>>;
-Columns Merged(const Columns& columns, const std::vector<Bytes>& wholes) {
-  constexpr double kSmall = 0.05;
+Columns Merged(const Columns& columns, const std::vector<Bytes>& wholes, double below) {
   Columns merged(columns.size());
   std::vector<Bytes> rest(columns.size());
   for (size_t r = 0; r < columns.front().size(); ++r) {
     bool small = true;
-    for (size_t c = 0; c < columns.size(); ++c) small &= ShareOf(columns[c][r].bytes, wholes[c]) < kSmall;
+    for (size_t c = 0; c < columns.size(); ++c) small &= ShareOf(columns[c][r].bytes, wholes[c]) < below;
     for (size_t c = 0; c < columns.size(); ++c) {
       if (small) {
         rest[c] += columns[c][r].bytes;
@@ -80,7 +79,7 @@ Json CategoriesJson(const Peak& peak) {
   return object;
 }
 
-std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes context, const Style& style) {
+std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes context, const Style& style, int room) {
   using enum TextTable::Align;
   std::vector<TextTable::Column> layout = {{"at the peak", kLeft, true}};
   Columns rows;
@@ -90,7 +89,14 @@ std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes co
     rows.push_back(Breakdown(*column.peak, context));
     wholes.push_back(DeviceBytes(*column.peak, context));
   }
-  if (!style.verbose) rows = Merged(rows, wholes);
+  if (!style.verbose) {
+    constexpr size_t kOtherLines = 3, kLeastRows = 3;
+    double below = 0.05;
+    Columns merged = Merged(rows, wholes, below);
+    while (merged.front().size() > kLeastRows && static_cast<int>(merged.front().size() + kOtherLines) > room)
+      merged = Merged(rows, wholes, below *= 1.1);
+    rows = std::move(merged);
+  }
   layout.push_back({"", kRight});
   layout.push_back({"", kLeft});
   TextTable table(layout);

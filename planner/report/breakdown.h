@@ -31,11 +31,13 @@ Bytes DeviceBytes(const Peak& peak, Bytes context);
 Json CategoriesJson(const Peak& peak);
 
 // One column of bytes a peak, the first with shares and bars; the last row is the sum. Unless the style is verbose,
-// rows below a twentieth of the sum in every column are one row, "the rest".
+// rows below a twentieth of the sum in every column are one row, "the rest"; and more of them where the table would have
+// more lines than there is room for, but never fewer than three rows.
 struct BreakdownColumn {
   std::string header;  // "batch 32"
   const Peak* peak;
 };
-std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes context, const Style& style);
+std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes context, const Style& style,
+                           int room = kAnyRoom);
 
 }  // namespace vramplan

@@ -62,6 +62,8 @@ bool IsBrief(const SpecRow& row) {
   const auto is_one_of = [&](std::initializer_list<const char*> options) {
     return std::find(options.begin(), options.end(), row.option) != options.end();
   };
+  // The verdict has the card, but not that it was found, nor where.
+  if (row.option == "gpu" && row.given) return row.text.starts_with("auto");
   if (row.given) return !is_one_of({"batch", "gpu-memory", "capability"});  // the verdict has them
   return is_one_of(
       {"trainable", "precision", "optimizer", "loss", "framework", "ort-arena", "profile", "held", "context"});
@@ -196,15 +198,19 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
     if (!pool.empty()) text += Wrapped(pool, style.width, "  ") + "\n";
   }
   text += PrintSpec(question.spec, style) + "\n";
-  text += PrintBreakdown({{"batch " + std::to_string(question.batch), &estimate.peak}}, estimate.context.likely, style);
+  std::string below = "peak: " + PrintPlace(estimate.peak, estimate.place);
+  const std::string first = FirstStepText(estimate.peak, estimate.training_steps, question.mode);
+  if (!first.empty()) below += "; " + first;
+  below = Wrapped(below, style.width, "  ") + "\n";
+  text += PrintBreakdown({{"batch " + std::to_string(question.batch), &estimate.peak}}, estimate.context.likely, style,
+                         RoomLeft(text + below, style));
   if (style.verbose) {
     if (const std::string band = PrintBand(estimate.band, style); !band.empty()) text += "\n" + band;
   }
-  const std::string course = PrintCourses({{StepsText(question.mode), &estimate.over_step}}, style);
-  if (!course.empty()) text += "\n" + course;
-  text += "\npeak: " + PrintPlace(estimate.peak, estimate.place) + "\n";
-  const std::string first = FirstStepText(estimate.peak, estimate.training_steps, question.mode);
-  if (!first.empty()) text += Wrapped(first, style.width, "  ") + "\n";
+  // The empty line is the first to go where there are too many.
+  if (RoomLeft(text + below, style) > 0) below.insert(0, "\n");
+  text += PrintCourses({{StepsText(question.mode), &estimate.over_step}}, RoomLeft(text + below, style), style);
+  text += below;
   if (style.verbose) {
     text += "\n" + PrintSteps(question.mode, estimate.peak, estimate.training_steps, style) + "\n";
     text += PrintLayers(estimate.layers, question.mode, 10, style);

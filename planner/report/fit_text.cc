@@ -117,16 +117,15 @@ std::string OtherPrecisions(const Fit& fit) {
 }
 
 // The step at the batch asked for, and the batches up to those that fail, from a bar on.
-std::string PrintCourses(const Fit& fit, const Style& style) {
+std::string PrintCourses(const Fit& fit, int room, const Style& style) {
   size_t mark = 0;
   for (size_t i = 0; i < fit.over_batch.size(); ++i) {
     const int64_t batch = fit.last_batch * static_cast<int64_t>(i + 1) / static_cast<int64_t>(fit.over_batch.size());
     if (batch <= fit.card.largest.largest_batch) mark = i + 1;
   }
-  const std::string text = PrintCourses({{StepsText(fit.question.mode), &fit.over_step},
-                                         {"batch 1 to " + std::to_string(fit.last_batch), &fit.over_batch, mark}},
-                                        style);
-  return text.empty() ? "" : "\n" + text;
+  return PrintCourses({{StepsText(fit.question.mode), &fit.over_step},
+                       {"batch 1 to " + std::to_string(fit.last_batch), &fit.over_batch, mark}},
+                      room, style);
 }
 
 }  // namespace
@@ -183,21 +182,24 @@ std::string PrintFit(const Fit& fit, const Style& style) {
     add(style.verbose ? PrintBottleneck(refused) : PrintBriefly(refused, style.width - 2));
   }
   add(PoolText(card.device, Needs(card)));
-  for (const WhatIf& other : fit.what_if) {
-    if (style.verbose || IsMuchBetter(other, card)) add(WhatIfText(fit, other));
+  if (style.verbose) {
+    for (const WhatIf& other : fit.what_if) add(WhatIfText(fit, other));
+  } else {
+    const auto best = std::ranges::max_element(fit.what_if, {}, &WhatIf::largest_batch);
+    if (best != fit.what_if.end() && IsMuchBetter(*best, card)) add(WhatIfText(fit, *best));
   }
   text += PrintSpec(question.spec, style) + "\n";
   std::vector<BreakdownColumn> columns = {{"batch " + std::to_string(question.batch), &card.peak}};
   if (card.largest.peak && card.largest.largest_batch != question.batch) {
     columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});
   }
-  text += PrintBreakdown(columns, card.device.context.likely, style);
-  text += PrintCourses(fit, style);
+  std::string below;
+  if (const std::string others = style.verbose ? "" : OtherPrecisions(fit); !others.empty())
+    below = "\n" + Wrapped(others, style.width, "  ") + "\n";
+  text += PrintBreakdown(columns, card.device.context.likely, style, RoomLeft(text + below, style));
+  text += PrintCourses(fit, RoomLeft(text + below, style), style);
   if (fit.host) text += "\n" + PrintHost(*fit.host, style);
-  if (!style.verbose) {
-    const std::string others = OtherPrecisions(fit);
-    return text + (others.empty() ? "" : "\n" + Wrapped(others, style.width, "  ") + "\n");
-  }
+  if (!style.verbose) return text + below;
   if (const std::string band = PrintBand(card.band, style); !band.empty()) text += "\n" + band;
   text += "\npeak: " + PrintPlace(card.peak, fit.place) + "\n\n";
   text += PrintLayers(fit.layers, question.mode, 10, style);

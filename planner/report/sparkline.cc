@@ -22,12 +22,14 @@ std::string Sparkline(const std::vector<Bytes>& levels, const Style& style) {
   return line;
 }
 
-std::string PrintCourses(const std::vector<Course>& courses, const Style& style) {
+std::string PrintCourses(std::vector<Course> courses, int room, const Style& style) {
+  std::erase_if(courses, [](const Course& course) { return course.levels->empty(); });
+  const size_t lines = room < 2 ? 0 : std::min(courses.size(), static_cast<size_t>(room) - 1);
+  courses.erase(courses.begin(), courses.end() - static_cast<std::ptrdiff_t>(lines));
   size_t widest = 0;
-  for (const Course& course : courses) widest = std::max(widest, course.levels->empty() ? 0 : course.name.size());
-  std::string text;
+  for (const Course& course : courses) widest = std::max(widest, course.name.size());
+  std::string text = courses.empty() ? "" : "\n";
   for (const Course& course : courses) {
-    if (course.levels->empty()) continue;
     const std::string line = Sparkline(*course.levels, style);
     // A block is three bytes of UTF-8, a sign of ASCII one.
     const size_t at = course.mark * (line.size() / course.levels->size());

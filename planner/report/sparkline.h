@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planner/report/style.h"
@@ -23,7 +24,8 @@ struct Course {
   const std::vector<Bytes>* levels;
   size_t mark = 0;
 };
-std::string PrintCourses(const std::vector<Course>& courses, const Style& style);
+// After an empty line. Where there is room for fewer lines, the last ones of the courses; where there is none, nothing.
+std::string PrintCourses(std::vector<Course> courses, int room, const Style& style);
 
 // Requested bytes over the first two steps of a timeline: the highest of each of so many stretches of events.
 std::vector<Bytes> StepCourse(const Timeline& timeline, int64_t batch, size_t stretches);

@@ -13,8 +13,15 @@ TEST_CASE("sparkline: signs by share of the highest, with an ASCII fallback") {
   CHECK_EQ(Sparkline({}, {}), "");
   CHECK_EQ(Sparkline({Bytes(), Bytes()}, {.unicode = false}), "  ");
   const std::vector<Bytes> none;
-  CHECK_EQ(PrintCourses({{"steps", &levels}, {"batch 1 to 4", &levels, 3}, {"none", &none}}, {.unicode = true}),
-           "  steps         ▁▃█▅\n  batch 1 to 4  ▁▃█|▅\n");
+  const std::vector<Course> courses = {{"steps", &levels}, {"batch 1 to 4", &levels, 3}, {"none", &none}};
+  const Style blocks = {.unicode = true};
+  CHECK_EQ(PrintCourses(courses, kAnyRoom, blocks), "\n  steps         ▁▃█▅\n  batch 1 to 4  ▁▃█|▅\n");
+  CHECK_EQ(PrintCourses(courses, 3, blocks), PrintCourses(courses, kAnyRoom, blocks));
+  CHECK_EQ(PrintCourses(courses, 2, blocks), "\n  batch 1 to 4  ▁▃█|▅\n");
+  CHECK_EQ(PrintCourses(courses, 1, blocks), "");
+  CHECK_EQ(PrintCourses(courses, -7, blocks), "");
+  CHECK_EQ(RoomLeft("a\nb\n", blocks), kBriefLines - 2);
+  CHECK_EQ(RoomLeft("a\nb\n", {.verbose = true}), kAnyRoom);
 }
 
 TEST_CASE("sparkline: no peak of the steps is lost") {
