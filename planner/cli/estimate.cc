@@ -59,8 +59,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   estimate.over_step = StepCourse(*timeline, batch, kSparks);
   estimate.notes = prepared->notes;
   if (pictures == nullptr) return estimate;
-  const DrawnStep step{prepared->layers, estimate.question, *timeline,      batch, spec,
-                       config,           estimate.context,  estimate.device};
+  const DrawnStep step{*prepared, estimate.question, *timeline, batch, spec, config, estimate.context, estimate.device};
   if (IsStepAlone(options.format)) {
     pictures->alone = StepAlone(options.format, step);
     return estimate;

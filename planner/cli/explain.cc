@@ -60,8 +60,8 @@ DrawnBesideIt DrawnBeside(const ExplainedStep& step, const Prepared& prepared, c
     device->usable = step.room + context.likely;
     device->context = context;
   }
-  const DrawnStep drawn{prepared.layers,   step.question, timeline, step.question.batch, spec,
-                        options.allocator, context,       device};
+  const DrawnStep drawn{prepared, step.question,     timeline, step.question.batch,
+                        spec,     options.allocator, context,  device};
   if (IsStepAlone(options.format)) return {{}, StepAlone(options.format, drawn)};
   return {DrawnPictures(drawn), ""};
 }

@@ -141,11 +141,11 @@ Result<std::string> Drawn(const Prepared& prepared, const Options& options, cons
   const ContextBand& context = fit.card.device.context;
   std::optional<Timeline> largest;
   if (at_largest) {
-    Result<Timeline> timeline = LayoutOf(prepared.layers, spec)(fit.card.largest.largest_batch);
+    Result<Timeline> timeline = LayoutOf(prepared, spec)(fit.card.largest.largest_batch);
     if (!timeline.ok()) return timeline.error();
     largest = *std::move(timeline);
   }
-  const DrawnStep drawn{prepared.layers,
+  const DrawnStep drawn{prepared,
                         fit.question,
                         largest ? *largest : step.likely,
                         largest ? fit.card.largest.largest_batch : asked,

@@ -54,13 +54,14 @@ DeviceBand BandWithoutCard(const BothEnds& ends, int64_t batch, const DrawnStep&
 
 StepPictures DrawnPictures(const DrawnStep& step) {
   const Room room = RoomFor(step);
-  const Subject subject = SubjectOf(step.timeline, step.layers, step.batch, room.config, room.capacity);
-  return PicturesOf(subject,
-                    {.title = TitleOf(step.question, step.batch, step.device),
-                     .context = step.context.likely,
-                     .device = step.device,
-                     .train = step.question.mode == Mode::kTrain},
-                    [&](const Peak& peak) { return PrintPlace(peak, PlaceOf(peak, step.timeline, step.layers)); });
+  const Subject subject = SubjectOf(step.timeline, step.prepared.layers, step.batch, room.config, room.capacity);
+  return PicturesOf(
+      subject,
+      {.title = TitleOf(step.question, step.batch, step.device),
+       .context = step.context.likely,
+       .device = step.device,
+       .train = step.question.mode == Mode::kTrain},
+      [&](const Peak& peak) { return PrintPlace(peak, PlaceOf(peak, step.timeline, step.prepared.layers)); });
 }
 
 StepPictures RecordPictures(const Record& record, const std::string& name, const std::optional<Device>& device,
@@ -96,7 +97,7 @@ Result<BatchChart> BatchesAround(const DrawnStep& step, const std::optional<Card
   // One layout near the end stands for the batches around it; the batch of the answer has its own.
   const int64_t laid_out = std::max<int64_t>(1, chart.largest.value_or(chart.asked));
   Notes already_told;
-  const Result<BothEnds> ends = LayOutBothEnds(step.layers, step.spec, laid_out, &already_told);
+  const Result<BothEnds> ends = LayOutBothEnds(step.prepared, step.spec, laid_out, &already_told);
   if (!ends.ok()) return ends.error();
   for (const int64_t batch : BatchesUpTo(last, {chart.asked, chart.safe.value_or(0), chart.largest.value_or(0)})) {
     CurvePoint point{batch, {}};

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "planner/cli/judge.h"
+#include "planner/cli/prepare.h"
 #include "planner/picture/batch_chart.h"
 #include "planner/picture/step_pictures.h"
 
@@ -12,7 +13,7 @@ namespace vramplan {
 
 // A step at one batch, and the card it is on, if there is one.
 struct DrawnStep {
-  const Layers& layers;
+  const Prepared& prepared;
   const StepQuestion& question;
   const Timeline& timeline;
   int64_t batch = 1;

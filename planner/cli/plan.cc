@@ -254,8 +254,8 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
     Notes already_told;
     const Result<Timeline> step = Schedule(prepared->layers, drawn, batch, &already_told);
     if (!step.ok()) return step.error();
-    const DrawnStep drawn_step{prepared->layers,  report.question, *step, batch, drawn,
-                               options.allocator, device.context,  device};
+    const DrawnStep drawn_step{*prepared, report.question,   *step,          batch,
+                               drawn,     options.allocator, device.context, device};
     std::string text = IsStepAlone(options.format) ? StepAlone(options.format, drawn_step)
                                                    : PrintPlanPage(report, DrawnPictures(drawn_step));
     return Outcome{std::move(text), exit_code, Notes(), std::move(stream)};

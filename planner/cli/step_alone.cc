@@ -46,9 +46,10 @@ std::vector<SnapshotFrame> FramesOf(const Record& record, const PlayedRecord& pl
 
 std::string StepAlone(Format format, const DrawnStep& step) {
   if (format == Format::kSvg) return DrawStepSvg(DrawnPictures(step).chart);
-  const Subject subject = SubjectOf(step.timeline, step.layers, step.batch, step.given);
-  return WritePickle(SnapshotOf({step.timeline, step.batch, step.given,
-                                 [&](size_t event) { return FramesOf(step.timeline, step.layers, subject, event); }}));
+  const Subject subject = SubjectOf(step.timeline, step.prepared.layers, step.batch, step.given);
+  return WritePickle(SnapshotOf({step.timeline, step.batch, step.given, [&](size_t event) {
+                                   return FramesOf(step.timeline, step.prepared.layers, subject, event);
+                                 }}));
 }
 
 std::string RecordAlone(Format format, const Record& record, const std::string& name,

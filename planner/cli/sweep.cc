@@ -62,7 +62,8 @@ std::string SmallestCardFor(const Options& options, const Prepared& prepared, in
     auto step = steps.find(key);
     if (step == steps.end()) {
       Notes already_told;
-      Result<Timeline> timeline = ScheduleFor(prepared.layers, SpecOn(chosen, options.spec), batch, &already_told);
+      Result<Timeline> timeline =
+          ScheduleFor(prepared.layers, prepared.lifetimes.likely, SpecOn(chosen, options.spec), batch, &already_told);
       if (!timeline.ok()) return "";
       step = steps.emplace(key, *std::move(timeline)).first;
     }
@@ -99,7 +100,7 @@ class Sweeper {
                                 : asked->context ? GivenContext(*asked->context)
                                                  : ContextOf(spec.capability, spec.framework);
     Notes notes;
-    const Result<BothEnds> step = LayOutBothEnds(prepared_.layers, spec, batch, &notes);
+    const Result<BothEnds> step = LayOutBothEnds(prepared_, spec, batch, &notes);
     if (!step.ok()) {
       row.failure = step.error().text;
       return row;
