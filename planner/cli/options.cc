@@ -358,6 +358,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (reader.Text("--passes") != nullptr) options.dump = Dump::kPasses;
   reader.Read("--allocator-conf", &options.allocator, ParseAllocatorConfig);
   reader.Read("--step", &options.step, verb == Verb::kCompare ? ParseRecordedStep : ParseStep);
+  options.step_named = reader.Text("--step") != nullptr;
   ReadWishes(&reader, &options.wishes);
   reader.Read("--budget", &options.remat.budget, [&](const std::string& t) -> Result<int64_t> {
     // In the unit of the problem, so that any number is one.

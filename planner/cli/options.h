@@ -87,6 +87,7 @@ struct Options {
   AllocatorConfig allocator;
   std::string allocator_text;      // as typed
   std::optional<int> step = 2;     // trace, compare: which one; nothing: all
+  bool step_named = false;         // trace: by --step, and not the last up to 2 of a record
   std::string compare;             // trace: the recorded stream
   bool problem = false;            // trace
   bool check = false;              // replay

@@ -211,6 +211,8 @@ Error NothingSeen(const std::string& command, const std::string& name, const Rec
   }
   if (!process.failure.empty())
     return BadCommand(name, "failed before it used the card: " + process.failure + ": " + process.failure_text, "");
+  if (process.end == "seconds")
+    return BadCommand(name, "had not used the card when its time was over", "give it more with --seconds");
   return BadCommand(name, EndedText(end) + " and never used the card",
                     "does it choose its device by an option, such as --device cuda?");
 }

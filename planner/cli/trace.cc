@@ -24,12 +24,14 @@ Status CheckTraceOptions(const Options& options) {
   return Done();
 }
 
-// The stream of --compare: a trace, or a step of a script's run.
-Result<Trace> ReadRecorded(const Options& options) {
+// The stream of --compare: a trace, or a step of a script's run. Of a run with one step (inference) that is the one to
+// compare, where none is named.
+Result<Trace> ReadRecorded(const Options& options, std::optional<int>* step) {
   if (IsRecord(options.compare)) {
     const Result<Record> record = ReadRecordFile(options.compare);
     if (!record.ok()) return record.error();
-    return TraceOf(*record, options.compare, options.step, options.allocator);
+    if (!options.step_named && !record->rows.empty()) *step = std::clamp(record->rows.back().step, 1, **step);
+    return TraceOf(*record, options.compare, *step, options.allocator);
   }
   const Result<std::string> text = ReadStream(options.compare);
   if (!text.ok()) return text.error();
@@ -43,8 +45,9 @@ Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* mach
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   TraceReport report;
+  std::optional<int> step = options.step;
   if (!options.compare.empty()) {
-    Result<Trace> recorded = ReadRecorded(options);
+    Result<Trace> recorded = ReadRecorded(options, &step);
     if (!recorded.ok()) return recorded.error();
     report.recorded = *std::move(recorded);
   }
@@ -61,11 +64,11 @@ Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* mach
   }
   const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
   if (!timeline.ok()) return timeline.error();
-  if (options.step && *options.step > timeline->steps) {
+  if (step && *step > timeline->steps) {
     return Error{ErrorCode::kUsage, "--step", "this run has " + std::to_string(timeline->steps) + " steps",
                  "type --step " + std::to_string(timeline->steps)};
   }
-  Result<Trace> trace = TraceOf(*timeline, prepared->layers, options.step, options.allocator);
+  Result<Trace> trace = TraceOf(*timeline, prepared->layers, step, options.allocator);
   if (!trace.ok()) return trace.error();
   if (options.compare.empty()) return Outcome{.text = PrintTrace(*trace), .notes = prepared->notes};
 
@@ -77,7 +80,7 @@ Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* mach
       std::remove_if(report.spec.begin(), report.spec.end(),  // not on the allocator's card
                      [](const SpecRow& row) { return row.option == "context" || row.option == "reserve"; }),
       report.spec.end());
-  report.step = options.step ? "step " + std::to_string(*options.step) : "all steps";
+  report.step = step ? "step " + std::to_string(*step) : "all steps";
   report.ours = *std::move(trace);
   report.comparison = CompareTraces(report.ours, report.recorded);
   report.notes = prepared->notes;

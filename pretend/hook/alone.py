@@ -100,14 +100,53 @@ def install(torch):
         library.vramplan_pretend_split(len(ranks))
         return name_of(ranks, *arguments, **named)
     distributed_c10d._process_group_name = named_group
-
+    replace_gloo(torch.distributed, distributed_c10d)
 
     # An object of each rank. PyTorch 2.15 looks for the longest of them by a kernel, which computes nothing here.
     def all_gather_object(object_list, obj, *_, **__):
         told = pickle.dumps(obj)
         object_list[:] = [pickle.loads(told) for _ in object_list]
+
+    # What the first rank tells the others; another rank that runs alone cannot know it, and keeps what it has.
+    def broadcast_object_list(*_, **__):
+        pass
     for module in (torch.distributed, distributed_c10d):
         module.all_gather_object = all_gather_object
+        module.broadcast_object_list = broadcast_object_list
+
+
+def replace_gloo(distributed, distributed_c10d):
+    """Gloo's groups connect processes, of which there is one. Here they are PyTorch's own group that tells nobody."""
+    fake = getattr(distributed_c10d, "FakeProcessGroup", None)
+    if fake is None:
+        try:
+            from torch._C._distributed_c10d import FakeProcessGroup as fake
+        except ImportError:  # before torch 2.1
+            return
+    if not distributed.is_gloo_available():
+        return
+    real = distributed_c10d.ProcessGroupGloo
+
+    # PyTorch asks whether a group is one of Gloo.
+    class OfGloo(type):
+        def __instancecheck__(cls, group):
+            return isinstance(group, (real, fake))
+
+    class ProcessGroupGloo(metaclass=OfGloo):
+        def __new__(cls, store, rank, size, *_, **__):
+            make = getattr(fake, "_create_internal", fake)  # torch 2.9 and later
+            return make(rank, size)
+    for name in ("_Options", "create_device", "create_default_device"):
+        if hasattr(real, name):
+            setattr(ProcessGroupGloo, name, getattr(real, name))
+    distributed_c10d.ProcessGroupGloo = ProcessGroupGloo
+
+    # What Gloo has and the other group has not.
+    def nothing(*_, **__):
+        pass
+    fake._set_sequence_number_for_group = nothing
+    for module in (distributed, distributed_c10d):
+        module.monitored_barrier = nothing
 
 
 def forget():

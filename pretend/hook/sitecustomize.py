@@ -328,14 +328,19 @@ class _Recorder:
 
     def watch(self):
         time.sleep(_SECONDS)
+        _part("processes").wait_for_those_begun(_FOLDER, _SECONDS + 10, self.used)
         self.end("seconds")
 
     # -- the end
 
     def end(self, why):
         """The script has shown what it takes: it is ended here, before it writes results that mean nothing."""
-        self.write(why)
-        self.wait_for_other_ranks()
+        try:
+            self.write(why)
+        except Exception as error:  # noqa: BLE001  this may be a thread of ours, and the script must end all the same
+            print("vramplan: the recording was not written: %r" % error, file=sys.stderr)
+        if not _ALONE:
+            _part("processes").wait_for_ranks(_FOLDER)
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
@@ -347,14 +352,6 @@ class _Recorder:
         except Exception:  # noqa: BLE001
             pass
         os._exit(0)
-
-    def wait_for_other_ranks(self):
-        """A rank that is gone early is a failure to those that still want it: until all have written, but not long."""
-        ranks = 0 if _ALONE else int(os.environ.get("LOCAL_WORLD_SIZE") or 0)
-        for _ in range(200):
-            if sum(name.endswith(".recording") for name in os.listdir(_FOLDER)) >= ranks:
-                return
-            time.sleep(0.1)
 
     def write(self, why):
         with self.lock:
@@ -379,12 +376,13 @@ class _Recorder:
         lines = [line if isinstance(line, str) else self.text(line, card) for line in lines]
         file.write("\n".join(self.lines + lines) + "\n")
         self.lines = []
-        for (what, *place), times in self.by_value.items():
+        # The script may still run, when its time is over: a copy cannot change in between.
+        for (what, *place), times in self.by_value.copy().items():
             self.line("by-value", what, times, *place)
         if self.host:
-            failed = sorted(self.host.failed, key=self.host.failed.get, reverse=True)
-            self.line("on-host", self.host.ran, self.host.unknown, *failed)
-        for text in self.changed:
+            failed = self.host.failed.copy()
+            self.line("on-host", self.host.ran, self.host.unknown, *sorted(failed, key=failed.get, reverse=True))
+        for text in self.changed.copy():
             self.line("changed", text)
         if self.used():
             for each in self.cards():
@@ -458,8 +456,11 @@ def _record(torch):
     recorder = _Recorder(torch)
     atexit.register(recorder.guarded(lambda: recorder.write("exit")))
     recorder.watch_failure()
-    # One that is killed leaves this.
-    open(os.path.join(_FOLDER, "%d.began" % os.getpid()), "w").close()
+    # One that is killed leaves this. What outlives the command, as a compiler's worker may, finds no folder.
+    try:
+        open(os.path.join(_FOLDER, "%d.began" % os.getpid()), "w").close()
+    except FileNotFoundError:
+        return
     if torch.version.cuda and torch.cuda.is_available():
         recorder.guarded(recorder.install)()
 

@@ -111,6 +111,15 @@ ends("is killed", "os.kill(os.getpid(), 9) if step == 2 else None", 1,
      "train.py: was ended by signal 9 before it could say what it took (hint: was the host's memory full? --steps 1 ends it earlier)")
 ends("never ends", "while step == 1: time.sleep(0.1)", 0, lambda answer: answer["ended_by"] == "seconds" and len(answer["steps"]) == 1,
      options=("--gpu", "t4", "--seconds", "30"))
+ends("its time is over before it uses the card", "#!import torch, time\ntime.sleep(600)\n", 1,
+     "train.py: had not used the card when its time was over (hint: give it more with --seconds)", options=("--gpu", "t4", "--seconds", "2"))
+ends("is started by a program with torch, whose time is over first", "while step == 1: time.sleep(0.1)", 0,
+     lambda answer: answer["ended_by"] == "seconds" and len(answer["steps"]) == 1, options=("--gpu", "t4", "--seconds", "12"),
+     command=(sys.executable, "-c", "import torch, subprocess, sys; subprocess.run([sys.executable, 'train.py'])"))
+# What is written then may change while it is written.
+ends("reads values from many lines when its time is over", "while step == 1: exec(compile('x.nonzero()', "
+     "'part%d.py' % (time.time_ns() // 1000000), 'exec'), {'x': x})", 0, lambda answer: answer["ended_by"] == "seconds" and len(answer["value_dependent"]) > 1000,
+     before="import torch\nx = torch.zeros(4, device='cuda')\n", options=("--gpu", "t4", "--seconds", "20"))
 
 print("%d wrong" % len(wrong))
 sys.exit(bool(wrong))

@@ -24,7 +24,7 @@ COUNTED = torch.__version__.startswith("2.10.0")
 # has not, or asks otherwise of values and of other ranks. fully_shard has its public name since 2.6.
 WITHOUT = set()
 if VERSION < (2, 1):
-    WITHOUT |= {"averaged.py", "two_cards.py", "fsdp1", "compiled.py"}
+    WITHOUT |= {"averaged.py", "two_cards.py", "fsdp1", "compiled.py", "gloo.py"}
 if VERSION < (2, 6):
     WITHOUT |= {"fsdp2"}
 wrong = []
@@ -260,10 +260,12 @@ for kind, gpus, needs, requested in RANKS:
         is_("%s ranks" % kind, [(rank["rank"], rank["ranks"]) for rank in answer["ranks"]], [(0, gpus)])
 
 # Tensor parallelism of Megatron-core: the groups have their size, and each rank its share of the matrices.
-answers = [run("megatron_gpt.py", shared_by, options=("--gpu", "t4", "--gpus", "8"), needs=("megatron",)) for shared_by in ("1", "4")]
+answers = [run("megatron_gpt.py", shared_by, options=("--gpu", "t4", "--gpus", "8", "--rank", rank), needs=("megatron",))
+           for shared_by, rank in (("1", "0"), ("4", "0"), ("4", "5"))]
 if all(answers):
-    whole_model, share = (answer["peak"]["requested"] for answer in answers)
+    whole_model, share, other = (answer["peak"]["requested"] for answer in answers)
     is_("megatron_gpt.py shared by 4", share * 4 < whole_model * 2, True)
+    is_("megatron_gpt.py, another rank", other, share)
 
 # The same counters, whether a launcher starts both ranks and one of them runs, or both, or the script is alone.
 for kind in ("ddp", "fsdp1", "fsdp2"):
@@ -296,6 +298,14 @@ for script, launcher, arguments, needs in STARTED:
 answer = run("ranks.py", "ddp", options=("--gpu", "t4", "--gpus", "2", "--rank", "1"))
 if answer:
     is_("another rank", [(rank["rank"], rank["ranks"]) for rank in answer["ranks"]], [(1, 2)])
+
+# Groups of Gloo beside those of NCCL: each rank alone, and all of them, who really talk to each other.
+launcher = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "{gpus}")
+answers = [run("gloo.py", options=("--gpu", "t4", "--gpus", "4", *options), launcher=launch)
+           for options, launch in ((("--rank", "0"), ()), (("--rank", "3"), ()), (("--all-ranks",), launcher))]
+if all(answers):
+    is_("ranks with Gloo", [[rank["rank"] for rank in answer["ranks"]] for answer in answers], [[0], [3], [0, 1, 2, 3]])
+    is_("ranks with Gloo, requested", len({answer["peak"]["requested"] for answer in answers}), 1)
 
 print("torch %s: %d wrong" % (torch.__version__, len(wrong)))
 sys.exit(bool(wrong))

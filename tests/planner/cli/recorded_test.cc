@@ -121,6 +121,13 @@ TEST_CASE("replay and trace take a record as a stream") {
   CHECK(trace.FirstLine().starts_with("differs: step 2 of mlp.onnx at batch 1 leaves vramplan_test_train.csv at line"));
   CHECK(trace.out.find("layers.0.norm model.py:9 forward") != std::string::npos);
   CHECK(Do("trace MODELS/mlp.onnx --step 3 --compare " + file.path()).err.find("has 2 steps") != std::string::npos);
+  // Of inference, say, there is one step, and nobody has to name it.
+  const std::string both = Recorded();
+  const ScratchFile once("once.csv", both.substr(0, both.find("\nenter,,,2,") + 1));
+  const std::string compare = "trace MODELS/mlp.onnx --compare " + once.path();
+  CHECK(Do(compare).FirstLine().starts_with("differs: step 1 of mlp.onnx at batch 1 leaves"));
+  CHECK_EQ(Do(compare).out, Do(compare + " --step 1").out);
+  CHECK(Do(compare + " --step 2").err.find("has 1 step (hint:") != std::string::npos);
 }
 
 }  // namespace

@@ -128,6 +128,9 @@ TEST_CASE("what cannot be answered is one line") {
        "vramplan_test_train.sh: ended with exit code 0 and never used the card (hint: does it choose its device by an "
        "option, such as --device cuda?)"},
       {"--gpu t4",
+       {"vramplan.recording/1\ntorch\t2.10.0\t12.8\t\nend\tseconds\t1\n"},
+       "vramplan_test_train.sh: had not used the card when its time was over (hint: give it more with --seconds)"},
+      {"--gpu t4",
        {failed, kCard, "exit 1"},
        "vramplan_test_train.sh: ended with exit code 1 after 1 steps: builtins.TypeError: not callable (hint: its own "
        "output stands above)"},
