@@ -81,10 +81,7 @@ class _Recorder:
         if _ON_HOST and not _REAL:
             self.host = _part("host").install(self.guarded(self.value))
         self.wrap(torch, "compile", self.step_aside)
-        # Triton of torch 2.1 to 2.3 finds the library to link against only by ldconfig; later ones read this themselves.
-        libraries = os.environ.get("TRITON_LIBCUDA_PATH")
-        if libraries:
-            _when_imported("triton.common.build", lambda build: setattr(build, "libcuda_dirs", lambda: [libraries]))
+        _part("compiled").install(torch, _when_imported, self.wrap, self.guarded)
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
         self.wrap_backward()
@@ -119,14 +116,17 @@ class _Recorder:
                 self.line("fault", function.__name__, repr(error))
         return call
 
-    def wrap(self, owner, name, first):
+    def wrap(self, owner, name, first=lambda: None, then=lambda: None):
         whole = getattr(owner, name, None)
         if whole is None:
             return
 
         def wrapped(*arguments, **named):
             first()
-            return whole(*arguments, **named)
+            try:
+                return whole(*arguments, **named)
+            finally:
+                then()
         wrapped.__name__, wrapped.__doc__, wrapped.__wrapped__ = name, whole.__doc__, whole
         setattr(owner, name, wrapped)
 

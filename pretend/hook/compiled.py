@@ -1,0 +1,27 @@
+"""torch.compile of PyTorch 2.0 to 2.3: what stood between it and a pretend card, or between it and the hook."""
+
+import os
+
+
+def install(torch, when_imported, wrap, guarded):
+    # Triton of torch 2.1 to 2.3 finds the library to link against only by ldconfig; later ones read this themselves.
+    libraries = os.environ.get("TRITON_LIBCUDA_PATH")
+    if libraries:
+        when_imported("triton.common.build", lambda build: setattr(build, "libcuda_dirs", lambda: [libraries]))
+    # TorchPatcher.patch of torch 2.0 to 2.2 takes the hooks of optimizers away, by which steps are counted.
+    when_imported("torch._dynamo.eval_frame", lambda frames: wrap(
+        frames.TorchPatcher, "patch", then=guarded(lambda: hook_optimizers(torch.optim))))
+
+
+def hook_optimizers(optim):
+    for kind in vars(optim).values():
+        if not (isinstance(kind, type) and issubclass(kind, optim.Optimizer) and getattr(kind.step, "hooked", False)):
+            continue
+        step, hooked = kind.step, False
+        while step is not None and not hooked:
+            code = getattr(step, "__code__", None)  # of profile_hook_step, torch/optim/optimizer.py
+            hooked = code is not None and code.co_filename.endswith("optimizer.py") and code.co_name == "wrapper"
+            step = getattr(step, "__wrapped__", None)
+        if not hooked:
+            kind.step = optim.Optimizer.profile_hook_step(kind.step)
+            kind.step.hooked = True
