@@ -1,7 +1,9 @@
 #include "pretend/card/description.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iterator>
 #include <sstream>
 
@@ -9,7 +11,7 @@ namespace pretend {
 namespace {
 
 [[noreturn]] void Stop(const std::string& line) {
-  std::fprintf(stderr, "pretend_gpu: cannot read \"%s\"\n", line.c_str());
+  std::fprintf(stderr, "VRAMPLAN_PRETEND_GPU: cannot read \"%s\"\n", line.c_str());
   std::_Exit(70);
 }
 
@@ -64,12 +66,16 @@ Holder ReadHolder(std::istringstream& words, const std::string& line) {
 Card Plain(const std::string& name, size_t index) {
   Card card;
   card.name = name;
-  const std::string digit = std::to_string(index + 1);
-  for (const int length : {8, 4, 4, 4, 12}) {
-    if (!card.uuid.empty()) card.uuid += '-';
-    for (int i = 0; i < length; ++i) card.uuid += digit.substr(0, 1);
+  char text[40];
+  std::snprintf(text, sizeof text, "%02zx", index + 1);
+  card.pci = "0000:" + std::string(text) + ":00.0";
+  if (index + 1 < 16) {
+    for (const size_t length : {8, 4, 4, 4, 12})
+      card.uuid += (card.uuid.empty() ? "" : "-") + std::string(length, text[1]);
+  } else {
+    std::snprintf(text, sizeof text, "00000000-0000-0000-0000-%012zx", index + 1);
+    card.uuid = text;
   }
-  card.pci = "0000:0" + digit.substr(0, 1) + ":00.0";
   card.total = int64_t{16} << 30;
   card.usable = int64_t{15} << 30;
   card.granularity = card.kernel = int64_t{2} << 20;
@@ -175,7 +181,36 @@ Description Read(const std::string& text) {
       Stop(line);
     }
   }
+  // What is not usable is the driver's.
+  for (Card& card : machine.cards) card.total = std::max(card.total, card.usable);
   return machine;
+}
+
+Description DescriptionOfEnvironment() {
+  const char* text = std::getenv("VRAMPLAN_PRETEND_GPU");
+  if (text == nullptr) return {};
+  if (*text != '@') return Read(text);
+  std::ifstream file(text + 1);
+  return Read({std::istreambuf_iterator<char>(file), {}});
+}
+
+std::vector<int> VisibleCards(const std::vector<Card>& all, const char* visible) {
+  std::vector<int> cards;
+  if (visible == nullptr) {
+    for (size_t i = 0; i < all.size(); ++i) cards.push_back(static_cast<int>(i));
+    return cards;
+  }
+  std::istringstream words(visible);
+  for (std::string word; std::getline(words, word, ',');) {
+    const bool number = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos && word.size() < 6;
+    const auto card = number ? (std::stoul(word) < all.size() ? all.begin() + std::stol(word) : all.end())
+                             : std::ranges::find_if(all, [&](const Card& each) {
+                                 return !word.empty() && ((each.mig ? "MIG-" : "GPU-") + each.uuid).starts_with(word);
+                               });
+    if (card == all.end()) break;
+    cards.push_back(static_cast<int>(card - all.begin()));
+  }
+  return cards;
 }
 
 }  // namespace pretend

@@ -48,14 +48,21 @@ struct Loss {
 
 struct Description {
   std::string driver = "580.95.05";
-  int cuda = 13000;
+  int cuda = 0;  // 13000: of the driver; 0: as new as the program wants it
   bool wsl = false;
   std::vector<Card> cards;
   std::vector<Failure> failures;
   std::optional<Loss> loss;
 };
 
-// Ends the process with a line on stderr where the text cannot be read: only tests write it.
+// Ends the process with a line on stderr where the text cannot be read: people write it by hand for tests only.
 Description Read(const std::string& text);
+
+// What VRAMPLAN_PRETEND_GPU says: a text, or @FILE. Unset: a machine without cards.
+Description DescriptionOfEnvironment();
+
+// CUDA_VISIBLE_DEVICES as CUDA reads it: indices and the beginnings of UUIDs; what comes after a wrong one is not seen.
+// Null: all of them. Gives indices of `all`.
+std::vector<int> VisibleCards(const std::vector<Card>& all, const char* visible);
 
 }  // namespace pretend

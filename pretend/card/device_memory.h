@@ -1,10 +1,12 @@
 // DeviceMemory: what one process holds of one card: counted, never allocated.
 //
-//   DeviceMemory memory(usable 15 GiB, context 350 MiB)      total() 15 GiB, free() 14.66 GiB
+//   DeviceMemory memory(usable 15 GiB, context 350 MiB)      total() 15 GiB, free() 15 GiB
+//   memory.MakeContext()                                     free() 14.66 GiB
 //   memory.Allocate(20 MiB)                                  an address; used() 20 MiB
 //   memory.Allocate(15 GiB)                                  0; refused() {1 time, largest 15 GiB}
+//   memory.set_others(10 GiB)                                free() 4.64 GiB
 //
-// Invariant: used() + context <= total().
+// Invariant: used() + context + others <= total() whenever something is given.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +25,16 @@ class DeviceMemory {
  public:
   DeviceMemory(uint64_t total, uint64_t context) : total_(total), context_(context) {}
 
+  // What this process has to have before all else. False: there is no room for it.
+  bool MakeContext();
+  // It is gone, and everything with it.
+  void EndContext();
+  bool has_context() const { return has_context_; }
+  // What other processes hold of the card now.
+  void set_others(uint64_t bytes) { others_ = bytes; }
+  // The card is in pieces: no allocation above this.
+  void set_largest_piece(uint64_t bytes) { largest_piece_ = bytes; }
+
   // As cudaMalloc: whole units of 2 MiB. 0: refused, because the card has not so much left.
   uint64_t Allocate(uint64_t bytes);
   // As cudaFree. False: nothing was allocated there.
@@ -39,13 +51,18 @@ class DeviceMemory {
   AddressSpace::Range RangeOf(uint64_t address) const { return addresses_.RangeOf(address); }
 
   uint64_t total() const { return total_; }
-  uint64_t free() const { return total_ < context_ + used_ ? 0 : total_ - context_ - used_; }
+  uint64_t free() const { return total_ < held() + others_ ? 0 : total_ - held() - others_; }
   uint64_t used() const { return used_; }
+  uint64_t held() const { return used_ + (has_context_ ? context_ : 0); }  // as others see it
   uint64_t peak() const { return peak_; }
   const Refusals& refused() const { return refused_; }
 
  private:
+  void Refuse(uint64_t bytes);
+
   uint64_t total_, context_;
+  bool has_context_ = false;
+  uint64_t others_ = 0, largest_piece_ = UINT64_MAX;
   uint64_t used_ = 0, peak_ = 0;
   Refusals refused_;
   AddressSpace addresses_;

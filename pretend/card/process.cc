@@ -5,63 +5,94 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iterator>
-#include <sstream>
+
+#include "pretend/card/others.h"
 
 namespace pretend {
 namespace {
-
-std::string DescriptionText() {
-  const char* text = std::getenv("VRAMPLAN_PRETEND_GPU");
-  if (text == nullptr) return "";
-  if (*text != '@') return text;
-  std::ifstream file(text + 1);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 }  // namespace
 
-std::vector<Card> VisibleCards(const std::vector<Card>& all, const char* visible) {
-  if (visible == nullptr) return all;
-  std::vector<Card> cards;
-  std::istringstream words(visible);
-  for (std::string word; std::getline(words, word, ',');) {
-    const bool number = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos && word.size() < 6;
-    const auto card = number ? (std::stoul(word) < all.size() ? all.begin() + std::stol(word) : all.end())
-                             : std::ranges::find_if(all, [&](const Card& each) {
-                                 return !word.empty() && ((each.mig ? "MIG-" : "GPU-") + each.uuid).starts_with(word);
-                               });
-    if (card == all.end()) break;
-    cards.push_back(*card);
-  }
-  return cards;
-}
-
 Process& Process::This() {
-  static Process* const process = new Process(Read(DescriptionText()), std::getenv("CUDA_VISIBLE_DEVICES"));
+  static Process* const process = new Process(DescriptionOfEnvironment(), std::getenv("CUDA_VISIBLE_DEVICES"));
   return *process;
 }
 
 Process::Process(const Description& description, const char* visible)
-    : description_(description), cards_(VisibleCards(description.cards, visible)) {
-  for (const Card& card : cards_) {
-    memory_.push_back(
-        std::make_unique<DeviceMemory>(static_cast<uint64_t>(card.usable), static_cast<uint64_t>(card.context)));
-  }
+    : description_(description), visible_(VisibleCards(description.cards, visible)) {
+  for (const Card& card : description_.cards) machine_.push_back(std::make_unique<OnCard>(card));
+}
+
+Process::OnCard::OnCard(const Card& of)
+    : card(of), memory(static_cast<uint64_t>(of.usable), static_cast<uint64_t>(of.context)) {
+  if (of.largest_piece) memory.set_largest_piece(static_cast<uint64_t>(*of.largest_piece));
+}
+
+void Process::Refresh(OnCard& on) const {
+  on.memory.set_others(static_cast<uint64_t>(std::max<int64_t>(BytesOfHolders(on.card, look()) + on.neighbours, 0)));
+}
+
+bool Process::Use(int card) {
+  OnCard& on = on_card(card);
+  Refresh(on);
+  // Nobody retained it: it is the runtime's, or of a program that takes it for granted.
+  if (on.retained == 0) on.runtime = true;
+  return on.memory.MakeContext();
+}
+
+bool Process::StartRuntime(int card) {
+  const std::lock_guard lock(mutex_);
+  if (!Has(card)) return false;
+  on_card(card).runtime = true;
+  return Use(card);
+}
+
+bool Process::Retain(int card) {
+  const std::lock_guard lock(mutex_);
+  OnCard& on = on_card(card);
+  Refresh(on);
+  if (!on.memory.MakeContext()) return false;
+  ++on.retained;
+  return true;
+}
+
+bool Process::Release(int card) {
+  const std::lock_guard lock(mutex_);
+  OnCard& on = on_card(card);
+  if (on.retained == 0) return false;
+  if (--on.retained == 0 && !on.runtime) End(card);
+  return true;
+}
+
+void Process::Reset(int card) {
+  const std::lock_guard lock(mutex_);
+  End(card);
+}
+
+void Process::End(int card) {
+  OnCard& on = on_card(card);
+  on.memory.EndContext();
+  on.runtime = false;
+  on.allocations = 0;
+  std::erase_if(pages_, [&](const auto& pages) { return pages.second.card == card; });
 }
 
 uint64_t Process::Allocate(int card, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  return Has(card) ? memory_[static_cast<size_t>(card)]->Allocate(bytes) : 0;
+  if (!Has(card)) return 0;
+  OnCard& on = on_card(card);
+  const auto neighbour = on.card.neighbour.find(++on.allocations);
+  if (neighbour != on.card.neighbour.end()) on.neighbours += neighbour->second;
+  return Use(card) ? on.memory.Allocate(bytes) : 0;
 }
 
 bool Process::Free(uint64_t address) {
   const std::lock_guard lock(mutex_);
-  for (const auto& memory : memory_) {
-    if (memory->Owns(address)) return memory->Free(address);
+  for (const auto& on : machine_) {
+    if (on->memory.Owns(address)) return on->memory.Free(address);
   }
   const auto range = host_.find(address);
   if (range == host_.end() || !range->second.ours) return false;
@@ -73,7 +104,7 @@ bool Process::Free(uint64_t address) {
 
 uint64_t Process::CreatePages(int card, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (!Has(card) || !memory_[static_cast<size_t>(card)]->Take(bytes)) return 0;
+  if (!Has(card) || !Use(card) || !on_card(card).memory.Take(bytes)) return 0;
   pages_[++last_pages_] = {card, bytes};
   return last_pages_;
 }
@@ -82,19 +113,19 @@ bool Process::ReleasePages(uint64_t handle) {
   const std::lock_guard lock(mutex_);
   const auto pages = pages_.find(handle);
   if (pages == pages_.end()) return false;
-  memory_[static_cast<size_t>(pages->second.card)]->Give(pages->second.bytes);
+  on_card(pages->second.card).memory.Give(pages->second.bytes);
   pages_.erase(pages);
   return true;
 }
 
 uint64_t Process::Reserve(int card, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  return Has(card) ? memory_[static_cast<size_t>(card)]->Reserve(bytes) : 0;
+  return Has(card) ? on_card(card).memory.Reserve(bytes) : 0;
 }
 
 bool Process::Unreserve(uint64_t address) {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(memory_, [&](const auto& memory) { return memory->Unreserve(address); });
+  return std::ranges::any_of(machine_, [&](const auto& on) { return on->memory.Unreserve(address); });
 }
 
 void* Process::AllocateHost(uint64_t bytes, Place::Kind kind) {
@@ -121,16 +152,17 @@ bool Process::Unregister(const void* address) {
 }
 
 bool Process::IsDevice(uint64_t address) const {
-  return std::ranges::any_of(memory_, [&](const auto& memory) { return memory->Owns(address); });
+  return std::ranges::any_of(machine_, [&](const auto& on) { return on->memory.Owns(address); });
 }
 
 Place Process::PlaceOf(const void* pointer) const {
   const uint64_t address = AddressOf(pointer);
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < memory_.size(); ++i) {
-    if (!memory_[i]->Owns(address)) continue;
-    const AddressSpace::Range range = memory_[i]->RangeOf(address);
-    return {Place::Kind::kDevice, static_cast<int>(i), range.begin, range.bytes};
+  for (int i = 0; i < cards(); ++i) {
+    const DeviceMemory& memory = on_card(i).memory;
+    if (!memory.Owns(address)) continue;
+    const AddressSpace::Range range = memory.RangeOf(address);
+    return {Place::Kind::kDevice, i, range.begin, range.bytes};
   }
   const auto after = host_.upper_bound(address);
   if (after == host_.begin()) return {};
@@ -174,16 +206,28 @@ void Process::Fill(void* to, int byte, uint64_t bytes) const {
   std::memset(to, byte, bytes);
 }
 
-uint64_t Process::Total(int card) const { return memory_[static_cast<size_t>(card)]->total(); }
+uint64_t Process::Total(int card) const { return on_card(card).memory.total(); }
 
-uint64_t Process::FreeBytes(int card) const {
+uint64_t Process::FreeBytes(int card) {
   const std::lock_guard lock(mutex_);
-  return memory_[static_cast<size_t>(card)]->free();
+  return Use(card) ? on_card(card).memory.free() : 0;
+}
+
+void Process::LookAt(Asked what) {
+  const std::lock_guard lock(mutex_);
+  ++looks_[static_cast<size_t>(what)];
+}
+
+Process::Seen Process::SeenOf(int machine_card) {
+  const std::lock_guard lock(mutex_);
+  OnCard& on = *machine_[static_cast<size_t>(machine_card)];
+  Refresh(on);
+  return {on.memory.free(), on.memory.held(), on.memory.has_context(), look()};
 }
 
 Process::Counts Process::CountsOf(int card) const {
   const std::lock_guard lock(mutex_);
-  const DeviceMemory& memory = *memory_[static_cast<size_t>(card)];
+  const DeviceMemory& memory = on_card(card).memory;
   return {memory.used(), memory.peak(), memory.refused()};
 }
 

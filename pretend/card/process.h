@@ -1,14 +1,16 @@
-// Process: the cards as this process has them: what it allocated of each, its host memory that CUDA knows of, and which
-// streams are recording. The C functions of pretend/library are thin around it.
+// Process: the cards as this process has them: its context on each and what it allocated there, its host memory that
+// CUDA knows of, and which streams are recording. The C functions of pretend/library are thin around it.
 //
 //   Process process(Read("card Tesla T4; usable 15GiB; context 350MiB"));
-//   process.Allocate(0, 20 << 20)                     0x7f0000200000
+//   process.Allocate(0, 20 << 20)                     0x7f0000200000; there is a context now
 //   process.PlaceOf(0x7f0000200010).kind              Place::Kind::kDevice, card 0
 //   process.Copy(host, device, 4)                     host is 0 now: nothing is ever computed or kept
 //
 // All functions may be called from any thread.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -39,10 +41,17 @@ class Process {
   static Process& This();
   explicit Process(const Description& description, const char* visible = nullptr);
 
-  int cards() const { return static_cast<int>(cards_.size()); }
-  const Card& card(int index) const { return cards_[static_cast<size_t>(index)]; }
+  // Those that CUDA_VISIBLE_DEVICES shows; everything below counts them so, but for SeenOf.
+  int cards() const { return static_cast<int>(visible_.size()); }
+  const Card& card(int index) const { return on_card(index).card; }
   const Description& description() const { return description_; }
   bool Has(int card) const { return card >= 0 && card < cards(); }
+
+  // The primary context of a card: there as long as somebody retains it, or the runtime was ever used on the card.
+  bool Retain(int card);        // false: there is no room for it
+  bool Release(int card);       // false: nobody had retained it
+  void Reset(int card);         // it ends, whoever has it
+  bool StartRuntime(int card);  // false: there is no room for it
 
   uint64_t Allocate(int card, uint64_t bytes);  // 0: refused
   bool Free(uint64_t address);                  // of a card, managed or pinned
@@ -69,7 +78,20 @@ class Process {
   void Fill(void* to, int byte, uint64_t bytes) const;
 
   uint64_t Total(int card) const;
-  uint64_t FreeBytes(int card) const;
+  // As CUDA says it: in the context, which is made if it was not there.
+  uint64_t FreeBytes(int card);
+
+  // A card of the machine as it is seen from outside (NVML), which no variable hides. Being looked at may change what
+  // others hold; memory and processes are asked for in turns, and one of each is one look.
+  enum class Asked : uint8_t { kMemory, kProcesses };
+  void LookAt(Asked what);
+  struct Seen {
+    uint64_t free = 0;
+    uint64_t held = 0;         // by this process
+    bool has_context = false;  // this process has a context there
+    int look = 0;
+  };
+  Seen SeenOf(int machine_card);
   struct Counts {
     uint64_t used = 0, peak = 0;
     Refusals refused;
@@ -87,12 +109,29 @@ class Process {
     Place::Kind kind = Place::Kind::kPinned;
     bool ours = false;  // mapped here
   };
-  bool IsDevice(uint64_t address) const;  // the lock is held
+  struct OnCard {
+    explicit OnCard(const Card& of);
+    const Card& card;
+    DeviceMemory memory;
+    int retained = 0;
+    bool runtime = false;  // the runtime holds the context until the program ends
+    int allocations = 0;   // of this context
+    int64_t neighbours = 0;
+  };
+  // The lock is held.
+  bool IsDevice(uint64_t address) const;
+  bool Use(int card);  // a context is there; false: there is no room for it
+  void Refresh(OnCard& on) const;
+  void End(int card);
+
+  OnCard& on_card(int index) const { return *machine_[static_cast<size_t>(visible_[static_cast<size_t>(index)])]; }
+  int look() const { return std::max(looks_[0], looks_[1]); }
 
   mutable std::mutex mutex_;
   Description description_;
-  std::vector<Card> cards_;  // that CUDA_VISIBLE_DEVICES shows
-  std::vector<std::unique_ptr<DeviceMemory>> memory_;
+  std::vector<std::unique_ptr<OnCard>> machine_;  // in the order of the description
+  std::vector<int> visible_;                      // indices of machine_
+  std::array<int, 2> looks_{};
   struct Pages {
     int card = 0;
     uint64_t bytes = 0;
@@ -104,9 +143,5 @@ class Process {
   Captures captures_;
   Echo echo_;
 };
-
-// CUDA_VISIBLE_DEVICES as CUDA reads it: indices and the beginnings of UUIDs; what comes after a wrong one is not seen.
-// Null: all of them.
-std::vector<Card> VisibleCards(const std::vector<Card>& all, const char* visible);
 
 }  // namespace pretend

@@ -121,8 +121,8 @@ def replace_gloo(distributed, distributed_c10d):
     if fake is None:
         try:
             from torch._C._distributed_c10d import FakeProcessGroup as fake
-        except ImportError:  # before torch 2.1
-            return
+        except ImportError:
+            pass
     if not distributed.is_gloo_available():
         return
     real = distributed_c10d.ProcessGroupGloo
@@ -130,16 +130,22 @@ def replace_gloo(distributed, distributed_c10d):
     # PyTorch asks whether a group is one of Gloo.
     class OfGloo(type):
         def __instancecheck__(cls, group):
-            return isinstance(group, (real, fake))
+            return isinstance(group, (real, fake) if fake else real)
 
     class ProcessGroupGloo(metaclass=OfGloo):
         def __new__(cls, store, rank, size, *_, **__):
+            if fake is None:
+                raise NotImplementedError("with torch before 2.2 a rank that runs alone has no groups of Gloo: "
+                                          "vramplan run --all-ranks runs all of them")
             make = getattr(fake, "_create_internal", fake)  # torch 2.9 and later
             return make(rank, size)
     for name in ("_Options", "create_device", "create_default_device"):
         if hasattr(real, name):
             setattr(ProcessGroupGloo, name, getattr(real, name))
     distributed_c10d.ProcessGroupGloo = ProcessGroupGloo
+
+    if fake is None:
+        return
 
     # What Gloo has and the other group has not.
     def nothing(*_, **__):

@@ -67,4 +67,9 @@ int CudaVersion() {
   return known = version;
 }
 
+int DriverVersion() {
+  const int said = Process::This().description().cuda;
+  return said != 0 ? said : CudaVersion();
+}
+
 }  // namespace pretend

@@ -24,6 +24,7 @@ enum Code : int {
   kOutOfMemory = 2,
   kNoDevice = 100,
   kInvalidDevice = 101,
+  kInvalidContext = 201,
   kNotFound = 500,
   kNotSupported = 801,
 };
@@ -47,5 +48,7 @@ inline void* PointerTo(uint64_t address) { return reinterpret_cast<void*>(addres
 // The version of CUDA that the program was built for, as 12080: of the libcudart that it loaded, because that decides
 // how large the structures are that it hands over. VRAMPLAN_PRETEND_CUDA=11.8 overrides it; nothing found: 12.8.
 int CudaVersion();
+// That of the driver: as the description says, else the program's own, so that no driver seems too old.
+int DriverVersion();
 
 }  // namespace pretend

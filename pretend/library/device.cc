@@ -30,13 +30,13 @@ PRETEND_API int cudaSetDevice(int device) {
 // PyTorch, aten/src/ATen/cuda/CUDAContext.cpp, built for CUDA 11 and 13: the structure of that version.
 PRETEND_API int cudaGetDeviceProperties(void* properties, int device) {
   if (!Process::This().Has(device)) return Told(pretend::kInvalidDevice);
-  pretend::WriteProperties(Process::This().card(device), device, CudaVersion(), properties);
+  pretend::WriteProperties(Process::This().card(device), CudaVersion(), properties);
   return pretend::kSuccess;
 }
 // The same, built for CUDA 12, which alone has the second name.
 PRETEND_API int cudaGetDeviceProperties_v2(void* properties, int device) {
   if (!Process::This().Has(device)) return Told(pretend::kInvalidDevice);
-  pretend::WriteProperties(Process::This().card(device), device, 12000, properties);
+  pretend::WriteProperties(Process::This().card(device), 12000, properties);
   return pretend::kSuccess;
 }
 // CUB and PyTorch's kernels, for their launch shapes.
@@ -58,7 +58,7 @@ PRETEND_API int cudaRuntimeGetVersion(int* version) {
 }
 // PyTorch, torch._C._cuda_getDriverVersion: the same, so that no driver seems too old.
 PRETEND_API int cudaDriverGetVersion(int* version) {
-  *version = CudaVersion();
+  *version = pretend::DriverVersion();
   return pretend::kSuccess;
 }
 // PyTorch, c10/cuda/CUDAAllocatorConfig and CUDACachingAllocator.cpp (the out-of-memory message asks NVML by it).

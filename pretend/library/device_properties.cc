@@ -54,9 +54,22 @@ Pci PciOf(const Card& card) {
 
 }  // namespace
 
+std::array<char, 16> UuidOf(const Card& card) {
+  std::array<char, 16> uuid{};
+  size_t digits = 0;
+  for (const char c : card.uuid) {
+    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (digit < 0 || digits == 2 * uuid.size()) continue;
+    char& byte = uuid[digits / 2];
+    byte = static_cast<char>(digits % 2 == 0 ? digit << 4 : byte | digit);
+    ++digits;
+  }
+  return uuid;
+}
+
 size_t SizeOfProperties(int cuda_version) { return LayoutOf(cuda_version).size; }
 
-void WriteProperties(const Card& card, int index, int cuda_version, void* properties) {
+void WriteProperties(const Card& card, int cuda_version, void* properties) {
   const Layout& layout = LayoutOf(cuda_version);
   const Architecture architecture = ArchitectureOf(card.major, card.minor);
   char* const bytes = static_cast<char*>(properties);
@@ -67,7 +80,8 @@ void WriteProperties(const Card& card, int index, int cuda_version, void* proper
     if (place != 0) number(place, value);
   };
   std::strncpy(bytes, card.name.c_str(), 255);
-  for (int i = 0; i < 16; ++i) bytes[256 + i] = static_cast<char>(0x41 + i + index);
+  const std::array<char, 16> uuid = UuidOf(card);
+  std::memcpy(bytes + 256, uuid.data(), uuid.size());
   size(288, static_cast<uint64_t>(card.usable));
   size(296, kBlockShared);
   number(304, kRegisters);

@@ -6,6 +6,7 @@
 // (tests/pretend/structures.c asks the same of a program).
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "pretend/card/description.h"
@@ -16,7 +17,10 @@ namespace pretend {
 size_t SizeOfProperties(int cuda_version);
 
 // Writes the whole structure: fields that are not known are 0.
-void WriteProperties(const Card& card, int index, int cuda_version, void* properties);
+void WriteProperties(const Card& card, int cuda_version, void* properties);
+
+// 16 bytes, as NVML writes them in hexadecimal digits.
+std::array<char, 16> UuidOf(const Card& card);
 
 // cudaDeviceAttr and CUdevice_attribute, which have the same numbers. What nobody asks is 0.
 int AttributeOf(const Card& card, int attribute);

@@ -1,7 +1,10 @@
-// The driver: devices and contexts. A device has one context, which is there from the beginning; its bytes are gone
-// from what is free.
+// The driver: devices and contexts. A device has one context, whose bytes are gone from what is free as soon as somebody
+// wants it.
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "pretend/library/abi.h"
 #include "pretend/library/device_properties.h"
@@ -28,7 +31,7 @@ void Enter(Handle context) {
 PRETEND_API int cuInit(unsigned) { return Process::This().cards() > 0 ? kSuccess : pretend::kNoDevice; }
 // Triton and Numba: the wheel's own version, as the runtime says it.
 PRETEND_API int cuDriverGetVersion(int* version) {
-  *version = pretend::CudaVersion();
+  *version = pretend::DriverVersion();
   return kSuccess;
 }
 // PyTorch, Triton, Numba, NCCL: the devices.
@@ -52,9 +55,10 @@ PRETEND_API int cuDeviceTotalMem_v2(size_t* bytes, int device) {
   return kSuccess;
 }
 PRETEND_ALIAS(cuDeviceTotalMem, cuDeviceTotalMem_v2);
-// vLLM and Numba: 16 bytes, another one for each card.
+// vLLM and Numba: 16 bytes, another one for each card, as cudaDeviceProp and NVML have it.
 PRETEND_API int cuDeviceGetUuid(char* uuid, int device) {
-  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<char>(0x41 + i + device);  // as cudaDeviceProp has it
+  const std::array<char, 16> bytes = pretend::UuidOf(Process::This().card(device));
+  std::memcpy(uuid, bytes.data(), bytes.size());
   return kSuccess;
 }
 PRETEND_ALIAS(cuDeviceGetUuid_v2, cuDeviceGetUuid);
@@ -88,11 +92,23 @@ PRETEND_API int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
   *active = 1;
   return kSuccess;
 }
-// Triton, Numba, UCX: the device's only context.
+// Triton, Numba, UCX, cuda_probe: the device's only context; 2 when the card has no room for it.
 PRETEND_API int cuDevicePrimaryCtxRetain(Handle* context, int device) {
+  if (!Process::This().Has(device)) return pretend::kInvalidDevice;
   *context = ContextOf(device);
+  return Process::This().Retain(device) ? kSuccess : pretend::kOutOfMemory;
+}
+// Numba and cuda_probe: the last one who has it ends it, where the runtime has not begun.
+PRETEND_API int cuDevicePrimaryCtxRelease_v2(int device) {
+  return Process::This().Release(device) ? kSuccess : pretend::kInvalidContext;
+}
+PRETEND_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
+// cuda_probe and Numba: what was allocated is gone with it.
+PRETEND_API int cuDevicePrimaryCtxReset_v2(int device) {
+  Process::This().Reset(device);
   return kSuccess;
 }
+PRETEND_ALIAS(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);
 // Programs with a context of their own: the device's only one, which is current then.
 PRETEND_API int cuCtxCreate_v2(Handle* context, unsigned, int device) {
   *context = ContextOf(device);
@@ -168,23 +184,32 @@ PRETEND_API int cuGetErrorString(int error, const char** text) {
   *text = cudaGetErrorString(error);
   return kSuccess;
 }
-// Triton and Numba, in their messages: the driver's name of the code.
+// Triton, Numba and cuda_probe, in their messages: the driver's name of the code (cuda.h, CUresult); none is an error.
 PRETEND_API int cuGetErrorName(int error, const char** text) {
-  switch (error) {
-    case kSuccess:
-      *text = "CUDA_SUCCESS";
-      break;
-    case pretend::kInvalidValue:
-      *text = "CUDA_ERROR_INVALID_VALUE";
-      break;
-    case pretend::kOutOfMemory:
-      *text = "CUDA_ERROR_OUT_OF_MEMORY";
-      break;
-    case pretend::kNotFound:
-      *text = "CUDA_ERROR_NOT_FOUND";
-      break;
-    default:
-      *text = "CUDA_ERROR_UNKNOWN";
-  }
-  return kSuccess;
+  struct Row {
+    int code;
+    const char* name;
+  };
+  static constexpr Row kRows[] = {{0, "CUDA_SUCCESS"},
+                                  {1, "CUDA_ERROR_INVALID_VALUE"},
+                                  {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                  {34, "CUDA_ERROR_STUB_LIBRARY"},
+                                  {46, "CUDA_ERROR_DEVICE_UNAVAILABLE"},
+                                  {100, "CUDA_ERROR_NO_DEVICE"},
+                                  {101, "CUDA_ERROR_INVALID_DEVICE"},
+                                  {200, "CUDA_ERROR_INVALID_IMAGE"},
+                                  {201, "CUDA_ERROR_INVALID_CONTEXT"},
+                                  {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+                                  {214, "CUDA_ERROR_ECC_UNCORRECTABLE"},
+                                  {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
+                                  {304, "CUDA_ERROR_OPERATING_SYSTEM"},
+                                  {500, "CUDA_ERROR_NOT_FOUND"},
+                                  {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                  {801, "CUDA_ERROR_NOT_SUPPORTED"},
+                                  {802, "CUDA_ERROR_SYSTEM_NOT_READY"},
+                                  {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
+                                  {999, "CUDA_ERROR_UNKNOWN"}};
+  const auto* const row = std::ranges::find(kRows, error, &Row::code);
+  *text = row == std::end(kRows) ? nullptr : row->name;
+  return *text == nullptr ? pretend::kInvalidValue : kSuccess;
 }

@@ -83,11 +83,16 @@ PRETEND_ALIAS(cuMemGetInfo, cuMemGetInfo_v2);
 
 // PyTorch, c10/cuda/CUDACachingAllocator.cpp, ExpandableSegment: addresses for more than the card, then pages under
 // them one by one. A page counts from its creation to its release; mapping moves nothing.
-PRETEND_API int cuMemGetAllocationGranularity(size_t* bytes, const void*, int) {
+PRETEND_API int cuMemGetAllocationGranularity(size_t* bytes, const PagesWanted* wanted, int) {
+  const bool on_device = wanted->location_type == kOnDevice && Process::This().Has(wanted->location);
+  *bytes = on_device ? static_cast<size_t>(Process::This().card(wanted->location).granularity) : kPage;
+  return kSuccess;
+}
+// PyTorch, CUDASymmetricMemory: the driver's unit.
+PRETEND_API int cuMulticastGetGranularity(size_t* bytes, const void*, int) {
   *bytes = kPage;
   return kSuccess;
 }
-PRETEND_ALIAS(cuMulticastGetGranularity, cuMemGetAllocationGranularity);
 // ExpandableSegment's constructor: addresses for 1.125 times the card, which count nothing.
 PRETEND_API int cuMemAddressReserve(Handle* address, size_t bytes, size_t, Handle, unsigned long long) {
   *address = PointerTo(Process::This().Reserve(Thread().device, bytes));

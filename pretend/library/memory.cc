@@ -16,6 +16,7 @@ using pretend::Told;
 // cache, asks again, and raises torch.OutOfMemoryError.
 PRETEND_API int cudaMalloc(Handle* address, size_t bytes) {
   *address = nullptr;
+  Process::This().StartRuntime(Thread().device);
   if (bytes == 0) return pretend::kSuccess;
   *address = PointerTo(Process::This().Allocate(Thread().device, bytes));
   return *address == nullptr ? Told(pretend::kOutOfMemory) : pretend::kSuccess;
@@ -45,8 +46,10 @@ PRETEND_API int cudaHostAlloc(Handle* address, size_t bytes, unsigned) {
 }
 // NCCL and FAISS: pinned memory.
 PRETEND_API int cudaMallocHost(Handle* address, size_t bytes) { return cudaHostAlloc(address, bytes, 0); }
-// Frees null, and what was freed already when the program ends, without an error.
+// Frees null, and what was freed already when the program ends, without an error. cudaFree(0) is how programs make the
+// runtime start.
 PRETEND_API int cudaFree(Handle address) {
+  if (address == nullptr) Process::This().StartRuntime(Thread().device);
   Process::This().Free(AddressOf(address));
   return pretend::kSuccess;
 }
@@ -79,6 +82,7 @@ PRETEND_API int cudaHostGetFlags(unsigned* flags, Handle) {
 PRETEND_API int cudaMemGetInfo(size_t* free, size_t* total) {
   const int device = Thread().device;
   if (!Process::This().Has(device)) return Told(pretend::kInvalidDevice);
+  Process::This().StartRuntime(device);
   *free = Process::This().FreeBytes(device);
   *total = Process::This().Total(device);
   return pretend::kSuccess;

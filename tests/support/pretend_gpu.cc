@@ -14,12 +14,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // Defined where the pretend libraries are built.
-#ifdef VRAMPLAN_PRETEND_LIBRARIES
-constexpr const char* kLibraries = VRAMPLAN_PRETEND_LIBRARIES;
+#ifdef VRAMPLAN_STRICT_DRIVER
+constexpr const char* kStrictDriver = VRAMPLAN_STRICT_DRIVER;
+constexpr const char* kWindows = VRAMPLAN_PRETEND_WINDOWS;
 constexpr const char* kAskCard = VRAMPLAN_ASK_CARD;
 constexpr const char* kMisuse = VRAMPLAN_MISUSE;
 #else
-constexpr const char* kLibraries = "";
+constexpr const char* kStrictDriver = "";
+constexpr const char* kWindows = "";
 constexpr const char* kAskCard = "";
 constexpr const char* kMisuse = "";
 #endif
@@ -49,7 +51,7 @@ std::string Quoted(const std::string& word) { return "'" + word + "'"; }
 
 }  // namespace
 
-bool HasPretendGpu() { return *kLibraries != '\0'; }
+bool HasPretendGpu() { return *kStrictDriver != '\0'; }
 
 PretendRun OnPretendGpu(const PretendMachine& machine, const std::string& command) {
   const Scratch scratch;
@@ -59,7 +61,7 @@ PretendRun OnPretendGpu(const PretendMachine& machine, const std::string& comman
   const auto install = [&](bool installed, std::initializer_list<const char*> names) {
     for (const char* name : names) {
       if (installed && name == *names.begin()) {
-        fs::create_symlink(fs::path(kLibraries) / name, libraries / name);
+        fs::create_symlink(kStrictDriver, libraries / name);
       } else {
         std::ofstream(libraries / name).flush();
       }
@@ -69,7 +71,7 @@ PretendRun OnPretendGpu(const PretendMachine& machine, const std::string& comman
   install(machine.nvml, {"libnvidia-ml.so.1"});
   install(machine.cublas, {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"});
   install(machine.cudnn, {"libcudnn.so.9", "libcudnn.so.8"});
-  std::ofstream(scratch / "description") << machine.description;
+  std::ofstream(scratch / "description") << "cuda 13.0\n" << machine.description;
 
   std::string line = "env -u CUDA_VISIBLE_DEVICES LD_LIBRARY_PATH=" + Quoted(libraries.string()) +
                      " VRAMPLAN_PRETEND_GPU=" + Quoted("@" + (scratch / "description").string()) +
@@ -77,8 +79,7 @@ PretendRun OnPretendGpu(const PretendMachine& machine, const std::string& comman
                      machine.environment;
   if (machine.windows) {
     // The sanitizers' runtime wants to be the first library, and works as the second too.
-    line += " ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" +
-            Quoted(std::string(kLibraries) + "/libpretend_windows.so");
+    line += " ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" + Quoted(kWindows);
   }
   line += ' ' + command + " >" + Quoted((scratch / "out").string()) + " 2>" + Quoted((scratch / "err").string());
   const int status = std::system(line.c_str());

@@ -1,4 +1,4 @@
-// A program run on cards that are not there (tests/pretend_gpu), as its user would run it.
+// A program run on cards that are not there (pretend/library, behind tests/pretend/strict), as its user would run it.
 //
 //   const PretendRun run = OnPretendGpu({.description = "card Tesla T4"}, AskCard({"open 0", "free"}));
 //   run.out == "open\nfree 15896412160 of 16106127360\n";  run.complaints == "";  // nothing was left behind
@@ -13,7 +13,7 @@ namespace vramplan::testing {
 bool HasPretendGpu();
 
 struct PretendMachine {
-  std::string description;                                       // statements of tests/pretend_gpu/README.md
+  std::string description;                                       // statements of pretend/card/README.md
   bool driver = true, nvml = true, cublas = true, cudnn = true;  // which libraries are installed
   bool windows = false;                                          // Linux inside Windows
   std::string environment;                                       // "CUDA_VISIBLE_DEVICES=1", for the shell

@@ -1,4 +1,4 @@
-// validate and watch from end to end: the program itself, on cards that are not there (tests/pretend_gpu).
+// validate and watch from end to end: the program itself, on cards that are not there (tests/pretend/strict).
 #include <doctest/doctest.h>
 
 #include <regex>

@@ -21,6 +21,9 @@ void* At(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 TEST_CASE("what a card gives: whole units, until it is full with its context") {
   DeviceMemory memory(100 * kMiB, 30 * kMiB);
+  CHECK(memory.free() == 100 * kMiB);
+  CHECK(memory.MakeContext());
+  CHECK(memory.MakeContext());  // it is the same one
   CHECK(memory.free() == 70 * kMiB);
   const uint64_t small = memory.Allocate(1), large = memory.Allocate(60 * kMiB);
   CHECK(small != 0);
@@ -47,8 +50,62 @@ TEST_CASE("what a card gives: whole units, until it is full with its context") {
 
 TEST_CASE("a context that is larger than the card leaves nothing") {
   DeviceMemory memory(100 * kMiB, 300 * kMiB);
-  CHECK(memory.free() == 0);
-  CHECK(memory.Allocate(1) == 0);
+  CHECK(!memory.MakeContext());
+  Process process(pretend::Read("card A; usable 100MiB; context 300MiB"));
+  CHECK(process.FreeBytes(0) == 0);
+  CHECK(process.Allocate(0, 1) == 0);
+  CHECK(process.CreatePages(0, 1) == 0);
+}
+
+TEST_CASE("a context is there as long as somebody wants it, and what was allocated in it") {
+  Process process(pretend::Read("card A; usable 1000MiB; context 300MiB"));
+  const auto held = [&] { return process.SeenOf(0).held / kMiB; };
+  CHECK(held() == 0);
+  CHECK(process.Retain(0));
+  CHECK(process.Retain(0));
+  const uint64_t block = process.Allocate(0, 100 * kMiB), pages = process.CreatePages(0, 2 * kMiB);
+  CHECK(held() == 402);
+  CHECK(process.FreeBytes(0) == 598 * kMiB);
+  CHECK(process.Release(0));
+  CHECK(held() == 402);
+  CHECK(process.Release(0));
+  CHECK(held() == 0);
+  CHECK(!process.Release(0));
+  CHECK(!process.Free(block));
+  CHECK(!process.ReleasePages(pages));
+  // The runtime keeps it whoever gives it back, but for a reset.
+  CHECK(process.StartRuntime(0));
+  CHECK(process.Retain(0));
+  CHECK(process.Release(0));
+  CHECK(held() == 300);
+  process.Reset(0);
+  CHECK(held() == 0);
+}
+
+TEST_CASE("others on a card: seen from outside, and gone from what is free") {
+  Process process(
+      pretend::Read(
+          "card A; usable 1000MiB; context 100MiB; card B; usable 1000MiB; context 100MiB; holder 9000001 "
+          "compute python3 200MiB 2:850MiB 3:0; neighbour 2 500MiB; neighbour 3 -500MiB; largest-piece 400MiB"),
+      "1");
+  const auto free = [&] { return process.SeenOf(1).free / kMiB; };
+  CHECK(process.cards() == 1);
+  CHECK(free() == 800);
+  CHECK(process.FreeBytes(0) == 700 * kMiB);  // with the context that this made
+  process.LookAt(Process::Asked::kMemory);
+  process.LookAt(Process::Asked::kProcesses);
+  CHECK(process.SeenOf(1).look == 1);
+  process.LookAt(Process::Asked::kMemory);
+  CHECK(free() == 50);
+  process.LookAt(Process::Asked::kMemory);
+  CHECK(free() == 900);
+  CHECK(process.Allocate(0, 300 * kMiB) != 0);
+  CHECK(process.Allocate(0, 300 * kMiB) == 0);  // a neighbour came
+  CHECK(process.Allocate(0, 300 * kMiB) != 0);  // and went
+  CHECK(process.CountsOf(0).refused.times == 1);
+  CHECK(process.Allocate(0, 402 * kMiB) == 0);
+  CHECK(process.CountsOf(0).refused == Refusals{2, 402 * kMiB, 402 * kMiB});
+  CHECK(process.SeenOf(0).free == 1000 * kMiB);
 }
 
 TEST_CASE("CUDA_VISIBLE_DEVICES") {
@@ -62,7 +119,8 @@ TEST_CASE("CUDA_VISIBLE_DEVICES") {
   for (const Row& row : rows) {
     CAPTURE(row.visible);
     std::string names;
-    for (const pretend::Card& card : pretend::VisibleCards(three.cards, row.visible)) names += card.name;
+    for (const int card : pretend::VisibleCards(three.cards, row.visible))
+      names += three.cards[static_cast<size_t>(card)].name;
     CHECK(names == row.names);
   }
 }

@@ -1,11 +1,13 @@
-// The part of cuBLAS that cuda_probe uses: libcublas.so.13. A product takes 2 x m x n x k FLOP at the card's rate.
+// The part of cuBLAS that cuda_probe uses. A product takes 2 x m x n x k FLOP at the card's rate.
 #include <cstdint>
+#include <map>
 #include <string>
 
-#include "tests/pretend_gpu/machine.h"
+#include "tests/pretend/strict/strict.h"
 
-using pretend::Context;
-using pretend::Machine;
+using strict::Context;
+using strict::Machine;
+using strict::Product;
 
 namespace {
 
@@ -22,6 +24,15 @@ const char* ArithmeticOf(int type, int compute) {
   return type == 0 && (compute == 68 || compute == 69) ? "fp32" : "";
 }
 
+struct Handle {
+  Context* context = nullptr;
+  uint64_t taken = 0;
+};
+std::map<void*, Handle>& Handles() {
+  static std::map<void*, Handle> handles;
+  return handles;
+}
+
 }  // namespace
 
 extern "C" {
@@ -31,23 +42,30 @@ int cublasCreate_v2(void** handle) {
   Context* const context = Machine::This().current;
   if (context == nullptr) return kNotInitialized;
   context->held_by_library = true;
-  if (!Machine::This().Take(*context, context->card->cublas)) return kAllocFailed;
-  *handle = context;
-  return kSuccess;
+  Product<int(void*)>("cudaFree")(nullptr);  // the runtime inside it starts
+  const uint64_t taken = strict::TakeBytes(context->device, context->card->cublas);
+  if (taken == 0) return kAllocFailed;
+  const int made = Product<int(void**)>("cublasCreate_v2")(handle);
+  Handles()[*handle] = {context, taken};
+  return made;
 }
 int cublasDestroy_v2(void* handle) {
-  auto* const context = static_cast<Context*>(handle);
-  context->taken -= context->card->cublas;
+  strict::GiveBytes(Handles()[handle].taken);
+  Handles().erase(handle);
+  Product<int(void*)>("cublasDestroy_v2")(handle);
   return Enter("cublasDestroy_v2");
 }
 int cublasSetStream_v2(void* handle, void* stream) {
-  if (handle != stream) Machine::This().Complain("cuBLAS was given a stream of another context");
+  if (Handles()[handle].context != strict::Streams()[stream]) {
+    Machine::This().Complain("cuBLAS was given a stream of another context");
+  }
+  Product<int(void*, void*)>("cublasSetStream_v2")(handle, stream);
   return Enter("cublasSetStream_v2");
 }
 int cublasGemmEx(void* handle, int, int, int m, int n, int k, const void* alpha, const void* a, int a_type, int,
                  const void* b, int b_type, int, const void* beta, void* c, int c_type, int, int compute, int) {
   if (const int forced = Enter("cublasGemmEx"); forced != kSuccess) return forced;
-  auto& context = *static_cast<Context*>(handle);
+  auto& context = *Handles()[handle].context;
   if (alpha == nullptr || beta == nullptr || a_type != b_type || a_type != c_type) return kInvalidValue;
   const auto rate = context.card->rates.find(ArithmeticOf(a_type, compute));
   if (rate == context.card->rates.end()) return kNotSupported;

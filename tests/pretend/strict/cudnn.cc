@@ -1,14 +1,15 @@
-// The part of cuDNN that cuda_probe uses: libcudnn.so.9. Its heuristics name one algorithm that does not work and one
+// The part of cuDNN that cuda_probe uses. Its heuristics name one algorithm that does not work and one
 // that does, with the workspace of the description; shapes that do not belong together are refused.
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <vector>
 
-#include "tests/pretend_gpu/machine.h"
+#include "tests/pretend/strict/strict.h"
 
-using pretend::Context;
-using pretend::Machine;
+using strict::Context;
+using strict::Machine;
+using strict::Product;
 
 namespace {
 
@@ -29,13 +30,25 @@ struct Performance {
   int determinism, math, reserved[3];
 };
 
+struct Handle {
+  Context* context = nullptr;
+  uint64_t taken = 0;
+};
+std::map<const void*, Handle>& Handles() {
+  static std::map<const void*, Handle> handles;
+  return handles;
+}
+
+Descriptor& At(const void* descriptor) {
+  static std::map<const void*, Descriptor> descriptors;
+  return descriptors[descriptor];
+}
 int Create(const char* function, void** descriptor) {
-  static std::deque<Descriptor> all;  // descriptors take no memory of the card: they stay to the end
-  *descriptor = &all.emplace_back();
+  Product<int(void**)>(function)(descriptor);
+  At(*descriptor) = {};
   return Enter(function);
 }
-const Descriptor& At(const void* descriptor) { return *static_cast<const Descriptor*>(descriptor); }
-Descriptor& At(void* descriptor) { return *static_cast<Descriptor*>(descriptor); }
+int Destroy(const char* function, void* descriptor) { return Product<int(void*)>(function)(descriptor); }
 
 bool BelongTogether(const Descriptor& in, const Descriptor& filter, const Descriptor& convolution,
                     const Descriptor& out) {
@@ -69,7 +82,7 @@ int Heuristics(const char* function, const char* pass, void* handle, const void*
   results[1] = {.algorithm = 1,
                 .status = kSuccess,
                 .time = 1,
-                .memory = static_cast<size_t>(static_cast<Context*>(handle)->card->workspaces.at(pass)),
+                .memory = static_cast<size_t>(Handles()[handle].context->card->workspaces.at(pass)),
                 .determinism = 1,
                 .math = 0,
                 .reserved = {}};
@@ -85,28 +98,37 @@ int cudnnCreate(void** handle) {
   Context* const context = Machine::This().current;
   if (context == nullptr) return kNotInitialized;
   context->held_by_library = true;
-  if (!Machine::This().Take(*context, context->card->cudnn)) return kAllocFailed;
-  *handle = context;
-  return kSuccess;
+  Product<int(void*)>("cudaFree")(nullptr);  // the runtime inside it starts
+  const uint64_t taken = strict::TakeBytes(context->device, context->card->cudnn);
+  if (taken == 0) return kAllocFailed;
+  const int made = Product<int(void**)>("cudnnCreate")(handle);
+  Handles()[*handle] = {context, taken};
+  return made;
 }
 int cudnnDestroy(void* handle) {
-  auto* const context = static_cast<Context*>(handle);
-  context->taken -= context->card->cudnn;
+  strict::GiveBytes(Handles()[handle].taken);
+  Handles().erase(handle);
+  Product<int(void*)>("cudnnDestroy")(handle);
   return Enter("cudnnDestroy");
 }
 int cudnnSetStream(void* handle, void* stream) {
-  if (handle != stream) Machine::This().Complain("cuDNN was given a stream of another context");
+  if (Handles()[handle].context != strict::Streams()[stream]) {
+    Machine::This().Complain("cuDNN was given a stream of another context");
+  }
+  Product<int(void*, void*)>("cudnnSetStream")(handle, stream);
   return Enter("cudnnSetStream");
 }
 
 int cudnnCreateTensorDescriptor(void** tensor) { return Create("cudnnCreateTensorDescriptor", tensor); }
-int cudnnDestroyTensorDescriptor(void*) { return kSuccess; }
+int cudnnDestroyTensorDescriptor(void* descriptor) { return Destroy("cudnnDestroyTensorDescriptor", descriptor); }
 int cudnnCreateFilterDescriptor(void** filter) { return Create("cudnnCreateFilterDescriptor", filter); }
-int cudnnDestroyFilterDescriptor(void*) { return kSuccess; }
+int cudnnDestroyFilterDescriptor(void* descriptor) { return Destroy("cudnnDestroyFilterDescriptor", descriptor); }
 int cudnnCreateConvolutionDescriptor(void** convolution) {
   return Create("cudnnCreateConvolutionDescriptor", convolution);
 }
-int cudnnDestroyConvolutionDescriptor(void*) { return kSuccess; }
+int cudnnDestroyConvolutionDescriptor(void* descriptor) {
+  return Destroy("cudnnDestroyConvolutionDescriptor", descriptor);
+}
 
 int cudnnSetTensorNdDescriptor(void* tensor, int type, int rank, const int* dims, const int* strides) {
   At(tensor) = {.dims = {dims, dims + rank}, .strides = {strides, strides + rank}, .type = type};
@@ -153,7 +175,7 @@ int cudnnConvolutionForward(void* handle, const void*, const void* in, const voi
                             const void* convolution, int, void*, size_t, const void*, const void* out, void* y) {
   if (const int forced = Enter("cudnnConvolutionForward"); forced != kSuccess) return forced;
   if (!BelongTogether(At(in), At(filter), At(convolution), At(out))) return kBadParam;
-  auto& context = *static_cast<Context*>(handle);
+  auto& context = *Handles()[handle].context;
   const auto inside = [&](const void* pointer, const Descriptor& tensor, const char* doing) {
     int64_t bytes = tensor.type == 0 ? 4 : 2;
     for (const int dim : tensor.dims) bytes *= dim;
