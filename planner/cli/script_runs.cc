@@ -220,9 +220,8 @@ Error NothingSeen(const std::string& command, const std::string& name, const Rec
 // The script was ended before its time, as it should be, and whoever started it may take that for a crash: a notebook's
 // server, or a script of the shell that goes on with what was not written.
 bool EndedOnPurpose(const Recordings& all, const Recording& reported) {
-  const bool by_us = reported.end == "steps" || reported.end == "seconds";
   const bool all_told = all.began <= static_cast<int64_t>(all.processes.size());
-  return by_us && all_told && std::ranges::all_of(all.processes, &std::string::empty, &Recording::failure);
+  return reported.stopped_by_us() && all_told && std::ranges::all_of(all.processes, &std::string::empty, &Recording::failure);
 }
 
 // What is left of the command: loader workers, servers, a launcher's other processes. Whoever loses its parent is ours.

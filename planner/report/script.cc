@@ -90,7 +90,7 @@ std::string ScriptName(const std::vector<std::string>& command) {
 
 void Conclude(ScriptReport* report) {
   const Recording& recording = report->recording;
-  const bool stopped_by_us = recording.end == "steps" || recording.end == "seconds";
+  const bool stopped_by_us = recording.stopped_by_us();
   // A script may catch the error, print it, and end.
   const bool gave_up = recording.failure.empty() && report->exit_code.value_or(0) != 0;
   const bool ended_by_it = IsOutOfMemory(recording) || gave_up;

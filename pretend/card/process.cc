@@ -176,6 +176,7 @@ void Process::Copy(void* to, const void* from, uint64_t bytes) {
   {
     const std::lock_guard lock(mutex_);
     const bool to_card = IsDevice(AddressOf(to)), from_card = IsDevice(AddressOf(from));
+    if (from_card && !to_card) ++reads_;
     if (to_card && from_card) echo_.Move(AddressOf(to), AddressOf(from), bytes);
     if (to_card && !from_card) echo_.Write(AddressOf(to), from, bytes);
     if (to_card || (from_card && echo_.Read(to, AddressOf(from), bytes))) return;

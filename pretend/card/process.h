@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -75,6 +76,7 @@ class Process {
   // What was told is old: the memory in which it stood may be another tensor's by now.
   void ForgetTold();
   void Launched() { echo_.Launched(); }  // a kernel
+  uint64_t reads() const { return reads_; }  // copies from a card to the host so far
   void Fill(void* to, int byte, uint64_t bytes) const;
 
   uint64_t Total(int card) const;
@@ -142,6 +144,7 @@ class Process {
   uint64_t managed_ = 0, managed_peak_ = 0;
   Captures captures_;
   Echo echo_;
+  std::atomic<uint64_t> reads_ = 0;
 };
 
 }  // namespace pretend

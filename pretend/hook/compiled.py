@@ -1,9 +1,16 @@
-"""torch.compile of PyTorch 2.0 to 2.3: what stood between it and a pretend card, or between it and the hook."""
+"""torch.compile: progress on a terminal, because the first step takes long; and what stood between that of PyTorch 2.0 to
+2.3 and a pretend card, or the hook."""
 
+import itertools
 import os
+import sys
 
 
 def install(torch, when_imported, wrap, guarded):
+    if sys.stderr.isatty():
+        numbers = itertools.count(1)
+        when_imported("torch._inductor.compile_fx", lambda inductor: wrap(inductor, "compile_fx", lambda: print(
+            "vramplan: torch.compile: graph %d" % next(numbers), file=sys.stderr, flush=True)))
     # Triton of torch 2.1 to 2.3 finds the library to link against only by ldconfig; later ones read this themselves.
     libraries = os.environ.get("TRITON_LIBCUDA_PATH")
     if libraries:

@@ -94,6 +94,8 @@ class _Recorder:
             reset(device)
         torch._C._cuda_resetPeakMemoryStats = told_reset
         torch.cuda._lazy_call(self.guarded(self.start_history))
+        if _STEPS and not _REAL:
+            _part("endless").watch(self)
         if _SECONDS:
             threading.Thread(target=self.watch, daemon=True).start()
 
@@ -197,9 +199,9 @@ class _Recorder:
             words = [each for word in words for each in (word.get(card, ()) if isinstance(word, _PerCard) else (word,))]
         return "\t".join(str(word).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n") for word in words)
 
-    def place(self):
+    def place(self, frame=None):
         """The innermost line that is neither PyTorch's nor ours: file, line, function."""
-        frame = sys._getframe(1)
+        frame = frame or sys._getframe(1)
         own = os.path.dirname(self.torch.__file__) + os.sep
         while frame is not None:
             name = frame.f_code.co_filename

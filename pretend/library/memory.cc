@@ -128,6 +128,8 @@ PRETEND_API int cudaMemcpy(Handle to, const void* from, size_t bytes, int) {
   return pretend::kSuccess;
 }
 PRETEND_ALIAS(cudaMemcpy_ptds, cudaMemcpy);
+// The hook (pretend/hook/endless.py): how often the program has read from a card.
+PRETEND_API unsigned long long vramplan_pretend_reads() { return Process::This().reads(); }
 // Copy.cu, for every .to(), and item(): copied at once, zeros from a card.
 PRETEND_API int cudaMemcpyAsync(Handle to, const void* from, size_t bytes, int, Handle) {
   Process::This().Copy(to, from, bytes);

@@ -22,7 +22,7 @@
 //   a ADDRESS BYTES STACK MODULE             the history: allocations, frees (f), segments (s, u), refusals (o)
 //   on-card 1 PEAK...                        of a process that could use several: the peaks of each card; all other
 //                                            lines are about the one that refused memory, or else held the most
-//   end steps 3.2                            why it was over: steps, seconds, exit
+//   end steps 3.2                            why it was over: steps, seconds, loop, exit
 //
 // A run that is recorded has more lines within its history (pretend/hook/details.py):
 //
@@ -155,6 +155,7 @@ struct Recording {
   };
   std::optional<OnHost> on_host;
 
+  bool stopped_by_us() const { return end == "steps" || end == "seconds" || end == "loop"; }
   // The highest of each counter over the run.
   Counters peak() const { return last ? last->told : Counters(); }
 };

@@ -116,10 +116,20 @@ ends("its time is over before it uses the card", "#!import torch, time\ntime.sle
 ends("is started by a program with torch, whose time is over first", "while step == 1: time.sleep(0.1)", 0,
      lambda answer: answer["ended_by"] == "seconds" and len(answer["steps"]) == 1, options=("--gpu", "t4", "--seconds", "12"),
      command=(sys.executable, "-c", "import torch, subprocess, sys; subprocess.run([sys.executable, 'train.py'])"))
+ends("waits for a value", "while step == 1 and not (torch.ones(2, device='cuda') > 0).all(): pass", 0,
+     lambda answer: answer["ended_by"] == "loop" and len(answer["steps"]) == 1 and
+     [row["line"] for row in answer["value_dependent"]] == [5] and answer["value_dependent"][0]["times"] >= 100000)
 # What is written then may change while it is written.
 ends("reads values from many lines when its time is over", "while step == 1: exec(compile('x.nonzero()', "
      "'part%d.py' % (time.time_ns() // 1000000), 'exec'), {'x': x})", 0, lambda answer: answer["ended_by"] == "seconds" and len(answer["value_dependent"]) > 1000,
      before="import torch\nx = torch.zeros(4, device='cuda')\n", options=("--gpu", "t4", "--seconds", "20"))
+
+# A sitecustomize of the user's runs all the same.
+with tempfile.TemporaryDirectory() as folder:
+    with open(os.path.join(folder, "sitecustomize.py"), "w") as file:
+        file.write("import os\nos.environ['OF_THE_USER'] = 'ran'\n")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+    ends("has a sitecustomize of its user's", "assert os.environ['OF_THE_USER'] == 'ran'", 0, fits)
 
 print("%d wrong" % len(wrong))
 sys.exit(bool(wrong))

@@ -10,6 +10,7 @@ import csv
 import importlib.util
 import json
 import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -94,6 +95,13 @@ for script, arguments, needs, counters in TABLE:
     answer = run(script, *arguments, needs=needs)
     if answer:
         whole(script, answer, counters)
+
+# Compiling takes long, and a terminal is told so.
+if "compiled.py" not in WITHOUT and importlib.util.find_spec("triton"):
+    ours, theirs = pty.openpty()
+    command = [VRAMPLAN, "run", "--", sys.executable, os.path.join(HERE, "torch", "compiled.py")]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=theirs)
+    is_("progress of compiling", b"vramplan: torch.compile: graph 1" in os.read(ours, 1 << 16), True)
 
 # What was recorded asks of vramplan's allocator what it asked of PyTorch's.
 def vramplan(*words):

@@ -171,6 +171,7 @@ TEST_CASE("copies: to the card nothing, from it zeros, on the host as always") {
   process.Fill(device, 1, 6);
   process.Copy(text + 1, device, 3);
   CHECK(std::memcmp(text, "a\0\0\0ef", 7) == 0);
+  CHECK(process.reads() == 1);
   process.Copy(text, other, 7);
   CHECK(std::string(text) == "ghijkl");
   process.Fill(text, 'z', 3);
