@@ -221,7 +221,8 @@ Error NothingSeen(const std::string& command, const std::string& name, const Rec
 // server, or a script of the shell that goes on with what was not written.
 bool EndedOnPurpose(const Recordings& all, const Recording& reported) {
   const bool all_told = all.began <= static_cast<int64_t>(all.processes.size());
-  return reported.stopped_by_us() && all_told && std::ranges::all_of(all.processes, &std::string::empty, &Recording::failure);
+  return reported.stopped_by_us() && all_told &&
+         std::ranges::all_of(all.processes, &std::string::empty, &Recording::failure);
 }
 
 // What is left of the command: loader workers, servers, a launcher's other processes. Whoever loses its parent is ours.

@@ -51,7 +51,8 @@ std::string EndText(const ScriptReport& report) {
   if (steps == 0) text = "no optimizer stepped: an inference, or an update of the script's own";
   if (recording.end == "steps") text += ", then it was ended";
   if (recording.end == "seconds") text += ", then its time was over";
-  if (recording.end == "loop") text += ", then it was stopped in a loop that only reads values (they are all zero here)";
+  if (recording.end == "loop")
+    text += ", then it was stopped in a loop that only reads values (they are all zero here)";
   if (recording.end == "exit") text += ", then it ended by itself";
   if (recording.end.empty()) text += ", then it was killed";
   if (recording.ranks > 1)

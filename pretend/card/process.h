@@ -75,7 +75,7 @@ class Process {
   void Collect(void* to, const void* from, uint64_t bytes, int ranks);
   // What was told is old: the memory in which it stood may be another tensor's by now.
   void ForgetTold();
-  void Launched() { echo_.Launched(); }  // a kernel
+  void Launched() { echo_.Launched(); }      // a kernel
   uint64_t reads() const { return reads_; }  // copies from a card to the host so far
   void Fill(void* to, int byte, uint64_t bytes) const;
 

@@ -63,6 +63,28 @@ TEST_CASE("that a script was ended may look like a crash to what started it") {
         "vramplan: vramplan_test_train.sh: ended with exit code 1 after 1 steps (hint: its own output stands above)\n");
 }
 
+TEST_CASE("why a script was over") {
+  struct Row {
+    const char* end;
+    const char* said;
+  };
+  const Row rows[] = {
+      {"steps", "1 step, then it was ended; torch"},
+      {"seconds", "1 step, then its time was over; torch"},
+      {"loop", "1 step, then it was stopped in a loop that only reads values (they are all zero here); torch"},
+      {"exit", "1 step, then it ended by itself; torch"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.end);
+    std::string recording = kWhole;
+    const size_t place = recording.find("\nend\t") + 5;
+    recording.replace(place, recording.find('\t', place) - place, row.end);
+    const Said said = Run("--gpu t4", {recording, kCard});
+    CHECK(said.exit_code == 0);
+    CHECK(std::regex_replace(said.out, std::regex("\\s+"), " ").find(row.said) != std::string::npos);
+  }
+}
+
 // A script whose samples take 100 MB each, seven of which fit. Its batch stands in the command, a variable or a file.
 Script OfBatch(const std::string& batch) {
   std::string text = "b=" + batch + "\nif [ $b -gt 7 ]; then cat >full <<'end_of_file'\n" + kFull +
