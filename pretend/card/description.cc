@@ -66,7 +66,7 @@ Holder ReadHolder(std::istringstream& words, const std::string& line) {
 Card Plain(const std::string& name, size_t index) {
   Card card;
   card.name = name;
-  char text[40];
+  char text[48];
   std::snprintf(text, sizeof text, "%02zx", index + 1);
   card.pci = "0000:" + std::string(text) + ":00.0";
   if (index + 1 < 16) {

@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 7> kFunctions = {kernels::kTouch,     ker
                                                         kernels::kHalfFma,   kernels::kHalfTensor, kernels::kBf16Tensor,
                                                         kernels::kTf32Tensor};
 
-// What the product's handles stand for. They stay known when a card is lost, and its objects with it.
+// What the product's handles stand for. Where a card is lost its objects stay, known to the end of the program.
 std::map<CUcontext, Context*>& Contexts() {
   static std::map<CUcontext, Context*> contexts;
   return contexts;
@@ -46,8 +46,8 @@ std::map<CUfunction, std::string>& Names() {
   return names;
 }
 std::map<CUevent, double>& Times() {
-  static std::map<CUevent, double> times;
-  return times;
+  static auto* const times = new std::map<CUevent, double>();
+  return *times;
 }
 
 // A call that must be made in a context.
@@ -75,8 +75,8 @@ T Argument(void** arguments, int index) {
 }  // namespace
 
 std::map<const void*, strict::Context*>& strict::Streams() {
-  static std::map<const void*, Context*> streams;
-  return streams;
+  static auto* const streams = new std::map<const void*, Context*>();
+  return *streams;
 }
 
 extern "C" {
