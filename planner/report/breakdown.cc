@@ -100,12 +100,14 @@ std::string PrintBreakdown(const std::vector<BreakdownColumn>& columns, Bytes co
   layout.push_back({"", kRight});
   layout.push_back({"", kLeft});
   TextTable table(layout);
-  const Bytes whole = wholes.front();
+  // Shares of the column that they stand beside.
+  const std::vector<BreakdownRow>& shared = rows.back();
+  const Bytes whole = wholes.back();
   for (size_t r = 0; r < rows.front().size(); ++r) {
     std::vector<std::string> cells = {rows.front()[r].name};
     for (const auto& column : rows) cells.push_back(ToString(column[r].bytes));
-    cells.push_back(Percent(rows.front()[r].bytes, whole));
-    cells.push_back(Bar(ShareOf(rows.front()[r].bytes, whole), 24, style.unicode));
+    cells.push_back(Percent(shared[r].bytes, whole));
+    cells.push_back(Bar(ShareOf(shared[r].bytes, whole), 24, style.unicode));
     table.AddRow(std::move(cells));
   }
   table.AddRule();

@@ -122,10 +122,10 @@ TEST_CASE("an answer fits on a screen: the verdict, what moves it, what binds, a
 assumed: precision fp32
 
   at the peak                 batch 32     batch 62
-  parameters                100.00 MiB   100.00 MiB  13.9 %  ###
-  activations               320.00 MiB   620.00 MiB  44.4 %  ###########
-  CUDA context and kernels  300.00 MiB   300.00 MiB  41.7 %  ##########
-  ------------------------  ----------  -----------  ------  -----------
+  parameters                100.00 MiB   100.00 MiB   9.8 %  ##
+  activations               320.00 MiB   620.00 MiB  60.8 %  ###############
+  CUDA context and kernels  300.00 MiB   300.00 MiB  29.4 %  #######
+  ------------------------  ----------  -----------  ------  ---------------
   on the device             720.00 MiB  1020.00 MiB
 
 with amp-bf16 no batch fits
@@ -141,18 +141,18 @@ given:   batch 32
 assumed: precision fp32
 
   at the peak                 batch 32     batch 62
-  parameters                100.00 MiB   100.00 MiB  13.9 %  ###
+  parameters                100.00 MiB   100.00 MiB   9.8 %  ##
   buffers                          0 B          0 B   0.0 %
   gradients                        0 B          0 B   0.0 %
   optimizer state                  0 B          0 B   0.0 %
-  activations               320.00 MiB   620.00 MiB  44.4 %  ###########
+  activations               320.00 MiB   620.00 MiB  60.8 %  ###############
   temporaries                      0 B          0 B   0.0 %
   inputs                           0 B          0 B   0.0 %
   workspace                        0 B          0 B   0.0 %
   slack of blocks                  0 B          0 B   0.0 %
   reserved, not allocated          0 B          0 B   0.0 %
-  CUDA context and kernels  300.00 MiB   300.00 MiB  41.7 %  ##########
-  ------------------------  ----------  -----------  ------  -----------
+  CUDA context and kernels  300.00 MiB   300.00 MiB  29.4 %  #######
+  ------------------------  ----------  -----------  ------  ---------------
   on the device             720.00 MiB  1020.00 MiB
 
 peak: step 1, forward, at /conv/Conv (aten::convolution)
