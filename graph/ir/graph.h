@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "graph/ir/dtype.h"
+#include "graph/ir/facts.h"
 
 namespace vramplan {
 
@@ -145,6 +146,7 @@ struct Graph {
   std::vector<Node> nodes;                // topological order
   std::vector<TensorId> inputs, outputs;  // inputs without initializers
   std::string signature;                  // pkg.torch.export.ExportedProgram.graph_signature, or empty
+  std::optional<Facts> facts;             // of the metadata entry vramplan.facts
 
   int64_t opset() const {
     const auto found = opsets.find("");

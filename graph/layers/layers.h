@@ -84,6 +84,21 @@ struct Guesses {
 // and batch norms looks the same in both.
 enum class ExportedMode : uint8_t { kUnknown, kTraining, kEvaluation };
 
+// Facts of one forward (graph/ir/facts.h), by the ids of Layers. In the order in which the values died.
+struct RecordedEnd {
+  ValueId value;
+  ValueId made;  // when this has been made nothing of the forward holds the value any more; invalid: the caller does
+  bool operator==(const RecordedEnd&) const = default;
+};
+
+// What facts of the file told (graph/ir/facts.h), so that nobody need guess.
+struct ToldByFacts {
+  bool tensors = false;    // which parameters and buffers there are, which are tied and which are trained
+  bool functions = false;  // that the code calls no torch.autograd.Function
+  bool code = false;       // which modules are checkpointed
+  bool operator==(const ToldByFacts&) const = default;
+};
+
 struct Layers {
   std::vector<Value> values;
   std::vector<Layer> layers;
@@ -97,6 +112,8 @@ struct Layers {
   std::vector<ModuleId> checkpointed;
   Guesses guesses;
   ExportedMode exported = ExportedMode::kUnknown;
+  std::vector<RecordedEnd> recorded;  // what is not in it nobody recorded
+  ToldByFacts told;
   const Value& operator[](ValueId id) const { return values[id.index()]; }
   const Module& operator[](ModuleId id) const { return modules[static_cast<size_t>(id.value)]; }
   ValueId Add(Value value) {

@@ -25,6 +25,7 @@ struct PutBack {
   bool batch_norms = true;  // what PyTorch runs: only an exporter or an inference engine folds
   double dropout = 0;       // the probability; 0: none, since a file does not tell a dropout of model.eval() from none
   bool dropout_behind_activations = false;  // and in front of low-rank pairs, beside where transformers have them
+  bool training = true;  // which of the forwards that the file's facts recorded counts: that of train() or of eval()
 };
 
 // What a pass did: how many layers, roles and kept results are other ones behind it (of passes over the graph: 1).

@@ -19,6 +19,8 @@
 #include "graph/lift/dynamo/module_calls.h"
 #include "graph/lift/dynamo/single_joins.h"
 #include "graph/lift/dynamo/unused_signature.h"
+#include "graph/lift/recorded/recorded_forward.h"
+#include "graph/lift/recorded/recorded_tensors.h"
 #include "graph/lift/simplifiers/fx_order.h"
 #include "graph/lift/simplifiers/merged_stored.h"
 #include "graph/lift/simplifiers/stored_fills.h"
@@ -41,7 +43,8 @@
 namespace vramplan {
 namespace {
 
-constexpr std::string_view kAny = "any", kDynamo = "dynamo", kTorchScript = "TorchScript", kSimplified = "simplified";
+constexpr std::string_view kAny = "any", kDynamo = "dynamo", kTorchScript = "TorchScript", kSimplified = "simplified",
+                           kFacts = "with facts";
 
 std::optional<GraphState> WithGraph(std::optional<Graph> graph, const Shapes& shapes) {
   if (!graph) return std::nullopt;
@@ -85,6 +88,8 @@ constexpr LayersPass kLayersPasses[] = {
     {"tell-the-mode", kAny, "dropouts and statistics tell whether the export is of train() or of eval()",
      [](LayersState& s) {
        s.layers.exported = s.layers.guesses.restored_norms > 0 ? ExportedMode::kEvaluation : ExportedModeOf(s.file);
+       if (s.file.facts && s.file.facts->training)
+         s.layers.exported = *s.file.facts->training ? ExportedMode::kTraining : ExportedMode::kEvaluation;
      }},
     {"restore-low-rank-pairs", kTorchScript,
      "peft's lora_A and lora_B run in the scope of their key and lose their names",
@@ -173,6 +178,17 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { ReadCastLines(&s.layers); }},
     {"read-checkpoints", kDynamo, "source lines say which calls run under torch.utils.checkpoint",
      [](LayersState& s) { ReadCheckpoints(&s.layers, s.notes); }},
+    {"take-facts", kFacts,
+     "facts say what is trained, and a recorded forward which tensors Python kept and which calls were in place",
+     [](LayersState& s) {
+       if (!s.file.facts) return;
+       const Facts& facts = *s.file.facts;
+       TakeRecordedTensors(facts, &s.layers);
+       TakeRecordedCheckpoints(facts, &s.layers);
+       s.layers.told.functions = facts.functions && facts.functions->empty();
+       const std::optional<RecordedForward>& forward = s.put_back.training ? facts.in_training : facts.in_inference;
+       if (forward) TakeRecordedForward(s.graph, *forward, &s.layers);
+     }},
 };
 
 }  // namespace

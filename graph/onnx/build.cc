@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "graph/base/check.h"
+#include "graph/facts/read_facts.h"
 #include "graph/onnx/attribute.h"
 #include "graph/onnx/compact.h"
 #include "graph/onnx/functions.h"
@@ -361,6 +362,12 @@ Result<Graph> BuildGraph(std::string_view model, std::string_view graph, Notes* 
   if (!built) return built;
   if (Payloads(graph, field::kGraphNode).empty()) {
     return Bad("the graph has no nodes: nothing in it would run", "export the whole model, not its weights alone");
+  }
+  for (const onnx::StringStringEntryProto& entry : header.metadata_props()) {
+    if (entry.key() != kFactsKey) continue;
+    Result<Facts> facts = ReadFacts(entry.value());
+    if (!facts.ok()) return facts.error();
+    built->facts = *std::move(facts);
   }
   built->ir_version = header.ir_version();
   built->producer =

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "graph/facts/read_facts.h"
 #include "graph/ir/graph.h"
 #include "graph/onnx/wire.h"
 
@@ -40,6 +41,7 @@ constexpr Rules MakeRules() {
   const auto enter = [&](Message m, int field, Message child) { rules[m][field] = {Action::kEnter, child}; };
 
   keep(kModel, 1, 2, 3, 8);  // ir_version, producer_name, producer_version, opset_import
+  set(kModel, Action::kMetadata, 14);
   enter(kModel, 7, kGraph);
   enter(kModel, 25, kFunction);
 
@@ -87,7 +89,7 @@ constexpr size_t kMaxSmallTensor = static_cast<size_t>(ConstantValues::kMaxEleme
 
 bool IsOurs(std::string_view key) {
   return key == kFxNodeKey || key == kNameScopesKey || key == kClassHierarchyKey || key == kRewriteRulesKey ||
-         key == kGraphSignatureKey;
+         key == kGraphSignatureKey || key == kFactsKey;
 }
 
 // True when the data of this tensor may be copied: few elements and few bytes. Dims may come behind the data, so the

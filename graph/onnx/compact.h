@@ -2,7 +2,7 @@
 // gigabytes.
 //
 // Copied: structure, names, attributes, tensors of at most ConstantValues::kMaxElements elements, the five provenance
-// strings of a node (stack traces as long as all of them together are small) and the graph signature. Left out: weight
+// strings of a node (stack traces as long as all of them together are small), the graph signature and vramplan.facts. Left out: weight
 // bytes (raw_data and the typed fields of larger tensors, which are jumped over, never read), external_data entries,
 // doc strings, other metadata (namespaces), training_info, and every field that no rule names.
 //

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "graph/facts/read_facts.h"
 #include "graph/onnx/build.h"
 #include "graph/onnx/compact.h"
 #include "graph/onnx/kind_of_file.h"
@@ -9,6 +10,7 @@
 #include "graph/onnx/messages.h"
 #include "graph/onnx/tables.h"
 #include "graph/onnx/unroll.h"
+#include "graph/onnx/wire.h"
 
 namespace vramplan {
 namespace {
@@ -55,6 +57,20 @@ Result<Graph> Load(const std::string& path, Notes* notes) {
 
 Result<Graph> LoadFromBytes(const std::string& name, const void* data, size_t size, Notes* notes) {
   return LoadModel(name, {static_cast<const char*>(data), size}, notes);
+}
+
+std::optional<Facts> FactsIn(const std::string& path) {
+  const Result<MappedFile> file = MappedFile::Open(path);
+  if (!file.ok()) return std::nullopt;
+  std::optional<Facts> facts;
+  wire::Reader reader(file->bytes());
+  for (wire::Field at; reader.Next(&at);) {
+    if (at.number != field::kModelMetadata || at.kind != wire::Kind::kBytes) continue;
+    const MetadataEntry entry = ReadMetadataEntry(at.payload);
+    if (entry.key != kFactsKey) continue;
+    if (Result<Facts> read = ReadFacts(entry.value); read.ok()) facts = *std::move(read);
+  }
+  return facts;
 }
 
 }  // namespace vramplan

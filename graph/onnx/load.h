@@ -1,6 +1,7 @@
 // Load: an .onnx file becomes a Graph. The only folder that sees protobuf and ONNX.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "graph/base/note.h"
@@ -18,5 +19,9 @@ Result<Graph> Load(const std::string& path, Notes* notes);
 
 // The same from bytes in memory; `name` stands for the file in messages.
 Result<Graph> LoadFromBytes(const std::string& name, const void* data, size_t size, Notes* notes);
+
+// Only the facts of a file (docs/facts.md), without its graph: nothing where there are none, or none that can be read;
+// Load says why.
+std::optional<Facts> FactsIn(const std::string& path);
 
 }  // namespace vramplan

@@ -20,7 +20,7 @@ namespace vramplan {
 
 // Field numbers: onnx/onnx.proto of ONNX 1.22.
 namespace field {
-inline constexpr uint32_t kModelGraph = 7, kModelOpset = 8, kModelFunction = 25;
+inline constexpr uint32_t kModelGraph = 7, kModelOpset = 8, kModelMetadata = 14, kModelFunction = 25;
 inline constexpr uint32_t kGraphNode = 1, kGraphName = 2, kGraphInitializer = 5, kGraphInput = 11, kGraphOutput = 12,
                           kGraphValue = 13, kGraphSparseInitializer = 15, kGraphMetadata = 16;
 inline constexpr uint32_t kFunctionName = 1, kFunctionInput = 4, kFunctionOutput = 5, kFunctionNode = 7,

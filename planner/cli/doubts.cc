@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "graph/layers/trained.h"
@@ -86,7 +87,11 @@ std::optional<Doubt> Dropouts(const DoubtedStep& step) {
 
 std::optional<Doubt> InPlace(const DoubtedStep& step) {
   if (step.spec.inplace != Inplace::kAuto) return std::nullopt;
-  const std::vector<bool> can = CanBeInPlace(step.prepared.layers);
+  std::vector<bool> can = CanBeInPlace(step.prepared.layers);
+  std::set<ValueId> recorded;
+  for (const RecordedEnd& end : step.prepared.layers.recorded) recorded.insert(end.value);
+  for (size_t l = 0; l < can.size(); ++l)
+    can[l] = can[l] && !recorded.contains(step.prepared.layers.layers[l].outputs[0]);
   if (std::find(can.begin(), can.end(), true) == can.end()) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "in-place",
@@ -196,6 +201,7 @@ Layers OnlyLastTrained(const Layers& layers) {
 std::optional<Doubt> AllTrained(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0) return std::nullopt;
+  if (model.trained_known && model.checkpoints_known) return std::nullopt;
   const bool checkpoints_known = model.checkpoints_known || !step.spec.checkpoint.empty();
   Doubt doubt;
   doubt.assumption = {.code = "all-trained",

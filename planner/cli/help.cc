@@ -208,6 +208,6 @@ std::string HelpText(std::optional<Verb> verb) {
   return text + "\nexamples:\n" + help.examples;
 }
 
-std::string VersionText() { return "vramplan 0.1.0\n"; }
+std::string VersionText() { return "vramplan " VRAMPLAN_VERSION "\n"; }
 
 }  // namespace vramplan

@@ -382,6 +382,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   options.check = reader.Text("--check") != nullptr;
   options.verbose = reader.Text("--verbose") != nullptr;
   options.segments = reader.Text("--segments") != nullptr;
+  options.put_back.training = options.spec.mode == Mode::kTrain;
   reader.Read("--assume-batchnorm", &options.put_back.batch_norms,
               [](const std::string& t) { return ParseOnOff("--assume-batchnorm", t); });
   reader.Read("--assume-dropout", &options.put_back.dropout,

@@ -71,6 +71,7 @@ struct Options {
   BindOptions bind;
   PutBack put_back;
   TrainingSpec spec;
+  bool optimizer_of_file = false;       // the file's facts named it, and no option did
   std::vector<TrainedPattern> trained;  // --trainable and --frozen, as they stood on the line
   std::optional<int64_t> batch;
   std::string gpu;  // as typed; "all", "auto" and "auto:N" are kept

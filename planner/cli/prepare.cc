@@ -48,17 +48,26 @@ std::string AskOfInference(const Options& options) {
 // What the file leaves out: which parameters have requires_grad.
 Status DecideTrained(const Options& options, Prepared* prepared) {
   if (options.spec.framework.runtime == Runtime::kOnnxRuntime) return Done();
-  if (CountTrained(prepared->layers).frozen > 0 && !DecideAll(options.trained, prepared->layers))
+  const bool told = prepared->layers.told.tensors;
+  if (!told && CountTrained(prepared->layers).frozen > 0 && !DecideAll(options.trained, prepared->layers))
     prepared->assumed_frozen =
         "parameters that their library freezes are frozen (stages of DETR's backbone, positions of Whisper's encoder)";
-  FrozenBase base = AssumeFrozenBase(options.trained, &prepared->layers, &prepared->notes);
+  FrozenBase base = told ? FrozenBase() : AssumeFrozenBase(options.trained, &prepared->layers, &prepared->notes);
   if (!base.patterns.empty()) prepared->assumed_frozen = std::move(base.text);
   prepared->trained = std::move(base.patterns);
   if (const Status applied = ApplyTrained(options.trained, &prepared->layers, &prepared->notes); !applied.ok())
     return applied;
   prepared->trained.insert(prepared->trained.end(), options.trained.begin(), options.trained.end());
   const TrainedCount count = CountTrained(prepared->layers);
-  if (options.spec.mode != Mode::kTrain || options.trained.empty() || count.trained > 0) return Done();
+  if (options.spec.mode != Mode::kTrain || count.trained > 0) return Done();
+  if (options.trained.empty()) {
+    if (count.frozen == 0 || !told) return Done();
+    return Error{ErrorCode::kBadInput, options.file,
+                 "its facts say that all " + std::to_string(count.frozen) +
+                     " parameters are frozen, so there is "
+                     "nothing to train",
+                 "add --trainable 'fc.*', or " + AskOfInference(options)};
+  }
   return Error{ErrorCode::kUsage, "--frozen",
                "all " + std::to_string(count.frozen) + " parameters are frozen, so there is nothing to train",
                "add --trainable 'fc.*' after it, or " + AskOfInference(options)};
@@ -172,6 +181,10 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   add_name("precision", Name(spec.precision));
   if (spec.mode == Mode::kTrain) {
     add_name("optimizer", Name(spec.optimizer));
+    if (options.optimizer_of_file) {
+      rows.back().given = true;
+      rows.back().phrase = "optimizer " + std::string(Name(spec.optimizer)) + " (as the file says)";
+    }
     if (spec.optimizer != Optimizer::kNone) {
       if (spec.framework.runtime == Runtime::kPyTorch) add_name("optimizer-impl", Name(spec.optimizer_impl));
       add_number("weight-decay", spec.weight_decay);
@@ -186,7 +199,12 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     add_name("loss", Name(spec.loss));
   }
   const ModelFacts& model = question.model;
-  if (spec.mode == Mode::kTrain && options.trained.empty() && model.frozen == 0) {
+  if (spec.mode == Mode::kTrain && options.trained.empty() && model.trained_known) {
+    add_name("trainable", model.frozen == 0 ? "*" : "as in the file");
+    rows.back().given = true;
+    rows.back().phrase =
+        model.frozen == 0 ? "every parameter trained (as the file says)" : "trained what the file says";
+  } else if (spec.mode == Mode::kTrain && options.trained.empty() && model.frozen == 0) {
     add_name("trainable", "*");
     rows.back().phrase = "every parameter trained";
     const bool says_checkpoints = model.checkpoints_known || !spec.checkpoint.empty() || options.verb == Verb::kPlan;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "graph/base/printable.h"
+#include "planner/cli/optimizer_of_file.h"
 #include "planner/cli/parse.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
@@ -195,6 +196,7 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   }
   Options options = std::get<Options>(*command);
   if (const Status second = TakeSecondModel(&options); !second.ok()) return Fail(second.error());
+  TakeOptimizerOfFile(&options);
   std::optional<FileToWrite> out;
   if (!options.out.empty() && options.out != "-") {
     out = FileToWrite{options.out, InputsOf(options), options.force};

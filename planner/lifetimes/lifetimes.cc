@@ -303,6 +303,7 @@ class Guess {
     HoldLikelyNames();
     if (!layers.source.stacks.empty()) HoldPyramid(layers, statements_, known_);
     told_ = FollowTracedNames(layers, statements_, known_, likely_);
+    TakeRecorded();
   }
 
   Releases As(Naming naming) const {
@@ -337,6 +338,22 @@ class Guess {
         producer_[static_cast<size_t>(output.value)] = layer.module;
         likely_[static_cast<size_t>(output.value)] = read;  // unused so far: dies at once
       }
+    }
+  }
+
+  // What a forward of the model itself showed overrides all else. Where the file merged calls, a value lives on to its
+  // last reader.
+  void TakeRecorded() {
+    const int last = static_cast<int>(layers_.layers.size()) - 1;
+    int holder = static_cast<int>(layers_.recorded.size());  // who died first goes first
+    for (const RecordedEnd& end : layers_.recorded) {
+      const size_t v = end.value.index();
+      const std::span<const int32_t> readers = statements_.uses().LayersReading(end.value);
+      const int after = end.made.valid() ? statements_.MakerOf(end.made) : last;
+      if (after < 0) continue;  // a reading of these layers has the call no more
+      const int read = readers.empty() ? statements_.MakerOf(end.value) : readers.back();
+      likely_[v] = known_[v] = {std::max(after, read), kRecorded + holder--};
+      told_[v] = true;
     }
   }
 
@@ -421,6 +438,8 @@ class Guess {
     }
     return after;
   }
+
+  static constexpr int kRecorded = 1 << 20;  // beyond the holders of all frames
 
   const Layers& layers_;
   const Calls calls_;

@@ -30,7 +30,8 @@ ModelFacts FactsOf(const Graph& graph, const Binding& binding, const Layers& lay
   facts.trained = count.trained;
   facts.frozen = count.frozen;
   Count(layers, layers.buffers, &facts.buffers, &facts.buffer_bytes);
-  facts.checkpoints_known = !layers.source.stacks.empty();
+  facts.trained_known = layers.told.tensors;
+  facts.checkpoints_known = layers.told.code || !layers.source.stacks.empty();
   facts.may_lack_dropouts = layers.exported != ExportedMode::kTraining &&
                             std::none_of(layers.layers.begin(), layers.layers.end(),
                                          [](const Layer& layer) { return layer.op == "dropout"; });

@@ -20,6 +20,7 @@ struct ModelFacts {
   int64_t trained = 0, frozen = 0;  // of these elements
   int64_t buffers = 0;
   Bytes buffer_bytes;
+  bool trained_known = false;      // the file's facts say which parameters are trained
   bool checkpoints_known = false;  // the file has the source lines, which would say torch.utils.checkpoint
   bool may_lack_dropouts = false;  // it has none, and may be an export of model.eval(), which loses them
   std::string batch_symbol;        // "" when the file does not name it

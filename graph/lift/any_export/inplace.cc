@@ -54,4 +54,12 @@ InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view
   return ActivationInPlace(classes, behind_feature, path);
 }
 
+void NoteAssumedInPlace(const std::string& path, Guesses* guesses, Notes* notes) {
+  if (guesses->in_place) return;
+  guesses->in_place = true;
+  notes->Add({.code = "assumed-inplace",
+              .subject = path,
+              .text = "activation modules right after a norm are assumed to be inplace=True; the file does not say"});
+}
+
 }  // namespace vramplan

@@ -33,6 +33,9 @@ bool IsFeature(std::string_view activation, const Attributes& attributes, std::s
 InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view>& classes, bool behind_feature,
                        std::string_view path = "");
 
+// Of InPlace::kAssumed in the module of this path: one note, "assumed-inplace", of the first.
+void NoteAssumedInPlace(const std::string& path, Guesses* guesses, Notes* notes);
+
 // Files without class names (TorchScript): ReLU and ReLU6 that are modules of their own right behind a convolution, a
 // norm or a residual sum, and whose operand nobody else reads, are taken as inplace=True, LeakyReLU and ELU where
 // IsFeature says so, and sums of a batch norm's result with a shortcut in front of a ReLU as out += identity; so

@@ -16,6 +16,7 @@
 #include "graph/lift/dynamo/merged_permutation.h"
 #include "graph/lift/dynamo/signature.h"
 #include "graph/lift/liveness.h"
+#include "graph/lift/recorded/recorded_forward.h"
 #include "graph/lift/torchscript/merged_pad.h"
 
 namespace vramplan {
@@ -315,6 +316,7 @@ class ProvenanceSource {
   bool IsInPlace(int32_t g, const AtenCall& call) {
     if (call.inputs.empty() || !call.inputs.front().valid()) return false;
     const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    if (recorded_.contains(group.fx.name)) return false;  // the last pass says it
     const Layer* maker = builder_.MakerOf(call.inputs.front());
     std::vector<std::string_view> classes = {groups_.root_class};
     for (const ModuleFrame& frame : group.path) classes.push_back(frame.class_name);
@@ -329,13 +331,7 @@ class ProvenanceSource {
         if (GroupOf(user) != g && group.last() < user) return false;
       }
     }
-    if (verdict == InPlace::kAssumed && !builder_.guesses().in_place) {
-      builder_.guesses().in_place = true;
-      notes_->Add(
-          {.code = "assumed-inplace",
-           .subject = group.path.back().path,
-           .text = "activation modules right after a norm are assumed to be inplace=True; the file does not say"});
-    }
+    if (verdict == InPlace::kAssumed) NoteAssumedInPlace(group.path.back().path, &builder_.guesses(), notes_);
     return true;
   }
 
@@ -484,6 +480,7 @@ class ProvenanceSource {
   std::unordered_map<std::string, ValueId> by_fx_name_;
   std::vector<std::vector<NodeId>> consumers_;  // live nodes that read a tensor's data, by tensor
   std::unordered_set<int32_t> lifted_;
+  const std::unordered_set<std::string> recorded_ = RecordedResults(graph_);
 };
 
 }  // namespace

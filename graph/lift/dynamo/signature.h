@@ -85,6 +85,7 @@ class Signature {
   void FindTies(const FxGroups& groups, const std::vector<SignatureEntry>& entries);
   void Learn(ValueId value, DType type, const Shape& shape);
   bool ShapeByHabit(const std::string& target);
+  void TakeShapesOf(const std::optional<std::vector<RecordedTensor>>& tensors);
   bool ShapeFromBefore(const std::string& target, std::unordered_map<std::string, int64_t>* growth);
 
   LayerBuilder* builder_;

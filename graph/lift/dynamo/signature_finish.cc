@@ -124,7 +124,23 @@ bool Signature::ShapeFromBefore(const std::string& target, std::unordered_map<st
   return false;
 }
 
+// What the file's facts say about tensors that no operator uses (docs/facts.md).
+void Signature::TakeShapesOf(const std::optional<std::vector<RecordedTensor>>& tensors) {
+  if (!tensors) return;
+  for (const RecordedTensor& tensor : *tensors) {
+    const ValueId value = ByTarget(tensor.name);
+    if (!value.valid() || ShapeIsKnown(value) || !tensor.same_as.empty()) continue;
+    Shape shape;
+    for (const int64_t length : tensor.shape) shape.Append(length);
+    SetShape(value, tensor.type, shape);
+  }
+}
+
 void Signature::Finish(Notes* notes) {
+  if (const std::optional<Facts>& facts = builder_->graph().facts) {
+    TakeShapesOf(facts->parameters);
+    TakeShapesOf(facts->buffers);
+  }
   std::unordered_map<std::string, int64_t> growth;
   std::string first_assumed;
   int assumed = 0;

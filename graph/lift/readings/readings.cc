@@ -414,21 +414,21 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
   };
   const Row rows[] = {{step.gradients, IndexPutInstead},
                       {true, WrittenOutInstead},
-                      {step.gradients, FunctionsInstead},
+                      {step.gradients && !layers.told.functions, FunctionsInstead},
                       {step.autocast, HalfCreationsInstead},
                       {step.autocast, CastsInstead},
                       {step.autocast, CastTwiceInstead},
                       {true, SquaresInstead},
                       {true, CentringTwiceInstead},
-                      {true, TiedWeightsInstead},
+                      {!layers.told.tensors, TiedWeightsInstead},
                       {true, AdditionsInPlaceInstead},
                       {step.gradients, OtherMaximaInstead},
                       {step.gradients, DetachedMaximaInstead},
-                      {step.gradients, StraightThroughInstead},
-                      {true, ComputedWeightsInstead},
-                      {step.gradients, BuffersInstead},
-                      {step.gradients, SinusoidsInstead},
-                      {step.gradients, ParametersInstead}};
+                      {step.gradients && !layers.told.functions, StraightThroughInstead},
+                      {!layers.told.tensors, ComputedWeightsInstead},
+                      {step.gradients && !layers.told.tensors, BuffersInstead},
+                      {step.gradients && !layers.told.tensors, SinusoidsInstead},
+                      {step.gradients && !layers.told.tensors, ParametersInstead}};
   std::vector<Reading> readings;
   for (const Row& row : rows) {
     if (!row.asked) continue;

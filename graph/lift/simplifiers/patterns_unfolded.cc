@@ -46,8 +46,8 @@ std::optional<Table> TableIn(PatternSource& source, TensorId tensor) {
 }
 
 std::string FxCallOf(const Node& node) {
-  constexpr std::string_view kPrefix = "node_";
-  return node.name.starts_with(kPrefix) ? node.name.substr(kPrefix.size()) : std::string();
+  constexpr std::string_view kNodePrefix = "node_";
+  return node.name.starts_with(kNodePrefix) ? node.name.substr(kNodePrefix.size()) : std::string();
 }
 
 // x * rsqrt(...)

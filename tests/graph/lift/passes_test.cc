@@ -51,7 +51,8 @@ TEST_CASE("passes: every one has a name of its own, files that it is about, and 
     CAPTURE(pass.name);
     CHECK(names.insert(pass.name).second);
     CHECK(pass.why.size() > 20);
-    CHECK(std::set<std::string_view>{"any", "dynamo", "TorchScript", "simplified"}.count(pass.files) == 1);
+    CHECK(std::set<std::string_view>{"any", "dynamo", "TorchScript", "simplified", "with facts"}.count(pass.files) ==
+          1);
   };
   for (const GraphPass& pass : GraphPasses()) check(pass);
   for (const LayersPass& pass : LayersPasses()) check(pass);

@@ -456,5 +456,22 @@ TEST_CASE("what DenseNet joins lives until the convolution behind norm and activ
   CHECK(m.Releases() == "-; -; 2; 3 1; -; 5 4");
 }
 
+TEST_CASE("what a forward showed overrides every rule") {
+  Model m;
+  const ModuleId root = m.Module(""), block = m.Module("block", root);
+  const ValueId x = m.Value(Role::kInput);
+  const ValueId a = m.Layer(m.Module("stem", root), {x});          // 1, an argument of block
+  const ValueId b = m.Layer(m.Module("block.one", block), {a});    // 2
+  const ValueId c = m.Layer(m.Module("block.two", block), {b});    // 3
+  const ValueId d = m.Layer(m.Module("block.three", block), {c});  // 4
+  m.layers.outputs = {m.Layer(m.Module("head", root), {d})};
+  CHECK(m.Releases() == "-; -; 2; 3 1; 4");
+  m.layers.recorded = {{b, d}, {a, b}};  // block(x) took its argument off a list; b has a name
+  for (const Naming naming : {Naming::kFewest, Naming::kLikely, Naming::kMost})
+    CHECK(m.Releases(naming).starts_with("-; 1; -; 2 3"));
+  m.layers.recorded = {{c, {}}, {a, b}, {b, b}};  // c: to the end; b: to its last reader at least
+  CHECK(m.Releases() == "-; 1; 2; -; 3 4");
+}
+
 }  // namespace
 }  // namespace vramplan
