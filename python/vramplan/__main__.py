@@ -1,0 +1,22 @@
+"""`python -m vramplan` and the command `vramplan`: the program itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ._binary import binary
+from ._errors import VramplanError
+
+
+def main() -> None:
+    try:
+        program = binary()
+    except VramplanError as error:
+        print(f"vramplan: {error}", file=sys.stderr)
+        raise SystemExit(70) from None
+    os.execv(program, [program, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""A plan applied to a live model, and batch sizes without a single out-of-memory error."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from typing import TYPE_CHECKING, Any, Callable, ContextManager
+
+from . import _ask, _results
+from ._errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclasses.dataclass(frozen=True)
+class Applied:
+    """A model that runs as the plan says, and what the training loop needs for it."""
+
+    model: torch.nn.Module
+    optimizer: torch.optim.Optimizer | None
+    batch: int
+    accumulate: int
+    autocast: Callable[[], ContextManager[Any]]
+    """Around the forward and the loss."""
+    scaler: bool
+    """Whether `torch.amp.GradScaler` is needed."""
+
+
+def apply(plan: _results.Plan, model: torch.nn.Module, optimizer: Any = None) -> Applied:
+    """Applies a plan in place: checkpoints its modules and chooses the optimizer's implementation.
+
+    optimizer: an optimizer that has not stepped yet; its groups get the plan's implementation (fused or foreach).
+        None: `Applied.optimizer` is None.
+
+    Raises UsageError where no plan was found, or the optimizer has state already.
+    """
+    if not plan.code:
+        raise UsageError("plan", "no plan fits, so there is nothing to apply", plan.verdict)
+    if optimizer is not None and optimizer.state:
+        raise UsageError("optimizer", "it has stepped already, and its state has a form", "apply the plan before")
+    module = types.ModuleType("vramplan_plan")
+    exec(compile(plan.code, "<vramplan plan>", "exec"), module.__dict__)
+    made = module.prepare(model)
+    if optimizer is not None:
+        for group in optimizer.param_groups:
+            for name in ("fused", "foreach"):
+                if name in group:
+                    group[name] = plan.optimizer_impl == name
+        optimizer.defaults.update({n: plan.optimizer_impl == n for n in ("fused", "foreach") if n in optimizer.defaults})
+    return Applied(made, optimizer, module.BATCH, module.ACCUMULATE, module.autocast, module.SCALER)
+
+
+def suggest_batch_size(
+    model: torch.nn.Module, example_inputs: Any, *, gpu: str = "auto", power_of_two: bool = False, safe: bool = True,
+    **question: Any,
+) -> int:  # fmt: skip
+    """The largest batch that trains on a card, without trying one.
+
+    gpu: a card of `vramplan gpus`; "auto": the card of this machine, less what others hold of it now.
+    power_of_two: the largest power of two that fits, as Lightning's and accelerate's finders give.
+    safe: the batch that fits even at the high end of the band; else the likely one.
+    question: the arguments of `fit`: precision, optimizer, loss ...
+
+    Raises UsageError where not even a batch of 1 fits.
+    """
+    fit = _ask.fit(model, example_inputs, gpu=gpu, **question)
+    batch = fit.safe_batch if safe else fit.largest_batch
+    if not batch:
+        raise UsageError("gpu", fit.verdict, "vramplan.plan says what to change")
+    return 1 << (batch.bit_length() - 1) if power_of_two else batch

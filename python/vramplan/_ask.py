@@ -1,0 +1,242 @@
+"""`fit`, `estimate`, `plan` and `inspect`: of a path or of a model."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union
+
+from . import _binary, _results
+from ._errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+    Model = Union[str, os.PathLike[str], torch.nn.Module]
+
+# Losses by their class in torch.nn.modules.loss, with the names of --loss.
+_LOSSES = {
+    "CrossEntropyLoss": "cross-entropy",
+    "MSELoss": "mse",
+    "L1Loss": "l1",
+    "SmoothL1Loss": "smooth-l1",
+    "HuberLoss": "huber",
+    "BCELoss": "bce",
+    "BCEWithLogitsLoss": "bce-logits",
+    "NLLLoss": "nll",
+    "KLDivLoss": "kl-div",
+    "SoftMarginLoss": "soft-margin",
+    "CosineEmbeddingLoss": "cosine-embedding",
+    "TripletMarginLoss": "triplet-margin",
+}
+# Functions of torch.nn.functional.
+_LOSS_FUNCTIONS = {
+    "cross_entropy": "cross-entropy",
+    "mse_loss": "mse",
+    "l1_loss": "l1",
+    "smooth_l1_loss": "smooth-l1",
+    "huber_loss": "huber",
+    "binary_cross_entropy": "bce",
+    "binary_cross_entropy_with_logits": "bce-logits",
+    "nll_loss": "nll",
+    "kl_div": "kl-div",
+    "soft_margin_loss": "soft-margin",
+    "cosine_embedding_loss": "cosine-embedding",
+    "triplet_margin_loss": "triplet-margin",
+}
+_NEWEST = (2, 15)  # that the model of the allocator knows
+
+
+def _is_path(model: Any) -> bool:
+    return isinstance(model, (str, os.PathLike))
+
+
+def _loss_name(loss: Any) -> str:
+    if isinstance(loss, str):
+        return loss
+    name = _LOSSES.get(type(loss).__name__) or _LOSS_FUNCTIONS.get(getattr(loss, "__name__", ""))
+    if name == "cross-entropy" and getattr(loss, "label_smoothing", 0) > 0:
+        name = "cross-entropy-smoothed"
+    if name == "kl-div" and getattr(loss, "log_target", False):
+        name = "kl-div-log-target"
+    if name is None:
+        raise UsageError("loss", f"{loss!r} is no loss of torch.nn that vramplan knows", "give the name that --loss takes")
+    return name
+
+
+def _optimizer_arguments(optimizer: Any) -> list[str]:
+    if isinstance(optimizer, str):
+        return ["--optimizer", optimizer]
+    from ._facts import optimizer_facts
+
+    told = optimizer_facts(optimizer)
+    if told is None:
+        raise UsageError(
+            "optimizer", f"{optimizer!r} is none that vramplan knows", "give the name that --optimizer takes"
+        )
+    arguments = ["--optimizer", told["name"]]
+    for name, flag in (("weight_decay", "--weight-decay"), ("momentum", "--momentum"), ("impl", "--optimizer-impl")):
+        if name in told:
+            arguments += [flag, str(told[name])]
+    return arguments
+
+
+def _framework() -> str | None:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    major, minor = (int(part) for part in torch.__version__.split(".")[:2])
+    return f"pytorch@{major}.{min(minor, _NEWEST[1])}" if major == _NEWEST[0] else None
+
+
+def arguments_of(
+    *,
+    is_model: bool,
+    gpu: str | None = None,
+    batch: int | None = None,
+    mode: str | None = None,
+    precision: str | None = None,
+    optimizer: Any = None,
+    loss: Any = None,
+    checkpoint: Sequence[str] = (),
+    options: dict[str, Any] | None = None,
+) -> list[str]:
+    """The command line behind the file."""
+    arguments: list[str] = []
+    for flag, value in (("--gpu", gpu), ("--batch", batch), ("--mode", mode), ("--precision", precision)):
+        if value is not None:
+            arguments += [flag, str(value)]
+    if optimizer is not None and mode in (None, "train"):
+        arguments += _optimizer_arguments(optimizer)
+    if loss is not None:
+        arguments += ["--loss", _loss_name(loss)]
+    for module in checkpoint:
+        arguments += ["--checkpoint", module]
+    given = dict(options or {})
+    if is_model and "framework" not in given and (framework := _framework()) is not None:
+        given["framework"] = framework
+    for name, value in given.items():
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            arguments.append(flag)
+        elif isinstance(value, (list, tuple)):
+            for one in value:
+                arguments += [flag, str(one)]
+        elif value is not False and value is not None:
+            arguments += [flag, str(value)]
+    return arguments
+
+
+@contextlib.contextmanager
+def _file(model: Any, example_inputs: Any, optimizer: Any, mode: str | None) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The file of a model, and what its export had to say."""
+    if _is_path(model):
+        if example_inputs is not None:
+            raise UsageError("example_inputs", "a file needs none", "leave it out")
+        yield os.fspath(model), ()
+        return
+    if example_inputs is None:
+        raise UsageError("example_inputs", "a model needs some", "give a tensor, a tuple of arguments, or a dict")
+    from ._exporting import export
+
+    with tempfile.TemporaryDirectory(prefix="vramplan") as folder:
+        path = os.path.join(folder, type(model).__name__ + ".onnx")
+        known = optimizer if optimizer is not None and not isinstance(optimizer, str) else None
+        exported = export(model, example_inputs, path, optimizer=known, mode="infer" if mode == "infer" else "train")
+        yield path, exported.notes
+
+
+def _answer(verb: str, path: str, arguments: list[str]) -> tuple[dict[str, Any], str]:
+    line = [verb, path, *arguments]
+    return _binary.ask_json(line), _binary.ask(line)
+
+
+def fit(
+    model: Model,
+    example_inputs: Any = None,
+    *,
+    gpu: str,
+    batch: int | None = None,
+    mode: str | None = None,
+    precision: str | None = None,
+    optimizer: Any = None,
+    loss: Any = None,
+    checkpoint: Sequence[str] = (),
+    **options: Any,
+) -> _results.Fit:
+    """Whether a model trains (or infers) on a card, and with which largest batch.
+
+    model: the path of an ONNX file, or a `torch.nn.Module` on any device, meta too.
+    example_inputs: of a module: a tensor, a tuple of arguments, or a dict of keyword arguments. The first axis of the
+        first tensor is the batch; its length does not matter.
+    gpu: a card of `vramplan gpus`, such as "t4".
+    batch: samples in a micro-batch; None: 1, and the largest is searched in any case.
+    mode: "train", "infer", or "eval" (evaluation without no_grad). None: "train".
+    precision: "fp32", "amp-fp16", "amp-bf16", "bf16" ...
+    optimizer: its name, its class, or an optimizer.
+    loss: its name, a loss of torch.nn, or a function of torch.nn.functional.
+    checkpoint: paths of checkpointed modules.
+    options: any other option of `vramplan fit`, with underscores: `accumulate=4`, `dim=["sequence=512"]`.
+    """
+    arguments = arguments_of(
+        is_model=not _is_path(model), gpu=gpu, batch=batch, mode=mode, precision=precision, optimizer=optimizer,
+        loss=loss, checkpoint=checkpoint, options=options,
+    )  # fmt: skip
+    with _file(model, example_inputs, optimizer, mode) as (path, notes):
+        return _results.fit_of(*_answer("fit", path, arguments), notes)
+
+
+def estimate(
+    model: Model,
+    example_inputs: Any = None,
+    *,
+    gpu: str | None = None,
+    batch: int | None = None,
+    mode: str | None = None,
+    precision: str | None = None,
+    optimizer: Any = None,
+    loss: Any = None,
+    checkpoint: Sequence[str] = (),
+    **options: Any,
+) -> _results.Estimate:
+    """The peak of a step at one batch, in bytes at four levels. The arguments are those of `fit`; `batch` is that of
+    `example_inputs` unless it is given, and 1 of a file."""
+    if batch is None and example_inputs is not None:
+        from ._exporting import batch_of
+
+        batch = batch_of(example_inputs)
+    arguments = arguments_of(
+        is_model=not _is_path(model), gpu=gpu, batch=batch, mode=mode, precision=precision, optimizer=optimizer,
+        loss=loss, checkpoint=checkpoint, options=options,
+    )  # fmt: skip
+    with _file(model, example_inputs, optimizer, mode) as (path, notes):
+        return _results.estimate_of(*_answer("estimate", path, arguments), notes)
+
+
+def plan(
+    model: Model,
+    example_inputs: Any = None,
+    *,
+    gpu: str,
+    batch: int | None = None,
+    optimizer: Any = None,
+    loss: Any = None,
+    **options: Any,
+) -> _results.Plan:
+    """What to change so that `batch` fits on a card: precision, accumulation, checkpointed modules. `apply` does it.
+    The arguments are those of `fit`."""
+    arguments = arguments_of(
+        is_model=not _is_path(model), gpu=gpu, batch=batch, optimizer=optimizer, loss=loss, options=options
+    )
+    with _file(model, example_inputs, optimizer, "train") as (path, notes):
+        json, text = _answer("plan", path, arguments)
+        code = _binary.ask(["plan", path, *arguments, "--emit", "pytorch"]) if json["verdict"] == "fits" else ""
+        return _results.plan_of(json, text, code, notes)
+
+
+def inspect(model: Model, example_inputs: Any = None, **options: Any) -> _results.Inspection:
+    """What the file of a model says: inputs, parameters, operators."""
+    with _file(model, example_inputs, None, None) as (path, notes):
+        return _results.inspection_of(*_answer("inspect", path, arguments_of(is_model=False, options=options)), notes)

@@ -1,0 +1,55 @@
+"""The program behind this module: found, called, and its errors turned into exceptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Sequence
+
+from ._errors import InputError, NoCardError, UsageError, VramplanError
+
+# 0: done or fits; 3: does not fit, which is an answer too.
+_ANSWERS = (0, 3)
+_ERRORS = {1: InputError, 2: UsageError, 4: NoCardError}
+
+
+def binary() -> str:
+    """The path of the program: VRAMPLAN_BINARY, the one in this package, the build of a checkout, or that on PATH."""
+    here = Path(__file__).resolve().parent
+    given = os.environ.get("VRAMPLAN_BINARY")
+    if given:
+        return given
+    for place in (here / "bin" / "vramplan", here.parents[1] / "build" / "release" / "vramplan"):
+        if place.is_file() and os.access(place, os.X_OK):
+            return str(place)
+    found = shutil.which("vramplan")
+    if found:
+        return found
+    raise VramplanError("vramplan", "the program is not there", "pip install vramplan, or set VRAMPLAN_BINARY")
+
+
+def ask(arguments: Sequence[str]) -> str:
+    """What the program prints to stdout. Raises what its exit code means, with its one line."""
+    run = subprocess.run([binary(), *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if run.returncode in _ANSWERS:
+        return run.stdout
+    lines = [line for line in run.stderr.splitlines() if line.startswith("vramplan: ")] or run.stderr.splitlines()
+    line = lines[-1] if lines else f"it ended with exit code {run.returncode}"
+    raise _error(run.returncode, line.removeprefix("vramplan: "))
+
+
+def _error(code: int, line: str) -> VramplanError:
+    kind = _ERRORS.get(code, VramplanError)
+    subject, separator, rest = line.partition(": ")
+    if not separator:
+        subject, rest = "vramplan", line
+    text, separator, hint = rest.partition(" (hint: ")
+    return kind(subject, text, hint[:-1] if separator else "")
+
+
+def ask_json(arguments: Sequence[str]) -> dict[str, Any]:
+    """The answer of `--format json`."""
+    return json.loads(ask([*arguments, "--format", "json"]))

@@ -1,0 +1,110 @@
+"""The Python module over the program, without torch: answers of a file as objects, errors as exceptions.
+
+Run by tests/run; VRAMPLAN_BINARY names the program."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+import vramplan  # noqa: E402
+from vramplan import _binary  # noqa: E402
+
+UNET = ROOT / "models" / "unet.onnx"
+
+
+class Answers(unittest.TestCase):
+    def test_fit(self):
+        fit = vramplan.fit(UNET, gpu="t4", precision="amp-fp16")
+        self.assertTrue(fit.fits)
+        self.assertEqual(fit.to_dict()["schema"], "vramplan.fit/1")
+        self.assertEqual(fit.largest_batch, fit.json["largest_batch"])
+        self.assertGreater(fit.largest_batch, fit.safe_batch - 1)
+        self.assertEqual(fit.peak.requested, fit.json["peak"]["requested"])
+        self.assertLessEqual(fit.peak.requested, fit.peak.allocated)
+        self.assertLessEqual(fit.device.low, fit.device.high)
+        line = ["fit", str(UNET), "--gpu", "t4", "--precision", "amp-fp16"]
+        self.assertEqual(str(fit), _binary.ask(line))
+        self.assertEqual(fit.verdict, str(fit).splitlines()[0])
+
+    def test_a_fit_that_does_not_fit_is_an_answer(self):
+        fit = vramplan.fit(UNET, gpu="t4", batch=4096)
+        self.assertFalse(fit.fits)
+
+    def test_estimate(self):
+        one, many = vramplan.estimate(UNET, batch=1), vramplan.estimate(UNET, batch=8, optimizer="sgd")
+        self.assertEqual((one.batch, many.batch), (1, 8))
+        self.assertGreater(many.categories["activations"], one.categories["activations"])
+        self.assertEqual(many.categories["optimizer_state"], 0)
+        self.assertIn("assumed-inplace", [note.code for note in one.notes])
+
+    def test_options_of_the_command_line(self):
+        four = vramplan.estimate(UNET, accumulate=4, frozen=["*"], trainable=["head*"], clip_grad_norm=1.0)
+        self.assertEqual(four.json["spec"]["accumulate"], {"value": 4, "given": True})
+
+    def test_plan(self):
+        plan = vramplan.plan(UNET, gpu="t4", batch=64)
+        self.assertTrue(plan.fits)
+        self.assertEqual(plan.precision, plan.json["chosen"]["precision"])
+        compile(plan.code, "plan.py", "exec")
+
+    def test_no_plan(self):
+        plan = vramplan.plan(UNET, gpu="t4", batch=4096)
+        self.assertEqual((plan.fits, plan.code, plan.peak), (False, "", None))
+        with self.assertRaises(vramplan.UsageError):
+            vramplan.apply(plan, None)
+
+    def test_inspect(self):
+        inspection = vramplan.inspect(UNET)
+        self.assertEqual(inspection.inputs, ("x",))
+        self.assertEqual(inspection.parameters, 31037633)
+
+    def test_html(self):
+        shown = vramplan.fit(UNET, gpu="t4")._repr_html_()
+        self.assertIn("<td>largest batch</td>", shown)
+        self.assertIn("peak, requested", shown)
+
+    def test_errors(self):
+        with self.assertRaises(vramplan.InputError) as missing:
+            vramplan.fit("nowhere.onnx", gpu="t4")
+        self.assertIn("nowhere.onnx", str(missing.exception))
+        self.assertNotIn("\n", str(missing.exception))
+        with self.assertRaises(vramplan.UsageError) as wrong:
+            vramplan.fit(UNET, gpu="t5")
+        self.assertTrue(wrong.exception.hint)
+        with self.assertRaises(vramplan.UsageError):
+            vramplan.fit(UNET, "inputs", gpu="t4")
+
+    def test_version(self):
+        said = subprocess.run([_binary.binary(), "--version"], capture_output=True, text=True).stdout
+        self.assertEqual(said.strip(), "vramplan " + vramplan.__version__)
+
+    def test_torch_is_not_imported(self):
+        code = "import sys, vramplan; vramplan.estimate(%r); sys.exit('torch' in sys.modules)" % str(UNET)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+        self.assertEqual(subprocess.run([sys.executable, "-c", code], env=environment).returncode, 0)
+
+
+class Schemas(unittest.TestCase):
+    def test_facts(self):
+        schema = json.loads((ROOT / "docs" / "facts.schema.json").read_text())
+        self.assertEqual(schema["$id"], "vramplan.facts/1")
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("jsonschema is not installed")
+        jsonschema.Draft202012Validator.check_schema(schema)
+        text = (ROOT / "docs" / "facts.md").read_text()
+        example = json.loads(text.split("```json\n")[1].split("```")[0])
+        jsonschema.validate(example, schema)
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.validate({**example, "mode": "both"}, schema)
+
+
+if __name__ == "__main__":
+    unittest.main()
