@@ -192,6 +192,8 @@ std::string HelpText(std::optional<Verb> verb) {
     text += "\n";
     text += Row("--help", "after a verb: its options and examples");
     text += Row("--version", "the version");
+    text += Row("completion SHELL", "the script that completes command lines in bash, zsh or fish");
+    text += Row("manual", "the manual page: vramplan manual | man -l -");
     text +=
         "\nexamples:\n  vramplan fit unet.onnx --gpu t4\n  vramplan fit resnet50.onnx --gpu all --batch 32\n"
         "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"

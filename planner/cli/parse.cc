@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "planner/cli/completion.h"
 #include "planner/cli/help.h"
 #include "planner/spec/nearest.h"
 #include "planner/spec/other_words.h"
@@ -183,6 +184,12 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   }
   // "vramplan version", "vramplan fit help", unless there is a file of this name.
   if (first == "version" && argc == 2) return Command(Answer{VersionText()});
+  if (first == "manual" && argc == 2) return Command(Answer{ManualText()});
+  if (first == "completion") {
+    const Result<std::string> script_text = CompletionText(argc == 3 ? arguments[2] : "");
+    if (!script_text.ok()) return script_text.error();
+    return Command(Answer{*script_text});
+  }
   if (argc == 3 && std::string_view(arguments[2]) == "help" && !std::filesystem::exists("help"))
     arguments[2] = "--help";
   try {
