@@ -9,7 +9,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union
 
 from . import _binary, _results
-from ._errors import UsageError
+from ._errors import ExportError, UsageError
 
 if TYPE_CHECKING:
     import torch
@@ -148,6 +148,22 @@ def _file(model: Any, example_inputs: Any, optimizer: Any, mode: str | None) -> 
         yield path, exported.notes
 
 
+@contextlib.contextmanager
+def _script_of(
+    model: Any, example_inputs: Any, question: dict[str, Any], more: bool, refused: ExportError
+) -> Iterator[tuple[Any, list[str], int]]:
+    """The module that runs scripts, the command of one that runs the model, and the batch of the example."""
+    if more:  # options that a script would have to be told in its own way
+        raise refused
+    from . import _script
+    from ._exporting import batch_of, split_inputs
+
+    with tempfile.TemporaryDirectory(prefix="vramplan") as folder:
+        length = batch_of(example_inputs) or 1
+        command = _script.command_of(folder, model, split_inputs(example_inputs), length, question, refused)
+        yield _script, command, length
+
+
 def _answer(verb: str, path: str, arguments: list[str]) -> tuple[dict[str, Any], str]:
     line = [verb, path, *arguments]
     return _binary.ask_json(line), _binary.ask(line)
@@ -184,8 +200,13 @@ def fit(
         is_model=not _is_path(model), gpu=gpu, batch=batch, mode=mode, precision=precision, optimizer=optimizer,
         loss=loss, checkpoint=checkpoint, options=options,
     )  # fmt: skip
-    with _file(model, example_inputs, optimizer, mode) as (path, notes):
-        return _results.fit_of(*_answer("fit", path, arguments), notes)
+    try:
+        with _file(model, example_inputs, optimizer, mode) as (path, notes):
+            return _results.fit_of(*_answer("fit", path, arguments), notes)
+    except ExportError as refused:
+        question = {"gpu": gpu, "mode": mode, "precision": precision, "optimizer": optimizer, "loss": loss}
+        with _script_of(model, example_inputs, question, bool(checkpoint or options), refused) as (script, command, length):
+            return script.fit(command, batch or length, question, refused)
 
 
 def estimate(
@@ -211,8 +232,13 @@ def estimate(
         is_model=not _is_path(model), gpu=gpu, batch=batch, mode=mode, precision=precision, optimizer=optimizer,
         loss=loss, checkpoint=checkpoint, options=options,
     )  # fmt: skip
-    with _file(model, example_inputs, optimizer, mode) as (path, notes):
-        return _results.estimate_of(*_answer("estimate", path, arguments), notes)
+    try:
+        with _file(model, example_inputs, optimizer, mode) as (path, notes):
+            return _results.estimate_of(*_answer("estimate", path, arguments), notes)
+    except ExportError as refused:
+        question = {"gpu": gpu, "mode": mode, "precision": precision, "optimizer": optimizer, "loss": loss}
+        with _script_of(model, example_inputs, question, bool(checkpoint or options), refused) as (script, command, length):
+            return script.estimate(command, batch or length, question, refused)
 
 
 def plan(

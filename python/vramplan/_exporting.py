@@ -227,6 +227,8 @@ def _dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _first_line(error: BaseException | None) -> str:
+    while error is not None and error.__cause__ is not None:  # the exporter's own errors are pages about how to use it
+        error = error.__cause__
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0] if text else ''}"[:300]
 

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "python")]
 
 try:
     import onnxscript  # noqa: F401
@@ -157,6 +157,19 @@ class Answers(unittest.TestCase):
 
     def test_estimate_takes_the_batch_of_the_example(self):
         self.assertEqual(vramplan.estimate(Net(), torch.zeros(5, 8), mode="infer").batch, 5)
+
+    @unittest.skipIf(torch.version.cuda is None, "a pretend card needs a wheel for CUDA")
+    def test_a_model_that_no_exporter_takes_runs_itself(self):
+        import stubborn
+
+        how = {"gpu": "t4", "loss": nn.functional.mse_loss, "optimizer": torch.optim.SGD}
+        told = vramplan.estimate(stubborn.Stubborn(), torch.zeros(2, 512), batch=64, **how)
+        self.assertEqual(told.json["schema"], "vramplan.run/1")
+        self.assertTrue(told.notes[0].text.startswith("no exporter takes the model"))
+        self.assertGreater(told.peak.requested, 2 * 512 * 512 * 4)
+        self.assertLessEqual(told.peak.requested, told.peak.allocated)
+        with self.assertRaises(vramplan.ExportError):  # a name is no loss that a script could call
+            vramplan.estimate(stubborn.Stubborn(), torch.zeros(2, 512), gpu="t4", loss="mse")
 
     def test_what_a_forward_returns(self):
         named = {"hidden": torch.zeros(1), "logits": torch.ones(2)}

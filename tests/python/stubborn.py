@@ -1,0 +1,15 @@
+"""A model that no exporter takes."""
+
+import torch
+from torch import nn
+
+
+class Stubborn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(512, 512)
+
+    def forward(self, x):
+        if torch.jit.is_tracing() or torch.compiler.is_compiling():
+            raise RuntimeError("not to be exported")
+        return self.linear(x)
