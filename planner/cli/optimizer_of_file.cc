@@ -1,17 +1,43 @@
 #include "planner/cli/optimizer_of_file.h"
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "graph/onnx/load.h"
 #include "planner/semantics/optimizer.h"
 
 namespace vramplan {
 
+namespace {
+
+bool MayTake(const Options& options) {
+  const TrainingSpec& spec = options.spec;
+  const bool given = spec.given.contains("optimizer") || spec.given.contains("momentum");
+  return !given && TakesOption(options.verb, "--optimizer") && spec.mode == Mode::kTrain;
+}
+
+bool IsPipe(const std::string& file) {
+  std::error_code ignored;
+  return !std::filesystem::is_regular_file(file, ignored);
+}
+
+}  // namespace
+
+void NoteOptimizerOfPipe(const Options& options, const std::optional<Facts>& facts, Notes* notes) {
+  if (!facts || !facts->optimizer || !MayTake(options) || !IsPipe(options.file)) return;
+  notes->Add({"optimizer-of-pipe", Severity::kWarning, "--optimizer",
+              "the model names its optimizer, " + facts->optimizer->name + ", which is not taken from a pipe",
+              "type --optimizer, or name the file"});
+}
+
 void TakeOptimizerOfFile(Options* options) {
   TrainingSpec& spec = options->spec;
-  const bool asked = spec.given.contains("optimizer") || spec.given.contains("momentum");
-  if (asked || !TakesOption(options->verb, "--optimizer") || spec.mode != Mode::kTrain || options->file.empty()) return;
-  const std::optional<Facts> facts = FactsIn(options->file);
+  if (!MayTake(*options)) return;
+  const std::string& model =
+      options->model.empty() ? options->file : options->model;  // explain, watch: a log, a process
+  if (IsPipe(model)) return;
+  const std::optional<Facts> facts = FactsIn(model);
   if (!facts || !facts->optimizer) return;
   const RecordedOptimizer& told = *facts->optimizer;
   const Result<Optimizer> optimizer = ParseOptimizer(told.name);

@@ -8,6 +8,7 @@
 #include "graph/shapes/kept_batch.h"
 #include "graph/shapes/quantized.h"
 #include "planner/cli/check_inputs.h"
+#include "planner/cli/optimizer_of_file.h"
 #include "planner/report/numbers.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
@@ -108,6 +109,7 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Graph> graph = Load(options.file, &prepared.notes);
   if (!graph.ok()) return graph.error();
   prepared.graph = *std::move(graph);
+  NoteOptimizerOfPipe(options, prepared.graph.facts, &prepared.notes);
   if (const Status weights = CheckWeights(options.file, prepared.graph); !weights.ok()) return weights.error();
   if (auto plain = WithoutBranches(prepared.graph, options.bind, &prepared.notes)) prepared.graph = *std::move(plain);
   if (options.spec.mode == Mode::kTrain) {

@@ -130,8 +130,8 @@ TEST_CASE("explain --save: what a message says of a card is a profile that --pro
   // 14.13 GiB in use, of which PyTorch has 13.45 GiB and 352 MiB: 344.32 MiB outside.
   const Said said = Do("explain " + log.path() + " --save --gpu t4 --out " + out.path());
   CHECK_EQ(said.exit_code, 0);
-  CHECK_NE(said.out.find("what the message says about the card is in the profile now: " + out.path()),
-           std::string::npos);
+  CHECK_NE(said.out.find("what the message says about the card is in the profile now:"), std::string::npos);
+  CHECK_NE(said.out.find(out.path()), std::string::npos);
   CHECK_NE(said.out.find("the process held 344.32 MiB outside PyTorch's allocator"), std::string::npos);
   const Result<Json> profile = ParseJson("t4.json", out.Bytes());
   REQUIRE(profile.ok());
