@@ -202,8 +202,9 @@ Result<Dump> ParseDump(const std::string& text) {
   if (text == "shapes") return Dump::kShapes;
   if (text == "layers") return Dump::kLayers;
   if (text == "parameters") return Dump::kParameters;
-  const std::string near = SuggestNearest(text, {"shapes", "layers", "parameters"});
-  return Wrong("--dump", InQuotes(text) + " is not one of shapes, layers or parameters",
+  if (text == "holds") return Dump::kHolds;
+  const std::string near = SuggestNearest(text, {"shapes", "layers", "parameters", "holds"});
+  return Wrong("--dump", InQuotes(text) + " is not one of shapes, layers, parameters or holds",
                near.empty() ? "type --dump shapes" : near);
 }
 

@@ -22,7 +22,7 @@ struct NameUse {
 
 class BoundNames {
  public:
-  BoundNames(const Layers& layers, const Statements& statements, std::vector<Release>& release)
+  BoundNames(const Layers& layers, const Statements& statements, Holds& release)
       : layers_(layers), statements_(statements), uses_(statements.uses()), release_(release) {}
 
   void Hold() {
@@ -354,13 +354,13 @@ class BoundNames {
   const Layers& layers_;
   const Statements& statements_;
   const Uses& uses_;
-  std::vector<Release>& release_;
+  Holds& release_;
   std::set<ModuleId> nesting_;  // frames
 };
 
 }  // namespace
 
-void HoldBoundNames(const Layers& layers, const Statements& statements, std::vector<Release>& release) {
+void HoldBoundNames(const Layers& layers, const Statements& statements, Holds& release) {
   BoundNames(layers, statements, release).Hold();
 }
 

@@ -12,6 +12,6 @@
 namespace vramplan {
 
 // Lets names live to the end of their frame: raises `release`, by value.
-void HoldBoundNames(const Layers& layers, const Statements& statements, std::vector<Release>& release);
+void HoldBoundNames(const Layers& layers, const Statements& statements, Holds& release);
 
 }  // namespace vramplan

@@ -8,7 +8,7 @@ namespace {
 
 class Decoders {
  public:
-  Decoders(const Layers& layers, const Statements& statements, std::vector<Release>& release)
+  Decoders(const Layers& layers, const Statements& statements, Holds& release)
       : layers_(layers), statements_(statements), release_(release) {}
 
   void Hold() {
@@ -42,12 +42,12 @@ class Decoders {
 
   const Layers& layers_;
   const Statements& statements_;
-  std::vector<Release>& release_;
+  Holds& release_;
 };
 
 }  // namespace
 
-void HoldDecoders(const Layers& layers, const Statements& statements, std::vector<Release>& release) {
+void HoldDecoders(const Layers& layers, const Statements& statements, Holds& release) {
   Decoders(layers, statements, release).Hold();
 }
 

@@ -9,6 +9,6 @@
 
 namespace vramplan {
 
-void HoldDecoders(const Layers& layers, const Statements& statements, std::vector<Release>& release);
+void HoldDecoders(const Layers& layers, const Statements& statements, Holds& release);
 
 }  // namespace vramplan

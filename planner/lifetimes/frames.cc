@@ -57,12 +57,18 @@ Release WithFrame(const Layers& layers, const Calls& calls, ModuleId frame) {
   return {EndOfFrame(layers, calls, frame), NameOf(DepthOf(calls, frame))};
 }
 
-void Hold(std::vector<Release>& release, ValueId value, Release until) {
+void Holds::Lengthen(ValueId value, Release until) {
   if (!value.valid()) return;
-  Release& last = release[static_cast<size_t>(value.value)];
-  if (last.after < 0 || until.after < last.after) return;
-  last.holder = until.after == last.after ? std::min(last.holder, until.holder) : until.holder;
-  last.after = until.after;
+  Release& last = until_[value.index()];
+  const bool longer = until.after > last.after || (until.after == last.after && until.holder < last.holder);
+  if (last.after < 0 || !longer) return;
+  last = until;
+  rules_[value.index()] = rule_;
+}
+
+void Holds::Set(size_t value, Release until, const char* rule) {
+  until_[value] = until;
+  rules_[value] = rule;
 }
 
 }  // namespace vramplan

@@ -36,7 +36,27 @@ inline int ArgumentOf(int depth) { return 3 * depth; }
 
 Release WithFrame(const Layers& layers, const Calls& calls, ModuleId frame);
 
-// Lets a value live to this layer at least. Values that no layer makes are not held here.
-void Hold(std::vector<Release>& release, ValueId value, Release until);
+// By value: when it goes, and the rule that keeps it so long. Rules only lengthen lives, so their order does not matter.
+class Holds {
+ public:
+  explicit Holds(size_t values) : until_(values), rules_(values, "") {}
+  size_t size() const { return until_.size(); }
+  const Release& operator[](size_t value) const { return until_[value]; }
+  const char* RuleOf(size_t value) const { return rules_[value]; }
+  // Whose name stands behind what is held from now on: a literal.
+  void Under(const char* rule) { rule_ = rule; }
+  // Lets a value live to this layer at least. Values that no layer makes are not held here.
+  void Lengthen(ValueId value, Release until);
+  // What is known of a value, whatever was held before.
+  void Set(size_t value, Release until, const char* rule);
+  void Set(size_t value, Release until) { Set(value, until, rule_); }
+
+ private:
+  std::vector<Release> until_;
+  std::vector<const char*> rules_;
+  const char* rule_ = "";
+};
+
+inline void Hold(Holds& holds, ValueId value, Release until) { holds.Lengthen(value, until); }
 
 }  // namespace vramplan

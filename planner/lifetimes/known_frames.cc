@@ -43,7 +43,7 @@ const std::vector<FrameRow>& Rows() {
 
 class KnownFrames {
  public:
-  KnownFrames(const Layers& layers, const Statements& statements, std::vector<Release>& release)
+  KnownFrames(const Layers& layers, const Statements& statements, Holds& release)
       : layers_(layers), statements_(statements), release_(release), last_reader_(layers.values.size(), -1) {
     for (size_t l = 0; l < layers.layers.size(); ++l) {
       for (const ValueId id : layers.layers[l].inputs) {
@@ -201,13 +201,13 @@ class KnownFrames {
 
   const Layers& layers_;
   const Statements& statements_;
-  std::vector<Release>& release_;
+  Holds& release_;
   std::vector<int> last_reader_;  // layer, by value; -1: none
 };
 
 }  // namespace
 
-void HoldKnownFrames(const Layers& layers, const Statements& statements, std::vector<Release>& release) {
+void HoldKnownFrames(const Layers& layers, const Statements& statements, Holds& release) {
   KnownFrames(layers, statements, release).Hold();
 }
 

@@ -11,6 +11,6 @@
 
 namespace vramplan {
 
-void HoldKnownFrames(const Layers& layers, const Statements& statements, std::vector<Release>& release);
+void HoldKnownFrames(const Layers& layers, const Statements& statements, Holds& release);
 
 }  // namespace vramplan

@@ -30,8 +30,7 @@ bool IsEmbeddingOfTransformers(const Layers& layers, const Layer& layer) {
 // features = self.backbone(x): what a backbone or an encoder returns, a dict, a list or an output object, keeps its
 // name to the end of the caller's frame (torchvision's segmentation and detection models, segmentation_models_pytorch,
 // transformers).
-void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                  std::vector<Release>& release) {
+void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
   const auto feature_call = [&](ModuleId module) {  // outermost
     ModuleId found;
     for (; module.valid(); module = layers[module].parent) {
@@ -58,8 +57,7 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
 }
 
 // embedding_output = self.embeddings(...): a name of the model's frame in transformers (modeling_vit.py and others).
-void HoldEmbeddings(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                    std::vector<Release>& release) {
+void HoldEmbeddings(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
   for (const Layer& layer : layers.layers) {
     for (const ValueId id : layer.inputs) {
       const ModuleId source = id.valid() ? producer[static_cast<size_t>(id.value)] : ModuleId();
@@ -73,8 +71,7 @@ void HoldEmbeddings(const Layers& layers, const Calls& calls, const std::vector<
 
 // x = self.patch_embed(x); x = self._pos_embed(x): timm's vision transformers put the class token and the positions to
 // the patches in a method of their own, whose caller still calls the patches x until the method is back.
-void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                 std::vector<Release>& release) {
+void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
   for (size_t l = 0; l + 1 < layers.layers.size(); ++l) {
     const Layer& join = layers.layers[l];
     const Layer& sum = layers.layers[l + 1];
@@ -90,7 +87,7 @@ void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<Mod
 // hidden_states = self.ln_1(hidden_states); attn_output, _ = self.attn(hidden_states); hidden_states = attn_output +
 // residual: the blocks of transformers' GPT-2 and its children (modeling_gpt2.py, version 5) write the normed name anew
 // with the sum, and have names for what attention and feed forward return.
-void HoldBlocksOfGpt2(const Layers& layers, const Calls& calls, std::vector<Release>& release) {
+void HoldBlocksOfGpt2(const Layers& layers, const Calls& calls, Holds& release) {
   const auto name = [&](ModuleId module) { return LastName(layers, module); };
   std::set<ModuleId> blocks;  // that have a child attn
   for (const Layer& layer : layers.layers) {
@@ -115,7 +112,7 @@ void HoldBlocksOfGpt2(const Layers& layers, const Calls& calls, std::vector<Rele
 
 // normed_hidden_states, attention_output, forwarded_states: names of T5LayerSelfAttention, T5LayerCrossAttention and
 // T5LayerFF, whose sums are of what they name (modeling_t5.py, version 5).
-void HoldSublayersOfT5(const Layers& layers, const Calls& calls, std::vector<Release>& release) {
+void HoldSublayersOfT5(const Layers& layers, const Calls& calls, Holds& release) {
   const auto name = [&](ModuleId module) { return LastName(layers, module); };
   std::map<ModuleId, ValueId> normed;  // by sublayer
   for (const Layer& layer : layers.layers) {
@@ -170,7 +167,7 @@ class Rotation {
   const Uses uses_;
 };
 
-void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, std::vector<Release>& release) {
+void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, Holds& release) {
   const bool of_transformers = std::any_of(layers.modules.begin(), layers.modules.end(),
                                            [](const auto& module) { return module.path.ends_with(".rotary_emb"); });
   if (!of_transformers) return;
@@ -191,8 +188,7 @@ void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, std::ve
 
 }  // namespace
 
-void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                    std::vector<Release>& release) {
+void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
   HoldFeatures(layers, calls, producer, release);
   HoldEmbeddings(layers, calls, producer, release);
   HoldPatches(layers, calls, producer, release);

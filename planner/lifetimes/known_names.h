@@ -8,7 +8,6 @@
 namespace vramplan {
 
 // `producer`: the call that each value was made in.
-void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                    std::vector<Release>& release);
+void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release);
 
 }  // namespace vramplan

@@ -11,6 +11,7 @@
 #include "graph/lift/any_export/creations.h"
 #include "planner/lifetimes/bound_names.h"
 #include "planner/lifetimes/decoders.h"
+#include "planner/lifetimes/joins.h"
 #include "planner/lifetimes/known_frames.h"
 #include "planner/lifetimes/known_names.h"
 #include "planner/lifetimes/most_names.h"
@@ -20,36 +21,6 @@
 
 namespace vramplan {
 namespace {
-
-// By layer: what is joined by the dozen was gathered in a list, and the list is a name of the frame: torchvision's
-// ASPP, decoders that resize all their features, inception blocks. But every second pixel of one tensor is gathered on
-// the spot, by a helper or a comprehension: the patch merging of Swin transformers, YOLO's Focus.
-std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& from_input) {
-  constexpr int kFewest = 3;
-  // fpn_outs = torch.cat(fpn_outs): UPerNet's head writes the list's name anew (mmsegmentation, decode_heads/
-  // uper_head.py; transformers 5, modeling_upernet.py).
-  std::set<ModuleId> renaming;
-  for (const Module& module : layers.modules) {
-    if (module.path.ends_with("fpn_bottleneck")) renaming.insert(module.parent);
-  }
-  std::vector<bool> strided(layers.values.size()), joins(layers.layers.size());
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& layer = layers.layers[l];
-    const auto is_strided = [&](ValueId id) { return id.valid() && strided[static_cast<size_t>(id.value)]; };
-    if (layer.op == "slice") {
-      const bool steps = layer.attributes.Int("step", 1) > 1 || is_strided(layer.inputs[0]);
-      strided[static_cast<size_t>(layer.outputs[0].value)] = steps;
-    }
-    // Tokens of a class and alike, which stand in front of the patches, are parameters.
-    const auto made = std::count_if(layer.inputs.begin(), layer.inputs.end(), [&](ValueId id) {
-      return id.valid() && from_input[static_cast<size_t>(id.value)];
-    });
-    joins[l] = (layer.op == "cat" || layer.op == "stack") && made >= kFewest &&
-               !(layer.module.valid() && renaming.contains(layer.module)) &&
-               !std::all_of(layer.inputs.begin(), layer.inputs.end(), is_strided);
-  }
-  return joins;
-}
 
 // What has a name without being read twice. Parts of one tensor are taken apart into names, which live, and with them
 // the whole, as long as their frame: q, k, v = qkv.unbind(0); qkv[0], qkv[1], qkv[2]; a, b = x.chunk(2).
@@ -180,83 +151,6 @@ class NameHolds {
   std::map<std::pair<ValueId, ModuleId>, int> selects_;
 };
 
-// A value that several statements of one frame read has a name, and the name stays bound while they run: until what
-// they made has come together again, which is where code writes the same name anew (x = cat([f(x), g(x)])) or returns.
-class Joins {
- public:
-  Joins(const Layers& layers, const Calls& calls, const Statements& statements, const std::vector<bool>& joins_list)
-      : layers_(layers), calls_(calls), statements_(statements), joins_list_(joins_list) {}
-
-  // Where the readers' results have joined, at most at the end of the frame; nowhere for values read once in it.
-  Release Of(ValueId value, ModuleId producer) const {
-    if (layers_[value].role != Role::kActivation) return {};
-    const std::vector<int> readers = ReadersOf(value);
-    if (readers.size() < 2) return {};
-    ModuleId frame = producer;
-    while (frame.valid() && calls_.last[static_cast<size_t>(frame.value)] < readers.back())
-      frame = layers_[frame].parent;
-    std::set<int> statements;  // a call counts once, however often its inside reads its argument
-    for (const int reader : readers) {
-      const ModuleId call =
-          OutermostForeign(layers_, calls_, frame, layers_.layers[static_cast<size_t>(reader)].module);
-      statements.insert(call.valid() ? -1 - call.value : reader);
-    }
-    if (statements.size() < 2) return {};
-    // x_skip = self.in_skip(x); for block in self.blocks: x = block(x): the first turn of the loop binds the name anew.
-    const auto turn = statements_.StatementOf(readers.back(), frame);
-    const int maker = statements_.MakerOf(value);
-    if (maker >= 0 && statements_.IsOfList(turn) && statements_.Carries(statements_.StatementOf(maker, frame), turn))
-      return {turn.last, NameOf(DepthOf(calls_, frame))};
-    const int end = std::max(statements_.EndOfName(statements_.MakerOf(value), frame), readers.back());
-    const int holder = NameOf(DepthOf(calls_, frame));
-    // Uses on from the first reader; `open`: values that descend from this one and still have readers ahead.
-    std::unordered_map<int32_t, int> open;
-    size_t next = 0;
-    for (int l = readers.front(); l <= end; ++l) {
-      const Layer& layer = layers_.layers[static_cast<size_t>(l)];
-      bool descends = next < readers.size() && readers[next] == l;
-      if (descends) ++next;
-      for (const ValueId input : layer.inputs) {
-        const auto found = input.valid() ? open.find(input.value) : open.end();
-        if (found == open.end()) continue;
-        descends = true;
-        if (found->second == l) open.erase(found);
-      }
-      if (descends) {
-        for (const ValueId output : layer.outputs) {
-          if (!output.valid()) continue;
-          if (const int last = LastReader(output); last >= 0) open[output.value] = last;
-        }
-      }
-      if (next == readers.size() && open.size() <= 1) return {joins_list_[static_cast<size_t>(l)] ? end : l, holder};
-    }
-    return {end, holder};
-  }
-
- private:
-  // x.new_zeros(n) does nothing to x.
-  bool IsUse(int layer) const { return !IsCreation(layers_.layers[static_cast<size_t>(layer)]); }
-  // The layers that use a value, each once.
-  std::vector<int> ReadersOf(ValueId value) const {
-    std::vector<int> readers;
-    for (const int reader : statements_.uses().LayersReading(value)) {
-      if (IsUse(reader) && (readers.empty() || readers.back() != reader)) readers.push_back(reader);
-    }
-    return readers;
-  }
-  int LastReader(ValueId value) const {
-    for (const int reader : std::views::reverse(statements_.uses().LayersReading(value))) {
-      if (IsUse(reader)) return reader;
-    }
-    return -1;
-  }
-
-  const Layers& layers_;
-  const Calls& calls_;
-  const Statements& statements_;
-  const std::vector<bool>& joins_list_;  // by layer
-};
-
 // By value: whether it depends on what the caller gave; x.new_zeros(n) does not, it takes the type alone.
 std::vector<bool> FromInput(const Layers& layers) {
   std::vector<bool> from_input(layers.values.size());
@@ -275,7 +169,7 @@ std::vector<bool> FromInput(const Layers& layers) {
 // is prepared under a name of its own before an activation meets it. Numbers of places (arange) mostly have none; zeros
 // that an activation is added to begin a sum, whose name the sum takes: acc = zeros_like(h); acc = acc + f(h).
 void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                  const std::vector<bool>& from_input, std::vector<Release>& release) {
+                  const std::vector<bool>& from_input, Holds& release) {
   std::set<ValueId> begun;
   for (const Layer& layer : layers.layers) {
     if (layer.op == "zeros") begun.insert(layer.outputs.begin(), layer.outputs.end());
@@ -291,36 +185,67 @@ void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<Mo
 // What is known of a graph's lifetimes whatever names its variables have, and what the likely names add.
 class Guess {
  public:
-  explicit Guess(const Layers& layers)
+  // `order`: of the rules, for a test; empty: as they stand.
+  explicit Guess(const Layers& layers, const std::vector<size_t>& order = {})
       : layers_(layers),
         calls_(CallsOf(layers)),
         producer_(layers.values.size()),
         likely_(layers.values.size()),
+        known_(layers.values.size()),
         bound_(layers.values.size()),
-        statements_(layers, calls_) {
+        statements_(layers, calls_),
+        from_input_(FromInput(layers)),
+        joins_list_(JoinsOfLists(layers, from_input_)),
+        returned_(layers.values.size()) {
+    for (const ValueId output : layers.outputs) {
+      if (output.valid()) returned_[output.index()] = true;
+    }
     HoldReaders();
     known_ = likely_;
-    HoldLikelyNames();
+    HoldLikelyNames(order);
+    known_.Under("pyramid");
     if (!layers.source.stacks.empty()) HoldPyramid(layers, statements_, known_);
+    likely_.Under("source-lines");
     told_ = FollowTracedNames(layers, statements_, known_, likely_);
     TakeRecorded();
   }
 
+  std::vector<Held> Likely() const {
+    std::vector<Held> held;
+    for (size_t v = 0; v < likely_.size(); ++v) {
+      const bool is_made = likely_[v].after >= 0 && layers_.values[v].role == Role::kActivation;
+      const ValueId value{static_cast<int32_t>(v)};
+      if (is_made)
+        held.push_back({value, returned_[v] ? -1 : likely_[v].after, returned_[v] ? "returned" : likely_.RuleOf(v)});
+    }
+    return held;
+  }
+
+  static std::vector<HoldRule> Rules() {
+    std::vector<HoldRule> rules = {{"read", "its last reader is done, or the call that was given it returns"}};
+    for (const Rule& rule : RuleRows()) rules.push_back({rule.name, rule.why});
+    rules.push_back({"source-lines", "the lines of code that the file keeps say until when its name lasts"});
+    rules.push_back({"recorded", "a forward of the model itself showed it (docs/facts.md)"});
+    rules.push_back({"returned", "the model returns it"});
+    return rules;
+  }
+
   Releases As(Naming naming) const {
     if (naming == Naming::kLikely) return InOrder(likely_);
-    std::vector<Release> release = likely_;
+    Holds release = likely_;
     if (naming == Naming::kMost) {
       HoldMostNames(layers_, calls_, statements_, producer_, known_, told_, release);
-      return InOrder(std::move(release));
+      return InOrder(release);
     }
     for (size_t v = 0; v < release.size(); ++v) {
-      if (!told_[v]) release[v] = known_[v];
+      if (!told_[v]) release.Set(v, known_[v]);
     }
-    return InOrder(std::move(release));
+    return InOrder(release);
   }
 
  private:
   void HoldReaders() {
+    likely_.Under("read");
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       const Layer& layer = layers_.layers[l];
       const Release read = {static_cast<int>(l), Temporary(DepthOf(calls_, layer.module))};
@@ -328,7 +253,7 @@ class Guess {
         if (!input.valid() || layers_[input].role != Role::kActivation) continue;
         const ModuleId foreign =
             OutermostForeign(layers_, calls_, producer_[static_cast<size_t>(input.value)], layer.module);
-        if (likely_[static_cast<size_t>(input.value)].after < 0) likely_[static_cast<size_t>(input.value)] = read;
+        if (likely_[input.index()].after < 0) likely_.Set(input.index(), read);
         Hold(likely_, input, read);
         if (foreign.valid())
           Hold(likely_, input, {EndOfFrame(layers_, calls_, foreign), ArgumentOf(DepthOf(calls_, foreign))});
@@ -336,7 +261,7 @@ class Guess {
       for (ValueId output : layer.outputs) {
         if (!output.valid()) continue;
         producer_[static_cast<size_t>(output.value)] = layer.module;
-        likely_[static_cast<size_t>(output.value)] = read;  // unused so far: dies at once
+        likely_.Set(output.index(), read);  // unused so far: dies at once
       }
     }
   }
@@ -352,33 +277,53 @@ class Guess {
       const int after = end.made.valid() ? statements_.MakerOf(end.made) : last;
       if (after < 0) continue;  // a reading of these layers has the call no more
       const int read = readers.empty() ? statements_.MakerOf(end.value) : readers.back();
-      likely_[v] = known_[v] = {std::max(after, read), kRecorded + holder--};
+      for (Holds* holds : {&likely_, &known_}) holds->Set(v, {std::max(after, read), kRecorded + holder}, "recorded");
+      --holder;
       told_[v] = true;
     }
   }
 
-  void HoldLikelyNames() {
-    const std::vector<bool> from_input = FromInput(layers_);
-    const std::vector<bool> joins_list = JoinsOfLists(layers_, from_input);
-    const Joins joins(layers_, calls_, statements_, joins_list);
-    for (size_t v = 0; v < likely_.size(); ++v) {
-      const ValueId value{static_cast<int32_t>(v)};
-      if (likely_[v].after >= 0) Hold(likely_, value, joins.Of(value, producer_[v]));
+  // What the likely names add. A rule only lengthens lives, so the order of the rows does not matter.
+  struct Rule {
+    const char* name;
+    const char* why;
+    void (*hold)(Guess& guess);
+  };
+  static const std::vector<Rule>& RuleRows() {
+    static const std::vector<Rule> rows = {
+        {"joined", "several statements read it: its name lasts until what they made has come together",
+         [](Guess& g) { HoldJoined(g.layers_, g.calls_, g.statements_, g.joins_list_, g.producer_, g.likely_); }},
+        {"prepared", "made without any input: it waits under a name for the activation that meets it",
+         [](Guess& g) { HoldPrepared(g.layers_, g.calls_, g.producer_, g.from_input_, g.likely_); }},
+        {"known-names", "code that libraries write alike",
+         [](Guess& g) { HoldKnownNames(g.layers_, g.calls_, g.producer_, g.likely_); }},
+        {"pyramid", "maps of several sizes stand in one list",
+         [](Guess& g) { HoldPyramid(g.layers_, g.statements_, g.likely_); }},
+        {"bound-names", "what is read later in its frame must have a name",
+         [](Guess& g) { HoldBoundNames(g.layers_, g.statements_, g.likely_); }},
+        {"decoders", "where maps of two sizes meet, both have names",
+         [](Guess& g) { HoldDecoders(g.layers_, g.statements_, g.likely_); }},
+        {"known-frames", "what a library's frame calls its children (graph/habits)",
+         [](Guess& g) { HoldKnownFrames(g.layers_, g.statements_, g.likely_); }},
+        {"parts", "tensors that are taken apart into names, sums that a norm returns, tuples of recurrent layers",
+         [](Guess& g) { g.HoldParts(); }},
+    };
+    return rows;
+  }
+
+  void HoldLikelyNames(const std::vector<size_t>& order) {
+    // Names of a frame go in the order in which they were first bound.
+    for (size_t v = 0; v < bound_.size(); ++v) bound_[v] = static_cast<int32_t>(v);
+    for (size_t row = 0; row < RuleRows().size(); ++row) {
+      const Rule& rule = RuleRows()[order.empty() ? row : order[row]];
+      likely_.Under(rule.name);
+      rule.hold(*this);
     }
-    HoldPrepared(layers_, calls_, producer_, from_input, likely_);
-    HoldKnownNames(layers_, calls_, producer_, likely_);
-    HoldPyramid(layers_, statements_, likely_);
-    HoldBoundNames(layers_, statements_, likely_);
-    HoldDecoders(layers_, statements_, likely_);
-    HoldKnownFrames(layers_, statements_, likely_);
-    HoldParts(joins_list);
   }
 
   // Operands and parts that have a name without being read twice, and what recurrent layers return.
-  void HoldParts(const std::vector<bool>& joins_list) {
+  void HoldParts() {
     const NameHolds names(layers_, calls_, statements_.uses());
-    // NameHolds of a frame go in the order in which they were first bound.
-    for (size_t v = 0; v < bound_.size(); ++v) bound_[v] = static_cast<int32_t>(v);
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       const Layer& layer = layers_.layers[l];
       const Release end = WithFrame(layers_, calls_, layer.module);
@@ -389,7 +334,7 @@ class Guess {
       if (const int until = names.EndOfNormedName(layer); until >= 0)
         Hold(likely_, layer.inputs[0], {until, end.holder});
       if (names.IsVariance(layer)) Hold(likely_, layer.outputs[0], end);
-      for (const ValueId part : joins_list[l] ? layer.inputs : names.OperandsOfReturnedNorm(layer, calls_))
+      for (const ValueId part : joins_list_[l] ? layer.inputs : names.OperandsOfReturnedNorm(layer, calls_))
         Hold(likely_, part, end);
       if (!names.Has(layer)) continue;
       Hold(likely_, names.Projection(layer), end);
@@ -420,13 +365,10 @@ class Guess {
     }
   }
 
-  Releases InOrder(std::vector<Release> release) const {
-    for (ValueId output : layers_.outputs) {
-      if (output.valid()) release[static_cast<size_t>(output.value)] = {};
-    }
+  Releases InOrder(const Holds& release) const {
     Releases after(layers_.layers.size());
     for (size_t v = 0; v < release.size(); ++v) {
-      if (release[v].after >= 0 && layers_.values[v].role == Role::kActivation) {
+      if (release[v].after >= 0 && !returned_[v] && layers_.values[v].role == Role::kActivation) {
         after[static_cast<size_t>(release[v].after)].push_back(ValueId{static_cast<int32_t>(v)});
       }
     }
@@ -443,11 +385,14 @@ class Guess {
 
   const Layers& layers_;
   const Calls calls_;
-  std::vector<ModuleId> producer_;       // the call that made each value
-  std::vector<Release> likely_, known_;  // by value; known without guesses
-  std::vector<int32_t> bound_;           // by value: names of a frame go in the order in which they were first bound
+  std::vector<ModuleId> producer_;  // the call that made each value
+  Holds likely_, known_;            // by value; known without guesses
+  std::vector<int32_t> bound_;      // by value: names of a frame go in the order in which they were first bound
   const Statements statements_;
-  std::vector<bool> told_;  // by value: source lines tell
+  const std::vector<bool> from_input_;  // by value
+  const std::vector<bool> joins_list_;  // by layer
+  std::vector<bool> told_;              // by value: source lines tell
+  std::vector<bool> returned_;          // by value: the caller has it
 };
 
 }  // namespace
@@ -458,5 +403,13 @@ Lifetimes LifetimesOf(const Layers& layers) {
 }
 
 Releases ReleasesAfter(const Layers& layers, Naming naming) { return Guess(layers).As(naming); }
+
+Releases ReleasesInOrder(const Layers& layers, const std::vector<size_t>& order) {
+  return Guess(layers, order).As(Naming::kLikely);
+}
+
+std::vector<Held> HoldsOf(const Layers& layers) { return Guess(layers).Likely(); }
+
+std::vector<HoldRule> HoldRules() { return Guess::Rules(); }
 
 }  // namespace vramplan

@@ -30,4 +30,23 @@ Lifetimes LifetimesOf(const Layers& layers);
 // One of them.
 Releases ReleasesAfter(const Layers& layers, Naming naming = Naming::kLikely);
 
+// The likely ones, with the rules between the first and "source-lines" of HoldRules taken in this order, counted from
+// 0: a test holds that the order does not matter.
+Releases ReleasesInOrder(const Layers& layers, const std::vector<size_t>& order);
+
+// Who holds what, and why: each value of the forward with the layer after which it goes (-1: the caller keeps it), and
+// the rule that keeps it so long.
+struct Held {
+  ValueId value;
+  int until = -1;
+  const char* rule = "";
+};
+std::vector<Held> HoldsOf(const Layers& layers);
+
+struct HoldRule {
+  const char* name;
+  const char* why;
+};
+std::vector<HoldRule> HoldRules();
+
 }  // namespace vramplan

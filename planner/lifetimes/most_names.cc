@@ -9,10 +9,10 @@ namespace {
 class MostNames {
  public:
   MostNames(const Layers& layers, const Calls& calls, const Statements& statements,
-            const std::vector<ModuleId>& producer, const std::vector<Release>& read, const std::vector<bool>& told)
+            const std::vector<ModuleId>& producer, const Holds& read, const std::vector<bool>& told)
       : layers_(layers), calls_(calls), statements_(statements), producer_(producer), read_(read), told_(told) {}
 
-  void HoldIn(std::vector<Release>& release) {
+  void HoldIn(Holds& release) {
     for (size_t v = 0; v < release.size(); ++v) {
       if (IsFree(release, v)) Find(v);
     }
@@ -22,9 +22,7 @@ class MostNames {
   }
 
  private:
-  bool IsFree(const std::vector<Release>& release, size_t v) const {
-    return release[v].after >= 0 && MakerOf(v) >= 0 && !told_[v];
-  }
+  bool IsFree(const Holds& release, size_t v) const { return release[v].after >= 0 && MakerOf(v) >= 0 && !told_[v]; }
   int MakerOf(size_t v) const { return statements_.MakerOf(ValueId{static_cast<int32_t>(v)}); }
   // In which it is made and read.
   ModuleId FrameOf(size_t v) const {
@@ -48,7 +46,7 @@ class MostNames {
   }
 
   // A chain in a list, x = block(x), writes one name anew.
-  void Hold(std::vector<Release>& release, size_t v) const {
+  void Hold(Holds& release, size_t v) const {
     const ModuleId frame = FrameOf(v);
     const bool in_list = in_list_.contains({frame, statements_.LoopOf(MakerOf(v), frame).list});
     if (!in_list && statements_.Carries(statements_.StatementOf(MakerOf(v), frame),
@@ -64,7 +62,7 @@ class MostNames {
   const Calls& calls_;
   const Statements& statements_;
   const std::vector<ModuleId>& producer_;
-  const std::vector<Release>& read_;
+  const Holds& read_;
   const std::vector<bool>& told_;
   std::set<std::pair<ModuleId, int>> in_list_;  // frame, list: its results are looked up
 };
@@ -72,8 +70,8 @@ class MostNames {
 }  // namespace
 
 void HoldMostNames(const Layers& layers, const Calls& calls, const Statements& statements,
-                   const std::vector<ModuleId>& producer, const std::vector<Release>& read,
-                   const std::vector<bool>& told, std::vector<Release>& release) {
+                   const std::vector<ModuleId>& producer, const Holds& read, const std::vector<bool>& told,
+                   Holds& release) {
   MostNames(layers, calls, statements, producer, read, told).HoldIn(release);
 }
 

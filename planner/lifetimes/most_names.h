@@ -15,7 +15,7 @@ namespace vramplan {
 // `producer`: the call that each value was made in; `read`: when it goes if it has no name; `told`: source lines name
 // it, so that nothing is assumed.
 void HoldMostNames(const Layers& layers, const Calls& calls, const Statements& statements,
-                   const std::vector<ModuleId>& producer, const std::vector<Release>& read,
-                   const std::vector<bool>& told, std::vector<Release>& release);
+                   const std::vector<ModuleId>& producer, const Holds& read, const std::vector<bool>& told,
+                   Holds& release);
 
 }  // namespace vramplan

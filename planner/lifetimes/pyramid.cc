@@ -20,7 +20,7 @@ bool IsMap(const Layers& layers, const Layer& maker, ValueId id) {
 
 }  // namespace
 
-void HoldPyramid(const Layers& layers, const Statements& statements, std::vector<Release>& release) {
+void HoldPyramid(const Layers& layers, const Statements& statements, Holds& release) {
   std::map<ModuleId, std::set<std::string>> children;
   for (const Module& module : layers.modules) {
     if (module.parent.valid()) children[module.parent].insert(module.path.substr(module.path.rfind('.') + 1));

@@ -12,6 +12,6 @@ namespace vramplan {
 // features = self.encoder(x); self.segmentation_head(self.decoder(features)): the list has the last map of every
 // resolution that one block hands to the next, whatever the decoder reads of it (segmentation_models_pytorch/
 // base/model.py, encoders/).
-void HoldPyramid(const Layers& layers, const Statements& statements, std::vector<Release>& release);
+void HoldPyramid(const Layers& layers, const Statements& statements, Holds& release);
 
 }  // namespace vramplan

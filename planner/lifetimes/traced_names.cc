@@ -37,8 +37,7 @@ struct Frame {
 
 class TracedNames {
  public:
-  TracedNames(const Layers& layers, const Statements& statements, const std::vector<Release>& read,
-              std::vector<Release>& release)
+  TracedNames(const Layers& layers, const Statements& statements, const Holds& read, Holds& release)
       : layers_(layers),
         statements_(statements),
         read_(read),
@@ -191,7 +190,7 @@ class TracedNames {
   };
 
   void SetRelease(ValueId id, End end) {
-    release_[id.index()] = read_[id.index()];
+    release_.Set(id.index(), read_[id.index()]);
     Hold(release_, id, end.until);
     told_[id.index()] = end.sure;
   }
@@ -270,16 +269,16 @@ class TracedNames {
 
   const Layers& layers_;
   const Statements& statements_;
-  const std::vector<Release>& read_;
-  std::vector<Release>& release_;
+  const Holds& read_;
+  Holds& release_;
   std::vector<bool> told_;  // by value
   const Execution execution_;
 };
 
 }  // namespace
 
-std::vector<bool> FollowTracedNames(const Layers& layers, const Statements& statements,
-                                    const std::vector<Release>& read, std::vector<Release>& release) {
+std::vector<bool> FollowTracedNames(const Layers& layers, const Statements& statements, const Holds& read,
+                                    Holds& release) {
   if (layers.source.stacks.empty()) return std::vector<bool>(release.size(), false);
   TracedNames names(layers, statements, read, release);
   names.Follow();

@@ -15,7 +15,7 @@ namespace vramplan {
 
 // `read`: when each value would go that had no name. Replaces the guesses of `release` where lines say it. Gives, by
 // value, whether the lines leave no doubt: what a function does that a line calls, they do not say.
-std::vector<bool> FollowTracedNames(const Layers& layers, const Statements& statements,
-                                    const std::vector<Release>& read, std::vector<Release>& release);
+std::vector<bool> FollowTracedNames(const Layers& layers, const Statements& statements, const Holds& read,
+                                    Holds& release);
 
 }  // namespace vramplan

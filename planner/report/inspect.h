@@ -16,7 +16,7 @@
 
 namespace vramplan {
 
-enum class Dump : uint8_t { kNone, kShapes, kLayers, kParameters, kPasses };
+enum class Dump : uint8_t { kNone, kShapes, kLayers, kParameters, kHolds, kPasses };
 
 struct Inspection {
   Graph graph;

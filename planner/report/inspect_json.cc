@@ -1,4 +1,5 @@
 #include "graph/layers/trained.h"
+#include "planner/lifetimes/lifetimes.h"
 #include "planner/report/inspect.h"
 #include "planner/report/inspect_parts.h"
 #include "planner/spec/trained.h"
@@ -48,6 +49,18 @@ Json ParametersJson(const Layers& layers) {
         .Set("type", Name(layers[id].type))
         .Set("shape", std::move(shape))
         .Set("trained", IsTrained(layers, id));
+    array.Push(std::move(object));
+  }
+  return array;
+}
+
+Json HoldsJson(const Layers& layers) {
+  Json array = Json::Array();
+  for (const Held& held : HoldsOf(layers)) {
+    Json object = Json::Object();
+    object.Set("name", layers[held.value].name)
+        .Set("until", held.until < 0 ? Json() : Json(layers.layers[static_cast<size_t>(held.until)].name))
+        .Set("rule", held.rule);
     array.Push(std::move(object));
   }
   return array;
@@ -133,6 +146,7 @@ Json ToJson(const Inspection& inspection, Dump dump) {
     }
     object.Set("lifted", std::move(lifted));
     if (dump == Dump::kParameters) object.Set("parameter_list", ParametersJson(*inspection.layers));
+    if (dump == Dump::kHolds) object.Set("holds", HoldsJson(*inspection.layers));
     if (dump == Dump::kLayers) object.Set("layers", LayersJson(inspection));
     if (dump == Dump::kPasses) object.Set("passes", PassesJson(inspection.passes));
   }

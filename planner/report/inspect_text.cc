@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "graph/base/text_table.h"
 #include "graph/layers/trained.h"
+#include "planner/lifetimes/lifetimes.h"
 #include "planner/report/inspect.h"
 #include "planner/report/inspect_parts.h"
 #include "planner/report/model_facts.h"
@@ -95,6 +98,24 @@ std::string PrintParameters(const Inspection& inspection, const Style& style) {
   return table.Print(style.width);
 }
 
+// Until when the forward keeps each of its tensors, and why.
+std::string PrintHolds(const Inspection& inspection, const Style& style) {
+  const Layers& layers = *inspection.layers;
+  TextTable table({{"tensor", kLeft, true}, {"shape", kLeft, true}, {"goes after", kLeft, true}, {"rule"}});
+  std::set<std::string> seen;
+  for (const Held& held : HoldsOf(layers)) {
+    const std::string until = held.until < 0 ? "" : layers.layers[static_cast<size_t>(held.until)].name;
+    table.AddRow(
+        {layers[held.value].name, ToString(layers[held.value].shape, BatchName(inspection)), until, held.rule});
+    seen.insert(held.rule);
+  }
+  std::string text = table.Print(style.width) + "\n";
+  for (const HoldRule& rule : HoldRules()) {
+    if (seen.contains(rule.name)) text += std::string(rule.name) + ": " + rule.why + "\n";
+  }
+  return text;
+}
+
 std::string PrintLiftedLayers(const Layers& layers, const Style& style) {
   TextTable table({{"layer", kLeft, true},
                    {"count", kRight},
@@ -183,6 +204,7 @@ std::string PrintInspection(const Inspection& inspection, Dump dump, const Style
   }
   if (dump == Dump::kPasses) text += "\n" + PrintPasses(inspection.passes, style);
   if (dump == Dump::kParameters && inspection.layers) text += "\n" + PrintParameters(inspection, style);
+  if (dump == Dump::kHolds && inspection.layers) text += "\n" + PrintHolds(inspection, style);
   if (dump == Dump::kLayers && inspection.layers) text += "\n" + PrintEveryLayer(inspection);
   return text;
 }
