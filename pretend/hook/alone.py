@@ -100,7 +100,7 @@ def install(torch):
         library.vramplan_pretend_split(len(ranks))
         return name_of(ranks, *arguments, **named)
     distributed_c10d._process_group_name = named_group
-    replace_gloo(torch.distributed, distributed_c10d)
+    replace_gloo(torch.distributed, distributed_c10d, torch.__version__)
 
     # An object of each rank. PyTorch 2.15 looks for the longest of them by a kernel, which computes nothing here.
     def all_gather_object(object_list, obj, *_, **__):
@@ -115,8 +115,9 @@ def install(torch):
         module.broadcast_object_list = broadcast_object_list
 
 
-def replace_gloo(distributed, distributed_c10d):
+def replace_gloo(distributed, distributed_c10d, version):
     """Gloo's groups connect processes, of which there is one. Here they are PyTorch's own group that tells nobody."""
+    # In C++, with a name that can be imported, since torch 2.3 (pytorch/pytorch#118426).
     fake = getattr(distributed_c10d, "FakeProcessGroup", None)
     if fake is None:
         try:
@@ -135,8 +136,9 @@ def replace_gloo(distributed, distributed_c10d):
     class ProcessGroupGloo(metaclass=OfGloo):
         def __new__(cls, store, rank, size, *_, **__):
             if fake is None:
-                raise NotImplementedError("with torch before 2.2 a rank that runs alone has no groups of Gloo: "
-                                          "vramplan run --all-ranks runs all of them")
+                raise NotImplementedError("torch %s has no FakeProcessGroup (2.3 and later have), so a rank that runs "
+                                          "alone has no groups of Gloo: vramplan run --all-ranks runs all of them"
+                                          % version)
             make = getattr(fake, "_create_internal", fake)  # torch 2.9 and later
             return make(rank, size)
     for name in ("_Options", "create_device", "create_default_device"):
