@@ -104,10 +104,13 @@ std::string AllOf(int64_t count) {
 
 StartedCommand::Environment HookEnvironment(const Options& options, const std::string& pretend,
                                             const std::string& folder) {
+  // What tensors are for is told of a run that is recorded or drawn, and of ranks.
+  const std::optional<ScriptRanks>& ranks = options.wishes_of_script.ranks;
+  const bool details = !options.record.empty() || IsPicture(options.format) || (ranks && !ranks->one_process);
   return {{"PYTHONPATH", Before(pretend + "/hook", "PYTHONPATH", ":")},
           {"VRAMPLAN_RECORDING", folder},
           {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
-          {"VRAMPLAN_DETAILS", options.record.empty() && !IsPicture(options.format) ? "" : "1"},
+          {"VRAMPLAN_DETAILS", details ? "1" : ""},
           {"VRAMPLAN_VALUES", options.wishes_of_script.values_on_host ? "host" : ""},
           {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()}};
 }
@@ -284,7 +287,7 @@ Result<Filled> Fill(const Options& options, const ScriptValues& values, const st
 }
 
 ScriptReport ReportOf(const std::vector<std::string>& words, const ChosenDevice& card, bool given,
-                      const Recordings& all) {
+                      const Recordings& all, bool by_category) {
   ScriptReport report;
   report.command = words;
   report.card_given = given;
@@ -295,10 +298,16 @@ ScriptReport ReportOf(const std::vector<std::string>& words, const ChosenDevice&
   for (const Recording& process : all.processes) {
     if (!process.last) continue;
     const auto steps = static_cast<int64_t>(process.steps.size());
-    for (const auto& [number, peak] : process.cards)
-      report.processes.push_back({process.pid, process.rank, process.ranks, number, peak, steps});
-    if (process.cards.empty())
-      report.processes.push_back({process.pid, process.rank, process.ranks, 0, process.peak(), steps});
+    // The history is that of one card.
+    std::optional<Peak> replayed;
+    if (by_category && process.cards.size() < 2) {
+      const auto log = all.cards.find(process.pid);
+      replayed = ReplayedPeak(process, log != all.cards.end() && log->second.cudnn);
+    }
+    std::vector<std::pair<int64_t, Counters>> cards = process.cards;
+    if (cards.empty()) cards.emplace_back(0, process.peak());
+    for (const auto& [number, peak] : cards)
+      report.processes.push_back({process.pid, process.rank, process.ranks, number, peak, steps, replayed});
     if (most == nullptr || process.peak().reserved > most->peak().reserved) most = &process;
   }
   report.recording = *most;
@@ -404,7 +413,7 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
       std::ranges::any_of(all->processes, [](const Recording& process) { return process.last.has_value(); });
   if (signals.came()) return BadCommand(name, "was interrupted", "");
   if (!used) return NothingSeen(filled->words.front(), name, *all, end);
-  ScriptReport report = ReportOf(filled->words, card_, card_given_, *all);
+  ScriptReport report = ReportOf(filled->words, card_, card_given_, *all, ranks && !ranks->one_process);
   report.exit_code = end.exit_code;
   report.signal = end.signal;
   report.gpus = gpus;

@@ -160,27 +160,6 @@ class Sweeper {
   Prepared prepared_;
 };
 
-// Along each axis of numbers, the others at their first value.
-std::vector<SweepLaw> LawsOf(const std::vector<SweepAxis>& axes, const std::vector<std::vector<size_t>>& at,
-                             const std::vector<SweepRow>& rows) {
-  std::vector<SweepLaw> laws;
-  for (size_t a = 0; a < axes.size(); ++a) {
-    if (axes[a].numbers.size() < 2) continue;
-    std::vector<GrowthPoint> points;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      bool first = rows[i].levels.has_value();
-      for (size_t other = 0; other < axes.size(); ++other) first &= other == a || at[i][other] == 0;
-      if (first) points.push_back({axes[a].numbers[at[i][a]], rows[i].levels->requested});
-    }
-    SweepLaw law{axes[a].name, UnitOf(axes[a].name), LawOf(points), "", axes[a].numbers.front()};
-    for (size_t other = 0; other < axes.size(); ++other) {
-      if (other != a) law.at += (law.at.empty() ? "" : ", ") + axes[other].name + " " + axes[other].values[0];
-    }
-    laws.push_back(std::move(law));
-  }
-  return laws;
-}
-
 }  // namespace
 
 Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* machine) {
@@ -222,7 +201,12 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
   if (answered == report.rows.end())
     return Error{ErrorCode::kBadInput, options.file, "no combination can be answered: " + report.rows.front().failure,
                  "vramplan inspect " + options.file + " lists its dims"};
-  report.laws = LawsOf(options.over, at, report.rows);
+  std::vector<SweptAnswer> answers;
+  for (const SweepRow& row : report.rows) {
+    answers.push_back({row.values, std::nullopt});
+    if (row.levels) answers.back().requested = row.levels->requested;
+  }
+  report.laws = LawsAlong(report.axes, answers);
   switch (options.format) {
     case Format::kJson:
       return Outcome{.text = Print(ToJson(report))};

@@ -47,16 +47,6 @@ Result<std::vector<std::string>> ReadValues(const std::string& text, const std::
   return values;
 }
 
-std::vector<int64_t> NumbersOf(const std::vector<std::string>& values) {
-  std::vector<int64_t> numbers;
-  for (const std::string& value : values) {
-    const std::optional<int64_t> number = ReadInteger(value);
-    if (!number || (!numbers.empty() && *number <= numbers.back())) return {};
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
 }  // namespace
 
 Result<std::vector<SweepAxis>> ReadSweepAxes(const std::vector<std::string>& typed) {
@@ -72,7 +62,6 @@ Result<std::vector<SweepAxis>> ReadSweepAxes(const std::vector<std::string>& typ
     Result<std::vector<std::string>> values = ReadValues(text.substr(equals + 1), text);
     if (!values.ok()) return values.error();
     axis.values = *std::move(values);
-    axis.numbers = NumbersOf(axis.values);
     const auto same = [&](const SweepAxis& other) { return other.name == axis.name; };
     if (std::ranges::any_of(axes, same))
       return Wrong("--over", InQuotes(axis.name) + " is given twice", "give it once, with all of its values");

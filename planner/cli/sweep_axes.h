@@ -18,8 +18,6 @@ namespace vramplan {
 struct SweepAxis {
   std::string name;
   std::vector<std::string> values;
-  // Of values that are all whole numbers and rise; else empty.
-  std::vector<int64_t> numbers;
   bool operator==(const SweepAxis&) const = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/record/played.h"
 #include "planner/report/model_facts.h"
 
 namespace vramplan {
@@ -78,6 +79,12 @@ void NoteValues(ScriptReport* report) {
 }
 
 }  // namespace
+
+std::optional<Peak> ReplayedPeak(const Recording& recording, bool cudnn) {
+  const auto tells = [](const HistoryEvent& event) { return event.kind == HistoryKind::kTag; };
+  if (std::ranges::none_of(recording.history, tells) || MomentOf(recording).before_history) return std::nullopt;
+  return Replay(Played(RecordOf(recording, cudnn)).timeline, 1, AllocatorConfig(), Bytes::Max());
+}
 
 std::string ScriptName(const std::vector<std::string>& command) {
   for (const std::string& word : command) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "graph/base/note.h"
+#include "planner/allocator/replay.h"
 #include "planner/report/device_band.h"
 #include "planner/report/fit.h"
 #include "planner/report/json.h"
@@ -29,6 +30,7 @@ struct ScriptProcess {
   int64_t card = 0;  // of several that it used: a row for each
   Counters peak;
   int64_t steps = 0;
+  std::optional<Peak> replayed;  // of a rank: its requests, as `fit RECORD` replays them
 };
 
 struct ScriptReport {
@@ -51,12 +53,19 @@ struct ScriptReport {
 // Fills in what follows from the recording: moment, oom, band, verdict, and the notes about what was not covered.
 void Conclude(ScriptReport* report);
 
+// The peak of what a process requested, by category. Nothing: the hook did not tell what tensors are for, or its history
+// is not whole.
+std::optional<Peak> ReplayedPeak(const Recording& recording, bool cudnn);
+
 // "train.py", or the command when no word of it is a script.
 std::string ScriptName(const std::vector<std::string>& command);
 
 // "runs out of memory in the backward of step 1: 512.00 MiB more did not fit at train.py:12 main"; of a report with
 // oom.
 std::string RefusalText(const ScriptReport& report);
+
+// A row for each rank that has a replayed peak; its categories sum to its last cell. Empty: none has.
+std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& style);
 
 std::string PrintScript(const ScriptReport& report, const Style& style);
 // `largest`: of --largest, else null.

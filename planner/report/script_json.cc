@@ -1,3 +1,4 @@
+#include "planner/report/breakdown.h"
 #include "planner/report/script.h"
 
 namespace vramplan {
@@ -92,7 +93,8 @@ Json ToJson(const ScriptReport& report, Json largest) {
         .Set("rank", process.rank)
         .Set("ranks", process.ranks)
         .Set("card", process.card)
-        .Set("steps", process.steps);
+        .Set("steps", process.steps)
+        .Set("categories", process.replayed ? CategoriesJson(*process.replayed) : Json());
     ranks.Push(std::move(json));
   }
   Json json = Json::Object();

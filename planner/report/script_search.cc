@@ -42,6 +42,22 @@ std::string FromText(const std::vector<VariedRun>& runs) {
   return ", with " + std::to_string(std::prev(last)->report.gpus) + " gpus or more";
 }
 
+// Of --gpus alone: another value would make several rows of one rank.
+std::vector<ScriptProcess> RanksOf(const std::vector<VariedRun>& runs) {
+  std::vector<ScriptProcess> ranks;
+  for (const VariedRun& run : runs) {
+    if (run.values.size() != 1 || run.largest) return {};
+    ranks.insert(ranks.end(), run.report.processes.begin(), run.report.processes.end());
+  }
+  return ranks;
+}
+
+// Fewer numbers lie on any law.
+constexpr size_t kLeastRuns = 3;
+
+// An empty line before what is there.
+std::string Below(const std::string& text) { return text.empty() ? "" : "\n" + text; }
+
 Json LargestJson(const ScriptLargest& largest) {
   Json tried = Json::Array();
   for (const ScriptTry& run : largest.tried) {
@@ -52,10 +68,36 @@ Json LargestJson(const ScriptLargest& largest) {
   }
   Json json = Json::Object();
   json.Set("name", largest.name).Set("largest", largest.largest).Set("first_failing", largest.first_failing);
+  json.Set("laws", ToJson(LawsOf(largest)));
   return json.Set("tried", std::move(tried));
 }
 
 }  // namespace
+
+std::vector<SweepLaw> LawsOf(const ScriptLargest& largest) {
+  std::vector<SweptAnswer> answers;
+  for (const ScriptTry& run : largest.tried) {
+    if (run.fits) answers.push_back({{std::to_string(run.value)}, run.peak.requested});
+  }
+  return LawsAlong({largest.name}, answers, kLeastRuns);
+}
+
+std::vector<SweepLaw> LawsOf(const std::vector<VariedRun>& runs) {
+  // Each row of a search has its own number.
+  if (runs.front().largest) return {};
+  std::vector<std::string> axes;
+  for (const auto& [name, value] : runs.front().values) axes.push_back(name);
+  std::vector<SweptAnswer> answers;
+  for (const VariedRun& run : runs) {
+    SweptAnswer& answer = answers.emplace_back();
+    for (const auto& [name, value] : run.values) answer.values.push_back(value);
+    if (!run.report.oom) answer.requested = run.report.recording.peak().requested;
+  }
+  std::vector<SweepLaw> laws = LawsAlong(axes, answers, kLeastRuns);
+  // What ranks share falls with their number.
+  std::erase_if(laws, [](const SweepLaw& law) { return law.axis == "gpus"; });
+  return laws;
+}
 
 std::string PrintLargest(const ScriptLargest& largest, const ScriptReport& report, const Style& style) {
   TextTable table(
@@ -66,8 +108,8 @@ std::string PrintLargest(const ScriptLargest& largest, const ScriptReport& repor
     table.AddRow({std::to_string(run.value), run.fits ? "yes" : "no, it had", ToString(run.peak.requested),
                   ToString(run.peak.allocated), ToString(run.peak.reserved)});
   }
-  return Wrapped(FirstLine(largest, report), style.width, "  ") + "\n\n" + table.Print(style.width) + "\n" +
-         PrintScript(report, style);
+  return Wrapped(FirstLine(largest, report), style.width, "  ") + "\n\n" + table.Print(style.width) +
+         Below(PrintLaws(LawsOf(largest), style)) + "\n" + PrintScript(report, style);
 }
 
 std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport& report, const Style& style) {
@@ -146,7 +188,8 @@ std::string PrintVaried(const std::vector<VariedRun>& runs, const Style& style) 
   text += first.card_given ? std::to_string(fitting) + " of " + std::to_string(runs.size()) + " fit on " +
                                  first.device.name + FromText(runs)
                            : std::to_string(runs.size()) + " runs, on a card that is never full";
-  return text + "\n\n" + table.Print(style.width);
+  return text + "\n\n" + table.Print(style.width) + Below(PrintLaws(LawsOf(runs), style)) +
+         Below(PrintRanks(RanksOf(runs), style));
 }
 
 Json ToJson(const ScriptLargest& largest, const ScriptReport& report) { return ToJson(report, LargestJson(largest)); }
@@ -181,7 +224,7 @@ Json ToJson(const std::vector<VariedRun>& runs) {
     rows.Push(std::move(row));
   }
   Json json = Json::Object();
-  return json.Set("schema", "vramplan.run/1").Set("vary", std::move(rows));
+  return json.Set("schema", "vramplan.run/1").Set("vary", std::move(rows)).Set("laws", ToJson(LawsOf(runs)));
 }
 
 }  // namespace vramplan

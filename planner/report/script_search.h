@@ -5,6 +5,8 @@
 //
 //   batch  runs   requested  allocated    reserved
 //       4  yes   262.01 MiB  ...
+//
+//   batch  linear: each further sample 27.20 MiB
 #pragma once
 
 #include <optional>
@@ -15,6 +17,7 @@
 #include "planner/report/json.h"
 #include "planner/report/script.h"
 #include "planner/report/style.h"
+#include "planner/report/sweep_laws.h"
 
 namespace vramplan {
 
@@ -44,6 +47,11 @@ struct ScriptTried {
   std::string changed;  // "model.layers (8 x LlamaDecoderLayer)"; without a report why there is none
   std::optional<ScriptReport> report;
 };
+
+// What sweep says of a file's answers, of three runs or more: those of --largest that fit; along each of --vary (without
+// --largest) those that were not refused memory, the others at their first value.
+std::vector<SweepLaw> LawsOf(const ScriptLargest& largest);
+std::vector<SweepLaw> LawsOf(const std::vector<VariedRun>& runs);
 
 // `report`: of the run with the largest number, or, where none runs, of the lowest.
 std::string PrintLargest(const ScriptLargest& largest, const ScriptReport& report, const Style& style);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -194,6 +195,37 @@ std::string RefusalText(const ScriptReport& report) {
          ToString(report.oom->asked) + " more did not fit at " + PlaceText(report.oom->place);
 }
 
+std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& style) {
+  constexpr std::array kShown = {Category::kParameters, Category::kGradients, Category::kOptimizerState,
+                                 Category::kActivations};
+  TextTable table({{"rank", kLeft},
+                   {"parameters", kRight},
+                   {"gradients", kRight},
+                   {"optimizer state", kRight},
+                   {"activations", kRight},
+                   {"others", kRight},
+                   {"allocated", kRight}});
+  bool any = false;
+  for (const ScriptProcess& rank : ranks) {
+    if (!rank.replayed) continue;
+    const PeakMoment& moment = rank.replayed->moment;
+    std::vector<std::string> cells = {std::to_string(rank.rank) + " of " + std::to_string(rank.ranks)};
+    Bytes sum = moment.slack, others = moment.slack;
+    for (int i = 0; i < kCategories; ++i) {
+      const Bytes bytes = moment.categories[static_cast<size_t>(i)];
+      sum += bytes;
+      if (std::ranges::find(kShown, static_cast<Category>(i)) == kShown.end()) others += bytes;
+    }
+    for (const Category category : kShown) cells.push_back(ToString(moment.categories[static_cast<size_t>(category)]));
+    VRAMPLAN_CHECK(sum == rank.replayed->peak.allocated);
+    cells.push_back(ToString(others));
+    cells.push_back(ToString(sum));
+    table.AddRow(std::move(cells));
+    any = true;
+  }
+  return any ? "by category, at the peak of allocated:\n" + table.Print(style.width) : "";
+}
+
 std::string PrintScript(const ScriptReport& report, const Style& style) {
   std::string text = Wrapped(FirstLine(report), style.width, "  ") + "\n";
   const auto line = [&](const std::string& said) {
@@ -204,7 +236,9 @@ std::string PrintScript(const ScriptReport& report, const Style& style) {
   text += "\n" + PrintSteps(report, style);
   text += PrintMoment(report, style);
   if (const std::string band = PrintBand(report.band, style); !band.empty()) text += "\n" + band;
-  return text + PrintProcesses(report, style);
+  text += PrintProcesses(report, style);
+  const std::string ranks = PrintRanks(report.processes, style);
+  return ranks.empty() ? text : text + "\n" + ranks;
 }
 
 }  // namespace vramplan

@@ -11,12 +11,6 @@ namespace {
 
 using enum TextTable::Align;
 
-// A coefficient is a size, and below a byte a number.
-std::string CoefficientText(double bytes) {
-  if (std::abs(bytes) < 1) return Formatted("%.2f B", bytes);
-  return bytes < 0 ? "-" + ToString(Bytes::Of(std::llround(-bytes))) : ToString(Bytes::Of(std::llround(bytes)));
-}
-
 std::string Quoted(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -24,55 +18,7 @@ std::string Quoted(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string_view Name(Growth growth) {
-  switch (growth) {
-    case Growth::kNone:
-      return "none";
-    case Growth::kLinear:
-      return "linear";
-    case Growth::kQuadratic:
-      return "quadratic";
-    case Growth::kSteps:
-      return "steps";
-    case Growth::kOther:
-      return "other";
-  }
-  return "";
-}
-
 }  // namespace
-
-std::string UnitOf(const std::string& axis) {
-  const auto has = [&](const char* part) { return axis.find(part) != std::string::npos; };
-  if (axis == "batch") return "sample";
-  if (has("seq") || has("token") || has("length") || has("position")) return "token";
-  if (has("height") || has("width")) return "pixel";
-  if (has("frame")) return "frame";
-  return axis;
-}
-
-std::string LawText(const SweepLaw& swept) {
-  const GrowthLaw& law = swept.law;
-  const std::string each = "each further " + swept.unit;
-  std::string text(Name(law.growth));
-  switch (law.growth) {
-    case Growth::kNone:
-      return "no effect on the peak";
-    case Growth::kLinear:
-      text += ": " + each + " " + CoefficientText(law.linear);
-      break;
-    case Growth::kQuadratic:
-      text += ": " + each + "² " + CoefficientText(law.square) + ", " + each + " " + CoefficientText(law.linear);
-      break;
-    case Growth::kSteps:
-      text = "in steps: it stays for several values, then jumps";
-      break;
-    case Growth::kOther:
-      return "no simple law in these values";
-  }
-  if (!swept.at.empty()) text += " (at " + swept.at + ")";
-  return law.from > swept.first ? text + ", from " + std::to_string(law.from) + " on" : text;
-}
 
 std::string PrintSweep(const SweepReport& report, const Style& style) {
   const auto answered = std::ranges::count_if(report.rows, [](const SweepRow& row) { return row.levels.has_value(); });
@@ -84,12 +30,7 @@ std::string PrintSweep(const SweepReport& report, const Style& style) {
     text += ", of which " + std::to_string(held) + " fit on " + CardText(*report.device);
   }
   text += "\n";
-  size_t widest = 0;
-  for (const SweepLaw& law : report.laws) widest = std::max(widest, law.axis.size());
-  for (const SweepLaw& law : report.laws) {
-    text += Indented(law.axis + std::string(widest - law.axis.size() + 2, ' ') + LawText(law), style);
-  }
-  text += PrintSpec(report.question.spec, style) + "\n";
+  text += PrintLaws(report.laws, style) + PrintSpec(report.question.spec, style) + "\n";
   std::vector<TextTable::Column> columns;
   for (const std::string& axis : report.axes) columns.push_back({axis, kRight});
   columns.insert(columns.end(), {{"requested", kRight}, {"reserved", kRight}, {"on the device", kRight}});
@@ -137,13 +78,6 @@ std::string PrintSweepCsv(const SweepReport& report) {
 Json ToJson(const SweepReport& report) {
   Json axes = Json::Array();
   for (const std::string& axis : report.axes) axes.Push(axis);
-  Json laws = Json::Array();
-  for (const SweepLaw& law : report.laws) {
-    Json object = Json::Object();
-    object.Set("axis", law.axis).Set("unit", law.unit).Set("law", Name(law.law.growth)).Set("from", law.law.from);
-    object.Set("linear", law.law.linear).Set("square", law.law.square).Set("at", law.at);
-    laws.Push(std::move(object));
-  }
   Json rows = Json::Array();
   for (const SweepRow& row : report.rows) {
     Json values = Json::Object();
@@ -167,7 +101,7 @@ Json ToJson(const SweepReport& report) {
       .Set("model", ToJson(report.question.model))
       .Set("spec", SpecJson(report.question.spec))
       .Set("axes", std::move(axes))
-      .Set("laws", std::move(laws))
+      .Set("laws", ToJson(report.laws))
       .Set("rows", std::move(rows))
       .Set("notes", ToJson(report.notes));
   return json;

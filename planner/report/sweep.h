@@ -16,7 +16,7 @@
 #include "planner/report/device_band.h"
 #include "planner/report/estimate.h"
 #include "planner/report/fit.h"
-#include "planner/solver/growth.h"
+#include "planner/report/sweep_laws.h"
 
 namespace vramplan {
 
@@ -29,14 +29,6 @@ struct SweepRow {
   std::string failure;
 };
 
-// The law along one axis, where the others have their first values.
-struct SweepLaw {
-  std::string axis, unit;  // "sequence", "token"
-  GrowthLaw law;
-  std::string at;     // "batch 1", what the others were; empty: there is no other
-  int64_t first = 0;  // length
-};
-
 struct SweepReport {
   StepQuestion question;  // of the first answer
   std::vector<std::string> axes;
@@ -46,12 +38,6 @@ struct SweepReport {
   bool all_cards = false;
   Notes notes;
 };
-
-// "sample" of the batch, "token" of a sequence, "pixel" of a height; else the dim's own name.
-std::string UnitOf(const std::string& axis);
-
-// "linear: each further sample 326.80 MiB (at sequence 128), from 4 on".
-std::string LawText(const SweepLaw& law);
 
 std::string PrintSweep(const SweepReport& report, const Style& style);
 std::string PrintSweepCsv(const SweepReport& report);

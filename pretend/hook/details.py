@@ -6,6 +6,8 @@ parameters, gradients and states. Lines with when they were (sitecustomize.py), 
     tag gradients 4 ADDRESS,...                          storages by what they are for, and the bytes of an element
 """
 
+import gc
+
 
 class Details:
     def __init__(self, torch, guarded, when):
@@ -13,6 +15,7 @@ class Details:
         self.lines = []  # (when, words)
         self.inside = 0  # backwards that run: forwards in there are recomputations
         self.known = {}  # id of a module that was called by the script: whether it has parameters
+        self.unseen = False  # torch.compile was called: no module tells any more that its forward runs
         self.guarded = guarded
         self.wrap_zero_grad(torch.optim.Optimizer)
         self.wrap_zero_grad(torch.nn.Module)
@@ -71,7 +74,16 @@ class Details:
             self.tag("buffers", module.buffers())
         return known
 
+    def tag_modules(self):
+        """What has_parameters tags, of every module that there is. DeepSpeed's optimizers have copies of parameters."""
+        modules = [each for each in gc.get_objects() if issubclass(type(each), self.torch.nn.Module)]
+        self.tag("parameters", [each for module in modules for each in module.parameters(recurse=False)])
+        self.tag("buffers", [each for module in modules for each in module.buffers(recurse=False)])
+
     def before_update(self, optimizer):
+        if self.unseen:
+            self.unseen = False
+            self.tag_modules()
         self.tag("gradients", (p.grad for p in self.parameters(optimizer) if p.grad is not None))
 
     def after_update(self, optimizer):
@@ -106,6 +118,7 @@ class Details:
         """Where they lie on the card: (bytes of an element, address). Those that lie nowhere are left out."""
         for tensor in tensors:
             tensor = getattr(tensor, "_local_tensor", tensor)  # of a DTensor, this rank's part
+            tensor = getattr(tensor, "ds_tensor", tensor)  # of a parameter of ZeRO-3: DeepSpeed keeps it there
             try:
                 if tensor.is_cuda and (address := tensor.untyped_storage().data_ptr()):
                     yield tensor.element_size(), address

@@ -136,6 +136,8 @@ class _Recorder:
         """torch.compile looks into Python functions: ours would be in its way."""
         for hook in self.forward_hooks:
             hook.remove()
+        if self.details:
+            self.details.unseen = True
         self.keep_values()
 
     def value(self, what):

@@ -1,4 +1,4 @@
-"""The worked examples of docs/scripts.md: the first line of each answer is the one in the table.
+"""The worked examples of docs/scripts.md: the first line of each answer is the one in the table, and others are in it.
 
 An example whose packages are not there is left out and named; with another torch than the table's, all of them are.
 """
@@ -27,7 +27,7 @@ for line in page.splitlines():
     if not line.startswith("| ") or "`./vramplan" not in line:
         continue
     example, command, packages, first = (cell.strip() for cell in line.strip("|").split("|"))
-    command, first = command.strip("`"), first.strip("`")
+    command, (first, *others) = command.strip("`"), re.findall("`([^`]+)`", first)
     missing = [name for name in re.findall(r"\w+", packages) if importlib.util.find_spec(name) is None]
     if missing:
         print("skip  %s: no %s" % (example, ", ".join(missing)))
@@ -38,12 +38,13 @@ for line in page.splitlines():
     words[script] = os.path.join(ROOT, words[script])
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
-    if " ".join(done.stdout.split()).startswith(first + " "):
+    said = " ".join(done.stdout.split()) + " "
+    if said.startswith(first + " ") and all(" %s " % other in said for other in others):
         right += 1
         print("ran   %s" % example)
     else:
         wrong += 1
-        print("FAIL  %s:\n      %s\n      instead of\n      %s" % (example, done.stdout.partition("\n\n")[0], first))
+        print("FAIL  %s:\n      %s\n      instead of\n      %s" % (example, done.stdout if others else done.stdout.partition("\n\n")[0], [first, *others]))
         print(done.stderr[-2000:])
 print("%d examples, %d wrong" % (right + wrong, wrong))
 sys.exit(bool(wrong or not right))

@@ -254,6 +254,7 @@ answer = run("two_cards.py", code=1)
 
 # One rank of many, alone. The requested bytes are those that scripts in the same windows were seen to take under the
 # lab's library (torch 2.10, 2026-11-21): 12 bytes a parameter are shared by the ranks.
+PARAMETERS = 159_925_248
 RANKS = (
     ("fsdp2", 2, (), 2665150728),
     ("fsdp2", 8, (), 1945487112),
@@ -265,6 +266,11 @@ for kind, gpus, needs, requested in RANKS:
     answer = run("llama_ranks.py", kind, options=("--gpu", "a100-80gb", "--gpus", str(gpus)), needs=("transformers", *needs))
     if answer and COUNTED:
         is_("%s of %d ranks" % (kind, gpus), answer["steps"][2]["requested"], requested)
+        # In fp32 with two states each, all shared; ZeRO computes with a copy in bf16, which ZeRO-3 shares too.
+        copy = {"zero2": 2 * PARAMETERS, "zero3": 2 * PARAMETERS // gpus}.get(kind, 0)
+        held = answer["ranks"][0]["categories"]
+        is_("%s of %d ranks: parameters, states" % (kind, gpus), (held["parameters"], held["optimizer_state"]),
+            (4 * PARAMETERS // gpus + copy, 8 * PARAMETERS // gpus))
         is_("%s ranks" % kind, [(rank["rank"], rank["ranks"]) for rank in answer["ranks"]], [(0, gpus)])
 
 # Tensor parallelism of Megatron-core: the groups have their size, and each rank its share of the matrices.
@@ -309,7 +315,7 @@ if answer:
 
 # Groups of Gloo beside those of NCCL: each rank alone, and all of them, who really talk to each other.
 launcher = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "{gpus}")
-alone = 0 if hasattr(torch._C._distributed_c10d, "FakeProcessGroup") else 1  # it is refused before torch 2.2
+alone = 0 if hasattr(torch._C._distributed_c10d, "FakeProcessGroup") else 1  # it is refused before torch 2.3
 answers = [run("gloo.py", options=("--gpu", "t4", "--gpus", "4", *options), launcher=launch, code=0 if launch else alone)
            for options, launch in ((("--rank", "0"), ()), (("--rank", "3"), ()), (("--all-ranks",), launcher))]
 if all(answers):

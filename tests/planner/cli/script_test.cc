@@ -112,6 +112,8 @@ TEST_CASE("the largest number that runs, and a table of values") {
        "$(sed -n 's/  batch: \\([0-9]*\\).*/\\1/p' $1)", " " + config.path()},
       {"run/largest_none", "--gpu-memory 2GiB --largest batch=8:9", "$1", " {batch}", 3},
       {"run/vary", "--gpu-memory 2GiB --vary batch=2,9 --vary sleep=0,1", "$1", " {batch} {sleep}"},
+      {"run/vary_laws", "--gpu-memory 2GiB --vary batch_size=1,2,4,9 --vary sleep=0,1", "$1", " {batch_size} {sleep}"},
+      {"run/vary_laws_json", "--gpu-memory 2GiB --vary n=1,2,3,4,5,6,7,8 --format json", "$((($1 + 3) / 4))", " {n}"},
       {"run/vary_largest", "--gpu-memory 2GiB --vary extra=0,3 --largest batch=1:64", "$(($1 + $2))",
        " {batch} {extra}"},
   };
@@ -158,6 +160,67 @@ TEST_CASE("one rank of many") {
   // What the script says of its ranks is what counts.
   CHECK(Run("--gpu t4 --gpus 4", {kWhole, kCard})
             .err.starts_with("warning: --gpus 4: the script ran as one of 1 ranks\n"));
+}
+
+// Three blocks that are told, by parameters, states and gradients, one that is not, and a forward's that outlives it.
+std::string OfCategories() {
+  std::string recording = kWhole;
+  const size_t end = recording.find("f\t2000000000");
+  recording.insert(end,
+                   "tag\tparameters\t4\t1000000000\ntag\tgradients\t4\t4000000000\n"
+                   "tag\toptimizer_state\t4\t5000000000\n");
+  const size_t forward = recording.find("a\t2000000000");
+  recording.insert(forward, "at\tforward\n");
+  const size_t backward = recording.find("a\t4000000000");
+  recording.insert(backward, "at\tbackward\n");
+  return recording;
+}
+
+TEST_CASE("the bytes of a rank by category, as fit gives them of its record") {
+  const std::string script =
+      "[ \"$VRAMPLAN_DETAILS\" = 1 ] || exit 9\ncd $VRAMPLAN_RECORDING\n"
+      "cat >of_rank <<'end_of_file'\n" +
+      OfCategories() +
+      "end_of_file\n"
+      "rank() { sed \"s/^rank.*/rank\\t$1\\t$WORLDS/\" of_rank >$$0$1.recording\n"
+      "printf 'vramplan.card/1\\ncard\\t0\\t2000000000\\t0\\t800000000\\n' >$$0$1.card; }\n";
+  struct Row {
+    const char* golden;
+    const char* options;
+    const char* ranks;
+    const char* arguments = "";
+  };
+  const Row rows[] = {
+      {"run/categories", "--gpu t4 --gpus 8 --rank 3", "WORLDS=8; rank 3"},
+      {"run/categories_all", "--gpu t4 --gpus 2 --all-ranks", "WORLDS=2; rank 0; rank 1", " torchrun"},
+      {"run/categories_table", "--gpu t4 --gpus 2,4", "WORLDS=$WORLD_SIZE; rank 0"},
+      {"run/categories_json", "--gpu t4 --gpus 8 --format json", "WORLDS=8; rank 0"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.golden);
+    const Said said = Run(row.options, {"", "", script + row.ranks}, row.arguments);
+    CHECK(said.exit_code == 0);
+    std::string out = WithoutPaths(said.out);
+    out = std::regex_replace(out, std::regex("\n  [0-9]+ ( *[01] of 2 +cuda)"), "\n  1 $1");
+    CHECK(out == Golden(row.golden, out));
+  }
+  // fit of the same run's record says the same.
+  const ScratchFile record("rank.csv");
+  CHECK(Run("--gpu t4 --gpus 8 --force --record " + record.path(), {"", "", script + "WORLDS=8; rank 0"}).exit_code ==
+        0);
+  const std::string fit = Do("fit " + record.path() + " --gpu t4 --format json").out;
+  const std::string run = Run("--gpu t4 --gpus 8 --format json", {"", "", script + "WORLDS=8; rank 0"}).out;
+  const auto categories = [](const std::string& json) {
+    const size_t at = json.find("\"categories\": {");
+    return std::regex_replace(json.substr(at, json.find('}', at) - at), std::regex("\\s+"), " ");
+  };
+  CHECK(categories(fit).find("\"parameters\": 200000000") != std::string::npos);
+  CHECK(categories(run) == categories(fit));
+  // What tensors are for is asked of ranks alone, and several cards of one process have one history.
+  const std::string unasked = "[ -z \"$VRAMPLAN_DETAILS\" ]";
+  CHECK(Run("--gpu t4", {OfCategories(), kCard, unasked}).out.find("by category") == std::string::npos);
+  CHECK(Run("--gpu t4 --gpus 2 --one-process", {OfCategories(), kCard, unasked}).out.find("by category") ==
+        std::string::npos);
 }
 
 TEST_CASE("what a rank is given") {
