@@ -21,14 +21,20 @@ class ObjectPool {
     return taken;
   }
   static void Give(void* memory, size_t bytes) {
-    if (bytes > kLargest || kPlain) return ::operator delete(memory, bytes);
+    if (bytes > kLargest || kPlain) return ::operator delete(memory);
     Block*& first = Here().free[ClassOf(bytes)];
     first = new (memory) Block{first};
   }
 
  private:
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__)  // GCC's word for it
   static constexpr bool kPlain = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)  // Clang's, with which the fuzz targets are built
+  static constexpr bool kPlain = true;
+#else
+  static constexpr bool kPlain = false;
+#endif
 #else
   static constexpr bool kPlain = false;
 #endif

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "graph/habits/habits.h"
+
 namespace vramplan {
 namespace {
 
@@ -186,6 +188,25 @@ void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, Holds& 
   }
 }
 
+// attention_mask = create_bidirectional_mask(...), encoder_outputs = self.encoder(..., attention_mask=attention_mask),
+// pooled_output = self.pooler(...): a name of the frame that makes the mask, in every model of transformers
+// (modeling_bert.py and others, version 5.23). Where no class is known, a mask of theirs is known by its four axes.
+void HoldMasks(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
+               std::vector<Release>& release) {
+  constexpr size_t kMask = 3;
+  for (const Layer& call : layers.layers) {
+    if (call.op != "scaled_dot_product_attention" || call.inputs.size() <= kMask || !call.inputs[kMask].valid())
+      continue;
+    const ValueId mask = call.inputs[kMask];
+    const ModuleId frame = producer[mask.index()];
+    if (!frame.valid() || frame == call.module || layers[mask].type != DType::kBool) continue;
+    const std::string& class_name = layers[frame].class_name;
+    const bool theirs =
+        class_name.empty() ? layers[mask].shape.rank() == 4 : IsOfLibraryWith(class_name, Effect::kSkipsMasks);
+    if (theirs) Hold(release, mask, WithFrame(layers, calls, frame));
+  }
+}
+
 }  // namespace
 
 void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
@@ -195,6 +216,7 @@ void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<
   HoldBlocksOfGpt2(layers, calls, release);
   HoldSublayersOfT5(layers, calls, release);
   HoldQueriesBeforeRotation(layers, calls, release);
+  HoldMasks(layers, calls, producer, release);
   std::set<ModuleId> convolving;  // Whisper's encoder adds its positions where it picks them (modeling_whisper.py)
   for (const Layer& layer : layers.layers) {
     if (layer.op == "conv1d" && layer.module.valid()) convolving.insert(layers[layer.module].parent);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "graph/base/text_table.h"
 #include "planner/report/numbers.h"
@@ -18,18 +19,56 @@ std::string Quoted(const std::string& text) {
   return quoted + "\"";
 }
 
+// "batch, sequence and precision".
+std::string Enumerated(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+// "3 of 4 settings", "all 4 settings", "none of 4 settings".
+std::string SettingsText(int64_t count, size_t of) {
+  const std::string all = std::to_string(of) + " settings";
+  if (count == 0) return "none of " + all;
+  return (static_cast<size_t>(count) == of ? "all " : std::to_string(count) + " of ") + all;
+}
+
+// "unet.onnx needs from 1.11 GiB to 3.57 GiB to train, depending on batch; 3 of 4 settings fit on Tesla T4".
+std::string HeadlineOf(const SweepReport& report) {
+  std::optional<Bytes> least, most;
+  int64_t answered = 0, held = 0;
+  for (const SweepRow& row : report.rows) {
+    if (!row.levels) continue;
+    const Bytes device = row.band.device().likely;
+    least = std::min(least.value_or(device), device);
+    most = std::max(most.value_or(device), device);
+    ++answered;
+    held += row.verdict && *row.verdict != Verdict::kDoesNotFit ? 1 : 0;
+  }
+  const std::string model = FileName(report.question.model.file), mode{Name(report.question.mode)};
+  const size_t asked = report.rows.size();
+  const std::string axes = Enumerated(report.axes);
+  if (!least) return model + ": no answer for " + axes;
+  std::string text = model + " needs ";
+  if (*least == *most) {
+    text += ToString(*least) + " to " + mode + (answered > 1 ? ", whatever the " + axes : "");
+  } else {
+    text += "from " + ToString(*least) + " to " + ToString(*most) + " to " + mode + ", depending on " + axes;
+  }
+  if (static_cast<size_t>(answered) < asked) {
+    const int64_t without = static_cast<int64_t>(asked) - answered;
+    text += "; " + SettingsText(without, asked) + (without == 1 ? " has" : " have") + " no answer";
+  }
+  if (!report.device) return text;
+  text += asked == 1 ? (held == 1 ? "; it fits" : "; it does not fit")
+                     : "; " + SettingsText(held, asked) + (held > 1 ? " fit" : " fits");
+  return text + " on " + CardText(*report.device);
+}
+
 }  // namespace
 
 std::string PrintSweep(const SweepReport& report, const Style& style) {
-  const auto answered = std::ranges::count_if(report.rows, [](const SweepRow& row) { return row.levels.has_value(); });
-  std::string text = FileName(report.question.model.file) + " to " + std::string(Name(report.question.mode)) + ": " +
-                     std::to_string(answered) + (answered == 1 ? " answer" : " answers");
-  if (report.device) {
-    const auto held = std::ranges::count_if(
-        report.rows, [](const SweepRow& row) { return row.verdict && *row.verdict != Verdict::kDoesNotFit; });
-    text += ", of which " + std::to_string(held) + " fit on " + CardText(*report.device);
-  }
-  text += "\n";
+  std::string text = HeadlineOf(report) + "\n";
   text += PrintLaws(report.laws, style) + PrintSpec(report.question.spec, style) + "\n";
   std::vector<TextTable::Column> columns;
   for (const std::string& axis : report.axes) columns.push_back({axis, kRight});

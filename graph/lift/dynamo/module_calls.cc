@@ -114,9 +114,9 @@ void GatherModuleCalls(Layers* layers) {
   Edit edit(layers);
   for (const auto& [module, frame] : FramesOf(*layers)) {
     // Nothing but the last layer's output is read outside.
-    const auto is_inside = [&](int32_t place) {
+    const auto is_inside = [&, inside = module](int32_t place) {
       const size_t l = static_cast<size_t>(place);
-      return l < layers->layers.size() && layers->layers[l].module.value == module;
+      return l < layers->layers.size() && layers->layers[l].module.value == inside;
     };
     bool closed = true;
     for (size_t i = 0; i + 1 < frame.layers.size(); ++i) {

@@ -98,6 +98,27 @@ TEST_CASE("sweep: laws are named with their coefficients") {
   CHECK_NE(length.out.find(", each further token "), std::string::npos);
 }
 
+TEST_CASE("sweep: the headline says what is needed, and how many settings fit") {
+  const auto first_line = [](const std::string& line) {
+    const std::string out = Do(line).out;
+    return out.substr(0, out.find('\n'));
+  };
+  const auto device = [](const std::string& batch) {
+    const std::string json = Do("estimate MODELS/unet.onnx --gpu t4 --format json --batch " + batch).out;
+    return ToString(Bytes::Of(Number(json, "\"peak\": {", "device")));
+  };
+  CHECK_EQ(first_line("sweep MODELS/unet.onnx --gpu t4 --over batch=1,16,64"),
+           "unet.onnx needs from " + device("1") + " to " + device("64") +
+               " to train, depending on batch; 2 of 3 settings fit on Tesla T4");
+  CHECK_EQ(first_line("sweep MODELS/unet.onnx --gpu t4 --over batch=64"),
+           "unet.onnx needs " + device("64") + " to train; it does not fit on Tesla T4");
+  CHECK(first_line("sweep MODELS/unet.onnx --gpu t4 --over batch=1,2 --over precision=fp32,bf16 --mode infer")
+            .ends_with(" to infer, depending on batch and precision; all 4 settings fit on Tesla T4"));
+  // A checkpoint that the model does not have.
+  CHECK(first_line("sweep MODELS/resnet50.onnx --over checkpoint=layer1.0,nothing.there")
+            .ends_with(" to train; 1 of 2 settings has no answer"));
+}
+
 TEST_CASE("sweep: the smallest card, what fails, and what is wrong") {
   const Said cards = Do("sweep MODELS/unet.onnx --over batch=1,32 --gpu all --format json");
   CHECK_NE(cards.out.find("\"smallest_card\": \""), std::string::npos);

@@ -429,6 +429,29 @@ TEST_CASE("names of transformers' models: embeddings, variances, GPT-2's and T5'
                           : "-; -; -; -; -; -; 8; 7 9; 10; 6 11 3; -; -; -; 15; 14 16; 17; 13 18 5; 12 19 1; 20"));
     }
   }
+  SUBCASE("attention_mask = create_bidirectional_mask(...), until the model returns") {
+    struct Row {
+      const char* class_name;
+      int rank;
+      bool held;
+    };
+    for (const Row& row : {Row{"transformers.models.bert.modeling_bert.BertModel", 4, true}, Row{"", 4, true},
+                           Row{"", 2, false}, Row{"mine.Model", 4, false}}) {
+      CAPTURE(row.class_name);
+      CAPTURE(row.rank);
+      Model m;
+      const ModuleId root = m.Module(""), model = m.Module("bert", root), layer = m.Module("bert.layer", model);
+      m.layers.modules[1].class_name = row.class_name;
+      const ValueId x = m.Layer(m.Module("bert.stem", model), {m.Value(Role::kInput)});  // 1
+      const ValueId mask = m.Layer(model, {ValueId{0}}, "bitwise_and");                  // 2
+      m.layers.values[2].type = DType::kBool;
+      m.layers.values[2].shape = row.rank == 4 ? Shape{1, 1, 8, 8} : Shape{8, 8};
+      const ValueId attended = m.Layer(layer, {x, x, x, mask}, "scaled_dot_product_attention");  // 3
+      const ValueId pooled = m.Layer(m.Module("bert.pooler", model), {attended}, "linear");      // 4
+      m.layers.outputs = {m.Layer(m.Module("head", root), {pooled})};
+      CHECK(m.Releases() == (row.held ? "-; -; -; 3 1 2; 4" : "-; -; 2; 3 1; 4"));
+    }
+  }
   SUBCASE("normed_hidden_states, attention_output: to the sublayer's end") {
     Model m;
     const ModuleId root = m.Module("m"), layer = m.Module("m.layer.0", root);

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tests/support/layers_by_hand.h"
 #include "tests/support/lifted_text.h"
 
 namespace vramplan {
@@ -58,6 +59,56 @@ TEST_CASE("a mask made fp32 may have the type of what it is multiplied with") {
   CHECK(cast.op == "type_as");
   CHECK(cast.inputs == std::vector<ValueId>{layers.layers[1].outputs[0], layers.layers[0].outputs[0]});
   CHECK(OtherReadings(layers, {true, false}).empty());  // without autocast both are fp32
+}
+
+// a = (h - mean(h)) * torch.rsqrt(((h - mean(h)) ** 2).mean(-1, keepdim=True)), or with a name for h - mean(h).
+TEST_CASE("what a norm scales may be centred anew") {
+  const Layers layers = Activation(R"(
+    two = Constant <value = float {2.0}> ()
+    m = ReduceMean <axes = [-1], keepdims = 1> (h)
+    d = Sub (h, m)
+    p = Pow (d, two)
+    v = ReduceMean <axes = [-1], keepdims = 1> (p)
+    s = Sqrt (v)
+    r = Reciprocal (s)
+    a = Mul (d, r))");
+  REQUIRE(OperatorsOf(layers) == "neg mean sub pow mean rsqrt mul neg");
+  for (const bool with_gradients : {true, false}) {
+    const std::vector<Reading> readings = OtherReadings(layers, {with_gradients, false});
+    REQUIRE(readings.size() == 1);
+    CHECK(readings[0].code == "centring-guessed");
+    const Layers& twice = readings[0].layers;
+    CHECK(OperatorsOf(twice) == "neg mean sub pow mean rsqrt sub mul neg");
+    const Layer &once = twice.layers[2], &again = twice.layers[6];
+    CHECK(again.inputs == once.inputs);
+    CHECK(twice[again.outputs[0]].shape == twice[once.outputs[0]].shape);
+    CHECK(twice.layers[3].inputs[0] == once.outputs[0]);
+    CHECK(twice.layers[7].inputs == std::vector<ValueId>{again.outputs[0], twice.layers[5].outputs[0]});
+  }
+  Layers told = layers;  // a dynamo export has one node for each line
+  told.layers[2].evidence = Evidence::kProvenance;
+  CHECK(OtherReadings(told, {}).empty());
+  Layers other = layers;  // h - mean(h) of another tensor
+  other.layers[1].inputs = {other.inputs[0]};
+  CHECK(OtherReadings(other, {}).empty());
+}
+
+TEST_CASE("a norm that is written out may make its operand fp32 twice, which matters under autocast") {
+  Layers layers = Activation("s = Sqrt (h)\n a = Mul (h, s)");
+  Layer cast = layers.layers[0];  // as any_export/upcasts.h puts it in front of a norm
+  cast.op = "float";
+  cast.name = "cast";
+  Value value = layers[cast.outputs[0]];
+  cast.inputs = {cast.outputs[0]};
+  cast.outputs = {layers.Add(std::move(value))};
+  for (const size_t reader : {size_t{1}, size_t{2}}) layers.layers[reader].inputs[0] = cast.outputs[0];
+  layers.layers.insert(layers.layers.begin() + 1, cast);
+  const std::vector<Reading> readings = OtherReadings(layers, {false, true});
+  REQUIRE(readings.size() == 1);
+  CHECK(readings[0].code == "upcast-guessed");
+  CHECK(OperatorsOf(readings[0].layers) == "neg float sqrt float mul neg");
+  CHECK(readings[0].layers.layers[4].inputs[0] == readings[0].layers.layers[3].outputs[0]);
+  CHECK(OtherReadings(layers, {false, false}).empty());  // without autocast nothing is cast
 }
 
 // One tensor in, pointwise operators alone, one tensor out: what a torch.autograd.Function of the user's own leaves.
