@@ -1,7 +1,6 @@
 #include "planner/lifetimes/joins.h"
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -76,8 +75,9 @@ class Joins {
     return readers;
   }
   int LastReader(ValueId value) const {
-    for (const int reader : std::views::reverse(statements_.uses().LayersReading(value))) {
-      if (IsUse(reader)) return reader;
+    const std::span<const int32_t> readers = statements_.uses().LayersReading(value);
+    for (size_t r = readers.size(); r > 0; --r) {
+      if (IsUse(readers[r - 1])) return readers[r - 1];
     }
     return -1;
   }

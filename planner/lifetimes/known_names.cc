@@ -191,8 +191,7 @@ void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, Holds& 
 // attention_mask = create_bidirectional_mask(...), encoder_outputs = self.encoder(..., attention_mask=attention_mask),
 // pooled_output = self.pooler(...): a name of the frame that makes the mask, in every model of transformers
 // (modeling_bert.py and others, version 5.23). Where no class is known, a mask of theirs is known by its four axes.
-void HoldMasks(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-               std::vector<Release>& release) {
+void HoldMasks(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
   constexpr size_t kMask = 3;
   for (const Layer& call : layers.layers) {
     if (call.op != "scaled_dot_product_attention" || call.inputs.size() <= kMask || !call.inputs[kMask].valid())
