@@ -195,7 +195,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"estimate m.onnx --format yaml",
        "--format: \"yaml\" is not one of text, json, html, svg or snapshot (hint: type --format json)"},
       {"inspect m.onnx --dump shape",
-       "--dump: \"shape\" is not one of shapes, layers or parameters (hint: did you mean shapes?)"},
+       "--dump: \"shape\" is not one of shapes, layers, parameters or holds (hint: did you mean shapes?)"},
       {"fit m.onnx", "fit: no card is given (hint: add --gpu t4, --gpu all or --gpu-memory 16GiB)"},
       {"estimate m.onnx --gpu all",
        "--gpu: only fit and sweep compare all cards (hint: type vramplan fit FILE --gpu all)"},
