@@ -55,7 +55,7 @@ Result<Outcome> RunCompare(const Options& options, const Style& style, Probe* ma
   if (*chosen) prepared->notes.Append((*chosen)->notes);
   const TrainingSpec spec = SpecOf(options, *chosen);
   const int64_t batch = prepared->question.batch;
-  const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
+  const Result<Timeline> timeline = LayOut(*prepared, spec, batch, &prepared->notes);
   if (!timeline.ok()) return timeline.error();
   const int step = StepOfOurs(*recorded, timeline->steps);
   Result<Trace> ours = TraceOf(*timeline, prepared->layers, step, options.allocator);

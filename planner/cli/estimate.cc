@@ -19,8 +19,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   if (chosen) prepared->notes.Append(chosen->notes);
   const TrainingSpec spec = SpecOf(options, chosen);
   const int64_t batch = prepared->question.batch;
-  const Result<Timeline> timeline =
-      ScheduleFor(prepared->layers, prepared->lifetimes.likely, spec, batch, &prepared->notes);
+  const Result<Timeline> timeline = LayOut(*prepared, spec, batch, &prepared->notes);
   if (!timeline.ok()) return timeline.error();
 
   Estimate estimate;
@@ -42,8 +41,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   ends.uncertain = CudnnChooses(prepared->layers, spec);
   if (ends.uncertain) {
     Notes already_told;
-    const Result<Timeline> high =
-        ScheduleFor(prepared->layers, prepared->lifetimes.likely, AtHighWorkspaces(spec), batch, &already_told);
+    const Result<Timeline> high = LayOut(*prepared, AtHighWorkspaces(spec), batch, &already_told);
     if (!high.ok()) return high.error();
     ends.high = Replay(*high, batch, config, Bytes::Max()).peak.reserved;
   }

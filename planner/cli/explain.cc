@@ -10,7 +10,6 @@
 #include "planner/picture/explain_page.h"
 #include "planner/report/profile_json.h"
 #include "planner/report/quoting.h"
-#include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 namespace {
@@ -78,7 +77,7 @@ Status Compare(Options options, Probe* machine, ExplainReport* report, std::opti
   const TrainingSpec spec = SpecOf(options, *chosen);
   const auto lay_out = [&](int64_t batch) {
     Notes already_told;
-    return ScheduleFor(prepared->layers, spec, batch, &already_told);
+    return LayOut(*prepared, spec, batch, &already_told);
   };
 
   ExplainedStep step;
@@ -101,7 +100,7 @@ Status Compare(Options options, Probe* machine, ExplainReport* report, std::opti
                            "give --batch to change it"});
     }
   }
-  const Result<Timeline> timeline = ScheduleFor(prepared->layers, spec, batch, &prepared->notes);
+  const Result<Timeline> timeline = LayOut(*prepared, spec, batch, &prepared->notes);
   if (!timeline.ok()) return timeline.error();
   if (!step.match) step.match = RequestLike(message, *timeline, prepared->layers, batch, options.allocator, room);
 

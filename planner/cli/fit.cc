@@ -38,8 +38,7 @@ std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
 // Whether PyTorch raises an error in this step, which no batch avoids.
 bool IsRefused(const Prepared& prepared, const TrainingSpec& spec) {
   Notes notes;
-  const Result<Timeline> step =
-      ScheduleFor(prepared.layers, prepared.lifetimes.likely, spec, prepared.question.batch, &notes);
+  const Result<Timeline> step = LayOut(prepared, spec, prepared.question.batch, &notes);
   return step.ok() && std::ranges::any_of(notes.all(), [](const Note& n) { return n.code == "bce-under-autocast"; });
 }
 

@@ -62,7 +62,7 @@ Result<HostMemory> HostOf(const Prepared& prepared, const Options& options, cons
   if (!spec.given.contains("optimizer-impl") && eager::HasImpl(spec.optimizer, OptimizerImpl::kForLoop))
     on_cpu.optimizer_impl = OptimizerImpl::kForLoop;
   Notes already_told;
-  const Result<Timeline> step = Schedule(prepared.layers, on_cpu, batch, &already_told);
+  const Result<Timeline> step = LayOut(prepared, on_cpu, batch, &already_told);
   if (!step.ok()) return step.error();
   HostQuestion question;
   question.batch = batch;

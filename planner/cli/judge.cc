@@ -57,18 +57,17 @@ Result<int64_t> Bisect(int64_t limit, const Surely& surely) {
 Layout LayoutOf(const Prepared& prepared, const TrainingSpec& spec) {
   return [&prepared, spec](int64_t batch) {
     Notes already_told;
-    return ScheduleFor(prepared.layers, prepared.lifetimes.likely, spec, batch, &already_told);
+    return LayOut(prepared, spec, batch, &already_told);
   };
 }
 
 Result<BothEnds> LayOutBothEnds(const Prepared& prepared, const TrainingSpec& spec, int64_t batch, Notes* notes) {
-  Result<Timeline> likely = ScheduleFor(prepared.layers, prepared.lifetimes.likely, spec, batch, notes);
+  Result<Timeline> likely = LayOut(prepared, spec, batch, notes);
   if (!likely.ok()) return likely.error();
   BothEnds ends{*std::move(likely), std::nullopt};
   if (!CudnnChooses(prepared.layers, spec)) return ends;
   Notes already_told;
-  Result<Timeline> high =
-      ScheduleFor(prepared.layers, prepared.lifetimes.likely, AtHighWorkspaces(spec), batch, &already_told);
+  Result<Timeline> high = LayOut(prepared, AtHighWorkspaces(spec), batch, &already_told);
   if (!high.ok()) return high.error();
   ends.high = *std::move(high);
   return ends;

@@ -43,7 +43,7 @@ std::optional<std::string> SmallestCard(const Options& options, const Prepared& 
   for (const Card* card : cards) {
     const ChosenDevice chosen = DeviceOf(*card, on_card);
     Notes already_told;
-    const Result<Timeline> timeline = Schedule(prepared.layers, SpecOn(chosen, options.spec), batch, &already_told);
+    const Result<Timeline> timeline = LayOut(prepared, SpecOn(chosen, options.spec), batch, &already_told);
     if (!timeline.ok()) return std::nullopt;
     const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
     if (!Replay(*timeline, batch, AllocatorOn(chosen.device, options.allocator), capacity).out_of_memory) {
@@ -130,9 +130,9 @@ std::optional<Plan> Accumulated(const PlanProblem& problem, PlanWishes wishes, b
 }
 
 // The plan may have chosen autocast, which the step as it is was laid out without.
-void NoteOfPrecision(const Layers& layers, const TrainingSpec& planned, int64_t batch, Notes* notes) {
+void NoteOfPrecision(const Prepared& prepared, const TrainingSpec& planned, int64_t batch, Notes* notes) {
   Notes all;
-  if (!Schedule(layers, planned, batch, &all).ok()) return;
+  if (!LayOut(prepared, planned, batch, &all).ok()) return;
   for (const Note& note : all.all()) {
     if (note.code == "bce-under-autocast") notes->Add(note);
   }
@@ -167,7 +167,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   PlanReport report;
   // Notes of the step as it is, once.
   const int64_t smallest = wishes.batch.value_or(1);
-  const Result<Timeline> as_it_is = Schedule(prepared->layers, spec, smallest, &prepared->notes);
+  const Result<Timeline> as_it_is = LayOut(*prepared, spec, smallest, &prepared->notes);
   if (!as_it_is.ok()) return as_it_is.error();
   if (!on.rates_known) {
     prepared->notes.Add({"assumed-rates", Severity::kNote, "--gpu",
@@ -230,7 +230,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   report.device = device;
   report.id = on.id;
   if (spec.optimizer != Optimizer::kNone) report.optimizer = Name(spec.optimizer);
-  if (plan) NoteOfPrecision(prepared->layers, problem.With(*plan), plan->batch, &prepared->notes);
+  if (plan) NoteOfPrecision(*prepared, problem.With(*plan), plan->batch, &prepared->notes);
   report.notes = prepared->notes;
   std::optional<std::string> stream;
   if (plan && options.emit != Emit::kNone) {
@@ -252,7 +252,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
     const TrainingSpec drawn = plan ? problem.With(*plan) : spec;
     const int64_t batch = plan ? plan->batch : as_it_is->batch;
     Notes already_told;
-    const Result<Timeline> step = Schedule(prepared->layers, drawn, batch, &already_told);
+    const Result<Timeline> step = LayOut(*prepared, drawn, batch, &already_told);
     if (!step.ok()) return step.error();
     const DrawnStep drawn_step{*prepared, report.question,   *step,          batch,
                                drawn,     options.allocator, device.context, device};

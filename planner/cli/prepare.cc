@@ -164,6 +164,10 @@ Status TakeSecondModel(Options* options) {
   return Done();
 }
 
+Result<Timeline> LayOut(const Prepared& prepared, const TrainingSpec& spec, int64_t batch, Notes* notes) {
+  return ScheduleFor(prepared.layers, prepared.lifetimes.likely, spec, batch, notes);
+}
+
 std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, const StepQuestion& question,
                               const std::optional<ChosenDevice>& chosen, const ContextBand& context) {
   std::vector<SpecRow> rows;

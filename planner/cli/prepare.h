@@ -12,6 +12,7 @@
 #include "planner/cli/options.h"
 #include "planner/lifetimes/lifetimes.h"
 #include "planner/report/estimate.h"
+#include "planner/timeline/timeline.h"
 
 namespace vramplan {
 
@@ -27,6 +28,9 @@ struct Prepared {
   Notes notes;
 };
 Result<Prepared> Prepare(const Options& options);
+
+// Its step, with the lifetimes that Prepare found.
+Result<Timeline> LayOut(const Prepared& prepared, const TrainingSpec& spec, int64_t batch, Notes* notes);
 
 // Reads --second-model into the spec. Its dims are those of the options, and it is neither trained nor asked about.
 Status TakeSecondModel(Options* options);

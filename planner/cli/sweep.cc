@@ -62,8 +62,7 @@ std::string SmallestCardFor(const Options& options, const Prepared& prepared, in
     auto step = steps.find(key);
     if (step == steps.end()) {
       Notes already_told;
-      Result<Timeline> timeline =
-          ScheduleFor(prepared.layers, prepared.lifetimes.likely, SpecOn(chosen, options.spec), batch, &already_told);
+      Result<Timeline> timeline = LayOut(prepared, SpecOn(chosen, options.spec), batch, &already_told);
       if (!timeline.ok()) return "";
       step = steps.emplace(key, *std::move(timeline)).first;
     }

@@ -62,7 +62,7 @@ Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* mach
     if (!problem.ok()) return problem.error();
     return Outcome{.text = WriteProblem(*problem), .notes = prepared->notes};
   }
-  const Result<Timeline> timeline = Schedule(prepared->layers, spec, batch, &prepared->notes);
+  const Result<Timeline> timeline = LayOut(*prepared, spec, batch, &prepared->notes);
   if (!timeline.ok()) return timeline.error();
   if (step && *step > timeline->steps) {
     return Error{ErrorCode::kUsage, "--step", "this run has " + std::to_string(timeline->steps) + " steps",

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "planner/runtimes/runtime.h"
-
 namespace vramplan {
 
 ValidateQuestion::ValidateQuestion(Options options, ChosenDevice chosen, Prepared prepared)
@@ -76,7 +74,7 @@ Result<LargestBatch> ValidateQuestion::Largest(Bytes context, int64_t near) cons
 }
 
 Result<Timeline> ValidateQuestion::LayOut(int64_t batch, Notes* notes) const {
-  return ScheduleFor(prepared_.layers, spec_, batch, notes);
+  return vramplan::LayOut(prepared_, spec_, batch, notes);
 }
 
 Peak ValidateQuestion::Within(const Timeline& timeline, int64_t batch, Bytes context, bool* fits) const {

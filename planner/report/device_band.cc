@@ -29,21 +29,26 @@ std::vector<NamedBand> RowsOf(const DeviceBand& band) {
   return rows;
 }
 
+}  // namespace
+
+Band& Band::operator+=(const Band& other) {
+  low += other.low;
+  likely += other.likely;
+  high += other.high;
+  return *this;
+}
+
 Json ToJson(const Band& band) {
   Json object = Json::Object();
   object.Set("low", band.low).Set("likely", band.likely).Set("high", band.high);
   return object;
 }
 
-}  // namespace
-
 Band DeviceBand::device() const {
   Band sum;
   for (const NamedBand& row : RowsOf(*this)) {
     CHECK(row.band.low <= row.band.likely && row.band.likely <= row.band.high);
-    sum.low += row.band.low;
-    sum.likely += row.band.likely;
-    sum.high += row.band.high;
+    sum += row.band;
   }
   return sum;
 }

@@ -24,8 +24,10 @@ namespace vramplan {
 
 struct Band {
   Bytes low, likely, high;
+  Band& operator+=(const Band& other);
   bool operator==(const Band&) const = default;
 };
+Json ToJson(const Band& band);
 
 struct DeviceBand {
   Band reserved;

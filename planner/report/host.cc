@@ -43,21 +43,11 @@ Json RowsJson(const std::vector<HostRow>& rows) {
   return json;
 }
 
-Json BandJson(const Band& band) {
-  Json object = Json::Object();
-  object.Set("low", band.low).Set("likely", band.likely).Set("high", band.high);
-  return object;
-}
-
 }  // namespace
 
 Band HostMemory::Sum(const std::vector<HostRow>& rows) const {
   Band sum;
-  for (const HostRow& row : rows) {
-    sum.low += row.low;
-    sum.likely += row.likely;
-    sum.high += row.high;
-  }
+  for (const HostRow& row : rows) sum += {row.low, row.likely, row.high};
   return sum;
 }
 
@@ -135,9 +125,9 @@ std::string PrintHost(const HostMemory& host, const Style& style) {
 
 Json ToJson(const HostMemory& host) {
   Json object = Json::Object();
-  object.Set("beside_card", BandJson(host.Sum(host.beside)))
+  object.Set("beside_card", ToJson(host.Sum(host.beside)))
       .Set("beside_card_rows", RowsJson(host.beside))
-      .Set("on_cpu", BandJson(host.Sum(host.on_cpu)))
+      .Set("on_cpu", ToJson(host.Sum(host.on_cpu)))
       .Set("on_cpu_rows", RowsJson(host.on_cpu))
       .Set("cause", host.cause);
   return object;

@@ -169,6 +169,29 @@ def _answer(verb: str, path: str, arguments: list[str]) -> tuple[dict[str, Any],
     return _binary.ask_json(line), _binary.ask(line)
 
 
+def _of_step(
+    verb: str,
+    model: Model,
+    example_inputs: Any,
+    question: dict[str, Any],
+    batch: int | None,
+    checkpoint: Sequence[str],
+    options: dict[str, Any],
+) -> Any:
+    """What "fit" or "estimate" answers: of the exported file, or of a script that runs the model, where no exporter
+    takes it. question: gpu, mode, precision, optimizer and loss, as the caller gave them."""
+    arguments = arguments_of(
+        is_model=not _is_path(model), batch=batch, checkpoint=checkpoint, options=options, **question
+    )
+    try:
+        with _file(model, example_inputs, question["optimizer"], question["mode"]) as (path, notes):
+            read = {"fit": _results.fit_of, "estimate": _results.estimate_of}[verb]
+            return read(*_answer(verb, path, arguments), notes)
+    except ExportError as refused:
+        with _script_of(model, example_inputs, question, bool(checkpoint or options), refused) as (script, command, length):
+            return getattr(script, verb)(command, batch or length, question, refused)
+
+
 def fit(
     model: Model,
     example_inputs: Any = None,
@@ -196,17 +219,8 @@ def fit(
     checkpoint: paths of checkpointed modules.
     options: any other option of `vramplan fit`, with underscores: `accumulate=4`, `dim=["sequence=512"]`.
     """
-    arguments = arguments_of(
-        is_model=not _is_path(model), gpu=gpu, batch=batch, mode=mode, precision=precision, optimizer=optimizer,
-        loss=loss, checkpoint=checkpoint, options=options,
-    )  # fmt: skip
-    try:
-        with _file(model, example_inputs, optimizer, mode) as (path, notes):
-            return _results.fit_of(*_answer("fit", path, arguments), notes)
-    except ExportError as refused:
-        question = {"gpu": gpu, "mode": mode, "precision": precision, "optimizer": optimizer, "loss": loss}
-        with _script_of(model, example_inputs, question, bool(checkpoint or options), refused) as (script, command, length):
-            return script.fit(command, batch or length, question, refused)
+    question = {"gpu": gpu, "mode": mode, "precision": precision, "optimizer": optimizer, "loss": loss}
+    return _of_step("fit", model, example_inputs, question, batch, checkpoint, options)
 
 
 def estimate(
@@ -228,17 +242,8 @@ def estimate(
         from ._exporting import batch_of
 
         batch = batch_of(example_inputs)
-    arguments = arguments_of(
-        is_model=not _is_path(model), gpu=gpu, batch=batch, mode=mode, precision=precision, optimizer=optimizer,
-        loss=loss, checkpoint=checkpoint, options=options,
-    )  # fmt: skip
-    try:
-        with _file(model, example_inputs, optimizer, mode) as (path, notes):
-            return _results.estimate_of(*_answer("estimate", path, arguments), notes)
-    except ExportError as refused:
-        question = {"gpu": gpu, "mode": mode, "precision": precision, "optimizer": optimizer, "loss": loss}
-        with _script_of(model, example_inputs, question, bool(checkpoint or options), refused) as (script, command, length):
-            return script.estimate(command, batch or length, question, refused)
+    question = {"gpu": gpu, "mode": mode, "precision": precision, "optimizer": optimizer, "loss": loss}
+    return _of_step("estimate", model, example_inputs, question, batch, checkpoint, options)
 
 
 def plan(
