@@ -64,11 +64,12 @@ using Children = std::map<std::string, Form>;
 std::map<std::string, Children> ChildrenByParent(const Layers& layers) {
   std::map<std::string, Children> all;
   for (const ValueId id : layers.parameters) {
-    const std::string& name = layers[id].name;
+    const std::string_view name = layers[id].name;
     size_t begin = 0;  // of the child's name
     for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', begin)) {
-      const std::string_view part = std::string_view(name).substr(begin, dot - begin);
-      all[name.substr(0, begin)][std::string(part)].emplace(name.substr(dot + 1), layers[id].shape);
+      const std::string_view part = name.substr(begin, dot - begin);
+      Children& children = all[std::string(name.substr(0, begin))];
+      children[std::string(part)].emplace(name.substr(dot + 1), layers[id].shape);
       if (MayBeCopy(part)) break;  // inside a copy there is no other
       begin = dot + 1;
     }
