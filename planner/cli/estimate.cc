@@ -39,12 +39,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   estimate.assumptions = Doubts({*prepared, options, spec, batch, *timeline, estimate.peak.peak.requested});
   ReservedEnds ends;
   ends.uncertain = CudnnChooses(prepared->layers, spec);
-  if (ends.uncertain) {
-    Notes already_told;
-    const Result<Timeline> high = LayOut(*prepared, AtHighWorkspaces(spec), batch, &already_told);
-    if (!high.ok()) return high.error();
-    ends.high = Replay(*high, batch, config, Bytes::Max()).peak.reserved;
-  }
+  if (ends.uncertain) ends.high = Replay(AtMost(*timeline), batch, config, Bytes::Max()).peak.reserved;
   const Bytes reserved = estimate.peak.peak.reserved;
   if (spec.framework.runtime != Runtime::kPyTorch) {
     const ReservedRange range = ReservedAround(*timeline, spec, batch, config, reserved);

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "planner/cli/doubts.h"
+#include "planner/cli/fit_matrix.h"
 #include "planner/cli/host.h"
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
-#include "planner/cli/progress.h"
 #include "planner/cli/recorded.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
@@ -36,9 +36,9 @@ std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
 }
 
 // Whether PyTorch raises an error in this step, which no batch avoids.
-bool IsRefused(const Prepared& prepared, const TrainingSpec& spec) {
+bool IsRefused(StepEnds& steps) {
   Notes notes;
-  const Result<Timeline> step = LayOut(prepared, spec, prepared.question.batch, &notes);
+  const Result<BothEnds> step = steps.At(kFirstBatchLaidOut, &notes);
   return step.ok() && std::ranges::any_of(notes.all(), [](const Note& n) { return n.code == "bce-under-autocast"; });
 }
 
@@ -53,7 +53,8 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
     } else if (prepared.question.model.has_batch) {
       TrainingSpec other = spec;
       other.precision = precision;
-      if (IsRefused(prepared, other)) {
+      StepEnds steps(prepared, other);
+      if (IsRefused(steps)) {
         notes->Add({"bce-under-autocast", Severity::kNote, "--loss",
                     "PyTorch refuses binary_cross_entropy (BCELoss) under autocast, so " +
                         std::string(Name(precision)) + " is not compared",
@@ -61,7 +62,7 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
         continue;
       }
       // A precision that cannot be laid out (yet) has no row.
-      Result<LargestBatch> largest = FindLargestBatch(LayoutOf(prepared, other), prepared.layers, config, capacity);
+      Result<LargestBatch> largest = FindLargestBatch(steps.likely, prepared.layers, config, capacity);
       if (largest.ok()) rows.push_back({precision, *std::move(largest)});
     }
   }
@@ -70,17 +71,16 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
 }
 
 // The other way for an arena to grow, where it improves the answer.
-std::vector<WhatIf> OtherGrowth(const Prepared& prepared, const TrainingSpec& spec, const ChosenDevice& chosen,
-                                const BothEnds& step, const CardFit& now) {
-  TrainingSpec other = spec;
+std::vector<WhatIf> OtherGrowth(StepEnds& steps, const ChosenDevice& chosen, const BothEnds& step, const CardFit& now) {
+  TrainingSpec other = steps.spec;
   other.ort.growth = ArenaGrowth::kSameAsRequested;
-  if (spec.framework.runtime != Runtime::kOnnxRuntime || spec.given.count("ort-arena") != 0) return {};
+  if (other.framework.runtime != Runtime::kOnnxRuntime || other.given.count("ort-arena") != 0) return {};
   AllocatorConfig config;
   config.bfc = ArenaOf(other);
   CardFit fit;
   fit.device = chosen.device;
-  Judge(step, prepared.question.batch, other, config, &fit);
-  const Result<LargestBatch> largest = FindLargest(prepared, other, config, step.likely, fit);
+  Judge(step, steps.prepared.question.batch, other, config, &fit);
+  const Result<LargestBatch> largest = FindLargest(steps, config, fit);
   if (!largest.ok()) return {};
   const WhatIf what{std::string(Name(other.ort.growth)), fit.verdict, largest->largest_batch, "arena_extend_strategy"};
   const bool worse = what.verdict > now.verdict || what.largest_batch < now.largest.largest_batch;
@@ -91,16 +91,15 @@ std::vector<WhatIf> OtherGrowth(const Prepared& prepared, const TrainingSpec& sp
 
 // The two settings that people try against fragmentation, where the user has set none: what improves the answer.
 // Expandable segments came with PyTorch 2.1; 64 MiB and 256 MiB bracket the sizes that blogs and issues recommend.
-std::vector<WhatIf> WhatIfs(const Prepared& prepared, const TrainingSpec& spec, const ChosenDevice& chosen,
-                            const BothEnds& step, const CardFit& now) {
+std::vector<WhatIf> WhatIfs(StepEnds& steps, const ChosenDevice& chosen, const BothEnds& step, const CardFit& now) {
   std::vector<WhatIf> better;
   for (const char* conf : {"expandable_segments:True", "max_split_size_mb:64", "max_split_size_mb:256"}) {
     const AllocatorConfig config = ParseAllocatorConfig(conf).value();
-    if (config.expandable_segments && spec.framework < Framework{2, 1}) continue;
+    if (config.expandable_segments && steps.spec.framework < Framework{2, 1}) continue;
     CardFit fit;
     fit.device = chosen.device;
-    Judge(step, prepared.question.batch, spec, config, &fit);
-    const Result<LargestBatch> largest = FindLargest(prepared, spec, config, step.likely, fit);
+    Judge(step, steps.prepared.question.batch, steps.spec, config, &fit);
+    const Result<LargestBatch> largest = FindLargest(steps, config, fit);
     if (!largest.ok()) continue;
     const WhatIf other{conf, fit.verdict, largest->largest_batch};
     const bool improves = other.verdict < now.verdict || other.largest_batch > now.largest.largest_batch;
@@ -118,11 +117,6 @@ std::vector<WhatIf> WhatIfs(const Prepared& prepared, const TrainingSpec& spec, 
   return better;
 }
 
-void NoteAmd(Notes* notes) {
-  notes->Add({"amd-card", Severity::kWarning, "--gpu",
-              "the rules are those of CUDA; on an AMD card workspaces and context differ", ""});
-}
-
 // Asked at the batch that people will run: the one that they gave, else the largest.
 std::vector<Assumption> DoubtsOf(const CardFit& card, const Prepared& prepared, const Options& options,
                                  const TrainingSpec& spec, const Timeline& likely) {
@@ -133,69 +127,17 @@ std::vector<Assumption> DoubtsOf(const CardFit& card, const Prepared& prepared, 
 }
 
 // The page, or the step alone: at the batch that was asked for, else at the largest.
-Result<std::string> Drawn(const Prepared& prepared, const Options& options, const TrainingSpec& spec,
-                          const BothEnds& step, const Fit& fit) {
-  const int64_t asked = fit.question.batch;
+Result<std::string> Drawn(StepEnds& steps, const Options& options, const Fit& fit) {
   const bool at_largest = !fit.question.batch_given && fit.card.largest.largest_batch > 1;
-  const ContextBand& context = fit.card.device.context;
-  std::optional<Timeline> largest;
-  if (at_largest) {
-    Result<Timeline> timeline = LayoutOf(prepared, spec)(fit.card.largest.largest_batch);
-    if (!timeline.ok()) return timeline.error();
-    largest = *std::move(timeline);
-  }
-  const DrawnStep drawn{prepared,
-                        fit.question,
-                        largest ? *largest : step.likely,
-                        largest ? fit.card.largest.largest_batch : asked,
-                        spec,
-                        options.allocator,
-                        context,
-                        fit.card.device};
+  const int64_t batch = at_largest ? fit.card.largest.largest_batch : fit.question.batch;
+  const Result<LaidOut> step = steps.likely.At(batch);
+  if (!step.ok()) return step.error();
+  const DrawnStep drawn{steps.prepared,          fit.question,   **step, batch, steps.spec, options.allocator,
+                        fit.card.device.context, fit.card.device};
   if (IsStepAlone(options.format)) return StepAlone(options.format, drawn);
   const Result<BatchChart> batches = BatchesAround(drawn, fit.card);
   if (!batches.ok()) return batches.error();
   return PrintFitPage(fit, DrawnPictures(drawn), *batches);
-}
-
-Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
-  FitMatrix matrix;
-  bool fits = false;
-  for (const Card& card : Cards()) {
-    Progress::Say("fitting on " + card.name + " (" + std::to_string(matrix.cards.size() + 1) + " of " +
-                  std::to_string(Cards().size()) + " cards)");
-    const ChosenDevice chosen = DeviceOf(card, options);
-    const TrainingSpec spec = SpecOn(chosen, options.spec);
-    const Result<BothEnds> step = LayOutBothEnds(prepared, spec, prepared.question.batch, &prepared.notes);
-    if (!step.ok()) return step.error();
-    CardFit fit;
-    fit.device = chosen.device;
-    fit.id = chosen.id;
-    Judge(*step, prepared.question.batch, spec, options.allocator, &fit);
-    Result<LargestBatch> largest = FindLargest(prepared, spec, options.allocator, step->likely, fit);
-    if (!largest.ok()) return largest.error();
-    fit.largest = *std::move(largest);
-    const Result<int64_t> safe = FindSafe(prepared, prepared.question.batch, spec, options.allocator, fit);
-    if (!safe.ok()) return safe.error();
-    fit.safe_batch = *safe;
-    fits = fits || fit.verdict != Verdict::kDoesNotFit;
-    matrix.cards.push_back(std::move(fit));
-  }
-  NoteAmd(&prepared.notes);
-  std::stable_sort(matrix.cards.begin(), matrix.cards.end());
-  matrix.question = prepared.question;
-  matrix.question.spec = SpecRows(options, options.spec, matrix.question, std::nullopt, ContextBand());
-  // Those three are each card's own.
-  matrix.question.spec.erase(
-      std::remove_if(
-          matrix.question.spec.begin(), matrix.question.spec.end(),
-          [](const SpecRow& row) { return !row.given && (row.option == "capability" || row.option == "context"); }),
-      matrix.question.spec.end());
-  matrix.notes = prepared.notes;
-  const int exit_code = fits ? 0 : kExitDoesNotFit;
-  if (options.format == Format::kJson) return Outcome{Print(ToJson(matrix)), exit_code, Notes()};
-  if (options.format == Format::kHtml) return Outcome{PrintFitMatrixPage(matrix), exit_code, Notes()};
-  return Outcome{PrintFitMatrix(matrix, style), exit_code, matrix.notes};
 }
 
 }  // namespace
@@ -218,19 +160,20 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
 
   const TrainingSpec spec = SpecOn(*chosen, options.spec);
   const int64_t batch = prepared->question.batch;
-  const Result<BothEnds> step = LayOutBothEnds(*prepared, spec, batch, &prepared->notes);
+  StepEnds steps(*prepared, spec);
+  const Result<BothEnds> step = steps.At(batch, &prepared->notes);
   if (!step.ok()) return step.error();
-  const Timeline& timeline = step->likely;
+  const Timeline& timeline = *step->likely;
   if (!chosen->nvidia) NoteAmd(&prepared->notes);
 
   Fit fit;
   fit.card.device = chosen->device;
   fit.card.id = chosen->id;
   Judge(*step, batch, spec, options.allocator, &fit.card);
-  Result<LargestBatch> largest = FindLargest(*prepared, spec, options.allocator, timeline, fit.card);
+  Result<LargestBatch> largest = FindLargest(steps, options.allocator, fit.card);
   if (!largest.ok()) return largest.error();
   fit.card.largest = *std::move(largest);
-  const Result<int64_t> safe = FindSafe(*prepared, batch, spec, options.allocator, fit.card);
+  const Result<int64_t> safe = FindSafe(steps, batch, options.allocator, fit.card);
   if (!safe.ok()) return safe.error();
   fit.card.safe_batch = *safe;
   fit.assumptions = DoubtsOf(fit.card, *prepared, options, spec, timeline);
@@ -247,9 +190,9 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   }
   fit.ladder = Ladder(*prepared, spec, *chosen, options.allocator, fit.card.largest, &prepared->notes);
   if (spec.framework.runtime != Runtime::kPyTorch) {
-    fit.what_if = OtherGrowth(*prepared, spec, *chosen, *step, fit.card);
+    fit.what_if = OtherGrowth(steps, *chosen, *step, fit.card);
   } else if (chosen->nvidia && options.allocator_text.empty()) {
-    fit.what_if = WhatIfs(*prepared, spec, *chosen, *step, fit.card);
+    fit.what_if = WhatIfs(steps, *chosen, *step, fit.card);
   }
   if (options.host) {
     Result<HostMemory> host = HostOf(*prepared, options, spec, fit.card);
@@ -260,7 +203,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   const int exit_code = fit.card.verdict == Verdict::kDoesNotFit ? kExitDoesNotFit : 0;
   if (options.format == Format::kJson) return Outcome{Print(ToJson(fit)), exit_code, Notes()};
   if (IsPicture(options.format)) {
-    Result<std::string> drawn = Drawn(*prepared, options, spec, *step, fit);
+    Result<std::string> drawn = Drawn(steps, options, fit);
     if (!drawn.ok()) return drawn.error();
     return Outcome{*std::move(drawn), exit_code, Notes()};
   }

@@ -16,25 +16,33 @@
 
 namespace vramplan {
 
-// A step, and where cuDNN chooses workspaces, the same step with them at their high end.
+// A step, and where cuDNN chooses workspaces, the same step with them at their high end; else null.
 struct BothEnds {
-  Timeline likely;
-  std::optional<Timeline> high;
+  LaidOut likely, high;
 };
-Result<BothEnds> LayOutBothEnds(const Prepared& prepared, const TrainingSpec& spec, int64_t batch, Notes* notes);
 
-// The step at any batch. Notes are not taken: those of the batch that is reported say the same.
-Layout LayoutOf(const Prepared& prepared, const TrainingSpec& spec);
+// A question's step at any batch, each laid out once.
+class StepEnds {
+ public:
+  // Both must outlive it.
+  StepEnds(const Prepared& prepared, const TrainingSpec& spec);
+  // `notes`: of laying it out, if nobody has asked for this batch before. Those of one batch are those of all.
+  Result<BothEnds> At(int64_t batch, Notes* notes = nullptr);
+
+  const Prepared& prepared;
+  const TrainingSpec& spec;
+  Steps likely, high;  // equal where cuDNN does not choose
+  const bool cudnn_chooses;
+};
 
 // Fills `verdict`, `peak` and `band` of `fit`, whose `device` is set.
 void Judge(const BothEnds& step, int64_t batch, const TrainingSpec& spec, const AllocatorConfig& given, CardFit* fit);
 
 // The largest batch that fits at the likely value. A graph without a batch has one size: it fits as batch 1, or not.
-Result<LargestBatch> FindLargest(const Prepared& prepared, const TrainingSpec& spec, const AllocatorConfig& given,
-                                 const Timeline& timeline, const CardFit& fit);
+// `near`: a guess of it, which only makes the search shorter.
+Result<LargestBatch> FindLargest(StepEnds& steps, const AllocatorConfig& given, const CardFit& fit, int64_t near = 1);
 
 // The largest batch that fits at the high end too; 0: none does. `fit`: judged at `batch`, with its largest batch.
-Result<int64_t> FindSafe(const Prepared& prepared, int64_t batch, const TrainingSpec& spec,
-                         const AllocatorConfig& given, const CardFit& fit);
+Result<int64_t> FindSafe(StepEnds& steps, int64_t batch, const AllocatorConfig& given, const CardFit& fit);
 
 }  // namespace vramplan

@@ -37,10 +37,10 @@ std::vector<int64_t> BatchesUpTo(int64_t last, std::initializer_list<int64_t> na
 // The band of one batch on a card without end, where none is named.
 DeviceBand BandWithoutCard(const BothEnds& ends, int64_t batch, const DrawnStep& step) {
   AllocatorConfig config = step.given;
-  const Bytes reserved = Replay(ends.likely, batch, config, Bytes::Max()).peak.reserved;
+  const Bytes reserved = Replay(*ends.likely, batch, config, Bytes::Max()).peak.reserved;
   ReservedEnds reserved_ends;
   if (step.spec.framework.runtime != Runtime::kPyTorch) {
-    const ReservedRange range = ReservedAround(ends.likely, step.spec, batch, config, reserved);
+    const ReservedRange range = ReservedAround(*ends.likely, step.spec, batch, config, reserved);
     reserved_ends.range = Band{range.low, range.likely, range.high};
   }
   if (ends.high) {
@@ -97,7 +97,8 @@ Result<BatchChart> BatchesAround(const DrawnStep& step, const std::optional<Card
   // One layout near the end stands for the batches around it; the batch of the answer has its own.
   const int64_t laid_out = std::max<int64_t>(1, chart.largest.value_or(chart.asked));
   Notes already_told;
-  const Result<BothEnds> ends = LayOutBothEnds(step.prepared, step.spec, laid_out, &already_told);
+  StepEnds steps(step.prepared, step.spec);
+  const Result<BothEnds> ends = steps.At(laid_out, &already_told);
   if (!ends.ok()) return ends.error();
   for (const int64_t batch : BatchesUpTo(last, {chart.asked, chart.safe.value_or(0), chart.largest.value_or(0)})) {
     CurvePoint point{batch, {}};

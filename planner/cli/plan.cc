@@ -94,7 +94,8 @@ Status JudgePlan(const Prepared& prepared, const PlanProblem& problem, const Opt
                  const Device& device, PlanReport* report) {
   const TrainingSpec spec = problem.With(plan);
   Notes already_told;
-  const Result<BothEnds> step = LayOutBothEnds(prepared, spec, plan.batch, &already_told);
+  StepEnds steps(prepared, spec);
+  const Result<BothEnds> step = steps.At(plan.batch, &already_told);
   if (!step.ok()) return step.error();
   CardFit fit;
   fit.device = device;
@@ -102,7 +103,7 @@ Status JudgePlan(const Prepared& prepared, const PlanProblem& problem, const Opt
   report->verdict = fit.verdict;
   report->band = fit.band;
   fit.largest.largest_batch = plan.batch;
-  const Result<int64_t> safe = FindSafe(prepared, plan.batch, spec, options.allocator, fit);
+  const Result<int64_t> safe = FindSafe(steps, plan.batch, options.allocator, fit);
   if (!safe.ok()) return safe.error();
   report->safe_batch = *safe;
   return Done();

@@ -99,17 +99,18 @@ class Sweeper {
                                 : asked->context ? GivenContext(*asked->context)
                                                  : ContextOf(spec.capability, spec.framework);
     Notes notes;
-    const Result<BothEnds> step = LayOutBothEnds(prepared_, spec, batch, &notes);
+    StepEnds steps(prepared_, spec);
+    const Result<BothEnds> step = steps.At(batch, &notes);
     if (!step.ok()) {
       row.failure = step.error().text;
       return row;
     }
-    const Peak peak = Replay(step->likely, batch, asked->allocator, Bytes::Max());
+    const Peak peak = Replay(*step->likely, batch, asked->allocator, Bytes::Max());
     row.levels = peak.peak;
     ReservedEnds ends;
     if (step->high) ends = {true, Replay(*step->high, batch, asked->allocator, Bytes::Max()).peak.reserved, {}};
     if (spec.framework.runtime != Runtime::kPyTorch) {
-      const ReservedRange range = ReservedAround(step->likely, spec, batch, asked->allocator, peak.peak.reserved);
+      const ReservedRange range = ReservedAround(*step->likely, spec, batch, asked->allocator, peak.peak.reserved);
       ends.range = Band{range.low, range.likely, range.high};
     }
     row.band = BandOf(peak.peak.reserved, ends, context);
@@ -143,7 +144,7 @@ class Sweeper {
                     SweepReport* report) {
     report->question = prepared_.question;
     report->question.spec = SpecRows(asked, spec, prepared_.question, chosen_, context);
-    SayLoss(step.likely.loss, &report->question.spec);
+    SayLoss(step.likely->loss, &report->question.spec);
     std::erase_if(report->question.spec, [&](const SpecRow& row) {
       return std::ranges::any_of(options_.over, [&](const SweepAxis& axis) {
         return row.option == axis.name || (row.option == "dim" && row.text.starts_with(axis.name + "="));

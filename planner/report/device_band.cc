@@ -61,12 +61,6 @@ bool CudnnChooses(const Layers& layers, const TrainingSpec& spec) {
   });
 }
 
-TrainingSpec AtHighWorkspaces(const TrainingSpec& spec) {
-  TrainingSpec high = spec;
-  high.workspaces = Workspaces::kHigh;
-  return high;
-}
-
 Bytes MeasuredAbove(Bytes reserved) { return Percent(reserved, kAbovePercent); }
 
 DeviceBand BandOf(Bytes reserved, const ReservedEnds& ends, const ContextBand& context) {

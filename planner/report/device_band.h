@@ -47,8 +47,6 @@ struct ReservedEnds {
 
 // Whether cuDNN chooses workspaces in this step, and nobody said how large they are.
 bool CudnnChooses(const Layers& layers, const TrainingSpec& spec);
-// `spec` with workspaces at their high end.
-TrainingSpec AtHighWorkspaces(const TrainingSpec& spec);
 
 // What measured cards took above our reserved bytes, which is at least the high end of cuDNN's workspaces.
 Bytes MeasuredAbove(Bytes reserved);

@@ -41,19 +41,20 @@ std::string PrintCourses(std::vector<Course> courses, int room, const Style& sty
 
 std::vector<Bytes> StepCourse(const Timeline& timeline, int64_t batch, size_t stretches) {
   constexpr int kSteps = 2;
-  size_t begin = 0, end = timeline.events.size();
-  while (begin < end && timeline.events[begin].step < 1) ++begin;
-  while (end > begin && timeline.events[end - 1].step > kSteps) --end;
-  if (begin == end || stretches == 0) return {};
-  std::vector<Bytes> course(std::min(stretches, end - begin));
+  std::vector<Bytes> levels;  // after each event of these steps
   Bytes level;
-  for (size_t i = 0; i < end; ++i) {
-    const Event& event = timeline.events[i];
-    if (event.kind == EventKind::kAllocate) level += timeline[event.block].bytes.At(batch);
-    if (event.kind == EventKind::kFree) level -= timeline[event.block].bytes.At(batch);
-    if (i < begin) continue;
-    Bytes& highest = course[(i - begin) * course.size() / (end - begin)];
-    highest = std::max(highest, level);
+  for (const Event& event : timeline.events) {
+    if (event.step > kSteps) break;
+    const Bytes bytes = event.block.valid() ? timeline[event.block].bytes.At(batch) : Bytes();
+    if (event.block.valid() && bytes == Bytes()) continue;  // a workspace that is likely not there
+    if (event.kind == EventKind::kAllocate) level += bytes;
+    if (event.kind == EventKind::kFree) level -= bytes;
+    if (event.step >= 1) levels.push_back(level);
+  }
+  std::vector<Bytes> course(std::min(stretches, levels.size()));
+  for (size_t i = 0; i < levels.size() && !course.empty(); ++i) {
+    Bytes& highest = course[i * course.size() / levels.size()];
+    highest = std::max(highest, levels[i]);
   }
   return course;
 }

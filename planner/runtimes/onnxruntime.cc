@@ -144,15 +144,17 @@ class Session {
   // Taken after the output and given back before the kernel returns (GetScratchBuffer in
   // core/providers/cuda/nn/conv.cc).
   void UseWorkspace(size_t l) {
-    const Bytes bytes = WorkspaceOf(given_.layers[l]);
-    if (bytes == Bytes()) return;
-    recorder_.Free(recorder_.Allocate(SizeExpr::Constant(bytes), Category::kWorkspace, OriginOf(l)));
+    const Layer& layer = given_.layers[l];
+    if (layer.op != "Conv" && layer.op != "ConvTranspose") return;
+    const Bytes likely = spec_.cudnn_workspace.value_or(Bytes());
+    const Bytes most = spec_.cudnn_workspace ? likely : MostWorkspace(layer);
+    if (most == Bytes()) return;
+    recorder_.Free(recorder_.AllocateUpTo(SizeExpr::Constant(likely), SizeExpr::Constant(most), Category::kWorkspace,
+                                          OriginOf(l)));
   }
 
-  Bytes WorkspaceOf(const Layer& layer) const {
-    if (layer.op != "Conv" && layer.op != "ConvTranspose") return {};
-    if (spec_.cudnn_workspace) return *spec_.cudnn_workspace;
-    if (spec_.workspaces != Workspaces::kHigh || layer.inputs.size() < 2 || layer.outputs.empty()) return {};
+  Bytes MostWorkspace(const Layer& layer) const {
+    if (layer.inputs.size() < 2 || layer.outputs.empty()) return {};
     const Value& filter = given_[layer.inputs[1]];
     const Value& output = given_[layer.outputs[0]];
     if (!filter.shape.known() || !output.shape.known() || filter.shape.rank() < 3) return {};

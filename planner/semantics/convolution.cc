@@ -120,7 +120,6 @@ Storage CudnnWorkspace(Eager& e, ConvolutionPass pass, const Tensor& x, const Te
         e.spec().measured_workspaces->Of({pass, x->dtype, channels_last, lengths(x), lengths(weight), lengths(y)});
     if (measured) return e.Scratch(*measured, Category::kWorkspace);
   }
-  if (e.spec().workspaces == Workspaces::kLikely) return e.Scratch(Bytes(), Category::kWorkspace);
   const auto elements = [](const Tensor& t, int from = 0) {
     int64_t product = 1;
     for (int i = from; i < t->lengths.n; ++i) product = SaturatingMultiply(product, t->lengths[i]);
@@ -134,7 +133,7 @@ Storage CudnnWorkspace(Eager& e, ConvolutionPass pass, const Tensor& x, const Te
   call.filter_window = elements(weight, 2);
   call.output_positions = elements(y, 2);
   call.channels_last = channels_last;
-  return e.Scratch(HighestCudnnWorkspace(call, e.spec().capability), Category::kWorkspace);
+  return e.ScratchUpTo(Bytes(), HighestCudnnWorkspace(call, e.spec().capability), Category::kWorkspace);
 }
 
 // cudnn_convolution_backward (cudnn/ConvShared.cpp): grad_output.to(layout) copies only when the gradient suggests the

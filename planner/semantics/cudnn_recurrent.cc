@@ -32,11 +32,12 @@ int64_t WeightSpace(const RecurrentNetwork& n) {
   return Matrices(n) + 2 * GatesOf(n.cell) * n.hidden * n.layers * n.directions;
 }
 
-int64_t ReservePerPosition(const RecurrentNetwork& n, Workspaces which) {
+ReserveLength ReservePerPosition(const RecurrentNetwork& n) {
   const bool lstm = n.cell == RecurrentCell::kLstm, gru = n.cell == RecurrentCell::kGru;
   const int64_t high = 2 * (lstm ? 6 : gru ? 4 : 1) * n.layers;
   const int64_t likely = (lstm ? 5 : gru ? 6 : 1) * n.layers + n.layers - 1;
-  return (which == Workspaces::kHigh && high > likely ? high : likely) * n.directions * n.hidden;
+  const int64_t of_each = n.directions * n.hidden;
+  return {likely * of_each, std::max(likely, high) * of_each};
 }
 
 int64_t WorkspaceOf(const RecurrentNetwork& n, int64_t samples) {

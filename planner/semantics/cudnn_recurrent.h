@@ -33,8 +33,11 @@ struct RecurrentNetwork {
 // Numbers in the weight space. cuDNN keeps both biases whether the module has them or not (CUDNN_RNN_DOUBLE_BIAS is
 // the default, cudnn/Descriptors.h).
 int64_t WeightSpace(const RecurrentNetwork& network);
-// Numbers of the reserve for each position (a step of one sample).
-int64_t ReservePerPosition(const RecurrentNetwork& network, Workspaces which);
+// Numbers of the reserve for each position (a step of one sample), of which cuDNN chooses how many.
+struct ReserveLength {
+  int64_t likely = 0, most = 0;
+};
+ReserveLength ReservePerPosition(const RecurrentNetwork& network);
 // Numbers of a call's workspace for `samples`: what is left of #2895's 17'730'560 B and 13'169'920 B without biases is
 // the matrices again and 3 * gates - 1 numbers a layer, sample (100) and hidden unit.
 int64_t WorkspaceOf(const RecurrentNetwork& network, int64_t samples);

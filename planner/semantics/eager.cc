@@ -29,19 +29,20 @@ Ints Eager::At(const Shape& sizes) const {
   return lengths;
 }
 
-BlockId Eager::Allocate(SizeExpr bytes, Category use) {
-  if (given_up || bytes.At(batch_) == Bytes()) return BlockId();
-  newest_ = memory_.Allocate(bytes, use, origin);
+BlockId Eager::Allocate(SizeExpr bytes, Category use, SizeExpr most) {
+  const bool chosen = most.At(batch_) > bytes.At(batch_);
+  if (given_up || (bytes.At(batch_) == Bytes() && !chosen)) return BlockId();
+  newest_ = chosen ? memory_.AllocateUpTo(bytes, most, use, origin) : memory_.Allocate(bytes, use, origin);
   return newest_;
 }
 
-Storage Eager::NewStorage(SizeExpr bytes, Category use) {
+Storage Eager::NewStorage(SizeExpr bytes, Category use, SizeExpr most) {
   if (given != nullptr) {
     const size_t request = use == Category::kWorkspace ? given->size() : next_given++;
     if (request < given->size() && (*given)[request]) return std::move((*given)[request]);
     return MakeRef<StorageImpl>(&memory_, BlockId(), bytes);
   }
-  Storage storage = MakeRef<StorageImpl>(&memory_, Allocate(bytes, use), bytes);
+  Storage storage = MakeRef<StorageImpl>(&memory_, Allocate(bytes, use, most), bytes);
   if (noted != nullptr && use != Category::kWorkspace) noted->push_back(storage->block);
   return storage;
 }
@@ -63,9 +64,20 @@ Tensor Eager::EmptyStrided(const Shape& sizes, const Ints& strides, DType dtype)
 
 Tensor Eager::EmptyLike(const Tensor& t, DType dtype) { return EmptyIterator({&t}, dtype); }
 
-Storage Eager::Scratch(Bytes bytes, Category use) {
-  const SizeExpr size = SizeExpr::Constant(bytes);
-  return NewStorage(size, use);
+Storage Eager::Scratch(Bytes bytes, Category use) { return NewStorage(SizeExpr::Constant(bytes), use); }
+
+Storage Eager::ScratchUpTo(Bytes likely, Bytes most, Category use) {
+  return NewStorage(SizeExpr::Constant(likely), use, SizeExpr::Constant(most));
+}
+
+Tensor Eager::EmptyUpTo(const Shape& likely, const Shape& most, DType dtype) {
+  Tensor t = MakeRef<TensorImpl>();
+  t->sizes = likely;
+  t->lengths = At(likely);
+  t->strides = ContiguousStrides(t->lengths);
+  t->dtype = dtype;
+  t->storage = NewStorage(SizeExpr::Of(dtype, likely.Elements()), category, SizeExpr::Of(dtype, most.Elements()));
+  return t;
 }
 
 Tensor Eager::AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides) {

@@ -43,6 +43,9 @@ class Eager {
   Tensor EmptyIterator(std::initializer_list<const Tensor*> operands, DType dtype);
   // A block without a tensor: scratch that is freed with the returned reference. Zero bytes take no block.
   Storage Scratch(Bytes bytes, Category category = Category::kTemporaries);
+  // The same where a library chooses the size.
+  Storage ScratchUpTo(Bytes likely, Bytes most, Category category);
+  Tensor EmptyUpTo(const Shape& likely, const Shape& most, DType dtype);
   // A view of the same storage, not on the tape. It holds its base, also in the backward, so that a gradient which is a
   // view is never added to in place.
   Tensor AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides);
@@ -89,8 +92,8 @@ class Eager {
   Category category = Category::kActivations;
 
  private:
-  BlockId Allocate(SizeExpr bytes, Category use);
-  Storage NewStorage(SizeExpr bytes, Category use);
+  BlockId Allocate(SizeExpr bytes, Category use, SizeExpr most);
+  Storage NewStorage(SizeExpr bytes, Category use, SizeExpr most = {});
   Ref<GradNode> NewNode(const char* name, const std::vector<Tensor>& inputs);
   void RebaseHistory(const Ref<GradNode>& function, const Tensor& view);
 

@@ -46,6 +46,10 @@ class Memory {
   virtual ~Memory() = default;
   // Zero bytes are never asked for: PyTorch gives a null pointer without a block.
   virtual BlockId Allocate(SizeExpr bytes, Category category, const Origin& origin) = 0;
+  // Of a block whose size a library chooses: `likely` may be zero. Who does not care about the most has no such block.
+  virtual BlockId AllocateUpTo(SizeExpr likely, SizeExpr /*most*/, Category category, const Origin& origin) {
+    return likely.IsZero() ? BlockId() : Allocate(likely, category, origin);
+  }
   virtual void Free(BlockId block) = 0;
   // A gradient that becomes a parameter's .grad, a weight copy that becomes state.
   virtual void Retag(BlockId block, Category category) = 0;

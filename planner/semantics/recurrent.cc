@@ -88,8 +88,9 @@ Storage Workspace(Eager& e, const Recurrence& r) {
 }
 
 Tensor Reserve(Eager& e, const Recurrence& r) {
-  const int64_t length = TakesSpace(e) ? ReservePerPosition(r.network, e.spec().workspaces) : 0;
-  return e.Empty(Shape{r.steps, r.samples, Dim(length)}, r.type);
+  const ReserveLength length = TakesSpace(e) ? ReservePerPosition(r.network) : ReserveLength();
+  const auto sizes = [&](int64_t each) { return Shape{r.steps, r.samples, Dim(each)}; };
+  return e.EmptyUpTo(sizes(length.likely), sizes(length.most), r.type);
 }
 
 // Each weight's part of the flat block: sizes of the weight, no view of autograd's (Tensor::set_).

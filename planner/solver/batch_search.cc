@@ -17,8 +17,8 @@ constexpr int64_t kFew = 4;
 
 class Search {
  public:
-  Search(const Layout& layout, const Layers& layers, const AllocatorConfig& config, Bytes capacity)
-      : layout_(layout), layers_(layers), config_(config), capacity_(capacity) {}
+  Search(Steps& steps, const Layers& layers, const AllocatorConfig& config, Bytes capacity)
+      : steps_(steps), layers_(layers), config_(config), capacity_(capacity) {}
 
   Result<LargestBatch> Run(int64_t asked, int64_t near) {
     if (const Status done = Bracket(asked, near); !done.ok()) return done.error();
@@ -31,13 +31,14 @@ class Search {
  private:
   // Lays out and replays a batch of at least fits_ and at most fails_, and makes it one of the two.
   Status Try(int64_t batch) {
-    const Result<Timeline> timeline = layout_(batch);
-    if (!timeline.ok()) return timeline.error();
-    Peak peak = Replay(*timeline, batch, config_, capacity_);
+    const Result<LaidOut> step = steps_.At(batch);
+    if (!step.ok()) return step.error();
+    const Timeline& timeline = **step;
+    Peak peak = Replay(timeline, batch, config_, capacity_);
     CHECK(++found_.replays <= kMostReplays);
     if (peak.out_of_memory) {
       fails_ = proved_to_fail_ = batch;
-      found_.bottleneck = DescribeAllocation(*timeline, layers_, batch, *peak.out_of_memory);
+      found_.bottleneck = DescribeAllocation(timeline, layers_, batch, *peak.out_of_memory);
     } else {
       fits_ = proved_to_fit_ = batch;
       found_.peak = std::move(peak);
@@ -83,14 +84,13 @@ class Search {
     return true;
   }
 
-  // Contiguity is special at batch 1, so the coefficients are those of a layout at 2 or near the answer, then those of
-  // the batch so found.
+  // The coefficients are those of a layout near the answer, then those of the batch so found.
   Status FindIdeal(int64_t near) {
-    int64_t batch = std::max<int64_t>(2, near);
+    int64_t batch = std::max(kFirstBatchLaidOut, near);
     for (int round = 0; round < 2; ++round) {
-      Result<Timeline> timeline = layout_(batch);
-      if (!timeline.ok()) return timeline.error();
-      near_ = *std::move(timeline);
+      Result<LaidOut> step = steps_.At(batch);
+      if (!step.ok()) return step.error();
+      near_ = *std::move(step);
       ideal_ = std::max<int64_t>(2, IdealBatch(*near_, capacity_, kLargestBatchTried));
       if (ideal_ <= batch + batch / 4 && ideal_ >= batch - batch / 4) break;
       batch = ideal_;
@@ -131,18 +131,18 @@ class Search {
     return Done();
   }
 
-  const Layout& layout_;
+  Steps& steps_;
   const Layers& layers_;
   const AllocatorConfig& config_;
   const Bytes capacity_;
   LargestBatch found_;
   enum class Trust : uint8_t { kLayout, kIdeal, kNothing };
   Trust trust_ = Trust::kLayout;
-  std::optional<Timeline> near_;  // laid out near the answer
-  int64_t ideal_ = 2;             // no batch much above it can fit
-  int64_t fits_ = 0;              // the largest below fails_ that fits
-  int64_t fails_ = kNone;         // the smallest that fails
-  int64_t proved_to_fit_ = 0;     // the last that was replayed
+  LaidOut near_;               // near the answer
+  int64_t ideal_ = 2;          // no batch much above it can fit
+  int64_t fits_ = 0;           // the largest below fails_ that fits
+  int64_t fails_ = kNone;      // the smallest that fails
+  int64_t proved_to_fit_ = 0;  // the last that was replayed
   int64_t proved_to_fail_ = kNone;
 };
 
@@ -151,22 +151,36 @@ class Search {
 int64_t IdealBatch(const Timeline& timeline, Bytes capacity, int64_t limit) {
   const Eigen::Matrix<double, Eigen::Dynamic, 3> levels = LevelCoefficients(timeline);
   if (levels.rows() == 0) return limit;
-  const auto fits = [&](int64_t batch) {
+  const auto at = [](int64_t batch) {
     const double b = static_cast<double>(batch);
-    return (levels * Eigen::Vector3d(1, b, b * b)).maxCoeff() <= static_cast<double>(capacity.count());
+    return Eigen::Vector3d(1, b, b * b);
   };
-  int64_t below = 0, above = limit + 1;  // fits, does not: sizes never fall when the batch grows
-  while (below + 1 < above) {
-    const int64_t middle = below + (above - below) / 2;
-    (fits(middle) ? below : above) = middle;
+  const auto room = static_cast<double>(capacity.count());
+  // Sizes never fall when the batch grows, so the highest event of a batch that does not fit rules out every batch at
+  // which that event alone does not fit; the next batch to try is the one below them.
+  int64_t batch = limit;
+  Eigen::Index highest = 0;
+  while (batch > 0 && (levels * at(batch)).maxCoeff(&highest) > room) {
+    int64_t fits = 0, fails = batch;
+    while (fits + 1 < fails) {
+      const int64_t middle = fits + (fails - fits) / 2;
+      (levels.row(highest) * at(middle) <= room ? fits : fails) = middle;
+    }
+    batch = fits;
   }
-  return below;
+  return batch;
+}
+
+Result<LargestBatch> FindLargestBatch(Steps& steps, const Layers& layers, const AllocatorConfig& config, Bytes capacity,
+                                      int64_t asked, int64_t near) {
+  CHECK(asked >= 1 && asked <= kLargestBatchTried);
+  return Search(steps, layers, config, capacity).Run(asked, near);
 }
 
 Result<LargestBatch> FindLargestBatch(const Layout& layout, const Layers& layers, const AllocatorConfig& config,
                                       Bytes capacity, int64_t asked, int64_t near) {
-  CHECK(asked >= 1 && asked <= kLargestBatchTried);
-  return Search(layout, layers, config, capacity).Run(asked, near);
+  Steps steps(layout);
+  return FindLargestBatch(steps, layers, config, capacity, asked, near);
 }
 
 }  // namespace vramplan

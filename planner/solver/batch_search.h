@@ -15,20 +15,20 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 #include "graph/base/result.h"
 #include "planner/allocator/replay.h"
 #include "planner/solver/bottleneck.h"
+#include "planner/solver/steps.h"
 
 namespace vramplan {
 
 // The search ends here: a step that fits with so many samples is not limited by memory.
 inline constexpr int64_t kLargestBatchTried = int64_t{1} << 20;
 
-// Lays the step out at a batch (Schedule, with everything else fixed).
-using Layout = std::function<Result<Timeline>(int64_t batch)>;
+// Contiguity is special at batch 1, so that a search which knows nothing begins with the coefficients of this layout.
+inline constexpr int64_t kFirstBatchLaidOut = 2;
 
 struct LargestBatch {
   int64_t largest_batch = 0;                   // 0: not even 1 fits
@@ -40,7 +40,9 @@ struct LargestBatch {
 
 // `capacity`: bytes that the allocator may take. `asked`: if this batch fits, the answer is not below it.
 // `near`: a guess of the answer, which only makes the search shorter.
-// Errors: those of `layout`.
+// Errors: those of the layout.
+Result<LargestBatch> FindLargestBatch(Steps& steps, const Layers& layers, const AllocatorConfig& config, Bytes capacity,
+                                      int64_t asked = 1, int64_t near = 1);
 Result<LargestBatch> FindLargestBatch(const Layout& layout, const Layers& layers, const AllocatorConfig& config,
                                       Bytes capacity, int64_t asked = 1, int64_t near = 1);
 

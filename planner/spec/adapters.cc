@@ -61,6 +61,12 @@ bool Is(std::string_view part, std::string_view wanted) {
   return part == wanted;
 }
 
+// Whether the letters are there at all: most names say no, before they are taken apart.
+bool Mentions(const std::string& name, const AdapterRow& row) {
+  const std::string_view part = row.part;
+  return name.find(part.substr(0, part.find('*'))) != std::string::npos;
+}
+
 // Lengths above 1; a convolution of LoRA is [8, 64, 3, 3] and [64, 8, 1, 1].
 std::vector<int64_t> LongSides(const Shape& shape) {
   std::vector<int64_t> sides;
@@ -173,6 +179,7 @@ class Finder {
   }
 
   bool Tells(const AdapterRow& row, const Value& value) const {
+    if (!Mentions(value.name, row)) return false;
     if (row.told == Told::kPair) {
       const auto partner = by_name_.find(Partner(row, value.name));
       return partner != by_name_.end() && MeetInFew(value.shape, layers_[partner->second].shape);
@@ -189,7 +196,7 @@ class Finder {
     std::map<std::string, std::vector<ValueId>> modules;  // matrices, by the path of the adapter
     for (const ValueId id : layers_.parameters) {
       const std::string& name = layers_[id].name;
-      if (layers_[id].shape.rank() < 2) continue;
+      if (layers_[id].shape.rank() < 2 || !Mentions(name, row)) continue;
       for (const std::string_view part : PartsOf(name)) {
         if (!Is(part, row.part)) continue;
         // adapter_down and adapter_up are parts of one module

@@ -94,10 +94,6 @@ Result<Inplace> ParseInplace(std::string_view text);
 Result<ZeroGrad> ParseZeroGrad(std::string_view text);
 Result<Ema> ParseEma(std::string_view text);
 
-// Which size to assume for a workspace that a graph does not determine (cuDNN's): the one closest to measured cards, or
-// the largest that the library is thought to pick.
-enum class Workspaces : uint8_t { kLikely, kHigh };
-
 // The default of the optimizer's class: 0.01 for AdamW, 0 for Adam.
 double DefaultWeightDecay(Optimizer optimizer);
 
@@ -187,8 +183,7 @@ struct TrainingSpec {
   std::vector<SavedCall> saved;         // calls inside them that are saved and do not run again
   Capability capability;
   int multiprocessors = 40;              // of the card (a T4 has 40); they decide split-K style scratch
-  std::optional<Bytes> cudnn_workspace;  // nothing: auto, and `workspaces` says which end of the band
-  Workspaces workspaces = Workspaces::kLikely;
+  std::optional<Bytes> cudnn_workspace;  // nothing: auto, likely none (Block::most)
   std::shared_ptr<const MeasuredWorkspaces> measured_workspaces;  // of --profile; null: none
   OnnxRuntimeOptions ort;
   PoolOptions pool;

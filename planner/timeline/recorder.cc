@@ -17,6 +17,12 @@ BlockId Recorder::Allocate(SizeExpr bytes, Category category, const Origin& orig
   return id;
 }
 
+BlockId Recorder::AllocateUpTo(SizeExpr likely, SizeExpr most, Category category, const Origin& origin) {
+  const BlockId id = Allocate(likely, category, origin);
+  if (most != likely) timeline_.blocks.back().most = most;
+  return id;
+}
+
 void Recorder::Free(BlockId block) {
   if (!stopped_) Push(EventKind::kFree, timeline_[block].category, block);
 }

@@ -10,6 +10,7 @@ class Recorder : public Memory {
   explicit Recorder(Timeline& timeline) : timeline_(timeline) {}
 
   BlockId Allocate(SizeExpr bytes, Category category, const Origin& origin) override;
+  BlockId AllocateUpTo(SizeExpr likely, SizeExpr most, Category category, const Origin& origin) override;
   void Free(BlockId block) override;
   void Retag(BlockId block, Category category) override;
   void Mark(EventKind mark);

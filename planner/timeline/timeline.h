@@ -28,10 +28,11 @@
 namespace vramplan {
 
 struct Block {
-  SizeExpr bytes;     // what was asked for, unrounded
+  SizeExpr bytes;     // what was asked for, unrounded; zero where a library likely takes none
   Category category;  // when it was allocated
   Origin origin;
   bool optional = false;  // the caller goes on without it if there is no room
+  SizeExpr most = {};     // of a block whose size a library chooses; else zero
   bool operator==(const Block& other) const { return bytes == other.bytes && category == other.category; }
 };
 
@@ -87,6 +88,9 @@ struct Timeline {
 // Running sum of requested bytes after each event, as coefficients of 1, B, B^2: one row per event. The ideal peak of
 // any batch is (LevelCoefficients(t) * Eigen::Vector3d(1, b, b * b)).maxCoeff().
 Eigen::Matrix<double, Eigen::Dynamic, 3> LevelCoefficients(const Timeline& timeline);
+
+// The same step where libraries take the most of each block whose size they choose (semantics/cudnn_workspace.h).
+Timeline AtMost(Timeline timeline);
 
 // Lays out spec.steps training steps (or two forwards of inference) at this batch. Errors: an operator that cannot be
 // trained, a loss that does not fit the output.

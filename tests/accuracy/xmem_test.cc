@@ -45,15 +45,11 @@ TrainingSpec SpecOfRun(const Row& row) {
 }
 
 // Reserved within the card, which gives its cache back where it must.
-Bytes Reserved(const Layers& layers, const TrainingSpec& spec, int64_t batch, Bytes total) {
-  Notes notes;
-  const Result<Timeline> timeline = Schedule(layers, spec, batch, &notes);
-  REQUIRE(timeline.ok());
+Bytes Reserved(const Timeline& timeline, Bytes capacity, Bytes total) {
   AllocatorConfig config;
   config.device_total = total;
-  const Bytes capacity = total - ContextOf(spec.capability, spec.framework).likely;
-  const Peak peak = Replay(*timeline, batch, config, capacity);
-  return peak.out_of_memory ? Replay(*timeline, batch, AllocatorConfig(), Bytes::Max()).peak.reserved
+  const Peak peak = Replay(timeline, timeline.batch, config, capacity);
+  return peak.out_of_memory ? Replay(timeline, timeline.batch, AllocatorConfig(), Bytes::Max()).peak.reserved
                             : peak.peak.reserved;
 }
 
@@ -73,8 +69,12 @@ std::vector<CardRun> Replayed() {
     const Layers& layers = graphs.at(model);
     const TrainingSpec spec = SpecOfRun(row);
     const Bytes total = Bytes::Of(Count(row, "total_gpu_memory_bytes"));
-    const Bytes ours = Reserved(layers, spec, Count(row, "batch"), total);
-    const Bytes high = Reserved(layers, AtHighWorkspaces(spec), Count(row, "batch"), total);
+    Notes notes;
+    const Result<Timeline> timeline = Schedule(layers, spec, Count(row, "batch"), &notes);
+    REQUIRE(timeline.ok());
+    const Bytes capacity = total - ContextOf(spec.capability, spec.framework).likely;
+    const Bytes ours = Reserved(*timeline, capacity, total);
+    const Bytes high = Reserved(AtMost(*timeline), capacity, total);
     const Band band = BandOf(ours, {CudnnChooses(layers, spec), high}, GivenContext(Bytes())).device();
     const auto real = [](Bytes bytes) { return static_cast<double>(bytes.count()); };
     std::string name = model + " batch " + row.at("batch") + ", " + row.at("optimizer") + ", zero_grad mode " +

@@ -44,17 +44,12 @@ TEST_CASE("every convolution of a step is one that was asked about") {
     spec.capability = {7, 5};
     spec.measured_workspaces = std::make_shared<const MeasuredWorkspaces>(WorkspacesOf({.convolutions = *measured}));
     Notes notes;
-    std::vector<Bytes> workspaces[2];
-    for (const Workspaces end : {Workspaces::kLikely, Workspaces::kHigh}) {
-      spec.workspaces = end;
-      const Result<Timeline> timeline = Schedule(prepared.layers, spec, 2, &notes);
-      REQUIRE(timeline.ok());
-      for (const Block& block : timeline->blocks) {
-        if (block.category == Category::kWorkspace) workspaces[end == Workspaces::kHigh].push_back(block.bytes.At(2));
-      }
-    }
-    CHECK(workspaces[0] == workspaces[1]);
-    CHECK(std::count(workspaces[0].begin(), workspaces[0].end(), Bytes::MiB(3)) > 50);
+    const Result<Timeline> timeline = Schedule(prepared.layers, spec, 2, &notes);
+    REQUIRE(timeline.ok());
+    CHECK(AtMost(*timeline).blocks == timeline->blocks);
+    CHECK(std::ranges::count_if(timeline->blocks, [](const Block& block) {
+            return block.category == Category::kWorkspace && block.bytes.At(2) == Bytes::MiB(3);
+          }) > 50);
   }
 }
 

@@ -22,13 +22,13 @@ TEST_CASE("recurrent networks: the weight space has room for both biases") {
 TEST_CASE("recurrent networks: reserve and workspace of pytorch/pytorch#2895") {
   // 4 layers, 123 -> 320, 25'000 positions, fp32, Tesla P100.
   const RecurrentNetwork lstm{RecurrentCell::kLstm, 123, 320, 320, 4, 1}, gru{RecurrentCell::kGru, 123, 320, 320, 4, 1};
-  CHECK(eager::ReservePerPosition(lstm, Workspaces::kLikely) * 4 * 25000 == 736000000);
-  CHECK(eager::ReservePerPosition(gru, Workspaces::kLikely) * 4 * 25000 == 864000000);
+  CHECK(eager::ReservePerPosition(lstm).likely * 4 * 25000 == 736000000);
+  CHECK(eager::ReservePerPosition(gru).likely * 4 * 25000 == 864000000);
   CHECK(eager::WorkspaceOf(lstm, 100) * 4 == 17730560);
   CHECK(eager::WorkspaceOf(gru, 100) * 4 == 13169920);
   for (const RecurrentNetwork& network : {lstm, gru}) {
-    CHECK(eager::ReservePerPosition(network, Workspaces::kHigh) >=
-          eager::ReservePerPosition(network, Workspaces::kLikely));
+    const eager::ReserveLength length = eager::ReservePerPosition(network);
+    CHECK(length.most >= length.likely);
   }
 }
 

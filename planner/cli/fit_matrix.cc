@@ -1,0 +1,115 @@
+#include "planner/cli/fit_matrix.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "planner/cli/judge.h"
+#include "planner/cli/parallel.h"
+#include "planner/cli/progress.h"
+#include "planner/picture/fit_page.h"
+#include "planner/report/fit.h"
+
+namespace vramplan {
+namespace {
+
+// Cards that run the same step; only what fits there differs.
+struct Generation {
+  TrainingSpec spec;
+  std::vector<size_t> cards;  // of the catalogue
+};
+
+std::vector<Generation> Generations(const std::vector<ChosenDevice>& cards, const TrainingSpec& spec) {
+  std::vector<Generation> generations;
+  std::map<std::pair<Capability, int>, size_t> known;
+  for (size_t i = 0; i < cards.size(); ++i) {
+    const auto [at, is_new] = known.try_emplace({cards[i].capability, cards[i].multiprocessors}, generations.size());
+    if (is_new) generations.push_back({SpecOn(cards[i], spec), {}});
+    generations[at->second].cards.push_back(i);
+  }
+  return generations;
+}
+
+// Where the largest batch of a card is to be looked for: one generation's step stands for all.
+class Expected {
+ public:
+  Expected(Steps& steps, bool has_batch) {
+    if (!has_batch) return;
+    const Result<LaidOut> step = steps.At(kFirstBatchLaidOut);
+    if (step.ok()) step_ = *step;
+  }
+  int64_t At(Bytes capacity) const { return step_ ? IdealBatch(*step_, capacity, kLargestBatchTried) : 1; }
+
+ private:
+  LaidOut step_;
+};
+
+Result<CardFit> FitOn(const ChosenDevice& chosen, StepEnds& steps, const BothEnds& step, const Options& options,
+                      const Expected& expected) {
+  const int64_t batch = steps.prepared.question.batch;
+  CardFit fit;
+  fit.device = chosen.device;
+  fit.id = chosen.id;
+  Judge(step, batch, steps.spec, options.allocator, &fit);
+  const int64_t near = expected.At(chosen.device.CapacityWith(chosen.device.context.likely));
+  Result<LargestBatch> largest = FindLargest(steps, options.allocator, fit, near);
+  if (!largest.ok()) return largest.error();
+  fit.largest = *std::move(largest);
+  const Result<int64_t> safe = FindSafe(steps, batch, options.allocator, fit);
+  if (!safe.ok()) return safe.error();
+  fit.safe_batch = *safe;
+  return fit;
+}
+
+}  // namespace
+
+void NoteAmd(Notes* notes) {
+  notes->Add({"amd-card", Severity::kWarning, "--gpu",
+              "the rules are those of CUDA; on an AMD card workspaces and context differ", ""});
+}
+
+Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
+  std::vector<ChosenDevice> chosen;
+  for (const Card& card : Cards()) chosen.push_back(DeviceOf(card, options));
+  const std::vector<Generation> generations = Generations(chosen, options.spec);
+  StepEnds first(prepared, generations.front().spec);
+  const Expected expected(first.likely, prepared.question.model.has_batch);
+
+  std::vector<std::optional<Result<CardFit>>> fits(chosen.size());
+  std::vector<Notes> notes(generations.size());
+  std::atomic<size_t> done = 0;
+  ForEach(generations.size(), [&](size_t i) {
+    StepEnds steps(prepared, generations[i].spec);
+    const Result<BothEnds> step = steps.At(prepared.question.batch, &notes[i]);
+    for (const size_t card : generations[i].cards) {
+      fits[card] = step.ok() ? FitOn(chosen[card], steps, *step, options, expected) : Result<CardFit>(step.error());
+      Progress::Say("fitting: " + std::to_string(++done) + " of " + std::to_string(chosen.size()) + " cards");
+    }
+  });
+
+  FitMatrix matrix;
+  for (std::optional<Result<CardFit>>& fit : fits) {
+    if (!fit->ok()) return fit->error();
+    matrix.cards.push_back(**std::move(fit));
+  }
+  for (const Notes& told : notes) prepared.notes.Append(told);
+  NoteAmd(&prepared.notes);
+  std::stable_sort(matrix.cards.begin(), matrix.cards.end());
+  matrix.question = prepared.question;
+  matrix.question.spec = SpecRows(options, options.spec, matrix.question, std::nullopt, ContextBand());
+  // Those three are each card's own.
+  std::erase_if(matrix.question.spec, [](const SpecRow& row) {
+    return !row.given && (row.option == "capability" || row.option == "context");
+  });
+  matrix.notes = prepared.notes;
+  const bool any_fits =
+      std::ranges::any_of(matrix.cards, [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; });
+  const int exit_code = any_fits ? 0 : kExitDoesNotFit;
+  if (options.format == Format::kJson) return Outcome{Print(ToJson(matrix)), exit_code, Notes()};
+  if (options.format == Format::kHtml) return Outcome{PrintFitMatrixPage(matrix), exit_code, Notes()};
+  return Outcome{PrintFitMatrix(matrix, style), exit_code, matrix.notes};
+}
+
+}  // namespace vramplan
