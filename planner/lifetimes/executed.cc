@@ -198,8 +198,9 @@ std::vector<Executed> Execution::StatementsOf(const std::vector<Unit>& units) co
 // for block in self.blocks: x = block(x)
 bool Execution::IsNextTurn(const std::vector<Unit>& units, const Executed& one, size_t unit) const {
   const std::string& kind = units[unit].kind;
-  if (one.read.comprehension || one.read.targets.empty() || kind != units[one.first].kind) return false;
-  if (!CallsVariable(one.text)) return false;  // the loop is that of a function: x = self.decode(x)
+  if (one.read.comprehension || one.read.targets.empty()) return false;
+  if (kind != units[one.first].kind) return IsNextModule(units, one, unit);
+  if (CallsOfVariables(one.text) == 0) return false;  // the loop is that of a function: x = self.decode(x)
   // x = self.r[i](x) + self.r[i + 1](x)
   const std::string picked = kind.substr(0, kind.find(".#")) + "[";
   if (const size_t first = one.text.find(picked); first != std::string::npos) {
@@ -211,13 +212,27 @@ bool Execution::IsNextTurn(const std::vector<Unit>& units, const Executed& one, 
   return false;
 }
 
+// for block in (self.a, self.b): x = (x + block(x)) * 0.7: the line names neither module, and what stands behind the
+// call has run when the next one is called. A function that calls both, x = x + both(x), has not come to its sum.
+bool Execution::IsNextModule(const std::vector<Unit>& units, const Executed& one, size_t unit) {
+  const auto last_part = [](const Unit& u) { return u.kind.substr(u.kind.rfind('.') + 1); };
+  const auto is_variable = [&](const Unit& u) {
+    return u.statement.call.valid() && !HasAttribute(one.text, last_part(u));
+  };
+  const Unit& before = units[unit - 1];
+  if (CallsOfVariables(one.text) != 1 || !is_variable(units[unit])) return false;
+  if (before.statement.call.valid() || !IsWritten(last_part(before), one.text)) return false;
+  return std::any_of(units.begin() + static_cast<std::ptrdiff_t>(one.first),
+                     units.begin() + static_cast<std::ptrdiff_t>(unit), is_variable);
+}
+
 bool Execution::IsPlain(const std::vector<Unit>& units, const Executed& one) {
   if (one.line < 0 || !one.read.clear) return false;
   for (size_t u = one.first; u <= one.last; ++u) {
     const std::string& kind = units[u].kind;
     const std::string name = kind.substr(kind.rfind('.') + 1);
     if (!units[u].statement.call.valid() ? !IsWritten(name, one.text)
-        : name.find('#') != name.npos    ? !CallsVariable(one.text)
+        : name.find('#') != name.npos    ? CallsOfVariables(one.text) == 0
                                          : one.text.find(name + "(") == one.text.npos)
       return false;
   }

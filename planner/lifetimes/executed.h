@@ -60,6 +60,7 @@ class Execution {
   void FindLostLines(ModuleId frame, std::vector<Unit>* units) const;
   Executed RunOf(const std::vector<Unit>& units, size_t unit, const Executed* before) const;
   bool IsNextTurn(const std::vector<Unit>& units, const Executed& one, size_t unit) const;
+  static bool IsNextModule(const std::vector<Unit>& units, const Executed& one, size_t unit);
 
   const Layers& layers_;
   const Statements& statements_;

@@ -196,14 +196,24 @@ bool IsWritten(std::string_view op, std::string_view text) {
   });
 }
 
-bool CallsVariable(std::string_view text) {
+bool HasAttribute(std::string_view text, std::string_view name) {
+  const std::string wanted = "." + std::string(name);
+  for (size_t at = text.find(wanted); at != std::string_view::npos; at = text.find(wanted, at + 1)) {
+    const size_t end = at + wanted.size();
+    if (end == text.size() || !IsLetter(text[end])) return true;
+  }
+  return false;
+}
+
+int CallsOfVariables(std::string_view text) {
+  int calls = 0;
   for (size_t at = text.find('('); at != std::string_view::npos; at = text.find('(', at + 1)) {
     size_t begin = at;
     while (begin > 0 && IsLetter(text[begin - 1])) --begin;
     const bool name = begin < at;
-    if (name ? begin == 0 || text[begin - 1] != '.' : at > 0 && text[at - 1] == ']') return true;
+    if (name ? begin == 0 || text[begin - 1] != '.' : at > 0 && text[at - 1] == ']') ++calls;
   }
-  return false;
+  return calls;
 }
 
 }  // namespace vramplan

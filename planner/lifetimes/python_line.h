@@ -36,7 +36,9 @@ std::string_view RightOf(std::string_view text);
 std::string ListIn(std::string_view text);
 // Whether the text may have asked for this operator: softmax in F.softmax(x), add in a + b.
 bool IsWritten(std::string_view op, std::string_view text);
-// Whether it calls what is no attribute: block(x), blocks[0](x).
-bool CallsVariable(std::string_view text);
+// Whether it takes this attribute of something: conv in self.conv(x).
+bool HasAttribute(std::string_view text, std::string_view name);
+// How often it calls what is no attribute: block(x), blocks[0](x).
+int CallsOfVariables(std::string_view text);
 
 }  // namespace vramplan

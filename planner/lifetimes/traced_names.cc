@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -249,6 +250,7 @@ class TracedNames {
     const size_t reading = frame.Running(execution_.ReadersOf(id).back(), s);
     size_t next = s + 1;
     while (next < frame.ran.size() && !frame.ran[next].Binds(name)) ++next;
+    if (const std::optional<size_t> made = WrittenUnseen(frame, s, next, name, id)) next = *made;
     if (IsTakenOut(frame, s, id, reading <= next ? name : "")) return {read_[id.index()], true};
     if (reading <= next)
       return {next < frame.ran.size() && !frame.ran[next].read.collects ? frame.EndOf(next) : frame.end, true};
@@ -265,6 +267,39 @@ class TracedNames {
       if (!known && again) return {frame.EndOf(reading), false};
     }
     return {frame.end, false};
+  }
+
+  bool Reads(const Frame& frame, size_t s, ValueId id) const {
+    return std::ranges::any_of(execution_.ReadersOf(id),
+                               [&](int reader) { return reader >= frame.First(s) && reader <= frame.Last(s); });
+  }
+
+  // A line that makes nothing is not in the file. One that read the value under this name and, run again before `next`,
+  // reads something newer under it tells that the name was written in between, right behind what made the newer value:
+  //   218 x = self.embed(x)
+  //   221 outputs = block(x)      reads the embedding
+  //   222 x = outputs[0]          not in the file; writes x behind the first turn of line 221
+  //   221 outputs = block(x)      reads what the first turn made
+  std::optional<size_t> WrittenUnseen(const Frame& frame, size_t s, size_t next, const std::string& name,
+                                      ValueId id) const {
+    std::set<int> lines;  // that read it
+    for (size_t t = s + 1; t < std::min(next + 1, frame.ran.size()); ++t) {
+      const Executed& reading = frame.ran[t];
+      if (reading.line < 0 || !Mentions(RightOf(reading.text), name)) continue;
+      if (Reads(frame, t, id)) {
+        lines.insert(reading.line);
+      } else if (lines.contains(reading.line)) {
+        int newest = -1;
+        for (int l = frame.First(t); l <= frame.Last(t); ++l) {
+          for (const ValueId input : layers_.layers[static_cast<size_t>(l)].inputs) {
+            const int maker = input.valid() ? statements_.MakerOf(input) : -1;
+            if (maker > frame.Last(s) && maker < frame.First(t)) newest = std::max(newest, maker);
+          }
+        }
+        if (newest >= 0) return frame.Running(newest, s);
+      }
+    }
+    return std::nullopt;
   }
 
   const Layers& layers_;

@@ -121,6 +121,38 @@ TEST_CASE("a loop inside of a function is not one of the line that calls it") {
   CHECK(with("4 y = self.decode(y)").DiesBehind("c") == "d");
 }
 
+TEST_CASE("a line that makes nothing wrote the name: the next turn reads another value under it") {
+  // for block in self.blocks: y = block(x); x = y[0]
+  const auto with = [](const std::string& last) {
+    return Forward(
+        "a stem abs x | 3 x = self.stem(x) | 1 return f(x)\nb blocks.0 neg a | 5 y = block(x) | 1 return f(x)\n" +
+        ("c blocks.1 neg b | 5 y = block(x) | 1 return f(x)\ne - " + last + " | 8 return self.head(x, y)"));
+  };
+  CHECK(with("exp c").DiesBehind("a") == "b");
+  CHECK(with("add a c").DiesBehind("a") == "e");  // it has a second name
+}
+
+TEST_CASE("a loop through modules that the line does not name") {
+  // for block in (self.b, self.c): x = x + block(x)
+  const Forward loop(R"(
+a a abs x   | 3 x = self.a(x)    | 1 return f(x)
+b b neg a   | 5 x = x + block(x) | 1 return f(x)
+c - add a b | 5 x = x + block(x)
+e c neg c   | 5 x = x + block(x) | 1 return f(x)
+g - add c e | 5 x = x + block(x)
+i - exp g   | 7 return self.head(x))");
+  CHECK(loop.DiesBehind("a") == "c");
+  CHECK(loop.DiesBehind("c") == "g");
+  // def both(x): return self.c(self.b(x))
+  const Forward function(R"(
+a a abs x   | 3 x = self.a(x)   | 1 return f(x)
+b b neg a   | 5 x = x + both(x) | 1 return f(x)
+e c neg b   | 5 x = x + both(x) | 1 return f(x)
+g - add a e | 5 x = x + both(x)
+i - exp g   | 7 return self.head(x))");
+  CHECK(function.DiesBehind("a") == "g");
+}
+
 TEST_CASE("of fewer values than names the last are numbers") {
   const Forward f(R"(
 a enc abs x  | 3 x, height, width = self.enc(x) | 1 return f(x)
