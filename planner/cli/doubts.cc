@@ -27,6 +27,11 @@ std::string Count(int count, const std::string& one, const std::string& many) {
   return count == 1 ? "the " + one : "the " + std::to_string(count) + " " + many;
 }
 
+// A brief answer leaves out what its line of assumptions says in a word, so that it need not be laid out.
+bool IsLeftOut(const Options& options, bool said_elsewhere) {
+  return said_elsewhere && options.format == Format::kText && !options.verbose;
+}
+
 // The step of this file with other things put back; `named`: also where variables keep the most of what they made.
 std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_back, bool named = false) {
   Notes already_told;
@@ -73,11 +78,13 @@ std::optional<Doubt> Dropouts(const DoubtedStep& step) {
   constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
   if (step.spec.mode != Mode::kTrain || step.options.put_back.dropout > 0) return std::nullopt;
   if (!step.prepared.question.model.may_lack_dropouts) return std::nullopt;
+  const bool said_elsewhere = MissingDropouts(step.prepared.layers) == 0;
+  if (IsLeftOut(step.options, said_elsewhere)) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "lost-dropouts",
                       .text = "assumed: the model has no dropout; an export of model.eval() loses them",
                       .settle = "--assume-dropout 0.1, or export model.train()",
-                      .said_elsewhere = MissingDropouts(step.prepared.layers) == 0};
+                      .said_elsewhere = said_elsewhere};
   PutBack with = step.options.put_back;
   with.dropout = kUsual;
   with.dropout_behind_activations = true;
@@ -202,6 +209,7 @@ std::optional<Doubt> AllTrained(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0) return std::nullopt;
   if (model.trained_known && model.checkpoints_known) return std::nullopt;
+  if (IsLeftOut(step.options, true)) return std::nullopt;
   const bool checkpoints_known = model.checkpoints_known || !step.spec.checkpoint.empty();
   Doubt doubt;
   doubt.assumption = {.code = "all-trained",

@@ -85,7 +85,8 @@ void CheckResults(const Call& c) {
 
 void RunCall(const OpRule* rule, Call& c) {
   if (rule == nullptr) return RunUnknown(c);
-  OperandsFit(c) ? rule->run(c) : RunUnknown(c, "has operands that its memory rule does not expect");
+  c.operands_fit = c.operands_fit || OperandsFit(c);
+  c.operands_fit ? rule->run(c) : RunUnknown(c, "has operands that its memory rule does not expect");
   CheckResults(c);
 }
 

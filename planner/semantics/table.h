@@ -57,6 +57,7 @@ class Call {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   bool asked_in_place = false;  // --inplace on
+  bool operands_fit = false;    // known from an earlier run of the same layer
 
  private:
   Tensor none_;

@@ -108,6 +108,7 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
     for (int l = fused_[f].first; l <= fused_[f].last; ++l) fused_at_[static_cast<size_t>(l)] = static_cast<int>(f);
   }
   for (const Layer& layer : layers.layers) rules_.push_back(eager::FindRule(layer.op));
+  operands_fit_.assign(layers.layers.size(), false);
   if (e.spec().inplace == Inplace::kOn) asked_in_place_ = CanBeInPlace(layers);
   e_.origin.op = "Module.to";
   const std::vector<ValueId> order = ModuleOrder(layers);
@@ -301,7 +302,9 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   call.asked_in_place = !asked_in_place_.empty() && asked_in_place_[index];
   const bool missing = std::any_of(layer.inputs.begin(), layer.inputs.end(),
                                    [&](ValueId id) { return id.valid() && !values[static_cast<size_t>(id.value)]; });
+  call.operands_fit = operands_fit_[index];
   RunCall(missing ? nullptr : rules_[index], call);
+  operands_fit_[index] = call.operands_fit;
   for (size_t i = 0; i < layer.outputs.size(); ++i) {
     if (layer.outputs[i].valid()) values[static_cast<size_t>(layer.outputs[i].value)] = std::move(call.outputs[i]);
   }

@@ -74,6 +74,7 @@ class ModelRun : private LayerRunner {
   const Releases& releases_;
   std::vector<const eager::OpRule*> rules_;  // by layer; null: unknown
   std::vector<bool> asked_in_place_;         // by layer; empty: none
+  std::vector<bool> operands_fit_;           // by layer: whether it has run with operands that its rule expects
   std::vector<FusedCall> fused_;
   std::vector<int> fused_at_;            // by layer: the fused call that it is part of; -1: none
   std::vector<eager::Tensor> resident_;  // by value: parameters, buffers, inputs, constants

@@ -69,7 +69,7 @@ Judgement Asked(const std::string& file, const Row& row) {
   std::vector<std::string> words = {
       "vramplan",          "estimate", file,     "--gpu",        "t4",      "--framework",   "pytorch@2.10",
       "--cudnn-workspace", "0",        "--mode", row.at("mode"), "--batch", row.at("batch"), "--precision",
-      row.at("precision")};
+      row.at("precision"), "--format", "json"};
   if (row.at("mode") == "train") words.insert(words.end(), {"--optimizer", "adam"});
   // Of inference, too: the target of this loss was on the card.
   if (!row.at("loss").empty()) words.insert(words.end(), {"--loss", row.at("loss")});
