@@ -154,6 +154,13 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan sweep unet.onnx --over batch=1:64:x2 --gpu t4\n"
      "  vramplan sweep gpt.onnx --over batch=1,4 --over sequence=128:4096:x2 --format html --out gpt.html\n"
      "  vramplan sweep vit.onnx --over precision=fp32,amp-bf16 --over batch=8:64:x2 --gpu all\n"},
+    {"vramplan diff OLD NEW [--budget 2%] [options]",
+     "How much more or less memory a changed model takes: estimate of both, level by level, with the categories and "
+     "modules that changed. OLD and NEW are models, or answers that vramplan estimate or vramplan run wrote with "
+     "--format json. Exit code 0: the requested peak is within the budget, 3: it grew by more.",
+     "  vramplan diff main.onnx branch.onnx --batch 8 --budget 2%\n"
+     "  vramplan diff before.json after.json --budget 100MiB\n"
+     "  vramplan diff main.onnx branch.onnx --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n"},
 };
 
 std::string Row(const std::string& left, const std::string& text) {
@@ -181,6 +188,7 @@ std::string HelpText(std::optional<Verb> verb) {
     text += Row("gpus [TEXT]", "the cards that --gpu knows");
     text += Row("trace FILE", "every allocation of a step, as CSV, or where it differs from a recorded one");
     text += Row("compare SNAPSHOT", "a step that PyTorch recorded, beside the predicted one, event by event");
+    text += Row("diff OLD NEW", "two models or answers beside each other, and whether the peak grew too much");
     text += Row("replay FILE.csv", "a stream of requests under another allocator configuration or card");
     text += Row("solve FILE", "what to compute again so that a graph of values fits a budget, with a bound");
     text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is valid and fits");

@@ -12,7 +12,8 @@ constexpr unsigned kGpus = 1U << static_cast<unsigned>(Verb::kGpus);
 constexpr unsigned kTrace = 1U << static_cast<unsigned>(Verb::kTrace);
 constexpr unsigned kReplay = 1U << static_cast<unsigned>(Verb::kReplay);
 constexpr unsigned kSweep = 1U << static_cast<unsigned>(Verb::kSweep);
-constexpr unsigned kRuntimes = kEstimate | kFit | kSweep;  // what PyTorch's planner does not know
+constexpr unsigned kDiff = 1U << static_cast<unsigned>(Verb::kDiff);
+constexpr unsigned kRuntimes = kEstimate | kFit | kSweep | kDiff;  // what PyTorch's planner does not know
 constexpr unsigned kDecide = 1U << static_cast<unsigned>(Verb::kPlan);
 constexpr unsigned kSolve = 1U << static_cast<unsigned>(Verb::kSolve);
 constexpr unsigned kCheck = 1U << static_cast<unsigned>(Verb::kCheck);
@@ -24,14 +25,14 @@ constexpr unsigned kExplain = 1U << static_cast<unsigned>(Verb::kExplain);
 constexpr unsigned kRun = 1U << static_cast<unsigned>(Verb::kRun);
 constexpr unsigned kCompare = 1U << static_cast<unsigned>(Verb::kCompare);
 // What the plan decides or does not know.
-constexpr unsigned kAsked = kEstimate | kFit | kTrace | kValidate | kWatch | kExplain | kCompare | kSweep;
+constexpr unsigned kAsked = kEstimate | kFit | kTrace | kValidate | kWatch | kExplain | kCompare | kSweep | kDiff;
 constexpr unsigned kPlan = kAsked | kDecide;      // verbs that lay out a step
 constexpr unsigned kOnCard = kValidate | kWatch;  // and see it on a card of this machine
 constexpr unsigned kAway = kPlan & ~kOnCard;      // and do not
 constexpr unsigned kModel = kPlan | kInspect;
 constexpr unsigned kBound = kModel | kCalibrate;  // verbs that read a graph
-constexpr unsigned kAround = kEstimate | kFit | kDecide | kTrace | kExplain | kCompare | kSweep;
-constexpr unsigned kVerbose = kEstimate | kFit | kDecide;
+constexpr unsigned kAround = kEstimate | kFit | kDecide | kTrace | kExplain | kCompare | kSweep | kDiff;
+constexpr unsigned kVerbose = kEstimate | kFit | kDecide | kDiff;
 constexpr unsigned kDraws = kEstimate | kFit | kDecide | kExplain | kRun;
 constexpr unsigned kAll = kModel | kGpus | kReplay | kProbe;
 
@@ -253,6 +254,10 @@ constexpr OptionRow kOptionRows[] = {
      "the most that may be held at once, in the unit of the file's bytes [solve: the least that a schedule is found "
      "for]",
      kSolve | kCheck},
+    {"--budget", "N%|SIZE",
+     "how much the requested peak may grow, as a share of the old one or in bytes, such as 2% or 100MiB; beyond it the "
+     "exit code is 3 [any growth]",
+     kDiff},
     {"--seconds", "S", "how long to look for a cheaper schedule [1]", kSolve},
     {"--seed", "K", "seed of the random numbers; another seed may find another schedule [0]", kSolve},
     {"--verbose", "", "every table, option and note [what fits on a screen]", kVerbose},
@@ -261,7 +266,8 @@ constexpr OptionRow kOptionRows[] = {
      "PyTorch's memory_viz) [text]",
      kDraws},
     {"--format", "FORMAT", "text, json, csv or html (a page with pictures) [text]", kSweep},
-    {"--format", "FORMAT", "text or json [text]", (kAll | kSolve | kCalibrate) & ~kDraws & ~kSweep},
+    {"--format", "FORMAT", "text, json or markdown (tables, for a pull request) [text]", kDiff},
+    {"--format", "FORMAT", "text or json [text]", (kAll | kSolve | kCalibrate) & ~kDraws & ~kSweep & ~kDiff},
     {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
      (kAll & ~kWatch) | kRun},
     {"--out", "FILE", "write the answer there; with --save the profile", kWatch},
@@ -324,6 +330,8 @@ std::string_view Name(Verb verb) {
       return "compare";
     case Verb::kSweep:
       return "sweep";
+    case Verb::kDiff:
+      return "diff";
   }
   return "";
 }

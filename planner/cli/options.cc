@@ -141,7 +141,9 @@ void CheckRuntime(OptionReader* reader, Verb verb, const TrainingSpec& spec) {
     for (const Runtime taker : of) takers += (takers.empty() ? "" : " or ") + std::string(Name(taker));
     reader->Fail(Wrong(flag, name + " has no such setting", "leave it out, or type --framework " + takers));
   }
-  if (runtime == kPyTorch || verb == Verb::kEstimate || verb == Verb::kFit || verb == Verb::kSweep) return;
+  if (runtime == kPyTorch || verb == Verb::kEstimate || verb == Verb::kFit || verb == Verb::kSweep ||
+      verb == Verb::kDiff)
+    return;
   reader->Fail(
       Wrong("--framework",
             verb == Verb::kPlan
@@ -184,6 +186,7 @@ Result<Format> ParseFormat(Verb verb, const std::string& text) {
   } rows[] = {{"text", Format::kText, true},
               {"json", Format::kJson, true},
               {"csv", Format::kCsv, verb == Verb::kSweep},
+              {"markdown", Format::kMarkdown, verb == Verb::kDiff},
               {"html", Format::kHtml, Draws(verb) || verb == Verb::kSweep},
               {"svg", Format::kSvg, Draws(verb)},
               {"snapshot", Format::kSnapshot, Draws(verb)}};
@@ -246,6 +249,21 @@ void ReadWishes(OptionReader* reader, PlanWishes* wishes) {
   bool largest = false;
   reader->Read("--goal", &largest, [](const std::string& t) { return ParseOneOf("--goal", t, "time", "batch"); });
   if (largest) wishes->goal = Goal::kBatch;
+}
+
+// "2%" or "100MiB".
+Result<std::optional<GrowthBudget>> ParseGrowth(const std::string& text) {
+  const Error wrong =
+      Wrong("--budget", InQuotes(text) + " is neither a percentage nor a size", "type --budget 2% or --budget 100MiB");
+  if (text.ends_with('%')) {
+    const Result<double> percent = ReadReal("--budget", text.substr(0, text.find_last_not_of("% ") + 1));
+    if (!percent.ok()) return wrong;
+    return std::optional(GrowthBudget{.percent = *percent});
+  }
+  const bool bare = text.find_first_not_of("0123456789.") == text.npos;
+  const Result<Bytes> bytes = ParseBytes(text);
+  if (!bytes.ok() || bare) return wrong;
+  return std::optional(GrowthBudget{.bytes = *bytes});
 }
 
 Result<uint64_t> ParseSeed(const std::string& text) {
@@ -361,13 +379,15 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--step", &options.step, verb == Verb::kCompare ? ParseRecordedStep : ParseStep);
   options.step_named = reader.Text("--step") != nullptr;
   ReadWishes(&reader, &options.wishes);
-  reader.Read("--budget", &options.remat.budget, [&](const std::string& t) -> Result<int64_t> {
+  if (verb == Verb::kDiff) reader.Read("--budget", &options.growth, ParseGrowth);
+  const auto remat_budget = [&](const std::string& t) -> Result<int64_t> {
     // In the unit of the problem, so that any number is one.
     const bool bare = t.find_first_not_of("0123456789.") == t.npos;
     const Result<Bytes> budget = bare ? ParseBytes(t) : ReadSize("--budget", t, &options.notes);
     if (!budget.ok()) return Wrong("--budget", InQuotes(t) + " is not a number or a size", "type --budget 8GiB");
     return budget->count();
-  });
+  };
+  if (verb != Verb::kDiff) reader.Read("--budget", &options.remat.budget, remat_budget);
   if (verb == Verb::kSolve) reader.Read("--seconds", &options.remat.seconds, ParseSeconds);
   reader.Read("--seed", &options.remat.seed, ParseSeed);
   reader.Read("--emit", &options.emit, ParseEmit);

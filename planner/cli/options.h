@@ -19,6 +19,7 @@
 #include "planner/cli/script_wishes.h"
 #include "planner/cli/sweep_axes.h"
 #include "planner/remat/solve.h"
+#include "planner/report/diff.h"
 #include "planner/report/host.h"
 #include "planner/report/inspect.h"
 #include "planner/report/snippets.h"
@@ -49,15 +50,16 @@ enum class Verb : uint8_t {
   kRun,
   kCompare,
   kSweep,
+  kDiff,
 };
-inline constexpr int kVerbs = 17;
+inline constexpr int kVerbs = 18;
 // Whether the verb is about a file, which then stands behind it.
 bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
 
 // kHtml: a page with pictures; kSvg: memory over the step alone; kSnapshot: the step as PyTorch's viewer reads it.
-// kCsv: of a sweep.
-enum class Format : uint8_t { kText, kJson, kHtml, kSvg, kSnapshot, kCsv };
+// kCsv: of a sweep; kMarkdown: of a diff.
+enum class Format : uint8_t { kText, kJson, kHtml, kSvg, kSnapshot, kCsv, kMarkdown };
 inline bool IsPicture(Format format) {
   return format == Format::kHtml || format == Format::kSvg || format == Format::kSnapshot;
 }
@@ -66,7 +68,7 @@ inline bool IsStepAlone(Format format) { return format == Format::kSvg || format
 struct Options {
   Verb verb = Verb::kEstimate;
   std::string file;    // estimate, fit, plan, inspect, trace: the graph; replay: the stream; solve, check: the problem;
-                       // explain: the log; compare: the snapshot
+                       // explain: the log; compare: the snapshot; diff: the first
   std::string filter;  // gpus: what the name must contain
   BindOptions bind;
   PutBack put_back;
@@ -86,24 +88,25 @@ struct Options {
   bool force = false;  // --out may overwrite a file that is not an earlier answer
   Dump dump = Dump::kNone;
   AllocatorConfig allocator;
-  std::string allocator_text;      // as typed
-  std::optional<int> step = 2;     // trace, compare: which one; nothing: all
-  bool step_named = false;         // trace: by --step, and not the last up to 2 of a record
-  std::string compare;             // trace: the recorded stream
-  bool problem = false;            // trace
-  bool check = false;              // replay
-  PlanWishes wishes;               // plan
-  Emit emit = Emit::kNone;         // plan: instead of the answer, or into `out` beside it
-  bool segments = false;           // estimate
-  RematWishes remat;               // solve, check
-  std::string schedule;            // check: the file
-  bool no_context = false;         // probe: only look
-  std::string model;               // calibrate: whose convolutions; watch, explain, compare: what runs; empty: none
-  std::optional<Bytes> max_bytes;  // validate: of segments, in all
-  bool dry_run = false;            // validate: only say what would be done
-  int64_t pid = 0;                 // watch: the process, or
-  std::string command;             // watch: what is started
-  double interval = 0.1;           // watch: seconds between two looks
+  std::string allocator_text;          // as typed
+  std::optional<int> step = 2;         // trace, compare: which one; nothing: all
+  bool step_named = false;             // trace: by --step, and not the last up to 2 of a record
+  std::string compare;                 // trace: the recorded stream; diff: the second file
+  std::optional<GrowthBudget> growth;  // diff
+  bool problem = false;                // trace
+  bool check = false;                  // replay
+  PlanWishes wishes;                   // plan
+  Emit emit = Emit::kNone;             // plan: instead of the answer, or into `out` beside it
+  bool segments = false;               // estimate
+  RematWishes remat;                   // solve, check
+  std::string schedule;                // check: the file
+  bool no_context = false;             // probe: only look
+  std::string model;                   // calibrate: whose convolutions; watch, explain, compare: what runs; empty: none
+  std::optional<Bytes> max_bytes;      // validate: of segments, in all
+  bool dry_run = false;                // validate: only say what would be done
+  int64_t pid = 0;                     // watch: the process, or
+  std::string command;                 // watch: what is started
+  double interval = 0.1;               // watch: seconds between two looks
   std::optional<double> watch_seconds;  // watch, run: at most so long
   bool save = false;                    // watch: into the stored profile
   Notes notes;                          // about how they were read

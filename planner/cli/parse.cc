@@ -17,7 +17,7 @@ namespace {
 constexpr std::array kAllVerbs = {Verb::kFit,       Verb::kPlan,     Verb::kEstimate, Verb::kInspect, Verb::kGpus,
                                   Verb::kTrace,     Verb::kReplay,   Verb::kSolve,    Verb::kCheck,   Verb::kProbe,
                                   Verb::kCalibrate, Verb::kValidate, Verb::kWatch,    Verb::kExplain, Verb::kRun,
-                                  Verb::kCompare,   Verb::kSweep};
+                                  Verb::kCompare,   Verb::kSweep,    Verb::kDiff};
 
 std::string AllVerbs() {
   std::vector<std::string> verbs;
@@ -105,6 +105,7 @@ std::string Usual(Verb verb) {
   if (verb == Verb::kWatch) return typed + " PID --model FILE.onnx";
   if (verb == Verb::kSweep) return typed + " FILE.onnx --over batch=1:256:x2";
   if (verb == Verb::kCompare) return typed + " run.pickle --model FILE.onnx";
+  if (verb == Verb::kDiff) return typed + " OLD.onnx NEW.onnx --budget 2%";
   if (verb == Verb::kExplain) return typed + " LOG --model FILE.onnx";
   if (verb == Verb::kFit || verb == Verb::kPlan) return typed + " FILE.onnx --gpu t4";
   return typed + (verb == Verb::kCheck ? " FILE SCHEDULE --budget N" : " FILE.onnx");
@@ -126,6 +127,8 @@ Error NoScript(const std::string& word) {
                       : Usage(word, "the command comes after --", "type vramplan run --gpu t4 -- " + word + " ...");
 }
 
+bool TakesTwoFiles(Verb verb) { return verb == Verb::kCheck || verb == Verb::kDiff; }
+
 struct VerbApp {
   CLI::App* app = nullptr;
   std::string positional, second;
@@ -141,7 +144,7 @@ void Declare(CLI::App* root, Verb verb, bool typed, VerbApp* into) {
   if (!typed) return;
   into->app->add_flag("-h,--help", into->help);
   into->app->add_option("file", into->positional);
-  if (verb == Verb::kCheck) into->app->add_option("schedule", into->second);
+  if (TakesTwoFiles(verb)) into->app->add_option("second", into->second);
   for (const OptionRow& row : OptionRows()) {
     if (!TakenBy(row, verb)) continue;
     std::vector<std::string>& values = into->typed[row.flag];
@@ -209,8 +212,9 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
       return NoFile(verb, parsed.positional);
     if (parsed.positional.empty() && TakesFile(verb))
       return Usage(std::string(Name(verb)), "no file is given", "type " + Usual(verb));
-    if (parsed.second.empty() && verb == Verb::kCheck)
-      return Usage(std::string(Name(verb)), "no schedule is given", "type " + Usual(verb));
+    if (parsed.second.empty() && TakesTwoFiles(verb))
+      return Usage(std::string(Name(verb)), verb == Verb::kCheck ? "no schedule is given" : "no second file is given",
+                   "type " + Usual(verb));
     for (auto entry = parsed.typed.begin(); entry != parsed.typed.end();) {
       entry = entry->second.empty() ? parsed.typed.erase(entry) : std::next(entry);
     }
@@ -220,7 +224,7 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
     Result<Options> options = Understand(verb, parsed.positional, parsed.typed, flags);
     if (!options.ok()) return options.error();
     options->script = std::move(script);
-    options->schedule = parsed.second;
+    (verb == Verb::kDiff ? options->compare : options->schedule) = parsed.second;
     return Command(*std::move(options));
   }
   if (help) return Command(Answer{HelpText(std::nullopt)});

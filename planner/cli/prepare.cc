@@ -145,7 +145,7 @@ Result<Prepared> Prepare(const Options& options) {
   question.batch_given = batch.has_value();
   if (!batch && question.model.has_batch &&
       (options.verb == Verb::kEstimate || options.verb == Verb::kTrace || options.verb == Verb::kWatch ||
-       options.verb == Verb::kCompare)) {
+       options.verb == Verb::kCompare || options.verb == Verb::kDiff)) {
     prepared.notes.Add({"assumed-batch", Severity::kNote, "--batch", "assumed 1", "give --batch to change it"});
   }
   return prepared;

@@ -106,6 +106,8 @@ Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machi
       return RunSweep(options, style, machine);
     case Verb::kCompare:
       return RunCompare(options, style, machine);
+    case Verb::kDiff:
+      return RunDiff(options, style, machine);
     case Verb::kExplain:
       return RunExplain(options, style, machine);
   }
@@ -148,7 +150,7 @@ std::vector<std::string> InputsOf(const Options& options) {
 // Whether --out gets the answer itself as text, which is signed at its end.
 bool IsReport(const Options& options) {
   const bool is_trace = options.verb == Verb::kTrace && options.compare.empty();
-  return options.format == Format::kText && !is_trace;
+  return (options.format == Format::kText || options.format == Format::kMarkdown) && !is_trace;
 }
 
 // Whether --out gets a problem or a schedule, in which lines that begin with # are comments.
@@ -196,7 +198,7 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   }
   Options options = std::get<Options>(*command);
   if (const Status second = TakeSecondModel(&options); !second.ok()) return Fail(second.error());
-  TakeOptimizerOfFile(&options);
+  if (options.verb != Verb::kDiff) TakeOptimizerOfFile(&options);  // each of its two files names its own
   std::optional<FileToWrite> out;
   if (!options.out.empty() && options.out != "-") {
     out = FileToWrite{options.out, InputsOf(options), options.force};

@@ -30,6 +30,7 @@ Result<Outcome> RunInspect(const Options& options, const Style& style);
 Result<Outcome> RunGpus(const Options& options, const Style& style);
 Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunCompare(const Options& options, const Style& style, Probe* machine);
+Result<Outcome> RunDiff(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunReplay(const Options& options, const Style& style);
 Result<Outcome> RunSolve(const Options& options, const Style& style);

@@ -125,7 +125,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
   constexpr Row kRows[] = {
       {"",
        "vramplan: no verb is given: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch, explain, run, compare or sweep (hint: type "
+       "calibrate, validate, watch, explain, run, compare, sweep or diff (hint: type "
        "vramplan fit "
        "FILE.onnx "
        "--gpu t4, or "
@@ -133,12 +133,12 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
       {"fot m.onnx",
        "fot: is not one of fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, calibrate, "
        "validate, "
-       "watch, explain, run, compare or sweep (hint: "
+       "watch, explain, run, compare, sweep or diff (hint: "
        "did you mean "
        "fit?)"},
       {"m.onnx",
        "m.onnx: a verb comes first: fit, plan, estimate, inspect, gpus, trace, replay, solve, check, probe, "
-       "calibrate, validate, watch, explain, run, compare or sweep (hint: type "
+       "calibrate, validate, watch, explain, run, compare, sweep or diff (hint: type "
        "vramplan fit "
        "m.onnx "
        "--gpu t4)"},
@@ -244,7 +244,8 @@ TEST_CASE("golden --help") {
                        {"replay", Verb::kReplay},     {"plan", Verb::kPlan},         {"solve", Verb::kSolve},
                        {"check", Verb::kCheck},       {"probe", Verb::kProbe},       {"calibrate", Verb::kCalibrate},
                        {"validate", Verb::kValidate}, {"watch", Verb::kWatch},       {"explain", Verb::kExplain},
-                       {"run", Verb::kRun},           {"compare", Verb::kCompare},   {"sweep", Verb::kSweep}};
+                       {"run", Verb::kRun},           {"compare", Verb::kCompare},   {"sweep", Verb::kSweep},
+                       {"diff", Verb::kDiff}};
   for (const Row& row : kRows) {
     CAPTURE(row.file);
     std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/help/" + row.file + ".txt");
