@@ -1,5 +1,7 @@
 #include "tests/support/command_line.h"
 
+#include <doctest/doctest.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +12,7 @@
 
 #include "planner/cli/run.h"
 #include "tests/support/expectation.h"
+#include "tests/support/json_schema.h"
 
 namespace vramplan::testing {
 
@@ -34,6 +37,7 @@ Said Do(std::string line, Probe* machine) {
   const int exit_code = Run(static_cast<int>(arguments.size()), arguments.data(), machine);
   std::cout.rdbuf(cout);
   std::cerr.rdbuf(cerr);
+  CHECK_EQ(ViolationOfAnswer(out.str()), "");
   return {exit_code, out.str(), err.str()};
 }
 

@@ -15,7 +15,7 @@ struct Said {
 };
 
 // Runs the words behind "vramplan", split at spaces where no '...' holds them together; MODELS/ stands for the folder
-// of the example graphs. `machine`: whose cards there are; null: this one's.
+// of the example graphs. An answer in JSON is held against its schema in docs/schemas. `machine`: whose cards there are; null: this one's.
 Said Do(std::string line, Probe* machine = nullptr);
 
 // The text of tests/golden/NAME.txt; VRAMPLAN_GOLDEN=update makes it `text`, what is said now.
