@@ -4,11 +4,13 @@
 #include <map>
 #include <utility>
 
+#include "graph/ir/aten.h"
 #include "graph/lift/builder.h"
 #include "graph/lift/dynamo/provenance.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/match/patterns.h"
 #include "graph/lift/passes.h"
+#include "graph/lift/program/calls.h"
 #include "graph/lift/simplifiers/fx_names.h"
 
 namespace vramplan {
@@ -73,7 +75,7 @@ class Lifting {
   Result<Layers> Run() {
     const bool bare_names = HasFxNames(file_);  // the order of nodes does not change it
     for (const GraphPass& pass : GraphPasses()) {
-      if (IsLeftOut(pass.name)) continue;
+      if (IsProgram(file_) || IsLeftOut(pass.name)) continue;
       std::optional<GraphState> changed = pass.run(*graph_, *shapes_, notes_);
       if (changed && !changed->given.empty()) given_ = std::move(changed->given);
       Count(pass.name, pass.files, pass.why, changed ? 1 : 0);
@@ -86,7 +88,7 @@ class Lifting {
     if (!layers.ok()) return layers.error();
     LayersState state{*layers, *graph_, file_, options_.put_back, bare_names, !given_.empty(), notes_};
     for (const LayersPass& pass : LayersPasses()) {
-      if (IsLeftOut(pass.name)) continue;
+      if ((IsProgram(file_) && !pass.of_programs) || IsLeftOut(pass.name)) continue;
       const bool counts = options_.counts != nullptr;
       const std::map<std::string, int> before = counts ? LinesOf(*layers) : std::map<std::string, int>();
       pass.run(state);
@@ -99,10 +101,12 @@ class Lifting {
   }
 
  private:
-  // Nodes become layers: by provenance where the file has it, by patterns where it has not.
+  // Nodes become layers: the calls of a .pt2 file one by one; else by provenance where the file has it, by patterns
+  // where it has not.
   Result<Layers> Read() {
     LayerBuilder builder(*graph_, *shapes_);
     std::vector<bool> live = LiveNodes(*graph_);
+    LiftProgram(*graph_, builder, &live);
     if (const Status done = LiftByProvenance(*graph_, *shapes_, builder, &live, notes_); !done) return done.error();
     if (std::find(live.begin(), live.end(), true) != live.end()) {
       if (const Status done = LiftByPattern(*graph_, *shapes_, builder, live, notes_); !done) return done.error();

@@ -90,7 +90,8 @@ constexpr LayersPass kLayersPasses[] = {
        s.layers.exported = s.layers.guesses.restored_norms > 0 ? ExportedMode::kEvaluation : ExportedModeOf(s.file);
        if (s.file.facts && s.file.facts->training)
          s.layers.exported = *s.file.facts->training ? ExportedMode::kTraining : ExportedMode::kEvaluation;
-     }},
+     },
+     true},
     {"restore-low-rank-pairs", kTorchScript,
      "peft's lora_A and lora_B run in the scope of their key and lose their names",
      [](LayersState& s) { RestoreLowRankPairs(&s.layers); }},
@@ -141,17 +142,17 @@ constexpr LayersPass kLayersPasses[] = {
     {"split-nested-joins", kTorchScript, "a join of a join is written as one node",
      [](LayersState& s) { SplitNestedJoins(&s.layers); }},
     {"type-noise", kAny, "noise has the type of what it is multiplied with",
-     [](LayersState& s) { TypeNoise(&s.layers); }},
+     [](LayersState& s) { TypeNoise(&s.layers); }, true},
     {"type-creations", kAny, "zeros_like and new_zeros have the type of their operand, torch.zeros fp32",
      [](LayersState& s) { TypeCreations(s.graph, &s.layers); }},
     {"restore-upcasts", kAny, "x.float() leaves nothing in an export in fp32",
      [](LayersState& s) { RestoreUpcasts(&s.layers); }},
     {"hold-encoder-state", kAny, "encoder-decoder models return the encoder's state beside their logits",
-     [](LayersState& s) { HoldEncoderState(&s.layers); }},
+     [](LayersState& s) { HoldEncoderState(&s.layers); }, true},
     {"hold-pruned-weights", kAny, "torch.nn.utils.prune keeps each product until the next forward",
-     [](LayersState& s) { HoldPrunedWeights(&s.layers, s.notes); }},
+     [](LayersState& s) { HoldPrunedWeights(&s.layers, s.notes); }, true},
     {"skip-known-masks", kDynamo, "transformers passes no mask that hides nothing; an export cannot look at its values",
-     [](LayersState& s) { SkipKnownMasks(&s.layers, s.bare_names, s.notes); }},
+     [](LayersState& s) { SkipKnownMasks(&s.layers, s.bare_names, s.notes); }, true},
     {"copy-position-biases", kAny, "a bias of window attention is made contiguous before it is added",
      [](LayersState& s) { MakePositionBiasesContiguous(&s.layers); }},
     {"copy-masks", kAny, "a mask that is a view of one row is copied for the kernel",
@@ -162,14 +163,16 @@ constexpr LayersPass kLayersPasses[] = {
     {"assume-dropout", kAny, "--assume-dropout: an export of eval() has none",
      [](LayersState& s) {
        if (s.put_back.dropout > 0) NoteDropouts(AssumeDropout(&s.layers, s.put_back), s.notes);
-     }},
+     },
+     true},
     {"assume-in-place", kTorchScript, "a file without classes does not say which activations overwrite their input",
      [](LayersState& s) { AssumeInPlace(&s.layers, s.notes); }},
     {"read-source-lines", kDynamo,
      "stack traces say where each operator was called; a file that was sorted has lost them",
      [](LayersState& s) {
        if (!s.reordered) s.layers.source = ReadSource(s.graph);
-     }},
+     },
+     true},
     {"name-index-adds", kDynamo, "index_add is written as index_put, which keeps less",
      [](LayersState& s) { NameIndexAdds(&s.layers, s.notes); }},
     {"read-in-place-lines", kDynamo, "source lines say what wrote into its operand",
@@ -177,7 +180,7 @@ constexpr LayersPass kLayersPasses[] = {
     {"read-cast-lines", kDynamo, "source lines say whether a mask was made fp32 or of another tensor's type",
      [](LayersState& s) { ReadCastLines(&s.layers); }},
     {"read-checkpoints", kDynamo, "source lines say which calls run under torch.utils.checkpoint",
-     [](LayersState& s) { ReadCheckpoints(&s.layers, s.notes); }},
+     [](LayersState& s) { ReadCheckpoints(&s.layers, s.notes); }, true},
     {"take-facts", kFacts,
      "facts say what is trained, and a recorded forward which tensors Python kept and which calls were in place",
      [](LayersState& s) {
@@ -188,7 +191,8 @@ constexpr LayersPass kLayersPasses[] = {
        s.layers.told.functions = facts.functions && facts.functions->empty();
        const std::optional<RecordedForward>& forward = s.put_back.training ? facts.in_training : facts.in_inference;
        if (forward) TakeRecordedForward(s.graph, *forward, &s.layers);
-     }},
+     },
+     true},
 };
 
 }  // namespace

@@ -44,6 +44,7 @@ struct LayersState {
 struct LayersPass {
   std::string_view name, files, why;
   void (*run)(LayersState&);
+  bool of_programs = false;  // also of .pt2 files, whose calls are those that ran
 };
 
 std::span<const GraphPass> GraphPasses();

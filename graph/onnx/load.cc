@@ -11,6 +11,7 @@
 #include "graph/onnx/tables.h"
 #include "graph/onnx/unroll.h"
 #include "graph/onnx/wire.h"
+#include "graph/pt2/load_pt2.h"
 
 namespace vramplan {
 namespace {
@@ -33,6 +34,7 @@ Result<Graph> BuildCompact(std::string_view model, Notes* notes) {
 
 // `bytes`: the file's.
 Result<Graph> LoadModel(const std::string& name, std::string_view bytes, Notes* notes) {
+  if (IsProgramArchive(bytes)) return LoadProgram(name, bytes, notes);
   RawPlaces raw;
   const Result<std::string> compact = CompactModel(name, bytes, &raw);
   if (!compact) return compact.error();
@@ -62,6 +64,7 @@ Result<Graph> LoadFromBytes(const std::string& name, const void* data, size_t si
 std::optional<Facts> FactsIn(const std::string& path) {
   const Result<MappedFile> file = MappedFile::Open(path);
   if (!file.ok()) return std::nullopt;
+  if (IsProgramArchive(file->bytes())) return FactsInProgram(file->bytes());
   std::optional<Facts> facts;
   wire::Reader reader(file->bytes());
   for (wire::Field at; reader.Next(&at);) {

@@ -1,4 +1,4 @@
-// Load: an .onnx file becomes a Graph. The only folder that sees protobuf and ONNX.
+// Load: an .onnx file becomes a Graph, and a .pt2 file does (graph/pt2). The only folder that sees protobuf and ONNX.
 #pragma once
 
 #include <optional>

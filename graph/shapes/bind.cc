@@ -213,14 +213,26 @@ class Binder {
                    "give it with --batch"});
     }
     // Two encoders, two names ("image_batch", "text_batch"): one batch.
+    const bool traced = IsTraced(symbol);
     for (const std::string& other : symbols_) {
-      if (other == symbol || options_.dims.count(other) != 0 || Lower(other).find("batch") == std::string::npos)
-        continue;
+      const bool like_it = Lower(other).find("batch") != std::string::npos || (traced && BeginsInput(other));
+      if (other == symbol || options_.dims.count(other) != 0 || !like_it) continue;
       binding_.symbols[other] = Dim::Batch();
       notes_->Add({"assumed-batch", Severity::kNote, other, "this dim is taken as the batch, like " + symbol,
                    "--dim " + other + "=N binds it"});
     }
     return std::nullopt;
+  }
+
+  // s77: torch.export's own name for a free length; it gives each input its own where nothing says that they are equal.
+  static bool IsTraced(const std::string& symbol) {
+    return symbol.size() > 1 && symbol[0] == 's' && symbol.find_first_not_of("0123456789", 1) == std::string::npos;
+  }
+  bool BeginsInput(const std::string& symbol) const {
+    return IsTraced(symbol) && std::any_of(graph_.inputs.begin(), graph_.inputs.end(), [&](TensorId id) {
+             const auto* dims = DimsOf(id);
+             return dims != nullptr && !dims->empty() && dims->front().symbol == symbol;
+           });
   }
 
   Failure BatchByOption() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/ir/aten.h"
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/rebatch.h"
 #include "graph/shapes/rule.h"
@@ -93,6 +94,16 @@ void Fallback(NodeInference& n) {
   n.Note("unknown-operator", what, hint);
 }
 
+// A call of a .pt2 file: torch.export wrote down the length of every axis.
+void TakeStated(NodeInference& n) {
+  if (n.reopened()) {
+    return n.Fail("it was exported with the fixed batch " + std::to_string(*n.baked_batch()) +
+                      ", and every length behind it is a plain number",
+                  "export it with dynamic_shapes=({0: torch.export.Dim.DYNAMIC},)");
+  }
+  for (int i = 0; i < n.outputs(); ++i) n.TakeDeclared(i);
+}
+
 // The axes that are not known, or that are bounds.
 std::vector<int> OpenAxes(const NodeInference& n, const Shape& shape, bool bounded) {
   std::vector<int> axes;
@@ -155,6 +166,10 @@ void InferNodes(const Graph& graph, NodeInference* node) {
       if (!n.failure()) CloseGaps(n);
       if (!n.failure()) n.CheckOutputs();
       n.ForgiveBounds();
+    } else if (each.domain == kTorchDomain) {
+      TakeStated(n);
+      if (!n.failure()) CloseGaps(n);
+      if (!n.failure()) n.CheckOutputs();
     } else {
       Fallback(n);
       if (!n.failure()) n.CheckOutputs();

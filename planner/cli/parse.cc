@@ -83,7 +83,7 @@ Error NoValue(const std::string& said) {
 Error UnknownVerb(const std::string& word) {
   std::vector<std::string> verbs;
   for (const Verb verb : kAllVerbs) verbs.emplace_back(Name(verb));
-  if (word.size() > 5 && word.compare(word.size() - 5, 5, ".onnx") == 0) {
+  if (word.ends_with(".onnx") || word.ends_with(".pt2")) {
     return Usage(word, "a verb comes first: " + AllVerbs(), "type vramplan fit " + word + " --gpu t4");
   }
   const std::string near = SuggestNearest(word, verbs);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/ir/aten.h"
 #include "graph/onnx/load.h"
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/branches.h"
@@ -91,6 +92,13 @@ Status CheckTrainable(const Options& options, const Graph& graph) {
   return Done();
 }
 
+// ONNX Runtime runs the file itself.
+Status CheckRuns(const Options& options, const Graph& graph) {
+  if (options.spec.framework.runtime != Runtime::kOnnxRuntime || !IsProgram(graph)) return Done();
+  return Error{ErrorCode::kBadInput, options.file, "ONNX Runtime does not run programs of torch.export",
+               "export it with torch.onnx.export, or leave --framework out"};
+}
+
 // export_params=False makes inputs of the weights; which of them are trained is not in the file then.
 Status CheckWeights(const std::string& file, const Graph& graph) {
   for (const TensorId id : graph.inputs) {
@@ -109,6 +117,7 @@ Result<Prepared> Prepare(const Options& options) {
   Result<Graph> graph = Load(options.file, &prepared.notes);
   if (!graph.ok()) return graph.error();
   prepared.graph = *std::move(graph);
+  if (const Status runs = CheckRuns(options, prepared.graph); !runs.ok()) return runs.error();
   NoteOptimizerOfPipe(options, prepared.graph.facts, &prepared.notes);
   if (const Status weights = CheckWeights(options.file, prepared.graph); !weights.ok()) return weights.error();
   if (auto plain = WithoutBranches(prepared.graph, options.bind, &prepared.notes)) prepared.graph = *std::move(plain);

@@ -76,15 +76,17 @@ std::string StoredLine(const Inspection& inspection) {
          Counted(buffers.tensors, "tensor");
 }
 
-// No exporter writes requires_grad.
+// Exporters to ONNX do not write requires_grad; facts and .pt2 files say it.
 std::string TrainedLine(const Inspection& inspection) {
   if (!inspection.layers || inspection.layers->parameters.empty()) return "";
   const TrainedCount count = CountTrained(*inspection.layers);
+  const bool told = inspection.layers->told.tensors;
   if (count.frozen_tensors == 0)
-    return "trained: all parameters (the file does not say; --frozen PATTERN freezes some)\n";
+    return told ? "trained: all parameters (as the file says)\n"
+                : "trained: all parameters (the file does not say; --frozen PATTERN freezes some)\n";
   return "trained: " + std::to_string(count.trained) + " parameters in " + Counted(count.trained_tensors, "tensor") +
          ", frozen: " + std::to_string(count.frozen) + " in " + Counted(count.frozen_tensors, "tensor") +
-         " (the file does not say which)\n";
+         (told ? " (as the file says)\n" : " (the file does not say which)\n");
 }
 
 // By the names that --trainable and --frozen compare with.

@@ -262,8 +262,9 @@ std::vector<OpRule> CopyRules() {
       // x.float() and x.type_as(y): nothing where the type is the same already.
       {"float",
        [](Call& c) {
-         const bool half = c.In(0)->dtype == DType::kFloat16 || c.In(0)->dtype == DType::kBFloat16;
-         c.Return(half ? ToType(c.e, c.In(0), DType::kFloat32) : c.In(0));
+         const DType type = c.In(0)->dtype;
+         const bool converts = type == DType::kFloat16 || type == DType::kBFloat16 || !IsFloating(type);
+         c.Return(converts ? ToType(c.e, c.In(0), DType::kFloat32) : c.In(0));
        }},
       {"clamp_inf", ClampInf},
       {"type_as", [](Call& c) { c.Return(c.Has(1) ? ToType(c.e, c.In(0), c.In(1)->dtype) : c.In(0)); }},

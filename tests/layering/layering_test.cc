@@ -26,7 +26,8 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"graph/base", {}},
     {"graph/ir", {"graph/base"}},
     {"graph/facts", {"graph/ir"}},
-    {"graph/onnx", {"graph/facts"}},
+    {"graph/pt2", {"graph/facts"}},
+    {"graph/onnx", {"graph/facts", "graph/pt2"}},
     {"graph/shapes", {"graph/ir"}},
     {"graph/habits", {}},
     {"graph/layers", {"graph/ir"}},
@@ -62,7 +63,7 @@ const std::vector<Confined> kConfined = {
     {"CLI/", {"planner/cli/parse.cc"}},
     {"onnx/", {"graph/onnx/", "models/generate/"}},
     {"google/protobuf/", {"graph/onnx/", "models/generate/"}},
-    {"nlohmann/", {"planner/report/", "graph/facts/read_facts.cc"}},
+    {"nlohmann/", {"planner/report/", "graph/facts/read_facts.cc", "graph/pt2/read_program.cc"}},
     {"Eigen/", {"planner/timeline/", "planner/solver/", "planner/calibration/"}},
     {"cuda.h", {"cuda_probe/"}},
     {"cuda_runtime", {}},
@@ -213,7 +214,7 @@ TEST_CASE("includes go one way, and third-party headers stay where they belong")
   CHECK(Lines(violations) == "");
 }
 
-TEST_CASE("nlohmann/json is seen by at most two files") {
+TEST_CASE("nlohmann/json is seen by at most three files") {
   std::vector<std::string> seen_by;
   for (const std::string& path : Sources()) {
     for (const Include& include : IncludesOf(ReadText(kRoot / path))) {
@@ -221,7 +222,7 @@ TEST_CASE("nlohmann/json is seen by at most two files") {
     }
   }
   CAPTURE(Lines(seen_by));
-  CHECK(seen_by.size() <= 2);
+  CHECK(seen_by.size() <= 3);
 }
 
 TEST_CASE("headers write VRAMPLAN_CHECK, for CHECK is doctest's where a test includes them") {

@@ -47,8 +47,17 @@ class MaskElements {
     if (op == "ones") return 1.0;
     if (op == "zeros") return 0.0;
     if (layer.inputs.empty()) return std::nullopt;
-    if (IsOneOf(op, {"unsqueeze", "squeeze", "reshape", "view", "contiguous", "clone", "to"})) {
+    if (IsOneOf(op, {"unsqueeze", "squeeze", "reshape", "view", "contiguous", "clone", "to", "detach"})) {
       return At(layer.inputs[0], Unfold(layers_[layer.inputs[0]].shape, Fold(layers_[id].shape, index)), depth + 1);
+    }
+    if (op == "slice") {  // x[:, None, :, None] is one, too: of everything
+      const int64_t dim = layer.attributes.Int("dim", 0), start = layer.attributes.Int("start", 0);
+      constexpr int64_t kLongest = int64_t{1} << 31;
+      if (dim < 0 || dim >= Shape::kMaxRank || start < 0 || start > kLongest || layer.attributes.Int("step", 1) != 1)
+        return std::nullopt;
+      Index from = index;
+      from[static_cast<size_t>(dim)] += start;
+      return At(layer.inputs[0], from, depth + 1);
     }
     if (op == "expand") return Operand(layer, 0, layers_[id].shape, index, depth);
     if (IsOneOf(op, {"bitwise_not", "logical_not"})) {

@@ -113,6 +113,10 @@ class Rewrite {
       const Layer* maker = uses_.MakerOf(id);
       if (maker == nullptr) return {};
       const Layer& layer = *maker;
+      if (layer.op == "slice" && layers_[id].shape == layers_[layer.inputs[0]].shape) {  // k[:, :, None, :, :]
+        id = layer.inputs[0];
+        continue;
+      }
       const bool is_copy = layer.op == "contiguous" || layer.op == "clone";
       if (kSteps[step] == "contiguous" && !is_copy) ++step;  // a reshape that copies by itself
       if (layer.op != kSteps[step] && !(is_copy && kSteps[step] == "contiguous")) return {};
