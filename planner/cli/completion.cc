@@ -146,7 +146,10 @@ Result<std::string> CompletionText(std::string_view shell) {
   if (shell == "bash") return BashScript() + "complete -o filenames -F _vramplan vramplan\n";
   if (shell == "zsh")
     return "#compdef vramplan\nautoload -U +X bashcompinit && bashcompinit\n" + BashScript() +
-           "complete -o filenames -F _vramplan vramplan\n";
+           "complete -o filenames -F _vramplan vramplan\n" +
+           // The first time, zsh calls the file itself instead of what it defines.
+           "[[ ${funcstack[1]} == _vramplan ]] && _bash_complete -o filenames -F _vramplan\n"
+           "true\n";
   if (shell == "fish") return FishScript();
   return Error{ErrorCode::kUsage, std::string(shell), "is not one of bash, zsh or fish",
                "type vramplan completion bash"};

@@ -5,7 +5,11 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "planner/cli/options.h"
 #include "tests/support/command_line.h"
@@ -35,6 +39,64 @@ TEST_CASE("completion: verbs, options of the verb, words of the option") {
   CHECK(Completed("vramplan fit x.onnx --gpu t4") == "t4\n");
   CHECK(Completed("vramplan estimate x.onnx --optimizer sgd-n") == "sgd-nesterov\n");
   CHECK(Completed("vramplan gpus --prec") == "\n");
+}
+
+// What a shell prints; nothing where it is not installed.
+std::optional<std::string> PrintedBy(const std::string& shell, const std::string& command) {
+  if (std::system(("command -v " + shell + " >/dev/null").c_str()) != 0) {
+    MESSAGE(shell << " is not installed: skipped");
+    return std::nullopt;
+  }
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  std::string text;
+  for (std::array<char, 256> part; std::fgets(part.data(), part.size(), pipe) != nullptr;) text += part.data();
+  pclose(pipe);
+  return text;
+}
+
+TEST_CASE("completion: fish itself completes with its script") {
+  const ScratchFile script("completion.fish", Do("completion fish").out);
+  struct Row {
+    const char* words;
+    const char* begins;
+  };
+  for (const Row& row : {Row{"vramplan est", "estimate"}, Row{"vramplan fit x.onnx --prec", "--precision\t"},
+                         Row{"vramplan fit x.onnx --precision amp-f", "amp-fp16\t"},
+                         Row{"vramplan fit x.onnx --gpu h100-sx", "h100-sxm\t"}}) {
+    const auto said =
+        PrintedBy("fish", "fish --no-config -c 'source " + script.path() + "; complete -C \"" + row.words + "\"'");
+    if (!said) return;
+    CAPTURE(row.words);
+    CAPTURE(*said);
+    CHECK(said->starts_with(row.begins));
+  }
+}
+
+// In a terminal of its own, where the first tab already has to complete.
+TEST_CASE("completion: zsh itself completes with its script") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / "vramplan_test_zsh";
+  fs::create_directories(folder);
+  std::ofstream(folder / "_vramplan") << Do("completion zsh").out;
+  std::ofstream(folder / "terminal.zsh") << "zmodload zsh/zpty\n"
+                                            "zpty terminal zsh -f -i\n"
+                                            "zpty -w terminal \"PS1='> '; fpath=($1 \\$fpath); autoload -Uz compinit; "
+                                            "compinit -u -d $1/dump; echo REA''DY\"\n"
+                                            "zpty -r -m terminal out '*READY*'\n"
+                                            "zpty -n -w terminal \"$2\"$'\\t'\n"
+                                            "zpty -r -m terminal out \"*$3*\" && print completed\n"
+                                            "zpty -d terminal\n";
+  for (const auto& [words, whole] : {std::pair("vramplan est", "estimate"),
+                                     {"vramplan fit x.onnx --gpu h100-sx", "h100-sxm"},
+                                     {"vramplan fit x.onnx --prec", "--precision"}}) {
+    fs::remove(folder / "dump");
+    const auto said = PrintedBy("zsh", "timeout 60 zsh -f " + (folder / "terminal.zsh").string() + " " +
+                                           folder.string() + " \"" + words + "\" \"" + whole + "\"");
+    if (!said) break;
+    CAPTURE(words);
+    CHECK(said->ends_with("completed\n"));
+  }
+  fs::remove_all(folder);
 }
 
 TEST_CASE("completion: every option of every verb is in the script of each shell") {
