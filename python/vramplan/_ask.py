@@ -263,7 +263,7 @@ def plan(
     )
     with _file(model, example_inputs, optimizer, "train") as (path, notes):
         json, text = _answer("plan", path, arguments)
-        code = _binary.ask(["plan", path, *arguments, "--emit", "pytorch"]) if json["verdict"] == "fits" else ""
+        code = _binary.ask(["plan", path, *arguments, "--emit", "pytorch"]) if json["chosen"] else ""
         return _results.plan_of(json, text, code, notes)
 
 
