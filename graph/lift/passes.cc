@@ -2,8 +2,7 @@
 
 #include "graph/lift/any_export/assumed.h"
 #include "graph/lift/any_export/creations.h"
-#include "graph/lift/any_export/decomposed_calls.h"
-#include "graph/lift/any_export/decomposed_losses.h"
+#include "graph/lift/any_export/decomposed.h"
 #include "graph/lift/any_export/exported_mode.h"
 #include "graph/lift/any_export/frozen.h"
 #include "graph/lift/any_export/held_outputs.h"
@@ -29,14 +28,11 @@
 #include "graph/lift/source_lines/index_adds.h"
 #include "graph/lift/source_lines/inplace_lines.h"
 #include "graph/lift/source_lines/read_source.h"
-#include "graph/lift/torchscript/added_products.h"
 #include "graph/lift/torchscript/dense_maps.h"
 #include "graph/lift/torchscript/detached.h"
-#include "graph/lift/torchscript/glu.h"
 #include "graph/lift/torchscript/low_rank.h"
 #include "graph/lift/torchscript/merged_pad.h"
 #include "graph/lift/torchscript/nested_joins.h"
-#include "graph/lift/torchscript/reductions_by_index.h"
 #include "graph/lift/torchscript/shared_constants.h"
 #include "graph/lift/torchscript/skipped_layers.h"
 
@@ -113,10 +109,6 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { NoteMaxima(s.layers, s.notes); }},
     {"note-skipped-layers", kTorchScript, "LayerDrop leaves layers out by chance while the model is traced",
      [](LayersState& s) { NoteSkippedLayers(s.layers, s.notes); }},
-    {"gather-glu", kTorchScript, "glu is written as split, sigmoid, mul, and keeps its input only",
-     [](LayersState& s) { GatherGlu(&s.layers); }},
-    {"gather-added-products", kTorchScript, "baddbmm is written as a product, two factors and a sum",
-     [](LayersState& s) { GatherAddedProducts(&s.layers); }},
     {"gather-recurrent", kAny, "a module call of LSTM, GRU or RNN is one operator, whatever it was made into",
      [](LayersState& s) { GatherRecurrent(&s.layers); }},
     {"gather-cells", kAny, "LSTMCell and GRUCell are one operator on a card",
@@ -125,8 +117,6 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { ShareMergedPads(&s.layers); }},
     {"detach-straight-through", kTorchScript, "x + (y - x).detach() leaves no detach, and without it makes no sense",
      [](LayersState& s) { DetachStraightThrough(&s.layers); }},
-    {"gather-reductions", kTorchScript, "scatter_reduce without its target is written as two nodes",
-     [](LayersState& s) { GatherReductionsByIndex(&s.layers); }},
     {"detach-softmax-maxima", kTorchScript, "a softmax by index subtracts maxima that it detached",
      [](LayersState& s) { DetachSoftmaxByIndex(&s.layers); }},
     {"gather-writes", kAny, "x[a:b] = y is one call; a file has a slice, a new part and a scatter for each axis",

@@ -10,7 +10,7 @@
 
 #include "graph/base/text.h"
 #include "graph/lift/any_export/creations.h"
-#include "graph/lift/any_export/decomposed_calls.h"
+#include "graph/lift/any_export/decomposed.h"
 #include "graph/lift/readings/readings_of_weights.h"
 #include "graph/lift/source_lines/cast_lines.h"
 #include "graph/lift/torchscript/detached.h"

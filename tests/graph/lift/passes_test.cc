@@ -65,7 +65,7 @@ TEST_CASE("passes: what they change is counted, in the order in which they run")
   CHECK(resnet.counts.back().name == LayersPasses().back().name);
   CHECK(ChangesOf(resnet, "restore-batch-norms") >= 20);
   CHECK(ChangesOf(resnet, "assume-in-place") == 25);  // 17 ReLUs and 8 sums
-  CHECK(ChangesOf(resnet, "gather-glu") == 0);
+  CHECK(ChangesOf(resnet, "gather-cells") == 0);
 }
 
 TEST_CASE("passes: one that is left out leaves what the export did") {

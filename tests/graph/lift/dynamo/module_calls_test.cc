@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "graph/lift/any_export/decomposed_losses.h"
+#include "graph/lift/any_export/decomposed.h"
 #include "tests/support/layers_by_hand.h"
 
 namespace vramplan {

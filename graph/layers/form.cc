@@ -1,0 +1,254 @@
+#include "graph/layers/form.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+
+#include "graph/base/check.h"
+#include "graph/base/text.h"
+
+namespace vramplan {
+namespace {
+
+constexpr size_t kMostOperands = 8;
+
+bool IsNamed(std::string_view pattern, std::string_view op) {
+  if (pattern.ends_with('*')) return op.starts_with(pattern.substr(0, pattern.size() - 1));
+  return pattern == op;
+}
+
+bool Commutes(std::string_view op) {
+  return IsOneOf(op, {"Add", "Mul", "Equal", "And", "Or", "Max", "Min", "add", "mul", "eq", "maximum", "minimum",
+                      "bitwise_and", "bitwise_or"});
+}
+
+template <typename T>
+T FindIn(const std::vector<std::pair<std::string_view, T>>& list, std::string_view name, T otherwise) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.first == name; });
+  return found == list.end() ? otherwise : found->second;
+}
+
+}  // namespace
+
+std::optional<double> LayerCalls::NumberAt(int32_t call, size_t i) const {
+  const Layer& layer = At(call);
+  if (Uses::In(&layer, i).valid() || !layer.attributes.Has("scalar")) return std::nullopt;
+  return layer.attributes.Real("scalar", 0);
+}
+
+int32_t Match::Value(std::string_view name) const { return FindIn(values, name, int32_t{-1}); }
+double Match::Number(std::string_view name) const { return FindIn(numbers, name, 0.0); }
+
+class Form::Parser {
+ public:
+  Parser(std::string_view text, std::vector<Part>* parts) : text_(text), parts_(*parts) {}
+
+  int Whole() {
+    const int root = One();
+    Skip();
+    CHECK(at_ == text_.size());
+    return root;
+  }
+
+ private:
+  void Skip() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool Take(char c) {
+    Skip();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  std::string Word() {
+    Skip();
+    const size_t begin = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_' ||
+                                  text_[at_] == ':' || text_[at_] == '*' || text_[at_] == '.'))
+      ++at_;
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  int One() {
+    Part part;
+    part.behind_views = Take('~');
+    if (Take('#')) {
+      part.kind = Kind::kSomeNumber;
+      part.name = Word();
+    } else if (Take('-')) {
+      part.kind = Kind::kNothing;
+    } else if (Take('(')) {
+      part.kind = Kind::kOneOf;
+      do part.parts.push_back(One());
+      while (Take('|'));
+      CHECK(Take(')'));
+    } else {
+      Call(&part);
+    }
+    parts_.push_back(std::move(part));
+    return static_cast<int>(parts_.size()) - 1;
+  }
+
+  void Call(Part* part) {
+    Mark(part);
+    std::string word = Word();
+    if (Take('=')) part->name = std::exchange(word, Word());
+    CHECK(!word.empty());
+    if (at_ == text_.size() || (text_[at_] != '|' && text_[at_] != '(')) return Leaf(part, std::move(word));
+    part->ops.push_back(std::move(word));
+    while (at_ < text_.size() && text_[at_] == '|') {
+      ++at_;
+      part->ops.push_back(Word());
+    }
+    CHECK(Take('('));
+    part->kind = Kind::kCall;
+    part->commutes = Commutes(part->ops[0]);
+    while (!Take(')')) {
+      part->parts.push_back(One());
+      Take(',');
+    }
+    CHECK(part->parts.size() <= kMostOperands);
+  }
+
+  void Mark(Part* part) {
+    if (Take('!')) part->sharing = Sharing::kNone;
+    if (Take('&')) part->sharing = Sharing::kAny;
+  }
+
+  static void Leaf(Part* part, std::string word) {
+    if (word == "_") return;
+    const bool number = std::isdigit(static_cast<unsigned char>(word[0])) != 0;
+    part->kind = number ? Kind::kNumber : Kind::kValue;
+    if (number) part->number = std::strtod(word.c_str(), nullptr);
+    if (!number) part->name = std::move(word);
+  }
+
+  std::string_view text_;
+  std::vector<Part>& parts_;
+  size_t at_ = 0;
+};
+
+// A search: what is left to match is a list of goals, each a part and where it must stand.
+class Form::Matcher {
+ public:
+  Matcher(const Form& form, const Calls& calls, Match* match, const Accept& accept)
+      : form_(form), calls_(calls), match_(*match), accept_(accept) {}
+
+  bool Root(int32_t call) {
+    const Part& part = form_.parts_[static_cast<size_t>(form_.root_)];
+    if (!IsOneOfOps(part, call)) return false;
+    if (!part.name.empty()) match_.values.emplace_back(part.name, calls_.ResultOf(call));
+    match_.calls.push_back(call);
+    return Operands(part, call, nullptr);
+  }
+
+ private:
+  struct Goal {
+    int part = 0;
+    int32_t call = 0;  // whose operand it is about
+    size_t operand = 0;
+    const Goal* next = nullptr;
+  };
+
+  bool IsOneOfOps(const Part& part, int32_t call) const {
+    const std::string_view op = calls_.OpOf(call);
+    return std::any_of(part.ops.begin(), part.ops.end(), [&](const std::string& one) { return IsNamed(one, op); });
+  }
+
+  bool Operands(const Part& part, int32_t call, const Goal* rest) {
+    const size_t count = part.parts.size();
+    for (const bool turned : {false, true}) {
+      if (turned && (!part.commutes || count != 2)) break;
+      std::array<Goal, kMostOperands> goals;
+      for (size_t i = 0; i < count; ++i)
+        goals[i] = {part.parts[i], call, turned ? 1 - i : i, i + 1 < count ? &goals[i + 1] : rest};
+      if (Reach(count == 0 ? rest : goals.data())) return true;
+    }
+    return false;
+  }
+
+  bool Reach(const Goal* goal) {
+    if (goal == nullptr) return !accept_ || accept_(match_);
+    const size_t values = match_.values.size(), numbers = match_.numbers.size(), calls = match_.calls.size();
+    if (Try(form_.parts_[static_cast<size_t>(goal->part)], *goal)) return true;
+    match_.values.resize(values);
+    match_.numbers.resize(numbers);
+    match_.calls.resize(calls);
+    return false;
+  }
+
+  bool Try(const Part& part, const Goal& goal) {
+    if (part.kind == Kind::kAnything) return Reach(goal.next);
+    if (part.kind == Kind::kOneOf) {
+      return std::any_of(part.parts.begin(), part.parts.end(), [&](int one) {
+        const Goal chosen{one, goal.call, goal.operand, goal.next};
+        return Reach(&chosen);
+      });
+    }
+    if (part.kind == Kind::kNumber || part.kind == Kind::kSomeNumber) {
+      const std::optional<double> number = calls_.NumberAt(goal.call, goal.operand);
+      if (!number) return false;
+      if (part.kind == Kind::kNumber && std::abs(*number - part.number) > 1e-3 * std::max(1.0, std::abs(part.number)))
+        return false;
+      match_.numbers.emplace_back(part.name, *number);
+      return Reach(goal.next);
+    }
+    int32_t value = calls_.Operand(goal.call, goal.operand);
+    if (part.kind == Kind::kNothing) return value < 0 && Reach(goal.next);
+    if (value < 0) return false;
+    if (part.behind_views) value = calls_.BehindViews(value);
+    if (!part.name.empty()) {
+      const int32_t same = match_.Value(part.name);
+      if (same >= 0 && same != value) return false;
+      if (same < 0) match_.values.emplace_back(part.name, value);
+    }
+    return part.kind == Kind::kValue ? Reach(goal.next) : TryCall(part, goal, value);
+  }
+
+  bool TryCall(const Part& part, const Goal& goal, int32_t value) {
+    const int32_t maker = calls_.MakerOf(value);
+    if (maker < 0 || !IsOneOfOps(part, maker)) return false;
+    const bool shared =
+        part.sharing == Sharing::kAny || (part.sharing == Sharing::kAsUsual && calls_.KeepsWhatOthersRead());
+    if (!shared && !calls_.IsReadOnce(value)) return false;
+    match_.calls.push_back(maker);
+    return Operands(part, maker, goal.next);
+  }
+
+  const Form& form_;
+  const Calls& calls_;
+  Match& match_;
+  const Accept& accept_;
+};
+
+Form::Form(std::string text) {
+  root_ = Parser(text, &parts_).Whole();
+  CHECK(parts_[static_cast<size_t>(root_)].kind == Kind::kCall);
+}
+
+bool Form::Matches(const Calls& calls, int32_t root, Match* match, const Accept& accept) const {
+  *match = {};
+  return Matcher(*this, calls, match, accept).Root(root);
+}
+
+CallText ParseCall(std::string_view text) {
+  CallText call;
+  const size_t open = text.find('(');
+  CHECK(open != std::string_view::npos && text.ends_with(')'));
+  call.op = text.substr(0, open);
+  std::string_view rest = text.substr(open + 1, text.size() - open - 2);
+  while (!rest.empty()) {
+    const size_t comma = std::min(rest.find(", "), rest.size());
+    std::string_view name = rest.substr(0, comma);
+    rest.remove_prefix(std::min(rest.size(), comma + 2));
+    const bool marked = name.starts_with('~') || name.starts_with('%');
+    const char mark = marked ? name[0] : '\0';
+    if (marked || name == "-") name.remove_prefix(1);
+    call.inputs.push_back({std::string(name), mark});
+  }
+  return call;
+}
+
+}  // namespace vramplan

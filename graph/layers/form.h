@@ -1,0 +1,119 @@
+// Form: a call that was taken apart, written as the expression that it became. One matcher finds all forms, in the graph
+// of a file and in Layers.
+//
+//   const Form form("Mul(x, Sigmoid(x))");          silu
+//   Match match;
+//   if (form.Matches(calls, root, &match))          match.Value("x") is what the silu is of; match.calls: Mul, Sigmoid
+//
+//   Op(a, b)       a call of Op; operands that are not written are whatever they are. Sums and products match with
+//                  their operands in either order
+//   Op|Other(a)    a call of either; max_pool*(a): of what begins so
+//   x weight       a value, the same one wherever the name stands
+//   s=Op(a)        a name for the result of a call
+//   0.5            this number, to a thousandth
+//   #   #p         a number; with a name, kept under it
+//   -              no value (a number may be)
+//   _              whatever stands there, also nothing
+//   (a | b)        the first of these that matches
+//   ~a             seen through views that only change sizes
+//   !Op(a)         its result is read here only
+//   &Op(a)         its result may be read elsewhere, even in a graph
+//
+// What others read a match in a graph must not take: it would be made twice. Layers keep it beside the new call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/layers/uses.h"
+
+namespace vramplan {
+
+// What a match asks of calls and values, each a number; -1: there is none.
+class Calls {
+ public:
+  virtual ~Calls() = default;
+  virtual std::string_view OpOf(int32_t call) const = 0;
+  virtual int32_t MakerOf(int32_t value) const = 0;
+  virtual int32_t ResultOf(int32_t call) const = 0;
+  virtual int32_t Operand(int32_t call, size_t i) const = 0;
+  virtual std::optional<double> NumberAt(int32_t call, size_t i) const = 0;
+  virtual int32_t BehindViews(int32_t value) const = 0;
+  virtual bool IsReadOnce(int32_t value) const = 0;
+  virtual bool KeepsWhatOthersRead() const = 0;
+};
+
+// Layers as calls: a call is its place.
+class LayerCalls final : public Calls {
+ public:
+  explicit LayerCalls(const Uses& uses) : uses_(uses) {}
+  std::string_view OpOf(int32_t call) const override { return At(call).op; }
+  int32_t MakerOf(int32_t value) const override { return uses_.PlaceOfMaker(ValueId{value}); }
+  int32_t ResultOf(int32_t call) const override { return At(call).outputs.empty() ? -1 : At(call).outputs[0].value; }
+  int32_t Operand(int32_t call, size_t i) const override { return Uses::In(&At(call), i).value; }
+  std::optional<double> NumberAt(int32_t call, size_t i) const override;
+  int32_t BehindViews(int32_t value) const override { return uses_.BehindViews(ValueId{value}).value; }
+  bool IsReadOnce(int32_t value) const override { return uses_.ReadersOf(ValueId{value}).size() == 1; }
+  bool KeepsWhatOthersRead() const override { return true; }
+
+ private:
+  const Layer& At(int32_t call) const { return uses_.layers().layers[static_cast<size_t>(call)]; }
+  const Uses& uses_;
+};
+
+struct Match {
+  std::vector<std::pair<std::string_view, int32_t>> values;
+  std::vector<std::pair<std::string_view, double>> numbers;
+  std::vector<int32_t> calls;  // the root first, then what it reads
+
+  int32_t Value(std::string_view name) const;  // -1: the form that matched has no such name
+  double Number(std::string_view name) const;
+};
+
+class Form {
+ public:
+  using Accept = std::function<bool(const Match&)>;
+
+  explicit Form(std::string text);
+
+  // The operators that it begins with.
+  const std::vector<std::string>& roots() const { return parts_[static_cast<size_t>(root_)].ops; }
+  // `accept` may refuse a match; then others are tried.
+  bool Matches(const Calls& calls, int32_t root, Match* match, const Accept& accept = {}) const;
+
+ private:
+  enum class Kind : uint8_t { kAnything, kNothing, kValue, kNumber, kSomeNumber, kCall, kOneOf };
+  enum class Sharing : uint8_t { kAsUsual, kNone, kAny };
+  struct Part {
+    Kind kind = Kind::kAnything;
+    Sharing sharing = Sharing::kAsUsual;
+    bool behind_views = false, commutes = false;
+    double number = 0;
+    std::string name;  // of the value or the number
+    std::vector<std::string> ops;
+    std::vector<int> parts;  // operands, or what is chosen from
+  };
+  class Parser;
+  class Matcher;
+
+  std::vector<Part> parts_;
+  int root_ = 0;
+};
+
+// What a form is put together to: "silu(x)", "bce_logits(x, y, -, ~p)".
+struct CallText {
+  struct Input {
+    std::string name;  // empty: absent
+    char mark = 0;     // what stands in front of the name: '~', '%'
+  };
+  std::string op;
+  std::vector<Input> inputs;
+};
+CallText ParseCall(std::string_view text);
+
+}  // namespace vramplan
