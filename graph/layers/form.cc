@@ -14,9 +14,19 @@ namespace {
 
 constexpr size_t kMostOperands = 8;
 
-bool IsNamed(std::string_view pattern, std::string_view op) {
-  if (pattern.ends_with('*')) return op.starts_with(pattern.substr(0, pattern.size() - 1));
-  return pattern == op;
+// Takes one of "clamp|max_pool*" off the front.
+std::string_view TakeOp(std::string_view* ops) {
+  const std::string_view op = ops->substr(0, ops->find('|'));
+  ops->remove_prefix(std::min(ops->size(), op.size() + 1));
+  return op;
+}
+
+bool IsOneOfOps(std::string_view ops, std::string_view op) {
+  while (!ops.empty()) {
+    const std::string_view one = TakeOp(&ops);
+    if (one == op || (one.ends_with('*') && op.starts_with(one.substr(0, one.size() - 1)))) return true;
+  }
+  return false;
 }
 
 bool Commutes(std::string_view op) {
@@ -62,13 +72,13 @@ class Form::Parser {
     ++at_;
     return true;
   }
-  std::string Word() {
+  std::string_view Word() {
     Skip();
     const size_t begin = at_;
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_' ||
                                   text_[at_] == ':' || text_[at_] == '*' || text_[at_] == '.'))
       ++at_;
-    return std::string(text_.substr(begin, at_ - begin));
+    return text_.substr(begin, at_ - begin);
   }
 
   int One() {
@@ -81,35 +91,47 @@ class Form::Parser {
       part.kind = Kind::kNothing;
     } else if (Take('(')) {
       part.kind = Kind::kOneOf;
-      do part.parts.push_back(One());
+      int last = -1;
+      do Append(&part, &last);
       while (Take('|'));
       CHECK(Take(')'));
     } else {
       Call(&part);
     }
-    parts_.push_back(std::move(part));
+    parts_.push_back(part);
     return static_cast<int>(parts_.size()) - 1;
+  }
+
+  void Append(Part* parent, int* last) {
+    const int part = One();
+    (*last < 0 ? parent->first : parts_[static_cast<size_t>(*last)].next) = part;
+    *last = part;
   }
 
   void Call(Part* part) {
     Mark(part);
-    std::string word = Word();
-    if (Take('=')) part->name = std::exchange(word, Word());
+    std::string_view word = Word();
+    if (Take('=')) {
+      part->name = word;
+      Mark(part);
+      word = Word();
+    }
     CHECK(!word.empty());
-    if (at_ == text_.size() || (text_[at_] != '|' && text_[at_] != '(')) return Leaf(part, std::move(word));
-    part->ops.push_back(std::move(word));
+    if (at_ == text_.size() || (text_[at_] != '|' && text_[at_] != '(')) return Leaf(part, word);
+    const size_t begin = at_ - word.size();
     while (at_ < text_.size() && text_[at_] == '|') {
       ++at_;
-      part->ops.push_back(Word());
+      Word();
     }
-    CHECK(Take('('));
     part->kind = Kind::kCall;
-    part->commutes = Commutes(part->ops[0]);
+    part->ops = text_.substr(begin, at_ - begin);
+    part->commutes = Commutes(word);
+    CHECK(Take('('));
+    int last = -1;
     while (!Take(')')) {
-      part->parts.push_back(One());
+      Append(part, &last);
       Take(',');
     }
-    CHECK(part->parts.size() <= kMostOperands);
   }
 
   void Mark(Part* part) {
@@ -117,12 +139,12 @@ class Form::Parser {
     if (Take('&')) part->sharing = Sharing::kAny;
   }
 
-  static void Leaf(Part* part, std::string word) {
+  static void Leaf(Part* part, std::string_view word) {
     if (word == "_") return;
     const bool number = std::isdigit(static_cast<unsigned char>(word[0])) != 0;
     part->kind = number ? Kind::kNumber : Kind::kValue;
-    if (number) part->number = std::strtod(word.c_str(), nullptr);
-    if (!number) part->name = std::move(word);
+    if (number) part->number = std::strtod(std::string(word).c_str(), nullptr);
+    if (!number) part->name = word;
   }
 
   std::string_view text_;
@@ -133,12 +155,12 @@ class Form::Parser {
 // A search: what is left to match is a list of goals, each a part and where it must stand.
 class Form::Matcher {
  public:
-  Matcher(const Form& form, const Calls& calls, Match* match, const Accept& accept)
+  Matcher(const Form& form, const CallGraph& calls, Match* match, const AcceptMatch& accept)
       : form_(form), calls_(calls), match_(*match), accept_(accept) {}
 
   bool Root(int32_t call) {
     const Part& part = form_.parts_[static_cast<size_t>(form_.root_)];
-    if (!IsOneOfOps(part, call)) return false;
+    if (!IsOneOfOps(part.ops, calls_.OpOf(call))) return false;
     if (!part.name.empty()) match_.values.emplace_back(part.name, calls_.ResultOf(call));
     match_.calls.push_back(call);
     return Operands(part, call, nullptr);
@@ -152,25 +174,24 @@ class Form::Matcher {
     const Goal* next = nullptr;
   };
 
-  bool IsOneOfOps(const Part& part, int32_t call) const {
-    const std::string_view op = calls_.OpOf(call);
-    return std::any_of(part.ops.begin(), part.ops.end(), [&](const std::string& one) { return IsNamed(one, op); });
-  }
-
   bool Operands(const Part& part, int32_t call, const Goal* rest) {
-    const size_t count = part.parts.size();
-    for (const bool turned : {false, true}) {
-      if (turned && (!part.commutes || count != 2)) break;
-      std::array<Goal, kMostOperands> goals;
-      for (size_t i = 0; i < count; ++i)
-        goals[i] = {part.parts[i], call, turned ? 1 - i : i, i + 1 < count ? &goals[i + 1] : rest};
-      if (Reach(count == 0 ? rest : goals.data())) return true;
+    std::array<Goal, kMostOperands> goals;
+    size_t count = 0;
+    for (int p = part.first; p >= 0; p = form_.parts_[static_cast<size_t>(p)].next) {
+      CHECK(count < kMostOperands);
+      goals[count] = {p, call, count, nullptr};
+      ++count;
     }
-    return false;
+    for (size_t i = 0; i < count; ++i) goals[i].next = i + 1 < count ? &goals[i + 1] : rest;
+    const Goal* first = count == 0 ? rest : goals.data();
+    if (Reach(first)) return true;
+    if (!part.commutes || count != 2) return false;
+    std::swap(goals[0].operand, goals[1].operand);
+    return Reach(first);
   }
 
   bool Reach(const Goal* goal) {
-    if (goal == nullptr) return !accept_ || accept_(match_);
+    if (goal == nullptr) return accept_(match_);
     const size_t values = match_.values.size(), numbers = match_.numbers.size(), calls = match_.calls.size();
     if (Try(form_.parts_[static_cast<size_t>(goal->part)], *goal)) return true;
     match_.values.resize(values);
@@ -182,10 +203,11 @@ class Form::Matcher {
   bool Try(const Part& part, const Goal& goal) {
     if (part.kind == Kind::kAnything) return Reach(goal.next);
     if (part.kind == Kind::kOneOf) {
-      return std::any_of(part.parts.begin(), part.parts.end(), [&](int one) {
+      for (int one = part.first; one >= 0; one = form_.parts_[static_cast<size_t>(one)].next) {
         const Goal chosen{one, goal.call, goal.operand, goal.next};
-        return Reach(&chosen);
-      });
+        if (Reach(&chosen)) return true;
+      }
+      return false;
     }
     if (part.kind == Kind::kNumber || part.kind == Kind::kSomeNumber) {
       const std::optional<double> number = calls_.NumberAt(goal.call, goal.operand);
@@ -209,7 +231,7 @@ class Form::Matcher {
 
   bool TryCall(const Part& part, const Goal& goal, int32_t value) {
     const int32_t maker = calls_.MakerOf(value);
-    if (maker < 0 || !IsOneOfOps(part, maker)) return false;
+    if (maker < 0 || !IsOneOfOps(part.ops, calls_.OpOf(maker))) return false;
     const bool shared =
         part.sharing == Sharing::kAny || (part.sharing == Sharing::kAsUsual && calls_.KeepsWhatOthersRead());
     if (!shared && !calls_.IsReadOnce(value)) return false;
@@ -218,17 +240,27 @@ class Form::Matcher {
   }
 
   const Form& form_;
-  const Calls& calls_;
+  const CallGraph& calls_;
   Match& match_;
-  const Accept& accept_;
+  const AcceptMatch& accept_;
 };
 
-Form::Form(std::string text) {
-  root_ = Parser(text, &parts_).Whole();
-  CHECK(parts_[static_cast<size_t>(root_)].kind == Kind::kCall);
+Form::Form(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
+
+// In front of the first bracket stands "name=clamp|maximum", perhaps without the name.
+std::vector<std::string_view> Form::roots() const {
+  std::string_view ops = std::string_view(*text_).substr(0, text_->find('('));
+  ops.remove_prefix(ops.find('=') + 1);
+  std::vector<std::string_view> roots;
+  while (!ops.empty()) roots.push_back(TakeOp(&ops));
+  return roots;
 }
 
-bool Form::Matches(const Calls& calls, int32_t root, Match* match, const Accept& accept) const {
+bool Form::Matches(const CallGraph& calls, int32_t root, Match* match, const AcceptMatch& accept) const {
+  if (parts_.empty()) {
+    root_ = Parser(*text_, &parts_).Whole();
+    CHECK(parts_[static_cast<size_t>(root_)].kind == Kind::kCall);
+  }
   *match = {};
   return Matcher(*this, calls, match, accept).Root(root);
 }
@@ -243,6 +275,10 @@ CallText ParseCall(std::string_view text) {
     const size_t comma = std::min(rest.find(", "), rest.size());
     std::string_view name = rest.substr(0, comma);
     rest.remove_prefix(std::min(rest.size(), comma + 2));
+    if (const size_t sign = name.find('='); sign != std::string_view::npos) {
+      call.attributes.Set(std::string(name.substr(0, sign)), std::string(name.substr(sign + 1)));
+      continue;
+    }
     const bool marked = name.starts_with('~') || name.starts_with('%');
     const char mark = marked ? name[0] : '\0';
     if (marked || name == "-") name.remove_prefix(1);

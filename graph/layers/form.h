@@ -23,10 +23,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -35,9 +36,9 @@
 namespace vramplan {
 
 // What a match asks of calls and values, each a number; -1: there is none.
-class Calls {
+class CallGraph {
  public:
-  virtual ~Calls() = default;
+  virtual ~CallGraph() = default;
   virtual std::string_view OpOf(int32_t call) const = 0;
   virtual int32_t MakerOf(int32_t value) const = 0;
   virtual int32_t ResultOf(int32_t call) const = 0;
@@ -49,7 +50,7 @@ class Calls {
 };
 
 // Layers as calls: a call is its place.
-class LayerCalls final : public Calls {
+class LayerCalls final : public CallGraph {
  public:
   explicit LayerCalls(const Uses& uses) : uses_(uses) {}
   std::string_view OpOf(int32_t call) const override { return At(call).op; }
@@ -75,16 +76,30 @@ struct Match {
   double Number(std::string_view name) const;
 };
 
+// What may refuse a match: a function that lives while it is asked.
+class AcceptMatch {
+ public:
+  AcceptMatch() = default;
+  template <typename Function>
+  requires(!std::is_same_v<Function, AcceptMatch>)
+      AcceptMatch(const Function& function)  // NOLINT(google-explicit-constructor)
+      : function_(&function),
+        call_([](const void* of, const Match& match) { return (*static_cast<const Function*>(of))(match); }) {}
+  bool operator()(const Match& match) const { return call_ == nullptr || call_(function_, match); }
+
+ private:
+  const void* function_ = nullptr;
+  bool (*call_)(const void* function, const Match& match) = nullptr;
+};
+
 class Form {
  public:
-  using Accept = std::function<bool(const Match&)>;
-
   explicit Form(std::string text);
 
   // The operators that it begins with.
-  const std::vector<std::string>& roots() const { return parts_[static_cast<size_t>(root_)].ops; }
-  // `accept` may refuse a match; then others are tried.
-  bool Matches(const Calls& calls, int32_t root, Match* match, const Accept& accept = {}) const;
+  std::vector<std::string_view> roots() const;
+  // Where `accept` refuses a match, others are tried.
+  bool Matches(const CallGraph& calls, int32_t root, Match* match, const AcceptMatch& accept = {}) const;
 
  private:
   enum class Kind : uint8_t { kAnything, kNothing, kValue, kNumber, kSomeNumber, kCall, kOneOf };
@@ -94,18 +109,19 @@ class Form {
     Sharing sharing = Sharing::kAsUsual;
     bool behind_views = false, commutes = false;
     double number = 0;
-    std::string name;  // of the value or the number
-    std::vector<std::string> ops;
-    std::vector<int> parts;  // operands, or what is chosen from
+    std::string_view name;      // of the value or the number
+    std::string_view ops;       // "clamp|maximum"
+    int first = -1, next = -1;  // of its operands, or of what is chosen from; the one behind it among its parent's
   };
   class Parser;
   class Matcher;
 
-  std::vector<Part> parts_;
-  int root_ = 0;
+  std::shared_ptr<const std::string> text_;  // that the parts point into
+  mutable std::vector<Part> parts_;          // read from the text when the form is first asked: most files ask few
+  mutable int root_ = 0;
 };
 
-// What a form is put together to: "silu(x)", "bce_logits(x, y, -, ~p)".
+// What a form is put together to: "silu(x)", "bce_logits(x, y, -, ~p)", "gelu(x, approximate=tanh)".
 struct CallText {
   struct Input {
     std::string name;  // empty: absent
@@ -113,6 +129,7 @@ struct CallText {
   };
   std::string op;
   std::vector<Input> inputs;
+  Attributes attributes;
 };
 CallText ParseCall(std::string_view text);
 

@@ -108,7 +108,7 @@ struct Layers {
   std::vector<ValueId> parameters, buffers;
   Source source;  // of the nodes that layers came from
   // Calls that the code runs under torch.utils.checkpoint, as far as its source lines say
-  // (graph/lift/source_lines/checkpointed.h).
+  // (graph/lift/source_lines/checkpointed.cc).
   std::vector<ModuleId> checkpointed;
   Guesses guesses;
   ExportedMode exported = ExportedMode::kUnknown;

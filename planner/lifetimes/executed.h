@@ -1,5 +1,5 @@
 // Executed: the statements of a frame as Python ran them, by the lines that the file's stack traces tell
-// (graph/lift/source_lines/read_source.h).
+// (graph/lift/source_lines/read_source.cc).
 //
 //   57 x = torch.cat([self.a(x),     a(x), b(x) and the cat: one statement
 //   58                self.b(x)], 1)

@@ -1,4 +1,4 @@
-// TracedNames: where the file says in which line of Python each operator ran (graph/lift/source_lines/read_source.h),
+// TracedNames: where the file says in which line of Python each operator ran (graph/lift/source_lines/read_source.cc),
 // names are read instead of guessed. What a statement makes and a later one reads has the name that the line writes,
 // until a later line of the same frame writes it anew or the frame ends; what is read in the same statement has none.
 //

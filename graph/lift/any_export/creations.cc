@@ -30,7 +30,7 @@ class Typing {
     return IsOfFloats(like) && PlaceOf(uses_, like) < static_cast<int>(place) ? like : ValueId();
   }
 
-  // x.new_zeros(n) that was merged with others of its size and put back again (graph/lift/any_export/merged.h) has the
+  // x.new_zeros(n) that was merged with others of its size and put back again (graph/lift/any_export/merged.cc) has the
   // x of the first: what is added here has the same type and is what this call was made of. Invalid: it has its own.
   ValueId NearerOf(size_t place) const {
     const Layer& creation = layers_.layers[place];

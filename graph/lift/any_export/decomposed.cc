@@ -10,7 +10,7 @@ DecomposedTable::DecomposedTable(const std::vector<DecomposedRow>& rows) {
   rows_.reserve(rows.size());  // by_root_ points into them
   for (const DecomposedRow& row : rows) {
     rows_.push_back({Form(row.form), ParseCall(row.call), row.exporter, row.finish});
-    for (const std::string& op : rows_.back().form.roots()) by_root_[op].push_back(rows_.size() - 1);
+    for (const std::string_view op : rows_.back().form.roots()) by_root_[op].push_back(rows_.size() - 1);
   }
 }
 

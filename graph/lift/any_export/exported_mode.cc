@@ -1,7 +1,14 @@
-#include "graph/lift/any_export/exported_mode.h"
-
+// ExportedModeOf: what only an export of model.train() has, or only one of model.eval().
+//
+//   Dropout, BatchNormalization with training_mode=1, Bernoulli           training
+//   Transpose of a stored matrix, written by the TorchScript exporter     training: by default it folds them, and warns
+//                                                                         who exports for training not to fold
+//                                                                         (torch/onnx/_internal/torchscript_exporter/
+//                                                                         utils.py, 2.10, _decide_constant_folding)
+//   BatchNormalization with training_mode=0                               evaluation
 #include <algorithm>
 
+#include "graph/lift/any_export/passes.h"
 #include "graph/lift/simplifiers/fx_names.h"
 #include "graph/lift/torchscript/patterns_modules.h"
 

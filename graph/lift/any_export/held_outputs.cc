@@ -1,10 +1,15 @@
-#include "graph/lift/any_export/held_outputs.h"
-
+// Held outputs: what lives until the next forward beside what was exported.
+//
+//   encoder_last_hidden_state   of the Seq2SeqLMOutput that transformers' encoder-decoder models return (5.23,
+//                               modeling_t5.py, modeling_bart.py); an export of the logits does not show it
+//   weight_mask * weight_orig   torch.nn.utils.prune sets the product as the module's attribute in front of each
+//                               forward (prune.py 2.10, BasePruningMethod.__call__)
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "graph/habits/habits.h"
+#include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
 namespace {

@@ -1,5 +1,8 @@
-#include "graph/lift/any_export/merged.h"
-
+// Merged: what export computed once because it is equal, and eager computes once a call.
+//
+//   x[0::2, 0::2], x[0::2, 1::2]      slice(x, 0) shared by two slices     ->  each indexing has slices of its own
+//
+// A view costs nothing in the forward, but its gradient is a tensor of the whole (slice_backward).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,6 +10,7 @@
 
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
 namespace {

@@ -1,8 +1,14 @@
-#include "graph/lift/any_export/noise.h"
-
+// Noise: torchvision's StochasticDepth and timm's DropPath make noise like what they multiply with it, and scale it in
+// place:
+//
+//   noise = torch.empty(shape, dtype=input.dtype); noise.bernoulli_(p); noise.div_(p); return input * noise
+//
+// A file in fp32 says neither: under autocast an fp32 noise would make the product, and all behind it, fp32. Nor does
+// an export in training mode say that evaluation does none of it ("if not self.training: return x").
 #include <vector>
 
 #include "graph/layers/uses.h"
+#include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
 namespace {

@@ -1,87 +1,71 @@
-#include "graph/lift/any_export/recurrent_cells.h"
-
+// One step of a recurrent network: nn.LSTMCell and nn.GRUCell are one operator on a card, which both exporters take
+// apart.
+//
+//   i, f, g, o = split(linear(h, weight_hh) + linear(x, weight_ih)); c' = f * c + i * g; o * tanh(c')
+//     ->   lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih?, bias_hh?) -> h', c'
+//   gru_cell(x, h, weight_ih, weight_hh, bias_ih?, bias_hh?) -> h'
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "graph/layers/edit.h"
-#include "graph/layers/uses.h"
+#include "graph/layers/form.h"
+#include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
 namespace {
 
+// One cell by the layers that its form names: the products of its own tables (torch/nn/modules/rnn.py: RNNCellBase); a
+// program's own are of modules.
 struct Cell {
-  const char* op = "";
-  std::vector<ValueId> inputs, outputs;
-  const Layer* state = nullptr;  // makes the second output
-};
+  const Uses& uses;
+  const Match& match;
+  const Layer& At(std::string_view name) const { return *uses.MakerOf(ValueId{match.Value(name)}); }
 
-bool IsProductBy(const Uses& uses, const Layer* linear, const char* weight) {
-  return linear != nullptr && Uses::In(linear, 1).valid() && uses.layers()[Uses::In(linear, 1)].name.ends_with(weight);
-}
-
-// The products of the cell's own tables (torch/nn/modules/rnn.py: RNNCellBase); a program's own are of modules.
-bool AreGates(const Uses& uses, const Layer* hidden, const Layer* input) {
-  return IsProductBy(uses, hidden, ".weight_hh") && IsProductBy(uses, input, ".weight_ih") &&
-         hidden->module == input->module;
-}
-
-void AddWeights(const Layer* hidden, const Layer* input, Cell* cell) {
-  for (const size_t i : {size_t{1}, size_t{2}}) {
-    cell->inputs.push_back(Uses::In(input, i));
-    cell->inputs.push_back(Uses::In(hidden, i));
+  bool IsProductBy(std::string_view name, std::string_view weight) const {
+    const ValueId by = Uses::In(&At(name), 1);
+    return by.valid() && uses.layers()[by].name.ends_with(weight);
   }
-}
+  bool HasOwnTables() const {
+    return IsProductBy("hidden", ".weight_hh") && IsProductBy("input", ".weight_ih") &&
+           At("hidden").module == At("input").module;
+  }
 
-std::optional<Cell> LstmCell(const Uses& uses, const Layer& root) {
-  const Layer* out = root.op == "mul" ? uses.Operand(&root, 0, "sigmoid") : nullptr;
-  const Layer* state = uses.Operand(uses.Operand(&root, 1, "tanh"), 0, "add");
-  const Layer *kept = uses.Operand(state, 0, "mul"), *written = uses.Operand(state, 1, "mul");
-  const Layer* gates = uses.Operand(uses.Operand(out, 0, "split"), 0, "add");
-  const Layer *hidden = uses.Operand(gates, 0, "linear"), *input = uses.Operand(gates, 1, "linear");
-  if (kept == nullptr || written == nullptr || !AreGates(uses, hidden, input)) return std::nullopt;
-  Cell cell{"lstm_cell",
-            {Uses::In(input, 0), Uses::In(hidden, 0), Uses::In(kept, 1)},
-            {root.outputs[0], state->outputs[0]},
-            state};
-  AddWeights(hidden, input, &cell);
-  return cell;
-}
-
-std::optional<Cell> GruCell(const Uses& uses, const Layer& root) {
-  const Layer* mixed = root.op == "add" ? uses.Operand(&root, 0, "mul") : nullptr;
-  const Layer *fresh = uses.Operand(&root, 1, "tanh"), *difference = uses.Operand(mixed, 0, "sub");
-  const Layer* update = uses.Operand(uses.Operand(mixed, 1, "sigmoid"), 0, "add");
-  const Layer* hidden = uses.Operand(uses.Operand(update, 0, "split"), 0, "linear");
-  const Layer* input = uses.Operand(uses.Operand(update, 1, "split"), 0, "linear");
-  if (fresh == nullptr || difference == nullptr || !AreGates(uses, hidden, input)) return std::nullopt;
-  if (Uses::In(difference, 1) != fresh->outputs[0] || Uses::In(difference, 0) != Uses::In(hidden, 0))
-    return std::nullopt;
-  Cell cell{"gru_cell", {Uses::In(input, 0), Uses::In(hidden, 0)}, {root.outputs[0]}, nullptr};
-  AddWeights(hidden, input, &cell);
-  return cell;
-}
+  Layer Call(const Layer& root, const char* op) const {
+    Layer call = CallInPlaceOf(root, op, {ValueId{match.Value("x")}, ValueId{match.Value("h")}});
+    if (const ValueId c{match.Value("c")}; c.valid()) call.inputs.push_back(c);
+    for (const size_t i : {size_t{1}, size_t{2}})
+      call.inputs.insert(call.inputs.end(), {Uses::In(&At("input"), i), Uses::In(&At("hidden"), i)});
+    return call;
+  }
+};
 
 }  // namespace
 
 void GatherRecurrentCells(Layers* layers) {
+  static const Form lstm(
+      "mul(sigmoid(split(add(hidden=linear(h), input=linear(x)))), tanh(state=add(mul(_, c), mul())))"),
+      gru("add(mul(sub(h, n=tanh()), sigmoid(add(split(hidden=linear(h)), split(input=linear(x))))), n)");
   const Uses uses(*layers);
+  const LayerCalls calls_of(uses);
   std::map<size_t, Layer> calls;
   std::set<size_t> gone;
+  Match match;
+  const auto is_cell = [&](const Match& one) { return Cell{uses, one}.HasOwnTables(); };
   for (size_t l = 0; l < layers->layers.size(); ++l) {
     const Layer& root = layers->layers[l];
-    std::optional<Cell> cell = LstmCell(uses, root);
-    if (!cell) cell = GruCell(uses, root);
-    if (!cell) continue;
-    Layer call = root;
-    call.op = cell->op;
-    call.inputs = std::move(cell->inputs);
-    call.outputs = std::move(cell->outputs);
-    call.attributes = Attributes();
-    calls.emplace(l, std::move(call));
-    if (cell->state != nullptr) gone.insert(uses.PlaceOf(cell->state));
+    const auto place = static_cast<int32_t>(l);
+    if (root.op == "mul" && lstm.Matches(calls_of, place, &match, is_cell)) {
+      Layer call = Cell{uses, match}.Call(root, "lstm_cell");
+      call.outputs.push_back(ValueId{match.Value("state")});
+      gone.insert(uses.PlaceOf(uses.MakerOf(call.outputs[1])));
+      calls.emplace(l, std::move(call));
+    } else if (root.op == "add" && gru.Matches(calls_of, place, &match, is_cell)) {
+      calls.emplace(l, Cell{uses, match}.Call(root, "gru_cell"));
+    }
   }
   PutCalls(layers, std::move(calls), gone);
 }

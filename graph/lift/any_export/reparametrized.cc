@@ -1,5 +1,10 @@
-#include "graph/lift/any_export/reparametrized.h"
-
+// Weights that are made in front of each call, where the file still has how (constants of more than 2^18 elements are
+// not folded; smaller ones: folded_parameters.h):
+//
+//   weight_norm(v, g)             mul(v, div(g, norm(v)))
+//   spectral_norm(weight, u, v)   div(weight, dot(u, mv(weight as a matrix, v))), in training with one power iteration
+//                                 in front (torch/nn/utils/spectral_norm.py, parametrizations.py, PyTorch 2.10); an
+//                                 export of eval() by TorchScript stores the matrix beside the weight
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -8,36 +13,33 @@
 #include <utility>
 
 #include "graph/layers/edit.h"
-#include "graph/layers/uses.h"
+#include "graph/lift/any_export/decomposed.h"
+#include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
 namespace {
 
 bool IsParameter(const Uses& uses, ValueId id) { return id.valid() && uses.layers()[id].role == Role::kParameter; }
 
-Layer CallInPlaceOf(const Layer& layer, std::string op, std::vector<ValueId> inputs, bool bound) {
-  Layer call{.op = std::move(op), .name = layer.name, .inputs = std::move(inputs), .outputs = layer.outputs};
-  if (bound) call.attributes.Set("bound", int64_t{1});
-  call.module = layer.module;
-  call.nodes = layer.nodes;
-  call.evidence = layer.evidence;
-  return call;
-}
-
-std::optional<Layer> WeightNorm(const Uses& uses, const Layer& mul) {
-  const Layer* ratio = mul.op == "mul" ? uses.Operand(&mul, 1, "div") : nullptr;
-  const Layer* norm = uses.Operand(ratio, 1, "norm");
-  const ValueId direction = Uses::In(&mul, 0), magnitude = Uses::In(ratio, 0);
-  if (norm == nullptr || Uses::In(norm, 0) != direction || !IsParameter(uses, direction) ||
-      !IsParameter(uses, magnitude))
-    return std::nullopt;
-  // Over all axes but the first or the last it is one fused call.
-  const int rank = uses.layers()[direction].shape.rank();
-  const std::vector<int64_t> dims = norm->attributes.Ints("dim");
+// Over all axes but the first or the last it is one fused call.
+bool IsWeightNormOfLayers(const DecomposedMatch& found, Layer* call) {
+  if (!IsParameter(found.uses, found["v"]) || !IsParameter(found.uses, found["g"])) return false;
+  const int rank = found.At("v").shape.rank();
+  const std::vector<int64_t> dims = found.MakerOf("norm")->attributes.Ints("dim");
   const bool first = std::find(dims.begin(), dims.end(), 0) != dims.end();
   const bool last = std::find(dims.begin(), dims.end(), rank - 1) != dims.end();
-  if (rank < 2 || static_cast<int>(dims.size()) != rank - 1 || (first && last)) return std::nullopt;
-  return CallInPlaceOf(mul, "weight_norm", {direction, magnitude}, uses.layers()[direction].name.ends_with("weight_v"));
+  if (found.At("v").name.ends_with("weight_v")) call->attributes.Set("bound", int64_t{1});
+  return rank >= 2 && static_cast<int>(dims.size()) == rank - 1 && !(first && last);
+}
+
+const DecomposedTable& Reparametrized() {
+  static const DecomposedTable table({
+      {"mul(v, div(g, norm=norm(v)))", "weight_norm(v, g)", Exporter::kAny, IsWeightNormOfLayers},
+      // A linear whose weight was made is a product with what it is transposed to, and a sum.
+      {"add(b, matmul(x, transpose(!w=weight_norm())))", "linear(x, w, b)", Exporter::kTorchScript,
+       [](const DecomposedMatch& found, Layer*) { return IsParameter(found.uses, found["b"]); }},
+  });
+  return table;
 }
 
 struct Names {
@@ -107,22 +109,12 @@ std::optional<Layer> SpectralNorm(const Uses& uses, const Layer& div, Layers* la
     Value& vector = layers->values[static_cast<size_t>(v.value)];
     vector.shape = Shape{matrix->sizes[1]};
     vector.type = uses.layers()[weight].type;
-    Layer call = CallInPlaceOf(div, "spectral_norm", {weight, u, v}, names.bound);
+    Layer call = CallInPlaceOf(div, "spectral_norm", {weight, u, v});
+    if (names.bound) call.attributes.Set("bound", int64_t{1});
     if (matrix->dim != 0) call.attributes.Set("dim", matrix->dim);
     return call;
   }
   return std::nullopt;
-}
-
-// TorchScript: a linear whose weight was made is a product with what it is transposed to, and a sum.
-std::optional<Layer> Linear(const Uses& uses, const Layer& add) {
-  if (add.op != "add" || add.evidence == Evidence::kProvenance || !IsParameter(uses, Uses::In(&add, 0)))
-    return std::nullopt;
-  const Layer* product = uses.Operand(&add, 1, "matmul");
-  const Layer* transposed = uses.Operand(product, 1, "transpose");
-  const Layer* made = uses.Operand(transposed, 0, "weight_norm");
-  if (made == nullptr || uses.OnlyReaderOf(made->outputs[0]) == nullptr) return std::nullopt;
-  return CallInPlaceOf(add, "linear", {Uses::In(product, 0), made->outputs[0], Uses::In(&add, 0)}, false);
 }
 
 }  // namespace
@@ -132,9 +124,8 @@ void GatherReparametrized(Layers* layers) {
   std::map<size_t, Layer> calls;
   for (const Layer& layer : layers->layers) {
     if (layer.outputs.size() != 1) continue;
-    std::optional<Layer> call = WeightNorm(uses, layer);
-    if (!call) call = SpectralNorm(uses, layer, layers);
-    if (!call) call = Linear(uses, layer);
+    std::optional<Layer> call = SpectralNorm(uses, layer, layers);
+    if (!call) call = Reparametrized().CallAt(uses, uses.PlaceOf(&layer));
     if (call) calls.emplace(uses.PlaceOf(&layer), std::move(*call));
   }
   PutCalls(layers, std::move(calls));

@@ -1,5 +1,12 @@
-#include "graph/lift/any_export/skipped_masks.h"
-
+// Skipped masks: transformers looks at a mask's values before it passes one to attention and skips those that hide
+// nothing or only the future; torch.export cannot look, so the exported graph has masks that never exist in training
+// (transformers 5.23, masking_utils.py, _ignore_causal_mask_sdpa and _ignore_bidirectional_mask_sdpa).
+//
+//   in the file                                               in eager
+//   sdpa(q, k, v, le(key, query) [B, 1, 128, 128])            sdpa(q, k, v, is_causal=True)
+//   k = repeat_kv(k); sdpa(q, k, v, ...)                      sdpa(q, k, v, ..., enable_gqa=True), without a mask
+//   where(ge(query, 0), bias, -inf)                           bias
+//   where(le(key, query), bias, -inf)                         the same, compared anew in each call
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,6 +16,7 @@
 #include "graph/habits/habits.h"
 #include "graph/layers/edit.h"
 #include "graph/lift/any_export/known_mask.h"
+#include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
 namespace {

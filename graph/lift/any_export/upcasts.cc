@@ -1,5 +1,14 @@
-#include "graph/lift/any_export/upcasts.h"
-
+// Upcasts: code written for halves computes its norms in fp32 and says so, x.float() and .to(input_dtype), which in an
+// fp32 export is nothing and leaves no node. They matter in halves and under autocast only.
+//
+//   pow(x, 2) -> mean -> add eps -> rsqrt -> mul(x, .) -> mul(weight, .)
+//   LlamaRMSNorm, Meta's RMSNorm and their children     x32 = float(x); the whole norm of x32; type_as(., x); weight
+//   GemmaRMSNorm (transformers, modeling_gemma.py)      x32 = float(x); 1 + float(weight); type_as(the product, x)
+//   T5LayerNorm (transformers, modeling_t5.py)          pow(float(x)); mul(x, .) is promoted; type_as(., weight)
+//
+// T5Block also clamps in fp16, and only there, what each of its sublayers returns: clamp_inf. T5's feed forward gives
+// its second linear what has the type of that one's weight, hidden_states.to(self.wo.weight.dtype): fp32 under
+// autocast.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,7 +16,9 @@
 #include <vector>
 
 #include "graph/habits/habits.h"
-#include "graph/layers/uses.h"
+#include "graph/layers/edit.h"
+#include "graph/layers/form.h"
+#include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
 namespace {
@@ -23,7 +34,7 @@ struct Norm {
 
 class Upcasts {
  public:
-  explicit Upcasts(Layers* layers) : layers_(*layers), uses_(*layers) {}
+  explicit Upcasts(Layers* layers) : layers_(*layers), uses_(*layers), edit_(layers) {}
 
   void Run() {
     std::vector<Norm> norms;
@@ -42,45 +53,32 @@ class Upcasts {
       narrowed[norm.weighted > 0 ? norm.weighted : norm.scaled] = &norm;
       if (norm.weighted > 0) offsets.insert(norm.offset);
     }
-    std::vector<Layer> out;
-    std::map<ValueId, ValueId> renamed;
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
-      Layer layer = std::move(layers_.layers[l]);
-      for (ValueId& input : layer.inputs) {
-        if (const auto found = renamed.find(input); found != renamed.end()) input = found->second;
-      }
+      Layer& layer = layers_.layers[l];
       if (t5 && layer.op == "linear" && IsOutOfFeedForward(layer.module)) {
-        const ValueId weight = layer.inputs[1];
-        layer.inputs[0] = Add(&out, layer, "type_as", {layer.inputs[0], weight}, layers_[layer.module].parent);
+        Layer cast = Beside(layer, "type_as", {layer.inputs[0], layer.inputs[1]});
+        cast.module = layers_[layer.module].parent;
+        layer.inputs[0] = InFront(l, std::move(cast));
       }
       if (const auto found = squares.find(l); found != squares.end()) {
-        const ValueId wide = Add(&out, layer, "float", {layer.inputs[0]});
-        if (!found->second->by_weight) wide_[found->second] = wide;
-        layer.inputs[0] = wide;
+        layer.inputs[0] = InFront(l, Beside(layer, "float", {layer.inputs[0]}));
+        if (!found->second->by_weight) wide_[found->second] = layer.inputs[0];
       }
-      if (offsets.contains(l)) layer.inputs[0] = Add(&out, layer, "float", {layer.inputs[0]});
+      if (offsets.contains(l)) layer.inputs[0] = InFront(l, Beside(layer, "float", {layer.inputs[0]}));
       const auto product = products.find(l), last = narrowed.find(l);
       if (product != products.end() && !product->second->by_weight) {
         const Norm& norm = *product->second;
         std::replace(layer.inputs.begin(), layer.inputs.end(), norm.input, wide_.at(&norm));
       }
-      if (last == narrowed.end()) {
-        const bool residual = t5 && layer.op == "add" && IsSublayer(layer.module);
-        const Layer sum = residual ? layer : Layer();
-        out.push_back(std::move(layer));
-        if (residual) renamed[sum.outputs[0]] = Add(&out, sum, "clamp_inf", {sum.outputs[0]});
-        continue;
+      if (last != narrowed.end()) {
+        const Norm& norm = *last->second;
+        const ValueId like = norm.by_weight && norm.weight.valid() ? norm.weight : norm.input;
+        Follow(l, Beside(layer, "type_as", {layer.outputs[0], like}));
+      } else if (t5 && layer.op == "add" && IsSublayer(layer.module)) {
+        Follow(l, Beside(layer, "clamp_inf", {layer.outputs[0]}));
       }
-      const Norm& norm = *last->second;
-      const Layer wide = layer;
-      out.push_back(std::move(layer));
-      const ValueId like = norm.by_weight && norm.weight.valid() ? norm.weight : norm.input;
-      renamed[wide.outputs[0]] = Add(&out, wide, "type_as", {wide.outputs[0], like});
     }
-    for (ValueId& output : layers_.outputs) {
-      if (const auto found = renamed.find(output); found != renamed.end()) output = found->second;
-    }
-    layers_.layers = std::move(out);
+    edit_.Apply();
   }
 
  private:
@@ -94,18 +92,14 @@ class Upcasts {
     return module.valid() && HasHabit(layers_[module].class_name, Effect::kNormsByWeightType);
   }
 
-  Norm NormAt(size_t l) const {
-    const Layer& square = layers_.layers[l];
-    if (square.op != "pow" || square.attributes.Real("scalar", 0) != 2 || square.inputs.empty()) return {};
+  // The norm whose product with the root this is.
+  Norm NormAt(size_t at) const {
+    static const Form form("mul(x, !rsqrt(!add(!mean(!square=pow(x, 2)))))");
+    Match match;
+    if (layers_.layers[at].op != "mul" || !form.Matches(LayerCalls(uses_), static_cast<int32_t>(at), &match)) return {};
+    const auto square = static_cast<size_t>(uses_.PlaceOfMaker(ValueId{match.Value("square")}));
+    Norm norm{square, at, ValueId{match.Value("x")}, {}};
     const size_t none = layers_.layers.size();
-    size_t at = l;
-    for (const char* op : {"mean", "add", "rsqrt", "mul"}) {
-      at = Next(at, op);
-      if (at == none) return {};
-    }
-    const Layer& scaled = layers_.layers[at];
-    if (std::find(scaled.inputs.begin(), scaled.inputs.end(), square.inputs[0]) == scaled.inputs.end()) return {};
-    Norm norm{l, at, square.inputs[0], {}};
     if (const size_t weighted = Next(at, "mul"); weighted != none) {
       for (const ValueId id : layers_.layers[weighted].inputs) {
         if (id.valid() && layers_[id].role == Role::kParameter) norm.weight = id;
@@ -141,27 +135,27 @@ class Upcasts {
     return module.valid() && layers_[module].path.ends_with(".DenseReluDense.wo");
   }
 
-  ValueId Add(std::vector<Layer>* out, const Layer& beside, const char* op, std::vector<ValueId> inputs) {
-    return Add(out, beside, op, std::move(inputs), beside.module);
+  static Layer Beside(const Layer& layer, const char* op, std::vector<ValueId> inputs) {
+    return {.op = op,
+            .name = layer.name + "." + op,
+            .inputs = std::move(inputs),
+            .module = layer.module,
+            .evidence = layer.evidence};
   }
-  ValueId Add(std::vector<Layer>* out, const Layer& beside, const char* op, std::vector<ValueId> inputs,
-              ModuleId module) {
-    const Value& from = layers_[inputs[0]];
-    Value value{.name = beside.name + "." + op, .type = from.type, .shape = from.shape};
-    const ValueId made = layers_.Add(value);
-    out->push_back({.op = op,
-                    .name = value.name,
-                    .inputs = std::move(inputs),
-                    .outputs = {made},
-                    .attributes = {},
-                    .module = module,
-                    .nodes = {},
-                    .evidence = beside.evidence});
-    return made;
+  // A cast has the shape and, in a file in fp32, the type of what it casts.
+  ValueId InFront(size_t place, Layer cast) {
+    const Value& from = layers_[cast.inputs[0]];
+    return edit_.InsertBefore(place, std::move(cast), {.type = from.type, .shape = from.shape});
+  }
+  // What read the layer's result reads the cast's.
+  void Follow(size_t place, Layer cast) {
+    const ValueId from = cast.inputs[0];
+    edit_.Rename(from, InFront(place + 1, std::move(cast)));
   }
 
   Layers& layers_;
   const Uses uses_;
+  Edit edit_;
   std::map<const Norm*, ValueId> wide_;
 };
 

@@ -1,5 +1,8 @@
-#include "graph/lift/dynamo/module_calls.h"
-
+// Calls of torch.nn's modules whose one operator the dynamo exporter takes apart: put back by the module's class.
+//
+//   in nn.RMSNorm: pow, mean, add, rsqrt, mul, mul        ->   rms_norm(input, weight)
+//   in nn.Dropout2d: bernoulli, div, mul                  ->   feature_dropout(input)
+//   in nn.RNN: a linear, an add and a tanh for each step   ->   rnn(input, -, -, weights...)
 #include <algorithm>
 #include <array>
 #include <map>
@@ -8,6 +11,7 @@
 
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/dynamo/passes.h"
 
 namespace vramplan {
 namespace {

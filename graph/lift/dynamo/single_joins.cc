@@ -1,5 +1,8 @@
-#include "graph/lift/dynamo/single_joins.h"
-
+// Joins of one tensor: torch.cat([x], 1) copies x, and the dynamo export drops it. The other calls of its class tell:
+//
+//   _DenseLayer.forward     cat(features) -> batch_norm -> relu -> conv2d -> ...     the second to the last of a block
+//                           batch_norm -> relu -> conv2d -> ...                      the first, whose list has one
+//                           entry
 #include <map>
 #include <set>
 #include <string>
@@ -7,6 +10,7 @@
 #include <utility>
 
 #include "graph/layers/edit.h"
+#include "graph/lift/dynamo/passes.h"
 
 namespace vramplan {
 namespace {

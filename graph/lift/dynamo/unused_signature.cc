@@ -1,11 +1,17 @@
-#include "graph/lift/dynamo/unused_signature.h"
-
+// Unused signatures. Keras' export with the PyTorch backend (keras 3.12, keras/src/export/onnx.py) runs over its
+// variables' values: torch.export captures them as constants, and lists parameters that no operator names.
+//
+//   p_kernel: PARAMETER, c_lifted_tensor_8: CONSTANT_TENSOR, linear(x, c_lifted_tensor_8)
+//
+// Such a file says less than it seems to: without signature and provenance its stored tensors are what they are used
+// as.
 #include <cctype>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
 #include "graph/lift/dynamo/fx_text.h"
+#include "graph/lift/dynamo/passes.h"
 
 namespace vramplan {
 namespace {

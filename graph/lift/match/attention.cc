@@ -84,13 +84,10 @@ std::optional<Operand> KeyBehindOneReshape(PatternSource& source, TensorId trans
   std::swap(moved[1], moved[2]);
   const DType type = source.TypeOf(transposed);
   const Operand turned = source.New(Beside(source[swap], "key"), type, moved);
-  source.Add({.op = "transpose",
-              .inputs = {source.Use(source.In(swap, 0))},
-              .outputs = {turned},
-              .attributes = Named({{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}),
-              .nodes = {swap}});
+  source.Put(turned, "transpose", {source.Use(source.In(swap, 0))}, {swap},
+             Named({{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}));
   const Operand key = source.New(Beside(source[back], "key"), type, shape);
-  source.Add({.op = "reshape", .inputs = {turned}, .outputs = {key}, .attributes = {}, .nodes = {back}});
+  source.Put(key, "reshape", {turned}, {back});
   nodes.insert(nodes.end(), {swap, back});
   return key;
 }
@@ -114,7 +111,7 @@ std::optional<Operand> KeyBehindReshapes(PatternSource& source, TensorId transpo
   if (source.ShapeOf(input) == shape) return source.Use(input);
   // A view in front was merged into the first reshape.
   const Operand key = source.New(Beside(source[flat], "key"), source.TypeOf(transposed), shape);
-  source.Add({.op = "reshape", .inputs = {source.Use(input)}, .outputs = {key}, .attributes = {}, .nodes = {flat}});
+  source.Put(key, "reshape", {source.Use(input)}, {flat});
   return key;
 }
 
@@ -128,11 +125,8 @@ std::optional<Operand> KeyOf(PatternSource& source, TensorId transposed, std::ve
     if (shape.rank() < 3) return std::nullopt;
     std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
     const Operand key = source.New(Beside(source[scale], "key"), source.TypeOf(transposed), shape);
-    source.Add({.op = "transpose",
-                .inputs = {source.Use(transposed)},
-                .outputs = {key},
-                .attributes = Named({{"dim0", int64_t{shape.rank() - 2}}, {"dim1", int64_t{shape.rank() - 1}}}),
-                .nodes = {scale}});
+    source.Put(key, "transpose", {source.Use(transposed)}, {scale},
+               Named({{"dim0", int64_t{shape.rank() - 2}}, {"dim1", int64_t{shape.rank() - 1}}}));
     return key;
   }
   std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
@@ -150,11 +144,8 @@ std::optional<Operand> KeyOf(PatternSource& source, TensorId transposed, std::ve
   std::swap(shape[rank - 1], shape[rank - 2]);
   const Operand key = source.New(Beside(source[transpose], "key"), source.TypeOf(transposed), shape);
   const bool swap = moved.size() == 2;
-  source.Add({.op = swap ? "transpose" : "permute",
-              .inputs = {source.Use(input)},
-              .outputs = {key},
-              .attributes = swap ? Named({{"dim0", moved[0]}, {"dim1", moved[1]}}) : Named({{"dims", perm}}),
-              .nodes = {transpose}});
+  source.Put(key, swap ? "transpose" : "permute", {source.Use(input)}, {transpose},
+             swap ? Named({{"dim0", moved[0]}, {"dim1", moved[1]}}) : Named({{"dims", perm}}));
   return key;
 }
 
@@ -243,13 +234,9 @@ bool MatchAttention(PatternSource& source, NodeId root) {
   if (!width.IsConstant() || std::abs(scale * std::sqrt(static_cast<double>(width.c0())) - 1) > 1e-3) {
     attributes.Set("scale", scale);
   }
-  source.Add(
-      {.op = "scaled_dot_product_attention",
-       .inputs = {source.Use(query->tensor), *key_operand, source.Use(source.In(root, 1)), source.Use(mask.tensor)},
-       .outputs = {source.Out(root)},
-       .attributes = std::move(attributes),
-       .nodes = std::move(nodes)});
-  return true;
+  return source.Emit("scaled_dot_product_attention",
+                     {source.Use(query->tensor), *key_operand, source.Use(source.In(root, 1)), source.Use(mask.tensor)},
+                     std::move(nodes), std::move(attributes));
 }
 
 // nn.MultiheadAttention unpacks its projection by .unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
@@ -278,13 +265,8 @@ bool MatchPackedProjection(PatternSource& source, NodeId root) {
   }
   const TensorId output = source[root].outputs[0];
   const Operand moved = source.New(Beside(source[root], "view"), source.TypeOf(output), source.ShapeOf(output));
-  source.Add({.op = "squeeze",
-              .inputs = {source.Use(source.In(root, 0))},
-              .outputs = {moved},
-              .attributes = {},
-              .nodes = {root}});
-  source.Add({.op = "contiguous", .inputs = {moved}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}});
-  return true;
+  source.Put(moved, "squeeze", {source.Use(source.In(root, 0))}, {root});
+  return source.Emit("contiguous", {moved}, {root});
 }
 
 }  // namespace

@@ -88,11 +88,7 @@ Operand PaddedUnevenly(PatternSource& source, NodeId root, int64_t axes, Attribu
   }
   attributes->Set("padding", common);
   const Operand out = source.New(Beside(source[root], ".pad"), source.TypeOf(input), padded);
-  source.Add({.op = "pad",
-              .inputs = {source.Use(input)},
-              .outputs = {out},
-              .attributes = Named({{"pad", rims}, {"mode", std::string("constant")}}),
-              .nodes = {root}});
+  source.Put(out, "pad", {source.Use(input)}, {root}, Named({{"pad", rims}, {"mode", std::string("constant")}}));
   return out;
 }
 
@@ -142,9 +138,8 @@ bool EmitScaled(PatternSource& source, NodeId root) {
   for (int axis = 2; axis < shape.rank(); ++axis) channels.Append(1);
   const Operand gamma = source.LostParameter(root, "gamma", type, Shape{shape[1]}, source.In(root, 1));
   const Operand view = source.New(Beside(source[root], "scale"), type, channels);
-  source.Add({.op = "reshape", .inputs = {gamma}, .outputs = {view}, .attributes = {}, .nodes = {root}});
-  source.Add({.op = "mul", .inputs = {conv, view}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}});
-  return true;
+  source.Put(view, "reshape", {gamma}, {root});
+  return source.Emit("mul", {conv, view}, {root});
 }
 
 bool MatchConv(PatternSource& source, NodeId root) {
@@ -224,12 +219,7 @@ bool MatchResize(PatternSource& source, NodeId root) {
 }
 
 bool MatchGridSample(PatternSource& source, NodeId root) {
-  source.Add({.op = "grid_sample",
-              .inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = {root}});
-  return true;
+  return source.Emit("grid_sample", {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))}, {root});
 }
 
 }  // namespace
@@ -262,13 +252,10 @@ bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand
                         !source.HasModulePath(weight) && !folded_norm;
   if (computed) attributes.Set("computed_weight", int64_t{1});
   const Operand input = PaddedUnevenly(source, root, axes, &attributes);
-  source.Add(
-      {.op = Ranked(op, axes),
-       .inputs = {input, source.Parameter(weight, root, "weight"), source.Parameter(source.In(root, 2), root, "bias")},
-       .outputs = {output.valid() ? output : source.Out(root)},
-       .attributes = std::move(attributes),
-       .nodes = {root}});
-  return true;
+  return source.Put(
+      output.valid() ? output : source.Out(root), Ranked(op, axes),
+      {input, source.Parameter(weight, root, "weight"), source.Parameter(source.In(root, 2), root, "bias")}, {root},
+      std::move(attributes));
 }
 
 const PatternRows& ConvolutionPatterns() {

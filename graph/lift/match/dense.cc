@@ -71,13 +71,10 @@ std::optional<DenseProduct> ProductBetweenReshapes(PatternSource& source, NodeId
 bool EmitLinear(PatternSource& source, DenseProduct product, TensorId bias, NodeId root) {
   const Shape weight{source.ShapeOf(source[root].outputs[0]).FromEnd(1), source.ShapeOf(product.input).FromEnd(1)};
   product.nodes.push_back(root);
-  source.Add({.op = "linear",
-              .inputs = {source.Use(product.input), source.Parameter(product.weight, root, "weight", weight),
-                         source.Parameter(bias, root, "bias")},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = std::move(product.nodes)});
-  return true;
+  return source.Emit("linear",
+                     {source.Use(product.input), source.Parameter(product.weight, root, "weight", weight),
+                      source.Parameter(bias, root, "bias")},
+                     std::move(product.nodes));
 }
 
 bool MatchReshapedProduct(PatternSource& source, NodeId root) {

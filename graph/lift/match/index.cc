@@ -42,46 +42,17 @@ bool MatchGather(PatternSource& source, NodeId root) {
 }
 
 // x[i, j]: the exporter flattens the leading axes of x to one, gathers at i * length + j, and reshapes what the flatten
-// left over (symbolic_opset9.py 2.10, index). The root is that Reshape, or the Gather where there is none.
-struct Lookup {
-  TensorId table, outer, inner;
-  std::vector<NodeId> nodes;
-};
-std::optional<Lookup> LookupOf(PatternSource& source, NodeId gather) {
-  NodeId flatten = source.OnlyMakerOf(source.In(gather, 0), "Flatten");
-  if (!flatten.valid()) flatten = source.OnlyMakerOf(source.In(gather, 0), "Reshape");
-  if (!flatten.valid() || !source.FromPyTorch() || DimOf(source, gather) != 0) return std::nullopt;
-  const NodeId add = source.OnlyMakerOf(source.In(gather, 1), "Add");
-  for (size_t side = 0; add.valid() && side < 2; ++side) {
-    const NodeId mul = source.OnlyMakerOf(source.In(add, side), "Mul");
-    if (!mul.valid()) continue;
-    for (size_t factor = 0; factor < 2; ++factor) {
-      // The length of an axis: a number, or the batch, which is none.
-      const TensorId length = source.In(mul, factor);
-      if (!source.Number(length).has_value() && !source.IsHostMade(length)) continue;
-      return Lookup{
-          source.In(flatten, 0), source.In(mul, 1 - factor), source.In(add, 1 - side), {flatten, mul, add, gather}};
-    }
-  }
-  return std::nullopt;
-}
-bool EmitLookup(PatternSource& source, NodeId root, std::optional<Lookup> lookup) {
-  if (!lookup.has_value()) return false;
-  if (root != lookup->nodes.back()) lookup->nodes.push_back(root);
-  source.Add({.op = "index",
-              .inputs = {source.Use(lookup->table), source.Use(lookup->outer), source.Use(lookup->inner)},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = std::move(lookup->nodes)});
-  return true;
-}
-bool MatchAdvancedIndex(PatternSource& source, NodeId root) { return EmitLookup(source, root, LookupOf(source, root)); }
-bool MatchReshapedIndex(PatternSource& source, NodeId root) {
-  NodeId gather = source.OnlyMakerOf(source.In(root, 0), "Gather");
-  if (const NodeId inner = source.OnlyMakerOf(source.In(root, 0), "Reshape"); inner.valid()) {
-    gather = source.OnlyMakerOf(source.In(inner, 0), "Gather");
-  }
-  return gather.valid() && source.SameScope(gather, root) && EmitLookup(source, root, LookupOf(source, gather));
+// left over (symbolic_opset9.py 2.10, index). The length of an axis is a number, or the batch, which is none.
+bool MatchAdvancedIndex(PatternSource& source, NodeId root) {
+  static const std::string kGather = "gather=Gather(Flatten|Reshape(x), Add(Mul(length, i), j))";
+  static const Form whole(kGather), reshaped("Reshape((" + kGather + " | Reshape(" + kGather + ")))");
+  return MatchesForm(source, root, source[root].op == "Gather" ? whole : reshaped, [&](const NodesMatch& found) {
+    const NodeId gather = found.MakerOf("gather");
+    if (!source.FromPyTorch() || DimOf(source, gather) != 0 || !source.SameScope(gather, root)) return false;
+    if (!source.Number(found["length"]).has_value() && !source.IsHostMade(found["length"])) return false;
+    return source.Emit("index", {source.Use(found["x"]), source.Use(found["i"]), source.Use(found["j"])},
+                       found.Nodes());
+  });
 }
 
 // Whether the tensor counts places along an axis: torch.arange, perhaps a part of it, or one number (x[:, 3] = y),
@@ -119,27 +90,15 @@ bool MatchSliceWrite(PatternSource& source, NodeId root) {
   }
   const NodeId before = source.MakerOf(source.In(root, 0), "ScatterND");
   if (before.valid() && Written(source, before) == Written(source, root)) {
-    source.Add({.op = "reshape",
-                .inputs = {source.Use(source.In(root, 0))},
-                .outputs = {source.Out(root)},
-                .attributes = {},
-                .nodes = {root}});
-    return true;
+    return source.Emit("reshape", {source.Use(source.In(root, 0))}, {root});
   }
-  source.Add({.op = "slice_scatter",
-              .inputs = {source.Use(source.In(root, 0)), source.Use(Written(source, root))},
-              .outputs = {source.Out(root)},
-              .attributes = Named({{"inplace", int64_t{1}}}),
-              .nodes = {root}});
-  return true;
+  return source.Emit("slice_scatter", {source.Use(source.In(root, 0)), source.Use(Written(source, root))}, {root},
+                     Named({{"inplace", int64_t{1}}}));
 }
 
-bool MatchGatherElements(PatternSource& source, NodeId root) {
-  return EmitIndex(source, root, "gather", {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))},
-                   Named({{"dim", DimOf(source, root)}}));
-}
-bool MatchGatherNd(PatternSource& source, NodeId root) {
-  return EmitIndex(source, root, "index", {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))});
+bool HasAxis(const NodesMatch& found, Draft* draft) {
+  draft->attributes.Set("dim", DimOf(found.source, found.root()));
+  return true;
 }
 // What ONNX adds is scatter_add, or scatter_reduce of sums: both keep no more than the places.
 bool MatchScatter(PatternSource& source, NodeId root) {
@@ -161,15 +120,13 @@ bool MatchScatter(PatternSource& source, NodeId root) {
 // and what it adds over the part first (torch/onnx/symbolic_opset9.py 2.10, index_add); index_put(accumulate=True) is a
 // ScatterND (symbolic_opset11.py, index_put), scatter_add neither.
 bool MatchAddedByNumber(PatternSource& source, NodeId root) {
-  for (size_t side = 0; side < 2; ++side) {
-    const TensorId x = source.In(root, 1 - side);
-    NodeId scatter = source.OnlyMakerOf(source.In(root, side), "ScatterElements");
-    const bool by_axis = scatter.valid();
-    if (!by_axis) scatter = source.OnlyMakerOf(source.In(root, side), "ScatterND");
-    if (!scatter.valid() || source[scatter].attributes.Text("reduction", "none") != "none") continue;
-    const NodeId zeros = source.MakerOf(source.In(scatter, 0), "ConstantOfShape");
-    if (!zeros.valid() || source.ShapeOf(source[zeros].outputs[0]) != source.ShapeOf(x)) continue;
-    TensorId index = source.In(scatter, 1), added = source.In(scatter, 2);
+  static const Form form("Add(scatter=ScatterElements|ScatterND(zeros=&ConstantOfShape(), index, added), x)");
+  return MatchesForm(source, root, form, [&](const NodesMatch& found) {
+    const NodeId scatter = found.MakerOf("scatter");
+    if (source[scatter].attributes.Text("reduction", "none") != "none") return false;
+    if (source.ShapeOf(found["zeros"]) != source.ShapeOf(found["x"])) return false;
+    const bool by_axis = source[scatter].op == "ScatterElements";
+    TensorId index = found["index"], added = found["added"];
     const char* op = by_axis ? "scatter_add" : "index_put";
     const NodeId spread = source.MakerOf(index, "Expand"), spread_added = source.MakerOf(added, "Expand");
     if (by_axis && spread.valid() && spread_added.valid()) {
@@ -178,16 +135,10 @@ bool MatchAddedByNumber(PatternSource& source, NodeId root) {
       for (NodeId axis; (axis = source.MakerOf(index, "Unsqueeze")).valid();) index = source.In(axis, 0);
       added = source.In(spread_added, 0);
     }
-    Attributes attributes = by_axis ? Named({{"dim", DimOf(source, scatter)}})
-                                    : Named({{"accumulate", int64_t{1}}, {"certain", int64_t{1}}});
-    source.Add({.op = op,
-                .inputs = {source.Use(x), source.Use(index), source.Use(added)},
-                .outputs = {source.Out(root)},
-                .attributes = std::move(attributes),
-                .nodes = {scatter, root}});
-    return true;
-  }
-  return false;
+    return source.Emit(op, {source.Use(found["x"]), source.Use(index), source.Use(added)}, {scatter, root},
+                       by_axis ? Named({{"dim", DimOf(source, scatter)}})
+                               : Named({{"accumulate", int64_t{1}}, {"certain", int64_t{1}}}));
+  });
 }
 
 const Graph* BodyOf(const Node& loop) {
@@ -227,11 +178,6 @@ bool MatchBags(PatternSource& source, NodeId root) {
 bool MatchTopK(PatternSource& source, NodeId root) {
   return EmitIndex(source, root, "topk", {source.Use(source.In(root, 0))}, Named({{"dim", DimOf(source, root, -1)}}));
 }
-bool MatchOneHot(PatternSource& source, NodeId root) {
-  return EmitIndex(source, root, "one_hot", {source.Use(source.In(root, 0))});
-}
-
-bool MatchRange(PatternSource& source, NodeId root) { return EmitIndex(source, root, "arange", {}); }
 bool MatchConstantOfShape(PatternSource& source, NodeId root) {
   double value = 0;
   if (const auto* stored = source[root].attributes.Get<StoredTensor>("value"); stored != nullptr && stored->values) {
@@ -240,16 +186,14 @@ bool MatchConstantOfShape(PatternSource& source, NodeId root) {
   }
   return EmitIndex(source, root, value == 0 ? "zeros" : value == 1 ? "ones" : "full", {});
 }
-bool MatchEyeLike(PatternSource& source, NodeId root) { return EmitIndex(source, root, "full", {}); }
-
 }  // namespace
 
 const PatternRows& IndexPatterns() {
   static const PatternRows rows = {
-      {"Reshape", MatchReshapedIndex},
+      {"Reshape", MatchAdvancedIndex},
       {"Gather", MatchAdvancedIndex},
-      {"GatherElements", MatchGatherElements},
-      {"GatherND", MatchGatherNd},
+      Becomes("GatherElements(x, index)", "gather(x, index)", HasAxis),
+      Becomes("GatherND(x, index)", "index(x, index)"),
       {"Add", MatchAddedByNumber},
       {"ScatterElements", MatchScatter},
       {"Scatter", MatchScatter},
@@ -257,10 +201,10 @@ const PatternRows& IndexPatterns() {
       {"ScatterND", MatchScatter},
       {"Loop", MatchBags},
       {"TopK", MatchTopK},
-      {"OneHot", MatchOneHot},
-      {"Range", MatchRange},
+      Becomes("OneHot(x)", "one_hot(x)"),
+      Becomes("Range()", "arange()"),
       {"ConstantOfShape", MatchConstantOfShape},
-      {"EyeLike", MatchEyeLike},
+      Becomes("EyeLike()", "full()"),
   };
   return rows;
 }

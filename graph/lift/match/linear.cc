@@ -75,13 +75,10 @@ bool MatchLinearWithBias(PatternSource& source, NodeId root) {
     if (source.RankOf(product) < 1 || source.ShapeOf(bias)[0] != source.ShapeOf(product).FromEnd(1)) continue;
     std::vector<NodeId> nodes = std::move(weight->nodes);
     nodes.insert(nodes.end(), {matmul, root});
-    source.Add({.op = "linear",
-                .inputs = {source.Use(source.In(matmul, 0)), WeightOperand(source, *weight, matmul, bias),
-                           part ? source.Use(bias) : source.Parameter(bias, root, "bias")},
-                .outputs = {source.Out(root)},
-                .attributes = {},
-                .nodes = std::move(nodes)});
-    return true;
+    return source.Emit("linear",
+                       {source.Use(source.In(matmul, 0)), WeightOperand(source, *weight, matmul, bias),
+                        part ? source.Use(bias) : source.Parameter(bias, root, "bias")},
+                       std::move(nodes));
   }
   return false;
 }
@@ -114,20 +111,11 @@ bool MatchMatMul(PatternSource& source, NodeId root) {
   if (std::optional<Weight> weight = WeightOf(source, root)) {
     std::vector<NodeId> nodes = std::move(weight->nodes);
     nodes.push_back(root);
-    source.Add(
-        {.op = "linear",
-         .inputs = {source.Use(source.In(root, 0)), WeightOperand(source, *weight, root), LostBias(source, root)},
-         .outputs = {source.Out(root)},
-         .attributes = {},
-         .nodes = std::move(nodes)});
-    return true;
+    return source.Emit("linear",
+                       {source.Use(source.In(root, 0)), WeightOperand(source, *weight, root), LostBias(source, root)},
+                       std::move(nodes));
   }
-  source.Add({.op = "matmul",
-              .inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = {root}});
-  return true;
+  return source.Emit("matmul", {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))}, {root});
 }
 
 // Gemm(x, weight [out, in], transB) is nn.Linear on a matrix; without transB a weight with a module path is Hugging
@@ -146,27 +134,17 @@ bool MatchGemm(PatternSource& source, NodeId root) {
     const Operand weight =
         stored ? WeightOperand(source, Weight{right, !transposed, {}}, root, bias) : source.Use(right);
     const Operand lost = stored && !bias.valid() ? LostBias(source, root) : Operand();
-    source.Add(
-        {.op = "linear",
-         .inputs = {source.Use(source.In(root, 0)), weight, bias.valid() ? source.Parameter(bias, root, "bias") : lost},
-         .outputs = {source.Out(root)},
-         .attributes = computed ? Named({{"computed_weight", int64_t{1}}}) : Attributes(),
-         .nodes = {root}});
-    return true;
+    return source.Emit(
+        "linear", {source.Use(source.In(root, 0)), weight, bias.valid() ? source.Parameter(bias, root, "bias") : lost},
+        {root}, computed ? Named({{"computed_weight", int64_t{1}}}) : Attributes());
   }
   if (bias.valid()) {
-    source.Add({.op = "addmm",
-                .inputs = {source.Parameter(bias, root, "bias"), source.Use(source.In(root, 0)),
-                           source.Parameter(right, root, "weight")},
-                .outputs = {source.Out(root)},
-                .attributes = {},
-                .nodes = {root}});
+    source.Emit(
+        "addmm",
+        {source.Parameter(bias, root, "bias"), source.Use(source.In(root, 0)), source.Parameter(right, root, "weight")},
+        {root});
   } else {
-    source.Add({.op = "mm",
-                .inputs = {source.Use(source.In(root, 0)), source.Parameter(right, root, "weight")},
-                .outputs = {source.Out(root)},
-                .attributes = {},
-                .nodes = {root}});
+    source.Emit("mm", {source.Use(source.In(root, 0)), source.Parameter(right, root, "weight")}, {root});
   }
   return true;
 }
@@ -175,12 +153,8 @@ bool MatchGemm(PatternSource& source, NodeId root) {
 bool MatchEinsum(PatternSource& source, NodeId root) {
   std::vector<Operand> inputs;
   for (size_t i = 0; i < source[root].inputs.size(); ++i) inputs.push_back(source.Use(source.In(root, i)));
-  source.Add({.op = "einsum",
-              .inputs = std::move(inputs),
-              .outputs = {source.Out(root)},
-              .attributes = Named({{"equation", source[root].attributes.Text("equation", "")}}),
-              .nodes = {root}});
-  return true;
+  return source.Emit("einsum", std::move(inputs), {root},
+                     Named({{"equation", source[root].attributes.Text("equation", "")}}));
 }
 
 }  // namespace

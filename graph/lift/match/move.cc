@@ -47,12 +47,7 @@ bool MatchRoll(PatternSource& source, NodeId root) {
     if (inner.valid() && source.UsersOf(input).size() == 2 && source.SameScope(inner, root))
       turn = TurnOf(source, inner);
   }
-  source.Add({.op = "roll",
-              .inputs = {source.Use(input)},
-              .outputs = {source.Out(root)},
-              .attributes = Named({{"shifts", shifts}, {"dims", dims}}),
-              .nodes = std::move(nodes)});
-  return true;
+  return source.Emit("roll", {source.Use(input)}, std::move(nodes), Named({{"shifts", shifts}, {"dims", dims}}));
 }
 
 // cls_token.expand(B, -1, -1), of which a fixed batch of 1 left nothing to see: what it joins has the batch.
@@ -68,33 +63,16 @@ Operand Joined(PatternSource& source, NodeId root, size_t i) {
   if (!shape[0].IsConstant() || (!expand.valid() && source.Stored(tensor) == nullptr)) return source.Use(tensor);
   shape[0] = Dim::Batch();
   const Operand repeated = source.New(Beside(source[root], "expand"), source.TypeOf(tensor), shape);
-  source.Add({.op = "expand",
-              .inputs = {source.Use(expand.valid() ? source.In(expand, 0) : tensor)},
-              .outputs = {repeated},
-              .attributes = {},
-              .nodes = {root}});
+  source.Put(repeated, "expand", {source.Use(expand.valid() ? source.In(expand, 0) : tensor)}, {root});
   return repeated;
 }
 
 bool MatchConcat(PatternSource& source, NodeId root) {
   std::vector<Operand> inputs;
   for (size_t i = 0; i < source[root].inputs.size(); ++i) inputs.push_back(Joined(source, root, i));
-  source.Add({.op = "cat",
-              .inputs = std::move(inputs),
-              .outputs = {source.Out(root)},
-              .attributes = Named(
-                  {{"dim", FromFront(source[root].attributes.Int("axis", 0), source.RankOf(source[root].outputs[0]))}}),
-              .nodes = {root}});
-  return true;
-}
-
-bool EmitMove(PatternSource& source, NodeId root, const char* op, Attributes attributes = {}) {
-  source.Add({.op = op,
-              .inputs = {source.Use(source.In(root, 0))},
-              .outputs = {source.Out(root)},
-              .attributes = std::move(attributes),
-              .nodes = {root}});
-  return true;
+  return source.Emit(
+      "cat", std::move(inputs), {root},
+      Named({{"dim", FromFront(source[root].attributes.Int("axis", 0), source.RankOf(source[root].outputs[0]))}}));
 }
 
 // ONNX says all begins, then all ends; torch says begin and end of the last axis first.
@@ -108,40 +86,29 @@ bool MatchPad(PatternSource& source, NodeId root) {
   std::string mode = source[root].attributes.Text("mode", "constant");
   if (mode == "edge") mode = "replicate";
   if (mode == "wrap") mode = "circular";
-  return EmitMove(source, root, "pad", Named({{"pad", pad}, {"mode", mode}}));
+  return source.EmitOf(root, "pad", Named({{"pad", pad}, {"mode", mode}}));
 }
 
-bool MatchCast(PatternSource& source, NodeId root) { return EmitMove(source, root, "to"); }
-bool MatchPixelShuffle(PatternSource& source, NodeId root) { return EmitMove(source, root, "pixel_shuffle"); }
-bool MatchPixelUnshuffle(PatternSource& source, NodeId root) { return EmitMove(source, root, "pixel_unshuffle"); }
 // Reshape, Transpose, Reshape: pixel_shuffle and pixel_unshuffle before opset 11 (symbolic_opset9.py 2.10), and
 // TensorFlow's depth_to_space.
-bool MatchLongPixelShuffle(PatternSource& source, NodeId root) {
-  const NodeId transpose = source.OnlyMakerOf(source.In(root, 0), "Transpose");
-  if (!transpose.valid()) return false;
-  const NodeId reshape = source.OnlyMakerOf(source.In(transpose, 0), "Reshape");
-  if (!reshape.valid()) return false;
-  const std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
+bool IsPixelShuffle(const NodesMatch& found, Draft* draft) {
+  const PatternSource& source = found.source;
+  const std::vector<int64_t> perm = source[found.MakerOf("turned")].attributes.Ints("perm");
   const bool shuffle = perm == std::vector<int64_t>{0, 1, 4, 2, 5, 3};
   if (!shuffle && perm != std::vector<int64_t>{0, 1, 3, 5, 2, 4}) return false;
-  const Shape from = source.ShapeOf(source.In(reshape, 0)), parts = source.ShapeOf(source.In(transpose, 0));
-  const Shape to = source.ShapeOf(source[root].outputs[0]);
+  const Shape from = source.ShapeOf(found["x"]), parts = source.ShapeOf(found["parts"]);
+  const Shape to = source.ShapeOf(source[found.root()].outputs[0]);
   if (from.rank() != 4 || parts.rank() != 6 || to.rank() != 4 || from[0] != parts[0] || to[0] != parts[0]) return false;
   // [B, C, r, r, H, W] to [B, C, H * r, W * r]; [B, C, H, r, W, r] to [B, C * r * r, H, W].
   const Shape& small = shuffle ? from : to;
   const int height = shuffle ? 4 : 2, width = shuffle ? 5 : 4;
   const Dim r = parts[shuffle ? 2 : 3], other = parts[shuffle ? 3 : 5];
-  if (r != other || small[1] != parts[1] * r * r || small[2] != parts[height] || small[3] != parts[width]) return false;
-  source.Add({.op = shuffle ? "pixel_shuffle" : "pixel_unshuffle",
-              .inputs = {source.Use(source.In(reshape, 0))},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = {reshape, transpose, root}});
-  return true;
+  if (!shuffle) draft->op = "pixel_unshuffle";
+  return r == other && small[1] == parts[1] * r * r && small[2] == parts[height] && small[3] == parts[width];
 }
 
 bool MatchTrilu(PatternSource& source, NodeId root) {
-  return EmitMove(source, root, source[root].attributes.Int("upper", 1) != 0 ? "triu" : "tril");
+  return source.EmitOf(root, source[root].attributes.Int("upper", 1) != 0 ? "triu" : "tril");
 }
 
 }  // namespace
@@ -151,12 +118,12 @@ const PatternRows& MovePatterns() {
       {"Concat", MatchRoll},
       {"Concat", MatchConcat},
       {"Pad", MatchPad},
-      {"Cast", MatchCast},
-      {"CastLike", MatchCast},
-      {"DepthToSpace", MatchPixelShuffle},
-      {"Reshape", MatchLongPixelShuffle},
+      Becomes("Cast(x)", "to(x)"),
+      Becomes("CastLike(x)", "to(x)"),
+      Becomes("DepthToSpace(x)", "pixel_shuffle(x)"),
+      Becomes("SpaceToDepth(x)", "pixel_unshuffle(x)"),
+      Becomes("Reshape(turned=Transpose(parts=Reshape(x)))", "pixel_shuffle(x)", IsPixelShuffle),
       {"Trilu", MatchTrilu},
-      {"SpaceToDepth", MatchPixelUnshuffle},
   };
   return rows;
 }

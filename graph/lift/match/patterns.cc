@@ -1,5 +1,6 @@
 #include "graph/lift/match/patterns.h"
 
+#include <string_view>
 #include <unordered_map>
 
 #include "graph/lift/match/source.h"
@@ -7,9 +8,9 @@
 namespace vramplan {
 
 // By operator of the root node: patterns of several nodes first, then single nodes.
-const std::vector<MatchFunction>& PatternsFor(const std::string& op) {
+const std::vector<const PatternRow*>& PatternsFor(const std::string& op) {
   static const auto table = [] {
-    std::unordered_map<std::string, std::vector<MatchFunction>> rows;
+    std::unordered_map<std::string_view, std::vector<const PatternRow*>> rows;
     for (const PatternRows* family : {&LossPatterns(),
                                       &DynamoPatterns(),
                                       &AttentionPatterns(),
@@ -30,11 +31,11 @@ const std::vector<MatchFunction>& PatternsFor(const std::string& op) {
                                       &LookUpNodes(),
                                       &ReductionNodes(),
                                       &PointwiseNodes()}) {
-      for (const PatternRow& row : *family) rows[row.op].push_back(row.match);
+      for (const PatternRow& row : *family) rows[row.op].push_back(&row);
     }
     return rows;
   }();
-  static const std::vector<MatchFunction> none;
+  static const std::vector<const PatternRow*> none;
   const auto found = table.find(op);
   return found == table.end() ? none : found->second;
 }

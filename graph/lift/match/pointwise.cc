@@ -82,18 +82,9 @@ bool MatchFoldedScale(PatternSource& source, NodeId root) {
     if (name.rfind("onnx::Mul_", 0) != 0 && name.rfind("_v_", 0) != 0 && !is_view) continue;
     if (shape.rank() < 2 || !one_long_axis || !IsFloating(source.TypeOf(scale))) continue;
     const Operand view = source.New(Beside(source[root], "scale"), source.TypeOf(scale), shape);
-    source.Add({.op = "reshape",
-                .inputs = {source.Parameter(scale, root, "gamma", Shape{shape.Elements()})},
-                .outputs = {view},
-                .attributes = {},
-                .nodes = {root}});
+    source.Put(view, "reshape", {source.Parameter(scale, root, "gamma", Shape{shape.Elements()})}, {root});
     const Operand other = source.Use(source.In(root, 1 - side));
-    source.Add({.op = "mul",
-                .inputs = {side == 0 ? view : other, side == 0 ? other : view},
-                .outputs = {source.Out(root)},
-                .attributes = {},
-                .nodes = {root}});
-    return true;
+    return source.Emit("mul", {side == 0 ? view : other, side == 0 ? other : view}, {root});
   }
   return false;
 }
@@ -124,76 +115,51 @@ bool MatchMany(PatternSource& source, NodeId root) {
     const TensorId output = node.outputs[0];
     const Operand to =
         last ? source.Out(root) : source.New(Beside(node, "partial"), source.TypeOf(output), source.ShapeOf(output));
-    source.Add({.op = op,
-                .inputs = {left, source.Use(source.In(root, i))},
-                .outputs = {to},
-                .attributes = {},
-                .nodes = {root}});
+    source.Put(to, op, {left, source.Use(source.In(root, i))}, {root});
     left = to;
   }
   return true;
 }
 
-const std::unordered_map<std::string, const char*>& UnaryNames() {
-  static const std::unordered_map<std::string, const char*> names = {
-      {"Neg", "neg"},
-      {"Abs", "abs"},
-      {"Exp", "exp"},
-      {"Log", "log"},
-      {"Sqrt", "sqrt"},
-      {"Sin", "sin"},
-      {"Cos", "cos"},
-      {"Erf", "erf"},
-      {"Floor", "floor"},
-      {"Ceil", "ceil"},
-      {"Round", "round"},
-      {"Sign", "sign"},
-      {"IsNaN", "isnan"},
-      {"IsInf", "isinf"},
-      {"Tan", "tan"},
-      {"Asin", "asin"},
-      {"Acos", "acos"},
-      {"Atan", "atan"},
-      {"Sinh", "sinh"},
-      {"Cosh", "cosh"},
-      {"Asinh", "asinh"},
-      {"Acosh", "acosh"},
-      {"Atanh", "atanh"},
-      {"Not", "bitwise_not"},
-      {"Reciprocal", "reciprocal"},
-      {"BitwiseNot", "bitwise_not"},
-  };
-  return names;
-}
-
-bool MatchUnary(PatternSource& source, NodeId root) {
-  source.Add({.op = UnaryNames().at(source[root].op),
-              .inputs = {source.Use(source.In(root, 0))},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = {root}});
-  return true;
-}
+constexpr std::pair<const char*, const char*> kUnary[] = {{"Neg", "neg"},
+                                                          {"Abs", "abs"},
+                                                          {"Exp", "exp"},
+                                                          {"Log", "log"},
+                                                          {"Sqrt", "sqrt"},
+                                                          {"Sin", "sin"},
+                                                          {"Cos", "cos"},
+                                                          {"Erf", "erf"},
+                                                          {"Floor", "floor"},
+                                                          {"Ceil", "ceil"},
+                                                          {"Round", "round"},
+                                                          {"Sign", "sign"},
+                                                          {"IsNaN", "isnan"},
+                                                          {"IsInf", "isinf"},
+                                                          {"Tan", "tan"},
+                                                          {"Asin", "asin"},
+                                                          {"Acos", "acos"},
+                                                          {"Atan", "atan"},
+                                                          {"Sinh", "sinh"},
+                                                          {"Cosh", "cosh"},
+                                                          {"Asinh", "asinh"},
+                                                          {"Acosh", "acosh"},
+                                                          {"Atanh", "atanh"},
+                                                          {"Not", "bitwise_not"},
+                                                          {"Reciprocal", "reciprocal"},
+                                                          {"BitwiseNot", "bitwise_not"}};
 
 // Where(mask, number, x) is masked_fill; otherwise where.
 bool MatchWhere(PatternSource& source, NodeId root) {
   const TensorId condition = source.In(root, 0);
   const auto yes = source.Number(source.In(root, 1)), no = source.Number(source.In(root, 2));
   if (yes.has_value() && !no.has_value()) {
-    source.Add({.op = "masked_fill",
-                .inputs = {source.Use(source.In(root, 2)), source.Use(condition)},
-                .outputs = {source.Out(root)},
-                .attributes = Named({{"scalar", *yes}}),
-                .nodes = {root}});
-    return true;
+    return source.Emit("masked_fill", {source.Use(source.In(root, 2)), source.Use(condition)}, {root},
+                       Named({{"scalar", *yes}}));
   }
-  source.Add({.op = "where",
-              .inputs = {source.Use(condition), yes ? Operand{} : source.Use(source.In(root, 1)),
-                         no ? Operand{} : source.Use(source.In(root, 2))},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = {root}});
-  return true;
+  return source.Emit("where",
+                     {source.Use(condition), yes ? Operand{} : source.Use(source.In(root, 1)),
+                      no ? Operand{} : source.Use(source.In(root, 2))},
+                     {root});
 }
 
 }  // namespace
@@ -203,7 +169,7 @@ const PatternRows& PointwiseNodes() {
     PatternRows made = {{"Not", MatchNotEqual}, {"Where", MatchWhere}};
     made.push_back({"Mul", MatchFoldedScale});
     for (const auto& [op, name] : BinaryNames()) made.push_back({op.c_str(), MatchBinary});
-    for (const auto& [op, name] : UnaryNames()) made.push_back({op.c_str(), MatchUnary});
+    for (const auto& [op, name] : kUnary) made.push_back(Becomes(std::string(op) + "(x)", std::string(name) + "(x)"));
     for (const char* op : {"Max", "Min", "Sum", "Mean"}) made.push_back({op, MatchMany});
     return made;
   }();

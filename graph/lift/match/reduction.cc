@@ -22,22 +22,13 @@ bool MatchReduce(PatternSource& source, NodeId root) {
   const std::vector<int64_t> dims = source.IntegersOf(root, "axes", 1).value_or(std::vector<int64_t>{});
   Attributes attributes = Named({{"dim", dims}, {"keepdim", source[root].attributes.Int("keepdims", 1)}});
   if (source[root].op == "ReduceL1") attributes.Set("ord", int64_t{1});
-  source.Add({.op = names.at(source[root].op),
-              .inputs = {source.Use(source.In(root, 0))},
-              .outputs = {source.Out(root)},
-              .attributes = std::move(attributes),
-              .nodes = {root}});
-  return true;
+  return source.Emit(names.at(source[root].op), {source.Use(source.In(root, 0))}, {root}, std::move(attributes));
 }
 
 bool MatchArg(PatternSource& source, NodeId root) {
-  source.Add({.op = source[root].op == "ArgMax" ? "argmax" : "argmin",
-              .inputs = {source.Use(source.In(root, 0))},
-              .outputs = {source.Out(root)},
-              .attributes = Named({{"dim", std::vector<int64_t>{source[root].attributes.Int("axis", 0)}},
-                                   {"keepdim", source[root].attributes.Int("keepdims", 1)}}),
-              .nodes = {root}});
-  return true;
+  return source.Emit(source[root].op == "ArgMax" ? "argmax" : "argmin", {source.Use(source.In(root, 0))}, {root},
+                     Named({{"dim", std::vector<int64_t>{source[root].attributes.Int("axis", 0)}},
+                            {"keepdim", source[root].attributes.Int("keepdims", 1)}}));
 }
 
 bool MatchSoftmax(PatternSource& source, NodeId root) {
@@ -45,22 +36,14 @@ bool MatchSoftmax(PatternSource& source, NodeId root) {
   const int64_t otherwise = source.graph().opset() < 13 ? 1 : -1;
   int64_t dim = source[root].attributes.Int("axis", otherwise);
   if (dim < 0) dim += source.RankOf(source.In(root, 0));
-  source.Add({.op = source[root].op == "Softmax" ? "softmax" : "log_softmax",
-              .inputs = {source.Use(source.In(root, 0))},
-              .outputs = {source.Out(root)},
-              .attributes = Named({{"dim", dim}}),
-              .nodes = {root}});
-  return true;
+  return source.Emit(source[root].op == "Softmax" ? "softmax" : "log_softmax", {source.Use(source.In(root, 0))}, {root},
+                     Named({{"dim", dim}}));
 }
 
 bool MatchCumSum(PatternSource& source, NodeId root) {
   const auto axis = source.Number(source.In(root, 1));
-  source.Add({.op = "cumsum",
-              .inputs = {source.Use(source.In(root, 0))},
-              .outputs = {source.Out(root)},
-              .attributes = Named({{"dim", static_cast<int64_t>(axis.value_or(0))}}),
-              .nodes = {root}});
-  return true;
+  return source.Emit("cumsum", {source.Use(source.In(root, 0))}, {root},
+                     Named({{"dim", static_cast<int64_t>(axis.value_or(0))}}));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <unordered_set>
 
 #include "graph/base/check.h"
@@ -50,6 +51,48 @@ Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> l
 }
 
 std::string Beside(const Node& node, const char* suffix) { return node.name + "." + suffix; }
+
+std::vector<NodeId> NodesMatch::Nodes() const {
+  std::vector<NodeId> nodes;
+  for (const int32_t call : match.calls) {
+    if (std::find(nodes.begin(), nodes.end(), NodeId{call}) == nodes.end()) nodes.push_back(NodeId{call});
+  }
+  std::reverse(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+bool NodesMatch::AreStored(std::initializer_list<std::string_view> names) const {
+  return std::all_of(names.begin(), names.end(), [&](std::string_view name) {
+    return source.Stored((*this)[name]) != nullptr && source.IsInitializer((*this)[name]);
+  });
+}
+
+PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft finish) {
+  struct Rule {
+    Form form;
+    CallText call;
+    FinishDraft finish;
+  };
+  const auto rule = std::make_shared<const Rule>(Rule{Form(form), ParseCall(call), finish});
+  CHECK(rule->form.roots().size() == 1);
+  const auto match = [rule](PatternSource& source, NodeId root) {
+    return MatchesForm(source, root, rule->form, [&](const NodesMatch& found) {
+      Draft draft{.op = rule->call.op,
+                  .inputs = {},
+                  .outputs = {source.Out(root)},
+                  .attributes = rule->call.attributes,
+                  .nodes = found.Nodes()};
+      if (rule->finish != nullptr && !rule->finish(found, &draft)) return false;
+      for (const CallText::Input& input : rule->call.inputs) {
+        const TensorId tensor = found[input.name];
+        draft.inputs.push_back(input.mark == '%' ? source.Parameter(tensor, root, input.name) : source.Use(tensor));
+      }
+      source.Add(std::move(draft));
+      return true;
+    });
+  };
+  return {std::string(rule->form.roots().front()), match};
+}
 
 PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuilder& builder,
                              const std::vector<bool>& live, Notes* notes)
@@ -354,15 +397,25 @@ void PatternSource::Add(Draft draft) {
   if (behind.has_value()) drafts_.push_back(std::move(*behind));
 }
 
+bool PatternSource::Put(Operand output, std::string op, std::vector<Operand> inputs, std::vector<NodeId> nodes,
+                        Attributes attributes) {
+  Add({.op = std::move(op),
+       .inputs = std::move(inputs),
+       .outputs = {output},
+       .attributes = std::move(attributes),
+       .nodes = std::move(nodes)});
+  return true;
+}
+
 void PatternSource::Lift(TensorId tensor) {
   const NodeId maker = graph_[tensor].producer;
   if (made_[Index(tensor)] || !Live(maker) || Stored(tensor) != nullptr) return;
   if (number_[static_cast<size_t>(maker.value)]) return;  // a host value that is used as data: a constant
   const Node& node = graph_[maker];
   const auto made = [&](TensorId output) { return output.valid() && made_[Index(output)]; };
-  for (const MatchFunction match : PatternsFor(node.op)) {
+  for (const PatternRow* row : PatternsFor(node.op)) {
     if (std::any_of(node.outputs.begin(), node.outputs.end(), made)) break;  // a mask or a statistic of a matched layer
-    if (match(*this, maker) && made_[Index(tensor)]) return;
+    if (row->match(*this, maker) && made_[Index(tensor)]) return;
   }
   Draft draft{.op = "onnx::" + node.op, .inputs = {}, .outputs = {}, .attributes = node.attributes, .nodes = {maker}};
   for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -9,6 +9,7 @@
 // has no other user (UsedOnce).
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "graph/base/note.h"
+#include "graph/layers/form.h"
 #include "graph/lift/builder.h"
 #include "graph/lift/torchscript/patterns_modules.h"
 
@@ -70,7 +72,12 @@ class PatternSource {
   TensorId Behind(TensorId tensor) const;
   // Input i of a node behind no-ops; invalid when absent.
   TensorId In(NodeId node, size_t i) const;
-  // The node that makes `tensor`, when it is a live `op`; invalid otherwise.
+  // The live node that makes `tensor`; invalid where none does.
+  NodeId MakerOf(TensorId tensor) const {
+    const NodeId maker = tensor.valid() ? graph_[tensor].producer : NodeId{};
+    return Live(maker) ? maker : NodeId{};
+  }
+  // The same, when it is an `op`.
   NodeId MakerOf(TensorId tensor, std::string_view op) const;
   // The same, when nobody else uses the tensor.
   NodeId OnlyMakerOf(TensorId tensor, std::string_view op) const {
@@ -128,7 +135,18 @@ class PatternSource {
   // A value that the file has not.
   Operand New(const std::string& name, DType type, const Shape& shape);
   void Add(Draft draft);
-  // A convolution whose weights an exporter folded a batch norm into; Run says how many there were.
+  // A call that makes `output`; true.
+  bool Put(Operand output, std::string op, std::vector<Operand> inputs, std::vector<NodeId> nodes,
+           Attributes attributes = {});
+  // A call that makes what the last of `nodes` does; true.
+  bool Emit(std::string op, std::vector<Operand> inputs, std::vector<NodeId> nodes, Attributes attributes = {}) {
+    const Operand output = Out(nodes.back());
+    return Put(output, std::move(op), std::move(inputs), std::move(nodes), std::move(attributes));
+  }
+  // The same of one node and its first operand.
+  bool EmitOf(NodeId root, std::string op, Attributes attributes = {}) {
+    return Emit(std::move(op), {Use(In(root, 0))}, {root}, std::move(attributes));
+  }
 
  private:
   struct Claim {  // what a stored tensor is
@@ -199,9 +217,9 @@ class PatternSource {
 };
 
 // One pattern: tries to lift the node `root`, whose op is that of its row. False: not this one.
-using MatchFunction = bool (*)(PatternSource& source, NodeId root);
+using MatchFunction = std::function<bool(PatternSource& source, NodeId root)>;
 struct PatternRow {
-  const char* op;
+  std::string op;
   MatchFunction match;
 };
 using PatternRows = std::vector<PatternRow>;
@@ -227,7 +245,53 @@ const PatternRows& ViewNodes();
 const PatternRows& LookUpNodes();
 const PatternRows& PointwiseNodes();
 const PatternRows& ReductionNodes();
-const std::vector<MatchFunction>& PatternsFor(const std::string& op);
+const std::vector<const PatternRow*>& PatternsFor(const std::string& op);
+
+// A form (graph/layers/form.h) that matched nodes of a file.
+struct NodesMatch {
+  PatternSource& source;
+  const Match& match;
+  TensorId operator[](std::string_view name) const { return TensorId{match.Value(name)}; }
+  NodeId MakerOf(std::string_view name) const { return source.graph()[(*this)[name]].producer; }
+  NodeId root() const { return NodeId{match.calls.front()}; }
+  // Operands before what reads them; the root is last.
+  std::vector<NodeId> Nodes() const;
+  // All are stored, and no literals.
+  bool AreStored(std::initializer_list<std::string_view> names) const;
+};
+// Nodes as the calls of forms.
+class NodeCalls final : public CallGraph {
+ public:
+  explicit NodeCalls(const PatternSource& source) : source_(source) {}
+  std::string_view OpOf(int32_t call) const override { return source_[NodeId{call}].op; }
+  int32_t MakerOf(int32_t value) const override { return source_.MakerOf(TensorId{value}).value; }
+  int32_t ResultOf(int32_t call) const override { return source_[NodeId{call}].outputs[0].value; }
+  int32_t Operand(int32_t call, size_t i) const override { return source_.In(NodeId{call}, i).value; }
+  std::optional<double> NumberAt(int32_t call, size_t i) const override {
+    return source_.Number(source_.In(NodeId{call}, i));
+  }
+  int32_t BehindViews(int32_t value) const override { return value; }
+  bool IsReadOnce(int32_t value) const override { return source_.UsedOnce(TensorId{value}); }
+  bool KeepsWhatOthersRead() const override { return false; }
+
+ private:
+  const PatternSource& source_;
+};
+
+// Whether `form` matches at `root`, so that `accept`, of a NodesMatch, agrees.
+template <typename Accept>
+bool MatchesForm(PatternSource& source, NodeId root, const Form& form, const Accept& accept) {
+  Match match;
+  return form.Matches(NodeCalls(source), root.value, &match, [&](const Match& found) {
+    return accept(NodesMatch{source, found});
+  });
+}
+
+// What a form does not say of the call that it was: more conditions, attributes, another operator.
+using FinishDraft = bool (*)(const NodesMatch& found, Draft* draft);
+// A row: the form becomes the call. "%weight" in the call is the module's parameter of that name.
+//   Becomes("Mul(x, Sigmoid(x))", "silu(x)")
+PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft finish = nullptr);
 
 // Attributes from a list: Named({{"dim", int64_t{1}}}).
 Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list);

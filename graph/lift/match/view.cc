@@ -6,22 +6,6 @@
 namespace vramplan {
 namespace {
 
-bool EmitView(PatternSource& source, NodeId root, const char* op, Attributes attributes = {}) {
-  source.Add({.op = op,
-              .inputs = {source.Use(source.In(root, 0))},
-              .outputs = {source.Out(root)},
-              .attributes = std::move(attributes),
-              .nodes = {root}});
-  return true;
-}
-
-// view and reshape cannot be told apart; both are free on a contiguous tensor, and where .contiguous().view() was
-// written, reshape copies as well.
-bool MatchReshape(PatternSource& source, NodeId root) { return EmitView(source, root, "reshape"); }
-bool MatchUnsqueeze(PatternSource& source, NodeId root) { return EmitView(source, root, "unsqueeze"); }
-bool MatchSqueeze(PatternSource& source, NodeId root) { return EmitView(source, root, "squeeze"); }
-bool MatchTile(PatternSource& source, NodeId root) { return EmitView(source, root, "repeat"); }
-
 bool MatchTranspose(PatternSource& source, NodeId root) {
   std::vector<int64_t> perm = source[root].attributes.Ints("perm");
   if (perm.empty()) {
@@ -31,22 +15,15 @@ bool MatchTranspose(PatternSource& source, NodeId root) {
   for (size_t axis = 0; axis < perm.size(); ++axis) {
     if (perm[axis] != static_cast<int64_t>(axis)) moved.push_back(static_cast<int64_t>(axis));
   }
-  if (moved.size() == 2) return EmitView(source, root, "transpose", Named({{"dim0", moved[0]}, {"dim1", moved[1]}}));
-  return EmitView(source, root, "permute", Named({{"dims", perm}}));
+  if (moved.size() == 2) return source.EmitOf(root, "transpose", Named({{"dim0", moved[0]}, {"dim1", moved[1]}}));
+  return source.EmitOf(root, "permute", Named({{"dims", perm}}));
 }
 
 // Expand of a number is torch.ones, torch.full: it makes a tensor.
 bool MatchExpand(PatternSource& source, NodeId root) {
   const auto number = source.Number(source.In(root, 0));
-  if (!number.has_value()) return EmitView(source, root, "expand");
-  source.Add({.op = *number == 0   ? "zeros"
-                    : *number == 1 ? "ones"
-                                   : "full",
-              .inputs = {},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = {root}});
-  return true;
+  if (!number.has_value()) return source.EmitOf(root, "expand");
+  return source.Emit(*number == 0 ? "zeros" : *number == 1 ? "ones" : "full", {}, {root});
 }
 
 // One slice layer an axis, as Python's x[:, a:b, c:d] makes them.
@@ -78,8 +55,7 @@ bool MatchSlice(PatternSource& source, NodeId root) {
         last ? source.Out(root) : source.New(Beside(source[root], "slice"), source.TypeOf(output), shape);
     Attributes attributes = Named({{"dim", axis}, {"step", i < steps.size() ? steps[i] : 1}});
     if (starts.has_value() && i < starts->size()) attributes.Set("start", (*starts)[i]);
-    source.Add(
-        {.op = "slice", .inputs = {from}, .outputs = {to}, .attributes = std::move(attributes), .nodes = {root}});
+    source.Put(to, "slice", {from}, {root}, std::move(attributes));
     from = to;
   }
   return true;
@@ -90,9 +66,9 @@ bool MatchSelect(PatternSource& source, NodeId root) {
   const TensorId input = source.In(root, 0), index = source.In(root, 1);
   const auto number = source.Number(index);
   if (!number.has_value() || source.RankOf(index) != 0 || source.IsInitializer(input)) return false;
-  return EmitView(source, root, "select",
-                  Named({{"dim", FromFront(source[root].attributes.Int("axis", 0), source.RankOf(input))},
-                         {"index", static_cast<int64_t>(*number)}}));
+  return source.EmitOf(root, "select",
+                       Named({{"dim", FromFront(source[root].attributes.Int("axis", 0), source.RankOf(input))},
+                              {"index", static_cast<int64_t>(*number)}}));
 }
 
 // The call stands at its first node: parts that the file makes later may come after users of the first.
@@ -194,11 +170,21 @@ bool MatchChunk(PatternSource& source, NodeId root) {
 
 const PatternRows& ViewNodes() {
   static const PatternRows rows = {
-      {"SequenceAt", MatchPieces}, {"Squeeze", MatchUnbind},      {"Slice", MatchChunk},
-      {"Slice", MatchSlice},       {"Gather", MatchSelect},       {"Split", MatchSplit},
-      {"Reshape", MatchReshape},   {"Flatten", MatchReshape},     {"Unsqueeze", MatchUnsqueeze},
-      {"Squeeze", MatchSqueeze},   {"Transpose", MatchTranspose}, {"Expand", MatchExpand},
-      {"Tile", MatchTile},
+      {"SequenceAt", MatchPieces},
+      {"Squeeze", MatchUnbind},
+      {"Slice", MatchChunk},
+      {"Slice", MatchSlice},
+      {"Gather", MatchSelect},
+      {"Split", MatchSplit},
+      // view and reshape cannot be told apart; both are free on a contiguous tensor, and where .contiguous().view() was
+      // written, reshape copies as well.
+      Becomes("Reshape(x)", "reshape(x)"),
+      Becomes("Flatten(x)", "reshape(x)"),
+      Becomes("Unsqueeze(x)", "unsqueeze(x)"),
+      Becomes("Squeeze(x)", "squeeze(x)"),
+      {"Transpose", MatchTranspose},
+      {"Expand", MatchExpand},
+      Becomes("Tile(x)", "repeat(x)"),
   };
   return rows;
 }

@@ -47,8 +47,7 @@ bool AddLinearBehind(PatternSource& source, TensorId product, Operand bias, Node
 void AddBias(PatternSource& source, TensorId product, TensorId bias, NodeId user, Operand sum) {
   const Operand stored = source.Parameter(bias, user, "bias");
   if (AddLinearBehind(source, product, stored, user, sum)) return;
-  source.Add(
-      {.op = "add", .inputs = {source.Use(product), stored}, .outputs = {sum}, .attributes = {}, .nodes = {user}});
+  source.Put(sum, "add", {source.Use(product), stored}, {user});
 }
 
 }  // namespace vramplan

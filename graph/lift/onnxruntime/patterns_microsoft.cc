@@ -20,11 +20,7 @@ Operand Beside(PatternSource& source, NodeId root, const char* suffix) {
 
 void Pointwise(PatternSource& source, NodeId root, const char* op, std::vector<Operand> inputs, Operand output,
                Attributes attributes = {}) {
-  source.Add({.op = op,
-              .inputs = std::move(inputs),
-              .outputs = {output},
-              .attributes = std::move(attributes),
-              .nodes = {root}});
+  source.Put(output, op, std::move(inputs), {root}, std::move(attributes));
 }
 
 bool MatchFusedGemm(PatternSource& source, NodeId root) {

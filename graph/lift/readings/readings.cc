@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "graph/base/text.h"
+#include "graph/layers/edit.h"
 #include "graph/lift/any_export/creations.h"
 #include "graph/lift/any_export/decomposed.h"
 #include "graph/lift/readings/readings_of_weights.h"
-#include "graph/lift/source_lines/cast_lines.h"
+#include "graph/lift/source_lines/passes.h"
 #include "graph/lift/torchscript/detached.h"
 
 namespace vramplan {
@@ -143,20 +144,7 @@ bool Sorts(const Layer& layer) { return IsOneOf(layer.op, {"topk", "sort"}); }
 // are pointwise and at least four, or begin with a sort.
 class Functions {
  public:
-  explicit Functions(const Layers& layers)
-      : layers_(layers), maker_(layers.values.size()), last_reader_(layers.values.size(), -1) {
-    for (size_t l = 0; l < layers.layers.size(); ++l) {
-      for (const ValueId id : layers.layers[l].outputs) {
-        if (id.valid()) maker_[static_cast<size_t>(id.value)] = l + 1;
-      }
-      for (const ValueId id : layers.layers[l].inputs) {
-        if (id.valid()) last_reader_[static_cast<size_t>(id.value)] = static_cast<int>(l);
-      }
-    }
-    for (const ValueId id : layers.outputs) {
-      if (id.valid()) last_reader_[static_cast<size_t>(id.value)] = static_cast<int>(layers.layers.size());
-    }
-  }
+  explicit Functions(const Layers& layers) : layers_(layers), uses_(layers) {}
 
   // All layers, with each such call as one that keeps its operand and nothing else; nothing where there is no such
   // call.
@@ -208,13 +196,14 @@ class Functions {
       const Layer& layer = layers_.layers[l];
       if (layer.outputs.empty() || !layer.outputs[0].valid()) return std::nullopt;
       for (const ValueId id : layer.inputs) {
-        if (!id.valid() || maker_[static_cast<size_t>(id.value)] > first) continue;
+        if (!id.valid() || uses_.PlaceOfMaker(id) >= static_cast<int>(first)) continue;
         if (layers_[id].role == Role::kConstant) continue;
         if (layers_[id].role != Role::kActivation || (operand.valid() && operand != id)) return std::nullopt;
         operand = id;
       }
       const bool leaves = std::any_of(layer.outputs.begin(), layer.outputs.end(), [&](ValueId id) {
-        return id.valid() && last_reader_[static_cast<size_t>(id.value)] >= static_cast<int>(end);
+        const auto readers = uses_.ReadersOf(id);
+        return !readers.empty() && readers.back() >= static_cast<int>(end);
       });
       if (leaves != (l + 1 == end)) return std::nullopt;
     }
@@ -228,8 +217,7 @@ class Functions {
   }
 
   const Layers& layers_;
-  std::vector<size_t> maker_;     // layer, counted from one, by value; 0: none
-  std::vector<int> last_reader_;  // layer, by value; one behind the last: the caller
+  const Uses uses_;
 };
 
 std::optional<Reading> FunctionsInstead(const Layers& layers) {
@@ -361,33 +349,23 @@ std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
   const auto is_shared = [&](const Layer& layer) { return IsSharedCentring(uses, layer); };
   if (!Any(layers, is_shared)) return std::nullopt;
   Layers other = layers;
-  std::vector<Layer> all;
-  std::map<size_t, std::pair<ValueId, Layer>> again;  // what the second reader reads, and the same made for it
-  for (const Layer& sub : layers.layers) {
+  Edit edit(&other);
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& sub = layers.layers[l];
     if (!is_shared(sub)) continue;
     Layer second = sub;
     second.name += ".again";
-    Value value = layers[sub.outputs[0]];
-    value.name = second.name;
-    second.outputs = {other.Add(std::move(value))};
     const auto reader = static_cast<size_t>(uses.ReadersOf(sub.outputs[0])[1]);
-    again.emplace(reader, std::pair{sub.outputs[0], std::move(second)});
+    std::vector<ValueId>& inputs = other.layers[reader].inputs;
+    std::replace(inputs.begin(), inputs.end(), sub.outputs[0],
+                 edit.InsertBefore(reader, std::move(second), layers[sub.outputs[0]]));
   }
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    Layer layer = layers.layers[l];
-    if (const auto found = again.find(l); found != again.end()) {
-      auto& [first, second] = found->second;
-      std::replace(layer.inputs.begin(), layer.inputs.end(), first, second.outputs[0]);
-      all.push_back(std::move(second));
-    }
-    all.push_back(std::move(layer));
-  }
-  other.layers = std::move(all);
+  edit.Apply();
   return Reading{"centring-guessed", "assumed: x - mean(x) is computed once, for the variance and for what is divided",
                  kDynamoTells, std::move(other)};
 }
 
-// .float() or .to(x.dtype), which differ under autocast (graph/lift/source_lines/cast_lines.h).
+// .float() or .to(x.dtype), which differ under autocast (graph/lift/source_lines/cast_lines.cc).
 std::optional<Reading> CastsInstead(const Layers& layers) {
   if (!Any(layers, [](const Layer& layer) { return layer.op == "to"; })) return std::nullopt;
   Layers other = layers;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/layers/edit.h"
 #include "graph/lift/any_export/frozen.h"
 
 namespace vramplan {
@@ -64,29 +65,26 @@ std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
   const auto computed = std::count_if(layers.layers.begin(), layers.layers.end(), is_folded);
   if (computed == 0) return std::nullopt;
   Layers other = layers;
-  other.layers.clear();
-  for (const Layer& layer : layers.layers) {
-    other.layers.push_back(layer);
+  Edit edit(&other);
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
     if (!is_folded(layer)) continue;
-    Value factor = layers[layer.inputs[1]];
-    Value product = layers[layer.inputs[1]];
+    Value factor = layers[layer.inputs[1]], product = factor;
     factor.name += ".factor";
     factor.role = Role::kBuffer;
-    product.name += ".computed";
     product.role = Role::kActivation;
     const ValueId by = other.Add(std::move(factor));
-    const ValueId made = other.Add(std::move(product));
-    other.buffers.push_back(by);
-    other.outputs.push_back(made);
-    other.layers.back().inputs[1] = made;
     Layer computes = layer;
     computes.op = "mul";
     computes.name += ".weight";
     computes.inputs = {layer.inputs[1], by};
-    computes.outputs = {made};
     computes.attributes = {};
-    other.layers.insert(other.layers.end() - 1, std::move(computes));
+    const ValueId made = edit.InsertBefore(l, std::move(computes), std::move(product));
+    other.buffers.push_back(by);
+    other.outputs.push_back(made);
+    other.layers[l].inputs[1] = made;
   }
+  edit.Apply();
   return Reading{"computed-weights",
                  "assumed: " + std::to_string(computed) +
                      " weights without a name are parameters; the export may have folded a mask or a norm into them",

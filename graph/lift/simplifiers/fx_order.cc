@@ -1,5 +1,7 @@
-#include "graph/lift/simplifiers/fx_order.h"
-
+// onnxslim sorts nodes by their distance from the inputs. In a dynamo export without metadata (fx_names.h) whose names
+// do not count up any more, each node goes back in front of what reads it first, as code is written:
+//
+//   linear, linear_1, view, view_1, add(view, view_1)   ->   linear, view, linear_1, view_1, add
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -7,6 +9,7 @@
 
 #include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/simplifiers/fx_names.h"
+#include "graph/lift/simplifiers/passes.h"
 
 namespace vramplan {
 namespace {

@@ -1,5 +1,11 @@
-#include "graph/lift/simplifiers/merged_stored.h"
-
+// Merged stored tensors. Simplifiers (onnxsim, onnxslim, ONNX Runtime, tf2onnx) keep one of all stored tensors with
+// equal contents; in a model that was exported before it was trained, those are the ones and zeros that norms and
+// biases start with:
+//
+//   BatchNormalization(x, w, b, b, w)     scale w, shift b, mean b, variance w
+//   BatchNormalization(y, w, b, b, w)     2 stored tensors for 4 parameters and 4 buffers
+//
+// A parameter is no buffer, and a bias belongs to one weight: what serves two of them was merged.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,6 +14,7 @@
 #include <vector>
 
 #include "graph/base/text.h"
+#include "graph/lift/simplifiers/passes.h"
 #include "graph/lift/torchscript/patterns_modules.h"
 
 namespace vramplan {

@@ -14,78 +14,31 @@ std::string FxOperator(PatternSource& source, NodeId node) {
 
 // mean(x, [-1, -2]), then as_strided by a table of indices: adaptive_avg_pool2d to one pixel (torch/_decomp/
 // decompositions.py 2.10, adaptive_avg_pool2d; onnxscript 0.7 writes as_strided as a Gather from the flat tensor).
-bool MatchDecomposedPool(PatternSource& source, NodeId root) {
-  if (!source.FromFx() || FxOperator(source, root) != "as_strided") return false;
-  const NodeId flat = source.OnlyMakerOf(source.In(root, 0), "Reshape");
-  const NodeId mean = flat.valid() ? source.OnlyMakerOf(source.In(flat, 0), "ReduceMean") : NodeId{};
-  if (!mean.valid()) return false;
-  const Shape pooled = source.ShapeOf(source[mean].outputs[0]);
-  if (pooled != source.ShapeOf(source[root].outputs[0]) || pooled.rank() < 3) return false;
-  if (!pooled.FromEnd(1).Is(1) || !pooled.FromEnd(2).Is(1)) return false;
-  source.Add({.op = "adaptive_avg_pool2d",
-              .inputs = {source.Use(source.In(mean, 0))},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = {mean, flat, root}});
-  return true;
+bool IsPoolToOnePixel(const NodesMatch& found, Draft*) {
+  PatternSource& source = found.source;
+  const Shape pooled = source.ShapeOf(found["mean"]);
+  return source.FromFx() && FxOperator(source, found.root()) == "as_strided" &&
+         pooled == source.ShapeOf(source[found.root()].outputs[0]) && pooled.rank() >= 3 && pooled.FromEnd(1).Is(1) &&
+         pooled.FromEnd(2).Is(1);
 }
 
-// Where(x > threshold, x, Softplus(x)): onnxscript's softplus.
-bool MatchSoftplus(PatternSource& source, NodeId root) {
-  const NodeId softplus = source.OnlyMakerOf(source.In(root, 2), "Softplus");
-  const NodeId greater = source.OnlyMakerOf(source.In(root, 0), "Greater");
-  if (!source.FromFx() || !softplus.valid() || !greater.valid()) return false;
-  const TensorId x = source.In(root, 1);
-  if (source.In(softplus, 0) != x || source.In(greater, 0) != x) return false;
-  source.Add({.op = "softplus",
-              .inputs = {source.Use(x)},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = {greater, softplus, root}});
-  return true;
-}
+bool IsOfFx(const NodesMatch& found, Draft*) { return found.source.FromFx(); }
 
-struct RootMeanSquare {
-  TensorId input;
-  std::vector<NodeId> nodes;
-};
-
-// x * rsqrt(mean(x^2, last axes) + eps), with axes counted from the front: F.rms_norm, which nn.RMSNorm calls, was
-// decomposed (ATen/native/layer_norm.cpp 2.10, rms_norm_composite, says input.dim() - 1). Who writes one by hand counts
-// from the back: x.pow(2).mean(-1).
-std::optional<RootMeanSquare> DividedByRoot(PatternSource& source, NodeId mul) {
-  if (!mul.valid()) return std::nullopt;
-  const TensorId x = source.In(mul, 0);
-  const NodeId inverse = source.OnlyMakerOf(source.In(mul, 1), "Reciprocal");
-  const NodeId root = inverse.valid() ? source.OnlyMakerOf(source.In(inverse, 0), "Sqrt") : NodeId{};
-  const NodeId add = root.valid() ? source.OnlyMakerOf(source.In(root, 0), "Add") : NodeId{};
-  const auto parts = add.valid() ? source.TensorAndNumber(add) : std::nullopt;
-  const NodeId mean = parts.has_value() ? source.OnlyMakerOf(parts->first, "ReduceMean") : NodeId{};
-  const NodeId square = mean.valid() ? source.OnlyMakerOf(source.In(mean, 0), "Pow") : NodeId{};
-  if (!square.valid() || source.In(square, 0) != x || !source.IsNumber(source.In(square, 1), 2)) return std::nullopt;
-  auto axes = source.IntegersOf(mean, "axes", 1);
-  if (!axes.has_value() || axes->empty()) return std::nullopt;
+// Axes counted from the front: F.rms_norm, which nn.RMSNorm calls, was decomposed (ATen/native/layer_norm.cpp 2.10,
+// rms_norm_composite, says input.dim() - 1). Who writes one by hand counts from the back: x.pow(2).mean(-1).
+bool CountsAxesFromFront(const NodesMatch& found, Draft*) {
+  const PatternSource& source = found.source;
+  auto axes = source.IntegersOf(found.MakerOf("mean"), "axes", 1);
+  if (!source.FromFx() || !axes.has_value() || axes->empty()) return false;
   std::sort(axes->begin(), axes->end());
-  const auto rank = static_cast<int64_t>(source.RankOf(x));
+  const auto rank = static_cast<int64_t>(source.RankOf(found["x"]));
   for (size_t i = 0; i < axes->size(); ++i) {
-    if ((*axes)[i] != rank - static_cast<int64_t>(axes->size() - i)) return std::nullopt;
+    if ((*axes)[i] != rank - static_cast<int64_t>(axes->size() - i)) return false;
   }
-  return RootMeanSquare{x, {square, mean, add, root, inverse, mul}};
-}
-
-bool MatchRmsNorm(PatternSource& source, NodeId root) {
-  if (!source.FromFx()) return false;
-  const TensorId weight = source.In(root, 1);
-  const bool scaled = weight.valid() && source.Stored(weight) != nullptr && source.IsInitializer(weight);
-  auto norm = DividedByRoot(source, scaled ? source.OnlyMakerOf(source.In(root, 0), "Mul") : root);
-  if (!norm.has_value()) return false;
-  if (scaled) norm->nodes.push_back(root);
-  source.Add({.op = "rms_norm",
-              .inputs = {source.Use(norm->input), scaled ? source.Parameter(weight, root, "weight") : Operand{}},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = std::move(norm->nodes)});
   return true;
+}
+bool IsScaledRmsNorm(const NodesMatch& found, Draft* draft) {
+  return found.AreStored({"weight"}) && CountsAxesFromFront(found, draft);
 }
 
 // onnxsim joins products of one tensor with several weights (queries, keys and values): Split(MatMul(x, weights)).
@@ -156,11 +109,14 @@ bool MatchParts(PatternSource& source, NodeId root) {
 }  // namespace
 
 const PatternRows& DynamoPatterns() {
-  static const PatternRows rows = {{"Gather", MatchDecomposedPool},
-                                   {"Where", MatchSoftplus},
-                                   {"Mul", MatchRmsNorm},
-                                   {"Add", MatchPartWithBias},
-                                   {"Split", MatchParts}};
+  const std::string rms = "Mul(x, Reciprocal(Sqrt(Add(mean=ReduceMean(Pow(x, 2)), #))))";
+  static const PatternRows rows = {
+      Becomes("Gather(Reshape(mean=ReduceMean(x)))", "adaptive_avg_pool2d(x)", IsPoolToOnePixel),
+      Becomes("Where(Greater(x), x, Softplus(x))", "softplus(x)", IsOfFx),  // onnxscript's
+      Becomes("Mul(" + rms + ", weight)", "rms_norm(x, %weight)", IsScaledRmsNorm),
+      Becomes(rms, "rms_norm(x, -)", CountsAxesFromFront),
+      {"Add", MatchPartWithBias},
+      {"Split", MatchParts}};
   return rows;
 }
 

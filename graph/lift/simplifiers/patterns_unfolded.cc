@@ -89,11 +89,7 @@ Operand UnfoldedTable(PatternSource& source, TensorId stored) {
     std::vector<Operand> inputs = {last};
     if (i == 0) inputs.push_back(index);
     last = source.New(source.graph()[stored].name + "." + steps[i].op, type, steps[i].shape);
-    source.Add({.op = steps[i].op,
-                .inputs = std::move(inputs),
-                .outputs = {last},
-                .attributes = steps[i].attributes,
-                .nodes = {user}});
+    source.Put(last, steps[i].op, std::move(inputs), {user}, steps[i].attributes);
   }
   return last;
 }
@@ -148,10 +144,10 @@ Operand UnfoldedLookUp(PatternSource& source, TensorId stored) {
     shape[0] = Dim::Batch();
     const Operand one = ids;
     ids = source.New(name + ".ids", DType::kInt64, Shape{Dim::Batch(), shape[1]});
-    source.Add({.op = "expand", .inputs = {one}, .outputs = {ids}, .attributes = {}, .nodes = {user}});
+    source.Put(ids, "expand", {one}, {user});
   }
   const Operand rows = source.New(name, type, shape);
-  source.Add({.op = "embedding", .inputs = {table, ids}, .outputs = {rows}, .attributes = {}, .nodes = {user}});
+  source.Put(rows, "embedding", {table, ids}, {user});
   return rows;
 }
 

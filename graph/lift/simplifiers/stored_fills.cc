@@ -1,4 +1,9 @@
-#include "graph/lift/simplifiers/stored_fills.h"
+// Stored fills: weights that a file makes of a number instead of storing them, to be small.
+//
+//   ConstantOfShape([64, 3, 7, 7]) -> Conv's weight      the "light" models of ONNX's own tests
+//
+// PyTorch's torch.zeros(2, 3) is the same node and no weight.
+#include "graph/lift/simplifiers/passes.h"
 
 namespace vramplan {
 namespace {

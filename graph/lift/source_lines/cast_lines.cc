@@ -1,5 +1,10 @@
-#include "graph/lift/source_lines/cast_lines.h"
-
+// Casts by line: an fp32 export writes keep.to(x.dtype) as a cast to fp32. Under autocast x may be fp16, and the cast
+// is to that. Where the file has the source line, it says which type was meant:
+//
+//   keep = (torch.rand(n, 1, 1, 1) > p).to(y.dtype)    to, mul(y, keep)   ->   type_as(keep, y), mul(y, keep)
+//   keep = (torch.rand(n, 1, 1, 1) > p).float()        stays fp32
+//   x.float() * torch.rsqrt(x.float().pow(2) ...)      two casts of x, which an fp32 export has lost
+//   (any_export/upcasts.h)
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -10,6 +15,7 @@
 
 #include "graph/layers/uses.h"
 #include "graph/lift/source_lines/line_of.h"
+#include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {
 namespace {

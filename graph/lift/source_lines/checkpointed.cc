@@ -1,5 +1,14 @@
-#include "graph/lift/source_lines/checkpointed.h"
-
+// ReadCheckpoints: module calls that the code itself runs under torch.utils.checkpoint, where the file has the source
+// lines (graph/lift/source_lines/read_source.cc). No exporter writes them otherwise: checkpoint() runs its function as
+// it is then.
+//
+//   58 for block in self.blocks:
+//   59     x = checkpoint(block, x)            every call of blocks.0, blocks.1 ... that stands in line 59
+//   60 x = x + checkpoint(self.attn, x)        the call of attn
+//   61 x = checkpoint(self.inner, x)           a function, whose operators stand in line 61: told, not applied
+//
+// The line of an export of model.eval() may say `checkpoint(block, x) if self.training else block(x)`: training is what
+// a checkpoint matters to, so that half of it counts.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -8,6 +17,7 @@
 #include <utility>
 
 #include "graph/habits/habits.h"
+#include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {
 namespace {

@@ -1,5 +1,9 @@
-#include "graph/lift/source_lines/inplace_lines.h"
-
+// In-place by line: the dynamo exporter makes every call functional, but keeps the source line, which says what wrote
+// into its operand:
+//
+//   out += identity         add, in place        x.mul_(1 - alpha)       mul, in place
+//   out = out + identity    add, not             x = a.add_(b) + c       two sums of one line: nobody knows which
+//   return F.relu_(h)       relu, in place       F.silu(h, inplace=True) silu, in place
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -8,6 +12,7 @@
 #include <utility>
 
 #include "graph/lift/source_lines/line_of.h"
+#include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {
 namespace {

@@ -1,9 +1,10 @@
-#include "graph/lift/source_lines/read_source.h"
-
+// ReadSource: the stack traces that the dynamo exporter writes beside every node (graph/layers/source.h).
 #include <charconv>
 #include <map>
 #include <optional>
 #include <string_view>
+
+#include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {
 namespace {

@@ -1,5 +1,8 @@
-#include "graph/lift/torchscript/dense_maps.h"
-
+// Dense maps: encoders that work on sequences give maps of several sizes, and code that makes a map of a sequence
+// writes .contiguous() behind its permutation, which the TorchScript exporter does not keep. Without it whatever reads
+// the map copies it, and what is made of it lies in memory with the channels last.
+//
+//   reshape [B, 256, 32] -> [B, 16, 16, 32]   permute 0 3 1 2     ->     the same, and contiguous
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -9,6 +12,7 @@
 
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
 namespace {

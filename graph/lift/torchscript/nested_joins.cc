@@ -1,10 +1,13 @@
-#include "graph/lift/torchscript/nested_joins.h"
-
+// Joins of joins: the TorchScript exporter writes a join whose operand is a join as one node. Where a call joins what
+// it made with several tensors that were made before it, the caller had joined those: a call takes one skip.
+//
+//   up(x, cat([x00, x01]))      up:  cat(x00, x01, up)      ->      cat(x00, x01)      up:  cat(that, up)
 #include <utility>
 #include <vector>
 
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
 namespace {

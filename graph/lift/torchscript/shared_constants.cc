@@ -1,5 +1,11 @@
-#include "graph/lift/torchscript/shared_constants.h"
-
+// Shared constants. A buffer that is in no state dict (persistent=False) is a Constant node in TorchScript's files, and
+// of nodes that are equal the exporter keeps the first:
+//
+//   Slice(onnx::Slice_208, ...)     in h.0.attn     register_buffer('bias', mask, persistent=False)
+//   Slice(onnx::Slice_208, ...)     in h.1.attn     3 masks of 1 MiB on the card, one in the file
+//   Slice(onnx::Slice_208, ...)     in h.2.attn
+//
+// Modules that are copies of each other have paths that differ in their numbers alone.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -8,6 +14,7 @@
 #include "graph/base/bytes.h"
 #include "graph/base/text.h"
 #include "graph/lift/liveness.h"
+#include "graph/lift/torchscript/passes.h"
 #include "graph/lift/torchscript/patterns_modules.h"
 
 namespace vramplan {

@@ -1,11 +1,18 @@
-#include "graph/lift/torchscript/skipped_layers.h"
-
+// Layers that did not run while the model was exported: LayerDrop (wav2vec 2.0, M2M-100, BART: config.layerdrop) leaves
+// layers out by chance in training mode, and a trace has neither their nodes nor their parameters. Seen as a hole among
+// modules of one list that are alike:
+//
+//   encoder.layers.0 {attn, fc1, fc2}, encoder.layers.2 {attn, fc1, fc2}    ->  a warning that names encoder.layers.1
+//
+// A last layer that is missing leaves no hole.
 #include <algorithm>
 #include <charconv>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
+
+#include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
 namespace {

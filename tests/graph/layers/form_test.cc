@@ -10,7 +10,7 @@ namespace {
 const Shape kShape{Dim::Batch(), 8};
 
 // The names that a form binds at the last layer; "-": it does not match.
-std::string Bound(const Layers& layers, const char* text, const Form::Accept& accept = {}) {
+std::string Bound(const Layers& layers, const char* text, const AcceptMatch& accept = {}) {
   const Uses uses(layers);
   const Form form(text);
   Match match;
@@ -93,7 +93,8 @@ TEST_CASE("form: the calls of a match, the root first") {
   Match match;
   REQUIRE(form.Matches(LayerCalls(uses), 2, &match));
   CHECK(match.calls == std::vector<int32_t>{2, 1, 0});
-  CHECK(form.roots() == std::vector<std::string>{"mul"});
+  CHECK(Form("low=clamp|maximum(x)").roots() == std::vector<std::string_view>{"clamp", "maximum"});
+  CHECK(form.roots() == std::vector<std::string_view>{"mul"});
 }
 
 TEST_CASE("form: what it becomes") {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "graph/lift/any_export/exported_mode.h"
+#include "graph/lift/any_export/passes.h"
 #include "graph/onnx/load.h"
 #include "tests/support/layers_by_hand.h"
 #include "tests/support/layers_text.h"

@@ -1,4 +1,4 @@
-#include "graph/lift/any_export/reparametrized.h"
+#include "graph/lift/any_export/passes.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "graph/lift/dynamo/module_calls.h"
+#include "graph/lift/dynamo/passes.h"
 
 #include <doctest/doctest.h>
 

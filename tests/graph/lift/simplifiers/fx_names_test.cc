@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "graph/lift/simplifiers/fx_order.h"
+#include "graph/lift/simplifiers/passes.h"
 #include "graph/lift/simplifiers/fx_scopes.h"
 #include "tests/support/onnx_text.h"
 

@@ -1,4 +1,4 @@
-#include "graph/lift/simplifiers/stored_fills.h"
+#include "graph/lift/simplifiers/passes.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "graph/lift/source_lines/inplace_lines.h"
+#include "graph/lift/source_lines/passes.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "graph/lift/source_lines/read_source.h"
+#include "graph/lift/source_lines/passes.h"
 
 #include <doctest/doctest.h>
 

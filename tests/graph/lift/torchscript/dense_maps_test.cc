@@ -1,4 +1,4 @@
-#include "graph/lift/torchscript/dense_maps.h"
+#include "graph/lift/torchscript/passes.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "graph/lift/torchscript/low_rank.h"
+#include "graph/lift/torchscript/passes.h"
 
 #include <doctest/doctest.h>
 

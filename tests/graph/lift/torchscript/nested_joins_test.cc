@@ -1,4 +1,4 @@
-#include "graph/lift/torchscript/nested_joins.h"
+#include "graph/lift/torchscript/passes.h"
 
 #include <doctest/doctest.h>
 

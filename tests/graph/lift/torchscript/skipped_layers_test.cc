@@ -1,4 +1,4 @@
-#include "graph/lift/torchscript/skipped_layers.h"
+#include "graph/lift/torchscript/passes.h"
 
 #include <doctest/doctest.h>
 

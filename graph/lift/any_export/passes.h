@@ -1,0 +1,80 @@
+// The passes of this folder: what any export does to a model. Each file begins with what it undoes.
+#pragma once
+
+#include "graph/base/note.h"
+#include "graph/layers/layers.h"
+
+namespace vramplan {
+
+// --- exported_mode.cc ---
+
+ExportedMode ExportedModeOf(const Graph& graph);
+
+// --- recurrent.cc ---
+
+void GatherRecurrent(Layers* layers);
+
+// --- recurrent_cells.cc ---
+
+void GatherRecurrentCells(Layers* layers);
+
+// --- reparametrized.cc ---
+
+void GatherReparametrized(Layers* layers);
+
+// --- writes.cc ---
+
+void GatherWrites(Layers* layers);
+
+// --- merged.cc ---
+
+// A slice or select that only other slices and selects read, and more than one of them, is repeated for each: code
+// indexes a name, not a part.
+void SplitMergedSlices(Layers* layers);
+
+// An activation of what its module was given, read in that module and in another one that was given the same, ran in
+// both: F.leaky_relu(x) at the beginning of two residual blocks side by side.
+void SplitMergedActivations(Layers* layers);
+
+// s = (x - u).pow(2).mean(1, keepdim=True); x = (x - u) / torch.sqrt(s + eps): the layer norm that most people's own
+// are copied from (ConvNeXt, models/convnext.py; pytorch-pretrained-bert, modeling.py) centres twice. A TorchScript
+// file has it once; the dynamo exporter names both.
+void SplitMergedCentering(Layers* layers);
+
+// --- noise.cc ---
+
+// Gives a bernoulli without an input the tensor that its noise multiplies as second input (whose type it takes), and
+// marks the division between them as in place. Noise of one number per sample, its division and its product get
+// "skipped-in-evaluation": which of its inputs each of them then hands on.
+void TypeNoise(Layers* layers);
+
+// --- upcasts.cc ---
+
+void RestoreUpcasts(Layers* layers);
+
+// --- held_outputs.cc ---
+
+// Appends the encoder's result to the outputs: a call "...encoder" beside a call "...decoder" whose attention over it
+// has transformers' name for it (EncDecAttention, encoder_attn).
+void HoldEncoderState(Layers* layers);
+
+// Appends the products of `NAME_mask` and `NAME_orig`, and says so: the names alone tell them.
+void HoldPrunedWeights(Layers* layers, Notes* notes);
+
+// --- skipped_masks.cc ---
+
+// Only in calls of classes of transformers: others pass what they made. Where a file has lost the names of classes
+// (`nameless`), a mask that was computed from positions and has an axis for batch and heads each is taken as theirs.
+// What the names of folded constants alone tell is noted.
+void SkipKnownMasks(Layers* layers, bool nameless = false, Notes* notes = nullptr);
+
+// scaled_dot_product_attention wants the last axis of a mask dense, and code that makes a bias by permute writes
+// .contiguous() behind it (transformers' create_position_bias_mask, torchvision's and timm's window attention), which
+// no exporter keeps: a permuted mask is made contiguous in front of the call.
+void MakeMasksContiguous(Layers* layers);
+
+// The same of window attention's position bias, table[index].reshape(n, n, heads).permute(2, 0, 1).contiguous(), in
+// torchvision, timm, transformers and monai alike: the name of the table tells.
+void MakePositionBiasesContiguous(Layers* layers);
+
+}  // namespace vramplan

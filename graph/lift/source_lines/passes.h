@@ -1,0 +1,50 @@
+// The passes of this folder: what the lines of the model's own code say. Each file begins with what it undoes.
+#pragma once
+
+#include <string_view>
+
+#include "graph/base/note.h"
+#include "graph/ir/graph.h"
+#include "graph/layers/layers.h"
+#include "graph/layers/source.h"
+
+namespace vramplan {
+
+// --- read_source.cc ---
+
+// Empty when no node has a trace.
+Source ReadSource(const Graph& graph);
+
+// --- index_adds.cc ---
+
+// Behind ReadSource.
+void NameIndexAdds(Layers* layers, Notes* notes);
+
+// --- inplace_lines.cc ---
+
+// Sets or takes back "inplace" of arithmetic and of activations where their line leaves no doubt; what a class says by
+// habit (inplace.h) gives way.
+void ReadInPlaceLines(Layers* layers);
+
+// --- cast_lines.cc ---
+
+// Casts of comparisons and masks to fp32 whose line says .to(.dtype) or .type_as(): to the type of what they are
+// multiplied with. Where a line makes fp32 of a tensor twice, each reader has a cast of its own.
+void ReadCastLines(Layers* layers);
+
+// The same of all such casts whose line is not known. False: there are none.
+bool CastAsOperand(Layers* layers);
+
+// A cast of its own for the second reader of x.float(), where no line is known. False: there is no such reader.
+bool CastTwice(Layers* layers);
+
+// --- checkpointed.cc ---
+
+// Fills `checkpointed`; needs `source`. Notes: "checkpoint-in-code", and "checkpoint-of-function" for what it cannot
+// apply.
+void ReadCheckpoints(Layers* layers, Notes* notes);
+
+// What a line checkpoints, as it is written: "block" of "x = checkpoint(block, x)"; empty: nothing.
+std::string_view CheckpointedIn(std::string_view line);
+
+}  // namespace vramplan

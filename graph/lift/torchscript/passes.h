@@ -1,0 +1,43 @@
+// The passes of this folder: what the TorchScript exporter does to a model. Each file begins with what it undoes.
+#pragma once
+
+#include <optional>
+
+#include "graph/base/note.h"
+#include "graph/layers/layers.h"
+#include "graph/lift/simplifiers/passes.h"
+
+namespace vramplan {
+
+// --- shared_constants.cc ---
+
+// The graph in which every such module has a constant of its own; nothing when none were shared. Nodes keep their ids;
+// new tensors come last.
+std::optional<Separated> SeparateSharedConstants(const Graph& graph, const Shapes& shapes);
+
+// --- low_rank.cc ---
+
+// Gives parameters and modules back the names that the model has, and each module its dropout.
+void RestoreLowRankPairs(Layers* layers);
+
+// --- skipped_layers.cc ---
+
+// Warns "skipped-layer", once a list.
+void NoteSkippedLayers(const Layers& layers, Notes* notes);
+
+// --- nested_joins.cc ---
+
+// UNet++ of segmentation_models_pytorch and MONAI, whose skips are joined ahead.
+void SplitNestedJoins(Layers* layers);
+
+// --- dense_maps.cc ---
+
+// x.reshape(B, H, W, -1).permute(0, 3, 1, 2).contiguous(): NVlabs' SegFormer (models/backbones/mix_transformer.py) and
+// its children in transformers, segmentation_models_pytorch and timm (pvt_v2.py, twins.py, coat.py), the end of
+// diffusers' Transformer2DModel, and monai's UNETR in three dimensions (networks/nets/unetr.py, proj_feat). Code that
+// keeps its maps with the channels last from block to block (ConvNeXt, NesT) turns them without a copy, and so do
+// tables of positions that are resized. Likewise norm1(x).contiguous() of segmentation_models_pytorch's own encoder
+// (encoders/mix_transformer.py), whose norms take maps.
+void MakeMapsOfSequencesContiguous(Layers* layers);
+
+}  // namespace vramplan
