@@ -39,7 +39,7 @@ ValueId LayerBuilder::AddValue(Value value) {
   if (value.role == Role::kParameter) layers_.parameters.push_back(id);
   if (value.role == Role::kBuffer) layers_.buffers.push_back(id);
   layers_.values.push_back(std::move(value));
-  maker_.push_back(-1);
+  draft_of_.push_back(-1);
   return id;
 }
 
@@ -79,7 +79,7 @@ void LayerBuilder::AddLayer(Layer layer, ModulePath path, std::optional<NodeId> 
   for (const ValueId output : layer.outputs) {
     if (!output.valid()) continue;
     CHECK(At(output).role == Role::kActivation);
-    int32_t& maker = maker_[static_cast<size_t>(output.value)];
+    int32_t& maker = draft_of_[static_cast<size_t>(output.value)];
     CHECK(maker < 0);
     maker = index;
   }
@@ -91,12 +91,12 @@ void LayerBuilder::AddLayer(Layer layer, ModulePath path, std::optional<NodeId> 
 
 const Layer* LayerBuilder::MakerOf(ValueId value) const {
   if (!value.valid()) return nullptr;
-  const int32_t maker = maker_[static_cast<size_t>(value.value)];
+  const int32_t maker = draft_of_[static_cast<size_t>(value.value)];
   return maker < 0 ? nullptr : &drafts_[static_cast<size_t>(maker)].layer;
 }
 
 ModulePath LayerBuilder::PathOf(ValueId value) const {
-  const int32_t maker = value.valid() ? maker_[static_cast<size_t>(value.value)] : -1;
+  const int32_t maker = value.valid() ? draft_of_[static_cast<size_t>(value.value)] : -1;
   return maker < 0 ? ModulePath() : drafts_[static_cast<size_t>(maker)].path;
 }
 

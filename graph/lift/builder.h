@@ -99,7 +99,7 @@ class LayerBuilder {
   Layers layers_;
   std::vector<Draft> drafts_;
   std::vector<ValueId> value_of_;  // by tensor
-  std::vector<int32_t> maker_;     // by value: index into drafts_, or -1
+  std::vector<int32_t> draft_of_;  // by value: index into drafts_, or -1
   std::set<std::string> names_;
   std::string root_class_;
 };

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "graph/habits/habits.h"
+#include "graph/layers/uses.h"
 
 namespace vramplan {
 namespace {
@@ -44,13 +46,7 @@ const std::vector<FrameRow>& Rows() {
 class KnownFrames {
  public:
   KnownFrames(const Layers& layers, const Statements& statements, Holds& release)
-      : layers_(layers), statements_(statements), release_(release), last_reader_(layers.values.size(), -1) {
-    for (size_t l = 0; l < layers.layers.size(); ++l) {
-      for (const ValueId id : layers.layers[l].inputs) {
-        if (id.valid()) last_reader_[static_cast<size_t>(id.value)] = static_cast<int>(l);
-      }
-    }
-  }
+      : layers_(layers), uses_(layers), statements_(statements), release_(release) {}
 
   void Hold() {
     std::set<ModuleId> frames = {ModuleId()};
@@ -159,7 +155,8 @@ class KnownFrames {
     std::vector<ValueId> results;
     for (int l = statement.first; l <= statement.last; ++l) {
       for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
-        if (id.valid() && last_reader_[static_cast<size_t>(id.value)] > statement.last) results.push_back(id);
+        const std::span<const int32_t> readers = uses_.LayersReading(id);
+        if (!readers.empty() && readers.back() > statement.last) results.push_back(id);
       }
     }
     return results;
@@ -200,9 +197,9 @@ class KnownFrames {
   }
 
   const Layers& layers_;
+  const Uses uses_;
   const Statements& statements_;
   Holds& release_;
-  std::vector<int> last_reader_;  // layer, by value; -1: none
 };
 
 }  // namespace

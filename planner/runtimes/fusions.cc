@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/layers/uses.h"
+
 namespace vramplan {
 namespace {
 
@@ -28,24 +30,9 @@ class Fuser {
  private:
   void Index() {
     dead_.resize(graph_.layers.size(), false);
-    maker_.assign(graph_.values.size(), -1);
-    readers_.assign(graph_.values.size(), 0);
-    reader_.assign(graph_.values.size(), -1);
-    for (size_t l = 0; l < graph_.layers.size(); ++l) {
-      if (dead_[l]) continue;
-      for (const ValueId out : graph_.layers[l].outputs) {
-        if (out.valid()) maker_[Id(out)] = static_cast<int32_t>(l);
-      }
-      for (const ValueId in : graph_.layers[l].inputs) {
-        if (!in.valid()) continue;
-        ++readers_[Id(in)];
-        reader_[Id(in)] = static_cast<int32_t>(l);
-      }
-    }
-    for (const ValueId out : graph_.outputs) readers_[Id(out)] += 2;  // never in between
+    uses_.emplace(graph_);
   }
 
-  static size_t Id(ValueId id) { return static_cast<size_t>(id.value); }
   Layer& At(size_t l) { return graph_.layers[l]; }
   bool IsStored(ValueId id) const {
     return id.valid() && (graph_[id].role == Role::kParameter || graph_[id].role == Role::kConstant);
@@ -54,18 +41,15 @@ class Fuser {
 
   // The layer that makes this value for one reader alone.
   std::optional<size_t> OnlyFor(ValueId id, const std::string& op) const {
-    if (!id.valid() || maker_[Id(id)] < 0 || readers_[Id(id)] != 1) return std::nullopt;
-    const auto maker = static_cast<size_t>(maker_[Id(id)]);
-    if (graph_.layers[maker].op != op) return std::nullopt;
-    return maker;
+    const Layer* maker = uses_->ReadersOf(id).size() == 1 ? uses_->MakerOf(id) : nullptr;
+    if (maker == nullptr || maker->op != op) return std::nullopt;
+    return uses_->PlaceOf(maker);
   }
   // The only layer that reads the output of this one.
   std::optional<size_t> OnlyReader(size_t l, const std::string& op) const {
-    const ValueId out = graph_.layers[l].outputs[0];
-    if (readers_[Id(out)] != 1) return std::nullopt;
-    const auto reader = static_cast<size_t>(reader_[Id(out)]);
-    if (graph_.layers[reader].op != op) return std::nullopt;
-    return reader;
+    const Layer* reader = uses_->OnlyReaderOf(graph_.layers[l].outputs[0]);
+    if (reader == nullptr || reader->op != op) return std::nullopt;
+    return uses_->PlaceOf(reader);
   }
   // The operand of a layer of two that is not `id`.
   ValueId Other(size_t l, ValueId id) {
@@ -76,7 +60,11 @@ class Fuser {
   bool Replace(size_t l, const std::string& op, std::vector<ValueId> inputs, const std::vector<size_t>& merged) {
     At(l).op = op;
     At(l).inputs = std::move(inputs);
-    for (const size_t m : merged) dead_[m] = true;
+    for (const size_t m : merged) {
+      dead_[m] = true;
+      At(m).inputs.clear();
+      At(m).outputs.clear();
+    }
     return true;
   }
 
@@ -205,14 +193,12 @@ class Fuser {
       if (!dead_[l]) living.push_back(std::move(graph_.layers[l]));
     }
     graph_.layers = std::move(living);
-    std::erase_if(graph_.parameters, [&](ValueId id) { return readers_[Id(id)] == 0; });
+    std::erase_if(graph_.parameters, [&](ValueId id) { return uses_->ReadersOf(id).empty(); });
   }
 
   Layers& graph_;
-  std::vector<bool> dead_;       // by layer
-  std::vector<int32_t> maker_;   // by value
-  std::vector<int32_t> reader_;  // by value: the last one
-  std::vector<int> readers_;     // by value
+  std::vector<bool> dead_;    // by layer
+  std::optional<Uses> uses_;  // of the living
 };
 
 }  // namespace

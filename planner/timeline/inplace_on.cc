@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "graph/layers/uses.h"
+
 namespace vramplan {
 namespace {
 
@@ -12,28 +14,19 @@ constexpr std::string_view kActivations[] = {"relu", "relu6",     "hardtanh", "l
 }  // namespace
 
 std::vector<bool> CanBeInPlace(const Layers& layers) {
-  std::vector<int> readers(layers.values.size(), 0), calls(layers.modules.size(), 0);
-  std::vector<bool> made(layers.values.size(), false), can(layers.layers.size(), false);
-  const auto index = [](ValueId id) { return static_cast<size_t>(id.value); };
+  const Uses uses(layers);
+  std::vector<int> calls(layers.modules.size(), 0);
+  std::vector<bool> can(layers.layers.size(), false);
   for (const Layer& layer : layers.layers) {
     if (layer.module.valid()) ++calls[static_cast<size_t>(layer.module.value)];
-    for (const ValueId id : layer.inputs) {
-      if (id.valid()) ++readers[index(id)];
-    }
-    for (const ValueId id : layer.outputs) {
-      if (id.valid()) made[index(id)] = true;
-    }
-  }
-  for (const ValueId id : layers.outputs) {
-    if (id.valid()) ++readers[index(id)];
   }
   for (size_t l = 0; l < can.size(); ++l) {
     const Layer& layer = layers.layers[l];
     const bool activates =
         std::find(std::begin(kActivations), std::end(kActivations), layer.op) != std::end(kActivations);
     if (!activates || layer.inputs.empty() || !layer.inputs[0].valid() || !layer.module.valid()) continue;
-    const size_t operand = index(layer.inputs[0]);
-    can[l] = calls[static_cast<size_t>(layer.module.value)] == 1 && made[operand] && readers[operand] == 1;
+    can[l] = calls[static_cast<size_t>(layer.module.value)] == 1 && uses.MakerOf(layer.inputs[0]) != nullptr &&
+             uses.ReadersOf(layer.inputs[0]).size() == 1;
   }
   return can;
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -223,6 +224,32 @@ TEST_CASE("nlohmann/json is seen by at most three files") {
   }
   CAPTURE(Lines(seen_by));
   CHECK(seen_by.size() <= 3);
+}
+
+// Uses (graph/layers/uses.h) is the only table of who makes and who reads a value of Layers.
+std::vector<std::string> TablesOfUses(const std::string& path, const std::string& text) {
+  static const std::regex table(R"(std::(vector|map|unordered_map)<.*> \w*(maker|reader)s?_\b)"
+                                R"(|std::vector<\w+> \w*(maker|reader)s?\(\w*layers\w*[.])");
+  std::vector<std::string> tables;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_search(line, table)) tables.push_back(path + ": " + line);
+  }
+  return tables;
+}
+
+TEST_CASE("nobody makes a table of makers or readers of their own") {
+  CHECK(TablesOfUses("a.cc", "  std::vector<int> last_reader_;  // layer, by value\n").size() == 1);
+  CHECK(TablesOfUses("a.cc", "  std::vector<int> readers(layers.values.size(), 0);\n").size() == 1);
+  CHECK(TablesOfUses("a.cc", "  const std::span<const int32_t> readers = uses_.ReadersOf(id);\n").empty());
+  std::vector<std::string> tables;
+  for (const std::string& path : Sources()) {
+    const std::string text = ReadText(kRoot / path);
+    const bool of_layers = text.find("graph/layers/") != std::string::npos || path.starts_with("planner/");
+    if (!of_layers || path.starts_with("graph/layers/uses.")) continue;
+    for (std::string& one : TablesOfUses(path, text)) tables.push_back(std::move(one));
+  }
+  CHECK(Lines(tables) == "");
 }
 
 TEST_CASE("headers write VRAMPLAN_CHECK, for CHECK is doctest's where a test includes them") {
