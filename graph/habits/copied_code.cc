@@ -26,8 +26,14 @@ constexpr FrameHabit kCopiedCodeFrames[] = {
     {"inc down1 down2 up1 outc", "inc, down1, down2, down3, down4"},
 };
 
+constexpr NameHabit kCopiedCodeNames[] = {
+    // openai/gpt-2 and its children (karpathy/nanoGPT, model.py; transformers, modeling_gpt2.py): tok_emb, pos_emb
+    {"wte", NameHabit::Of::kNamedResult},
+    {"wpe", NameHabit::Of::kNamedResult},
+};
+
 }  // namespace
 
-constinit const Library kCopiedCode = {"", "", {}, kCopiedCodeFrames, {}};
+constinit const Library kCopiedCode = {"", "", {}, kCopiedCodeFrames, kCopiedCodeNames};
 
 }  // namespace vramplan

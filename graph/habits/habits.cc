@@ -39,6 +39,17 @@ const ClassHabit* NearestOf(const std::vector<std::string_view>& classes, size_t
   return nearest;
 }
 
+template <typename Matches>
+const NameHabit* FindName(NameHabit::Of of, std::string_view class_name, Matches matches) {
+  for (const Library& library : Libraries()) {
+    if (!class_name.empty() && !class_name.starts_with(library.name)) continue;
+    for (const NameHabit& habit : library.names) {
+      if (habit.of == of && matches(habit.name)) return &habit;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::span<const Library> Libraries() {
@@ -66,6 +77,14 @@ ActivationHabit ActivationHabitOf(const std::vector<std::string_view>& classes, 
     unless_said = ActivationHabit::kOutOfPlace;  // no caller says anything
   }
   return unless_said;
+}
+
+const NameHabit* HabitOfName(std::string_view path, NameHabit::Of of, std::string_view class_name) {
+  return FindName(of, class_name, [&](std::string_view name) { return path.ends_with(name); });
+}
+
+const NameHabit* HabitWithin(std::string_view path, NameHabit::Of of, std::string_view class_name) {
+  return FindName(of, class_name, [&](std::string_view name) { return path.find(name) != std::string_view::npos; });
 }
 
 std::vector<NameHabit> NamesWith(NameHabit::Of of) {

@@ -25,6 +25,7 @@ enum class Effect : uint8_t {
   kAddsInPlace,        // every sum of its forward is x += y; of exactly this class
   kDividesInPlace,     // noise.div_(survival rate); of exactly this class
   kSkipsMasks,         // attention gets no mask where the mask would hide nothing, or only what is_causal hides
+  kHalvesOfT5,         // the model clamps sums in fp16 and casts to its weights' type; of exactly this class
   kNormsByWeightType,  // RMSNorm: x * rsqrt(mean of x.float() squared), then to the weight's type, not to x's
   kBiasBeforeCall,     // window attention computes its position bias in front of the function that it calls
 };
@@ -51,6 +52,32 @@ struct NameHabit {
     kCrossAttention,  // a module of this name reads the encoder's last state, which the model returns beside its logits
     kCheckpoint,      // code that calls this runs what it calls under torch.utils.checkpoint
     kProductOf,       // a parameter NAME + `name` times NAME + `with` is an attribute until the next forward
+    // Names of a frame, by the last name of the module whose result they hold until it returns, or by part of a path:
+    kNamedResult,      // position_embeds = self.wpe(position_ids)
+    kNamedFeatures,    // features = self.backbone(x): whatever of it is read outside
+    kPoppedFeatures,   // x += x_down.pop(0), of what NAME.0`with` made: features are not kept, and sums are in place
+    kNamedEmbeddings,  // embedding_output = self.embeddings(...): whatever of it is read in its caller's frame
+    kNamedPatches,     // x = self.patch_embed(x); x = self._pos_embed(x), which joins and adds in a method of its own
+    kTurnsBoth,        // a model with this module turns queries and keys in one call, and both names stay until then
+    // Arithmetic of halves that an export in fp32 does not show:
+    kHalvesOfT5,    // a model with this module clamps in fp16, and its feed forward casts to the type of its weight
+    kClamped,       // the module at NAME.0`with`.1 clamps its sum, in such a model
+    kCastToWeight,  // this linear's operand gets the type of its weight, in such a model
+    // Copies and what is kept:
+    kDenseBias,    // this table of position biases, looked up by `with`, is made contiguous where it was permuted
+    kDenseMap,     // a norm NAME1 beside `with`1 gives a map, which its caller makes contiguous
+    kCachedIndex,  // an index into this parameter is computed once for all forwards of evaluation
+    // Activations in files without classes, by part of the path of their module:
+    kModelOutOfPlace,         // a model with such a module makes ReLUs without arguments
+    kReluOutOfPlace,          // a ReLU of this name is out of place, but directly in a list `with`
+    kHeadOutOfPlace,          // a ReLU behind a batch norm in there is out of place
+    kDecoderOutOfPlace,       // the ReLUs of the module around that are out of place
+    kNormThenInPlace,         // a function's ReLU behind this norm is in place
+    kSumThenInPlace,          // what this module made is added in place: result += input
+    kGateOfExcitation,        // the gate of a squeeze and excitation, whose blocks add in place
+    kActivationOfExcitation,  // the activation behind `with` in it, out of place
+    kClassifierInPlace,       // hardswish and dropout in there are in place
+    kNormFreeInPlace,         // a SiLU of this name behind a convolution is in place
   };
   std::string_view name;
   Of of;
@@ -80,5 +107,11 @@ ActivationHabit ActivationHabitOf(const std::vector<std::string_view>& classes, 
 
 // The names with this habit, of all libraries.
 std::vector<NameHabit> NamesWith(NameHabit::Of of);
+
+// The habit `of` of the name that `path` ends with; null: it has none. `class_name`: of the module that it is about; of
+// another library's the habit says nothing, empty: the file does not tell.
+const NameHabit* HabitOfName(std::string_view path, NameHabit::Of of, std::string_view class_name = {});
+// The same of a name somewhere in `path`.
+const NameHabit* HabitWithin(std::string_view path, NameHabit::Of of, std::string_view class_name = {});
 
 }  // namespace vramplan

@@ -61,8 +61,16 @@ constexpr FrameHabit kMonaiFrames[] = {
      "swinViT, encoder1, encoder2, encoder3, encoder4, encoder10, decoder5, decoder4, decoder3, decoder2, decoder1"},
 };
 
+constexpr NameHabit kMonaiNames[] = {
+    {"up_layers.", NameHabit::Of::kPoppedFeatures, ".upsample."},  // networks/nets/segresnet_ds.py
+    {"relative_position_bias_table", NameHabit::Of::kDenseBias,
+     "relative_position_index"},  // networks/nets/swin_unetr.py
+    // blocks/acti_norm.py: a ReLU of the name alone; nets/highresnet.py asks for ("relu", {"inplace": True})
+    {".adn.A", NameHabit::Of::kReluOutOfPlace, "blocks."},
+};
+
 }  // namespace
 
-constinit const Library kMonai = {"monai.", "1.6", kMonaiClasses, kMonaiFrames, {}};
+constinit const Library kMonai = {"monai.", "1.6", kMonaiClasses, kMonaiFrames, kMonaiNames};
 
 }  // namespace vramplan

@@ -25,9 +25,15 @@ constexpr FrameHabit kSegmentationModelsFrames[] = {
      "+feature_norms.#, psp, +fpn_lateral_blocks.#, +fpn_conv_blocks.#, +:upsample_bilinear2d, :cat"},
 };
 
+constexpr NameHabit kSegmentationModelsNames[] = {
+    {"norm", NameHabit::Of::kDenseMap, "patch_embed"},  // encoders/mix_transformer.py: norm1(x).contiguous()
+    {"encoder", NameHabit::Of::kNamedFeatures},         // base/model.py
+    {".aspp.", NameHabit::Of::kDecoderOutOfPlace},      // decoders/deeplabv3/decoder.py
+};
+
 }  // namespace
 
-constinit const Library kSegmentationModels = {
-    "segmentation_models_pytorch.", "0.6", kSegmentationModelsClasses, kSegmentationModelsFrames, {}};
+constinit const Library kSegmentationModels = {"segmentation_models_pytorch.", "0.6", kSegmentationModelsClasses,
+                                               kSegmentationModelsFrames, kSegmentationModelsNames};
 
 }  // namespace vramplan

@@ -95,8 +95,16 @@ constexpr FrameHabit kTimmFrames[] = {
     {"f focal_layers.# h proj", "f, focal_layers.#, :add, act"},
 };
 
+constexpr NameHabit kTimmNames[] = {
+    {"patch_embed", NameHabit::Of::kNamedPatches},  // models/vision_transformer.py
+    {"relative_position_bias_table", NameHabit::Of::kDenseBias, "relative_position_index"},  // layers/pos_embed_rel.py
+    {".attention_biases", NameHabit::Of::kCachedIndex},                                      // models/levit.py
+    {".act2", NameHabit::Of::kNormFreeInPlace},                                              // models/nfnet.py
+    {".act2b", NameHabit::Of::kNormFreeInPlace},
+};
+
 }  // namespace
 
-constinit const Library kTimm = {"timm.", "1.0.31", kTimmClasses, kTimmFrames, {}};
+constinit const Library kTimm = {"timm.", "1.0.31", kTimmClasses, kTimmFrames, kTimmNames};
 
 }  // namespace vramplan

@@ -31,8 +31,21 @@ constexpr ClassHabit kTorchvisionClasses[] = {
      Effect::kBiasBeforeCall},  // models/swin_transformer.py, ShiftedWindowAttention: get_relative_position_bias
 };
 
+constexpr NameHabit kTorchvisionNames[] = {
+    {"backbone", NameHabit::Of::kNamedFeatures},  // models/segmentation/_utils.py, detection
+    {"relative_position_bias_table", NameHabit::Of::kDenseBias,
+     "relative_position_index"},                       // models/swin_transformer.py
+    {".classifier.", NameHabit::Of::kHeadOutOfPlace},  // models/segmentation: FCNHead, DeepLabHead
+    {".aux_classifier.", NameHabit::Of::kHeadOutOfPlace},
+    {"features.norm5", NameHabit::Of::kNormThenInPlace},      // models/densenet.py: F.relu(features, inplace=True)
+    {".stochastic_depth", NameHabit::Of::kSumThenInPlace},    // models/efficientnet.py, convnext.py
+    {".scale_activation", NameHabit::Of::kGateOfExcitation},  // ops/misc.py: SqueezeExcitation
+    {".activation", NameHabit::Of::kActivationOfExcitation, ".fc1"},
+    {"classifier", NameHabit::Of::kClassifierInPlace},  // models/mobilenetv3.py, efficientnet.py
+};
+
 }  // namespace
 
-constinit const Library kTorchvision = {"torchvision.", "0.25", kTorchvisionClasses, {}, {}};
+constinit const Library kTorchvision = {"torchvision.", "0.25", kTorchvisionClasses, {}, kTorchvisionNames};
 
 }  // namespace vramplan

@@ -5,6 +5,11 @@ namespace vramplan {
 namespace {
 
 constexpr ClassHabit kTransformersClasses[] = {
+    // modeling_t5.py and its children: T5Block clamps in fp16, T5DenseActDense casts to its second weight's type
+    {"transformers.models.t5.modeling_t5.T5LayerNorm", Effect::kHalvesOfT5},
+    {"transformers.models.mt5.modeling_mt5.MT5LayerNorm", Effect::kHalvesOfT5},
+    {"transformers.models.umt5.modeling_umt5.UMT5LayerNorm", Effect::kHalvesOfT5},
+    {"transformers.models.longt5.modeling_longt5.LongT5LayerNorm", Effect::kHalvesOfT5},
     {"transformers.", Effect::kActsOutOfPlace},  // ACT2FN makes them without arguments
     {"transformers.", Effect::kSkipsMasks},      // masking_utils.py: sdpa_mask
     // x += y
@@ -62,6 +67,13 @@ constexpr FrameHabit kTransformersFrames[] = {
     {"stages.# final_upsample", "+stages.#"},
     {"embeddings layers.#", "embeddings"},
     {"self_attn post_attention_layernorm mlp post_mlp_layernorm", "self_attn"},
+    // modeling_t5.py: normed_hidden_states, attention_output, forwarded_states of the sublayers
+    {"layer_norm SelfAttention", "layer_norm, SelfAttention"},
+    {"layer_norm EncDecAttention", "layer_norm, EncDecAttention"},
+    {"layer_norm DenseReluDense", "DenseReluDense"},
+    // modeling_gpt2.py and its children: hidden_states = self.ln_1(hidden_states); attn_output = self.attn(...);
+    // hidden_states = attn_output + residual
+    {"ln_1 attn :add ln_2 mlp :add", "ln_1 :add@1, attn, ln_2 :add@-1, mlp"},
     // outputs = self.model(...): modeling_cohere.py and all models with a head, modeling_t5.py and its children
     {"model lm_head", "model"},
     {"transformer lm_head", "transformer"},
@@ -69,7 +81,27 @@ constexpr FrameHabit kTransformersFrames[] = {
 };
 
 constexpr NameHabit kTransformersNames[] = {
-    {".EncDecAttention", NameHabit::Of::kCrossAttention},           // modeling_t5.py
+    {".EncDecAttention", NameHabit::Of::kCrossAttention},  // modeling_t5.py
+    // models/*/modeling_*.py: inputs_embeds = self.embed_tokens(input_ids), position_embeds = self.wpe(position_ids)
+    {"word_embeddings", NameHabit::Of::kNamedResult},
+    {"token_type_embeddings", NameHabit::Of::kNamedResult},
+    {"position_embeddings", NameHabit::Of::kNamedResult},
+    {"embed_tokens", NameHabit::Of::kNamedResult},
+    {"embed_positions", NameHabit::Of::kNamedResult},
+    {"word_embedding", NameHabit::Of::kNamedResult},
+    {"tokens_embed", NameHabit::Of::kNamedResult},
+    {"positions_embed", NameHabit::Of::kNamedResult},
+    {"embed_in", NameHabit::Of::kNamedResult},
+    {"encoder", NameHabit::Of::kNamedFeatures},            // modeling_vit.py and others
+    {".embeddings", NameHabit::Of::kNamedEmbeddings},      // modeling_vit.py and others
+    {".rotary_emb", NameHabit::Of::kTurnsBoth},            // modeling_llama.py: apply_rotary_pos_emb
+    {".EncDecAttention", NameHabit::Of::kHalvesOfT5},      // modeling_t5.py: T5LayerCrossAttention
+    {".block.", NameHabit::Of::kClamped, ".layer."},       // modeling_t5.py: T5Block
+    {".DenseReluDense.wo", NameHabit::Of::kCastToWeight},  // modeling_t5.py: T5DenseActDense
+    {".attention_biases", NameHabit::Of::kCachedIndex},    // modeling_levit.py: attention_bias_cache
+    {"relative_position_bias_table", NameHabit::Of::kDenseBias, "relative_position_index"},  // modeling_swin.py
+    {".attention.self", NameHabit::Of::kModelOutOfPlace},                                    // ACT2FN[...], nn.ReLU()
+    {".attention.output", NameHabit::Of::kModelOutOfPlace},
     {".encoder_attn", NameHabit::Of::kCrossAttention},              // modeling_bart.py
     {"_gradient_checkpointing_func(", NameHabit::Of::kCheckpoint},  // modeling_layers.py: GradientCheckpointingLayer
 };

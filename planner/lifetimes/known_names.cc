@@ -7,26 +7,25 @@
 #include <string_view>
 
 #include "graph/habits/habits.h"
+#include "graph/layers/uses.h"
 
 namespace vramplan {
 namespace {
 
-// "attn" of "h.0.attn": what the parent calls it.
-std::string_view LastName(const Layers& layers, ModuleId module) {
-  const std::string& path = layers[module].path;
-  return std::string_view{path}.substr(path.rfind('.') + 1);
+// Whether code of that habit calls the module: `of` is about names in the frame around it, whose class says whose code
+// it is.
+const NameHabit* HabitOfCall(const Layers& layers, ModuleId module, NameHabit::Of of) {
+  const ModuleId frame = layers[module].parent;
+  return HabitOfName(layers[module].path, of, frame.valid() ? layers[frame].class_name : std::string());
 }
-
-// inputs_embeds = self.embed_tokens(input_ids), position_embeds = self.wpe(position_ids): names of the frame in every
-// model of transformers (models/*/modeling_*.py, version 5).
-bool IsEmbeddingOfTransformers(const Layers& layers, const Layer& layer) {
-  if (layer.op != "embedding" || !layer.module.valid()) return false;
-  constexpr std::string_view kModules[] = {
-      "word_embeddings", "token_type_embeddings", "position_embeddings", "wte",          "wpe",
-      "embed_tokens",    "embed_positions",       "word_embedding",      "tokens_embed", "positions_embed",
-      "embed_in"};
-  const std::string_view name = LastName(layers, layer.module);
-  return std::find(std::begin(kModules), std::end(kModules), name) != std::end(kModules);
+bool IsCalled(const Layers& layers, ModuleId module, NameHabit::Of of) {
+  return HabitOfCall(layers, module, of) != nullptr;
+}
+// The same of a module with exactly this name: "attn" of "h.0.attn".
+bool HasName(const Layers& layers, ModuleId module, NameHabit::Of of) {
+  const std::string& path = layers[module].path;
+  const NameHabit* habit = HabitOfCall(layers, module, of);
+  return habit != nullptr && path.substr(path.rfind('.') + 1) == habit->name;
 }
 
 // features = self.backbone(x): what a backbone or an encoder returns, a dict, a list or an output object, keeps its
@@ -36,14 +35,13 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
   const auto feature_call = [&](ModuleId module) {  // outermost
     ModuleId found;
     for (; module.valid(); module = layers[module].parent) {
-      const std::string_view name = LastName(layers, module);
-      if (name == "backbone" || name == "encoder") found = module;
+      if (HasName(layers, module, NameHabit::Of::kNamedFeatures)) found = module;
     }
     return found;
   };
-  // x = up(x); x += x_down.pop(0): MONAI's SegResNetDS takes its maps out of the list (nets/segresnet_ds.py).
-  const bool popped = std::any_of(layers.parameters.begin(), layers.parameters.end(),
-                                  [&](ValueId id) { return layers[id].name.find("up_layers.") != std::string::npos; });
+  const bool popped = std::any_of(layers.parameters.begin(), layers.parameters.end(), [&](ValueId id) {
+    return HabitWithin(layers[id].name, NameHabit::Of::kPoppedFeatures) != nullptr;
+  });
   for (const Layer& layer : layers.layers) {
     for (const ValueId id : layer.inputs) {
       if (!id.valid() || release[static_cast<size_t>(id.value)].after < 0) continue;
@@ -63,7 +61,7 @@ void HoldEmbeddings(const Layers& layers, const Calls& calls, const std::vector<
   for (const Layer& layer : layers.layers) {
     for (const ValueId id : layer.inputs) {
       const ModuleId source = id.valid() ? producer[static_cast<size_t>(id.value)] : ModuleId();
-      if (!source.valid() || !layers[source].path.ends_with(".embeddings")) continue;
+      if (!source.valid() || !IsCalled(layers, source, NameHabit::Of::kNamedEmbeddings)) continue;
       bool inside = false;
       for (ModuleId m = layer.module; m.valid(); m = layers[m].parent) inside = inside || m == source;
       if (!inside) Hold(release, id, WithFrame(layers, calls, layers[source].parent));
@@ -81,55 +79,8 @@ void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<Mod
     const ValueId patches = join.inputs.back();
     if (!patches.valid() || sum.inputs[0] != join.outputs[0]) continue;
     const ModuleId embedding = producer[static_cast<size_t>(patches.value)];
-    if (!embedding.valid() || !layers[embedding].path.ends_with("patch_embed")) continue;
+    if (!embedding.valid() || !IsCalled(layers, embedding, NameHabit::Of::kNamedPatches)) continue;
     Hold(release, patches, {static_cast<int>(l) + 1, NameOf(DepthOf(calls, join.module))});
-  }
-}
-
-// hidden_states = self.ln_1(hidden_states); attn_output, _ = self.attn(hidden_states); hidden_states = attn_output +
-// residual: the blocks of transformers' GPT-2 and its children (modeling_gpt2.py, version 5) write the normed name anew
-// with the sum, and have names for what attention and feed forward return.
-void HoldBlocksOfGpt2(const Layers& layers, const Calls& calls, Holds& release) {
-  const auto name = [&](ModuleId module) { return LastName(layers, module); };
-  std::set<ModuleId> blocks;  // that have a child attn
-  for (const Layer& layer : layers.layers) {
-    for (ModuleId m = layer.module; m.valid(); m = layers[m].parent) {
-      if (name(m) == "attn" && layers[m].parent.valid()) blocks.insert(layers[m].parent);
-    }
-  }
-  std::map<ModuleId, ValueId> normed;  // by block
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& layer = layers.layers[l];
-    if (layer.op == "layer_norm" && layer.module.valid() && blocks.count(layers[layer.module].parent) != 0 &&
-        (name(layer.module) == "ln_1" || name(layer.module) == "ln_2")) {
-      normed[layers[layer.module].parent] = layer.outputs[0];
-    }
-    const auto found = layer.op == "add" ? normed.find(layer.module) : normed.end();
-    if (found == normed.end()) continue;
-    Hold(release, found->second, {static_cast<int>(l), NameOf(DepthOf(calls, layer.module))});
-    if (layer.inputs[0].valid()) Hold(release, layer.inputs[0], WithFrame(layers, calls, layer.module));
-    normed.erase(found);
-  }
-}
-
-// normed_hidden_states, attention_output, forwarded_states: names of T5LayerSelfAttention, T5LayerCrossAttention and
-// T5LayerFF, whose sums are of what they name (modeling_t5.py, version 5).
-void HoldSublayersOfT5(const Layers& layers, const Calls& calls, Holds& release) {
-  const auto name = [&](ModuleId module) { return LastName(layers, module); };
-  std::map<ModuleId, ValueId> normed;  // by sublayer
-  for (const Layer& layer : layers.layers) {
-    if (!layer.module.valid() || layer.outputs.empty()) continue;
-    const ModuleId around = layers[layer.module].parent;
-    if (name(layer.module) == "layer_norm") normed[around] = layer.outputs[0];
-    const bool attention = layer.op == "linear" && name(layer.module) == "o" && around.valid() &&
-                           (name(around) == "SelfAttention" || name(around) == "EncDecAttention");
-    const bool forward =
-        layer.op == "linear" && name(layer.module) == "wo" && around.valid() && name(around) == "DenseReluDense";
-    if (!attention && !forward) continue;
-    const Release end = WithFrame(layers, calls, layers[around].parent);
-    Hold(release, layer.outputs[0], end);
-    if (const auto found = normed.find(layers[around].parent); attention && found != normed.end())
-      Hold(release, found->second, end);
   }
 }
 
@@ -170,8 +121,9 @@ class Rotation {
 };
 
 void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, Holds& release) {
-  const bool of_transformers = std::any_of(layers.modules.begin(), layers.modules.end(),
-                                           [](const auto& module) { return module.path.ends_with(".rotary_emb"); });
+  const bool of_transformers = std::any_of(layers.modules.begin(), layers.modules.end(), [](const auto& module) {
+    return HabitOfName(module.path, NameHabit::Of::kTurnsBoth, module.class_name) != nullptr;
+  });
   if (!of_transformers) return;
   const Rotation rotation(layers);
   std::map<ModuleId, ValueId> queries;  // by frame
@@ -212,8 +164,6 @@ void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<
   HoldFeatures(layers, calls, producer, release);
   HoldEmbeddings(layers, calls, producer, release);
   HoldPatches(layers, calls, producer, release);
-  HoldBlocksOfGpt2(layers, calls, release);
-  HoldSublayersOfT5(layers, calls, release);
   HoldQueriesBeforeRotation(layers, calls, release);
   HoldMasks(layers, calls, producer, release);
   std::set<ModuleId> convolving;  // Whisper's encoder adds its positions where it picks them (modeling_whisper.py)
@@ -221,7 +171,9 @@ void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<
     if (layer.op == "conv1d" && layer.module.valid()) convolving.insert(layers[layer.module].parent);
   }
   for (const Layer& layer : layers.layers) {
-    if (IsEmbeddingOfTransformers(layers, layer) && !convolving.contains(layers[layer.module].parent))
+    const bool embeds =
+        layer.op == "embedding" && layer.module.valid() && HasName(layers, layer.module, NameHabit::Of::kNamedResult);
+    if (embeds && !convolving.contains(layers[layer.module].parent))
       Hold(release, layer.outputs[0], WithFrame(layers, calls, layers[layer.module].parent));
   }
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "graph/habits/habits.h"
 #include "graph/layers/trained.h"
 #include "planner/lifetimes/lifetimes.h"
 #include "planner/semantics/fused_attention.h"
@@ -275,7 +276,7 @@ Status ModelRun::MakeTarget() {
 
 bool ModelRun::IsCached(const Layer& layer) const {
   return e_.spec().mode != Mode::kTrain && layer.op == "index" && layer.inputs[0].valid() &&
-         layers_[layer.inputs[0]].name.ends_with(".attention_biases");
+         HabitOfName(layers_[layer.inputs[0]].name, NameHabit::Of::kCachedIndex) != nullptr;
 }
 
 void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) {
@@ -284,7 +285,7 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
     return;
   }
   if (e_.spec().mode != Mode::kTrain &&
-      layer.attributes.Has("skipped-in-evaluation")) {  // graph/lift/any_export/noise.h
+      layer.attributes.Has("skipped-in-evaluation")) {  // graph/lift/any_export/noise.cc
     const ValueId passed = layer.inputs[static_cast<size_t>(layer.attributes.Int("skipped-in-evaluation", 0))];
     values[static_cast<size_t>(layer.outputs[0].value)] = values[static_cast<size_t>(passed.value)];
     return;

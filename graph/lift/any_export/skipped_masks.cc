@@ -263,15 +263,16 @@ void MakeMasksContiguous(Layers* layers) {
 }
 
 void MakePositionBiasesContiguous(Layers* layers) {
-  constexpr std::string_view kTable = "relative_position_bias_table";
-  const bool any = std::any_of(layers->parameters.begin(), layers->parameters.end(),
-                               [&](ValueId id) { return (*layers)[id].name.ends_with(kTable); });
+  const auto is_table = [&](ValueId id) {
+    return HabitOfName((*layers)[id].name, NameHabit::Of::kDenseBias) != nullptr;
+  };
+  const bool any = std::any_of(layers->parameters.begin(), layers->parameters.end(), is_table);
   if (!any) return;
   const Uses uses(*layers);
   const auto is_bias = [&](const Layer& permute) {
     ValueId id = permute.inputs[0];
     for (int steps = 0; steps < 4 && id.valid(); ++steps) {
-      if ((*layers)[id].role == Role::kParameter) return (*layers)[id].name.ends_with(kTable);
+      if ((*layers)[id].role == Role::kParameter) return is_table(id);
       const Layer* maker = uses.MakerOf(id);
       if (maker == nullptr || !IsOneOf(maker->op, {"reshape", "view", "index", "embedding", "gather", "index_select"}))
         return false;

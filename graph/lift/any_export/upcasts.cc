@@ -114,10 +114,11 @@ class Upcasts {
     return norm;
   }
 
-  // By the classes of T5 and its children, or, without classes, by T5's name for what looks at the encoder.
+  // By the classes of T5 and its children, or, without classes, by a name.
   bool IsT5() const {
     return std::any_of(layers_.modules.begin(), layers_.modules.end(), [](const Module& module) {
-      return module.path.ends_with(".EncDecAttention") || module.class_name.find("T5LayerNorm") != std::string::npos;
+      return HabitOfName(module.path, NameHabit::Of::kHalvesOfT5, module.class_name) != nullptr ||
+             HasHabit(module.class_name, Effect::kHalvesOfT5);
     });
   }
 
@@ -125,14 +126,14 @@ class Upcasts {
   bool IsSublayer(ModuleId module) const {
     if (!module.valid()) return false;
     const std::string& path = layers_[module].path;
-    const size_t layer = path.rfind(".layer."), block = path.rfind(".block.");
-    return layer != std::string::npos && block != std::string::npos && block < layer &&
-           path.find('.', layer + 7) == std::string::npos;
+    const NameHabit* habit = HabitWithin(path, NameHabit::Of::kClamped);
+    const size_t layer = habit == nullptr ? std::string::npos : path.rfind(habit->with);
+    return layer != std::string::npos && path.rfind(habit->name) < layer &&
+           path.find('.', layer + habit->with.size()) == std::string::npos;
   }
 
-  // "m.encoder.block.3.layer.1.DenseReluDense.wo"
   bool IsOutOfFeedForward(ModuleId module) const {
-    return module.valid() && layers_[module].path.ends_with(".DenseReluDense.wo");
+    return module.valid() && HabitOfName(layers_[module].path, NameHabit::Of::kCastToWeight) != nullptr;
   }
 
   static Layer Beside(const Layer& layer, const char* op, std::vector<ValueId> inputs) {

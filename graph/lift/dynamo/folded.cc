@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/habits/habits.h"
 #include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/torchscript/merged_pad.h"
 
@@ -110,8 +111,9 @@ ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId positi
   // torchvision, timm and transformers name them alike: a table of [(2w-1)^2, heads] and an index of [w^2 * w^2] for a
   // window of w x w (torchvision/models/swin_transformer.py, define_relative_position_bias_table).
   // timm's RelPosBias is a module of its own, called from no node that is left.
-  const ValueId table = signature.OnlyInside(path.back().path, "relative_position_bias_table");
-  const ValueId index = signature.OnlyInside(path.back().path, "relative_position_index");
+  static const NameHabit kBias = NamesWith(NameHabit::Of::kDenseBias).front();
+  const ValueId table = signature.OnlyInside(path.back().path, std::string(kBias.name));
+  const ValueId index = signature.OnlyInside(path.back().path, std::string(kBias.with));
   const StoredTensor& stored = *builder.graph()[constant].stored;
   if (!table.valid() || !index.valid() || stored.dims.size() < 2) return {};
   constexpr int64_t kMostRows = 1 << 24;  // a window of 64 x 64 has as many

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <unordered_set>
 
 #include "graph/base/check.h"
@@ -51,48 +50,6 @@ Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> l
 }
 
 std::string Beside(const Node& node, const char* suffix) { return node.name + "." + suffix; }
-
-std::vector<NodeId> NodesMatch::Nodes() const {
-  std::vector<NodeId> nodes;
-  for (const int32_t call : match.calls) {
-    if (std::find(nodes.begin(), nodes.end(), NodeId{call}) == nodes.end()) nodes.push_back(NodeId{call});
-  }
-  std::reverse(nodes.begin(), nodes.end());
-  return nodes;
-}
-
-bool NodesMatch::AreStored(std::initializer_list<std::string_view> names) const {
-  return std::all_of(names.begin(), names.end(), [&](std::string_view name) {
-    return source.Stored((*this)[name]) != nullptr && source.IsInitializer((*this)[name]);
-  });
-}
-
-PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft finish) {
-  struct Rule {
-    Form form;
-    CallText call;
-    FinishDraft finish;
-  };
-  const auto rule = std::make_shared<const Rule>(Rule{Form(form), ParseCall(call), finish});
-  CHECK(rule->form.roots().size() == 1);
-  const auto match = [rule](PatternSource& source, NodeId root) {
-    return MatchesForm(source, root, rule->form, [&](const NodesMatch& found) {
-      Draft draft{.op = rule->call.op,
-                  .inputs = {},
-                  .outputs = {source.Out(root)},
-                  .attributes = rule->call.attributes,
-                  .nodes = found.Nodes()};
-      if (rule->finish != nullptr && !rule->finish(found, &draft)) return false;
-      for (const CallText::Input& input : rule->call.inputs) {
-        const TensorId tensor = found[input.name];
-        draft.inputs.push_back(input.mark == '%' ? source.Parameter(tensor, root, input.name) : source.Use(tensor));
-      }
-      source.Add(std::move(draft));
-      return true;
-    });
-  };
-  return {std::string(rule->form.roots().front()), match};
-}
 
 PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuilder& builder,
                              const std::vector<bool>& live, Notes* notes)

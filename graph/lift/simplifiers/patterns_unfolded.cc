@@ -6,6 +6,7 @@
 //   Mul "node_mul_74" (x, rsqrt) -> "mul_78"         ->  mul, mul(weight, mul)
 #include <string_view>
 
+#include "graph/habits/habits.h"
 #include "graph/lift/dynamo/aten.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/simplifiers/fx_names.h"
@@ -71,8 +72,9 @@ Operand UnfoldedTable(PatternSource& source, TensorId stored) {
   const auto [heads, tokens, window] = *table;
   // torchvision, timm and transformers name them alike (folded.cc).
   const Dim offsets = (2 * window - 1) * (2 * window - 1);
-  Operand last = source.LostParameter(user, "relative_position_bias_table", type, Shape{offsets, heads}, stored);
-  const Operand index = source.LostBuffer(user, "relative_position_index", DType::kInt64, Shape{tokens * tokens});
+  static const NameHabit kBias = NamesWith(NameHabit::Of::kDenseBias).front();
+  Operand last = source.LostParameter(user, std::string(kBias.name), type, Shape{offsets, heads}, stored);
+  const Operand index = source.LostBuffer(user, std::string(kBias.with), DType::kInt64, Shape{tokens * tokens});
   struct Step {
     const char* op;
     Shape shape;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/habits/habits.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/torchscript/passes.h"
@@ -51,9 +52,10 @@ class Maps {
   bool IsMapOfNorm(const Layer& layer) const {
     if (layer.op != "reshape" || layer.evidence == Evidence::kProvenance || !layer.module.valid()) return false;
     const std::string& path = layers_[layer.module].path;
-    const size_t name = path.rfind("norm");
-    if (name == std::string::npos || name + 5 != path.size()) return false;
-    if (paths_.count(path.substr(0, name) + "patch_embed" + path.back()) == 0) return false;
+    static const NameHabit kHabit = NamesWith(NameHabit::Of::kDenseMap).front();
+    const size_t name = path.rfind(kHabit.name);
+    if (name == std::string::npos || name + kHabit.name.size() + 1 != path.size()) return false;
+    if (paths_.count(path.substr(0, name) + std::string(kHabit.with) + path.back()) == 0) return false;
     const Layer* norm = uses_.Operand(uses_.Operand(&layer, 0, "transpose"), 0, "layer_norm");
     return norm != nullptr && norm->module == layer.module && layers_[layer.outputs[0]].shape.rank() == 4;
   }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "graph/base/text.h"
+#include "graph/habits/habits.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/any_export/inplace.h"
 
@@ -14,16 +15,10 @@ bool MakesFeatures(std::string_view op) {
   return IsOneOf(op, {"batch_norm", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv_transpose3d", "add"});
 }
 
-bool IsOfSegmentationHead(const std::string& path) {  // a wrapper may stand in front
-  const std::string within = "." + path;
-  return within.find(".classifier.") != std::string::npos || within.find(".aux_classifier.") != std::string::npos;
+bool IsWithin(const std::string& path, NameHabit::Of of) {  // a wrapper may stand in front
+  return HabitWithin("." + path, of) != nullptr;
 }
-
-// "decoder" of "decoder.aspp.0.convs.0.2"; empty: no module of that name, or it stands beside the backbone.
-std::string OuterOfPyramid(const std::string& path) {
-  const size_t at = path.find(".aspp.");
-  return at == std::string::npos ? std::string() : path.substr(0, at);
-}
+bool EndsAs(const std::string& path, NameHabit::Of of) { return HabitOfName(path, of) != nullptr; }
 
 class Assumption {
  public:
@@ -32,9 +27,10 @@ class Assumption {
       if (layer.module.valid()) ++calls_[static_cast<size_t>(layer.module.value)];
     }
     for (const auto& module : layers_.modules) {
-      if (module.path.ends_with(".attention.self") || module.path.ends_with(".attention.output"))
-        of_transformers_ = true;
-      if (const std::string outer = OuterOfPyramid(module.path); !outer.empty()) pyramid_decoders_.insert(outer + ".");
+      if (EndsAs(module.path, NameHabit::Of::kModelOutOfPlace)) of_transformers_ = true;
+      // "decoder." of "decoder.aspp.0.convs.0.2"; it may stand beside the backbone.
+      if (const NameHabit* inner = HabitWithin(module.path, NameHabit::Of::kDecoderOutOfPlace))
+        pyramid_decoders_.insert(module.path.substr(0, module.path.find(inner->name) + 1));
     }
   }
 
@@ -61,9 +57,9 @@ class Assumption {
     // monai's ADN blocks make an activation from its name, and a ReLU of the name alone is not in place.
     const std::string& path = layers_[layer.module].path;
     if (IsOfExcitation(layer, *maker) || IsGate(layer)) return false;
-    if (layer.op == "relu" && path.ends_with(".adn.A") && !IsOfHighResNet(path)) return false;
+    if (layer.op == "relu" && IsOutOfPlace(path)) return false;
     // The heads of torchvision's segmentation models (FCNHead, DeepLabHead) say nn.ReLU().
-    if (layer.op == "relu" && maker->op == "batch_norm" && IsOfSegmentationHead(path)) return false;
+    if (layer.op == "relu" && maker->op == "batch_norm" && IsWithin(path, NameHabit::Of::kHeadOutOfPlace)) return false;
     // So does all of segmentation_models_pytorch's decoders with atrous convolutions (decoders/deeplabv3/decoder.py).
     if (layer.op == "relu" && std::any_of(pyramid_decoders_.begin(), pyramid_decoders_.end(),
                                           [&](const std::string& outer) { return path.starts_with(outer); }))
@@ -71,12 +67,13 @@ class Assumption {
     return MakesFeatures(maker->op) || (layer.op == "relu" && IsFeature(layer.op, layer.attributes, maker->op));
   }
 
-  // MONAI's HighResNet has its convolutions in blocks.0, blocks.10 and so on, and asks for ("relu", {"inplace": True})
-  // (networks/nets/highresnet.py).
-  static bool IsOfHighResNet(std::string_view path) {
-    path.remove_suffix(std::string_view(".adn.A").size());
+  // A ReLU of a name alone; not directly in a numbered list that asks for more.
+  static bool IsOutOfPlace(std::string_view path) {
+    const NameHabit* habit = HabitOfName(path, NameHabit::Of::kReluOutOfPlace);
+    if (habit == nullptr) return false;
+    path.remove_suffix(habit->name.size());
     while (!path.empty() && path.back() >= '0' && path.back() <= '9') path.remove_suffix(1);
-    return path.ends_with("blocks.");
+    return !path.ends_with(habit->with);
   }
 
   // self.act(x1) * x2, of a gated block (timm/models/starnet.py 1.0: nn.ReLU6()): what is multiplied by a tensor of its
@@ -93,7 +90,7 @@ class Assumption {
   bool IsEndOfDenseNet(const Layer& layer) const {
     const Layer* maker = layer.op == "relu" && !layer.module.valid() ? OnlyMaker(layer.inputs[0]) : nullptr;
     return maker != nullptr && maker->op == "batch_norm" && maker->module.valid() &&
-           layers_[maker->module].path.ends_with("features.norm5");
+           EndsAs(layers_[maker->module].path, NameHabit::Of::kNormThenInPlace);
   }
 
   // The ReLU behind a linear layer of a network whose convolutions have theirs in place (AlexNet's and VGG's heads).
@@ -109,13 +106,14 @@ class Assumption {
   bool IsSumOfStochasticDepth(const Layer& layer) const {
     if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid()) return false;
     const Layer* scaled = OnlyMaker(layer.inputs[0]);
-    return scaled != nullptr && scaled->module.valid() && layers_[scaled->module].path.ends_with(".stochastic_depth");
+    return scaled != nullptr && scaled->module.valid() &&
+           EndsAs(layers_[scaled->module].path, NameHabit::Of::kSumThenInPlace);
   }
 
   // The gate of torchvision's SqueezeExcitation, which its MobileNetV3 and EfficientNet have in their blocks; those of
   // RegNet stand behind the shortcut in the sum.
   bool IsScaleOfExcitation(const Layer& layer) const {
-    return layer.module.valid() && layers_[layer.module].path.ends_with(".scale_activation");
+    return layer.module.valid() && EndsAs(layers_[layer.module].path, NameHabit::Of::kGateOfExcitation);
   }
 
   // In front of the last linear layer, MobileNetV3 has nn.Hardswish(inplace=True) and nn.Dropout(p, inplace=True),
@@ -124,7 +122,8 @@ class Assumption {
     if (!IsOneOf(layer.op, {"hardswish", "dropout"}) || !layer.module.valid()) return false;
     const std::string& path = layers_[layer.module].path;
     const std::string outer = path.substr(0, path.rfind('.'));
-    return outer.size() < path.size() && (outer == "classifier" || outer.ends_with(".classifier")) &&
+    return outer.size() < path.size() &&
+           EndsAs(outer.substr(outer.rfind('.') + 1), NameHabit::Of::kClassifierInPlace) &&
            OnlyMaker(layer.inputs[0]) != nullptr;
   }
 
@@ -146,7 +145,8 @@ class Assumption {
     const Layer* conv = OnlyMaker(layer.inputs[0]);
     if (conv != nullptr && conv->inputs.size() > 1 && conv->inputs[1].valid()) {
       const std::string& weight = layers_[conv->inputs[1]].name;
-      if (weight.find("up_layers.") != std::string::npos && weight.find(".upsample.") != std::string::npos) return true;
+      const NameHabit* popped = HabitWithin(weight, NameHabit::Of::kPoppedFeatures);
+      if (popped != nullptr && weight.find(popped->with) != std::string::npos) return true;
     }
     if (!layer.module.valid()) return false;
     for (const std::string_view child : {"conv2", "act2", "norm2", "conv1", "act1", "norm1"}) {
@@ -193,14 +193,13 @@ class Assumption {
   // The activation between the two convolutions of torchvision's SqueezeExcitation: nn.ReLU(), but EfficientNet gives
   // partial(nn.SiLU, inplace=True).
   bool IsOfExcitation(const Layer& layer, const Layer& maker) const {
-    return layers_[layer.module].path.ends_with(".activation") && maker.module.valid() &&
-           layers_[maker.module].path.ends_with(".fc1");
+    const NameHabit* habit = HabitOfName(layers_[layer.module].path, NameHabit::Of::kActivationOfExcitation);
+    return habit != nullptr && maker.module.valid() && layers_[maker.module].path.ends_with(habit->with);
   }
 
   // Of the activations of timm's normalizer-free blocks (models/nfnet.py), those between convolutions.
   bool IsOfNormFreeBlock(const Layer& layer, const Layer& maker) const {
-    const std::string& path = layers_[layer.module].path;
-    return (path.ends_with(".act2") || path.ends_with(".act2b")) && maker.op == "conv2d";
+    return maker.op == "conv2d" && EndsAs(layers_[layer.module].path, NameHabit::Of::kNormFreeInPlace);
   }
 
   // The layer that makes a value which one layer reads; null otherwise.

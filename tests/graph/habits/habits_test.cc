@@ -95,5 +95,51 @@ TEST_CASE("habits: no class of a library stands in a string of other rooms") {
   CHECK(files > 200);
 }
 
+// The same of names of modules and parameters, as far as they are nobody's common words.
+TEST_CASE("habits: no name that is a habit stands in a string of other rooms") {
+  namespace fs = std::filesystem;
+  std::set<std::string> names;
+  for (const Library& library : Libraries()) {
+    for (const NameHabit& habit : library.names) {
+      if (habit.of == NameHabit::Of::kCheckpoint) continue;  // code, not a name
+      for (const std::string_view name : {habit.name, habit.with}) {
+        const bool own = name.size() > 5 && name.find_first_of("._") != std::string_view::npos;
+        if (own) names.insert("\"" + std::string(name) + "\"");
+      }
+    }
+  }
+  CHECK(names.size() > 25);
+  std::string found;
+  for (const char* folder :
+       {"graph/layers", "graph/lift", "planner/lifetimes", "planner/semantics", "planner/timeline"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(VRAMPLAN_SOURCE_DIR) / folder)) {
+      if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
+      std::ifstream file(entry.path());
+      std::string line;
+      while (std::getline(file, line)) {
+        if (const size_t comment = line.find("//"); comment != std::string::npos) line.resize(comment);
+        if (line.find(" source.Parameter(") != std::string::npos ||
+            line.find("{source.Parameter(") != std::string::npos)
+          continue;  // a name that the file has lost
+        for (const std::string& name : names) {
+          if (line.find(name) != std::string::npos) found += entry.path().string() + ": " + line + "\n";
+        }
+      }
+    }
+  }
+  CHECK(found == "");
+}
+
+TEST_CASE("habits: a name is its library's, where the file has classes") {
+  const auto of = NameHabit::Of::kTurnsBoth;
+  CHECK(HabitOfName("model.rotary_emb", of) != nullptr);
+  CHECK(HabitOfName("model.rotary_emb", of, "transformers.models.llama.modeling_llama.LlamaRotaryEmbedding") !=
+        nullptr);
+  CHECK(HabitOfName("model.rotary_emb", of, "mine.Rotary") == nullptr);
+  CHECK(HabitOfName("model.rotary_emb.inner", of) == nullptr);
+  CHECK(HabitWithin("decoder.aspp.0.convs.1", NameHabit::Of::kDecoderOutOfPlace) != nullptr);
+  CHECK(HabitWithin("decoder.0.convs.1", NameHabit::Of::kDecoderOutOfPlace) == nullptr);
+}
+
 }  // namespace
 }  // namespace vramplan

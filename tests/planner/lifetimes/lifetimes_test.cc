@@ -397,14 +397,14 @@ TEST_CASE("names of transformers' models: embeddings, variances, GPT-2's and T5'
   }
   SUBCASE("hidden_states = self.ln_1(...); attn_output = self.attn(hidden_states); hidden_states = attn_output + ...") {
     Model m;
-    const ModuleId root = m.Module("m"), block = m.Module("m.h.0", root);
-    const ValueId x = m.Layer(m.Module("m.stem", root), {m.Value(Role::kInput)});         // 1
-    const ValueId normed = m.Layer(m.Module("m.h.0.ln_1", block), {x}, "layer_norm");     // 2
-    const ValueId attended = m.Layer(m.Module("m.h.0.attn", block), {normed}, "linear");  // 3
-    const ValueId sum = m.Layer(block, {attended, x}, "add");                             // 4
-    const ValueId last = m.Layer(block, {sum}, "gelu");                                   // 5
-    m.layers.outputs = {m.Layer(m.Module("m.head", root), {last})};
-    CHECK(m.Releases() == "-; -; -; 2; 4 3 1; 5");
+    const ModuleId root = m.Module("m"), block = m.Module("m.b", root);
+    const ValueId x = m.Layer(m.Module("m.stem", root), {m.Value(Role::kInput)});                            // 1
+    const ValueId normed = m.Layer(m.Module("m.b.ln_1", block), {x}, "layer_norm");                          // 2
+    const ValueId attended = m.Layer(m.Module("m.b.attn", block), {normed}, "linear");                       // 3
+    const ValueId sum = m.Layer(block, {attended, x}, "add");                                                // 4
+    const ValueId fed = m.Layer(m.Module("m.b.mlp", block), {m.Layer(m.Module("m.b.ln_2", block), {sum})});  // 5 6
+    m.layers.outputs = {m.Layer(m.Module("m.head", root), {m.Layer(block, {fed, sum}, "add")})};
+    CHECK(m.Releases() == "-; -; -; 2; -; -; 3 4 5 6 1; 7");
   }
   SUBCASE("query_states, key_states = apply_rotary_pos_emb(query_states, key_states, cos, sin)") {
     for (const bool transformers : {true, false}) {
