@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "graph/facts/read_program.h"
+
 namespace vramplan {
 namespace {
 
@@ -116,6 +118,14 @@ class FactsReader {
     return forward;
   }
 
+  std::optional<RecordedProgram> Program(const json& programs, const char* mode) {
+    const json* object = Object(programs, mode);
+    if (object == nullptr) return std::nullopt;
+    std::optional<RecordedProgram> program = ReadProgram(*object);
+    if (!program) return Fail("programs", "values, calls and ends that name each other");
+    return program;
+  }
+
   const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -166,6 +176,10 @@ Result<Facts> ReadFacts(std::string_view text) {
   if (const json* lives = reader.Object(read, "lives")) {
     facts.in_training = reader.Forward(*lives, "train");
     facts.in_inference = reader.Forward(*lives, "infer");
+  }
+  if (const json* programs = reader.Object(read, "programs")) {
+    facts.training_program = reader.Program(*programs, "train");
+    facts.inference_program = reader.Program(*programs, "infer");
   }
   if (reader.error()) return *reader.error();
   return facts;

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/ir/dtype.h"
+#include "graph/ir/shape.h"
 
 namespace vramplan {
 
@@ -27,6 +29,62 @@ struct RecordedForward {
   std::vector<End> ends;            // in the order in which they died
   std::vector<std::string> writes;  // of the calls whose results `ends` has, those that write into their operand
   bool operator==(const RecordedForward&) const = default;
+};
+
+// An argument of a recorded call.
+struct RecordedArgument {
+  enum class Kind : uint8_t { kNone, kBool, kInt, kReal, kText, kValue, kList };
+  Kind kind = Kind::kNone;
+  int64_t integer = 0;  // of kValue: which
+  double real = 0;
+  std::string text;
+  std::vector<RecordedArgument> items;
+  bool operator==(const RecordedArgument&) const = default;
+};
+
+// Every call of one forward as PyTorch ran it. Values, calls and modules are numbered in their order.
+//
+//   values  0 [B, 3] input   1 [8, 3] stored fc.weight   2 [B, 8]
+//   calls   aten.linear.default(0, 1) -> 2
+struct RecordedProgram {
+  static constexpr int32_t kAbsent = -1;
+  struct Kept {
+    std::string name;
+    int32_t value = kAbsent;
+    bool operator==(const Kept&) const = default;
+  };
+  struct Called {
+    std::string path, class_name;
+    int32_t parent = kAbsent;  // kAbsent: the root
+    bool operator==(const Called&) const = default;
+  };
+  struct Call {
+    std::string target;  // "aten.add.Tensor"
+    int32_t module = kAbsent;
+    std::vector<RecordedArgument> arguments;
+    std::vector<int32_t> results;  // kAbsent: no tensor on the card
+    std::vector<std::pair<std::string, RecordedArgument>> keywords;
+    bool operator==(const Call&) const = default;
+  };
+  struct End {
+    int32_t value = kAbsent;
+    int32_t call = RecordedForward::kWithTheForward;
+    bool operator==(const End&) const = default;
+  };
+  struct Tensor {
+    DType type = DType::kUndefined;
+    Shape shape;
+    bool operator==(const Tensor&) const = default;
+  };
+  std::vector<Tensor> values;
+  std::vector<Kept> stored;     // parameters and buffers by their names
+  std::vector<int32_t> loose;   // tensors on the card that no module lists
+  std::vector<Kept> given;      // inputs
+  std::vector<int32_t> returned;  // what the loss is made of first
+  std::vector<Called> modules;
+  std::vector<Call> calls;
+  std::vector<End> ends;  // in the order in which they died
+  bool operator==(const RecordedProgram&) const = default;
 };
 
 struct RecordedOptimizer {
@@ -53,6 +111,7 @@ struct Facts {
   std::optional<std::vector<std::string>> checkpointed;  // paths of modules that run under torch.utils.checkpoint
   std::optional<RecordedOptimizer> optimizer;
   std::optional<RecordedForward> in_training, in_inference;
+  std::optional<RecordedProgram> training_program, inference_program;
   bool operator==(const Facts&) const = default;
 };
 

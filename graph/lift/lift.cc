@@ -11,6 +11,7 @@
 #include "graph/lift/match/patterns.h"
 #include "graph/lift/passes.h"
 #include "graph/lift/program/calls.h"
+#include "graph/lift/recorded/recorded_program.h"
 #include "graph/lift/simplifiers/fx_names.h"
 
 namespace vramplan {
@@ -73,6 +74,8 @@ class Lifting {
       : file_(file), graph_(&file), shapes_(&shapes), options_(options), notes_(notes) {}
 
   Result<Layers> Run() {
+    if (const RecordedProgram* program = ProgramFor(file_.facts, options_.put_back.training))
+      return LayersOfProgram(*file_.facts, *program, notes_);
     const bool bare_names = HasFxNames(file_);  // the order of nodes does not change it
     for (const GraphPass& pass : GraphPasses()) {
       if (IsProgram(file_) || IsLeftOut(pass.name)) continue;

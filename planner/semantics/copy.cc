@@ -266,6 +266,15 @@ std::vector<OpRule> CopyRules() {
          const bool converts = type == DType::kFloat16 || type == DType::kBFloat16 || !IsFloating(type);
          c.Return(converts ? ToType(c.e, c.In(0), DType::kFloat32) : c.In(0));
        }},
+      // x.to(y.dtype) of what autocast made lower; in a model of halves, that of the model.
+      {"half",
+       [](Call& c) {
+         const Precision precision = c.e.spec().precision;
+         const DType type = precision == Precision::kAmpFp16   ? DType::kFloat16
+                            : precision == Precision::kAmpBf16 ? DType::kBFloat16
+                                                               : c.e.ModelType(DType::kFloat32);
+         c.Return(c.In(0)->dtype == type ? c.In(0) : ToType(c.e, c.In(0), type));
+       }},
       {"clamp_inf", ClampInf},
       {"type_as", [](Call& c) { c.Return(c.Has(1) ? ToType(c.e, c.In(0), c.In(1)->dtype) : c.In(0)); }},
       {"pixel_shuffle", [](Call& c) { CopyOut(c, "PixelShuffleBackward0"); }},

@@ -297,7 +297,9 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
     inputs.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
   e_.origin.layer = static_cast<int32_t>(index);
   e_.origin.op = rules_[index] != nullptr ? rules_[index]->op.data() : "unknown";
-  if (rules_[index] != nullptr) autocast_.Apply(rules_[index]->cast, inputs);
+  // autocast 0: the code turned it off around this call.
+  if (rules_[index] != nullptr && layer.attributes.Int("autocast", 1) != 0)
+    autocast_.Apply(rules_[index]->cast, inputs);
   checkpoints_.BeginOperator();
   Call call(e_, layers_, layer, std::move(inputs));
   call.asked_in_place = !asked_in_place_.empty() && asked_in_place_[index];

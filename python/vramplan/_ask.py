@@ -139,12 +139,16 @@ def _file(model: Any, example_inputs: Any, optimizer: Any, mode: str | None) -> 
         return
     if example_inputs is None:
         raise UsageError("example_inputs", "a model needs some", "give a tensor, a tuple of arguments, or a dict")
-    from ._exporting import export
+    from ._exporting import export, record
 
     with tempfile.TemporaryDirectory(prefix="vramplan") as folder:
         path = os.path.join(folder, type(model).__name__ + ".onnx")
         known = optimizer if optimizer is not None and not isinstance(optimizer, str) else None
-        exported = export(model, example_inputs, path, optimizer=known, mode="infer" if mode == "infer" else "train")
+        asked = "infer" if mode in ("infer", "eval") else "train"
+        try:
+            exported = record(model, example_inputs, path, optimizer=known, mode=asked)
+        except Exception:  # whatever the code does that tensors without values cannot follow
+            exported = export(model, example_inputs, path, optimizer=known, mode=asked)
         yield path, exported.notes
 
 

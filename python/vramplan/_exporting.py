@@ -248,6 +248,46 @@ def _drop_weights(model: Any) -> None:
         offset += tensor.nbytes
 
 
+def _take_programs(
+    model: torch.nn.Module, args: Any, kwargs: dict[str, Any], modes: tuple[str, ...], facts: dict[str, Any]
+) -> None:
+    """Adds every call of the forward to the facts. Raises where the code does what no recording follows."""
+    from . import _program
+
+    facts["functions"] = []
+    for mode in modes:
+        with _quiet():
+            program, checkpointed = _program.record_program(
+                model, args, kwargs, batch_of((args, kwargs)) or 2, mode == "train", main_output
+            )
+        facts.setdefault("programs", {})[mode] = program
+        facts["checkpointed"] = checkpointed
+
+
+def record(
+    model: torch.nn.Module,
+    example_inputs: Any,
+    path: str | os.PathLike[str],
+    *,
+    optimizer: Any = None,
+    mode: str = "train",
+) -> Exported:
+    """Writes a file of the model's calls alone: no exporter runs, no weight is read, nothing is traced or folded. Takes
+    about a second. Raises whatever the code raises on tensors without values; `export` remains then."""
+    from . import _carrier
+
+    args, kwargs = _with_two(split_inputs(example_inputs))
+    was = model.training
+    facts = _facts.model_facts(model, optimizer)
+    facts["mode"] = "train" if mode == "train" else "eval"
+    try:
+        _take_programs(model, args, kwargs, (mode,), facts)
+    finally:
+        assert model.training == was
+    _carrier.write(path, facts)
+    return Exported(os.fspath(path), "program", ())
+
+
 def export(
     model: torch.nn.Module,
     example_inputs: Any,
@@ -273,6 +313,20 @@ def export(
         return _export(model, args, kwargs, os.fspath(path), optimizer, weights)
 
 
+def _add_programs(model: Any, args: Any, kwargs: Any, facts: dict[str, Any], notes: list[str]) -> None:
+    checkpointed = facts.get("checkpointed")
+    functions = facts.get("functions")
+    try:
+        _take_programs(model, args, kwargs, ("train", "infer") if model.training else ("infer",), facts)
+    except Exception as error:
+        notes.append(f"its calls were not recorded ({_first_line(error)}), so the file's own operators count")
+        facts.pop("programs", None)
+        for name, was in (("checkpointed", checkpointed), ("functions", functions)):
+            facts.pop(name, None)
+            if was is not None:
+                facts[name] = was
+
+
 def _export(
     model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], path: str, optimizer: Any, weights: bool
 ) -> Exported:
@@ -283,6 +337,7 @@ def _export(
             program, notes = _dynamo(model, args, kwargs)
     except ExportError as refused:
         notes.append(f"the dynamo exporter refused the model ({refused.text}), so the TorchScript exporter wrote the file")
+        _add_programs(model, args, kwargs, facts, notes)
         _torchscript(model, args, kwargs, path, facts, weights, refused)
         return Exported(path, "torchscript", tuple(notes))
     try:
@@ -290,6 +345,7 @@ def _export(
             facts.update(record_forward(model, args, kwargs, program.exported_program))
     except Exception as error:
         notes.append(f"how long tensors live was not recorded ({_first_line(error)})")
+    _add_programs(model, args, kwargs, facts, notes)
     if not weights:
         _drop_weights(program.model)
     program.model.metadata_props[_facts.KEY] = json.dumps(facts, separators=(",", ":"))

@@ -381,6 +381,8 @@ constexpr AtenRule kRules[] = {
      true},
     {"gru", "gru", "input! hx! params* has_biases num_layers dropout train bidirectional batch_first", ShapeRecurrent,
      true},
+    {"lstm_cell", "lstm_cell", "input! hx* weight_ih! weight_hh! bias_ih! bias_hh!", nullptr, true},
+    {"gru_cell", "gru_cell", "input! hx! weight_ih! weight_hh! bias_ih! bias_hh!"},
     {"rnn_tanh", "rnn", "input! hx! params* has_biases num_layers dropout train bidirectional batch_first",
      ShapeRecurrent, true},
     {"rnn_relu", "rnn", "input! hx! params* has_biases num_layers dropout train bidirectional batch_first",

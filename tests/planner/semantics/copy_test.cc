@@ -58,6 +58,7 @@ TEST_CASE("float and type_as: nothing where the type is the same") {
   CheckOperators({
       {"float", "", "x:f[8,64]", "f[8,64]", "", "", "g-"},
       {"float", "", "x:h[8,64]", "h[8,64]", "1+2048", "", "2+1024 g- 2-"},
+      {"half", "", "x:f[8,64]", "f[8,64]", "", "", "g-"},
       {"type_as", "", "x:f[8,64] y:h[8,64]", "h[8,64]", "1+1024", "", "2+2048 g- 2-"},
       // t5_small in fp16, T5Block: isinf, any, where, -limit, clamp; keeps x and two limits of 4 B.
       {"clamp_inf", "", "x:f[8,64]", "f[8,64]", "", "", "g-"},

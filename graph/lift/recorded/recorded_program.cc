@@ -1,0 +1,306 @@
+#include "graph/lift/recorded/recorded_program.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/layers/trained.h"
+#include "graph/lift/builder.h"
+#include "graph/lift/dynamo/aten.h"
+#include "graph/lift/recorded/recorded_forward.h"
+
+namespace vramplan {
+namespace {
+
+using Argument = RecordedArgument;
+
+FxLiteral LiteralOf(const Argument& argument) {
+  FxLiteral literal{.integer = argument.integer, .real = argument.real, .text = argument.text};
+  switch (argument.kind) {
+    case Argument::Kind::kBool:
+      literal.kind = FxLiteral::Kind::kBool;
+      break;
+    case Argument::Kind::kInt:
+      literal.kind = FxLiteral::Kind::kInt;
+      break;
+    case Argument::Kind::kReal:
+      literal.kind = FxLiteral::Kind::kReal;
+      break;
+    case Argument::Kind::kText:
+      literal.kind = FxLiteral::Kind::kString;
+      break;
+    case Argument::Kind::kList:
+      literal.kind = FxLiteral::Kind::kList;
+      for (const Argument& item : argument.items) literal.items.push_back(LiteralOf(item));
+      break;
+    case Argument::Kind::kNone:
+    case Argument::Kind::kValue:
+      break;
+  }
+  return literal;
+}
+
+struct Target {
+  std::string name;  // "aten.relu.default"
+  bool in_place = false;
+};
+
+// aten.relu_.default writes in place; x | y is aten.__or__.Tensor, x |= y aten.__ior__.Tensor.
+Target TargetOf(std::string_view target) {
+  const size_t begin = target.find('.');
+  if (begin == std::string_view::npos) return {std::string(target)};
+  const size_t end = std::min(target.find('.', begin + 1), target.size());
+  std::string packet(target.substr(begin + 1, end - begin - 1));
+  Target read;
+  if (packet.starts_with("__") && packet.ends_with("__") && packet.size() > 4) {
+    packet = packet.substr(2, packet.size() - 4);
+    read.in_place = packet == "iand" || packet == "ior" || packet == "ixor";
+    if (read.in_place) packet.erase(0, 1);
+    if (packet == "and" || packet == "or" || packet == "xor") packet = "bitwise_" + packet;
+  } else if (packet.ends_with('_')) {
+    packet.pop_back();
+    read.in_place = true;
+  }
+  read.name = std::string(target.substr(0, begin + 1)) + packet + std::string(target.substr(end));
+  return read;
+}
+
+std::string_view PacketOf(std::string_view name) {
+  const size_t begin = name.find('.');
+  return begin == std::string_view::npos ? name : name.substr(begin + 1, name.find('.', begin + 1) - begin - 1);
+}
+
+class ProgramLayers {
+ public:
+  ProgramLayers(const Facts& facts, const RecordedProgram& program, Notes* notes)
+      : facts_(facts), program_(program), notes_(notes), builder_(graph_, shapes_), ids_(program.values.size()) {}
+
+  Layers Take() {
+    AddStored();
+    for (size_t c = 0; c < program_.calls.size(); ++c) {
+      place_ = NodeId{static_cast<int32_t>(c)};
+      AddCall(program_.calls[c]);
+      made_.push_back(last_);
+    }
+    Layers layers = std::move(builder_).Finish(notes_);
+    layers.inputs = inputs_;
+    for (const ValueId id : frozen_) SetTrained(&layers, id, false);
+    for (const int32_t value : program_.returned) {
+      if (IdOf(value).valid()) layers.outputs.push_back(IdOf(value));
+    }
+    TakeEnds(&layers);
+    layers.told = {.tensors = true, .functions = facts_.functions && facts_.functions->empty(), .code = true};
+    if (facts_.training) layers.exported = *facts_.training ? ExportedMode::kTraining : ExportedMode::kEvaluation;
+    return layers;
+  }
+
+ private:
+  ValueId IdOf(int32_t value) const { return value < 0 ? ValueId() : ids_[static_cast<size_t>(value)]; }
+
+  ValueId Add(int32_t value, std::string name, Role role) {
+    const RecordedProgram::Tensor& tensor = program_.values[static_cast<size_t>(value)];
+    const ValueId id = builder_.AddValue({std::move(name), tensor.type, tensor.shape, role});
+    return ids_[static_cast<size_t>(value)] = id;
+  }
+
+  // Parameters and buffers in the order of the module tree, as the facts list them; one that no call reads too.
+  void AddStored() {
+    std::set<std::string_view> parameters;
+    if (facts_.parameters) {
+      for (const RecordedTensor& tensor : *facts_.parameters) {
+        parameters.insert(tensor.name);
+        if (!tensor.trained) untrained_.insert(tensor.name);
+      }
+    }
+    for (const RecordedProgram::Kept& kept : program_.stored) {
+      const bool parameter = parameters.contains(kept.name);
+      const ValueId id = Add(kept.value, kept.name, parameter ? Role::kParameter : Role::kBuffer);
+      if (parameter && untrained_.contains(kept.name)) frozen_.push_back(id);
+    }
+    for (const int32_t value : program_.loose) Add(value, "tensor_" + std::to_string(value), Role::kConstant);
+    for (const RecordedProgram::Kept& kept : program_.given) inputs_.push_back(Add(kept.value, kept.name, Role::kInput));
+  }
+
+  ModulePath PathOf(int32_t module) const {
+    ModulePath path;
+    for (; module >= 0; module = program_.modules[static_cast<size_t>(module)].parent) {
+      const RecordedProgram::Called& called = program_.modules[static_cast<size_t>(module)];
+      path.insert(path.begin(), {called.path, called.class_name});
+    }
+    return path;
+  }
+
+  static const Argument* Keyword(const RecordedProgram::Call& call, std::string_view name) {
+    for (const auto& [key, argument] : call.keywords) {
+      if (key == name) return &argument;
+    }
+    return nullptr;
+  }
+
+  void AddTensors(const Argument& argument, AtenCall* aten) const {
+    if (argument.kind == Argument::Kind::kValue) aten->inputs.push_back(IdOf(static_cast<int32_t>(argument.integer)));
+    for (const Argument& item : argument.items) AddTensors(item, aten);
+  }
+
+  // One operand: a value; a number in its place becomes "scalar"; nothing.
+  ValueId Operand(const Argument* argument, AtenCall* aten) const {
+    if (argument == nullptr) return {};
+    if (argument->kind == Argument::Kind::kValue) return IdOf(static_cast<int32_t>(argument->integer));
+    if (const FxLiteral literal = LiteralOf(*argument); literal.IsNumber())
+      SetAttribute(aten->attributes, "scalar", literal);
+    return {};
+  }
+
+  void NameArguments(const RecordedProgram::Call& call, const AtenRule* rule, AtenCall* aten) const {
+    if (rule == nullptr) {
+      for (const Argument& argument : call.arguments) AddTensors(argument, aten);
+      return;
+    }
+    const std::vector<AtenArgument> arguments = ParseAtenArguments(rule->arguments);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const Argument* argument =
+          i < call.arguments.size() ? &call.arguments[i] : Keyword(call, arguments[i].name);
+      switch (arguments[i].kind) {
+        case AtenArgument::Kind::kIgnored:
+          break;
+        case AtenArgument::Kind::kAttribute:
+          if (argument != nullptr)
+            SetAttribute(aten->attributes, std::string(arguments[i].name), LiteralOf(*argument));
+          break;
+        case AtenArgument::Kind::kTensors:
+          if (argument != nullptr) AddTensors(*argument, aten);
+          break;
+        case AtenArgument::Kind::kTensor:
+          aten->inputs.push_back(Operand(argument, aten));
+          break;
+      }
+    }
+    while (aten->inputs.size() > 1 && !aten->inputs.back().valid()) aten->inputs.pop_back();
+  }
+
+  // x[a:b] op= y: one call on the whole.
+  void NamePart(const RecordedProgram::Call& call, std::string_view packet, AtenCall* aten) const {
+    ValueId source;
+    if (call.arguments.size() > 1 && call.arguments[1].kind == Argument::Kind::kValue)
+      source = IdOf(static_cast<int32_t>(call.arguments[1].integer));
+    aten->op = "slice_scatter";
+    aten->inputs = {IdOf(static_cast<int32_t>(Keyword(call, "of")->integer))};
+    if (source.valid()) aten->inputs.push_back(source);
+    aten->attributes = Attributes();
+    aten->attributes.Set("inplace", int64_t{1});
+    aten->attributes.Set("update", std::string(packet == "zero" ? "fill" : packet));
+  }
+
+  void AddCall(const RecordedProgram::Call& call) {
+    const Target target = TargetOf(call.target);
+    const std::string_view packet = PacketOf(target.name);
+    const AtenRule* rule = FindAtenRule(target.name);
+    AtenCall aten{.op = rule != nullptr ? std::string(rule->op) : "aten::" + std::string(packet)};
+    const size_t results = rule != nullptr && rule->several_outputs ? call.results.size() : std::min<size_t>(call.results.size(), 1);
+    for (size_t r = 0; r < results; ++r) {
+      const int32_t value = call.results[r];
+      aten.outputs.push_back(value < 0 ? ValueId() : Add(value, std::string(packet) + "_" + std::to_string(value), Role::kActivation));
+    }
+    const Argument* whole = Keyword(call, "of");
+    if (whole != nullptr && whole->kind == Argument::Kind::kValue && !call.arguments.empty()) {
+      NamePart(call, packet, &aten);
+    } else {
+      NameArguments(call, rule, &aten);
+      if (rule != nullptr && rule->shape != nullptr) rule->shape(aten, builder_);
+      if (packet == "clone") aten.op = "clone";  // the code's own: it copies whatever there is
+      TakeCast(call, &aten);
+      if (target.in_place) aten.attributes.Set("inplace", int64_t{1});
+    }
+    const bool runs = std::any_of(aten.outputs.begin(), aten.outputs.end(), [](ValueId id) { return id.valid(); });
+    if (!runs) return;
+    if (aten.alias && !aten.inputs.empty() && aten.inputs.front().valid()) {
+      ids_[static_cast<size_t>(call.results.front())] = aten.inputs.front();
+      return;
+    }
+    if (Keyword(call, "no_grad") != nullptr) Detach(call, &aten);
+    if (const Argument* autocast = Keyword(call, "autocast"); autocast != nullptr && autocast->integer == 0)
+      aten.attributes.Set("autocast", int64_t{0});
+    last_ = *std::find_if(aten.outputs.rbegin(), aten.outputs.rend(), [](ValueId id) { return id.valid(); });
+    builder_.AddLayer({.op = std::move(aten.op),
+                       .name = std::string(packet),
+                       .inputs = std::move(aten.inputs),
+                       .outputs = std::move(aten.outputs),
+                       .attributes = std::move(aten.attributes),
+                       .evidence = Evidence::kProvenance},
+                      PathOf(call.module), place_);
+  }
+
+  // What does nothing in fp32 makes fp32 of halves, or halves of fp32, in other precisions.
+  static void TakeCast(const RecordedProgram::Call& call, AtenCall* aten) {
+    const Argument* amp = Keyword(call, "amp");
+    if (amp == nullptr || aten->inputs.empty()) return;
+    aten->op = amp->text == "half" ? "half" : "float";
+    aten->inputs.resize(1);
+    aten->attributes = Attributes();
+    aten->alias = false;
+  }
+
+  // Under no_grad nothing goes on the tape: the call reads views that have no gradient.
+  void Detach(const RecordedProgram::Call& call, AtenCall* aten) {
+    for (ValueId& input : aten->inputs) {
+      if (!input.valid() || !IsFloating(builder_.At(input).type)) continue;
+      Value view = builder_.At(input);
+      view.name = "detach " + view.name;
+      view.role = Role::kActivation;
+      const ValueId id = builder_.AddValue(std::move(view));
+      builder_.AddLayer(
+          {.op = "detach", .name = "detach", .inputs = {input}, .outputs = {id}, .evidence = Evidence::kProvenance},
+          PathOf(call.module), place_);
+      detached_.push_back({id, aten->outputs.front()});
+      input = id;
+    }
+  }
+
+  void TakeEnds(Layers* layers) const {
+    std::set<ValueId> kept(layers->outputs.begin(), layers->outputs.end());
+    for (const RecordedProgram::End& end : program_.ends) {
+      const ValueId id = IdOf(end.value);
+      if (!id.valid() || (*layers)[id].role != Role::kActivation) continue;
+      const bool caller = end.call == RecordedForward::kWithTheForward;
+      const ValueId made = caller ? ValueId() : made_[static_cast<size_t>(end.call)];
+      if (!caller && !made.valid()) continue;
+      layers->recorded.push_back({id, made});
+      if (caller && kept.insert(id).second) layers->outputs.push_back(id);
+    }
+    layers->recorded.insert(layers->recorded.end(), detached_.begin(), detached_.end());
+  }
+
+  const Facts& facts_;
+  const RecordedProgram& program_;
+  Notes* notes_;
+  const Graph graph_;  // none: nothing here comes from the file's nodes
+  const Shapes shapes_;
+  LayerBuilder builder_;
+  std::vector<ValueId> ids_;   // by number of the program
+  std::vector<ValueId> made_;  // by call: what was made last when it is done
+  ValueId last_;
+  NodeId place_;
+  std::vector<ValueId> inputs_, frozen_;
+  std::set<std::string_view> untrained_;
+  std::vector<RecordedEnd> detached_;
+};
+
+}  // namespace
+
+const RecordedProgram* ProgramFor(const std::optional<Facts>& facts, bool training) {
+  if (!facts) return nullptr;
+  const std::optional<RecordedProgram>& program = training ? facts->training_program : facts->inference_program;
+  return program ? &*program : nullptr;
+}
+
+Layers LayersOfProgram(const Facts& facts, const RecordedProgram& program, Notes* notes) {
+  Layers layers = ProgramLayers(facts, program, notes).Take();
+  TakeRecordedCheckpoints(facts, &layers);
+  return layers;
+}
+
+}  // namespace vramplan

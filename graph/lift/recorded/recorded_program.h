@@ -1,0 +1,19 @@
+// The program of a file's facts (graph/ir/facts.h) becomes Layers: one layer a call, in its order, with nothing put back
+// together, since nothing was taken apart. Views, copies and writes in place are the code's own.
+//
+//   aten.relu_.default(%3) -> 4          relu(3) -> 4, inplace 1
+//   aten.add_.Tensor(%7, %8, of=%5) -> 9 7 is a part of 5: slice_scatter(5, 8) -> 9, update add
+//   ... no_grad                          reads detached views of its operands
+#pragma once
+
+#include "graph/base/note.h"
+#include "graph/layers/layers.h"
+
+namespace vramplan {
+
+// The program of a forward that trains or of one that does not; null: the facts have none.
+const RecordedProgram* ProgramFor(const std::optional<Facts>& facts, bool training);
+
+Layers LayersOfProgram(const Facts& facts, const RecordedProgram& program, Notes* notes);
+
+}  // namespace vramplan

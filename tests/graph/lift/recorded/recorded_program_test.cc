@@ -1,0 +1,100 @@
+#include "graph/lift/recorded/recorded_program.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "graph/facts/read_facts.h"
+#include "graph/layers/trained.h"
+
+namespace vramplan {
+namespace {
+
+// A program with the parameter w [8], the input x [B, 8] and values of that shape; `rest` are its calls and ends.
+Layers Taken(const std::string& rest, const std::string& more = "") {
+  std::string values = R"(["float32", [8]])";
+  for (int i = 0; i < 8; ++i) values += R"(, ["float32", [[0, 1], 8]])";
+  const Result<Facts> facts = ReadFacts(
+      R"({"schema": "vramplan.facts/1", "mode": "train", "functions": [], )" + more +
+      R"("parameters": [{"name": "w", "type": "float32", "shape": [8], "trained": true}], "buffers": [],
+          "programs": {"train": {"values": [)" +
+      values + R"(], "stored": [["w", 0]], "loose": [], "given": [["x", 1]],
+          "modules": [["a", "mine.A", -1], ["a.b", "mine.B", 0]], )" +
+      rest + "}}}");
+  REQUIRE_MESSAGE(facts.ok(), ToString(facts.ok() ? Error() : facts.error()));
+  Notes notes;
+  return LayersOfProgram(*facts, *ProgramFor(*facts, true), &notes);
+}
+
+// "relu(x) -> relu_2 inplace"
+std::string Lines(const Layers& layers) {
+  std::string text;
+  for (const Layer& layer : layers.layers) {
+    text += layer.op + "(";
+    for (size_t i = 0; i < layer.inputs.size(); ++i)
+      text += (i == 0 ? "" : " ") + (layer.inputs[i].valid() ? layers[layer.inputs[i]].name : "-");
+    text += ") -> " + layers[layer.outputs[0]].name;
+    if (layer.attributes.Int("inplace", 0) != 0) text += " inplace";
+    if (layer.attributes.Has("update")) text += " " + layer.attributes.Text("update", "");
+    text += "\n";
+  }
+  return text;
+}
+
+TEST_CASE("program: one layer a call, in its module, with what the code did in place") {
+  const Layers layers = Taken(R"("returned": [4], "calls": [
+    ["aten.mul.Tensor", 0, ["%1", 1.0], [2]], ["aten.relu_.default", 1, ["%2"], [3]],
+    ["aten.add.Tensor", -1, ["%3", "%0"], [4]]], "ends": [[2, 2], [3, 2], [4, -1]])");
+  CHECK(Lines(layers) == "mul(x) -> mul_2\nrelu(mul_2) -> relu_3 inplace\nadd(relu_3 w) -> add_4\n");
+  REQUIRE(layers.modules.size() == 3);
+  CHECK(layers[layers.layers[1].module].path == "a.b");
+  CHECK(layers[layers.layers[1].module].class_name == "mine.B");
+  CHECK(!layers.layers[2].module.valid());
+  const ValueId product = layers.layers[0].outputs[0], sum = layers.layers[2].outputs[0];
+  CHECK(layers.outputs == std::vector<ValueId>{sum});
+  REQUIRE(layers.recorded.size() == 3);
+  CHECK(layers.recorded[0] == RecordedEnd{product, sum});
+  CHECK(layers.recorded[2] == RecordedEnd{sum, ValueId()});
+  CHECK(layers[layers.inputs[0]].shape == Shape{Dim::Batch(), 8});
+  CHECK(layers.told == ToldByFacts{.tensors = true, .functions = true, .code = true});
+}
+
+TEST_CASE("program: a write into a part is one call on the whole") {
+  const Layers layers = Taken(R"("returned": [5], "calls": [
+    ["aten.clone.default", 0, ["%1"], [2]], ["aten.slice.Tensor", 0, ["%2", 1, 0, 4], [3]],
+    ["aten.add_.Tensor", 0, ["%3", "%0"], [4], {"of": "%2"}], ["aten.neg.default", 0, ["%4"], [5]]], "ends": [])");
+  CHECK(Lines(layers) ==
+        "clone(x) -> clone_2\nslice(clone_2) -> slice_3\nslice_scatter(clone_2 w) -> add_4 inplace add\n"
+        "neg(add_4) -> neg_5\n");
+}
+
+TEST_CASE("program: what runs under no_grad reads views without a gradient, which end with it") {
+  const Layers layers = Taken(R"("returned": [2], "calls": [
+    ["aten.mul.Tensor", 0, ["%1", "%0"], [2], {"no_grad": true}]], "ends": [[2, -1]])");
+  CHECK(Lines(layers) == "detach(x) -> detach x\ndetach(w) -> detach w\nmul(detach x detach w) -> mul_2\n");
+  REQUIRE(layers.recorded.size() == 3);
+  CHECK(layers.recorded[1] == RecordedEnd{layers.layers[0].outputs[0], layers.layers[2].outputs[0]});
+}
+
+TEST_CASE("program: a call that gives its operand back is no layer") {
+  const Layers layers = Taken(R"("returned": [3], "calls": [
+    ["aten.dropout.default", 0, ["%1", 0.5, false], [2]], ["aten.neg.default", 0, ["%2"], [3]]], "ends": [[2, 1]])");
+  CHECK(Lines(layers) == "neg(x) -> neg_3\n");
+}
+
+TEST_CASE("program: operators without a rule keep their name and their operands") {
+  const Layers layers = Taken(R"("returned": [2], "calls": [
+    ["aten.frobnicate.default", 0, [["%1", 2], "%0"], [2]]], "ends": [])");
+  CHECK(Lines(layers) == "aten::frobnicate(x w) -> frobnicate_2\n");
+}
+
+TEST_CASE("program: only of the mode that is asked about") {
+  Facts facts;
+  CHECK(ProgramFor(std::nullopt, true) == nullptr);
+  facts.inference_program = RecordedProgram();
+  CHECK(ProgramFor(facts, true) == nullptr);
+  CHECK(ProgramFor(facts, false) == &*facts.inference_program);
+}
+
+}  // namespace
+}  // namespace vramplan
