@@ -10,27 +10,10 @@
 
 #include "graph/ir/aten.h"
 #include "graph/lift/dynamo/aten.h"
+#include "graph/lift/dynamo/aten_target.h"
 
 namespace vramplan {
 namespace {
-
-// "aten.relu_.default" is "aten.relu.default" that writes into its operand; __and__ and the like are bitwise operators.
-struct Target {
-  std::string plain;
-  bool in_place = false;
-};
-
-Target TargetOf(const std::string& op) {
-  const size_t dot = op.find('.'), end = op.find('.', dot == op.npos ? 0 : dot + 1);
-  if (dot == op.npos || end == op.npos || end < dot + 2) return {op};
-  const std::string_view name = std::string_view(op).substr(dot + 1, end - dot - 1);
-  for (const std::string_view bitwise : {"and", "or", "xor"}) {
-    if (name == "__" + std::string(bitwise) + "__" || name == "__i" + std::string(bitwise) + "__")
-      return {op.substr(0, dot + 1) + "bitwise_" + std::string(bitwise) + op.substr(end), name[2] == 'i'};
-  }
-  if (!name.ends_with('_') || name.ends_with("__")) return {op};
-  return {op.substr(0, end - 1) + op.substr(end), true};
-}
 
 // "L__self__,,net.Net;L__self___fc,fc,torch.nn.modules.linear.Linear"; paths may hold commas inside of brackets.
 ModulePath PathOfModules(std::string_view text, std::string* root_class) {
@@ -99,7 +82,7 @@ class ProgramCalls {
 
   void Lift(NodeId id) {
     const Node& node = graph_[id];
-    const Target target = TargetOf(node.op);
+    const AtenTarget target = ReadAtenTarget(node.op);
     const ModulePath path = PathOfModules(node.provenance.name_scopes, &root_class_);
     if (IsHostTarget(target.plain) || IsNumber(node)) return;
     module_ = ModuleOf(path);
@@ -250,7 +233,7 @@ class ProgramCalls {
     return true;
   }
 
-  AtenCall NameArguments(const Node& node, const Target& target, const AtenRule* rule) {
+  AtenCall NameArguments(const Node& node, const AtenTarget& target, const AtenRule* rule) {
     AtenCall call;
     if (rule == nullptr) {
       const std::string op = target.plain.substr(0, target.plain.find('.', target.plain.find('.') + 1));

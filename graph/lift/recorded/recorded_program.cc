@@ -11,6 +11,7 @@
 #include "graph/layers/trained.h"
 #include "graph/lift/builder.h"
 #include "graph/lift/dynamo/aten.h"
+#include "graph/lift/dynamo/aten_target.h"
 #include "graph/lift/recorded/recorded_forward.h"
 
 namespace vramplan {
@@ -42,31 +43,6 @@ FxLiteral LiteralOf(const Argument& argument) {
       break;
   }
   return literal;
-}
-
-struct Target {
-  std::string name;  // "aten.relu.default"
-  bool in_place = false;
-};
-
-// aten.relu_.default writes in place; x | y is aten.__or__.Tensor, x |= y aten.__ior__.Tensor.
-Target TargetOf(std::string_view target) {
-  const size_t begin = target.find('.');
-  if (begin == std::string_view::npos) return {std::string(target)};
-  const size_t end = std::min(target.find('.', begin + 1), target.size());
-  std::string packet(target.substr(begin + 1, end - begin - 1));
-  Target read;
-  if (packet.starts_with("__") && packet.ends_with("__") && packet.size() > 4) {
-    packet = packet.substr(2, packet.size() - 4);
-    read.in_place = packet == "iand" || packet == "ior" || packet == "ixor";
-    if (read.in_place) packet.erase(0, 1);
-    if (packet == "and" || packet == "or" || packet == "xor") packet = "bitwise_" + packet;
-  } else if (packet.ends_with('_')) {
-    packet.pop_back();
-    read.in_place = true;
-  }
-  read.name = std::string(target.substr(0, begin + 1)) + packet + std::string(target.substr(end));
-  return read;
 }
 
 std::string_view PacketOf(std::string_view name) {
@@ -122,7 +98,8 @@ class ProgramLayers {
       if (parameter && untrained_.contains(kept.name)) frozen_.push_back(id);
     }
     for (const int32_t value : program_.loose) Add(value, "tensor_" + std::to_string(value), Role::kConstant);
-    for (const RecordedProgram::Kept& kept : program_.given) inputs_.push_back(Add(kept.value, kept.name, Role::kInput));
+    for (const RecordedProgram::Kept& kept : program_.given)
+      inputs_.push_back(Add(kept.value, kept.name, Role::kInput));
   }
 
   ModulePath PathOf(int32_t module) const {
@@ -162,14 +139,12 @@ class ProgramLayers {
     }
     const std::vector<AtenArgument> arguments = ParseAtenArguments(rule->arguments);
     for (size_t i = 0; i < arguments.size(); ++i) {
-      const Argument* argument =
-          i < call.arguments.size() ? &call.arguments[i] : Keyword(call, arguments[i].name);
+      const Argument* argument = i < call.arguments.size() ? &call.arguments[i] : Keyword(call, arguments[i].name);
       switch (arguments[i].kind) {
         case AtenArgument::Kind::kIgnored:
           break;
         case AtenArgument::Kind::kAttribute:
-          if (argument != nullptr)
-            SetAttribute(aten->attributes, std::string(arguments[i].name), LiteralOf(*argument));
+          if (argument != nullptr) SetAttribute(aten->attributes, std::string(arguments[i].name), LiteralOf(*argument));
           break;
         case AtenArgument::Kind::kTensors:
           if (argument != nullptr) AddTensors(*argument, aten);
@@ -196,14 +171,16 @@ class ProgramLayers {
   }
 
   void AddCall(const RecordedProgram::Call& call) {
-    const Target target = TargetOf(call.target);
-    const std::string_view packet = PacketOf(target.name);
-    const AtenRule* rule = FindAtenRule(target.name);
+    const AtenTarget target = ReadAtenTarget(call.target);
+    const std::string_view packet = PacketOf(target.plain);
+    const AtenRule* rule = FindAtenRule(target.plain);
     AtenCall aten{.op = rule != nullptr ? std::string(rule->op) : "aten::" + std::string(packet)};
-    const size_t results = rule != nullptr && rule->several_outputs ? call.results.size() : std::min<size_t>(call.results.size(), 1);
+    const size_t results =
+        rule != nullptr && rule->several_outputs ? call.results.size() : std::min<size_t>(call.results.size(), 1);
     for (size_t r = 0; r < results; ++r) {
       const int32_t value = call.results[r];
-      aten.outputs.push_back(value < 0 ? ValueId() : Add(value, std::string(packet) + "_" + std::to_string(value), Role::kActivation));
+      aten.outputs.push_back(
+          value < 0 ? ValueId() : Add(value, std::string(packet) + "_" + std::to_string(value), Role::kActivation));
     }
     const Argument* whole = Keyword(call, "of");
     if (whole != nullptr && whole->kind == Argument::Kind::kValue && !call.arguments.empty()) {

@@ -1,0 +1,31 @@
+#include "graph/lift/dynamo/aten_target.h"
+
+#include <algorithm>
+
+#include "graph/base/text.h"
+
+namespace vramplan {
+
+AtenTarget ReadAtenTarget(std::string_view target) {
+  const size_t dot = target.find('.');
+  if (dot == std::string_view::npos) return {std::string(target)};
+  const size_t begin = dot + 1, end = std::min(target.find('.', begin), target.size());
+  std::string name(target.substr(begin, end - begin));
+  AtenTarget read;
+  if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) {
+    std::string bitwise = name.substr(2, name.size() - 4);
+    const bool in_place = IsOneOf(bitwise, {"iand", "ior", "ixor"});
+    if (in_place) bitwise.erase(0, 1);
+    if (IsOneOf(bitwise, {"and", "or", "xor"})) {
+      name = "bitwise_" + bitwise;
+      read.in_place = in_place;
+    }
+  } else if (name.size() > 1 && name.ends_with('_')) {
+    name.pop_back();
+    read.in_place = true;
+  }
+  read.plain = std::string(target.substr(0, begin)) + name + std::string(target.substr(end));
+  return read;
+}
+
+}  // namespace vramplan
