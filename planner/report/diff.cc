@@ -19,11 +19,13 @@ struct DiffRow {
   Bytes moved() const { return std::max(change(), before - after); }
 };
 
-// "+12.3 %"; of nothing there is no share.
+// "+12.3 %", "x 52" of much more; of nothing there is no share.
 std::string GrowthText(const DiffRow& row) {
   if (row.before == Bytes()) return row.after == Bytes() ? "" : "new";
   if (row.after == Bytes()) return "gone";
   const double share = 100.0 * static_cast<double>(row.change().count()) / static_cast<double>(row.before.count());
+  constexpr double kMostPercent = 1000;
+  if (share > kMostPercent) return Formatted("x %.0f", share / 100 + 1);
   return row.change() == Bytes() ? "" : Formatted("%+.1f %%", share);
 }
 

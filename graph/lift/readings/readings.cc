@@ -76,6 +76,13 @@ class WrittenOut {
     out.push_back(std::move(layer));
     return made;
   }
+  // One more result of the last layer, of the same shape.
+  ValueId Part() {
+    Value value = layers_[call_.outputs[0]];
+    value.name = out.back().name + "." + std::to_string(out.back().outputs.size());
+    out.back().outputs.push_back(layers_.Add(std::move(value)));
+    return out.back().outputs.back();
+  }
   std::vector<Layer> Done() && {
     out.back().outputs = call_.outputs;
     return std::move(out);
@@ -88,7 +95,8 @@ class WrittenOut {
   Layer call_;
 };
 
-// As people write them: x * torch.sigmoid(x); x * torch.tanh(F.softplus(x)); x * 0.5 * (1 + torch.erf(x / 2 ** 0.5)).
+// As people write them: x * torch.sigmoid(x); x * torch.tanh(F.softplus(x)); x * 0.5 * (1 + torch.erf(x / 2 ** 0.5));
+// a, b = x.chunk(2); a * torch.sigmoid(b).
 std::vector<Layer> WriteOut(Layers* layers, const Layer& call) {
   WrittenOut written(layers, call);
   const ValueId x = call.inputs[0];
@@ -96,6 +104,10 @@ std::vector<Layer> WriteOut(Layers* layers, const Layer& call) {
     written.Then("mul", {x, written.Then("sigmoid", {x})});
   } else if (call.op == "mish") {
     written.Then("mul", {x, written.Then("tanh", {written.Then("softplus", {x})})});
+  } else if (call.op == "glu") {
+    const ValueId first = written.Then("split", {x}), second = written.Part();
+    written.out.back().attributes.Set("dim", call.attributes.Int("dim", -1));
+    written.Then("mul", {first, written.Then("sigmoid", {second})});
   } else {
     const ValueId half = written.Then("mul", {x}, 0.5);
     const ValueId erf = written.Then("erf", {written.Then("div", {x}, 1.4142135623730951)});
@@ -105,7 +117,7 @@ std::vector<Layer> WriteOut(Layers* layers, const Layer& call) {
 }
 
 bool IsOneCall(const Layer& layer) {
-  return layer.evidence == Evidence::kPattern && IsOneOf(layer.op, {"silu", "mish", "gelu"}) &&
+  return layer.evidence == Evidence::kPattern && IsOneOf(layer.op, {"silu", "mish", "gelu", "glu"}) &&
          layer.attributes.Text("approximate", "none") == "none";
 }
 

@@ -2,6 +2,7 @@
 // layers that Lift gives are the likely ones; each reading is all of them with one question answered the other way.
 //
 //   Sigmoid, Mul                           F.silu(x), which keeps x;   x * torch.sigmoid(x), which keeps x and sigmoid
+//   Split, Sigmoid, Mul                    F.glu(x), which keeps x;    a * torch.sigmoid(b), which keeps both and the gate
 //   Mul, Add, Tanh, Mul in one module      written out, keeps five tensors;   an autograd.Function, keeps its input
 //   ScatterND with reduction "add"         index_add, keeps what it adds;   index_put, keeps the numbers alone
 //   ConstantOfShape                        torch.zeros(n), fp32 under autocast;   h.new_zeros(n), fp16 where h is

@@ -35,6 +35,30 @@ TEST_CASE("Sigmoid and Mul: one call, or written out") {
   }
 }
 
+TEST_CASE("Split, Sigmoid and Mul: F.glu, or a gate that is written out") {
+  const Layers layers = testing::Lifted(R"(
+    <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">
+    agraph (float[batch, 8] x) => (float[batch, 4] y) {
+      h = Neg (x)
+      p, q = Split <axis = 1> (h)
+      s = Sigmoid (q)
+      a = Mul (p, s)
+      y = Neg (a)
+    })");
+  CHECK(testing::LinesOf(layers)[1] == "glu(h) -> [B, 4]");
+  const std::vector<Reading> readings = OtherReadings(layers, {true, false});
+  REQUIRE(readings.size() == 1);
+  CHECK(readings[0].code == "activation-guessed");
+  const Layers& other = readings[0].layers;
+  REQUIRE(OperatorsOf(other) == "neg split sigmoid mul neg");
+  const std::vector<ValueId>& halves = other.layers[1].outputs;
+  REQUIRE(halves.size() == 2);
+  CHECK(other[halves[1]].shape == layers[layers.layers[1].outputs[0]].shape);
+  CHECK(other.layers[2].inputs == std::vector<ValueId>{halves[1]});
+  CHECK(other.layers[3].inputs == std::vector<ValueId>{halves[0], other.layers[2].outputs[0]});
+  CHECK(other.layers[3].outputs == layers.layers[1].outputs);
+}
+
 TEST_CASE("a file without doubts of this kind has one reading") {
   CHECK(OtherReadings(Activation("a = Relu (h)"), {true, false}).empty());
 }
