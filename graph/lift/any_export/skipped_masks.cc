@@ -66,6 +66,7 @@ class Rewrite {
       for (ValueId& input : layer.inputs) input = NameOf(input);
       if (!SkipsMasks(layer)) continue;
       if (layer.op == "where" && SkipWhere(layer)) draft_.edit.Remove(l);
+      if (layer.op == "contiguous") FollowCopy(layer);
       if (layer.op == "scaled_dot_product_attention") {
         SkipMask(layer);
         BiasAnew(layer, l);
@@ -143,10 +144,22 @@ class Rewrite {
     if (mask == KnownMask::kAllTrue) {
       changed_ = true;
       renamed_[where.outputs[0]] = where.inputs[1];
+      unmasked_.insert(where.inputs[1]);
       return true;
     }
     if (mask == KnownMask::kCausal) biased_[where.outputs[0]] = &where;
     return false;
+  }
+
+  // A copy of what is without its mask now has the axes of that; of what is made anew, it is made anew behind that.
+  void FollowCopy(const Layer& copy) {
+    if (copy.inputs.empty() || copy.outputs.empty() || !copy.inputs[0].valid()) return;
+    if (unmasked_.contains(copy.inputs[0]))
+      layers_.values[copy.outputs[0].index()].shape = layers_[copy.inputs[0]].shape;
+    const auto where = biased_.find(copy.inputs[0]);
+    if (where == biased_.end()) return;
+    biased_[copy.outputs[0]] = where->second;
+    copied_.insert(copy.outputs[0]);
   }
 
   // create_position_bias_mask, once a call: where(arange(q)[:, None] >= arange(k)[None, :], bias, -inf). The exporter
@@ -169,7 +182,9 @@ class Rewrite {
     const ValueId causal = insert("ge", {column, row}, DType::kBool, Shape{queries, keys});
     const ValueId mask = insert("reshape", {causal}, DType::kBool, Shape{1, 1, queries, keys});
     const Value bias = layers_[where.inputs[1]];
+    const bool copied = copied_.contains(call.inputs[kMask]);
     call.inputs[kMask] = insert("where", {mask, where.inputs[1], ValueId()}, bias.type, bias.shape, where.attributes);
+    if (copied) call.inputs[kMask] = insert("contiguous", {call.inputs[kMask]}, bias.type, bias.shape);
   }
 
   // What made the masks, and nobody reads any more; `was_read`: by layers.
@@ -194,6 +209,8 @@ class Rewrite {
   std::map<ValueId, ValueId> renamed_;
   std::map<ValueId, KnownMask> read_;
   std::map<ValueId, const Layer*> biased_;  // where(causal mask, bias, number), by its result
+  std::set<ValueId> unmasked_;              // what is read where a mask of nothing was
+  std::set<ValueId> copied_;                // copies of what is in biased_
   std::vector<ValueId> by_name_;
   bool changed_ = false;
 };
