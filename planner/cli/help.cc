@@ -176,7 +176,7 @@ std::string Row(const std::string& left, const std::string& text) {
 std::string HelpText(std::optional<Verb> verb) {
   if (!verb) {
     std::string text =
-        "vramplan tells from an ONNX file, without a GPU, how much GPU memory a PyTorch training or\n"
+        "vramplan tells from an ONNX or .pt2 file, without a GPU, how much GPU memory a PyTorch training or\n"
         "inference step takes, whether it fits a card, and the largest batch that does.\n\n"
         "usage: vramplan VERB ...\n\n";
     text += Row("fit FILE --gpu NAME", "does it fit, and what is the largest batch");
