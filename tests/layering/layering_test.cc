@@ -64,7 +64,7 @@ const std::vector<Confined> kConfined = {
     {"CLI/", {"planner/cli/parse.cc"}},
     {"onnx/", {"graph/onnx/", "models/generate/"}},
     {"google/protobuf/", {"graph/onnx/", "models/generate/"}},
-    {"nlohmann/", {"planner/report/", "graph/facts/read_facts.cc", "graph/pt2/read_program.cc"}},
+    {"nlohmann/", {"planner/report/", "graph/facts/", "graph/pt2/read_program.cc"}},
     {"Eigen/", {"planner/timeline/", "planner/solver/", "planner/calibration/"}},
     {"cuda.h", {"cuda_probe/"}},
     {"cuda_runtime", {}},
@@ -215,7 +215,7 @@ TEST_CASE("includes go one way, and third-party headers stay where they belong")
   CHECK(Lines(violations) == "");
 }
 
-TEST_CASE("nlohmann/json is seen by at most three files") {
+TEST_CASE("nlohmann/json is seen by at most five files") {
   std::vector<std::string> seen_by;
   for (const std::string& path : Sources()) {
     for (const Include& include : IncludesOf(ReadText(kRoot / path))) {
@@ -223,7 +223,7 @@ TEST_CASE("nlohmann/json is seen by at most three files") {
     }
   }
   CAPTURE(Lines(seen_by));
-  CHECK(seen_by.size() <= 3);
+  CHECK(seen_by.size() <= 5);
 }
 
 // Uses (graph/layers/uses.h) is the only table of who makes and who reads a value of Layers.
