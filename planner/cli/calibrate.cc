@@ -8,7 +8,7 @@
 #include "planner/cli/profile_store.h"
 #include "planner/cli/verbs.h"
 #include "planner/report/calibration.h"
-#include "planner/report/profile_json.h"
+#include "planner/report/json/profile_json.h"
 
 namespace vramplan {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "planner/cli/profile_store.h"
-#include "planner/report/profile_json.h"
+#include "planner/report/json/profile_json.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/nearest.h"
 

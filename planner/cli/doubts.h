@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/cli/prepare.h"
-#include "planner/report/assumption.h"
+#include "planner/report/parts/assumption.h"
 
 namespace vramplan {
 

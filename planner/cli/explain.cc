@@ -8,8 +8,8 @@
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/explain_page.h"
-#include "planner/report/profile_json.h"
-#include "planner/report/quoting.h"
+#include "planner/report/json/profile_json.h"
+#include "planner/report/writing/quoting.h"
 
 namespace vramplan {
 namespace {

@@ -11,7 +11,7 @@
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/fit_page.h"
-#include "planner/report/sparkline.h"
+#include "planner/report/writing/sparkline.h"
 #include "planner/runtimes/runtime.h"
 
 namespace vramplan {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/report/breakdown.h"
+#include "planner/report/parts/breakdown.h"
 #include "planner/semantics/optimizer.h"
 
 namespace vramplan {

@@ -4,7 +4,7 @@
 #include "graph/base/result.h"
 #include "planner/cli/prepare.h"
 #include "planner/report/fit.h"
-#include "planner/report/host.h"
+#include "planner/report/parts/host.h"
 
 namespace vramplan {
 

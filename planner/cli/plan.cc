@@ -9,7 +9,7 @@
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/plan_page.h"
-#include "planner/report/breakdown.h"
+#include "planner/report/parts/breakdown.h"
 #include "planner/semantics/optimizer.h"
 #include "planner/timeline/checkpointed_calls.h"
 

@@ -10,7 +10,7 @@
 #include "graph/shapes/quantized.h"
 #include "planner/cli/check_inputs.h"
 #include "planner/cli/optimizer_of_file.h"
-#include "planner/report/numbers.h"
+#include "planner/report/writing/numbers.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "planner/report/profile_json.h"
+#include "planner/report/json/profile_json.h"
 
 namespace vramplan {
 namespace {

@@ -8,7 +8,7 @@
 #include "planner/cli/step_alone.h"
 #include "planner/picture/script_page.h"
 #include "planner/record/changes.h"
-#include "planner/report/model_facts.h"
+#include "planner/report/parts/model_facts.h"
 #include "planner/report/record.h"
 
 namespace vramplan {

@@ -2,7 +2,7 @@
 
 #include "planner/allocator/stream.h"
 #include "planner/cli/verbs.h"
-#include "planner/report/model_facts.h"
+#include "planner/report/parts/model_facts.h"
 
 namespace vramplan {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "planner/report/json.h"
+#include "planner/report/writing/json.h"
 
 namespace vramplan {
 namespace {

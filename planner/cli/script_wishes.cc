@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "planner/cli/typed_values.h"
-#include "planner/report/numbers.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {

@@ -5,7 +5,7 @@
 #include "planner/allocator/stream.h"
 #include "planner/cli/verbs.h"
 #include "planner/remat/text.h"
-#include "planner/report/model_facts.h"
+#include "planner/report/parts/model_facts.h"
 #include "planner/report/remat.h"
 
 namespace vramplan {

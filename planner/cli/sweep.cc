@@ -32,7 +32,7 @@ std::string TextOf(const std::vector<SweepAxis>& axes, const std::vector<size_t>
 }
 
 // Every combination, the last axis changing fastest.
-std::vector<std::vector<size_t>> Combinations(const std::vector<SweepAxis>& axes) {
+std::vector<std::vector<size_t>> SweepCombinations(const std::vector<SweepAxis>& axes) {
   std::vector<std::vector<size_t>> all = {{}};
   for (const SweepAxis& axis : axes) {
     std::vector<std::vector<size_t>> longer;
@@ -175,7 +175,7 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
   report.all_cards = options.gpu == "all";
   if (chosen) report.device = chosen->device;
   for (const SweepAxis& axis : options.over) report.axes.push_back(axis.name);
-  const std::vector<std::vector<size_t>> at = Combinations(options.over);
+  const std::vector<std::vector<size_t>> at = SweepCombinations(options.over);
   // The batch changes fastest while they are worked out, for the model is the same then.
   std::vector<size_t> order(at.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -9,7 +9,7 @@
 #include "graph/base/note.h"
 #include "graph/base/result.h"
 #include "planner/cli/options.h"
-#include "planner/report/style.h"
+#include "planner/report/writing/style.h"
 
 namespace vramplan {
 

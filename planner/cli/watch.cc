@@ -9,7 +9,7 @@
 #include "planner/cli/profile_store.h"
 #include "planner/cli/started_command.h"
 #include "planner/cli/verbs.h"
-#include "planner/report/profile_json.h"
+#include "planner/report/json/profile_json.h"
 #include "planner/spec/nearest.h"
 
 namespace vramplan {
@@ -72,7 +72,7 @@ Status Predict(Options options, int card, Probe* machine, WatchReport* report) {
 }
 
 // The stored profile of the card, or a new one, with the context that this run had.
-Status Save(const CardFacts& card, Probe* machine, WatchReport* report, Outcome* outcome) {
+Status SaveWatch(const CardFacts& card, Probe* machine, WatchReport* report, Outcome* outcome) {
   const auto refused = [&](const char* text) {
     report->notes.Add({"not-saved", Severity::kWarning, "--save", text, ""});
     return Done();
@@ -174,7 +174,7 @@ Result<Outcome> RunWatch(const Options& options, const Style& style, Probe* mach
     outcome.exit_code = kWatchStopped;
   }
   if (options.save) {
-    if (const Status saved = Save(card, machine, &report, &outcome); !saved.ok()) return saved.error();
+    if (const Status saved = SaveWatch(card, machine, &report, &outcome); !saved.ok()) return saved.error();
   }
   if (report.result.end == WatchResult::End::kFailed) outcome.exit_code = kWatchStopped;
   if (options.format == Format::kJson) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "planner/picture/markup.h"
-#include "planner/report/device_band.h"
+#include "planner/report/parts/device_band.h"
 
 namespace vramplan {
 

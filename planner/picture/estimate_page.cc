@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "planner/picture/table.h"
-#include "planner/report/breakdown.h"
-#include "planner/report/layer_table.h"
+#include "planner/report/parts/breakdown.h"
+#include "planner/report/parts/layer_table.h"
 
 namespace vramplan {
 namespace {

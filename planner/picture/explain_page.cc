@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/picture/table.h"
-#include "planner/report/numbers.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {

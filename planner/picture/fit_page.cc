@@ -4,8 +4,8 @@
 
 #include "planner/picture/estimate_page.h"
 #include "planner/picture/table.h"
-#include "planner/report/bottleneck.h"
-#include "planner/report/breakdown.h"
+#include "planner/report/parts/bottleneck.h"
+#include "planner/report/parts/breakdown.h"
 
 namespace vramplan {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "planner/picture/parts.h"
 #include "planner/picture/plot.h"
-#include "planner/report/numbers.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/report/json.h"
+#include "planner/report/writing/json.h"
 
 namespace vramplan {
 

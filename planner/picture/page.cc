@@ -5,8 +5,8 @@
 
 #include "planner/picture/parts.h"
 #include "planner/picture/table.h"
-#include "planner/report/breakdown.h"
-#include "planner/report/numbers.h"
+#include "planner/report/parts/breakdown.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {

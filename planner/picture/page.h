@@ -14,8 +14,8 @@
 
 #include "graph/base/note.h"
 #include "planner/picture/markup.h"
-#include "planner/report/assumption.h"
 #include "planner/report/estimate.h"
+#include "planner/report/parts/assumption.h"
 
 namespace vramplan {
 

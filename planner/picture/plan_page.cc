@@ -6,8 +6,8 @@
 #include "planner/picture/estimate_page.h"
 #include "planner/picture/fit_page.h"
 #include "planner/picture/table.h"
-#include "planner/report/breakdown.h"
-#include "planner/report/numbers.h"
+#include "planner/report/parts/breakdown.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/report/numbers.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {

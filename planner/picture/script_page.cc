@@ -4,7 +4,7 @@
 
 #include "planner/picture/fit_page.h"
 #include "planner/picture/table.h"
-#include "planner/report/breakdown.h"
+#include "planner/report/parts/breakdown.h"
 
 namespace vramplan {
 namespace {

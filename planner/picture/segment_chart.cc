@@ -5,7 +5,7 @@
 #include "planner/picture/parts.h"
 #include "planner/picture/plot.h"
 #include "planner/picture/table.h"
-#include "planner/report/segments.h"
+#include "planner/report/parts/segments.h"
 
 namespace vramplan {
 namespace {

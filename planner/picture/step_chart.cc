@@ -172,7 +172,7 @@ Json DataOf(const StepChart& chart) {
 }
 
 // The highest moment of each phase, for readers without a picture.
-void AddTable(const StepChart& chart, Markup* to) {
+void AddChartTable(const StepChart& chart, Markup* to) {
   to->Open("details", {{"class", "as-table"}}).Element("summary", {}, "as a table");
   to->Open("div", {{"class", "scroll"}}).Open("table").Open("thead").Open("tr");
   for (const char* header : {"step", "phase", "allocated, at its highest", "reserved"})
@@ -236,7 +236,7 @@ Markup DrawStep(const StepChart& chart) {
       "figcaption", {},
       "Each column is a stretch of allocations and frees, in order, and shows its highest moment. The peak is in " +
           chart.place + "; nvidia-smi shows up to " + ToString(chart.device) + " over the run.");
-  AddTable(chart, &page);
+  AddChartTable(chart, &page);
   page.Data("step-data", DataOf(chart)).Close();
   return page;
 }

@@ -2,7 +2,7 @@
 
 #include "planner/picture/icicle.h"
 #include "planner/picture/segment_chart.h"
-#include "planner/report/breakdown.h"
+#include "planner/report/parts/breakdown.h"
 
 namespace vramplan {
 

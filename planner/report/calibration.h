@@ -6,7 +6,7 @@
 #include <string>
 
 #include "planner/calibration/calibrate.h"
-#include "planner/report/style.h"
+#include "planner/report/writing/style.h"
 #include "planner/spec/device.h"
 
 namespace vramplan {

@@ -13,8 +13,8 @@
 #include "graph/base/note.h"
 #include "graph/base/result.h"
 #include "planner/report/estimate.h"
-#include "planner/report/json.h"
-#include "planner/report/style.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
 
 namespace vramplan {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "planner/report/diff.h"
-#include "planner/report/numbers.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "graph/base/check.h"
 #include "graph/base/text_table.h"
-#include "planner/report/breakdown.h"
-#include "planner/report/segments.h"
-#include "planner/report/sparkline.h"
+#include "planner/report/parts/breakdown.h"
+#include "planner/report/parts/segments.h"
+#include "planner/report/writing/sparkline.h"
 
 namespace vramplan {
 namespace {

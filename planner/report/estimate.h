@@ -7,12 +7,12 @@
 
 #include "graph/base/note.h"
 #include "planner/allocator/replay.h"
-#include "planner/report/assumption.h"
-#include "planner/report/device_band.h"
-#include "planner/report/json.h"
-#include "planner/report/layer_table.h"
-#include "planner/report/model_facts.h"
-#include "planner/report/style.h"
+#include "planner/report/parts/assumption.h"
+#include "planner/report/parts/device_band.h"
+#include "planner/report/parts/layer_table.h"
+#include "planner/report/parts/model_facts.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
 #include "planner/spec/device.h"
 
 namespace vramplan {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "graph/base/note.h"
-#include "planner/report/assumption.h"
-#include "planner/report/device_band.h"
 #include "planner/report/estimate.h"
-#include "planner/report/host.h"
+#include "planner/report/parts/assumption.h"
+#include "planner/report/parts/device_band.h"
+#include "planner/report/parts/host.h"
 #include "planner/solver/batch_search.h"
 
 namespace vramplan {

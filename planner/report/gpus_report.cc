@@ -1,7 +1,7 @@
 #include "planner/report/gpus_report.h"
 
 #include "graph/base/text_table.h"
-#include "planner/report/numbers.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/report/json.h"
-#include "planner/report/style.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
 #include "planner/spec/device.h"
 
 namespace vramplan {

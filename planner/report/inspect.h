@@ -11,8 +11,8 @@
 #include "graph/layers/layers.h"
 #include "graph/lift/lift.h"
 #include "graph/shapes/infer.h"
-#include "planner/report/json.h"
-#include "planner/report/style.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
 
 namespace vramplan {
 

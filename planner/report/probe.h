@@ -14,8 +14,8 @@
 #include "cuda_probe/facts.h"
 #include "graph/base/note.h"
 #include "planner/calibration/loads.h"
-#include "planner/report/json.h"
-#include "planner/report/style.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
 
 namespace vramplan {
 

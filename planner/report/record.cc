@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "graph/base/text_table.h"
-#include "planner/report/breakdown.h"
 #include "planner/report/estimate.h"
+#include "planner/report/parts/breakdown.h"
 
 namespace vramplan {
 namespace {

@@ -1,14 +1,14 @@
 #include "planner/report/remat.h"
 
 #include "graph/base/text_table.h"
-#include "planner/report/numbers.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
 
 std::string GapText(double share) { return Formatted("%.2f %%", 100 * share); }
 
-double Share(int64_t part, int64_t whole) {
+double ShareText(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -21,7 +21,7 @@ std::string RematVerdict(const RematReport& report) {
   }
   if (!answer.outcome) return report.file + ": no schedule was found" + within;
   return report.file + ": a schedule" + within + " costs " + std::to_string(answer.outcome->cost) + ", " +
-         GapText(Share(answer.extra(), answer.cost_once)) + " more than running every node once; " +
+         GapText(ShareText(answer.extra(), answer.cost_once)) + " more than running every node once; " +
          (answer.proved_optimal() ? "proved optimal" : "at most " + GapText(answer.gap()) + " above the cheapest");
 }
 

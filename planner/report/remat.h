@@ -4,8 +4,8 @@
 #include <string>
 
 #include "planner/remat/solve.h"
-#include "planner/report/json.h"
-#include "planner/report/style.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
 
 namespace vramplan {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "planner/allocator/stream.h"
-#include "planner/report/json.h"
-#include "planner/report/style.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
 
 namespace vramplan {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/record/played.h"
-#include "planner/report/model_facts.h"
+#include "planner/report/parts/model_facts.h"
 
 namespace vramplan {
 namespace {

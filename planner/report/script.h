@@ -14,10 +14,10 @@
 
 #include "graph/base/note.h"
 #include "planner/allocator/replay.h"
-#include "planner/report/device_band.h"
 #include "planner/report/fit.h"
-#include "planner/report/json.h"
-#include "planner/report/style.h"
+#include "planner/report/parts/device_band.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
 #include "planner/spec/device.h"
 #include "pretend/recording/moment.h"
 #include "pretend/recording/recording.h"

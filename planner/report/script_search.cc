@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "graph/base/text_table.h"
-#include "planner/report/numbers.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
@@ -25,7 +25,7 @@ std::string FirstLine(const ScriptLargest& largest, const ScriptReport& report) 
   return text + "; " + fails;
 }
 
-std::string LargestText(const ScriptLargest& largest) {
+std::string ScriptLargestText(const ScriptLargest& largest) {
   if (!largest.largest) return "none";
   return (largest.first_failing ? "" : ">= ") + std::to_string(*largest.largest);
 }
@@ -180,7 +180,7 @@ std::string PrintVaried(const std::vector<VariedRun>& runs, const Style& style) 
     for (const Bytes bytes : {peak.requested, peak.allocated, peak.reserved}) cells.push_back(ToString(bytes));
     cells.push_back(report.oom ? "" : ToString(report.band.device().likely));
     if (first.card_given) cells.emplace_back(report.oom ? "out of memory" : Name(report.verdict));
-    if (searched) cells.push_back(LargestText(*run.largest));
+    if (searched) cells.push_back(ScriptLargestText(*run.largest));
     table.AddRow(std::move(cells));
     fitting += report.oom ? 0 : 1;
   }

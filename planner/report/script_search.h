@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "planner/report/json.h"
+#include "planner/report/parts/sweep_laws.h"
 #include "planner/report/script.h"
-#include "planner/report/style.h"
-#include "planner/report/sweep_laws.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
 
 namespace vramplan {
 

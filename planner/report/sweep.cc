@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "graph/base/text_table.h"
-#include "planner/report/numbers.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {

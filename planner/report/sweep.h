@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "graph/base/note.h"
-#include "planner/report/device_band.h"
 #include "planner/report/estimate.h"
 #include "planner/report/fit.h"
-#include "planner/report/sweep_laws.h"
+#include "planner/report/parts/device_band.h"
+#include "planner/report/parts/sweep_laws.h"
 
 namespace vramplan {
 

@@ -7,8 +7,8 @@
 #include "graph/base/note.h"
 #include "planner/allocator/trace_diff.h"
 #include "planner/report/estimate.h"
-#include "planner/report/json.h"
-#include "planner/report/style.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
 
 namespace vramplan {
 

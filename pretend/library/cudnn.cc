@@ -1,5 +1,5 @@
 // cuDNN: descriptors that carry an answer, and workspaces, of which there are none: what cuDNN may take is a band that
-// the report adds (planner/report/device_band.h). All else are names (names/cudnn.txt).
+// the report adds (planner/report/parts/device_band.h). All else are names (names/cudnn.txt).
 #include <atomic>
 #include <cstring>
 

@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "planner/report/device_band.h"
+#include "planner/report/parts/device_band.h"
 #include "tests/support/expectation.h"
 #include "tests/support/truth.h"
 
@@ -92,7 +92,7 @@ double Quantile(std::vector<double> values, double at) {
   return values.empty() ? 0 : values[static_cast<size_t>(std::lround(at * static_cast<double>(values.size() - 1)))];
 }
 
-// The rule that gave the constants of planner/report/device_band.cc: of all models with enough runs but one, the
+// The rule that gave the constants of planner/report/parts/device_band.cc: of all models with enough runs but one, the
 // outermost decile of measured / ours - 1.
 struct Ends {
   double below = 0, above = 0;

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "planner/report/json.h"
+#include "planner/report/writing/json.h"
 
 namespace vramplan::testing {
 

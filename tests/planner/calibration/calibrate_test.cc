@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "planner/report/json.h"
-#include "planner/report/profile_json.h"
+#include "planner/report/json/profile_json.h"
+#include "planner/report/writing/json.h"
 #include "tests/support/fake_probe.h"
 
 namespace vramplan {

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "planner/report/profile_json.h"
+#include "planner/report/json/profile_json.h"
 #include "tests/support/command_line.h"
 #include "tests/support/fake_probe.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "planner/cli/write_file.h"
-#include "planner/report/json.h"
+#include "planner/report/writing/json.h"
 #include "tests/support/command_line.h"
 
 namespace vramplan {

@@ -7,7 +7,7 @@
 #include <regex>
 #include <string>
 
-#include "planner/report/profile_json.h"
+#include "planner/report/json/profile_json.h"
 #include "tests/support/command_line.h"
 
 namespace vramplan {

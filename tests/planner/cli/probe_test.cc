@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "planner/report/json.h"
+#include "planner/report/writing/json.h"
 #include "tests/support/command_line.h"
 #include "tests/support/fake_probe.h"
 

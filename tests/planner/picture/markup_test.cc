@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "planner/report/json.h"
+#include "planner/report/writing/json.h"
 
 using namespace vramplan;
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "planner/report/breakdown.h"
+#include "planner/report/parts/breakdown.h"
 
 using namespace vramplan;
 

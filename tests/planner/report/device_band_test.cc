@@ -1,4 +1,4 @@
-#include "planner/report/device_band.h"
+#include "planner/report/parts/device_band.h"
 
 #include <doctest/doctest.h>
 

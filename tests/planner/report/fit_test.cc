@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/report/breakdown.h"
+#include "planner/report/parts/breakdown.h"
 #include "tests/support/timelines.h"
 
 namespace vramplan {

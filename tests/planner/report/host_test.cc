@@ -1,4 +1,4 @@
-#include "planner/report/host.h"
+#include "planner/report/parts/host.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "planner/report/layer_table.h"
+#include "planner/report/parts/layer_table.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "planner/report/profile_json.h"
+#include "planner/report/json/profile_json.h"
 
 #include <doctest/doctest.h>
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "planner/report/json.h"
+#include "planner/report/writing/json.h"
 #include "tests/support/command_line.h"
 #include "tests/support/json_schema.h"
 
@@ -81,7 +81,7 @@ void CollectNames(const Json& schema, std::set<std::string>* names) {
 
 TEST_CASE("schemas: every member that a report writes is in one of them, and none is there that nobody writes") {
   std::set<std::string> written, described;
-  for (const auto& entry : fs::directory_iterator(std::string(VRAMPLAN_SOURCE_DIR) + "/planner/report")) {
+  for (const auto& entry : fs::recursive_directory_iterator(std::string(VRAMPLAN_SOURCE_DIR) + "/planner/report")) {
     if (entry.path().filename() == "snippets.cc" || entry.path().extension() != ".cc") continue;  // deepspeed's own
     const std::string text = TextOf(entry.path());
     static const std::regex kSet("\\.Set\\(\\s*\"([a-z0-9_]+)\"");

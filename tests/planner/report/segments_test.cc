@@ -1,4 +1,4 @@
-#include "planner/report/segments.h"
+#include "planner/report/parts/segments.h"
 
 #include <doctest/doctest.h>
 

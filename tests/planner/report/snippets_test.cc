@@ -1,4 +1,4 @@
-#include "planner/report/snippets.h"
+#include "planner/report/snippets/snippets.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/report/quoting.h"
+#include "planner/report/writing/quoting.h"
 
 namespace vramplan {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/report/sparkline.h"
+#include "planner/report/writing/sparkline.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "planner/report/sweep_laws.h"
+#include "planner/report/parts/sweep_laws.h"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,120 @@
+#include "planner/report/parts/breakdown.h"
+#include "planner/report/script.h"
+
+namespace vramplan {
+namespace {
+
+Json CountersJson(const Counters& counters) {
+  Json json = Json::Object();
+  json.Set("requested", counters.requested).Set("allocated", counters.allocated).Set("reserved", counters.reserved);
+  return json;
+}
+
+Json PlaceJson(const CodePlace& place) {
+  Json json = Json::Object();
+  json.Set("file", place.file).Set("line", place.line).Set("function", place.function);
+  return json;
+}
+
+Json ScriptStepsJson(const Recording& recording) {
+  Json steps = Json::Array();
+  for (const RecordedStep& step : recording.steps) {
+    Json json = Json::Object();
+    json.Set("step", step.step)
+        .Set("requested", step.peak.requested)
+        .Set("allocated", step.peak.allocated)
+        .Set("reserved", step.peak.reserved)
+        .Set("left", CountersJson(step.after));
+    steps.Push(std::move(json));
+  }
+  return steps;
+}
+
+Json OutOfMemoryJson(const ScriptReport& report) {
+  if (!report.oom) return Json();
+  const RecordedRefusal& oom = *report.oom;
+  Json json = Json::Object();
+  json.Set("asked", oom.asked)
+      .Set("free", oom.free)
+      .Set("held", CountersJson(oom.held))
+      .Set("place", PlaceJson(oom.place))
+      .Set("step", report.moment.step)
+      .Set("phase", Name(report.moment.phase))
+      .Set("largest_refused", report.card.largest_refused);
+  return json;
+}
+
+Json ScriptGpuJson(const ScriptReport& report) {
+  if (!report.card_given) return Json();
+  Json json = Json::Object();
+  json.Set("name", report.device.name)
+      .Set("usable", report.device.usable)
+      .Set("capability", report.capability)
+      .Set("available", report.device.available());
+  return json;
+}
+
+Json PlacesJson(const HighMoment& moment) {
+  Json places = Json::Array();
+  for (const HeldRow& row : moment.rows) {
+    Json json = PlaceJson(row.place);
+    json.Set("module", row.module).Set("phase", Name(row.phase)).Set("blocks", row.blocks).Set("bytes", row.bytes);
+    places.Push(std::move(json));
+  }
+  return places;
+}
+
+Json ByValueJson(const Recording& recording) {
+  Json rows = Json::Array();
+  for (const ByValue& value : recording.by_value) {
+    Json row = PlaceJson(value.place);
+    row.Set("what", value.what).Set("times", value.times);
+    rows.Push(std::move(row));
+  }
+  return rows;
+}
+
+Json Strings(const std::vector<std::string>& texts) {
+  Json array = Json::Array();
+  for (const std::string& text : texts) array.Push(text);
+  return array;
+}
+
+}  // namespace
+
+Json ToJson(const ScriptReport& report, Json largest) {
+  const Recording& recording = report.recording;
+  Json peak = CountersJson(recording.peak());
+  peak.Set("device", ToJson(report.band)).Set("step", report.moment.step).Set("phase", Name(report.moment.phase));
+  Json ranks = Json::Array();
+  for (const ScriptProcess& process : report.processes) {
+    Json json = CountersJson(process.peak);
+    json.Set("pid", process.pid)
+        .Set("rank", process.rank)
+        .Set("ranks", process.ranks)
+        .Set("card", process.card)
+        .Set("steps", process.steps)
+        .Set("categories", process.replayed ? CategoriesJson(*process.replayed) : Json());
+    ranks.Push(std::move(json));
+  }
+  Json json = Json::Object();
+  json.Set("schema", "vramplan.run/1")
+      .Set("command", Strings(report.command))
+      .Set("exit", report.exit_code)
+      .Set("ended_by", recording.end)
+      .Set("framework", "pytorch " + recording.torch)
+      .Set("gpu", ScriptGpuJson(report))
+      .Set("verdict", report.card_given ? Json(Name(report.verdict)) : Json())
+      .Set("steps", ScriptStepsJson(recording))
+      .Set("peak", std::move(peak))
+      .Set("places", PlacesJson(report.moment))
+      .Set("oom", OutOfMemoryJson(report))
+      .Set("ranks", std::move(ranks))
+      .Set("largest", std::move(largest))
+      .Set("uncovered", Strings(report.card.uncovered))
+      .Set("value_dependent", ByValueJson(recording))
+      .Set("notes", ToJson(report.notes));
+  return json;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,48 @@
+// Assumption: something that the input does not say and the answer rests on, how far the requested peak moves when it
+// is otherwise, and the option that settles it.
+//
+//   assumed: the 53 batch norms that the export folded run in training (otherwise the peak is up to 31 % lower; ...)
+//   not in the file: which tensors the code keeps under a name (otherwise the peak is from 4 % lower to ...)
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/base/bytes.h"
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/style.h"
+
+namespace vramplan {
+
+struct Assumption {
+  std::string code;    // stable, kebab-case: "folded-batch-norms"
+  std::string text;    // a whole sentence without its full stop
+  std::string settle;  // what to type, or to do, so that nothing is assumed
+  // The requested peak at `batch`: as assumed, and the least and the most that another answer gives.
+  int64_t batch = 1;
+  Bytes low, likely, high;
+  // The share of the likely peak, in percent, above which people are told.
+  int told_above = 2;
+  // The line of what is assumed says it too, in few words: printed where the style is verbose.
+  bool said_elsewhere = false;
+  bool Matters() const;
+  bool operator==(const Assumption&) const = default;
+};
+
+// "up to 31 % lower", "from 4 % lower to 8 % higher".
+std::string MovesText(const Assumption& assumption);
+
+// What the peak is between when several turn out otherwise, by the sum of their moves: {least, most}. Without those
+// that are said elsewhere.
+std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions);
+
+// One line each for those that matter, the one that moves the peak most first; of more than three the first three,
+// unless the style is verbose; below two or more, between what they put it together.
+std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style);
+// All of them: [{"code", "text", "settle", "batch", "requested": {"low", "likely", "high"}, "matters"}].
+Json ToJson(const std::vector<Assumption>& assumptions);
+// {"requested": {"low", "high"}}
+Json TogetherJson(const std::vector<Assumption>& assumptions);
+
+}  // namespace vramplan

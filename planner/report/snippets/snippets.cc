@@ -1,0 +1,200 @@
+#include "planner/report/snippets/snippets.h"
+
+#include "planner/report/writing/json.h"
+#include "planner/report/writing/numbers.h"
+#include "planner/report/writing/quoting.h"
+#include "planner/spec/nearest.h"
+
+namespace vramplan {
+namespace {
+
+constexpr const char* kNames[] = {"pytorch",   "pytorch-sac", "hf",    "accelerate",
+                                  "lightning", "deepspeed",   "keras", "env"};
+
+bool IsFp16(const Plan& plan) { return plan.precision == Precision::kAmpFp16; }
+bool IsBf16(const Plan& plan) { return plan.precision == Precision::kAmpBf16; }
+
+// Above every snippet in a language that has comments.
+std::string Heading(const SnippetOf& of) {
+  std::string text = "# " + InComment(of.file) + " at batch " + std::to_string(of.plan.batch) + " on " +
+                     InComment(of.device) + ", by vramplan: allocated " + ToString(of.plan.peak.peak.allocated) +
+                     ", on the device " + ToString(of.needs) + "\n";
+  return text;
+}
+
+// The frameworks below checkpoint all blocks or none.
+std::string ModulesRemark(const SnippetOf& of) {
+  if (of.plan.checkpoint.empty()) return "";
+  std::string text = "# the plan checkpoints " + std::to_string(of.plan.checkpoint.size()) +
+                     " modules; exactly those: model = prepare(model) of --emit pytorch" +
+                     (of.plan.saved.empty() ? "\n" : "-sac\n");
+  return text;
+}
+
+// A remark without its "# " and its end.
+std::string Stripped(const std::string& remark) { return remark.substr(2, remark.size() - 3); }
+
+std::string ImportFnmatch(const SnippetOf& of) { return of.trained.patterns.empty() ? "" : "import fnmatch\n\n"; }
+
+// TRAINED, freeze(model) and trained(model); `where` they belong.
+std::string FreezeModule(const SnippetOf& of, const char* where) {
+  if (of.trained.patterns.empty()) return "";
+  return TrainedInPython(of.trained) + FreezeInPython(of.trained) + "\n\n# " + where + "\n";
+}
+
+// Names of transformers.training_args.OptimizerNames, version 5.
+Result<std::string> HfOptimizer(const SnippetOf& of) {
+  const bool fused = of.plan.optimizer_impl == OptimizerImpl::kFused;
+  switch (of.spec.optimizer) {
+    case Optimizer::kAdamW:
+      return std::string(fused ? "adamw_torch_fused" : "adamw_torch");
+    case Optimizer::kSgd:
+      return std::string("sgd");
+    case Optimizer::kAdafactorHf:
+      return std::string("adafactor");
+    case Optimizer::kAdagrad:
+      return std::string("adagrad");
+    case Optimizer::kRmsprop:
+      return std::string("rmsprop");
+    case Optimizer::kAdamW8bit:
+      return std::string("adamw_bnb_8bit");
+    case Optimizer::kLion8bit:
+      return std::string("lion_8bit");
+    default:
+      return Error{ErrorCode::kUsage, "--emit",
+                   "TrainingArguments has no name for optimizer " + std::string(Name(of.spec.optimizer)),
+                   "plan with --optimizer adamw"};
+  }
+}
+
+Result<std::string> Hf(const SnippetOf& of) {
+  const Plan& plan = of.plan;
+  const Result<std::string> optimizer = HfOptimizer(of);
+  if (!optimizer.ok()) return optimizer.error();
+  std::string text =
+      Heading(of) + ModulesRemark(of) + ImportFnmatch(of) + "from transformers import TrainingArguments\n\n" +
+      FreezeModule(of, "trainer = Trainer(model=freeze(model), args=arguments, ...)") +
+      "arguments = TrainingArguments(\n"
+      "    output_dir=\"out\",\n    per_device_train_batch_size=" +
+      std::to_string(plan.batch) + ",\n    gradient_accumulation_steps=" + std::to_string(plan.accumulate) +
+      ",\n    optim=\"" + *optimizer + "\",\n";
+  if (IsFp16(plan)) text += "    fp16=True,\n";
+  if (IsBf16(plan)) text += "    bf16=True,\n";
+  text += "    max_grad_norm=" + NumberText(of.spec.clip_grad_norm) + ",";
+  text += of.spec.clip_grad_norm > 0 ? "\n" : "  # the plan does not clip; left out, this is 1.0\n";
+  if (!plan.checkpoint.empty()) {
+    text +=
+        "    gradient_checkpointing=True,  # all blocks\n"
+        "    gradient_checkpointing_kwargs={\"use_reentrant\": False},\n";
+  }
+  return text + ")\n";
+}
+
+std::string Accelerate(const SnippetOf& of) {
+  const char* mixed = IsFp16(of.plan) ? "fp16" : IsBf16(of.plan) ? "bf16" : "\"no\"";
+  return Heading(of) + ModulesRemark(of) + FreezeRemark(of.trained) +
+         "# accelerate launch --config_file THIS --gradient_accumulation_steps " + std::to_string(of.plan.accumulate) +
+         " train.py, with batches of " + std::to_string(of.plan.batch) +
+         "\ncompute_environment: LOCAL_MACHINE\ndistributed_type: \"NO\"\nmixed_precision: " + mixed +
+         "\nnum_processes: 1\nnum_machines: 1\nmachine_rank: 0\nuse_cpu: false\n";
+}
+
+const char* LightningPrecision(const Plan& plan) {
+  switch (plan.precision) {
+    case Precision::kAmpFp16:
+      return "16-mixed";
+    case Precision::kAmpBf16:
+      return "bf16-mixed";
+    case Precision::kFp16:
+      return "16-true";
+    case Precision::kBf16:
+      return "bf16-true";
+    case Precision::kFp64:
+      return "64-true";
+    case Precision::kFp32:
+    case Precision::kTf32:
+      break;
+  }
+  return "32-true";
+}
+
+std::string Lightning(const SnippetOf& of) {
+  return Heading(of) + ModulesRemark(of) + ImportFnmatch(of) + "from lightning import Trainer\n\n" +
+         FreezeModule(of,
+                      "In the LightningModule: freeze(self) at the end of __init__, trained(self) for the optimizer.") +
+         "BATCH = " + std::to_string(of.plan.batch) +
+         "  # of the DataLoader\ntrainer = Trainer(devices=1, precision=\"" + LightningPrecision(of.plan) +
+         "\", accumulate_grad_batches=" + std::to_string(of.plan.accumulate) +
+         (of.spec.clip_grad_norm > 0 ? ", gradient_clip_val=" + NumberText(of.spec.clip_grad_norm) : "") + ")\n";
+}
+
+std::string Deepspeed(const SnippetOf& of) {
+  const Plan& plan = of.plan;
+  Json object = Json::Object();
+  if (!of.trained.patterns.empty()) object.Set("_comment", Stripped(FreezeRemark(of.trained)));
+  object.Set("train_micro_batch_size_per_gpu", plan.batch).Set("gradient_accumulation_steps", plan.accumulate);
+  if (IsFp16(plan) || IsBf16(plan)) {
+    Json autocast = Json::Object();
+    autocast.Set("enabled", true).Set("dtype", IsFp16(plan) ? "float16" : "bfloat16");
+    object.Set("torch_autocast", std::move(autocast));
+  }
+  if (of.spec.clip_grad_norm > 0) object.Set("gradient_clipping", of.spec.clip_grad_norm);
+  Json zero = Json::Object();
+  zero.Set("stage", 0);
+  object.Set("zero_optimization", std::move(zero));
+  return Print(object);
+}
+
+// PYTORCH_CUDA_ALLOC_CONF is what every version of PyTorch 2 reads; newer ones also call it PYTORCH_ALLOC_CONF.
+std::string Env(const SnippetOf& of) {
+  if (of.allocator_text.empty()) {
+    return Heading(of) +
+           "# the plan counts on PyTorch's own settings of the allocator\nunset PYTORCH_CUDA_ALLOC_CONF\n";
+  }
+  return Heading(of) + "export PYTORCH_CUDA_ALLOC_CONF=" + InShell(of.allocator_text) + "\n";
+}
+
+}  // namespace
+
+Result<Emit> ParseEmit(std::string_view text) {
+  int index = 1;
+  std::vector<std::string> names;
+  for (const char* name : kNames) {
+    if (text == name) return static_cast<Emit>(index);
+    ++index;
+    names.emplace_back(name);
+  }
+  const std::string near = SuggestNearest(text, names);
+  return Error{ErrorCode::kUsage, "--emit", InQuotes(text) + " is not one of " + JoinChoices(names),
+               near.empty() ? "type --emit pytorch" : near};
+}
+
+Result<std::string> PrintSnippet(Emit emit, const SnippetOf& of) {
+  switch (emit) {
+    case Emit::kPytorch:
+      if (of.plan.tier == Tier::kOperators) {
+        return Error{ErrorCode::kUsage, "--emit", "the plan saves operator calls, which needs selective checkpoints",
+                     "type --emit pytorch-sac, or --tier modules"};
+      }
+      return PytorchModule(of);
+    case Emit::kPytorchSac:
+      return PytorchModule(of);
+    case Emit::kKeras:
+      return KerasModule(of);
+    case Emit::kHf:
+      return Hf(of);
+    case Emit::kAccelerate:
+      return Accelerate(of);
+    case Emit::kLightning:
+      return Lightning(of);
+    case Emit::kDeepspeed:
+      return Deepspeed(of);
+    case Emit::kEnv:
+      return Env(of);
+    case Emit::kNone:
+      break;
+  }
+  return std::string();
+}
+
+}  // namespace vramplan

@@ -1,0 +1,238 @@
+#include <algorithm>
+
+#include "graph/base/text_table.h"
+#include "planner/report/fit.h"
+#include "planner/report/parts/bottleneck.h"
+#include "planner/report/parts/breakdown.h"
+#include "planner/report/writing/sparkline.h"
+
+namespace vramplan {
+namespace {
+
+using enum TextTable::Align;
+
+std::string Does(Mode mode, bool third_person) {
+  if (mode == Mode::kTrain) return third_person ? "trains" : "train";
+  if (mode == Mode::kEval) return third_person ? "evaluates" : "evaluate";
+  return third_person ? "infers" : "infer";
+}
+
+Bytes Needs(const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); }
+Bytes Has(const CardFit& card) { return card.device.available(); }
+
+// Why the likely value may not be the last word.
+std::string TightText(const CardFit& card) {
+  const Bytes high = card.band.device().high;
+  const Bytes over = Bytes() - card.MarginAt(high);
+  std::string text = "tight: it is likely to need " + ToString(Needs(card)) + " and may need " + ToString(high);
+  // Cached blocks that are given back in time can make up for it, but not as blocks of the right size.
+  text += over > Bytes() ? ", " + ToString(over) + " too much" : ", which may be too scattered to fit";
+  const char* before = ": ";
+  const auto reason = [&](const char* what, const Band& band) {
+    if (band.high == band.likely) return;
+    text += before + std::string(what) + " " + ToString(band.high) + " instead of " + ToString(band.likely);
+    before = ", ";
+  };
+  reason("reserved", card.band.reserved);
+  if (card.band.convolutions) reason("cuDNN workspaces", *card.band.convolutions);
+  reason("CUDA context", card.band.context);
+  return text;
+}
+
+std::string WhatIfText(const Fit& fit, const WhatIf& other) {
+  std::string text = "with " + other.setting + "=" + other.conf + ":";
+  const bool verdict = other.verdict != fit.card.verdict;
+  if (verdict) text += " " + std::string(Name(other.verdict)) + " instead of " + std::string(Name(fit.card.verdict));
+  if (other.largest_batch != fit.card.largest.largest_batch) {
+    text += std::string(verdict ? "," : "") + " up to batch " + std::to_string(other.largest_batch) +
+            " may fit instead of " + std::to_string(fit.card.largest.largest_batch);
+  }
+  return text;
+}
+
+// Another verdict, or room for a twentieth more samples.
+bool IsMuchBetter(const WhatIf& other, const CardFit& card) {
+  const int64_t now = card.largest.largest_batch;
+  return other.verdict != card.verdict || other.largest_batch - now > now / 20;
+}
+
+std::string LargestText(const LargestBatch& largest) {
+  if (largest.largest_batch == 0) return "no batch";
+  return std::to_string(largest.largest_batch) + (largest.first_failing_batch ? "" : " or more");
+}
+
+// "batch 35 is safe, up to 38 may fit".
+std::string BatchesText(const CardFit& card) {
+  const int64_t largest = card.largest.largest_batch, safe = card.safe_batch;
+  if (largest == 0) return "no batch fits";
+  if (!card.largest.first_failing_batch && safe == largest)
+    return "any batch up to " + std::to_string(largest) + " is safe";
+  const std::string at_most = "up to " + LargestText(card.largest) + " may fit";
+  if (safe == 0) return "no batch is safe, " + at_most;
+  if (safe == largest) return "batch " + std::to_string(safe) + " is safe and the largest that fits";
+  return "batch " + std::to_string(safe) + " is safe, " + at_most;
+}
+
+std::string PrintBottleneck(const Bottleneck& at) {
+  return "batch " + std::to_string(at.batch) + " fails " + WhenText(at) + ": " + RequestText(at);
+}
+
+// On one line, without the tensor.
+std::string PrintBriefly(const Bottleneck& at, int width) {
+  const std::string text = "batch " + std::to_string(at.batch) + " fails " + WhenText(at) + ": no room for " +
+                           ToString(at.bytes) + (at.node.empty() ? " of " : " at ");
+  constexpr int kLeastName = 20;
+  return text +
+         Shortened(at.node.empty() ? at.tensor : at.node, std::max(kLeastName, width - static_cast<int>(text.size())));
+}
+
+std::string PrintLadder(const Fit& fit, const Style& style) {
+  TextTable table({{"precision"}, {"checkpointing"}, {"largest that may fit", kRight}, {"needs there", kRight}});
+  for (const LadderRow& row : fit.ladder) {
+    table.AddRow({std::string(Name(row.precision)), CheckpointingText(row), LargestText(row.largest),
+                  row.largest.peak ? ToString(DeviceBytes(*row.largest.peak, fit.card.device.context.likely)) : ""});
+  }
+  return table.Print(style.width);
+}
+
+// "with amp-fp16 up to batch 73 may fit, with fp16 up to 74".
+std::string OtherPrecisions(const Fit& fit) {
+  std::string text;
+  const std::vector<SpecRow>& spec = fit.question.spec;
+  const auto asked =
+      std::find_if(spec.begin(), spec.end(), [](const SpecRow& row) { return row.option == "precision"; });
+  for (const LadderRow& row : fit.ladder) {
+    const std::string name(Name(row.precision));
+    if (asked == spec.end() || asked->text == name || !fit.question.model.has_batch) continue;
+    text += text.empty() ? "with " : ", with ";
+    text += name;
+    if (row.largest.largest_batch == 0) {
+      text += " no batch fits";
+    } else {
+      text += (text.find(" up to ") == std::string::npos ? " up to batch " : " up to ") + LargestText(row.largest);
+      if (text.find(" may fit") == std::string::npos) text += " may fit";
+    }
+  }
+  return text;
+}
+
+// The step at the batch asked for, and the batches up to those that fail, from a bar on.
+std::string PrintFitCourses(const Fit& fit, int room, const Style& style) {
+  size_t mark = 0;
+  for (size_t i = 0; i < fit.over_batch.size(); ++i) {
+    const int64_t batch = fit.last_batch * static_cast<int64_t>(i + 1) / static_cast<int64_t>(fit.over_batch.size());
+    if (batch <= fit.card.largest.largest_batch) mark = i + 1;
+  }
+  return PrintCourses({{StepsText(fit.question.mode), &fit.over_step},
+                       {"batch 1 to " + std::to_string(fit.last_batch), &fit.over_batch, mark}},
+                      room, style);
+}
+
+}  // namespace
+
+std::string_view Name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFits:
+      return "fits";
+    case Verdict::kTight:
+      return "tight";
+    case Verdict::kDoesNotFit:
+      return "does-not-fit";
+  }
+  return "";
+}
+
+std::string VerdictLine(const Fit& fit) {
+  const StepQuestion& question = fit.question;
+  const CardFit& card = fit.card;
+  const bool fits = card.verdict != Verdict::kDoesNotFit;
+  const bool has_batch = question.model.has_batch;
+  const std::string at_batch = has_batch && question.batch_given ? " at batch " + std::to_string(question.batch) : "";
+  std::string line = FileName(question.model.file) +
+                     (fits ? " " + Does(question.mode, true) : " does not " + Does(question.mode, false)) + at_batch +
+                     " on " + CardText(card.device);
+  const std::string needs = ToString(Needs(card)) + " of " + ToString(Has(card));
+  if (has_batch && !question.batch_given) {
+    // The question is how large a batch may be.
+    if (fits) return line + ": " + BatchesText(card) + "; batch " + std::to_string(question.batch) + " needs " + needs;
+    return line + ", not even at batch " + std::to_string(question.batch) + ": it needs " + needs;
+  }
+  line += ": it needs " + needs + " (";
+  line += fits ? std::string(Name(card.verdict)) + ", " + ToString(Has(card) - Needs(card)) + " free"
+               : ToString(Needs(card) - Has(card)) + " too much";
+  line += ")";
+  return has_batch ? line + "; " + BatchesText(card) : line;
+}
+
+std::string CheckpointingText(const LadderRow& row) {
+  if (row.checkpointed == 0) return "none";
+  return std::to_string(row.checkpointed) + (row.checkpointed == 1 ? " module" : " modules");
+}
+
+std::string PrintFit(const Fit& fit, const Style& style) {
+  const StepQuestion& question = fit.question;
+  const CardFit& card = fit.card;
+  std::string text = VerdictLine(fit) + "\n" + PrintAssumptions(fit.assumptions, style);
+  const auto add = [&](const std::string& line) {
+    if (!line.empty()) text += Indented(line, style);
+  };
+  if (card.verdict == Verdict::kTight) add(TightText(card));
+  if (card.largest.bottleneck) {
+    const Bottleneck& refused = *card.largest.bottleneck;
+    add(style.verbose ? PrintBottleneck(refused) : PrintBriefly(refused, style.width - 2));
+  }
+  add(PoolText(card.device, Needs(card)));
+  if (style.verbose) {
+    for (const WhatIf& other : fit.what_if) add(WhatIfText(fit, other));
+  } else {
+    const auto best = std::ranges::max_element(fit.what_if, {}, &WhatIf::largest_batch);
+    if (best != fit.what_if.end() && IsMuchBetter(*best, card)) add(WhatIfText(fit, *best));
+  }
+  text += PrintSpec(question.spec, style) + "\n";
+  std::vector<BreakdownColumn> columns = {{"batch " + std::to_string(question.batch), &card.peak}};
+  if (card.largest.peak && card.largest.largest_batch != question.batch) {
+    columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});
+  }
+  std::string below;
+  if (const std::string others = style.verbose ? "" : OtherPrecisions(fit); !others.empty())
+    below = "\n" + Wrapped(others, style.width, "  ") + "\n";
+  text += PrintBreakdown(columns, card.device.context.likely, style, RoomLeft(text + below, style));
+  text += PrintFitCourses(fit, RoomLeft(text + below, style), style);
+  if (fit.host) text += "\n" + PrintHost(*fit.host, style);
+  if (!style.verbose) return text + below;
+  if (const std::string band = PrintBand(card.band, style); !band.empty()) text += "\n" + band;
+  text += "\npeak: " + PrintPlace(card.peak, fit.place) + "\n\n";
+  text += PrintLayers(fit.layers, question.mode, 10, style);
+  if (fit.ladder.size() > 1) text += "\n" + PrintLadder(fit, style);
+  return text;
+}
+
+std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
+  const StepQuestion& question = matrix.question;
+  const auto fits = [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; };
+  const auto count = std::count_if(matrix.cards.begin(), matrix.cards.end(), fits);
+  const auto smallest = std::find_if(matrix.cards.begin(), matrix.cards.end(), fits);
+  std::string text = FileName(question.model.file) + " " + Does(question.mode, true) + " at batch " +
+                     std::to_string(question.batch) + " on " + std::to_string(count) + " of " +
+                     std::to_string(matrix.cards.size()) + " cards";
+  if (smallest != matrix.cards.end()) {
+    text += "; the smallest is " + smallest->device.name + ": needs " + ToString(Needs(*smallest)) + " of " +
+            ToString(Has(*smallest));
+  }
+  text += "\n" + PrintSpec(question.spec, style) + "\n";
+  TextTable table({{"--gpu"},
+                   {"card", kLeft, true},
+                   {"usable", kRight},
+                   {"needs", kRight},
+                   {"verdict"},
+                   {"safe batch", kRight},
+                   {"may fit", kRight}});
+  for (const CardFit& card : matrix.cards) {
+    table.AddRow({card.id, card.device.name, ToString(Has(card)), ToString(Needs(card)),
+                  std::string(Name(card.verdict)), card.safe_batch > 0 ? std::to_string(card.safe_batch) : "none",
+                  LargestText(card.largest)});
+  }
+  return text + table.Print(style.width);
+}
+
+}  // namespace vramplan

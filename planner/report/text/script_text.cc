@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "graph/base/check.h"
+#include "graph/base/text_table.h"
+#include "planner/report/parts/model_facts.h"
+#include "planner/report/script.h"
+#include "planner/report/writing/numbers.h"
+
+namespace vramplan {
+namespace {
+
+using enum TextTable::Align;
+
+// "transformers/trainer.py" of ".../site-packages/transformers/trainer.py"; of the user's own files the name.
+std::string ShortFile(const std::string& file) {
+  constexpr std::string_view kPackages = "-packages/";
+  const size_t packages = file.rfind(kPackages);
+  return packages == std::string::npos ? FileName(file) : file.substr(packages + kPackages.size());
+}
+
+std::string ScriptPlaceText(const CodePlace& place) {
+  if (place.file.empty()) return "(no line of Python)";
+  return ShortFile(place.file) + ":" + std::to_string(place.line) + " " + place.function;
+}
+
+std::string ScriptWhenText(int64_t step, RunPhase phase) {
+  if (phase == RunPhase::kSetup) return "before the first step";
+  return "in the " + std::string(Name(phase)) + " of step " + std::to_string(step);
+}
+
+std::string ScriptFirstLine(const ScriptReport& report) {
+  const std::string name = ScriptName(report.command);
+  const Bytes needs = report.band.device().likely, has = report.device.available();
+  std::string card = report.device.name;
+  if (report.gpus > 1) card += " (each of " + std::to_string(report.gpus) + " cards)";
+  if (report.oom) {
+    return name + " does not fit on " + card + ": it " + RefusalText(report);
+  }
+  if (!report.card_given) return name + " takes " + ToString(needs) + " on a card (likely; none was named)";
+  return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
+         std::string(Name(report.verdict)) + ", " + ToString(has - needs) + " free)";
+}
+
+std::string EndText(const ScriptReport& report) {
+  const Recording& recording = report.recording;
+  const int64_t steps = static_cast<int64_t>(recording.steps.size());
+  std::string text = std::to_string(steps) + (steps == 1 ? " step" : " steps");
+  if (steps == 0) text = "no optimizer stepped: an inference, or an update of the script's own";
+  if (recording.end == "steps") text += ", then it was ended";
+  if (recording.end == "seconds") text += ", then its time was over";
+  if (recording.end == "loop")
+    text += ", then it was stopped in a loop that only reads values (they are all zero here)";
+  if (recording.end == "exit") text += ", then it ended by itself";
+  if (recording.end.empty()) text += ", then it was killed";
+  if (recording.ranks > 1)
+    text += "; rank " + std::to_string(recording.rank) + " of " + std::to_string(recording.ranks);
+  text += "; torch " + recording.torch;
+  if (!report.capability.empty()) text += ", capability " + report.capability;
+  return text;
+}
+
+std::string PrintScriptSteps(const ScriptReport& report, const Style& style) {
+  const Recording& recording = report.recording;
+  TextTable table(
+      {{"step", kLeft}, {"requested", kRight}, {"allocated", kRight}, {"reserved", kRight}, {"left after it", kRight}});
+  const auto row = [&](const std::string& name, const Counters& peak, const std::string& left) {
+    table.AddRow({name, ToString(peak.requested), ToString(peak.allocated), ToString(peak.reserved), left});
+  };
+  // A long run: the first and the last ones say it.
+  constexpr size_t kEnds = 5;
+  const size_t count = recording.steps.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (count > 2 * kEnds && i == kEnds) {
+      table.AddRow({"...", "", "", "", ""});
+      i = count - kEnds;
+    }
+    const RecordedStep& step = recording.steps[i];
+    row(std::to_string(step.step), step.peak, ToString(step.after.allocated));
+  }
+  const bool more = recording.last && recording.end != "steps" &&
+                    (count == 0 || recording.last->allocations > recording.steps.back().allocations);
+  if (more) row(count == 0 ? "the run" : "then", recording.last->peak, ToString(recording.last->now.allocated));
+  table.AddRule();
+  row("highest", recording.peak(), "");
+  return table.Print(style.width);
+}
+
+struct Line {
+  CodePlace place;
+  RunPhase phase = RunPhase::kSetup;
+  std::set<std::string> modules;
+  int64_t blocks = 0;
+  Bytes bytes;
+};
+
+// One row a line of Python and phase, whatever the module.
+std::vector<Line> LinesOf(const HighMoment& moment) {
+  std::map<std::tuple<CodePlace, RunPhase>, Line> lines;
+  for (const HeldRow& row : moment.rows) {
+    Line& line = lines[{row.place, row.phase}];
+    line.place = row.place;
+    line.phase = row.phase;
+    if (!row.module.empty()) line.modules.insert(row.module);
+    line.blocks += row.blocks;
+    line.bytes += row.bytes;
+  }
+  std::vector<Line> sorted;
+  for (auto& [key, line] : lines) sorted.push_back(std::move(line));
+  std::ranges::stable_sort(sorted, [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
+  return sorted;
+}
+
+std::string ModulesText(const std::set<std::string>& modules) {
+  if (modules.empty()) return "";
+  if (modules.size() == 1) return *modules.begin();
+  return *modules.begin() + " and " + std::to_string(modules.size() - 1) + " more";
+}
+
+std::string PrintMoment(const ScriptReport& report, const Style& style) {
+  const HighMoment& moment = report.moment;
+  if (moment.rows.empty()) return "";
+  TextTable table({{"held by", kLeft, true},
+                   {"asked for in", kLeft},
+                   {"module", kLeft, true},
+                   {"blocks", kRight},
+                   {"", kRight},
+                   {"", kRight}});
+  const std::vector<Line> lines = LinesOf(moment);
+  constexpr size_t kShown = 12;
+  Bytes sum, rest;
+  int64_t rest_blocks = 0;
+  const auto share = [&](Bytes bytes) {
+    return Formatted("%.1f %%",
+                     100.0 * static_cast<double>(bytes.count()) / static_cast<double>(moment.requested.count()));
+  };
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const Line& line = lines[i];
+    sum += line.bytes;
+    if (i >= kShown && lines.size() > kShown + 1) {
+      rest += line.bytes;
+      rest_blocks += line.blocks;
+      continue;
+    }
+    table.AddRow({ScriptPlaceText(line.place), std::string(Name(line.phase)), ModulesText(line.modules),
+                  std::to_string(line.blocks), ToString(line.bytes), share(line.bytes)});
+  }
+  if (rest_blocks > 0) {
+    table.AddRow({std::to_string(lines.size() - kShown) + " more lines", "", "", std::to_string(rest_blocks),
+                  ToString(rest), share(rest)});
+  }
+  VRAMPLAN_CHECK(sum == moment.requested);
+  table.AddRule();
+  table.AddRow({"requested", "", "", "", ToString(sum), ""});
+  const std::string title =
+      report.oom ? "when it failed:" : "at the peak, " + ScriptWhenText(moment.step, moment.phase) + ":";
+  return "\n" + title + "\n" + table.Print(style.width);
+}
+
+std::string PrintProcesses(const ScriptReport& report, const Style& style) {
+  if (report.processes.size() < 2) return "";
+  TextTable table({{"process", kLeft},
+                   {"rank", kLeft},
+                   {"card", kLeft},
+                   {"steps", kRight},
+                   {"requested", kRight},
+                   {"allocated", kRight},
+                   {"reserved", kRight}});
+  for (const ScriptProcess& process : report.processes) {
+    table.AddRow({std::to_string(process.pid), std::to_string(process.rank) + " of " + std::to_string(process.ranks),
+                  "cuda:" + std::to_string(process.card), std::to_string(process.steps),
+                  ToString(process.peak.requested), ToString(process.peak.allocated), ToString(process.peak.reserved)});
+  }
+  return "\n" + table.Print(style.width);
+}
+
+std::string PrintOutOfMemory(const ScriptReport& report) {
+  if (!report.oom) return "";
+  const RecordedRefusal& oom = *report.oom;
+  std::string text = "PyTorch held " + ToString(oom.held.allocated) + " in tensors and " +
+                     ToString(oom.held.reserved - oom.held.allocated) + " in its cache; " + ToString(oom.free) +
+                     " of the card were free";
+  if (report.card.largest_refused > Bytes())
+    text += "; the largest cudaMalloc that was refused: " + ToString(report.card.largest_refused);
+  return text;
+}
+
+}  // namespace
+
+std::string RefusalText(const ScriptReport& report) {
+  return "runs out of memory " + ScriptWhenText(report.moment.step, report.moment.phase) + ": " +
+         ToString(report.oom->asked) + " more did not fit at " + ScriptPlaceText(report.oom->place);
+}
+
+std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& style) {
+  constexpr std::array kShown = {Category::kParameters, Category::kGradients, Category::kOptimizerState,
+                                 Category::kActivations};
+  TextTable table({{"rank", kLeft},
+                   {"parameters", kRight},
+                   {"gradients", kRight},
+                   {"optimizer state", kRight},
+                   {"activations", kRight},
+                   {"others", kRight},
+                   {"allocated", kRight}});
+  bool any = false;
+  for (const ScriptProcess& rank : ranks) {
+    if (!rank.replayed) continue;
+    const PeakMoment& moment = rank.replayed->moment;
+    std::vector<std::string> cells = {std::to_string(rank.rank) + " of " + std::to_string(rank.ranks)};
+    Bytes sum = moment.slack, others = moment.slack;
+    for (int i = 0; i < kCategories; ++i) {
+      const Bytes bytes = moment.categories[static_cast<size_t>(i)];
+      sum += bytes;
+      if (std::ranges::find(kShown, static_cast<Category>(i)) == kShown.end()) others += bytes;
+    }
+    for (const Category category : kShown) cells.push_back(ToString(moment.categories[static_cast<size_t>(category)]));
+    VRAMPLAN_CHECK(sum == rank.replayed->peak.allocated);
+    cells.push_back(ToString(others));
+    cells.push_back(ToString(sum));
+    table.AddRow(std::move(cells));
+    any = true;
+  }
+  return any ? "by category, at the peak of allocated:\n" + table.Print(style.width) : "";
+}
+
+std::string PrintScript(const ScriptReport& report, const Style& style) {
+  std::string text = Wrapped(ScriptFirstLine(report), style.width, "  ") + "\n";
+  const auto line = [&](const std::string& said) {
+    if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "  ") + "\n";
+  };
+  line(PrintOutOfMemory(report));
+  line(EndText(report));
+  text += "\n" + PrintScriptSteps(report, style);
+  text += PrintMoment(report, style);
+  if (const std::string band = PrintBand(report.band, style); !band.empty()) text += "\n" + band;
+  text += PrintProcesses(report, style);
+  const std::string ranks = PrintRanks(report.processes, style);
+  return ranks.empty() ? text : text + "\n" + ranks;
+}
+
+}  // namespace vramplan
