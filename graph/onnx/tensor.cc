@@ -8,11 +8,11 @@
 namespace vramplan {
 namespace {
 
-Error Bad(const Part& part, const std::string& reason, std::string hint) {
+Error BadTensor(const Part& part, const std::string& reason, std::string hint) {
   return {ErrorCode::kBadInput, "", part.Text() + " " + reason, std::move(hint)};
 }
 
-std::string Listed(const std::vector<int64_t>& dims) {
+std::string TextOf(const std::vector<int64_t>& dims) {
   std::string text = "[";
   for (size_t i = 0; i < dims.size() && i < 16; ++i) text += (i > 0 ? ", " : "") + std::to_string(dims[i]);
   return text + (dims.size() > 16 ? ", ...]" : "]");
@@ -22,20 +22,20 @@ std::string Listed(const std::vector<int64_t>& dims) {
 // another axis is 0: no framework makes such a tensor.
 Result<int64_t> CountElements(const std::vector<int64_t>& dims, const Part& part) {
   if (dims.size() > static_cast<size_t>(Shape::kMaxRank)) {
-    return Bad(part, "has " + std::to_string(dims.size()) + " axes",
-               "vramplan knows tensors of up to " + std::to_string(Shape::kMaxRank) + " axes");
+    return BadTensor(part, "has " + std::to_string(dims.size()) + " axes",
+                     "vramplan knows tensors of up to " + std::to_string(Shape::kMaxRank) + " axes");
   }
   int64_t bytes = 16;
   bool empty = false;
   for (const int64_t dim : dims) {
     if (dim < 0)
-      return Bad(part, "has a negative length in its shape " + Listed(dims),
-                 "export it again; a dynamic axis is a name in ONNX, not -1");
+      return BadTensor(part, "has a negative length in its shape " + TextOf(dims),
+                       "export it again; a dynamic axis is a name in ONNX, not -1");
     if (dim == 0) {
       empty = true;
     } else if (__builtin_mul_overflow(bytes, dim, &bytes)) {
-      return Bad(part, "has a shape beyond 63 bits of bytes: " + Listed(dims),
-                 "export it again; no GPU holds such a tensor");
+      return BadTensor(part, "has a shape beyond 63 bits of bytes: " + TextOf(dims),
+                       "export it again; no GPU holds such a tensor");
     }
   }
   return empty ? int64_t{0} : bytes / 16;
@@ -43,9 +43,9 @@ Result<int64_t> CountElements(const std::vector<int64_t>& dims, const Part& part
 
 Result<DType> ElementType(int32_t number, const Part& part) {
   if (const auto type = DTypeFromOnnx(number)) return *type;
-  if (number == 0) return Bad(part, "has no element type", "export it again");
-  return Bad(part, "has the unknown element type " + std::to_string(number),
-             "ONNX 1.22 names the types 1 to 26; is the file newer or damaged?");
+  if (number == 0) return BadTensor(part, "has no element type", "export it again");
+  return BadTensor(part, "has the unknown element type " + std::to_string(number),
+                   "ONNX 1.22 names the types 1 to 26; is the file newer or damaged?");
 }
 
 template <typename Repeated>
@@ -96,10 +96,10 @@ Result<StoredTensor> ReadTensor(const onnx::TensorProto& proto, const Part& part
   if (raw.empty() && *elements > 0) return tensor;  // stripped of its weights
   tensor.values = DecodeElements(tensor.type, *elements, raw);
   if (!tensor.values) {
-    return Bad(part,
-               "holds " + std::to_string(raw.size()) + " bytes where " + std::string(Name(tensor.type)) +
-                   Listed(tensor.dims) + " takes " + std::to_string(StoredBytes(tensor.type, *elements).count()),
-               "export it again");
+    return BadTensor(part,
+                     "holds " + std::to_string(raw.size()) + " bytes where " + std::string(Name(tensor.type)) +
+                         TextOf(tensor.dims) + " takes " + std::to_string(StoredBytes(tensor.type, *elements).count()),
+                     "export it again");
   }
   return tensor;
 }

@@ -15,7 +15,7 @@ void KeepContents(NodeInference& n) {
   n.Out(0).reals = n.In(0).reals;
 }
 
-Dim Product(const std::vector<Dim>& dims, int except) {
+Dim ProductWithout(const std::vector<Dim>& dims, int except) {
   Dim product(1);
   for (size_t i = 0; i < dims.size(); ++i) {
     if (static_cast<int>(i) != except) product = product * dims[i];
@@ -26,7 +26,7 @@ Dim Product(const std::vector<Dim>& dims, int except) {
 // [B, 3] to [2, 1, -1]: 3*B elements are no rows of 2, so the 2 was the batch; so it is once the file has shown that 2.
 bool LeadsWithTracedBatch(const NodeInference& n, const Shape& in, const std::vector<Dim>& target, int hole) {
   if (hole == 0 || in.rank() == 0 || in[0] != Dim::Batch() || target[0].c0() < 2) return false;
-  const Dim rest = Product(target, hole);
+  const Dim rest = ProductWithout(target, hole);
   return n.baked_batch() == target[0].c0() || !Quotient(in.Elements(), rest);
 }
 
@@ -34,7 +34,7 @@ bool LeadsWithTracedBatch(const NodeInference& n, const Shape& in, const std::ve
 std::optional<std::vector<Dim>> Reopened(NodeInference& n, const Shape& in, const std::vector<Dim>& target, int hole) {
   const Dim elements = in.Elements();
   if (!elements.known() || elements.IsConstant()) return std::nullopt;
-  const Dim rest = Product(target, hole);
+  const Dim rest = ProductWithout(target, hole);
   if (!rest.IsConstant() || rest.c0() <= 0) return std::nullopt;
   for (size_t i = 0; i < target.size(); ++i) {
     if (static_cast<int>(i) != hole && !target[i].IsConstant()) return std::nullopt;
@@ -103,7 +103,7 @@ void Reshape(NodeInference& n) {
   }
   if (target.size() > Shape::kMaxRank) return n.SetShape(0, target);
   const Dim elements = in ? in->Elements() : Dim::Unknown();
-  const Dim rest = Product(target, hole);
+  const Dim rest = ProductWithout(target, hole);
   if (!in || !elements.known() || holes > 1 || !rest.known()) {
     if (elements.overflowed() || rest.overflowed())
       return n.Fail("the elements of its shape " + asked + " are overflowing");

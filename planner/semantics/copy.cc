@@ -200,7 +200,7 @@ Tensor ColumnsKernel(Eager& e, const Tensor& x, const Shape& sizes) {
 }
 
 template <bool folds>
-void Columns(Call& c) {
+void RunColumns(Call& c) {
   OpScope scope(c.e, folds ? "aten::col2im" : "aten::im2col");
   const Tensor& x = c.In(0);
   Tensor out = ColumnsKernel(c.e, x, c.OutShape());
@@ -280,8 +280,8 @@ std::vector<OpRule> CopyRules() {
       {"pixel_shuffle", [](Call& c) { CopyOut(c, "PixelShuffleBackward0"); }},
       {"pixel_unshuffle", [](Call& c) { CopyOut(c, "PixelUnshuffleBackward0"); }},
       {"channel_shuffle", [](Call& c) { CopyOut(c, "ChannelShuffleBackward0"); }},
-      {"im2col", Columns<false>},
-      {"col2im", Columns<true>},
+      {"im2col", RunColumns<false>},
+      {"col2im", RunColumns<true>},
       {"tril", [](Call& c) { CopyOut(c, "TrilBackward0"); }},
       {"triu", [](Call& c) { CopyOut(c, "TriuBackward0"); }},
   };

@@ -25,7 +25,7 @@ bool SumsOverSamples(const ConvolutionCall& call) {
          call.output_positions <= kFewPositions && call.samples > 1;
 }
 
-Bytes InFloat32(const ConvolutionCall& call, Capability capability) {
+Bytes WorkspaceInFloat32(const ConvolutionCall& call, Capability capability) {
   constexpr int kWinogradTile = 25;  // F(3x3, 3x3): 5 x 5 numbers for each filter of 3x3
   constexpr Bytes kFloat = Bytes::Of(4);
   const bool tf32 = capability >= Capability{8, 0};  // torch.backends.cudnn.allow_tf32 is on unless a script says no
@@ -50,7 +50,7 @@ Bytes HighestCudnnWorkspace(const ConvolutionCall& call, Capability capability) 
   }
   const bool half = call.type == DType::kFloat16 || call.type == DType::kBFloat16;
   if (half && capability >= Capability{7, 0}) return LayoutCopies(call);  // tensor cores
-  return InFloat32(call, capability);
+  return WorkspaceInFloat32(call, capability);
 }
 
 }  // namespace vramplan::eager

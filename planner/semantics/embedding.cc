@@ -9,25 +9,25 @@
 namespace vramplan::eager {
 namespace {
 
-Shape Vector(int64_t length) { return Shape{Dim(length)}; }
+Shape IntegersOf(int64_t length) { return Shape{Dim(length)}; }
 
 // embedding_backward_cuda_kernel (cuda/EmbeddingBackwardKernel.cu): segments of equal numbers, split into runs of 10
 // rows.
 void SumSegments(Eager& e, int64_t indices, int64_t rows, const Tensor& grad_weight) {
   constexpr int64_t kRowsPerThread = 10;
-  const Tensor segment_offsets = e.Empty(Vector(indices), DType::kInt64);
+  const Tensor segment_offsets = e.Empty(IntegersOf(indices), DType::kInt64);
   const Tensor segment_count = e.Empty(Shape(), DType::kInt64);
   {
     const Storage unique_keys = e.Scratch(Bytes::Of(8) * indices);
     e.Scratch(UniqueByKeyScratch(e.spec().capability, indices));
   }
   const int64_t segments = std::min(indices, rows);
-  const Tensor partials = e.Empty(Vector(segments), DType::kInt64);
-  const Tensor partial_offsets = e.Empty(Vector(segments), DType::kInt64);
+  const Tensor partials = e.Empty(IntegersOf(segments), DType::kInt64);
+  const Tensor partial_offsets = e.Empty(IntegersOf(segments), DType::kInt64);
   e.Scratch(ExclusiveSumScratch(segments));
   const Tensor partial_count = e.Empty(Shape(), DType::kInt64);
   const int64_t runs = indices / kRowsPerThread + segments;
-  const Tensor run_offsets = e.Empty(Vector(runs), DType::kInt64);
+  const Tensor run_offsets = e.Empty(IntegersOf(runs), DType::kInt64);
   const bool half = BitWidth(grad_weight->dtype) == 16;
   const Tensor sums = e.Empty(Shape{Dim(runs), grad_weight->sizes[1]}, half ? DType::kFloat32 : grad_weight->dtype);
 }

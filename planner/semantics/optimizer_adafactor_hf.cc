@@ -17,7 +17,7 @@ Tensor RootMeanSquare(Eager& e, const Tensor& t) {
   return e.EmptyLike(norm);
 }
 
-void MakeState(Eager& e, const Tensor& p, const Tensor& grad, OptimizerStates& states) {
+void MakeStateOfHf(Eager& e, const Tensor& p, const Tensor& grad, OptimizerStates& states) {
   if (p->dim() < 2) {
     states.AddLike(e, p, grad->dtype);
     return;
@@ -57,7 +57,7 @@ void StepAdafactorHf(Eager& e, const OptimizerRow&, const std::vector<Tensor>& p
     const bool factored = p->dim() >= 2;
     grad = Tensor();
     grad = Single(e, p->grad);
-    if (!states.Has(p)) MakeState(e, p, grad, states);
+    if (!states.Has(p)) MakeStateOfHf(e, p, grad, states);
     weight = Tensor();
     weight = Single(e, p);
     // state["RMS"] stays; the last step's is let go when the new one is there. Its comparison with eps is a flag.

@@ -17,7 +17,7 @@ namespace {
 constexpr int kIterations = 5;  // DEFAULT_NS_STEPS
 
 // torch.addmm(self, a, b) of matrices: self is copied into the output.
-Tensor Addmm(Eager& e, const Tensor& self) {
+Tensor AddmmLike(Eager& e, const Tensor& self) {
   const OpScope scope(e, "aten::addmm");
   Tensor out = e.Empty(self->sizes, self->dtype);
   const Storage workspace = CublasWorkspace(e);
@@ -37,8 +37,8 @@ Tensor Orthogonalise(Eager& e, const Tensor& update) {
   Tensor gram, gram_update;
   for (int i = 0; i < kIterations; ++i) {
     gram = Mm(e, ortho, T(e, ortho));
-    gram_update = Addmm(e, gram);
-    ortho = Addmm(e, ortho);
+    gram_update = AddmmLike(e, gram);
+    ortho = AddmmLike(e, ortho);
   }
   gram = Tensor();
   return tall ? T(e, ortho) : ortho;

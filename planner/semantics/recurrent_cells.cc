@@ -8,14 +8,14 @@
 namespace vramplan::eager {
 namespace {
 
-Shape Columns(const Tensor& like, int64_t times) {
+Shape GateColumns(const Tensor& like, int64_t times) {
   Shape sizes = like->sizes;
   sizes[like->dim() - 1] = sizes[like->dim() - 1] * Dim(times);
   return sizes;
 }
 
 // grad_gates.sum(0): both biases of an LSTM's have it, and AccumulateGrad clones what two share.
-Tensor BiasGradient(GradContext& g, const Tensor& gates) {
+Tensor GradientOfBias(GradContext& g, const Tensor& gates) {
   const ReduceScratch scratch = AllocateReduceScratch(g.e, *gates, {0}, gates->dtype);
   return g.e.Empty(Shape{gates->sizes[gates->dim() - 1]}, gates->dtype);
 }
@@ -36,7 +36,7 @@ void LstmCell(Call& c) {
     node->Backward([](GradContext& g) {
       const Tensor gates = g.e.EmptyLike(g.saved(4));
       Tensor grad_state = g.e.EmptyLike(g.saved(2));
-      const Tensor of_bias = g.Needs(3) ? BiasGradient(g, gates) : Tensor();
+      const Tensor of_bias = g.Needs(3) ? GradientOfBias(g, gates) : Tensor();
       g.Set(0, gates);
       g.Set(1, gates);
       if (g.Needs(2)) g.Set(2, std::move(grad_state));
@@ -55,7 +55,7 @@ void GruCell(Call& c) {
   Tensor input_gates = Linear(e, c.In(0), c.In(2), Tensor());
   Tensor hidden_gates = Linear(e, before, c.In(3), Tensor());
   constexpr int64_t kKept = 5;  // reset, input, new and hidden gates, and the state before
-  Tensor workspace = e.Empty(Columns(before, kKept), input_gates->dtype);
+  Tensor workspace = e.Empty(GateColumns(before, kKept), input_gates->dtype);
   Tensor hidden = e.EmptyLike(before);
   if (GradNode* node =
           e.Record("ThnnFusedGruCellBackward0", {input_gates, hidden_gates, before, bias, hidden_bias}, {hidden})) {
@@ -63,8 +63,8 @@ void GruCell(Call& c) {
     node->Backward([](GradContext& g) {
       Tensor of_input = g.e.EmptyLike(g.saved(0)), of_hidden = g.e.EmptyLike(g.saved(1));
       Tensor of_before = g.e.EmptyLike(g.grad());
-      if (g.Needs(3)) g.Set(3, BiasGradient(g, of_input));
-      if (g.Needs(4)) g.Set(4, BiasGradient(g, of_hidden));
+      if (g.Needs(3)) g.Set(3, GradientOfBias(g, of_input));
+      if (g.Needs(4)) g.Set(4, GradientOfBias(g, of_hidden));
       g.Set(0, std::move(of_input));
       g.Set(1, std::move(of_hidden));
       if (g.Needs(2)) g.Set(2, std::move(of_before));

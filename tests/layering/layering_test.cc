@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -224,6 +225,48 @@ TEST_CASE("nlohmann/json is seen by at most five files") {
   }
   CAPTURE(Lines(seen_by));
   CHECK(seen_by.size() <= 5);
+}
+
+// Files of a room compile as one translation unit, where a second function of the same name in an unnamed namespace, or
+// one that a header of the room declares too, is an overload that a call may pick unseen.
+std::string FunctionOf(const std::string& line) {
+  const size_t open = line.find('(');
+  if (line.empty() || std::isalpha(static_cast<unsigned char>(line[0])) == 0 || open == std::string::npos) return "";
+  if (line.find('=') < open || line.find(';') < open) return "";
+  size_t begin = open;
+  while (begin > 0 && (std::isalnum(static_cast<unsigned char>(line[begin - 1])) != 0 || line[begin - 1] == '_'))
+    --begin;
+  const bool typed = begin > 0 && (line[begin - 1] == ' ' || line[begin - 1] == '&' || line[begin - 1] == '*');
+  const bool named = begin < open && std::isupper(static_cast<unsigned char>(line[begin])) != 0;
+  return typed && named ? line.substr(begin, open - begin) : "";
+}
+
+TEST_CASE("no overload hides in an unnamed namespace of another file of the room") {
+  CHECK(FunctionOf("Shape Columns(const Tensor& like, int64_t times) {") == "Columns");
+  CHECK(FunctionOf("  return Columns(like, 2);") == "");
+  CHECK(FunctionOf("const int width = Columns(like)[0];") == "");
+  std::map<std::string, std::map<std::string, std::set<std::string>>> local;  // by room and function: files
+  std::map<std::string, std::set<std::string>> declared;                      // by room
+  for (const std::string& path : Sources()) {
+    std::istringstream lines(ReadText(kRoot / path));
+    bool unnamed = false;
+    for (std::string line; std::getline(lines, line);) {
+      if (line == "namespace {") unnamed = true;
+      if (line == "}  // namespace") unnamed = false;
+      const std::string function = FunctionOf(line);
+      if (function.empty() || !(path.starts_with("graph/") || path.starts_with("planner/"))) continue;
+      if (unnamed) local[RoomOf(path)][function].insert(path);
+      if (!unnamed && path.ends_with(".h")) declared[RoomOf(path)].insert(function);
+    }
+  }
+  std::vector<std::string> hidden;
+  for (const auto& [room, functions] : local) {
+    for (const auto& [function, files] : functions) {
+      if (files.size() > 1 || declared[room].contains(function)) hidden.push_back(function + " in " + *files.begin());
+    }
+  }
+  CHECK(local.size() > 10);
+  CHECK(Lines(hidden) == "");
 }
 
 // Uses (graph/layers/uses.h) is the only table of who makes and who reads a value of Layers.

@@ -13,7 +13,7 @@
 namespace vramplan {
 namespace {
 
-bool IsActivation(const Layers& layers, ValueId id) { return id.valid() && layers[id].role == Role::kActivation; }
+bool IsActivationOf(const Layers& layers, ValueId id) { return id.valid() && layers[id].role == Role::kActivation; }
 
 // Results behind which a dropout belongs.
 std::set<ValueId> Dropped(const Layers& layers) {
@@ -29,8 +29,8 @@ std::set<ValueId> Dropped(const Layers& layers) {
     if ((layer.op == "linear" || layer.op == "addmm") && is_user("reshape")) end = user->outputs[0];
     if (layer.op == "linear" || layer.op == "addmm") {
       const Layer* sum = uses.OnlyReaderOf(end);
-      if (sum != nullptr && sum->op == "add" && sum->inputs.size() == 2 && IsActivation(layers, sum->inputs[0]) &&
-          IsActivation(layers, sum->inputs[1]))
+      if (sum != nullptr && sum->op == "add" && sum->inputs.size() == 2 && IsActivationOf(layers, sum->inputs[0]) &&
+          IsActivationOf(layers, sum->inputs[1]))
         dropped.insert(end);
     }
     if (layer.op == "softmax" && (is_user("matmul") || is_user("bmm") || is_user("einsum"))) dropped.insert(made);
@@ -40,7 +40,7 @@ std::set<ValueId> Dropped(const Layers& layers) {
     if (layer.op != "embedding" && layer.op != "add" && !normalises) continue;
     const bool of_embeddings =
         layer.op == "embedding" || std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](ValueId id) {
-          return !IsActivation(layers, id) || embeddings.count(id) != 0;
+          return !IsActivationOf(layers, id) || embeddings.count(id) != 0;
         });
     if (!of_embeddings || !IsFloating(layers[made].type)) continue;
     for (const ValueId id : layer.inputs) {

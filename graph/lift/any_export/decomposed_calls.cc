@@ -16,10 +16,10 @@ namespace {
 
 using Found = std::optional<Layer>;
 
-const Shape& ShapeOf(const Uses& uses, ValueId id) { return uses.layers()[id].shape; }
+const Shape& ShapeOfValue(const Uses& uses, ValueId id) { return uses.layers()[id].shape; }
 
 // The table of an index by constants that the export computed; invalid otherwise.
-ValueId Indexed(const Uses& uses, const Layer* index) {
+ValueId IndexedBy(const Uses& uses, const Layer* index) {
   if (index == nullptr || index->op != "index" || index->inputs.size() < 2) return {};
   for (size_t i = 1; i < index->inputs.size(); ++i) {
     if (Uses::In(index, i).valid() && !uses.IsStored(Uses::In(index, i))) return {};
@@ -28,7 +28,7 @@ ValueId Indexed(const Uses& uses, const Layer* index) {
 }
 
 // The mean of an index of x by windows; where they differ, a sum of selects of it, divided.
-Found AdaptivePool(const Uses& uses, const Layer& root) {
+Found WindowsMean(const Uses& uses, const Layer& root) {
   if (!FromDynamo(root) || root.outputs.empty()) return std::nullopt;
   const Layer* last = uses.MakerOf(Uses::In(&root, 0));
   if (root.op == "div") {
@@ -41,10 +41,10 @@ Found AdaptivePool(const Uses& uses, const Layer& root) {
   } else if (root.op != "mean") {
     return std::nullopt;
   }
-  const ValueId x = Indexed(uses, last);
+  const ValueId x = IndexedBy(uses, last);
   if (!x.valid() || !uses.layers()[x].shape.rank()) return std::nullopt;
-  const int axes = ShapeOf(uses, x).rank() - 2;
-  const Shape &windows = ShapeOf(uses, last->outputs[0]), &out = ShapeOf(uses, root.outputs[0]);
+  const int axes = ShapeOfValue(uses, x).rank() - 2;
+  const Shape &windows = ShapeOfValue(uses, last->outputs[0]), &out = ShapeOfValue(uses, root.outputs[0]);
   if (axes < 1 || axes > 3 || windows.rank() != 2 + 2 * axes || out.rank() != 2 + axes) return std::nullopt;
   return CallInPlaceOf(root, Ranked("adaptive_avg_pool", axes), {x});
 }
@@ -67,7 +67,7 @@ Found Unfold(const Uses& uses, const Layer& cat) {
     if (i == 0) x = Uses::In(slice, 0);
     if (Uses::In(slice, 0) != x || start != first + step * static_cast<int64_t>(i)) return std::nullopt;
   }
-  const Shape &from = ShapeOf(uses, x), &to = ShapeOf(uses, cat.outputs[0]);
+  const Shape &from = ShapeOfValue(uses, x), &to = ShapeOfValue(uses, cat.outputs[0]);
   if (first != 0 || step < 1 || to.rank() != from.rank() + 1) return std::nullopt;
   Found found = CallInPlaceOf(cat, "unfold", {x});
   found->attributes.Set("dimension", dim);
@@ -110,7 +110,7 @@ Found CircularPad(const Uses& uses, const Layer& cat) {
         continue;
       }
       const Layer* slice = uses.MakerOf(part);
-      const Dim width = ShapeOf(uses, part)[static_cast<int>(dim)];
+      const Dim width = ShapeOfValue(uses, part)[static_cast<int>(dim)];
       const int64_t start = slice->attributes.Int("start", 0);
       circular =
           circular && Uses::In(slice, 0) == inner && width.IsConstant() && (before ? start == -width.c0() : start == 0);
@@ -122,7 +122,7 @@ Found CircularPad(const Uses& uses, const Layer& cat) {
     level = uses.MakerOf(inner);
   }
   if (pads.empty()) return std::nullopt;
-  const int rank = ShapeOf(uses, x).rank();
+  const int rank = ShapeOfValue(uses, x).rank();
   std::vector<int64_t> list;
   for (int axis = rank - 1; axis >= std::min<int>(rank - 1, static_cast<int>(pads.begin()->first)); --axis) {
     const auto found = pads.find(axis);
@@ -145,13 +145,13 @@ bool IsPowerOfCdist(const DecomposedMatch& found, Layer* call) {
 }
 
 bool IsLinearResize(const DecomposedMatch& found, Layer*) {
-  return found.uses.IsStored(found["w"]) && Indexed(found.uses, found.MakerOf("low")).valid() &&
-         Indexed(found.uses, found.MakerOf("high")).valid();
+  return found.uses.IsStored(found["w"]) && IndexedBy(found.uses, found.MakerOf("low")).valid() &&
+         IndexedBy(found.uses, found.MakerOf("high")).valid();
 }
 
 bool IsNearestExact(const DecomposedMatch& found, Layer* call) {
   const Layer* index = found.MakerOf("index");
-  if (index->attributes.Int("unchecked", 0) == 0 || !Indexed(found.uses, index).valid()) return false;
+  if (index->attributes.Int("unchecked", 0) == 0 || !IndexedBy(found.uses, index).valid()) return false;
   const Shape &from = found.At("x").shape, &to = found.At("index").shape;
   call->op = Ranked(call->op, from.rank() - 2);
   return from.rank() == to.rank() && from.rank() >= 3 && from[0] == to[0] && from[1] == to[1];
@@ -349,7 +349,7 @@ void GatherDecomposedCalls(Layers* layers) {
   for (const Layer& layer : layers->layers) {
     if (layer.outputs.size() != 1) continue;
     Found found;
-    for (const auto& match : {AdaptivePool, Unfold, Flip, CircularPad}) {
+    for (const auto& match : {WindowsMean, Unfold, Flip, CircularPad}) {
       if (!found) found = match(uses, layer);
     }
     if (!found) found = DecomposedCalls().CallAt(uses, uses.PlaceOf(&layer));

@@ -32,7 +32,7 @@ bool IsWeightNormOfLayers(const DecomposedMatch& found, Layer* call) {
   return rank >= 2 && static_cast<int>(dims.size()) == rank - 1 && !(first && last);
 }
 
-const DecomposedTable& Reparametrized() {
+const DecomposedTable& WeightNorms() {
   static const DecomposedTable table({
       {"mul(v, div(g, norm=norm(v)))", "weight_norm(v, g)", Exporter::kAny, IsWeightNormOfLayers},
       // A linear whose weight was made is a product with what it is transposed to, and a sum.
@@ -80,7 +80,7 @@ std::optional<Matrix> FoldedMatrix(const Uses& uses, ValueId id, const Shape& we
   return std::nullopt;
 }
 
-std::optional<Matrix> MatrixOf(const Uses& uses, const Layer* product, ValueId weight) {
+std::optional<Matrix> MatrixOfWeight(const Uses& uses, const Layer* product, ValueId weight) {
   const ValueId id = Uses::In(product, 0);
   if (!id.valid()) return std::nullopt;
   const Layer* matrix = uses.Operand(product, 0, "reshape");
@@ -96,7 +96,7 @@ std::optional<Layer> SpectralNorm(const Uses& uses, const Layer& div, Layers* la
   const Layer* dot = div.op == "div" && IsParameter(uses, weight) ? uses.Operand(&div, 1, "matmul") : nullptr;
   const Layer* product = uses.Operand(dot, 1, "matmul");
   if (product == nullptr || uses.layers()[dot->outputs[0]].shape.rank() != 0) return std::nullopt;
-  const std::optional<Matrix> matrix = MatrixOf(uses, product, weight);
+  const std::optional<Matrix> matrix = MatrixOfWeight(uses, product, weight);
   if (!matrix) return std::nullopt;
   const std::string& name = uses.layers()[weight].name;
   for (const Names& names : kSpectral) {
@@ -125,7 +125,7 @@ void GatherReparametrized(Layers* layers) {
   for (const Layer& layer : layers->layers) {
     if (layer.outputs.size() != 1) continue;
     std::optional<Layer> call = SpectralNorm(uses, layer, layers);
-    if (!call) call = Reparametrized().CallAt(uses, uses.PlaceOf(&layer));
+    if (!call) call = WeightNorms().CallAt(uses, uses.PlaceOf(&layer));
     if (call) calls.emplace(uses.PlaceOf(&layer), std::move(*call));
   }
   PutCalls(layers, std::move(calls));

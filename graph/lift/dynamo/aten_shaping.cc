@@ -4,7 +4,7 @@ namespace vramplan {
 namespace {
 
 // The digit before the final 'd' of conv2d, avg_pool3d; 0 without one.
-int SpatialAxes(const std::string& op) {
+int SpatialAxesOf(const std::string& op) {
   if (op.size() < 2 || op.back() != 'd') return 0;
   const char digit = op[op.size() - 2];
   return digit >= '1' && digit <= '3' ? digit - '0' : 0;
@@ -21,7 +21,7 @@ std::vector<int64_t> ListOf(const Attributes& attributes, const std::string& nam
 
 int RankOf(const LayerBuilder& builder, ValueId value) { return value.valid() ? builder.At(value).shape.rank() : 0; }
 
-int64_t FromFront(int64_t axis, int rank) { return axis < 0 && rank > 0 ? axis + rank : axis; }
+int64_t AxisFromFront(int64_t axis, int rank) { return axis < 0 && rank > 0 ? axis + rank : axis; }
 
 // Leaves inputs without the absent ones at the end, for lists of tensors.
 ValueId First(const AtenCall& call) { return call.inputs.empty() ? ValueId{} : call.inputs.front(); }
@@ -36,7 +36,7 @@ void ShapeConvolution(AtenCall& call, const LayerBuilder& builder) {
     const bool transposed = call.attributes.Int("transposed", 0) != 0;
     call.op = (transposed ? "conv_transpose" : "conv") + std::to_string(rank - 2) + "d";
   }
-  const int axes = SpatialAxes(call.op);
+  const int axes = SpatialAxesOf(call.op);
   std::vector<int64_t> kernel;
   if (weight != nullptr && weight->rank() == axes + 2) {
     for (int i = 2; i < axes + 2; ++i) kernel.push_back((*weight)[i].IsConstant() ? (*weight)[i].c0() : 0);
@@ -60,7 +60,7 @@ void ShapeConvolution(AtenCall& call, const LayerBuilder& builder) {
 }
 
 void ShapePool(AtenCall& call, const LayerBuilder&) {
-  const int axes = SpatialAxes(call.op);
+  const int axes = SpatialAxesOf(call.op);
   const std::vector<int64_t> kernel = ListOf(call.attributes, "kernel_size", axes, 1);
   std::vector<int64_t> stride = ListOf(call.attributes, "stride", axes, 0);
   if (!stride.empty() && stride.front() == 0) stride = kernel;  // schema: stride=[] means kernel_size
@@ -84,10 +84,10 @@ void ShapeDims(AtenCall& call, const LayerBuilder& builder) {
   const int rank = RankOf(builder, First(call));
   for (const char* name : {"dim", "dim0", "dim1", "dims"}) {
     if (const auto* axis = call.attributes.Get<int64_t>(name)) {
-      call.attributes.Set(name, FromFront(*axis, rank));
+      call.attributes.Set(name, AxisFromFront(*axis, rank));
     } else if (const auto* axes = call.attributes.Get<std::vector<int64_t>>(name)) {
       std::vector<int64_t> counted = *axes;
-      for (int64_t& one : counted) one = FromFront(one, rank);
+      for (int64_t& one : counted) one = AxisFromFront(one, rank);
       call.attributes.Set(name, std::move(counted));
     }
   }
@@ -110,8 +110,8 @@ void ShapeTranspose(AtenCall& call, const LayerBuilder& builder) {
 void ShapeDiagonal(AtenCall& call, const LayerBuilder& builder) {
   const int rank = RankOf(builder, First(call));
   call.attributes.Set("offset", call.attributes.Int("offset", 0));
-  call.attributes.Set("dim1", FromFront(call.attributes.Int("dim1", 0), rank));
-  call.attributes.Set("dim2", FromFront(call.attributes.Int("dim2", 1), rank));
+  call.attributes.Set("dim1", AxisFromFront(call.attributes.Int("dim1", 0), rank));
+  call.attributes.Set("dim2", AxisFromFront(call.attributes.Int("dim2", 1), rank));
 }
 
 void ShapeSlice(AtenCall& call, const LayerBuilder& builder) {
@@ -131,7 +131,7 @@ void ShapeReplicate(AtenCall& call, const LayerBuilder&) { call.attributes.Set("
 void ShapeUncheckedIndex(AtenCall& call, const LayerBuilder&) { call.attributes.Set("unchecked", int64_t{1}); }
 
 void ShapeUnfold(AtenCall& call, const LayerBuilder& builder) {
-  call.attributes.Set("dimension", FromFront(call.attributes.Int("dimension", 0), RankOf(builder, First(call))));
+  call.attributes.Set("dimension", AxisFromFront(call.attributes.Int("dimension", 0), RankOf(builder, First(call))));
 }
 
 void ShapeAlias(AtenCall& call, const LayerBuilder&) { call.alias = true; }

@@ -16,7 +16,7 @@ bool IsView(std::string_view op) {
   static const std::unordered_set<std::string_view> kViews = {"view", "reshape", "unsqueeze", "transpose", "permute"};
   return kViews.count(op) != 0;
 }
-bool IsProduct(std::string_view op) { return op == "mm" || op == "matmul"; }
+bool IsMatrixProduct(std::string_view op) { return op == "mm" || op == "matmul"; }
 bool IsUnary(std::string_view op) {
   static const std::unordered_set<std::string_view> kUnary = {"softmax", "relu", "sigmoid", "tanh", "exp"};
   return kUnary.count(op) != 0;
@@ -82,7 +82,7 @@ bool IsWeightOf(const FxNode& reader, const std::string& name) {
 ValueId Product(const MatrixPlace& place, const std::vector<ValueId>& parameters) {
   const Shape matrix = MatrixOf(place.whole.shape);
   const bool last_known =
-      IsUnary(place.op) || IsProduct(place.op) || (IsView(place.op) && IsWeightOf(place.reader, place.name));
+      IsUnary(place.op) || IsMatrixProduct(place.op) || (IsView(place.op) && IsWeightOf(place.reader, place.name));
   if (matrix.rank() != 2 || !last_known || parameters.size() < 2) return {};
   const auto is_weight = [&](ValueId id) { return SplitTarget(place.builder.At(id).name).second == "weight"; };
   if (std::any_of(parameters.begin(), parameters.end(), is_weight)) return {};
@@ -95,11 +95,11 @@ ValueId Product(const MatrixPlace& place, const std::vector<ValueId>& parameters
     place.signature.Take(parameters[i], place.whole.type, i == 0 ? matrix : square);
   ValueId product = parameters[0];
   for (size_t i = 1; i < parameters.size(); ++i) {
-    const bool is_last = i + 1 == parameters.size() && IsProduct(place.op);
+    const bool is_last = i + 1 == parameters.size() && IsMatrixProduct(place.op);
     const std::string called = is_last ? place.name : place.name + ".mm" + (i > 1 ? "_" + std::to_string(i - 1) : "");
     product = place.Add("mm", called, matrix, {product, parameters[i]}, {});
   }
-  if (IsProduct(place.op)) return product;
+  if (IsMatrixProduct(place.op)) return product;
   Attributes attributes;
   if (place.op == "softmax") attributes.Set("dim", int64_t{-1});
   return place.Add(IsView(place.op) ? "reshape" : place.op, place.name, place.whole.shape, {product},
@@ -138,7 +138,7 @@ bool IsTable(const Value& value) {
   return IsFloating(value.type) && constant && longer >= 2;
 }
 
-bool IsInside(const ModulePath& path, const ModulePath& call) {
+bool IsInsideModule(const ModulePath& path, const ModulePath& call) {
   return path.size() >= call.size() && std::equal(call.begin(), call.end(), path.begin());
 }
 
@@ -147,7 +147,7 @@ NodeId Before(const FxGroups& groups, int32_t group, const ModulePath& call) {
   NodeId first = groups.groups[static_cast<size_t>(group)].nodes.front();
   for (int32_t i = group - 1; i >= 0 && !call.empty(); --i) {
     const FxGroup& earlier = groups.groups[static_cast<size_t>(i)];
-    if (!IsInside(earlier.path, call)) break;
+    if (!IsInsideModule(earlier.path, call)) break;
     first = std::min(first, earlier.nodes.front());
   }
   return NodeId{std::max(first.value - 1, 0)};

@@ -40,7 +40,7 @@ struct Site {
 
 // cat((q_bias, k_bias, v_bias)): timm's BEiT and EVA, equal parts of one bias (timm/models/beit.py, timm 1.0). One of
 // them may be a buffer of zeros.
-ValueId Joined(const Site& site) {
+ValueId JoinedParameters(const Site& site) {
   const Shape whole = site.shape;
   if (whole.rank() != 1 || !whole[0].IsConstant()) return {};
   std::vector<ValueId> parts;
@@ -260,7 +260,7 @@ ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const Fx
       "add", "sub", "rsub", "mul", "div", "pow", "exp", "neg", "sigmoid", "tanh", "softplus", "sqrt", "rsqrt", "abs"};
   ValueId result = Reparametrized(site);
   if (result.valid()) return result;
-  if (op == "cat") result = Joined(site);
+  if (op == "cat") result = JoinedParameters(site);
   if (op == "index" || op == "transpose") result = Relative(site, op == "transpose");
   if (op == "index" && !result.valid()) result = Indexed(site);
   if (kPointwise.count(op) != 0) result = Computed(site, op);
@@ -278,7 +278,7 @@ ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const Fx
   if (!is_bias || user.path.empty() || !length.IsConstant()) return {};
   const Site site{type, Shape{length}, name, user, builder, signature};
   const ValueId copy = CopiedBias(site);
-  return copy.valid() || OperatorOf(name) != "cat" ? copy : Joined(site);
+  return copy.valid() || OperatorOf(name) != "cat" ? copy : JoinedParameters(site);
 }
 
 }  // namespace vramplan

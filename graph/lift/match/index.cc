@@ -72,7 +72,7 @@ bool IsGridAxis(const PatternSource& source, TensorId tensor) {
 }
 
 // What is written: torch.onnx spreads it over the part first.
-TensorId Written(const PatternSource& source, NodeId scatter) {
+TensorId WrittenBy(const PatternSource& source, NodeId scatter) {
   TensorId tensor = source.In(scatter, 2);
   for (const char* op : {"Reshape", "Expand"}) {
     if (const NodeId maker = source.MakerOf(tensor, op); maker.valid()) tensor = source.In(maker, 0);
@@ -89,10 +89,10 @@ bool MatchSliceWrite(PatternSource& source, NodeId root) {
     if (!IsGridAxis(source, source.In(grid, i))) return false;
   }
   const NodeId before = source.MakerOf(source.In(root, 0), "ScatterND");
-  if (before.valid() && Written(source, before) == Written(source, root)) {
+  if (before.valid() && WrittenBy(source, before) == WrittenBy(source, root)) {
     return source.Emit("reshape", {source.Use(source.In(root, 0))}, {root});
   }
-  return source.Emit("slice_scatter", {source.Use(source.In(root, 0)), source.Use(Written(source, root))}, {root},
+  return source.Emit("slice_scatter", {source.Use(source.In(root, 0)), source.Use(WrittenBy(source, root))}, {root},
                      Named({{"inplace", int64_t{1}}}));
 }
 

@@ -13,7 +13,7 @@
 namespace vramplan {
 namespace {
 
-Operand Beside(PatternSource& source, NodeId root, const char* suffix) {
+Operand LikeResult(PatternSource& source, NodeId root, const char* suffix) {
   const TensorId output = source[root].outputs[0];
   return source.New(vramplan::Beside(source[root], suffix), source.TypeOf(output), source.ShapeOf(output));
 }
@@ -31,7 +31,7 @@ bool MatchFusedGemm(PatternSource& source, NodeId root) {
   if (source.RankOf(weight) != 2) return false;
   std::optional<Shape> shape;
   if (attributes.Int("transB", 0) == 0) shape = Shape{source.ShapeOf(weight)[1], source.ShapeOf(weight)[0]};
-  const Operand product = Beside(source, root, "product");
+  const Operand product = LikeResult(source, root, "product");
   Pointwise(source, root, "linear",
             {source.Use(source.In(root, 0)), source.Parameter(weight, root, "weight", shape),
              source.Parameter(source.In(root, 2), root, "bias")},
@@ -60,7 +60,7 @@ bool MatchFusedMatMul(PatternSource& source, NodeId root) {
     }
     sides.push_back(side);
   }
-  const Operand product = alpha == 1 ? source.Out(root) : Beside(source, root, "product");
+  const Operand product = alpha == 1 ? source.Out(root) : LikeResult(source, root, "product");
   Pointwise(source, root, "matmul", std::move(sides), product);
   if (alpha != 1) Pointwise(source, root, "mul", {product, Operand{}}, source.Out(root), Named({{"scalar", alpha}}));
   return true;
@@ -87,7 +87,7 @@ bool MatchBiasGelu(PatternSource& source, NodeId root) {
   const TensorId x = source.In(root, 0), bias = source.In(root, 1);
   Operand sum;
   if (bias.valid()) {
-    sum = Beside(source, root, "bias");
+    sum = LikeResult(source, root, "bias");
     AddBias(source, x, bias, root, sum);
   } else {
     sum = source.Use(x);
@@ -122,7 +122,7 @@ bool MatchQuickGelu(PatternSource& source, NodeId root) {
     Pointwise(source, root, "silu", {x}, source.Out(root));
     return true;
   }
-  const Operand scaled = Beside(source, root, "scaled"), gate = Beside(source, root, "gate");
+  const Operand scaled = LikeResult(source, root, "scaled"), gate = LikeResult(source, root, "gate");
   Pointwise(source, root, "mul", {x, Operand{}}, scaled, Named({{"scalar", alpha}}));
   Pointwise(source, root, "sigmoid", {scaled}, gate);
   Pointwise(source, root, "mul", {x, gate}, source.Out(root));
@@ -145,10 +145,10 @@ ModulePath PathOfSum(const PatternSource& source, NodeId root) {
 bool MatchSkipNorm(PatternSource& source, NodeId root) {
   const bool simplified = source[root].op == "SkipSimplifiedLayerNormalization";
   Operand sum = source.Out(root, 3);
-  if (!sum.valid()) sum = Beside(source, root, "sum");
+  if (!sum.valid()) sum = LikeResult(source, root, "sum");
   Operand input;
   if (const TensorId bias = source.In(root, simplified ? 3 : 4); bias.valid()) {
-    input = Beside(source, root, "biased");
+    input = LikeResult(source, root, "biased");
     AddBias(source, source.In(root, 0), bias, root, input);
   } else {
     input = source.Use(source.In(root, 0));

@@ -60,7 +60,7 @@ std::vector<bool> FromPositions(const Graph& graph) {
 }
 
 // Depth first from the outputs, operands in their order.
-std::vector<NodeId> CallOrder(const Graph& graph) {
+std::vector<NodeId> OrderOfCalls(const Graph& graph) {
   std::vector<NodeId> order;
   std::vector<bool> seen(graph.nodes.size());
   struct Step {
@@ -107,7 +107,7 @@ std::vector<NodeId> CallOrder(const Graph& graph) {
 std::optional<Reordered> InCallOrder(const Graph& graph) {
   if (!HasFxNames(graph) || CountsUp(graph)) return std::nullopt;
   if (std::any_of(graph.nodes.begin(), graph.nodes.end(), HoldsGraphs)) return std::nullopt;
-  Reordered result{graph, CallOrder(graph)};
+  Reordered result{graph, OrderOfCalls(graph)};
   for (size_t n = 0; n < result.given.size(); ++n) {
     Node& node = result.graph.nodes[n];
     node = graph[result.given[n]];

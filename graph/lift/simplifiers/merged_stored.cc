@@ -66,7 +66,7 @@ struct StoredUse {
 };
 
 // Products of matrices are of one kind, however a tool wrote them.
-std::string KindOf(const Node& node) {
+std::string KindOfUse(const Node& node) {
   static const std::set<std::string_view> kProducts = {"MatMul", "FusedGemm", "FusedMatMul"};
   return kProducts.count(node.op) != 0 ? "Gemm" : node.op;
 }
@@ -148,7 +148,7 @@ class Separator {
         if (input >= node.inputs.size() || !node.inputs[input].valid()) continue;
         const TensorId tensor = node.inputs[input];
         if (!IsVector(tensor) && !(i == 0 && IsMatrix(tensor))) continue;
-        StoredUse use{.node = id, .input = input, .leaf = row->second.leaves[i], .kind = KindOf(node)};
+        StoredUse use{.node = id, .input = input, .leaf = row->second.leaves[i], .kind = KindOfUse(node)};
         FindModule(&use);
         if (IsVector(tensor) && i == 1 && IsMatrix(node.inputs[input - 1])) {
           use.partner = node.inputs[input - 1];
@@ -196,7 +196,7 @@ class Separator {
     if (const Node* turned = MakerOf(weight); turned != nullptr && turned->op == "Transpose")
       weight = turned->inputs[0];
     if (!IsMatrix(weight)) return;
-    StoredUse use{.node = id, .input = bias, .leaf = "bias", .kind = KindOf(*product)};
+    StoredUse use{.node = id, .input = bias, .leaf = "bias", .kind = KindOfUse(*product)};
     FindModule(&use);
     use.partner = weight;
     uses_[node.inputs[bias]].push_back(std::move(use));

@@ -31,14 +31,14 @@ constexpr WrittenName kWritten[] = {
     {"dropout", "dropout", ""}, {"clamp", "clamp", ""},
 };
 
-int CountOf(std::string_view text, std::string_view part) {
+int CountOfText(std::string_view text, std::string_view part) {
   int count = 0;
   for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) ++count;
   return count;
 }
 
 // How often the function is called: relu( of F.relu(x) and of x.relu(), not that of leaky_relu(x).
-int CallsOf(std::string_view text, const std::string& name) {
+int TracedCallsOf(std::string_view text, const std::string& name) {
   const std::string call = name + "(";
   int count = 0;
   for (size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + call.size())) {
@@ -51,12 +51,12 @@ int CallsOf(std::string_view text, const std::string& name) {
 // Whether the line writes into the operand; nothing: it may have done either.
 std::optional<bool> InPlaceBy(std::string_view text, const WrittenName& written) {
   const std::string name(written.name), symbol(written.symbol);
-  int in_place = CallsOf(text, name + "_"), plain = CallsOf(text, name);
+  int in_place = TracedCallsOf(text, name + "_"), plain = TracedCallsOf(text, name);
   if (!symbol.empty()) {
-    in_place += CountOf(text, symbol + "= ");
-    plain += CountOf(text, " " + symbol + " ");
-  } else if (plain > 0 && CountOf(text, "inplace") + CountOf(text, "True") > 0) {
-    if (plain > 1 || CountOf(text, "inplace=True") != 1) return std::nullopt;
+    in_place += CountOfText(text, symbol + "= ");
+    plain += CountOfText(text, " " + symbol + " ");
+  } else if (plain > 0 && CountOfText(text, "inplace") + CountOfText(text, "True") > 0) {
+    if (plain > 1 || CountOfText(text, "inplace=True") != 1) return std::nullopt;
     std::swap(in_place, plain);
   }
   if (in_place == 1 && plain == 0) return true;

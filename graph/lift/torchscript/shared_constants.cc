@@ -26,7 +26,7 @@ struct ConstantReader {
 };
 
 // Long enough for a buffer of a module; shorter ones are numbers that code writes down, and cost nothing.
-bool IsTable(const Graph& graph, TensorId tensor) {
+bool IsConstantTable(const Graph& graph, TensorId tensor) {
   constexpr int64_t kMostOfCode = 64;
   if (!tensor.valid() || !graph[tensor].stored || !graph[tensor].stored->literal) return false;
   int64_t elements = 1;
@@ -46,7 +46,7 @@ std::optional<Separated> SeparateSharedConstants(const Graph& graph, const Shape
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (IsTable(graph, node.inputs[i]) && !IsShapeOperand(node, i))
+      if (IsConstantTable(graph, node.inputs[i]) && !IsShapeOperand(node, i))
         readers[node.inputs[i]].push_back({NodeId{static_cast<int32_t>(n)}, i});
     }
   }
