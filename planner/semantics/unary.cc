@@ -17,6 +17,8 @@ struct UnaryRow {
 
 constexpr UnaryRow kUnaryRows[] = {
     {"neg", "NegBackward0", Keeps::kNothing, 0, Cast::kNone, true},            // -grad
+    {"deg2rad", "Deg2RadBackward0", Keeps::kNothing, 0},                       // grad * (pi / 180)
+    {"rad2deg", "Rad2DegBackward0", Keeps::kNothing, 0},                       // grad * (180 / pi)
     {"abs", "AbsBackward0", Keeps::kInput, 1, Cast::kNone, true},              // grad * self.sgn()
     {"exp", "ExpBackward0", Keeps::kOutput, 0, Cast::kFloat32},                // grad * result
     {"exp2", "Exp2Backward0", Keeps::kOutput, 1},                              // grad * result * log(2)

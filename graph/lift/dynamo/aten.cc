@@ -267,6 +267,8 @@ constexpr AtenRule kRules[] = {
     {"acosh", "acosh", "a!"},
     {"atanh", "atanh", "a!"},
     {"erfc", "erfc", "a!"},
+    {"deg2rad", "deg2rad", "a!"},
+    {"rad2deg", "rad2deg", "a!"},
     {"erfinv", "erfinv", "a!"},
     {"lgamma", "lgamma", "a!"},
     {"logit", "logit", "a! eps-"},
