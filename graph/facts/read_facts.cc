@@ -180,6 +180,8 @@ Result<Facts> ReadFacts(std::string_view text) {
   if (const json* programs = reader.Object(read, "programs")) {
     facts.training_program = reader.Program(*programs, "train");
     facts.inference_program = reader.Program(*programs, "infer");
+    facts.training_program_in_amp = reader.Program(*programs, "train-amp");
+    facts.inference_program_in_amp = reader.Program(*programs, "infer-amp");
   }
   if (reader.error()) return *reader.error();
   return facts;

@@ -86,8 +86,8 @@ class ProgramReader {
     for (const int32_t value : program_.loose) Make(value);
     for (const json& call : ListIn(Part(object_, "calls"))) ReadCall(call);
     for (const json& end : ListIn(Part(object_, "ends"))) {
-      program_.ends.push_back({ValueIn(At(end, 0)),
-                               PlaceIn(At(end, 1), program_.calls.size(), RecordedForward::kWithTheForward)});
+      program_.ends.push_back(
+          {ValueIn(At(end, 0)), PlaceIn(At(end, 1), program_.calls.size(), RecordedForward::kWithTheForward)});
     }
     return std::move(program_);
   }

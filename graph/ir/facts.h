@@ -77,9 +77,9 @@ struct RecordedProgram {
     bool operator==(const Tensor&) const = default;
   };
   std::vector<Tensor> values;
-  std::vector<Kept> stored;     // parameters and buffers by their names
-  std::vector<int32_t> loose;   // tensors on the card that no module lists
-  std::vector<Kept> given;      // inputs
+  std::vector<Kept> stored;       // parameters and buffers by their names
+  std::vector<int32_t> loose;     // tensors on the card that no module lists
+  std::vector<Kept> given;        // inputs
   std::vector<int32_t> returned;  // what the loss is made of first
   std::vector<Called> modules;
   std::vector<Call> calls;
@@ -112,6 +112,8 @@ struct Facts {
   std::optional<RecordedOptimizer> optimizer;
   std::optional<RecordedForward> in_training, in_inference;
   std::optional<RecordedProgram> training_program, inference_program;
+  // Under autocast in fp16, where the code does something else then.
+  std::optional<RecordedProgram> training_program_in_amp, inference_program_in_amp;
   bool operator==(const Facts&) const = default;
 };
 

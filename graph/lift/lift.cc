@@ -74,8 +74,8 @@ class Lifting {
       : file_(file), graph_(&file), shapes_(&shapes), options_(options), notes_(notes) {}
 
   Result<Layers> Run() {
-    if (const RecordedProgram* program = ProgramFor(file_.facts, options_.put_back.training))
-      return LayersOfProgram(*file_.facts, *program, notes_);
+    if (const RecordedProgram* program = ProgramFor(file_.facts, options_.put_back))
+      return LayersOfProgram(*file_.facts, *program, options_.put_back.autocast, notes_);
     const bool bare_names = HasFxNames(file_);  // the order of nodes does not change it
     for (const GraphPass& pass : GraphPasses()) {
       if (IsProgram(file_) || IsLeftOut(pass.name)) continue;

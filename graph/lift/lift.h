@@ -26,6 +26,7 @@ struct PutBack {
   double dropout = 0;       // the probability; 0: none, since a file does not tell a dropout of model.eval() from none
   bool dropout_behind_activations = false;  // and in front of low-rank pairs, beside where transformers have them
   bool training = true;  // which of the forwards that the file's facts recorded counts: that of train() or of eval()
+  std::optional<DType> autocast;  // the lower type of mixed precision, for code that looks at types; nothing: none
 };
 
 // What a pass did: how many layers, roles and kept results are other ones behind it (of passes over the graph: 1).

@@ -404,6 +404,8 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   options.verbose = reader.Text("--verbose") != nullptr;
   options.segments = reader.Text("--segments") != nullptr;
   options.put_back.training = options.spec.mode == Mode::kTrain;
+  if (options.spec.precision == Precision::kAmpFp16) options.put_back.autocast = DType::kFloat16;
+  if (options.spec.precision == Precision::kAmpBf16) options.put_back.autocast = DType::kBFloat16;
   reader.Read("--assume-batchnorm", &options.put_back.batch_norms,
               [](const std::string& t) { return ParseOnOff("--assume-batchnorm", t); });
   reader.Read("--assume-dropout", &options.put_back.dropout,

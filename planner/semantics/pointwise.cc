@@ -18,9 +18,13 @@ DType Wider(DType a, DType b) {
 }
 
 // A leaf cannot be written in place, nor a tensor of another type.
-Tensor Result(Eager& e, const Tensor& a, const Tensor& b, DType type, bool inplace) {
-  const bool possible = a && !a->requires_grad && a->dtype == type && e.spec().inplace != Inplace::kOff;
-  return inplace && possible ? e.Overwrite(a) : Iterate(e, a, b, type);
+// How an operator writes: 0 not, 1 as it seems, 2 surely (graph/lift/recorded), also into a lower type than its operands have.
+constexpr int kCertain = 2;
+
+Tensor Result(Eager& e, const Tensor& a, const Tensor& b, DType type, int inplace) {
+  const bool possible =
+      a && !a->requires_grad && (a->dtype == type || inplace == kCertain) && e.spec().inplace != Inplace::kOff;
+  return inplace != 0 && possible ? e.Overwrite(a) : Iterate(e, a, b, type);
 }
 
 // What an in-place operator keeps of the tensor that it overwrites: a clone, made before (gen_variable_type.py).
@@ -59,7 +63,7 @@ Tensor ToType(Eager& e, const Tensor& t, DType type) {
   return out;
 }
 
-Tensor Add(Eager& e, const Tensor& a, const Tensor& b, bool inplace, bool scaled) {
+Tensor Add(Eager& e, const Tensor& a, const Tensor& b, int inplace, bool scaled) {
   OpScope scope(e, "aten::add");
   Tensor out = Result(e, a, b, Promote(a, b), inplace);
   // self: grad, other: maybe_multiply(grad, alpha): the same tensor for both; the engine sums broadcasts.
@@ -72,7 +76,7 @@ Tensor Add(Eager& e, const Tensor& a, const Tensor& b, bool inplace, bool scaled
   return out;
 }
 
-Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, bool inplace, bool scaled) {
+Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, int inplace, bool scaled) {
   OpScope scope(e, "aten::sub");
   Tensor out = Result(e, a, b, Promote(a, b), inplace);
   if (GradNode* node = e.Record("SubBackward0", {a, b}, {out})) {
@@ -87,7 +91,7 @@ Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, bool inplace, bool scaled
   return out;
 }
 
-Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
+Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, int inplace) {
   OpScope scope(e, "aten::mul");
   Tensor out = Result(e, a, b, Promote(a, b), inplace);
   // Each factor is kept when the other needs a gradient.
@@ -102,7 +106,7 @@ Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
   return out;
 }
 
-Tensor Div(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
+Tensor Div(Eager& e, const Tensor& a, const Tensor& b, int inplace) {
   OpScope scope(e, "aten::div");
   if (!a) {  // number / tensor: reciprocal, then mul (torch/_tensor.py __rtruediv__)
     Tensor reciprocal = e.EmptyLike(b, Floating(b->dtype));
@@ -155,7 +159,7 @@ void RunRoundedDiv(Call& c) {
 void RunDiv(Call& c) {
   const std::string mode = c.layer.attributes.Text("rounding_mode", "");
   if (!mode.empty()) return RunRoundedDiv(c);
-  c.Return(Div(c.e, c.In(0), c.In(1), c.Int("inplace") != 0));
+  c.Return(Div(c.e, c.In(0), c.In(1), static_cast<int>(c.Int("inplace"))));
 }
 
 void RunBoolean(Call& c) { c.Return(Iterate(c.e, c.In(0), c.In(1), DType::kBool)); }
@@ -400,14 +404,26 @@ void RunXlogy(Call& c) {
   c.Return(std::move(out));
 }
 
+// Integers and a real number make fp32, the default type (aten/src/ATen/native/TypeProperties.cpp, result_type).
+bool WidensIntegers(const Call& c) {
+  const bool number = c.layer.attributes.Get<double>("scalar") != nullptr && c.Int("inplace") == 0;
+  const Tensor& only = c.In(c.Has(0) ? 0 : 1);
+  return number && c.Has(0) != c.Has(1) && !IsFloating(only->dtype) && IsFloating(c.OutType());
+}
+
+void RunReversedSub(Call& c) {
+  if (WidensIntegers(c)) return c.Return(Iterate(c.e, c.In(0), c.In(1), c.e.ModelType(DType::kFloat32)));
+  c.Return(Sub(c.e, c.In(1), c.In(0)));
+}
+
 }  // namespace
 
 std::vector<OpRule> PointwiseRules() {
   return {
-      {"add", [](Call& c) { c.Return(Add(c.e, c.In(0), c.In(1), c.Int("inplace") != 0, Scaled(c))); }},
-      {"sub", [](Call& c) { c.Return(Sub(c.e, c.In(0), c.In(1), c.Int("inplace") != 0, Scaled(c))); }},
-      {"rsub", [](Call& c) { c.Return(Sub(c.e, c.In(1), c.In(0))); }},
-      {"mul", [](Call& c) { c.Return(Mul(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
+      {"add", [](Call& c) { c.Return(Add(c.e, c.In(0), c.In(1), static_cast<int>(c.Int("inplace")), Scaled(c))); }},
+      {"sub", [](Call& c) { c.Return(Sub(c.e, c.In(0), c.In(1), static_cast<int>(c.Int("inplace")), Scaled(c))); }},
+      {"rsub", RunReversedSub},
+      {"mul", [](Call& c) { c.Return(Mul(c.e, c.In(0), c.In(1), static_cast<int>(c.Int("inplace")))); }},
       {"div", RunDiv},
       {"rdiv", [](Call& c) { c.Return(Div(c.e, c.In(1), c.In(0))); }},
       {"floor_divide", RunInteger},

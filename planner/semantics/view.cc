@@ -65,6 +65,7 @@ Tensor Contiguous(Eager& e, const Tensor& t) { return IsContiguous(*t) ? t : Clo
 
 Tensor UnsafeView(Eager& e, const Tensor& t, const Shape& sizes) {
   Tensor view = e.AsStrided(t, sizes, ContiguousStrides(e.At(sizes)));
+  view->base = Tensor();  // no view to autograd: writing into it concerns nothing else (_unsafe_view, TensorShape.cpp)
   RecordReshape(e, "UnsafeViewBackward0", t, view);
   return view;
 }
@@ -293,9 +294,11 @@ std::vector<OpRule> ViewRules() {
   const auto squeeze = [](Call& c) { c.Return(Squeeze(c.e, c.In(0), c.OutShape())); };
   return {
       {"view", reshape},
+      // A second operand is a view that lies in memory as the result does.
       {"as_strided",
        [](Call& c) {
-         c.Return(Strided(c.e, c.In(0), c.OutShape(), ContiguousStrides(c.e.At(c.OutShape())), "AsStridedBackward0"));
+         const Ints strides = c.Has(1) ? c.In(1)->strides : ContiguousStrides(c.e.At(c.OutShape()));
+         c.Return(Strided(c.e, c.In(0), c.OutShape(), strides, "AsStridedBackward0"));
        }},
       {"reshape", reshape},
       {"unfold", Unfold},

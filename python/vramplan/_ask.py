@@ -130,8 +130,10 @@ def arguments_of(
 
 
 @contextlib.contextmanager
-def _file(model: Any, example_inputs: Any, optimizer: Any, mode: str | None) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The file of a model, and what its export had to say."""
+def _file(
+    model: Any, example_inputs: Any, optimizer: Any, mode: str | None, exported: bool = False
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The file of a model, and what its export had to say. exported: operators of ONNX are wanted."""
     if _is_path(model):
         if example_inputs is not None:
             raise UsageError("example_inputs", "a file needs none", "leave it out")
@@ -146,10 +148,12 @@ def _file(model: Any, example_inputs: Any, optimizer: Any, mode: str | None) -> 
         known = optimizer if optimizer is not None and not isinstance(optimizer, str) else None
         asked = "infer" if mode in ("infer", "eval") else "train"
         try:
-            exported = record(model, example_inputs, path, optimizer=known, mode=asked)
+            if exported:
+                raise ExportError("model", "its operators are asked about")
+            notes = record(model, example_inputs, path, optimizer=known, mode=asked).notes
         except Exception:  # whatever the code does that tensors without values cannot follow
-            exported = export(model, example_inputs, path, optimizer=known, mode=asked)
-        yield path, exported.notes
+            notes = export(model, example_inputs, path, optimizer=known, mode=asked).notes
+        yield path, notes
 
 
 @contextlib.contextmanager
@@ -273,5 +277,5 @@ def plan(
 
 def inspect(model: Model, example_inputs: Any = None, **options: Any) -> _results.Inspection:
     """What the file of a model says: inputs, parameters, operators."""
-    with _file(model, example_inputs, None, None) as (path, notes):
+    with _file(model, example_inputs, None, None, exported=True) as (path, notes):
         return _results.inspection_of(*_answer("inspect", path, arguments_of(is_model=False, options=options)), notes)

@@ -42,7 +42,7 @@ def _input(name: str, kind: str, lengths: list[Any]) -> bytes:
 
 def write(path: str | os.PathLike[str], facts: dict[str, Any]) -> None:
     """facts: with at least one program."""
-    program = next(iter(facts["programs"].values()))
+    program = next(iter(facts["programs"].values()))  # any: all have the same inputs
     given = [(name, *program["values"][number]) for name, number in program["given"]]
     if not given:
         raise ValueError("the forward takes no tensor")

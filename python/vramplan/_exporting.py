@@ -257,10 +257,10 @@ def _take_programs(
     facts["functions"] = []
     for mode in modes:
         with _quiet():
-            program, checkpointed = _program.record_program(
+            programs, checkpointed = _program.record_program(
                 model, args, kwargs, batch_of((args, kwargs)) or 2, mode == "train", main_output
             )
-        facts.setdefault("programs", {})[mode] = program
+        facts.setdefault("programs", {}).update({mode + ending: program for ending, program in programs.items()})
         facts["checkpointed"] = checkpointed
 
 
@@ -277,13 +277,9 @@ def record(
     from . import _carrier
 
     args, kwargs = _with_two(split_inputs(example_inputs))
-    was = model.training
     facts = _facts.model_facts(model, optimizer)
     facts["mode"] = "train" if mode == "train" else "eval"
-    try:
-        _take_programs(model, args, kwargs, (mode,), facts)
-    finally:
-        assert model.training == was
+    _take_programs(model, args, kwargs, (mode,), facts)
     _carrier.write(path, facts)
     return Exported(os.fspath(path), "program", ())
 

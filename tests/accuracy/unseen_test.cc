@@ -2,7 +2,6 @@
 // been said: an assumption with two ends that hold the truth (told), or a warning (warned). What is off without either
 // is silent.
 #include <doctest/doctest.h>
-#include <zlib.h>
 
 #include <array>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "planner/cli/parse.h"
 #include "tests/support/command_line.h"
 #include "tests/support/expectation.h"
+#include "tests/support/inflated.h"
 #include "tests/support/truth.h"
 
 namespace vramplan::testing {
@@ -24,17 +24,6 @@ namespace {
 
 constexpr double kRight = 0.01;
 constexpr std::array<const char*, 5> kClasses = {"right", "told", "warned", "silent", "refused"};
-
-std::string Inflated(const std::string& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  REQUIRE_MESSAGE(file != nullptr, path);
-  std::string bytes;
-  char buffer[1 << 16];
-  for (int n = gzread(file.get(), buffer, sizeof buffer); n > 0; n = gzread(file.get(), buffer, sizeof buffer))
-    bytes.append(buffer, static_cast<size_t>(n));
-  REQUIRE_MESSAGE(!bytes.empty(), path);
-  return bytes;
-}
 
 struct Judgement {
   size_t kind = 4;  // of kClasses

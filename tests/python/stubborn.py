@@ -1,4 +1,4 @@
-"""A model that no exporter takes."""
+"""A model that no exporter takes, and that no tensor without values can go through."""
 
 import torch
 from torch import nn
@@ -12,4 +12,5 @@ class Stubborn(nn.Module):
     def forward(self, x):
         if torch.jit.is_tracing() or torch.compiler.is_compiling():
             raise RuntimeError("not to be exported")
-        return self.linear(x)
+        y = self.linear(x)
+        return y if y.sum() < 1e30 else -y

@@ -17,7 +17,7 @@ except ImportError as missing:
     sys.exit(77)
 
 import vramplan  # noqa: E402
-from vramplan import _exporting, _facts, _lives  # noqa: E402
+from vramplan import _exporting, _facts, _lives, _program  # noqa: E402
 
 
 class Net(nn.Module):
@@ -134,6 +134,135 @@ class Aligning(unittest.TestCase):
         code = self.recorder([("a", []), ("b", []), ("c", [0]), ("d", [2])])
         graph = self.recorder([("a", []), ("b", []), ("c", [1]), ("d", [2])])
         self.assertEqual(_lives.align(code, graph), [0, 1, None, 3])
+
+
+def program_of(forward, *inputs, training=True, **modules):
+    """The program of a model with this forward."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name, module in modules.items():
+                setattr(self, name, module)
+
+        def forward(self, *given):
+            return forward(self, *given)
+
+    batch = inputs[0].shape[0]
+    return _program.record_program(Model(), inputs, {}, batch, training, _exporting.main_output)[0]
+
+
+def calls_of(program):
+    return [(call[0].split(".")[1], call[2], call[3], *call[4:]) for call in program["calls"]]
+
+
+class Programs(unittest.TestCase):
+    def test_calls_values_and_ends(self):
+        program = program_of(lambda m, x: torch.relu_(m.fc(x)) * 2, torch.zeros(2, 3), fc=nn.Linear(3, 8))[""]
+        self.assertEqual(program["stored"], [["fc.weight", 0], ["fc.bias", 1]])
+        self.assertEqual(program["given"], [["input_0", 2]])
+        self.assertEqual(program["modules"], [["fc", "torch.nn.modules.linear.Linear", -1]])
+        self.assertEqual(
+            calls_of(program), [("linear", ["%2", "%0", "%1"], [3]), ("relu_", ["%3"], [4]), ("mul", ["%4", 2], [5])]
+        )
+        self.assertEqual([call[1] for call in program["calls"]], [0, -1, -1])
+        self.assertEqual(program["values"][5], ["float32", [[0, 1], 8]])
+        self.assertEqual(program["ends"], [[3, 2], [4, 2], [5, -1]])
+        self.assertEqual(program["returned"], [5])
+
+    def test_lengths_are_polynomials_of_the_batch(self):
+        program = program_of(lambda m, x: ((x @ x.T).flatten(), torch.cat([x, x[:1]])), torch.zeros(2, 3))[""]
+        lengths = [program["values"][number][1][0] for number in program["returned"]]
+        self.assertEqual(lengths, [[0, 0, 1], [1, 1]])
+
+    def test_a_write_into_a_part(self):
+        def forward(m, x):
+            y = m.fc(x)
+            part = y[:, 1]
+            part += x[:, 0]
+            return part * 2
+
+        calls = calls_of(program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))[""])
+        number = calls[0][2][0]
+        write = next(call for call in calls if call[0] == "add_")
+        self.assertEqual(write[3], {"of": f"%{number}"})
+        self.assertEqual(calls[-2][0], "as_strided")  # the part of what the write made
+        self.assertEqual(calls[-2][1], [f"%{write[2][0]}"])
+        self.assertEqual(calls[-1][1], [f"%{calls[-2][2][0]}", 2])
+
+    def test_code_may_look_at_masks(self):
+        def forward(m, x, mask):
+            return x.masked_fill(mask[:, None] == 0, 0) if not mask.all() else x * 2
+
+        for values, name in (([1, 1], "mul"), ([1, 0], "masked_fill")):
+            program = program_of(forward, torch.zeros(2, 3), torch.tensor(values))[""]
+            self.assertEqual(calls_of(program)[-1][0], name)
+
+    def test_nothing_is_left_out_by_chance(self):
+        program = program_of(lambda m, x: x if torch.rand(1) < 0.5 else x * 2, torch.zeros(2, 3))[""]
+        self.assertEqual(calls_of(program)[-1][0], "mul")
+
+    def test_casts_that_do_nothing_in_fp32(self):
+        def forward(m, x):
+            y = m.fc(x)
+            return y.float().pow(2).type_as(y)
+
+        casts = [c[3:] for c in calls_of(program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))[""]) if len(c) > 3]
+        self.assertEqual(casts, [({"amp": "float"},), ({"amp": "half"},)])
+
+    def test_code_that_looks_at_types_has_a_program_for_autocast(self):
+        def forward(m, x):
+            y = m.fc(x)
+            return y.clamp(-1, 1) if y.dtype == torch.float16 else y
+
+        programs = program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))
+        self.assertEqual([call[0] for call in calls_of(programs[""])], ["linear"])
+        self.assertEqual([call[0] for call in calls_of(programs["-amp"])], ["linear", "clamp"])
+        self.assertEqual(programs["-amp"]["values"][-1], ["float16", [[0, 1], 3]])
+
+    def test_without_gradients(self):
+        def forward(m, x):
+            with torch.no_grad():
+                target = m.fc(x)
+            return m.fc(x) - target
+
+        calls = calls_of(program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))[""])
+        self.assertEqual([len(call) > 3 and call[3].get("no_grad", False) for call in calls], [True, False, False])
+
+    def test_what_cannot_be_followed(self):
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 2
+
+        for forward in (
+            lambda m, x: Twice.apply(m.fc(x)),
+            lambda m, x: x * 2 if x.shape[0] == 2 else x,
+            lambda m, x: m.fc(x) if m.fc(x).sum() > 0 else x,
+        ):
+            with self.assertRaises(Exception):
+                program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))
+
+    def test_the_model_is_as_it_was(self):
+        model = Net().eval()
+        model.cache = None
+        before = {name: id(tensor) for name, tensor in [*model.named_parameters(), *model.named_buffers()]}
+        _program.record_program(model, (torch.zeros(2, 8),), {}, 2, True, _exporting.main_output)
+        after = {name: id(tensor) for name, tensor in [*model.named_parameters(), *model.named_buffers()]}
+        self.assertEqual(before, after)
+        self.assertFalse(model.training)
+
+    def test_the_file_is_read_as_an_exported_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            _exporting.record(Net(), torch.zeros(2, 8), folder + "/program.onnx", optimizer=torch.optim.AdamW)
+            vramplan.export(Net(), torch.zeros(2, 8), folder + "/exported.onnx", optimizer=torch.optim.AdamW)
+            told = [vramplan.estimate(folder + f"/{name}.onnx", batch=64, loss="mse") for name in ("program", "exported")]
+        self.assertEqual(told[0].peak, told[1].peak)
+        self.assertEqual(told[0].json["model"]["parameters"], told[1].json["model"]["parameters"])
 
 
 class Answers(unittest.TestCase):

@@ -52,8 +52,13 @@ std::string_view PacketOf(std::string_view name) {
 
 class ProgramLayers {
  public:
-  ProgramLayers(const Facts& facts, const RecordedProgram& program, Notes* notes)
-      : facts_(facts), program_(program), notes_(notes), builder_(graph_, shapes_), ids_(program.values.size()) {}
+  ProgramLayers(const Facts& facts, const RecordedProgram& program, std::optional<DType> lower, Notes* notes)
+      : facts_(facts),
+        program_(program),
+        lower_(lower),
+        notes_(notes),
+        builder_(graph_, shapes_),
+        ids_(program.values.size()) {}
 
   Layers Take() {
     AddStored();
@@ -79,7 +84,8 @@ class ProgramLayers {
 
   ValueId Add(int32_t value, std::string name, Role role) {
     const RecordedProgram::Tensor& tensor = program_.values[static_cast<size_t>(value)];
-    const ValueId id = builder_.AddValue({std::move(name), tensor.type, tensor.shape, role});
+    const DType type = tensor.type == DType::kFloat16 ? lower_.value_or(tensor.type) : tensor.type;
+    const ValueId id = builder_.AddValue({std::move(name), type, tensor.shape, role});
     return ids_[static_cast<size_t>(value)] = id;
   }
 
@@ -190,7 +196,9 @@ class ProgramLayers {
       if (rule != nullptr && rule->shape != nullptr) rule->shape(aten, builder_);
       if (packet == "clone") aten.op = "clone";  // the code's own: it copies whatever there is
       TakeCast(call, &aten);
-      if (target.in_place) aten.attributes.Set("inplace", int64_t{1});
+      if (const Argument* like = Keyword(call, "like"); like != nullptr && like->kind == Argument::Kind::kValue)
+        aten.inputs.push_back(IdOf(static_cast<int32_t>(like->integer)));
+      if (target.in_place) aten.attributes.Set("inplace", int64_t{2});  // no guess: whatever the types are
     }
     const bool runs = std::any_of(aten.outputs.begin(), aten.outputs.end(), [](ValueId id) { return id.valid(); });
     if (!runs) return;
@@ -253,6 +261,7 @@ class ProgramLayers {
 
   const Facts& facts_;
   const RecordedProgram& program_;
+  const std::optional<DType> lower_;
   Notes* notes_;
   const Graph graph_;  // none: nothing here comes from the file's nodes
   const Shapes shapes_;
@@ -268,14 +277,16 @@ class ProgramLayers {
 
 }  // namespace
 
-const RecordedProgram* ProgramFor(const std::optional<Facts>& facts, bool training) {
+const RecordedProgram* ProgramFor(const std::optional<Facts>& facts, const PutBack& put_back) {
   if (!facts) return nullptr;
-  const std::optional<RecordedProgram>& program = training ? facts->training_program : facts->inference_program;
+  const auto& in_amp = put_back.training ? facts->training_program_in_amp : facts->inference_program_in_amp;
+  if (put_back.autocast && in_amp) return &*in_amp;
+  const auto& program = put_back.training ? facts->training_program : facts->inference_program;
   return program ? &*program : nullptr;
 }
 
-Layers LayersOfProgram(const Facts& facts, const RecordedProgram& program, Notes* notes) {
-  Layers layers = ProgramLayers(facts, program, notes).Take();
+Layers LayersOfProgram(const Facts& facts, const RecordedProgram& program, std::optional<DType> lower, Notes* notes) {
+  Layers layers = ProgramLayers(facts, program, lower, notes).Take();
   TakeRecordedCheckpoints(facts, &layers);
   return layers;
 }

@@ -8,12 +8,15 @@
 
 #include "graph/base/note.h"
 #include "graph/layers/layers.h"
+#include "graph/lift/lift.h"
 
 namespace vramplan {
 
-// The program of a forward that trains or of one that does not; null: the facts have none.
-const RecordedProgram* ProgramFor(const std::optional<Facts>& facts, bool training);
+// The program of a forward that trains or of one that does not, and of autocast where it has its own; null: the facts
+// have none.
+const RecordedProgram* ProgramFor(const std::optional<Facts>& facts, const PutBack& put_back);
 
-Layers LayersOfProgram(const Facts& facts, const RecordedProgram& program, Notes* notes);
+// `lower`: what a program of autocast in fp16 has in the place of fp16.
+Layers LayersOfProgram(const Facts& facts, const RecordedProgram& program, std::optional<DType> lower, Notes* notes);
 
 }  // namespace vramplan

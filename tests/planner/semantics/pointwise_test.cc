@@ -26,6 +26,7 @@ TEST_CASE("binary operators") {
       {"div", "", "x:f[8,64] x:f[8,64]", "f[8,64]", "1+2048", "x y",
        "2+2048 3+2048 4+2048 5+2048 4- 3- 2- 6+2048 g- y- x- 5- 6-"},
       {"rsub", "", "x:f[8,64] -", "f[8,64]", "1+2048", "", "2+2048 g- 2-"},
+      {"rsub", "scalar=1.0", "x:i[8,64] -", "f[8,64]", "1+2048", "", ""},
       // Mixed types: the wider one; the gradient goes back in the operand's own.
       {"add", "", "x:h[8,64] x:f[8,64]", "f[8,64]", "1+2048", "", "2+1024 g- 2-"},
       // Comparisons are not on the tape.

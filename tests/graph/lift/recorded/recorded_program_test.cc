@@ -14,16 +14,16 @@ namespace {
 Layers Taken(const std::string& rest, const std::string& more = "") {
   std::string values = R"(["float32", [8]])";
   for (int i = 0; i < 8; ++i) values += R"(, ["float32", [[0, 1], 8]])";
-  const Result<Facts> facts = ReadFacts(
-      R"({"schema": "vramplan.facts/1", "mode": "train", "functions": [], )" + more +
-      R"("parameters": [{"name": "w", "type": "float32", "shape": [8], "trained": true}], "buffers": [],
+  const Result<Facts> facts =
+      ReadFacts(R"({"schema": "vramplan.facts/1", "mode": "train", "functions": [], )" + more +
+                R"("parameters": [{"name": "w", "type": "float32", "shape": [8], "trained": true}], "buffers": [],
           "programs": {"train": {"values": [)" +
-      values + R"(], "stored": [["w", 0]], "loose": [], "given": [["x", 1]],
+                values + R"(], "stored": [["w", 0]], "loose": [], "given": [["x", 1]],
           "modules": [["a", "mine.A", -1], ["a.b", "mine.B", 0]], )" +
-      rest + "}}}");
+                rest + "}}}");
   REQUIRE_MESSAGE(facts.ok(), ToString(facts.ok() ? Error() : facts.error()));
   Notes notes;
-  return LayersOfProgram(*facts, *ProgramFor(*facts, true), &notes);
+  return LayersOfProgram(*facts, *ProgramFor(*facts, PutBack()), std::nullopt, &notes);
 }
 
 // "relu(x) -> relu_2 inplace"
@@ -90,10 +90,16 @@ TEST_CASE("program: operators without a rule keep their name and their operands"
 
 TEST_CASE("program: only of the mode that is asked about") {
   Facts facts;
-  CHECK(ProgramFor(std::nullopt, true) == nullptr);
+  PutBack training, inference;
+  inference.training = false;
+  CHECK(ProgramFor(std::nullopt, training) == nullptr);
   facts.inference_program = RecordedProgram();
-  CHECK(ProgramFor(facts, true) == nullptr);
-  CHECK(ProgramFor(facts, false) == &*facts.inference_program);
+  CHECK(ProgramFor(facts, training) == nullptr);
+  CHECK(ProgramFor(facts, inference) == &*facts.inference_program);
+  inference.autocast = DType::kFloat16;
+  CHECK(ProgramFor(facts, inference) == &*facts.inference_program);
+  facts.inference_program_in_amp = RecordedProgram();
+  CHECK(ProgramFor(facts, inference) == &*facts.inference_program_in_amp);
 }
 
 }  // namespace

@@ -1,0 +1,337 @@
+"""One forward as a mode in front of autograd sees it: calls, values, writes, and when storages die.
+
+    x[:, 0] += y      select(x) -> part; add_(part, y), which is a write into x; what the code calls the part is a part of
+                      the new x from then on
+    x.float()         in fp32 the same tensor again; it gets a name of its own, since under autocast it is another
+    mask.all()        small integers have their values beside them, so that code may look
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import weakref
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+MOST_VALUES = 1 << 20  # elements of a tensor whose values are kept
+_RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "dropout", "multinomial", "normal", "uniform", "exponential")
+
+
+class NotRecorded(Exception):
+    """The code does what this way of recording cannot follow; other ways remain."""
+
+
+def _base_mode() -> type:
+    # The only kind of mode that PyTorch takes in front of autograd alone (torch/_ops.py, _set_mode_pre_dispatch).
+    from torch._subclasses.schema_check_mode import SchemaCheckMode
+
+    return SchemaCheckMode
+
+
+@dataclasses.dataclass
+class Call:
+    target: str
+    module: int
+    arguments: list[Any]
+    keywords: dict[str, Any]
+    results: list[int | None]
+    autocast: bool = False  # whether it ran under autocast
+
+
+class Recording:
+    """What one forward did: values, calls, module calls, and the order in which storages died."""
+
+    def __init__(self) -> None:
+        self.values: list[tuple[str, tuple[int, ...]]] = []
+        self.calls: list[Call] = []
+        self.modules: list[tuple[str, str, int]] = []
+        self.deaths: list[tuple[int, int]] = []  # storage, and the call after which it died
+        self.inside: dict[int, list[int]] = {}  # by storage: the values that lie in it
+        self.stored: dict[int, str] = {}  # values of parameters and buffers
+        self.given: list[int] = []  # values of inputs
+        self.returned: list[int] = []
+        self.checkpointed: list[str] = []
+        self.ends: list[list[int]] = []  # value, and the call after which nothing holds it; -1: the caller does
+
+
+def _dtype(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+class Values:
+    """Numbers for tensors, the storages they lie in, and the values of small ones."""
+
+    def __init__(self, recording: Recording, card: str) -> None:
+        self.recording = recording
+        self.card = card
+        self.numbers: dict[int, int] = {}  # by id of the tensor
+        self.storages: dict[int, int] = {}  # by key of the storage
+        self.owners: dict[int, int] = {}  # by storage: the value that it was made for
+        self.known: dict[int, torch.Tensor] = {}  # values of tensors, by id
+        self.twins: set[int] = set()  # ids of tensors that stand for what a cast gave back as it was
+        self.count = 0
+        self.off = False
+
+    def on_card(self, tensor: torch.Tensor) -> bool:
+        return tensor.device.type == self.card
+
+    def storage_of(self, tensor: torch.Tensor) -> int:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key not in self.storages:
+            number = self.storages[key] = self.count
+            self.count += 1
+            weakref.finalize(storage, self._died, key, number).atexit = False
+        return self.storages[key]
+
+    def _died(self, key: int, number: int) -> None:
+        if self.storages.get(key) == number:
+            del self.storages[key]
+        if not self.off:
+            self.recording.deaths.append((number, len(self.recording.calls) - 1))
+
+    def new(self, tensor: torch.Tensor) -> int:
+        """A number for what this tensor is from now on."""
+        recording = self.recording
+        number = len(recording.values)
+        recording.values.append((_dtype(tensor.dtype), tuple(int(n) for n in tensor.shape)))
+        self.watch(tensor)
+        self.numbers[id(tensor)] = number
+        storage = self.storage_of(tensor)
+        recording.inside.setdefault(storage, []).append(number)
+        self.owners.setdefault(storage, number)
+        return number
+
+    def watch(self, tensor: torch.Tensor) -> None:
+        """Forgets the tensor when it dies, since another may get its id."""
+        if id(tensor) not in self.numbers and id(tensor) not in self.known and id(tensor) not in self.twins:
+            weakref.finalize(tensor, self._forget, id(tensor)).atexit = False
+
+    def _forget(self, key: int) -> None:
+        self.numbers.pop(key, None)
+        self.known.pop(key, None)
+        self.twins.discard(key)
+
+    def number_of(self, tensor: torch.Tensor) -> int:
+        found = self.numbers.get(id(tensor))
+        if found is not None:
+            return found
+        owner = self.owners.get(self.storage_of(tensor))
+        if owner is not None and self.recording.values[owner] == (_dtype(tensor.dtype), tuple(tensor.shape)):
+            return owner
+        number = self.new(tensor)  # nobody saw it being made: it was there before
+        self.recording.stored[number] = ""
+        return number
+
+
+def _is_real(tensor: torch.Tensor) -> bool:
+    """A small tensor of the host, such as torch.tensor(0.5)."""
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    return not isinstance(tensor, FakeTensor) and tensor.device.type == "cpu" and tensor.numel() <= MOST_VALUES
+
+
+def _packet(func: Any) -> str:
+    return func._schema.name.split("::")[-1]
+
+
+class Mode(_base_mode()):  # type: ignore[misc]
+    def __init__(self, values: Values, training: bool) -> None:
+        TorchDispatchMode.__init__(self, _dispatch_key=torch._C.DispatchKey.PreDispatch)
+        self.at = values
+        self.recording = values.recording
+        self.stack: list[int] = [-1]
+        self.training = training
+
+    # ------------------------------------------------------------------ values of small tensors
+
+    def _values_for(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """What the call gives on real tensors on the host, if all it reads has values; None: it has none."""
+        from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+        name = _packet(func)
+        if any(word in name for word in _RANDOM):
+            # A chance for the whole batch, as LayerDrop draws it: nothing is left out.
+            shape = args[0] if args and isinstance(args[0], (list, tuple)) else None
+            small = name == "rand" and shape is not None and all(isinstance(n, int) and n == 1 for n in shape)
+            with unset_fake_temporarily():
+                return torch.full(tuple(shape), 0.999) if small and shape is not None else None
+        known = self.at.known
+        count = 0
+
+        def real(leaf: Any) -> Any:
+            nonlocal count
+            if isinstance(leaf, torch.Tensor):
+                count += 1
+                if id(leaf) in known:
+                    return known[id(leaf)]
+                if _is_real(leaf):
+                    return leaf
+                raise NotRecorded
+            if isinstance(leaf, torch.device):
+                return torch.device("cpu")
+            return leaf
+
+        try:
+            real_args, real_kwargs = _pytree.tree_map(real, (args, kwargs))
+        except NotRecorded:
+            return None
+        if count == 0:
+            sizes = [n for n in _pytree.tree_leaves(args) if isinstance(n, int) and not isinstance(n, bool)]
+            total = 1
+            for n in sizes if isinstance(args[0] if args else 0, (list, tuple)) else []:
+                total *= max(n, 1)
+            if total > MOST_VALUES:
+                return None
+        try:
+            with unset_fake_temporarily(), torch.no_grad():
+                return func(*real_args, **real_kwargs)
+        except Exception:
+            return None
+
+    def _keep(self, out: Any, real: Any) -> None:
+        for made, value in zip(_pytree.tree_leaves(out), _pytree.tree_leaves(real)):
+            if isinstance(made, torch.Tensor) and isinstance(value, torch.Tensor) and value.numel() <= MOST_VALUES:
+                if value.is_floating_point() and value.numel() > 4096:
+                    continue
+                if tuple(made.shape) == tuple(value.shape):
+                    self.at.watch(made)
+                    self.at.known[id(made)] = value
+
+    # ------------------------------------------------------------------ calls
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = _packet(func)
+        before = [t for t in _pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        if name in ("item", "_local_scalar_dense", "is_nonzero", "equal"):
+            real = self._values_for(func, args, kwargs)
+            if real is not None:
+                return real
+            return func(*args, **kwargs)
+        real = self._values_for(func, args, kwargs) if all(id(t) in self.at.known or _is_real(t) for t in before) else None
+        numbers = {id(t): self.at.number_of(t) for t in before if self.at.on_card(t)}
+        writes = bool(before) and func._schema.is_mutable and isinstance(args[0] if args else None, torch.Tensor)
+        # Under no_grad, in a forward that has gradients: what it reads has none here.
+        hidden = self.training and not torch.is_grad_enabled() and any(t.requires_grad for t in before)
+        if name in _TAKEN_APART:
+            with self:
+                return func.decompose(*args, **kwargs)
+        try:
+            out = _run_recurrent(func, args) if name in ("lstm", "gru", "rnn_tanh", "rnn_relu") else func(*args, **kwargs)
+        except Exception:
+            if real is None:
+                raise
+            device = next((t.device for t in before), torch.device("cpu"))
+            out = _pytree.tree_map(
+                lambda t: torch.empty(t.shape, dtype=t.dtype, device=device) if isinstance(t, torch.Tensor) else t, real
+            )
+        if name in CASTS and args and out is args[0] and id(out) in numbers:
+            out = torch.ops.aten.alias.default(out)  # in another precision it is another tensor, so it has its own name
+            self.at.watch(out)
+            self.at.twins.add(id(out))
+        if real is not None:
+            self._keep(out, real)
+        elif writes:
+            self.at.known.pop(id(args[0]), None)
+        self._note(func, name, args, kwargs, out, numbers, writes, hidden)
+        return out
+
+    def _note(
+        self, func: Any, name: str, args: Any, kwargs: Any, out: Any, numbers: dict[int, int], writes: bool, hidden: bool
+    ) -> None:
+        at = self.at
+        outs = list(out) if isinstance(out, (tuple, list)) else [out]
+        made = [o for o in outs if isinstance(o, torch.Tensor) and at.on_card(o)]
+        if not made or name in _UNSEEN:
+            return
+
+        def literal(value: Any) -> Any:
+            if isinstance(value, torch.Tensor):
+                if id(value) in numbers:
+                    return f"%{numbers[id(value)]}"
+                return 1.0 if value.dim() == 0 else None  # a number of the host
+            if isinstance(value, (list, tuple)):
+                return [literal(item) for item in value]
+            if isinstance(value, float) and not math.isfinite(value):
+                return 1e300  # a number; which one does not matter
+            return value if isinstance(value, (bool, int, float, str)) else None
+
+        call = Call(str(func), self.stack[-1], [literal(a) for a in args], {k: literal(v) for k, v in kwargs.items()}, [])
+        call.keywords = {k: v for k, v in call.keywords.items() if v is not None}
+        if hidden:
+            call.keywords["no_grad"] = True
+        call.autocast = torch.is_autocast_enabled(at.card)
+        if writes:
+            self._note_write(call, name, args[0], numbers)
+            return
+        if name in ("cat", "concat", "concatenate"):  # torch.cat skips tensors without elements
+            call.arguments[0] = [literal(t) for t in args[0] if t.numel() > 0 or t.dim() > 1]
+        fresh = [o for o in made if id(o) not in at.numbers]
+        if not fresh:
+            return  # what came in went out: contiguous() of what is, dropout in evaluation
+        if not numbers and not _is_creation(name):
+            call.target, call.arguments = "aten.empty.memory_format", []  # from the host to the card
+        for o in outs:
+            on_card = isinstance(o, torch.Tensor) and at.on_card(o)
+            call.results.append((at.numbers[id(o)] if id(o) in at.numbers else at.new(o)) if on_card else None)
+        self.recording.calls.append(call)
+
+    def _note_write(self, call: Call, name: str, target: torch.Tensor, numbers: dict[int, int]) -> None:
+        at = self.at
+        if not at.on_card(target):
+            return
+        number = numbers[id(target)]
+        if number in self.recording.stored and not target.requires_grad:
+            return  # statistics and counters of modules
+        part = target._base if target._is_view() and name in _PARTS and id(target) not in at.twins else None
+        if part is not None and id(part) in at.numbers:
+            call.keywords["of"] = f"%{at.numbers[id(part)]}"
+            call.results = [at.new(part)]
+            self.recording.calls.append(call)
+            # What the code calls the part is a part of the new whole now (torch/csrc/autograd/variable.cpp, grad_fn).
+            whole = call.results[0]
+            like = {"like": f"%{number}"}
+            call = Call("aten.as_strided.default", call.module, [f"%{whole}"], like, [at.new(target)], call.autocast)
+        elif name in _FILLS:
+            return
+        else:
+            call.results = [at.new(target)]
+        self.recording.calls.append(call)
+
+
+# Calls that make no tensor of the model.
+_UNSEEN = {"lift_fresh", "_assert_tensor_metadata", "is_same_size", "set_", "resize_", "requires_grad_", "retain_grad"}
+# Calls that change the type, if it is another.
+CASTS = {"to", "type_as"}
+# Calls that are what they call, and have no rule of their own.
+_TAKEN_APART = {"reshape_as", "meshgrid", "outer", "ger", "rnn_tanh_cell", "rnn_relu_cell", "view_as"}
+# Writes that read nothing: whatever was there is noise or a number now.
+_FILLS = {"fill_", "zero_", "bernoulli_", "uniform_", "normal_", "exponential_", "random_", "cauchy_", "geometric_", "log_normal_"}
+# Writes into a part of a tensor that are one call on the whole.
+_PARTS = {"copy_", "fill_", "zero_", "add_", "sub_", "mul_", "div_"}
+
+
+def _is_creation(name: str) -> bool:
+    return name in {
+        "arange", "zeros", "ones", "full", "empty", "eye", "linspace", "rand", "randn", "scalar_tensor", "zeros_like",
+        "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty", "tril_indices",
+        "triu_indices", "randint", "randperm",
+    }  # fmt: skip
+
+
+def _run_recurrent(func: Any, args: Any) -> Any:
+    """What torch.lstm and its kin return; fake tensors of a card without CUDA do not get as far."""
+    x, state, parameters = args[0], args[1], args[2]
+    if not isinstance(parameters, (list, tuple)):
+        return func(*args)  # packed sequences
+    first = state[0] if isinstance(state, (list, tuple)) else state
+    bidirectional = bool(args[7])
+    width = int(first.shape[-1]) * (2 if bidirectional else 1)
+    grad = torch.is_grad_enabled() and any(t.requires_grad for t in _pytree.tree_leaves((x, state, parameters)))
+    made = [x.new_empty((*x.shape[:-1], width))] + [s.new_empty(s.shape) for s in _pytree.tree_leaves(state)]
+    return tuple(t.requires_grad_(grad) for t in made)

@@ -1,0 +1,180 @@
+"""Runs one forward of a copy of a model on tensors without values, and records it.
+
+The copy has the model's modules and no weights; the model itself is not touched. Autograd saves nothing meanwhile, so what
+dies was held by nothing in the code."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import sys
+from typing import Any, Callable, Iterator
+
+import torch
+from torch.utils import _pytree
+
+from . import _facts
+from ._calls import MOST_VALUES, Mode, NotRecorded, Recording, Values
+
+
+@contextlib.contextmanager
+def _module_calls(model: torch.nn.Module, mode: Any) -> Iterator[None]:
+    """The mode learns which module is running."""
+    from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
+    paths = {id(module): path for path, module in model.named_modules()}
+
+    def enter(module: torch.nn.Module, _: Any) -> None:
+        path = paths.get(id(module))
+        number = mode.stack[-1]
+        if path:
+            kind = type(module)
+            mode.recording.modules.append((path, f"{kind.__module__}.{kind.__qualname__}", number))
+            number = len(mode.recording.modules) - 1
+        mode.stack.append(number)
+
+    def leave(module: torch.nn.Module, _: Any, __: Any) -> None:
+        mode.stack.pop()
+
+    hooks = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextlib.contextmanager
+def _autocast(card: str) -> Iterator[None]:
+    """torch.autocast turns itself off where there is no such card."""
+    was = torch.is_autocast_enabled(card), torch.get_autocast_dtype(card), torch.is_autocast_cache_enabled()
+    torch.set_autocast_enabled(card, True)
+    torch.set_autocast_dtype(card, torch.float16 if card != "cpu" else torch.bfloat16)
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_enabled(card, was[0])
+        torch.set_autocast_dtype(card, was[1])
+        torch.set_autocast_cache_enabled(was[2])
+
+
+@contextlib.contextmanager
+def _plain_encoders() -> Iterator[None]:
+    """torch.nn's encoder layers fuse in evaluation; vramplan knows when, and reads them call by call."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+
+
+@contextlib.contextmanager
+def _values_may_be_read() -> Iterator[None]:
+    """transformers does not look at fake tensors, whose values nobody knows; those of masks are known here."""
+    module = sys.modules.get("transformers.utils.import_utils")
+    had = getattr(module, "is_fake_tensor", None)
+    if module is None or had is None:
+        yield
+        return
+    module.is_fake_tensor = lambda _: False  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        module.is_fake_tensor = had  # type: ignore[attr-defined]
+
+
+def record_forward(
+    model: torch.nn.Module,
+    args: Any,
+    kwargs: Any,
+    card: str,
+    training: bool,
+    main_output: Callable[[Any], Any],
+    autocast: bool = False,
+) -> Recording:
+    from torch._dispatch.python import enable_python_dispatcher
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    recording = Recording()
+    values = Values(recording, card)
+    fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+
+    def fake_of(tensor: torch.Tensor) -> torch.Tensor:
+        with fake_mode:
+            made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=card)
+        if isinstance(tensor, torch.nn.Parameter):
+            made = torch.nn.Parameter(made, requires_grad=tensor.requires_grad)
+        return made
+
+    memo: dict[int, Any] = {}
+    named = [*model.named_parameters(), *model.named_buffers()]
+    for _, tensor in named:
+        if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+            raise NotRecorded(f"a parameter of the class {type(tensor).__name__}")
+        memo[id(tensor)] = fake_of(tensor)
+    mine = copy.deepcopy(model, memo)
+    mine.train(training)
+    for name, tensor in named:
+        fake = memo[id(tensor)]
+        recording.stored[values.new(fake)] = name
+        if not tensor.is_meta and not tensor.is_floating_point() and tensor.numel() <= MOST_VALUES:
+            values.known[id(fake)] = tensor.detach().cpu()
+
+    def given(tensor: Any) -> Any:
+        if not isinstance(tensor, torch.Tensor):
+            return tensor
+        fake = fake_of(tensor)
+        recording.given.append(values.new(fake))
+        if not tensor.is_floating_point() and not tensor.is_meta and tensor.numel() <= MOST_VALUES:
+            values.known[id(fake)] = tensor.detach().cpu().clone()
+        return fake
+
+    fake_args, fake_kwargs = _pytree.tree_map(given, (args, kwargs))
+
+    def dropped(_: torch.Tensor) -> None:
+        return None
+
+    def never(_: None) -> torch.Tensor:
+        raise NotRecorded("the forward goes backward itself")
+
+    mode = Mode(values, training)
+    grad = contextlib.nullcontext() if training else torch.no_grad()
+    with fake_mode, grad, torch.autograd.graph.saved_tensors_hooks(dropped, never), _values_may_be_read():
+        with _facts.checkpointed_modules(mine) as checkpointed, _facts.called_functions() as functions:
+            around = _autocast(card) if autocast else contextlib.nullcontext()
+            with around, _plain_encoders(), enable_python_dispatcher(), _module_calls(mine, mode), mode:
+                out = mine(*fake_args, **fake_kwargs)
+    values.off = True
+    if functions and training:
+        raise NotRecorded(f"its gradient is that of {functions[0]}")
+    recording.checkpointed = checkpointed
+    if checkpointed:  # the reentrant kind runs its modules without gradients at first
+        for call in recording.calls:
+            call.keywords.pop("no_grad", None)
+    main = main_output(out)
+    first = list(main) if isinstance(main, tuple) else [main]
+    seen: list[int] = []
+    for tensor in [*first, *_pytree.tree_leaves(out)]:
+        if isinstance(tensor, torch.Tensor) and values.on_card(tensor) and id(tensor) in values.numbers:
+            if values.numbers[id(tensor)] not in seen:
+                seen.append(values.numbers[id(tensor)])
+    recording.returned = seen
+    recording.ends = _ends(recording)
+    del out, main, first, tensor
+    return recording
+
+
+def _ends(recording: Recording) -> list[list[int]]:
+    ends: list[list[int]] = []
+    ended = set()
+    for storage, call in recording.deaths:
+        ended.add(storage)
+        ends += [[value, max(call, 0)] for value in recording.inside.get(storage, [])]
+    for storage, numbers in recording.inside.items():
+        if storage not in ended:
+            ends += [[value, -1] for value in numbers]
+    before = {*recording.stored, *recording.given}
+    there = {value for numbers in recording.inside.values() if before & set(numbers) for value in numbers}
+    return [end for end in ends if end[0] not in there]
