@@ -89,17 +89,17 @@ TEST_CASE("program: operators without a rule keep their name and their operands"
 }
 
 TEST_CASE("program: only of the mode that is asked about") {
-  Facts facts;
+  std::optional<Facts> facts = Facts();
   PutBack training, inference;
   inference.training = false;
   CHECK(ProgramFor(std::nullopt, training) == nullptr);
-  facts.inference_program = RecordedProgram();
+  facts->inference_program = RecordedProgram();
   CHECK(ProgramFor(facts, training) == nullptr);
-  CHECK(ProgramFor(facts, inference) == &*facts.inference_program);
+  CHECK(ProgramFor(facts, inference) == &*facts->inference_program);
   inference.autocast = DType::kFloat16;
-  CHECK(ProgramFor(facts, inference) == &*facts.inference_program);
-  facts.inference_program_in_amp = RecordedProgram();
-  CHECK(ProgramFor(facts, inference) == &*facts.inference_program_in_amp);
+  CHECK(ProgramFor(facts, inference) == &*facts->inference_program);
+  facts->inference_program_in_amp = RecordedProgram();
+  CHECK(ProgramFor(facts, inference) == &*facts->inference_program_in_amp);
 }
 
 }  // namespace
