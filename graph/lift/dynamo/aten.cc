@@ -293,6 +293,7 @@ constexpr AtenRule kRules[] = {
     {"masked_fill", "masked_fill", "input! mask! value-"},
     {"clamp", "clamp", "input! min max"},
     {"clamp.Tensor", "clamp", "input! min! max!"},
+    {"clip", "clamp", "input! min max"},
     {"clamp_min", "clamp", "input! min"},
     {"clamp_max", "clamp", "input! max"},
     {"cumsum", "cumsum", "input! dim", ShapeDims},
