@@ -3,17 +3,17 @@
 #include "graph/lift/any_export/assumed.h"
 #include "graph/lift/any_export/creations.h"
 #include "graph/lift/any_export/decomposed.h"
-#include "graph/lift/any_export/passes.h"
 #include "graph/lift/any_export/frozen.h"
 #include "graph/lift/any_export/inplace.h"
+#include "graph/lift/any_export/passes.h"
 #include "graph/lift/dynamo/passes.h"
 #include "graph/lift/recorded/recorded_forward.h"
 #include "graph/lift/recorded/recorded_tensors.h"
 #include "graph/lift/simplifiers/passes.h"
 #include "graph/lift/source_lines/passes.h"
-#include "graph/lift/torchscript/passes.h"
 #include "graph/lift/torchscript/detached.h"
 #include "graph/lift/torchscript/merged_pad.h"
+#include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
 namespace {

@@ -431,14 +431,6 @@ const AtenRule* FindAtenRule(std::string_view target) {
   return packet == rules.end() ? nullptr : packet->second;
 }
 
-bool IsHostTarget(std::string_view target) {
-  for (const std::string_view prefix : {"operator.", "_operator.", "math.", "builtins.", "torch.sym_", "aten.sym_",
-                                        "aten._assert", "aten._local_scalar_dense", "aten.item"}) {
-    if (target.starts_with(prefix)) return true;
-  }
-  return false;
-}
-
 std::vector<AtenArgument> ParseAtenArguments(std::string_view arguments) {
   std::vector<AtenArgument> result;
   while (!arguments.empty()) {

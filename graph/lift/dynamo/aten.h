@@ -38,8 +38,6 @@ struct AtenRule {
 
 // The rule of a target ("aten.add.Tensor"); null when there is none.
 const AtenRule* FindAtenRule(std::string_view target);
-// True for what Python or the host did: operator.mul, math.floor, aten.sym_size.int, assertions.
-bool IsHostTarget(std::string_view target);
 
 struct AtenArgument {
   std::string_view name;

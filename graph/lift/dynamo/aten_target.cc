@@ -28,4 +28,12 @@ AtenTarget ReadAtenTarget(std::string_view target) {
   return read;
 }
 
+bool IsHostTarget(std::string_view target) {
+  for (const std::string_view prefix : {"operator.", "_operator.", "math.", "builtins.", "torch.sym_", "aten.sym_",
+                                        "aten._assert", "aten._local_scalar_dense", "aten.item"}) {
+    if (target.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
 }  // namespace vramplan

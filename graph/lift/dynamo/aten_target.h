@@ -18,4 +18,7 @@ struct AtenTarget {
 
 AtenTarget ReadAtenTarget(std::string_view target);
 
+// True for what Python or the host did: operator.mul, math.floor, aten.sym_size.int, assertions.
+bool IsHostTarget(std::string_view target);
+
 }  // namespace vramplan

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "graph/lift/dynamo/aten.h"
+#include "graph/lift/dynamo/aten_target.h"
 
 namespace vramplan {
 namespace {

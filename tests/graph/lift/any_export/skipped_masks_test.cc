@@ -1,8 +1,7 @@
-#include "graph/lift/any_export/passes.h"
-
 #include <doctest/doctest.h>
 
 #include "graph/lift/any_export/known_mask.h"
+#include "graph/lift/any_export/passes.h"
 #include "tests/support/layers_by_hand.h"
 #include "tests/support/layers_text.h"
 

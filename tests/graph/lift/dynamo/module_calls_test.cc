@@ -1,8 +1,7 @@
-#include "graph/lift/dynamo/passes.h"
-
 #include <doctest/doctest.h>
 
 #include "graph/lift/any_export/decomposed.h"
+#include "graph/lift/dynamo/passes.h"
 #include "tests/support/layers_by_hand.h"
 
 namespace vramplan {

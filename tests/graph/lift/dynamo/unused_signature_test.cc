@@ -1,7 +1,6 @@
-#include "graph/lift/dynamo/passes.h"
-
 #include <doctest/doctest.h>
 
+#include "graph/lift/dynamo/passes.h"
 #include "tests/support/lifted_text.h"
 
 namespace vramplan {

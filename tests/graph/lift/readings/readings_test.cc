@@ -45,7 +45,7 @@ TEST_CASE("Split, Sigmoid and Mul: F.glu, or a gate that is written out") {
       a = Mul (p, s)
       y = Neg (a)
     })");
-  CHECK(testing::LinesOf(layers)[1] == "glu(h) -> [B, 4]");
+  CHECK(testing::LinesOf(layers)[1] == "glu(h) -> [B, 4] dim=1");
   const std::vector<Reading> readings = OtherReadings(layers, {true, false});
   REQUIRE(readings.size() == 1);
   CHECK(readings[0].code == "activation-guessed");

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "graph/lift/simplifiers/passes.h"
 #include "graph/lift/simplifiers/fx_scopes.h"
+#include "graph/lift/simplifiers/passes.h"
 #include "tests/support/onnx_text.h"
 
 namespace vramplan {

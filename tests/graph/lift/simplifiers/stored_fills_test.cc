@@ -1,7 +1,6 @@
-#include "graph/lift/simplifiers/passes.h"
-
 #include <doctest/doctest.h>
 
+#include "graph/lift/simplifiers/passes.h"
 #include "tests/support/lifted_text.h"
 
 namespace vramplan {

@@ -1,9 +1,9 @@
-#include "graph/lift/source_lines/passes.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
+
+#include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {
 namespace {

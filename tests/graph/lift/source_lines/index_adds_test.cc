@@ -1,8 +1,8 @@
-#include "graph/lift/source_lines/passes.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {
 namespace {

@@ -1,9 +1,8 @@
-#include "graph/lift/source_lines/passes.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "graph/lift/source_lines/passes.h"
 #include "tests/support/layers_by_hand.h"
 
 namespace vramplan {

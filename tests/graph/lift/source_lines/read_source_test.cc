@@ -1,6 +1,6 @@
-#include "graph/lift/source_lines/passes.h"
-
 #include <doctest/doctest.h>
+
+#include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {
 namespace {

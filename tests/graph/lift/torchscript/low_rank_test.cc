@@ -1,7 +1,6 @@
-#include "graph/lift/torchscript/passes.h"
-
 #include <doctest/doctest.h>
 
+#include "graph/lift/torchscript/passes.h"
 #include "tests/support/layers_by_hand.h"
 
 namespace vramplan {

@@ -1,6 +1,6 @@
-#include "graph/lift/torchscript/passes.h"
-
 #include <doctest/doctest.h>
+
+#include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
 namespace {
