@@ -129,9 +129,23 @@ def arguments_of(
     return arguments
 
 
+def _capability_of(gpu: str | None) -> tuple[int, int] | None:
+    """Of a card of the catalogue; None: no single one is named."""
+    if gpu in (None, "all", "auto"):
+        return None
+    cards = _binary.ask_json(["gpus", str(gpu)])["cards"]
+    major, _, minor = str(cards[0]["capability"]).partition(".")
+    return int(major), int(minor)
+
+
 @contextlib.contextmanager
 def _file(
-    model: Any, example_inputs: Any, optimizer: Any, mode: str | None, exported: bool = False
+    model: Any,
+    example_inputs: Any,
+    optimizer: Any,
+    mode: str | None,
+    gpu: str | None = None,
+    exported: bool = False,
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The file of a model, and what its export had to say. exported: operators of ONNX are wanted."""
     if _is_path(model):
@@ -150,7 +164,8 @@ def _file(
         try:
             if exported:
                 raise ExportError("model", "its operators are asked about")
-            notes = record(model, example_inputs, path, optimizer=known, mode=asked).notes
+            card = _capability_of(gpu)
+            notes = record(model, example_inputs, path, optimizer=known, mode=asked, capability=card).notes
         except Exception:  # whatever the code does that tensors without values cannot follow
             notes = export(model, example_inputs, path, optimizer=known, mode=asked).notes
         yield path, notes
@@ -192,7 +207,7 @@ def _of_step(
         is_model=not _is_path(model), batch=batch, checkpoint=checkpoint, options=options, **question
     )
     try:
-        with _file(model, example_inputs, question["optimizer"], question["mode"]) as (path, notes):
+        with _file(model, example_inputs, question["optimizer"], question["mode"], question["gpu"]) as (path, notes):
             read = {"fit": _results.fit_of, "estimate": _results.estimate_of}[verb]
             return read(*_answer(verb, path, arguments), notes)
     except ExportError as refused:
@@ -269,7 +284,7 @@ def plan(
     arguments = arguments_of(
         is_model=not _is_path(model), gpu=gpu, batch=batch, optimizer=optimizer, loss=loss, options=options
     )
-    with _file(model, example_inputs, optimizer, "train") as (path, notes):
+    with _file(model, example_inputs, optimizer, "train", gpu) as (path, notes):
         json, text = _answer("plan", path, arguments)
         code = _binary.ask(["plan", path, *arguments, "--emit", "pytorch"]) if json["chosen"] else ""
         return _results.plan_of(json, text, code, notes)

@@ -249,7 +249,12 @@ def _drop_weights(model: Any) -> None:
 
 
 def _take_programs(
-    model: torch.nn.Module, args: Any, kwargs: dict[str, Any], modes: tuple[str, ...], facts: dict[str, Any]
+    model: torch.nn.Module,
+    args: Any,
+    kwargs: dict[str, Any],
+    modes: tuple[str, ...],
+    facts: dict[str, Any],
+    capability: tuple[int, int] | None = None,
 ) -> None:
     """Adds every call of the forward to the facts. Raises where the code does what no recording follows."""
     from . import _program
@@ -258,8 +263,9 @@ def _take_programs(
     for mode in modes:
         with _quiet():
             programs, checkpointed = _program.record_program(
-                model, args, kwargs, batch_of((args, kwargs)) or 2, mode == "train", main_output
-            )
+                model, args, kwargs, batch_of((args, kwargs)) or 2, mode == "train", main_output,
+                capability or _program.T4,
+            )  # fmt: skip
         facts.setdefault("programs", {}).update({mode + ending: program for ending, program in programs.items()})
         facts["checkpointed"] = checkpointed
 
@@ -271,15 +277,16 @@ def record(
     *,
     optimizer: Any = None,
     mode: str = "train",
+    capability: tuple[int, int] | None = None,
 ) -> Exported:
     """Writes a file of the model's calls alone: no exporter runs, no weight is read, nothing is traced or folded. Takes
-    about a second. Raises whatever the code raises on tensors without values; `export` remains then."""
+    about a second. capability: of the card, for code that asks; None: that of a T4. Raises whatever the code raises on tensors without values; `export` remains then."""
     from . import _carrier
 
     args, kwargs = _with_two(split_inputs(example_inputs))
     facts = _facts.model_facts(model, optimizer)
     facts["mode"] = "train" if mode == "train" else "eval"
-    _take_programs(model, args, kwargs, (mode,), facts)
+    _take_programs(model, args, kwargs, (mode,), facts, capability)
     _carrier.write(path, facts)
     return Exported(os.fspath(path), "program", ())
 

@@ -16,6 +16,8 @@ from torch.utils import _pytree
 from . import _facts
 from ._calls import MOST_VALUES, Mode, NotRecorded, Recording, Values
 
+T4 = (7, 5)  # the card that vramplan assumes where none is named
+
 
 @contextlib.contextmanager
 def _module_calls(model: torch.nn.Module, mode: Any) -> Iterator[None]:
@@ -85,6 +87,17 @@ def _values_may_be_read() -> Iterator[None]:
         module.is_fake_tensor = had  # type: ignore[attr-defined]
 
 
+@contextlib.contextmanager
+def _capability_is(capability: tuple[int, int]) -> Iterator[None]:
+    """What code is told that asks which card it is on: mixtures of experts in transformers choose their products so."""
+    asked = torch.cuda.get_device_capability
+    torch.cuda.get_device_capability = lambda device=None: capability  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        torch.cuda.get_device_capability = asked
+
+
 def record_forward(
     model: torch.nn.Module,
     args: Any,
@@ -93,6 +106,7 @@ def record_forward(
     training: bool,
     main_output: Callable[[Any], Any],
     autocast: bool = False,
+    capability: tuple[int, int] = T4,
 ) -> Recording:
     from torch._dispatch.python import enable_python_dispatcher
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -144,8 +158,9 @@ def record_forward(
     with fake_mode, grad, torch.autograd.graph.saved_tensors_hooks(dropped, never), _values_may_be_read():
         with _facts.checkpointed_modules(mine) as checkpointed, _facts.called_functions() as functions:
             around = _autocast(card) if autocast else contextlib.nullcontext()
-            with around, _plain_encoders(), enable_python_dispatcher(), _module_calls(mine, mode), mode:
-                out = mine(*fake_args, **fake_kwargs)
+            with around, _plain_encoders(), _capability_is(capability), enable_python_dispatcher():
+                with _module_calls(mine, mode), mode:
+                    out = mine(*fake_args, **fake_kwargs)
     values.off = True
     if functions and training:
         raise NotRecorded(f"its gradient is that of {functions[0]}")

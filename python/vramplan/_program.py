@@ -20,7 +20,7 @@ import torch
 from torch.utils import _pytree
 
 from ._calls import CASTS, NotRecorded, Recording
-from ._forward import record_forward
+from ._forward import T4, record_forward
 
 
 def _length(lengths: list[int], batches: list[int]) -> Any:
@@ -134,7 +134,13 @@ def _cards() -> tuple[str, ...]:
 
 
 def record_program(
-    model: torch.nn.Module, args: Any, kwargs: Any, batch: int, training: bool, main_output: Callable[[Any], Any]
+    model: torch.nn.Module,
+    args: Any,
+    kwargs: Any,
+    batch: int,
+    training: bool,
+    main_output: Callable[[Any], Any],
+    capability: tuple[int, int] = T4,
 ) -> tuple[dict[str, Any], list[str]]:
     """Programs of docs/facts.md by what their names end with, "" and "-amp", which is there where the code does something
     else under autocast; and the paths of checkpointed modules. Raises NotRecorded, or what the code raises."""
@@ -145,7 +151,7 @@ def record_program(
 
         def record(to: int, autocast: bool) -> Recording:
             resized = _pytree.tree_map(lambda t: _resized(t, batch, to), (args, kwargs))
-            return record_forward(model, *resized, card, training, main_output, autocast)
+            return record_forward(model, *resized, card, training, main_output, autocast, capability)
 
         def of_batches(recordings: list[Recording], autocast: bool) -> dict[str, Any]:
             for to in batches[len(recordings) : 2]:

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import vramplan  # noqa: E402
-from vramplan import _binary  # noqa: E402
+from vramplan import _ask, _binary  # noqa: E402
 
 UNET = ROOT / "models" / "unet.onnx"
 
@@ -79,6 +79,14 @@ class Answers(unittest.TestCase):
         self.assertTrue(wrong.exception.hint)
         with self.assertRaises(vramplan.UsageError):
             vramplan.fit(UNET, "inputs", gpu="t4")
+
+    def test_the_capability_of_a_card(self):
+        self.assertEqual(_ask._capability_of("t4"), (7, 5))
+        self.assertEqual(_ask._capability_of("rtx-4090"), (8, 9))
+        for several in (None, "all", "auto"):
+            self.assertIsNone(_ask._capability_of(several))
+        with self.assertRaises(vramplan.UsageError):
+            _ask._capability_of("no such card")
 
     def test_version(self):
         said = subprocess.run([_binary.binary(), "--version"], capture_output=True, text=True).stdout

@@ -202,6 +202,23 @@ class Programs(unittest.TestCase):
         program = program_of(lambda m, x: x if torch.rand(1) < 0.5 else x * 2, torch.zeros(2, 3))[""]
         self.assertEqual(calls_of(program)[-1][0], "mul")
 
+    def test_code_may_ask_for_the_card(self):
+        def forward(m, x):
+            return x * 2 if torch.cuda.get_device_capability() >= (8, 0) else x + 2
+
+        def asked(capability):
+            module = nn.Module()
+            module.forward = lambda x: forward(module, x)
+            programs, _ = _program.record_program(
+                module, (torch.zeros(2, 3),), {}, 2, True, _exporting.main_output, capability
+            )
+            return calls_of(programs[""])[-1][0]
+
+        before = torch.cuda.get_device_capability
+        self.assertEqual([asked((7, 5)), asked((9, 0))], ["add", "mul"])
+        self.assertIs(torch.cuda.get_device_capability, before)
+        self.assertEqual(calls_of(program_of(forward, torch.zeros(2, 3))[""])[-1][0], "add")  # a T4 where none is named
+
     def test_casts_that_do_nothing_in_fp32(self):
         def forward(m, x):
             y = m.fc(x)
