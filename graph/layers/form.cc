@@ -249,7 +249,8 @@ Form::Form(std::string text) : text_(std::make_shared<const std::string>(std::mo
 
 // In front of the first bracket stands "name=clamp|maximum", perhaps without the name.
 std::vector<std::string_view> Form::roots() const {
-  std::string_view ops = std::string_view(*text_).substr(0, text_->find('('));
+  const std::string_view text = *text_;
+  std::string_view ops = text.substr(0, text.find('('));
   ops.remove_prefix(ops.find('=') + 1);
   std::vector<std::string_view> roots;
   while (!ops.empty()) roots.push_back(TakeOp(&ops));

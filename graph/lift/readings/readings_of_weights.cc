@@ -69,7 +69,9 @@ std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     const Layer& layer = layers.layers[l];
     if (!is_folded(layer)) continue;
-    Value factor = layers[layer.inputs[1]], product = factor;
+    const Value& weight = layers[layer.inputs[1]];
+    Value factor = weight;
+    Value product = weight;
     factor.name += ".factor";
     factor.role = Role::kBuffer;
     product.role = Role::kActivation;
