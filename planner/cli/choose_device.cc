@@ -210,6 +210,8 @@ Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options, Probe* 
   return found;
 }
 
+Generation GenerationOf(const ChosenDevice& chosen) { return {chosen.capability, chosen.multiprocessors}; }
+
 TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec) {
   TrainingSpec on = spec;
   on.capability = chosen.capability;

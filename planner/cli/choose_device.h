@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cuda_probe/probe.h"
 #include "graph/base/note.h"
@@ -48,6 +49,11 @@ Result<CardFacts> PickCard(const std::string& gpu, Probe* machine);
 // The row of the catalogue that is this card: by its name, or by capability, multiprocessors and size. A slice of a
 // card (MIG) has none.
 std::optional<Card> CatalogueCardOf(const CardFacts& facts);
+
+// Cards of one generation run the same step, and only what fits there differs: capability and multiprocessors are all
+// that SpecOn takes from the catalogue.
+using Generation = std::pair<Capability, int>;
+Generation GenerationOf(const ChosenDevice& chosen);
 
 // The spec as the step on this card runs it.
 TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec);

@@ -15,24 +15,24 @@
 namespace vramplan {
 namespace {
 
-// Cards that run the same step; only what fits there differs.
-struct Generation {
+// The cards of one generation.
+struct CardGroup {
   TrainingSpec spec;
   std::vector<size_t> cards;  // of the catalogue
 };
 
-std::vector<Generation> Generations(const std::vector<ChosenDevice>& cards, const TrainingSpec& spec) {
-  std::vector<Generation> generations;
-  std::map<std::pair<Capability, int>, size_t> known;
+std::vector<CardGroup> GroupsOf(const std::vector<ChosenDevice>& cards, const TrainingSpec& spec) {
+  std::vector<CardGroup> groups;
+  std::map<Generation, size_t> known;
   for (size_t i = 0; i < cards.size(); ++i) {
-    const auto [at, is_new] = known.try_emplace({cards[i].capability, cards[i].multiprocessors}, generations.size());
-    if (is_new) generations.push_back({SpecOn(cards[i], spec), {}});
-    generations[at->second].cards.push_back(i);
+    const auto [at, is_new] = known.try_emplace(GenerationOf(cards[i]), groups.size());
+    if (is_new) groups.push_back({SpecOn(cards[i], spec), {}});
+    groups[at->second].cards.push_back(i);
   }
-  return generations;
+  return groups;
 }
 
-// Where the largest batch of a card is to be looked for: one generation's step stands for all.
+// Where the largest batch of a card is to be looked for: one group's step stands for all.
 class Expected {
  public:
   Expected(Steps& steps, bool has_batch) {
@@ -73,17 +73,17 @@ void NoteAmd(Notes* notes) {
 Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
   std::vector<ChosenDevice> chosen;
   for (const Card& card : Cards()) chosen.push_back(DeviceOf(card, options));
-  const std::vector<Generation> generations = Generations(chosen, options.spec);
-  StepEnds first(prepared, generations.front().spec);
+  const std::vector<CardGroup> groups = GroupsOf(chosen, options.spec);
+  StepEnds first(prepared, groups.front().spec);
   const Expected expected(first.likely, prepared.question.model.has_batch);
 
   std::vector<std::optional<Result<CardFit>>> fits(chosen.size());
-  std::vector<Notes> notes(generations.size());
+  std::vector<Notes> notes(groups.size());
   std::atomic<size_t> done = 0;
-  ForEach(generations.size(), [&](size_t i) {
-    StepEnds steps(prepared, generations[i].spec);
+  ForEach(groups.size(), [&](size_t i) {
+    StepEnds steps(prepared, groups[i].spec);
     const Result<BothEnds> step = steps.At(prepared.question.batch, &notes[i]);
-    for (const size_t card : generations[i].cards) {
+    for (const size_t card : groups[i].cards) {
       fits[card] = step.ok() ? FitOn(chosen[card], steps, *step, options, expected) : Result<CardFit>(step.error());
       Progress::Say("fitting: " + std::to_string(++done) + " of " + std::to_string(chosen.size()) + " cards");
     }

@@ -1,6 +1,8 @@
 #include "planner/cli/judge.h"
 
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "planner/runtimes/runtime.h"
 
@@ -159,6 +161,30 @@ Result<int64_t> FindSafe(StepEnds& steps, int64_t batch, const AllocatorConfig& 
   const Result<int64_t> high = largest_in(at_worst, steps.high);
   if (!high.ok()) return high;
   return std::max(std::min(*safe, *high), asked_is_safe ? batch : 0);
+}
+
+const Card* SmallestCard(const Options& options, const Prepared& prepared, int64_t batch) {
+  std::vector<const Card*> cards;
+  for (const Card& card : Cards()) {
+    if (card.nvidia) cards.push_back(&card);
+  }
+  std::ranges::stable_sort(cards, [](const Card* a, const Card* b) { return a->usable < b->usable; });
+  std::map<Generation, Timeline> steps;
+  for (const Card* card : cards) {
+    const ChosenDevice chosen = DeviceOf(*card, options);
+    auto step = steps.find(GenerationOf(chosen));
+    if (step == steps.end()) {
+      Notes already_told;
+      Result<Timeline> timeline = LayOut(prepared, SpecOn(chosen, options.spec), batch, &already_told);
+      if (!timeline.ok()) return nullptr;
+      step = steps.emplace(GenerationOf(chosen), *std::move(timeline)).first;
+    }
+    const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
+    if (RequestedPeak(step->second, batch) > capacity) continue;
+    if (!Replay(step->second, batch, AllocatorOn(chosen.device, options.allocator), capacity).out_of_memory)
+      return card;
+  }
+  return nullptr;
 }
 
 }  // namespace vramplan

@@ -45,4 +45,7 @@ Result<LargestBatch> FindLargest(StepEnds& steps, const AllocatorConfig& given, 
 // The largest batch that fits at the high end too; 0: none does. `fit`: judged at `batch`, with its largest batch.
 Result<int64_t> FindSafe(StepEnds& steps, int64_t batch, const AllocatorConfig& given, const CardFit& fit);
 
+// The smallest card of the catalogue on which the step fits; null: on none, or it cannot be laid out.
+const Card* SmallestCard(const Options& options, const Prepared& prepared, int64_t batch);
+
 }  // namespace vramplan

@@ -96,9 +96,9 @@ Result<BatchChart> BatchesAround(const DrawnStep& step, const std::optional<Card
   }
   // One layout near the end stands for the batches around it; the batch of the answer has its own.
   const int64_t laid_out = std::max<int64_t>(1, chart.largest.value_or(chart.asked));
-  Notes already_told;
   StepEnds steps(step.prepared, step.spec);
-  const Result<BothEnds> ends = steps.At(laid_out, &already_told);
+  if (step.timeline.batch == laid_out) steps.likely.Keep(step.timeline);
+  const Result<BothEnds> ends = steps.At(laid_out);
   if (!ends.ok()) return ends.error();
   for (const int64_t batch : BatchesUpTo(last, {chart.asked, chart.safe.value_or(0), chart.largest.value_or(0)})) {
     CurvePoint point{batch, {}};

@@ -31,28 +31,6 @@ OptimizerImpl AllowedImpl(const TrainingSpec& spec) {
   return fused ? OptimizerImpl::kFused : spec.optimizer_impl;
 }
 
-// The smallest card of the catalogue on which the step fits as it is.
-std::optional<std::string> SmallestCard(const Options& options, const Prepared& prepared, int64_t batch) {
-  std::vector<const Card*> cards;
-  for (const Card& card : Cards()) {
-    if (card.nvidia) cards.push_back(&card);
-  }
-  std::stable_sort(cards.begin(), cards.end(), [](const Card* a, const Card* b) { return a->usable < b->usable; });
-  Options on_card = options;
-  on_card.gpu_memory.reset();
-  for (const Card* card : cards) {
-    const ChosenDevice chosen = DeviceOf(*card, on_card);
-    Notes already_told;
-    const Result<Timeline> timeline = LayOut(prepared, SpecOn(chosen, options.spec), batch, &already_told);
-    if (!timeline.ok()) return std::nullopt;
-    const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
-    if (!Replay(*timeline, batch, AllocatorOn(chosen.device, options.allocator), capacity).out_of_memory) {
-      return card->name + " (--gpu " + card->id + ")";
-    }
-  }
-  return std::nullopt;
-}
-
 // The model with each dim that the user gave at half its length. Those that no longer fit together are left out.
 struct Halved {
   std::string dim;
@@ -212,7 +190,10 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   }
   // Only where a batch was asked for is one of no use for what the plan does.
   if (!plan || (wishes.batch && report.ladder.largest < start.batch && has_batch)) {
-    report.next_card = SmallestCard(options, *prepared, start.batch);
+    Options on_card = options;
+    on_card.gpu_memory.reset();
+    if (const Card* card = SmallestCard(on_card, *prepared, start.batch))
+      report.next_card = card->name + " (--gpu " + card->id + ")";
   }
   if (plan && !plan->checkpoint.empty()) {
     NoteBatchNorms(prepared->layers, *plan, &prepared->notes);

@@ -2,7 +2,6 @@
 #include "planner/report/sweep.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "planner/cli/judge.h"
@@ -45,33 +44,6 @@ std::vector<std::vector<size_t>> SweepCombinations(const std::vector<SweepAxis>&
     all = std::move(longer);
   }
   return all;
-}
-
-// The smallest card of the catalogue that holds the step; "": none does.
-std::string SmallestCardFor(const Options& options, const Prepared& prepared, int64_t batch) {
-  std::vector<const Card*> cards;
-  for (const Card& card : Cards()) {
-    if (card.nvidia) cards.push_back(&card);
-  }
-  std::ranges::stable_sort(cards, [](const Card* a, const Card* b) { return a->usable < b->usable; });
-  // Cards of one generation run the same step.
-  std::map<std::pair<Capability, int>, Timeline> steps;
-  for (const Card* card : cards) {
-    const ChosenDevice chosen = DeviceOf(*card, options);
-    const auto key = std::pair(card->capability, card->multiprocessors);
-    auto step = steps.find(key);
-    if (step == steps.end()) {
-      Notes already_told;
-      Result<Timeline> timeline = LayOut(prepared, SpecOn(chosen, options.spec), batch, &already_told);
-      if (!timeline.ok()) return "";
-      step = steps.emplace(key, *std::move(timeline)).first;
-    }
-    const Bytes capacity = chosen.device.CapacityWith(chosen.device.context.likely);
-    if (RequestedPeak(step->second, batch) > capacity) continue;
-    if (!Replay(step->second, batch, AllocatorOn(chosen.device, options.allocator), capacity).out_of_memory)
-      return card->name;
-  }
-  return "";
 }
 
 class Sweeper {
@@ -120,7 +92,10 @@ class Sweeper {
       Judge(*step, batch, spec, asked->allocator, &fit);
       row.verdict = fit.verdict;
     }
-    if (options_.gpu == "all") row.card = SmallestCardFor(*asked, prepared_, batch);
+    if (options_.gpu == "all") {
+      const Card* card = SmallestCard(*asked, prepared_, batch);
+      row.card = card != nullptr ? card->name : "";
+    }
     if (report->question.spec.empty()) TakeQuestion(*asked, spec, context, *step, report);
     return row;
   }

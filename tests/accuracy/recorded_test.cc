@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cli/estimate_step.h"
-#include "planner/cli/parse.h"
+#include "tests/support/asked.h"
 #include "tests/support/command_line.h"
 #include "tests/support/expectation.h"
 #include "tests/support/inflated.h"
@@ -24,17 +23,7 @@ constexpr int kExactPercent = 85, kWithinOnePercent = 95;  // of all rows; a ren
 
 // The requested peak that vramplan says; 0: it refuses.
 int64_t RequestedOf(const std::string& file, const Row& row, const std::string& loss) {
-  std::vector<std::string> words = {
-      "vramplan",          "estimate", file,     "--gpu",        "t4",      "--framework",   "pytorch@2.10",
-      "--cudnn-workspace", "0",        "--mode", row.at("mode"), "--batch", row.at("batch"), "--precision",
-      row.at("precision")};
-  if (row.at("mode") == "train") words.insert(words.end(), {"--optimizer", "adam"});
-  if (!loss.empty()) words.insert(words.end(), {"--loss", loss});
-  std::vector<const char*> arguments;
-  for (const std::string& word : words) arguments.push_back(word.c_str());
-  const Result<Command> command = ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
-  REQUIRE(command.ok());
-  const Result<Estimate> estimate = EstimateStep(std::get<Options>(*command), std::nullopt);
+  const Result<Estimate> estimate = Asked(file, row, loss);
   return estimate.ok() ? estimate->peak.peak.requested.count() : 0;
 }
 

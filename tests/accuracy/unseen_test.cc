@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cli/estimate_step.h"
-#include "planner/cli/parse.h"
+#include "tests/support/asked.h"
 #include "tests/support/command_line.h"
 #include "tests/support/expectation.h"
 #include "tests/support/inflated.h"
@@ -54,25 +53,8 @@ Judgement Judged(const Estimate& estimate, double truth) {
   return answer;
 }
 
-Judgement Asked(const std::string& file, const Row& row) {
-  std::vector<std::string> words = {
-      "vramplan",          "estimate", file,     "--gpu",        "t4",      "--framework",   "pytorch@2.10",
-      "--cudnn-workspace", "0",        "--mode", row.at("mode"), "--batch", row.at("batch"), "--precision",
-      row.at("precision"), "--format", "json"};
-  if (row.at("mode") == "train") words.insert(words.end(), {"--optimizer", "adam"});
-  // Of inference, too: the target of this loss was on the card.
-  if (!row.at("loss").empty()) words.insert(words.end(), {"--loss", row.at("loss")});
-  const std::string& dims = row.at("dims");
-  for (size_t begin = 0; begin < dims.size();) {
-    const size_t end = std::min(dims.find(';', begin), dims.size());
-    words.insert(words.end(), {"--dim", dims.substr(begin, end - begin)});
-    begin = end + 1;
-  }
-  std::vector<const char*> arguments;
-  for (const std::string& word : words) arguments.push_back(word.c_str());
-  const Result<Command> command = ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
-  REQUIRE(command.ok());
-  const Result<Estimate> estimate = EstimateStep(std::get<Options>(*command), std::nullopt);
+Judgement JudgedAnswer(const std::string& file, const Row& row) {
+  const Result<Estimate> estimate = Asked(file, row, row.at("loss"));
   return estimate.ok() ? Judged(*estimate, static_cast<double>(Count(row, "requested"))) : Judgement();
 }
 
@@ -114,7 +96,7 @@ TEST_CASE("accuracy: models that no rule had seen") {
       if (!std::filesystem::exists(packed)) continue;  // the exporter could not write it: tests/data/unseen/README.md
       std::unique_ptr<ScratchFile>& file = files[graph];
       if (file == nullptr) file = std::make_unique<ScratchFile>(graph, Inflated(packed));
-      const Judgement answer = Asked(file->path(), row);
+      const Judgement answer = JudgedAnswer(file->path(), row);
       for (const char* name : {"both", variant}) ++counts[name][answer.kind];
       ++models[row.at("model")];
       std::vector<std::string> lines;

@@ -17,7 +17,7 @@ constexpr int64_t kLongestAxis = int64_t{1} << 40;
 
 constexpr const char* kHint = "vramplan calibrate writes such files; planner/calibration/profile.h describes them";
 
-// A uses through the tree that remembers the first thing that was wrong.
+// A walk through the tree that remembers the first thing that was wrong.
 class Reader {
  public:
   explicit Reader(std::string file) : file_(std::move(file)) {}
