@@ -39,10 +39,10 @@ std::vector<eager::Tensor> ModelRun::StateDict() const {
 
 std::map<ValueId, const Layer*> ModelRun::LastWeightsOfRecurrent(const std::vector<ValueId>& order) const {
   std::map<ValueId, size_t> position;
-  for (size_t i = 0; i < order.size(); ++i) position.emplace(order[i], i);
   std::map<ValueId, const Layer*> last_weights;
   for (const Layer& layer : layers_.layers) {
     if (layer.op != "lstm" && layer.op != "gru" && layer.op != "rnn") continue;
+    for (size_t i = position.size(); i < order.size(); ++i) position.emplace(order[i], i);  // once
     ValueId last;
     for (const ValueId id : layer.inputs) {
       if (id.valid() && position.count(id) != 0 && (!last.valid() || position[id] > position[last])) last = id;

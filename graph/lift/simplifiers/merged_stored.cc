@@ -260,11 +260,25 @@ class Separator {
   std::set<std::string> names_;
 };
 
+// What serves two is read twice: most files have no such vector.
+bool HasSharedVector(const Graph& graph) {
+  std::vector<bool> read(graph.tensors.size());
+  for (const Node& node : graph.nodes) {
+    for (const TensorId input : node.inputs) {
+      if (!input.valid() || !graph[input].stored || graph[input].stored->dims.size() != 1) continue;
+      const auto tensor = static_cast<size_t>(input.value);
+      if (read[tensor]) return true;
+      read[tensor] = true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<Separated> SeparateMergedStored(const Graph& graph, const Shapes& shapes, Notes* notes) {
   // The dynamo exporter's own words about its parameters know better (signature.h).
-  if (!graph.signature.empty()) return std::nullopt;
+  if (!graph.signature.empty() || !HasSharedVector(graph)) return std::nullopt;
   return Separator(graph, shapes).Run(notes);
 }
 
