@@ -146,31 +146,31 @@ class Session {
   void UseWorkspace(size_t l) {
     const Layer& layer = given_.layers[l];
     if (layer.op != "Conv" && layer.op != "ConvTranspose") return;
-    const Bytes likely = spec_.cudnn_workspace.value_or(Bytes());
-    const Bytes most = spec_.cudnn_workspace ? likely : MostWorkspace(layer);
-    if (most == Bytes()) return;
-    recorder_.Free(recorder_.AllocateUpTo(SizeExpr::Constant(likely), SizeExpr::Constant(most), Category::kWorkspace,
-                                          OriginOf(l)));
+    const SizeExpr likely = SizeExpr::Constant(spec_.cudnn_workspace.value_or(Bytes()));
+    const SizeExpr most = spec_.cudnn_workspace ? likely : MostWorkspace(layer);
+    if (most.IsZero()) return;
+    recorder_.Free(recorder_.AllocateUpTo(likely, most, Category::kWorkspace, OriginOf(l)));
   }
 
-  Bytes MostWorkspace(const Layer& layer) const {
+  SizeExpr MostWorkspace(const Layer& layer) const {
     if (layer.inputs.size() < 2 || layer.outputs.empty()) return {};
     const Value& filter = given_[layer.inputs[1]];
     const Value& output = given_[layer.outputs[0]];
     if (!filter.shape.known() || !output.shape.known() || filter.shape.rank() < 3) return {};
     eager::ConvolutionCall call;
     call.type = TypeOf(filter);
-    call.input = SizeOf(layer.inputs[0]).At(batch_);
-    call.output = SizeOf(layer.outputs[0]).At(batch_);
-    call.filter = SizeOf(layer.inputs[1]).At(batch_);
-    call.samples = output.shape[0].At(batch_);
+    call.input = SizeOf(layer.inputs[0]);
+    call.output = SizeOf(layer.outputs[0]);
+    call.filter = SizeOf(layer.inputs[1]);
+    call.samples = output.shape[0];
     call.filter_elements = filter.shape.Elements().At(batch_);
     call.filter_channels = filter.shape[0].At(batch_) * filter.shape[1].At(batch_);
     call.filter_window = std::max<int64_t>(1, call.filter_elements / std::max<int64_t>(1, call.filter_channels));
     call.output_positions = output.shape.Elements().At(batch_) /
                             std::max<int64_t>(1, output.shape[0].At(batch_) * output.shape[1].At(batch_));
-    const Bytes most = eager::HighestCudnnWorkspace(call, spec_.capability);
-    return spec_.ort.max_workspace ? most : std::min(most, kSmallWorkspace);
+    const SizeExpr most = eager::HighestCudnnWorkspace(call, spec_.capability, batch_);
+    const bool limited = !spec_.ort.max_workspace && most.At(batch_) > kSmallWorkspace;
+    return limited ? SizeExpr::Constant(kSmallWorkspace) : most;
   }
 
   const Layers& given_;

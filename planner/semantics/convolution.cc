@@ -125,15 +125,15 @@ Storage CudnnWorkspace(Eager& e, ConvolutionPass pass, const Tensor& x, const Te
     for (int i = from; i < t->lengths.n; ++i) product = SaturatingMultiply(product, t->lengths[i]);
     return product;
   };
-  const auto bytes = [&](const Tensor& t) { return StoredBytes(t->dtype, elements(t)); };
+  const auto bytes = [](const Tensor& t) { return SizeExpr::Of(t->dtype, t->sizes.Elements()); };
   ConvolutionCall call{.pass = pass, .type = x->dtype, .input = bytes(x), .output = bytes(y), .filter = bytes(weight)};
-  call.samples = x->lengths[0];
+  call.samples = x->sizes[0];
   call.filter_elements = elements(weight);
   call.filter_channels = SaturatingMultiply(weight->lengths[0], weight->lengths[1]);
   call.filter_window = elements(weight, 2);
   call.output_positions = elements(y, 2);
   call.channels_last = channels_last;
-  return e.ScratchUpTo(Bytes(), HighestCudnnWorkspace(call, e.spec().capability), Category::kWorkspace);
+  return e.ScratchUpTo(Bytes(), HighestCudnnWorkspace(call, e.spec().capability, e.batch()), Category::kWorkspace);
 }
 
 // cudnn_convolution_backward (cudnn/ConvShared.cpp): grad_output.to(layout) copies only when the gradient suggests the

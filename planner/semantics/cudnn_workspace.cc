@@ -6,7 +6,7 @@ namespace vramplan::eager {
 namespace {
 
 // Engines that work in NHWC bring operands of NCHW tensors over and take them back: copies of what they read and write.
-Bytes LayoutCopies(const ConvolutionCall& call) {
+SizeExpr LayoutCopies(const ConvolutionCall& call) {
   if (call.filter_window == 1) return call.input + call.output;  // a 1x1 filter is the same in both layouts
   return call.input + call.output + call.filter;
 }
@@ -22,35 +22,41 @@ constexpr Bytes kChannelsLastWeightGradient = Bytes::MiB(13);
 constexpr int64_t kFewPositions = 9;
 bool SumsOverSamples(const ConvolutionCall& call) {
   return call.pass == ConvolutionPass::kWeightGradient && call.filter_window == 1 &&
-         call.output_positions <= kFewPositions && call.samples > 1;
+         call.output_positions <= kFewPositions && !call.samples.Is(1);
 }
 
-Bytes WorkspaceInFloat32(const ConvolutionCall& call, Capability capability) {
+SizeExpr WorkspaceInFloat32(const ConvolutionCall& call, Capability capability, int64_t batch) {
   constexpr int kWinogradTile = 25;  // F(3x3, 3x3): 5 x 5 numbers for each filter of 3x3
-  constexpr Bytes kFloat = Bytes::Of(4);
+  const auto largest = [batch](std::initializer_list<SizeExpr> sizes) {
+    return std::ranges::max(sizes, {}, [batch](SizeExpr size) { return size.At(batch); });
+  };
+  const SizeExpr small = SizeExpr::Constant(kSmallEngine);
   const bool tf32 = capability >= Capability{8, 0};  // torch.backends.cudnn.allow_tf32 is on unless a script says no
   if (!tf32) {
-    return call.filter_window == 9 ? std::max(kSmallEngine, kFloat * call.filter_channels * kWinogradTile)
-                                   : kSmallEngine;
+    const SizeExpr winograd = SizeExpr::Of(DType::kFloat32, Dim(call.filter_channels) * Dim(kWinogradTile));
+    return call.filter_window == 9 ? largest({small, winograd}) : small;
   }
-  Bytes copies;
+  SizeExpr copies;
   const bool consumer = capability >= Capability{8, 6} && capability < Capability{9, 0};
   if (!consumer || call.filter_window > 1) {
     copies = call.pass == ConvolutionPass::kForward ? call.input + call.filter : LayoutCopies(call);
   }
-  const Bytes sums = SumsOverSamples(call) ? kFloat * call.filter_elements * call.samples : Bytes();
-  return std::max({copies, sums, kSmallEngine});
+  const SizeExpr sums = SumsOverSamples(call)
+                            ? SizeExpr::Of(DType::kFloat32, Dim(call.filter_elements) * call.samples)
+                            : SizeExpr();
+  return largest({copies, sums, small});
 }
 
 }  // namespace
 
-Bytes HighestCudnnWorkspace(const ConvolutionCall& call, Capability capability) {
+SizeExpr HighestCudnnWorkspace(const ConvolutionCall& call, Capability capability, int64_t batch) {
   if (call.channels_last) {
-    return call.pass == ConvolutionPass::kWeightGradient ? kChannelsLastWeightGradient : kSmallEngine;
+    return SizeExpr::Constant(call.pass == ConvolutionPass::kWeightGradient ? kChannelsLastWeightGradient
+                                                                            : kSmallEngine);
   }
   const bool half = call.type == DType::kFloat16 || call.type == DType::kBFloat16;
   if (half && capability >= Capability{7, 0}) return LayoutCopies(call);  // tensor cores
-  return WorkspaceInFloat32(call, capability);
+  return WorkspaceInFloat32(call, capability, batch);
 }
 
 }  // namespace vramplan::eager

@@ -9,8 +9,8 @@
 //                                                   capability 7.5, 3x3, 16 -> 16 channels: 25.6 kB (Winograd)
 #pragma once
 
-#include "graph/base/bytes.h"
 #include "graph/ir/dtype.h"
+#include "graph/ir/size_expr.h"
 #include "planner/spec/measured_workspaces.h"
 #include "planner/spec/spec.h"
 
@@ -19,8 +19,8 @@ namespace vramplan::eager {
 struct ConvolutionCall {
   ConvolutionPass pass = ConvolutionPass::kForward;
   DType type = DType::kFloat32;
-  Bytes input, output, filter;  // of the forward, whatever the pass
-  int64_t samples = 1;
+  SizeExpr input, output, filter;  // of the forward, whatever the pass
+  Dim samples = 1;
   int64_t filter_elements = 0;
   int64_t filter_channels = 0;   // input channels of a group times output channels
   int64_t filter_window = 1;     // 9 of 3x3
@@ -28,7 +28,7 @@ struct ConvolutionCall {
   bool channels_last = false;
 };
 
-// What --cudnn-workspace auto stands for at the high end of the band.
-Bytes HighestCudnnWorkspace(const ConvolutionCall& call, Capability capability);
+// What --cudnn-workspace auto stands for at the high end of the band, at this batch and those around it.
+SizeExpr HighestCudnnWorkspace(const ConvolutionCall& call, Capability capability, int64_t batch);
 
 }  // namespace vramplan::eager

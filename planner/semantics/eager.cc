@@ -66,8 +66,8 @@ Tensor Eager::EmptyLike(const Tensor& t, DType dtype) { return EmptyIterator({&t
 
 Storage Eager::Scratch(Bytes bytes, Category use) { return NewStorage(SizeExpr::Constant(bytes), use); }
 
-Storage Eager::ScratchUpTo(Bytes likely, Bytes most, Category use) {
-  return NewStorage(SizeExpr::Constant(likely), use, SizeExpr::Constant(most));
+Storage Eager::ScratchUpTo(Bytes likely, SizeExpr most, Category use) {
+  return NewStorage(SizeExpr::Constant(likely), use, most);
 }
 
 Tensor Eager::EmptyUpTo(const Shape& likely, const Shape& most, DType dtype) {
