@@ -13,6 +13,17 @@ namespace {
 // Rewrite rules of onnxscript that fold a batch norm (onnxscript/rewriter/rules/fusion/_batch_norm, 0.7).
 constexpr std::string_view kFoldedNorm = "FuseBatchNormInto";
 
+// "features" of "features.slice(1, 4, None)": self.features[1:4](x) calls a Sequential that no module holds, of modules
+// that keep their names and whose parameters are named without it.
+std::string WithoutSlices(std::string path) {
+  constexpr std::string_view kSlice = ".slice(";
+  for (size_t at = path.find(kSlice); at != std::string::npos; at = path.find(kSlice, at)) {
+    const size_t end = path.find(')', at);
+    path.erase(at, end == std::string::npos ? end : end + 1 - at);
+  }
+  return path;
+}
+
 // ['', 'layer1', 'layer1.0', 'relu'] and its classes: the first is the root, the last the fx node itself.
 ModulePath PathOf(const Provenance& provenance, std::string* root_class) {
   const auto scopes = ParseNameList(provenance.name_scopes);
@@ -22,7 +33,7 @@ ModulePath PathOf(const Provenance& provenance, std::string* root_class) {
   const bool named = classes.has_value() && classes->size() == scopes->size();
   if (named && root_class->empty()) *root_class = classes->front();
   for (size_t i = 1; i + 1 < scopes->size(); ++i) {
-    path.push_back({.path = (*scopes)[i], .class_name = named ? (*classes)[i] : std::string()});
+    path.push_back({.path = WithoutSlices((*scopes)[i]), .class_name = named ? (*classes)[i] : std::string()});
   }
   return path;
 }
