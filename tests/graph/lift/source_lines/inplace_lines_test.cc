@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "graph/lift/source_lines/passes.h"
@@ -46,6 +47,34 @@ TEST_CASE("activations in place, as the source line says") {
   CHECK(!InPlace("relu", "return F.relu(input, inplace=self.inplace)", false));
   CHECK(InPlace("relu", "x = F.relu(x, True)", true));                  // by position
   CHECK(InPlace("relu", "x = F.relu(F.relu(x), inplace=True)", true));  // nobody knows which
+}
+
+// Of x = relu(input), y = op(x), z = exp(y), and perhaps exp(x), where y's line is given.
+bool WritesBare(const char* line, bool read_later = false) {
+  LayersByHand hand;
+  const Shape shape{Dim::Batch(), 8};
+  const ValueId x = hand.Add("relu", {hand.Input("x", shape)}, shape);
+  hand.Add("add", {x, hand.Input("y", shape)}, shape);
+  const ValueId sum = hand.layers.layers.back().outputs[0];
+  hand.layers.outputs = {hand.Add("exp", {read_later ? x : sum}, shape), hand.Add("exp", {sum}, shape)};
+  hand.layers.source.lines = {{"net.py", "forward", "x = F.relu(x)", 7},
+                              {"net.py", "forward", line, 8},
+                              {"net.py", "forward", "return f(x)", 9}};
+  hand.layers.source.stacks = {{0}, {1}, {2}};
+  for (size_t l = 0; l < hand.layers.layers.size(); ++l)
+    hand.layers.layers[l].nodes = {NodeId{static_cast<int32_t>(std::min<size_t>(l, 2))}};
+  ReadInPlaceLines(&hand.layers);
+  return hand.layers.layers[1].attributes.Int("inplace", 0) != 0;
+}
+
+TEST_CASE("a call whose result nobody names wrote into its argument") {
+  CHECK(WritesBare("self.add_positions(x, grid_size=(7, 7))"));
+  CHECK(!WritesBare("self.add_positions(x)", true));  // the argument is as it was
+  CHECK(!WritesBare("y = self.add_positions(x)"));
+  CHECK(!WritesBare("outs.append(self.scaled(x))"));
+  CHECK(!WritesBare("self.state.update(self.scaled(x))"));
+  CHECK(!WritesBare("return self.scaled(x)"));
+  CHECK(!WritesBare("self.f(x), self.g(x)"));
 }
 
 }  // namespace
