@@ -20,6 +20,9 @@ namespace {
 // Fewer children have a convolution with its norm, an activation between two of them; a list of those has holes where
 // something without nodes stands.
 constexpr size_t kFewestChildren = 3;
+// Of a list with one layer left, which has no neighbour to be like: as many as a transformer's layer has; and the other
+// half of the model, encoder.layers beside decoder.layers, has more of them.
+constexpr size_t kFewestChildrenAlone = 5;
 constexpr int kLongest = 1024;
 
 struct SkippedPlace {
@@ -41,8 +44,10 @@ std::optional<SkippedPlace> PlaceIn(std::string_view path) {
 using Children = std::set<std::string_view>;
 
 // What ran of each list: by index, the names of its children.
-std::map<std::string_view, std::map<int, Children>> Lists(const Layers& layers) {
-  std::map<std::string_view, std::map<int, Children>> lists;
+using ListsOfLayers = std::map<std::string_view, std::map<int, Children>>;
+
+ListsOfLayers Lists(const Layers& layers) {
+  ListsOfLayers lists;
   const auto add = [&](std::string_view path) {
     for (size_t dot = path.find('.'); dot != std::string_view::npos;) {
       const size_t next = path.find('.', dot + 1);
@@ -70,13 +75,21 @@ bool IsDeclared(const Layers& layers, const std::string& path) {
   });
 }
 
+bool HasLongerSister(const ListsOfLayers& lists, std::string_view list) {
+  const auto name = [](std::string_view path) { return path.substr(path.rfind('.') + 1); };
+  return std::ranges::any_of(
+      lists, [&](const auto& other) { return other.second.size() > 1 && name(other.first) == name(list); });
+}
+
 }  // namespace
 
 void NoteSkippedLayers(const Layers& layers, Notes* notes) {
   if (notes == nullptr) return;
-  for (const auto& [list, present] : Lists(layers)) {
+  const ListsOfLayers lists = Lists(layers);
+  for (const auto& [list, present] : lists) {
     const Children& children = present.rbegin()->second;
-    if (present.size() < 2 || children.size() < kFewestChildren) continue;
+    if (children.size() < (present.size() < 2 ? kFewestChildrenAlone : kFewestChildren)) continue;
+    if (present.size() < 2 && !HasLongerSister(lists, list)) continue;
     if (PlaceIn(list)) continue;  // lists within lists number what only some of them have: branches, scales
     bool alike = true;
     std::string holes;

@@ -23,6 +23,15 @@ TEST_CASE("a hole among layers that are alike is a layer that was left out") {
         "layers.0");
 }
 
+TEST_CASE("one layer that is left, where the other half of the model has more") {
+  const auto encoder = [](const char* other) {
+    return Skipped({"m.enc.layers.1.attn", "m.enc.layers.1.norm", "m.enc.layers.1.act", "m.enc.layers.1.fc1",
+                    "m.enc.layers.1.fc2", "m.dec.layers.0.attn", other});
+  };
+  CHECK(encoder("m.dec.layers.1.attn") == "m.enc.layers.0");
+  CHECK(encoder("m.dec.blocks.1.attn") == "");
+}
+
 TEST_CASE("no hole: all are there, a declared layer that nobody calls, lists of other things") {
   CHECK(Skipped({"l.0.attn", "l.0.fc1", "l.0.fc2", "l.1.attn", "l.1.fc1", "l.1.fc2"}) == "");
   CHECK(Skipped({"m.l.0.a", "m.l.0.b", "m.l.0.c", "m.l.2.a", "m.l.2.b", "m.l.2.c"}, "l.1.a.weight") == "");
