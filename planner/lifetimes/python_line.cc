@@ -178,6 +178,23 @@ std::string ListIn(std::string_view text) {
   return "";
 }
 
+std::vector<std::string> FurtherArguments(std::string_view given) {
+  const std::string text = Plain(given);
+  std::vector<std::string> names;
+  for (size_t at = text.find(','); at != std::string::npos; at = text.find(',', at + 1)) {
+    std::string_view argument = std::string_view(text).substr(at + 1);
+    argument = Trimmed(argument.substr(0, FindOutside(argument, ",", 0)));
+    argument = argument.substr(0, std::min(argument.find(')'), argument.size()));
+    if (const size_t keyword = argument.find('='); keyword != std::string_view::npos)
+      argument = argument.substr(keyword + 1);
+    argument = Trimmed(argument);
+    const bool is_name = !argument.empty() && std::isdigit(static_cast<unsigned char>(argument[0])) == 0 &&
+                         std::all_of(argument.begin(), argument.end(), IsLetter);
+    if (is_name && argument != "None" && argument != "True" && argument != "False") names.emplace_back(argument);
+  }
+  return names;
+}
+
 bool Mentions(std::string_view text, std::string_view name) {
   const std::vector<std::string> names = NamesIn(text);
   return std::find(names.begin(), names.end(), name) != names.end();

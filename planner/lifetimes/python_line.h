@@ -34,6 +34,8 @@ std::vector<std::string> NamesIn(std::string_view text);
 std::string_view RightOf(std::string_view text);
 // The name of the list that a call puts something into: outs of outs.append(x); empty: none, or not a name of its own.
 std::string ListIn(std::string_view text);
+// The names that a call is given alone and not as the first: output of self.mid(x, output), cache of f(x, cache=cache).
+std::vector<std::string> FurtherArguments(std::string_view text);
 // Whether the text may have asked for this operator: softmax in F.softmax(x), add in a + b.
 bool IsWritten(std::string_view op, std::string_view text);
 // Whether it takes this attribute of something: conv in self.conv(x).

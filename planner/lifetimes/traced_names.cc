@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -22,6 +23,7 @@ std::string NameOfPart(const Executed& reading) {
 }
 
 struct Frame {
+  ModuleId module;  // invalid: the root's
   std::vector<Unit> units;
   std::vector<Executed> ran;
   Release end;  // of its names
@@ -54,9 +56,12 @@ class TracedNames {
       }
     }
     for (const ModuleId module : frames) {
-      Frame frame{execution_.UnitsOf(module), {}, statements_.WithFrame(module)};
+      Frame frame{module, execution_.UnitsOf(module), {}, statements_.WithFrame(module)};
       frame.ran = execution_.StatementsOf(frame.units);
       for (size_t s = 0; s < frame.ran.size(); ++s) NameInnerLine(s, &frame);
+      frames_.emplace(module, std::move(frame));
+    }
+    for (const auto& [module, frame] : frames_) {
       for (size_t s = 0; s < frame.ran.size(); ++s) Bind(frame, s);
     }
   }
@@ -160,8 +165,8 @@ class TracedNames {
           SetRelease(id, {read_[id.index()], true});
         } else if (const Release end = EndOfList(frame, s); end.after != frame.end.after) {
           SetRelease(id, {end, true});
-        } else {  // the list may be the caller's
-          Hold(release_, id, frame.end);
+        } else {
+          Hold(release_, id, EndOfCallersList(frame, s));
           told_[id.index()] = false;
         }
       }
@@ -182,6 +187,33 @@ class TracedNames {
         return frame.EndOf(next);
     }
     return frame.end;
+  }
+
+  // The list may be the caller's, who gave it to the call beside the tensor under a name that no line of his wrote which
+  // made something:
+  //   output = [x]                          not in the file
+  //   93 x = self.conv_mid(x, output)       in which concat_list.append(module(x)) ran
+  Release EndOfCallersList(const Frame& frame, size_t s) const {
+    const bool written = std::any_of(
+        frame.ran.begin(), frame.ran.end(),
+        [list = ListIn(frame.ran[s].text)](const Executed& line) { return list.empty() || line.Binds(list); });
+    const auto caller = frame.module.valid() ? frames_.find(FrameAround(frame.module)) : frames_.end();
+    if (written || caller == frames_.end()) return frame.end;
+    const size_t call = caller->second.Running(frame.First(s), 0);
+    const auto before = caller->second.ran.begin() + static_cast<std::ptrdiff_t>(call);
+    for (const std::string& name : FurtherArguments(before->text)) {
+      const bool known =
+          std::any_of(caller->second.ran.begin(), before, [&](const Executed& earlier) { return earlier.Binds(name); });
+      const bool is_input = std::any_of(layers_.inputs.begin(), layers_.inputs.end(),
+                                        [&](ValueId input) { return input.valid() && layers_[input].name == name; });
+      if (!known && !is_input) return caller->second.end;
+    }
+    return frame.end;
+  }
+
+  ModuleId FrameAround(ModuleId module) const {
+    const ModuleId parent = layers_[module].parent;
+    return parent.valid() && layers_[parent].parent.valid() ? parent : ModuleId();
   }
 
   // When a name goes, and whether the lines leave no doubt of it.
@@ -243,6 +275,13 @@ class TracedNames {
     return frame.ran[reading].text.find(list + ".pop(") != std::string::npos;
   }
 
+  // A name of the line that is neither called nor that of an argument: outs of torch.cat(outs, dim=axis).
+  static bool MayBeTensor(std::string_view line, const std::string& name) {
+    const size_t end = line.find(name) + name.size();
+    const bool called = end < line.size() && (line[end] == '(' || line[end] == '=');
+    return !called && !IsNoTensor(name) && name != "None" && name != "True" && name != "False";
+  }
+
   // Until when the name that statement `s` writes holds the value: to the next statement that writes it. What is read
   // after that has a second name, by a line that makes nothing: residual = x; skips.append(x).
   End EndOfName(const Frame& frame, size_t s, const std::string& name, ValueId id) const {
@@ -252,21 +291,41 @@ class TracedNames {
     while (next < frame.ran.size() && !frame.ran[next].Binds(name)) ++next;
     if (const std::optional<size_t> made = WrittenUnseen(frame, s, next, name, id)) next = *made;
     if (IsTakenOut(frame, s, id, reading <= next ? name : "")) return {read_[id.index()], true};
-    if (reading <= next)
+    if (reading <= next) {
+      if (IsReadFromList(frame, reading, name)) return {frame.end, false};
       return {next < frame.ran.size() && !frame.ran[next].read.collects ? frame.EndOf(next) : frame.end, true};
-    for (const std::string& other : frame.ran[reading].names) {
-      const auto before = frame.ran.begin() + static_cast<std::ptrdiff_t>(reading);
-      const bool known = IsNoTensor(other) || std::any_of(frame.ran.begin(), before, [&](const Executed& earlier) {
-                           return earlier.Binds(other);
-                         });
-      // A name that no line wrote which made something: the line that gave it to this value gives it anew before the
-      // next one that reads it.
-      const bool again = std::any_of(before + 1, frame.ran.end(), [&](const Executed& later) {
-        return std::find(later.names.begin(), later.names.end(), other) != later.names.end();
-      });
-      if (!known && again) return {frame.EndOf(reading), false};
     }
-    return {frame.end, false};
+    // A name that no line wrote which made something: the line that gave it to this value gives it anew before the
+    // next one that reads it.
+    const bool again = std::ranges::any_of(frame.ran[reading].names, [&](const std::string& other) {
+      return IsUnwritten(frame, reading, other) && IsReadBehind(frame, reading, other);
+    });
+    return {again ? frame.EndOf(reading) : frame.end, false};
+  }
+
+  // Whether no line in front of statement `s` that made something wrote the name.
+  static bool IsUnwritten(const Frame& frame, size_t s, const std::string& name) {
+    const auto before = frame.ran.begin() + static_cast<std::ptrdiff_t>(s);
+    return !IsNoTensor(name) &&
+           std::none_of(frame.ran.begin(), before, [&](const Executed& earlier) { return earlier.Binds(name); });
+  }
+
+  static bool IsReadBehind(const Frame& frame, size_t s, const std::string& name) {
+    const auto before = frame.ran.begin() + static_cast<std::ptrdiff_t>(s);
+    return std::any_of(before + 1, frame.ran.end(), [&](const Executed& later) {
+      return std::find(later.names.begin(), later.names.end(), name) != later.names.end();
+    });
+  }
+
+  // x = torch.cat(outs): reads the value, whose name is another one, from a list that a line which makes nothing has put
+  // it into (outs.append(x)), and that nobody reads later.
+  static bool IsReadFromList(const Frame& frame, size_t reading, const std::string& name) {
+    const Executed& one = frame.ran[reading];
+    const std::string_view right = RightOf(one.text);
+    if (one.line < 0 || std::ranges::count(one.text, '(') != std::ranges::count(one.text, ')')) return false;
+    return !Mentions(right, name) && std::ranges::any_of(NamesIn(right), [&](const std::string& other) {
+      return MayBeTensor(right, other) && IsUnwritten(frame, reading, other) && !IsReadBehind(frame, reading, other);
+    });
   }
 
   bool Reads(const Frame& frame, size_t s, ValueId id) const {
@@ -308,6 +367,7 @@ class TracedNames {
   Holds& release_;
   std::vector<bool> told_;  // by value
   const Execution execution_;
+  std::map<ModuleId, Frame> frames_;
 };
 
 }  // namespace

@@ -56,6 +56,12 @@ TEST_CASE("what else a line says") {
   CHECK(ReadPythonLine("self.b(x),").goes_on);
 }
 
+TEST_CASE("names that a call is given behind the first argument") {
+  CHECK(FurtherArguments("x = self.mid(x, output)") == Names{"output"});
+  CHECK(FurtherArguments("x = f(self.g(x), cache=feats, 3, None, y.size(0), *rest)") == Names{"feats"});
+  CHECK(FurtherArguments("x = self.mid(x)").empty());
+}
+
 TEST_CASE("names stand on their own") {
   CHECK(NamesIn("x1 = self.norm(x) + x.view(1, 2) # y") == Names{"x1", "self", "x"});
   CHECK(Mentions("f(x)", "x"));

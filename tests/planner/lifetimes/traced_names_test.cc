@@ -64,6 +64,31 @@ g - abs e    | 7 return self.head(y))");
   CHECK(f.DiesBehind("c") == "g");  // outs
 }
 
+TEST_CASE("the last of a list that is read under the list's name") {
+  // output.append(x), whose lines make nothing
+  const Forward f(R"(
+a blocks.0 abs x | 5 x = layer(x) | 1 return f(x)
+b blocks.1 neg a | 5 x = layer(x) | 1 return f(x)
+c - cat x a b    | 7 x = torch.cat(output, dim=1)
+e - exp c        | 8 x = self.aggregation(x)
+g - abs e        | 9 return self.head(x))");
+  CHECK(f.DiesBehind("a") == "g");
+  CHECK(f.DiesBehind("b") == "g");
+  CHECK(f.DiesBehind("c") == "e");
+}
+
+TEST_CASE("a list that the caller gave to the call lives as long as the caller's frame") {
+  const auto mid = [](const std::string& call) {
+    const std::string frame = " | 3 " + call + " | 6 outs.append(module(x)) | 1 return f(x)\n";
+    return Forward("a mid.f abs x" + frame + "b mid.g neg a" + frame + "c mid cat a b | 3 " + call +
+                   " | 7 x = torch.cat(outs, 1)\ne - exp c | 4 x = self.conv(x)\ng - abs e | 5 return self.head(x)");
+  };
+  CHECK(mid("x = self.mid(x, output)").DiesBehind("a") == "g");
+  CHECK(mid("x = self.mid(x, outs=output)").DiesBehind("a") == "g");
+  CHECK(mid("x = self.mid(x)").DiesBehind("a") == "c");        // its own
+  CHECK(mid("x = self.mid(x, None)").DiesBehind("a") == "c");  // no list
+}
+
 TEST_CASE("a second name: by a line that makes nothing") {
   // residual = x; x = self.norm(x); x = self.attn(x); x = residual + x; residual = x; ...
   const Forward f(R"(
