@@ -248,7 +248,7 @@ class BoundNames {
   }
 
   // x, k = block(x): of two results of one call that the frame reads each has a name, which the next turn of a loop
-  // writes anew.
+  // writes anew. But what one call alone reads, which gives as many, is one tuple: x = block(x) of a Sequential.
   void HoldTuples() {
     struct Result {
       ValueId id;
@@ -266,8 +266,16 @@ class BoundNames {
       // What the call itself reads too may be one tensor of several, in calls of their own, that the export merged.
       if (made.call.valid() && ReadersOf(id).front() > made.last) results[made.call].push_back({id, frame, made});
     }
+    const auto handed_on = [&](const std::vector<Result>& made) {
+      const Statements::Statement read = statements_.StatementOf(ReadersOf(made[0].id).front(), made[0].frame);
+      const auto next = results.find(read.call);
+      const bool alike = read.call.valid() && next != results.end() && next->second.size() == made.size();
+      return alike && std::ranges::all_of(made, [&](const Result& one) {
+               return ReadersOf(one.id).front() >= read.first && ReadersOf(one.id).back() <= read.last;
+             });
+    };
     for (const auto& [call, made] : results) {
-      if (made.size() < 2) continue;
+      if (made.size() < 2 || handed_on(made)) continue;
       for (const Result& one : made) Raise(one.id, statements_.EndOfName(PlaceOf(one.id), one.frame), one.frame);
     }
   }

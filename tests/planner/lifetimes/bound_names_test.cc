@@ -234,6 +234,19 @@ TEST_CASE("two results of one call have names") {
   CHECK(f.DiesBehind(skips[1]) == "head");
 }
 
+TEST_CASE("results that one call alone reads, which gives as many, are one tuple") {
+  // a Sequential of blocks that give (residual, dense): input = module(input)
+  Forward f;
+  const ValueId a = f.Run("a", "b1.r", "abs", {f.x}), b = f.Run("b", "b1.d", "neg", {f.x});
+  const ValueId c = f.Run("c", "b2.j", "cat", {a, b});
+  const ValueId d = f.Run("d", "b2.r", "abs", {c}), e = f.Run("e", "b2.d", "neg", {c});
+  f.Run("head", "head", "linear", {f.Run("g", "", "mul", {d, e})});
+  CHECK(f.DiesBehind(a) == "e");
+  CHECK(f.DiesBehind(b) == "e");
+  CHECK(f.DiesBehind(d) == "head");  // d, e = b2(..): the root reads them
+  CHECK(f.DiesBehind(e) == "head");
+}
+
 TEST_CASE("a weight that is made when its module is called is no argument that waited") {
   // y = self.res(y), torch.nn.utils.weight_norm around res
   Forward f;
