@@ -82,14 +82,17 @@ DType TypeIn(const json& value) {
 
 class ProgramReader {
  public:
-  explicit ProgramReader(const json& object) : object_(object) {}
+  explicit ProgramReader(const json& object) : object_(object) {
+    if (!object.is_object()) throw Malformed();
+  }
 
   RecordedProgram Read() {
     for (const json& value : ListIn(Part(object_, "values"))) ReadValue(value);
     for (const json& item : ListIn(Part(object_, "stored"))) program_.stored.push_back(KeptIn(item));
     for (const json& item : ListIn(Part(object_, "given"))) program_.given.push_back(KeptIn(item));
     for (const json& item : ListIn(Part(object_, "loose"))) program_.loose.push_back(ValueIn(item));
-    for (const json& item : ListIn(Part(object_, "returned"))) program_.returned.push_back(ValueIn(item));
+    for (const json& item : ListIn(Part(object_, "returned")))
+      program_.returned.push_back(item.is_null() ? RecordedProgram::kAbsent : ValueIn(item));
     for (const json& item : ListIn(Part(object_, "modules"))) {
       const int32_t parent = PlaceIn(At(item, 2), program_.modules.size(), RecordedProgram::kAbsent);
       program_.modules.push_back({TextIn(At(item, 0)), TextIn(At(item, 1)), parent});
@@ -99,6 +102,9 @@ class ProgramReader {
       for (const RecordedProgram::Kept& kept : *list) Make(kept.value);
     }
     for (const int32_t value : program_.loose) Make(value);
+    if (const auto backwards = object_.find("backwards"); backwards != object_.end()) {
+      for (const json& backward : ListIn(*backwards)) program_.backwards.push_back(ProgramReader(backward).Read());
+    }
     for (const json& call : ListIn(Part(object_, "calls"))) ReadCall(call);
     for (const json& end : ListIn(Part(object_, "ends"))) {
       program_.ends.push_back(
@@ -142,6 +148,28 @@ class ProgramReader {
     return {.kind = Argument::Kind::kValue, .integer = place};
   }
 
+  // Results, operands and what is kept: a list each; its backward is given and returns as many.
+  void CheckFunction(const RecordedProgram::Call& call, size_t results) const {
+    if (call.arguments.size() != 3 || call.arguments[0].items.size() != results) throw Malformed();
+    for (const Argument& list : call.arguments) {
+      if (list.kind != Argument::Kind::kList) throw Malformed();
+      for (const Argument& item : list.items) {
+        const bool absent = item.kind == Argument::Kind::kNone && &list == &call.arguments[1];  // a number of the host
+        if (item.kind != Argument::Kind::kValue && !absent) throw Malformed();
+      }
+    }
+    for (const auto& [name, argument] : call.keywords) {
+      if (name != "backward") continue;
+      const bool known = argument.kind == Argument::Kind::kInt && argument.integer >= 0 &&
+                         argument.integer < static_cast<int64_t>(program_.backwards.size());
+      if (!known) throw Malformed();
+      const RecordedProgram& backward = program_.backwards[static_cast<size_t>(argument.integer)];
+      const bool fits = backward.given.size() == call.arguments[0].items.size() + call.arguments[2].items.size() &&
+                        backward.returned.size() == call.arguments[1].items.size();
+      if (!fits) throw Malformed();
+    }
+  }
+
   void ReadCall(const json& item) {
     RecordedProgram::Call call{.target = TextIn(At(item, 0)),
                                .module = PlaceIn(At(item, 1), program_.modules.size(), RecordedProgram::kAbsent)};
@@ -150,6 +178,7 @@ class ProgramReader {
       if (!item[4].is_object()) throw Malformed();
       for (const auto& [name, argument] : item[4].items()) call.keywords.emplace_back(name, ArgumentIn(argument));
     }
+    if (call.target == kFunctionTarget) CheckFunction(call, ListIn(At(item, 3)).size());
     for (const json& result : ListIn(At(item, 3))) {
       const int32_t value = result.is_null() ? RecordedProgram::kAbsent : ValueIn(result);
       if (value != RecordedProgram::kAbsent) Make(value);
@@ -171,7 +200,6 @@ const json* Member(const json& object, const char* name) {
 // Every call of a forward. Holds of what is read: each number of a value, a call or a module is in range, a parent comes
 // before its children, and a result is made once.
 std::optional<RecordedProgram> ReadProgram(const json& object) {
-  if (!object.is_object()) return std::nullopt;
   try {
     return ProgramReader(object).Read();
   } catch (const Malformed&) {

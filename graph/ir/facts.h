@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct RecordedArgument {
   std::vector<RecordedArgument> items;
   bool operator==(const RecordedArgument&) const = default;
 };
+
+// The call that makes the results of a torch.autograd.Function's forward those of one entry of the tape.
+inline constexpr std::string_view kFunctionTarget = "vramplan.function";
 
 // Every call of one forward as PyTorch ran it. Values, calls and modules are numbered in their order.
 //
@@ -80,10 +84,13 @@ struct RecordedProgram {
   std::vector<Kept> stored;       // parameters and buffers by their names
   std::vector<int32_t> loose;     // tensors on the card that no module lists
   std::vector<Kept> given;        // inputs
-  std::vector<int32_t> returned;  // what the loss is made of first
+  std::vector<int32_t> returned;  // what the loss is made of first; kAbsent: no tensor on the card
   std::vector<Called> modules;
   std::vector<Call> calls;
   std::vector<End> ends;  // in the order in which they died
+  // What calls of vramplan.function run for their gradients, by the keyword "backward" of the call. It is given the
+  // gradients of the results, then what the function keeps, and returns the gradients of its operands.
+  std::vector<RecordedProgram> backwards;
   bool operator==(const RecordedProgram&) const = default;
 };
 

@@ -113,6 +113,9 @@ struct Layers {
   Guesses guesses;
   ExportedMode exported = ExportedMode::kUnknown;
   std::vector<RecordedEnd> recorded;  // what is not in it nobody recorded
+  // What layers "function" run for their gradients, by their attribute "backward": its inputs are the gradients of their
+  // results and what they keep, its outputs the gradients of their operands.
+  std::vector<Layers> backwards;
   ToldByFacts told;
   const Value& operator[](ValueId id) const { return values[id.index()]; }
   const Module& operator[](ModuleId id) const { return modules[static_cast<size_t>(id.value)]; }

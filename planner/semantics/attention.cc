@@ -1,5 +1,6 @@
 #include "planner/semantics/attention.h"
 
+#include "planner/semantics/autocast.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/softmax.h"
 #include "planner/semantics/table.h"
@@ -115,9 +116,15 @@ std::vector<OpRule> AttentionRules() {
   };
   return {
       {"scaled_dot_product_attention", attention, Cast::kLower},
-      {"softmax", [](Call& c) { c.Return(Softmax(c.e, c.In(0))); }},
+      {"softmax",
+       [](Call& c) {
+         c.Return(c.layer.attributes.Has("type") ? Softmax(c.e, c.In(0), LowerType(c.e)) : Softmax(c.e, c.In(0)));
+       }},
       {"_softmax", [](Call& c) { c.Return(Softmax(c.e, c.In(0))); }},
-      {"log_softmax", [](Call& c) { c.Return(LogSoftmax(c.e, c.In(0))); }},
+      {"log_softmax",
+       [](Call& c) {
+         c.Return(c.layer.attributes.Has("type") ? LogSoftmax(c.e, c.In(0), LowerType(c.e)) : LogSoftmax(c.e, c.In(0)));
+       }},
       {"_log_softmax", [](Call& c) { c.Return(LogSoftmax(c.e, c.In(0))); }},
   };
 }

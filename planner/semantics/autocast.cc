@@ -11,6 +11,13 @@ bool Eligible(const Tensor& t) { return t && IsFloating(t->dtype) && t->dtype !=
 
 }  // namespace
 
+DType LowerType(const Eager& e) {
+  const Precision precision = e.spec().precision;
+  return precision == Precision::kAmpFp16   ? DType::kFloat16
+         : precision == Precision::kAmpBf16 ? DType::kBFloat16
+                                            : e.ModelType(DType::kFloat32);
+}
+
 Autocast::Autocast(Eager& e)
     : e_(e),
       active_(e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16),

@@ -14,6 +14,9 @@
 
 namespace vramplan::eager {
 
+// What autocast makes lower; without it, the type of the model.
+DType LowerType(const Eager& e);
+
 class Autocast {
  public:
   explicit Autocast(Eager& e);

@@ -172,18 +172,18 @@ bool ShouldFold(const Tensor& batch, const Tensor& matrix, bool matrix_is_left =
   return true;
 }
 
-// mv, dot: both operands are kept; a matrix's gradient is an outer product, which is a mul.
+// mv, dot: each operand is kept for the gradient of the other; a matrix's is an outer product, which is a mul.
 Tensor VectorProduct(Eager& e, const Tensor& a, const Tensor& vector) {
   const bool dot = a->dim() == 1;
   OpScope scope(e, dot ? "aten::dot" : "aten::mv");
   Tensor out = e.Empty(dot ? Shape() : Shape{a->sizes[0]}, a->dtype);
   { const Storage workspace = CublasWorkspace(e); }
   if (GradNode* node = e.Record(dot ? "DotBackward0" : "MvBackward0", {a, vector}, {out})) {
-    node->Save(a).Save(vector);
-    node->Backward([dot](GradContext& g) {
-      if (g.Needs(0)) g.Set(0, g.e.Empty(g.saved(0)->sizes, g.saved(0)->dtype));
+    node->Save(vector->tracked() ? a : Tensor()).Save(a->tracked() ? vector : Tensor());
+    node->Backward([dot, left = a->sizes, right = vector->sizes](GradContext& g) {
+      if (g.Needs(0)) g.Set(0, g.e.Empty(left, g.grad()->dtype));
       if (!g.Needs(1)) return;
-      g.Set(1, g.e.Empty(g.saved(1)->sizes, g.saved(1)->dtype));
+      g.Set(1, g.e.Empty(right, g.grad()->dtype));
       if (!dot) const Storage workspace = CublasWorkspace(g.e);
     });
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "planner/semantics/autocast.h"
 #include "planner/semantics/concat.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/reduction.h"
@@ -269,10 +270,7 @@ std::vector<OpRule> CopyRules() {
       // x.to(y.dtype) of what autocast made lower; in a model of halves, that of the model.
       {"half",
        [](Call& c) {
-         const Precision precision = c.e.spec().precision;
-         const DType type = precision == Precision::kAmpFp16   ? DType::kFloat16
-                            : precision == Precision::kAmpBf16 ? DType::kBFloat16
-                                                               : c.e.ModelType(DType::kFloat32);
+         const DType type = LowerType(c.e);
          c.Return(c.In(0)->dtype == type ? c.In(0) : ToType(c.e, c.In(0), type));
        }},
       {"clamp_inf", ClampInf},
@@ -298,7 +296,10 @@ void Create(Call& c) {
     if (precision == Precision::kAmpFp16) type = DType::kFloat16;
     if (precision == Precision::kAmpBf16) type = DType::kBFloat16;
   }
-  c.Return(c.e.Empty(c.OutShape(), type));
+  if (c.Int("like_float") != 0) type = c.e.ModelType(DType::kFloat32);
+  // zeros_like keeps strides (aten/src/ATen/native/TensorFactories.cpp, empty_like: MemoryFormat::Preserve).
+  const bool keeps = c.Int("like_layout") != 0 && c.Has(0) && c.In(0)->sizes == c.OutShape();
+  c.Return(keeps ? c.e.EmptyLike(c.In(0), type) : c.e.Empty(c.OutShape(), type));
 }
 
 }  // namespace

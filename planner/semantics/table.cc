@@ -9,11 +9,12 @@ namespace vramplan::eager {
 const OpRule* FindRule(std::string_view op) {
   static const auto* const table = [] {
     auto* rows = new std::unordered_map<std::string_view, OpRule>;
-    for (auto family : {ActivationRules, AttentionRules,  BlasRules,      ConvolutionRules,  CopyRules,
-                        CreationRules,   DistanceRules,   DropoutRules,   EmbeddingBagRules, IndexRules,
-                        LossRules,       MarginLossRules, NormRules,      PadRules,          ParametrizedRules,
-                        PointwiseRules,  PoolingRules,    ReductionRules, RecurrentRules,    ResizeRules,
-                        SamplingRules,   ScanRules,       SelectionRules, UnaryRules,        ViewRules}) {
+    for (auto family :
+         {ActivationRules, AttentionRules, BlasRules,         ConvolutionRules,  CopyRules,      CreationRules,
+          DistanceRules,   DropoutRules,   EmbeddingBagRules, FunctionRules,     IndexRules,     LossRules,
+          MarginLossRules, NormRules,      PadRules,          ParametrizedRules, PointwiseRules, PoolingRules,
+          ReductionRules,  RecurrentRules, ResizeRules,       SamplingRules,     ScanRules,      SelectionRules,
+          UnaryRules,      ViewRules}) {
       for (const OpRule& rule : family()) CHECK(rows->emplace(rule.op, rule).second);  // an operator has one row
     }
     return rows;

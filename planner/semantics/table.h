@@ -79,6 +79,7 @@ std::vector<OpRule> CreationRules();
 std::vector<OpRule> DistanceRules();
 std::vector<OpRule> DropoutRules();
 std::vector<OpRule> EmbeddingBagRules();
+std::vector<OpRule> FunctionRules();
 std::vector<OpRule> IndexRules();
 std::vector<OpRule> LossRules();
 std::vector<OpRule> MarginLossRules();

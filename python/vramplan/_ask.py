@@ -155,8 +155,9 @@ def _file(
         return
     if example_inputs is None:
         raise UsageError("example_inputs", "a model needs some", "give a tensor, a tuple of arguments, or a dict")
-    from ._exporting import export, record
+    from ._exporting import export, record, unwrapped
 
+    model, around = unwrapped(model)
     with tempfile.TemporaryDirectory(prefix="vramplan") as folder:
         path = os.path.join(folder, type(model).__name__)  # what the verdict calls it
         known = optimizer if optimizer is not None and not isinstance(optimizer, str) else None
@@ -168,7 +169,7 @@ def _file(
             notes = record(model, example_inputs, path, optimizer=known, mode=asked, capability=card).notes
         except Exception:  # whatever the code does that tensors without values cannot follow
             notes = export(model, example_inputs, path, optimizer=known, mode=asked).notes
-        yield path, notes
+        yield path, (*around, *notes)
 
 
 @contextlib.contextmanager

@@ -53,9 +53,22 @@ class Recording:
         self.inside: dict[int, list[int]] = {}  # by storage: the values that lie in it
         self.stored: dict[int, str] = {}  # values of parameters and buffers
         self.given: list[int] = []  # values of inputs
-        self.returned: list[int] = []
+        self.returned: list[int | None] = []  # None: no tensor on the card
         self.checkpointed: list[str] = []
         self.ends: list[list[int]] = []  # value, and the call after which nothing holds it; -1: the caller does
+        self.backwards: list[Recording] = []  # of its calls of vramplan.function, that of their gradients
+
+    def note_ends(self) -> None:
+        ended = set()
+        for storage, call in self.deaths:
+            ended.add(storage)
+            self.ends += [[value, max(call, 0)] for value in self.inside.get(storage, [])]
+        for storage, numbers in self.inside.items():
+            if storage not in ended:
+                self.ends += [[value, -1] for value in numbers]
+        before = {*self.stored, *self.given}
+        there = {value for numbers in self.inside.values() if before & set(numbers) for value in numbers}
+        self.ends = [end for end in self.ends if end[0] not in there]
 
 
 def _dtype(dtype: torch.dtype) -> str:
@@ -216,6 +229,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
         real = self._values_for(func, args, kwargs) if all(id(t) in self.at.known or _is_real(t) for t in before) else None
         numbers = {id(t): self.at.number_of(t) for t in before if self.at.on_card(t)}
         writes = bool(before) and func._schema.is_mutable and isinstance(args[0] if args else None, torch.Tensor)
+        writes = writes and "out" not in kwargs
         # Under no_grad, in a forward that has gradients: what it reads has none here.
         hidden = self.training and not torch.is_grad_enabled() and any(t.requires_grad for t in before)
         if name in _TAKEN_APART:
@@ -266,6 +280,10 @@ class Mode(_base_mode()):  # type: ignore[misc]
         if hidden:
             call.keywords["no_grad"] = True
         call.autocast = torch.is_autocast_enabled(at.card)
+        if name.endswith("_like") and kwargs.get("memory_format") not in (None, torch.preserve_format):
+            call.keywords["memory_format"] = str(kwargs["memory_format"]).removeprefix("torch.")
+        if call.autocast and name in TYPED and made[0].dtype == torch.get_autocast_dtype(at.card):
+            call.keywords["amp"] = "half"
         if writes:
             self._note_write(call, name, args[0], numbers)
             return
@@ -274,7 +292,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
         fresh = [o for o in made if id(o) not in at.numbers]
         if not fresh:
             return  # what came in went out: contiguous() of what is, dropout in evaluation
-        if not numbers and not _is_creation(name):
+        if not numbers and not is_creation(name):
             call.target, call.arguments = "aten.empty.memory_format", []  # from the host to the card
         for o in outs:
             on_card = isinstance(o, torch.Tensor) and at.on_card(o)
@@ -308,6 +326,8 @@ class Mode(_base_mode()):  # type: ignore[misc]
 _UNSEEN = {"lift_fresh", "_assert_tensor_metadata", "is_same_size", "set_", "resize_", "requires_grad_", "retain_grad"}
 # Calls that change the type, if it is another.
 CASTS = {"to", "type_as"}
+# Calls that autocast runs in fp32, unless the code names a type (fp32_set_opt_dtype of ATen/autocast_mode.h).
+TYPED = {"softmax", "log_softmax"}
 # Calls that are what they call, and have no rule of their own.
 _TAKEN_APART = {"reshape_as", "meshgrid", "outer", "ger", "rnn_tanh_cell", "rnn_relu_cell", "view_as"}
 # Writes that read nothing: whatever was there is noise or a number now.
@@ -316,7 +336,7 @@ _FILLS = {"fill_", "zero_", "bernoulli_", "uniform_", "normal_", "exponential_",
 _PARTS = {"copy_", "fill_", "zero_", "add_", "sub_", "mul_", "div_"}
 
 
-def _is_creation(name: str) -> bool:
+def is_creation(name: str) -> bool:
     return name in {
         "arange", "zeros", "ones", "full", "empty", "eye", "linspace", "rand", "randn", "scalar_tensor", "zeros_like",
         "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty", "tril_indices",

@@ -70,11 +70,37 @@ def _shapes(inputs: Any, batch: Any) -> Any:
     )
 
 
+def plain(out: Any) -> Any:
+    """A dataclass, whose fields PyTorch does not look into, as a mapping."""
+    if dataclasses.is_dataclass(out) and not isinstance(out, type) and not hasattr(out, "items"):
+        return {field.name: plain(getattr(out, field.name)) for field in dataclasses.fields(out)}
+    return out
+
+
+def unwrapped(model: torch.nn.Module) -> tuple[torch.nn.Module, list[str]]:
+    """The model inside of what other code put around it, and what that changes."""
+    notes: list[str] = []
+    while True:
+        kind = f"{type(model).__module__}.{type(model).__qualname__}"
+        if kind == "torch._dynamo.eval_frame.OptimizedModule":
+            model = model._orig_mod  # type: ignore[assignment]
+            notes.append("the model is compiled (torch.compile); the answer is that of the model as it is without")
+        elif kind == "torch.nn.parallel.data_parallel.DataParallel":
+            model = model.module
+            notes.append("the model is in DataParallel; the answer is that of one card with the whole batch")
+        elif kind == "torch.nn.parallel.distributed.DistributedDataParallel":
+            model = model.module
+            notes.append("the model is in DistributedDataParallel; its buckets of gradients are not in the answer")
+        else:
+            return model, notes
+
+
 def main_output(out: Any) -> Any:
     """Of what a forward returns, what a loss is made of: a tensor, a tuple of tensors, or of a mapping (as transformers
     returns it) the loss if it has one, else the logits, else its first tensor."""
     if isinstance(out, torch.Tensor):
         return out
+    out = plain(out)
     if hasattr(out, "items"):
         named = dict(out.items())
         for name in ("loss", "logits", "out"):
@@ -310,10 +336,12 @@ def export(
 
     Raises ExportError when no exporter takes the model.
     """
+    model, around = unwrapped(model)
     args, kwargs = split_inputs(example_inputs)
     args, kwargs = _with_two(_pytree.tree_map(_without_meta, (args, kwargs)))
     with _off_meta(model), _in_mode(model, training=model.training if mode is None else mode == "train"):
-        return _export(model, args, kwargs, os.fspath(path), optimizer, weights)
+        exported = _export(model, args, kwargs, os.fspath(path), optimizer, weights)
+    return dataclasses.replace(exported, notes=(*around, *exported.notes))
 
 
 def _add_programs(model: Any, args: Any, kwargs: Any, facts: dict[str, Any], notes: list[str]) -> None:

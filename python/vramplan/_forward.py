@@ -13,8 +13,8 @@ from typing import Any, Callable, Iterator
 import torch
 from torch.utils import _pytree
 
-from . import _facts
 from ._calls import MOST_VALUES, Mode, NotRecorded, Recording, Values
+from ._functions import recorded_functions
 
 T4 = (7, 5)  # the card that vramplan assumes where none is named
 
@@ -44,6 +44,61 @@ def _module_calls(model: torch.nn.Module, mode: Any) -> Iterator[None]:
     finally:
         for hook in hooks:
             hook.remove()
+
+
+@contextlib.contextmanager
+def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str]]:
+    """Collects the paths of what runs under torch.utils.checkpoint. A function that is no module of the model becomes one
+    of its own, inside of the module that is running. Both kinds run as they are, with gradients."""
+    import torch.utils.checkpoint as checkpoint
+
+    paths = {id(module): path for path, module in model.named_modules()}
+    found: list[str] = []
+
+    @contextlib.contextmanager
+    def region(function: Any) -> Iterator[None]:
+        while hasattr(function, "func"):  # functools.partial
+            function = function.func
+        of = getattr(function, "__self__", None)
+        name = getattr(function, "__name__", "")
+        module = function if isinstance(function, torch.nn.Module) else of if name in ("forward", "__call__", "_call_impl") else None
+        path = paths.get(id(module), "")
+        if path:
+            found.extend([path] if path not in found else [])
+            yield
+            return
+        number = mode.stack[-1]
+        outer = mode.recording.modules[number][0] + "." if number >= 0 else ""
+        path = base = outer + (name if name.isidentifier() else "checkpoint")
+        count = 1
+        while path in found:
+            count += 1
+            path = f"{base}_{count}"
+        found.append(path)
+        mode.recording.modules.append((path, "torch.utils.checkpoint.checkpoint", number))
+        mode.stack.append(len(mode.recording.modules) - 1)
+        yield
+        mode.stack.pop()
+
+    def apply(function: Any, _: bool, *args: Any) -> Any:
+        # The reentrant kind has no gradients where no argument has one, whatever its parameters have.
+        trains = any(isinstance(a, torch.Tensor) and a.requires_grad for a in args)
+        with region(function), contextlib.nullcontext() if trains else torch.no_grad():
+            return function(*args)
+
+    def generator(function: Any, *_: Any, **__: Any) -> Iterator[None]:
+        with region(function):
+            yield
+
+    # checkpoint() calls one or the other (torch/utils/checkpoint.py, 2.10); both names are looked up when it runs.
+    reentrant, other = checkpoint.CheckpointFunction.apply, checkpoint._checkpoint_without_reentrant_generator
+    checkpoint.CheckpointFunction.apply = apply  # type: ignore[method-assign]
+    checkpoint._checkpoint_without_reentrant_generator = generator
+    try:
+        yield found
+    finally:
+        checkpoint.CheckpointFunction.apply = reentrant  # type: ignore[method-assign]
+        checkpoint._checkpoint_without_reentrant_generator = other
 
 
 @contextlib.contextmanager
@@ -156,18 +211,13 @@ def record_forward(
     mode = Mode(values, training)
     grad = contextlib.nullcontext() if training else torch.no_grad()
     with fake_mode, grad, torch.autograd.graph.saved_tensors_hooks(dropped, never), _values_may_be_read():
-        with _facts.checkpointed_modules(mine) as checkpointed, _facts.called_functions() as functions:
+        with _checkpointed_calls(mine, mode) as checkpointed, recorded_functions(mode):
             around = _autocast(card) if autocast else contextlib.nullcontext()
             with around, _plain_encoders(), _capability_is(capability), enable_python_dispatcher():
                 with _module_calls(mine, mode), mode:
                     out = mine(*fake_args, **fake_kwargs)
     values.off = True
-    if functions and training:
-        raise NotRecorded(f"its gradient is that of {functions[0]}")
     recording.checkpointed = checkpointed
-    if checkpointed:  # the reentrant kind runs its modules without gradients at first
-        for call in recording.calls:
-            call.keywords.pop("no_grad", None)
     main = main_output(out)
     first = list(main) if isinstance(main, tuple) else [main]
     seen: list[int] = []
@@ -176,20 +226,7 @@ def record_forward(
             if values.numbers[id(tensor)] not in seen:
                 seen.append(values.numbers[id(tensor)])
     recording.returned = seen
-    recording.ends = _ends(recording)
+    recording.note_ends()
     del out, main, first, tensor
     return recording
 
-
-def _ends(recording: Recording) -> list[list[int]]:
-    ends: list[list[int]] = []
-    ended = set()
-    for storage, call in recording.deaths:
-        ended.add(storage)
-        ends += [[value, max(call, 0)] for value in recording.inside.get(storage, [])]
-    for storage, numbers in recording.inside.items():
-        if storage not in ended:
-            ends += [[value, -1] for value in numbers]
-    before = {*recording.stored, *recording.given}
-    there = {value for numbers in recording.inside.values() if before & set(numbers) for value in numbers}
-    return [end for end in ends if end[0] not in there]

@@ -19,7 +19,7 @@ from typing import Any, Callable
 import torch
 from torch.utils import _pytree
 
-from ._calls import CASTS, NotRecorded, Recording
+from ._calls import CASTS, NotRecorded, Recording, is_creation
 from ._forward import T4, record_forward
 
 
@@ -62,6 +62,8 @@ def _alike(a: Recording, b: Recording) -> bool:
         and a.stored == b.stored
         and a.modules == b.modules
         and len(a.values) == len(b.values)
+        and len(a.backwards) == len(b.backwards)
+        and all(_alike(x, y) for x, y in zip(a.backwards, b.backwards))
     )
 
 
@@ -75,11 +77,19 @@ def _note_precisions(plain: Recording, autocast: Recording) -> None:
             call.keywords["of"] = other.keywords["of"]
         if not other.autocast:
             call.keywords["autocast"] = False
-        if call.target.split(".")[1] not in CASTS or not call.results or call.results[0] is None:
+        if "amp" in other.keywords:
+            call.keywords["amp"] = other.keywords["amp"]
+        name = call.target.split(".")[1]
+        if not call.results or call.results[0] is None or not (name in CASTS or is_creation(name)):
             continue
         kind = autocast.values[call.results[0]][0]
-        if plain.values[call.results[0]][0] == "float32" and plain.values[int(call.arguments[0][1:])][0] == "float32":
-            call.keywords["amp"] = "float" if kind == "float32" else "half"
+        reads = [int(a[1:]) for a in call.arguments[:1] if isinstance(a, str) and a.startswith("%")]
+        reads_floats = any(plain.values[v][0] == "float32" for v in reads)
+        if plain.values[call.results[0]][0] != "float32" or (kind == "float32" and not reads_floats):
+            continue
+        call.keywords["amp"] = "float" if kind == "float32" else "half"
+    for backward, other_backward in zip(plain.backwards, autocast.backwards):
+        _note_precisions(backward, other_backward)
 
 
 def _merged(recordings: list[Recording], batches: list[int], names: list[str]) -> dict[str, Any]:
@@ -98,16 +108,19 @@ def _merged(recordings: list[Recording], batches: list[int], names: list[str]) -
         call = [a.target, a.module, _same(a.arguments, b.arguments), a.results]
         keywords = {k: v if k in ("amp", "autocast", "of") else _same(v, b.keywords.get(k)) for k, v in a.keywords.items()}
         calls.append([*call, keywords] if keywords else call)
-    return {
+    merged = {
         "values": values,
         "stored": [[name, number] for number, name in first.stored.items() if name],
         "loose": [number for number, name in first.stored.items() if not name],
-        "given": [[name, number] for name, number in zip(names, first.given)],
+        "given": [[name, number] for name, number in zip([*names, *[""] * len(first.given)], first.given)],
         "returned": first.returned,
         "modules": [list(module) for module in first.modules],
         "calls": calls,
         "ends": first.ends,
     }
+    if first.backwards:
+        merged["backwards"] = [_merged(list(same), batches, []) for same in zip(*(r.backwards for r in recordings))]
+    return merged
 
 
 def _resized(value: Any, batch: int, to: int) -> Any:

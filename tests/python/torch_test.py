@@ -1,5 +1,6 @@
 """The Python module with models of torch: facts, lives, exports. Exit code 77 where torch or onnxscript is missing."""
 
+import dataclasses
 import pathlib
 import sys
 import tempfile
@@ -246,18 +247,71 @@ class Programs(unittest.TestCase):
         calls = calls_of(program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))[""])
         self.assertEqual([len(call) > 3 and call[3].get("no_grad", False) for call in calls], [True, False, False])
 
-    def test_what_cannot_be_followed(self):
-        class Twice(torch.autograd.Function):
+    def test_functions(self):
+        class Scaled(torch.autograd.Function):
             @staticmethod
-            def forward(ctx, x):
-                return x * 2
+            def forward(ctx, x, factor, w):
+                product = x * w
+                ctx.save_for_backward(product, x)
+                ctx.factor = factor
+                return product * factor
 
             @staticmethod
             def backward(ctx, grad):
-                return grad * 2
+                product, x = ctx.saved_tensors
+                return (grad * product if ctx.needs_input_grad[0] else None), None, grad * x * ctx.factor
 
+        def forward(m, x):
+            return Scaled.apply(m.fc(x), 2.0, m.fc.bias)
+
+        program = program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))[""]
+        calls = calls_of(program)
+        self.assertEqual([call[0] for call in calls], ["linear", "mul", "mul", "function"])
+        (x,), (product,), (scaled,) = (call[2] for call in calls[:3])
+        bias = dict(program["stored"])["fc.bias"]
+        name = "%{}".format
+        self.assertEqual(calls[3][1], [[name(scaled)], [name(x), name(bias)], [name(product), name(x)]])
+        self.assertIn([product, 3], program["ends"])  # nothing but its entry on the tape holds it
+        (backward,) = program["backwards"]
+        self.assertEqual(len(backward["given"]), 3)  # the gradient, and what it kept
+        self.assertEqual([call[0] for call in calls_of(backward)], ["mul", "mul", "mul"])
+        self.assertEqual(len(backward["returned"]), 2)
+        self.assertNotIn("backwards", program_of(forward, torch.zeros(2, 3), training=False, fc=nn.Linear(3, 3))[""])
+
+    def test_checkpoints(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+
+            def forward(self, x):
+                def part(y):
+                    return self.fc(y)
+
+                x = self.fc(x)
+                for _ in range(2):
+                    x = torch.utils.checkpoint.checkpoint(part, x, use_reentrant=False)
+                return torch.utils.checkpoint.checkpoint(self.fc, x, use_reentrant=True)
+
+        inputs = (torch.zeros(2, 3),)
+        programs, checkpointed = _program.record_program(Model(), inputs, {}, 2, True, _exporting.main_output)
+        self.assertEqual(checkpointed, ["part", "part_2", "fc"])
+        modules = [module[0] for module in programs[""]["modules"]]
+        self.assertEqual(modules, ["fc", "part", "fc", "part_2", "fc", "fc"])
+        self.assertNotIn("no_grad", str(programs))
+
+    def test_what_is_put_around_a_model(self):
+        model = Net()
+        for wrapped, word in ((nn.DataParallel(model), "DataParallel"), (torch.compile(model), "compiled")):
+            inside, notes = _exporting.unwrapped(wrapped)
+            self.assertIs(inside, model)
+            self.assertIn(word, notes[0])
+        told = [vramplan.estimate(m, torch.zeros(2, 8), loss="mse") for m in (model, nn.DataParallel(model))]
+        self.assertEqual(told[0].peak, told[1].peak)
+        self.assertIn("DataParallel", told[1].notes[0].text)
+
+    def test_what_cannot_be_followed(self):
         for forward in (
-            lambda m, x: Twice.apply(m.fc(x)),
             lambda m, x: x * 2 if x.shape[0] == 2 else x,
             lambda m, x: m.fc(x) if m.fc(x).sum() > 0 else x,
         ):
@@ -321,6 +375,8 @@ class Answers(unittest.TestCase):
         named = {"hidden": torch.zeros(1), "logits": torch.ones(2)}
         self.assertEqual(_exporting.main_output(named).shape, (2,))
         self.assertEqual(len(_exporting.main_output((torch.zeros(1), torch.zeros(1)))), 2)
+        Out = dataclasses.make_dataclass("Out", ["hidden", "logits"])
+        self.assertEqual(_exporting.main_output(Out(**named)).shape, (2,))
         with self.assertRaises(vramplan.ExportError):
             _exporting.main_output("text")
 

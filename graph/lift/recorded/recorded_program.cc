@@ -45,6 +45,8 @@ FxLiteral LiteralOf(const Argument& argument) {
   return literal;
 }
 
+bool IsCreation(std::string_view op) { return op == "zeros" || op == "ones" || op == "full" || op == "empty"; }
+
 std::string_view PacketOf(std::string_view name) {
   const size_t begin = name.find('.');
   return begin == std::string_view::npos ? name : name.substr(begin + 1, name.find('.', begin + 1) - begin - 1);
@@ -74,8 +76,18 @@ class ProgramLayers {
       if (IdOf(value).valid()) layers.outputs.push_back(IdOf(value));
     }
     TakeEnds(&layers);
+    for (const RecordedProgram& backward : program_.backwards)
+      layers.backwards.push_back(ProgramLayers(facts_, backward, lower_, notes_).TakeBackward());
     layers.told = {.tensors = true, .functions = facts_.functions && facts_.functions->empty(), .code = true};
     if (facts_.training) layers.exported = *facts_.training ? ExportedMode::kTraining : ExportedMode::kEvaluation;
+    return layers;
+  }
+
+  // The same of a function's backward, whose results keep their places.
+  Layers TakeBackward() {
+    Layers layers = Take();
+    layers.outputs.clear();
+    for (const int32_t value : program_.returned) layers.outputs.push_back(IdOf(value));
     return layers;
   }
 
@@ -176,7 +188,27 @@ class ProgramLayers {
     aten->attributes.Set("update", std::string(packet == "zero" ? "fill" : packet));
   }
 
+  // A torch.autograd.Function: its forward's calls are layers of their own, without gradients; from here on their results
+  // are those of one entry of the tape.
+  void AddFunction(const RecordedProgram::Call& call) {
+    Layer layer{.op = "function", .name = "function", .evidence = Evidence::kProvenance};
+    for (const Argument& list : call.arguments) {
+      for (const Argument& item : list.items)
+        layer.inputs.push_back(item.kind == Argument::Kind::kValue ? IdOf(static_cast<int32_t>(item.integer))
+                                                                   : ValueId());
+    }
+    layer.attributes.Set("results", static_cast<int64_t>(call.arguments[0].items.size()));
+    layer.attributes.Set("operands", static_cast<int64_t>(call.arguments[1].items.size()));
+    if (const Argument* backward = Keyword(call, "backward")) layer.attributes.Set("backward", backward->integer);
+    for (const int32_t value : call.results)
+      layer.outputs.push_back(value < 0 ? ValueId()
+                                        : Add(value, "function_" + std::to_string(value), Role::kActivation));
+    for (const ValueId id : layer.outputs) last_ = id.valid() ? id : last_;
+    builder_.AddLayer(std::move(layer), PathOf(call.module), place_);
+  }
+
   void AddCall(const RecordedProgram::Call& call) {
+    if (call.target == kFunctionTarget) return AddFunction(call);
     const AtenTarget target = ReadAtenTarget(call.target);
     const std::string_view packet = PacketOf(target.plain);
     const AtenRule* rule = FindAtenRule(target.plain);
@@ -196,6 +228,8 @@ class ProgramLayers {
       if (rule != nullptr && rule->shape != nullptr) rule->shape(aten, builder_);
       if (packet == "clone") aten.op = "clone";  // the code's own: it copies whatever there is
       TakeCast(call, &aten);
+      if (IsCreation(aten.op) && packet.ends_with("_like") && Keyword(call, "memory_format") == nullptr)
+        aten.attributes.Set("like_layout", int64_t{1});
       if (const Argument* like = Keyword(call, "like"); like != nullptr && like->kind == Argument::Kind::kValue)
         aten.inputs.push_back(IdOf(static_cast<int32_t>(like->integer)));
       if (target.in_place) aten.attributes.Set("inplace", int64_t{2});  // no guess: whatever the types are
@@ -222,7 +256,10 @@ class ProgramLayers {
   // What does nothing in fp32 makes fp32 of halves, or halves of fp32, in other precisions.
   static void TakeCast(const RecordedProgram::Call& call, AtenCall* aten) {
     const Argument* amp = Keyword(call, "amp");
-    if (amp == nullptr || aten->inputs.empty()) return;
+    if (amp == nullptr) return;
+    if (IsCreation(aten->op)) return aten->attributes.Set(amp->text == "half" ? "like_half" : "like_float", int64_t{1});
+    if (aten->inputs.empty()) return;
+    if (aten->op == "softmax" || aten->op == "log_softmax") return aten->attributes.Set("type", amp->text);
     aten->op = amp->text == "half" ? "half" : "float";
     aten->inputs.resize(1);
     aten->attributes = Attributes();

@@ -92,5 +92,34 @@ TEST_CASE("program: what names nothing is refused") {
   }
 }
 
+TEST_CASE("program: a function names what it makes, reads and keeps, and its backward has a place for each") {
+  const std::string backward = R"({"values": [["float32", [8]], ["float32", [8]]], "stored": [], "loose": [],
+      "given": [["", 0], ["", 1]], "returned": [1], "modules": [], "calls": [], "ends": []})";
+  const std::string topk =
+      R"(["aten.topk.default", 1, ["%2", 5, 0.5, true, "floor", [1, "%2"]], [null, 3], {"dim": -1}])";
+  const auto with = [&](const std::string& call) {
+    std::string program = With(topk, call);
+    return program.insert(program.find("\"calls\""), R"("backwards": [)" + backward + "], ");
+  };
+  const std::string good = R"(["vramplan.function", 0, [["%2"], ["%1"], ["%0"]], [3], {"backward": 0}])";
+  const std::optional<RecordedProgram> program = Read(with(good));
+  REQUIRE(program.has_value());
+  CHECK(program->backwards.size() == 1);
+  CHECK(program->calls[1].target == kFunctionTarget);
+  for (const char* call : {
+           R"(["vramplan.function", 0, [["%2"], ["%1"]], [3], {"backward": 0}])",
+           R"(["vramplan.function", 0, [["%2"], "%1", ["%0"]], [3], {"backward": 0}])",
+           R"(["vramplan.function", 0, [["%2", "%2"], ["%1"], ["%0"]], [3], {"backward": 0}])",
+           R"(["vramplan.function", 0, [[1], ["%1"], ["%0"]], [3], {"backward": 0}])",
+           R"(["vramplan.function", 0, [["%2"], ["%1"], []], [3], {"backward": 0}])",
+           R"(["vramplan.function", 0, [["%2"], ["%1", null], ["%0"]], [3], {"backward": 0}])",
+           R"(["vramplan.function", 0, [["%2"], ["%1"], ["%0"]], [3], {"backward": 1}])",
+           R"(["vramplan.function", 0, [["%2"], ["%1"], ["%0"]], [3], {"backward": "no"}])",
+       }) {
+    CAPTURE(call);
+    CHECK(!Read(with(call)).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace vramplan

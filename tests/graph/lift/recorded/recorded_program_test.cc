@@ -82,6 +82,27 @@ TEST_CASE("program: a call that gives its operand back is no layer") {
   CHECK(Lines(layers) == "neg(x) -> neg_3\n");
 }
 
+TEST_CASE("program: a function keeps what it says, and its backward is layers of its own") {
+  const std::string backward = R"({"values": [["float32", [[0, 1], 8]], ["float32", [8]], ["float32", [[0, 1], 8]]],
+      "stored": [], "loose": [], "given": [["", 0], ["", 1]], "returned": [2, null], "modules": [],
+      "calls": [["aten.mul.Tensor", -1, ["%0", "%1"], [2]]], "ends": [[2, -1]]})";
+  const std::string calls = R"(, "calls": [["aten.mul.Tensor", 0, ["%1", "%0"], [2], {"no_grad": true}],
+    ["vramplan.function", 0, [["%2"], ["%1", "%0"], ["%0"]], [3], {"backward": 0}]], "ends": [[3, -1]])";
+  const Layers layers = Taken(R"("returned": [3], "backwards": [)" + backward + "]" + calls);
+  CHECK(Lines(layers) ==
+        "detach(x) -> detach x\ndetach(w) -> detach w\nmul(detach x detach w) -> mul_2\n"
+        "function(mul_2 x w w) -> function_3\n");
+  const Attributes& told = layers.layers.back().attributes;
+  CHECK(told.Int("results", 0) == 1);
+  CHECK(told.Int("operands", 0) == 2);
+  CHECK(told.Int("backward", -1) == 0);
+  REQUIRE(layers.backwards.size() == 1);
+  const Layers& inner = layers.backwards[0];
+  CHECK(inner.inputs.size() == 2);
+  CHECK(Lines(inner) == "mul( ) -> mul_2\n");
+  CHECK(inner.outputs == std::vector<ValueId>{inner.layers[0].outputs[0], ValueId()});
+}
+
 TEST_CASE("program: operators without a rule keep their name and their operands") {
   const Layers layers = Taken(R"("returned": [2], "calls": [
     ["aten.frobnicate.default", 0, [["%1", 2], "%0"], [2]]], "ends": [])");
