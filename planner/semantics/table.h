@@ -44,10 +44,10 @@ class Call {
   }
   double Real(const char* name, double otherwise = 0) const { return layer.attributes.Real(name, otherwise); }
   // Whether it writes into its first input: as the file or a habit says (attribute inplace), or as the user does. A
-  // leaf cannot be written.
+  // leaf cannot be written while there are gradients.
   bool InPlace() const {
     const bool taken = Int("inplace") != 0 || asked_in_place;
-    return taken && e.spec().inplace != Inplace::kOff && !In(0)->requires_grad;
+    return taken && e.spec().inplace != Inplace::kOff && (!In(0)->requires_grad || layer.attributes.Has("no_grad"));
   }
   std::vector<int64_t> Ints(const char* name) const { return layer.attributes.Ints(name); }
 

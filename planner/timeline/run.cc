@@ -165,12 +165,12 @@ std::string_view ModelRun::LastOperator() const {
   return {};
 }
 
-// An image squeezed into a range and of the input's shape is the input again: autoencoders are trained on what they
+// An image squeezed into 0 to 1 and of the input's shape is the input again: autoencoders are trained on what they
 // were given, and no second batch is on the card.
 eager::Tensor ModelRun::Reconstructed() const {
   const Value& out = layers_[layers_.outputs[0]];
   const std::string_view last = LastOperator();
-  if (last != "sigmoid" && last != "tanh") return {};
+  if (last != "sigmoid") return {};  // tanh: a generator, whose target is another image
   for (const ValueId id : layers_.inputs) {
     if (layers_[id].shape == out.shape && layers_[id].type == out.type) return resident_[static_cast<size_t>(id.value)];
   }
@@ -297,6 +297,8 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
     inputs.push_back(id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor());
   e_.origin.layer = static_cast<int32_t>(index);
   e_.origin.op = rules_[index] != nullptr ? rules_[index]->op.data() : "unknown";
+  const bool grad_mode = e_.grad_mode;
+  if (layer.attributes.Has("no_grad")) e_.grad_mode = false;  // the code ran it under torch.no_grad()
   // autocast 0: the code turned it off around this call.
   if (rules_[index] != nullptr && layer.attributes.Int("autocast", 1) != 0)
     autocast_.Apply(rules_[index]->cast, inputs);
@@ -307,6 +309,7 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
                                    [&](ValueId id) { return id.valid() && !values[static_cast<size_t>(id.value)]; });
   call.operands_fit = operands_fit_[index];
   RunCall(missing ? nullptr : rules_[index], call);
+  e_.grad_mode = grad_mode;
   operands_fit_[index] = call.operands_fit;
   for (size_t i = 0; i < layer.outputs.size(); ++i) {
     if (layer.outputs[i].valid()) values[static_cast<size_t>(layer.outputs[i].value)] = std::move(call.outputs[i]);

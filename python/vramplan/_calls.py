@@ -159,6 +159,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
         self.recording = values.recording
         self.stack: list[int] = [-1]
         self.training = training
+        self.running = False  # an operator, whose inner calls are its own
 
     # ------------------------------------------------------------------ values of small tensors
 
@@ -221,6 +222,8 @@ class Mode(_base_mode()):  # type: ignore[misc]
         kwargs = kwargs or {}
         name = _packet(func)
         before = [t for t in _pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        if any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in before):
+            raise NotRecorded("torch.vmap, whose calls on whole tensors are not seen")
         if name in ("item", "_local_scalar_dense", "is_nonzero", "equal"):
             real = self._values_for(func, args, kwargs)
             if real is not None:
@@ -235,6 +238,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
         if name in _TAKEN_APART:
             with self:
                 return func.decompose(*args, **kwargs)
+        self.running, was = True, self.running
         try:
             out = _run_recurrent(func, args) if name in ("lstm", "gru", "rnn_tanh", "rnn_relu") else func(*args, **kwargs)
         except Exception:
@@ -244,6 +248,8 @@ class Mode(_base_mode()):  # type: ignore[misc]
             out = _pytree.tree_map(
                 lambda t: torch.empty(t.shape, dtype=t.dtype, device=device) if isinstance(t, torch.Tensor) else t, real
             )
+        finally:
+            self.running = was
         if name in CASTS and args and out is args[0] and id(out) in numbers:
             out = torch.ops.aten.alias.default(out)  # in another precision it is another tensor, so it has its own name
             self.at.watch(out)

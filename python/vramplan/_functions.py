@@ -95,7 +95,8 @@ def recorded_functions(mode: Mode) -> Iterator[None]:
         run = lambda: apply.__func__(cls, *args, **kwargs)
         operands = [a for a in args if isinstance(a, torch.Tensor)]
         before = len(kept)
-        if not mode.training or not torch.is_grad_enabled() or not any(t.requires_grad for t in operands):
+        # Inside of an operator of torch.library a function is the operator's own: it is one call.
+        if mode.running or not mode.training or not torch.is_grad_enabled() or not any(t.requires_grad for t in operands):
             out = run()
             del kept[before:]
             return out

@@ -103,6 +103,9 @@ def _merged(recordings: list[Recording], batches: list[int], names: list[str]) -
         if len({len(shape) for shape in shapes}) > 1:
             raise NotRecorded("the code does something else with another batch")
         values.append([several[0][0], [_length(list(lengths), batches) for lengths in zip(*shapes)]])
+    for number, name in first.stored.items():
+        if not name and any(isinstance(length, list) for length in values[number][1]):
+            raise NotRecorded("a tensor of the batch that no call was seen to make")
     calls = []
     for a, b in zip(first.calls, second.calls):
         call = [a.target, a.module, _same(a.arguments, b.arguments), a.results]

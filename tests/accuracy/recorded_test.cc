@@ -92,4 +92,16 @@ TEST_CASE("accuracy: recorded models that no rule had seen") {
   CHECK(100 * all.whole >= kWithinOnePercent * all.rows);
 }
 
+TEST_CASE("accuracy: functions of one's own and what runs under checkpoint, to the byte") {
+  const std::string folder = DataFolder() + "/facts";
+  const std::vector<Row> rows = ReadCsv(folder + "/functions.csv");
+  CHECK(rows.size() == 52);
+  for (const Row& row : rows) {
+    const std::string name = row.at("model") + "." + row.at("mode") + ".onnx";
+    CAPTURE(name + " batch " + row.at("batch") + ", " + row.at("precision"));
+    const ScratchFile file(name, Inflated(folder + "/models/" + name + ".gz"));
+    CHECK(RequestedOf(file.path(), row, row.at("loss")) == Count(row, "requested"));
+  }
+}
+
 }  // namespace vramplan::testing

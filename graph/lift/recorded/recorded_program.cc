@@ -45,7 +45,7 @@ FxLiteral LiteralOf(const Argument& argument) {
   return literal;
 }
 
-bool IsCreation(std::string_view op) { return op == "zeros" || op == "ones" || op == "full" || op == "empty"; }
+bool IsTensorMade(std::string_view op) { return op == "zeros" || op == "ones" || op == "full" || op == "empty"; }
 
 std::string_view PacketOf(std::string_view name) {
   const size_t begin = name.find('.');
@@ -228,7 +228,7 @@ class ProgramLayers {
       if (rule != nullptr && rule->shape != nullptr) rule->shape(aten, builder_);
       if (packet == "clone") aten.op = "clone";  // the code's own: it copies whatever there is
       TakeCast(call, &aten);
-      if (IsCreation(aten.op) && packet.ends_with("_like") && Keyword(call, "memory_format") == nullptr)
+      if (IsTensorMade(aten.op) && packet.ends_with("_like") && Keyword(call, "memory_format") == nullptr)
         aten.attributes.Set("like_layout", int64_t{1});
       if (const Argument* like = Keyword(call, "like"); like != nullptr && like->kind == Argument::Kind::kValue)
         aten.inputs.push_back(IdOf(static_cast<int32_t>(like->integer)));
@@ -240,7 +240,7 @@ class ProgramLayers {
       ids_[static_cast<size_t>(call.results.front())] = aten.inputs.front();
       return;
     }
-    if (Keyword(call, "no_grad") != nullptr) Detach(call, &aten);
+    if (Keyword(call, "no_grad") != nullptr) aten.attributes.Set("no_grad", int64_t{1});
     if (const Argument* autocast = Keyword(call, "autocast"); autocast != nullptr && autocast->integer == 0)
       aten.attributes.Set("autocast", int64_t{0});
     last_ = *std::find_if(aten.outputs.rbegin(), aten.outputs.rend(), [](ValueId id) { return id.valid(); });
@@ -257,29 +257,14 @@ class ProgramLayers {
   static void TakeCast(const RecordedProgram::Call& call, AtenCall* aten) {
     const Argument* amp = Keyword(call, "amp");
     if (amp == nullptr) return;
-    if (IsCreation(aten->op)) return aten->attributes.Set(amp->text == "half" ? "like_half" : "like_float", int64_t{1});
+    if (IsTensorMade(aten->op))
+      return aten->attributes.Set(amp->text == "half" ? "like_half" : "like_float", int64_t{1});
     if (aten->inputs.empty()) return;
     if (aten->op == "softmax" || aten->op == "log_softmax") return aten->attributes.Set("type", amp->text);
     aten->op = amp->text == "half" ? "half" : "float";
     aten->inputs.resize(1);
     aten->attributes = Attributes();
     aten->alias = false;
-  }
-
-  // Under no_grad nothing goes on the tape: the call reads views that have no gradient.
-  void Detach(const RecordedProgram::Call& call, AtenCall* aten) {
-    for (ValueId& input : aten->inputs) {
-      if (!input.valid() || !IsFloating(builder_.At(input).type)) continue;
-      Value view = builder_.At(input);
-      view.name = "detach " + view.name;
-      view.role = Role::kActivation;
-      const ValueId id = builder_.AddValue(std::move(view));
-      builder_.AddLayer(
-          {.op = "detach", .name = "detach", .inputs = {input}, .outputs = {id}, .evidence = Evidence::kProvenance},
-          PathOf(call.module), place_);
-      detached_.push_back({id, aten->outputs.front()});
-      input = id;
-    }
   }
 
   void TakeEnds(Layers* layers) const {
@@ -293,7 +278,6 @@ class ProgramLayers {
       layers->recorded.push_back({id, made});
       if (caller && kept.insert(id).second) layers->outputs.push_back(id);
     }
-    layers->recorded.insert(layers->recorded.end(), detached_.begin(), detached_.end());
   }
 
   const Facts& facts_;
@@ -309,7 +293,6 @@ class ProgramLayers {
   NodeId place_;
   std::vector<ValueId> inputs_, frozen_;
   std::set<std::string_view> untrained_;
-  std::vector<RecordedEnd> detached_;
 };
 
 }  // namespace
