@@ -17,6 +17,8 @@ import torch
 from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ._storages import Storages
+
 MOST_VALUES = 1 << 20  # elements of a tensor whose values are kept
 _RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "dropout", "multinomial", "normal", "uniform", "exponential")
 
@@ -49,7 +51,7 @@ class Recording:
         self.values: list[tuple[str, tuple[int, ...]]] = []
         self.calls: list[Call] = []
         self.modules: list[tuple[str, str, int]] = []
-        self.deaths: list[tuple[int, int]] = []  # storage, and the call after which it died
+        self.storages = Storages(self.calls)
         self.inside: dict[int, list[int]] = {}  # by storage: the values that lie in it
         self.stored: dict[int, str] = {}  # values of parameters and buffers
         self.given: list[int] = []  # values of inputs
@@ -60,7 +62,7 @@ class Recording:
 
     def note_ends(self) -> None:
         ended = set()
-        for storage, call in self.deaths:
+        for storage, call in self.storages.deaths:
             ended.add(storage)
             self.ends += [[value, max(call, 0)] for value in self.inside.get(storage, [])]
         for storage, numbers in self.inside.items():
@@ -82,30 +84,12 @@ class Values:
         self.recording = recording
         self.card = card
         self.numbers: dict[int, int] = {}  # by id of the tensor
-        self.storages: dict[int, int] = {}  # by key of the storage
         self.owners: dict[int, int] = {}  # by storage: the value that it was made for
         self.known: dict[int, torch.Tensor] = {}  # values of tensors, by id
         self.twins: set[int] = set()  # ids of tensors that stand for what a cast gave back as it was
-        self.count = 0
-        self.off = False
 
     def on_card(self, tensor: torch.Tensor) -> bool:
         return tensor.device.type == self.card
-
-    def storage_of(self, tensor: torch.Tensor) -> int:
-        storage = tensor.untyped_storage()
-        key = storage._cdata
-        if key not in self.storages:
-            number = self.storages[key] = self.count
-            self.count += 1
-            weakref.finalize(storage, self._died, key, number).atexit = False
-        return self.storages[key]
-
-    def _died(self, key: int, number: int) -> None:
-        if self.storages.get(key) == number:
-            del self.storages[key]
-        if not self.off:
-            self.recording.deaths.append((number, len(self.recording.calls) - 1))
 
     def new(self, tensor: torch.Tensor) -> int:
         """A number for what this tensor is from now on."""
@@ -114,7 +98,7 @@ class Values:
         recording.values.append((_dtype(tensor.dtype), tuple(int(n) for n in tensor.shape)))
         self.watch(tensor)
         self.numbers[id(tensor)] = number
-        storage = self.storage_of(tensor)
+        storage = recording.storages.number(tensor)
         recording.inside.setdefault(storage, []).append(number)
         self.owners.setdefault(storage, number)
         return number
@@ -133,7 +117,7 @@ class Values:
         found = self.numbers.get(id(tensor))
         if found is not None:
             return found
-        owner = self.owners.get(self.storage_of(tensor))
+        owner = self.owners.get(self.recording.storages.number(tensor))
         if owner is not None and self.recording.values[owner] == (_dtype(tensor.dtype), tuple(tensor.shape)):
             return owner
         number = self.new(tensor)  # nobody saw it being made: it was there before

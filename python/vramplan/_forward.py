@@ -216,7 +216,7 @@ def record_forward(
             with around, _plain_encoders(), _capability_is(capability), enable_python_dispatcher():
                 with _module_calls(mine, mode), mode:
                     out = mine(*fake_args, **fake_kwargs)
-    values.off = True
+    recording.storages.stop()
     recording.checkpointed = checkpointed
     main = main_output(out)
     first = list(main) if isinstance(main, tuple) else [main]

@@ -66,7 +66,7 @@ def _backward_of(cls: Any, context: Any, saved: tuple[Any, ...], outs: list[torc
     own = cls.backward if cls.backward is not torch.autograd.Function.backward else cls.vjp
     with _recording_into(mode, values), torch.no_grad():
         made = own(_Context(context, saved), *grads)
-    values.off = True
+    recording.storages.stop()
     # What the function keeps in other ways: attributes of its context, variables that its code sees.
     for tensor_id, number in list(values.numbers.items()):
         if number in recording.stored and tensor_id in forward.numbers:

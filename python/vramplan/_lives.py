@@ -14,12 +14,13 @@ Where the two differ nothing is said about what was made or died there; nothing 
 from __future__ import annotations
 
 import dataclasses
-import weakref
 from typing import Any, Callable, Iterator
 
 import torch
 from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from ._storages import Storages
 
 # Operators that a functional graph writes otherwise than eager code dispatches them (aten/src/ATen/native, 2.10).
 _SAME = {
@@ -65,36 +66,11 @@ class Recorder(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[Call] = []
-        self.deaths: list[tuple[int, int]] = []  # storage, and the call after which it died
+        self._storages = Storages(self.calls)
+        self.deaths = self._storages.deaths
+        self.stop = self._storages.stop
         self.node = ""
-        self._numbers: dict[int, int] = {}
         self._makers: dict[int, int] = {}  # by storage
-        self._count = 0
-        self._off = False
-
-    def known(self, tensor: torch.Tensor) -> int | None:
-        return self._numbers.get(tensor.untyped_storage()._cdata)
-
-    def _number(self, tensor: torch.Tensor) -> int:
-        storage = tensor.untyped_storage()
-        key = storage._cdata
-        if key not in self._numbers:
-            number = self._numbers[key] = self._count
-            self._count += 1
-            weakref.finalize(storage, self._die, key, number)
-        return self._numbers[key]
-
-    def _die(self, key: int, number: int) -> None:
-        if self._off:
-            return
-        self.deaths.append((number, len(self.calls) - 1))
-        if self._numbers.get(key) == number:
-            del self._numbers[key]
-            self._makers.pop(key, None)
-
-    def stop(self) -> None:
-        """What dies from now on was alive when the forward returned."""
-        self._off = True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -102,26 +78,26 @@ class Recorder(TorchDispatchMode):
         name = func._schema.name.split("::")[-1]
         if name in _UNSEEN:
             return out
-        before = {t.untyped_storage()._cdata for t in _tensors((args, kwargs))}
+        before = {self._storages.number(t) for t in _tensors((args, kwargs))}
         reads = sorted({self._makers[k] for k in before if k in self._makers})
         outs = list(out) if isinstance(out, (tuple, list)) else [out]
         made = [o for o in outs if isinstance(o, torch.Tensor)]
         if not made:
             return out
-        writes = func._schema.is_mutable and made[0].untyped_storage()._cdata in before
+        writes = func._schema.is_mutable and self._storages.number(made[0]) in before
         op = name[:-1] if name.endswith("_") and not name.endswith("__") else name
         self.calls.append(
             Call(
                 op=_SAME.get(op, op),
                 shape=tuple(int(n) for n in made[0].shape),
-                results=[self._number(o) if isinstance(o, torch.Tensor) else None for o in outs],
+                results=[self._storages.number(o) if isinstance(o, torch.Tensor) else None for o in outs],
                 writes=writes,
                 reads=reads,
                 node=self.node,
             )
         )
         for o in made:
-            self._makers[o.untyped_storage()._cdata] = len(self.calls) - 1
+            self._makers[self._storages.number(o)] = len(self.calls) - 1
         return out
 
 
