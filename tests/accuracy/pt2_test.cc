@@ -15,6 +15,7 @@
 #include "graph/onnx/load.h"
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"
+#include "tests/support/asked.h"
 #include "tests/support/expectation.h"
 #include "tests/support/truth.h"
 
@@ -105,6 +106,20 @@ TEST_CASE("accuracy: .pt2 files") {
                 100 * all.worst, all_onnx.exact, 100 * all_onnx.worst);
   expected.Check();
   CheckWhole("pt2-summary", summary + line);
+}
+
+// tests/data/pt2_versions: one model, written by torch.export.save of two versions, whose layouts differ. The truth is that
+// of PyTorch 2.10 (fp32, Adam foreach, cross-entropy) in all three counters.
+TEST_CASE("pt2: files of PyTorch 2.6 and 2.10 are answered alike") {
+  const Row row = {{"mode", "train"}, {"batch", "16"}, {"precision", "fp32"}, {"dims", ""}};
+  for (const char* version : {"2.6", "2.10"}) {
+    CAPTURE(version);
+    const auto asked = Asked(DataFolder() + "/pt2_versions/net-" + version + ".pt2", row, "cross-entropy");
+    REQUIRE(asked.ok());
+    CHECK(asked->peak.peak.requested.count() == 40'938'168);
+    CHECK(asked->peak.peak.allocated.count() == 42'920'960);
+    CHECK(asked->peak.peak.reserved.count() == 56'623'104);
+  }
 }
 
 }  // namespace
