@@ -18,6 +18,10 @@ void MatMulOf(NodeInference& n, int left, int right) {
   if (!n.Same(a.FromEnd(1), b.FromEnd(2))) {
     return n.Fail(n.Describe(left) + " and " + n.Describe(right) + " do not multiply: the inner lengths differ");
   }
+  SetProduct(n, a, b, row, column);
+}
+
+void SetProduct(NodeInference& n, Shape a, Shape b, bool row, bool column) {
   const Dim rows = a.FromEnd(2), columns = b.FromEnd(1);
   for (Shape* s : {&a, &b}) {
     s->Remove(s->rank() - 1);

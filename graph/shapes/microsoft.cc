@@ -23,16 +23,7 @@ void FusedMatMul(NodeInference& n) {
   if (n.Int("transA", 0) != 0) std::swap(a[a.rank() - 1], a[a.rank() - 2]);
   if (n.Int("transB", 0) != 0) std::swap(b[b.rank() - 1], b[b.rank() - 2]);
   if (!n.Same(a.FromEnd(1), b.FromEnd(2))) return n.Fail(n.Describe(0) + " and " + n.Describe(1) + " do not multiply");
-  const Dim rows = a.FromEnd(2), columns = b.FromEnd(1);
-  for (Shape* s : {&a, &b}) {
-    s->Remove(s->rank() - 1);
-    s->Remove(s->rank() - 1);
-  }
-  auto out = n.BroadcastShapes(a, b);
-  if (!out) return;
-  out->Append(rows);
-  out->Append(columns);
-  n.SetShape(0, *out);
+  SetProduct(n, a, b);
 }
 
 // A [.., K] with the weights packed, whose width is the attribute N.

@@ -213,6 +213,8 @@ void SameShape(NodeInference& node);
 
 // Rules that more than one family uses; numbers are inputs.
 void MatMulOf(NodeInference& node, int left, int right);
+// [.., M, K] x [.., K, N], whose inner lengths are the same; `row`, `column`: without M, without N.
+void SetProduct(NodeInference& node, Shape a, Shape b, bool row = false, bool column = false);
 void MatMul(NodeInference& node);  // of inputs 0 and 1
 void ConvOf(NodeInference& node, int input, int weight, bool channels_last = false);
 void PoolOf(NodeInference& node, bool channels_last = false);

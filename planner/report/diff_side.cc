@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "planner/report/diff.h"
+#include "planner/report/writing/json_reader.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
@@ -9,61 +10,14 @@ namespace {
 
 constexpr const char* kOfEstimate = "vramplan.estimate/1";
 constexpr const char* kOfRun = "vramplan.run/1";
+constexpr const char* kAnswerHint =
+    "name an answer that vramplan estimate --format json or vramplan run --format json wrote";
 
-// Looks into an answer; the first thing that is wrong ends it.
-class AnswerReader {
- public:
-  explicit AnswerReader(std::string file) : file_(std::move(file)) {}
-
-  // Null: there is no such member.
-  static const Json* Find(const Json& object, std::string_view name) {
-    const auto* members = std::get_if<Json::Members>(&object.value());
-    if (members == nullptr) return nullptr;
-    for (const auto& [key, value] : *members) {
-      if (key == name) return &value;
-    }
-    return nullptr;
-  }
-  const Json& Member(const Json& object, const char* name) {
-    static const Json kNothing;
-    const Json* found = Find(object, name);
-    if (found == nullptr) Fail(name, "is missing");
-    return found == nullptr ? kNothing : *found;
-  }
-  Bytes Size(const Json& object, const char* name) {
-    const auto* count = std::get_if<int64_t>(&Member(object, name).value());
-    if (count == nullptr || *count < 0) Fail(name, "is not a number of bytes");
-    return count == nullptr || *count < 0 ? Bytes() : Bytes::Of(*count);
-  }
-  std::string Text(const Json& object, const char* name) {
-    const auto* text = std::get_if<std::string>(&Member(object, name).value());
-    if (text == nullptr) Fail(name, "is not a text");
-    return text == nullptr ? "" : *text;
-  }
-  const Json::Items& Items(const Json& object, const char* name) {
-    static const Json::Items kNone;
-    const auto* items = std::get_if<Json::Items>(&Member(object, name).value());
-    if (items == nullptr) Fail(name, "is not a list");
-    return items == nullptr ? kNone : *items;
-  }
-  std::vector<NamedBytes> Sizes(const Json& object) {
-    std::vector<NamedBytes> sizes;
-    const auto* members = std::get_if<Json::Members>(&object.value());
-    if (members == nullptr) return sizes;
-    for (const auto& [name, unused] : *members) sizes.push_back({name, Size(object, name.c_str())});
-    return sizes;
-  }
-  void Fail(const char* member, const char* text) {
-    if (!error_)
-      error_ = Error{ErrorCode::kBadInput, file_ + ": " + member, text,
-                     "name an answer that vramplan estimate --format json or vramplan run --format json wrote"};
-  }
-  const std::optional<Error>& error() const { return error_; }
-
- private:
-  std::string file_;
-  std::optional<Error> error_;
-};
+std::vector<NamedBytes> SizesIn(const JsonReader& object) {
+  std::vector<NamedBytes> sizes;
+  for (const auto& [name, size] : object.Members()) sizes.push_back({name, size.Size()});
+  return sizes;
+}
 
 std::string ValueText(const Json& value) {
   if (const auto* text = std::get_if<std::string>(&value.value())) return *text;
@@ -71,60 +25,56 @@ std::string ValueText(const Json& value) {
   return PrintCompact(value);
 }
 
-void ReadEstimate(const Json& answer, AnswerReader* reader, DiffSide* side) {
-  const Json& peak = reader->Member(answer, "peak");
-  side->device = reader->Size(peak, "device");
-  side->phase = reader->Text(peak, "phase");
-  side->node = reader->Text(peak, "node");
-  side->categories = reader->Sizes(reader->Member(answer, "categories"));
-  for (const Json& layer : reader->Items(answer, "layers")) {
-    const std::string path = reader->Text(layer, "module");
+void ReadEstimate(const JsonReader& answer, DiffSide* side) {
+  const JsonReader peak = answer["peak"];
+  side->device = peak["device"].Size();
+  side->phase = peak["phase"].Text();
+  side->node = peak["node"].Text();
+  side->categories = SizesIn(answer["categories"]);
+  for (const JsonReader& layer : answer["layers"].Items()) {
+    const std::string path = layer["module"].Text();
     Bytes bytes;
     for (const char* column : {"parameters", "buffers", "saved", "gradients", "optimizer_state"})
-      bytes += reader->Size(layer, column);
+      bytes += layer[column].Size();
     side->modules.push_back({path.empty() ? "(the model itself)" : path, bytes});
   }
-  const auto* spec = std::get_if<Json::Members>(&reader->Member(answer, "spec").value());
-  if (spec == nullptr) return;
-  for (const auto& [name, option] : *spec) {
+  for (const auto& [name, option] : answer["spec"].Members()) {
     std::string typed = name;
     std::ranges::replace(typed, '_', '-');
-    side->options.push_back(typed + " " + ValueText(reader->Member(option, "value")));
+    side->options.push_back(typed + " " + ValueText(option["value"].json()));
   }
 }
 
-void ReadRun(const Json& answer, AnswerReader* reader, DiffSide* side) {
-  const Json& peak = reader->Member(answer, "peak");
-  side->device = reader->Size(reader->Member(peak, "device"), "likely");
-  side->phase = reader->Text(peak, "phase");
-  const Json::Items& ranks = reader->Items(answer, "ranks");
+void ReadRun(const JsonReader& answer, DiffSide* side) {
+  side->device = answer["peak"]["device"]["likely"].Size();
+  side->phase = answer["peak"]["phase"].Text();
+  const std::vector<JsonReader> ranks = answer["ranks"].Items();
   if (ranks.size() == 1) {
-    if (const Json* categories = AnswerReader::Find(ranks.front(), "categories"))
-      side->categories = reader->Sizes(*categories);
+    if (const auto categories = ranks.front().Find("categories")) side->categories = SizesIn(*categories);
   }
-  for (const Json& place : reader->Items(answer, "places")) {
-    const std::string path = reader->Text(place, "module");
-    side->modules.push_back({path.empty() ? "(outside modules)" : path, reader->Size(place, "bytes")});
+  for (const JsonReader& place : answer["places"].Items()) {
+    const std::string path = place["module"].Text();
+    side->modules.push_back({path.empty() ? "(outside modules)" : path, place["bytes"].Size()});
   }
-  side->options.push_back("command " + PrintCompact(reader->Member(answer, "command")));
-  side->options.push_back("framework " + reader->Text(answer, "framework"));
+  side->options.push_back("command " + PrintCompact(answer["command"].json()));
+  side->options.push_back("framework " + answer["framework"].Text());
 }
 
 }  // namespace
 
 Result<DiffSide> SideOf(const std::string& file, const Json& answer) {
-  AnswerReader reader(file);
-  DiffSide side{.file = file, .schema = reader.Text(answer, "schema")};
+  const JsonReader reader(answer, file, kAnswerHint);
+  DiffSide side{.file = file, .schema = reader["schema"].Text()};
   if (reader.error()) return *reader.error();
   if (side.schema != kOfEstimate && side.schema != kOfRun) {
-    reader.Fail("schema", "is neither vramplan.estimate/1 nor vramplan.run/1");
+    reader["schema"].Fail("is neither vramplan.estimate/1 nor vramplan.run/1");
     return *reader.error();
   }
-  const Json& peak = reader.Member(answer, "peak");
-  side.requested = reader.Size(peak, "requested");
-  side.allocated = reader.Size(peak, "allocated");
-  side.reserved = reader.Size(peak, "reserved");
-  side.schema == kOfRun ? ReadRun(answer, &reader, &side) : ReadEstimate(answer, &reader, &side);
+  const JsonReader peak = reader["peak"];
+  side.requested = peak["requested"].Size();
+  side.allocated = peak["allocated"].Size();
+  side.reserved = peak["reserved"].Size();
+  side.schema == kOfRun ? ReadRun(reader, &side) : ReadEstimate(reader, &side);
   if (reader.error()) return *reader.error();
   return side;
 }

@@ -41,6 +41,15 @@ Said Do(std::string line, Probe* machine) {
   return {exit_code, out.str(), err.str()};
 }
 
+bool Says(const std::string& text, const std::string& what) {
+  std::string flat;
+  for (const char c : text) {
+    if (c != '\n' && (c != ' ' || !flat.ends_with(' '))) flat += c;
+    if (c == '\n' && !flat.ends_with(' ')) flat += ' ';
+  }
+  return flat.find(what) != std::string::npos;
+}
+
 std::string Golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(VRAMPLAN_SOURCE_DIR) + "/tests/golden/" + name + ".txt";
   if (UpdatesGolden()) {

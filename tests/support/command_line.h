@@ -18,6 +18,9 @@ struct Said {
 // of the example graphs. An answer in JSON is held against its schema in docs/schemas. `machine`: whose cards there are; null: this one's.
 Said Do(std::string line, Probe* machine = nullptr);
 
+// Whether the text says that; lines are broken where the terminal ends.
+bool Says(const std::string& text, const std::string& what);
+
 // The text of tests/golden/NAME.txt; VRAMPLAN_GOLDEN=update makes it `text`, what is said now.
 std::string Golden(const std::string& name, const std::string& text);
 

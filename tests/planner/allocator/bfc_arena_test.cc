@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "tests/support/dice.h"
 #include "tests/support/slow_arena.h"
 #include "tests/support/truth.h"
 
@@ -153,18 +153,6 @@ TEST_CASE("regions as ONNX Runtime 1.31 took them") {
   }
 }
 
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : engine_(seed) {}
-  int64_t Between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(engine_() % static_cast<uint64_t>(high - low + 1));
-  }
-  bool OneIn(int64_t n) { return Between(1, n) == 1; }
-
- private:
-  std::mt19937_64 engine_;
-};
-
 // The picture that the quick one gives of itself must add up.
 bool AddsUp(const BfcArena& arena) {
   Bytes requested, allocated, reserved;
@@ -186,7 +174,7 @@ bool AddsUp(const BfcArena& arena) {
 }
 
 std::string RunTrace(uint64_t seed) {
-  Dice dice(seed);
+  testing::Dice dice(seed);
   BfcConfig config;
   config.growth = static_cast<BfcGrowth>(dice.Between(0, 2));
   config.releases_regions = config.growth != BfcGrowth::kWholePool && dice.OneIn(2);

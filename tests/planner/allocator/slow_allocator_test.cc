@@ -5,30 +5,18 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "planner/allocator/caching_allocator.h"
+#include "tests/support/dice.h"
 
 namespace vramplan {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : engine_(seed) {}
-  int64_t Between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(engine_() % static_cast<uint64_t>(high - low + 1));
-  }
-  bool OneIn(int64_t n) { return Between(1, n) == 1; }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-AllocatorConfig RandomConfig(Dice& dice) {
+AllocatorConfig RandomConfig(testing::Dice& dice) {
   AllocatorConfig config;
   config.expandable_segments = dice.OneIn(3);
   if (dice.OneIn(8)) config.large_segment_size = Bytes::MiB(dice.Between(6, 20) * 2);
@@ -44,7 +32,7 @@ AllocatorConfig RandomConfig(Dice& dice) {
   return config;
 }
 
-int64_t RandomSize(Dice& dice, bool large) {
+int64_t RandomSize(testing::Dice& dice, bool large) {
   constexpr int64_t kEdges[] = {512, kMiB, 2 * kMiB, 10 * kMiB, 12 * kMiB, 20 * kMiB, 40 * kMiB};
   if (dice.OneIn(4)) return std::max<int64_t>(1, kEdges[dice.Between(0, 6)] + dice.Between(-2, 2) * 256);
   if (!large || dice.OneIn(4)) return dice.Between(1, dice.OneIn(2) ? 4096 : kMiB);
@@ -73,7 +61,7 @@ bool AddsUp(const CachingAllocator& allocator, bool expandable) {
 }
 
 std::string RunTrace(uint64_t seed) {
-  Dice dice(seed);
+  testing::Dice dice(seed);
   const AllocatorConfig config = RandomConfig(dice);
   const Bytes capacity = Bytes::Of(dice.Between(30, dice.OneIn(3) ? 1000 : 200) * kMiB + dice.Between(0, kMiB));
   CachingAllocator quick(capacity, config);

@@ -8,12 +8,7 @@
 
 #include "tests/support/command_line.h"
 
-using namespace vramplan;
-using vramplan::testing::Do;
-using vramplan::testing::Golden;
-using vramplan::testing::Said;
-using vramplan::testing::ScratchFile;
-
+namespace vramplan::testing {
 namespace {
 
 std::string Answer(int64_t requested, int64_t block, const std::string& batch) {
@@ -133,3 +128,4 @@ TEST_CASE("diff: wrong input") {
     CHECK(said.out.empty());
   }
 }
+}  // namespace vramplan::testing

@@ -5,12 +5,7 @@
 
 #include "tests/support/command_line.h"
 
-using namespace vramplan;
-using vramplan::testing::Do;
-using vramplan::testing::Golden;
-using vramplan::testing::Said;
-using vramplan::testing::ScratchFile;
-
+namespace vramplan::testing {
 namespace {
 
 std::string Line(const std::string& op, const std::string& id, const std::string& bytes, const std::string& rest) {
@@ -131,3 +126,4 @@ TEST_CASE("replay and trace take a record as a stream") {
 }
 
 }  // namespace
+}  // namespace vramplan::testing

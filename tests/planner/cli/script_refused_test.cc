@@ -6,17 +6,7 @@
 
 #include "tests/planner/cli/script_support.h"
 
-using namespace vramplan;
-using vramplan::testing::Do;
-using vramplan::testing::kCard;
-using vramplan::testing::kRecording;
-using vramplan::testing::kWhole;
-using vramplan::testing::Run;
-using vramplan::testing::Said;
-using vramplan::testing::ScopedVariable;
-using vramplan::testing::ScratchFile;
-using vramplan::testing::Script;
-
+namespace vramplan::testing {
 namespace {
 
 TEST_CASE("what is typed behind --largest and --vary") {
@@ -180,3 +170,4 @@ TEST_CASE("what cannot be answered is one line") {
 }
 
 }  // namespace
+}  // namespace vramplan::testing

@@ -10,20 +10,7 @@
 #include "tests/planner/cli/script_support.h"
 #include "tests/support/fake_probe.h"
 
-using namespace vramplan;
-using vramplan::testing::Do;
-using vramplan::testing::Golden;
-using vramplan::testing::kCard;
-using vramplan::testing::kFull;
-using vramplan::testing::kRecording;
-using vramplan::testing::kWhole;
-using vramplan::testing::Run;
-using vramplan::testing::Said;
-using vramplan::testing::ScopedVariable;
-using vramplan::testing::ScratchFile;
-using vramplan::testing::Script;
-using vramplan::testing::WithoutPaths;
-
+namespace vramplan::testing {
 namespace {
 
 TEST_CASE("a script that fits, one that does not, and one without a card") {
@@ -429,3 +416,4 @@ TEST_CASE("what the script is given") {
 }
 
 }  // namespace
+}  // namespace vramplan::testing

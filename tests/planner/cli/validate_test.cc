@@ -6,22 +6,8 @@
 #include "tests/support/command_line.h"
 #include "tests/support/fake_probe.h"
 
-using namespace vramplan;
-using vramplan::testing::Do;
-using vramplan::testing::Said;
-using vramplan::testing::ScratchStore;
-
+namespace vramplan::testing {
 namespace {
-
-// Lines are broken where the terminal ends.
-bool Says(const std::string& text, const std::string& what) {
-  std::string flat;
-  for (const char c : text) {
-    if (c != '\n' && (c != ' ' || !flat.ends_with(' '))) flat += c;
-    if (c == '\n' && !flat.ends_with(' ')) flat += ' ';
-  }
-  return flat.find(what) != std::string::npos;
-}
 
 // A small card, so that few bytes of tests are laid out: 4 GiB, as a framework has it with 350 MiB of context.
 FakeScript Card() {
@@ -177,3 +163,4 @@ TEST_CASE("validate: on this machine, which has no probe or no card in a build w
 }
 
 }  // namespace
+}  // namespace vramplan::testing

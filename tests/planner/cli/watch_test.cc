@@ -12,23 +12,8 @@
 #include "tests/support/command_line.h"
 #include "tests/support/fake_probe.h"
 
-using namespace vramplan;
-using vramplan::testing::Do;
-using vramplan::testing::Said;
-using vramplan::testing::ScratchFile;
-using vramplan::testing::ScratchStore;
-
+namespace vramplan::testing {
 namespace {
-
-// Lines are broken where the terminal ends.
-bool Says(const std::string& text, const std::string& what) {
-  std::string flat;
-  for (const char c : text) {
-    if (c != '\n' && (c != ' ' || !flat.ends_with(' '))) flat += c;
-    if (c == '\n' && !flat.ends_with(' ')) flat += ' ';
-  }
-  return flat.find(what) != std::string::npos;
-}
 
 // A command that runs until it has been looked at.
 class Command {
@@ -321,3 +306,4 @@ TEST_CASE("a signal that was ignored before stays so, as nohup wants it") {
 }
 
 }  // namespace
+}  // namespace vramplan::testing

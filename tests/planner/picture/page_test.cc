@@ -10,11 +10,7 @@
 #include "tests/planner/cli/script_support.h"
 #include "tests/support/command_line.h"
 
-using namespace vramplan;
-using vramplan::testing::Do;
-using vramplan::testing::Said;
-using vramplan::testing::ScratchFile;
-
+namespace vramplan::testing {
 namespace {
 
 // Every element is closed, in order, by its own end; what stands in scripts and styles is not looked at. "": it is so.
@@ -198,3 +194,4 @@ TEST_CASE("page: it replaces an earlier page, and nothing else") {
   CHECK_EQ(Do(line + other.path()).exit_code, 2);
   CHECK_EQ(other.Bytes(), "<!doctype html>\n<title>mine</title>\n");
 }
+}  // namespace vramplan::testing

@@ -12,12 +12,7 @@
 #include "planner/snapshot/recorded_step.h"
 #include "tests/support/command_line.h"
 
-using namespace vramplan;
-using vramplan::testing::Do;
-using vramplan::testing::Golden;
-using vramplan::testing::Said;
-using vramplan::testing::ScratchFile;
-
+namespace vramplan::testing {
 namespace {
 
 int64_t Number(const std::string& json, const std::string& from, const std::string& member) {
@@ -208,3 +203,4 @@ TEST_CASE("compare: native frames of a recording change nothing") {
   // The places of a step that differs are Python's.
   CHECK_EQ(Do("compare " + native.path() + model + " --optimizer sgd").out.find("??"), std::string::npos);
 }
+}  // namespace vramplan::testing
