@@ -30,6 +30,10 @@ constexpr NameHabit kCopiedCodeNames[] = {
     // openai/gpt-2 and its children (karpathy/nanoGPT, model.py; transformers, modeling_gpt2.py): tok_emb, pos_emb
     {"wte", NameHabit::Of::kNamedResult},
     {"wpe", NameHabit::Of::kNamedResult},
+    {"query_embed.weight", NameHabit::Of::kLearnedQueries},  // facebookresearch/detr, models/backbone.py: BackboneBase
+    {"fpn_bottleneck", NameHabit::Of::kRenamedList},         // mmsegmentation, decode_heads/uper_head.py: fpn_outs
+    // microsoft/Swin-Transformer, models/swin_transformer.py
+    {"relative_position_bias_table", NameHabit::Of::kDenseBias, "relative_position_index"},
 };
 
 }  // namespace

@@ -58,6 +58,8 @@ struct NameHabit {
     kPoppedFeatures,   // x += x_down.pop(0), of what NAME.0`with` made: features are not kept, and sums are in place
     kNamedEmbeddings,  // embedding_output = self.embeddings(...): whatever of it is read in its caller's frame
     kNamedPatches,     // x = self.patch_embed(x); x = self._pos_embed(x), which joins and adds in a method of its own
+    kPyramid,          // a list of this module's maps waits until the module `with` beside it is done
+    kRenamedList,      // a list that is joined for this module gives its name to what was joined
     kTurnsBoth,        // a model with this module turns queries and keys in one call, and both names stay until then
     // Arithmetic of halves that an export in fp32 does not show:
     kHalvesOfT5,    // a model with this module clamps in fp16, and its feed forward casts to the type of its weight
@@ -67,6 +69,10 @@ struct NameHabit {
     kDenseBias,    // this table of position biases, looked up by `with`, is made contiguous where it was permuted
     kDenseMap,     // a norm NAME1 beside `with`1 gives a map, which its caller makes contiguous
     kCachedIndex,  // an index into this parameter is computed once for all forwards of evaluation
+    // What is not trained:
+    kFixedTable,      // this table, of a module that holds `with` too, has no gradient
+    kLearnedQueries,  // a model with this parameter trains of its backbone what kTrainedPart names
+    kTrainedPart,     // a part of the backbone `with`, whose norms are frozen
     // Activations in files without classes, by part of the path of their module:
     kModelOutOfPlace,         // a model with such a module makes ReLUs without arguments
     kReluOutOfPlace,          // a ReLU of this name is out of place, but directly in a list `with`

@@ -28,7 +28,8 @@ constexpr FrameHabit kSegmentationModelsFrames[] = {
 constexpr NameHabit kSegmentationModelsNames[] = {
     {"norm", NameHabit::Of::kDenseMap, "patch_embed"},  // encoders/mix_transformer.py: norm1(x).contiguous()
     {"encoder", NameHabit::Of::kNamedFeatures},         // base/model.py
-    {".aspp.", NameHabit::Of::kDecoderOutOfPlace},      // decoders/deeplabv3/decoder.py
+    {"encoder", NameHabit::Of::kPyramid, "segmentation_head"},
+    {".aspp.", NameHabit::Of::kDecoderOutOfPlace},  // decoders/deeplabv3/decoder.py
 };
 
 }  // namespace

@@ -102,7 +102,14 @@ constexpr NameHabit kTransformersNames[] = {
     {"relative_position_bias_table", NameHabit::Of::kDenseBias, "relative_position_index"},  // modeling_swin.py
     {".attention.self", NameHabit::Of::kModelOutOfPlace},                                    // ACT2FN[...], nn.ReLU()
     {".attention.output", NameHabit::Of::kModelOutOfPlace},
-    {".encoder_attn", NameHabit::Of::kCrossAttention},              // modeling_bart.py
+    {".encoder_attn", NameHabit::Of::kCrossAttention},  // modeling_bart.py
+    // modeling_whisper.py, WhisperEncoder; Qwen2-Audio, Voxtral, Audio Flamingo: embed_positions.requires_grad_(False)
+    {"embed_positions.weight", NameHabit::Of::kFixedTable, "conv2.weight"},
+    // modeling_detr.py, DetrConvEncoder; Conditional and Deformable DETR, Table Transformer, Grounding DINO
+    {"query_position_embeddings.weight", NameHabit::Of::kLearnedQueries},
+    {"layer2", NameHabit::Of::kTrainedPart, "backbone."},
+    {"layer3", NameHabit::Of::kTrainedPart, "backbone."},
+    {"layer4", NameHabit::Of::kTrainedPart, "backbone."},
     {"_gradient_checkpointing_func(", NameHabit::Of::kCheckpoint},  // modeling_layers.py: GradientCheckpointingLayer
 };
 

@@ -14,6 +14,12 @@ ValueId Edit::InsertBefore(size_t place, Layer layer, Value made) {
   return result;
 }
 
+void Edit::RepeatFor(size_t reader, Layer shared) {
+  const ValueId result = shared.outputs[0];
+  const ValueId own = InsertBefore(reader, std::move(shared), layers_[result]);
+  std::ranges::replace(layers_.layers[reader].inputs, result, own);
+}
+
 void Edit::Apply() {
   const auto rename = [&](std::vector<ValueId>* read, const std::vector<ValueId>& made) {
     for (ValueId& id : *read) {
@@ -91,6 +97,20 @@ void PutCalls(Layers* layers, std::map<size_t, Layer> calls, const std::set<size
     return found != reads.end() && found->second == 0 && (name.starts_with("/") || name.starts_with("onnx::"));
   });
   layers->layers.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+}
+
+void DropUnread(Layers* layers, const std::function<bool(const Layer&)>& may_go) {
+  std::set<ValueId> read(layers->outputs.begin(), layers->outputs.end());
+  Edit edit(layers);
+  for (size_t l = layers->layers.size(); l-- > 0;) {
+    const Layer& layer = layers->layers[l];
+    const auto is_read = [&](ValueId id) { return id.valid() && read.contains(id); };
+    if (std::ranges::none_of(layer.outputs, is_read) && may_go(layer))
+      edit.Remove(l);
+    else
+      read.insert(layer.inputs.begin(), layer.inputs.end());
+  }
+  edit.Apply();
 }
 
 }  // namespace vramplan

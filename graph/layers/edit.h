@@ -10,6 +10,7 @@
 //                                                  gone
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -31,6 +32,8 @@ class Edit {
   ValueId InsertBehind(size_t place, Layer layer, Value made) {
     return InsertBefore(place + 1, std::move(layer), std::move(made));
   }
+  // What `shared` made, which others read too, is made once more by it for this reader.
+  void RepeatFor(size_t reader, Layer shared);
   void Remove(size_t place) { removed_.insert(place); }
   void Rename(ValueId from, ValueId to) { renamed_[from] = to; }
   void Apply();
@@ -48,5 +51,8 @@ Layer CallInPlaceOf(const Layer& last, std::string op, std::vector<ValueId> inpu
 // Each call takes the place of a layer; the layers at `gone`, whose results calls make now, go, and so do those that
 // were read only by what is gone.
 void PutCalls(Layers* layers, std::map<size_t, Layer> calls, const std::set<size_t>& gone = {});
+
+// Of layers that `may_go` agrees to, those whose results nobody reads go; then those that only these read.
+void DropUnread(Layers* layers, const std::function<bool(const Layer&)>& may_go);
 
 }  // namespace vramplan

@@ -67,10 +67,11 @@ class Form::Parser {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
   }
   bool Take(char c) {
+    const size_t before = at_;
     Skip();
-    if (at_ == text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
+    const bool found = at_ < text_.size() && text_[at_] == c;
+    at_ = found ? at_ + 1 : before;  // "(a | b)": what stands behind a blank does not belong to `a`
+    return found;
   }
   std::string_view Word() {
     Skip();

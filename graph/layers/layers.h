@@ -32,6 +32,7 @@ struct ValueId {
 struct ModuleId {
   int32_t value = -1;
   bool valid() const { return value >= 0; }
+  size_t index() const { return static_cast<size_t>(value); }
   auto operator<=>(const ModuleId&) const = default;
 };
 
@@ -118,11 +119,17 @@ struct Layers {
   std::vector<Layers> backwards;
   ToldByFacts told;
   const Value& operator[](ValueId id) const { return values[id.index()]; }
-  const Module& operator[](ModuleId id) const { return modules[static_cast<size_t>(id.value)]; }
+  const Module& operator[](ModuleId id) const { return modules[id.index()]; }
   ValueId Add(Value value) {
     values.push_back(std::move(value));
     return ValueId{static_cast<int32_t>(values.size()) - 1};
   }
 };
+
+// Whether this call runs within the other, or is it.
+inline bool IsInside(const Layers& layers, ModuleId call, ModuleId outer) {
+  while (call.valid() && call != outer) call = layers[call].parent;
+  return call.valid();
+}
 
 }  // namespace vramplan

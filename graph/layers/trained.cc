@@ -1,12 +1,16 @@
 #include "graph/layers/trained.h"
 
-#include <algorithm>
-
 namespace vramplan {
 
 void SetTrained(Layers* layers, ValueId parameter, bool trained) {
-  Value& value = layers->values[static_cast<size_t>(parameter.value)];
+  Value& value = layers->values[parameter.index()];
   value.role = trained && IsFloating(value.type) ? Role::kParameter : Role::kBuffer;
+}
+
+void MakeBuffer(Layers* layers, ValueId id) {
+  if (std::erase(layers->parameters, id) == 0) return;
+  layers->buffers.push_back(id);
+  layers->values[id.index()].role = Role::kBuffer;
 }
 
 }  // namespace vramplan

@@ -17,5 +17,7 @@ inline bool IsTrained(const Layers& layers, ValueId parameter) { return layers[p
 inline bool IsStored(const Value& value) { return value.role == Role::kParameter || value.role == Role::kBuffer; }
 // `parameter` is in layers->parameters. Integers have no gradient: they stay frozen.
 void SetTrained(Layers* layers, ValueId parameter, bool trained);
+// What a tracer took for a parameter, and a module registers as a buffer; nothing where it is no parameter.
+void MakeBuffer(Layers* layers, ValueId id);
 
 }  // namespace vramplan

@@ -89,6 +89,20 @@ void LayerBuilder::AddLayer(Layer layer, ModulePath path, std::optional<NodeId> 
   drafts_.push_back({.layer = std::move(layer), .path = std::move(path), .position = last});
 }
 
+ValueId LayerBuilder::Make(Value made, std::string op, std::vector<ValueId> inputs, ModulePath path, NodeId position,
+                           Attributes attributes) {
+  std::string name = made.name;
+  const ValueId result = AddValue(std::move(made));
+  AddLayer({.op = std::move(op),
+            .name = std::move(name),
+            .inputs = std::move(inputs),
+            .outputs = {result},
+            .attributes = std::move(attributes),
+            .evidence = Evidence::kProvenance},
+           std::move(path), position);
+  return result;
+}
+
 const Layer* LayerBuilder::MakerOf(ValueId value) const {
   if (!value.valid()) return nullptr;
   const int32_t maker = draft_of_[static_cast<size_t>(value.value)];

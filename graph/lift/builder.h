@@ -67,6 +67,9 @@ class LayerBuilder {
   // stands when that is not its last node. CHECKs that no output was made by another layer and that no input, parameter
   // or constant is an output.
   void AddLayer(Layer layer, ModulePath path, std::optional<NodeId> position = std::nullopt);
+  // A layer that nothing in the file stands for, told by what is around it: it makes `made`, which gives it its name.
+  ValueId Make(Value made, std::string op, std::vector<ValueId> inputs, ModulePath path, NodeId position,
+               Attributes attributes = {});
   // The layer that makes a value; null while there is none.
   const Layer* MakerOf(ValueId value) const;
   // The modules of the layer that makes a value; empty while there is none.

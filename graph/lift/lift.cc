@@ -1,14 +1,16 @@
 #include "graph/lift/lift.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "graph/ir/aten.h"
 #include "graph/lift/builder.h"
 #include "graph/lift/dynamo/provenance.h"
 #include "graph/lift/liveness.h"
-#include "graph/lift/match/patterns.h"
+#include "graph/lift/match/source.h"
 #include "graph/lift/passes.h"
 #include "graph/lift/program/calls.h"
 #include "graph/lift/recorded/recorded_program.h"
@@ -36,36 +38,31 @@ std::string ToText(const AttributeValue& value) {
       value);
 }
 
-// What a pass may change, a line each: layers, the roles of values, what the caller keeps.
-std::map<std::string, int> LinesOf(const Layers& layers) {
-  std::map<std::string, int> lines;
+// What a pass may change, a line each, in order: layers, the roles of values, what the caller keeps.
+std::vector<std::string> LinesOf(const Layers& layers) {
+  std::vector<std::string> lines;
   for (const Layer& layer : layers.layers) {
     std::string line = layer.op + " " + layer.name;
     for (const ValueId id : layer.inputs) line += " " + std::to_string(id.value);
     line += " ->";
     for (const ValueId id : layer.outputs) line += " " + std::to_string(id.value);
     for (const auto& [name, value] : layer.attributes.all()) line += " " + name + "=" + ToText(value);
-    ++lines[line];
+    lines.push_back(std::move(line));
   }
-  for (const ValueId id : layers.outputs) ++lines["kept " + std::to_string(id.value)];
-  for (const Value& value : layers.values) ++lines[value.name + " " + std::to_string(static_cast<int>(value.role))];
-  for (const ModuleId module : layers.checkpointed) ++lines["checkpointed " + std::to_string(module.value)];
-  lines["source"] = static_cast<int>(layers.source.lines.size());
+  for (const ValueId id : layers.outputs) lines.push_back("kept " + std::to_string(id.value));
+  for (const Value& value : layers.values)
+    lines.push_back(value.name + " " + std::to_string(static_cast<int>(value.role)));
+  for (const ModuleId module : layers.checkpointed) lines.push_back("checkpointed " + std::to_string(module.value));
+  for (const SourceLine& line : layers.source.lines) lines.push_back("source " + line.text);
+  std::ranges::sort(lines);
   return lines;
 }
 
-int ChangesBetween(const std::map<std::string, int>& before, const std::map<std::string, int>& after) {
-  int changes = 0;
-  for (const auto& [line, count] : after) {
-    const auto found = before.find(line);
-    changes += std::max(0, count - (found == before.end() ? 0 : found->second));
-  }
-  int lost = 0;
-  for (const auto& [line, count] : before) {
-    const auto found = after.find(line);
-    lost += std::max(0, count - (found == after.end() ? 0 : found->second));
-  }
-  return std::max(changes, lost);
+int ChangesBetween(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+  std::vector<std::string> gained, lost;
+  std::ranges::set_difference(after, before, std::back_inserter(gained));
+  std::ranges::set_difference(before, after, std::back_inserter(lost));
+  return static_cast<int>(std::max(gained.size(), lost.size()));
 }
 
 class Lifting {
@@ -93,7 +90,7 @@ class Lifting {
     for (const LayersPass& pass : LayersPasses()) {
       if ((IsProgram(file_) && !pass.of_programs) || IsLeftOut(pass.name)) continue;
       const bool counts = options_.counts != nullptr;
-      const std::map<std::string, int> before = counts ? LinesOf(*layers) : std::map<std::string, int>();
+      const std::vector<std::string> before = counts ? LinesOf(*layers) : std::vector<std::string>();
       pass.run(state);
       if (counts) Count(pass.name, pass.files, pass.why, ChangesBetween(before, LinesOf(*layers)));
     }
@@ -110,10 +107,8 @@ class Lifting {
     LayerBuilder builder(*graph_, *shapes_);
     std::vector<bool> live = LiveNodes(*graph_);
     LiftProgram(*graph_, builder, &live);
-    if (const Status done = LiftByProvenance(*graph_, *shapes_, builder, &live, notes_); !done) return done.error();
-    if (std::find(live.begin(), live.end(), true) != live.end()) {
-      if (const Status done = LiftByPattern(*graph_, *shapes_, builder, live, notes_); !done) return done.error();
-    }
+    LiftByProvenance(*graph_, *shapes_, builder, &live, notes_);
+    if (std::ranges::find(live, true) != live.end()) PatternSource(*graph_, *shapes_, builder, live, notes_).Run();
     return std::move(builder).Finish(notes_);
   }
 

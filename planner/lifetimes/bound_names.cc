@@ -1,5 +1,3 @@
-#include "planner/lifetimes/bound_names.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -8,22 +6,22 @@
 #include <string_view>
 
 #include "graph/layers/trained.h"
+#include "planner/lifetimes/rules.h"
 
 namespace vramplan {
 namespace {
 
 // One value that a layer made, as its frame sees it.
 struct NameUse {
-  ModuleId frame;              // of maker and readers together
-  Statements::Statement made;  // in it
-  Statements::Statement read;  // in it: the only one
+  ModuleId frame;  // of maker and readers together
+  Statement made;  // in it
+  Statement read;  // in it: the only one
   int readers = 0;
 };
 
 class BoundNames {
  public:
-  BoundNames(const Layers& layers, const Statements& statements, Holds& release)
-      : layers_(layers), statements_(statements), uses_(statements.uses()), release_(release) {}
+  BoundNames(const Frames& frames, Holds& holds) : layers_(frames.layers()), frames_(frames), holds_(holds) {}
 
   void Hold() {
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
@@ -41,15 +39,12 @@ class BoundNames {
   }
 
  private:
-  static size_t Index(ValueId id) { return static_cast<size_t>(id.value); }
+  void Raise(ValueId id, int until, ModuleId frame) { holds_.Lengthen(id, frames_.Named(until, frame)); }
 
-  void Raise(ValueId id, int until, ModuleId frame) {
-    vramplan::Hold(release_, id, {until, statements_.WithFrame(frame).holder});
-  }
-
-  int PlaceOf(ValueId made) const { return uses_.PlaceOfMaker(made); }
-  bool Made(ValueId id) const { return PlaceOf(id) >= 0; }
-  std::span<const int32_t> ReadersOf(ValueId id) const { return uses_.LayersReading(id); }
+  int PlaceOf(ValueId made) const { return frames_.MakerOf(made); }
+  bool Made(ValueId id) const { return frames_.IsMade(id); }
+  const Layer& MakerOf(ValueId id) const { return frames_.At(PlaceOf(id)); }
+  std::span<const int32_t> ReadersOf(ValueId id) const { return frames_.uses().LayersReading(id); }
   // By one layer, however often.
   bool IsReadByOne(ValueId id) const {
     const std::span<const int32_t> readers = ReadersOf(id);
@@ -63,7 +58,7 @@ class BoundNames {
     if (product && (layer.inputs.size() != 2 || !Made(layer.inputs[0]) || !Made(layer.inputs[1]))) return;
     for (const ValueId id : layer.inputs) {
       if (Made(id) && !IsNormalized(id) && !IsScaledOnTheSpot(id, layer) && !IsTurned(id, layer))
-        Raise(id, statements_.WithFrame(layer.module).after, layer.module);
+        Raise(id, frames_.EndOf(layer.module), layer.module);
     }
   }
 
@@ -76,7 +71,7 @@ class BoundNames {
     }
     ValueId id = layer.outputs[0];
     for (int between = 0; between < kMostBetween && id.valid() && !ReadersOf(id).empty(); ++between) {
-      const Layer& reader = layers_.layers[static_cast<size_t>(ReadersOf(id).back())];
+      const Layer& reader = frames_.At(ReadersOf(id).back());
       if (reader.op == "softmax") return true;
       if (reader.module != layer.module || reader.op == "einsum") return false;
       id = reader.outputs[0];
@@ -99,7 +94,7 @@ class BoundNames {
     const std::span<const int32_t> readers = ReadersOf(layer.outputs[0]);
     const Layer& quotient = MakerOf(layer.inputs[1]);
     if (!IsReadByOne(layer.outputs[0]) || quotient.op != "div" || quotient.module != layer.module) return;
-    const Layer& sum = layers_.layers[static_cast<size_t>(readers[0])];
+    const Layer& sum = frames_.At(readers[0]);
     const bool shifts = sum.op == "add" && sum.module == layer.module && sum.inputs.size() == 2 &&
                         sum.inputs[0] == layer.outputs[0] && sum.inputs[1].valid() && IsOfOne(sum.inputs[1]);
     if (shifts && readers[0] > index) Raise(layer.inputs[1], readers[0], layer.module);
@@ -134,8 +129,6 @@ class BoundNames {
     return Made(scale.inputs[0]) && ReadersOf(scale.inputs[0]).back() > PlaceOf(product.outputs[0]);
   }
 
-  const Layer& MakerOf(ValueId id) const { return *uses_.MakerOf(id); }
-
   // x = F.relu(self.norm(self.conv(x))): a function around calls is one statement with them, and x keeps its value
   // until the whole of it is done. So with transformers' activations, which were functions once.
   void HoldAroundFunction(const Layer& layer, int index) {
@@ -144,17 +137,16 @@ class BoundNames {
     if (std::find(std::begin(kFunctions), std::end(kFunctions), layer.op) == std::end(kFunctions)) return;
     ModuleId frame = layer.module;
     if (frame.valid() && layers_[frame].path.ends_with(".activation_fn")) frame = layers_[frame].parent;
-    if (frame.valid() && statements_.FirstOf(frame) >= 0 &&
-        layers_.layers[static_cast<size_t>(statements_.FirstOf(frame))].op == "batch_norm") {
+    if (frame.valid() && frames_.FirstOf(frame) >= 0 && frames_.At(frames_.FirstOf(frame)).op == "batch_norm") {
       return;  // pre-activated (kuangliu/pytorch-cifar, chrischute/real-nvp): it goes with the convolution behind it
     }
     ValueId value = layer.inputs[0];
-    Statements::Statement inner = statements_.StatementOf(index, frame);
+    Statement inner = frames_.StatementOf(index, frame);
     for (bool weights = false; Made(value) && !weights;) {  // back to the convolution or projection
-      if (!statements_.IsInside(MakerOf(value).module, frame)) break;
-      const Statements::Statement made = statements_.StatementOf(PlaceOf(value), frame);
+      if (!frames_.IsInside(MakerOf(value).module, frame)) break;
+      const Statement made = frames_.StatementOf(PlaceOf(value), frame);
       if (made.last + 1 != inner.first || !IsReadByOne(value)) break;
-      const Layer& first = layers_.layers[static_cast<size_t>(made.first)];
+      const Layer& first = frames_.At(made.first);
       // F.relu(F.max_pool2d(self.conv(x), 2)), as in pytorch/tutorials, spatial_transformer_tutorial.py
       if (!made.call.valid() && !first.op.starts_with("max_pool")) break;
       weights = first.op.starts_with("conv") || first.op == "linear";
@@ -170,12 +162,12 @@ class BoundNames {
   // as in kuangliu/pytorch-cifar, models/resnet.py.
   void HoldAroundNorms(ModuleId frame) {
     if (!nesting_.insert(frame).second) return;
-    const std::vector<Statements::Statement> run = statements_.StatementsOf(frame);
+    const std::vector<Statement> run = frames_.StatementsOf(frame);
     for (size_t s = 1; s < run.size(); ++s) {
-      const Statements::Statement &conv = run[s - 1], &norm = run[s];
+      const Statement &conv = run[s - 1], &norm = run[s];
       if (!conv.call.valid() || !norm.call.valid() || conv.first != conv.last || norm.first != norm.last) continue;
-      const Layer& inner = layers_.layers[static_cast<size_t>(conv.first)];
-      const Layer& outer = layers_.layers[static_cast<size_t>(norm.first)];
+      const Layer& inner = frames_.At(conv.first);
+      const Layer& outer = frames_.At(norm.first);
       if (!inner.op.starts_with("conv") || outer.op != "batch_norm" || outer.inputs[0] != inner.outputs[0]) continue;
       if (Made(inner.inputs[0])) Raise(inner.inputs[0], norm.last, frame);
     }
@@ -186,26 +178,25 @@ class BoundNames {
   void HoldAroundJoin(const Layer& join, int index) {
     if (join.op != "cat" || join.inputs.size() != 2 || !Made(join.inputs[0]) || !Made(join.inputs[1])) return;
     const ModuleId frame = join.module;
-    const bool whole =
-        !frame.valid() || statements_.WithFrame(frame).after + 1 == static_cast<int>(layers_.layers.size());
-    if (!whole || (frame.valid() && statements_.FirstOf(frame) > 0)) return;
+    const bool whole = !frame.valid() || frames_.EndOf(frame) + 1 == static_cast<int>(layers_.layers.size());
+    if (!whole || (frame.valid() && frames_.FirstOf(frame) > 0)) return;
     const std::span<const int32_t> readers = ReadersOf(join.outputs[0]);
     if (readers.empty()) return;
-    const Statements::Statement call = statements_.StatementOf(readers.front(), frame);
+    const Statement call = frames_.StatementOf(readers.front(), frame);
     if (!call.call.valid() || call.first != index + 1 || readers.back() > call.last) return;
-    if (layers_[join.outputs[0]].shape.rank() >= 4 && !statements_.IsOfList(call)) {
+    if (layers_[join.outputs[0]].shape.rank() >= 4 && !frames_.IsOfList(call)) {
       HoldLevel(join, index, call, frame);
       return;
     }
     for (const bool second : {false, true}) {
       const ValueId operand = join.inputs[second ? 1 : 0];
-      if (!IsReadByOne(operand) || !statements_.IsInside(MakerOf(operand).module, frame)) continue;
-      const Statements::Statement made = statements_.StatementOf(PlaceOf(operand), frame);
+      if (!IsReadByOne(operand) || !frames_.IsInside(MakerOf(operand).module, frame)) continue;
+      const Statement made = frames_.StatementOf(PlaceOf(operand), frame);
       if (made.last + 1 != index) continue;  // the skip
       if (!second) {
         Raise(operand, call.last, frame);
       } else if (made.call.valid()) {
-        for (const ValueId id : layers_.layers[static_cast<size_t>(made.first)].inputs) {
+        for (const ValueId id : frames_.At(made.first).inputs) {
           if (Made(id) && PlaceOf(id) < made.first && ReadersOf(id).front() >= made.first) Raise(id, call.last, frame);
         }
       }
@@ -216,9 +207,9 @@ class BoundNames {
   // write the level's name anew until the level is done, and then no more (mateuszbuda/brain-segmentation-pytorch,
   // unet.py; LeeJunHyun/Image_Segmentation, network.py). A function has a name for what it resized: hx2up =
   // _upsample_like(hx2, hx1) (xuebinqin/U-2-Net, model/u2net.py).
-  void HoldLevel(const Layer& join, int index, const Statements::Statement& call, ModuleId frame) {
-    const int end = statements_.WithFrame(frame).after;
-    for (const ValueId id : layers_.layers[static_cast<size_t>(call.last)].outputs) {
+  void HoldLevel(const Layer& join, int index, const Statement& call, ModuleId frame) {
+    const int end = frames_.EndOf(frame);
+    for (const ValueId id : frames_.At(call.last).outputs) {
       if (Made(id)) Raise(id, end, frame);
     }
     for (const ValueId id : join.inputs) {
@@ -231,12 +222,11 @@ class BoundNames {
     if (!Made(id) || ReadersOf(id).empty()) return {};
     NameUse use;
     use.frame = MakerOf(id).module;
-    for (const int reader : ReadersOf(id))
-      use.frame = statements_.Common(use.frame, layers_.layers[static_cast<size_t>(reader)].module);
-    use.made = statements_.StatementOf(PlaceOf(id), use.frame);
-    use.read = statements_.StatementOf(ReadersOf(id).front(), use.frame);
+    for (const int reader : ReadersOf(id)) use.frame = frames_.Common(use.frame, frames_.At(reader).module);
+    use.made = frames_.StatementOf(PlaceOf(id), use.frame);
+    use.read = frames_.StatementOf(ReadersOf(id).front(), use.frame);
     for (const int reader : ReadersOf(id)) {
-      if (statements_.StatementOf(reader, use.frame) != use.read) return {};
+      if (frames_.StatementOf(reader, use.frame) != use.read) return {};
     }
     return use;
   }
@@ -253,21 +243,20 @@ class BoundNames {
     struct Result {
       ValueId id;
       ModuleId frame;
-      Statements::Statement made;
+      Statement made;
     };
     std::map<ModuleId, std::vector<Result>> results;  // by call
     for (size_t v = 0; v < layers_.values.size(); ++v) {
       const ValueId id{static_cast<int32_t>(v)};
-      if (!Made(id) || ReadersOf(id).empty() || release_[Index(id)].after < 0) continue;
+      if (!Made(id) || ReadersOf(id).empty() || holds_[id.index()].after < 0) continue;
       ModuleId frame = MakerOf(id).module;
-      for (const int reader : ReadersOf(id))
-        frame = statements_.Common(frame, layers_.layers[static_cast<size_t>(reader)].module);
-      const Statements::Statement made = statements_.StatementOf(PlaceOf(id), frame);
+      for (const int reader : ReadersOf(id)) frame = frames_.Common(frame, frames_.At(reader).module);
+      const Statement made = frames_.StatementOf(PlaceOf(id), frame);
       // What the call itself reads too may be one tensor of several, in calls of their own, that the export merged.
       if (made.call.valid() && ReadersOf(id).front() > made.last) results[made.call].push_back({id, frame, made});
     }
     const auto handed_on = [&](const std::vector<Result>& made) {
-      const Statements::Statement read = statements_.StatementOf(ReadersOf(made[0].id).front(), made[0].frame);
+      const Statement read = frames_.StatementOf(ReadersOf(made[0].id).front(), made[0].frame);
       const auto next = results.find(read.call);
       const bool alike = read.call.valid() && next != results.end() && next->second.size() == made.size();
       return alike && std::ranges::all_of(made, [&](const Result& one) {
@@ -276,16 +265,16 @@ class BoundNames {
     };
     for (const auto& [call, made] : results) {
       if (made.size() < 2 || handed_on(made)) continue;
-      for (const Result& one : made) Raise(one.id, statements_.EndOfName(PlaceOf(one.id), one.frame), one.frame);
+      for (const Result& one : made) Raise(one.id, frames_.EndOfName(PlaceOf(one.id), one.frame), one.frame);
     }
   }
 
   // acc = acc + f(h), acc = torch.maximum(acc, y): what an operator made, or zeros, is read by the same operator again:
   // the name of the sum is written anew by each turn.
-  bool IsAccumulated(ValueId id, const Statements::Statement& read) const {
+  bool IsAccumulated(ValueId id, const Statement& read) const {
     static constexpr std::string_view kSums[] = {"add", "sub", "mul", "maximum", "minimum"};
     if (!Made(id) || read.call.valid()) return false;
-    const Layer &maker = MakerOf(id), &sum = layers_.layers[static_cast<size_t>(read.first)];
+    const Layer &maker = MakerOf(id), &sum = frames_.At(read.first);
     if (std::find(std::begin(kSums), std::end(kSums), sum.op) == std::end(kSums)) return false;
     if (maker.module != sum.module || layers_[id].shape != layers_[sum.outputs[0]].shape) return false;
     return maker.op == sum.op || maker.op == "zeros" || maker.op == "ones" || maker.op == "full";
@@ -295,53 +284,52 @@ class BoundNames {
   // outlives that statement? Python's stack gives up first what came last, so it cannot have been there. Parts that
   // were taken apart into names wait for their turn, and may be written anew then: q = self.pool_q(q).
   void HoldIfWaiting(ValueId id) {
-    if (release_[Index(id)].after < 0) return;
+    if (holds_[id.index()].after < 0) return;
     if (Made(id) && (MakerOf(id).op == "unbind" || MakerOf(id).op == "split")) return;
     const std::optional<NameUse> use = UseOf(id);
-    if (!use || statements_.Carries(use->made, use->read)) return;
+    if (!use || frames_.Carries(use->made, use->read)) return;
     if (IsAccumulated(id, use->read)) return;
     const bool call = use->read.call.valid();
     if (!call) {
-      const Layer& reader = layers_.layers[static_cast<size_t>(use->read.first)];
+      const Layer& reader = frames_.At(use->read.first);
       if (std::count_if(reader.inputs.begin(), reader.inputs.end(), [&](ValueId input) { return Made(input); }) < 2)
         return;
     }
     bool waits = false;
     for (int l = use->made.last + 1; l < use->read.first && !waits; ++l) {
-      if (IsOfParameters(layers_.layers[static_cast<size_t>(l)])) continue;
-      for (const ValueId other : layers_.layers[static_cast<size_t>(l)].outputs) {
+      if (IsOfParameters(frames_.At(l))) continue;
+      for (const ValueId other : frames_.At(l).outputs) {
         if (!other.valid() || ReadersOf(other).empty()) continue;
         const int last = ReadersOf(other).back();
         // Outlives it; what other frames read is one tensor of several that the export merged.
-        if (last > use->read.last && last <= statements_.WithFrame(use->frame).after) waits = true;
+        if (last > use->read.last && last <= frames_.EndOf(use->frame)) waits = true;
         if (call && last >= use->read.first && last <= use->read.last) waits = true;  // another argument
       }
     }
-    if (waits) Raise(id, statements_.EndOfName(PlaceOf(id), use->frame), use->frame);
+    if (waits) Raise(id, frames_.EndOfName(PlaceOf(id), use->frame), use->frame);
   }
 
   // x1 = self.stem(x); x2 = self.down(x1); ...; self.up(x2, x1): what jumps over other modules into a cat or a call was
   // given a name by U-Nets that name their levels. Those that keep levels in a list of modules push and pop.
   void HoldIfSkipping(ValueId id) {
-    if (release_[Index(id)].after < 0 || !Made(id) || ReadersOf(id).empty() || IsReadByOne(id)) return;
+    if (holds_[id.index()].after < 0 || !Made(id) || ReadersOf(id).empty() || IsReadByOne(id)) return;
     const int first = ReadersOf(id).front(), last = ReadersOf(id).back();
     ModuleId frame = MakerOf(id).module;
-    for (const int reader : ReadersOf(id))
-      frame = statements_.Common(frame, layers_.layers[static_cast<size_t>(reader)].module);
-    const Statements::Statement made = statements_.StatementOf(PlaceOf(id), frame);
-    const Statements::Statement join = statements_.StatementOf(last, frame);
-    if (!made.call.valid() || (statements_.IsOfList(made) && !MeetsEnlarged(id, join))) return;
-    if (statements_.StatementOf(first, frame) == join || statements_.Carries(made, join)) return;
-    const bool joins = layers_.layers[static_cast<size_t>(last)].op == "cat" || MeetsEnlarged(id, join);
+    for (const int reader : ReadersOf(id)) frame = frames_.Common(frame, frames_.At(reader).module);
+    const Statement made = frames_.StatementOf(PlaceOf(id), frame);
+    const Statement join = frames_.StatementOf(last, frame);
+    if (!made.call.valid() || (frames_.IsOfList(made) && !MeetsEnlarged(id, join))) return;
+    if (frames_.StatementOf(first, frame) == join || frames_.Carries(made, join)) return;
+    const bool joins = frames_.At(last).op == "cat" || MeetsEnlarged(id, join);
     if (join.call.valid() ? !Meets(join, first) : !joins) return;
-    Raise(id, statements_.EndOfName(PlaceOf(id), frame), frame);
+    Raise(id, frames_.EndOfName(PlaceOf(id), frame), frame);
   }
 
   // x = up(x); x = cat((x, skips[-(u + 1)]), 1) or x = x + skip: a list that a level's map is picked from, unlike one
   // that each block pops from, keeps it to the end of the frame (nnU-Net's generic_UNet.py, NAFNet's zip(..,
   // encs[::-1])).
-  bool MeetsEnlarged(ValueId skip, const Statements::Statement& join) const {
-    const Layer& layer = layers_.layers[static_cast<size_t>(join.first)];
+  bool MeetsEnlarged(ValueId skip, const Statement& join) const {
+    const Layer& layer = frames_.At(join.first);
     if (join.call.valid() || (layer.op != "cat" && layer.op != "add") || layer.inputs.size() != 2) return false;
     const ValueId other = layer.inputs[layer.inputs[0] == skip ? 1 : 0];
     if (!Made(other)) return false;
@@ -350,9 +338,9 @@ class BoundNames {
   }
 
   // Whether the call is given something that was made by this layer or behind it.
-  bool Meets(const Statements::Statement& call, int layer) const {
+  bool Meets(const Statement& call, int layer) const {
     for (int l = call.first; l <= call.last; ++l) {
-      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].inputs) {
+      for (const ValueId id : frames_.At(l).inputs) {
         if (Made(id) && PlaceOf(id) >= layer && PlaceOf(id) < call.first) return true;
       }
     }
@@ -360,16 +348,13 @@ class BoundNames {
   }
 
   const Layers& layers_;
-  const Statements& statements_;
-  const Uses& uses_;
-  Holds& release_;
+  const Frames& frames_;
+  Holds& holds_;
   std::set<ModuleId> nesting_;  // frames
 };
 
 }  // namespace
 
-void HoldBoundNames(const Layers& layers, const Statements& statements, Holds& release) {
-  BoundNames(layers, statements, release).Hold();
-}
+void HoldBoundNames(const Frames& frames, Holds& holds) { BoundNames(frames, holds).Hold(); }
 
 }  // namespace vramplan

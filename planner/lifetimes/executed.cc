@@ -64,25 +64,17 @@ bool Executed::Binds(std::string_view name) const {
   return std::find(read.targets.begin(), read.targets.end(), name) != read.targets.end();
 }
 
-Execution::Execution(const Layers& layers, const Statements& statements)
-    : layers_(layers), statements_(statements), depth_(layers.modules.size()) {
-  for (size_t m = 0; m < layers.modules.size(); ++m) {
-    const ModuleId parent = layers.modules[m].parent;
-    if (parent.valid()) depth_[m] = depth_[static_cast<size_t>(parent.value)] + 1;
-  }
-}
-
 std::vector<Unit> Execution::UnitsOf(ModuleId frame) const {
   std::vector<Unit> units;
-  for (const Statements::Statement& statement : statements_.StatementsOf(frame))
-    units.push_back({statement, statements_.KindOf(statement), LineOf(statement, frame)});
+  for (const Statement& statement : frames_.StatementsOf(frame))
+    units.push_back({statement, frames_.KindOf(statement), LineOf(statement, frame)});
   FindLostLines(frame, &units);
   return units;
 }
 
-const SourceLine* Execution::LineOf(const Statements::Statement& statement, ModuleId frame) const {
+const SourceLine* Execution::LineOf(const Statement& statement, ModuleId frame) const {
   for (int l = statement.first; l <= statement.last; ++l) {
-    if (const SourceLine* line = LineOf(layers_.layers[static_cast<size_t>(l)], frame)) return line;
+    if (const SourceLine* line = LineOf(frames_.At(l), frame)) return line;
   }
   return nullptr;
 }
@@ -91,30 +83,30 @@ const SourceLine* Execution::LineOf(const Statements::Statement& statement, Modu
 const SourceLine* Execution::LineOf(const Layer& layer, ModuleId frame) const {
   if (layer.nodes.empty()) return nullptr;
   const std::vector<int32_t> forwards = layers_.source.ForwardsOf(layer.nodes.front());
-  if (forwards.size() != DepthOf(layer.module) + 1) return nullptr;
-  return &layers_.source.lines[static_cast<size_t>(forwards[DepthOf(frame)])];
+  if (forwards.size() != frames_.LevelOf(layer.module) + 1) return nullptr;
+  return &layers_.source.lines[static_cast<size_t>(forwards[frames_.LevelOf(frame)])];
 }
 
 // A convolution into which a batch norm was folded has the norm's stack. It stands in the norm's statement where that
 // is self.bn(self.conv(x)), else in one of its own, which writes the name that the norm reads.
 bool Execution::IsFolded(const Unit& unit) const {
-  const Statements::Statement& s = unit.statement;
+  const Statement& s = unit.statement;
   if (s.first != s.last || static_cast<size_t>(s.last) + 1 >= layers_.layers.size()) return false;
-  const Layer& layer = layers_.layers[static_cast<size_t>(s.first)];
+  const Layer& layer = frames_.At(s.first);
   const Layer& norm = layers_.layers[static_cast<size_t>(s.last) + 1];
   return layer.op.starts_with("conv") && norm.op == "batch_norm" && !layer.nodes.empty() && layer.nodes == norm.nodes;
 }
 
 // Whether the first that it runs reads what the layer made.
 bool Execution::Reads(const Unit& unit, const Layer& layer) const {
-  const std::vector<ValueId>& read = layers_.layers[static_cast<size_t>(unit.statement.first)].inputs;
+  const std::vector<ValueId>& read = frames_.At(unit.statement.first).inputs;
   return !layer.outputs.empty() && std::find(read.begin(), read.end(), layer.outputs[0]) != read.end();
 }
 
 // acc = acc + f(h), where acc is 0: the exporter leaves the sum out, and it is put back without a line.
 bool Execution::EndsLineOf(const Unit& before, const Layer& lost) const {
   if (before.line == nullptr || before.line == &kLost || !IsWritten(lost.op, before.line->text)) return false;
-  const std::vector<ValueId>& made = layers_.layers[static_cast<size_t>(before.statement.last)].outputs;
+  const std::vector<ValueId>& made = frames_.At(before.statement.last).outputs;
   return !lost.inputs.empty() && std::find(made.begin(), made.end(), lost.inputs[0]) != made.end();
 }
 
@@ -138,7 +130,7 @@ const SourceLine* Execution::LineThatCalls(const std::vector<Unit>& units, size_
 void Execution::FindLostLines(ModuleId frame, std::vector<Unit>* units) const {
   for (size_t u = units->size(); u-- > 0;) {
     Unit& unit = (*units)[u];
-    const Layer& lost = layers_.layers[static_cast<size_t>(unit.statement.first)];
+    const Layer& lost = frames_.At(unit.statement.first);
     if (unit.line != nullptr) continue;
     if (unit.statement.call.valid()) {
       unit.line = LineThatCalls(*units, u);
@@ -156,8 +148,7 @@ void Execution::FindLostLines(ModuleId frame, std::vector<Unit>* units) const {
     for (const ValueId id : lost.outputs) {
       if (const auto readers = ReadersOf(id); !readers.empty()) reader = std::min(reader, readers.front());
     }
-    if (reader <= statements_.WithFrame(frame).after &&
-        LineOf(statements_.StatementOf(reader, frame), frame) != nullptr)
+    if (reader <= frames_.EndOf(frame) && LineOf(frames_.StatementOf(reader, frame), frame) != nullptr)
       unit.line = &kLost;
   }
 }
@@ -207,7 +198,7 @@ bool Execution::IsNextTurn(const std::vector<Unit>& units, const Executed& one, 
     if (one.text.find(picked, first + 1) != std::string::npos) return false;
   }
   for (size_t u = one.first; u < unit; ++u) {
-    if (statements_.IsOfList(units[u].statement)) return true;
+    if (frames_.IsOfList(units[u].statement)) return true;
   }
   return false;
 }

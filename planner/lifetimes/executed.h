@@ -12,15 +12,15 @@
 #include <string_view>
 #include <vector>
 
+#include "planner/lifetimes/frames.h"
 #include "planner/lifetimes/python_line.h"
-#include "planner/lifetimes/statements.h"
 
 namespace vramplan {
 
 // An operator of the frame or a call of a module, and the line in which the frame stood meanwhile; null: the file does
 // not say. Functions that a forward calls have no line of their own (torch/fx/proxy.py, _filter_traceback_frames).
 struct Unit {
-  Statements::Statement statement;
+  Statement statement;
   std::string kind;
   const SourceLine* line = nullptr;
 };
@@ -40,18 +40,17 @@ inline constexpr int kLostLine = -2;
 
 class Execution {
  public:
-  Execution(const Layers& layers, const Statements& statements);
+  explicit Execution(const Frames& frames) : layers_(frames.layers()), frames_(frames) {}
 
   std::vector<Unit> UnitsOf(ModuleId frame) const;
   std::vector<Executed> StatementsOf(const std::vector<Unit>& units) const;
   // Whether all that a statement ran stands in its line: else it called a function, which has names that nobody knows.
   static bool IsPlain(const std::vector<Unit>& units, const Executed& one);
   // The layers that read a value, in order.
-  std::span<const int32_t> ReadersOf(ValueId id) const { return statements_.uses().LayersReading(id); }
+  std::span<const int32_t> ReadersOf(ValueId id) const { return frames_.uses().LayersReading(id); }
 
  private:
-  size_t DepthOf(ModuleId module) const { return module.valid() ? depth_[static_cast<size_t>(module.value)] : 0; }
-  const SourceLine* LineOf(const Statements::Statement& statement, ModuleId frame) const;
+  const SourceLine* LineOf(const Statement& statement, ModuleId frame) const;
   const SourceLine* LineOf(const Layer& layer, ModuleId frame) const;
   bool IsFolded(const Unit& unit) const;
   bool Reads(const Unit& unit, const Layer& layer) const;
@@ -63,8 +62,7 @@ class Execution {
   static bool IsNextModule(const std::vector<Unit>& units, const Executed& one, size_t unit);
 
   const Layers& layers_;
-  const Statements& statements_;
-  std::vector<size_t> depth_;  // by module call; the root's is 0
+  const Frames& frames_;
 };
 
 }  // namespace vramplan

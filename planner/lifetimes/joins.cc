@@ -1,11 +1,11 @@
-#include "planner/lifetimes/joins.h"
-
 #include <algorithm>
 #include <set>
 #include <span>
 #include <unordered_map>
 
+#include "graph/habits/habits.h"
 #include "graph/lift/any_export/creations.h"
+#include "planner/lifetimes/rules.h"
 
 namespace vramplan {
 namespace {
@@ -14,36 +14,32 @@ namespace {
 // they made has come together again, which is where code writes the same name anew (x = cat([f(x), g(x)])) or returns.
 class Joins {
  public:
-  Joins(const Layers& layers, const Calls& calls, const Statements& statements, const std::vector<bool>& joins_list)
-      : layers_(layers), calls_(calls), statements_(statements), joins_list_(joins_list) {}
+  Joins(const Frames& frames, const std::vector<bool>& joins_list) : frames_(frames), joins_list_(joins_list) {}
 
   // Where the readers' results have joined, at most at the end of the frame; nowhere for values read once in it.
-  Release Of(ValueId value, ModuleId producer) const {
-    if (layers_[value].role != Role::kActivation) return {};
+  Release Of(ValueId value) const {
+    if (frames_.layers()[value].role != Role::kActivation) return {};
     const std::vector<int> readers = ReadersOf(value);
     if (readers.size() < 2) return {};
-    ModuleId frame = producer;
-    while (frame.valid() && calls_.last[static_cast<size_t>(frame.value)] < readers.back())
-      frame = layers_[frame].parent;
+    ModuleId frame = frames_.MadeIn(value);
+    while (frame.valid() && frames_.EndOf(frame) < readers.back()) frame = frames_.layers()[frame].parent;
     std::set<int> statements;  // a call counts once, however often its inside reads its argument
     for (const int reader : readers) {
-      const ModuleId call =
-          OutermostForeign(layers_, calls_, frame, layers_.layers[static_cast<size_t>(reader)].module);
+      const ModuleId call = frames_.OutermostForeign(frame, frames_.At(reader).module);
       statements.insert(call.valid() ? -1 - call.value : reader);
     }
     if (statements.size() < 2) return {};
     // x_skip = self.in_skip(x); for block in self.blocks: x = block(x): the first turn of the loop binds the name anew.
-    const auto turn = statements_.StatementOf(readers.back(), frame);
-    const int maker = statements_.MakerOf(value);
-    if (maker >= 0 && statements_.IsOfList(turn) && statements_.Carries(statements_.StatementOf(maker, frame), turn))
-      return {turn.last, NameOf(DepthOf(calls_, frame))};
-    const int end = std::max(statements_.EndOfName(statements_.MakerOf(value), frame), readers.back());
-    const int holder = NameOf(DepthOf(calls_, frame));
+    const Statement turn = frames_.StatementOf(readers.back(), frame);
+    const int maker = frames_.MakerOf(value);
+    if (maker >= 0 && frames_.IsOfList(turn) && frames_.Carries(frames_.StatementOf(maker, frame), turn))
+      return frames_.Named(turn.last, frame);
+    const int end = std::max(frames_.EndOfName(maker, frame), readers.back());
     // Uses on from the first reader; `open`: values that descend from this one and still have readers ahead.
     std::unordered_map<int32_t, int> open;
     size_t next = 0;
     for (int l = readers.front(); l <= end; ++l) {
-      const Layer& layer = layers_.layers[static_cast<size_t>(l)];
+      const Layer& layer = frames_.At(l);
       bool descends = next < readers.size() && readers[next] == l;
       if (descends) ++next;
       for (const ValueId input : layer.inputs) {
@@ -58,33 +54,32 @@ class Joins {
           if (const int last = LastReader(output); last >= 0) open[output.value] = last;
         }
       }
-      if (next == readers.size() && open.size() <= 1) return {joins_list_[static_cast<size_t>(l)] ? end : l, holder};
+      if (next == readers.size() && open.size() <= 1)
+        return frames_.Named(joins_list_[static_cast<size_t>(l)] ? end : l, frame);
     }
-    return {end, holder};
+    return frames_.Named(end, frame);
   }
 
  private:
   // x.new_zeros(n) does nothing to x.
-  bool IsUse(int layer) const { return !IsCreation(layers_.layers[static_cast<size_t>(layer)]); }
+  bool IsUse(int layer) const { return !IsCreation(frames_.At(layer)); }
   // The layers that use a value, each once.
   std::vector<int> ReadersOf(ValueId value) const {
     std::vector<int> readers;
-    for (const int reader : statements_.uses().LayersReading(value)) {
+    for (const int reader : frames_.uses().LayersReading(value)) {
       if (IsUse(reader) && (readers.empty() || readers.back() != reader)) readers.push_back(reader);
     }
     return readers;
   }
   int LastReader(ValueId value) const {
-    const std::span<const int32_t> readers = statements_.uses().LayersReading(value);
+    const std::span<const int32_t> readers = frames_.uses().LayersReading(value);
     for (size_t r = readers.size(); r > 0; --r) {
       if (IsUse(readers[r - 1])) return readers[r - 1];
     }
     return -1;
   }
 
-  const Layers& layers_;
-  const Calls& calls_;
-  const Statements& statements_;
+  const Frames& frames_;
   const std::vector<bool>& joins_list_;  // by layer
 };
 
@@ -95,11 +90,9 @@ class Joins {
 // the spot, by a helper or a comprehension: the patch merging of Swin transformers, YOLO's Focus.
 std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& from_input) {
   constexpr int kFewest = 3;
-  // fpn_outs = torch.cat(fpn_outs): UPerNet's head writes the list's name anew (mmsegmentation, decode_heads/
-  // uper_head.py; transformers 5, modeling_upernet.py).
-  std::set<ModuleId> renaming;
+  std::set<ModuleId> renaming;  // fpn_outs = torch.cat(fpn_outs): the list's name is written anew
   for (const Module& module : layers.modules) {
-    if (module.path.ends_with("fpn_bottleneck")) renaming.insert(module.parent);
+    if (HabitOfName(module.path, NameHabit::Of::kRenamedList) != nullptr) renaming.insert(module.parent);
   }
   std::vector<bool> strided(layers.values.size()), joins(layers.layers.size());
   for (size_t l = 0; l < layers.layers.size(); ++l) {
@@ -120,12 +113,11 @@ std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& fr
   return joins;
 }
 
-void HoldJoined(const Layers& layers, const Calls& calls, const Statements& statements,
-                const std::vector<bool>& joins_list, const std::vector<ModuleId>& producer, Holds& release) {
-  const Joins joins(layers, calls, statements, joins_list);
-  for (size_t v = 0; v < release.size(); ++v) {
-    if (release[v].after >= 0)
-      Hold(release, ValueId{static_cast<int32_t>(v)}, joins.Of(ValueId{static_cast<int32_t>(v)}, producer[v]));
+void HoldJoined(const Frames& frames, const std::vector<bool>& joins_list, Holds& holds) {
+  const Joins joins(frames, joins_list);
+  for (size_t v = 0; v < holds.size(); ++v) {
+    const ValueId value{static_cast<int32_t>(v)};
+    if (holds[v].after >= 0) holds.Lengthen(value, joins.Of(value));
   }
 }
 

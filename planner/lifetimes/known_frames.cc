@@ -1,5 +1,3 @@
-#include "planner/lifetimes/known_frames.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,7 +6,7 @@
 #include <string_view>
 
 #include "graph/habits/habits.h"
-#include "graph/layers/uses.h"
+#include "planner/lifetimes/rules.h"
 
 namespace vramplan {
 namespace {
@@ -45,38 +43,30 @@ const std::vector<FrameRow>& Rows() {
 
 class KnownFrames {
  public:
-  KnownFrames(const Layers& layers, const Statements& statements, Holds& release)
-      : layers_(layers), uses_(layers), statements_(statements), release_(release) {}
+  KnownFrames(const Frames& frames, Holds& holds) : layers_(frames.layers()), frames_(frames), holds_(holds) {}
 
   void Hold() {
-    std::set<ModuleId> frames = {ModuleId()};
-    for (const Layer& layer : layers_.layers) {
-      for (ModuleId m = layer.module; m.valid() && layers_[m].parent.valid(); m = layers_[m].parent) {
-        if (!frames.insert(m).second) break;
-      }
-    }
-    for (const ModuleId frame : frames) {
-      if (frame.valid() && layers_[frame].class_name.starts_with("torch.nn.modules.")) continue;
-      HoldFrame(frame);
+    for (const ModuleId frame : frames_.All()) {
+      if (!frame.valid() || !layers_[frame].class_name.starts_with("torch.nn.modules.")) HoldFrame(frame);
     }
   }
 
  private:
   struct Kinded {
-    Statements::Statement statement;
+    Statement statement;
     std::string kind;
   };
 
   void HoldFrame(ModuleId frame) {
     std::vector<Kinded> run;
-    for (const Statements::Statement& statement : statements_.StatementsOf(frame)) {
-      std::string kind = statements_.KindOf(statement);
+    for (const Statement& statement : frames_.StatementsOf(frame)) {
+      std::string kind = frames_.KindOf(statement);
       if (!statement.call.valid()) kind.insert(0, ":");
       if (kind.front() == '.') kind.erase(0, 1);
       run.push_back({statement, std::move(kind)});
     }
     const std::set<std::string_view> kinds = KindsOf(run);
-    const Release end = statements_.WithFrame(frame);
+    const Release end = frames_.WithFrame(frame);
     const std::string_view class_name = frame.valid() ? layers_[frame].class_name : std::string_view();
     for (const FrameRow& row : Rows()) {
       if (!class_name.empty() && !class_name.starts_with(row.library)) continue;
@@ -140,33 +130,33 @@ class KnownFrames {
         continue;
       }
       if (!list) {
-        for (const ValueId id : bound) vramplan::Hold(release_, id, {one.statement.last, end.holder});
+        for (const ValueId id : bound) holds_.Lengthen(id, {one.statement.last, end.holder});
         bound.clear();
       }
       const std::vector<ValueId> more = reads ? ReadBy(one.statement) : ResultsOf(one.statement);
       bound.insert(bound.end(), more.begin(), more.end());
     }
     if (list && bound.empty()) bound = ResultsInside(frame, writes);
-    for (const ValueId id : bound) vramplan::Hold(release_, id, end);
+    for (const ValueId id : bound) holds_.Lengthen(id, end);
   }
 
   // What a statement makes and something behind it reads.
-  std::vector<ValueId> ResultsOf(const Statements::Statement& statement) const {
+  std::vector<ValueId> ResultsOf(const Statement& statement) const {
     std::vector<ValueId> results;
     for (int l = statement.first; l <= statement.last; ++l) {
-      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
-        const std::span<const int32_t> readers = uses_.LayersReading(id);
+      for (const ValueId id : frames_.At(l).outputs) {
+        const std::span<const int32_t> readers = frames_.uses().LayersReading(id);
         if (!readers.empty() && readers.back() > statement.last) results.push_back(id);
       }
     }
     return results;
   }
 
-  std::vector<ValueId> ReadBy(const Statements::Statement& statement) const {
+  std::vector<ValueId> ReadBy(const Statement& statement) const {
     std::vector<ValueId> read;
     for (int l = statement.first; l <= statement.last; ++l) {
-      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].inputs) {
-        const int maker = id.valid() ? statements_.MakerOf(id) : -1;
+      for (const ValueId id : frames_.At(l).inputs) {
+        const int maker = frames_.MakerOf(id);
         if (maker >= 0 && maker < statement.first) read.push_back(id);
       }
     }
@@ -179,15 +169,15 @@ class KnownFrames {
     std::vector<ValueId> results;
     for (size_t m = 0; m < layers_.modules.size(); ++m) {
       const ModuleId call = layers_.modules[m].parent;
-      const int first = statements_.FirstOf(ModuleId{static_cast<int32_t>(m)});
+      const int first = frames_.FirstOf(ModuleId{static_cast<int32_t>(m)});
       if (!call.valid() || first < 0) continue;
       std::vector<ModuleId> calls = {call};  // out to the frame
       while (calls.back().valid() && layers_[calls.back()].parent != frame && calls.size() < kDeepest)
         calls.push_back(layers_[calls.back()].parent);
       if (!calls.back().valid() || layers_[calls.back()].parent != frame) continue;
-      const Statements::Statement inner = statements_.StatementOf(first, call);
-      std::string path = statements_.KindOf(statements_.StatementOf(first, frame));
-      for (size_t c = calls.size(); c-- > 0;) path += statements_.KindOf(statements_.StatementOf(first, calls[c]));
+      const Statement inner = frames_.StatementOf(first, call);
+      std::string path = frames_.KindOf(frames_.StatementOf(first, frame));
+      for (size_t c = calls.size(); c-- > 0;) path += frames_.KindOf(frames_.StatementOf(first, calls[c]));
       if (path.front() == '.') path.erase(0, 1);
       if (std::find(kinds.begin(), kinds.end(), path) == kinds.end()) continue;
       const std::vector<ValueId> more = ResultsOf(inner);
@@ -197,15 +187,12 @@ class KnownFrames {
   }
 
   const Layers& layers_;
-  const Uses uses_;
-  const Statements& statements_;
-  Holds& release_;
+  const Frames& frames_;
+  Holds& holds_;
 };
 
 }  // namespace
 
-void HoldKnownFrames(const Layers& layers, const Statements& statements, Holds& release) {
-  KnownFrames(layers, statements, release).Hold();
-}
+void HoldKnownFrames(const Frames& frames, Holds& holds) { KnownFrames(frames, holds).Hold(); }
 
 }  // namespace vramplan

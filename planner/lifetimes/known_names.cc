@@ -1,5 +1,3 @@
-#include "planner/lifetimes/known_names.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,7 +5,7 @@
 #include <string_view>
 
 #include "graph/habits/habits.h"
-#include "graph/layers/uses.h"
+#include "planner/lifetimes/rules.h"
 
 namespace vramplan {
 namespace {
@@ -31,7 +29,8 @@ bool HasName(const Layers& layers, ModuleId module, NameHabit::Of of) {
 // features = self.backbone(x): what a backbone or an encoder returns, a dict, a list or an output object, keeps its
 // name to the end of the caller's frame (torchvision's segmentation and detection models, segmentation_models_pytorch,
 // transformers).
-void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
+void HoldFeatures(const Frames& frames, Holds& holds) {
+  const Layers& layers = frames.layers();
   const auto feature_call = [&](ModuleId module) {  // outermost
     ModuleId found;
     for (; module.valid(); module = layers[module].parent) {
@@ -44,43 +43,45 @@ void HoldFeatures(const Layers& layers, const Calls& calls, const std::vector<Mo
   });
   for (const Layer& layer : layers.layers) {
     for (const ValueId id : layer.inputs) {
-      if (!id.valid() || release[static_cast<size_t>(id.value)].after < 0) continue;
+      if (!id.valid() || holds[id.index()].after < 0) continue;
       if (popped && layer.op == "add") continue;
-      const ModuleId call = feature_call(producer[static_cast<size_t>(id.value)]);
+      const ModuleId call = feature_call(frames.MadeIn(id));
       if (!call.valid() || feature_call(layer.module) == call) continue;
       // A model inside a model (bert.encoder) returns an object with it, which its caller names.
       ModuleId frame = layers[call].parent;
       if (frame.valid() && layers[frame].parent.valid()) frame = layers[frame].parent;
-      Hold(release, id, WithFrame(layers, calls, frame));
+      holds.Lengthen(id, frames.WithFrame(frame));
     }
   }
 }
 
 // embedding_output = self.embeddings(...): a name of the model's frame in transformers (modeling_vit.py and others).
-void HoldEmbeddings(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
+void HoldEmbeddings(const Frames& frames, Holds& holds) {
+  const Layers& layers = frames.layers();
   for (const Layer& layer : layers.layers) {
     for (const ValueId id : layer.inputs) {
-      const ModuleId source = id.valid() ? producer[static_cast<size_t>(id.value)] : ModuleId();
+      const ModuleId source = frames.MadeIn(id);
       if (!source.valid() || !IsCalled(layers, source, NameHabit::Of::kNamedEmbeddings)) continue;
       bool inside = false;
       for (ModuleId m = layer.module; m.valid(); m = layers[m].parent) inside = inside || m == source;
-      if (!inside) Hold(release, id, WithFrame(layers, calls, layers[source].parent));
+      if (!inside) holds.Lengthen(id, frames.WithFrame(layers[source].parent));
     }
   }
 }
 
 // x = self.patch_embed(x); x = self._pos_embed(x): timm's vision transformers put the class token and the positions to
 // the patches in a method of their own, whose caller still calls the patches x until the method is back.
-void HoldPatches(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
+void HoldPatches(const Frames& frames, Holds& holds) {
+  const Layers& layers = frames.layers();
   for (size_t l = 0; l + 1 < layers.layers.size(); ++l) {
     const Layer& join = layers.layers[l];
     const Layer& sum = layers.layers[l + 1];
     if (join.op != "cat" || sum.op != "add" || sum.module != join.module || join.inputs.size() < 2) continue;
     const ValueId patches = join.inputs.back();
     if (!patches.valid() || sum.inputs[0] != join.outputs[0]) continue;
-    const ModuleId embedding = producer[static_cast<size_t>(patches.value)];
+    const ModuleId embedding = frames.MadeIn(patches);
     if (!embedding.valid() || !IsCalled(layers, embedding, NameHabit::Of::kNamedPatches)) continue;
-    Hold(release, patches, {static_cast<int>(l) + 1, NameOf(DepthOf(calls, join.module))});
+    holds.Lengthen(patches, frames.Named(static_cast<int>(l) + 1, join.module));
   }
 }
 
@@ -120,7 +121,8 @@ class Rotation {
   const Uses uses_;
 };
 
-void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, Holds& release) {
+void HoldQueriesBeforeRotation(const Frames& frames, Holds& holds) {
+  const Layers& layers = frames.layers();
   const bool of_transformers = std::any_of(layers.modules.begin(), layers.modules.end(), [](const auto& module) {
     return HabitOfName(module.path, NameHabit::Of::kTurnsBoth, module.class_name) != nullptr;
   });
@@ -132,7 +134,7 @@ void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, Holds& 
     const ValueId turned = layer.module.valid() ? rotation.TurnedBy(layer) : ValueId();
     if (!turned.valid()) continue;
     if (const auto first = queries.find(layer.module); first != queries.end()) {
-      Hold(release, first->second, {static_cast<int>(l), NameOf(DepthOf(calls, layer.module))});
+      holds.Lengthen(first->second, frames.Named(static_cast<int>(l), layer.module));
       queries.erase(first);
     } else {
       queries[layer.module] = turned;
@@ -143,29 +145,31 @@ void HoldQueriesBeforeRotation(const Layers& layers, const Calls& calls, Holds& 
 // attention_mask = create_bidirectional_mask(...), encoder_outputs = self.encoder(..., attention_mask=attention_mask),
 // pooled_output = self.pooler(...): a name of the frame that makes the mask, in every model of transformers
 // (modeling_bert.py and others, version 5.23). Where no class is known, a mask of theirs is known by its four axes.
-void HoldMasks(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
+void HoldMasks(const Frames& frames, Holds& holds) {
+  const Layers& layers = frames.layers();
   constexpr size_t kMask = 3;
   for (const Layer& call : layers.layers) {
     if (call.op != "scaled_dot_product_attention" || call.inputs.size() <= kMask || !call.inputs[kMask].valid())
       continue;
     const ValueId mask = call.inputs[kMask];
-    const ModuleId frame = producer[mask.index()];
+    const ModuleId frame = frames.MadeIn(mask);
     if (!frame.valid() || frame == call.module || layers[mask].type != DType::kBool) continue;
     const std::string& class_name = layers[frame].class_name;
     const bool theirs =
         class_name.empty() ? layers[mask].shape.rank() == 4 : IsOfLibraryWith(class_name, Effect::kSkipsMasks);
-    if (theirs) Hold(release, mask, WithFrame(layers, calls, frame));
+    if (theirs) holds.Lengthen(mask, frames.WithFrame(frame));
   }
 }
 
 }  // namespace
 
-void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer, Holds& release) {
-  HoldFeatures(layers, calls, producer, release);
-  HoldEmbeddings(layers, calls, producer, release);
-  HoldPatches(layers, calls, producer, release);
-  HoldQueriesBeforeRotation(layers, calls, release);
-  HoldMasks(layers, calls, producer, release);
+void HoldKnownNames(const Frames& frames, Holds& holds) {
+  const Layers& layers = frames.layers();
+  HoldFeatures(frames, holds);
+  HoldEmbeddings(frames, holds);
+  HoldPatches(frames, holds);
+  HoldQueriesBeforeRotation(frames, holds);
+  HoldMasks(frames, holds);
   std::set<ModuleId> convolving;  // Whisper's encoder adds its positions where it picks them (modeling_whisper.py)
   for (const Layer& layer : layers.layers) {
     if (layer.op == "conv1d" && layer.module.valid()) convolving.insert(layers[layer.module].parent);
@@ -174,7 +178,7 @@ void HoldKnownNames(const Layers& layers, const Calls& calls, const std::vector<
     const bool embeds =
         layer.op == "embedding" && layer.module.valid() && HasName(layers, layer.module, NameHabit::Of::kNamedResult);
     if (embeds && !convolving.contains(layers[layer.module].parent))
-      Hold(release, layer.outputs[0], WithFrame(layers, calls, layers[layer.module].parent));
+      holds.Lengthen(layer.outputs[0], frames.WithFrame(layers[layer.module].parent));
   }
 }
 

@@ -5,18 +5,10 @@
 #include <set>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 
+#include "graph/base/text.h"
 #include "graph/lift/any_export/creations.h"
-#include "planner/lifetimes/bound_names.h"
-#include "planner/lifetimes/decoders.h"
-#include "planner/lifetimes/joins.h"
-#include "planner/lifetimes/known_frames.h"
-#include "planner/lifetimes/known_names.h"
-#include "planner/lifetimes/most_names.h"
-#include "planner/lifetimes/pyramid.h"
-#include "planner/lifetimes/statements.h"
-#include "planner/lifetimes/traced_names.h"
+#include "planner/lifetimes/rules.h"
 
 namespace vramplan {
 namespace {
@@ -25,8 +17,8 @@ namespace {
 // the whole, as long as their frame: q, k, v = qkv.unbind(0); qkv[0], qkv[1], qkv[2]; a, b = x.chunk(2).
 class NameHolds {
  public:
-  NameHolds(const Layers& layers, const Calls& calls, const Uses& uses) : layers_(layers), calls_(calls), uses_(uses) {
-    for (const Layer& layer : layers.layers) {
+  explicit NameHolds(const Frames& frames) : frames_(frames), uses_(frames.uses()) {
+    for (const Layer& layer : frames.layers().layers) {
       if (layer.op == "select" && layer.inputs[0].valid()) ++selects_[{layer.inputs[0], layer.module}];
     }
   }
@@ -35,11 +27,8 @@ class NameHolds {
   ValueId Renamed(ValueId part) const {
     const std::span<const int32_t> readers = uses_.LayersReading(part);
     if (readers.empty()) return part;
-    const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
-    const Layer& maker = *uses_.MakerOf(part);
-    const auto call_of = [&](int l) {
-      return OutermostForeign(layers_, calls_, maker.module, layers_.layers[static_cast<size_t>(l)].module);
-    };
+    const Layer& reader = frames_.At(readers[0]);
+    const auto call_of = [&](int l) { return frames_.OutermostForeign(frames_.MadeIn(part), frames_.At(l).module); };
     const ModuleId call = call_of(readers[0]);
     if (!std::all_of(readers.begin(), readers.end(), [&](int l) { return call_of(l) == call; })) return part;
     if (call.valid()) return {};
@@ -79,12 +68,11 @@ class NameHolds {
   // x = (attn @ v).transpose(1, 2).reshape(...): the statement ends with what is done to the product's shape.
   int EndOfStatement(int product) const {
     while (product >= 0) {
-      const Layer& layer = layers_.layers[static_cast<size_t>(product)];
-      const std::span<const int32_t> readers = uses_.LayersReading(layer.outputs[0]);
-      if (layer.outputs.size() != 1 || readers.size() != 1) break;
-      const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
-      if (reader.module != layer.module || !IsShaping(reader)) break;
-      product = readers[0];
+      const Layer& layer = frames_.At(product);
+      const int reader = OnlyReader(layer.outputs[0]);
+      if (layer.outputs.size() != 1 || reader < 0 || frames_.At(reader).module != layer.module) break;
+      if (!IsOneOf(frames_.At(reader).op, {"reshape", "view", "permute", "transpose", "contiguous"})) break;
+      product = reader;
     }
     return product;
   }
@@ -100,14 +88,14 @@ class NameHolds {
     if (layer.op != "cat" || !layer.outputs[0].valid()) return -1;
     ValueId value = layer.outputs[0];
     for (const std::string_view step : {"norm", "act", "conv"}) {
-      const std::span<const int32_t> readers = uses_.LayersReading(value);
-      if (readers.size() != 1) return -1;
-      const Layer& reader = layers_.layers[static_cast<size_t>(readers[0])];
+      const int place = OnlyReader(value);
+      if (place < 0) return -1;
+      const Layer& reader = frames_.At(place);
       const bool fits = step == "norm"  ? reader.op == "batch_norm"
                         : step == "act" ? reader.op == "relu"
                                         : reader.op.rfind("conv", 0) == 0;
-      if (!fits || !reader.module.valid() || layers_[reader.module].parent != layer.module) return -1;
-      if (step == "conv") return readers[0];
+      if (!fits || !reader.module.valid() || frames_.layers()[reader.module].parent != layer.module) return -1;
+      if (step == "conv") return place;
       value = reader.outputs[0];
     }
     return -1;
@@ -115,37 +103,35 @@ class NameHolds {
   // The norm that alone reads a sum of two; -1: there is none.
   int NormOf(const Layer& sum) const {
     if (sum.op != "add" || sum.inputs.size() != 2 || !sum.inputs[1].valid() || !sum.module.valid()) return -1;
-    const std::span<const int32_t> readers = uses_.LayersReading(sum.outputs[0]);
-    if (readers.size() != 1) return -1;
-    const std::string& op = layers_.layers[static_cast<size_t>(readers[0])].op;
-    return op == "layer_norm" || op == "rms_norm" ? readers[0] : -1;
+    const int reader = OnlyReader(sum.outputs[0]);
+    return reader >= 0 && IsOneOf(frames_.At(reader).op, {"layer_norm", "rms_norm"}) ? reader : -1;
   }
   // hidden = self.norm(hidden + x), also within a block: the later operand, which stands first, has the name that the
   // norm writes anew. Where; -1: not so.
   int EndOfNormedName(const Layer& sum) const {
     const int norm = NormOf(sum);
-    if (norm < 0 || layers_.layers[static_cast<size_t>(norm)].module == sum.module) return -1;
+    if (norm < 0 || frames_.At(norm).module == sum.module) return -1;
     return uses_.PlaceOfMaker(sum.inputs[0]) > uses_.PlaceOfMaker(sum.inputs[1]) ? norm : -1;
   }
   // Operands of a sum that outlive it. return self.LayerNorm(hidden + residual), which ends BERT's blocks: the sum has
   // no name, both operands have. But x = self.norm2(x + self._ff_block(x)), which ends torch.nn's encoder layers, has
   // no name for what the block returned.
-  std::vector<ValueId> OperandsOfReturnedNorm(const Layer& sum, const Calls& calls) const {
+  std::vector<ValueId> OperandsOfReturnedNorm(const Layer& sum) const {
     const int norm = NormOf(sum);
-    if (norm < 0 || calls.last[static_cast<size_t>(sum.module.value)] != norm) return {};
+    if (norm < 0 || frames_.EndOf(sum.module) != norm) return {};
     const ValueId first = sum.inputs[0], second = sum.inputs[1];
     if (uses_.PlaceOfMaker(first) >= uses_.PlaceOfMaker(second)) return sum.inputs;
     return uses_.LayersReading(first).size() > 1 ? std::vector{first} : std::vector<ValueId>();
   }
 
  private:
-  static bool IsShaping(const Layer& layer) {
-    return layer.op == "reshape" || layer.op == "view" || layer.op == "permute" || layer.op == "transpose" ||
-           layer.op == "contiguous";
+  // -1: none, or several.
+  int OnlyReader(ValueId value) const {
+    const std::span<const int32_t> readers = uses_.LayersReading(value);
+    return readers.size() == 1 ? readers[0] : -1;
   }
 
-  const Layers& layers_;
-  const Calls& calls_;
+  const Frames& frames_;
   const Uses& uses_;
   std::map<std::pair<ValueId, ModuleId>, int> selects_;
 };
@@ -167,16 +153,15 @@ std::vector<bool> FromInput(const Layers& layers) {
 // bias = self.get_relative_position_bias(); mask = mask.masked_fill(mask != 0, -100): what was made without any input
 // is prepared under a name of its own before an activation meets it. Numbers of places (arange) mostly have none; zeros
 // that an activation is added to begin a sum, whose name the sum takes: acc = zeros_like(h); acc = acc + f(h).
-void HoldPrepared(const Layers& layers, const Calls& calls, const std::vector<ModuleId>& producer,
-                  const std::vector<bool>& from_input, Holds& release) {
+void HoldPrepared(const Frames& frames, const std::vector<bool>& from_input, Holds& holds) {
   std::set<ValueId> begun;
-  for (const Layer& layer : layers.layers) {
+  for (const Layer& layer : frames.layers().layers) {
     if (layer.op == "zeros") begun.insert(layer.outputs.begin(), layer.outputs.end());
-    const auto reached = [&](ValueId id) { return id.valid() && from_input[static_cast<size_t>(id.value)]; };
+    const auto reached = [&](ValueId id) { return id.valid() && from_input[id.index()]; };
     if (!std::any_of(layer.inputs.begin(), layer.inputs.end(), reached)) continue;
     for (const ValueId id : layer.inputs) {
-      if (!id.valid() || reached(id) || begun.contains(id) || !IsFloating(layers[id].type)) continue;
-      Hold(release, id, WithFrame(layers, calls, producer[static_cast<size_t>(id.value)]));
+      if (!id.valid() || reached(id) || begun.contains(id) || !IsFloating(frames.layers()[id].type)) continue;
+      holds.Lengthen(id, frames.WithFrame(frames.MadeIn(id)));
     }
   }
 }
@@ -187,12 +172,10 @@ class Guess {
   // `order`: of the rules, for a test; empty: as they stand.
   explicit Guess(const Layers& layers, const std::vector<size_t>& order = {})
       : layers_(layers),
-        calls_(CallsOf(layers)),
-        producer_(layers.values.size()),
+        frames_(layers),
         likely_(layers.values.size()),
         known_(layers.values.size()),
         bound_(layers.values.size()),
-        statements_(layers, calls_),
         from_input_(FromInput(layers)),
         joins_list_(JoinsOfLists(layers, from_input_)),
         returned_(layers.values.size()) {
@@ -203,9 +186,9 @@ class Guess {
     known_ = likely_;
     HoldLikelyNames(order);
     known_.Under("pyramid");
-    if (!layers.source.stacks.empty()) HoldPyramid(layers, statements_, known_);
+    if (!layers.source.stacks.empty()) HoldPyramid(frames_, known_);
     likely_.Under("source-lines");
-    told_ = FollowTracedNames(layers, statements_, known_, likely_);
+    told_ = FollowTracedNames(frames_, known_, likely_);
     TakeRecorded();
   }
 
@@ -233,7 +216,7 @@ class Guess {
     if (naming == Naming::kLikely) return InOrder(likely_);
     Holds release = likely_;
     if (naming == Naming::kMost) {
-      HoldMostNames(layers_, calls_, statements_, producer_, known_, told_, release);
+      HoldMostNames(frames_, known_, told_, release);
       return InOrder(release);
     }
     for (size_t v = 0; v < release.size(); ++v) {
@@ -247,20 +230,16 @@ class Guess {
     likely_.Under("read");
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       const Layer& layer = layers_.layers[l];
-      const Release read = {static_cast<int>(l), Temporary(DepthOf(calls_, layer.module))};
-      for (ValueId input : layer.inputs) {
+      const Release read = {static_cast<int>(l), Temporary(frames_.DepthOf(layer.module))};
+      for (const ValueId input : layer.inputs) {
         if (!input.valid() || layers_[input].role != Role::kActivation) continue;
-        const ModuleId foreign =
-            OutermostForeign(layers_, calls_, producer_[static_cast<size_t>(input.value)], layer.module);
+        const ModuleId foreign = frames_.OutermostForeign(frames_.MadeIn(input), layer.module);
         if (likely_[input.index()].after < 0) likely_.Set(input.index(), read);
-        Hold(likely_, input, read);
-        if (foreign.valid())
-          Hold(likely_, input, {EndOfFrame(layers_, calls_, foreign), ArgumentOf(DepthOf(calls_, foreign))});
+        likely_.Lengthen(input, read);
+        if (foreign.valid()) likely_.Lengthen(input, {frames_.EndOf(foreign), ArgumentOf(frames_.DepthOf(foreign))});
       }
-      for (ValueId output : layer.outputs) {
-        if (!output.valid()) continue;
-        producer_[static_cast<size_t>(output.value)] = layer.module;
-        likely_.Set(output.index(), read);  // unused so far: dies at once
+      for (const ValueId output : layer.outputs) {
+        if (output.valid()) likely_.Set(output.index(), read);  // unused so far: dies at once
       }
     }
   }
@@ -272,10 +251,10 @@ class Guess {
     int holder = static_cast<int>(layers_.recorded.size());  // who died first goes first
     for (const RecordedEnd& end : layers_.recorded) {
       const size_t v = end.value.index();
-      const std::span<const int32_t> readers = statements_.uses().LayersReading(end.value);
-      const int after = end.made.valid() ? statements_.MakerOf(end.made) : last;
+      const std::span<const int32_t> readers = frames_.uses().LayersReading(end.value);
+      const int after = end.made.valid() ? frames_.MakerOf(end.made) : last;
       if (after < 0) continue;  // a reading of these layers has the call no more
-      const int read = readers.empty() ? statements_.MakerOf(end.value) : readers.back();
+      const int read = readers.empty() ? frames_.MakerOf(end.value) : readers.back();
       for (Holds* holds : {&likely_, &known_}) holds->Set(v, {std::max(after, read), kRecorded + holder}, "recorded");
       --holder;
       told_[v] = true;
@@ -291,19 +270,17 @@ class Guess {
   static const std::vector<Rule>& RuleRows() {
     static const std::vector<Rule> rows = {
         {"joined", "several statements read it: its name lasts until what they made has come together",
-         [](Guess& g) { HoldJoined(g.layers_, g.calls_, g.statements_, g.joins_list_, g.producer_, g.likely_); }},
+         [](Guess& g) { HoldJoined(g.frames_, g.joins_list_, g.likely_); }},
         {"prepared", "made without any input: it waits under a name for the activation that meets it",
-         [](Guess& g) { HoldPrepared(g.layers_, g.calls_, g.producer_, g.from_input_, g.likely_); }},
-        {"known-names", "code that libraries write alike",
-         [](Guess& g) { HoldKnownNames(g.layers_, g.calls_, g.producer_, g.likely_); }},
-        {"pyramid", "maps of several sizes stand in one list",
-         [](Guess& g) { HoldPyramid(g.layers_, g.statements_, g.likely_); }},
+         [](Guess& g) { HoldPrepared(g.frames_, g.from_input_, g.likely_); }},
+        {"known-names", "code that libraries write alike", [](Guess& g) { HoldKnownNames(g.frames_, g.likely_); }},
+        {"pyramid", "maps of several sizes stand in one list", [](Guess& g) { HoldPyramid(g.frames_, g.likely_); }},
         {"bound-names", "what is read later in its frame must have a name",
-         [](Guess& g) { HoldBoundNames(g.layers_, g.statements_, g.likely_); }},
+         [](Guess& g) { HoldBoundNames(g.frames_, g.likely_); }},
         {"decoders", "where maps of two sizes meet, both have names",
-         [](Guess& g) { HoldDecoders(g.layers_, g.statements_, g.likely_); }},
+         [](Guess& g) { HoldDecoders(g.frames_, g.likely_); }},
         {"known-frames", "what a library's frame calls its children (graph/habits)",
-         [](Guess& g) { HoldKnownFrames(g.layers_, g.statements_, g.likely_); }},
+         [](Guess& g) { HoldKnownFrames(g.frames_, g.likely_); }},
         {"parts", "tensors that are taken apart into names, sums that a norm returns, tuples of recurrent layers",
          [](Guess& g) { g.HoldParts(); }},
     };
@@ -322,29 +299,29 @@ class Guess {
 
   // Operands and parts that have a name without being read twice, and what recurrent layers return.
   void HoldParts() {
-    const NameHolds names(layers_, calls_, statements_.uses());
+    const NameHolds names(frames_);
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       const Layer& layer = layers_.layers[l];
-      const Release end = WithFrame(layers_, calls_, layer.module);
+      const Release end = frames_.WithFrame(layer.module);
       if (const int until = names.EndOfPreactivation(layer); until >= 0) {
-        Hold(likely_, layer.outputs[0], {until, end.holder});
-        Hold(likely_, layers_.layers[static_cast<size_t>(until)].outputs[0], end);
+        likely_.Lengthen(layer.outputs[0], {until, end.holder});
+        likely_.Lengthen(frames_.At(until).outputs[0], end);
       }
       if (const int until = names.EndOfNormedName(layer); until >= 0)
-        Hold(likely_, layer.inputs[0], {until, end.holder});
-      if (names.IsVariance(layer)) Hold(likely_, layer.outputs[0], end);
-      for (const ValueId part : joins_list_[l] ? layer.inputs : names.OperandsOfReturnedNorm(layer, calls_))
-        Hold(likely_, part, end);
+        likely_.Lengthen(layer.inputs[0], {until, end.holder});
+      if (names.IsVariance(layer)) likely_.Lengthen(layer.outputs[0], end);
+      for (const ValueId part : joins_list_[l] ? layer.inputs : names.OperandsOfReturnedNorm(layer))
+        likely_.Lengthen(part, end);
       if (!names.Has(layer)) continue;
-      Hold(likely_, names.Projection(layer), end);
+      likely_.Lengthen(names.Projection(layer), end);
       const ValueId projected = names.ProjectedInto(layer);
       for (const ValueId part : layer.outputs) {
         if (!part.valid()) continue;
-        Hold(likely_, projected, {names.EndOfStatement(names.LastReader(part)), end.holder});
+        likely_.Lengthen(projected, {names.EndOfStatement(names.LastReader(part)), end.holder});
         const ValueId renamed = names.Renamed(part);
         if (!renamed.valid()) continue;
-        bound_[static_cast<size_t>(renamed.value)] = part.value;
-        Hold(likely_, renamed, end);
+        bound_[renamed.index()] = part.value;
+        likely_.Lengthen(renamed, end);
       }
     }
     for (const Layer& layer : layers_.layers) HoldTuple(names, layer);
@@ -352,15 +329,14 @@ class Guess {
 
   // out, (h, c) = self.lstm(x): read or not, the tuple has a name.
   void HoldTuple(const NameHolds& names, const Layer& layer) {
-    if ((layer.op != "lstm" && layer.op != "gru" && layer.op != "rnn") || !layer.module.valid()) return;
+    if (!IsOneOf(layer.op, {"lstm", "gru", "rnn"}) || !layer.module.valid()) return;
     std::vector<int32_t> places;
     for (const ValueId output : layer.outputs) places.push_back(output.value);
     std::sort(places.begin(), places.end());
-    bound_[static_cast<size_t>(layer.outputs[0].value)] = places[0];
+    bound_[layer.outputs[0].index()] = places[0];
     for (size_t i = names.LastReader(layer.outputs[0]) < 0 ? 0 : 1; i < layer.outputs.size(); ++i) {
-      Hold(likely_, layer.outputs[i], WithFrame(layers_, calls_, layers_[layer.module].parent));
-      if (i > 0)
-        bound_[static_cast<size_t>(layer.outputs[i].value)] = places[places.size() - i];  // a tuple, from its end
+      likely_.Lengthen(layer.outputs[i], frames_.WithFrame(layers_[layer.module].parent));
+      if (i > 0) bound_[layer.outputs[i].index()] = places[places.size() - i];  // a tuple, from its end
     }
   }
 
@@ -371,9 +347,7 @@ class Guess {
         after[static_cast<size_t>(release[v].after)].push_back(ValueId{static_cast<int32_t>(v)});
       }
     }
-    const auto rank = [&](ValueId id) {
-      return std::pair{-release[static_cast<size_t>(id.value)].holder, bound_[static_cast<size_t>(id.value)]};
-    };
+    const auto rank = [&](ValueId id) { return std::pair{-release[id.index()].holder, bound_[id.index()]}; };
     for (std::vector<ValueId>& together : after) {
       std::stable_sort(together.begin(), together.end(), [&](ValueId a, ValueId b) { return rank(a) < rank(b); });
     }
@@ -383,11 +357,9 @@ class Guess {
   static constexpr int kRecorded = 1 << 20;  // beyond the holders of all frames
 
   const Layers& layers_;
-  const Calls calls_;
-  std::vector<ModuleId> producer_;  // the call that made each value
-  Holds likely_, known_;            // by value; known without guesses
-  std::vector<int32_t> bound_;      // by value: names of a frame go in the order in which they were first bound
-  const Statements statements_;
+  const Frames frames_;
+  Holds likely_, known_;                // by value; known without guesses
+  std::vector<int32_t> bound_;          // by value: names of a frame go in the order in which they were first bound
   const std::vector<bool> from_input_;  // by value
   const std::vector<bool> joins_list_;  // by layer
   std::vector<bool> told_;              // by value: source lines tell

@@ -1,16 +1,15 @@
-#include "planner/lifetimes/most_names.h"
-
 #include <set>
 #include <utility>
+
+#include "planner/lifetimes/rules.h"
 
 namespace vramplan {
 namespace {
 
 class MostNames {
  public:
-  MostNames(const Layers& layers, const Calls& calls, const Statements& statements,
-            const std::vector<ModuleId>& producer, const Holds& read, const std::vector<bool>& told)
-      : layers_(layers), calls_(calls), statements_(statements), producer_(producer), read_(read), told_(told) {}
+  MostNames(const Frames& frames, const Holds& read, const std::vector<bool>& told)
+      : frames_(frames), read_(read), told_(told) {}
 
   void HoldIn(Holds& release) {
     for (size_t v = 0; v < release.size(); ++v) {
@@ -23,24 +22,23 @@ class MostNames {
 
  private:
   bool IsFree(const Holds& release, size_t v) const { return release[v].after >= 0 && MakerOf(v) >= 0 && !told_[v]; }
-  int MakerOf(size_t v) const { return statements_.MakerOf(ValueId{static_cast<int32_t>(v)}); }
+  int MakerOf(size_t v) const { return frames_.MakerOf(ValueId{static_cast<int32_t>(v)}); }
   // In which it is made and read.
   ModuleId FrameOf(size_t v) const {
-    ModuleId frame = producer_[v];
-    while (frame.valid() && calls_.last[static_cast<size_t>(frame.value)] < read_[v].after)
-      frame = layers_[frame].parent;
+    ModuleId frame = frames_.MadeIn(ValueId{static_cast<int32_t>(v)});
+    while (frame.valid() && frames_.EndOf(frame) < read_[v].after) frame = frames_.layers()[frame].parent;
     return frame;
   }
   // What is read when the next turn of a loop has written its name anew is in a list, or has a second name.
-  bool IsKept(size_t v, ModuleId frame) const { return statements_.EndOfName(MakerOf(v), frame) < read_[v].after; }
+  bool IsKept(size_t v, ModuleId frame) const { return frames_.EndOfName(MakerOf(v), frame) < read_[v].after; }
 
   // for i, block in enumerate(self.blocks): x = cat([outs[8], outs[5]]) if i in routes else block(x); outs.append(x):
   // where a turn reads what an earlier one made, the list may have the results of all (ultralytics/yolov3,
   // models/yolo.py: y; eriklindernoren/PyTorch-YOLOv3, models.py: layer_outputs).
   void Find(size_t v) {
     const ModuleId frame = FrameOf(v);
-    const Statements::Loop made = statements_.LoopOf(MakerOf(v), frame);
-    const Statements::Loop read = statements_.LoopOf(read_[v].after, frame);
+    const Frames::Loop made = frames_.LoopOf(MakerOf(v), frame);
+    const Frames::Loop read = frames_.LoopOf(read_[v].after, frame);
     if (made.list >= 0 && made.list == read.list && read.goes_on && IsKept(v, frame))
       in_list_.insert({frame, made.list});
   }
@@ -48,20 +46,17 @@ class MostNames {
   // A chain in a list, x = block(x), writes one name anew.
   void Hold(Holds& release, size_t v) const {
     const ModuleId frame = FrameOf(v);
-    const bool in_list = in_list_.contains({frame, statements_.LoopOf(MakerOf(v), frame).list});
-    if (!in_list && statements_.Carries(statements_.StatementOf(MakerOf(v), frame),
-                                        statements_.StatementOf(read_[v].after, frame))) {
+    const bool in_list = in_list_.contains({frame, frames_.LoopOf(MakerOf(v), frame).list});
+    if (!in_list &&
+        frames_.Carries(frames_.StatementOf(MakerOf(v), frame), frames_.StatementOf(read_[v].after, frame))) {
       return;
     }
     const bool to_end = in_list || IsKept(v, frame);
-    const int end = to_end ? EndOfFrame(layers_, calls_, frame) : statements_.EndOfName(MakerOf(v), frame);
-    vramplan::Hold(release, ValueId{static_cast<int32_t>(v)}, {end, NameOf(DepthOf(calls_, frame))});
+    const int end = to_end ? frames_.EndOf(frame) : frames_.EndOfName(MakerOf(v), frame);
+    release.Lengthen(ValueId{static_cast<int32_t>(v)}, frames_.Named(end, frame));
   }
 
-  const Layers& layers_;
-  const Calls& calls_;
-  const Statements& statements_;
-  const std::vector<ModuleId>& producer_;
+  const Frames& frames_;
   const Holds& read_;
   const std::vector<bool>& told_;
   std::set<std::pair<ModuleId, int>> in_list_;  // frame, list: its results are looked up
@@ -69,10 +64,8 @@ class MostNames {
 
 }  // namespace
 
-void HoldMostNames(const Layers& layers, const Calls& calls, const Statements& statements,
-                   const std::vector<ModuleId>& producer, const Holds& read, const std::vector<bool>& told,
-                   Holds& release) {
-  MostNames(layers, calls, statements, producer, read, told).HoldIn(release);
+void HoldMostNames(const Frames& frames, const Holds& read, const std::vector<bool>& told, Holds& holds) {
+  MostNames(frames, read, told).HoldIn(holds);
 }
 
 }  // namespace vramplan

@@ -1,9 +1,13 @@
-#include "planner/lifetimes/pyramid.h"
-
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/habits/habits.h"
+#include "planner/lifetimes/rules.h"
 
 namespace vramplan {
 namespace {
@@ -20,33 +24,32 @@ bool IsMap(const Layers& layers, const Layer& maker, ValueId id) {
 
 }  // namespace
 
-void HoldPyramid(const Layers& layers, const Statements& statements, Holds& release) {
-  std::map<ModuleId, std::set<std::string>> children;
+void HoldPyramid(const Frames& frames, Holds& holds) {
+  const Layers& layers = frames.layers();
+  std::map<ModuleId, std::set<std::string, std::less<>>> children;
   for (const Module& module : layers.modules) {
     if (module.parent.valid()) children[module.parent].insert(module.path.substr(module.path.rfind('.') + 1));
   }
   for (size_t m = 0; m < layers.modules.size(); ++m) {
     const Module& encoder = layers.modules[m];
-    if (!encoder.parent.valid() || encoder.path.substr(encoder.path.rfind('.') + 1) != "encoder") continue;
-    const std::set<std::string>& beside = children[encoder.parent];
-    if (!beside.contains("decoder") || !beside.contains("segmentation_head")) continue;
+    if (!encoder.parent.valid()) continue;
+    const std::string& around = layers[encoder.parent].class_name;
+    const NameHabit* habit = HabitOfName(encoder.path, NameHabit::Of::kPyramid, around);
+    const std::set<std::string, std::less<>>& beside = children[encoder.parent];
+    const bool hands_on = habit != nullptr && encoder.path.substr(encoder.path.rfind('.') + 1) == habit->name &&
+                          beside.contains("decoder") && beside.contains(habit->with);
+    if (!hands_on) continue;
     struct Map {
       ValueId id;
       int depth;  // rises with that of the frame in which it is handed on
     };
     std::vector<Map> maps;  // one a resolution
-    const Statements::Statement call =
-        statements.StatementOf(statements.WithFrame(ModuleId{static_cast<int32_t>(m)}).after, encoder.parent);
+    const Statement call = frames.StatementOf(frames.EndOf(ModuleId{static_cast<int32_t>(m)}), encoder.parent);
     for (int l = call.first; l < static_cast<int>(layers.layers.size()); ++l) {
-      for (const ValueId id : layers.layers[static_cast<size_t>(l)].inputs) {
-        const int maker = id.valid() ? statements.MakerOf(id) : -1;
-        if (maker < call.first || maker > call.last || !IsMap(layers, layers.layers[static_cast<size_t>(maker)], id)) {
-          continue;
-        }
-        const Map map{id, statements
-                              .WithFrame(statements.Common(layers.layers[static_cast<size_t>(maker)].module,
-                                                           layers.layers[static_cast<size_t>(l)].module))
-                              .holder};
+      for (const ValueId id : frames.At(l).inputs) {
+        const int maker = frames.MakerOf(id);
+        if (maker < call.first || maker > call.last || !IsMap(layers, frames.At(maker), id)) continue;
+        const Map map{id, frames.WithFrame(frames.Common(frames.MadeIn(id), frames.At(l).module)).holder};
         const auto same = std::find_if(maps.begin(), maps.end(), [&](const Map& other) {
           return layers[other.id].shape[2] == layers[id].shape[2] && layers[other.id].shape[3] == layers[id].shape[3];
         });
@@ -57,7 +60,24 @@ void HoldPyramid(const Layers& layers, const Statements& statements, Holds& rele
         }
       }
     }
-    for (const Map& map : maps) Hold(release, map.id, statements.WithFrame(encoder.parent));
+    for (const Map& map : maps) holds.Lengthen(map.id, frames.WithFrame(encoder.parent));
+  }
+}
+
+void HoldDecoders(const Frames& frames, Holds& holds) {
+  for (const Layer& sum : frames.layers().layers) {
+    if (sum.op != "add" || sum.inputs.size() != 2 || !frames.IsMade(sum.inputs[0]) || !frames.IsMade(sum.inputs[1]))
+      continue;
+    const auto maker = [&](ValueId id) -> const Layer& { return frames.At(frames.MakerOf(id)); };
+    ValueId lateral = sum.inputs[0], top_down = sum.inputs[1];
+    if (maker(lateral).op.starts_with("upsample")) std::swap(lateral, top_down);
+    // A call of this frame returned the one, the frame made the other.
+    const bool meets = maker(top_down).op.starts_with("upsample") && maker(top_down).module == sum.module &&
+                       frames.IsInside(maker(lateral).module, sum.module) &&
+                       frames.StatementOf(frames.MakerOf(lateral), sum.module).call.valid();
+    if (!meets) continue;
+    for (const ValueId id : {lateral, top_down, sum.outputs[0]})
+      holds.Lengthen(id, frames.Named(frames.EndOfName(frames.MakerOf(id), sum.module), sum.module));
   }
 }
 

@@ -1,5 +1,3 @@
-#include "planner/lifetimes/traced_names.h"
-
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -10,6 +8,7 @@
 #include <string_view>
 
 #include "planner/lifetimes/executed.h"
+#include "planner/lifetimes/rules.h"
 
 namespace vramplan {
 namespace {
@@ -40,28 +39,22 @@ struct Frame {
 
 class TracedNames {
  public:
-  TracedNames(const Layers& layers, const Statements& statements, const Holds& read, Holds& release)
-      : layers_(layers),
-        statements_(statements),
+  TracedNames(const Frames& frames, const Holds& read, Holds& holds)
+      : layers_(frames.layers()),
+        frames_(frames),
         read_(read),
-        release_(release),
-        told_(release.size(), false),
-        execution_(layers, statements) {}
+        holds_(holds),
+        told_(holds.size(), false),
+        execution_(frames) {}
 
   void Follow() {
-    std::set<ModuleId> frames = {ModuleId()};
-    for (const Layer& layer : layers_.layers) {
-      for (ModuleId m = layer.module; m.valid() && layers_[m].parent.valid(); m = layers_[m].parent) {
-        if (!frames.insert(m).second) break;
-      }
-    }
-    for (const ModuleId module : frames) {
-      Frame frame{module, execution_.UnitsOf(module), {}, statements_.WithFrame(module)};
+    for (const ModuleId module : frames_.All()) {
+      Frame frame{module, execution_.UnitsOf(module), {}, frames_.WithFrame(module)};
       frame.ran = execution_.StatementsOf(frame.units);
       for (size_t s = 0; s < frame.ran.size(); ++s) NameInnerLine(s, &frame);
-      frames_.emplace(module, std::move(frame));
+      ran_.emplace(module, std::move(frame));
     }
-    for (const auto& [module, frame] : frames_) {
+    for (const auto& [module, frame] : ran_) {
       for (size_t s = 0; s < frame.ran.size(); ++s) Bind(frame, s);
     }
   }
@@ -125,7 +118,7 @@ class TracedNames {
   std::vector<ValueId> LeavingOf(const Frame& frame, size_t s) const {
     std::vector<ValueId> leaving;
     for (int l = frame.First(s); l <= frame.Last(s); ++l) {
-      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
+      for (const ValueId id : frames_.At(l).outputs) {
         if (!id.valid() || layers_[id].role != Role::kActivation) continue;
         const std::span<const int32_t> readers = execution_.ReadersOf(id);
         if (!readers.empty() && readers.back() > frame.Last(s) && readers.back() <= frame.end.after)
@@ -140,13 +133,13 @@ class TracedNames {
     const bool plain = Execution::IsPlain(frame.units, one);
     const std::vector<ValueId> leaving = LeavingOf(frame, s);
     for (int l = frame.First(s); l <= frame.Last(s); ++l) {
-      for (const ValueId id : layers_.layers[static_cast<size_t>(l)].outputs) {
+      for (const ValueId id : frames_.At(l).outputs) {
         if (!id.valid() || layers_[id].role != Role::kActivation) continue;
         const std::span<const int32_t> readers = execution_.ReadersOf(id);
         if (readers.empty() || readers.back() > frame.Last(s)) continue;
         if (plain && !IsInsideCall(frame, one, l, readers)) {
           SetRelease(id, {read_[id.index()], true});
-        } else if (one.line >= 0 && release_[id.index()].after > frame.Last(s)) {
+        } else if (one.line >= 0 && holds_[id.index()].after > frame.Last(s)) {
           // h = self.propagate(x): variables of a function die with it, at the latest when the statement is done.
           SetRelease(id, {frame.EndOf(s), true});
         }
@@ -166,7 +159,7 @@ class TracedNames {
         } else if (const Release end = EndOfList(frame, s); end.after != frame.end.after) {
           SetRelease(id, {end, true});
         } else {
-          Hold(release_, id, EndOfCallersList(frame, s));
+          holds_.Lengthen(id, EndOfCallersList(frame, s));
           told_[id.index()] = false;
         }
       }
@@ -197,8 +190,8 @@ class TracedNames {
     const bool written = std::any_of(
         frame.ran.begin(), frame.ran.end(),
         [list = ListIn(frame.ran[s].text)](const Executed& line) { return list.empty() || line.Binds(list); });
-    const auto caller = frame.module.valid() ? frames_.find(FrameAround(frame.module)) : frames_.end();
-    if (written || caller == frames_.end()) return frame.end;
+    const auto caller = frame.module.valid() ? ran_.find(FrameAround(frame.module)) : ran_.end();
+    if (written || caller == ran_.end()) return frame.end;
     const size_t call = caller->second.Running(frame.First(s), 0);
     const auto before = caller->second.ran.begin() + static_cast<std::ptrdiff_t>(call);
     for (const std::string& name : FurtherArguments(before->text)) {
@@ -223,15 +216,15 @@ class TracedNames {
   };
 
   void SetRelease(ValueId id, End end) {
-    release_.Set(id.index(), read_[id.index()]);
-    Hold(release_, id, end.until);
+    holds_.Set(id.index(), read_[id.index()]);
+    holds_.Lengthen(id, end.until);
     told_[id.index()] = end.sure;
   }
 
   // Whether one call made it and only the same call read it: that is the matter of the call's own frame.
   static bool IsInsideCall(const Frame& frame, const Executed& one, int maker, std::span<const int32_t> readers) {
     for (size_t u = one.first; u <= one.last; ++u) {
-      const Statements::Statement& unit = frame.units[u].statement;
+      const Statement& unit = frame.units[u].statement;
       if (maker >= unit.first && maker <= unit.last) return readers.back() <= unit.last;
     }
     return true;
@@ -245,7 +238,7 @@ class TracedNames {
     Names open;
     std::copy_if(targets.begin(), targets.end(), std::back_inserter(open),
                  [](const auto& name) { return name != "_"; });
-    const std::vector<ValueId>& parts = layers_.layers[static_cast<size_t>(frame.Last(s))].outputs;
+    const std::vector<ValueId>& parts = frames_.At(frame.Last(s)).outputs;
     std::vector<size_t> unknown;
     for (size_t i = 0; i < leaving.size(); ++i) {
       const auto part = std::find(parts.begin(), parts.end(), leaving[i]);
@@ -350,8 +343,8 @@ class TracedNames {
       } else if (lines.contains(reading.line)) {
         int newest = -1;
         for (int l = frame.First(t); l <= frame.Last(t); ++l) {
-          for (const ValueId input : layers_.layers[static_cast<size_t>(l)].inputs) {
-            const int maker = input.valid() ? statements_.MakerOf(input) : -1;
+          for (const ValueId input : frames_.At(l).inputs) {
+            const int maker = frames_.MakerOf(input);
             if (maker > frame.Last(s) && maker < frame.First(t)) newest = std::max(newest, maker);
           }
         }
@@ -362,20 +355,19 @@ class TracedNames {
   }
 
   const Layers& layers_;
-  const Statements& statements_;
+  const Frames& frames_;
   const Holds& read_;
-  Holds& release_;
+  Holds& holds_;
   std::vector<bool> told_;  // by value
   const Execution execution_;
-  std::map<ModuleId, Frame> frames_;
+  std::map<ModuleId, Frame> ran_;
 };
 
 }  // namespace
 
-std::vector<bool> FollowTracedNames(const Layers& layers, const Statements& statements, const Holds& read,
-                                    Holds& release) {
-  if (layers.source.stacks.empty()) return std::vector<bool>(release.size(), false);
-  TracedNames names(layers, statements, read, release);
+std::vector<bool> FollowTracedNames(const Frames& frames, const Holds& read, Holds& holds) {
+  if (frames.layers().source.stacks.empty()) return std::vector<bool>(holds.size(), false);
+  TracedNames names(frames, read, holds);
   names.Follow();
   return std::move(names).Told();
 }

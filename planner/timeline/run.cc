@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "graph/habits/habits.h"
 #include "graph/layers/trained.h"
+#include "graph/lift/habit_of.h"
 #include "planner/lifetimes/lifetimes.h"
 #include "planner/semantics/fused_attention.h"
 #include "planner/semantics/loss.h"
@@ -276,7 +276,7 @@ Status ModelRun::MakeTarget() {
 
 bool ModelRun::IsCached(const Layer& layer) const {
   return e_.spec().mode != Mode::kTrain && layer.op == "index" && layer.inputs[0].valid() &&
-         HabitOfName(layers_[layer.inputs[0]].name, NameHabit::Of::kCachedIndex) != nullptr;
+         HabitOfParameter(layers_, layers_[layer.inputs[0]].name, NameHabit::Of::kCachedIndex) != nullptr;
 }
 
 void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/habits/habits.h"
+#include "graph/lift/habit_of.h"
 
 namespace vramplan {
 namespace {
@@ -43,9 +43,7 @@ class Typing {
   // The addition that writes into the creation: zeros(size).scatter_add_(dim, index, x); null: none does.
   const Layer* WriterInto(const Layer& creation) const {
     if (!creation.module.valid()) return nullptr;
-    const std::string& path = layers_[creation.module].path;
-    const bool adds =
-        std::ranges::any_of(fresh_sums_, [&](const NameHabit& habit) { return path.ends_with(habit.name); });
+    const bool adds = HabitOfModule(layers_[creation.module], NameHabit::Of::kFreshSums) != nullptr;
     return adds ? AdditionTo(creation) : nullptr;
   }
 
@@ -94,7 +92,6 @@ class Typing {
   const Graph& graph_;
   const Layers& layers_;
   const Uses uses_;
-  const std::vector<NameHabit> fresh_sums_ = NamesWith(NameHabit::Of::kFreshSums);
   std::map<std::string, size_t> by_name_;
 };
 

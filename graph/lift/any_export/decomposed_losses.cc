@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "graph/layers/edit.h"
+#include "graph/layers/trained.h"
 #include "graph/lift/any_export/decomposed.h"
 
 namespace vramplan {
@@ -48,15 +48,6 @@ const DecomposedTable& Losses() {
 // kl_div's batchmean and others divide behind the call.
 bool IsWhole(const Layer* layer, std::string_view op) {
   return layer != nullptr && layer->op == op && layer->outputs.size() == 1 && layer->attributes.Ints("dim").empty();
-}
-
-// A TorchScript file does not tell weights of a loss from parameters.
-void MakeBuffer(Layers* layers, ValueId id) {
-  const auto found = std::find(layers->parameters.begin(), layers->parameters.end(), id);
-  if (found == layers->parameters.end()) return;
-  layers->parameters.erase(found);
-  layers->buffers.push_back(id);
-  layers->values[static_cast<size_t>(id.value)].role = Role::kBuffer;
 }
 
 }  // namespace
@@ -103,6 +94,7 @@ void GatherDecomposedLosses(Layers* layers) {
     calls.emplace(uses.PlaceOf(last), std::move(call));
   }
   PutCalls(layers, std::move(calls));
+  // A TorchScript file does not tell weights of a loss from parameters.
   for (const ValueId id : weights) MakeBuffer(layers, id);
 }
 

@@ -4,23 +4,14 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "graph/lift/habit_of.h"
 
 namespace vramplan {
 namespace {
 
 constexpr std::string_view kVariance = ".running_var";
-
-// What a tracer took for parameters and is none.
-template <typename IsBuffer>
-void MakeBuffers(Layers* layers, const IsBuffer& is_buffer) {
-  const auto buffers = std::stable_partition(layers->parameters.begin(), layers->parameters.end(),
-                                             [&](ValueId id) { return !is_buffer((*layers)[id].name); });
-  for (auto id = buffers; id != layers->parameters.end(); ++id) {
-    layers->values[static_cast<size_t>(id->value)].role = Role::kBuffer;
-    layers->buffers.push_back(*id);
-  }
-  layers->parameters.erase(buffers, layers->parameters.end());
-}
 
 // The first that was frozen; empty: none.
 template <typename IsFrozen>
@@ -62,9 +53,12 @@ std::set<std::string> FrozenNorms(const Layers& layers) {
 void FreezeBatchNorms(Layers* layers, Notes* notes) {
   const std::set<std::string> modules = FrozenNorms(*layers);
   if (modules.empty()) return;
-  const size_t parameters = layers->parameters.size();
-  MakeBuffers(layers, [&](const std::string& name) { return modules.count(name.substr(0, name.rfind('.'))) != 0; });
-  if (notes == nullptr || layers->parameters.size() == parameters) return;
+  const std::vector<ValueId> parameters = layers->parameters;
+  for (const ValueId id : parameters) {
+    const std::string& name = (*layers)[id].name;
+    if (modules.count(name.substr(0, name.rfind('.'))) != 0) MakeBuffer(layers, id);
+  }
+  if (notes == nullptr || layers->parameters.size() == parameters.size()) return;
   notes->Add({.code = "frozen-norms",
               .subject = *modules.begin(),
               .text = "no batch norm reads the running statistics of " + std::to_string(modules.size()) +
@@ -73,26 +67,24 @@ void FreezeBatchNorms(Layers* layers, Notes* notes) {
 }
 
 void FreezeBackbonesOfDetr(Layers* layers, Notes* notes) {
-  constexpr std::string_view kBackbone = "backbone.";
-  const bool has_queries = std::any_of(layers->parameters.begin(), layers->parameters.end(), [&](ValueId id) {
-    const std::string& name = (*layers)[id].name;
-    return name.ends_with("query_embed.weight") || name.ends_with("query_position_embeddings.weight");
+  const bool has_queries = std::ranges::any_of(layers->parameters, [&](ValueId id) {
+    return HabitOfParameter(*layers, (*layers)[id].name, NameHabit::Of::kLearnedQueries) != nullptr;
   });
   if (!has_queries) return;
+  const std::vector<NameHabit> trained = NamesWith(NameHabit::Of::kTrainedPart);
+  const auto backbone_of = [&](const std::string& name) {  // "model.backbone."; empty: it is in none
+    const size_t at = name.find(trained.front().with);
+    return at == std::string::npos ? std::string() : name.substr(0, at + trained.front().with.size());
+  };
   const std::set<std::string> norms = FrozenNorms(*layers);
-  std::set<std::string> backbones;  // "model.backbone."
-  for (const std::string& norm : norms) {
-    if (const size_t at = norm.find(kBackbone); at != std::string::npos)
-      backbones.insert(norm.substr(0, at + kBackbone.size()));
-  }
+  std::set<std::string> backbones;
+  for (const std::string& norm : norms) backbones.insert(backbone_of(norm));
+  backbones.erase("");
   const std::string first = Freeze(layers, [&](const std::string& name) {
-    const size_t at = name.find(kBackbone);
-    if (at == std::string::npos || backbones.count(name.substr(0, at + kBackbone.size())) == 0) return false;
+    const auto is_in = [&](const NameHabit& part) { return name.find(part.name) != std::string::npos; };
     // Of the norms FreezeBatchNorms takes care.
-    if (name.find("layer2") != std::string::npos || name.find("layer3") != std::string::npos ||
-        name.find("layer4") != std::string::npos)
-      return false;
-    return name.ends_with(".weight") && !norms.count(name.substr(0, name.rfind('.')));
+    return backbones.contains(backbone_of(name)) && std::ranges::none_of(trained, is_in) && name.ends_with(".weight") &&
+           !norms.contains(name.substr(0, name.rfind('.')));
   });
   if (notes == nullptr || first.empty()) return;
   notes->Add({.code = "assumed-frozen",
@@ -103,13 +95,12 @@ void FreezeBackbonesOfDetr(Layers* layers, Notes* notes) {
 }
 
 void FreezeEncoderPositions(Layers* layers, Notes* notes) {
-  constexpr std::string_view kTable = "embed_positions.weight";
   std::set<std::string> names;
   for (const ValueId id : layers->parameters) names.insert((*layers)[id].name);
   const std::string first = Freeze(layers, [&](const std::string& name) {
-    if (!name.ends_with(kTable)) return false;
-    const std::string encoder = name.substr(0, name.size() - kTable.size());
-    return names.count(encoder + "conv1.weight") != 0 && names.count(encoder + "conv2.weight") != 0;
+    const NameHabit* table = HabitOfParameter(*layers, name, NameHabit::Of::kFixedTable);
+    if (table == nullptr) return false;
+    return names.contains(name.substr(0, name.size() - table->name.size()) + std::string(table->with));
   });
   if (notes == nullptr || first.empty()) return;
   notes->Add({.code = "assumed-frozen",

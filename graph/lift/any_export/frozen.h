@@ -17,15 +17,12 @@ namespace vramplan {
 // Note "frozen-norms" where a file that calls them parameters is taken so.
 void FreezeBatchNorms(Layers* layers, Notes* notes);
 
-// DETR trains of a backbone with frozen norms what is called layer2, layer3 or layer4 and nothing else (facebook's
-// models/backbone.py, BackboneBase; transformers' DetrConvEncoder and those of Conditional and Deformable DETR, Table
-// Transformer and Grounding DINO). The learned queries beside it tell a DETR: query_embed, query_position_embeddings.
-// Call before FreezeBatchNorms. Note "assumed-frozen".
+// DETR trains parts of a backbone with frozen norms and nothing else of it (graph/habits: kTrainedPart). The learned
+// queries beside it tell a DETR. Call before FreezeBatchNorms. Note "assumed-frozen".
 void FreezeBackbonesOfDetr(Layers* layers, Notes* notes);
 
-// self.embed_positions.requires_grad_(False): the encoders of spectrograms in transformers
-// (models/whisper/modeling_whisper.py, WhisperEncoder; so Qwen2-Audio, Voxtral and Audio Flamingo), whose sinusoids are
-// stored and not trained, and which have two convolutions, conv1 and conv2, beside that table. Note "assumed-frozen".
+// Tables of sinusoids that encoders of spectrograms store and do not train (graph/habits: kFixedTable). Note
+// "assumed-frozen".
 void FreezeEncoderPositions(Layers* layers, Notes* notes);
 
 }  // namespace vramplan

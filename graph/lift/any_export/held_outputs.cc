@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "graph/habits/habits.h"
 #include "graph/lift/any_export/passes.h"
+#include "graph/lift/habit_of.h"
 
 namespace vramplan {
 namespace {
@@ -25,10 +25,8 @@ std::string EncoderOf(const std::string& path) {
 
 void HoldEncoderState(Layers* layers) {
   std::string encoder;
-  const std::vector<NameHabit> habits = NamesWith(NameHabit::Of::kCrossAttention);
   for (const Module& module : layers->modules) {
-    const auto named = [&](const NameHabit& habit) { return module.path.ends_with(habit.name); };
-    if (std::ranges::any_of(habits, named)) encoder = EncoderOf(module.path);
+    if (HabitOfModule(module, NameHabit::Of::kCrossAttention) != nullptr) encoder = EncoderOf(module.path);
     if (!encoder.empty()) break;
   }
   if (encoder.empty()) return;

@@ -34,9 +34,8 @@ void SplitMergedSlices(Layers* layers) {
   }
   Edit edit(layers);
   for (auto& [place, part] : again) {
-    Layer& reader = layers->layers[place];
-    part.name += "." + reader.name;
-    reader.inputs[0] = edit.InsertBefore(place, std::move(part), (*layers)[reader.inputs[0]]);
+    part.name += "." + layers->layers[place].name;
+    edit.RepeatFor(place, std::move(part));
   }
   edit.Apply();
 }
@@ -45,10 +44,7 @@ void SplitMergedActivations(Layers* layers) {
   static const std::set<std::string_view> kActivations = {"relu",      "leaky_relu", "elu",     "gelu", "silu",
                                                           "mish",      "sigmoid",    "tanh",    "selu", "celu",
                                                           "hardswish", "hardtanh",   "softplus"};
-  const auto is_inside = [&](ModuleId module, ModuleId outer) {
-    while (module.valid() && module != outer) module = (*layers)[module].parent;
-    return module.valid();
-  };
+  const auto is_inside = [&](ModuleId module, ModuleId outer) { return IsInside(*layers, module, outer); };
   const Uses uses(*layers);
   Edit edit(layers);
   std::map<ValueId, ModuleId> copied;  // the modules of copies
@@ -104,7 +100,7 @@ void SplitMergedCentering(Layers* layers) {
     if (!squared) continue;
     Layer again = *sub;
     again.name = layer.name + ".centred";
-    layer.inputs[0] = edit.InsertBefore(place, std::move(again), (*layers)[sub->outputs[0]]);
+    edit.RepeatFor(place, std::move(again));
   }
   edit.Apply();
 }

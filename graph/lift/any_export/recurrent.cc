@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/any_export/passes.h"
@@ -17,7 +18,7 @@
 namespace vramplan {
 namespace {
 
-bool IsRecurrent(const Layer& layer) { return layer.op == "lstm" || layer.op == "gru" || layer.op == "rnn"; }
+bool IsRecurrent(const Layer& layer) { return IsOneOf(layer.op, {"lstm", "gru", "rnn"}); }
 
 constexpr size_t kFirstWeight = 3;  // after input, hx and cx
 
@@ -157,20 +158,6 @@ void MergeNodes(Layers* layers) {
   edit.Apply();
 }
 
-// The zeros that nobody reads any more.
-void DropUnreadStates(Layers* layers) {
-  std::set<ValueId> read(layers->outputs.begin(), layers->outputs.end());
-  std::vector<Layer> kept;
-  for (auto layer = layers->layers.rbegin(); layer != layers->layers.rend(); ++layer) {
-    const bool state = layer->op == "zeros" || layer->op == "full" || layer->op == "slice";
-    if (state && layer->outputs.size() == 1 && read.count(layer->outputs[0]) == 0) continue;
-    read.insert(layer->inputs.begin(), layer->inputs.end());
-    kept.push_back(std::move(*layer));
-  }
-  std::reverse(kept.begin(), kept.end());
-  layers->layers = std::move(kept);
-}
-
 ValueId NewState(Layers* layers, const Layer& call, const char* suffix, Dim length) {
   const Shape& input = (*layers)[call.inputs[0]].shape;
   const bool batch_first = call.attributes.Int("batch_first", 0) != 0;
@@ -237,7 +224,9 @@ void GatherRecurrent(Layers* layers) {
       layer.inputs[1] = layer.inputs[2] = {};
     }
   }
-  DropUnreadStates(layers);
+  DropUnread(layers, [](const Layer& layer) {  // the zeros that nobody reads any more
+    return IsOneOf(layer.op, {"zeros", "full", "slice"}) && layer.outputs.size() == 1;
+  });
   for (Layer& layer : layers->layers) {
     if (!IsRecurrent(layer) || layer.inputs.size() < kFirstWeight) continue;
     ShapeWeights(layers, layer);

@@ -1,5 +1,5 @@
 // Weights that are made in front of each call, where the file still has how (constants of more than 2^18 elements are
-// not folded; smaller ones: folded_parameters.h):
+// not folded; smaller ones: dynamo/folded.h):
 //
 //   weight_norm(v, g)             mul(v, div(g, norm(v)))
 //   spectral_norm(weight, u, v)   div(weight, dot(u, mv(weight as a matrix, v))), in training with one power iteration
@@ -11,8 +11,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "graph/layers/edit.h"
+#include "graph/layers/trained.h"
 #include "graph/lift/any_export/decomposed.h"
 #include "graph/lift/any_export/passes.h"
 
@@ -52,16 +54,14 @@ constexpr Names kSpectral[] = {
 
 // The buffer of that name. A vector that an export of eval() only multiplies looks like a parameter in its file.
 ValueId BufferNamed(Layers* layers, const std::string& name) {
-  const auto is_named = [&](ValueId id) { return (*layers)[id].name == name; };
-  const auto buffer = std::find_if(layers->buffers.begin(), layers->buffers.end(), is_named);
-  if (buffer != layers->buffers.end()) return *buffer;
-  const auto parameter = std::find_if(layers->parameters.begin(), layers->parameters.end(), is_named);
-  if (parameter == layers->parameters.end()) return {};
-  const ValueId id = *parameter;
-  layers->parameters.erase(parameter);
-  layers->buffers.push_back(id);
-  layers->values[id.index()].role = Role::kBuffer;
-  return id;
+  for (const std::vector<ValueId>* list : {&layers->buffers, &layers->parameters}) {
+    const auto found = std::ranges::find(*list, name, [&](ValueId id) { return (*layers)[id].name; });
+    if (found == list->end()) continue;
+    const ValueId id = *found;
+    MakeBuffer(layers, id);
+    return id;
+  }
+  return {};
 }
 
 // What the first vector is multiplied with: the weight as a matrix, its axis `dim` for rows.

@@ -17,6 +17,7 @@
 #include "graph/layers/edit.h"
 #include "graph/lift/any_export/known_mask.h"
 #include "graph/lift/any_export/passes.h"
+#include "graph/lift/habit_of.h"
 
 namespace vramplan {
 namespace {
@@ -74,7 +75,10 @@ class Rewrite {
     }
     for (ValueId& output : layers_.outputs) output = NameOf(output);
     draft_.edit.Apply();
-    if (changed_) DropOrphans(read);
+    if (!changed_) return;
+    DropUnread(&layers_, [&](const Layer& layer) {  // what made the masks
+      return std::ranges::all_of(layer.outputs, [&](ValueId id) { return !id.valid() || read.contains(id); });
+    });
   }
 
  private:
@@ -187,21 +191,6 @@ class Rewrite {
     if (copied) call.inputs[kMask] = insert("contiguous", {call.inputs[kMask]}, bias.type, bias.shape);
   }
 
-  // What made the masks, and nobody reads any more; `was_read`: by layers.
-  void DropOrphans(const std::set<ValueId>& was_read) {
-    std::set<ValueId> read(layers_.outputs.begin(), layers_.outputs.end());
-    Edit edit(&layers_);
-    for (size_t l = layers_.layers.size(); l-- > 0;) {
-      const Layer& layer = layers_.layers[l];
-      if (std::ranges::all_of(layer.outputs,
-                              [&](ValueId id) { return !id.valid() || (!read.contains(id) && was_read.contains(id)); }))
-        edit.Remove(l);
-      else
-        read.insert(layer.inputs.begin(), layer.inputs.end());
-    }
-    edit.Apply();
-  }
-
   Layers& layers_;
   const bool nameless_;
   const Uses uses_;
@@ -281,7 +270,7 @@ void MakeMasksContiguous(Layers* layers) {
 
 void MakePositionBiasesContiguous(Layers* layers) {
   const auto is_table = [&](ValueId id) {
-    return HabitOfName((*layers)[id].name, NameHabit::Of::kDenseBias) != nullptr;
+    return HabitOfParameter(*layers, (*layers)[id].name, NameHabit::Of::kDenseBias) != nullptr;
   };
   const bool any = std::any_of(layers->parameters.begin(), layers->parameters.end(), is_table);
   if (!any) return;

@@ -19,6 +19,7 @@
 #include "graph/layers/edit.h"
 #include "graph/layers/form.h"
 #include "graph/lift/any_export/passes.h"
+#include "graph/lift/habit_of.h"
 
 namespace vramplan {
 namespace {
@@ -117,7 +118,7 @@ class Upcasts {
   // By the classes of T5 and its children, or, without classes, by a name.
   bool IsT5() const {
     return std::any_of(layers_.modules.begin(), layers_.modules.end(), [](const Module& module) {
-      return HabitOfName(module.path, NameHabit::Of::kHalvesOfT5, module.class_name) != nullptr ||
+      return HabitOfModule(module, NameHabit::Of::kHalvesOfT5) != nullptr ||
              HasHabit(module.class_name, Effect::kHalvesOfT5);
     });
   }
@@ -126,14 +127,16 @@ class Upcasts {
   bool IsSublayer(ModuleId module) const {
     if (!module.valid()) return false;
     const std::string& path = layers_[module].path;
-    const NameHabit* habit = HabitWithin(path, NameHabit::Of::kClamped);
+    const NameHabit* habit = HabitWithin(path, NameHabit::Of::kClamped, layers_[module].class_name);
     const size_t layer = habit == nullptr ? std::string::npos : path.rfind(habit->with);
     return layer != std::string::npos && path.rfind(habit->name) < layer &&
            path.find('.', layer + habit->with.size()) == std::string::npos;
   }
 
   bool IsOutOfFeedForward(ModuleId module) const {
-    return module.valid() && HabitOfName(layers_[module].path, NameHabit::Of::kCastToWeight) != nullptr;
+    if (!module.valid() || !layers_[module].parent.valid()) return false;
+    const std::string& around = layers_[layers_[module].parent].class_name;
+    return HabitOfName(layers_[module].path, NameHabit::Of::kCastToWeight, around) != nullptr;
   }
 
   static Layer Beside(const Layer& layer, const char* op, std::vector<ValueId> inputs) {

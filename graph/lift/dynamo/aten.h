@@ -29,8 +29,8 @@ struct AtenCall {
 };
 
 struct AtenRule {
-  std::string_view target;  // "conv2d" (any overload) or "add.Scalar" (this one)
-  std::string_view op;      // in the vocabulary; empty: the host's work, no layer
+  std::string_view target;  // "conv2d" (any overload) or "add.Scalar" (this one); in the table also several
+  std::string_view op;      // in the vocabulary; in the table "=": that of the target; empty: the host's work, no layer
   std::string_view arguments;
   void (*shape)(AtenCall& call, const LayerBuilder& builder) = nullptr;  // what the schema alone does not say
   bool several_outputs = false;

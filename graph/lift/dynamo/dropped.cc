@@ -32,11 +32,11 @@ bool IsCopy(ValueId source, const FxGroup& user, const LayerBuilder& builder) {
   return maker != nullptr && kReordering.count(maker->op) != 0;
 }
 
-ValueId Like(ValueId source, const std::string& name, LayerBuilder& builder) {
+Value Like(ValueId source, const std::string& name, const LayerBuilder& builder) {
   Value value = builder.At(source);
   value.name = name;
   value.role = Role::kActivation;
-  return builder.AddValue(std::move(value));
+  return value;
 }
 
 // Where a function of a module (F.silu(t) in every block) ran again: the modules of the user out to the one that is of
@@ -93,7 +93,7 @@ Layer Again(const Layer& first, const std::string& name) {
 
 // Adds `again`, a repetition of what made `source`, in front of `user`.
 ValueId AddAgain(Layer again, ValueId source, ModulePath path, const FxGroup& user, LayerBuilder& builder) {
-  const ValueId result = Like(source, again.name, builder);
+  const ValueId result = builder.AddValue(Like(source, again.name, builder));
   again.outputs.front() = result;
   builder.AddLayer(std::move(again), std::move(path), user.last());
   return result;
@@ -133,12 +133,9 @@ ValueId Arithmetic(const std::string& op, const std::string& name, ValueId sourc
     position = maker->nodes.back();
     path = made_in;
   }
-  Layer layer{.op = op, .name = name, .inputs = {source}, .evidence = Evidence::kProvenance};
-  layer.attributes.Set("scalar", op == "add" || op == "sub" ? 0.0 : 1.0);
-  const ValueId result = Like(source, name, builder);
-  layer.outputs = {result};
-  builder.AddLayer(std::move(layer), std::move(path), position);
-  return result;
+  Attributes attributes;
+  attributes.Set("scalar", op == "add" || op == "sub" ? 0.0 : 1.0);
+  return builder.Make(Like(source, name, builder), op, {source}, std::move(path), position, std::move(attributes));
 }
 
 // torch.cat([x], 1) makes a tensor: the first turn of a loop that joins all features so far. What a module is given was
@@ -152,11 +149,10 @@ ValueId JoinOfOne(const std::string& name, ValueId source, const Layer* maker, c
   const bool made_inside = !path.empty() && builder.PathOf(source).size() >= path.size() &&
                            builder.PathOf(source)[path.size() - 1] == path.back();
   if (!path.empty() && !made_inside) path.pop_back();
-  const ValueId result = Like(source, name, builder);
-  Layer join{.op = "cat", .name = name, .inputs = {source}, .outputs = {result}, .evidence = Evidence::kProvenance};
-  join.attributes.Set("dim", int64_t{1});
-  builder.AddLayer(std::move(join), std::move(path), user.last());
-  return result;
+  Attributes attributes;
+  attributes.Set("dim", int64_t{1});
+  return builder.Make(Like(source, name, builder), "cat", {source}, std::move(path), user.last(),
+                      std::move(attributes));
 }
 
 // ne(a, b) is Not(Equal(a, b)) to the exporter (onnxscript 0.7, torch_lib/ops/core.py, aten_ne), and an eq of the same
@@ -187,24 +183,14 @@ ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user
       return user.path.empty() ? source
                                : LiftDroppedNorm(user.path.back().path, source, user, classes, builder, signature);
     }
-    const ValueId copy = Like(source, name, builder);
     const Layer* maker = builder.MakerOf(source);
     // Graph convolutions return x.contiguous() (nconv of nnzhan/Graph-WaveNet's model.py): no matter who reads it.
     const bool at_maker = maker != nullptr && maker->op == "einsum" && !maker->nodes.empty();
     const NodeId position = at_maker ? maker->nodes.back() : user.last();
     ModulePath path = at_maker ? builder.PathOf(source) : user.path;
-    builder.AddLayer(
-        {.op = "contiguous", .name = name, .inputs = {source}, .outputs = {copy}, .evidence = Evidence::kProvenance},
-        std::move(path), position);
-    return copy;
+    return builder.Make(Like(source, name, builder), "contiguous", {source}, std::move(path), position);
   }
-  if (op == "detach") {
-    const ValueId result = Like(source, name, builder);
-    builder.AddLayer(
-        {.op = "detach", .name = name, .inputs = {source}, .outputs = {result}, .evidence = Evidence::kProvenance},
-        user.path, user.last());
-    return result;
-  }
+  if (op == "detach") return builder.Make(Like(source, name, builder), "detach", {source}, user.path, user.last());
   const AtenRule* rule = FindAtenRule("aten." + op + ".default");
   const Layer* maker = builder.MakerOf(source);
   const bool is_made = builder.At(source).role == Role::kActivation || builder.At(source).role == Role::kInput;

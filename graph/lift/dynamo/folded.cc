@@ -153,15 +153,8 @@ ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId positi
   for (Step& step : steps) {
     std::vector<ValueId> inputs = {last};
     if (last == table) inputs.push_back(index);
-    const std::string name = base + "." + step.op;
-    last = builder.AddValue({.name = name, .type = stored.type, .shape = step.shape});
-    builder.AddLayer({.op = step.op,
-                      .name = name,
-                      .inputs = std::move(inputs),
-                      .outputs = {last},
-                      .attributes = std::move(step.attributes),
-                      .evidence = Evidence::kProvenance},
-                     path, position);
+    last = builder.Make({.name = base + "." + step.op, .type = stored.type, .shape = step.shape}, step.op,
+                        std::move(inputs), path, position, std::move(step.attributes));
     if (step.shape == final_shape && std::string_view(step.op) != "permute") break;
   }
   return last;

@@ -5,7 +5,9 @@
 //   index(relative_position_bias_table, ...) .. unsqueeze
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/lift/builder.h"
@@ -46,5 +48,49 @@ ValueId LiftFoldedView(TensorId constant, const std::string& name, const ModuleP
 // `inputs` is what `user` reads in the file, `refs` what it names.
 ValueId LiftMergedView(const std::vector<TensorId>& inputs, const std::vector<std::string>& refs,
                        const std::string& name, const FxGroup& user, LayerBuilder& builder, Signature& signature);
+
+// --- folded_parameters.cc ---
+
+// Parameters that the exporter computed with, so that only a constant is left: the fx text names what made it, the
+// graph signature lists parameters of the module that nothing names.
+//
+//   linear_1(%x, %p_qkv_weight, %cat_1)     in blocks.0.attn      ->  cat(q_bias, k_bias, v_bias) "cat_1"
+//   mul_82(%mul_78, %add_105)               in input_layernorm    ->  add(weight, scalar) "add_105"
+//   add_946(%mul_9, %index_5)               constant [4, 49, 196] ->  index(attention_biases, attention_bias_idxs)
+//   linear_2(%x, %p_qkv_weight, %slice_scatter)                   ->  slice_scatter(clone(qkv.bias))
+//   cat([%expand, %transpose], 1)           constant [1, 1, 192]  ->  expand(cls_token) "expand", [B, 1, 192]
+//
+// The result of the layers that made `constant`, an operand of `user` called `name` there; they are added in front of
+// `user`, or at `bias_position` when they make a window attention's position bias. Invalid: no parameter of the user's
+// modules may be behind it.
+ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const FxGroup& user, NodeId bias_position,
+                            LayerBuilder& builder, Signature& signature);
+
+// The same for a linear's bias, of `length` elements, that was computed: as one of zeros it left no constant either.
+ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const FxGroup& user, LayerBuilder& builder,
+                       Signature& signature);
+
+// --- folded_matrices.cc ---
+
+// Matrices that the exporter computed from several parameters, or from those of a module around the call that uses
+// them. Of what made such a constant the file has the name of the last operator alone; that parameters are behind it,
+// it shows by listing those that nothing names.
+//
+//   conv2d(%x, %unsqueeze_1)         in flow.invconv, which lists w_l, w_s, w_u   ->  reshape(mm(mm(w_l, w_s), w_u))
+//   einsum('ncvl,vw->ncwl', [%x, %softmax])   in gconv.0.nconv; nodevec1, nodevec2 in the root
+//                                                                                 ->  softmax(mm(nodevec1, nodevec2))
+//   einsum(.., [%x, %mul_78])        in gcn.1; edge_importance.0 and .1 in the root
+//                                                                                 ->  mul(edge_importance.1, number)
+//
+// The result of the layers that made `constant`, called `name` by `user`, from two or more parameters of the innermost
+// module; they are added in front of `user`. Parameters of unknown shape are taken to be as large as the constant.
+// Invalid: it is no matrix, or there are fewer.
+ValueId LiftFoldedProduct(TensorId constant, const std::string& name, const FxGroup& user, LayerBuilder& builder,
+                          Signature& signature);
+
+// The same from parameters of the modules around `groups.groups[user]`, the innermost that has any; also from one of
+// them. The layers stand in front of the call that the module makes, once for all that name it: `names` learns it.
+ValueId LiftFoldedOutside(TensorId constant, const std::string& name, const FxGroups& groups, int32_t user,
+                          LayerBuilder& builder, Signature& signature, std::unordered_map<std::string, ValueId>* names);
 
 }  // namespace vramplan

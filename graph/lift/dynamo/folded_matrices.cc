@@ -1,5 +1,3 @@
-#include "graph/lift/dynamo/folded_matrices.h"
-
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "graph/lift/dynamo/dropped.h"
+#include "graph/lift/dynamo/folded.h"
 
 namespace vramplan {
 namespace {
@@ -39,15 +38,8 @@ struct MatrixPlace {
 
   ValueId Add(const std::string& made_by, const std::string& called, const Shape& shape, std::vector<ValueId> inputs,
               Attributes attributes) const {
-    const ValueId result = builder.AddValue({.name = called, .type = whole.type, .shape = shape});
-    builder.AddLayer({.op = made_by,
-                      .name = called,
-                      .inputs = std::move(inputs),
-                      .outputs = {result},
-                      .attributes = std::move(attributes),
-                      .evidence = Evidence::kProvenance},
-                     path, position);
-    return result;
+    return builder.Make({.name = called, .type = whole.type, .shape = shape}, made_by, std::move(inputs), path,
+                        position, std::move(attributes));
   }
 };
 

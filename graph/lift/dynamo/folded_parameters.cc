@@ -1,5 +1,3 @@
-#include "graph/lift/dynamo/folded_parameters.h"
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -9,7 +7,6 @@
 
 #include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/dynamo/folded.h"
-#include "graph/lift/dynamo/folded_matrices.h"
 
 namespace vramplan {
 namespace {
@@ -26,15 +23,8 @@ struct Site {
   const std::string& module() const { return user.path.back().path; }
 
   ValueId Add(std::string op, std::vector<ValueId> inputs, Attributes attributes) const {
-    const ValueId result = builder.AddValue({.name = name, .type = type, .shape = shape});
-    builder.AddLayer({.op = std::move(op),
-                      .name = name,
-                      .inputs = std::move(inputs),
-                      .outputs = {result},
-                      .attributes = std::move(attributes),
-                      .evidence = Evidence::kProvenance},
-                     user.path, user.last());
-    return result;
+    return builder.Make({.name = name, .type = type, .shape = shape}, std::move(op), std::move(inputs), user.path,
+                        user.last(), std::move(attributes));
   }
 };
 

@@ -10,8 +10,6 @@
 #include "graph/lift/dynamo/attention_operands.h"
 #include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/dynamo/folded.h"
-#include "graph/lift/dynamo/folded_matrices.h"
-#include "graph/lift/dynamo/folded_parameters.h"
 #include "graph/lift/dynamo/fx_groups.h"
 #include "graph/lift/dynamo/merged_permutation.h"
 #include "graph/lift/dynamo/signature.h"
@@ -485,13 +483,10 @@ class ProvenanceSource {
 
 }  // namespace
 
-Status LiftByProvenance(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, std::vector<bool>* live,
-                        Notes* notes) {
-  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                               [](const Node& node) { return !node.provenance.fx_node.empty(); });
-  if (!any) return Done{};
-  ProvenanceSource(graph, shapes, builder, *live, notes).Run();
-  return Done{};
+void LiftByProvenance(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, std::vector<bool>* live,
+                      Notes* notes) {
+  const auto has_words = [](const Node& node) { return !node.provenance.fx_node.empty(); };
+  if (std::ranges::any_of(graph.nodes, has_words)) ProvenanceSource(graph, shapes, builder, *live, notes).Run();
 }
 
 }  // namespace vramplan

@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "graph/base/note.h"
-#include "graph/base/result.h"
 #include "graph/lift/builder.h"
 
 namespace vramplan {
 
 // Makes layers of the live nodes that carry an fx node, registers the graph signature's parameters and buffers, and
 // clears `live` where it made a layer (or found that none is needed), so that what is left is for the patterns.
-Status LiftByProvenance(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, std::vector<bool>* live,
-                        Notes* notes);
+void LiftByProvenance(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, std::vector<bool>* live,
+                      Notes* notes);
 
 }  // namespace vramplan

@@ -154,89 +154,66 @@ bool IsNamedAttention(PatternSource& source, NodeId root) {
          FxOperatorOf(source.graph()[source[root].outputs[0]].name).find("scaled_dot_product") != std::string::npos;
 }
 
-// MatMul(Dropout(Softmax(MatMul(q * s, k^T * s) + mask)), v), with a guard against rows that are masked whole
-bool MatchAttention(PatternSource& source, NodeId root) {
-  double dropout = 0;
-  std::vector<NodeId> nodes = {root};
-  TensorId weights = source[root].inputs[0];
-  if (const NodeId node = source.MakerOf(weights, "Dropout"); node.valid()) {
-    // No training flag: the exporter wrote it for the attention's own dropout_p.
-    dropout = source.Number(source.In(node, 1)).value_or(source[node].attributes.Real("ratio", 0));
-    nodes.push_back(node);
-    weights = source[node].inputs[0];
-  }
-  weights = source.Behind(weights);
-  const NodeId guard = source.OnlyMakerOf(weights, "Where");
-  const bool guarded = guard.valid();
-  if (guarded) {
-    if (!source.MakerOf(source.In(guard, 0), "IsNaN").valid()) return false;
-    nodes.insert(nodes.end(), {guard, source.MakerOf(source.In(guard, 0), "IsNaN")});
-    weights = source.In(guard, 2);
-  } else if (!source.UsedOnce(weights)) {
-    return false;
-  }
-  const NodeId softmax = source.MakerOf(weights, "Softmax");
-  if (!softmax.valid()) return false;
-  nodes.push_back(softmax);
-
-  TensorId scores = source.In(softmax, 0);
-  if (!source.UsedOnce(scores)) return false;
-  Mask mask;
-  bool masked = false;
-  if (const NodeId add = source.MakerOf(scores, "Add"); add.valid()) {
-    const auto is_product = [&](TensorId tensor) {
-      return source.MakerOf(tensor, "MatMul").valid() || source.MakerOf(tensor, "FusedMatMul").valid();
-    };
-    const size_t side = is_product(source.In(add, 0)) ? 0 : 1;
-    scores = source.In(add, side);
-    mask = MaskOf(source, source.In(add, 1 - side));
-    nodes.push_back(add);
-    masked = true;
-  }
-  NodeId product = source.OnlyMakerOf(scores, "MatMul");
-  std::optional<Scaled> query, key;
-  if (product.valid()) {
-    query = ScaledBy(source, source.In(product, 0));
-    key = ScaledBy(source, source.In(product, 1));
-    const bool was_scaled = WasScaled(source, source.In(product, 0)) && WasScaled(source, source.In(product, 1));
-    const bool open = !query.has_value() && !key.has_value();
-    if (open && (guarded || mask.causal || was_scaled || ScaledInFront(source, source.In(product, 0)) ||
-                 IsNamedAttention(source, root))) {
-      query = Scaled{{}, source.In(product, 0), 1};
-      key = Scaled{{}, source.In(product, 1), 1};
-    }
-    if (!query.has_value() || !key.has_value() || std::abs(query->root - key->root) > 1e-6 * std::abs(key->root)) {
-      return false;
-    }
-    if (query->mul.valid()) nodes.insert(nodes.end(), {query->mul, key->mul});
-  } else {
+// The factors of both sides; nothing: the product was not made for torch's function.
+struct ScaledProduct {
+  TensorId query, key;
+  NodeId query_scale, key_scale;  // invalid: in the product itself, or gone
+  double scale = 1;
+};
+std::optional<ScaledProduct> ProductOf(PatternSource& source, NodeId root, NodeId product, bool guarded, bool masked,
+                                       const Mask& mask) {
+  const TensorId left = source.In(product, 0), right = source.In(product, 1);
+  if (source[product].op == "FusedMatMul") {
     // ONNX Runtime's optimizer moves both factors into the product; the guard, or the mask, tells that the math kernel
     // was written. So does the product's own name where nothing is added: code of one's own scales the result, which
     // then has the name of the Mul or Div (core/optimizer/matmul_scale_fusion.cc 1.20).
-    product = source.OnlyMakerOf(scores, "FusedMatMul");
-    if (!product.valid() || !(guarded || mask.causal || (!masked && KeptItsName(source, product)))) return false;
     const Attributes& fused = source[product].attributes;
-    if (fused.Int("transA", 0) != 0 || fused.Int("transB", 0) != 0) return false;
-    const double root_scale = std::sqrt(std::abs(fused.Real("alpha", 1)));
-    query = Scaled{{}, source.In(product, 0), root_scale};
-    key = Scaled{{}, source.In(product, 1), root_scale};
+    if (!guarded && !mask.causal && (masked || !KeptItsName(source, product))) return std::nullopt;
+    if (fused.Int("transA", 0) != 0 || fused.Int("transB", 0) != 0) return std::nullopt;
+    return ScaledProduct{left, right, {}, {}, std::abs(fused.Real("alpha", 1))};
   }
-  const Dim width =
-      source.ShapeOf(query->tensor).rank() > 0 ? source.ShapeOf(query->tensor).FromEnd(1) : Dim::Unknown();
-  const std::optional<Operand> key_operand = KeyOf(source, key->tensor, nodes, key->mul.valid() ? key->mul : product);
-  if (!key_operand.has_value()) return false;
-  nodes.push_back(product);
-  nodes.insert(nodes.end(), mask.nodes.begin(), mask.nodes.end());
-  std::swap(nodes.front(), nodes.back());
+  const std::optional<Scaled> query = ScaledBy(source, left), key = ScaledBy(source, right);
+  if (query && key && std::abs(query->root - key->root) <= 1e-6 * std::abs(key->root))
+    return ScaledProduct{query->tensor, key->tensor, query->mul, key->mul, query->root * key->root};
+  const bool open = !query && !key;
+  const bool was_scaled = WasScaled(source, left) && WasScaled(source, right);
+  if (open && (guarded || mask.causal || was_scaled || ScaledInFront(source, left) || IsNamedAttention(source, root)))
+    return ScaledProduct{left, right, {}, {}, 1};
+  return std::nullopt;
+}
 
-  Attributes attributes = Named({{"dropout_p", dropout}, {"is_causal", static_cast<int64_t>(mask.causal)}});
-  const double scale = query->root * key->root;
-  if (!width.IsConstant() || std::abs(scale * std::sqrt(static_cast<double>(width.c0())) - 1) > 1e-3) {
-    attributes.Set("scale", scale);
-  }
-  return source.Emit("scaled_dot_product_attention",
-                     {source.Use(query->tensor), *key_operand, source.Use(source.In(root, 1)), source.Use(mask.tensor)},
-                     std::move(nodes), std::move(attributes));
+// MatMul(Dropout(Softmax(MatMul(q * s, k^T * s) + mask)), v), with a guard against rows that are masked whole
+bool MatchAttention(PatternSource& source, NodeId root) {
+  static const std::string kProduct = "product=MatMul|FusedMatMul()";
+  static const std::string kSoftmax = "Softmax((sum=Add(" + kProduct + ", mask) | " + kProduct + "))";
+  static const std::string kWeights = "(guard=Where(&IsNaN(), _, &" + kSoftmax + ") | " + kSoftmax + ")";
+  static const Form form("MatMul((&Dropout(" + kWeights + ") | " + kWeights + "), v)");
+  return MatchesForm(source, root, form, [&](const NodesMatch& found) {
+    const NodeId product = found.MakerOf("product");
+    const bool masked = found["sum"].valid();
+    const Mask mask = masked ? MaskOf(source, found["mask"]) : Mask();
+    const auto scaled = ProductOf(source, root, product, found["guard"].valid(), masked, mask);
+    if (!scaled) return false;
+    std::vector<NodeId> nodes = mask.nodes;
+    const auto key = KeyOf(source, scaled->key, nodes, scaled->key_scale.valid() ? scaled->key_scale : product);
+    if (!key) return false;
+    if (scaled->query_scale.valid()) nodes.insert(nodes.end(), {scaled->query_scale, scaled->key_scale});
+    // Without a training flag it is none to ONNX: the exporter wrote it for the attention's own dropout_p.
+    double dropout = 0;
+    if (const NodeId node = source.MakerOf(source[root].inputs[0], "Dropout"); node.valid()) {
+      dropout = source.Number(source.In(node, 1)).value_or(source[node].attributes.Real("ratio", 0));
+      nodes.push_back(node);
+    }
+    for (const NodeId node : found.Nodes()) nodes.push_back(node);
+    Attributes attributes = Named({{"dropout_p", dropout}, {"is_causal", static_cast<int64_t>(mask.causal)}});
+    const Shape query = source.ShapeOf(scaled->query);
+    const Dim width = query.rank() > 0 ? query.FromEnd(1) : Dim::Unknown();
+    if (!width.IsConstant() || std::abs(scaled->scale * std::sqrt(static_cast<double>(width.c0())) - 1) > 1e-3)
+      attributes.Set("scale", scaled->scale);
+    return source.Emit("scaled_dot_product_attention",
+                       {source.Use(scaled->query), *key, source.Use(found["v"]), source.Use(mask.tensor)},
+                       std::move(nodes), std::move(attributes));
+  });
 }
 
 // nn.MultiheadAttention unpacks its projection by .unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()

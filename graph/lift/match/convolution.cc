@@ -153,12 +153,7 @@ bool EmitPool(PatternSource& source, NodeId root, std::string op, Attributes att
               std::vector<NodeId> nodes) {
   std::vector<Operand> outputs = {source.Out(root)};
   if (source.Out(root, 1).valid()) outputs.push_back(source.Out(root, 1));  // where the maximum was
-  source.Add({.op = std::move(op),
-              .inputs = {source.Use(input)},
-              .outputs = std::move(outputs),
-              .attributes = std::move(attributes),
-              .nodes = std::move(nodes)});
-  return true;
+  return source.PutAll(std::move(outputs), std::move(op), {source.Use(input)}, std::move(nodes), std::move(attributes));
 }
 
 // An adaptive pool is exported as a pool without a `pads` attribute (symbolic_opset9.py 2.10, _adaptive_pool).

@@ -4,6 +4,8 @@
 //   Reshape([-1, K]), MatMul(weight), Reshape, Add(bias)     tf2onnx for Dense
 //
 //   ->   linear(x, weight, bias)
+#include <algorithm>
+
 #include "graph/lift/match/source.h"
 
 namespace vramplan {
@@ -15,91 +17,38 @@ bool IsMadeUp(PatternSource& source, NodeId node) {
   return !source.FromPyTorch() || (name.find('/') == std::string::npos && name.rfind("node_", 0) != 0);
 }
 
-// The stored matrix behind a Transpose or a Reshape.
-TensorId StoredMatrix(PatternSource& source, TensorId tensor, std::vector<NodeId>& nodes) {
-  if (!tensor.valid()) return {};
-  for (const char* op : {"Transpose", "Reshape"}) {
-    const NodeId view = source.MakerOf(tensor, op);
-    if (!view.valid()) continue;
-    nodes.push_back(view);
-    tensor = source.In(view, 0);
-    break;
-  }
-  const StoredTensor* stored = source.Stored(tensor);
-  return stored != nullptr && source.IsInitializer(tensor) && stored->dims.size() >= 2 ? tensor : TensorId{};
+// Rows stay rows.
+bool IsLinearOfRows(const NodesMatch& found, Draft* draft) {
+  PatternSource& source = found.source;
+  const TensorId weight = found["weight"];
+  const NodeId back = found.MakerOf("back");
+  const StoredTensor* stored = source.Stored(weight);
+  if (!IsMadeUp(source, back) || source[found.MakerOf("product")].attributes.Int("transA", 0) != 0) return false;
+  if (stored == nullptr || !source.IsInitializer(weight) || stored->dims.size() < 2) return false;
+  const Shape in = source.ShapeOf(found["x"]), rows = source.ShapeOf(found["rows"]);
+  const Shape out = source.ShapeOf(source[back].outputs[0]), flat = source.ShapeOf(source.In(back, 0));
+  if (rows.rank() != 2 || flat.rank() != 2 || in.rank() < 2 || in.rank() != out.rank()) return false;
+  if (in.FromEnd(1) != rows[1] || out.FromEnd(1) != flat[1]) return false;
+  if (!std::equal(in.begin(), in.end() - 1, out.begin())) return false;
+  draft->inputs = {source.Use(found["x"]),
+                   source.Parameter(weight, found.root(), "weight", Shape{out.FromEnd(1), in.FromEnd(1)}),
+                   source.Parameter(found["bias"], found.root(), "bias")};
+  return true;
 }
-
-struct DenseProduct {
-  TensorId input, weight, bias;
-  std::vector<NodeId> nodes;
-};
-
-// Reshape(Gemm(Reshape(x), weight, bias?)), Reshape(MatMul(Reshape(x), weight)): rows stay rows.
-std::optional<DenseProduct> ProductBetweenReshapes(PatternSource& source, NodeId back) {
-  if (!back.valid() || !IsMadeUp(source, back)) return std::nullopt;
-  DenseProduct product;
-  const TensorId flat = source.In(back, 0);
-  TensorId result = flat;
-  if (const NodeId add = source.OnlyMakerOf(flat, "Add"); add.valid()) {
-    const size_t side = source.Stored(source.In(add, 0)) != nullptr ? 0 : 1;
-    if (source.Stored(source.In(add, side)) == nullptr || source.RankOf(source.In(add, side)) != 1) return std::nullopt;
-    product.bias = source.In(add, side);
-    product.nodes.push_back(add);
-    result = source.In(add, 1 - side);
-  }
-  NodeId node = source.OnlyMakerOf(result, "MatMul");
-  if (const NodeId gemm = source.OnlyMakerOf(result, "Gemm"); gemm.valid() && !product.bias.valid()) {
-    if (source[gemm].attributes.Int("transA", 0) != 0) return std::nullopt;
-    if (source[gemm].inputs.size() > 2) product.bias = source.In(gemm, 2);
-    node = gemm;
-  }
-  const NodeId there = node.valid() ? source.MakerOf(source.In(node, 0), "Reshape") : NodeId{};
-  if (!there.valid()) return std::nullopt;
-  product.nodes.insert(product.nodes.end(), {there, node});
-  product.weight = StoredMatrix(source, source.In(node, 1), product.nodes);
-  product.input = source.In(there, 0);
-  const Shape in = source.ShapeOf(product.input), rows = source.ShapeOf(source.In(node, 0));
-  const Shape out = source.ShapeOf(source[back].outputs[0]), flat_out = source.ShapeOf(flat);
-  if (!product.weight.valid() || rows.rank() != 2 || flat_out.rank() != 2 || in.rank() < 2) return std::nullopt;
-  if (in.rank() != out.rank() || in.FromEnd(1) != rows[1] || out.FromEnd(1) != flat_out[1]) return std::nullopt;
-  for (int axis = 0; axis + 1 < in.rank(); ++axis) {
-    if (in[axis] != out[axis]) return std::nullopt;
-  }
-  return product;
-}
-
-bool EmitLinear(PatternSource& source, DenseProduct product, TensorId bias, NodeId root) {
-  const Shape weight{source.ShapeOf(source[root].outputs[0]).FromEnd(1), source.ShapeOf(product.input).FromEnd(1)};
-  product.nodes.push_back(root);
-  return source.Emit("linear",
-                     {source.Use(product.input), source.Parameter(product.weight, root, "weight", weight),
-                      source.Parameter(bias, root, "bias")},
-                     std::move(product.nodes));
-}
-
-bool MatchReshapedProduct(PatternSource& source, NodeId root) {
-  auto product = ProductBetweenReshapes(source, root);
-  return product.has_value() && EmitLinear(source, *product, product->bias, root);
-}
-
-bool MatchReshapedProductWithBias(PatternSource& source, NodeId root) {
-  for (size_t side = 0; side < 2; ++side) {
-    const TensorId bias = source.In(root, side);
-    if (source.Stored(bias) == nullptr || !source.IsInitializer(bias) || source.RankOf(bias) != 1) continue;
-    const NodeId back = source.OnlyMakerOf(source.In(root, 1 - side), "Reshape");
-    auto product = ProductBetweenReshapes(source, back);
-    if (!product.has_value() || product->bias.valid()) continue;
-    if (source.ShapeOf(bias)[0] != source.ShapeOf(source[root].outputs[0]).FromEnd(1)) continue;
-    product->nodes.push_back(back);
-    return EmitLinear(source, *product, bias, root);
-  }
-  return false;
+bool IsLinearWithSum(const NodesMatch& found, Draft* draft) {
+  const Shape bias = found.source.ShapeOf(found["bias"]);
+  return found.AreStored({"bias"}) && bias.rank() == 1 && bias[0] == found.source.ShapeOf(found["back"]).FromEnd(1) &&
+         IsLinearOfRows(found, draft);
 }
 
 }  // namespace
 
 const PatternRows& DensePatterns() {
-  static const PatternRows rows = {{"Add", MatchReshapedProductWithBias}, {"Reshape", MatchReshapedProduct}};
+  const std::string product = "MatMul|Gemm(rows=&Reshape(x), (&Transpose|Reshape(weight) | weight)";
+  static const PatternRows rows = {
+      Becomes("Add(back=Reshape(product=" + product + ", -)), bias)", "linear()", IsLinearWithSum),
+      Becomes("back=Reshape(Add(product=" + product + ", -), bias))", "linear()", IsLinearWithSum),
+      Becomes("back=Reshape(product=" + product + ", (bias | -)))", "linear()", IsLinearOfRows)};
   return rows;
 }
 

@@ -8,18 +8,6 @@
 namespace vramplan {
 namespace {
 
-bool EmitIndex(PatternSource& source, NodeId root, const char* op, std::vector<Operand> inputs,
-               Attributes attributes = {}) {
-  std::vector<Operand> outputs;
-  for (size_t i = 0; i < source[root].outputs.size(); ++i) outputs.push_back(source.Out(root, i));
-  source.Add({.op = op,
-              .inputs = std::move(inputs),
-              .outputs = std::move(outputs),
-              .attributes = std::move(attributes),
-              .nodes = {root}});
-  return true;
-}
-
 int64_t DimOf(PatternSource& source, NodeId root, int64_t otherwise = 0) {
   const int64_t axis = source[root].attributes.Int("axis", otherwise);
   return axis < 0 ? axis + source.RankOf(source.In(root, 0)) : axis;
@@ -32,13 +20,13 @@ bool MatchGather(PatternSource& source, NodeId root) {
   const bool parameter = source.Stored(table) != nullptr && source.IsInitializer(table) &&
                          IsFloating(source.TypeOf(table)) && DimOf(source, root) == 0;
   if (parameter && source.RankOf(table) == 2 && source.Stored(indices) == nullptr) {
-    return EmitIndex(source, root, "embedding", {source.Parameter(table, root, "weight"), source.Use(indices)});
+    return source.EmitAll("embedding", {source.Parameter(table, root, "weight"), source.Use(indices)}, root);
   }
   if (source.RankOf(indices) == 1 && source.IsInitializer(indices)) {
-    return EmitIndex(source, root, "index", {source.Use(table), source.Buffer(indices, root, "index")});
+    return source.EmitAll("index", {source.Use(table), source.Buffer(indices, root, "index")}, root);
   }
-  return EmitIndex(source, root, source.RankOf(indices) == 1 ? "index_select" : "index",
-                   {source.Use(table), source.Use(indices)}, Named({{"dim", DimOf(source, root)}}));
+  return source.EmitAll(source.RankOf(indices) == 1 ? "index_select" : "index",
+                        {source.Use(table), source.Use(indices)}, root, Named({{"dim", DimOf(source, root)}}));
 }
 
 // x[i, j]: the exporter flattens the leading axes of x to one, gathers at i * length + j, and reshapes what the flatten
@@ -107,13 +95,13 @@ bool MatchScatter(PatternSource& source, NodeId root) {
                                  source.Use(source.In(root, 2))};
   const std::string reduction = source[root].attributes.Text("reduction", "none");
   if (reduction == "add" && source[root].op == "ScatterND") {  // onnxscript 0.7, aten_index_put
-    return EmitIndex(source, root, "index_put", std::move(inputs), Named({{"accumulate", int64_t{1}}}));
+    return source.EmitAll("index_put", std::move(inputs), root, Named({{"accumulate", int64_t{1}}}));
   }
   if (const auto reduced = kReduced.find(reduction); reduced != kReduced.end()) {
     Attributes attributes = Named({{"dim", DimOf(source, root)}, {"reduce", std::string(reduced->second)}});
-    return EmitIndex(source, root, "scatter_reduce", std::move(inputs), std::move(attributes));
+    return source.EmitAll("scatter_reduce", std::move(inputs), root, std::move(attributes));
   }
-  return EmitIndex(source, root, reduction == "add" ? "scatter_add" : "scatter", std::move(inputs));
+  return source.EmitAll(reduction == "add" ? "scatter_add" : "scatter", std::move(inputs), root);
 }
 
 // x + scatter(zeros_like(x), i, y): what TorchScript writes for additions by number. Only index_add spreads its numbers
@@ -170,13 +158,13 @@ bool MatchBags(PatternSource& source, NodeId root) {
     if (!table.valid() || !numbers.valid() || source.RankOf(table) != 2 || source.Stored(table) == nullptr) continue;
     const TensorId input = InputBehind(source.graph(), numbers);
     if (!input.valid()) continue;
-    return EmitIndex(source, root, "embedding_bag", {source.Parameter(table, root, "weight"), source.Use(input)},
-                     Named({{"mode", mode->second}}));
+    return source.EmitAll("embedding_bag", {source.Parameter(table, root, "weight"), source.Use(input)}, root,
+                          Named({{"mode", mode->second}}));
   }
   return false;
 }
 bool MatchTopK(PatternSource& source, NodeId root) {
-  return EmitIndex(source, root, "topk", {source.Use(source.In(root, 0))}, Named({{"dim", DimOf(source, root, -1)}}));
+  return source.EmitAll("topk", {source.Use(source.In(root, 0))}, root, Named({{"dim", DimOf(source, root, -1)}}));
 }
 bool MatchConstantOfShape(PatternSource& source, NodeId root) {
   double value = 0;
@@ -184,7 +172,7 @@ bool MatchConstantOfShape(PatternSource& source, NodeId root) {
     if (!stored->values->integers.empty()) value = static_cast<double>(stored->values->integers[0]);
     if (!stored->values->reals.empty()) value = stored->values->reals[0];
   }
-  return EmitIndex(source, root, value == 0 ? "zeros" : value == 1 ? "ones" : "full", {});
+  return source.EmitAll(value == 0 ? "zeros" : value == 1 ? "ones" : "full", {}, root);
 }
 }  // namespace
 

@@ -61,26 +61,20 @@ Operand WeightOperand(PatternSource& source, const Weight& weight, NodeId user, 
 }
 
 // MatMul(x, Transpose(weight)), Add(bias)  ->  linear(x, weight, bias)
-bool MatchLinearWithBias(PatternSource& source, NodeId root) {
-  for (size_t side = 0; side < 2; ++side) {
-    const TensorId bias = source.In(root, side);
-    const NodeId matmul = source.OnlyMakerOf(source.In(root, 1 - side), "MatMul");
-    if (!matmul.valid() || source.RankOf(bias) != 1) continue;
-    const bool part = IsPartOfStored(source, bias);
-    if (!part && (source.Stored(bias) == nullptr || !source.IsInitializer(bias))) continue;
-    if (source.FromPyTorch() && !source.SameScope(root, matmul)) continue;
-    std::optional<Weight> weight = WeightOf(source, matmul);
-    if (!weight.has_value()) continue;
-    const TensorId product = source[matmul].outputs[0];
-    if (source.RankOf(product) < 1 || source.ShapeOf(bias)[0] != source.ShapeOf(product).FromEnd(1)) continue;
-    std::vector<NodeId> nodes = std::move(weight->nodes);
-    nodes.insert(nodes.end(), {matmul, root});
-    return source.Emit("linear",
-                       {source.Use(source.In(matmul, 0)), WeightOperand(source, *weight, matmul, bias),
-                        part ? source.Use(bias) : source.Parameter(bias, root, "bias")},
-                       std::move(nodes));
-  }
-  return false;
+bool IsLinearWithBias(const NodesMatch& found, Draft* draft) {
+  PatternSource& source = found.source;
+  const TensorId bias = found["bias"], product = found["product"];
+  const NodeId matmul = found.MakerOf("product");
+  const bool part = IsPartOfStored(source, bias);
+  if (source.RankOf(bias) != 1 || (!part && !found.AreStored({"bias"}))) return false;
+  if (source.FromPyTorch() && !source.SameScope(found.root(), matmul)) return false;
+  const std::optional<Weight> weight = WeightOf(source, matmul);
+  if (!weight || source.RankOf(product) < 1 || source.ShapeOf(bias)[0] != source.ShapeOf(product).FromEnd(1))
+    return false;
+  draft->nodes.insert(draft->nodes.begin(), weight->nodes.begin(), weight->nodes.end());
+  draft->inputs = {source.Use(source.In(matmul, 0)), WeightOperand(source, *weight, matmul, bias),
+                   part ? source.Use(bias) : source.Parameter(bias, found.root(), "bias")};
+  return true;
 }
 
 // Simplifiers take out additions of zeros, which are most biases before training. onnxslim lets the product have the
@@ -138,15 +132,10 @@ bool MatchGemm(PatternSource& source, NodeId root) {
         "linear", {source.Use(source.In(root, 0)), weight, bias.valid() ? source.Parameter(bias, root, "bias") : lost},
         {root}, computed ? Named({{"computed_weight", int64_t{1}}}) : Attributes());
   }
-  if (bias.valid()) {
-    source.Emit(
-        "addmm",
-        {source.Parameter(bias, root, "bias"), source.Use(source.In(root, 0)), source.Parameter(right, root, "weight")},
-        {root});
-  } else {
-    source.Emit("mm", {source.Use(source.In(root, 0)), source.Parameter(right, root, "weight")}, {root});
-  }
-  return true;
+  std::vector<Operand> inputs = {source.Use(source.In(root, 0)), source.Parameter(right, root, "weight")};
+  if (!bias.valid()) return source.Emit("mm", std::move(inputs), {root});
+  inputs.insert(inputs.begin(), source.Parameter(bias, root, "bias"));
+  return source.Emit("addmm", std::move(inputs), {root});
 }
 
 // torch.einsum: semantics permutes, multiplies and sums as the equation says.
@@ -160,8 +149,10 @@ bool MatchEinsum(PatternSource& source, NodeId root) {
 }  // namespace
 
 const PatternRows& LinearPatterns() {
-  static const PatternRows rows = {
-      {"Add", MatchLinearWithBias}, {"MatMul", MatchMatMul}, {"Gemm", MatchGemm}, {"Einsum", MatchEinsum}};
+  static const PatternRows rows = {Becomes("Add(product=MatMul(), bias)", "linear()", IsLinearWithBias),
+                                   {"MatMul", MatchMatMul},
+                                   {"Gemm", MatchGemm},
+                                   {"Einsum", MatchEinsum}};
   return rows;
 }
 

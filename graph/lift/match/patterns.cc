@@ -1,5 +1,3 @@
-#include "graph/lift/match/patterns.h"
-
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -83,12 +81,6 @@ const std::vector<const PatternRow*>& PatternsFor(const std::string& op) {
   static const std::vector<const PatternRow*> none;
   const auto found = table.find(op);
   return found == table.end() ? none : found->second;
-}
-
-Status LiftByPattern(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, const std::vector<bool>& live,
-                     Notes* notes) {
-  PatternSource(graph, shapes, builder, live, notes).Run();
-  return Done{};
 }
 
 }  // namespace vramplan

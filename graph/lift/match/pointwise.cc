@@ -45,21 +45,14 @@ bool MatchBinary(PatternSource& source, NodeId root) {
   const BinaryName& name = BinaryNames().at(source[root].op);
   if (source[root].inputs.size() != 2) return false;
   const TensorId left = source.In(root, 0), right = source.In(root, 1);
-  Draft draft{.op = name.op, .inputs = {}, .outputs = {source.Out(root)}, .attributes = {}, .nodes = {root}};
   // Integers are divided by floor_divide; `/` would have cast them first.
-  if (draft.op == "div" && IsWholeNumber(source.TypeOf(source[root].outputs[0]))) draft.op = "floor_divide";
-  if (const auto scalar = source.Number(right)) {
-    draft.inputs = {source.Use(left), Operand{}};
-    draft.attributes.Set("scalar", *scalar);
-  } else if (const auto number = source.Number(left)) {
-    draft.op = name.flipped;
-    draft.inputs = {source.Use(right), Operand{}};
-    draft.attributes.Set("scalar", *number);
-  } else {
-    draft.inputs = {source.Use(left), source.Use(right)};
-  }
-  source.Add(std::move(draft));
-  return true;
+  const bool whole = source[root].op == "Div" && IsWholeNumber(source.TypeOf(source[root].outputs[0]));
+  const char* op = whole ? "floor_divide" : name.op;
+  if (const auto scalar = source.Number(right))
+    return source.Emit(op, {source.Use(left), Operand{}}, {root}, Named({{"scalar", *scalar}}));
+  if (const auto scalar = source.Number(left))
+    return source.Emit(name.flipped, {source.Use(right), Operand{}}, {root}, Named({{"scalar", *scalar}}));
+  return source.Emit(op, {source.Use(left), source.Use(right)}, {root});
 }
 
 // "view_3", "unsqueeze_1": a folded view of a parameter.
@@ -94,14 +87,8 @@ bool MatchNotEqual(PatternSource& source, NodeId root) {
   const NodeId equal = source.OnlyMakerOf(source.In(root, 0), "Equal");
   if (!equal.valid()) return false;
   const auto number = source.Number(source.In(equal, 1));
-  Draft draft{.op = "ne",
-              .inputs = {source.Use(source.In(equal, 0)), number ? Operand{} : source.Use(source.In(equal, 1))},
-              .outputs = {source.Out(root)},
-              .attributes = {},
-              .nodes = {equal, root}};
-  if (number.has_value()) draft.attributes.Set("scalar", *number);
-  source.Add(std::move(draft));
-  return true;
+  return source.Emit("ne", {source.Use(source.In(equal, 0)), number ? Operand{} : source.Use(source.In(equal, 1))},
+                     {equal, root}, number ? Named({{"scalar", *number}}) : Attributes());
 }
 
 // Max(Min(x, high), low) and the like of more than two operands: Sum, Mean, Max, Min with many inputs fold to the left.

@@ -73,20 +73,15 @@ bool MatchRecurrent(PatternSource& source, NodeId root) {
   std::vector<Operand> inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 5)),
                                  lstm ? source.Use(source.In(root, 6)) : Operand{}};
   inputs.insert(inputs.end(), weights.begin(), weights.end());
-  std::vector<Operand> outputs;
-  for (size_t i = 0; i < node.outputs.size(); ++i) outputs.push_back(source.Out(root, i));
-  source.Add(
-      {.op = lstm               ? "lstm"
-             : node.op == "GRU" ? "gru"
-                                : "rnn",
-       .inputs = std::move(inputs),
-       .outputs = std::move(outputs),
-       .attributes = Named({{"num_layers", int64_t{1}},
-                            {"bidirectional", int64_t{node.attributes.Text("direction", "forward") == "bidirectional"}},
-                            {"hidden_size", node.attributes.Int("hidden_size", 0)},
-                            {"batch_first", node.attributes.Int("layout", 0)}}),
-       .nodes = {root}});
-  return true;
+  return source.EmitAll(
+      lstm               ? "lstm"
+      : node.op == "GRU" ? "gru"
+                         : "rnn",
+      std::move(inputs), root,
+      Named({{"num_layers", int64_t{1}},
+             {"bidirectional", int64_t{node.attributes.Text("direction", "forward") == "bidirectional"}},
+             {"hidden_size", node.attributes.Int("hidden_size", 0)},
+             {"batch_first", node.attributes.Int("layout", 0)}}));
 }
 
 }  // namespace

@@ -300,6 +300,12 @@ Operand PatternSource::Out(NodeId node, size_t i) {
   return {.tensor = n.outputs[i], .made = {}};
 }
 
+std::vector<Operand> PatternSource::Outs(NodeId node) {
+  std::vector<Operand> outputs;
+  for (size_t i = 0; i < graph_[node].outputs.size(); ++i) outputs.push_back(Out(node, i));
+  return outputs;
+}
+
 Operand PatternSource::LostUnder(const std::string& key, const std::string& name, DType type, const Shape& shape) {
   const auto [found, fresh] = lost_of_.try_emplace(key, static_cast<int32_t>(lost_.size()));
   if (fresh) lost_.push_back({.name = name, .type = type, .shape = shape, .value = {}});
@@ -354,11 +360,11 @@ void PatternSource::Add(Draft draft) {
   if (behind.has_value()) drafts_.push_back(std::move(*behind));
 }
 
-bool PatternSource::Put(Operand output, std::string op, std::vector<Operand> inputs, std::vector<NodeId> nodes,
-                        Attributes attributes) {
+bool PatternSource::PutAll(std::vector<Operand> outputs, std::string op, std::vector<Operand> inputs,
+                           std::vector<NodeId> nodes, Attributes attributes) {
   Add({.op = std::move(op),
        .inputs = std::move(inputs),
-       .outputs = {output},
+       .outputs = std::move(outputs),
        .attributes = std::move(attributes),
        .nodes = std::move(nodes)});
   return true;

@@ -120,6 +120,7 @@ class PatternSource {
   Operand Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape = std::nullopt);
   Operand Buffer(TensorId tensor, NodeId user, const std::string& leaf);
   Operand Out(NodeId node, size_t i = 0);
+  std::vector<Operand> Outs(NodeId node);
   // A parameter that the file has lost. All calls of a module have one, and so have all that use `beside`, a stored
   // tensor of the module.
   Operand LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape, TensorId beside = {});
@@ -135,15 +136,23 @@ class PatternSource {
   // A value that the file has not.
   Operand New(const std::string& name, DType type, const Shape& shape);
   void Add(Draft draft);
-  // A call that makes `output`; true.
+  // A call that makes `outputs`; true.
+  bool PutAll(std::vector<Operand> outputs, std::string op, std::vector<Operand> inputs, std::vector<NodeId> nodes,
+              Attributes attributes = {});
   bool Put(Operand output, std::string op, std::vector<Operand> inputs, std::vector<NodeId> nodes,
-           Attributes attributes = {});
+           Attributes attributes = {}) {
+    return PutAll({output}, std::move(op), std::move(inputs), std::move(nodes), std::move(attributes));
+  }
   // A call that makes what the last of `nodes` does; true.
   bool Emit(std::string op, std::vector<Operand> inputs, std::vector<NodeId> nodes, Attributes attributes = {}) {
     const Operand output = Out(nodes.back());
     return Put(output, std::move(op), std::move(inputs), std::move(nodes), std::move(attributes));
   }
-  // The same of one node and its first operand.
+  // The same with all its outputs.
+  bool EmitAll(std::string op, std::vector<Operand> inputs, NodeId root, Attributes attributes = {}) {
+    return PutAll(Outs(root), std::move(op), std::move(inputs), {root}, std::move(attributes));
+  }
+  // A call of one node and its first operand.
   bool EmitOf(NodeId root, std::string op, Attributes attributes = {}) {
     return Emit(std::move(op), {Use(In(root, 0))}, {root}, std::move(attributes));
   }

@@ -85,9 +85,7 @@ bool EmitSplit(PatternSource& source, NodeId root, const char* op, int64_t axis,
 
 bool MatchSplit(PatternSource& source, NodeId root) {
   const int64_t axis = FromFront(source[root].attributes.Int("axis", 0), source.RankOf(source.In(root, 0)));
-  std::vector<Operand> outputs;
-  for (size_t i = 0; i < source[root].outputs.size(); ++i) outputs.push_back(source.Out(root, i));
-  return EmitSplit(source, root, "split", axis, std::move(outputs), {root});
+  return EmitSplit(source, root, "split", axis, source.Outs(root), {root});
 }
 
 // Split into ones, each squeezed: unbind. The root is any of the Squeezes.

@@ -77,43 +77,26 @@ TensorId Unprepared(PatternSource& source, TensorId mask) {
   return mask;
 }
 
-// What all attentions share stands right behind what it is made of.
-struct FusedPlace {
-  NodeId maker;
-  NodeId Position() const { return maker.valid() ? NodeId{maker.value + 1} : NodeId{0}; }
-  std::vector<NodeId> Nodes() const { return {maker.valid() ? maker : NodeId{0}}; }
-};
-
-Operand Shared(PatternSource& source, const FusedPlace& place, const char* op, DType type, const Shape& shape,
-               Operand input, Attributes attributes = {}) {
-  std::vector<Operand> inputs = {input};
+// What all attentions share stands right behind `maker`, which makes what it is made of; invalid: nobody does.
+Operand Shared(PatternSource& source, NodeId maker, const std::string& name, const char* op, DType type,
+               const Shape& shape, std::vector<Operand> inputs, Attributes attributes = {}) {
+  const Operand made = source.New(name + "." + op, type, shape);
   if (attributes.Has("scalar")) inputs.push_back({});
-  const Operand made = source.New(std::string("attention_mask.") + op, type, shape);
   source.Add({.op = op,
               .inputs = std::move(inputs),
               .outputs = {made},
               .attributes = std::move(attributes),
-              .nodes = place.Nodes(),
-              .position = place.Position(),
-              .path = {}});
+              .nodes = {maker.valid() ? maker : NodeId{0}},
+              .position = NodeId{maker.valid() ? maker.value + 1 : 0}});
   return made;
 }
 
-Operand WithPositions(PatternSource& source, TensorId bias, const FusedPlace& mask_place, Operand mask,
-                      const FusedAttention& a) {
+Operand WithPositions(PatternSource& source, TensorId bias, NodeId mask_maker, Operand mask, const FusedAttention& a) {
   const Shape positions = source.ShapeOf(bias);
   Shape shape{a.queries[0], a.heads, a.queries[1], a.keys[1]};
   if (positions.rank() == 4) shape[1] = positions[1];
-  const FusedPlace place{std::max(mask_place.maker, source.graph()[bias].producer)};
-  const Operand sum = source.New("position_bias.add", DType::kFloat32, shape);
-  source.Add({.op = "add",
-              .inputs = {source.Use(bias), mask},
-              .outputs = {sum},
-              .attributes = {},
-              .nodes = place.Nodes(),
-              .position = place.Position(),
-              .path = {}});
-  return sum;
+  return Shared(source, std::max(mask_maker, source.graph()[bias].producer), "position_bias", "add", DType::kFloat32,
+                shape, {source.Use(bias), mask});
 }
 
 }  // namespace
@@ -210,17 +193,20 @@ void SetMask(PatternSource& source, TensorId mask, FusedAttention* a) {
   Operand& shared = source.SharedFrom(key);
   a->mask_shape = Shape{shape[0], 1, a->one_call ? a->queries[1] : Dim(1), shape[1]};
   if (!shared.valid()) {
-    const FusedPlace place{source.graph()[given].producer};
-    const DType type = source.TypeOf(given);
+    const NodeId maker = source.graph()[given].producer;
+    const auto add = [&](const char* op, DType type, const Shape& made, Operand x, Attributes attributes = {}) {
+      return Shared(source, maker, "attention_mask", op, type, made, {x}, std::move(attributes));
+    };
+    const DType type = source.TypeOf(given), real = DType::kFloat32;
     const Shape& full = a->mask_shape;
     const Shape row{shape[0], 1, shape[1]}, rows{shape[0], 1, 1, shape[1]};
-    Operand x = Shared(source, place, "unsqueeze", type, row, source.Use(given), Named({{"dim", int64_t{1}}}));
-    x = Shared(source, place, "unsqueeze", type, rows, x, Named({{"dim", int64_t{2}}}));
-    if (a->one_call) x = Shared(source, place, "expand", type, full, x);
-    x = Shared(source, place, "to", DType::kFloat32, full, x);
-    x = Shared(source, place, "rsub", DType::kFloat32, full, x, Named({{"scalar", 1.0}}));
-    x = Shared(source, place, "mul", DType::kFloat32, full, x, Named({{"scalar", -1.0}}));
-    shared = a->bias.valid() ? WithPositions(source, a->bias.tensor, place, x, *a) : x;
+    Operand x = add("unsqueeze", type, row, source.Use(given), Named({{"dim", int64_t{1}}}));
+    x = add("unsqueeze", type, rows, x, Named({{"dim", int64_t{2}}}));
+    if (a->one_call) x = add("expand", type, full, x);
+    x = add("to", real, full, x);
+    x = add("rsub", real, full, x, Named({{"scalar", 1.0}}));
+    x = add("mul", real, full, x, Named({{"scalar", -1.0}}));
+    shared = a->bias.valid() ? WithPositions(source, a->bias.tensor, maker, x, *a) : x;
   }
   // The first layer of a stack adds both, the others get the sum (modeling_t5.py 5.23).
   if (a->bias.valid()) {

@@ -2,8 +2,23 @@
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace vramplan {
+namespace {
+
+// The input of a product, turned where the optimizer took a Transpose into it.
+Operand LeftSide(PatternSource& source, NodeId product) {
+  const TensorId left = source.In(product, 0);
+  if (source[product].attributes.Int("transA", 0) == 0) return source.Use(left);
+  Shape shape = source.ShapeOf(left);
+  const int rank = shape.rank();
+  std::swap(shape[rank - 1], shape[rank - 2]);
+  return FusedParts(source, product)
+      .Make("transpose", shape, {source.Use(left)}, Named({{"dim0", rank - 2}, {"dim1", rank - 1}}));
+}
+
+}  // namespace
 
 Operand FusedParts::MakeOf(DType type, const char* op, const Shape& shape, std::vector<Operand> inputs,
                            Attributes attributes) {
@@ -42,6 +57,49 @@ void FusedParts::PutWrittenGelu(Operand x, const Shape& shape, Operand output) {
 Operand FusedParts::Heads(Operand input, const Shape& shape, const Dim& heads, const Dim& width) {
   const Operand split = Make("reshape", Shape{shape[0], shape[1], heads, width}, {input});
   return Make("transpose", Shape{shape[0], heads, shape[1], width}, {split}, Named({{"dim0", 1}, {"dim1", 2}}));
+}
+
+bool AddLinearBehind(PatternSource& source, TensorId product, Operand bias, NodeId user, Operand sum) {
+  NodeId node = source.OnlyMakerOf(product, "MatMul");
+  if (!node.valid()) node = source.OnlyMakerOf(product, "FusedMatMul");
+  if (!node.valid()) return false;
+  const Attributes& attributes = source[node].attributes;
+  const TensorId weight = source.In(node, 1);
+  if (source.Stored(weight) == nullptr || !source.IsInitializer(weight) || source.RankOf(weight) != 2) return false;
+  if (attributes.Real("alpha", 1) != 1 || attributes.Int("transBatchA", 0) != 0) return false;
+  if (attributes.Int("transA", 0) != 0 && source.RankOf(source.In(node, 0)) < 2) return false;
+  const Shape stored = source.ShapeOf(weight);
+  const Shape turned{stored[1], stored[0]};
+  const bool is_turned = attributes.Int("transB", 0) != 0;
+  source.Add(
+      {.op = "linear",
+       .inputs = {LeftSide(source, node),
+                  source.Parameter(weight, node, "weight", is_turned ? std::nullopt : std::optional(turned)), bias},
+       .outputs = {sum},
+       .nodes = user == node ? std::vector{node} : std::vector{user, node},
+       .position = node});
+  return true;
+}
+
+Operand WithBias(PatternSource& source, TensorId product, TensorId bias, NodeId user) {
+  if (!bias.valid()) return source.Use(product);
+  const TensorId output = source[user].outputs[0];
+  const Operand stored = source.Parameter(bias, user, "bias");
+  const Operand sum = source.New(Beside(source[user], "bias"), source.TypeOf(output), source.ShapeOf(output));
+  if (!AddLinearBehind(source, product, stored, user, sum))
+    source.Put(sum, "add", {source.Use(product), stored}, {user});
+  return sum;
+}
+
+const char* FusedActivationOf(const Node& node) {
+  constexpr std::pair<const char*, const char*> kNames[] = {{"Relu", "relu"},       {"LeakyRelu", "leaky_relu"},
+                                                            {"Sigmoid", "sigmoid"}, {"Tanh", "tanh"},
+                                                            {"Clip", "hardtanh"},   {"HardSigmoid", "hardsigmoid"}};
+  const std::string name = node.attributes.Text("activation", "");
+  for (const auto& [activation, op] : kNames) {
+    if (name == activation) return op;
+  }
+  return nullptr;
 }
 
 }  // namespace vramplan

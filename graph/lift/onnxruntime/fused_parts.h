@@ -6,6 +6,7 @@
 //   parts.Put("layer_norm", {sum, weight, bias}, parts.Out(0));
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "graph/lift/match/source.h"
@@ -24,6 +25,10 @@ class FusedParts {
   }
   Operand MakeOf(DType type, const char* op, const Shape& shape, std::vector<Operand> inputs,
                  Attributes attributes = {});
+  // One that is as large as the node's first output.
+  Operand Make(const char* op, std::vector<Operand> inputs, Attributes attributes = {}) {
+    return Make(op, source_.ShapeOf(source_[root_].outputs[0]), std::move(inputs), std::move(attributes));
+  }
   // A layer with a number for its second operand.
   Operand MakeWith(double number, const char* op, const Shape& shape, Operand input) {
     return Make(op, shape, {input, Operand{}}, Named({{"scalar", number}}));
@@ -45,5 +50,19 @@ class FusedParts {
   NodeId root_;
   DType type_;
 };
+
+// A product with a stored matrix whose bias the optimizer moved into the node behind it, nn.Linear:
+//
+//   MatMul(x, w), BiasGelu(., b)                    ->  linear(x, w, b)
+//   FusedMatMul<transA>(x, w), Add(b)               ->  linear(transpose(x), w, b)
+//
+// linear(...) -> sum, where `product` is made by such a product and read by nobody else; false: it is none. `bias` is
+// an operand, absent for none.
+bool AddLinearBehind(PatternSource& source, TensorId product, Operand bias, NodeId user, Operand sum);
+// The same with a stored tensor, or a plain sum where there is no such product.
+Operand WithBias(PatternSource& source, TensorId product, TensorId bias, NodeId user);
+
+// PyTorch's name for the activation that FusedConv and FusedGemm carry; null for none that is known.
+const char* FusedActivationOf(const Node& node);
 
 }  // namespace vramplan

@@ -6,22 +6,10 @@
 #include <cmath>
 
 #include "graph/lift/match/source.h"
-#include "graph/lift/onnxruntime/fused_activation.h"
-#include "graph/lift/onnxruntime/fused_linear.h"
 #include "graph/lift/onnxruntime/fused_parts.h"
 
 namespace vramplan {
 namespace {
-
-Operand LikeResult(PatternSource& source, NodeId root, const char* suffix) {
-  const TensorId output = source[root].outputs[0];
-  return source.New(vramplan::Beside(source[root], suffix), source.TypeOf(output), source.ShapeOf(output));
-}
-
-void Pointwise(PatternSource& source, NodeId root, const char* op, std::vector<Operand> inputs, Operand output,
-               Attributes attributes = {}) {
-  source.Put(output, op, std::move(inputs), {root}, std::move(attributes));
-}
 
 bool MatchFusedGemm(PatternSource& source, NodeId root) {
   const char* activation = FusedActivationOf(source[root]);
@@ -31,39 +19,32 @@ bool MatchFusedGemm(PatternSource& source, NodeId root) {
   if (source.RankOf(weight) != 2) return false;
   std::optional<Shape> shape;
   if (attributes.Int("transB", 0) == 0) shape = Shape{source.ShapeOf(weight)[1], source.ShapeOf(weight)[0]};
-  const Operand product = LikeResult(source, root, "product");
-  Pointwise(source, root, "linear",
-            {source.Use(source.In(root, 0)), source.Parameter(weight, root, "weight", shape),
-             source.Parameter(source.In(root, 2), root, "bias")},
-            product);
-  Pointwise(source, root, activation, {product}, source.Out(root));
-  return true;
+  const Operand product =
+      FusedParts(source, root)
+          .Make("linear", {source.Use(source.In(root, 0)), source.Parameter(weight, root, "weight", shape),
+                           source.Parameter(source.In(root, 2), root, "bias")});
+  return source.Emit(activation, {product}, {root});
 }
 
 // FusedMatMul(a, b) alpha transB: a product of one turned side, scaled.
 bool MatchFusedMatMul(PatternSource& source, NodeId root) {
   const Attributes& attributes = source[root].attributes;
-  const double alpha = attributes.Real("alpha", 1);
   if (AddLinearBehind(source, source[root].outputs[0], {}, root, source.Out(root))) return true;
+  FusedParts parts(source, root);
   std::vector<Operand> sides;
-  for (size_t i = 0; i < 2; ++i) {
-    Operand side = source.Use(source.In(root, i));
-    if (attributes.Int(i == 0 ? "transA" : "transB", 0) != 0) {
-      Shape shape = source.ShapeOf(source.In(root, i));
-      const int rank = shape.rank();
-      if (rank < 2) return false;
-      std::swap(shape[rank - 1], shape[rank - 2]);
-      const Operand turned =
-          source.New(vramplan::Beside(source[root], i == 0 ? "a" : "b"), source.TypeOf(source.In(root, i)), shape);
-      Pointwise(source, root, "transpose", {side}, turned, Named({{"dim0", rank - 2}, {"dim1", rank - 1}}));
-      side = turned;
-    }
-    sides.push_back(side);
+  for (const size_t i : {0, 1}) {
+    sides.push_back(source.Use(source.In(root, i)));
+    if (attributes.Int(i == 0 ? "transA" : "transB", 0) == 0) continue;
+    Shape shape = source.ShapeOf(source.In(root, i));
+    const int rank = shape.rank();
+    if (rank < 2) return false;
+    std::swap(shape[rank - 1], shape[rank - 2]);
+    sides.back() = parts.MakeOf(source.TypeOf(source.In(root, i)), "transpose", shape, {sides.back()},
+                                Named({{"dim0", rank - 2}, {"dim1", rank - 1}}));
   }
-  const Operand product = alpha == 1 ? source.Out(root) : LikeResult(source, root, "product");
-  Pointwise(source, root, "matmul", std::move(sides), product);
-  if (alpha != 1) Pointwise(source, root, "mul", {product, Operand{}}, source.Out(root), Named({{"scalar", alpha}}));
-  return true;
+  const double alpha = attributes.Real("alpha", 1);
+  if (alpha == 1) return source.Emit("matmul", std::move(sides), {root});
+  return source.Emit("mul", {parts.Make("matmul", std::move(sides)), Operand{}}, {root}, Named({{"scalar", alpha}}));
 }
 
 // The last of the multiplications that PyTorch's code made of a gelu says which it was, as the exporter numbers the
@@ -84,21 +65,13 @@ Gelu GeluOf(const PatternSource& source, NodeId root) {
 
 // BiasGelu(x, bias), FastGelu(x, bias?): a bias behind a product of a stored matrix is nn.Linear's.
 bool MatchBiasGelu(PatternSource& source, NodeId root) {
-  const TensorId x = source.In(root, 0), bias = source.In(root, 1);
-  Operand sum;
-  if (bias.valid()) {
-    sum = LikeResult(source, root, "bias");
-    AddBias(source, x, bias, root, sum);
-  } else {
-    sum = source.Use(x);
-  }
+  const Operand sum = WithBias(source, source.In(root, 0), source.In(root, 1), root);
   const Gelu gelu = GeluOf(source, root);
-  if (gelu == Gelu::kWritten) {
-    FusedParts(source, root).PutWrittenGelu(sum, source.ShapeOf(source[root].outputs[0]), source.Out(root));
-  } else {
-    Pointwise(source, root, "gelu", {sum}, source.Out(root),
-              Named({{"approximate", std::string(gelu == Gelu::kTanh ? "tanh" : "none")}}));
+  if (gelu != Gelu::kWritten) {
+    return source.Emit("gelu", {sum}, {root},
+                       Named({{"approximate", std::string(gelu == Gelu::kTanh ? "tanh" : "none")}}));
   }
+  FusedParts(source, root).PutWrittenGelu(sum, source.ShapeOf(source[root].outputs[0]), source.Out(root));
   return true;
 }
 
@@ -118,15 +91,10 @@ bool MatchFusedLinear(PatternSource& source, NodeId root) {
 bool MatchQuickGelu(PatternSource& source, NodeId root) {
   const double alpha = source[root].attributes.Real("alpha", 1.702);
   const Operand x = source.Use(source.In(root, 0));
-  if (std::abs(alpha - 1) < 1e-6) {
-    Pointwise(source, root, "silu", {x}, source.Out(root));
-    return true;
-  }
-  const Operand scaled = LikeResult(source, root, "scaled"), gate = LikeResult(source, root, "gate");
-  Pointwise(source, root, "mul", {x, Operand{}}, scaled, Named({{"scalar", alpha}}));
-  Pointwise(source, root, "sigmoid", {scaled}, gate);
-  Pointwise(source, root, "mul", {x, gate}, source.Out(root));
-  return true;
+  if (std::abs(alpha - 1) < 1e-6) return source.Emit("silu", {x}, {root});
+  FusedParts parts(source, root);
+  const Operand gate = parts.Make("sigmoid", {parts.Make("mul", {x, Operand{}}, Named({{"scalar", alpha}}))});
+  return source.Emit("mul", {x, gate}, {root});
 }
 
 // The sum stands in front of the norm: where its name says, or in the module that holds the norm.
@@ -144,31 +112,23 @@ ModulePath PathOfSum(const PatternSource& source, NodeId root) {
 // input, skip, gamma, beta?, bias?: the sum is the fourth output; the simplified form has no beta.
 bool MatchSkipNorm(PatternSource& source, NodeId root) {
   const bool simplified = source[root].op == "SkipSimplifiedLayerNormalization";
+  const TensorId output = source[root].outputs[0];
   Operand sum = source.Out(root, 3);
-  if (!sum.valid()) sum = LikeResult(source, root, "sum");
-  Operand input;
-  if (const TensorId bias = source.In(root, simplified ? 3 : 4); bias.valid()) {
-    input = LikeResult(source, root, "biased");
-    AddBias(source, source.In(root, 0), bias, root, input);
-  } else {
-    input = source.Use(source.In(root, 0));
-  }
+  if (!sum.valid()) sum = source.New(Beside(source[root], "sum"), source.TypeOf(output), source.ShapeOf(output));
+  const Operand input = WithBias(source, source.In(root, 0), source.In(root, simplified ? 3 : 4), root);
   source.Add({.op = "add",
               .inputs = {input, source.Use(source.In(root, 1))},
               .outputs = {sum},
-              .attributes = {},
               .nodes = {root},
-              .position = {},
               .path = PathOfSum(source, root)});
   if (simplified && source.FromPyTorch()) {
     FusedParts(source, root).PutRmsNorm(sum, source.ShapeOf(source.In(root, 0)), source.In(root, 2), source.Out(root));
     return true;
   }
-  std::vector<Operand> inputs = {sum, source.Parameter(source.In(root, 2), root, "weight")};
-  if (!simplified) inputs.push_back(source.Parameter(source.In(root, 3), root, "bias"));
-  Pointwise(source, root, simplified ? "rms_norm" : "layer_norm", std::move(inputs), source.Out(root),
-            simplified ? Attributes() : Named({{"normalized_axes", int64_t{1}}}));
-  return true;
+  const Operand weight = source.Parameter(source.In(root, 2), root, "weight");
+  if (simplified) return source.Emit("rms_norm", {sum, weight}, {root});
+  return source.Emit("layer_norm", {sum, weight, source.Parameter(source.In(root, 3), root, "bias")}, {root},
+                     Named({{"normalized_axes", int64_t{1}}}));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 //   EmbedLayerNormalization(ids, types ...)  ->  three embeddings, two sums, layer_norm
 #include "graph/lift/match/source.h"
 #include "graph/lift/onnxruntime/fused_attention.h"
-#include "graph/lift/onnxruntime/fused_linear.h"
 #include "graph/lift/onnxruntime/fused_parts.h"
 
 namespace vramplan {

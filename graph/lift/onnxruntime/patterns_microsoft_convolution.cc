@@ -5,7 +5,6 @@
 //   Conv(x, ConvMulFusion_W_fc2.weight, b)     ->  conv2d(x, w, b), mul(., gamma)
 //   com.microsoft.nchwc Conv, ReorderOutput    ->  the same as FusedConv; nothing
 #include "graph/lift/match/source.h"
-#include "graph/lift/onnxruntime/fused_activation.h"
 #include "graph/lift/onnxruntime/fused_parts.h"
 
 namespace vramplan {

@@ -24,6 +24,17 @@ bool Any(const Layers& layers, const Is& is) {
   return std::any_of(layers.layers.begin(), layers.layers.end(), is);
 }
 
+// The layers with those changed that are meant; nothing: none is.
+template <typename Is, typename Change>
+std::optional<Layers> Changed(const Layers& layers, const Is& is, const Change& change) {
+  if (!Any(layers, is)) return std::nullopt;
+  Layers other = layers;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    if (is(layers.layers[l])) change(other.layers[l]);
+  }
+  return other;
+}
+
 // As good as any that keeps its operand and makes one tensor each way.
 constexpr const char* kKeepsOperand = "silu";
 constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes it";
@@ -35,19 +46,13 @@ bool IsAssumedAddition(const Layer& layer) {
 }
 
 std::optional<Reading> IndexPutInstead(const Layers& layers) {
-  if (!Any(layers, IsAssumedAddition)) return std::nullopt;
-  Layers other = layers;
-  for (Layer& layer : other.layers) {
-    if (!IsAssumedAddition(layer)) continue;
-    std::vector<ValueId> inputs = {layer.inputs[0]};
-    inputs.resize(1 + static_cast<size_t>(layer.attributes.Int("dim", 0)));
-    inputs.push_back(layer.inputs[1]);
-    inputs.push_back(layer.inputs[2]);
+  std::optional<Layers> other = Changed(layers, IsAssumedAddition, [](Layer& layer) {
+    layer.inputs.insert(layer.inputs.begin() + 1, static_cast<size_t>(layer.attributes.Int("dim", 0)), ValueId());
     layer.op = "index_put";
-    layer.inputs = std::move(inputs);
-  }
+  });
+  if (!other) return std::nullopt;
   return Reading{"index-add-guessed", "assumed: additions at indices are index_add, not index_put", kDynamoTells,
-                 std::move(other)};
+                 *std::move(other)};
 }
 
 // --- one call or written out -----------------------------------------------------------------------------------------
@@ -244,29 +249,26 @@ std::optional<Reading> FunctionsInstead(const Layers& layers) {
 
 // max(dim)[0] keeps places, amax(dim) its input.
 std::optional<Reading> OtherMaximaInstead(const Layers& layers) {
-  if (!Any(layers, IsAmbiguousMaximum)) return std::nullopt;
-  Layers other = layers;
-  for (Layer& layer : other.layers) {
-    if (IsAmbiguousMaximum(layer)) layer.op = layer.op.front() == 'a' ? layer.op.substr(1) : "a" + layer.op;
-  }
+  std::optional<Layers> other = Changed(layers, IsAmbiguousMaximum, [](Layer& layer) {
+    layer.op = layer.op.front() == 'a' ? layer.op.substr(1) : "a" + layer.op;
+  });
+  if (!other) return std::nullopt;
   return Reading{
       "maximum-guessed",
       "assumed: which maxima are max(dim)[0], which keeps places, and which amax(dim), which keeps its input",
-      "torch.onnx.export(dynamo=True) tells them apart", std::move(other)};
+      "torch.onnx.export(dynamo=True) tells them apart", *std::move(other)};
 }
 
 std::optional<Reading> HalfCreationsInstead(const Layers& layers) {
   const auto is_untyped = [&](const Layer& layer) {
     return IsUntypedCreation(layers, layer) && layers[layer.outputs[0]].shape.rank() > 0;
   };
-  if (!Any(layers, is_untyped)) return std::nullopt;
-  Layers other = layers;
-  for (Layer& layer : other.layers) {
-    if (is_untyped(layer)) layer.attributes.Set("like_half", int64_t{1});
-  }
+  std::optional<Layers> other =
+      Changed(layers, is_untyped, [](Layer& layer) { layer.attributes.Set("like_half", int64_t{1}); });
+  if (!other) return std::nullopt;
   return Reading{"created-type-guessed",
                  "assumed: torch.zeros makes fp32 under autocast; x.new_zeros, which a file writes alike, has x's type",
-                 "torch.onnx.export(dynamo=True) names the call", std::move(other)};
+                 "torch.onnx.export(dynamo=True) names the call", *std::move(other)};
 }
 
 // Zeros made for an addition: x.new_zeros(n).scatter_add_(...) writes into them, .scatter_add(...) copies them.
@@ -296,18 +298,16 @@ std::optional<Reading> StraightThroughInstead(const Layers& layers) {
     return IsOneOf(layer.op, {"sign", "round", "floor", "ceil", "trunc"}) && layer.outputs.size() == 1 &&
            layer.outputs[0].valid() && IsFloating(layers[layer.outputs[0]].type);
   };
-  if (!Any(layers, rounds)) return std::nullopt;
-  Layers other = layers;
   std::string op;  // one of them
-  for (Layer& layer : other.layers) {
-    if (!rounds(layer)) continue;
+  std::optional<Layers> other = Changed(layers, rounds, [&](Layer& layer) {
     op = std::exchange(layer.op, kKeepsOperand);
     layer.attributes = {};
-  }
+  });
+  if (!other) return std::nullopt;
   return Reading{
       "rounding-guessed",
       "assumed: " + op + " has its own gradient, zero; an autograd.Function that trains through it keeps its input",
-      "only the code tells", std::move(other)};
+      "only the code tells", *std::move(other)};
 }
 
 // A maximum that is subtracted only so that no exponential overflows needs no gradient.
@@ -326,16 +326,14 @@ std::optional<Reading> SquaresInstead(const Layers& layers) {
     return layer.op == "mul" && layer.evidence != Evidence::kProvenance && layer.inputs.size() == 2 &&
            layer.inputs[0].valid() && layer.inputs[0] == layer.inputs[1] && IsFloating(layers[layer.inputs[0]].type);
   };
-  if (!Any(layers, is_square)) return std::nullopt;
-  Layers other = layers;
-  for (Layer& layer : other.layers) {
-    if (!is_square(layer)) continue;
+  std::optional<Layers> other = Changed(layers, is_square, [](Layer& layer) {
     layer.op = "pow";
     layer.inputs.resize(1);
     layer.attributes.Set("scalar", 2.0);
-  }
+  });
+  if (!other) return std::nullopt;
   return Reading{"square-guessed", "assumed: squares are products x * x, not torch.square(x)", kDynamoTells,
-                 std::move(other)};
+                 *std::move(other)};
 }
 
 // x - mean(x), read by a square and by something else.
@@ -367,10 +365,7 @@ std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
     if (!is_shared(sub)) continue;
     Layer second = sub;
     second.name += ".again";
-    const auto reader = static_cast<size_t>(uses.ReadersOf(sub.outputs[0])[1]);
-    std::vector<ValueId>& inputs = other.layers[reader].inputs;
-    std::replace(inputs.begin(), inputs.end(), sub.outputs[0],
-                 edit.InsertBefore(reader, std::move(second), layers[sub.outputs[0]]));
+    edit.RepeatFor(static_cast<size_t>(uses.ReadersOf(sub.outputs[0])[1]), std::move(second));
   }
   edit.Apply();
   return Reading{"centring-guessed", "assumed: x - mean(x) is computed once, for the variance and for what is divided",

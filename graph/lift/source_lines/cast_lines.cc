@@ -5,16 +5,13 @@
 //   keep = (torch.rand(n, 1, 1, 1) > p).float()        stays fp32
 //   x.float() * torch.rsqrt(x.float().pow(2) ...)      two casts of x, which an fp32 export has lost
 //   (any_export/upcasts.h)
-#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
-#include "graph/lift/source_lines/line_of.h"
 #include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {
@@ -74,39 +71,24 @@ int CastsIn(const SourceLine* line) {
 
 // Gives the second reader of x.float() one of its own, where the line does or, for a reading, where none is known.
 bool CastForEach(Layers* layers, bool by_line) {
-  std::map<size_t, std::pair<ValueId, Layer>> own;  // by the second reader: what it reads, and its cast
-  {
-    const Uses uses(*layers);
-    for (size_t l = 0; l < layers->layers.size(); ++l) {
-      const Layer cast = layers->layers[l];
-      if (cast.op != "float") continue;
-      const auto readers = uses.ReadersOf(cast.outputs[0]);
-      if (readers.size() != 2 || readers[0] == readers[1]) continue;
-      const auto second = static_cast<size_t>(readers[1]);
-      if (second >= layers->layers.size()) continue;
-      const int casts = CastsIn(LineOf(*layers, layers->layers[second]));
-      if (by_line ? casts < 2 : casts >= 0) continue;
-      Layer again = cast;
-      again.name += ".again";
-      Value value = (*layers)[cast.outputs[0]];
-      value.name = again.name;
-      again.outputs = {layers->Add(std::move(value))};
-      own.emplace(second, std::pair{cast.outputs[0], std::move(again)});
-    }
+  const Uses uses(*layers);
+  Edit edit(layers);
+  bool any = false;
+  for (const Layer& cast : layers->layers) {
+    if (cast.op != "float") continue;
+    const auto readers = uses.ReadersOf(cast.outputs[0]);
+    if (readers.size() != 2 || readers[0] == readers[1]) continue;
+    const auto second = static_cast<size_t>(readers[1]);
+    if (second >= layers->layers.size()) continue;
+    const int casts = CastsIn(LineOf(*layers, layers->layers[second]));
+    if (by_line ? casts < 2 : casts >= 0) continue;
+    Layer again = cast;
+    again.name += ".again";
+    edit.RepeatFor(second, std::move(again));
+    any = true;
   }
-  if (own.empty()) return false;
-  std::vector<Layer> all;
-  for (size_t l = 0; l < layers->layers.size(); ++l) {
-    Layer& layer = layers->layers[l];
-    if (const auto found = own.find(l); found != own.end()) {
-      auto& [shared, again] = found->second;
-      std::replace(layer.inputs.begin(), layer.inputs.end(), shared, again.outputs[0]);
-      all.push_back(std::move(again));
-    }
-    all.push_back(std::move(layer));
-  }
-  layers->layers = std::move(all);
-  return true;
+  edit.Apply();
+  return any;
 }
 
 }  // namespace

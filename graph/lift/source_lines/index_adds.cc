@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <string>
 
-#include "graph/lift/source_lines/line_of.h"
 #include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {

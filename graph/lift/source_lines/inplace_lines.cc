@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "graph/layers/uses.h"
-#include "graph/lift/source_lines/line_of.h"
 #include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {

@@ -15,6 +15,9 @@ namespace vramplan {
 // Empty when no node has a trace.
 Source ReadSource(const Graph& graph);
 
+// The innermost line in which a layer ran; null: the file does not say.
+const SourceLine* LineOf(const Layers& layers, const Layer& layer);
+
 // --- index_adds.cc ---
 
 // Behind ReadSource.

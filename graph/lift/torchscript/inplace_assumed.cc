@@ -204,10 +204,7 @@ class Assumption {
 
   // The layer that makes a value which one layer reads; null otherwise.
   const Layer* OnlyMaker(ValueId id) const { return uses_.ReadersOf(id).size() == 1 ? uses_.MakerOf(id) : nullptr; }
-  bool IsInside(ModuleId module, ModuleId outer) const {
-    while (module.valid() && module != outer) module = layers_[module].parent;
-    return module.valid();
-  }
+  bool IsInside(ModuleId module, ModuleId outer) const { return vramplan::IsInside(layers_, module, outer); }
 
   const Layers& layers_;
   const Uses uses_;

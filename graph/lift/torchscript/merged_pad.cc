@@ -29,13 +29,10 @@ ValueId LiftMergedPad(const Node& convolution, ValueId input, const std::vector<
   }
   if (std::any_of(amounts.begin(), amounts.end(), [](int64_t amount) { return amount < 0; })) return input;
   if (std::all_of(amounts.begin(), amounts.end(), [](int64_t amount) { return amount == 0; })) return input;
-  Layer layer{.op = "pad", .name = padded.name, .inputs = {input}, .evidence = Evidence::kProvenance};
-  layer.attributes.Set("pad", std::move(amounts));
-  layer.attributes.Set("mode", std::string("constant"));
-  const ValueId result = builder.AddValue(std::move(padded));
-  layer.outputs = {result};
-  builder.AddLayer(std::move(layer), path, position);
-  return result;
+  Attributes attributes;
+  attributes.Set("pad", std::move(amounts));
+  attributes.Set("mode", std::string("constant"));
+  return builder.Make(std::move(padded), "pad", {input}, path, position, std::move(attributes));
 }
 
 void ShareMergedPads(Layers* layers) {

@@ -1,4 +1,3 @@
-#include "planner/lifetimes/bound_names.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,3 @@
-#include "planner/lifetimes/known_frames.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,3 @@
-#include "planner/lifetimes/traced_names.h"
 
 #include <doctest/doctest.h>
 

@@ -55,14 +55,27 @@ TEST_CASE("of a DETR's backbone with frozen norms three stages are trained") {
 TEST_CASE("where a file says that the norm's weights are buffers, the rest of the backbone is frozen likewise") {
   for (const char* weight : {"backbone.bn1.weight", "backbone.bn2.weight"}) {
     LayersByHand hand;
-    for (const char* name :
-         {"query_position_embeddings.weight", "backbone.conv1.weight", weight, "backbone.bn1.running_var"}) {
+    for (const char* name : {"query_embed.weight", "backbone.conv1.weight", weight, "backbone.bn1.running_var"}) {
       const ValueId id{static_cast<int32_t>(hand.layers.values.size())};
       hand.layers.values.push_back({.name = name, .type = DType::kFloat32, .shape = {8}, .role = Role::kParameter});
       (id.value < 2 ? hand.layers.parameters : hand.layers.buffers).push_back(id);
     }
     FreezeBackbonesOfDetr(&hand.layers, nullptr);
     CHECK(FrozenOf(hand.layers).size() == (weight == std::string("backbone.bn1.weight") ? 1 : 0));
+  }
+}
+
+TEST_CASE("what a name of transformers says is of its own classes alone") {
+  for (const char* class_name : {"transformers.models.detr.modeling_detr.DetrModel", "mine.Detr", ""}) {
+    LayersByHand hand;
+    hand.layers.modules.push_back({.path = "model", .class_name = class_name, .parent = ModuleId{0}});
+    for (const char* name :
+         {"model.query_position_embeddings.weight", "model.backbone.conv1.weight", "model.backbone.bn1.running_var"}) {
+      hand.layers.values.push_back({.name = name, .type = DType::kFloat32, .shape = {8}, .role = Role::kParameter});
+      hand.layers.parameters.push_back(ValueId{static_cast<int32_t>(hand.layers.values.size()) - 1});
+    }
+    FreezeBackbonesOfDetr(&hand.layers, nullptr);
+    CHECK(FrozenOf(hand.layers).size() == (std::string(class_name) == "mine.Detr" ? 0 : 1));
   }
 }
 

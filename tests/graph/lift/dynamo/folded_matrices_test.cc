@@ -1,5 +1,3 @@
-#include "graph/lift/dynamo/folded_matrices.h"
-
 #include <doctest/doctest.h>
 
 #include <string>

@@ -1,5 +1,3 @@
-#include "graph/lift/dynamo/folded_parameters.h"
-
 #include <doctest/doctest.h>
 
 #include "tests/support/layers_text.h"

@@ -28,8 +28,8 @@ TEST_CASE("fused operators of ONNX Runtime are their parts") {
               "add(FastGelu_1.tanh, -) -> [B, 3, 8] scalar=1", "mul(FastGelu_1.mul, FastGelu_1.add) -> [B, 3, 8]"});
   CHECK(Fused("", "y = com.microsoft.QuickGelu <alpha = 1.0> (x)") == Lines{"silu(x) -> [B, 3, 8]"});
   CHECK(Fused("", "y = com.microsoft.QuickGelu <alpha = 1.702> (x)") ==
-        Lines{"mul(x, -) -> [B, 3, 8] scalar=1.702", "sigmoid(QuickGelu_0.scaled) -> [B, 3, 8]",
-              "mul(x, QuickGelu_0.gate) -> [B, 3, 8]"});
+        Lines{"mul(x, -) -> [B, 3, 8] scalar=1.702", "sigmoid(QuickGelu_0.mul) -> [B, 3, 8]",
+              "mul(x, QuickGelu_0.sigmoid) -> [B, 3, 8]"});
   CHECK(Fused("<float[8] g, float[8] b>", "y = com.microsoft.SkipLayerNormalization (x, skip, g, b)") ==
         Lines{"add(x, skip) -> [B, 3, 8]",
               "layer_norm(SkipLayerNormalization_0.sum, g, b) -> [B, 3, 8] normalized_axes=1"});
@@ -44,11 +44,11 @@ TEST_CASE("fused operators of ONNX Runtime are their parts") {
               "mul(g, SkipSimplifiedLayerNormalization_0_6.type_as) -> [B, 3, 8]"});
   CHECK(Fused("<float[8, 8] `onnx::MatMul_1`, float[8] c, float[8] g, float[8] b>",
               "h = MatMul (x, `onnx::MatMul_1`)\n y = com.microsoft.SkipLayerNormalization (h, skip, g, b, c)") ==
-        Lines{"linear(x, weight, c) -> [B, 3, 8]", "add(SkipLayerNormalization_1.biased, skip) -> [B, 3, 8]",
+        Lines{"linear(x, weight, c) -> [B, 3, 8]", "add(SkipLayerNormalization_1.bias, skip) -> [B, 3, 8]",
               "layer_norm(SkipLayerNormalization_1.sum, g, b) -> [B, 3, 8] normalized_axes=1"});
   CHECK(Fused("", "s = com.microsoft.FusedMatMul <transB = 1, alpha = 0.5> (x, skip)\n y = MatMul (s, x)") ==
-        Lines{"transpose(skip) -> [B, 8, 3] dim0=1 dim1=2", "matmul(x, FusedMatMul_0.b) -> [B, 3, 3]",
-              "mul(FusedMatMul_0.product, -) -> [B, 3, 3] scalar=0.5", "matmul(s, x) -> [B, 3, 8]"});
+        Lines{"transpose(skip) -> [B, 8, 3] dim0=1 dim1=2", "matmul(x, FusedMatMul_0.transpose) -> [B, 3, 3]",
+              "mul(FusedMatMul_0.matmul, -) -> [B, 3, 3] scalar=0.5", "matmul(s, x) -> [B, 3, 8]"});
 }
 
 TEST_CASE("the number of a gelu's last product says how it was written") {
