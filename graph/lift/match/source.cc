@@ -266,8 +266,7 @@ Operand PatternSource::Unfolded(TensorId tensor) {
   if (!from_pytorch_ || !graph_[tensor].stored.has_value() || HasModulePath(tensor)) return {};
   const auto [found, fresh] = unfolded_.try_emplace(tensor);
   if (fresh) {
-    Operand made = UnfoldedTable(*this, tensor);
-    if (!made.valid()) made = UnfoldedLookUp(*this, tensor);
+    const Operand made = UnfoldedLookUp(*this, tensor);
     unfolded_[tensor] = made;
   }
   return unfolded_[tensor];

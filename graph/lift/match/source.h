@@ -308,11 +308,9 @@ Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> l
 bool HadBatchNorm(PatternSource& source, NodeId root);
 // A convolution node as a layer; `output`: its result, where that is not the node's own.
 bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output = {}, bool folded_norm = false);
-// What a dynamo export computed from a parameter and stored, in a file that has but its names: the layers that made it
-// are added where it is first read. Invalid: it is what it seems.
-Operand UnfoldedTable(PatternSource& source, TensorId stored);
-// The same of a lookup in a table by numbers that the export knew (positions of a fixed length): as many rows as were
-// looked up are left of the table, which is noted.
+// A lookup in a table by numbers that the export knew (positions of a fixed length), of which a file has but the name
+// and the result: as many rows as were looked up are left of the table, which is noted. Its layers are added where it is
+// first read. Invalid: it is what it seems.
 Operand UnfoldedLookUp(PatternSource& source, TensorId stored);
 // The call behind `draft` that a simplifier dropped because it changed no number: a layer of the draft's result, which
 // gets a value of its own. Nothing where none was, or where its name is not left.

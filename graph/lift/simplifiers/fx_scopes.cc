@@ -64,14 +64,12 @@ bool IsProduct(const Node& node) {
 
 class Finder {
  public:
-  explicit Finder(const Graph& graph)
-      : graph_(graph), behind_sums_(BehindSums()), own_(graph.nodes.size()), place_(graph.nodes.size()) {}
+  explicit Finder(const Graph& graph) : graph_(graph), own_(graph.nodes.size()), place_(graph.nodes.size()) {}
 
   std::vector<std::string> Run() {
     IndexReaders();
     FindOwners();
     FindOwn();
-    FindResizes();
     FillGaps();
     FindBranches();
     JoinInnerNodes();
@@ -100,9 +98,6 @@ class Finder {
     const std::string& name = graph_[id].name;
     constexpr size_t kLongest = 1024;  // no module tree is that deep; paths are walked segment by segment
     if (name.size() > kLongest || !IsModulePath(name) || name.find('.') == std::string::npos) return std::nullopt;
-    // A copy of a merged tensor has the name of another module's: "weight_2" (merged_stored.cc).
-    const std::string leaf = LeafOf(name);
-    if (leaf.starts_with("weight_") || leaf.starts_with("bias_")) return std::nullopt;
     return ParentOf(name);
   }
 
@@ -139,28 +134,6 @@ class Finder {
         const NodeId maker = node.inputs[0].valid() ? graph_[node.inputs[0]].producer : NodeId{};
         if (maker.valid() && IsProduct(graph_[maker])) own_[n] = own_[Place(maker)];
       }
-    }
-  }
-
-  // A pooling or a resize in front of X.2.conv, where something else than X was before and X.1 holds nothing: it is
-  // X.1, as in Sequential(MaxPool2d(2), DoubleConv(..)).
-  void FindResizes() {
-    static const std::set<std::string_view> kOps = {"MaxPool", "AveragePool", "Resize"};
-    std::string before;
-    for (size_t n = 0; n + 1 < graph_.nodes.size(); ++n) {
-      const bool resizes = kOps.count(graph_.nodes[n].op) != 0 && !own_[n] && own_[n + 1];
-      if (!resizes) {
-        before = own_[n].value_or(before);
-        continue;
-      }
-      std::optional<std::string> found;
-      for (std::string path = *own_[n + 1]; !path.empty(); path = ParentOf(path)) {
-        const std::string leaf = LeafOf(path), around = ParentOf(path);
-        if (!IsNumber(leaf) || leaf.size() > 4 || leaf == "0" || around.empty() || IsInside(before, around)) continue;
-        const std::string sibling = around + "." + std::to_string(std::stoi(leaf) - 1);
-        if (containers_.count(sibling) == 0 && holders_.count(sibling) == 0) found = sibling;
-      }
-      if (found) own_[n] = found;
     }
   }
 
@@ -234,18 +207,6 @@ class Finder {
     for (std::string path = container; !path.empty(); path = ParentOf(path)) entered.try_emplace(path, n);
   }
 
-  // A value that is read again far behind is what a call returned.
-  size_t EndOfCall(size_t begin, size_t end) const {
-    for (size_t n = begin; n < end; ++n) {
-      for (const TensorId output : graph_.nodes[n].outputs) {
-        if (!output.valid()) continue;
-        const auto& readers = readers_[static_cast<size_t>(output.value)];
-        if (std::any_of(readers.begin(), readers.end(), [&](size_t reader) { return reader > end; })) return n + 1;
-      }
-    }
-    return end;
-  }
-
   void FillGap(size_t begin, size_t end, const std::string& before, const std::string& behind, bool views,
                std::map<std::string, size_t>& entered) {
     std::string common = Common(before, behind), outermost = before;
@@ -262,9 +223,9 @@ class Finder {
     }
     if (before == common) {
       first = begin;
-      if (views) last = std::max(last, EndOfCall(begin, end));
+      if (views) last = std::max(last, end);
     } else if (first == end) {
-      first = last = views ? EndOfCall(begin, end) : begin;
+      first = last = views ? end : begin;
     }
     for (size_t n = begin; n < end; ++n) {
       place_[n] = n < first ? before : n < last ? common : behind;
@@ -272,8 +233,7 @@ class Finder {
       if (n == last && n >= first) Enter(behind, n, entered);
       const bool weighted =
           IsProduct(graph_.nodes[n]) && graph_.nodes[n].inputs.size() > 1 && IsStored(graph_.nodes[n].inputs[1]);
-      // A head without a name stands beside the model that all names are in.
-      if (weighted) Name(n, IsHead(n, end) ? ParentOf(root_) : place_[n]);
+      if (weighted) Name(n, place_[n]);
       if (IsModuleBehindConvolution(n)) Name(n, place_[n]);
     }
   }
@@ -287,20 +247,6 @@ class Finder {
       const NodeId maker = input.valid() ? graph_[input].producer : NodeId{};
       return maker.valid() && (graph_[maker].op == "Conv" || graph_[maker].op == "ConvTranspose");
     });
-  }
-
-  // Nothing has a name behind it, and no sum.
-  bool IsHead(size_t n, size_t end) const { return end == graph_.nodes.size() && n >= behind_sums_; }
-
-  // The first node behind all sums of what is computed.
-  size_t BehindSums() const {
-    size_t n = graph_.nodes.size();
-    while (n > 0 && !IsSum(graph_.nodes[n - 1])) --n;
-    return n;
-  }
-  bool IsSum(const Node& node) const {
-    return node.op == "Add" &&
-           std::none_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return IsStored(input); });
   }
 
   // A product whose weight has lost its name is a call of a module, too.
@@ -420,7 +366,6 @@ class Finder {
   }
 
   const Graph& graph_;
-  const size_t behind_sums_;
   std::vector<std::optional<std::string>> own_;  // by node: the module whose tensors it reads
   std::vector<std::string> place_;               // by node: else the module around it
   std::vector<std::vector<size_t>> readers_;     // by tensor

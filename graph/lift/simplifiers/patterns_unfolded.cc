@@ -1,50 +1,16 @@
 // What only names tell, in a dynamo export without its metadata: what a stored tensor was computed from, and calls that
 // changed no number and were dropped.
 //
-//   Add(scores, "unsqueeze" [1, 3, 49, 49])          ->  index(relative_position_bias_table [169, 3], ...) .. unsqueeze
 //   Transpose "node_transpose_5" -> "getitem"        ->  transpose, dropout
 //   Mul "node_mul_74" (x, rsqrt) -> "mul_78"         ->  mul, mul(weight, mul)
 #include <string_view>
 
-#include "graph/habits/habits.h"
 #include "graph/lift/dynamo/aten.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/simplifiers/fx_names.h"
 
 namespace vramplan {
 namespace {
-
-// The root of a square number; 0 for others.
-int64_t RootOf(int64_t square) {
-  int64_t root = 0;
-  while (root * root < square) ++root;
-  return root * root == square ? root : 0;
-}
-
-struct Table {
-  int64_t heads = 0, tokens = 0, window = 0;
-};
-
-// A window attention's position bias, [.., heads, w * w, w * w], which one sum reads and a gather and views made. The
-// learned biases of others (T5) are read by every layer; what is computed ends in arithmetic.
-std::optional<Table> TableIn(PatternSource& source, TensorId tensor) {
-  const std::string op = FxOperatorOf(source.graph()[tensor].name);
-  if (op != "unsqueeze" && op != "permute" && op != "clone" && op != "contiguous") return std::nullopt;
-  const Shape shape = source.ShapeOf(tensor);
-  constexpr int64_t kMostTokens = 1 << 12;  // a window of 64 x 64 has as many
-  if (!IsFloating(source.TypeOf(tensor)) || shape.rank() < 3 || source.UsersOf(tensor).size() != 1) return std::nullopt;
-  for (const Dim& length : shape) {
-    if (!length.IsConstant() || length.c0() > kMostTokens) return std::nullopt;
-  }
-  for (int axis = 0; axis + 3 < shape.rank(); ++axis) {
-    if (!shape[axis].Is(1)) return std::nullopt;
-  }
-  const Table table{shape.FromEnd(3).c0(), shape.FromEnd(1).c0(), RootOf(shape.FromEnd(1).c0())};
-  const NodeId user = source.UsersOf(tensor)[0];
-  const bool alike = shape.FromEnd(2) == shape.FromEnd(1);
-  if (source[user].op != "Add" || !alike || table.window < 2 || table.heads < 2) return std::nullopt;
-  return table;
-}
 
 std::string FxCallOf(const Node& node) {
   constexpr std::string_view kNodePrefix = "node_";
@@ -63,38 +29,6 @@ Operand Same(PatternSource& source, const Operand& like, const Node& node, const
 }
 
 }  // namespace
-
-Operand UnfoldedTable(PatternSource& source, TensorId stored) {
-  const std::optional<Table> table = TableIn(source, stored);
-  if (!table.has_value()) return {};
-  const NodeId user = source.FirstUserOf(stored);
-  const DType type = source.TypeOf(stored);
-  const auto [heads, tokens, window] = *table;
-  // torchvision, timm and transformers name them alike (folded.cc).
-  const Dim offsets = (2 * window - 1) * (2 * window - 1);
-  static const NameHabit kBias = NamesWith(NameHabit::Of::kDenseBias).front();
-  Operand last = source.LostParameter(user, std::string(kBias.name), type, Shape{offsets, heads}, stored);
-  const Operand index = source.LostBuffer(user, std::string(kBias.with), DType::kInt64, Shape{tokens * tokens});
-  struct Step {
-    const char* op;
-    Shape shape;
-    Attributes attributes;
-  };
-  const std::vector<int64_t> heads_first = {2, 0, 1};
-  const Step steps[] = {{"index", Shape{tokens * tokens, heads}, {}},
-                        {"reshape", Shape{tokens, tokens, heads}, {}},
-                        {"permute", Shape{heads, tokens, tokens}, Named({{"dims", heads_first}})},
-                        {"contiguous", Shape{heads, tokens, tokens}, {}},
-                        {"unsqueeze", Shape{1, heads, tokens, tokens}, Named({{"dim", int64_t{0}}})}};
-  const size_t count = source.RankOf(stored) > 3 ? 5 : 4;
-  for (size_t i = 0; i < count; ++i) {
-    std::vector<Operand> inputs = {last};
-    if (i == 0) inputs.push_back(index);
-    last = source.New(source.graph()[stored].name + "." + steps[i].op, type, steps[i].shape);
-    source.Put(last, steps[i].op, std::move(inputs), {user}, steps[i].attributes);
-  }
-  return last;
-}
 
 // "/m/transformer/Cast_output_0" of the TorchScript exporter: positions' rows were given the type that they have
 // (transformers/models/gpt2: position_embeds.to). Only what is added to words' rows is such.

@@ -135,27 +135,6 @@ TEST_CASE("a linear that lost its bias of zeros has it again") {
         Lines{"node_MatMul_3.weight [4, 4]", "node_MatMul_3.bias [4]", "linear_1.weight [2, 4]"});
 }
 
-TEST_CASE("a window's position bias that was folded is looked up in its table again") {
-  const Layers layers = Lifted(R"(
-    agraph (float[batch, 2, 4, 4] x) => (float[batch, 2, 4, 4] y) <float[1, 2, 4, 4] unsqueeze> {
-      y = Add (x, unsqueeze)
-        # name: node_add
-    })");
-  CHECK(testing::LinesOf(layers) ==
-        Lines{"index(relative_position_bias_table, relative_position_index) -> [16, 2]",
-              "reshape(unsqueeze.index) -> [4, 4, 2]", "permute(unsqueeze.reshape) -> [2, 4, 4] dims=[2,0,1]",
-              "contiguous(unsqueeze.permute) -> [2, 4, 4]", "unsqueeze(unsqueeze.contiguous) -> [1, 2, 4, 4] dim=0",
-              "add(x, unsqueeze.unsqueeze) -> [B, 2, 4, 4]"});
-  CHECK(ParametersOf(layers) == Lines{"relative_position_bias_table [9, 2]"});
-  // A mask has one for all heads, and what arithmetic made is computed: no parameter.
-  for (const char* text : {"float[1, 1, 4, 4] unsqueeze> {\n y = Add (x, unsqueeze)\n",
-                           "float[1, 2, 4, 4] mul_3> {\n y = Add (x, mul_3)\n"}) {
-    CHECK(ParametersOf(Lifted(std::string("agraph (float[batch, 2, 4, 4] x) => (float[batch, 2, 4, 4] y) <") + text +
-                              "  # name: node_add\n }"))
-              .empty());
-  }
-}
-
 TEST_CASE("a dropout that onnxslim dropped, and padding by nothing, by the names of their results") {
   CHECK(LiftedLines(R"(
     agraph (float[batch, 4] x) => (float[batch, 4] y) {
