@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "graph/habits/libraries.h"
 
@@ -39,13 +40,28 @@ const ClassHabit* NearestOf(const std::vector<std::string_view>& classes, size_t
   return nearest;
 }
 
+// The names with a habit, each with its library.
+struct NameOf {
+  std::string_view library;
+  const NameHabit* habit;
+};
+const std::vector<NameOf>& NamesOf(NameHabit::Of of) {
+  static const std::map<NameHabit::Of, std::vector<NameOf>> names = [] {
+    std::map<NameHabit::Of, std::vector<NameOf>> all;
+    for (const Library& library : Libraries()) {
+      for (const NameHabit& habit : library.names) all[habit.of].push_back({library.name, &habit});
+    }
+    return all;
+  }();
+  static const std::vector<NameOf> none;
+  const auto found = names.find(of);
+  return found == names.end() ? none : found->second;
+}
+
 template <typename Matches>
 const NameHabit* FindName(NameHabit::Of of, std::string_view class_name, Matches matches) {
-  for (const Library& library : Libraries()) {
-    if (!class_name.empty() && !class_name.starts_with(library.name)) continue;
-    for (const NameHabit& habit : library.names) {
-      if (habit.of == of && matches(habit.name)) return &habit;
-    }
+  for (const NameOf& name : NamesOf(of)) {
+    if (matches(name.habit->name) && (class_name.empty() || class_name.starts_with(name.library))) return name.habit;
   }
   return nullptr;
 }
@@ -89,10 +105,7 @@ const NameHabit* HabitWithin(std::string_view path, NameHabit::Of of, std::strin
 
 std::vector<NameHabit> NamesWith(NameHabit::Of of) {
   std::vector<NameHabit> names;
-  for (const Library& library : Libraries()) {
-    std::ranges::copy_if(library.names, std::back_inserter(names),
-                         [&](const NameHabit& habit) { return habit.of == of; });
-  }
+  for (const NameOf& name : NamesOf(of)) names.push_back(*name.habit);
   return names;
 }
 

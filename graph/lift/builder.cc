@@ -25,6 +25,12 @@ Value ValueFromTensor(const Graph& graph, const Shapes& shapes, TensorId id, Rol
 
 }  // namespace
 
+Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list) {
+  Attributes attributes;
+  for (const auto& [name, value] : list) attributes.Set(name, value);
+  return attributes;
+}
+
 LayerBuilder::LayerBuilder(const Graph& graph, const Shapes& shapes) : graph_(graph), shapes_(shapes) {
   value_of_.resize(graph.tensors.size());
   for (const TensorId input : graph.inputs) {

@@ -20,9 +20,11 @@
 //   layers in   a.x, a.x, a.y, b, a.y      ->   calls  root, a, a.x, a.y, b, a (again), a.y (again)
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/base/note.h"
@@ -40,6 +42,9 @@ struct ModuleFrame {
 };
 // Outermost first; the root itself is not in it (but may be named by SetRootClass).
 using ModulePath = std::vector<ModuleFrame>;
+
+// Attributes from a list: Named({{"dim", int64_t{1}}}).
+Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list);
 
 class LayerBuilder {
  public:

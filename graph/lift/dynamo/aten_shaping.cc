@@ -47,15 +47,13 @@ void ShapeConvolution(AtenCall& call, const LayerBuilder& builder) {
   if (mode == "same") {
     for (size_t i = 0; i < padding.size() && i < kernel.size(); ++i) padding[i] = dilation[i] * (kernel[i] - 1) / 2;
   }
-  Attributes shaped;
-  shaped.Set("kernel_size", kernel);
-  shaped.Set("stride", ListOf(call.attributes, "stride", axes, 1));
-  shaped.Set("padding", padding);
-  shaped.Set("dilation", dilation);
-  shaped.Set("groups", call.attributes.Int("groups", 1));
-  if (call.op.find("transpose") != std::string::npos) {
+  Attributes shaped = Named({{"kernel_size", kernel},
+                             {"stride", ListOf(call.attributes, "stride", axes, 1)},
+                             {"padding", padding},
+                             {"dilation", dilation},
+                             {"groups", call.attributes.Int("groups", 1)}});
+  if (call.op.find("transpose") != std::string::npos)
     shaped.Set("output_padding", ListOf(call.attributes, "output_padding", axes, 0));
-  }
   call.attributes = std::move(shaped);
 }
 
@@ -75,9 +73,7 @@ void ShapeBatchNormWithoutStatistics(AtenCall& call, const LayerBuilder&) { call
 
 void ShapeLayerNorm(AtenCall& call, const LayerBuilder&) {
   const auto axes = static_cast<int64_t>(call.attributes.Ints("normalized_shape").size());
-  Attributes shaped;
-  shaped.Set("normalized_axes", axes);
-  call.attributes = std::move(shaped);
+  call.attributes = Named({{"normalized_axes", axes}});
 }
 
 void ShapeDims(AtenCall& call, const LayerBuilder& builder) {
@@ -138,8 +134,7 @@ void ShapeAlias(AtenCall& call, const LayerBuilder&) { call.alias = true; }
 
 void ShapeClone(AtenCall& call, const LayerBuilder&) {
   call.op = "contiguous";
-  Attributes none;
-  call.attributes = std::move(none);
+  call.attributes = {};
 }
 
 void ShapeTo(AtenCall& call, const LayerBuilder& builder) {
@@ -170,9 +165,7 @@ void ShapePow(AtenCall& call, const LayerBuilder&) {
 void ShapeDropout(AtenCall& call, const LayerBuilder&) {
   // at::dropout gives its input back in inference and for p = 0 (aten/src/ATen/native/Dropout.cpp, _dropout_impl).
   call.alias = call.attributes.Int("train", 1) == 0 || call.attributes.Real("p", 0.5) == 0;
-  Attributes shaped;
-  shaped.Set("p", call.attributes.Real("p", 0.5));
-  call.attributes = std::move(shaped);
+  call.attributes = Named({{"p", call.attributes.Real("p", 0.5)}});
 }
 
 void ShapeWriteInPlace(AtenCall& call, const LayerBuilder& builder) {

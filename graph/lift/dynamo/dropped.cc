@@ -133,9 +133,8 @@ ValueId Arithmetic(const std::string& op, const std::string& name, ValueId sourc
     position = maker->nodes.back();
     path = made_in;
   }
-  Attributes attributes;
-  attributes.Set("scalar", op == "add" || op == "sub" ? 0.0 : 1.0);
-  return builder.Make(Like(source, name, builder), op, {source}, std::move(path), position, std::move(attributes));
+  return builder.Make(Like(source, name, builder), op, {source}, std::move(path), position,
+                      Named({{"scalar", op == "add" || op == "sub" ? 0.0 : 1.0}}));
 }
 
 // torch.cat([x], 1) makes a tensor: the first turn of a loop that joins all features so far. What a module is given was
@@ -149,10 +148,8 @@ ValueId JoinOfOne(const std::string& name, ValueId source, const Layer* maker, c
   const bool made_inside = !path.empty() && builder.PathOf(source).size() >= path.size() &&
                            builder.PathOf(source)[path.size() - 1] == path.back();
   if (!path.empty() && !made_inside) path.pop_back();
-  Attributes attributes;
-  attributes.Set("dim", int64_t{1});
   return builder.Make(Like(source, name, builder), "cat", {source}, std::move(path), user.last(),
-                      std::move(attributes));
+                      Named({{"dim", int64_t{1}}}));
 }
 
 // ne(a, b) is Not(Equal(a, b)) to the exporter (onnxscript 0.7, torch_lib/ops/core.py, aten_ne), and an eq of the same

@@ -89,11 +89,12 @@ FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, Val
     layer.op = (transposed ? "conv_transpose" : "conv") + std::to_string(axes) + "d";
     std::vector<int64_t> lengths;
     for (int i = 2; i < kernel.rank(); ++i) lengths.push_back(kernel[i].IsConstant() ? kernel[i].c0() : 0);
-    layer.attributes.Set("kernel_size", std::move(lengths));
-    layer.attributes.Set("stride", OrOnes(node.attributes.Ints("strides"), axes));
-    layer.attributes.Set("padding", BeginsOf(padded ? std::vector<int64_t>() : node.attributes.Ints("pads"), axes));
-    layer.attributes.Set("dilation", OrOnes(node.attributes.Ints("dilations"), axes));
-    layer.attributes.Set("groups", node.attributes.Int("group", 1));
+    const std::vector<int64_t> own = padded ? std::vector<int64_t>() : node.attributes.Ints("pads");
+    layer.attributes = Named({{"kernel_size", lengths},
+                              {"stride", OrOnes(node.attributes.Ints("strides"), axes)},
+                              {"padding", BeginsOf(own, axes)},
+                              {"dilation", OrOnes(node.attributes.Ints("dilations"), axes)},
+                              {"groups", node.attributes.Int("group", 1)}});
     if (transposed) layer.attributes.Set("output_padding", BeginsOf(node.attributes.Ints("output_padding"), axes));
   }
   const ValueId bias = signature.ByTarget(module + ".bias");
@@ -144,11 +145,9 @@ ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId positi
   };
   Step steps[] = {{"index", Shape{tokens * tokens, heads}, {}},
                   {"reshape", Shape{tokens, tokens, heads}, {}},
-                  {"permute", Shape{heads, tokens, tokens}, {}},
+                  {"permute", Shape{heads, tokens, tokens}, Named({{"dims", std::vector<int64_t>{2, 0, 1}}})},
                   {"contiguous", Shape{heads, tokens, tokens}, {}},
-                  {"unsqueeze", Shape{1, heads, tokens, tokens}, {}}};
-  steps[2].attributes.Set("dims", std::vector<int64_t>{2, 0, 1});
-  steps[4].attributes.Set("dim", int64_t{0});
+                  {"unsqueeze", Shape{1, heads, tokens, tokens}, Named({{"dim", int64_t{0}}})}};
   ValueId last = table;
   for (Step& step : steps) {
     std::vector<ValueId> inputs = {last};

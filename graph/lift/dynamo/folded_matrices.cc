@@ -92,10 +92,8 @@ ValueId Product(const MatrixPlace& place, const std::vector<ValueId>& parameters
     product = place.Add("mm", called, matrix, {product, parameters[i]}, {});
   }
   if (IsMatrixProduct(place.op)) return product;
-  Attributes attributes;
-  if (place.op == "softmax") attributes.Set("dim", int64_t{-1});
   return place.Add(IsView(place.op) ? "reshape" : place.op, place.name, place.whole.shape, {product},
-                   std::move(attributes));
+                   place.op == "softmax" ? Named({{"dim", int64_t{-1}}}) : Attributes());
 }
 
 // importance * adjacency, softmax(table), latents.unsqueeze(0).repeat(B, 1, 1) (lucidrains/perceiver-pytorch 0.8): the

@@ -44,9 +44,7 @@ ValueId JoinedParameters(const Site& site) {
     if (site.signature.ShapeIsKnown(own) && !(site.builder.At(own).shape == part)) return {};
   }
   for (const ValueId own : parts) site.signature.Take(own, site.type, part);
-  Attributes attributes;
-  attributes.Set("dim", int64_t{0});
-  return site.Add("cat", std::move(parts), std::move(attributes));
+  return site.Add("cat", std::move(parts), Named({{"dim", int64_t{0}}}));
 }
 
 // biases[:, indices]: LeViT's and EfficientFormer's positions (timm/models/levit.py, timm 1.0). A row of indices holds
@@ -89,10 +87,8 @@ ValueId Relative(const Site& site, bool swapped) {
       {.name = site.name + ".distances", .type = DType::kInt64, .shape = Shape{query, key}, .role = Role::kConstant});
   if (!swapped) return site.Add("index", {table, distances}, {});
   Site picked{site.type, Shape{query, key, width}, site.name + ".index", site.user, site.builder, site.signature};
-  Attributes swap;
-  swap.Set("dim0", int64_t{1});
-  swap.Set("dim1", int64_t{2});
-  return site.Add("transpose", {picked.Add("index", {table, distances}, {})}, std::move(swap));
+  return site.Add("transpose", {picked.Add("index", {table, distances}, {})},
+                  Named({{"dim0", int64_t{1}}, {"dim1", int64_t{2}}}));
 }
 
 // 1 + weight, exp(scale): one operand of as many elements.
@@ -101,9 +97,7 @@ ValueId Computed(const Site& site, const std::string& op) {
   if (!parameter.valid()) return {};
   if (!site.signature.ShapeIsKnown(parameter)) site.signature.SetShape(parameter, site.type, site.shape);
   static const std::unordered_set<std::string_view> kWithNumber = {"add", "sub", "rsub", "mul", "div", "pow"};
-  Attributes attributes;
-  if (kWithNumber.count(op) != 0) attributes.Set("scalar", 1.0);
-  return site.Add(op, {parameter}, std::move(attributes));
+  return site.Add(op, {parameter}, kWithNumber.count(op) != 0 ? Named({{"scalar", 1.0}}) : Attributes());
 }
 
 // cls_token.expand(B, -1, -1) of a file whose batch was fixed: what joins it has the batch (timm/models/
@@ -155,9 +149,7 @@ ValueId ComputedBuffer(const Site& site, const std::string& op) {
   if (site.signature.ShapeIsKnown(buffer) && !(site.builder.At(buffer).shape.Elements() == site.shape.Elements()))
     return {};
   site.signature.Take(buffer, site.type, site.shape);
-  Attributes attributes;
-  if (!views) attributes.Set("scalar", 1.0);
-  return site.Add(views ? "reshape" : op, {buffer}, std::move(attributes));
+  return site.Add(views ? "reshape" : op, {buffer}, views ? Attributes() : Named({{"scalar", 1.0}}));
 }
 
 bool IsTransposedConvolution(const FxNode& fx) {

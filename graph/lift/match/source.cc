@@ -43,12 +43,6 @@ bool IsFill(const Graph& graph, TensorId tensor) {
 
 }  // namespace
 
-Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list) {
-  Attributes attributes;
-  for (const auto& [name, value] : list) attributes.Set(name, value);
-  return attributes;
-}
-
 std::string Beside(const Node& node, const char* suffix) { return node.name + "." + suffix; }
 
 PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuilder& builder,

@@ -302,8 +302,6 @@ using FinishDraft = bool (*)(const NodesMatch& found, Draft* draft);
 //   Becomes("Mul(x, Sigmoid(x))", "silu(x)")
 PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft finish = nullptr);
 
-// Attributes from a list: Named({{"dim", int64_t{1}}}).
-Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list);
 // Whether an exporter folded a batch norm into a convolution.
 bool HadBatchNorm(PatternSource& source, NodeId root);
 // A convolution node as a layer; `output`: its result, where that is not the node's own.

@@ -29,10 +29,8 @@ ValueId LiftMergedPad(const Node& convolution, ValueId input, const std::vector<
   }
   if (std::any_of(amounts.begin(), amounts.end(), [](int64_t amount) { return amount < 0; })) return input;
   if (std::all_of(amounts.begin(), amounts.end(), [](int64_t amount) { return amount == 0; })) return input;
-  Attributes attributes;
-  attributes.Set("pad", std::move(amounts));
-  attributes.Set("mode", std::string("constant"));
-  return builder.Make(std::move(padded), "pad", {input}, path, position, std::move(attributes));
+  return builder.Make(std::move(padded), "pad", {input}, path, position,
+                      Named({{"pad", amounts}, {"mode", std::string("constant")}}));
 }
 
 void ShareMergedPads(Layers* layers) {
