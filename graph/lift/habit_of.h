@@ -1,4 +1,4 @@
-// Habits of libraries (graph/habits) where Layers tell whose code it is: a name says nothing in another library's class.
+// Habits of libraries (graph/habits) where Layers tell whose code it is: a name says nothing in another's class.
 #pragma once
 
 #include <string>

@@ -123,7 +123,7 @@ const SourceLine* Execution::LineThatCalls(const std::vector<Unit>& units, size_
   return nullptr;
 }
 
-// What two calls made alike was merged by the exporter and is put back without a line (graph/lift/any_export/merged.cc):
+// What two calls made alike was merged by the exporter, and put back without a line (graph/lift/any_export/merged.cc):
 // it is taken as an argument written where it is read. x1, x2 = x.chunk(2) has lost its line too (a rewrite makes one
 // node of it), and stands in front of the first that reads a part, in the same function; its names are unknown, but for
 // q of q = q.view(...).

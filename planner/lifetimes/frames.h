@@ -48,8 +48,8 @@ class Frames {
   // The call that a value was made in.
   ModuleId MadeIn(ValueId id) const { return IsMade(id) ? At(MakerOf(id)).module : ModuleId(); }
   bool IsMade(ValueId id) const { return MakerOf(id) >= 0; }
-  // The outermost call around `consumer` that `producer` (invalid: the caller) is not inside of; invalid when they share
-  // their innermost.
+  // The outermost call around `consumer` that `producer` (invalid: the caller) is not inside of; invalid when they
+  // share their innermost.
   ModuleId OutermostForeign(ModuleId producer, ModuleId consumer) const;
   // The innermost frame that contains both.
   ModuleId Common(ModuleId a, ModuleId b) const;

@@ -18,7 +18,7 @@ inline int Temporary(int depth) { return 3 * depth + 2; }
 inline int NameOf(int depth) { return 3 * depth + 1; }
 inline int ArgumentOf(int depth) { return 3 * depth; }
 
-// By value: when it goes, and the rule that keeps it so long. Rules only lengthen lives, so their order does not matter.
+// By value: when it goes, and the rule that keeps it so long. Rules only lengthen lives: their order does not matter.
 class Holds {
  public:
   explicit Holds(size_t values) : until_(values), rules_(values, "") {}

@@ -1,4 +1,4 @@
-// The rules of which a name keeps a value longer than its readers do. Each only lengthens lives; lifetimes.cc lists them.
+// The rules of which a name keeps a value longer than its readers do. Each only lengthens lives. lifetimes.cc has all.
 #pragma once
 
 #include <vector>

@@ -307,8 +307,8 @@ bool HadBatchNorm(PatternSource& source, NodeId root);
 // A convolution node as a layer; `output`: its result, where that is not the node's own.
 bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output = {}, bool folded_norm = false);
 // A lookup in a table by numbers that the export knew (positions of a fixed length), of which a file has but the name
-// and the result: as many rows as were looked up are left of the table, which is noted. Its layers are added where it is
-// first read. Invalid: it is what it seems.
+// and the result: as many rows as were looked up are left of the table, which is noted. Its layers are added where it
+// is first read. Invalid: it is what it seems.
 Operand UnfoldedLookUp(PatternSource& source, TensorId stored);
 // The call behind `draft` that a simplifier dropped because it changed no number: a layer of the draft's result, which
 // gets a value of its own. Nothing where none was, or where its name is not left.

@@ -1,5 +1,5 @@
-// JsonReader: looks into a JSON value that a file holds. What is wrong reads as nothing; the first thing that was wrong,
-// and where it stands, is kept for whoever looks from the same file.
+// JsonReader: looks into a JSON value that a file holds. What is wrong reads as nothing; the first thing that was
+// wrong, and where it stands, is kept for whoever looks from the same file.
 //
 //   JsonReader answer(json, "a.json", "name an answer of vramplan estimate");
 //   answer["peak"]["device"].Size(); if (answer.error()) ...       "a.json: peak.device", "is missing"
