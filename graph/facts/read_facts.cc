@@ -108,7 +108,7 @@ class ProgramReader {
     for (const json& call : ListIn(Part(object_, "calls"))) ReadCall(call);
     for (const json& end : ListIn(Part(object_, "ends"))) {
       program_.ends.push_back(
-          {ValueIn(At(end, 0)), PlaceIn(At(end, 1), program_.calls.size(), RecordedForward::kWithTheForward)});
+          {ValueIn(At(end, 0)), PlaceIn(At(end, 1), program_.calls.size(), RecordedForward::kWhenMadeAnew)});
     }
     return std::move(program_);
   }

@@ -21,6 +21,7 @@ namespace vramplan {
 // One forward as it was recorded, in the names of the file: fx nodes, else the values that they make.
 struct RecordedForward {
   static constexpr int32_t kWithTheForward = -1;
+  static constexpr int32_t kWhenMadeAnew = -2;  // of programs: an attribute of a module holds it until the next forward
   struct End {
     std::string result;
     int32_t call = kWithTheForward;  // when this one is done nothing holds the result; else whoever called the model

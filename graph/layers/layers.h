@@ -114,6 +114,8 @@ struct Layers {
   Guesses guesses;
   ExportedMode exported = ExportedMode::kUnknown;
   std::vector<RecordedEnd> recorded;  // what is not in it nobody recorded
+  // What attributes of modules hold when a forward is over, until the next one makes it anew.
+  std::vector<ValueId> kept_by_modules;
   // What layers "function" run for their gradients, by their attribute "backward": its inputs are the gradients of their
   // results and what they keep, its outputs the gradients of their operands.
   std::vector<Layers> backwards;

@@ -105,6 +105,7 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
       fused_(FusedCallsOf(layers, e.spec())),
       fused_at_(layers.layers.size(), -1),
       resident_(layers.values.size()) {
+  for (const ValueId id : layers.kept_by_modules) kept_.emplace(id, eager::Tensor());
   for (size_t f = 0; f < fused_.size(); ++f) {
     for (int l = fused_[f].first; l <= fused_[f].last; ++l) fused_at_[static_cast<size_t>(l)] = static_cast<int>(f);
   }
@@ -313,6 +314,9 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   operands_fit_[index] = call.operands_fit;
   for (size_t i = 0; i < layer.outputs.size(); ++i) {
     if (layer.outputs[i].valid()) values[static_cast<size_t>(layer.outputs[i].value)] = std::move(call.outputs[i]);
+  }
+  for (const ValueId id : layer.outputs) {
+    if (const auto kept = kept_.find(id); kept != kept_.end()) kept->second = values[id.index()];
   }
   if (IsCached(layer)) cached_[&layer] = values[static_cast<size_t>(layer.outputs[0].value)];
 }

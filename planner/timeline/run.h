@@ -81,6 +81,7 @@ class ModelRun : private LayerRunner {
   std::vector<eager::Tensor> trained_;
   std::vector<eager::Tensor> outputs_;
   std::map<const Layer*, eager::Tensor> cached_;
+  std::map<ValueId, eager::Tensor> kept_;  // by attributes of modules
   eager::Tensor target_, bound_loss_;
   std::vector<eager::Tensor> others_;  // embeddings that a pairwise loss compares with, if they are not outputs
   Loss loss_ = Loss::kNone;

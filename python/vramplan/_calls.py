@@ -57,20 +57,24 @@ class Recording:
         self.given: list[int] = []  # values of inputs
         self.returned: list[int | None] = []  # None: no tensor on the card
         self.checkpointed: list[str] = []
-        self.ends: list[list[int]] = []  # value, and the call after which nothing holds it; -1: the caller does
+        self.ends: list[list[int]] = []  # value, and the call after which nothing holds it; -1: the caller does, -2: a module
         self.backwards: list[Recording] = []  # of its calls of vramplan.function, that of their gradients
+        self.operands: list[list[int]] = []  # values that a call brought to the card for itself, and the call
 
-    def note_ends(self) -> None:
+    def note_ends(self, kept: set[int] = frozenset()) -> None:  # type: ignore[assignment]
+        """kept: storages that attributes of modules hold when the forward is over, and its caller does not."""
         ended = set()
         for storage, call in self.storages.deaths:
             ended.add(storage)
             self.ends += [[value, max(call, 0)] for value in self.inside.get(storage, [])]
         for storage, numbers in self.inside.items():
             if storage not in ended:
-                self.ends += [[value, -1] for value in numbers]
+                self.ends += [[value, -2 if storage in kept else -1] for value in numbers]
         before = {*self.stored, *self.given}
         there = {value for numbers in self.inside.values() if before & set(numbers) for value in numbers}
-        self.ends = [end for end in self.ends if end[0] not in there]
+        brought = [[value, min(call, len(self.calls) - 1)] for value, call in self.operands]
+        self.ends = [end for end in self.ends if end[0] not in there] + brought
+        self.ends.sort(key=lambda end: end[1] if end[1] >= 0 else len(self.calls) - end[1])
 
 
 def _dtype(dtype: torch.dtype) -> str:
@@ -258,6 +262,8 @@ class Mode(_base_mode()):  # type: ignore[misc]
             if isinstance(value, torch.Tensor):
                 if id(value) in numbers:
                     return f"%{numbers[id(value)]}"
+                if value.dim() > 0 and name in _INDEXING:
+                    return f"%{self._brought(value)}"
                 return 1.0 if value.dim() == 0 else None  # a number of the host
             if isinstance(value, (list, tuple)):
                 return [literal(item) for item in value]
@@ -289,6 +295,14 @@ class Mode(_base_mode()):  # type: ignore[misc]
             call.results.append((at.numbers[id(o)] if id(o) in at.numbers else at.new(o)) if on_card else None)
         self.recording.calls.append(call)
 
+    def _brought(self, tensor: torch.Tensor) -> int:
+        """An index on the host, which the call copies to the card (aten/src/ATen/native/TensorAdvancedIndexing.cpp)."""
+        recording = self.recording
+        recording.values.append((_dtype(tensor.dtype), tuple(int(n) for n in tensor.shape)))
+        recording.calls.append(Call("aten.empty.memory_format", self.stack[-1], [], {}, [len(recording.values) - 1]))
+        recording.operands.append([len(recording.values) - 1, len(recording.calls)])
+        return len(recording.values) - 1
+
     def _note_write(self, call: Call, name: str, target: torch.Tensor, numbers: dict[int, int]) -> None:
         at = self.at
         if not at.on_card(target):
@@ -316,6 +330,8 @@ class Mode(_base_mode()):  # type: ignore[misc]
 _UNSEEN = {"lift_fresh", "_assert_tensor_metadata", "is_same_size", "set_", "resize_", "requires_grad_", "retain_grad"}
 # Calls that change the type, if it is another.
 CASTS = {"to", "type_as"}
+# Calls that take indices on the host, too.
+_INDEXING = {"index", "index_put_", "index_put"}
 # Calls that autocast runs in fp32, unless the code names a type (fp32_set_opt_dtype of ATen/autocast_mode.h).
 TYPED = {"softmax", "log_softmax"}
 # Calls that are what they call, and have no rule of their own.

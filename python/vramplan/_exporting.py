@@ -16,6 +16,7 @@ from torch.utils import _pytree
 
 from . import _facts, _lives
 from ._errors import ExportError
+from ._forward import plain
 
 _MAX_BATCH = 65536
 
@@ -68,13 +69,6 @@ def _shapes(inputs: Any, batch: Any) -> Any:
         lambda t: ({0: batch} if t.dim() > 0 and t.shape[0] == length else {}) if isinstance(t, torch.Tensor) else None,
         inputs,
     )
-
-
-def plain(out: Any) -> Any:
-    """A dataclass, whose fields PyTorch does not look into, as a mapping."""
-    if dataclasses.is_dataclass(out) and not isinstance(out, type) and not hasattr(out, "items"):
-        return {field.name: plain(getattr(out, field.name)) for field in dataclasses.fields(out)}
-    return out
 
 
 def unwrapped(model: torch.nn.Module) -> tuple[torch.nn.Module, list[str]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import sys
 from typing import Any, Callable, Iterator
 
@@ -17,6 +18,13 @@ from ._calls import MOST_VALUES, Mode, NotRecorded, Recording, Values
 from ._functions import recorded_functions
 
 T4 = (7, 5)  # the card that vramplan assumes where none is named
+
+
+def plain(out: Any) -> Any:
+    """A dataclass, whose fields PyTorch does not look into, as a mapping."""
+    if dataclasses.is_dataclass(out) and not isinstance(out, type) and not hasattr(out, "items"):
+        return {field.name: plain(getattr(out, field.name)) for field in dataclasses.fields(out)}
+    return out
 
 
 @contextlib.contextmanager
@@ -153,6 +161,33 @@ def _capability_is(capability: tuple[int, int]) -> Iterator[None]:
         torch.cuda.get_device_capability = asked
 
 
+@contextlib.contextmanager
+def _stand_in(model: torch.nn.Module, fakes: dict[int, Any], training: bool, copied: bool) -> Iterator[torch.nn.Module]:
+    """The model with other tensors: a copy, or itself for a while, where its code holds on to itself (hooks that write
+    into what they close over) or cannot be copied (it keeps results of an earlier forward)."""
+    was: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    contents: list[tuple[Any, Any]] = []
+    for module in model.modules():
+        was.append((module.__dict__, dict(module.__dict__)))
+        contents += [(held, copy.copy(held)) for held in module.__dict__.values() if type(held) in (dict, list, set)]
+    try:
+        if copied:
+            yield copy.deepcopy(model, fakes).train(training)
+            return
+        for module in model.modules():
+            for tensors in (module._parameters, module._buffers):
+                tensors.update({name: fakes[id(tensor)] for name, tensor in tensors.items() if tensor is not None})
+            module.training = training
+        yield model
+    finally:
+        for held, before in contents:
+            held.clear()
+            held.extend(before) if isinstance(held, list) else held.update(before)
+        for attributes, before in was:
+            attributes.clear()
+            attributes.update(before)
+
+
 def record_forward(
     model: torch.nn.Module,
     args: Any,
@@ -162,6 +197,7 @@ def record_forward(
     main_output: Callable[[Any], Any],
     autocast: bool = False,
     capability: tuple[int, int] = T4,
+    copied: bool = True,
 ) -> Recording:
     from torch._dispatch.python import enable_python_dispatcher
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -183,8 +219,6 @@ def record_forward(
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
             raise NotRecorded(f"a parameter of the class {type(tensor).__name__}")
         memo[id(tensor)] = fake_of(tensor)
-    mine = copy.deepcopy(model, memo)
-    mine.train(training)
     for name, tensor in named:
         fake = memo[id(tensor)]
         recording.stored[values.new(fake)] = name
@@ -210,23 +244,30 @@ def record_forward(
 
     mode = Mode(values, training)
     grad = contextlib.nullcontext() if training else torch.no_grad()
-    with fake_mode, grad, torch.autograd.graph.saved_tensors_hooks(dropped, never), _values_may_be_read():
-        with _checkpointed_calls(mine, mode) as checkpointed, recorded_functions(mode):
-            around = _autocast(card) if autocast else contextlib.nullcontext()
-            with around, _plain_encoders(), _capability_is(capability), enable_python_dispatcher():
-                with _module_calls(mine, mode), mode:
-                    out = mine(*fake_args, **fake_kwargs)
-    recording.storages.stop()
+    with _stand_in(model, memo, training, copied) as mine:
+        with fake_mode, grad, torch.autograd.graph.saved_tensors_hooks(dropped, never), _values_may_be_read():
+            with _checkpointed_calls(mine, mode) as checkpointed, recorded_functions(mode):
+                around = _autocast(card) if autocast else contextlib.nullcontext()
+                with around, _plain_encoders(), _capability_is(capability), enable_python_dispatcher():
+                    with _module_calls(mine, mode), mode:
+                        out = mine(*fake_args, **fake_kwargs)
+        recording.storages.stop()
+
+        def storages_in(tree: Any) -> set[int]:
+            tensors = [leaf for leaf in _pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+            return {recording.storages.number(tensor) for tensor in tensors if values.on_card(tensor)}
+
+        attributes = [held for module in mine.modules() for held in vars(module).values()]
+        recording.note_ends(storages_in(attributes) - storages_in(plain(out)))
     recording.checkpointed = checkpointed
     main = main_output(out)
     first = list(main) if isinstance(main, tuple) else [main]
     seen: list[int] = []
-    for tensor in [*first, *_pytree.tree_leaves(out)]:
+    for tensor in [*first, *_pytree.tree_leaves(plain(out))]:
         if isinstance(tensor, torch.Tensor) and values.on_card(tensor) and id(tensor) in values.numbers:
             if values.numbers[id(tensor)] not in seen:
                 seen.append(values.numbers[id(tensor)])
     recording.returned = seen
-    recording.note_ends()
     del out, main, first, tensor
     return recording
 

@@ -163,11 +163,14 @@ def record_program(
     error: Exception | None = None
     names = input_names(args, kwargs)
     batches = [batch, 2 * batch, 3 * batch]
-    for card in _cards():
+    # A copy first, which leaves the model alone.
+    for card, copied in ((card, copied) for card in _cards() for copied in (True, False)):
+        if not copied and isinstance(error, NotRecorded):
+            continue
 
         def record(to: int, autocast: bool) -> Recording:
             resized = _pytree.tree_map(lambda t: _resized(t, batch, to), (args, kwargs))
-            return record_forward(model, *resized, card, training, main_output, autocast, capability)
+            return record_forward(model, *resized, card, training, main_output, autocast, capability, copied)
 
         def of_batches(recordings: list[Recording], autocast: bool) -> dict[str, Any]:
             for to in batches[len(recordings) : 2]:

@@ -300,6 +300,43 @@ class Programs(unittest.TestCase):
         self.assertEqual(modules, ["fc", "part", "fc", "part_2", "fc", "fc"])
         self.assertNotIn("no_grad", str(programs))
 
+    def test_a_model_that_holds_on_to_itself(self):
+        class Hooked(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+                self.seen = {}
+                self.fc.register_forward_hook(lambda m, i, o: self.seen.update(last=o))
+
+            def forward(self, x):
+                self.fc(x)
+                self.kept = self.seen["last"] * 2
+                return self.kept + 1
+
+        model = Hooked()
+        for _ in range(2):  # afresh, and with what a forward left
+            seen = dict(model.seen)
+            inputs = (torch.zeros(2, 3),)
+            programs = _program.record_program(model, inputs, {}, 2, True, _exporting.main_output)[0]
+            self.assertEqual([call[0] for call in calls_of(programs[""])], ["linear", "mul", "add"])
+            made = [call[2][0] for call in calls_of(programs[""])]
+            self.assertEqual(programs[""]["ends"], [[made[2], -1], [made[0], -2], [made[1], -2]])
+            self.assertEqual(list(map(id, model.seen.values())), list(map(id, seen.values())))
+            self.assertIs(type(model.fc.weight.data), torch.Tensor)
+            self.assertEqual(model(torch.ones(2, 3)).shape, (2, 3))
+
+    def test_an_index_on_the_host_comes_to_the_card(self):
+        def forward(m, x):
+            return m.fc(x)[:, torch.tensor([0, 2])]
+
+        program = program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 3))[""]
+        calls = calls_of(program)
+        self.assertEqual([call[0] for call in calls], ["linear", "empty", "index"])
+        (brought,) = calls[1][2]
+        self.assertEqual(program["values"][brought], ["int64", [2]])
+        self.assertEqual(calls[2][1][1], [None, f"%{brought}"])
+        self.assertIn([brought, 2], program["ends"])
+
     def test_what_is_put_around_a_model(self):
         model = Net()
         for wrapped, word in ((nn.DataParallel(model), "DataParallel"), (torch.compile(model), "compiled")):

@@ -25,6 +25,7 @@ constexpr AtenRule kRules[] = {
     {"mm bmm matmul", "=", "a! b!"},
     {"mv dot vdot", "matmul", "a! b!"},
     {"einsum", "einsum", "equation operands*"},
+    {"cosine_similarity", "cosine_similarity", "a! b! dim eps-", ShapeDims},
     {"bilinear", "bilinear", "a! b! weight! bias!"},
     // norm
     {"_native_batch_norm_legit_functional _native_batch_norm_legit native_batch_norm", "batch_norm",

@@ -87,7 +87,8 @@ void ShapeDims(AtenCall& call, const LayerBuilder& builder) {
       call.attributes.Set(name, std::move(counted));
     }
   }
-  // Schema defaults: cat, unbind, split and topk, sort.
+  // Schema defaults: cosine_similarity; cat, unbind, split and topk, sort.
+  if (call.op == "cosine_similarity") call.attributes.Set("dim", call.attributes.Int("dim", 1));
   if (call.op == "cat" || call.op == "unbind" || call.op == "split")
     call.attributes.Set("dim", call.attributes.Int("dim", 0));
   if (call.op == "topk" || call.op == "sort") call.attributes.Set("dim", call.attributes.Int("dim", rank - 1));

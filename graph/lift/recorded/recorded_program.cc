@@ -176,12 +176,12 @@ class ProgramLayers {
   }
 
   // x[a:b] op= y: one call on the whole.
-  void NamePart(const RecordedProgram::Call& call, std::string_view packet, AtenCall* aten) const {
+  void NamePart(const RecordedProgram::Call& call, int32_t whole, std::string_view packet, AtenCall* aten) const {
     ValueId source;
     if (call.arguments.size() > 1 && call.arguments[1].kind == Argument::Kind::kValue)
       source = IdOf(static_cast<int32_t>(call.arguments[1].integer));
     aten->op = "slice_scatter";
-    aten->inputs = {IdOf(static_cast<int32_t>(Keyword(call, "of")->integer))};
+    aten->inputs = {IdOf(whole)};
     if (source.valid()) aten->inputs.push_back(source);
     aten->attributes = Attributes();
     aten->attributes.Set("inplace", int64_t{1});
@@ -221,8 +221,10 @@ class ProgramLayers {
           value < 0 ? ValueId() : Add(value, std::string(packet) + "_" + std::to_string(value), Role::kActivation));
     }
     const Argument* whole = Keyword(call, "of");
+    const bool copies = target.in_place && packet == "copy" && whole == nullptr;  // x.copy_(y): into all of it
+    if (copies && !call.arguments.empty()) whole = &call.arguments.front();
     if (whole != nullptr && whole->kind == Argument::Kind::kValue && !call.arguments.empty()) {
-      NamePart(call, packet, &aten);
+      NamePart(call, static_cast<int32_t>(whole->integer), packet, &aten);
     } else {
       NameArguments(call, rule, &aten);
       if (rule != nullptr && rule->shape != nullptr) rule->shape(aten, builder_);
@@ -272,6 +274,11 @@ class ProgramLayers {
     for (const RecordedProgram::End& end : program_.ends) {
       const ValueId id = IdOf(end.value);
       if (!id.valid() || (*layers)[id].role != Role::kActivation) continue;
+      if (end.call == RecordedForward::kWhenMadeAnew) {
+        layers->recorded.push_back({id, ValueId()});
+        if (!kept.contains(id)) layers->kept_by_modules.push_back(id);
+        continue;
+      }
       const bool caller = end.call == RecordedForward::kWithTheForward;
       const ValueId made = caller ? ValueId() : made_[static_cast<size_t>(end.call)];
       if (!caller && !made.valid()) continue;

@@ -77,7 +77,7 @@ TEST_CASE("program: what names nothing is refused") {
       {"a module that is not there", R"("aten.linear.default", 0)", R"("aten.linear.default", 2)"},
       {"a parent behind its child", R"("mine.Linear", -1)", R"("mine.Linear", 1)"},
       {"a call that is not there", "[3, 1]]", "[3, 2]]"},
-      {"an end before the first call", "[3, 1]]", "[3, -2]]"},
+      {"an end before the first call", "[3, 1]]", "[3, -3]]"},
       {"a type", R"("bool")", R"("bull")"},
       {"nine axes", "[8, 3]", "[1, 1, 1, 1, 1, 1, 1, 1, 1]"},
       {"a cube of the batch", "[1, 2, 3]", "[0, 0, 0, 1]"},

@@ -75,6 +75,21 @@ TEST_CASE("program: what runs under no_grad says so") {
   CHECK(layers.layers[0].attributes.Has("no_grad"));
 }
 
+TEST_CASE("program: what an attribute of a module holds is no result") {
+  const Layers layers = Taken(R"("returned": [3], "calls": [
+    ["aten.neg.default", 0, ["%1"], [2]], ["aten.neg.default", 0, ["%2"], [3]]], "ends": [[2, -2], [3, -1]])");
+  const ValueId held = layers.layers[0].outputs[0], result = layers.layers[1].outputs[0];
+  CHECK(layers.outputs == std::vector<ValueId>{result});
+  CHECK(layers.kept_by_modules == std::vector<ValueId>{held});
+  CHECK(layers.recorded == std::vector<RecordedEnd>{{held, ValueId()}, {result, ValueId()}});
+}
+
+TEST_CASE("program: a write into all of a tensor is one into a part that is the whole") {
+  const Layers layers = Taken(R"("returned": [3], "calls": [
+    ["aten.clone.default", 0, ["%1"], [2]], ["aten.copy_.default", 0, ["%2", "%1"], [3]]], "ends": [])");
+  CHECK(Lines(layers) == "clone(x) -> clone_2\nslice_scatter(clone_2 x) -> copy_3 inplace copy\n");
+}
+
 TEST_CASE("program: a call that gives its operand back is no layer") {
   const Layers layers = Taken(R"("returned": [3], "calls": [
     ["aten.dropout.default", 0, ["%1", 0.5, false], [2]], ["aten.neg.default", 0, ["%2"], [3]]], "ends": [[2, 1]])");
