@@ -41,9 +41,8 @@ SizeExpr WorkspaceInFloat32(const ConvolutionCall& call, Capability capability, 
   if (!consumer || call.filter_window > 1) {
     copies = call.pass == ConvolutionPass::kForward ? call.input + call.filter : LayoutCopies(call);
   }
-  const SizeExpr sums = SumsOverSamples(call)
-                            ? SizeExpr::Of(DType::kFloat32, Dim(call.filter_elements) * call.samples)
-                            : SizeExpr();
+  const SizeExpr sums =
+      SumsOverSamples(call) ? SizeExpr::Of(DType::kFloat32, Dim(call.filter_elements) * call.samples) : SizeExpr();
   return largest({copies, sums, small});
 }
 
