@@ -81,7 +81,8 @@ bool Signature::ShapeByHabit(const std::string& target) {
 }
 
 // layer3.0.conv1 is to layer2.0.conv1 what that is to layer1.0.conv1: as large, or with channels that grow alike. Where
-// a stage has no such pair before it, it grows as its other parameters do.
+// a stage has no such pair before it, it grows as its other parameters do. Of a longer list, block4 to block12 of an
+// Xception, they are as large as the last one that is known: only stages grow, and those are few.
 bool Signature::ShapeFromBefore(const std::string& target, std::unordered_map<std::string, int64_t>* growth) {
   const ValueId value = ByTarget(target);
   const auto known = [&](const std::string& name) -> const Shape* {
@@ -114,7 +115,9 @@ bool Signature::ShapeFromBefore(const std::string& target, std::unordered_map<st
     if (builder_->At(value).role == Role::kBuffer && last->rank() > 1) continue;  // a table, not channels
     if (before != nullptr && before->rank() == last->rank() && (*before)[0].IsConstant() && (*before)[0].c0() > 0 &&
         (*last)[0].c0() % (*before)[0].c0() == 0) {
-      growth->emplace(stage, (*last)[0].c0() / (*before)[0].c0());
+      constexpr int kFurtherStages = 3;
+      const bool of_list = ByTarget(With(target, number, number.value + kFurtherStages)).valid();
+      growth->emplace(stage, of_list ? 1 : (*last)[0].c0() / (*before)[0].c0());
     }
     const auto factor = growth->find(stage);
     if (factor == growth->end()) continue;

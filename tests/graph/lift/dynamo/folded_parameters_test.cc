@@ -162,5 +162,25 @@ TEST_CASE("a class token whose expand was folded, as the batch was fixed") {
   CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"cls_token [1, 1, 8]"});
 }
 
+TEST_CASE("of a long list of modules that never run, each is as large as the last one that is known") {
+  // an Xception whose encoder is cut behind block2: its further blocks do not double
+  std::string signature;
+  for (int i = 1; i <= 7; ++i) {
+    signature += "    # signature: p_" + std::to_string(i) + ": PARAMETER target='block" + std::to_string(i) +
+                 ".conv1.weight'\n";
+  }
+  const Layers layers = LayersFromText(
+      "g (float[batch, 8] x) => (float[batch, 8] y) <float[4, 8, 3, 3] `block1.conv1.weight`, float[8, 16, 3, 3] "
+      "`block2.conv1.weight`> {\n" +
+      signature + R"(    # signature: x: USER_INPUT
+    y = Relu (x)
+      # fx_node: %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})
+  })");
+  const std::vector<std::string> parameters = ToText(layers, layers.parameters);
+  REQUIRE(parameters.size() == 7);
+  CHECK(parameters[2] == "block3.conv1.weight [8, 16, 3, 3]");
+  CHECK(parameters[6] == "block7.conv1.weight [8, 16, 3, 3]");
+}
+
 }  // namespace
 }  // namespace vramplan
