@@ -111,6 +111,8 @@ struct Layers {
   // Calls that the code runs under torch.utils.checkpoint, as far as its source lines say
   // (graph/lift/source_lines/checkpointed.cc).
   std::vector<ModuleId> checkpointed;
+  // Those of which a condition decides it: x = checkpoint(block, x) if self.use_checkpoint else block(x).
+  std::vector<ModuleId> perhaps_checkpointed;
   Guesses guesses;
   ExportedMode exported = ExportedMode::kUnknown;
   std::vector<RecordedEnd> recorded;  // what is not in it nobody recorded

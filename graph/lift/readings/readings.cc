@@ -310,6 +310,16 @@ std::optional<Reading> StraightThroughInstead(const Layers& layers) {
       "only the code tells", *std::move(other)};
 }
 
+std::optional<Reading> CheckpointsInstead(const Layers& layers) {
+  if (layers.perhaps_checkpointed.empty()) return std::nullopt;
+  Layers other = layers;
+  other.checkpointed.insert(other.checkpointed.end(), layers.perhaps_checkpointed.begin(),
+                            layers.perhaps_checkpointed.end());
+  return Reading{
+      "checkpoint-guessed", "assumed: calls that the code checkpoints under a condition are not checkpointed",
+      "--checkpoint " + layers[layers.perhaps_checkpointed[0]].path + " for those that are", std::move(other)};
+}
+
 // A maximum that is subtracted only so that no exponential overflows needs no gradient.
 std::optional<Reading> DetachedMaximaInstead(const Layers& layers) {
   const Operands maxima = SubtractedMaxima(layers);
@@ -409,6 +419,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, AdditionsInPlaceInstead},
                       {step.gradients, OtherMaximaInstead},
                       {step.gradients, DetachedMaximaInstead},
+                      {step.gradients, CheckpointsInstead},
                       {step.gradients && !layers.told.functions, StraightThroughInstead},
                       {!layers.told.tensors, ComputedWeightsInstead},
                       {step.gradients && !layers.told.tensors, BuffersInstead},

@@ -5,6 +5,7 @@
 //   Split, Sigmoid, Mul                    F.glu(x), which keeps x;    a * torch.sigmoid(b), which keeps both and the gate
 //   Mul, Add, Tanh, Mul in one module      written out, keeps five tensors;   an autograd.Function, keeps its input
 //   ScatterND with reduction "add"         index_add, keeps what it adds;   index_put, keeps the numbers alone
+//   checkpoint(f, x) if self.c else f(x)   keeps what f computes;   keeps x
 //   ConstantOfShape                        torch.zeros(n), fp32 under autocast;   h.new_zeros(n), fp16 where h is
 #pragma once
 

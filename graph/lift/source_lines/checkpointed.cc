@@ -107,6 +107,13 @@ std::map<CallPlace, Ran> WhatRan(const Layers& layers, const std::vector<bool>& 
   return ran;
 }
 
+// x = checkpoint(block, x) if i % 2 == 0 else block(x); in training self.training holds.
+bool IsUnderCondition(std::string_view line) {
+  const size_t condition = line.find(" if "), other = line.find(" else ");
+  if (condition == line.npos || other == line.npos || other < condition) return false;
+  return line.substr(condition + 4, other - condition - 4) != "self.training";
+}
+
 std::string WhereIs(const SourceLine& line) {
   return line.file.substr(line.file.find_last_of('/') + 1) + ":" + std::to_string(line.line);
 }
@@ -125,16 +132,21 @@ void ReadCheckpoints(Layers* layers, Notes* notes) {
   std::vector<bool> lines;
   for (const SourceLine& line : layers->source.lines) lines.push_back(!CheckpointedIn(line.text).empty());
   if (std::find(lines.begin(), lines.end(), true) == lines.end()) return;
-  std::set<ModuleId> calls;
+  std::set<ModuleId> calls, perhaps;
   std::string first, function;
   for (const auto& [place, ran] : WhatRan(*layers, lines)) {
     const SourceLine& line = layers->source.lines[static_cast<size_t>(place.second)];
     const std::vector<ModuleId> wrapped = Wrapped(*layers, CheckpointedIn(line.text), ran);
+    if (!wrapped.empty() && IsUnderCondition(line.text)) {
+      perhaps.insert(wrapped.begin(), wrapped.end());
+      continue;
+    }
     calls.insert(wrapped.begin(), wrapped.end());
     std::string& where = wrapped.empty() ? function : first;
     if (where.empty()) where = WhereIs(line);
   }
   layers->checkpointed.assign(calls.begin(), calls.end());
+  layers->perhaps_checkpointed.assign(perhaps.begin(), perhaps.end());
   if (notes == nullptr) return;
   if (!calls.empty()) {
     notes->Add({"checkpoint-in-code", Severity::kNote, first,

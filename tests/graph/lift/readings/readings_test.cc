@@ -35,6 +35,18 @@ TEST_CASE("Sigmoid and Mul: one call, or written out") {
   }
 }
 
+TEST_CASE("checkpoints under a condition: none, or all") {
+  Layers layers = Activation("s = Sigmoid (h)\n a = Add (h, s)");
+  layers.modules.push_back({"block", "", ModuleId{0}});
+  layers.perhaps_checkpointed = {ModuleId{1}};
+  CHECK(OtherReadings(layers, {false, false}).empty());
+  const std::vector<Reading> readings = OtherReadings(layers, {true, false});
+  REQUIRE(readings.size() == 1);
+  CHECK(readings[0].code == "checkpoint-guessed");
+  CHECK(readings[0].settle.starts_with("--checkpoint block"));
+  CHECK(readings[0].layers.checkpointed == layers.perhaps_checkpointed);
+}
+
 TEST_CASE("Split, Sigmoid and Mul: F.glu, or a gate that is written out") {
   const Layers layers = testing::Lifted(R"(
     <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">

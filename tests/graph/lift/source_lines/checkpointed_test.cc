@@ -47,6 +47,22 @@ Layers Blocks(const std::string& line, bool operators) {
   return layers;
 }
 
+TEST_CASE("what a condition decides is not known") {
+  const std::vector<ModuleId> both = {ModuleId{1}, ModuleId{2}};
+  const auto read = [](const char* line) {
+    Layers layers = Blocks(line, false);
+    Notes notes;
+    ReadCheckpoints(&layers, &notes);
+    return layers;
+  };
+  const Layers flag = read("x = checkpoint(block, x) if self.use_checkpoint else block(x)");
+  CHECK(flag.checkpointed.empty());
+  CHECK(flag.perhaps_checkpointed == both);
+  const Layers training = read("x = checkpoint(block, x) if self.training else block(x)");
+  CHECK(training.checkpointed == both);
+  CHECK(training.perhaps_checkpointed.empty());
+}
+
 TEST_CASE("calls that a line checkpoints are applied; a function of the model's own is told") {
   struct Row {
     const char* line;
