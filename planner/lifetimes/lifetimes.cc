@@ -220,7 +220,7 @@ class Guess {
       return InOrder(release);
     }
     for (size_t v = 0; v < release.size(); ++v) {
-      if (!told_[v]) release.Set(v, known_[v]);
+      if (told_[v] != Told::kEnd) release.Set(v, known_[v]);
     }
     return InOrder(release);
   }
@@ -257,7 +257,7 @@ class Guess {
       const int read = readers.empty() ? frames_.MakerOf(end.value) : readers.back();
       for (Holds* holds : {&likely_, &known_}) holds->Set(v, {std::max(after, read), kRecorded + holder}, "recorded");
       --holder;
-      told_[v] = true;
+      told_[v] = Told::kEnd;
     }
   }
 
@@ -362,7 +362,7 @@ class Guess {
   std::vector<int32_t> bound_;          // by value: names of a frame go in the order in which they were first bound
   const std::vector<bool> from_input_;  // by value
   const std::vector<bool> joins_list_;  // by layer
-  std::vector<bool> told_;              // by value: source lines tell
+  std::vector<Told> told_;              // by value, by source lines
   std::vector<bool> returned_;          // by value: the caller has it
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 class MostNames {
  public:
-  MostNames(const Frames& frames, const Holds& read, const std::vector<bool>& told)
+  MostNames(const Frames& frames, const Holds& read, const std::vector<Told>& told)
       : frames_(frames), read_(read), told_(told) {}
 
   void HoldIn(Holds& release) {
@@ -21,7 +21,9 @@ class MostNames {
   }
 
  private:
-  bool IsFree(const Holds& release, size_t v) const { return release[v].after >= 0 && MakerOf(v) >= 0 && !told_[v]; }
+  bool IsFree(const Holds& release, size_t v) const {
+    return release[v].after >= 0 && MakerOf(v) >= 0 && told_[v] == Told::kNothing;
+  }
   int MakerOf(size_t v) const { return frames_.MakerOf(ValueId{static_cast<int32_t>(v)}); }
   // In which it is made and read.
   ModuleId FrameOf(size_t v) const {
@@ -58,13 +60,13 @@ class MostNames {
 
   const Frames& frames_;
   const Holds& read_;
-  const std::vector<bool>& told_;
+  const std::vector<Told>& told_;
   std::set<std::pair<ModuleId, int>> in_list_;  // frame, list: its results are looked up
 };
 
 }  // namespace
 
-void HoldMostNames(const Frames& frames, const Holds& read, const std::vector<bool>& told, Holds& holds) {
+void HoldMostNames(const Frames& frames, const Holds& read, const std::vector<Told>& told, Holds& holds) {
   MostNames(frames, read, told).HoldIn(holds);
 }
 

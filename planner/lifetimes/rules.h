@@ -1,6 +1,7 @@
 // The rules of which a name keeps a value longer than its readers do. Each only lengthens lives. lifetimes.cc has all.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "planner/lifetimes/frames.h"
@@ -66,8 +67,9 @@ void HoldKnownFrames(const Frames& frames, Holds& holds);
 //   d4 = torch.cat((x3, d4), dim=1)     x3: to the frame's end, nobody writes it again
 //
 // `read`: when each value would go that had no name. Replaces the guesses of `holds` where lines say it. Gives, by
-// value, whether the lines leave no doubt: what a function does that a line calls, they do not say.
-std::vector<bool> FollowTracedNames(const Frames& frames, const Holds& read, Holds& holds);
+// value, what they say: of the variables of a function that a line calls only that they die with it.
+enum class Told : uint8_t { kNothing, kLatest, kEnd };
+std::vector<Told> FollowTracedNames(const Frames& frames, const Holds& read, Holds& holds);
 
 // --- most_names.cc ---
 
@@ -78,7 +80,7 @@ std::vector<bool> FollowTracedNames(const Frames& frames, const Holds& read, Hol
 //   a        held to the end: it may have a name of its own
 //   blocks   hand on one name, unless a later turn looks up what an earlier one made: then there is a list of all
 //
-// `read`: when a value goes if it has no name; `told`: source lines name it, so that nothing is assumed.
-void HoldMostNames(const Frames& frames, const Holds& read, const std::vector<bool>& told, Holds& holds);
+// `read`: when a value goes if it has no name; `told`: by source lines, so that nothing longer is assumed.
+void HoldMostNames(const Frames& frames, const Holds& read, const std::vector<Told>& told, Holds& holds);
 
 }  // namespace vramplan

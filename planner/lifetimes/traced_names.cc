@@ -44,7 +44,7 @@ class TracedNames {
         frames_(frames),
         read_(read),
         holds_(holds),
-        told_(holds.size(), false),
+        told_(holds.size(), Told::kNothing),
         execution_(frames) {}
 
   void Follow() {
@@ -59,8 +59,7 @@ class TracedNames {
     }
   }
 
-  // By value: whether a line told its end.
-  std::vector<bool> Told() && { return std::move(told_); }
+  std::vector<Told> ByValue() && { return std::move(told_); }
 
  private:
   // The file has only the lines in which operators ran. One that neither writes a name nor returns stands inside the
@@ -141,7 +140,8 @@ class TracedNames {
           SetRelease(id, {read_[id.index()], true});
         } else if (one.line >= 0 && holds_[id.index()].after > frame.Last(s)) {
           // h = self.propagate(x): variables of a function die with it, at the latest when the statement is done.
-          SetRelease(id, {frame.EndOf(s), true});
+          SetRelease(id, {frame.EndOf(s), false});
+          told_[id.index()] = Told::kLatest;
         }
       }
     }
@@ -160,7 +160,7 @@ class TracedNames {
           SetRelease(id, {end, true});
         } else {
           holds_.Lengthen(id, EndOfCallersList(frame, s));
-          told_[id.index()] = false;
+          told_[id.index()] = Told::kNothing;
         }
       }
     } else if (one.read.clear && !one.read.targets.empty()) {
@@ -218,7 +218,7 @@ class TracedNames {
   void SetRelease(ValueId id, End end) {
     holds_.Set(id.index(), read_[id.index()]);
     holds_.Lengthen(id, end.until);
-    told_[id.index()] = end.sure;
+    told_[id.index()] = end.sure ? Told::kEnd : Told::kNothing;
   }
 
   // Whether one call made it and only the same call read it: that is the matter of the call's own frame.
@@ -358,18 +358,18 @@ class TracedNames {
   const Frames& frames_;
   const Holds& read_;
   Holds& holds_;
-  std::vector<bool> told_;  // by value
+  std::vector<Told> told_;  // by value
   const Execution execution_;
   std::map<ModuleId, Frame> ran_;
 };
 
 }  // namespace
 
-std::vector<bool> FollowTracedNames(const Frames& frames, const Holds& read, Holds& holds) {
-  if (frames.layers().source.stacks.empty()) return std::vector<bool>(holds.size(), false);
+std::vector<Told> FollowTracedNames(const Frames& frames, const Holds& read, Holds& holds) {
+  if (frames.layers().source.stacks.empty()) return std::vector<Told>(holds.size(), Told::kNothing);
   TracedNames names(frames, read, holds);
   names.Follow();
-  return std::move(names).Told();
+  return std::move(names).ByValue();
 }
 
 }  // namespace vramplan
