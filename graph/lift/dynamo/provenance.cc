@@ -241,6 +241,17 @@ class ProvenanceSource {
     }
   }
 
+  // F.pad in front of a convolution: one tensor for all that name it. A module of the framework's own did not make it.
+  void PadBefore(const FxGroup& group, AtenCall* call) {
+    const std::vector<std::string> refs = RefsOf(group.fx.arguments.front());
+    const Layer* maker = builder_.MakerOf(call->inputs.front());
+    if (refs.empty() || (maker != nullptr && maker->op == "pad" && by_fx_name_.contains(refs[0]))) return;
+    ModulePath path = group.path;
+    if (group.class_name().starts_with("torch.nn.modules.")) path.pop_back();
+    by_fx_name_[refs[0]] = call->inputs.front() = LiftMergedPad(
+        graph_[group.last()], call->inputs.front(), call->attributes.Ints("padding"), path, group.last(), builder_);
+  }
+
   // The operand `ref`, which nothing in the file carries and whose data comes from `source`.
   ValueId Dropped(int32_t g, const std::string& ref, ValueId source) {
     const ValueId result =
@@ -281,10 +292,7 @@ class ProvenanceSource {
     if (call.op == "slice_scatter" && call.inputs.front().valid())
       builder_.At(call.outputs.front()).shape = builder_.At(call.inputs.front()).shape;
     TakeMergedPermutation(group, &call);
-    if (call.op.starts_with("conv") && !call.inputs.empty()) {
-      call.inputs.front() = LiftMergedPad(graph_[group.last()], call.inputs.front(), call.attributes.Ints("padding"),
-                                          group.path, group.last(), builder_);
-    }
+    if (call.op.starts_with("conv") && !call.inputs.empty() && !group.fx.arguments.empty()) PadBefore(group, &call);
     if (group.fx.target.find("legit_functional") != std::string::npos) call.attributes.Set("training", int64_t{1});
     if (call.alias && !call.inputs.empty() && call.inputs.front().valid()) {
       Alias(g, call);

@@ -286,6 +286,29 @@ conv2d conv2d @c (Conv_0.pad, c.weight) -> y [B, 4, 4, 4] {dilation=[1, 1], grou
 )");
 }
 
+TEST_CASE("a pad that was merged into two convolutions is one tensor, which their caller made") {
+  // p = F.pad(x, (1, 0)); self.f(p), self.g(p), as WaveNets gate
+  const auto convolution = [](const std::string& name, const std::string& of) {
+    return "    " + name + " = Conv <pads = [1, 0]> (x, `" + of + ".weight`)\n      # fx_node: %" + name +
+           " : [num_users=1] = call_function[target=torch.ops.aten.conv1d.default](args = (%pad, %p_" + of +
+           "), kwargs = {})\n      # name_scopes: ['', '" + of + "', '" + name + "']\n" +
+           "      # class_hierarchy: ['mine.Net', 'torch.nn.modules.conv.Conv1d', 'aten.conv1d.default']\n"
+           "      # rule_name: FuseConvPad\n";
+  };
+  CHECK(ToText(LayersFromText(
+            "g (float[batch, 2, 8] x) => (float[batch, 4, 8] y) <float[4, 2, 2] `f.weight`, float[4, 2, 2] "
+            "`g.weight`> {\n    # signature: p_f: PARAMETER target='f.weight'\n    # signature: p_g: PARAMETER "
+            "target='g.weight'\n    # signature: x: USER_INPUT\n" +
+            convolution("conv1d", "f") + convolution("conv1d_1", "g") + R"(    y = Mul (conv1d, conv1d_1)
+      # fx_node: %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%conv1d, %conv1d_1), kwargs = {})
+  })")) == R"(
+pad Conv_0.pad (x) -> Conv_0.pad [B, 2, 9] {mode=constant, pad=[1, 0]}
+conv1d conv1d @f (Conv_0.pad, f.weight) -> conv1d [B, 4, 8] {dilation=[1], groups=1, kernel_size=[2], padding=[0], stride=[1]}
+conv1d conv1d_1 @g (Conv_0.pad, g.weight) -> conv1d_1 [B, 4, 8] {dilation=[1], groups=1, kernel_size=[2], padding=[0], stride=[1]}
+mul mul (conv1d, conv1d_1) -> y [B, 4, 8]
+)");
+}
+
 TEST_CASE("detach leaves no node, and no gradient goes through it") {
   CHECK(ToText(LayersFromText(
             R"(g (float[batch, 8] x) => (float[batch, 8] y) {
