@@ -182,7 +182,8 @@ std::vector<std::string> FurtherArguments(std::string_view given) {
   const std::string text = Plain(given);
   std::vector<std::string> names;
   for (size_t at = text.find(','); at != std::string::npos; at = text.find(',', at + 1)) {
-    std::string_view argument = std::string_view(text).substr(at + 1);
+    std::string_view argument = text;
+    argument.remove_prefix(at + 1);
     argument = Trimmed(argument.substr(0, FindOutside(argument, ",", 0)));
     argument = argument.substr(0, std::min(argument.find(')'), argument.size()));
     if (const size_t keyword = argument.find('='); keyword != std::string_view::npos)

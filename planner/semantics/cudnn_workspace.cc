@@ -28,7 +28,7 @@ bool SumsOverSamples(const ConvolutionCall& call) {
 SizeExpr WorkspaceInFloat32(const ConvolutionCall& call, Capability capability, int64_t batch) {
   constexpr int kWinogradTile = 25;  // F(3x3, 3x3): 5 x 5 numbers for each filter of 3x3
   const auto largest = [batch](std::initializer_list<SizeExpr> sizes) {
-    return std::ranges::max(sizes, {}, [batch](SizeExpr size) { return size.At(batch); });
+    return std::max(sizes, [batch](SizeExpr a, SizeExpr b) { return a.At(batch) < b.At(batch); });
   };
   const SizeExpr small = SizeExpr::Constant(kSmallEngine);
   const bool tf32 = capability >= Capability{8, 0};  // torch.backends.cudnn.allow_tf32 is on unless a script says no

@@ -241,15 +241,16 @@ class ProvenanceSource {
     }
   }
 
-  // F.pad in front of a convolution: one tensor for all that name it. A module of the framework's own did not make it.
+  // F.pad in front of a convolution: one tensor for all that name it, which no module of the framework's own made.
   void PadBefore(const FxGroup& group, AtenCall* call) {
-    const std::vector<std::string> refs = RefsOf(group.fx.arguments.front());
-    const Layer* maker = builder_.MakerOf(call->inputs.front());
-    if (refs.empty() || (maker != nullptr && maker->op == "pad" && by_fx_name_.contains(refs[0]))) return;
+    const std::string& name = group.fx.arguments.front().text;
+    const bool named = OperatorOf(name) == "pad";  // else the convolution pads: padding="same"
     ModulePath path = group.path;
-    if (group.class_name().starts_with("torch.nn.modules.")) path.pop_back();
-    by_fx_name_[refs[0]] = call->inputs.front() = LiftMergedPad(
-        graph_[group.last()], call->inputs.front(), call->attributes.Ints("padding"), path, group.last(), builder_);
+    if (named && by_fx_name_.contains(name)) return;
+    if (named && group.class_name().starts_with("torch.nn.modules.")) path.pop_back();
+    ValueId& padded = named ? by_fx_name_[name] : call->inputs.front();
+    padded = call->inputs.front() = LiftMergedPad(graph_[group.last()], call->inputs.front(),
+                                                  call->attributes.Ints("padding"), path, group.last(), builder_);
   }
 
   // The operand `ref`, which nothing in the file carries and whose data comes from `source`.
@@ -472,7 +473,6 @@ class ProvenanceSource {
                        .evidence = Evidence::kNode},
                       CommonPath(groups_, consumers_, node, builder_.PathOf(input)));
   }
-
   const Graph& graph_;
   const Shapes& shapes_;
   LayerBuilder& builder_;
@@ -493,8 +493,8 @@ class ProvenanceSource {
 
 void LiftByProvenance(const Graph& graph, const Shapes& shapes, LayerBuilder& builder, std::vector<bool>* live,
                       Notes* notes) {
-  const auto has_words = [](const Node& node) { return !node.provenance.fx_node.empty(); };
-  if (std::ranges::any_of(graph.nodes, has_words)) ProvenanceSource(graph, shapes, builder, *live, notes).Run();
+  if (std::ranges::all_of(graph.nodes, [](const Node& node) { return node.provenance.fx_node.empty(); })) return;
+  ProvenanceSource(graph, shapes, builder, *live, notes).Run();
 }
 
 }  // namespace vramplan
