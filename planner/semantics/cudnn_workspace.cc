@@ -20,9 +20,9 @@ constexpr Bytes kChannelsLastWeightGradient = Bytes::MiB(13);
 // convolution 320 -> 1280 at 3x3 took one fp32 filter a sample, to be summed afterwards (tests/data/truth/xmem.csv). It
 // moves the high end only, and tests/accuracy/xmem_test.cc scores MobileNetV2 without it.
 constexpr int64_t kFewPositions = 9;
-bool SumsOverSamples(const ConvolutionCall& call) {
+bool SumsOverSamples(const ConvolutionCall& call, int64_t batch) {
   return call.pass == ConvolutionPass::kWeightGradient && call.filter_window == 1 &&
-         call.output_positions <= kFewPositions && !call.samples.Is(1);
+         call.output_positions <= kFewPositions && call.samples.At(batch) > 1;
 }
 
 SizeExpr WorkspaceInFloat32(const ConvolutionCall& call, Capability capability, int64_t batch) {
@@ -41,8 +41,9 @@ SizeExpr WorkspaceInFloat32(const ConvolutionCall& call, Capability capability, 
   if (!consumer || call.filter_window > 1) {
     copies = call.pass == ConvolutionPass::kForward ? call.input + call.filter : LayoutCopies(call);
   }
-  const SizeExpr sums =
-      SumsOverSamples(call) ? SizeExpr::Of(DType::kFloat32, Dim(call.filter_elements) * call.samples) : SizeExpr();
+  const SizeExpr sums = SumsOverSamples(call, batch)
+                            ? SizeExpr::Of(DType::kFloat32, Dim(call.filter_elements) * call.samples)
+                            : SizeExpr();
   return largest({copies, sums, small});
 }
 

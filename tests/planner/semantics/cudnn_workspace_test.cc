@@ -65,5 +65,16 @@ TEST_CASE("the high end of a convolution's workspace, by type, layout and capabi
   }
 }
 
+TEST_CASE("one sample has nothing to sum over, also where a layout at batch 1 stands for the batches around it") {
+  ConvolutionCall head = Convolution(kWeightGradient);
+  head.filter_window = 1;
+  head.filter_elements = 320 * 1280;
+  head.output_positions = 9;
+  head.input = head.output = head.filter = SizeExpr();
+  head.samples = Dim::Batch();
+  CHECK_EQ(HighestCudnnWorkspace(head, {8, 6}, 1).At(1), Bytes::KiB(512));
+  CHECK_EQ(HighestCudnnWorkspace(head, {8, 6}, 317).At(317), Bytes::Of(int64_t{317} * 320 * 1280 * 4));
+}
+
 }  // namespace
 }  // namespace vramplan::eager
