@@ -7,7 +7,7 @@ Python.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import torch
 
@@ -117,36 +117,48 @@ def called_functions() -> Iterator[list[str]]:
 
 
 @contextlib.contextmanager
-def checkpointed_modules(model: torch.nn.Module) -> Iterator[list[str]]:
-    """Collects the paths of the modules that the forward inside runs under torch.utils.checkpoint."""
+def checkpoints_run_by(runs: Callable[[Any, Any], tuple[Any, Any]]) -> Iterator[None]:
+    """torch.utils.checkpoint runs what `runs` makes of its two ways, the reentrant one and the other."""
     import torch.utils.checkpoint as checkpoint
 
+    # checkpoint() calls one or the other (torch/utils/checkpoint.py, 2.10); both names are looked up when it runs.
+    reentrant, other = checkpoint.CheckpointFunction.apply, checkpoint._checkpoint_without_reentrant_generator
+    apply, generator = runs(reentrant, other)
+    checkpoint.CheckpointFunction.apply = apply  # type: ignore[method-assign]
+    checkpoint._checkpoint_without_reentrant_generator = generator
+    try:
+        yield
+    finally:
+        checkpoint.CheckpointFunction.apply = reentrant  # type: ignore[method-assign]
+        checkpoint._checkpoint_without_reentrant_generator = other
+
+
+def without_arguments(function: Any) -> Any:
+    """What a functools.partial calls in the end."""
+    while hasattr(function, "func"):
+        function = function.func
+    return function
+
+
+@contextlib.contextmanager
+def checkpointed_modules(model: torch.nn.Module) -> Iterator[list[str]]:
+    """Collects the paths of the modules that the forward inside runs under torch.utils.checkpoint."""
     paths = {id(module): path for path, module in model.named_modules()}
     found: list[str] = []
 
     def note(function: Any) -> None:
-        while hasattr(function, "func"):  # functools.partial
-            function = function.func
+        function = without_arguments(function)
         module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
         path = paths.get(id(module))
         if path and path not in found:
             found.append(path)
 
-    # checkpoint() calls one or the other (torch/utils/checkpoint.py, 2.10); both names are looked up when it runs.
-    reentrant, other = checkpoint.CheckpointFunction.apply, checkpoint._checkpoint_without_reentrant_generator
+    def noting(run: Any) -> Any:
+        def noted(function: Any, *args: Any, **kwargs: Any) -> Any:
+            note(function)
+            return run(function, *args, **kwargs)
 
-    def apply(function: Any, *args: Any) -> Any:
-        note(function)
-        return reentrant(function, *args)
+        return noted
 
-    def generator(function: Any, *args: Any, **kwargs: Any) -> Any:
-        note(function)
-        return other(function, *args, **kwargs)
-
-    checkpoint.CheckpointFunction.apply = apply  # type: ignore[method-assign]
-    checkpoint._checkpoint_without_reentrant_generator = generator
-    try:
+    with checkpoints_run_by(lambda reentrant, other: (noting(reentrant), noting(other))):
         yield found
-    finally:
-        checkpoint.CheckpointFunction.apply = reentrant  # type: ignore[method-assign]
-        checkpoint._checkpoint_without_reentrant_generator = other

@@ -15,6 +15,7 @@ import torch
 from torch.utils import _pytree
 
 from ._calls import MOST_VALUES, Mode, NotRecorded, Recording, Values
+from ._facts import checkpoints_run_by, without_arguments
 from ._functions import recorded_functions
 
 T4 = (7, 5)  # the card that vramplan assumes where none is named
@@ -58,15 +59,12 @@ def _module_calls(model: torch.nn.Module, mode: Any) -> Iterator[None]:
 def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str]]:
     """Collects the paths of what runs under torch.utils.checkpoint. A function that is no module of the model becomes one
     of its own, inside of the module that is running. Both kinds run as they are, with gradients."""
-    import torch.utils.checkpoint as checkpoint
-
     paths = {id(module): path for path, module in model.named_modules()}
     found: list[str] = []
 
     @contextlib.contextmanager
     def region(function: Any) -> Iterator[None]:
-        while hasattr(function, "func"):  # functools.partial
-            function = function.func
+        function = without_arguments(function)
         of = getattr(function, "__self__", None)
         name = getattr(function, "__name__", "")
         module = function if isinstance(function, torch.nn.Module) else of if name in ("forward", "__call__", "_call_impl") else None
@@ -98,15 +96,8 @@ def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str
         with region(function):
             yield
 
-    # checkpoint() calls one or the other (torch/utils/checkpoint.py, 2.10); both names are looked up when it runs.
-    reentrant, other = checkpoint.CheckpointFunction.apply, checkpoint._checkpoint_without_reentrant_generator
-    checkpoint.CheckpointFunction.apply = apply  # type: ignore[method-assign]
-    checkpoint._checkpoint_without_reentrant_generator = generator
-    try:
+    with checkpoints_run_by(lambda *_: (apply, generator)):
         yield found
-    finally:
-        checkpoint.CheckpointFunction.apply = reentrant  # type: ignore[method-assign]
-        checkpoint._checkpoint_without_reentrant_generator = other
 
 
 @contextlib.contextmanager
