@@ -17,14 +17,11 @@ DType Wider(DType a, DType b) {
   return BitWidth(a) >= BitWidth(b) ? a : b;
 }
 
-// A leaf cannot be written in place, nor a tensor of another type.
-// How an operator writes: 0 not, 1 as it seems, 2 surely (graph/lift/recorded), also into a lower type than its operands have.
-constexpr int kCertain = 2;
-
-Tensor Result(Eager& e, const Tensor& a, const Tensor& b, DType type, int inplace) {
-  const bool possible =
-      a && !a->requires_grad && (a->dtype == type || inplace == kCertain) && e.spec().inplace != Inplace::kOff;
-  return inplace != 0 && possible ? e.Overwrite(a) : Iterate(e, a, b, type);
+// A leaf cannot be written in place. A tensor of lower precision can, and keeps its type: fp16 += fp32 stays fp16, while
+// integers += fp32 is an error (c10::canCast, TensorIterator "result type Float can't be cast to the desired output type").
+Tensor Result(Eager& e, const Tensor& a, const Tensor& b, DType type, bool inplace) {
+  const bool possible = a && !a->requires_grad && Rank(a->dtype) == Rank(type) && e.spec().inplace != Inplace::kOff;
+  return inplace && possible ? e.Overwrite(a) : Iterate(e, a, b, type);
 }
 
 // What an in-place operator keeps of the tensor that it overwrites: a clone, made before (gen_variable_type.py).
@@ -63,7 +60,7 @@ Tensor ToType(Eager& e, const Tensor& t, DType type) {
   return out;
 }
 
-Tensor Add(Eager& e, const Tensor& a, const Tensor& b, int inplace, bool scaled) {
+Tensor Add(Eager& e, const Tensor& a, const Tensor& b, bool inplace, bool scaled) {
   OpScope scope(e, "aten::add");
   Tensor out = Result(e, a, b, Promote(a, b), inplace);
   // self: grad, other: maybe_multiply(grad, alpha): the same tensor for both; the engine sums broadcasts.
@@ -76,7 +73,7 @@ Tensor Add(Eager& e, const Tensor& a, const Tensor& b, int inplace, bool scaled)
   return out;
 }
 
-Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, int inplace, bool scaled) {
+Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, bool inplace, bool scaled) {
   OpScope scope(e, "aten::sub");
   Tensor out = Result(e, a, b, Promote(a, b), inplace);
   if (GradNode* node = e.Record("SubBackward0", {a, b}, {out})) {
@@ -91,7 +88,7 @@ Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, int inplace, bool scaled)
   return out;
 }
 
-Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, int inplace) {
+Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
   OpScope scope(e, "aten::mul");
   Tensor out = Result(e, a, b, Promote(a, b), inplace);
   // Each factor is kept when the other needs a gradient.
@@ -106,7 +103,7 @@ Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, int inplace) {
   return out;
 }
 
-Tensor Div(Eager& e, const Tensor& a, const Tensor& b, int inplace) {
+Tensor Div(Eager& e, const Tensor& a, const Tensor& b, bool inplace) {
   OpScope scope(e, "aten::div");
   if (!a) {  // number / tensor: reciprocal, then mul (torch/_tensor.py __rtruediv__)
     Tensor reciprocal = e.EmptyLike(b, Floating(b->dtype));
@@ -159,7 +156,7 @@ void RunRoundedDiv(Call& c) {
 void RunDiv(Call& c) {
   const std::string mode = c.layer.attributes.Text("rounding_mode", "");
   if (!mode.empty()) return RunRoundedDiv(c);
-  c.Return(Div(c.e, c.In(0), c.In(1), static_cast<int>(c.Int("inplace"))));
+  c.Return(Div(c.e, c.In(0), c.In(1), c.Int("inplace") != 0));
 }
 
 void RunBoolean(Call& c) { c.Return(Iterate(c.e, c.In(0), c.In(1), DType::kBool)); }
@@ -420,10 +417,10 @@ void RunReversedSub(Call& c) {
 
 std::vector<OpRule> PointwiseRules() {
   return {
-      {"add", [](Call& c) { c.Return(Add(c.e, c.In(0), c.In(1), static_cast<int>(c.Int("inplace")), Scaled(c))); }},
-      {"sub", [](Call& c) { c.Return(Sub(c.e, c.In(0), c.In(1), static_cast<int>(c.Int("inplace")), Scaled(c))); }},
+      {"add", [](Call& c) { c.Return(Add(c.e, c.In(0), c.In(1), c.Int("inplace") != 0, Scaled(c))); }},
+      {"sub", [](Call& c) { c.Return(Sub(c.e, c.In(0), c.In(1), c.Int("inplace") != 0, Scaled(c))); }},
       {"rsub", RunReversedSub},
-      {"mul", [](Call& c) { c.Return(Mul(c.e, c.In(0), c.In(1), static_cast<int>(c.Int("inplace")))); }},
+      {"mul", [](Call& c) { c.Return(Mul(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
       {"div", RunDiv},
       {"rdiv", [](Call& c) { c.Return(Div(c.e, c.In(1), c.In(0))); }},
       {"floor_divide", RunInteger},

@@ -17,10 +17,10 @@ Tensor Iterate(Eager& e, const Tensor& a, const Tensor& b, DType type);
 // A null operand is a Python number: no memory and no gradient. In place, the result takes over a's storage (a += b).
 // Gradients are made in the order of the operands' names in derivatives.yaml: other before self. `scaled`: by an alpha
 // other than 1.
-Tensor Add(Eager& e, const Tensor& a, const Tensor& b, int inplace = false, bool scaled = false);
-Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, int inplace = false, bool scaled = false);
-Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, int inplace = false);
-Tensor Div(Eager& e, const Tensor& a, const Tensor& b, int inplace = false);
+Tensor Add(Eager& e, const Tensor& a, const Tensor& b, bool inplace = false, bool scaled = false);
+Tensor Sub(Eager& e, const Tensor& a, const Tensor& b, bool inplace = false, bool scaled = false);
+Tensor Mul(Eager& e, const Tensor& a, const Tensor& b, bool inplace = false);
+Tensor Div(Eager& e, const Tensor& a, const Tensor& b, bool inplace = false);
 Tensor Neg(Eager& e, const Tensor& t);
 Tensor Abs(Eager& e, const Tensor& t);
 // A copy in another type; t itself when it has it (aten::to).

@@ -234,7 +234,7 @@ class ProgramLayers {
         aten.attributes.Set("like_layout", int64_t{1});
       if (const Argument* like = Keyword(call, "like"); like != nullptr && like->kind == Argument::Kind::kValue)
         aten.inputs.push_back(IdOf(static_cast<int32_t>(like->integer)));
-      if (target.in_place) aten.attributes.Set("inplace", int64_t{2});  // no guess: whatever the types are
+      if (target.in_place) aten.attributes.Set("inplace", int64_t{1});
     }
     const bool runs = std::any_of(aten.outputs.begin(), aten.outputs.end(), [](ValueId id) { return id.valid(); });
     if (!runs) return;
