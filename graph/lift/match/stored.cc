@@ -46,7 +46,8 @@ std::string WithoutMergeNumber(const std::string& name) {
 // (torch/csrc/jit/passes/onnx/deduplicate_initializers.cpp 2.10); tensors that share their storage, true ties, are one
 // initializer without an Identity. So a copy is a parameter of its own that was equal by accident: a fresh bias of
 // zeros, a layer that nn.TransformerEncoder deep-copied. Only folding can hide a tie behind an Identity: two products
-// that each folded the transpose of one shared matrix; copies of layers differ in the layer's number alone.
+// that each folded the transpose of one shared matrix; copies of layers differ in the layer's number alone. Kernels are
+// never transposed: equal ones of two modules are what norms made of them.
 bool PatternSource::IsStoredCopy(TensorId tensor) const {
   const NodeId maker = graph_[tensor].producer;
   if (!maker.valid() || graph_[maker].op != "Identity") return false;
@@ -54,7 +55,10 @@ bool PatternSource::IsStoredCopy(TensorId tensor) const {
   if (stored == nullptr || !IsInitializer(tensor)) return false;
   if (LongAxes(*stored) <= 1 || HasModulePath(tensor)) return true;
   const NodeId here = first_user_[Index(tensor)], there = first_user_[Index(graph_[maker].inputs[0])];
-  return here.valid() && there.valid() && WithoutDigits(ModuleOf(here)) == WithoutDigits(ModuleOf(there));
+  if (!here.valid() || !there.valid()) return false;
+  const std::string path = ModuleOf(here), other = ModuleOf(there);
+  if (graph_[here].op.starts_with("Conv") && path != other) return true;  // zeros of norms whose scale begins at 0
+  return WithoutDigits(path) == WithoutDigits(other);
 }
 
 // A mask: nobody takes more of it than slices, which are only compared (minGPT's "bias", att.masked_fill(bias == 0)).

@@ -94,6 +94,18 @@ TEST_CASE("equal tensors that an eval export merged: vectors and copies of layer
                     {}});
 }
 
+TEST_CASE("equal kernels of two modules, which folded norms made, are parameters of their own") {
+  CHECK(StoredOf(testing::Lifted(R"(
+    agraph (float[batch, 4, 8, 8] x) => (float[batch, 4, 8, 8] y) <float[4, 4, 1, 1] `onnx::Conv_1`> {
+      `onnx::Conv_2` = Identity (`onnx::Conv_1`)
+      a = Conv (x, `onnx::Conv_1`)
+        # name: /stages.0/ffn/c/Conv
+      y = Conv (a, `onnx::Conv_2`)
+        # name: /down/mixer/c/Conv
+    })"))
+            .parameters == Lines{"stages.0.ffn.c.weight [4, 4, 1, 1]", "down.mixer.c.weight [4, 4, 1, 1]"});
+}
+
 TEST_CASE("a transposed copy of a table is tied where the numbers agree, or the table has the output layer's name") {
   const auto parameters = [](const std::string& table, std::vector<uint64_t> kept, std::vector<uint64_t> folded) {
     Graph graph = GraphFromText("agraph (int64[batch, 3] ids) => (float[batch, 3, 10] y) <float[10, 4] `" + table +
