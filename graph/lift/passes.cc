@@ -142,6 +142,10 @@ constexpr LayersPass kLayersPasses[] = {
        if (!s.reordered) s.layers.source = ReadSource(s.graph);
      },
      true},
+    {"read-regions", kDynamo, "blocks of torch.no_grad() and autocast() lose the modules that they called",
+     [](LayersState& s) {
+       if (!s.reordered) ReadRegions(&s.layers, s.notes);
+     }},
     {"name-index-adds", kDynamo, "index_add is written as index_put, which keeps less",
      [](LayersState& s) { NameIndexAdds(&s.layers, s.notes); }},
     {"read-in-place-lines", kDynamo, "source lines say what wrote into its operand",

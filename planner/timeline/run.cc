@@ -299,7 +299,7 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   e_.origin.layer = static_cast<int32_t>(index);
   e_.origin.op = rules_[index] != nullptr ? rules_[index]->op.data() : "unknown";
   const bool grad_mode = e_.grad_mode;
-  if (layer.attributes.Has("no_grad")) e_.grad_mode = false;  // the code ran it under torch.no_grad()
+  if (layer.attributes.Int("no_grad", 0) != 0) e_.grad_mode = false;  // the code ran it under torch.no_grad()
   // autocast 0: the code turned it off around this call.
   if (rules_[index] != nullptr && layer.attributes.Int("autocast", 1) != 0)
     autocast_.Apply(rules_[index]->cast, inputs);

@@ -26,6 +26,12 @@ class LayersByHand {
     layers.inputs.push_back(id);
     return id;
   }
+  ValueId Parameter(std::string name, Shape shape) {
+    const ValueId id = Make(std::move(name), DType::kFloat32, shape);
+    layers.values.back().role = Role::kParameter;
+    layers.parameters.push_back(id);
+    return id;
+  }
   ValueId Add(std::string op, std::vector<ValueId> inputs, Shape shape, DType type = DType::kFloat32) {
     const ValueId id = Make(op, type, shape);
     Layer layer;

@@ -198,12 +198,22 @@ class Functions {
       const size_t most = std::min(end, first + kMostInPart);
       size_t part = Sorts(layers_.layers[first]) ? most : first;
       while (part < most && IsPointwise(layers_.layers[part])) ++part;
-      for (; !call && part >= first + kFewestInPart; --part) call = OneCall(first, part);
+      const size_t fewest = IsGate(first) ? 2 : kFewestInPart;
+      for (; !call && part >= first + fewest; --part) call = OneCall(first, part);
       any |= call.has_value();
       all->push_back(call ? *call : layers_.layers[first]);
       first = call ? part + 1 : first + 1;
     }
     return any;
+  }
+
+  // x * sigmoid(x), of which the memory-efficient swish is made (arXiv 1710.05941).
+  bool IsGate(size_t first) const {
+    if (first + 1 >= layers_.layers.size()) return false;
+    const Layer &gate = layers_.layers[first], &product = layers_.layers[first + 1];
+    return gate.op == "sigmoid" && product.op == "mul" && product.inputs.size() == 2 &&
+           std::ranges::count(product.inputs, gate.inputs[0]) == 1 &&
+           std::ranges::count(product.inputs, gate.outputs[0]) == 1;
   }
 
   // Of the layers `first` up to `end`; nothing where they are more than one tensor's way to another of its shape.
@@ -308,6 +318,17 @@ std::optional<Reading> StraightThroughInstead(const Layers& layers) {
       "rounding-guessed",
       "assumed: " + op + " has its own gradient, zero; an autograd.Function that trains through it keeps its input",
       "only the code tells", *std::move(other)};
+}
+
+std::optional<Reading> GradientsInstead(const Layers& layers) {
+  const auto is_guessed = [](const Layer& layer) { return layer.attributes.Int("no_grad", 0) == kNoGradGuessed; };
+  std::optional<Layers> other =
+      Changed(layers, is_guessed, [](Layer& layer) { layer.attributes.Set("no_grad", int64_t{0}); });
+  if (!other) return std::nullopt;
+  const auto first = std::find_if(layers.layers.begin(), layers.layers.end(), is_guessed);
+  return Reading{"no-grad-guessed",
+                 "assumed: " + layers[first->module].path + " runs under torch.no_grad(), where the export loses names",
+                 "a dynamo export of PyTorch 2.9 or newer writes the source lines", *std::move(other)};
 }
 
 std::optional<Reading> CheckpointsInstead(const Layers& layers) {
@@ -418,6 +439,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {!layers.told.tensors, TiedWeightsInstead},
                       {true, AdditionsInPlaceInstead},
                       {step.gradients, OtherMaximaInstead},
+                      {step.gradients, GradientsInstead},
                       {step.gradients, DetachedMaximaInstead},
                       {step.gradients, CheckpointsInstead},
                       {step.gradients && !layers.told.functions, StraightThroughInstead},

@@ -1,6 +1,7 @@
 // The passes of this folder: what the lines of the model's own code say. Each file begins with what it undoes.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "graph/base/note.h"
@@ -28,6 +29,14 @@ void NameIndexAdds(Layers* layers, Notes* notes);
 // Sets or takes back "inplace" of arithmetic and of activations where their line leaves no doubt; what a class says by
 // habit (inplace.h) gives way.
 void ReadInPlaceLines(Layers* layers);
+
+// --- regions.cc ---
+
+// Sets "no_grad" of what ran under torch.no_grad(): 1 where lines say so, kNoGradGuessed where only scopes do. Sets
+// "autocast" to 0 in blocks that turn it off. Both get the module scopes back that the exporter lost there. A block that can only be an
+// autograd.Function becomes one call. Note "custom-function".
+constexpr int64_t kNoGradGuessed = 2;
+void ReadRegions(Layers* layers, Notes* notes);
 
 // --- cast_lines.cc ---
 
