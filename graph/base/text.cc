@@ -2,6 +2,19 @@
 
 namespace vramplan {
 
+std::vector<std::string_view> TextsIn(std::string_view list, char separator) {
+  std::vector<std::string_view> texts;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(separator), list.size());
+    std::string_view text = list.substr(0, end);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    if (!text.empty()) texts.push_back(text);
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return texts;
+}
+
 std::vector<std::string_view> PartsOf(std::string_view path) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0;;) {

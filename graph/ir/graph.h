@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,12 +25,16 @@ namespace vramplan {
 // Ids index the vectors of their Graph; -1 is "absent" (an omitted optional input).
 struct TensorId {
   int32_t value = -1;
+  static TensorId At(size_t index) { return {static_cast<int32_t>(index)}; }
   bool valid() const { return value >= 0; }
+  size_t index() const { return static_cast<size_t>(value); }
   auto operator<=>(const TensorId&) const = default;
 };
 struct NodeId {
   int32_t value = -1;
+  static NodeId At(size_t index) { return {static_cast<int32_t>(index)}; }
   bool valid() const { return value >= 0; }
+  size_t index() const { return static_cast<size_t>(value); }
   auto operator<=>(const NodeId&) const = default;
 };
 
@@ -110,6 +116,13 @@ class Attributes {
   std::map<std::string, AttributeValue, std::less<>> values_;
 };
 
+// Attributes from a list: Named({{"dim", int64_t{1}}}).
+inline Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list) {
+  Attributes attributes;
+  for (const auto& [name, value] : list) attributes.Set(name, value);
+  return attributes;
+}
+
 // Metadata that the dynamo exporter writes beside a node (NodeProto.metadata_props, field 9). Empty without it.
 struct Provenance {
   std::string fx_node;          // pkg.torch.onnx.fx_node
@@ -152,8 +165,11 @@ struct Graph {
     const auto found = opsets.find("");
     return found == opsets.end() ? 0 : found->second;
   }
-  const Tensor& operator[](TensorId id) const { return tensors[static_cast<size_t>(id.value)]; }
-  const Node& operator[](NodeId id) const { return nodes[static_cast<size_t>(id.value)]; }
+  const Tensor& operator[](TensorId id) const { return tensors[id.index()]; }
+  const Node& operator[](NodeId id) const { return nodes[id.index()]; }
+  // The node that makes a tensor; absent where none does.
+  NodeId MakerOf(TensorId id) const { return id.valid() ? (*this)[id].producer : NodeId{}; }
+  bool IsStored(TensorId id) const { return id.valid() && (*this)[id].stored.has_value(); }
 };
 
 }  // namespace vramplan

@@ -58,6 +58,15 @@ Layer CallInPlaceOf(const Layer& last, std::string op, std::vector<ValueId> inpu
           .evidence = last.evidence};
 }
 
+Layer CallBeside(const Layer& beside, const std::string& op, std::vector<ValueId> inputs, Attributes attributes) {
+  return {.op = op,
+          .name = beside.name + "." + op,
+          .inputs = std::move(inputs),
+          .attributes = std::move(attributes),
+          .module = beside.module,
+          .evidence = beside.evidence};
+}
+
 void PutCalls(Layers* layers, std::map<size_t, Layer> calls, const std::set<size_t>& gone) {
   if (calls.empty()) return;
   std::map<ValueId, int> reads;

@@ -48,6 +48,9 @@ class Edit {
 // A call in the place of `last`, whose results it makes.
 Layer CallInPlaceOf(const Layer& last, std::string op, std::vector<ValueId> inputs, Attributes attributes = {});
 
+// A call of the same module, "beside.op", that nothing of the file stands for.
+Layer CallBeside(const Layer& beside, const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {});
+
 // Each call takes the place of a layer; the layers at `gone`, whose results calls make now, go, and so do those that
 // were read only by what is gone.
 void PutCalls(Layers* layers, std::map<size_t, Layer> calls, const std::set<size_t>& gone = {});

@@ -25,12 +25,14 @@ namespace vramplan {
 
 struct ValueId {
   int32_t value = -1;
+  static ValueId At(size_t index) { return {static_cast<int32_t>(index)}; }
   bool valid() const { return value >= 0; }
   size_t index() const { return static_cast<size_t>(value); }
   auto operator<=>(const ValueId&) const = default;
 };
 struct ModuleId {
   int32_t value = -1;
+  static ModuleId At(size_t index) { return {static_cast<int32_t>(index)}; }
   bool valid() const { return value >= 0; }
   size_t index() const { return static_cast<size_t>(value); }
   auto operator<=>(const ModuleId&) const = default;
@@ -63,6 +65,9 @@ struct Layer {
   std::vector<NodeId> nodes;             // where it came from
   Evidence evidence = Evidence::kNode;
 };
+
+// The dynamo exporter named the operator.
+inline bool FromDynamo(const Layer& layer) { return layer.evidence == Evidence::kProvenance; }
 
 // One *call* of a module, in execution order: a module that is called twice has two entries.
 struct Module {

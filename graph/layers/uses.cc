@@ -1,5 +1,7 @@
 #include "graph/layers/uses.h"
 
+#include "graph/base/text.h"
+
 namespace vramplan {
 
 Uses::Uses(const Layers& layers) : layers_(layers), maker_(layers.values.size(), -1), first_(layers.values.size() + 1) {
@@ -51,12 +53,9 @@ const Layer* Uses::OnlyReaderOf(ValueId id) const {
   return &layers_.layers[static_cast<size_t>(readers[0])];
 }
 
-ValueId Uses::BehindViews(ValueId id) const {
-  for (const Layer* maker = MakerOf(id); maker != nullptr; maker = MakerOf(id)) {
-    const std::string& op = maker->op;
-    if (op != "reshape" && op != "view" && op != "unsqueeze" && op != "squeeze" && op != "expand") break;
+ValueId Uses::Behind(std::initializer_list<std::string_view> ops, ValueId id) const {
+  for (const Layer* maker = MakerOf(id); maker != nullptr && IsOneOf(maker->op, ops); maker = MakerOf(id))
     id = In(maker, 0);
-  }
   return id;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,10 @@ class Uses {
   std::span<const int32_t> LayersReading(ValueId id) const;
   // The layer that alone reads a value, once; null when others do or the caller does.
   const Layer* OnlyReaderOf(ValueId id) const;
+  // What a value was made of by these operators, each by its first operand; the value itself where another made it.
+  ValueId Behind(std::initializer_list<std::string_view> ops, ValueId id) const;
   // Behind views that only change sizes: the value that they look at.
-  ValueId BehindViews(ValueId id) const;
+  ValueId BehindViews(ValueId id) const { return Behind({"reshape", "view", "unsqueeze", "squeeze", "expand"}, id); }
   bool IsStored(ValueId id) const;  // a buffer, or a constant of the program
   size_t PlaceOf(const Layer* layer) const { return static_cast<size_t>(layer - layers_.layers.data()); }
   // -1 when no layer makes it.

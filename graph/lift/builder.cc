@@ -25,23 +25,17 @@ Value ValueFromTensor(const Graph& graph, const Shapes& shapes, TensorId id, Rol
 
 }  // namespace
 
-Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list) {
-  Attributes attributes;
-  for (const auto& [name, value] : list) attributes.Set(name, value);
-  return attributes;
-}
-
 LayerBuilder::LayerBuilder(const Graph& graph, const Shapes& shapes) : graph_(graph), shapes_(shapes) {
   value_of_.resize(graph.tensors.size());
   for (const TensorId input : graph.inputs) {
     const ValueId value = AddValue(ValueFromTensor(graph_, shapes_, input, Role::kInput));
-    value_of_[static_cast<size_t>(input.value)] = value;
+    value_of_[input.index()] = value;
     layers_.inputs.push_back(value);
   }
 }
 
 ValueId LayerBuilder::AddValue(Value value) {
-  const ValueId id{static_cast<int32_t>(layers_.values.size())};
+  const ValueId id = ValueId::At(layers_.values.size());
   if (value.role == Role::kParameter) layers_.parameters.push_back(id);
   if (value.role == Role::kBuffer) layers_.buffers.push_back(id);
   layers_.values.push_back(std::move(value));
@@ -51,7 +45,7 @@ ValueId LayerBuilder::AddValue(Value value) {
 
 ValueId LayerBuilder::ValueOf(TensorId tensor) {
   if (!tensor.valid()) return {};
-  ValueId& value = value_of_[static_cast<size_t>(tensor.value)];
+  ValueId& value = value_of_[tensor.index()];
   if (!value.valid()) {
     const Role role = graph_[tensor].stored.has_value() ? Role::kConstant : Role::kActivation;
     value = AddValue(ValueFromTensor(graph_, shapes_, tensor, role));
@@ -59,18 +53,16 @@ ValueId LayerBuilder::ValueOf(TensorId tensor) {
   return value;
 }
 
-bool LayerBuilder::HasValue(TensorId tensor) const {
-  return tensor.valid() && value_of_[static_cast<size_t>(tensor.value)].valid();
-}
+bool LayerBuilder::HasValue(TensorId tensor) const { return tensor.valid() && value_of_[tensor.index()].valid(); }
 
 void LayerBuilder::SetValueOf(TensorId tensor, ValueId value) {
   CHECK(tensor.valid() && value.valid());
-  value_of_[static_cast<size_t>(tensor.value)] = value;
+  value_of_[tensor.index()] = value;
 }
 
 ValueId LayerBuilder::AddStored(TensorId tensor, Role role) {
-  CHECK(tensor.valid() && graph_[tensor].stored.has_value());
-  ValueId& value = value_of_[static_cast<size_t>(tensor.value)];
+  CHECK(graph_.IsStored(tensor));
+  ValueId& value = value_of_[tensor.index()];
   if (!value.valid()) value = AddValue(ValueFromTensor(graph_, shapes_, tensor, role));
   return value;
 }
@@ -85,7 +77,7 @@ void LayerBuilder::AddLayer(Layer layer, ModulePath path, std::optional<NodeId> 
   for (const ValueId output : layer.outputs) {
     if (!output.valid()) continue;
     CHECK(At(output).role == Role::kActivation);
-    int32_t& maker = draft_of_[static_cast<size_t>(output.value)];
+    int32_t& maker = draft_of_[output.index()];
     CHECK(maker < 0);
     maker = index;
   }
@@ -111,18 +103,17 @@ ValueId LayerBuilder::Make(Value made, std::string op, std::vector<ValueId> inpu
 
 const Layer* LayerBuilder::MakerOf(ValueId value) const {
   if (!value.valid()) return nullptr;
-  const int32_t maker = draft_of_[static_cast<size_t>(value.value)];
+  const int32_t maker = draft_of_[value.index()];
   return maker < 0 ? nullptr : &drafts_[static_cast<size_t>(maker)].layer;
 }
 
 ModulePath LayerBuilder::PathOf(ValueId value) const {
-  const int32_t maker = value.valid() ? draft_of_[static_cast<size_t>(value.value)] : -1;
+  const int32_t maker = value.valid() ? draft_of_[value.index()] : -1;
   return maker < 0 ? ModulePath() : drafts_[static_cast<size_t>(maker)].path;
 }
 
 void LayerBuilder::OrderDrafts() {
-  std::stable_sort(drafts_.begin(), drafts_.end(),
-                   [](const Draft& a, const Draft& b) { return a.position < b.position; });
+  std::ranges::stable_sort(drafts_, [](const Draft& a, const Draft& b) { return a.position < b.position; });
 }
 
 void LayerBuilder::OpenModules() {

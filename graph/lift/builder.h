@@ -43,8 +43,8 @@ struct ModuleFrame {
 // Outermost first; the root itself is not in it (but may be named by SetRootClass).
 using ModulePath = std::vector<ModuleFrame>;
 
-// Attributes from a list: Named({{"dim", int64_t{1}}}).
-Attributes Named(std::initializer_list<std::pair<const char*, AttributeValue>> list);
+// An axis that may be counted from the end, counted from the front.
+constexpr int64_t FromFront(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
 
 class LayerBuilder {
  public:
@@ -65,7 +65,7 @@ class LayerBuilder {
   // for the tensor.
   ValueId AddStored(TensorId tensor, Role role);
   // For what becomes known later, a type for instance. Never change `role` here.
-  Value& At(ValueId id) { return layers_.values[static_cast<size_t>(id.value)]; }
+  Value& At(ValueId id) { return layers_.values[id.index()]; }
   const Value& At(ValueId id) const { return layers_[id]; }
 
   // Adds a layer; its name is made unique ("relu" -> "relu_2"), its module comes from `path`. `position`: where it

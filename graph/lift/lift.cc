@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/ir/aten.h"
 #include "graph/lift/builder.h"
 #include "graph/lift/dynamo/provenance.h"
@@ -95,7 +96,7 @@ class Lifting {
       if (counts) Count(pass.name, pass.files, pass.why, ChangesBetween(before, LinesOf(*layers)));
     }
     for (Layer& layer : layers->layers) {
-      for (NodeId& node : layer.nodes) node = given_.empty() ? node : given_[static_cast<size_t>(node.value)];
+      for (NodeId& node : layer.nodes) node = given_.empty() ? node : given_[node.index()];
     }
     return layers;
   }
@@ -112,9 +113,7 @@ class Lifting {
     return std::move(builder).Finish(notes_);
   }
 
-  bool IsLeftOut(std::string_view pass) const {
-    return std::find(options_.without.begin(), options_.without.end(), pass) != options_.without.end();
-  }
+  bool IsLeftOut(std::string_view pass) const { return Contains(options_.without, pass); }
 
   void Count(std::string_view pass, std::string_view files, std::string_view why, int changes) {
     if (options_.counts != nullptr) options_.counts->push_back({pass, files, why, changes});

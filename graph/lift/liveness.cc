@@ -1,9 +1,13 @@
 #include "graph/lift/liveness.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "graph/base/text.h"
 
 namespace vramplan {
 namespace {
@@ -13,86 +17,63 @@ namespace {
 struct HostInputs {
   size_t first, last;
 };
-constexpr size_t kRest = 1000;
-
-const std::map<std::string, HostInputs>& HostInputTable() {
-  static const std::map<std::string, HostInputs> table = {
-      {"Shape", {0, 0}},
-      {"Size", {0, 0}},
-      {"EyeLike", {0, 0}},
-      {"RandomNormalLike", {0, 0}},
-      {"RandomUniformLike", {0, 0}},
-      {"ConstantOfShape", {0, 0}},
-      {"Range", {0, 2}},
-      {"Reshape", {1, 1}},
-      {"Expand", {1, 1}},
-      {"Slice", {1, 4}},
-      {"Resize", {1, 3}},
-      {"Upsample", {1, 1}},
-      {"Tile", {1, 2}},
-      {"Pad", {1, 3}},
-      {"TopK", {1, 1}},
-      {"Split", {1, 1}},
-      {"Squeeze", {1, 1}},
-      {"Unsqueeze", {1, 1}},
-      {"OneHot", {1, 2}},
-      {"CumSum", {1, 1}},
-      {"Clip", {1, 2}},
-      {"Trilu", {1, 1}},
-      {"Dropout", {1, 2}},
-      {"AffineGrid", {1, 1}},
-      {"CenterCropPad", {1, 1}},
-      {"Col2Im", {1, 2}},
-      {"MaxUnpool", {2, 2}},
-      {"NonMaxSuppression", {2, 4}},
-      {"DFT", {1, 2}},
-      {"STFT", {1, 1}},
-      {"BlackmanWindow", {0, 0}},
-      {"HannWindow", {0, 0}},
-      {"HammingWindow", {0, 0}},
-      {"SplitToSequence", {1, 1}},
-      {"SequenceAt", {1, 1}},
-      {"ReduceSum", {1, 1}},
-      {"ReduceMean", {1, 1}},
-      {"ReduceMax", {1, 1}},
-      {"ReduceMin", {1, 1}},
-      {"ReduceProd", {1, 1}},
-      {"ReduceL1", {1, 1}},
-      {"ReduceL2", {1, 1}},
-      {"ReduceLogSum", {1, 1}},
-      {"ReduceLogSumExp", {1, 1}},
-      {"ReduceSumSquare", {1, 1}},
-  };
+using HostInputTable = std::unordered_map<std::string_view, HostInputs>;
+const HostInputTable& HostInputsOf() {
+  static const HostInputTable table = [] {
+    constexpr std::pair<std::string_view, HostInputs> kRows[] = {
+        {"Shape Size EyeLike RandomNormalLike RandomUniformLike ConstantOfShape BlackmanWindow HannWindow "
+         "HammingWindow",
+         {0, 0}},
+        {"Range", {0, 2}},
+        {"Reshape Expand Upsample TopK Split Squeeze Unsqueeze CumSum Trilu AffineGrid CenterCropPad STFT "
+         "SplitToSequence SequenceAt ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 "
+         "ReduceLogSum "
+         "ReduceLogSumExp ReduceSumSquare",
+         {1, 1}},
+        {"Tile OneHot Clip Dropout Col2Im DFT", {1, 2}},
+        {"Resize Pad", {1, 3}},
+        {"Slice", {1, 4}},
+        {"MaxUnpool", {2, 2}},
+        {"NonMaxSuppression", {2, 4}}};
+    HostInputTable inputs;
+    for (const auto& [ops, range] : kRows) {
+      for (const std::string_view op : TextsIn(ops, ' ')) inputs.emplace(op, range);
+    }
+    return inputs;
+  }();
   return table;
-}
-
-// Operators in which exporters write arithmetic of sizes.
-bool IsSizeArithmetic(const std::string& op) {
-  static const std::set<std::string> ops = {
-      "Gather",    "Slice",       "Concat",
-      "Unsqueeze", "Squeeze",     "Reshape",
-      "Cast",      "Identity",    "Add",
-      "Sub",       "Mul",         "Div",
-      "Mod",       "Pow",         "Sqrt",
-      "Floor",     "Ceil",        "Round",
-      "Neg",       "Abs",         "Min",
-      "Max",       "Equal",       "Less",
-      "Greater",   "LessOrEqual", "GreaterOrEqual",
-      "Not",       "And",         "Or",
-      "Where",     "Split",       "ReduceProd",
-      "ReduceSum", "Reciprocal",  "Exp",
-      "Log",       "CastLike",
-  };
-  return ops.count(op) != 0;
 }
 
 }  // namespace
 
 bool IsShapeOperand(const Node& node, size_t input) {
   if (!node.domain.empty() && node.domain != "ai.onnx") return false;
-  const auto found = HostInputTable().find(node.op);
-  if (found == HostInputTable().end()) return false;
+  const auto found = HostInputsOf().find(node.op);
+  if (found == HostInputsOf().end()) return false;
   return input >= found->second.first && input <= found->second.last;
+}
+
+bool IsSizeArithmetic(const std::string& op) {
+  static const std::unordered_set<std::string> ops = {"Gather",     "Slice",
+                                                      "Concat",     "Unsqueeze",
+                                                      "Squeeze",    "Reshape",
+                                                      "Cast",       "Identity",
+                                                      "Add",        "Sub",
+                                                      "Mul",        "Div",
+                                                      "Mod",        "Pow",
+                                                      "Sqrt",       "Floor",
+                                                      "Ceil",       "Round",
+                                                      "Neg",        "Abs",
+                                                      "Min",        "Max",
+                                                      "Equal",      "Less",
+                                                      "Greater",    "Not",
+                                                      "And",        "Or",
+                                                      "Where",      "Split",
+                                                      "ReduceProd", "ReduceSum",
+                                                      "Reciprocal", "GreaterOrEqual",
+                                                      "Exp",        "Log",
+                                                      "CastLike",   "LessOrEqual"};
+  return ops.contains(op);
 }
 
 std::vector<bool> HostNodes(const Graph& graph) {
@@ -108,7 +89,7 @@ std::vector<bool> HostNodes(const Graph& graph) {
     for (const TensorId input : node.inputs) {
       if (!input.valid()) continue;
       const Tensor& tensor = graph[input];
-      const bool host_made = tensor.producer.valid() && host[static_cast<size_t>(tensor.producer.value)];
+      const bool host_made = tensor.producer.valid() && host[tensor.producer.index()];
       // Large stored tensors are weights or tables: what is computed from them is data.
       const bool number =
           tensor.stored.has_value() && tensor.stored->values.has_value() && tensor.stored->dims.size() <= 1;
@@ -127,8 +108,8 @@ std::vector<bool> LiveNodes(const Graph& graph) {
   const auto need = [&](TensorId tensor) {
     if (!tensor.valid()) return;
     const NodeId maker = graph[tensor].producer;
-    if (!maker.valid() || live[static_cast<size_t>(maker.value)] || host[static_cast<size_t>(maker.value)]) return;
-    live[static_cast<size_t>(maker.value)] = true;
+    if (!maker.valid() || live[maker.index()] || host[maker.index()]) return;
+    live[maker.index()] = true;
     work.push_back(maker);
   };
   for (const TensorId output : graph.outputs) need(output);
@@ -144,7 +125,7 @@ std::vector<bool> LiveNodes(const Graph& graph) {
 
 bool IsHostNumber(const Graph& graph, const Shapes& shapes, TensorId tensor, const std::vector<bool>& live) {
   const NodeId maker = graph[tensor].producer;
-  if (!maker.valid() || live[static_cast<size_t>(maker.value)]) return false;
+  if (!maker.valid() || live[maker.index()]) return false;
   return shapes[tensor].shape.has_value() && shapes[tensor].shape->rank() == 0;
 }
 
@@ -154,8 +135,7 @@ TensorId InputBehind(const Graph& graph, TensorId tensor) {
     if ((maker.op != "Reshape" && maker.op != "Cast" && maker.op != "Identity") || maker.inputs.empty()) return {};
     tensor = maker.inputs[0];
   }
-  const bool is_input = std::find(graph.inputs.begin(), graph.inputs.end(), tensor) != graph.inputs.end();
-  return is_input ? tensor : TensorId{};
+  return Contains(graph.inputs, tensor) ? tensor : TensorId{};
 }
 
 }  // namespace vramplan

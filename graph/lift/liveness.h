@@ -6,6 +6,7 @@
 //   x -> Shape -> Range -> Gather[1] (embedding)     Range is live (torch.arange), Shape is host
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "graph/ir/graph.h"
@@ -17,6 +18,10 @@ namespace vramplan {
 // Slice[1..4], Resize[1..3], Clip[1..2], Range[0..2], Dropout[1..2] ...), or where only the input's shape is read
 // (Shape, Size, EyeLike).
 bool IsShapeOperand(const Node& node, size_t input);
+
+// Operators in which exporters write arithmetic of sizes and scalars; what makes tensors (Range, ConstantOfShape,
+// Expand) is none.
+bool IsSizeArithmetic(const std::string& op);
 
 // By node: made of sizes and stored numbers only, by arithmetic that starts at a Shape or Size. Range, ConstantOfShape
 // and Expand make device tensors and are never host.

@@ -1,9 +1,7 @@
 #include "graph/lift/passes.h"
 
-#include "graph/lift/any_export/assumed.h"
 #include "graph/lift/any_export/creations.h"
 #include "graph/lift/any_export/decomposed.h"
-#include "graph/lift/any_export/frozen.h"
 #include "graph/lift/any_export/inplace.h"
 #include "graph/lift/any_export/passes.h"
 #include "graph/lift/dynamo/passes.h"
@@ -11,7 +9,6 @@
 #include "graph/lift/recorded/recorded_tensors.h"
 #include "graph/lift/simplifiers/passes.h"
 #include "graph/lift/source_lines/passes.h"
-#include "graph/lift/torchscript/detached.h"
 #include "graph/lift/torchscript/merged_pad.h"
 #include "graph/lift/torchscript/passes.h"
 
@@ -21,37 +18,17 @@ namespace {
 constexpr std::string_view kAny = "any", kDynamo = "dynamo", kTorchScript = "TorchScript", kSimplified = "simplified",
                            kFacts = "with facts";
 
-std::optional<GraphState> WithGraph(std::optional<Graph> graph, const Shapes& shapes) {
-  if (!graph) return std::nullopt;
-  return GraphState{*std::move(graph), shapes, {}};
-}
-
-std::optional<GraphState> WithBoth(std::optional<Separated> apart) {
-  if (!apart) return std::nullopt;
-  return GraphState{std::move(apart->graph), std::move(apart->shapes), {}};
-}
-
 constexpr GraphPass kGraphPasses[] = {
     {"sort-as-called", kSimplified,
-     "onnxslim sorts nodes by their distance from the inputs; code runs in another order",
-     [](const Graph& graph, const Shapes& shapes, Notes*) -> std::optional<GraphState> {
-       std::optional<Reordered> sorted = InCallOrder(graph);
-       if (!sorted) return std::nullopt;
-       return GraphState{std::move(sorted->graph), shapes, std::move(sorted->given)};
-     }},
+     "onnxslim sorts nodes by their distance from the inputs; code runs in another order", InCallOrder},
     {"drop-unused-signature", kDynamo,
-     "Keras lists parameters that no operator names: its tensors are what they are used as",
-     [](const Graph& graph, const Shapes& shapes, Notes*) { return WithGraph(WithoutUnusedSignature(graph), shapes); }},
+     "Keras lists parameters that no operator names: its tensors are what they are used as", WithoutUnusedSignature},
     {"store-fills", kSimplified, "a small file makes weights of a number, ConstantOfShape, instead of storing them",
-     [](const Graph& graph, const Shapes& shapes, Notes*) { return WithGraph(StoreFills(graph, shapes), shapes); }},
+     StoreFills},
     {"separate-merged-weights", kSimplified,
-     "tensors with equal contents were stored once, though every module has its own",
-     [](const Graph& graph, const Shapes& shapes, Notes* notes) {
-       return WithBoth(SeparateMergedStored(graph, shapes, notes));
-     }},
+     "tensors with equal contents were stored once, though every module has its own", SeparateMergedStored},
     {"separate-shared-constants", kTorchScript,
-     "of buffers in no state dict that are equal the exporter keeps the first",
-     [](const Graph& graph, const Shapes& shapes, Notes*) { return WithBoth(SeparateSharedConstants(graph, shapes)); }},
+     "of buffers in no state dict that are equal the exporter keeps the first", SeparateSharedConstants},
 };
 
 constexpr LayersPass kLayersPasses[] = {
@@ -106,8 +83,6 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { SplitMergedActivations(&s.layers); }},
     {"split-merged-centering", kAny, "x - mean(x) of a norm's two halves was computed once",
      [](LayersState& s) { SplitMergedCentering(&s.layers); }},
-    {"restore-single-joins", kDynamo, "cat of one tensor copies it, and the export drops the copy",
-     [](LayersState& s) { RestoreSingleJoins(&s.layers); }},
     {"split-nested-joins", kTorchScript, "a join of a join is written as one node",
      [](LayersState& s) { SplitNestedJoins(&s.layers); }},
     {"type-noise", kAny, "noise has the type of what it is multiplied with",

@@ -17,7 +17,7 @@
 
 namespace vramplan {
 
-// What passes over the graph see and change.
+// What passes over the graph see and change. Nodes keep their ids but where `given` says so; new tensors come last.
 struct GraphState {
   Graph graph;
   Shapes shapes;

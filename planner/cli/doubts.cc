@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "graph/layers/trained.h"
-#include "graph/lift/any_export/assumed.h"
+#include "graph/lift/any_export/passes.h"
 #include "graph/lift/readings/readings.h"
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"

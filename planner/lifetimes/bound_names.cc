@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "graph/layers/trained.h"
 #include "planner/lifetimes/rules.h"
 
@@ -33,8 +34,8 @@ class BoundNames {
     HoldTuples();
     for (size_t v = 0; v < layers_.values.size(); ++v) {
       // Masks and positions are mostly written into one another, by helpers that transformers compose.
-      if (IsFloating(layers_.values[v].type)) HoldIfWaiting(ValueId{static_cast<int32_t>(v)});
-      HoldIfSkipping(ValueId{static_cast<int32_t>(v)});
+      if (IsFloating(layers_.values[v].type)) HoldIfWaiting(ValueId::At(v));
+      HoldIfSkipping(ValueId::At(v));
     }
   }
 
@@ -45,6 +46,12 @@ class BoundNames {
   bool Made(ValueId id) const { return frames_.IsMade(id); }
   const Layer& MakerOf(ValueId id) const { return frames_.At(PlaceOf(id)); }
   std::span<const int32_t> ReadersOf(ValueId id) const { return frames_.uses().LayersReading(id); }
+  // Of its maker and its readers together.
+  ModuleId FrameOf(ValueId id) const {
+    ModuleId frame = MakerOf(id).module;
+    for (const int reader : ReadersOf(id)) frame = frames_.Common(frame, frames_.At(reader).module);
+    return frame;
+  }
   // By one layer, however often.
   bool IsReadByOne(ValueId id) const {
     const std::span<const int32_t> readers = ReadersOf(id);
@@ -65,9 +72,9 @@ class BoundNames {
   // An einsum in front of a softmax or behind one; others are as often written over their operand (x = einsum(x, w)).
   bool Attends(const Layer& layer) const {
     constexpr int kMostBetween = 8;
-    for (ValueId id : layer.inputs) {
-      while (Made(id) && MakerOf(id).op == "dropout") id = MakerOf(id).inputs[0];
-      if (Made(id) && MakerOf(id).op == "softmax") return true;
+    for (const ValueId input : layer.inputs) {
+      const ValueId weights = frames_.uses().Behind({"dropout"}, input);
+      if (Made(weights) && MakerOf(weights).op == "softmax") return true;
     }
     ValueId id = layer.outputs[0];
     for (int between = 0; between < kMostBetween && id.valid() && !ReadersOf(id).empty(); ++between) {
@@ -82,7 +89,7 @@ class BoundNames {
   // Not of the batch: made of parameters and numbers alone.
   bool IsOfOne(ValueId id) const {
     const Shape& shape = layers_[id].shape;
-    return std::all_of(shape.begin(), shape.end(), [](const Dim& length) { return length.IsConstant(); });
+    return std::ranges::all_of(shape, [](const Dim& length) { return length.IsConstant(); });
   }
 
   // y = (x - mu) / (var + eps).sqrt(); return weight * y + bias: what stands behind a parameter is a name, an
@@ -102,14 +109,11 @@ class BoundNames {
 
   // F.normalize(q) @ F.normalize(k): written where it is multiplied.
   bool IsNormalized(ValueId id) const {
-    const Layer* maker = &MakerOf(id);
-    while ((maker->op == "transpose" || maker->op == "permute") && Made(maker->inputs[0]))
-      maker = &MakerOf(maker->inputs[0]);
-    if (maker->op != "div" || maker->inputs.size() < 2) return false;
-    ValueId length = maker->inputs[1];
-    while (Made(length) && (MakerOf(length).op == "expand" || MakerOf(length).op == "clamp"))
-      length = MakerOf(length).inputs[0];
-    return Made(length) && MakerOf(length).op == "norm";
+    const Uses& uses = frames_.uses();
+    const Layer* quotient = uses.MakerOf(uses.Behind({"transpose", "permute"}, id));
+    if (quotient == nullptr || quotient->op != "div") return false;
+    const Layer* length = uses.MakerOf(uses.Behind({"expand", "clamp"}, Uses::In(quotient, 1)));
+    return length != nullptr && length->op == "norm";
   }
 
   // x = torch.bmm(x, trans), as PointNets turn their points (fxia22/pointnet.pytorch, pointnet/model.py): a product of
@@ -117,9 +121,8 @@ class BoundNames {
   bool IsTurned(ValueId id, const Layer& product) const {
     if (product.op != "bmm" || id != product.inputs[0]) return false;
     if (layers_[id].shape != layers_[product.outputs[0]].shape) return false;
-    const Layer* maker = &MakerOf(id);
-    while (maker->op == "transpose" && Made(maker->inputs[0])) maker = &MakerOf(maker->inputs[0]);
-    return maker->op != "softmax" && maker->op != "dropout";
+    const Layer* maker = frames_.uses().MakerOf(frames_.uses().Behind({"transpose"}, id));
+    return maker == nullptr || !IsOneOf(maker->op, {"softmax", "dropout"});
   }
 
   // (q * self.scale) @ k, where q itself is read again later: else the product is written q = q * self.scale.
@@ -132,9 +135,8 @@ class BoundNames {
   // x = F.relu(self.norm(self.conv(x))): a function around calls is one statement with them, and x keeps its value
   // until the whole of it is done. So with transformers' activations, which were functions once.
   void HoldAroundFunction(const Layer& layer, int index) {
-    static constexpr std::string_view kFunctions[] = {"relu",    "leaky_relu", "elu",      "gelu", "silu",
-                                                      "sigmoid", "tanh",       "hardtanh", "selu"};
-    if (std::find(std::begin(kFunctions), std::end(kFunctions), layer.op) == std::end(kFunctions)) return;
+    if (!IsOneOf(layer.op, {"relu", "leaky_relu", "elu", "gelu", "silu", "sigmoid", "tanh", "hardtanh", "selu"}))
+      return;
     ModuleId frame = layer.module;
     if (frame.valid() && layers_[frame].path.ends_with(".activation_fn")) frame = layers_[frame].parent;
     if (frame.valid() && frames_.FirstOf(frame) >= 0 && frames_.At(frames_.FirstOf(frame)).op == "batch_norm") {
@@ -221,8 +223,7 @@ class BoundNames {
   std::optional<NameUse> UseOf(ValueId id) const {
     if (!Made(id) || ReadersOf(id).empty()) return {};
     NameUse use;
-    use.frame = MakerOf(id).module;
-    for (const int reader : ReadersOf(id)) use.frame = frames_.Common(use.frame, frames_.At(reader).module);
+    use.frame = FrameOf(id);
     use.made = frames_.StatementOf(PlaceOf(id), use.frame);
     use.read = frames_.StatementOf(ReadersOf(id).front(), use.frame);
     for (const int reader : ReadersOf(id)) {
@@ -233,8 +234,7 @@ class BoundNames {
 
   // A weight that a parametrization makes when its module is called: no argument of it.
   bool IsOfParameters(const Layer& layer) const {
-    return std::all_of(layer.inputs.begin(), layer.inputs.end(),
-                       [&](ValueId id) { return !id.valid() || IsStored(layers_[id]); });
+    return std::ranges::all_of(layer.inputs, [&](ValueId id) { return !id.valid() || IsStored(layers_[id]); });
   }
 
   // x, k = block(x): of two results of one call that the frame reads each has a name, which the next turn of a loop
@@ -247,10 +247,9 @@ class BoundNames {
     };
     std::map<ModuleId, std::vector<Result>> results;  // by call
     for (size_t v = 0; v < layers_.values.size(); ++v) {
-      const ValueId id{static_cast<int32_t>(v)};
+      const ValueId id = ValueId::At(v);
       if (!Made(id) || ReadersOf(id).empty() || holds_[id.index()].after < 0) continue;
-      ModuleId frame = MakerOf(id).module;
-      for (const int reader : ReadersOf(id)) frame = frames_.Common(frame, frames_.At(reader).module);
+      const ModuleId frame = FrameOf(id);
       const Statement made = frames_.StatementOf(PlaceOf(id), frame);
       // What the call itself reads too may be one tensor of several, in calls of their own, that the export merged.
       if (made.call.valid() && ReadersOf(id).front() > made.last) results[made.call].push_back({id, frame, made});
@@ -272,10 +271,9 @@ class BoundNames {
   // acc = acc + f(h), acc = torch.maximum(acc, y): what an operator made, or zeros, is read by the same operator again:
   // the name of the sum is written anew by each turn.
   bool IsAccumulated(ValueId id, const Statement& read) const {
-    static constexpr std::string_view kSums[] = {"add", "sub", "mul", "maximum", "minimum"};
     if (!Made(id) || read.call.valid()) return false;
     const Layer &maker = MakerOf(id), &sum = frames_.At(read.first);
-    if (std::find(std::begin(kSums), std::end(kSums), sum.op) == std::end(kSums)) return false;
+    if (!IsOneOf(sum.op, {"add", "sub", "mul", "maximum", "minimum"})) return false;
     if (maker.module != sum.module || layers_[id].shape != layers_[sum.outputs[0]].shape) return false;
     return maker.op == sum.op || maker.op == "zeros" || maker.op == "ones" || maker.op == "full";
   }
@@ -292,8 +290,7 @@ class BoundNames {
     const bool call = use->read.call.valid();
     if (!call) {
       const Layer& reader = frames_.At(use->read.first);
-      if (std::count_if(reader.inputs.begin(), reader.inputs.end(), [&](ValueId input) { return Made(input); }) < 2)
-        return;
+      if (std::ranges::count_if(reader.inputs, [&](ValueId input) { return Made(input); }) < 2) return;
     }
     bool waits = false;
     for (int l = use->made.last + 1; l < use->read.first && !waits; ++l) {
@@ -314,8 +311,7 @@ class BoundNames {
   void HoldIfSkipping(ValueId id) {
     if (holds_[id.index()].after < 0 || !Made(id) || ReadersOf(id).empty() || IsReadByOne(id)) return;
     const int first = ReadersOf(id).front(), last = ReadersOf(id).back();
-    ModuleId frame = MakerOf(id).module;
-    for (const int reader : ReadersOf(id)) frame = frames_.Common(frame, frames_.At(reader).module);
+    const ModuleId frame = FrameOf(id);
     const Statement made = frames_.StatementOf(PlaceOf(id), frame);
     const Statement join = frames_.StatementOf(last, frame);
     if (!made.call.valid() || (frames_.IsOfList(made) && !MeetsEnlarged(id, join))) return;

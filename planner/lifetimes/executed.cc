@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "graph/base/text.h"
+
 namespace vramplan {
 namespace {
 
@@ -60,9 +62,7 @@ std::vector<Executed> Joined(std::vector<Executed> lines) {
 
 }  // namespace
 
-bool Executed::Binds(std::string_view name) const {
-  return std::find(read.targets.begin(), read.targets.end(), name) != read.targets.end();
-}
+bool Executed::Binds(std::string_view name) const { return Contains(read.targets, name); }
 
 std::vector<Unit> Execution::UnitsOf(ModuleId frame) const {
   std::vector<Unit> units;
@@ -100,14 +100,14 @@ bool Execution::IsFolded(const Unit& unit) const {
 // Whether the first that it runs reads what the layer made.
 bool Execution::Reads(const Unit& unit, const Layer& layer) const {
   const std::vector<ValueId>& read = frames_.At(unit.statement.first).inputs;
-  return !layer.outputs.empty() && std::find(read.begin(), read.end(), layer.outputs[0]) != read.end();
+  return !layer.outputs.empty() && Contains(read, layer.outputs[0]);
 }
 
 // acc = acc + f(h), where acc is 0: the exporter leaves the sum out, and it is put back without a line.
 bool Execution::EndsLineOf(const Unit& before, const Layer& lost) const {
   if (before.line == nullptr || before.line == &kLost || !IsWritten(lost.op, before.line->text)) return false;
   const std::vector<ValueId>& made = frames_.At(before.statement.last).outputs;
-  return !lost.inputs.empty() && std::find(made.begin(), made.end(), lost.inputs[0]) != made.end();
+  return !lost.inputs.empty() && Contains(made, lost.inputs[0]);
 }
 
 // A convolution into which the norm of another module was folded has that one's stack. h = self.c1(self.up(h)): the

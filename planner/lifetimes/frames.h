@@ -47,6 +47,14 @@ class Frames {
   std::vector<ModuleId> All() const;
   // The call that a value was made in.
   ModuleId MadeIn(ValueId id) const { return IsMade(id) ? At(MakerOf(id)).module : ModuleId(); }
+  // The innermost frame around that call which runs up to this layer.
+  ModuleId FrameOf(ValueId id, int until) const {
+    ModuleId frame = MadeIn(id);
+    while (frame.valid() && EndOf(frame) < until) frame = layers_[frame].parent;
+    return frame;
+  }
+  // Whose frame makes a call; invalid: the root's.
+  ModuleId CallerOf(ModuleId call) const { return IsRoot(layers_[call].parent) ? ModuleId() : layers_[call].parent; }
   bool IsMade(ValueId id) const { return MakerOf(id) >= 0; }
   // The outermost call around `consumer` that `producer` (invalid: the caller) is not inside of; invalid when they
   // share their innermost.

@@ -28,9 +28,17 @@ class Holds {
   // Whose name stands behind what is held from now on: a literal.
   void Under(const char* rule) { rule_ = rule; }
   // Lets a value live to this layer at least. Values that no layer makes are not held here.
-  void Lengthen(ValueId value, Release until);
+  void Lengthen(ValueId value, Release until) {
+    if (!value.valid() || until_[value.index()].after < 0) return;
+    const Release& last = until_[value.index()];
+    const bool longer = until.after > last.after || (until.after == last.after && until.holder < last.holder);
+    if (longer) Set(value.index(), until);
+  }
   // What is known of a value, whatever was held before.
-  void Set(size_t value, Release until, const char* rule);
+  void Set(size_t value, Release until, const char* rule) {
+    until_[value] = until;
+    rules_[value] = rule;
+  }
   void Set(size_t value, Release until) { Set(value, until, rule_); }
 
  private:

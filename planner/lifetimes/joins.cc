@@ -21,8 +21,7 @@ class Joins {
     if (frames_.layers()[value].role != Role::kActivation) return {};
     const std::vector<int> readers = ReadersOf(value);
     if (readers.size() < 2) return {};
-    ModuleId frame = frames_.MadeIn(value);
-    while (frame.valid() && frames_.EndOf(frame) < readers.back()) frame = frames_.layers()[frame].parent;
+    const ModuleId frame = frames_.FrameOf(value, readers.back());
     std::set<int> statements;  // a call counts once, however often its inside reads its argument
     for (const int reader : readers) {
       const ModuleId call = frames_.OutermostForeign(frame, frames_.At(reader).module);
@@ -97,18 +96,17 @@ std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& fr
   std::vector<bool> strided(layers.values.size()), joins(layers.layers.size());
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     const Layer& layer = layers.layers[l];
-    const auto is_strided = [&](ValueId id) { return id.valid() && strided[static_cast<size_t>(id.value)]; };
+    const auto is_strided = [&](ValueId id) { return id.valid() && strided[id.index()]; };
     if (layer.op == "slice") {
       const bool steps = layer.attributes.Int("step", 1) > 1 || is_strided(layer.inputs[0]);
-      strided[static_cast<size_t>(layer.outputs[0].value)] = steps;
+      strided[layer.outputs[0].index()] = steps;
     }
     // Tokens of a class and alike, which stand in front of the patches, are parameters.
-    const auto made = std::count_if(layer.inputs.begin(), layer.inputs.end(), [&](ValueId id) {
-      return id.valid() && from_input[static_cast<size_t>(id.value)];
-    });
+    const auto made =
+        std::ranges::count_if(layer.inputs, [&](ValueId id) { return id.valid() && from_input[id.index()]; });
     joins[l] = (layer.op == "cat" || layer.op == "stack") && made >= kFewest &&
                !(layer.module.valid() && renaming.contains(layer.module)) &&
-               !std::all_of(layer.inputs.begin(), layer.inputs.end(), is_strided);
+               !std::ranges::all_of(layer.inputs, is_strided);
   }
   return joins;
 }
@@ -116,7 +114,7 @@ std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& fr
 void HoldJoined(const Frames& frames, const std::vector<bool>& joins_list, Holds& holds) {
   const Joins joins(frames, joins_list);
   for (size_t v = 0; v < holds.size(); ++v) {
-    const ValueId value{static_cast<int32_t>(v)};
+    const ValueId value = ValueId::At(v);
     if (holds[v].after >= 0) holds.Lengthen(value, joins.Of(value));
   }
 }

@@ -5,23 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "planner/lifetimes/rules.h"
 
 namespace vramplan {
 namespace {
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(separator), text.size());
-    std::string_view part = text.substr(0, end);
-    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
-    if (!part.empty()) parts.push_back(part);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
 
 // The table with its words apart.
 struct FrameRow {
@@ -34,7 +23,7 @@ const std::vector<FrameRow>& Rows() {
     std::vector<FrameRow> apart;
     for (const Library& library : Libraries()) {
       for (const FrameHabit& frame : library.frames)
-        apart.push_back({library.name, Split(frame.children, ' '), Split(frame.names, ',')});
+        apart.push_back({library.name, TextsIn(frame.children, ' '), TextsIn(frame.names, ',')});
     }
     return apart;
   }();
@@ -70,7 +59,7 @@ class KnownFrames {
     const std::string_view class_name = frame.valid() ? layers_[frame].class_name : std::string_view();
     for (const FrameRow& row : Rows()) {
       if (!class_name.empty() && !class_name.starts_with(row.library)) continue;
-      if (kinds.count(row.children.front()) == 0 || !Calls(run, row.children)) continue;
+      if (!kinds.contains(row.children.front()) || !Calls(run, row.children)) continue;
       for (const std::vector<Kinded>& turn : TurnsOf(run, row.children.front())) {
         const bool whole = turn.size() == run.size();
         for (const std::string_view name : row.names)
@@ -90,7 +79,7 @@ class KnownFrames {
   static std::vector<std::vector<Kinded>> TurnsOf(const std::vector<Kinded>& run, std::string_view head) {
     const auto begins = [&](const Kinded& one) { return one.kind == head; };
     const bool of_list = head.front() == ':' || head.find('#') != std::string_view::npos;
-    if (of_list || std::count_if(run.begin(), run.end(), begins) < 2) return {run};
+    if (of_list || std::ranges::count_if(run, begins) < 2) return {run};
     std::vector<std::vector<Kinded>> turns;
     for (const Kinded& one : run) {
       if (begins(one)) turns.emplace_back();
@@ -116,13 +105,11 @@ class KnownFrames {
     const bool list = name.front() == '+', reads = name.back() == '<';
     if (list) name.remove_prefix(1);
     if (reads) name.remove_suffix(1);
-    const std::vector<std::string_view> writes = Split(name, ' ');
+    const std::vector<std::string_view> writes = TextsIn(name, ' ');
     std::vector<ValueId> bound;
     std::map<std::string_view, int> all, count;
     for (const Kinded& one : run) ++all[one.kind];
-    const auto is_written = [&](const std::string& kind) {
-      return std::find(writes.begin(), writes.end(), kind) != writes.end();
-    };
+    const auto is_written = [&](const std::string& kind) { return Contains(writes, kind); };
     for (const Kinded& one : run) {
       const int place = ++count[one.kind];
       if (!is_written(one.kind) && !is_written(one.kind + "@" + std::to_string(place)) &&
@@ -169,7 +156,7 @@ class KnownFrames {
     std::vector<ValueId> results;
     for (size_t m = 0; m < layers_.modules.size(); ++m) {
       const ModuleId call = layers_.modules[m].parent;
-      const int first = frames_.FirstOf(ModuleId{static_cast<int32_t>(m)});
+      const int first = frames_.FirstOf(ModuleId::At(m));
       if (!call.valid() || first < 0) continue;
       std::vector<ModuleId> calls = {call};  // out to the frame
       while (calls.back().valid() && layers_[calls.back()].parent != frame && calls.size() < kDeepest)
@@ -179,7 +166,7 @@ class KnownFrames {
       std::string path = frames_.KindOf(frames_.StatementOf(first, frame));
       for (size_t c = calls.size(); c-- > 0;) path += frames_.KindOf(frames_.StatementOf(first, calls[c]));
       if (path.front() == '.') path.erase(0, 1);
-      if (std::find(kinds.begin(), kinds.end(), path) == kinds.end()) continue;
+      if (!Contains(kinds, path)) continue;
       const std::vector<ValueId> more = ResultsOf(inner);
       results.insert(results.end(), more.begin(), more.end());
     }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "graph/habits/habits.h"
+#include "graph/layers/form.h"
 #include "planner/lifetimes/rules.h"
 
 namespace vramplan {
@@ -38,7 +39,7 @@ void HoldFeatures(const Frames& frames, Holds& holds) {
     }
     return found;
   };
-  const bool popped = std::any_of(layers.parameters.begin(), layers.parameters.end(), [&](ValueId id) {
+  const bool popped = std::ranges::any_of(layers.parameters, [&](ValueId id) {
     return HabitWithin(layers[id].name, NameHabit::Of::kPoppedFeatures) != nullptr;
   });
   for (const Layer& layer : layers.layers) {
@@ -62,9 +63,7 @@ void HoldEmbeddings(const Frames& frames, Holds& holds) {
     for (const ValueId id : layer.inputs) {
       const ModuleId source = frames.MadeIn(id);
       if (!source.valid() || !IsCalled(layers, source, NameHabit::Of::kNamedEmbeddings)) continue;
-      bool inside = false;
-      for (ModuleId m = layer.module; m.valid(); m = layers[m].parent) inside = inside || m == source;
-      if (!inside) holds.Lengthen(id, frames.WithFrame(layers[source].parent));
+      if (!IsInside(layers, layer.module, source)) holds.Lengthen(id, frames.WithFrame(layers[source].parent));
     }
   }
 }
@@ -88,51 +87,20 @@ void HoldPatches(const Frames& frames, Holds& holds) {
 // query_states, key_states = apply_rotary_pos_emb(query_states, key_states, cos, sin): both keep what they were until
 // both are turned (transformers, modeling_llama.py and its children, version 5). One turn is q * cos + rotate_half(q) *
 // sin, where rotate_half(x) = cat((-x2, x1)).
-class Rotation {
- public:
-  explicit Rotation(const Layers& layers) : uses_(layers) {}
-
-  // What the sum is a turn of; invalid: it is none.
-  ValueId TurnedBy(const Layer& sum) const {
-    if (sum.op != "add" || sum.inputs.size() != 2) return {};
-    for (const ValueId kept : sum.inputs) {
-      const Layer* straight = MakerOf(kept, "mul");
-      const Layer* crossed = MakerOf(kept == sum.inputs[0] ? sum.inputs[1] : sum.inputs[0], "mul");
-      if (straight == nullptr || crossed == nullptr) continue;
-      for (const ValueId half : crossed->inputs) {
-        const Layer* join = MakerOf(half, "cat");
-        if (join == nullptr || join->inputs.size() != 2 || MakerOf(join->inputs[0], "neg") == nullptr) continue;
-        const Layer* slice = MakerOf(join->inputs[1]);
-        if (slice == nullptr || slice->inputs.empty()) continue;
-        for (const ValueId turned : straight->inputs) {
-          if (turned.valid() && turned == slice->inputs[0]) return turned;
-        }
-      }
-    }
-    return {};
-  }
-
- private:
-  const Layer* MakerOf(ValueId id, std::string_view op = {}) const {
-    const Layer* maker = uses_.MakerOf(id);
-    return maker != nullptr && (op.empty() || maker->op == op) ? maker : nullptr;
-  }
-
-  const Uses uses_;
-};
-
 void HoldQueriesBeforeRotation(const Frames& frames, Holds& holds) {
   const Layers& layers = frames.layers();
-  const bool of_transformers = std::any_of(layers.modules.begin(), layers.modules.end(), [](const auto& module) {
+  const bool of_transformers = std::ranges::any_of(layers.modules, [](const auto& module) {
     return HabitOfName(module.path, NameHabit::Of::kTurnsBoth, module.class_name) != nullptr;
   });
   if (!of_transformers) return;
-  const Rotation rotation(layers);
+  static const Form turn("add(mul(q, _), mul(cat(neg(), slice|split(q)), _))");
+  const LayerCalls calls(frames.uses());
+  Match match;
   std::map<ModuleId, ValueId> queries;  // by frame
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     const Layer& layer = layers.layers[l];
-    const ValueId turned = layer.module.valid() ? rotation.TurnedBy(layer) : ValueId();
-    if (!turned.valid()) continue;
+    if (!layer.module.valid() || !turn.Matches(calls, static_cast<int32_t>(l), &match)) continue;
+    const ValueId turned{match.Value("q")};
     if (const auto first = queries.find(layer.module); first != queries.end()) {
       holds.Lengthen(first->second, frames.Named(static_cast<int>(l), layer.module));
       queries.erase(first);

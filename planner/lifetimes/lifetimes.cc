@@ -30,7 +30,7 @@ class NameHolds {
     const Layer& reader = frames_.At(readers[0]);
     const auto call_of = [&](int l) { return frames_.OutermostForeign(frames_.MadeIn(part), frames_.At(l).module); };
     const ModuleId call = call_of(readers[0]);
-    if (!std::all_of(readers.begin(), readers.end(), [&](int l) { return call_of(l) == call; })) return part;
+    if (!std::ranges::all_of(readers, [&](int l) { return call_of(l) == call; })) return part;
     if (call.valid()) return {};
     if (readers.size() != 1) return part;
     const bool scaled = (reader.op == "mul" || reader.op == "div") && reader.attributes.Has("scalar");
@@ -86,19 +86,17 @@ class NameHolds {
   // reads the join.
   int EndOfPreactivation(const Layer& layer) const {
     if (layer.op != "cat" || !layer.outputs[0].valid()) return -1;
+    int place = -1;
     ValueId value = layer.outputs[0];
-    for (const std::string_view step : {"norm", "act", "conv"}) {
-      const int place = OnlyReader(value);
+    for (const std::string_view op : {"batch_norm", "relu", "conv"}) {
+      place = OnlyReader(value);
       if (place < 0) return -1;
       const Layer& reader = frames_.At(place);
-      const bool fits = step == "norm"  ? reader.op == "batch_norm"
-                        : step == "act" ? reader.op == "relu"
-                                        : reader.op.rfind("conv", 0) == 0;
-      if (!fits || !reader.module.valid() || frames_.layers()[reader.module].parent != layer.module) return -1;
-      if (step == "conv") return place;
+      const bool called = reader.module.valid() && frames_.layers()[reader.module].parent == layer.module;
+      if (!called || !reader.op.starts_with(op)) return -1;
       value = reader.outputs[0];
     }
-    return -1;
+    return place;
   }
   // The norm that alone reads a sum of two; -1: there is none.
   int NormOf(const Layer& sum) const {
@@ -141,10 +139,10 @@ std::vector<bool> FromInput(const Layers& layers) {
   std::vector<bool> from_input(layers.values.size());
   for (size_t v = 0; v < layers.values.size(); ++v) from_input[v] = layers.values[v].role == Role::kInput;
   for (const Layer& layer : layers.layers) {
-    const auto reached = [&](ValueId id) { return id.valid() && from_input[static_cast<size_t>(id.value)]; };
-    if (IsCreation(layer) || !std::any_of(layer.inputs.begin(), layer.inputs.end(), reached)) continue;
+    const auto reached = [&](ValueId id) { return id.valid() && from_input[id.index()]; };
+    if (IsCreation(layer) || !std::ranges::any_of(layer.inputs, reached)) continue;
     for (const ValueId id : layer.outputs) {
-      if (id.valid()) from_input[static_cast<size_t>(id.value)] = true;
+      if (id.valid()) from_input[id.index()] = true;
     }
   }
   return from_input;
@@ -158,7 +156,7 @@ void HoldPrepared(const Frames& frames, const std::vector<bool>& from_input, Hol
   for (const Layer& layer : frames.layers().layers) {
     if (layer.op == "zeros") begun.insert(layer.outputs.begin(), layer.outputs.end());
     const auto reached = [&](ValueId id) { return id.valid() && from_input[id.index()]; };
-    if (!std::any_of(layer.inputs.begin(), layer.inputs.end(), reached)) continue;
+    if (!std::ranges::any_of(layer.inputs, reached)) continue;
     for (const ValueId id : layer.inputs) {
       if (!id.valid() || reached(id) || begun.contains(id) || !IsFloating(frames.layers()[id].type)) continue;
       holds.Lengthen(id, frames.WithFrame(frames.MadeIn(id)));
@@ -196,7 +194,7 @@ class Guess {
     std::vector<Held> held;
     for (size_t v = 0; v < likely_.size(); ++v) {
       const bool is_made = likely_[v].after >= 0 && layers_.values[v].role == Role::kActivation;
-      const ValueId value{static_cast<int32_t>(v)};
+      const ValueId value = ValueId::At(v);
       if (is_made)
         held.push_back({value, returned_[v] ? -1 : likely_[v].after, returned_[v] ? "returned" : likely_.RuleOf(v)});
     }
@@ -332,7 +330,7 @@ class Guess {
     if (!IsOneOf(layer.op, {"lstm", "gru", "rnn"}) || !layer.module.valid()) return;
     std::vector<int32_t> places;
     for (const ValueId output : layer.outputs) places.push_back(output.value);
-    std::sort(places.begin(), places.end());
+    std::ranges::sort(places);
     bound_[layer.outputs[0].index()] = places[0];
     for (size_t i = names.LastReader(layer.outputs[0]) < 0 ? 0 : 1; i < layer.outputs.size(); ++i) {
       likely_.Lengthen(layer.outputs[i], frames_.WithFrame(layers_[layer.module].parent));
@@ -344,12 +342,12 @@ class Guess {
     Releases after(layers_.layers.size());
     for (size_t v = 0; v < release.size(); ++v) {
       if (release[v].after >= 0 && !returned_[v] && layers_.values[v].role == Role::kActivation) {
-        after[static_cast<size_t>(release[v].after)].push_back(ValueId{static_cast<int32_t>(v)});
+        after[static_cast<size_t>(release[v].after)].push_back(ValueId::At(v));
       }
     }
     const auto rank = [&](ValueId id) { return std::pair{-release[id.index()].holder, bound_[id.index()]}; };
     for (std::vector<ValueId>& together : after) {
-      std::stable_sort(together.begin(), together.end(), [&](ValueId a, ValueId b) { return rank(a) < rank(b); });
+      std::ranges::stable_sort(together, [&](ValueId a, ValueId b) { return rank(a) < rank(b); });
     }
     return after;
   }

@@ -24,13 +24,9 @@ class MostNames {
   bool IsFree(const Holds& release, size_t v) const {
     return release[v].after >= 0 && MakerOf(v) >= 0 && told_[v] == Told::kNothing;
   }
-  int MakerOf(size_t v) const { return frames_.MakerOf(ValueId{static_cast<int32_t>(v)}); }
+  int MakerOf(size_t v) const { return frames_.MakerOf(ValueId::At(v)); }
   // In which it is made and read.
-  ModuleId FrameOf(size_t v) const {
-    ModuleId frame = frames_.MadeIn(ValueId{static_cast<int32_t>(v)});
-    while (frame.valid() && frames_.EndOf(frame) < read_[v].after) frame = frames_.layers()[frame].parent;
-    return frame;
-  }
+  ModuleId FrameOf(size_t v) const { return frames_.FrameOf(ValueId::At(v), read_[v].after); }
   // What is read when the next turn of a loop has written its name anew is in a list, or has a second name.
   bool IsKept(size_t v, ModuleId frame) const { return frames_.EndOfName(MakerOf(v), frame) < read_[v].after; }
 
@@ -55,7 +51,7 @@ class MostNames {
     }
     const bool to_end = in_list || IsKept(v, frame);
     const int end = to_end ? frames_.EndOf(frame) : frames_.EndOfName(MakerOf(v), frame);
-    release.Lengthen(ValueId{static_cast<int32_t>(v)}, frames_.Named(end, frame));
+    release.Lengthen(ValueId::At(v), frames_.Named(end, frame));
   }
 
   const Frames& frames_;

@@ -44,13 +44,13 @@ void HoldPyramid(const Frames& frames, Holds& holds) {
       int depth;  // rises with that of the frame in which it is handed on
     };
     std::vector<Map> maps;  // one a resolution
-    const Statement call = frames.StatementOf(frames.EndOf(ModuleId{static_cast<int32_t>(m)}), encoder.parent);
+    const Statement call = frames.StatementOf(frames.EndOf(ModuleId::At(m)), encoder.parent);
     for (int l = call.first; l < static_cast<int>(layers.layers.size()); ++l) {
       for (const ValueId id : frames.At(l).inputs) {
         const int maker = frames.MakerOf(id);
         if (maker < call.first || maker > call.last || !IsMap(layers, frames.At(maker), id)) continue;
         const Map map{id, frames.WithFrame(frames.Common(frames.MadeIn(id), frames.At(l).module)).holder};
-        const auto same = std::find_if(maps.begin(), maps.end(), [&](const Map& other) {
+        const auto same = std::ranges::find_if(maps, [&](const Map& other) {
           return layers[other.id].shape[2] == layers[id].shape[2] && layers[other.id].shape[3] == layers[id].shape[3];
         });
         if (same == maps.end()) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "planner/lifetimes/executed.h"
 #include "planner/lifetimes/rules.h"
 
@@ -87,10 +88,7 @@ class TracedNames {
     if (open.size() == 1) one.read.targets = std::move(open);
   }
 
-  static bool IsNoTensor(std::string_view name) {
-    static constexpr std::string_view kNoTensors[] = {"self", "torch", "F", "nn"};
-    return std::find(std::begin(kNoTensors), std::end(kNoTensors), name) != std::end(kNoTensors);
-  }
+  static bool IsNoTensor(std::string_view name) { return IsOneOf(name, {"self", "torch", "F", "nn"}); }
 
   static bool IsWrittenBetween(const Frame& frame, size_t after, size_t before, const std::string& name) {
     for (size_t s = after + 1; s < before; ++s) {
@@ -187,26 +185,21 @@ class TracedNames {
   //   output = [x]                          not in the file
   //   93 x = self.conv_mid(x, output)       in which concat_list.append(module(x)) ran
   Release EndOfCallersList(const Frame& frame, size_t s) const {
-    const bool written = std::any_of(
-        frame.ran.begin(), frame.ran.end(),
-        [list = ListIn(frame.ran[s].text)](const Executed& line) { return list.empty() || line.Binds(list); });
-    const auto caller = frame.module.valid() ? ran_.find(FrameAround(frame.module)) : ran_.end();
+    const bool written = std::ranges::any_of(frame.ran, [list = ListIn(frame.ran[s].text)](const Executed& line) {
+      return list.empty() || line.Binds(list);
+    });
+    const auto caller = frame.module.valid() ? ran_.find(frames_.CallerOf(frame.module)) : ran_.end();
     if (written || caller == ran_.end()) return frame.end;
     const size_t call = caller->second.Running(frame.First(s), 0);
     const auto before = caller->second.ran.begin() + static_cast<std::ptrdiff_t>(call);
     for (const std::string& name : FurtherArguments(before->text)) {
       const bool known =
           std::any_of(caller->second.ran.begin(), before, [&](const Executed& earlier) { return earlier.Binds(name); });
-      const bool is_input = std::any_of(layers_.inputs.begin(), layers_.inputs.end(),
-                                        [&](ValueId input) { return input.valid() && layers_[input].name == name; });
+      const bool is_input = std::ranges::any_of(
+          layers_.inputs, [&](ValueId input) { return input.valid() && layers_[input].name == name; });
       if (!known && !is_input) return caller->second.end;
     }
     return frame.end;
-  }
-
-  ModuleId FrameAround(ModuleId module) const {
-    const ModuleId parent = layers_[module].parent;
-    return parent.valid() && layers_[parent].parent.valid() ? parent : ModuleId();
   }
 
   // When a name goes, and whether the lines leave no doubt of it.
@@ -236,12 +229,11 @@ class TracedNames {
     if (targets.size() == 1) return std::vector<Names>(leaving.size(), targets);
     std::vector<Names> names(leaving.size());
     Names open;
-    std::copy_if(targets.begin(), targets.end(), std::back_inserter(open),
-                 [](const auto& name) { return name != "_"; });
+    std::ranges::copy_if(targets, std::back_inserter(open), [](const auto& name) { return name != "_"; });
     const std::vector<ValueId>& parts = frames_.At(frame.Last(s)).outputs;
     std::vector<size_t> unknown;
     for (size_t i = 0; i < leaving.size(); ++i) {
-      const auto part = std::find(parts.begin(), parts.end(), leaving[i]);
+      const auto part = std::ranges::find(parts, leaving[i]);
       if (parts.size() == targets.size() && part != parts.end()) {
         names[i] = {targets[static_cast<size_t>(part - parts.begin())]};
         continue;
@@ -249,12 +241,12 @@ class TracedNames {
       // x, k = block(x): of the two x is what the next turn reads.
       const std::string_view reading =
           RightOf(frame.ran[frame.Running(execution_.ReadersOf(leaving[i]).front(), s)].text);
-      std::copy_if(open.begin(), open.end(), std::back_inserter(names[i]),
-                   [&](const std::string& name) { return Mentions(reading, name); });
+      std::ranges::copy_if(open, std::back_inserter(names[i]),
+                           [&](const std::string& name) { return Mentions(reading, name); });
       if (names[i].size() != 1) unknown.push_back(i);
     }
     for (size_t i = 0; i < names.size(); ++i) {
-      if (std::find(unknown.begin(), unknown.end(), i) == unknown.end()) std::erase(open, names[i][0]);
+      if (!Contains(unknown, i)) std::erase(open, names[i][0]);
     }
     // hidden, height, width = self.patches(x): numbers come last. Of more values than names one is a list.
     for (size_t n = 0; n < unknown.size(); ++n)
@@ -305,9 +297,7 @@ class TracedNames {
 
   static bool IsReadBehind(const Frame& frame, size_t s, const std::string& name) {
     const auto before = frame.ran.begin() + static_cast<std::ptrdiff_t>(s);
-    return std::any_of(before + 1, frame.ran.end(), [&](const Executed& later) {
-      return std::find(later.names.begin(), later.names.end(), name) != later.names.end();
-    });
+    return std::any_of(before + 1, frame.ran.end(), [&](const Executed& later) { return Contains(later.names, name); });
   }
 
   // x = torch.cat(outs): reads the value, whose name is another one, from a list that a line which makes nothing has put

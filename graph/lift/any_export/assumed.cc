@@ -1,5 +1,4 @@
-#include "graph/lift/any_export/assumed.h"
-
+// Assumed: the passes behind PutBack (layers.h): what an eval export has thrown away.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -7,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
 namespace {
@@ -38,10 +39,9 @@ std::set<ValueId> Dropped(const Layers& layers) {
     const bool normalises = layer.op == "layer_norm" && layer.module.valid() &&
                             layers[layer.module].path.find("embeddings") != std::string::npos;
     if (layer.op != "embedding" && layer.op != "add" && !normalises) continue;
-    const bool of_embeddings =
-        layer.op == "embedding" || std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](ValueId id) {
-          return !IsActivationOf(layers, id) || embeddings.count(id) != 0;
-        });
+    const bool of_embeddings = layer.op == "embedding" || std::ranges::all_of(layer.inputs, [&](ValueId id) {
+                                 return !IsActivationOf(layers, id) || embeddings.contains(id);
+                               });
     if (!of_embeddings || !IsFloating(layers[made].type)) continue;
     for (const ValueId id : layer.inputs) {
       if (embeddings.erase(id) != 0) dropped.erase(id);
@@ -65,7 +65,7 @@ void AddActivations(const Layers& layers, const Uses& uses, std::set<ValueId>* d
       return user < layers.layers.size() && layers.layers[user].op == "linear";
     });
     if ((layer.op == "cat" || layer.op == "embedding") && for_linear) dropped->insert(layer.outputs[0]);
-    const bool acts = std::find(std::begin(kActivations), std::end(kActivations), layer.op) != std::end(kActivations);
+    const bool acts = Contains(kActivations, layer.op);
     if (acts) dropped->insert(layer.outputs[0]);
   }
 }
@@ -82,15 +82,9 @@ bool IsDownOfPair(const Uses& uses, const Layer& layer) {
 }
 
 Layer DropoutOf(const Layer& beside, ValueId input, ValueId output, double p) {
-  Layer dropout{.op = "dropout",
-                .name = beside.name + ".dropout",
-                .inputs = {input},
-                .outputs = {output},
-                .attributes = {},
-                .module = beside.module,
-                .nodes = beside.nodes,
-                .evidence = beside.evidence};
-  dropout.attributes.Set("p", p);
+  Layer dropout = CallBeside(beside, "dropout", {input}, Named({{"p", p}}));
+  dropout.outputs = {output};
+  dropout.nodes = beside.nodes;
   return dropout;
 }
 
@@ -133,7 +127,7 @@ int AssumeBatchNorm(Layers* layers) {
                .nodes = layer.nodes,
                .evidence = layer.evidence};
     norm.attributes.Set("training", int64_t{1});
-    const auto beside = std::find(layers->parameters.begin(), layers->parameters.end(), layer.inputs[1]);
+    const auto beside = std::ranges::find(layers->parameters, layer.inputs[1]);
     auto at = beside == layers->parameters.end() ? beside : beside + 1;
     for (const char* name : {".weight", ".bias"}) {
       norm.inputs.push_back(layers->Add({path + name, DType::kFloat32, channels, Role::kParameter}));
@@ -161,8 +155,8 @@ void NoteFoldedBatchNorms(const Layers& layers, const std::string& file, Notes* 
                 "--assume-batchnorm off leaves them out"});
     return;
   }
-  const auto folded = std::count_if(layers.layers.begin(), layers.layers.end(),
-                                    [](const Layer& layer) { return layer.attributes.Int("folded_norm", 0) != 0; });
+  const auto folded = std::ranges::count_if(
+      layers.layers, [](const Layer& layer) { return layer.attributes.Int("folded_norm", 0) != 0; });
   if (folded == 0) return;
   notes->Add({"folded-batch-norm", Severity::kWarning, file,
               "the export folded batch norms into " + std::to_string(folded) +
@@ -182,8 +176,7 @@ void NoteDropouts(int put_back, Notes* notes) {
 
 int AssumeDropout(Layers* layers, const PutBack& put_back) {
   const double p = put_back.dropout;
-  const bool has = std::any_of(layers->layers.begin(), layers->layers.end(),
-                               [](const Layer& layer) { return layer.op == "dropout"; });
+  const bool has = std::ranges::any_of(layers->layers, [](const Layer& layer) { return layer.op == "dropout"; });
   if (has) return 0;
   int assumed = 0;
   std::set<ValueId> dropped = Dropped(*layers);
@@ -205,7 +198,7 @@ int AssumeDropout(Layers* layers, const PutBack& put_back) {
       ++assumed;
     }
     const ValueId made = layer.outputs.empty() ? ValueId() : layer.outputs[0];
-    if (!made.valid() || dropped.count(made) == 0) continue;
+    if (!made.valid() || !dropped.contains(made)) continue;
     ++assumed;
     Value kept = (*layers)[made];
     kept.name += ".kept";

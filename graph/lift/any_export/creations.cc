@@ -7,16 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/lift/habit_of.h"
 
 namespace vramplan {
 namespace {
-
-// Where a tensor is that has a maker.
-int PlaceOf(const Uses& uses, ValueId id) {
-  const Layer* maker = uses.MakerOf(id);
-  return maker == nullptr ? -1 : static_cast<int>(uses.PlaceOf(maker));
-}
 
 class Typing {
  public:
@@ -27,7 +22,7 @@ class Typing {
     const Layer& creation = layers_.layers[place];
     ValueId like = OperandOfLike(creation);
     if (!IsOfFloats(like)) like = AddedTo(creation);
-    return IsOfFloats(like) && PlaceOf(uses_, like) < static_cast<int>(place) ? like : ValueId();
+    return IsOfFloats(like) && uses_.PlaceOfMaker(like) < static_cast<int>(place) ? like : ValueId();
   }
 
   // x.new_zeros(n) that was merged with others of its size and put back again (graph/lift/any_export/merged.cc) has the
@@ -37,7 +32,7 @@ class Typing {
     const ValueId added = creation.inputs.size() == 1 ? AddedTo(creation) : ValueId();
     const bool other = added.valid() && added != creation.inputs[0] && creation.inputs[0].valid();
     if (!other || layers_[added].type != layers_[creation.inputs[0]].type) return {};
-    return PlaceOf(uses_, added) >= 0 && PlaceOf(uses_, added) < static_cast<int>(place) ? added : ValueId();
+    return uses_.PlaceOfMaker(added) >= 0 && uses_.PlaceOfMaker(added) < static_cast<int>(place) ? added : ValueId();
   }
 
   // The addition that writes into the creation: zeros(size).scatter_add_(dim, index, x); null: none does.
@@ -71,22 +66,15 @@ class Typing {
     }
     const auto found = by_name_.find(graph_[graph_[maker].inputs[0]].name);
     if (found == by_name_.end()) return {};
-    const ValueId like{static_cast<int32_t>(found->second)};
-    return PlaceOf(uses_, like) < 0 && layers_[like].role == Role::kActivation ? ValueId() : like;
+    const ValueId like = ValueId::At(found->second);
+    return uses_.PlaceOfMaker(like) < 0 && layers_[like].role == Role::kActivation ? ValueId() : like;
   }
 
   // What is added to it, or the tensor that this is a view of.
   ValueId AddedTo(const Layer& creation) const {
-    constexpr std::string_view kViews[] = {"slice",     "select",  "expand",    "reshape", "view",
-                                           "transpose", "permute", "unsqueeze", "squeeze"};
-    const Layer* addition = AdditionTo(creation);
-    ValueId source = Uses::In(addition, 2);
-    for (const Layer* maker = uses_.MakerOf(source); maker != nullptr; maker = uses_.MakerOf(source)) {
-      if (std::find(std::begin(kViews), std::end(kViews), maker->op) == std::end(kViews) || maker->inputs.empty())
-        break;
-      source = maker->inputs[0];
-    }
-    return source;
+    return uses_.Behind(
+        {"slice", "select", "expand", "reshape", "view", "transpose", "permute", "unsqueeze", "squeeze"},
+        Uses::In(AdditionTo(creation), 2));
   }
 
   const Graph& graph_;
@@ -97,10 +85,7 @@ class Typing {
 
 }  // namespace
 
-bool IsCreation(const Layer& layer) {
-  constexpr std::string_view kCreations[] = {"zeros", "ones", "full", "empty"};
-  return std::find(std::begin(kCreations), std::end(kCreations), layer.op) != std::end(kCreations);
-}
+bool IsCreation(const Layer& layer) { return IsOneOf(layer.op, {"zeros", "ones", "full", "empty"}); }
 
 bool IsUntypedCreation(const Layers& layers, const Layer& layer) {
   return IsCreation(layer) && layer.inputs.empty() && layer.outputs.size() == 1 && layer.outputs[0].valid() &&
@@ -118,7 +103,7 @@ bool AddsToCreation(const Uses& uses, const Layer& layer) {
 }
 
 void TypeCreations(const Graph& graph, Layers* layers) {
-  if (std::none_of(layers->layers.begin(), layers->layers.end(), IsCreation)) return;
+  if (std::ranges::none_of(layers->layers, IsCreation)) return;
   std::vector<std::pair<size_t, ValueId>> likes;
   std::vector<size_t> writers;
   {

@@ -57,8 +57,6 @@ class DecomposedTable {
   std::unordered_map<std::string_view, std::vector<size_t>> by_root_;
 };
 
-inline bool FromDynamo(const Layer& layer) { return layer.evidence == Evidence::kProvenance; }
-
 void GatherDecomposedCalls(Layers* layers);
 
 // Losses that stand in the graph. A product with a buffer behind bce is its weight; a mean or a sum over everything

@@ -30,17 +30,11 @@ ValueId IndexedBy(const Uses& uses, const Layer* index) {
 // The mean of an index of x by windows; where they differ, a sum of selects of it, divided.
 Found WindowsMean(const Uses& uses, const Layer& root) {
   if (!FromDynamo(root) || root.outputs.empty()) return std::nullopt;
-  const Layer* last = uses.MakerOf(Uses::In(&root, 0));
-  if (root.op == "div") {
-    if (!uses.IsStored(Uses::In(&root, 1))) return std::nullopt;
-    const auto is_part = [](const std::string& op) {
-      return op == "add" || op == "select" || op == "masked_fill" || op == "where";
-    };
-    for (int steps = 0; last != nullptr && is_part(last->op) && steps < 4096; ++steps)
-      last = uses.MakerOf(Uses::In(last, 0));
-  } else if (root.op != "mean") {
-    return std::nullopt;
-  }
+  const bool divides = root.op == "div" && uses.IsStored(Uses::In(&root, 1));
+  if (!divides && root.op != "mean") return std::nullopt;
+  const ValueId windows_of = Uses::In(&root, 0);
+  const Layer* last =
+      uses.MakerOf(divides ? uses.Behind({"add", "select", "masked_fill", "where"}, windows_of) : windows_of);
   const ValueId x = IndexedBy(uses, last);
   if (!x.valid() || !uses.layers()[x].shape.rank()) return std::nullopt;
   const int axes = ShapeOfValue(uses, x).rank() - 2;
@@ -101,7 +95,7 @@ Found CircularPad(const Uses& uses, const Layer& cat) {
       if (inner.valid()) return std::nullopt;
       inner = part;
     }
-    if (!inner.valid() || pads.count(dim) != 0) break;
+    if (!inner.valid() || pads.contains(dim)) break;
     std::pair<int64_t, int64_t> rims;
     bool before = true, circular = true;
     for (const ValueId part : level->inputs) {
@@ -288,9 +282,9 @@ const DecomposedTable& DecomposedCalls() {
 void GatherPlaces(const Uses& uses, std::map<size_t, Layer>* calls, std::set<size_t>* gone) {
   for (const Layer& sub : uses.layers().layers) {
     if (sub.op != "sub" || FromDynamo(sub)) continue;
-    const Layer *pool = uses.MakerOf(Uses::In(&sub, 0)), *ones = uses.Operand(&sub, 1, "slice");
-    while (ones != nullptr && ones->op == "slice") ones = uses.MakerOf(Uses::In(ones, 0));
-    const bool pools = pool != nullptr && ones != nullptr && pool->op.rfind("max_pool", 0) == 0 &&
+    const Layer *pool = uses.MakerOf(Uses::In(&sub, 0)),
+                *ones = uses.MakerOf(uses.Behind({"slice"}, Uses::In(&sub, 1)));
+    const bool pools = pool != nullptr && ones != nullptr && pool->op.starts_with("max_pool") &&
                        ones->op.find("max_pool") != std::string::npos && Uses::In(pool, 0) == Uses::In(ones, 0);
     if (!pools || pool->outputs.size() != 2 || pool->outputs[1] != Uses::In(&sub, 0)) continue;
     Layer call = *pool;
@@ -307,10 +301,10 @@ void GatherPlaces(const Uses& uses, std::map<size_t, Layer>* calls, std::set<siz
 bool HadPlaces(const Uses& uses, const Layer& layer, int64_t dim) {
   if (layer.attributes.Int("keepdim", 1) != 0) return true;
   const int rank = uses.layers()[Uses::In(&layer, 0)].shape.rank();
-  if (rank != 4) return dim == 2 && rank == 3 && uses.Operand(&layer, 0, "batch_norm") != nullptr;
-  constexpr std::string_view kMakers[] = {"batch_norm", "relu", "leaky_relu", "gelu", "silu"};
-  return std::any_of(std::begin(kMakers), std::end(kMakers),
-                     [&](std::string_view op) { return uses.Operand(&layer, 0, op) != nullptr; });
+  const Layer* maker = uses.MakerOf(Uses::In(&layer, 0));
+  if (maker == nullptr) return false;
+  return rank == 4 ? IsOneOf(maker->op, {"batch_norm", "relu", "leaky_relu", "gelu", "silu"})
+                   : rank == 3 && dim == 2 && maker->op == "batch_norm";
 }
 
 // max(dim) is two nodes, of which that of the places goes when nobody reads them (symbolic_helper.py, _max_helper).
@@ -359,8 +353,7 @@ void GatherDecomposedCalls(Layers* layers) {
 }
 
 bool IsAmbiguousMaximum(const Layer& layer) {
-  constexpr std::string_view kMaxima[] = {"max", "min", "amax", "amin"};
-  return std::find(std::begin(kMaxima), std::end(kMaxima), layer.op) != std::end(kMaxima) && !FromDynamo(layer) &&
+  return IsOneOf(layer.op, {"max", "min", "amax", "amin"}) && !FromDynamo(layer) &&
          layer.attributes.Ints("dim").size() == 1 && layer.outputs.size() == 1;
 }
 

@@ -65,8 +65,7 @@ void GatherDecomposedLosses(Layers* layers) {
     if (reader != nullptr && reader->op == "mul" && (loss->op == "bce_logits" || loss->op == "bce")) {
       const ValueId weight = Uses::In(reader, Uses::In(reader, 0) == last->outputs[0] ? 1 : 0);
       const ValueId root = uses.BehindViews(weight);
-      const bool parameter =
-          root.valid() && layer.evidence != Evidence::kProvenance && (*layers)[root].role == Role::kParameter;
+      const bool parameter = root.valid() && !FromDynamo(layer) && (*layers)[root].role == Role::kParameter;
       if (parameter) weights.push_back(root);
       if (parameter || uses.IsStored(root)) {
         loss->inputs.resize(std::max<size_t>(loss->inputs.size(), 3));
@@ -86,7 +85,7 @@ void GatherDecomposedLosses(Layers* layers) {
         last = reader;
       }
     }
-    if (loss->op == "bce_logits" && loss->inputs.size() == 4 && layer.evidence != Evidence::kProvenance)
+    if (loss->op == "bce_logits" && loss->inputs.size() == 4 && !FromDynamo(layer))
       weights.push_back(uses.BehindViews(loss->inputs[3]));
     Layer call = CallInPlaceOf(*last, loss->op, std::move(loss->inputs), std::move(loss->attributes));
     while (!call.inputs.back().valid()) call.inputs.pop_back();

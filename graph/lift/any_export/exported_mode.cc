@@ -15,7 +15,7 @@
 namespace vramplan {
 namespace {
 
-bool IsStored(const Graph& graph, TensorId id) { return id.valid() && graph[id].stored.has_value(); }
+bool IsStored(const Graph& graph, TensorId id) { return graph.IsStored(id); }
 
 bool OnlyInTraining(const Graph& graph, const Node& node, bool torchscript) {
   if (node.op == "Dropout" || node.op == "Bernoulli") return true;
@@ -26,7 +26,7 @@ bool OnlyInTraining(const Graph& graph, const Node& node, bool torchscript) {
 }  // namespace
 
 ExportedMode ExportedModeOf(const Graph& graph) {
-  const auto any = [&](const auto& of) { return std::any_of(graph.nodes.begin(), graph.nodes.end(), of); };
+  const auto any = [&](const auto& of) { return std::ranges::any_of(graph.nodes, of); };
   const bool dynamo = HasFxNames(graph) || any([](const Node& node) { return !node.provenance.fx_node.empty(); });
   const bool torchscript = WrittenByPyTorch(graph) && !dynamo;
   if (any([&](const Node& node) { return OnlyInTraining(graph, node, torchscript); })) return ExportedMode::kTraining;

@@ -1,11 +1,18 @@
-#include "graph/lift/any_export/frozen.h"
-
+// Frozen: parameters without a gradient. An exporter leaves requires_grad out of the file, so that a parameter is
+// trained until something says otherwise: the habits of this file, or the user (planner/spec/trained.h).
+//
+// Torchvision's detection models build their backbones with FrozenBatchNorm2d, whose weight, bias and statistics are
+// buffers and whose arithmetic is plain products and sums. A TorchScript file calls all of them initializers; that a
+// module has running statistics which no batch norm reads tells.
+//
+//   layer1.0.bn1.{weight, bias, running_mean, running_var} read by reshape, add, mul      four buffers, no gradients
 #include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "graph/lift/any_export/passes.h"
 #include "graph/lift/habit_of.h"
 
 namespace vramplan {
@@ -35,7 +42,7 @@ std::set<std::string> FrozenNorms(const Layers& layers) {
   std::set<std::string> modules;
   for (const ValueId id : layers.parameters) {
     const std::string& name = layers[id].name;
-    if (name.ends_with(kVariance) && normalised.count(id) == 0)
+    if (name.ends_with(kVariance) && !normalised.contains(id))
       modules.insert(name.substr(0, name.size() - kVariance.size()));
   }
   // A dynamo file knows that the weights are buffers.
@@ -43,7 +50,7 @@ std::set<std::string> FrozenNorms(const Layers& layers) {
   for (const ValueId id : layers.buffers) buffers.insert(layers[id].name);
   for (const std::string& name : buffers) {
     const std::string module = name.ends_with(kVariance) ? name.substr(0, name.size() - kVariance.size()) : "";
-    if (buffers.count(module + ".weight") != 0) modules.insert(module);
+    if (buffers.contains(module + ".weight")) modules.insert(module);
   }
   return modules;
 }
@@ -56,7 +63,7 @@ void FreezeBatchNorms(Layers* layers, Notes* notes) {
   const std::vector<ValueId> parameters = layers->parameters;
   for (const ValueId id : parameters) {
     const std::string& name = (*layers)[id].name;
-    if (modules.count(name.substr(0, name.rfind('.'))) != 0) MakeBuffer(layers, id);
+    if (modules.contains(name.substr(0, name.rfind('.')))) MakeBuffer(layers, id);
   }
   if (notes == nullptr || layers->parameters.size() == parameters.size()) return;
   notes->Add({.code = "frozen-norms",

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "graph/lift/any_export/passes.h"
 #include "graph/lift/habit_of.h"
 
@@ -40,13 +41,12 @@ void HoldEncoderState(Layers* layers) {
   for (const Layer& layer : layers->layers) {
     const bool inside = is_inside(layer.module);
     for (const ValueId id : layer.inputs) {
-      if (inside || !id.valid() || !made[static_cast<size_t>(id.value)] || !IsFloating((*layers)[id].type)) continue;
-      if (std::find(layers->outputs.begin(), layers->outputs.end(), id) == layers->outputs.end())
-        layers->outputs.push_back(id);
+      if (inside || !id.valid() || !made[id.index()] || !IsFloating((*layers)[id].type)) continue;
+      if (!Contains(layers->outputs, id)) layers->outputs.push_back(id);
       return;
     }
     for (const ValueId id : layer.outputs) {
-      if (inside && id.valid()) made[static_cast<size_t>(id.value)] = true;
+      if (inside && id.valid()) made[id.index()] = true;
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "graph/habits/habits.h"
 
 namespace vramplan {
@@ -17,7 +18,7 @@ constexpr std::string_view kDropoutModule = "torch.nn.modules.dropout.";
 
 template <typename List>
 bool Contains(const List& list, std::string_view one) {
-  return std::find(std::begin(list), std::end(list), one) != std::end(list);
+  return Contains(list, one);
 }
 
 InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool behind_feature, std::string_view path) {

@@ -5,11 +5,11 @@
 // A view costs nothing in the forward, but its gradient is a tensor of the whole (slice_backward).
 #include <algorithm>
 #include <map>
-#include <set>
-#include <string_view>
+#include <span>
 
+#include "graph/base/text.h"
 #include "graph/layers/edit.h"
-#include "graph/layers/uses.h"
+#include "graph/layers/form.h"
 #include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
@@ -41,17 +41,17 @@ void SplitMergedSlices(Layers* layers) {
 }
 
 void SplitMergedActivations(Layers* layers) {
-  static const std::set<std::string_view> kActivations = {"relu",      "leaky_relu", "elu",     "gelu", "silu",
-                                                          "mish",      "sigmoid",    "tanh",    "selu", "celu",
-                                                          "hardswish", "hardtanh",   "softplus"};
+  const auto is_activation = [](const Layer& layer) {
+    return IsOneOf(layer.op, {"relu", "leaky_relu", "elu", "gelu", "silu", "mish", "sigmoid", "tanh", "selu", "celu",
+                              "hardswish", "hardtanh", "softplus"});
+  };
   const auto is_inside = [&](ModuleId module, ModuleId outer) { return IsInside(*layers, module, outer); };
   const Uses uses(*layers);
   Edit edit(layers);
   std::map<ValueId, ModuleId> copied;  // the modules of copies
   for (const Layer& layer : layers->layers) {
-    const bool inplace = layer.attributes.Int("inplace", 0) != 0;
-    if (kActivations.count(layer.op) == 0 || inplace || !layer.module.valid()) continue;
-    if (layer.inputs.empty() || !layer.inputs[0].valid()) continue;  // lost by the exporter
+    if (!is_activation(layer) || layer.attributes.Int("inplace", 0) != 0 || !layer.module.valid()) continue;
+    if (!Uses::In(&layer, 0).valid()) continue;  // lost by the exporter
     const auto copy_of = copied.find(layer.inputs[0]);
     const Layer* maker = uses.MakerOf(layer.inputs[0]);
     const ModuleId given_by = copy_of != copied.end() ? copy_of->second : maker != nullptr ? maker->module : ModuleId();
@@ -77,25 +77,24 @@ void SplitMergedActivations(Layers* layers) {
         copy = edit.InsertBefore(static_cast<size_t>(user), std::move(again), value);
         copied[copy] = other;
       }
-      std::replace(reader.inputs.begin(), reader.inputs.end(), layer.outputs[0], copy);
+      std::ranges::replace(reader.inputs, layer.outputs[0], copy);
     }
   }
   edit.Apply();
 }
 
 void SplitMergedCentering(Layers* layers) {
+  static const Form norm("div(sub(x, mean(x)), sqrt())");
+  Match match;
   const Uses uses(*layers);
   Edit edit(layers);
   for (Layer& layer : layers->layers) {
-    const Layer* sub = layer.op == "div" ? uses.Operand(&layer, 0, "sub") : nullptr;
-    const Layer* mean =
-        sub != nullptr && sub->evidence != Evidence::kProvenance ? uses.Operand(sub, 1, "mean") : nullptr;
-    const bool norm = mean != nullptr && mean->inputs[0] == sub->inputs[0] &&
-                      uses.Operand(&layer, 1, "sqrt") != nullptr && sub->module == layer.module;
-    if (!norm) continue;
-    const std::span<const int32_t> users = uses.LayersReading(sub->outputs[0]);
     const size_t place = uses.PlaceOf(&layer);
-    const bool squared = users.size() == 2 && layers->layers[static_cast<size_t>(users[0])].op == "pow" &&
+    if (!norm.Matches(LayerCalls(uses), static_cast<int32_t>(place), &match)) continue;
+    const Layer* sub = uses.MakerOf(layer.inputs[0]);
+    const std::span<const int32_t> users = uses.LayersReading(layer.inputs[0]);
+    const bool squared = !FromDynamo(*sub) && sub->module == layer.module && users.size() == 2 &&
+                         layers->layers[static_cast<size_t>(users[0])].op == "pow" &&
                          static_cast<size_t>(users[1]) == place;
     if (!squared) continue;
     Layer again = *sub;

@@ -1,8 +1,12 @@
 // The passes of this folder: what any export does to a model. Each file begins with what it undoes.
 #pragma once
 
+#include <string>
+
 #include "graph/base/note.h"
 #include "graph/layers/layers.h"
+#include "graph/layers/trained.h"
+#include "graph/lift/lift.h"
 
 namespace vramplan {
 
@@ -76,5 +80,34 @@ void MakeMasksContiguous(Layers* layers);
 // The same of window attention's position bias, table[index].reshape(n, n, heads).permute(2, 0, 1).contiguous(), in
 // torchvision, timm, transformers and monai alike: the name of the table tells.
 void MakePositionBiasesContiguous(Layers* layers);
+
+// --- frozen.cc ---
+
+// Note "frozen-norms" where a file that calls them parameters is taken so.
+void FreezeBatchNorms(Layers* layers, Notes* notes);
+
+// DETR trains parts of a backbone with frozen norms and nothing else of it (graph/habits: kTrainedPart). The learned
+// queries beside it tell a DETR. Call before FreezeBatchNorms. Note "assumed-frozen".
+void FreezeBackbonesOfDetr(Layers* layers, Notes* notes);
+
+// Tables of sinusoids that encoders of spectrograms store and do not train (graph/habits: kFixedTable). Note
+// "assumed-frozen".
+void FreezeEncoderPositions(Layers* layers, Notes* notes);
+
+// --- assumed.cc ---
+
+// Puts a batch norm of its own behind every convolution that carries `folded_norm`. Returns how many.
+int AssumeBatchNorm(Layers* layers);
+// One note, if the export of `file` folded any: "restored-batch-norm", or "folded-batch-norm" where they stay out.
+void NoteFoldedBatchNorms(const Layers& layers, const std::string& file, Notes* notes);
+
+// Where transformers' blocks have their dropouts (modeling_bert.py, modeling_gpt2.py: resid_dropout, attn_dropout,
+// embeddings' dropout), with the probability of `put_back`. Layers with dropouts of their own stay as they are. Returns
+// how many.
+int AssumeDropout(Layers* layers, const PutBack& put_back);
+void NoteDropouts(int put_back, Notes* notes);
+
+// How many AssumeDropout would put back, where the file has attention; 0 when it has dropouts.
+int MissingDropouts(const Layers& layers);
 
 }  // namespace vramplan

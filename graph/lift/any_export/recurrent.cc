@@ -142,7 +142,7 @@ void MergeNodes(Layers* layers) {
   Edit edit(layers);
   std::set<const Layer*> done;
   for (const Layer& layer : layers->layers) {
-    if (!IsRecurrent(layer) || layer.evidence == Evidence::kProvenance || done.count(&layer) != 0) continue;
+    if (!IsRecurrent(layer) || FromDynamo(layer) || done.contains(&layer)) continue;
     if (layer.inputs.size() < kFirstWeight || layer.outputs.empty() || !layer.outputs[0].valid()) continue;
     Stack stack = StackFrom(uses, layer);
     Layer call = Merged(layers, uses, &stack);
@@ -183,9 +183,7 @@ void ShapeWeights(Layers* layers, const Layer& call) {
   const auto cells = static_cast<size_t>(call.attributes.Int("num_layers", 1) *
                                          (call.attributes.Int("bidirectional", 0) != 0 ? 2 : 1));
   const size_t each = (call.inputs.size() - kFirstWeight) / std::max<size_t>(cells, 1);
-  const auto shape = [&](size_t i) -> Shape& {
-    return layers->values[static_cast<size_t>(call.inputs[i].value)].shape;
-  };
+  const auto shape = [&](size_t i) -> Shape& { return layers->values[call.inputs[i].index()].shape; };
   for (size_t cell = kFirstWeight; each >= 2 && cell + each <= call.inputs.size(); cell += each) {
     const bool known = std::all_of(call.inputs.begin() + static_cast<std::ptrdiff_t>(cell),
                                    call.inputs.begin() + static_cast<std::ptrdiff_t>(cell + each),
@@ -213,7 +211,7 @@ void CompleteOutputs(Layers* layers, Layer* call) {
 }  // namespace
 
 void GatherRecurrent(Layers* layers) {
-  if (std::none_of(layers->layers.begin(), layers->layers.end(), IsRecurrent)) return;
+  if (std::ranges::none_of(layers->layers, IsRecurrent)) return;
   MergeNodes(layers);
   {
     const Uses uses(*layers);

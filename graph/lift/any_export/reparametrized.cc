@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/trained.h"
 #include "graph/lift/any_export/decomposed.h"
@@ -28,8 +29,8 @@ bool IsWeightNormOfLayers(const DecomposedMatch& found, Layer* call) {
   if (!IsParameter(found.uses, found["v"]) || !IsParameter(found.uses, found["g"])) return false;
   const int rank = found.At("v").shape.rank();
   const std::vector<int64_t> dims = found.MakerOf("norm")->attributes.Ints("dim");
-  const bool first = std::find(dims.begin(), dims.end(), 0) != dims.end();
-  const bool last = std::find(dims.begin(), dims.end(), rank - 1) != dims.end();
+  const bool first = Contains(dims, 0);
+  const bool last = Contains(dims, rank - 1);
   if (found.At("v").name.ends_with("weight_v")) call->attributes.Set("bound", int64_t{1});
   return rank >= 2 && static_cast<int>(dims.size()) == rank - 1 && !(first && last);
 }
@@ -106,7 +107,7 @@ std::optional<Layer> SpectralNorm(const Uses& uses, const Layer& div, Layers* la
     const ValueId v = BufferNamed(layers, module + std::string(names.v));
     if (!u.valid() || !v.valid()) continue;
     // Training overwrites v before it reads it, so nothing in the file may tell its length.
-    Value& vector = layers->values[static_cast<size_t>(v.value)];
+    Value& vector = layers->values[v.index()];
     vector.shape = Shape{matrix->sizes[1]};
     vector.type = uses.layers()[weight].type;
     Layer call = CallInPlaceOf(div, "spectral_norm", {weight, u, v});

@@ -29,14 +29,10 @@ class MaskEdit {
  public:
   explicit MaskEdit(Layers* layers) : edit(layers) {}
 
-  ValueId Insert(size_t place, std::string op, const Layer& beside, std::vector<ValueId> inputs, DType type,
+  ValueId Insert(size_t place, const std::string& op, const Layer& beside, std::vector<ValueId> inputs, DType type,
                  Shape shape, Attributes attributes = {}) {
-    Layer layer{.op = op,
-                .name = beside.name + "." + op + std::to_string(added_++),
-                .inputs = std::move(inputs),
-                .attributes = std::move(attributes),
-                .module = beside.module,
-                .evidence = beside.evidence};
+    Layer layer = CallBeside(beside, op, std::move(inputs), std::move(attributes));
+    layer.name += std::to_string(added_++);
     return edit.InsertBefore(place, std::move(layer), {.type = type, .shape = shape});
   }
 
@@ -46,11 +42,7 @@ class MaskEdit {
   int added_ = 0;
 };
 
-Attributes Axis(int64_t axis) {
-  Attributes attributes;
-  attributes.Set("dim", axis);
-  return attributes;
-}
+Attributes Axis(int64_t axis) { return Named({{"dim", axis}}); }
 
 class Rewrite {
  public:
@@ -241,7 +233,7 @@ bool IsPermuted(const Uses& uses, ValueId id) {
 }  // namespace
 
 void SkipKnownMasks(Layers* layers, bool nameless, Notes* notes) {
-  const bool any = nameless || std::any_of(layers->modules.begin(), layers->modules.end(), [](const Module& module) {
+  const bool any = nameless || std::ranges::any_of(layers->modules, [](const Module& module) {
                      return IsOfLibraryWith(module.class_name, Effect::kSkipsMasks);
                    });
   if (!any) return;
@@ -272,19 +264,13 @@ void MakePositionBiasesContiguous(Layers* layers) {
   const auto is_table = [&](ValueId id) {
     return HabitOfParameter(*layers, (*layers)[id].name, NameHabit::Of::kDenseBias) != nullptr;
   };
-  const bool any = std::any_of(layers->parameters.begin(), layers->parameters.end(), is_table);
+  const bool any = std::ranges::any_of(layers->parameters, is_table);
   if (!any) return;
   const Uses uses(*layers);
   const auto is_bias = [&](const Layer& permute) {
-    ValueId id = permute.inputs[0];
-    for (int steps = 0; steps < 4 && id.valid(); ++steps) {
-      if ((*layers)[id].role == Role::kParameter) return is_table(id);
-      const Layer* maker = uses.MakerOf(id);
-      if (maker == nullptr || !IsOneOf(maker->op, {"reshape", "view", "index", "embedding", "gather", "index_select"}))
-        return false;
-      id = maker->inputs[0];
-    }
-    return false;
+    const ValueId table =
+        uses.Behind({"reshape", "view", "index", "embedding", "gather", "index_select"}, permute.inputs[0]);
+    return table.valid() && (*layers)[table].role == Role::kParameter && is_table(table);
   };
   MaskEdit draft(layers);
   for (size_t l = 0; l < layers->layers.size(); ++l) {
@@ -296,7 +282,7 @@ void MakePositionBiasesContiguous(Layers* layers) {
     const ValueId dense = draft.Insert(l + 1, "contiguous", permute, {permuted}, bias.type, bias.shape);
     for (const int32_t place : uses.LayersReading(permuted)) {
       Layer& reader = layers->layers[static_cast<size_t>(place)];
-      if (reader.op != "contiguous") std::replace(reader.inputs.begin(), reader.inputs.end(), permuted, dense);
+      if (reader.op != "contiguous") std::ranges::replace(reader.inputs, permuted, dense);
     }
   }
   draft.edit.Apply();

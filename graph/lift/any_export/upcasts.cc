@@ -57,26 +57,26 @@ class Upcasts {
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       Layer& layer = layers_.layers[l];
       if (t5 && layer.op == "linear" && IsOutOfFeedForward(layer.module)) {
-        Layer cast = Beside(layer, "type_as", {layer.inputs[0], layer.inputs[1]});
+        Layer cast = CallBeside(layer, "type_as", {layer.inputs[0], layer.inputs[1]});
         cast.module = layers_[layer.module].parent;
         layer.inputs[0] = InFront(l, std::move(cast));
       }
       if (const auto found = squares.find(l); found != squares.end()) {
-        layer.inputs[0] = InFront(l, Beside(layer, "float", {layer.inputs[0]}));
+        layer.inputs[0] = InFront(l, CallBeside(layer, "float", {layer.inputs[0]}));
         if (!found->second->by_weight) wide_[found->second] = layer.inputs[0];
       }
-      if (offsets.contains(l)) layer.inputs[0] = InFront(l, Beside(layer, "float", {layer.inputs[0]}));
+      if (offsets.contains(l)) layer.inputs[0] = InFront(l, CallBeside(layer, "float", {layer.inputs[0]}));
       const auto product = products.find(l), last = narrowed.find(l);
       if (product != products.end() && !product->second->by_weight) {
         const Norm& norm = *product->second;
-        std::replace(layer.inputs.begin(), layer.inputs.end(), norm.input, wide_.at(&norm));
+        std::ranges::replace(layer.inputs, norm.input, wide_.at(&norm));
       }
       if (last != narrowed.end()) {
         const Norm& norm = *last->second;
         const ValueId like = norm.by_weight && norm.weight.valid() ? norm.weight : norm.input;
-        Follow(l, Beside(layer, "type_as", {layer.outputs[0], like}));
+        Follow(l, CallBeside(layer, "type_as", {layer.outputs[0], like}));
       } else if (t5 && layer.op == "add" && IsSublayer(layer.module)) {
-        Follow(l, Beside(layer, "clamp_inf", {layer.outputs[0]}));
+        Follow(l, CallBeside(layer, "clamp_inf", {layer.outputs[0]}));
       }
     }
     edit_.Apply();
@@ -117,7 +117,7 @@ class Upcasts {
 
   // By the classes of T5 and its children, or, without classes, by a name.
   bool IsT5() const {
-    return std::any_of(layers_.modules.begin(), layers_.modules.end(), [](const Module& module) {
+    return std::ranges::any_of(layers_.modules, [](const Module& module) {
       return HabitOfModule(module, NameHabit::Of::kHalvesOfT5) != nullptr ||
              HasHabit(module.class_name, Effect::kHalvesOfT5);
     });
@@ -139,13 +139,6 @@ class Upcasts {
     return HabitOfName(layers_[module].path, NameHabit::Of::kCastToWeight, around) != nullptr;
   }
 
-  static Layer Beside(const Layer& layer, const char* op, std::vector<ValueId> inputs) {
-    return {.op = op,
-            .name = layer.name + "." + op,
-            .inputs = std::move(inputs),
-            .module = layer.module,
-            .evidence = layer.evidence};
-  }
   // A cast has the shape and, in a file in fp32, the type of what it casts.
   ValueId InFront(size_t place, Layer cast) {
     const Value& from = layers_[cast.inputs[0]];

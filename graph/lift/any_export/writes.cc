@@ -66,7 +66,7 @@ class Gathering {
   // Makes `write` the one call, or nothing.
   void Gather(Layer* write) {
     const ValueId base = write->inputs[0], source = write->inputs[1], result = write->outputs[0];
-    layers_.values[static_cast<size_t>(result.value)].shape = layers_[base].shape;
+    layers_.values[result.index()].shape = layers_[base].shape;
     if (IsPart(source, base)) {
       renamed_[result] = base;
       return Remove(write);
@@ -104,8 +104,7 @@ class Gathering {
 }  // namespace
 
 void GatherWrites(Layers* layers) {
-  const bool any = std::any_of(layers->layers.begin(), layers->layers.end(),
-                               [](const Layer& layer) { return layer.op == "slice_scatter"; });
+  const bool any = std::ranges::any_of(layers->layers, [](const Layer& layer) { return layer.op == "slice_scatter"; });
   if (any) Gathering(layers).Run();
 }
 

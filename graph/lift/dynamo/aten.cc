@@ -1,8 +1,8 @@
 #include "graph/lift/dynamo/aten.h"
 
-#include <algorithm>
 #include <unordered_map>
 
+#include "graph/base/text.h"
 #include "graph/lift/dynamo/aten_shaping.h"
 
 namespace vramplan {
@@ -15,12 +15,10 @@ constexpr AtenRule kRules[] = {
     {"conv1d conv2d conv3d", "=", "input! weight! bias! stride padding dilation groups", ShapeConvolution},
     {"conv_transpose1d conv_transpose2d conv_transpose3d", "=",
      "input! weight! bias! stride padding output_padding groups dilation", ShapeConvolution},
-    {"convolution", "convolution", "input! weight! bias! stride padding dilation transposed output_padding groups",
-     ShapeConvolution},
-    {"_convolution", "convolution", "input! weight! bias! stride padding dilation transposed output_padding groups",
-     ShapeConvolution},
+    {"convolution _convolution", "convolution",
+     "input! weight! bias! stride padding dilation transposed output_padding groups", ShapeConvolution},
     // blas
-    {"linear", "linear", "input! weight! bias!"},
+    {"linear", "=", "input! weight! bias!"},
     {"addmm baddbmm", "=", "bias! a! b! beta- alpha-"},
     {"mm bmm matmul", "=", "a! b!"},
     {"mv dot vdot", "matmul", "a! b!"},
@@ -28,23 +26,19 @@ constexpr AtenRule kRules[] = {
     {"cosine_similarity", "cosine_similarity", "a! b! dim eps-", ShapeDims},
     {"bilinear", "bilinear", "a! b! weight! bias!"},
     // norm
-    {"_native_batch_norm_legit_functional _native_batch_norm_legit native_batch_norm", "batch_norm",
+    {"_native_batch_norm_legit_functional _native_batch_norm_legit native_batch_norm batch_norm", "batch_norm",
      "input! weight! bias! running_mean! running_var! training momentum- eps-"},
     {"_native_batch_norm_legit.no_stats", "batch_norm", "input! weight! bias! training momentum- eps-",
      ShapeBatchNormWithoutStatistics},
     {"_native_batch_norm_legit_no_training", "batch_norm",
      "input! weight! bias! running_mean! running_var! momentum- eps-", ShapeBatchNormInference},
-    {"batch_norm", "batch_norm",
-     "input! weight! bias! running_mean! running_var! training momentum- eps- cudnn_enabled-"},
     {"instance_norm", "instance_norm",
      "input! weight! bias! running_mean- running_var- use_input_stats- momentum- eps- cudnn-"},
     {"group_norm", "group_norm", "input! num_groups weight! bias! eps- cudnn-"},
     {"native_group_norm", "group_norm", "input! weight! bias! N- C- HxW- num_groups eps-"},
-    {"layer_norm", "layer_norm", "input! normalized_shape weight! bias! eps- cudnn-", ShapeLayerNorm},
-    {"native_layer_norm", "layer_norm", "input! normalized_shape weight! bias! eps-", ShapeLayerNorm},
-    {"rms_norm", "rms_norm", "input! normalized_shape- weight! eps-"},
+    {"layer_norm native_layer_norm", "layer_norm", "input! normalized_shape weight! bias! eps-", ShapeLayerNorm},
+    {"rms_norm _fused_rms_norm", "rms_norm", "input! normalized_shape- weight! eps-"},
     {"_weight_norm _weight_norm_interface", "weight_norm", "v! g! dim-"},
-    {"_fused_rms_norm", "rms_norm", "input! normalized_shape- weight! eps-"},
     // activation
     {"relu selu silu mish hardswish hardsigmoid sigmoid tanh log_sigmoid softsign", "=", "input!"},
     {"leaky_relu", "leaky_relu", "input! negative_slope"},
@@ -57,8 +51,7 @@ constexpr AtenRule kRules[] = {
     {"log_sigmoid_forward", "log_sigmoid", "input!"},
     {"threshold", "threshold", "input! threshold value"},
     {"glu", "glu", "input! dim"},
-    {"prelu", "prelu", "input! weight!"},
-    {"_prelu_kernel", "prelu", "input! weight!"},
+    {"prelu _prelu_kernel", "prelu", "input! weight!"},
     {"rrelu", "rrelu", "input! lower- upper- training-"},
     {"hardshrink softshrink", "=", "input! lambd-"},
     // pooling
@@ -74,37 +67,26 @@ constexpr AtenRule kRules[] = {
     {"_adaptive_avg_pool2d", "adaptive_avg_pool2d", "input! output_size-"},
     {"_adaptive_avg_pool3d", "adaptive_avg_pool3d", "input! output_size-"},
     // reduction
-    {"mean.dim", "mean", "input! dim keepdim", ShapeDims},
     {"mean sum max min prod", "=", "input!"},
-    {"sum.dim_IntList", "sum", "input! dim keepdim", ShapeDims},
-    {"amax amin any all logsumexp argmax argmin", "=", "input! dim keepdim", ShapeDims},
-    {"max.dim", "max", "input! dim keepdim", ShapeDims, true},
-    {"min.dim", "min", "input! dim keepdim", ShapeDims, true},
-    {"median.dim", "median", "input! dim keepdim", ShapeDims, true},
-    {"kthvalue", "kthvalue", "input! k- dim keepdim", ShapeDims, true},
-    {"mode", "mode", "input! dim keepdim", ShapeDims, true},
+    {"mean.dim sum.dim_IntList prod.dim_int amax amin any all logsumexp argmax argmin", "=", "input! dim keepdim",
+     ShapeDims},
+    {"max.dim min.dim median.dim mode", "=", "input! dim keepdim", ShapeDims, true},
+    {"kthvalue", "=", "input! k- dim keepdim", ShapeDims, true},
     {"max.other", "maximum", "a! b!"},
     {"min.other", "minimum", "a! b!"},
-    {"prod.dim_int", "prod", "input! dim keepdim", ShapeDims},
-    {"linalg_vector_norm", "norm", "input! ord dim keepdim", ShapeDims},
-    {"norm", "norm", "input! ord dim keepdim", ShapeDims},
+    {"linalg_vector_norm norm", "norm", "input! ord dim keepdim", ShapeDims},
     {"var std", "=", "input! dim correction- keepdim", ShapeDims},
     {"prims.var", "var", "input! dim correction-", ShapeDims},
     // view
-    {"view _unsafe_view _reshape_copy", "reshape", "input! size-"},
-    {"reshape", "reshape", "input! size-"},
-    {"reshape_as view_as", "reshape", "input! other-"},
+    {"view _unsafe_view _reshape_copy reshape reshape_as view_as flatten", "reshape", "input! size- end-"},
     {"_reshape_alias", "view", "input! size- stride-"},
     {"as_strided", "as_strided", "input! size- stride- offset-"},
-    {"flatten", "reshape", "input! start- end-"},
     {"unflatten", "view", "input! dim- sizes-"},
     {"permute", "permute", "input! dims", ShapeDims},
     {"movedim", "permute", "input! source- destination-"},
     {"transpose", "transpose", "input! dim0 dim1", ShapeDims},
     {"t numpy_T mT mH matrix_H adjoint", "transpose", "input!", ShapeTranspose},
-    {"expand", "expand", "input! size- implicit-"},
-    {"expand_as", "expand", "input! other-"},
-    {"broadcast_to", "expand", "input! size-"},
+    {"expand expand_as broadcast_to", "expand", "input! size- implicit-"},
     {"slice", "slice", "input! dim start end- step", ShapeSlice},
     {"narrow", "slice", "input! dim start length-", ShapeSlice},
     {"select", "select", "input! dim index", ShapeDims},
@@ -113,17 +95,12 @@ constexpr AtenRule kRules[] = {
     {"unfold", "unfold", "input! dimension size- step", ShapeUnfold},
     {"contiguous", "contiguous", "input! memory_format-"},
     {"unbind", "unbind", "input! dim", ShapeDims, true},
-    {"split", "split", "input! size- dim", ShapeDims, true},
-    {"split_with_sizes", "split", "input! sizes- dim", ShapeDims, true},
-    {"chunk", "split", "input! chunks- dim", ShapeDims, true},
-    {"tensor_split", "split", "input! sections- dim", ShapeDims, true},
+    {"split split_with_sizes chunk tensor_split", "split", "input! sizes- dim", ShapeDims, true},
     // no work of their own
     {"alias lift_fresh_copy lift positive _assert_tensor_metadata", "", "input!", ShapeAlias},
-    {"detach", "detach", "input!"},
-    {"detach_", "detach", "input!"},
+    {"detach detach_", "detach", "input!"},
     // copy
-    {"cat", "cat", "tensors* dim", ShapeDims},
-    {"concat concatenate", "cat", "tensors* dim", ShapeDims},
+    {"cat concat concatenate", "cat", "tensors* dim", ShapeDims},
     {"stack", "stack", "tensors* dim"},
     {"pad", "pad", "input! pad mode value-", ShapePad},
     {"constant_pad_nd", "pad", "input! pad value-", ShapePad},
@@ -131,17 +108,14 @@ constexpr AtenRule kRules[] = {
     {"replication_pad1d replication_pad2d replication_pad3d", "pad", "input! pad", ShapeReplicate},
     {"roll", "roll", "input! shifts dims"},
     {"flip", "flip", "input! dims"},
-    {"repeat", "repeat", "input! repeats-"},
-    {"tile", "repeat", "input! dims-"},
+    {"repeat tile", "repeat", "input! repeats-"},
     {"repeat_interleave.self_int", "repeat_interleave", "input! repeats- dim", ShapeDims},
     {"clone", "clone", "input! memory_format", ShapeClone},
-    {"_to_copy", "to", "input! dtype-", ShapeTo},
-    {"to", "to", "input! dtype-", ShapeTo},
+    {"_to_copy to type_as", "to", "input! dtype-", ShapeTo},
     {"prims.convert_element_type", "to", "input! dtype-", ShapePromotion},
     {"prims.sum", "sum", "input! dim", ShapeDims},
     {"prims.div", "div", "a! b!"},
     {"prims.broadcast_in_dim", "expand", "input! size- axes-", ShapeBroadcast},
-    {"type_as", "to", "input! other-", ShapeTo},
     {"pixel_shuffle", "pixel_shuffle", "input! upscale_factor"},
     {"pixel_unshuffle", "pixel_unshuffle", "input! downscale_factor"},
     {"channel_shuffle", "channel_shuffle", "input! groups-"},
@@ -154,9 +128,7 @@ constexpr AtenRule kRules[] = {
     {"mul floor_divide maximum minimum remainder fmod fmax fmin atan2 hypot logaddexp xlogy eq ne lt le gt ge "
      "logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor",
      "=", "a! b!"},
-    {"div", "div", "a! b! rounding_mode"},
-    {"true_divide", "div", "a! b!"},
-    {"divide", "div", "a! b! rounding_mode"},
+    {"div divide true_divide", "div", "a! b! rounding_mode"},
     {"multiply", "mul", "a! b!"},
     {"subtract", "sub", "a! b! alpha"},
     {"pow", "pow", "a! b!", ShapePow},
@@ -175,28 +147,25 @@ constexpr AtenRule kRules[] = {
     {"logit", "logit", "a! eps-"},
     {"where", "where", "condition! a! b!"},
     {"masked_fill", "masked_fill", "input! mask! value-"},
-    {"clamp", "clamp", "input! min max"},
+    {"clamp clip", "clamp", "input! min max"},
     {"clamp.Tensor", "clamp", "input! min! max!"},
-    {"clip", "clamp", "input! min max"},
     {"clamp_min", "clamp", "input! min"},
     {"clamp_max", "clamp", "input! max"},
     {"cumsum cumprod logcumsumexp", "=", "input! dim", ShapeDims},
     // index
     {"embedding", "embedding", "weight! indices! padding_idx-"},
-    {"embedding_bag", "embedding_bag", "weight! indices! offsets! scale- mode sparse- per_sample_weights!"},
-    {"_embedding_bag_forward_only", "embedding_bag",
+    {"embedding_bag _embedding_bag_forward_only", "embedding_bag",
      "weight! indices! offsets! scale- mode sparse- per_sample_weights!"},
     {"gather index_select", "=", "input! dim index!", ShapeDims},
     {"index", "index", "input! indices*"},
     {"_unsafe_index", "index", "input! indices*", ShapeUncheckedIndex},
-    {"_unsafe_index_put", "index_put", "input! indices* values! accumulate"},
     {"scatter scatter_add index_copy", "=", "input! dim index! src!", ShapeDims},
     {"scatter_reduce", "scatter_reduce", "input! dim index! src! reduce include_self", ShapeDims},
     {"index_add", "index_add", "input! dim index! src! alpha-", ShapeDims},
     {"index_fill", "index_fill", "input! dim index! value-", ShapeDims},
     {"bucketize", "bucketize", "input! boundaries!"},
     {"searchsorted", "bucketize", "boundaries! input!"},
-    {"index_put", "index_put", "input! indices* values! accumulate"},
+    {"index_put _unsafe_index_put", "index_put", "input! indices* values! accumulate"},
     {"topk", "topk", "input! k dim largest- sorted-", ShapeDims, true},
     {"sort", "sort", "input! dim descending-", ShapeDims, true},
     {"slice_scatter", "slice_scatter", "input! src! dim start end- step", ShapeWriteInPlace},
@@ -211,18 +180,14 @@ constexpr AtenRule kRules[] = {
     // creation
     {"arange", "arange", "start- end- step-"},
     {"zeros ones empty", "=", "size-"},
-    {"zeros_like", "zeros", "input!"},
-    {"new_zeros", "zeros", "input! size-"},
-    {"ones_like", "ones", "input!"},
-    {"new_ones", "ones", "input! size-"},
+    {"zeros_like new_zeros", "zeros", "input! size-"},
+    {"ones_like new_ones", "ones", "input! size-"},
+    {"empty_like new_empty", "empty", "input! size-"},
     {"full", "full", "size- value-"},
-    {"full_like fill", "full", "input! value-"},
-    {"new_full", "full", "input! size- value-"},
+    {"full_like fill new_full", "full", "input! value- size-"},
     {"scalar_tensor", "full", "value-"},
     {"eye", "zeros", "n- m-"},
     {"linspace", "arange", "start- end- steps-"},
-    {"empty_like", "empty", "input!"},
-    {"new_empty", "empty", "input! size-"},
     // attention
     {"scaled_dot_product_attention", "scaled_dot_product_attention",
      "query! key! value! attn_mask! dropout_p is_causal scale enable_gqa"},
@@ -232,9 +197,8 @@ constexpr AtenRule kRules[] = {
      "query! key! value! attn_mask! lse- dropout_p is_causal scale"},
     {"_scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_attention",
      "query! key! value! dropout_p is_causal attn_mask! scale"},
-    {"softmax log_softmax", "=", "input! dim dtype-", ShapeDims},
-    {"_softmax", "softmax", "input! dim half-", ShapeDims},
-    {"_log_softmax", "log_softmax", "input! dim half-", ShapeDims},
+    {"softmax _softmax", "softmax", "input! dim dtype-", ShapeDims},
+    {"log_softmax _log_softmax", "log_softmax", "input! dim dtype-", ShapeDims},
     // resize
     {"upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d "
      "_upsample_nearest_exact3d",
@@ -256,12 +220,9 @@ constexpr AtenRule kRules[] = {
     // loss
     {"cross_entropy_loss", "cross_entropy", "input! target! weight! reduction ignore_index- label_smoothing",
      ShapeLoss},
-    {"nll_loss", "nll_loss", "input! target! weight! reduction ignore_index-", ShapeLoss},
-    {"nll_loss_nd nll_loss_forward nll_loss2d_forward", "nll_loss", "input! target! weight! reduction ignore_index-",
-     ShapeLoss},
-    {"mse_loss l1_loss soft_margin_loss", "=", "input! target! reduction", ShapeLoss},
-    {"smooth_l1_loss", "smooth_l1_loss", "input! target! reduction beta-", ShapeLoss},
-    {"huber_loss", "huber_loss", "input! target! reduction delta-", ShapeLoss},
+    {"nll_loss nll_loss_nd nll_loss_forward nll_loss2d_forward", "nll_loss",
+     "input! target! weight! reduction ignore_index-", ShapeLoss},
+    {"mse_loss l1_loss soft_margin_loss smooth_l1_loss huber_loss", "=", "input! target! reduction delta-", ShapeLoss},
     {"binary_cross_entropy", "bce", "input! target! weight! reduction", ShapeLoss},
     {"binary_cross_entropy_with_logits", "bce_logits", "input! target! weight! pos_weight! reduction", ShapeLoss},
     {"kl_div", "kl_div", "input! target! reduction log_target", ShapeLoss},
@@ -271,12 +232,11 @@ const std::unordered_map<std::string_view, AtenRule>& RulesByTarget() {
   static const std::unordered_map<std::string_view, AtenRule> table = [] {
     std::unordered_map<std::string_view, AtenRule> rules;
     for (const AtenRule& row : kRules) {
-      for (std::string_view rest = row.target; !rest.empty();) {
+      for (const std::string_view target : TextsIn(row.target, ' ')) {
         AtenRule rule = row;
-        rule.target = rest.substr(0, rest.find(' '));
-        rest.remove_prefix(std::min(rest.size(), rule.target.size() + 1));
-        if (rule.op == "=") rule.op = rule.target;
-        rules.emplace(rule.target, rule);
+        rule.target = target;
+        if (rule.op == "=") rule.op = target.substr(0, target.find('.'));
+        rules.emplace(target, rule);
       }
     }
     return rules;
@@ -301,26 +261,14 @@ const AtenRule* FindAtenRule(std::string_view target) {
 
 std::vector<AtenArgument> ParseAtenArguments(std::string_view arguments) {
   std::vector<AtenArgument> result;
-  while (!arguments.empty()) {
-    const size_t space = arguments.find(' ');
-    std::string_view word = arguments.substr(0, space);
-    arguments = space == std::string_view::npos ? std::string_view() : arguments.substr(space + 1);
-    AtenArgument argument{.name = word, .kind = AtenArgument::Kind::kAttribute};
-    switch (word.back()) {
-      case '!':
-        argument.kind = AtenArgument::Kind::kTensor;
-        break;
-      case '*':
-        argument.kind = AtenArgument::Kind::kTensors;
-        break;
-      case '-':
-        argument.kind = AtenArgument::Kind::kIgnored;
-        break;
-      default:
-        break;
-    }
-    if (argument.kind != AtenArgument::Kind::kAttribute) argument.name.remove_suffix(1);
-    result.push_back(argument);
+  for (const std::string_view word : TextsIn(arguments, ' ')) {
+    using Kind = AtenArgument::Kind;
+    const char mark = word.back();
+    const Kind kind = mark == '!'   ? Kind::kTensor
+                      : mark == '*' ? Kind::kTensors
+                      : mark == '-' ? Kind::kIgnored
+                                    : Kind::kAttribute;
+    result.push_back({word.substr(0, word.size() - (kind == Kind::kAttribute ? 0 : 1)), kind});
   }
   return result;
 }

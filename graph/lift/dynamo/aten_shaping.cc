@@ -1,5 +1,10 @@
 #include "graph/lift/dynamo/aten_shaping.h"
 
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
 namespace vramplan {
 namespace {
 
@@ -21,10 +26,42 @@ std::vector<int64_t> ListOf(const Attributes& attributes, const std::string& nam
 
 int RankOf(const LayerBuilder& builder, ValueId value) { return value.valid() ? builder.At(value).shape.rank() : 0; }
 
-int64_t AxisFromFront(int64_t axis, int rank) { return axis < 0 && rank > 0 ? axis + rank : axis; }
-
-// Leaves inputs without the absent ones at the end, for lists of tensors.
 ValueId First(const AtenCall& call) { return call.inputs.empty() ? ValueId{} : call.inputs.front(); }
+
+using Dims = std::vector<int64_t>;
+
+// The permutation that the program writes; nothing: its axes are not of this rank.
+std::optional<Dims> OwnOf(const AtenCall& call, size_t rank) {
+  if (const auto* dims = call.attributes.Get<Dims>("dims")) return *dims;
+  Dims own(rank);
+  std::iota(own.begin(), own.end(), 0);
+  const int64_t a = call.attributes.Int("dim0", 0), b = call.attributes.Int("dim1", 0);
+  const int64_t axes = static_cast<int64_t>(rank);
+  if (a < 0 || b < 0 || a >= axes || b >= axes) return std::nullopt;
+  std::swap(own[static_cast<size_t>(a)], own[static_cast<size_t>(b)]);
+  return own;
+}
+
+bool Fits(const Shape& from, const Dims& dims, const Shape& to) {
+  if (from.rank() != to.rank() || static_cast<int>(dims.size()) != from.rank()) return false;
+  for (int axis = 0; axis < to.rank(); ++axis) {
+    const int64_t dim = dims[static_cast<size_t>(axis)];
+    if (dim < 0 || dim >= from.rank() || !(from[static_cast<int>(dim)] == to[axis])) return false;
+  }
+  return true;
+}
+
+// What the node does: of two permutations that cancel an Identity is left.
+std::optional<Dims> MergedOf(const Node& node, const Shape& from) {
+  if (node.op == "Identity") {
+    Dims same(static_cast<size_t>(from.rank()));
+    std::iota(same.begin(), same.end(), 0);
+    return same;
+  }
+  const auto* merged = node.attributes.Get<Dims>("perm");
+  if (node.op != "Transpose" || merged == nullptr) return std::nullopt;
+  return *merged;
+}
 
 }  // namespace
 
@@ -80,14 +117,14 @@ void ShapeDims(AtenCall& call, const LayerBuilder& builder) {
   const int rank = RankOf(builder, First(call));
   for (const char* name : {"dim", "dim0", "dim1", "dims"}) {
     if (const auto* axis = call.attributes.Get<int64_t>(name)) {
-      call.attributes.Set(name, AxisFromFront(*axis, rank));
+      call.attributes.Set(name, FromFront(*axis, rank));
     } else if (const auto* axes = call.attributes.Get<std::vector<int64_t>>(name)) {
       std::vector<int64_t> counted = *axes;
-      for (int64_t& one : counted) one = AxisFromFront(one, rank);
+      for (int64_t& one : counted) one = FromFront(one, rank);
       call.attributes.Set(name, std::move(counted));
     }
   }
-  // Schema defaults: cosine_similarity; cat, unbind, split and topk, sort.
+  // Schema defaults.
   if (call.op == "cosine_similarity") call.attributes.Set("dim", call.attributes.Int("dim", 1));
   if (call.op == "cat" || call.op == "unbind" || call.op == "split")
     call.attributes.Set("dim", call.attributes.Int("dim", 0));
@@ -107,8 +144,8 @@ void ShapeTranspose(AtenCall& call, const LayerBuilder& builder) {
 void ShapeDiagonal(AtenCall& call, const LayerBuilder& builder) {
   const int rank = RankOf(builder, First(call));
   call.attributes.Set("offset", call.attributes.Int("offset", 0));
-  call.attributes.Set("dim1", AxisFromFront(call.attributes.Int("dim1", 0), rank));
-  call.attributes.Set("dim2", AxisFromFront(call.attributes.Int("dim2", 1), rank));
+  call.attributes.Set("dim1", FromFront(call.attributes.Int("dim1", 0), rank));
+  call.attributes.Set("dim2", FromFront(call.attributes.Int("dim2", 1), rank));
 }
 
 void ShapeSlice(AtenCall& call, const LayerBuilder& builder) {
@@ -128,7 +165,7 @@ void ShapeReplicate(AtenCall& call, const LayerBuilder&) { call.attributes.Set("
 void ShapeUncheckedIndex(AtenCall& call, const LayerBuilder&) { call.attributes.Set("unchecked", int64_t{1}); }
 
 void ShapeUnfold(AtenCall& call, const LayerBuilder& builder) {
-  call.attributes.Set("dimension", AxisFromFront(call.attributes.Int("dimension", 0), RankOf(builder, First(call))));
+  call.attributes.Set("dimension", FromFront(call.attributes.Int("dimension", 0), RankOf(builder, First(call))));
 }
 
 void ShapeAlias(AtenCall& call, const LayerBuilder&) { call.alias = true; }
@@ -196,6 +233,16 @@ void ShapeRecurrent(AtenCall& call, const LayerBuilder& builder) {
     if (hidden.IsConstant()) call.attributes.Set("hidden_size", hidden.c0() / gates);
     break;
   }
+}
+
+void TakeMergedPermutation(const Node& node, const Shape& from, const Shape& to, AtenCall* call) {
+  if (call->op != "transpose" && call->op != "permute") return;
+  const std::optional<Dims> merged = MergedOf(node, from);
+  if (!merged) return;
+  const std::optional<Dims> own = OwnOf(*call, merged->size());
+  if (!own || *own == *merged || (Fits(from, *own, to) && !Fits(from, *merged, to))) return;
+  call->op = "permute";
+  call->attributes = Named({{"dims", *merged}});
 }
 
 }  // namespace vramplan

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "graph/base/text.h"
+
 namespace vramplan {
 namespace {
 
@@ -44,8 +46,8 @@ class Decomposition {
   }
   // The node of the group that makes a tensor; null: it comes from outside.
   const Node* Inside(TensorId tensor) const {
-    const NodeId maker = tensor.valid() ? graph_[tensor].producer : NodeId();
-    if (!maker.valid() || std::find(nodes_.begin(), nodes_.end(), maker) == nodes_.end()) return nullptr;
+    const NodeId maker = graph_.MakerOf(tensor);
+    if (!maker.valid() || !Contains(nodes_, maker)) return nullptr;
     return &graph_[maker];
   }
   bool LeadsToProduct(TensorId tensor) const {
@@ -68,7 +70,7 @@ class Decomposition {
 
   // Equal masks of several calls are turned into numbers once, in the first call's group: Where(mask, 0, -inf).
   TensorId Condition(TensorId mask) const {
-    const NodeId maker = mask.valid() ? graph_[mask].producer : NodeId();
+    const NodeId maker = graph_.MakerOf(mask);
     if (!maker.valid() || graph_[maker].op != "Where" || graph_[maker].inputs.size() != 3) return mask;
     const auto is_number = [&](TensorId tensor) {
       const auto& stored = graph_[tensor].stored;

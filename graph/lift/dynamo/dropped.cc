@@ -12,24 +12,24 @@ namespace {
 
 // Exporters drop clones. One between a transpose and another view, attention or a convolution was x.contiguous() and
 // made a copy; others (eval dropouts, as export writes them) did nothing in the framework.
-bool IsCopy(ValueId source, const FxGroup& user, const LayerBuilder& builder) {
+bool IsCopy(ValueId source, const FxSite& at) {
   static const std::unordered_set<std::string_view> kViews = {
       "reshape", "view",      "permute", "transpose", "expand",     "slice",
       "select",  "unsqueeze", "squeeze", "unbind",    "group_norm", "scaled_dot_product_attention"};
   // What einsum gives has its axes put in order last (aten/src/ATen/native/Linear.cpp, einsum, PyTorch 2.10).
-  if (const Layer* maker = builder.MakerOf(source); maker != nullptr && maker->op == "einsum") return true;
-  const AtenRule* rule = FindAtenRule(user.fx.target);
-  if (rule == nullptr || (kViews.count(rule->op) == 0 && !rule->op.starts_with("conv"))) return false;
+  if (const Layer* maker = at.builder.MakerOf(source); maker != nullptr && maker->op == "einsum") return true;
+  const AtenRule* rule = FindAtenRule(at.user.fx.target);
+  if (rule == nullptr || (!kViews.contains(rule->op) && !rule->op.starts_with("conv"))) return false;
   // clone, _unsafe_view: export's words for a reshape that had to copy there; here strides decide.
-  if (user.fx.target.find("_unsafe_view") != std::string::npos) return false;
+  if (at.user.fx.target.find("_unsafe_view") != std::string::npos) return false;
   static const std::unordered_set<std::string> kReordering = {"transpose", "permute", "expand", "slice",
                                                               "select",    "split",   "unbind"};
   // A sum keeps the order of its first summand's axes in memory (aten/src/ATen/TensorIterator.cpp, reorder_dimensions).
   static const std::unordered_set<std::string> kKeeping = {"reshape", "view", "unsqueeze", "squeeze", "add"};
-  const Layer* maker = builder.MakerOf(source);
-  while (maker != nullptr && kKeeping.count(maker->op) != 0 && !maker->inputs.empty())
-    maker = builder.MakerOf(maker->inputs.front());
-  return maker != nullptr && kReordering.count(maker->op) != 0;
+  const Layer* maker = at.builder.MakerOf(source);
+  while (maker != nullptr && kKeeping.contains(maker->op) && !maker->inputs.empty())
+    maker = at.builder.MakerOf(maker->inputs.front());
+  return maker != nullptr && kReordering.contains(maker->op);
 }
 
 Value Like(ValueId source, const std::string& name, const LayerBuilder& builder) {
@@ -43,9 +43,9 @@ Value Like(ValueId source, const std::string& name, const LayerBuilder& builder)
 // the class that called it the first time; a module of its own ran beside the user.
 ModulePath PathOfRepeat(const ModulePath& first, const ModulePath& user) {
   ModulePath path = user;
-  const bool has_own = !first.empty() && first.back().class_name.rfind("torch.nn.modules.", 0) == 0;
+  const bool has_own = !first.empty() && first.back().class_name.starts_with("torch.nn.modules.");
   if (first.empty() || has_own) {
-    if (!path.empty() && path.back().class_name.rfind("torch.nn.modules.", 0) == 0) path.pop_back();
+    if (!path.empty() && path.back().class_name.starts_with("torch.nn.modules.")) path.pop_back();
     return path;
   }
   while (!path.empty() && path.back().class_name != first.back().class_name) path.pop_back();
@@ -59,24 +59,23 @@ bool MakesTensor(std::string_view op) {
       "view",    "reshape", "permute", "transpose",  "expand", "slice",   "select",       "unsqueeze",
       "squeeze", "unbind",  "split",   "contiguous", "clone",  "to",      "dropout",      "arange",
       "full",    "ones",    "empty",   "bernoulli",  "",       "getitem", "slice_scatter"};
-  return kNot.count(op) == 0;
+  return !kNot.contains(op);
 }
 
 // Gives a layer the parameters and buffers of a module like its own that the file names nowhere else, inside `within`
 // and not `except`; gives that module, or nothing when there is none.
-std::string TakeTwins(const std::string& within, const std::string& except, Layer* layer, const LayerBuilder& builder,
-                      Signature& signature) {
+std::string TakeTwins(const std::string& within, const std::string& except, Layer* layer, const FxSite& at) {
   std::vector<ValueId> own;
   std::vector<size_t> places;
   for (size_t i = 0; i < layer->inputs.size(); ++i) {
     const ValueId input = layer->inputs[i];
     if (!input.valid()) continue;
-    const Role role = builder.At(input).role;
+    const Role role = at.builder.At(input).role;
     if (role != Role::kParameter && role != Role::kBuffer) continue;
     own.push_back(input);
     places.push_back(i);
   }
-  const auto twins = signature.TakeTwins(own, within, except);
+  const auto twins = at.signature.TakeTwins(own, within, except);
   if (!twins.has_value()) return "";
   for (size_t i = 0; i < places.size(); ++i) layer->inputs[places[i]] = twins->values[i];
   return twins->module;
@@ -92,24 +91,24 @@ Layer Again(const Layer& first, const std::string& name) {
 }
 
 // Adds `again`, a repetition of what made `source`, in front of `user`.
-ValueId AddAgain(Layer again, ValueId source, ModulePath path, const FxGroup& user, LayerBuilder& builder) {
-  const ValueId result = builder.AddValue(Like(source, again.name, builder));
+ValueId AddAgain(Layer again, ValueId source, ModulePath path, const FxSite& at) {
+  const ValueId result = at.builder.AddValue(Like(source, again.name, at.builder));
   again.outputs.front() = result;
-  builder.AddLayer(std::move(again), std::move(path), user.last());
+  at.builder.AddLayer(std::move(again), std::move(path), at.user.last());
   return result;
 }
 
 // The layer behind `source` once more. Invalid: it changed its operand, so that there is nothing left to run it on.
-ValueId Repeat(const std::string& name, ValueId source, const FxGroup& user, const ClassByPath& classes,
-               LayerBuilder& builder, Signature& signature) {
-  const Layer first = *builder.MakerOf(source);
+ValueId Repeat(const std::string& name, ValueId source, const FxSite& at) {
+  const Layer first = *at.builder.MakerOf(source);
   if (first.attributes.Int("inplace", 0) != 0 || first.outputs.front() != source) return {};
   Layer again = Again(first, name);
-  const std::string module = TakeTwins("", "", &again, builder, signature);
-  const ModulePath first_path = builder.PathOf(source);
-  ModulePath path = module.empty() || first_path.empty() ? PathOfRepeat(first_path, user.path)
-                                                         : PathOfModule(module, first_path.back().class_name, classes);
-  return AddAgain(std::move(again), source, std::move(path), user, builder);
+  const std::string module = TakeTwins("", "", &again, at);
+  const ModulePath first_path = at.builder.PathOf(source);
+  ModulePath path = module.empty() || first_path.empty()
+                        ? PathOfRepeat(first_path, at.user.path)
+                        : PathOfModule(module, first_path.back().class_name, at.classes);
+  return AddAgain(std::move(again), source, std::move(path), at);
 }
 
 // 0 + x and x * 1.0 make a tensor all the same (aten/src/ATen/native/BinaryOps.cpp, PyTorch 2.10). Where the norm that
@@ -117,39 +116,37 @@ ValueId Repeat(const std::string& name, ValueId source, const FxGroup& user, con
 // the model's own that makes x scaled it itself (transformers' BartScaledWordEmbedding), else the user did; a sum is
 // begun where its first summand is there (out = 0 + conv_scale(x); out += conv(x)), unless another module made that
 // (positions that a decoder shares with its encoder since the export).
-ValueId Arithmetic(const std::string& op, const std::string& name, ValueId source, const FxGroup& user,
-                   const ClassByPath& classes, LayerBuilder& builder, Signature& signature) {
-  ModulePath path = user.path;
-  if (!path.empty()) source = LiftDroppedNorm(path.back().path + ".", source, user, classes, builder, signature);
-  NodeId position = user.last();
-  const Layer* maker = builder.MakerOf(source);
-  const ModulePath made_in = builder.PathOf(source);
+ValueId Arithmetic(const std::string& op, const std::string& name, ValueId source, const FxSite& at) {
+  ModulePath path = at.user.path;
+  if (!path.empty()) source = LiftDroppedNorm(path.back().path + ".", source, at);
+  NodeId position = at.user.last();
+  const Layer* maker = at.builder.MakerOf(source);
+  const ModulePath made_in = at.builder.PathOf(source);
   const bool inside_user = made_in.size() <= path.size() && std::equal(made_in.begin(), made_in.end(), path.begin());
   const bool made_by_user = path.size() <= made_in.size() && std::equal(path.begin(), path.end(), made_in.begin());
   if (maker != nullptr && !maker->nodes.empty() && op == "add") {
     if (made_by_user) position = maker->nodes.back();
   } else if (maker != nullptr && !maker->nodes.empty() && !inside_user &&
-             made_in.back().class_name.rfind("torch.", 0) != 0) {
+             !made_in.back().class_name.starts_with("torch.")) {
     position = maker->nodes.back();
     path = made_in;
   }
-  return builder.Make(Like(source, name, builder), op, {source}, std::move(path), position,
-                      Named({{"scalar", op == "add" || op == "sub" ? 0.0 : 1.0}}));
+  return at.builder.Make(Like(source, name, at.builder), op, {source}, std::move(path), position,
+                         Named({{"scalar", op == "add" || op == "sub" ? 0.0 : 1.0}}));
 }
 
 // torch.cat([x], 1) makes a tensor: the first turn of a loop that joins all features so far. What a module is given was
 // joined by its caller. Not keys that a new cache joins with nothing (transformers/cache_utils.py, update): they are
 // views that are turned, and what the cache copies the product need not.
-ValueId JoinOfOne(const std::string& name, ValueId source, const Layer* maker, const FxGroup& user,
-                  LayerBuilder& builder) {
+ValueId JoinOfOne(const std::string& name, ValueId source, const Layer* maker, const FxSite& at) {
   static const std::unordered_set<std::string_view> kViews = {"view", "reshape", "transpose", "permute"};
-  if (maker != nullptr && kViews.count(maker->op) != 0) return source;
-  ModulePath path = user.path;
-  const bool made_inside = !path.empty() && builder.PathOf(source).size() >= path.size() &&
-                           builder.PathOf(source)[path.size() - 1] == path.back();
+  if (maker != nullptr && kViews.contains(maker->op)) return source;
+  ModulePath path = at.user.path;
+  const bool made_inside = !path.empty() && at.builder.PathOf(source).size() >= path.size() &&
+                           at.builder.PathOf(source)[path.size() - 1] == path.back();
   if (!path.empty() && !made_inside) path.pop_back();
-  return builder.Make(Like(source, name, builder), "cat", {source}, std::move(path), user.last(),
-                      Named({{"dim", int64_t{1}}}));
+  return at.builder.Make(Like(source, name, at.builder), "cat", {source}, std::move(path), at.user.last(),
+                         Named({{"dim", int64_t{1}}}));
 }
 
 // ne(a, b) is Not(Equal(a, b)) to the exporter (onnxscript 0.7, torch_lib/ops/core.py, aten_ne), and an eq of the same
@@ -170,76 +167,72 @@ std::string OperatorOf(const std::string& name) {
   return end != std::string::npos && end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
 }
 
-ValueId LiftDropped(const std::string& name, ValueId source, const FxGroup& user, const ClassByPath& classes,
-                    LayerBuilder& builder, Signature& signature) {
+ValueId LiftDropped(const std::string& name, ValueId source, const FxSite& at) {
   if (!source.valid()) return source;
   static const std::unordered_set<std::string_view> kArithmetic = {"add", "sub", "mul", "div"};
   const std::string op = OperatorOf(name);
   if (op == "clone") {
-    if (!IsCopy(source, user, builder)) {  // a dropout of nothing, perhaps behind a norm that was merged
-      return user.path.empty() ? source
-                               : LiftDroppedNorm(user.path.back().path, source, user, classes, builder, signature);
+    if (!IsCopy(source, at)) {  // a dropout of nothing, perhaps behind a norm that was merged
+      return at.user.path.empty() ? source : LiftDroppedNorm(at.user.path.back().path, source, at);
     }
-    const Layer* maker = builder.MakerOf(source);
+    const Layer* maker = at.builder.MakerOf(source);
     // Graph convolutions return x.contiguous() (nconv of nnzhan/Graph-WaveNet's model.py): no matter who reads it.
     const bool at_maker = maker != nullptr && maker->op == "einsum" && !maker->nodes.empty();
-    const NodeId position = at_maker ? maker->nodes.back() : user.last();
-    ModulePath path = at_maker ? builder.PathOf(source) : user.path;
-    return builder.Make(Like(source, name, builder), "contiguous", {source}, std::move(path), position);
+    const NodeId position = at_maker ? maker->nodes.back() : at.user.last();
+    ModulePath path = at_maker ? at.builder.PathOf(source) : at.user.path;
+    return at.builder.Make(Like(source, name, at.builder), "contiguous", {source}, std::move(path), position);
   }
-  if (op == "detach") return builder.Make(Like(source, name, builder), "detach", {source}, user.path, user.last());
+  if (op == "detach")
+    return at.builder.Make(Like(source, name, at.builder), "detach", {source}, at.user.path, at.user.last());
   const AtenRule* rule = FindAtenRule("aten." + op + ".default");
-  const Layer* maker = builder.MakerOf(source);
-  const bool is_made = builder.At(source).role == Role::kActivation || builder.At(source).role == Role::kInput;
-  if (op == "cat" && is_made && (maker == nullptr || maker->op != "cat"))
-    return JoinOfOne(name, source, maker, user, builder);
-  if (kArithmetic.count(op) != 0 && builder.At(source).role == Role::kActivation &&
+  const Layer* maker = at.builder.MakerOf(source);
+  const bool is_made = at.builder.At(source).role == Role::kActivation || at.builder.At(source).role == Role::kInput;
+  if (op == "cat" && is_made && (maker == nullptr || maker->op != "cat")) return JoinOfOne(name, source, maker, at);
+  if (kArithmetic.contains(op) && at.builder.At(source).role == Role::kActivation &&
       (maker == nullptr || maker->op != op)) {
-    return Arithmetic(op, name, source, user, classes, builder, signature);
+    return Arithmetic(op, name, source, at);
   }
   // Of what a norm gives only getitem is named.
-  if (op == "getitem" && !user.path.empty())
-    return LiftDroppedNorm(user.path.back().path, source, user, classes, builder, signature);
-  if (op == "eq" && maker == nullptr && builder.At(source).role == Role::kActivation) {
-    const Layer* opposite = OppositeOf(source, builder);
+  if (op == "getitem" && !at.user.path.empty()) return LiftDroppedNorm(at.user.path.back().path, source, at);
+  if (op == "eq" && maker == nullptr && at.builder.At(source).role == Role::kActivation) {
+    const Layer* opposite = OppositeOf(source, at.builder);
     if (opposite == nullptr) return source;
     Layer equal = Again(*opposite, name);
     equal.op = op;
-    return AddAgain(std::move(equal), source, user.path, user, builder);
+    return AddAgain(std::move(equal), source, at.user.path, at);
   }
   if (rule == nullptr || maker == nullptr || rule->op != maker->op || !MakesTensor(rule->op)) return source;
-  const ValueId again = Repeat(name, source, user, classes, builder, signature);
+  const ValueId again = Repeat(name, source, at);
   return again.valid() ? again : source;
 }
 
-ValueId LiftDroppedNorm(const std::string& module, ValueId source, const FxGroup& user, const ClassByPath& classes,
-                        LayerBuilder& builder, Signature& signature) {
+ValueId LiftDroppedNorm(const std::string& module, ValueId source, const FxSite& at) {
   static const std::unordered_set<std::string_view> kNorms = {"batch_norm", "layer_norm", "group_norm"};
   const size_t dot = module.rfind('.');
-  if (!source.valid() || dot == std::string::npos || builder.MakerOf(source) == nullptr) return source;
-  const Layer last = *builder.MakerOf(source);
-  const bool is_norm = kNorms.count(last.op) != 0;
+  if (!source.valid() || dot == std::string::npos || at.builder.MakerOf(source) == nullptr) return source;
+  const Layer last = *at.builder.MakerOf(source);
+  const bool is_norm = kNorms.contains(last.op);
   const ValueId normed = is_norm || last.inputs.empty() ? source : last.inputs.front();
-  const Layer* norm = builder.MakerOf(normed);
-  if (norm == nullptr || kNorms.count(norm->op) == 0 || norm->outputs.front() != normed) return source;
+  const Layer* norm = at.builder.MakerOf(normed);
+  if (norm == nullptr || !kNorms.contains(norm->op) || norm->outputs.front() != normed) return source;
   static const std::unordered_set<std::string_view> kBetween = {"relu", "leaky_relu", "elu",       "gelu",    "silu",
                                                                 "mish", "hardtanh",   "hardswish", "sigmoid", "tanh"};
-  if (!is_norm && kBetween.count(last.op) == 0) return source;
+  if (!is_norm && !kBetween.contains(last.op)) return source;
   Layer again = Again(*norm, norm->name + ".again");
-  const std::string twin = TakeTwins(module.substr(0, dot + 1), module, &again, builder, signature);
+  const std::string twin = TakeTwins(module.substr(0, dot + 1), module, &again, at);
   if (twin.empty()) return source;
-  const std::string norm_class = builder.PathOf(normed).empty() ? "" : builder.PathOf(normed).back().class_name;
-  const ModulePath path = PathOfModule(twin, norm_class, classes);
-  ValueId result = AddAgain(std::move(again), normed, path, user, builder);
+  const std::string norm_class = at.builder.PathOf(normed).empty() ? "" : at.builder.PathOf(normed).back().class_name;
+  const ModulePath path = PathOfModule(twin, norm_class, at.classes);
+  ValueId result = AddAgain(std::move(again), normed, path, at);
   if (is_norm) return result;
   Layer activation = Again(last, last.name + ".again");
   activation.inputs.front() = result;
   // timm's BatchNormAct2d holds its activation; elsewhere that is a module of the block.
-  const ModulePath first_path = builder.PathOf(source);
-  const bool has_own = !first_path.empty() && first_path.back().class_name.rfind("torch.nn.modules.", 0) == 0;
+  const ModulePath first_path = at.builder.PathOf(source);
+  const bool has_own = !first_path.empty() && first_path.back().class_name.starts_with("torch.nn.modules.");
   ModulePath activation_path = path;
-  if (has_own && builder.PathOf(source).size() <= builder.PathOf(normed).size()) activation_path.pop_back();
-  return AddAgain(std::move(activation), source, std::move(activation_path), user, builder);
+  if (has_own && at.builder.PathOf(source).size() <= at.builder.PathOf(normed).size()) activation_path.pop_back();
+  return AddAgain(std::move(activation), source, std::move(activation_path), at);
 }
 
 }  // namespace vramplan

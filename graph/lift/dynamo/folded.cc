@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/torchscript/merged_pad.h"
@@ -13,11 +14,6 @@ namespace {
 std::string FirstRef(const FxNode& fx) {
   if (fx.arguments.empty() || fx.arguments.front().kind != FxLiteral::Kind::kRef) return "";
   return fx.arguments.front().text;
-}
-
-std::string ModuleOf(const std::string& target) {
-  const size_t dot = target.rfind('.');
-  return dot == std::string::npos ? std::string() : target.substr(0, dot);
 }
 
 // ONNX: all begins, then all ends. Exported convolutions pad alike on both sides.
@@ -43,48 +39,48 @@ ModulePath PathOfModule(const std::string& module, const std::string& class_name
   return path;
 }
 
-FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, ValueId norm, const ClassByPath& classes,
-                                        LayerBuilder& builder, Signature& signature) {
-  const Graph& graph = builder.graph();
-  const auto found = std::find_if(group.nodes.begin(), group.nodes.end(), [&](NodeId id) {
+FoldedConvolution LiftFoldedConvolution(ValueId input, ValueId norm, const FxSite& at) {
+  const Graph& graph = at.builder.graph();
+  const auto found = std::ranges::find_if(at.user.nodes, [&](NodeId id) {
     const std::string& op = graph[id].op;
     return op == "Conv" || op == "ConvTranspose" || op == "Gemm";
   });
-  const std::string name = FirstRef(group.fx);
-  if (found == group.nodes.end() || name.empty() || graph[*found].inputs.size() < 2) return {};
+  const std::string name = FirstRef(at.user.fx);
+  if (found == at.user.nodes.end() || name.empty() || graph[*found].inputs.size() < 2) return {};
   const Node& node = graph[*found];
   const Tensor& stored_weight = graph[node.inputs[1]];
 
-  ValueId weight = signature.ByTarget(stored_weight.name);
+  ValueId weight = at.signature.ByTarget(stored_weight.name);
   if (!weight.valid()) {  // merged or renamed: module trees list the convolution right before its norm
-    for (const FxLiteral& argument : group.fx.arguments) {
+    for (const FxLiteral& argument : at.user.fx.arguments) {
       if (argument.kind != FxLiteral::Kind::kRef || weight.valid()) continue;
-      const ValueId norm_weight = signature.ByPlaceholder(argument.text);
-      if (norm_weight.valid()) weight = signature.UnreferencedBefore(norm_weight);
+      const ValueId norm_weight = at.signature.ByPlaceholder(argument.text);
+      if (norm_weight.valid()) weight = at.signature.UnreferencedBefore(norm_weight);
     }
   }
-  if (!weight.valid()) weight = builder.ValueOf(node.inputs[1]);
-  if (!signature.ShapeIsKnown(weight) && stored_weight.stored.has_value()) {
+  if (!weight.valid()) weight = at.builder.ValueOf(node.inputs[1]);
+  if (!at.signature.ShapeIsKnown(weight) && stored_weight.stored.has_value()) {
     Shape shape;
     for (const int64_t length : stored_weight.stored->dims) shape.Append(length);
-    signature.SetShape(weight, stored_weight.stored->type, shape);
+    at.signature.SetShape(weight, stored_weight.stored->type, shape);
   }
-  const std::string module = ModuleOf(builder.At(weight).name);
-  input = LiftDroppedNorm(module, input, group, classes, builder, signature);
+  const std::string module = ParentOf(at.builder.At(weight).name);
+  input = LiftDroppedNorm(module, input, at);
 
-  Value result = builder.At(norm);
+  Value result = at.builder.At(norm);
   result.name = name;
   Layer layer{.name = name, .inputs = {input, weight}, .nodes = {*found}, .evidence = Evidence::kProvenance};
   std::string class_name = "torch.nn.modules.linear.Linear";
   if (node.op == "Gemm") {
     layer.op = "linear";
   } else {
-    const Shape& kernel = builder.At(weight).shape;
+    const Shape& kernel = at.builder.At(weight).shape;
     const size_t axes = kernel.rank() > 2 ? static_cast<size_t>(kernel.rank()) - 2 : 0;
     const bool transposed = node.op == "ConvTranspose";
     class_name =
         std::string("torch.nn.modules.conv.") + (transposed ? "ConvTranspose" : "Conv") + std::to_string(axes) + "d";
-    layer.inputs[0] = LiftMergedPad(node, input, {}, PathOfModule(module, class_name, classes), group.last(), builder);
+    layer.inputs[0] =
+        LiftMergedPad(node, input, {}, PathOfModule(module, class_name, at.classes), at.user.last(), at.builder);
     const bool padded = layer.inputs[0] != input;
     layer.op = (transposed ? "conv_transpose" : "conv") + std::to_string(axes) + "d";
     std::vector<int64_t> lengths;
@@ -97,28 +93,28 @@ FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, Val
                               {"groups", node.attributes.Int("group", 1)}});
     if (transposed) layer.attributes.Set("output_padding", BeginsOf(node.attributes.Ints("output_padding"), axes));
   }
-  const ValueId bias = signature.ByTarget(module + ".bias");
-  if (bias.valid() && signature.IsUnreferenced(module + ".bias")) layer.inputs.push_back(bias);
-  const ValueId made = builder.AddValue(std::move(result));
+  const ValueId bias = at.signature.ByTarget(module + ".bias");
+  if (bias.valid() && at.signature.IsUnreferenced(module + ".bias")) layer.inputs.push_back(bias);
+  const ValueId made = at.builder.AddValue(std::move(result));
   layer.outputs = {made};
-  signature.InferFromUse({.op = layer.op, .inputs = layer.inputs, .outputs = layer.outputs});
-  builder.AddLayer(std::move(layer), PathOfModule(module, class_name, classes), group.last());
+  at.signature.InferFromUse({.op = layer.op, .inputs = layer.inputs, .outputs = layer.outputs});
+  at.builder.AddLayer(std::move(layer), PathOfModule(module, class_name, at.classes), at.user.last());
   return {.name = name, .result = made};
 }
 
-ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId position, LayerBuilder& builder,
-                        Signature& signature) {
+ValueId LiftFoldedTable(TensorId constant, NodeId position, const FxSite& at) {
+  const ModulePath& path = at.user.path;
   if (path.empty()) return {};
   // torchvision, timm and transformers name them alike: a table of [(2w-1)^2, heads] and an index of [w^2 * w^2] for a
   // window of w x w (torchvision/models/swin_transformer.py, define_relative_position_bias_table).
   // timm's RelPosBias is a module of its own, called from no node that is left.
   static const NameHabit kBias = NamesWith(NameHabit::Of::kDenseBias).front();
-  const ValueId table = signature.OnlyInside(path.back().path, std::string(kBias.name));
-  const ValueId index = signature.OnlyInside(path.back().path, std::string(kBias.with));
-  const StoredTensor& stored = *builder.graph()[constant].stored;
+  const ValueId table = at.signature.OnlyInside(path.back().path, std::string(kBias.name));
+  const ValueId index = at.signature.OnlyInside(path.back().path, std::string(kBias.with));
+  const StoredTensor& stored = *at.builder.graph()[constant].stored;
   if (!table.valid() || !index.valid() || stored.dims.size() < 2) return {};
   constexpr int64_t kMostRows = 1 << 24;  // a window of 64 x 64 has as many
-  if (std::any_of(stored.dims.begin(), stored.dims.end(), [](int64_t length) { return length > kMostRows; })) return {};
+  if (std::ranges::any_of(stored.dims, [](int64_t length) { return length > kMostRows; })) return {};
   // Folding stops anywhere between the gathered rows, [w^4, heads], and the bias, [1, heads, w^2, w^2].
   const size_t rank = stored.dims.size();
   int64_t heads = stored.dims[rank - 1], tokens = 1, window = 1;
@@ -131,13 +127,13 @@ ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId positi
   }
   while (window * window < tokens) ++window;
   if (window * window != tokens) return {};
-  const Shape final_shape = builder.At(builder.ValueOf(constant)).shape;
-  if (!signature.ShapeIsKnown(table)) {
-    signature.SetShape(table, stored.type, Shape{(2 * window - 1) * (2 * window - 1), heads});
+  const Shape final_shape = at.builder.At(at.builder.ValueOf(constant)).shape;
+  if (!at.signature.ShapeIsKnown(table)) {
+    at.signature.SetShape(table, stored.type, Shape{(2 * window - 1) * (2 * window - 1), heads});
   }
-  if (!signature.ShapeIsKnown(index)) signature.SetShape(index, DType::kInt64, Shape{tokens * tokens});
+  if (!at.signature.ShapeIsKnown(index)) at.signature.SetShape(index, DType::kInt64, Shape{tokens * tokens});
 
-  const std::string base = builder.graph()[constant].name;
+  const std::string base = at.builder.graph()[constant].name;
   struct Step {
     const char* op;
     Shape shape;
@@ -152,49 +148,48 @@ ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId positi
   for (Step& step : steps) {
     std::vector<ValueId> inputs = {last};
     if (last == table) inputs.push_back(index);
-    last = builder.Make({.name = base + "." + step.op, .type = stored.type, .shape = step.shape}, step.op,
-                        std::move(inputs), path, position, std::move(step.attributes));
+    last = at.builder.Make({.name = base + "." + step.op, .type = stored.type, .shape = step.shape}, step.op,
+                           std::move(inputs), path, position, std::move(step.attributes));
     if (step.shape == final_shape && std::string_view(step.op) != "permute") break;
   }
   return last;
 }
 
-ValueId LiftFoldedView(TensorId constant, const std::string& name, const ModulePath& path, NodeId position,
-                       LayerBuilder& builder, Signature& signature) {
-  const StoredTensor& stored = *builder.graph()[constant].stored;
-  const Shape shape = builder.At(builder.ValueOf(constant)).shape;
+ValueId LiftFoldedView(TensorId constant, const std::string& name, const FxSite& at) {
+  const StoredTensor& stored = *at.builder.graph()[constant].stored;
+  const ModulePath& path = at.user.path;
+  const Shape shape = at.builder.At(at.builder.ValueOf(constant)).shape;
   if (path.empty() || stored.type != DType::kFloat32) return {};
-  const bool broadcasts = std::any_of(shape.begin(), shape.end(), [](const Dim& length) { return length.Is(1); });
+  const bool broadcasts = std::ranges::any_of(shape, [](const Dim& length) { return length.Is(1); });
   const std::string op = OperatorOf(name);
   // timm's StdConv2d gives a batch norm (gain * scale).view(-1) (timm/layers/std_conv.py, timm 1.0).
   if (!broadcasts && op != "view" && op != "reshape")
     return {};  // anything may have been computed from a parameter; a view made it only to broadcast
-  const ValueId parameter = signature.TakeUnreferenced(path.back().path, shape.Elements());
+  const ValueId parameter = at.signature.TakeUnreferenced(path.back().path, shape.Elements());
   if (!parameter.valid()) return {};
-  if (!signature.ShapeIsKnown(parameter)) {  // its axes of length 1 were made to broadcast
+  if (!at.signature.ShapeIsKnown(parameter)) {  // its axes of length 1 were made to broadcast
     Shape own;
     for (const Dim& length : shape) {
       if (!length.Is(1)) own.Append(length);
     }
-    signature.SetShape(parameter, stored.type, own);
+    at.signature.SetShape(parameter, stored.type, own);
   }
-  const ValueId view = builder.AddValue({.name = name, .type = stored.type, .shape = shape});
-  builder.AddLayer({.op = "reshape",
-                    .name = path.back().path + "." + name,
-                    .inputs = {parameter},
-                    .outputs = {view},
-                    .evidence = Evidence::kProvenance},
-                   path, position);
+  const ValueId view = at.builder.AddValue({.name = name, .type = stored.type, .shape = shape});
+  at.builder.AddLayer({.op = "reshape",
+                       .name = path.back().path + "." + name,
+                       .inputs = {parameter},
+                       .outputs = {view},
+                       .evidence = Evidence::kProvenance},
+                      path, at.user.last());
   return view;
 }
 
 ValueId LiftMergedView(const std::vector<TensorId>& inputs, const std::vector<std::string>& refs,
-                       const std::string& name, const FxGroup& user, LayerBuilder& builder, Signature& signature) {
+                       const std::string& name, const FxSite& at) {
   for (const TensorId input : inputs) {
-    const ValueId other = signature.ByTarget(builder.graph()[input].name);
-    const auto names_it = [&](const std::string& ref) { return signature.ByPlaceholder(ref) == other; };
-    if (other.valid() && std::none_of(refs.begin(), refs.end(), names_it))
-      return LiftFoldedView(input, name, user.path, user.last(), builder, signature);
+    const ValueId other = at.signature.ByTarget(at.builder.graph()[input].name);
+    const auto names_it = [&](const std::string& ref) { return at.signature.ByPlaceholder(ref) == other; };
+    if (other.valid() && std::ranges::none_of(refs, names_it)) return LiftFoldedView(input, name, at);
   }
   return {};
 }

@@ -16,38 +16,43 @@
 
 namespace vramplan {
 
+// Class names of modules by path, to name the frames of a convolution that lost its own.
+using ClassByPath = std::unordered_map<std::string, std::string>;
+
+// Where an operand is used, in front of which layers are added.
+struct FxSite {
+  const FxGroup& user;
+  const ClassByPath& classes;
+  LayerBuilder& builder;
+  Signature& signature;
+};
+
 struct FoldedConvolution {
   std::string name;  // its fx name: "conv2d_3"
   ValueId result;    // invalid: there is none
 };
-
-// Class names of modules by path, to name the frames of a convolution that lost its own.
-using ClassByPath = std::unordered_map<std::string, std::string>;
 
 // "a.b.c" -> frames of a, a.b where a call of them is known, and a.b.c itself.
 ModulePath PathOfModule(const std::string& module, const std::string& class_name, const ClassByPath& classes);
 
 // Adds the convolution (or linear) in front of a folded batch norm; `input` is its data operand and `norm` the batch
 // norm's result.
-FoldedConvolution LiftFoldedConvolution(const FxGroup& group, ValueId input, ValueId norm, const ClassByPath& classes,
-                                        LayerBuilder& builder, Signature& signature);
+FoldedConvolution LiftFoldedConvolution(ValueId input, ValueId norm, const FxSite& at);
 
-// When `constant`, an operand in the modules of `path`, is what became of a window attention's relative position table,
+// When `constant`, an operand in the modules of the user, is what became of a window attention's relative position table,
 // makes the layers that computed it and gives their result; else gives an invalid value.
-ValueId LiftFoldedTable(TensorId constant, const ModulePath& path, NodeId position, LayerBuilder& builder,
-                        Signature& signature);
+ValueId LiftFoldedTable(TensorId constant, NodeId position, const FxSite& at);
 
-// When `constant`, an operand called `name` in the modules of `path`, is a parameter of the innermost one seen under
+// When `constant`, an operand called `name` in the modules of the user, is a parameter of the innermost one seen under
 // other axes (layer scale: gamma.view(1, -1, 1, 1)), makes that view and gives it; else gives an invalid value. Such a
 // constant may stand for several parameters of equal contents: each call takes the next one that no fx node names.
-ValueId LiftFoldedView(TensorId constant, const std::string& name, const ModulePath& path, NodeId position,
-                       LayerBuilder& builder, Signature& signature);
+ValueId LiftFoldedView(TensorId constant, const std::string& name, const FxSite& at);
 
 // The same for an operand of `user` that nothing of its name is left of, because its constant is equal to a parameter
 // of another module and became that one: bias.view(1, C, 1, 1) of zeros, beside a scale of zeros that is [1, C, 1, 1].
 // `inputs` is what `user` reads in the file, `refs` what it names.
 ValueId LiftMergedView(const std::vector<TensorId>& inputs, const std::vector<std::string>& refs,
-                       const std::string& name, const FxGroup& user, LayerBuilder& builder, Signature& signature);
+                       const std::string& name, const FxSite& at);
 
 // --- folded_parameters.cc ---
 
@@ -63,12 +68,10 @@ ValueId LiftMergedView(const std::vector<TensorId>& inputs, const std::vector<st
 // The result of the layers that made `constant`, an operand of `user` called `name` there; they are added in front of
 // `user`, or at `bias_position` when they make a window attention's position bias. Invalid: no parameter of the user's
 // modules may be behind it.
-ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const FxGroup& user, NodeId bias_position,
-                            LayerBuilder& builder, Signature& signature);
+ValueId LiftFoldedParameter(TensorId constant, const std::string& name, NodeId bias_position, const FxSite& at);
 
 // The same for a linear's bias, of `length` elements, that was computed: as one of zeros it left no constant either.
-ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const FxGroup& user, LayerBuilder& builder,
-                       Signature& signature);
+ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const FxSite& at);
 
 // --- folded_matrices.cc ---
 
@@ -85,12 +88,11 @@ ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const Fx
 // The result of the layers that made `constant`, called `name` by `user`, from two or more parameters of the innermost
 // module; they are added in front of `user`. Parameters of unknown shape are taken to be as large as the constant.
 // Invalid: it is no matrix, or there are fewer.
-ValueId LiftFoldedProduct(TensorId constant, const std::string& name, const FxGroup& user, LayerBuilder& builder,
-                          Signature& signature);
+ValueId LiftFoldedProduct(TensorId constant, const std::string& name, const FxSite& at);
 
 // The same from parameters of the modules around `groups.groups[user]`, the innermost that has any; also from one of
 // them. The layers stand in front of the call that the module makes, once for all that name it: `names` learns it.
 ValueId LiftFoldedOutside(TensorId constant, const std::string& name, const FxGroups& groups, int32_t user,
-                          LayerBuilder& builder, Signature& signature, std::unordered_map<std::string, ValueId>* names);
+                          const FxSite& at, std::unordered_map<std::string, ValueId>* names);
 
 }  // namespace vramplan

@@ -13,28 +13,25 @@ namespace {
 
 bool IsView(std::string_view op) {
   static const std::unordered_set<std::string_view> kViews = {"view", "reshape", "unsqueeze", "transpose", "permute"};
-  return kViews.count(op) != 0;
+  return kViews.contains(op);
 }
 bool IsMatrixProduct(std::string_view op) { return op == "mm" || op == "matmul"; }
 bool IsUnary(std::string_view op) {
   static const std::unordered_set<std::string_view> kUnary = {"softmax", "relu", "sigmoid", "tanh", "exp"};
-  return kUnary.count(op) != 0;
+  return kUnary.contains(op);
 }
 bool TakesNumber(std::string_view op) {
   static const std::unordered_set<std::string_view> kWithNumber = {"add", "sub", "mul", "div"};
-  return kWithNumber.count(op) != 0;
+  return kWithNumber.contains(op);
 }
 
 // A constant and the frames that its layers are in.
-struct MatrixPlace {
+struct MatrixPlace : FxSite {
   Value whole;
   const std::string& name;
   std::string op;  // the last one of those that made it
-  const FxNode& reader;
   NodeId position;
   ModulePath path;
-  LayerBuilder& builder;
-  Signature& signature;
 
   ValueId Add(const std::string& made_by, const std::string& called, const Shape& shape, std::vector<ValueId> inputs,
               Attributes attributes) const {
@@ -63,7 +60,7 @@ std::vector<ValueId> ParametersOf(const MatrixPlace& place, const std::string& m
 
 // Whether the constant is the weight of a convolution or a linear.
 bool IsWeightOf(const FxNode& reader, const std::string& name) {
-  const bool weighs = reader.target.rfind("aten.conv", 0) == 0 || reader.target.rfind("aten.linear", 0) == 0;
+  const bool weighs = reader.target.starts_with("aten.conv") || reader.target.starts_with("aten.linear");
   return weighs && reader.arguments.size() > 1 && reader.arguments[1].kind == FxLiteral::Kind::kRef &&
          reader.arguments[1].text == name;
 }
@@ -74,10 +71,10 @@ bool IsWeightOf(const FxNode& reader, const std::string& name) {
 ValueId Product(const MatrixPlace& place, const std::vector<ValueId>& parameters) {
   const Shape matrix = MatrixOf(place.whole.shape);
   const bool last_known =
-      IsUnary(place.op) || IsMatrixProduct(place.op) || (IsView(place.op) && IsWeightOf(place.reader, place.name));
+      IsUnary(place.op) || IsMatrixProduct(place.op) || (IsView(place.op) && IsWeightOf(place.user.fx, place.name));
   if (matrix.rank() != 2 || !last_known || parameters.size() < 2) return {};
   const auto is_weight = [&](ValueId id) { return SplitTarget(place.builder.At(id).name).second == "weight"; };
-  if (std::any_of(parameters.begin(), parameters.end(), is_weight)) return {};
+  if (std::ranges::any_of(parameters, is_weight)) return {};
   const Shape square{matrix[1], matrix[1]};
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Shape& wanted = i == 0 ? matrix : square;
@@ -101,14 +98,15 @@ ValueId Product(const MatrixPlace& place, const std::vector<ValueId>& parameters
 // positions for instance; so are other views, of masks and coordinates.
 ValueId Single(const MatrixPlace& place, const std::vector<ValueId>& parameters) {
   int operands = 0;
-  for (const FxLiteral& argument : place.reader.arguments) VisitRefs(argument, [&](const std::string&) { ++operands; });
+  for (const FxLiteral& argument : place.user.fx.arguments)
+    VisitRefs(argument, [&](const std::string&) { ++operands; });
   const bool computes = (TakesNumber(place.op) || IsUnary(place.op)) && operands > 1;
   const bool unsqueezes =
-      place.op == "unsqueeze" && place.whole.shape[0].Is(1) && place.reader.target.rfind("aten.repeat", 0) == 0;
+      place.op == "unsqueeze" && place.whole.shape[0].Is(1) && place.user.fx.target.starts_with("aten.repeat");
   if (!computes && !unsqueezes) return {};
   Shape own = place.whole.shape;
   if (unsqueezes) own.Remove(0);
-  const auto found = std::find_if(parameters.begin(), parameters.end(), [&](ValueId parameter) {
+  const auto found = std::ranges::find_if(parameters, [&](ValueId parameter) {
     return !place.signature.ShapeIsKnown(parameter) || place.builder.At(parameter).shape == own;
   });
   if (found == parameters.end()) return {};
@@ -121,10 +119,8 @@ ValueId Single(const MatrixPlace& place, const std::vector<ValueId>& parameters)
 
 // A table: two axes or more that are longer than one.
 bool IsTable(const Value& value) {
-  const bool constant =
-      std::all_of(value.shape.begin(), value.shape.end(), [](const Dim& length) { return length.IsConstant(); });
-  const auto longer =
-      std::count_if(value.shape.begin(), value.shape.end(), [](const Dim& length) { return !length.Is(1); });
+  const bool constant = std::ranges::all_of(value.shape, [](const Dim& length) { return length.IsConstant(); });
+  const auto longer = std::ranges::count_if(value.shape, [](const Dim& length) { return !length.Is(1); });
   return IsFloating(value.type) && constant && longer >= 2;
 }
 
@@ -145,25 +141,21 @@ NodeId Before(const FxGroups& groups, int32_t group, const ModulePath& call) {
 
 }  // namespace
 
-ValueId LiftFoldedProduct(TensorId constant, const std::string& name, const FxGroup& user, LayerBuilder& builder,
-                          Signature& signature) {
-  const Value whole = builder.At(builder.ValueOf(constant));
-  if (user.path.empty() || !IsTable(whole)) return {};
-  const MatrixPlace place{whole, name, OperatorOf(name), user.fx, user.last(), user.path, builder, signature};
-  return Product(place, ParametersOf(place, user.path.back().path));
+ValueId LiftFoldedProduct(TensorId constant, const std::string& name, const FxSite& at) {
+  const Value whole = at.builder.At(at.builder.ValueOf(constant));
+  if (at.user.path.empty() || !IsTable(whole)) return {};
+  const MatrixPlace place{at, whole, name, OperatorOf(name), at.user.last(), at.user.path};
+  return Product(place, ParametersOf(place, at.user.path.back().path));
 }
 
 ValueId LiftFoldedOutside(TensorId constant, const std::string& name, const FxGroups& groups, int32_t user,
-                          LayerBuilder& builder, Signature& signature,
-                          std::unordered_map<std::string, ValueId>* names) {
-  const Value whole = builder.At(builder.ValueOf(constant));
-  const FxNode& reader = groups.groups[static_cast<size_t>(user)].fx;
+                          const FxSite& at, std::unordered_map<std::string, ValueId>* names) {
+  const Value whole = at.builder.At(at.builder.ValueOf(constant));
   if (!IsTable(whole)) return {};
-  for (ModulePath path = groups.groups[static_cast<size_t>(user)].path;;) {
+  for (ModulePath path = at.user.path;;) {
     const ModulePath call = path;
     if (!path.empty()) path.pop_back();
-    const MatrixPlace place{whole, name,    OperatorOf(name), reader, Before(groups, user, call),
-                            path,  builder, signature};
+    const MatrixPlace place{at, whole, name, OperatorOf(name), Before(groups, user, call), path};
     const std::vector<ValueId> parameters = ParametersOf(place, path.empty() ? std::string() : path.back().path);
     if (!parameters.empty()) {
       ValueId made = Product(place, parameters);

@@ -12,13 +12,10 @@ namespace vramplan {
 namespace {
 
 // One operand and where it is used.
-struct Site {
+struct Site : FxSite {
   DType type;
   Shape shape;
   const std::string& name;
-  const FxGroup& user;
-  LayerBuilder& builder;
-  Signature& signature;
 
   const std::string& module() const { return user.path.back().path; }
 
@@ -76,7 +73,7 @@ ValueId Relative(const Site& site, bool swapped) {
   ValueId table;
   for (const ValueId own : site.signature.UnreferencedOf(site.module())) {
     const std::string leaf = SplitTarget(site.builder.At(own).name).second;
-    if (table.valid() || site.builder.At(own).role != Role::kParameter || leaf.rfind("rel_pos_", 0) != 0) continue;
+    if (table.valid() || site.builder.At(own).role != Role::kParameter || !leaf.starts_with("rel_pos_")) continue;
     table = own;
   }
   if (!table.valid()) return {};
@@ -86,7 +83,8 @@ ValueId Relative(const Site& site, bool swapped) {
   const ValueId distances = site.builder.AddValue(
       {.name = site.name + ".distances", .type = DType::kInt64, .shape = Shape{query, key}, .role = Role::kConstant});
   if (!swapped) return site.Add("index", {table, distances}, {});
-  Site picked{site.type, Shape{query, key, width}, site.name + ".index", site.user, site.builder, site.signature};
+  const std::string name = site.name + ".index";
+  const Site picked{site, site.type, Shape{query, key, width}, name};
   return site.Add("transpose", {picked.Add("index", {table, distances}, {})},
                   Named({{"dim0", int64_t{1}}, {"dim1", int64_t{2}}}));
 }
@@ -97,7 +95,7 @@ ValueId Computed(const Site& site, const std::string& op) {
   if (!parameter.valid()) return {};
   if (!site.signature.ShapeIsKnown(parameter)) site.signature.SetShape(parameter, site.type, site.shape);
   static const std::unordered_set<std::string_view> kWithNumber = {"add", "sub", "rsub", "mul", "div", "pow"};
-  return site.Add(op, {parameter}, kWithNumber.count(op) != 0 ? Named({{"scalar", 1.0}}) : Attributes());
+  return site.Add(op, {parameter}, kWithNumber.contains(op) ? Named({{"scalar", 1.0}}) : Attributes());
 }
 
 // cls_token.expand(B, -1, -1) of a file whose batch was fixed: what joins it has the batch (timm/models/
@@ -138,7 +136,7 @@ ValueId CopiedBias(const Site& site) {
 // no other one that nothing names.
 ValueId ComputedBuffer(const Site& site, const std::string& op) {
   static const std::unordered_set<std::string_view> kViews = {"view", "reshape", "unsqueeze", "expand"};
-  const bool views = kViews.count(op) != 0;
+  const bool views = kViews.contains(op);
   ValueId buffer;
   for (const ValueId own : site.signature.UnreferencedOf(site.module())) {
     if (buffer.valid() || site.builder.At(own).role != Role::kBuffer) return {};
@@ -155,7 +153,7 @@ ValueId ComputedBuffer(const Site& site, const std::string& op) {
 bool IsTransposedConvolution(const FxNode& fx) {
   if (fx.target.find("conv_transpose") != std::string::npos) return true;
   constexpr size_t kTransposed = 6;  // of aten.convolution's arguments
-  return fx.target.rfind("aten.convolution", 0) == 0 && fx.arguments.size() > kTransposed &&
+  return fx.target.starts_with("aten.convolution") && fx.arguments.size() > kTransposed &&
          fx.arguments[kTransposed].integer != 0;
 }
 
@@ -168,10 +166,10 @@ ValueId Reparametrized(const Site& given) {
   // A linear of more than two axes is a MatMul, for which the export turned the constant around.
   const std::vector<NodeId>& nodes = given.user.nodes;
   const bool turned =
-      given.user.fx.target.rfind("aten.linear", 0) == 0 && whole.rank() == 2 &&
-      std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return given.builder.graph()[node].op == "MatMul"; });
+      given.user.fx.target.starts_with("aten.linear") && whole.rank() == 2 &&
+      std::ranges::any_of(nodes, [&](NodeId node) { return given.builder.graph()[node].op == "MatMul"; });
   if (turned) whole = Shape{whole[1], whole[0]};
-  const Site site{given.type, whole, given.name, given.user, given.builder, given.signature};
+  const Site site{given, given.type, whole, given.name};
   struct Form {
     const char *op, *leaves[3];
     bool bound;
@@ -210,32 +208,31 @@ ValueId Reparametrized(const Site& given) {
 
 }  // namespace
 
-ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const FxGroup& user, NodeId bias_position,
-                            LayerBuilder& builder, Signature& signature) {
+ValueId LiftFoldedParameter(TensorId constant, const std::string& name, NodeId bias_position, const FxSite& at) {
   // x = torch.zeros(...): nothing of the module went into it (rel_indices of timm/models/convit.py 1.0).
   static const std::unordered_set<std::string_view> kMade = {"zeros",  "ones",     "full", "empty",
                                                              "arange", "linspace", "eye"};
-  if (kMade.count(OperatorOf(name)) != 0) return {};
+  if (kMade.contains(OperatorOf(name))) return {};
   // Rows of a table are picked and turned. What ends in a difference or a choice is the mask of a shifted window:
   // (windows.unsqueeze(1) - windows.unsqueeze(2)).masked_fill(...) (transformers, modeling_donut_swin.py, version 5).
   static const std::unordered_set<std::string_view> kOfMasks = {"sub", "ne", "eq", "masked_fill", "where"};
-  if (kOfMasks.count(OperatorOf(name)) == 0) {
-    const ValueId bias = LiftFoldedTable(constant, user.path, bias_position, builder, signature);
+  if (!kOfMasks.contains(OperatorOf(name))) {
+    const ValueId bias = LiftFoldedTable(constant, bias_position, at);
     if (bias.valid()) return bias;
   }
-  const Value whole = builder.At(builder.ValueOf(constant));
-  const Site site{whole.type, whole.shape, name, user, builder, signature};
+  const Value whole = at.builder.At(at.builder.ValueOf(constant));
+  const Site site{at, whole.type, whole.shape, name};
   if (!IsFloating(site.type)) return {};
   const std::string op = OperatorOf(name);
   if (op == "expand") {
-    const auto& joined = builder.shapes()[builder.graph()[user.last()].outputs[0]].shape;
+    const auto& joined = at.builder.shapes()[at.builder.graph()[at.user.last()].outputs[0]].shape;
     const bool has_batch = joined && joined->rank() > 0 && (*joined)[0] == Dim::Batch();
-    if (const ValueId token = Expanded(site, has_batch && user.fx.target.rfind("aten.cat", 0) == 0); token.valid())
+    if (const ValueId token = Expanded(site, has_batch && at.user.fx.target.starts_with("aten.cat")); token.valid())
       return token;
   }
-  if (user.path.empty()) return {};
+  if (at.user.path.empty()) return {};
   if (whole.shape.rank() == 1) {
-    const ValueId bias = LiftFoldedBias(name, whole.type, whole.shape[0], user, builder, signature);
+    const ValueId bias = LiftFoldedBias(name, whole.type, whole.shape[0], at);
     if (bias.valid()) return bias;
   }
   static const std::unordered_set<std::string_view> kPointwise = {
@@ -245,20 +242,19 @@ ValueId LiftFoldedParameter(TensorId constant, const std::string& name, const Fx
   if (op == "cat") result = JoinedParameters(site);
   if (op == "index" || op == "transpose") result = Relative(site, op == "transpose");
   if (op == "index" && !result.valid()) result = Indexed(site);
-  if (kPointwise.count(op) != 0) result = Computed(site, op);
+  if (kPointwise.contains(op)) result = Computed(site, op);
   if (!result.valid()) result = ComputedBuffer(site, op);
-  if (!result.valid()) result = LiftFoldedProduct(constant, name, user, builder, signature);
+  if (!result.valid()) result = LiftFoldedProduct(constant, name, at);
   if (result.valid()) return result;
-  return LiftFoldedView(constant, name, user.path, user.last(), builder, signature);
+  return LiftFoldedView(constant, name, at);
 }
 
-ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const FxGroup& user, LayerBuilder& builder,
-                       Signature& signature) {
-  const FxNode& fx = user.fx;
-  const bool is_bias = fx.target.rfind("aten.linear", 0) == 0 && fx.arguments.size() == 3 &&
+ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const FxSite& at) {
+  const FxNode& fx = at.user.fx;
+  const bool is_bias = fx.target.starts_with("aten.linear") && fx.arguments.size() == 3 &&
                        fx.arguments[2].kind == FxLiteral::Kind::kRef && fx.arguments[2].text == name;
-  if (!is_bias || user.path.empty() || !length.IsConstant()) return {};
-  const Site site{type, Shape{length}, name, user, builder, signature};
+  if (!is_bias || at.user.path.empty() || !length.IsConstant()) return {};
+  const Site site{at, type, Shape{length}, name};
   const ValueId copy = CopiedBias(site);
   return copy.valid() || OperatorOf(name) != "cat" ? copy : JoinedParameters(site);
 }

@@ -41,7 +41,7 @@ ModulePath PathOf(const Provenance& provenance, std::string* root_class) {
 // "torch.nn.modules.pooling.AdaptiveAvgPool2d" -> "adaptive_avg_pool2d"; empty for other classes.
 std::string AdaptivePool(const std::string& class_name) {
   constexpr std::string_view kPooling = "torch.nn.modules.pooling.Adaptive";
-  if (class_name.rfind(kPooling, 0) != 0) return "";
+  if (!class_name.starts_with(kPooling)) return "";
   std::string_view rest = class_name;
   rest.remove_prefix(kPooling.size());
   if (rest.size() != 9 || (rest.substr(0, 7) != "AvgPool" && rest.substr(0, 7) != "MaxPool")) return "";
@@ -84,7 +84,7 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   std::unordered_map<std::string, int32_t> by_name;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    const NodeId id{static_cast<int32_t>(n)};
+    const NodeId id = NodeId::At(n);
     int32_t group = -1;
     if (!node.provenance.fx_node.empty()) {
       const auto [entry, is_new] = by_text.emplace(node.provenance.fx_node, -1);
@@ -121,12 +121,10 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
         if (found != by_name.end()) group = found->second;
       }
       // The type of what bags of embeddings give is written behind their loop.
-      const NodeId maker = node.op == "Cast" && !node.inputs.empty() && node.inputs[0].valid()
-                               ? graph[node.inputs[0]].producer
-                               : NodeId{};
-      const int32_t before = maker.valid() ? result.of_node[static_cast<size_t>(maker.value)] : -1;
+      const NodeId maker = node.op == "Cast" && !node.inputs.empty() ? graph.MakerOf(node.inputs[0]) : NodeId{};
+      const int32_t before = maker.valid() ? result.of_node[maker.index()] : -1;
       if (group < 0 && before >= 0 &&
-          result.groups[static_cast<size_t>(before)].fx.target.rfind("aten.embedding_bag", 0) == 0)
+          result.groups[static_cast<size_t>(before)].fx.target.starts_with("aten.embedding_bag"))
         group = before;
     }
     result.of_node[n] = group;
@@ -143,7 +141,7 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   for (size_t g = 0; g < result.groups.size(); ++g) {
     if (!result.groups[g].nodes.empty()) order.push_back(static_cast<int32_t>(g));
   }
-  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+  std::ranges::sort(order, [&](int32_t a, int32_t b) {
     return result.groups[static_cast<size_t>(a)].last() < result.groups[static_cast<size_t>(b)].last();
   });
   std::vector<FxGroup> ordered;
@@ -152,8 +150,7 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   result.groups = std::move(ordered);
   std::fill(result.of_node.begin(), result.of_node.end(), -1);
   for (size_t g = 0; g < result.groups.size(); ++g) {
-    for (const NodeId node : result.groups[g].nodes)
-      result.of_node[static_cast<size_t>(node.value)] = static_cast<int32_t>(g);
+    for (const NodeId node : result.groups[g].nodes) result.of_node[node.index()] = static_cast<int32_t>(g);
   }
   return result;
 }
@@ -168,8 +165,8 @@ ModulePath CommonPath(const FxGroups& groups, const std::vector<std::vector<Node
   ModulePath between;
   for (const TensorId tensor : node.outputs) {
     if (!tensor.valid()) continue;
-    for (const NodeId user : consumers[static_cast<size_t>(tensor.value)]) {
-      const int32_t g = groups.of_node[static_cast<size_t>(user.value)];
+    for (const NodeId user : consumers[tensor.index()]) {
+      const int32_t g = groups.of_node[user.index()];
       if (g < 0) continue;
       const ModulePath& path = groups.groups[static_cast<size_t>(g)].path;
       if (!common.has_value()) common = path;

@@ -218,7 +218,7 @@ std::optional<FxNode> ParseFxNode(std::string_view text) {
   node.target = target->rfind(kOps, 0) == 0 ? target->substr(kOps.size()) : *target;
   if (!reader.Accept("(") || !reader.Accept("args") || !reader.Accept("=")) return std::nullopt;
   std::optional<FxLiteral> arguments =
-      node.target.rfind("aten.einsum", 0) == 0 ? EinsumArguments(reader) : reader.Literal();
+      node.target.starts_with("aten.einsum") ? EinsumArguments(reader) : reader.Literal();
   if (!arguments.has_value() || arguments->kind != FxLiteral::Kind::kList) return std::nullopt;
   node.arguments = std::move(arguments->items);
   if (!reader.Accept(",") || !reader.Accept("kwargs") || !reader.Accept("=")) return std::nullopt;

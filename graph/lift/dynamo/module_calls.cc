@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/dynamo/passes.h"
@@ -80,7 +81,7 @@ void MakeRecurrent(const Layers& layers, Layer* call) {
   call->inputs = {x, {}, {}};
   int64_t layers_of = 0, reversed = 0;
   for (const ValueId id : layers.parameters) {  // in the module's order
-    if (std::find(weights.begin(), weights.end(), id) == weights.end()) continue;
+    if (!Contains(weights, id)) continue;
     call->inputs.push_back(id);
     const std::string& name = layers[id].name;
     if (name.find("weight_ih_l") == std::string::npos) continue;

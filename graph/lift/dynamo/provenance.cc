@@ -4,14 +4,15 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/lift/any_export/inplace.h"
 #include "graph/lift/dynamo/aten.h"
+#include "graph/lift/dynamo/aten_shaping.h"
 #include "graph/lift/dynamo/attention_operands.h"
 #include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/dynamo/folded.h"
 #include "graph/lift/dynamo/fx_groups.h"
-#include "graph/lift/dynamo/merged_permutation.h"
 #include "graph/lift/dynamo/signature.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/recorded/recorded_forward.h"
@@ -51,33 +52,34 @@ class ProvenanceSource {
 
  private:
   void IndexTensors() {
-    for (size_t t = 0; t < graph_.tensors.size(); ++t)
-      by_name_.emplace(graph_.tensors[t].name, TensorId{static_cast<int32_t>(t)});
+    for (size_t t = 0; t < graph_.tensors.size(); ++t) by_name_.emplace(graph_.tensors[t].name, TensorId::At(t));
     consumers_.resize(graph_.tensors.size());
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!live_[n]) continue;
       const Node& node = graph_.nodes[n];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i].valid() && !IsShapeOperand(node, i)) {
-          consumers_[static_cast<size_t>(node.inputs[i].value)].push_back(NodeId{static_cast<int32_t>(n)});
+          consumers_[node.inputs[i].index()].push_back(NodeId::At(n));
         }
       }
     }
   }
 
-  int32_t GroupOf(NodeId node) const { return node.valid() ? groups_.of_node[static_cast<size_t>(node.value)] : -1; }
+  const FxGroup& Group(int32_t g) const { return groups_.groups[static_cast<size_t>(g)]; }
+  FxSite At(int32_t g) { return {Group(g), classes_, builder_, signature_}; }
+  int32_t GroupOf(NodeId node) const { return node.valid() ? groups_.of_node[node.index()] : -1; }
 
   // The tensors that a group takes in as data, in order of appearance.
   std::vector<TensorId> DataInputs(int32_t g) const {
     std::vector<TensorId> inputs;
-    for (const NodeId id : groups_.groups[static_cast<size_t>(g)].nodes) {
+    for (const NodeId id : Group(g).nodes) {
       const Node& node = graph_[id];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const TensorId tensor = node.inputs[i];
         if (!tensor.valid() || IsShapeOperand(node, i)) continue;
         const NodeId maker = graph_[tensor].producer;
-        if (maker.valid() && (GroupOf(maker) == g || !live_of_start_[static_cast<size_t>(maker.value)])) continue;
-        if (std::find(inputs.begin(), inputs.end(), tensor) == inputs.end()) inputs.push_back(tensor);
+        if (maker.valid() && (GroupOf(maker) == g || !live_of_start_[maker.index()])) continue;
+        if (!Contains(inputs, tensor)) inputs.push_back(tensor);
       }
     }
     return inputs;
@@ -85,7 +87,7 @@ class ProvenanceSource {
 
   // What a group makes for others: the tensor with the fx node's name, tensors for getitem, or the last one.
   std::vector<TensorId> DataOutputs(int32_t g, bool several) const {
-    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const FxGroup& group = Group(g);
     std::vector<TensorId> outputs;
     for (const NodeId id : group.nodes) {
       // A second pool only helps to count where the maximum was.
@@ -93,17 +95,15 @@ class ProvenanceSource {
       for (const TensorId tensor : graph_[id].outputs) {
         if (!tensor.valid()) continue;
         const std::string& name = graph_[tensor].name;
-        const auto& consumers = consumers_[static_cast<size_t>(tensor.value)];
-        const bool leaves =
-            std::any_of(consumers.begin(), consumers.end(), [&](NodeId user) { return GroupOf(user) != g; }) ||
-            std::find(graph_.outputs.begin(), graph_.outputs.end(), tensor) != graph_.outputs.end();
+        const auto& consumers = consumers_[tensor.index()];
+        const bool leaves = std::ranges::any_of(consumers, [&](NodeId user) { return GroupOf(user) != g; }) ||
+                            Contains(graph_.outputs, tensor);
         const bool stays_inside = !consumers.empty() && !leaves;
         if (name == group.fx.name && !several && !stays_inside) return {tensor};
         if (leaves || (several && !stays_inside)) outputs.push_back(tensor);
       }
     }
-    if (several) return outputs;
-    if (outputs.empty()) return {};
+    if (several || outputs.empty()) return outputs;
     // Inner results that the exporter's common subexpression elimination shares with other groups come first; the
     // result comes last.
     return {outputs.back()};
@@ -114,7 +114,7 @@ class ProvenanceSource {
     for (int steps = 0; steps < 64; ++steps) {
       if (builder_.HasValue(tensor)) return builder_.ValueOf(tensor);
       const NodeId maker = graph_[tensor].producer;
-      if (!maker.valid() || GroupOf(maker) < 0 || lifted_.count(GroupOf(maker)) == 0) return builder_.ValueOf(tensor);
+      if (!maker.valid() || GroupOf(maker) < 0 || !lifted_.contains(GroupOf(maker))) return builder_.ValueOf(tensor);
       const Node& node = graph_[maker];
       TensorId next;
       for (size_t i = 0; i < node.inputs.size() && !next.valid(); ++i) {
@@ -135,14 +135,14 @@ class ProvenanceSource {
     if (const auto found = by_name_.find(name); found != by_name_.end()) {
       const NodeId maker = graph_[found->second].producer;
       const bool made_by_fx = maker.valid() && GroupOf(maker) >= 0;
-      const bool not_data = maker.valid() && !live_of_start_[static_cast<size_t>(maker.value)];
+      const bool not_data = maker.valid() && !live_of_start_[maker.index()];
       if ((made_by_fx || not_data) && !builder_.HasValue(found->second)) return {};
       return builder_.ValueOf(found->second);
     }
     return {};
   }
   bool IsHostName(const std::string& name) const {
-    if (groups_.host.count(name) != 0 || name.rfind("sym_", 0) == 0) return true;
+    if (groups_.host.contains(name) || name.starts_with("sym_")) return true;
     const auto found = by_name_.find(name);
     return found != by_name_.end() && IsHostNumber(graph_, shapes_, found->second, live_of_start_);
   }
@@ -154,7 +154,7 @@ class ProvenanceSource {
     Operands operands;
     std::vector<std::string> open;
     for (const std::string& ref : refs) {
-      if (operands.count(ref) != 0 || IsHostName(ref)) continue;
+      if (operands.contains(ref) || IsHostName(ref)) continue;
       ValueId value = ByName(ref);
       if (!value.valid()) value = NumberOfBag(g, ref);
       operands.emplace(ref, value);
@@ -168,7 +168,7 @@ class ProvenanceSource {
       const bool is_stored = graph_[tensor].stored.has_value();
       if (is_stored && signature_.ByTarget(graph_[tensor].name).valid()) continue;
       const ValueId value = Trace(tensor);
-      const bool taken = std::any_of(operands.begin(), operands.end(), [&](const auto& entry) {
+      const bool taken = std::ranges::any_of(operands, [&](const auto& entry) {
         const Layer* maker = entry.second.valid() ? builder_.MakerOf(entry.second) : nullptr;
         const bool copied = maker != nullptr && maker->op == "contiguous" && maker->inputs.front() == value;
         return entry.second == value || copied;  // a copy that an earlier operator named too
@@ -177,8 +177,7 @@ class ProvenanceSource {
     }
     if (made.size() < open.size()) made.insert(made.end(), stored.begin(), stored.end());
     if (made.empty() && open.size() == 1) {
-      const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
-      const ValueId view = LiftMergedView(DataInputs(g), refs, open.front(), group, builder_, signature_);
+      const ValueId view = LiftMergedView(DataInputs(g), refs, open.front(), At(g));
       if (view.valid()) made.push_back(view);
     }
     if (made.empty()) {
@@ -209,7 +208,7 @@ class ProvenanceSource {
   // What bags of embeddings are made of is read inside a loop's body: their numbers are an input of the model.
   ValueId NumberOfBag(int32_t g, const std::string& ref) {
     const auto found = by_name_.find(ref);
-    if (groups_.groups[static_cast<size_t>(g)].fx.target.rfind("aten.embedding_bag", 0) != 0) return {};
+    if (!Group(g).fx.target.starts_with("aten.embedding_bag")) return {};
     return found == by_name_.end() ? ValueId{} : builder_.ValueOf(InputBehind(graph_, found->second));
   }
 
@@ -218,9 +217,7 @@ class ProvenanceSource {
     if (outputs.empty() || !shapes_[outputs.front()].shape.has_value()) return;
     const Shape& out = *shapes_[outputs.front()].shape;
     if (out.rank() == 0) return;
-    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
-    const ValueId bias =
-        LiftFoldedBias(open->back(), shapes_[outputs.front()].type, out.FromEnd(1), group, builder_, signature_);
+    const ValueId bias = LiftFoldedBias(open->back(), shapes_[outputs.front()].type, out.FromEnd(1), At(g));
     if (!bias.valid()) return;
     by_fx_name_[open->back()] = (*operands)[open->back()] = bias;
     open->pop_back();
@@ -228,7 +225,7 @@ class ProvenanceSource {
 
   // Attention's operands by the part they play, where their names are gone.
   void ResolveAttention(int32_t g, Operands* operands, std::vector<std::string>* open) {
-    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const FxGroup& group = Group(g);
     if (group.fx.target.find("scaled_dot_product_attention") == std::string::npos) return;
     const std::array<TensorId, 4> parts = AttentionOperands(graph_, group.nodes);
     for (size_t i = 0; i < parts.size() && i < group.fx.arguments.size(); ++i) {
@@ -255,8 +252,7 @@ class ProvenanceSource {
 
   // The operand `ref`, which nothing in the file carries and whose data comes from `source`.
   ValueId Dropped(int32_t g, const std::string& ref, ValueId source) {
-    const ValueId result =
-        LiftDropped(ref, source, groups_.groups[static_cast<size_t>(g)], classes_, builder_, signature_);
+    const ValueId result = LiftDropped(ref, source, At(g));
     if (result != source) by_fx_name_[ref] = result;
     return result;
   }
@@ -267,14 +263,21 @@ class ProvenanceSource {
     return refs;
   }
 
+  static void AddOperands(const std::vector<std::string>& refs, const Operands& operands, AtenCall* call) {
+    for (const std::string& ref : refs) {
+      const auto found = operands.find(ref);
+      if (found != operands.end()) call->inputs.push_back(found->second);
+    }
+  }
+
   void LiftGroup(int32_t g) {
-    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const FxGroup& group = Group(g);
     const AtenRule* rule = FindAtenRule(group.fx.target);
     AtenCall call;
     for (const TensorId tensor : DataOutputs(g, rule != nullptr && rule->several_outputs))
       call.outputs.push_back(builder_.ValueOf(tensor));
     lifted_.insert(g);
-    for (const NodeId id : group.nodes) live_[static_cast<size_t>(id.value)] = false;
+    for (const NodeId id : group.nodes) live_[id.index()] = false;
     if (call.outputs.empty()) return;
 
     if (group.folded_norm) {
@@ -282,8 +285,7 @@ class ProvenanceSource {
       for (const TensorId tensor : DataInputs(g)) {
         if (!input.valid() && !graph_[tensor].stored.has_value()) input = Trace(tensor);
       }
-      const FoldedConvolution folded =
-          LiftFoldedConvolution(group, input, call.outputs.front(), classes_, builder_, signature_);
+      const FoldedConvolution folded = LiftFoldedConvolution(input, call.outputs.front(), At(g));
       if (folded.result.valid()) by_fx_name_[folded.name] = folded.result;
     }
     NameArguments(g, rule, &call);
@@ -322,7 +324,7 @@ class ProvenanceSource {
   // By the classes, when nobody reads the first operand afterwards (in place, they would read the result instead).
   bool IsInPlace(int32_t g, const AtenCall& call) {
     if (call.inputs.empty() || !call.inputs.front().valid()) return false;
-    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const FxGroup& group = Group(g);
     if (recorded_.contains(group.fx.name)) return false;  // the last pass says it
     const Layer* maker = builder_.MakerOf(call.inputs.front());
     std::vector<std::string_view> classes = {groups_.root_class};
@@ -334,7 +336,7 @@ class ProvenanceSource {
     if (verdict == InPlace::kNo || maker == nullptr) return false;
     for (const TensorId tensor : DataInputs(g)) {
       if (Trace(tensor) != call.inputs.front()) continue;
-      for (const NodeId user : consumers_[static_cast<size_t>(tensor.value)]) {
+      for (const NodeId user : consumers_[tensor.index()]) {
         if (GroupOf(user) != g && group.last() < user) return false;
       }
     }
@@ -343,26 +345,19 @@ class ProvenanceSource {
   }
 
   void Alias(int32_t g, const AtenCall& call) {
-    by_fx_name_[groups_.groups[static_cast<size_t>(g)].fx.name] = call.inputs.front();
+    by_fx_name_[Group(g).fx.name] = call.inputs.front();
     for (const TensorId tensor : DataOutputs(g, false)) builder_.SetValueOf(tensor, call.inputs.front());
   }
 
   // Positional and keyword arguments under their names in the schema; without a rule, every reference is an operand.
   void NameArguments(int32_t g, const AtenRule* rule, AtenCall* call) {
-    const FxNode& fx = groups_.groups[static_cast<size_t>(g)].fx;
+    const FxNode& fx = Group(g).fx;
     if (rule == nullptr) {
       std::string op = fx.target.substr(0, fx.target.find('.', fx.target.find('.') + 1));
       const size_t dot = op.find('.');
       call->op = dot == std::string::npos ? op : op.substr(0, dot) + "::" + op.substr(dot + 1);
-      std::vector<std::string> refs;
-      for (const FxLiteral& argument : fx.arguments)
-        VisitRefs(argument, [&](const std::string& name) { refs.push_back(name); });
-      const Operands operands = Resolve(g, refs);
-      for (const std::string& ref : refs) {
-        const auto found = operands.find(ref);
-        if (found != operands.end()) call->inputs.push_back(found->second);
-      }
-      return;
+      const std::vector<std::string> refs = RefsOf({.items = fx.arguments});
+      return AddOperands(refs, Resolve(g, refs), call);
     }
     call->op = rule->op;
     const std::vector<AtenArgument> arguments = ParseAtenArguments(rule->arguments);
@@ -383,11 +378,10 @@ class ProvenanceSource {
     Operands operands = Resolve(g, refs);
     for (auto& [ref, value] : operands) {
       if (!value.valid() || builder_.At(value).role != Role::kConstant) continue;
-      const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
       const auto tensor = by_name_.find(builder_.At(value).name);
       if (tensor == by_name_.end() || !graph_[tensor->second].stored.has_value()) continue;
-      ValueId made = LiftFoldedParameter(tensor->second, ref, group, BiasPosition(g), builder_, signature_);
-      if (!made.valid()) made = LiftFoldedOutside(tensor->second, ref, groups_, g, builder_, signature_, &by_fx_name_);
+      ValueId made = LiftFoldedParameter(tensor->second, ref, BiasPosition(g), At(g));
+      if (!made.valid()) made = LiftFoldedOutside(tensor->second, ref, groups_, g, At(g), &by_fx_name_);
       if (made.valid()) value = made;
     }
     for (size_t i = 0; i < arguments.size(); ++i) {
@@ -399,11 +393,7 @@ class ProvenanceSource {
           if (literal != nullptr) SetAttribute(call->attributes, std::string(arguments[i].name), *literal);
           break;
         case AtenArgument::Kind::kTensors:
-          if (literal == nullptr) break;
-          for (const std::string& ref : RefsOf(*literal)) {
-            const auto found = operands.find(ref);
-            if (found != operands.end()) call->inputs.push_back(found->second);
-          }
+          if (literal != nullptr) AddOperands(RefsOf(*literal), operands, call);
           break;
         case AtenArgument::Kind::kTensor:
           call->inputs.push_back(TensorArgument(literal, operands, &call->attributes));
@@ -415,7 +405,7 @@ class ProvenanceSource {
 
   // Where window attention computes its position bias: where it is used, or in front of the call's function.
   NodeId BiasPosition(int32_t g) const {
-    const FxGroup& group = groups_.groups[static_cast<size_t>(g)];
+    const FxGroup& group = Group(g);
     if (!IsOfLibraryWith(group.class_name(), Effect::kBiasBeforeCall)) return group.last();
     NodeId first = group.nodes.front();
     for (auto i = static_cast<size_t>(g); i-- > 0 && groups_.groups[i].path == group.path;)
@@ -456,23 +446,15 @@ class ProvenanceSource {
   void LiftBare(NodeId id) {
     const Node& node = graph_[id];
     if (node.op != "Split" || node.inputs.empty()) return;  // the rest is for the patterns
-    AtenCall call{.op = "split", .inputs = {Trace(node.inputs[0])}};
-    for (const TensorId tensor : node.outputs) call.outputs.push_back(builder_.ValueOf(tensor));
-    int64_t axis = node.attributes.Int("axis", 0);
-    const int rank = builder_.At(call.inputs.front()).shape.rank();
-    if (axis < 0) axis += rank;
-    call.attributes.Set("dim", axis);
-    live_[static_cast<size_t>(id.value)] = false;
-    const ValueId input = call.inputs.front();
-    builder_.AddLayer({.op = call.op,
-                       .name = node.name,
-                       .inputs = std::move(call.inputs),
-                       .outputs = std::move(call.outputs),
-                       .attributes = std::move(call.attributes),
-                       .nodes = {id},
-                       .evidence = Evidence::kNode},
-                      CommonPath(groups_, consumers_, node, builder_.PathOf(input)));
+    const ValueId input = Trace(node.inputs[0]);
+    const int64_t axis = FromFront(node.attributes.Int("axis", 0), builder_.At(input).shape.rank());
+    Layer split{
+        .op = "split", .name = node.name, .inputs = {input}, .attributes = Named({{"dim", axis}}), .nodes = {id}};
+    for (const TensorId tensor : node.outputs) split.outputs.push_back(builder_.ValueOf(tensor));
+    live_[id.index()] = false;
+    builder_.AddLayer(std::move(split), CommonPath(groups_, consumers_, node, builder_.PathOf(input)));
   }
+
   const Graph& graph_;
   const Shapes& shapes_;
   LayerBuilder& builder_;

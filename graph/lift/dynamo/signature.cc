@@ -2,35 +2,33 @@
 
 #include <algorithm>
 
+#include "graph/base/text.h"
 #include "graph/lift/liveness.h"
 
 namespace vramplan {
 
 std::pair<std::string, std::string> SplitTarget(const std::string& target) {
-  const size_t dot = target.rfind('.');
-  if (dot == std::string::npos) return {"", target};
-  return {target.substr(0, dot), target.substr(dot + 1)};
+  return {ParentOf(target), std::string(LeafOf(target))};
 }
 
 Signature::Signature(const Graph& graph, const FxGroups& groups, LayerBuilder* builder) : builder_(builder) {
   const std::vector<SignatureEntry> entries = ParseSignature(graph.signature);
   std::unordered_map<std::string, TensorId> stored;
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
-    const TensorId id{static_cast<int32_t>(t)};
+    const TensorId id = TensorId::At(t);
     if (graph[id].stored.has_value()) stored.emplace(graph[id].name, id);
   }
   for (const SignatureEntry& entry : entries) {
     if (entry.kind != SignatureEntry::Kind::kParameter && entry.kind != SignatureEntry::Kind::kBuffer) continue;
-    if (groups.referenced.count(entry.placeholder) == 0) unreferenced_.emplace(entry.target, 0);
-    if (stored.count(entry.target) != 0)
-      by_target_.emplace(entry.target, ValueId{});  // for FindTies: has an initializer
+    if (!groups.referenced.contains(entry.placeholder)) unreferenced_.emplace(entry.target, 0);
+    if (stored.contains(entry.target)) by_target_.emplace(entry.target, ValueId{});  // for FindTies: has an initializer
   }
   FindTies(groups, entries);
   by_target_.clear();
 
   size_t input = 0;
-  const auto inputs = static_cast<size_t>(std::count_if(
-      entries.begin(), entries.end(), [](const SignatureEntry& e) { return e.kind == SignatureEntry::Kind::kInput; }));
+  const auto inputs = static_cast<size_t>(
+      std::ranges::count_if(entries, [](const SignatureEntry& e) { return e.kind == SignatureEntry::Kind::kInput; }));
   for (const SignatureEntry& entry : entries) {
     switch (entry.kind) {
       case SignatureEntry::Kind::kConstant:
@@ -51,8 +49,8 @@ Signature::Signature(const Graph& graph, const FxGroups& groups, LayerBuilder* b
           value = found != stored.end() ? builder_->AddStored(found->second, role)
                                         : builder_->AddValue({.name = entry.target, .role = role});
           builder_->At(value).name = entry.target;
-          shape_known_.resize(static_cast<size_t>(value.value) + 1, false);
-          shape_known_[static_cast<size_t>(value.value)] = found != stored.end();
+          shape_known_.resize(value.index() + 1, false);
+          shape_known_[value.index()] = found != stored.end();
         }
         by_placeholder_[entry.placeholder] = value;
         by_target_[entry.target] = value;
@@ -71,7 +69,7 @@ void Signature::FindTies(const FxGroups& groups, const std::vector<SignatureEntr
     if (entry.kind == SignatureEntry::Kind::kParameter) by_placeholder.emplace(entry.placeholder, &entry);
   }
   const auto is_free = [&](const std::string& target) {
-    return unreferenced_.count(target) != 0 && by_target_.count(target) == 0;
+    return unreferenced_.contains(target) && !by_target_.contains(target);
   };
   for (const FxGroup& group : groups.groups) {
     if (group.path.empty()) continue;
@@ -87,9 +85,9 @@ void Signature::FindTies(const FxGroups& groups, const std::vector<SignatureEntr
   // transformers' T5 registers the same embedding a third time, in a module that is never called (m.shared).
   if (ties_.empty()) return;
   const std::string one = ties_.begin()->second;
-  if (!std::all_of(ties_.begin(), ties_.end(), [&](const auto& tie) { return tie.second == one; })) return;
+  if (!std::ranges::all_of(ties_, [&](const auto& tie) { return tie.second == one; })) return;
   for (const SignatureEntry& entry : entries) {
-    if (entry.kind != SignatureEntry::Kind::kParameter || !is_free(entry.target) || ties_.count(entry.target) != 0)
+    if (entry.kind != SignatureEntry::Kind::kParameter || !is_free(entry.target) || ties_.contains(entry.target))
       continue;
     const auto [module, name] = SplitTarget(entry.target);
     if (module.ends_with("shared") && name == SplitTarget(one).second) ties_.emplace(entry.target, one);
@@ -109,19 +107,19 @@ ValueId Signature::ByTarget(const std::string& target) const {
 bool Signature::ShapeIsKnown(ValueId value) const {
   const Role role = builder_->At(value).role;
   if (role != Role::kParameter && role != Role::kBuffer) return true;
-  const auto at = static_cast<size_t>(value.value);
+  const auto at = value.index();
   return at >= shape_known_.size() || shape_known_[at];
 }
 
 void Signature::SetShape(ValueId value, DType type, const Shape& shape) {
   builder_->At(value).type = type;
   builder_->At(value).shape = shape;
-  shape_known_[static_cast<size_t>(value.value)] = true;
+  shape_known_[value.index()] = true;
 }
 
 void Signature::Learn(ValueId value, DType type, const Shape& shape) {
   if (!value.valid() || ShapeIsKnown(value)) return;
-  if (!std::all_of(shape.begin(), shape.end(), [](const Dim& length) { return length.IsConstant(); })) return;
+  if (!std::ranges::all_of(shape, [](const Dim& length) { return length.IsConstant(); })) return;
   SetShape(value, IsFloating(type) ? type : DType::kFloat32, shape);
 }
 
@@ -170,7 +168,7 @@ void Signature::InferFromUse(const AtenCall& call) {
     if (out.rank() < 1 || in.rank() < 1 || other.rank() < 1) return;
     Learn(input(2), type, Shape{out.FromEnd(1), in.FromEnd(1), other.FromEnd(1)});
     Learn(input(3), type, Shape{out.FromEnd(1)});
-  } else if (call.op.rfind("conv", 0) == 0) {
+  } else if (call.op.starts_with("conv")) {
     if (out.rank() >= 2) Learn(input(2), type, Shape{out[1]});
   }
 }
@@ -199,7 +197,7 @@ void Signature::LearnShapes(const Graph& graph, const std::vector<NodeId>& nodes
   }
   const auto is_named = [&](TensorId tensor) {
     const ValueId own = ByTarget(graph[tensor].name);
-    return own.valid() && std::find(call.inputs.begin(), call.inputs.end(), own) != call.inputs.end();
+    return own.valid() && Contains(call.inputs, own);
   };
   stored.erase(std::remove_if(stored.begin(), stored.end(), is_named), stored.end());
   for (size_t i = 0; i < open.size() && i < stored.size(); ++i) {
@@ -230,7 +228,7 @@ ValueId Signature::TakeUnreferenced(const std::string& module, Dim elements) {
 std::vector<ValueId> Signature::UnreferencedOf(const std::string& module) const {
   std::vector<ValueId> result;
   for (const std::string& target : order_) {
-    if (unreferenced_.count(target) == 0) continue;
+    if (!unreferenced_.contains(target)) continue;
     const auto [owner, leaf] = SplitTarget(target);
     // Those of an nn.ParameterList are numbered (torch/nn/modules/container.py 2.10); nothing else is called by a
     // number.
@@ -249,7 +247,7 @@ ValueId Signature::OnlyInside(const std::string& module, const std::string& leaf
   ValueId found;
   for (const std::string& target : order_) {
     const auto [owner, name] = SplitTarget(target);
-    const bool inside = owner == module || (owner.rfind(module, 0) == 0 && owner[module.size()] == '.');
+    const bool inside = owner == module || (owner.starts_with(module) && owner[module.size()] == '.');
     if (name != leaf || !inside) continue;
     if (found.valid()) return {};
     found = ByTarget(target);
@@ -263,7 +261,7 @@ std::optional<Signature::Twins> Signature::TakeTwins(const std::vector<ValueId>&
   const auto twin_of = [&](ValueId value, const std::string& module) -> ValueId {
     const std::string target = module + "." + SplitTarget(builder_->At(value).name).second;
     const ValueId twin = ByTarget(target);
-    if (unreferenced_.count(target) == 0 || !twin.valid() || twin == value) return {};
+    if (!unreferenced_.contains(target) || !twin.valid() || twin == value) return {};
     const bool is_alike = builder_->At(twin).role == builder_->At(value).role &&
                           (!ShapeIsKnown(twin) || builder_->At(twin).shape == builder_->At(value).shape);
     return is_alike ? twin : ValueId{};
@@ -278,7 +276,7 @@ std::optional<Signature::Twins> Signature::TakeTwins(const std::vector<ValueId>&
     const auto common = static_cast<size_t>(end - target.begin());
     if (best.has_value() && common <= best_common) continue;
     for (const ValueId value : of) twins.values.push_back(twin_of(value, twins.module));
-    if (!std::all_of(twins.values.begin(), twins.values.end(), [](ValueId twin) { return twin.valid(); })) continue;
+    if (!std::ranges::all_of(twins.values, [](ValueId twin) { return twin.valid(); })) continue;
     best = std::move(twins);
     best_common = common;
   }

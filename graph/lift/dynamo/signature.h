@@ -45,7 +45,7 @@ class Signature {
   bool ShapeIsKnown(ValueId value) const;
   void SetShape(ValueId value, DType type, const Shape& shape);
   // True when no fx node names it: folded away, or unused.
-  bool IsUnreferenced(const std::string& target) const { return unreferenced_.count(target) != 0; }
+  bool IsUnreferenced(const std::string& target) const { return unreferenced_.contains(target); }
   // The parameter listed just before this one, when no fx node names it (the convolution in front of a folded batch
   // norm); else invalid.
   ValueId UnreferencedBefore(ValueId parameter) const;

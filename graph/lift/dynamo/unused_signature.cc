@@ -23,14 +23,14 @@ bool NamesOne(std::string_view text, const std::unordered_set<std::string>& name
   for (size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
     size_t end = at + 1;
     while (end < text.size() && IsNameCharacter(text[end])) ++end;
-    if (names.count(std::string(text.substr(at + 1, end - at - 1))) != 0) return true;
+    if (names.contains(std::string(text.substr(at + 1, end - at - 1)))) return true;
   }
   return false;
 }
 
 }  // namespace
 
-std::optional<Graph> WithoutUnusedSignature(const Graph& graph) {
+std::optional<GraphState> WithoutUnusedSignature(const Graph& graph, const Shapes& shapes, Notes*) {
   if (graph.signature.empty()) return std::nullopt;
   std::unordered_set<std::string> parameters;
   bool constants = false;
@@ -42,10 +42,10 @@ std::optional<Graph> WithoutUnusedSignature(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (NamesOne(node.provenance.fx_node, parameters)) return std::nullopt;
   }
-  Graph plain = graph;
-  plain.signature.clear();
-  plain.producer = "keras";
-  for (Node& node : plain.nodes) node.provenance = Provenance();
+  GraphState plain{graph, shapes, {}};
+  plain.graph.signature.clear();
+  plain.graph.producer = "keras";
+  for (Node& node : plain.graph.nodes) node.provenance = Provenance();
   return plain;
 }
 

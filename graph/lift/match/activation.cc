@@ -13,7 +13,7 @@ bool IsOfOneModule(const NodesMatch& found, Draft*) {
 }
 // ONNX Runtime writes functions as their bodies, without scopes (core/graph/function_utils.cc 1.20).
 bool IsOfOneModuleOrInlined(const NodesMatch& found, Draft* draft) {
-  return IsOfOneModule(found, draft) || found.source.graph()[found["gate"]].name.starts_with("_inlfunc_");
+  return IsOfOneModule(found, draft) || found.source.NameOf(found["gate"]).starts_with("_inlfunc_");
 }
 
 // A stored scalar is a bound whatever its name is ("min_val_cast"): nobody trains one.
@@ -61,8 +61,7 @@ bool MatchPRelu(PatternSource& source, NodeId root) {
   const Shape shape = source.ShapeOf(slope);
   std::optional<Shape> flat;  // one slope per channel, whatever the file made of it
   if (shape.rank() != 1) flat = Shape{shape.Elements()};
-  return source.Emit("prelu", {source.Use(source.In(root, 0)), source.Parameter(slope, root, "weight", flat)},
-                     std::move(nodes));
+  return source.Emit("prelu", {source.Input(root, 0), source.Parameter(slope, root, "weight", flat)}, std::move(nodes));
 }
 
 }  // namespace
@@ -93,19 +92,7 @@ const PatternRows& ActivationPatterns() {
       {"Clip", MatchClip},
       {"LeakyRelu", MatchLeakyRelu},
       {"PRelu", MatchPRelu},
-      Becomes("Relu(x)", "relu(x)"),
-      Becomes("Elu(x)", "elu(x)"),
-      Becomes("Selu(x)", "selu(x)"),
-      Becomes("Celu(x)", "celu(x)"),
-      Becomes("Gelu(x)", "gelu(x)"),
       Becomes("Swish(x)", "silu(x)"),
-      Becomes("Mish(x)", "mish(x)"),
-      Becomes("HardSwish(x)", "hardswish(x)"),
-      Becomes("HardSigmoid(x)", "hardsigmoid(x)"),
-      Becomes("Sigmoid(x)", "sigmoid(x)"),
-      Becomes("Tanh(x)", "tanh(x)"),
-      Becomes("Softplus(x)", "softplus(x)"),
-      Becomes("Softsign(x)", "softsign(x)"),
       Becomes("ThresholdedRelu(x)", "threshold(x)"),
   };
   return rows;

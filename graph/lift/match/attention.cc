@@ -19,7 +19,7 @@ struct Scaled {
 // The result of a Mul that a simplifier took out because it changed nothing: a scale of 1 (T5's) has gone, the name of
 // its result is there ("/attn/Mul_2_output_0").
 bool WasScaled(PatternSource& source, TensorId operand) {
-  const std::string& name = source.graph()[operand].name;
+  const std::string& name = source.NameOf(operand);
   const size_t slash = name.rfind('/');
   return slash != std::string::npos && name.compare(slash, 4, "/Mul") == 0 && !source.MakerOf(operand, "Mul").valid();
 }
@@ -45,8 +45,7 @@ bool ScaledInFront(PatternSource& source, TensorId query) {
 }
 
 bool KeptItsName(PatternSource& source, NodeId product) {
-  return source.FromPyTorch() &&
-         source.graph()[source[product].outputs[0]].name.find("/MatMul_output") != std::string::npos;
+  return source.FromPyTorch() && source.NameOf(source[product].outputs[0]).find("/MatMul_output") != std::string::npos;
 }
 
 // What the product adds to the scores.
@@ -73,46 +72,43 @@ Mask MaskOf(PatternSource& source, TensorId tensor) {
   return {tensor, false, {}};
 }
 
-// Transpose([1, 2, 0]), Reshape([B, heads, d, L]): nn.MultiheadAttention's own transpose(0, 1), of [L, B * heads, d],
-// and the swap of the last two axes in one.
-std::optional<Operand> KeyBehindOneReshape(PatternSource& source, TensorId transposed, NodeId back, NodeId swap,
-                                           std::vector<NodeId>& nodes) {
-  Shape shape = source.ShapeOf(transposed), moved = source.ShapeOf(source.In(back, 0));
-  if (shape.rank() < 3 || moved.rank() != 3) return std::nullopt;
-  if (moved[1] != shape.FromEnd(2) || moved[2] != shape.FromEnd(1)) return std::nullopt;
+Shape SwapLast(Shape shape) {
   std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
-  std::swap(moved[1], moved[2]);
-  const DType type = source.TypeOf(transposed);
-  const Operand turned = source.New(Beside(source[swap], "key"), type, moved);
-  source.Put(turned, "transpose", {source.Use(source.In(swap, 0))}, {swap},
-             Named({{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}));
-  const Operand key = source.New(Beside(source[back], "key"), type, shape);
-  source.Put(key, "reshape", {turned}, {back});
-  nodes.insert(nodes.end(), {swap, back});
+  return shape;
+}
+
+// A layer at `node` that makes what the file has not.
+Operand KeyFrom(PatternSource& source, NodeId node, const char* op, Operand input, DType type, const Shape& shape,
+                Attributes attributes = {}) {
+  const Operand key = source.New(Beside(source[node], "key"), type, shape);
+  source.Put(key, op, {input}, {node}, std::move(attributes));
   return key;
 }
 
 // Reshape([-1, L, d]), Transpose([0, 2, 1]), Reshape([B, heads, d, L]): the dynamo exporter's way to swap the last two
-// axes (onnxscript 0.7, torch_lib's scaled_dot_product_attention). Gives the key.
+// axes (onnxscript 0.7, torch_lib's scaled_dot_product_attention). Without the first of them and with [1, 2, 0] it is
+// nn.MultiheadAttention's own transpose(0, 1), of [L, B * heads, d], and the swap in one. Gives the key.
 std::optional<Operand> KeyBehindReshapes(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes) {
   const NodeId back = source.OnlyMakerOf(transposed, "Reshape");
   const NodeId swap = back.valid() ? source.OnlyMakerOf(source.In(back, 0), "Transpose") : NodeId{};
-  const NodeId flat = swap.valid() ? source.OnlyMakerOf(source.In(swap, 0), "Reshape") : NodeId{};
-  if (swap.valid() && source[swap].attributes.Ints("perm") == std::vector<int64_t>{1, 2, 0})
-    return KeyBehindOneReshape(source, transposed, back, swap, nodes);
-  if (!flat.valid() || source[swap].attributes.Ints("perm") != std::vector<int64_t>{0, 2, 1}) return std::nullopt;
-  Shape shape = source.ShapeOf(transposed);
-  const Shape rows = source.ShapeOf(source.In(swap, 0));
-  const TensorId input = source.In(flat, 0);
-  if (shape.rank() < 3 || rows.rank() != 3) return std::nullopt;
-  std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
-  if (rows[1] != shape.FromEnd(2) || rows[2] != shape.FromEnd(1)) return std::nullopt;
+  if (!swap.valid() || source.RankOf(transposed) < 3) return std::nullopt;
+  const std::vector<int64_t> perm = source[swap].attributes.Ints("perm");
+  const NodeId flat = source.OnlyMakerOf(source.In(swap, 0), "Reshape");
+  const bool moved = perm == std::vector<int64_t>{1, 2, 0};
+  if (!moved && (!flat.valid() || perm != std::vector<int64_t>{0, 2, 1})) return std::nullopt;
+  const Shape shape = SwapLast(source.ShapeOf(transposed)), rows = source.ShapeOf(source.In(back, 0));
+  if (rows.rank() != 3 || rows[2] != shape.FromEnd(2) || rows[1] != shape.FromEnd(1)) return std::nullopt;
+  const DType type = source.TypeOf(transposed);
+  if (moved) {
+    nodes.insert(nodes.end(), {swap, back});
+    return KeyFrom(source, back, "reshape",
+                   KeyFrom(source, swap, "transpose", source.Input(swap, 0), type, SwapLast(rows),
+                           Named({{"dim0", int64_t{0}}, {"dim1", int64_t{1}}})),
+                   type, shape);
+  }
   nodes.insert(nodes.end(), {flat, swap, back});
-  if (source.ShapeOf(input) == shape) return source.Use(input);
-  // A view in front was merged into the first reshape.
-  const Operand key = source.New(Beside(source[flat], "key"), source.TypeOf(transposed), shape);
-  source.Put(key, "reshape", {source.Use(input)}, {flat});
-  return key;
+  if (source.ShapeOf(source.In(flat, 0)) == shape) return source.Input(flat, 0);
+  return KeyFrom(source, flat, "reshape", source.Input(flat, 0), type, shape);  // a view in front was merged into it
 }
 
 // The key whose last two axes the exporter swapped, possibly in one Transpose with the swap of heads that the module
@@ -120,38 +116,31 @@ std::optional<Operand> KeyBehindReshapes(PatternSource& source, TensorId transpo
 std::optional<Operand> KeyOf(PatternSource& source, TensorId transposed, std::vector<NodeId>& nodes, NodeId scale) {
   if (auto key = KeyBehindReshapes(source, transposed, nodes)) return key;
   const NodeId transpose = source.MakerOf(transposed, "Transpose");
+  const int rank = source.RankOf(transposed);
+  if (rank < 3) return std::nullopt;
+  const Shape shape = SwapLast(source.ShapeOf(transposed));
+  const DType type = source.TypeOf(transposed);
   if (!transpose.valid()) {
-    Shape shape = source.ShapeOf(transposed);
-    if (shape.rank() < 3) return std::nullopt;
-    std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
-    const Operand key = source.New(Beside(source[scale], "key"), source.TypeOf(transposed), shape);
-    source.Put(key, "transpose", {source.Use(transposed)}, {scale},
-               Named({{"dim0", int64_t{shape.rank() - 2}}, {"dim1", int64_t{shape.rank() - 1}}}));
-    return key;
+    return KeyFrom(source, scale, "transpose", source.Use(transposed), type, shape,
+                   Named({{"dim0", int64_t{rank - 2}}, {"dim1", int64_t{rank - 1}}}));
   }
   std::vector<int64_t> perm = source[transpose].attributes.Ints("perm");
-  const int rank = source.RankOf(transposed);
-  if (rank < 3 || perm.size() != static_cast<size_t>(rank)) return std::nullopt;
+  if (perm.size() != static_cast<size_t>(rank)) return std::nullopt;
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   std::vector<int64_t> moved;
   for (size_t axis = 0; axis < perm.size(); ++axis) {
     if (perm[axis] != static_cast<int64_t>(axis)) moved.push_back(static_cast<int64_t>(axis));
   }
   nodes.push_back(transpose);
-  const TensorId input = source.In(transpose, 0);
-  if (moved.empty()) return source.Use(input);
-  Shape shape = source.ShapeOf(transposed);
-  std::swap(shape[rank - 1], shape[rank - 2]);
-  const Operand key = source.New(Beside(source[transpose], "key"), source.TypeOf(transposed), shape);
-  const bool swap = moved.size() == 2;
-  source.Put(key, swap ? "transpose" : "permute", {source.Use(input)}, {transpose},
-             swap ? Named({{"dim0", moved[0]}, {"dim1", moved[1]}}) : Named({{"dims", perm}}));
-  return key;
+  const Operand input = source.Input(transpose, 0);
+  if (moved.empty()) return input;
+  if (moved.size() != 2) return KeyFrom(source, transpose, "permute", input, type, shape, Named({{"dims", perm}}));
+  return KeyFrom(source, transpose, "transpose", input, type, shape, Named({{"dim0", moved[0]}, {"dim1", moved[1]}}));
 }
 
 bool IsNamedAttention(PatternSource& source, NodeId root) {
   return source.FromFx() &&
-         FxOperatorOf(source.graph()[source[root].outputs[0]].name).find("scaled_dot_product") != std::string::npos;
+         FxOperatorOf(source.NameOf(source[root].outputs[0])).find("scaled_dot_product") != std::string::npos;
 }
 
 // The factors of both sides; nothing: the product was not made for torch's function.
@@ -242,7 +231,7 @@ bool MatchPackedProjection(PatternSource& source, NodeId root) {
   }
   const TensorId output = source[root].outputs[0];
   const Operand moved = source.New(Beside(source[root], "view"), source.TypeOf(output), source.ShapeOf(output));
-  source.Put(moved, "squeeze", {source.Use(source.In(root, 0))}, {root});
+  source.Put(moved, "squeeze", {source.Input(root, 0)}, {root});
   return source.Emit("contiguous", {moved}, {root});
 }
 

@@ -96,7 +96,7 @@ Operand PaddedUnevenly(PatternSource& source, NodeId root, int64_t axes, Attribu
 // "ConvBnFusion_BN_B_bn1.bias" (ONNX Runtime)
 bool NamesBatchNorm(std::string name) {
   std::erase(name, '_');
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name.find("batchnorm") != std::string::npos || name.find("fusedbn") != std::string::npos ||
          name.find("convbnfusion") != std::string::npos;
 }
@@ -108,15 +108,15 @@ bool NamesBatchNorm(std::string name) {
 bool HadScale(PatternSource& source, NodeId root) {
   const TensorId weight = source.In(root, 1);
   if (!source.FromPyTorch() || source.Stored(weight) == nullptr) return false;
-  const std::string& result = source.graph()[source[root].outputs[0]].name;
-  const std::string& name = source.graph()[weight].name;
-  if (name.rfind("ConvMulFusion_W_", 0) == 0) return true;
+  const std::string& result = source.NameOf(source[root].outputs[0]);
+  const std::string& name = source.NameOf(weight);
+  if (name.starts_with("ConvMulFusion_W_")) return true;
   if (source.FromFx() && FxOperatorOf(result) == "mul") return name == result + "_weight";
   if (source.HasModulePath(weight)) return false;
   const size_t slash = result.rfind('/');
   if (slash != std::string::npos && result.compare(slash, 4, "/Mul") == 0) return true;
-  if (name.rfind("_v_", 0) != 0) return false;
-  if (source.FromFx()) return result.rfind("conv", 0) == 0;
+  if (!name.starts_with("_v_")) return false;
+  if (source.FromFx()) return result.starts_with("conv");
   const std::vector<Node>& nodes = source.graph().nodes;
   constexpr size_t kLooked = 4096;
   const auto end = nodes.begin() + static_cast<int64_t>(std::min(nodes.size(), kLooked));
@@ -190,13 +190,9 @@ bool MatchAveragePool(PatternSource& source, NodeId root) {
   return EmitWindowPool(source, root, "avg_pool", "adaptive_avg_pool");
 }
 
-bool MatchGlobalAveragePool(PatternSource& source, NodeId root) {
-  return EmitPool(source, root, Ranked("adaptive_avg_pool", SpatialAxes(source, source.In(root, 0))), {},
-                  source.In(root, 0), {root});
-}
-bool MatchGlobalMaxPool(PatternSource& source, NodeId root) {
-  return EmitPool(source, root, Ranked("adaptive_max_pool", SpatialAxes(source, source.In(root, 0))), {},
-                  source.In(root, 0), {root});
+bool MatchGlobalPool(PatternSource& source, NodeId root) {
+  const char* op = source[root].op == "GlobalMaxPool" ? "adaptive_max_pool" : "adaptive_avg_pool";
+  return EmitPool(source, root, Ranked(op, SpatialAxes(source, source.In(root, 0))), {}, source.In(root, 0), {root});
 }
 bool MatchLocalResponseNorm(PatternSource& source, NodeId root) {
   return EmitPool(source, root, "local_response_norm", Named({{"size", source[root].attributes.Int("size", 5)}}),
@@ -214,7 +210,7 @@ bool MatchResize(PatternSource& source, NodeId root) {
 }
 
 bool MatchGridSample(PatternSource& source, NodeId root) {
-  return source.Emit("grid_sample", {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))}, {root});
+  return source.Emit("grid_sample", {source.Input(root, 0), source.Input(root, 1)}, {root});
 }
 
 }  // namespace
@@ -224,13 +220,13 @@ bool MatchGridSample(PatternSource& source, NodeId root) {
 bool HadBatchNorm(PatternSource& source, NodeId root) {
   const TensorId weight = source.In(root, 1), bias = source.In(root, 2);
   if (source.Stored(weight) == nullptr) return false;
-  const std::string& result = source.graph()[source[root].outputs[0]].name;
-  if (NamesBatchNorm(result) || (bias.valid() && NamesBatchNorm(source.graph()[bias].name))) return true;
+  const std::string& result = source.NameOf(source[root].outputs[0]);
+  if (NamesBatchNorm(result) || (bias.valid() && NamesBatchNorm(source.NameOf(bias)))) return true;
   if (!source.FromPyTorch()) return false;
-  if (source.FromFx()) return result.rfind("getitem", 0) == 0 && LostLastNode(source.graph(), root);
+  if (source.FromFx()) return result.starts_with("getitem") && LostLastNode(source.graph(), root);
   // The TorchScript exporter's folded tensors are "onnx::Conv_193" and "onnx::Conv_194". What folds a weight norm or a
   // number (onnxsim) into the weight leaves the bias alone.
-  return result.rfind("getitem", 0) == 0 ||
+  return result.starts_with("getitem") ||
          (!source.HasModulePath(weight) && bias.valid() && !source.HasModulePath(bias));
 }
 
@@ -259,11 +255,9 @@ const PatternRows& ConvolutionPatterns() {
       {"ConvTranspose", MatchConvTranspose},
       {"MaxPool", MatchMaxPool},
       {"AveragePool", MatchAveragePool},
-      {"GlobalAveragePool", MatchGlobalAveragePool},
-      {"GlobalMaxPool", MatchGlobalMaxPool},
+      {"GlobalAveragePool|GlobalMaxPool", MatchGlobalPool},
       {"LRN", MatchLocalResponseNorm},
-      {"Resize", MatchResize},
-      {"Upsample", MatchResize},
+      {"Resize|Upsample", MatchResize},
       {"GridSample", MatchGridSample},
   };
   return rows;

@@ -14,7 +14,7 @@ namespace {
 // PyTorch code that reshapes around a product itself keeps its reshapes: a simplifier's have no scope.
 bool IsMadeUp(PatternSource& source, NodeId node) {
   const std::string& name = source[node].name;
-  return !source.FromPyTorch() || (name.find('/') == std::string::npos && name.rfind("node_", 0) != 0);
+  return !source.FromPyTorch() || (name.find('/') == std::string::npos && !name.starts_with("node_"));
 }
 
 // Rows stay rows.

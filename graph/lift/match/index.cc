@@ -9,8 +9,7 @@ namespace vramplan {
 namespace {
 
 int64_t DimOf(PatternSource& source, NodeId root, int64_t otherwise = 0) {
-  const int64_t axis = source[root].attributes.Int("axis", otherwise);
-  return axis < 0 ? axis + source.RankOf(source.In(root, 0)) : axis;
+  return FromFront(source[root].attributes.Int("axis", otherwise), source.RankOf(source.In(root, 0)));
 }
 
 // A table of [rows, width] that is looked up by integers. A parameter that is no module's `weight`, looked up by a
@@ -78,9 +77,9 @@ bool MatchSliceWrite(PatternSource& source, NodeId root) {
   }
   const NodeId before = source.MakerOf(source.In(root, 0), "ScatterND");
   if (before.valid() && WrittenBy(source, before) == WrittenBy(source, root)) {
-    return source.Emit("reshape", {source.Use(source.In(root, 0))}, {root});
+    return source.EmitOf(root, "reshape");
   }
-  return source.Emit("slice_scatter", {source.Use(source.In(root, 0)), source.Use(WrittenBy(source, root))}, {root},
+  return source.Emit("slice_scatter", {source.Input(root, 0), source.Use(WrittenBy(source, root))}, {root},
                      Named({{"inplace", int64_t{1}}}));
 }
 
@@ -91,8 +90,7 @@ bool HasAxis(const NodesMatch& found, Draft* draft) {
 // What ONNX adds is scatter_add, or scatter_reduce of sums: both keep no more than the places.
 bool MatchScatter(PatternSource& source, NodeId root) {
   static const std::map<std::string, const char*> kReduced = {{"max", "amax"}, {"min", "amin"}, {"mul", "prod"}};
-  std::vector<Operand> inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1)),
-                                 source.Use(source.In(root, 2))};
+  std::vector<Operand> inputs = {source.Input(root, 0), source.Input(root, 1), source.Input(root, 2)};
   const std::string reduction = source[root].attributes.Text("reduction", "none");
   if (reduction == "add" && source[root].op == "ScatterND") {  // onnxscript 0.7, aten_index_put
     return source.EmitAll("index_put", std::move(inputs), root, Named({{"accumulate", int64_t{1}}}));
@@ -164,7 +162,7 @@ bool MatchBags(PatternSource& source, NodeId root) {
   return false;
 }
 bool MatchTopK(PatternSource& source, NodeId root) {
-  return source.EmitAll("topk", {source.Use(source.In(root, 0))}, root, Named({{"dim", DimOf(source, root, -1)}}));
+  return source.EmitAll("topk", {source.Input(root, 0)}, root, Named({{"dim", DimOf(source, root, -1)}}));
 }
 bool MatchConstantOfShape(PatternSource& source, NodeId root) {
   double value = 0;
@@ -178,15 +176,12 @@ bool MatchConstantOfShape(PatternSource& source, NodeId root) {
 
 const PatternRows& IndexPatterns() {
   static const PatternRows rows = {
-      {"Reshape", MatchAdvancedIndex},
-      {"Gather", MatchAdvancedIndex},
+      {"Reshape|Gather", MatchAdvancedIndex},
       Becomes("GatherElements(x, index)", "gather(x, index)", HasAxis),
       Becomes("GatherND(x, index)", "index(x, index)"),
       {"Add", MatchAddedByNumber},
-      {"ScatterElements", MatchScatter},
-      {"Scatter", MatchScatter},
       {"ScatterND", MatchSliceWrite},
-      {"ScatterND", MatchScatter},
+      {"ScatterElements|Scatter|ScatterND", MatchScatter},
       {"Loop", MatchBags},
       {"TopK", MatchTopK},
       Becomes("OneHot(x)", "one_hot(x)"),

@@ -47,7 +47,7 @@ std::optional<Weight> WeightOf(PatternSource& source, NodeId matmul) {
 std::string WeightLeaf(PatternSource& source, TensorId bias) {
   constexpr std::string_view kBias = "bias";
   if (!bias.valid() || !source.HasModulePath(bias)) return "weight";
-  const std::string& name = source.graph()[bias].name;
+  const std::string& name = source.NameOf(bias);
   const std::string leaf = name.substr(name.rfind('.') + 1);
   return leaf.ends_with(kBias) ? leaf.substr(0, leaf.size() - kBias.size()) + "weight" : "weight";
 }
@@ -72,7 +72,7 @@ bool IsLinearWithBias(const NodesMatch& found, Draft* draft) {
   if (!weight || source.RankOf(product) < 1 || source.ShapeOf(bias)[0] != source.ShapeOf(product).FromEnd(1))
     return false;
   draft->nodes.insert(draft->nodes.begin(), weight->nodes.begin(), weight->nodes.end());
-  draft->inputs = {source.Use(source.In(matmul, 0)), WeightOperand(source, *weight, matmul, bias),
+  draft->inputs = {source.Input(matmul, 0), WeightOperand(source, *weight, matmul, bias),
                    part ? source.Use(bias) : source.Parameter(bias, found.root(), "bias")};
   return true;
 }
@@ -94,7 +94,7 @@ Operand LostBias(PatternSource& source, NodeId matmul) {
     if (source.FromPyTorch() && kept.valid() && source.Stored(kept) != nullptr && source.RankOf(kept) == 1)
       return source.Parameter(kept, user, "bias");
   }
-  const std::string& result = source.graph()[output].name;
+  const std::string& result = source.NameOf(output);
   const size_t slash = source[matmul].name.rfind('/');
   if (!source.FromPyTorch() || slash == std::string::npos || source.RankOf(output) < 1) return {};
   if (result.compare(0, slash, source[matmul].name, 0, slash) != 0 || result.compare(slash, 4, "/Add") != 0) return {};
@@ -105,11 +105,10 @@ bool MatchMatMul(PatternSource& source, NodeId root) {
   if (std::optional<Weight> weight = WeightOf(source, root)) {
     std::vector<NodeId> nodes = std::move(weight->nodes);
     nodes.push_back(root);
-    return source.Emit("linear",
-                       {source.Use(source.In(root, 0)), WeightOperand(source, *weight, root), LostBias(source, root)},
+    return source.Emit("linear", {source.Input(root, 0), WeightOperand(source, *weight, root), LostBias(source, root)},
                        std::move(nodes));
   }
-  return source.Emit("matmul", {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))}, {root});
+  return source.Emit("matmul", {source.Input(root, 0), source.Input(root, 1)}, {root});
 }
 
 // Gemm(x, weight [out, in], transB) is nn.Linear on a matrix; without transB a weight with a module path is Hugging
@@ -128,11 +127,11 @@ bool MatchGemm(PatternSource& source, NodeId root) {
     const Operand weight =
         stored ? WeightOperand(source, Weight{right, !transposed, {}}, root, bias) : source.Use(right);
     const Operand lost = stored && !bias.valid() ? LostBias(source, root) : Operand();
-    return source.Emit(
-        "linear", {source.Use(source.In(root, 0)), weight, bias.valid() ? source.Parameter(bias, root, "bias") : lost},
-        {root}, computed ? Named({{"computed_weight", int64_t{1}}}) : Attributes());
+    return source.Emit("linear",
+                       {source.Input(root, 0), weight, bias.valid() ? source.Parameter(bias, root, "bias") : lost},
+                       {root}, computed ? Named({{"computed_weight", int64_t{1}}}) : Attributes());
   }
-  std::vector<Operand> inputs = {source.Use(source.In(root, 0)), source.Parameter(right, root, "weight")};
+  std::vector<Operand> inputs = {source.Input(root, 0), source.Parameter(right, root, "weight")};
   if (!bias.valid()) return source.Emit("mm", std::move(inputs), {root});
   inputs.insert(inputs.begin(), source.Parameter(bias, root, "bias"));
   return source.Emit("addmm", std::move(inputs), {root});
@@ -141,7 +140,7 @@ bool MatchGemm(PatternSource& source, NodeId root) {
 // torch.einsum: semantics permutes, multiplies and sums as the equation says.
 bool MatchEinsum(PatternSource& source, NodeId root) {
   std::vector<Operand> inputs;
-  for (size_t i = 0; i < source[root].inputs.size(); ++i) inputs.push_back(source.Use(source.In(root, i)));
+  for (size_t i = 0; i < source[root].inputs.size(); ++i) inputs.push_back(source.Input(root, i));
   return source.Emit("einsum", std::move(inputs), {root},
                      Named({{"equation", source[root].attributes.Text("equation", "")}}));
 }

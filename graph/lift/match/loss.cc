@@ -23,7 +23,7 @@ std::string WholeReduction(PatternSource& source, NodeId root) {
 
 bool MatchClassLoss(PatternSource& source, NodeId root) {
   const Node& node = source[root];
-  std::vector<Operand> inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 1))};
+  std::vector<Operand> inputs = {source.Input(root, 0), source.Input(root, 1)};
   if (source.In(root, 2).valid()) {
     const TensorId weight = source.In(root, 2);
     inputs.push_back(source.Stored(weight) != nullptr ? source.Buffer(weight, root, "weight") : source.Use(weight));
@@ -57,10 +57,8 @@ bool MatchWritten(PatternSource& source, NodeId root) {
 }  // namespace
 
 const PatternRows& LossPatterns() {
-  static const PatternRows rows = {{"SoftmaxCrossEntropyLoss", MatchClassLoss},
-                                   {"NegativeLogLikelihoodLoss", MatchClassLoss},
-                                   {"ReduceMean", MatchWritten},
-                                   {"ReduceSum", MatchWritten}};
+  static const PatternRows rows = {{"SoftmaxCrossEntropyLoss|NegativeLogLikelihoodLoss", MatchClassLoss},
+                                   {"ReduceMean|ReduceSum", MatchWritten}};
   return rows;
 }
 

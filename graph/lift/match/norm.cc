@@ -17,21 +17,13 @@ Operand Affine(PatternSource& source, TensorId tensor, NodeId user, const char* 
   return IsFiller(source, tensor) ? Operand{} : source.Parameter(tensor, user, leaf);
 }
 
-// One number over and over: the ones and zeros of a norm that has no scale and shift of its own.
-bool IsUniform(PatternSource& source, TensorId tensor) {
-  const StoredTensor* stored = tensor.valid() ? source.Stored(tensor) : nullptr;
-  if (stored == nullptr || !stored->values.has_value()) return false;
-  const std::vector<double>& reals = stored->values->reals;
-  return std::adjacent_find(reals.begin(), reals.end(), std::not_equal_to<>()) == reals.end();
-}
-
 bool MatchBatchNorm(PatternSource& source, NodeId root) {
   // In training the node has further outputs: opset 14 says training_mode, older ones give five outputs.
   const Node& node = source[root];
   const bool training = node.attributes.Int("training_mode", node.outputs.size() > 3 ? 1 : 0) != 0;
   return source.Emit(
       "batch_norm",
-      {source.Use(source.In(root, 0)), Affine(source, source.In(root, 1), root, "weight"),
+      {source.Input(root, 0), Affine(source, source.In(root, 1), root, "weight"),
        Affine(source, source.In(root, 2), root, "bias"), source.Buffer(source.In(root, 3), root, "running_mean"),
        source.Buffer(source.In(root, 4), root, "running_var")},
       {root}, Named({{"training", static_cast<int64_t>(training)}}));
@@ -39,7 +31,7 @@ bool MatchBatchNorm(PatternSource& source, NodeId root) {
 
 bool MatchInstanceNorm(PatternSource& source, NodeId root) {
   return source.Emit("instance_norm",
-                     {source.Use(source.In(root, 0)), Affine(source, source.In(root, 1), root, "weight"),
+                     {source.Input(root, 0), Affine(source, source.In(root, 1), root, "weight"),
                       Affine(source, source.In(root, 2), root, "bias")},
                      {root});
 }
@@ -64,7 +56,7 @@ bool MatchGroupNorm(PatternSource& source, NodeId root) {
   const bool affine = source[root].op == "Add";
   return MatchesForm(source, root, affine ? scaled : plain, [&](const NodesMatch& found) {
     const Shape grouped = source.ShapeOf(found["grouped"]);
-    if (!IsFiller(source, found["ones"]) && !IsUniform(source, found["ones"])) return false;
+    if (!IsFiller(source, found["ones"])) return false;
     if (grouped.rank() != 3 || !grouped[1].IsConstant() || (affine && !found.AreStored({"weight", "bias"})))
       return false;
     return EmitGroupNorm(source, found["x"], grouped[1].c0(), found["weight"], found["bias"], found.Nodes());
@@ -74,7 +66,7 @@ bool MatchGroupNorm(PatternSource& source, NodeId root) {
 bool MatchLayerNorm(PatternSource& source, NodeId root) {
   const int64_t axis = source[root].attributes.Int("axis", -1);
   return source.Emit("layer_norm",
-                     {source.Use(source.In(root, 0)), Affine(source, source.In(root, 1), root, "weight"),
+                     {source.Input(root, 0), Affine(source, source.In(root, 1), root, "weight"),
                       Affine(source, source.In(root, 2), root, "bias")},
                      {root}, Named({{"normalized_axes", axis < 0 ? -axis : source.RankOf(source.In(root, 0)) - axis}}));
 }
@@ -84,12 +76,10 @@ bool MatchRmsNormNode(PatternSource& source, NodeId root) {
   if (source.FromPyTorch() && source[root].op == "SimplifiedLayerNormalization" &&
       source.RankOf(source.In(root, 0)) > 0) {
     FusedParts(source, root)
-        .PutRmsNorm(source.Use(source.In(root, 0)), source.ShapeOf(source.In(root, 0)), source.In(root, 1),
-                    source.Out(root));
+        .PutRmsNorm(source.Input(root, 0), source.ShapeOf(source.In(root, 0)), source.In(root, 1), source.Out(root));
     return true;
   }
-  return source.Emit("rms_norm", {source.Use(source.In(root, 0)), Affine(source, source.In(root, 1), root, "weight")},
-                     {root});
+  return source.Emit("rms_norm", {source.Input(root, 0), Affine(source, source.In(root, 1), root, "weight")}, {root});
 }
 
 bool MatchGroupNormNode(PatternSource& source, NodeId root) {
@@ -139,7 +129,7 @@ bool IsWeightNorm(const NodesMatch& found, Draft* draft) {
   std::vector<bool> reduced(static_cast<size_t>(rank), false);
   for (const int64_t axis : *axes) reduced.at(static_cast<size_t>(FromFront(axis, rank))) = true;
   // The hook of nn.utils.weight_norm binds the weight to its module, a parametrization does not.
-  if (source.graph()[found["weight_v"]].name.ends_with("weight_v")) draft->attributes.Set("bound", int64_t{1});
+  if (source.NameOf(found["weight_v"]).ends_with("weight_v")) draft->attributes.Set("bound", int64_t{1});
   return !reduced.front() || !reduced.back();
 }
 
@@ -157,8 +147,7 @@ const PatternRows& NormPatterns() {
   static const PatternRows rows = {
       Becomes("Mul(Div(weight_v, norm=ReduceL2(weight_v)), weight_g)", "weight_norm(%weight_v, %weight_g)",
               IsWeightNorm),
-      {"Add", MatchGroupNorm},
-      {"Reshape", MatchGroupNorm},
+      {"Add|Reshape", MatchGroupNorm},
       Becomes("Add(Mul(" + centered + ", weight), bias)", "layer_norm(x, %weight, %bias)", IsScaledAndCentered),
       Becomes(centered, "layer_norm(x)", IsCentered),
       Becomes("Add(Mul(x, " + gain + "), Sub(bias, Mul(mean, m)))", "layer_norm(x, %weight, %bias)", IsOfLastAxis),
@@ -171,8 +160,7 @@ const PatternRows& NormPatterns() {
       {"InstanceNormalization", MatchInstanceNorm},
       {"GroupNormalization", MatchGroupNormNode},
       {"LayerNormalization", MatchLayerNorm},
-      {"RMSNormalization", MatchRmsNormNode},
-      {"SimplifiedLayerNormalization", MatchRmsNormNode},
+      {"RMSNormalization|SimplifiedLayerNormalization", MatchRmsNormNode},
   };
   return rows;
 }

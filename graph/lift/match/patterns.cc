@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "graph/base/check.h"
+#include "graph/base/text.h"
 #include "graph/lift/match/source.h"
 
 namespace vramplan {
@@ -11,14 +12,14 @@ namespace vramplan {
 std::vector<NodeId> NodesMatch::Nodes() const {
   std::vector<NodeId> nodes;
   for (const int32_t call : match.calls) {
-    if (std::find(nodes.begin(), nodes.end(), NodeId{call}) == nodes.end()) nodes.push_back(NodeId{call});
+    if (!Contains(nodes, NodeId{call})) nodes.push_back(NodeId{call});
   }
-  std::reverse(nodes.begin(), nodes.end());
+  std::ranges::reverse(nodes);
   return nodes;
 }
 
 bool NodesMatch::AreStored(std::initializer_list<std::string_view> names) const {
-  return std::all_of(names.begin(), names.end(), [&](std::string_view name) {
+  return std::ranges::all_of(names, [&](std::string_view name) {
     return source.Stored((*this)[name]) != nullptr && source.IsInitializer((*this)[name]);
   });
 }
@@ -30,7 +31,6 @@ PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft f
     FinishDraft finish;
   };
   const auto rule = std::make_shared<const Rule>(Rule{Form(form), ParseCall(call), finish});
-  CHECK(rule->form.roots().size() == 1);
   const auto match = [rule](PatternSource& source, NodeId root) {
     return MatchesForm(source, root, rule->form, [&](const NodesMatch& found) {
       Draft draft{.op = rule->call.op,
@@ -47,7 +47,8 @@ PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft f
       return true;
     });
   };
-  return {std::string(rule->form.roots().front()), match};
+  const size_t name = form.find('=') < form.find('(') ? form.find('=') + 1 : 0;
+  return {form.substr(name, form.find('(') - name), match};
 }
 
 // By operator of the root node: patterns of several nodes first, then single nodes.
@@ -74,7 +75,9 @@ const std::vector<const PatternRow*>& PatternsFor(const std::string& op) {
                                       &LookUpNodes(),
                                       &ReductionNodes(),
                                       &PointwiseNodes()}) {
-      for (const PatternRow& row : *family) rows[row.op].push_back(&row);
+      for (const PatternRow& row : *family) {
+        for (const std::string_view op : TextsIn(row.ops, '|')) rows[op].push_back(&row);
+      }
     }
     return rows;
   }();

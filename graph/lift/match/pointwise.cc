@@ -1,7 +1,9 @@
 // Pointwise nodes: one node, one operator. A number on one side becomes the attribute `scalar`.
 #include <algorithm>
+#include <cctype>
 #include <unordered_map>
 
+#include "graph/base/text.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/simplifiers/fx_names.h"
 
@@ -67,16 +69,16 @@ bool MatchFoldedScale(PatternSource& source, NodeId root) {
   for (size_t side = 0; source.FromPyTorch() && side < 2; ++side) {
     const TensorId scale = source.In(root, side);
     if (!scale.valid() || source.Stored(scale) == nullptr || !source.IsInitializer(scale)) continue;
-    const std::string& name = source.graph()[scale].name;
+    const std::string& name = source.NameOf(scale);
     const Shape shape = source.ShapeOf(scale);
     const auto is_one = [](const Dim& d) { return d.Is(1); };
-    const bool one_long_axis = std::count_if(shape.begin(), shape.end(), is_one) == shape.rank() - 1;
+    const bool one_long_axis = std::ranges::count_if(shape, is_one) == shape.rank() - 1;
     const bool is_view = source.FromFx() && IsViewName(name);
-    if (name.rfind("onnx::Mul_", 0) != 0 && name.rfind("_v_", 0) != 0 && !is_view) continue;
+    if (!name.starts_with("onnx::Mul_") && !name.starts_with("_v_") && !is_view) continue;
     if (shape.rank() < 2 || !one_long_axis || !IsFloating(source.TypeOf(scale))) continue;
     const Operand view = source.New(Beside(source[root], "scale"), source.TypeOf(scale), shape);
     source.Put(view, "reshape", {source.Parameter(scale, root, "gamma", Shape{shape.Elements()})}, {root});
-    const Operand other = source.Use(source.In(root, 1 - side));
+    const Operand other = source.Input(root, 1 - side);
     return source.Emit("mul", {side == 0 ? view : other, side == 0 ? other : view}, {root});
   }
   return false;
@@ -87,8 +89,8 @@ bool MatchNotEqual(PatternSource& source, NodeId root) {
   const NodeId equal = source.OnlyMakerOf(source.In(root, 0), "Equal");
   if (!equal.valid()) return false;
   const auto number = source.Number(source.In(equal, 1));
-  return source.Emit("ne", {source.Use(source.In(equal, 0)), number ? Operand{} : source.Use(source.In(equal, 1))},
-                     {equal, root}, number ? Named({{"scalar", *number}}) : Attributes());
+  return source.Emit("ne", {source.Input(equal, 0), number ? Operand{} : source.Input(equal, 1)}, {equal, root},
+                     number ? Named({{"scalar", *number}}) : Attributes());
 }
 
 // Max(Min(x, high), low) and the like of more than two operands: Sum, Mean, Max, Min with many inputs fold to the left.
@@ -96,57 +98,40 @@ bool MatchMany(PatternSource& source, NodeId root) {
   const Node& node = source[root];
   const char* op = node.op == "Max" ? "maximum" : node.op == "Min" ? "minimum" : "add";
   if (node.inputs.size() < 2) return false;
-  Operand left = source.Use(source.In(root, 0));
+  Operand left = source.Input(root, 0);
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const bool last = i + 1 == node.inputs.size();
     const TensorId output = node.outputs[0];
     const Operand to =
         last ? source.Out(root) : source.New(Beside(node, "partial"), source.TypeOf(output), source.ShapeOf(output));
-    source.Put(to, op, {left, source.Use(source.In(root, i))}, {root});
+    source.Put(to, op, {left, source.Input(root, i)}, {root});
     left = to;
   }
   return true;
 }
 
-constexpr std::pair<const char*, const char*> kUnary[] = {{"Neg", "neg"},
-                                                          {"Abs", "abs"},
-                                                          {"Exp", "exp"},
-                                                          {"Log", "log"},
-                                                          {"Sqrt", "sqrt"},
-                                                          {"Sin", "sin"},
-                                                          {"Cos", "cos"},
-                                                          {"Erf", "erf"},
-                                                          {"Floor", "floor"},
-                                                          {"Ceil", "ceil"},
-                                                          {"Round", "round"},
-                                                          {"Sign", "sign"},
-                                                          {"IsNaN", "isnan"},
-                                                          {"IsInf", "isinf"},
-                                                          {"Tan", "tan"},
-                                                          {"Asin", "asin"},
-                                                          {"Acos", "acos"},
-                                                          {"Atan", "atan"},
-                                                          {"Sinh", "sinh"},
-                                                          {"Cosh", "cosh"},
-                                                          {"Asinh", "asinh"},
-                                                          {"Acosh", "acosh"},
-                                                          {"Atanh", "atanh"},
-                                                          {"Not", "bitwise_not"},
-                                                          {"Reciprocal", "reciprocal"},
-                                                          {"BitwiseNot", "bitwise_not"}};
+// PyTorch calls these as ONNX does, in small letters.
+constexpr std::string_view kSameNames =
+    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid HardSwish IsInf IsNaN "
+    "Log Mish Neg Reciprocal Relu Round Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh";
+
+bool MatchSameName(PatternSource& source, NodeId root) {
+  std::string op = source[root].op;
+  std::ranges::transform(op, op.begin(), [](unsigned char c) { return std::tolower(c); });
+  return source.EmitOf(root, std::move(op));
+}
 
 // Where(mask, number, x) is masked_fill; otherwise where.
 bool MatchWhere(PatternSource& source, NodeId root) {
   const TensorId condition = source.In(root, 0);
   const auto yes = source.Number(source.In(root, 1)), no = source.Number(source.In(root, 2));
   if (yes.has_value() && !no.has_value()) {
-    return source.Emit("masked_fill", {source.Use(source.In(root, 2)), source.Use(condition)}, {root},
+    return source.Emit("masked_fill", {source.Input(root, 2), source.Use(condition)}, {root},
                        Named({{"scalar", *yes}}));
   }
-  return source.Emit("where",
-                     {source.Use(condition), yes ? Operand{} : source.Use(source.In(root, 1)),
-                      no ? Operand{} : source.Use(source.In(root, 2))},
-                     {root});
+  return source.Emit(
+      "where", {source.Use(condition), yes ? Operand{} : source.Input(root, 1), no ? Operand{} : source.Input(root, 2)},
+      {root});
 }
 
 }  // namespace
@@ -156,8 +141,9 @@ const PatternRows& PointwiseNodes() {
     PatternRows made = {{"Not", MatchNotEqual}, {"Where", MatchWhere}};
     made.push_back({"Mul", MatchFoldedScale});
     for (const auto& [op, name] : BinaryNames()) made.push_back({op.c_str(), MatchBinary});
-    for (const auto& [op, name] : kUnary) made.push_back(Becomes(std::string(op) + "(x)", std::string(name) + "(x)"));
-    for (const char* op : {"Max", "Min", "Sum", "Mean"}) made.push_back({op, MatchMany});
+    for (const std::string_view op : TextsIn(kSameNames, ' ')) made.push_back({std::string(op), MatchSameName});
+    made.push_back(Becomes("Not|BitwiseNot(x)", "bitwise_not(x)"));
+    made.push_back({"Max|Min|Sum|Mean", MatchMany});
     return made;
   }();
   return rows;

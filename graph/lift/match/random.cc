@@ -7,8 +7,7 @@ namespace {
 // Dropout that drops something (others are no-ops, see PatternSource::FindNoOps)
 bool MatchDropout(PatternSource& source, NodeId root) {
   const auto ratio = source.Number(source.In(root, 1));
-  return source.Emit("dropout", {source.Use(source.In(root, 0))}, {root},
-                     Named({{"p", ratio.value_or(source[root].attributes.Real("ratio", 0.5))}}));
+  return source.EmitOf(root, "dropout", Named({{"p", ratio.value_or(source[root].attributes.Real("ratio", 0.5))}}));
 }
 
 bool HasChance(const NodesMatch& found, Draft* draft) {
@@ -25,10 +24,7 @@ const PatternRows& RandomPatterns() {
       Becomes("Cast(Less(RandomUniformLike|RandomUniform(), #p))", "bernoulli(-)", HasChance),
       Becomes("Bernoulli(x)", "bernoulli(x)"),
       // torch.rand, torch.randn and their _like forms
-      Becomes("RandomUniform()", "bernoulli(-)"),
-      Becomes("RandomUniformLike()", "bernoulli(-)"),
-      Becomes("RandomNormal()", "bernoulli(-)"),
-      Becomes("RandomNormalLike()", "bernoulli(-)"),
+      Becomes("RandomUniform|RandomUniformLike|RandomNormal|RandomNormalLike()", "bernoulli(-)"),
   };
   return rows;
 }

@@ -70,8 +70,8 @@ bool MatchRecurrent(PatternSource& source, NodeId root) {
     if (d < hidden_weights.size()) weights.push_back(hidden_weights[d]);
     for (size_t i = 2 * d; i < std::min(2 * d + 2, biases.size()); ++i) weights.push_back(biases[i]);
   }
-  std::vector<Operand> inputs = {source.Use(source.In(root, 0)), source.Use(source.In(root, 5)),
-                                 lstm ? source.Use(source.In(root, 6)) : Operand{}};
+  std::vector<Operand> inputs = {source.Input(root, 0), source.Input(root, 5),
+                                 lstm ? source.Input(root, 6) : Operand{}};
   inputs.insert(inputs.end(), weights.begin(), weights.end());
   return source.EmitAll(
       lstm               ? "lstm"
@@ -87,7 +87,7 @@ bool MatchRecurrent(PatternSource& source, NodeId root) {
 }  // namespace
 
 const PatternRows& RecurrentPatterns() {
-  static const PatternRows rows = {{"LSTM", MatchRecurrent}, {"GRU", MatchRecurrent}, {"RNN", MatchRecurrent}};
+  static const PatternRows rows = {{"LSTM|GRU|RNN", MatchRecurrent}};
   return rows;
 }
 

@@ -13,16 +13,6 @@
 namespace vramplan {
 namespace {
 
-// Operators in which sizes and scalars are computed; what makes tensors (Range, ConstantOfShape, Expand) is not here.
-bool IsArithmetic(const std::string& op) {
-  static const std::unordered_set<std::string> ops = {
-      "Gather", "Slice", "Concat",   "Unsqueeze", "Squeeze", "Reshape",    "Cast",      "Identity",  "Add",   "Sub",
-      "Mul",    "Div",   "Mod",      "Pow",       "Sqrt",    "Floor",      "Ceil",      "Round",     "Neg",   "Abs",
-      "Min",    "Max",   "Equal",    "Less",      "Greater", "Not",        "And",       "Or",        "Where", "Split",
-      "Exp",    "Log",   "CastLike", "Size",      "Shape",   "ReduceProd", "ReduceSum", "Reciprocal"};
-  return ops.count(op) != 0;
-}
-
 // What sizes and scalars are computed from: a stored scalar, or a short list of numbers; larger ones are tables, and a
 // list of floating numbers that is no literal is a small layer's weight.
 bool IsFewNumbers(const StoredTensor& stored) {
@@ -38,7 +28,7 @@ bool IsFill(const Graph& graph, TensorId tensor) {
     if (node.op != "Expand" && node.op != "Reshape" && node.op != "Cast") return false;
     tensor = node.inputs[0];
   }
-  return tensor.valid() && graph[tensor].stored.has_value();
+  return graph.IsStored(tensor);
 }
 
 }  // namespace
@@ -49,8 +39,8 @@ PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuil
                              const std::vector<bool>& live, Notes* notes)
     : graph_(graph), shapes_(shapes), builder_(builder), live_(live), notes_(notes), modules_(graph) {
   from_pytorch_ = WrittenByPyTorch(graph);
-  optimized_ = graph.producer.rfind("onnxruntime", 0) == 0;
-  built_ = graph.producer.rfind("onnxruntime-genai", 0) == 0;
+  optimized_ = graph.producer.starts_with("onnxruntime");
+  built_ = graph.producer.starts_with("onnxruntime-genai");
   fx_names_ = HasFxNames(graph);
   made_.resize(graph.tensors.size());
   needed_.resize(graph.tensors.size());
@@ -66,7 +56,7 @@ void PatternSource::FindFirstUsers() {
     if (graph_.nodes[n].op == "Identity") continue;
     for (const TensorId input : graph_.nodes[n].inputs) {
       if (input.valid() && !first_user_[Index(input)].valid()) {
-        first_user_[Index(input)] = NodeId{static_cast<int32_t>(n)};
+        first_user_[Index(input)] = NodeId::At(n);
       }
     }
   }
@@ -80,11 +70,11 @@ void PatternSource::FindNumbers() {
       number_[n] = true;
       continue;
     }
-    if (!IsArithmetic(node.op)) continue;
-    number_[n] = std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+    if (!IsSizeArithmetic(node.op)) continue;
+    number_[n] = std::ranges::all_of(node.inputs, [&](TensorId input) {
       if (!input.valid()) return true;
       const Tensor& tensor = graph_[input];
-      if (tensor.producer.valid()) return static_cast<bool>(number_[static_cast<size_t>(tensor.producer.value)]);
+      if (tensor.producer.valid()) return static_cast<bool>(number_[tensor.producer.index()]);
       return tensor.stored.has_value() && IsFewNumbers(*tensor.stored) &&
              (tensor.stored->literal || !IsFloating(tensor.stored->type) || !from_pytorch_ || !HasModulePath(input));
     });
@@ -93,7 +83,7 @@ void PatternSource::FindNumbers() {
 
 void PatternSource::FindNoOps() {
   behind_.resize(graph_.tensors.size());
-  for (size_t t = 0; t < behind_.size(); ++t) behind_[t] = TensorId{static_cast<int32_t>(t)};
+  for (size_t t = 0; t < behind_.size(); ++t) behind_[t] = TensorId::At(t);
   for (const Node& node : graph_.nodes) {
     if (node.outputs.empty() || node.inputs.empty() || !node.inputs[0].valid() || !node.outputs[0].valid()) continue;
     bool none = false;
@@ -128,7 +118,7 @@ void PatternSource::CountUses() {
       if (!node.inputs[i].valid() || IsShapeOperand(node, i)) continue;
       const TensorId behind = Behind(node.inputs[i]);
       ++uses_[Index(behind)];
-      users_[Index(behind)].push_back(NodeId{static_cast<int32_t>(n)});
+      users_[Index(behind)].push_back(NodeId::At(n));
     }
   }
   for (const TensorId output : graph_.outputs) ++uses_[Index(Behind(output))];
@@ -158,7 +148,7 @@ std::optional<double> PatternSource::Number(TensorId tensor) const {
     if (values.integers.size() + values.reals.size() != 1) return std::nullopt;
     return values.reals.empty() ? static_cast<double>(values.integers[0]) : values.reals[0];
   }
-  if (!t.producer.valid() || !number_[static_cast<size_t>(t.producer.value)]) return std::nullopt;
+  if (!t.producer.valid() || !number_[t.producer.index()]) return std::nullopt;
   const TensorFacts& facts = shapes_[tensor];
   if (facts.reals.has_value() && facts.reals->size() == 1) return (*facts.reals)[0];
   if (facts.integers.has_value() && facts.integers->size() == 1 && (*facts.integers)[0].IsConstant()) {
@@ -178,12 +168,17 @@ bool PatternSource::HasModulePath(TensorId tensor) const {
 bool PatternSource::IsHostMade(TensorId tensor) const {
   if (!tensor.valid()) return false;
   const NodeId maker = graph_[tensor].producer;
-  return maker.valid() && !graph_[tensor].stored.has_value() && number_[static_cast<size_t>(maker.value)];
+  return maker.valid() && !graph_[tensor].stored.has_value() && number_[maker.index()];
 }
 
 bool PatternSource::IsNumber(TensorId tensor, double expected) const {
   const std::optional<double> number = Number(tensor);
   return number.has_value() && std::abs(*number - expected) <= 1e-3 * std::max(1.0, std::abs(expected));
+}
+
+std::string PatternSource::NameIn(NodeId user, const std::string& leaf) const {
+  const std::string module = ModuleOf(user);
+  return module.empty() ? leaf : module + "." + leaf;
 }
 
 std::optional<std::pair<TensorId, double>> PatternSource::TensorAndNumber(NodeId node) const {
@@ -253,16 +248,12 @@ Operand PatternSource::Use(TensorId tensor) {
     needed_[Index(behind)] = true;
     work_.push_back(behind);
   }
-  return {.tensor = behind, .made = {}};
+  return {.tensor = behind};
 }
 
 Operand PatternSource::Unfolded(TensorId tensor) {
   if (!from_pytorch_ || !graph_[tensor].stored.has_value() || HasModulePath(tensor)) return {};
-  const auto [found, fresh] = unfolded_.try_emplace(tensor);
-  if (fresh) {
-    const Operand made = UnfoldedLookUp(*this, tensor);
-    unfolded_[tensor] = made;
-  }
+  if (unfolded_.try_emplace(tensor).second) unfolded_[tensor] = UnfoldedLookUp(*this, tensor);
   return unfolded_[tensor];
 }
 
@@ -279,8 +270,7 @@ Operand PatternSource::UseAs(Role role, TensorId tensor, NodeId user, const std:
   if (!tensor.valid()) return {};
   const TensorId behind = Behind(tensor);
   if (Stored(behind) != nullptr) {
-    const std::string module = ModuleOf(user);
-    Claim claim{role, module.empty() ? leaf : module + "." + leaf, shape, user};
+    Claim claim{role, NameIn(user, leaf), shape, user};
     const auto [found, fresh] = claims_.try_emplace(behind, claim);
     if (!fresh && user < found->second.user) found->second = std::move(claim);  // the first user names it
   }
@@ -290,7 +280,7 @@ Operand PatternSource::UseAs(Role role, TensorId tensor, NodeId user, const std:
 Operand PatternSource::Out(NodeId node, size_t i) {
   const Node& n = graph_[node];
   if (i >= n.outputs.size() || !n.outputs[i].valid()) return {};
-  return {.tensor = n.outputs[i], .made = {}};
+  return {.tensor = n.outputs[i]};
 }
 
 std::vector<Operand> PatternSource::Outs(NodeId node) {
@@ -302,43 +292,35 @@ std::vector<Operand> PatternSource::Outs(NodeId node) {
 Operand PatternSource::LostUnder(const std::string& key, const std::string& name, DType type, const Shape& shape) {
   const auto [found, fresh] = lost_of_.try_emplace(key, static_cast<int32_t>(lost_.size()));
   if (fresh) lost_.push_back({.name = name, .type = type, .shape = shape, .value = {}});
-  return {.tensor = {}, .made = {}, .lost = found->second};
+  return {.lost = found->second};
 }
 
 Operand PatternSource::LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape,
                                      TensorId beside) {
-  const std::string module = ModuleOf(user);
-  const std::string name = module.empty() ? leaf : module + "." + leaf;
+  const std::string name = NameIn(user, leaf);
   if (beside.valid()) return LostUnder("beside " + std::to_string(beside.value) + leaf, name, type, shape);
-  if (module.empty()) return LostUnder(std::to_string(user.value) + leaf, leaf, type, shape);
-  return LostUnder(name + ToString(shape), name, type, shape);
+  const bool in_root = name == leaf;
+  return LostUnder(in_root ? std::to_string(user.value) + leaf : name + ToString(shape), name, type, shape);
 }
 
 Operand PatternSource::PartOf(TensorId packed, NodeId user, const std::string& leaf, const Shape& shape) {
   const TensorId behind = Behind(packed);
   taken_apart_.insert(behind);
-  const std::string module = ModuleOf(user);
-  const std::string name = module.empty() ? leaf : module + "." + leaf;
-  std::string key = name + "@" + std::to_string(behind.value);
-  if (!module.empty()) {
-    // Calls of a module have scopes of their own, so that the n-th of one call is the n-th of the others.
-    const int place = folded_in_scope_[{name, modules_.ScopeOf(user)}]++;
-    key = name + ToString(shape) + "#" + std::to_string(place);
-    const Operand part = LostUnder(key, name, TypeOf(behind), shape);
-    lost_[static_cast<size_t>(part.lost)].place = place;
-    return part;
-  }
-  return LostUnder(key, name, TypeOf(behind), shape);
+  const std::string name = NameIn(user, leaf);
+  if (name == leaf) return LostUnder(name + "@" + std::to_string(behind.value), name, TypeOf(behind), shape);
+  // Calls of a module have scopes of their own, so that the n-th of one call is the n-th of the others.
+  const int place = folded_in_scope_[{name, modules_.ScopeOf(user)}]++;
+  const Operand part = LostUnder(name + ToString(shape) + "#" + std::to_string(place), name, TypeOf(behind), shape);
+  lost_[static_cast<size_t>(part.lost)].place = place;
+  return part;
 }
 
 Operand PatternSource::LostBuffer(NodeId user, const std::string& leaf, DType type, const Shape& shape) {
-  const std::string module = ModuleOf(user);
-  const std::string name = module.empty() ? leaf : module + "." + leaf;
-  return {.tensor = {}, .made = builder_.AddValue({.name = name, .type = type, .shape = shape, .role = Role::kBuffer})};
+  return {.made = builder_.AddValue({NameIn(user, leaf), type, shape, Role::kBuffer})};
 }
 
 Operand PatternSource::New(const std::string& name, DType type, const Shape& shape) {
-  return {.tensor = {}, .made = builder_.AddValue({.name = name, .type = type, .shape = shape})};
+  return {.made = builder_.AddValue({.name = name, .type = type, .shape = shape})};
 }
 
 void PatternSource::Add(Draft draft) {
@@ -366,11 +348,11 @@ bool PatternSource::PutAll(std::vector<Operand> outputs, std::string op, std::ve
 void PatternSource::Lift(TensorId tensor) {
   const NodeId maker = graph_[tensor].producer;
   if (made_[Index(tensor)] || !Live(maker) || Stored(tensor) != nullptr) return;
-  if (number_[static_cast<size_t>(maker.value)]) return;  // a host value that is used as data: a constant
+  if (number_[maker.index()]) return;  // a host value that is used as data: a constant
   const Node& node = graph_[maker];
   const auto made = [&](TensorId output) { return output.valid() && made_[Index(output)]; };
   for (const PatternRow* row : PatternsFor(node.op)) {
-    if (std::any_of(node.outputs.begin(), node.outputs.end(), made)) break;  // a mask or a statistic of a matched layer
+    if (std::ranges::any_of(node.outputs, made)) break;  // a mask or a statistic of a matched layer
     if (row->match(*this, maker) && made_[Index(tensor)]) return;
   }
   Draft draft{.op = "onnx::" + node.op, .inputs = {}, .outputs = {}, .attributes = node.attributes, .nodes = {maker}};
@@ -385,7 +367,7 @@ void PatternSource::Lift(TensorId tensor) {
 void PatternSource::Run() {
   for (const TensorId output : graph_.outputs) Use(output);
   for (size_t t = 0; t < graph_.tensors.size(); ++t) {
-    const TensorId tensor{static_cast<int32_t>(t)};
+    const TensorId tensor = TensorId::At(t);
     if (!builder_.HasValue(tensor) || !Live(graph_[tensor].producer)) continue;
     if (!builder_.IsMade(builder_.ValueOf(tensor))) Use(tensor);  // a layer of the other source needs it
   }
@@ -401,10 +383,9 @@ void PatternSource::Run() {
 
 void PatternSource::OrderDrafts() {
   for (Draft& draft : drafts_) {
-    if (!draft.position.valid()) draft.position = *std::max_element(draft.nodes.begin(), draft.nodes.end());
+    if (!draft.position.valid()) draft.position = *std::ranges::max_element(draft.nodes);
   }
-  std::stable_sort(drafts_.begin(), drafts_.end(),
-                   [](const Draft& a, const Draft& b) { return a.position < b.position; });
+  std::ranges::stable_sort(drafts_, [](const Draft& a, const Draft& b) { return a.position < b.position; });
   if (optimized_ && builder_.layer_count() == 0) OrderCalls();
 }
 
@@ -426,7 +407,7 @@ void PatternSource::OrderCalls() {
   std::vector<Draft> ordered;
   for (const size_t d : CallOrder(needs, paths)) {
     ordered.push_back(std::move(drafts_[d]));
-    ordered.back().position = NodeId{static_cast<int32_t>(ordered.size())};
+    ordered.back().position = NodeId::At(ordered.size());
   }
   drafts_ = std::move(ordered);
 }
@@ -449,7 +430,7 @@ void PatternSource::Flush() {
   }
   // What stands for a no-op's output: graph outputs, and operands of layers from the other source.
   for (size_t t = 0; t < behind_.size(); ++t) {
-    const TensorId tensor{static_cast<int32_t>(t)};
+    const TensorId tensor = TensorId::At(t);
     if (behind_[t] != tensor && needed_[Index(behind_[t])]) builder_.SetValueOf(tensor, builder_.ValueOf(behind_[t]));
   }
 }

@@ -36,9 +36,6 @@ struct Operand {
   bool valid() const { return tensor.valid() || made.valid() || lost >= 0; }
 };
 
-// An axis that may be counted from the end, counted from the front.
-constexpr int64_t FromFront(int64_t axis, int rank) { return axis < 0 ? axis + rank : axis; }
-
 struct Draft {
   std::string op;
   std::vector<Operand> inputs, outputs;
@@ -74,7 +71,7 @@ class PatternSource {
   TensorId In(NodeId node, size_t i) const;
   // The live node that makes `tensor`; invalid where none does.
   NodeId MakerOf(TensorId tensor) const {
-    const NodeId maker = tensor.valid() ? graph_[tensor].producer : NodeId{};
+    const NodeId maker = graph_.MakerOf(tensor);
     return Live(maker) ? maker : NodeId{};
   }
   // The same, when it is an `op`.
@@ -91,6 +88,8 @@ class PatternSource {
   bool SameScope(NodeId a, NodeId b) const { return modules_.ScopeOf(a) == modules_.ScopeOf(b); }
   std::string ModuleOf(NodeId node) const { return modules_.InnermostOf(node); }
   const ModulePaths& modules() const { return modules_; }
+  // "<module of user>.<leaf>"; in the root the leaf alone.
+  std::string NameIn(NodeId user, const std::string& leaf) const;
   // A number that Python held: a stored scalar that is no parameter, or one computed from sizes.
   std::optional<double> Number(TensorId tensor) const;
   bool IsNumber(TensorId tensor, double expected) const;
@@ -108,6 +107,7 @@ class PatternSource {
   bool IsInitializer(TensorId tensor) const;
   // Its name is that of its place in the module tree.
   bool HasModulePath(TensorId tensor) const;
+  const std::string& NameOf(TensorId tensor) const { return graph_[tensor].name; }
   Shape ShapeOf(TensorId tensor) const;
   DType TypeOf(TensorId tensor) const { return shapes_[tensor].type; }
   int RankOf(TensorId tensor) const { return ShapeOf(tensor).rank(); }
@@ -115,6 +115,7 @@ class PatternSource {
   // --- Making --------------------------------------------------------------------------------------------------------
   // An operand; its maker will be lifted too. Absent stays absent.
   Operand Use(TensorId tensor);
+  Operand Input(NodeId node, size_t i) { return Use(In(node, i)); }
   // A stored operand with a known role. Where the file has no path for it, "<module of user>.<leaf>" is one. `shape`:
   // that of the framework's tensor, when the exporter changed it.
   Operand Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape = std::nullopt);
@@ -166,8 +167,8 @@ class PatternSource {
   };
   Operand Unfolded(TensorId tensor);
   Operand UseAs(Role role, TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape);
-  size_t Index(TensorId tensor) const { return static_cast<size_t>(tensor.value); }
-  bool Live(NodeId node) const { return node.valid() && live_[static_cast<size_t>(node.value)]; }
+  size_t Index(TensorId tensor) const { return tensor.index(); }
+  bool Live(NodeId node) const { return node.valid() && live_[node.index()]; }
   void FindFirstUsers();
   void FindNumbers();
   void FindNoOps();
@@ -225,10 +226,10 @@ class PatternSource {
   std::map<TensorId, Operand> unfolded_;  // invalid: nothing was folded into it
 };
 
-// One pattern: tries to lift the node `root`, whose op is that of its row. False: not this one.
+// One pattern: tries to lift the node `root`, whose op is one of its row. False: not this one.
 using MatchFunction = std::function<bool(PatternSource& source, NodeId root)>;
 struct PatternRow {
-  std::string op;
+  std::string ops;  // "ReduceMean|ReduceSum"
   MatchFunction match;
 };
 using PatternRows = std::vector<PatternRow>;
@@ -300,6 +301,7 @@ bool MatchesForm(PatternSource& source, NodeId root, const Form& form, const Acc
 using FinishDraft = bool (*)(const NodesMatch& found, Draft* draft);
 // A row: the form becomes the call. "%weight" in the call is the module's parameter of that name.
 //   Becomes("Mul(x, Sigmoid(x))", "silu(x)")
+//   Becomes("Flatten|Reshape(x)", "reshape(x)")
 PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft finish = nullptr);
 
 // Whether an exporter folded a batch norm into a convolution.

@@ -19,7 +19,7 @@ bool IsBufferByHabit(std::string_view name) {
   const std::string_view leaf = name.substr(name.rfind('.') + 1);
   static const std::unordered_set<std::string_view> kTables = {"mask", "freqs_cos", "freqs_sin", "cos_cached",
                                                                "sin_cached"};
-  return kTables.count(leaf) != 0 || leaf.ends_with("_mask");
+  return kTables.contains(leaf) || leaf.ends_with("_mask");
 }
 
 int64_t Elements(const StoredTensor& stored) {
@@ -30,7 +30,7 @@ int64_t Elements(const StoredTensor& stored) {
 
 // Axes that are longer than one: a scale of shape [96, 1, 1] has one.
 int LongAxes(const StoredTensor& stored) {
-  return static_cast<int>(std::count_if(stored.dims.begin(), stored.dims.end(), [](int64_t d) { return d > 1; }));
+  return static_cast<int>(std::ranges::count_if(stored.dims, [](int64_t d) { return d > 1; }));
 }
 
 // optimum's merged decoders number what their branches share: "shared.weight_merged_0"
@@ -72,9 +72,9 @@ bool PatternSource::IsOnlyCompared(TensorId tensor) const {
   for (size_t i = 0; i < open.size() && i < 256; ++i) {
     for (const NodeId user : UsersOf(open[i])) {
       const Node& node = graph_[user];
-      if (kComparisons.count(node.op) != 0) {
+      if (kComparisons.contains(node.op)) {
         compared = true;
-      } else if (kParts.count(node.op) != 0 && In(user, 0) == open[i]) {
+      } else if (kParts.contains(node.op) && In(user, 0) == open[i]) {
         open.push_back(node.outputs[0]);
       } else {
         return false;
@@ -90,7 +90,7 @@ bool PatternSource::IsOnlyCompared(TensorId tensor) const {
 void PatternSource::FindSharedPaths() {
   std::map<std::string, std::string> before;  // by module path: what its parameters' names have in front of it
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-    const std::string path = ModuleOf(NodeId{static_cast<int32_t>(n)});
+    const std::string path = ModuleOf(NodeId::At(n));
     if (path.empty()) continue;
     for (const TensorId input : graph_.nodes[n].inputs) {
       if (!input.valid() || !HasModulePath(input)) continue;
@@ -142,8 +142,7 @@ void PatternSource::RegisterOne(TensorId tensor, const Claim& claim) {
   // Every batch norm that keeps running statistics counts its batches in an int64 scalar on the device, which no
   // export keeps: it takes no part in the forward (torch/nn/modules/batchnorm.py 2.10, _NormBase.__init__).
   constexpr std::string_view kVariance = "running_var";
-  if (claim.role == Role::kBuffer && name.size() >= kVariance.size() &&
-      name.compare(name.size() - kVariance.size(), kVariance.size(), kVariance) == 0) {
+  if (claim.role == Role::kBuffer && name.ends_with(kVariance)) {
     builder_.AddValue({.name = name.substr(0, name.size() - kVariance.size()) + "num_batches_tracked",
                        .type = DType::kInt64,
                        .shape = Shape{},
@@ -156,10 +155,10 @@ void PatternSource::RegisterLost(Lost& lost) {
   if (lost.value.valid()) return;
   ValueId* twin = lost.place < 0 ? nullptr : &folded_[{lost.name, ToString(lost.shape), lost.place}];
   if (twin != nullptr && !twin->valid() && lost.place == 0) {
-    const auto found = std::find_if(graph_.tensors.begin(), graph_.tensors.end(),
-                                    [&](const Tensor& t) { return t.stored.has_value() && t.name == lost.name; });
+    const auto found = std::ranges::find_if(
+        graph_.tensors, [&](const Tensor& t) { return t.stored.has_value() && t.name == lost.name; });
     if (found != graph_.tensors.end()) {
-      const TensorId tensor{static_cast<int32_t>(found - graph_.tensors.begin())};
+      const TensorId tensor = TensorId::At(found - graph_.tensors.begin());
       if (const auto claim = ClaimOf(tensor, true)) {
         RegisterOne(tensor, *claim);
         *twin = builder_.ValueOf(tensor);
@@ -181,26 +180,23 @@ bool PatternSource::IsSines(const std::string& name) const {
   const size_t dot = name.rfind('.');
   if (dot == std::string::npos || name.substr(dot) != ".pe") return false;
   const std::string module = name.substr(0, dot + 1);
-  return std::none_of(graph_.tensors.begin(), graph_.tensors.end(), [&](const Tensor& other) {
+  return std::ranges::none_of(graph_.tensors, [&](const Tensor& other) {
     return other.stored.has_value() && other.name != name && other.name.starts_with(module);
   });
 }
 
 std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool used) const {
-  if (taken_apart_.count(tensor) != 0) return std::nullopt;
+  if (taken_apart_.contains(tensor)) return std::nullopt;
   if (const auto claim = claims_.find(tensor); claim != claims_.end()) return claim->second;
   const StoredTensor& stored = *Stored(tensor);
   // A tensor that the trace met but no module owns, and every table of integers, is never trained.
   // transformers registers the bias of a tied output layer as a buffer (modeling_bart.py, transformers 5, and the
   // models after it).
   const std::string name = WithoutMergeNumber(graph_[tensor].name);
-  constexpr std::string_view kLogitsBias = "final_logits_bias";
   // Frequencies of rotary embeddings are registered as a buffer everywhere (transformers/models/llama/modeling_llama.py
   // 5.23 and the models after it).
   const bool is_buffer = IsBufferByHabit(name) || IsSines(name) || name.ends_with("inv_freq") ||
-                         IsOnlyCompared(tensor) ||
-                         (name.size() >= kLogitsBias.size() && stored.dims.size() == 2 &&
-                          name.compare(name.size() - kLogitsBias.size(), kLogitsBias.size(), kLogitsBias) == 0);
+                         IsOnlyCompared(tensor) || (stored.dims.size() == 2 && name.ends_with("final_logits_bias"));
   // PyTorch's names of initializers are its state dict; other tools' are not, and leave behind what they folded.
   if (!is_buffer && IsInitializer(tensor) && IsFloating(stored.type) &&
       (from_pytorch_ ? HasModulePath(tensor) : used && Elements(stored) > 1)) {
@@ -243,7 +239,7 @@ void PatternSource::RegisterStored() {
   };
   if (!all_named) add_used();
   for (size_t t = 0; t < graph_.tensors.size(); ++t) {
-    const TensorId tensor{static_cast<int32_t>(t)};
+    const TensorId tensor = TensorId::At(t);
     if (!graph_.tensors[t].stored.has_value() || graph_.tensors[t].stored->literal) continue;
     if (const auto claim = ClaimOf(tensor, seen[t])) RegisterOne(tensor, *claim);
   }

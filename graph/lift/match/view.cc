@@ -1,6 +1,7 @@
 // Views: nodes that only say how a tensor is looked at.
 #include <algorithm>
 
+#include "graph/base/text.h"
 #include "graph/lift/match/source.h"
 
 namespace vramplan {
@@ -75,7 +76,7 @@ bool MatchSelect(PatternSource& source, NodeId root) {
 bool EmitSplit(PatternSource& source, NodeId root, const char* op, int64_t axis, std::vector<Operand> outputs,
                std::vector<NodeId> nodes) {
   source.Add({.op = op,
-              .inputs = {source.Use(source.In(root, 0))},
+              .inputs = {source.Input(root, 0)},
               .outputs = std::move(outputs),
               .attributes = Named({{"dim", axis}}),
               .nodes = nodes,
@@ -150,7 +151,7 @@ bool MatchChunk(PatternSource& source, NodeId root) {
                                        : start == source[parts.back()].inputs[2] && source.Stored(start) == nullptr;
     if (follows) parts.push_back(user);
   }
-  if (parts.size() < 2 || std::find(parts.begin(), parts.end(), root) == parts.end()) return false;
+  if (parts.size() < 2 || !Contains(parts, root)) return false;
   if (source.RankOf(input) == 0) return false;  // not known, behind an operator that nobody knows
   const int axis = static_cast<int>(FromFront((*axes)[0], source.RankOf(input)));
   Dim total(0);
@@ -176,8 +177,7 @@ const PatternRows& ViewNodes() {
       {"Split", MatchSplit},
       // view and reshape cannot be told apart; both are free on a contiguous tensor, and where .contiguous().view() was
       // written, reshape copies as well.
-      Becomes("Reshape(x)", "reshape(x)"),
-      Becomes("Flatten(x)", "reshape(x)"),
+      Becomes("Reshape|Flatten(x)", "reshape(x)"),
       Becomes("Unsqueeze(x)", "unsqueeze(x)"),
       Becomes("Squeeze(x)", "squeeze(x)"),
       {"Transpose", MatchTranspose},

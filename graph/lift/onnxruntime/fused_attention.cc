@@ -99,6 +99,57 @@ Operand WithPositions(PatternSource& source, TensorId bias, NodeId mask_maker, O
                 shape, {source.Use(bias), mask});
 }
 
+// Whether it took the attention from there. With a mask it then keeps the mask's lowest number; a bias of positions
+// (T5), which differs from head to head, was written out. What is left is open: the default is taken, and said.
+bool FromOneCall(const PatternSource& source, NodeId root, bool masked, TensorId bias) {
+  if (!KnowsOneCall(source) || (masked && !source[root].attributes.Has("mask_filter_value"))) return false;
+  if (bias.valid() && (source.RankOf(bias) < 3 || !source.ShapeOf(bias).FromEnd(3).Is(1))) return false;
+  source.notes().Add({.code = "assumed-attention",
+                      .severity = Severity::kNote,
+                      .subject = source.graph().file,
+                      .text = "ONNX Runtime fused its attention, which is assumed to be scaled_dot_product_attention, "
+                              "the default of Hugging Face's models",
+                      .hint = "if attn_implementation was eager, give the file as it was before optimization"});
+  return true;
+}
+
+// The mask [B, L] behind the operand `mask` of a fused node, as transformers make it of their attention_mask: once for
+// all layers, [B, 1, 1, L], or with the rows of the scores for torch's function (modeling_attn_mask_utils.py 4.57).
+void SetMask(PatternSource& source, TensorId mask, FusedAttention* a) {
+  if (!mask.valid()) return;
+  const TensorId given = Unprepared(source, mask);
+  const Shape shape = given.valid() ? source.ShapeOf(given) : Shape();
+  if (shape.rank() != 2 || a->keys.rank() != 3) {
+    a->masked = true;
+    return;
+  }
+  const TensorId key = a->bias.valid() ? a->bias.tensor : given;
+  Operand& shared = source.SharedFrom(key);
+  a->mask_shape = Shape{shape[0], 1, a->one_call ? a->queries[1] : Dim(1), shape[1]};
+  if (!shared.valid()) {
+    const NodeId maker = source.graph()[given].producer;
+    const auto add = [&](const char* op, DType type, const Shape& made, Operand x, Attributes attributes = {}) {
+      return Shared(source, maker, "attention_mask", op, type, made, {x}, std::move(attributes));
+    };
+    const DType type = source.TypeOf(given), real = DType::kFloat32;
+    const Shape& full = a->mask_shape;
+    const Shape row{shape[0], 1, shape[1]}, rows{shape[0], 1, 1, shape[1]};
+    Operand x = add("unsqueeze", type, row, source.Use(given), Named({{"dim", int64_t{1}}}));
+    x = add("unsqueeze", type, rows, x, Named({{"dim", int64_t{2}}}));
+    if (a->one_call) x = add("expand", type, full, x);
+    x = add("to", real, full, x);
+    x = add("rsub", real, full, x, Named({{"scalar", 1.0}}));
+    x = add("mul", real, full, x, Named({{"scalar", -1.0}}));
+    shared = a->bias.valid() ? WithPositions(source, a->bias.tensor, maker, x, *a) : x;
+  }
+  // The first layer of a stack adds both, the others get the sum (modeling_t5.py 5.23).
+  if (a->bias.valid()) {
+    a->bias = shared;
+  } else {
+    a->mask = shared;
+  }
+}
+
 }  // namespace
 
 Operand Rotated(FusedParts& parts, Operand x, const Shape& shape, const FusedAttention& a) {
@@ -107,7 +158,7 @@ Operand Rotated(FusedParts& parts, Operand x, const Shape& shape, const FusedAtt
   const auto columns = [&](Operand of, int64_t start, int64_t count) {
     Shape part = shape;
     part[part.rank() - 1] = count;
-    return parts.Make("slice", part, {of}, Named({{"dim", int64_t{3}}, {"start", start}, {"step", int64_t{1}}}));
+    return parts.Slice(of, part, 3, start);
   };
   const auto beside = [&](Operand left, Operand right, int64_t count) {
     Shape whole = shape;
@@ -169,51 +220,15 @@ bool KnowsOneCall(const PatternSource& source) {
   return major > 1 || (major == 1 && minor >= 21);
 }
 
-bool FromOneCall(const PatternSource& source, NodeId root, bool masked, TensorId bias) {
-  if (!KnowsOneCall(source) || (masked && !source[root].attributes.Has("mask_filter_value"))) return false;
-  if (bias.valid() && (source.RankOf(bias) < 3 || !source.ShapeOf(bias).FromEnd(3).Is(1))) return false;
-  source.notes().Add({.code = "assumed-attention",
-                      .severity = Severity::kNote,
-                      .subject = source.graph().file,
-                      .text = "ONNX Runtime fused its attention, which is assumed to be scaled_dot_product_attention, "
-                              "the default of Hugging Face's models",
-                      .hint = "if attn_implementation was eager, give the file as it was before optimization"});
-  return true;
-}
-
-void SetMask(PatternSource& source, TensorId mask, FusedAttention* a) {
-  if (!mask.valid()) return;
-  const TensorId given = Unprepared(source, mask);
-  const Shape shape = given.valid() ? source.ShapeOf(given) : Shape();
-  if (shape.rank() != 2 || a->keys.rank() != 3) {
-    a->masked = true;
-    return;
-  }
-  const TensorId key = a->bias.valid() ? a->bias.tensor : given;
-  Operand& shared = source.SharedFrom(key);
-  a->mask_shape = Shape{shape[0], 1, a->one_call ? a->queries[1] : Dim(1), shape[1]};
-  if (!shared.valid()) {
-    const NodeId maker = source.graph()[given].producer;
-    const auto add = [&](const char* op, DType type, const Shape& made, Operand x, Attributes attributes = {}) {
-      return Shared(source, maker, "attention_mask", op, type, made, {x}, std::move(attributes));
-    };
-    const DType type = source.TypeOf(given), real = DType::kFloat32;
-    const Shape& full = a->mask_shape;
-    const Shape row{shape[0], 1, shape[1]}, rows{shape[0], 1, 1, shape[1]};
-    Operand x = add("unsqueeze", type, row, source.Use(given), Named({{"dim", int64_t{1}}}));
-    x = add("unsqueeze", type, rows, x, Named({{"dim", int64_t{2}}}));
-    if (a->one_call) x = add("expand", type, full, x);
-    x = add("to", real, full, x);
-    x = add("rsub", real, full, x, Named({{"scalar", 1.0}}));
-    x = add("mul", real, full, x, Named({{"scalar", -1.0}}));
-    shared = a->bias.valid() ? WithPositions(source, a->bias.tensor, maker, x, *a) : x;
-  }
-  // The first layer of a stack adds both, the others get the sum (modeling_t5.py 5.23).
-  if (a->bias.valid()) {
-    a->bias = shared;
-  } else {
-    a->mask = shared;
-  }
+bool EmitMasked(PatternSource& source, NodeId root, TensorId mask, FusedAttention a) {
+  constexpr size_t kBias = 5;
+  a.scale = source[root].attributes.Real("scale", 0);
+  a.causal = source[root].attributes.Int("unidirectional", 0) != 0;
+  a.bias = source.Input(root, kBias);
+  a.present = source.Out(root, 1).valid() ? 1 : 0;
+  a.one_call = FromOneCall(source, root, mask.valid(), source.In(root, kBias));
+  SetMask(source, mask, &a);
+  return EmitAttention(source, root, std::move(a));
 }
 
 }  // namespace vramplan

@@ -36,15 +36,11 @@ Operand Rotated(FusedParts& parts, Operand x, const Shape& shape, const FusedAtt
 // False: its shapes are none of these, and nothing was made.
 bool EmitAttention(PatternSource& source, NodeId root, FusedAttention attention);
 
+// The same with what Attention and MultiHeadAttention say alike, and their mask [B, L].
+bool EmitMasked(PatternSource& source, NodeId root, TensorId mask, FusedAttention attention);
+
 // Whether the optimizer knows the export of torch's function: since version 1.21 (fusion_attention.py, pull request
 // 22629). Hugging Face's models have called the function by default since before that.
 bool KnowsOneCall(const PatternSource& source);
-// Whether it took the attention from there. With a mask it then keeps the mask's lowest number; a bias of positions
-// (T5), which differs from head to head, was written out. What is left is open: the default is taken, and said.
-bool FromOneCall(const PatternSource& source, NodeId root, bool masked, TensorId bias);
-
-// The mask [B, L] behind the operand `mask` of a fused node, as transformers make it of their attention_mask: once for
-// all layers, [B, 1, 1, L], or with the rows of the scores for torch's function (modeling_attn_mask_utils.py 4.57).
-void SetMask(PatternSource& source, TensorId mask, FusedAttention* attention);
 
 }  // namespace vramplan

@@ -5,20 +5,17 @@
 #include <utility>
 
 namespace vramplan {
-namespace {
-
-// The input of a product, turned where the optimizer took a Transpose into it.
-Operand LeftSide(PatternSource& source, NodeId product) {
-  const TensorId left = source.In(product, 0);
-  if (source[product].attributes.Int("transA", 0) == 0) return source.Use(left);
-  Shape shape = source.ShapeOf(left);
+Operand SideOf(PatternSource& source, NodeId product, size_t i) {
+  const TensorId side = source.In(product, i);
+  if (source[product].attributes.Int(i == 0 ? "transA" : "transB", 0) == 0) return source.Use(side);
+  Shape shape = source.ShapeOf(side);
   const int rank = shape.rank();
+  if (rank < 2) return {};
   std::swap(shape[rank - 1], shape[rank - 2]);
   return FusedParts(source, product)
-      .Make("transpose", shape, {source.Use(left)}, Named({{"dim0", rank - 2}, {"dim1", rank - 1}}));
+      .MakeOf(source.TypeOf(side), "transpose", shape, {source.Use(side)},
+              Named({{"dim0", rank - 2}, {"dim1", rank - 1}}));
 }
-
-}  // namespace
 
 Operand FusedParts::MakeOf(DType type, const char* op, const Shape& shape, std::vector<Operand> inputs,
                            Attributes attributes) {
@@ -54,6 +51,10 @@ void FusedParts::PutWrittenGelu(Operand x, const Shape& shape, Operand output) {
   Put("mul", {half, term}, output);
 }
 
+Operand FusedParts::Slice(Operand of, const Shape& shape, int64_t dim, int64_t start) {
+  return Make("slice", shape, {of}, Named({{"dim", dim}, {"start", start}, {"step", int64_t{1}}}));
+}
+
 Operand FusedParts::Heads(Operand input, const Shape& shape, const Dim& heads, const Dim& width) {
   const Operand split = Make("reshape", Shape{shape[0], shape[1], heads, width}, {input});
   return Make("transpose", Shape{shape[0], heads, shape[1], width}, {split}, Named({{"dim0", 1}, {"dim1", 2}}));
@@ -67,14 +68,15 @@ bool AddLinearBehind(PatternSource& source, TensorId product, Operand bias, Node
   const TensorId weight = source.In(node, 1);
   if (source.Stored(weight) == nullptr || !source.IsInitializer(weight) || source.RankOf(weight) != 2) return false;
   if (attributes.Real("alpha", 1) != 1 || attributes.Int("transBatchA", 0) != 0) return false;
-  if (attributes.Int("transA", 0) != 0 && source.RankOf(source.In(node, 0)) < 2) return false;
   const Shape stored = source.ShapeOf(weight);
   const Shape turned{stored[1], stored[0]};
   const bool is_turned = attributes.Int("transB", 0) != 0;
+  const Operand left = SideOf(source, node, 0);
+  if (!left.valid()) return false;
   source.Add(
       {.op = "linear",
-       .inputs = {LeftSide(source, node),
-                  source.Parameter(weight, node, "weight", is_turned ? std::nullopt : std::optional(turned)), bias},
+       .inputs = {left, source.Parameter(weight, node, "weight", is_turned ? std::nullopt : std::optional(turned)),
+                  bias},
        .outputs = {sum},
        .nodes = user == node ? std::vector{node} : std::vector{user, node},
        .position = node});

@@ -19,10 +19,9 @@ bool MatchFusedGemm(PatternSource& source, NodeId root) {
   if (source.RankOf(weight) != 2) return false;
   std::optional<Shape> shape;
   if (attributes.Int("transB", 0) == 0) shape = Shape{source.ShapeOf(weight)[1], source.ShapeOf(weight)[0]};
-  const Operand product =
-      FusedParts(source, root)
-          .Make("linear", {source.Use(source.In(root, 0)), source.Parameter(weight, root, "weight", shape),
-                           source.Parameter(source.In(root, 2), root, "bias")});
+  const Operand product = FusedParts(source, root)
+                              .Make("linear", {source.Input(root, 0), source.Parameter(weight, root, "weight", shape),
+                                               source.Parameter(source.In(root, 2), root, "bias")});
   return source.Emit(activation, {product}, {root});
 }
 
@@ -31,17 +30,8 @@ bool MatchFusedMatMul(PatternSource& source, NodeId root) {
   const Attributes& attributes = source[root].attributes;
   if (AddLinearBehind(source, source[root].outputs[0], {}, root, source.Out(root))) return true;
   FusedParts parts(source, root);
-  std::vector<Operand> sides;
-  for (const size_t i : {0, 1}) {
-    sides.push_back(source.Use(source.In(root, i)));
-    if (attributes.Int(i == 0 ? "transA" : "transB", 0) == 0) continue;
-    Shape shape = source.ShapeOf(source.In(root, i));
-    const int rank = shape.rank();
-    if (rank < 2) return false;
-    std::swap(shape[rank - 1], shape[rank - 2]);
-    sides.back() = parts.MakeOf(source.TypeOf(source.In(root, i)), "transpose", shape, {sides.back()},
-                                Named({{"dim0", rank - 2}, {"dim1", rank - 1}}));
-  }
+  std::vector<Operand> sides = {SideOf(source, root, 0), SideOf(source, root, 1)};
+  if (!sides[0].valid() || !sides[1].valid()) return false;
   const double alpha = attributes.Real("alpha", 1);
   if (alpha == 1) return source.Emit("matmul", std::move(sides), {root});
   return source.Emit("mul", {parts.Make("matmul", std::move(sides)), Operand{}}, {root}, Named({{"scalar", alpha}}));
@@ -55,7 +45,7 @@ Gelu GeluOf(const PatternSource& source, NodeId root) {
   if (source[root].op != "FastGelu") return Gelu::kExact;
   // Gelu and BiasGelu that the optimizer was allowed to approximate (fusion_gelu_approximation.py 1.31).
   if (source[root].name.find("_Approximation") != std::string::npos) return Gelu::kExact;
-  const std::string& result = source.graph()[source[root].outputs[0]].name;
+  const std::string& result = source.NameOf(source[root].outputs[0]);
   const auto ends_in = [&](const char* text) { return result.find(text) != std::string::npos; };
   if (ends_in("/Mul_1_output")) return Gelu::kExact;
   if (ends_in("/Mul_5_output")) return Gelu::kTanh;
@@ -90,7 +80,7 @@ bool MatchFusedLinear(PatternSource& source, NodeId root) {
 // x * sigmoid(alpha * x)
 bool MatchQuickGelu(PatternSource& source, NodeId root) {
   const double alpha = source[root].attributes.Real("alpha", 1.702);
-  const Operand x = source.Use(source.In(root, 0));
+  const Operand x = source.Input(root, 0);
   if (std::abs(alpha - 1) < 1e-6) return source.Emit("silu", {x}, {root});
   FusedParts parts(source, root);
   const Operand gate = parts.Make("sigmoid", {parts.Make("mul", {x, Operand{}}, Named({{"scalar", alpha}}))});
@@ -117,7 +107,7 @@ bool MatchSkipNorm(PatternSource& source, NodeId root) {
   if (!sum.valid()) sum = source.New(Beside(source[root], "sum"), source.TypeOf(output), source.ShapeOf(output));
   const Operand input = WithBias(source, source.In(root, 0), source.In(root, simplified ? 3 : 4), root);
   source.Add({.op = "add",
-              .inputs = {input, source.Use(source.In(root, 1))},
+              .inputs = {input, source.Input(root, 1)},
               .outputs = {sum},
               .nodes = {root},
               .path = PathOfSum(source, root)});
@@ -135,14 +125,9 @@ bool MatchSkipNorm(PatternSource& source, NodeId root) {
 
 const PatternRows& MicrosoftPatterns() {
   static const PatternRows rows = {
-      {"FusedGemm", MatchFusedGemm},
-      {"FusedMatMul", MatchFusedMatMul},
-      {"BiasGelu", MatchBiasGelu},
-      {"FastGelu", MatchBiasGelu},
-      {"Add", MatchFusedLinear},
-      {"QuickGelu", MatchQuickGelu},
-      {"SkipLayerNormalization", MatchSkipNorm},
-      {"SkipSimplifiedLayerNormalization", MatchSkipNorm},
+      {"FusedGemm", MatchFusedGemm},        {"FusedMatMul", MatchFusedMatMul},
+      {"BiasGelu|FastGelu", MatchBiasGelu}, {"Add", MatchFusedLinear},
+      {"QuickGelu", MatchQuickGelu},        {"SkipLayerNormalization|SkipSimplifiedLayerNormalization", MatchSkipNorm},
   };
   return rows;
 }

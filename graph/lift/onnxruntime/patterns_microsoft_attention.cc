@@ -3,6 +3,7 @@
 //
 //   Attention(x, weights, bias)             ->  three linears of x, and the attention (fused_attention.h)
 //   EmbedLayerNormalization(ids, types ...)  ->  three embeddings, two sums, layer_norm
+#include "graph/base/text.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/onnxruntime/fused_attention.h"
 #include "graph/lift/onnxruntime/fused_parts.h"
@@ -15,7 +16,7 @@ constexpr const char* kSides[] = {"query", "key", "value"};
 // The optimizer packs the weights of three modules into a tensor of its own, "Attention_0_qkv_weight"; a model that has
 // them in one module keeps the name of that one's.
 bool PackedByTool(const PatternSource& source, TensorId weight) {
-  const std::string& name = source.graph()[weight].name;
+  const std::string& name = source.NameOf(weight);
   return name.find("qkv") != std::string::npos && name.find('.') == std::string::npos;
 }
 
@@ -49,8 +50,7 @@ bool MatchMicrosoftAttention(PatternSource& source, NodeId root) {
     const Shape& shape = i == 0 ? a.queries : i == 1 ? a.keys : a.values;
     const std::string leaf = kSides[i];
     if (whole.valid()) {
-      *sides[i] =
-          parts.Make("slice", shape, {whole}, Named({{"dim", int64_t{2}}, {"start", start}, {"step", int64_t{1}}}));
+      *sides[i] = parts.Slice(whole, shape, 2, start);
     } else {
       const Operand own_bias = bias.valid() ? source.PartOf(bias, root, leaf + ".bias", Shape{sizes[i]}) : Operand();
       *sides[i] = parts.Make(
@@ -59,10 +59,6 @@ bool MatchMicrosoftAttention(PatternSource& source, NodeId root) {
     }
     start += sizes[i];
   }
-  a.scale = source[root].attributes.Real("scale", 0);
-  a.causal = source[root].attributes.Int("unidirectional", 0) != 0;
-  a.bias = source.Use(source.In(root, 5));
-  a.present = source.Out(root, 1).valid() ? 1 : 0;
   a.stacked = true;
   if (const TensorId past = source.In(root, 4); past.valid() && source.RankOf(past) == 5) {
     a.past = source.ShapeOf(past);
@@ -73,10 +69,7 @@ bool MatchMicrosoftAttention(PatternSource& source, NodeId root) {
     a.past_key = one(0);
     a.past_value = one(1);
   }
-  const TensorId mask = source.In(root, 3);
-  a.one_call = FromOneCall(source, root, mask.valid(), source.In(root, 5));
-  SetMask(source, mask, &a);
-  return EmitAttention(source, root, a);
+  return EmitMasked(source, root, source.In(root, 3), std::move(a));
 }
 
 // query, key, value [B, S, H], bias?, key_padding_mask?, bias of positions?, past key?, past value?
@@ -112,19 +105,12 @@ bool MatchMultiHeadAttention(PatternSource& source, NodeId root) {
     }
     *sides[i] = sum;
   }
-  a.scale = source[root].attributes.Real("scale", 0);
-  a.causal = source[root].attributes.Int("unidirectional", 0) != 0;
-  a.bias = source.Use(source.In(root, 5));
   if (const TensorId past = source.In(root, 6); past.valid()) {
     a.past_key = source.Use(past);
-    a.past_value = source.Use(source.In(root, 7));
+    a.past_value = source.Input(root, 7);
     a.past = source.ShapeOf(past);
   }
-  a.present = source.Out(root, 1).valid() ? 1 : 0;
-  const TensorId mask = source.In(root, 4);
-  a.one_call = FromOneCall(source, root, mask.valid(), source.In(root, 5));
-  SetMask(source, mask, &a);
-  return EmitAttention(source, root, a);
+  return EmitMasked(source, root, source.In(root, 4), std::move(a));
 }
 
 // table [buckets, heads], queries, keys: the buckets of all distances, and a row of the table for each
@@ -156,13 +142,11 @@ bool MatchEmbedNorm(PatternSource& source, NodeId root) {
   const Shape out = source.ShapeOf(source[root].outputs[0]);
   if (out.rank() != 3) return false;
   FusedParts parts(source, root);
-  Operand sum =
-      parts.Make("embedding", out,
-                 {source.Parameter(source.In(root, 2), root, "word_embeddings"), source.Use(source.In(root, 0))});
+  Operand sum = parts.Make("embedding", out,
+                           {source.Parameter(source.In(root, 2), root, "word_embeddings"), source.Input(root, 0)});
   if (source.In(root, 1).valid() && source.In(root, 4).valid()) {
-    const Operand segments =
-        parts.Make("embedding", out,
-                   {source.Parameter(source.In(root, 4), root, "segment_embeddings"), source.Use(source.In(root, 1))});
+    const Operand segments = parts.Make(
+        "embedding", out, {source.Parameter(source.In(root, 4), root, "segment_embeddings"), source.Input(root, 1)});
     sum = parts.Make("add", out, {sum, segments});
   }
   const Operand positions = source.New(Beside(source[root], "positions"), DType::kInt64, Shape{out[1]});
@@ -182,13 +166,8 @@ bool MatchEmbedNorm(PatternSource& source, NodeId root) {
       parts.Out(0), Named({{"normalized_axes", int64_t{1}}}));
   // The lengths of the mask are the optimizer's; fused attention reads the mask itself.
   const Operand lengths = parts.Out(1);
-  const bool is_read = lengths.valid() && [&] {
-    for (const NodeId user : source.UsersOf(lengths.tensor)) {
-      if (source[user].op != "Attention" && source[user].op != "MultiHeadAttention") return true;
-    }
-    return false;
-  }();
-  if (is_read) {
+  const auto reads = [&](NodeId user) { return !IsOneOf(source[user].op, {"Attention", "MultiHeadAttention"}); };
+  if (lengths.valid() && std::ranges::any_of(source.UsersOf(lengths.tensor), reads)) {
     const TensorId mask = source.In(root, 7);
     parts.Put("sum", {source.Use(mask.valid() ? mask : source.In(root, 0))}, lengths,
               Named({{"dim", std::vector<int64_t>{1}}}));

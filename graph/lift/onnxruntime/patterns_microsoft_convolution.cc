@@ -24,7 +24,7 @@ bool HadOwnBatchNorm(PatternSource& source, NodeId root) {
 bool MatchOptimizedConv(PatternSource& source, NodeId root) {
   const Node& node = source[root];
   const TensorId weight = source.In(root, 1), addend = source.In(root, 3);
-  const bool scaled = weight.valid() && source.graph()[weight].name.rfind(kScaled, 0) == 0;
+  const bool scaled = weight.valid() && source.NameOf(weight).starts_with(kScaled);
   if (node.op == "Conv" && !scaled && !InBlocks(source, root)) return false;
   const char* activation = FusedActivationOf(node);
   if (activation == nullptr && node.attributes.Has("activation")) return false;
@@ -57,17 +57,15 @@ bool MatchOptimizedConv(PatternSource& source, NodeId root) {
 // Only the order of bytes changes; PyTorch did nothing here.
 bool MatchReorder(PatternSource& source, NodeId root) {
   if (!InBlocks(source, root)) return false;
-  FusedParts(source, root).Put("reshape", {source.Use(source.In(root, 0))}, source.Out(root));
+  FusedParts(source, root).Put("reshape", {source.Input(root, 0)}, source.Out(root));
   return true;
 }
 
 }  // namespace
 
 const PatternRows& MicrosoftConvolutionPatterns() {
-  static const PatternRows rows = {{"Conv", MatchOptimizedConv},
-                                   {"FusedConv", MatchOptimizedConv},
-                                   {"ReorderInput", MatchReorder},
-                                   {"ReorderOutput", MatchReorder}};
+  static const PatternRows rows = {{"Conv|FusedConv", MatchOptimizedConv},
+                                   {"ReorderInput|ReorderOutput", MatchReorder}};
   return rows;
 }
 

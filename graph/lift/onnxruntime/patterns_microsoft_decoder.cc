@@ -60,7 +60,7 @@ bool UnpackProjections(PatternSource& source, NodeId root, TensorId packed, Fuse
   if (!matmul.valid() || !source.IsOptimizers(matmul)) return false;
   const TensorId weight = source.In(matmul, 1);
   if (source.Stored(weight) == nullptr || source.RankOf(weight) != 2) return false;
-  if (source.graph()[weight].name.find("qkv_proj.MatMul") == std::string::npos) return false;
+  if (source.NameOf(weight).find("qkv_proj.MatMul") == std::string::npos) return false;
   const Dim width = source.ShapeOf(weight)[0];
   FusedParts parts(source, root);
   Operand* const sides[] = {&a->query, &a->key, &a->value};
@@ -71,7 +71,7 @@ bool UnpackProjections(PatternSource& source, NodeId root, TensorId packed, Fuse
     const Operand own = bias.valid() ? source.PartOf(bias, root, name + ".bias", Shape{shape[2]}) : Operand();
     *sides[i] = parts.Make(
         "linear", shape,
-        {source.Use(source.In(matmul, 0)), source.PartOf(weight, root, name + ".weight", Shape{shape[2], width}), own});
+        {source.Input(matmul, 0), source.PartOf(weight, root, name + ".weight", Shape{shape[2], width}), own});
   }
   return true;
 }
@@ -98,8 +98,7 @@ bool MatchGroupQueryAttention(PatternSource& source, NodeId root) {
     int64_t start = 0;
     for (Operand* side : {&a.query, &a.key, &a.value}) {
       const Shape& shape = side == &a.query ? a.queries : a.keys;
-      *side = parts.Make("slice", shape, {source.Use(query)},
-                         Named({{"dim", int64_t{2}}, {"start", start}, {"step", int64_t{1}}}));
+      *side = parts.Slice(source.Use(query), shape, 2, start);
       start += shape[2].c0();
     }
   }
@@ -108,7 +107,7 @@ bool MatchGroupQueryAttention(PatternSource& source, NodeId root) {
   const Shape before = past.valid() ? source.ShapeOf(past) : Shape();
   if (before.rank() == 4 && !before[2].Is(0)) {
     a.past_key = source.Use(past);
-    a.past_value = source.Use(source.In(root, 4));
+    a.past_value = source.Input(root, 4);
     a.past = before;
   }
   a.present = source.Out(root, 1).valid() ? 1 : 0;

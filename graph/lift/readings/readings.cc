@@ -14,14 +14,14 @@
 #include "graph/lift/any_export/decomposed.h"
 #include "graph/lift/readings/readings_of_weights.h"
 #include "graph/lift/source_lines/passes.h"
-#include "graph/lift/torchscript/detached.h"
+#include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
 namespace {
 
 template <typename Is>
 bool Any(const Layers& layers, const Is& is) {
-  return std::any_of(layers.layers.begin(), layers.layers.end(), is);
+  return std::ranges::any_of(layers.layers, is);
 }
 
 // The layers with those changed that are meant; nothing: none is.
@@ -33,6 +33,11 @@ std::optional<Layers> Changed(const Layers& layers, const Is& is, const Change& 
     if (is(layers.layers[l])) change(other.layers[l]);
   }
   return other;
+}
+
+std::optional<Reading> ReadAs(std::optional<Layers> other, const char* code, std::string text, std::string hint) {
+  if (!other) return std::nullopt;
+  return Reading{code, std::move(text), std::move(hint), *std::move(other)};
 }
 
 // As good as any that keeps its operand and makes one tensor each way.
@@ -50,9 +55,8 @@ std::optional<Reading> IndexPutInstead(const Layers& layers) {
     layer.inputs.insert(layer.inputs.begin() + 1, static_cast<size_t>(layer.attributes.Int("dim", 0)), ValueId());
     layer.op = "index_put";
   });
-  if (!other) return std::nullopt;
-  return Reading{"index-add-guessed", "assumed: additions at indices are index_add, not index_put", kDynamoTells,
-                 *std::move(other)};
+  return ReadAs(std::move(other), "index-add-guessed", "assumed: additions at indices are index_add, not index_put",
+                kDynamoTells);
 }
 
 // --- one call or written out -----------------------------------------------------------------------------------------
@@ -228,7 +232,7 @@ class Functions {
         if (layers_[id].role != Role::kActivation || (operand.valid() && operand != id)) return std::nullopt;
         operand = id;
       }
-      const bool leaves = std::any_of(layer.outputs.begin(), layer.outputs.end(), [&](ValueId id) {
+      const bool leaves = std::ranges::any_of(layer.outputs, [&](ValueId id) {
         const auto readers = uses_.ReadersOf(id);
         return !readers.empty() && readers.back() >= static_cast<int>(end);
       });
@@ -262,11 +266,9 @@ std::optional<Reading> OtherMaximaInstead(const Layers& layers) {
   std::optional<Layers> other = Changed(layers, IsAmbiguousMaximum, [](Layer& layer) {
     layer.op = layer.op.front() == 'a' ? layer.op.substr(1) : "a" + layer.op;
   });
-  if (!other) return std::nullopt;
-  return Reading{
-      "maximum-guessed",
-      "assumed: which maxima are max(dim)[0], which keeps places, and which amax(dim), which keeps its input",
-      "torch.onnx.export(dynamo=True) tells them apart", *std::move(other)};
+  return ReadAs(std::move(other), "maximum-guessed",
+                "assumed: which maxima are max(dim)[0], which keeps places, and which amax(dim), which keeps its input",
+                "torch.onnx.export(dynamo=True) tells them apart");
 }
 
 std::optional<Reading> HalfCreationsInstead(const Layers& layers) {
@@ -313,11 +315,10 @@ std::optional<Reading> StraightThroughInstead(const Layers& layers) {
     op = std::exchange(layer.op, kKeepsOperand);
     layer.attributes = {};
   });
-  if (!other) return std::nullopt;
-  return Reading{
-      "rounding-guessed",
+  return ReadAs(
+      std::move(other), "rounding-guessed",
       "assumed: " + op + " has its own gradient, zero; an autograd.Function that trains through it keeps its input",
-      "only the code tells", *std::move(other)};
+      "only the code tells");
 }
 
 std::optional<Reading> GradientsInstead(const Layers& layers) {
@@ -354,22 +355,21 @@ std::optional<Reading> DetachedMaximaInstead(const Layers& layers) {
 // torch.square(x) is pow(x, 2), which autocast computes in fp32; x * x is a product in the type of x.
 std::optional<Reading> SquaresInstead(const Layers& layers) {
   const auto is_square = [&](const Layer& layer) {
-    return layer.op == "mul" && layer.evidence != Evidence::kProvenance && layer.inputs.size() == 2 &&
-           layer.inputs[0].valid() && layer.inputs[0] == layer.inputs[1] && IsFloating(layers[layer.inputs[0]].type);
+    return layer.op == "mul" && !FromDynamo(layer) && layer.inputs.size() == 2 && layer.inputs[0].valid() &&
+           layer.inputs[0] == layer.inputs[1] && IsFloating(layers[layer.inputs[0]].type);
   };
   std::optional<Layers> other = Changed(layers, is_square, [](Layer& layer) {
     layer.op = "pow";
     layer.inputs.resize(1);
     layer.attributes.Set("scalar", 2.0);
   });
-  if (!other) return std::nullopt;
-  return Reading{"square-guessed", "assumed: squares are products x * x, not torch.square(x)", kDynamoTells,
-                 *std::move(other)};
+  return ReadAs(std::move(other), "square-guessed", "assumed: squares are products x * x, not torch.square(x)",
+                kDynamoTells);
 }
 
 // x - mean(x), read by a square and by something else.
 bool IsSharedCentring(const Uses& uses, const Layer& sub) {
-  if (sub.op != "sub" || sub.evidence == Evidence::kProvenance || sub.inputs.size() != 2) return false;
+  if (sub.op != "sub" || FromDynamo(sub) || sub.inputs.size() != 2) return false;
   ValueId mean = uses.BehindViews(sub.inputs[1]);
   bool averaged = false;
   for (const Layer* maker = uses.MakerOf(mean); maker != nullptr && maker->op == "mean"; maker = uses.MakerOf(mean)) {

@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "graph/layers/edit.h"
-#include "graph/lift/any_export/frozen.h"
+#include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
 namespace {
 
 ValueId ParameterCalled(const Layers& layers, const std::string& name) {
-  const auto found = std::find_if(layers.parameters.begin(), layers.parameters.end(),
-                                  [&](ValueId id) { return layers[id].name == name; });
+  const auto found = std::ranges::find_if(layers.parameters, [&](ValueId id) { return layers[id].name == name; });
   return found == layers.parameters.end() ? ValueId() : *found;
 }
 
@@ -46,7 +45,7 @@ std::optional<Reading> TiedWeightsInstead(const Layers& layers) {
   for (const auto& [name, table] : layers.guesses.maybe_tied) {
     const ValueId own = ParameterCalled(other, name), shared = ParameterCalled(other, table);
     if (!own.valid() || !shared.valid()) continue;
-    for (Layer& layer : other.layers) std::replace(layer.inputs.begin(), layer.inputs.end(), own, shared);
+    for (Layer& layer : other.layers) std::ranges::replace(layer.inputs, own, shared);
     std::erase(other.parameters, own);
     if (first.empty()) first = name;
   }
@@ -62,7 +61,7 @@ std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
     return layer.attributes.Int("computed_weight", 0) != 0 && layer.inputs.size() > 1 && layer.inputs[1].valid() &&
            layers[layer.inputs[1]].role == Role::kParameter;
   };
-  const auto computed = std::count_if(layers.layers.begin(), layers.layers.end(), is_folded);
+  const auto computed = std::ranges::count_if(layers.layers, is_folded);
   if (computed == 0) return std::nullopt;
   Layers other = layers;
   Edit edit(&other);
@@ -103,7 +102,7 @@ Layers Without(const Layers& layers, const std::vector<ValueId>& trained) {
 std::optional<Reading> BuffersInstead(const Layers& layers) {
   const std::set<ValueId> weights = WeightsOfCalls(layers);
   std::vector<ValueId> found;
-  std::copy_if(layers.parameters.begin(), layers.parameters.end(), std::back_inserter(found), [&](ValueId id) {
+  std::ranges::copy_if(layers.parameters, std::back_inserter(found), [&](ValueId id) {
     return IsTrained(layers, id) && !IsCalledWeight(layers[id].name) && !weights.contains(id);
   });
   if (found.empty()) return std::nullopt;
@@ -121,10 +120,10 @@ std::optional<Reading> SinusoidsInstead(const Layers& layers) {
   for (size_t v = 0; v < given.size(); ++v) given[v] = layers.values[v].role == Role::kInput;
   std::vector<ValueId> found;
   for (const Layer& layer : layers.layers) {
-    const auto is_given = [&](ValueId id) { return id.valid() && given[static_cast<size_t>(id.value)]; };
-    const bool any = std::any_of(layer.inputs.begin(), layer.inputs.end(), is_given);
+    const auto is_given = [&](ValueId id) { return id.valid() && given[id.index()]; };
+    const bool any = std::ranges::any_of(layer.inputs, is_given);
     for (const ValueId id : layer.outputs) {
-      if (id.valid()) given[static_cast<size_t>(id.value)] = any;
+      if (id.valid()) given[id.index()] = any;
     }
     if (layer.op != "embedding" || any || !layer.inputs[0].valid() || !IsTrained(layers, layer.inputs[0])) continue;
     found.push_back(layer.inputs[0]);
@@ -151,7 +150,7 @@ std::optional<Reading> ParametersInstead(const Layers& layers) {
   if (bytes == Bytes()) return std::nullopt;
   Layers other = layers;
   for (const ValueId id : found) {
-    other.values[static_cast<size_t>(id.value)].role = Role::kParameter;
+    other.values[id.index()].role = Role::kParameter;
     other.parameters.push_back(id);
     std::erase(other.buffers, id);
   }

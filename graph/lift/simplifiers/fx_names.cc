@@ -23,7 +23,7 @@ bool IsInnerName(const Node& node) {
 }  // namespace
 
 bool IsNumber(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 bool HasFxNames(const Graph& graph) {
@@ -42,7 +42,7 @@ std::string FxOperatorOf(const std::string& name) {
   if (op == "getitem" || op.starts_with("lifted_tensor")) return op;
   // A module may call its own parameters and buffers so.
   static const std::unordered_set<std::string_view> kAlsoLeaves = {"mean", "std", "var", "norm"};
-  if (op == name && kAlsoLeaves.count(op) != 0) return "";
+  if (op == name && kAlsoLeaves.contains(op)) return "";
   return FindAtenRule("aten." + op) != nullptr ? op : "";
 }
 

@@ -11,6 +11,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graph/ir/graph.h"
 
@@ -32,5 +33,10 @@ bool LostLastNode(const Graph& graph, NodeId node);
 // Whether a module of this path is what code calls the layer behind a model's last: "lm_head",
 // "cls.predictions.decoder". A table of embeddings that is found there is tied to it.
 bool IsOutputLayer(const std::string& module);
+
+// --- fx_scopes.cc ---
+
+// By node, as scopes of the TorchScript exporter are written: "/features.1/features.1.0/attn/qkv".
+std::vector<std::string> FxScopes(const Graph& graph);
 
 }  // namespace vramplan

@@ -39,7 +39,7 @@ bool CountsUp(const Graph& graph) {
 }
 
 bool HoldsGraphs(const Node& node) {
-  return std::any_of(node.attributes.all().begin(), node.attributes.all().end(), [](const auto& attribute) {
+  return std::ranges::any_of(node.attributes.all(), [](const auto& attribute) {
     return std::holds_alternative<std::shared_ptr<Graph>>(attribute.second) ||
            std::holds_alternative<std::vector<std::shared_ptr<Graph>>>(attribute.second);
   });
@@ -50,10 +50,10 @@ std::vector<bool> FromPositions(const Graph& graph) {
   std::vector<bool> result(graph.nodes.size());
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    result[n] = std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+    result[n] = std::ranges::all_of(node.inputs, [&](TensorId input) {
       if (!input.valid() || graph[input].stored.has_value()) return true;
       const NodeId maker = graph[input].producer;
-      return maker.valid() ? static_cast<bool>(result[static_cast<size_t>(maker.value)]) : node.op == "Shape";
+      return maker.valid() ? static_cast<bool>(result[maker.index()]) : node.op == "Shape";
     });
   }
   return result;
@@ -69,8 +69,8 @@ std::vector<NodeId> OrderOfCalls(const Graph& graph) {
   };
   std::vector<Step> open;
   const auto visit = [&](NodeId id) {
-    if (!id.valid() || seen[static_cast<size_t>(id.value)]) return;
-    seen[static_cast<size_t>(id.value)] = true;
+    if (!id.valid() || seen[id.index()]) return;
+    seen[id.index()] = true;
     open.push_back({id});
   };
   const auto finish = [&] {
@@ -88,7 +88,7 @@ std::vector<NodeId> OrderOfCalls(const Graph& graph) {
   };
   const std::vector<bool> early = FromPositions(graph);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (early[n]) visit(NodeId{static_cast<int32_t>(n)});
+    if (early[n]) visit(NodeId::At(n));
     finish();
   }
   for (const TensorId output : graph.outputs) {
@@ -96,7 +96,7 @@ std::vector<NodeId> OrderOfCalls(const Graph& graph) {
     finish();
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {  // what no output needs
-    visit(NodeId{static_cast<int32_t>(n)});
+    visit(NodeId::At(n));
     finish();
   }
   return order;
@@ -104,16 +104,16 @@ std::vector<NodeId> OrderOfCalls(const Graph& graph) {
 
 }  // namespace
 
-std::optional<Reordered> InCallOrder(const Graph& graph) {
+std::optional<GraphState> InCallOrder(const Graph& graph, const Shapes& shapes, Notes*) {
   if (!HasFxNames(graph) || CountsUp(graph)) return std::nullopt;
-  if (std::any_of(graph.nodes.begin(), graph.nodes.end(), HoldsGraphs)) return std::nullopt;
-  Reordered result{graph, OrderOfCalls(graph)};
+  if (std::ranges::any_of(graph.nodes, HoldsGraphs)) return std::nullopt;
+  GraphState result{graph, shapes, OrderOfCalls(graph)};
   for (size_t n = 0; n < result.given.size(); ++n) {
     Node& node = result.graph.nodes[n];
     node = graph[result.given[n]];
     for (const TensorId output : node.outputs) {
       if (output.valid()) {
-        result.graph.tensors[static_cast<size_t>(output.value)].producer = NodeId{static_cast<int32_t>(n)};
+        result.graph.tensors[output.index()].producer = NodeId::At(n);
       }
     }
   }

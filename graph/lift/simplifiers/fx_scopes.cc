@@ -1,33 +1,32 @@
-#include "graph/lift/simplifiers/fx_scopes.h"
-
+// Where the nodes of a dynamo export were called that has lost its metadata (fx_names.h): the names of stored tensors
+// are places in the module tree, and what stands between two of them is in one of the modules around them.
+//
+//   LayerNorm(block.norm1.weight), Reshape, Transpose, Gemm(block.attn.qkv.bias), .., Gemm(block.attn.proj.bias),
+//   Reshape, Add(x, ..), LayerNorm(block.norm2.weight)
+//     block.norm1     of the first norm        block.attn   of the views in front of qkv and behind proj
+//     block.attn.qkv  of the first product     block        of the sum: it joins what is older than attn's call
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "graph/lift/simplifiers/fx_names.h"
 #include "graph/lift/torchscript/patterns_modules.h"
 
 namespace vramplan {
 namespace {
 
-std::string ParentOf(const std::string& path) {
-  const size_t dot = path.rfind('.');
-  return dot == std::string::npos ? std::string() : path.substr(0, dot);
-}
-
 bool IsInside(const std::string& path, const std::string& around) {
   if (around.empty() || path == around) return true;
-  return path.size() > around.size() && path[around.size()] == '.' && path.compare(0, around.size(), around) == 0;
+  return path.size() > around.size() && path[around.size()] == '.' && path.starts_with(around);
 }
 
 std::string Common(std::string a, const std::string& b) {
   while (!IsInside(b, a)) a = ParentOf(a);
   return a;
 }
-
-std::string LeafOf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 // Names of lists of modules, which are not called, in transformers and torch.nn (TransformerEncoder): "layer.0" is one
 // segment. Under other names (timm's blocks, torchvision's features) modules stand in a Sequential, unless it shows
@@ -45,7 +44,7 @@ std::string ScopeOf(const std::string& path, const std::set<std::string>& lists)
     segment = number && !segment.empty() ? segment + "." + part : part;
     const size_t next = std::min(path.find('.', end + 1), path.size());
     const bool numbered = end < path.size() && IsNumber(path.substr(end + 1, next - end - 1));
-    const bool list = !number && numbered && (IsListName(part) || lists.count(path.substr(0, end)) != 0);
+    const bool list = !number && numbered && (IsListName(part) || lists.contains(path.substr(0, end)));
     if (!list && !segment.empty()) scope += "/" + segment;
     begin = end + 1;
   }
@@ -55,7 +54,7 @@ std::string ScopeOf(const std::string& path, const std::set<std::string>& lists)
 bool IsActivation(const Node& node) {
   static const std::set<std::string_view> kOps = {"Relu", "LeakyRelu", "Clip",    "Gelu",     "HardSwish",
                                                   "Elu",  "PRelu",     "Sigmoid", "Softplus", "Tanh"};
-  return kOps.count(node.op) != 0;
+  return kOps.contains(node.op);
 }
 
 bool IsProduct(const Node& node) {
@@ -80,14 +79,14 @@ class Finder {
   }
 
  private:
-  size_t Place(NodeId node) const { return static_cast<size_t>(node.value); }
-  bool IsStored(TensorId id) const { return id.valid() && graph_[id].stored.has_value(); }
+  size_t Place(NodeId node) const { return node.index(); }
+  bool IsStored(TensorId id) const { return graph_.IsStored(id); }
 
   void IndexReaders() {
     readers_.resize(graph_.tensors.size());
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       for (const TensorId input : graph_.nodes[n].inputs) {
-        if (input.valid()) readers_[static_cast<size_t>(input.value)].push_back(n);
+        if (input.valid()) readers_[input.index()].push_back(n);
       }
     }
   }
@@ -105,7 +104,7 @@ class Finder {
   void FindOwners() {
     std::optional<std::string> root;
     for (size_t t = 0; t < graph_.tensors.size(); ++t) {
-      const auto holder = HolderOf(TensorId{static_cast<int32_t>(t)});
+      const auto holder = HolderOf(TensorId::At(t));
       if (!holder) continue;
       holders_.insert(*holder);
       root = root ? Common(*root, *holder) : *holder;
@@ -113,10 +112,10 @@ class Finder {
         path = ParentOf(path);
     }
     root_ = root.value_or("");
-    if (containers_.count(root_) == 0) root_ = ParentOf(root_);
+    if (!containers_.contains(root_)) root_ = ParentOf(root_);
   }
 
-  std::string ContainerOf(const std::string& own) const { return containers_.count(own) != 0 ? own : ParentOf(own); }
+  std::string ContainerOf(const std::string& own) const { return containers_.contains(own) ? own : ParentOf(own); }
 
   void FindOwn() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -131,7 +130,7 @@ class Finder {
       if (own_[n] && (node.op == "Add" || node.op == "Mul")) TakeBackwards(n);
       // onnxsim's reshape behind a product of rows.
       if (node.op == "Reshape" && !node.name.starts_with("node_") && !own_[n]) {
-        const NodeId maker = node.inputs[0].valid() ? graph_[node.inputs[0]].producer : NodeId{};
+        const NodeId maker = graph_.MakerOf(node.inputs[0]);
         if (maker.valid() && IsProduct(graph_[maker])) own_[n] = own_[Place(maker)];
       }
     }
@@ -145,12 +144,12 @@ class Finder {
     const bool is_norm = graph_.nodes[root].op == "Mul";
     for (size_t i = 0; i < open.size() && i < 16; ++i) {
       for (const TensorId input : graph_.nodes[open[i]].inputs) {
-        const NodeId maker = input.valid() ? graph_[input].producer : NodeId{};
+        const NodeId maker = graph_.MakerOf(input);
         if (!maker.valid() || own_[Place(maker)]) continue;
         const Node& node = graph_[maker];
-        const auto& readers = readers_[static_cast<size_t>(input.value)];
-        const bool ours = std::all_of(readers.begin(), readers.end(), [&](size_t n) { return own_[n] == own_[root]; });
-        if (!ours || !(is_norm ? kNorm.count(node.op) != 0 : node.op == "MatMul")) continue;
+        const auto& readers = readers_[input.index()];
+        const bool ours = std::ranges::all_of(readers, [&](size_t n) { return own_[n] == own_[root]; });
+        if (!ours || !(is_norm ? kNorm.contains(node.op) : node.op == "MatMul")) continue;
         own_[Place(maker)] = own_[root];
         open.push_back(Place(maker));
       }
@@ -195,8 +194,8 @@ class Finder {
     const Node& node = graph_.nodes[n];
     if (IsProduct(node)) return true;
     if (node.op != "Add" && node.op != "Reshape") return false;
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
-      const NodeId maker = input.valid() ? graph_[input].producer : NodeId{};
+    return std::ranges::any_of(node.inputs, [&](TensorId input) {
+      const NodeId maker = graph_.MakerOf(input);
       return maker.valid() && own_[Place(maker)] == own_[n] && own_[n] && IsProduct(graph_[maker]);
     });
   }
@@ -242,9 +241,9 @@ class Finder {
   bool IsModuleBehindConvolution(size_t n) const {
     static const std::set<std::string_view> kOps = {"relu", "hardtanh", "leaky_relu", "elu", "silu", "hardswish"};
     const Node& node = graph_.nodes[n];
-    if (!node.outputs[0].valid() || kOps.count(FxOperatorOf(graph_[node.outputs[0]].name)) == 0) return false;
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
-      const NodeId maker = input.valid() ? graph_[input].producer : NodeId{};
+    if (!node.outputs[0].valid() || !kOps.contains(FxOperatorOf(graph_[node.outputs[0]].name))) return false;
+    return std::ranges::any_of(node.inputs, [&](TensorId input) {
+      const NodeId maker = graph_.MakerOf(input);
       return maker.valid() && (graph_[maker].op == "Conv" || graph_[maker].op == "ConvTranspose");
     });
   }
@@ -254,7 +253,7 @@ class Finder {
     const TensorId result = graph_.nodes[n].outputs[0];
     std::string leaf =
         result.valid() && !FxOperatorOf(graph_[result].name).empty() ? graph_[result].name : graph_.nodes[n].name;
-    std::replace(leaf.begin(), leaf.end(), '.', '_');
+    std::ranges::replace(leaf, '.', '_');
     own_[n] = container.empty() ? leaf : container + "." + leaf;
   }
 
@@ -283,7 +282,7 @@ class Finder {
     std::vector<std::pair<std::string, int64_t>> given;  // modules whose results are read outside
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       for (std::string path = PathOf(n); !path.empty(); path = ParentOf(path)) {
-        const std::string leaf = LeafOf(path);
+        const std::string leaf(LeafOf(path));
         constexpr size_t kDigits = 9;
         if (!IsNumber(leaf) || leaf.size() > kDigits) continue;
         const int64_t number = std::stoll(leaf);
@@ -294,9 +293,9 @@ class Finder {
           lists.insert(around);
         for (const TensorId output : graph_.nodes[n].outputs) {
           if (!output.valid()) continue;
-          const auto& readers = readers_[static_cast<size_t>(output.value)];
-          const bool outside = std::any_of(readers.begin(), readers.end(),
-                                           [&](size_t reader) { return !IsInside(PathOf(reader), around); });
+          const auto& readers = readers_[output.index()];
+          const bool outside =
+              std::ranges::any_of(readers, [&](size_t reader) { return !IsInside(PathOf(reader), around); });
           if (outside) given.emplace_back(around, number);
         }
       }
@@ -309,8 +308,8 @@ class Finder {
 
   bool ReadsFromOutside(size_t n, const std::string& path) const {
     const std::vector<TensorId>& inputs = graph_.nodes[n].inputs;
-    return std::any_of(inputs.begin(), inputs.end(), [&](TensorId input) {
-      const NodeId maker = input.valid() ? graph_[input].producer : NodeId{};
+    return std::ranges::any_of(inputs, [&](TensorId input) {
+      const NodeId maker = graph_.MakerOf(input);
       return maker.valid() && IsMap(input) && !IsInside(PathOf(Place(maker)), path);
     });
   }
@@ -323,7 +322,7 @@ class Finder {
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
       if (own_[n] || node.outputs.size() != 1 || !node.outputs[0].valid()) continue;
-      const auto& readers = readers_[static_cast<size_t>(node.outputs[0].value)];
+      const auto& readers = readers_[node.outputs[0].index()];
       if (readers.size() != 1 || !graph_[node.outputs[0]].name.starts_with("val_")) continue;
       own_[n] = own_[readers[0]];
       place_[n] = place_[readers[0]];
@@ -333,7 +332,7 @@ class Finder {
   // The last node in front of `until` that belongs to a norm of `x` in `container`.
   std::optional<size_t> NormOf(TensorId x, size_t until, const std::string& container) const {
     std::optional<std::string> module;
-    for (const size_t reader : readers_[static_cast<size_t>(x.value)]) {
+    for (const size_t reader : readers_[x.index()]) {
       if (reader >= until || !own_[reader] || IsProduct(graph_.nodes[reader])) continue;
       if (ParentOf(*own_[reader]) == container) module = own_[reader];
     }

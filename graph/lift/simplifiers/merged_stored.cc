@@ -26,23 +26,21 @@ struct Owned {
   std::vector<const char*> leaves;
 };
 const std::map<std::string_view, Owned>& OwnedTable() {
-  static const std::map<std::string_view, Owned> table = {
-      {"BatchNormalization", {1, {"weight", "bias", "running_mean", "running_var"}}},
-      {"InstanceNormalization", {1, {"weight", "bias"}}},
-      {"GroupNormalization", {1, {"weight", "bias"}}},
-      {"LayerNormalization", {1, {"weight", "bias"}}},
-      {"RMSNormalization", {1, {"weight"}}},
-      {"SimplifiedLayerNormalization", {1, {"weight"}}},
-      {"SkipLayerNormalization", {2, {"weight", "bias"}}},
-      {"SkipSimplifiedLayerNormalization", {2, {"weight"}}},
-      {"EmbedLayerNormalization", {5, {"weight", "bias"}}},
-      {"Conv", {1, {"weight", "bias"}}},
-      {"FusedConv", {1, {"weight", "bias"}}},
-      {"ConvTranspose", {1, {"weight", "bias"}}},
-      {"Gemm", {1, {"weight", "bias"}}},
-      {"FusedGemm", {1, {"weight", "bias"}}},
-      {"MatMul", {1, {"weight"}}},
-  };
+  static const std::map<std::string_view, Owned> table = [] {
+    const std::pair<std::string_view, Owned> rows[] = {
+        {"BatchNormalization", {1, {"weight", "bias", "running_mean", "running_var"}}},
+        {"InstanceNormalization GroupNormalization LayerNormalization", {1, {"weight", "bias"}}},
+        {"Conv FusedConv ConvTranspose Gemm FusedGemm", {1, {"weight", "bias"}}},
+        {"RMSNormalization SimplifiedLayerNormalization MatMul", {1, {"weight"}}},
+        {"SkipLayerNormalization", {2, {"weight", "bias"}}},
+        {"SkipSimplifiedLayerNormalization", {2, {"weight"}}},
+        {"EmbedLayerNormalization", {5, {"weight", "bias"}}}};
+    std::map<std::string_view, Owned> owned;
+    for (const auto& [ops, what] : rows) {
+      for (const std::string_view op : TextsIn(ops, ' ')) owned.emplace(op, what);
+    }
+    return owned;
+  }();
   return table;
 }
 
@@ -67,15 +65,14 @@ struct StoredUse {
 
 // Products of matrices are of one kind, however a tool wrote them.
 std::string KindOfUse(const Node& node) {
-  static const std::set<std::string_view> kProducts = {"MatMul", "FusedGemm", "FusedMatMul"};
-  return kProducts.count(node.op) != 0 ? "Gemm" : node.op;
+  return IsOneOf(node.op, {"MatMul", "FusedGemm", "FusedMatMul"}) ? "Gemm" : node.op;
 }
 
 class Separator {
  public:
   Separator(const Graph& graph, const Shapes& shapes) : graph_(graph), shapes_(shapes), modules_(graph) {}
 
-  std::optional<Separated> Run(Notes* notes) {
+  std::optional<GraphState> Run(Notes* notes) {
     CollectUses();
     std::set<TensorId> merged;
     for (const auto& [tensor, uses] : uses_) {
@@ -88,7 +85,7 @@ class Separator {
     for (const auto& [tensor, uses] : uses_) {
       if (AreCopies(tensor, uses)) merged.insert(tensor);
     }
-    Separated apart{graph_, shapes_};
+    GraphState apart{graph_, shapes_, {}};
     int64_t made = 0;
     for (const TensorId tensor : merged) made += Separate(tensor, &apart);
     notes->Add({.code = "merged-tensors",
@@ -110,13 +107,17 @@ class Separator {
     return stored && !stored->literal && IsFloating(stored->type) && stored->dims.size() > 1;
   }
   const Node* MakerOf(TensorId tensor) const {
-    const NodeId maker = tensor.valid() ? graph_[tensor].producer : NodeId{};
+    const NodeId maker = graph_.MakerOf(tensor);
     return maker.valid() ? &graph_[maker] : nullptr;
+  }
+  TensorId WeightOf(const Node& product) const {
+    const Node* turned = MakerOf(product.inputs[1]);
+    return turned != nullptr && turned->op == "Transpose" ? turned->inputs[0] : product.inputs[1];
   }
   // Where a simplifier made the node, the name of its result may say it, or that of what it hands its result to.
   void FindModule(StoredUse* use) const {
     const Node& node = graph_[use->node];
-    const auto is_path = [&](TensorId tensor) { return tensor.valid() && graph_[tensor].name.rfind('/', 0) == 0; };
+    const auto is_path = [&](TensorId tensor) { return tensor.valid() && graph_[tensor].name.starts_with('/'); };
     NodeId named = use->node;
     if (node.name.find('/') == std::string::npos && !is_path(node.outputs[0])) {
       const auto reader = view_of_.find(node.outputs[0]);
@@ -130,13 +131,13 @@ class Separator {
   void CollectUses() {
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
-      if (node.op == "Reshape") view_of_[node.inputs[0]] = NodeId{static_cast<int32_t>(n)};
+      if (node.op == "Reshape") view_of_[node.inputs[0]] = NodeId::At(n);
       if (node.op != "MatMul" && node.op != "Gemm" && node.op != "Conv") continue;
-      if (!node.inputs.empty()) first_reader_[node.inputs[0]] = NodeId{static_cast<int32_t>(n)};
+      if (!node.inputs.empty()) first_reader_[node.inputs[0]] = NodeId::At(n);
     }
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
-      const NodeId id{static_cast<int32_t>(n)};
+      const NodeId id = NodeId::At(n);
       CollectBiases(node, id);
       const auto row = OwnedTable().find(node.op);
       if (row == OwnedTable().end()) continue;
@@ -167,9 +168,7 @@ class Separator {
     if (reader == first_reader_.end()) return {};
     const Node& next = graph_[reader->second];
     if (next.op != "MatMul" && next.op != "Gemm" && next.op != "Conv") return {};
-    TensorId weight = next.inputs[1];
-    if (const Node* turned = MakerOf(weight); turned != nullptr && turned->op == "Transpose")
-      weight = turned->inputs[0];
+    const TensorId weight = WeightOf(next);
     return IsMatrix(weight) ? weight : TensorId{};
   }
 
@@ -192,9 +191,7 @@ class Separator {
     const Node* product = MakerOf(node.inputs[sum]);
     if (product != nullptr && product->op == "Reshape") product = MakerOf(product->inputs[0]);
     if (product == nullptr || (product->op != "MatMul" && product->op != "FusedMatMul")) return;
-    TensorId weight = product->inputs[1];
-    if (const Node* turned = MakerOf(weight); turned != nullptr && turned->op == "Transpose")
-      weight = turned->inputs[0];
+    const TensorId weight = WeightOf(*product);
     if (!IsMatrix(weight)) return;
     StoredUse use{.node = id, .input = bias, .leaf = "bias", .kind = KindOfUse(*product)};
     FindModule(&use);
@@ -218,14 +215,14 @@ class Separator {
   bool AreCopies(TensorId tensor, const std::vector<StoredUse>& uses) const {
     if (uses.size() < 2) return false;
     if (IsVector(tensor) && !uses[0].partner.valid() && uses[0].module.empty()) return true;
-    return std::all_of(uses.begin(), uses.end(), [&](const StoredUse& use) {
+    return std::ranges::all_of(uses, [&](const StoredUse& use) {
       return !use.module.empty() && graph_[use.node].op == graph_[uses[0].node].op &&
              WithoutDigits(use.module) == WithoutDigits(uses[0].module);
     });
   }
 
   // How many tensors it took.
-  int64_t Separate(TensorId tensor, Separated* apart) {
+  int64_t Separate(TensorId tensor, GraphState* apart) {
     const std::vector<StoredUse>& uses = uses_.at(tensor);
     const std::string& name = graph_[tensor].name;
     std::map<std::string, TensorId> homes;
@@ -242,11 +239,11 @@ class Separator {
         const std::string path = use.module + "." + use.leaf;
         if (!use.module.empty() && IsModulePath(name) && names_.insert(path).second) own.name = path;
         names_.insert(own.name);
-        home->second = TensorId{static_cast<int32_t>(apart->graph.tensors.size())};
+        home->second = TensorId::At(apart->graph.tensors.size());
         apart->graph.tensors.push_back(std::move(own));
         apart->shapes.tensors.push_back(shapes_[tensor]);
       }
-      apart->graph.nodes[static_cast<size_t>(use.node.value)].inputs[use.input] = home->second;
+      apart->graph.nodes[use.node.index()].inputs[use.input] = home->second;
     }
     return made;
   }
@@ -265,8 +262,8 @@ bool HasSharedVector(const Graph& graph) {
   std::vector<bool> read(graph.tensors.size());
   for (const Node& node : graph.nodes) {
     for (const TensorId input : node.inputs) {
-      if (!input.valid() || !graph[input].stored || graph[input].stored->dims.size() != 1) continue;
-      const auto tensor = static_cast<size_t>(input.value);
+      if (!graph.IsStored(input) || graph[input].stored->dims.size() != 1) continue;
+      const auto tensor = input.index();
       if (read[tensor]) return true;
       read[tensor] = true;
     }
@@ -276,7 +273,7 @@ bool HasSharedVector(const Graph& graph) {
 
 }  // namespace
 
-std::optional<Separated> SeparateMergedStored(const Graph& graph, const Shapes& shapes, Notes* notes) {
+std::optional<GraphState> SeparateMergedStored(const Graph& graph, const Shapes& shapes, Notes* notes) {
   // The dynamo exporter's own words about its parameters know better (signature.h).
   if (!graph.signature.empty() || !HasSharedVector(graph)) return std::nullopt;
   return Separator(graph, shapes).Run(notes);

@@ -2,38 +2,24 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
-#include "graph/base/note.h"
-#include "graph/ir/graph.h"
-#include "graph/shapes/infer.h"
+#include "graph/lift/passes.h"
 
 namespace vramplan {
 
 // --- fx_order.cc ---
 
-struct Reordered {
-  Graph graph;
-  std::vector<NodeId> given;  // by node: which one it was
-};
-
 // Nothing where the order is the exporter's, or where nodes hold graphs.
-std::optional<Reordered> InCallOrder(const Graph& graph);
+std::optional<GraphState> InCallOrder(const Graph& graph, const Shapes& shapes, Notes* notes);
 
 // --- stored_fills.cc ---
 
-// The graph in which such tensors are stored; nothing when it has none. Ids stay what they are.
-std::optional<Graph> StoreFills(const Graph& graph, const Shapes& shapes);
+// Such tensors are stored.
+std::optional<GraphState> StoreFills(const Graph& graph, const Shapes& shapes, Notes* notes);
 
 // --- merged_stored.cc ---
 
-struct Separated {
-  Graph graph;
-  Shapes shapes;
-};
-
-// The graph in which every module has stored tensors of its own again; nothing when none were merged. Nodes keep their
-// ids; new tensors come last.
-std::optional<Separated> SeparateMergedStored(const Graph& graph, const Shapes& shapes, Notes* notes);
+// Every module has stored tensors of its own again.
+std::optional<GraphState> SeparateMergedStored(const Graph& graph, const Shapes& shapes, Notes* notes);
 
 }  // namespace vramplan

@@ -9,7 +9,7 @@ namespace vramplan {
 namespace {
 
 std::string FxOperator(PatternSource& source, NodeId node) {
-  return FxOperatorOf(source.graph()[source[node].outputs[0]].name);
+  return FxOperatorOf(source.NameOf(source[node].outputs[0]));
 }
 
 // mean(x, [-1, -2]), then as_strided by a table of indices: adaptive_avg_pool2d to one pixel (torch/_decomp/
@@ -49,7 +49,7 @@ struct JoinedProducts {
 std::optional<JoinedProducts> JoinedBefore(PatternSource& source, NodeId split) {
   if (!split.valid() || !source.FromPyTorch()) return std::nullopt;
   const NodeId matmul = source.OnlyMakerOf(source.In(split, 0), "MatMul");
-  if (!matmul.valid() || source[split].name.rfind("Split_", 0) != 0 || source[matmul].name.rfind("MatMul_", 0) != 0)
+  if (!matmul.valid() || !source[split].name.starts_with("Split_") || !source[matmul].name.starts_with("MatMul_"))
     return std::nullopt;
   const TensorId weights = source.In(matmul, 1);
   const int rank = source.RankOf(source.In(split, 0));
@@ -83,7 +83,7 @@ bool MatchPartWithBias(PatternSource& source, NodeId root) {
     if (!joined.has_value() || source.Stored(bias) == nullptr || source.RankOf(bias) != 1) continue;
     if (!source.IsInitializer(bias) || source.ShapeOf(bias)[0] != source.ShapeOf(product).FromEnd(1)) continue;
     const std::vector<TensorId>& outputs = source[split].outputs;
-    const auto part = static_cast<size_t>(std::find(outputs.begin(), outputs.end(), product) - outputs.begin());
+    const auto part = static_cast<size_t>(std::ranges::find(outputs, product) - outputs.begin());
     if (part == outputs.size()) continue;
     EmitPart(source, *joined, split, part, bias, root);
     return true;

@@ -45,7 +45,7 @@ bool IsCastLookUp(PatternSource& source, const std::string& leaf, TensorId store
 }
 
 Operand UnfoldedLookUp(PatternSource& source, TensorId stored) {
-  const std::string& name = source.graph()[stored].name;
+  const std::string& name = source.NameOf(stored);
   Shape shape = source.ShapeOf(stored);
   if (!IsFloating(source.TypeOf(stored)) || shape.rank() != 3 || !shape[1].IsConstant()) return {};
   // "embedding_2"; "/m/bert/embeddings/position_embeddings/Gather_output_0" of the TorchScript exporter.
@@ -94,7 +94,7 @@ std::optional<Draft> DroppedBehind(PatternSource& source, Draft* draft) {
   if (!maker.valid()) return std::nullopt;
   const Node& node = source[maker];
   const std::string made = FxCallOf(node), made_op = FxOperatorOf(made);
-  const std::string& name = source.graph()[result.tensor].name;
+  const std::string& name = source.NameOf(result.tensor);
   const std::string op = FxOperatorOf(name);
   if (node.outputs.size() != 1 || made_op.empty() || op.empty() || made == name) return std::nullopt;
   const AtenRule* rule = FindAtenRule("aten." + made_op);

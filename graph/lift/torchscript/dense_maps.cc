@@ -36,7 +36,7 @@ class Maps {
 
   // A permutation of what was a sequence. Position tables are turned to be resized, without a copy.
   bool IsTurnedSequence(const Layer& layer) const {
-    if (layer.op != "permute" || layer.evidence == Evidence::kProvenance || layer.inputs.empty() ||
+    if (layer.op != "permute" || FromDynamo(layer) || layer.inputs.empty() ||
         !BringsChannelsForward(layer.attributes.Ints("dims")))
       return false;
     const Layer* split = uses_.Operand(&layer, 0, "reshape");
@@ -50,23 +50,20 @@ class Maps {
   // The end of a norm that made its map a sequence and makes it a map again, "encoder.norm1" beside
   // "encoder.patch_embed1": the encoder's statement is norm1(x).contiguous().
   bool IsMapOfNorm(const Layer& layer) const {
-    if (layer.op != "reshape" || layer.evidence == Evidence::kProvenance || !layer.module.valid()) return false;
+    if (layer.op != "reshape" || FromDynamo(layer) || !layer.module.valid()) return false;
     const std::string& path = layers_[layer.module].path;
     static const NameHabit kHabit = NamesWith(NameHabit::Of::kDenseMap).front();
     const size_t name = path.rfind(kHabit.name);
     if (name == std::string::npos || name + kHabit.name.size() + 1 != path.size()) return false;
-    if (paths_.count(path.substr(0, name) + std::string(kHabit.with) + path.back()) == 0) return false;
+    if (!paths_.contains(path.substr(0, name) + std::string(kHabit.with) + path.back())) return false;
     const Layer* norm = uses_.Operand(uses_.Operand(&layer, 0, "transpose"), 0, "layer_norm");
     return norm != nullptr && norm->module == layer.module && layers_[layer.outputs[0]].shape.rank() == 4;
   }
 
  private:
   bool IsPartOfTable(ValueId id) const {
-    for (const Layer* maker = uses_.MakerOf(id); maker != nullptr; maker = uses_.MakerOf(id)) {
-      if (maker->op != "slice" && maker->op != "reshape") return false;
-      id = maker->inputs[0];
-    }
-    return id.valid() && layers_[id].role != Role::kInput;
+    id = uses_.Behind({"slice", "reshape"}, id);
+    return id.valid() && uses_.MakerOf(id) == nullptr && layers_[id].role != Role::kInput;
   }
 
   const Layers& layers_;
@@ -84,11 +81,8 @@ void MakeMapsOfSequencesContiguous(Layers* layers) {
     const bool kept = l + 1 < layers->layers.size() && layers->layers[l + 1].op == "contiguous";
     const bool of_norm = maps.IsMapOfNorm(turn);
     if (kept || (!of_norm && !maps.IsTurnedSequence(turn))) continue;
-    Layer copy{.op = "contiguous",
-               .name = turn.name + ".contiguous",
-               .inputs = turn.outputs,
-               .module = of_norm ? (*layers)[turn.module].parent : turn.module,
-               .evidence = turn.evidence};
+    Layer copy = CallBeside(turn, "contiguous", turn.outputs);
+    if (of_norm) copy.module = (*layers)[turn.module].parent;
     edit.Rename(turn.outputs[0], edit.InsertBehind(l, std::move(copy), (*layers)[turn.outputs[0]]));
   }
   edit.Apply();

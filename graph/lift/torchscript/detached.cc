@@ -1,5 +1,13 @@
-#include "graph/lift/torchscript/detached.h"
-
+// Detached: tensors that the code takes out of the graph of gradients, x.detach(), which leaves no node in a
+// TorchScript file. What is computed shows it:
+//
+//   add(x, sub(y, x))                    y with the gradient of x: the straight-through estimator of values that were
+//                                        rounded or looked up (VQ-VAE, arXiv 1711.00937, section 3.2;
+//                                        lucidrains/vector-quantize-pytorch, vector_quantize_pytorch.py, 1.0)
+//   exp(sub(x, index_select(m, i)))      m, the greatest of x by index: torch_geometric's softmax over the edges of a
+//                                        node, which takes it from x.detach() (utils/_softmax.py, 2.6)
+//
+// and x - x.max() in front of an exponential may be either: OtherReadings asks it.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,8 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
 namespace {
@@ -30,7 +40,7 @@ std::optional<size_t> DifferenceOf(const Uses& uses, const Layer& add) {
 
 // The maxima by index that this difference subtracts from what they are taken of; null: it subtracts others.
 const Layer* MaximaByIndexIn(const Uses& uses, const Layer& sub) {
-  if (sub.op != "sub" || !IsPlain(sub) || sub.evidence == Evidence::kProvenance) return nullptr;
+  if (sub.op != "sub" || !IsPlain(sub) || FromDynamo(sub)) return nullptr;
   const Layer* maxima = uses.Operand(uses.Operand(&sub, 1, "index_select"), 0, "scatter_reduce");
   const bool of_same = Uses::In(maxima, 2) == sub.inputs[0] && maxima->attributes.Text("reduce", "") == "amax";
   return of_same ? maxima : nullptr;
@@ -53,38 +63,31 @@ void Detach(const Operands& operands, Layers* layers) {
 
 void DetachStraightThrough(Layers* layers) {
   Operands found;
-  {
-    const Uses uses(*layers);
-    for (const Layer& layer : layers->layers) {
-      if (layer.op != "add" || layer.evidence == Evidence::kProvenance || !IsPlain(layer)) continue;
-      if (const std::optional<size_t> operand = DifferenceOf(uses, layer))
-        found.insert({uses.PlaceOf(&layer), *operand});
-    }
+  const Uses uses(*layers);
+  for (const Layer& layer : layers->layers) {
+    if (layer.op != "add" || FromDynamo(layer) || !IsPlain(layer)) continue;
+    if (const std::optional<size_t> operand = DifferenceOf(uses, layer)) found.insert({uses.PlaceOf(&layer), *operand});
   }
-  if (!found.empty()) Detach(found, layers);
+  Detach(found, layers);
 }
 
 void DetachSoftmaxByIndex(Layers* layers) {
   Operands found;
-  {
-    const Uses uses(*layers);
-    for (const Layer& layer : layers->layers) {
-      const Layer* maxima = MaximaByIndexIn(uses, layer);
-      if (maxima != nullptr && maxima->attributes.Int("include_self", 1) == 0) found.insert({uses.PlaceOf(maxima), 2});
-    }
+  const Uses uses(*layers);
+  for (const Layer& layer : layers->layers) {
+    const Layer* maxima = MaximaByIndexIn(uses, layer);
+    if (maxima != nullptr && maxima->attributes.Int("include_self", 1) == 0) found.insert({uses.PlaceOf(maxima), 2});
   }
-  if (!found.empty()) Detach(found, layers);
+  Detach(found, layers);
 }
 
 Operands SubtractedMaxima(const Layers& layers) {
-  constexpr std::string_view kMaxima[] = {"max", "amax", "max_dim"};
   Operands found;
   const Uses uses(layers);
   for (const Layer& layer : layers.layers) {
-    if (layer.op != "sub" || layer.evidence == Evidence::kProvenance || !IsPlain(layer)) continue;
+    if (layer.op != "sub" || FromDynamo(layer) || !IsPlain(layer)) continue;
     const Layer* maximum = uses.MakerOf(uses.BehindViews(layer.inputs[1]));
-    const bool of_rows =
-        maximum != nullptr && std::find(std::begin(kMaxima), std::end(kMaxima), maximum->op) != std::end(kMaxima);
+    const bool of_rows = maximum != nullptr && IsOneOf(maximum->op, {"max", "amax", "max_dim"});
     if ((of_rows && Uses::In(maximum, 0) == layer.inputs[0]) || MaximaByIndexIn(uses, layer) != nullptr)
       found.insert({uses.PlaceOf(&layer), 1});
   }

@@ -15,6 +15,10 @@ bool MakesFeatures(std::string_view op) {
   return IsOneOf(op, {"batch_norm", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv_transpose3d", "add"});
 }
 
+bool IsSumOfTwo(const Layer& layer) {
+  return layer.op == "add" && layer.inputs.size() == 2 && layer.inputs[0].valid() && layer.inputs[1].valid();
+}
+
 bool IsWithin(const std::string& path, NameHabit::Of of) {  // a wrapper may stand in front
   return HabitWithin("." + path, of) != nullptr;
 }
@@ -24,7 +28,7 @@ class Assumption {
  public:
   explicit Assumption(const Layers& layers) : layers_(layers), uses_(layers), calls_(layers.modules.size()) {
     for (const Layer& layer : layers_.layers) {
-      if (layer.module.valid()) ++calls_[static_cast<size_t>(layer.module.value)];
+      if (layer.module.valid()) ++calls_[layer.module.index()];
     }
     for (const auto& module : layers_.modules) {
       if (EndsAs(module.path, NameHabit::Of::kModelOutOfPlace)) of_transformers_ = true;
@@ -37,8 +41,7 @@ class Assumption {
   // A module of its own behind a convolution, a norm or a sum, whose operand nobody else reads.
   bool IsActivation(const Layer& layer) const {
     if (!IsOneOf(layer.op, {"relu", "hardtanh", "leaky_relu", "elu", "silu", "hardswish"})) return false;
-    const bool is_module = layer.module.valid() && calls_[static_cast<size_t>(layer.module.value)] == 1;
-    const Layer* maker = is_module ? OnlyMaker(layer.inputs[0]) : nullptr;
+    const Layer* maker = IsAlone(layer) ? OnlyMaker(layer.inputs[0]) : nullptr;
     if (maker == nullptr) return false;
     // Leaky: timm's, ultralytics', monai's and the GANs' blocks of convolution, norm, activation; elsewhere seldom.
     // ELU: V-Net's and pytorch-3dunet's.
@@ -61,8 +64,8 @@ class Assumption {
     // The heads of torchvision's segmentation models (FCNHead, DeepLabHead) say nn.ReLU().
     if (layer.op == "relu" && maker->op == "batch_norm" && IsWithin(path, NameHabit::Of::kHeadOutOfPlace)) return false;
     // So does all of segmentation_models_pytorch's decoders with atrous convolutions (decoders/deeplabv3/decoder.py).
-    if (layer.op == "relu" && std::any_of(pyramid_decoders_.begin(), pyramid_decoders_.end(),
-                                          [&](const std::string& outer) { return path.starts_with(outer); }))
+    if (layer.op == "relu" &&
+        std::ranges::any_of(pyramid_decoders_, [&](const std::string& outer) { return path.starts_with(outer); }))
       return false;
     return MakesFeatures(maker->op) || (layer.op == "relu" && IsFeature(layer.op, layer.attributes, maker->op));
   }
@@ -95,16 +98,14 @@ class Assumption {
 
   // The ReLU behind a linear layer of a network whose convolutions have theirs in place (AlexNet's and VGG's heads).
   bool IsHeadActivation(const Layer& layer) const {
-    const bool is_module =
-        layer.op == "relu" && layer.module.valid() && calls_[static_cast<size_t>(layer.module.value)] == 1;
-    const Layer* maker = is_module ? OnlyMaker(layer.inputs[0]) : nullptr;
+    const Layer* maker = layer.op == "relu" && IsAlone(layer) ? OnlyMaker(layer.inputs[0]) : nullptr;
     return maker != nullptr && maker->op == "linear" && layers_[layer.inputs[0]].shape.rank() == 2;
   }
 
   // result = self.stochastic_depth(result); result += input: so torchvision's EfficientNet and ConvNeXt, while its
   // transformers write x + self.stochastic_depth(f(x)) and timm calls the module drop_path.
   bool IsSumOfStochasticDepth(const Layer& layer) const {
-    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid()) return false;
+    if (!IsSumOfTwo(layer)) return false;
     const Layer* scaled = OnlyMaker(layer.inputs[0]);
     return scaled != nullptr && scaled->module.valid() &&
            EndsAs(layers_[scaled->module].path, NameHabit::Of::kSumThenInPlace);
@@ -129,8 +130,7 @@ class Assumption {
 
   // The same sum in a block that never drops: stochastic_depth(p = 0) returns its argument and leaves no trace.
   bool IsSumWithBlockInput(const Layer& layer) const {
-    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid() || !layer.module.valid())
-      return false;
+    if (!IsSumOfTwo(layer) || !layer.module.valid()) return false;
     const Layer* branch = OnlyMaker(layer.inputs[0]);
     const Layer* shortcut = uses_.MakerOf(layer.inputs[1]);
     return branch != nullptr && shortcut != nullptr && IsInside(branch->module, layer.module) &&
@@ -141,7 +141,7 @@ class Assumption {
   // convolutions each with a norm and an activation of its own in front, as in MONAI's networks (nets/segresnet_ds.py).
   // Its decoder's sums with the encoder's maps are alike.
   bool IsSumOfSegResNet(const Layer& layer) const {
-    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid()) return false;
+    if (!IsSumOfTwo(layer)) return false;
     const Layer* conv = OnlyMaker(layer.inputs[0]);
     if (conv != nullptr && conv->inputs.size() > 1 && conv->inputs[1].valid()) {
       const std::string& weight = layers_[conv->inputs[1]].name;
@@ -162,7 +162,7 @@ class Assumption {
   // out = self.norm2(out); out += residual; out = self.lrelu(out), one activation for both norms and in place: MONAI's
   // UnetResBlock (networks/blocks/dynunet_block.py), of which DynUNet, UNETR and Swin UNETR are made.
   bool IsSumOfDynUnet(const Layer& layer) const {
-    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.module.valid()) return false;
+    if (!IsSumOfTwo(layer) || !layer.module.valid()) return false;
     const auto is_child = [&](const Layer& child, std::string_view name) {
       return child.module.valid() && layers_[child.module].parent == layer.module &&
              layers_[child.module].path.ends_with(name);
@@ -175,8 +175,7 @@ class Assumption {
   // out = bn(conv(out)); identity = downsample(x); out += identity; out = relu(out): what ResNet and its children
   // write. RegNet, which does not, makes the shortcut first: x = proj(x) + f(x).
   bool IsResidualSum(const Layer& layer) const {
-    if (layer.op != "add" || layer.inputs.size() != 2 || !layer.inputs[1].valid() || !layer.module.valid())
-      return false;
+    if (!IsSumOfTwo(layer) || !layer.module.valid()) return false;
     const Layer* norm = OnlyMaker(layer.inputs[0]);
     if (norm == nullptr || norm->op != "batch_norm" || !IsInside(norm->module, layer.module)) return false;
     const Layer* convolution = OnlyMaker(norm->inputs[0]);
@@ -202,6 +201,8 @@ class Assumption {
     return maker.op == "conv2d" && EndsAs(layers_[layer.module].path, NameHabit::Of::kNormFreeInPlace);
   }
 
+  // All that a call of a module runs.
+  bool IsAlone(const Layer& layer) const { return layer.module.valid() && calls_[layer.module.index()] == 1; }
   // The layer that makes a value which one layer reads; null otherwise.
   const Layer* OnlyMaker(ValueId id) const { return uses_.ReadersOf(id).size() == 1 ? uses_.MakerOf(id) : nullptr; }
   bool IsInside(ModuleId module, ModuleId outer) const { return vramplan::IsInside(layers_, module, outer); }
@@ -217,21 +218,18 @@ class Assumption {
 
 void AssumeInPlace(Layers* layers, Notes* notes) {
   const Assumption assumption(*layers);
-  const auto is_convolution_relu = [&](const Layer& layer) {
-    return layer.evidence != Evidence::kProvenance && layer.op == "relu" && assumption.IsActivation(layer);
+  const auto any_is = [&](const auto& is) {
+    return std::ranges::any_of(layers->layers, [&](const Layer& layer) { return !FromDynamo(layer) && is(layer); });
   };
-  const bool convolutional = std::any_of(layers->layers.begin(), layers->layers.end(), is_convolution_relu);
-  const bool excited = std::any_of(layers->layers.begin(), layers->layers.end(), [&](const Layer& layer) {
-    return layer.evidence != Evidence::kProvenance && assumption.IsScaleOfExcitation(layer);
-  });
+  const bool convolutional =
+      any_is([&](const Layer& layer) { return layer.op == "relu" && assumption.IsActivation(layer); });
+  const bool excited = any_is([&](const Layer& layer) { return assumption.IsScaleOfExcitation(layer); });
   // Both kinds of networks write result += input: EfficientNet and ConvNeXt, and MobileNetV3.
-  const bool sums_with_block_input = std::any_of(layers->layers.begin(), layers->layers.end(), [&](const Layer& layer) {
-    return layer.evidence != Evidence::kProvenance &&
-           (assumption.IsSumOfStochasticDepth(layer) || assumption.IsScaleOfExcitation(layer));
-  });
+  const bool sums_with_block_input =
+      excited || any_is([&](const Layer& layer) { return assumption.IsSumOfStochasticDepth(layer); });
   bool any = false;
   for (Layer& layer : layers->layers) {
-    if (layer.evidence == Evidence::kProvenance) continue;
+    if (FromDynamo(layer)) continue;
     if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
         !assumption.IsSumOfStochasticDepth(layer) && !assumption.IsSumOfSegResNet(layer) &&
         !assumption.IsSumOfDynUnet(layer) && !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) &&

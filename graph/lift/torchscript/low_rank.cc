@@ -64,13 +64,13 @@ class Restorer {
     const size_t dot = path.rfind('.');
     if (dot == std::string::npos || layers_[up.module].path != path) return;
     const std::string around = path.substr(0, dot), key = path.substr(dot);
-    if (names_.count(around + "." + std::string(kBase) + ".weight") == 0) return;
+    if (!names_.contains(around + "." + std::string(kBase) + ".weight")) return;
     if (WeightOf(down).rank() != 2 || WeightOf(up).rank() != 2) return;
     Name(&down, around + ".lora_A" + key + ".weight", ValueId());
     Name(&up, around + ".lora_B" + key + ".weight", down.inputs[1]);
     // What else runs in that scope is the dropout.
     const ModuleId scope = down.module;
-    layers_.modules[static_cast<size_t>(scope.value)].path = around + ".lora_dropout" + key;
+    layers_.modules[scope.index()].path = around + ".lora_dropout" + key;
     down.module = Module(around + ".lora_A" + key, scope);
     up.module = Module(around + ".lora_B" + key, scope);
   }
@@ -96,7 +96,7 @@ class Restorer {
   // The weight of `layer` is called so; one that has another module's name is another tensor, listed behind `before`.
   void Name(Layer* layer, const std::string& name, ValueId before) {
     const ValueId id = layer->inputs[1];
-    Value& value = layers_.values[static_cast<size_t>(id.value)];
+    Value& value = layers_.values[id.index()];
     if (value.role != Role::kParameter || !names_.insert(name).second) return;
     if (named_.insert(id).second) {
       value.name = name;
@@ -105,7 +105,7 @@ class Restorer {
     Value own = value;
     own.name = name;
     const ValueId fresh = layers_.Add(std::move(own));
-    const auto place = std::find(layers_.parameters.begin(), layers_.parameters.end(), before);
+    const auto place = std::ranges::find(layers_.parameters, before);
     layers_.parameters.insert(place == layers_.parameters.end() ? place : place + 1, fresh);
     layer->inputs[1] = fresh;
   }

@@ -27,8 +27,8 @@ ValueId LiftMergedPad(const Node& convolution, ValueId input, const std::vector<
     const int axis = static_cast<int>(i) + 2;
     padded.shape[axis] = padded.shape[axis] + Dim(amounts[amounts.size() - 2] + amounts.back());
   }
-  if (std::any_of(amounts.begin(), amounts.end(), [](int64_t amount) { return amount < 0; })) return input;
-  if (std::all_of(amounts.begin(), amounts.end(), [](int64_t amount) { return amount == 0; })) return input;
+  if (std::ranges::any_of(amounts, [](int64_t amount) { return amount < 0; })) return input;
+  if (std::ranges::all_of(amounts, [](int64_t amount) { return amount == 0; })) return input;
   return builder.Make(std::move(padded), "pad", {input}, path, position,
                       Named({{"pad", amounts}, {"mode", std::string("constant")}}));
 }

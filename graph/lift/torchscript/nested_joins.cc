@@ -17,7 +17,7 @@ std::vector<int> FirstLayers(const Layers& layers) {
   std::vector<int> first(layers.modules.size(), -1);
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     for (ModuleId m = layers.layers[l].module; m.valid(); m = layers[m].parent) {
-      if (first[static_cast<size_t>(m.value)] < 0) first[static_cast<size_t>(m.value)] = static_cast<int>(l);
+      if (first[m.index()] < 0) first[m.index()] = static_cast<int>(l);
     }
   }
   return first;
@@ -30,9 +30,9 @@ void SplitNestedJoins(Layers* layers) {
   const std::vector<int> first = FirstLayers(*layers);
   Edit edit(layers);
   for (Layer& layer : layers->layers) {
-    if (layer.op != "cat" || layer.evidence == Evidence::kProvenance || layer.inputs.size() < 3) continue;
+    if (layer.op != "cat" || FromDynamo(layer) || layer.inputs.size() < 3) continue;
     if (!layer.module.valid() || !(*layers)[layer.module].parent.valid()) continue;
-    const int begin = first[static_cast<size_t>(layer.module.value)];
+    const int begin = first[layer.module.index()];
     const auto is_inside = [&](ValueId id) { return uses.PlaceOfMaker(id) >= begin; };
     const bool at_end = is_inside(layer.inputs.back());
     if (is_inside(layer.inputs.front()) == at_end) continue;

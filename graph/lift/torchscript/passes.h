@@ -2,18 +2,17 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <utility>
 
-#include "graph/base/note.h"
-#include "graph/layers/layers.h"
-#include "graph/lift/simplifiers/passes.h"
+#include "graph/lift/passes.h"
 
 namespace vramplan {
 
 // --- shared_constants.cc ---
 
-// The graph in which every such module has a constant of its own; nothing when none were shared. Nodes keep their ids;
-// new tensors come last.
-std::optional<Separated> SeparateSharedConstants(const Graph& graph, const Shapes& shapes);
+// Every such module has a constant of its own.
+std::optional<GraphState> SeparateSharedConstants(const Graph& graph, const Shapes& shapes, Notes* notes);
 
 // --- low_rank.cc ---
 
@@ -39,5 +38,18 @@ void SplitNestedJoins(Layers* layers);
 // tables of positions that are resized. Likewise norm1(x).contiguous() of segmentation_models_pytorch's own encoder
 // (encoders/mix_transformer.py), whose norms take maps.
 void MakeMapsOfSequencesContiguous(Layers* layers);
+
+// --- detached.cc ---
+
+void DetachStraightThrough(Layers* layers);
+
+// After GatherReductionsByIndex.
+void DetachSoftmaxByIndex(Layers* layers);
+
+// {place, operand} of each x - max(x) whose maximum nothing says to be detached.
+using Operands = std::set<std::pair<size_t, size_t>>;
+Operands SubtractedMaxima(const Layers& layers);
+// Puts detach in front of these operands.
+void Detach(const Operands& operands, Layers* layers);
 
 }  // namespace vramplan

@@ -8,30 +8,17 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/base/text.h"
+#include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/simplifiers/fx_names.h"
-#include "graph/lift/simplifiers/fx_scopes.h"
 
 namespace vramplan {
 namespace {
 
 // "relu_12" -> "relu"; empty when there is no such ending.
-std::string_view WithoutCallNumber(std::string_view segment) {
-  size_t digits = 0;
-  while (digits < segment.size() && std::isdigit(static_cast<unsigned char>(segment[segment.size() - 1 - digits]))) {
-    ++digits;
-  }
-  if (digits == 0 || digits + 1 >= segment.size() || segment[segment.size() - 1 - digits] != '_') return {};
-  return segment.substr(0, segment.size() - 1 - digits);
-}
-
-std::vector<std::string_view> Segments(std::string_view scope) {
-  std::vector<std::string_view> segments;
-  while (!scope.empty()) {
-    const size_t slash = std::min(scope.find('/'), scope.size());
-    if (slash > 0) segments.push_back(scope.substr(0, slash));
-    scope.remove_prefix(std::min(slash + 1, scope.size()));
-  }
-  return segments;
+std::string WithoutCallNumber(std::string_view segment) {
+  std::string without = OperatorOf(std::string(segment));
+  return without.size() == segment.size() ? "" : without;
 }
 
 // Every module that owns a stored tensor, and the modules around it.
@@ -53,7 +40,7 @@ ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::str
   std::string raw;                    // the scope read so far
   std::string_view previous;          // its last segment as written
   std::string previous_name, around;  // the same without its call number, and the path around it
-  for (const std::string_view segment : Segments(scope)) {
+  for (const std::string_view segment : TextsIn(scope, '/')) {
     std::string name(segment);
     std::string base = path.empty() ? std::string() : path.back().path;
     if (!previous.empty() && segment.size() > previous.size() && segment.substr(0, previous.size()) == previous &&
@@ -64,10 +51,10 @@ ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::str
     const auto under = [](const std::string& outer, const std::string& inner) {
       return outer.empty() ? inner : outer + "." + inner;
     };
-    const std::string_view first_call = WithoutCallNumber(name);
-    if (numbers_calls && !first_call.empty() && owners.count(under(base, name)) == 0 &&
-        scopes.count(raw + "/" + std::string(WithoutCallNumber(segment))) != 0) {
-      name = std::string(first_call);
+    const std::string first_call = WithoutCallNumber(name);
+    if (numbers_calls && !first_call.empty() && !owners.contains(under(base, name)) &&
+        scopes.contains(raw + "/" + WithoutCallNumber(segment))) {
+      name = first_call;
     }
     raw += "/" + std::string(segment);
     previous = segment;
@@ -94,7 +81,7 @@ std::string ScopeOfOwner(std::string_view owner) {
 // The module that owns a stored tensor which this node alone reads; empty when there is none.
 std::string OwnerBeside(const Graph& graph, const Node& node, const std::vector<int>& readers) {
   for (const TensorId input : node.inputs) {
-    if (!input.valid() || !graph[input].stored.has_value() || readers[static_cast<size_t>(input.value)] != 1) continue;
+    if (!graph.IsStored(input) || readers[input.index()] != 1) continue;
     const std::string& name = graph[input].name;
     const size_t dot = name.rfind('.');
     if (dot != std::string::npos && dot > 0 && IsModulePath(name)) return name.substr(0, dot);
@@ -119,12 +106,9 @@ bool IsModulePath(const std::string& name) {
 
 bool WrittenByPyTorch(const Graph& graph) {
   if (graph.producer.find("pytorch") != std::string::npos) return true;
-  if (graph.producer.rfind("onnxruntime", 0) != 0) return false;
-  constexpr std::string_view kWeight = ".weight";
-  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& tensor) {
-    const std::string& name = tensor.name;
-    return tensor.stored.has_value() && name.size() > kWeight.size() && IsModulePath(name) &&
-           name.compare(name.size() - kWeight.size(), kWeight.size(), kWeight) == 0;
+  if (!graph.producer.starts_with("onnxruntime")) return false;
+  return std::ranges::any_of(graph.tensors, [&](const Tensor& tensor) {
+    return tensor.stored.has_value() && tensor.name.ends_with(".weight") && IsModulePath(tensor.name);
   });
 }
 
@@ -145,7 +129,7 @@ ModulePaths::ModulePaths(const Graph& graph) {
   std::vector<int> readers(graph.tensors.size());
   for (const Node& node : graph.nodes) {
     for (const TensorId input : node.inputs) {
-      if (input.valid()) ++readers[static_cast<size_t>(input.value)];
+      if (input.valid()) ++readers[input.index()];
     }
   }
   const bool by_pytorch = graph.producer.find("pytorch") != std::string::npos;  // ONNX Runtime's: FollowWeights
@@ -167,7 +151,7 @@ ModulePaths::ModulePaths(const Graph& graph) {
     }
     scope_of_.push_back(last);
     for (const TensorId output : node.outputs) {
-      if (node.outputs.size() < 2 || !output.valid() || graph[output].name.rfind('/', 0) != 0) continue;
+      if (node.outputs.size() < 2 || !output.valid() || !graph[output].name.starts_with('/')) continue;
       scope_of_tensor_[output] = number_of(graph[output].name.substr(0, graph[output].name.rfind('/')));
     }
   }
@@ -182,7 +166,7 @@ ModulePaths::ModulePaths(const Graph& graph) {
   // Keras gives numbers to layers, not to calls: dense, dense_1.
   const bool numbers_calls = !fx_names && graph.producer.find("tf2onnx") == std::string::npos;
   for (const std::string& text : texts) paths_.push_back(PathOfScope(text, scopes, owners, numbers_calls));
-  if (graph.producer.rfind("onnxruntime", 0) == 0) FollowWeights(graph);
+  if (graph.producer.starts_with("onnxruntime")) FollowWeights(graph);
 }
 
 // A node that the optimizer named stands where its weight's owner does.
@@ -195,7 +179,7 @@ void ModulePaths::FollowWeights(const Graph& graph) {
   std::map<TensorId, size_t> tables;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    const auto has_path = [&](TensorId tensor) { return tensor.valid() && graph[tensor].name.rfind('/', 0) == 0; };
+    const auto has_path = [&](TensorId tensor) { return tensor.valid() && graph[tensor].name.starts_with('/'); };
     if (node.op == "RelativePositionBias") tables.emplace(node.outputs[0], n);
     for (const TensorId input : node.inputs) {
       // A table of positions belongs to the attention that takes it first.
@@ -206,7 +190,7 @@ void ModulePaths::FollowWeights(const Graph& graph) {
     }
     if (node.name.find('/') != std::string::npos || (!node.outputs.empty() && has_path(node.outputs[0]))) continue;
     for (const TensorId input : node.inputs) {
-      if (!input.valid() || !graph[input].stored.has_value() || !IsModulePath(graph[input].name)) continue;
+      if (!graph.IsStored(input) || !IsModulePath(graph[input].name)) continue;
       const std::string& name = graph[input].name;
       if (name.size() <= kWeight.size() || name.substr(name.size() - kWeight.size()) != kWeight) continue;
       const std::string owner = name.substr(0, name.size() - kWeight.size());

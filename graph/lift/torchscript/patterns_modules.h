@@ -30,7 +30,7 @@ bool WrittenByPyTorch(const Graph& graph);
 class ModulePaths {
  public:
   explicit ModulePaths(const Graph& graph);
-  int32_t ScopeOf(NodeId node) const { return scope_of_[static_cast<size_t>(node.value)]; }
+  int32_t ScopeOf(NodeId node) const { return scope_of_[node.index()]; }
   const ModulePath& PathOf(NodeId node) const { return paths_[static_cast<size_t>(ScopeOf(node))]; }
   // That of the node which made the tensor before a tool fused it with others ("/layer1/Add_output_0"); null when the
   // name does not say.

@@ -28,7 +28,7 @@ struct ConstantReader {
 // Long enough for a buffer of a module; shorter ones are numbers that code writes down, and cost nothing.
 bool IsConstantTable(const Graph& graph, TensorId tensor) {
   constexpr int64_t kMostOfCode = 64;
-  if (!tensor.valid() || !graph[tensor].stored || !graph[tensor].stored->literal) return false;
+  if (!graph.IsStored(tensor) || !graph[tensor].stored->literal) return false;
   int64_t elements = 1;
   for (const int64_t length : graph[tensor].stored->dims) {
     elements = SaturatingMultiply(elements, length);
@@ -39,7 +39,7 @@ bool IsConstantTable(const Graph& graph, TensorId tensor) {
 
 }  // namespace
 
-std::optional<Separated> SeparateSharedConstants(const Graph& graph, const Shapes& shapes) {
+std::optional<GraphState> SeparateSharedConstants(const Graph& graph, const Shapes& shapes, Notes*) {
   // The dynamo exporter stores such buffers under their names.
   if (!graph.signature.empty()) return std::nullopt;
   std::map<TensorId, std::vector<ConstantReader>> readers;
@@ -47,33 +47,32 @@ std::optional<Separated> SeparateSharedConstants(const Graph& graph, const Shape
     const Node& node = graph.nodes[n];
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (IsConstantTable(graph, node.inputs[i]) && !IsShapeOperand(node, i))
-        readers[node.inputs[i]].push_back({NodeId{static_cast<int32_t>(n)}, i});
+        readers[node.inputs[i]].push_back({NodeId::At(n), i});
     }
   }
   std::erase_if(readers, [](const auto& entry) { return entry.second.size() < 2; });
   if (readers.empty()) return std::nullopt;
   const ModulePaths modules(graph);
-  std::optional<Separated> apart;
+  std::optional<GraphState> apart;
   for (const auto& [tensor, reading] : readers) {
     std::map<std::string, TensorId> homes;  // by module; the first keeps the one that is there
     const std::string first = modules.InnermostOf(reading[0].node);
-    const bool copies =
-        !first.empty() && std::all_of(reading.begin(), reading.end(), [&](const ConstantReader& reader) {
-          return WithoutDigits(modules.InnermostOf(reader.node)) == WithoutDigits(first);
-        });
+    const bool copies = !first.empty() && std::ranges::all_of(reading, [&](const ConstantReader& reader) {
+      return WithoutDigits(modules.InnermostOf(reader.node)) == WithoutDigits(first);
+    });
     if (!copies) continue;
     homes[first] = tensor;
     for (const ConstantReader& reader : reading) {
       const auto [home, fresh] = homes.try_emplace(modules.InnermostOf(reader.node), TensorId{});
       if (!fresh && home->second == tensor) continue;
-      if (!apart) apart = Separated{graph, shapes};
+      if (!apart) apart = GraphState{graph, shapes, {}};
       if (fresh) {
-        home->second = TensorId{static_cast<int32_t>(apart->graph.tensors.size())};
+        home->second = TensorId::At(apart->graph.tensors.size());
         apart->graph.tensors.push_back(
             {.name = graph[tensor].name + "_" + std::to_string(homes.size()), .stored = graph[tensor].stored});
         apart->shapes.tensors.push_back(shapes[tensor]);
       }
-      apart->graph.nodes[static_cast<size_t>(reader.node.value)].inputs[reader.input] = home->second;
+      apart->graph.nodes[reader.node.index()].inputs[reader.input] = home->second;
     }
   }
   return apart;

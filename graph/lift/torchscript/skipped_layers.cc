@@ -69,7 +69,7 @@ ListsOfLayers Lists(const Layers& layers) {
 // model has a name.
 bool IsDeclared(const Layers& layers, const std::string& path) {
   const std::string whole = path + ".", inner = whole.substr(whole.find('.') + 1);
-  return std::any_of(layers.parameters.begin(), layers.parameters.end(), [&](ValueId id) {
+  return std::ranges::any_of(layers.parameters, [&](ValueId id) {
     const std::string& name = layers[id].name;
     return name.starts_with(whole) || name.starts_with(inner);
   });

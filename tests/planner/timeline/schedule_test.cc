@@ -86,7 +86,7 @@ TEST_CASE("three steps of a linear layer with cross-entropy and SGD with momentu
         "3 update: zero_grad: 34- 35- |");
 }
 
-// Layers::parameters, of which some are frozen: role kBuffer (graph/lift/any_export/frozen.h).
+// Layers::parameters, of which some are frozen: role kBuffer (graph/lift/any_export/passes.h).
 std::string WithFrozen(const std::vector<ValueId>& frozen, Optimizer optimizer = Optimizer::kSgdMomentum) {
   Layers layers = OneLinear();
   for (const ValueId id : frozen) SetTrained(&layers, id, false);

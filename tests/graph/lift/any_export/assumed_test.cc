@@ -1,5 +1,3 @@
-#include "graph/lift/any_export/assumed.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
-#include "graph/lift/any_export/frozen.h"
-
 #include <doctest/doctest.h>
 
+#include "graph/lift/any_export/passes.h"
 #include "tests/support/layers_by_hand.h"
 
 namespace vramplan {

@@ -1,6 +1,6 @@
-#include "graph/lift/dynamo/merged_permutation.h"
-
 #include <doctest/doctest.h>
+
+#include "graph/lift/dynamo/aten_shaping.h"
 
 namespace vramplan {
 namespace {

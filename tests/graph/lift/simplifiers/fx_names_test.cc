@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "graph/lift/simplifiers/fx_scopes.h"
 #include "graph/lift/simplifiers/passes.h"
 #include "tests/support/onnx_text.h"
 
@@ -179,7 +178,8 @@ TEST_CASE("onnxslim's order is taken back; the exporter's is left alone") {
 )" + nodes + R"(
       y = Mul (relu, relu_1)
         # name: node_mul
-    })"));
+    })"),
+                                       Shapes(), nullptr);
     std::vector<std::string> order;
     for (size_t n = 0; reordered && n < reordered->graph.nodes.size(); ++n) {
       const Node& node = reordered->graph.nodes[n];

@@ -1,10 +1,9 @@
-#include "graph/lift/torchscript/detached.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
+#include "graph/lift/torchscript/passes.h"
 #include "tests/support/layers_by_hand.h"
 
 namespace vramplan {
