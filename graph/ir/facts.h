@@ -69,6 +69,8 @@ struct RecordedProgram {
     std::vector<RecordedArgument> arguments;
     std::vector<int32_t> results;  // kAbsent: no tensor on the card
     std::vector<std::pair<std::string, RecordedArgument>> keywords;
+    std::string name;        // what the file calls it; empty: nothing
+    int32_t node = kAbsent;  // of the file
     bool operator==(const Call&) const = default;
   };
   struct End {
@@ -79,6 +81,7 @@ struct RecordedProgram {
   struct Tensor {
     DType type = DType::kUndefined;
     Shape shape;
+    std::string name;  // what the file calls it; empty: nothing
     bool operator==(const Tensor&) const = default;
   };
   std::vector<Tensor> values;

@@ -8,14 +8,15 @@
 
 #include "graph/base/text.h"
 #include "graph/ir/aten.h"
-#include "graph/lift/builder.h"
+#include "graph/layers/builder.h"
 #include "graph/lift/dynamo/provenance.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/passes.h"
-#include "graph/lift/program/calls.h"
-#include "graph/lift/recorded/recorded_program.h"
+#include "graph/lift/recorded/recorded_forward.h"
 #include "graph/lift/simplifiers/fx_names.h"
+#include "graph/programs/layers_of_program.h"
+#include "graph/programs/program_of_export.h"
 
 namespace vramplan {
 namespace {
@@ -72,8 +73,9 @@ class Lifting {
       : file_(file), graph_(&file), shapes_(&shapes), options_(options), notes_(notes) {}
 
   Result<Layers> Run() {
-    if (const RecordedProgram* program = ProgramFor(file_.facts, options_.put_back))
-      return LayersOfProgram(*file_.facts, *program, options_.put_back.autocast, notes_);
+    if (const RecordedProgram* program =
+            ProgramFor(file_.facts, options_.put_back.training, options_.put_back.autocast.has_value()))
+      return OfRecorded(*program);
     const bool bare_names = HasFxNames(file_);  // the order of nodes does not change it
     for (const GraphPass& pass : GraphPasses()) {
       if (IsProgram(file_) || IsLeftOut(pass.name)) continue;
@@ -102,12 +104,23 @@ class Lifting {
   }
 
  private:
+  // What runs under a program of the facts is what it says: no pass has anything to mend.
+  Layers OfRecorded(const RecordedProgram& program) const {
+    const Facts& facts = *file_.facts;
+    Layers layers = LayersOfProgram(facts, program, options_.put_back.autocast, notes_);
+    layers.told = {.tensors = true, .functions = facts.functions && facts.functions->empty(), .code = true};
+    if (facts.training) layers.exported = *facts.training ? ExportedMode::kTraining : ExportedMode::kEvaluation;
+    TakeRecordedCheckpoints(facts, &layers);
+    return layers;
+  }
+
   // Nodes become layers: the calls of a .pt2 file one by one; else by provenance where the file has it, by patterns
   // where it has not.
   Result<Layers> Read() {
+    if (IsProgram(file_))
+      return LayersOfProgram(*file_.facts, ProgramOfExport(*graph_, *shapes_), std::nullopt, notes_);
     LayerBuilder builder(*graph_, *shapes_);
     std::vector<bool> live = LiveNodes(*graph_);
-    LiftProgram(*graph_, builder, &live);
     LiftByProvenance(*graph_, *shapes_, builder, &live, notes_);
     if (std::ranges::find(live, true) != live.end()) PatternSource(*graph_, *shapes_, builder, live, notes_).Run();
     return std::move(builder).Finish(notes_);

@@ -22,7 +22,7 @@ const fs::path kRoot = VRAMPLAN_SOURCE_DIR;
 
 // What each folder may include: itself and these. Direct edges; what they may include follows.
 //
-//   base <- ir <- onnx, shapes, habits <- lift <- spec <- semantics <- timeline <- allocator <- solver <- report
+//   base <- ir <- onnx, shapes, habits <- layers <- programs <- lift <- spec <- semantics <- timeline <- allocator <- solver <- report
 //   <- picture <- cli
 const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"graph/base", {}},
@@ -32,8 +32,9 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"graph/onnx", {"graph/facts", "graph/pt2"}},
     {"graph/shapes", {"graph/ir"}},
     {"graph/habits", {}},
-    {"graph/layers", {"graph/ir"}},
-    {"graph/lift", {"graph/shapes", "graph/layers", "graph/habits"}},
+    {"graph/layers", {"graph/shapes"}},
+    {"graph/programs", {"graph/layers"}},
+    {"graph/lift", {"graph/programs", "graph/habits"}},
     {"planner/spec", {"graph/lift"}},
     {"planner/semantics", {"planner/spec"}},
     {"planner/lifetimes", {"graph/lift"}},

@@ -7,7 +7,7 @@
 //                                              (aten/src/ATen/native/TensorAdvancedIndexing.cpp, 2.10), and
 //                                              torch_geometric's utils/_scatter.py writes src.new_zeros
 //
-// The dynamo exporter names the call and its operand (graph/lift/dynamo/aten.cc).
+// The dynamo exporter names the call and its operand (graph/programs/aten.cc).
 #pragma once
 
 #include "graph/layers/layers.h"

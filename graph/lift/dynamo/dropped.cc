@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "graph/lift/dynamo/aten.h"
+#include "graph/programs/aten.h"
 
 namespace vramplan {
 namespace {

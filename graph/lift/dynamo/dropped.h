@@ -12,7 +12,7 @@
 
 #include <string>
 
-#include "graph/lift/builder.h"
+#include "graph/layers/builder.h"
 #include "graph/lift/dynamo/folded.h"
 #include "graph/lift/dynamo/fx_groups.h"
 #include "graph/lift/dynamo/signature.h"

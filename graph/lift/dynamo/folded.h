@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "graph/lift/builder.h"
+#include "graph/layers/builder.h"
 #include "graph/lift/dynamo/fx_groups.h"
 #include "graph/lift/dynamo/signature.h"
 

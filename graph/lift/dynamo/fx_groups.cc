@@ -4,8 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "graph/lift/dynamo/aten.h"
-#include "graph/lift/dynamo/aten_target.h"
+#include "graph/programs/aten.h"
+#include "graph/programs/aten_target.h"
 
 namespace vramplan {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "graph/ir/graph.h"
-#include "graph/lift/builder.h"
+#include "graph/layers/builder.h"
 #include "graph/lift/dynamo/fx_text.h"
 
 namespace vramplan {

@@ -280,6 +280,30 @@ std::vector<SignatureEntry> ParseSignatureRepr(std::string_view text) {
 
 }  // namespace
 
+RecordedArgument ArgumentOf(const FxLiteral& literal) {
+  using enum RecordedArgument::Kind;
+  switch (literal.kind) {
+    case FxLiteral::Kind::kBool:
+      return {.kind = kBool, .integer = literal.integer};
+    case FxLiteral::Kind::kInt:
+      return {.kind = kInt, .integer = literal.integer};
+    case FxLiteral::Kind::kReal:
+      return {.kind = kReal, .real = literal.real};
+    case FxLiteral::Kind::kSymbol:  // a word is printed without its quotes: {rounding_mode: floor}
+      if (literal.text.find_first_of(".:(") != std::string::npos) return {};
+      [[fallthrough]];
+    case FxLiteral::Kind::kString:
+      return {.kind = kText, .text = literal.text};
+    case FxLiteral::Kind::kList: {
+      RecordedArgument list{.kind = kList};
+      for (const FxLiteral& item : literal.items) list.items.push_back(ArgumentOf(item));
+      return list;
+    }
+    default:
+      return {};
+  }
+}
+
 std::vector<SignatureEntry> ParseSignature(std::string_view text) {
   if (text.starts_with("ExportGraphSignature(")) return ParseSignatureRepr(text);
   std::vector<SignatureEntry> entries;

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/ir/facts.h"
+
 namespace vramplan {
 
 struct FxLiteral {
@@ -49,6 +51,9 @@ struct FxNode {
   std::vector<FxLiteral> arguments;
   std::vector<std::pair<std::string, FxLiteral>> keywords;
 };
+
+// The literal as an argument of a call; a dict, and a word that is more than a name, is none.
+RecordedArgument ArgumentOf(const FxLiteral& literal);
 
 // One literal that is the whole text.
 std::optional<FxLiteral> ParseFxLiteral(std::string_view text);

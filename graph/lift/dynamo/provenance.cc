@@ -7,8 +7,6 @@
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/lift/any_export/inplace.h"
-#include "graph/lift/dynamo/aten.h"
-#include "graph/lift/dynamo/aten_shaping.h"
 #include "graph/lift/dynamo/attention_operands.h"
 #include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/dynamo/folded.h"
@@ -17,6 +15,7 @@
 #include "graph/lift/liveness.h"
 #include "graph/lift/recorded/recorded_forward.h"
 #include "graph/lift/torchscript/merged_pad.h"
+#include "graph/programs/aten.h"
 
 namespace vramplan {
 namespace {
@@ -390,7 +389,7 @@ class ProvenanceSource {
         case AtenArgument::Kind::kIgnored:
           break;
         case AtenArgument::Kind::kAttribute:
-          if (literal != nullptr) SetAttribute(call->attributes, std::string(arguments[i].name), *literal);
+          if (literal != nullptr) SetAttribute(call->attributes, std::string(arguments[i].name), ArgumentOf(*literal));
           break;
         case AtenArgument::Kind::kTensors:
           if (literal != nullptr) AddOperands(RefsOf(*literal), operands, call);
@@ -418,7 +417,7 @@ class ProvenanceSource {
   ValueId TensorArgument(const FxLiteral* literal, const Operands& operands, Attributes* attributes) {
     if (literal == nullptr) return {};
     if (literal->IsNumber()) {
-      SetAttribute(*attributes, "scalar", *literal);
+      SetAttribute(*attributes, "scalar", ArgumentOf(*literal));
       return {};
     }
     if (literal->kind != FxLiteral::Kind::kRef) return {};

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/base/note.h"
-#include "graph/lift/builder.h"
+#include "graph/layers/builder.h"
 
 namespace vramplan {
 

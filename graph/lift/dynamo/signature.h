@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "graph/base/note.h"
-#include "graph/lift/builder.h"
-#include "graph/lift/dynamo/aten.h"
+#include "graph/layers/builder.h"
 #include "graph/lift/dynamo/fx_groups.h"
 #include "graph/lift/dynamo/fx_text.h"
+#include "graph/programs/aten.h"
 
 namespace vramplan {
 

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "graph/base/note.h"
+#include "graph/layers/builder.h"
 #include "graph/layers/form.h"
-#include "graph/lift/builder.h"
 #include "graph/lift/torchscript/patterns_modules.h"
 
 namespace vramplan {

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "graph/lift/builder.h"
+#include "graph/layers/builder.h"
 
 namespace vramplan {
 

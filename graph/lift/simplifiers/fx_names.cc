@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "graph/lift/dynamo/aten.h"
 #include "graph/lift/dynamo/dropped.h"
+#include "graph/programs/aten.h"
 
 namespace vramplan {
 namespace {

@@ -5,9 +5,9 @@
 //   Mul "node_mul_74" (x, rsqrt) -> "mul_78"         ->  mul, mul(weight, mul)
 #include <string_view>
 
-#include "graph/lift/dynamo/aten.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/simplifiers/fx_names.h"
+#include "graph/programs/aten.h"
 
 namespace vramplan {
 namespace {

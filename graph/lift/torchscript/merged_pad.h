@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "graph/lift/builder.h"
+#include "graph/layers/builder.h"
 
 namespace vramplan {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "graph/ir/graph.h"
-#include "graph/lift/builder.h"
+#include "graph/layers/builder.h"
 
 namespace vramplan {
 

@@ -1,4 +1,4 @@
-// The table from aten targets (as fx nodes name them) to the vocabulary of README.md.
+// The table from aten targets (as fx nodes name them) to the vocabulary of graph/lift/README.md.
 //
 //   aten.convolution.default(%x, %w, None, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)
 //     row     {"convolution", "convolution", "input! weight! bias! stride padding dilation transposed output_padding
@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/lift/builder.h"
-#include "graph/lift/dynamo/fx_text.h"
+#include "graph/ir/facts.h"
+#include "graph/layers/builder.h"
 
 namespace vramplan {
 
@@ -47,6 +47,11 @@ std::vector<AtenArgument> ParseAtenArguments(std::string_view arguments);
 
 // Attributes hold integers (also for True and False), reals, strings and lists of integers or reals. Other literals are
 // left out.
-void SetAttribute(Attributes& attributes, const std::string& name, const FxLiteral& literal);
+void SetAttribute(Attributes& attributes, const std::string& name, const RecordedArgument& argument);
+
+inline bool IsNumber(const RecordedArgument& argument) {
+  using enum RecordedArgument::Kind;
+  return argument.kind == kInt || argument.kind == kReal || argument.kind == kBool;
+}
 
 }  // namespace vramplan

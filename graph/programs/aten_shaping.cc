@@ -1,4 +1,4 @@
-#include "graph/lift/dynamo/aten_shaping.h"
+#include "graph/programs/aten_shaping.h"
 
 #include <numeric>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "graph/lift/dynamo/aten_target.h"
+#include "graph/programs/aten_target.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "graph/lift/recorded/recorded_program.h"
+#include "graph/programs/layers_of_program.h"
 
 #include <doctest/doctest.h>
 
@@ -6,6 +6,7 @@
 
 #include "graph/facts/read_facts.h"
 #include "graph/layers/trained.h"
+#include "graph/lift/lift.h"
 
 namespace vramplan {
 namespace {
@@ -22,8 +23,12 @@ Layers Taken(const std::string& rest, const std::string& more = "") {
           "modules": [["a", "mine.A", -1], ["a.b", "mine.B", 0]], )" +
                 rest + "}}}");
   REQUIRE_MESSAGE(facts.ok(), ToString(facts.ok() ? Error() : facts.error()));
+  Graph graph;
+  graph.facts = *facts;
   Notes notes;
-  return LayersOfProgram(*facts, *ProgramFor(*facts, PutBack()), std::nullopt, &notes);
+  const Result<Layers> layers = Lift(graph, Shapes(), &notes);
+  REQUIRE(layers.ok());
+  return *layers;
 }
 
 // "relu(x) -> relu_2 inplace"
@@ -125,16 +130,13 @@ TEST_CASE("program: operators without a rule keep their name and their operands"
 
 TEST_CASE("program: only of the mode that is asked about") {
   std::optional<Facts> facts = Facts();
-  PutBack training, inference;
-  inference.training = false;
-  CHECK(ProgramFor(std::nullopt, training) == nullptr);
+  CHECK(ProgramFor(std::nullopt, true, false) == nullptr);
   facts->inference_program = RecordedProgram();
-  CHECK(ProgramFor(facts, training) == nullptr);
-  CHECK(ProgramFor(facts, inference) == &*facts->inference_program);
-  inference.autocast = DType::kFloat16;
-  CHECK(ProgramFor(facts, inference) == &*facts->inference_program);
+  CHECK(ProgramFor(facts, true, false) == nullptr);
+  CHECK(ProgramFor(facts, false, false) == &*facts->inference_program);
+  CHECK(ProgramFor(facts, false, true) == &*facts->inference_program);
   facts->inference_program_in_amp = RecordedProgram();
-  CHECK(ProgramFor(facts, inference) == &*facts->inference_program_in_amp);
+  CHECK(ProgramFor(facts, false, true) == &*facts->inference_program_in_amp);
 }
 
 }  // namespace

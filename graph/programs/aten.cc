@@ -1,9 +1,9 @@
-#include "graph/lift/dynamo/aten.h"
+#include "graph/programs/aten.h"
 
 #include <unordered_map>
 
 #include "graph/base/text.h"
-#include "graph/lift/dynamo/aten_shaping.h"
+#include "graph/programs/aten_shaping.h"
 
 namespace vramplan {
 namespace {
@@ -273,32 +273,18 @@ std::vector<AtenArgument> ParseAtenArguments(std::string_view arguments) {
   return result;
 }
 
-void SetAttribute(Attributes& attributes, const std::string& name, const FxLiteral& literal) {
-  switch (literal.kind) {
-    case FxLiteral::Kind::kBool:
-    case FxLiteral::Kind::kInt:
-      attributes.Set(name, literal.integer);
-      return;
-    case FxLiteral::Kind::kReal:
-      attributes.Set(name, literal.real);
-      return;
-    case FxLiteral::Kind::kString:
-      attributes.Set(name, literal.text);
-      return;
-    case FxLiteral::Kind::kSymbol:  // a word is printed without its quotes: {rounding_mode: floor}
-      if (literal.text.find_first_of(".:(") == std::string::npos) attributes.Set(name, literal.text);
-      return;
-    case FxLiteral::Kind::kList:
-      break;
-    default:
-      return;
-  }
+void SetAttribute(Attributes& attributes, const std::string& name, const RecordedArgument& argument) {
+  using enum RecordedArgument::Kind;
+  if (argument.kind == kBool || argument.kind == kInt) attributes.Set(name, argument.integer);
+  if (argument.kind == kReal) attributes.Set(name, argument.real);
+  if (argument.kind == kText) attributes.Set(name, argument.text);
+  if (argument.kind != kList) return;
   std::vector<int64_t> integers;
   std::vector<double> reals;
-  for (const FxLiteral& item : literal.items) {
-    if (!item.IsNumber()) return;
-    if (item.kind != FxLiteral::Kind::kReal) integers.push_back(item.integer);
-    reals.push_back(item.AsReal());
+  for (const RecordedArgument& item : argument.items) {
+    if (!IsNumber(item)) return;
+    if (item.kind != kReal) integers.push_back(item.integer);
+    reals.push_back(item.kind == kReal ? item.real : static_cast<double>(item.integer));
   }
   if (integers.size() == reals.size()) {
     attributes.Set(name, std::move(integers));

@@ -2,7 +2,7 @@
 // that did nothing. Used by the table in aten.cc. Operands and outputs of the call are resolved when these run.
 #pragma once
 
-#include "graph/lift/dynamo/aten.h"
+#include "graph/programs/aten.h"
 
 namespace vramplan {
 

@@ -1,4 +1,4 @@
-#include "graph/lift/recorded/recorded_program.h"
+#include "graph/programs/layers_of_program.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,42 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "graph/layers/builder.h"
 #include "graph/layers/trained.h"
-#include "graph/lift/builder.h"
-#include "graph/lift/dynamo/aten.h"
-#include "graph/lift/dynamo/aten_target.h"
-#include "graph/lift/recorded/recorded_forward.h"
+#include "graph/programs/aten.h"
+#include "graph/programs/aten_target.h"
 
 namespace vramplan {
 namespace {
 
 using Argument = RecordedArgument;
-
-FxLiteral LiteralOf(const Argument& argument) {
-  FxLiteral literal{.integer = argument.integer, .real = argument.real, .text = argument.text};
-  switch (argument.kind) {
-    case Argument::Kind::kBool:
-      literal.kind = FxLiteral::Kind::kBool;
-      break;
-    case Argument::Kind::kInt:
-      literal.kind = FxLiteral::Kind::kInt;
-      break;
-    case Argument::Kind::kReal:
-      literal.kind = FxLiteral::Kind::kReal;
-      break;
-    case Argument::Kind::kText:
-      literal.kind = FxLiteral::Kind::kString;
-      break;
-    case Argument::Kind::kList:
-      literal.kind = FxLiteral::Kind::kList;
-      for (const Argument& item : argument.items) literal.items.push_back(LiteralOf(item));
-      break;
-    case Argument::Kind::kNone:
-    case Argument::Kind::kValue:
-      break;
-  }
-  return literal;
-}
 
 bool IsTensorMade(std::string_view op) { return op == "zeros" || op == "ones" || op == "full" || op == "empty"; }
 
@@ -69,6 +42,8 @@ class ProgramLayers {
       AddCall(program_.calls[c]);
       made_.push_back(last_);
     }
+    if (!program_.modules.empty() && program_.modules.front().path.empty())
+      builder_.SetRootClass(program_.modules.front().class_name);
     Layers layers = std::move(builder_).Finish(notes_);
     layers.inputs = inputs_;
     for (const ValueId id : frozen_) SetTrained(&layers, id, false);
@@ -78,8 +53,6 @@ class ProgramLayers {
     TakeEnds(&layers);
     for (const RecordedProgram& backward : program_.backwards)
       layers.backwards.push_back(ProgramLayers(facts_, backward, lower_, notes_).TakeBackward());
-    layers.told = {.tensors = true, .functions = facts_.functions && facts_.functions->empty(), .code = true};
-    if (facts_.training) layers.exported = *facts_.training ? ExportedMode::kTraining : ExportedMode::kEvaluation;
     return layers;
   }
 
@@ -97,6 +70,7 @@ class ProgramLayers {
   ValueId Add(int32_t value, std::string name, Role role) {
     const RecordedProgram::Tensor& tensor = program_.values[static_cast<size_t>(value)];
     const DType type = tensor.type == DType::kFloat16 ? lower_.value_or(tensor.type) : tensor.type;
+    if (!tensor.name.empty()) name = tensor.name;
     const ValueId id = builder_.AddValue({std::move(name), type, tensor.shape, role});
     return ids_[static_cast<size_t>(value)] = id;
   }
@@ -124,7 +98,7 @@ class ProgramLayers {
     ModulePath path;
     for (; module >= 0; module = program_.modules[static_cast<size_t>(module)].parent) {
       const RecordedProgram::Called& called = program_.modules[static_cast<size_t>(module)];
-      path.insert(path.begin(), {called.path, called.class_name});
+      if (!called.path.empty()) path.insert(path.begin(), {called.path, called.class_name});
     }
     return path;
   }
@@ -145,8 +119,7 @@ class ProgramLayers {
   ValueId Operand(const Argument* argument, AtenCall* aten) const {
     if (argument == nullptr) return {};
     if (argument->kind == Argument::Kind::kValue) return IdOf(static_cast<int32_t>(argument->integer));
-    if (const FxLiteral literal = LiteralOf(*argument); literal.IsNumber())
-      SetAttribute(aten->attributes, "scalar", literal);
+    if (IsNumber(*argument)) SetAttribute(aten->attributes, "scalar", *argument);
     return {};
   }
 
@@ -162,7 +135,7 @@ class ProgramLayers {
         case AtenArgument::Kind::kIgnored:
           break;
         case AtenArgument::Kind::kAttribute:
-          if (argument != nullptr) SetAttribute(aten->attributes, std::string(arguments[i].name), LiteralOf(*argument));
+          if (argument != nullptr) SetAttribute(aten->attributes, std::string(arguments[i].name), *argument);
           break;
         case AtenArgument::Kind::kTensors:
           if (argument != nullptr) AddTensors(*argument, aten);
@@ -173,6 +146,17 @@ class ProgramLayers {
       }
     }
     while (aten->inputs.size() > 1 && !aten->inputs.back().valid()) aten->inputs.pop_back();
+    if (aten->op == "cat") DropEmpty(aten);  // its axis counts from those that are left
+  }
+
+  // cat skips tensors of one axis without elements (aten/src/ATen/native/TensorShape.cpp, cat_should_skip_tensor): an
+  // empty cache of keys.
+  void DropEmpty(AtenCall* aten) const {
+    std::erase_if(aten->inputs, [&](ValueId input) {
+      if (!input.valid()) return false;
+      const Shape& shape = builder_.At(input).shape;
+      return shape.rank() == 1 && shape[0].Is(0);
+    });
   }
 
   // x[a:b] op= y: one call on the whole.
@@ -212,9 +196,10 @@ class ProgramLayers {
     const AtenTarget target = ReadAtenTarget(call.target);
     const std::string_view packet = PacketOf(target.plain);
     const AtenRule* rule = FindAtenRule(target.plain);
-    AtenCall aten{.op = rule != nullptr ? std::string(rule->op) : "aten::" + std::string(packet)};
-    const size_t results =
-        rule != nullptr && rule->several_outputs ? call.results.size() : std::min<size_t>(call.results.size(), 1);
+    const std::string_view library = std::string_view(target.plain).substr(0, target.plain.find('.'));
+    AtenCall aten{.op = rule != nullptr ? std::string(rule->op) : std::string(library) + "::" + std::string(packet)};
+    const bool several = rule == nullptr || rule->several_outputs;
+    const size_t results = several ? call.results.size() : std::min<size_t>(call.results.size(), 1);
     for (size_t r = 0; r < results; ++r) {
       const int32_t value = call.results[r];
       aten.outputs.push_back(
@@ -232,9 +217,11 @@ class ProgramLayers {
       TakeCast(call, &aten);
       if (IsTensorMade(aten.op) && packet.ends_with("_like") && Keyword(call, "memory_format") == nullptr)
         aten.attributes.Set("like_layout", int64_t{1});
-      if (const Argument* like = Keyword(call, "like"); like != nullptr && like->kind == Argument::Kind::kValue)
+      if (const Argument* like = Keyword(call, "like"); like != nullptr && like->kind == Argument::Kind::kValue) {
+        if (aten.op == "bernoulli") aten.inputs = {ValueId()};
         aten.inputs.push_back(IdOf(static_cast<int32_t>(like->integer)));
-      if (target.in_place) aten.attributes.Set("inplace", int64_t{1});
+      }
+      if (target.in_place && aten.op != "detach") aten.attributes.Set("inplace", int64_t{1});
     }
     const bool runs = std::any_of(aten.outputs.begin(), aten.outputs.end(), [](ValueId id) { return id.valid(); });
     if (!runs) return;
@@ -247,22 +234,30 @@ class ProgramLayers {
       aten.attributes.Set("autocast", int64_t{0});
     last_ = *std::find_if(aten.outputs.rbegin(), aten.outputs.rend(), [](ValueId id) { return id.valid(); });
     builder_.AddLayer({.op = std::move(aten.op),
-                       .name = std::string(packet),
+                       .name = call.name.empty() ? std::string(packet) : call.name,
                        .inputs = std::move(aten.inputs),
                        .outputs = std::move(aten.outputs),
                        .attributes = std::move(aten.attributes),
+                       .nodes = call.node < 0 ? std::vector<NodeId>() : std::vector<NodeId>{NodeId{call.node}},
                        .evidence = Evidence::kProvenance},
                       PathOf(call.module), place_);
   }
 
   // What does nothing in fp32 makes fp32 of halves, or halves of fp32, in other precisions.
-  static void TakeCast(const RecordedProgram::Call& call, AtenCall* aten) {
+  void TakeCast(const RecordedProgram::Call& call, AtenCall* aten) const {
     const Argument* amp = Keyword(call, "amp");
     if (amp == nullptr) return;
     if (IsTensorMade(aten->op))
       return aten->attributes.Set(amp->text == "half" ? "like_half" : "like_float", int64_t{1});
     if (aten->inputs.empty()) return;
     if (aten->op == "softmax" || aten->op == "log_softmax") return aten->attributes.Set("type", amp->text);
+    if (amp->kind == Argument::Kind::kValue) {
+      aten->op = "type_as";
+      aten->inputs.resize(1);
+      aten->inputs.push_back(IdOf(static_cast<int32_t>(amp->integer)));
+      aten->alias = false;
+      return;
+    }
     aten->op = amp->text == "half" ? "half" : "float";
     aten->inputs.resize(1);
     aten->attributes = Attributes();
@@ -304,18 +299,16 @@ class ProgramLayers {
 
 }  // namespace
 
-const RecordedProgram* ProgramFor(const std::optional<Facts>& facts, const PutBack& put_back) {
+const RecordedProgram* ProgramFor(const std::optional<Facts>& facts, bool training, bool in_amp) {
   if (!facts) return nullptr;
-  const auto& in_amp = put_back.training ? facts->training_program_in_amp : facts->inference_program_in_amp;
-  if (put_back.autocast && in_amp) return &*in_amp;
-  const auto& program = put_back.training ? facts->training_program : facts->inference_program;
+  const auto& of_amp = training ? facts->training_program_in_amp : facts->inference_program_in_amp;
+  if (in_amp && of_amp) return &*of_amp;
+  const auto& program = training ? facts->training_program : facts->inference_program;
   return program ? &*program : nullptr;
 }
 
 Layers LayersOfProgram(const Facts& facts, const RecordedProgram& program, std::optional<DType> lower, Notes* notes) {
-  Layers layers = ProgramLayers(facts, program, lower, notes).Take();
-  TakeRecordedCheckpoints(facts, &layers);
-  return layers;
+  return ProgramLayers(facts, program, lower, notes).Take();
 }
 
 }  // namespace vramplan

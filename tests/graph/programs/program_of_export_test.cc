@@ -1,4 +1,4 @@
-#include "graph/lift/program/calls.h"
+#include "graph/programs/program_of_export.h"
 
 #include <doctest/doctest.h>
 
@@ -79,7 +79,7 @@ TEST_CASE("program: what writes into its operand is in place, and is read afterw
   program.Call("torch.ops.aten.cos.default", {Operand("self", "sin")}, "cos", "s0, 8");
   program.Call("torch.ops.aten.__and__.Tensor", {Operand("self", "cos"), Operand("other", "x")}, "and", "s0, 8");
   program.Returns("and");
-  CHECK_EQ(Lines(LinesOf(LayersOfProgram(program))), Lines({"sin(x) -> [B, 8]", "relu(sin) -> [B, 8] inplace=1",
+  CHECK_EQ(Lines(LinesOf(LayersOfProgram(program))), Lines({"sin(x) -> [B, 8]", "relu(sin) -> [B, 8] inplace=2",
                                                             "cos(relu_) -> [B, 8]", "bitwise_and(cos, x) -> [B, 8]"}));
 }
 
@@ -96,9 +96,9 @@ TEST_CASE("program: a write through slices is a write into what they are slices 
   program.Call("torch.ops.aten.relu.default", {Operand("self", "clone")}, "relu", "s0, 8, 4");
   program.Returns("relu");
   CHECK_EQ(Lines(LinesOf(LayersOfProgram(program))),
-           Lines({"contiguous(x) -> [B, 8, 4]", "slice(clone) -> [B, 2, 4] dim=1 start=2 step=1",
-                  "select(slice_1) -> [B, 2] dim=2 index=0", "slice_scatter(clone, y) -> [B, 8, 4] inplace=1",
-                  "relu(copy_) -> [B, 8, 4]"}));
+           Lines({"clone(x) -> [B, 8, 4]", "slice(clone) -> [B, 2, 4] dim=1 start=2 step=1",
+                  "select(slice_1) -> [B, 2] dim=2 index=0",
+                  "slice_scatter(clone, y) -> [B, 8, 4] inplace=1 update=copy", "relu(copy_) -> [B, 8, 4]"}));
 }
 
 TEST_CASE("program: conversions that are nothing in fp32") {

@@ -1,4 +1,4 @@
-#include "graph/lift/builder.h"
+#include "graph/layers/builder.h"
 
 #include <doctest/doctest.h>
 
