@@ -91,6 +91,9 @@ class ProgramReader {
     for (const json& item : ListIn(Part(object_, "stored"))) program_.stored.push_back(KeptIn(item));
     for (const json& item : ListIn(Part(object_, "given"))) program_.given.push_back(KeptIn(item));
     for (const json& item : ListIn(Part(object_, "loose"))) program_.loose.push_back(ValueIn(item));
+    if (const auto last = object_.find("channels_last"); last != object_.end()) {
+      for (const json& item : ListIn(*last)) program_.channels_last.push_back(ValueIn(item));
+    }
     for (const json& item : ListIn(Part(object_, "returned")))
       program_.returned.push_back(item.is_null() ? RecordedProgram::kAbsent : ValueIn(item));
     for (const json& item : ListIn(Part(object_, "modules"))) {

@@ -85,10 +85,11 @@ struct RecordedProgram {
     bool operator==(const Tensor&) const = default;
   };
   std::vector<Tensor> values;
-  std::vector<Kept> stored;       // parameters and buffers by their names
-  std::vector<int32_t> loose;     // tensors on the card that no module lists
-  std::vector<Kept> given;        // inputs
-  std::vector<int32_t> returned;  // what the loss is made of first; kAbsent: no tensor on the card
+  std::vector<Kept> stored;            // parameters and buffers by their names
+  std::vector<int32_t> loose;          // tensors on the card that no module lists
+  std::vector<Kept> given;             // inputs
+  std::vector<int32_t> channels_last;  // of stored, loose and given, those that lie so in memory
+  std::vector<int32_t> returned;       // what the loss is made of first; kAbsent: no tensor on the card
   std::vector<Called> modules;
   std::vector<Call> calls;
   std::vector<End> ends;  // in the order in which they died

@@ -51,6 +51,7 @@ struct Value {
   DType type = DType::kUndefined;
   Shape shape;
   Role role = Role::kActivation;
+  bool channels_last = false;  // of what is there before a forward: its channels lie next to each other in memory
 };
 
 // How a layer was recognised.

@@ -97,7 +97,7 @@ constexpr AtenRule kRules[] = {
     {"unbind", "unbind", "input! dim", ShapeDims, true},
     {"split split_with_sizes chunk tensor_split", "split", "input! sizes- dim", ShapeDims, true},
     // no work of their own
-    {"alias lift_fresh_copy lift positive _assert_tensor_metadata", "", "input!", ShapeAlias},
+    {"alias lift_fresh_copy lift positive _assert_tensor_metadata embedding_renorm", "", "input!", ShapeAlias},
     {"detach detach_", "detach", "input!"},
     // copy
     {"cat concat concatenate", "cat", "tensors* dim", ShapeDims},
@@ -208,6 +208,11 @@ constexpr AtenRule kRules[] = {
     {"_upsample_bilinear2d_aa", "upsample_bilinear2d", "input! size- align_corners factors-"},
     {"_upsample_bicubic2d_aa", "upsample_bicubic2d", "input! size- align_corners factors-"},
     {"grid_sampler grid_sampler_2d grid_sampler_3d", "grid_sample", "input! grid! mode- padding- align_corners"},
+    {"affine_grid_generator", "affine_grid", "input! size- align_corners"},
+    {"torchvision.roi_align torchvision.roi_pool", "roi_align", "input! rois!"},
+    {"torchvision.deform_conv2d", "deform_conv2d", "input! weight! offset! mask! bias!"},
+    // complex numbers
+    {"view_as_complex view_as_real polar complex", "=", "input! other!"},
     // recurrent
     {"lstm", "lstm", "input! hx* params* has_biases num_layers dropout train bidirectional batch_first", ShapeRecurrent,
      true},
@@ -225,6 +230,7 @@ constexpr AtenRule kRules[] = {
     {"mse_loss l1_loss soft_margin_loss smooth_l1_loss huber_loss", "=", "input! target! reduction delta-", ShapeLoss},
     {"binary_cross_entropy", "bce", "input! target! weight! reduction", ShapeLoss},
     {"binary_cross_entropy_with_logits", "bce_logits", "input! target! weight! pos_weight! reduction", ShapeLoss},
+    {"_ctc_loss", "ctc_loss", "input! target!", nullptr, true},
     {"kl_div", "kl_div", "input! target! reduction log_target", ShapeLoss},
 };
 
@@ -248,9 +254,9 @@ const std::unordered_map<std::string_view, AtenRule>& RulesByTarget() {
 
 const AtenRule* FindAtenRule(std::string_view target) {
   const auto& rules = RulesByTarget();
-  if (target.starts_with("prims.")) {  // without an aten operator of the same meaning: by their whole name
-    const auto prim = rules.find(target.substr(0, target.find('.', 6)));
-    return prim == rules.end() ? nullptr : &prim->second;
+  if (target.starts_with("prims.") || target.starts_with("torchvision.")) {  // by their whole name
+    const auto other = rules.find(target.substr(0, target.find('.', target.find('.') + 1)));
+    return other == rules.end() ? nullptr : &other->second;
   }
   if (!target.starts_with("aten.")) return nullptr;
   target.remove_prefix(5);

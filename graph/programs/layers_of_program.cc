@@ -50,6 +50,9 @@ class ProgramLayers {
     for (const int32_t value : program_.returned) {
       if (IdOf(value).valid()) layers.outputs.push_back(IdOf(value));
     }
+    for (const int32_t value : program_.channels_last) {
+      if (IdOf(value).valid()) layers.values[IdOf(value).index()].channels_last = true;
+    }
     TakeEnds(&layers);
     for (const RecordedProgram& backward : program_.backwards)
       layers.backwards.push_back(ProgramLayers(facts_, backward, lower_, notes_).TakeBackward());
@@ -215,6 +218,7 @@ class ProgramLayers {
       if (rule != nullptr && rule->shape != nullptr) rule->shape(aten, builder_);
       if (packet == "clone") aten.op = "clone";  // the code's own: it copies whatever there is
       TakeCast(call, &aten);
+      TakeFormat(call, &aten);
       if (IsTensorMade(aten.op) && packet.ends_with("_like") && Keyword(call, "memory_format") == nullptr)
         aten.attributes.Set("like_layout", int64_t{1});
       if (const Argument* like = Keyword(call, "like"); like != nullptr && like->kind == Argument::Kind::kValue) {
@@ -262,6 +266,16 @@ class ProgramLayers {
     aten->inputs.resize(1);
     aten->attributes = Attributes();
     aten->alias = false;
+  }
+
+  // x.contiguous(memory_format=torch.channels_last), and to() and clone() with it.
+  void TakeFormat(const RecordedProgram::Call& call, AtenCall* aten) const {
+    const Argument* format = Keyword(call, "memory_format");
+    const bool copies = aten->op == "contiguous" || aten->op == "clone" || (aten->op == "to" && aten->alias);
+    if (format == nullptr || format->text != "channels_last" || !copies) return;
+    if (aten->op == "to") aten->op = "contiguous";
+    aten->alias = false;
+    aten->attributes = Named({{"channels_last", int64_t{1}}});
   }
 
   void TakeEnds(Layers* layers) const {

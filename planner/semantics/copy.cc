@@ -254,7 +254,8 @@ std::vector<OpRule> CopyRules() {
       {"roll", Roll},
       {"repeat", Repeat},
       {"repeat_interleave", RepeatInterleave},
-      {"clone", [](Call& c) { c.Return(Clone(c.e, c.In(0))); }},
+      {"clone",
+       [](Call& c) { c.Return(c.Int("channels_last") != 0 ? CloneChannelsLast(c.e, c.In(0)) : Clone(c.e, c.In(0))); }},
       {"to",
        [](Call& c) {
          const DType type = c.e.ModelType(c.OutType());

@@ -13,8 +13,8 @@ const OpRule* FindRule(std::string_view op) {
          {ActivationRules, AttentionRules, BlasRules,         ConvolutionRules,  CopyRules,      CreationRules,
           DistanceRules,   DropoutRules,   EmbeddingBagRules, FunctionRules,     IndexRules,     LossRules,
           MarginLossRules, NormRules,      PadRules,          ParametrizedRules, PointwiseRules, PoolingRules,
-          ReductionRules,  RecurrentRules, ResizeRules,       SamplingRules,     ScanRules,      SelectionRules,
-          UnaryRules,      ViewRules}) {
+          ReductionRules,  RegionRules,    ComplexRules,      CtcRules,          RecurrentRules, ResizeRules,
+          SamplingRules,   ScanRules,      SelectionRules,    UnaryRules,        ViewRules}) {
       for (const OpRule& rule : family()) CHECK(rows->emplace(rule.op, rule).second);  // an operator has one row
     }
     return rows;

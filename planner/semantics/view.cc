@@ -61,6 +61,14 @@ Tensor Clone(Eager& e, const Tensor& t) {
   return copy;
 }
 
+Tensor CloneChannelsLast(Eager& e, const Tensor& t) {
+  Tensor copy = e.EmptyStrided(t->sizes, ChannelsLastStrides(e.At(t->sizes)), t->dtype);
+  if (GradNode* node = e.Record("CloneBackward0", {t}, {copy})) {
+    node->Backward([](GradContext& g) { g.Set(0, g.grad()); });
+  }
+  return copy;
+}
+
 Tensor Contiguous(Eager& e, const Tensor& t) { return IsContiguous(*t) ? t : Clone(e, t); }
 
 Tensor UnsafeView(Eager& e, const Tensor& t, const Shape& sizes) {
@@ -287,6 +295,14 @@ void Unfold(Call& c) {
   c.Return(std::move(view));
 }
 
+// x.contiguous(), or of memory_format=torch.channels_last.
+void RunContiguous(Call& c) {
+  const Tensor& t = c.In(0);
+  if (c.Int("channels_last") == 0) return c.Return(Contiguous(c.e, t));
+  const bool lies_so = IsChannelsLast(*t) && IsNonOverlappingAndDense(*t);
+  c.Return(lies_so ? t : CloneChannelsLast(c.e, t));
+}
+
 }  // namespace
 
 std::vector<OpRule> ViewRules() {
@@ -322,7 +338,7 @@ std::vector<OpRule> ViewRules() {
          c.Return(Slice(c.e, c.In(0), axis, c.OutShape()[axis], c.Int("step", 1)));
        }},
       {"detach", [](Call& c) { c.Return(c.e.Alias(c.In(0))); }},
-      {"contiguous", [](Call& c) { c.Return(Contiguous(c.e, c.In(0))); }},
+      {"contiguous", RunContiguous},
       {"split",
        [](Call& c) {
          const int axis = c.Axis();

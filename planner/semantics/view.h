@@ -31,6 +31,7 @@ std::vector<Tensor> Split(Eager& e, const Tensor& t, int axis, const std::vector
 std::vector<Tensor> Unbind(Eager& e, const Tensor& t, int axis);
 Tensor Contiguous(Eager& e, const Tensor& t);  // t itself, or a clone
 Tensor Clone(Eager& e, const Tensor& t);
+Tensor CloneChannelsLast(Eager& e, const Tensor& t);  // in that layout
 
 // Gradient of a broadcast: `t` summed to `sizes` (at::sum_to); t itself when it has them already. Not on the tape.
 Tensor SumTo(Eager& e, const Tensor& t, const Shape& sizes);

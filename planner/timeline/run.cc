@@ -7,6 +7,7 @@
 #include "graph/layers/trained.h"
 #include "graph/lift/habit_of.h"
 #include "planner/lifetimes/lifetimes.h"
+#include "planner/semantics/concat.h"
 #include "planner/semantics/fused_attention.h"
 #include "planner/semantics/loss.h"
 #include "planner/semantics/pointwise.h"
@@ -95,6 +96,12 @@ std::vector<ValueId> ModuleOrder(const Layers& layers) {
 
 }  // namespace
 
+eager::Tensor ModelRun::There(const Value& value) {
+  const DType type = e_.ModelType(value.type);
+  if (!value.channels_last) return e_.Empty(value.shape, type);
+  return e_.EmptyStrided(value.shape, eager::ChannelsLastStrides(e_.At(value.shape)), type);
+}
+
 ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls,
                    const Releases& releases)
     : e_(e),
@@ -120,7 +127,7 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
     const Value& value = layers[id];
     const bool parameter = parameters.count(id) != 0;
     e_.category = parameter ? Category::kParameters : Category::kBuffers;
-    eager::Tensor t = e_.Empty(value.shape, e_.ModelType(value.type));
+    eager::Tensor t = There(value);
     t->requires_grad = parameter && IsTrained(layers, id) && IsFloating(t->dtype);
     resident_[static_cast<size_t>(id.value)] = std::move(t);
     if (const auto last = last_weights.find(id); last != last_weights.end()) FlattenWeights(*last->second);
@@ -134,7 +141,7 @@ void ModelRun::MakeInputs() {
   e_.category = Category::kInputs;
   e_.origin.op = "input";
   for (ValueId id : layers_.inputs) {
-    resident_[static_cast<size_t>(id.value)] = e_.Empty(layers_[id].shape, e_.ModelType(layers_[id].type));
+    resident_[static_cast<size_t>(id.value)] = There(layers_[id]);
   }
   for (const Layer& layer : layers_.layers) {
     for (ValueId id : layer.inputs) {

@@ -66,6 +66,7 @@ class ModelRun : private LayerRunner {
   std::string_view LastOperator() const;
   eager::Tensor Reconstructed() const;
   eager::Tensor Literal(const Value& value);
+  eager::Tensor There(const Value& value);  // a weight or an input, as it lies in memory
 
   eager::Eager& e_;
   const Layers& layers_;

@@ -17,6 +17,7 @@ import torch
 from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ._composites import is_composite
 from ._storages import Storages
 
 MOST_VALUES = 1 << 20  # elements of a tensor whose values are kept
@@ -55,8 +56,10 @@ class Recording:
         self.inside: dict[int, list[int]] = {}  # by storage: the values that lie in it
         self.stored: dict[int, str] = {}  # values of parameters and buffers
         self.given: list[int] = []  # values of inputs
+        self.channels_last: list[int] = []  # of both, those that lie so in memory
         self.returned: list[int | None] = []  # None: no tensor on the card
         self.checkpointed: list[str] = []
+        self.notes: list[str] = []
         self.ends: list[list[int]] = []  # value, and the call after which nothing holds it; -1: the caller does, -2: a module
         self.backwards: list[Recording] = []  # of its calls of vramplan.function, that of their gradients
         self.operands: list[list[int]] = []  # values that a call brought to the card for itself, and the call
@@ -75,6 +78,11 @@ class Recording:
         brought = [[value, min(call, len(self.calls) - 1)] for value, call in self.operands]
         self.ends = [end for end in self.ends if end[0] not in there] + brought
         self.ends.sort(key=lambda end: end[1] if end[1] >= 0 else len(self.calls) - end[1])
+
+
+def is_channels_last(tensor: torch.Tensor) -> bool:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return tensor.dim() in formats and not tensor.is_contiguous() and tensor.is_contiguous(memory_format=formats[tensor.dim()])
 
 
 def _dtype(dtype: torch.dtype) -> str:
@@ -223,12 +231,19 @@ class Mode(_base_mode()):  # type: ignore[misc]
         writes = writes and "out" not in kwargs
         # Under no_grad, in a forward that has gradients: what it reads has none here.
         hidden = self.training and not torch.is_grad_enabled() and any(t.requires_grad for t in before)
-        if name in _TAKEN_APART:
+        if name == "_use_cudnn_ctc_loss":  # of targets on the card, cuDNN's is not taken
+            return False
+        if name in _TAKEN_APART or is_composite(func):
             with self:
                 return func.decompose(*args, **kwargs)
         self.running, was = True, self.running
         try:
-            out = _run_recurrent(func, args) if name in ("lstm", "gru", "rnn_tanh", "rnn_relu") else func(*args, **kwargs)
+            if name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+                out = _run_recurrent(func, args)
+            elif name == "_ctc_loss":
+                out = self._run_ctc(args)
+            else:
+                out = func(*args, **kwargs)
         except Exception:
             if real is None:
                 raise
@@ -248,6 +263,17 @@ class Mode(_base_mode()):  # type: ignore[misc]
             self.at.known.pop(id(args[0]), None)
         self._note(func, name, args, kwargs, out, numbers, writes, hidden)
         return out
+
+    def _run_ctc(self, args: Any) -> Any:
+        """The loss of each sample, and log_alpha, which has two places for each of a target's and one more."""
+        log_probs, targets, lengths = args[0], args[1], args[3]
+        if isinstance(lengths, torch.Tensor):
+            known = self.at.known.get(id(lengths), lengths if _is_real(lengths) else None)
+            lengths = known.tolist() if known is not None else [targets.shape[-1]]
+        samples, longest = log_probs.shape[1:2], max(lengths, default=0)
+        grad = torch.is_grad_enabled() and log_probs.requires_grad
+        made = [log_probs.new_empty(samples), log_probs.new_empty((*samples, log_probs.shape[0], 2 * int(longest) + 1))]
+        return tuple(t.requires_grad_(grad) for t in made)
 
     def _note(
         self, func: Any, name: str, args: Any, kwargs: Any, out: Any, numbers: dict[int, int], writes: bool, hidden: bool
@@ -278,6 +304,8 @@ class Mode(_base_mode()):  # type: ignore[misc]
         call.autocast = torch.is_autocast_enabled(at.card)
         if name.endswith("_like") and kwargs.get("memory_format") not in (None, torch.preserve_format):
             call.keywords["memory_format"] = str(kwargs["memory_format"]).removeprefix("torch.")
+        if kwargs.get("memory_format") in (torch.channels_last, torch.channels_last_3d):
+            call.keywords["memory_format"] = "channels_last"
         if call.autocast and name in TYPED and made[0].dtype == torch.get_autocast_dtype(at.card):
             call.keywords["amp"] = "half"
         if writes:

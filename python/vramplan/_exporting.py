@@ -275,19 +275,25 @@ def _take_programs(
     modes: tuple[str, ...],
     facts: dict[str, Any],
     capability: tuple[int, int] | None = None,
-) -> None:
-    """Adds every call of the forward to the facts. Raises where the code does what no recording follows."""
+) -> list[str]:
+    """Adds every call of the forward to the facts; what is to be told about that. Raises where the code does what no
+    recording follows."""
     from . import _program
 
+    told: list[str] = []
+    paths: list[str] = []  # of checkpoints: code that trains has more of them
     facts["functions"] = []
     for mode in modes:
         with _quiet():
-            programs, checkpointed = _program.record_program(
+            programs, checkpointed, notes = _program.record_program(
                 model, args, kwargs, batch_of((args, kwargs)) or 2, mode == "train", main_output,
                 capability or _program.T4,
             )  # fmt: skip
         facts.setdefault("programs", {}).update({mode + ending: program for ending, program in programs.items()})
-        facts["checkpointed"] = checkpointed
+        paths += [path for path in checkpointed if path not in paths]
+        facts["checkpointed"] = paths
+        told += [note for note in notes if note not in told]
+    return told
 
 
 def record(
@@ -306,9 +312,9 @@ def record(
     args, kwargs = _with_two(split_inputs(example_inputs))
     facts = _facts.model_facts(model, optimizer)
     facts["mode"] = "train" if mode == "train" else "eval"
-    _take_programs(model, args, kwargs, (mode,), facts, capability)
+    notes = _take_programs(model, args, kwargs, (mode,), facts, capability)
     _carrier.write(path, facts)
-    return Exported(os.fspath(path), "program", ())
+    return Exported(os.fspath(path), "program", tuple(notes))
 
 
 def export(
@@ -342,7 +348,7 @@ def _add_programs(model: Any, args: Any, kwargs: Any, facts: dict[str, Any], not
     checkpointed = facts.get("checkpointed")
     functions = facts.get("functions")
     try:
-        _take_programs(model, args, kwargs, ("train", "infer") if model.training else ("infer",), facts)
+        notes += _take_programs(model, args, kwargs, ("train", "infer") if model.training else ("infer",), facts)
     except Exception as error:
         notes.append(f"its calls were not recorded ({_first_line(error)}), so the file's own operators count")
         facts.pop("programs", None)

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterator
 import torch
 from torch.utils import _pytree
 
-from ._calls import MOST_VALUES, Mode, NotRecorded, Recording, Values
+from ._calls import MOST_VALUES, Mode, NotRecorded, Recording, Values, is_channels_last
 from ._facts import checkpoints_run_by, without_arguments
 from ._functions import recorded_functions
 
@@ -61,6 +61,7 @@ def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str
     of its own, inside of the module that is running. Both kinds run as they are, with gradients."""
     paths = {id(module): path for path, module in model.named_modules()}
     found: list[str] = []
+    regions: dict[str, list[int]] = {}  # calls of modules, by path
 
     @contextlib.contextmanager
     def region(function: Any) -> Iterator[None]:
@@ -70,7 +71,7 @@ def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str
         module = function if isinstance(function, torch.nn.Module) else of if name in ("forward", "__call__", "_call_impl") else None
         path = paths.get(id(module), "")
         if path:
-            found.extend([path] if path not in found else [])
+            regions.setdefault(path, []).append(len(mode.recording.modules))  # the call that comes next
             yield
             return
         number = mode.stack[-1]
@@ -98,6 +99,16 @@ def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str
 
     with checkpoints_run_by(lambda *_: (apply, generator)):
         yield found
+    # A module that is called several times is several checkpoints, or none where the code calls it without one.
+    modules = mode.recording.modules
+    calls: dict[str, list[int]] = {}
+    for number, (path, _, _) in enumerate(modules):
+        calls.setdefault(path, []).append(number)
+    for path, numbers in regions.items():
+        for count, number in enumerate(numbers, 1):
+            name = path if len(calls[path]) == 1 else f"{path}@{count}"
+            modules[number] = (name, *modules[number][1:])
+            found.append(name)
 
 
 @contextlib.contextmanager
@@ -139,6 +150,27 @@ def _values_may_be_read() -> Iterator[None]:
         yield
     finally:
         module.is_fake_tensor = had  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def _followed(mode: Mode) -> Iterator[None]:
+    """What hides its calls runs as Python does: torch.cond takes one branch, and TorchScript its interpreter."""
+    cond = torch.cond
+
+    def take(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
+        try:
+            taken = bool(pred)
+        except Exception:  # decided by values that nobody knows here
+            taken = True
+            mode.recording.notes.append("torch.cond: its first branch is taken, for values decide")
+        return (true_fn if taken else false_fn)(*operands)
+
+    torch.cond = take  # type: ignore[assignment]
+    try:
+        with torch.jit.optimized_execution(False):
+            yield
+    finally:
+        torch.cond = cond
 
 
 @contextlib.contextmanager
@@ -206,6 +238,8 @@ def record_forward(
 
     memo: dict[int, Any] = {}
     named = [*model.named_parameters(), *model.named_buffers()]
+    if any(isinstance(module, torch.jit.ScriptModule) and any(True for _ in module.parameters()) for module in model.modules()):
+        raise NotRecorded("weights in a module of TorchScript")
     for _, tensor in named:
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
             raise NotRecorded(f"a parameter of the class {type(tensor).__name__}")
@@ -213,6 +247,8 @@ def record_forward(
     for name, tensor in named:
         fake = memo[id(tensor)]
         recording.stored[values.new(fake)] = name
+        if is_channels_last(fake):
+            recording.channels_last.append(values.numbers[id(fake)])
         if not tensor.is_meta and not tensor.is_floating_point() and tensor.numel() <= MOST_VALUES:
             values.known[id(fake)] = tensor.detach().cpu()
 
@@ -221,6 +257,8 @@ def record_forward(
             return tensor
         fake = fake_of(tensor)
         recording.given.append(values.new(fake))
+        if is_channels_last(fake):
+            recording.channels_last.append(recording.given[-1])
         if not tensor.is_floating_point() and not tensor.is_meta and tensor.numel() <= MOST_VALUES:
             values.known[id(fake)] = tensor.detach().cpu().clone()
         return fake
@@ -239,7 +277,7 @@ def record_forward(
         with fake_mode, grad, torch.autograd.graph.saved_tensors_hooks(dropped, never), _values_may_be_read():
             with _checkpointed_calls(mine, mode) as checkpointed, recorded_functions(mode):
                 around = _autocast(card) if autocast else contextlib.nullcontext()
-                with around, _plain_encoders(), _capability_is(capability), enable_python_dispatcher():
+                with around, _plain_encoders(), _capability_is(capability), _followed(mode), enable_python_dispatcher():
                     with _module_calls(mine, mode), mode:
                         out = mine(*fake_args, **fake_kwargs)
         recording.storages.stop()

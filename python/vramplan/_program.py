@@ -19,7 +19,7 @@ from typing import Any, Callable
 import torch
 from torch.utils import _pytree
 
-from ._calls import CASTS, NotRecorded, Recording, is_creation
+from ._calls import CASTS, NotRecorded, Recording, is_channels_last, is_creation
 from ._forward import T4, record_forward
 
 
@@ -121,6 +121,8 @@ def _merged(recordings: list[Recording], batches: list[int], names: list[str]) -
         "calls": calls,
         "ends": first.ends,
     }
+    if first.channels_last:
+        merged["channels_last"] = first.channels_last
     if first.backwards:
         merged["backwards"] = [_merged(list(same), batches, []) for same in zip(*(r.backwards for r in recordings))]
     return merged
@@ -129,7 +131,10 @@ def _merged(recordings: list[Recording], batches: list[int], names: list[str]) -
 def _resized(value: Any, batch: int, to: int) -> Any:
     if not isinstance(value, torch.Tensor) or value.dim() == 0 or value.shape[0] != batch:
         return value
-    return value[torch.arange(to) % batch]
+    resized = value[torch.arange(to) % batch]
+    if not is_channels_last(value):
+        return resized
+    return resized.contiguous(memory_format=torch.channels_last if value.dim() == 4 else torch.channels_last_3d)
 
 
 def input_names(args: Any, kwargs: Any) -> list[str]:
@@ -157,9 +162,9 @@ def record_program(
     training: bool,
     main_output: Callable[[Any], Any],
     capability: tuple[int, int] = T4,
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, Any], list[str], list[str]]:
     """Programs of docs/facts.md by what their names end with, "" and "-amp", which is there where the code does something
-    else under autocast; and the paths of checkpointed modules. Raises NotRecorded, or what the code raises."""
+    else under autocast; the paths of checkpointed modules; and what is to be told. Raises NotRecorded, or what the code raises."""
     error: Exception | None = None
     names = input_names(args, kwargs)
     batches = [batch, 2 * batch, 3 * batch]
@@ -193,7 +198,7 @@ def record_program(
                             call.keywords["autocast"] = False
                     programs["-amp"] = of_batches([under], True)
             programs[""] = of_batches([first], False)
-            return programs, first.checkpointed
+            return programs, first.checkpointed, sorted({*first.notes})
         except Exception as raised:
             error = error or raised
     assert error is not None

@@ -210,7 +210,7 @@ class Programs(unittest.TestCase):
         def asked(capability):
             module = nn.Module()
             module.forward = lambda x: forward(module, x)
-            programs, _ = _program.record_program(
+            programs, _, _ = _program.record_program(
                 module, (torch.zeros(2, 3),), {}, 2, True, _exporting.main_output, capability
             )
             return calls_of(programs[""])[-1][0]
@@ -294,11 +294,93 @@ class Programs(unittest.TestCase):
                 return torch.utils.checkpoint.checkpoint(self.fc, x, use_reentrant=True)
 
         inputs = (torch.zeros(2, 3),)
-        programs, checkpointed = _program.record_program(Model(), inputs, {}, 2, True, _exporting.main_output)
-        self.assertEqual(checkpointed, ["part", "part_2", "fc"])
+        programs, checkpointed, _ = _program.record_program(Model(), inputs, {}, 2, True, _exporting.main_output)
+        self.assertEqual(checkpointed, ["part", "part_2", "fc@1"])
         modules = [module[0] for module in programs[""]["modules"]]
-        self.assertEqual(modules, ["fc", "part", "fc", "part_2", "fc", "fc"])
+        self.assertEqual(modules, ["fc", "part", "fc", "part_2", "fc", "fc@1"])
         self.assertNotIn("no_grad", str(programs))
+
+    def test_a_module_is_checkpointed_call_by_call(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 3)
+
+            def forward(self, x):
+                for _ in range(2):
+                    x = torch.utils.checkpoint.checkpoint(self.a, x, use_reentrant=False)
+                return torch.utils.checkpoint.checkpoint(self.b, x, use_reentrant=False)
+
+        inputs = (torch.zeros(2, 3),)
+        programs, checkpointed, _ = _program.record_program(Model(), inputs, {}, 2, True, _exporting.main_output)
+        self.assertEqual(checkpointed, ["a@1", "a@2", "b"])
+        self.assertEqual([module[0] for module in programs[""]["modules"]], ["a@1", "a@2", "b"])
+
+    def test_of_a_condition_the_branch_that_runs(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+
+            def forward(self, x, ids):
+                x = torch.cond((ids > 5).any(), lambda y: y.sin(), lambda y: y.cos(), (self.fc(x),))
+                return torch.cond(x.sum() > 0, lambda y: y.tanh(), lambda y: y.exp(), (x,))
+
+        inputs = (torch.zeros(2, 3), torch.tensor([1, 2]))
+        programs, _, notes = _program.record_program(Model(), inputs, {}, 2, True, _exporting.main_output)
+        ran = [call[0] for call in calls_of(programs[""])]
+        self.assertIn("cos", ran)
+        self.assertNotIn("sin", ran)
+        self.assertIn("tanh", ran)
+        self.assertEqual(len(notes), 1)
+        self.assertIn("torch.cond", notes[0])
+
+    def test_what_no_rule_knows_is_taken_apart(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 4)
+
+            def forward(self, x):
+                return torch.hstack([self.fc(x).swapaxes(1, 2), self.fc(x).moveaxis(1, 2)])
+
+        inputs = (torch.zeros(2, 5, 3),)
+        programs = _program.record_program(Model(), inputs, {}, 2, True, _exporting.main_output)[0]
+        ran = [call[0] for call in calls_of(programs[""])]
+        self.assertEqual(ran, ["linear", "transpose", "linear", "movedim", "cat"])
+
+    def test_ctc_has_two_places_for_each_of_a_target(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 6)
+
+            def forward(self, x, y):
+                chances = self.fc(x).log_softmax(-1).transpose(0, 1)
+                times, lengths = torch.full((x.shape[0],), 20), torch.full((x.shape[0],), 5)
+                return nn.functional.ctc_loss(chances, y, times, lengths)
+
+        inputs = (torch.zeros(2, 20, 3), torch.ones(2, 8, dtype=torch.long))
+        program = _program.record_program(Model(), inputs, {}, 2, True, _exporting.main_output)[0][""]
+        call = next(call for call in program["calls"] if call[0].startswith("aten._ctc_loss"))
+        self.assertEqual([program["values"][v][1] for v in call[3]], [[[0, 1]], [[0, 1], 20, 11]])
+
+    def test_channels_last_as_the_code_has_it(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 4, 3)
+
+            def forward(self, x, y):
+                return self.conv(x.contiguous(memory_format=torch.channels_last) + y)
+
+        model = Model().to(memory_format=torch.channels_last)
+        inputs = (torch.zeros(2, 3, 8, 8), torch.zeros(2, 3, 8, 8).to(memory_format=torch.channels_last))
+        program = _program.record_program(model, inputs, {}, 2, True, _exporting.main_output)[0][""]
+        weight = next(number for name, number in program["stored"] if name == "conv.weight")
+        self.assertEqual(program["channels_last"], [weight, program["given"][1][1]])
+        self.assertEqual(program["calls"][0][0], "aten.contiguous.default")
+        self.assertEqual(program["calls"][0][4]["memory_format"], "channels_last")
 
     def test_a_model_that_holds_on_to_itself(self):
         class Hooked(nn.Module):

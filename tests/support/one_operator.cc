@@ -34,6 +34,8 @@ DType TypeOf(char letter) {
       return DType::kFloat32;
     case 'd':
       return DType::kFloat64;
+    case 'z':
+      return DType::kComplex64;
     case 'h':
       return DType::kFloat16;
     case 'y':

@@ -6,7 +6,7 @@
 // inputs      ROLE:TYPE[lengths], "-" is absent. ROLE x: an activation that something before made (tracked); p: a
 // parameter; c: without a gradient.
 //             A layout other than contiguous: "@0,2,3,1" are the axes from the slowest to the fastest in memory (here:
-//             channels last). TYPE f float32, d float64, h float16, y bfloat16, i int64, j int32, b bool.
+//             channels last). TYPE f float32, d float64, h float16, y bfloat16, z complex64, i int64, j int32, b bool.
 // outputs     TYPE[lengths], as Infer would have them.
 // forward     events of the forward (memory_log.h). Inputs are called x, y, z; w, b, v (parameters); c, d, e.
 // kept        what lives when the caller has let go of everything but the loss: what the tape saved. Parameters are

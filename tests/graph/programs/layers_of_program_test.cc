@@ -122,6 +122,28 @@ TEST_CASE("program: a function keeps what it says, and its backward is layers of
   CHECK(inner.outputs == std::vector<ValueId>{inner.layers[0].outputs[0], ValueId()});
 }
 
+TEST_CASE("program: channels last, in memory and as the code asks for it") {
+  const Layers layers = Taken(R"("channels_last": [0, 1], "returned": [4], "calls": [
+    ["aten.contiguous.default", 0, ["%1"], [2], {"memory_format": "channels_last"}],
+    ["aten.to.dtype_layout", 0, ["%2"], [3], {"memory_format": "channels_last"}],
+    ["aten.contiguous.default", 0, ["%3"], [4]]], "ends": [])");
+  CHECK(Lines(layers) ==
+        "contiguous(x) -> contiguous_2\ncontiguous(contiguous_2) -> to_3\ncontiguous(to_3) -> contiguous_4\n");
+  CHECK(layers.layers[0].attributes.Int("channels_last", 0) == 1);
+  CHECK(layers.layers[1].attributes.Int("channels_last", 0) == 1);
+  CHECK(layers.layers[2].attributes.Int("channels_last", 0) == 0);
+  CHECK(layers[layers.inputs[0]].channels_last);
+  CHECK(layers[layers.parameters[0]].channels_last);
+  CHECK_FALSE(layers[layers.outputs[0]].channels_last);
+}
+
+TEST_CASE("program: operators of other libraries have rules by their whole name") {
+  const Layers layers = Taken(R"("returned": [2], "calls": [
+    ["torchvision.roi_align.default", 0, ["%1", "%0", 1.0, 7, 7, 2, false], [2]],
+    ["mine.roi_align.default", 0, ["%1", "%0"], [3]]], "ends": [])");
+  CHECK(Lines(layers) == "roi_align(x w) -> roi_align_2\nmine::roi_align(x w) -> roi_align_3\n");
+}
+
 TEST_CASE("program: operators without a rule keep their name and their operands") {
   const Layers layers = Taken(R"("returned": [2], "calls": [
     ["aten.frobnicate.default", 0, [["%1", 2], "%0"], [2]]], "ends": [])");

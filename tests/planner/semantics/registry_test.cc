@@ -26,8 +26,9 @@ std::vector<eager::OpRule> AllRules() {
         eager::EmbeddingBagRules, eager::FunctionRules,  eager::IndexRules,     eager::LossRules,
         eager::MarginLossRules,   eager::NormRules,      eager::PadRules,       eager::ParametrizedRules,
         eager::PointwiseRules,    eager::PoolingRules,   eager::RecurrentRules, eager::ReductionRules,
-        eager::ResizeRules,       eager::SamplingRules,  eager::ScanRules,      eager::SelectionRules,
-        eager::UnaryRules,        eager::ViewRules}) {
+        eager::ComplexRules,      eager::CtcRules,       eager::RegionRules,    eager::ResizeRules,
+        eager::SamplingRules,     eager::ScanRules,      eager::SelectionRules, eager::UnaryRules,
+        eager::ViewRules}) {
     const std::vector<eager::OpRule> more = family();
     rules.insert(rules.end(), more.begin(), more.end());
   }
@@ -53,7 +54,7 @@ std::map<std::string, Listed> ListedOperators() {
 bool NamesFiles(const std::string& source) {
   static const std::regex kSource(
       R"((derivatives\.yaml: \w+(, \w+)*|)"
-      R"((aten/src/ATen(/[\w.]+)+|torch(/[\w.]+)+|tools/autograd(/[\w.]+)+|transformers, \w+\.py|\w+\.cpp))"
+      R"((aten/src/ATen(/[\w.]+)+|torch(/[\w.]+)+|tools/autograd(/[\w.]+)+|transformers, \w+\.py|torchvision, \w+\.cu|\w+\.cpp))"
       R"((, [\w/]+\.(cpp|cu|cuh|h|py))*(: .+)?))");
   std::istringstream parts(source);
   for (std::string part; std::getline(parts, part, ';');) {
