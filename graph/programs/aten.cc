@@ -186,6 +186,8 @@ constexpr AtenRule kRules[] = {
     {"full", "full", "size- value-"},
     {"full_like fill new_full", "full", "input! value- size-"},
     {"scalar_tensor", "full", "value-"},
+    {"tril_indices triu_indices", "arange", "rows- columns-"},
+    {"histc", "zeros", "input-"},
     {"eye", "zeros", "n- m-"},
     {"linspace", "arange", "start- end- steps-"},
     // attention

@@ -82,6 +82,8 @@ def _note_precisions(plain: Recording, autocast: Recording) -> None:
         name = call.target.split(".")[1]
         if not call.results or call.results[0] is None or not (name in CASTS or is_creation(name)):
             continue
+        if name in CASTS and "memory_format" in call.keywords:  # it moves what there is, whatever the type
+            continue
         kind = autocast.values[call.results[0]][0]
         reads = [int(a[1:]) for a in call.arguments[:1] if isinstance(a, str) and a.startswith("%")]
         reads_floats = any(plain.values[v][0] == "float32" for v in reads)
