@@ -100,6 +100,9 @@ class ProgramReader {
       const int32_t parent = PlaceIn(At(item, 2), program_.modules.size(), RecordedProgram::kAbsent);
       program_.modules.push_back({TextIn(At(item, 0)), TextIn(At(item, 1)), parent});
     }
+    if (const auto reentrant = object_.find("reentrant"); reentrant != object_.end()) {
+      for (const json& path : ListIn(*reentrant)) program_.reentrant.push_back(TextIn(path));
+    }
     made_.assign(program_.values.size(), false);
     for (const std::vector<RecordedProgram::Kept>* list : {&program_.stored, &program_.given}) {
       for (const RecordedProgram::Kept& kept : *list) Make(kept.value);

@@ -91,6 +91,7 @@ struct RecordedProgram {
   std::vector<int32_t> channels_last;  // of stored, loose and given, those that lie so in memory
   std::vector<int32_t> returned;       // what the loss is made of first; kAbsent: no tensor on the card
   std::vector<Called> modules;
+  std::vector<std::string> reentrant;  // paths of modules that run under torch.utils.checkpoint(use_reentrant=True)
   std::vector<Call> calls;
   std::vector<End> ends;  // in the order in which they died
   // What calls of vramplan.function run for their gradients, by the keyword "backward" of the call. It is given the

@@ -117,6 +117,7 @@ struct Layers {
   // Calls that the code runs under torch.utils.checkpoint, as far as its source lines say
   // (graph/lift/source_lines/checkpointed.cc).
   std::vector<ModuleId> checkpointed;
+  std::vector<ModuleId> reentrant;  // of these, those with use_reentrant=True
   // Those of which a condition decides it: x = checkpoint(block, x) if self.use_checkpoint else block(x).
   std::vector<ModuleId> perhaps_checkpointed;
   Guesses guesses;

@@ -53,6 +53,10 @@ class ProgramLayers {
     for (const int32_t value : program_.channels_last) {
       if (IdOf(value).valid()) layers.values[IdOf(value).index()].channels_last = true;
     }
+    const std::set<std::string_view> reentrant(program_.reentrant.begin(), program_.reentrant.end());
+    for (size_t m = 0; m < layers.modules.size(); ++m) {
+      if (reentrant.contains(layers.modules[m].path)) layers.reentrant.push_back(ModuleId{static_cast<int32_t>(m)});
+    }
     TakeEnds(&layers);
     for (const RecordedProgram& backward : program_.backwards)
       layers.backwards.push_back(ProgramLayers(facts_, backward, lower_, notes_).TakeBackward());

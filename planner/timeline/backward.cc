@@ -4,6 +4,7 @@
 #include <memory_resource>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "planner/semantics/pointwise.h"
@@ -38,6 +39,25 @@ class Engine {
     Task& first = TaskOf(Edge{loss->grad_fn, Tensor(), loss->output_number});
     first.buffer[static_cast<size_t>(loss->output_number)] = root;
     Push(first);
+    RunReady();
+  }
+
+  void Run(const std::vector<Tensor>& results, const std::vector<Tensor>& gradients) {
+    std::vector<std::pair<Edge, Tensor>> roots;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!results[i] || !results[i]->grad_fn || !gradients[i]) continue;
+      roots.push_back({{results[i]->grad_fn, Tensor(), results[i]->output_number}, gradients[i]});
+    }
+    for (const auto& [edge, gradient] : roots) {
+      if (tasks_.count(Key(edge)) == 0) CountDependencies(edge.node);
+      ++TaskOf(edge).dependencies;
+    }
+    for (const auto& [edge, gradient] : roots) Arrive(edge, gradient);
+    RunReady();
+  }
+
+ private:
+  void RunReady() {
     while (!ready_.empty()) {
       Task* task = ready_.top().task;
       ready_.pop();
@@ -45,7 +65,6 @@ class Engine {
     }
   }
 
- private:
   struct Ready {
     int64_t sequence;
     int64_t order;
@@ -176,6 +195,12 @@ class Engine {
 };
 
 }  // namespace
+
+void BackwardInside(Eager& e, const std::vector<eager::Tensor>& results, const std::vector<eager::Tensor>& gradients) {
+  const Origin before = e.origin;
+  Engine(e).Run(results, gradients);
+  e.origin = before;
+}
 
 void Backward(Eager& e, const eager::Tensor& loss) {
   const Origin before = e.origin;

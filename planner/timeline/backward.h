@@ -8,11 +8,17 @@
 //   (input_buffer.cpp, functions/accumulate_grad.h)
 #pragma once
 
+#include <vector>
+
 #include "planner/semantics/eager.h"
 
 namespace vramplan {
 
 // loss.backward(). Leaves with a .grad already are added to in place.
 void Backward(eager::Eager& e, const eager::Tensor& loss);
+
+// torch.autograd.backward(results, gradients) of an entry that is running: those on the tape, which the caller holds.
+void BackwardInside(eager::Eager& e, const std::vector<eager::Tensor>& results,
+                    const std::vector<eager::Tensor>& gradients);
 
 }  // namespace vramplan

@@ -168,6 +168,7 @@ Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers
     if (!in_code && wanted.count(layers.modules[m].path) == 0) continue;
     call_of_module[m] = static_cast<int>(calls.size());
     calls.push_back({call, -1, {}, {}, {}});
+    calls.back().reentrant = std::ranges::find(layers.reentrant, call) != layers.reentrant.end();
   }
   Fill(layers, call_of_module, &calls);
   for (CheckpointedCall& call : calls) {

@@ -22,6 +22,7 @@ struct CheckpointedCall {
   std::vector<size_t> layers;      // its layers, in order; never empty
   std::vector<ValueId> arguments;  // in order of first use
   std::vector<SavedCall> saved;    // operator calls that do not run again
+  bool reentrant = false;          // use_reentrant=True, as the code has it
   bool operator==(const CheckpointedCall&) const = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "graph/layers/trained.h"
@@ -107,6 +108,7 @@ ModelRun::ModelRun(Eager& e, Recorder& recorder, const Layers& layers, std::vect
     : e_(e),
       layers_(layers),
       autocast_(e),
+      reentrant_(e, recorder, *this, layers, &calls),
       checkpoints_(e, recorder, *this, layers.layers.size(), std::move(calls)),
       releases_(releases),
       fused_(FusedCallsOf(layers, e.spec())),
@@ -361,6 +363,10 @@ void ModelRun::Forward() {
   e_.category = Category::kActivations;
   std::vector<eager::Tensor> values = resident_;
   for (size_t l = 0; l < layers_.layers.size(); ++l) {
+    if (const std::optional<size_t> last = reentrant_.Run(l, values)) {
+      l = *last;
+      continue;
+    }
     checkpoints_.Before(l, values);
     Run(l, values);
     checkpoints_.After(l);

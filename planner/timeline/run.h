@@ -13,6 +13,7 @@
 #include "planner/semantics/table.h"
 #include "planner/timeline/checkpoint.h"
 #include "planner/timeline/fused_calls.h"
+#include "planner/timeline/reentrant.h"
 
 namespace vramplan {
 
@@ -71,6 +72,7 @@ class ModelRun : private LayerRunner {
   eager::Eager& e_;
   const Layers& layers_;
   eager::Autocast autocast_;
+  ReentrantCheckpoints reentrant_;
   Checkpoints checkpoints_;
   const Releases& releases_;
   std::vector<const eager::OpRule*> rules_;  // by layer; null: unknown

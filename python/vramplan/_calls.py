@@ -59,6 +59,7 @@ class Recording:
         self.channels_last: list[int] = []  # of both, those that lie so in memory
         self.returned: list[int | None] = []  # None: no tensor on the card
         self.checkpointed: list[str] = []
+        self.reentrant: list[str] = []  # of these, those with use_reentrant=True
         self.notes: list[str] = []
         self.ends: list[list[int]] = []  # value, and the call after which nothing holds it; -1: the caller does, -2: a module
         self.backwards: list[Recording] = []  # of its calls of vramplan.function, that of their gradients
@@ -206,8 +207,6 @@ class Mode(_base_mode()):  # type: ignore[misc]
     def _keep(self, out: Any, real: Any) -> None:
         for made, value in zip(_pytree.tree_leaves(out), _pytree.tree_leaves(real)):
             if isinstance(made, torch.Tensor) and isinstance(value, torch.Tensor) and value.numel() <= MOST_VALUES:
-                if value.is_floating_point() and value.numel() > 4096:
-                    continue
                 if tuple(made.shape) == tuple(value.shape):
                     self.at.watch(made)
                     self.at.known[id(made)] = value

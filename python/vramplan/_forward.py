@@ -61,17 +61,17 @@ def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str
     of its own, inside of the module that is running. Both kinds run as they are, with gradients."""
     paths = {id(module): path for path, module in model.named_modules()}
     found: list[str] = []
-    regions: dict[str, list[int]] = {}  # calls of modules, by path
+    regions: dict[str, list[tuple[int, bool]]] = {}  # calls of modules, by path; whether they are reentrant
 
     @contextlib.contextmanager
-    def region(function: Any) -> Iterator[None]:
+    def region(function: Any, reentrant: bool = False) -> Iterator[None]:
         function = without_arguments(function)
         of = getattr(function, "__self__", None)
         name = getattr(function, "__name__", "")
         module = function if isinstance(function, torch.nn.Module) else of if name in ("forward", "__call__", "_call_impl") else None
         path = paths.get(id(module), "")
         if path:
-            regions.setdefault(path, []).append(len(mode.recording.modules))  # the call that comes next
+            regions.setdefault(path, []).append((len(mode.recording.modules), reentrant))  # the call that comes next
             yield
             return
         number = mode.stack[-1]
@@ -82,6 +82,7 @@ def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str
             count += 1
             path = f"{base}_{count}"
         found.append(path)
+        mode.recording.reentrant += [path] if reentrant else []
         mode.recording.modules.append((path, "torch.utils.checkpoint.checkpoint", number))
         mode.stack.append(len(mode.recording.modules) - 1)
         yield
@@ -90,7 +91,7 @@ def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str
     def apply(function: Any, _: bool, *args: Any) -> Any:
         # The reentrant kind has no gradients where no argument has one, whatever its parameters have.
         trains = any(isinstance(a, torch.Tensor) and a.requires_grad for a in args)
-        with region(function), contextlib.nullcontext() if trains else torch.no_grad():
+        with region(function, True), contextlib.nullcontext() if trains else torch.no_grad():
             return function(*args)
 
     def generator(function: Any, *_: Any, **__: Any) -> Iterator[None]:
@@ -105,10 +106,11 @@ def _checkpointed_calls(model: torch.nn.Module, mode: Mode) -> Iterator[list[str
     for number, (path, _, _) in enumerate(modules):
         calls.setdefault(path, []).append(number)
     for path, numbers in regions.items():
-        for count, number in enumerate(numbers, 1):
+        for count, (number, reentrant) in enumerate(numbers, 1):
             name = path if len(calls[path]) == 1 else f"{path}@{count}"
             modules[number] = (name, *modules[number][1:])
             found.append(name)
+            mode.recording.reentrant += [name] if reentrant else []
 
 
 @contextlib.contextmanager

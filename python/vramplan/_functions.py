@@ -64,7 +64,9 @@ def _backward_of(cls: Any, context: Any, saved: tuple[Any, ...], outs: list[torc
             recording.given.append(values.new(tensor))
             kept.append(forward.numbers[id(tensor)])
     own = cls.backward if cls.backward is not torch.autograd.Function.backward else cls.vjp
-    with _recording_into(mode, values), torch.no_grad():
+    # A backward that goes backward itself, on tensors that it detached, keeps what that needs.
+    keeping = torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
+    with _recording_into(mode, values), torch.no_grad(), keeping:
         made = own(_Context(context, saved), *grads)
     recording.storages.stop()
     # What the function keeps in other ways: attributes of its context, variables that its code sees.

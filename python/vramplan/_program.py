@@ -123,6 +123,8 @@ def _merged(recordings: list[Recording], batches: list[int], names: list[str]) -
         "calls": calls,
         "ends": first.ends,
     }
+    if first.reentrant:
+        merged["reentrant"] = first.reentrant
     if first.channels_last:
         merged["channels_last"] = first.channels_last
     if first.backwards:

@@ -298,6 +298,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(checkpointed, ["part", "part_2", "fc@1"])
         modules = [module[0] for module in programs[""]["modules"]]
         self.assertEqual(modules, ["fc", "part", "fc", "part_2", "fc", "fc@1"])
+        self.assertEqual(programs[""]["reentrant"], ["fc@1"])
         self.assertNotIn("no_grad", str(programs))
 
     def test_a_module_is_checkpointed_call_by_call(self):

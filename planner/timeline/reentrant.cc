@@ -1,0 +1,95 @@
+#include "planner/timeline/reentrant.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "planner/timeline/backward.h"
+
+namespace vramplan {
+
+namespace {
+
+bool IsInARow(const std::vector<size_t>& layers) { return layers.back() - layers.front() + 1 == layers.size(); }
+
+// What is made inside and read behind it, or returned.
+std::vector<ValueId> ResultsOf(const Layers& layers, const std::vector<size_t>& inside) {
+  std::set<ValueId> made;
+  for (const size_t l : inside) made.insert(layers.layers[l].outputs.begin(), layers.layers[l].outputs.end());
+  std::set<ValueId> read(layers.outputs.begin(), layers.outputs.end());
+  for (size_t l = inside.back() + 1; l < layers.layers.size(); ++l)
+    read.insert(layers.layers[l].inputs.begin(), layers.layers[l].inputs.end());
+  std::vector<ValueId> results;
+  std::ranges::set_intersection(made, read, std::back_inserter(results));
+  std::erase_if(results, [](ValueId id) { return !id.valid(); });
+  return results;
+}
+
+}  // namespace
+
+ReentrantCheckpoints::ReentrantCheckpoints(eager::Eager& e, Recorder& recorder, LayerRunner& runner,
+                                           const Layers& layers, std::vector<CheckpointedCall>* calls)
+    : e_(e), recorder_(recorder), runner_(runner), begins_(layers.layers.size(), -1) {
+  const bool nested = std::ranges::any_of(*calls, [](const CheckpointedCall& call) { return call.around >= 0; });
+  if (nested) return;
+  for (const CheckpointedCall& call : *calls) {
+    if (!call.reentrant || !IsInARow(call.layers)) continue;
+    begins_[call.layers.front()] = static_cast<int>(calls_.size());
+    calls_.push_back({call.layers, call.arguments, ResultsOf(layers, call.layers)});
+  }
+  std::erase_if(*calls, [&](const CheckpointedCall& call) { return begins_[call.layers.front()] >= 0; });
+}
+
+std::optional<size_t> ReentrantCheckpoints::Run(size_t layer, std::vector<eager::Tensor>& values) {
+  if (begins_[layer] < 0) return std::nullopt;
+  const ReentrantCall& call = calls_[static_cast<size_t>(begins_[layer])];
+  std::vector<eager::Tensor> arguments;
+  for (const ValueId id : call.arguments) arguments.push_back(values[id.index()]);
+  const bool grad_mode = std::exchange(e_.grad_mode, false);
+  for (const size_t l : call.layers) runner_.Run(l, values);
+  e_.grad_mode = grad_mode;
+  std::vector<eager::Tensor> results;
+  for (const ValueId id : call.results) {
+    eager::Tensor& value = values[id.index()];
+    if (value) value = e_.Alias(value);
+    results.push_back(value);
+  }
+  eager::GradNode* node = e_.Record("CheckpointFunctionBackward", arguments, results);
+  if (node == nullptr) return call.layers.back();
+  for (const eager::Tensor& argument : arguments) node->Save(argument);
+  node->Backward([this, &call](eager::GradContext& g) {
+    std::vector<eager::Tensor> arguments;  // detach_variable
+    for (size_t i = 0; i < g.node.saved.size(); ++i) {
+      arguments.push_back(g.saved(static_cast<int>(i)) ? g.e.Alias(g.saved(static_cast<int>(i))) : eager::Tensor());
+      if (arguments.back()) arguments.back()->requires_grad = g.Needs(static_cast<int>(i));
+    }
+    const std::vector<eager::Tensor> results = RunAgain(call, arguments);
+    BackwardInside(g.e, results, g.grads);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (g.Needs(static_cast<int>(i))) g.Set(static_cast<int>(i), std::move(arguments[i]->grad));
+    }
+  });
+  return call.layers.back();
+}
+
+std::vector<eager::Tensor> ReentrantCheckpoints::RunAgain(const ReentrantCall& call,
+                                                          const std::vector<eager::Tensor>& arguments) {
+  const Origin origin = e_.origin;
+  const Category category = std::exchange(e_.category, Category::kActivations);
+  const Phase phase = recorder_.Enter(Phase::kRecompute);
+  e_.grad_mode = true;
+  std::vector<eager::Tensor> values = runner_.resident();
+  for (size_t i = 0; i < arguments.size(); ++i) values[call.arguments[i].index()] = arguments[i];
+  for (const size_t l : call.layers) runner_.Run(l, values);
+  runner_.LeaveAutocast();
+  std::vector<eager::Tensor> results;
+  for (const ValueId id : call.results) results.push_back(values[id.index()]);
+  e_.grad_mode = false;
+  recorder_.Enter(phase);
+  e_.category = category;
+  e_.origin = origin;
+  return results;
+}
+
+}  // namespace vramplan
