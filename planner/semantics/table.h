@@ -47,7 +47,8 @@ class Call {
   // leaf cannot be written while there are gradients.
   bool InPlace() const {
     const bool taken = Int("inplace") != 0 || asked_in_place;
-    return taken && e.spec().inplace != Inplace::kOff && (!In(0)->requires_grad || layer.attributes.Int("no_grad", 0) != 0);
+    return taken && e.spec().inplace != Inplace::kOff &&
+           (!In(0)->requires_grad || layer.attributes.Int("no_grad", 0) != 0);
   }
   std::vector<int64_t> Ints(const char* name) const { return layer.attributes.Ints(name); }
 

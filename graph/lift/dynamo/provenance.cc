@@ -11,6 +11,7 @@
 #include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/dynamo/folded.h"
 #include "graph/lift/dynamo/fx_groups.h"
+#include "graph/lift/dynamo/merged_permutation.h"
 #include "graph/lift/dynamo/signature.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/recorded/recorded_forward.h"

@@ -79,7 +79,7 @@ TEST_CASE("program: what writes into its operand is in place, and is read afterw
   program.Call("torch.ops.aten.cos.default", {Operand("self", "sin")}, "cos", "s0, 8");
   program.Call("torch.ops.aten.__and__.Tensor", {Operand("self", "cos"), Operand("other", "x")}, "and", "s0, 8");
   program.Returns("and");
-  CHECK_EQ(Lines(LinesOf(LayersOfProgram(program))), Lines({"sin(x) -> [B, 8]", "relu(sin) -> [B, 8] inplace=2",
+  CHECK_EQ(Lines(LinesOf(LayersOfProgram(program))), Lines({"sin(x) -> [B, 8]", "relu(sin) -> [B, 8] inplace=1",
                                                             "cos(relu_) -> [B, 8]", "bitwise_and(cos, x) -> [B, 8]"}));
 }
 

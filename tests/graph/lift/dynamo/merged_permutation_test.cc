@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
+#include "graph/lift/dynamo/merged_permutation.h"
 
-#include "graph/lift/dynamo/aten_shaping.h"
+#include <doctest/doctest.h>
 
 namespace vramplan {
 namespace {
