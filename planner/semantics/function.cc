@@ -3,7 +3,8 @@
 // backward.
 //
 //   function(y, x, kept)  results=1, operands=1      y is the forward's; the entry has x's edge and saves `kept`
-//   backward              gradient of y, kept  ->  gradient of x, call by call as it was recorded (Layers::backwards)
+//   backward              gradient of y, kept  ->  gradient of x, call by call as it was recorded (Layers::backwards);
+//                         where nobody recorded it, `steps` tensors of the gradient's size and the gradient
 #include <utility>
 #include <vector>
 
@@ -77,8 +78,11 @@ void Function(Call& c) {
   if (backward < 0) {  // nobody knows what it does: a gradient of each operand
     std::vector<Shape> sizes;
     for (const Tensor& operand : edges) sizes.push_back(operand ? operand->sizes : Shape());
-    node->Backward([sizes = std::move(sizes)](GradContext& g) {
+    node->Backward([sizes = std::move(sizes), steps = c.Int("steps", 0)](GradContext& g) {
       const std::vector<Tensor> given = Arrived(g);
+      std::vector<Tensor> between;  // what it computes on the way, as large as the first gradient
+      for (int64_t i = 0; i < steps && !sizes.empty(); ++i)
+        between.push_back(g.e.Empty(sizes.front(), given.front()->dtype));
       for (size_t i = 0; i < sizes.size(); ++i) {
         if (g.Needs(static_cast<int>(i))) g.Set(static_cast<int>(i), g.e.Empty(sizes[i], given.front()->dtype));
       }

@@ -321,6 +321,17 @@ std::optional<Reading> StraightThroughInstead(const Layers& layers) {
       "only the code tells");
 }
 
+// What a function that a line names computes in its backward, which no file has.
+std::optional<Reading> MoreInBackward(const Layers& layers) {
+  const auto is_guessed = [](const Layer& layer) { return layer.op == "function" && layer.attributes.Has("steps"); };
+  std::optional<Layers> other =
+      Changed(layers, is_guessed, [](Layer& layer) { layer.attributes.Set("steps", int64_t{4}); });
+  if (!other) return std::nullopt;
+  return Reading{"function-backward-guessed",
+                 "assumed: each autograd.Function keeps its input, and its backward holds two tensors on its way",
+                 "vramplan run on the script tells", *std::move(other)};
+}
+
 std::optional<Reading> GradientsInstead(const Layers& layers) {
   const auto is_guessed = [](const Layer& layer) { return layer.attributes.Int("no_grad", 0) == kNoGradGuessed; };
   std::optional<Layers> other =
@@ -440,6 +451,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, AdditionsInPlaceInstead},
                       {step.gradients, OtherMaximaInstead},
                       {step.gradients, GradientsInstead},
+                      {step.gradients, MoreInBackward},
                       {step.gradients, DetachedMaximaInstead},
                       {step.gradients, CheckpointsInstead},
                       {step.gradients && !layers.told.functions, StraightThroughInstead},

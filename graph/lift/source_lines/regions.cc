@@ -27,6 +27,7 @@ namespace vramplan {
 namespace {
 
 constexpr std::string_view kBody = "<eval_with_key>";
+constexpr int64_t kStepsOfBackward = 2;  // the derivative and one factor of it; a reading tells four
 constexpr const char* kSequential = "torch.nn.modules.container.Sequential";  // whose children have numbers
 
 // Layers `first` up to `end` of one block, called in `scope`.
@@ -330,13 +331,23 @@ class Regions {
     return operand;
   }
 
-  // As good as any operator that keeps its operand, which is what such functions are written for.
+  // Its calls run without gradients; behind them stands the entry of the tape, which keeps the input, as such functions
+  // are written for (planner/semantics/function.cc).
   void PutFunction(const Region& region, ValueId operand) {
-    for (size_t l = region.first; l + 1 < region.end; ++l) edit_.Remove(l);
-    Layer& call = layers_.layers[region.end - 1];
-    call.op = "silu";
-    call.inputs = {operand};
-    call.attributes = {};
+    for (size_t l = region.first; l < region.end; ++l) layers_.layers[l].attributes.Set("no_grad", int64_t{1});
+    const Layer& call = layers_.layers[region.end - 1];
+    const ValueId result = call.outputs[0];
+    const Value made = layers_[result];
+    Layer entry{.op = "function",
+                .name = call.name + ".function",
+                .inputs = {result, operand, operand},
+                .attributes = Named({{"results", int64_t{1}}, {"operands", int64_t{1}}, {"steps", kStepsOfBackward}}),
+                .module = call.module,
+                .nodes = call.nodes,
+                .evidence = call.evidence};
+    const ValueId behind =
+        edit_.InsertBehind(region.end - 1, std::move(entry), {.type = made.type, .shape = made.shape});
+    edit_.Rename(result, behind);
     if (notes_ == nullptr) return;
     notes_->Add({"custom-function", Severity::kNote, call.module.valid() ? layers_[call.module].path : call.name,
                  "assumed: its autograd.Function keeps its input and nothing else",

@@ -47,6 +47,24 @@ TEST_CASE("checkpoints under a condition: none, or all") {
   CHECK(readings[0].layers.checkpointed == layers.perhaps_checkpointed);
 }
 
+TEST_CASE("what only scopes say of no_grad, and what a function does in its backward, have other readings") {
+  Layers layers = Activation("s = Exp (h)\n a = Add (h, s)");
+  layers.layers[1].attributes.Set("no_grad", int64_t{1});  // a fact
+  CHECK(OtherReadings(layers, {true, false}).empty());
+  layers.layers[1].attributes.Set("no_grad", int64_t{2});
+  layers.layers[1].module = ModuleId{0};
+  const std::vector<Reading> gradients = OtherReadings(layers, {true, false});
+  REQUIRE(gradients.size() == 1);
+  CHECK(gradients[0].code == "no-grad-guessed");
+  CHECK(gradients[0].layers.layers[1].attributes.Int("no_grad", -1) == 0);
+  layers.layers[1].op = "function";
+  layers.layers[1].attributes = Named({{"steps", int64_t{2}}});
+  const std::vector<Reading> backward = OtherReadings(layers, {true, false});
+  REQUIRE(backward.size() == 1);
+  CHECK(backward[0].code == "function-backward-guessed");
+  CHECK(backward[0].layers.layers[1].attributes.Int("steps", 0) == 4);
+}
+
 TEST_CASE("Split, Sigmoid and Mul: F.glu, or a gate that is written out") {
   const Layers layers = testing::Lifted(R"(
     <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">

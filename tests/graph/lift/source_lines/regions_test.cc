@@ -86,7 +86,7 @@ TEST_CASE("a block of autocast numbers its parameters; it runs in the type of it
   CHECK(net.layers.layers[4].attributes.Int("autocast", 1) == 1);
 }
 
-TEST_CASE("the forward of an autograd.Function is one call, which keeps its input") {
+TEST_CASE("the forward of an autograd.Function runs without gradients, and one entry of the tape keeps its input") {
   LayersByHand hand;
   const ValueId x = hand.Input("x", {Dim::Batch(), 8});
   const ValueId h = hand.Add("linear", {x, hand.Parameter("a.weight", {8, 8})}, {Dim::Batch(), 8});
@@ -101,8 +101,12 @@ TEST_CASE("the forward of an autograd.Function is one call, which keeps its inpu
   hand.layers.source.stacks = {{0}, {0, 1}, {0, 1}};
   Notes notes;
   ReadRegions(&hand.layers, &notes);
-  REQUIRE(hand.layers.layers.size() == 2);
-  CHECK(hand.layers.layers[1].inputs == std::vector<ValueId>{h});
+  REQUIRE(hand.layers.layers.size() == 4);
+  CHECK(NoGradOf(hand.layers) == std::vector<int64_t>{0, 1, 1, 0});
+  const Layer& entry = hand.layers.layers[3];
+  CHECK(entry.op == "function");
+  CHECK(entry.inputs == std::vector<ValueId>{hand.layers.layers[2].outputs[0], h, h});
+  CHECK(hand.layers.outputs == entry.outputs);
   REQUIRE(notes.all().size() == 1);
   CHECK(notes.all()[0].code == "custom-function");
 }
