@@ -203,7 +203,8 @@ class ProgramLayers {
     const AtenTarget target = ReadAtenTarget(call.target);
     const std::string_view packet = PacketOf(target.plain);
     const AtenRule* rule = FindAtenRule(target.plain);
-    const std::string_view library = std::string_view(target.plain).substr(0, target.plain.find('.'));
+    std::string_view library = target.plain;
+    library = library.substr(0, library.find('.'));
     AtenCall aten{.op = rule != nullptr ? std::string(rule->op) : std::string(library) + "::" + std::string(packet)};
     const bool several = rule == nullptr || rule->several_outputs;
     const size_t results = several ? call.results.size() : std::min<size_t>(call.results.size(), 1);

@@ -72,7 +72,7 @@ class Export {
   bool IsListed(TensorId tensor) const { return graph_[tensor].stored && listed_.contains(graph_[tensor].name); }
 
   int32_t Add(DType type, Shape shape, std::string name) {
-    program_.values.push_back({type, std::move(shape), std::move(name)});
+    program_.values.push_back({type, shape, std::move(name)});
     return static_cast<int32_t>(program_.values.size()) - 1;
   }
 
@@ -93,7 +93,7 @@ class Export {
       for (const int64_t length : stored->dims) shape.Append(length);
     }
     const DType type = facts.type == DType::kUndefined && stored ? stored->type : facts.type;
-    number = Add(type, std::move(shape), graph_[tensor].name);
+    number = Add(type, shape, graph_[tensor].name);
     if (stored && !IsListed(tensor)) program_.loose.push_back(number);
     return number;
   }
@@ -221,8 +221,11 @@ class Export {
       if (!is_list && rule != nullptr && IsHostNumber(tensor))
         operand = {.kind = RecordedArgument::Kind::kReal, .real = 1.0};
       if (is_list) argument.kind = RecordedArgument::Kind::kList;
-      if (is_list) argument.items.push_back(std::move(operand));
-      if (!is_list) argument = std::move(operand);
+      if (is_list) {
+        argument.items.push_back(std::move(operand));
+      } else {
+        argument = std::move(operand);
+      }
     }
   }
 

@@ -84,7 +84,7 @@ ValueId Relative(const Site& site, bool swapped) {
       {.name = site.name + ".distances", .type = DType::kInt64, .shape = Shape{query, key}, .role = Role::kConstant});
   if (!swapped) return site.Add("index", {table, distances}, {});
   const std::string name = site.name + ".index";
-  const Site picked{site, site.type, Shape{query, key, width}, name};
+  const Site picked{static_cast<const FxSite&>(site), site.type, Shape{query, key, width}, name};
   return site.Add("transpose", {picked.Add("index", {table, distances}, {})},
                   Named({{"dim0", int64_t{1}}, {"dim1", int64_t{2}}}));
 }
@@ -169,7 +169,7 @@ ValueId Reparametrized(const Site& given) {
       given.user.fx.target.starts_with("aten.linear") && whole.rank() == 2 &&
       std::ranges::any_of(nodes, [&](NodeId node) { return given.builder.graph()[node].op == "MatMul"; });
   if (turned) whole = Shape{whole[1], whole[0]};
-  const Site site{given, given.type, whole, given.name};
+  const Site site{static_cast<const FxSite&>(given), given.type, whole, given.name};
   struct Form {
     const char *op, *leaves[3];
     bool bound;

@@ -228,7 +228,7 @@ bool EmitMasked(PatternSource& source, NodeId root, TensorId mask, FusedAttentio
   a.present = source.Out(root, 1).valid() ? 1 : 0;
   a.one_call = FromOneCall(source, root, mask.valid(), source.In(root, kBias));
   SetMask(source, mask, &a);
-  return EmitAttention(source, root, std::move(a));
+  return EmitAttention(source, root, a);
 }
 
 }  // namespace vramplan

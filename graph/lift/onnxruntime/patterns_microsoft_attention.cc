@@ -69,7 +69,7 @@ bool MatchMicrosoftAttention(PatternSource& source, NodeId root) {
     a.past_key = one(0);
     a.past_value = one(1);
   }
-  return EmitMasked(source, root, source.In(root, 3), std::move(a));
+  return EmitMasked(source, root, source.In(root, 3), a);
 }
 
 // query, key, value [B, S, H], bias?, key_padding_mask?, bias of positions?, past key?, past value?
@@ -110,7 +110,7 @@ bool MatchMultiHeadAttention(PatternSource& source, NodeId root) {
     a.past_value = source.Input(root, 7);
     a.past = source.ShapeOf(past);
   }
-  return EmitMasked(source, root, source.In(root, 4), std::move(a));
+  return EmitMasked(source, root, source.In(root, 4), a);
 }
 
 // table [buckets, heads], queries, keys: the buckets of all distances, and a row of the table for each

@@ -100,7 +100,8 @@ class Regions {
   // The file of the line, "<eval_with_key>.42"; empty: it ran elsewhere.
   std::string_view BodyOf(const Layer& layer) const {
     const SourceLine* line = LineOf(layers_, layer);
-    return line != nullptr && line->file.starts_with(kBody) ? std::string_view(line->file) : std::string_view();
+    if (line == nullptr || !line->file.starts_with(kBody)) return {};
+    return line->file;
   }
 
   std::vector<Region> ByLines() const {
