@@ -8,6 +8,7 @@
 
 #include "graph/base/text.h"
 #include "graph/layers/trained.h"
+#include "planner/spec/bypasses.h"
 #include "planner/spec/copies.h"
 
 namespace vramplan {
@@ -240,6 +241,15 @@ FrozenBase AssumeFrozenCopies(const std::vector<TrainedPattern>& given, Layers* 
   return base;
 }
 
+// Low-rank pairs that no library named.
+std::optional<Adapters> AdaptersByForm(const Layers& layers) {
+  Bypasses found = FindBypasses(layers);
+  if (found.pairs == 0) return std::nullopt;
+  found.patterns.insert(found.patterns.begin(), {"*", false});
+  return Adapters{"low-rank pairs beside linear layers (" + std::to_string(found.pairs) + ")", std::move(found.first),
+                  "arXiv 2106.09685, section 4.1", std::move(found.patterns)};
+}
+
 }  // namespace
 
 std::optional<Adapters> FindAdapters(const Layers& layers) {
@@ -259,7 +269,7 @@ std::optional<Adapters> FindAdapters(const Layers& layers) {
     }
     if (globs.insert(row.trained).second) adapters.patterns.push_back({row.trained, true});
   }
-  if (adapters.first.empty()) return std::nullopt;
+  if (adapters.first.empty()) return AdaptersByForm(layers);
   if (finder.HasSaved()) adapters.patterns.push_back({"*" + std::string(kSaved) + "*", true});
   if (const std::string head = by_hand ? finder.Head() : ""; !head.empty())
     adapters.patterns.push_back({head + ".*", true});

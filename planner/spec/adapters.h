@@ -5,7 +5,8 @@
 //   encoder.layer.0.query.lora_B.default.weight [768, 8]     a pair that meets in 8, less than either side
 //     -> --frozen '*' --trainable '*lora_*'
 //
-// A name alone decides nothing, a shape alone neither. The rows are in adapters.cc, each with its library.
+// A name alone decides nothing, a shape alone neither; what a pair is beside of does (bypasses.h). The rows are in
+// adapters.cc, each with its library.
 #pragma once
 
 #include <optional>
