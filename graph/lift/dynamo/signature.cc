@@ -184,13 +184,15 @@ void Signature::LearnShapes(const Graph& graph, const std::vector<NodeId>& nodes
     if (input.valid() && !ShapeIsKnown(input)) open.push_back(input);
   }
   if (open.empty()) return;
+  // A number beside a tensor is a parameter's where nothing else can be.
+  const bool takes_number = nodes.size() == 1 && open.size() == 1 && IsOneOf(call.op, {"add", "sub", "mul", "div"});
   std::vector<TensorId> stored;
   for (const NodeId id : nodes) {
     const Node& node = graph[id];
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId tensor = node.inputs[i];
       if (tensor.valid() && !IsShapeOperand(node, i) && graph[tensor].stored.has_value() &&
-          !graph[tensor].stored->dims.empty()) {
+          (takes_number || !graph[tensor].stored->dims.empty())) {
         stored.push_back(tensor);
       }
     }

@@ -166,11 +166,14 @@ void Signature::Finish(Notes* notes) {
   for (const std::string& target : order_) {
     const ValueId value = ByTarget(target);
     if (ShapeIsKnown(value)) continue;
-    SetShape(value, DType::kFloat32, Shape{0});
+    // What was used before the export folded it away: a length of 0 would empty whatever it is broadcast with.
+    const bool used = !IsUnreferenced(target);
+    SetShape(value, DType::kFloat32, used ? Shape() : Shape{0});
     notes->Add({.code = "unknown-parameter",
                 .severity = Severity::kWarning,
                 .subject = target,
-                .text = "the file lists it but neither gives its shape nor uses it; it counts as 0 B"});
+                .text = used ? "the file lists it but does not give its shape; it counts as one number"
+                             : "the file lists it but neither gives its shape nor uses it; it counts as 0 B"});
   }
 }
 

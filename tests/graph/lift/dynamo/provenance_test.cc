@@ -165,6 +165,26 @@ linear linear @head (embedding, wte.weight) -> y [B, 5, 16]
   CHECK(notes.all()[0].subject == "lost.weight");
 }
 
+TEST_CASE("a parameter that is one number is found where the export merged it with another") {
+  Notes notes;
+  const Layers layers = LayersFromText(R"(g (float[batch, 8] x) => (float[batch, 8] y) <float `a.step` = {0.1}> {
+    # signature: p_a_step: PARAMETER target='a.step'
+    # signature: p_b_step: PARAMETER target='b.step'
+    # signature: p_c_step: PARAMETER target='c.step'
+    # signature: x: USER_INPUT
+    div = Div (x, `a.step`)
+      # fx_node: %div : [num_users=1] = call_function[target=torch.ops.aten.div.Tensor](args = (%x, %p_a_step), kwargs = {})
+    div_1 = Div (div, `a.step`)
+      # fx_node: %div_1 : [num_users=1] = call_function[target=torch.ops.aten.div.Tensor](args = (%div, %p_b_step), kwargs = {})
+    y = Identity (div_1)
+      # fx_node: %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%div_1, %p_c_step), kwargs = {})
+  })",
+                                       &notes);
+  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"a.step []", "b.step []", "c.step []"});
+  REQUIRE(notes.all().size() == 1);  // c.step is used, and nothing tells its shape: one number
+  CHECK(notes.all()[0].subject == "c.step");
+}
+
 TEST_CASE("numbers are attributes, and names that left no node are found through the data") {
   // view (%add_1 = %x + 0, %view_1 between) and an eval dropout (%clone) are gone from the file.
   CHECK(ToText(LayersFromText(
