@@ -302,6 +302,24 @@ std::optional<Reading> AdditionsInPlaceInstead(const Layers& layers) {
                  "only the code tells scatter_add_ from scatter_add", std::move(other)};
 }
 
+constexpr int64_t kManySteps = 4;  // tensors that a backward written by hand holds on its way
+
+// The call of layer `at` runs without gradients; behind it stands the entry of the tape (planner/semantics/function.cc).
+void PutFunction(size_t at, Layers* layers, Edit* edit) {
+  layers->layers[at].attributes.Set("no_grad", int64_t{1});
+  const Layer& call = layers->layers[at];
+  const ValueId operand = call.inputs[0], result = call.outputs[0];
+  const Value made = (*layers)[result];
+  Layer entry{.op = "function",
+              .name = call.name + ".function",
+              .inputs = {result, operand, operand},
+              .attributes = Named({{"results", int64_t{1}}, {"operands", int64_t{1}}, {"steps", kManySteps}}),
+              .module = call.module,
+              .nodes = call.nodes,
+              .evidence = call.evidence};
+  edit->Rename(result, edit->InsertBehind(at, std::move(entry), {.type = made.type, .shape = made.shape}));
+}
+
 // What rounds has a gradient of zero (tools/autograd/derivatives.yaml): who trains through it has a function of his
 // own, which lets gradients pass where its input is small, and keeps that (arXiv 1308.3432; arXiv 1602.02830,
 // section 1.3).
@@ -310,22 +328,27 @@ std::optional<Reading> StraightThroughInstead(const Layers& layers) {
     return IsOneOf(layer.op, {"sign", "round", "floor", "ceil", "trunc"}) && layer.outputs.size() == 1 &&
            layer.outputs[0].valid() && IsFloating(layers[layer.outputs[0]].type);
   };
+  if (!Any(layers, rounds)) return std::nullopt;
+  Layers other = layers;
+  Edit edit(&other);
   std::string op;  // one of them
-  std::optional<Layers> other = Changed(layers, rounds, [&](Layer& layer) {
-    op = std::exchange(layer.op, kKeepsOperand);
-    layer.attributes = {};
-  });
-  return ReadAs(
-      std::move(other), "rounding-guessed",
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    if (!rounds(layers.layers[l])) continue;
+    op = layers.layers[l].op;
+    PutFunction(l, &other, &edit);
+  }
+  edit.Apply();
+  return Reading{
+      "rounding-guessed",
       "assumed: " + op + " has its own gradient, zero; an autograd.Function that trains through it keeps its input",
-      "only the code tells");
+      "only the code tells", std::move(other)};
 }
 
 // What a function that a line names computes in its backward, which no file has.
 std::optional<Reading> MoreInBackward(const Layers& layers) {
   const auto is_guessed = [](const Layer& layer) { return layer.op == "function" && layer.attributes.Has("steps"); };
   std::optional<Layers> other =
-      Changed(layers, is_guessed, [](Layer& layer) { layer.attributes.Set("steps", int64_t{4}); });
+      Changed(layers, is_guessed, [](Layer& layer) { layer.attributes.Set("steps", kManySteps); });
   if (!other) return std::nullopt;
   return Reading{"function-backward-guessed",
                  "assumed: each autograd.Function keeps its input, and its backward holds two tensors on its way",

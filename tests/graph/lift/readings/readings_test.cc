@@ -185,7 +185,11 @@ TEST_CASE("what rounds may be a function that keeps its operand") {
   const std::vector<Reading> readings = OtherReadings(layers, {});
   REQUIRE(readings.size() == 1);
   CHECK(readings[0].code == "rounding-guessed");
-  CHECK(testing::LinesOf(readings[0].layers)[1].starts_with("silu(h)"));
+  const Layers& other = readings[0].layers;
+  CHECK(other.layers[1].attributes.Int("no_grad", 0) == 1);
+  CHECK(other.layers[2].op == "function");
+  CHECK(other.layers[2].inputs[1] == other.layers[1].inputs[0]);  // its gradient is the operand's, which it keeps
+  CHECK(other.layers[3].inputs[0] == other.layers[2].outputs[0]);
   CHECK(OtherReadings(layers, {.gradients = false}).empty());
 }
 
