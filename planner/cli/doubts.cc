@@ -11,6 +11,7 @@
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
+#include "planner/spec/towers.h"
 #include "planner/timeline/inplace_on.h"
 #include "planner/timeline/name_ends.h"
 
@@ -204,6 +205,41 @@ Layers OnlyLastTrained(const Layers& layers) {
   return head;
 }
 
+// "m.teacher.0.weight" and the rest of a network: "m.teacher.*".
+std::string PatternOf(const Tower& tower, const Layers& layers) {
+  std::string prefix = tower.first;
+  for (const ValueId id : tower.parameters) {
+    const std::string& name = layers[id].name;
+    prefix.resize(static_cast<size_t>(std::mismatch(prefix.begin(), prefix.end(), name.begin(), name.end()).first -
+                                      prefix.begin()));
+  }
+  return prefix.substr(0, prefix.rfind('.') + 1) + "*";
+}
+
+// A teacher, or an encoder that follows another by averaging, runs under torch.no_grad(): the file shows two networks.
+std::optional<Doubt> Teachers(const DoubtedStep& step) {
+  const ModelFacts& model = step.prepared.question.model;
+  if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0 || model.trained_known)
+    return std::nullopt;
+  const Layers& layers = step.prepared.layers;
+  const std::vector<Tower> towers = FindTowers(layers);
+  if (towers.empty()) return std::nullopt;
+  const std::string pattern = PatternOf(towers.back(), layers);
+  Doubt doubt;
+  doubt.assumption = {.code = "towers",
+                      .text = "assumed: the " + std::to_string(towers.size()) + " networks that meet in the loss (" +
+                              PatternOf(towers.front(), layers) + ", " + pattern +
+                              ") are trained; a teacher or a momentum encoder is not",
+                      .settle = "--frozen '" + pattern + "'"};
+  constexpr size_t kMost = 4;
+  for (size_t i = 0; i < std::min(towers.size(), kMost); ++i) {
+    Layers other = layers;
+    for (const ValueId id : towers[i].parameters) SetTrained(&other, id, false);
+    doubt.others.push_back(Under(step, other, step.spec));
+  }
+  return doubt;
+}
+
 // What no exporter writes and no other row asks. Less than a head alone, nothing that trains takes.
 std::optional<Doubt> AllTrained(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
@@ -239,7 +275,7 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
 }
 
 using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
-constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names, AllTrained};
+constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names, Teachers, AllTrained};
 
 }  // namespace
 

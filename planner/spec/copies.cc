@@ -22,6 +22,7 @@ constexpr CopyRow kCopyRows[] = {
     {"teacher_*", "student_*", "microsoft/unilm beit2; huggingface/transformers research projects, distillation"},
     {"*_teacher", "*_student", "facebookresearch/dinov2 train/ssl_meta_arch.py"},
     {"target_*", "online_*", "lucidrains/byol-pytorch byol_pytorch.py, online_encoder and target_encoder"},
+    {"target", "online", "Grill et al. 2020, section 3.1, the online and the target network (arXiv 2006.07733)"},
     {"target_*", "*", "facebookresearch/ijepa src/train.py, encoder and target_encoder"},
     {"target_net", "policy_net", "pytorch/tutorials intermediate_source/reinforcement_q_learning.py"},
     {"*_target", "*", "DLR-RM/stable-baselines3 dqn/policies.py, q_net and q_net_target"},

@@ -1,0 +1,148 @@
+#include "planner/spec/towers.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "graph/layers/trained.h"
+#include "graph/layers/uses.h"
+
+namespace vramplan {
+namespace {
+
+constexpr size_t kFewestTensors = 4;  // trained ones of a tower: two layers with biases
+
+class TowerFinder {
+ public:
+  explicit TowerFinder(const Layers& layers) : layers_(layers), uses_(layers), group_(layers.values.size()) {
+    std::iota(group_.begin(), group_.end(), size_t{0});
+    FindWhatComesBeforeWeights();
+    for (const Layer& layer : layers_.layers) JoinAt(layer);
+  }
+
+  std::vector<Tower> Towers() {
+    std::map<size_t, Tower> towers;  // by group; a tower comes where its first parameter is listed
+    std::vector<size_t> order;
+    for (const ValueId id : layers_.parameters) {
+      if (!IsTrained(layers_, id)) continue;
+      const auto [found, is_new] = towers.try_emplace(GroupOf(id));
+      if (is_new) {
+        found->second.first = layers_[id].name;
+        order.push_back(found->first);
+      }
+      found->second.parameters.push_back(id);
+    }
+    std::vector<Tower> large;
+    std::vector<std::set<ValueId>> inputs;
+    for (const size_t group : order) {
+      if (towers[group].parameters.size() < kFewestTensors) continue;
+      large.push_back(std::move(towers[group]));
+      inputs.push_back(InputsOf(group));
+    }
+    std::vector<Tower> result;
+    for (size_t i = 0; i < large.size(); ++i) {
+      const auto is_beside = [&](size_t j) {
+        return j != i && (Share(inputs[i], inputs[j]) || FormOf(large[i]) == FormOf(large[j]) ||
+                          Includes(FormOf(large[i]), FormOf(large[j])) || Includes(FormOf(large[j]), FormOf(large[i])));
+      };
+      bool beside = false;
+      for (size_t j = 0; j < large.size(); ++j) beside = beside || is_beside(j);
+      if (beside) result.push_back(large[i]);
+    }
+    return result;
+  }
+
+ private:
+  using Form = std::vector<std::string>;  // shapes, sorted
+
+  bool IsParameter(ValueId id) const { return id.valid() && layers_[id].role == Role::kParameter; }
+
+  void FindWhatComesBeforeWeights() {
+    before_.assign(layers_.values.size(), false);
+    for (auto layer = layers_.layers.rbegin(); layer != layers_.layers.rend(); ++layer) {
+      const bool leads =
+          std::ranges::any_of(layer->inputs, [&](ValueId id) { return IsParameter(id); }) ||
+          std::ranges::any_of(layer->outputs, [&](ValueId id) { return id.valid() && before_[id.index()]; });
+      if (!leads) continue;
+      for (const ValueId id : layer->inputs) {
+        if (id.valid()) before_[id.index()] = true;
+      }
+    }
+  }
+
+  // What stands before a weight, or behind one network alone, belongs to that network.
+  void JoinAt(const Layer& layer) {
+    std::vector<size_t> joined;
+    for (const ValueId id : layer.inputs) {
+      if (id.valid() && Belongs(id)) joined.push_back(GroupOf(id));
+    }
+    std::ranges::sort(joined);
+    joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
+    const bool leads =
+        std::ranges::any_of(layer.inputs, [&](ValueId id) { return IsParameter(id); }) ||
+        std::ranges::any_of(layer.outputs, [&](ValueId id) { return id.valid() && before_[id.index()]; });
+    if (joined.empty() || (joined.size() > 1 && !leads)) return;
+    for (const size_t group : joined) group_[group] = joined.front();
+    for (const ValueId id : layer.outputs) {
+      if (id.valid()) group_[id.index()] = joined.front();
+    }
+  }
+
+  // To some network: its parameters, and what was made of them. Inputs and constants are everybody's.
+  bool Belongs(ValueId id) const { return IsParameter(id) || group_[id.index()] != id.index(); }
+
+  size_t GroupOf(ValueId id) {
+    size_t group = id.index();
+    while (group_[group] != group) group = group_[group] = group_[group_[group]];
+    return group;
+  }
+
+  std::set<ValueId> InputsOf(size_t group) {
+    std::set<ValueId> found;
+    for (const Layer& layer : layers_.layers) {
+      if (layer.outputs.empty() || !layer.outputs[0].valid() || !Belongs(layer.outputs[0])) continue;
+      if (GroupOf(layer.outputs[0]) != group) continue;
+      for (const ValueId id : layer.inputs) {
+        if (id.valid() && !Belongs(id)) found.insert(SourceOf(id));
+      }
+    }
+    return found;
+  }
+
+  // The input of the model behind what has no weights.
+  ValueId SourceOf(ValueId id) const {
+    for (const Layer* maker = uses_.MakerOf(id); maker != nullptr; maker = uses_.MakerOf(id)) {
+      if (maker->inputs.empty() || !maker->inputs[0].valid()) break;
+      id = maker->inputs[0];
+    }
+    return id;
+  }
+
+  bool Share(const std::set<ValueId>& a, const std::set<ValueId>& b) const {
+    return std::ranges::any_of(a, [&](ValueId id) { return layers_[id].role == Role::kInput && b.contains(id); });
+  }
+
+  Form FormOf(const Tower& tower) const {
+    Form form;
+    for (const ValueId id : tower.parameters) form.push_back(ToString(layers_[id].shape));
+    std::ranges::sort(form);
+    return form;
+  }
+  static bool Includes(const Form& more, const Form& less) { return std::ranges::includes(more, less); }
+
+  const Layers& layers_;
+  const Uses uses_;
+  std::vector<size_t> group_;  // by value: one that stands for its network
+  std::vector<bool> before_;   // by value: a weight is read behind it
+};
+
+}  // namespace
+
+std::vector<Tower> FindTowers(const Layers& layers) {
+  std::vector<Tower> towers = TowerFinder(layers).Towers();
+  if (towers.size() < 2) towers.clear();
+  return towers;
+}
+
+}  // namespace vramplan
