@@ -6,11 +6,13 @@
 namespace vramplan::eager {
 namespace {
 
-// A tensor that is one row is scanned by CUB (cuda/ScanKernels.cpp, ScanUtils.cuh scan_dim: self.numel() ==
-// self.size(dim)); others by kernels without scratch.
+// The result lies row by row, and so does what is read: a copy of an operand that does not (ReduceOps.cpp
+// meta_func_cum_ops; ScanUtils.cuh scan_dim: self.expect_contiguous()). A tensor that is one row is scanned by CUB
+// (self.numel() == self.size(dim)); others by kernels without scratch.
 Tensor ScanKernel(Eager& e, const Tensor& x, DType type) {
-  Tensor out = e.EmptyLike(x, type);
+  Tensor out = e.Empty(x->sizes, type);
   const Tensor converted = x->dtype == type ? x : e.EmptyLike(x, type);
+  const Tensor read = IsContiguous(*converted) ? converted : e.Empty(x->sizes, type);
   if (x->dim() == 1) e.Scratch(InclusiveScanScratch(x->numel(), std::max(BitWidth(type) / 8, 1)));
   return out;
 }

@@ -56,6 +56,17 @@ TEST_CASE("unary operators keep what their formula names") {
   });
 }
 
+TEST_CASE("a running sum reads rows: what does not lie so is copied for the kernel") {
+  // cumsum of an einsum's permuted result, PyTorch 2.10: the result, the copy, and the copy goes.
+  Trial trial;
+  const eager::Tensor x = trial.Given("x:f[8,64]", "x");
+  const eager::Tensor turned = trial.Run1("transpose", "dim0=0 dim1=1", {x}, "f[64,8]");
+  CHECK(trial.Events().empty());
+  const eager::Tensor sum = trial.Run1("cumsum", "dim=0", {turned}, "f[64,8]");
+  CHECK(trial.Events() == "1+2048 2+2048 2-");
+  CHECK(eager::IsContiguous(*sum));
+}
+
 TEST_CASE("residual addition: one gradient for both ways, met in place") {
   // resnet18 and vit streams: AddBackward0 has no block; the branch's gradient meets the shared one.
   Trial trial;
