@@ -195,9 +195,11 @@ class ProvenanceSource {
     if (open->size() < 2 || made->size() != open->size()) return;
     for (size_t i = open->size(); i-- > 0;) {
       const std::string op = OperatorOf((*open)[i]);
-      const auto repeated = std::find_if(made->begin(), made->end(), [&](ValueId value) {
+      const auto is_its = [&](ValueId value) {
         return builder_.MakerOf(value) != nullptr && builder_.MakerOf(value)->op == op;
-      });
+      };
+      const auto in_place = made->begin() + static_cast<std::ptrdiff_t>(i);  // of two unsqueezes each its own
+      const auto repeated = is_its(*in_place) ? in_place : std::find_if(made->begin(), made->end(), is_its);
       if (repeated == made->end()) continue;
       (*operands)[(*open)[i]] = Dropped(g, (*open)[i], *repeated);
       made->erase(repeated);

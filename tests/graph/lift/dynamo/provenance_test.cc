@@ -165,6 +165,23 @@ linear linear @head (embedding, wte.weight) -> y [B, 5, 16]
   CHECK(notes.all()[0].subject == "lost.weight");
 }
 
+TEST_CASE("of two operands that were merged with others of one operator each keeps its place") {
+  CHECK(
+      ToText(LayersFromText(R"(g (float[batch, 4] x) => (bool[batch, 4, 4] y) <int64[1] one = {1}, int64[1] two = {2}> {
+    # signature: x: USER_INPUT
+    unsqueeze_8 = Unsqueeze (x, two)
+      # fx_node: %unsqueeze_8 : [num_users=2] = call_function[target=torch.ops.aten.unsqueeze.default](args = (%x, 2), kwargs = {})
+    unsqueeze_11 = Unsqueeze (x, one)
+      # fx_node: %unsqueeze_11 : [num_users=1] = call_function[target=torch.ops.aten.unsqueeze.default](args = (%x, 1), kwargs = {})
+    y = LessOrEqual (unsqueeze_11, unsqueeze_8)
+      # fx_node: %le : [num_users=1] = call_function[target=torch.ops.aten.le.Tensor](args = (%unsqueeze_26, %unsqueeze_23), kwargs = {})
+  })")) == R"(
+unsqueeze unsqueeze_8 (x) -> unsqueeze_8 [B, 4, 1] {dim=2}
+unsqueeze unsqueeze_11 (x) -> unsqueeze_11 [B, 1, 4] {dim=1}
+le le (unsqueeze_11, unsqueeze_8) -> y [B, 4, 4] bool
+)");
+}
+
 TEST_CASE("a parameter that is one number is found where the export merged it with another") {
   Notes notes;
   const Layers layers = LayersFromText(R"(g (float[batch, 8] x) => (float[batch, 8] y) <float `a.step` = {0.1}> {
