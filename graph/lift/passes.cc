@@ -97,6 +97,8 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { HoldPrunedWeights(&s.layers, s.notes); }, true},
     {"skip-known-masks", kDynamo, "transformers passes no mask that hides nothing; an export cannot look at its values",
      [](LayersState& s) { SkipKnownMasks(&s.layers, s.bare_names, s.notes); }, true},
+    {"split-merged-masks", kTorchScript, "a mask that each attention makes of a bias was computed once",
+     [](LayersState& s) { SplitMergedMasks(&s.layers); }},
     {"copy-position-biases", kAny, "a bias of window attention is made contiguous before it is added",
      [](LayersState& s) { MakePositionBiasesContiguous(&s.layers); }},
     {"copy-masks", kAny, "a mask that is a view of one row is copied for the kernel",
@@ -104,6 +106,8 @@ constexpr LayersPass kLayersPasses[] = {
     {"copy-maps-of-sequences", kTorchScript,
      "code says contiguous() behind the permutation that makes a map of a sequence",
      [](LayersState& s) { MakeMapsOfSequencesContiguous(&s.layers); }},
+    {"make-computed-constants", kDynamo, "what a forward computes without an input is stored in the file",
+     [](LayersState& s) { MakeComputedConstants(s.graph, &s.layers); }},
     {"assume-dropout", kAny, "--assume-dropout: an export of eval() has none",
      [](LayersState& s) {
        if (s.put_back.dropout > 0) NoteDropouts(AssumeDropout(&s.layers, s.put_back), s.notes);

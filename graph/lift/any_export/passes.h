@@ -72,6 +72,10 @@ void HoldPrunedWeights(Layers* layers, Notes* notes);
 // What the names of folded constants alone tell is noted.
 void SkipKnownMasks(Layers* layers, bool nameless = false, Notes* notes = nullptr);
 
+// A mask that the code makes of a bias in front of each attention, where(mask, bias, -inf) (transformers'
+// create_position_bias_mask): the exporter's elimination of equal nodes leaves that of the first.
+void SplitMergedMasks(Layers* layers);
+
 // scaled_dot_product_attention wants the last axis of a mask dense, and code that makes a bias by permute writes
 // .contiguous() behind it (transformers' create_position_bias_mask, torchvision's and timm's window attention), which
 // no exporter keeps: a permuted mask is made contiguous in front of the call.

@@ -143,7 +143,7 @@ class Rewrite {
       unmasked_.insert(where.inputs[1]);
       return true;
     }
-    if (mask == KnownMask::kCausal) biased_[where.outputs[0]] = &where;
+    biased_[where.outputs[0]] = &where;
     return false;
   }
 
@@ -158,29 +158,37 @@ class Rewrite {
     copied_.insert(copy.outputs[0]);
   }
 
-  // create_position_bias_mask, once a call: where(arange(q)[:, None] >= arange(k)[None, :], bias, -inf). The exporter
-  // merges the calls of all layers into one.
+  // create_position_bias_mask, once a call: where(mask, bias, -inf), with a mask that is given or arange(q)[:, None] >=
+  // arange(k)[None, :]. The exporter merges the calls of all layers into one.
   void BiasAnew(Layer& call, size_t place) {
     if (call.inputs.size() <= kMask) return;
     const auto found = biased_.find(call.inputs[kMask]);
     if (found == biased_.end()) return;
-    changed_ = true;
     const Layer& where = *found->second;
-    const Shape& shape = layers_[where.inputs[0]].shape;
-    const Dim queries = shape.FromEnd(2), keys = shape.FromEnd(1);
+    const bool causal = Read(where.inputs[0]) == KnownMask::kCausal;
+    const auto shared = [&](ValueId id) { return uses_.LayersReading(id).size() > 1; };
+    if (!causal && !shared(call.inputs[kMask]) && !shared(where.outputs[0])) return;  // its own already
+    changed_ = true;
     const auto insert = [&](const char* op, std::vector<ValueId> inputs, DType type, Shape made, Attributes with = {}) {
       return draft_.Insert(place, op, call, std::move(inputs), type, made, std::move(with));
     };
+    const ValueId mask = causal ? CausalAnew(layers_[where.inputs[0]].shape, insert) : where.inputs[0];
+    Value bias = layers_[where.inputs[1]];
+    if (!causal) bias.shape = layers_[where.outputs[0]].shape;
+    const bool copied = copied_.contains(call.inputs[kMask]);
+    call.inputs[kMask] = insert("where", {mask, where.inputs[1], ValueId()}, bias.type, bias.shape, where.attributes);
+    if (copied) call.inputs[kMask] = insert("contiguous", {call.inputs[kMask]}, bias.type, bias.shape);
+  }
+
+  template <typename Insert>
+  ValueId CausalAnew(const Shape& shape, const Insert& insert) const {
+    const Dim queries = shape.FromEnd(2), keys = shape.FromEnd(1);
     const ValueId query = insert("arange", {}, DType::kInt64, Shape{queries});
     const ValueId column = insert("unsqueeze", {query}, DType::kInt64, Shape{queries, 1}, Axis(1));
     const ValueId key = insert("arange", {}, DType::kInt64, Shape{keys});
     const ValueId row = insert("unsqueeze", {key}, DType::kInt64, Shape{1, keys}, Axis(0));
     const ValueId causal = insert("ge", {column, row}, DType::kBool, Shape{queries, keys});
-    const ValueId mask = insert("reshape", {causal}, DType::kBool, Shape{1, 1, queries, keys});
-    const Value bias = layers_[where.inputs[1]];
-    const bool copied = copied_.contains(call.inputs[kMask]);
-    call.inputs[kMask] = insert("where", {mask, where.inputs[1], ValueId()}, bias.type, bias.shape, where.attributes);
-    if (copied) call.inputs[kMask] = insert("contiguous", {call.inputs[kMask]}, bias.type, bias.shape);
+    return insert("reshape", {causal}, DType::kBool, Shape{1, 1, queries, keys});
   }
 
   Layers& layers_;
@@ -215,12 +223,17 @@ bool IsPermuted(const Uses& uses, ValueId id) {
       };
       return last("dim0") || last("dim1");
     }
-    // A sum or a choice lies in memory as its larger operand does.
+    // A sum or a choice lies in memory as an operand of its size does; where each is broadcast, a permuted one decides
+    // on the axes that the others lack (TensorIterator.cpp reorder_dimensions).
     size_t next = 0;
     if (layer.op == "where" || layer.op == "add") {
+      bool whole = false;
       for (size_t i = 0; i < layer.inputs.size(); ++i) {
-        if (layer.inputs[i].valid() && layers[layer.inputs[i]].shape == layers[id].shape) next = i;
+        if (!layer.inputs[i].valid() || layers[layer.inputs[i]].shape != layers[id].shape) continue;
+        next = i;
+        whole = true;
       }
+      if (!whole) return std::ranges::any_of(layer.inputs, [&](ValueId operand) { return IsPermuted(uses, operand); });
     } else if (!IsOneOf(layer.op, {"unsqueeze", "squeeze"})) {
       return false;
     }
@@ -246,6 +259,20 @@ void SkipKnownMasks(Layers* layers, bool nameless, Notes* notes) {
               .text = "the export folded an attention mask into a constant; its name suggests that it masks nothing, "
                       "or only later positions",
               .hint = "an export with its metadata says how the mask is made"});
+}
+
+void SplitMergedMasks(Layers* layers) {
+  const Uses uses(*layers);
+  MaskEdit draft(layers);
+  for (Layer& call : layers->layers) {
+    if (call.op != "scaled_dot_product_attention") continue;
+    const Layer* where = uses.Operand(&call, kMask, "where");
+    if (where == nullptr || where->module == call.module || Uses::In(where, 2).valid()) continue;
+    const Value mask = (*layers)[call.inputs[kMask]];
+    call.inputs[kMask] =
+        draft.Insert(uses.PlaceOf(&call), "where", call, where->inputs, mask.type, mask.shape, where->attributes);
+  }
+  draft.edit.Apply();
 }
 
 void MakeMasksContiguous(Layers* layers) {

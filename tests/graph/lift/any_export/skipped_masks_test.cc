@@ -119,6 +119,55 @@ TEST_CASE("a bias under a causal mask is compared anew in each call") {
   CHECK(hand.layers[hand.layers.layers.back().inputs[3]].shape == Shape{1, 2, kTokens, kTokens});
 }
 
+TEST_CASE("a bias under a mask that is given is masked anew in each call that the exporter merged") {
+  const auto of = [](const char* class_name, int calls) {
+    Hand hand(class_name);
+    const ValueId query = hand.Input("q", {Dim::Batch(), 2, kTokens, 8});
+    const ValueId bias = hand.Input("bias", {1, 2, kTokens, kTokens});
+    const ValueId mask = hand.Input("mask", {Dim::Batch(), 1, kTokens, kTokens});
+    const ValueId where = hand.Add("where", {mask, bias, ValueId()}, {Dim::Batch(), 2, kTokens, kTokens});
+    for (int i = 0; i < calls; ++i) {
+      hand.layers.outputs.push_back(
+          hand.Add("scaled_dot_product_attention", {query, query, query, where}, hand.layers[query].shape));
+    }
+    SkipKnownMasks(&hand.layers);
+    return OperatorsOf(hand.layers);
+  };
+  const char* const kT5 = "transformers.models.t5.modeling_t5.T5Attention";
+  CHECK(of(kT5, 2) == "where scaled_dot_product_attention where scaled_dot_product_attention");
+  CHECK(of(kT5, 1) == "where scaled_dot_product_attention");
+  CHECK(of("mine.Attention", 2) == "where scaled_dot_product_attention scaled_dot_product_attention");
+}
+
+TEST_CASE("without classes a mask that one attention made of a bias is made anew in the others") {
+  Hand hand("");
+  const ValueId query = hand.Input("q", {Dim::Batch(), 2, kTokens, 8});
+  const ValueId bias = hand.Input("bias", {1, 2, kTokens, kTokens});
+  const ValueId mask = hand.Input("mask", {Dim::Batch(), 1, kTokens, kTokens});
+  const ValueId where = hand.Add("where", {mask, bias, ValueId()}, {Dim::Batch(), 2, kTokens, kTokens});
+  for (int i = 0; i < 2; ++i)
+    hand.Add("scaled_dot_product_attention", {query, query, query, where}, hand.layers[query].shape);
+  hand.layers.modules.push_back({"other", "", ModuleId{0}});
+  hand.layers.layers.back().module = ModuleId{static_cast<int32_t>(hand.layers.modules.size()) - 1};
+  SplitMergedMasks(&hand.layers);
+  CHECK(OperatorsOf(hand.layers) == "where scaled_dot_product_attention where scaled_dot_product_attention");
+  CHECK(hand.layers.layers[2].module == hand.layers.layers[3].module);
+}
+
+TEST_CASE("a mask is permuted where its bias is, and neither operand has its size") {
+  Hand hand("mine.Attention");
+  const ValueId query = hand.Input("q", {Dim::Batch(), 2, kTokens, 8});
+  const ValueId given = hand.Input("given", {Dim::Batch(), 1, kTokens, kTokens});
+  const ValueId table = hand.Input("table", {kTokens, kTokens, 2});
+  ValueId bias = hand.Add("permute", {table}, {2, kTokens, kTokens});
+  hand.attributes().Set("dims", std::vector<int64_t>{2, 0, 1});
+  bias = hand.Add("unsqueeze", {bias}, {1, 2, kTokens, kTokens});
+  const ValueId where = hand.Add("where", {given, bias, ValueId()}, {Dim::Batch(), 2, kTokens, kTokens});
+  hand.Add("scaled_dot_product_attention", {query, query, query, where}, hand.layers[query].shape);
+  MakeMasksContiguous(&hand.layers);
+  CHECK(OperatorsOf(hand.layers) == "permute unsqueeze where contiguous scaled_dot_product_attention");
+}
+
 TEST_CASE("a permuted mask is made contiguous in front of attention") {
   Hand hand("mine.Attention");
   const ValueId query = hand.Input("q", {Dim::Batch(), 2, kTokens, 8});

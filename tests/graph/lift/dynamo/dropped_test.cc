@@ -54,6 +54,7 @@ TEST_CASE("an equality that was merged into the inner part of its opposite ran")
     y = Add (x, b)
       # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, %masked_fill_1), kwargs = {})
   })")) == R"(
+arange m () -> m [2, 8]
 ne ne (m) -> ne [2, 8] bool {scalar=1.0}
 masked_fill masked_fill (m, ne) -> a [2, 8]
 eq eq_8 (m) -> eq_8 [2, 8] bool {scalar=1.0}

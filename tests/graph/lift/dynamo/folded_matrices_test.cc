@@ -40,7 +40,8 @@ matmul user @n (x, mm_3) -> y [B, 4, 4]
         std::string("p_a: PARAMETER target='n.w_l'")}) {
     CAPTURE(signature);
     const Layers layers = Of("4, 4", signature, "aten.matmul.default", "%x, %mm_3");
-    CHECK(layers.layers.size() == 1);
+    CHECK(layers.layers.size() == 2);  // the constant is made, by nothing that is known, and read
+    CHECK(layers.layers[0].inputs.empty());
   }
 }
 

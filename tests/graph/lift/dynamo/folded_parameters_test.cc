@@ -16,7 +16,7 @@ TEST_CASE("constants that were computed from parameters of the module come back"
        "add add_105 @n (n.weight) -> add_105 [8] {scalar=1.0}\nmul user @n (x, add_105) -> y [B, 6, 8]\n"},
       {"zeros that the module makes, beside a buffer that nothing names (ConViT)", "8",
        "b_b: BUFFER target='n.rel' persistent=True", "aten.mul.Tensor](args = (%x, %zeros_1)",
-       "mul user @n (x, val_7) -> y [B, 6, 8]\n"},
+       "arange val_7 @n () -> val_7 [8]\nmul user @n (x, val_7) -> y [B, 6, 8]\n"},
       {"three biases as one (BEiT), one of them a buffer", "9 ",
        "p_q: PARAMETER target='n.q_bias'\n    # signature: p_v: PARAMETER target='n.v_bias'\n    # signature: b_k: "
        "BUFFER target='n.k_bias' persistent=False",
@@ -32,10 +32,12 @@ TEST_CASE("constants that were computed from parameters of the module come back"
       {"relative positions of 2 queries and 3 keys (MViT)", "2, 3, 6",
        "p_h: PARAMETER target='n.rel_pos_h'\n    # signature: p_w: PARAMETER target='n.rel_pos_w'",
        "aten.add.Tensor](args = (%x, %index_5)",
+       "arange index_5.distances @n () -> index_5.distances [2, 3] int64\n"
        "index index_5 @n (n.rel_pos_h, index_5.distances) -> index_5 [2, 3, 6]\nadd user @n (x, index_5) -> y "
        "[B, 2, 3, 6]\n"},
       {"the same, swapped where it is multiplied", "2, 3, 6", "p_t: PARAMETER target='n.rel_pos_t'",
        "aten.add.Tensor](args = (%x, %transpose_9)",
+       "arange transpose_9.distances @n () -> transpose_9.distances [2, 6] int64\n"
        "index transpose_9.index @n (n.rel_pos_t, transpose_9.distances) -> transpose_9.index [2, 6, 3]\ntranspose "
        "transpose_9 @n (transpose_9.index) -> transpose_9 [2, 3, 6] {dim0=1, dim1=2}\nadd user @n (x, transpose_9) -> "
        "y [B, 2, 3, 6]\n"},
