@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "graph/base/text.h"
+#include "planner/spec/towers.h"
 
 namespace vramplan {
 namespace {
@@ -100,6 +102,35 @@ std::pair<const std::string*, const CopyRow*> OriginalOf(const std::string& chil
   return {nullptr, nullptr};
 }
 
+// What stands behind a copy and has a twin too, in the network that it ends in: the head of a teacher, "ht" beside "hs".
+void AddHeads(const Layers& layers, const std::map<std::string, Children>& all, Copies* copies) {
+  const auto begins = [&](const std::string& name, const TrainedPattern& pattern) {
+    return name.starts_with(std::string_view(pattern.glob).substr(0, pattern.glob.size() - 1));
+  };
+  const auto is_copy = [&](const std::string& name) {
+    return std::any_of(copies->patterns.begin(), copies->patterns.end(),
+                       [&](const TrainedPattern& pattern) { return begins(name, pattern); });
+  };
+  for (const Tower& tower : FindTowers(layers)) {
+    std::set<std::string> names;
+    for (const ValueId id : tower.parameters) names.insert(layers[id].name);
+    if (std::none_of(names.begin(), names.end(), is_copy)) continue;
+    for (const auto& [parent, children] : all) {
+      for (const auto& [child, form] : children) {
+        const bool inside = std::all_of(form.begin(), form.end(), [&](const auto& parameter) {
+          return names.contains(parent + child + "." + parameter.first);
+        });
+        const bool twin = std::any_of(children.begin(), children.end(), [&](const auto& other) {
+          return other.first != child && other.second == form &&
+                 !names.contains(parent + other.first + "." + form.begin()->first);
+        });
+        if (inside && twin && !is_copy(parent + child + "."))
+          copies->patterns.push_back({parent + child + ".*", false});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<Copies> FindCopies(const Layers& layers) {
@@ -109,7 +140,8 @@ std::optional<Copies> FindCopies(const Layers& layers) {
   });
   if (!any) return std::nullopt;  // most models: no table is made
   Copies copies;
-  for (const auto& [parent, children] : ChildrenByParent(layers)) {
+  const std::map<std::string, Children> all = ChildrenByParent(layers);
+  for (const auto& [parent, children] : all) {
     for (const auto& [child, form] : children) {
       const auto [original, row] = OriginalOf(child, children);
       if (original == nullptr) continue;
@@ -121,6 +153,7 @@ std::optional<Copies> FindCopies(const Layers& layers) {
     }
   }
   if (copies.patterns.empty()) return std::nullopt;
+  AddHeads(layers, all, &copies);
   return copies;
 }
 

@@ -32,6 +32,30 @@ TEST_CASE("a copy of a network is known by its name and its twin together") {
   CHECK(FrozenOf({{"student.0.weight", {8, 4}}, {"teacher.0.weight", {0}}}) == "--frozen 'teacher.*'");
 }
 
+TEST_CASE("the head of a teacher is frozen with it") {
+  Layers layers;
+  const auto add = [&](const std::string& name, Role role) {
+    return layers.Add({.name = name, .type = DType::kFloat32, .shape = Shape{8, 8}, .role = role});
+  };
+  const ValueId x = add("x", Role::kInput);
+  std::vector<ValueId> ends;
+  for (const auto& [body, head] : {std::pair{"student", "hs"}, std::pair{"teacher", "ht"}}) {
+    ValueId h = x;
+    for (const std::string& name : {std::string(body) + ".0", std::string(body) + ".1", std::string(head) + ".0"}) {
+      const ValueId weight = add(name + ".weight", Role::kParameter), bias = add(name + ".bias", Role::kParameter);
+      layers.parameters.insert(layers.parameters.end(), {weight, bias});
+      const ValueId made = add("of " + name, Role::kActivation);
+      layers.layers.push_back({.op = "linear", .name = name, .inputs = {h, weight, bias}, .outputs = {made}});
+      h = made;
+    }
+    ends.push_back(h);
+  }
+  layers.layers.push_back({.op = "sub", .name = "loss", .inputs = ends, .outputs = {add("loss", Role::kActivation)}});
+  const std::optional<Copies> copies = FindCopies(layers);
+  REQUIRE(copies.has_value());
+  CHECK(ToString(copies->patterns) == "--frozen 'teacher.*' --frozen 'ht.*'");
+}
+
 TEST_CASE("a name without its twin is no copy, nor is a twin without such a name") {
   CHECK(FrozenOf({{"student.0.weight", {8, 4}}, {"teacher.0.weight", {16, 4}}}).empty());
   CHECK(FrozenOf({{"teacher.0.weight", {8, 4}}, {"head.weight", {8, 4}}}).empty());
