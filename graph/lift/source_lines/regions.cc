@@ -129,6 +129,13 @@ class Regions {
     const auto line = [&](size_t i) -> const SourceLine& {
       return layers_.source.lines[static_cast<size_t>(stack[i])];
     };
+    // Each module that is being called has a forward in the stack; the function's is one more.
+    int64_t modules = 1;
+    for (ModuleId m = layer.module; m.valid() && layers_[m].parent.valid(); m = layers_[m].parent) ++modules;
+    const auto is_forward = [&](int32_t at) {
+      return layers_.source.lines[static_cast<size_t>(at)].function == "forward";
+    };
+    if (std::ranges::count_if(stack, is_forward) <= modules) return -1;
     for (size_t i = 0; i + 1 < stack.size(); ++i) {
       if (line(i).text.find(".apply(") != std::string::npos && line(i + 1).function == "forward") return stack[i];
     }

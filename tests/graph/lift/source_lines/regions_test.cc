@@ -111,5 +111,24 @@ TEST_CASE("the forward of an autograd.Function runs without gradients, and one e
   CHECK(notes.all()[0].code == "custom-function");
 }
 
+TEST_CASE("a module that is called in a line beside an autograd.Function is no part of it") {
+  LayersByHand hand;
+  const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+  const ValueId h = hand.Add("relu", {x}, {Dim::Batch(), 8});
+  hand.layers.outputs = {hand.Add("tanh", {h}, {Dim::Batch(), 8})};
+  hand.layers.modules = {{"", "Net", {}}, {"a", "Block", ModuleId{0}}};
+  for (size_t l = 0; l < 2; ++l) {
+    hand.layers.layers[l].module = ModuleId{1};
+    hand.layers.layers[l].nodes = {NodeId{static_cast<int32_t>(l)}};
+  }
+  hand.layers.source.lines = {In("net.py", "y = self.head(Reverse.apply(self.a(x)))"),
+                              In("net.py", "return torch.relu(x).tanh()")};
+  hand.layers.source.stacks = {{0, 1}, {0, 1}};
+  Notes notes;
+  ReadRegions(&hand.layers, &notes);
+  CHECK(NoGradOf(hand.layers) == std::vector<int64_t>{0, 0});
+  CHECK(notes.all().empty());
+}
+
 }  // namespace
 }  // namespace vramplan
