@@ -1,6 +1,7 @@
 #include "graph/lift/dynamo/folded.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
@@ -27,13 +28,30 @@ std::vector<int64_t> OrOnes(std::vector<int64_t> list, size_t axes) {
   return list;
 }
 
+// Of layers.1, of which no call is left, what layers.3 is, where layers.3.conv is called as layers.1.conv was.
+const std::string* ClassOfSibling(const std::string& module, size_t dot, const ClassByPath& classes) {
+  const size_t number = module.rfind('.', dot - 1) + 1;
+  if (number == 0 || !std::all_of(module.begin() + static_cast<std::ptrdiff_t>(number),
+                                  module.begin() + static_cast<std::ptrdiff_t>(dot),
+                                  [](unsigned char c) { return std::isdigit(c) != 0; }))
+    return nullptr;
+  constexpr int kFirst = 8;  // of a list
+  for (int i = 0; i < kFirst; ++i) {
+    const std::string sibling = module.substr(0, number) + std::to_string(i);
+    const auto known = classes.find(sibling);
+    if (known != classes.end() && classes.contains(sibling + module.substr(dot))) return &known->second;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 ModulePath PathOfModule(const std::string& module, const std::string& class_name, const ClassByPath& classes) {
   ModulePath path;
   for (size_t dot = module.find('.'); dot != std::string::npos; dot = module.find('.', dot + 1)) {
     const auto known = classes.find(module.substr(0, dot));
-    if (known != classes.end()) path.push_back({.path = known->first, .class_name = known->second});
+    const std::string* name = known != classes.end() ? &known->second : ClassOfSibling(module, dot, classes);
+    if (name != nullptr) path.push_back({.path = module.substr(0, dot), .class_name = *name});
   }
   if (!module.empty()) path.push_back({.path = module, .class_name = class_name});
   return path;

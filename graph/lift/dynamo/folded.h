@@ -32,7 +32,7 @@ struct FoldedConvolution {
   ValueId result;    // invalid: there is none
 };
 
-// "a.b.c" -> frames of a, a.b where a call of them is known, and a.b.c itself.
+// "a.b.c" -> frames of a, a.b where a call of them is known, or of a like member of their list, and a.b.c itself.
 ModulePath PathOfModule(const std::string& module, const std::string& class_name, const ClassByPath& classes);
 
 // Adds the convolution (or linear) in front of a folded batch norm; `input` is its data operand and `norm` the batch
