@@ -85,6 +85,16 @@ void AddTargets(std::string_view left, std::vector<std::string>* targets) {
   }
 }
 
+// Whether a line is the last one of a call's arguments: "self.norm(x), mask, causal=causal" binds nothing, for no name
+// is the result of a call; and nobody writes a tuple that nothing takes.
+bool IsArguments(std::string_view text) {
+  const size_t assignment = FindAssignment(text, 0);
+  if (assignment == std::string_view::npos) return FindOutside(text, ",", 0) != std::string_view::npos;
+  const size_t call = text.substr(0, assignment).find('(');
+  return call != std::string_view::npos && call > 0 && IsLetter(text[call - 1]) &&
+         text.substr(0, call).find('[') == std::string_view::npos;
+}
+
 // How operators are written, beside their own names.
 struct Spelling {
   std::string_view written;
@@ -132,6 +142,7 @@ PythonLine ReadPythonLine(std::string_view given) {
   if (FindOutside(text, ";", 0) != std::string_view::npos) line.clear = false;
   line.returns = StartsWithWord(text, "return");
   line.comprehension = text.find(" for ") != std::string_view::npos;
+  line.goes_on = line.goes_on || (!line.returns && line.open == 0 && IsArguments(text));
   if (line.returns || !line.clear || line.goes_on) return line;
   size_t begin = 0;
   bool adds = false;

@@ -54,6 +54,12 @@ TEST_CASE("what else a line says") {
   CHECK(!ReadPythonLine("out = torch.cat([self.a(x),").goes_on);
   CHECK(ReadPythonLine("self.b(x)], 1)").goes_on);
   CHECK(ReadPythonLine("self.b(x),").goes_on);
+  // the last line of arguments: nobody binds a name to the left of a call's result, or writes a tuple for nothing
+  CHECK(ReadPythonLine("self.norm1(x), mask, is_causal=is_causal").goes_on);
+  CHECK(ReadPythonLine("self.norm1(x), mask").goes_on);
+  CHECK(!ReadPythonLine("x, (h, c) = self.lstm(x)").goes_on);
+  CHECK(!ReadPythonLine("out[f(i)] = x").goes_on);
+  CHECK(!ReadPythonLine("return x, mask").goes_on);
 }
 
 TEST_CASE("names that a call is given behind the first argument") {
