@@ -58,9 +58,10 @@ struct NameHabit {
     kPoppedFeatures,   // x += x_down.pop(0), of what NAME.0`with` made: features are not kept, and sums are in place
     kNamedEmbeddings,  // embedding_output = self.embeddings(...): whatever of it is read in its caller's frame
     kNamedPatches,     // x = self.patch_embed(x); x = self._pos_embed(x), which joins and adds in a method of its own
-    kPyramid,          // a list of this module's maps waits until the module `with` beside it is done
-    kRenamedList,      // a list that is joined for this module gives its name to what was joined
-    kTurnsBoth,        // a model with this module turns queries and keys in one call, and both names stay until then
+    kUnrunStages,  // what has this in its path reads the first maps of a module `with`, whose other stages never run
+    kPyramid,      // a list of this module's maps waits until the module `with` beside it is done
+    kRenamedList,  // a list that is joined for this module gives its name to what was joined
+    kTurnsBoth,    // a model with this module turns queries and keys in one call, and both names stay until then
     // Arithmetic of halves that an export in fp32 does not show:
     kHalvesOfT5,    // a model with this module clamps in fp16, and its feed forward casts to the type of its weight
     kClamped,       // the module at NAME.0`with`.1 clamps its sum, in such a model

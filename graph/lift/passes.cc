@@ -65,6 +65,8 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { NoteMaxima(s.layers, s.notes); }},
     {"note-skipped-layers", kTorchScript, "LayerDrop leaves layers out by chance while the model is traced",
      [](LayersState& s) { NoteSkippedLayers(s.layers, s.notes); }},
+    {"note-unrun-stages", kTorchScript, "parameters that the forward never reads are left out of the file",
+     [](LayersState& s) { NoteUnrunStages(s.layers, s.notes); }},
     {"gather-recurrent", kAny, "a module call of LSTM, GRU or RNN is one operator, whatever it was made into",
      [](LayersState& s) { GatherRecurrent(&s.layers); }},
     {"gather-cells", kAny, "LSTMCell and GRUCell are one operator on a card",

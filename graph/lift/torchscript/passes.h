@@ -24,6 +24,9 @@ void RestoreLowRankPairs(Layers* layers);
 // Warns "skipped-layer", once a list.
 void NoteSkippedLayers(const Layers& layers, Notes* notes);
 
+// Warns "unrun-stages" where code builds more of an encoder than it runs, and the file lists none of it.
+void NoteUnrunStages(const Layers& layers, Notes* notes);
+
 // --- nested_joins.cc ---
 
 // UNet++ of segmentation_models_pytorch and MONAI, whose skips are joined ahead.

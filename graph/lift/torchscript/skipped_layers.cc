@@ -12,6 +12,8 @@
 #include <set>
 #include <string_view>
 
+#include "graph/habits/habits.h"
+#include "graph/layers/uses.h"
 #include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
@@ -110,6 +112,25 @@ void NoteSkippedLayers(const Layers& layers, Notes* notes) {
                         "exported in training mode, and their parameters and tensors are missing here",
                 .hint = "set layerdrop (encoder_layerdrop, decoder_layerdrop) to 0 and export again"});
   }
+}
+
+void NoteUnrunStages(const Layers& layers, Notes* notes) {
+  if (notes == nullptr) return;
+  const auto habit = [&](ValueId id) { return HabitWithin(layers[id].name, NameHabit::Of::kUnrunStages); };
+  const auto reads = std::ranges::find_if(layers.parameters, [&](ValueId id) { return habit(id) != nullptr; });
+  if (reads == layers.parameters.end()) return;
+  const std::string stages = std::string(habit(*reads)->with) + ".";
+  const Uses uses(layers);
+  const bool listed = std::ranges::any_of(layers.parameters, [&](ValueId id) {
+    return layers[id].name.find(stages) != std::string::npos && uses.ReadersOf(id).empty();
+  });
+  if (listed) return;
+  notes->Add({.code = "unrun-stages",
+              .severity = Severity::kWarning,
+              .subject = layers[*reads].name,
+              .text = "this decoder reads the first maps of its encoder alone; stages behind them never run, and the "
+                      "export leaves their parameters out: they are not counted",
+              .hint = "export with dynamo=True, which lists them, or run the script: vramplan run"});
 }
 
 }  // namespace vramplan

@@ -42,5 +42,27 @@ TEST_CASE("no hole: all are there, a declared layer that nobody calls, lists of 
   CHECK(Skipped({"l.5.a", "l.5.b", "l.5.c", "x.0", "l.a.b", "l.99999999999999.a"}) == "");   // alone
 }
 
+TEST_CASE("an encoder of which the decoder reads the first maps alone") {
+  const auto notes_of = [](bool listed, const char* decoder) {
+    Layers layers;
+    const auto add = [&](const std::string& name, Role role) {
+      const ValueId id = layers.Add({.name = name, .type = DType::kFloat32, .shape = Shape{8}, .role = role});
+      if (role == Role::kParameter) layers.parameters.push_back(id);
+      return id;
+    };
+    const ValueId x = add("x", Role::kInput), y = add("y", Role::kActivation);
+    const ValueId first = add("encoder.layer1.weight", Role::kParameter);
+    if (listed) add("encoder.layer4.weight", Role::kParameter);
+    layers.layers.push_back(
+        {.op = "mul", .name = "y", .inputs = {x, first, add(decoder, Role::kParameter)}, .outputs = {y}});
+    Notes notes;
+    NoteUnrunStages(layers, &notes);
+    return notes.all().size();
+  };
+  CHECK(notes_of(false, "decoder.psp.blocks.0.weight") == 1);
+  CHECK(notes_of(true, "decoder.psp.blocks.0.weight") == 0);
+  CHECK(notes_of(false, "decoder.blocks.0.weight") == 0);
+}
+
 }  // namespace
 }  // namespace vramplan
