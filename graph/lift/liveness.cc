@@ -119,6 +119,12 @@ std::vector<bool> LiveNodes(const Graph& graph) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!IsShapeOperand(node, i)) need(node.inputs[i]);
     }
+    if (node.op != "Loop") continue;  // bags of embeddings: their numbers are read inside
+    const auto* body = node.attributes.Get<std::shared_ptr<Graph>>("body");
+    if (body == nullptr || *body == nullptr) continue;
+    for (const Tensor& inner : (*body)->tensors) {
+      if (inner.outer.valid()) need(NumbersBehind(graph, inner.outer));
+    }
   }
   return live;
 }
@@ -129,10 +135,12 @@ bool IsHostNumber(const Graph& graph, const Shapes& shapes, TensorId tensor, con
   return shapes[tensor].shape.has_value() && shapes[tensor].shape->rank() == 0;
 }
 
-TensorId InputBehind(const Graph& graph, TensorId tensor) {
+TensorId NumbersBehind(const Graph& graph, TensorId tensor) {
   while (tensor.valid() && graph[tensor].producer.valid()) {
     const Node& maker = graph[graph[tensor].producer];
-    if ((maker.op != "Reshape" && maker.op != "Cast" && maker.op != "Identity") || maker.inputs.empty()) return {};
+    if (maker.inputs.empty()) return {};
+    if (maker.op == "Slice" && Contains(graph.inputs, maker.inputs[0])) return tensor;
+    if (maker.op != "Reshape" && maker.op != "Cast" && maker.op != "Identity") return {};
     tensor = maker.inputs[0];
   }
   return Contains(graph.inputs, tensor) ? tensor : TensorId{};

@@ -33,7 +33,8 @@ std::vector<bool> LiveNodes(const Graph& graph);
 // A tensor without axes that no device made: scalar_tensor(sym_size), a number of the host's.
 bool IsHostNumber(const Graph& graph, const Shapes& shapes, TensorId tensor, const std::vector<bool>& live);
 
-// The graph's input that a tensor is, seen under other sizes or in another type; invalid when there is none.
-TensorId InputBehind(const Graph& graph, TensorId tensor);
+// The graph's input that a tensor is, or a slice of it, seen under other sizes or in another type; invalid when there is
+// none.
+TensorId NumbersBehind(const Graph& graph, TensorId tensor);
 
 }  // namespace vramplan

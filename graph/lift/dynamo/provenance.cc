@@ -211,7 +211,7 @@ class ProvenanceSource {
   ValueId NumberOfBag(int32_t g, const std::string& ref) {
     const auto found = by_name_.find(ref);
     if (!Group(g).fx.target.starts_with("aten.embedding_bag")) return {};
-    return found == by_name_.end() ? ValueId{} : builder_.ValueOf(InputBehind(graph_, found->second));
+    return found == by_name_.end() ? ValueId{} : builder_.ValueOf(NumbersBehind(graph_, found->second));
   }
 
   void ResolveBias(int32_t g, Operands* operands, std::vector<std::string>* open) {

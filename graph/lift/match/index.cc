@@ -154,7 +154,7 @@ bool MatchBags(PatternSource& source, NodeId root) {
     const Node* bag = maker(operand(lookup, 1), "Slice");
     const TensorId table = outside(operand(lookup, 0)), numbers = outside(operand(bag, 0));
     if (!table.valid() || !numbers.valid() || source.RankOf(table) != 2 || source.Stored(table) == nullptr) continue;
-    const TensorId input = InputBehind(source.graph(), numbers);
+    const TensorId input = NumbersBehind(source.graph(), numbers);
     if (!input.valid()) continue;
     return source.EmitAll("embedding_bag", {source.Parameter(table, root, "weight"), source.Use(input)}, root,
                           Named({{"mode", mode->second}}));

@@ -95,12 +95,18 @@ TEST_CASE("x[:, 1:] += y is one write, though the file has two") {
 }
 
 TEST_CASE("TorchScript's bags of embeddings: a loop over the rows of an input, each reduced") {
-  const auto lines = [](const std::string& reduce) {
+  const auto lines = [](const std::string& reduce, const std::string& numbers = "ids") {
     return LiftedLines(R"(
     <ir_version: 8, opset_import: ["" : 17]>
     agraph (int64[batch, 20] ids) => (float[batch, 4] y) <float[50, 4] `bag.weight`> {
       flat_shape = Constant <value = int64[1] {-1}> ()
-      flat = Reshape (ids, flat_shape)
+      first = Constant <value = int64[1] {0}> ()
+      tenth = Constant <value = int64[1] {10}> ()
+      second = Constant <value = int64[1] {1}> ()
+      some_ids = Slice (ids, first, tenth, second)
+      flat = Reshape ()" +
+                       numbers +
+                       R"(, flat_shape)
       zero = Constant <value = int64 {0}> ()
       sizes = Shape (ids)
       bags = Gather (sizes, zero)
@@ -120,6 +126,11 @@ TEST_CASE("TorchScript's bags of embeddings: a loop over the rows of an input, e
   };
   CHECK(lines("ReduceMean")[0] == "embedding_bag(bag.weight, ids) -> [B, 4] mode=1");
   CHECK(lines("ReduceMax")[0] == "embedding_bag(bag.weight, ids) -> [B, 4] mode=2");
+  // one column of many, as recommenders have them
+  const Lines sliced = lines("ReduceSum", "some_ids");
+  REQUIRE(sliced.size() == 2);
+  CHECK(sliced[0].starts_with("slice(ids) -> [B, 10]"));
+  CHECK(sliced[1] == "embedding_bag(bag.weight, some_ids) -> [B, 4] mode=0");
 }
 
 // Cut from exports of PyTorch 2.10 (TorchScript, opset 17; dynamo without metadata).
