@@ -34,8 +34,7 @@ constexpr ClassHabit kMonaiClasses[] = {
 
 constexpr FrameHabit kMonaiFrames[] = {
     // MONAI 1.6, networks/nets: basic_unet.py, basic_unetplusplus.py, attentionunet.py, segresnet.py, vnet.py,
-    // unetr.py,
-    // swin_unetr.py; networks/blocks/dynunet_block.py: UnetUpBlock
+    // unetr.py, swin_unetr.py; networks/blocks/dynunet_block.py: UnetUpBlock
     {"upsample convs", "upsample :pad"},
     {"conv_0 down_1 upcat_1", "conv_0, down_1, down_2, down_3, down_4, upcat_4, upcat_3, upcat_2, upcat_1"},
     {"conv_0_0 conv_1_0 upcat_0_1",

@@ -19,8 +19,7 @@ constexpr ClassHabit kTransformersClasses[] = {
 
 constexpr FrameHabit kTransformersFrames[] = {
     // transformers 5: modeling_pvt.py; modeling_modernbert.py; modeling_gpt_neox.py, whose other blocks add once before
-    // mlp;
-    // modeling_hiera.py; modeling_swin.py: its windows, its mask and what it puts together of windows;
+    // mlp; modeling_hiera.py; modeling_swin.py: its windows, its mask and what it puts together of windows;
     // modeling_squeezebert.py; modeling_mobilebert.py; modeling_mt5.py and its kin; modeling_resnet.py
     {"layer_norm_1 attention layer_norm_2 mlp", "attention"},
     {"attn mlp_norm mlp", "attn"},

@@ -39,7 +39,7 @@ ValueId LayerBuilder::AddValue(Value value) {
   if (value.role == Role::kParameter) layers_.parameters.push_back(id);
   if (value.role == Role::kBuffer) layers_.buffers.push_back(id);
   layers_.values.push_back(std::move(value));
-  draft_of_.push_back(-1);
+  placed_of_.push_back(-1);
   return id;
 }
 
@@ -73,18 +73,18 @@ void LayerBuilder::AddLayer(Layer layer, ModulePath path, std::optional<NodeId> 
     while (!names_.insert(layer.name + "_" + std::to_string(count)).second) ++count;
     layer.name += "_" + std::to_string(count);
   }
-  const auto index = static_cast<int32_t>(drafts_.size());
+  const auto index = static_cast<int32_t>(placed_.size());
   for (const ValueId output : layer.outputs) {
     if (!output.valid()) continue;
     CHECK(At(output).role == Role::kActivation);
-    int32_t& maker = draft_of_[output.index()];
+    int32_t& maker = placed_of_[output.index()];
     CHECK(maker < 0);
     maker = index;
   }
   int32_t last = 0;
   for (const NodeId node : layer.nodes) last = std::max(last, node.value);
   if (position.has_value()) last = position->value;
-  drafts_.push_back({.layer = std::move(layer), .path = std::move(path), .position = last});
+  placed_.push_back({.layer = std::move(layer), .path = std::move(path), .position = last});
 }
 
 ValueId LayerBuilder::Make(Value made, std::string op, std::vector<ValueId> inputs, ModulePath path, NodeId position,
@@ -103,53 +103,53 @@ ValueId LayerBuilder::Make(Value made, std::string op, std::vector<ValueId> inpu
 
 const Layer* LayerBuilder::MakerOf(ValueId value) const {
   if (!value.valid()) return nullptr;
-  const int32_t maker = draft_of_[value.index()];
-  return maker < 0 ? nullptr : &drafts_[static_cast<size_t>(maker)].layer;
+  const int32_t maker = placed_of_[value.index()];
+  return maker < 0 ? nullptr : &placed_[static_cast<size_t>(maker)].layer;
 }
 
 ModulePath LayerBuilder::PathOf(ValueId value) const {
-  const int32_t maker = value.valid() ? draft_of_[value.index()] : -1;
-  return maker < 0 ? ModulePath() : drafts_[static_cast<size_t>(maker)].path;
+  const int32_t maker = value.valid() ? placed_of_[value.index()] : -1;
+  return maker < 0 ? ModulePath() : placed_[static_cast<size_t>(maker)].path;
 }
 
-void LayerBuilder::OrderDrafts() {
-  std::ranges::stable_sort(drafts_, [](const Draft& a, const Draft& b) { return a.position < b.position; });
+void LayerBuilder::OrderPlaced() {
+  std::ranges::stable_sort(placed_, [](const Placed& a, const Placed& b) { return a.position < b.position; });
 }
 
 void LayerBuilder::OpenModules() {
   layers_.modules.push_back({.path = "", .class_name = root_class_, .parent = {}});
   std::vector<ModuleId> open = {ModuleId{0}};  // the root, then one call per frame of the last layer's path
-  for (Draft& draft : drafts_) {
+  for (Placed& placed : placed_) {
     size_t common = 0;
-    while (common < draft.path.size() && common + 1 < open.size() &&
-           layers_[open[common + 1]].path == draft.path[common].path) {
+    while (common < placed.path.size() && common + 1 < open.size() &&
+           layers_[open[common + 1]].path == placed.path[common].path) {
       ++common;
     }
     open.resize(common + 1);
-    for (; common < draft.path.size(); ++common) {
-      ModuleFrame& frame = draft.path[common];
+    for (; common < placed.path.size(); ++common) {
+      ModuleFrame& frame = placed.path[common];
       layers_.modules.push_back(
           {.path = std::move(frame.path), .class_name = std::move(frame.class_name), .parent = open.back()});
       open.push_back(ModuleId{static_cast<int32_t>(layers_.modules.size()) - 1});
     }
-    draft.layer.module = open.size() == 1 ? ModuleId{} : open.back();
+    placed.layer.module = open.size() == 1 ? ModuleId{} : open.back();
   }
 }
 
 void LayerBuilder::CheckValues(Notes* notes) const {
-  for (const Draft& draft : drafts_) {
-    for (const ValueId input : draft.layer.inputs) {
+  for (const Placed& placed : placed_) {
+    for (const ValueId input : placed.layer.inputs) {
       if (!input.valid() || IsMade(input) || At(input).role != Role::kActivation) continue;
       notes->Add({.code = "unmade-value",
                   .severity = Severity::kWarning,
-                  .subject = draft.layer.name,
+                  .subject = placed.layer.name,
                   .text = "its operand '" + At(input).name + "' is made by no layer"});
     }
-    for (const ValueId output : draft.layer.outputs) {
+    for (const ValueId output : placed.layer.outputs) {
       if (!output.valid() || At(output).shape.known()) continue;
       notes->Add({.code = "unknown-shape",
                   .severity = Severity::kWarning,
-                  .subject = draft.layer.name,
+                  .subject = placed.layer.name,
                   .text = "the shape of its output '" + At(output).name + "' is not known"});
     }
   }
@@ -157,11 +157,11 @@ void LayerBuilder::CheckValues(Notes* notes) const {
 
 Layers LayerBuilder::Finish(Notes* notes) && {
   CheckValues(notes);
-  OrderDrafts();
+  OrderPlaced();
   OpenModules();
   for (const TensorId output : graph_.outputs) layers_.outputs.push_back(ValueOf(output));
-  layers_.layers.reserve(drafts_.size());
-  for (Draft& draft : drafts_) layers_.layers.push_back(std::move(draft.layer));
+  layers_.layers.reserve(placed_.size());
+  for (Placed& placed : placed_) layers_.layers.push_back(std::move(placed.layer));
   return std::move(layers_);
 }
 

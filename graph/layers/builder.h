@@ -80,7 +80,7 @@ class LayerBuilder {
   // The modules of the layer that makes a value; empty while there is none.
   ModulePath PathOf(ValueId value) const;
   bool IsMade(ValueId value) const { return MakerOf(value) != nullptr; }
-  size_t layer_count() const { return drafts_.size(); }
+  size_t layer_count() const { return placed_.size(); }
 
   Guesses& guesses() { return layers_.guesses; }
   void SetRootClass(std::string class_name) { root_class_ = std::move(class_name); }
@@ -93,21 +93,21 @@ class LayerBuilder {
   const Shapes& shapes() const { return shapes_; }
 
  private:
-  struct Draft {
+  struct Placed {
     Layer layer;
     ModulePath path;
     int32_t position = 0;
   };
-  void OrderDrafts();
+  void OrderPlaced();
   void OpenModules();
   void CheckValues(Notes* notes) const;
 
   const Graph& graph_;
   const Shapes& shapes_;
   Layers layers_;
-  std::vector<Draft> drafts_;
-  std::vector<ValueId> value_of_;  // by tensor
-  std::vector<int32_t> draft_of_;  // by value: index into drafts_, or -1
+  std::vector<Placed> placed_;
+  std::vector<ValueId> value_of_;   // by tensor
+  std::vector<int32_t> placed_of_;  // by value: index into placed_, or -1
   std::set<std::string> names_;
   std::string root_class_;
 };

@@ -5,9 +5,7 @@
 //   edit.Rename(permute's result, its result)      whoever read the permutation reads the copy, but not the copy itself
 //   edit.Apply();
 //
-//   PutCalls({mean's place: bce_logits(x, y)})     the mean became the call; the others, which nobody reads any more,
-//   are
-//                                                  gone
+//   PutCalls({mean's place: bce_logits(x, y)})     the mean became the call; what nobody reads any more is gone
 #pragma once
 
 #include <functional>

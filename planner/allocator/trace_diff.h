@@ -1,6 +1,6 @@
 // CompareTraces: our stream of a step beside a recorded one.
 //
-//   ours       A+4 B+4 B-4     C+8 C-8        hunks: {1, 1, 2, 0} (B is only ours), {5, 3, 0, 1} (the last is only
+//   ours       A+4 B+4 B-4 C+8 C-8            hunks: {1, 1, 2, 0} (B is only ours), {5, 3, 0, 1} (the last is only
 //   recorded   A+4         C+8 C-8 A-4        theirs)
 //
 // Two events are the same if both allocate or both free a block of the same size in the same phase. One extra event

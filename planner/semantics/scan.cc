@@ -64,9 +64,8 @@ void Cumprod(Call& c) {
   c.Return(std::move(out));
 }
 
-// logcumsumexp_backward (FunctionsManual.cpp): for positive and for negative gradients, (reversed_logcumsumexp(log
-// |grad|
-// - result) + self).exp().
+// logcumsumexp_backward (FunctionsManual.cpp): for positive and for negative gradients,
+// (reversed_logcumsumexp(log |grad| - result) + self).exp().
 void LogCumsumExp(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::logcumsumexp");

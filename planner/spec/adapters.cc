@@ -127,9 +127,9 @@ struct Found {
   std::string first;
 };
 
-class Finder {
+class AdapterFinder {
  public:
-  explicit Finder(const Layers& layers) : layers_(layers) {
+  explicit AdapterFinder(const Layers& layers) : layers_(layers) {
     for (const ValueId id : layers.parameters) by_name_.emplace(layers[id].name, id);
   }
 
@@ -253,7 +253,7 @@ std::optional<Adapters> AdaptersByForm(const Layers& layers) {
 }  // namespace
 
 std::optional<Adapters> FindAdapters(const Layers& layers) {
-  const Finder finder(layers);
+  const AdapterFinder finder(layers);
   Adapters adapters;
   bool by_hand = false;
   std::set<std::string> globs;

@@ -5,7 +5,8 @@
 //   fan-in      the second gradient is added in place if nobody else holds the first, else out of place (input_buffer)
 //   parameter   .grad takes the gradient over if nobody else holds it and the strides agree, else it copies it
 //   broadcast   a gradient larger than its tensor is summed before its entry is freed (validate_outputs)
-//   (input_buffer.cpp, functions/accumulate_grad.h)
+//
+// Sources: input_buffer.cpp, functions/accumulate_grad.h.
 #pragma once
 
 #include <vector>

@@ -33,9 +33,9 @@ std::string TypeOneOf(const std::vector<std::string>& paths) {
   return "type --checkpoint " + JoinChoices(std::vector<std::string>(paths.begin(), end));
 }
 
-class Finder {
+class CallFinder {
  public:
-  explicit Finder(const Layers& layers) : layers_(layers) {
+  explicit CallFinder(const Layers& layers) : layers_(layers) {
     std::set<ModuleId> called;
     std::set<std::string> seen;
     for (const Layer& layer : layers.layers) {
@@ -124,7 +124,7 @@ Error NotWrapped(const SavedCall& call) {
 }
 
 // Operator calls to the module calls that save them. A checkpoint inside another one would be asked by both.
-Status GiveSaved(const Layers& layers, const Finder& finder, const std::vector<SavedCall>& saved,
+Status GiveSaved(const Layers& layers, const CallFinder& finder, const std::vector<SavedCall>& saved,
                  std::vector<CheckpointedCall>* calls) {
   for (const SavedCall& call : saved) {
     const Result<std::string> path = finder.PathOf(call.module);
@@ -154,7 +154,7 @@ Result<std::vector<CheckpointedCall>> FindCheckpointedCalls(const Layers& layers
   std::vector<CheckpointedCall> calls;
   if (paths.empty() && !saved.empty()) return NotWrapped(saved.front());
   if (paths.empty() && layers.checkpointed.empty()) return calls;
-  const Finder finder(layers);
+  const CallFinder finder(layers);
   std::set<std::string> wanted;
   for (const std::string& typed : paths) {
     const Result<std::string> path = finder.PathOf(typed);

@@ -59,15 +59,15 @@ std::optional<size_t> ReentrantCheckpoints::Run(size_t layer, std::vector<eager:
   if (node == nullptr) return call.layers.back();
   for (const eager::Tensor& argument : arguments) node->Save(argument);
   node->Backward([this, &call](eager::GradContext& g) {
-    std::vector<eager::Tensor> arguments;  // detach_variable
+    std::vector<eager::Tensor> detached;  // detach_variable
     for (size_t i = 0; i < g.node.saved.size(); ++i) {
-      arguments.push_back(g.saved(static_cast<int>(i)) ? g.e.Alias(g.saved(static_cast<int>(i))) : eager::Tensor());
-      if (arguments.back()) arguments.back()->requires_grad = g.Needs(static_cast<int>(i));
+      detached.push_back(g.saved(static_cast<int>(i)) ? g.e.Alias(g.saved(static_cast<int>(i))) : eager::Tensor());
+      if (detached.back()) detached.back()->requires_grad = g.Needs(static_cast<int>(i));
     }
-    const std::vector<eager::Tensor> results = RunAgain(call, arguments);
-    BackwardInside(g.e, results, g.grads);
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      if (g.Needs(static_cast<int>(i))) g.Set(static_cast<int>(i), std::move(arguments[i]->grad));
+    const std::vector<eager::Tensor> made_again = RunAgain(call, detached);
+    BackwardInside(g.e, made_again, g.grads);
+    for (size_t i = 0; i < detached.size(); ++i) {
+      if (g.Needs(static_cast<int>(i))) g.Set(static_cast<int>(i), std::move(detached[i]->grad));
     }
   });
   return call.layers.back();

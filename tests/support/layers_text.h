@@ -1,8 +1,7 @@
 // Layers as text, one line a layer, so that tests compare whole answers:
 //
-//   batch_norm norm @bn (conv2d, bn.weight, bn.bias, bn.running_mean, bn.running_var) -> getitem [B, 8, 6, 6]
-//   {training=1} ^op        ^name ^module path, nothing for the root                                ^outputs with
-//   shapes   ^attributes
+//   batch_norm norm @bn (conv2d, bn.weight, bn.bias) -> getitem [B, 8, 6, 6] {training=1}
+//   ^op        ^name ^module path, nothing for the root  ^outputs with shapes  ^attributes
 #pragma once
 
 #include <string>

@@ -4,13 +4,12 @@
 //
 // op          "Conv", or "com.microsoft:FusedConv".
 // attributes  name=1  name=1.5  name=text  name=[1,2]  name=[0.5,2.0]  name=[a,b]; "opset=11" is not an attribute
-// (default
-//             20), nor is "bounds=1": what data decides is as long as it can be.
+//             (default 20), nor is "bounds=1": what data decides is as long as it can be.
 // inputs      TYPE[dims] with B for the batch and ? for an unknown length; "-" is absent; "f" and "i" without brackets
-// have no known rank.
-//             Contents: i[3]=1,B,-1 (any integers, "?" allowed), f[]=2.5.
+//             have no known rank. Contents: i[3]=1,B,-1 (any integers, "?" allowed), f[]=2.5.
 // outputs     the same; "error: text" is the failure that must begin so. Contents are compared only where the row
-// writes them. TYPE        f float32, h float16, i int64, j int32, u uint8, c int8, w uint32, b bool, s string.
+//             writes them.
+// TYPE        f float32, h float16, i int64, j int32, u uint8, c int8, w uint32, b bool, s string.
 #pragma once
 
 #include <initializer_list>

@@ -14,11 +14,10 @@
 // "<ir_version: 8, ...>".
 // - `any.name/at:all` between backticks is one name.
 // - A value declared in <...> that no node makes and that has no value is a weight: an initializer whose bytes are in
-// another file.
+//   another file.
 // - A comment "# key: text" below a node belongs to the node of the line above. Keys: name, fx_node, name_scopes,
-// class_hierarchy, rule_name,
-//   or any metadata key written out ("pkg.x.y"). "# signature: text" above the first node adds a line to the graph
-//   signature.
+//   class_hierarchy, rule_name, or any metadata key written out ("pkg.x.y"). "# signature: text" above the first node
+//   adds a line to the graph signature.
 //
 // A node begins on a line of its own, with its first output. Wrong text ends the test with the parser's message.
 #pragma once

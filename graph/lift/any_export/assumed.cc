@@ -17,7 +17,7 @@ namespace {
 bool IsActivationOf(const Layers& layers, ValueId id) { return id.valid() && layers[id].role == Role::kActivation; }
 
 // Results behind which a dropout belongs.
-std::set<ValueId> Dropped(const Layers& layers) {
+std::set<ValueId> InFrontOfDropouts(const Layers& layers) {
   const Uses uses(layers);
   std::set<ValueId> dropped, embeddings;
   for (const Layer& layer : layers.layers) {
@@ -179,7 +179,7 @@ int AssumeDropout(Layers* layers, const PutBack& put_back) {
   const bool has = std::ranges::any_of(layers->layers, [](const Layer& layer) { return layer.op == "dropout"; });
   if (has) return 0;
   int assumed = 0;
-  std::set<ValueId> dropped = Dropped(*layers);
+  std::set<ValueId> dropped = InFrontOfDropouts(*layers);
   const Uses uses(*layers);
   if (put_back.dropout_behind_activations) AddActivations(*layers, uses, &dropped);
   Edit edit(layers);
@@ -222,7 +222,7 @@ int MissingDropouts(const Layers& layers) {
     }
     attends |= layer.op == "scaled_dot_product_attention" || layer.op == "softmax";
   }
-  return attends ? calls + static_cast<int>(Dropped(layers).size()) : 0;
+  return attends ? calls + static_cast<int>(InFrontOfDropouts(layers).size()) : 0;
 }
 
 }  // namespace vramplan

@@ -5,7 +5,7 @@
 
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
-#include "graph/lift/dynamo/dropped.h"
+#include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/torchscript/merged_pad.h"
 
 namespace vramplan {
@@ -83,7 +83,7 @@ FoldedConvolution LiftFoldedConvolution(ValueId input, ValueId norm, const FxSit
     at.signature.SetShape(weight, stored_weight.stored->type, shape);
   }
   const std::string module = ParentOf(at.builder.At(weight).name);
-  input = LiftDroppedNorm(module, input, at);
+  input = LiftNormWithoutNode(module, input, at);
 
   Value result = at.builder.At(norm);
   result.name = name;

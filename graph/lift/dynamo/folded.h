@@ -1,8 +1,8 @@
 // What the exporter folded away and left traces of.
 //
-//   Conv (fx node: batch norm; weight initializer "layer1.0.conv1.weight")    ->  conv2d in module layer1.0.conv1, then
-//   batch_norm Add(attention, stored [1, 3, 49, 49] named "unsqueeze")                   ->
-//   index(relative_position_bias_table, ...) .. unsqueeze
+//   Conv (fx node: batch norm; weight "layer1.0.conv1.weight")    ->  conv2d in module layer1.0.conv1, then batch_norm
+//   Add(attention, stored [1, 3, 49, 49] named "unsqueeze")       ->  index(relative_position_bias_table, ...) ..
+//                                                                     unsqueeze
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/dynamo/folded.h"
+#include "graph/lift/dynamo/without_node.h"
 
 namespace vramplan {
 namespace {

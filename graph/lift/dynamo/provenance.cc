@@ -8,11 +8,11 @@
 #include "graph/habits/habits.h"
 #include "graph/lift/any_export/inplace.h"
 #include "graph/lift/dynamo/attention_operands.h"
-#include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/dynamo/folded.h"
 #include "graph/lift/dynamo/fx_groups.h"
 #include "graph/lift/dynamo/merged_permutation.h"
 #include "graph/lift/dynamo/signature.h"
+#include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/recorded/recorded_forward.h"
 #include "graph/lift/torchscript/merged_pad.h"
@@ -254,7 +254,7 @@ class ProvenanceSource {
 
   // The operand `ref`, which nothing in the file carries and whose data comes from `source`.
   ValueId Dropped(int32_t g, const std::string& ref, ValueId source) {
-    const ValueId result = LiftDropped(ref, source, At(g));
+    const ValueId result = LiftCallWithoutNode(ref, source, At(g));
     if (result != source) by_fx_name_[ref] = result;
     return result;
   }

@@ -1,7 +1,8 @@
 // Provenance: layers from what the dynamo exporter writes beside every node.
 //
-//   fx_node   %conv2d : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](args = (%x, %p_w, None, [2,
-//   2]), kwargs = {}) becomes   conv2d(x, w)  stride [2, 2]
+//   fx_node   %conv2d : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](
+//                 args = (%x, %p_w, None, [2, 2]), kwargs = {})
+//   becomes   conv2d(x, w)  stride [2, 2]
 #pragma once
 
 #include <vector>

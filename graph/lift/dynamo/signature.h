@@ -1,9 +1,8 @@
 // Signature: the parameters and buffers of the real module, from the graph signature of the exported program.
 //
-//   p_conv1_weight: PARAMETER target='conv1.weight'      a value of role parameter, name "conv1.weight"; shape of the
-//   initializer "conv1.weight" p_bn1_weight: PARAMETER target='bn1.weight'          no such initializer (folded into
-//   the convolution): shape from use, [64] b_bn1_num_batches_tracked: BUFFER ...                no use at all: int64,
-//   by its name
+//   p_conv1_weight: PARAMETER target='conv1.weight'  a value of role parameter, "conv1.weight"; the initializer's shape
+//   p_bn1_weight: PARAMETER target='bn1.weight'      no initializer (folded into the convolution): shape from use, [64]
+//   b_bn1_num_batches_tracked: BUFFER ...            no use at all: int64, by its name
 //
 // One placeholder is one value, whatever the initializers say: the exporter's optimizer merges initializers of equal
 // contents (all zero biases become one), transposes and renames them, and drops zero biases (onnxscript optimizer 0.7,
@@ -11,8 +10,8 @@
 // tied parameter but uses one of them. A listed parameter that no fx node names and that has no initializer is another
 // name of X when a call of *its own* module uses X:
 //
-//   embedding in module m.transformer.wte uses %p_m_lm_head_weight, m.transformer.wte.weight is used by nobody  ->  one
-//   value
+//   embedding in module m.transformer.wte uses %p_m_lm_head_weight, m.transformer.wte.weight is used by nobody:
+//   one value
 #pragma once
 
 #include <optional>

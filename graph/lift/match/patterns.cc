@@ -76,7 +76,7 @@ const std::vector<const PatternRow*>& PatternsFor(const std::string& op) {
                                       &ReductionNodes(),
                                       &PointwiseNodes()}) {
       for (const PatternRow& row : *family) {
-        for (const std::string_view op : TextsIn(row.ops, '|')) rows[op].push_back(&row);
+        for (const std::string_view one : TextsIn(row.ops, '|')) rows[one].push_back(&row);
       }
     }
     return rows;

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "graph/base/check.h"
-#include "graph/lift/dynamo/dropped.h"
+#include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/onnxruntime/call_order.h"
 #include "graph/lift/simplifiers/fx_names.h"
@@ -330,7 +330,7 @@ void PatternSource::Add(Draft draft) {
     CHECK(!made_[Index(output.tensor)]);
     made_[Index(output.tensor)] = true;
   }
-  std::optional<Draft> behind = DroppedBehind(*this, &draft);
+  std::optional<Draft> behind = CallThatChangedNothing(*this, &draft);
   drafts_.push_back(std::move(draft));
   if (behind.has_value()) drafts_.push_back(std::move(*behind));
 }

@@ -314,7 +314,7 @@ bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand
 Operand UnfoldedLookUp(PatternSource& source, TensorId stored);
 // The call behind `draft` that a simplifier dropped because it changed no number: a layer of the draft's result, which
 // gets a value of its own. Nothing where none was, or where its name is not left.
-std::optional<Draft> DroppedBehind(PatternSource& source, Draft* draft);
+std::optional<Draft> CallThatChangedNothing(PatternSource& source, Draft* draft);
 // A node's name with a suffix, for values the file does not have.
 std::string Beside(const Node& node, const char* suffix);
 

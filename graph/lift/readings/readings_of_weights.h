@@ -2,8 +2,8 @@
 // the code came by them.
 //
 //   lm_head.weight [50257, 768] beside an embedding of that shape     a weight of its own, or the embedding's,
-//   transposed Gemm with a weight called onnx::Gemm_37                           a parameter, or a product that was
-//   folded: MADE's
+//                                                                     transposed
+//   Gemm with a weight called onnx::Gemm_37                           a parameter, or a product that was folded: MADE's
 //                                                                     masked layers, weight norm, standardised weights
 //   offset [50], read by a sum                                        a parameter, or a buffer
 //   embed_positions.weight, looked up by arange                       learned positions, or sinusoids (Marian, Whisper)

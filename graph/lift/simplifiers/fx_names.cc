@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "graph/lift/dynamo/dropped.h"
+#include "graph/lift/dynamo/without_node.h"
 #include "graph/programs/aten.h"
 
 namespace vramplan {

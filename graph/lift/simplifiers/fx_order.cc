@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "graph/lift/dynamo/dropped.h"
+#include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/simplifiers/fx_names.h"
 #include "graph/lift/simplifiers/passes.h"
 

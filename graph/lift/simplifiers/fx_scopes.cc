@@ -61,9 +61,9 @@ bool IsProduct(const Node& node) {
   return node.op == "MatMul" || node.op == "Gemm" || node.op == "Conv" || node.op == "ConvTranspose";
 }
 
-class Finder {
+class ScopeFinder {
  public:
-  explicit Finder(const Graph& graph) : graph_(graph), own_(graph.nodes.size()), place_(graph.nodes.size()) {}
+  explicit ScopeFinder(const Graph& graph) : graph_(graph), own_(graph.nodes.size()), place_(graph.nodes.size()) {}
 
   std::vector<std::string> Run() {
     IndexReaders();
@@ -375,6 +375,6 @@ class Finder {
 
 }  // namespace
 
-std::vector<std::string> FxScopes(const Graph& graph) { return Finder(graph).Run(); }
+std::vector<std::string> FxScopes(const Graph& graph) { return ScopeFinder(graph).Run(); }
 
 }  // namespace vramplan

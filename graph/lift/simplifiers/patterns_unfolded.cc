@@ -87,7 +87,7 @@ Operand UnfoldedLookUp(PatternSource& source, TensorId stored) {
   return rows;
 }
 
-std::optional<Draft> DroppedBehind(PatternSource& source, Draft* draft) {
+std::optional<Draft> CallThatChangedNothing(PatternSource& source, Draft* draft) {
   if (!source.FromFx() || draft->outputs.size() != 1 || !draft->outputs[0].tensor.valid()) return std::nullopt;
   const Operand result = draft->outputs[0];
   const NodeId maker = source.graph()[result.tensor].producer;

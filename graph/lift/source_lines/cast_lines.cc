@@ -3,8 +3,7 @@
 //
 //   keep = (torch.rand(n, 1, 1, 1) > p).to(y.dtype)    to, mul(y, keep)   ->   type_as(keep, y), mul(y, keep)
 //   keep = (torch.rand(n, 1, 1, 1) > p).float()        stays fp32
-//   x.float() * torch.rsqrt(x.float().pow(2) ...)      two casts of x, which an fp32 export has lost
-//   (any_export/upcasts.h)
+//   x.float() * torch.rsqrt(x.float().pow(2) ...)      two casts of x that the export lost (upcasts.cc)
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "graph/base/text.h"
-#include "graph/lift/dynamo/dropped.h"
+#include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/simplifiers/fx_names.h"
 
 namespace vramplan {

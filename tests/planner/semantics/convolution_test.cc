@@ -55,8 +55,7 @@ TEST_CASE("convolutions") {
       {"conv2d", "groups=4", "x:f[2,4,8,8]@0,2,3,1 p:f[4,1,3,3] p:f[4]", "f[2,4,8,8]", "1+2048", "x",
        "2+2048 3+144 4+16 g- x- 3=.grad 4=.grad 2-"},
       // textcnn convs.0, "+1048576 conv1d/empty +806400 cudnn_convolution": a transposed input is copied, in both
-      // directions
-      // ("+empty +input +weight +sum -copy -gradient").
+      // directions ("+empty +input +weight +sum -copy -gradient").
       {"conv1d", "", "x:f[2,8,16]@0,2,1 p:f[4,8,3] p:f[4]", "f[2,4,14]", "1+1024 2+448 1-", "x",
        "3+1024 4+1024 5+384 6+16 3- g- x- 5=.grad 6=.grad 4-"},
   });

@@ -1,4 +1,4 @@
-#include "graph/lift/dynamo/dropped.h"
+#include "graph/lift/dynamo/without_node.h"
 
 #include <doctest/doctest.h>
 

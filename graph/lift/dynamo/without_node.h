@@ -25,11 +25,11 @@ std::string OperatorOf(const std::string& name);
 
 // The value called `name`, an operand of `user` that nothing in the file carries and that takes its data from `source`:
 // the result of a layer that is added here, in front of `user`, or `source` itself.
-ValueId LiftDropped(const std::string& name, ValueId source, const FxSite& at);
+ValueId LiftCallWithoutNode(const std::string& name, ValueId source, const FxSite& at);
 
 // A folded convolution lost the name of its operand, too. When `source` is a norm (and an activation behind it) of
 // another block, and the block of the convolution's module has a norm whose parameters no fx node names, the block's
 // own norm ran; adds it in front of `user` and gives its result, else `source`. `module`: that of the convolution.
-ValueId LiftDroppedNorm(const std::string& module, ValueId source, const FxSite& at);
+ValueId LiftNormWithoutNode(const std::string& module, ValueId source, const FxSite& at);
 
 }  // namespace vramplan

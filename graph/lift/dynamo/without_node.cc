@@ -1,4 +1,4 @@
-#include "graph/lift/dynamo/dropped.h"
+#include "graph/lift/dynamo/without_node.h"
 
 #include <algorithm>
 #include <string_view>
@@ -118,7 +118,7 @@ ValueId Repeat(const std::string& name, ValueId source, const FxSite& at) {
 // (positions that a decoder shares with its encoder since the export).
 ValueId Arithmetic(const std::string& op, const std::string& name, ValueId source, const FxSite& at) {
   ModulePath path = at.user.path;
-  if (!path.empty()) source = LiftDroppedNorm(path.back().path + ".", source, at);
+  if (!path.empty()) source = LiftNormWithoutNode(path.back().path + ".", source, at);
   NodeId position = at.user.last();
   const Layer* maker = at.builder.MakerOf(source);
   const ModulePath made_in = at.builder.PathOf(source);
@@ -167,13 +167,13 @@ std::string OperatorOf(const std::string& name) {
   return end != std::string::npos && end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
 }
 
-ValueId LiftDropped(const std::string& name, ValueId source, const FxSite& at) {
+ValueId LiftCallWithoutNode(const std::string& name, ValueId source, const FxSite& at) {
   if (!source.valid()) return source;
   static const std::unordered_set<std::string_view> kArithmetic = {"add", "sub", "mul", "div"};
   const std::string op = OperatorOf(name);
   if (op == "clone") {
     if (!IsCopy(source, at)) {  // a dropout of nothing, perhaps behind a norm that was merged
-      return at.user.path.empty() ? source : LiftDroppedNorm(at.user.path.back().path, source, at);
+      return at.user.path.empty() ? source : LiftNormWithoutNode(at.user.path.back().path, source, at);
     }
     const Layer* maker = at.builder.MakerOf(source);
     // Graph convolutions return x.contiguous() (nconv of nnzhan/Graph-WaveNet's model.py): no matter who reads it.
@@ -193,7 +193,7 @@ ValueId LiftDropped(const std::string& name, ValueId source, const FxSite& at) {
     return Arithmetic(op, name, source, at);
   }
   // Of what a norm gives only getitem is named.
-  if (op == "getitem" && !at.user.path.empty()) return LiftDroppedNorm(at.user.path.back().path, source, at);
+  if (op == "getitem" && !at.user.path.empty()) return LiftNormWithoutNode(at.user.path.back().path, source, at);
   if (op == "eq" && maker == nullptr && at.builder.At(source).role == Role::kActivation) {
     const Layer* opposite = OppositeOf(source, at.builder);
     if (opposite == nullptr) return source;
@@ -206,7 +206,7 @@ ValueId LiftDropped(const std::string& name, ValueId source, const FxSite& at) {
   return again.valid() ? again : source;
 }
 
-ValueId LiftDroppedNorm(const std::string& module, ValueId source, const FxSite& at) {
+ValueId LiftNormWithoutNode(const std::string& module, ValueId source, const FxSite& at) {
   static const std::unordered_set<std::string_view> kNorms = {"batch_norm", "layer_norm", "group_norm"};
   const size_t dot = module.rfind('.');
   if (!source.valid() || dot == std::string::npos || at.builder.MakerOf(source) == nullptr) return source;
