@@ -116,9 +116,9 @@ ActivationHabit ActivationHabitOf(const std::vector<std::string_view>& classes, 
 std::vector<NameHabit> NamesWith(NameHabit::Of of);
 
 // The habit `of` of the name that `path` ends with; null: it has none. `class_name`: of the module that it is about; of
-// another library's the habit says nothing, empty: the file does not tell.
-const NameHabit* HabitOfName(std::string_view path, NameHabit::Of of, std::string_view class_name = {});
+// another library's the habit says nothing, empty: the file does not tell. (Layers tell: graph/lift/habit_of.h.)
+const NameHabit* HabitOfName(std::string_view path, NameHabit::Of of, std::string_view class_name);
 // The same of a name somewhere in `path`.
-const NameHabit* HabitWithin(std::string_view path, NameHabit::Of of, std::string_view class_name = {});
+const NameHabit* HabitWithin(std::string_view path, NameHabit::Of of, std::string_view class_name);
 
 }  // namespace vramplan

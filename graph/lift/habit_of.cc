@@ -1,18 +1,29 @@
 #include "graph/lift/habit_of.h"
 
 #include <algorithm>
-#include <string_view>
 
 namespace vramplan {
+namespace {
 
-const NameHabit* HabitOfParameter(const Layers& layers, const std::string& name, NameHabit::Of of) {
-  const NameHabit* habit = HabitOfName(name, of);
+// The class of what has this name; empty: no call of it is in the file, or the file has no classes.
+std::string_view ClassOf(const Layers& layers, std::string_view path) {
+  if (path.starts_with('.')) path.remove_prefix(1);
+  if (path.ends_with('.')) path.remove_suffix(1);
+  const auto module = std::ranges::find_if(layers.modules, [&](const Module& one) { return one.path == path; });
+  return module == layers.modules.end() ? std::string_view() : module->class_name;
+}
+
+}  // namespace
+
+const NameHabit* HabitOfPath(const Layers& layers, std::string_view path, NameHabit::Of of) {
+  const NameHabit* habit = HabitOfName(path, of, "");
   if (habit == nullptr) return nullptr;
-  std::string_view holder = name;
-  holder.remove_suffix(habit->name.size());
-  if (holder.ends_with('.')) holder.remove_suffix(1);
-  const auto module = std::ranges::find_if(layers.modules, [&](const Module& one) { return one.path == holder; });
-  return module == layers.modules.end() ? habit : HabitOfName(name, of, module->class_name);
+  return HabitOfName(path, of, ClassOf(layers, path.substr(0, path.size() - habit->name.size())));
+}
+
+const NameHabit* HabitInPath(const Layers& layers, std::string_view path, NameHabit::Of of) {
+  const NameHabit* habit = HabitWithin(path, of, "");
+  return habit == nullptr ? nullptr : HabitWithin(path, of, ClassOf(layers, path.substr(0, path.find(habit->name))));
 }
 
 }  // namespace vramplan

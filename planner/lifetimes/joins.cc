@@ -3,8 +3,8 @@
 #include <span>
 #include <unordered_map>
 
-#include "graph/habits/habits.h"
 #include "graph/lift/any_export/creations.h"
+#include "graph/lift/habit_of.h"
 #include "planner/lifetimes/rules.h"
 
 namespace vramplan {
@@ -91,7 +91,7 @@ std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& fr
   constexpr int kFewest = 3;
   std::set<ModuleId> renaming;  // fpn_outs = torch.cat(fpn_outs): the list's name is written anew
   for (const Module& module : layers.modules) {
-    if (HabitOfName(module.path, NameHabit::Of::kRenamedList) != nullptr) renaming.insert(module.parent);
+    if (HabitOfPath(layers, module.path, NameHabit::Of::kRenamedList) != nullptr) renaming.insert(module.parent);
   }
   std::vector<bool> strided(layers.values.size()), joins(layers.layers.size());
   for (size_t l = 0; l < layers.layers.size(); ++l) {

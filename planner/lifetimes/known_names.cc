@@ -6,6 +6,7 @@
 
 #include "graph/habits/habits.h"
 #include "graph/layers/form.h"
+#include "graph/lift/habit_of.h"
 #include "planner/lifetimes/rules.h"
 
 namespace vramplan {
@@ -40,7 +41,7 @@ void HoldFeatures(const Frames& frames, Holds& holds) {
     return found;
   };
   const bool popped = std::ranges::any_of(layers.parameters, [&](ValueId id) {
-    return HabitWithin(layers[id].name, NameHabit::Of::kPoppedFeatures) != nullptr;
+    return HabitInPath(layers, layers[id].name, NameHabit::Of::kPoppedFeatures) != nullptr;
   });
   for (const Layer& layer : layers.layers) {
     for (const ValueId id : layer.inputs) {
@@ -89,9 +90,8 @@ void HoldPatches(const Frames& frames, Holds& holds) {
 // sin, where rotate_half(x) = cat((-x2, x1)).
 void HoldQueriesBeforeRotation(const Frames& frames, Holds& holds) {
   const Layers& layers = frames.layers();
-  const bool of_transformers = std::ranges::any_of(layers.modules, [](const auto& module) {
-    return HabitOfName(module.path, NameHabit::Of::kTurnsBoth, module.class_name) != nullptr;
-  });
+  const bool of_transformers = std::ranges::any_of(
+      layers.modules, [](const auto& module) { return HabitOfModule(module, NameHabit::Of::kTurnsBoth) != nullptr; });
   if (!of_transformers) return;
   static const Form turn("add(mul(q, _), mul(cat(neg(), slice|split(q)), _))");
   const LayerCalls calls(frames.uses());

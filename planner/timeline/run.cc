@@ -286,7 +286,7 @@ Status ModelRun::MakeTarget() {
 
 bool ModelRun::IsCached(const Layer& layer) const {
   return e_.spec().mode != Mode::kTrain && layer.op == "index" && layer.inputs[0].valid() &&
-         HabitOfParameter(layers_, layers_[layer.inputs[0]].name, NameHabit::Of::kCachedIndex) != nullptr;
+         HabitOfPath(layers_, layers_[layer.inputs[0]].name, NameHabit::Of::kCachedIndex) != nullptr;
 }
 
 void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) {

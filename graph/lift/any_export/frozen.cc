@@ -75,7 +75,7 @@ void FreezeBatchNorms(Layers* layers, Notes* notes) {
 
 void FreezeBackbonesOfDetr(Layers* layers, Notes* notes) {
   const bool has_queries = std::ranges::any_of(layers->parameters, [&](ValueId id) {
-    return HabitOfParameter(*layers, (*layers)[id].name, NameHabit::Of::kLearnedQueries) != nullptr;
+    return HabitOfPath(*layers, (*layers)[id].name, NameHabit::Of::kLearnedQueries) != nullptr;
   });
   if (!has_queries) return;
   const std::vector<NameHabit> trained = NamesWith(NameHabit::Of::kTrainedPart);
@@ -105,7 +105,7 @@ void FreezeEncoderPositions(Layers* layers, Notes* notes) {
   std::set<std::string> names;
   for (const ValueId id : layers->parameters) names.insert((*layers)[id].name);
   const std::string first = Freeze(layers, [&](const std::string& name) {
-    const NameHabit* table = HabitOfParameter(*layers, name, NameHabit::Of::kFixedTable);
+    const NameHabit* table = HabitOfPath(*layers, name, NameHabit::Of::kFixedTable);
     if (table == nullptr) return false;
     return names.contains(name.substr(0, name.size() - table->name.size()) + std::string(table->with));
   });

@@ -289,7 +289,7 @@ void MakeMasksContiguous(Layers* layers) {
 
 void MakePositionBiasesContiguous(Layers* layers) {
   const auto is_table = [&](ValueId id) {
-    return HabitOfParameter(*layers, (*layers)[id].name, NameHabit::Of::kDenseBias) != nullptr;
+    return HabitOfPath(*layers, (*layers)[id].name, NameHabit::Of::kDenseBias) != nullptr;
   };
   const bool any = std::ranges::any_of(layers->parameters, is_table);
   if (!any) return;

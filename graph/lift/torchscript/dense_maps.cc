@@ -3,6 +3,7 @@
 // the map copies it, and what is made of it lies in memory with the channels last.
 //
 //   reshape [B, 256, 32] -> [B, 16, 16, 32]   permute 0 3 1 2     ->     the same, and contiguous
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -10,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "graph/habits/habits.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/habit_of.h"
 #include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
@@ -52,10 +53,11 @@ class Maps {
   bool IsMapOfNorm(const Layer& layer) const {
     if (layer.op != "reshape" || FromDynamo(layer) || !layer.module.valid()) return false;
     const std::string& path = layers_[layer.module].path;
-    static const NameHabit kHabit = NamesWith(NameHabit::Of::kDenseMap).front();
-    const size_t name = path.rfind(kHabit.name);
-    if (name == std::string::npos || name + kHabit.name.size() + 1 != path.size()) return false;
-    if (!paths_.contains(path.substr(0, name) + std::string(kHabit.with) + path.back())) return false;
+    const std::string unnumbered = path.substr(0, path.size() - std::min<size_t>(path.size(), 1));
+    const NameHabit* habit = HabitOfPath(layers_, unnumbered, NameHabit::Of::kDenseMap);
+    if (habit == nullptr) return false;
+    const std::string outer = unnumbered.substr(0, unnumbered.size() - habit->name.size());
+    if (!paths_.contains(outer + std::string(habit->with) + path.back())) return false;
     const Layer* norm = uses_.Operand(uses_.Operand(&layer, 0, "transpose"), 0, "layer_norm");
     return norm != nullptr && norm->module == layer.module && layers_[layer.outputs[0]].shape.rank() == 4;
   }

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "graph/base/text.h"
-#include "graph/habits/habits.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/any_export/inplace.h"
+#include "graph/lift/habit_of.h"
 
 namespace vramplan {
 namespace {
@@ -19,11 +19,6 @@ bool IsSumOfTwo(const Layer& layer) {
   return layer.op == "add" && layer.inputs.size() == 2 && layer.inputs[0].valid() && layer.inputs[1].valid();
 }
 
-bool IsWithin(const std::string& path, NameHabit::Of of) {  // a wrapper may stand in front
-  return HabitWithin("." + path, of) != nullptr;
-}
-bool EndsAs(const std::string& path, NameHabit::Of of) { return HabitOfName(path, of) != nullptr; }
-
 class Assumption {
  public:
   explicit Assumption(const Layers& layers) : layers_(layers), uses_(layers), calls_(layers.modules.size()) {
@@ -33,7 +28,7 @@ class Assumption {
     for (const auto& module : layers_.modules) {
       if (EndsAs(module.path, NameHabit::Of::kModelOutOfPlace)) of_transformers_ = true;
       // "decoder." of "decoder.aspp.0.convs.0.2"; it may stand beside the backbone.
-      if (const NameHabit* inner = HabitWithin(module.path, NameHabit::Of::kDecoderOutOfPlace))
+      if (const NameHabit* inner = HabitInPath(layers_, module.path, NameHabit::Of::kDecoderOutOfPlace))
         pyramid_decoders_.insert(module.path.substr(0, module.path.find(inner->name) + 1));
     }
   }
@@ -62,7 +57,7 @@ class Assumption {
     if (IsOfExcitation(layer, *maker) || IsGate(layer)) return false;
     if (layer.op == "relu" && IsOutOfPlace(path)) return false;
     // The heads of torchvision's segmentation models (FCNHead, DeepLabHead) say nn.ReLU().
-    if (layer.op == "relu" && maker->op == "batch_norm" && IsWithin(path, NameHabit::Of::kHeadOutOfPlace)) return false;
+    if (layer.op == "relu" && maker->op == "batch_norm" && IsOfHead(path)) return false;
     // So does all of segmentation_models_pytorch's decoders with atrous convolutions (decoders/deeplabv3/decoder.py).
     if (layer.op == "relu" &&
         std::ranges::any_of(pyramid_decoders_, [&](const std::string& outer) { return path.starts_with(outer); }))
@@ -71,8 +66,8 @@ class Assumption {
   }
 
   // A ReLU of a name alone; not directly in a numbered list that asks for more.
-  static bool IsOutOfPlace(std::string_view path) {
-    const NameHabit* habit = HabitOfName(path, NameHabit::Of::kReluOutOfPlace);
+  bool IsOutOfPlace(std::string_view path) const {
+    const NameHabit* habit = HabitOfPath(layers_, path, NameHabit::Of::kReluOutOfPlace);
     if (habit == nullptr) return false;
     path.remove_suffix(habit->name.size());
     while (!path.empty() && path.back() >= '0' && path.back() <= '9') path.remove_suffix(1);
@@ -123,8 +118,7 @@ class Assumption {
     if (!IsOneOf(layer.op, {"hardswish", "dropout"}) || !layer.module.valid()) return false;
     const std::string& path = layers_[layer.module].path;
     const std::string outer = path.substr(0, path.rfind('.'));
-    return outer.size() < path.size() &&
-           EndsAs(outer.substr(outer.rfind('.') + 1), NameHabit::Of::kClassifierInPlace) &&
+    return outer.size() < path.size() && EndsAs(outer, NameHabit::Of::kClassifierInPlace) &&
            OnlyMaker(layer.inputs[0]) != nullptr;
   }
 
@@ -145,7 +139,7 @@ class Assumption {
     const Layer* conv = OnlyMaker(layer.inputs[0]);
     if (conv != nullptr && conv->inputs.size() > 1 && conv->inputs[1].valid()) {
       const std::string& weight = layers_[conv->inputs[1]].name;
-      const NameHabit* popped = HabitWithin(weight, NameHabit::Of::kPoppedFeatures);
+      const NameHabit* popped = HabitInPath(layers_, weight, NameHabit::Of::kPoppedFeatures);
       if (popped != nullptr && weight.find(popped->with) != std::string::npos) return true;
     }
     if (!layer.module.valid()) return false;
@@ -189,10 +183,15 @@ class Assumption {
   }
 
  private:
+  bool EndsAs(std::string_view path, NameHabit::Of of) const { return HabitOfPath(layers_, path, of) != nullptr; }
+  bool IsOfHead(const std::string& path) const {  // a wrapper may stand in front
+    return HabitInPath(layers_, "." + path, NameHabit::Of::kHeadOutOfPlace) != nullptr;
+  }
+
   // The activation between the two convolutions of torchvision's SqueezeExcitation: nn.ReLU(), but EfficientNet gives
   // partial(nn.SiLU, inplace=True).
   bool IsOfExcitation(const Layer& layer, const Layer& maker) const {
-    const NameHabit* habit = HabitOfName(layers_[layer.module].path, NameHabit::Of::kActivationOfExcitation);
+    const NameHabit* habit = HabitOfPath(layers_, layers_[layer.module].path, NameHabit::Of::kActivationOfExcitation);
     return habit != nullptr && maker.module.valid() && layers_[maker.module].path.ends_with(habit->with);
   }
 

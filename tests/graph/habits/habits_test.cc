@@ -132,13 +132,13 @@ TEST_CASE("habits: no name that is a habit stands in a string of other rooms") {
 
 TEST_CASE("habits: a name is its library's, where the file has classes") {
   const auto of = NameHabit::Of::kTurnsBoth;
-  CHECK(HabitOfName("model.rotary_emb", of) != nullptr);
+  CHECK(HabitOfName("model.rotary_emb", of, "") != nullptr);
   CHECK(HabitOfName("model.rotary_emb", of, "transformers.models.llama.modeling_llama.LlamaRotaryEmbedding") !=
         nullptr);
   CHECK(HabitOfName("model.rotary_emb", of, "mine.Rotary") == nullptr);
-  CHECK(HabitOfName("model.rotary_emb.inner", of) == nullptr);
-  CHECK(HabitWithin("decoder.aspp.0.convs.1", NameHabit::Of::kDecoderOutOfPlace) != nullptr);
-  CHECK(HabitWithin("decoder.0.convs.1", NameHabit::Of::kDecoderOutOfPlace) == nullptr);
+  CHECK(HabitOfName("model.rotary_emb.inner", of, "") == nullptr);
+  CHECK(HabitWithin("decoder.aspp.0.convs.1", NameHabit::Of::kDecoderOutOfPlace, "") != nullptr);
+  CHECK(HabitWithin("decoder.0.convs.1", NameHabit::Of::kDecoderOutOfPlace, "") == nullptr);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST_CASE("a table of positions that is turned to be resized stays as it is") {
 TEST_CASE("the norm that ends a stage makes a map, which the encoder makes contiguous") {
   const Shape map{Dim::Batch(), 8, 4, 4}, sequence{Dim::Batch(), 16, 8}, turned{Dim::Batch(), 8, 16};
   for (const char* beside : {"m.patch_embed2", "m.patch_embed1"}) {
-    LayersByHand hand("mine.Encoder");
+    LayersByHand hand("");
     hand.layers.modules.push_back({.path = "m.norm2", .class_name = "", .parent = ModuleId{1}});
     hand.layers.modules.push_back({.path = beside, .class_name = "", .parent = ModuleId{1}});
     const ValueId x = hand.Input("x", map);

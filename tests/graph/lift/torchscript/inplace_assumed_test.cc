@@ -9,8 +9,10 @@
 namespace vramplan {
 namespace {
 
-// A block by hand in which every layer is a module of its own, sums aside.
+// A block by hand in which every layer is a module of its own, sums aside. As in files of the TorchScript exporter no
+// module has a class, if none is given to that which contains all.
 struct Block : LayersByHand {
+  explicit Block(const char* root_class = "") : LayersByHand("") { layers.modules[0].class_name = root_class; }
   ValueId Module(const std::string& op, ValueId input) {
     layers.modules.push_back({.path = "m." + std::to_string(layers.modules.size()), .class_name = "", .parent = {1}});
     const ValueId made = Add(op, {input}, {Dim::Batch(), 8, 4, 4});
@@ -118,6 +120,16 @@ TEST_CASE("residual sums of MONAI's SegResNetDS: x += identity behind two convol
     block.layers.outputs = {block.Add("add", {up, x}, shape)};
     AssumeInPlace(&block.layers, nullptr);
     CHECK(block.InPlace("add") == (std::string_view(weight).find("up_layers") == 0));
+  }
+  // A file with classes says whose up_layers they are.
+  for (const char* root : {"monai.networks.nets.segresnet_ds.SegResNetDS", "mine.Net"}) {
+    Block block(root);
+    const ValueId x = block.Input("x", shape), kernel = block.Input("up_layers.2.upsample.deconv.weight", {8, 8, 2, 2});
+    const ValueId up = block.Module("conv_transpose3d", x);
+    block.layers.layers.back().inputs.push_back(kernel);
+    block.layers.outputs = {block.Add("add", {up, x}, shape)};
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK(block.InPlace("add") == (std::string_view(root).starts_with("monai.")));
   }
 }
 
