@@ -35,11 +35,9 @@ std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
   return ladder;
 }
 
-// Whether PyTorch raises an error in this step, which no batch avoids.
 bool IsRefused(StepEnds& steps) {
-  Notes notes;
-  const Result<BothEnds> step = steps.At(kFirstBatchLaidOut, &notes);
-  return step.ok() && std::ranges::any_of(notes.all(), [](const Note& n) { return n.code == "bce-under-autocast"; });
+  const Result<BothEnds> step = steps.At(kFirstBatchLaidOut);
+  return step.ok() && !step->likely->refused.empty();
 }
 
 std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec, const ChosenDevice& chosen,

@@ -110,11 +110,8 @@ std::optional<Plan> Accumulated(const PlanProblem& problem, PlanWishes wishes, b
 
 // The plan may have chosen autocast, which the step as it is was laid out without.
 void NoteOfPrecision(const Prepared& prepared, const TrainingSpec& planned, int64_t batch, Notes* notes) {
-  Notes all;
-  if (!LayOut(prepared, planned, batch, &all).ok()) return;
-  for (const Note& note : all.all()) {
-    if (note.code == "bce-under-autocast") notes->Add(note);
-  }
+  const Result<Timeline> step = LayOut(prepared, planned, batch, nullptr);
+  if (step.ok() && !step->refused.empty()) notes->Add(NoteOfRefusal(step->refused));
 }
 
 }  // namespace

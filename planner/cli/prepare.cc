@@ -47,20 +47,19 @@ std::string AskOfInference(const Options& options) {
   return options.verb == Verb::kPlan ? "type vramplan estimate " + options.file + " --mode infer" : "--mode infer";
 }
 
-// What the file leaves out: which parameters have requires_grad.
-Status DecideTrained(const Options& options, Prepared* prepared) {
+// What the file leaves out: which parameters have requires_grad. `layers` are finished by it.
+Status DecideTrained(const Options& options, Layers* layers, Prepared* prepared) {
   if (options.spec.framework.runtime == Runtime::kOnnxRuntime) return Done();
-  const bool told = prepared->layers.told.tensors;
-  if (!told && CountTrained(prepared->layers).frozen > 0 && !DecideAll(options.trained, prepared->layers))
+  const bool told = layers->told.tensors;
+  if (!told && CountTrained(*layers).frozen > 0 && !DecideAll(options.trained, *layers))
     prepared->assumed_frozen =
         "parameters that their library freezes are frozen (stages of DETR's backbone, positions of Whisper's encoder)";
-  FrozenBase base = told ? FrozenBase() : AssumeFrozenBase(options.trained, &prepared->layers, &prepared->notes);
+  FrozenBase base = told ? FrozenBase() : AssumeFrozenBase(options.trained, layers, &prepared->notes);
   if (!base.patterns.empty()) prepared->assumed_frozen = std::move(base.text);
   prepared->trained = std::move(base.patterns);
-  if (const Status applied = ApplyTrained(options.trained, &prepared->layers, &prepared->notes); !applied.ok())
-    return applied;
+  if (const Status applied = ApplyTrained(options.trained, layers, &prepared->notes); !applied.ok()) return applied;
   prepared->trained.insert(prepared->trained.end(), options.trained.begin(), options.trained.end());
-  const TrainedCount count = CountTrained(prepared->layers);
+  const TrainedCount count = CountTrained(*layers);
   if (options.spec.mode != Mode::kTrain || count.trained > 0) return Done();
   if (options.trained.empty()) {
     if (count.frozen == 0 || !told) return Done();
@@ -136,9 +135,9 @@ Result<Prepared> Prepare(const Options& options) {
   const Runtime runtime = options.spec.framework.runtime;
   Result<Layers> layers = GraphFor(runtime, prepared.graph, prepared.shapes, options.put_back, &prepared.notes);
   if (!layers.ok()) return layers.error();
+  if (const Status trained = DecideTrained(options, &*layers, &prepared); !trained.ok()) return trained.error();
   prepared.layers = *std::move(layers);
   prepared.lifetimes = LifetimesFor(runtime, prepared.layers);
-  if (const Status trained = DecideTrained(options, &prepared); !trained.ok()) return trained.error();
 
   StepQuestion& question = prepared.question;
   question.model = FactsOf(prepared.graph, prepared.binding, prepared.layers);

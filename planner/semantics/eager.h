@@ -57,8 +57,6 @@ class Eager {
   // AsStridedBackward0, which makes one of the base's size.
   Tensor Overwrite(const Tensor& t);
   Ints At(const Shape& sizes) const;
-  // The type in this run of a value that has type `in_file` in the file: under pure fp16, bf16 and fp64, fp32 becomes
-  // that precision.
   DType ModelType(DType in_file) const;
   int64_t At(Dim dim) const { return dim.known() ? dim.At(batch_) : 0; }
 
@@ -77,6 +75,8 @@ class Eager {
   std::vector<BlockId>* noted = nullptr;
   std::vector<Storage>* given = nullptr;
   size_t next_given = 0;
+  // Some layer was read wrong, and the note about it is there (table.cc).
+  bool told_parting = false;
   // Blocks that operators wrote into, in this forward.
   std::vector<BlockId> overwritten;
   // The block allocated last. Blocks with a larger id were allocated later.

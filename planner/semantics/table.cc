@@ -71,10 +71,11 @@ bool IsAsTheFileSays(const Call& c, size_t i) {
 // Two ways to each result: what the rule makes of its operands, and what the file's operators say. Where they part, the
 // layer was read wrong, and everything behind it may be. The first one is told.
 void CheckResults(const Call& c) {
-  if (c.e.notes() == nullptr || c.e.notes()->Has("results-part")) return;
+  if (c.e.notes() == nullptr || c.e.told_parting) return;
   for (size_t i = 0; i < c.outputs.size(); ++i) {
     if (IsAsTheFileSays(c, i)) continue;
     const auto text = [](DType type, const Shape& shape) { return std::string(Name(type)) + " " + ToString(shape); };
+    c.e.told_parting = true;
     c.e.notes()->Add({"results-part", Severity::kWarning, c.layer.name,
                       "vramplan computes " + text(c.outputs[i]->dtype, c.outputs[i]->sizes) + " for its " + c.layer.op +
                           ", the file says " + text(c.OutType(i), c.OutShape(i)) +

@@ -187,17 +187,21 @@ eager::Tensor ModelRun::Reconstructed() const {
   return {};
 }
 
+Note NoteOfRefusal(const std::string& refused) {
+  return {"bce-under-autocast", Severity::kWarning, refused,
+          "PyTorch refuses binary_cross_entropy (BCELoss) under autocast, so this step would not run",
+          "let the model return logits, without its sigmoid, and type --loss bce-logits"};
+}
+
 // aten/src/ATen/autocast_mode.cpp, binary_cross_entropy_banned (2.10): it raises an error under autocast.
-void ModelRun::NoteBannedLoss() {
+std::string ModelRun::Refused() const {
   const Precision precision = e_.spec().precision;
-  if (e_.notes() == nullptr || e_.spec().mode != Mode::kTrain) return;
-  if (precision != Precision::kAmpFp16 && precision != Precision::kAmpBf16) return;
+  if (e_.spec().mode != Mode::kTrain) return "";
+  if (precision != Precision::kAmpFp16 && precision != Precision::kAmpBf16) return "";
   const bool inside =
       std::any_of(layers_.layers.begin(), layers_.layers.end(), [](const Layer& layer) { return layer.op == "bce"; });
-  if (loss_ != Loss::kBce && !inside) return;
-  e_.notes()->Add({"bce-under-autocast", Severity::kWarning, inside ? "binary_cross_entropy" : "--loss",
-                   "PyTorch refuses binary_cross_entropy (BCELoss) under autocast, so this step would not run",
-                   "let the model return logits, without its sigmoid, and type --loss bce-logits"});
+  if (inside) return "binary_cross_entropy";
+  return loss_ == Loss::kBce ? "--loss" : "";
 }
 
 Status ModelRun::ChooseLoss() {
@@ -235,7 +239,8 @@ Status ModelRun::ChooseLoss() {
       }
     }
   }
-  NoteBannedLoss();
+  if (const std::string refused = Refused(); e_.notes() != nullptr && !refused.empty())
+    e_.notes()->Add(NoteOfRefusal(refused));
   if (IsCrossEntropy(loss_) && out.shape.rank() < 2) {
     return Error{
         ErrorCode::kUsage, "--loss",

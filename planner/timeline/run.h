@@ -48,6 +48,8 @@ class ModelRun : private LayerRunner {
   // Parameters and buffers, module by module as state_dict has them.
   std::vector<eager::Tensor> StateDict() const;
   Loss loss() const { return loss_; }
+  // Timeline::refused.
+  std::string Refused() const;
 
  private:
   const std::vector<eager::Tensor>& resident() const override { return resident_; }
@@ -60,7 +62,6 @@ class ModelRun : private LayerRunner {
   bool IsCached(const Layer& layer) const;
   void RunFused(const FusedCall& call, std::vector<eager::Tensor>& values);
   Status ChooseLoss();
-  void NoteBannedLoss();
   // The recurrent layers, by the weight that comes last in `order`.
   std::map<ValueId, const Layer*> LastWeightsOfRecurrent(const std::vector<ValueId>& order) const;
   void FlattenWeights(const Layer& recurrent);

@@ -206,6 +206,7 @@ Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, cons
   if (!run) return run.error();
   recorder.Stop();
   timeline.loss = model.loss();
+  timeline.refused = model.Refused();
   if (const Status saved = CheckSaved(spec, timeline); !saved) return saved.error();
   if (const Status known = CheckKnownSizes(layers, timeline); !known) return known.error();
   if (const Status added = AddModels(layers, spec, batch, &timeline); !added) return added.error();

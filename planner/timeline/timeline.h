@@ -79,6 +79,7 @@ struct Timeline {
   int64_t batch = 1;  // scheduled at
   int steps = 0;
   Loss loss = Loss::kNone;  // the one laid out, also where --loss auto chose it
+  std::string refused;      // what makes PyTorch refuse the step with an error, at any batch; empty: nothing does
   std::vector<CheckpointRun> checkpoints;
   std::vector<Block> blocks;  // by BlockId
   std::vector<Event> events;
@@ -88,6 +89,9 @@ struct Timeline {
 // Running sum of requested bytes after each event, as coefficients of 1, B, B^2: one row per event. The ideal peak of
 // any batch is (LevelCoefficients(t) * Eigen::Vector3d(1, b, b * b)).maxCoeff().
 Eigen::Matrix<double, Eigen::Dynamic, 3> LevelCoefficients(const Timeline& timeline);
+
+// What is said of a step with this Timeline::refused.
+Note NoteOfRefusal(const std::string& refused);
 
 // The same step where libraries take the most of each block whose size they choose (semantics/cudnn_workspace.h).
 Timeline AtMost(Timeline timeline);

@@ -296,6 +296,40 @@ TEST_CASE("nobody makes a table of makers or readers of their own") {
   CHECK(Lines(tables) == "");
 }
 
+// Lines of the sources that match, but for those of files that begin so.
+std::vector<std::string> LinesWith(const std::regex& wanted, const std::vector<std::string_view>& but) {
+  std::vector<std::string> found;
+  for (const std::string& path : Sources()) {
+    if (std::ranges::any_of(but, [&](std::string_view begin) { return path.starts_with(begin); })) continue;
+    std::istringstream lines(ReadText(kRoot / path));
+    for (std::string line; std::getline(lines, line);) {
+      if (std::regex_search(line, wanted)) found.push_back(path + ": " + line);
+    }
+  }
+  return found;
+}
+
+// What a stage concludes for the next is a field of its result (Guesses, Timeline::refused).
+TEST_CASE("notes are for people: nobody reads them back but who prints them") {
+  const std::regex reads(R"([nN]otes(\(\))?(\.|->)(Has|all)\(|[nN]ote\w*(\.|->)code\b)");
+  CHECK(std::regex_search("if (notes->Has(\"assumed-inplace\"))", reads));
+  CHECK(std::regex_search("note.code == \"bce-under-autocast\"", reads));
+  CHECK(Lines(LinesWith(reads, {"graph/base/note.", "planner/report/", "planner/picture/", "planner/cli/run.cc"})) ==
+        "");
+}
+
+// Behind Lift, Prepare finishes them with what the user says of which parameters are trained, before anyone has seen
+// them. ONNX Runtime's Layers are its own nodes, which it fuses itself.
+TEST_CASE("Layers change nowhere behind Lift") {
+  const std::regex changes(R"(\bLayers ?[*&] ?\w)"), only_read(R"(const Layers ?[*&])");
+  std::vector<std::string> found;
+  for (const std::string& line : LinesWith(changes, {"graph/", "planner/spec/adapters.", "planner/spec/trained.",
+                                                     "planner/runtimes/fusions.", "planner/cli/prepare.cc"})) {
+    if (!std::regex_search(line, only_read)) found.push_back(line);
+  }
+  CHECK(Lines(found) == "");
+}
+
 TEST_CASE("headers write VRAMPLAN_CHECK, for CHECK is doctest's where a test includes them") {
   std::vector<std::string> bare;
   for (const std::string& path : Sources()) {
