@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/ir/graph.h"
@@ -20,6 +21,16 @@ struct SourceLine {
   std::string file, function, text;  // the text is one line of the file, without what stands around it
   int32_t line = 0;
   auto operator<=>(const SourceLine&) const = default;
+};
+
+// Calls that keep what they are given, as lines write them.
+struct KeepingCall {
+  std::string_view written;
+  bool in_list;
+};
+inline constexpr KeepingCall kKeepingCalls[] = {
+    {".append(", true},     {".extend(", true},  {".insert(", true},
+    {".appendleft(", true}, {".update(", false}, {"setattr(", false},
 };
 
 struct Source {

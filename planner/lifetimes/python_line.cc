@@ -4,11 +4,10 @@
 #include <cctype>
 #include <iterator>
 
+#include "graph/layers/source.h"
+
 namespace vramplan {
 namespace {
-
-// Calls that put something into a list.
-constexpr std::string_view kCollecting[] = {".append(", ".extend(", ".insert(", ".appendleft("};
 
 bool IsLetter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool IsOpening(char c) { return c == '(' || c == '[' || c == '{'; }
@@ -49,6 +48,15 @@ size_t FindOutside(std::string_view text, std::string_view signs, size_t begin) 
     if (IsOpening(text[i])) ++depth;
     if (IsClosing(text[i])) --depth;
     if (depth <= 0 && signs.find(text[i]) != std::string_view::npos) return i;
+  }
+  return std::string_view::npos;
+}
+
+// Where a call puts something into a list; npos: none does.
+size_t ListCallIn(std::string_view text) {
+  for (const KeepingCall& call : kKeepingCalls) {
+    const size_t at = call.in_list ? text.find(call.written) : std::string_view::npos;
+    if (at != std::string_view::npos) return at;
   }
   return std::string_view::npos;
 }
@@ -152,9 +160,7 @@ PythonLine ReadPythonLine(std::string_view given) {
     begin = at + 1;
   }
   const std::string_view right = Trimmed(text.substr(begin));
-  for (const std::string_view call : kCollecting) {
-    if (line.targets.empty() && text.find(call) != std::string_view::npos) line.collects = true;
-  }
+  if (line.targets.empty() && ListCallIn(text) != std::string_view::npos) line.collects = true;
   if (adds && (right.starts_with('[') || right.starts_with('('))) line.collects = true;  // all_states += (x,)
   return line;
 }
@@ -179,14 +185,11 @@ std::vector<std::string> NamesIn(std::string_view given) {
 }
 
 std::string ListIn(std::string_view text) {
-  for (const std::string_view call : kCollecting) {
-    const size_t at = text.find(call);
-    if (at == std::string_view::npos) continue;
-    size_t begin = at;
-    while (begin > 0 && IsLetter(text[begin - 1])) --begin;
-    return Trimmed(text.substr(0, begin)).empty() ? std::string(text.substr(begin, at - begin)) : std::string();
-  }
-  return "";
+  const size_t at = ListCallIn(text);
+  if (at == std::string_view::npos) return "";
+  size_t begin = at;
+  while (begin > 0 && IsLetter(text[begin - 1])) --begin;
+  return Trimmed(text.substr(0, begin)).empty() ? std::string(text.substr(begin, at - begin)) : std::string();
 }
 
 std::vector<std::string> FurtherArguments(std::string_view given) {

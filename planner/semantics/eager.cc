@@ -8,19 +8,7 @@ namespace vramplan::eager {
 Eager::Eager(Memory& memory, const TrainingSpec& spec, int64_t batch, Notes* notes)
     : memory_(memory), spec_(spec), batch_(batch), notes_(notes) {}
 
-DType Eager::ModelType(DType in_file) const {
-  if (in_file != DType::kFloat32) return in_file;
-  switch (spec_.precision) {
-    case Precision::kFp64:
-      return DType::kFloat64;
-    case Precision::kFp16:
-      return DType::kFloat16;
-    case Precision::kBf16:
-      return DType::kBFloat16;
-    default:
-      return in_file;
-  }
-}
+DType Eager::ModelType(DType in_file) const { return TypeInRun(in_file, spec_.precision); }
 
 Ints Eager::At(const Shape& sizes) const {
   Ints lengths;

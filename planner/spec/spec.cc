@@ -139,6 +139,20 @@ std::optional<std::pair<int, int>> ReadPointed(std::string_view text) {
 }  // namespace
 
 std::string_view Name(Mode mode) { return NameIn(kModes, mode); }
+DType TypeInRun(DType in_file, Precision precision) {
+  if (in_file != DType::kFloat32) return in_file;
+  switch (precision) {
+    case Precision::kFp64:
+      return DType::kFloat64;
+    case Precision::kFp16:
+      return DType::kFloat16;
+    case Precision::kBf16:
+      return DType::kBFloat16;
+    default:
+      return in_file;
+  }
+}
+
 std::string_view Name(Precision precision) { return NameIn(kPrecisions, precision); }
 std::string_view Name(Optimizer optimizer) { return NameIn(kOptimizers, optimizer); }
 std::string_view Name(OptimizerImpl impl) { return NameIn(kOptimizerImpls, impl); }

@@ -12,6 +12,7 @@
 
 #include "graph/base/bytes.h"
 #include "graph/base/result.h"
+#include "graph/ir/dtype.h"
 #include "planner/spec/measured_workspaces.h"
 
 namespace vramplan {
@@ -73,6 +74,10 @@ enum class ZeroGrad : uint8_t { kEnd, kStart, kAfterForward };
 // Who keeps an averaged copy of the weights: torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn, timm's
 // ModelEmaV2 and ModelEmaV3.
 enum class Ema : uint8_t { kNone, kAveragedModel, kModelEmaV2, kModelEmaV3 };
+
+// The type in the run of a value that has type `in_file` in the file: under pure fp16, bf16 and fp64, fp32 becomes that
+// precision; autocast leaves parameters and inputs as they are.
+DType TypeInRun(DType in_file, Precision precision);
 
 // The names of the command line, and back. Parse... lists the choices in its error.
 std::string_view Name(Mode mode);

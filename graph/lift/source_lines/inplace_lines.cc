@@ -67,15 +67,13 @@ std::optional<bool> InPlaceBy(std::string_view text, const WrittenName& written)
 
 // A whole line that is a call and gives what it made no name: self.add_positions(x), not outs.append(f(x)).
 bool IsBareCall(std::string_view text) {
-  static constexpr std::string_view kKeeping[] = {"append(",     "extend(", "insert(",
-                                                  "appendleft(", "update(", "setattr("};
   const size_t open = text.find('(');
   if (open == 0 || open == text.npos || text.back() != ')') return false;
   const bool named = std::ranges::all_of(text.substr(0, open), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
   });
-  if (!named || std::ranges::any_of(kKeeping, [&](std::string_view call) { return text.find(call) != text.npos; }))
-    return false;
+  const auto is_written = [&](const KeepingCall& call) { return text.find(call.written) != text.npos; };
+  if (!named || std::ranges::any_of(kKeepingCalls, is_written)) return false;
   int depth = 0;
   for (size_t i = open; i < text.size(); ++i) {
     if (text[i] == '(') ++depth;

@@ -10,21 +10,6 @@
 namespace vramplan {
 namespace {
 
-// Floating values take the width of the model's precision; autocast leaves parameters as they are.
-DType TypeInRun(DType type, Precision precision) {
-  if (!IsFloating(type)) return type;
-  switch (precision) {
-    case Precision::kFp64:
-      return DType::kFloat64;
-    case Precision::kFp16:
-      return DType::kFloat16;
-    case Precision::kBf16:
-      return DType::kBFloat16;
-    default:
-      return type;
-  }
-}
-
 // Collects the columns that the timeline knows. Row `layers.size()` is for what no layer asked for.
 class Collector {
  public:

@@ -86,6 +86,7 @@ TEST_CASE("the model's precision replaces fp32 of the file") {
     Trial trial(row.spec);
     CHECK(trial.e.ModelType(DType::kFloat32) == row.expected);
     CHECK(trial.e.ModelType(DType::kInt64) == DType::kInt64);
+    CHECK(trial.e.ModelType(DType::kFloat64) == DType::kFloat64);  // the file says so
   }
 }
 
