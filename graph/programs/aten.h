@@ -1,9 +1,10 @@
 // The table from aten targets (as fx nodes name them) to the vocabulary of graph/lift/README.md.
 //
 //   aten.convolution.default(%x, %w, None, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)
-//     row     {"convolution", "convolution", "input! weight! bias! stride padding dilation transposed output_padding
-//     groups", Convolution} named   operands {x, w, -}, attributes {stride [2, 2], ..., transposed 1} shaped
-//     conv_transpose2d, kernel_size [4, 4]
+//     row     {"convolution", "convolution",
+//              "input! weight! bias! stride padding dilation transposed output_padding groups", ShapeConvolution}
+//     named   operands {x, w, -}, attributes {stride [2, 2], ..., transposed 1}
+//     shaped  conv_transpose2d, kernel_size [4, 4]
 //
 // A row's arguments are in the order of the aten schema: `name!` a tensor, `name*` a list of tensors, `name` an
 // attribute, `name-` an argument that says nothing (sizes, types, eps). A number where a tensor may stand becomes the

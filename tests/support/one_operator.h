@@ -3,16 +3,18 @@
 //
 //   {"relu", "", "x:f[8,64]", "f[8,64]", "1+2048", "1", "2+2048 g- 1- 2-"}
 //
-// inputs      ROLE:TYPE[lengths], "-" is absent. ROLE x: an activation that something before made (tracked); p: a
-// parameter; c: without a gradient.
+// inputs      ROLE:TYPE[lengths], "-" is absent.
+//             ROLE x: an activation that something before made (tracked); p: a parameter; c: without a gradient.
+//             TYPE f float32, d float64, h float16, y bfloat16, z complex64, i int64, j int32, b bool.
 //             A layout other than contiguous: "@0,2,3,1" are the axes from the slowest to the fastest in memory (here:
-//             channels last). TYPE f float32, d float64, h float16, y bfloat16, z complex64, i int64, j int32, b bool.
+//             channels last).
 // outputs     TYPE[lengths], as Infer would have them.
 // forward     events of the forward (memory_log.h). Inputs are called x, y, z; w, b, v (parameters); c, d, e.
 // kept        what lives when the caller has let go of everything but the loss: what the tape saved. Parameters are
-// left out. backward    events from the arrival of the gradient g (of the outputs' sizes; g2, g3 for more outputs) to
-// its end. spec        words: "infer", "cc9.0", "pytorch@2.6", names of precisions; default: fp32 training,
-// capability 7.5, pytorch@2.10.
+//             left out.
+// backward    events from the arrival of the gradient g (of the outputs' sizes; g2, g3 for more outputs) to its end
+// spec        words: "infer", "cc9.0", "pytorch@2.6", names of precisions; default: fp32 training, capability 7.5,
+//             pytorch@2.10
 #pragma once
 
 #include <initializer_list>
