@@ -76,6 +76,20 @@ TEST_CASE("passes: one that is left out leaves what the export did") {
   CHECK(ChangesOf(without, "restore-batch-norms") == -1);
 }
 
+TEST_CASE("passes: every one can be left out") {
+  const std::string file = "models/mlp.onnx";
+  const auto check = [&](const auto& passes) {
+    for (const auto& pass : passes) {
+      CAPTURE(pass.name);
+      const Lifted without = LiftedFrom(file, {pass.name});
+      CHECK(ChangesOf(without, pass.name) == -1);
+      CHECK(without.counts.size() == GraphPasses().size() + LayersPasses().size() - 1);
+    }
+  };
+  check(GraphPasses());
+  check(LayersPasses());
+}
+
 TEST_CASE("passes: the README's table is the code's") {
   std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + "/graph/lift/README.md");
   std::stringstream text;
