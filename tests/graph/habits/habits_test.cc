@@ -77,8 +77,11 @@ TEST_CASE("habits: no class of a library stands in a string of other rooms") {
       R"re("[^"\n]*\b(torchvision|timm|monai|transformers|diffusers|segmentation_models_pytorch|ultralytics|torch_geometric)\.[a-z][^"\n]*")re");
   const fs::path root = VRAMPLAN_SOURCE_DIR;
   int files = 0;
-  for (const char* folder : {"graph/ir", "graph/layers", "graph/lift", "graph/onnx", "graph/shapes",
-                             "planner/lifetimes", "planner/semantics", "planner/timeline"}) {
+  // Not reports, which write code for people.
+  for (const char* folder :
+       {"graph/base", "graph/facts", "graph/ir", "graph/layers", "graph/lift", "graph/onnx", "graph/programs",
+        "graph/pt2", "graph/shapes", "planner/allocator", "planner/lifetimes", "planner/remat", "planner/runtimes",
+        "planner/semantics", "planner/solver", "planner/spec", "planner/timeline"}) {
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
       if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
       ++files;
@@ -88,6 +91,8 @@ TEST_CASE("habits: no class of a library stands in a string of other rooms") {
         if (const size_t comment = line.find("//"); comment != std::string::npos) line.resize(comment);
         // The tool that wrote a file is not a class.
         if (line.find("onnxruntime.transformers") != std::string::npos) continue;
+        // Nor is an operator.
+        if (line.find("{\"torchvision.") != std::string::npos && entry.path().filename() == "aten.cc") continue;
         CHECK_MESSAGE(!std::regex_search(line, named), entry.path().string() << ": " << line);
       }
     }
