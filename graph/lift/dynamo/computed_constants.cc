@@ -10,9 +10,9 @@
 
 #include "graph/base/text.h"
 #include "graph/layers/edit.h"
-#include "graph/lift/dynamo/dropped.h"
 #include "graph/lift/dynamo/fx_text.h"
 #include "graph/lift/dynamo/passes.h"
+#include "graph/lift/dynamo/without_node.h"
 
 namespace vramplan {
 namespace {

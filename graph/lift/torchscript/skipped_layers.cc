@@ -12,8 +12,8 @@
 #include <set>
 #include <string_view>
 
-#include "graph/habits/habits.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/habit_of.h"
 #include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
@@ -116,7 +116,7 @@ void NoteSkippedLayers(const Layers& layers, Notes* notes) {
 
 void NoteUnrunStages(const Layers& layers, Notes* notes) {
   if (notes == nullptr) return;
-  const auto habit = [&](ValueId id) { return HabitWithin(layers[id].name, NameHabit::Of::kUnrunStages); };
+  const auto habit = [&](ValueId id) { return HabitInPath(layers, layers[id].name, NameHabit::Of::kUnrunStages); };
   const auto reads = std::ranges::find_if(layers.parameters, [&](ValueId id) { return habit(id) != nullptr; });
   if (reads == layers.parameters.end()) return;
   const std::string stages = std::string(habit(*reads)->with) + ".";
