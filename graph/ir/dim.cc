@@ -46,6 +46,12 @@ Dim operator*(Dim a, Dim b) {
   if (a.IsConstant() && b.IsConstant()) {  // the common case
     return __builtin_mul_overflow(a.c0_, b.c0_, &r.c0_) ? Dim::Overflow() : r;
   }
+  if (b.IsConstant()) std::swap(a, b);
+  if (a.IsConstant()) {  // the other one scaled
+    const bool fits = !__builtin_mul_overflow(a.c0_, b.c0_, &r.c0_) && !__builtin_mul_overflow(a.c0_, b.c1_, &r.c1_) &&
+                      !__builtin_mul_overflow(a.c0_, b.c2_, &r.c2_);
+    return fits ? r : Dim::Overflow();
+  }
   const bool degree_left = (a.c1_ != 0 && b.c2_ != 0) || (a.c2_ != 0 && b.c1_ != 0) || (a.c2_ != 0 && b.c2_ != 0);
   if (degree_left) return Dim::Overflow();
   const auto product_sum = [](std::initializer_list<std::pair<int64_t, int64_t>> terms, int64_t* out) {

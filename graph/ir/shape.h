@@ -1,6 +1,7 @@
 // Shape: the axis lengths of a tensor. Ranks up to 8 live inside the object (no heap).
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -21,6 +22,15 @@ class Shape {
   explicit Shape(const std::vector<Dim>& dims) {
     for (const Dim& d : dims) Append(d);
   }
+
+  // Copies what there is: most tensors have half as many axes, and a step has thousands of tensors.
+  Shape(const Shape& other) : rank_(other.rank_) { std::copy_n(other.dims_, rank_, dims_); }
+  Shape& operator=(const Shape& other) {
+    rank_ = other.rank_;
+    std::copy_n(other.dims_, rank_, dims_);
+    return *this;
+  }
+  ~Shape() = default;
 
   int rank() const { return rank_; }
   const Dim& operator[](int axis) const {

@@ -36,13 +36,18 @@ Storage Eager::NewStorage(SizeExpr bytes, Category use, SizeExpr most) {
 }
 
 Tensor Eager::Empty(const Shape& sizes, DType dtype) {
-  return EmptyStrided(sizes, ContiguousStrides(At(sizes)), dtype);
+  const Ints lengths = At(sizes);
+  return NewTensor(sizes, lengths, ContiguousStrides(lengths), dtype);
 }
 
 Tensor Eager::EmptyStrided(const Shape& sizes, const Ints& strides, DType dtype) {
+  return NewTensor(sizes, At(sizes), strides, dtype);
+}
+
+Tensor Eager::NewTensor(const Shape& sizes, const Ints& lengths, const Ints& strides, DType dtype) {
   Tensor t = MakeRef<TensorImpl>();
   t->sizes = sizes;
-  t->lengths = At(sizes);
+  t->lengths = lengths;
   t->strides = strides;
   t->dtype = dtype;
   const SizeExpr bytes = SizeExpr::Of(dtype, sizes.Elements());

@@ -93,6 +93,7 @@ class Eager {
 
  private:
   BlockId Allocate(SizeExpr bytes, Category use, SizeExpr most);
+  Tensor NewTensor(const Shape& sizes, const Ints& lengths, const Ints& strides, DType dtype);
   Storage NewStorage(SizeExpr bytes, Category use, SizeExpr most = {});
   Ref<GradNode> NewNode(const char* name, const std::vector<Tensor>& inputs);
   void RebaseHistory(const Ref<GradNode>& function, const Tensor& view);

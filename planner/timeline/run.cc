@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "graph/layers/trained.h"
 #include "graph/lift/habit_of.h"
@@ -24,16 +25,16 @@ using eager::Eager;
 // Module._apply (torch/nn/modules/module.py): the children first, then a module's own parameters, then its buffers.
 struct ModuleNode {
   std::vector<ValueId> own;
-  std::vector<std::pair<std::string, std::unique_ptr<ModuleNode>>> children;
+  std::vector<std::unique_ptr<ModuleNode>> children;
+  std::unordered_map<std::string, ModuleNode*> by_name;
 
   ModuleNode& Child(const std::string& name) {
-    for (auto& [child, node] : children) {
-      if (child == name) return *node;
-    }
-    return *children.emplace_back(name, std::make_unique<ModuleNode>()).second;
+    ModuleNode*& child = by_name[name];
+    if (child == nullptr) child = children.emplace_back(std::make_unique<ModuleNode>()).get();
+    return *child;
   }
   void InOrder(std::vector<ValueId>& out) const {
-    for (const auto& child : children) child.second->InOrder(out);
+    for (const auto& child : children) child->InOrder(out);
     out.insert(out.end(), own.begin(), own.end());
   }
 };
