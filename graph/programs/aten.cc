@@ -152,6 +152,7 @@ constexpr AtenRule kRules[] = {
     {"clamp_min", "clamp", "input! min"},
     {"clamp_max", "clamp", "input! max"},
     {"cumsum cumprod logcumsumexp", "=", "input! dim", ShapeDims},
+    {"cummax cummin", "=", "input! dim", ShapeDims, true},
     // index
     {"embedding", "embedding", "weight! indices! padding_idx-"},
     {"embedding_bag _embedding_bag_forward_only", "embedding_bag",
@@ -177,6 +178,7 @@ constexpr AtenRule kRules[] = {
     {"bernoulli", "bernoulli", "input- p"},
     {"rand_like randn_like", "bernoulli", "input-"},
     {"rand randn", "bernoulli", "size-"},
+    {"randint randperm", "arange", "size-"},
     // creation
     {"arange", "arange", "start- end- step-"},
     {"zeros ones empty", "=", "size-"},

@@ -134,6 +134,10 @@ Tensor SumProductPair(Eager& e, Tensor left, Tensor right, const std::vector<int
       right_size = right_size * right->sizes[i];
     }
   }
+  // Operands change places where that gives the axes of the result in their order: bts,bcs->bct is bmm(b, a) (seen in
+  // PyTorch 2.10: where each axis of the right operand alone stands in front of each of the left one's).
+  if (!left_only.empty() && !right_only.empty() && right_only.back() < left_only.front())
+    return SumProductPair(e, std::move(right), std::move(left), summed);
   const auto joined = [](std::initializer_list<const std::vector<int>*> parts) {
     std::vector<int> all;
     for (const auto* part : parts) all.insert(all.end(), part->begin(), part->end());

@@ -111,7 +111,7 @@ void Scatter(Call& c, bool adds) {
   Eager& e = c.e;
   OpScope scope(e, adds ? "aten::scatter_add" : "aten::scatter");
   const Tensor &x = c.In(0), &index = c.In(1), &source = c.In(2);
-  Tensor out = c.Int("inplace") != 0 && adds && !x->requires_grad ? e.Overwrite(x) : e.EmptyLike(x);
+  Tensor out = c.InPlace() ? e.Overwrite(x) : e.EmptyLike(x);
   if (GradNode* node = e.Record(adds ? "ScatterAddBackward0" : "ScatterBackward0", {x, source}, {out})) {
     node->Save(index);
     node->Backward([adds](GradContext& g) {
@@ -160,7 +160,7 @@ void IndexPut(Call& c) {
     indices.push_back(c.In(i));
     if (static_cast<int>(i) <= x->dim()) addressed = SaturatingMultiply(addressed, x->lengths[static_cast<int>(i) - 1]);
   }
-  Tensor out = e.EmptyLike(x);
+  Tensor out = c.InPlace() ? e.Overwrite(x) : e.EmptyLike(x);
   const bool sorts = adds && source && !indices.empty() && indices[0]->dtype != DType::kBool;
   if (sorts) IndexPutScratch(e, indices, source, addressed);
   if (GradNode* node = e.Record("IndexPutBackward0", {x, source}, {out})) {
@@ -302,6 +302,20 @@ void WriteByNumber(Call& c) {
   c.Return(std::move(out));
 }
 
+// cummax, cummin: as a choice along an axis, but the whole operand is kept, too (derivatives.yaml 2.10,
+// cummaxmin_backward(grad, self, indices, dim): zeros, into which the gradient is added by number).
+void RunningChoice(Call& c) {
+  OpScope scope(c.e, "aten::cummax");
+  const Tensor& x = c.In(0);
+  Tensor values = c.e.Empty(x->sizes, x->dtype), places = c.e.Empty(x->sizes, DType::kInt64);
+  if (GradNode* node = c.e.Record("CummaxBackward0", {x}, {values})) {
+    node->Save(x).Save(places);
+    node->Backward([](GradContext& g) { g.Set(0, g.e.Empty(g.saved(0)->sizes, g.grad()->dtype)); });
+  }
+  if (c.outputs.size() > 1) c.Return(std::move(places), 1);
+  c.Return(std::move(values));
+}
+
 void Argsort(Call& c) {
   OpScope scope(c.e, "aten::argsort");
   const Tensor& x = c.In(0);
@@ -341,6 +355,8 @@ std::vector<OpRule> IndexRules() {
       {"topk", [](Call& c) { SelectValues(c, "aten::topk", "TopkBackward0", TopKScratch); }},
       {"sort", [](Call& c) { SelectValues(c, "aten::sort", "SortBackward0", SortScratch); }},
       {"argsort", Argsort},
+      {"cummax", RunningChoice},
+      {"cummin", RunningChoice},
       {"median", [](Call& c) { SelectAlongAxis(c, "aten::median", "MedianBackward1"); }},
       {"kthvalue", [](Call& c) { SelectAlongAxis(c, "aten::kthvalue", "KthvalueBackward0"); }},
       {"mode", [](Call& c) { SelectAlongAxis(c, "aten::mode", "ModeBackward0"); }},

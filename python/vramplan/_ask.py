@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union
 
 from . import _binary, _results
-from ._errors import ExportError, UsageError
+from ._errors import ExportError, UsageError, VramplanError
 
 if TYPE_CHECKING:
     import torch
@@ -146,8 +147,10 @@ def _file(
     mode: str | None,
     gpu: str | None = None,
     exported: bool = False,
+    recorded: bool = False,
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The file of a model, and what its export had to say. exported: operators of ONNX are wanted."""
+    """The file of a model, and what its export had to say. exported: operators of ONNX are wanted. recorded: nothing but
+    its calls is."""
     if _is_path(model):
         if example_inputs is not None:
             raise UsageError("example_inputs", "a file needs none", "leave it out")
@@ -155,7 +158,7 @@ def _file(
         return
     if example_inputs is None:
         raise UsageError("example_inputs", "a model needs some", "give a tensor, a tuple of arguments, or a dict")
-    from ._exporting import export, record, unwrapped
+    from ._exporting import export, first_line, record, unwrapped
 
     model, around = unwrapped(model)
     with tempfile.TemporaryDirectory(prefix="vramplan") as folder:
@@ -167,25 +170,27 @@ def _file(
                 raise ExportError("model", "its operators are asked about")
             card = _capability_of(gpu)
             notes = record(model, example_inputs, path, optimizer=known, mode=asked, capability=card).notes
-        except Exception:  # whatever the code does that tensors without values cannot follow
+        except Exception as error:  # whatever the code does that tensors without values cannot follow
+            if recorded:
+                raise ExportError("model", f"its calls cannot be recorded: {first_line(error)}") from error
             notes = export(model, example_inputs, path, optimizer=known, mode=asked).notes
         yield path, (*around, *notes)
 
 
-@contextlib.contextmanager
-def _script_of(
-    model: Any, example_inputs: Any, question: dict[str, Any], more: bool, refused: ExportError
-) -> Iterator[tuple[Any, list[str], int]]:
-    """The module that runs scripts, the command of one that runs the model, and the batch of the example."""
+def _of_script(
+    verb: str, model: Any, example_inputs: Any, question: dict[str, Any], batch: int | None, more: bool, refused: ExportError
+) -> Any:
+    """What a script that runs the model answers. Raises `refused` where there can be none."""
     if more:  # options that a script would have to be told in its own way
         raise refused
     from . import _script
-    from ._exporting import batch_of, split_inputs
+    from ._exporting import batch_of, split_inputs, unwrapped
 
+    model, _ = unwrapped(model)
     with tempfile.TemporaryDirectory(prefix="vramplan") as folder:
         length = batch_of(example_inputs) or 1
         command = _script.command_of(folder, model, split_inputs(example_inputs), length, question, refused)
-        yield _script, command, length
+        return getattr(_script, verb)(command, batch or length, question, refused)
 
 
 def _answer(verb: str, path: str, arguments: list[str]) -> tuple[dict[str, Any], str]:
@@ -202,18 +207,22 @@ def _of_step(
     checkpoint: Sequence[str],
     options: dict[str, Any],
 ) -> Any:
-    """What "fit" or "estimate" answers: of the exported file, or of a script that runs the model, where no exporter
-    takes it. question: gpu, mode, precision, optimizer and loss, as the caller gave them."""
+    """What "fit" or "estimate" answers: of the recorded calls; where they cannot be recorded, of a script that runs the
+    model; and where that cannot be, of an exported file. question: gpu, mode, precision, optimizer and loss, as the caller gave them."""
     arguments = arguments_of(
         is_model=not _is_path(model), batch=batch, checkpoint=checkpoint, options=options, **question
     )
+    read = {"fit": _results.fit_of, "estimate": _results.estimate_of}[verb]
+    file = functools.partial(_file, model, example_inputs, question["optimizer"], question["mode"], question["gpu"])
     try:
-        with _file(model, example_inputs, question["optimizer"], question["mode"], question["gpu"]) as (path, notes):
-            read = {"fit": _results.fit_of, "estimate": _results.estimate_of}[verb]
+        with file(recorded=True) as (path, notes):
             return read(*_answer(verb, path, arguments), notes)
     except ExportError as refused:
-        with _script_of(model, example_inputs, question, bool(checkpoint or options), refused) as (script, command, length):
-            return getattr(script, verb)(command, batch or length, question, refused)
+        # The model itself knows more than what an exporter makes of it.
+        with contextlib.suppress(VramplanError):
+            return _of_script(verb, model, example_inputs, question, batch, bool(checkpoint or options), refused)
+    with file(exported=True) as (path, notes):
+        return read(*_answer(verb, path, arguments), notes)
 
 
 def fit(

@@ -65,14 +65,20 @@ class Recording:
         self.backwards: list[Recording] = []  # of its calls of vramplan.function, that of their gradients
         self.operands: list[list[int]] = []  # values that a call brought to the card for itself, and the call
 
-    def note_ends(self, kept: set[int] = frozenset()) -> None:  # type: ignore[assignment]
-        """kept: storages that attributes of modules hold when the forward is over, and its caller does not."""
+    def note_ends(self, kept: set[int] = frozenset(), replaced: dict[int, int] | None = None) -> None:  # type: ignore[assignment]
+        """kept: storages that attributes of modules hold when the forward is over, and its caller does not. replaced: by
+        storage that a parameter or buffer has now, the one that it had (w.data = ...): the new one stands in for the old
+        one from when that died."""
+        died = dict(self.storages.deaths)
+        instead = {new: died[old] for new, old in (replaced or {}).items() if old in died}
         ended = set()
         for storage, call in self.storages.deaths:
             ended.add(storage)
             self.ends += [[value, max(call, 0)] for value in self.inside.get(storage, [])]
         for storage, numbers in self.inside.items():
-            if storage not in ended:
+            if storage in instead:
+                self.ends += [[value, max(instead[storage], 0)] for value in numbers]
+            elif storage not in ended:
                 self.ends += [[value, -2 if storage in kept else -1] for value in numbers]
         before = {*self.stored, *self.given}
         there = {value for numbers in self.inside.values() if before & set(numbers) for value in numbers}
@@ -234,7 +240,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
             return False
         if name in _TAKEN_APART or is_composite(func):
             with self:
-                return func.decompose(*args, **kwargs)
+                return func.decompose(*(_as_autocast_does(args) if name in IN_FP32 else args), **kwargs)
         self.running, was = True, self.running
         try:
             if name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
@@ -357,6 +363,19 @@ class Mode(_base_mode()):  # type: ignore[misc]
 _UNSEEN = {"lift_fresh", "_assert_tensor_metadata", "is_same_size", "set_", "resize_", "requires_grad_", "retain_grad"}
 # Calls that change the type, if it is another.
 CASTS = {"to", "type_as"}
+# Calls that are taken apart, and of which autocast makes all operands fp32 (fp32 in AT_FORALL_FP32, ATen/autocast_mode.h).
+IN_FP32 = {
+    "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
+    "frobenius_norm", "nuclear_norm", "multilabel_margin_loss",
+}  # fmt: skip
+
+
+def _as_autocast_does(args: Any) -> Any:
+    """In fp32 these casts give back what there is; their calls tell what they are under autocast."""
+    to = lambda t: t.to(torch.float32) if isinstance(t, torch.Tensor) and t.is_floating_point() else t
+    return tuple(to(arg) for arg in args)
+
+
 # Calls that take indices on the host, too.
 _INDEXING = {"index", "index_put_", "index_put"}
 # Calls that autocast runs in fp32, unless the code names a type (fp32_set_opt_dtype of ATen/autocast_mode.h).

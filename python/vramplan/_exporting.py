@@ -243,10 +243,10 @@ def _dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             return program, [note] if note else []
         except Exception as raised:  # whatever an exporter trips over; the last one is told
             error = raised
-    raise ExportError("torch.onnx.export", _first_line(error))
+    raise ExportError("torch.onnx.export", first_line(error))
 
 
-def _first_line(error: BaseException | None) -> str:
+def first_line(error: BaseException | None) -> str:
     while error is not None and error.__cause__ is not None:  # the exporter's own errors are pages about how to use it
         error = error.__cause__
     text = str(error).strip().splitlines()
@@ -350,7 +350,7 @@ def _add_programs(model: Any, args: Any, kwargs: Any, facts: dict[str, Any], not
     try:
         notes += _take_programs(model, args, kwargs, ("train", "infer") if model.training else ("infer",), facts)
     except Exception as error:
-        notes.append(f"its calls were not recorded ({_first_line(error)}), so the file's own operators count")
+        notes.append(f"its calls were not recorded ({first_line(error)}), so the file's own operators count")
         facts.pop("programs", None)
         for name, was in (("checkpointed", checkpointed), ("functions", functions)):
             facts.pop(name, None)
@@ -375,7 +375,7 @@ def _export(
         with _quiet():
             facts.update(record_forward(model, args, kwargs, program.exported_program))
     except Exception as error:
-        notes.append(f"how long tensors live was not recorded ({_first_line(error)})")
+        notes.append(f"how long tensors live was not recorded ({first_line(error)})")
     _add_programs(model, args, kwargs, facts, notes)
     if not weights:
         _drop_weights(program.model)
@@ -415,7 +415,7 @@ def _torchscript(
                 input_names=names, dynamic_axes=axes,
             )  # fmt: skip
     except Exception as error:
-        raise ExportError("model", f"no exporter takes it: {refused.text}; {_first_line(error)}") from error
+        raise ExportError("model", f"no exporter takes it: {refused.text}; {first_line(error)}") from error
     proto = onnx.load(path, load_external_data=False)
     if not weights:
         for tensor in proto.graph.initializer:

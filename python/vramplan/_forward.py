@@ -254,6 +254,8 @@ def record_forward(
         if not tensor.is_meta and not tensor.is_floating_point() and tensor.numel() <= MOST_VALUES:
             values.known[id(fake)] = tensor.detach().cpu()
 
+    owned = [(fake, recording.storages.number(fake)) for fake in memo.values()]
+
     def given(tensor: Any) -> Any:
         if not isinstance(tensor, torch.Tensor):
             return tensor
@@ -289,7 +291,9 @@ def record_forward(
             return {recording.storages.number(tensor) for tensor in tensors if values.on_card(tensor)}
 
         attributes = [held for module in mine.modules() for held in vars(module).values()]
-        recording.note_ends(storages_in(attributes) - storages_in(plain(out)))
+        now = [(recording.storages.number(fake), old) for fake, old in owned]
+        replaced = {new: old for new, old in now if new != old}
+        recording.note_ends(storages_in(attributes) - storages_in(plain(out)), replaced)
     recording.checkpointed = checkpointed
     main = main_output(out)
     first = list(main) if isinstance(main, tuple) else [main]

@@ -1,4 +1,4 @@
-"""A model that no exporter takes, and that no tensor without values can go through."""
+"""Models that cannot be recorded: no tensor without values can go through them."""
 
 import torch
 from torch import nn
@@ -14,3 +14,14 @@ class Stubborn(nn.Module):
             raise RuntimeError("not to be exported")
         y = self.linear(x)
         return y if y.sum() < 1e30 else -y
+
+
+class Mapped(nn.Module):
+    """torch.vmap: an exporter takes it, and its calls on whole tensors are not seen."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(512, 512)
+
+    def forward(self, x):
+        return torch.vmap(lambda row: torch.tanh(self.linear(row)))(x)

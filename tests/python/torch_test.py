@@ -420,6 +420,24 @@ class Programs(unittest.TestCase):
         self.assertEqual(calls[2][1][1], [None, f"%{brought}"])
         self.assertIn([brought, 2], program["ends"])
 
+    def test_a_parameter_that_is_replaced(self):
+        def forward(m, x):
+            m.fc.weight.data = m.fc.weight.data.clamp(-1, 1)
+            return m.fc(x)
+
+        program = program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 8))[""]
+        calls = calls_of(program)
+        clamp = next(i for i, call in enumerate(calls) if call[0] == "clamp")
+        (made,) = calls[clamp][2]
+        self.assertIn([made, clamp], program["ends"])  # from then on it is the parameter, and the old one is gone
+
+    def test_what_is_taken_apart_runs_in_fp32_where_autocast_says_so(self):
+        def forward(m, x):
+            return nn.functional.triplet_margin_loss(m.fc(x), m.fc(x + 1), m.fc(x + 2))
+
+        calls = calls_of(program_of(forward, torch.zeros(2, 3), fc=nn.Linear(3, 8))[""])
+        self.assertEqual([call[3]["amp"] for call in calls if call[0] == "to"], ["float"] * 3)
+
     def test_what_is_put_around_a_model(self):
         model = Net()
         for wrapped, word in ((nn.DataParallel(model), "DataParallel"), (torch.compile(model), "compiled")):
@@ -485,11 +503,22 @@ class Answers(unittest.TestCase):
         how = {"gpu": "t4", "loss": nn.functional.mse_loss, "optimizer": torch.optim.SGD}
         told = vramplan.estimate(stubborn.Stubborn(), torch.zeros(2, 512), batch=64, **how)
         self.assertEqual(told.json["schema"], "vramplan.run/1")
-        self.assertTrue(told.notes[0].text.startswith("no exporter takes the model"))
+        self.assertTrue(told.notes[0].text.startswith("its calls cannot be recorded"))
         self.assertGreater(told.peak.requested, 2 * 512 * 512 * 4)
         self.assertLessEqual(told.peak.requested, told.peak.allocated)
         with self.assertRaises(vramplan.ExportError):  # a name is no loss that a script could call
             vramplan.estimate(stubborn.Stubborn(), torch.zeros(2, 512), gpu="t4", loss="mse")
+
+    @unittest.skipIf(torch.version.cuda is None, "a pretend card needs a wheel for CUDA")
+    def test_what_an_exporter_takes_and_no_recording_runs_itself(self):
+        import stubborn
+
+        how = {"gpu": "t4", "loss": nn.functional.mse_loss, "optimizer": torch.optim.SGD}
+        told = vramplan.estimate(stubborn.Mapped(), torch.zeros(2, 512), batch=64, **how)
+        self.assertEqual(told.json["schema"], "vramplan.run/1")
+        # A script is told no checkpoints, so the exporter's file answers.
+        told = vramplan.estimate(stubborn.Mapped(), torch.zeros(2, 512), batch=64, checkpoint=["linear"], **how)
+        self.assertEqual(told.json["schema"], "vramplan.estimate/1")
 
     def test_what_a_forward_returns(self):
         named = {"hidden": torch.zeros(1), "logits": torch.ones(2)}

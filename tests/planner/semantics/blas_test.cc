@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/one_operator.h"
+#include "tests/support/recording_memory.h"
 
 namespace vramplan::testing {
 namespace {
@@ -85,6 +86,18 @@ TEST_CASE("workspaces of cuBLAS: by thread, capability and version") {
   CHECK(trial.Events() == "1+256 2+8519680 1-");
   trial.Run("mm", "", {x, y}, "f[16,4]");
   CHECK(trial.Events() == "3+256 3-");
+}
+
+TEST_CASE("einsum: operands change places where the result then has its axes in order") {
+  Attributes by;
+  by.Set("equation", std::string("bts,bcs->bct"));
+  OperatorBench bench;
+  const auto a = bench.Parameter({4, 64, 64}), v = bench.Parameter({4, 8, 64});
+  const auto y = bench.Run("einsum", {a, v}, {4, 8, 64}, by);
+  CHECK(bench.Take() == "+8192 +8519680");
+  bench.Backward(y);
+  // bmm(v, a transposed): the gradient of a is that of its transposed, and a parameter's is copied to be as it is.
+  CHECK(bench.Take() == "+8192 +65536 +8519680 +8192 +65536 -65536 -8192");
 }
 
 }  // namespace

@@ -66,6 +66,27 @@ TEST_CASE("writing by number") {
   CHECK(bench.Take() == "+409600 +409600 +40960 -409600");
 }
 
+TEST_CASE("scatter_ and index_put_ write into what is there") {
+  Attributes in_place = Along(1);
+  in_place.Set("inplace", int64_t{1});
+  OperatorBench bench;
+  const auto zeros = bench.Constant({16, 100, 64}), numbers = bench.Constant({16, 10, 64}, kI64);
+  const auto y = bench.Run("scatter", {zeros, numbers}, {16, 100, 64}, in_place);
+  CHECK(bench.Take() == "");
+  const auto mask = bench.Constant({16, 100, 64}, DType::kBool);
+  const auto z = bench.Run("index_put", {zeros, mask, eager::Tensor()}, {16, 100, 64}, in_place);
+  CHECK(bench.Take() == "");
+}
+
+TEST_CASE("cummax: values and int64 places; the operand is kept; zeros of the whole in backward") {
+  OperatorBench bench;
+  const auto x = bench.Parameter({16, 100, 64});
+  const auto y = bench.Run("cummax", {x}, {16, 100, 64}, Along(1), 2);
+  CHECK(bench.Take() == "+409600 +819200");
+  bench.Backward(y);
+  CHECK(bench.Take() == "+409600 +409600 -409600");
+}
+
 TEST_CASE("slice_scatter: a copy each way; the gradient of the part is a view, copied for a parameter") {
   OperatorBench bench;
   const auto x = bench.Parameter({16, 100, 64}), source = bench.Parameter({16, 20, 64});
