@@ -37,17 +37,23 @@ kind, settings = asked["optimizer"]
 optimizer = kind([p for p in model.parameters() if p.requires_grad], **settings) if train else None
 scaler = torch.amp.GradScaler("cuda", enabled=autocast is torch.float16)
 from vramplan._exporting import main_output
-def loss_of(out):
+def first_of(out):
     out = main_output(out)
-    out = out[0] if isinstance(out, tuple) else out
-    if asked["loss"] is None or out.dim() == 0: return out.float().mean()
+    return out[0] if isinstance(out, tuple) else out
+def target_of(out):
+    if asked["loss"] is None or out.dim() == 0: return None
     if "cross_entropy" in asked["loss_name"] or "CrossEntropy" in asked["loss_name"]:
-        return asked["loss"](out, torch.zeros((out.shape[0], *out.shape[2:]), dtype=torch.long, device="cuda"))
-    return asked["loss"](out, torch.zeros_like(out))
+        return torch.zeros((out.shape[0], *out.shape[2:]), dtype=torch.long, device="cuda")
+    return torch.zeros_like(out, dtype=torch.float32 if autocast else None)
+def loss_of(out):
+    return out.float().mean() if target is None else asked["loss"](out, target)
+out = target = None  # both are there from one step to the next, and a target in inference, too
 for step in range(4):
     if train:
         with around():
-            loss = loss_of(model(*args, **kwargs))
+            out = model(*args, **kwargs)
+            if step == 0: target = target_of(first_of(out))
+            loss = loss_of(first_of(out))
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
@@ -55,6 +61,7 @@ for step in range(4):
     else:
         with torch.no_grad(), around():
             out = model(*args, **kwargs)
+            if step == 0: target = target_of(first_of(out))
 '''
 
 
