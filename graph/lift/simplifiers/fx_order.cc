@@ -1,15 +1,11 @@
 // onnxslim sorts nodes by their distance from the inputs. In a dynamo export without metadata (fx_names.h) whose names
-// do not count up any more, each node goes back in front of what reads it first, as code is written, and behind the
-// node of its operator that was counted before it:
+// do not count up any more, each node goes back in front of what reads it first, as code is written:
 //
 //   linear, linear_1, view, view_1, add(view, view_1)   ->   linear, view, linear_1, view_1, add
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/simplifiers/fx_names.h"
@@ -25,8 +21,31 @@ int64_t CountOf(const std::string& name) {
   return digits < 2 || digits > 10 ? 0 : std::stoll(name.substr(op.size() + 1));
 }
 
-// Nodes that read no input's data: positions, rotary embeddings and masks, which models compute before their layers,
-// and arithmetic of sizes, which the exporter's own passes move and merge.
+// The exporter counts the results of each operator, and what is made in between.
+bool CountsUp(const Graph& graph) {
+  std::map<std::string, int64_t> last;
+  for (const Node& node : graph.nodes) {
+    if (node.outputs.empty() || !node.outputs[0].valid() || !node.name.starts_with("node_")) continue;
+    const std::string& name = graph[node.outputs[0]].name;
+    const std::string op = name.starts_with("val_") ? "val" : FxOperatorOf(name);
+    // Views that were merged keep the name of the later one.
+    if (op.empty() || op == "getitem") continue;
+    const int64_t count = CountOf(name);
+    const auto [found, fresh] = last.try_emplace(op, count);
+    if (!fresh && count < found->second) return false;
+    found->second = count;
+  }
+  return true;
+}
+
+bool HoldsGraphs(const Node& node) {
+  return std::ranges::any_of(node.attributes.all(), [](const auto& attribute) {
+    return std::holds_alternative<std::shared_ptr<Graph>>(attribute.second) ||
+           std::holds_alternative<std::vector<std::shared_ptr<Graph>>>(attribute.second);
+  });
+}
+
+// Nodes that read no input's data: positions, rotary embeddings and masks, which models compute before their layers.
 std::vector<bool> FromPositions(const Graph& graph) {
   std::vector<bool> result(graph.nodes.size());
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -40,110 +59,55 @@ std::vector<bool> FromPositions(const Graph& graph) {
   return result;
 }
 
-// The exporter counts the results of each operator, and what is made in between: what was counted, by operator, in the
-// order of the nodes. Views that were merged keep the name of the later one.
-struct Counted {
-  int64_t count;
-  NodeId node;
-};
-std::map<std::string, std::vector<Counted>> CountedNodes(const Graph& graph, const std::vector<bool>& early) {
-  std::map<std::string, std::vector<Counted>> counted;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    const bool named = !node.outputs.empty() && node.outputs[0].valid() && node.name.starts_with("node_");
-    if (early[n] || !named) continue;
-    const std::string& name = graph[node.outputs[0]].name;
-    const std::string op = name.starts_with("val_") ? "val" : FxOperatorOf(name);
-    if (!op.empty() && op != "getitem") counted[op].push_back({CountOf(name), NodeId::At(n)});
-  }
-  return counted;
-}
-
-bool HoldsGraphs(const Node& node) {
-  return std::ranges::any_of(node.attributes.all(), [](const auto& attribute) {
-    return std::holds_alternative<std::shared_ptr<Graph>>(attribute.second) ||
-           std::holds_alternative<std::vector<std::shared_ptr<Graph>>>(attribute.second);
-  });
-}
-
-// Depth first from the outputs: behind each node what must run before it, in its order. Nothing: some node must run
-// before itself.
-class CallOrder {
- public:
-  CallOrder(const Graph& graph, const std::vector<bool>& early) : graph_(graph), early_(early) {}
-
-  // `before`: by node, a node that the code came to first; invalid: not known.
-  std::optional<std::vector<NodeId>> Run(const std::vector<NodeId>& before) {
-    order_.clear();
-    state_.assign(graph_.nodes.size(), State::kNew);
-    bool sound = true;
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) sound &= !early_[n] || Visit(NodeId::At(n), before);
-    for (const TensorId output : graph_.outputs) sound &= !output.valid() || Visit(graph_[output].producer, before);
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) sound &= Visit(NodeId::At(n), before);  // what no output needs
-    if (!sound) return std::nullopt;
-    return std::move(order_);
-  }
-
- private:
-  enum class State : uint8_t { kNew, kOpen, kDone };
+// Depth first from the outputs, operands in their order.
+std::vector<NodeId> OrderOfCalls(const Graph& graph) {
+  std::vector<NodeId> order;
+  std::vector<bool> seen(graph.nodes.size());
   struct Step {
     NodeId node;
-    size_t need = 0;  // 0: the node before it; then its operands
+    size_t input = 0;
   };
-
-  bool Visit(NodeId first, const std::vector<NodeId>& before) {
-    std::vector<Step> open;
-    bool sound = true;
-    const auto enter = [&](NodeId id) {
-      if (!id.valid()) return;
-      State& state = state_[id.index()];
-      sound &= state != State::kOpen;
-      if (state != State::kNew) return;
-      state = State::kOpen;
-      open.push_back({id});
-    };
-    enter(first);
+  std::vector<Step> open;
+  const auto visit = [&](NodeId id) {
+    if (!id.valid() || seen[id.index()]) return;
+    seen[id.index()] = true;
+    open.push_back({id});
+  };
+  const auto finish = [&] {
     while (!open.empty()) {
       Step& step = open.back();
-      const std::vector<TensorId>& operands = graph_[step.node].inputs;
-      const size_t need = step.need++;
-      if (need == 0) {
-        enter(before[step.node.index()]);
-      } else if (need <= operands.size()) {
-        if (operands[need - 1].valid()) enter(graph_[operands[need - 1]].producer);
-      } else {
-        state_[step.node.index()] = State::kDone;
-        order_.push_back(step.node);
+      const Node& node = graph[step.node];
+      if (step.input == node.inputs.size()) {
+        order.push_back(step.node);
         open.pop_back();
+        continue;
       }
+      const TensorId input = node.inputs[step.input++];
+      if (input.valid()) visit(graph[input].producer);
     }
-    return sound;
+  };
+  const std::vector<bool> early = FromPositions(graph);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (early[n]) visit(NodeId::At(n));
+    finish();
   }
-
-  const Graph& graph_;
-  const std::vector<bool>& early_;
-  std::vector<NodeId> order_;
-  std::vector<State> state_;
-};
+  for (const TensorId output : graph.outputs) {
+    if (output.valid()) visit(graph[output].producer);
+    finish();
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {  // what no output needs
+    visit(NodeId::At(n));
+    finish();
+  }
+  return order;
+}
 
 }  // namespace
 
 std::optional<GraphState> InCallOrder(const Graph& graph, const Shapes& shapes, Notes*) {
-  if (!HasFxNames(graph) || std::ranges::any_of(graph.nodes, HoldsGraphs)) return std::nullopt;
-  const std::vector<bool> early = FromPositions(graph);
-  std::vector<NodeId> before(graph.nodes.size());
-  bool sorted = false;
-  for (auto& [op, nodes] : CountedNodes(graph, early)) {
-    sorted |= !std::ranges::is_sorted(nodes, {}, &Counted::count);
-    std::ranges::stable_sort(nodes, {}, &Counted::count);
-    for (size_t n = 1; n < nodes.size(); ++n) before[nodes[n].node.index()] = nodes[n - 1].node;
-  }
-  if (!sorted) return std::nullopt;
-  CallOrder calls(graph, early);
-  std::optional<std::vector<NodeId>> order = calls.Run(before);
-  if (!order) order = calls.Run(std::vector<NodeId>(graph.nodes.size()));
-  if (!order) return std::nullopt;
-  GraphState result{graph, shapes, std::move(*order)};
+  if (!HasFxNames(graph) || CountsUp(graph)) return std::nullopt;
+  if (std::ranges::any_of(graph.nodes, HoldsGraphs)) return std::nullopt;
+  GraphState result{graph, shapes, OrderOfCalls(graph)};
   for (size_t n = 0; n < result.given.size(); ++n) {
     Node& node = result.graph.nodes[n];
     node = graph[result.given[n]];
