@@ -102,29 +102,36 @@ std::pair<const std::string*, const CopyRow*> OriginalOf(const std::string& chil
   return {nullptr, nullptr};
 }
 
+using NameSet = std::set<std::string>;
+
+// Whether all parameters of a child are of these names, and a child beside it is of the same form and not of them.
+bool IsTwinWithin(const std::string& parent, const std::string& child, const Children& children, const NameSet& names) {
+  const Form& form = children.at(child);
+  const std::string path = parent + child + ".";
+  const bool inside = std::all_of(form.begin(), form.end(),
+                                  [&](const auto& parameter) { return names.contains(path + parameter.first); });
+  return inside && std::any_of(children.begin(), children.end(), [&](const auto& other) {
+           return other.first != child && other.second == form &&
+                  !names.contains(parent + other.first + "." + form.begin()->first);
+         });
+}
+
 // What stands behind a copy and has a twin too, in the network that it ends in: the head of a teacher, "ht" beside "hs".
 void AddHeads(const Layers& layers, const std::map<std::string, Children>& all, Copies* copies) {
-  const auto begins = [&](const std::string& name, const TrainedPattern& pattern) {
-    return name.starts_with(std::string_view(pattern.glob).substr(0, pattern.glob.size() - 1));
-  };
   const auto is_copy = [&](const std::string& name) {
-    return std::any_of(copies->patterns.begin(), copies->patterns.end(),
-                       [&](const TrainedPattern& pattern) { return begins(name, pattern); });
+    return std::any_of(copies->patterns.begin(), copies->patterns.end(), [&](const TrainedPattern& pattern) {
+      std::string_view prefix = pattern.glob;
+      prefix.remove_suffix(1);  // the star
+      return name.starts_with(prefix);
+    });
   };
   for (const Tower& tower : FindTowers(layers)) {
-    std::set<std::string> names;
+    NameSet names;
     for (const ValueId id : tower.parameters) names.insert(layers[id].name);
     if (std::none_of(names.begin(), names.end(), is_copy)) continue;
     for (const auto& [parent, children] : all) {
       for (const auto& [child, form] : children) {
-        const bool inside = std::all_of(form.begin(), form.end(), [&](const auto& parameter) {
-          return names.contains(parent + child + "." + parameter.first);
-        });
-        const bool twin = std::any_of(children.begin(), children.end(), [&](const auto& other) {
-          return other.first != child && other.second == form &&
-                 !names.contains(parent + other.first + "." + form.begin()->first);
-        });
-        if (inside && twin && !is_copy(parent + child + "."))
+        if (!is_copy(parent + child + ".") && IsTwinWithin(parent, child, children, names))
           copies->patterns.push_back({parent + child + ".*", false});
       }
     }
