@@ -65,6 +65,11 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
 }
 
 Result<Outcome> RunEstimate(const Options& options, const Style& style, Probe* machine) {
+  if (options.dump == Dump::kHolds) return RunInspect(options, style);
+  if (options.dump != Dump::kNone) {
+    return Error{ErrorCode::kUsage, "--dump", "estimate prints holds alone",
+                 "vramplan inspect FILE --dump layers, shapes or parameters"};
+  }
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   EstimatePictures pictures;

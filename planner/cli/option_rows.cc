@@ -248,6 +248,7 @@ constexpr OptionRow kOptionRows[] = {
     {"--dump", "WHAT",
      "shapes, layers or parameters: print every one of them; holds: until when the forward keeps each tensor, and why",
      kInspect},
+    {"--dump", "holds", "print until when the forward keeps each tensor, and why, instead of the estimate", kEstimate},
     {"--passes", "", "what the exporter did to the model: each pass that undoes a part of it, and what it changed",
      kInspect},
     {"--budget", "N",

@@ -415,6 +415,13 @@ TEST_CASE("inspect speaks of a file whose dims are not bound, and dumps what is 
   CheckInOrder(bound.out, {"schema", "file", "opset", "nodes", "inputs", "outputs", "batch_symbol", "parameters",
                            "operators", "tensors", "notes"});
   CHECK_EQ(Do("inspect MODELS/bert_base.onnx --dump shapes").exit_code, 1);
+  const Said holds = Do("estimate MODELS/mlp.onnx --dump holds");
+  CHECK_EQ(holds.exit_code, 0);
+  CHECK(holds.out == Do("inspect MODELS/mlp.onnx --dump holds").out);
+  CHECK(holds.out.find("goes after") != std::string::npos);
+  const Said not_there = Do("estimate MODELS/mlp.onnx --dump layers");
+  CHECK_EQ(not_there.exit_code, 2);
+  CHECK(not_there.err.find("estimate prints holds alone") != std::string::npos);
   const Said layers = Do("inspect MODELS/mlp.onnx --dump layers");
   CHECK_EQ(layers.exit_code, 0);
   CHECK(layers.out.find(" linear ") != std::string::npos);
