@@ -1,5 +1,6 @@
 // Complex numbers: two numbers that lie next to each other seen as one, and back (aten/src/ATen/native/
 // ComplexHelper.h, PyTorch 2.10); their making from two tensors.
+#include "planner/semantics/concat.h"
 #include "planner/semantics/table.h"
 
 namespace vramplan::eager {
@@ -38,11 +39,7 @@ Tensor RealView(Eager& e, const Tensor& x) {
 void ViewAsComplex(Call& c) {
   Tensor out = ComplexView(c.e, c.In(0));
   if (GradNode* node = c.e.Record("ViewAsComplexBackward0", {c.In(0)}, {out})) {
-    node->Backward([](GradContext& g) {
-      const Tensor& grad = g.grad();
-      const Tensor whole = IsContiguous(*grad) ? grad : g.e.Empty(grad->sizes, grad->dtype);
-      g.Set(0, RealView(g.e, whole));
-    });
+    node->Backward([](GradContext& g) { g.Set(0, RealView(g.e, ContiguousIn(g.e, g.grad(), false))); });
   }
   c.Return(std::move(out));
 }
@@ -51,11 +48,7 @@ void ViewAsComplex(Call& c) {
 void ViewAsReal(Call& c) {
   Tensor out = RealView(c.e, c.In(0));
   if (GradNode* node = c.e.Record("ViewAsRealBackward0", {c.In(0)}, {out})) {
-    node->Backward([](GradContext& g) {
-      const Tensor& grad = g.grad();
-      const Tensor whole = IsContiguous(*grad) ? grad : g.e.Empty(grad->sizes, grad->dtype);
-      g.Set(0, ComplexView(g.e, whole));
-    });
+    node->Backward([](GradContext& g) { g.Set(0, ComplexView(g.e, ContiguousIn(g.e, g.grad(), false))); });
   }
   c.Return(std::move(out));
 }

@@ -188,7 +188,7 @@ void RepeatInterleave(Call& c) {
 // storage is only made anew where it must grow. A strided input is copied.
 Tensor ColumnsKernel(Eager& e, const Tensor& x, const Shape& sizes) {
   Tensor out = e.Empty(x->sizes, x->dtype);
-  const Tensor contiguous = IsContiguous(*x) ? x : e.Empty(x->sizes, x->dtype);
+  const Tensor contiguous = ContiguousIn(e, x, false);
   const Bytes there = out->storage->bytes.At(e.batch());
   if (SizeExpr::Of(x->dtype, sizes.Elements()).At(e.batch()) > there) {
     Tensor grown = e.Empty(sizes, x->dtype);

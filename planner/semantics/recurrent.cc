@@ -62,7 +62,7 @@ Tensor TimeMajor(Eager& e, const Recurrence& r, const Tensor& t) {
 }
 
 // A copy where `t` is not contiguous, else a second name.
-Tensor ContiguousOffTape(Eager& e, const Tensor& t) { return IsContiguous(*t) ? t : e.Empty(t->sizes, t->dtype); }
+Tensor ContiguousOffTape(Eager& e, const Tensor& t) { return ContiguousIn(e, t, false); }
 
 // A new [T, N, length], transposed in place to the caller's order: no view.
 Tensor LaidOut(Eager& e, const Recurrence& r, int64_t length) {

@@ -1,4 +1,5 @@
 // Running sums and products along an axis.
+#include "planner/semantics/concat.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/sort_scratch.h"
 #include "planner/semantics/table.h"
@@ -12,7 +13,7 @@ namespace {
 Tensor ScanKernel(Eager& e, const Tensor& x, DType type) {
   Tensor out = e.Empty(x->sizes, type);
   const Tensor converted = x->dtype == type ? x : e.EmptyLike(x, type);
-  const Tensor read = IsContiguous(*converted) ? converted : e.Empty(x->sizes, type);
+  const Tensor read = ContiguousIn(e, converted, false);
   if (x->dim() == 1) e.Scratch(InclusiveScanScratch(x->numel(), std::max(BitWidth(type) / 8, 1)));
   return out;
 }

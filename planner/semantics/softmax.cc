@@ -27,7 +27,7 @@ bool Fused(const Tensor& x, DType type) { return x->dtype == type || x->dtype ==
 Tensor SoftmaxKernel(Eager& e, const Tensor& x, DType type) {
   OpScope scope(e, "aten::_softmax");
   Tensor out = e.Empty(x->sizes, type);
-  const Tensor contiguous = IsContiguous(*x) ? x : e.Empty(x->sizes, x->dtype);
+  const Tensor contiguous = ContiguousIn(e, x, false);
   return out;
 }
 
@@ -35,7 +35,7 @@ Tensor SoftmaxBackwardKernel(Eager& e, const Tensor& grad, const Tensor& output,
   OpScope scope(e, "aten::_softmax_backward_data");
   Tensor out = e.Empty(output->sizes, input_type);
   const Tensor product = e.EmptyIterator({&grad, &output}, output->dtype);
-  const Tensor contiguous = IsContiguous(*product) ? product : e.Empty(product->sizes, product->dtype);
+  const Tensor contiguous = ContiguousIn(e, product, false);
   return out;
 }
 
