@@ -1,10 +1,11 @@
 #include "planner/timeline/reentrant.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
+#include <span>
 #include <utility>
 
+#include "graph/layers/uses.h"
 #include "planner/timeline/backward.h"
 
 namespace vramplan {
@@ -13,17 +14,16 @@ namespace {
 
 bool IsInARow(const std::vector<size_t>& layers) { return layers.back() - layers.front() + 1 == layers.size(); }
 
-// What is made inside and read behind it, or returned.
-std::vector<ValueId> ResultsOf(const Layers& layers, const std::vector<size_t>& inside) {
-  std::set<ValueId> made;
-  for (const size_t l : inside) made.insert(layers.layers[l].outputs.begin(), layers.layers[l].outputs.end());
-  std::set<ValueId> read(layers.outputs.begin(), layers.outputs.end());
-  for (size_t l = inside.back() + 1; l < layers.layers.size(); ++l)
-    read.insert(layers.layers[l].inputs.begin(), layers.layers[l].inputs.end());
-  std::vector<ValueId> results;
-  std::ranges::set_intersection(made, read, std::back_inserter(results));
-  std::erase_if(results, [](ValueId id) { return !id.valid(); });
-  return results;
+// What is made inside and read behind it, or returned, in the order of values.
+std::vector<ValueId> ResultsOf(const Uses& uses, const std::vector<size_t>& inside) {
+  std::set<ValueId> results;
+  for (const size_t l : inside) {
+    for (const ValueId id : uses.layers().layers[l].outputs) {
+      const auto readers = id.valid() ? uses.ReadersOf(id) : std::span<const int32_t>();
+      if (!readers.empty() && static_cast<size_t>(readers.back()) > inside.back()) results.insert(id);
+    }
+  }
+  return {results.begin(), results.end()};
 }
 
 }  // namespace
@@ -32,11 +32,13 @@ ReentrantCheckpoints::ReentrantCheckpoints(eager::Eager& e, Recorder& recorder, 
                                            const Layers& layers, std::vector<CheckpointedCall>* calls)
     : e_(e), recorder_(recorder), runner_(runner), begins_(layers.layers.size(), -1) {
   const bool nested = std::ranges::any_of(*calls, [](const CheckpointedCall& call) { return call.around >= 0; });
-  if (nested) return;
+  const bool any = std::ranges::any_of(*calls, [](const CheckpointedCall& call) { return call.reentrant; });
+  if (nested || !any) return;
+  const Uses uses(layers);
   for (const CheckpointedCall& call : *calls) {
     if (!call.reentrant || !IsInARow(call.layers)) continue;
     begins_[call.layers.front()] = static_cast<int>(calls_.size());
-    calls_.push_back({call.layers, call.arguments, ResultsOf(layers, call.layers)});
+    calls_.push_back({call.layers, call.arguments, ResultsOf(uses, call.layers)});
   }
   std::erase_if(*calls, [&](const CheckpointedCall& call) { return begins_[call.layers.front()] >= 0; });
 }
