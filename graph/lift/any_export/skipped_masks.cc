@@ -197,7 +197,7 @@ class Rewrite {
   MaskEdit draft_;
   std::map<ValueId, ValueId> renamed_;
   std::map<ValueId, KnownMask> read_;
-  std::map<ValueId, const Layer*> biased_;  // where(causal mask, bias, number), by its result
+  std::map<ValueId, const Layer*> biased_;  // where(mask, bias, number), by its result
   std::set<ValueId> unmasked_;              // what is read where a mask of nothing was
   std::set<ValueId> copied_;                // copies of what is in biased_
   std::vector<ValueId> by_name_;

@@ -5,6 +5,7 @@
 //
 // What the signature lists is there before: a tensor that a module holds, or that torch.tensor made while exporting. So
 // is what a view shows of a buffer, "t" [64, 128] of one that is [128, 64].
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 
@@ -38,7 +39,12 @@ bool IsNamedAsView(const std::string& name) {
 }  // namespace
 
 void MakeComputedConstants(const Graph& graph, Layers* layers) {
-  if (graph.signature.empty()) return;
+  const auto is_table = [&](ValueId id) {
+    return id.valid() && (*layers)[id].role == Role::kConstant && (*layers)[id].shape.rank() > 0;
+  };
+  const bool any = std::ranges::any_of(layers->layers,
+                                       [&](const Layer& layer) { return std::ranges::any_of(layer.inputs, is_table); });
+  if (graph.signature.empty() || !any) return;
   std::unordered_set<std::string> listed;
   for (const SignatureEntry& entry : ParseSignature(graph.signature)) {
     listed.insert(entry.target);
@@ -53,15 +59,13 @@ void MakeComputedConstants(const Graph& graph, Layers* layers) {
   std::vector<bool> made(layers->values.size());
   Edit edit(layers);
   for (size_t l = 0; l < layers->layers.size(); ++l) {
-    for (const ValueId id : std::vector<ValueId>(layers->layers[l].inputs)) {
-      if (!id.valid() || made[id.index()]) continue;
-      const Value& stored = (*layers)[id];
-      if (stored.role != Role::kConstant || stored.shape.rank() == 0 || is_there(stored)) continue;
+    for (const ValueId id : layers->layers[l].inputs) {
+      if (!is_table(id) || made[id.index()] || is_there((*layers)[id])) continue;
       made[id.index()] = true;
-      Value computed = stored;
+      Value computed = (*layers)[id];
       computed.role = Role::kActivation;
       Layer layer = CallBeside(layers->layers[l], "arange", {}, {});
-      layer.name = stored.name;
+      layer.name = computed.name;
       edit.Rename(id, edit.InsertBefore(l, std::move(layer), std::move(computed)));
     }
   }

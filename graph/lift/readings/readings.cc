@@ -304,22 +304,6 @@ std::optional<Reading> AdditionsInPlaceInstead(const Layers& layers) {
 
 constexpr int64_t kManySteps = 4;  // tensors that a backward written by hand holds on its way
 
-// The call of layer `at` runs without gradients; behind it stands the entry of the tape (planner/semantics/function.cc).
-void PutFunction(size_t at, Layers* layers, Edit* edit) {
-  layers->layers[at].attributes.Set("no_grad", int64_t{1});
-  const Layer& call = layers->layers[at];
-  const ValueId operand = call.inputs[0], result = call.outputs[0];
-  const Value made = (*layers)[result];
-  Layer entry{.op = "function",
-              .name = call.name + ".function",
-              .inputs = {result, operand, operand},
-              .attributes = Named({{"results", int64_t{1}}, {"operands", int64_t{1}}, {"steps", kManySteps}}),
-              .module = call.module,
-              .nodes = call.nodes,
-              .evidence = call.evidence};
-  edit->Rename(result, edit->InsertBehind(at, std::move(entry), {.type = made.type, .shape = made.shape}));
-}
-
 // What rounds has a gradient of zero (tools/autograd/derivatives.yaml): who trains through it has a function of his
 // own, which lets gradients pass where its input is small, and keeps that (arXiv 1308.3432; arXiv 1602.02830,
 // section 1.3).
@@ -335,7 +319,8 @@ std::optional<Reading> StraightThroughInstead(const Layers& layers) {
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     if (!rounds(layers.layers[l])) continue;
     op = layers.layers[l].op;
-    PutFunction(l, &other, &edit);
+    other.layers[l].attributes.Set("no_grad", int64_t{1});
+    PutFunctionBehind(l, layers.layers[l].inputs[0], kManySteps, other, &edit);
   }
   edit.Apply();
   return Reading{

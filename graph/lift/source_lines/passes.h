@@ -6,6 +6,7 @@
 
 #include "graph/base/note.h"
 #include "graph/ir/graph.h"
+#include "graph/layers/edit.h"
 #include "graph/layers/layers.h"
 #include "graph/layers/source.h"
 
@@ -37,6 +38,10 @@ void ReadInPlaceLines(Layers* layers);
 // autograd.Function becomes one call. Note "custom-function".
 constexpr int64_t kNoGradGuessed = 2;
 void ReadRegions(Layers* layers, Notes* notes);
+
+// The entry of the tape behind layer `at`, for an autograd.Function whose last call that is: its gradient is that of
+// `operand`, which it keeps, and its backward holds `steps` tensors on its way (planner/semantics/function.cc).
+void PutFunctionBehind(size_t at, ValueId operand, int64_t steps, const Layers& layers, Edit* edit);
 
 // --- cast_lines.cc ---
 

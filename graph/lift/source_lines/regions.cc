@@ -344,18 +344,7 @@ class Regions {
   void PutFunction(const Region& region, ValueId operand) {
     for (size_t l = region.first; l < region.end; ++l) layers_.layers[l].attributes.Set("no_grad", int64_t{1});
     const Layer& call = layers_.layers[region.end - 1];
-    const ValueId result = call.outputs[0];
-    const Value made = layers_[result];
-    Layer entry{.op = "function",
-                .name = call.name + ".function",
-                .inputs = {result, operand, operand},
-                .attributes = Named({{"results", int64_t{1}}, {"operands", int64_t{1}}, {"steps", kStepsOfBackward}}),
-                .module = call.module,
-                .nodes = call.nodes,
-                .evidence = call.evidence};
-    const ValueId behind =
-        edit_.InsertBehind(region.end - 1, std::move(entry), {.type = made.type, .shape = made.shape});
-    edit_.Rename(result, behind);
+    PutFunctionBehind(region.end - 1, operand, kStepsOfBackward, layers_, &edit_);
     if (notes_ == nullptr) return;
     notes_->Add({"custom-function", Severity::kNote, call.module.valid() ? layers_[call.module].path : call.name,
                  "assumed: its autograd.Function keeps its input and nothing else",
@@ -413,6 +402,20 @@ class Regions {
 };
 
 }  // namespace
+
+void PutFunctionBehind(size_t at, ValueId operand, int64_t steps, const Layers& layers, Edit* edit) {
+  const Layer& call = layers.layers[at];
+  const ValueId result = call.outputs[0];
+  const Value made = layers[result];
+  Layer entry{.op = "function",
+              .name = call.name + ".function",
+              .inputs = {result, operand, operand},
+              .attributes = Named({{"results", int64_t{1}}, {"operands", int64_t{1}}, {"steps", steps}}),
+              .module = call.module,
+              .nodes = call.nodes,
+              .evidence = call.evidence};
+  edit->Rename(result, edit->InsertBehind(at, std::move(entry), {.type = made.type, .shape = made.shape}));
+}
 
 void ReadRegions(Layers* layers, Notes* notes) { Regions(layers, notes).Read(); }
 
