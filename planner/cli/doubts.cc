@@ -205,17 +205,6 @@ Layers OnlyLastTrained(const Layers& layers) {
   return head;
 }
 
-// "m.teacher.0.weight" and the rest of a network: "m.teacher.*".
-std::string PatternOf(const Tower& tower, const Layers& layers) {
-  std::string prefix = tower.first;
-  for (const ValueId id : tower.parameters) {
-    const std::string& name = layers[id].name;
-    prefix.resize(static_cast<size_t>(std::mismatch(prefix.begin(), prefix.end(), name.begin(), name.end()).first -
-                                      prefix.begin()));
-  }
-  return prefix.substr(0, prefix.rfind('.') + 1) + "*";
-}
-
 // A teacher, or an encoder that follows another by averaging, runs under torch.no_grad(): the file shows two networks.
 std::optional<Doubt> Teachers(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
@@ -224,13 +213,13 @@ std::optional<Doubt> Teachers(const DoubtedStep& step) {
   const Layers& layers = step.prepared.layers;
   const std::vector<Tower> towers = FindTowers(layers);
   if (towers.empty()) return std::nullopt;
-  const std::string pattern = PatternOf(towers.back(), layers);
   Doubt doubt;
-  doubt.assumption = {.code = "towers",
-                      .text = "assumed: the " + std::to_string(towers.size()) + " networks that meet in the loss (" +
-                              PatternOf(towers.front(), layers) + ", " + pattern +
-                              ") are trained; a teacher or a momentum encoder is not",
-                      .settle = "--frozen '" + pattern + "'"};
+  doubt.assumption = {
+      .code = "towers",
+      .text = "assumed: the " + std::to_string(towers.size()) + " networks that meet in the loss are trained, " +
+              towers.front().first + " and " + towers.back().first + "; a teacher or a momentum encoder is not",
+      .settle =
+          ToString(FrozenPatterns(towers.front(), layers)) + ", or " + ToString(FrozenPatterns(towers.back(), layers))};
   constexpr size_t kMost = 4;
   for (size_t i = 0; i < std::min(towers.size(), kMost); ++i) {
     Layers other = layers;

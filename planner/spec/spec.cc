@@ -138,7 +138,6 @@ std::optional<std::pair<int, int>> ReadPointed(std::string_view text) {
 
 }  // namespace
 
-std::string_view Name(Mode mode) { return NameIn(kModes, mode); }
 DType TypeInRun(DType in_file, Precision precision) {
   if (in_file != DType::kFloat32) return in_file;
   switch (precision) {
@@ -153,6 +152,7 @@ DType TypeInRun(DType in_file, Precision precision) {
   }
 }
 
+std::string_view Name(Mode mode) { return NameIn(kModes, mode); }
 std::string_view Name(Precision precision) { return NameIn(kPrecisions, precision); }
 std::string_view Name(Optimizer optimizer) { return NameIn(kOptimizers, optimizer); }
 std::string_view Name(OptimizerImpl impl) { return NameIn(kOptimizerImpls, impl); }

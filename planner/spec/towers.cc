@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
 
 #include "graph/layers/trained.h"
 #include "graph/layers/uses.h"
@@ -15,7 +16,7 @@ constexpr size_t kFewestTensors = 4;  // trained ones of a tower: two layers wit
 
 class TowerFinder {
  public:
-  explicit TowerFinder(const Layers& layers) : layers_(layers), uses_(layers), group_(layers.values.size()) {
+  explicit TowerFinder(const Layers& layers) : layers_(layers), group_(layers.values.size()) {
     std::iota(group_.begin(), group_.end(), size_t{0});
     FindWhatComesBeforeWeights();
     for (const Layer& layer : layers_.layers) JoinAt(layer);
@@ -34,20 +35,27 @@ class TowerFinder {
       found->second.parameters.push_back(id);
     }
     std::vector<Tower> large;
-    std::vector<std::set<ValueId>> inputs;
+    std::vector<size_t> groups;
     for (const size_t group : order) {
       if (towers[group].parameters.size() < kFewestTensors) continue;
       large.push_back(std::move(towers[group]));
-      inputs.push_back(InputsOf(group));
+      groups.push_back(group);
+    }
+    if (large.size() < 2) return {};
+    const Uses uses(layers_);
+    std::vector<std::set<ValueId>> inputs;
+    std::vector<Form> forms;
+    for (size_t i = 0; i < large.size(); ++i) {
+      inputs.push_back(InputsOf(groups[i], uses));
+      forms.push_back(FormOf(large[i]));
     }
     std::vector<Tower> result;
     for (size_t i = 0; i < large.size(); ++i) {
-      const auto is_beside = [&](size_t j) {
-        return j != i && (Share(inputs[i], inputs[j]) || FormOf(large[i]) == FormOf(large[j]) ||
-                          Includes(FormOf(large[i]), FormOf(large[j])) || Includes(FormOf(large[j]), FormOf(large[i])));
-      };
       bool beside = false;
-      for (size_t j = 0; j < large.size(); ++j) beside = beside || is_beside(j);
+      for (size_t j = 0; j < large.size() && !beside; ++j) {
+        beside = j != i && (Share(inputs[i], inputs[j]) || std::ranges::includes(forms[i], forms[j]) ||
+                            std::ranges::includes(forms[j], forms[i]));
+      }
       if (beside) result.push_back(large[i]);
     }
     return result;
@@ -58,13 +66,15 @@ class TowerFinder {
 
   bool IsParameter(ValueId id) const { return id.valid() && layers_[id].role == Role::kParameter; }
 
+  bool LeadsToWeights(const Layer& layer) const {
+    return std::ranges::any_of(layer.inputs, [&](ValueId id) { return IsParameter(id); }) ||
+           std::ranges::any_of(layer.outputs, [&](ValueId id) { return id.valid() && before_[id.index()]; });
+  }
+
   void FindWhatComesBeforeWeights() {
     before_.assign(layers_.values.size(), false);
     for (auto layer = layers_.layers.rbegin(); layer != layers_.layers.rend(); ++layer) {
-      const bool leads =
-          std::ranges::any_of(layer->inputs, [&](ValueId id) { return IsParameter(id); }) ||
-          std::ranges::any_of(layer->outputs, [&](ValueId id) { return id.valid() && before_[id.index()]; });
-      if (!leads) continue;
+      if (!LeadsToWeights(*layer)) continue;
       for (const ValueId id : layer->inputs) {
         if (id.valid()) before_[id.index()] = true;
       }
@@ -79,10 +89,7 @@ class TowerFinder {
     }
     std::ranges::sort(joined);
     joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
-    const bool leads =
-        std::ranges::any_of(layer.inputs, [&](ValueId id) { return IsParameter(id); }) ||
-        std::ranges::any_of(layer.outputs, [&](ValueId id) { return id.valid() && before_[id.index()]; });
-    if (joined.empty() || (joined.size() > 1 && !leads)) return;
+    if (joined.empty() || (joined.size() > 1 && !LeadsToWeights(layer))) return;
     for (const size_t group : joined) group_[group] = joined.front();
     for (const ValueId id : layer.outputs) {
       if (id.valid()) group_[id.index()] = joined.front();
@@ -98,21 +105,21 @@ class TowerFinder {
     return group;
   }
 
-  std::set<ValueId> InputsOf(size_t group) {
+  std::set<ValueId> InputsOf(size_t group, const Uses& uses) {
     std::set<ValueId> found;
     for (const Layer& layer : layers_.layers) {
       if (layer.outputs.empty() || !layer.outputs[0].valid() || !Belongs(layer.outputs[0])) continue;
       if (GroupOf(layer.outputs[0]) != group) continue;
       for (const ValueId id : layer.inputs) {
-        if (id.valid() && !Belongs(id)) found.insert(SourceOf(id));
+        if (id.valid() && !Belongs(id)) found.insert(SourceOf(id, uses));
       }
     }
     return found;
   }
 
   // The input of the model behind what has no weights.
-  ValueId SourceOf(ValueId id) const {
-    for (const Layer* maker = uses_.MakerOf(id); maker != nullptr; maker = uses_.MakerOf(id)) {
+  static ValueId SourceOf(ValueId id, const Uses& uses) {
+    for (const Layer* maker = uses.MakerOf(id); maker != nullptr; maker = uses.MakerOf(id)) {
       if (maker->inputs.empty() || !maker->inputs[0].valid()) break;
       id = maker->inputs[0];
     }
@@ -129,10 +136,8 @@ class TowerFinder {
     std::ranges::sort(form);
     return form;
   }
-  static bool Includes(const Form& more, const Form& less) { return std::ranges::includes(more, less); }
 
   const Layers& layers_;
-  const Uses uses_;
   std::vector<size_t> group_;  // by value: one that stands for its network
   std::vector<bool> before_;   // by value: a weight is read behind it
 };
@@ -143,6 +148,35 @@ std::vector<Tower> FindTowers(const Layers& layers) {
   std::vector<Tower> towers = TowerFinder(layers).Towers();
   if (towers.size() < 2) towers.clear();
   return towers;
+}
+
+// The shortest beginnings of names that no parameter outside has.
+std::vector<TrainedPattern> FrozenPatterns(const Tower& tower, const Layers& layers) {
+  const std::set<ValueId> inside(tower.parameters.begin(), tower.parameters.end());
+  std::set<std::string_view> foreign;  // "m.", "m.student."
+  const auto beginnings = [&](ValueId id, const auto& take) {
+    const std::string_view name = layers[id].name;
+    for (size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', dot + 1)) {
+      if (take(name.substr(0, dot + 1))) return;
+    }
+  };
+  for (const ValueId id : layers.parameters) {
+    if (inside.contains(id)) continue;
+    beginnings(id, [&](std::string_view beginning) { return foreign.insert(beginning), false; });
+  }
+  std::set<std::string> globs;
+  for (const ValueId id : tower.parameters) {
+    std::string glob = layers[id].name;  // where others share each beginning of it
+    beginnings(id, [&](std::string_view beginning) {
+      if (foreign.contains(beginning)) return false;
+      glob = std::string(beginning) + "*";
+      return true;
+    });
+    globs.insert(glob);
+  }
+  std::vector<TrainedPattern> patterns;
+  for (const std::string& glob : globs) patterns.push_back({glob, false});
+  return patterns;
 }
 
 }  // namespace vramplan

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/layers/layers.h"
+#include "planner/spec/trained.h"
 
 namespace vramplan {
 
@@ -21,5 +22,8 @@ struct Tower {
 
 // None, or at least two: each takes inputs of the model and no result of another.
 std::vector<Tower> FindTowers(const Layers& layers);
+
+// What freezes the tower and nothing else: --frozen 'teacher.*' --frozen 'ht.*'.
+std::vector<TrainedPattern> FrozenPatterns(const Tower& tower, const Layers& layers);
 
 }  // namespace vramplan

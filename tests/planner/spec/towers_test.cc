@@ -43,6 +43,17 @@ TEST_CASE("networks that read the same input and meet in the loss are towers") {
   CHECK(two.Firsts() == std::vector<std::string>{"student.0.weight", "teacher.0.weight"});
 }
 
+TEST_CASE("a tower of two children is frozen by the names of both, and by no name of another") {
+  TwoNetworks two;
+  const ValueId x = two.Add("x", Role::kInput, {8, 4});
+  const ValueId first = two.Network("m.hs", two.Network("m.student", x, 4), 4);
+  const ValueId second = two.Network("m.ht", two.Network("m.mean", x, 4), 4);
+  two.Call("sub", {first, second});
+  const std::vector<Tower> towers = FindTowers(two.layers);
+  REQUIRE(towers.size() == 2);
+  CHECK(ToString(FrozenPatterns(towers[1], two.layers)) == "--frozen 'm.ht.*' --frozen 'm.mean.*'");
+}
+
 TEST_CASE("networks of the same form are towers, whatever they read") {
   TwoNetworks two;
   const ValueId x = two.Add("x", Role::kInput, {8, 4}), y = two.Add("y", Role::kInput, {8, 4});
