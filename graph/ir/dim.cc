@@ -10,9 +10,7 @@
 
 namespace vramplan {
 
-Dim Dim::Worse(Dim a, Dim b) {
-  return a.state_ == State::kOverflow || b.state_ == State::kOverflow ? Overflow() : Unknown();
-}
+Dim Dim::Worse(Dim a, Dim b) { return a.overflowed() || b.overflowed() ? Overflow() : Unknown(); }
 
 int64_t Dim::At(int64_t batch) const {
   CHECK(known());
@@ -27,7 +25,7 @@ Dim operator+(Dim a, Dim b) {
       __builtin_add_overflow(a.c2_, b.c2_, &r.c2_)) {
     return Dim::Overflow();
   }
-  return r;
+  return Dim::Told(r);
 }
 
 Dim operator-(Dim a, Dim b) {
@@ -37,7 +35,7 @@ Dim operator-(Dim a, Dim b) {
       __builtin_sub_overflow(a.c2_, b.c2_, &r.c2_)) {
     return Dim::Overflow();
   }
-  return r;
+  return Dim::Told(r);
 }
 
 Dim operator*(Dim a, Dim b) {
@@ -50,7 +48,7 @@ Dim operator*(Dim a, Dim b) {
   if (a.IsConstant()) {  // the other one scaled
     const bool fits = !__builtin_mul_overflow(a.c0_, b.c0_, &r.c0_) && !__builtin_mul_overflow(a.c0_, b.c1_, &r.c1_) &&
                       !__builtin_mul_overflow(a.c0_, b.c2_, &r.c2_);
-    return fits ? r : Dim::Overflow();
+    return fits ? Dim::Told(r) : Dim::Overflow();
   }
   const bool degree_left = (a.c1_ != 0 && b.c2_ != 0) || (a.c2_ != 0 && b.c1_ != 0) || (a.c2_ != 0 && b.c2_ != 0);
   if (degree_left) return Dim::Overflow();
@@ -67,7 +65,7 @@ Dim operator*(Dim a, Dim b) {
       !product_sum({{a.c0_, b.c2_}, {a.c1_, b.c1_}, {a.c2_, b.c0_}}, &r.c2_)) {
     return Dim::Overflow();
   }
-  return r;
+  return Dim::Told(r);
 }
 
 // Long division from the highest power; every step must be exact in the integers.

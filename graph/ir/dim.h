@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -23,15 +24,15 @@ class Dim {
     d.c0_ = c0;
     d.c1_ = c1;
     d.c2_ = c2;
-    return d;
+    return Told(d);
   }
   static constexpr Dim Batch() { return Polynomial(0, 1, 0); }
-  static constexpr Dim Unknown() { return InState(State::kUnknown); }
-  static constexpr Dim Overflow() { return InState(State::kOverflow); }
+  static constexpr Dim Unknown() { return WithMark(kUnknown); }
+  static constexpr Dim Overflow() { return WithMark(kOverflow); }
 
-  constexpr bool known() const { return state_ == State::kExact; }
-  constexpr bool overflowed() const { return state_ == State::kOverflow; }
-  constexpr bool IsConstant() const { return known() && c1_ == 0 && c2_ == 0; }
+  constexpr bool known() const { return c2_ > kOverflow; }
+  constexpr bool overflowed() const { return c2_ == kOverflow; }
+  constexpr bool IsConstant() const { return c1_ == 0 && c2_ == 0; }
   constexpr bool Is(int64_t constant) const { return IsConstant() && c0_ == constant; }
   constexpr int64_t c0() const { return c0_; }
   constexpr int64_t c1() const { return c1_; }
@@ -49,16 +50,18 @@ class Dim {
   friend std::optional<Dim> DivideExactly(Dim a, Dim b);
 
  private:
-  enum class State : uint8_t { kExact, kUnknown, kOverflow };
-  static constexpr Dim InState(State state) {
+  // Instead of a coefficient of B^2, in the one place: a large model has millions of these.
+  static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min(), kOverflow = kUnknown + 1;
+  static constexpr Dim WithMark(int64_t mark) {
     Dim d;
-    d.state_ = state;
+    d.c2_ = mark;
     return d;
   }
-  static Dim Worse(Dim a, Dim b);  // the state of the worse one
+  // What was computed exactly, unless it is out of the range that the marks leave.
+  static constexpr Dim Told(Dim d) { return d.known() ? d : Overflow(); }
+  static Dim Worse(Dim a, Dim b);  // of two of which one is not known
 
   int64_t c0_ = 0, c1_ = 0, c2_ = 0;
-  State state_ = State::kExact;
 };
 
 // "12*B", "B + 1", "224", "?".

@@ -15,7 +15,7 @@ class Shape {
  public:
   static constexpr int kMaxRank = 8;  // PyTorch allows 64, ONNX any; no operator of either field uses more than 8
 
-  Shape() = default;
+  Shape() {}
   Shape(std::initializer_list<Dim> dims) {
     for (const Dim& d : dims) Append(d);
   }
@@ -23,7 +23,8 @@ class Shape {
     for (const Dim& d : dims) Append(d);
   }
 
-  // Copies what there is: most tensors have half as many axes, and a step has thousands of tensors.
+  // Copies what there is, and leaves the rest unwritten: most tensors have half as many axes, and a step has thousands of
+  // tensors.
   Shape(const Shape& other) : rank_(other.rank_) { std::copy_n(other.dims_, rank_, dims_); }
   Shape& operator=(const Shape& other) {
     rank_ = other.rank_;
@@ -59,7 +60,9 @@ class Shape {
 
  private:
   int rank_ = 0;
-  Dim dims_[kMaxRank];
+  union {
+    Dim dims_[kMaxRank];
+  };
 };
 
 // "[B, 3, 224, 224]"
