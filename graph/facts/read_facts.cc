@@ -103,6 +103,8 @@ class ProgramReader {
     if (const auto reentrant = object_.find("reentrant"); reentrant != object_.end()) {
       for (const json& path : ListIn(*reentrant)) program_.reentrant.push_back(TextIn(path));
     }
+    if (const auto loss = object_.find("loss"); loss != object_.end())
+      program_.loss = PlaceIn(*loss, Part(object_, "calls").size(), RecordedProgram::kAbsent);
     made_.assign(program_.values.size(), false);
     for (const std::vector<RecordedProgram::Kept>* list : {&program_.stored, &program_.given}) {
       for (const RecordedProgram::Kept& kept : *list) Make(kept.value);

@@ -32,6 +32,11 @@ constexpr NameHabit kCopiedCodeNames[] = {
     {"wpe", NameHabit::Of::kNamedResult},
     {"query_embed.weight", NameHabit::Of::kLearnedQueries},  // facebookresearch/detr, models/backbone.py: BackboneBase
     {"fpn_bottleneck", NameHabit::Of::kRenamedList},         // mmsegmentation, decode_heads/uper_head.py: fpn_outs
+    // openai/guided-diffusion, nn.py; CompVis/latent-diffusion, ldm/modules/diffusionmodules/util.py
+    {"GroupNorm32", NameHabit::Of::kNormGoesBack},
+    {"LayerNormFp32", NameHabit::Of::kNormGoesBack},  // mlfoundations/open_clip, transformer.py
+    {"Fp32LayerNorm", NameHabit::Of::kNormGoesBack},  // facebookresearch/fairseq, modules/layer_norm.py
+    {"Fp32GroupNorm", NameHabit::Of::kNormGoesBack},  // and modules/fp32_group_norm.py
     // microsoft/Swin-Transformer, models/swin_transformer.py
     {"relative_position_bias_table", NameHabit::Of::kDenseBias, "relative_position_index"},
 };

@@ -78,6 +78,12 @@ bool HasHabit(std::string_view class_name, Effect effect) {
   return AnyWith(effect, [&](std::string_view of) { return class_name == of; });
 }
 
+bool IsOfAnyLibrary(std::string_view class_name) {
+  return std::ranges::any_of(Libraries(), [&](const Library& library) {
+    return !library.name.empty() && class_name.starts_with(library.name);
+  });
+}
+
 bool IsOfLibraryWith(std::string_view class_name, Effect effect) {
   return AnyWith(effect, [&](std::string_view of) { return class_name.starts_with(of); });
 }

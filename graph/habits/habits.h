@@ -58,14 +58,16 @@ struct NameHabit {
     kPoppedFeatures,   // x += x_down.pop(0), of what NAME.0`with` made: features are not kept, and sums are in place
     kNamedEmbeddings,  // embedding_output = self.embeddings(...): whatever of it is read in its caller's frame
     kNamedPatches,     // x = self.patch_embed(x); x = self._pos_embed(x), which joins and adds in a method of its own
-    kUnrunStages,  // what has this in its path reads the first maps of a module `with`, whose other stages never run
-    kPyramid,      // a list of this module's maps waits until the module `with` beside it is done
-    kRenamedList,  // a list that is joined for this module gives its name to what was joined
-    kTurnsBoth,    // a model with this module turns queries and keys in one call, and both names stay until then
+    kUnrunStages,   // what has this in its path reads the first maps of a module `with`, whose other stages never run
+    kPyramid,       // a list of this module's maps waits until the module `with` beside it is done
+    kDilatedStage,  // a stage of this name may keep the resolution, and its last map stands in the list all the same
+    kRenamedList,   // a list that is joined for this module gives its name to what was joined
+    kTurnsBoth,     // a model with this module turns queries and keys in one call, and both names stay until then
     // Arithmetic of halves that an export in fp32 does not show:
     kHalvesOfT5,    // a model with this module clamps in fp16, and its feed forward casts to the type of its weight
     kClamped,       // the module at NAME.0`with`.1 clamps its sum, in such a model
     kCastToWeight,  // this linear's operand gets the type of its weight, in such a model
+    kNormGoesBack,  // a class of this name norms x.float() and returns the type of x
     // Copies and what is kept:
     kDenseBias,    // this table of position biases, looked up by `with`, is made contiguous where it was permuted
     kDenseMap,     // a norm NAME1 beside `with`1 gives a map, which its caller makes contiguous
@@ -103,6 +105,9 @@ std::span<const Library> Libraries();
 
 // Whether exactly this class has this habit.
 bool HasHabit(std::string_view class_name, Effect effect);
+
+// Whether the class is of a library that was read.
+bool IsOfAnyLibrary(std::string_view class_name);
 
 // Whether this class begins as one with this habit does: a whole library's, "transformers.".
 bool IsOfLibraryWith(std::string_view class_name, Effect effect);

@@ -29,6 +29,8 @@ constexpr NameHabit kSegmentationModelsNames[] = {
     {"norm", NameHabit::Of::kDenseMap, "patch_embed"},  // encoders/mix_transformer.py: norm1(x).contiguous()
     {"encoder", NameHabit::Of::kNamedFeatures},         // base/model.py
     {"encoder", NameHabit::Of::kPyramid, "segmentation_head"},
+    {"layer3", NameHabit::Of::kDilatedStage},  // encoders/_base.py: make_dilated
+    {"layer4", NameHabit::Of::kDilatedStage},
     {".psp.blocks.", NameHabit::Of::kUnrunStages, "encoder"},  // decoders/pspnet/model.py: encoder_depth=3
     {".aspp.", NameHabit::Of::kDecoderOutOfPlace},             // decoders/deeplabv3/decoder.py
 };

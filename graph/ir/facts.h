@@ -93,7 +93,8 @@ struct RecordedProgram {
   std::vector<Called> modules;
   std::vector<std::string> reentrant;  // paths of modules that run under torch.utils.checkpoint(use_reentrant=True)
   std::vector<Call> calls;
-  std::vector<End> ends;  // in the order in which they died
+  std::vector<End> ends;   // in the order in which they died
+  int32_t loss = kAbsent;  // the first call of the script's loss, behind those of the model; kAbsent: it is not there
   // What calls of vramplan.function run for their gradients, by the keyword "backward" of the call. It is given the
   // gradients of the results, then what the function keeps, and returns the gradients of its operands.
   std::vector<RecordedProgram> backwards;

@@ -118,6 +118,7 @@ struct Layers {
   // (graph/lift/source_lines/checkpointed.cc).
   std::vector<ModuleId> checkpointed;
   std::vector<ModuleId> reentrant;  // of these, those with use_reentrant=True
+  ValueId loss_after;               // what is made last before the script's loss; invalid: no layer is of the loss
   // Those of which a condition decides it: x = checkpoint(block, x) if self.use_checkpoint else block(x).
   std::vector<ModuleId> perhaps_checkpointed;
   Guesses guesses;

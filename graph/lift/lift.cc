@@ -4,7 +4,6 @@
 #include <iterator>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "graph/base/text.h"
 #include "graph/ir/aten.h"
@@ -13,7 +12,7 @@
 #include "graph/lift/liveness.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/passes.h"
-#include "graph/lift/recorded/recorded_forward.h"
+#include "graph/lift/recorded/recorded.h"
 #include "graph/lift/simplifiers/fx_names.h"
 #include "graph/programs/layers_of_program.h"
 #include "graph/programs/program_of_export.h"
@@ -52,6 +51,7 @@ std::vector<std::string> LinesOf(const Layers& layers) {
     lines.push_back(std::move(line));
   }
   for (const ValueId id : layers.outputs) lines.push_back("kept " + std::to_string(id.value));
+  for (const ValueId id : layers.kept_by_modules) lines.push_back("kept by a module " + std::to_string(id.value));
   for (const Value& value : layers.values)
     lines.push_back(value.name + " " + std::to_string(static_cast<int>(value.role)));
   for (const ModuleId module : layers.checkpointed) lines.push_back("checkpointed " + std::to_string(module.value));

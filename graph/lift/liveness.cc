@@ -1,7 +1,5 @@
 #include "graph/lift/liveness.h"
 
-#include <algorithm>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>

@@ -5,8 +5,7 @@
 #include "graph/lift/any_export/inplace.h"
 #include "graph/lift/any_export/passes.h"
 #include "graph/lift/dynamo/passes.h"
-#include "graph/lift/recorded/recorded_forward.h"
-#include "graph/lift/recorded/recorded_tensors.h"
+#include "graph/lift/recorded/recorded.h"
 #include "graph/lift/simplifiers/passes.h"
 #include "graph/lift/source_lines/passes.h"
 #include "graph/lift/torchscript/merged_pad.h"
@@ -92,7 +91,10 @@ constexpr LayersPass kLayersPasses[] = {
     {"type-creations", kAny, "zeros_like and new_zeros have the type of their operand, torch.zeros fp32",
      [](LayersState& s) { TypeCreations(s.graph, &s.layers); }},
     {"restore-upcasts", kAny, "x.float() leaves nothing in an export in fp32",
-     [](LayersState& s) { RestoreUpcasts(&s.layers); }},
+     [](LayersState& s) {
+       RestoreUpcasts(&s.layers);
+       CastBack(&s.layers, CastEvidence::kClass);
+     }},
     {"hold-encoder-state", kAny, "encoder-decoder models return the encoder's state beside their logits",
      [](LayersState& s) { HoldEncoderState(&s.layers); }, true},
     {"hold-pruned-weights", kAny, "torch.nn.utils.prune keeps each product until the next forward",
@@ -110,6 +112,8 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { MakeMapsOfSequencesContiguous(&s.layers); }},
     {"make-computed-constants", kDynamo, "what a forward computes without an input is stored in the file",
      [](LayersState& s) { MakeComputedConstants(s.graph, &s.layers); }},
+    {"make-folded-biases", kTorchScript, "an export of eval() stores biases that attention computes of its table",
+     [](LayersState& s) { MakeFoldedBiases(&s.layers); }},
     {"assume-dropout", kAny, "--assume-dropout: an export of eval() has none",
      [](LayersState& s) {
        if (s.put_back.dropout > 0) NoteDropouts(AssumeDropout(&s.layers, s.put_back), s.notes);
@@ -131,6 +135,8 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { NameIndexAdds(&s.layers, s.notes); }},
     {"read-in-place-lines", kDynamo, "source lines say what wrote into its operand",
      [](LayersState& s) { ReadInPlaceLines(&s.layers); }},
+    {"read-attribute-lines", kDynamo, "source lines say what an attribute of a module holds until the next forward",
+     [](LayersState& s) { ReadAttributeLines(&s.layers); }},
     {"read-cast-lines", kDynamo, "source lines say whether a mask was made fp32 or of another tensor's type",
      [](LayersState& s) { ReadCastLines(&s.layers); }},
     {"read-checkpoints", kDynamo, "source lines say which calls run under torch.utils.checkpoint",

@@ -22,6 +22,8 @@ constexpr AtenRule kRules[] = {
     {"addmm baddbmm", "=", "bias! a! b! beta- alpha-"},
     {"mm bmm matmul", "=", "a! b!"},
     {"mv dot vdot", "matmul", "a! b!"},
+    {"_grouped_mm", "grouped_mm", "a! b! offs!"},
+    {"transformers.grouped_mm_fallback", "grouped_mm_fallback", "a! b! offs!"},
     {"einsum", "einsum", "equation operands*"},
     {"cosine_similarity", "cosine_similarity", "a! b! dim eps-", ShapeDims},
     {"bilinear", "bilinear", "a! b! weight! bias!"},
@@ -258,11 +260,10 @@ const std::unordered_map<std::string_view, AtenRule>& RulesByTarget() {
 
 const AtenRule* FindAtenRule(std::string_view target) {
   const auto& rules = RulesByTarget();
-  if (target.starts_with("prims.") || target.starts_with("torchvision.")) {  // by their whole name
+  if (!target.starts_with("aten.")) {  // of another library: by its whole name
     const auto other = rules.find(target.substr(0, target.find('.', target.find('.') + 1)));
     return other == rules.end() ? nullptr : &other->second;
   }
-  if (!target.starts_with("aten.")) return nullptr;
   target.remove_prefix(5);
   if (const auto exact = rules.find(target); exact != rules.end()) return &exact->second;
   const auto packet = rules.find(target.substr(0, target.find('.')));

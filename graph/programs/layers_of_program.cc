@@ -18,7 +18,9 @@ namespace {
 
 using Argument = RecordedArgument;
 
-bool IsTensorMade(std::string_view op) { return op == "zeros" || op == "ones" || op == "full" || op == "empty"; }
+bool IsTensorMade(std::string_view op) {
+  return op == "zeros" || op == "ones" || op == "full" || op == "empty" || op == "bernoulli" || op == "arange";
+}
 
 std::string_view PacketOf(std::string_view name) {
   const size_t begin = name.find('.');
@@ -39,6 +41,7 @@ class ProgramLayers {
     AddStored();
     for (size_t c = 0; c < program_.calls.size(); ++c) {
       place_ = NodeId{static_cast<int32_t>(c)};
+      if (program_.loss == place_.value) loss_after_ = last_;
       AddCall(program_.calls[c]);
       made_.push_back(last_);
     }
@@ -46,6 +49,7 @@ class ProgramLayers {
       builder_.SetRootClass(program_.modules.front().class_name);
     Layers layers = std::move(builder_).Finish(notes_);
     layers.inputs = inputs_;
+    layers.loss_after = loss_after_;
     for (const ValueId id : frozen_) SetTrained(&layers, id, false);
     for (const int32_t value : program_.returned) {
       if (IdOf(value).valid()) layers.outputs.push_back(IdOf(value));
@@ -276,6 +280,8 @@ class ProgramLayers {
   // x.contiguous(memory_format=torch.channels_last), and to() and clone() with it.
   void TakeFormat(const RecordedProgram::Call& call, AtenCall* aten) const {
     const Argument* format = Keyword(call, "memory_format");
+    if (format != nullptr && format->text == "preserve" && aten->op == "clone")
+      return aten->attributes.Set("preserve", int64_t{1});
     const bool copies = aten->op == "contiguous" || aten->op == "clone" || (aten->op == "to" && aten->alias);
     if (format == nullptr || format->text != "channels_last" || !copies) return;
     if (aten->op == "to") aten->op = "contiguous";
@@ -310,7 +316,7 @@ class ProgramLayers {
   LayerBuilder builder_;
   std::vector<ValueId> ids_;   // by number of the program
   std::vector<ValueId> made_;  // by call: what was made last when it is done
-  ValueId last_;
+  ValueId last_, loss_after_;
   NodeId place_;
   std::vector<ValueId> inputs_, frozen_;
   std::set<std::string_view> untrained_;

@@ -1,6 +1,7 @@
 #include "planner/cli/check_inputs.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,20 @@ bool HasWeight(const Graph& graph, const Shapes& shapes, const Node& node) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
     return id.valid() && graph[id].stored && shapes[id].shape && shapes[id].shape->rank() >= 2;
   });
+}
+
+// Whether a node takes one entry of its first operand's first axis, x[0] or x[1].
+bool TakesOneEntry(const Graph& graph, const Node& node) {
+  if (node.op != "Gather" || node.attributes.Int("axis", 0) != 0 || !node.inputs[1].valid()) return false;
+  const std::optional<StoredTensor>& index = graph[node.inputs[1]].stored;
+  return index && index->values && index->values->integers.size() == 1;
+}
+
+// x[numbers], where x has the batch in front.
+bool PicksRowsOfBatch(const Shapes& shapes, const Node& node) {
+  if (node.op != "Gather" || node.attributes.Int("axis", 0) != 0) return false;
+  const std::optional<Shape>& table = shapes[node.inputs[0]].shape;
+  return table && table->rank() > 0 && (*table)[0] == Dim::Batch();
 }
 
 }  // namespace
@@ -51,6 +66,43 @@ Status CheckBatch(const Options& options, const Graph& graph, const Binding& bin
   }
   if (contradiction) return *contradiction;
   return Done();
+}
+
+void NoteBatchAxes(const Graph& graph, const Shapes& shapes, const Binding& binding, Notes* notes) {
+  struct Read {
+    int entries = 0;          // single ones
+    bool others = false;      // read in another way
+    bool picks_rows = false;  // of a tensor whose first axis is the batch
+  };
+  std::map<TensorId, Read> reads;  // of each input that has the batch
+  for (const auto& [id, shape] : binding.inputs) {
+    if (std::ranges::find(shape, Dim::Batch()) != shape.end()) reads[id] = {};
+  }
+  if (reads.size() < 2) return;
+  for (const Node& node : graph.nodes) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto found = reads.find(node.inputs[i]);
+      if (found == reads.end() || node.op == "Shape") continue;
+      Read& read = found->second;
+      const bool entry = i == 0 && TakesOneEntry(graph, node);
+      read.entries += entry ? 1 : 0;
+      read.others |= !entry;
+      read.picks_rows |= i == 1 && PicksRowsOfBatch(shapes, node);
+    }
+  }
+  for (const auto& [id, shape] : binding.inputs) {
+    const auto found = reads.find(id);
+    if (found == reads.end()) continue;
+    const Read& read = found->second;
+    const bool by_entries = read.entries > 0 && !read.others;
+    if (!by_entries && !read.picks_rows) continue;
+    const std::string wrong = by_entries && shape[0] == Dim::Batch()
+                                  ? "its first axis is the batch in this file, and the model reads single entries of it"
+                                  : "it has as many entries as the batch in this file, and they pick rows of the batch";
+    notes->Add({"batch-axis", Severity::kWarning, graph[id].name,
+                wrong + ", as the ends of edges do: sizes that grow with the batch may be wrong",
+                "export the file with names of their own for axes that vary on their own"});
+  }
 }
 
 Status CheckEmpty(const Options& options, const Graph& graph, const Result<Shapes>& inferred) {

@@ -132,6 +132,7 @@ Result<Prepared> Prepare(const Options& options) {
   if (const Status empty = CheckEmpty(options, prepared.graph, shapes); !empty.ok()) return empty.error();
   if (!shapes.ok()) return shapes.error();
   prepared.shapes = *std::move(shapes);
+  NoteBatchAxes(prepared.graph, prepared.shapes, prepared.binding, &prepared.notes);
   const Runtime runtime = options.spec.framework.runtime;
   Result<Layers> layers = GraphFor(runtime, prepared.graph, prepared.shapes, options.put_back, &prepared.notes);
   if (!layers.ok()) return layers.error();

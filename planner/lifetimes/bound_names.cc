@@ -3,7 +3,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string_view>
 
 #include "graph/base/text.h"
 #include "graph/layers/trained.h"

@@ -54,7 +54,8 @@ class KnownFrames {
       if (kind.front() == '.') kind.erase(0, 1);
       run.push_back({statement, std::move(kind)});
     }
-    const std::set<std::string_view> kinds = KindsOf(run);
+    std::set<std::string_view> kinds;
+    for (const Kinded& one : run) kinds.insert(one.kind);
     const Release end = frames_.WithFrame(frame);
     const std::string_view class_name = frame.valid() ? layers_[frame].class_name : std::string_view();
     for (const FrameRow& row : Rows()) {
@@ -66,12 +67,6 @@ class KnownFrames {
           HoldName(frame, turn, name, whole ? end : Release{turn.back().statement.last, end.holder});
       }
     }
-  }
-
-  static std::set<std::string_view> KindsOf(const std::vector<Kinded>& run) {
-    std::set<std::string_view> kinds;
-    for (const Kinded& one : run) kinds.insert(one.kind);
-    return kinds;
   }
 
   // A frame that comes to its first child again and again is that of a loop, which calls block.forward(x): exporters

@@ -2,7 +2,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "graph/habits/habits.h"
 #include "graph/layers/form.h"

@@ -41,16 +41,26 @@ void HoldPyramid(const Frames& frames, Holds& holds) {
     if (!hands_on) continue;
     struct Map {
       ValueId id;
-      int depth;  // rises with that of the frame in which it is handed on
+      int depth;       // rises with that of the frame in which it is handed on
+      ModuleId stage;  // that handed it on, if it may be dilated: then it has the resolution of the one before
     };
-    std::vector<Map> maps;  // one a resolution
+    const auto stage_of = [&](ModuleId made) {
+      while (made.valid() && layers[made].parent != ModuleId::At(m)) made = layers[made].parent;
+      const bool stage =
+          made.valid() && HabitOfName(layers[made].path, NameHabit::Of::kDilatedStage, around) != nullptr;
+      return stage ? made : ModuleId();
+    };
+    std::vector<Map> maps;  // one a resolution, and one a stage
     const Statement call = frames.StatementOf(frames.EndOf(ModuleId::At(m)), encoder.parent);
     for (int l = call.first; l < static_cast<int>(layers.layers.size()); ++l) {
       for (const ValueId id : frames.At(l).inputs) {
         const int maker = frames.MakerOf(id);
         if (maker < call.first || maker > call.last || !IsMap(layers, frames.At(maker), id)) continue;
-        const Map map{id, frames.WithFrame(frames.Common(frames.MadeIn(id), frames.At(l).module)).holder};
+        const ModuleId stage = stage_of(frames.MadeIn(id));
+        if (stage.valid() && frames.IsInside(frames.At(l).module, stage)) continue;
+        const Map map{id, frames.WithFrame(frames.Common(frames.MadeIn(id), frames.At(l).module)).holder, stage};
         const auto same = std::ranges::find_if(maps, [&](const Map& other) {
+          if (map.stage != other.stage) return false;
           return layers[other.id].shape[2] == layers[id].shape[2] && layers[other.id].shape[3] == layers[id].shape[3];
         });
         if (same == maps.end()) {

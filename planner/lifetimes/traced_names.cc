@@ -82,7 +82,7 @@ class TracedNames {
       const size_t reading = frame->Running(reader, s);
       std::erase_if(open, [&](const std::string& name) {
         return IsNoTensor(name) || !Mentions(RightOf(frame->ran[reading].text), name) ||
-               IsWrittenBetween(*frame, s, reading, name) || IsOfAnother(*frame, s, reading, name);
+               IsWritten(*frame, s + 1, reading, name) || IsOfAnother(*frame, s, reading, name);
       });
     }
     if (open.size() == 1) one.read.targets = std::move(open);
@@ -90,23 +90,17 @@ class TracedNames {
 
   static bool IsNoTensor(std::string_view name) { return IsOneOf(name, {"self", "torch", "F", "nn"}); }
 
-  static bool IsWrittenBetween(const Frame& frame, size_t after, size_t before, const std::string& name) {
-    for (size_t s = after + 1; s < before; ++s) {
-      if (frame.ran[s].Binds(name)) return true;
-    }
-    return false;
+  // By the statements from `first` up to `end`.
+  static bool IsWritten(const Frame& frame, size_t first, size_t end, const std::string& name) {
+    const auto at = [&](size_t s) { return frame.ran.begin() + static_cast<std::ptrdiff_t>(s); };
+    return first < end && std::any_of(at(first), at(end), [&](const Executed& line) { return line.Binds(name); });
   }
 
   // Whether `reading` reads under this name what a statement before `s` made.
   bool IsOfAnother(const Frame& frame, size_t s, size_t reading, const std::string& name) const {
     for (size_t before = s; before-- > 0;) {
       if (!frame.ran[before].Binds(name)) continue;
-      for (const ValueId id : LeavingOf(frame, before)) {
-        for (const int reader : execution_.ReadersOf(id)) {
-          if (reader >= frame.First(reading) && reader <= frame.Last(reading)) return true;
-        }
-      }
-      return false;
+      return std::ranges::any_of(LeavingOf(frame, before), [&](ValueId id) { return Reads(frame, reading, id); });
     }
     return false;
   }
@@ -191,10 +185,8 @@ class TracedNames {
     const auto caller = frame.module.valid() ? ran_.find(frames_.CallerOf(frame.module)) : ran_.end();
     if (written || caller == ran_.end()) return frame.end;
     const size_t call = caller->second.Running(frame.First(s), 0);
-    const auto before = caller->second.ran.begin() + static_cast<std::ptrdiff_t>(call);
-    for (const std::string& name : FurtherArguments(before->text)) {
-      const bool known =
-          std::any_of(caller->second.ran.begin(), before, [&](const Executed& earlier) { return earlier.Binds(name); });
+    for (const std::string& name : FurtherArguments(caller->second.ran[call].text)) {
+      const bool known = IsWritten(caller->second, 0, call, name);
       const bool is_input = std::ranges::any_of(
           layers_.inputs, [&](ValueId input) { return input.valid() && layers_[input].name == name; });
       if (!known && !is_input) return caller->second.end;
@@ -290,9 +282,7 @@ class TracedNames {
 
   // Whether no line in front of statement `s` that made something wrote the name.
   static bool IsUnwritten(const Frame& frame, size_t s, const std::string& name) {
-    const auto before = frame.ran.begin() + static_cast<std::ptrdiff_t>(s);
-    return !IsNoTensor(name) &&
-           std::none_of(frame.ran.begin(), before, [&](const Executed& earlier) { return earlier.Binds(name); });
+    return !IsNoTensor(name) && !IsWritten(frame, 0, s, name);
   }
 
   static bool IsReadBehind(const Frame& frame, size_t s, const std::string& name) {

@@ -18,6 +18,13 @@ DType LowerType(const Eager& e) {
                                             : e.ModelType(DType::kFloat32);
 }
 
+DType TypeMade(const Call& c, DType otherwise) {
+  const Precision precision = c.e.spec().precision;
+  if (c.Int("like_float") != 0) return c.e.ModelType(DType::kFloat32);
+  const bool lower = precision == Precision::kAmpFp16 || precision == Precision::kAmpBf16;
+  return c.Int("like_half") != 0 && lower ? LowerType(c.e) : otherwise;
+}
+
 Autocast::Autocast(Eager& e)
     : e_(e),
       active_(e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16),

@@ -17,6 +17,10 @@ namespace vramplan::eager {
 // What autocast makes lower; without it, the type of the model.
 DType LowerType(const Eager& e);
 
+// The type of what the code makes with that of another tensor (dtype=x.dtype), which autocast may have made lower, or
+// fp32: attributes like_half (also another reading, graph/lift/readings/readings.h) and like_float.
+DType TypeMade(const Call& c, DType otherwise);
+
 class Autocast {
  public:
   explicit Autocast(Eager& e);

@@ -190,6 +190,41 @@ Tensor VectorProduct(Eager& e, const Tensor& a, const Tensor& vector) {
   return out;
 }
 
+// grouped_mm: rows of `a` by groups, each with a matrix of its own. PyTorch's own (GroupedBlas.cpp; derivatives.yaml 2.10,
+// _grouped_mm) keeps what either side's gradient needs, and makes that of the matrices first. That of transformers for
+// cards before 8.0 (integrations/moe.py, _grouped_mm_fallback) keeps and makes both, whoever needs them. The ends of the
+// groups are kept for the backward.
+void GroupedMm(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::_grouped_mm");
+  const Tensor &a = c.In(0), &matrices = c.In(1), &ends = c.In(2);
+  const bool both = c.layer.op == "grouped_mm_fallback";
+  Tensor out = e.Empty(Shape{a->sizes[0], matrices->sizes[2]}, a->dtype);
+  if (GradNode* node = e.Record("GroupedMmBackward0", {a, matrices, Tensor()}, {out})) {
+    const Tensor kept = both || matrices->tracked() ? a : Tensor();
+    if (both) {
+      node->Save(kept).Save(matrices);  // the ends are an attribute of the context
+    } else {
+      node->Save(a->tracked() ? matrices : Tensor()).Save(ends).Save(kept);  // mat2, offs, self
+    }
+    const auto maker = [](const Tensor& t) {
+      return [sizes = t->sizes, strides = t->strides, type = t->dtype](GradContext& g) {
+        return g.e.EmptyStrided(sizes, strides, type);
+      };
+    };
+    node->Backward(
+        [both, held = both ? ends : Tensor(), of_rows = maker(a), of_matrices = maker(matrices)](GradContext& g) {
+          Tensor rows, all;
+          if (both) rows = of_rows(g);
+          if (both || g.Needs(1)) all = of_matrices(g);
+          if (!both && g.Needs(0)) rows = of_rows(g);
+          if (rows) g.Set(0, std::move(rows));
+          if (all) g.Set(1, std::move(all));
+        });
+  }
+  c.Return(std::move(out));
+}
+
 }  // namespace
 
 Tensor Matmul(Eager& e, const Tensor& a, const Tensor& b) {
@@ -274,6 +309,8 @@ std::vector<OpRule> BlasRules() {
        },
        Cast::kLower},
       {"matmul", [](Call& c) { c.Return(Matmul(c.e, c.In(0), c.In(1))); }, Cast::kLower},
+      {"grouped_mm", GroupedMm},
+      {"grouped_mm_fallback", GroupedMm},
   };
 }
 

@@ -42,10 +42,9 @@ Tensor WithAxis(Eager& e, const Tensor& t, bool there) {
   return e.Alias(view);
 }
 
-// cudnn_conv_suggest_memory_format: the layout of the input or of the weight, whichever says channels last.
-bool SuggestsChannelsLast(const Tensor& a, const Tensor& b) {
-  return (IsChannelsLast(*a) && !IsContiguous(*a)) || (IsChannelsLast(*b) && !IsContiguous(*b));
-}
+// cudnn_conv_suggest_memory_format: the layout of the input or of the weight, whichever says channels last; strides
+// [C, 1, C, C] of a pooled [N, C, 1, 1] do.
+bool SuggestsChannelsLast(const Tensor& a, const Tensor& b) { return IsChannelsLast(*a) || IsChannelsLast(*b); }
 
 Tensor EmptyIn(Eager& e, const Shape& sizes, DType type, bool channels_last) {
   return channels_last ? e.EmptyStrided(sizes, ChannelsLastStrides(e.At(sizes)), type) : e.Empty(sizes, type);
@@ -114,7 +113,7 @@ Storage CudnnWorkspace(Eager& e, ConvolutionPass pass, const Tensor& x, const Te
   if (e.spec().cudnn_workspace) return e.Scratch(*e.spec().cudnn_workspace, Category::kWorkspace);
   if (e.spec().measured_workspaces) {
     const auto lengths = [](const Tensor& t) {
-      return std::vector<int64_t>(&t->lengths[0], &t->lengths[0] + t->dim());
+      return std::vector<int64_t>(t->lengths.v.begin(), t->lengths.v.begin() + t->dim());
     };
     const auto measured =
         e.spec().measured_workspaces->Of({pass, x->dtype, channels_last, lengths(x), lengths(weight), lengths(y)});

@@ -255,7 +255,10 @@ std::vector<OpRule> CopyRules() {
       {"repeat", Repeat},
       {"repeat_interleave", RepeatInterleave},
       {"clone",
-       [](Call& c) { c.Return(c.Int("channels_last") != 0 ? CloneChannelsLast(c.e, c.In(0)) : Clone(c.e, c.In(0))); }},
+       [](Call& c) {
+         c.Return(c.Int("channels_last") != 0 ? CloneChannelsLast(c.e, c.In(0))
+                                              : Clone(c.e, c.In(0), c.Int("preserve") != 0));
+       }},
       {"to",
        [](Call& c) {
          const DType type = c.e.ModelType(c.OutType());
@@ -292,12 +295,7 @@ namespace {
 void Create(Call& c) {
   DType type = c.e.ModelType(c.OutType());
   if (IsFloating(type) && c.Has(0) && IsFloating(c.In(0)->dtype)) type = c.In(0)->dtype;
-  if (c.Int("like_half") != 0) {  // another reading (graph/lift/readings/readings.h)
-    const Precision precision = c.e.spec().precision;
-    if (precision == Precision::kAmpFp16) type = DType::kFloat16;
-    if (precision == Precision::kAmpBf16) type = DType::kBFloat16;
-  }
-  if (c.Int("like_float") != 0) type = c.e.ModelType(DType::kFloat32);
+  type = TypeMade(c, type);
   // zeros_like keeps strides (aten/src/ATen/native/TensorFactories.cpp, empty_like: MemoryFormat::Preserve).
   const bool keeps = c.Int("like_layout") != 0 && c.Has(0) && c.In(0)->sizes == c.OutShape();
   c.Return(keeps ? c.e.EmptyLike(c.In(0), type) : c.e.Empty(c.OutShape(), type));
@@ -307,7 +305,7 @@ void Create(Call& c) {
 
 std::vector<OpRule> CreationRules() {
   return {
-      {"arange", [](Call& c) { c.Return(c.e.Empty(c.OutShape(), c.e.ModelType(c.OutType()))); }},
+      {"arange", [](Call& c) { c.Return(c.e.Empty(c.OutShape(), TypeMade(c, c.e.ModelType(c.OutType())))); }},
       {"zeros", Create},
       {"ones", Create},
       {"full", Create},

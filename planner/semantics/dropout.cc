@@ -1,5 +1,6 @@
 // Dropout: in training keeps one byte per element (aten/src/ATen/native/cuda/Dropout.cu: the mask is made first, then
 // the output); in evaluation, or with p = 0, it hands back its input.
+#include "planner/semantics/autocast.h"
 #include "planner/semantics/concat.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/table.h"
@@ -72,7 +73,7 @@ void AlphaDropout(Call& c, bool features) {
 void Bernoulli(Call& c) {
   const Tensor &x = c.In(0), &like = c.In(1);
   if (x) return c.Return(c.e.EmptyLike(x));
-  c.Return(c.e.Empty(c.OutShape(), like ? like->dtype : c.e.ModelType(c.OutType())));
+  c.Return(c.e.Empty(c.OutShape(), like ? like->dtype : TypeMade(c, c.e.ModelType(c.OutType()))));
 }
 
 }  // namespace

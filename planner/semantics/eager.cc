@@ -36,26 +36,36 @@ Storage Eager::NewStorage(SizeExpr bytes, Category use, SizeExpr most) {
 }
 
 Tensor Eager::Empty(const Shape& sizes, DType dtype) {
-  const Ints lengths = At(sizes);
-  return NewTensor(sizes, lengths, ContiguousStrides(lengths), dtype);
+  return NewTensor(LayoutOf(sizes, ContiguousStrides(At(sizes))), dtype);
 }
 
 Tensor Eager::EmptyStrided(const Shape& sizes, const Ints& strides, DType dtype) {
-  return NewTensor(sizes, At(sizes), strides, dtype);
+  return NewTensor(LayoutOf(sizes, strides), dtype);
 }
 
-Tensor Eager::NewTensor(const Shape& sizes, const Ints& lengths, const Ints& strides, DType dtype) {
-  Tensor t = MakeRef<TensorImpl>();
-  t->sizes = sizes;
-  t->lengths = lengths;
-  t->strides = strides;
-  t->dtype = dtype;
-  const SizeExpr bytes = SizeExpr::Of(dtype, sizes.Elements());
-  t->storage = NewStorage(bytes, category);
-  return t;
+Tensor Eager::NewTensor(Ref<Layout> layout, DType dtype) {
+  const SizeExpr bytes = SizeExpr::Of(dtype, layout->elements);
+  return MakeRef<TensorImpl>(NewStorage(bytes, category), std::move(layout), dtype);
+}
+
+Ref<Layout> Eager::LayoutOf(const Shape& sizes, const Ints& strides) {
+  constexpr uint64_t kPrime = 0x9e3779b97f4a7c15;
+  uint64_t hash = 0;
+  const auto add = [&hash](int64_t number) { hash = (hash ^ static_cast<uint64_t>(number)) * kPrime; };
+  for (int i = 0; i < sizes.rank(); ++i) {
+    for (const int64_t number : {sizes[i].c0(), sizes[i].c1(), sizes[i].c2(), strides[i]}) add(number);
+  }
+  Ref<Layout>& last = layouts_[hash >> 56];
+  const bool same = last && last->sizes.rank() == sizes.rank() && last->strides == strides && last->sizes == sizes;
+  if (!same) last = MakeRef<Layout>(sizes, At(sizes), strides);
+  return last;
 }
 
 Tensor Eager::EmptyLike(const Tensor& t, DType dtype) { return EmptyIterator({&t}, dtype); }
+
+Tensor Eager::EmptyAs(const Tensor& t, DType dtype) {
+  return IsNonOverlappingAndDense(*t) ? EmptyStrided(t->sizes, t->strides, dtype) : EmptyLike(t, dtype);
+}
 
 Storage Eager::Scratch(Bytes bytes, Category use) { return NewStorage(SizeExpr::Constant(bytes), use); }
 
@@ -64,31 +74,17 @@ Storage Eager::ScratchUpTo(Bytes likely, SizeExpr most, Category use) {
 }
 
 Tensor Eager::EmptyUpTo(const Shape& likely, const Shape& most, DType dtype) {
-  Tensor t = MakeRef<TensorImpl>();
-  t->sizes = likely;
-  t->lengths = At(likely);
-  t->strides = ContiguousStrides(t->lengths);
-  t->dtype = dtype;
-  t->storage = NewStorage(SizeExpr::Of(dtype, likely.Elements()), category, SizeExpr::Of(dtype, most.Elements()));
-  return t;
+  Storage storage = NewStorage(SizeExpr::Of(dtype, likely.Elements()), category, SizeExpr::Of(dtype, most.Elements()));
+  return MakeRef<TensorImpl>(std::move(storage), LayoutOf(likely, ContiguousStrides(At(likely))), dtype);
 }
 
 Tensor Eager::AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides) {
-  Tensor view = MakeRef<TensorImpl>();
-  view->storage = t->storage;
-  view->sizes = sizes;
-  view->lengths = At(sizes);
-  view->strides = strides;
-  view->dtype = t->dtype;
+  Tensor view = MakeRef<TensorImpl>(t->storage, LayoutOf(sizes, strides), t->dtype);
   view->base = t->base ? t->base : t;
   return view;
 }
 
-Tensor Eager::Alias(const Tensor& t) {
-  Tensor alias = AsStrided(t, t->sizes, t->strides);
-  alias->base = Tensor();
-  return alias;
-}
+Tensor Eager::Alias(const Tensor& t) { return MakeRef<TensorImpl>(t->storage, t->layout, t->dtype); }
 
 Tensor Eager::Overwrite(const Tensor& t) {
   if (grad_mode) overwritten.push_back(t->storage->block);
@@ -140,9 +136,11 @@ Tensor Eager::EmptyIterator(std::initializer_list<const Tensor*> operands, DType
   int rank = 0;
   for (const Tensor* t : operands) {
     rank = std::max(rank, (*t)->dim());
-    same = same && (*t)->lengths == first.lengths && (*t)->strides == first.strides;
+    same = same && ((*t)->layout == first.layout || ((*t)->lengths == first.lengths && (*t)->strides == first.strides));
   }
-  if (same) return EmptyStrided(first.sizes, first.strides, dtype);
+  // compute_fast_setup_type: contiguous where all are, also where axes of length 1 have other strides.
+  if (same && IsContiguous(first)) return Empty(first.sizes, dtype);
+  if (same) return NewTensor(first.layout, dtype);
 
   Shape sizes;
   for (int i = 0; i < rank; ++i) {
@@ -175,36 +173,33 @@ Tensor Eager::EmptyIterator(std::initializer_list<const Tensor*> operands, DType
   return EmptyStrided(sizes, out, dtype);
 }
 
-GradNode* Eager::Record(const char* name, std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs) {
-  return Record(name, std::vector<Tensor>(inputs), std::vector<Tensor>(outputs));
-}
-
-Ref<GradNode> Eager::NewNode(const char* name, const std::vector<Tensor>& inputs) {
+Ref<GradNode> Eager::NewNode(const char* name, Tensors inputs) {
   Ref<GradNode> node = MakeRef<GradNode>(name, sequence_++);
   node->layer = origin.layer;
+  node->edges.reserve(inputs.size());
   for (const Tensor& input : inputs) {
-    Edge edge;
+    Edge& edge = node->edges.emplace_back();
     if (input && input->grad_fn) {
       edge.node = input->grad_fn;
       edge.input_number = input->output_number;
     } else if (input && input->requires_grad) {
       edge.leaf = input;
     }
-    node->edges.push_back(std::move(edge));
   }
   return node;
 }
 
-GradNode* Eager::Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
-  if (hooks != nullptr) hooks->EndCall(name, outputs);
+GradNode* Eager::Record(const char* name, Tensors inputs, Tensors outputs) {
+  if (hooks != nullptr) hooks->EndCall(name, {outputs.begin(), outputs.end()});
   if (!grad_mode) return nullptr;
   if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t && t->tracked(); })) return nullptr;
   Ref<GradNode> node = NewNode(name, inputs);
   node->hooks = hooks;
   if (hooks != nullptr) hooks->Recorded();
   int number = 0;
+  node->outputs.reserve(outputs.size());
   for (const Tensor& output : outputs) {
-    node->outputs.push_back({output->sizes, output->lengths, output->dtype});
+    node->outputs.push_back({output->layout, output->dtype});
     if (output->overwritten_view) {
       RebaseHistory(node, output);
       continue;
@@ -217,9 +212,9 @@ GradNode* Eager::Record(const char* name, const std::vector<Tensor>& inputs, con
 
 void Eager::RebaseHistory(const Ref<GradNode>& function, const Tensor& view) {
   const Tensor base = view->base;
-  const Ref<GradNode> slices = NewNode("torch::autograd::CopySlices", {base});
+  const Ref<GradNode> slices = NewNode("torch::autograd::CopySlices", Tensors(&base, 1));
   slices->edges.insert(slices->edges.end(), function->edges.begin() + 1, function->edges.end());
-  slices->outputs.push_back({base->sizes, base->lengths, base->dtype});
+  slices->outputs.push_back({base->layout, base->dtype});
   slices->Backward([function, base_sizes = base->sizes, base_strides = base->strides, sizes = view->sizes,
                     strides = view->strides](GradContext& g) {
     Tensor result = g.e.EmptyStrided(base_sizes, base_strides, g.grad()->dtype);
@@ -237,8 +232,8 @@ void Eager::RebaseHistory(const Ref<GradNode>& function, const Tensor& view) {
   });
   base->grad_fn = slices;
   base->output_number = 0;
-  const Ref<GradNode> strided = NewNode("AsStridedBackward0", {base});
-  strided->outputs.push_back({view->sizes, view->lengths, view->dtype});
+  const Ref<GradNode> strided = NewNode("AsStridedBackward0", Tensors(&base, 1));
+  strided->outputs.push_back({view->layout, view->dtype});
   strided->Backward([base_sizes = base->sizes, base_strides = base->strides](GradContext& g) {
     const Tensor storage = g.e.Empty(Shape{base_sizes.Elements()}, g.grad()->dtype);
     g.Set(0, g.e.AsStrided(storage, base_sizes, base_strides));

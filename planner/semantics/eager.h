@@ -13,8 +13,10 @@
 //   }
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 
 #include "graph/base/note.h"
@@ -38,6 +40,9 @@ class Eager {
   // infer_dense_strides).
   Tensor EmptyLike(const Tensor& t) { return EmptyLike(t, t->dtype); }
   Tensor EmptyLike(const Tensor& t, DType dtype);
+  // The same with all strides of a dense tensor, also those of axes of length 1, which tell a convolution of pooled
+  // images its layout: a pointwise kernel makes those anew, to() and clone() do not.
+  Tensor EmptyAs(const Tensor& t, DType dtype);
   // Output of a pointwise operator over these operands (aten/src/ATen/TensorIterator.cpp): broadcast sizes, the
   // operands' layout.
   Tensor EmptyIterator(std::initializer_list<const Tensor*> operands, DType dtype);
@@ -62,8 +67,18 @@ class Eager {
 
   // Puts an entry on the tape and makes `outputs` its results; null when no input is tracked or gradients are off. Null
   // inputs are allowed and take an edge.
-  GradNode* Record(const char* name, std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs);
-  GradNode* Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
+  GradNode* Record(const char* name, std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs) {
+    return Record(name, Tensors(inputs.begin(), inputs.size()), Tensors(outputs.begin(), outputs.size()));
+  }
+  GradNode* Record(const char* name, std::initializer_list<Tensor> inputs, const std::vector<Tensor>& outputs) {
+    return Record(name, Tensors(inputs.begin(), inputs.size()), Tensors(outputs));
+  }
+  GradNode* Record(const char* name, const std::vector<Tensor>& inputs, std::initializer_list<Tensor> outputs) {
+    return Record(name, Tensors(inputs), Tensors(outputs.begin(), outputs.size()));
+  }
+  GradNode* Record(const char* name, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+    return Record(name, Tensors(inputs), Tensors(outputs));
+  }
   bool grad_mode = true;
   // What happens when a tensor is saved; null: it is kept.
   SavedTensorHooks* hooks = nullptr;
@@ -77,6 +92,7 @@ class Eager {
   size_t next_given = 0;
   // Some layer was read wrong, and the note about it is there (table.cc).
   bool told_parting = false;
+  uint32_t engine_runs = 0;  // so far; see Visit
   // Blocks that operators wrote into, in this forward.
   std::vector<BlockId> overwritten;
   // The block allocated last. Blocks with a larger id were allocated later.
@@ -93,9 +109,13 @@ class Eager {
 
  private:
   BlockId Allocate(SizeExpr bytes, Category use, SizeExpr most);
-  Tensor NewTensor(const Shape& sizes, const Ints& lengths, const Ints& strides, DType dtype);
+  Tensor NewTensor(Ref<Layout> layout, DType dtype);
+  // The one that tensors of these sizes and strides have, unless another took its place since.
+  Ref<Layout> LayoutOf(const Shape& sizes, const Ints& strides);
   Storage NewStorage(SizeExpr bytes, Category use, SizeExpr most = {});
-  Ref<GradNode> NewNode(const char* name, const std::vector<Tensor>& inputs);
+  using Tensors = std::span<const Tensor>;
+  GradNode* Record(const char* name, Tensors inputs, Tensors outputs);
+  Ref<GradNode> NewNode(const char* name, Tensors inputs);
   void RebaseHistory(const Ref<GradNode>& function, const Tensor& view);
 
   Memory& memory_;
@@ -103,6 +123,7 @@ class Eager {
   int64_t batch_;
   Notes* notes_;
   int64_t sequence_ = 0;
+  std::array<Ref<Layout>, 256> layouts_;  // by a hash, the last one of each
   BlockId newest_;
 };
 

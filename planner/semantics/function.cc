@@ -54,7 +54,7 @@ std::vector<Tensor> Arrived(const GradContext& g) {
   std::vector<Tensor> given;
   for (size_t i = 0; i < g.grads.size(); ++i) {
     const GradNode::OutputFacts& of = g.node.outputs[i];
-    given.push_back(g.grads[i] ? g.grads[i] : g.e.Empty(of.sizes, of.dtype));
+    given.push_back(g.grads[i] ? g.grads[i] : g.e.Empty(of.layout->sizes, of.dtype));
   }
   return given;
 }

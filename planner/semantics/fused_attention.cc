@@ -15,7 +15,7 @@ Tensor Norm(Eager& e, const Tensor& x, const Affine& norm) { return LayerNorm(e,
 
 // Where the kernels of attention do not take the heads: transform_bias_rescale_qkv writes the three by head, the scores
 // are normalized where they lie, and the product takes the memory of the queries.
-Tensor ByScores(Eager& e, const Tensor& x, const FusedAttention& call) {
+Tensor ByScores(Eager& e, const Tensor& x, const FusedAttention& call, Tensor* weights) {
   const Shape& s = x->sizes;
   const Dim heads(call.heads), width = DivideExactly(s[2], heads).value_or(s[2]);
   Tensor packed = Linear(e, x, call.in.weight, Tensor());
@@ -24,14 +24,18 @@ Tensor ByScores(Eager& e, const Tensor& x, const FusedAttention& call) {
   const Shape each{s[0] * heads, s[1], width};
   const Tensor query = Slice(e, by_head, 0, s[0] * heads, 1);
   Tensor scores = Bmm(e, query, Transpose(e, query, 1, 2));
-  scores = Tensor();
-  const Tensor attended = Reshape(e, Transpose(e, Reshape(e, query, Shape{s[0], heads, s[1], width}), 1, 2), s);
-  return Linear(e, attended, call.out.weight, call.out.bias);
+  if (call.weights == AttentionWeights::kNone) scores = Tensor();
+  Tensor attended = Reshape(e, Transpose(e, Reshape(e, query, Shape{s[0], heads, s[1], width}), 1, 2), s);
+  Tensor out = Linear(e, attended, call.out.weight, call.out.bias);
+  attended = Tensor();
+  if (call.weights == AttentionWeights::kAveraged) scores = e.Empty(Shape{s[0], s[1], s[1]}, x->dtype);  // qkt.sum(1)
+  if (weights != nullptr) *weights = std::move(scores);
+  return out;
 }
 
 }  // namespace
 
-Tensor NativeMultiHeadAttention(Eager& e, const Tensor& x, const FusedAttention& call) {
+Tensor NativeMultiHeadAttention(Eager& e, const Tensor& x, const FusedAttention& call, Tensor* weights) {
   OpScope scope(e, "aten::_native_multi_head_attention");
   const Shape& s = x->sizes;
   const Dim width = DivideExactly(s[2], Dim(call.heads)).value_or(s[2]);
@@ -39,9 +43,9 @@ Tensor NativeMultiHeadAttention(Eager& e, const Tensor& x, const FusedAttention&
     return Transpose(e, Reshape(e, t, Shape{s[0], s[1], Dim(call.heads), width}), 1, 2);
   };
   const Tensor probe = by_head(x);
-  if (!width.IsConstant() || width.c0() % 8 != 0 ||
+  if (!width.IsConstant() || width.c0() % 8 != 0 || call.weights != AttentionWeights::kNone ||
       ChooseAttention(e, {probe, probe, probe, {}}) == AttentionKernel::kMath)
-    return ByScores(e, x, call);
+    return ByScores(e, x, call, weights);
   const Tensor packed = Linear(e, x, call.in.weight, call.in.bias);
   const Tensor part = by_head(Slice(e, packed, 2, s[2], 1));
   const Tensor attended = ScaledDotProductAttention(e, {part, part, part, {}});

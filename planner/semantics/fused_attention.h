@@ -16,9 +16,13 @@ struct Affine {
   Tensor weight, bias;
 };
 
+// need_weights, which nn.MultiheadAttention asks for unless it is told not to, and average_attn_weights.
+enum class AttentionWeights : uint8_t { kNone, kAveraged, kEach };
+
 struct FusedAttention {
   Affine in, out;  // in_proj, out_proj
   int64_t heads = 1;
+  AttentionWeights weights = AttentionWeights::kNone;
 };
 
 struct FusedEncoderLayer {
@@ -27,8 +31,8 @@ struct FusedEncoderLayer {
   bool norm_first = false;
 };
 
-// Self-attention of x [batch, positions, width] without a mask; weights are not asked for.
-Tensor NativeMultiHeadAttention(Eager& e, const Tensor& x, const FusedAttention& call);
+// Self-attention of x [batch, positions, width] without a mask. `weights`: where those that are asked for go.
+Tensor NativeMultiHeadAttention(Eager& e, const Tensor& x, const FusedAttention& call, Tensor* weights = nullptr);
 Tensor TransformerEncoderLayer(Eager& e, const Tensor& source, const FusedEncoderLayer& call);
 
 }  // namespace vramplan::eager

@@ -41,16 +41,22 @@ void ChannelsLastScratch(Eager& e, const TensorImpl& x, int values) {
 
 Tensor InverseOf(Eager& e, const Tensor& x) { return e.Empty(Vector(x->sizes[1]), Statistics(x->dtype)); }
 
+// input.contiguous(input.suggest_memory_format()) in front of cuDNN's (_batch_norm_impl_index): the copy is what is kept.
+Tensor InItsLayout(Eager& e, const Tensor& x, bool channels_last) {
+  if (!channels_last) return Contiguous(e, x);
+  return IsNonOverlappingAndDense(*x) ? x : CloneChannelsLast(e, x);
+}
+
 // aten::batch_norm over `x` [N, C, ...]: cuDNN's when scale and shift are there (Normalization.cpp
 // _batch_norm_impl_index), else the native kernel; the same blocks either way. cuDNN's reserve is 0 bytes outside its
 // channels-last mode.
 Tensor BatchNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& bias, bool training) {
-  const bool channels_last = IsChannelsLast(*x) && !IsContiguous(*x);
+  const bool channels_last = IsChannelsLast(*x);
   // Normalization.cpp, _select_batch_norm_backend: halves only with parameters in fp32.
   const bool half =
       x->dtype == DType::kBFloat16 || (weight && x->dtype == DType::kFloat16 && weight->dtype != DType::kFloat32);
   const bool cudnn = weight && bias && x->dim() >= 3 && !half && x->dtype != DType::kFloat64;
-  const Tensor input = cudnn ? ContiguousIn(e, x, channels_last) : x;
+  const Tensor input = cudnn ? InItsLayout(e, x, channels_last) : x;
   Tensor out = cudnn ? e.EmptyStrided(input->sizes, input->strides, input->dtype) : e.EmptyLike(x);
   Tensor mean, inverse;
   if (training || !cudnn) {  // batch_norm_cuda makes them also in evaluation
@@ -60,8 +66,8 @@ Tensor BatchNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& 
   const bool rows = !cudnn && training && (IsContiguous(*x) ? x->strides[1] == 1 : IsChannelsLast(*x));
   if (rows) ChannelsLastScratch(e, *x, 4);
   if (GradNode* node =
-          e.Record(cudnn ? "CudnnBatchNormBackward0" : "NativeBatchNormBackward0", {x, weight, bias}, {out})) {
-    node->Save(x).Save(weight).Save(mean).Save(inverse);
+          e.Record(cudnn ? "CudnnBatchNormBackward0" : "NativeBatchNormBackward0", {input, weight, bias}, {out})) {
+    node->Save(input).Save(weight).Save(mean).Save(inverse);
     // derivatives.yaml, cudnn_batch_norm: without training its backward is native_batch_norm_backward.
     node->Backward([by_cudnn = cudnn && training, training, channels_last, rows](GradContext& g) {
       if (rows) {  // batch_norm_backward_reduce, then the input's gradient

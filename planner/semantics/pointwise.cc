@@ -52,7 +52,7 @@ DType Promote(const Tensor& a, const Tensor& b) {
 Tensor ToType(Eager& e, const Tensor& t, DType type) {
   if (t->dtype == type) return t;
   OpScope scope(e, "aten::to");
-  Tensor out = e.EmptyLike(t, type);
+  Tensor out = e.EmptyAs(t, type);
   if (!IsFloating(type)) return out;
   if (GradNode* node = e.Record("ToCopyBackward0", {t}, {out})) {
     node->Backward([from = t->dtype](GradContext& g) { g.Set(0, ToType(g.e, g.grad(), from)); });
@@ -241,11 +241,18 @@ void RunPow(Call& c) {
   c.Return(std::move(out));
 }
 
+// Integers and a real number make fp32, the default type (aten/src/ATen/native/TypeProperties.cpp, result_type).
+bool WidensIntegers(const Call& c) {
+  const bool number = c.layer.attributes.Get<double>("scalar") != nullptr && c.Int("inplace") == 0;
+  const Tensor& only = c.In(c.Has(0) ? 0 : 1);
+  return number && c.Has(0) != c.Has(1) && !IsFloating(only->dtype) && IsFloating(c.OutType());
+}
+
 // number ** tensor: the number goes through a tensor of 8 bytes (Pow.cpp pow.Scalar, wrapped_scalar_tensor).
 void RunPowOfNumber(Call& c) {
   Eager& e = c.e;
   const Tensor& exponent = c.Has(0) ? c.In(0) : c.In(1);
-  Tensor out = e.EmptyLike(exponent);
+  Tensor out = e.EmptyLike(exponent, WidensIntegers(c) ? e.ModelType(DType::kFloat32) : exponent->dtype);
   { const Storage number = e.Scratch(Bytes::Of(8)); }
   if (GradNode* node = e.Record("PowBackward2", {exponent}, {out})) {
     node->Save(exponent).SaveOutput(out);
@@ -401,26 +408,20 @@ void RunXlogy(Call& c) {
   c.Return(std::move(out));
 }
 
-// Integers and a real number make fp32, the default type (aten/src/ATen/native/TypeProperties.cpp, result_type).
-bool WidensIntegers(const Call& c) {
-  const bool number = c.layer.attributes.Get<double>("scalar") != nullptr && c.Int("inplace") == 0;
-  const Tensor& only = c.In(c.Has(0) ? 0 : 1);
-  return number && c.Has(0) != c.Has(1) && !IsFloating(only->dtype) && IsFloating(c.OutType());
-}
-
-void RunReversedSub(Call& c) {
-  if (WidensIntegers(c)) return c.Return(Iterate(c.e, c.In(0), c.In(1), c.e.ModelType(DType::kFloat32)));
-  c.Return(Sub(c.e, c.In(1), c.In(0)));
+template <auto rule>
+void RunOf(Call& c) {
+  if (!WidensIntegers(c)) return c.Return(rule(c));
+  c.Return(Iterate(c.e, c.In(0), c.In(1), c.e.ModelType(DType::kFloat32)));
 }
 
 }  // namespace
 
 std::vector<OpRule> PointwiseRules() {
   return {
-      {"add", [](Call& c) { c.Return(Add(c.e, c.In(0), c.In(1), c.Int("inplace") != 0, Scaled(c))); }},
-      {"sub", [](Call& c) { c.Return(Sub(c.e, c.In(0), c.In(1), c.Int("inplace") != 0, Scaled(c))); }},
-      {"rsub", RunReversedSub},
-      {"mul", [](Call& c) { c.Return(Mul(c.e, c.In(0), c.In(1), c.Int("inplace") != 0)); }},
+      {"add", RunOf<[](Call& c) { return Add(c.e, c.In(0), c.In(1), c.Int("inplace") != 0, Scaled(c)); }>},
+      {"sub", RunOf<[](Call& c) { return Sub(c.e, c.In(0), c.In(1), c.Int("inplace") != 0, Scaled(c)); }>},
+      {"rsub", RunOf<[](Call& c) { return Sub(c.e, c.In(1), c.In(0)); }>},
+      {"mul", RunOf<[](Call& c) { return Mul(c.e, c.In(0), c.In(1), c.Int("inplace") != 0); }>},
       {"div", RunDiv},
       {"rdiv", [](Call& c) { c.Return(Div(c.e, c.In(1), c.In(0))); }},
       {"floor_divide", RunInteger},

@@ -30,13 +30,16 @@ void SetLaid(GradContext& g, bool channels_last) {
     g.e.Empty(grad->sizes, grad->dtype);  // dies at once
 }
 
+// A part of a channels-last tensor, which kernels copy in their layout.
+bool IsPart(const TensorImpl& x) { return !IsContiguous(x) && !IsNonOverlappingAndDense(x); }
+
 // input.contiguous(input.suggest_memory_format()) in the forward and over two axes again in the backward; over three,
 // input.contiguous() (AveragePool2d.cu, AveragePool3d.cu 2.10; recorded).
 void Average(Call& c, int axes) {
   OpScope scope(c.e, "aten::avg_pool2d");
   const Tensor& x = c.In(0);
   const bool channels_last = axes < 3 && ChannelsFastest(*x, axes);
-  const bool copies = !channels_last && !IsContiguous(*x);
+  const bool copies = channels_last ? IsPart(*x) : !IsContiguous(*x);
   Tensor out = Laid(c.e, c.OutShape(), x->dtype, channels_last);
   if (copies) c.e.Empty(x->sizes, x->dtype);  // dies at once
   if (GradNode* node = c.e.Record("AvgPool2DBackward0", {x}, {out})) {
@@ -52,14 +55,21 @@ void Average(Call& c, int axes) {
 void Max(Call& c, const char* op, const char* name, int axes) {
   OpScope scope(c.e, op);
   const Tensor& x = c.In(0);
-  // max_pool works on channels-last memory as it lies; the others copy.
+  // max_pool works on channels-last memory as it lies; the others copy. Over one axis and two a strided input is copied
+  // once the results are there, and, where it is not adaptive, again in the backward (recorded with 2.10).
   const bool channels_last = ChannelsFastest(*x, axes);
-  const Tensor input = channels_last ? x : Contiguous(c.e, x);
+  const Tensor input = channels_last || axes > 0 ? x : Contiguous(c.e, x);
+  const bool copies = axes > 0 && (channels_last ? IsPart(*x) : !IsContiguous(*x));
+  const bool again = copies && !c.layer.op.starts_with("adaptive");
   Tensor out = Laid(c.e, c.OutShape(), x->dtype, channels_last);
   Tensor indices = Laid(c.e, c.OutShape(), DType::kInt64, channels_last);
+  if (copies) c.e.Empty(x->sizes, x->dtype);  // dies at once
   if (GradNode* node = c.e.Record(name, {input}, {out})) {
     node->Save(input).Save(indices);
-    node->Backward([channels_last](GradContext& g) { SetLaid(g, channels_last); });
+    node->Backward([channels_last, again](GradContext& g) {
+      SetLaid(g, channels_last);
+      if (again) g.e.Empty(g.saved(0)->sizes, g.saved(0)->dtype);
+    });
   }
   c.Return(std::move(out));
   if (c.outputs.size() > 1) c.Return(std::move(indices), 1);

@@ -32,10 +32,12 @@ void LstmCell(Call& c) {
   Tensor hidden = e.EmptyLike(state), next = e.EmptyLike(state);
   if (GradNode* node = e.Record("ThnnFusedLstmCellBackward0", {input_gates, hidden_gates, state, bias, hidden_bias},
                                 {hidden, next})) {
-    node->Save(input_gates).Save(hidden_gates).Save(state).SaveOutput(next).Save(workspace);
+    // By name (derivatives.yaml: cx, hidden_bias, ...): the biases are copies under autocast.
+    node->Save(state).Save(hidden_bias).Save(hidden_gates).Save(bias).Save(input_gates);
+    node->SaveOutput(next).Save(workspace);
     node->Backward([](GradContext& g) {
       const Tensor gates = g.e.EmptyLike(g.saved(4));
-      Tensor grad_state = g.e.EmptyLike(g.saved(2));
+      Tensor grad_state = g.e.EmptyLike(g.saved(0));
       const Tensor of_bias = g.Needs(3) ? GradientOfBias(g, gates) : Tensor();
       g.Set(0, gates);
       g.Set(1, gates);
@@ -59,9 +61,9 @@ void GruCell(Call& c) {
   Tensor hidden = e.EmptyLike(before);
   if (GradNode* node =
           e.Record("ThnnFusedGruCellBackward0", {input_gates, hidden_gates, before, bias, hidden_bias}, {hidden})) {
-    node->Save(input_gates).Save(hidden_gates).Save(workspace);
+    node->Save(hidden_bias).Save(hidden_gates).Save(bias).Save(input_gates).Save(workspace);
     node->Backward([](GradContext& g) {
-      Tensor of_input = g.e.EmptyLike(g.saved(0)), of_hidden = g.e.EmptyLike(g.saved(1));
+      Tensor of_input = g.e.EmptyLike(g.saved(3)), of_hidden = g.e.EmptyLike(g.saved(1));
       Tensor of_before = g.e.EmptyLike(g.grad());
       if (g.Needs(3)) g.Set(3, GradientOfBias(g, of_input));
       if (g.Needs(4)) g.Set(4, GradientOfBias(g, of_hidden));

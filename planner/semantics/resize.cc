@@ -11,8 +11,8 @@ namespace {
 
 // Allocated in t's memory format: channels-last or contiguous.
 Tensor EmptyInFormatOf(Eager& e, const Tensor& t, const Shape& sizes) {
-  const bool channels_last = IsChannelsLast(*t) && !IsContiguous(*t);
-  return channels_last ? e.EmptyStrided(sizes, ChannelsLastStrides(e.At(sizes)), t->dtype) : e.Empty(sizes, t->dtype);
+  return IsChannelsLast(*t) ? e.EmptyStrided(sizes, ChannelsLastStrides(e.At(sizes)), t->dtype)
+                            : e.Empty(sizes, t->dtype);
 }
 
 // A copy for kernels that read only dense memory.
@@ -48,7 +48,8 @@ void Resize(Call& c, const ResizeRow& row) {
   OpScope scope(e, row.name);
   const Tensor& x = c.In(0);
   Tensor out = EmptyInFormatOf(e, x, c.OutShape());
-  { const Tensor dense = row.reads_strided ? x : Dense(e, x, true); }
+  // Kernels that follow strides read a part of a channels-last image from a copy, too (UpSampleBilinear2d.cu 2.10).
+  { const Tensor dense = row.reads_strided && !IsChannelsLast(*x) ? x : Dense(e, x, true); }
   if (GradNode* node = e.Record(row.node, {x}, {out})) {
     node->Backward([sizes = x->sizes, formats = row.reads_channels_last](GradContext& g) {
       const Tensor& grad = g.grad();

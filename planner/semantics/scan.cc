@@ -18,13 +18,19 @@ Tensor ScanKernel(Eager& e, const Tensor& x, DType type) {
   return out;
 }
 
+// Sums of integers are int64 unless the code names another type, which the operand is converted to first
+// (ReduceOps.cpp, meta_func_cum_ops).
+DType OfIntegers(const Call& c) {
+  return c.OutType() == DType::kUndefined ? DType::kInt64 : c.e.ModelType(c.OutType());
+}
+
 void Cumsum(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::cumsum");
   const Tensor& x = c.In(0);
   // Autocast asks for an fp32 result (fp32_set_opt_dtype, autocast_mode.h); the gradient is of the operand's type.
   const bool amp = e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16;
-  const DType type = !IsFloating(x->dtype)             ? DType::kInt64
+  const DType type = !IsFloating(x->dtype)             ? OfIntegers(c)
                      : amp && BitWidth(x->dtype) == 16 ? DType::kFloat32
                                                        : x->dtype;
   Tensor out = ScanKernel(e, x, type);
@@ -46,7 +52,7 @@ void Cumprod(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::cumprod");
   const Tensor& x = c.In(0);
-  Tensor out = ScanKernel(e, x, IsFloating(x->dtype) ? x->dtype : DType::kInt64);
+  Tensor out = ScanKernel(e, x, IsFloating(x->dtype) ? x->dtype : OfIntegers(c));
   if (GradNode* node = e.Record("CumprodBackward0", {x}, {out})) {
     node->Save(x).SaveOutput(out);
     node->Backward([](GradContext& g) {

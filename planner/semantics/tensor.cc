@@ -63,13 +63,7 @@ GradNode& GradNode::Save(const Tensor& input) {
 }
 
 GradNode& GradNode::SaveOutput(const Tensor& output) {
-  Tensor alias = MakeRef<TensorImpl>();
-  alias->storage = output->storage;
-  alias->sizes = output->sizes;
-  alias->lengths = output->lengths;
-  alias->strides = output->strides;
-  alias->dtype = output->dtype;
-  return Save(alias);
+  return Save(MakeRef<TensorImpl>(output->storage, output->layout, output->dtype));
 }
 
 void GradNode::Unpack() {

@@ -10,6 +10,7 @@
 // strides are numbers at the batch that is being laid out, because only decisions depend on them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -25,10 +26,18 @@ class Eager;
 class GradNode;
 class GradContext;
 
-// A fixed-capacity list of lengths or strides, at the batch.
+// A fixed-capacity list of lengths or strides, at the batch. What is copied is what there is.
 struct Ints {
-  std::array<int64_t, Shape::kMaxRank> v{};
   int n = 0;
+  std::array<int64_t, Shape::kMaxRank> v;
+  Ints() : v{} {}
+  Ints(const Ints& other) : n(other.n) { std::copy_n(other.v.begin(), n, v.begin()); }
+  Ints& operator=(const Ints& other) {
+    n = other.n;
+    std::copy_n(other.v.begin(), n, v.begin());
+    return *this;
+  }
+  ~Ints() = default;
   int64_t& operator[](int i) { return v[static_cast<size_t>(i)]; }
   int64_t operator[](int i) const { return v[static_cast<size_t>(i)]; }
   bool operator==(const Ints& other) const;
@@ -45,18 +54,45 @@ struct StorageImpl : RefCounted<StorageImpl> {
 };
 using Storage = Ref<StorageImpl>;
 
+// What tensors of the same sizes and strides share: a step has thousands of tensors, and tens of layouts
+// (Eager::LayoutOf).
+struct Layout : RefCounted<Layout> {
+  Layout(const Shape& shape, const Ints& at_batch, const Ints& apart)
+      : sizes(shape), lengths(at_batch), strides(apart), elements(shape.Elements()) {}
+  const Shape sizes;
+  const Ints lengths;  // sizes at the batch
+  const Ints strides;
+  const Dim elements;
+};
+
+// Where one run of the engine keeps what it knows of an entry or a leaf: runs inside a run restore what they found.
+struct Visit {
+  uint32_t run = 0;  // 0: none
+  uint32_t task = 0;
+};
+
 struct TensorImpl : RefCounted<TensorImpl> {
+  TensorImpl(Storage s, Ref<Layout> laid_out, DType type)
+      : storage(std::move(s)),
+        dtype(type),
+        layout(std::move(laid_out)),
+        sizes(layout->sizes),
+        lengths(layout->lengths),
+        strides(layout->strides) {}
+
   Storage storage;
-  Shape sizes;
-  Ints lengths;  // sizes at the batch
-  Ints strides;
-  DType dtype = DType::kFloat32;
-  bool requires_grad = false;  // of a leaf: a parameter
-  Ref<GradNode> grad_fn;       // of a result of the tape
+  Ref<GradNode> grad_fn;  // of a result of the tape
+  Ref<TensorImpl> grad;   // of a leaf, once accumulated
+  Ref<TensorImpl> base;   // of a view: what it looks at (DifferentiableViewMeta of autograd/variable.h)
   int output_number = 0;
-  Ref<TensorImpl> grad;           // of a leaf, once accumulated
-  Ref<TensorImpl> base;           // of a view: what it looks at (DifferentiableViewMeta of autograd/variable.h)
+  DType dtype;
+  bool requires_grad = false;     // of a leaf: a parameter
   bool overwritten_view = false;  // the result of an operator that wrote into a view; see Eager::Overwrite
+  Visit visit;                    // of a leaf
+  const Ref<Layout> layout;
+  const Shape& sizes;
+  const Ints& lengths;
+  const Ints& strides;
 
   int dim() const { return sizes.rank(); }
   int64_t numel() const;
@@ -104,8 +140,7 @@ class SavedTensorHooks {
 class GradNode : public RefCounted<GradNode> {
  public:
   struct OutputFacts {  // of the forward's outputs: what an arriving gradient must look like
-    Shape sizes;
-    Ints lengths;
+    Ref<Layout> layout;
     DType dtype;
   };
 
@@ -126,6 +161,7 @@ class GradNode : public RefCounted<GradNode> {
   const char* name;  // "AddmmBackward0"
   int64_t sequence;  // later entries run first
   int32_t layer = -1;
+  Visit visit;
   std::vector<Edge> edges;  // one per differentiable input
   std::vector<OutputFacts> outputs;
   std::vector<Tensor> saved;

@@ -53,8 +53,8 @@ void RecordReshape(Eager& e, const char* name, const Tensor& from, const Tensor&
 
 }  // namespace
 
-Tensor Clone(Eager& e, const Tensor& t) {
-  Tensor copy = e.Empty(t->sizes, t->dtype);
+Tensor Clone(Eager& e, const Tensor& t, bool keeps_layout) {
+  Tensor copy = keeps_layout ? e.EmptyAs(t, t->dtype) : e.Empty(t->sizes, t->dtype);
   if (GradNode* node = e.Record("CloneBackward0", {t}, {copy})) {
     node->Backward([](GradContext& g) { g.Set(0, g.grad()); });
   }
@@ -226,7 +226,7 @@ std::vector<Tensor> Split(Eager& e, const Tensor& t, int axis, const std::vector
       std::vector<Tensor> grads;
       for (size_t i = 0; i < g.grads.size(); ++i) {
         const auto& facts = g.node.outputs[i];
-        grads.push_back(g.grads[i] ? g.grads[i] : g.e.Empty(facts.sizes, facts.dtype));
+        grads.push_back(g.grads[i] ? g.grads[i] : g.e.Empty(facts.layout->sizes, facts.dtype));
       }
       g.Set(0, Cat(g.e, grads, axis));
     });
@@ -247,7 +247,7 @@ std::vector<Tensor> Unbind(Eager& e, const Tensor& t, int axis) {
       std::vector<Tensor> grads;
       for (size_t i = 0; i < g.grads.size(); ++i) {
         const auto& facts = g.node.outputs[i];
-        grads.push_back(g.grads[i] ? g.grads[i] : g.e.Empty(facts.sizes, facts.dtype));
+        grads.push_back(g.grads[i] ? g.grads[i] : g.e.Empty(facts.layout->sizes, facts.dtype));
       }
       g.Set(0, Stack(g.e, grads, axis));
     });

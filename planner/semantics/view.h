@@ -29,9 +29,9 @@ Tensor Slice(Eager& e, const Tensor& t, int axis, Dim length, int64_t step);
 Tensor Squeeze(Eager& e, const Tensor& t, const Shape& sizes);  // also unsqueeze: only axes of length 1 differ
 std::vector<Tensor> Split(Eager& e, const Tensor& t, int axis, const std::vector<Dim>& lengths);
 std::vector<Tensor> Unbind(Eager& e, const Tensor& t, int axis);
-Tensor Contiguous(Eager& e, const Tensor& t);  // t itself, or a clone
-Tensor Clone(Eager& e, const Tensor& t);
-Tensor CloneChannelsLast(Eager& e, const Tensor& t);  // in that layout
+Tensor Contiguous(Eager& e, const Tensor& t);                        // t itself, or a clone
+Tensor Clone(Eager& e, const Tensor& t, bool keeps_layout = false);  // contiguous, or torch.preserve_format
+Tensor CloneChannelsLast(Eager& e, const Tensor& t);                 // in that layout
 
 // Gradient of a broadcast: `t` summed to `sizes` (at::sum_to); t itself when it has them already. Not on the tape.
 Tensor SumTo(Eager& e, const Tensor& t, const Shape& sizes);

@@ -1,9 +1,8 @@
 #include "planner/timeline/backward.h"
 
+#include <deque>
 #include <limits>
-#include <memory_resource>
 #include <queue>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,7 @@ using eager::GradContext;
 using eager::GradNode;
 using eager::Tensor;
 using eager::TensorImpl;
+using eager::Visit;
 
 // What waits for its gradients: a tape entry, or a leaf.
 struct Task {
@@ -26,18 +26,24 @@ struct Task {
   Ref<GradNode> node;
   Tensor leaf;
   std::vector<Tensor> buffer;  // one slot per output of the entry
+  Visit before;                // what the entry or the leaf knew when this run came to it
 };
 
 class Engine {
  public:
-  explicit Engine(Eager& e) : e_(e) {}
+  explicit Engine(Eager& e) : e_(e), run_(++e.engine_runs) {}
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine() {
+    for (Task& task : tasks_) Leave(task);  // those that no gradient came to
+  }
 
   void Run(const Tensor& loss) {
     CHECK(loss->grad_fn);
     CountDependencies(loss->grad_fn);
     const Tensor root = e_.EmptyLike(loss);  // torch.ones_like(loss), held by the caller to the end
-    Task& first = TaskOf(Edge{loss->grad_fn, Tensor(), loss->output_number});
-    first.buffer[static_cast<size_t>(loss->output_number)] = root;
+    const uint32_t first = TaskOf(Edge{loss->grad_fn, Tensor(), loss->output_number});
+    tasks_[first].buffer[static_cast<size_t>(loss->output_number)] = root;
     Push(first);
     RunReady();
   }
@@ -49,8 +55,8 @@ class Engine {
       roots.push_back({{results[i]->grad_fn, Tensor(), results[i]->output_number}, gradients[i]});
     }
     for (const auto& [edge, gradient] : roots) {
-      if (tasks_.count(Key(edge)) == 0) CountDependencies(edge.node);
-      ++TaskOf(edge).dependencies;
+      if (edge.node->visit.run != run_) CountDependencies(edge.node);
+      ++tasks_[TaskOf(edge)].dependencies;
     }
     for (const auto& [edge, gradient] : roots) Arrive(edge, gradient);
     RunReady();
@@ -59,33 +65,40 @@ class Engine {
  private:
   void RunReady() {
     while (!ready_.empty()) {
-      Task* task = ready_.top().task;
+      Task& task = tasks_[ready_.top().task];
       ready_.pop();
-      task->leaf ? Accumulate(*task) : Evaluate(*task);
+      task.leaf ? Accumulate(task) : Evaluate(task);
+      Leave(task);
     }
+  }
+
+  static void Leave(Task& task) {
+    if (task.node) task.node->visit = task.before;
+    if (task.leaf) task.leaf->visit = task.before;
+    task.node = {};
+    task.leaf = {};
   }
 
   struct Ready {
     int64_t sequence;
     int64_t order;
-    Task* task;
+    uint32_t task;
     bool operator<(const Ready& other) const {  // highest sequence first; leaves before all; then first come
       return sequence != other.sequence ? sequence < other.sequence : order > other.order;
     }
   };
 
-  static const void* Key(const Edge& edge) {
-    return edge.node ? static_cast<const void*>(edge.node.get()) : static_cast<const void*>(edge.leaf.get());
-  }
-
-  Task& TaskOf(const Edge& edge) {
-    Task& task = tasks_[Key(edge)];
-    if (!task.node && !task.leaf) {
-      task.node = edge.node;
-      task.leaf = edge.leaf;
-      task.buffer.resize(edge.node ? edge.node->outputs.size() : 1);
-    }
-    return task;
+  // A new one where this run has not met the entry or the leaf.
+  uint32_t TaskOf(const Edge& edge) {
+    Visit& visit = edge.node ? edge.node->visit : edge.leaf->visit;
+    if (visit.run == run_) return visit.task;
+    const size_t outputs = edge.node ? edge.node->outputs.size() : 1;
+    tasks_.push_back({.node = edge.node,
+                      .leaf = edge.node ? Tensor() : edge.leaf,
+                      .buffer = std::vector<Tensor>(outputs),
+                      .before = visit});
+    visit = {run_, static_cast<uint32_t>(tasks_.size() - 1)};
+    return visit.task;
   }
 
   void CountDependencies(const Ref<GradNode>& root) {
@@ -96,21 +109,23 @@ class Engine {
       pending.pop_back();
       for (const Edge& edge : node->edges) {
         if (!edge.valid()) continue;
-        const bool seen = tasks_.count(Key(edge)) != 0;
-        ++TaskOf(edge).dependencies;
-        if (!seen && edge.node) pending.push_back(edge.node.get());
+        const size_t known = tasks_.size();
+        ++tasks_[TaskOf(edge)].dependencies;
+        if (tasks_.size() > known && edge.node) pending.push_back(edge.node.get());
       }
     }
   }
 
-  void Push(Task& task) {
+  void Push(uint32_t number) {
+    const Task& task = tasks_[number];
     const int64_t sequence = task.leaf ? std::numeric_limits<int64_t>::max() : task.node->sequence;
-    ready_.push({sequence, order_++, &task});
+    ready_.push({sequence, order_++, number});
   }
 
   // InputBuffer::add
   void Arrive(const Edge& edge, Tensor gradient) {
-    Task& task = TaskOf(edge);
+    const uint32_t number = TaskOf(edge);
+    Task& task = tasks_[number];
     Tensor& slot = task.buffer[static_cast<size_t>(edge.input_number)];
     if (gradient) {
       if (!slot) {
@@ -121,7 +136,7 @@ class Engine {
         slot = e_.EmptyIterator({&slot, &gradient}, slot->dtype);
       }
     }
-    if (--task.dependencies == 0) Push(task);
+    if (--task.dependencies == 0) Push(number);
   }
 
   void Evaluate(Task& task) {
@@ -129,7 +144,7 @@ class Engine {
     e_.origin.layer = node.layer;
     e_.origin.node = node.name;
     e_.origin.op = node.name;
-    std::vector<Tensor> results(node.edges.size());
+    std::vector<Tensor> results;
     {
       std::vector<Tensor> gradients = std::move(task.buffer);
       const bool any =
@@ -140,6 +155,8 @@ class Engine {
         node.apply(context);
         results = std::move(context.results);
         node.DropUnpacked();
+      } else {
+        results.resize(node.edges.size());
       }
       for (size_t i = 0; i < results.size(); ++i) results[i] = Validated(node.edges[i], std::move(results[i]));
     }
@@ -152,13 +169,17 @@ class Engine {
   // validate_outputs: summed to the sizes, converted to the type, of what it is the gradient of.
   Tensor Validated(const Edge& edge, Tensor gradient) {
     if (!gradient || !edge.valid()) return Tensor();
-    const Shape& sizes =
-        edge.node ? edge.node->outputs[static_cast<size_t>(edge.input_number)].sizes : edge.leaf->sizes;
-    const DType type = edge.node ? edge.node->outputs[static_cast<size_t>(edge.input_number)].dtype : edge.leaf->dtype;
-    if (gradient->lengths == e_.At(sizes)) return ToType(e_, gradient, type);
+    const auto validated = [&](const auto& like) { return Validated(like, std::move(gradient)); };
+    return edge.node ? validated(edge.node->outputs[static_cast<size_t>(edge.input_number)]) : validated(*edge.leaf);
+  }
+  template <typename Like>
+  Tensor Validated(const Like& like, Tensor gradient) {
+    if (gradient->lengths == like.layout->lengths) return ToType(e_, gradient, like.dtype);
     e_.origin.op = "aten::sum";
-    const Tensor whole = std::move(gradient);
-    return ToType(e_, SumTo(e_, whole, sizes), type);
+    Tensor whole = std::move(gradient);
+    const Tensor summed = SumTo(e_, whole, like.layout->sizes);
+    whole = Tensor();  // at::sum_to takes it over (input_metadata.h, reduce_grad)
+    return ToType(e_, summed, like.dtype);
   }
 
   // obeys_layout_contract (utils/grad_layout_contract.h): axes of length 1 do not matter.
@@ -188,8 +209,8 @@ class Engine {
   }
 
   Eager& e_;
-  std::pmr::monotonic_buffer_resource memory_;
-  std::pmr::unordered_map<const void*, Task> tasks_{&memory_};
+  const uint32_t run_;
+  std::deque<Task> tasks_;  // does not move them: a task may be run while others come in
   std::priority_queue<Ready> ready_;
   int64_t order_ = 0;
 };

@@ -11,6 +11,10 @@
 namespace vramplan {
 namespace {
 
+struct Call : FusedCall {
+  ValueId second;  // a second value that others read
+};
+
 struct Extent {
   int first = -1, last = -1, layers = 0;
 };
@@ -34,7 +38,7 @@ class Search {
     const std::string& path = layers_[module].path;
     auto in = Named(path + ".in_proj_weight", path + ".in_proj_bias");
     auto out = Named(path + ".out_proj.weight", path + ".out_proj.bias");
-    std::optional<FusedCall> call = Enclosed(module);
+    std::optional<Call> call = Enclosed(module);
     if (!call || layers_[call->input].shape.rank() != 3 || !IsBatchFirst(*call)) return std::nullopt;
     if (!in || !out) {
       const auto [first, second] = OwnProjections(module, *call);
@@ -50,8 +54,10 @@ class Search {
       if (layer.inputs.size() > 3 && layer.inputs[3].valid()) return std::nullopt;  // a mask
       product = &layer;
     }
-    if (product == nullptr || layers_[product->inputs[0]].shape.rank() != 4) return std::nullopt;
-    const Dim heads = layers_[product->inputs[0]].shape[1];
+    if (product == nullptr && !TakeWeights(module, &*call)) return std::nullopt;
+    if (product != nullptr && (call->second.valid() || layers_[product->inputs[0]].shape.rank() != 4))
+      return std::nullopt;
+    const Dim heads = product != nullptr ? layers_[product->inputs[0]].shape[1] : Dim(call->heads);
     if (!heads.IsConstant() || heads.c0() % 2 != 0) return std::nullopt;
     call->heads = heads.c0();
     call->in_projection = *in;
@@ -70,8 +76,8 @@ class Search {
       if (!found) return std::nullopt;
       *values = *found;
     }
-    std::optional<FusedCall> call = Enclosed(module);
-    if (!call) return std::nullopt;
+    std::optional<Call> call = Enclosed(module);
+    if (!call || call->second.valid() || attention.weights != eager::AttentionWeights::kNone) return std::nullopt;
     // norm, (sum, norm,) linear, activation, linear and sums: whatever else computes here is not torch.nn's layer.
     int norms = 0, linears = 0, activations = 0;
     for (int l = call->first; l <= call->last; ++l) {
@@ -120,11 +126,39 @@ class Search {
             AffineValues{linears[1]->inputs[1], linears[1]->inputs[2]}};
   }
 
+  // need_weights: the product written out, softmax(q @ k) @ v of the module itself without a mask, whose weights
+  // [B * heads, positions, positions] are seen by head and, as a rule, averaged (F.multi_head_attention_forward).
+  bool TakeWeights(ModuleId module, Call* call) const {
+    const Layer* softmax = nullptr;
+    for (int l = call->first; l <= call->last; ++l) {
+      if (At(l).op == "baddbmm" || At(l).op == "masked_fill") return false;
+      if (At(l).op != "softmax") continue;
+      if (softmax != nullptr || At(l).module != module) return false;
+      softmax = &At(l);
+    }
+    if (softmax == nullptr || uses_.Operand(softmax, 0, "bmm") == nullptr) return false;
+    const auto heads = DivideExactly(layers_[softmax->inputs[0]].shape[0], layers_[call->input].shape[0]);
+    if (!heads || !heads->IsConstant()) return false;
+    call->heads = heads->c0();
+    call->weights = eager::AttentionWeights::kEach;
+    for (int l = call->first; l <= call->last; ++l) {
+      const bool averages = At(l).op == "mean" && At(l).module == module;
+      if (averages) call->weights = eager::AttentionWeights::kAveraged;
+      // A name may keep them although nobody reads them.
+      if (averages || (Uses::In(&At(l), 0) == softmax->outputs[0] && At(l).op != "bmm"))
+        call->weights_output = At(l).outputs[0];
+    }
+    if (!call->second.valid()) return true;
+    if (call->output == call->weights_output) std::swap(call->output, call->second);
+    if (call->second != call->weights_output) return false;
+    return true;
+  }
+
   // The call's layers, if nothing runs between them, one value goes in and one comes out.
-  std::optional<FusedCall> Enclosed(ModuleId module) const {
+  std::optional<Call> Enclosed(ModuleId module) const {
     const Extent& extent = extents_[static_cast<size_t>(module.value)];
     if (extent.first < 0 || extent.last - extent.first + 1 != extent.layers) return std::nullopt;
-    FusedCall call;
+    Call call;
     call.first = extent.first;
     call.last = extent.last;
     const auto inside = [&](int layer) { return layer >= call.first && layer <= call.last; };
@@ -138,8 +172,8 @@ class Search {
       for (const ValueId id : At(l).outputs) {
         if (!id.valid()) continue;
         if (std::ranges::all_of(uses_.ReadersOf(id), inside)) continue;
-        if (call.output.valid()) return std::nullopt;
-        call.output = id;
+        if (call.second.valid()) return std::nullopt;
+        (call.output.valid() ? call.second : call.output) = id;
       }
     }
     if (!call.input.valid() || !call.output.valid()) return std::nullopt;
@@ -164,8 +198,9 @@ class Search {
 std::vector<FusedCall> FusedCallsOf(const Layers& layers, const TrainingSpec& spec) {
   const bool autocast = spec.precision == Precision::kAmpFp16 || spec.precision == Precision::kAmpBf16;
   if (spec.mode != Mode::kInfer || autocast) return {};
-  const bool any = std::any_of(layers.layers.begin(), layers.layers.end(),
-                               [](const Layer& layer) { return layer.op == "scaled_dot_product_attention"; });
+  const bool any = std::any_of(layers.layers.begin(), layers.layers.end(), [](const Layer& layer) {
+    return layer.op == "scaled_dot_product_attention" || layer.op == "softmax";
+  });
   if (!any) return {};
   std::vector<FusedCall> calls;
   const Search search(layers);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/layers/layers.h"
+#include "planner/semantics/fused_attention.h"
 #include "planner/spec/spec.h"
 
 namespace vramplan {
@@ -22,6 +23,8 @@ struct FusedCall {
   ValueId input, output;
   AffineValues in_projection, out_projection;
   int64_t heads = 1;
+  eager::AttentionWeights weights = eager::AttentionWeights::kNone;
+  ValueId weights_output;  // that anyone reads
   struct EncoderLayer {
     AffineValues norm1, norm2, linear1, linear2;
     bool norm_first = false;

@@ -14,6 +14,7 @@
 #include "planner/semantics/loss.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/view.h"
+#include "planner/timeline/class_axis.h"
 #include "planner/timeline/inplace_on.h"
 
 namespace vramplan {
@@ -159,10 +160,9 @@ void ModelRun::MakeInputs() {
 eager::Tensor ModelRun::Literal(const Value& value) {
   const DType type = e_.ModelType(value.type);
   if (value.shape.rank() > 0) return e_.Empty(value.shape, type);
-  eager::Tensor number = MakeRef<eager::TensorImpl>();
-  number->dtype = type;
-  number->storage = MakeRef<eager::StorageImpl>(nullptr, BlockId(), SizeExpr());
-  return number;
+  eager::Storage none = MakeRef<eager::StorageImpl>(nullptr, BlockId(), SizeExpr());
+  return MakeRef<eager::TensorImpl>(std::move(none), MakeRef<eager::Layout>(Shape(), eager::Ints(), eager::Ints()),
+                                    type);
 }
 
 // The operator that made the model's first output, views aside; empty when none did.
@@ -210,6 +210,7 @@ Status ModelRun::ChooseLoss() {
   if (layers_.outputs.empty())
     return Error{ErrorCode::kBadInput, "", "the graph has no output to train on", "use --mode infer"};
   const Value& out = layers_[layers_.outputs[0]];
+  class_axis_ = ClassAxis(layers_, layers_.outputs[0]);
   loss_ = asked;
   if (asked == Loss::kAuto) {
     const Shape& shape = out.shape;
@@ -217,7 +218,7 @@ Status ModelRun::ChooseLoss() {
       loss_ = Loss::kNone;  // the output is the loss
     } else {
       const std::string_view last = LastOperator();
-      const Dim classes = shape.rank() == 3 ? shape.FromEnd(1) : shape.rank() > 1 ? shape[1] : Dim(1);
+      const Dim classes = shape.rank() > 1 ? shape[shape.rank() == 3 ? class_axis_ : 1] : Dim(1);
       const bool single = classes.Is(1) || shape.rank() == 1;
       if (last == "sigmoid" || last == "tanh") {  // not logits: probabilities, or an image
         loss_ = last == "sigmoid" && single ? Loss::kBce : Loss::kMse;
@@ -274,7 +275,7 @@ Status ModelRun::MakeTarget() {
   Shape sizes = out.shape;
   DType type = e_.ModelType(out.type);
   if (IsCrossEntropy(loss_) || loss_ == Loss::kNll) {
-    sizes.Remove(sizes.rank() == 3 ? 2 : 1);
+    sizes.Remove(sizes.rank() == 3 ? class_axis_ : 1);
     type = DType::kInt64;
   } else if (IsOfPairs(loss_)) {
     const size_t wanted = loss_ == Loss::kTripletMargin ? 2 : 1;
@@ -341,10 +342,13 @@ void ModelRun::RunFused(const FusedCall& call, std::vector<eager::Tensor>& value
   const auto affine = [&](const AffineValues& ids) { return eager::Affine{value(ids.weight), value(ids.bias)}; };
   e_.origin.layer = static_cast<int32_t>(call.first);
   e_.origin.op = "fused";
-  const eager::FusedAttention attention{affine(call.in_projection), affine(call.out_projection), call.heads};
+  const eager::FusedAttention attention{affine(call.in_projection), affine(call.out_projection), call.heads,
+                                        call.weights};
   eager::Tensor& out = values[static_cast<size_t>(call.output.value)];
   if (!call.encoder_layer) {
-    out = NativeMultiHeadAttention(e_, value(call.input), attention);
+    eager::Tensor weights;
+    out = NativeMultiHeadAttention(e_, value(call.input), attention, &weights);
+    if (call.weights_output.valid()) values[static_cast<size_t>(call.weights_output.value)] = std::move(weights);
     return;
   }
   const FusedCall::EncoderLayer& layer = *call.encoder_layer;
@@ -364,6 +368,14 @@ void ModelRun::Run(size_t layer, std::vector<eager::Tensor>& values) {
   for (ValueId id : releases_[layer]) values[static_cast<size_t>(id.value)] = eager::Tensor();
 }
 
+// out = model(x), in front of the loss: what the forward before returned dies, and the loss before does not yet.
+void ModelRun::LetGo(const std::vector<eager::Tensor>& values) {
+  for (size_t i = 1; i < outputs_.size() && i < layers_.outputs.size(); ++i) {
+    const ValueId id = layers_.outputs[i];
+    outputs_[i] = id.valid() ? values[static_cast<size_t>(id.value)] : eager::Tensor();
+  }
+}
+
 void ModelRun::Forward() {
   checkpoints_.BeginForward();
   e_.category = Category::kActivations;
@@ -376,6 +388,9 @@ void ModelRun::Forward() {
     checkpoints_.Before(l, values);
     Run(l, values);
     checkpoints_.After(l);
+    const std::vector<ValueId>& made = layers_.layers[l].outputs;
+    if (layers_.loss_after.valid() && std::find(made.begin(), made.end(), layers_.loss_after) != made.end())
+      LetGo(values);
   }
   std::vector<eager::Tensor> fresh;
   for (ValueId id : layers_.outputs) {
@@ -392,7 +407,8 @@ eager::Tensor ModelRun::ComputeLoss() {
   e_.category = Category::kActivations;
   const eager::Tensor& out = outputs_[0];
   eager::Tensor loss;
-  if (IsCrossEntropy(loss_) && out->dim() == 3) {  // token logits: both flattened to one axis of positions
+  if ((IsCrossEntropy(loss_) || loss_ == Loss::kNll) && out->dim() == 3 &&
+      class_axis_ == 2) {  // token logits: both flattened to one axis of positions
     const Shape& s = out->sizes;
     loss = LossOf(e_, loss_, Reshape(e_, out, Shape{s[0] * s[1], s[2]}), Reshape(e_, target_, Shape{s[0] * s[1]}));
   } else if (IsOfPairs(loss_)) {  // further outputs of its sizes, then what the caller has

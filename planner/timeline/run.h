@@ -60,6 +60,7 @@ class ModelRun : private LayerRunner {
   // efficientvit_msra.py 1.0; transformers 5, modeling_levit.py): biases that were picked once stay in the module,
   // unless it trains.
   bool IsCached(const Layer& layer) const;
+  void LetGo(const std::vector<eager::Tensor>& values);
   void RunFused(const FusedCall& call, std::vector<eager::Tensor>& values);
   Status ChooseLoss();
   // The recurrent layers, by the weight that comes last in `order`.
@@ -88,6 +89,7 @@ class ModelRun : private LayerRunner {
   std::map<ValueId, eager::Tensor> kept_;  // by attributes of modules
   eager::Tensor target_, bound_loss_;
   std::vector<eager::Tensor> others_;  // embeddings that a pairwise loss compares with, if they are not outputs
+  int class_axis_ = 2;                 // of an output of three axes
   Loss loss_ = Loss::kNone;
   Observer observer_;
 };

@@ -192,8 +192,8 @@ Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, cons
   timeline.batch = batch;
   timeline.steps = spec.mode == Mode::kTrain ? spec.steps : kForwardsOfInference;
   // What most steps ask for, so that the lists are copied seldom while they grow.
-  timeline.blocks.reserve(8 * layers.layers.size());
-  timeline.events.reserve(16 * layers.layers.size());
+  timeline.blocks.reserve(16 * layers.layers.size());
+  timeline.events.reserve(32 * layers.layers.size());
   Recorder recorder(timeline);
   recorder.Enter(0, Phase::kSetup);
   Eager e(recorder, spec, batch, notes);

@@ -148,6 +148,7 @@ def _file(
     gpu: str | None = None,
     exported: bool = False,
     recorded: bool = False,
+    criterion: Any = None,
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The file of a model, and what its export had to say. exported: operators of ONNX are wanted. recorded: nothing but
     its calls is."""
@@ -169,7 +170,7 @@ def _file(
             if exported:
                 raise ExportError("model", "its operators are asked about")
             card = _capability_of(gpu)
-            notes = record(model, example_inputs, path, optimizer=known, mode=asked, capability=card).notes
+            notes = record(model, example_inputs, path, optimizer=known, mode=asked, capability=card, criterion=criterion).notes
         except Exception as error:  # whatever the code does that tensors without values cannot follow
             if recorded:
                 raise ExportError("model", f"its calls cannot be recorded: {first_line(error)}") from error
@@ -193,6 +194,16 @@ def _of_script(
         return getattr(_script, verb)(command, batch or length, question, refused)
 
 
+def _criterion(model: Any, loss: Any, target: Any) -> Any:
+    if _is_path(model):
+        raise UsageError("target", "a file's loss is known by its name alone", "leave it out")
+    if loss is None or isinstance(loss, (str, type)) or not callable(loss):
+        raise UsageError("target", "it is what a loss is called with", "give loss=torch.nn.functional.cross_entropy")
+    from ._forward import Criterion
+
+    return Criterion(loss, target)
+
+
 def _answer(verb: str, path: str, arguments: list[str]) -> tuple[dict[str, Any], str]:
     line = [verb, path, *arguments]
     return _binary.ask_json(line), _binary.ask(line)
@@ -206,18 +217,22 @@ def _of_step(
     batch: int | None,
     checkpoint: Sequence[str],
     options: dict[str, Any],
+    target: Any = None,
 ) -> Any:
     """What "fit" or "estimate" answers: of the recorded calls; where they cannot be recorded, of a script that runs the
     model; and where that cannot be, of an exported file. question: gpu, mode, precision, optimizer and loss, as the caller gave them."""
-    arguments = arguments_of(
-        is_model=not _is_path(model), batch=batch, checkpoint=checkpoint, options=options, **question
+    criterion = None if target is None else _criterion(model, question["loss"], target)
+    known = functools.partial(
+        arguments_of, is_model=not _is_path(model), batch=batch, checkpoint=checkpoint, options=options
     )
+    arguments = known(**question if criterion is None else {**question, "loss": "none"})
     read = {"fit": _results.fit_of, "estimate": _results.estimate_of}[verb]
     file = functools.partial(_file, model, example_inputs, question["optimizer"], question["mode"], question["gpu"])
     try:
-        with file(recorded=True) as (path, notes):
+        with file(recorded=True, criterion=criterion) as (path, notes):
             return read(*_answer(verb, path, arguments), notes)
     except ExportError as refused:
+        arguments = known(**question)  # nobody recorded the loss
         # The model itself knows more than what an exporter makes of it.
         with contextlib.suppress(VramplanError):
             return _of_script(verb, model, example_inputs, question, batch, bool(checkpoint or options), refused)
@@ -235,6 +250,7 @@ def fit(
     precision: str | None = None,
     optimizer: Any = None,
     loss: Any = None,
+    target: Any = None,
     checkpoint: Sequence[str] = (),
     **options: Any,
 ) -> _results.Fit:
@@ -248,12 +264,15 @@ def fit(
     mode: "train", "infer", or "eval" (evaluation without no_grad). None: "train".
     precision: "fp32", "amp-fp16", "amp-bf16", "bf16" ...
     optimizer: its name, its class, or an optimizer.
-    loss: its name, a loss of torch.nn, or a function of torch.nn.functional.
+    loss: its name, a loss of torch.nn, or a function of torch.nn.functional; with `target`, anything that can be
+        called as loss(output, target).
+    target: what the loss is given beside the output, as long as the batch of example_inputs: a tensor, or a tree of them.
+        The loss is then recorded as the model is.
     checkpoint: paths of checkpointed modules.
     options: any other option of `vramplan fit`, with underscores: `accumulate=4`, `dim=["sequence=512"]`.
     """
     question = {"gpu": gpu, "mode": mode, "precision": precision, "optimizer": optimizer, "loss": loss}
-    return _of_step("fit", model, example_inputs, question, batch, checkpoint, options)
+    return _of_step("fit", model, example_inputs, question, batch, checkpoint, options, target)
 
 
 def estimate(
@@ -266,6 +285,7 @@ def estimate(
     precision: str | None = None,
     optimizer: Any = None,
     loss: Any = None,
+    target: Any = None,
     checkpoint: Sequence[str] = (),
     **options: Any,
 ) -> _results.Estimate:
@@ -276,7 +296,7 @@ def estimate(
 
         batch = batch_of(example_inputs)
     question = {"gpu": gpu, "mode": mode, "precision": precision, "optimizer": optimizer, "loss": loss}
-    return _of_step("estimate", model, example_inputs, question, batch, checkpoint, options)
+    return _of_step("estimate", model, example_inputs, question, batch, checkpoint, options, target)
 
 
 def plan(

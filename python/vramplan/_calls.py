@@ -59,6 +59,7 @@ class Recording:
         self.channels_last: list[int] = []  # of both, those that lie so in memory
         self.returned: list[int | None] = []  # None: no tensor on the card
         self.checkpointed: list[str] = []
+        self.loss: int | None = None  # the first call of the script's loss
         self.reentrant: list[str] = []  # of these, those with use_reentrant=True
         self.notes: list[str] = []
         self.ends: list[list[int]] = []  # value, and the call after which nothing holds it; -1: the caller does, -2: a module
@@ -105,6 +106,7 @@ class Values:
         self.numbers: dict[int, int] = {}  # by id of the tensor
         self.owners: dict[int, int] = {}  # by storage: the value that it was made for
         self.known: dict[int, torch.Tensor] = {}  # values of tensors, by id
+        self.wholes: dict[int, weakref.ref[torch.Tensor]] = {}  # by id of a view: the tensor of the code that it looks at
         self.twins: set[int] = set()  # ids of tensors that stand for what a cast gave back as it was
 
     def on_card(self, tensor: torch.Tensor) -> bool:
@@ -131,6 +133,7 @@ class Values:
         self.numbers.pop(key, None)
         self.known.pop(key, None)
         self.twins.discard(key)
+        self.wholes.pop(key, None)
 
     def number_of(self, tensor: torch.Tensor) -> int:
         found = self.numbers.get(id(tensor))
@@ -309,6 +312,8 @@ class Mode(_base_mode()):  # type: ignore[misc]
         call.autocast = torch.is_autocast_enabled(at.card)
         if name.endswith("_like") and kwargs.get("memory_format") not in (None, torch.preserve_format):
             call.keywords["memory_format"] = str(kwargs["memory_format"]).removeprefix("torch.")
+        if name == "clone" and kwargs.get("memory_format") in (None, torch.preserve_format):
+            call.keywords["memory_format"] = "preserve"
         if kwargs.get("memory_format") in (torch.channels_last, torch.channels_last_3d):
             call.keywords["memory_format"] = "channels_last"
         if call.autocast and name in TYPED and made[0].dtype == torch.get_autocast_dtype(at.card):
@@ -326,7 +331,23 @@ class Mode(_base_mode()):  # type: ignore[misc]
         for o in outs:
             on_card = isinstance(o, torch.Tensor) and at.on_card(o)
             call.results.append((at.numbers[id(o)] if id(o) in at.numbers else at.new(o)) if on_card else None)
+            if on_card:
+                self._note_view(o, args)
         self.recording.calls.append(call)
+
+    def _note_view(self, view: torch.Tensor, args: Any) -> None:
+        """A matrix product is a view to tensors without values, and not to the code: what is sliced of it is a part of it."""
+        at = self.at
+        source = args[0] if args and isinstance(args[0], torch.Tensor) else None
+        if source is None or source is view or not view._is_view() or id(view) in at.twins or id(source) not in at.numbers:
+            return
+        if source.untyped_storage()._cdata == view.untyped_storage()._cdata:
+            at.wholes[id(view)] = at.wholes.get(id(source)) or weakref.ref(source)
+
+    def _whole_of(self, view: torch.Tensor) -> torch.Tensor | None:
+        base = view._base
+        whole = self.at.wholes[id(view)]() if id(view) in self.at.wholes else None
+        return whole if whole is not None and (id(base) not in self.at.numbers or id(whole) in self.at.twins) else base
 
     def _brought(self, tensor: torch.Tensor) -> int:
         """An index on the host, which the call copies to the card (aten/src/ATen/native/TensorAdvancedIndexing.cpp)."""
@@ -343,7 +364,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
         number = numbers[id(target)]
         if number in self.recording.stored and not target.requires_grad:
             return  # statistics and counters of modules
-        part = target._base if target._is_view() and name in _PARTS and id(target) not in at.twins else None
+        part = self._whole_of(target) if target._is_view() and name in _PARTS and id(target) not in at.twins else None
         if part is not None and id(part) in at.numbers:
             call.keywords["of"] = f"%{at.numbers[id(part)]}"
             call.results = [at.new(part)]

@@ -275,6 +275,7 @@ def _take_programs(
     modes: tuple[str, ...],
     facts: dict[str, Any],
     capability: tuple[int, int] | None = None,
+    criterion: Any = None,
 ) -> list[str]:
     """Adds every call of the forward to the facts; what is to be told about that. Raises where the code does what no
     recording follows."""
@@ -287,7 +288,7 @@ def _take_programs(
         with _quiet():
             programs, checkpointed, notes = _program.record_program(
                 model, args, kwargs, batch_of((args, kwargs)) or 2, mode == "train", main_output,
-                capability or _program.T4,
+                capability or _program.T4, criterion,
             )  # fmt: skip
         facts.setdefault("programs", {}).update({mode + ending: program for ending, program in programs.items()})
         paths += [path for path in checkpointed if path not in paths]
@@ -304,15 +305,16 @@ def record(
     optimizer: Any = None,
     mode: str = "train",
     capability: tuple[int, int] | None = None,
+    criterion: Any = None,
 ) -> Exported:
     """Writes a file of the model's calls alone: no exporter runs, no weight is read, nothing is traced or folded. Takes
-    about a second. capability: of the card, for code that asks; None: that of a T4. Raises whatever the code raises on tensors without values; `export` remains then."""
+    about a second. capability: of the card, for code that asks; None: that of a T4. criterion: a `_forward.Criterion`, which is recorded behind the model. Raises whatever the code raises on tensors without values; `export` remains then."""
     from . import _carrier
 
     args, kwargs = _with_two(split_inputs(example_inputs))
     facts = _facts.model_facts(model, optimizer)
     facts["mode"] = "train" if mode == "train" else "eval"
-    notes = _take_programs(model, args, kwargs, (mode,), facts, capability)
+    notes = _take_programs(model, args, kwargs, (mode,), facts, capability, criterion)
     _carrier.write(path, facts)
     return Exported(os.fspath(path), "program", tuple(notes))
 

@@ -213,6 +213,17 @@ def _stand_in(model: torch.nn.Module, fakes: dict[int, Any], training: bool, cop
             attributes.update(before)
 
 
+@dataclasses.dataclass(frozen=True)
+class Criterion:
+    """The script's loss, called as loss(output, target)."""
+
+    loss: Callable[[Any, Any], Any]
+    target: Any  # a tensor, or any tree of them
+
+    def resized(self, to: Callable[[Any], Any]) -> Criterion:
+        return Criterion(self.loss, _pytree.tree_map(to, self.target))
+
+
 def record_forward(
     model: torch.nn.Module,
     args: Any,
@@ -223,6 +234,7 @@ def record_forward(
     autocast: bool = False,
     capability: tuple[int, int] = T4,
     copied: bool = True,
+    criterion: Criterion | None = None,
 ) -> Recording:
     from torch._dispatch.python import enable_python_dispatcher
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -268,6 +280,13 @@ def record_forward(
         return fake
 
     fake_args, fake_kwargs = _pytree.tree_map(given, (args, kwargs))
+    target = None if criterion is None else _pytree.tree_map(given, criterion.target)
+    ask_loss = criterion.loss if criterion is not None and training else None
+    if isinstance(ask_loss, torch.nn.Module):  # weights of classes
+        of_loss = {id(tensor): fake_of(tensor) for tensor in [*ask_loss.parameters(), *ask_loss.buffers()]}
+        recording.stored.update({values.new(fake): "" for fake in of_loss.values()})
+        ask_loss = copy.deepcopy(ask_loss, of_loss)
+    loss = None
 
     def dropped(_: torch.Tensor) -> None:
         return None
@@ -284,6 +303,10 @@ def record_forward(
                 with around, _plain_encoders(), _capability_is(capability), _followed(mode), enable_python_dispatcher():
                     with _module_calls(mine, mode), mode:
                         out = mine(*fake_args, **fake_kwargs)
+                        if ask_loss is not None:
+                            recording.loss = len(recording.calls)
+                            loss = ask_loss(out, target)
+                            recording.loss = recording.loss if recording.loss < len(recording.calls) else None
         recording.storages.stop()
 
         def storages_in(tree: Any) -> set[int]:
@@ -296,13 +319,13 @@ def record_forward(
         recording.note_ends(storages_in(attributes) - storages_in(plain(out)), replaced)
     recording.checkpointed = checkpointed
     main = main_output(out)
-    first = list(main) if isinstance(main, tuple) else [main]
+    first = [loss] if loss is not None else list(main) if isinstance(main, tuple) else [main]
     seen: list[int] = []
     for tensor in [*first, *_pytree.tree_leaves(plain(out))]:
         if isinstance(tensor, torch.Tensor) and values.on_card(tensor) and id(tensor) in values.numbers:
             if values.numbers[id(tensor)] not in seen:
                 seen.append(values.numbers[id(tensor)])
     recording.returned = seen
-    del out, main, first, tensor
+    del out, main, first, tensor, loss
     return recording
 

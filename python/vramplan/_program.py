@@ -20,7 +20,7 @@ import torch
 from torch.utils import _pytree
 
 from ._calls import CASTS, NotRecorded, Recording, is_channels_last, is_creation
-from ._forward import T4, record_forward
+from ._forward import T4, Criterion, record_forward
 
 
 def _length(lengths: list[int], batches: list[int]) -> Any:
@@ -123,6 +123,8 @@ def _merged(recordings: list[Recording], batches: list[int], names: list[str]) -
         "calls": calls,
         "ends": first.ends,
     }
+    if first.loss is not None:
+        merged["loss"] = first.loss
     if first.reentrant:
         merged["reentrant"] = first.reentrant
     if first.channels_last:
@@ -166,11 +168,14 @@ def record_program(
     training: bool,
     main_output: Callable[[Any], Any],
     capability: tuple[int, int] = T4,
+    criterion: Criterion | None = None,
 ) -> tuple[dict[str, Any], list[str], list[str]]:
     """Programs of docs/facts.md by what their names end with, "" and "-amp", which is there where the code does something
     else under autocast; the paths of checkpointed modules; and what is to be told. Raises NotRecorded, or what the code raises."""
     error: Exception | None = None
     names = input_names(args, kwargs)
+    if criterion is not None:
+        names += input_names((), {"target": criterion.target})
     batches = [batch, 2 * batch, 3 * batch]
     # A copy first, which leaves the model alone.
     for card, copied in ((card, copied) for card in _cards() for copied in (True, False)):
@@ -179,7 +184,8 @@ def record_program(
 
         def record(to: int, autocast: bool) -> Recording:
             resized = _pytree.tree_map(lambda t: _resized(t, batch, to), (args, kwargs))
-            return record_forward(model, *resized, card, training, main_output, autocast, capability, copied)
+            loss = None if criterion is None else criterion.resized(lambda t: _resized(t, batch, to))
+            return record_forward(model, *resized, card, training, main_output, autocast, capability, copied, loss)
 
         def of_batches(recordings: list[Recording], autocast: bool) -> dict[str, Any]:
             for to in batches[len(recordings) : 2]:

@@ -191,6 +191,56 @@ class Programs(unittest.TestCase):
         self.assertEqual(calls[-2][1], [f"%{write[2][0]}"])
         self.assertEqual(calls[-1][1], [f"%{calls[-2][2][0]}", 2])
 
+    def test_a_write_into_a_part_of_a_matrix_product(self):
+        def forward(m, q, k, bias):
+            scores = q @ k.transpose(-2, -1)  # to tensors without values, a view of what bmm made
+            scores[:, :, 1:] = scores[:, :, 1:] + bias
+            return scores.softmax(-1)
+
+        given = (torch.zeros(2, 3, 4, 8), torch.zeros(2, 3, 5, 8), torch.zeros(2, 3, 3, 5))
+        calls = calls_of(program_of(forward, *given)[""])
+        product = next(call for call in calls if call[0] == "matmul")
+        write = next(call for call in calls if call[0] == "copy_")
+        self.assertEqual(write[3], {"of": f"%{product[2][0]}"})
+        self.assertEqual(calls[-1][1], [f"%{write[2][0]}", -1])
+
+    def test_a_clone_lies_as_it_is_or_as_the_code_says(self):
+        def forward(m, x):
+            return x.transpose(0, 1).clone(), x.clone(memory_format=torch.contiguous_format)
+
+        calls = calls_of(program_of(forward, torch.zeros(2, 3))[""])
+        clones = [call for call in calls if call[0] == "clone"]
+        self.assertEqual(clones[0][3], {"memory_format": "preserve"})
+        self.assertEqual(len(clones[1]), 3)
+
+    def test_the_loss_of_a_script(self):
+        def loss(out, target):
+            return nn.functional.cross_entropy(out["logits"].transpose(1, 2), target["labels"], weight=None)
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 5)
+
+            def forward(self, x):
+                return {"hidden": x, "logits": self.fc(x)}
+
+        given = ((torch.zeros(2, 4, 3),), {}, 2)
+        criterion = _program.Criterion(loss, {"labels": torch.zeros(2, 4, dtype=torch.long)})
+        for training, calls in ((True, ["linear", "transpose", "cross_entropy_loss"]), (False, ["linear"])):
+            program = _program.record_program(
+                Model(), *given, training, _exporting.main_output, criterion=criterion
+            )[0][""]
+            self.assertEqual([call[0] for call in calls_of(program)], calls)
+            self.assertEqual([name for name, _ in program["given"]], ["input_0", "target"])
+            self.assertEqual(program.get("loss"), 1 if training else None)
+            self.assertEqual(program["values"][program["returned"][0]][1], [] if training else [[0, 1], 4, 5])
+        program = _program.record_program(
+            nn.Linear(3, 1), (torch.zeros(2, 3),), {}, 2, True, _exporting.main_output,
+            criterion=_program.Criterion(nn.CrossEntropyLoss(weight=torch.ones(1)), torch.zeros(2, dtype=torch.long)),
+        )[0][""]  # fmt: skip
+        self.assertEqual(len(program["loose"]), 1)
+
     def test_code_may_look_at_masks(self):
         def forward(m, x, mask):
             return x.masked_fill(mask[:, None] == 0, 0) if not mask.all() else x * 2
@@ -484,6 +534,16 @@ class Answers(unittest.TestCase):
         self.assertEqual(fit.json["model"]["parameters"], 8 * 8 + 8 + 8 + 8)
         self.assertEqual(fit.json["model"]["buffer_bytes"], 400)
         self.assertEqual([a.code for a in fit.assumptions if a.matters], [])
+
+    def test_a_loss_that_can_be_called(self):
+        model = nn.Sequential(nn.Linear(64, 64), nn.Tanh())
+        given = {"gpu": "t4", "framework": "pytorch@2.10"}
+        x = torch.zeros(8, 64)
+        known = vramplan.estimate(model, x, loss=nn.functional.l1_loss, **given)
+        asked = vramplan.estimate(model, x, loss=lambda out, y: nn.functional.l1_loss(out, y), target=x.clone(), **given)
+        self.assertEqual(asked.peak, known.peak)
+        with self.assertRaisesRegex(vramplan.UsageError, "what a loss is called with"):
+            vramplan.estimate(model, x, loss="mse", target=x, **given)
 
     def test_a_model_on_the_meta_device(self):
         with torch.device("meta"):

@@ -160,12 +160,7 @@ Tensor Trial::LossOf(const std::vector<Tensor>& outputs) {
   Tensor loss = e.Empty(Shape(), DType::kFloat32);
   std::vector<Tensor> like;  // sizes and strides without the storage
   for (const Tensor& t : outputs) {
-    Tensor facts = MakeRef<eager::TensorImpl>();
-    facts->sizes = t->sizes;
-    facts->lengths = t->lengths;
-    facts->strides = t->strides;
-    facts->dtype = t->dtype;
-    like.push_back(std::move(facts));
+    like.push_back(MakeRef<eager::TensorImpl>(eager::Storage(), t->layout, t->dtype));
   }
   if (GradNode* node = e.Record("Loss", outputs, {loss})) {
     node->Backward([this, like](GradContext& g) {

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "graph/base/text.h"
 #include "graph/layers/edit.h"
@@ -26,9 +25,8 @@ std::set<ValueId> InFrontOfDropouts(const Layers& layers) {
     const Layer* user = uses.OnlyReaderOf(made);
     const auto is_user = [&](const char* op) { return user != nullptr && user->op == op; };
     // A block's last product in front of the residual sum, perhaps seen under another shape.
-    ValueId end = made;
-    if ((layer.op == "linear" || layer.op == "addmm") && is_user("reshape")) end = user->outputs[0];
     if (layer.op == "linear" || layer.op == "addmm") {
+      const ValueId end = is_user("reshape") ? user->outputs[0] : made;
       const Layer* sum = uses.OnlyReaderOf(end);
       if (sum != nullptr && sum->op == "add" && sum->inputs.size() == 2 && IsActivationOf(layers, sum->inputs[0]) &&
           IsActivationOf(layers, sum->inputs[1]))
@@ -65,8 +63,7 @@ void AddActivations(const Layers& layers, const Uses& uses, std::set<ValueId>* d
       return user < layers.layers.size() && layers.layers[user].op == "linear";
     });
     if ((layer.op == "cat" || layer.op == "embedding") && for_linear) dropped->insert(layer.outputs[0]);
-    const bool acts = Contains(kActivations, layer.op);
-    if (acts) dropped->insert(layer.outputs[0]);
+    if (Contains(kActivations, layer.op)) dropped->insert(layer.outputs[0]);
   }
 }
 
@@ -176,8 +173,7 @@ void NoteDropouts(int put_back, Notes* notes) {
 
 int AssumeDropout(Layers* layers, const PutBack& put_back) {
   const double p = put_back.dropout;
-  const bool has = std::ranges::any_of(layers->layers, [](const Layer& layer) { return layer.op == "dropout"; });
-  if (has) return 0;
+  if (std::ranges::any_of(layers->layers, [](const Layer& layer) { return layer.op == "dropout"; })) return 0;
   int assumed = 0;
   std::set<ValueId> dropped = InFrontOfDropouts(*layers);
   const Uses uses(*layers);
@@ -213,8 +209,7 @@ int AssumeDropout(Layers* layers, const PutBack& put_back) {
 int MissingDropouts(const Layers& layers) {
   bool attends = false;
   int calls = 0;
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& layer = layers.layers[l];
+  for (const Layer& layer : layers.layers) {
     if (layer.op == "dropout") return 0;
     if (layer.op == "scaled_dot_product_attention") {
       if (layer.attributes.Real("dropout_p", 0) > 0) return 0;

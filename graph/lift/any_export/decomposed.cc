@@ -1,7 +1,5 @@
 #include "graph/lift/any_export/decomposed.h"
 
-#include <utility>
-
 #include "graph/layers/edit.h"
 
 namespace vramplan {

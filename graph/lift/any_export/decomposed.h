@@ -8,7 +8,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>

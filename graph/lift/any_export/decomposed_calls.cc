@@ -206,6 +206,16 @@ const DecomposedTable& DecomposedCalls() {
                 found.MakerOf("r")->attributes.Int("dim", 0) == 2 && found.At("c").shape.rank() == 6 &&
                 found.At("columns").shape.rank() == 3;
        }},
+      // F.linear(x, w, torch.cat([q_bias, k_bias, v_bias])): the exporter puts a bias first (torch/onnx/
+      // symbolic_opset9.py 2.10, linear), and people put their sums' shift last.
+      {"sum=add(b, !product=linear(x, w))", "linear(x, w, b)", ts,
+       [](const DecomposedMatch& found, Layer*) {
+         const Layer &sum = *found.MakerOf("sum"), &product = *found.MakerOf("product");
+         const bool biased = product.inputs.size() > 2 && product.inputs[2].valid();
+         const Shape& x = found.At("x").shape;
+         const bool is_known = x.rank() > 0 && x.FromEnd(1).known();  // not behind an operator that nobody knows
+         return is_known && !biased && found.At("b").shape.rank() == 1 && sum.inputs[0] == found["b"];
+       }},
       {"log(add(x, 1))", "log1p(x)", ts},
       {"log(div(x, rsub(x)))", "logit(x)", ts,
        [](const DecomposedMatch& found, Layer* call) {  // bounded by two conditions, or by a clamp

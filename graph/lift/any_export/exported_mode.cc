@@ -15,12 +15,10 @@
 namespace vramplan {
 namespace {
 
-bool IsStored(const Graph& graph, TensorId id) { return graph.IsStored(id); }
-
 bool OnlyInTraining(const Graph& graph, const Node& node, bool torchscript) {
   if (node.op == "Dropout" || node.op == "Bernoulli") return true;
   if (node.op == "BatchNormalization") return node.attributes.Int("training_mode", 0) != 0;
-  return torchscript && node.op == "Transpose" && !node.inputs.empty() && IsStored(graph, node.inputs[0]);
+  return torchscript && node.op == "Transpose" && !node.inputs.empty() && graph.IsStored(node.inputs[0]);
 }
 
 }  // namespace

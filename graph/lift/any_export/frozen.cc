@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/layers/trained.h"
 #include "graph/lift/any_export/passes.h"
 #include "graph/lift/habit_of.h"
 
@@ -69,8 +70,7 @@ void FreezeBatchNorms(Layers* layers, Notes* notes) {
   notes->Add({.code = "frozen-norms",
               .subject = *modules.begin(),
               .text = "no batch norm reads the running statistics of " + std::to_string(modules.size()) +
-                      " modules: they are assumed to be FrozenBatchNorm2d, whose weights are buffers",
-              .hint = ""});
+                      " modules: they are assumed to be FrozenBatchNorm2d, whose weights are buffers"});
 }
 
 void FreezeBackbonesOfDetr(Layers* layers, Notes* notes) {

@@ -72,12 +72,10 @@ void HoldPrunedWeights(Layers* layers, Notes* notes) {
   }
   if (count == 0) return;
   notes->Add({.code = "pruned-weights",
-              .severity = Severity::kNote,
               .subject = "the file",
               .text = std::to_string(count) +
                       " weights are products of NAME_mask and NAME_orig, as torch.nn.utils.prune " +
-                      "names them; it keeps each product until the next forward",
-              .hint = ""});
+                      "names them; it keeps each product until the next forward"});
 }
 
 }  // namespace vramplan

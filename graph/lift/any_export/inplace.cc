@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
@@ -15,11 +14,6 @@ constexpr std::string_view kInPlaceActivations[] = {"relu", "leaky_relu", "elu",
                                                     "silu", "mish",       "hardswish", "hardtanh"};
 
 constexpr std::string_view kDropoutModule = "torch.nn.modules.dropout.";
-
-template <typename List>
-bool Contains(const List& list, std::string_view one) {
-  return Contains(list, one);
-}
 
 InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool behind_feature, std::string_view path) {
   const ActivationHabit habit = ActivationHabitOf(classes, path.substr(path.rfind('.') + 1));

@@ -39,9 +39,8 @@ class MaskElements {
   std::optional<double> At(ValueId id, const Index& index, int depth = 0) const {
     constexpr int kDeepest = 64;
     if (depth > kDeepest || !id.valid() || !layers_[id].shape.known()) return std::nullopt;
-    const Layer* maker = uses_.MakerOf(id);
-    if (maker == nullptr) return Folded(layers_[id], index);
-    const Layer& layer = *maker;
+    if (uses_.MakerOf(id) == nullptr) return Folded(layers_[id], index);
+    const Layer& layer = *uses_.MakerOf(id);
     const std::string_view op = layer.op;
     if (op == "arange") return static_cast<double>(index[0]);  // positions: from 0 in steps of 1
     if (op == "ones") return 1.0;

@@ -45,7 +45,6 @@ void SplitMergedActivations(Layers* layers) {
     return IsOneOf(layer.op, {"relu", "leaky_relu", "elu", "gelu", "silu", "mish", "sigmoid", "tanh", "selu", "celu",
                               "hardswish", "hardtanh", "softplus"});
   };
-  const auto is_inside = [&](ModuleId module, ModuleId outer) { return IsInside(*layers, module, outer); };
   const Uses uses(*layers);
   Edit edit(layers);
   std::map<ValueId, ModuleId> copied;  // the modules of copies
@@ -57,16 +56,16 @@ void SplitMergedActivations(Layers* layers) {
     const ModuleId given_by = copy_of != copied.end() ? copy_of->second : maker != nullptr ? maker->module : ModuleId();
     const std::span<const int32_t> users = uses.LayersReading(layer.outputs[0]);
     const auto is_own = [&](int32_t user) {
-      return is_inside(layers->layers[static_cast<size_t>(user)].module, layer.module);
+      return IsInside(*layers, layers->layers[static_cast<size_t>(user)].module, layer.module);
     };
-    if (is_inside(given_by, layer.module) || users.empty() || !is_own(users.front())) continue;
+    if (IsInside(*layers, given_by, layer.module) || users.empty() || !is_own(users.front())) continue;
     std::map<ModuleId, ValueId> copies;  // by the other module
     for (const int32_t user : users) {
       Layer& reader = layers->layers[static_cast<size_t>(user)];
-      if (is_own(user) || !reader.module.valid() || is_inside(layer.module, reader.module)) continue;
+      if (is_own(user) || !reader.module.valid() || IsInside(*layers, layer.module, reader.module)) continue;
       // The other module: below the common parent.
       ModuleId other = reader.module;
-      while ((*layers)[other].parent.valid() && !is_inside(layer.module, (*layers)[other].parent))
+      while ((*layers)[other].parent.valid() && !IsInside(*layers, layer.module, (*layers)[other].parent))
         other = (*layers)[other].parent;
       ValueId& copy = copies[other];
       if (!copy.valid()) {

@@ -5,7 +5,6 @@
 //
 // A file in fp32 says neither: under autocast an fp32 noise would make the product, and all behind it, fp32. Nor does
 // an export in training mode say that evaluation does none of it ("if not self.training: return x").
-#include <vector>
 
 #include "graph/layers/uses.h"
 #include "graph/lift/any_export/passes.h"
@@ -41,8 +40,7 @@ void TypeNoise(Layers* layers) {
     }
     if (reader == nullptr || reader->op != "mul" || reader->inputs.size() != 2) continue;
     const ValueId like = reader->inputs[0] == made ? reader->inputs[1] : reader->inputs[0];
-    const bool earlier = like.valid() && uses.PlaceOfMaker(like) < static_cast<int>(l);
-    if (!earlier) continue;
+    if (!like.valid() || uses.PlaceOfMaker(like) >= static_cast<int>(l)) continue;
     noise.inputs = {ValueId(), like};
     if (!IsBySample((*layers)[made].shape)) continue;
     noise.attributes.Set("skipped-in-evaluation", int64_t{1});

@@ -1,34 +1,21 @@
 // The passes of this folder: what any export does to a model. Each file begins with what it undoes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "graph/base/note.h"
 #include "graph/layers/layers.h"
-#include "graph/layers/trained.h"
 #include "graph/lift/lift.h"
 
 namespace vramplan {
 
-// --- exported_mode.cc ---
-
-ExportedMode ExportedModeOf(const Graph& graph);
-
-// --- recurrent.cc ---
-
-void GatherRecurrent(Layers* layers);
-
-// --- recurrent_cells.cc ---
-
-void GatherRecurrentCells(Layers* layers);
-
-// --- reparametrized.cc ---
-
-void GatherReparametrized(Layers* layers);
-
-// --- writes.cc ---
-
-void GatherWrites(Layers* layers);
+ExportedMode ExportedModeOf(const Graph& graph);  // exported_mode.cc
+void GatherRecurrent(Layers* layers);             // recurrent.cc
+void GatherRecurrentCells(Layers* layers);        // recurrent_cells.cc
+void GatherReparametrized(Layers* layers);        // reparametrized.cc
+void GatherWrites(Layers* layers);                // writes.cc
+void RestoreUpcasts(Layers* layers);              // upcasts.cc
 
 // --- merged.cc ---
 
@@ -52,9 +39,12 @@ void SplitMergedCentering(Layers* layers);
 // "skipped-in-evaluation": which of its inputs each of them then hands on.
 void TypeNoise(Layers* layers);
 
-// --- upcasts.cc ---
+// --- casts_back.cc ---
 
-void RestoreUpcasts(Layers* layers);
+// What says that a norm or a softmax computes in fp32 and goes back to its operand's type.
+enum class CastEvidence : uint8_t { kTellsNot, kClass, kLine, kNothing };
+// Gives those their casts that have just this evidence. False: there are none.
+bool CastBack(Layers* layers, CastEvidence asked);
 
 // --- held_outputs.cc ---
 

@@ -7,7 +7,6 @@
 // States that the module makes itself are absent; the layer has all its outputs (output, h_n and for an LSTM c_n),
 // because PyTorch's caller holds them whether it reads them or not.
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "graph/base/text.h"

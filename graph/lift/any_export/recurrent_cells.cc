@@ -5,11 +5,9 @@
 //     ->   lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih?, bias_hh?) -> h', c'
 //   gru_cell(x, h, weight_ih, weight_hh, bias_ih?, bias_hh?) -> h'
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "graph/layers/edit.h"
 #include "graph/layers/form.h"

@@ -117,17 +117,16 @@ class Rewrite {
     while (id.valid() && step < std::size(kSteps)) {
       const Layer* maker = uses_.MakerOf(id);
       if (maker == nullptr) return {};
-      const Layer& layer = *maker;
-      if (layer.op == "slice" && layers_[id].shape == layers_[layer.inputs[0]].shape) {  // k[:, :, None, :, :]
-        id = layer.inputs[0];
+      if (maker->op == "slice" && layers_[id].shape == layers_[maker->inputs[0]].shape) {  // k[:, :, None, :, :]
+        id = maker->inputs[0];
         continue;
       }
-      const bool is_copy = layer.op == "contiguous" || layer.op == "clone";
+      const bool is_copy = maker->op == "contiguous" || maker->op == "clone";
       if (kSteps[step] == "contiguous" && !is_copy) ++step;  // a reshape that copies by itself
-      if (layer.op != kSteps[step] && !(is_copy && kSteps[step] == "contiguous")) return {};
-      if (layer.op == "expand" && layers_[id].shape.rank() != 5) return {};
+      if (maker->op != kSteps[step] && !(is_copy && kSteps[step] == "contiguous")) return {};
+      if (maker->op == "expand" && layers_[id].shape.rank() != 5) return {};
       ++step;
-      id = layer.inputs[0];
+      id = maker->inputs[0];
     }
     return step == std::size(kSteps) ? NameOf(id) : ValueId{};
   }
@@ -210,15 +209,14 @@ bool IsPermuted(const Uses& uses, ValueId id) {
   for (int steps = 0; steps < 16 && id.valid(); ++steps) {
     const Layer* maker = uses.MakerOf(id);
     if (maker == nullptr) return false;
-    const Layer& layer = *maker;
-    if (layer.op == "permute") {
-      const std::vector<int64_t> dims = layer.attributes.Ints("dims");
+    if (maker->op == "permute") {
+      const std::vector<int64_t> dims = maker->attributes.Ints("dims");
       return !dims.empty() && dims.back() != static_cast<int64_t>(dims.size()) - 1;
     }
-    if (layer.op == "transpose") {
+    if (maker->op == "transpose") {
       const int rank = layers[id].shape.rank();
       const auto last = [&](const char* name) {
-        const int64_t axis = layer.attributes.Int(name, 0);
+        const int64_t axis = maker->attributes.Int(name, 0);
         return axis == rank - 1 || axis == -1;
       };
       return last("dim0") || last("dim1");
@@ -226,19 +224,19 @@ bool IsPermuted(const Uses& uses, ValueId id) {
     // A sum or a choice lies in memory as an operand of its size does; where each is broadcast, a permuted one decides
     // on the axes that the others lack (TensorIterator.cpp reorder_dimensions).
     size_t next = 0;
-    if (layer.op == "where" || layer.op == "add") {
+    if (maker->op == "where" || maker->op == "add") {
       bool whole = false;
-      for (size_t i = 0; i < layer.inputs.size(); ++i) {
-        if (!layer.inputs[i].valid() || layers[layer.inputs[i]].shape != layers[id].shape) continue;
+      for (size_t i = 0; i < maker->inputs.size(); ++i) {
+        if (!maker->inputs[i].valid() || layers[maker->inputs[i]].shape != layers[id].shape) continue;
         next = i;
         whole = true;
       }
-      if (!whole) return std::ranges::any_of(layer.inputs, [&](ValueId operand) { return IsPermuted(uses, operand); });
-    } else if (!IsOneOf(layer.op, {"unsqueeze", "squeeze"})) {
+      if (!whole) return std::ranges::any_of(maker->inputs, [&](ValueId operand) { return IsPermuted(uses, operand); });
+    } else if (!IsOneOf(maker->op, {"unsqueeze", "squeeze"})) {
       return false;
     }
-    if (layer.inputs.empty()) return false;
-    id = layer.inputs[next];
+    if (maker->inputs.empty()) return false;
+    id = maker->inputs[next];
   }
   return false;
 }
@@ -254,7 +252,6 @@ void SkipKnownMasks(Layers* layers, bool nameless, Notes* notes) {
   rewrite.Run();
   if (rewrite.by_name().empty() || notes == nullptr) return;
   notes->Add({.code = "assumed-mask",
-              .severity = Severity::kNote,
               .subject = (*layers)[rewrite.by_name().front()].name,
               .text = "the export folded an attention mask into a constant; its name suggests that it masks nothing, "
                       "or only later positions",
@@ -291,8 +288,7 @@ void MakePositionBiasesContiguous(Layers* layers) {
   const auto is_table = [&](ValueId id) {
     return HabitOfPath(*layers, (*layers)[id].name, NameHabit::Of::kDenseBias) != nullptr;
   };
-  const bool any = std::ranges::any_of(layers->parameters, is_table);
-  if (!any) return;
+  if (std::ranges::none_of(layers->parameters, is_table)) return;
   const Uses uses(*layers);
   const auto is_bias = [&](const Layer& permute) {
     const ValueId table =

@@ -1,6 +1,5 @@
 #include "graph/lift/dynamo/attention_operands.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "graph/base/text.h"

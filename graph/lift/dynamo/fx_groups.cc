@@ -4,7 +4,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "graph/programs/aten.h"
 #include "graph/programs/aten_target.h"
 
 namespace vramplan {

@@ -41,7 +41,6 @@ struct FxLiteral {
   std::vector<FxLiteral> items;
 
   bool IsNumber() const { return kind == Kind::kInt || kind == Kind::kReal || kind == Kind::kBool; }
-  double AsReal() const { return kind == Kind::kReal ? real : static_cast<double>(integer); }
   bool operator==(const FxLiteral&) const = default;
 };
 

@@ -1,6 +1,5 @@
 #include "graph/lift/dynamo/merged_permutation.h"
 
-#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>

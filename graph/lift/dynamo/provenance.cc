@@ -14,7 +14,7 @@
 #include "graph/lift/dynamo/signature.h"
 #include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/liveness.h"
-#include "graph/lift/recorded/recorded_forward.h"
+#include "graph/lift/recorded/recorded.h"
 #include "graph/lift/torchscript/merged_pad.h"
 #include "graph/programs/aten.h"
 
@@ -163,23 +163,27 @@ class ProvenanceSource {
     if (!open.empty()) ResolveAttention(g, &operands, &open);
     if (!open.empty()) ResolveBias(g, &operands, &open);
     if (open.empty()) return operands;
-    std::vector<ValueId> made, stored;  // what is left: made by layers first, constants only when there is nothing else
-    for (const TensorId tensor : DataInputs(g)) {
-      const bool is_stored = graph_[tensor].stored.has_value();
-      if (is_stored && signature_.ByTarget(graph_[tensor].name).valid()) continue;
-      const ValueId value = Trace(tensor);
-      const bool taken = std::ranges::any_of(operands, [&](const auto& entry) {
+    const auto is_taken = [&](ValueId value) {
+      return std::ranges::any_of(operands, [&](const auto& entry) {
         const Layer* maker = entry.second.valid() ? builder_.MakerOf(entry.second) : nullptr;
         const bool copied = maker != nullptr && maker->op == "contiguous" && maker->inputs.front() == value;
         return entry.second == value || copied;  // a copy that an earlier operator named too
       });
-      if (!taken) (is_stored ? stored : made).push_back(value);
+    };
+    // What is left: made by layers first, constants and what the signature names only when there is nothing else.
+    std::vector<ValueId> made, stored, named;
+    for (const TensorId tensor : DataInputs(g)) {
+      const bool is_stored = graph_[tensor].stored.has_value();
+      const bool is_named = is_stored && signature_.ByTarget(graph_[tensor].name).valid();
+      const ValueId value = Trace(tensor);
+      if (!is_taken(value)) (is_named ? named : is_stored ? stored : made).push_back(value);
     }
     if (made.size() < open.size()) made.insert(made.end(), stored.begin(), stored.end());
     if (made.empty() && open.size() == 1) {
       const ValueId view = LiftMergedView(DataInputs(g), refs, open.front(), At(g));
       if (view.valid()) made.push_back(view);
     }
+    if (made.empty()) made = named;  // self.queue.clone().detach()
     if (made.empty()) {
       for (const TensorId tensor : DataInputs(g))
         made.push_back(Trace(tensor));  // x + clone(x): both names are one tensor

@@ -12,10 +12,7 @@
 
 #include <string>
 
-#include "graph/layers/builder.h"
 #include "graph/lift/dynamo/folded.h"
-#include "graph/lift/dynamo/fx_groups.h"
-#include "graph/lift/dynamo/signature.h"
 
 namespace vramplan {
 

@@ -83,6 +83,29 @@ bool MatchSliceWrite(PatternSource& source, NodeId root) {
                      Named({{"inplace", int64_t{1}}}));
 }
 
+// The indices of x[:, i] = y, which ScatterND has as one grid of all places (torch/onnx/symbolic_opset11.py, index_put):
+// each as it was before the exporter spread it over the others; where `whole` axes may be written, none for these.
+std::vector<Operand> IndicesOf(PatternSource& source, NodeId grid, bool whole) {
+  std::vector<Operand> indices;
+  for (size_t i = 0; i < source[grid].inputs.size(); ++i) {
+    TensorId index = source.In(grid, i);
+    for (const char* op : {"Unsqueeze", "Expand"}) {
+      if (const NodeId maker = source.MakerOf(index, op); maker.valid()) index = source.In(maker, 0);
+    }
+    indices.push_back(whole && IsGridAxis(source, index) ? Operand() : source.Use(index));
+  }
+  return indices;
+}
+
+bool MatchIndexWrite(PatternSource& source, NodeId root) {
+  const NodeId grid = source.MakerOf(source.In(root, 1), "Concat");
+  if (!grid.valid() || source[root].attributes.Text("reduction", "none") != "none") return false;
+  std::vector<Operand> inputs = IndicesOf(source, grid, true);
+  inputs.insert(inputs.begin(), source.Input(root, 0));
+  inputs.push_back(source.Use(WrittenBy(source, root)));
+  return source.Emit("index_put", std::move(inputs), {root}, Named({{"inplace", int64_t{1}}}));
+}
+
 bool HasAxis(const NodesMatch& found, Draft* draft) {
   draft->attributes.Set("dim", DimOf(found.source, found.root()));
   return true;
@@ -121,7 +144,13 @@ bool MatchAddedByNumber(PatternSource& source, NodeId root) {
       for (NodeId axis; (axis = source.MakerOf(index, "Unsqueeze")).valid();) index = source.In(axis, 0);
       added = source.In(spread_added, 0);
     }
-    return source.Emit(op, {source.Use(found["x"]), source.Use(index), source.Use(added)}, {scatter, root},
+    std::vector<Operand> inputs = {source.Use(found["x"]), source.Use(index), source.Use(added)};
+    if (const NodeId grid = source.MakerOf(index, "Concat"); !by_axis && grid.valid()) {
+      inputs = IndicesOf(source, grid, false);
+      inputs.insert(inputs.begin(), source.Use(found["x"]));
+      inputs.push_back(source.Use(WrittenBy(source, scatter)));
+    }
+    return source.Emit(op, std::move(inputs), {scatter, root},
                        by_axis ? Named({{"dim", DimOf(source, scatter)}})
                                : Named({{"accumulate", int64_t{1}}, {"certain", int64_t{1}}}));
   });
@@ -181,6 +210,7 @@ const PatternRows& IndexPatterns() {
       Becomes("GatherND(x, index)", "index(x, index)"),
       {"Add", MatchAddedByNumber},
       {"ScatterND", MatchSliceWrite},
+      {"ScatterND", MatchIndexWrite},
       {"ScatterElements|Scatter|ScatterND", MatchScatter},
       {"Loop", MatchBags},
       {"TopK", MatchTopK},

@@ -1,5 +1,4 @@
 // Copies: cat, roll, pad, pixel shuffle, casts.
-#include <algorithm>
 
 #include "graph/lift/match/source.h"
 

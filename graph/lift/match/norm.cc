@@ -1,6 +1,5 @@
 // Normalisations: batch, instance, group, layer (as one node, or spelled out in opsets before 17), and 1/sqrt.
 #include <algorithm>
-#include <functional>
 
 #include "graph/lift/match/source.h"
 #include "graph/lift/onnxruntime/fused_parts.h"

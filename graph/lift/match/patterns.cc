@@ -3,7 +3,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "graph/base/check.h"
 #include "graph/base/text.h"
 #include "graph/lift/match/source.h"
 

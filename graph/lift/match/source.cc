@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 #include "graph/base/check.h"
 #include "graph/lift/dynamo/without_node.h"

@@ -266,7 +266,6 @@ void PatternSource::FindTies() {
         builder_.guesses().maybe_tied.emplace_back(claim.name, name);
         notes_->Add(
             {.code = "maybe-tied",
-             .severity = Severity::kNote,
              .subject = claim.name,
              .text = "it has the shape of the embedding '" + name +
                      "' and is counted as a separate parameter, because the export does not show whether they are tied",

@@ -105,7 +105,6 @@ bool FromOneCall(const PatternSource& source, NodeId root, bool masked, TensorId
   if (!KnowsOneCall(source) || (masked && !source[root].attributes.Has("mask_filter_value"))) return false;
   if (bias.valid() && (source.RankOf(bias) < 3 || !source.ShapeOf(bias).FromEnd(3).Is(1))) return false;
   source.notes().Add({.code = "assumed-attention",
-                      .severity = Severity::kNote,
                       .subject = source.graph().file,
                       .text = "ONNX Runtime fused its attention, which is assumed to be scaled_dot_product_attention, "
                               "the default of Hugging Face's models",

@@ -6,7 +6,6 @@
 //   parts.Put("layer_norm", {sum, weight, bias}, parts.Out(0));
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "graph/lift/match/source.h"

@@ -1,17 +1,15 @@
 #include "graph/lift/readings/readings.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "graph/base/text.h"
+#include "graph/habits/habits.h"
 #include "graph/layers/edit.h"
 #include "graph/lift/any_export/creations.h"
 #include "graph/lift/any_export/decomposed.h"
+#include "graph/lift/readings/readings_of_casts.h"
 #include "graph/lift/readings/readings_of_weights.h"
 #include "graph/lift/source_lines/passes.h"
 #include "graph/lift/torchscript/passes.h"
@@ -275,31 +273,24 @@ std::optional<Reading> HalfCreationsInstead(const Layers& layers) {
   const auto is_untyped = [&](const Layer& layer) {
     return IsUntypedCreation(layers, layer) && layers[layer.outputs[0]].shape.rank() > 0;
   };
-  std::optional<Layers> other =
-      Changed(layers, is_untyped, [](Layer& layer) { layer.attributes.Set("like_half", int64_t{1}); });
-  if (!other) return std::nullopt;
-  return Reading{"created-type-guessed",
-                 "assumed: torch.zeros makes fp32 under autocast; x.new_zeros, which a file writes alike, has x's type",
-                 "torch.onnx.export(dynamo=True) names the call", *std::move(other)};
+  return ReadAs(Changed(layers, is_untyped, [](Layer& layer) { layer.attributes.Set("like_half", int64_t{1}); }),
+                "created-type-guessed",
+                "assumed: torch.zeros makes fp32 under autocast; x.new_zeros, which a file writes alike, has x's type",
+                "torch.onnx.export(dynamo=True) names the call");
 }
 
 // Zeros made for an addition: x.new_zeros(n).scatter_add_(...) writes into them, .scatter_add(...) copies them.
 std::optional<Reading> AdditionsInPlaceInstead(const Layers& layers) {
   if (!Any(layers, IsAdditionByIndex)) return std::nullopt;
   const Uses uses(layers);
-  Layers other = layers;
-  bool any = false;
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    if (!AddsToCreation(uses, layers.layers[l])) continue;
-    Attributes& attributes = other.layers[l].attributes;
-    attributes.Set("inplace", int64_t{attributes.Int("inplace", 0) == 0 ? 1 : 0});
-    any = true;
-  }
-  if (!any) return std::nullopt;
-  return Reading{"addition-guessed",
-                 "assumed: additions by index copy the zeros that they add to, but for torch_geometric's, which write "
-                 "into them",
-                 "only the code tells scatter_add_ from scatter_add", std::move(other)};
+  const auto adds = [&uses](const Layer& layer) { return AddsToCreation(uses, layer); };
+  std::optional<Layers> other = Changed(layers, adds, [](Layer& layer) {
+    layer.attributes.Set("inplace", int64_t{layer.attributes.Int("inplace", 0) == 0 ? 1 : 0});
+  });
+  return ReadAs(std::move(other), "addition-guessed",
+                "assumed: additions by index copy the zeros that they add to, but for torch_geometric's, which write "
+                "into them",
+                "only the code tells scatter_add_ from scatter_add");
 }
 
 constexpr int64_t kManySteps = 4;  // tensors that a backward written by hand holds on its way
@@ -332,12 +323,10 @@ std::optional<Reading> StraightThroughInstead(const Layers& layers) {
 // What a function that a line names computes in its backward, which no file has.
 std::optional<Reading> MoreInBackward(const Layers& layers) {
   const auto is_guessed = [](const Layer& layer) { return layer.op == "function" && layer.attributes.Has("steps"); };
-  std::optional<Layers> other =
-      Changed(layers, is_guessed, [](Layer& layer) { layer.attributes.Set("steps", kManySteps); });
-  if (!other) return std::nullopt;
-  return Reading{"function-backward-guessed",
-                 "assumed: each autograd.Function keeps its input, and its backward holds two tensors on its way",
-                 "vramplan run on the script tells", *std::move(other)};
+  return ReadAs(Changed(layers, is_guessed, [](Layer& layer) { layer.attributes.Set("steps", kManySteps); }),
+                "function-backward-guessed",
+                "assumed: each autograd.Function keeps its input, and its backward holds two tensors on its way",
+                "vramplan run on the script tells");
 }
 
 std::optional<Reading> GradientsInstead(const Layers& layers) {
@@ -410,8 +399,7 @@ std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
   if (!Any(layers, is_shared)) return std::nullopt;
   Layers other = layers;
   Edit edit(&other);
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& sub = layers.layers[l];
+  for (const Layer& sub : layers.layers) {
     if (!is_shared(sub)) continue;
     Layer second = sub;
     second.name += ".again";
@@ -422,21 +410,20 @@ std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
                  kDynamoTells, std::move(other)};
 }
 
-// .float() or .to(x.dtype), which differ under autocast (graph/lift/source_lines/cast_lines.cc).
-std::optional<Reading> CastsInstead(const Layers& layers) {
-  if (!Any(layers, [](const Layer& layer) { return layer.op == "to"; })) return std::nullopt;
+// self.attn = p: what softmax gave attention, or the dropout behind it, may outlive its forward for people to look at
+// (The Annotated Transformer; facebookresearch/dino). Libraries return it only when asked.
+std::optional<Reading> AttentionKeptInstead(const Layers& layers) {
+  if (!layers.source.stacks.empty() || layers.told.code) return std::nullopt;
+  const Uses uses(layers);
   Layers other = layers;
-  if (!CastAsOperand(&other)) return std::nullopt;
-  return Reading{"cast-guessed", "assumed: masks are made fp32, not of the type of what they are multiplied with",
-                 "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
-}
-
-// x.float() once for a norm, or once for its square and once for what is scaled.
-std::optional<Reading> CastTwiceInstead(const Layers& layers) {
-  if (!Any(layers, [](const Layer& layer) { return layer.op == "float"; })) return std::nullopt;
-  Layers other = layers;
-  if (!CastTwice(&other)) return std::nullopt;
-  return Reading{"upcast-guessed", "assumed: norms that are written out call x.float() once",
+  for (const Layer& layer : layers.layers) {
+    if (layer.op != "softmax" || (layer.module.valid() && IsOfAnyLibrary(layers[layer.module].class_name))) continue;
+    const Layer *last = &layer, *reader = uses.OnlyReaderOf(layer.outputs[0]);
+    if (reader != nullptr && reader->op == "dropout") reader = uses.OnlyReaderOf((last = reader)->outputs[0]);
+    if (reader != nullptr && IsOneOf(reader->op, {"matmul", "bmm"})) other.kept_by_modules.push_back(last->outputs[0]);
+  }
+  if (other.kept_by_modules.size() == layers.kept_by_modules.size()) return std::nullopt;
+  return Reading{"attention-kept", "assumed: no module keeps its attention's probabilities, as self.attn = p does",
                  "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
 }
 
@@ -453,6 +440,8 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {step.autocast, HalfCreationsInstead},
                       {step.autocast, CastsInstead},
                       {step.autocast, CastTwiceInstead},
+                      {step.autocast, CastBackInstead},
+                      {true, AttentionKeptInstead},
                       {true, SquaresInstead},
                       {true, CentringTwiceInstead},
                       {!layers.told.tensors, TiedWeightsInstead},

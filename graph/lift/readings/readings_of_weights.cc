@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graph/layers/edit.h"
-#include "graph/lift/any_export/passes.h"
+#include "graph/layers/trained.h"
 
 namespace vramplan {
 namespace {

@@ -1,11 +1,11 @@
-#include "graph/lift/recorded/recorded_forward.h"
-
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "graph/lift/recorded/recorded.h"
 
 namespace vramplan {
 namespace {

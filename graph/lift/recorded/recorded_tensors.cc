@@ -1,6 +1,3 @@
-#include "graph/lift/recorded/recorded_tensors.h"
-
-#include <algorithm>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -9,6 +6,7 @@
 
 #include "graph/layers/edit.h"
 #include "graph/layers/trained.h"
+#include "graph/lift/recorded/recorded.h"
 
 namespace vramplan {
 namespace {

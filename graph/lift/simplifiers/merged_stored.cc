@@ -89,11 +89,9 @@ class Separator {
     int64_t made = 0;
     for (const TensorId tensor : merged) made += Separate(tensor, &apart);
     notes->Add({.code = "merged-tensors",
-                .severity = Severity::kNote,
                 .subject = graph_.file,
                 .text = std::to_string(merged.size()) + " stored tensors serve several modules, as tools merge equal " +
-                        "contents; each module gets its own again, " + std::to_string(made) + " more",
-                .hint = ""});
+                        "contents; each module gets its own again, " + std::to_string(made) + " more"});
     return apart;
   }
 

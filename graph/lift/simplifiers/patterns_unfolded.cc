@@ -67,7 +67,6 @@ Operand UnfoldedLookUp(PatternSource& source, TensorId stored) {
   const DType type = source.TypeOf(stored);
   const Bytes row = shape[2].IsConstant() ? StoredBytes(type, shape[2].c0()) : Bytes();
   source.notes().Add({.code = "folded-lookup",
-                      .severity = Severity::kNote,
                       .subject = name,
                       .text = "the export looked it up in a table and left the table out; only the " +
                               ToString(shape[1]) + " rows that it read are counted, and each further row adds " +

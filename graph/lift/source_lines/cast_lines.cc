@@ -4,6 +4,7 @@
 //   keep = (torch.rand(n, 1, 1, 1) > p).to(y.dtype)    to, mul(y, keep)   ->   type_as(keep, y), mul(y, keep)
 //   keep = (torch.rand(n, 1, 1, 1) > p).float()        stays fp32
 //   x.float() * torch.rsqrt(x.float().pow(2) ...)      two casts of x that the export lost (upcasts.cc)
+//   return self.output(h).float()                      a cast behind the last call, which left nothing
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/any_export/passes.h"
 #include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {
@@ -90,12 +92,34 @@ bool CastForEach(Layers* layers, bool by_line) {
   return any;
 }
 
+// return self.output(h).float(): what the model returns is fp32 beside what its last call made.
+void CastReturned(Layers* layers) {
+  const Uses uses(*layers);
+  Edit edit(layers);
+  for (const ValueId id : layers->outputs) {
+    const int32_t place = uses.PlaceOfMaker(id);
+    const auto readers = uses.ReadersOf(id);
+    if (place < 0 || static_cast<size_t>(readers.front()) < layers->layers.size()) continue;
+    const auto at = static_cast<size_t>(place);
+    const Layer& last = layers->layers[at];
+    if (LineOf(*layers, last) == nullptr) continue;
+    const auto& stack = layers->source.stacks[static_cast<size_t>(last.nodes.back().value)];
+    const std::string& line = layers->source.lines[static_cast<size_t>(stack.front())].text;
+    if (!line.starts_with("return ") || !line.ends_with(").float()")) continue;
+    const Value wide{.type = (*layers)[id].type, .shape = (*layers)[id].shape};
+    edit.Rename(id, edit.InsertBehind(at, CallBeside(last, "float", {id}), wide));
+  }
+  edit.Apply();
+}
+
 }  // namespace
 
 void ReadCastLines(Layers* layers) {
   if (layers->source.stacks.empty()) return;
   CastAs(layers, Said::kLike);
   CastForEach(layers, true);
+  CastBack(layers, CastEvidence::kLine);
+  CastReturned(layers);
 }
 
 bool CastTwice(Layers* layers) { return CastForEach(layers, false); }

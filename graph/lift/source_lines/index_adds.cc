@@ -33,7 +33,6 @@ void NameIndexAdds(Layers* layers, Notes* notes) {
   if (guessed != nullptr && notes != nullptr) {
     notes->Add(
         {.code = "assumed-index-add",
-         .severity = Severity::kNote,
          .subject = guessed->name,
          .text = "it is assumed to be index_add, which keeps the added values for the backward; exporters write "
                  "index_put, scatter_add and index_add alike, and the other two keep less",

@@ -25,6 +25,11 @@ const SourceLine* LineOf(const Layers& layers, const Layer& layer);
 // Behind ReadSource.
 void NameIndexAdds(Layers* layers, Notes* notes);
 
+// --- attribute_lines.cc ---
+
+// Fills `kept_by_modules` with what lines give to attributes.
+void ReadAttributeLines(Layers* layers);
+
 // --- inplace_lines.cc ---
 
 // Sets or takes back "inplace" of arithmetic and of activations where their line leaves no doubt; what a class says by

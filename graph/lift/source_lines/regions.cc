@@ -18,7 +18,6 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/source_lines/passes.h"

@@ -8,12 +8,7 @@
 //                                        node, which takes it from x.detach() (utils/_softmax.py, 2.6)
 //
 // and x - x.max() in front of an exponential may be either: OtherReadings asks it.
-#include <algorithm>
-#include <map>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "graph/base/text.h"
 #include "graph/layers/edit.h"

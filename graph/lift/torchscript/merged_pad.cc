@@ -40,7 +40,7 @@ void ShareMergedPads(Layers* layers) {
     const Layer& layer = layers->layers[l];
     if (layer.op != "pad" || layer.inputs.empty() || !layer.inputs[0].valid()) continue;
     const auto found = whole.find(layer.inputs[0]);
-    const bool merged = layer.nodes.empty() || layer.name.ends_with(".pad");
+    const bool merged = layer.name.ends_with(".pad");
     if (!merged) {
       whole.emplace(layer.inputs[0], &layer);
     } else if (found != whole.end() && found->second->attributes.Ints("pad") == layer.attributes.Ints("pad")) {

@@ -14,6 +14,11 @@ namespace vramplan {
 // Every such module has a constant of its own.
 std::optional<GraphState> SeparateSharedConstants(const Graph& graph, const Shapes& shapes, Notes* notes);
 
+// --- folded_biases.cc ---
+
+// Biases of attention that an export of eval() stores are made by the forward.
+void MakeFoldedBiases(Layers* layers);
+
 // --- low_rank.cc ---
 
 // Gives parameters and modules back the names that the model has, and each module its dropout.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>

@@ -62,6 +62,11 @@ TEST_CASE("program: every part") {
   CHECK(*program == expected);
 }
 
+TEST_CASE("program: the first call of the script's loss") {
+  CHECK_EQ(Read(kProgram)->loss, RecordedProgram::kAbsent);
+  CHECK_EQ(Read(With(R"("modules": [)", R"("loss": 1, "modules": [)"))->loss, 1);
+}
+
 TEST_CASE("program: what names nothing is refused") {
   struct Row {
     const char* why;
@@ -84,6 +89,7 @@ TEST_CASE("program: what names nothing is refused") {
       {"a length", "[8, 3]", "[8, 1.5]"},
       {"no list", R"("modules": [)", R"("modules": 1, "x": [)"},
       {"keywords", R"({"dim": -1})", "[]"},
+      {"a loss behind the last call", R"("modules": [)", R"("loss": 2, "modules": [)"},
       {"a part that is missing", R"("loose": [], )", ""},
   };
   for (const Row& row : rows) {

@@ -92,7 +92,9 @@ TEST_CASE("habits: no class of a library stands in a string of other rooms") {
         // The tool that wrote a file is not a class.
         if (line.find("onnxruntime.transformers") != std::string::npos) continue;
         // Nor is an operator.
-        if (line.find("{\"torchvision.") != std::string::npos && entry.path().filename() == "aten.cc") continue;
+        const bool row = line.find("{\"torchvision.") != std::string::npos ||
+                         line.find("{\"transformers.grouped_mm") != std::string::npos;
+        if (row && entry.path().filename() == "aten.cc") continue;
         CHECK_MESSAGE(!std::regex_search(line, named), entry.path().string() << ": " << line);
       }
     }

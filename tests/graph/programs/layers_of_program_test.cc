@@ -137,11 +137,33 @@ TEST_CASE("program: channels last, in memory and as the code asks for it") {
   CHECK_FALSE(layers[layers.outputs[0]].channels_last);
 }
 
+TEST_CASE("program: a clone keeps a layout where the code says no other; noise of the type of halves") {
+  const Layers layers = Taken(R"("returned": [4], "calls": [
+    ["aten.clone.default", 0, ["%1"], [2], {"memory_format": "preserve"}],
+    ["aten.clone.default", 0, ["%2"], [3]],
+    ["aten.rand.default", 0, [[8, 3]], [4], {"amp": "half"}]], "ends": [])");
+  CHECK(layers.layers[0].attributes.Int("preserve", 0) == 1);
+  CHECK(layers.layers[1].attributes.Int("preserve", 0) == 0);
+  CHECK(layers.layers[2].attributes.Int("like_half", 0) == 1);
+}
+
+TEST_CASE("program: the loss begins behind what the model made last") {
+  const std::string calls = R"("returned": [4, 3], "calls": [
+    ["aten.relu.default", 0, ["%1"], [2]], ["aten.mul.Tensor", 0, ["%2", 2], [3]],
+    ["aten.add.Tensor", -1, ["%3", "%1"], [4]]], "ends": [])";
+  const Layers layers = Taken(R"("loss": 2, )" + calls);
+  CHECK(layers.loss_after == layers.layers[1].outputs[0]);
+  CHECK_FALSE(Taken(calls).loss_after.valid());
+}
+
 TEST_CASE("program: operators of other libraries have rules by their whole name") {
   const Layers layers = Taken(R"("returned": [2], "calls": [
     ["torchvision.roi_align.default", 0, ["%1", "%0", 1.0, 7, 7, 2, false], [2]],
-    ["mine.roi_align.default", 0, ["%1", "%0"], [3]]], "ends": [])");
-  CHECK(Lines(layers) == "roi_align(x w) -> roi_align_2\nmine::roi_align(x w) -> roi_align_3\n");
+    ["mine.roi_align.default", 0, ["%1", "%0"], [3]],
+    ["transformers.grouped_mm_fallback.default", 0, ["%1", "%0", "%2"], [4]]], "ends": [])");
+  CHECK(Lines(layers) ==
+        "roi_align(x w) -> roi_align_2\nmine::roi_align(x w) -> roi_align_3\n"
+        "grouped_mm_fallback(x w roi_align_2) -> grouped_mm_fallback_4\n");
 }
 
 TEST_CASE("program: operators without a rule keep their name and their operands") {

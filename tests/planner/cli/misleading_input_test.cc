@@ -132,6 +132,24 @@ TEST_CASE("BCELoss under autocast, which PyTorch refuses, is told") {
   CHECK_FALSE(told("estimate --precision amp-fp16 --mode infer " + file.path()));
 }
 
+TEST_CASE("an axis that is called the batch and used otherwise is told") {
+  // x [batch, 8]: nodes; the ends of edges in two ways
+  const auto warned = [](const std::string& inputs, const std::string& nodes) {
+    const ScratchFile file(
+        "edges.onnx", OnnxBytes("<ir_version: 8, opset_import: [\"\" : 17]> agraph (float[batch, 8] x, " + inputs +
+                                ") => (float[some, 8] y) {\n zero = Constant <value = int64 {0}> ()\n" + nodes + "}"));
+    return Do("estimate " + file.path() + " --mode infer --batch 4").err;
+  };
+  const std::string by_entries = warned("int64[batch, 40] e", "i = Gather (e, zero)\n y = Gather (x, i)");
+  CHECK(by_entries.find(
+            "warning: e: its first axis is the batch in this file, and the model reads single entries of it, as "
+            "the ends of edges do") != std::string::npos);
+  const std::string by_rows = warned("int64[batch] e", "y = Gather (x, e)");
+  CHECK(by_rows.find("warning: e: it has as many entries as the batch in this file, and they pick rows of the batch") !=
+        std::string::npos);
+  CHECK(warned("int64[40] e", "y = Gather (x, e)").find("as the ends of edges do") == std::string::npos);
+}
+
 std::string BytesOf(const std::string& path) {
   std::ifstream file(std::string(VRAMPLAN_SOURCE_DIR) + path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});

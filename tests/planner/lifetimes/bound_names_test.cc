@@ -405,6 +405,20 @@ TEST_CASE("an encoder's list has a map of every resolution") {
   CHECK(f.DiesBehind(two) == "mask");
 }
 
+TEST_CASE("of a dilated encoder each stage is in the list, though they have one resolution") {
+  // segmentation_models_pytorch's DeepLabV3 reads only the last
+  Forward f;
+  const Shape large{Dim(1), Dim(8), Dim(16), Dim(16)}, small{Dim(1), Dim(8), Dim(8), Dim(8)};
+  const ValueId two = f.Run("two", "encoder.layer2", "conv2d", {f.x}, small);
+  const ValueId inner = f.Run("inner", "encoder.layer3.conv1", "conv2d", {two}, small);
+  const ValueId three = f.Run("three", "encoder.layer3.conv2", "conv2d", {inner}, small);
+  const ValueId four = f.Run("four", "encoder.layer4", "conv2d", {three}, small);
+  const ValueId decoded = f.Run("decoded", "decoder", "conv2d", {four}, small);
+  f.Run("mask", "segmentation_head", "conv2d", {decoded}, large);
+  for (const ValueId stage : {two, three, four}) CHECK(f.DiesBehind(stage) == "mask");
+  CHECK(f.DiesBehind(inner) == "three");
+}
+
 TEST_CASE("what was padded for a convolution has no place in an encoder's list") {
   // MONAI's EfficientNet pads below and to the right where it strides: 17 x 17 is no resolution of its own
   Forward f;

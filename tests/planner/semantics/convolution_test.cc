@@ -50,6 +50,9 @@ TEST_CASE("convolutions") {
       // backward, and AccumulateGrad copies the gradient back (new_empty_strided).
       {"conv2d", "stride=[2,2]", "x:f[2,4,8,8]@0,2,3,1 p:f[8,4,2,2] p:f[8]", "f[2,8,4,4]", "1+1024 2+512 2-", "x",
        "3+2048 4+512 4- 5+512 6+32 g- x- 7+512 7=.grad 5- 6=.grad 3-"},
+      // Pooled images of a net in channels last, [C, 1, C, C] (recorded with 2.10): the same.
+      {"conv2d", "padding=[1,1]", "x:f[4,32,1,1]@0,2,3,1 p:f[16,32,3,3]", "f[4,16,1,1]", "1+256 2+18432 2-", "x",
+       "3+512 4+18432 4- 5+18432 g- x- 6+18432 6=.grad 5- 3-"},
       // convnext_tiny features.1.0: depthwise with the channels fastest is cuDNN's; one channel a filter lies either
       // way: no copies.
       {"conv2d", "groups=4", "x:f[2,4,8,8]@0,2,3,1 p:f[4,1,3,3] p:f[4]", "f[2,4,8,8]", "1+2048", "x",

@@ -8,6 +8,7 @@ namespace vramplan::testing {
 namespace {
 
 using eager::Affine;
+using eager::AttentionWeights;
 using eager::FusedAttention;
 using eager::Tensor;
 
@@ -40,6 +41,23 @@ TEST_CASE("multi-head attention in inference: one operator") {
     module.trial.Events();
     const Tensor out = NativeMultiHeadAttention(module.trial.e, x, call);
     CHECK(module.trial.Events() == events);
+  }
+}
+
+// MultiheadAttention(96, 4) on [2, 64, 96], need_weights=True; recorded likewise.
+TEST_CASE("multi-head attention in inference keeps the weights that are asked for, averaged or by head") {
+  for (const auto& [weights, events] :
+       {std::pair{AttentionWeights::kAveraged, "1+147456 2+147456 1- 3+131072 4+49152 5+49152 4- 6+32768 3- 2-"},
+        std::pair{AttentionWeights::kEach, "1+147456 2+147456 1- 3+131072 4+49152 5+49152 4- 2-"}}) {
+    Module module(96, 4);
+    FusedAttention call = module.Attention();
+    call.weights = weights;
+    const Tensor x = module.trial.Given("c:f[2,64,96]", "x");
+    module.trial.Events();
+    Tensor kept;
+    const Tensor out = NativeMultiHeadAttention(module.trial.e, x, call, &kept);
+    CHECK(module.trial.Events() == events);
+    CHECK(kept->lengths[0] == (weights == AttentionWeights::kAveraged ? 2 : 2 * 4));
   }
 }
 

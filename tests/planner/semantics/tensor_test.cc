@@ -25,6 +25,13 @@ std::string Text(const Ints& ints) {
   return text;
 }
 
+Tensor Laid(std::initializer_list<int64_t> lengths, std::initializer_list<int64_t> strides) {
+  Shape sizes;
+  for (int64_t length : lengths) sizes.Append(length);
+  return MakeRef<TensorImpl>(eager::Storage(), MakeRef<eager::Layout>(sizes, Of(lengths), Of(strides)),
+                             DType::kFloat32);
+}
+
 struct Layout {
   std::initializer_list<int64_t> lengths, strides;
   bool contiguous, dense, channels_last;
@@ -43,10 +50,8 @@ TEST_CASE("layouts (c10/core/TensorImpl.cpp, MemoryFormat.h)") {
       {{}, {}, true, true, false},
   };
   for (const Layout& row : rows) {
-    TensorImpl t;
-    t.lengths = Of(row.lengths);
-    t.strides = Of(row.strides);
-    for (int64_t length : row.lengths) t.sizes.Append(length);
+    const Tensor made = Laid(row.lengths, row.strides);
+    const TensorImpl& t = *made;
     CAPTURE(Text(t.lengths) + " / " + Text(t.strides));
     CHECK(eager::IsContiguous(t) == row.contiguous);
     CHECK(eager::IsNonOverlappingAndDense(t) == row.dense);
@@ -72,10 +77,8 @@ TEST_CASE("strides of a view (aten/src/ATen/TensorUtils.cpp computeStride)") {
       {{}, {}, {1, 1}, "1,1"},
   };
   for (const Case& row : rows) {
-    TensorImpl t;
-    t.lengths = Of(row.lengths);
-    t.strides = Of(row.strides);
-    for (int64_t length : row.lengths) t.sizes.Append(length);
+    const Tensor made = Laid(row.lengths, row.strides);
+    const TensorImpl& t = *made;
     const auto strides = eager::ViewStrides(t, Of(row.wanted));
     CAPTURE(Text(t.lengths) + " / " + Text(t.strides) + " as " + Text(Of(row.wanted)));
     CHECK((strides ? Text(*strides) : "none") == std::string(row.answer));

@@ -27,6 +27,20 @@ TEST_CASE("half times sigmoid of the other half is one glu, when nothing else re
   }
 }
 
+TEST_CASE("F.linear with a bias that is computed: the exporter puts it first") {
+  for (const bool first : {true, false}) {
+    LayersByHand hand;
+    const Shape wide{Dim::Batch(), 4, 6};
+    const ValueId x = hand.Input("x", {Dim::Batch(), 4, 3}), w = hand.Parameter("w", {6, 3}),
+                  q = hand.Parameter("q", {3});
+    const ValueId bias = hand.Add("cat", {q, q}, {6}), product = hand.Add("linear", {x, w}, wide);
+    hand.layers.outputs = {hand.Add("add", first ? std::vector{bias, product} : std::vector{product, bias}, wide)};
+    GatherDecomposedCalls(&hand.layers);
+    CHECK(OperatorsOf(hand.layers) == (first ? "cat linear" : "cat linear add"));
+    if (first) CHECK(hand.layers.layers[1].inputs == std::vector{x, w, bias});
+  }
+}
+
 TEST_CASE("in a dynamo export, which names glu, a gate is the program's own") {
   LayersByHand hand;
   const ValueId x = hand.Input("x", {Dim::Batch(), 8});

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "graph/layers/trained.h"
 #include "graph/lift/any_export/passes.h"
 #include "tests/support/layers_by_hand.h"
 

@@ -328,6 +328,20 @@ mul mul (sigmoid, exp) -> y [B, 8]
 )");
 }
 
+TEST_CASE("a detached buffer is the buffer, not the operand beside it") {
+  // F.linear(x, self.queue.clone().detach())
+  CHECK(ToText(LayersFromText(
+            R"(g (float[batch, 8] x) => (float[batch, 16] y) <float[8, 16] queue> {
+    # signature: b_queue: BUFFER target='queue'
+    # signature: x: USER_INPUT
+    y = MatMul (x, queue)
+      # fx_node: %matmul : [num_users=1] = call_function[target=torch.ops.aten.matmul.default](args = (%x, %detach), kwargs = {})
+  })")) == R"(
+detach detach (queue) -> detach [8, 16]
+matmul matmul (x, detach) -> y [B, 16]
+)");
+}
+
 TEST_CASE("a join of one tensor in front of a module is its caller's") {
   CHECK(ToText(LayersFromText(
             R"(g (float[batch, 3, 8, 8] x) => (float[batch, 4, 8, 8] y) <float[4, 3, 1, 1] w> {

@@ -94,6 +94,31 @@ TEST_CASE("x[:, 1:] += y is one write, though the file has two") {
                   "slice_scatter(x, y) -> [B, 5] inplace=1 update=add", "reshape(first) -> [B, 5]"});
 }
 
+TEST_CASE("x[:, i] = y writes by the numbers that the code has, not by a grid of them") {
+  CHECK(LiftedLines(R"(
+    <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">
+    agraph (float[batch, 5] a, float[batch, 4] y, int64[4] i) => (float[batch, 5] z) {
+      i0 = Constant <value = int64 {0}> ()
+      i1 = Constant <value = int64 {1}> ()
+      x = Relu (a)
+      size = Shape (a)
+      batch = Gather (size, i0)
+      part = Shape (y)
+      last = Constant <value = int64[1] {-1}> ()
+      first = Constant <value = int64[1] {0}> ()
+      rows = Range (i0, batch, i1)
+      standing = Unsqueeze (rows, last)
+      across = Expand (standing, part)
+      r = Unsqueeze (across, last)
+      down = Expand (i, part)
+      c = Unsqueeze (down, last)
+      grid = Concat <axis = -1> (r, c)
+      values = Reshape (y, part)
+      z = ScatterND (x, grid, values)
+    })")
+            .back() == "index_put(x, -, i, y) -> [B, 5] inplace=1");
+}
+
 TEST_CASE("TorchScript's bags of embeddings: a loop over the rows of an input, each reduced") {
   const auto lines = [](const std::string& reduce, const std::string& numbers = "ids") {
     return LiftedLines(R"(

@@ -165,6 +165,19 @@ TEST_CASE("a norm that is written out may make its operand fp32 twice, which mat
   CHECK(OtherReadings(layers, {false, false}).empty());  // without autocast nothing is cast
 }
 
+TEST_CASE("attention of somebody's own may cast its probabilities, and keep them for people to look at") {
+  const Layers layers = Activation("s = MatMul (h, h)\n p = Softmax (s)\n a = MatMul (p, h)");
+  REQUIRE(layers.layers.size() == 5);
+  const std::vector<Reading> without = OtherReadings(layers, {true, false}),
+                             under = OtherReadings(layers, {true, true});
+  REQUIRE(without.size() == 1);
+  CHECK(without[0].code == "attention-kept");
+  CHECK(without[0].layers.kept_by_modules == layers.layers[2].outputs);
+  REQUIRE(under.size() == 2);
+  CHECK(under[0].code == "cast-back-guessed");
+  CHECK(OperatorsOf(under[0].layers) == "neg matmul float softmax type_as matmul neg");
+}
+
 // One tensor in, pointwise operators alone, one tensor out: what a torch.autograd.Function of the user's own leaves.
 TEST_CASE("a module of pointwise operators may be one function that keeps its operand") {
   Layers layers = Activation("s = Tanh (h)\n a = Mul (h, s)");

@@ -1,9 +1,8 @@
-#include "graph/lift/recorded/recorded_forward.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "graph/lift/recorded/recorded.h"
 #include "tests/support/layers_by_hand.h"
 
 namespace vramplan {

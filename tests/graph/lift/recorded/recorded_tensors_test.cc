@@ -1,10 +1,9 @@
-#include "graph/lift/recorded/recorded_tensors.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "graph/layers/trained.h"
+#include "graph/lift/recorded/recorded.h"
 #include "tests/support/layers_by_hand.h"
 
 namespace vramplan {

@@ -88,5 +88,24 @@ TEST_CASE("a cast that one operator reads, or three, stays one") {
   CHECK_FALSE(CastTwice(&three));
 }
 
+TEST_CASE("a model that returns x.float() returns a tensor of its own") {
+  struct Row {
+    const char* line;
+    const char* operators;
+  };
+  for (const Row& row : {Row{"return self.output(h).float()", "linear float"}, Row{"return self.output(h)", "linear"},
+                         Row{"h = self.output(h).float()", "linear"}}) {
+    LayersByHand hand;
+    const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+    hand.layers.outputs = {hand.Add("linear", {x}, {Dim::Batch(), 8})};
+    hand.layers.layers.back().nodes = {NodeId{0}};
+    hand.layers.source = {{{"net.py", "forward", row.line, 7}, {"linear.py", "forward", "return F.linear(x)", 3}},
+                          {{0, 1}}};
+    ReadCastLines(&hand.layers);
+    CHECK(OperatorsOf(hand.layers) == row.operators);
+    CHECK(hand.layers.outputs == hand.layers.layers.back().outputs);
+  }
+}
+
 }  // namespace
 }  // namespace vramplan

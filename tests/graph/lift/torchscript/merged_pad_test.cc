@@ -30,5 +30,19 @@ TEST_CASE("a merged pad that is still in the file for another reader is that one
   }
 }
 
+TEST_CASE("two pads of one tensor that the exporter merged are two") {
+  LayersByHand hand;  // the second was put back by its name
+  const Shape shape{Dim::Batch(), 3, 8, 8}, padded{Dim::Batch(), 3, 10, 10};
+  const ValueId x = hand.Input("x", shape);
+  for (int i = 0; i < 2; ++i) {
+    const ValueId pad = hand.Add("pad", {x}, padded);
+    if (i == 0) hand.layers.layers.back().nodes = {NodeId{0}};
+    hand.attributes().Set("pad", std::vector<int64_t>{1, 1, 1, 1});
+    hand.layers.outputs.push_back(hand.Add("conv2d", {pad}, shape));
+  }
+  ShareMergedPads(&hand.layers);
+  CHECK(OperatorsOf(hand.layers) == "pad conv2d pad conv2d");
+}
+
 }  // namespace
 }  // namespace vramplan

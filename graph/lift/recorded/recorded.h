@@ -20,6 +20,13 @@ std::unordered_set<std::string> RecordedResults(const Graph& graph);
 // `graph`: that the layers were made of. `facts`: of the file.
 void TakeRecordedForward(const Graph& graph, const RecordedForward& forward, Layers* layers);
 
+// The parameters and buffers that the facts of a file list (graph/ir/facts.h) are those of Layers: what the file lost is
+// added, what it only calls a parameter is none, and what is one tensor under two names is one.
+//
+//   facts   embed.weight trained, head.weight same as embed.weight, pos [1, 512] a buffer
+//   file    head.weight, offset                head.weight is embed.weight, offset a constant, pos on the card too
+void TakeRecordedTensors(const Facts& facts, Layers* layers);
+
 // Module calls by the paths of modules that run under torch.utils.checkpoint.
 void TakeRecordedCheckpoints(const Facts& facts, Layers* layers);
 

@@ -1,0 +1,108 @@
+// Casts back: code for halves computes norms and probabilities in fp32 and gives them the type of what it was given. An
+// export in fp32 shows neither cast; under autocast the result is half as large, and so is what is made of it.
+//
+//   GroupNorm32: return super().forward(x.float()).type(x.dtype)          group_norm(x), type_as(., x)
+//   F.softmax(scores.float(), dim=-1).type_as(xq)                         float(scores), softmax, type_as(., scores)
+//
+// What is known: classes that people copy (graph/habits), and source lines. Of the rest a reading asks
+// (readings/readings.h). A norm under autocast widens its operand by itself, a softmax widens it inside its kernel
+// (aten/src/ATen/autocast_mode.h, fp32 and fp32_set_opt_dtype), so that only the latter's float() makes a tensor.
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include "graph/base/text.h"
+#include "graph/layers/edit.h"
+#include "graph/layers/uses.h"
+#include "graph/lift/any_export/passes.h"
+#include "graph/lift/habit_of.h"
+#include "graph/lift/source_lines/passes.h"
+
+namespace vramplan {
+namespace {
+
+bool IsProbability(const Layer& layer) { return layer.op == "softmax"; }
+
+bool SaysAny(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+// Who widens in a line narrows again, there or in the next.
+bool LineWidens(std::string_view text) {
+  return SaysAny(text, {".float()", "(torch.float32)", "(torch.float)", "dtype=torch.float32)"});
+}
+
+class CastsBack {
+ public:
+  explicit CastsBack(Layers* layers) : layers_(*layers), uses_(*layers), edit_(layers) {}
+
+  bool Run(CastEvidence asked) {
+    bool any = false;
+    for (size_t l = 0; l < layers_.layers.size(); ++l) {
+      const Layer& layer = layers_.layers[l];
+      const bool norm = IsOneOf(layer.op, {"group_norm", "layer_norm", "rms_norm"});
+      if ((!norm && !IsProbability(layer)) || layer.inputs.empty() || IsCastBack(layer)) continue;
+      if ((norm ? OfNorm(layer) : OfProbability(layer)) != asked) continue;
+      Narrow(l, norm);
+      any = true;
+    }
+    edit_.Apply();
+    return any;
+  }
+
+ private:
+  bool IsCastBack(const Layer& layer) const {
+    const Layer* reader = uses_.OnlyReaderOf(layer.outputs[0]);
+    return reader != nullptr && reader->op == "type_as";
+  }
+
+  // What tells that this norm goes back.
+  CastEvidence OfNorm(const Layer& layer) const {
+    if (!layer.module.valid()) return CastEvidence::kTellsNot;
+    const Module& module = layers_[layer.module];
+    if (module.class_name.empty() || IsOfAnyLibrary(module.class_name)) return CastEvidence::kTellsNot;
+    if (HabitOfName(module.class_name, NameHabit::Of::kNormGoesBack, "") != nullptr) return CastEvidence::kClass;
+    return LinesOf(layer);
+  }
+
+  // Attention's: what is multiplied next.
+  CastEvidence OfProbability(const Layer& layer) const {
+    if (layer.module.valid() && IsOfAnyLibrary(layers_[layer.module].class_name)) return CastEvidence::kTellsNot;
+    const Layer* reader = uses_.OnlyReaderOf(layer.outputs[0]);
+    if (reader != nullptr && reader->op == "dropout") reader = uses_.OnlyReaderOf(reader->outputs[0]);
+    if (reader == nullptr || !IsOneOf(reader->op, {"matmul", "bmm", "einsum"})) return CastEvidence::kTellsNot;
+    return LinesOf(layer);
+  }
+
+  // Of the lines in which the layer ran, from its own to that of its module's forward.
+  CastEvidence LinesOf(const Layer& layer) const {
+    const SourceLine* own = LineOf(layers_, layer);
+    if (own == nullptr) return CastEvidence::kNothing;
+    const auto& stack = layers_.source.stacks[static_cast<size_t>(layer.nodes.back().value)];
+    constexpr size_t kFrames = 3;  // forward, its parent's by super(), the function that it calls
+    for (size_t i = stack.size(); i-- > 0 && stack.size() - i <= kFrames;) {
+      if (LineWidens(layers_.source.lines[static_cast<size_t>(stack[i])].text)) return CastEvidence::kLine;
+    }
+    return CastEvidence::kTellsNot;
+  }
+
+  void Narrow(size_t l, bool norm) {
+    Layer& layer = layers_.layers[l];
+    const ValueId given = layer.inputs[0], made = layer.outputs[0];
+    const auto like = [&](ValueId id) { return Value{.type = layers_[id].type, .shape = layers_[id].shape}; };
+    if (!norm) layer.inputs[0] = edit_.InsertBefore(l, CallBeside(layer, "float", {given}), like(given));
+    edit_.Rename(made, edit_.InsertBehind(l, CallBeside(layer, "type_as", {made, given}), like(made)));
+  }
+
+  Layers& layers_;
+  const Uses uses_;
+  Edit edit_;
+};
+
+}  // namespace
+
+bool CastBack(Layers* layers, CastEvidence asked) { return CastsBack(layers).Run(asked); }
+
+}  // namespace vramplan

@@ -1,0 +1,66 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "graph/lift/any_export/passes.h"
+#include "tests/support/layers_by_hand.h"
+
+namespace vramplan {
+namespace {
+
+// neg, `op`, neg in a module of this class, in which the middle one has the source line `line`.
+Layers Computed(const std::string& op, const std::string& class_name, const std::string& line = "",
+                const std::string& reader = "matmul") {
+  LayersByHand hand(class_name);
+  const Shape shape{Dim::Batch(), 8, 8};
+  const ValueId x = hand.Add("neg", {hand.Input("x", shape)}, shape);
+  const ValueId y = hand.Add(op, {x}, shape);
+  hand.layers.layers.back().nodes = {NodeId{0}};
+  hand.layers.outputs = {hand.Add(reader, {y, x}, shape)};
+  if (!line.empty()) hand.layers.source = {{{"net.py", "forward", line, 7}}, {{0}}};
+  return hand.layers;
+}
+
+TEST_CASE("norms and softmaxes that go back to their operand's type, by what says so") {
+  struct Row {
+    const char *op, *class_name, *line;
+    CastEvidence evidence;
+  };
+  for (const Row& row : {
+           Row{"group_norm", "nn.GroupNorm32", "", CastEvidence::kClass},
+           Row{"layer_norm", "open_clip.transformer.LayerNormFp32", "", CastEvidence::kClass},
+           Row{"group_norm", "net.MyNorm", "", CastEvidence::kNothing},
+           Row{"group_norm", "net.MyNorm", "return super().forward(x.float()).type(x.dtype)", CastEvidence::kLine},
+           Row{"group_norm", "net.MyNorm", "return super().forward(x)", CastEvidence::kTellsNot},
+           Row{"group_norm", "torch.nn.modules.normalization.GroupNorm", "", CastEvidence::kTellsNot},
+           Row{"group_norm", "", "", CastEvidence::kTellsNot},  // TorchScript: nearly all are the framework's
+           Row{"softmax", "", "", CastEvidence::kNothing},
+           Row{"softmax", "net.Attention", "p = F.softmax(s.float(), dim=-1).type_as(q)", CastEvidence::kLine},
+           Row{"softmax", "net.Attention", "p = s.softmax(dim=-1)", CastEvidence::kTellsNot},
+           Row{"softmax", "transformers.models.bert.modeling_bert.BertSelfAttention", "", CastEvidence::kTellsNot},
+       }) {
+    CAPTURE(row.op);
+    CAPTURE(row.class_name);
+    CAPTURE(row.line);
+    for (const CastEvidence asked : {CastEvidence::kClass, CastEvidence::kLine, CastEvidence::kNothing}) {
+      Layers layers = Computed(row.op, row.class_name, row.line);
+      const ValueId given = layers.layers[1].inputs[0], made = layers.layers[1].outputs[0];
+      REQUIRE(CastBack(&layers, asked) == (asked == row.evidence));
+      if (asked != row.evidence) continue;
+      const bool widens = std::string(row.op) == "softmax";  // which else casts inside its kernel
+      CHECK(OperatorsOf(layers) == std::string("neg ") + (widens ? "float " : "") + row.op + " type_as matmul");
+      const Layer &back = layers.layers[layers.layers.size() - 2], &reader = layers.layers.back();
+      CHECK(back.inputs == std::vector<ValueId>{made, given});
+      CHECK(reader.inputs[0] == back.outputs[0]);
+      CHECK_FALSE(CastBack(&layers, asked));  // once
+    }
+  }
+}
+
+TEST_CASE("a softmax that no product reads is a head's, which nobody casts") {
+  Layers layers = Computed("softmax", "net.Head", "", "mul");
+  CHECK_FALSE(CastBack(&layers, CastEvidence::kNothing));
+}
+
+}  // namespace
+}  // namespace vramplan
