@@ -18,10 +18,15 @@
 namespace vramplan {
 namespace {
 
-// What is assumed, and the step under each other answer.
+// What is assumed, and what the step asks for under each other answer: of a step that was laid out for a doubt, nothing
+// else is kept.
 struct Doubt {
   Assumption assumption;  // but for its ends
-  std::vector<Result<Timeline>> others;
+  std::vector<Bytes> others;
+
+  void Add(const Result<Timeline>& other) {
+    if (other.ok()) others.push_back(RequestedPeak(*other, other->batch));
+  }
 };
 
 std::string Count(int count, const std::string& one, const std::string& many) {
@@ -34,21 +39,19 @@ bool IsLeftOut(const Options& options, bool said_elsewhere) {
 }
 
 // The step of this file with other things put back; `named`: also where variables keep the most of what they made.
-std::vector<Result<Timeline>> With(const DoubtedStep& step, const PutBack& put_back, bool named = false) {
+void AddWith(const DoubtedStep& step, const PutBack& put_back, bool named, Doubt* doubt) {
   Notes already_told;
   const Runtime runtime = step.spec.framework.runtime;
   Result<Layers> layers = GraphFor(runtime, step.prepared.graph, step.prepared.shapes, put_back, &already_told);
-  if (!layers.ok()) return {};
+  if (!layers.ok()) return;
   AddOriginalModules(&*layers);
   // What was put back may be all that a pattern matched: then it matches nothing now.
   static_cast<void>(ApplyTrained(step.prepared.trained, &*layers, &already_told));
-  std::vector<Result<Timeline>> others;
-  others.push_back(ScheduleFor(*layers, step.spec, step.batch, &already_told));
+  doubt->Add(ScheduleFor(*layers, step.spec, step.batch, &already_told));
   if (named && runtime == Runtime::kPyTorch) {
     const Releases most = ReleasesAfter(*layers, Naming::kMost);
-    others.push_back(ScheduleAs(most, *layers, step.spec, step.batch, &already_told));
+    doubt->Add(ScheduleAs(most, *layers, step.spec, step.batch, &already_told));
   }
-  return others;
 }
 
 // The step of layers that differ in no tensor.
@@ -69,7 +72,7 @@ std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
                       .settle = "--assume-batchnorm off leaves them out"};
   PutBack without = step.options.put_back;
   without.batch_norms = false;
-  doubt.others = With(step, without);
+  AddWith(step, without, false, &doubt);
   return doubt;
 }
 
@@ -89,7 +92,7 @@ std::optional<Doubt> Dropouts(const DoubtedStep& step) {
   PutBack with = step.options.put_back;
   with.dropout = kUsual;
   with.dropout_behind_activations = true;
-  doubt.others = With(step, with, true);
+  AddWith(step, with, true, &doubt);
   return doubt;
 }
 
@@ -117,14 +120,13 @@ std::optional<Doubt> InPlace(const DoubtedStep& step) {
     if (inplace == Inplace::kOff ? !some_are || named : all_are)
       continue;  // the likely step, or less than the one below
     other.inplace = inplace;
-    doubt.others.push_back(Under(step, step.prepared.layers, other));
+    doubt.Add(Under(step, step.prepared.layers, other));
   }
   // What an activation makes beside its input is one tensor more that a variable may keep.
   if (named) {
     other.inplace = Inplace::kOff;
     Notes already_told;
-    doubt.others.push_back(
-        ScheduleAs(step.prepared.lifetimes.most, step.prepared.layers, other, step.batch, &already_told));
+    doubt.Add(ScheduleAs(step.prepared.lifetimes.most, step.prepared.layers, other, step.batch, &already_told));
   }
   return doubt;
 }
@@ -154,7 +156,7 @@ std::optional<Doubt> OtherLoss(const DoubtedStep& step) {
   for (const Loss loss : {Loss::kNone, Loss::kMse, Loss::kCrossEntropy}) {
     if (loss == step.likely.loss) continue;
     other.loss = loss;
-    doubt.others.push_back(Under(step, step.prepared.layers, other));
+    doubt.Add(Under(step, step.prepared.layers, other));
   }
   return doubt;
 }
@@ -169,7 +171,7 @@ std::optional<Doubt> Names(const DoubtedStep& step) {
   for (const Releases* releases : {&step.prepared.lifetimes.fewest, &step.prepared.lifetimes.most}) {
     if (*releases == step.prepared.lifetimes.likely) continue;
     Notes already_told;
-    doubt.others.push_back(ScheduleAs(*releases, step.prepared.layers, step.spec, step.batch, &already_told));
+    doubt.Add(ScheduleAs(*releases, step.prepared.layers, step.spec, step.batch, &already_told));
   }
   return doubt;
 }
@@ -186,7 +188,7 @@ std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
   patterns.insert(patterns.end(), step.options.trained.begin(), step.options.trained.end());
   Notes already_told;
   static_cast<void>(ApplyTrained(patterns, &whole, &already_told));
-  doubt.others.push_back(Under(step, whole, step.spec));
+  doubt.Add(Under(step, whole, step.spec));
   return doubt;
 }
 
@@ -224,7 +226,7 @@ std::optional<Doubt> Teachers(const DoubtedStep& step) {
   for (size_t i = 0; i < std::min(towers.size(), kMost); ++i) {
     Layers other = layers;
     for (const ValueId id : towers[i].parameters) SetTrained(&other, id, false);
-    doubt.others.push_back(Under(step, other, step.spec));
+    doubt.Add(Under(step, other, step.spec));
   }
   return doubt;
 }
@@ -243,7 +245,7 @@ std::optional<Doubt> AllTrained(const DoubtedStep& step) {
                                                  : " and nothing is checkpointed; the file says neither"),
                       .settle = "--frozen PATTERN, --checkpoint MODULE, or vramplan run on the script",
                       .said_elsewhere = true};
-  doubt.others.push_back(Under(step, OnlyLastTrained(step.prepared.layers), step.spec));
+  doubt.Add(Under(step, OnlyLastTrained(step.prepared.layers), step.spec));
   return doubt;
 }
 
@@ -257,7 +259,7 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
     Doubt doubt;
     doubt.assumption = {
         .code = std::move(reading.code), .text = std::move(reading.text), .settle = std::move(reading.settle)};
-    doubt.others.push_back(ScheduleFor(reading.layers, step.spec, step.batch, &already_told));
+    doubt.Add(ScheduleFor(reading.layers, step.spec, step.batch, &already_told));
     doubts.push_back(std::move(doubt));
   }
   return doubts;
@@ -282,9 +284,7 @@ std::vector<Assumption> Doubts(const DoubtedStep& asked) {
     Assumption& assumption = doubt.assumption;
     assumption.batch = step.batch;
     assumption.low = assumption.likely = assumption.high = step.requested;
-    for (const Result<Timeline>& other : doubt.others) {
-      if (!other.ok()) continue;
-      const Bytes requested = RequestedPeak(*other, step.batch);
+    for (const Bytes requested : doubt.others) {
       assumption.low = std::min(assumption.low, requested);
       assumption.high = std::max(assumption.high, requested);
     }
