@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
@@ -18,12 +19,15 @@ struct FrameRow {
   std::vector<std::string_view> children, names;
 };
 
-const std::vector<FrameRow>& Rows() {
-  static const std::vector<FrameRow> rows = [] {
-    std::vector<FrameRow> apart;
+// By the child that a frame calls first.
+const std::unordered_map<std::string_view, std::vector<FrameRow>>& Rows() {
+  static const std::unordered_map<std::string_view, std::vector<FrameRow>> rows = [] {
+    std::unordered_map<std::string_view, std::vector<FrameRow>> apart;
     for (const Library& library : Libraries()) {
-      for (const FrameHabit& frame : library.frames)
-        apart.push_back({library.name, TextsIn(frame.children, ' '), TextsIn(frame.names, ',')});
+      for (const FrameHabit& frame : library.frames) {
+        const std::vector<std::string_view> children = TextsIn(frame.children, ' ');
+        apart[children.front()].push_back({library.name, children, TextsIn(frame.names, ',')});
+      }
     }
     return apart;
   }();
@@ -58,13 +62,17 @@ class KnownFrames {
     for (const Kinded& one : run) kinds.insert(one.kind);
     const Release end = frames_.WithFrame(frame);
     const std::string_view class_name = frame.valid() ? layers_[frame].class_name : std::string_view();
-    for (const FrameRow& row : Rows()) {
-      if (!class_name.empty() && !class_name.starts_with(row.library)) continue;
-      if (!kinds.contains(row.children.front()) || !Calls(run, row.children)) continue;
-      for (const std::vector<Kinded>& turn : TurnsOf(run, row.children.front())) {
-        const bool whole = turn.size() == run.size();
-        for (const std::string_view name : row.names)
-          HoldName(frame, turn, name, whole ? end : Release{turn.back().statement.last, end.holder});
+    for (const std::string_view kind : kinds) {
+      const auto rows = Rows().find(kind);
+      if (rows == Rows().end()) continue;
+      for (const FrameRow& row : rows->second) {
+        if (!class_name.empty() && !class_name.starts_with(row.library)) continue;
+        if (!Calls(run, row.children)) continue;
+        for (const std::vector<Kinded>& turn : TurnsOf(run, kind)) {
+          const bool whole = turn.size() == run.size();
+          for (const std::string_view name : row.names)
+            HoldName(frame, turn, name, whole ? end : Release{turn.back().statement.last, end.holder});
+        }
       }
     }
   }
