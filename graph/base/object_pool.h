@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <new>
+#include <vector>
 
 namespace vramplan {
 
@@ -38,7 +39,7 @@ class ObjectPool {
 #else
   static constexpr bool kPlain = false;
 #endif
-  static constexpr size_t kStep = 64, kLargest = 1024, kChunk = size_t{1} << 15;
+  static constexpr size_t kStep = 16, kLargest = 1024, kChunk = size_t{1} << 15;
   struct Block {
     Block* next;
   };
@@ -59,5 +60,19 @@ class ObjectPool {
 
   std::array<Block*, kLargest / kStep + 1> free{};
 };
+
+// Of short lists inside such objects.
+template <typename T>
+struct PoolAllocator {
+  using value_type = T;
+  PoolAllocator() = default;
+  template <typename Other>
+  PoolAllocator(const PoolAllocator<Other>& /*other*/) {}
+  T* allocate(size_t count) { return static_cast<T*>(ObjectPool::Take(count * sizeof(T))); }
+  void deallocate(T* memory, size_t count) { ObjectPool::Give(memory, count * sizeof(T)); }
+  friend bool operator==(const PoolAllocator& /*a*/, const PoolAllocator& /*b*/) { return true; }
+};
+template <typename T>
+using PooledVector = std::vector<T, PoolAllocator<T>>;
 
 }  // namespace vramplan

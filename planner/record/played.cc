@@ -42,7 +42,7 @@ class StepNumbers {
 PlayedRecord Played(const Record& record) {
   PlayedRecord played;
   for (const RecordBlock& block : record.blocks) {
-    played.timeline.blocks.push_back({SizeExpr::Constant(block.bytes), block.category, Origin()});
+    played.timeline.blocks.push_back({.bytes = SizeExpr::Constant(block.bytes), .category = block.category});
   }
   StepNumbers steps;
   for (size_t i = 0; i < record.rows.size(); ++i) {

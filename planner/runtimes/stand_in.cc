@@ -103,7 +103,7 @@ class Rewriter {
   BlockId Write(int step, Phase phase, SizeExpr bytes, Category category, const char* op) {
     Origin origin;
     origin.op = op;
-    return Write(step, phase, {bytes, category, origin, false});
+    return Write(step, phase, {.bytes = bytes, .category = category, .origin = origin});
   }
   BlockId Write(int step, Phase phase, const Block& block) {
     const BlockId id{static_cast<int32_t>(to_.blocks.size())};

@@ -139,7 +139,7 @@ Tensor Eager::EmptyIterator(std::initializer_list<const Tensor*> operands, DType
     same = same && ((*t)->layout == first.layout || ((*t)->lengths == first.lengths && (*t)->strides == first.strides));
   }
   // compute_fast_setup_type: contiguous where all are, also where axes of length 1 have other strides.
-  if (same && IsContiguous(first)) return Empty(first.sizes, dtype);
+  if (same && IsContiguous(first) && !first.layout->plain) return Empty(first.sizes, dtype);
   if (same) return NewTensor(first.layout, dtype);
 
   Shape sizes;
@@ -218,7 +218,7 @@ void Eager::RebaseHistory(const Ref<GradNode>& function, const Tensor& view) {
   slices->Backward([function, base_sizes = base->sizes, base_strides = base->strides, sizes = view->sizes,
                     strides = view->strides](GradContext& g) {
     Tensor result = g.e.EmptyStrided(base_sizes, base_strides, g.grad()->dtype);
-    std::vector<Tensor> part = {g.e.EmptyLike(g.e.AsStrided(result, sizes, strides))};
+    PooledVector<Tensor> part = {g.e.EmptyLike(g.e.AsStrided(result, sizes, strides))};
     GradContext inner(g.e, *function, part);
     function->Unpack();
     function->apply(inner);

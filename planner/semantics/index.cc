@@ -98,7 +98,7 @@ void Index(Call& c) {
     for (const Tensor& index : indices) node->Save(index);
     node->Backward([sizes = x->sizes, addressed, masks](GradContext& g) {
       Tensor whole = Whole(g, sizes);
-      if (!masks) IndexPutScratch(g.e, g.node.saved, g.grad(), addressed);
+      if (!masks) IndexPutScratch(g.e, {g.node.saved.begin(), g.node.saved.end()}, g.grad(), addressed);
       g.Set(0, std::move(whole));
     });
   }

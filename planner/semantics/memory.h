@@ -36,9 +36,9 @@ struct BlockId {
 // Who asks. Strings are literals of the rules ("aten::addmm", "AddmmBackward0") and live for ever.
 struct Origin {
   int32_t layer = -1;     // index into Layers::layers; -1: none (optimizer, loss, setup)
+  int32_t owner = -1;     // of optimizer state: the layer whose parameter it belongs to
   const char* op = "";    // the framework operator that asked
   const char* node = "";  // the autograd node, in the backward
-  int32_t owner = -1;     // of optimizer state: the layer whose parameter it belongs to
 };
 
 class Memory {

@@ -25,33 +25,47 @@ Ints ContiguousStrides(const Ints& lengths) {
   return strides;
 }
 
-bool IsContiguous(const TensorImpl& t) {
-  if (t.numel() == 0) return true;
+namespace {
+
+bool LieContiguous(const Ints& lengths, const Ints& strides) {
   int64_t expected = 1;
-  for (int i = t.lengths.n - 1; i >= 0; --i) {
-    if (t.lengths[i] == 1) continue;
-    if (t.strides[i] != expected) return false;
-    expected *= t.lengths[i];
+  bool contiguous = true;
+  for (int i = lengths.n - 1; i >= 0; --i) {
+    if (lengths[i] == 0) return true;
+    if (lengths[i] == 1) continue;
+    contiguous = contiguous && strides[i] == expected;
+    expected = SaturatingMultiply(expected, lengths[i]);
+  }
+  return contiguous;
+}
+
+bool LieDense(const Ints& lengths, const Ints& strides) {
+  std::array<int, Shape::kMaxRank> order{};
+  int n = 0;
+  for (int i = 0; i < lengths.n; ++i) {
+    if (lengths[i] == 0) return true;
+    if (lengths[i] != 1) order[static_cast<size_t>(n++)] = i;
+  }
+  std::sort(order.begin(), order.begin() + n, [&](int a, int b) { return strides[a] < strides[b]; });
+  int64_t expected = 1;
+  for (int k = 0; k < n; ++k) {
+    const int axis = order[static_cast<size_t>(k)];
+    if (strides[axis] != expected) return false;
+    expected = SaturatingMultiply(expected, lengths[axis]);
   }
   return true;
 }
 
-bool IsNonOverlappingAndDense(const TensorImpl& t) {
-  std::array<int, Shape::kMaxRank> order{};
-  int n = 0;
-  for (int i = 0; i < t.lengths.n; ++i) {
-    if (t.lengths[i] == 0) return true;
-    if (t.lengths[i] != 1) order[static_cast<size_t>(n++)] = i;
-  }
-  std::sort(order.begin(), order.begin() + n, [&](int a, int b) { return t.strides[a] < t.strides[b]; });
-  int64_t expected = 1;
-  for (int k = 0; k < n; ++k) {
-    const int axis = order[static_cast<size_t>(k)];
-    if (t.strides[axis] != expected) return false;
-    expected *= t.lengths[axis];
-  }
-  return true;
-}
+}  // namespace
+
+Layout::Layout(const Shape& shape, const Ints& at_batch, const Ints& apart)
+    : sizes(shape),
+      lengths(at_batch),
+      strides(apart),
+      elements(shape.Elements()),
+      contiguous(LieContiguous(lengths, strides)),
+      dense(LieDense(lengths, strides)),
+      plain(strides == ContiguousStrides(lengths)) {}
 
 GradNode& GradNode::Save(const Tensor& input) {
   saved.push_back(input);

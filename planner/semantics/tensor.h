@@ -57,12 +57,14 @@ using Storage = Ref<StorageImpl>;
 // What tensors of the same sizes and strides share: a step has thousands of tensors, and tens of layouts
 // (Eager::LayoutOf).
 struct Layout : RefCounted<Layout> {
-  Layout(const Shape& shape, const Ints& at_batch, const Ints& apart)
-      : sizes(shape), lengths(at_batch), strides(apart), elements(shape.Elements()) {}
+  Layout(const Shape& shape, const Ints& at_batch, const Ints& apart);
   const Shape sizes;
   const Ints lengths;  // sizes at the batch
   const Ints strides;
   const Dim elements;
+  const bool contiguous;  // IsContiguous
+  const bool dense;       // IsNonOverlappingAndDense
+  const bool plain;       // strides are those that an empty tensor of these lengths has
 };
 
 // Where one run of the engine keeps what it knows of an entry or a leaf: runs inside a run restore what they found.
@@ -101,9 +103,9 @@ struct TensorImpl : RefCounted<TensorImpl> {
 using Tensor = Ref<TensorImpl>;  // null: None
 
 // c10/core/TensorImpl.h: dims of length 1 do not matter, empty tensors are contiguous.
-bool IsContiguous(const TensorImpl& t);
+inline bool IsContiguous(const TensorImpl& t) { return t.layout->contiguous; }
 // A permutation of a contiguous tensor.
-bool IsNonOverlappingAndDense(const TensorImpl& t);
+inline bool IsNonOverlappingAndDense(const TensorImpl& t) { return t.layout->dense; }
 Ints ContiguousStrides(const Ints& lengths);
 
 // Where a gradient goes: the tape entry that made the tensor, or the leaf itself (then AccumulateGrad).
@@ -162,9 +164,9 @@ class GradNode : public RefCounted<GradNode> {
   int64_t sequence;  // later entries run first
   int32_t layer = -1;
   Visit visit;
-  std::vector<Edge> edges;  // one per differentiable input
-  std::vector<OutputFacts> outputs;
-  std::vector<Tensor> saved;
+  PooledVector<Edge> edges;  // one per differentiable input
+  PooledVector<OutputFacts> outputs;
+  PooledVector<Tensor> saved;
   SavedTensorHooks* hooks = nullptr;      // set while the entry is made
   std::vector<Ref<PackedTensor>> packed;  // empty, or one for each of `saved`: null where the tensor itself is kept
   std::function<void(GradContext&)> apply;
@@ -173,7 +175,7 @@ class GradNode : public RefCounted<GradNode> {
 // What `apply` sees.
 class GradContext {
  public:
-  GradContext(Eager& eager, GradNode& grad_node, std::vector<Tensor>& gradients)
+  GradContext(Eager& eager, GradNode& grad_node, PooledVector<Tensor>& gradients)
       : e(eager), node(grad_node), grads(gradients), results(grad_node.edges.size()) {}
   const Tensor& grad(int output = 0) const { return grads[static_cast<size_t>(output)]; }
   const Tensor& saved(int i) const { return node.saved[static_cast<size_t>(i)]; }
@@ -182,8 +184,8 @@ class GradContext {
 
   Eager& e;
   GradNode& node;
-  std::vector<Tensor>& grads;   // of the outputs; null: undefined
-  std::vector<Tensor> results;  // of the inputs
+  PooledVector<Tensor>& grads;   // of the outputs; null: undefined
+  PooledVector<Tensor> results;  // of the inputs
 };
 
 }  // namespace vramplan::eager

@@ -1,7 +1,7 @@
 #include "planner/semantics/view.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "planner/semantics/concat.h"
 #include "planner/semantics/reduction.h"
@@ -118,12 +118,16 @@ Tensor Permute(Eager& e, const Tensor& t, const std::vector<int>& axes) {
 }
 
 Tensor Transpose(Eager& e, const Tensor& t, int axis0, int axis1) {
-  std::vector<int> axes(static_cast<size_t>(t->dim()));
-  std::iota(axes.begin(), axes.end(), 0);
   if (axis0 < 0) axis0 += t->dim();
   if (axis1 < 0) axis1 += t->dim();
-  std::swap(axes[static_cast<size_t>(axis0)], axes[static_cast<size_t>(axis1)]);
-  return Permute(e, t, axes);
+  Shape sizes = t->sizes;
+  std::swap(sizes[axis0], sizes[axis1]);
+  Ints strides = t->strides;
+  std::swap(strides[axis0], strides[axis1]);
+  Tensor view = e.AsStrided(t, sizes, strides);
+  if (GradNode* node = e.Record("PermuteBackward0", {t}, {view}))
+    node->Backward([axis0, axis1](GradContext& g) { g.Set(0, Transpose(g.e, g.grad(), axis0, axis1)); });
+  return view;
 }
 
 Tensor T(Eager& e, const Tensor& t) { return t->dim() < 2 ? t : Transpose(e, t, 0, 1); }

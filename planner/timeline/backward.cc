@@ -3,6 +3,7 @@
 #include <deque>
 #include <limits>
 #include <queue>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,8 @@ struct Task {
   int dependencies = 0;
   Ref<GradNode> node;
   Tensor leaf;
-  std::vector<Tensor> buffer;  // one slot per output of the entry
-  Visit before;                // what the entry or the leaf knew when this run came to it
+  PooledVector<Tensor> buffer;  // one slot per output of the entry
+  Visit before;                 // what the entry or the leaf knew when this run came to it
 };
 
 class Engine {
@@ -48,7 +49,7 @@ class Engine {
     RunReady();
   }
 
-  void Run(const std::vector<Tensor>& results, const std::vector<Tensor>& gradients) {
+  void Run(const std::vector<Tensor>& results, std::span<const Tensor> gradients) {
     std::vector<std::pair<Edge, Tensor>> roots;
     for (size_t i = 0; i < results.size(); ++i) {
       if (!results[i] || !results[i]->grad_fn || !gradients[i]) continue;
@@ -95,7 +96,7 @@ class Engine {
     const size_t outputs = edge.node ? edge.node->outputs.size() : 1;
     tasks_.push_back({.node = edge.node,
                       .leaf = edge.node ? Tensor() : edge.leaf,
-                      .buffer = std::vector<Tensor>(outputs),
+                      .buffer = PooledVector<Tensor>(outputs),
                       .before = visit});
     visit = {run_, static_cast<uint32_t>(tasks_.size() - 1)};
     return visit.task;
@@ -144,9 +145,9 @@ class Engine {
     e_.origin.layer = node.layer;
     e_.origin.node = node.name;
     e_.origin.op = node.name;
-    std::vector<Tensor> results;
+    PooledVector<Tensor> results;
     {
-      std::vector<Tensor> gradients = std::move(task.buffer);
+      PooledVector<Tensor> gradients = std::move(task.buffer);
       const bool any =
           std::any_of(gradients.begin(), gradients.end(), [](const Tensor& g) { return static_cast<bool>(g); });
       if (any) {
@@ -217,7 +218,7 @@ class Engine {
 
 }  // namespace
 
-void BackwardInside(Eager& e, const std::vector<eager::Tensor>& results, const std::vector<eager::Tensor>& gradients) {
+void BackwardInside(Eager& e, const std::vector<eager::Tensor>& results, std::span<const eager::Tensor> gradients) {
   const Origin before = e.origin;
   Engine(e).Run(results, gradients);
   e.origin = before;

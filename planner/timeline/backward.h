@@ -9,6 +9,7 @@
 // Sources: input_buffer.cpp, functions/accumulate_grad.h.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "planner/semantics/eager.h"
@@ -20,6 +21,6 @@ void Backward(eager::Eager& e, const eager::Tensor& loss);
 
 // torch.autograd.backward(results, gradients) of an entry that is running: those on the tape, which the caller holds.
 void BackwardInside(eager::Eager& e, const std::vector<eager::Tensor>& results,
-                    const std::vector<eager::Tensor>& gradients);
+                    std::span<const eager::Tensor> gradients);
 
 }  // namespace vramplan

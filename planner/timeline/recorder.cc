@@ -12,7 +12,7 @@ void Recorder::Push(EventKind kind, Category category, BlockId block) {
 
 BlockId Recorder::Allocate(SizeExpr bytes, Category category, const Origin& origin) {
   const BlockId id{static_cast<int32_t>(timeline_.blocks.size())};
-  timeline_.blocks.push_back({bytes, category, origin});
+  timeline_.blocks.push_back({.bytes = bytes, .category = category, .origin = origin});
   Push(EventKind::kAllocate, category, id);
   return id;
 }

@@ -28,11 +28,11 @@
 namespace vramplan {
 
 struct Block {
-  SizeExpr bytes;     // what was asked for, unrounded; zero where a library likely takes none
-  Category category;  // when it was allocated
+  SizeExpr bytes;                              // what was asked for, unrounded; zero where a library likely takes none
+  SizeExpr most = {};                          // of a block whose size a library chooses; else zero
+  Category category = Category::kTemporaries;  // when it was allocated
+  bool optional = false;                       // the caller goes on without it if there is no room
   Origin origin;
-  bool optional = false;  // the caller goes on without it if there is no room
-  SizeExpr most = {};     // of a block whose size a library chooses; else zero
   bool operator==(const Block& other) const { return bytes == other.bytes && category == other.category; }
 };
 

@@ -54,7 +54,7 @@ Timeline TimelineText(const std::string& text) {
       Origin origin;
       origin.op = "aten::test";
       if (!layer.empty()) origin.layer = std::stoi(layer.substr(1));
-      timeline.blocks.push_back({Size(bytes), event.category, origin});
+      timeline.blocks.push_back({.bytes = Size(bytes), .category = event.category, .origin = origin});
     }
     timeline.events.push_back(event);
   }

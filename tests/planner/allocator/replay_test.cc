@@ -24,7 +24,8 @@ class TimelineWriter {
     return *this;
   }
   BlockId Allocate(Category category, int64_t bytes, int64_t bytes_a_sample = 0) {
-    timeline_.blocks.push_back({SizeExpr::Of(DType::kUint8, Dim::Polynomial(bytes, bytes_a_sample, 0)), category, {}});
+    timeline_.blocks.push_back(
+        {.bytes = SizeExpr::Of(DType::kUint8, Dim::Polynomial(bytes, bytes_a_sample, 0)), .category = category});
     const BlockId id{static_cast<int32_t>(timeline_.blocks.size()) - 1};
     Add(EventKind::kAllocate, category, id);
     return id;

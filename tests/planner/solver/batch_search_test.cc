@@ -11,7 +11,7 @@ Timeline Step(int64_t batch, Bytes fixed, int count, Bytes each) {
   timeline.batch = batch;
   timeline.steps = 1;
   const auto allocate = [&](SizeExpr bytes, int step, Category category) {
-    timeline.blocks.push_back({bytes, category, Origin()});
+    timeline.blocks.push_back({.bytes = bytes, .category = category});
     Event event;
     event.kind = EventKind::kAllocate;
     event.phase = step == 0 ? Phase::kSetup : Phase::kForward;
@@ -175,7 +175,9 @@ TEST_CASE("a bottleneck names the tensor by its size and the phase") {
   };
   for (const Row& row : kRows) {
     Timeline timeline;
-    timeline.blocks.push_back({SizeExpr::Constant(Bytes::Of(row.bytes)), row.category, Origin{0, "aten::addmm", ""}});
+    timeline.blocks.push_back({.bytes = SizeExpr::Constant(Bytes::Of(row.bytes)),
+                               .category = row.category,
+                               .origin = Origin{.layer = 0, .op = "aten::addmm"}});
     Event event;
     event.phase = row.phase;
     event.step = 2;

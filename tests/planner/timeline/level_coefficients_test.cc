@@ -8,7 +8,7 @@ namespace {
 TEST_CASE("level coefficients are running sums by power of the batch") {
   Timeline timeline;
   const auto block = [&](Dim bytes) {
-    timeline.blocks.push_back({SizeExpr::Of(DType::kUint8, bytes), Category::kActivations, {}});
+    timeline.blocks.push_back({.bytes = SizeExpr::Of(DType::kUint8, bytes), .category = Category::kActivations});
     return BlockId{static_cast<int32_t>(timeline.blocks.size()) - 1};
   };
   const BlockId a = block(Dim::Polynomial(100, 0, 0)), b = block(Dim::Polynomial(5, 20, 0)),

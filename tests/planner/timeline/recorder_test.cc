@@ -9,10 +9,10 @@ TEST_CASE("every request is an event of its step and phase; nothing after Stop b
   Timeline timeline;
   Recorder recorder(timeline);
   recorder.Enter(0, Phase::kSetup);
-  const BlockId w = recorder.Allocate(SizeExpr::Constant(Bytes::Of(16)), Category::kParameters, {-1, "Module.to", ""});
+  const BlockId w = recorder.Allocate(SizeExpr::Constant(Bytes::Of(16)), Category::kParameters, {.op = "Module.to"});
   recorder.Enter(1, Phase::kBackward);
   const BlockId g = recorder.Allocate(SizeExpr::Of(DType::kFloat32, Dim::Batch()), Category::kTemporaries,
-                                      {3, "aten::mm", "MmBackward0"});
+                                      {.layer = 3, .op = "aten::mm", .node = "MmBackward0"});
   recorder.Retag(g, Category::kGradients);
   recorder.Mark(EventKind::kAfterBackward);
   recorder.Enter(1, Phase::kUpdate);
@@ -50,9 +50,9 @@ TEST_CASE("an event says who was at work, of a free too") {
   Origin at_work;
   recorder.Follow(&at_work);
   recorder.Enter(1, Phase::kForward);
-  at_work = {2, "aten::mul", ""};
+  at_work = {.layer = 2, .op = "aten::mul"};
   const BlockId block = recorder.Allocate(SizeExpr::Constant(Bytes::Of(16)), Category::kActivations, at_work);
-  at_work = {5, "aten::add", "AddBackward0"};
+  at_work = {.layer = 5, .op = "aten::add", .node = "AddBackward0"};
   recorder.Free(block);
   REQUIRE(timeline.events.size() == 2);
   CHECK(timeline.events[0].origin.layer == 2);
