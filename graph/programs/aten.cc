@@ -19,12 +19,15 @@ constexpr AtenRule kRules[] = {
      "input! weight! bias! stride padding dilation transposed output_padding groups", ShapeConvolution},
     // blas
     {"linear", "=", "input! weight! bias!"},
-    {"addmm baddbmm", "=", "bias! a! b! beta- alpha-"},
+    {"addmm", "=", "bias! a! b! beta- alpha-"},
+    {"baddbmm", "=", "bias! a! b! beta alpha"},
     {"mm bmm matmul", "=", "a! b!"},
     {"mv dot vdot", "matmul", "a! b!"},
     {"_grouped_mm", "grouped_mm", "a! b! offs!"},
     {"transformers.grouped_mm_fallback", "grouped_mm_fallback", "a! b! offs!"},
     {"einsum", "einsum", "equation operands*"},
+    {"cdist", "=", "a! b! p compute_mode"},
+    {"linalg_cross", "=", "a! b! dim-"},
     {"cosine_similarity", "cosine_similarity", "a! b! dim eps-", ShapeDims},
     {"bilinear", "bilinear", "a! b! weight! bias!"},
     // norm
@@ -35,7 +38,7 @@ constexpr AtenRule kRules[] = {
     {"_native_batch_norm_legit_no_training", "batch_norm",
      "input! weight! bias! running_mean! running_var! momentum- eps-", ShapeBatchNormInference},
     {"instance_norm", "instance_norm",
-     "input! weight! bias! running_mean- running_var- use_input_stats- momentum- eps- cudnn-"},
+     "input! weight! bias! running_mean! running_var! use_input_stats momentum- eps- cudnn-"},
     {"group_norm", "group_norm", "input! num_groups weight! bias! eps- cudnn-"},
     {"native_group_norm", "group_norm", "input! weight! bias! N- C- HxW- num_groups eps-"},
     {"layer_norm native_layer_norm", "layer_norm", "input! normalized_shape weight! bias! eps-", ShapeLayerNorm},
@@ -60,6 +63,9 @@ constexpr AtenRule kRules[] = {
     {"max_pool1d max_pool2d max_pool3d", "=", "input! kernel_size stride padding dilation ceil_mode", ShapePool},
     {"max_pool2d_with_indices", "max_pool2d", "input! kernel_size stride padding dilation ceil_mode", ShapePool, true},
     {"max_pool3d_with_indices", "max_pool3d", "input! kernel_size stride padding dilation ceil_mode", ShapePool, true},
+    {"fractional_max_pool2d fractional_max_pool3d", "=", "input! kernel_size- output_size- random_samples!", nullptr,
+     true},
+    {"max_unpool2d max_unpool3d", "=", "input! indices! output_size-"},
     {"avg_pool1d", "avg_pool1d", "input! kernel_size stride padding ceil_mode count_include_pad", ShapePool},
     {"avg_pool2d avg_pool3d", "=", "input! kernel_size stride padding ceil_mode count_include_pad divisor_override-",
      ShapePool},
@@ -78,6 +84,8 @@ constexpr AtenRule kRules[] = {
     {"min.other", "minimum", "a! b!"},
     {"linalg_vector_norm norm", "norm", "input! ord dim keepdim", ShapeDims},
     {"var std", "=", "input! dim correction- keepdim", ShapeDims},
+    {"var_mean std_mean", "=", "input! dim correction- keepdim", ShapeDims, true},
+    {"aminmax", "=", "input! dim keepdim", ShapeDims, true},
     {"prims.var", "var", "input! dim correction-", ShapeDims},
     // view
     {"view _unsafe_view _reshape_copy reshape reshape_as view_as flatten", "reshape", "input! size- end-"},
@@ -94,6 +102,7 @@ constexpr AtenRule kRules[] = {
     {"select", "select", "input! dim index", ShapeDims},
     {"unsqueeze squeeze", "=", "input! dim"},
     {"diagonal", "diagonal", "input! offset dim1 dim2", ShapeDiagonal},
+    {"diag_embed", "=", "input! offset- dim1- dim2-"},
     {"unfold", "unfold", "input! dimension size- step", ShapeUnfold},
     {"contiguous", "contiguous", "input! memory_format-"},
     {"unbind", "unbind", "input! dim", ShapeDims, true},
@@ -101,6 +110,7 @@ constexpr AtenRule kRules[] = {
     // no work of their own
     {"alias lift_fresh_copy lift positive _assert_tensor_metadata embedding_renorm", "", "input!", ShapeAlias},
     {"detach detach_", "detach", "input!"},
+    {"vramplan.leaf", "leaf", "input!"},  // of the recorder: from here on it requires a gradient
     // copy
     {"cat concat concatenate", "cat", "tensors* dim", ShapeDims},
     {"stack", "stack", "tensors* dim"},
@@ -149,6 +159,7 @@ constexpr AtenRule kRules[] = {
     {"logit", "logit", "a! eps-"},
     {"where", "where", "condition! a! b!"},
     {"masked_fill", "masked_fill", "input! mask! value-"},
+    {"masked_scatter", "=", "input! mask! source!"},
     {"clamp clip", "clamp", "input! min max"},
     {"clamp.Tensor", "clamp", "input! min! max!"},
     {"clamp_min", "clamp", "input! min"},
@@ -156,7 +167,7 @@ constexpr AtenRule kRules[] = {
     {"cumsum cumprod logcumsumexp", "=", "input! dim", ShapeDims},
     {"cummax cummin", "=", "input! dim", ShapeDims, true},
     // index
-    {"embedding", "embedding", "weight! indices! padding_idx-"},
+    {"embedding", "embedding", "weight! indices! padding_idx- scale_grad_by_freq sparse"},
     {"embedding_bag _embedding_bag_forward_only", "embedding_bag",
      "weight! indices! offsets! scale- mode sparse- per_sample_weights!"},
     {"gather index_select", "=", "input! dim index!", ShapeDims},
@@ -178,6 +189,7 @@ constexpr AtenRule kRules[] = {
     {"native_dropout", "dropout", "input! p train", ShapeDropout},
     {"dropout feature_dropout", "=", "input! p train", ShapeDropout},
     {"bernoulli", "bernoulli", "input- p"},
+    {"multinomial", "=", "input! num_samples replacement"},
     {"rand_like randn_like", "bernoulli", "input-"},
     {"rand randn", "bernoulli", "size-"},
     {"randint randperm", "arange", "size-"},
@@ -194,6 +206,11 @@ constexpr AtenRule kRules[] = {
     {"histc", "zeros", "input-"},
     {"eye", "zeros", "n- m-"},
     {"linspace", "arange", "start- end- steps-"},
+    // quantisation
+    {"fake_quantize_per_tensor_affine_cachemask _fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+     "fake_quantize", "input! scale- zero_point- quant_min- quant_max-", nullptr, true},
+    {"fake_quantize_per_channel_affine_cachemask", "fake_quantize_channels",
+     "input! scale- zero_point- axis- quant_min- quant_max-", nullptr, true},
     // attention
     {"scaled_dot_product_attention", "scaled_dot_product_attention",
      "query! key! value! attn_mask! dropout_p is_causal scale enable_gqa"},
@@ -203,6 +220,14 @@ constexpr AtenRule kRules[] = {
      "query! key! value! attn_mask! lse- dropout_p is_causal scale"},
     {"_scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_attention",
      "query! key! value! dropout_p is_causal attn_mask! scale"},
+    {"_native_multi_head_attention", "native_multi_head_attention",
+     "query! key! value! embed_dim- num_heads qkv_weight! qkv_bias! out_weight! out_bias! mask! need_weights "
+     "average_attn_weights mask_type-",
+     nullptr, true},
+    {"_transformer_encoder_layer_fwd", "transformer_encoder_layer",
+     "input! embed_dim- num_heads qkv_weight! qkv_bias! out_weight! out_bias! use_gelu- norm_first eps- norm1_weight! "
+     "norm1_bias! norm2_weight! norm2_bias! linear1_weight! linear1_bias! linear2_weight! linear2_bias! mask! "
+     "mask_type-"},
     {"softmax _softmax", "softmax", "input! dim dtype-", ShapeDims},
     {"log_softmax _log_softmax", "log_softmax", "input! dim dtype-", ShapeDims},
     // resize
@@ -238,6 +263,7 @@ constexpr AtenRule kRules[] = {
     {"binary_cross_entropy_with_logits", "bce_logits", "input! target! weight! pos_weight! reduction", ShapeLoss},
     {"_ctc_loss", "ctc_loss", "input! target!", nullptr, true},
     {"kl_div", "kl_div", "input! target! reduction log_target", ShapeLoss},
+    {"multi_margin_loss", "=", "input! target! p- margin- weight! reduction", ShapeLoss},
 };
 
 const std::unordered_map<std::string_view, AtenRule>& RulesByTarget() {

@@ -1,5 +1,6 @@
 #include "graph/programs/aten_shaping.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -44,14 +45,19 @@ void ShapeConvolution(AtenCall& call, const LayerBuilder& builder) {
   const std::vector<int64_t> dilation = ListOf(call.attributes, "dilation", axes, 1);
   const std::string mode = call.attributes.Text("padding", "");
   std::vector<int64_t> padding = ListOf(call.attributes, "padding", axes, 0);
+  std::vector<int64_t> more(padding.size(), 0);
   if (mode == "same") {
-    for (size_t i = 0; i < padding.size() && i < kernel.size(); ++i) padding[i] = dilation[i] * (kernel[i] - 1) / 2;
+    for (size_t i = 0; i < padding.size() && i < kernel.size(); ++i) {
+      padding[i] = dilation[i] * (kernel[i] - 1) / 2;
+      more[i] = dilation[i] * (kernel[i] - 1) % 2;
+    }
   }
   Attributes shaped = Named({{"kernel_size", kernel},
                              {"stride", ListOf(call.attributes, "stride", axes, 1)},
                              {"padding", padding},
                              {"dilation", dilation},
                              {"groups", call.attributes.Int("groups", 1)}});
+  if (std::count(more.begin(), more.end(), 1) > 0) shaped.Set("padded_at_end", more);
   if (call.op.find("transpose") != std::string::npos)
     shaped.Set("output_padding", ListOf(call.attributes, "output_padding", axes, 0));
   call.attributes = std::move(shaped);

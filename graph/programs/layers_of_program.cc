@@ -170,14 +170,17 @@ class ProgramLayers {
     });
   }
 
-  // x[a:b] op= y: one call on the whole.
+  // x[a:b] op= y: one call on the whole; operands are the whole, y, and the part.
   void NamePart(const RecordedProgram::Call& call, int32_t whole, std::string_view packet, AtenCall* aten) const {
     ValueId source;
     if (call.arguments.size() > 1 && call.arguments[1].kind == Argument::Kind::kValue)
       source = IdOf(static_cast<int32_t>(call.arguments[1].integer));
     aten->op = "slice_scatter";
     aten->inputs = {IdOf(whole)};
-    if (source.valid()) aten->inputs.push_back(source);
+    const Argument& part = call.arguments.front();
+    const bool parted = part.kind == Argument::Kind::kValue && part.integer != whole;
+    if (source.valid() || parted) aten->inputs.push_back(source);
+    if (parted) aten->inputs.push_back(IdOf(static_cast<int32_t>(part.integer)));  // tells its size
     aten->attributes = Attributes();
     aten->attributes.Set("inplace", int64_t{1});
     aten->attributes.Set("update", std::string(packet == "zero" ? "fill" : packet));

@@ -131,15 +131,19 @@ Tensor Bmm(Eager& e, const Tensor& a, const Tensor& b) {
 
 // A bias that is broadcast gets its sum from the engine (derivatives.yaml 2.10, baddbmm: self: maybe_multiply(grad,
 // beta)).
-static Tensor Baddbmm(Eager& e, const Tensor& bias, const Tensor& a, const Tensor& b) {
+static Tensor Baddbmm(Call& c) {
+  Eager& e = c.e;
+  const Tensor &bias = c.In(0), &a = c.In(1), &b = c.In(2);
   OpScope scope(e, "aten::baddbmm");
   Tensor out = BmmKernel(e, a, b);
   if (GradNode* node = e.Record("BaddbmmBackward0", {bias, a, b}, {out})) {  // batch1, batch2, self
     node->Save(b->tracked() ? a : Tensor()).Save(a->tracked() ? b : Tensor());
-    node->Backward([](GradContext& g) {
-      if (g.Needs(1)) g.Set(1, BmmKernel(g.e, g.grad(), Transpose(g.e, g.saved(1), 1, 2)));
-      if (g.Needs(2)) g.Set(2, BmmKernel(g.e, Transpose(g.e, g.saved(0), 1, 2), g.grad()));
-      if (g.Needs(0)) g.Set(0, g.grad());
+    const bool scaled = c.Real("alpha", 1) != 1, scaled_bias = c.Real("beta", 1) != 1;
+    node->Backward([scaled, scaled_bias](GradContext& g) {
+      const auto times = [&](const Tensor& t, bool factor) { return factor ? g.e.EmptyLike(t) : t; };
+      if (g.Needs(1)) g.Set(1, times(BmmKernel(g.e, g.grad(), Transpose(g.e, g.saved(1), 1, 2)), scaled));
+      if (g.Needs(2)) g.Set(2, times(BmmKernel(g.e, Transpose(g.e, g.saved(0), 1, 2), g.grad()), scaled));
+      if (g.Needs(0)) g.Set(0, times(g.grad(), scaled_bias));
     });
   }
   return out;
@@ -297,7 +301,7 @@ std::vector<OpRule> BlasRules() {
       {"linear", [](Call& c) { c.Return(Linear(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
       {"addmm", [](Call& c) { c.Return(Addmm(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
       {"mm", [](Call& c) { c.Return(Mm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
-      {"baddbmm", [](Call& c) { c.Return(Baddbmm(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
+      {"baddbmm", [](Call& c) { c.Return(Baddbmm(c)); }, Cast::kLower},
       {"bmm", [](Call& c) { c.Return(Bmm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
       {"einsum",
        [](Call& c) {

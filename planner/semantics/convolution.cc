@@ -162,7 +162,9 @@ void CudnnGradients(GradContext& g, const Convolution& how, const Tensor& x, con
 void Gradients(GradContext& g, const Convolution& how) {
   Eager& e = g.e;
   OpScope scope(e, "aten::convolution_backward");
-  const Tensor x = how.flat ? WithAxis(e, g.saved(0), true) : g.saved(0);
+  // Over one axis the input is made contiguous at once, and lives to the end ("avoid accidentally going through NHWC").
+  const Tensor held = how.flat ? Contiguous(e, g.saved(0)) : g.saved(0);
+  const Tensor x = how.flat ? WithAxis(e, held, true) : held;
   const Tensor weight = how.flat ? WithAxis(e, g.saved(1), true) : g.saved(1);
   const Tensor gradient = how.flat ? WithAxis(e, g.grad(), true) : g.grad();
   Tensor input;
@@ -188,10 +190,27 @@ void Gradients(GradContext& g, const Convolution& how) {
   }
 }
 
+// padding="same" with an odd number of places to add (Convolution.cpp, convolution_same): one more of them at the end,
+// by a constant_pad_nd in front.
+Tensor PaddedAtEnd(const Call& c) {
+  const Tensor& x = c.In(0);
+  const std::vector<int64_t> more = c.Ints("padded_at_end");
+  if (more.empty()) return x;
+  Shape sizes = x->sizes;
+  for (size_t i = 0; i < more.size() && static_cast<int>(i) + 2 < x->dim(); ++i)
+    sizes[static_cast<int>(i) + 2] = sizes[static_cast<int>(i) + 2] + Dim(more[i]);
+  Tensor out = c.e.Empty(sizes, x->dtype);
+  if (GradNode* node = c.e.Record("ConstantPadNdBackward0", {x}, {out})) {
+    node->Backward([sizes = x->sizes](GradContext& g) { g.Set(0, g.e.Empty(sizes, g.grad()->dtype)); });
+  }
+  return out;
+}
+
 template <bool transposed>
 void RunConvolution(Call& c) {
   Eager& e = c.e;
-  const Tensor &x = c.In(0), &weight = c.In(1), &bias = c.In(2);
+  const Tensor &weight = c.In(1), &bias = c.In(2);
+  const Tensor x = PaddedAtEnd(c);
   constexpr const char* kNames[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d"};
   constexpr const char* kTransposed[] = {"aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d"};
   OpScope scope(e, (transposed ? kTransposed : kNames)[std::clamp(x->dim() - 3, 0, 2)]);

@@ -112,6 +112,30 @@ void CdistOfPower(Call& c) {
   c.Return(std::move(out));
 }
 
+// Distance.cpp, cdist_impl: compute_mode 0 takes a product where there are more than 25 rows, 1 always, 2 never.
+bool IsEuclidean(const Call& c) {
+  constexpr int64_t kManyRows = 25, kAlways = 1, kNever = 2;
+  const auto rows = [](const Tensor& t) { return t->lengths[t->dim() - 2]; };
+  const int64_t mode = c.Int("compute_mode");
+  if (c.Real("p", 2) != 2 || mode == kNever) return false;
+  return mode == kAlways || rows(c.In(0)) > kManyRows || rows(c.In(1)) > kManyRows;
+}
+
+// linalg_cross (derivatives.yaml 2.10): cross products of the gradient with the other operand.
+void Cross(Call& c) {
+  const Tensor &a = c.In(0), &b = c.In(1);
+  Tensor out = c.e.Empty(c.OutShape(), a->dtype);
+  if (GradNode* node = c.e.Record("LinalgCrossBackward0", {a, b}, {out})) {
+    node->Save(a->tracked() ? b : Tensor()).Save(b->tracked() ? a : Tensor());
+    node->Backward([](GradContext& g) {
+      for (const int i : {1, 0}) {
+        if (g.Needs(i)) g.Set(i, g.e.Empty(g.grad()->sizes, g.grad()->dtype));
+      }
+    });
+  }
+  c.Return(std::move(out));
+}
+
 // _trilinear (Linear.cpp) goes through the output features one by one, in both directions.
 void Steps(Eager& e, int64_t count, const Shape& first, bool multiplies, const Shape& second, DType type) {
   for (int64_t k = 0; k < count; ++k) {
@@ -180,8 +204,9 @@ void CosineSimilarity(Call& c) {
 }  // namespace
 
 std::vector<OpRule> DistanceRules() {
-  const auto cdist = [](Call& c) { c.Real("p", 2) == 2 ? Cdist(c) : CdistOfPower(c); };
+  const auto cdist = [](Call& c) { IsEuclidean(c) ? Cdist(c) : CdistOfPower(c); };
   return {{"cdist", cdist, Cast::kFloat32},
+          {"linalg_cross", Cross},
           {"bilinear", Bilinear, Cast::kPromote},
           {"cosine_similarity", CosineSimilarity, Cast::kFloat32}};
 }

@@ -16,6 +16,7 @@ void Dropout(Call& c) {
     c.Return(x);
     return;
   }
+  if (p == 1 && !c.InPlace()) return c.Return(Mul(e, x, e.Empty(Shape(), x->dtype)));  // zeros({}) (Dropout.cpp)
   if (c.InPlace()) {
     // dropout_: noise in the activation's type, multiplied in place.
     OpScope scope(e, "aten::dropout_");
@@ -76,6 +77,38 @@ void Bernoulli(Call& c) {
   c.Return(c.e.Empty(c.OutShape(), like ? like->dtype : TypeMade(c, c.e.ModelType(c.OutType()))));
 }
 
+// multinomial (Distributions.cpp 2.10): without replacement, and for a single sample, the probabilities are looked at
+// (one flag, which stays), then divided by noise of their size, whose largest elements are the samples. With
+// replacement (cuda/MultinomialKernel.cu) a copy, its running sums and another are made.
+void Multinomial(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::multinomial");
+  const Tensor& x = c.In(0);
+  Tensor out = e.Empty(c.OutShape(), DType::kInt64);
+  const int64_t samples = c.Int("num_samples", 1);
+  if (c.Int("replacement") != 0 && samples > 1) {
+    const Tensor copy = e.EmptyLike(x), sums = e.EmptyLike(x), normed = e.EmptyLike(x);
+    return c.Return(std::move(out));
+  }
+  Tensor valid;
+  {
+    const Tensor most = e.Empty(Shape(), x->dtype), finite = e.Empty(Shape(), DType::kBool);
+    const Tensor least = e.Empty(Shape(), x->dtype), positive = e.Empty(Shape(), DType::kBool);
+    valid = e.Empty(Shape(), DType::kBool);
+  }
+  Tensor none;
+  {
+    Shape rows = x->sizes;
+    rows.Remove(rows.rank() - 1);
+    const Tensor sums = e.Empty(rows, x->dtype), zeros = e.Empty(rows, DType::kBool);
+    none = e.Empty(Shape(), DType::kBool);
+  }
+  { const Tensor either = e.Empty(Shape(), DType::kBool); }
+  const Tensor noise = e.EmptyLike(x);
+  if (samples > 1) const Tensor values = e.Empty(c.OutShape(), x->dtype);
+  c.Return(std::move(out));
+}
+
 }  // namespace
 
 std::vector<OpRule> DropoutRules() {
@@ -83,7 +116,8 @@ std::vector<OpRule> DropoutRules() {
           {"feature_dropout", FeatureDropout},
           {"alpha_dropout", [](Call& c) { AlphaDropout(c, false); }},
           {"feature_alpha_dropout", [](Call& c) { AlphaDropout(c, true); }},
-          {"bernoulli", Bernoulli}};
+          {"bernoulli", Bernoulli},
+          {"multinomial", Multinomial}};
 }
 
 }  // namespace vramplan::eager

@@ -87,8 +87,10 @@ Tensor Eager::AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides
 Tensor Eager::Alias(const Tensor& t) { return MakeRef<TensorImpl>(t->storage, t->layout, t->dtype); }
 
 Tensor Eager::Overwrite(const Tensor& t) {
-  if (grad_mode) overwritten.push_back(t->storage->block);
-  if (!grad_mode || !t->base || t->base == t) return Alias(t);
+  if (!grad_mode)
+    return t;  // what is written under no_grad keeps its history (VariableTypeUtils.h, compute_requires_grad)
+  overwritten.push_back(t->storage->block);
+  if (!t->base || t->base == t) return Alias(t);
   Tensor view = AsStrided(t, t->sizes, t->strides);
   view->overwritten_view = true;
   return view;

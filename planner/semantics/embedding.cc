@@ -32,13 +32,14 @@ void SumSegments(Eager& e, int64_t indices, int64_t rows, const Tensor& grad_wei
   const Tensor sums = e.Empty(Shape{Dim(runs), grad_weight->sizes[1]}, half ? DType::kFloat32 : grad_weight->dtype);
 }
 
-// embedding_dense_backward_cuda (cuda/Embedding.cu).
-Tensor DenseBackward(Eager& e, const Tensor& grad_given, const Tensor& indices, const Shape& table) {
+// embedding_dense_backward_cuda (cuda/Embedding.cu). by_frequency (scale_grad_by_freq): how often each number is there
+// is counted by two scans of the sorted ones, however few they are.
+Tensor DenseBackward(Eager& e, const Tensor& grad_given, const Tensor& indices, const Shape& table, bool by_frequency) {
   OpScope scope(e, "aten::embedding_backward");
   const Tensor grad = Contiguous(e, grad_given);
   constexpr int64_t kUnsorted = 3072;
   const int64_t count = indices->numel();
-  if (count <= kUnsorted) {
+  if (count <= kUnsorted && !by_frequency) {
     const Tensor contiguous = Contiguous(e, indices);
     return e.Empty(table, grad->dtype);
   }
@@ -47,6 +48,11 @@ Tensor DenseBackward(Eager& e, const Tensor& grad_given, const Tensor& indices, 
   {
     const Tensor range = e.Empty(Shape{indices->sizes.Elements()}, indices->dtype);
     e.Scratch(RadixSortScratch(e.spec().capability, count, 8, 8, 64));
+  }
+  Tensor counts;
+  if (by_frequency) {
+    counts = e.Empty(indices->sizes, indices->dtype);
+    for (int scan = 0; scan < 2; ++scan) e.Scratch(ScanByKeyScratch(count));
   }
   Tensor grad_weight = e.Empty(table, grad->dtype);
   SumSegments(e, count, e.At(table[0]), grad_weight);
@@ -93,7 +99,7 @@ void EmbeddingBag(Call& c) {
 
 std::vector<OpRule> EmbeddingBagRules() { return {{"embedding_bag", EmbeddingBag}}; }
 
-Tensor Embedding(Eager& e, const Tensor& weight, const Tensor& indices) {
+Tensor Embedding(Eager& e, const Tensor& weight, const Tensor& indices, bool by_frequency) {
   OpScope scope(e, "aten::embedding");
   Shape sizes = indices->sizes;
   sizes.Append(weight->sizes[1]);
@@ -101,8 +107,9 @@ Tensor Embedding(Eager& e, const Tensor& weight, const Tensor& indices) {
   Tensor out = e.Empty(sizes, weight->dtype);
   if (GradNode* node = e.Record("EmbeddingBackward0", {weight}, {out})) {
     node->Save(indices);
-    node->Backward(
-        [table = weight->sizes](GradContext& g) { g.Set(0, DenseBackward(g.e, g.grad(), g.saved(0), table)); });
+    node->Backward([table = weight->sizes, by_frequency](GradContext& g) {
+      g.Set(0, DenseBackward(g.e, g.grad(), g.saved(0), table, by_frequency));
+    });
   }
   return out;
 }

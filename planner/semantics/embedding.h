@@ -9,6 +9,7 @@
 
 namespace vramplan::eager {
 
-Tensor Embedding(Eager& e, const Tensor& weight, const Tensor& indices);
+// by_frequency: each number's gradient is divided by how often it is there (scale_grad_by_freq).
+Tensor Embedding(Eager& e, const Tensor& weight, const Tensor& indices, bool by_frequency = false);
 
 }  // namespace vramplan::eager

@@ -1,11 +1,13 @@
 #include "planner/semantics/fused_attention.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "planner/semantics/attention.h"
 #include "planner/semantics/blas.h"
 #include "planner/semantics/norm.h"
 #include "planner/semantics/pointwise.h"
+#include "planner/semantics/table.h"
 #include "planner/semantics/view.h"
 
 namespace vramplan::eager {
@@ -24,6 +26,10 @@ Tensor ByScores(Eager& e, const Tensor& x, const FusedAttention& call, Tensor* w
   const Shape each{s[0] * heads, s[1], width};
   const Tensor query = Slice(e, by_head, 0, s[0] * heads, 1);
   Tensor scores = Bmm(e, query, Transpose(e, query, 1, 2));
+  if (call.mask) {  // masked_softmax: the mask as flags, and scores of their own
+    const Tensor flags = call.mask->dtype == DType::kBool ? call.mask : e.EmptyLike(call.mask, DType::kBool);
+    scores = e.Empty(scores->sizes, scores->dtype);
+  }
   if (call.weights == AttentionWeights::kNone) scores = Tensor();
   Tensor attended = Reshape(e, Transpose(e, Reshape(e, query, Shape{s[0], heads, s[1], width}), 1, 2), s);
   Tensor out = Linear(e, attended, call.out.weight, call.out.bias);
@@ -43,7 +49,7 @@ Tensor NativeMultiHeadAttention(Eager& e, const Tensor& x, const FusedAttention&
     return Transpose(e, Reshape(e, t, Shape{s[0], s[1], Dim(call.heads), width}), 1, 2);
   };
   const Tensor probe = by_head(x);
-  if (!width.IsConstant() || width.c0() % 8 != 0 || call.weights != AttentionWeights::kNone ||
+  if (call.mask || !width.IsConstant() || width.c0() % 8 != 0 || call.weights != AttentionWeights::kNone ||
       ChooseAttention(e, {probe, probe, probe, {}}) == AttentionKernel::kMath)
     return ByScores(e, x, call, weights);
   const Tensor packed = Linear(e, x, call.in.weight, call.in.bias);
@@ -72,6 +78,41 @@ Tensor TransformerEncoderLayer(Eager& e, const Tensor& source, const FusedEncode
   x = Add(e, x, before, true);
   if (!call.norm_first) x = Norm(e, x, call.norm2);
   return x;
+}
+
+namespace {
+
+// Operands as native_functions.yaml 2.10 has them: query, key, value, weight and bias of both projections, mask. The
+// module asks for it with one tensor as all three.
+void RunNativeMultiHeadAttention(Call& c) {
+  FusedAttention call{{c.In(3), c.In(4)}, {c.In(5), c.In(6)}, std::max<int64_t>(c.Int("num_heads", 1), 1)};
+  call.mask = c.In(7);
+  if (c.Int("need_weights", 1) != 0)
+    call.weights = c.Int("average_attn_weights", 1) != 0 ? AttentionWeights::kAveraged : AttentionWeights::kEach;
+  Tensor weights;
+  Tensor out = NativeMultiHeadAttention(c.e, c.In(0), call, &weights);
+  c.Return(std::move(out));
+  if (c.outputs.size() > 1) c.Return(std::move(weights), 1);
+}
+
+// input, weight and bias of both projections, of both norms, of both products, mask.
+void RunTransformerEncoderLayer(Call& c) {
+  const auto affine = [&](size_t i) { return Affine{c.In(i), c.In(i + 1)}; };
+  FusedEncoderLayer call{.attention = {affine(1), affine(3), std::max<int64_t>(c.Int("num_heads", 1), 1)},
+                         .norm1 = affine(5),
+                         .norm2 = affine(7),
+                         .linear1 = affine(9),
+                         .linear2 = affine(11),
+                         .norm_first = c.Int("norm_first") != 0};
+  call.attention.mask = c.In(13);
+  c.Return(TransformerEncoderLayer(c.e, c.In(0), call));
+}
+
+}  // namespace
+
+std::vector<OpRule> FusedAttentionRules() {
+  return {{"native_multi_head_attention", RunNativeMultiHeadAttention},
+          {"transformer_encoder_layer", RunTransformerEncoderLayer}};
 }
 
 }  // namespace vramplan::eager

@@ -23,6 +23,7 @@ struct FusedAttention {
   Affine in, out;  // in_proj, out_proj
   int64_t heads = 1;
   AttentionWeights weights = AttentionWeights::kNone;
+  Tensor mask;  // null: none
 };
 
 struct FusedEncoderLayer {
@@ -31,7 +32,7 @@ struct FusedEncoderLayer {
   bool norm_first = false;
 };
 
-// Self-attention of x [batch, positions, width] without a mask. `weights`: where those that are asked for go.
+// Self-attention of x [batch, positions, width]. `weights`: where those that are asked for go.
 Tensor NativeMultiHeadAttention(Eager& e, const Tensor& x, const FusedAttention& call, Tensor* weights = nullptr);
 Tensor TransformerEncoderLayer(Eager& e, const Tensor& source, const FusedEncoderLayer& call);
 

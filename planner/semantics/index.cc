@@ -177,29 +177,37 @@ void IndexPut(Call& c) {
   c.Return(std::move(out));
 }
 
-// x[a:b] op= source, as one call: views of x, then the operator in place; nothing is new. On the tape a CopySlices
-// (autograd/functions/tensor.cpp): the whole gradient is copied, then the part, which the operator's own entry works
-// on.
+// x[a:b] op= source, as one call: views of x, then the operator in place; nothing is new but what the operator keeps of
+// the part as it was. On the tape a CopySlices (autograd/functions/tensor.cpp): the whole gradient is copied, then the
+// part, which the operator's own entry works on, and whose gradient is copied back. A third operand has the part's size.
 void WritePart(Call& c) {
   Eager& e = c.e;
-  const Tensor& x = c.In(0);
-  const Tensor& source = c.In(1);
+  const Tensor &x = c.In(0), &source = c.In(1), &part = c.In(2);
   const std::string update = c.layer.attributes.Text("update", "copy");
   if (x->requires_grad || e.spec().inplace == Inplace::kOff) {  // a leaf cannot be written
     Overwrite(c, "aten::slice_scatter", "SliceScatterBackward0");
     return;
   }
   OpScope scope(e, "aten::copy_");
+  if (!e.grad_mode) return c.Return(x);  // its history stays
   Tensor out = e.Alias(x);
+  const Shape sizes = part ? part->sizes : source ? source->sizes : Shape();
   if (GradNode* node = e.Record("torch::autograd::CopySlices", {x, source}, {out})) {
-    if (source && update == "mul")
-      node->Save(source->tracked() ? e.AsStrided(x, source->sizes, source->strides) : Tensor());
+    const bool scales = update == "mul" && source;
+    if (scales) {
+      node->Save(x->tracked() ? source : Tensor());
+      node->Save(source->tracked() && part ? e.Empty(sizes, x->dtype) : Tensor());
+    }
     const bool overwrites = update == "copy" || update == "fill";
-    node->Backward([sizes = source ? source->sizes : Shape(), overwrites](GradContext& g) {
+    node->Backward([sizes, overwrites, scales](GradContext& g) {
       Tensor whole = g.e.EmptyLike(g.grad());
-      const Tensor part = sizes.rank() > 0 ? g.e.Empty(sizes, g.grad()->dtype) : Tensor();
-      if (overwrites && part) const Tensor zeros = g.e.Empty(sizes, g.grad()->dtype);
-      if (g.Needs(1)) g.Set(1, part);
+      const auto made = [&] { return sizes.rank() > 0 ? g.e.Empty(sizes, g.grad()->dtype) : Tensor(); };
+      Tensor slice = made();
+      const bool multiplies = scales && g.saved(1);
+      Tensor of_source = multiplies ? made() : g.Needs(1) ? slice : Tensor();
+      const Tensor of_part = overwrites || multiplies ? made() : Tensor();
+      slice = Tensor();
+      if (g.Needs(1)) g.Set(1, std::move(of_source));
       g.Set(0, std::move(whole));
     });
   }
@@ -338,7 +346,7 @@ void Flip(Call& c) {
 
 std::vector<OpRule> IndexRules() {
   return {
-      {"embedding", [](Call& c) { c.Return(Embedding(c.e, c.In(0), c.In(1))); }},
+      {"embedding", [](Call& c) { c.Return(Embedding(c.e, c.In(0), c.In(1), c.Int("scale_grad_by_freq") != 0)); }},
       {"gather", [](Call& c) { ReadByNumber(c, "aten::gather", "GatherBackward0", true); }},
       {"index_select", [](Call& c) { ReadByNumber(c, "aten::index_select", "IndexSelectBackward0", false); }},
       {"index", Index},

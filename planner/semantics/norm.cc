@@ -49,8 +49,9 @@ Tensor InItsLayout(Eager& e, const Tensor& x, bool channels_last) {
 
 // aten::batch_norm over `x` [N, C, ...]: cuDNN's when scale and shift are there (Normalization.cpp
 // _batch_norm_impl_index), else the native kernel; the same blocks either way. cuDNN's reserve is 0 bytes outside its
-// channels-last mode.
-Tensor BatchNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& bias, bool training) {
+// channels-last mode. Running statistics are given where nothing else holds them.
+Tensor BatchNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& bias, bool training,
+                 const Tensor& running_mean = Tensor(), const Tensor& running_var = Tensor()) {
   const bool channels_last = IsChannelsLast(*x);
   // Normalization.cpp, _select_batch_norm_backend: halves only with parameters in fp32.
   const bool half =
@@ -67,13 +68,13 @@ Tensor BatchNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& 
   if (rows) ChannelsLastScratch(e, *x, 4);
   if (GradNode* node =
           e.Record(cudnn ? "CudnnBatchNormBackward0" : "NativeBatchNormBackward0", {input, weight, bias}, {out})) {
-    node->Save(input).Save(weight).Save(mean).Save(inverse);
+    node->Save(input).Save(running_mean).Save(running_var).Save(weight).Save(mean).Save(inverse);
     // derivatives.yaml, cudnn_batch_norm: without training its backward is native_batch_norm_backward.
     node->Backward([by_cudnn = cudnn && training, training, channels_last, rows](GradContext& g) {
       if (rows) {  // batch_norm_backward_reduce, then the input's gradient
-        const Tensor sum = g.e.EmptyLike(g.saved(2)), centred = g.e.EmptyLike(g.saved(2));
-        if (g.Needs(1)) g.Set(1, LikeContiguous(g.e, g.saved(1)));
-        if (g.Needs(2)) g.Set(2, LikeContiguous(g.e, g.saved(1)));
+        const Tensor sum = g.e.EmptyLike(g.saved(4)), centred = g.e.EmptyLike(g.saved(4));
+        if (g.Needs(1)) g.Set(1, LikeContiguous(g.e, g.saved(3)));
+        if (g.Needs(2)) g.Set(2, LikeContiguous(g.e, g.saved(3)));
         ChannelsLastScratch(g.e, *g.saved(0), 2);
         if (g.Needs(0)) g.Set(0, g.e.EmptyLike(g.saved(0)));
         return;
@@ -83,11 +84,11 @@ Tensor BatchNorm(Eager& e, const Tensor& x, const Tensor& weight, const Tensor& 
       // cuDNN's kernel makes all three, wanted or not; the native one what is asked for (grad_input_mask), and with
       // running statistics and nothing to sum it computes 1 / sqrt(variance + eps) first (batch_norm_backward_cuda).
       const Tensor inverse_again =
-          !by_cudnn && !training && !g.Needs(1) && !g.Needs(2) && !g.saved(3) ? InverseOf(g.e, g.saved(0)) : Tensor();
+          !by_cudnn && !training && !g.Needs(1) && !g.Needs(2) && !g.saved(5) ? InverseOf(g.e, g.saved(0)) : Tensor();
       Tensor input_grad, scale, shift;
       if (by_cudnn || g.Needs(0)) input_grad = g.e.EmptyStrided(saved->sizes, saved->strides, saved->dtype);
-      if (g.saved(1) && (by_cudnn || g.Needs(1))) scale = LikeContiguous(g.e, g.saved(1));
-      if (g.saved(1) && (by_cudnn || g.Needs(2))) shift = LikeContiguous(g.e, g.saved(1));
+      if (g.saved(3) && (by_cudnn || g.Needs(1))) scale = LikeContiguous(g.e, g.saved(3));
+      if (g.saved(3) && (by_cudnn || g.Needs(2))) shift = LikeContiguous(g.e, g.saved(3));
       if (g.Needs(1)) g.Set(1, std::move(scale));
       if (g.Needs(2)) g.Set(2, std::move(shift));
       g.Set(0, std::move(input_grad));
@@ -103,8 +104,8 @@ void RunBatchNorm(Call& c) {
   c.Return(BatchNorm(c.e, c.In(0), c.In(1), c.In(2), training));
 }
 
-// instance_norm (Normalization.cpp): scale and shift are repeated for each sample, and a batch norm runs over [1, N*C,
-// ...].
+// instance_norm (Normalization.cpp): scale, shift and running statistics are repeated for each sample, and a batch norm
+// runs over [1, N*C, ...]. Afterwards each statistic is that of all samples, whatever the mode: their mean is copied.
 void RunInstanceNorm(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::instance_norm");
@@ -122,9 +123,14 @@ void RunInstanceNorm(Call& c) {
   };
   const Tensor weight = repeated(c.In(1));
   const Tensor bias = repeated(c.In(2));
+  const Tensor mean = repeated(c.In(3)), variance = repeated(c.In(4));
   Shape folded{Dim(1), channels};
   for (int i = 2; i < x->dim(); ++i) folded.Append(x->sizes[i]);
-  const Tensor out = BatchNorm(e, Reshape(e, Contiguous(e, x), folded), weight, bias, true);
+  const bool of_batch = c.Int("use_input_stats", 1) != 0 || !mean;
+  const Tensor out = BatchNorm(e, Reshape(e, Contiguous(e, x), folded), weight, bias, of_batch, mean, variance);
+  for (const Tensor& statistic : {mean, variance}) {
+    if (statistic) SumKernel(e, Reshape(e, statistic, Shape{x->sizes[0], x->sizes[1]}), {0}, false);
+  }
   c.Return(Reshape(e, out, x->sizes));
 }
 

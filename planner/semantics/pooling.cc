@@ -87,6 +87,19 @@ void Unpool(Call& c) {
   c.Return(std::move(out));
 }
 
+// fractional_max_pool (cuda/FractionalMaxPool2d.cu): values and int64 places, which are kept with the input.
+void FractionalMax(Call& c) {
+  OpScope scope(c.e, "aten::fractional_max_pool2d");
+  const Tensor& x = c.In(0);
+  Tensor out = c.e.Empty(c.OutShape(), x->dtype), places = c.e.Empty(c.OutShape(), DType::kInt64);
+  if (GradNode* node = c.e.Record("FractionalMaxPool2DBackward0", {x}, {out})) {
+    node->Save(x).Save(places);
+    node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyLike(g.saved(0))); });
+  }
+  if (c.outputs.size() > 1) c.Return(std::move(places), 1);
+  c.Return(std::move(out));
+}
+
 // AdaptiveAveragePooling.cu 2.10: a copy in front of the output where memory is neither contiguous nor channels-last;
 // the gradient is read as it arrives (recorded).
 void AdaptiveAverageOf(Call& c, int axes) {
@@ -154,6 +167,8 @@ std::vector<OpRule> PoolingRules() {
       {"avg_pool1d", AverageOver<1>},
       {"avg_pool2d", AverageOver<2>},
       {"avg_pool3d", AverageOver<3>},
+      {"fractional_max_pool2d", FractionalMax},
+      {"fractional_max_pool3d", FractionalMax},
       {"max_unpool1d", Unpool},
       {"max_unpool2d", Unpool},
       {"max_unpool3d", Unpool},

@@ -1,6 +1,7 @@
 #include "planner/semantics/reduction.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "planner/semantics/pointwise.h"
@@ -198,6 +199,14 @@ Tensor VarianceGradient(Eager& e, const Tensor& grad, const Tensor& self, const 
   return Like(e, scaled, centred, grad->dtype);
 }
 
+// std_backward: (grad / (result * 2)).masked_fill_(result == 0, 0)
+Tensor RootGradient(GradContext& g) {
+  const Tensor doubled = g.e.EmptyLike(g.saved(1));
+  Tensor grad = Like(g.e, g.grad(), doubled, g.grad()->dtype);
+  const Tensor zero = g.e.EmptyLike(g.saved(1), DType::kBool);
+  return grad;
+}
+
 template <bool take_root>
 void RunVariance(Call& c) {
   Eager& e = c.e;
@@ -210,12 +219,7 @@ void RunVariance(Call& c) {
     if (take_root) node->SaveOutput(out);
     node->Backward([axes = axes](GradContext& g) {
       const Tensor& self = g.saved(0);
-      Tensor grad = g.grad();
-      if (take_root) {  // std_backward: (grad / (result * 2)).masked_fill_(result == 0, 0)
-        const Tensor doubled = g.e.EmptyLike(g.saved(1));
-        grad = Like(g.e, g.grad(), doubled, g.grad()->dtype);
-        const Tensor zero = g.e.EmptyLike(g.saved(1), DType::kBool);
-      }
+      Tensor grad = take_root ? RootGradient(g) : g.grad();
       grad = Restored(g.e, grad, self->sizes, axes);
       g.Set(0, VarianceGradient(g.e, grad, self, axes));
     });
@@ -223,12 +227,68 @@ void RunVariance(Call& c) {
   c.Return(std::move(out));
 }
 
+// var_mean, std_mean: the mean has a gradient of its own (var_mean_backward: that of the variance, and what the mean's
+// spreads, are added).
+template <bool take_root>
+void RunVarianceAndMean(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, take_root ? "aten::std_mean" : "aten::var_mean");
+  const Tensor& x = c.In(0);
+  const auto [axes, keepdim] = ReductionOf(c);
+  Tensor out = Kernel(e, x, axes, keepdim, x->dtype, VarianceOf(x->dtype));
+  Tensor mean = e.EmptyLike(out);
+  if (GradNode* node = e.Record(take_root ? "StdMeanBackward0" : "VarMeanBackward0", {x}, {out, mean})) {
+    node->Save(x);
+    if (take_root) node->SaveOutput(out);
+    node->Backward([axes = axes](GradContext& g) {
+      const Tensor& self = g.saved(0);
+      Tensor of_variance, of_mean;
+      if (g.grad(0)) {
+        const Tensor grad = take_root ? RootGradient(g) : g.grad(0);
+        of_variance = VarianceGradient(g.e, Restored(g.e, grad, self->sizes, axes), self, axes);
+      }
+      if (g.grad(1)) {
+        const Tensor spread = Expand(g.e, Restored(g.e, g.grad(1), self->sizes, axes), self->sizes);
+        of_mean = g.e.EmptyLike(spread);
+      }
+      if (of_variance && of_mean) of_variance = Like(g.e, of_variance, of_mean, of_variance->dtype);
+      g.Set(0, of_variance ? std::move(of_variance) : std::move(of_mean));
+    });
+  }
+  c.Return(std::move(out));
+  if (c.outputs.size() > 1) c.Return(std::move(mean), 1);
+}
+
+// aminmax has no gradient (derivatives.yaml 2.10): both ends in one pass.
+void RunBothEnds(Call& c) {
+  const Tensor& x = c.In(0);
+  const auto [axes, keepdim] = ReductionOf(c);
+  Tensor low = Kernel(c.e, x, axes, keepdim, x->dtype, ExtremumOf(x->dtype));
+  if (c.outputs.size() > 1) c.Return(c.e.EmptyLike(low), 1);
+  c.Return(std::move(low));
+}
+
 // norm_backward (FunctionsManual.cpp). p = 1: grad * self.sgn(). p = 2: grad * (self / norm).masked_fill_(norm == 0,
 // 0). Else: self * self.abs().pow_(p - 2) * (grad / norm.pow(p - 1)).masked_fill_(norm == 0, 0).
-Tensor NormGradient(Eager& e, const Tensor& grad, const Tensor& self, const Tensor& norm, double order) {
+Tensor NormGradient(Eager& e, const Tensor& grad, const Tensor& self, const Tensor& norm, double order,
+                    const std::vector<int>& axes) {
+  constexpr double kInfinite = 1e18;  // a recorded program has 1e300
   if (order == 1) {
     const Tensor sign = e.EmptyLike(self);
     return Like(e, grad, sign, grad->dtype);
+  }
+  if (std::abs(order) >= kInfinite) {  // sgn(self) * (grad / mask.sum() * mask)
+    const Tensor magnitude = e.EmptyLike(self);
+    Tensor mask;
+    {
+      const Tensor equal = Like(e, self, norm, DType::kBool), nan = e.EmptyLike(self, DType::kBool);
+      mask = e.EmptyLike(self, DType::kBool);
+    }
+    const Tensor count = SumKernel(e, mask, axes, true);
+    const Tensor share = Like(e, grad, count, grad->dtype);
+    const Tensor sign = e.EmptyLike(self);
+    const Tensor spread = Like(e, share, mask, grad->dtype);
+    return Like(e, sign, spread, grad->dtype);
   }
   if (order == 2) {
     const Tensor direction = Like(e, self, norm, norm->dtype);
@@ -367,7 +427,7 @@ Tensor VectorNorm(Eager& e, const Tensor& t, const std::vector<int>& axes, bool 
       const Tensor& self = g.saved(0);
       const Tensor norm = Restored(g.e, g.saved(1), self->sizes, axes);
       const Tensor grad = Restored(g.e, g.grad(), self->sizes, axes);
-      g.Set(0, ToType(g.e, NormGradient(g.e, grad, self, norm, order), self->dtype));
+      g.Set(0, ToType(g.e, NormGradient(g.e, grad, self, norm, order, axes), self->dtype));
     });
   }
   return out;
@@ -386,6 +446,9 @@ std::vector<OpRule> ReductionRules() {
       {"prod", RunProd},
       {"var", RunVariance<false>},
       {"std", RunVariance<true>},
+      {"var_mean", RunVarianceAndMean<false>},
+      {"std_mean", RunVarianceAndMean<true>},
+      {"aminmax", RunBothEnds},
       {"norm", RunNorm},
       {"linalg_vector_norm", RunNorm},
       {"logsumexp", RunLogSumExp, Cast::kFloat32},

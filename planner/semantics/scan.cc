@@ -24,15 +24,19 @@ DType OfIntegers(const Call& c) {
   return c.OutType() == DType::kUndefined ? DType::kInt64 : c.e.ModelType(c.OutType());
 }
 
+// Autocast asks for an fp32 result (fp32_set_opt_dtype, autocast_mode.h); the gradient is of the operand's type.
+DType ScannedType(const Call& c, DType type) {
+  if (!IsFloating(type)) return OfIntegers(c);
+  const Precision precision = c.e.spec().precision;
+  const bool amp = precision == Precision::kAmpFp16 || precision == Precision::kAmpBf16;
+  return amp && BitWidth(type) == 16 ? DType::kFloat32 : type;
+}
+
 void Cumsum(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::cumsum");
   const Tensor& x = c.In(0);
-  // Autocast asks for an fp32 result (fp32_set_opt_dtype, autocast_mode.h); the gradient is of the operand's type.
-  const bool amp = e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16;
-  const DType type = !IsFloating(x->dtype)             ? OfIntegers(c)
-                     : amp && BitWidth(x->dtype) == 16 ? DType::kFloat32
-                                                       : x->dtype;
+  const DType type = ScannedType(c, x->dtype);
   Tensor out = ScanKernel(e, x, type);
   if (GradNode* node = e.Record("CumsumBackward0", {x}, {out})) {
     const bool one = x->numel() <= 1 || x->lengths[c.Axis()] == 1;
@@ -47,26 +51,31 @@ void Cumsum(Call& c) {
   c.Return(std::move(out));
 }
 
-// cumprod_backward without a zero in the input: reversed_cumsum(output * grad) / input.
+// cumprod_backward without a zero in the input: reversed_cumsum(output * grad) / input, of a gradient in the operand's
+// type; what comes out wider is converted by the engine (validate_outputs).
+Tensor CumprodGradient(GradContext& g) {
+  const Tensor &self = g.saved(0), &result = g.saved(1);
+  const Tensor grad = g.grad()->dtype == self->dtype ? g.grad() : g.e.EmptyLike(g.grad(), self->dtype);
+  const Tensor product = Iterate(g.e, result, grad, result->dtype);
+  const Tensor is_zero = g.e.EmptyLike(self, DType::kBool);
+  { const Tensor any = g.e.Empty(Shape(), DType::kBool); }
+  Tensor reversed;
+  {
+    const Tensor flipped = g.e.EmptyLike(product);
+    const Tensor summed = ScanKernel(g.e, flipped, flipped->dtype);
+    reversed = g.e.EmptyLike(summed);
+  }
+  return Iterate(g.e, reversed, self, result->dtype);
+}
+
 void Cumprod(Call& c) {
   Eager& e = c.e;
   OpScope scope(e, "aten::cumprod");
   const Tensor& x = c.In(0);
-  Tensor out = ScanKernel(e, x, IsFloating(x->dtype) ? x->dtype : OfIntegers(c));
+  Tensor out = ScanKernel(e, x, ScannedType(c, x->dtype));
   if (GradNode* node = e.Record("CumprodBackward0", {x}, {out})) {
     node->Save(x).SaveOutput(out);
-    node->Backward([](GradContext& g) {
-      const Tensor product = Iterate(g.e, g.saved(1), g.grad(), g.grad()->dtype);
-      const Tensor is_zero = g.e.EmptyLike(g.saved(0), DType::kBool);
-      { const Tensor any = g.e.Empty(Shape(), DType::kBool); }
-      Tensor reversed;
-      {
-        const Tensor flipped = g.e.EmptyLike(product);
-        const Tensor summed = ScanKernel(g.e, flipped, flipped->dtype);
-        reversed = g.e.EmptyLike(summed);
-      }
-      g.Set(0, Iterate(g.e, reversed, g.saved(0), g.grad()->dtype));
-    });
+    node->Backward([](GradContext& g) { g.Set(0, ToType(g.e, CumprodGradient(g), g.saved(0)->dtype)); });
   }
   c.Return(std::move(out));
 }
@@ -110,8 +119,6 @@ void LogCumsumExp(Call& c) {
 
 }  // namespace
 
-std::vector<OpRule> ScanRules() {
-  return {{"cumsum", Cumsum}, {"cumprod", Cumprod, Cast::kFloat32}, {"logcumsumexp", LogCumsumExp}};
-}
+std::vector<OpRule> ScanRules() { return {{"cumsum", Cumsum}, {"cumprod", Cumprod}, {"logcumsumexp", LogCumsumExp}}; }
 
 }  // namespace vramplan::eager

@@ -1,6 +1,8 @@
 // Selections: where, masked_fill, clamp, maximum and minimum. What chose is kept; the gradient is masked.
 #include "planner/semantics/pointwise.h"
+#include "planner/semantics/sort_scratch.h"
 #include "planner/semantics/table.h"
+#include "planner/semantics/view.h"
 
 namespace vramplan::eager {
 namespace {
@@ -76,17 +78,31 @@ void MaskedFill(Call& c) {
 }
 
 // clamp_backward: where((self >= min).logical_and_(self <= max), grad, 0): one mask for each bound. Bounds may be
-// tensors: inputs 1 and 2.
+// tensors: inputs 1 and 2, whose gradients come first (clamp_backward_min_max: where((self < min).logical_and_(min <
+// max), grad, 0)).
 void Clamp(Call& c) {
   Eager& e = c.e;
   const Tensor& x = c.In(0);
   const bool low = c.Has(1) || c.layer.attributes.Has("min"), high = c.Has(2) || c.layer.attributes.Has("max");
   const bool inplace = c.InPlace();
   Tensor out = inplace ? e.Overwrite(x) : Iterate(e, x, c.In(1), x->dtype);
-  if (GradNode* node = e.Record("ClampBackward1", {x}, {out})) {
+  // The operand itself bounds nothing; a file whose constants have no name of their own may be read so.
+  const auto edge = [&](const Tensor& bound) { return bound.get() == x.get() ? Tensor() : bound; };
+  if (GradNode* node = e.Record("ClampBackward1", {x, edge(c.In(1)), edge(c.In(2))}, {out})) {
     node->Save(c.In(2)).Save(c.In(1)).Save(inplace ? e.EmptyLike(x) : x);
     node->Backward([both = low == high](GradContext& g) {
       const Tensor& self = g.saved(2);
+      if (g.Needs(1) || g.Needs(2)) {
+        const Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
+        for (const int i : {1, 2}) {
+          if (!g.Needs(i)) continue;
+          const Tensor &bound = g.saved(2 - i), &other = g.saved(i - 1);
+          const Tensor beyond = Iterate(g.e, self, bound, DType::kBool);
+          const Tensor apart = other ? Iterate(g.e, bound, other, DType::kBool) : Tensor();
+          g.Set(i, Iterate(g.e, g.grad(), beyond, g.grad()->dtype));
+        }
+      }
+      if (!g.Needs(0)) return;
       const Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
       const Tensor first = g.e.EmptyLike(self, DType::kBool);
       const Tensor second = both ? g.e.EmptyLike(self, DType::kBool) : Tensor();
@@ -96,10 +112,46 @@ void Clamp(Call& c) {
   c.Return(std::move(out));
 }
 
+// masked_scatter (cuda/IndexKernel.cu, launch_masked_scatter_kernel): places in the source by a running sum over the
+// whole mask. masked_scatter_backward takes what the mask selects out of the gradient, whose count only the data knows,
+// and fills it up with zeros to the source's size: here none is selected, as on a card that gives zeros, and a larger
+// selection needs no more.
+void MaskedScatter(Call& c) {
+  Eager& e = c.e;
+  OpScope scope(e, "aten::masked_scatter");
+  const Tensor &x = c.In(0), &given = c.In(1), &source = c.In(2);
+  const bool inplace = c.InPlace();
+  const bool wider = !inplace && x->sizes != c.OutShape();  // both are expanded to one size
+  Tensor out = inplace ? e.Overwrite(x) : wider ? e.Empty(c.OutShape(), x->dtype) : e.EmptyLike(x);
+  {
+    const Tensor sums = e.Empty(out->sizes, DType::kInt64);
+    const Tensor mask = given->sizes == out->sizes ? Contiguous(e, given) : e.Empty(out->sizes, DType::kBool);
+    e.Scratch(ExclusiveSumScratch(out->numel()));
+  }
+  if (GradNode* node = e.Record("MaskedScatterBackward0", {x, source}, {out})) {
+    node->Save(given);
+    node->Backward([sizes = source->sizes](GradContext& g) {
+      const Tensor &grad = g.grad(), &mask = g.saved(0);
+      if (g.Needs(0)) g.Set(0, Iterate(g.e, grad, mask, grad->dtype));
+      if (!g.Needs(1)) return;
+      {
+        const Tensor expanded = mask->sizes == grad->sizes ? mask : g.e.Empty(grad->sizes, DType::kBool);
+        const Tensor count = g.e.Empty(Shape(), DType::kInt32);
+        g.e.Scratch(Bytes::Of(1));
+        g.e.Scratch(SelectScratch(grad->numel()));
+      }
+      const Tensor zeros = g.e.Empty(sizes, grad->dtype);
+      g.Set(1, g.e.Empty(sizes, grad->dtype));
+    });
+  }
+  c.Return(std::move(out));
+}
+
 }  // namespace
 
 std::vector<OpRule> SelectionRules() {
   return {
+      {"masked_scatter", MaskedScatter},
       {"maximum", Extremum},
       {"minimum", Extremum},
       {"fmax", ExtremumOfNumbers},

@@ -9,18 +9,33 @@ namespace vramplan::eager {
 const OpRule* FindRule(std::string_view op) {
   static const auto* const table = [] {
     auto* rows = new std::unordered_map<std::string_view, OpRule>;
-    for (auto family :
-         {ActivationRules, AttentionRules, BlasRules,         ConvolutionRules,  CopyRules,      CreationRules,
-          DistanceRules,   DropoutRules,   EmbeddingBagRules, FunctionRules,     IndexRules,     LossRules,
-          MarginLossRules, NormRules,      PadRules,          ParametrizedRules, PointwiseRules, PoolingRules,
-          ReductionRules,  RegionRules,    ComplexRules,      CtcRules,          RecurrentRules, ResizeRules,
-          SamplingRules,   ScanRules,      SelectionRules,    UnaryRules,        ViewRules}) {
+    for (auto family : {ActivationRules, AttentionRules, BlasRules,           ConvolutionRules,  CopyRules,
+                        CreationRules,   DistanceRules,  DropoutRules,        EmbeddingBagRules, FunctionRules,
+                        IndexRules,      LossRules,      FusedAttentionRules, MarginLossRules,   NormRules,
+                        PadRules,        PointwiseRules, PoolingRules,        ParametrizedRules, QuantizationRules,
+                        ReductionRules,  RegionRules,    ComplexRules,        CtcRules,          RecurrentRules,
+                        ResizeRules,     SamplingRules,  ScanRules,           SelectionRules,    UnaryRules,
+                        ViewRules}) {
       for (const OpRule& rule : family()) CHECK(rows->emplace(rule.op, rule).second);  // an operator has one row
     }
     return rows;
   }();
   const auto found = table->find(op);
   return found == table->end() ? nullptr : &found->second;
+}
+
+// What comes out of halves alone is taken for halves: autocast has made fp32 of what it knows to need it.
+DType UnknownType(const Call& c, size_t output) {
+  const DType told = c.e.ModelType(c.OutType(output));
+  const bool amp = c.e.spec().precision == Precision::kAmpFp16 || c.e.spec().precision == Precision::kAmpBf16;
+  if (!amp || told != DType::kFloat32) return told;
+  DType common = DType::kUndefined;
+  for (const Tensor& input : c.inputs) {
+    if (!input || !IsFloating(input->dtype)) continue;
+    if (common != DType::kUndefined && common != input->dtype) return told;
+    common = input->dtype;
+  }
+  return common == DType::kUndefined ? told : common;
 }
 
 void RunUnknown(Call& c, const char* reason) {
@@ -34,7 +49,7 @@ void RunUnknown(Call& c, const char* reason) {
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < c.outputs.size(); ++i) {
     if (!c.layer.outputs[i].valid()) continue;
-    c.outputs[i] = e.Empty(c.OutShape(i), e.ModelType(c.OutType(i)));
+    c.outputs[i] = e.Empty(c.OutShape(i), UnknownType(c, i));
     if (IsFloating(c.outputs[i]->dtype)) outputs.push_back(c.outputs[i]);
   }
   if (outputs.empty()) return;

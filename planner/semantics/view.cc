@@ -87,12 +87,16 @@ Tensor Reshape(Eager& e, const Tensor& t, const Shape& sizes) {
   return UnsafeView(e, Clone(e, t), sizes);
 }
 
-// as_strided_backward: the gradient is scattered into new_zeros of the memory that the input spans
-// (torch/csrc/autograd/FunctionsManual.cpp).
+// as_strided_backward: the gradient is scattered into new_zeros of the memory that the input spans, and what comes back
+// is a view of that, which holds its base: the engine never adds to it in place (torch/csrc/autograd/FunctionsManual.cpp;
+// recorded in PyTorch 2.10).
 Tensor Strided(Eager& e, const Tensor& t, const Shape& sizes, const Ints& strides, const char* node_name) {
   Tensor view = e.AsStrided(t, sizes, strides);
   if (GradNode* node = e.Record(node_name, {t}, {view})) {
-    node->Backward([sizes = t->sizes](GradContext& g) { g.Set(0, g.e.Empty(sizes, g.grad()->dtype)); });
+    node->Backward([sizes = t->sizes](GradContext& g) {
+      const Tensor whole = g.e.Empty(sizes, g.grad()->dtype);
+      g.Set(0, g.e.AsStrided(whole, whole->sizes, whole->strides));
+    });
   }
   return view;
 }
@@ -334,6 +338,15 @@ std::vector<OpRule> ViewRules() {
       {"expand", [](Call& c) { c.Return(Expand(c.e, c.In(0), c.OutShape())); }},
       {"select", [](Call& c) { c.Return(Select(c.e, c.In(0), c.Axis())); }},
       {"diagonal", [](Call& c) { c.Return(Diagonal(c.e, c.In(0), c.Int("offset"), c.Axis("dim1"), c.Axis("dim2"))); }},
+      {"diag_embed",  // zeros, and a copy into a diagonal of them (TensorShape.cpp); the gradient is a view
+       [](Call& c) {
+         Tensor out = c.e.Empty(c.OutShape(), c.In(0)->dtype);
+         if (GradNode* node = c.e.Record("DiagEmbedBackward0", {c.In(0)}, {out})) {
+           const int last = out->dim() - 1;
+           node->Backward([last](GradContext& g) { g.Set(0, Diagonal(g.e, g.grad(), 0, last - 1, last)); });
+         }
+         c.Return(std::move(out));
+       }},
       {"slice",
        [](Call& c) {
          const int axis = c.Axis();
@@ -342,6 +355,12 @@ std::vector<OpRule> ViewRules() {
          c.Return(Slice(c.e, c.In(0), axis, c.OutShape()[axis], c.Int("step", 1)));
        }},
       {"detach", [](Call& c) { c.Return(c.e.Alias(c.In(0))); }},
+      {"leaf",  // requires_grad_() (torch/csrc/autograd/python_variable.cpp): its gradient is accumulated for it
+       [](Call& c) {
+         Tensor leaf = c.e.Alias(c.In(0));
+         leaf->requires_grad = c.e.grad_mode && IsFloating(leaf->dtype);
+         c.Return(std::move(leaf));
+       }},
       {"contiguous", RunContiguous},
       {"split",
        [](Call& c) {

@@ -149,6 +149,7 @@ def _file(
     exported: bool = False,
     recorded: bool = False,
     criterion: Any = None,
+    guesses: bool = False,
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The file of a model, and what its export had to say. exported: operators of ONNX are wanted. recorded: nothing but
     its calls is."""
@@ -159,6 +160,7 @@ def _file(
         return
     if example_inputs is None:
         raise UsageError("example_inputs", "a model needs some", "give a tensor, a tuple of arguments, or a dict")
+    from ._calls import NotRecorded, ValuesDecide
     from ._exporting import export, first_line, record, unwrapped
 
     model, around = unwrapped(model)
@@ -166,23 +168,30 @@ def _file(
         path = os.path.join(folder, type(model).__name__)  # what the verdict calls it
         known = optimizer if optimizer is not None and not isinstance(optimizer, str) else None
         asked = "infer" if mode in ("infer", "eval") else "train"
+        card = None if exported else _capability_of(gpu)
         try:
             if exported:
                 raise ExportError("model", "its operators are asked about")
-            card = _capability_of(gpu)
-            notes = record(model, example_inputs, path, optimizer=known, mode=asked, capability=card, criterion=criterion).notes
+            of_model = functools.partial(record, model, example_inputs, path, optimizer=known, mode=asked, capability=card)
+            try:
+                notes = of_model(criterion=criterion, guesses=guesses).notes
+            except ValuesDecide:
+                if recorded:
+                    raise
+                notes = of_model(criterion=criterion, guesses=True).notes
         except Exception as error:  # whatever the code does that tensors without values cannot follow
             if recorded:
-                raise ExportError("model", f"its calls cannot be recorded: {first_line(error)}") from error
+                why = str(error) if isinstance(error, NotRecorded) else first_line(error)
+                raise ExportError("model", f"its calls cannot be recorded: {why}") from error
             notes = export(model, example_inputs, path, optimizer=known, mode=asked).notes
         yield path, (*around, *notes)
 
 
 def _of_script(
-    verb: str, model: Any, example_inputs: Any, question: dict[str, Any], batch: int | None, more: bool, refused: ExportError
+    verb: str, model: Any, example_inputs: Any, question: dict[str, Any], batch: int | None, more: bool, refused: VramplanError
 ) -> Any:
     """What a script that runs the model answers. Raises `refused` where there can be none."""
-    if more:  # options that a script would have to be told in its own way
+    if more or _is_path(model):  # options that a script would have to be told in its own way
         raise refused
     from . import _script
     from ._exporting import batch_of, split_inputs, unwrapped
@@ -220,22 +229,34 @@ def _of_step(
     target: Any = None,
 ) -> Any:
     """What "fit" or "estimate" answers: of the recorded calls; where they cannot be recorded, of a script that runs the
-    model; and where that cannot be, of an exported file. question: gpu, mode, precision, optimizer and loss, as the caller gave them."""
+    model; where that cannot be, of calls with guesses for the values that the code looks at, and of an exported file. question: gpu, mode, precision, optimizer and loss, as the caller gave them."""
     criterion = None if target is None else _criterion(model, question["loss"], target)
     known = functools.partial(
         arguments_of, is_model=not _is_path(model), batch=batch, checkpoint=checkpoint, options=options
     )
-    arguments = known(**question if criterion is None else {**question, "loss": "none"})
+    script = functools.partial(_of_script, verb, model, example_inputs, {**question, "target": target}, batch)
+    try:
+        arguments = known(**question if criterion is None else {**question, "loss": "none"})
+    except UsageError as unknown:
+        if isinstance(question["optimizer"], str) or unknown.subject != "optimizer":
+            raise
+        return script(bool(checkpoint or options), unknown)  # PyTorch knows it
     read = {"fit": _results.fit_of, "estimate": _results.estimate_of}[verb]
     file = functools.partial(_file, model, example_inputs, question["optimizer"], question["mode"], question["gpu"])
     try:
         with file(recorded=True, criterion=criterion) as (path, notes):
             return read(*_answer(verb, path, arguments), notes)
     except ExportError as refused:
-        arguments = known(**question)  # nobody recorded the loss
         # The model itself knows more than what an exporter makes of it.
         with contextlib.suppress(VramplanError):
-            return _of_script(verb, model, example_inputs, question, batch, bool(checkpoint or options), refused)
+            return script(bool(checkpoint or options), refused)
+        with contextlib.suppress(ExportError), file(recorded=True, criterion=criterion, guesses=True) as (path, notes):
+            return read(*_answer(verb, path, arguments), notes)
+        try:
+            arguments = known(**question)  # nobody recorded the loss
+        except UsageError as unknown:
+            why = f"{refused.text}, and a loss of one's own is only known so"
+            raise ExportError("model", why, "give the name that --loss takes") from unknown
     with file(exported=True) as (path, notes):
         return read(*_answer(verb, path, arguments), notes)
 

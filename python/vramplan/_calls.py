@@ -8,10 +8,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
+import os
+import sys
 import weakref
-from typing import Any
+from typing import Any, Iterator
 
 import torch
 from torch.utils import _pytree
@@ -33,6 +36,10 @@ def _base_mode() -> type:
     from torch._subclasses.schema_check_mode import SchemaCheckMode
 
     return SchemaCheckMode
+
+
+class ValuesDecide(NotRecorded):
+    """The code looks at a flag or a number that only the data knows: it may be guessed."""
 
 
 @dataclasses.dataclass
@@ -66,14 +73,21 @@ class Recording:
         self.backwards: list[Recording] = []  # of its calls of vramplan.function, that of their gradients
         self.operands: list[list[int]] = []  # values that a call brought to the card for itself, and the call
 
-    def note_ends(self, kept: set[int] = frozenset(), replaced: dict[int, int] | None = None) -> None:  # type: ignore[assignment]
+    def note_ends(
+        self,
+        kept: set[int] = frozenset(),  # type: ignore[assignment]
+        replaced: dict[int, int] | None = None,
+        assigned: dict[int, int] | None = None,
+    ) -> None:
         """kept: storages that attributes of modules hold when the forward is over, and its caller does not. replaced: by
         storage that a parameter or buffer has now, the one that it had (w.data = ...): the new one stands in for the old
-        one from when that died."""
+        one from when that died. assigned: storages that became a buffer, and when (self.mean = ...): they stand in so, too."""
         died = dict(self.storages.deaths)
-        instead = {new: died[old] for new, old in (replaced or {}).items() if old in died}
+        instead = {new: died[old] for new, old in (replaced or {}).items() if old in died} | (assigned or {})
         ended = set()
         for storage, call in self.storages.deaths:
+            if storage in instead:
+                continue
             ended.add(storage)
             self.ends += [[value, max(call, 0)] for value in self.inside.get(storage, [])]
         for storage, numbers in self.inside.items():
@@ -107,6 +121,7 @@ class Values:
         self.owners: dict[int, int] = {}  # by storage: the value that it was made for
         self.known: dict[int, torch.Tensor] = {}  # values of tensors, by id
         self.wholes: dict[int, weakref.ref[torch.Tensor]] = {}  # by id of a view: the tensor of the code that it looks at
+        self.leaves: set[int] = set()  # ids of tensors that the code made and that require a gradient
         self.twins: set[int] = set()  # ids of tensors that stand for what a cast gave back as it was
 
     def on_card(self, tensor: torch.Tensor) -> bool:
@@ -133,6 +148,7 @@ class Values:
         self.numbers.pop(key, None)
         self.known.pop(key, None)
         self.twins.discard(key)
+        self.leaves.discard(key)
         self.wholes.pop(key, None)
 
     def number_of(self, tensor: torch.Tensor) -> int:
@@ -154,17 +170,28 @@ def _is_real(tensor: torch.Tensor) -> bool:
     return not isinstance(tensor, FakeTensor) and tensor.device.type == "cpu" and tensor.numel() <= MOST_VALUES
 
 
+def _place_of_code() -> str:
+    """File and line of the code that is running, beyond PyTorch's own and this module's."""
+    frame = sys._getframe()
+    here = os.path.dirname(__file__)
+    torch_itself = os.path.dirname(torch.__file__)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((here, torch_itself)):
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
 def _packet(func: Any) -> str:
     return func._schema.name.split("::")[-1]
 
 
 class Mode(_base_mode()):  # type: ignore[misc]
-    def __init__(self, values: Values, training: bool) -> None:
+    def __init__(self, values: Values, training: bool, guesses: bool = False) -> None:
         TorchDispatchMode.__init__(self, _dispatch_key=torch._C.DispatchKey.PreDispatch)
         self.at = values
         self.recording = values.recording
         self.stack: list[int] = [-1]
         self.training = training
+        self.guesses = guesses  # of values that only the data knows
         self.running = False  # an operator, whose inner calls are its own
 
     # ------------------------------------------------------------------ values of small tensors
@@ -227,13 +254,15 @@ class Mode(_base_mode()):  # type: ignore[misc]
         name = _packet(func)
         before = [t for t in _pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         if any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in before):
-            raise NotRecorded("torch.vmap, whose calls on whole tensors are not seen")
+            with _Below(self):
+                return func(*args, **kwargs)
         if name in ("item", "_local_scalar_dense", "is_nonzero", "equal"):
             real = self._values_for(func, args, kwargs)
             if real is not None:
                 return real
-            return func(*args, **kwargs)
+            return self._guessed(name, before) if before else func(*args, **kwargs)
         real = self._values_for(func, args, kwargs) if all(id(t) in self.at.known or _is_real(t) for t in before) else None
+        self._note_leaves(before)
         numbers = {id(t): self.at.number_of(t) for t in before if self.at.on_card(t)}
         writes = bool(before) and func._schema.is_mutable and isinstance(args[0] if args else None, torch.Tensor)
         writes = writes and "out" not in kwargs
@@ -241,15 +270,26 @@ class Mode(_base_mode()):  # type: ignore[misc]
         hidden = self.training and not torch.is_grad_enabled() and any(t.requires_grad for t in before)
         if name == "_use_cudnn_ctc_loss":  # of targets on the card, cuDNN's is not taken
             return False
+        if name == "_nested_tensor_from_mask_left_aligned":
+            self.recording.notes.append("nn.TransformerEncoder may leave the padding out in inference; here it is computed, too")
+            return False
+        if name == "ctc_loss" and (lengths := self._lengths_on_host(args)) is not None:
+            with self:
+                return _ctc_loss(args, lengths)
         if name in _TAKEN_APART or is_composite(func):
+            if name in _PROMOTED:
+                with self, _without_autocast(self.at.card):
+                    return func.decompose(*_promoted(args), **kwargs)
             with self:
                 return func.decompose(*(_as_autocast_does(args) if name in IN_FP32 else args), **kwargs)
         self.running, was = True, self.running
         try:
             if name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
-                out = _run_recurrent(func, args)
+                out = self._of_the_tape(_run_recurrent(func, args))
             elif name == "_ctc_loss":
-                out = self._run_ctc(args)
+                out = self._of_the_tape(self._run_ctc(args))
+            elif name in _FUSED:
+                out = _run_fused(name, args)
             else:
                 out = func(*args, **kwargs)
         except Exception:
@@ -270,6 +310,54 @@ class Mode(_base_mode()):  # type: ignore[misc]
         elif writes:
             self.at.known.pop(id(args[0]), None)
         self._note(func, name, args, kwargs, out, numbers, writes, hidden)
+        return out
+
+    def below(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """A call behind autograd, of a function that torch.vmap runs on whole tensors: what it made of the code's call."""
+        name = _packet(func)
+        before = [t for t in _pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        numbers = {id(t): self.at.number_of(t) for t in before if self.at.on_card(t)}
+        writes = bool(before) and func._schema.is_mutable and isinstance(args[0] if args else None, torch.Tensor)
+        out = func(*args, **kwargs)
+        self._note(func, name, args, kwargs, out, numbers, writes and "out" not in kwargs, False)
+        return out
+
+    def _note_leaves(self, read: list[torch.Tensor]) -> None:
+        """What the code made a leaf that requires a gradient, which is accumulated for it."""
+        at = self.at
+        for t in read if self.training else ():
+            if not t.requires_grad or not t.is_leaf or not at.on_card(t) or id(t) in at.leaves:
+                continue
+            number = at.numbers.get(id(t))
+            if number is None or number in self.recording.stored:
+                continue
+            at.leaves.add(id(t))
+            call = Call("vramplan.leaf", self.stack[-1], [f"%{number}"], {}, [at.new(t)])
+            call.autocast = torch.is_autocast_enabled(at.card)
+            self.recording.calls.append(call)
+
+    def _guessed(self, name: str, read: list[torch.Tensor]) -> Any:
+        """What code is told that looks at a value which only the data knows: False of a flag (a check that finds nothing),
+        1.0 of a number. A whole number may be a length, so there is no program then."""
+        flag = name in ("equal", "is_nonzero") or read[0].dtype == torch.bool
+        told = f"{_place_of_code()} looks at a value that only the data knows"
+        if not flag and not read[0].is_floating_point():
+            raise NotRecorded(told)
+        if not self.guesses:
+            raise ValuesDecide(told)
+        self.recording.notes.append(f"{told}; it is taken for {False if flag else 1.0}")
+        return False if flag else 1.0
+
+    def _lengths_on_host(self, args: Any) -> list[Any] | None:
+        """Those of the inputs and the targets of a CTC loss, if the host knows them."""
+        lengths = [self.at.known.get(id(t), t) for t in args[2:4]]
+        if all(isinstance(t, torch.Tensor) and t.device.type == "cpu" and _is_real(t) for t in lengths):
+            return [t.tolist() for t in lengths]
+        return lengths if all(isinstance(t, (list, tuple)) for t in lengths) else None
+
+    def _of_the_tape(self, out: Any) -> Any:
+        """What was made here in the place of an operator is no leaf of the code."""
+        self.at.leaves.update(id(t) for t in out)
         return out
 
     def _run_ctc(self, args: Any) -> Any:
@@ -380,6 +468,17 @@ class Mode(_base_mode()):  # type: ignore[misc]
         self.recording.calls.append(call)
 
 
+class _Below(TorchDispatchMode):
+    """Sees the calls behind autograd and hands them to a mode in front of it."""
+
+    def __init__(self, mode: Mode) -> None:
+        super().__init__()
+        self.mode = mode
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return self.mode.below(func, args, kwargs or {})
+
+
 # Calls that make no tensor of the model.
 _UNSEEN = {"lift_fresh", "_assert_tensor_metadata", "is_same_size", "set_", "resize_", "requires_grad_", "retain_grad"}
 # Calls that change the type, if it is another.
@@ -395,6 +494,29 @@ def _as_autocast_does(args: Any) -> Any:
     """In fp32 these casts give back what there is; their calls tell what they are under autocast."""
     to = lambda t: t.to(torch.float32) if isinstance(t, torch.Tensor) and t.is_floating_point() else t
     return tuple(to(arg) for arg in args)
+
+
+# Calls that are taken apart, whose operands autocast makes the widest of their types; what they call runs without it
+# (AT_FORALL_PROMOTE).
+_PROMOTED = {"cross", "tensordot"}
+
+
+def _promoted(args: Any) -> Any:
+    floats = [t for t in args if isinstance(t, torch.Tensor) and t.is_floating_point()]
+    widest = torch.float32 if any(t.dtype == torch.float32 for t in floats) else None
+    return tuple(
+        t.to(widest) if widest and isinstance(t, torch.Tensor) and t.is_floating_point() else t for t in args
+    )
+
+
+@contextlib.contextmanager
+def _without_autocast(card: str) -> Iterator[None]:
+    was = torch.is_autocast_enabled(card)
+    torch.set_autocast_enabled(card, False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_enabled(card, was)
 
 
 # Calls that take indices on the host, too.
@@ -415,6 +537,33 @@ def is_creation(name: str) -> bool:
         "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty", "tril_indices",
         "triu_indices", "randint", "randperm",
     }  # fmt: skip
+
+
+# What torch.nn's attention modules call in inference (torch/nn/modules/activation.py and transformer.py 2.10, fast path);
+# there is none for tensors without values.
+_FUSED = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd"}
+
+
+def _run_fused(name: str, args: Any) -> Any:
+    x = args[0]
+    if name == "_transformer_encoder_layer_fwd":
+        return x.new_empty(x.shape)
+    need_weights, averaged = (*args[10:12], True, True)[:2]  # true where they are left out
+    heads = args[4]
+    each = (x.shape[0], x.shape[1], x.shape[1]) if averaged else (x.shape[0], heads, x.shape[1], x.shape[1])
+    return x.new_empty(x.shape), x.new_empty(each) if need_weights else None
+
+
+def _ctc_loss(args: Any, lengths: list[Any]) -> Any:
+    """What ctc_loss calls where lengths are on the host (LossCTC.cpp 2.10, ctc_loss_impl); for tensors without values it is
+    written so that it does something else."""
+    blank, reduction, zero_infinity = (*args[4:], *(0, 1, False)[len(args) - 4 :])
+    losses = torch.ops.aten._ctc_loss(args[0], args[1], *lengths, blank, zero_infinity)[0]
+    if zero_infinity:
+        losses = torch.where(losses == math.inf, torch.zeros((), dtype=losses.dtype, device=losses.device), losses)
+    if reduction == 1:
+        return (losses / torch.full((len(lengths[1]),), 1.0, dtype=losses.dtype, device=losses.device).clamp_min(1)).mean()
+    return losses.sum() if reduction == 2 else losses
 
 
 def _run_recurrent(func: Any, args: Any) -> Any:

@@ -12,7 +12,7 @@ WHOLE = frozenset(
     _convolution _fused_rms_norm _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_nearest_exact1d
     _upsample_nearest_exact2d _upsample_nearest_exact3d _weight_norm absolute adaptive_avg_pool1d
     adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adjoint all any avg_pool1d batch_norm bilinear
-    broadcast_to cat chunk clip concat concatenate contiguous conv1d conv2d conv3d conv_transpose1d
+    broadcast_to cat cdist chunk clip concat concatenate contiguous conv1d conv2d conv3d conv_transpose1d
     conv_transpose2d conv_transpose3d cosine_similarity cross_entropy_loss cumprod cumsum diagonal divide dropout
     einsum embedding_bag empty expand_as feature_dropout flatten gather grid_sampler group_norm gru gru_cell
     index_add index_copy index_fill index_select instance_norm isfinite kl_div kthvalue l1_loss layer_norm linear

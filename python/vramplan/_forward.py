@@ -129,10 +129,10 @@ def _autocast(card: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _plain_encoders() -> Iterator[None]:
-    """torch.nn's encoder layers fuse in evaluation; vramplan knows when, and reads them call by call."""
+def _encoders(fused: bool) -> Iterator[None]:
+    """torch.nn's attention modules run as one operator in inference (torch/nn/modules/activation.py, fast path)."""
     fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
+    torch.backends.mha.set_fastpath_enabled(fast and fused)
     try:
         yield
     finally:
@@ -152,6 +152,26 @@ def _values_may_be_read() -> Iterator[None]:
         yield
     finally:
         module.is_fake_tensor = had  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def _assigned_buffers(recording: Recording) -> Iterator[dict[int, int]]:
+    """Storages that the code makes a module's buffer (self.mean = ...), and the last call before that: there the old one
+    dies, whose stand-in this recording keeps."""
+    from torch.nn.modules.module import register_module_buffer_registration_hook
+
+    assigned: dict[int, int] = {}
+
+    def note(module: torch.nn.Module, name: str, new: Any) -> None:
+        old = module._buffers.get(name)
+        if isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor) and old.shape == new.shape:
+            assigned[recording.storages.number(new)] = max(len(recording.calls) - 1, 0)
+
+    hook = register_module_buffer_registration_hook(note)  # __setattr__ calls it, too (torch/nn/modules/module.py 2.10)
+    try:
+        yield assigned
+    finally:
+        hook.remove()
 
 
 @contextlib.contextmanager
@@ -224,6 +244,11 @@ class Criterion:
         return Criterion(self.loss, _pytree.tree_map(to, self.target))
 
 
+def tensors_of(loss: Any) -> list[torch.Tensor]:
+    """What a loss holds, such as weights of classes."""
+    return [*loss.parameters(), *loss.buffers()] if isinstance(loss, torch.nn.Module) else []
+
+
 def record_forward(
     model: torch.nn.Module,
     args: Any,
@@ -235,6 +260,7 @@ def record_forward(
     capability: tuple[int, int] = T4,
     copied: bool = True,
     criterion: Criterion | None = None,
+    guesses: bool = False,
 ) -> Recording:
     from torch._dispatch.python import enable_python_dispatcher
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -281,11 +307,12 @@ def record_forward(
 
     fake_args, fake_kwargs = _pytree.tree_map(given, (args, kwargs))
     target = None if criterion is None else _pytree.tree_map(given, criterion.target)
-    ask_loss = criterion.loss if criterion is not None and training else None
+    ask_loss = None if criterion is None else criterion.loss
     if isinstance(ask_loss, torch.nn.Module):  # weights of classes
-        of_loss = {id(tensor): fake_of(tensor) for tensor in [*ask_loss.parameters(), *ask_loss.buffers()]}
-        recording.stored.update({values.new(fake): "" for fake in of_loss.values()})
+        of_loss = {id(tensor): fake_of(tensor) for tensor in tensors_of(ask_loss)}
+        recording.given += [values.new(fake) for fake in of_loss.values()]
         ask_loss = copy.deepcopy(ask_loss, of_loss)
+    ask_loss = ask_loss if training else None
     loss = None
 
     def dropped(_: torch.Tensor) -> None:
@@ -294,14 +321,14 @@ def record_forward(
     def never(_: None) -> torch.Tensor:
         raise NotRecorded("the forward goes backward itself")
 
-    mode = Mode(values, training)
+    mode = Mode(values, training, guesses)
     grad = contextlib.nullcontext() if training else torch.no_grad()
     with _stand_in(model, memo, training, copied) as mine:
         with fake_mode, grad, torch.autograd.graph.saved_tensors_hooks(dropped, never), _values_may_be_read():
             with _checkpointed_calls(mine, mode) as checkpointed, recorded_functions(mode):
                 around = _autocast(card) if autocast else contextlib.nullcontext()
-                with around, _plain_encoders(), _capability_is(capability), _followed(mode), enable_python_dispatcher():
-                    with _module_calls(mine, mode), mode:
+                with around, _encoders(not training), _capability_is(capability), _followed(mode), enable_python_dispatcher():
+                    with _module_calls(mine, mode), _assigned_buffers(recording) as assigned, mode:
                         out = mine(*fake_args, **fake_kwargs)
                         if ask_loss is not None:
                             recording.loss = len(recording.calls)
@@ -316,7 +343,7 @@ def record_forward(
         attributes = [held for module in mine.modules() for held in vars(module).values()]
         now = [(recording.storages.number(fake), old) for fake, old in owned]
         replaced = {new: old for new, old in now if new != old}
-        recording.note_ends(storages_in(attributes) - storages_in(plain(out)), replaced)
+        recording.note_ends(storages_in(attributes) - storages_in(plain(out)), replaced, assigned)
     recording.checkpointed = checkpointed
     main = main_output(out)
     first = [loss] if loss is not None else list(main) if isinstance(main, tuple) else [main]

@@ -20,7 +20,7 @@ import torch
 from torch.utils import _pytree
 
 from ._calls import CASTS, NotRecorded, Recording, is_channels_last, is_creation
-from ._forward import T4, Criterion, record_forward
+from ._forward import T4, Criterion, record_forward, tensors_of
 
 
 def _length(lengths: list[int], batches: list[int]) -> Any:
@@ -169,13 +169,16 @@ def record_program(
     main_output: Callable[[Any], Any],
     capability: tuple[int, int] = T4,
     criterion: Criterion | None = None,
+    guesses: bool = False,
 ) -> tuple[dict[str, Any], list[str], list[str]]:
     """Programs of docs/facts.md by what their names end with, "" and "-amp", which is there where the code does something
-    else under autocast; the paths of checkpointed modules; and what is to be told. Raises NotRecorded, or what the code raises."""
+    else under autocast; the paths of checkpointed modules; and what is to be told. guesses: values that only the data knows
+    are guessed, and told. Raises NotRecorded, or what the code raises."""
     error: Exception | None = None
     names = input_names(args, kwargs)
     if criterion is not None:
         names += input_names((), {"target": criterion.target})
+        names += [f"loss_{i}" for i, _ in enumerate(tensors_of(criterion.loss))]
     batches = [batch, 2 * batch, 3 * batch]
     # A copy first, which leaves the model alone.
     for card, copied in ((card, copied) for card in _cards() for copied in (True, False)):
@@ -185,7 +188,7 @@ def record_program(
         def record(to: int, autocast: bool) -> Recording:
             resized = _pytree.tree_map(lambda t: _resized(t, batch, to), (args, kwargs))
             loss = None if criterion is None else criterion.resized(lambda t: _resized(t, batch, to))
-            return record_forward(model, *resized, card, training, main_output, autocast, capability, copied, loss)
+            return record_forward(model, *resized, card, training, main_output, autocast, capability, copied, loss, guesses)
 
         def of_batches(recordings: list[Recording], autocast: bool) -> dict[str, Any]:
             for to in batches[len(recordings) : 2]:

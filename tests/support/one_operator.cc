@@ -188,7 +188,7 @@ OperatorEvents EventsOf(const OperatorCase& row) {
   std::vector<std::string> parameters;
   int activations = 0, constants = 0;
   for (const std::string& word : Words(row.inputs)) {
-    const char* const kNames[] = {"xyzuq", "wbvmn", "cdehi"};
+    const char* const kNames[] = {"xyzuq", "wbvmn", "cdehijkaflopr"};
     std::string name(1, '-');
     if (word[0] == 'x') name = kNames[0][activations++];
     if (word[0] == 'p') name = kNames[1][parameters.size()];

@@ -9,7 +9,7 @@
 //             A layout other than contiguous: "@0,2,3,1" are the axes from the slowest to the fastest in memory (here:
 //             channels last).
 // outputs     TYPE[lengths], as Infer would have them.
-// forward     events of the forward (memory_log.h). Inputs are called x, y, z; w, b, v (parameters); c, d, e.
+// forward     events of the forward (memory_log.h). Inputs are called x, y, z; w, b, v (parameters); c, d, e, h to k.
 // kept        what lives when the caller has let go of everything but the loss: what the tape saved. Parameters are
 //             left out.
 // backward    events from the arrival of the gradient g (of the outputs' sizes; g2, g3 for more outputs) to its end

@@ -14,7 +14,7 @@ import torch
 
 TYPES = {"f": torch.float32, "d": torch.float64, "h": torch.float16, "y": torch.bfloat16, "z": torch.complex64,
          "i": torch.int64, "j": torch.int32, "b": torch.bool}
-NAMES = {"x": "xyzuq", "p": "wbvmn", "c": "cdehi"}
+NAMES = {"x": "xyzuq", "p": "wbvmn", "c": "cdehijkaflopr"}
 
 
 def trace():

@@ -69,7 +69,7 @@ TEST_CASE("program: a write into a part is one call on the whole") {
     ["aten.clone.default", 0, ["%1"], [2]], ["aten.slice.Tensor", 0, ["%2", 1, 0, 4], [3]],
     ["aten.add_.Tensor", 0, ["%3", "%0"], [4], {"of": "%2"}], ["aten.neg.default", 0, ["%4"], [5]]], "ends": [])");
   CHECK(Lines(layers) ==
-        "clone(x) -> clone_2\nslice(clone_2) -> slice_3\nslice_scatter(clone_2 w) -> add_4 inplace add\n"
+        "clone(x) -> clone_2\nslice(clone_2) -> slice_3\nslice_scatter(clone_2 w slice_3) -> add_4 inplace add\n"
         "neg(add_4) -> neg_5\n");
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("program: a write through slices is a write into what they are slices 
   CHECK_EQ(Lines(LinesOf(LayersOfProgram(program))),
            Lines({"clone(x) -> [B, 8, 4]", "slice(clone) -> [B, 2, 4] dim=1 start=2 step=1",
                   "select(slice_1) -> [B, 2] dim=2 index=0",
-                  "slice_scatter(clone, y) -> [B, 8, 4] inplace=1 update=copy", "relu(copy_) -> [B, 8, 4]"}));
+                  "slice_scatter(clone, y, select) -> [B, 8, 4] inplace=1 update=copy", "relu(copy_) -> [B, 8, 4]"}));
 }
 
 TEST_CASE("program: conversions that are nothing in fp32") {
