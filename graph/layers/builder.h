@@ -80,7 +80,6 @@ class LayerBuilder {
   // The modules of the layer that makes a value; empty while there is none.
   ModulePath PathOf(ValueId value) const;
   bool IsMade(ValueId value) const { return MakerOf(value) != nullptr; }
-  size_t layer_count() const { return placed_.size(); }
 
   Guesses& guesses() { return layers_.guesses; }
   void SetRootClass(std::string class_name) { root_class_ = std::move(class_name); }

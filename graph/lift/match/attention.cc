@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "graph/lift/match/source.h"
-#include "graph/lift/onnxruntime/fused_attention.h"
 #include "graph/lift/simplifiers/fx_names.h"
 
 namespace vramplan {
@@ -30,18 +29,6 @@ std::optional<Scaled> ScaledBy(PatternSource& source, TensorId operand) {
   const auto parts = source.TensorAndNumber(mul);
   if (!parts.has_value()) return std::nullopt;
   return Scaled{mul, parts->first, parts->second};
-}
-
-// Code that scales its queries itself gives torch's function a scale of 1 (modeling_bart.py, modeling_opt.py 5.23);
-// ONNX Runtime takes that out without a trace.
-bool ScaledInFront(PatternSource& source, TensorId query) {
-  if (!KnowsOneCall(source)) return false;
-  for (const char* op : {"Transpose", "Reshape"}) {
-    const NodeId view = source.MakerOf(query, op);
-    if (!view.valid()) return false;
-    query = source.In(view, 0);
-  }
-  return ScaledBy(source, query).has_value();
 }
 
 bool KeptItsName(PatternSource& source, NodeId product) {
@@ -166,7 +153,7 @@ std::optional<ScaledProduct> ProductOf(PatternSource& source, NodeId root, NodeI
     return ScaledProduct{query->tensor, key->tensor, query->mul, key->mul, query->root * key->root};
   const bool open = !query && !key;
   const bool was_scaled = WasScaled(source, left) && WasScaled(source, right);
-  if (open && (guarded || mask.causal || was_scaled || ScaledInFront(source, left) || IsNamedAttention(source, root)))
+  if (open && (guarded || mask.causal || was_scaled || IsNamedAttention(source, root)))
     return ScaledProduct{left, right, {}, {}, 1};
   return std::nullopt;
 }

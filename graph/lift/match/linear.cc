@@ -31,7 +31,7 @@ std::optional<Weight> WeightOf(PatternSource& source, NodeId matmul) {
   if (!right.valid()) return std::nullopt;
   if (source.Stored(right) != nullptr) {
     if (source.RankOf(right) != 2 || !source.IsInitializer(right)) return std::nullopt;
-    if (source.FromPyTorch() && source.HasModulePath(right) && !source.IsOptimizers(matmul)) return std::nullopt;
+    if (source.FromPyTorch() && source.HasModulePath(right)) return std::nullopt;
     return Weight{right, true, {}};
   }
   const NodeId transpose = source.MakerOf(right, "Transpose");

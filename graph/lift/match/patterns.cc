@@ -54,26 +54,11 @@ PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft f
 const std::vector<const PatternRow*>& PatternsFor(const std::string& op) {
   static const auto table = [] {
     std::unordered_map<std::string_view, std::vector<const PatternRow*>> rows;
-    for (const PatternRows* family : {&LossPatterns(),
-                                      &DynamoPatterns(),
-                                      &AttentionPatterns(),
-                                      &NormPatterns(),
-                                      &ActivationPatterns(),
-                                      &DensePatterns(),
-                                      &LinearPatterns(),
-                                      &MicrosoftPatterns(),
-                                      &MicrosoftAttentionPatterns(),
-                                      &MicrosoftConvolutionPatterns(),
-                                      &MicrosoftDecoderPatterns(),
-                                      &RandomPatterns(),
-                                      &MovePatterns(),
-                                      &IndexPatterns(),
-                                      &ConvolutionPatterns(),
-                                      &RecurrentPatterns(),
-                                      &ViewNodes(),
-                                      &LookUpNodes(),
-                                      &ReductionNodes(),
-                                      &PointwiseNodes()}) {
+    for (const PatternRows* family :
+         {&LossPatterns(), &DynamoPatterns(), &AttentionPatterns(), &NormPatterns(), &ActivationPatterns(),
+          &DensePatterns(), &LinearPatterns(), &MicrosoftPatterns(), &MicrosoftConvolutionPatterns(), &RandomPatterns(),
+          &MovePatterns(), &IndexPatterns(), &ConvolutionPatterns(), &RecurrentPatterns(), &ViewNodes(), &LookUpNodes(),
+          &ReductionNodes(), &PointwiseNodes()}) {
       for (const PatternRow& row : *family) {
         for (const std::string_view one : TextsIn(row.ops, '|')) rows[one].push_back(&row);
       }

@@ -6,7 +6,6 @@
 #include "graph/base/check.h"
 #include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/liveness.h"
-#include "graph/lift/onnxruntime/call_order.h"
 #include "graph/lift/simplifiers/fx_names.h"
 
 namespace vramplan {
@@ -38,8 +37,6 @@ PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuil
                              const std::vector<bool>& live, Notes* notes)
     : graph_(graph), shapes_(shapes), builder_(builder), live_(live), notes_(notes), modules_(graph) {
   from_pytorch_ = WrittenByPyTorch(graph);
-  optimized_ = graph.producer.starts_with("onnxruntime");
-  built_ = graph.producer.starts_with("onnxruntime-genai");
   fx_names_ = HasFxNames(graph);
   made_.resize(graph.tensors.size());
   needed_.resize(graph.tensors.size());
@@ -354,6 +351,11 @@ void PatternSource::Lift(TensorId tensor) {
     if (std::ranges::any_of(node.outputs, made)) break;  // a mask or a statistic of a matched layer
     if (row->match(*this, maker) && made_[Index(tensor)]) return;
   }
+  if (node.domain == "com.microsoft" && notes_ != nullptr) {
+    notes_->Add({"fused-operator", Severity::kWarning, graph_.file,
+                 "ONNX Runtime put " + node.op + " in the place of what PyTorch runs, whose parts are not counted",
+                 "give the file as it was before the optimizer, or type --framework onnxruntime"});
+  }
   Draft draft{.op = "onnx::" + node.op, .inputs = {}, .outputs = {}, .attributes = node.attributes, .nodes = {maker}};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!IsShapeOperand(node, i)) draft.inputs.push_back(Use(node.inputs[i]));
@@ -385,30 +387,6 @@ void PatternSource::OrderDrafts() {
     if (!draft.position.valid()) draft.position = *std::ranges::max_element(draft.nodes);
   }
   std::ranges::stable_sort(drafts_, [](const Draft& a, const Draft& b) { return a.position < b.position; });
-  if (optimized_ && builder_.layer_count() == 0) OrderCalls();
-}
-
-void PatternSource::OrderCalls() {
-  std::map<std::pair<TensorId, ValueId>, size_t> maker;
-  for (size_t d = 0; d < drafts_.size(); ++d) {
-    for (const Operand& output : drafts_[d].outputs) maker[{output.tensor, output.made}] = d;
-  }
-  std::vector<std::vector<size_t>> needs(drafts_.size());
-  std::vector<ModulePath> paths;
-  for (size_t d = 0; d < drafts_.size(); ++d) {
-    const Draft& draft = drafts_[d];
-    for (const Operand& input : draft.inputs) {
-      const auto found = maker.find({input.tensor, input.made});
-      if (input.valid() && found != maker.end()) needs[d].push_back(found->second);
-    }
-    paths.push_back(draft.path.has_value() ? *draft.path : modules_.PathOf(draft.nodes.back()));
-  }
-  std::vector<Draft> ordered;
-  for (const size_t d : CallOrder(needs, paths)) {
-    ordered.push_back(std::move(drafts_[d]));
-    ordered.back().position = NodeId::At(ordered.size());
-  }
-  drafts_ = std::move(ordered);
 }
 
 void PatternSource::Flush() {

@@ -57,11 +57,6 @@ class PatternSource {
   const Node& operator[](NodeId node) const { return graph_[node]; }
   const Graph& graph() const { return graph_; }
   bool FromPyTorch() const { return from_pytorch_; }
-  // ONNX Runtime's transformer optimizer made the node up, or its model builder all of them: what was there before is
-  // open.
-  bool IsOptimizers(NodeId node) const {
-    return built_ || (optimized_ && graph_[node].name.find('/') == std::string::npos);
-  }
   Notes& notes() const { return *notes_; }
   // By the dynamo exporter, of whose words only names are left (fx_names.h).
   bool FromFx() const { return fx_names_; }
@@ -130,10 +125,6 @@ class PatternSource {
   // A parameter of which the file has only the tensor that it was packed into with others; that one is none then. All
   // calls of a module have the same.
   Operand PartOf(TensorId packed, NodeId user, const std::string& leaf, const Shape& shape);
-  // A stored tensor that the optimizer made for itself: PyTorch's module had none such.
-  void TakeApart(TensorId tensor) { taken_apart_.insert(Behind(tensor)); }
-  // What is made of `tensor` once for all who need it; absent the first time.
-  Operand& SharedFrom(TensorId tensor) { return shared_[tensor]; }
   // A value that the file has not.
   Operand New(const std::string& name, DType type, const Shape& shape);
   void Add(Draft draft);
@@ -183,7 +174,6 @@ class PatternSource {
   void RegisterOne(TensorId tensor, const Claim& claim);
   ValueId* TwinOf(TensorId tensor, const Claim& claim);
   void OrderDrafts();
-  void OrderCalls();
   void Flush();
 
   const Graph& graph_;
@@ -192,7 +182,7 @@ class PatternSource {
   const std::vector<bool>& live_;
   Notes* notes_;
   ModulePaths modules_;
-  bool from_pytorch_ = false, optimized_ = false, built_ = false;
+  bool from_pytorch_ = false;
   bool fx_names_ = false;
   std::vector<NodeId> first_user_;  // by tensor: the first node that is no Identity
   std::vector<bool> number_;        // by node: arithmetic of sizes and stored numbers
@@ -221,7 +211,6 @@ class PatternSource {
   std::vector<Lost> lost_;
   std::map<std::string, int32_t> lost_of_;
   std::set<TensorId> taken_apart_;
-  std::map<TensorId, Operand> shared_;
   std::map<TensorId, TensorId> ties_;     // transposed copies of a table, and the table
   std::map<TensorId, Operand> unfolded_;  // invalid: nothing was folded into it
 };
@@ -242,9 +231,7 @@ const PatternRows& ActivationPatterns();
 const PatternRows& LinearPatterns();
 const PatternRows& DensePatterns();
 const PatternRows& MicrosoftPatterns();
-const PatternRows& MicrosoftAttentionPatterns();
 const PatternRows& MicrosoftConvolutionPatterns();
-const PatternRows& MicrosoftDecoderPatterns();
 const PatternRows& LossPatterns();
 const PatternRows& RandomPatterns();
 const PatternRows& MovePatterns();

@@ -51,15 +51,6 @@ void FusedParts::PutWrittenGelu(Operand x, const Shape& shape, Operand output) {
   Put("mul", {half, term}, output);
 }
 
-Operand FusedParts::Slice(Operand of, const Shape& shape, int64_t dim, int64_t start) {
-  return Make("slice", shape, {of}, Named({{"dim", dim}, {"start", start}, {"step", int64_t{1}}}));
-}
-
-Operand FusedParts::Heads(Operand input, const Shape& shape, const Dim& heads, const Dim& width) {
-  const Operand split = Make("reshape", Shape{shape[0], shape[1], heads, width}, {input});
-  return Make("transpose", Shape{shape[0], heads, shape[1], width}, {split}, Named({{"dim0", 1}, {"dim1", 2}}));
-}
-
 bool AddLinearBehind(PatternSource& source, TensorId product, Operand bias, NodeId user, Operand sum) {
   NodeId node = source.OnlyMakerOf(product, "MatMul");
   if (!node.valid()) node = source.OnlyMakerOf(product, "FusedMatMul");

@@ -41,10 +41,6 @@ class FusedParts {
   // Gelu with tanh, as NewGELUActivation writes it out: 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))
   // (transformers/activations.py 5.23).
   void PutWrittenGelu(Operand x, const Shape& shape, Operand output);
-  // As much of an axis as `shape` has, from `start` on.
-  Operand Slice(Operand of, const Shape& shape, int64_t dim, int64_t start);
-  // [B, S, heads * d] as [B, heads, S, d]
-  Operand Heads(Operand input, const Shape& shape, const Dim& heads, const Dim& width);
 
  private:
   PatternSource& source_;

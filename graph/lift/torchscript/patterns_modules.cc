@@ -130,7 +130,7 @@ ModulePaths::ModulePaths(const Graph& graph) {
       if (input.valid()) ++readers[input.index()];
     }
   }
-  const bool by_pytorch = graph.producer.find("pytorch") != std::string::npos;  // ONNX Runtime's: FollowWeights
+  const bool by_pytorch = graph.producer.find("pytorch") != std::string::npos;
   for (const Node& node : graph.nodes) {
     if (fx_names) break;
     // A simplifier's node has a name without a scope, its result may have kept that of the node it stands for.
@@ -164,51 +164,6 @@ ModulePaths::ModulePaths(const Graph& graph) {
   // Keras gives numbers to layers, not to calls: dense, dense_1.
   const bool numbers_calls = !fx_names && graph.producer.find("tf2onnx") == std::string::npos;
   for (const std::string& text : texts) paths_.push_back(PathOfScope(text, scopes, owners, numbers_calls));
-  if (graph.producer.starts_with("onnxruntime")) FollowWeights(graph);
-}
-
-// A node that the optimizer named stands where its weight's owner does.
-void ModulePaths::FollowWeights(const Graph& graph) {
-  std::map<std::string, int32_t> by_path;
-  for (size_t i = 0; i < paths_.size(); ++i) {
-    if (!paths_[i].empty()) by_path.emplace(paths_[i].back().path, static_cast<int32_t>(i));
-  }
-  constexpr std::string_view kWeight = ".weight";
-  std::map<TensorId, size_t> tables;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    const auto has_path = [&](TensorId tensor) { return tensor.valid() && graph[tensor].name.starts_with('/'); };
-    if (node.op == "RelativePositionBias") tables.emplace(node.outputs[0], n);
-    for (const TensorId input : node.inputs) {
-      // A table of positions belongs to the attention that takes it first.
-      if (const auto table = tables.find(input); table != tables.end()) {
-        scope_of_[table->second] = scope_of_[n];
-        tables.erase(table);
-      }
-    }
-    if (node.name.find('/') != std::string::npos || (!node.outputs.empty() && has_path(node.outputs[0]))) continue;
-    for (const TensorId input : node.inputs) {
-      if (!graph.IsStored(input) || !IsModulePath(graph[input].name)) continue;
-      const std::string& name = graph[input].name;
-      if (name.size() <= kWeight.size() || name.substr(name.size() - kWeight.size()) != kWeight) continue;
-      const std::string owner = name.substr(0, name.size() - kWeight.size());
-      auto found = by_path.find(owner);
-      if (found == by_path.end()) {
-        ModulePath path;
-        for (size_t dot = owner.rfind('.'); dot != std::string::npos && dot > 0; dot = owner.rfind('.', dot - 1)) {
-          const auto around = by_path.find(owner.substr(0, dot));
-          if (around == by_path.end()) continue;
-          path = paths_[static_cast<size_t>(around->second)];
-          break;
-        }
-        path.push_back({.path = owner, .class_name = ""});
-        found = by_path.emplace(owner, static_cast<int32_t>(paths_.size())).first;
-        paths_.push_back(std::move(path));
-      }
-      scope_of_[n] = found->second;
-      break;
-    }
-  }
 }
 
 }  // namespace vramplan

@@ -45,8 +45,6 @@ class ModulePaths {
   }
 
  private:
-  void FollowWeights(const Graph& graph);
-
   std::vector<int32_t> scope_of_;  // by node
   std::map<TensorId, int32_t> scope_of_tensor_;
   std::vector<ModulePath> paths_;  // by scope

@@ -171,24 +171,5 @@ TEST_CASE("a scale that ONNX Runtime moved into the product was in front of it w
   CHECK(lines("/attn/Div_output_0").size() == 5);
 }
 
-TEST_CASE("queries that their module scaled are torch's function with a scale of 1, where ONNX Runtime knows it") {
-  constexpr const char* kScaledInFront = R"(
-    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
-    agraph (float[batch, 3, 8] x, float[batch, 2, 3, 4] k, float[batch, 2, 3, 4] v) => (float[batch, 2, 3, 4] y) <
-      float[4] `n.weight`> {
-      s = Constant <value = float {0.5}> ()
-      to = Constant <value = int64[4] {0, 0, 2, 4}> ()
-      h = Mul (x, s)
-      r = Reshape (h, to)
-      q = Transpose <perm = [0, 2, 1, 3]> (r)
-      t = Transpose <perm = [0, 1, 3, 2]> (k)
-      scores = MatMul (q, t)
-      w = Softmax <axis = -1> (scores)
-      y = MatMul (w, v)
-    })";
-  CHECK(LiftedLines(kScaledInFront, "onnxruntime.transformers 1.31.1").size() == 4);
-  CHECK(LiftedLines(kScaledInFront, "onnxruntime.transformers 1.20.0").size() == 7);
-}
-
 }  // namespace
 }  // namespace vramplan

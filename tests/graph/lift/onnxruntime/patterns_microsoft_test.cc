@@ -62,6 +62,18 @@ TEST_CASE("the number of a gelu's last product says how it was written") {
         Lines{"gelu(x) -> [B, 3, 8] approximate=none"});
 }
 
+TEST_CASE("attention that ONNX Runtime fused is no layer of PyTorch's, which is said") {
+  Notes notes;
+  const Layers layers = testing::Lifted(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    agraph (float[batch, 3, 8] x) => (float[batch, 3, 8] y) <float[8, 24] w, float[24] b> {
+      y = com.microsoft.Attention <num_heads = 2> (x, w, b)
+    })",
+                                        &notes);
+  CHECK(testing::LinesOf(layers)[0].starts_with("onnx::Attention(x, w, b) -> [B, 3, 8]"));
+  CHECK(notes.Has("fused-operator"));
+}
+
 TEST_CASE("a product that took a transpose in is a linear behind it") {
   CHECK(
       Fused("<float[3, 8] `onnx::MatMul_1`, float[8] b>",
