@@ -22,6 +22,7 @@ constexpr AtenRule kRules[] = {
     {"addmm", "=", "bias! a! b! beta- alpha-"},
     {"baddbmm", "=", "bias! a! b! beta alpha"},
     {"mm bmm matmul", "=", "a! b!"},
+    {"mm.dtype bmm.dtype", "mm_of_type", "a! b! out_dtype-"},
     {"mv dot vdot", "matmul", "a! b!"},
     {"_grouped_mm", "grouped_mm", "a! b! offs!"},
     {"transformers.grouped_mm_fallback", "grouped_mm_fallback", "a! b! offs!"},

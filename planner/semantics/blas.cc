@@ -301,6 +301,14 @@ std::vector<OpRule> BlasRules() {
       {"linear", [](Call& c) { c.Return(Linear(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
       {"addmm", [](Call& c) { c.Return(Addmm(c.e, c.In(0), c.In(1), c.In(2))); }, Cast::kLower},
       {"mm", [](Call& c) { c.Return(Mm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
+      // mm(out_dtype=...): autocast does not know it, and it has no gradient (native_functions.yaml 2.10, mm.dtype).
+      {"mm_of_type",
+       [](Call& c) {
+         OpScope scope(c.e, "aten::mm");
+         Tensor out = c.e.Empty(c.OutShape(), c.OutType());
+         const Storage workspace = CublasWorkspace(c.e);
+         c.Return(std::move(out));
+       }},
       {"baddbmm", [](Call& c) { c.Return(Baddbmm(c)); }, Cast::kLower},
       {"bmm", [](Call& c) { c.Return(Bmm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
       {"einsum",

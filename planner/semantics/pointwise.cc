@@ -224,10 +224,12 @@ void RunPow(Call& c) {
     return;
   }
   const Tensor& base = x ? x : exponent;
-  Tensor out = e.EmptyLike(base, base->dtype);
+  const bool inplace = c.InPlace() && IsFloating(base->dtype);
+  const Tensor before = inplace && e.grad_mode && base->tracked() ? e.EmptyLike(base) : base;
+  Tensor out = inplace ? e.Overwrite(base) : e.EmptyLike(base, base->dtype);
   const bool zero = c.Real("scalar", 2) == 0;
   if (GradNode* node = e.Record("PowBackward0", {base}, {out})) {
-    node->Save(base);
+    node->Save(before);
     node->Backward([zero](GradContext& g) {  // pow_backward: grad * (exponent * self.pow(exponent - 1))
       if (zero) {
         g.Set(0, g.e.EmptyLike(g.saved(0)));
@@ -335,7 +337,9 @@ void RunLogAddExp(Call& c) {
 void RunLerp(Call& c) {
   Eager& e = c.e;
   const Tensor &self = c.In(0), &end = c.In(1), &weight = c.In(2);
-  Tensor out = weight ? e.EmptyIterator({&self, &end, &weight}, self->dtype) : Iterate(e, self, end, self->dtype);
+  Tensor out = c.InPlace() ? e.Overwrite(self)
+               : weight    ? e.EmptyIterator({&self, &end, &weight}, self->dtype)
+                           : Iterate(e, self, end, self->dtype);
   if (GradNode* node = e.Record("LerpBackward0", {self, end, weight}, {out})) {
     const bool keeps = weight && weight->tracked();
     node->Save(keeps ? end : Tensor()).Save(keeps ? self : Tensor()).Save(weight);
@@ -362,7 +366,7 @@ template <bool divides>
 void RunAddC(Call& c) {
   Eager& e = c.e;
   const Tensor &self = c.In(0), &first = c.In(1), &second = c.In(2);
-  Tensor out = e.EmptyIterator({&self, &first, &second}, Promote(self, first));
+  Tensor out = c.InPlace() ? e.Overwrite(self) : e.EmptyIterator({&self, &first, &second}, Promote(self, first));
   if (GradNode* node = e.Record(divides ? "AddcdivBackward0" : "AddcmulBackward0", {self, first, second}, {out})) {
     node->Save(first).Save(second);
     node->Backward([](GradContext& g) {

@@ -53,10 +53,13 @@ constexpr UnaryRow kUnaryRows[] = {
     {"sign", "SignBackward0", Keeps::kNothing, 0, Cast::kNone, true},          // zeros
 };
 
-Tensor Unary(Eager& e, const Tensor& x, const UnaryRow& row) {
-  Tensor out = e.EmptyLike(x, row.keeps_integers ? x->dtype : Floating(x->dtype));
+// In place, an operator that keeps its input keeps a clone of it, made before (gen_variable_type.py).
+Tensor Unary(Eager& e, const Tensor& x, const UnaryRow& row, bool inplace = false) {
+  const bool clones = inplace && row.keeps == Keeps::kInput && e.grad_mode && x->tracked();
+  const Tensor before = clones ? e.EmptyLike(x) : x;
+  Tensor out = inplace ? e.Overwrite(x) : e.EmptyLike(x, row.keeps_integers ? x->dtype : Floating(x->dtype));
   if (GradNode* node = e.Record(row.node, {x}, {out})) {
-    if (row.keeps == Keeps::kInput) node->Save(x);
+    if (row.keeps == Keeps::kInput) node->Save(before);
     if (row.keeps == Keeps::kOutput) node->SaveOutput(out);
     node->Backward([temporaries = row.temporaries](GradContext& g) {
       std::vector<Tensor> scratch;
@@ -71,7 +74,7 @@ Tensor Unary(Eager& e, const Tensor& x, const UnaryRow& row) {
 
 template <size_t row>
 void RunUnary(Call& c) {
-  c.Return(Unary(c.e, c.In(0), kUnaryRows[row]));
+  c.Return(Unary(c.e, c.In(0), kUnaryRows[row], c.InPlace()));
 }
 
 template <size_t... rows>

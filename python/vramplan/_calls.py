@@ -535,7 +535,7 @@ def is_creation(name: str) -> bool:
     return name in {
         "arange", "zeros", "ones", "full", "empty", "eye", "linspace", "rand", "randn", "scalar_tensor", "zeros_like",
         "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty", "tril_indices",
-        "triu_indices", "randint", "randperm",
+        "triu_indices", "randint", "randperm", "rand_like", "randn_like",
     }  # fmt: skip
 
 
