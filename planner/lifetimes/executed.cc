@@ -13,15 +13,22 @@ constexpr int kMostLines = 40;  // of one statement
 
 const SourceLine kLost;
 
-// The argument of the call of `unit` in its line, "self.conv(x)" of "self.bn(self.conv(x))"; empty: not found.
+// The argument of the call of `unit` in its line, "self.conv(x)" of "self.bn(self.conv(x))", "x" of "norm(x)", where a
+// loop runs through a list of norms; empty: not found.
 std::string_view ArgumentText(std::string_view text, const Unit& unit) {
   const std::string name = unit.kind.substr(unit.kind.find_first_not_of('.')) + "(";
-  const size_t at = text.find(name);
-  if (at == std::string_view::npos) return {};
+  size_t begin = text.find(name);
+  if (begin != std::string_view::npos) {
+    begin += name.size();
+  } else {
+    text = RightOf(text);
+    begin = text.find('(') + 1;
+    if (!unit.kind.ends_with('#') || begin == 0 || CallsOfVariables(text) != 1) return {};
+  }
   int depth = 1;
-  for (size_t end = at + name.size(); end < text.size(); ++end) {
+  for (size_t end = begin; end < text.size(); ++end) {
     if (text[end] == '(') ++depth;
-    if (text[end] == ')' && --depth == 0) return text.substr(at + name.size(), end - at - name.size());
+    if (text[end] == ')' && --depth == 0) return text.substr(begin, end - begin);
   }
   return {};
 }

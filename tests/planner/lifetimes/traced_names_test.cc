@@ -219,6 +219,15 @@ TEST_CASE("a convolution that a norm was folded into is of the norm's line where
   CHECK(with("3 y = self.bn(y)").DiesBehind("a") == "b");
 }
 
+TEST_CASE("in a loop over convolutions and norms the norm's line says what the convolution was called") {
+  const auto with = [](const std::string& line) {
+    return Forward("a - abs x | 2 x = self.stem(x)\nb convs.1 conv2d a | " + line + " | 1 return n(x)\n" +
+                   "c norms.1 batch_norm b | " + line + " | 1 return n(x)\nd - exp c | 9 return self.head(x)");
+  };
+  CHECK(with("3 x = norm(x)").DiesBehind("a") == "b");
+  CHECK(with("3 x = norm(conv(x))").DiesBehind("a") == "c");
+}
+
 TEST_CASE("two statements on one line, and files without lines, are guessed as ever") {
   const std::string plain = "a - abs x\nb - neg a\nc - exp b\nd - abs c";
   CHECK(Forward(plain).DiesBehind("b") == "c");
