@@ -27,6 +27,13 @@ constexpr FrameHabit kCopiedCodeFrames[] = {
 };
 
 constexpr NameHabit kCopiedCodeNames[] = {
+    // Names for what is loaded with weights and often frozen: Lightning's tutorial of transfer learning
+    // (docs/source-pytorch/advanced/finetuning.rst, BaseFinetuning.freeze(self.backbone), feature_extractor),
+    // fastai's and Keras' base_model.
+    {"backbone.", NameHabit::Of::kPublished},
+    {"feature_extractor.", NameHabit::Of::kPublished},
+    {"base_model.", NameHabit::Of::kPublished},
+    {"pretrained.", NameHabit::Of::kPublished},
     // openai/gpt-2 and its children (karpathy/nanoGPT, model.py; transformers, modeling_gpt2.py): tok_emb, pos_emb
     {"wte", NameHabit::Of::kNamedResult},
     {"wpe", NameHabit::Of::kNamedResult},

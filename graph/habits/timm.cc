@@ -101,6 +101,10 @@ constexpr NameHabit kTimmNames[] = {
     {".attention_biases", NameHabit::Of::kCachedIndex},                                      // models/levit.py
     {".act2", NameHabit::Of::kNormFreeInPlace},                                              // models/nfnet.py
     {".act2b", NameHabit::Of::kNormFreeInPlace},
+    {"patch_embed.proj.weight", NameHabit::Of::kPublished, "blocks.0.attn.qkv.weight"},  // vision_transformer.py
+    {"patch_embed.proj.weight", NameHabit::Of::kPublished, "layers.3.blocks.0.attn.qkv.weight"},  // swin_transformer.py
+    {"conv_stem.weight", NameHabit::Of::kPublished, "blocks.6.0.conv_dw.weight"},                 // efficientnet.py
+    {"stem.0.weight", NameHabit::Of::kPublished, "stages.3.blocks.0.conv_dw.weight"},             // convnext.py
 };
 
 }  // namespace

@@ -42,6 +42,19 @@ constexpr NameHabit kTorchvisionNames[] = {
     {".scale_activation", NameHabit::Of::kGateOfExcitation},  // ops/misc.py: SqueezeExcitation
     {".activation", NameHabit::Of::kActivationOfExcitation, ".fc1"},
     {"classifier", NameHabit::Of::kClassifierInPlace},  // models/mobilenetv3.py, efficientnet.py
+    // models/resnet.py, and nn.Sequential(*list(resnet.children())[:-2])
+    {"layer1.0.conv1.weight", NameHabit::Of::kPublished, "layer4.0.conv1.weight"},
+    {"4.0.conv1.weight", NameHabit::Of::kPublished, "7.0.conv1.weight"},
+    {"features.1.conv.0.0.weight", NameHabit::Of::kPublished, "features.17.conv.0.0.weight"},       // mobilenetv2.py
+    {"features.1.block.0.0.weight", NameHabit::Of::kPublished, "features.11.block.0.0.weight"},     // mobilenetv3.py
+    {"features.1.0.block.0.0.weight", NameHabit::Of::kPublished, "features.7.0.block.0.0.weight"},  // efficientnet.py
+    {"features.1.0.block.0.weight", NameHabit::Of::kPublished, "features.7.0.block.0.weight"},      // convnext.py
+    {"features.conv0.weight", NameHabit::Of::kPublished,
+     "features.denseblock4.denselayer1.conv1.weight"},                                            // densenet.py
+    {"features.0.weight", NameHabit::Of::kPublished, "features.28.weight"},                       // vgg.py, vgg16
+    {"features.1.0.attn.qkv.weight", NameHabit::Of::kPublished, "features.7.0.attn.qkv.weight"},  // swin_transformer.py
+    {"conv_proj.weight", NameHabit::Of::kPublished,
+     "encoder.layers.encoder_layer_0.mlp.0.bias"},  // vision_transformer.py
 };
 
 }  // namespace

@@ -110,6 +110,18 @@ constexpr NameHabit kTransformersNames[] = {
     {"layer3", NameHabit::Of::kTrainedPart, "backbone."},
     {"layer4", NameHabit::Of::kTrainedPart, "backbone."},
     {"_gradient_checkpointing_func(", NameHabit::Of::kCheckpoint},  // modeling_layers.py: GradientCheckpointingLayer
+    {"embeddings.word_embeddings.weight", NameHabit::Of::kPublished,
+     "encoder.layer.0.attention.self.query.bias"},  // modeling_bert.py and its children
+    {"embeddings.word_embeddings.weight", NameHabit::Of::kPublished,
+     "transformer.layer.0.attention.q_lin.bias"},                       // modeling_distilbert.py
+    {"wte.weight", NameHabit::Of::kPublished, "h.0.attn.c_attn.bias"},  // modeling_gpt2.py
+    {"embeddings.patch_embeddings.projection.weight", NameHabit::Of::kPublished,
+     "layers.0.attention.q_proj.bias"},  // modeling_vit.py
+    {"embeddings.patch_embedding.weight", NameHabit::Of::kPublished,
+     "encoder.layers.0.self_attn.q_proj.bias"},                                                      // modeling_clip.py
+    {"shared.weight", NameHabit::Of::kPublished, "encoder.block.0.layer.0.SelfAttention.q.weight"},  // modeling_t5.py
+    {"feature_extractor.conv_layers.0.conv.weight", NameHabit::Of::kPublished,
+     "encoder.layers.0.attention.q_proj.bias"},  // modeling_wav2vec2.py
 };
 
 constexpr ClassHabit kDiffusersClasses[] = {

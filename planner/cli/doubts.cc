@@ -11,9 +11,11 @@
 #include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
+#include "planner/spec/backbones.h"
 #include "planner/spec/towers.h"
 #include "planner/timeline/inplace_on.h"
 #include "planner/timeline/name_ends.h"
+#include "planner/timeline/repeated_modules.h"
 
 namespace vramplan {
 namespace {
@@ -231,19 +233,50 @@ std::optional<Doubt> Teachers(const DoubtedStep& step) {
   return doubt;
 }
 
+// A network that comes with weights is often frozen, and what was added to it trained.
+std::optional<Doubt> Backbones(const DoubtedStep& step) {
+  const ModelFacts& model = step.prepared.question.model;
+  if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0 || model.trained_known)
+    return std::nullopt;
+  Layers other = step.prepared.layers;
+  const std::optional<Tower> backbone = FindBackbone(other);
+  if (!backbone) return std::nullopt;
+  const std::vector<TrainedPattern> patterns = FrozenPatterns(*backbone, other);
+  for (const ValueId id : backbone->parameters) SetTrained(&other, id, false);
+  Doubt doubt;
+  doubt.assumption = {.code = "backbone",
+                      .text = "assumed: the network in " + patterns.front().glob +
+                              ", of a kind that is often loaded with weights and frozen, is trained",
+                      .settle = ToString(patterns) + " freezes it"};
+  doubt.Add(Under(step, other, step.spec));
+  return doubt;
+}
+
+// Which modules run under torch.utils.checkpoint only source lines say. Where all blocks do, hardly less is possible.
+std::optional<Doubt> Checkpoints(const DoubtedStep& step) {
+  if (step.spec.mode != Mode::kTrain || step.prepared.question.model.checkpoints_known) return std::nullopt;
+  if (!step.spec.checkpoint.empty() || IsLeftOut(step.options, true)) return std::nullopt;
+  TrainingSpec other = step.spec;
+  other.checkpoint = RepeatedModules(step.prepared.layers);
+  if (other.checkpoint.empty()) return std::nullopt;
+  Doubt doubt;
+  doubt.assumption = {.code = "nothing-checkpointed",
+                      .text = "assumed: nothing runs under torch.utils.checkpoint; the file does not say",
+                      .settle = "--checkpoint " + other.checkpoint.front() + " and the other modules that do",
+                      .said_elsewhere = true};
+  doubt.Add(Under(step, step.prepared.layers, other));
+  return doubt;
+}
+
 // What no exporter writes and no other row asks. Less than a head alone, nothing that trains takes.
 std::optional<Doubt> AllTrained(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0) return std::nullopt;
-  if (model.trained_known && model.checkpoints_known) return std::nullopt;
-  if (IsLeftOut(step.options, true)) return std::nullopt;
-  const bool checkpoints_known = model.checkpoints_known || !step.spec.checkpoint.empty();
+  if (model.trained_known || IsLeftOut(step.options, true)) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "all-trained",
-                      .text = std::string("assumed: every parameter is trained") +
-                              (checkpoints_known ? ", which the file does not say"
-                                                 : " and nothing is checkpointed; the file says neither"),
-                      .settle = "--frozen PATTERN, --checkpoint MODULE, or vramplan run on the script",
+                      .text = "assumed: every parameter is trained, which the file does not say",
+                      .settle = "--frozen PATTERN, or vramplan run on the script",
                       .said_elsewhere = true};
   doubt.Add(Under(step, OnlyLastTrained(step.prepared.layers), step.spec));
   return doubt;
@@ -266,7 +299,8 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
 }
 
 using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
-constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts, InPlace, OtherLoss, Names, Teachers, AllTrained};
+constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts,    InPlace,   OtherLoss, Names,
+                              Teachers,         Backbones,   Checkpoints, AllTrained};
 
 }  // namespace
 

@@ -35,15 +35,22 @@ bool Holds(Bytes low, Bytes high, double truth) {
          static_cast<double>(high.count()) >= truth * (1 - kRight);
 }
 
-Judgement Judged(const Estimate& estimate, double truth) {
+// What may be frozen or checkpointed holds nearly anything: it tells nothing of a model where nothing is.
+bool IsOfAnother(const Assumption& assumption, const std::string& model) {
+  const std::string& code = assumption.code;
+  return code == "all-trained" || code == "nothing-checkpointed" || (code == "backbone" && model != "hand_bert_frozen");
+}
+
+Judgement Judged(const Estimate& estimate, const std::string& model, double truth) {
   Judgement answer{3, estimate.peak.peak.requested.count(), ""};
   const double error = static_cast<double>(answer.requested) / truth - 1;
   if (std::abs(error) <= kRight) return {0, answer.requested, ""};
-  for (const Assumption& assumption : estimate.assumptions) {
-    // That a head alone may be trained holds nearly anything: it tells nothing here, where all is trained.
-    if (assumption.code == "all-trained" || !Holds(assumption.low, assumption.high, truth)) continue;
-    return {1, answer.requested, assumption.code};
+  std::vector<Assumption> said = estimate.assumptions;
+  std::erase_if(said, [&](const Assumption& assumption) { return IsOfAnother(assumption, model); });
+  for (const Assumption& assumption : said) {
+    if (Holds(assumption.low, assumption.high, truth)) return {1, answer.requested, assumption.code};
   }
+  if (const auto [low, high] = Together(said); Holds(low, high, truth)) return {1, answer.requested, "together"};
   for (const Note& note : estimate.notes.all()) {
     if (note.severity != Severity::kWarning) continue;
     const std::string text = note.text + " " + note.hint;
@@ -55,7 +62,7 @@ Judgement Judged(const Estimate& estimate, double truth) {
 
 Judgement JudgedAnswer(const std::string& file, const Row& row) {
   const Result<Estimate> estimate = Asked(file, row, row.at("loss"));
-  return estimate.ok() ? Judged(*estimate, static_cast<double>(Count(row, "requested"))) : Judgement();
+  return estimate.ok() ? Judged(*estimate, row.at("model"), static_cast<double>(Count(row, "requested"))) : Judgement();
 }
 
 // A line of shares for each kind of file, and one for all.
