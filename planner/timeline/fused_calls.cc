@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "graph/base/text.h"
 #include "graph/layers/trained.h"
 #include "graph/layers/uses.h"
 
@@ -38,7 +39,8 @@ class Search {
     const std::string& path = layers_[module].path;
     auto in = Named(path + ".in_proj_weight", path + ".in_proj_bias");
     auto out = Named(path + ".out_proj.weight", path + ".out_proj.bias");
-    std::optional<Call> call = Enclosed(module);
+    const ValueId mask = MaskOf(module);
+    std::optional<Call> call = Enclosed(module, mask);
     if (!call || layers_[call->input].shape.rank() != 3 || !IsBatchFirst(*call)) return std::nullopt;
     if (!in || !out) {
       const auto [first, second] = OwnProjections(module, *call);
@@ -51,9 +53,10 @@ class Search {
       const Layer& layer = At(l);
       if (layer.op != "scaled_dot_product_attention") continue;
       if (product != nullptr || layer.attributes.Int("is_causal", 0) != 0) return std::nullopt;
-      if (layer.inputs.size() > 3 && layer.inputs[3].valid()) return std::nullopt;  // a mask
+      if (layer.inputs.size() > 3 && layer.inputs[3].valid() && !mask.valid()) return std::nullopt;
       product = &layer;
     }
+    if (mask.valid() && product == nullptr) return std::nullopt;
     if (product == nullptr && !TakeWeights(module, &*call)) return std::nullopt;
     if (product != nullptr && (call->second.valid() || layers_[product->inputs[0]].shape.rank() != 4))
       return std::nullopt;
@@ -76,7 +79,8 @@ class Search {
       if (!found) return std::nullopt;
       *values = *found;
     }
-    std::optional<Call> call = Enclosed(module);
+    if (attention.mask.valid()) return std::nullopt;
+    std::optional<Call> call = Enclosed(module, {});
     if (!call || call->second.valid() || attention.weights != eager::AttentionWeights::kNone) return std::nullopt;
     // norm, (sum, norm,) linear, activation, linear and sums: whatever else computes here is not torch.nn's layer.
     int norms = 0, linears = 0, activations = 0;
@@ -154,18 +158,36 @@ class Search {
     return true;
   }
 
-  // The call's layers, if nothing runs between them, one value goes in and one comes out.
-  std::optional<Call> Enclosed(ModuleId module) const {
+  // The mask of a module's only product, where the module itself made floats of booleans: of a mask that was given as
+  // floats the Python runs (F._canonical_mask). Invalid: there is none.
+  ValueId MaskOf(ModuleId module) const {
+    const Extent& extent = extents_[static_cast<size_t>(module.value)];
+    ValueId mask;
+    for (int l = std::max(extent.first, 0); l <= extent.last; ++l) {
+      const Layer& layer = At(l);
+      if (layer.op == "scaled_dot_product_attention" && layer.inputs.size() > 3) mask = layer.inputs[3];
+    }
+    const Layer* maker = uses_.MakerOf(mask);
+    while (maker != nullptr && IsOneOf(maker->op, {"unsqueeze", "view", "reshape", "expand", "contiguous"}))
+      maker = uses_.MakerOf(maker->inputs[0]);
+    const bool made = maker != nullptr && maker->op == "masked_fill" && maker->module == module;
+    return made && layers_[maker->outputs[0]].shape.rank() == 2 ? maker->outputs[0] : ValueId();
+  }
+
+  // The call's layers behind those that make its mask, if nothing runs between them, one value goes in beside the mask
+  // and one comes out.
+  std::optional<Call> Enclosed(ModuleId module, ValueId mask) const {
     const Extent& extent = extents_[static_cast<size_t>(module.value)];
     if (extent.first < 0 || extent.last - extent.first + 1 != extent.layers) return std::nullopt;
     Call call;
-    call.first = extent.first;
+    call.mask = mask;
+    call.first = mask.valid() ? uses_.PlaceOfMaker(mask) + 1 : extent.first;
     call.last = extent.last;
     const auto inside = [&](int layer) { return layer >= call.first && layer <= call.last; };
     for (int l = call.first; l <= call.last; ++l) {
       for (const ValueId id : At(l).inputs) {
         if (!id.valid() || (layers_[id].role != Role::kActivation && layers_[id].role != Role::kInput)) continue;
-        if (inside(uses_.PlaceOfMaker(id))) continue;
+        if (inside(uses_.PlaceOfMaker(id)) || id == mask) continue;
         if (call.input.valid() && call.input != id) return std::nullopt;
         call.input = id;
       }

@@ -1,8 +1,9 @@
 // Fused calls: module calls that inference runs as one operator, although the file shows the Python that training runs
 // (planner/semantics/fused_attention.h).
 //
-//   nn.MultiheadAttention, batch first, an even number of heads, one tensor as query, key and value, no mask
-//   nn.TransformerEncoderLayer around one, with ReLU or GELU
+//   nn.MultiheadAttention, batch first, an even number of heads, one tensor as query, key and value, no mask or one of
+//   booleans, which the module makes floats of first: zeros_like(mask).masked_fill_(mask, -inf)
+//   nn.TransformerEncoderLayer around one without a mask, with ReLU or GELU
 #pragma once
 
 #include <optional>
@@ -21,6 +22,7 @@ struct AffineValues {
 struct FusedCall {
   int first = 0, last = 0;  // layers
   ValueId input, output;
+  ValueId mask;  // [positions, positions], or [batch, positions]; invalid: none
   AffineValues in_projection, out_projection;
   int64_t heads = 1;
   eager::AttentionWeights weights = eager::AttentionWeights::kNone;

@@ -342,8 +342,16 @@ void ModelRun::RunFused(const FusedCall& call, std::vector<eager::Tensor>& value
   const auto affine = [&](const AffineValues& ids) { return eager::Affine{value(ids.weight), value(ids.bias)}; };
   e_.origin.layer = static_cast<int32_t>(call.first);
   e_.origin.op = "fused";
-  const eager::FusedAttention attention{affine(call.in_projection), affine(call.out_projection), call.heads,
-                                        call.weights};
+  eager::FusedAttention attention{
+      affine(call.in_projection), affine(call.out_projection), call.heads, call.weights, {}};
+  if (call.mask.valid()) {
+    attention.mask = value(call.mask);
+    const Shape& mask = attention.mask->sizes;
+    const Shape& s = value(call.input)->sizes;
+    if (mask[0] != s[0])  // of positions: merge_masks sees it by head
+      attention.mask =
+          Expand(e_, Reshape(e_, attention.mask, Shape{1, 1, s[1], s[1]}), Shape{s[0], call.heads, s[1], s[1]});
+  }
   eager::Tensor& out = values[static_cast<size_t>(call.output.value)];
   if (!call.encoder_layer) {
     eager::Tensor weights;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -66,6 +67,29 @@ TEST_CASE("steps that record gradients, and autocast, run the Python") {
   CHECK(FusedCallsOf(layers, mixed).empty());
   mixed.precision = Precision::kFp16;
   CHECK(FusedCallsOf(layers, mixed).size() == 6);
+}
+
+TEST_CASE("a mask of booleans is made in front of the call, and the encoder layer around it runs its Python") {
+  Layers layers = Model("transformer_encoder.ts-train");
+  const auto product = std::ranges::find(layers.layers, "scaled_dot_product_attention", &Layer::op);
+  REQUIRE(product != layers.layers.end());
+  const ModuleId attention = product->module;
+  const ValueId mask = layers.Add({.name = "mask", .type = DType::kFloat32, .shape = {128, 128}});
+  product->inputs.resize(4);
+  product->inputs[3] = mask;
+  Layer fill;
+  fill.op = "masked_fill";
+  fill.name = "fill";
+  fill.outputs = {mask};
+  fill.module = attention;
+  layers.layers.insert(std::ranges::find(layers.layers, attention, &Layer::module), fill);
+  const std::vector<FusedCall> calls = FusedCallsOf(layers, Inference());
+  REQUIRE(calls.size() == 6);
+  CHECK(calls[0].mask == mask);
+  CHECK(layers.layers[static_cast<size_t>(calls[0].first) - 1].name == "fill");
+  CHECK_FALSE(calls[0].encoder_layer);
+  CHECK(calls[1].encoder_layer);
+  CHECK_FALSE(calls[1].mask.valid());
 }
 
 TEST_CASE("what nn.MultiheadAttention does not fuse") {
