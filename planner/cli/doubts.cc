@@ -8,26 +8,23 @@
 #include "graph/layers/trained.h"
 #include "graph/lift/any_export/passes.h"
 #include "graph/lift/readings/readings.h"
-#include "planner/allocator/replay.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
 #include "planner/spec/backbones.h"
 #include "planner/spec/towers.h"
 #include "planner/timeline/inplace_on.h"
-#include "planner/timeline/name_ends.h"
 #include "planner/timeline/repeated_modules.h"
 
 namespace vramplan {
 namespace {
 
-// What is assumed, and what the step asks for under each other answer: of a step that was laid out for a doubt, nothing
-// else is kept.
+// What is assumed, and what the step asks for at most under each other answer.
 struct Doubt {
   Assumption assumption;  // but for its ends
   std::vector<Bytes> others;
 
-  void Add(const Result<Timeline>& other) {
-    if (other.ok()) others.push_back(RequestedPeak(*other, other->batch));
+  void Add(const Result<Bytes>& other) {
+    if (other.ok()) others.push_back(*other);
   }
 };
 
@@ -49,17 +46,17 @@ void AddWith(const DoubtedStep& step, const PutBack& put_back, bool named, Doubt
   AddOriginalModules(&*layers);
   // What was put back may be all that a pattern matched: then it matches nothing now.
   static_cast<void>(ApplyTrained(step.prepared.trained, &*layers, &already_told));
-  doubt->Add(ScheduleFor(*layers, step.spec, step.batch, &already_told));
+  doubt->Add(RequestedFor(*layers, step.spec, step.batch, &already_told));
   if (named && runtime == Runtime::kPyTorch) {
     const Releases most = ReleasesAfter(*layers, Naming::kMost);
-    doubt->Add(ScheduleAs(most, *layers, step.spec, step.batch, &already_told));
+    doubt->Add(RequestedFor(*layers, most, step.spec, step.batch, &already_told));
   }
 }
 
-// The step of layers that differ in no tensor.
-Result<Timeline> Under(const DoubtedStep& step, const Layers& layers, const TrainingSpec& other) {
+// Of layers that differ in no tensor.
+Result<Bytes> Under(const DoubtedStep& step, const Layers& layers, const TrainingSpec& other) {
   Notes already_told;
-  return ScheduleFor(layers, step.prepared.lifetimes.likely, other, step.batch, &already_told);
+  return RequestedFor(layers, step.prepared.lifetimes.likely, other, step.batch, &already_told);
 }
 
 // Only the names of weights tell that a batch norm was folded; metadata of the dynamo exporter is a fact.
@@ -128,7 +125,7 @@ std::optional<Doubt> InPlace(const DoubtedStep& step) {
   if (named) {
     other.inplace = Inplace::kOff;
     Notes already_told;
-    doubt.Add(ScheduleAs(step.prepared.lifetimes.most, step.prepared.layers, other, step.batch, &already_told));
+    doubt.Add(RequestedFor(step.prepared.layers, step.prepared.lifetimes.most, other, step.batch, &already_told));
   }
   return doubt;
 }
@@ -173,7 +170,7 @@ std::optional<Doubt> Names(const DoubtedStep& step) {
   for (const Releases* releases : {&step.prepared.lifetimes.fewest, &step.prepared.lifetimes.most}) {
     if (*releases == step.prepared.lifetimes.likely) continue;
     Notes already_told;
-    doubt.Add(ScheduleAs(*releases, step.prepared.layers, step.spec, step.batch, &already_told));
+    doubt.Add(RequestedFor(step.prepared.layers, *releases, step.spec, step.batch, &already_told));
   }
   return doubt;
 }
@@ -292,7 +289,7 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
     Doubt doubt;
     doubt.assumption = {
         .code = std::move(reading.code), .text = std::move(reading.text), .settle = std::move(reading.settle)};
-    doubt.Add(ScheduleFor(reading.layers, step.spec, step.batch, &already_told));
+    doubt.Add(RequestedFor(reading.layers, step.spec, step.batch, &already_told));
     doubts.push_back(std::move(doubt));
   }
   return doubts;

@@ -9,6 +9,7 @@
 #include "planner/runtimes/given_graph.h"
 #include "planner/runtimes/onnxruntime.h"
 #include "planner/runtimes/stand_in.h"
+#include "planner/timeline/around.h"
 #include "planner/timeline/known_sizes.h"
 #include "planner/timeline/name_ends.h"
 
@@ -62,6 +63,10 @@ Timeline Shuffled(const Timeline& timeline, uint64_t seed) {
   return shuffled;
 }
 
+Releases LikelyReleases(const Layers& layers, const TrainingSpec& spec) {
+  return spec.framework.runtime == Runtime::kPyTorch ? ReleasesAfter(layers) : Releases();
+}
+
 }  // namespace
 
 Result<Layers> GraphFor(Runtime runtime, const Graph& graph, const Shapes& shapes, const PutBack& put_back,
@@ -79,8 +84,20 @@ Lifetimes LifetimesFor(Runtime runtime, const Layers& layers) {
 }
 
 Result<Timeline> ScheduleFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
-  const bool pytorch = spec.framework.runtime == Runtime::kPyTorch;
-  return ScheduleFor(layers, pytorch ? ReleasesAfter(layers) : Releases(), spec, batch, notes);
+  return ScheduleFor(layers, LikelyReleases(layers, spec), spec, batch, notes);
+}
+
+Result<Bytes> RequestedFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
+  return RequestedFor(layers, LikelyReleases(layers, spec), spec, batch, notes);
+}
+
+Result<Bytes> RequestedFor(const Layers& layers, const Releases& releases, const TrainingSpec& spec, int64_t batch,
+                           Notes* notes) {
+  if (spec.framework.runtime == Runtime::kPyTorch && !HasModelsBeside(spec))
+    return PeakAs(releases, layers, spec, batch, notes);
+  const Result<Timeline> timeline = ScheduleFor(layers, releases, spec, batch, notes);
+  if (!timeline.ok()) return timeline.error();
+  return RequestedPeak(*timeline, batch);
 }
 
 Result<Timeline> ScheduleFor(const Layers& layers, const Releases& releases, const TrainingSpec& spec, int64_t batch,

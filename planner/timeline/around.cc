@@ -212,4 +212,6 @@ Status AddModels(const Layers& layers, const TrainingSpec& spec, int64_t batch, 
   return AddValidation(layers, spec, timeline);
 }
 
+bool HasModelsBeside(const TrainingSpec& spec) { return spec.around.second || spec.around.eval_batch; }
+
 }  // namespace vramplan

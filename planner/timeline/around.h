@@ -51,5 +51,7 @@ class Retained {
 // The second model, and the validation after the last step: its two batches are two steps more in the timeline, beyond
 // `timeline->steps`. Errors: those of Schedule.
 Status AddModels(const Layers& layers, const TrainingSpec& spec, int64_t batch, Timeline* timeline);
+// Whether it adds any.
+bool HasModelsBeside(const TrainingSpec& spec);
 
 }  // namespace vramplan

@@ -18,9 +18,7 @@ std::string LengthsToGive(const Value& value) {
 }  // namespace
 
 Status CheckKnownSizes(const Layers& layers, const Timeline& timeline) {
-  for (const Event& event : timeline.events) {
-    if (event.kind != EventKind::kAllocate) continue;
-    const Block& block = timeline[event.block];
+  for (const Block& block : timeline.blocks) {
     if (block.bytes != SizeExpr::Saturated() || block.origin.layer < 0) continue;
     const Layer& layer = layers.layers[static_cast<size_t>(block.origin.layer)];
     std::vector<ValueId> values = layer.outputs;

@@ -16,5 +16,9 @@ namespace vramplan {
 // Schedule in PyTorch, with these names: one of LifetimesOf(layers), or of layers that differ in no tensor.
 Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
                             Notes* notes);
+// The most that any step of it asks for (RequestedPeak), without keeping what it is made of: a third of the memory. Not
+// where HasModelsBeside(spec) (around.h), whose events are put between those of a timeline.
+Result<Bytes> PeakAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
+                     Notes* notes);
 
 }  // namespace vramplan

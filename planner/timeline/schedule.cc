@@ -176,25 +176,15 @@ Status CheckSaved(const TrainingSpec& spec, const Timeline& timeline) {
   return Done{};
 }
 
-}  // namespace
-
-Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
-  return ScheduleAs(ReleasesAfter(layers), layers, spec, batch, notes);
-}
-
-Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
-                            Notes* notes) {
+// Into `timeline`, by `recorder`: all but the models beside it.
+Status LayOut(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes,
+              Recorder& recorder, Timeline* timeline) {
   if (const Status checked = CheckSpec(spec); !checked) return checked.error();
   Result<std::vector<CheckpointedCall>> calls = FindCheckpointedCalls(layers, spec.checkpoint, spec.saved);
   if (!calls.ok()) return calls.error();
   if (notes != nullptr) NoteCheckpoints(*calls, spec, notes);
-  Timeline timeline;
-  timeline.batch = batch;
-  timeline.steps = spec.mode == Mode::kTrain ? spec.steps : kForwardsOfInference;
-  // What most steps ask for, so that the lists are copied seldom while they grow.
-  timeline.blocks.reserve(16 * layers.layers.size());
-  timeline.events.reserve(32 * layers.layers.size());
-  Recorder recorder(timeline);
+  timeline->batch = batch;
+  timeline->steps = spec.mode == Mode::kTrain ? spec.steps : kForwardsOfInference;
   recorder.Enter(0, Phase::kSetup);
   Eager e(recorder, spec, batch, notes);
   recorder.Follow(&e.origin);
@@ -208,12 +198,39 @@ Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, cons
   const Status run = spec.mode == Mode::kTrain ? Train(e, model, recorder, spec.steps) : Infer(e, model, recorder);
   if (!run) return run.error();
   recorder.Stop();
-  timeline.loss = model.loss();
-  timeline.refused = model.Refused();
-  if (const Status saved = CheckSaved(spec, timeline); !saved) return saved.error();
-  if (const Status known = CheckKnownSizes(layers, timeline); !known) return known.error();
+  timeline->loss = model.loss();
+  timeline->refused = model.Refused();
+  if (const Status saved = CheckSaved(spec, *timeline); !saved) return saved.error();
+  return CheckKnownSizes(layers, *timeline);
+}
+
+}  // namespace
+
+Result<Timeline> Schedule(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
+  return ScheduleAs(ReleasesAfter(layers), layers, spec, batch, notes);
+}
+
+Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
+                            Notes* notes) {
+  Timeline timeline;
+  // What most steps ask for, so that the lists are copied seldom while they grow.
+  timeline.blocks.reserve(16 * layers.layers.size());
+  timeline.events.reserve(32 * layers.layers.size());
+  Recorder recorder(timeline);
+  if (const Status laid_out = LayOut(releases, layers, spec, batch, notes, recorder, &timeline); !laid_out)
+    return laid_out.error();
   if (const Status added = AddModels(layers, spec, batch, &timeline); !added) return added.error();
   return timeline;
+}
+
+Result<Bytes> PeakAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
+                     Notes* notes) {
+  CHECK(!HasModelsBeside(spec));
+  Timeline timeline;
+  Recorder recorder(timeline, batch);
+  if (const Status laid_out = LayOut(releases, layers, spec, batch, notes, recorder, &timeline); !laid_out)
+    return laid_out.error();
+  return recorder.Peak();
 }
 
 }  // namespace vramplan

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "planner/timeline/name_ends.h"
 #include "planner/timeline/timeline.h"
 #include "tests/support/layers_text.h"
 
@@ -27,6 +28,9 @@ TEST_CASE("a tensor of unknown length that takes memory is an error which names 
   REQUIRE_FALSE(timeline.ok());
   CHECK(timeline.error().text == "the shape of 'made', [?, 4], is not known, so the memory of a step is not either");
   CHECK(timeline.error().hint == "give its lengths: --dim made:0=N");
+  const auto peak = PeakAs(ReleasesAfter(layers), layers, spec, 2, &notes);
+  REQUIRE_FALSE(peak.ok());
+  CHECK(peak.error().text == timeline.error().text);
 }
 
 }  // namespace

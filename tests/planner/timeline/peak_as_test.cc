@@ -1,0 +1,39 @@
+// A step that is asked for its peak alone has the peak of its timeline.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "planner/allocator/replay.h"
+#include "planner/timeline/name_ends.h"
+#include "tests/support/truth.h"
+
+namespace vramplan::testing {
+namespace {
+
+TEST_CASE("PeakAs is RequestedPeak of ScheduleAs") {
+  for (const char* model : {"mobilenet_v2.ts-train", "gpt_small.ts-train", "unet_bilinear.dynamo-train"}) {
+    const std::string path = DataFolder() + "/zoo/" + model + ".onnx";
+    Result<Layers> layers = LayersOf(path, "");
+    if (!layers.ok()) layers = LayersOf(path, "sequence=128");
+    REQUIRE(layers.ok());
+    const Lifetimes lifetimes = LifetimesOf(*layers);
+    for (const Mode mode : {Mode::kTrain, Mode::kInfer}) {
+      for (const int accumulate : {1, 4}) {
+        CAPTURE(model);
+        CAPTURE(accumulate);
+        TrainingSpec spec;
+        spec.mode = mode;
+        spec.accumulate = accumulate;
+        spec.inplace = Inplace::kOff;
+        const Result<Timeline> timeline = ScheduleAs(lifetimes.most, *layers, spec, 3, nullptr);
+        REQUIRE(timeline.ok());
+        const Result<Bytes> peak = PeakAs(lifetimes.most, *layers, spec, 3, nullptr);
+        REQUIRE(peak.ok());
+        CHECK(*peak == RequestedPeak(*timeline, 3));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vramplan::testing
