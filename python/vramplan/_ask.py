@@ -63,7 +63,7 @@ def _loss_name(loss: Any) -> str:
     if name == "kl-div" and getattr(loss, "log_target", False):
         name = "kl-div-log-target"
     if name is None:
-        raise UsageError("loss", f"{loss!r} is no loss of torch.nn that vramplan knows", "give the name that --loss takes")
+        raise UsageError("loss", f"{loss!r} is no loss of torch.nn that vramplan knows", "give its target, too, or the name that --loss takes")
     return name
 
 
@@ -240,13 +240,16 @@ def _of_step(
     except UsageError as unknown:
         if isinstance(question["optimizer"], str) or unknown.subject != "optimizer":
             raise
-        return script(bool(checkpoint or options), unknown)  # PyTorch knows it
+        with contextlib.suppress(VramplanError):
+            return script(bool(checkpoint or options), unknown)  # PyTorch knows it
+        raise
     read = {"fit": _results.fit_of, "estimate": _results.estimate_of}[verb]
     file = functools.partial(_file, model, example_inputs, question["optimizer"], question["mode"], question["gpu"])
     try:
         with file(recorded=True, criterion=criterion) as (path, notes):
             return read(*_answer(verb, path, arguments), notes)
-    except ExportError as refused:
+    except ExportError as error:
+        refused = error
         # The model itself knows more than what an exporter makes of it.
         with contextlib.suppress(VramplanError):
             return script(bool(checkpoint or options), refused)
@@ -257,8 +260,13 @@ def _of_step(
         except UsageError as unknown:
             why = f"{refused.text}, and a loss of one's own is only known so"
             raise ExportError("model", why, "give the name that --loss takes") from unknown
-    with file(exported=True) as (path, notes):
-        return read(*_answer(verb, path, arguments), notes)
+    try:
+        with file(exported=True) as (path, notes):
+            told = f"{refused.text}; so the operators of an exported file are answered"
+            return read(*_answer(verb, path, arguments), (told, *notes))
+    except ExportError as error:
+        hint = "see whether the model runs on these inputs; vramplan run measures a script that does"
+        raise ExportError("model", f"{refused.text}, and no exporter takes it", hint) from error
 
 
 def fit(

@@ -171,11 +171,10 @@ def _is_real(tensor: torch.Tensor) -> bool:
 
 
 def _place_of_code() -> str:
-    """File and line of the code that is running, beyond PyTorch's own and this module's."""
+    """File and line of the code that is running, beyond PyTorch's own, Python's and this module's."""
     frame = sys._getframe()
-    here = os.path.dirname(__file__)
-    torch_itself = os.path.dirname(torch.__file__)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((here, torch_itself)):
+    passed = (os.path.dirname(__file__), os.path.dirname(torch.__file__), contextlib.__file__)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(passed):
         frame = frame.f_back
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 

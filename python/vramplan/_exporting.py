@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import io
 import json
 import logging
 import os
@@ -16,7 +17,7 @@ from torch.utils import _pytree
 
 from . import _facts, _lives
 from ._errors import ExportError
-from ._forward import plain
+from ._forward import plain, samples_of
 
 _MAX_BATCH = 65536
 
@@ -42,7 +43,10 @@ def split_inputs(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def batch_of(inputs: Any) -> int | None:
-    """The length of the first axis of the first tensor."""
+    """The length of the first axis of the first tensor; of a list of samples its own."""
+    samples = samples_of(inputs)
+    if samples is not None:
+        return len(samples)
     for leaf in _pytree.tree_leaves(inputs):
         if isinstance(leaf, torch.Tensor) and leaf.dim() > 0:
             return int(leaf.shape[0])
@@ -173,13 +177,27 @@ def _off_meta(model: torch.nn.Module) -> Iterator[None]:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     level = logging.root.manager.disable
-    logging.disable(logging.WARNING)
+    logging.disable(logging.CRITICAL)  # errors are raised, and told in one line
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
         logging.disable(level)
+
+
+@contextlib.contextmanager
+def _without_graphs() -> Iterator[None]:
+    """The TorchScript exporter prints the graph that it did not take (torch/onnx/_internal/torchscript_exporter/utils.py,
+    "Torch IR graph at exception"), to where PyTorch's C++ prints."""
+    log = getattr(torch._C, "_jit_onnx_log", None)
+    if log is not None:
+        torch._C._jit_onnx_log = lambda *_: None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        if log is not None:
+            torch._C._jit_onnx_log = log
 
 
 def _graph_inputs(program: Any, inputs: Any) -> list[Any]:
@@ -411,12 +429,12 @@ def _torchscript(
     mode = torch.onnx.TrainingMode.TRAINING if model.training else torch.onnx.TrainingMode.EVAL
     given: Any = (*args, kwargs) if kwargs else args
     try:
-        with _quiet(), _returning_main_output(model):
+        with _quiet(), _without_graphs(), _returning_main_output(model):
             names = list(kwargs) if kwargs and not args else [f"input_{i}" for i in range(len(args))]
             axes = {name: {0: "batch"} for name in names}
             torch.onnx.export(
                 model, given, path, dynamo=False, training=mode, do_constant_folding=False, opset_version=17,
-                input_names=names, dynamic_axes=axes,
+                input_names=names, dynamic_axes=axes, verbose=False,
             )  # fmt: skip
     except Exception as error:
         raise ExportError("model", f"no exporter takes it: {refused.text}; {first_line(error)}") from error

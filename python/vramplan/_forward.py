@@ -28,6 +28,14 @@ def plain(out: Any) -> Any:
     return out
 
 
+def samples_of(inputs: Any) -> list[Any] | None:
+    """The first argument, if it is a list of tensors, one for each sample, as detectors take images."""
+    value = tuple(inputs) if isinstance(inputs, list) else inputs
+    while isinstance(value, tuple) or hasattr(value, "items"):
+        value = next((v for v in (value if isinstance(value, tuple) else value.values()) if not isinstance(v, (tuple, dict)) or v), None)
+    return value if isinstance(value, list) and value and all(isinstance(v, torch.Tensor) for v in value) else None
+
+
 @contextlib.contextmanager
 def _module_calls(model: torch.nn.Module, mode: Any) -> Iterator[None]:
     """The mode learns which module is running."""

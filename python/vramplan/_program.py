@@ -20,7 +20,7 @@ import torch
 from torch.utils import _pytree
 
 from ._calls import CASTS, NotRecorded, Recording, is_channels_last, is_creation
-from ._forward import T4, Criterion, record_forward, tensors_of
+from ._forward import T4, Criterion, record_forward, samples_of, tensors_of
 
 
 def _length(lengths: list[int], batches: list[int]) -> Any:
@@ -186,6 +186,8 @@ def record_program(
             continue
 
         def record(to: int, autocast: bool) -> Recording:
+            if samples_of((args, kwargs)) is not None and to != batch:
+                raise NotRecorded("a list with an item for each sample")
             resized = _pytree.tree_map(lambda t: _resized(t, batch, to), (args, kwargs))
             loss = None if criterion is None else criterion.resized(lambda t: _resized(t, batch, to))
             return record_forward(model, *resized, card, training, main_output, autocast, capability, copied, loss, guesses)

@@ -25,8 +25,13 @@ model, inputs, train = asked["model"], asked["inputs"], asked["mode"] == "train"
 batch = int(sys.argv[1])
 def resized(value):
     if not isinstance(value, torch.Tensor): return value
-    if value.dim() == 0 or value.shape[0] != asked["batch"]: return value.cuda()
+    if value.dim() == 0 or value.shape[0] != asked["batch"] or asked["listed"]: return value.cuda()
     return torch.zeros((batch, *value.shape[1:]), dtype=value.dtype, device="cuda")
+def samples(value):  # a list has an item for each sample
+    if isinstance(value, list) and len(value) == asked["batch"]: return [value[i % len(value)] for i in range(batch)]
+    if isinstance(value, (list, tuple)): return type(value)(samples(v) for v in value)
+    return {{k: samples(v) for k, v in value.items()}} if isinstance(value, dict) else value
+if asked["listed"]: inputs = samples(inputs)
 args, kwargs = torch.utils._pytree.tree_map(resized, inputs)
 given = torch.utils._pytree.tree_map(resized, asked["target"])
 half = {{"fp16": torch.float16, "bf16": torch.bfloat16, "fp64": torch.float64}}.get(asked["precision"])
@@ -78,11 +83,13 @@ def _settings(optimizer: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _asked(model: Any, inputs: Any, batch: int, question: dict[str, Any]) -> dict[str, Any]:
+    from ._forward import samples_of
+
     loss = question.get("loss")
     return {
         "model": model, "inputs": inputs, "batch": batch, "mode": question.get("mode") or "train", "loss": loss,
         "loss_name": getattr(loss, "__name__", type(loss).__name__), "precision": question.get("precision"),
-        "target": question.get("target"),
+        "target": question.get("target"), "listed": samples_of(inputs) is not None,
         "optimizer": _settings(question.get("optimizer")),
     }  # fmt: skip
 

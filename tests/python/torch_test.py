@@ -1,6 +1,8 @@
 """The Python module with models of torch: facts, lives, exports. Exit code 77 where torch or onnxscript is missing."""
 
+import contextlib
 import dataclasses
+import io
 import pathlib
 import sys
 import tempfile
@@ -649,6 +651,19 @@ class Answers(unittest.TestCase):
         # A script is told no checkpoints, so the exporter's file answers.
         told = vramplan.estimate(stubborn.Switching(), torch.zeros(2, 512), batch=64, checkpoint=["linear"], **how)
         self.assertEqual(told.json["schema"], "vramplan.estimate/1")
+
+    def test_a_list_has_an_item_for_each_sample(self):
+        images = [torch.zeros(3, 8, 8)] * 5
+        for inputs in ((images, {"boxes": torch.zeros(2, 4)}), {"images": images}, ((images,), {})):
+            self.assertEqual(_exporting.batch_of(inputs), 5)
+        self.assertEqual(_exporting.batch_of([torch.zeros(2, 8), torch.zeros(7)]), 2)  # a list of arguments
+
+    def test_inputs_that_the_model_does_not_take_are_one_line(self):
+        with self.assertRaises(vramplan.ExportError) as raised, contextlib.redirect_stderr(io.StringIO()) as said:
+            vramplan.fit(Net(), torch.zeros(2, 9), gpu="t4", loss="mse")
+        self.assertIn("its calls cannot be recorded: RuntimeError: a and b must have same reduction dim", str(raised.exception))
+        self.assertNotIn("\n", str(raised.exception))
+        self.assertEqual(said.getvalue(), "")
 
     def test_what_a_forward_returns(self):
         named = {"hidden": torch.zeros(1), "logits": torch.ones(2)}
