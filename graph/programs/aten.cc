@@ -103,6 +103,7 @@ constexpr AtenRule kRules[] = {
     {"select", "select", "input! dim index", ShapeDims},
     {"unsqueeze squeeze", "=", "input! dim"},
     {"diagonal", "diagonal", "input! offset dim1 dim2", ShapeDiagonal},
+    {"diagonal_copy", "=", "input! offset- dim1- dim2-"},
     {"diag_embed", "=", "input! offset- dim1- dim2-"},
     {"unfold", "unfold", "input! dimension size- step", ShapeUnfold},
     {"contiguous", "contiguous", "input! memory_format-"},

@@ -24,7 +24,10 @@ AtenTarget ReadAtenTarget(std::string_view target) {
     name.pop_back();
     read.in_place = true;
   }
-  read.plain = std::string(target.substr(0, begin)) + name + std::string(target.substr(end));
+  std::string overload(target.substr(end));
+  // pow_.Scalar(self, exponent) writes; pow.Scalar(self, exponent) has a number as self (native_functions.yaml 2.10).
+  if (read.in_place && name == "pow" && overload == ".Scalar") overload = ".Tensor_Scalar";
+  read.plain = std::string(target.substr(0, begin)) + name + overload;
   return read;
 }
 

@@ -43,6 +43,7 @@ const std::unordered_map<std::string_view, std::string_view>& Words() {
       {"cdist", "2+ 2+"},
       {"linalg_cross", "1+ 1+"},
       {"diag_embed", "1+"},
+      {"diagonal_copy", "2+"},
       {"multinomial", "1+"},
       {"fractional_max_pool2d", "4"},
       {"fractional_max_pool3d", "5"},

@@ -355,6 +355,14 @@ std::vector<OpRule> ViewRules() {
          c.Return(Slice(c.e, c.In(0), axis, c.OutShape()[axis], c.Int("step", 1)));
        }},
       {"detach", [](Call& c) { c.Return(c.e.Alias(c.In(0))); }},
+      {"diagonal_copy",  // torch.diag of a matrix (TensorShape.cpp); the gradient is written into zeros
+       [](Call& c) {
+         const Tensor& x = c.In(0);
+         Tensor out = c.e.Empty(c.OutShape(), x->dtype);
+         if (GradNode* node = c.e.Record("DiagonalBackward0_copy", {x}, {out}))
+           node->Backward([sizes = x->sizes](GradContext& g) { g.Set(0, g.e.Empty(sizes, g.grad()->dtype)); });
+         c.Return(std::move(out));
+       }},
       {"leaf",  // requires_grad_() (torch/csrc/autograd/python_variable.cpp): its gradient is accumulated for it
        [](Call& c) {
          Tensor leaf = c.e.Alias(c.In(0));

@@ -316,8 +316,8 @@ void ModelRun::RunLayer(const Layer& layer, std::vector<eager::Tensor>& values) 
   e_.origin.op = rules_[index] != nullptr ? rules_[index]->op.data() : "unknown";
   const bool grad_mode = e_.grad_mode;
   if (layer.attributes.Int("no_grad", 0) != 0) e_.grad_mode = false;  // the code ran it under torch.no_grad()
-  // autocast 0: the code turned it off around this call.
-  if (rules_[index] != nullptr && layer.attributes.Int("autocast", 1) != 0)
+  // autocast 0: the code turned it off around this call. It knows no operator that writes in place (autocast_mode.h).
+  if (rules_[index] != nullptr && layer.attributes.Int("autocast", 1) != 0 && layer.attributes.Int("inplace", 0) == 0)
     autocast_.Apply(rules_[index]->cast, inputs);
   checkpoints_.BeginOperator();
   Call call(e_, layers_, layer, std::move(inputs));

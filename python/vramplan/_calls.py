@@ -38,6 +38,10 @@ def _base_mode() -> type:
     return SchemaCheckMode
 
 
+class AsksCuda(Exception):
+    """A call asked CUDA itself for a card; the next recording knows."""
+
+
 class ValuesDecide(NotRecorded):
     """The code looks at a flag or a number that only the data knows: it may be guessed."""
 
@@ -284,14 +288,19 @@ class Mode(_base_mode()):  # type: ignore[misc]
         self.running, was = True, self.running
         try:
             if name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
-                out = self._of_the_tape(_run_recurrent(func, args))
+                out = _of_the_tape(_run_recurrent(func, args), before)
             elif name == "_ctc_loss":
-                out = self._of_the_tape(self._run_ctc(args))
+                out = _of_the_tape(self._run_ctc(args), before)
             elif name in _FUSED:
                 out = _run_fused(name, args)
+            elif name in _ask_cuda and self.at.card != "cpu":
+                out = _of_the_tape(self._without_driver(func, name, args, kwargs), before)
             else:
                 out = func(*args, **kwargs)
-        except Exception:
+        except Exception as error:
+            if real is None and "NVIDIA driver" in str(error) and name not in _ask_cuda:
+                _ask_cuda.add(name)
+                raise AsksCuda from None  # what this error holds would live on
             if real is None:
                 raise
             device = next((t.device for t in before), torch.device("cpu"))
@@ -354,10 +363,17 @@ class Mode(_base_mode()):  # type: ignore[misc]
             return [t.tolist() for t in lengths]
         return lengths if all(isinstance(t, (list, tuple)) for t in lengths) else None
 
-    def _of_the_tape(self, out: Any) -> Any:
-        """What was made here in the place of an operator is no leaf of the code."""
-        self.at.leaves.update(id(t) for t in out)
-        return out
+    def _without_driver(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:
+        """What a call makes that asks CUDA itself for a card, and would make on one: its shapes are those of any device."""
+        card = torch.device(self.at.card)
+        moved = lambda t: torch.empty(t.shape, dtype=t.dtype, device="cpu") if isinstance(t, torch.Tensor) else t
+        with torch.no_grad():
+            made = func(*_pytree.tree_map(moved, args), **_pytree.tree_map(moved, kwargs))
+        lower = torch.get_autocast_dtype(card.type) if name in _IN_HALVES and torch.is_autocast_enabled(card.type) else None
+        type_of = lambda t: lower if lower is not None and t.is_floating_point() else t.dtype
+        return _pytree.tree_map(
+            lambda t: torch.empty(t.shape, dtype=type_of(t), device=card) if isinstance(t, torch.Tensor) else t, made
+        )
 
     def _run_ctc(self, args: Any) -> Any:
         """The loss of each sample, and log_alpha, which has two places for each of a target's and one more."""
@@ -366,9 +382,7 @@ class Mode(_base_mode()):  # type: ignore[misc]
             known = self.at.known.get(id(lengths), lengths if _is_real(lengths) else None)
             lengths = known.tolist() if known is not None else [targets.shape[-1]]
         samples, longest = log_probs.shape[1:2], max(lengths, default=0)
-        grad = torch.is_grad_enabled() and log_probs.requires_grad
-        made = [log_probs.new_empty(samples), log_probs.new_empty((*samples, log_probs.shape[0], 2 * int(longest) + 1))]
-        return tuple(t.requires_grad_(grad) for t in made)
+        return log_probs.new_empty(samples), log_probs.new_empty((*samples, log_probs.shape[0], 2 * int(longest) + 1))
 
     def _note(
         self, func: Any, name: str, args: Any, kwargs: Any, out: Any, numbers: dict[int, int], writes: bool, hidden: bool
@@ -538,6 +552,30 @@ def is_creation(name: str) -> bool:
     }  # fmt: skip
 
 
+class _Entry(torch.autograd.Function):
+    """An entry of the tape that keeps nothing."""
+
+    @staticmethod
+    def forward(ctx: Any, made: Any, *operands: Any) -> Any:
+        return made()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise NotRecorded("the forward goes backward itself")
+
+
+def _of_the_tape(out: Any, operands: list[torch.Tensor]) -> Any:
+    """What was made here in the place of an operator has an entry as its result would: it is no leaf of the code."""
+    tracked = [t for t in operands if t.requires_grad]
+    if not tracked or not torch.is_grad_enabled():
+        return out
+    entered = lambda t: _Entry.apply(lambda: t, *tracked) if isinstance(t, torch.Tensor) and t.is_floating_point() else t
+    return _pytree.tree_map(entered, out)
+
+
+_ask_cuda: set[str] = set()  # names of operators that ask CUDA itself for a card, as far as one was seen to do so
+# Cells of recurrent networks, which autocast runs in halves (AT_FORALL_LOWER_PRECISION_FP).
+_IN_HALVES = {"gru_cell", "lstm_cell", "rnn_tanh_cell", "rnn_relu_cell"}
 # What torch.nn's attention modules call in inference (torch/nn/modules/activation.py and transformer.py 2.10, fast path);
 # there is none for tensors without values.
 _FUSED = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd"}
@@ -573,6 +611,4 @@ def _run_recurrent(func: Any, args: Any) -> Any:
     first = state[0] if isinstance(state, (list, tuple)) else state
     bidirectional = bool(args[7])
     width = int(first.shape[-1]) * (2 if bidirectional else 1)
-    grad = torch.is_grad_enabled() and any(t.requires_grad for t in _pytree.tree_leaves((x, state, parameters)))
-    made = [x.new_empty((*x.shape[:-1], width))] + [s.new_empty(s.shape) for s in _pytree.tree_leaves(state)]
-    return tuple(t.requires_grad_(grad) for t in made)
+    return (x.new_empty((*x.shape[:-1], width)), *(s.new_empty(s.shape) for s in _pytree.tree_leaves(state)))

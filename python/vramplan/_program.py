@@ -19,7 +19,7 @@ from typing import Any, Callable
 import torch
 from torch.utils import _pytree
 
-from ._calls import CASTS, NotRecorded, Recording, is_channels_last, is_creation
+from ._calls import CASTS, AsksCuda, NotRecorded, Recording, is_channels_last, is_creation
 from ._forward import T4, Criterion, record_forward, samples_of, tensors_of
 
 
@@ -190,7 +190,11 @@ def record_program(
                 raise NotRecorded("a list with an item for each sample")
             resized = _pytree.tree_map(lambda t: _resized(t, batch, to), (args, kwargs))
             loss = None if criterion is None else criterion.resized(lambda t: _resized(t, batch, to))
-            return record_forward(model, *resized, card, training, main_output, autocast, capability, copied, loss, guesses)
+            while True:
+                with contextlib.suppress(AsksCuda):
+                    return record_forward(
+                        model, *resized, card, training, main_output, autocast, capability, copied, loss, guesses
+                    )
 
         def of_batches(recordings: list[Recording], autocast: bool) -> dict[str, Any]:
             for to in batches[len(recordings) : 2]:

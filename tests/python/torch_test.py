@@ -536,6 +536,12 @@ class Programs(unittest.TestCase):
             program = program_of(forward, torch.zeros(2, 5, 8), training=training, attention=attention)[ending]
             self.assertIn(name, [call[0] for call in calls_of(program)])
 
+    def test_operators_that_ask_cuda_for_a_card(self):
+        forward = lambda m, x: m.cell(x, m.cell(x)).softmax(1)
+        program = program_of(forward, torch.zeros(2, 3), cell=nn.GRUCell(3, 8))[""]
+        self.assertEqual([call[0] for call in calls_of(program)][-2:], ["gru_cell", "softmax"])
+        self.assertNotIn("amp", calls_of(program)[-1][-1])  # CUDA's autocast makes fp32 of it; that of the host would not
+
     def test_what_a_loss_holds_is_on_the_card_in_inference_too(self):
         loss = nn.CrossEntropyLoss(weight=torch.ones(1 << 20))
         told = [

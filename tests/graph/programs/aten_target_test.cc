@@ -16,6 +16,8 @@ TEST_CASE("the name of a call, and whether it writes in place") {
                       {"aten.__ior__.Scalar", {"aten.bitwise_or.Scalar", true}},
                       {"aten.__lshift__.Tensor", {"aten.__lshift__.Tensor", false}},
                       {"aten.add_", {"aten.add", true}},
+                      {"aten.pow.Scalar", {"aten.pow.Scalar", false}},
+                      {"aten.pow_.Scalar", {"aten.pow.Tensor_Scalar", true}},
                       {"prims.convert_element_type.default", {"prims.convert_element_type.default", false}},
                       {"_operator.mul", {"_operator.mul", false}},
                       {"aten._", {"aten._", false}},
