@@ -27,6 +27,9 @@ Value ValueFromTensor(const Graph& graph, const Shapes& shapes, TensorId id, Rol
 
 LayerBuilder::LayerBuilder(const Graph& graph, const Shapes& shapes) : graph_(graph), shapes_(shapes) {
   value_of_.resize(graph.tensors.size());
+  layers_.values.reserve(graph.tensors.size());
+  placed_of_.reserve(graph.tensors.size());
+  placed_.reserve(graph.nodes.size());
   for (const TensorId input : graph.inputs) {
     const ValueId value = AddValue(ValueFromTensor(graph_, shapes_, input, Role::kInput));
     value_of_[input.index()] = value;
@@ -113,7 +116,8 @@ ModulePath LayerBuilder::PathOf(ValueId value) const {
 }
 
 void LayerBuilder::OrderPlaced() {
-  std::ranges::stable_sort(placed_, [](const Placed& a, const Placed& b) { return a.position < b.position; });
+  if (std::ranges::is_sorted(placed_, {}, &Placed::position)) return;  // moving them all costs as much as making them
+  std::ranges::stable_sort(placed_, {}, &Placed::position);
 }
 
 void LayerBuilder::OpenModules() {

@@ -22,8 +22,8 @@
 
 #include <initializer_list>
 #include <optional>
-#include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -107,7 +107,7 @@ class LayerBuilder {
   std::vector<Placed> placed_;
   std::vector<ValueId> value_of_;   // by tensor
   std::vector<int32_t> placed_of_;  // by value: index into placed_, or -1
-  std::set<std::string> names_;
+  std::unordered_set<std::string> names_;
   std::string root_class_;
 };
 

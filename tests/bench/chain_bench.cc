@@ -2,9 +2,9 @@
 // best of several runs, and against the shortest chain.
 //
 //   vramplan_chain_bench build/release/vramplan
-//     2000 nodes     41.1 ms
-//    20000 nodes    702.5 ms   17.1 times that of 2000
-//   100000 nodes   4710.6 ms  114.6 times that of 2000
+//     2000 nodes     33.5 ms
+//    20000 nodes    390.0 ms   11.6 times that of 2000
+//   100000 nodes   3325.4 ms   99.3 times that of 2000
 //
 // A node is a linear layer of 64 x 64 or the ReLU behind it. Beyond a thousand the tape of a step no longer lies in a
 // processor's cache.

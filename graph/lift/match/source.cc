@@ -303,12 +303,8 @@ Operand PatternSource::PartOf(TensorId packed, NodeId user, const std::string& l
   const TensorId behind = Behind(packed);
   taken_apart_.insert(behind);
   const std::string name = NameIn(user, leaf);
-  if (name == leaf) return LostUnder(name + "@" + std::to_string(behind.value), name, TypeOf(behind), shape);
-  // Calls of a module have scopes of their own, so that the n-th of one call is the n-th of the others.
-  const int place = folded_in_scope_[{name, modules_.ScopeOf(user)}]++;
-  const Operand part = LostUnder(name + ToString(shape) + "#" + std::to_string(place), name, TypeOf(behind), shape);
-  lost_[static_cast<size_t>(part.lost)].place = place;
-  return part;
+  return LostUnder(name == leaf ? name + "@" + std::to_string(behind.value) : name + ToString(shape), name,
+                   TypeOf(behind), shape);
 }
 
 Operand PatternSource::LostBuffer(NodeId user, const std::string& leaf, DType type, const Shape& shape) {
@@ -386,7 +382,7 @@ void PatternSource::OrderDrafts() {
   for (Draft& draft : drafts_) {
     if (!draft.position.valid()) draft.position = *std::ranges::max_element(draft.nodes);
   }
-  std::ranges::stable_sort(drafts_, [](const Draft& a, const Draft& b) { return a.position < b.position; });
+  std::ranges::stable_sort(drafts_, {}, &Draft::position);
 }
 
 void PatternSource::Flush() {

@@ -204,7 +204,6 @@ class PatternSource {
     DType type = DType::kUndefined;
     Shape shape;
     ValueId value;
-    int place = -1;  // of a part among those of its name in one call
   };
   void RegisterLost(Lost& lost);
   Operand LostUnder(const std::string& key, const std::string& name, DType type, const Shape& shape);

@@ -150,27 +150,9 @@ void PatternSource::RegisterOne(TensorId tensor, const Claim& claim) {
   }
 }
 
-// A part that another call of the module has as a tensor of its own is that one.
 void PatternSource::RegisterLost(Lost& lost) {
   if (lost.value.valid()) return;
-  ValueId* twin = lost.place < 0 ? nullptr : &folded_[{lost.name, ToString(lost.shape), lost.place}];
-  if (twin != nullptr && !twin->valid() && lost.place == 0) {
-    const auto found = std::ranges::find_if(
-        graph_.tensors, [&](const Tensor& t) { return t.stored.has_value() && t.name == lost.name; });
-    if (found != graph_.tensors.end()) {
-      const TensorId tensor = TensorId::At(found - graph_.tensors.begin());
-      if (const auto claim = ClaimOf(tensor, true)) {
-        RegisterOne(tensor, *claim);
-        *twin = builder_.ValueOf(tensor);
-      }
-    }
-  }
-  if (twin == nullptr || !twin->valid()) {
-    lost.value =
-        builder_.AddValue({.name = lost.name, .type = lost.type, .shape = lost.shape, .role = Role::kParameter});
-    if (twin != nullptr) *twin = lost.value;
-  }
-  if (twin != nullptr) lost.value = *twin;
+  lost.value = builder_.AddValue({.name = lost.name, .type = lost.type, .shape = lost.shape, .role = Role::kParameter});
 }
 
 // pos_encoder.pe: sines of positions, in a module that holds nothing else (PyTorch's tutorial

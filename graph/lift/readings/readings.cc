@@ -169,19 +169,28 @@ class Functions {
   // call.
   std::optional<std::vector<Layer>> AsOneCall() const {
     std::vector<Layer> all;
-    bool any = false;
+    size_t done = 0;  // layers that are in `all`, or that a call stands for
+    const auto as_they_are = [&](size_t end) {
+      all.insert(all.end(), layers_.layers.begin() + static_cast<std::ptrdiff_t>(done),
+                 layers_.layers.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    const auto put = [&](size_t first, size_t end, const Layer& call) {
+      as_they_are(first);
+      all.push_back(call);
+      done = end;
+    };
     for (size_t first = 0; first < layers_.layers.size();) {
       size_t end = first + 1;
       while (end < layers_.layers.size() && layers_.layers[end].module == layers_.layers[first].module) ++end;
       if (const std::optional<Layer> call = CallOf(first, end)) {
-        all.push_back(*call);
-        any = true;
+        put(first, end, *call);
       } else {
-        any |= AddParts(first, end, &all);
+        PutParts(first, end, put);
       }
       first = end;
     }
-    if (!any) return std::nullopt;
+    if (all.empty()) return std::nullopt;
+    as_they_are(layers_.layers.size());
     return all;
   }
 
@@ -192,9 +201,9 @@ class Functions {
     return OneCall(first, end);
   }
 
-  // The layers of one frame, in which parts may be such calls. Whether any is.
-  bool AddParts(size_t first, size_t end, std::vector<Layer>* all) const {
-    bool any = false;
+  // The layers of one frame, in which parts may be such calls.
+  template <typename Put>
+  void PutParts(size_t first, size_t end, const Put& put) const {
     while (first < end) {
       std::optional<Layer> call;
       const size_t most = std::min(end, first + kMostInPart);
@@ -202,11 +211,9 @@ class Functions {
       while (part < most && IsPointwise(layers_.layers[part])) ++part;
       const size_t fewest = IsGate(first) ? 2 : kFewestInPart;
       for (; !call && part >= first + fewest; --part) call = OneCall(first, part);
-      any |= call.has_value();
-      all->push_back(call ? *call : layers_.layers[first]);
+      if (call) put(first, part + 1, *call);
       first = call ? part + 1 : first + 1;
     }
-    return any;
   }
 
   // x * sigmoid(x), of which the memory-efficient swish is made (arXiv 1710.05941).
@@ -415,14 +422,16 @@ std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
 std::optional<Reading> AttentionKeptInstead(const Layers& layers) {
   if (!layers.source.stacks.empty() || layers.told.code) return std::nullopt;
   const Uses uses(layers);
-  Layers other = layers;
+  std::vector<ValueId> kept;
   for (const Layer& layer : layers.layers) {
     if (layer.op != "softmax" || (layer.module.valid() && IsOfAnyLibrary(layers[layer.module].class_name))) continue;
     const Layer *last = &layer, *reader = uses.OnlyReaderOf(layer.outputs[0]);
     if (reader != nullptr && reader->op == "dropout") reader = uses.OnlyReaderOf((last = reader)->outputs[0]);
-    if (reader != nullptr && IsOneOf(reader->op, {"matmul", "bmm"})) other.kept_by_modules.push_back(last->outputs[0]);
+    if (reader != nullptr && IsOneOf(reader->op, {"matmul", "bmm"})) kept.push_back(last->outputs[0]);
   }
-  if (other.kept_by_modules.size() == layers.kept_by_modules.size()) return std::nullopt;
+  if (kept.empty()) return std::nullopt;
+  Layers other = layers;
+  other.kept_by_modules.insert(other.kept_by_modules.end(), kept.begin(), kept.end());
   return Reading{"attention-kept", "assumed: no module keeps its attention's probabilities, as self.attn = p does",
                  "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
 }

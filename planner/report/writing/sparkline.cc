@@ -42,6 +42,7 @@ std::string PrintCourses(std::vector<Course> courses, int room, const Style& sty
 std::vector<Bytes> StepCourse(const Timeline& timeline, int64_t batch, size_t stretches) {
   constexpr int kSteps = 2;
   std::vector<Bytes> levels;  // after each event of these steps
+  levels.reserve(timeline.events.size());
   Bytes level;
   for (const Event& event : timeline.events) {
     if (event.step > kSteps) break;
