@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/ir/aten.h"
 #include "graph/programs/aten.h"
 #include "graph/programs/aten_target.h"
@@ -192,8 +193,7 @@ class Export {
     const std::vector<AtenArgument> named =
         rule == nullptr ? std::vector<AtenArgument>() : ParseAtenArguments(rule->arguments);
     const auto place = [&](const std::string& label) -> RecordedArgument& {
-      const bool is_position =
-          !label.empty() && label.find_first_not_of("0123456789") == label.npos && label.size() < 4;
+      const bool is_position = IsNumber(label) && label.size() < 4;
       if (!is_position) {
         for (auto& [name, argument] : call->keywords) {
           if (name == label) return argument;

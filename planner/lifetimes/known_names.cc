@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/layers/form.h"
 #include "graph/lift/habit_of.h"
@@ -24,7 +25,7 @@ bool IsCalled(const Layers& layers, ModuleId module, NameHabit::Of of) {
 bool HasName(const Layers& layers, ModuleId module, NameHabit::Of of) {
   const std::string& path = layers[module].path;
   const NameHabit* habit = HabitOfCall(layers, module, of);
-  return habit != nullptr && path.substr(path.rfind('.') + 1) == habit->name;
+  return habit != nullptr && LeafOf(path) == habit->name;
 }
 
 // features = self.backbone(x): what a backbone or an encoder returns, a dict, a list or an output object, keeps its

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "planner/lifetimes/rules.h"
 
@@ -36,8 +37,8 @@ void HoldPyramid(const Frames& frames, Holds& holds) {
     const std::string& around = layers[encoder.parent].class_name;
     const NameHabit* habit = HabitOfName(encoder.path, NameHabit::Of::kPyramid, around);
     const std::set<std::string, std::less<>>& beside = children[encoder.parent];
-    const bool hands_on = habit != nullptr && encoder.path.substr(encoder.path.rfind('.') + 1) == habit->name &&
-                          beside.contains("decoder") && beside.contains(habit->with);
+    const bool hands_on = habit != nullptr && LeafOf(encoder.path) == habit->name && beside.contains("decoder") &&
+                          beside.contains(habit->with);
     if (!hands_on) continue;
     struct Map {
       ValueId id;

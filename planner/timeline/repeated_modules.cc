@@ -1,9 +1,10 @@
 #include "planner/timeline/repeated_modules.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
+
+#include "graph/base/text.h"
 
 namespace vramplan {
 namespace {
@@ -15,9 +16,7 @@ std::string WithoutNumbers(const std::string& path) {
   std::string pattern;
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('.', begin), path.size());
-    const bool number = end > begin && std::all_of(path.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                   path.begin() + static_cast<std::ptrdiff_t>(end),
-                                                   [](unsigned char c) { return std::isdigit(c) != 0; });
+    const bool number = IsNumber(std::string_view(path).substr(begin, end - begin));
     if (begin > 0) pattern += '.';
     pattern += number ? std::string("#") : path.substr(begin, end - begin);
     begin = end + 1;

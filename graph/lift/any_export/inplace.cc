@@ -16,7 +16,7 @@ constexpr std::string_view kInPlaceActivations[] = {"relu", "leaky_relu", "elu",
 constexpr std::string_view kDropoutModule = "torch.nn.modules.dropout.";
 
 InPlace ActivationInPlace(const std::vector<std::string_view>& classes, bool behind_feature, std::string_view path) {
-  const ActivationHabit habit = ActivationHabitOf(classes, path.substr(path.rfind('.') + 1));
+  const ActivationHabit habit = ActivationHabitOf(classes, LeafOf(path));
   if (habit != ActivationHabit::kUnknown) return habit == ActivationHabit::kInPlace ? InPlace::kYes : InPlace::kNo;
   // The modules of PyTorch within the innermost class that is not its own.
   const auto of_torch = [](std::string_view name) { return name.empty() || name.starts_with("torch.nn."); };

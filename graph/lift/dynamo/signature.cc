@@ -234,7 +234,7 @@ std::vector<ValueId> Signature::UnreferencedOf(const std::string& module) const 
     const auto [owner, leaf] = SplitTarget(target);
     // Those of an nn.ParameterList are numbered (torch/nn/modules/container.py 2.10); nothing else is called by a
     // number.
-    const bool in_list = !leaf.empty() && leaf.find_first_not_of("0123456789") == std::string::npos;
+    const bool in_list = IsNumber(leaf);
     if ((in_list ? SplitTarget(owner).first : owner) == module) result.push_back(ByTarget(target));
   }
   return result;

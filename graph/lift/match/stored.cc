@@ -16,7 +16,7 @@ namespace {
 // microsoft/Swin-Transformer's models/swin_transformer.py, mask of masked convolutions), nor are tables of rotations
 // (freqs_cos of karpathy/llama2.c's model.py, cos_cached of transformers/models/llama/modeling_llama.py 4.30).
 bool IsBufferByHabit(std::string_view name) {
-  const std::string_view leaf = name.substr(name.rfind('.') + 1);
+  const std::string_view leaf = LeafOf(name);
   static const std::unordered_set<std::string_view> kTables = {"mask", "freqs_cos", "freqs_sin", "cos_cached",
                                                                "sin_cached"};
   return kTables.contains(leaf) || leaf.ends_with("_mask");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "graph/base/text.h"
 #include "graph/lift/dynamo/without_node.h"
 #include "graph/programs/aten.h"
 
@@ -21,10 +22,6 @@ bool IsInnerName(const Node& node) {
 }
 
 }  // namespace
-
-bool IsNumber(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
 
 bool HasFxNames(const Graph& graph) {
   if (graph.producer.find("pytorch") == std::string::npos || !graph.signature.empty()) return false;
@@ -54,7 +51,7 @@ bool LostLastNode(const Graph& graph, NodeId id) {
 }
 
 bool IsOutputLayer(const std::string& module) {
-  const std::string leaf = module.substr(module.rfind('.') + 1);
+  const std::string_view leaf = LeafOf(module);
   return leaf.ends_with("head") || leaf == "decoder" || leaf == "generator" || leaf.starts_with("output");
 }
 

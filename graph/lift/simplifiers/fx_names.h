@@ -17,9 +17,6 @@
 
 namespace vramplan {
 
-// Digits, at least one.
-bool IsNumber(std::string_view text);
-
 // By the dynamo exporter, and without the metadata in which it says more.
 bool HasFxNames(const Graph& graph);
 

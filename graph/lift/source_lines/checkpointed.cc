@@ -10,12 +10,12 @@
 // The line of an export of model.eval() may say `checkpoint(block, x) if self.training else block(x)`: training is what
 // a checkpoint matters to, so that half of it counts.
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/lift/source_lines/passes.h"
 
@@ -41,18 +41,10 @@ size_t ArgumentsOf(std::string_view line) {
 // "attn" of "self.attn" and of "block.attn.__call__".
 std::string_view LastName(std::string_view callee) {
   if (callee.ends_with(".__call__")) callee.remove_suffix(std::string_view(".__call__").size());
-  return callee.substr(callee.rfind('.') == std::string_view::npos ? 0 : callee.rfind('.') + 1);
+  return LeafOf(callee);
 }
 
-std::string_view LastName(const std::string& path) {
-  const std::string_view whole = path;
-  return LastName(whole);
-}
-
-bool IsOfList(const std::string& path) {
-  const std::string_view name = LastName(path);
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-}
+bool IsOfList(const std::string& path) { return IsNumber(LeafOf(path)); }
 
 // What one line of one frame runs.
 struct Ran {

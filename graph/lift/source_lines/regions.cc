@@ -10,7 +10,6 @@
 // the casts that stand in front, `to`. Without lines, modules of modules that never ran are a sign of no_grad, which is
 // more than a guess but less than a fact (readings: "no-grad-guessed").
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/source_lines/passes.h"
@@ -38,16 +38,14 @@ struct Region {
 // "arg18_1"
 bool IsNumberedArgument(std::string_view word) {
   if (!word.starts_with("arg") || !word.ends_with("_1") || word.size() < 6) return false;
-  const std::string_view number = word.substr(3, word.size() - 5);
-  return std::all_of(number.begin(), number.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return IsNumber(word.substr(3, word.size() - 5));
 }
 
 // "to" or "to_3": what a cast in front of the block made.
 bool IsCast(std::string_view word) {
   if (!word.starts_with("to")) return false;
   word.remove_prefix(2);
-  return word.empty() || (word.front() == '_' && std::all_of(word.begin() + 1, word.end(),
-                                                             [](unsigned char c) { return std::isdigit(c) != 0; }));
+  return word.empty() || (word.front() == '_' && IsNumber(word.substr(1)));
 }
 
 // linear = torch.ops.aten.linear.default(to, arg18_1, arg19_1);  to = None
@@ -373,8 +371,7 @@ class Regions {
         continue;
       }
       const std::string child(owner.substr(around.empty() ? 0 : around.size() + 1));
-      numbered =
-          numbered && std::all_of(child.begin(), child.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+      numbered = numbered && IsNumber(child);
       layer.module = ModuleAt(prefix + std::string(owner), outer);
     }
     if (numbered && outer != region.scope) layers_.modules[outer.index()].class_name = kSequential;

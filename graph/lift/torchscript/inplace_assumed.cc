@@ -146,7 +146,7 @@ class Assumption {
     for (const std::string_view child : {"conv2", "act2", "norm2", "conv1", "act1", "norm1"}) {
       if (conv == nullptr || !conv->module.valid() || layers_[conv->module].parent != layer.module) return false;
       const std::string& path = layers_[conv->module].path;
-      if (path.substr(path.rfind('.') + 1) != child) return false;
+      if (LeafOf(path) != child) return false;
       if (child == "norm1") return conv->inputs[0] == layer.inputs[1];
       conv = OnlyMaker(conv->inputs[0]);
     }

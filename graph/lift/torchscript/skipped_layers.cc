@@ -12,6 +12,7 @@
 #include <set>
 #include <string_view>
 
+#include "graph/base/text.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/habit_of.h"
 #include "graph/lift/torchscript/passes.h"
@@ -78,9 +79,8 @@ bool IsDeclared(const Layers& layers, const std::string& path) {
 }
 
 bool HasLongerSister(const ListsOfLayers& lists, std::string_view list) {
-  const auto name = [](std::string_view path) { return path.substr(path.rfind('.') + 1); };
   return std::ranges::any_of(
-      lists, [&](const auto& other) { return other.second.size() > 1 && name(other.first) == name(list); });
+      lists, [&](const auto& other) { return other.second.size() > 1 && LeafOf(other.first) == LeafOf(list); });
 }
 
 }  // namespace
