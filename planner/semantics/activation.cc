@@ -18,12 +18,16 @@ struct ActivationRow {
   const char* node;     // tape entry
   bool keeps_output;    // else the input
   bool inplace_output;  // the in-place form keeps the output
+  // The gradient lies as what is kept does, not as the gradient that came: its kernel is given that first
+  // (threshold_backward, leaky_relu_backward; seen in PyTorch 2.10 with channels-last memory and a contiguous gradient,
+  // of all rows).
+  bool kept_first = false;
 };
 
 // derivatives.yaml (PyTorch 2.10); leaky_relu_, elu_ and friends have a formula on the result of their own.
 constexpr ActivationRow kActivationRows[] = {
-    {"relu", "aten::relu", "ReluBackward0", true, true},
-    {"leaky_relu", "aten::leaky_relu", "LeakyReluBackward0", false, true},
+    {"relu", "aten::relu", "ReluBackward0", true, true, true},
+    {"leaky_relu", "aten::leaky_relu", "LeakyReluBackward0", false, true, true},
     {"elu", "aten::elu", "EluBackward0", false, true},
     {"selu", "aten::selu", "EluBackward0", false, true},
     {"celu", "aten::celu", "EluBackward0", false, true},
@@ -36,7 +40,7 @@ constexpr ActivationRow kActivationRows[] = {
     {"sigmoid", "aten::sigmoid", "SigmoidBackward0", true, true},
     {"tanh", "aten::tanh", "TanhBackward0", true, true},
     {"softplus", "aten::softplus", "SoftplusBackward0", false, false},
-    {"threshold", "aten::threshold", "ThresholdBackward0", false, false},
+    {"threshold", "aten::threshold", "ThresholdBackward0", false, false, true},
     {"log_sigmoid", "aten::log_sigmoid", "LogSigmoidBackward0", false, false},
     {"relu6", "aten::hardtanh", "HardtanhBackward0", false, false},  // nn.functional.relu6 calls hardtanh
     {"hardshrink", "aten::hardshrink", "HardshrinkBackward0", false, false},
@@ -59,7 +63,10 @@ void Activate(Call& c, const ActivationRow& row) {
     } else {
       node->Save(x);
     }
-    node->Backward([](GradContext& g) { g.Set(0, g.e.EmptyIterator({&g.grad(), &g.saved(0)}, g.grad()->dtype)); });
+    node->Backward([kept_first = row.kept_first](GradContext& g) {
+      const Tensor &first = kept_first ? g.saved(0) : g.grad(), &second = kept_first ? g.grad() : g.saved(0);
+      g.Set(0, g.e.EmptyIterator({&first, &second}, g.grad()->dtype));
+    });
   }
   c.Return(std::move(out));
 }

@@ -60,7 +60,7 @@ void Where(Call& c) {
       for (const int i : {1, 0}) {
         if (!g.Needs(i)) continue;
         const Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
-        g.Set(i, Iterate(g.e, g.grad(), g.saved(0), g.grad()->dtype));
+        g.Set(i, Iterate(g.e, g.saved(0), g.grad(), g.grad()->dtype));  // which lies as the condition does
       }
     });
   }
@@ -99,14 +99,14 @@ void Clamp(Call& c) {
           const Tensor &bound = g.saved(2 - i), &other = g.saved(i - 1);
           const Tensor beyond = Iterate(g.e, self, bound, DType::kBool);
           const Tensor apart = other ? Iterate(g.e, bound, other, DType::kBool) : Tensor();
-          g.Set(i, Iterate(g.e, g.grad(), beyond, g.grad()->dtype));
+          g.Set(i, Iterate(g.e, beyond, g.grad(), g.grad()->dtype));
         }
       }
       if (!g.Needs(0)) return;
       const Tensor zero = g.e.Empty(Shape(), g.grad()->dtype);
       const Tensor first = g.e.EmptyLike(self, DType::kBool);
       const Tensor second = both ? g.e.EmptyLike(self, DType::kBool) : Tensor();
-      g.Set(0, Iterate(g.e, g.grad(), first, g.grad()->dtype));
+      g.Set(0, Iterate(g.e, first, g.grad(), g.grad()->dtype));
     });
   }
   c.Return(std::move(out));
