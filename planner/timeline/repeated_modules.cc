@@ -16,7 +16,7 @@ std::string WithoutNumbers(const std::string& path) {
   std::string pattern;
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('.', begin), path.size());
-    const bool number = IsNumber(std::string_view(path).substr(begin, end - begin));
+    const bool number = IsNumber(path.substr(begin, end - begin));
     if (begin > 0) pattern += '.';
     pattern += number ? std::string("#") : path.substr(begin, end - begin);
     begin = end + 1;

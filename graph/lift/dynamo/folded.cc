@@ -30,7 +30,7 @@ std::vector<int64_t> OrOnes(std::vector<int64_t> list, size_t axes) {
 // Of layers.1, of which no call is left, what layers.3 is, where layers.3.conv is called as layers.1.conv was.
 const std::string* ClassOfSibling(const std::string& module, size_t dot, const ClassByPath& classes) {
   const size_t number = module.rfind('.', dot - 1) + 1;
-  if (number == 0 || !IsNumber(std::string_view(module).substr(number, dot - number))) return nullptr;
+  if (number == 0 || !IsNumber(module.substr(number, dot - number))) return nullptr;
   constexpr int kFirst = 8;  // of a list
   for (int i = 0; i < kFirst; ++i) {
     const std::string sibling = module.substr(0, number) + std::to_string(i);
