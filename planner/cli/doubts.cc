@@ -165,7 +165,9 @@ std::optional<Doubt> Names(const DoubtedStep& step) {
   Doubt doubt;
   doubt.assumption = {.code = "names",
                       .text = "not in the file: which tensors the code keeps in a variable",
-                      .settle = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines",
+                      .settle = step.prepared.layers.source.stacks.empty()
+                                    ? "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes the source lines"
+                                    : "vramplan.fit(model, inputs) in Python sees also lines that compute nothing",
                       .told_above = 1};
   for (const Releases* releases : {&step.prepared.lifetimes.fewest, &step.prepared.lifetimes.most}) {
     if (*releases == step.prepared.lifetimes.likely) continue;

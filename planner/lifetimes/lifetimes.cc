@@ -176,6 +176,7 @@ class Guess {
         bound_(layers.values.size()),
         from_input_(FromInput(layers)),
         joins_list_(JoinsOfLists(layers, from_input_)),
+        traced_(layers.values.size()),
         returned_(layers.values.size()) {
     for (const ValueId output : layers.outputs) {
       if (output.valid()) returned_[output.index()] = true;
@@ -186,7 +187,7 @@ class Guess {
     known_.Under("pyramid");
     if (!layers.source.stacks.empty()) HoldPyramid(frames_, known_);
     likely_.Under("source-lines");
-    told_ = FollowTracedNames(frames_, known_, likely_);
+    traced_ = FollowTracedNames(frames_, known_, likely_);
     TakeRecorded();
   }
 
@@ -214,11 +215,12 @@ class Guess {
     if (naming == Naming::kLikely) return InOrder(likely_);
     Holds release = likely_;
     if (naming == Naming::kMost) {
-      HoldMostNames(frames_, known_, told_, release);
+      HoldMostNames(frames_, known_, traced_.told, release);
+      for (size_t v = 0; v < release.size(); ++v) release.Lengthen(ValueId::At(v), traced_.again[v]);
       return InOrder(release);
     }
     for (size_t v = 0; v < release.size(); ++v) {
-      if (told_[v] != Told::kEnd) release.Set(v, known_[v]);
+      if (traced_.told[v] != Told::kEnd) release.Set(v, known_[v]);
     }
     return InOrder(release);
   }
@@ -255,7 +257,8 @@ class Guess {
       const int read = readers.empty() ? frames_.MakerOf(end.value) : readers.back();
       for (Holds* holds : {&likely_, &known_}) holds->Set(v, {std::max(after, read), kRecorded + holder}, "recorded");
       --holder;
-      told_[v] = Told::kEnd;
+      traced_.told[v] = Told::kEnd;
+      traced_.again[v] = {};
     }
   }
 
@@ -360,7 +363,7 @@ class Guess {
   std::vector<int32_t> bound_;          // by value: names of a frame go in the order in which they were first bound
   const std::vector<bool> from_input_;  // by value
   const std::vector<bool> joins_list_;  // by layer
-  std::vector<Told> told_;              // by value, by source lines
+  Traced traced_;                       // by value, by source lines
   std::vector<bool> returned_;          // by value: the caller has it
 };
 

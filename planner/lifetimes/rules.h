@@ -67,9 +67,20 @@ void HoldKnownFrames(const Frames& frames, Holds& holds);
 //   d4 = torch.cat((x3, d4), dim=1)     x3: to the frame's end, nobody writes it again
 //
 // `read`: when each value would go that had no name. Replaces the guesses of `holds` where lines say it. Gives, by
-// value, what they say: of the variables of a function that a line calls only that they die with it.
+// value, what they say: of the variables of a function that a line calls only that they die with it. And until when a
+// value lasts if the code names it again in a line that makes nothing, which no file has:
+//
+//   216 skip = conv(x)
+//   217 x = pool(skip)
+//                               line 218 is not in the file: skips.append(skip), a comment, or nothing
+//   219 x = self.bottom(x)
 enum class Told : uint8_t { kNothing, kLatest, kEnd };
-std::vector<Told> FollowTracedNames(const Frames& frames, const Holds& read, Holds& holds);
+struct Traced {
+  explicit Traced(size_t values) : told(values, Told::kNothing), again(values) {}
+  std::vector<Told> told;
+  std::vector<Release> again;  // after -1: no line may be missing
+};
+Traced FollowTracedNames(const Frames& frames, const Holds& read, Holds& holds);
 
 // --- most_names.cc ---
 

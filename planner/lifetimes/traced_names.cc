@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -45,7 +46,7 @@ class TracedNames {
         frames_(frames),
         read_(read),
         holds_(holds),
-        told_(holds.size(), Told::kNothing),
+        traced_(holds.size()),
         execution_(frames) {}
 
   void Follow() {
@@ -60,7 +61,7 @@ class TracedNames {
     }
   }
 
-  std::vector<Told> ByValue() && { return std::move(told_); }
+  Traced ByValue() && { return std::move(traced_); }
 
  private:
   // The file has only the lines in which operators ran. One that neither writes a name nor returns stands inside the
@@ -133,7 +134,7 @@ class TracedNames {
         } else if (one.line >= 0 && holds_[id.index()].after > frame.Last(s)) {
           // h = self.propagate(x): variables of a function die with it, at the latest when the statement is done.
           SetRelease(id, {frame.EndOf(s), false});
-          told_[id.index()] = Told::kLatest;
+          traced_.told[id.index()] = Told::kLatest;
         }
       }
     }
@@ -152,15 +153,32 @@ class TracedNames {
           SetRelease(id, {end, true});
         } else {
           holds_.Lengthen(id, EndOfCallersList(frame, s));
-          told_[id.index()] = Told::kNothing;
+          traced_.told[id.index()] = Told::kNothing;
         }
       }
     } else if (one.read.clear && !one.read.targets.empty()) {
       const std::vector<Names> names = NamesOf(frame, s, leaving);
+      const bool unseen = IsLineUnseenBehind(frame, s);
       for (size_t i = 0; i < leaving.size(); ++i) {
-        if (names[i].size() == 1) SetRelease(leaving[i], EndOfName(frame, s, names[i][0], leaving[i]));
+        if (names[i].size() != 1) continue;
+        SetRelease(leaving[i], EndOfName(frame, s, names[i][0], leaving[i]));
+        if (unseen) traced_.again[leaving[i].index()] = frame.end;
       }
     }
+  }
+
+  // Whether a line that makes nothing may stand behind statement `s`, where no operator ran: skips.append(x), or the
+  // second name of pointfeat = x. It may be a comment as well.
+  static bool IsLineUnseenBehind(const Frame& frame, size_t s) {
+    const auto line_of = [&](size_t unit) {
+      return frame.units[unit].line != nullptr ? frame.units[unit].line->line : 0;
+    };
+    int last = 0, next = std::numeric_limits<int>::max();
+    for (size_t u = frame.ran[s].first; u <= frame.ran[s].last; ++u) last = std::max(last, line_of(u));
+    for (size_t u = 0; u < frame.units.size(); ++u) {
+      if (line_of(u) > last) next = std::min(next, line_of(u));
+    }
+    return last > 0 && next != std::numeric_limits<int>::max() && next > last + 1;
   }
 
   // Until when the list that statement `s` puts something into has it: outs = torch.stack(outs) writes its name anew.
@@ -203,7 +221,7 @@ class TracedNames {
   void SetRelease(ValueId id, End end) {
     holds_.Set(id.index(), read_[id.index()]);
     holds_.Lengthen(id, end.until);
-    told_[id.index()] = end.sure ? Told::kEnd : Told::kNothing;
+    traced_.told[id.index()] = end.sure ? Told::kEnd : Told::kNothing;
   }
 
   // Whether one call made it and only the same call read it: that is the matter of the call's own frame.
@@ -338,15 +356,15 @@ class TracedNames {
   const Frames& frames_;
   const Holds& read_;
   Holds& holds_;
-  std::vector<Told> told_;  // by value
+  Traced traced_;
   const Execution execution_;
   std::map<ModuleId, Frame> ran_;
 };
 
 }  // namespace
 
-std::vector<Told> FollowTracedNames(const Frames& frames, const Holds& read, Holds& holds) {
-  if (frames.layers().source.stacks.empty()) return std::vector<Told>(holds.size(), Told::kNothing);
+Traced FollowTracedNames(const Frames& frames, const Holds& read, Holds& holds) {
+  if (frames.layers().source.stacks.empty()) return Traced(holds.size());
   TracedNames names(frames, read, holds);
   names.Follow();
   return std::move(names).ByValue();

@@ -32,8 +32,8 @@ Forward::Forward(const std::string& text) {
   }
 }
 
-std::string Forward::DiesBehind(const std::string& name) const {
-  const auto releases = ReleasesAfter(layers_);
+std::string Forward::DiesBehind(const std::string& name, Naming naming) const {
+  const auto releases = ReleasesAfter(layers_, naming);
   for (size_t l = 0; l < releases.size(); ++l) {
     for (const ValueId id : releases[l]) {
       if (layers_[id].name == name) return layers_.layers[l].name;

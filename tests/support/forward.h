@@ -13,13 +13,14 @@
 #include <string>
 
 #include "graph/layers/layers.h"
+#include "planner/lifetimes/lifetimes.h"
 
 namespace vramplan::testing {
 
 class Forward {
  public:
   explicit Forward(const std::string& text);
-  std::string DiesBehind(const std::string& name) const;
+  std::string DiesBehind(const std::string& name, Naming naming = Naming::kLikely) const;
 
  private:
   void AddFrame(const std::string& frame);

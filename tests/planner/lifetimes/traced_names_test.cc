@@ -51,6 +51,18 @@ i - abs g        | 7 return self.head(x))");
   CHECK(f.DiesBehind("e") == "g");
 }
 
+TEST_CASE("a line that is missing may have named what stands before it once more") {
+  // skips.append(skip), pointfeat = x, a comment or nothing
+  const auto at_most = [](const std::string& pool, const std::string& bottom) {
+    const Forward f("a - abs x | 4 x = conv(x)\nb - neg a | " + pool + " x = pool(x)\nc - exp b | " + bottom +
+                    " x = self.bottom(x)\nd - abs c | 9 return self.head(x)");
+    CHECK(f.DiesBehind("b") == "c");
+    return f.DiesBehind("b", Naming::kMost);
+  };
+  CHECK(at_most("5", "6") == "c");
+  CHECK(at_most("5", "7") == "d");
+}
+
 TEST_CASE("a list whose name is written anew with what was made of it") {
   const Forward f(R"(
 a - abs x    | 4 outs.append(self.f(x))
