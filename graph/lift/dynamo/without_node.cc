@@ -44,8 +44,13 @@ Value Like(ValueId source, const std::string& name, const LayerBuilder& builder)
 ModulePath PathOfRepeat(const ModulePath& first, const ModulePath& user) {
   ModulePath path = user;
   const bool has_own = !first.empty() && first.back().class_name.starts_with("torch.nn.modules.");
-  if (first.empty() || has_own) {
-    if (!path.empty() && path.back().class_name.starts_with("torch.nn.modules.")) path.pop_back();
+  const auto is_torch = [&] { return !path.empty() && path.back().class_name.starts_with("torch.nn.modules."); };
+  if (has_own) {
+    if (is_torch()) path.pop_back();
+    return path;
+  }
+  if (first.empty()) {  // m(torch.cat([x, y], 1)) for m in self.heads: no Sequential joins anything itself
+    while (is_torch()) path.pop_back();
     return path;
   }
   while (!path.empty() && path.back().class_name != first.back().class_name) path.pop_back();

@@ -352,9 +352,10 @@ std::optional<Reading> CheckpointsInstead(const Layers& layers) {
   Layers other = layers;
   other.checkpointed.insert(other.checkpointed.end(), layers.perhaps_checkpointed.begin(),
                             layers.perhaps_checkpointed.end());
-  return Reading{
-      "checkpoint-guessed", "assumed: calls that the code checkpoints under a condition are not checkpointed",
-      "--checkpoint " + layers[layers.perhaps_checkpointed[0]].path + " for those that are", std::move(other)};
+  return Reading{"checkpoint-guessed",
+                 "assumed: calls that the code checkpoints under a condition, or in segments, are not checkpointed",
+                 "--checkpoint " + layers[layers.perhaps_checkpointed[0]].path + " for those that are",
+                 std::move(other)};
 }
 
 // A maximum that is subtracted only so that no exponential overflows needs no gradient.

@@ -6,6 +6,7 @@
 //   59     x = checkpoint(block, x)            every call of blocks.0, blocks.1 ... that stands in line 59
 //   60 x = x + checkpoint(self.attn, x)        the call of attn
 //   61 x = checkpoint(self.inner, x)           a function, whose operators stand in line 61: told, not applied
+//   62 x = checkpoint_sequential(self.body, 3, x)     modules of body, three segments but the last: both ends are told
 //
 // The line of an export of model.eval() may say `checkpoint(block, x) if self.training else block(x)`: training is what
 // a checkpoint matters to, so that half of it counts.
@@ -60,6 +61,12 @@ std::vector<ModuleId> Wrapped(const Layers& layers, std::string_view callee, con
     if (IsOfList(layers[call].path)) of_list.push_back(call);
   }
   if (!named.empty()) return named;
+  std::vector<ModuleId> parts = of_list;  // self.body of body.0, body.1
+  std::erase_if(parts, [&](ModuleId call) {
+    const std::string& path = layers[call].path;
+    return LastName(path.substr(0, path.rfind('.'))) != LastName(callee);
+  });
+  if (!parts.empty()) return parts;
   if (callee.find('.') != std::string_view::npos) return {};  // self.inner: a method
   if (!of_list.empty()) return of_list;                       // block: what a loop names
   return ran.operators ? std::vector<ModuleId>() : ran.calls;
@@ -99,8 +106,10 @@ std::map<CallPlace, Ran> WhatRan(const Layers& layers, const std::vector<bool>& 
   return ran;
 }
 
-// x = checkpoint(block, x) if i % 2 == 0 else block(x); in training self.training holds.
+// x = checkpoint(block, x) if i % 2 == 0 else block(x); in training self.training holds. Of checkpoint_sequential the
+// last segment is not checkpointed, and segments may be of several modules.
 bool IsUnderCondition(std::string_view line) {
+  if (line.find("checkpoint_sequential(") != line.npos) return true;
   const size_t condition = line.find(" if "), other = line.find(" else ");
   if (condition == line.npos || other == line.npos || other < condition) return false;
   return line.substr(condition + 4, other - condition - 4) != "self.training";

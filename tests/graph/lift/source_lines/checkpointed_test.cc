@@ -58,6 +58,10 @@ TEST_CASE("what a condition decides is not known") {
   const Layers flag = read("x = checkpoint(block, x) if self.use_checkpoint else block(x)");
   CHECK(flag.checkpointed.empty());
   CHECK(flag.perhaps_checkpointed == both);
+  // Three segments, of which the last is not: torch/utils/checkpoint.py makes a forward of each, which is no module's.
+  const Layers segments = read("x = checkpoint_sequential(self.blocks, 3, x)");
+  CHECK(segments.checkpointed.empty());
+  CHECK(segments.perhaps_checkpointed == both);
   const Layers training = read("x = checkpoint(block, x) if self.training else block(x)");
   CHECK(training.checkpointed == both);
   CHECK(training.perhaps_checkpointed.empty());
@@ -87,11 +91,12 @@ TEST_CASE("calls that a line checkpoints are applied; a function of the model's 
   }
 }
 
-TEST_CASE("the forward of a torch.autograd.Function is no module's") {
+TEST_CASE("the forwards of a torch.autograd.Function and of a segment are no module's") {
   Layers layers = Blocks("x = checkpoint(block, x)", false);
   layers.source.lines.push_back({"act.py", "forward", "return Swish.apply(x)", 9});
   layers.source.lines.push_back({"act.py", "forward", "return x * torch.sigmoid(x)", 2});
-  layers.source.stacks[0] = {0, 2, 3};
+  layers.source.lines.push_back({"/torch/utils/checkpoint.py", "forward", "input = functions[j](input)", 590});
+  layers.source.stacks[0] = {0, 4, 2, 3};
   CHECK(layers.source.ForwardsOf(NodeId{0}) == std::vector<int32_t>{0, 2});
   ReadCheckpoints(&layers, nullptr);
   CHECK(layers.checkpointed.size() == 2);
