@@ -115,8 +115,11 @@ std::optional<Doubt> InPlace(const DoubtedStep& step) {
     some_are = some_are || is;
     all_are = all_are && (is || !can[l]);
   }
+  // What is in place behind an instance norm copies: its result is a view (aten/src/ATen/native/Normalization.cpp).
+  const bool copies =
+      std::ranges::any_of(step.prepared.layers.layers, [](const Layer& layer) { return layer.op == "instance_norm"; });
   for (const Inplace inplace : {Inplace::kOff, Inplace::kOn}) {
-    if (inplace == Inplace::kOff ? !some_are || named : all_are)
+    if (inplace == Inplace::kOff ? !some_are || (named && !copies) : all_are)
       continue;  // the likely step, or less than the one below
     other.inplace = inplace;
     doubt.Add(Under(step, step.prepared.layers, other));

@@ -34,10 +34,28 @@ std::set<std::string> Beginnings(const Layers& layers) {
   return beginnings;
 }
 
+// The model's own children that hold modules of a library, where the file names classes and the model is its user's:
+// nn.Sequential(net.conv1, net.bn1, net.relu, net.maxpool, net.layer1).
+std::set<std::string> ChildrenOfLibraries(const Layers& layers) {
+  const auto is_of_library = [](const Module& module) {
+    return IsOfAnyLibrary(module.class_name) && !module.class_name.starts_with("torch.");
+  };
+  std::set<std::string> beginnings;
+  for (const Module& module : layers.modules) {
+    if (!is_of_library(module)) continue;
+    const Module* child = &module;
+    while (child->parent.valid() && layers[child->parent].parent.valid()) child = &layers[child->parent];
+    if (!child->parent.valid() || is_of_library(layers[child->parent])) return {};  // the model is the library's
+    beginnings.insert(child->path.substr(0, child->path.find('.')) + ".");
+  }
+  return beginnings;
+}
+
 }  // namespace
 
 std::optional<Tower> FindBackbone(const Layers& layers) {
-  const std::set<std::string> beginnings = Beginnings(layers);
+  std::set<std::string> beginnings = Beginnings(layers);
+  beginnings.merge(ChildrenOfLibraries(layers));
   if (beginnings.empty()) return std::nullopt;
   Tower backbone;
   bool others = false;

@@ -38,6 +38,23 @@ TEST_CASE("a name that people give to what they load is enough to ask") {
   CHECK(Freezes({"backbone.0.weight", "backbone.fc.weight"}).empty());
 }
 
+TEST_CASE("modules of a library inside of a model of one's own") {
+  const auto first_of = [](const std::string& root) {
+    Layers layers;
+    for (const char* name : {"low.0.weight", "low.1.conv1.weight", "head.weight"}) {
+      layers.parameters.push_back(
+          layers.Add({.name = name, .type = DType::kFloat32, .shape = {8}, .role = Role::kParameter}));
+    }
+    layers.modules = {{"", root, {}},
+                      {"low", "torch.nn.modules.container.Sequential", ModuleId{0}},
+                      {"low.1", "torchvision.models.resnet.BasicBlock", ModuleId{1}}};
+    const std::optional<Tower> backbone = FindBackbone(layers);
+    return backbone ? ToString(FrozenPatterns(*backbone, layers)) : "";
+  };
+  CHECK(first_of("mine.Net") == "--frozen 'low.*'");
+  CHECK(first_of("torchvision.models.segmentation.fcn.FCN").empty());
+}
+
 TEST_CASE("a published network alone is the model, and one name alone is no network") {
   CHECK(Freezes({"conv1.weight", "layer1.0.conv1.weight", "layer4.0.conv1.weight", "fc.weight"}).empty());
   CHECK(Freezes({"m.conv1.weight", "m.layer1.0.conv1.weight", "m.layer4.0.conv1.weight", "m.fc.weight"}).empty());
