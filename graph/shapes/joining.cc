@@ -96,6 +96,25 @@ void Concat(NodeInference& n) {
   if (contents) FoldConcat(n, *axis);
 }
 
+// a, b = net(torch.cat([a, b])).chunk(2), which an export of batch 2 writes as parts of 2 and 2 of an axis of 2*B: parts
+// of the same shares that vary with it. Nothing where the axis is no multiple of the batch, or the parts are none.
+std::optional<std::vector<Dim>> PartsOfBatch(const Dim& length, const std::vector<Dim>& given) {
+  if (!length.known() || length.IsConstant() || length.c0() != 0 || length.c2() != 0) return std::nullopt;
+  int64_t sum = 0;
+  for (const Dim& part : given) {
+    if (!part.IsConstant() || part.c0() < 0) return std::nullopt;
+    sum += part.c0();
+  }
+  if (sum == 0 || sum % length.c1() != 0) return std::nullopt;
+  const int64_t batch = sum / length.c1();  // of the export
+  std::vector<Dim> parts;
+  for (const Dim& part : given) {
+    if (part.c0() % batch != 0) return std::nullopt;
+    parts.push_back(Dim(part.c0() / batch) * Dim::Batch());
+  }
+  return parts;
+}
+
 // Lengths come from the input (opset 13), the attribute
 // "split" (before), or equal parts, of which the last is smaller when they do not divide (num_outputs, opset 18).
 void Split(NodeInference& n) {
@@ -121,9 +140,14 @@ void Split(NodeInference& n) {
       Dim sum(0);
       for (const Dim& d : given) sum = sum + d;
       if (sum.known() && length.known() && sum != length) {
-        if (count != 1 || !n.Same(sum, length))
+        if (const auto of_batch = PartsOfBatch(length, given)) {
+          given = *of_batch;
+          n.NoteRebatched("its parts of axis " + std::to_string(*axis) + " vary with the batch");
+        } else if (count == 1 && n.Same(sum, length)) {
+          given[0] = length;
+        } else {
           return n.Fail("its lengths do not add up to axis " + std::to_string(*axis) + " of " + n.Describe(0));
-        given[0] = length;
+        }
       }
       parts = given;
     }

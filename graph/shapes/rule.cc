@@ -183,9 +183,11 @@ std::optional<Shape> NodeInference::BroadcastInputs(int count) {
 }
 
 void NodeInference::NoteRebatched(const std::string& text) {
-  const std::string batch = baked_batch() ? std::to_string(*baked_batch()) : "?";
-  notes_->Add({"rebatched", reopened() ? Severity::kNote : Severity::kWarning, node_->name,
-               text + " (the file was exported with the batch " + batch + " inside)", ""});
+  const std::string where = baked_batch()
+                                ? "the file was exported with the batch " + std::to_string(*baked_batch()) + " inside"
+                                : "the export wrote the batch of its example there";
+  notes_->Add(
+      {"rebatched", reopened() ? Severity::kNote : Severity::kWarning, node_->name, text + " (" + where + ")", ""});
 }
 
 void NodeInference::Note(const char* code, const std::string& text, const std::string& hint) {

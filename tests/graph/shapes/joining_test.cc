@@ -22,6 +22,9 @@ TEST_CASE("Concat, Split, Tile, Pad") {
       {"Split", "axis=1", "f[B,9] i[2]=2,7", "f[B,2] f[B,7]"},
       {"Split", "opset=11 axis=1 split=[2,7]", "f[B,9]", "f[B,2] f[B,7]"},
       {"Split", "axis=0", "f[2*B,9]", "f[B,9] f[B,9]"},
+      {"Split", "axis=0", "f[2*B,9] i[2]=2,2", "f[B,9] f[B,9]"},  // of an export at batch 2
+      {"Split", "axis=0", "f[3*B,9] i[2]=16,8", "f[2*B,9] f[B,9]"},
+      {"Split", "axis=0", "f[2*B,9] i[1]=3", "error: its lengths do not add up to axis 0 of in0 [2*B, 9]"},
       {"Split", "axis=0", "i[2]=B,9", "i[1]=B i[1]=9"},
       {"Split", "axis=1", "f[B,9] i[2]", "f[B,?] f[B,?]"},
       {"Split", "opset=13", "f[7]", "f[7]"},
