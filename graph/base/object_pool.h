@@ -11,9 +11,11 @@
 
 namespace vramplan {
 
+// Take and Give are in every object file, be they inlined everywhere: where the tests of one build are linked to the rooms
+// of another (VRAMPLAN_TESTS_OF of tests/CMakeLists.txt), both must be of the rooms.
 class ObjectPool {
  public:
-  static void* Take(size_t bytes) {
+  [[gnu::used]] static void* Take(size_t bytes) {
     if (bytes > kLargest || kPlain) return ::operator new(bytes);
     Block*& first = Here().free[ClassOf(bytes)];
     if (first == nullptr) first = Here().Cut(ClassOf(bytes));
@@ -21,7 +23,7 @@ class ObjectPool {
     first = taken->next;
     return taken;
   }
-  static void Give(void* memory, size_t bytes) {
+  [[gnu::used]] static void Give(void* memory, size_t bytes) {
     if (bytes > kLargest || kPlain) return ::operator delete(memory);
     Block*& first = Here().free[ClassOf(bytes)];
     first = new (memory) Block{first};
