@@ -34,7 +34,7 @@ TEST_SUITE("object pool") {
   TEST_CASE("a block that was given back serves the next request of its size") {
     void* const first = ObjectPool::Take(200);
     ObjectPool::Give(first, 200);
-    void* const second = ObjectPool::Take(193);  // the same multiple of 64
+    void* const second = ObjectPool::Take(193);  // the same multiple of 16
     CHECK(second == first);
     void* const other = ObjectPool::Take(300);
     CHECK(other != first);
