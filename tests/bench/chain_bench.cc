@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -22,12 +23,18 @@
 #include <optional>
 #include <string>
 
-#include "graph/onnx/wire.h"
-
 namespace vramplan {
 namespace {
 
-using wire::AppendBytes;
+// A field of bytes, behind its tag and its length.
+void AppendBytes(uint32_t field, const std::string& bytes, std::string* message) {
+  message->push_back(static_cast<char>(field << 3 | 2));
+  for (size_t length = bytes.size();; length >>= 7) {
+    message->push_back(static_cast<char>((length & 127) | (length > 127 ? 128 : 0)));
+    if (length <= 127) break;
+  }
+  *message += bytes;
+}
 
 std::string Number(uint32_t field, uint32_t value) {  // below 128
   return {static_cast<char>(field << 3), static_cast<char>(value)};
