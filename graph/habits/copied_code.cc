@@ -27,13 +27,11 @@ constexpr FrameHabit kCopiedCodeFrames[] = {
 };
 
 constexpr NameHabit kCopiedCodeNames[] = {
-    // Names for what is loaded with weights and often frozen: Lightning's tutorial of transfer learning
-    // (docs/source-pytorch/advanced/finetuning.rst, BaseFinetuning.freeze(self.backbone), feature_extractor),
-    // fastai's and Keras' base_model.
-    {"backbone.", NameHabit::Of::kPublished},
-    {"feature_extractor.", NameHabit::Of::kPublished},
-    {"base_model.", NameHabit::Of::kPublished},
-    {"pretrained.", NameHabit::Of::kPublished},
+    // Names for what is loaded with weights and often frozen:
+    {"backbone.", NameHabit::Of::kPublished},           // Lightning, callbacks/finetuning.py: BackboneFinetuning
+    {"feature_extractor.", NameHabit::Of::kPublished},  // and docs, advanced/transfer_learning
+    {"base_model.", NameHabit::Of::kPublished},  // transformers, docs of fine-tuning: model.base_model.parameters()
+    {"pretrained.", NameHabit::Of::kPublished},  // isl-org/MiDaS, midas/midas_net.py
     // openai/gpt-2 and its children (karpathy/nanoGPT, model.py; transformers, modeling_gpt2.py): tok_emb, pos_emb
     {"wte", NameHabit::Of::kNamedResult},
     {"wpe", NameHabit::Of::kNamedResult},

@@ -12,11 +12,33 @@
 namespace vramplan {
 namespace {
 
+// Layers that a model has behind a published network are more than a head where they have this many weights.
+constexpr int kWeightsBehind = 3;
+
+// The children of the model up to the last of a kind, where `last` is a parameter of it: conv1, bn1, layer1 to layer4 of
+// a model that took them over from a ResNet one by one, and has a decoder behind them.
+std::set<std::string> ChildrenUpTo(std::string_view last, const Layers& layers) {
+  const size_t wrappers = SharedPrefix(layers).size();
+  std::set<std::string> children;
+  bool behind = false, passed = false;
+  int weights = 0;
+  for (const ValueId id : layers.parameters) {
+    const std::string& name = layers[id].name;
+    const std::string child = name.substr(0, std::min(name.find('.', wrappers), name.size() - 1) + 1);
+    behind = passed && !last.starts_with(child);
+    passed = passed || last.starts_with(child);
+    if (!behind) children.insert(child);
+    if (behind && layers[id].shape.rank() > 1) ++weights;
+  }
+  return weights >= kWeightsBehind ? children : std::set<std::string>{};
+}
+
 // Beginnings of names behind which a network begins that people freeze: "backbone.", "m.net.".
 std::set<std::string> Beginnings(const Layers& layers) {
   std::set<std::string_view> names;
   for (const ValueId id : layers.parameters) names.insert(layers[id].name);
-  const size_t wrappers = SharedPrefix(layers).size();
+  const std::string shared = SharedPrefix(layers);
+  const size_t wrappers = shared.size();
   std::set<std::string> beginnings;
   for (const NameHabit& habit : NamesWith(NameHabit::Of::kPublished)) {
     for (const std::string_view name : names) {
@@ -26,8 +48,11 @@ std::set<std::string> Beginnings(const Layers& layers) {
           beginnings.insert(std::string(name.substr(0, at + habit.name.size())));
         continue;
       }
-      if (name.size() <= wrappers + habit.name.size() || !name.ends_with(habit.name)) continue;
+      if (name.size() < wrappers + habit.name.size() || !name.ends_with(habit.name)) continue;
       const std::string beginning(name.substr(0, name.size() - habit.name.size()));
+      if (beginning == shared && names.contains(shared + std::string(habit.with)))
+        beginnings.merge(ChildrenUpTo(shared + std::string(habit.with), layers));
+      if (beginning == shared) continue;
       if (beginning.ends_with('.') && names.contains(beginning + std::string(habit.with))) beginnings.insert(beginning);
     }
   }
@@ -40,13 +65,15 @@ std::set<std::string> ChildrenOfLibraries(const Layers& layers) {
   const auto is_of_library = [](const Module& module) {
     return IsOfAnyLibrary(module.class_name) && !module.class_name.starts_with("torch.");
   };
+  std::string model = SharedPrefix(layers);  // behind wrappers
+  if (!model.empty()) model.pop_back();
   std::set<std::string> beginnings;
   for (const Module& module : layers.modules) {
     if (!is_of_library(module)) continue;
     const Module* child = &module;
-    while (child->parent.valid() && layers[child->parent].parent.valid()) child = &layers[child->parent];
+    while (child->parent.valid() && layers[child->parent].path != model) child = &layers[child->parent];
     if (!child->parent.valid() || is_of_library(layers[child->parent])) return {};  // the model is the library's
-    beginnings.insert(child->path.substr(0, child->path.find('.')) + ".");
+    beginnings.insert(child->path + ".");
   }
   return beginnings;
 }
