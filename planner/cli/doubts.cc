@@ -235,10 +235,13 @@ std::optional<Doubt> Teachers(const DoubtedStep& step) {
   return doubt;
 }
 
-// A network that comes with weights is often frozen, and what was added to it trained.
+// A network that comes with weights is often frozen, and what was added to it trained. In inference it matters to
+// autocast, which keeps its copies of weights that require a gradient (semantics/autocast.h).
 std::optional<Doubt> Backbones(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
-  if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0 || model.trained_known)
+  const bool is_autocast =
+      step.spec.precision == Precision::kAmpFp16 || step.spec.precision == Precision::kAmpBf16;
+  if ((step.spec.mode != Mode::kTrain && !is_autocast) || !step.options.trained.empty() || model.frozen > 0 || model.trained_known)
     return std::nullopt;
   Layers other = step.prepared.layers;
   const std::optional<Tower> backbone = FindBackbone(other);

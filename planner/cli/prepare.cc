@@ -224,7 +224,10 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     rows.back().phrase = "every parameter trained";
     const bool says_checkpoints = model.checkpoints_known || !spec.checkpoint.empty() || options.verb == Verb::kPlan;
     if (!says_checkpoints) rows.back().phrase += ", nothing checkpointed";
-    if (model.may_lack_dropouts && spec.given.count("assume-dropout") == 0) rows.back().phrase += ", no dropout";
+    const bool has_no_dropout = model.may_lack_dropouts && spec.given.count("assume-dropout") == 0;
+    if (has_no_dropout) rows.back().phrase += ", no dropout";
+    if (model.of_eval)
+      rows.back().phrase += has_no_dropout ? " or other layer that eval() skips" : ", no layer that eval() skips";
   }
   for (const TrainedPattern& pattern : options.trained)
     add_name(pattern.trained ? "trainable" : "frozen", pattern.glob);

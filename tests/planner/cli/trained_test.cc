@@ -117,5 +117,28 @@ TEST_CASE("emitted code freezes by the same globs") {
   CHECK(said.out.find("    freeze(model)\n") != std::string::npos);
 }
 
+TEST_CASE("a backbone may be frozen: it matters to training, and to autocast's copies of weights in inference") {
+  const std::string unet = kZoo + "smp_unet_resnet34.ts-train.onnx --gpu t4 --format json --mode ";
+  const auto asks = [&](const std::string& options) {
+    return Do("estimate " + unet + options).out.find("\"backbone\"") != std::string::npos;
+  };
+  CHECK(asks("train"));
+  CHECK(asks("infer --precision amp-fp16"));
+  CHECK_FALSE(asks("infer"));
+  CHECK_FALSE(asks("infer --precision amp-fp16 --frozen encoder.*"));
+}
+
+TEST_CASE("of an export of eval() an answer about training says what may be missing") {
+  const std::string missing = "no dropout or other layer that eval() skips";
+  const auto says = [&](const std::string& file, const std::string& options) {
+    std::string out = Do("estimate " + kZoo + file + options).out;
+    for (size_t at; (at = out.find("\n         ")) != std::string::npos;) out.replace(at, 10, " ");
+    return out.find(missing) != std::string::npos;
+  };
+  CHECK(says("resnet18.ts-eval.onnx", ""));
+  CHECK_FALSE(says("resnet18.ts-train.onnx", ""));
+  CHECK_FALSE(says("resnet18.ts-eval.onnx", " --mode infer"));
+}
+
 }  // namespace
 }  // namespace vramplan
