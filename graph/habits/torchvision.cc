@@ -42,17 +42,18 @@ constexpr NameHabit kTorchvisionNames[] = {
     {".scale_activation", NameHabit::Of::kGateOfExcitation},  // ops/misc.py: SqueezeExcitation
     {".activation", NameHabit::Of::kActivationOfExcitation, ".fc1"},
     {"classifier", NameHabit::Of::kClassifierInPlace},  // models/mobilenetv3.py, efficientnet.py
+    {"AuxLogits", NameHabit::Of::kTrainOnly},           // models/inception.py; aux1 and aux2 of googlenet.py
     // models/resnet.py; nn.Sequential(*list(resnet.children())[:6]); nn.Sequential(resnet.layer2, resnet.layer3)
     {"layer1.0.conv1.weight", NameHabit::Of::kPublished, "layer4.0.conv1.weight"},
     {"4.0.conv1.weight", NameHabit::Of::kPublished, "4.0.conv2.weight"},
     {"0.0.conv1.weight", NameHabit::Of::kPublished, "0.0.downsample.0.weight"},
     // What may be cut, model.features[:14], is told by its first blocks.
-    {"1.conv.0.0.weight", NameHabit::Of::kPublished, "2.conv.1.0.weight"},        // mobilenetv2.py
-    {"1.block.0.0.weight", NameHabit::Of::kPublished, "2.block.1.0.weight"},      // mobilenetv3.py
-    {"1.0.block.0.0.weight", NameHabit::Of::kPublished, "2.0.block.0.0.weight"},  // efficientnet.py
-    {"1.0.block.0.weight", NameHabit::Of::kPublished, "3.0.block.0.weight"},      // convnext.py
-    {"1.0.attn.qkv.weight", NameHabit::Of::kPublished, "3.0.attn.qkv.weight"},    // swin_transformer.py
-    {"7.weight", NameHabit::Of::kPublished, "14.weight"},                         // vgg.py, vgg16 and vgg19
+    {"1.conv.0.0.weight", NameHabit::Of::kPublished, "2.conv.1.0.weight"},                // mobilenetv2.py
+    {"1.block.0.0.weight", NameHabit::Of::kPublished, "2.block.1.0.weight"},              // mobilenetv3.py
+    {"1.0.block.0.0.weight", NameHabit::Of::kPublished, "2.0.block.0.0.weight"},          // efficientnet.py
+    {"1.0.block.0.weight", NameHabit::Of::kPublished, "3.0.block.0.weight"},              // convnext.py
+    {"1.0.attn.qkv.weight", NameHabit::Of::kPublished, "3.0.attn.qkv.weight"},            // swin_transformer.py
+    {"7.weight", NameHabit::Of::kPublished, "14.weight"},                                 // vgg.py, vgg16 and vgg19
     {"conv0.weight", NameHabit::Of::kPublished, "denseblock2.denselayer1.conv1.weight"},  // densenet.py
     {"conv_proj.weight", NameHabit::Of::kPublished,
      "encoder.layers.encoder_layer_0.mlp.0.bias"},  // vision_transformer.py

@@ -211,11 +211,21 @@ Layers OnlyLastTrained(const Layers& layers) {
   return head;
 }
 
+bool IsAutocast(const TrainingSpec& spec) {
+  return spec.precision == Precision::kAmpFp16 || spec.precision == Precision::kAmpBf16;
+}
+
+// Whether it may matter which parameters are trained, and nothing says so. In inference it matters to autocast, which
+// keeps its copies of weights that require a gradient (semantics/autocast.h).
+bool AsksWhatIsTrained(const DoubtedStep& step) {
+  const ModelFacts& model = step.prepared.question.model;
+  if (step.spec.mode != Mode::kTrain && !IsAutocast(step.spec)) return false;
+  return step.options.trained.empty() && model.frozen == 0 && !model.trained_known;
+}
+
 // A teacher, or an encoder that follows another by averaging, runs under torch.no_grad(): the file shows two networks.
 std::optional<Doubt> Teachers(const DoubtedStep& step) {
-  const ModelFacts& model = step.prepared.question.model;
-  if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0 || model.trained_known)
-    return std::nullopt;
+  if (!AsksWhatIsTrained(step)) return std::nullopt;
   const Layers& layers = step.prepared.layers;
   const std::vector<Tower> towers = FindTowers(layers);
   if (towers.empty()) return std::nullopt;
@@ -235,22 +245,19 @@ std::optional<Doubt> Teachers(const DoubtedStep& step) {
   return doubt;
 }
 
-// A network that comes with weights is often frozen, and what was added to it trained. In inference it matters to
-// autocast, which keeps its copies of weights that require a gradient (semantics/autocast.h).
+// A network that comes with weights is often frozen, and what was added to it trained.
 std::optional<Doubt> Backbones(const DoubtedStep& step) {
-  const ModelFacts& model = step.prepared.question.model;
-  const bool is_autocast =
-      step.spec.precision == Precision::kAmpFp16 || step.spec.precision == Precision::kAmpBf16;
-  if ((step.spec.mode != Mode::kTrain && !is_autocast) || !step.options.trained.empty() || model.frozen > 0 || model.trained_known)
-    return std::nullopt;
+  if (!AsksWhatIsTrained(step)) return std::nullopt;
   Layers other = step.prepared.layers;
   const std::optional<Tower> backbone = FindBackbone(other);
   if (!backbone) return std::nullopt;
   const std::vector<TrainedPattern> patterns = FrozenPatterns(*backbone, other);
   for (const ValueId id : backbone->parameters) SetTrained(&other, id, false);
   Doubt doubt;
+  const bool is_in_front = patterns.front().glob == "*";
   doubt.assumption = {.code = "backbone",
-                      .text = "assumed: the network in " + patterns.front().glob +
+                      .text = "assumed: the network " +
+                              (is_in_front ? "in front of " + patterns.back().glob : "in " + patterns.front().glob) +
                               ", of a kind that is often loaded with weights and frozen, is trained",
                       .settle = ToString(patterns) + " freezes it"};
   doubt.Add(Under(step, other, step.spec));
@@ -291,8 +298,9 @@ std::optional<Doubt> AllTrained(const DoubtedStep& step) {
 std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   std::vector<Doubt> doubts;
   if (step.spec.framework.runtime != Runtime::kPyTorch) return doubts;
-  const bool autocast = step.spec.precision == Precision::kAmpFp16 || step.spec.precision == Precision::kAmpBf16;
-  for (Reading& reading : OtherReadings(step.prepared.layers, {step.spec.mode != Mode::kInfer, autocast})) {
+  const bool evaluates = step.spec.mode != Mode::kTrain;
+  for (Reading& reading :
+       OtherReadings(step.prepared.layers, {step.spec.mode != Mode::kInfer, IsAutocast(step.spec), evaluates})) {
     Notes already_told;
     Doubt doubt;
     doubt.assumption = {

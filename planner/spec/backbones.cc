@@ -1,9 +1,11 @@
 #include "planner/spec/backbones.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graph/habits/habits.h"
 #include "graph/layers/trained.h"
@@ -14,23 +16,49 @@ namespace {
 
 // Layers that a model has behind a published network are more than a head where they have this many weights.
 constexpr int kWeightsBehind = 3;
+// A published network classifies into the 1,000 classes of ImageNet or more; a head for fewer is a new one.
+constexpr int64_t kPublishedClasses = 1000;
 
-// The children of the model up to the last of a kind, where `last` is a parameter of it: conv1, bn1, layer1 to layer4 of
-// a model that took them over from a ResNet one by one, and has a decoder behind them.
-std::set<std::string> ChildrenUpTo(std::string_view last, const Layers& layers) {
+std::string_view WithoutDigits(std::string_view child) {
+  while (!child.empty() && (child.back() == '.' || std::isdigit(static_cast<unsigned char>(child.back())) != 0))
+    child.remove_suffix(1);
+  return child;
+}
+
+// The children of a model that is a published network itself: conv1, bn1 and layer1 to layer4 of a ResNet, whose
+// decoder, or whose new head, stands behind them. None where it has the head that it was published with. `within`: a
+// parameter of it.
+std::set<std::string> ChildrenInFrontOfNewOnes(std::string_view within, const Layers& layers) {
   const size_t wrappers = SharedPrefix(layers).size();
-  std::set<std::string> children;
-  bool behind = false, passed = false;
-  int weights = 0;
+  struct Child {
+    std::string name;
+    int weights = 0;
+    int64_t rows = 0;  // of its last weight
+  };
+  std::vector<Child> children;
   for (const ValueId id : layers.parameters) {
     const std::string& name = layers[id].name;
     const std::string child = name.substr(0, std::min(name.find('.', wrappers), name.size() - 1) + 1);
-    behind = passed && !last.starts_with(child);
-    passed = passed || last.starts_with(child);
-    if (!behind) children.insert(child);
-    if (behind && layers[id].shape.rank() > 1) ++weights;
+    if (children.empty() || children.back().name != child) children.push_back({child});
+    const Shape& shape = layers[id].shape;
+    if (shape.rank() < 2 || !shape[0].IsConstant()) continue;
+    ++children.back().weights;
+    children.back().rows = shape[0].c0();
   }
-  return weights >= kWeightsBehind ? children : std::set<std::string>{};
+  auto behind = std::ranges::find_if(children, [&](const Child& child) { return within.starts_with(child.name); });
+  if (behind == children.end()) return {};
+  const std::string_view kind = WithoutDigits(behind->name);
+  while (behind != children.end() && WithoutDigits(behind->name) == kind) ++behind;
+  int weights = 0;
+  for (auto child = behind; child != children.end(); ++child) weights += child->weights;
+  if (weights < kWeightsBehind) {
+    if (behind == children.end() && !kind.empty()) return {};  // no head at all; parts of an nn.Sequential have numbers
+    behind = children.end() - 1;
+    if (behind->rows == 0 || behind->rows >= kPublishedClasses) return {};
+  }
+  std::set<std::string> names;
+  for (auto child = children.begin(); child != behind; ++child) names.insert(child->name);
+  return names;
 }
 
 // Beginnings of names behind which a network begins that people freeze: "backbone.", "m.net.".
@@ -51,7 +79,7 @@ std::set<std::string> Beginnings(const Layers& layers) {
       if (name.size() < wrappers + habit.name.size() || !name.ends_with(habit.name)) continue;
       const std::string beginning(name.substr(0, name.size() - habit.name.size()));
       if (beginning == shared && names.contains(shared + std::string(habit.with)))
-        beginnings.merge(ChildrenUpTo(shared + std::string(habit.with), layers));
+        beginnings.merge(ChildrenInFrontOfNewOnes(shared + std::string(habit.with), layers));
       if (beginning == shared) continue;
       if (beginning.ends_with('.') && names.contains(beginning + std::string(habit.with))) beginnings.insert(beginning);
     }

@@ -1,6 +1,7 @@
 #include "planner/spec/towers.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -142,17 +143,8 @@ class TowerFinder {
   std::vector<bool> before_;   // by value: a weight is read behind it
 };
 
-}  // namespace
-
-std::vector<Tower> FindTowers(const Layers& layers) {
-  std::vector<Tower> towers = TowerFinder(layers).Towers();
-  if (towers.size() < 2) towers.clear();
-  return towers;
-}
-
-// The shortest beginnings of names that no parameter outside has.
-std::vector<TrainedPattern> FrozenPatterns(const Tower& tower, const Layers& layers) {
-  const std::set<ValueId> inside(tower.parameters.begin(), tower.parameters.end());
+// The shortest beginnings of names that only parameters inside have.
+std::vector<TrainedPattern> OnlyIn(const std::set<ValueId>& inside, const Layers& layers, bool trained) {
   std::set<std::string_view> foreign;  // "m.", "m.student."
   const auto beginnings = [&](ValueId id, const auto& take) {
     const std::string_view name = layers[id].name;
@@ -165,7 +157,7 @@ std::vector<TrainedPattern> FrozenPatterns(const Tower& tower, const Layers& lay
     beginnings(id, [&](std::string_view beginning) { return foreign.insert(beginning), false; });
   }
   std::set<std::string> globs;
-  for (const ValueId id : tower.parameters) {
+  for (const ValueId id : inside) {
     std::string glob = layers[id].name;  // where others share each beginning of it
     beginnings(id, [&](std::string_view beginning) {
       if (foreign.contains(beginning)) return false;
@@ -175,8 +167,28 @@ std::vector<TrainedPattern> FrozenPatterns(const Tower& tower, const Layers& lay
     globs.insert(glob);
   }
   std::vector<TrainedPattern> patterns;
-  for (const std::string& glob : globs) patterns.push_back({glob, false});
+  for (const std::string& glob : globs) patterns.push_back({glob, trained});
   return patterns;
+}
+
+}  // namespace
+
+std::vector<Tower> FindTowers(const Layers& layers) {
+  std::vector<Tower> towers = TowerFinder(layers).Towers();
+  if (towers.size() < 2) towers.clear();
+  return towers;
+}
+
+std::vector<TrainedPattern> FrozenPatterns(const Tower& tower, const Layers& layers) {
+  const std::set<ValueId> inside(tower.parameters.begin(), tower.parameters.end());
+  std::set<ValueId> outside;
+  std::ranges::copy_if(layers.parameters, std::inserter(outside, outside.end()),
+                       [&](ValueId id) { return !inside.contains(id); });
+  std::vector<TrainedPattern> patterns = OnlyIn(inside, layers, false);
+  std::vector<TrainedPattern> rest = OnlyIn(outside, layers, true);
+  if (rest.size() + 1 >= patterns.size()) return patterns;
+  rest.insert(rest.begin(), {"*", false});
+  return rest;
 }
 
 }  // namespace vramplan

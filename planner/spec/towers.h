@@ -23,7 +23,7 @@ struct Tower {
 // None, or at least two: each takes inputs of the model and no result of another.
 std::vector<Tower> FindTowers(const Layers& layers);
 
-// What freezes the tower and nothing else: --frozen 'teacher.*' --frozen 'ht.*'.
+// What freezes the tower and nothing else: --frozen 'teacher.*' --frozen 'ht.*', or --frozen '*' --trainable 'fc.*'.
 std::vector<TrainedPattern> FrozenPatterns(const Tower& tower, const Layers& layers);
 
 }  // namespace vramplan

@@ -9,6 +9,7 @@
 #include "graph/layers/edit.h"
 #include "graph/lift/any_export/creations.h"
 #include "graph/lift/any_export/decomposed.h"
+#include "graph/lift/readings/readings_of_branches.h"
 #include "graph/lift/readings/readings_of_casts.h"
 #include "graph/lift/readings/readings_of_weights.h"
 #include "graph/lift/source_lines/passes.h"
@@ -451,6 +452,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {step.autocast, CastsInstead},
                       {step.autocast, CastTwiceInstead},
                       {step.autocast, CastBackInstead},
+                      {step.evaluates, WithoutBranchesOfTraining},
                       {true, AttentionKeptInstead},
                       {true, SquaresInstead},
                       {true, CentringTwiceInstead},

@@ -6,6 +6,7 @@
 //   Mul, Add, Tanh, Mul in one module      written out, keeps five tensors;   an autograd.Function, keeps its input
 //   ScatterND with reduction "add"         index_add, keeps what it adds;   index_put, keeps the numbers alone
 //   checkpoint(f, x) if self.c else f(x)   keeps what f computes;   keeps x
+//   out, aux(f) of an export of train()    what eval() runs, too;   out alone
 //   ConstantOfShape                        torch.zeros(n), fp32 under autocast;   h.new_zeros(n), fp16 where h is
 #pragma once
 
@@ -23,9 +24,10 @@ struct Reading {
   Layers layers;
 };
 
-// The step that is asked about: without gradients nothing is kept, so that less matters; without autocast types agree.
+// The step that is asked about: without gradients nothing is kept, so that less matters; without autocast types agree;
+// model.eval() runs less.
 struct ReadFor {
-  bool gradients = true, autocast = false;
+  bool gradients = true, autocast = false, evaluates = false;
 };
 std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step);
 

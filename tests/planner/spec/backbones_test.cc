@@ -9,11 +9,11 @@ namespace vramplan {
 namespace {
 
 // What freezes the backbone among parameters of these names; empty: there is none.
-std::string Freezes(const std::vector<std::string>& names) {
+std::string Freezes(const std::vector<std::string>& names, int64_t rows = 8) {
   Layers layers;
   for (const std::string& name : names) {
     layers.parameters.push_back(
-        layers.Add({.name = name, .type = DType::kFloat32, .shape = {8, 8}, .role = Role::kParameter}));
+        layers.Add({.name = name, .type = DType::kFloat32, .shape = {rows, 8}, .role = Role::kParameter}));
   }
   const std::optional<Tower> backbone = FindBackbone(layers);
   return backbone ? ToString(FrozenPatterns(*backbone, layers)) : "";
@@ -52,9 +52,25 @@ TEST_CASE("a published network taken over child by child, with a decoder behind 
     names.insert(names.end(), behind.begin(), behind.end());
     return Freezes(names);
   };
-  CHECK(with({"up1.weight", "up2.weight", "last.weight"}) ==
+  CHECK(with({"up.1.weight", "up.2.weight", "last.weight"}) == "--frozen '*' --trainable 'last.*' --trainable 'up.*'");
+  CHECK(with({"up1.weight", "up2.weight", "up3.weight", "last.weight"}) ==
         "--frozen 'bn1.*' --frozen 'conv1.*' --frozen 'layer1.*' --frozen 'layer4.*'");
-  CHECK(with({"fc.weight", "fc.bias"}).empty());  // a head: the network itself
+}
+
+TEST_CASE("a published network with a head for fewer classes than it was published with") {
+  const auto with = [](int64_t classes) {
+    Layers layers;
+    for (const char* name : {"conv1.weight", "layer1.0.conv1.weight", "layer4.0.conv1.weight", "fc.weight"}) {
+      const int64_t rows = name == std::string("fc.weight") ? classes : 64;
+      layers.parameters.push_back(
+          layers.Add({.name = name, .type = DType::kFloat32, .shape = {rows, 8}, .role = Role::kParameter}));
+    }
+    const std::optional<Tower> backbone = FindBackbone(layers);
+    return backbone ? ToString(FrozenPatterns(*backbone, layers)) : "";
+  };
+  CHECK(with(10) == "--frozen '*' --trainable 'fc.*'");
+  CHECK(with(1000).empty());
+  CHECK(with(21843).empty());
 }
 
 TEST_CASE("a name that people give to what they load is enough to ask") {
@@ -85,8 +101,10 @@ TEST_CASE("modules of a library inside of a model of one's own") {
 }
 
 TEST_CASE("a published network alone is the model, and one name alone is no network") {
-  CHECK(Freezes({"conv1.weight", "layer1.0.conv1.weight", "layer4.0.conv1.weight", "fc.weight"}).empty());
-  CHECK(Freezes({"m.conv1.weight", "m.layer1.0.conv1.weight", "m.layer4.0.conv1.weight", "m.fc.weight"}).empty());
+  constexpr int64_t kRows = 1000;
+  CHECK(Freezes({"conv1.weight", "layer1.0.conv1.weight", "layer4.0.conv1.weight", "fc.weight"}, kRows).empty());
+  CHECK(
+      Freezes({"m.conv1.weight", "m.layer1.0.conv1.weight", "m.layer4.0.conv1.weight", "m.fc.weight"}, kRows).empty());
   CHECK(Freezes({"net.layer1.0.conv1.weight", "net.layer4.0.conv1.weight"}).empty());  // nothing was added
   CHECK(Freezes({"net.layer1.0.conv1.weight", "net.layer3.0.conv1.weight", "head.weight"}).empty());
 }
