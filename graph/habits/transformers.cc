@@ -102,6 +102,9 @@ constexpr NameHabit kTransformersNames[] = {
     {".attention.self", NameHabit::Of::kModelOutOfPlace},                                    // ACT2FN[...], nn.ReLU()
     {".attention.output", NameHabit::Of::kModelOutOfPlace},
     {".encoder_attn", NameHabit::Of::kCrossAttention},  // modeling_bart.py
+    // modeling_seamless_m4t.py, modeling_nllb_moe.py: SeamlessM4TFeedForwardNetwork, NllbMoeDenseActDense
+    {".cross_attention", NameHabit::Of::kCrossAttention, ".cross_attention_layer_norm"},
+    {".ffn.fc2", NameHabit::Of::kCastToWeight, ".cross_attention_layer_norm"},
     // modeling_whisper.py, WhisperEncoder; Qwen2-Audio, Voxtral, Audio Flamingo: embed_positions.requires_grad_(False)
     {"embed_positions.weight", NameHabit::Of::kFixedTable, "conv2.weight"},
     // modeling_detr.py, DetrConvEncoder; Conditional and Deformable DETR, Table Transformer, Grounding DINO

@@ -15,11 +15,16 @@
 namespace vramplan {
 namespace {
 
-// "m.model.decoder.layers.0.encoder_attn" -> "m.model.encoder"; empty when nothing of the path is a decoder.
+// "m.model.decoder.layers.0.encoder_attn" -> "m.model.encoder", "m.text_decoder.layers.0.cross_attention" ->
+// "m.text_encoder"; empty when nothing of the path is a decoder.
 std::string EncoderOf(const std::string& path) {
   const size_t at = path.find("decoder.");
-  if (at == std::string::npos || (at > 0 && path[at - 1] != '.')) return "";
+  if (at == std::string::npos || (at > 0 && path[at - 1] != '.' && path[at - 1] != '_')) return "";
   return path.substr(0, at) + "encoder";
+}
+
+bool HasModule(const Layers& layers, std::string_view end) {
+  return std::ranges::any_of(layers.modules, [&](const Module& module) { return module.path.ends_with(end); });
 }
 
 }  // namespace
@@ -27,7 +32,8 @@ std::string EncoderOf(const std::string& path) {
 void HoldEncoderState(Layers* layers) {
   std::string encoder;
   for (const Module& module : layers->modules) {
-    if (HabitOfModule(module, NameHabit::Of::kCrossAttention) != nullptr) encoder = EncoderOf(module.path);
+    const NameHabit* habit = HabitOfModule(module, NameHabit::Of::kCrossAttention);
+    if (habit != nullptr && HasModule(*layers, habit->with)) encoder = EncoderOf(module.path);
     if (!encoder.empty()) break;
   }
   if (encoder.empty()) return;

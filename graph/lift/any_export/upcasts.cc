@@ -8,7 +8,7 @@
 //
 // T5Block also clamps in fp16, and only there, what each of its sublayers returns: clamp_inf. T5's feed forward gives
 // its second linear what has the type of that one's weight, hidden_states.to(self.wo.weight.dtype): fp32 under
-// autocast.
+// autocast. So does that of SeamlessM4T and NLLB-MoE, whose norms are torch's (self.fc2.weight.dtype).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -45,7 +45,6 @@ class Upcasts {
       norm.by_weight = t5 || IsByWeight(layers_.layers[l].module);
       if (norm.input.valid()) norms.push_back(norm);
     }
-    if (norms.empty()) return;
     std::map<size_t, const Norm*> squares, products, narrowed;
     std::set<size_t> offsets;
     for (const Norm& norm : norms) {
@@ -56,7 +55,7 @@ class Upcasts {
     }
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       Layer& layer = layers_.layers[l];
-      if (t5 && layer.op == "linear" && IsOutOfFeedForward(layer.module)) {
+      if (layer.op == "linear" && IsOutOfFeedForward(layer.module, t5)) {
         Layer cast = CallBeside(layer, "type_as", {layer.inputs[0], layer.inputs[1]});
         cast.module = layers_[layer.module].parent;
         layer.inputs[0] = InFront(l, std::move(cast));
@@ -133,10 +132,12 @@ class Upcasts {
            path.find('.', layer + habit->with.size()) == std::string::npos;
   }
 
-  bool IsOutOfFeedForward(ModuleId module) const {
+  bool IsOutOfFeedForward(ModuleId module, bool t5) const {
     if (!module.valid() || !layers_[module].parent.valid()) return false;
     const std::string& around = layers_[layers_[module].parent].class_name;
-    return HabitOfName(layers_[module].path, NameHabit::Of::kCastToWeight, around) != nullptr;
+    const NameHabit* habit = HabitOfName(layers_[module].path, NameHabit::Of::kCastToWeight, around);
+    if (habit == nullptr || habit->with.empty()) return habit != nullptr && t5;
+    return std::ranges::any_of(layers_.modules, [&](const Module& one) { return one.path.ends_with(habit->with); });
   }
 
   // A cast has the shape and, in a file in fp32, the type of what it casts.

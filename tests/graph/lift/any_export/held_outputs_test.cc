@@ -24,6 +24,24 @@ TEST_CASE("an encoder-decoder model of transformers returns its encoder's last h
   }
 }
 
+TEST_CASE("a decoder of text has an encoder of text, in models with SeamlessM4T's layers") {
+  for (const char* norm : {"m.text_decoder.layers.0.cross_attention_layer_norm", "m.text_decoder.layers.0.norm"}) {
+    LayersByHand hand;
+    hand.layers.modules.push_back({.path = "m.text_encoder", .class_name = "", .parent = ModuleId{1}});
+    hand.layers.modules.push_back(
+        {.path = "m.text_decoder.layers.0.cross_attention", .class_name = "", .parent = ModuleId{1}});
+    hand.layers.modules.push_back({.path = norm, .class_name = "", .parent = ModuleId{1}});
+    const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+    const ValueId state = hand.Add("layer_norm", {x}, {Dim::Batch(), 8});
+    hand.layers.layers.back().module = ModuleId{2};
+    const ValueId logits = hand.Add("linear", {state}, {Dim::Batch(), 4});
+    hand.layers.layers.back().module = ModuleId{3};
+    hand.layers.outputs = {logits};
+    HoldEncoderState(&hand.layers);
+    CHECK(hand.layers.outputs.size() == (std::string(norm).ends_with("cross_attention_layer_norm") ? 2 : 1));
+  }
+}
+
 TEST_CASE("the products of torch.nn.utils.prune live until the next forward, and the file says so") {
   for (const char* mask : {"fc.weight_mask", "fc.mask"}) {
     LayersByHand hand;

@@ -89,6 +89,22 @@ TEST_CASE("T5's feed forward gives its second linear what has its weight's type"
   CHECK(layers[9].inputs[0] == layers[8].outputs[0]);
 }
 
+TEST_CASE("so does SeamlessM4T's, which has no RMSNorm; another ffn.fc2 does not") {
+  // hidden_states.to(self.fc2.weight.dtype), modeling_seamless_m4t.py
+  for (const char* norm : {"m.decoder.layers.0.cross_attention_layer_norm", "m.decoder.layers.0.norm"}) {
+    LayersByHand hand;
+    hand.layers.modules.push_back({.path = "m.decoder.layers.0.ffn", .class_name = "", .parent = ModuleId{0}});
+    hand.layers.modules.push_back({.path = "m.decoder.layers.0.ffn.fc2", .class_name = "", .parent = ModuleId{2}});
+    hand.layers.modules.push_back({.path = norm, .class_name = "", .parent = ModuleId{0}});
+    const ValueId x = hand.Input("x", {Dim::Batch(), 8}), weight = hand.Input("w", {4, 8});
+    hand.Add("linear", {x, weight}, {Dim::Batch(), 4});
+    hand.layers.layers.back().module = ModuleId{3};
+    RestoreUpcasts(&hand.layers);
+    CHECK(OperatorsOf(hand.layers) ==
+          (std::string(norm).ends_with("cross_attention_layer_norm") ? "type_as linear" : "linear"));
+  }
+}
+
 TEST_CASE("another power is another thing") {
   RmsNorm hand;
   hand.Norm(hand.Input("x", {Dim::Batch(), 8}), 3);
