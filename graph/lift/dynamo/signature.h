@@ -76,8 +76,8 @@ class Signature {
   // The same for the parameters of one layer, and of those that its operator leaves open from the stored tensors at the
   // same places of its nodes.
   void LearnShapes(const Graph& graph, const std::vector<NodeId>& nodes, const AtenCall& call);
-  // What nothing told: by the habits of the frameworks' modules, then from the same parameter of the stages or blocks
-  // before (with a note), and the rest gets a note and no bytes.
+  // What nothing told: by the habits of the frameworks' modules, then from the same parameter of the stages, blocks
+  // or modules beside (with a note), and the rest gets a note and no bytes.
   void Finish(Notes* notes);
 
  private:
@@ -85,6 +85,7 @@ class Signature {
   void Learn(ValueId value, DType type, const Shape& shape);
   bool ShapeByHabit(const std::string& target);
   void TakeShapesOf(const std::optional<std::vector<RecordedTensor>>& tensors);
+  bool ShapeFromNamesake(const std::string& target);
   bool ShapeFromBefore(const std::string& target, std::unordered_map<std::string, int64_t>* growth);
 
   LayerBuilder* builder_;

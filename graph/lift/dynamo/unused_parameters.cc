@@ -1,4 +1,5 @@
 // Shapes of parameters and buffers that no operator of the file uses.
+#include <algorithm>
 #include <cctype>
 #include <string>
 
@@ -26,6 +27,12 @@ std::vector<Number> NumbersIn(const std::string& target) {
 }
 std::string With(const std::string& target, const Number& number, int value) {
   return target.substr(0, number.begin) + std::to_string(value) + target.substr(number.end);
+}
+
+// How many names two paths begin with in common.
+size_t SharedPath(const std::string& one, const std::string& other) {
+  const auto [end, _] = std::ranges::mismatch(one, other);
+  return static_cast<size_t>(std::count(one.begin(), end, '.'));
 }
 
 }  // namespace
@@ -127,6 +134,52 @@ bool Signature::ShapeFromBefore(const std::string& target, std::unordered_map<st
   return false;
 }
 
+// Linears that never ran are built from the same configuration as others: encoder_attn.k_proj beside self_attn.k_proj
+// (transformers, modeling_bart.py), head.mlp.fc1 beside encoder.layers.0.mlp.fc1 (modeling_siglip.py). So they are as
+// large as those of the same name, and a norm is as large as those in the same module, if they agree; those that share
+// most of the path count. Packed projections are three times the one behind attention
+// (torch/nn/modules/activation.py, MultiheadAttention).
+bool Signature::ShapeFromNamesake(const std::string& target) {
+  const ValueId value = ByTarget(target);
+  const auto [module, leaf] = SplitTarget(target);
+  if (leaf == "in_proj_weight" || leaf == "in_proj_bias") {
+    const std::string behind = module + ".out_proj" + leaf.substr(leaf.rfind('_')).replace(0, 1, ".");
+    const ValueId projection = ByTarget(behind);
+    if (!projection.valid() || (!ShapeIsKnown(projection) && !ShapeFromNamesake(behind))) return false;
+    Shape packed;
+    for (int i = 0; i < builder_->At(projection).shape.rank(); ++i)
+      packed.Append(builder_->At(projection).shape[i] * (i == 0 ? 3 : 1));
+    SetShape(value, builder_->At(value).type, packed);
+    return true;
+  }
+  if (leaf != "weight" && leaf != "bias") return false;
+  const auto [around, name] = SplitTarget(module);
+  const auto is_linear = [&](const std::string& path) {
+    const ValueId weight = ByTarget(path + ".weight");
+    return weight.valid() && ShapeIsKnown(weight) && builder_->At(weight).shape.rank() == 2;
+  };
+  const Value* namesake = nullptr;
+  size_t most = 0;
+  bool agree = true;
+  for (const std::string& other : order_) {
+    const ValueId candidate = ByTarget(other);
+    if (!ShapeIsKnown(candidate) || builder_->At(candidate).role != builder_->At(value).role) continue;
+    const auto [other_module, other_leaf] = SplitTarget(other);
+    const auto [other_around, other_name] = SplitTarget(other_module);
+    const bool norms = name.ends_with("norm") && other_name.ends_with("norm") && other_around == around;
+    const bool linears = !name.empty() && other_name == name && is_linear(other_module);
+    if (other_leaf != leaf || (!linears && !norms)) continue;
+    const size_t common = SharedPath(target, other);
+    if (common < most) continue;
+    agree = common == most && namesake != nullptr ? agree && builder_->At(candidate).shape == namesake->shape : true;
+    most = common;
+    namesake = &builder_->At(candidate);
+  }
+  if (namesake == nullptr || !agree) return false;
+  SetShape(value, namesake->type, Shape(namesake->shape));
+  return true;
+}
+
 // What the file's facts say about tensors that no operator uses (docs/facts.md).
 void Signature::TakeShapesOf(const std::optional<std::vector<RecordedTensor>>& tensors) {
   if (!tensors) return;
@@ -151,7 +204,7 @@ void Signature::Finish(Notes* notes) {
     const ValueId value = ByTarget(target);
     if (ShapeIsKnown(value) || ShapeByHabit(target)) continue;
     builder_->At(value).type = DType::kFloat32;
-    if (!ShapeFromBefore(target, &growth)) continue;
+    if (!ShapeFromBefore(target, &growth) && !ShapeFromNamesake(target)) continue;
     if (assumed++ == 0) first_assumed = target;
   }
   if (assumed > 0) {
@@ -160,7 +213,7 @@ void Signature::Finish(Notes* notes) {
                 .subject = first_assumed,
                 .text = "the file lists " + std::to_string(assumed) +
                         " parameters and buffers from here on that no operator uses, without their shapes; they are "
-                        "assumed to continue the pattern of the stages and blocks before them",
+                        "assumed to continue the pattern of the stages, blocks and modules beside them",
                 .hint = "remove layers that never run from the model, or export a step that runs them"});
   }
   for (const std::string& target : order_) {

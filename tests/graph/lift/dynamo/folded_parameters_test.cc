@@ -151,6 +151,36 @@ TEST_CASE("parameters that no operator uses are as large as modules tell") {
   CHECK(notes.all()[0].subject == "layer3.0.conv1.weight");
 }
 
+TEST_CASE("linears and norms that never run are as large as those of the same name, where those agree") {
+  // BartForCausalLM's encoder_attn, SiglipForImageClassification's head, and a convolution, whose kernel nobody knows.
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 8] x) => (float[batch, 8] y) <float[6, 8] `d.0.self_attn.k_proj.weight`, float[6] `d.0.self_attn.k_proj.bias`, float[8, 8] `d.0.self_attn.out_proj.weight`, float[5] `d.0.self_attn_layer_norm.weight`, float[3, 8] `d.0.b.fc.weight`, float[4, 8] `d.0.c.fc.weight`, float[4, 8, 3, 3] `d.0.b.conv.weight`> {
+    # signature: p_1: PARAMETER target='d.0.self_attn.k_proj.weight'
+    # signature: p_2: PARAMETER target='d.0.self_attn.k_proj.bias'
+    # signature: p_3: PARAMETER target='d.0.self_attn.out_proj.weight'
+    # signature: p_4: PARAMETER target='d.0.self_attn_layer_norm.weight'
+    # signature: p_5: PARAMETER target='d.0.b.fc.weight'
+    # signature: p_6: PARAMETER target='d.0.c.fc.weight'
+    # signature: p_7: PARAMETER target='d.0.b.conv.weight'
+    # signature: q_1: PARAMETER target='d.0.encoder_attn.k_proj.weight'
+    # signature: q_2: PARAMETER target='d.0.encoder_attn.k_proj.bias'
+    # signature: q_3: PARAMETER target='d.0.encoder_attn_layer_norm.weight'
+    # signature: q_4: PARAMETER target='d.0.head.in_proj_weight'
+    # signature: q_5: PARAMETER target='d.0.head.out_proj.weight'
+    # signature: q_6: PARAMETER target='d.0.a.fc.weight'
+    # signature: q_7: PARAMETER target='d.0.a.conv.weight'
+    # signature: x: USER_INPUT
+    y = Relu (x)
+      # fx_node: %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})
+  })");
+  const std::vector<std::string> sizes = ToText(layers, layers.parameters);
+  REQUIRE(sizes.size() == 14);
+  CHECK(std::vector<std::string>(sizes.begin() + 7, sizes.end()) ==
+        std::vector<std::string>{"d.0.encoder_attn.k_proj.weight [6, 8]", "d.0.encoder_attn.k_proj.bias [6]",
+                                 "d.0.encoder_attn_layer_norm.weight [5]", "d.0.head.in_proj_weight [24, 8]",
+                                 "d.0.head.out_proj.weight [8, 8]", "d.0.a.fc.weight [0]", "d.0.a.conv.weight [0]"});
+}
+
 TEST_CASE("a class token whose expand was folded, as the batch was fixed") {
   // timm's vit_tiny_patch16_224, dynamo export of a batch of 2 without dynamic shapes, PyTorch 2.10.
   const Layers layers = LayersFromText(R"(g (float[2, 3, 8] x) => (float[2, 4, 8] y) <float[2, 1, 8] expand> {
