@@ -113,6 +113,13 @@ constexpr NameHabit kTransformersNames[] = {
     {"layer3", NameHabit::Of::kTrainedPart, "backbone."},
     {"layer4", NameHabit::Of::kTrainedPart, "backbone."},
     {"_gradient_checkpointing_func(", NameHabit::Of::kCheckpoint},  // modeling_layers.py: GradientCheckpointingLayer
+    // modeling_bart.py, BartForCausalLM; PLBart, MBart, Pegasus, BigBird-Pegasus, Blenderbot: BartDecoderLayer builds
+    // encoder_attn, and runs it only where it is given encoder_hidden_states
+    {"model.decoder.layernorm_embedding.weight", NameHabit::Of::kBuildsUnread, "self_attn encoder_attn"},
+    {"model.decoder.layer_norm.weight", NameHabit::Of::kBuildsUnread, "self_attn encoder_attn"},
+    // modeling_siglip.py, SiglipForImageClassification, and modeling_siglip2.py: SiglipVisionTransformer builds a head
+    // with a block's attention and mlp; the classifier reads the mean of the tokens, not what it pools
+    {"vision_model.post_layernorm.weight", NameHabit::Of::kBuildsUnread, "encoder.layers.0 head classifier"},
     {"embeddings.word_embeddings.weight", NameHabit::Of::kPublished,
      "encoder.layer.0.attention.self.query.bias"},  // modeling_bert.py and its children
     {"embeddings.word_embeddings.weight", NameHabit::Of::kPublished,

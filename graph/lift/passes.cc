@@ -66,6 +66,10 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { NoteSkippedLayers(s.layers, s.notes); }},
     {"note-unrun-stages", kTorchScript, "parameters that the forward never reads are left out of the file",
      [](LayersState& s) { NoteUnrunStages(s.layers, s.notes); }},
+    {"count-unread-modules", kTorchScript, "parameters of modules that never run are on the card all the same",
+     [](LayersState& s) {
+       if (!s.file.facts) CountUnreadModules(&s.layers);
+     }},
     {"gather-recurrent", kAny, "a module call of LSTM, GRU or RNN is one operator, whatever it was made into",
      [](LayersState& s) { GatherRecurrent(&s.layers); }},
     {"gather-cells", kAny, "LSTMCell and GRUCell are one operator on a card",

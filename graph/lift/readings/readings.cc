@@ -457,6 +457,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, SquaresInstead},
                       {true, CentringTwiceInstead},
                       {!layers.told.tensors, TiedWeightsInstead},
+                      {!layers.told.tensors, NoUnreadInstead},
                       {true, AdditionsInPlaceInstead},
                       {step.gradients, OtherMaximaInstead},
                       {step.gradients, GradientsInstead},

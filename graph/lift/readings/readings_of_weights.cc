@@ -54,6 +54,19 @@ std::optional<Reading> TiedWeightsInstead(const Layers& layers) {
                  "torch.onnx.export(do_constant_folding=False) keeps ties", std::move(other)};
 }
 
+std::optional<Reading> NoUnreadInstead(const Layers& layers) {
+  const std::vector<std::string>& unread = layers.guesses.unread;
+  if (unread.empty()) return std::nullopt;
+  Layers other = layers;
+  std::erase_if(other.parameters,
+                [&](ValueId id) { return std::ranges::find(unread, layers[id].name) != unread.end(); });
+  const std::string more =
+      unread.size() > 1 ? " and " + std::to_string(unread.size() - 1) + " more parameters are" : " is";
+  return Reading{"unread-modules",
+                 "assumed: " + unread.front() + more + " there but never read; the file leaves out what nothing reads",
+                 "torch.onnx.export(dynamo=True) lists every parameter", std::move(other)};
+}
+
 // As a product with a buffer of its shape, which lives until the next forward as torch.nn.utils.prune's does; what a
 // norm of weights keeps is alike.
 std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {

@@ -18,6 +18,7 @@ namespace vramplan {
 
 // Each gives nothing where the file leaves no such doubt.
 std::optional<Reading> TiedWeightsInstead(const Layers& layers);
+std::optional<Reading> NoUnreadInstead(const Layers& layers);
 std::optional<Reading> ComputedWeightsInstead(const Layers& layers);
 std::optional<Reading> BuffersInstead(const Layers& layers);
 std::optional<Reading> SinusoidsInstead(const Layers& layers);

@@ -32,6 +32,11 @@ void NoteSkippedLayers(const Layers& layers, Notes* notes);
 // Warns "unrun-stages" where code builds more of an encoder than it runs, and the file lists none of it.
 void NoteUnrunStages(const Layers& layers, Notes* notes);
 
+// --- unread_modules.cc ---
+
+// Adds the parameters of modules that the code builds and this forward never reads.
+void CountUnreadModules(Layers* layers);
+
 // --- nested_joins.cc ---
 
 // UNet++ of segmentation_models_pytorch and MONAI, whose skips are joined ahead.
