@@ -33,9 +33,9 @@ std::set<std::string> ChildrenInFrontOfNewOnes(std::string_view within, const La
   struct Child {
     std::string name;
     int weights = 0;
-    int64_t rows = 0;  // of its last weight
   };
   std::vector<Child> children;
+  int64_t rows = 0;  // of the last weight
   for (const ValueId id : layers.parameters) {
     const std::string& name = layers[id].name;
     const std::string child = name.substr(0, std::min(name.find('.', wrappers), name.size() - 1) + 1);
@@ -43,8 +43,9 @@ std::set<std::string> ChildrenInFrontOfNewOnes(std::string_view within, const La
     const Shape& shape = layers[id].shape;
     if (shape.rank() < 2 || !shape[0].IsConstant()) continue;
     ++children.back().weights;
-    children.back().rows = shape[0].c0();
+    rows = shape[0].c0();
   }
+  if (rows == 0 || rows >= kPublishedClasses) return {};
   auto behind = std::ranges::find_if(children, [&](const Child& child) { return within.starts_with(child.name); });
   if (behind == children.end()) return {};
   const std::string_view kind = WithoutDigits(behind->name);
@@ -54,7 +55,6 @@ std::set<std::string> ChildrenInFrontOfNewOnes(std::string_view within, const La
   if (weights < kWeightsBehind) {
     if (behind == children.end() && !kind.empty()) return {};  // no head at all; parts of an nn.Sequential have numbers
     behind = children.end() - 1;
-    if (behind->rows == 0 || behind->rows >= kPublishedClasses) return {};
   }
   std::set<std::string> names;
   for (auto child = children.begin(); child != behind; ++child) names.insert(child->name);
@@ -78,10 +78,14 @@ std::set<std::string> Beginnings(const Layers& layers) {
       }
       if (name.size() < wrappers + habit.name.size() || !name.ends_with(habit.name)) continue;
       const std::string beginning(name.substr(0, name.size() - habit.name.size()));
-      if (beginning == shared && names.contains(shared + std::string(habit.with)))
-        beginnings.merge(ChildrenInFrontOfNewOnes(shared + std::string(habit.with), layers));
-      if (beginning == shared) continue;
-      if (beginning.ends_with('.') && names.contains(beginning + std::string(habit.with))) beginnings.insert(beginning);
+      if (!(beginning == shared || beginning.ends_with('.'))) continue;
+      const std::string with = beginning + std::string(habit.with);
+      if (!names.contains(with)) continue;
+      // torchvision's networks of one nn.Sequential have it in features, in front of classifier or head.
+      if (beginning == shared || beginning == shared + "features.")
+        beginnings.merge(ChildrenInFrontOfNewOnes(with, layers));
+      else
+        beginnings.insert(beginning);
     }
   }
   return beginnings;
