@@ -101,6 +101,54 @@ Tensor Strided(Eager& e, const Tensor& t, const Shape& sizes, const Ints& stride
   return view;
 }
 
+namespace {
+
+// Strides of a view with more elements than there are, x [n, 1024, 64] as [n, 3, 512, 64]: windows that lie evenly over
+// one axis and overlap, which transformers' sliding chunks are (modeling_longformer.py, _chunk and
+// _sliding_chunks_matmul_attn_probs_value). Files do not say strides that were computed. Nothing: it is no such view.
+std::optional<Ints> WindowStrides(const TensorImpl& t, const Ints& lengths) {
+  const int rank = t.lengths.n, more = lengths.n - rank;
+  if (!t.layout->contiguous || (more != 0 && more != 1)) return std::nullopt;
+  int axis = 0, same = 0;  // of the windows; axes behind theirs
+  while (axis < rank && t.lengths[axis] == lengths[axis]) ++axis;
+  while (axis < rank && same < rank - axis - 1 && t.lengths[rank - 1 - same] == lengths[lengths.n - 1 - same]) ++same;
+  if (axis + same + 1 != rank || lengths[axis] < 2) return std::nullopt;
+  // [.., length, ..] as [.., count, window, ..], or [.., count of those apart, ..] as [.., count, ..]
+  const int64_t spare = t.lengths[axis] - (more == 1 ? lengths[axis + 1] : 1);
+  if (spare < 0) return std::nullopt;
+  Ints strides;
+  strides.n = lengths.n;
+  for (int i = 0; i < lengths.n; ++i) strides[i] = t.strides[i <= axis ? i : i - more];
+  strides[axis] = spare * t.strides[axis] / (lengths[axis] - 1);
+  return strides;
+}
+
+int64_t ElementsOf(const Ints& lengths) {
+  int64_t elements = 1;
+  for (int i = 0; i < lengths.n; ++i) elements *= lengths[i];
+  return elements;
+}
+
+// Scattered by index where elements overlap: arange over the memory, what the view sees of that, and the gradient, both
+// in a row (FunctionsManual.cpp, as_strided_backward; recorded in PyTorch 2.10).
+Tensor Windows(Eager& e, const Tensor& t, const Shape& sizes, const Ints& strides) {
+  Tensor view = e.AsStrided(t, sizes, strides);
+  if (GradNode* node = e.Record("AsStridedBackward0", {t}, {view})) {
+    node->Backward([from = t->sizes, sizes](GradContext& g) {
+      const Tensor whole = g.e.Empty(from, g.grad()->dtype);
+      {
+        const Tensor places = g.e.Empty(Shape{from.Elements()}, DType::kInt64);
+        const Tensor seen = g.e.Empty(Shape{sizes.Elements()}, DType::kInt64);
+        const Tensor flat = Reshape(g.e, g.grad(), Shape{sizes.Elements()});
+      }
+      g.Set(0, g.e.AsStrided(whole, whole->sizes, whole->strides));
+    });
+  }
+  return view;
+}
+
+}  // namespace
+
 Tensor View(Eager& e, const Tensor& t, const Shape& sizes) { return Reshape(e, t, sizes); }
 
 Tensor Permute(Eager& e, const Tensor& t, const std::vector<int>& axes) {
@@ -321,7 +369,12 @@ std::vector<OpRule> ViewRules() {
       // A second operand is a view that lies in memory as the result does.
       {"as_strided",
        [](Call& c) {
-         const Ints strides = c.Has(1) ? c.In(1)->strides : ContiguousStrides(c.e.At(c.OutShape()));
+         const Ints lengths = c.e.At(c.OutShape());
+         if (!c.Has(1) && ElementsOf(lengths) > c.In(0)->numel()) {
+           if (const auto windows = WindowStrides(*c.In(0), lengths))
+             return c.Return(Windows(c.e, c.In(0), c.OutShape(), *windows));
+         }
+         const Ints strides = c.Has(1) ? c.In(1)->strides : ContiguousStrides(lengths);
          c.Return(Strided(c.e, c.In(0), c.OutShape(), strides, "AsStridedBackward0"));
        }},
       {"reshape", reshape},

@@ -30,6 +30,25 @@ TEST_CASE("views make no memory; where strides cannot say the sizes a copy is ma
   });
 }
 
+TEST_CASE("as_strided that gives more than there is looks through windows that overlap") {
+  // Recorded, PyTorch 2.10, x [4, 1024, 64] as [4, 2, 768, 64]: "+1048576 +2097152 +3145728 -3145728 -2097152", the
+  // storage, places in it and those that the view sees.
+  CheckOperators({
+      {"as_strided", "", "x:f[2,8,4]", "f[2,2,6,4]", "", "", "1+256 2+512 3+768 3- 2- g- 1-"},
+      {"as_strided", "", "x:f[2,4,4]", "f[2,7,4]", "", "", "1+128 2+256 3+448 3- 2- g- 1-"},
+      {"as_strided", "", "x:f[2,8,4]", "f[2,4,8]", "", "", "1+256 g- 1-"},
+  });
+  for (const char* sizes : {"f[2,2,6,4]", "f[2,3,6,4]"}) {  // two windows of six in eight rows do not lie in a row
+    Trial trial;
+    const eager::Tensor x = trial.Given("x:f[2,8,4]", "x");
+    const eager::Tensor windows = trial.Run1("as_strided", "", {x}, sizes);
+    CHECK(windows->strides[1] == (windows->lengths[1] == 2 ? 8 : 4));
+    trial.Events();
+    const eager::Tensor flat = trial.Run1("reshape", "", {windows}, windows->lengths[1] == 2 ? "f[4,6,4]" : "f[6,6,4]");
+    CHECK(trial.Events() != "");
+  }
+}
+
 TEST_CASE("a part without a gradient is zeros in its split") {
   Trial trial;  // split_with_sizes_backward, FunctionsManual.cpp
   eager::Tensor x = trial.Given("x:f[2,12]", "x");
