@@ -1,8 +1,10 @@
 #include "graph/lift/dynamo/attention_operands.h"
 
 #include <string_view>
+#include <utility>
 
 #include "graph/base/text.h"
+#include "graph/lift/dynamo/without_node.h"
 
 namespace vramplan {
 namespace {
@@ -87,6 +89,19 @@ class Decomposition {
 
 std::array<TensorId, 4> AttentionOperands(const Graph& graph, const std::vector<NodeId>& nodes) {
   return Decomposition(graph, nodes).Operands();
+}
+
+ValueId LiftViewAsHeads(const std::string& name, ValueId source, const Shape& call, const FxSite& at) {
+  const std::string op = OperatorOf(name);
+  if (!source.valid() || (op != "view" && op != "reshape")) return {};
+  Value heads = at.builder.At(source);
+  if (heads.shape.rank() != 3 || call.rank() != 4) return {};
+  const Dim elements = heads.shape.Elements();
+  heads.shape = Shape{call[0], call[1], heads.shape[1], heads.shape[2]};
+  if (heads.shape.Elements() != elements) return {};
+  heads.name = name;
+  heads.role = Role::kActivation;
+  return at.builder.Make(std::move(heads), "reshape", {source}, at.user.path, at.user.last());
 }
 
 }  // namespace vramplan

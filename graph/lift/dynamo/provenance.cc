@@ -234,12 +234,16 @@ class ProvenanceSource {
     const FxGroup& group = Group(g);
     if (group.fx.target.find("scaled_dot_product_attention") == std::string::npos) return;
     const std::array<TensorId, 4> parts = AttentionOperands(graph_, group.nodes);
+    const std::vector<TensorId> outputs = DataOutputs(g, false);
+    const Shape call = outputs.empty() ? Shape() : shapes_[outputs.front()].shape.value_or(Shape());
     for (size_t i = 0; i < parts.size() && i < group.fx.arguments.size(); ++i) {
       const FxLiteral& argument = group.fx.arguments[i];
       const auto at =
           argument.kind == FxLiteral::Kind::kRef ? std::find(open->begin(), open->end(), argument.text) : open->end();
       if (at == open->end() || !parts[i].valid()) continue;
-      (*operands)[*at] = Dropped(g, *at, Trace(parts[i]));
+      const ValueId source = Trace(parts[i]);
+      const ValueId heads = LiftViewAsHeads(*at, source, call, At(g));
+      (*operands)[*at] = heads.valid() ? by_fx_name_[*at] = heads : Dropped(g, *at, source);
       open->erase(at);
     }
   }

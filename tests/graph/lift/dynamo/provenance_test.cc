@@ -417,6 +417,30 @@ TEST_CASE("attention's operands are found by their part where their names are go
   CHECK(operands == "query key value m ");
 }
 
+TEST_CASE("keys whose view as heads was merged away are viewed again") {
+  // nn.MultiheadAttention: the exporter turns keys by way of [N * heads, length, width], which they had before the view.
+  const auto from = [](const char* name, const char* call) {
+    return std::string("      # fx_node: %") + name + " : [num_users=1] = call_function[target=torch.ops.aten." + call +
+           ", kwargs = {})\n";
+  };
+  const std::string sdpa = from("sdpa", "scaled_dot_product_attention.default](args = (%q, %view_5, %v)");
+  CHECK(ToText(LayersFromText(
+            R"(g (float[batch, 8, 61, 24] q, float[batch, 488, 24] k, float[batch, 8, 61, 24] v) =>
+    (float[batch, 8, 61, 24] sdpa) <int64[3] three = {-1, 61, 24}, int64[4] four = {-1, 8, 24, 61}> {
+    # signature: q: USER_INPUT
+    # signature: k: USER_INPUT
+    # signature: v: USER_INPUT
+    view = Reshape (k, three)
+)" + from("view", "view.default](args = (%k, [%n, 61, 24])") +
+            "    turned = Transpose <perm = [0, 2, 1]> (view)\n" + sdpa + "    kt = Reshape (turned, four)\n" + sdpa +
+            "    s = MatMul (q, kt)\n" + sdpa + "    p = Softmax <axis = -1> (s)\n" + sdpa +
+            "    sdpa = MatMul (p, v)\n" + sdpa + "  }")) == R"(
+reshape view (k) -> view [8*B, 61, 24]
+reshape view_5 (view) -> view_5 [B, 8, 61, 24]
+scaled_dot_product_attention sdpa (q, view_5, v) -> sdpa [B, 8, 61, 24]
+)");
+}
+
 TEST_CASE("a parameter whose view was folded comes back, once for each call") {
   // Two layer scales of equal contents: one constant, two modules.
   const auto scale = [](const std::string& name, const std::string& x, const std::string& module) {
