@@ -147,6 +147,10 @@ void Squeeze(NodeInference& n) {
     const auto axes = n.Axes(1, in.rank());
     if (!axes) return;
     for (int axis : *axes) {
+      // squeeze(dim) of another length than 1 does nothing in PyTorch, and is written all the same (onnxscript 0.7,
+      // torch_lib/ops/core.py, aten_squeeze_dim).
+      const bool from_torch = n.node().provenance.fx_node.find("aten.squeeze.dim") != std::string::npos;
+      if (from_torch && in[axis].IsConstant() && !in[axis].Is(1)) continue;
       if (in[axis].known() && !in[axis].Is(1) && !n.meets_bounds()) {  // a bound: what it bounds must be 1
         const bool batch = !in[axis].IsConstant();
         return n.Fail("it removes axis " + std::to_string(axis) + " of " + n.Describe(0) + ", whose length is " +

@@ -49,6 +49,19 @@ TEST_CASE("the batch goes through shapes that the graph computes") {
   CHECK(r.notes.all().empty());
 }
 
+TEST_CASE("a squeeze of PyTorch leaves an axis that is longer than 1") {
+  // diffusers/models/transformers/pixart_transformer_2d.py: hidden_states = self.proj_out(hidden_states).squeeze(1)
+  const auto with = [](const std::string& provenance) {
+    return InferText(
+        "agraph (float[batch, 256, 32] x) => (float[batch, 256, 32] y) <int64[1] one = {1}> {\n"
+        "  y = Squeeze (x, one)\n" +
+        provenance + "}")["y"];
+  };
+  CHECK(with("    # fx_node: %squeeze : [num_users=1] = call_function[target=torch.ops.aten.squeeze.dim](args = (%x, "
+             "1), kwargs = {})\n") == "float32 [B, 256, 32]");
+  CHECK(with("").find("it removes axis 1") != std::string::npos);
+}
+
 TEST_CASE("arithmetic on lengths, through floats and back") {
   // F.interpolate(x, scale_factor=2): (size * 2.0).floor()
   const Inferred r = InferText(R"(
