@@ -166,6 +166,13 @@ bool IsMaxUnpool(const DecomposedMatch& found, Layer* call) {
   return found.MakerOf("put")->inputs.size() == 3;
 }
 
+// One number for each sample and channel (aten/src/ATen/native/Dropout.cpp, make_feature_noise).
+bool IsFeatureDropout(const DecomposedMatch& found, Layer*) {
+  const Shape &x = found.At("x").shape, &noise = found.At("noise").shape;
+  if (x.rank() < 3 || noise.rank() != x.rank() || noise[0] != x[0] || noise[1] != x[1]) return false;
+  return std::all_of(noise.begin() + 2, noise.end(), [](const Dim& length) { return length.Is(1); });
+}
+
 bool IsAlphaDropout(const DecomposedMatch& found, Layer* call) {
   if (found.At("noise").shape != found.At("x").shape) call->op = "feature_" + call->op;
   return true;
@@ -190,6 +197,7 @@ const DecomposedTable& DecomposedCalls() {
       {"grid=reshape(sum(mul(base, unsqueeze(transpose(theta)))))", "affine_grid(theta)", dynamo, IsAffineGrid},
       {"reshape(put=index_put(~zeros(), ~add(places, mul(~arange())), ~x))", "max_unpool(x, places)", dynamo,
        IsMaxUnpool},
+      {"mul(x, !div(!noise=bernoulli(), #))", "feature_dropout(x)", dynamo, IsFeatureDropout},
       {"add(mul(x, mul(noise=bernoulli())), add(mul(add(noise))))", "alpha_dropout(x)", dynamo, IsAlphaDropout},
       {"where(aten::isposinf(), _, where(aten::isneginf(), _, where(isnan(x), _, x)))", "nan_to_num(x)", dynamo},
       {"masked_fill(masked_fill(masked_fill(x, isnan(x)), bitwise_and(isinf())), bitwise_and(isinf()))",

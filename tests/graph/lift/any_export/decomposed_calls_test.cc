@@ -30,6 +30,22 @@ TEST_CASE("linear resizing of one axis is two indices and a mean of them") {
   CHECK(hand.layers.layers[0].inputs == std::vector<ValueId>{x});
 }
 
+TEST_CASE("noise for each sample and channel is F.dropout2d, other noise is the program's") {
+  const Shape whole{kBatch, 8, 16, 16};
+  for (const Shape& noise : {Shape{kBatch, 8, 1, 1}, Shape{kBatch, 1, 1, 1}, whole}) {
+    LayersByHand hand;
+    const ValueId x = hand.Input("x", whole);
+    const ValueId made = hand.Add("bernoulli", {}, noise), scaled = hand.Add("div", {made}, noise);
+    hand.attributes().Set("scalar", 0.5);
+    hand.layers.outputs = {hand.Add("mul", {x, scaled}, whole)};
+    FromDynamo(&hand);
+    GatherDecomposedCalls(&hand.layers);
+    const bool by_channel = noise[1].Is(8) && noise[2].Is(1);
+    CHECK(OperatorsOf(hand.layers) == (by_channel ? "feature_dropout" : "bernoulli div mul"));
+    if (by_channel) CHECK(hand.layers.layers[0].inputs == std::vector<ValueId>{x});
+  }
+}
+
 TEST_CASE("an unchecked index over the last axes is nearest-exact resizing, a checked one is the program's") {
   for (const int64_t unchecked : {0, 1}) {
     LayersByHand hand;
