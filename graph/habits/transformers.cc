@@ -137,6 +137,7 @@ constexpr NameHabit kTransformersNames[] = {
 constexpr ClassHabit kDiffusersClasses[] = {
     {"diffusers.", Effect::kActsOutOfPlace},
     {"diffusers.models.normalization.RMSNorm", Effect::kNormsByWeightType},
+    {"diffusers.models.embeddings.PatchEmbed", Effect::kSumGoesBack},  // (latent + pos_embed).to(latent.dtype)
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 //
 //   GroupNorm32: return super().forward(x.float()).type(x.dtype)          group_norm(x), type_as(., x)
 //   F.softmax(scores.float(), dim=-1).type_as(xq)                         float(scores), softmax, type_as(., scores)
+//   return (latent + self.pos_embed).to(latent.dtype)                     add, type_as(., latent): a buffer stays fp32
 //
 // What is known: classes that people copy (graph/habits), and source lines. Of the rest a reading asks
 // (readings/readings.h). A norm under autocast widens its operand by itself, a softmax widens it inside its kernel
@@ -42,6 +43,11 @@ class CastsBack {
     bool any = false;
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       const Layer& layer = layers_.layers[l];
+      if (asked == CastEvidence::kClass && IsSumThatGoesBack(layer)) {
+        Return(l, layer.inputs[0]);
+        any = true;
+        continue;
+      }
       const bool norm = IsOneOf(layer.op, {"group_norm", "layer_norm", "rms_norm"});
       if ((!norm && !IsProbability(layer)) || layer.inputs.empty() || IsCastBack(layer)) continue;
       if ((norm ? OfNorm(layer) : OfProbability(layer)) != asked) continue;
@@ -56,6 +62,11 @@ class CastsBack {
   bool IsCastBack(const Layer& layer) const {
     const Layer* reader = uses_.OnlyReaderOf(layer.outputs[0]);
     return reader != nullptr && reader->op == "type_as";
+  }
+
+  bool IsSumThatGoesBack(const Layer& layer) const {
+    return layer.op == "add" && layer.module.valid() && layer.inputs.size() == 2 && layer.inputs[0].valid() &&
+           HasHabit(layers_[layer.module].class_name, Effect::kSumGoesBack) && !IsCastBack(layer);
   }
 
   // What tells that this norm goes back.
@@ -90,11 +101,17 @@ class CastsBack {
 
   void Narrow(size_t l, bool norm) {
     Layer& layer = layers_.layers[l];
-    const ValueId given = layer.inputs[0], made = layer.outputs[0];
-    const auto like = [&](ValueId id) { return Value{.type = layers_[id].type, .shape = layers_[id].shape}; };
-    if (!norm) layer.inputs[0] = edit_.InsertBefore(l, CallBeside(layer, "float", {given}), like(given));
-    edit_.Rename(made, edit_.InsertBehind(l, CallBeside(layer, "type_as", {made, given}), like(made)));
+    const ValueId given = layer.inputs[0];
+    if (!norm) layer.inputs[0] = edit_.InsertBefore(l, CallBeside(layer, "float", {given}), Like(given));
+    Return(l, given);
   }
+
+  void Return(size_t l, ValueId given) {
+    const ValueId made = layers_.layers[l].outputs[0];
+    edit_.Rename(made, edit_.InsertBehind(l, CallBeside(layers_.layers[l], "type_as", {made, given}), Like(made)));
+  }
+
+  Value Like(ValueId id) const { return {.type = layers_[id].type, .shape = layers_[id].shape}; }
 
   Layers& layers_;
   const Uses uses_;

@@ -57,6 +57,20 @@ TEST_CASE("norms and softmaxes that go back to their operand's type, by what say
   }
 }
 
+TEST_CASE("a sum that goes back to its first summand's type, by the class whose forward it is") {
+  // diffusers/models/embeddings.py 0.42: return (latent + pos_embed).to(latent.dtype)
+  for (const std::string name : {"PatchEmbed", "PatchEmbedding"}) {
+    Layers layers = Computed("add", "diffusers.models.embeddings." + name);
+    layers.layers[1].inputs.push_back(layers.inputs[0]);
+    const ValueId latent = layers.layers[1].inputs[0];
+    const bool known = name == "PatchEmbed";
+    CHECK(CastBack(&layers, CastEvidence::kClass) == known);
+    CHECK(OperatorsOf(layers) == (known ? "neg add type_as matmul" : "neg add matmul"));
+    if (known) CHECK(layers.layers[2].inputs[1] == latent);
+    CHECK_FALSE(CastBack(&layers, CastEvidence::kClass));  // once
+  }
+}
+
 TEST_CASE("a softmax that no product reads is a head's, which nobody casts") {
   Layers layers = Computed("softmax", "net.Head", "", "mul");
   CHECK_FALSE(CastBack(&layers, CastEvidence::kNothing));
