@@ -248,19 +248,29 @@ class TracedNames {
         names[i] = {targets[static_cast<size_t>(part - parts.begin())]};
         continue;
       }
-      // x, k = block(x): of the two x is what the next turn reads.
-      const std::string_view reading =
-          RightOf(frame.ran[frame.Running(execution_.ReadersOf(leaving[i]).front(), s)].text);
-      std::ranges::copy_if(open, std::back_inserter(names[i]),
-                           [&](const std::string& name) { return Mentions(reading, name); });
+      // x, k = block(x): of the two x is what the next turn reads. What was written in between holds something newer.
+      const size_t reading = frame.Running(execution_.ReadersOf(leaving[i]).front(), s);
+      const std::string_view right = RightOf(frame.ran[reading].text);
+      std::ranges::copy_if(open, std::back_inserter(names[i]), [&](const std::string& name) {
+        return Mentions(right, name) && !IsWritten(frame, s + 1, reading, name);
+      });
       if (names[i].size() != 1) unknown.push_back(i);
     }
     for (size_t i = 0; i < names.size(); ++i) {
       if (!Contains(unknown, i)) std::erase(open, names[i][0]);
     }
-    // hidden, height, width = self.patches(x): numbers come last. Of more values than names one is a list.
-    for (size_t n = 0; n < unknown.size(); ++n)
-      names[unknown[n]] = unknown.size() <= open.size() ? Names{open[n]} : Names();
+    // Those whose readers mention several names take of these, in order; the rest is for those whose readers' lines are
+    // not there. hidden, height, width = self.patches(x): numbers come last. Of more values than names one is a list.
+    if (unknown.size() > open.size()) open.clear();
+    for (const bool mentioned : {true, false}) {
+      for (const size_t i : unknown) {
+        if (mentioned ? names[i].size() < 2 : !names[i].empty()) continue;
+        const auto name = std::ranges::find_if(
+            open, [&](const std::string& other) { return !mentioned || Contains(names[i], other); });
+        names[i] = name == open.end() ? Names() : Names{*name};
+        if (name != open.end()) open.erase(name);
+      }
+    }
     return names;
   }
 

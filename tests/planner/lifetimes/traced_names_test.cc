@@ -212,6 +212,22 @@ j - abs i          | 8 return self.head(x))");
   CHECK(f.DiesBehind("a") == "j");  // skip, and an element of skips
 }
 
+TEST_CASE("a name that was written anew in between is not what a later line reads under it") {
+  // normed, shift, scale = self.norm(x); line 4 goes on in lines that are not there: self.attn(hidden=normed)
+  const Forward f(R"(
+a norm abs x   | 3 normed, shift, scale = self.norm(x) | 1 return f(x)
+b norm exp x   | 3 normed, shift, scale = self.norm(x) | 1 return f(x)
+c norm neg x   | 3 normed, shift, scale = self.norm(x) | 1 return f(x)
+d attn abs c   | 4 h = self.attn( | 1 return f(x)
+e norm2 neg d  | 6 normed = self.norm2(h) | 1 return f(x)
+g - mul e b    | 7 normed = normed * scale + shift
+i - add g a    | 7 normed = normed * scale + shift
+j - abs i      | 9 return self.head(normed))");
+  CHECK(f.DiesBehind("c") == "e");  // normed
+  CHECK(f.DiesBehind("a") == "j");  // shift, scale
+  CHECK(f.DiesBehind("b") == "j");
+}
+
 TEST_CASE("parts that have lost their line are names in front of the first that reads one") {
   const auto with = [](const std::string& line) {
     return Forward("a - abs x | 2 y = self.stem(x)\np - split a\nb - abs p | " + line +
