@@ -72,9 +72,10 @@ struct NameHabit {
     kCastToWeight,  // this linear's operand gets the type of its weight, in such a model
     kNormGoesBack,  // a class of this name norms x.float() and returns the type of x
     // Copies and what is kept:
-    kDenseBias,    // this table of position biases, looked up by `with`, is made contiguous where it was permuted
-    kDenseMap,     // a norm NAME1 beside `with`1 gives a map, which its caller makes contiguous
-    kCachedIndex,  // an index into this parameter is computed once for all forwards of evaluation
+    kDenseBias,         // this table of position biases, looked up by `with`, is made contiguous where it was permuted
+    kDenseMap,          // a norm NAME1 beside `with`1 gives a map, which its caller makes contiguous
+    kCopiedInTraining,  // the convolution of this name, of exactly the class `with`, is given x.contiguous() in training
+    kCachedIndex,       // an index into this parameter is computed once for all forwards of evaluation
     // What is not trained:
     kFixedTable,      // this table, of a module that holds `with` too, has no gradient
     kLearnedQueries,  // a model with this parameter trains of its backbone what kTrainedPart names

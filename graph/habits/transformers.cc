@@ -140,10 +140,20 @@ constexpr ClassHabit kDiffusersClasses[] = {
     {"diffusers.models.embeddings.PatchEmbed", Effect::kSumGoesBack},  // (latent + pos_embed).to(latent.dtype)
 };
 
+constexpr FrameHabit kDiffusersFrames[] = {
+    // models/resnet.py, ResnetBlock2D: output_tensor = (input_tensor + hidden_states) / self.output_scale_factor
+    {"norm1 conv1 norm2 conv2 conv_shortcut", "conv2, conv_shortcut"},
+};
+
+constexpr NameHabit kDiffusersNames[] = {
+    // models/resnet.py: if self.training: input_tensor = input_tensor.contiguous()
+    {".conv_shortcut", NameHabit::Of::kCopiedInTraining, "diffusers.models.resnet.ResnetBlock2D"},
+};
+
 }  // namespace
 
 constinit const Library kTransformers = {"transformers.", "5.23", kTransformersClasses, kTransformersFrames,
                                          kTransformersNames};
-constinit const Library kDiffusers = {"diffusers.", "0.42", kDiffusersClasses, {}, {}};
+constinit const Library kDiffusers = {"diffusers.", "0.42", kDiffusersClasses, kDiffusersFrames, kDiffusersNames};
 
 }  // namespace vramplan

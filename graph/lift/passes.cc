@@ -111,6 +111,8 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { MakePositionBiasesContiguous(&s.layers); }},
     {"copy-masks", kAny, "a mask that is a view of one row is copied for the kernel",
      [](LayersState& s) { MakeMasksContiguous(&s.layers); }},
+    {"copy-in-training", kAny, "code copies a convolution's operand in training alone",
+     [](LayersState& s) { MakeCopiesOfTraining(&s.layers); }},
     {"copy-maps-of-sequences", kTorchScript,
      "code says contiguous() behind the permutation that makes a map of a sequence",
      [](LayersState& s) { MakeMapsOfSequencesContiguous(&s.layers); }},

@@ -75,6 +75,11 @@ void MakeMasksContiguous(Layers* layers);
 // torchvision, timm, transformers and monai alike: the name of the table tells.
 void MakePositionBiasesContiguous(Layers* layers);
 
+// --- training_copies.cc ---
+
+// Puts "contiguous", which gets "skipped-in-evaluation", in front of convolutions whose class copies in training alone.
+void MakeCopiesOfTraining(Layers* layers);
+
 // --- frozen.cc ---
 
 // Note "frozen-norms" where a file that calls them parameters is taken so.

@@ -44,6 +44,22 @@ out - abs e)");
   CHECK(f.DiesBehind("c") == "d");
 }
 
+TEST_CASE("diffusers' residual block names both sides of its sum, which it divides") {
+  // ResnetBlock2D: output_tensor = (input_tensor + hidden_states) / self.output_scale_factor
+  const Forward f(R"(
+a b.norm1 group_norm x
+b b.conv1 conv2d a
+c b.norm2 group_norm b
+d b.conv2 conv2d c
+e b.conv_shortcut conv2d x
+g b add e d
+h b div g
+out - abs h)");
+  CHECK(f.DiesBehind("d") == "h");
+  CHECK(f.DiesBehind("e") == "h");
+  CHECK(f.DiesBehind("g") == "h");  // read there
+}
+
 TEST_CASE("attention over a graph names its scores, its weights and what it returns") {
   // Diego999's pyGAT: e = leakyrelu(...); attention = where(adj > 0, e, zero_vec); attention = softmax(attention)
   const Forward f(R"(
