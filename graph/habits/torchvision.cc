@@ -48,12 +48,15 @@ constexpr NameHabit kTorchvisionNames[] = {
     {"4.0.conv1.weight", NameHabit::Of::kPublished, "4.0.conv2.weight"},
     {"0.0.conv1.weight", NameHabit::Of::kPublished, "0.0.downsample.0.weight"},
     // What may be cut, model.features[:14], is told by its first blocks.
-    {"0.0.weight", NameHabit::Of::kPublished, "2.conv.1.0.weight"},                       // mobilenetv2.py
-    {"0.0.weight", NameHabit::Of::kPublished, "2.block.1.0.weight"},                      // mobilenetv3.py
-    {"0.0.weight", NameHabit::Of::kPublished, "2.0.block.1.0.weight"},                    // efficientnet.py
-    {"0.0.weight", NameHabit::Of::kPublished, "3.0.block.0.weight"},                      // convnext.py
-    {"0.0.weight", NameHabit::Of::kPublished, "3.0.attn.qkv.weight"},                     // swin_transformer.py
-    {"7.weight", NameHabit::Of::kPublished, "14.weight"},                                 // vgg.py, vgg16 and vgg19
+    {"0.0.weight", NameHabit::Of::kPublished, "2.conv.1.0.weight"},     // mobilenetv2.py
+    {"0.0.weight", NameHabit::Of::kPublished, "2.block.1.0.weight"},    // mobilenetv3.py
+    {"0.0.weight", NameHabit::Of::kPublished, "2.0.block.1.0.weight"},  // efficientnet.py
+    {"0.0.weight", NameHabit::Of::kPublished, "3.0.block.0.weight"},    // convnext.py
+    {"0.0.weight", NameHabit::Of::kPublished, "3.0.attn.qkv.weight"},   // swin_transformer.py
+    {"7.weight", NameHabit::Of::kPublished, "14.weight"},               // vgg.py, vgg16 and vgg19
+    // slices of vgg16().features: richzhang/PerceptualSimilarity, lpips/pretrained_networks.py; pytorch/examples,
+    // fast_neural_style/neural_style/vgg.py
+    {"slice1.0.weight", NameHabit::Of::kPublished, "slice2.5.weight"},
     {"conv0.weight", NameHabit::Of::kPublished, "denseblock2.denselayer1.conv1.weight"},  // densenet.py
     {"conv_proj.weight", NameHabit::Of::kPublished,
      "encoder.layers.encoder_layer_0.mlp.0.bias"},  // vision_transformer.py

@@ -14,8 +14,8 @@
 namespace vramplan {
 namespace {
 
-// Layers that a model has behind a published network are more than a head where they have this many weights.
-constexpr int kWeightsBehind = 3;
+// Layers that a model has beside a published network are more than a head where they have this many weights.
+constexpr int kWeightsBeside = 3;
 // A published network classifies into the 1,000 classes of ImageNet or more; a head for fewer is a new one.
 constexpr int64_t kPublishedClasses = 1000;
 
@@ -26,9 +26,11 @@ std::string_view WithoutDigits(std::string_view child) {
 }
 
 // The children of a model that is a published network itself: conv1, bn1 and layer1 to layer4 of a ResNet, whose
-// decoder, or whose new head, stands behind them. None where it has the head that it was published with. `within`: a
-// parameter of it.
-std::set<std::string> ChildrenInFrontOfNewOnes(std::string_view within, const Layers& layers) {
+// decoder, or whose new head, stands behind them. None where it has the head that it was published with. `first` and
+// `within`: parameters of it. It begins in the child of `first` where that is a convolution of an image's channels, or
+// at the front.
+std::set<std::string> ChildrenOfPublished(std::string_view first, std::string_view within, const Layers& layers) {
+  constexpr int64_t kColours = 3;
   const size_t wrappers = SharedPrefix(layers).size();
   struct Child {
     std::string name;
@@ -36,28 +38,34 @@ std::set<std::string> ChildrenInFrontOfNewOnes(std::string_view within, const La
   };
   std::vector<Child> children;
   int64_t rows = 0;  // of the last weight
+  std::string begins;
   for (const ValueId id : layers.parameters) {
     const std::string& name = layers[id].name;
     const std::string child = name.substr(0, std::min(name.find('.', wrappers), name.size() - 1) + 1);
     if (children.empty() || children.back().name != child) children.push_back({child});
     const Shape& shape = layers[id].shape;
-    if (shape.rank() < 2 || !shape[0].IsConstant()) continue;
+    if (shape.rank() < 2 || !shape[0].IsConstant() || !shape[1].IsConstant()) continue;
     ++children.back().weights;
     rows = shape[0].c0();
+    if (name == first && shape[1].c0() == kColours) begins = child;
   }
-  if (rows == 0 || rows >= kPublishedClasses) return {};
-  auto behind = std::ranges::find_if(children, [&](const Child& child) { return within.starts_with(child.name); });
+  const auto begin = std::ranges::find_if(children, [&](const Child& child) { return child.name == begins; });
+  const auto front = begin == children.end() ? children.begin() : begin;
+  auto behind = std::find_if(front, children.end(), [&](const Child& child) { return within.starts_with(child.name); });
   if (behind == children.end()) return {};
   const std::string_view kind = WithoutDigits(behind->name);
   while (behind != children.end() && WithoutDigits(behind->name) == kind) ++behind;
   int weights = 0;
   for (auto child = behind; child != children.end(); ++child) weights += child->weights;
-  if (weights < kWeightsBehind) {
+  for (auto child = children.begin(); child != front; ++child) weights += child->weights;
+  if (weights >= kWeightsBeside && behind == children.end()) rows = 1;  // its own last weight
+  if (rows == 0 || rows >= kPublishedClasses) return {};
+  if (weights < kWeightsBeside) {
     if (behind == children.end() && !kind.empty()) return {};  // no head at all; parts of an nn.Sequential have numbers
     behind = children.end() - 1;
   }
   std::set<std::string> names;
-  for (auto child = children.begin(); child != behind; ++child) names.insert(child->name);
+  for (auto child = front; child != behind; ++child) names.insert(child->name);
   return names;
 }
 
@@ -83,7 +91,7 @@ std::set<std::string> Beginnings(const Layers& layers) {
       if (!names.contains(with)) continue;
       // torchvision's networks of one nn.Sequential have it in features, in front of classifier or head.
       if (beginning == shared || beginning == shared + "features.")
-        beginnings.merge(ChildrenInFrontOfNewOnes(with, layers));
+        beginnings.merge(ChildrenOfPublished(name, with, layers));
       else
         beginnings.insert(beginning);
     }

@@ -453,6 +453,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {step.autocast, CastTwiceInstead},
                       {step.autocast, CastBackInstead},
                       {step.evaluates, WithoutBranchesOfTraining},
+                      {step.evaluates, WithoutLoss},
                       {true, AttentionKeptInstead},
                       {true, SquaresInstead},
                       {true, CentringTwiceInstead},

@@ -14,6 +14,8 @@
 namespace vramplan {
 namespace {
 
+constexpr const char* kEvalTells = "an export of model.eval() has what eval() runs";
+
 // "aux.0" in m.aux.0, behind any dot.
 bool HasTrainOnlyName(std::string_view path, const std::vector<NameHabit>& habits) {
   for (size_t at = 0; at < path.size();) {
@@ -93,7 +95,7 @@ class Branches {
 }  // namespace
 
 std::optional<Reading> WithoutBranchesOfTraining(const Layers& layers) {
-  if (layers.exported != ExportedMode::kTraining) return std::nullopt;
+  if (layers.exported == ExportedMode::kEvaluation) return std::nullopt;
   Layers other = layers;
   bool cut = Branches(&other).CutNamed();
   if (!cut) other = layers;
@@ -104,8 +106,19 @@ std::optional<Reading> WithoutBranchesOfTraining(const Layers& layers) {
   }
   if (!cut) return std::nullopt;
   DropUnread(&other, [](const Layer&) { return true; });
-  return Reading{"train-only-branches", "assumed: eval() runs all that this export of train() has, its extra heads too",
-                 "an export of model.eval() has what eval() runs", std::move(other)};
+  return Reading{"train-only-branches", "assumed: eval() runs all that the export has, its extra heads too", kEvalTells,
+                 std::move(other)};
+}
+
+std::optional<Reading> WithoutLoss(const Layers& layers) {
+  const bool returns_loss = layers.outputs.size() == 1 && layers.outputs[0].valid() && layers.layers.size() > 1 &&
+                            layers[layers.outputs[0]].shape.rank() == 0;
+  if (!returns_loss || layers.exported == ExportedMode::kEvaluation) return std::nullopt;
+  Layers other = layers;
+  other.outputs = {other.layers[0].outputs[0]};
+  DropUnread(&other, [](const Layer&) { return true; });
+  return Reading{"loss-in-evaluation", "assumed: evaluation computes the loss that the export returns", kEvalTells,
+                 std::move(other)};
 }
 
 }  // namespace vramplan

@@ -77,6 +77,18 @@ TEST_CASE("a published network with a head for fewer classes than it was publish
   CHECK(Freezes(vgg, 10) == "--frozen 'features.*'");
 }
 
+TEST_CASE("slices of a published network behind the model whose results it judges") {
+  Layers layers;
+  for (const char* name : {"net.0.weight", "net.1.weight", "net.2.weight", "slice1.0.weight", "slice2.5.weight"}) {
+    const int64_t channels = name == std::string("slice1.0.weight") ? 3 : 64;
+    layers.parameters.push_back(
+        layers.Add({.name = name, .type = DType::kFloat32, .shape = {64, channels, 3, 3}, .role = Role::kParameter}));
+  }
+  const std::optional<Tower> backbone = FindBackbone(layers);
+  REQUIRE(backbone.has_value());
+  CHECK(ToString(FrozenPatterns(*backbone, layers)) == "--frozen 'slice1.*' --frozen 'slice2.*'");
+}
+
 TEST_CASE("a name that people give to what they load is enough to ask") {
   CHECK(Freezes({"backbone.0.weight", "backbone.3.bias", "fc.weight"}) == "--frozen 'backbone.*'");
   CHECK(Freezes({"mybackbone.0.weight", "fc.weight"}).empty());

@@ -58,6 +58,16 @@ TEST_CASE("further results that weights of their own make") {
   CHECK(Without(Model("float[batch, 8] y, float[batch, 8] h", "y = MatMul (h, w)\n", {}, "head")).empty());
 }
 
+TEST_CASE("a loss that the model returns in training") {
+  Layers layers = Model("float y", "a = Sin (h)\n y = ReduceMean <keepdims=0> (a)\n", {}, "head");
+  const std::optional<Reading> reading = WithoutLoss(layers);
+  REQUIRE(reading.has_value());
+  CHECK(testing::LinesOf(reading->layers) == Lines{"tanh(x) -> [B, 8]"});
+  layers.exported = ExportedMode::kEvaluation;
+  CHECK_FALSE(WithoutLoss(layers).has_value());
+  CHECK_FALSE(WithoutLoss(Model("float[batch, 8] y", "y = Sin (h)\n", {}, "head")).has_value());
+}
+
 TEST_CASE("only what evaluates asks") {
   const Layers layers = Model("float[batch, 8] y", "m = Sin (h)\n a = Cos (h)\n y = Add (m, a)\n", {"a"}, "aux");
   const auto asks = [&](const ReadFor& step) {
