@@ -35,10 +35,12 @@ bool Holds(Bytes low, Bytes high, double truth) {
          static_cast<double>(high.count()) >= truth * (1 - kRight);
 }
 
-// What may be frozen or checkpointed holds nearly anything: it tells nothing of a model where nothing is.
+// What may be frozen, checkpointed or a loss in training alone holds nearly anything: it tells nothing of a model where
+// nothing is.
 bool IsOfAnother(const Assumption& assumption, const std::string& model) {
   const std::string& code = assumption.code;
-  return code == "all-trained" || code == "nothing-checkpointed" || (code == "backbone" && model != "hand_bert_frozen");
+  return code == "all-trained" || code == "nothing-checkpointed" || code == "loss-in-evaluation" ||
+         (code == "backbone" && model != "hand_bert_frozen");
 }
 
 Judgement Judged(const Estimate& estimate, const std::string& model, double truth) {

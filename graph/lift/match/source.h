@@ -199,6 +199,7 @@ class PatternSource {
   void FindSharedPaths();
   bool IsPathOfSeveral(const std::string& path) const;
   std::set<std::string> shared_paths_;  // of modules that stand for several
+  std::set<std::string> named_children_;  // of the model, by what names of parameters begin with
   struct Lost {
     std::string name;
     DType type = DType::kUndefined;

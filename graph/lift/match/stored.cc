@@ -86,7 +86,8 @@ bool PatternSource::IsOnlyCompared(TensorId tensor) const {
 
 // Modules of a list that is not called itself, layers.0["attn"], have scopes without the list, /attn and /attn_1, as if
 // one module were called twice. The names of what they own tell them apart: layers.0.attn.proj.bias, layers.1.attn...;
-// a child that has such names tells of its parent too.
+// a child that has such names tells of its parent too. Where the list is the model's, all that no name begins with is of
+// it: layers.0["ffn"], whose linear layers have lost their names.
 void PatternSource::FindSharedPaths() {
   std::map<std::string, std::string> before;  // by module path: what its parameters' names have in front of it
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -95,18 +96,23 @@ void PatternSource::FindSharedPaths() {
     for (const TensorId input : graph_.nodes[n].inputs) {
       if (!input.valid() || !HasModulePath(input)) continue;
       const std::string& name = graph_[input].name;
+      named_children_.insert(name.substr(0, name.find('.')));
       const size_t at = name.rfind(path + ".");
       if (at == std::string::npos || at == 0 || name[at - 1] != '.') continue;
       const auto [known, fresh] = before.try_emplace(path, name.substr(0, at));
       if (fresh || known->second == name.substr(0, at)) continue;
       shared_paths_.insert(path);
-      if (const size_t dot = path.rfind('.'); dot != std::string::npos) shared_paths_.insert(path.substr(0, dot));
+      const size_t dot = path.rfind('.');
+      shared_paths_.insert(dot == std::string::npos ? "" : path.substr(0, dot));
     }
   }
 }
 
 bool PatternSource::IsPathOfSeveral(const std::string& path) const {
-  return shared_paths_.contains(path) || shared_paths_.contains(path.substr(0, path.rfind('.')));
+  for (size_t end = path.size(); end != std::string::npos; end = path.rfind('.', end - 1)) {
+    if (shared_paths_.contains(path.substr(0, end))) return true;
+  }
+  return shared_paths_.contains("") && !named_children_.contains(path.substr(0, path.find('.')));
 }
 
 // A module that is called several times has its transposed weight folded once a call (torch/csrc/jit/passes/onnx/

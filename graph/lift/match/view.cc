@@ -62,11 +62,12 @@ bool MatchSlice(PatternSource& source, NodeId root) {
   return true;
 }
 
-// Gather by a scalar that is known: x[:, 0]
+// Gather by a scalar that is known: x[:, 0], or self.weights[0]; of a stored matrix it is a row of an embedding.
 bool MatchSelect(PatternSource& source, NodeId root) {
   const TensorId input = source.In(root, 0), index = source.In(root, 1);
   const auto number = source.Number(index);
-  if (!number.has_value() || source.RankOf(index) != 0 || source.IsInitializer(input)) return false;
+  if (!number.has_value() || source.RankOf(index) != 0) return false;
+  if (source.IsInitializer(input) && source.RankOf(input) == 2) return false;
   return source.EmitOf(root, "select",
                        Named({{"dim", FromFront(source[root].attributes.Int("axis", 0), source.RankOf(input))},
                               {"index", static_cast<int64_t>(*number)}}));

@@ -25,6 +25,18 @@ TEST_CASE("Gather: a table of weights, a table of a module, an activation by a n
   CHECK(layers[layers.buffers[0]].name == "attn.bias_index");
 }
 
+TEST_CASE("a parameter by a number: a part of a stack of weights, a row of an embedding") {
+  CHECK(LiftedLines(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) <float[3, 4, 4] weights, float[3, 4] `emb.weight`> {
+      first = Constant <value = int64 {0}> ()
+      w = Gather (weights, first)
+      r = Gather (`emb.weight`, first)
+      m = MatMul (x, w)
+      y = Add (m, r)
+    })") == Lines{"select(weights) -> [4, 4] dim=0 index=0", "index(emb.weight, first) -> [4] dim=0",
+                  "matmul(x, w) -> [B, 4]", "add(m, r) -> [B, 4]"});
+}
+
 TEST_CASE("x[i, j] is flattened and gathered at i * length + j") {
   CHECK(LiftedLines(R"(
     agraph (float[batch, 5] x, int64[batch, 1] i, int64[1, 5] j) => (float[batch, 5] y) {

@@ -94,6 +94,30 @@ TEST_CASE("equal tensors that an eval export merged: vectors and copies of layer
                     {}});
 }
 
+// Blocks of a list that is not called itself: self.layers[i]["n"], self.layers[i]["f"].
+TEST_CASE("modules of a list of the model's own, whose scopes lost the list, have a weight each") {
+  const auto parameters = [](const std::string& first, const std::string& second) {
+    return StoredOf(testing::Lifted(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) <
+      float[4] `)" + first + R"(`, float[4] `)" +
+                                    second +
+                                    R"(`, float[4, 4] `onnx::MatMul_1`, float[4, 4] `onnx::MatMul_2`> {
+      a = Mul (x, `)" + first + R"(`)
+        # name: /n/Mul
+      b = MatMul (a, `onnx::MatMul_1`)
+        # name: /f/l/MatMul
+      c = Mul (b, `)" + second + R"(`)
+        # name: /n_1/Mul
+      y = MatMul (c, `onnx::MatMul_2`)
+        # name: /f_1/l/MatMul
+    })"))
+        .parameters;
+  };
+  CHECK(parameters("layers.0.n.weight", "layers.1.n.weight").size() == 4);
+  // A list beside which the model has a module of its own, which is called twice.
+  CHECK(parameters("layers.0.n.weight", "f.n.weight").size() == 3);
+}
+
 TEST_CASE("equal kernels of two modules, which folded norms made, are parameters of their own") {
   CHECK(StoredOf(testing::Lifted(R"(
     agraph (float[batch, 4, 8, 8] x) => (float[batch, 4, 8, 8] y) <float[4, 4, 1, 1] `onnx::Conv_1`> {
