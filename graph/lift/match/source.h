@@ -198,7 +198,7 @@ class PatternSource {
   std::map<std::pair<std::string, int32_t>, int> folded_in_scope_;
   void FindSharedPaths();
   bool IsPathOfSeveral(const std::string& path) const;
-  std::set<std::string> shared_paths_;  // of modules that stand for several
+  std::set<std::string> shared_paths_;    // of modules that stand for several
   std::set<std::string> named_children_;  // of the model, by what names of parameters begin with
   struct Lost {
     std::string name;
