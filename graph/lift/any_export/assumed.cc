@@ -85,10 +85,30 @@ Layer DropoutOf(const Layer& beside, ValueId input, ValueId output, double p) {
   return dropout;
 }
 
+// Where a module beside the convolution's holds nothing but the activation behind it, the norm was in there, too:
+// Sequential(conv, Sequential(norm, act)), as MONAI's blocks/convolutions.py and blocks/acti_norm.py have it. Invalid: no.
+ModuleId ModuleOfNormAndActivation(const Layers& layers, size_t convolution) {
+  const size_t next = convolution + 1;
+  if (next >= layers.layers.size()) return {};
+  const Layer &conv = layers.layers[convolution], &activation = layers.layers[next];
+  if (!conv.module.valid() || !activation.module.valid()) return {};
+  const ModuleId holder = layers[activation.module].parent;
+  if (!Contains(kActivations, activation.op) || activation.inputs[0] != conv.outputs[0] || !holder.valid()) return {};
+  const bool is_beside = holder != conv.module && layers[holder].parent == layers[conv.module].parent;
+  if (!is_beside || !layers[holder].parent.valid()) return {};
+  // A call's layers follow one another.
+  const Layer* behind = next + 1 < layers.layers.size() ? &layers.layers[next + 1] : nullptr;
+  const bool holds_more = behind != nullptr && behind->module.valid() &&
+                          (behind->module == holder || layers[behind->module].parent == holder);
+  return holds_more ? ModuleId() : holder;
+}
+
 // A batch norm is a module of its own: beside its convolution's, or, where that has none, in what calls both.
-ModuleId NormModule(Layers* layers, const Layer& convolution, const std::string& path) {
-  ModuleId parent = convolution.module;
-  if (parent.valid()) {
+ModuleId NormModule(Layers* layers, size_t place, const std::string& path) {
+  const Layer& convolution = layers->layers[place];
+  const ModuleId holder = ModuleOfNormAndActivation(*layers, place);
+  ModuleId parent = holder.valid() ? holder : convolution.module;
+  if (parent.valid() && !holder.valid()) {
     const std::string& weight = (*layers)[convolution.inputs[1]].name;
     const std::string& module = (*layers)[parent].path;
     if (!module.empty() && weight.substr(0, weight.rfind('.')).ends_with(module)) parent = (*layers)[parent].parent;
@@ -120,7 +140,7 @@ int AssumeBatchNorm(Layers* layers) {
                .inputs = {layers->Add({folded.name + ".folded", folded.type, folded.shape, Role::kActivation})},
                .outputs = {result},
                .attributes = {},
-               .module = NormModule(layers, layer, path),
+               .module = NormModule(layers, l, path),
                .nodes = layer.nodes,
                .evidence = layer.evidence};
     norm.attributes.Set("training", int64_t{1});

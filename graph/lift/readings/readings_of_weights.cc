@@ -19,11 +19,12 @@ ValueId ParameterCalled(const Layers& layers, const std::string& name) {
 }
 
 // Modules call what they train weight or bias, and parts of either: in_proj_weight, weight_g, bias_ih_l0 (torch/nn/
-// modules, 2.10). But mem_bias is somebody's own.
-bool IsCalledWeight(const std::string& name) {
-  std::string_view leaf = name;
+// modules, 2.10), and a bias of theirs is a vector. But mem_bias, and a bias [1, heads, length, length], is somebody's own.
+bool IsCalledWeight(const Value& stored) {
+  std::string_view leaf = stored.name;
   if (const size_t dot = leaf.rfind('.'); dot != std::string_view::npos) leaf.remove_prefix(dot + 1);
-  return leaf.find("weight") != std::string_view::npos || leaf.starts_with("bias") || leaf.ends_with("proj_bias");
+  if (leaf.find("weight") != std::string_view::npos) return true;
+  return (leaf.starts_with("bias") && stored.shape.rank() < 3) || leaf.ends_with("proj_bias");
 }
 
 // The weights of projections and convolutions are trained, whatever they are called.
@@ -116,7 +117,7 @@ std::optional<Reading> BuffersInstead(const Layers& layers) {
   const std::set<ValueId> weights = WeightsOfCalls(layers);
   std::vector<ValueId> found;
   std::ranges::copy_if(layers.parameters, std::back_inserter(found), [&](ValueId id) {
-    return IsTrained(layers, id) && !IsCalledWeight(layers[id].name) && !weights.contains(id);
+    return IsTrained(layers, id) && !IsCalledWeight(layers[id]) && !weights.contains(id);
   });
   if (found.empty()) return std::nullopt;
   const std::string& first = layers[found.front()].name;

@@ -43,6 +43,31 @@ TEST_CASE("a folded batch norm comes back behind its convolution, which loses it
   }
 }
 
+TEST_CASE("a folded batch norm goes where the activation behind it stands alone") {
+  for (const bool alone : {true, false}) {
+    LayersByHand hand;
+    const ValueId x = hand.Input("x", {Dim::Batch(), 4, 8, 8});
+    const ValueId weight = Parameter(hand, "block.conv.weight", {4, 4, 3, 3});
+    const Shape map{Dim::Batch(), 4, 8, 8};
+    hand.layers.modules = {{"", "", {}},
+                           {"block", "", ModuleId{0}},
+                           {"block.conv", "", ModuleId{1}},
+                           {"block.adn", "", ModuleId{1}},
+                           {"block.adn.A", "", ModuleId{3}}};
+    const ValueId y = hand.Add("conv2d", {x, weight}, map);
+    hand.attributes().Set("folded_norm", int64_t{1});
+    const ValueId z = hand.Add("relu", {y}, map);
+    hand.layers.outputs = {hand.Add("relu", {z}, map)};
+    hand.layers.layers[0].module = ModuleId{2};
+    hand.layers.layers[1].module = ModuleId{4};
+    hand.layers.layers[2].module = ModuleId{alone ? 0 : 3};
+    CHECK(AssumeBatchNorm(&hand.layers) == 1);
+    const Layer& norm = hand.layers.layers[1];
+    REQUIRE(norm.op == "batch_norm");
+    CHECK(hand.layers[norm.module].parent == ModuleId{alone ? 3 : 1});
+  }
+}
+
 TEST_CASE("dropouts of a transformer's block: embeddings, attention, in front of residual sums") {
   const Shape states{Dim::Batch(), 6, 8};
   LayersByHand hand;

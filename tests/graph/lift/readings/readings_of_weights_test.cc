@@ -82,6 +82,10 @@ TEST_CASE("stored tensors: those that no module calls weight may be buffers, nam
   CHECK(buffers->settle == "--frozen 'head.offset'");
   CHECK(BuffersInstead(added("mem_bias")).has_value());  // no module of torch.nn calls it so
   CHECK(!BuffersInstead(added("attn.in_proj_bias")).has_value());
+  Layers biased = added("attn.bias");
+  CHECK(!BuffersInstead(biased).has_value());
+  biased.values[2].shape = Shape{1, 4, 16, 16};  // of a mask or of distances, as in ALiBi: no module's
+  CHECK(BuffersInstead(biased).has_value());
   const auto parameters = ParametersInstead(Model());
   REQUIRE(parameters.has_value());
   CHECK(parameters->layers.parameters.size() == 3);
