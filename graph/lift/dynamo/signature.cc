@@ -11,6 +11,11 @@ std::pair<std::string, std::string> SplitTarget(const std::string& target) {
   return {ParentOf(target), std::string(LeafOf(target))};
 }
 
+size_t SharedPath(const std::string& target, const std::string& other) {
+  const auto end = std::ranges::mismatch(target, other).in1;
+  return static_cast<size_t>(std::count(target.begin(), end, '.'));
+}
+
 Signature::Signature(const Graph& graph, const FxGroups& groups, LayerBuilder* builder) : builder_(builder) {
   const std::vector<SignatureEntry> entries = ParseSignature(graph.signature);
   std::unordered_map<std::string, TensorId> stored;
@@ -257,8 +262,8 @@ ValueId Signature::OnlyInside(const std::string& module, const std::string& leaf
   return found;
 }
 
-std::optional<Signature::Twins> Signature::TakeTwins(const std::vector<ValueId>& of, const std::string& within,
-                                                     const std::string& except) {
+std::optional<Signature::Twins> Signature::TakeTwins(const std::vector<ValueId>& of, const std::string& user,
+                                                     const std::string& within, const std::string& except) {
   if (of.empty()) return std::nullopt;
   const auto twin_of = [&](ValueId value, const std::string& module) -> ValueId {
     const std::string target = module + "." + SplitTarget(builder_->At(value).name).second;
@@ -270,12 +275,12 @@ std::optional<Signature::Twins> Signature::TakeTwins(const std::vector<ValueId>&
   };
   const std::string like = builder_->At(of.front()).name;
   std::optional<Twins> best;
-  size_t best_common = 0;
+  std::pair<size_t, size_t> best_common;  // modules around both it and the user, letters of names
   for (const std::string& target : order_) {
     Twins twins{.module = SplitTarget(target).first, .values = {}};
     if (twins.module == except || twins.module.compare(0, within.size(), within) != 0) continue;
     const auto end = std::mismatch(target.begin(), target.end(), like.begin(), like.end()).first;
-    const auto common = static_cast<size_t>(end - target.begin());
+    const std::pair common{SharedPath(target, user + "."), static_cast<size_t>(end - target.begin())};
     if (best.has_value() && common <= best_common) continue;
     for (const ValueId value : of) twins.values.push_back(twin_of(value, twins.module));
     if (!std::ranges::all_of(twins.values, [](ValueId twin) { return twin.valid(); })) continue;

@@ -31,6 +31,9 @@ namespace vramplan {
 // "layer1.0.bn1.weight" -> "layer1.0.bn1", "weight".
 std::pair<std::string, std::string> SplitTarget(const std::string& target);
 
+// In how many modules both are: 1 for "blocks.1.norm.weight" and "blocks.10.norm.weight".
+size_t SharedPath(const std::string& target, const std::string& other);
+
 class Signature {
  public:
   // Registers every parameter and buffer with the builder, in the order of the signature, and the placeholders of
@@ -62,14 +65,16 @@ class Signature {
   ValueId OnlyInside(const std::string& module, const std::string& leaf) const;
 
   // A module like that of `of`, parameters and buffers of one module: it has each of them, as large, and no fx node
-  // names any, nor were they taken before. Of several that one whose name has most in common with the first one's
+  // names any, nor were they taken before. Of several that which is in most modules around `user` (blocks.2.norm for
+  // blocks.2.attn.qkv), and of those that one whose name has most in common with the first one's
   // (post_attention_layernorm for input_layernorm). Gives its values in the same order; nothing when there is none.
   // Modules outside `within` and the module `except` do not count.
   struct Twins {
     std::string module;
     std::vector<ValueId> values;
   };
-  std::optional<Twins> TakeTwins(const std::vector<ValueId>& of, const std::string& within, const std::string& except);
+  std::optional<Twins> TakeTwins(const std::vector<ValueId>& of, const std::string& user, const std::string& within,
+                                 const std::string& except);
 
   // Shapes of parameters and buffers that a layer's use tells: a linear's weight is [out, in], a batch norm's is [C].
   void InferFromUse(const AtenCall& call);

@@ -29,12 +29,6 @@ std::string With(const std::string& target, const Number& number, int value) {
   return target.substr(0, number.begin) + std::to_string(value) + target.substr(number.end);
 }
 
-// How many names two paths begin with in common.
-size_t SharedPath(const std::string& one, const std::string& other) {
-  const auto [end, _] = std::ranges::mismatch(one, other);
-  return static_cast<size_t>(std::count(one.begin(), end, '.'));
-}
-
 }  // namespace
 
 // What the modules of the frameworks register beside what is known.

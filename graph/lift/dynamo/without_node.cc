@@ -68,7 +68,7 @@ bool MakesTensor(std::string_view op) {
 }
 
 // Gives a layer the parameters and buffers of a module like its own that the file names nowhere else, inside `within`
-// and not `except`; gives that module, or nothing when there is none.
+// and not `except`, as near to its user as there is one; gives that module, or nothing when there is none.
 std::string TakeTwins(const std::string& within, const std::string& except, Layer* layer, const FxSite& at) {
   std::vector<ValueId> own;
   std::vector<size_t> places;
@@ -80,7 +80,8 @@ std::string TakeTwins(const std::string& within, const std::string& except, Laye
     own.push_back(input);
     places.push_back(i);
   }
-  const auto twins = at.signature.TakeTwins(own, within, except);
+  const std::string user = at.user.path.empty() ? "" : at.user.path.back().path;
+  const auto twins = at.signature.TakeTwins(own, user, within, except);
   if (!twins.has_value()) return "";
   for (size_t i = 0; i < places.size(); ++i) layer->inputs[places[i]] = twins->values[i];
   return twins->module;

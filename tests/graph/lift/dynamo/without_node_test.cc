@@ -93,6 +93,35 @@ linear linear_1 (layer_norm_1, v) -> b [B, 4]
                                                                       "w [4, 8]", "v [4, 8]"});
 }
 
+TEST_CASE("of several norms that lost their node that one ran which is nearest to the reader") {
+  // TNT's blocks norm the pixels last, and the next block norms the same pixels first (timm/models/tnt.py 1.0, Block).
+  CHECK(
+      ToText(LayersFromText(
+          R"(g (float[batch, 8] x) => (float[batch, 4] a, float[batch, 4] b) <float[8] `h.1.last.weight`, float[4, 8] w, float[4, 8] v> {
+    # signature: p_1last: PARAMETER target='h.1.last.weight'
+    # signature: p_10first: PARAMETER target='h.10.first.weight'
+    # signature: p_2first: PARAMETER target='h.2.first.weight'
+    # signature: p_w: PARAMETER target='w'
+    # signature: p_v: PARAMETER target='v'
+    # signature: x: USER_INPUT
+    layer_norm = LayerNormalization (x, `h.1.last.weight`)
+      # fx_node: %layer_norm : [num_users=1] = call_function[target=torch.ops.aten.layer_norm.default](args = (%x, [8], %p_1last), kwargs = {})
+      # name_scopes: ['', 'h.1', 'h.1.last', 'layer_norm']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'torch.nn.modules.normalization.LayerNorm', 'aten.layer_norm.default']
+    a = Gemm <transB = 1> (layer_norm, w)
+      # fx_node: %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%layer_norm, %p_w), kwargs = {})
+    b = Gemm <transB = 1> (layer_norm, v)
+      # fx_node: %linear_1 : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%layer_norm_1, %p_v), kwargs = {})
+      # name_scopes: ['', 'h.2', 'h.2.fc', 'linear_1']
+      # class_hierarchy: ['mine.Net', 'mine.Block', 'torch.nn.modules.linear.Linear', 'aten.linear.default']
+  })")) == R"(
+layer_norm layer_norm @h.1.last (x, h.1.last.weight) -> layer_norm [B, 8] {normalized_axes=1}
+linear linear (layer_norm, w) -> a [B, 4]
+layer_norm layer_norm_1 @h.2.first (x, h.2.first.weight) -> layer_norm_1 [B, 8] {normalized_axes=1}
+linear linear_1 @h.2.fc (layer_norm_1, v) -> b [B, 4]
+)");
+}
+
 TEST_CASE("norm and activation of a block come back in front of its folded convolution") {
   // Pre-activation: two convolutions of one tensor, each with a norm of its own, merged; the second convolution's node
   // has the text of the norm behind it.
