@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/base/text.h"
+#include "graph/lift/source_lines/passes.h"
 
 namespace vramplan {
 namespace {
@@ -12,6 +13,15 @@ namespace {
 constexpr int kMostLines = 40;  // of one statement
 
 const SourceLine kLost;
+
+// How often a line calls what is no attribute: block(x), and cp.checkpoint(block, x), which calls its first argument
+// (torch/utils/checkpoint.py).
+int CallsOfVariablesIn(std::string_view text) {
+  const int calls = CallsOfVariables(text);
+  const std::string_view callee = CheckpointedIn(text);
+  const bool variable = !callee.empty() && (callee.find('.') == callee.npos || callee.ends_with(']'));
+  return calls == 0 && variable ? 1 : calls;
+}
 
 // The argument of the call of `unit` in its line, "self.conv(x)" of "self.bn(self.conv(x))", "x" of "norm(x)", where a
 // loop runs through a list of norms; empty: not found.
@@ -23,7 +33,7 @@ std::string_view ArgumentText(std::string_view text, const Unit& unit) {
   } else {
     text = RightOf(text);
     begin = text.find('(') + 1;
-    if (!unit.kind.ends_with('#') || begin == 0 || CallsOfVariables(text) != 1) return {};
+    if (!unit.kind.ends_with('#') || begin == 0 || CallsOfVariablesIn(text) != 1) return {};
   }
   int depth = 1;
   for (size_t end = begin; end < text.size(); ++end) {
@@ -198,7 +208,7 @@ bool Execution::IsNextTurn(const std::vector<Unit>& units, const Executed& one, 
   const std::string& kind = units[unit].kind;
   if (one.read.comprehension || one.read.targets.empty()) return false;
   if (kind != units[one.first].kind) return IsNextModule(units, one, unit);
-  if (CallsOfVariables(one.text) == 0) return false;  // the loop is that of a function: x = self.decode(x)
+  if (CallsOfVariablesIn(one.text) == 0) return false;  // the loop is that of a function: x = self.decode(x)
   // x = self.r[i](x) + self.r[i + 1](x)
   const std::string picked = kind.substr(0, kind.find(".#")) + "[";
   if (const size_t first = one.text.find(picked); first != std::string::npos) {
@@ -218,7 +228,7 @@ bool Execution::IsNextModule(const std::vector<Unit>& units, const Executed& one
     return u.statement.call.valid() && !HasAttribute(one.text, last_part(u));
   };
   const Unit& before = units[unit - 1];
-  if (CallsOfVariables(one.text) != 1 || !is_variable(units[unit])) return false;
+  if (CallsOfVariablesIn(one.text) != 1 || !is_variable(units[unit])) return false;
   if (before.statement.call.valid() || !IsWritten(last_part(before), one.text)) return false;
   return std::any_of(units.begin() + static_cast<std::ptrdiff_t>(one.first),
                      units.begin() + static_cast<std::ptrdiff_t>(unit), is_variable);
@@ -230,7 +240,7 @@ bool Execution::IsPlain(const std::vector<Unit>& units, const Executed& one) {
     const std::string& kind = units[u].kind;
     const std::string name = kind.substr(kind.rfind('.') + 1);
     if (!units[u].statement.call.valid() ? !IsWritten(name, one.text)
-        : name.find('#') != name.npos    ? CallsOfVariables(one.text) == 0
+        : name.find('#') != name.npos    ? CallsOfVariablesIn(one.text) == 0
                                          : one.text.find(name + "(") == one.text.npos)
       return false;
   }

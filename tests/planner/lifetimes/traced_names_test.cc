@@ -157,6 +157,19 @@ TEST_CASE("a loop inside of a function is not one of the line that calls it") {
   CHECK(with("4 y = self.decode(y)").DiesBehind("c") == "d");
 }
 
+TEST_CASE("a checkpoint in a loop calls what the loop names") {
+  const auto with = [](const std::string& line) {
+    return Forward("a - abs x | 2 x = self.stem(x)\nb blocks.0 neg a | " + line +
+                   " | 1 return f(x)\nc blocks.1 neg b | " + line +
+                   " | 1 return f(x)\ne - exp c | 9 return self.head(x)");
+  };
+  for (const char* line : {"4 x = block(x)", "4 x = checkpoint(block, x)", "4 x = cp.checkpoint(block, x)",
+                           "4 x = torch.utils.checkpoint.checkpoint(self.blocks[i], x, use_reentrant=False)"}) {
+    CHECK(with(line).DiesBehind("a") == "b");
+  }
+  CHECK(with("4 x = self.decode(x)").DiesBehind("a") == "c");
+}
+
 TEST_CASE("a line that makes nothing wrote the name: the next turn reads another value under it") {
   // for block in self.blocks: y = block(x); x = y[0]
   const auto with = [](const std::string& last) {
