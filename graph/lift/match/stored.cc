@@ -40,6 +40,21 @@ std::string WithoutMergeNumber(const std::string& name) {
   return number == std::string::npos ? name : name.substr(0, number);
 }
 
+// Whether a scope is what is left of a module's path where lists were not called themselves: "m.layers.conv3" of
+// "m.res_blocks.d0.layers.denselayer_0.layers.conv3", in a loop of block.forward(x).
+bool IsRestOf(std::string_view path, std::string_view scope) {
+  if (LeafOf(path) != LeafOf(scope)) return false;
+  while (!path.empty() && !scope.empty()) {
+    const auto first_of = [](std::string_view words) { return words.substr(0, words.find('.')); };
+    const auto drop_first = [](std::string_view* words) {
+      words->remove_prefix(std::min(words->find('.'), words->size() - 1) + 1);
+    };
+    if (first_of(path) == first_of(scope)) drop_first(&scope);
+    drop_first(&path);
+  }
+  return scope.empty();
+}
+
 }  // namespace
 
 // The TorchScript exporter in eval stores tensors with equal contents once and puts an Identity where the others were
@@ -98,9 +113,11 @@ void PatternSource::FindSharedPaths() {
       const std::string& name = graph_[input].name;
       named_children_.insert(name.substr(0, name.find('.')));
       const size_t at = name.rfind(path + ".");
-      if (at == std::string::npos || at == 0 || name[at - 1] != '.') continue;
-      const auto [known, fresh] = before.try_emplace(path, name.substr(0, at));
-      if (fresh || known->second == name.substr(0, at)) continue;
+      const bool behind = at != std::string::npos && at > 0 && name[at - 1] == '.';
+      if (!behind && (at == 0 || !IsRestOf(ParentOf(name), path))) continue;
+      const std::string front = behind ? name.substr(0, at) : ParentOf(name);
+      const auto [known, fresh] = before.try_emplace(path, front);
+      if (fresh || known->second == front) continue;
       shared_paths_.insert(path);
       const size_t dot = path.rfind('.');
       shared_paths_.insert(dot == std::string::npos ? "" : path.substr(0, dot));

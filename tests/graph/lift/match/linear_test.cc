@@ -63,6 +63,28 @@ TEST_CASE("modules of a dict in a list have one path: their names tell them apar
   CHECK(parameters("layers.0.ffn.0.bias", "") == 2);  // one module, called twice
 }
 
+TEST_CASE("modules whose list is called by its forward have what is left of their paths") {
+  // for block in self.d: x = block.forward(x) (monai/networks/nets/hovernet.py 1.6): only the bias is named in full
+  const auto parameters = [](const std::string& second_bias, const std::string& stored) {
+    const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 5, 8] x) => (float[batch, 5, 8] y)
+        <float[8, 8] `onnx::MatMul_7`, float[8, 8] `onnx::MatMul_9`, float[8] `net.d.0.body.fc.bias`)" +
+                                          stored + R"(> {
+      m = MatMul (x, `onnx::MatMul_7`)
+        # name: /net/body/fc/MatMul
+      h = Add (`net.d.0.body.fc.bias`, m)
+        # name: /net/body/fc/Add
+      n = MatMul (h, `onnx::MatMul_9`)
+        # name: /net/body/fc_1/MatMul
+      y = Add (`)" + second_bias + R"(`, n)
+        # name: /net/body/fc_1/Add
+    })");
+    return layers.parameters.size();
+  };
+  CHECK(parameters("net.d.1.body.fc.bias", ", float[8] `net.d.1.body.fc.bias`") == 4);
+  CHECK(parameters("net.d.0.body.fc.bias", "") == 2);  // one module, called twice
+}
+
 TEST_CASE("linear without bias, and with a sum that is not its bias") {
   CHECK(LiftedLines(R"(
     agraph (float[batch, 5, 8] x) => (float[batch, 5, 2] y) <float[2, 8] `fc.weight`, float[2] shift> {
