@@ -31,6 +31,8 @@ constexpr NameHabit kSegmentationModelsNames[] = {
     {"encoder", NameHabit::Of::kPyramid, "segmentation_head"},
     {"layer3", NameHabit::Of::kDilatedStage},  // encoders/_base.py: make_dilated
     {"layer4", NameHabit::Of::kDilatedStage},
+    {"_conv_stem", NameHabit::Of::kStemOfPyramid},             // encoders/efficientnet.py
+    {"conv_stem", NameHabit::Of::kStemOfPyramid},              // encoders/timm_efficientnet.py
     {".psp.blocks.", NameHabit::Of::kUnrunStages, "encoder"},  // decoders/pspnet/model.py: encoder_depth=3
     {".aspp.", NameHabit::Of::kDecoderOutOfPlace},             // decoders/deeplabv3/decoder.py
 };

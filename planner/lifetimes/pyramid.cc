@@ -40,6 +40,15 @@ void HoldPyramid(const Frames& frames, Holds& holds) {
     const bool hands_on = habit != nullptr && LeafOf(encoder.path) == habit->name && beside.contains("decoder") &&
                           beside.contains(habit->with);
     if (!hands_on) continue;
+    // features = [x]; features.append(self.stem(x)); for block in self.blocks: the blocks' first stage may have the
+    // stem's resolution, and ends where the next one has made it smaller.
+    const bool has_stem = std::ranges::any_of(children[ModuleId::At(m)], [&](std::string_view name) {
+      const NameHabit* stem = HabitOfName(name, NameHabit::Of::kStemOfPyramid, encoder.class_name);
+      return stem != nullptr && stem->name == name;
+    });
+    const auto is_of_block = [&](ValueId id) {
+      return frames.IsOfList(frames.StatementOf(frames.MakerOf(id), ModuleId::At(m)));
+    };
     struct Map {
       ValueId id;
       int depth;       // rises with that of the frame in which it is handed on
@@ -66,7 +75,7 @@ void HoldPyramid(const Frames& frames, Holds& holds) {
         });
         if (same == maps.end()) {
           maps.push_back(map);
-        } else if (map.depth <= same->depth) {
+        } else if (map.depth <= same->depth && !(has_stem && is_of_block(map.id) && !is_of_block(same->id))) {
           *same = map;
         }
       }
