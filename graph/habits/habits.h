@@ -22,7 +22,7 @@ enum class Effect : uint8_t {
   kActsInPlace,        // functions with an `inplace` argument overwrite their input: nn.ReLU(inplace=True)
   kActsOutOfPlace,     // they do not
   kActsAsItsCaller,    // the class around it decides
-  kAddsInPlace,        // every sum of its forward is x += y; of exactly this class
+  kAddsInPlace,        // every sum of its forward is x += y, where it made x; of exactly this class
   kDividesInPlace,     // noise.div_(survival rate); of exactly this class
   kSkipsMasks,         // attention gets no mask where the mask would hide nothing, or only what is_causal hides
   kHalvesOfT5,         // the model clamps sums in fp16 and casts to its weights' type; of exactly this class
@@ -90,6 +90,7 @@ struct NameHabit {
     kDecoderOutOfPlace,       // the ReLUs of the module around that are out of place
     kNormThenInPlace,         // a function's ReLU behind this norm is in place
     kSumThenInPlace,          // what this module made is added in place: result += input
+    kEnlargedThenInPlace,     // what this module of a decoder made, too: x = NAME(x); x += skip
     kGateOfExcitation,        // the gate of a squeeze and excitation, whose blocks add in place
     kActivationOfExcitation,  // the activation behind `with` in it, out of place
     kClassifierInPlace,       // hardswish and dropout in there are in place

@@ -26,6 +26,7 @@ constexpr ClassHabit kMonaiClasses[] = {
     {"monai.networks.blocks.segresnet_block.ResBlock", Effect::kAddsInPlace},
     {"monai.networks.blocks.squeeze_and_excitation.SEBlock", Effect::kAddsInPlace},
     {"monai.networks.nets.ahnet.Bottleneck3x3x1", Effect::kAddsInPlace},
+    {"monai.networks.nets.hovernet._DecoderBranch", Effect::kAddsInPlace},
     {"monai.networks.nets.resnet.ResNetBlock", Effect::kAddsInPlace},
     {"monai.networks.nets.resnet.ResNetBottleneck", Effect::kAddsInPlace},
     {"monai.networks.nets.segresnet_ds.SegResBlock", Effect::kAddsInPlace},
@@ -61,7 +62,8 @@ constexpr FrameHabit kMonaiFrames[] = {
 };
 
 constexpr NameHabit kMonaiNames[] = {
-    {"up_layers.", NameHabit::Of::kPoppedFeatures, ".upsample."},  // networks/nets/segresnet_ds.py
+    {"up_layers.", NameHabit::Of::kPoppedFeatures, ".upsample."},               // networks/nets/segresnet_ds.py
+    {".upsample.upsample_non_trainable", NameHabit::Of::kEnlargedThenInPlace},  // networks/nets/hovernet.py
     {"relative_position_bias_table", NameHabit::Of::kDenseBias,
      "relative_position_index"},  // networks/nets/swin_unetr.py
     // blocks/acti_norm.py: a ReLU of the name alone; nets/highresnet.py asks for ("relu", {"inplace": True})

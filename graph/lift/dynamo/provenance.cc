@@ -344,6 +344,12 @@ class ProvenanceSource {
     const bool is_feature = maker != nullptr && IsFeature(call.op, call.attributes, maker->op);
     const InPlace verdict = InPlaceByClass(call.op, classes, is_feature, path);
     if (verdict == InPlace::kNo || maker == nullptr) return false;
+    // x = y + z, where x += z would write into what the caller gave.
+    const ModulePath made_in = builder_.PathOf(call.inputs.front());
+    const auto is_own = [&] {
+      return group.path.size() <= made_in.size() && std::equal(group.path.begin(), group.path.end(), made_in.begin());
+    };
+    if (call.op == "add" && !is_own()) return false;
     for (const TensorId tensor : DataInputs(g)) {
       if (Trace(tensor) != call.inputs.front()) continue;
       for (const NodeId user : consumers_[tensor.index()]) {

@@ -106,6 +106,18 @@ class Assumption {
            EndsAs(layers_[scaled->module].path, NameHabit::Of::kSumThenInPlace);
   }
 
+  // x = self.upsample(x); x += skip, in the forward of a decoder that enlarges with a module of its own.
+  bool IsSumOfEnlarged(const Layer& layer) const {
+    if (!IsSumOfTwo(layer) || !layer.module.valid()) return false;
+    const Layer* enlarged = OnlyMaker(layer.inputs[0]);
+    if (enlarged == nullptr || !enlarged->module.valid()) return false;
+    std::string_view path = layers_[enlarged->module].path;
+    const NameHabit* habit = HabitOfPath(layers_, path, NameHabit::Of::kEnlargedThenInPlace);
+    if (habit == nullptr) return false;
+    path.remove_suffix(habit->name.size());
+    return path == layers_[layer.module].path;
+  }
+
   // The gate of torchvision's SqueezeExcitation, which its MobileNetV3 and EfficientNet have in their blocks; those of
   // RegNet stand behind the shortcut in the sum.
   bool IsScaleOfExcitation(const Layer& layer) const {
@@ -231,7 +243,8 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
     if (FromDynamo(layer)) continue;
     if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
         !assumption.IsSumOfStochasticDepth(layer) && !assumption.IsSumOfSegResNet(layer) &&
-        !assumption.IsSumOfDynUnet(layer) && !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) &&
+        !assumption.IsSumOfDynUnet(layer) && !assumption.IsSumOfEnlarged(layer) &&
+        !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) &&
         !(excited && assumption.IsPartOfClassifier(layer)) && !assumption.IsEndOfDenseNet(layer) &&
         !(convolutional && assumption.IsHeadActivation(layer)))
       continue;

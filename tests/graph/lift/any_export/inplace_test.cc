@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/layers_text.h"
+
 namespace vramplan {
 namespace {
 
@@ -130,6 +132,32 @@ TEST_CASE("what activations of somebody's own mostly overwrite") {
   CHECK(!IsFeature("leaky_relu", {}, "conv2d"));
   CHECK(!IsFeature("relu", {}, "conv2d"));
   CHECK(!IsFeature("leaky_relu", slope, "linear"));
+}
+
+TEST_CASE("a sum in place writes into what its own forward made") {
+  // x = xin + skips[-1]; x = self.upsample(x); x += skips[-2] (monai/networks/nets/hovernet.py 1.6, _DecoderBranch)
+  CHECK(ToText(LayersFromText(R"(g (float[batch, 6] x) => (float[batch, 6] y) {
+    # signature: x: USER_INPUT
+    given = Neg (x)
+      # fx_node: %neg : [num_users=1] = call_function[target=torch.ops.aten.neg.default](args = (%x,), kwargs = {})
+    first = Add (given, x)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%neg, %x), kwargs = {})
+      # name_scopes: ['', 'b', 'add']
+      # class_hierarchy: ['mine.Net', 'monai.networks.nets.hovernet._DecoderBranch', 'aten.add.Tensor']
+    up = Abs (first)
+      # fx_node: %abs : [num_users=1] = call_function[target=torch.ops.aten.abs.default](args = (%add,), kwargs = {})
+      # name_scopes: ['', 'b', 'b.up', 'abs']
+      # class_hierarchy: ['mine.Net', 'monai.networks.nets.hovernet._DecoderBranch', 'mine.Up', 'aten.abs.default']
+    y = Add (up, x)
+      # fx_node: %add_1 : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%abs, %x), kwargs = {})
+      # name_scopes: ['', 'b', 'add_1']
+      # class_hierarchy: ['mine.Net', 'monai.networks.nets.hovernet._DecoderBranch', 'aten.add.Tensor']
+  })")) == R"(
+neg neg (x) -> given [B, 6]
+add add @b (given, x) -> first [B, 6]
+abs abs @b.up (first) -> up [B, 6]
+add add_1 @b (up, x) -> y [B, 6] {inplace=1}
+)");
 }
 
 }  // namespace

@@ -215,6 +215,22 @@ TEST_CASE("residual sums behind stochastic depth: result += input, also in the b
   }
 }
 
+TEST_CASE("what a decoder enlarged by a module of its own is added in place") {
+  // monai/networks/nets/hovernet.py 1.6, _DecoderBranch: x = xin + skips[-1]; x = self.upsample(x); x += skip
+  const Shape shape{Dim::Batch(), 8, 4, 4};
+  for (const char* name : {"block.upsample.upsample_non_trainable", "up.0.upsample.upsample_non_trainable"}) {
+    Block block;
+    const ValueId skip = block.Module("conv2d", block.Input("x", shape));
+    const ValueId enlarged = block.Module("upsample_bilinear2d", skip);
+    block.layers.modules.back().path = name;
+    block.layers.outputs = {block.Add("add", {enlarged, skip}, shape)};
+    block.layers.modules.push_back({.path = "block", .class_name = "", .parent = {0}});
+    block.layers.layers.back().module = ModuleId{static_cast<int32_t>(block.layers.modules.size()) - 1};
+    AssumeInPlace(&block.layers, nullptr);
+    CHECK(block.InPlace("add") == std::string_view(name).starts_with("block."));
+  }
+}
+
 TEST_CASE(
     "torchvision's squeeze and excitation: nn.ReLU() between its convolutions, but EfficientNet's SiLU in place") {
   struct Case {
