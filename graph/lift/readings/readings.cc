@@ -452,6 +452,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {step.autocast, CastsInstead},
                       {step.autocast, CastTwiceInstead},
                       {step.autocast, CastBackInstead},
+                      {step.autocast, FloatResultsInstead},
                       {step.evaluates, WithoutBranchesOfTraining},
                       {step.evaluates, WithoutLoss},
                       {true, AttentionKeptInstead},

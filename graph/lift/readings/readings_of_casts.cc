@@ -4,6 +4,9 @@
 #include <string_view>
 #include <utility>
 
+#include "graph/base/text.h"
+#include "graph/layers/edit.h"
+#include "graph/layers/uses.h"
 #include "graph/lift/any_export/passes.h"
 #include "graph/lift/source_lines/passes.h"
 
@@ -12,6 +15,15 @@ namespace {
 
 bool Has(const Layers& layers, std::string_view op) {
   return std::ranges::any_of(layers.layers, [&](const Layer& layer) { return layer.op == op; });
+}
+
+// Whether the lines in which a layer ran are there, and none makes anything fp32.
+bool LinesTellNoFloat(const Layers& layers, const Layer& layer) {
+  if (LineOf(layers, layer) == nullptr) return false;
+  return std::ranges::none_of(layers.source.stacks[static_cast<size_t>(layer.nodes.back().value)], [&](int32_t line) {
+    return std::string_view(layers.source.lines[static_cast<size_t>(line)].text).find("float") !=
+           std::string_view::npos;
+  });
 }
 
 }  // namespace
@@ -40,6 +52,27 @@ std::optional<Reading> CastBackInstead(const Layers& layers) {
   if (!CastBack(&other, CastEvidence::kNothing)) return std::nullopt;
   return Reading{"cast-back-guessed",
                  "assumed: norms and softmaxes return fp32 under autocast; code for halves may cast them back",
+                 "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
+}
+
+// logits = self.head(x).float(), for a softmax in fp32; where the head's line is in the file it says so.
+std::optional<Reading> FloatResultsInstead(const Layers& layers) {
+  const Uses uses(layers);
+  Layers other = layers;
+  Edit edit(&other);
+  bool any = false;
+  for (const ValueId output : layers.outputs) {
+    const ValueId made = uses.Behind({"reshape", "view", "transpose", "permute", "squeeze", "unsqueeze"}, output);
+    const Layer* head = uses.MakerOf(made);
+    if (head == nullptr || !(IsOneOf(head->op, {"linear", "matmul"}) || head->op.starts_with("conv"))) continue;
+    if (LinesTellNoFloat(layers, *head)) continue;
+    const Value value{.type = layers[made].type, .shape = layers[made].shape};
+    edit.Rename(made, edit.InsertBehind(uses.PlaceOf(head), CallBeside(*head, "float", {made}), value));
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  edit.Apply();
+  return Reading{"results-in-halves", "assumed: results stay in halves under autocast; code may return logits.float()",
                  "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
 }
 

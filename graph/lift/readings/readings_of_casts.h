@@ -3,6 +3,7 @@
 //   keep = (r > p).to(x.dtype)                   or .float()
 //   x.float() * rsqrt(x.float().pow(2).mean())   or one x.float() for both
 //   softmax(scores.float(), -1).type_as(q)       or softmax(scores, -1)
+//   return self.head(x).float()                  or self.head(x)
 #pragma once
 
 #include <optional>
@@ -15,5 +16,6 @@ namespace vramplan {
 std::optional<Reading> CastsInstead(const Layers& layers);
 std::optional<Reading> CastTwiceInstead(const Layers& layers);
 std::optional<Reading> CastBackInstead(const Layers& layers);
+std::optional<Reading> FloatResultsInstead(const Layers& layers);
 
 }  // namespace vramplan

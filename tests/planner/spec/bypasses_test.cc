@@ -37,6 +37,22 @@ TEST_CASE("pairs that meet in few beside linear layers are trained, and a small 
   CHECK(adapters->patterns.front() == TrainedPattern{"*", false});
 }
 
+TEST_CASE("a pair beside a part of a projection: q and v of qkv") {
+  LayersByHand hand;
+  ValueId x = hand.Input("x", {Dim::Batch(), 64});
+  for (const std::string path : {"b.0", "b.1"}) {
+    const ValueId qkv = hand.Add("linear", {x, hand.Parameter(path + ".qkv.weight", {192, 64})}, {Dim::Batch(), 192});
+    const ValueId q = hand.Add("slice", {qkv}, {Dim::Batch(), 64});
+    const ValueId a = hand.Add("linear", {x, hand.Parameter(path + ".down", {4, 64})}, {Dim::Batch(), 4});
+    const ValueId b = hand.Add("linear", {a, hand.Parameter(path + ".up", {64, 4})}, {Dim::Batch(), 64});
+    x = hand.Add("add", {q, b}, {Dim::Batch(), 64});
+  }
+  hand.layers.outputs = {x};
+  const Bypasses found = FindBypasses(hand.layers);
+  CHECK(found.pairs == 2);
+  CHECK(ToString(found.patterns) == "--trainable '*.down' --trainable '*.up'");
+}
+
 TEST_CASE("one pair, a pair that meets in many, and a pair behind the layer are none") {
   CHECK(FindBypasses(Bypassed(1, 4)).pairs == 0);
   CHECK(FindBypasses(Bypassed(2, 48)).pairs == 0);

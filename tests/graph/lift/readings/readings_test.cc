@@ -221,5 +221,25 @@ TEST_CASE("additions by number that the file does not name: index_put keeps less
   CHECK(put.inputs == std::vector<ValueId>{add.inputs[0], ValueId(), add.inputs[0], add.inputs[0]});
 }
 
+TEST_CASE("what the head returns stays in halves, or becomes fp32") {
+  const Layers layers = testing::Lifted(R"(
+    <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">
+    agraph (float[batch, 3, 8] x) => (float[batch, 4, 3] y) <float[8, 4] `head.weight`> {
+      h = MatMul (x, `head.weight`)
+      y = Transpose <perm = [0, 2, 1]> (h)
+    })");
+  const auto fp32 = [&](const ReadFor& step) {
+    for (const Reading& reading : OtherReadings(layers, step)) {
+      if (reading.code == "results-in-halves") return testing::LinesOf(reading.layers);
+    }
+    return Lines{};
+  };
+  CHECK(fp32({.gradients = false, .autocast = false}).empty());
+  const Lines lines = fp32({.gradients = false, .autocast = true});
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[1].starts_with("float(h)"));
+  CHECK(lines[2].starts_with("transpose("));
+}
+
 }  // namespace
 }  // namespace vramplan
