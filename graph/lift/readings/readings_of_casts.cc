@@ -21,8 +21,8 @@ bool Has(const Layers& layers, std::string_view op) {
 bool LinesTellNoFloat(const Layers& layers, const Layer& layer) {
   if (LineOf(layers, layer) == nullptr) return false;
   return std::ranges::none_of(layers.source.stacks[static_cast<size_t>(layer.nodes.back().value)], [&](int32_t line) {
-    return std::string_view(layers.source.lines[static_cast<size_t>(line)].text).find("float") !=
-           std::string_view::npos;
+    const std::string_view text = layers.source.lines[static_cast<size_t>(line)].text;
+    return text.find("float") != std::string_view::npos;
   });
 }
 
