@@ -33,8 +33,8 @@ constexpr NameHabit kCopiedCodeNames[] = {
     {"base_model.", NameHabit::Of::kPublished},  // transformers, docs of fine-tuning: model.base_model.parameters()
     {"pretrained.", NameHabit::Of::kPublished},  // isl-org/MiDaS, midas/midas_net.py
     // Heads for a loss in training: hszhao/semseg, model/pspnet.py; speedinghzl/CCNet, networks/ccnet.py
-    {"aux", NameHabit::Of::kTrainOnly},
-    {"dsn", NameHabit::Of::kTrainOnly},
+    {".aux", NameHabit::Of::kTrainOnly},
+    {".dsn", NameHabit::Of::kTrainOnly},
     // openai/gpt-2 and its children (karpathy/nanoGPT, model.py; transformers, modeling_gpt2.py): tok_emb, pos_emb
     {"wte", NameHabit::Of::kNamedResult},
     {"wpe", NameHabit::Of::kNamedResult},

@@ -81,8 +81,9 @@ struct NameHabit {
     kFixedTable,      // this table, of a module that holds `with` too, has no gradient
     kLearnedQueries,  // a model with this parameter trains of its backbone what kTrainedPart names
     kTrainedPart,     // a part of the backbone `with`, whose norms are frozen
-    kPublished,  // a network with this parameter and `with` is published with weights, or one of this name is loaded
-    kTrainOnly,  // a module whose name begins so runs in model.train() only
+    kPublished,    // a network with this parameter and `with` is published with weights, or one of this name is loaded
+    kPublishedIn,  // a published network has all but its head in a child of this name
+    kTrainOnly,    // a module whose name begins so runs in model.train() only
     // Activations in files without classes, by part of the path of their module:
     kModelOutOfPlace,         // a model with such a module makes ReLUs without arguments
     kReluOutOfPlace,          // a ReLU of this name is out of place, but directly in a list `with`

@@ -42,11 +42,12 @@ constexpr NameHabit kTorchvisionNames[] = {
     {".scale_activation", NameHabit::Of::kGateOfExcitation},  // ops/misc.py: SqueezeExcitation
     {".activation", NameHabit::Of::kActivationOfExcitation, ".fc1"},
     {"classifier", NameHabit::Of::kClassifierInPlace},  // models/mobilenetv3.py, efficientnet.py
-    {"AuxLogits", NameHabit::Of::kTrainOnly},           // models/inception.py; aux1 and aux2 of googlenet.py
+    {".AuxLogits", NameHabit::Of::kTrainOnly},          // models/inception.py; aux1 and aux2 of googlenet.py
     // models/resnet.py; nn.Sequential(*list(resnet.children())[:6]); nn.Sequential(resnet.layer2, resnet.layer3)
     {"layer1.0.conv1.weight", NameHabit::Of::kPublished, "layer4.0.conv1.weight"},
     {"4.0.conv1.weight", NameHabit::Of::kPublished, "4.0.conv2.weight"},
     {"0.0.conv1.weight", NameHabit::Of::kPublished, "0.0.downsample.0.weight"},
+    {"features.", NameHabit::Of::kPublishedIn},  // vgg.py, densenet.py, mobilenetv2.py, efficientnet.py and others
     // What may be cut, model.features[:14], is told by its first blocks.
     {"0.0.weight", NameHabit::Of::kPublished, "2.conv.1.0.weight"},     // mobilenetv2.py
     {"0.0.weight", NameHabit::Of::kPublished, "2.block.1.0.weight"},    // mobilenetv3.py

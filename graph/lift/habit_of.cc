@@ -26,4 +26,8 @@ const NameHabit* HabitInPath(const Layers& layers, std::string_view path, NameHa
   return habit == nullptr ? nullptr : HabitWithin(path, of, ClassOf(layers, path.substr(0, path.find(habit->name))));
 }
 
+bool HasModule(const Layers& layers, std::string_view end) {
+  return std::ranges::any_of(layers.modules, [&](const Module& module) { return module.path.ends_with(end); });
+}
+
 }  // namespace vramplan

@@ -15,6 +15,9 @@ const NameHabit* HabitOfPath(const Layers& layers, std::string_view path, NameHa
 // The same of a name somewhere in the path.
 const NameHabit* HabitInPath(const Layers& layers, std::string_view path, NameHabit::Of of);
 
+// Whether some module's path ends so: what habits ask of a model by `with`.
+bool HasModule(const Layers& layers, std::string_view end);
+
 // The habit of the name that a call of a module ends with; the class is the module's own.
 inline const NameHabit* HabitOfModule(const Module& module, NameHabit::Of of) {
   return HabitOfName(module.path, of, module.class_name);

@@ -211,15 +211,11 @@ Layers OnlyLastTrained(const Layers& layers) {
   return head;
 }
 
-bool IsAutocast(const TrainingSpec& spec) {
-  return spec.precision == Precision::kAmpFp16 || spec.precision == Precision::kAmpBf16;
-}
-
 // Whether it may matter which parameters are trained, and nothing says so. In inference it matters to autocast, which
 // keeps its copies of weights that require a gradient (semantics/autocast.h).
 bool AsksWhatIsTrained(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
-  if (step.spec.mode != Mode::kTrain && !IsAutocast(step.spec)) return false;
+  if (step.spec.mode != Mode::kTrain && !IsAutocast(step.spec.precision)) return false;
   return step.options.trained.empty() && model.frozen == 0 && !model.trained_known;
 }
 
@@ -299,8 +295,8 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   std::vector<Doubt> doubts;
   if (step.spec.framework.runtime != Runtime::kPyTorch) return doubts;
   const bool evaluates = step.spec.mode != Mode::kTrain;
-  for (Reading& reading :
-       OtherReadings(step.prepared.layers, {step.spec.mode != Mode::kInfer, IsAutocast(step.spec), evaluates})) {
+  for (Reading& reading : OtherReadings(step.prepared.layers,
+                                        {step.spec.mode != Mode::kInfer, IsAutocast(step.spec.precision), evaluates})) {
     Notes already_told;
     Doubt doubt;
     doubt.assumption = {

@@ -21,13 +21,13 @@ DType LowerType(const Eager& e) {
 DType TypeMade(const Call& c, DType otherwise) {
   const Precision precision = c.e.spec().precision;
   if (c.Int("like_float") != 0) return c.e.ModelType(DType::kFloat32);
-  const bool lower = precision == Precision::kAmpFp16 || precision == Precision::kAmpBf16;
+  const bool lower = IsAutocast(precision);
   return c.Int("like_half") != 0 && lower ? LowerType(c.e) : otherwise;
 }
 
 Autocast::Autocast(Eager& e)
     : e_(e),
-      active_(e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16),
+      active_(IsAutocast(e.spec().precision)),
       model_(e.ModelType(DType::kFloat32)),
       lower_(e.spec().precision == Precision::kAmpBf16 ? DType::kBFloat16 : DType::kFloat16) {}
 

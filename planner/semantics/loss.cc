@@ -8,7 +8,7 @@ namespace vramplan::eager {
 
 // The fp32 policy of autocast.
 Tensor InFloat32(Eager& e, const Tensor& t) {
-  const bool amp = e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16;
+  const bool amp = IsAutocast(e.spec().precision);
   return amp && IsFloating(t->dtype) && BitWidth(t->dtype) == 16 ? ToType(e, t, DType::kFloat32) : t;
 }
 

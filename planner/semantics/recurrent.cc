@@ -197,7 +197,7 @@ void RunRecurrent(Call& c) {
   std::vector<WeightSizes> sizes;
   for (const Tensor& weight : weights) sizes.push_back({weight->sizes, weight->lengths});
   const Precision precision = e.spec().precision;
-  if (precision == Precision::kAmpFp16 || precision == Precision::kAmpBf16) {
+  if (IsAutocast(precision)) {
     const DType lower = precision == Precision::kAmpFp16 ? DType::kFloat16 : DType::kBFloat16;
     flat = e.Empty(Shape{Dim(WeightSpace(r.network))}, lower);
     weights = LowerWeights(e, weights, sizes, flat);

@@ -51,9 +51,7 @@ Tensor Kernel(Eager& e, const Tensor& t, const std::vector<int>& axes, bool keep
   return out;
 }
 
-bool IsAmp(const Eager& e) {
-  return e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16;
-}
+bool IsAmp(const Eager& e) { return IsAutocast(e.spec().precision); }
 
 // Autocast asks sum, prod and norms for an fp32 result (fp32_set_opt_dtype); the kernel converts while it reads.
 DType SumType(const Eager& e, DType input) {

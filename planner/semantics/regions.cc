@@ -13,7 +13,7 @@ namespace {
 // ops/autocast: every operand to fp32, and the result to the type that the first one had, which is the lower one behind
 // convolutions and linear layers.
 bool UnderAutocast(const Call& c) {
-  const bool amp = c.e.spec().precision == Precision::kAmpFp16 || c.e.spec().precision == Precision::kAmpBf16;
+  const bool amp = IsAutocast(c.e.spec().precision);
   return amp && c.Int("autocast", 1) != 0;
 }
 Tensor InFull(Call& c, const Tensor& x) {

@@ -49,7 +49,7 @@ void AffineGrid(Call& c) {
   const Tensor& theta = c.In(0);
   const Shape grid = c.OutShape();
   const bool align_corners = c.Int("align_corners") != 0;
-  const bool amp = e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16;
+  const bool amp = IsAutocast(e.spec().precision);
   const DType lower = e.spec().precision == Precision::kAmpBf16 ? DType::kBFloat16 : DType::kFloat16;
   Dim places(1);
   for (int i = 1; i + 1 < grid.rank(); ++i) places = places * grid[i];

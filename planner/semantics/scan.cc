@@ -28,7 +28,7 @@ DType OfIntegers(const Call& c) {
 DType ScannedType(const Call& c, DType type) {
   if (!IsFloating(type)) return OfIntegers(c);
   const Precision precision = c.e.spec().precision;
-  const bool amp = precision == Precision::kAmpFp16 || precision == Precision::kAmpBf16;
+  const bool amp = IsAutocast(precision);
   return amp && BitWidth(type) == 16 ? DType::kFloat32 : type;
 }
 

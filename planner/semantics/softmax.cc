@@ -8,7 +8,7 @@ namespace {
 
 // fp32_set_opt_dtype of aten/src/ATen/autocast_mode.h.
 DType AutocastType(const Eager& e, const Tensor& x) {
-  const bool amp = e.spec().precision == Precision::kAmpFp16 || e.spec().precision == Precision::kAmpBf16;
+  const bool amp = IsAutocast(e.spec().precision);
   return amp && (x->dtype == DType::kFloat16 || x->dtype == DType::kBFloat16) ? DType::kFloat32 : x->dtype;
 }
 

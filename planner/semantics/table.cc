@@ -27,7 +27,7 @@ const OpRule* FindRule(std::string_view op) {
 // What comes out of halves alone is taken for halves: autocast has made fp32 of what it knows to need it.
 DType UnknownType(const Call& c, size_t output) {
   const DType told = c.e.ModelType(c.OutType(output));
-  const bool amp = c.e.spec().precision == Precision::kAmpFp16 || c.e.spec().precision == Precision::kAmpBf16;
+  const bool amp = IsAutocast(c.e.spec().precision);
   if (!amp || told != DType::kFloat32) return told;
   DType common = DType::kUndefined;
   for (const Tensor& input : c.inputs) {

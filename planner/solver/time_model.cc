@@ -32,7 +32,7 @@ double PerOutput(const Layers& layers, ValueId weight, int64_t batch) {
   return shape.rank() > 0 ? Elements(layers, weight, batch) / std::max(1.0, Length(shape[0], batch)) : 0;
 }
 
-bool IsAmp(Precision precision) { return precision == Precision::kAmpFp16 || precision == Precision::kAmpBf16; }
+bool IsAmp(Precision precision) { return IsAutocast(precision); }
 
 // Bytes of a floating element that is not under autocast.
 double ModelWidth(Precision precision) {

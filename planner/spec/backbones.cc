@@ -75,6 +75,7 @@ std::set<std::string> Beginnings(const Layers& layers) {
   for (const ValueId id : layers.parameters) names.insert(layers[id].name);
   const std::string shared = SharedPrefix(layers);
   const size_t wrappers = shared.size();
+  const std::vector<NameHabit> inside = NamesWith(NameHabit::Of::kPublishedIn);
   std::set<std::string> beginnings;
   for (const NameHabit& habit : NamesWith(NameHabit::Of::kPublished)) {
     for (const std::string_view name : names) {
@@ -89,8 +90,8 @@ std::set<std::string> Beginnings(const Layers& layers) {
       if (!(beginning == shared || beginning.ends_with('.'))) continue;
       const std::string with = beginning + std::string(habit.with);
       if (!names.contains(with)) continue;
-      // torchvision's networks of one nn.Sequential have it in features, in front of classifier or head.
-      if (beginning == shared || beginning == shared + "features.")
+      const std::string_view child = std::string_view(beginning).substr(wrappers);
+      if (child.empty() || std::ranges::any_of(inside, [&](const NameHabit& of) { return child == of.name; }))
         beginnings.merge(ChildrenOfPublished(name, with, layers));
       else
         beginnings.insert(beginning);

@@ -21,12 +21,12 @@ class PairFinder {
   explicit PairFinder(const Layers& layers) : layers_(layers), uses_(layers) {}
 
   // The pair beside the linear layer of this sum: first what x goes down with. The sum may be with a part of what the
-  // layer made: q and v of one projection of qkv (arXiv 2106.09685, 4.2: the two that are
-  // adapted).
+  // layer made: q and v, which LoRA adapts (arXiv 2106.09685, 4.2), of one projection of qkv.
   std::optional<std::pair<ValueId, ValueId>> PairOf(const Layer& sum) const {
     if (sum.op != "add" || sum.inputs.size() != 2) return std::nullopt;
     for (const size_t side : {0, 1}) {
-      const std::optional<Product> base = ProductAt(Whole(sum.inputs[side]));
+      const std::optional<Product> base =
+          ProductAt(uses_.Behind({"split", "chunk", "slice", "select", "unbind"}, sum.inputs[side]));
       const std::optional<Product> up = base ? ProductAt(Behind(sum.inputs[1 - side])) : std::nullopt;
       const std::optional<Product> down = up ? ProductAt(Behind(up->input)) : std::nullopt;
       if (!down || Behind(down->input) != Behind(base->input)) continue;
@@ -50,15 +50,6 @@ class PairFinder {
   }
 
  private:
-  // What a part was taken of.
-  ValueId Whole(ValueId id) const {
-    for (const Layer* maker = uses_.MakerOf(id); maker != nullptr; maker = uses_.MakerOf(id)) {
-      if (!IsOneOf(maker->op, {"split", "chunk", "slice", "select", "unbind"})) break;
-      id = maker->inputs[0];
-    }
-    return id;
-  }
-
   // Behind dropouts, casts and scales.
   ValueId Behind(ValueId id) const {
     for (const Layer* maker = uses_.MakerOf(id); maker != nullptr; maker = uses_.MakerOf(id)) {

@@ -82,6 +82,9 @@ DType TypeInRun(DType in_file, Precision precision);
 // The names of the command line, and back. Parse... lists the choices in its error.
 std::string_view Name(Mode mode);
 std::string_view Name(Precision precision);
+inline bool IsAutocast(Precision precision) {
+  return precision == Precision::kAmpFp16 || precision == Precision::kAmpBf16;
+}
 std::string_view Name(Optimizer optimizer);
 std::string_view Name(OptimizerImpl impl);
 std::string_view Name(Loss loss);

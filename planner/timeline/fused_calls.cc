@@ -218,7 +218,7 @@ class Search {
 }  // namespace
 
 std::vector<FusedCall> FusedCallsOf(const Layers& layers, const TrainingSpec& spec) {
-  const bool autocast = spec.precision == Precision::kAmpFp16 || spec.precision == Precision::kAmpBf16;
+  const bool autocast = IsAutocast(spec.precision);
   if (spec.mode != Mode::kInfer || autocast) return {};
   const bool any = std::any_of(layers.layers.begin(), layers.layers.end(), [](const Layer& layer) {
     return layer.op == "scaled_dot_product_attention" || layer.op == "softmax";

@@ -23,10 +23,6 @@ std::string EncoderOf(const std::string& path) {
   return path.substr(0, at) + "encoder";
 }
 
-bool HasModule(const Layers& layers, std::string_view end) {
-  return std::ranges::any_of(layers.modules, [&](const Module& module) { return module.path.ends_with(end); });
-}
-
 }  // namespace
 
 void HoldEncoderState(Layers* layers) {

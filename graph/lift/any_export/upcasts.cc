@@ -137,7 +137,7 @@ class Upcasts {
     const std::string& around = layers_[layers_[module].parent].class_name;
     const NameHabit* habit = HabitOfName(layers_[module].path, NameHabit::Of::kCastToWeight, around);
     if (habit == nullptr || habit->with.empty()) return habit != nullptr && t5;
-    return std::ranges::any_of(layers_.modules, [&](const Module& one) { return one.path.ends_with(habit->with); });
+    return HasModule(layers_, habit->with);
   }
 
   // A cast has the shape and, in a file in fp32, the type of what it casts.

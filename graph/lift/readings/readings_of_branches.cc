@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/layers/edit.h"
 
@@ -16,33 +14,27 @@ namespace {
 
 constexpr const char* kEvalTells = "an export of model.eval() has what eval() runs";
 
-// "aux.0" in m.aux.0, behind any dot.
-bool HasTrainOnlyName(std::string_view path, const std::vector<NameHabit>& habits) {
-  for (size_t at = 0; at < path.size();) {
-    const std::string_view rest = path.substr(at);
-    if (std::ranges::any_of(habits, [&](const NameHabit& habit) { return rest.starts_with(habit.name); })) return true;
-    at = std::min(path.find('.', at), path.size() - 1) + 1;
-  }
-  return false;
-}
-
-bool IsMade(const Layers& layers, ValueId id) { return id.valid() && layers[id].role == Role::kActivation; }
-
-// What remains without the branches: names of what is gone, and what stands for a sum with it.
+// What remains without the branches.
 class Branches {
  public:
   explicit Branches(Layers* layers) : layers_(*layers), edit_(layers) {}
 
   // Whether some branch went, and whatever it met can do without it.
   bool CutNamed() {
-    const std::vector<NameHabit> habits = NamesWith(NameHabit::Of::kTrainOnly);
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       const Layer& layer = layers_.layers[l];
-      const bool named = layer.module.valid() && HasTrainOnlyName(layers_[layer.module].path, habits);
-      if (!named && !CutBehind(layer)) continue;
-      if (!named && failed_) return false;
+      const std::string path = layer.module.valid() ? "." + layers_[layer.module].path : "";
+      const bool named = HabitWithin(path, NameHabit::Of::kTrainOnly, "") != nullptr;
+      const Meeting meeting = named ? Meeting{.gone = true} : MeetingOf(layer);
+      if (!meeting.gone) continue;
+      if (!meeting.live) {
+        gone_.insert(layer.outputs.begin(), layer.outputs.end());
+      } else if (meeting.other.valid()) {
+        edit_.Rename(layer.outputs[0], meeting.other);
+      } else {
+        return false;
+      }
       edit_.Remove(l);
-      if (named || !renamed_) gone_.insert(layer.outputs.begin(), layer.outputs.end());
     }
     std::vector<ValueId> outputs;
     std::ranges::copy_if(layers_.outputs, std::back_inserter(outputs), [&](ValueId id) { return !gone_.contains(id); });
@@ -68,28 +60,30 @@ class Branches {
   }
 
  private:
-  // Whether a layer goes that reads what is gone. A sum with it is its other operand.
-  bool CutBehind(const Layer& layer) {
-    renamed_ = false;
-    int gone = 0, live = 0;
+  // What a layer reads: whether some of it is gone, and some is not. Of a sum with what is gone, the other operand.
+  struct Meeting {
+    bool gone = false, live = false;
     ValueId other;
+  };
+  Meeting MeetingOf(const Layer& layer) const {
+    Meeting meeting;
+    int live = 0;
     for (const ValueId id : layer.inputs) {
-      if (!IsMade(layers_, id)) continue;
-      ++(gone_.contains(id) ? gone : live);
-      if (!gone_.contains(id)) other = id;
+      if (!id.valid() || layers_[id].role != Role::kActivation) continue;
+      const bool is_gone = gone_.contains(id);
+      meeting.gone = meeting.gone || is_gone;
+      if (!is_gone && ++live == 1) meeting.other = id;
     }
-    if (gone == 0) return false;
-    if (live == 0) return true;
-    renamed_ = live == 1 && layer.op == "add" && layers_[other].shape == layers_[layer.outputs[0]].shape;
-    if (renamed_) edit_.Rename(layer.outputs[0], other);
-    failed_ = !renamed_;
-    return true;
+    meeting.live = live > 0;
+    const bool stands_for_sum =
+        live == 1 && layer.op == "add" && layers_[meeting.other].shape == layers_[layer.outputs[0]].shape;
+    if (!stands_for_sum) meeting.other = ValueId();
+    return meeting;
   }
 
   Layers& layers_;
   Edit edit_;
   std::set<ValueId> gone_;
-  bool renamed_ = false, failed_ = false;
 };
 
 }  // namespace

@@ -1,44 +1,47 @@
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 #include "graph/lift/any_export/passes.h"
 #include "tests/support/layers_by_hand.h"
 
 namespace vramplan {
 namespace {
 
+// The outputs of a model with its encoder's state held: a norm in `encoder`, a linear in `attention`. `norm`: of a
+// module beside them.
+std::vector<ValueId> HeldOf(const char* encoder, const std::string& attention, const char* norm, ValueId* logits,
+                            ValueId* state) {
+  LayersByHand hand;
+  for (const std::string& path : {std::string(encoder), attention, std::string(norm)})
+    hand.layers.modules.push_back({.path = path, .class_name = "", .parent = ModuleId{1}});
+  const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+  *state = hand.Add("layer_norm", {x}, {Dim::Batch(), 8});
+  hand.layers.layers.back().module = ModuleId{2};
+  *logits = hand.Add("linear", {*state}, {Dim::Batch(), 4});
+  hand.layers.layers.back().module = ModuleId{3};
+  hand.layers.outputs = {*logits};
+  HoldEncoderState(&hand.layers);
+  return hand.layers.outputs;
+}
+
 TEST_CASE("an encoder-decoder model of transformers returns its encoder's last hidden state as well") {
   // t5_small: 524'288 B more alive after the backward than the logits explain.
   for (const char* attention : {"m.decoder.block.0.EncDecAttention", "m.decoder.block.0.SelfAttention"}) {
-    LayersByHand hand;
-    hand.layers.modules.push_back({.path = "m.encoder", .class_name = "", .parent = ModuleId{1}});
-    hand.layers.modules.push_back({.path = attention, .class_name = "", .parent = ModuleId{1}});
-    const ValueId x = hand.Input("x", {Dim::Batch(), 8});
-    const ValueId state = hand.Add("layer_norm", {x}, {Dim::Batch(), 8});
-    hand.layers.layers.back().module = ModuleId{2};
-    const ValueId logits = hand.Add("linear", {state}, {Dim::Batch(), 4});
-    hand.layers.layers.back().module = ModuleId{3};
-    hand.layers.outputs = {logits};
-    HoldEncoderState(&hand.layers);
+    ValueId logits, state;
+    const std::vector<ValueId> held = HeldOf("m.encoder", attention, "m.norm", &logits, &state);
     const bool crosses = std::string(attention).find("EncDec") != std::string::npos;
-    CHECK(hand.layers.outputs == (crosses ? std::vector<ValueId>{logits, state} : std::vector<ValueId>{logits}));
+    CHECK(held == (crosses ? std::vector<ValueId>{logits, state} : std::vector<ValueId>{logits}));
   }
 }
 
 TEST_CASE("a decoder of text has an encoder of text, in models with SeamlessM4T's layers") {
   for (const char* norm : {"m.text_decoder.layers.0.cross_attention_layer_norm", "m.text_decoder.layers.0.norm"}) {
-    LayersByHand hand;
-    hand.layers.modules.push_back({.path = "m.text_encoder", .class_name = "", .parent = ModuleId{1}});
-    hand.layers.modules.push_back(
-        {.path = "m.text_decoder.layers.0.cross_attention", .class_name = "", .parent = ModuleId{1}});
-    hand.layers.modules.push_back({.path = norm, .class_name = "", .parent = ModuleId{1}});
-    const ValueId x = hand.Input("x", {Dim::Batch(), 8});
-    const ValueId state = hand.Add("layer_norm", {x}, {Dim::Batch(), 8});
-    hand.layers.layers.back().module = ModuleId{2};
-    const ValueId logits = hand.Add("linear", {state}, {Dim::Batch(), 4});
-    hand.layers.layers.back().module = ModuleId{3};
-    hand.layers.outputs = {logits};
-    HoldEncoderState(&hand.layers);
-    CHECK(hand.layers.outputs.size() == (std::string(norm).ends_with("cross_attention_layer_norm") ? 2 : 1));
+    ValueId logits, state;
+    const std::vector<ValueId> held =
+        HeldOf("m.text_encoder", "m.text_decoder.layers.0.cross_attention", norm, &logits, &state);
+    CHECK(held.size() == (std::string(norm).ends_with("cross_attention_layer_norm") ? 2 : 1));
   }
 }
 
