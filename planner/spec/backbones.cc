@@ -90,7 +90,7 @@ std::set<std::string> Beginnings(const Layers& layers) {
       if (!(beginning == shared || beginning.ends_with('.'))) continue;
       const std::string with = beginning + std::string(habit.with);
       if (!names.contains(with)) continue;
-      const std::string_view child = std::string_view(beginning).substr(wrappers);
+      const std::string child = beginning.substr(wrappers);
       if (child.empty() || std::ranges::any_of(inside, [&](const NameHabit& of) { return child == of.name; }))
         beginnings.merge(ChildrenOfPublished(name, with, layers));
       else
