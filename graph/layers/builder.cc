@@ -122,21 +122,29 @@ void LayerBuilder::OrderPlaced() {
 
 void LayerBuilder::OpenModules() {
   layers_.modules.push_back({.path = "", .class_name = root_class_, .parent = {}});
-  std::vector<ModuleId> open = {ModuleId{0}};  // the root, then one call per frame of the last layer's path
+  struct Open {
+    ModuleId module;
+    std::string call;
+  };
+  std::vector<Open> open = {{ModuleId{0}, ""}};  // the root, then one call per frame of the last layer's path
   for (Placed& placed : placed_) {
     size_t common = 0;
     while (common < placed.path.size() && common + 1 < open.size() &&
-           layers_[open[common + 1]].path == placed.path[common].path) {
+           layers_[open[common + 1].module].path == placed.path[common].path) {
       ++common;
     }
+    const std::string call = placed.path.empty() ? "" : placed.path.back().call;
+    const bool is_open = common > 0 && common == placed.path.size();
+    if (is_open && !call.empty() && !open[common].call.empty() && open[common].call != call) --common;  // x = f(f(x))
     open.resize(common + 1);
     for (; common < placed.path.size(); ++common) {
       ModuleFrame& frame = placed.path[common];
       layers_.modules.push_back(
-          {.path = std::move(frame.path), .class_name = std::move(frame.class_name), .parent = open.back()});
-      open.push_back(ModuleId{static_cast<int32_t>(layers_.modules.size()) - 1});
+          {.path = std::move(frame.path), .class_name = std::move(frame.class_name), .parent = open.back().module});
+      open.push_back({ModuleId{static_cast<int32_t>(layers_.modules.size()) - 1}, ""});
     }
-    placed.layer.module = open.size() == 1 ? ModuleId{} : open.back();
+    if (!call.empty()) open.back().call = call;
+    placed.layer.module = open.size() == 1 ? ModuleId{} : open.back().module;
   }
 }
 

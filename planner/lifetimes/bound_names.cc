@@ -31,6 +31,7 @@ class BoundNames {
       HoldAroundJoin(layers_.layers[l], static_cast<int>(l));
     }
     HoldTuples();
+    HoldStates();
     for (size_t v = 0; v < layers_.values.size(); ++v) {
       // Masks and positions are mostly written into one another, by helpers that transformers compose.
       if (IsFloating(layers_.values[v].type)) HoldIfWaiting(ValueId::At(v));
@@ -264,6 +265,50 @@ class BoundNames {
     for (const auto& [call, made] : results) {
       if (made.size() < 2 || handed_on(made)) continue;
       for (const Result& one : made) Raise(one.id, frames_.EndOfName(PlaceOf(one.id), one.frame), one.frame);
+    }
+  }
+
+  // for x in xs: h, c = self.cell(x, (h, c)): each turn writes both names anew, and they outlive the last turn, whoever
+  // reads them then. Told by what any turn's results were read for outside of the call.
+  void HoldStates() {
+    struct Place {
+      int layer, output;  // counted from the call's last layer
+      auto operator<=>(const Place&) const = default;
+    };
+    std::map<std::pair<ModuleId, std::string>, std::vector<Statement>> turns;  // by frame and module
+    for (const ModuleId frame : frames_.All()) {
+      for (const Statement& statement : frames_.StatementsOf(frame)) {
+        if (statement.call.valid() && !frames_.IsOfList(statement))
+          turns[{frame, frames_.KindOf(statement)}].push_back(statement);
+      }
+    }
+    for (const auto& [module, calls] : turns) {
+      if (calls.size() < 3) continue;  // two calls may be one for each of a pair: self.encode(a), self.encode(b)
+      std::set<Place> results;
+      bool hands_on = false;  // the next turn reads what this one made
+      const auto each_value = [&](auto&& f) {
+        for (const Statement& call : calls) {
+          for (int l = call.first; l <= call.last; ++l) {
+            const std::vector<ValueId>& outputs = frames_.At(l).outputs;
+            for (size_t o = 0; o < outputs.size(); ++o) {
+              if (outputs[o].valid()) f(call, outputs[o], Place{call.last - l, static_cast<int>(o)});
+            }
+          }
+        }
+      };
+      each_value([&](const Statement& call, ValueId id, const Place& place) {
+        if (ReadersOf(id).empty() || ReadersOf(id).back() <= call.last) return;
+        results.insert(place);
+        for (const int reader : ReadersOf(id)) {
+          if (hands_on || reader <= call.last || reader > frames_.EndOf(module.first)) continue;
+          const Statement next = frames_.StatementOf(reader, module.first);
+          hands_on = next.call.valid() && layers_[next.call].path == layers_[call.call].path;
+        }
+      });
+      if (results.size() < 2 || !hands_on) continue;
+      each_value([&](const Statement&, ValueId id, const Place& place) {
+        if (results.contains(place)) Raise(id, frames_.EndOfName(PlaceOf(id), module.first), module.first);
+      });
     }
   }
 

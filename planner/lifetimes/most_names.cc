@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -41,16 +42,21 @@ class MostNames {
       in_list_.insert({frame, made.list});
   }
 
-  // A chain in a list, x = block(x), writes one name anew.
+  // A chain in a list, x = block(x), writes one name anew when the call is back. What a turn makes by a call of its own
+  // beside the chain, h = self.cell1(x, h); y = self.cell2(h, y), keeps its name until its next turn is back.
   void Hold(Holds& release, size_t v) const {
     const ModuleId frame = FrameOf(v);
-    const bool in_list = in_list_.contains({frame, frames_.LoopOf(MakerOf(v), frame).list});
-    if (!in_list &&
-        frames_.Carries(frames_.StatementOf(MakerOf(v), frame), frames_.StatementOf(read_[v].after, frame))) {
+    const int maker = MakerOf(v);
+    const Statement made = frames_.StatementOf(maker, frame);
+    const Statement read = frames_.StatementOf(read_[v].after, frame);
+    const bool in_list = in_list_.contains({frame, frames_.LoopOf(maker, frame).list});
+    const int anew = frames_.EndOfName(maker, frame);
+    if (!in_list && frames_.Carries(made, read)) {
+      const bool turns = made.call.valid() && !frames_.IsOfList(made) && anew < frames_.EndOf(frame);
+      release.Lengthen(ValueId::At(v), frames_.Named(turns ? std::max(anew, read.last) : read.last, frame));
       return;
     }
-    const bool to_end = in_list || IsKept(v, frame);
-    const int end = to_end ? frames_.EndOf(frame) : frames_.EndOfName(MakerOf(v), frame);
+    const int end = in_list || IsKept(v, frame) ? frames_.EndOf(frame) : anew;
     release.Lengthen(ValueId::At(v), frames_.Named(end, frame));
   }
 

@@ -38,6 +38,7 @@ ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::str
   std::string raw;                    // the scope read so far
   std::string_view previous;          // its last segment as written
   std::string previous_name, around;  // the same without its call number, and the path around it
+  std::string call;                   // the number
   for (const std::string_view segment : TextsIn(scope, '/')) {
     std::string name(segment);
     std::string base = path.empty() ? std::string() : path.back().path;
@@ -50,8 +51,10 @@ ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::str
       return outer.empty() ? inner : outer + "." + inner;
     };
     const std::string first_call = WithoutCallNumber(name);
+    call = numbers_calls ? "0" : "";
     if (numbers_calls && !first_call.empty() && !owners.contains(under(base, name)) &&
         scopes.contains(raw + "/" + WithoutCallNumber(segment))) {
+      call = name.substr(first_call.size() + 1);
       name = first_call;
     }
     raw += "/" + std::string(segment);
@@ -60,6 +63,7 @@ ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::str
     around = base;
     path.push_back({.path = under(base, name), .class_name = ""});
   }
+  if (!path.empty()) path.back().call = call;
   return path;
 }
 

@@ -1,75 +1,11 @@
-
 #include <doctest/doctest.h>
 
-#include <map>
 #include <string>
 
-#include "planner/lifetimes/lifetimes.h"
+#include "tests/planner/lifetimes/forward.h"
 
 namespace vramplan {
 namespace {
-
-// A forward as lines "module: op(arguments) name"; the answer says by name behind which line each result dies.
-struct Forward {
-  Forward() { Call(""); }
-
-  ModuleId Call(const std::string& path) {
-    for (size_t m = 0; m < layers.modules.size(); ++m) {
-      if (layers.modules[m].path == path) return ModuleId{static_cast<int32_t>(m)};
-    }
-    ModuleId parent;
-    if (!path.empty()) {
-      const size_t dot = path.rfind('.');
-      parent = Call(dot == std::string::npos ? "" : path.substr(0, dot));
-    }
-    layers.modules.push_back({path, "", parent});
-    return ModuleId{static_cast<int32_t>(layers.modules.size()) - 1};
-  }
-  ValueId Value(Role role, const Shape& shape) {
-    layers.values.push_back({std::to_string(layers.values.size()), DType::kFloat32, shape, role});
-    return ValueId{static_cast<int32_t>(layers.values.size()) - 1};
-  }
-  ValueId Run(const std::string& name, const std::string& path, const std::string& op, std::vector<ValueId> inputs,
-              const Shape& shape = Shape{Dim(1)}) {
-    Layer layer;
-    layer.op = op;
-    layer.name = name;
-    if (!path.empty()) layer.module = Call(path);
-    layer.inputs = std::move(inputs);
-    layer.outputs = {Value(Role::kActivation, shape)};
-    layers.layers.push_back(layer);
-    return layer.outputs[0];
-  }
-  std::string DiesBehind(ValueId value) const {
-    const auto releases = ReleasesAfter(layers);
-    for (size_t l = 0; l < releases.size(); ++l) {
-      for (const ValueId id : releases[l]) {
-        if (id == value) return layers.layers[l].name;
-      }
-    }
-    return "never";
-  }
-
-  Layers layers;
-  ValueId x = Value(Role::kInput, Shape{Dim(1)});
-};
-
-TEST_CASE("acc = acc + f(h): each turn of a loop writes the sum's name anew") {
-  // Measured: PyTorch 2.10 lets each sum go when the next one is there.
-  Forward f;
-  const ValueId stem = f.Run("stem", "stem", "conv2d", {f.x});
-  const ValueId begun = f.Run("begun", "", "zeros", {});
-  const ValueId h0 = f.Run("h0", "blocks.0", "conv2d", {stem});
-  const ValueId term0 = f.Run("term0", "heads.0", "conv2d", {h0});
-  const ValueId sum0 = f.Run("sum0", "", "add", {begun, term0});
-  const ValueId h1 = f.Run("h1", "blocks.1", "conv2d", {h0});
-  const ValueId term1 = f.Run("term1", "heads.1", "conv2d", {h1});
-  const ValueId sum1 = f.Run("sum1", "", "add", {sum0, term1});
-  f.layers.outputs = {f.Run("head", "fc", "linear", {sum1})};
-  CHECK(f.DiesBehind(begun) == "sum0");
-  CHECK(f.DiesBehind(term0) == "sum0");
-  CHECK(f.DiesBehind(sum0) == "sum1");
-}
 
 TEST_CASE("what the root made waits for no call that does not take it") {
   Forward f;

@@ -41,6 +41,31 @@ TEST_CASE("module paths from scopes: Sequentials, lists, second calls, nodes who
   CHECK(PathsOf(layers, 5) == Lines{});
 }
 
+TEST_CASE("calls of one module behind each other are told apart by their numbers, whatever runs inside them") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 4] x) => (float[batch, 4] y) {
+      a = Relu (x)
+        # name: /cell/Relu
+      b = Tanh (a)
+        # name: /cell/act/Tanh
+      c = Sigmoid (b)
+        # name: /cell/Sigmoid
+      d = Relu (c)
+        # name: /cell_1/Relu
+      e = Tanh (d)
+        # name: /cell/act_1/Tanh
+      y = Sigmoid (e)
+        # name: /cell_1/Sigmoid
+    })");
+  REQUIRE(layers.layers.size() == 6);
+  const auto call_of = [&](size_t layer) { return layers.layers[layer].module; };
+  CHECK(call_of(0) == call_of(2));
+  CHECK(call_of(3) == call_of(5));
+  CHECK(call_of(0) != call_of(3));
+  CHECK(layers[call_of(4)].parent == call_of(3));
+  CHECK(layers[call_of(3)].path == "cell");
+}
+
 TEST_CASE("a sum that ONNX Runtime fused with a norm stands where its name says") {
   const Layers layers = testing::Lifted(R"(
     <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
