@@ -23,11 +23,13 @@ enum class Effect : uint8_t {
   kActsOutOfPlace,     // they do not
   kActsAsItsCaller,    // the class around it decides
   kAddsInPlace,        // every sum of its forward is x += y, where it made x; of exactly this class
+  kMultipliesInPlace,  // x.mul_(x.sigmoid()); of exactly this class
   kDividesInPlace,     // noise.div_(survival rate); of exactly this class
   kSkipsMasks,         // attention gets no mask where the mask would hide nothing, or only what is_causal hides
   kHalvesOfT5,         // the model clamps sums in fp16 and casts to its weights' type; of exactly this class
   kNormsByWeightType,  // RMSNorm: x * rsqrt(mean of x.float() squared), then to the weight's type, not to x's
   kSumGoesBack,        // a sum of its forward goes back to the type of its first summand; of exactly this class
+  kTurnGoesBack,       // rotary embeddings give queries and keys their own type back; of exactly this class
   kBiasBeforeCall,     // window attention computes its position bias in front of the function that it calls
 };
 

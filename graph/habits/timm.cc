@@ -51,6 +51,8 @@ constexpr ClassHabit kTimmClasses[] = {
     {"timm.models.vision_transformer.", Effect::kActsOutOfPlace},
     {"timm.models.swin_transformer", Effect::kActsOutOfPlace},
     {"timm.models.swin_transformer_v2.WindowAttention", Effect::kActsInPlace},  // cpb_mlp
+    // layers/activations.py: x.mul_(x.sigmoid()) where inplace, as norms and excitations build it
+    {"timm.layers.activations.Swish", Effect::kMultipliesInPlace},
     // x += y
     {"timm.models.byobnet.MobileOneBlock", Effect::kAddsInPlace},
     {"timm.models.dla.DlaBasic", Effect::kAddsInPlace},

@@ -15,6 +15,22 @@ constexpr ClassHabit kTransformersClasses[] = {
     // x += y
     {"transformers.models.resnet.modeling_resnet.ResNetBasicLayer", Effect::kAddsInPlace},
     {"transformers.models.resnet.modeling_resnet.ResNetBottleNeckLayer", Effect::kAddsInPlace},
+    // apply_rotary_pos_emb: return q_embed.to(q_type), k_embed.to(k_type)
+    {"transformers.models.olmo.modeling_olmo.OlmoAttention", Effect::kTurnGoesBack},
+    {"transformers.models.olmo2.modeling_olmo2.Olmo2Attention", Effect::kTurnGoesBack},
+    {"transformers.models.olmo3.modeling_olmo3.Olmo3Attention", Effect::kTurnGoesBack},
+    {"transformers.models.olmo_hybrid.modeling_olmo_hybrid.OlmoHybridAttention", Effect::kTurnGoesBack},
+    {"transformers.models.flex_olmo.modeling_flex_olmo.FlexOlmoAttention", Effect::kTurnGoesBack},
+    {"transformers.models.ernie4_5.modeling_ernie4_5.Ernie4_5Attention", Effect::kTurnGoesBack},
+    {"transformers.models.cohere.modeling_cohere.CohereAttention", Effect::kTurnGoesBack},
+    {"transformers.models.cohere2.modeling_cohere2.Cohere2Attention", Effect::kTurnGoesBack},
+    {"transformers.models.cohere2_moe.modeling_cohere2_moe.Cohere2MoeAttention", Effect::kTurnGoesBack},
+    {"transformers.models.modernbert.modeling_modernbert.ModernBertAttention", Effect::kTurnGoesBack},
+    {"transformers.models.modernbert_decoder.modeling_modernbert_decoder.ModernBertDecoderAttention", Effect::kTurnGoesBack},
+    {"transformers.models.lfm3.modeling_lfm3.Lfm3Attention", Effect::kTurnGoesBack},
+    {"transformers.models.beam.modeling_beam.BeamAttention", Effect::kTurnGoesBack},
+    {"transformers.models.ernie4_5_moe.modeling_ernie4_5_moe.Ernie4_5_MoeAttention", Effect::kTurnGoesBack},
+    {"transformers.models.esm.modeling_esm.EsmSelfAttention", Effect::kTurnGoesBack},
 };
 
 constexpr FrameHabit kTransformersFrames[] = {

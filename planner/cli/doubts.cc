@@ -302,6 +302,7 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
     doubt.assumption = {
         .code = std::move(reading.code), .text = std::move(reading.text), .settle = std::move(reading.settle)};
     doubt.Add(RequestedFor(reading.layers, step.spec, step.batch, &already_told));
+    if (reading.also) doubt.Add(RequestedFor(*reading.also, step.spec, step.batch, &already_told));
     doubts.push_back(std::move(doubt));
   }
   return doubts;

@@ -4,6 +4,7 @@
 //   GroupNorm32: return super().forward(x.float()).type(x.dtype)          group_norm(x), type_as(., x)
 //   F.softmax(scores.float(), dim=-1).type_as(xq)                         float(scores), softmax, type_as(., scores)
 //   return (latent + self.pos_embed).to(latent.dtype)                     add, type_as(., latent): a buffer stays fp32
+//   return (q * cos + rotate_half(q) * sin).type_as(q)                    add, type_as(., q)
 //
 // What is known: classes that people copy (graph/habits), and source lines. Of the rest a reading asks
 // (readings/readings.h). A norm under autocast widens its operand by itself, a softmax widens it inside its kernel
@@ -48,6 +49,11 @@ class CastsBack {
         any = true;
         continue;
       }
+      if (const ValueId turned = TurnedBy(layer); turned.valid() && OfTurn(layer) == asked) {
+        Return(l, turned);
+        any = true;
+        continue;
+      }
       const bool norm = IsOneOf(layer.op, {"group_norm", "layer_norm", "rms_norm"});
       if ((!norm && !IsProbability(layer)) || layer.inputs.empty() || IsCastBack(layer)) continue;
       if ((norm ? OfNorm(layer) : OfProbability(layer)) != asked) continue;
@@ -67,6 +73,34 @@ class CastsBack {
   bool IsSumThatGoesBack(const Layer& layer) const {
     return layer.op == "add" && layer.module.valid() && layer.inputs.size() == 2 && layer.inputs[0].valid() &&
            HasHabit(layers_[layer.module].class_name, Effect::kSumGoesBack) && !IsCastBack(layer);
+  }
+
+  // Whether a value is the other one with its halves turned: cat(-x[..., d:], x[..., :d]).
+  bool IsTurned(ValueId value, ValueId x) const {
+    const Layer* join = uses_.MakerOf(uses_.Behind({"reshape", "view"}, value));
+    if (join == nullptr || !IsOneOf(join->op, {"cat", "stack"}) || join->inputs.empty()) return false;
+    return uses_.Behind({"neg", "slice", "select", "split", "unbind", "unsqueeze", "squeeze", "reshape", "view"},
+                        join->inputs[0]) == uses_.Behind({"reshape", "view"}, x);
+  }
+
+  // The x of x * cos + turned(x) * sin, which no cast follows; invalid where this is no such sum.
+  ValueId TurnedBy(const Layer& sum) const {
+    if (sum.op != "add" || IsCastBack(sum)) return {};
+    const Layer *straight = uses_.Operand(&sum, 0, "mul"), *turned = uses_.Operand(&sum, 1, "mul");
+    if (straight == nullptr || turned == nullptr || turned->inputs.size() != 2 || straight->inputs.size() != 2)
+      return {};
+    for (const ValueId x : straight->inputs) {
+      for (const ValueId other : turned->inputs) {
+        if (x.valid() && IsTurned(other, x)) return x;
+      }
+    }
+    return {};
+  }
+
+  CastEvidence OfTurn(const Layer& layer) const {
+    const std::string_view name = layer.module.valid() ? std::string_view(layers_[layer.module].class_name) : "";
+    if (!IsOfAnyLibrary(name)) return LinesOf(layer);
+    return HasHabit(name, Effect::kTurnGoesBack) ? CastEvidence::kClass : CastEvidence::kTellsNot;
   }
 
   // What tells that this norm goes back.

@@ -44,6 +44,7 @@ InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view
   // The noise of a dropout in place (aten/src/ATen/native/Dropout.cpp, _dropout<inplace>).
   if (op == "div" && HasHabit(innermost, Effect::kDividesInPlace)) return InPlace::kYes;
   if (op == "div") return innermost.starts_with(kDropoutModule) ? InPlace::kYes : InPlace::kNo;
+  if (op == "mul" && HasHabit(innermost, Effect::kMultipliesInPlace)) return InPlace::kYes;
   if (op == "mul") return innermost.starts_with(kDropoutModule) ? InPlace::kYes : InPlace::kNo;
   if (!Contains(kInPlaceActivations, op)) return InPlace::kNo;
   return ActivationInPlace(classes, behind_feature, path);

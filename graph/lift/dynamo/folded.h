@@ -25,6 +25,7 @@ struct FxSite {
   const ClassByPath& classes;
   LayerBuilder& builder;
   Signature& signature;
+  const FxGroup* last = nullptr;  // the last user of an operand without a node; null: not asked
 };
 
 struct FoldedConvolution {

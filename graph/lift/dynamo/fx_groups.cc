@@ -150,6 +150,11 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   std::fill(result.of_node.begin(), result.of_node.end(), -1);
   for (size_t g = 0; g < result.groups.size(); ++g) {
     for (const NodeId node : result.groups[g].nodes) result.of_node[node.index()] = static_cast<int32_t>(g);
+    const auto use = [&](const std::string& name) {
+      if (!by_name.contains(name)) result.last_user[name] = static_cast<int32_t>(g);
+    };
+    for (const FxLiteral& argument : result.groups[g].fx.arguments) VisitRefs(argument, use);
+    for (const auto& [key, value] : result.groups[g].fx.keywords) VisitRefs(value, use);
   }
   return result;
 }

@@ -165,9 +165,9 @@ class ProvenanceSource {
     if (open.empty()) return operands;
     const auto is_taken = [&](ValueId value) {
       return std::ranges::any_of(operands, [&](const auto& entry) {
-        const Layer* maker = entry.second.valid() ? builder_.MakerOf(entry.second) : nullptr;
-        const bool copied = maker != nullptr && maker->op == "contiguous" && maker->inputs.front() == value;
-        return entry.second == value || copied;  // a copy that an earlier operator named too
+        const Layer* maker = builder_.MakerOf(entry.second);
+        const bool dropped = maker != nullptr && maker->nodes.empty() && !maker->inputs.empty();
+        return entry.second == value || (dropped && maker->inputs.front() == value);  // x * 1.0, named earlier too
       });
     };
     // What is left: made by layers first, constants and what the signature names only when there is nothing else.
@@ -262,7 +262,9 @@ class ProvenanceSource {
 
   // The operand `ref`, which nothing in the file carries and whose data comes from `source`.
   ValueId Dropped(int32_t g, const std::string& ref, ValueId source) {
-    const ValueId result = LiftCallWithoutNode(ref, source, At(g));
+    FxSite at = At(g);
+    if (const auto last = groups_.last_user.find(ref); last != groups_.last_user.end()) at.last = &Group(last->second);
+    const ValueId result = LiftCallWithoutNode(ref, source, at);
     if (result != source) by_fx_name_[ref] = result;
     return result;
   }

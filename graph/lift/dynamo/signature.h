@@ -91,6 +91,7 @@ class Signature {
   bool ShapeByHabit(const std::string& target);
   void TakeShapesOf(const std::optional<std::vector<RecordedTensor>>& tensors);
   bool ShapeFromNamesake(const std::string& target);
+  int64_t GrowthOf(const std::string& stage, int number);
   bool ShapeFromBefore(const std::string& target, std::unordered_map<std::string, int64_t>* growth);
 
   LayerBuilder* builder_;

@@ -1,7 +1,9 @@
 // Shapes of parameters and buffers that no operator of the file uses.
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/lift/dynamo/signature.h"
 
@@ -27,6 +29,40 @@ std::vector<Number> NumbersIn(const std::string& target) {
 }
 std::string With(const std::string& target, const Number& number, int value) {
   return target.substr(0, number.begin) + std::to_string(value) + target.substr(number.end);
+}
+
+// How many times the first length is in that of the second shape, or, where those are one, the second; 0: in none.
+int64_t Growth(const Shape& from, const Shape& to) {
+  int64_t growth = 0;
+  for (int i = 0; i < std::min(2, from.rank()) && growth < 2; ++i) {
+    if (from.rank() != to.rank() || !from[i].IsConstant() || !to[i].IsConstant() || from[i].c0() <= 0) return growth;
+    if (to[i].c0() % from[i].c0() != 0) return growth;
+    growth = to[i].c0() / from[i].c0();
+  }
+  return growth;
+}
+
+// By how much each length of the second shape is greater; nothing where they have not as many.
+std::optional<std::vector<int64_t>> Step(const Shape& from, const Shape& to) {
+  if (from.rank() != to.rank()) return std::nullopt;
+  std::vector<int64_t> step;
+  for (int i = 0; i < from.rank(); ++i) {
+    if (!from[i].IsConstant() || !to[i].IsConstant()) return std::nullopt;
+    step.push_back(to[i].c0() - from[i].c0());
+  }
+  return step;
+}
+
+// What comes after `last` where `to` came after `from`.
+std::optional<Shape> After(const Shape& last, const Shape& from, const Shape& to) {
+  const std::optional<std::vector<int64_t>> step = Step(from, to);
+  if (!step || last.rank() != to.rank()) return std::nullopt;
+  Shape next;
+  for (int i = 0; i < last.rank(); ++i) {
+    if (!last[i].IsConstant() || last[i].c0() + (*step)[static_cast<size_t>(i)] <= 0) return std::nullopt;
+    next.Append(last[i].c0() + (*step)[static_cast<size_t>(i)]);
+  }
+  return next;
 }
 
 }  // namespace
@@ -66,6 +102,17 @@ bool Signature::ShapeByHabit(const std::string& target) {
         sibling = ByTarget(other);
     }
   }
+  // Buffers of transformers that are made by dynamo's decompositions of nothing: frequencies, two for a channel of a head
+  // (modeling_llama.py), and positions, as many as the table beside them has (modeling_bert.py), transformers 5.
+  if (is_buffer && name == "inv_freq") {
+    constexpr int64_t kUsualHead = 128;
+    SetShape(value, DType::kFloat32, Shape{Dim(kUsualHead / 2)});
+    return true;
+  }
+  if (const ValueId table = known("position_embeddings.weight"); is_buffer && name == "position_ids" && table.valid()) {
+    SetShape(value, DType::kInt64, Shape{Dim(1), builder_->At(table).shape[0]});
+    return true;
+  }
   // Unused buffers of transformers repeat one of the same module: token_type_ids is zeros like position_ids
   // (modeling_bert.py), original_inv_freq a copy of inv_freq (modeling_llama.py), transformers 5.
   for (const std::string& other : order_) {
@@ -82,7 +129,8 @@ bool Signature::ShapeByHabit(const std::string& target) {
 }
 
 // layer3.0.conv1 is to layer2.0.conv1 what that is to layer1.0.conv1: as large, or with channels that grow alike. Where
-// a stage has no such pair before it, it grows as its other parameters do. Of a longer list, block4 to block12 of an
+// a stage has no such pair before it, it grows as its other parameters do. Channels that did not grow before do not now,
+// and those that grow from layer to layer of a dense block go on. Of a longer list, block4 to block12 of an
 // Xception, they are as large as the last one that is known: only stages grow, and those are few.
 bool Signature::ShapeFromBefore(const std::string& target, std::unordered_map<std::string, int64_t>* growth) {
   const ValueId value = ByTarget(target);
@@ -92,9 +140,12 @@ bool Signature::ShapeFromBefore(const std::string& target, std::unordered_map<st
                ? &builder_->At(found).shape
                : nullptr;
   };
-  const auto scaled = [](const Shape& shape, int64_t factor) {
+  const auto scaled = [](const Shape& shape, int64_t factor, const Shape* before) {
     Shape result;
-    for (int i = 0; i < shape.rank(); ++i) result.Append(i < 2 && !shape[i].Is(1) ? shape[i] * factor : shape[i]);
+    for (int i = 0; i < shape.rank(); ++i) {
+      const bool stays = before != nullptr && before->rank() == shape.rank() && shape[i] == (*before)[i];
+      result.Append(i < 2 && !shape[i].Is(1) && !stays ? shape[i] * factor : shape[i]);
+    }
     return result;
   };
   const std::vector<Number> numbers = NumbersIn(target);
@@ -108,24 +159,65 @@ bool Signature::ShapeFromBefore(const std::string& target, std::unordered_map<st
     return true;
   }
   for (const Number& number : numbers) {
+    const Shape* last = known(With(target, number, number.value - 1));
+    const bool ends_module = target.find('.', number.end + 1) != std::string::npos;
+    if (last == nullptr || !ends_module) continue;
+    // As this list went on, or as that of the stage before did.
+    const Shape *to = last, *from = known(With(target, number, number.value - 2));
+    const Shape* further = known(With(target, number, number.value - 3));
+    if (from == nullptr || further == nullptr || !(Step(*from, *to) == Step(*further, *from))) {
+      to = from = nullptr;
+      for (const Number& stage : numbers) {
+        if (stage.begin >= number.begin) break;
+        const std::string same = With(target, stage, stage.value - 1);
+        const auto shift = static_cast<std::ptrdiff_t>(same.size()) - static_cast<std::ptrdiff_t>(target.size());
+        Number moved = number;
+        moved.begin = static_cast<size_t>(static_cast<std::ptrdiff_t>(number.begin) + shift);
+        moved.end = static_cast<size_t>(static_cast<std::ptrdiff_t>(number.end) + shift);
+        to = known(same);
+        from = known(With(same, moved, number.value - 1));
+      }
+    }
+    const std::optional<Shape> next = from == nullptr || to == nullptr ? std::nullopt : After(*last, *from, *to);
+    if (!next) continue;
+    SetShape(value, builder_->At(value).type, *next);
+    return true;
+  }
+  for (const Number& number : numbers) {
     const std::string stage = target.substr(0, number.end);
     const Shape* last = known(With(target, number, number.value - 1));
     const Shape* before = known(With(target, number, number.value - 2));
     const bool ends_module = target.find('.', number.end + 1) != std::string::npos;
     if (last == nullptr || !ends_module || last->rank() == 0 || !(*last)[0].IsConstant()) continue;
     if (builder_->At(value).role == Role::kBuffer && last->rank() > 1) continue;  // a table, not channels
-    if (before != nullptr && before->rank() == last->rank() && (*before)[0].IsConstant() && (*before)[0].c0() > 0 &&
-        (*last)[0].c0() % (*before)[0].c0() == 0) {
-      constexpr int kFurtherStages = 3;
-      const bool of_list = ByTarget(With(target, number, number.value + kFurtherStages)).valid();
-      growth->emplace(stage, of_list ? 1 : (*last)[0].c0() / (*before)[0].c0());
-    }
-    const auto factor = growth->find(stage);
-    if (factor == growth->end()) continue;
-    SetShape(value, builder_->At(value).type, scaled(*last, factor->second));
+    constexpr int kFurtherStages = 3;
+    const bool of_list = ByTarget(With(target, number, number.value + kFurtherStages)).valid();
+    if (const int64_t grown = before == nullptr ? 0 : Growth(*before, *last); grown > 0)
+      growth->emplace(stage, of_list ? 1 : grown);
+    if (!growth->contains(stage)) growth->emplace(stage, GrowthOf(stage, number.value));
+    if (growth->at(stage) == 0) continue;
+    SetShape(value, builder_->At(value).type, scaled(*last, growth->at(stage), before));
     return true;
   }
   return false;
+}
+
+// By how much the first lengths of a stage's known parameters are larger than those of the stage before, where all
+// agree; 0: they do not, or there are none. `stage`: "features.transition2", whose number is 2.
+int64_t Signature::GrowthOf(const std::string& stage, int number) {
+  const std::string last = stage.substr(0, stage.size() - std::to_string(number).size()) + std::to_string(number - 1);
+  int64_t growth = 0;
+  for (const std::string& target : order_) {
+    if (!target.starts_with(stage + ".") || !ShapeIsKnown(ByTarget(target))) continue;
+    const ValueId before = ByTarget(last + target.substr(stage.size()));
+    if (!before.valid() || !ShapeIsKnown(before)) continue;
+    const Shape &shape = builder_->At(ByTarget(target)).shape, &smaller = builder_->At(before).shape;
+    if (shape.rank() == 0 || smaller.rank() == 0 || !shape[0].IsConstant() || !smaller[0].IsConstant()) continue;
+    const int64_t from = smaller[0].c0(), to = shape[0].c0();
+    if (from <= 0 || to % from != 0 || (growth != 0 && growth != to / from)) return 0;
+    growth = to / from;
+  }
+  return growth;
 }
 
 // Linears that never ran are built from the same configuration as others: encoder_attn.k_proj beside self_attn.k_proj
@@ -192,35 +284,47 @@ void Signature::Finish(Notes* notes) {
     TakeShapesOf(facts->buffers);
   }
   std::unordered_map<std::string, int64_t> growth;
-  std::string first_assumed;
-  int assumed = 0;
+  std::vector<std::string>& assumed = builder_->guesses().assumed_shapes;
   for (const std::string& target : order_) {
     const ValueId value = ByTarget(target);
     if (ShapeIsKnown(value) || ShapeByHabit(target)) continue;
     builder_->At(value).type = DType::kFloat32;
     if (!ShapeFromBefore(target, &growth) && !ShapeFromNamesake(target)) continue;
-    if (assumed++ == 0) first_assumed = target;
+    assumed.push_back(target);
   }
-  if (assumed > 0) {
+  if (!assumed.empty()) {
     notes->Add({.code = "assumed-shape",
-                .severity = Severity::kWarning,
-                .subject = first_assumed,
-                .text = "the file lists " + std::to_string(assumed) +
+                .subject = assumed.front(),
+                .text = "the file lists " + std::to_string(assumed.size()) +
                         " parameters and buffers from here on that no operator uses, without their shapes; they are "
                         "assumed to continue the pattern of the stages, blocks and modules beside them",
                 .hint = "remove layers that never run from the model, or export a step that runs them"});
   }
+  std::vector<std::string> unknown;
   for (const std::string& target : order_) {
     const ValueId value = ByTarget(target);
     if (ShapeIsKnown(value)) continue;
     // What was used before the export folded it away: a length of 0 would empty whatever it is broadcast with.
     const bool used = !IsUnreferenced(target);
     SetShape(value, DType::kFloat32, used ? Shape() : Shape{0});
+    if (!used) {
+      unknown.push_back(target);
+      continue;
+    }
     notes->Add({.code = "unknown-parameter",
                 .severity = Severity::kWarning,
                 .subject = target,
-                .text = used ? "the file lists it but does not give its shape; it counts as one number"
-                             : "the file lists it but neither gives its shape nor uses it; it counts as 0 B"});
+                .text = "the file lists it but does not give its shape; it counts as one number"});
+  }
+  if (!unknown.empty()) {
+    const size_t more = unknown.size() - 1;
+    const std::string others = more == 0 ? "" : more == 1 ? " and one more" : " and " + std::to_string(more) + " more";
+    notes->Add({.code = "unknown-parameter",
+                .severity = Severity::kWarning,
+                .subject = unknown.front(),
+                .text = "the file lists it" + others + " but neither gives " +
+                        (more == 0 ? "its shape" : "their shapes") + " nor uses " +
+                        (more == 0 ? "it; it counts" : "them; they count") + " as 0 B"});
   }
 }
 

@@ -121,9 +121,14 @@ ValueId Repeat(const std::string& name, ValueId source, const FxSite& at) {
 // they follow is merged too, that was one of the user's own (timm's MobileOneBlock: 0 + identity(x)). A module class of
 // the model's own that makes x scaled it itself (transformers' BartScaledWordEmbedding), else the user did; a sum is
 // begun where its first summand is there (out = 0 + conv_scale(x); out += conv(x)), unless another module made that
-// (positions that a decoder shares with its encoder since the export).
+// (positions that a decoder shares with its encoder since the export). Of several users it was the frame around them:
+// x = self.act(x) * self.beta; shortcut = self.downsample(x); x = self.conv1(x).
 ValueId Arithmetic(const std::string& op, const std::string& name, ValueId source, const FxSite& at) {
   ModulePath path = at.user.path;
+  if (at.last != nullptr) {
+    const ModulePath& last = at.last->path;
+    path.erase(std::mismatch(path.begin(), path.end(), last.begin(), last.end()).first, path.end());
+  }
   if (!path.empty()) source = LiftNormWithoutNode(path.back().path + ".", source, at);
   NodeId position = at.user.last();
   const Layer* maker = at.builder.MakerOf(source);
@@ -143,7 +148,9 @@ ValueId Arithmetic(const std::string& op, const std::string& name, ValueId sourc
 
 // torch.cat([x], 1) makes a tensor: the first turn of a loop that joins all features so far. What a module is given was
 // joined by its caller. Not keys that a new cache joins with nothing (transformers/cache_utils.py, update): they are
-// views that are turned, and what the cache copies the product need not.
+// views that are turned, and what the cache copies the product need not. A sum of the user's own is joined where it is
+// made: q = torch.cat([q_rot * cos + rotate_half(q_rot) * sin, q_pass], -1), with nothing to pass (transformers,
+// modeling_phi3.py).
 ValueId JoinOfOne(const std::string& name, ValueId source, const Layer* maker, const FxSite& at) {
   static const std::unordered_set<std::string_view> kViews = {"view", "reshape", "transpose", "permute"};
   if (maker != nullptr && kViews.contains(maker->op)) return source;
@@ -151,8 +158,10 @@ ValueId JoinOfOne(const std::string& name, ValueId source, const Layer* maker, c
   const bool made_inside = !path.empty() && at.builder.PathOf(source).size() >= path.size() &&
                            at.builder.PathOf(source)[path.size() - 1] == path.back();
   if (!path.empty() && !made_inside) path.pop_back();
-  return at.builder.Make(Like(source, name, at.builder), "cat", {source}, std::move(path), at.user.last(),
-                         Named({{"dim", int64_t{1}}}));
+  const bool of_user =
+      maker != nullptr && maker->op == "add" && !maker->nodes.empty() && at.builder.PathOf(source) == path;
+  return at.builder.Make(Like(source, name, at.builder), "cat", {source}, std::move(path),
+                         of_user ? maker->nodes.back() : at.user.last(), Named({{"dim", int64_t{1}}}));
 }
 
 // ne(a, b) is Not(Equal(a, b)) to the exporter (onnxscript 0.7, torch_lib/ops/core.py, aten_ne), and an eq of the same

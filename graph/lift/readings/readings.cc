@@ -460,6 +460,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, CentringTwiceInstead},
                       {!layers.told.tensors, TiedWeightsInstead},
                       {!layers.told.tensors, NoUnreadInstead},
+                      {!layers.told.tensors, OtherShapesInstead},
                       {true, AdditionsInPlaceInstead},
                       {step.gradients, OtherMaximaInstead},
                       {step.gradients, GradientsInstead},

@@ -10,6 +10,7 @@
 //   ConstantOfShape                        torch.zeros(n), fp32 under autocast;   h.new_zeros(n), fp16 where h is
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Reading {
   std::string text;    // what is not known
   std::string settle;  // what would tell it
   Layers layers;
+  std::optional<Layers> also = {};  // a third answer
 };
 
 // The step that is asked about: without gradients nothing is kept, so that less matters; without autocast types agree;

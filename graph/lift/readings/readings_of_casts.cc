@@ -51,7 +51,8 @@ std::optional<Reading> CastBackInstead(const Layers& layers) {
   Layers other = layers;
   if (!CastBack(&other, CastEvidence::kNothing)) return std::nullopt;
   return Reading{"cast-back-guessed",
-                 "assumed: norms and softmaxes return fp32 under autocast; code for halves may cast them back",
+                 "assumed: norms, softmaxes and rotary embeddings return fp32 under autocast; code for halves may cast "
+                 "them back",
                  "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,8 @@
 
 namespace vramplan {
 namespace {
+
+constexpr int64_t kWider = 2;  // stages of networks double their channels
 
 ValueId ParameterCalled(const Layers& layers, const std::string& name) {
   const auto found = std::ranges::find_if(layers.parameters, [&](ValueId id) { return layers[id].name == name; });
@@ -66,6 +69,28 @@ std::optional<Reading> NoUnreadInstead(const Layers& layers) {
   return Reading{"unread-modules",
                  "assumed: " + unread.front() + more + " there but never read; the file leaves out what nothing reads",
                  "torch.onnx.export(dynamo=True) lists every parameter", std::move(other)};
+}
+
+// Layers that were built wider, or not at all.
+std::optional<Reading> OtherShapesInstead(const Layers& layers) {
+  const std::vector<std::string>& assumed = layers.guesses.assumed_shapes;
+  if (assumed.empty()) return std::nullopt;
+  const std::unordered_set<std::string_view> names(assumed.begin(), assumed.end());
+  const auto is_assumed = [&](ValueId id) { return names.contains(layers[id].name); };
+  Layers without = layers, wider = layers;
+  std::erase_if(without.parameters, is_assumed);
+  for (size_t v = 0; v < wider.values.size(); ++v) {
+    const ValueId id = ValueId::At(v);
+    if (!IsStored(layers[id]) || layers[id].shape.rank() == 0 || !is_assumed(id)) continue;
+    Shape shape;
+    for (int i = 0; i < layers[id].shape.rank(); ++i)
+      shape.Append(i == 0 ? layers[id].shape[i] * kWider : layers[id].shape[i]);
+    wider.values[v].shape = shape;
+  }
+  return Reading{"unread-shapes",
+                 "assumed: " + std::to_string(assumed.size()) + " parameters and buffers that nothing reads, from " +
+                     assumed.front() + " on, are as large as those beside them",
+                 "vramplan.fit(model, inputs) in Python knows their shapes", std::move(without), std::move(wider)};
 }
 
 // As a product with a buffer of its shape, which lives until the next forward as torch.nn.utils.prune's does; what a

@@ -71,6 +71,33 @@ TEST_CASE("a sum that goes back to its first summand's type, by the class whose 
   }
 }
 
+TEST_CASE("rotary embeddings give their operand's type back, by the class, or perhaps") {
+  // transformers/models/ernie4_5/modeling_ernie4_5.py 5.23: return q_embed.to(original_dtype)
+  const auto turned = [](const std::string& class_name, const std::string& joined) {
+    LayersByHand hand(class_name);
+    const Shape shape{Dim::Batch(), 8, 8}, half{Dim::Batch(), 8, 4};
+    const ValueId q = hand.Add("linear", {hand.Input("x", shape)}, shape), cos = hand.Input("cos", shape), z = hand.Input("z", shape);
+    const ValueId minus = hand.Add("neg", {hand.Add("slice", {joined == "q" ? q : z}, half)}, half);
+    const ValueId other = hand.Add("cat", {minus, hand.Add("slice", {q}, half)}, shape);
+    const ValueId sum =
+        hand.Add("add", {hand.Add("mul", {q, cos}, shape), hand.Add("mul", {other, cos}, shape)}, shape);
+    hand.layers.outputs = {hand.Add("matmul", {sum, q}, shape)};
+    return hand.layers;
+  };
+  const std::string before = "linear slice neg slice cat mul mul add ";
+  Layers ernie = turned("transformers.models.ernie4_5.modeling_ernie4_5.Ernie4_5Attention", "q");
+  CHECK(CastBack(&ernie, CastEvidence::kClass));
+  CHECK(OperatorsOf(ernie) == before + "type_as matmul");
+  CHECK(ernie.layers[8].inputs[1] == ernie.layers[0].outputs[0]);
+  Layers llama = turned("transformers.models.llama.modeling_llama.LlamaAttention", "q");
+  CHECK_FALSE(CastBack(&llama, CastEvidence::kClass));
+  CHECK_FALSE(CastBack(&llama, CastEvidence::kNothing));
+  Layers own = turned("net.Attention", "q");
+  CHECK(CastBack(&own, CastEvidence::kNothing));
+  Layers no_turn = turned("net.Attention", "z");
+  CHECK_FALSE(CastBack(&no_turn, CastEvidence::kNothing));
+}
+
 TEST_CASE("a softmax that no product reads is a head's, which nobody casts") {
   Layers layers = Computed("softmax", "net.Head", "", "mul");
   CHECK_FALSE(CastBack(&layers, CastEvidence::kNothing));

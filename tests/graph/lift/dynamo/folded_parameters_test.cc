@@ -151,6 +151,33 @@ TEST_CASE("parameters that no operator uses are as large as modules tell") {
   CHECK(notes.all()[0].subject == "layer3.0.conv1.weight");
 }
 
+TEST_CASE("layers of a dense block that never run go on as the block before, one after another") {
+  // torchvision's DenseNet cut by its user: bottlenecks stay, what they read grows, and a transition doubles.
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 8] x) => (float[batch, 8] y) <float[128, 64, 1, 1] `block1.layer1.conv1.weight`, float[128, 96, 1, 1] `block1.layer2.conv1.weight`, float[128, 128, 1, 1] `block2.layer1.conv1.weight`, float[128, 160, 1, 1] `block2.layer2.conv1.weight`, float[256] `transition1.norm.weight`, float[512] `transition2.norm.weight`, float[128, 256, 1, 1] `transition1.conv.weight`> {
+    # signature: p_1: PARAMETER target='block1.layer1.conv1.weight'
+    # signature: p_2: PARAMETER target='block1.layer2.conv1.weight'
+    # signature: p_3: PARAMETER target='transition1.norm.weight'
+    # signature: p_4: PARAMETER target='transition1.conv.weight'
+    # signature: p_5: PARAMETER target='block2.layer1.conv1.weight'
+    # signature: p_6: PARAMETER target='block2.layer2.conv1.weight'
+    # signature: p_7: PARAMETER target='transition2.norm.weight'
+    # signature: q_1: PARAMETER target='transition2.conv.weight'
+    # signature: q_2: PARAMETER target='block3.layer1.conv1.weight'
+    # signature: q_3: PARAMETER target='block3.layer2.conv1.weight'
+    # signature: x: USER_INPUT
+    y = Relu (x)
+      # fx_node: %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})
+  })");
+  const std::vector<std::string> parameters = ToText(layers, layers.parameters);
+  REQUIRE(parameters.size() == 10);
+  CHECK(std::vector<std::string>(parameters.begin() + 7, parameters.end()) ==
+        std::vector<std::string>{"transition2.conv.weight [256, 512, 1, 1]",
+                                 "block3.layer1.conv1.weight [128, 256, 1, 1]",
+                                 "block3.layer2.conv1.weight [128, 288, 1, 1]"});
+  CHECK(layers.guesses.assumed_shapes.size() == 3);
+}
+
 TEST_CASE("linears and norms that never run are as large as those of the same name, where those agree") {
   // BartForCausalLM's encoder_attn, SiglipForImageClassification's head, and a convolution, whose kernel nobody knows.
   const Layers layers = LayersFromText(

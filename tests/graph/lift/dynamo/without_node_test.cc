@@ -38,6 +38,30 @@ linear linear_1 @b1.fc (silu_1, v) -> b [B, 4]
 )");
 }
 
+TEST_CASE("of two products with one that the exporter dropped each stands for its own operand") {
+  // transformers, modeling_granite_swa.py: embeds * 1.0 is named by a norm first, then beside attention * 1.0
+  CHECK(ToText(LayersFromText(
+            R"(g (float[batch, 8] x) => (float[batch, 8] y) <float[8, 8] w> {
+    # signature: p_w: PARAMETER target='w'
+    # signature: x: USER_INPUT
+    e = Abs (x)
+      # fx_node: %e : [num_users=1] = call_function[target=torch.ops.aten.abs.default](args = (%x,), kwargs = {})
+    n = Neg (e)
+      # fx_node: %n : [num_users=1] = call_function[target=torch.ops.aten.neg.default](args = (%mul_2,), kwargs = {})
+    a = Gemm <transB = 1> (n, w)
+      # fx_node: %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%n, %p_w), kwargs = {})
+    y = Add (e, a)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%mul_2, %mul_20), kwargs = {})
+  })")) == R"(
+abs e (x) -> e [B, 8]
+mul mul_2 (e) -> mul_2 [B, 8] {scalar=1.0}
+neg n (mul_2) -> n [B, 8]
+linear linear (n, w) -> a [B, 8]
+mul mul_20 (a) -> mul_20 [B, 8] {scalar=1.0}
+add add (mul_2, mul_20) -> y [B, 8]
+)");
+}
+
 TEST_CASE("an equality that was merged into the inner part of its opposite ran") {
   // Swin's mask: mask.masked_fill(mask != 0, -100.0).masked_fill(mask == 0, 0.0)
   CHECK(ToText(LayersFromText(

@@ -30,6 +30,19 @@ Layers Model(const char* own = "head.weight") {
   return layers;
 }
 
+TEST_CASE("parameters whose shape nobody knows: none of them, or wider ones") {
+  Layers layers = Model();
+  CHECK(!OtherShapesInstead(layers).has_value());
+  layers.guesses.assumed_shapes = {"head.weight"};
+  const auto reading = OtherShapesInstead(layers);
+  REQUIRE(reading.has_value());
+  CHECK(reading->code == "unread-shapes");
+  CHECK(reading->layers.parameters == std::vector<ValueId>{ValueId{1}});
+  REQUIRE(reading->also.has_value());
+  CHECK((*reading->also)[ValueId{2}].shape == Shape{Dim(200), Dim(64)});
+  CHECK((*reading->also)[ValueId{1}].shape == Shape{Dim(100), Dim(64)});
+}
+
 TEST_CASE("a weight that may be tied: the embedding instead") {
   Layers layers = Model();
   CHECK(!TiedWeightsInstead(layers).has_value());
