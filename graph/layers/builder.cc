@@ -126,24 +126,29 @@ void LayerBuilder::OpenModules() {
     ModuleId module;
     std::string call;
   };
+  // Another call of the same module: x = f(f(x)). What was made deeper inside the open one may belong to the next.
+  const auto is_another = [](const Open& one, const ModuleFrame& frame, bool from_inside) {
+    return !from_inside && !frame.call.empty() && !one.call.empty() && one.call != frame.call;
+  };
   std::vector<Open> open = {{ModuleId{0}, ""}};  // the root, then one call per frame of the last layer's path
   for (Placed& placed : placed_) {
     size_t common = 0;
-    while (common < placed.path.size() && common + 1 < open.size() &&
-           layers_[open[common + 1].module].path == placed.path[common].path) {
-      ++common;
+    for (; common < placed.path.size() && common + 1 < open.size(); ++common) {
+      const Open& one = open[common + 1];
+      const ModuleFrame& frame = placed.path[common];
+      const bool from_inside = common + 1 == placed.path.size() && common + 2 < open.size();
+      if (layers_[one.module].path != frame.path || is_another(one, frame, from_inside)) break;
     }
-    const std::string call = placed.path.empty() ? "" : placed.path.back().call;
-    const bool is_open = common > 0 && common == placed.path.size();
-    if (is_open && !call.empty() && !open[common].call.empty() && open[common].call != call) --common;  // x = f(f(x))
     open.resize(common + 1);
+    for (size_t i = 0; i < common; ++i) {
+      if (!placed.path[i].call.empty()) open[i + 1].call = placed.path[i].call;
+    }
     for (; common < placed.path.size(); ++common) {
       ModuleFrame& frame = placed.path[common];
       layers_.modules.push_back(
           {.path = std::move(frame.path), .class_name = std::move(frame.class_name), .parent = open.back().module});
-      open.push_back({ModuleId{static_cast<int32_t>(layers_.modules.size()) - 1}, ""});
+      open.push_back({ModuleId{static_cast<int32_t>(layers_.modules.size()) - 1}, frame.call});
     }
-    if (!call.empty()) open.back().call = call;
     placed.layer.module = open.size() == 1 ? ModuleId{} : open.back().module;
   }
 }

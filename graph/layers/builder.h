@@ -35,7 +35,7 @@
 namespace vramplan {
 
 // One enclosing module of a layer: whole path from the root ("layer1.0.bn1") and class, empty where unknown. `call`:
-// which of its calls, of a layer's innermost module, where the file numbers them ("0", "1"); empty: not told.
+// which of its calls, where the file numbers them ("0", "1"); empty: not told.
 struct ModuleFrame {
   std::string path;
   std::string class_name;

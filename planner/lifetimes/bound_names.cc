@@ -284,7 +284,7 @@ class BoundNames {
     }
     for (const auto& [module, calls] : turns) {
       if (calls.size() < 3) continue;  // two calls may be one for each of a pair: self.encode(a), self.encode(b)
-      std::set<Place> results;
+      std::map<Place, size_t> read_in;  // by how many turns' results
       bool hands_on = false;  // the next turn reads what this one made
       const auto each_value = [&](auto&& f) {
         for (const Statement& call : calls) {
@@ -298,16 +298,18 @@ class BoundNames {
       };
       each_value([&](const Statement& call, ValueId id, const Place& place) {
         if (ReadersOf(id).empty() || ReadersOf(id).back() <= call.last) return;
-        results.insert(place);
+        ++read_in[place];
         for (const int reader : ReadersOf(id)) {
           if (hands_on || reader <= call.last || reader > frames_.EndOf(module.first)) continue;
           const Statement next = frames_.StatementOf(reader, module.first);
           hands_on = next.call.valid() && layers_[next.call].path == layers_[call.call].path;
         }
       });
-      if (results.size() < 2 || !hands_on) continue;
+      // A mask that the export computed in the first turn alone is no result of any.
+      std::erase_if(read_in, [&](const auto& entry) { return entry.second + 1 < calls.size(); });
+      if (read_in.size() < 2 || !hands_on) continue;
       each_value([&](const Statement&, ValueId id, const Place& place) {
-        if (results.contains(place)) Raise(id, frames_.EndOfName(PlaceOf(id), module.first), module.first);
+        if (read_in.contains(place)) Raise(id, frames_.EndOfName(PlaceOf(id), module.first), module.first);
       });
     }
   }

@@ -67,6 +67,36 @@ ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::str
   return path;
 }
 
+// The exporter writes what a second call calls in the scope of the first: /cell_1/Add beside /cell/conv_1/Conv. A module
+// that is called as often as the one around it is called once by each call of that.
+void NumberCallsAround(std::vector<ModulePath>* paths) {
+  using Calls = std::unordered_set<std::string>;
+  std::unordered_map<std::string, Calls> calls;  // by module
+  size_t deepest = 0;
+  for (const ModulePath& path : *paths) {
+    deepest = std::max(deepest, path.size());
+    if (!path.empty() && !path.back().call.empty()) calls[path.back().path].insert(path.back().call);
+  }
+  for (size_t depth = deepest; depth-- > 1;) {
+    std::unordered_map<std::string, Calls> of_children;  // of a module without operators of its own
+    for (const ModulePath& path : *paths) {
+      if (path.size() <= depth || !calls.contains(path[depth].path)) continue;
+      const Calls& inner = calls[path[depth].path];
+      const std::string& around = path[depth - 1].path;
+      if (calls.contains(around)) continue;
+      const auto [fewest, is_first] = of_children.emplace(around, inner);
+      if (!is_first && inner.size() < fewest->second.size()) fewest->second = inner;
+    }
+    calls.merge(of_children);
+  }
+  for (ModulePath& path : *paths) {
+    for (size_t i = path.size(); i-- > 1 && !path[i].call.empty();) {
+      const auto around = calls.find(path[i - 1].path);
+      if (around != calls.end() && around->second.size() == calls[path[i].path].size()) path[i - 1].call = path[i].call;
+    }
+  }
+}
+
 // "val_12": a value that the dynamo exporter (onnxscript's opset 18 functions) or onnxsim made up.
 bool IsNumbered(std::string_view name, std::string_view prefix) {
   return name.starts_with(prefix) && IsNumber(name.substr(prefix.size()));
@@ -168,6 +198,7 @@ ModulePaths::ModulePaths(const Graph& graph) {
   // Keras gives numbers to layers, not to calls: dense, dense_1.
   const bool numbers_calls = !fx_names && graph.producer.find("tf2onnx") == std::string::npos;
   for (const std::string& text : texts) paths_.push_back(PathOfScope(text, scopes, owners, numbers_calls));
+  NumberCallsAround(&paths_);
 }
 
 }  // namespace vramplan

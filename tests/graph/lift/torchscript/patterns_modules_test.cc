@@ -66,6 +66,33 @@ TEST_CASE("calls of one module behind each other are told apart by their numbers
   CHECK(layers[call_of(3)].path == "cell");
 }
 
+TEST_CASE("what a call calls first stands in it, though the exporter writes it in the scope of the first call") {
+  const auto calls = [](const std::string& second) {
+    const Layers layers = testing::Lifted(R"(
+      agraph (float[batch, 4] x) => (float[batch, 4] y) {
+        a = Tanh (x)
+          # name: /cell/act/Tanh
+        b = Relu (a)
+          # name: /cell/Relu
+        c = Tanh (b)
+          # name: /cell/)" + second + R"(/Tanh
+        y = Relu (c)
+          # name: /cell_1/Relu
+      })");
+    REQUIRE(layers.layers.size() == 4);
+    std::vector<ModuleId> cells;
+    for (const Layer& layer : layers.layers)
+      cells.push_back(layer.op == "relu" ? layer.module : layers[layer.module].parent);
+    return cells;
+  };
+  const std::vector<ModuleId> once = calls("act_1");
+  CHECK(once[0] == once[1]);
+  CHECK(once[2] == once[3]);
+  CHECK(once[1] != once[2]);
+  const std::vector<ModuleId> unknown = calls("other");  // of the first call, or of the second
+  CHECK(unknown[0] == unknown[3]);
+}
+
 TEST_CASE("a sum that ONNX Runtime fused with a norm stands where its name says") {
   const Layers layers = testing::Lifted(R"(
     <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
