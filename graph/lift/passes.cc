@@ -74,6 +74,8 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { GatherRecurrent(&s.layers); }},
     {"gather-cells", kAny, "LSTMCell and GRUCell are one operator on a card",
      [](LayersState& s) { GatherRecurrentCells(&s.layers); }},
+    {"split-repeated-calls", kDynamo, "calls of one module behind each other have no number and look like one",
+     [](LayersState& s) { SplitRepeatedCalls(&s.layers); }},
     {"share-pads", kTorchScript, "a pad that was merged into convolutions made one tensor for all that read it",
      [](LayersState& s) { ShareMergedPads(&s.layers); }},
     {"detach-straight-through", kTorchScript, "x + (y - x).detach() leaves no detach, and without it makes no sense",

@@ -20,4 +20,8 @@ void MakeComputedConstants(const Graph& graph, Layers* layers);
 
 void GatherModuleCalls(Layers* layers);
 
+// --- repeated_calls.cc ---
+
+void SplitRepeatedCalls(Layers* layers);
+
 }  // namespace vramplan
