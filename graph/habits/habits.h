@@ -28,6 +28,7 @@ enum class Effect : uint8_t {
   kSkipsMasks,         // attention gets no mask where the mask would hide nothing, or only what is_causal hides
   kHalvesOfT5,         // the model clamps sums in fp16 and casts to its weights' type; of exactly this class
   kNormsByWeightType,  // RMSNorm: x * rsqrt(mean of x.float() squared), then to the weight's type, not to x's
+  kWholeNormGoesBack,  // RMSNorm: (weight * x.float() * rsqrt(...)) to x's type; of exactly this class
   kSumGoesBack,        // a sum of its forward goes back to the type of its first summand; of exactly this class
   kTurnGoesBack,       // rotary embeddings give queries and keys their own type back; of exactly this class
   kBiasBeforeCall,     // window attention computes its position bias in front of the function that it calls

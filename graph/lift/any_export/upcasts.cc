@@ -4,6 +4,7 @@
 //   pow(x, 2) -> mean -> add eps -> rsqrt -> mul(x, .) -> mul(weight, .)
 //   LlamaRMSNorm, Meta's RMSNorm and their children     x32 = float(x); the whole norm of x32; type_as(., x); weight
 //   GemmaRMSNorm (transformers, modeling_gemma.py)      x32 = float(x); 1 + float(weight); type_as(the product, x)
+//   Olmo2RMSNorm (transformers, modeling_olmo2.py)      x32 = float(x); type_as(the product with the weight, x)
 //   T5LayerNorm (transformers, modeling_t5.py)          pow(float(x)); mul(x, .) is promoted; type_as(., weight)
 //
 // T5Block also clamps in fp16, and only there, what each of its sublayers returns: clamp_inf. T5's feed forward gives
@@ -29,7 +30,7 @@ struct Norm {
   size_t square = 0, scaled = 0;  // pow(x, 2); mul(x, rsqrt(...))
   ValueId input;
   ValueId weight;                   // invalid: none is multiplied
-  size_t offset = 0, weighted = 0;  // Gemma's: add(weight, 1), and the product with it; 0: not so
+  size_t offset = 0, weighted = 0;  // Gemma's: add(weight, 1), and the product with it, also Olmo2's; 0: not so
   bool by_weight = false;           // T5's: x itself is scaled, and the result has the weight's type
 };
 
@@ -51,7 +52,7 @@ class Upcasts {
       squares[norm.square] = &norm;
       products[norm.scaled] = &norm;
       narrowed[norm.weighted > 0 ? norm.weighted : norm.scaled] = &norm;
-      if (norm.weighted > 0) offsets.insert(norm.offset);
+      if (norm.offset > 0) offsets.insert(norm.offset);
     }
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       Layer& layer = layers_.layers[l];
@@ -102,7 +103,12 @@ class Upcasts {
     const size_t none = layers_.layers.size();
     if (const size_t weighted = Next(at, "mul"); weighted != none) {
       for (const ValueId id : layers_.layers[weighted].inputs) {
-        if (id.valid() && layers_[id].role == Role::kParameter) norm.weight = id;
+        if (id.valid() && layers_[id].role == Role::kParameter) {
+          norm.weight = id;
+          const ModuleId module = layers_.layers[at].module;
+          const bool whole = module.valid() && HasHabit(layers_[module].class_name, Effect::kWholeNormGoesBack);
+          if (whole) norm.weighted = weighted;
+        }
         const Layer* maker = uses_.MakerOf(id);
         if (maker == nullptr || maker->op != "add" || !maker->attributes.Has("scalar")) continue;
         const ValueId weight = maker->inputs[0];

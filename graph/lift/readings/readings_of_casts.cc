@@ -56,6 +56,18 @@ std::optional<Reading> CastBackInstead(const Layers& layers) {
                  "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
 }
 
+// The head behind a result: behind views, and behind cap * tanh(logits / cap) (transformers, modeling_xlstm.py, Gemma 2).
+ValueId HeadOf(const Uses& uses, ValueId result) {
+  for (;;) {
+    result = uses.Behind({"reshape", "view", "transpose", "permute", "squeeze", "unsqueeze"}, result);
+    const Layer* maker = uses.MakerOf(result);
+    const bool caps = maker != nullptr &&
+                      (maker->op == "tanh" || (IsOneOf(maker->op, {"mul", "div"}) && maker->attributes.Has("scalar")));
+    if (!caps || maker->inputs.empty() || !maker->inputs[0].valid()) return result;
+    result = maker->inputs[0];
+  }
+}
+
 // logits = self.head(x).float(), for a softmax in fp32; where the head's line is in the file it says so.
 std::optional<Reading> FloatResultsInstead(const Layers& layers) {
   const Uses uses(layers);
@@ -63,7 +75,7 @@ std::optional<Reading> FloatResultsInstead(const Layers& layers) {
   Edit edit(&other);
   bool any = false;
   for (const ValueId output : layers.outputs) {
-    const ValueId made = uses.Behind({"reshape", "view", "transpose", "permute", "squeeze", "unsqueeze"}, output);
+    const ValueId made = HeadOf(uses, output);
     const Layer* head = uses.MakerOf(made);
     if (head == nullptr || !(IsOneOf(head->op, {"linear", "matmul"}) || head->op.starts_with("conv"))) continue;
     if (LinesTellNoFloat(layers, *head)) continue;

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 #include "graph/lift/any_export/passes.h"
 #include "tests/support/layers_by_hand.h"
 
@@ -55,6 +58,21 @@ TEST_CASE("Gemma's norm goes back behind its weight, which is widened, too") {
   CHECK(layers[7].inputs[0] == layers[6].outputs[0]);
   CHECK(layers[9].inputs == std::vector<ValueId>{result, x});
   CHECK(hand.layers.outputs == layers[9].outputs);
+}
+
+TEST_CASE("Olmo2's norm goes back behind its weight") {
+  // return (self.weight * hidden_states).to(input_dtype)
+  for (const std::string name : {"olmo2.modeling_olmo2.Olmo2RMSNorm", "llama.modeling_llama.LlamaRMSNorm"}) {
+    RmsNorm hand(("transformers.models." + name).c_str());
+    const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+    hand.Norm(x);
+    const ValueId result = hand.layers.layers.back().outputs[0];
+    RestoreUpcasts(&hand.layers);
+    const bool whole = name.starts_with("olmo2");
+    CHECK(OperatorsOf(hand.layers) ==
+          (whole ? "float pow mean add rsqrt mul mul type_as" : "float pow mean add rsqrt mul type_as mul"));
+    if (whole) CHECK(hand.layers.layers.back().inputs == std::vector<ValueId>{result, x});
+  }
 }
 
 TEST_CASE("T5 squares in fp32 only, takes its weight's type, and clamps what its sublayers return") {

@@ -241,5 +241,24 @@ TEST_CASE("what the head returns stays in halves, or becomes fp32") {
   CHECK(lines[2].starts_with("transpose("));
 }
 
+TEST_CASE("logits that a tanh caps may have been made fp32 in front of it") {
+  const Layers layers = testing::Lifted(R"(
+    agraph (float[batch, 8] x) => (float[batch, 4] y) <float[8, 4] w> {
+      cap = Constant <value_float = 30.0> ()
+      h = MatMul (x, w)
+      a = Div (h, cap)
+      b = Tanh (a)
+      y = Mul (b, cap)
+    })");
+  for (const Reading& reading : OtherReadings(layers, {.gradients = false, .autocast = true})) {
+    if (reading.code != "results-in-halves") continue;
+    const Lines lines = testing::LinesOf(reading.layers);
+    REQUIRE(lines.size() == 5);
+    CHECK(lines[1].starts_with("float(h)"));
+    return;
+  }
+  FAIL("no such reading");
+}
+
 }  // namespace
 }  // namespace vramplan
