@@ -271,10 +271,6 @@ class BoundNames {
   // for x in xs: h, c = self.cell(x, (h, c)): each turn writes both names anew, and they outlive the last turn, whoever
   // reads them then. Told by what any turn's results were read for outside of the call.
   void HoldStates() {
-    struct Place {
-      int layer, output;  // counted from the call's last layer
-      auto operator<=>(const Place&) const = default;
-    };
     std::map<std::pair<ModuleId, std::string>, std::vector<Statement>> turns;  // by frame and module
     for (const ModuleId frame : frames_.All()) {
       for (const Statement& statement : frames_.StatementsOf(frame)) {
@@ -283,35 +279,46 @@ class BoundNames {
       }
     }
     for (const auto& [module, calls] : turns) {
-      if (calls.size() < 3) continue;  // two calls may be one for each of a pair: self.encode(a), self.encode(b)
-      std::map<Place, size_t> read_in;  // by how many turns' results
-      bool hands_on = false;  // the next turn reads what this one made
-      const auto each_value = [&](auto&& f) {
-        for (const Statement& call : calls) {
-          for (int l = call.first; l <= call.last; ++l) {
-            const std::vector<ValueId>& outputs = frames_.At(l).outputs;
-            for (size_t o = 0; o < outputs.size(); ++o) {
-              if (outputs[o].valid()) f(call, outputs[o], Place{call.last - l, static_cast<int>(o)});
-            }
-          }
-        }
-      };
-      each_value([&](const Statement& call, ValueId id, const Place& place) {
-        if (ReadersOf(id).empty() || ReadersOf(id).back() <= call.last) return;
-        ++read_in[place];
-        for (const int reader : ReadersOf(id)) {
-          if (hands_on || reader <= call.last || reader > frames_.EndOf(module.first)) continue;
-          const Statement next = frames_.StatementOf(reader, module.first);
-          hands_on = next.call.valid() && layers_[next.call].path == layers_[call.call].path;
-        }
-      });
-      // A mask that the export computed in the first turn alone is no result of any.
-      std::erase_if(read_in, [&](const auto& entry) { return entry.second + 1 < calls.size(); });
-      if (read_in.size() < 2 || !hands_on) continue;
-      each_value([&](const Statement&, ValueId id, const Place& place) {
-        if (read_in.contains(place)) Raise(id, frames_.EndOfName(PlaceOf(id), module.first), module.first);
-      });
+      constexpr size_t kFewest = 3;  // two calls may be one for each of a pair: self.encode(a), self.encode(b)
+      if (calls.size() >= kFewest) HoldStatesOf(calls, module.first);
     }
+  }
+
+  // Where a call makes a value: layers counted from its last.
+  struct Place {
+    int layer, output;
+    auto operator<=>(const Place&) const = default;
+  };
+  template <typename Visit>
+  void VisitValues(const std::vector<Statement>& calls, Visit&& visit) const {
+    for (const Statement& call : calls) {
+      for (int l = call.first; l <= call.last; ++l) {
+        const std::vector<ValueId>& outputs = frames_.At(l).outputs;
+        for (size_t o = 0; o < outputs.size(); ++o) {
+          if (outputs[o].valid()) visit(call, outputs[o], Place{call.last - l, static_cast<int>(o)});
+        }
+      }
+    }
+  }
+
+  void HoldStatesOf(const std::vector<Statement>& calls, ModuleId frame) {
+    std::map<Place, size_t> read_in;  // by how many turns' results
+    bool hands_on = false;            // the next turn reads what this one made
+    VisitValues(calls, [&](const Statement& call, ValueId id, const Place& place) {
+      if (ReadersOf(id).empty() || ReadersOf(id).back() <= call.last) return;
+      ++read_in[place];
+      for (const int reader : ReadersOf(id)) {
+        if (hands_on || reader <= call.last || reader > frames_.EndOf(frame)) continue;
+        const Statement next = frames_.StatementOf(reader, frame);
+        hands_on = next.call.valid() && layers_[next.call].path == layers_[call.call].path;
+      }
+    });
+    // A mask that the export computed in the first turn alone is no result of any.
+    std::erase_if(read_in, [&](const auto& entry) { return entry.second + 1 < calls.size(); });
+    if (read_in.size() < 2 || !hands_on) return;
+    VisitValues(calls, [&](const Statement&, ValueId id, const Place& place) {
+      if (read_in.contains(place)) Raise(id, frames_.EndOfName(PlaceOf(id), frame), frame);
+    });
   }
 
   // acc = acc + f(h), acc = torch.maximum(acc, y): what an operator made, or zeros, is read by the same operator again:

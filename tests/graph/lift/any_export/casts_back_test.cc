@@ -76,7 +76,8 @@ TEST_CASE("rotary embeddings give their operand's type back, by the class, or pe
   const auto turned = [](const std::string& class_name, const std::string& joined) {
     LayersByHand hand(class_name);
     const Shape shape{Dim::Batch(), 8, 8}, half{Dim::Batch(), 8, 4};
-    const ValueId q = hand.Add("linear", {hand.Input("x", shape)}, shape), cos = hand.Input("cos", shape), z = hand.Input("z", shape);
+    const ValueId q = hand.Add("linear", {hand.Input("x", shape)}, shape), cos = hand.Input("cos", shape),
+                  z = hand.Input("z", shape);
     const ValueId minus = hand.Add("neg", {hand.Add("slice", {joined == "q" ? q : z}, half)}, half);
     const ValueId other = hand.Add("cat", {minus, hand.Add("slice", {q}, half)}, shape);
     const ValueId sum =
