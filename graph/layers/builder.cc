@@ -126,7 +126,7 @@ void LayerBuilder::OpenModules() {
     ModuleId module;
     std::string call;
   };
-  // Another call of the same module: x = f(f(x)). What was made deeper inside the open one may belong to the next.
+  // Another call of the same module, as in f(f(x)). If layers deeper inside came last, they may belong to either call.
   const auto is_another = [](const Open& one, const ModuleFrame& frame, bool from_inside) {
     return !from_inside && !frame.call.empty() && !one.call.empty() && one.call != frame.call;
   };

@@ -1,9 +1,10 @@
-// Calls of one module behind each other: the exporter writes no number of the call, so that they look like one.
+// Several calls of one module in a row: the exporter does not number them, so they look like one call.
 //
 //   for _ in range(2): x = self.block(x)      block: conv relu conv relu      ->   block: conv relu   block: conv relu
 //
-// A call whose layers are a sequence of operators and modules several times over is that many calls of the outermost
-// module that is so. Not of the root, and not of arithmetic alone, which a forward may write out.
+// Where the layers of a call repeat one sequence of operators and modules, the module was called once for each
+// repetition. The outermost such module counts, but never the root, and never arithmetic without weights, which a forward
+// may simply write several times.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -41,7 +42,7 @@ class RepeatedCalls {
     size_t first = 0, last = 0, count = 0;
   };
 
-  // The shortest part that the words of a range are a repetition of: all of them where there is none.
+  // The length of the shortest sequence that the range repeats; the whole length if it repeats none.
   size_t PeriodOf(const Range& range) const {
     std::vector<size_t> border(range.count, 0);  // of each beginning the longest that it ends with, too
     const auto word = [&](size_t i) { return words_[range.first + i]; };

@@ -31,7 +31,8 @@ std::string With(const std::string& target, const Number& number, int value) {
   return target.substr(0, number.begin) + std::to_string(value) + target.substr(number.end);
 }
 
-// How many times the first length is in that of the second shape, or, where those are one, the second; 0: in none.
+// By what factor the first length grows from one shape to the other, or the second where the first stays; 0: by no whole
+// number.
 int64_t Growth(const Shape& from, const Shape& to) {
   int64_t growth = 0;
   for (int i = 0; i < std::min(2, from.rank()) && growth < 2; ++i) {
@@ -102,8 +103,8 @@ bool Signature::ShapeByHabit(const std::string& target) {
         sibling = ByTarget(other);
     }
   }
-  // Buffers of transformers that are made by dynamo's decompositions of nothing: frequencies, two for a channel of a head
-  // (modeling_llama.py), and positions, as many as the table beside them has (modeling_bert.py), transformers 5.
+  // Buffers that transformers 5 computes when it builds the model: one frequency for two channels of a head
+  // (modeling_llama.py), and as many positions as the table beside them has rows (modeling_bert.py).
   if (is_buffer && name == "inv_freq") {
     constexpr int64_t kUsualHead = 128;
     SetShape(value, DType::kFloat32, Shape{Dim(kUsualHead / 2)});

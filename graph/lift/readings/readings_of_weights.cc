@@ -71,7 +71,7 @@ std::optional<Reading> NoUnreadInstead(const Layers& layers) {
                  "torch.onnx.export(dynamo=True) lists every parameter", std::move(other)};
 }
 
-// Layers that were built wider, or not at all.
+// Parameters whose shapes were guessed: perhaps they are twice as wide, perhaps nearly nothing.
 std::optional<Reading> OtherShapesInstead(const Layers& layers) {
   const std::vector<std::string>& assumed = layers.guesses.assumed_shapes;
   if (assumed.empty()) return std::nullopt;
