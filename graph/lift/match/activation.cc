@@ -16,6 +16,13 @@ bool IsOfOneModuleOrInlined(const NodesMatch& found, Draft* draft) {
   return IsOfOneModule(found, draft) || found.source.NameOf(found["gate"]).starts_with("_inlfunc_");
 }
 
+// From opset 14 on PyTorch's exporters write HardSwish and HardSigmoid for its own (torchscript_exporter/
+// symbolic_opset14.py and symbolic_opset9.py, 2.10): what is spelled out there was written out in the code.
+bool IsOfOldOpset(const NodesMatch& found, Draft*) {
+  constexpr int64_t kWithHardSwish = 14;
+  return !found.source.FromPyTorch() || found.source.graph().opset() < kWithHardSwish;
+}
+
 // A stored scalar is a bound whatever its name is ("min_val_cast"): nobody trains one.
 std::optional<double> Bound(PatternSource& source, TensorId tensor) {
   if (const auto number = source.Number(tensor)) return number;
@@ -86,9 +93,9 @@ const PatternRows& ActivationPatterns() {
       Becomes("Mul(x, gate=Sigmoid(x))", "silu(x)", IsOfOneModule),
       Becomes("Mul(x, gate=HardSigmoid(x))", "hardswish(x)", IsOfOneModuleOrInlined),
       Becomes("Mul(x, Tanh(Softplus(x)))", "mish(x)"),
-      Becomes("Mul(x, (Div(" + shifted + ", 6) | Mul(" + shifted + ", 0.16667)))", "hardswish(x)"),
-      Becomes("Div(Mul(x, " + shifted + "), 6)", "hardswish(x)"),
-      Becomes("Div(" + shifted + ", 6)", "hardsigmoid(x)"),
+      Becomes("Mul(x, (Div(" + shifted + ", 6) | Mul(" + shifted + ", 0.16667)))", "hardswish(x)", IsOfOldOpset),
+      Becomes("Div(Mul(x, " + shifted + "), 6)", "hardswish(x)", IsOfOldOpset),
+      Becomes("Div(" + shifted + ", 6)", "hardsigmoid(x)", IsOfOldOpset),
       {"Clip", MatchClip},
       {"LeakyRelu", MatchLeakyRelu},
       {"PRelu", MatchPRelu},

@@ -30,12 +30,15 @@ bool IsCalledWeight(const Value& stored) {
   return (leaf.starts_with("bias") && stored.shape.rank() < 3) || leaf.ends_with("proj_bias");
 }
 
-// The weights of projections and convolutions are trained, whatever they are called.
+// The weights of projections are trained, whatever they are called, and so are those of convolutions. But a kernel that
+// has a name of its own ("resample.kernel", "filterbank._filters") may be fixed: resampling, a short-time Fourier
+// transform, a blur.
 std::set<ValueId> WeightsOfCalls(const Layers& layers) {
   std::set<ValueId> weights;
   for (const Layer& layer : layers.layers) {
-    if ((layer.op == "linear" || layer.op.starts_with("conv")) && layer.inputs.size() > 1)
-      weights.insert(layer.inputs[1]);
+    if (layer.inputs.size() < 2 || !layer.inputs[1].valid()) continue;
+    const bool named = layers[layer.inputs[1]].name.find('.') != std::string::npos;
+    if (layer.op == "linear" || (layer.op.starts_with("conv") && !named)) weights.insert(layer.inputs[1]);
   }
   return weights;
 }

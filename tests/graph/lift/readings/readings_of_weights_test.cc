@@ -84,6 +84,14 @@ TEST_CASE("a weight that lost its name: a product instead, in front of who reads
 TEST_CASE("stored tensors: those that no module calls weight may be buffers, nameless buffers may be parameters") {
   CHECK(!BuffersInstead(Model()).has_value());
   CHECK(!BuffersInstead(Model("head.offset")).has_value());  // a projection's weight, whatever it is called
+  const auto convolved = [](const char* name) {
+    Layers layers = Model(name);
+    layers.layers[1].op = "conv1d";
+    return layers;
+  };
+  CHECK(BuffersInstead(convolved("resample.kernel")).has_value());  // may be fixed
+  CHECK(!BuffersInstead(convolved("stem.weight")).has_value());
+  CHECK(!BuffersInstead(convolved("onnx::Conv_7")).has_value());  // folded
   const auto added = [](const char* name) {
     Layers layers = Model(name);
     layers.layers[1].op = "add";
