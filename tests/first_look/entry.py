@@ -1,0 +1,141 @@
+"""An entry: a model, its inputs and its loss, and what is done with it: measured by PyTorch's counters, and exported."""
+import contextlib, dataclasses, gc, gzip, os, tempfile, typing
+import torch, torch.nn.functional as F
+
+
+@dataclasses.dataclass
+class Entry:
+    name: str
+    build: typing.Callable                    # () -> module on the CPU
+    inputs: typing.Callable                   # batch -> (dict of forward's arguments, target), on the CPU
+    loss: str                                 # a key of LOSSES
+    library: str = 'by hand'
+    batches: tuple = (2, 8)
+    output: typing.Callable = lambda out: out  # the tensor of the output that the loss reads and that is exported
+
+
+LOSSES = {
+    'cross-entropy': lambda o, y: F.cross_entropy(o.flatten(0, -2) if o.dim() == 3 and y.dim() == 2 else o, y.flatten() if o.dim() == 3 and y.dim() == 2 else y),
+    'mse': F.mse_loss,
+    'l1': F.l1_loss,
+    'bce-logits': F.binary_cross_entropy_with_logits,
+}
+HALF = {'fp16': torch.half, 'bf16': torch.bfloat16}
+
+
+def on_card(value):
+    return {k: v.cuda() if torch.is_tensor(v) else v for k, v in value.items()} if isinstance(value, dict) else value.cuda()
+
+
+def cast(arguments, dtype):
+    return {k: v.to(dtype) if torch.is_tensor(v) and v.is_floating_point() else v for k, v in arguments.items()}
+
+
+def peak(entry, batch, mode, precision):
+    """Requested bytes at the peak of the last of three training steps (Adam, foreach), or of the second of two forwards."""
+    gc.collect()
+    torch._C._cuda_clearCublasWorkspaces()
+    torch.cuda.empty_cache()
+    dtype = HALF.get(precision, torch.float32)
+    amp = HALF.get(precision.removeprefix('amp-')) if precision.startswith('amp-') else None
+    torch.manual_seed(0)
+    model = entry.build().to(dtype).cuda()
+    model.train(mode == 'train')
+    arguments, target = entry.inputs(batch)
+    arguments = on_card(cast(arguments, dtype))
+    target = target.cuda()
+    if target.is_floating_point(): target = target.to(dtype)
+    autocast = (lambda: torch.autocast('cuda', dtype=amp)) if amp else contextlib.nullcontext
+    if mode == 'infer':
+        with torch.no_grad(), autocast():
+            for _ in range(2):
+                torch.cuda.reset_peak_memory_stats()
+                out = model(**arguments)
+        return torch.cuda.memory_stats()['requested_bytes.all.peak']
+    optimizer = torch.optim.Adam(model.parameters(), foreach=True)
+    scaler = torch.amp.GradScaler('cuda') if amp == torch.half else None
+    for _ in range(3):
+        torch.cuda.reset_peak_memory_stats()
+        with autocast():
+            out = model(**arguments)
+            loss = LOSSES[entry.loss](entry.output(out), target)
+        (scaler.scale(loss) if scaler else loss).backward()
+        if scaler: scaler.step(optimizer); scaler.update()
+        else: optimizer.step()
+        optimizer.zero_grad()
+    return torch.cuda.memory_stats()['requested_bytes.all.peak']
+
+
+class Named(torch.nn.Module):
+    """Hands positional arguments on by name, and the one tensor of the output back."""
+    def __init__(self, model, names, output):
+        super().__init__()
+        self.model, self.names, self.output = model, names, output
+
+    def forward(self, *values):
+        return self.output(self.model(**dict(zip(self.names, values))))
+
+
+def without_weights(path):
+    """The file as those who keep weights beside it have it: values of at most 256 numbers stay."""
+    import onnx
+    model = onnx.load(path, load_external_data=False)
+    offset = 0
+    bytes_of = {1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2}
+    def strip(tensors):
+        nonlocal offset
+        for tensor in tensors:
+            count = 1
+            for dim in tensor.dims: count *= dim
+            if count <= 256 and tensor.data_location != onnx.TensorProto.EXTERNAL: continue
+            for field in ('raw_data', 'float_data', 'int32_data', 'int64_data', 'double_data', 'uint64_data'): tensor.ClearField(field)
+            tensor.data_location = onnx.TensorProto.EXTERNAL
+            del tensor.external_data[:]
+            length = count * bytes_of.get(tensor.data_type, 4)
+            for key, value in (('location', 'weights.bin'), ('offset', offset), ('length', length)):
+                pair = tensor.external_data.add()
+                pair.key, pair.value = key, str(value)
+            offset += length
+    def walk(graph):
+        strip(graph.initializer)
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.type == onnx.AttributeProto.GRAPH: walk(attribute.g)
+    walk(model.graph)
+    return model
+
+
+def without_lines(model):
+    """As from an exporter that was told to keep no stack traces."""
+    for node in model.graph.node:
+        for k in reversed(range(len(node.metadata_props))):
+            if node.metadata_props[k].key == 'pkg.torch.onnx.stack_trace': del node.metadata_props[k]
+    return model
+
+
+VARIANTS = ('ts-train', 'ts-eval', 'dynamo-train', 'dynamo-eval')
+
+
+def export(entry, variant, path):
+    """The file of one exporter in one mode, gzipped, without weights; dynamo-eval is without its source lines, too."""
+    torch.manual_seed(0)
+    model = entry.build()
+    exporter, mode = variant.split('-')
+    arguments, _ = entry.inputs(2)
+    names = list(arguments)
+    model = Named(model, names, entry.output)
+    model.train(mode == 'train')
+    batched = {n: torch.is_tensor(v) and v.dim() > 0 and v.shape[0] == 2 for n, v in arguments.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, 'model.onnx')
+        if exporter == 'ts':
+            torch.onnx.export(model, tuple(arguments.values()), file, dynamo=False, opset_version=17, do_constant_folding=mode == 'eval', input_names=names, output_names=['output'],
+                              training=torch.onnx.TrainingMode.TRAINING if mode == 'train' else torch.onnx.TrainingMode.EVAL,
+                              dynamic_axes={**{n: {0: 'batch'} for n in names if batched[n]}, 'output': {0: 'batch'}})
+        else:
+            batch = torch.export.Dim('batch', min=1, max=65536)
+            torch.onnx.export(model, tuple(arguments.values()), file, dynamo=True, input_names=names, output_names=['output'], external_data=True, verbose=False,
+                              dynamic_shapes=(tuple({0: batch} if batched[n] else {} for n in names),))
+        proto = without_weights(file)
+        if variant == 'dynamo-eval': proto = without_lines(proto)
+        with gzip.open(path, 'wb', compresslevel=9) as out: out.write(proto.SerializeToString())
