@@ -64,6 +64,10 @@ struct NameHabit {
     kNamedPatches,     // x = self.patch_embed(x); x = self._pos_embed(x), which joins and adds in a method of its own
     kBuildsUnread,     // a model with this parameter builds, as large as each module of `with`'s first name, one of its
                        // second, which its forward need not read; where a third is given the model has that too
+    // What nothing reads, whose shape the dynamo exporter leaves out:
+    kShapedLike,     // is as large as `with` beside it
+    kNumbersRowsOf,  // a buffer [1, rows] numbers the rows of the table `with` beside it
+    kFrequencies,    // a buffer of rotary frequencies
     kUnrunStages,    // what has this in its path reads the first maps of a module `with`, whose other stages never run
     kPyramid,        // a list of this module's maps waits until the module `with` beside it is done
     kDilatedStage,   // a stage of this name may keep the resolution, and its last map stands in the list all the same

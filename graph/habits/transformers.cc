@@ -150,6 +150,10 @@ constexpr NameHabit kTransformersNames[] = {
     // modeling_siglip.py, SiglipForImageClassification, and modeling_siglip2.py: SiglipVisionTransformer builds a head
     // with a block's attention and mlp; the classifier reads the mean of the tokens, not what it pools
     {"vision_model.post_layernorm.weight", NameHabit::Of::kBuildsUnread, "encoder.layers.0 head classifier"},
+    {"mask_token", NameHabit::Of::kShapedLike, "cls_token"},                        // modeling_dinov2.py
+    {"token_type_ids", NameHabit::Of::kShapedLike, "position_ids"},                 // modeling_bert.py
+    {"position_ids", NameHabit::Of::kNumbersRowsOf, "position_embeddings.weight"},  // modeling_bert.py
+    {"inv_freq", NameHabit::Of::kFrequencies},                                      // modeling_llama.py
     {"embeddings.word_embeddings.weight", NameHabit::Of::kPublished,
      "encoder.layer.0.attention.self.query.bias"},  // modeling_bert.py and its children
     {"embeddings.word_embeddings.weight", NameHabit::Of::kPublished,

@@ -32,8 +32,6 @@ double PerOutput(const Layers& layers, ValueId weight, int64_t batch) {
   return shape.rank() > 0 ? Elements(layers, weight, batch) / std::max(1.0, Length(shape[0], batch)) : 0;
 }
 
-bool IsAmp(Precision precision) { return IsAutocast(precision); }
-
 // Bytes of a floating element that is not under autocast.
 double ModelWidth(Precision precision) {
   if (precision == Precision::kFp64) return 8;
@@ -45,7 +43,7 @@ double ModelWidth(Precision precision) {
 class Widths {
  public:
   Widths(const Layers& layers, const TrainingSpec& spec)
-      : amp_(IsAmp(spec.precision)), model_(ModelWidth(spec.precision)) {
+      : amp_(IsAutocast(spec.precision)), model_(ModelWidth(spec.precision)) {
     for (const Value& value : layers.values)
       widths_.push_back(IsFloating(value.type) ? model_ : BitWidth(value.type) / 8.0);
   }
@@ -203,7 +201,7 @@ StepTime EstimateTime(const Layers& layers, const TrainingSpec& spec, const Rate
     const double width = widths.Run(layers, layer);
     double seconds = 0;
     if (!IsView(layer)) {
-      const bool casts = IsAmp(spec.precision) && width == 2;
+      const bool casts = IsAutocast(spec.precision) && width == 2;
       seconds = std::max(FlopsOf(layers, layer, batch) / FlopRate(spec, rates, width),
                          BytesMoved(layers, layer, widths, casts, batch) / rates.bandwidth);
     }

@@ -89,6 +89,7 @@ class Signature {
   void FindTies(const FxGroups& groups, const std::vector<SignatureEntry>& entries);
   void Learn(ValueId value, DType type, const Shape& shape);
   bool ShapeByHabit(const std::string& target);
+  bool ShapeOfFrequencies(const std::string& target);
   void TakeShapesOf(const std::optional<std::vector<RecordedTensor>>& tensors);
   bool ShapeFromNamesake(const std::string& target);
   int64_t GrowthOf(const std::string& stage, int number);

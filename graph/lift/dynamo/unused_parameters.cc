@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/habits/habits.h"
 #include "graph/lift/dynamo/signature.h"
 
 namespace vramplan {
@@ -89,9 +90,7 @@ bool Signature::ShapeByHabit(const std::string& target) {
     SetShape(value, builder_->At(weight).type, Shape{builder_->At(weight).shape[0]});
     return true;
   }
-  // transformers' vision models: a mask token is as wide as the class token beside it (modeling_dinov2.py,
-  // transformers 5).
-  ValueId sibling = !is_buffer && name == "mask_token" ? known("cls_token") : ValueId{};
+  ValueId sibling;
   // peft keeps the module as it was beside modules_to_save.NAME, the copy that runs (utils/other.py 0.21.2).
   constexpr std::string_view kOriginal = ".original_module.", kSaved = ".modules_to_save.";
   if (const size_t at = target.find(kOriginal); at != std::string::npos) {
@@ -103,29 +102,39 @@ bool Signature::ShapeByHabit(const std::string& target) {
         sibling = ByTarget(other);
     }
   }
-  // Buffers that transformers 5 computes when it builds the model: one frequency for two channels of a head
-  // (modeling_llama.py), and as many positions as the table beside them has rows (modeling_bert.py).
-  if (is_buffer && name == "inv_freq") {
-    constexpr int64_t kUsualHead = 128;
-    SetShape(value, DType::kFloat32, Shape{Dim(kUsualHead / 2)});
-    return true;
+  for (const NameHabit& habit : NamesWith(NameHabit::Of::kShapedLike)) {
+    const ValueId like = name == habit.name ? known(std::string(habit.with)) : ValueId();
+    if (like.valid() && (builder_->At(like).role == Role::kBuffer) == is_buffer) sibling = like;
   }
-  if (const ValueId table = known("position_embeddings.weight"); is_buffer && name == "position_ids" && table.valid()) {
+  for (const NameHabit& habit : NamesWith(NameHabit::Of::kNumbersRowsOf)) {
+    const ValueId table = is_buffer && name == habit.name ? known(std::string(habit.with)) : ValueId();
+    if (!table.valid()) continue;
     SetShape(value, DType::kInt64, Shape{Dim(1), builder_->At(table).shape[0]});
     return true;
   }
-  // Unused buffers of transformers repeat one of the same module: token_type_ids is zeros like position_ids
-  // (modeling_bert.py), original_inv_freq a copy of inv_freq (modeling_llama.py), transformers 5.
+  // A copy of another buffer of its module is called after it: original_inv_freq (modeling_llama.py, transformers 5).
   for (const std::string& other : order_) {
     const auto [other_module, other_name] = SplitTarget(other);
     const ValueId candidate = ByTarget(other);
-    if (!is_buffer || other_module != module || builder_->At(candidate).role != Role::kBuffer ||
-        !ShapeIsKnown(candidate))
-      continue;
-    if (name.ends_with(other_name) || (name == "token_type_ids" && other_name == "position_ids")) sibling = candidate;
+    if (is_buffer && other_module == module && builder_->At(candidate).role == Role::kBuffer &&
+        ShapeIsKnown(candidate) && name.ends_with(other_name))
+      sibling = candidate;
   }
   if (!sibling.valid()) return false;
   SetShape(value, builder_->At(sibling).type, builder_->At(sibling).shape);
+  return true;
+}
+
+// Of rotary embeddings: one for two channels of a head, of which 128 are usual.
+bool Signature::ShapeOfFrequencies(const std::string& target) {
+  constexpr int64_t kUsualHead = 128;
+  const ValueId value = ByTarget(target);
+  const std::string name = SplitTarget(target).second;
+  const auto is_called = [&](const NameHabit& habit) { return habit.name == name; };
+  if (builder_->At(value).role != Role::kBuffer ||
+      std::ranges::none_of(NamesWith(NameHabit::Of::kFrequencies), is_called))
+    return false;
+  SetShape(value, DType::kFloat32, Shape{Dim(kUsualHead / 2)});
   return true;
 }
 
@@ -290,7 +299,7 @@ void Signature::Finish(Notes* notes) {
     const ValueId value = ByTarget(target);
     if (ShapeIsKnown(value) || ShapeByHabit(target)) continue;
     builder_->At(value).type = DType::kFloat32;
-    if (!ShapeFromBefore(target, &growth) && !ShapeFromNamesake(target)) continue;
+    if (!ShapeOfFrequencies(target) && !ShapeFromBefore(target, &growth) && !ShapeFromNamesake(target)) continue;
     assumed.push_back(target);
   }
   if (!assumed.empty()) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/base/text.h"
+#include "graph/habits/habits.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/simplifiers/fx_names.h"
 
@@ -20,6 +21,13 @@ bool IsBufferByHabit(std::string_view name) {
   static const std::unordered_set<std::string_view> kTables = {"mask", "freqs_cos", "freqs_sin", "cos_cached",
                                                                "sin_cached"};
   return kTables.contains(leaf) || leaf.ends_with("_mask");
+}
+
+// Of rotary embeddings, which are registered as a buffer everywhere; layers of several kinds have several
+// ("full_attention_inv_freq").
+bool IsFrequencies(std::string_view name) {
+  static const std::vector<NameHabit> kHabits = NamesWith(NameHabit::Of::kFrequencies);
+  return std::ranges::any_of(kHabits, [&](const NameHabit& habit) { return name.ends_with(habit.name); });
 }
 
 int64_t Elements(const StoredTensor& stored) {
@@ -198,10 +206,8 @@ std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool
   // transformers registers the bias of a tied output layer as a buffer (modeling_bart.py, transformers 5, and the
   // models after it).
   const std::string name = WithoutMergeNumber(graph_[tensor].name);
-  // Frequencies of rotary embeddings are registered as a buffer everywhere (transformers/models/llama/modeling_llama.py
-  // 5.23 and the models after it).
-  const bool is_buffer = IsBufferByHabit(name) || IsSines(name) || name.ends_with("inv_freq") ||
-                         IsOnlyCompared(tensor) || (stored.dims.size() == 2 && name.ends_with("final_logits_bias"));
+  const bool is_buffer = IsBufferByHabit(name) || IsSines(name) || IsFrequencies(name) || IsOnlyCompared(tensor) ||
+                         (stored.dims.size() == 2 && name.ends_with("final_logits_bias"));
   // PyTorch's names of initializers are its state dict; other tools' are not, and leave behind what they folded.
   if (!is_buffer && IsInitializer(tensor) && IsFloating(stored.type) &&
       (from_pytorch_ ? HasModulePath(tensor) : used && Elements(stored) > 1)) {

@@ -151,6 +151,24 @@ TEST_CASE("parameters that no operator uses are as large as modules tell") {
   CHECK(notes.all()[0].subject == "layer3.0.conv1.weight");
 }
 
+TEST_CASE("buffers that no operator reads: by what stands beside them; of frequencies the number is a guess") {
+  const Layers layers = LayersFromText(
+      R"(g (float[batch, 8] x) => (float[batch, 8] y) <float[40, 6] `e.position_embeddings.weight`> {
+    # signature: p_t: PARAMETER target='e.position_embeddings.weight'
+    # signature: b_p: BUFFER target='e.position_ids' persistent=False
+    # signature: b_i: BUFFER target='e.token_type_ids' persistent=False
+    # signature: b_f: BUFFER target='r.inv_freq' persistent=False
+    # signature: b_o: BUFFER target='r.original_inv_freq' persistent=False
+    # signature: x: USER_INPUT
+    y = Relu (x)
+      # fx_node: %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})
+  })");
+  CHECK(ToText(layers, layers.buffers) == std::vector<std::string>{"e.position_ids [1, 40] int64",
+                                                                   "e.token_type_ids [1, 40] int64", "r.inv_freq [64]",
+                                                                   "r.original_inv_freq [64]"});
+  CHECK(layers.guesses.assumed_shapes == std::vector<std::string>{"r.inv_freq"});
+}
+
 TEST_CASE("layers of a dense block that never run go on as the block before, one after another") {
   // torchvision's DenseNet cut by its user: bottlenecks stay, what they read grows, and a transition doubles.
   const Layers layers = LayersFromText(
