@@ -44,7 +44,11 @@ def child(card, *words):
     except subprocess.TimeoutExpired: return None
 
 
-def look(folder, seed, counts, card):
+def models_of(folder):
+    with open(f'{folder}/truth.csv', newline='') as table: return {row['model'] for row in csv.DictReader(table)}
+
+
+def look(folder, seed, counts, card, seen):
     os.makedirs(f'{folder}/models', exist_ok=True)
     log = open(f'{folder}/log.txt', 'a')
     table = f'{folder}/truth.csv'
@@ -54,6 +58,7 @@ def look(folder, seed, counts, card):
         random.Random(f'{seed} {source}').shuffle(names)
         for model in names:
             if count == 0: break
+            if model in seen: continue
             told = child(card, 'measure', name, model)
             rows = list(csv.reader(told.stdout.splitlines())) if told else []
             rows = [r for r in rows if len(r) == len(COLUMNS)]
@@ -75,4 +80,7 @@ def look(folder, seed, counts, card):
 if __name__ == '__main__':
     if sys.argv[1] == 'measure': measure(*sys.argv[2:])
     elif sys.argv[1] == 'export': export(*sys.argv[2:])
-    else: look(sys.argv[1], sys.argv[2], [(w.rpartition('=')[0], int(w.rpartition('=')[2])) for w in sys.argv[3:]], shlex.split(os.environ.get('CARD', sys.executable)))
+    else:
+        counts = [(word.rpartition('=')[0], int(word.rpartition('=')[2])) for word in sys.argv[3:]]
+        seen = set().union(*(models_of(folder) for folder in os.environ.get('SEEN', '').split(':') if folder))
+        look(sys.argv[1], sys.argv[2], counts, shlex.split(os.environ.get('CARD', sys.executable)), seen)
