@@ -80,9 +80,18 @@ Found Flip(const Uses& uses, const Layer& root) {
   return CallInPlaceOf(root, "flip", {x});
 }
 
-// Rows of a pad: a slice from the other end, the tensor, a slice from its beginning.
+// A join of one on one axis, then on the next: a pad of two axes by nothing.
+bool PadsNothing(const Uses& uses, const Layer& cat) {
+  const Layer* before = cat.inputs.size() == 1 ? uses.MakerOf(cat.inputs[0]) : nullptr;
+  return before != nullptr && before->op == "cat" && before->inputs.size() <= 3 &&
+         before->attributes.Int("dim", 0) + 1 == cat.attributes.Int("dim", 0);
+}
+
+// Rows of a pad: a slice from the other end, the tensor, a slice from its beginning; one join an axis
+// (torchscript_exporter/symbolic_opset9.py, _pad_circular, 2.10), also where a side gets no rows.
 Found CircularPad(const Uses& uses, const Layer& cat) {
-  if (cat.op != "cat" || FromDynamo(cat) || cat.inputs.size() < 2 || cat.inputs.size() > 3) return std::nullopt;
+  if (cat.op != "cat" || FromDynamo(cat) || cat.inputs.size() > 3) return std::nullopt;
+  if (cat.inputs.size() < 2 && !PadsNothing(uses, cat)) return std::nullopt;
   const Layer* level = &cat;
   std::map<int64_t, std::pair<int64_t, int64_t>> pads;  // by axis
   ValueId x;

@@ -97,6 +97,23 @@ TEST_CASE("rims from the other side are a circular pad, of two axes one call") {
   CHECK(hand.layers.layers[0].attributes.Ints("pad") == std::vector<int64_t>{3, 0, 1, 2});
 }
 
+TEST_CASE("joins of one on one axis and the next are a circular pad by nothing; one alone is a join") {
+  LayersByHand hand;
+  const ValueId x = hand.Input("x", {kBatch, 1, 16, 16});
+  const ValueId tall = hand.Add("cat", {x}, {kBatch, 1, 16, 16});
+  hand.attributes().Set("dim", int64_t{2});
+  hand.layers.outputs = {hand.Add("cat", {tall}, {kBatch, 1, 16, 16})};
+  hand.attributes().Set("dim", int64_t{3});
+  GatherDecomposedCalls(&hand.layers);
+  REQUIRE(OperatorsOf(hand.layers) == "pad");
+  CHECK(hand.layers.layers[0].attributes.Ints("pad") == std::vector<int64_t>{0, 0, 0, 0});
+  LayersByHand alone;
+  alone.layers.outputs = {alone.Add("cat", {alone.Input("x", {kBatch, 8})}, {kBatch, 8})};
+  alone.attributes().Set("dim", int64_t{1});
+  GatherDecomposedCalls(&alone.layers);
+  CHECK(OperatorsOf(alone.layers) == "cat");
+}
+
 TEST_CASE("TorchScript's variance: the mean of a difference times itself") {
   for (const bool root : {false, true}) {
     LayersByHand hand;
