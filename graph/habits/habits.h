@@ -64,16 +64,16 @@ struct NameHabit {
     kNamedPatches,     // x = self.patch_embed(x); x = self._pos_embed(x), which joins and adds in a method of its own
     kBuildsUnread,     // a model with this parameter builds, as large as each module of `with`'s first name, one of its
                        // second, which its forward need not read; where a third is given the model has that too
-    // What nothing reads, whose shape the dynamo exporter leaves out:
-    kShapedLike,     // is as large as `with` beside it
-    kNumbersRowsOf,  // a buffer [1, rows] numbers the rows of the table `with` beside it
-    kFrequencies,    // a buffer of rotary frequencies
     kUnrunStages,    // what has this in its path reads the first maps of a module `with`, whose other stages never run
     kPyramid,        // a list of this module's maps waits until the module `with` beside it is done
     kDilatedStage,   // a stage of this name may keep the resolution, and its last map stands in the list all the same
     kStemOfPyramid,  // what comes behind this stem, in front of all blocks, stands in the list for its resolution
     kRenamedList,    // a list that is joined for this module gives its name to what was joined
     kTurnsBoth,      // a model with this module turns queries and keys in one call, and both names stay until then
+    // Shapes of what nothing reads, which the dynamo exporter leaves out:
+    kShapedLike,     // it is as large as `with` beside it
+    kNumbersRowsOf,  // this buffer [1, rows] numbers the rows of the table `with` beside it
+    kFrequencies,    // this buffer holds rotary frequencies, one for two channels of a head
     // Arithmetic of halves that an export in fp32 does not show:
     kHalvesOfT5,    // a model with this module clamps in fp16, and its feed forward casts to the type of its weight
     kClamped,       // the module at NAME.0`with`.1 clamps its sum, in such a model

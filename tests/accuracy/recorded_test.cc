@@ -4,16 +4,13 @@
 
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/support/asked.h"
-#include "tests/support/command_line.h"
 #include "tests/support/expectation.h"
-#include "tests/support/inflated.h"
+#include "tests/support/packed_models.h"
 #include "tests/support/truth.h"
 
 namespace vramplan::testing {
@@ -60,18 +57,15 @@ TEST_CASE("accuracy: recorded models that no rule had seen") {
   }
   Expectation expectation("recorded");
   std::map<std::string, Shares> shares;
-  std::map<std::string, std::unique_ptr<ScratchFile>> files;
+  PackedModels files(folder + "/models");
   std::map<std::string, size_t> models;
   for (const Row& row : rows) {
     const size_t number = models.emplace(row.at("model"), models.size()).first->second;
     if (number % kEveryModel != 0) continue;
     const std::string name = row.at("model") + "." + row.at("mode") + ".onnx";
-    const std::string packed = folder + "/models/" + name + ".gz";
-    const bool there = std::filesystem::exists(packed);  // not where nothing takes the model: refused
-    std::unique_ptr<ScratchFile>& file = files[name];
-    if (there && file == nullptr) file = std::make_unique<ScratchFile>(name, Inflated(packed));
+    const std::string* const file = files.PathOf(name);  // null where nothing takes the model: refused
     const int64_t truth = Count(row, "requested");
-    const int64_t ours = there ? RequestedOf(file->path(), row, losses[row.at("model")]) : 0;
+    const int64_t ours = file != nullptr ? RequestedOf(*file, row, losses[row.at("model")]) : 0;
     const double error = std::abs(static_cast<double>(ours) / static_cast<double>(truth) - 1);
     for (const std::string& of : {std::string("all"), row.at("mode"), row.at("mode") + " " + row.at("precision")}) {
       Shares& share = shares[of];
@@ -96,11 +90,13 @@ TEST_CASE("accuracy: functions of one's own, checkpoints, losses and what module
   const std::string folder = DataFolder() + "/facts";
   const std::vector<Row> rows = ReadCsv(folder + "/functions.csv");
   CHECK(rows.size() == 124);
+  PackedModels files(folder + "/models");
   for (const Row& row : rows) {
     const std::string name = row.at("model") + "." + row.at("mode") + ".onnx";
     CAPTURE(name + " batch " + row.at("batch") + ", " + row.at("precision"));
-    const ScratchFile file(name, Inflated(folder + "/models/" + name + ".gz"));
-    CHECK(RequestedOf(file.path(), row, row.at("loss")) == Count(row, "requested"));
+    const std::string* const file = files.PathOf(name);
+    REQUIRE(file != nullptr);
+    CHECK(RequestedOf(*file, row, row.at("loss")) == Count(row, "requested"));
   }
 }
 

@@ -7,18 +7,15 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/support/asked.h"
-#include "tests/support/command_line.h"
 #include "tests/support/expectation.h"
-#include "tests/support/inflated.h"
+#include "tests/support/packed_models.h"
 #include "tests/support/truth.h"
 
 namespace vramplan::testing {
@@ -105,16 +102,14 @@ struct Look {
 Look LookAt(const std::string& folder, size_t every) {
   Look look;
   const std::vector<Row> rows = ReadCsv(folder + "/truth.csv");
-  std::map<std::string, std::unique_ptr<ScratchFile>> files;
+  PackedModels files(folder + "/models");
   for (size_t r = 0; r < rows.size(); r += every) {
     const Row& row = rows[r];
     for (const char* variant : kVariants) {
       const std::string graph = row.at("model") + "." + variant + ".onnx";
-      const std::string packed = folder + "/models/" + graph + ".gz";
-      if (!std::filesystem::exists(packed)) continue;  // the exporter could not write it, or was not asked to
-      std::unique_ptr<ScratchFile>& file = files[graph];
-      if (file == nullptr) file = std::make_unique<ScratchFile>(graph, Inflated(packed));
-      const Judgement answer = JudgedAnswer(file->path(), row);
+      const std::string* const file = files.PathOf(graph);
+      if (file == nullptr) continue;  // the exporter could not write it, or was not asked to
+      const Judgement answer = JudgedAnswer(*file, row);
       for (const char* name : {"all", variant}) ++look.counts[name][answer.kind];
       look.models.insert(row.at("model"));
       std::string said;
