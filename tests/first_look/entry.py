@@ -14,8 +14,13 @@ class Entry:
     output: typing.Callable = lambda out: out  # the tensor of the output that the loss reads and that is exported
 
 
+def cross_entropy(out, target):
+    """Of language models [B, S, V] over all positions."""
+    return F.cross_entropy(out.flatten(0, 1), target.flatten()) if out.dim() == 3 and target.dim() == 2 else F.cross_entropy(out, target)
+
+
 LOSSES = {
-    'cross-entropy': lambda o, y: F.cross_entropy(o.flatten(0, -2) if o.dim() == 3 and y.dim() == 2 else o, y.flatten() if o.dim() == 3 and y.dim() == 2 else y),
+    'cross-entropy': cross_entropy,
     'mse': F.mse_loss,
     'l1': F.l1_loss,
     'bce-logits': F.binary_cross_entropy_with_logits,
