@@ -11,7 +11,7 @@ class Entry:
     loss: str                                 # a key of LOSSES
     library: str = 'by hand'
     batches: tuple = (2, 8)
-    output: typing.Callable = lambda out: out  # the tensor of the output that the loss reads and that is exported
+    output: typing.Callable = lambda out: out  # the tensor of the output that the loss reads
 
 
 def cross_entropy(out, target):
@@ -36,7 +36,7 @@ def cast(arguments, dtype):
     return {k: v.to(dtype) if torch.is_tensor(v) and v.is_floating_point() else v for k, v in arguments.items()}
 
 
-def peak(entry, batch, mode, precision):
+def peak(entry, batch, mode, precision, seed=0):
     """Requested bytes at the peak of the last of three training steps (Adam, foreach), or of the second of two forwards."""
     gc.collect()
     torch._C._cuda_clearCublasWorkspaces()
@@ -45,6 +45,7 @@ def peak(entry, batch, mode, precision):
     amp = HALF.get(precision.removeprefix('amp-')) if precision.startswith('amp-') else None
     torch.manual_seed(0)
     model = entry.build().to(dtype).cuda()
+    torch.manual_seed(seed)
     model.train(mode == 'train')
     arguments, target = entry.inputs(batch)
     arguments = on_card(cast(arguments, dtype))
@@ -71,14 +72,21 @@ def peak(entry, batch, mode, precision):
     return torch.cuda.memory_stats()['requested_bytes.all.peak']
 
 
+def tensors_in(out):
+    """All tensors of an output, in their order."""
+    if torch.is_tensor(out): return (out,)
+    values = out.values() if isinstance(out, dict) else out if isinstance(out, (list, tuple)) else ()
+    return tuple(tensor for value in values for tensor in tensors_in(value))
+
+
 class Named(torch.nn.Module):
-    """Hands positional arguments on by name, and the one tensor of the output back."""
-    def __init__(self, model, names, output):
+    """Hands positional arguments on by name, and all tensors of the output back, since the caller holds them all."""
+    def __init__(self, model, names):
         super().__init__()
-        self.model, self.names, self.output = model, names, output
+        self.model, self.names = model, names
 
     def forward(self, *values):
-        return self.output(self.model(**dict(zip(self.names, values))))
+        return tensors_in(self.model(**dict(zip(self.names, values))))
 
 
 def without_weights(path):
@@ -128,7 +136,7 @@ def export(entry, variant, path):
     exporter, mode = variant.split('-')
     arguments, _ = entry.inputs(2)
     names = list(arguments)
-    model = Named(model, names, entry.output)
+    model = Named(model, names)
     model.train(mode == 'train')
     batched = {n: torch.is_tensor(v) and v.dim() > 0 and v.shape[0] == 2 for n, v in arguments.items()}
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,8 @@
 """Makes a folder like tests/data/unseen of models in a random order: look.py OUT SEED POOL=COUNT... (README.md)
 
 POOL is a name in pools.py, or a Python file whose ENTRIES are Entry values. Each model is measured and exported in a
-process of its own. A model that cannot be measured, or not exported at all, gives its place to the next.
+process of its own. A model that cannot be measured or exported, or whose step takes what a draw decides (layers left
+out by chance), gives its place to the next.
 """
 import csv, importlib.util, os, random, shlex, subprocess, sys
 
@@ -24,6 +25,8 @@ def pool(name):
 def measure(pool_name, name):
     import entry as of
     entry = pool(pool_name)[name]()
+    peaks = [of.peak(entry, entry.batches[0], 'train', 'fp32', seed) for seed in range(3)]
+    if max(peaks) > 1.005 * min(peaks): sys.exit(f'{name}: a draw decides what a step takes: {peaks}')
     out = csv.writer(sys.stdout)
     for which, mode, precision in ROWS:
         try: out.writerow((entry.name, entry.library, entry.batches[which], mode, precision, entry.loss, '', of.peak(entry, entry.batches[which], mode, precision)))

@@ -1,5 +1,5 @@
 """Pools: what each library lists, as {name: () -> Entry}. Small configurations; weights are random."""
-import importlib, inspect, pkgutil, warnings
+import importlib, inspect, pathlib, pkgutil, warnings
 import torch
 from entry import Entry
 
@@ -17,7 +17,7 @@ def first_tensor(out):
 
 def entry(name, library, build, arguments, batches=(2, 8)):
     """arguments: batch -> dict. A classifier's [B, C] takes cross entropy, all else mean squared error."""
-    with torch.no_grad(): shape = first_tensor(build().eval()(**arguments(2))).shape[1:]
+    with torch.no_grad(): shape = first_tensor(build().train()(**arguments(2))).shape[1:]
     classes = len(shape) == 1
     def inputs(batch):
         return arguments(batch), torch.zeros(batch, dtype=torch.long) if classes else torch.zeros(batch, *shape)
@@ -101,4 +101,44 @@ def torchaudio():
     return {f'audio_{name}': one(name, *m) for name, m in made.items()}
 
 
-POOLS = {f.__name__: f for f in (vit_pytorch, braindecode, pytorchcv, asteroid, torchaudio)}
+def spandrel():
+    import spandrel.architectures as architectures
+    values = dict(dim=64, image_size=64, input_image_size=64, num_in_ch=3, num_out_ch=3)
+    classes = {}
+    for info in pkgutil.iter_modules(architectures.__path__, 'spandrel.architectures.'):
+        classes.update(modules_in(importlib.import_module(info.name)))
+    return of_classes('sr_', 'spandrel', classes, values, [(3, 64, 64), (3, 128, 128), (1, 64, 64), (4, 64, 64)], (1, 4))
+
+
+def ultralytics():
+    import ultralytics
+    from ultralytics.nn import tasks
+    kinds = {'cls': tasks.ClassificationModel, 'seg': tasks.SegmentationModel, 'pose': tasks.PoseModel, 'obb': tasks.OBBModel}
+    folder = pathlib.Path(ultralytics.__file__).parent / 'cfg/models'
+    def one(path):
+        kind = next((kinds[k] for k in kinds if f'-{k}' in path.stem), tasks.DetectionModel)
+        return lambda: entry('yolo_' + path.stem, 'ultralytics', lambda: kind(str(path), verbose=False), lambda batch: {'x': torch.rand(batch, 3, 256, 256)})
+    return {'yolo_' + path.stem: one(path) for path in folder.glob('*/*.yaml') if not any(s in path.stem for s in ('yoloe', 'world', 'depth', 'sem'))}
+
+
+def tsai():
+    import tsai.models.all as models
+    values = dict(c_in=7, c_out=5, seq_len=96, pred_dim=24, d_in=7)
+    skipped = ('ROCKET', 'Rocket', 'Hydra', 'Tab', 'Multi', 'Block', 'Layer', 'Head', 'backbone', 'Backbone')
+    classes = {name: cls for name, cls in modules_in(models).items() if cls.__module__.startswith('tsai.models') and 'c_in' in inspect.signature(cls).parameters and not any(s in name for s in skipped)}
+    return of_classes('ts_', 'tsai', classes, values, [(7, 96)], (16, 128))
+
+
+def deepctr():
+    import deepctr_torch.models as models
+    from deepctr_torch.inputs import DenseFeat, SparseFeat
+    columns = [SparseFeat(f's{k}', vocabulary_size=1000 * (k + 1), embedding_dim=16) for k in range(6)] + [DenseFeat(f'd{k}', 1) for k in range(4)]
+    def one(name, cls):
+        parameters = inspect.signature(cls).parameters
+        fields = [p for p in parameters if p.endswith('_feature_columns')]
+        more = dict(task_types=('binary', 'binary'), task_names=('a', 'b')) if 'task_types' in parameters else {}
+        return lambda: entry('ctr_' + name, 'deepctr-torch', lambda: cls(**{f: columns for f in fields}, **more), lambda batch: {'X': torch.rand(batch, len(columns))}, (256, 4096))
+    return {'ctr_' + name: one(name, cls) for name, cls in modules_in(models).items() if 'history_feature_list' not in inspect.signature(cls).parameters}
+
+
+POOLS = {f.__name__: f for f in (vit_pytorch, braindecode, pytorchcv, asteroid, torchaudio, spandrel, ultralytics, tsai, deepctr)}
