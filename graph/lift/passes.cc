@@ -41,6 +41,7 @@ constexpr LayersPass kLayersPasses[] = {
        s.layers.exported = s.layers.guesses.restored_norms > 0 ? ExportedMode::kEvaluation : ExportedModeOf(s.file);
        if (s.file.facts && s.file.facts->training)
          s.layers.exported = *s.file.facts->training ? ExportedMode::kTraining : ExportedMode::kEvaluation;
+       s.layers.unread_left_out = !s.file.facts && WrittenByTorchScript(s.file);
      },
      true},
     {"restore-low-rank-pairs", kTorchScript,

@@ -108,6 +108,19 @@ Status CheckWeights(const std::string& file, const Graph& graph) {
   return Done();
 }
 
+// What the file cannot say, and what is taken for it, without a size.
+void AddUnsaid(const TrainingSpec& spec, const ModelFacts& model, std::vector<SpecRow>* rows) {
+  const bool trains = spec.mode == Mode::kTrain;
+  if (trains && model.may_lack_dropouts && spec.given.count("assume-dropout") == 0)
+    rows->push_back({"dropouts-left-out", "none", "none", false, "no dropout"});
+  if (trains && !model.of_train)
+    rows->push_back({"only-in-train", "none", "none", false, "no layer that train() alone runs"});
+  if (!trains && !model.of_eval)
+    rows->push_back({"skipped-in-eval", "none", "none", false, "no layer that eval() skips"});
+  if (model.unread_left_out)
+    rows->push_back({"unread-parameters", "none", "none", false, "no parameter that forward() never reads"});
+}
+
 }  // namespace
 
 Result<Prepared> Prepare(const Options& options) {
@@ -224,11 +237,8 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     rows.back().phrase = "every parameter trained";
     const bool says_checkpoints = model.checkpoints_known || !spec.checkpoint.empty() || options.verb == Verb::kPlan;
     if (!says_checkpoints) rows.back().phrase += ", nothing checkpointed";
-    const bool has_no_dropout = model.may_lack_dropouts && spec.given.count("assume-dropout") == 0;
-    if (has_no_dropout) rows.back().phrase += ", no dropout";
-    if (model.of_eval)
-      rows.back().phrase += has_no_dropout ? " or other layer that eval() skips" : ", no layer that eval() skips";
   }
+  AddUnsaid(spec, model, &rows);
   for (const TrainedPattern& pattern : options.trained)
     add_name(pattern.trained ? "trainable" : "frozen", pattern.glob);
   add_name("framework", ToString(spec.framework));

@@ -15,6 +15,14 @@ namespace {
 
 bool IsActivationOf(const Layers& layers, ValueId id) { return id.valid() && layers[id].role == Role::kActivation; }
 
+// A linear layer, or a convolution over one position, as feed forwards of Informer (arXiv 2012.07436) have it.
+bool IsPositionwise(const Layers& layers, const Layer& layer) {
+  if (layer.op == "linear" || layer.op == "addmm") return true;
+  if (layer.op != "conv1d" || layer.inputs.size() < 2 || !layer.inputs[1].valid()) return false;
+  const Shape& weight = layers[layer.inputs[1]].shape;
+  return weight.rank() == 3 && weight[2] == Dim(1);
+}
+
 // Results behind which a dropout belongs.
 std::set<ValueId> InFrontOfDropouts(const Layers& layers) {
   const Uses uses(layers);
@@ -25,9 +33,11 @@ std::set<ValueId> InFrontOfDropouts(const Layers& layers) {
     const Layer* user = uses.OnlyReaderOf(made);
     const auto is_user = [&](const char* op) { return user != nullptr && user->op == op; };
     // A block's last product in front of the residual sum, perhaps seen under another shape.
-    if (layer.op == "linear" || layer.op == "addmm") {
-      const ValueId end = is_user("reshape") ? user->outputs[0] : made;
-      const Layer* sum = uses.OnlyReaderOf(end);
+    if (IsPositionwise(layers, layer)) {
+      ValueId end = made;
+      const Layer* sum = user;
+      while (sum != nullptr && IsOneOf(sum->op, {"reshape", "transpose", "permute"}))
+        sum = uses.OnlyReaderOf(end = sum->outputs[0]);
       if (sum != nullptr && sum->op == "add" && sum->inputs.size() == 2 && IsActivationOf(layers, sum->inputs[0]) &&
           IsActivationOf(layers, sum->inputs[1]))
         dropped.insert(end);

@@ -11,6 +11,7 @@
 namespace vramplan {
 
 ExportedMode ExportedModeOf(const Graph& graph);  // exported_mode.cc
+bool WrittenByTorchScript(const Graph& graph);    // exported_mode.cc: the exporter that leaves out what is never read
 void GatherRecurrent(Layers* layers);             // recurrent.cc
 void GatherRecurrentCells(Layers* layers);        // recurrent_cells.cc
 void GatherReparametrized(Layers* layers);        // reparametrized.cc

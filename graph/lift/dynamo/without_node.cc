@@ -122,7 +122,8 @@ ValueId Repeat(const std::string& name, ValueId source, const FxSite& at) {
 // the model's own that makes x scaled it itself (transformers' BartScaledWordEmbedding), else the user did; a sum is
 // begun where its first summand is there (out = 0 + conv_scale(x); out += conv(x)), unless another module made that
 // (positions that a decoder shares with its encoder since the export). Of several users it was the frame around them:
-// x = self.act(x) * self.beta; shortcut = self.downsample(x); x = self.conv1(x).
+// x = self.act(x) * self.beta; shortcut = self.downsample(x); x = self.conv1(x). A difference is one, x - x.mean(), that
+// was merged with the same within a variance: its user made it.
 ValueId Arithmetic(const std::string& op, const std::string& name, ValueId source, const FxSite& at) {
   ModulePath path = at.user.path;
   if (at.last != nullptr) {
@@ -137,7 +138,7 @@ ValueId Arithmetic(const std::string& op, const std::string& name, ValueId sourc
   const bool made_by_user = path.size() <= made_in.size() && std::equal(path.begin(), path.end(), made_in.begin());
   if (maker != nullptr && !maker->nodes.empty() && op == "add") {
     if (made_by_user) position = maker->nodes.back();
-  } else if (maker != nullptr && !maker->nodes.empty() && !inside_user &&
+  } else if (maker != nullptr && !maker->nodes.empty() && !inside_user && op != "sub" &&
              !made_in.back().class_name.starts_with("torch.")) {
     position = maker->nodes.back();
     path = made_in;

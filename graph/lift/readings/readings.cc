@@ -11,6 +11,7 @@
 #include "graph/lift/any_export/decomposed.h"
 #include "graph/lift/readings/readings_of_branches.h"
 #include "graph/lift/readings/readings_of_casts.h"
+#include "graph/lift/readings/readings_of_copies.h"
 #include "graph/lift/readings/readings_of_weights.h"
 #include "graph/lift/source_lines/passes.h"
 #include "graph/lift/torchscript/passes.h"
@@ -384,41 +385,6 @@ std::optional<Reading> SquaresInstead(const Layers& layers) {
                 kDynamoTells);
 }
 
-// x - mean(x), read by a square and by something else.
-bool IsSharedCentring(const Uses& uses, const Layer& sub) {
-  if (sub.op != "sub" || FromDynamo(sub) || sub.inputs.size() != 2) return false;
-  ValueId mean = uses.BehindViews(sub.inputs[1]);
-  bool averaged = false;
-  for (const Layer* maker = uses.MakerOf(mean); maker != nullptr && maker->op == "mean"; maker = uses.MakerOf(mean)) {
-    mean = uses.BehindViews(maker->inputs[0]);
-    averaged = true;
-  }
-  if (!averaged || mean != uses.BehindViews(sub.inputs[0])) return false;
-  const auto readers = uses.ReadersOf(sub.outputs[0]);
-  const auto& all = uses.layers().layers;
-  if (readers.size() != 2 || readers[0] == readers[1] || static_cast<size_t>(readers[1]) >= all.size()) return false;
-  const auto squares = [&](int32_t place) { return all[static_cast<size_t>(place)].op == "pow"; };
-  return squares(readers[0]) != squares(readers[1]);
-}
-
-// The TorchScript exporter computes equal nodes once: (x - mean) / std with a variance of its own centres twice.
-std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
-  const Uses uses(layers);
-  const auto is_shared = [&](const Layer& layer) { return IsSharedCentring(uses, layer); };
-  if (!Any(layers, is_shared)) return std::nullopt;
-  Layers other = layers;
-  Edit edit(&other);
-  for (const Layer& sub : layers.layers) {
-    if (!is_shared(sub)) continue;
-    Layer second = sub;
-    second.name += ".again";
-    edit.RepeatFor(static_cast<size_t>(uses.ReadersOf(sub.outputs[0])[1]), std::move(second));
-  }
-  edit.Apply();
-  return Reading{"centring-guessed", "assumed: x - mean(x) is computed once, for the variance and for what is divided",
-                 kDynamoTells, std::move(other)};
-}
-
 // self.attn = p: what softmax gave attention, or the dropout behind it, may outlive its forward for people to look at
 // (The Annotated Transformer; facebookresearch/dino). Libraries return it only when asked.
 std::optional<Reading> AttentionKeptInstead(const Layers& layers) {
@@ -458,6 +424,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, AttentionKeptInstead},
                       {true, SquaresInstead},
                       {true, CentringTwiceInstead},
+                      {true, MapsAsTheyLieInstead},
                       {!layers.told.tensors, TiedWeightsInstead},
                       {!layers.told.tensors, NoUnreadInstead},
                       {!layers.told.tensors, OtherShapesInstead},

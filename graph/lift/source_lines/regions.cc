@@ -310,6 +310,16 @@ class Regions {
     return false;
   }
 
+  // Whether each layer moves or negates what it is given: its derivative needs nothing, so nobody writes a function for
+  // it, and a block of such layers is another one.
+  bool IsMoves(const Region& region) const {
+    static const std::set<std::string_view> kMoves = {
+        "view",   "reshape", "permute", "transpose", "expand", "slice", "select", "unsqueeze", "squeeze", "contiguous",
+        "unbind", "split",   "cat",     "stack",     "neg",    "flip",  "roll",   "clone",     "detach"};
+    return std::all_of(layers_.layers.begin() + region.first, layers_.layers.begin() + region.end,
+                       [](const Layer& layer) { return kMoves.contains(layer.op); });
+  }
+
   // The forward of an autograd.Function runs without gradients as well (torch/csrc/autograd/custom_function.cpp). Where
   // nothing but the block reads the one activation that it is given, no_grad would leave what made that untrained; so it
   // is a function with a gradient of its own. That activation; invalid: it is none.
@@ -325,6 +335,7 @@ class Regions {
     }
     const Layer& last = layers_.layers[region.end - 1];
     if (!operand.valid() || last.outputs.size() != 1 || !IsFloating(layers_[operand].type)) return {};
+    if (IsMoves(region)) return {};
     if (layers_[operand].shape != layers_[last.outputs[0]].shape) return {};
     const auto outside = [&](int32_t place) { return static_cast<size_t>(place) >= region.end; };
     if (std::ranges::any_of(uses.ReadersOf(operand), outside)) return {};

@@ -83,7 +83,7 @@ void MakeMapsOfSequencesContiguous(Layers* layers) {
     const bool kept = l + 1 < layers->layers.size() && layers->layers[l + 1].op == "contiguous";
     const bool of_norm = maps.IsMapOfNorm(turn);
     if (kept || (!of_norm && !maps.IsTurnedSequence(turn))) continue;
-    Layer copy = CallBeside(turn, "contiguous", turn.outputs);
+    Layer copy = CallBeside(turn, "contiguous", turn.outputs, Named({{"assumed", int64_t{1}}}));
     if (of_norm) copy.module = (*layers)[turn.module].parent;
     edit.Rename(turn.outputs[0], edit.InsertBehind(l, std::move(copy), (*layers)[turn.outputs[0]]));
   }

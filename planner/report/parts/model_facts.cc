@@ -35,7 +35,9 @@ ModelFacts FactsOf(const Graph& graph, const Binding& binding, const Layers& lay
   facts.may_lack_dropouts = layers.exported != ExportedMode::kTraining &&
                             std::none_of(layers.layers.begin(), layers.layers.end(),
                                          [](const Layer& layer) { return layer.op == "dropout"; });
+  facts.of_train = layers.exported == ExportedMode::kTraining;
   facts.of_eval = layers.exported == ExportedMode::kEvaluation;
+  facts.unread_left_out = layers.unread_left_out;
   facts.batch_symbol = binding.batch_symbol;
   facts.has_batch = std::any_of(binding.inputs.begin(), binding.inputs.end(), [](const auto& input) {
     return std::any_of(input.second.begin(), input.second.end(), [](const Dim& d) { return !d.IsConstant(); });

@@ -111,6 +111,20 @@ TEST_CASE("dropouts may be missing where there is attention and no dropout") {
   CHECK(MissingDropouts(WithAttention(attention + "d = Dropout (o, p, yes)\n y = Add (d, x)")) == 0);
 }
 
+TEST_CASE("a dropout in front of the residual sum, behind a convolution over one position that is turned back") {
+  const Shape states{Dim::Batch(), 6, 8}, turned{Dim::Batch(), 8, 6};
+  for (const int64_t width : {1, 3}) {
+    LayersByHand hand;
+    const ValueId x = hand.Input("x", states);
+    const ValueId wide = hand.Add("linear", {x, Parameter(hand, "in", {8, 8})}, states);
+    const ValueId forth = hand.Add("transpose", {wide}, turned);
+    const ValueId made = hand.Add("conv1d", {forth, Parameter(hand, "conv2", {8, 8, width})}, turned);
+    const ValueId back = hand.Add("transpose", {made}, states);
+    hand.layers.outputs = {hand.Add("add", {wide, back}, states)};
+    CHECK(AssumeDropout(&hand.layers, {.dropout = 0.1}) == (width == 1 ? 1 : 0));
+  }
+}
+
 TEST_CASE("what only an export of model.train() has, and what only one of model.eval()") {
   const std::string attention = kAttention;
   const auto normalised = [&](const char* outputs, const char* mode) {
@@ -122,7 +136,7 @@ TEST_CASE("what only an export of model.train() has, and what only one of model.
   };
   CHECK(normalised("n, m, v", "1") == ExportedMode::kTraining);
   CHECK(normalised("n", "0") == ExportedMode::kEvaluation);
-  CHECK(WithAttention(attention + "y = Add (o, x)").exported == ExportedMode::kUnknown);
+  CHECK(WithAttention(attention + "y = Add (o, x)").exported == ExportedMode::kEvaluation);  // onnx::MatMul_1
   CHECK(WithAttention(attention + "d = Dropout (o, p, yes)\n y = Add (d, x)").exported == ExportedMode::kTraining);
   CHECK(WithAttention(attention + "r = Transpose <perm = [1, 0]> (`fc.weight`)\n y = MatMul (o, r)").exported ==
         ExportedMode::kTraining);

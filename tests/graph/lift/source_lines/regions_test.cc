@@ -86,6 +86,25 @@ TEST_CASE("a block of autocast numbers its parameters; it runs in the type of it
   CHECK(net.layers.layers[4].attributes.Int("autocast", 1) == 1);
 }
 
+TEST_CASE("a block that moves what it is given keeps nothing: @autocast(enabled=False) around a rotation") {
+  LayersByHand hand;
+  const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+  const ValueId h = hand.Add("linear", {x, hand.Parameter("a.weight", {8, 8})}, {Dim::Batch(), 8});
+  const ValueId turned = hand.Add("neg", {h}, {Dim::Batch(), 8});
+  hand.layers.outputs = {hand.Add("roll", {turned}, {Dim::Batch(), 8})};
+  hand.layers.modules = {{"", "Net", {}}};
+  for (size_t l = 0; l < 3; ++l) {
+    hand.layers.layers[l].module = ModuleId{0};
+    hand.layers.layers[l].nodes = {NodeId{static_cast<int32_t>(l)}};
+  }
+  const char* body = "<eval_with_key>.7";
+  hand.layers.source.lines = {In("net.py", "h = self.a(x)"), In(body, "neg = torch.ops.aten.neg.default(alias)"),
+                              In(body, "roll = torch.ops.aten.roll.default(neg, [1])")};
+  hand.layers.source.stacks = {{0}, {1}, {2}};
+  ReadRegions(&hand.layers, nullptr);
+  CHECK(NoGradOf(hand.layers) == std::vector<int64_t>{0, 0, 0});
+}
+
 TEST_CASE("the forward of an autograd.Function runs without gradients, and one entry of the tape keeps its input") {
   LayersByHand hand;
   const ValueId x = hand.Input("x", {Dim::Batch(), 8});
