@@ -113,10 +113,8 @@ void AddUnsaid(const TrainingSpec& spec, const ModelFacts& model, std::vector<Sp
   const bool trains = spec.mode == Mode::kTrain;
   if (trains && model.may_lack_dropouts && spec.given.count("assume-dropout") == 0)
     rows->push_back({"dropouts-left-out", "none", "none", false, "no dropout"});
-  if (trains && !model.of_train)
-    rows->push_back({"only-in-train", "none", "none", false, "no layer that train() alone runs"});
-  if (!trains && !model.of_eval)
-    rows->push_back({"skipped-in-eval", "none", "none", false, "no layer that eval() skips"});
+  if (trains ? !model.of_train : !model.of_eval)
+    rows->push_back({"layers-of-one-mode", "none", "none", false, "train() and eval() run the same layers"});
   if (model.unread_left_out)
     rows->push_back({"unread-parameters", "none", "none", false, "no parameter that forward() never reads"});
 }

@@ -109,8 +109,8 @@ constexpr std::array<Variant, 4> kVariants = {
 using Answers = std::map<std::string, Judgement>;  // of one row, by the variant's name
 
 // What names the cause of a silent answer: an export of the same model of which the sentence is not true, and which is
-// right. What train() alone runs may have parameters, what it is asked without has none more; what is never read is
-// missing. Empty: nothing names it.
+// right. What train() alone runs may have parameters, what eval() alone runs hardly any (more are copies that the export
+// made); what is never read is missing. Empty: nothing names it.
 std::string NamedBy(const Answers& answers, const Variant& variant, const Row& row) {
   const Judgement& answer = answers.at(variant.Name());
   const auto right = [&](const Variant& other) {
@@ -119,11 +119,13 @@ std::string NamedBy(const Answers& answers, const Variant& variant, const Row& r
   };
   const bool trains = row.at("mode") == "train";
   const char* const asked = trains ? "train" : "eval";
-  const char* const left_out = trains ? "only-in-train" : "skipped-in-eval";
-  if (variant.mode != std::string(asked) && answer.unsaid.contains(left_out)) {
+  const char* const one_mode = "layers-of-one-mode";
+  if (variant.mode != std::string(asked) && answer.unsaid.contains(one_mode)) {
     const Judgement* const other = right({variant.exporter, asked});
-    const auto of_train = [&](const Judgement& one, const Judgement& two) { return trains ? one : two; };
-    if (other != nullptr && of_train(*other, answer).parameters >= of_train(answer, *other).parameters) return left_out;
+    const auto fits = [](const Judgement& train, const Judgement& eval) {
+      return static_cast<double>(eval.parameters) <= static_cast<double>(train.parameters) * (1 + kRight);
+    };
+    if (other != nullptr && (trains ? fits(*other, answer) : fits(answer, *other))) return one_mode;
   }
   const Judgement* const dynamo = right({kDynamo, variant.mode});
   if (answer.unsaid.contains("unread-parameters") && dynamo != nullptr && dynamo->parameters > answer.parameters &&
