@@ -276,6 +276,42 @@ sub sub @d.p (add_1, b) -> y [B, 8]
 )");
 }
 
+TEST_CASE("a difference that was merged into a variance ran where its user is") {
+  // var = x.var(1); return (x - x.mean(1)) / var, in a norm behind another module of the model's own (vit-pytorch's CvT)
+  CHECK(ToText(LayersFromText(R"(g (float[batch, 8] x) => (float[batch, 8] y) {
+    # signature: x: USER_INPUT
+    a = Relu (x)
+      # fx_node: %relu : [num_users=2] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})
+      # name_scopes: ['', 'e', 'relu']
+      # class_hierarchy: ['mine.Net', 'mine.Embedding', 'aten.relu.default']
+    m = ReduceMean <axes = [1], keepdims = 1> (a)
+      # fx_node: %var : [num_users=1] = call_function[target=torch.ops.prims.var.default](args = (%relu, [1], 0.0), kwargs = {})
+      # name_scopes: ['', 'n', 'var']
+      # class_hierarchy: ['mine.Net', 'mine.Norm', 'prims.var.default']
+    d = Sub (a, m)
+      # fx_node: %var : [num_users=1] = call_function[target=torch.ops.prims.var.default](args = (%relu, [1], 0.0), kwargs = {})
+      # name_scopes: ['', 'n', 'var']
+      # class_hierarchy: ['mine.Net', 'mine.Norm', 'prims.var.default']
+    q = Mul (d, d)
+      # fx_node: %var : [num_users=1] = call_function[target=torch.ops.prims.var.default](args = (%relu, [1], 0.0), kwargs = {})
+      # name_scopes: ['', 'n', 'var']
+      # class_hierarchy: ['mine.Net', 'mine.Norm', 'prims.var.default']
+    v = ReduceMean <axes = [1], keepdims = 1> (q)
+      # fx_node: %var : [num_users=1] = call_function[target=torch.ops.prims.var.default](args = (%relu, [1], 0.0), kwargs = {})
+      # name_scopes: ['', 'n', 'var']
+      # class_hierarchy: ['mine.Net', 'mine.Norm', 'prims.var.default']
+    y = Div (d, v)
+      # fx_node: %div : [num_users=1] = call_function[target=torch.ops.aten.div.Tensor](args = (%sub, %var), kwargs = {})
+      # name_scopes: ['', 'n', 'div']
+      # class_hierarchy: ['mine.Net', 'mine.Norm', 'aten.div.Tensor']
+  })")) == R"(
+relu relu @e (x) -> a [B, 8]
+var var @n (a) -> v [B, 1] {dim=[1]}
+sub sub @n (a) -> sub [B, 8] {scalar=0.0}
+div div @n (sub, v) -> y [B, 8]
+)");
+}
+
 TEST_CASE("a copy of what was turned around, in front of a convolution") {
   // x.transpose(1, 2).reshape(b, 8, 3, 3).contiguous(), torchvision's MViT pools
   CHECK(ToText(LayersFromText(R"(g (float[batch, 9, 8] x) => (float[batch, 8, 3, 3] y) <float[8, 8, 1, 1] `c.weight`> {

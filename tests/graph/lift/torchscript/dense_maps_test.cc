@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "graph/lift/readings/readings_of_copies.h"
 #include "graph/lift/torchscript/passes.h"
 #include "tests/support/layers_by_hand.h"
 
@@ -34,6 +35,19 @@ TEST_CASE("a map that was made of a sequence is contiguous for all who read it")
   const std::string once = OperatorsOf(layers);
   MakeMapsOfSequencesContiguous(&layers);
   CHECK(OperatorsOf(layers) == once);
+}
+
+TEST_CASE("that such a map is copied is a guess, and the other reading has it as it lies") {
+  const Layers before = Encoder({0, 3, 1, 2}, Evidence::kNode, true);
+  CHECK_FALSE(MapsAsTheyLieInstead(before).has_value());
+  Layers layers = before;
+  MakeMapsOfSequencesContiguous(&layers);
+  const std::optional<Reading> other = MapsAsTheyLieInstead(layers);
+  REQUIRE(other.has_value());
+  CHECK(other->code == "copy-guessed");
+  CHECK(OperatorsOf(other->layers) == OperatorsOf(before));
+  CHECK(other->layers.layers[3].inputs == before.layers[3].inputs);
+  CHECK(other->layers.outputs == before.outputs);
 }
 
 TEST_CASE("maps that were none, other turns, and files that name their copies stay") {
