@@ -42,7 +42,6 @@ std::optional<Reading> ReadAs(std::optional<Layers> other, const char* code, std
 
 // As good as any that keeps its operand and makes one tensor each way.
 constexpr const char* kKeepsOperand = "silu";
-constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes it";
 
 // --- index_add or index_put ------------------------------------------------------------------------------------------
 

@@ -26,6 +26,9 @@ struct Reading {
   std::optional<Layers> also = {};  // a third answer
 };
 
+// What settles a reading of a file that another exporter wrote.
+inline constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes it";
+
 // The step that is asked about: without gradients nothing is kept, so that less matters; without autocast types agree;
 // model.eval() runs less.
 struct ReadFor {

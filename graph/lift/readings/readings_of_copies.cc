@@ -9,8 +9,6 @@
 namespace vramplan {
 namespace {
 
-constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes it";
-
 // x - mean(x), read by a square and by something else.
 bool IsSharedCentring(const Uses& uses, const Layer& sub) {
   if (sub.op != "sub" || FromDynamo(sub) || sub.inputs.size() != 2) return false;
