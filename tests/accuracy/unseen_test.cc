@@ -1,7 +1,7 @@
 // Accuracy is a test: models that no rule had seen (tests/data/unseen), asked as a user asks. What is off must have
 // been said: an assumption with two ends that hold the truth (told), a warning (warned), or what the file cannot say
-// and what was taken for it, without a size (named). Named counts only where another export of the same model proves
-// that this is the cause. What is off without any of it is silent.
+// and what was taken for it, without a size (named). Named counts only where another export of the same model, or the
+// number of its parameters, proves that this is the cause. What is off without any of it is silent.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -40,15 +40,23 @@ bool Holds(Bytes low, Bytes high, double truth) {
          static_cast<double>(high.count()) >= truth * (1 - kRight);
 }
 
-// What may be frozen, checkpointed or a loss in training alone holds nearly anything: it tells nothing of a model where
-// nothing is.
-bool IsOfAnother(const Assumption& assumption, const std::string& model) {
-  const std::string& code = assumption.code;
-  return code == "all-trained" || code == "nothing-checkpointed" || code == "loss-in-evaluation" ||
-         (code == "backbone" && model != "hand_bert_frozen");
+// Of the model itself, in elements; 0 in tables that do not say.
+int64_t ElementsOf(const Row& row, const char* column) { return row.contains(column) ? Count(row, column) : 0; }
+
+bool IsPartlyFrozen(const Row& row) {
+  return row.at("model") == "hand_bert_frozen" || ElementsOf(row, "trained") < ElementsOf(row, "parameters");
 }
 
-Judgement Judged(const Estimate& estimate, const std::string& model, double truth) {
+// What may be frozen, checkpointed or a loss in training alone holds nearly anything: it tells nothing of a model where
+// nothing is.
+bool IsOfAnother(const Assumption& assumption, const Row& row) {
+  const std::string& code = assumption.code;
+  return code == "all-trained" || code == "nothing-checkpointed" || code == "loss-in-evaluation" ||
+         (code == "backbone" && !IsPartlyFrozen(row));
+}
+
+Judgement Judged(const Estimate& estimate, const Row& row) {
+  const auto truth = static_cast<double>(Count(row, "requested"));
   Judgement answer{kIsSilent, estimate.peak.peak.requested.count(), "", estimate.question.model.parameters, {}};
   for (const SpecRow& row : estimate.question.spec) answer.unsaid.insert(row.option);
   const auto by = [&answer](Class kind, const std::string& code) {
@@ -59,7 +67,7 @@ Judgement Judged(const Estimate& estimate, const std::string& model, double trut
   const double error = static_cast<double>(answer.requested) / truth - 1;
   if (std::abs(error) <= kRight) return by(kIsRight, "");
   std::vector<Assumption> said = estimate.assumptions;
-  std::erase_if(said, [&](const Assumption& assumption) { return IsOfAnother(assumption, model); });
+  std::erase_if(said, [&](const Assumption& assumption) { return IsOfAnother(assumption, row); });
   for (const Assumption& assumption : said) {
     if (Holds(assumption.low, assumption.high, truth)) return by(kIsTold, assumption.code);
   }
@@ -76,7 +84,7 @@ Judgement Judged(const Estimate& estimate, const std::string& model, double trut
 
 Judgement JudgedAnswer(const std::string& file, const Row& row) {
   const Result<Estimate> estimate = Asked(file, row, row.at("loss"));
-  return estimate.ok() ? Judged(*estimate, row.at("model"), static_cast<double>(Count(row, "requested"))) : Judgement();
+  return estimate.ok() ? Judged(*estimate, row) : Judgement();
 }
 
 // A line of shares for each kind of file, and one for all.
@@ -110,7 +118,7 @@ using Answers = std::map<std::string, Judgement>;  // of one row, by the variant
 
 // What names the cause of a silent answer: an export of the same model of which the sentence is not true, and which is
 // right. What train() alone runs may have parameters, what eval() alone runs hardly any (more are copies that the export
-// made); what is never read is missing. Empty: nothing names it.
+// made); what is never read is missing, and without gradients it takes its own bytes. Empty: nothing names it.
 std::string NamedBy(const Answers& answers, const Variant& variant, const Row& row) {
   const Judgement& answer = answers.at(variant.Name());
   const auto right = [&](const Variant& other) {
@@ -127,9 +135,14 @@ std::string NamedBy(const Answers& answers, const Variant& variant, const Row& r
     };
     if (other != nullptr && (trains ? fits(*other, answer) : fits(answer, *other))) return one_mode;
   }
+  if (!answer.unsaid.contains("unread-parameters")) return "";
+  constexpr int64_t kBytes = 4;  // fp32, under autocast too
+  const int64_t missing = ElementsOf(row, "parameters") - answer.parameters;
+  const auto truth = static_cast<double>(Count(row, "requested"));
+  if (missing > 0 && std::abs(static_cast<double>(answer.requested + kBytes * missing) / truth - 1) <= kRight)
+    return "unread-parameters";
   const Judgement* const dynamo = right({kDynamo, variant.mode});
-  if (answer.unsaid.contains("unread-parameters") && dynamo != nullptr && dynamo->parameters > answer.parameters &&
-      answer.requested < Count(row, "requested"))
+  if (dynamo != nullptr && dynamo->parameters > answer.parameters && answer.requested < Count(row, "requested"))
     return "unread-parameters";
   return "";
 }

@@ -36,6 +36,13 @@ def cast(arguments, dtype):
     return {k: v.to(dtype) if torch.is_tensor(v) and v.is_floating_point() else v for k, v in arguments.items()}
 
 
+def sizes(entry):
+    """Elements of all parameters, and of those that are trained."""
+    torch.manual_seed(0)
+    parameters = list(entry.build().parameters())
+    return sum(p.numel() for p in parameters), sum(p.numel() for p in parameters if p.requires_grad)
+
+
 def peak(entry, batch, mode, precision, seed=0):
     """Requested bytes at the peak of the last of three training steps (Adam, foreach), or of the second of two forwards."""
     gc.collect()
@@ -57,6 +64,8 @@ def peak(entry, batch, mode, precision, seed=0):
             for _ in range(2):
                 torch.cuda.reset_peak_memory_stats()
                 out = model(**arguments)
+                if target.is_floating_point() and target.shape != entry.output(out).shape:  # of train(), which gives something else
+                    target = torch.zeros(entry.output(out).shape, dtype=target.dtype, device='cuda')
         return torch.cuda.memory_stats()['requested_bytes.all.peak']
     optimizer = torch.optim.Adam(model.parameters(), foreach=True)
     scaler = torch.amp.GradScaler('cuda') if amp == torch.half else None

@@ -7,7 +7,7 @@ out by chance), gives its place to the next.
 import csv, importlib.util, os, random, shlex, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-COLUMNS = ('model', 'library', 'batch', 'mode', 'precision', 'loss', 'dims', 'requested')
+COLUMNS = ('model', 'library', 'batch', 'mode', 'precision', 'loss', 'dims', 'requested', 'parameters', 'trained')
 ROWS = [(0, 'train', 'fp32'), (1, 'train', 'fp32'), (1, 'train', 'amp-fp16'), (0, 'infer', 'fp32'), (1, 'infer', 'fp32'), (1, 'infer', 'amp-fp16')]
 SECONDS = 420
 
@@ -27,9 +27,10 @@ def measure(pool_name, name):
     entry = pool(pool_name)[name]()
     peaks = [of.peak(entry, entry.batches[0], 'train', 'fp32', seed) for seed in range(3)]
     if max(peaks) > 1.005 * min(peaks): sys.exit(f'{name}: a draw decides what a step takes: {peaks}')
+    sizes = of.sizes(entry)
     out = csv.writer(sys.stdout)
     for which, mode, precision in ROWS:
-        try: out.writerow((entry.name, entry.library, entry.batches[which], mode, precision, entry.loss, '', of.peak(entry, entry.batches[which], mode, precision)))
+        try: out.writerow((entry.name, entry.library, entry.batches[which], mode, precision, entry.loss, '', of.peak(entry, entry.batches[which], mode, precision), *sizes))
         except Exception as error: print(f'{name} {mode} {precision}: {type(error).__name__} {error}'[:300], file=sys.stderr)
 
 

@@ -7,6 +7,7 @@
 #include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/any_export/creations.h"
 #include "graph/lift/any_export/passes.h"
 #include "graph/lift/source_lines/passes.h"
 
@@ -87,6 +88,52 @@ std::optional<Reading> FloatResultsInstead(const Layers& layers) {
   edit.Apply();
   return Reading{"results-in-halves", "assumed: results stay in halves under autocast; code may return logits.float()",
                  "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
+}
+
+// A tensor that forward() makes of x's type, torch.arange(n, dtype=x.dtype) or x.new_tensor(...): the export computed it,
+// and stores it as fp32 without a name.
+std::optional<Reading> HalfConstantsInstead(const Layers& layers) {
+  const Uses uses(layers);
+  Layers other = layers;
+  Edit edit(&other);
+  bool any = false;
+  for (size_t v = 0; v < layers.values.size(); ++v) {
+    const Value& stored = layers.values[v];
+    const ValueId id = ValueId::At(v);
+    const bool is_named = !stored.name.starts_with('/') && stored.name.find('.') != std::string::npos;
+    if (!uses.IsStored(id) || is_named || stored.type != DType::kFloat32 || stored.shape.rank() == 0) continue;
+    const auto readers = uses.LayersReading(id);
+    if (readers.empty()) continue;
+    Value made = stored;
+    made.name += ".made";
+    made.role = Role::kActivation;
+    const auto first = static_cast<size_t>(readers.front());
+    Layer makes = CallBeside(layers.layers[first], "zeros", {});
+    makes.name = made.name;
+    makes.attributes.Set("like_half", int64_t{1});
+    edit.Rename(id, edit.InsertBefore(first, std::move(makes), std::move(made)));
+    any = true;
+  }
+  // torch.arange of the dynamo exporter (graph/lift/dynamo/computed_constants.cc), and as TorchScript casts it; with them
+  // what is filled with a number.
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
+    const bool is_computed = layer.op == "arange" && layer.inputs.empty();
+    const bool is_cast = layer.op == "to" && uses.Operand(&layer, 0, "arange") != nullptr;
+    if (layer.outputs.empty() || !IsFloating(layers[layer.outputs[0]].type)) continue;
+    if (!is_computed && !is_cast && !IsUntypedCreation(layers, layer)) continue;
+    if (layer.attributes.Has("like_half") || layer.attributes.Has("like_float")) continue;
+    if (is_cast) other.layers[l].op = "zeros";
+    other.layers[l].inputs.clear();
+    other.layers[l].attributes.Set("like_half", int64_t{1});
+    any |= is_computed || is_cast;
+  }
+  if (!any) return std::nullopt;
+  edit.Apply();
+  return Reading{"constant-type-guessed",
+                 "assumed: tensors that forward() makes of numbers are fp32 under autocast; code may make them of the "
+                 "type of what they meet, as torch.arange(n, dtype=x.dtype) does",
+                 "vramplan run on the script tells", std::move(other)};
 }
 
 }  // namespace vramplan

@@ -4,6 +4,7 @@
 //   x.float() * rsqrt(x.float().pow(2).mean())   or one x.float() for both
 //   softmax(scores.float(), -1).type_as(q)       or softmax(scores, -1)
 //   return self.head(x).float()                  or self.head(x)
+//   torch.arange(n, dtype=x.dtype), stored       or of fp32
 #pragma once
 
 #include <optional>
@@ -17,5 +18,6 @@ std::optional<Reading> CastsInstead(const Layers& layers);
 std::optional<Reading> CastTwiceInstead(const Layers& layers);
 std::optional<Reading> CastBackInstead(const Layers& layers);
 std::optional<Reading> FloatResultsInstead(const Layers& layers);
+std::optional<Reading> HalfConstantsInstead(const Layers& layers);
 
 }  // namespace vramplan

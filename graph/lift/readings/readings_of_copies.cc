@@ -1,8 +1,13 @@
 #include "graph/lift/readings/readings_of_copies.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
 
@@ -27,6 +32,22 @@ bool IsSharedCentring(const Uses& uses, const Layer& sub) {
 }
 
 bool IsAssumedCopy(const Layer& layer) { return layer.op == "contiguous" && layer.attributes.Int("assumed", 0) != 0; }
+
+bool IsNorm(const Layer* layer) {
+  return layer != nullptr && IsOneOf(layer->op, {"batch_norm", "instance_norm", "group_norm", "layer_norm"});
+}
+
+// What people make dense first.
+bool ReadsDense(const Layer* layer) {
+  return IsNorm(layer) || (layer != nullptr && (layer->op == "reshape" || layer->op.starts_with("conv")));
+}
+
+// "/layers.3/blocks.0/attn/Constant_11_output_0" without its numbers.
+std::string WithoutNumbers(std::string_view name) {
+  std::string rest;
+  std::ranges::copy_if(name, std::back_inserter(rest), [](char c) { return c < '0' || c > '9'; });
+  return rest;
+}
 
 }  // namespace
 
@@ -63,6 +84,80 @@ std::optional<Reading> MapsAsTheyLieInstead(const Layers& layers) {
   edit.Apply();
   return Reading{"copy-guessed", "assumed: code that makes a map of a sequence copies it with contiguous()",
                  kDynamoTells, std::move(other)};
+}
+
+// x.transpose(1, 2).contiguous(), of which the TorchScript exporter keeps the transpose. In front of a reshape that must
+// copy, the copy is the same.
+std::optional<Reading> DenseTransposesInstead(const Layers& layers) {
+  const Uses uses(layers);
+  Layers other = layers;
+  Edit edit(&other);
+  bool any = false;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& turn = layers.layers[l];
+    if (!IsOneOf(turn.op, {"transpose", "permute"}) || FromDynamo(turn) || uses.IsStored(turn.inputs[0])) continue;
+    const Layer* reader = uses.OnlyReaderOf(turn.outputs[0]);
+    if (!ReadsDense(reader) && !IsNorm(uses.MakerOf(turn.inputs[0]))) continue;
+    Value copy = layers[turn.outputs[0]];
+    copy.name += ".contiguous";
+    edit.Rename(turn.outputs[0], edit.InsertBehind(l, CallBeside(turn, "contiguous", {turn.outputs[0]}), copy));
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  edit.Apply();
+  return Reading{"contiguous-guessed",
+                 "assumed: transposed tensors are read as they lie; code may copy them with contiguous()", kDynamoTells,
+                 std::move(other)};
+}
+
+// Tables that the TorchScript exporter computed in each copy of a module, and stores in its nodes: views of one table
+// that all copies are given, or of a buffer that each has.
+std::optional<Reading> OneTableInstead(const Layers& layers) {
+  constexpr int64_t kTable = 1024;  // elements; fewer move nothing
+  std::map<std::string, std::vector<ValueId>> copies;
+  for (const ValueId id : layers.buffers) {
+    const Value& table = layers[id];
+    const Dim elements = table.shape.Elements();
+    if (!table.name.starts_with('/') || !elements.known() || elements.At(1) < kTable) continue;
+    copies[ToString(table.shape) + WithoutNumbers(table.name)].push_back(id);
+  }
+  std::erase_if(copies, [](const auto& entry) { return entry.second.size() < 2; });
+  if (copies.empty()) return std::nullopt;
+  Layers other = layers;
+  std::map<ValueId, ValueId> first;
+  for (const auto& [name, tables] : copies) {
+    for (size_t t = 1; t < tables.size(); ++t) first[tables[t]] = tables[0];
+  }
+  for (Layer& layer : other.layers) {
+    for (ValueId& id : layer.inputs) {
+      if (const auto found = first.find(id); found != first.end()) id = found->second;
+    }
+  }
+  std::erase_if(other.buffers, [&](ValueId id) { return first.contains(id); });
+  return Reading{"tables-guessed",
+                 "assumed: each copy of a module has its own of " + std::to_string(first.size() + copies.size()) +
+                     " equal tables; all may be given one",
+                 kDynamoTells, std::move(other)};
+}
+
+// x = F.leaky_relu(self.conv(x), 0.2, inplace=True), as super resolution writes it; of ReLU it is seldom written so.
+std::optional<Reading> InPlaceCallsInstead(const Layers& layers) {
+  const Uses uses(layers);
+  Layers other = layers;
+  bool any = false;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
+    if (!IsOneOf(layer.op, {"leaky_relu", "elu"}) || FromDynamo(layer) || layer.attributes.Int("inplace", 0) != 0)
+      continue;
+    const Layer* maker = uses.MakerOf(layer.inputs[0]);
+    const bool makes_features = maker != nullptr && (maker->op.starts_with("conv") || maker->op == "batch_norm");
+    if (!makes_features || uses.OnlyReaderOf(layer.inputs[0]) == nullptr) continue;
+    other.layers[l].attributes.Set("inplace", int64_t{1});
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return Reading{"in-place-calls", "assumed: F.leaky_relu and F.elu make a tensor, without inplace=True", kDynamoTells,
+                 std::move(other)};
 }
 
 }  // namespace vramplan
