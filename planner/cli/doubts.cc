@@ -80,7 +80,7 @@ std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
 std::optional<Doubt> Dropouts(const DoubtedStep& step) {
   constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
   if (step.spec.mode != Mode::kTrain || step.options.put_back.dropout > 0) return std::nullopt;
-  if (!step.prepared.question.model.may_lack_dropouts) return std::nullopt;
+  if (!step.prepared.question.model.MayLackDropouts()) return std::nullopt;
   const bool said_elsewhere = MissingDropouts(step.prepared.layers) == 0;
   if (IsLeftOut(step.options, said_elsewhere)) return std::nullopt;
   Doubt doubt;
@@ -159,6 +159,33 @@ std::optional<Doubt> OtherLoss(const DoubtedStep& step) {
     if (loss == step.likely.loss) continue;
     other.loss = loss;
     doubt.Add(Under(step, step.prepared.layers, other));
+  }
+  return doubt;
+}
+
+// A model of several results: which of them the script's loss reads is not in the file. What no loss reads keeps its
+// graph until the next forward has made it anew.
+std::optional<Doubt> OtherOutputs(const DoubtedStep& step) {
+  constexpr size_t kMost = 4;  // outputs that are asked about one by one
+  if (step.spec.mode != Mode::kTrain || step.spec.given.count("loss-on") != 0) return std::nullopt;
+  const Layers& layers = step.prepared.layers;
+  if (layers.outputs.empty() || layers[layers.outputs[0]].shape.Elements().Is(1)) return std::nullopt;  // its own loss
+  std::vector<std::string> others;
+  for (size_t place = 1; place < layers.outputs.size() && others.size() < kMost; ++place) {
+    const ValueId id = layers.outputs[place];
+    if (id.valid() && IsFloating(layers[id].type)) others.push_back(std::to_string(place + 1));
+  }
+  if (others.empty()) return std::nullopt;
+  others.emplace_back(kEveryOutput);
+  Doubt doubt;
+  doubt.assumption = {.code = "loss-output",
+                      .text = "assumed: the loss reads the first of the model's " +
+                              std::to_string(layers.outputs.size()) + " outputs alone",
+                      .settle = "--loss-on N, or --loss-on all"};
+  TrainingSpec other = step.spec;
+  for (std::string& which : others) {
+    other.loss_on = std::move(which);
+    doubt.Add(Under(step, layers, other));
   }
   return doubt;
 }
@@ -309,7 +336,7 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
 }
 
 using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
-constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts,    InPlace,   OtherLoss, Names,
+constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts,    InPlace,   OtherLoss, OtherOutputs, Names,
                               Teachers,         Backbones,   Checkpoints, AllTrained};
 
 }  // namespace

@@ -77,6 +77,8 @@ constexpr OptionRow kOptionRows[] = {
      "loss; else cross-entropy, or "
      "bce-logits on one channel]",
      kPlan},
+    {"--loss-on", "N|NAME|all",
+     "the output that the loss is of, by its place or name; all: the sum of a loss of each [1]", kPlan},
     {"--retain", "MODULE|NAME",
      "an output that the script keeps until the next one is made: of a module, an operator or a tensor; repeatable",
      kAround, true},

@@ -81,6 +81,7 @@ void ReadSpec(OptionReader* reader, TrainingSpec* spec, Notes* notes) {
   reader->Read("--optimizer", &spec->optimizer, ParseOptimizer);
   reader->Read("--optimizer-impl", &spec->optimizer_impl, ParseOptimizerImpl);
   reader->Read("--loss", &spec->loss, ParseLoss);
+  if (const std::string* text = reader->Text("--loss-on")) spec->loss_on = *text;
   reader->Read("--framework", &spec->framework, ParseFramework);
   reader->Read("--attention", &spec->attention, ParseAttention);
   reader->Read("--inplace", &spec->inplace, ParseInplace);

@@ -111,9 +111,9 @@ Status CheckWeights(const std::string& file, const Graph& graph) {
 // What the file cannot say, and what is taken for it, without a size.
 void AddUnsaid(const TrainingSpec& spec, const ModelFacts& model, std::vector<SpecRow>* rows) {
   const bool trains = spec.mode == Mode::kTrain;
-  if (trains && model.may_lack_dropouts && spec.given.count("assume-dropout") == 0)
+  if (trains && model.MayLackDropouts() && spec.given.count("assume-dropout") == 0)
     rows->push_back({"dropouts-left-out", "none", "none", false, "no dropout"});
-  if (trains ? !model.of_train : !model.of_eval)
+  if (model.exported != (trains ? ExportedMode::kTraining : ExportedMode::kEvaluation))
     rows->push_back({"layers-of-one-mode", "none", "none", false, "train() and eval() run the same layers"});
   if (model.unread_left_out)
     rows->push_back({"unread-parameters", "none", "none", false, "no parameter that forward() never reads"});
@@ -223,6 +223,7 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     if (!spec.set_to_none) add_name("set-to-none", "off");
     if (spec.ema != Ema::kNone) add_name("ema", Name(spec.ema));
     add_name("loss", Name(spec.loss));
+    if (spec.loss_on != "1") add_name("loss-on", spec.loss_on);
   }
   const ModelFacts& model = question.model;
   if (spec.mode == Mode::kTrain && options.trained.empty() && model.trained_known) {

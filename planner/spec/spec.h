@@ -88,6 +88,7 @@ inline bool IsAutocast(Precision precision) {
 std::string_view Name(Optimizer optimizer);
 std::string_view Name(OptimizerImpl impl);
 std::string_view Name(Loss loss);
+inline constexpr std::string_view kEveryOutput = "all";
 std::string_view Name(Attention attention);
 std::string_view Name(Inplace inplace);
 std::string_view Name(ZeroGrad place);
@@ -184,6 +185,7 @@ struct TrainingSpec {
   bool set_to_none = true;  // of zero_grad; false keeps the gradients and fills them with zeros
   Ema ema = Ema::kNone;
   Loss loss = Loss::kAuto;
+  std::string loss_on = "1";  // which output it is of: its place from 1, its name, or kEveryOutput
   Framework framework = kNewestFramework;
   Attention attention = Attention::kAuto;
   Inplace inplace = Inplace::kAuto;

@@ -35,11 +35,12 @@ class Search {
     }
   }
 
-  std::optional<FusedCall> Attention(ModuleId module) const {
+  // `given`: the mask, which other modules made; invalid: none, or the module makes its own.
+  std::optional<FusedCall> Attention(ModuleId module, ValueId given = {}) const {
     const std::string& path = layers_[module].path;
     auto in = Named(path + ".in_proj_weight", path + ".in_proj_bias");
     auto out = Named(path + ".out_proj.weight", path + ".out_proj.bias");
-    const ValueId mask = MaskOf(module);
+    const ValueId mask = given.valid() ? given : MaskOf(module);
     std::optional<Call> call = Enclosed(module, mask);
     if (!call || layers_[call->input].shape.rank() != 3 || !IsBatchFirst(*call)) return std::nullopt;
     if (!in || !out) {
@@ -79,8 +80,8 @@ class Search {
       if (!found) return std::nullopt;
       *values = *found;
     }
-    if (attention.mask.valid()) return std::nullopt;
-    std::optional<Call> call = Enclosed(module, {});
+    if (attention.mask.valid() && IsInside(layers_, uses_.MakerOf(attention.mask)->module, module)) return std::nullopt;
+    std::optional<Call> call = Enclosed(module, attention.mask);
     if (!call || call->second.valid() || attention.weights != eager::AttentionWeights::kNone) return std::nullopt;
     // norm, (sum, norm,) linear, activation, linear and sums: whatever else computes here is not torch.nn's layer.
     int norms = 0, linears = 0, activations = 0;
@@ -95,10 +96,19 @@ class Search {
     }
     if (norms != 2 || linears != 2 || activations != 1) return std::nullopt;
     call->heads = attention.heads;
+    call->mask = attention.mask;
     call->in_projection = attention.in_projection;
     call->out_projection = attention.out_projection;
     call->encoder_layer = parts;
     return call;
+  }
+
+  // The padding mask of a module's only product, of which nn.TransformerEncoder made floats for all its layers. Invalid:
+  // there is none.
+  ValueId PaddingMaskGiven(ModuleId module) const {
+    const ModuleId layer = layers_[module].parent;
+    const ValueId mask = MaskMade(module, [&](ModuleId maker) { return !IsInside(layers_, maker, layer); });
+    return mask.valid() && layers_[mask].shape[0] == BatchOf(module) ? mask : ValueId();
   }
 
  private:
@@ -158,9 +168,13 @@ class Search {
     return true;
   }
 
-  // The mask of a module's only product, where the module itself made floats of booleans: of a mask that was given as
-  // floats the Python runs (F._canonical_mask). Invalid: there is none.
+  // The mask of a module's only product, where the module itself made floats of booleans: attention that is given a mask
+  // of floats runs in Python (F._canonical_mask). Invalid: there is none.
   ValueId MaskOf(ModuleId module) const {
+    return MaskMade(module, [&](ModuleId maker) { return maker == module; });
+  }
+  template <typename In>
+  ValueId MaskMade(ModuleId module, const In& in) const {
     const Extent& extent = extents_[static_cast<size_t>(module.value)];
     ValueId mask;
     for (int l = std::max(extent.first, 0); l <= extent.last; ++l) {
@@ -170,8 +184,22 @@ class Search {
     const Layer* maker = uses_.MakerOf(mask);
     while (maker != nullptr && IsOneOf(maker->op, {"unsqueeze", "view", "reshape", "expand", "contiguous"}))
       maker = uses_.MakerOf(maker->inputs[0]);
-    const bool made = maker != nullptr && maker->op == "masked_fill" && maker->module == module;
+    const bool made = maker != nullptr && maker->op == "masked_fill" && in(maker->module);
     return made && layers_[maker->outputs[0]].shape.rank() == 2 ? maker->outputs[0] : ValueId();
+  }
+
+  // The mask or a view of it, which the dynamo exporter writes once for all layers.
+  bool SeesMask(ValueId id, ValueId mask) const {
+    return mask.valid() && uses_.Behind({"unsqueeze", "view", "reshape", "expand", "contiguous"}, id) == mask;
+  }
+
+  // Of the module's product, [batch, heads, positions, width].
+  Dim BatchOf(ModuleId module) const {
+    const Extent& extent = extents_[static_cast<size_t>(module.value)];
+    for (int l = std::max(extent.first, 0); l <= extent.last; ++l) {
+      if (At(l).op == "scaled_dot_product_attention") return layers_[At(l).inputs[0]].shape[0];
+    }
+    return Dim(0);
   }
 
   // The call's layers behind those that make its mask, if nothing runs between them, one value goes in beside the mask
@@ -181,19 +209,19 @@ class Search {
     if (extent.first < 0 || extent.last - extent.first + 1 != extent.layers) return std::nullopt;
     Call call;
     call.mask = mask;
-    call.first = mask.valid() ? uses_.PlaceOfMaker(mask) + 1 : extent.first;
+    call.first = std::max(extent.first, mask.valid() ? uses_.PlaceOfMaker(mask) + 1 : 0);
     call.last = extent.last;
     const auto inside = [&](int layer) { return layer >= call.first && layer <= call.last; };
     for (int l = call.first; l <= call.last; ++l) {
       for (const ValueId id : At(l).inputs) {
         if (!id.valid() || (layers_[id].role != Role::kActivation && layers_[id].role != Role::kInput)) continue;
-        if (inside(uses_.PlaceOfMaker(id)) || id == mask) continue;
+        if (inside(uses_.PlaceOfMaker(id)) || SeesMask(id, mask)) continue;
         if (call.input.valid() && call.input != id) return std::nullopt;
         call.input = id;
       }
       for (const ValueId id : At(l).outputs) {
         if (!id.valid()) continue;
-        if (std::ranges::all_of(uses_.ReadersOf(id), inside)) continue;
+        if (std::ranges::all_of(uses_.ReadersOf(id), inside) || SeesMask(id, mask)) continue;
         if (call.second.valid()) return std::nullopt;
         (call.output.valid() ? call.second : call.output) = id;
       }
@@ -228,11 +256,12 @@ std::vector<FusedCall> FusedCallsOf(const Layers& layers, const TrainingSpec& sp
   const Search search(layers);
   for (size_t m = 0; m < layers.modules.size(); ++m) {
     const ModuleId module{static_cast<int32_t>(m)};
-    std::optional<FusedCall> call = search.Attention(module);
-    if (!call) continue;
     const ModuleId parent = layers[module].parent;
+    const ValueId given = parent.valid() ? search.PaddingMaskGiven(module) : ValueId();
+    const std::optional<FusedCall> call = search.Attention(module, given);
+    if (!call) continue;
     const auto around = parent.valid() ? search.EncoderLayer(parent, *call) : std::nullopt;
-    calls.push_back(around ? *around : *call);
+    if (around || !given.valid()) calls.push_back(around ? *around : *call);
   }
   std::sort(calls.begin(), calls.end(), [](const FusedCall& a, const FusedCall& b) { return a.first < b.first; });
   return calls;

@@ -3,7 +3,8 @@
 //
 //   nn.MultiheadAttention, batch first, an even number of heads, one tensor as query, key and value, no mask or one of
 //   booleans, which the module makes floats of first: zeros_like(mask).masked_fill_(mask, -inf)
-//   nn.TransformerEncoderLayer around one without a mask, with ReLU or GELU
+//   nn.TransformerEncoderLayer around one without a mask, or with the padding mask of which nn.TransformerEncoder made
+//   floats; with ReLU or GELU
 #pragma once
 
 #include <optional>

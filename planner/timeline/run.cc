@@ -11,10 +11,9 @@
 #include "planner/lifetimes/lifetimes.h"
 #include "planner/semantics/concat.h"
 #include "planner/semantics/fused_attention.h"
-#include "planner/semantics/loss.h"
 #include "planner/semantics/pointwise.h"
 #include "planner/semantics/view.h"
-#include "planner/timeline/class_axis.h"
+#include "planner/spec/nearest.h"
 #include "planner/timeline/inplace_on.h"
 
 namespace vramplan {
@@ -39,45 +38,6 @@ struct ModuleNode {
     out.insert(out.end(), own.begin(), own.end());
   }
 };
-
-bool IsCrossEntropy(Loss loss) { return loss == Loss::kCrossEntropy || loss == Loss::kSmoothedCrossEntropy; }
-
-bool IsOfPairs(Loss loss) { return loss == Loss::kCosineEmbedding || loss == Loss::kTripletMargin; }
-
-eager::Tensor LossOf(Eager& e, Loss loss, const eager::Tensor& out, const eager::Tensor& target) {
-  switch (loss) {
-    case Loss::kCrossEntropy:
-      return CrossEntropy(e, out, target);
-    case Loss::kSmoothedCrossEntropy:
-      return CrossEntropy(e, out, target, {.weight = {}, .smoothing = true});
-    case Loss::kMse:
-      return MseLoss(e, out, target);
-    case Loss::kL1:
-      return L1(e, out, target);
-    case Loss::kSmoothL1:
-      return SmoothL1(e, out, target);
-    case Loss::kHuber:
-      return Huber(e, out, target);
-    case Loss::kBce:
-      return Bce(e, out, target);
-    case Loss::kBceLogits:
-      return BceLogits(e, out, target);
-    case Loss::kNll:
-      return Nll(e, out, target);
-    case Loss::kKlDiv:
-      return KlDiv(e, out, target);
-    case Loss::kKlDivLogTarget:
-      return KlDiv(e, out, target, eager::LossReduction::kMean, true);
-    case Loss::kSoftMargin:
-      return SoftMargin(e, out, target);
-    case Loss::kCosineEmbedding:  // of pairs: ModelRun::LossOfPairs
-    case Loss::kTripletMargin:
-    case Loss::kAuto:
-    case Loss::kNone:
-      return out;
-  }
-  return out;
-}
 
 std::vector<ValueId> ModuleOrder(const Layers& layers) {
   ModuleNode root;
@@ -165,29 +125,6 @@ eager::Tensor ModelRun::Literal(const Value& value) {
                                     type);
 }
 
-// The operator that made the model's first output, views aside; empty when none did.
-std::string_view ModelRun::LastOperator() const {
-  ValueId id = layers_.outputs[0];
-  for (auto layer = layers_.layers.rbegin(); layer != layers_.layers.rend(); ++layer) {
-    if (std::find(layer->outputs.begin(), layer->outputs.end(), id) == layer->outputs.end()) continue;
-    if (layer->op != "reshape" && layer->op != "squeeze" && layer->op != "unsqueeze") return layer->op;
-    id = layer->inputs[0];
-  }
-  return {};
-}
-
-// An image squeezed into 0 to 1 and of the input's shape is the input again: autoencoders are trained on what they
-// were given, and no second batch is on the card.
-eager::Tensor ModelRun::Reconstructed() const {
-  const Value& out = layers_[layers_.outputs[0]];
-  const std::string_view last = LastOperator();
-  if (last != "sigmoid") return {};  // tanh: a generator, whose target is another image
-  for (const ValueId id : layers_.inputs) {
-    if (layers_[id].shape == out.shape && layers_[id].type == out.type) return resident_[static_cast<size_t>(id.value)];
-  }
-  return {};
-}
-
 Note NoteOfRefusal(const std::string& refused) {
   return {"bce-under-autocast", Severity::kWarning, refused,
           "PyTorch refuses binary_cross_entropy (BCELoss) under autocast, so this step would not run",
@@ -202,92 +139,51 @@ std::string ModelRun::Refused() const {
   const bool inside =
       std::any_of(layers_.layers.begin(), layers_.layers.end(), [](const Layer& layer) { return layer.op == "bce"; });
   if (inside) return "binary_cross_entropy";
-  return loss_ == Loss::kBce ? "--loss" : "";
+  return std::ranges::any_of(criteria_, [](const Criterion& c) { return c.loss() == Loss::kBce; }) ? "--loss" : "";
 }
 
-Status ModelRun::ChooseLoss() {
-  const Loss asked = e_.spec().loss;
-  if (layers_.outputs.empty())
-    return Error{ErrorCode::kBadInput, "", "the graph has no output to train on", "use --mode infer"};
-  const Value& out = layers_[layers_.outputs[0]];
-  class_axis_ = ClassAxis(layers_, layers_.outputs[0]);
-  loss_ = asked;
-  if (asked == Loss::kAuto) {
-    const Shape& shape = out.shape;
-    if (shape.rank() == 0 || shape.Elements().Is(1)) {
-      loss_ = Loss::kNone;  // the output is the loss
-    } else {
-      const std::string_view last = LastOperator();
-      const Dim classes = shape.rank() > 1 ? shape[shape.rank() == 3 ? class_axis_ : 1] : Dim(1);
-      const bool single = classes.Is(1) || shape.rank() == 1;
-      if (last == "sigmoid" || last == "tanh") {  // not logits: probabilities, or an image
-        loss_ = last == "sigmoid" && single ? Loss::kBce : Loss::kMse;
-      } else {
-        loss_ = single ? Loss::kBceLogits : Loss::kCrossEntropy;
-      }
-    }
-    if (e_.notes() != nullptr) {
-      const std::string what =
-          loss_ == Loss::kNone ? "the scalar output itself" : std::string(Name(loss_)) + " on output " + out.name;
-      const bool infers = e_.spec().mode == Mode::kInfer;
-      if (!infers) {
-        e_.notes()->Add({"assumed-loss", Severity::kNote, "--loss", "assumed " + what + " " + ToString(shape),
-                         "give --loss to change it"});
-      } else if (loss_ != Loss::kNone) {
-        e_.notes()->Add(
-            {"assumed-loss", Severity::kNote, "--loss",
-             "a target as for " + what + " " + ToString(shape) + " is assumed to be on the card with the inputs",
-             "type --loss none if there is none"});
-      }
-    }
+// The outputs that --loss-on names.
+Result<std::vector<size_t>> ModelRun::JudgedOutputs() const {
+  const std::string& asked = e_.spec().loss_on;
+  const size_t count = layers_.outputs.size();
+  if (count == 0) return Error{ErrorCode::kBadInput, "", "the graph has no output to train on", "use --mode infer"};
+  std::vector<size_t> places;
+  for (size_t place = 0; place < count; ++place) {
+    const ValueId id = layers_.outputs[place];
+    const bool is_named = asked == std::to_string(place + 1) || (id.valid() && asked == layers_[id].name);
+    const bool is_one_of_all = asked == kEveryOutput && id.valid() && IsFloating(layers_[id].type);
+    if (is_named || is_one_of_all) places.push_back(place);
   }
+  if (!places.empty()) return places;
+  return Error{ErrorCode::kUsage, "--loss-on",
+               InQuotes(asked) + " is none of the model's " + std::to_string(count) + " outputs",
+               count == 1 ? "leave it out" : "type a number from 1 to " + std::to_string(count) + ", or all"};
+}
+
+Status ModelRun::ChooseLosses() {
+  Result<std::vector<size_t>> places = JudgedOutputs();
+  if (!places.ok()) return places.error();
+  for (const size_t place : *places) {
+    Criterion criterion(e_, layers_, place);
+    const Status chosen = criterion.Choose(e_.spec().loss, e_.notes());
+    if (chosen.ok()) criteria_.push_back(std::move(criterion));
+    if (!chosen.ok() && places->size() == 1) return chosen;  // of several, those that the loss fits
+  }
+  if (criteria_.empty())
+    return Error{ErrorCode::kUsage, "--loss", "no output fits " + std::string(Name(e_.spec().loss)), "try --loss mse"};
   if (const std::string refused = Refused(); e_.notes() != nullptr && !refused.empty())
     e_.notes()->Add(NoteOfRefusal(refused));
-  if (IsCrossEntropy(loss_) && out.shape.rank() < 2) {
-    return Error{
-        ErrorCode::kUsage, "--loss",
-        "cross-entropy needs logits of two axes or more, and output " + out.name + " is " + ToString(out.shape),
-        "try --loss mse"};
-  }
-  if (IsOfPairs(loss_) && out.shape.rank() < 2) {
-    return Error{ErrorCode::kUsage, "--loss",
-                 std::string(Name(loss_)) + " compares embeddings of two axes or more, and output " + out.name +
-                     " is " + ToString(out.shape),
-                 "try --loss mse"};
-  }
-  if (loss_ != Loss::kNone && !IsFloating(out.type)) {
-    return Error{ErrorCode::kUsage, "--loss",
-                 "output " + out.name + " is " + std::string(Name(out.type)) + ", which has no gradient",
-                 "use --mode infer"};
-  }
   return Done{};
 }
 
 Status ModelRun::MakeTarget() {
-  if (const Status chosen = ChooseLoss(); !chosen) {
-    loss_ = Loss::kNone;
+  if (const Status chosen = ChooseLosses(); !chosen) {
+    criteria_.clear();
     return e_.spec().mode == Mode::kTrain ? chosen : Status(Done{});  // an evaluation without a loss is fine
   }
-  if (loss_ == Loss::kNone) return Done{};
-  const Value& out = layers_[layers_.outputs[0]];
   e_.category = Category::kInputs;
   e_.origin.op = "target";
-  Shape sizes = out.shape;
-  DType type = e_.ModelType(out.type);
-  if (IsCrossEntropy(loss_) || loss_ == Loss::kNll) {
-    sizes.Remove(sizes.rank() == 3 ? class_axis_ : 1);
-    type = DType::kInt64;
-  } else if (IsOfPairs(loss_)) {
-    const size_t wanted = loss_ == Loss::kTripletMargin ? 2 : 1;
-    const auto alike = std::count_if(layers_.outputs.begin(), layers_.outputs.end(),
-                                     [&](ValueId id) { return id.valid() && layers_[id].shape == out.shape; });
-    while (others_.size() + static_cast<size_t>(alike) - 1 < wanted) others_.push_back(e_.Empty(sizes, type));
-    if (loss_ == Loss::kTripletMargin) return Done{};
-    sizes.Remove(sizes.rank() - 1);
-  } else {
-    target_ = Reconstructed();
-  }
-  if (!target_) target_ = e_.Empty(sizes, type);
+  for (Criterion& criterion : criteria_) criterion.MakeTarget(resident_);
   return Done{};
 }
 
@@ -345,7 +241,9 @@ void ModelRun::RunFused(const FusedCall& call, std::vector<eager::Tensor>& value
   eager::FusedAttention attention{
       affine(call.in_projection), affine(call.out_projection), call.heads, call.weights, {}};
   if (call.mask.valid()) {
-    attention.mask = value(call.mask);
+    eager::Tensor& mask_of_all = masks_[call.mask];  // the encoder's own name for it
+    if (value(call.mask)) mask_of_all = value(call.mask);
+    attention.mask = mask_of_all;
     const Shape& mask = attention.mask->sizes;
     const Shape& s = value(call.input)->sizes;
     if (mask[0] != s[0])  // of positions: merge_masks sees it by head
@@ -406,6 +304,7 @@ void ModelRun::Forward() {
     if (id.valid() && !fresh.back()) fresh.back() = e_.Empty(layers_[id].shape, e_.ModelType(layers_[id].type));
   }
   values.clear();  // locals of the model's forward
+  masks_.clear();
   outputs_ = std::move(fresh);
   e_.origin = Origin();
   checkpoints_.EndForward();
@@ -413,23 +312,13 @@ void ModelRun::Forward() {
 
 eager::Tensor ModelRun::ComputeLoss() {
   e_.category = Category::kActivations;
-  const eager::Tensor& out = outputs_[0];
   eager::Tensor loss;
-  if ((IsCrossEntropy(loss_) || loss_ == Loss::kNll) && out->dim() == 3 &&
-      class_axis_ == 2) {  // token logits: both flattened to one axis of positions
-    const Shape& s = out->sizes;
-    loss = LossOf(e_, loss_, Reshape(e_, out, Shape{s[0] * s[1], s[2]}), Reshape(e_, target_, Shape{s[0] * s[1]}));
-  } else if (IsOfPairs(loss_)) {  // further outputs of its sizes, then what the caller has
-    std::vector<eager::Tensor> operands;
-    for (const eager::Tensor& output : outputs_) {
-      if (output && output->sizes == out->sizes) operands.push_back(output);
-    }
-    operands.insert(operands.end(), others_.begin(), others_.end());
-    loss = loss_ == Loss::kTripletMargin ? TripletMargin(e_, out, operands[1], operands[2])
-                                         : CosineEmbedding(e_, out, operands[1], target_);
-  } else {
-    loss = LossOf(e_, loss_, out, target_);
+  for (const Criterion& criterion : criteria_) {
+    const eager::Tensor one = criterion.Of(outputs_);
+    if (criteria_.size() > 1 && !one->grad_fn) continue;
+    loss = loss ? eager::Add(e_, loss, one) : one;
   }
+  if (!loss) loss = criteria_.front().Of(outputs_);
   if (e_.spec().accumulate > 1) loss = eager::Div(e_, loss, eager::Tensor());  // loss = criterion(out, y) / N
   bound_loss_ = loss;
   e_.origin = Origin();

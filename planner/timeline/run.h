@@ -12,6 +12,7 @@
 #include "planner/semantics/optimizer_rows.h"
 #include "planner/semantics/table.h"
 #include "planner/timeline/checkpoint.h"
+#include "planner/timeline/criterion.h"
 #include "planner/timeline/fused_calls.h"
 #include "planner/timeline/reentrant.h"
 
@@ -24,7 +25,8 @@ class ModelRun : private LayerRunner {
   ModelRun(eager::Eager& e, Recorder& recorder, const Layers& layers, std::vector<CheckpointedCall> calls,
            const Releases& releases);
 
-  // The caller's batch; then the target of the loss, which is held in evaluation too.
+  // The caller's batch; then the targets of the loss, which are held in evaluation too. Error: no such output, or a loss
+  // that does not fit it.
   void MakeInputs();
   Status MakeTarget();
 
@@ -34,7 +36,7 @@ class ModelRun : private LayerRunner {
 
   // One forward. The caller's variables keep the outputs until the next forward has made new ones.
   void Forward();
-  // loss = criterion(out, target), with the loss() that was chosen. Error: a loss that does not fit the output.
+  // loss = criterion(out, target), or a sum of several.
   eager::Tensor ComputeLoss();
 
   // The end of the mixed precision region, if the forward ran in one.
@@ -47,7 +49,7 @@ class ModelRun : private LayerRunner {
   eager::ParameterUses Uses() const;
   // Parameters and buffers, module by module as state_dict has them.
   std::vector<eager::Tensor> StateDict() const;
-  Loss loss() const { return loss_; }
+  Loss loss() const { return criteria_.empty() ? Loss::kNone : criteria_.front().loss(); }
   // Timeline::refused.
   std::string Refused() const;
 
@@ -62,12 +64,11 @@ class ModelRun : private LayerRunner {
   bool IsCached(const Layer& layer) const;
   void LetGo(const std::vector<eager::Tensor>& values);
   void RunFused(const FusedCall& call, std::vector<eager::Tensor>& values);
-  Status ChooseLoss();
+  Result<std::vector<size_t>> JudgedOutputs() const;
+  Status ChooseLosses();
   // The recurrent layers, by the weight that comes last in `order`.
   std::map<ValueId, const Layer*> LastWeightsOfRecurrent(const std::vector<ValueId>& order) const;
   void FlattenWeights(const Layer& recurrent);
-  std::string_view LastOperator() const;
-  eager::Tensor Reconstructed() const;
   eager::Tensor Literal(const Value& value);
   eager::Tensor There(const Value& value);  // a weight or an input, as it lies in memory
 
@@ -86,11 +87,10 @@ class ModelRun : private LayerRunner {
   std::vector<eager::Tensor> trained_;
   std::vector<eager::Tensor> outputs_;
   std::map<const Layer*, eager::Tensor> cached_;
-  std::map<ValueId, eager::Tensor> kept_;  // by attributes of modules
-  eager::Tensor target_, bound_loss_;
-  std::vector<eager::Tensor> others_;  // embeddings that a pairwise loss compares with, if they are not outputs
-  int class_axis_ = 2;                 // of an output of three axes
-  Loss loss_ = Loss::kNone;
+  std::map<ValueId, eager::Tensor> kept_;   // by attributes of modules
+  std::map<ValueId, eager::Tensor> masks_;  // of fused calls, in one forward
+  std::vector<Criterion> criteria_;         // whose sum is the loss; empty: no loss is computed
+  eager::Tensor bound_loss_;
   Observer observer_;
 };
 

@@ -32,11 +32,8 @@ ModelFacts FactsOf(const Graph& graph, const Binding& binding, const Layers& lay
   Count(layers, layers.buffers, &facts.buffers, &facts.buffer_bytes);
   facts.trained_known = layers.told.tensors;
   facts.checkpoints_known = layers.told.code || !layers.source.stacks.empty();
-  facts.may_lack_dropouts = layers.exported != ExportedMode::kTraining &&
-                            std::none_of(layers.layers.begin(), layers.layers.end(),
-                                         [](const Layer& layer) { return layer.op == "dropout"; });
-  facts.of_train = layers.exported == ExportedMode::kTraining;
-  facts.of_eval = layers.exported == ExportedMode::kEvaluation;
+  facts.exported = layers.exported;
+  facts.has_dropouts = std::ranges::any_of(layers.layers, [](const Layer& layer) { return layer.op == "dropout"; });
   facts.unread_left_out = layers.unread_left_out;
   facts.batch_symbol = binding.batch_symbol;
   facts.has_batch = std::any_of(binding.inputs.begin(), binding.inputs.end(), [](const auto& input) {

@@ -22,12 +22,14 @@ struct ModelFacts {
   Bytes buffer_bytes;
   bool trained_known = false;      // the file's facts say which parameters are trained
   bool checkpoints_known = false;  // the file has the source lines, which would say torch.utils.checkpoint
-  bool may_lack_dropouts = false;  // it has none, and may be an export of model.eval(), which loses them
-  bool of_train = false;           // it is of train(); else it may be of eval(), which may run other layers
-  bool of_eval = false;            // it is of eval(); else it may be of train(), which may run other layers
-  bool unread_left_out = false;    // parameters that forward() never reads are not in it
-  std::string batch_symbol;        // "" when the file does not name it
-  bool has_batch = true;           // false: no axis of its inputs is the batch
+  ExportedMode exported = ExportedMode::kUnknown;  // the other mode may run other layers
+  bool has_dropouts = false;
+  bool unread_left_out = false;  // parameters that forward() never reads are not in it
+  std::string batch_symbol;      // "" when the file does not name it
+  bool has_batch = true;         // false: no axis of its inputs is the batch
+
+  // An export of model.eval() loses them.
+  bool MayLackDropouts() const { return !has_dropouts && exported != ExportedMode::kTraining; }
 };
 
 ModelFacts FactsOf(const Graph& graph, const Binding& binding, const Layers& layers);

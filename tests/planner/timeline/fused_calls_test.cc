@@ -92,6 +92,47 @@ TEST_CASE("a mask of booleans is made in front of the call, and the encoder laye
   CHECK_FALSE(calls[1].mask.valid());
 }
 
+// src_key_padding_mask [batch, positions], of which nn.TransformerEncoder makes floats; the dynamo exporter writes the view
+// of it once for all layers.
+TEST_CASE("a padding mask that the encoder made goes into the calls of its layers") {
+  for (const bool view_is_shared : {false, true}) {
+    Layers layers = Model("transformer_encoder.ts-train");
+    const std::vector<FusedCall> before = FusedCallsOf(layers, Inference());
+    REQUIRE(before.size() == 6);
+    const auto is_product = [](const Layer& layer) { return layer.op == "scaled_dot_product_attention"; };
+    const Layer first = *std::ranges::find_if(layers.layers, is_product);
+    const ModuleId encoder = layers[layers[first.module].parent].parent;
+    const Dim batch = layers[first.inputs[0]].shape[0];
+    const ValueId mask = layers.Add({.name = "mask", .type = DType::kFloat32, .shape = {batch, Dim(128)}});
+    const ValueId view =
+        layers.Add({.name = "view", .type = DType::kFloat32, .shape = {batch, Dim(1), Dim(1), Dim(128)}});
+    for (Layer& layer : layers.layers) {
+      if (!is_product(layer)) continue;
+      layer.inputs.resize(4);
+      layer.inputs[3] = view_is_shared ? view : mask;
+    }
+    Layer fill = first, look = first;
+    fill.op = "masked_fill";
+    fill.name = "fill";
+    fill.inputs = {layers.buffers.empty() ? layers.parameters[0] : layers.buffers[0]};
+    fill.outputs = {mask};
+    fill.module = encoder;
+    look.op = "reshape";
+    look.name = "look";
+    look.inputs = {mask};
+    look.outputs = {view};
+    const auto start = std::ranges::find(layers.layers, first.module, &Layer::module);
+    if (view_is_shared) layers.layers.insert(start + 1, look);
+    layers.layers.insert(layers.layers.begin(), fill);
+    const std::vector<FusedCall> calls = FusedCallsOf(layers, Inference());
+    REQUIRE(calls.size() == 6);
+    for (const FusedCall& call : calls) {
+      CHECK(call.encoder_layer);
+      CHECK(call.mask == mask);
+    }
+  }
+}
+
 TEST_CASE("what nn.MultiheadAttention does not fuse") {
   enum { kAsItIs, kMasked, kCausal, kReadFromOutside, kSecondInput };
   for (const int change : {kAsItIs, kMasked, kCausal, kReadFromOutside, kSecondInput}) {
