@@ -2,7 +2,10 @@
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "graph/base/text.h"
 #include "graph/lift/any_export/creations.h"
 #include "graph/lift/habit_of.h"
 #include "planner/lifetimes/rules.h"
@@ -13,6 +16,8 @@ namespace {
 // A value that several statements of one frame read has a name, and the name stays bound while they run: until what
 // they made has come together again, which is where code writes the same name anew (x = cat([f(x), g(x)])) or returns.
 class Joins {
+  static constexpr int kStepsOfTurn = 3;  // pointwise operators from one state to the next
+
  public:
   Joins(const Frames& frames, const std::vector<bool>& joins_list) : frames_(frames), joins_list_(joins_list) {}
 
@@ -28,6 +33,7 @@ class Joins {
       statements.insert(call.valid() ? -1 - call.value : reader);
     }
     if (statements.size() < 2) return {};
+    if (const int rebound = Rebound(value, frame); rebound >= 0) return frames_.Named(rebound, frame);
     // x_skip = self.in_skip(x); for block in self.blocks: x = block(x): the first turn of the loop binds the name anew.
     const Statement turn = frames_.StatementOf(readers.back(), frame);
     const int maker = frames_.MakerOf(value);
@@ -60,6 +66,49 @@ class Joins {
   }
 
  private:
+  // x = decay[:, i] * x + drive[:, i]; ys.append(f(x)): the state of a loop, whose next turn binds its name anew. The
+  // layer that makes the next state, made as this one was; -1: the value is none.
+  int Rebound(ValueId value, ModuleId frame) const {
+    const int next = NextOf(value, frame);
+    if (next < 0) return -1;
+    return NextOf(frames_.At(next).outputs[0], frame) >= 0 || IsNextOfAnother(value, frame) ? next : -1;
+  }
+  static bool CarriesState(const Layer& layer) {
+    return IsOneOf(layer.op, {"add", "sub", "mul", "div", "lerp", "addcmul"}) && layer.outputs.size() == 1;
+  }
+  int NextOf(ValueId value, ModuleId frame) const {
+    const int maker = frames_.MakerOf(value);
+    if (maker < 0 || !CarriesState(frames_.At(maker)) || frames_.At(maker).module != frame) return -1;
+    for (const int reader : frames_.uses().LayersReading(value)) {
+      int l = reader;
+      for (int steps = 0; l >= 0 && steps < kStepsOfTurn; ++steps) {
+        const Layer& layer = frames_.At(l);
+        if (layer.module != frame || !CarriesState(layer)) break;
+        const Value& made = frames_.layers()[layer.outputs[0]];
+        if (layer.op == frames_.At(maker).op && made.shape == frames_.layers()[value].shape) return l;
+        const std::span<const int32_t> further = frames_.uses().LayersReading(layer.outputs[0]);
+        l = further.size() == 1 ? further[0] : -1;
+      }
+    }
+    return -1;
+  }
+  bool IsNextOfAnother(ValueId value, ModuleId frame) const {
+    const int maker = frames_.MakerOf(value);
+    std::vector<ValueId> seen = frames_.At(maker).inputs;
+    for (int steps = 0; steps < kStepsOfTurn; ++steps) {
+      std::vector<ValueId> behind;
+      for (const ValueId id : seen) {
+        if (!id.valid() || frames_.MakerOf(id) < 0) continue;
+        if (NextOf(id, frame) == maker) return true;
+        const Layer& layer = frames_.At(frames_.MakerOf(id));
+        if (layer.module == frame && CarriesState(layer))
+          behind.insert(behind.end(), layer.inputs.begin(), layer.inputs.end());
+      }
+      seen = std::move(behind);
+    }
+    return false;
+  }
+
   // x.new_zeros(n) does nothing to x.
   bool IsUse(int layer) const { return !IsCreation(frames_.At(layer)); }
   // The layers that use a value, each once.

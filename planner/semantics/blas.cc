@@ -313,7 +313,8 @@ std::vector<OpRule> BlasRules() {
       {"bmm", [](Call& c) { c.Return(Bmm(c.e, c.In(0), c.In(1))); }, Cast::kLower},
       {"einsum",
        [](Call& c) {
-         if (auto out = Einsum(c.e, c.layer.attributes.Text("equation", ""), c.inputs)) {
+         const auto order = c.Int("cheapest_order") != 0 ? EinsumOrder::kCheapest : EinsumOrder::kFromTheLeft;
+         if (auto out = Einsum(c.e, c.layer.attributes.Text("equation", ""), c.inputs, order)) {
            c.Return(std::move(*out));
          } else {
            RunUnknown(c, "has an equation that does not fit its operands");

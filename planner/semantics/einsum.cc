@@ -1,8 +1,10 @@
 #include "planner/semantics/einsum.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "planner/semantics/blas.h"
 #include "planner/semantics/pointwise.h"
@@ -159,9 +161,26 @@ Tensor SumProductPair(Eager& e, Tensor left, Tensor right, const std::vector<int
   return Permute(e, Reshape(e, Bmm(e, left, right), sizes), back);
 }
 
+// The two whose product has the fewest elements.
+std::pair<size_t, size_t> CheapestPair(const std::vector<Tensor>& operands) {
+  std::pair<size_t, size_t> best(0, 1);
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    for (size_t j = i + 1; j < operands.size(); ++j) {
+      double elements = 1;
+      for (int axis = 0; axis < operands[i]->dim(); ++axis)
+        elements *= static_cast<double>(std::max(operands[i]->lengths[axis], operands[j]->lengths[axis]));
+      if (elements < least) best = {i, j};
+      least = std::min(least, elements);
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
-std::optional<Tensor> Einsum(Eager& e, std::string_view equation, const std::vector<Tensor>& operands) {
+std::optional<Tensor> Einsum(Eager& e, std::string_view equation, const std::vector<Tensor>& operands,
+                             EinsumOrder order) {
   OpScope scope(e, "aten::einsum");
   const auto plan = PlanOf(equation, operands);
   if (!plan || operands.empty()) return std::nullopt;
@@ -171,10 +190,12 @@ std::optional<Tensor> Einsum(Eager& e, std::string_view equation, const std::vec
     aligned.push_back(AlignedTo(e, operands[i], plan->terms[i], *plan));
     for (int axis = 0; axis < plan->axes; ++axis) count[static_cast<size_t>(axis)] += aligned[i]->lengths[axis] != 1;
   }
-  Tensor result = aligned[0];
-  for (size_t i = 1; i < aligned.size(); ++i) {
-    Tensor other = aligned[i];
-    aligned[i - 1] = aligned[i] = Tensor();
+  while (aligned.size() > 1) {
+    const auto [first, second] =
+        order == EinsumOrder::kCheapest ? CheapestPair(aligned) : std::pair<size_t, size_t>(0, 1);
+    Tensor result = std::move(aligned[first]), other = std::move(aligned[second]);
+    aligned.erase(aligned.begin() + static_cast<std::ptrdiff_t>(second));
+    aligned.erase(aligned.begin() + static_cast<std::ptrdiff_t>(first));
     std::vector<int> summed, of_result, of_other;
     for (int axis = plan->output_axes; axis < plan->axes; ++axis) {
       int& left = count[static_cast<size_t>(axis)];
@@ -192,7 +213,9 @@ std::optional<Tensor> Einsum(Eager& e, std::string_view equation, const std::vec
     if (!of_result.empty()) result = Sum(e, result, of_result, true);
     if (!of_other.empty()) other = Sum(e, other, of_other, true);
     result = SumProductPair(e, std::move(result), std::move(other), summed);
+    aligned.insert(order == EinsumOrder::kCheapest ? aligned.end() : aligned.begin(), std::move(result));
   }
+  Tensor result = std::move(aligned[0]);
   std::vector<int> rest;
   for (int axis = plan->output_axes; axis < plan->axes; ++axis) rest.push_back(axis);
   if (rest.empty()) return result;

@@ -23,7 +23,7 @@ const std::unordered_map<std::string_view, std::string_view>& Words() {
       {"bmm", "3 3"},
       {"grouped_mm", "2 3 *"},
       {"grouped_mm_fallback", "2 3 *"},
-      {"baddbmm", "* 3 3"},
+      {"baddbmm", "- 3 3"},
       {"matmul", "1+ 1+"},
       {"einsum", "-"},
       {"batch_norm", "2+"},

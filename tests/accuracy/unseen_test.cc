@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,9 +56,11 @@ bool IsOfAnother(const Assumption& assumption, const Row& row) {
          (code == "backbone" && !IsPartlyFrozen(row));
 }
 
-Judgement Judged(const Estimate& estimate, const Row& row) {
+// `unread`: what is added to every figure of the answer.
+Judgement Judged(const Estimate& estimate, const Row& row, Bytes unread = Bytes()) {
   const auto truth = static_cast<double>(Count(row, "requested"));
-  Judgement answer{kIsSilent, estimate.peak.peak.requested.count(), "", estimate.question.model.parameters, {}};
+  Judgement answer{
+      kIsSilent, (estimate.peak.peak.requested + unread).count(), "", estimate.question.model.parameters, {}};
   for (const SpecRow& row : estimate.question.spec) answer.unsaid.insert(row.option);
   const auto by = [&answer](Class kind, const std::string& code) {
     answer.kind = kind;
@@ -69,9 +72,10 @@ Judgement Judged(const Estimate& estimate, const Row& row) {
   std::vector<Assumption> said = estimate.assumptions;
   std::erase_if(said, [&](const Assumption& assumption) { return IsOfAnother(assumption, row); });
   for (const Assumption& assumption : said) {
-    if (Holds(assumption.low, assumption.high, truth)) return by(kIsTold, assumption.code);
+    if (Holds(assumption.low + unread, assumption.high + unread, truth)) return by(kIsTold, assumption.code);
   }
-  if (const auto [low, high] = Together(said); Holds(low, high, truth)) return by(kIsTold, "together");
+  if (const auto [low, high] = Together(said); Holds(low + unread, high + unread, truth))
+    return by(kIsTold, "together");
   for (const Note& note : estimate.notes.all()) {
     if (note.severity != Severity::kWarning) continue;
     const std::string text = note.text + " " + note.hint;
@@ -135,16 +139,39 @@ std::string NamedBy(const Answers& answers, const Variant& variant, const Row& r
     };
     if (other != nullptr && (trains ? fits(*other, answer) : fits(answer, *other))) return one_mode;
   }
-  if (!answer.unsaid.contains("unread-parameters")) return "";
-  constexpr int64_t kBytes = 4;  // fp32, under autocast too
-  const int64_t missing = ElementsOf(row, "parameters") - answer.parameters;
-  const auto truth = static_cast<double>(Count(row, "requested"));
-  if (missing > 0 && std::abs(static_cast<double>(answer.requested + kBytes * missing) / truth - 1) <= kRight)
-    return "unread-parameters";
   const Judgement* const dynamo = right({kDynamo, variant.mode});
-  if (dynamo != nullptr && dynamo->parameters > answer.parameters && answer.requested < Count(row, "requested"))
+  if (answer.unsaid.contains("unread-parameters") && dynamo != nullptr && dynamo->parameters > answer.parameters &&
+      answer.requested < Count(row, "requested"))
     return "unread-parameters";
   return "";
+}
+
+// "--frozen", "a.*", "--frozen", "b.*" of the table's patterns that name parameters of the file.
+std::vector<std::string> FrozenWords(const std::string& file, const Row& row) {
+  std::vector<std::string> words;
+  std::istringstream patterns(row.contains("frozen") ? row.at("frozen") : "");
+  for (std::string pattern; patterns >> pattern;) {
+    const std::vector<std::string> one = {"--frozen", pattern};
+    if (Asked(file, row, row.at("loss"), one).ok()) words.insert(words.end(), one.begin(), one.end());
+  }
+  return words;
+}
+
+// The same of the model's own facts: asked with --frozen as the code freezes ("every parameter trained"), with the bytes
+// of what forward() never reads, or with both, the answer is right or tells.
+std::string NamedByFacts(const std::string& file, const Row& row, const Judgement& answer) {
+  constexpr int64_t kBytes = 4;  // fp32, under autocast too
+  const int64_t missing = ElementsOf(row, "parameters") - answer.parameters;
+  const bool lacks_some = missing > 0 && answer.unsaid.contains("unread-parameters");
+  const auto explains = [&](const std::vector<std::string>& words, bool unread) {
+    const Result<Estimate> estimate = Asked(file, row, row.at("loss"), words);
+    return estimate.ok() && Judged(*estimate, row, Bytes::Of(unread ? kBytes * missing : 0)).kind <= kIsTold;
+  };
+  if (lacks_some && explains({}, true)) return "unread-parameters";
+  const std::vector<std::string> frozen = FrozenWords(file, row);
+  if (frozen.empty()) return "";
+  if (explains(frozen, false)) return "all-trained";
+  return lacks_some && explains(frozen, true) ? "all-trained and unread-parameters" : "";
 }
 
 struct Look {
@@ -182,6 +209,8 @@ Look LookAt(const std::string& folder, size_t every) {
       if (found == answers.end()) continue;
       Judgement answer = found->second;
       if (answer.kind == kIsSilent) answer.by = NamedBy(answers, variant, row);
+      if (answer.kind == kIsSilent && answer.by.empty())
+        answer.by = NamedByFacts(*files.PathOf(model + "." + variant.Name() + ".onnx"), row, answer);
       if (answer.kind == kIsSilent && !answer.by.empty()) answer.kind = kIsNamed;
       for (const std::string& name : {std::string("all"), variant.Name()}) ++look.counts[name][answer.kind];
       look.models.insert(model);

@@ -37,10 +37,19 @@ def cast(arguments, dtype):
 
 
 def sizes(entry):
-    """Elements of all parameters, and of those that are trained."""
+    """Elements of all parameters, and of those that are trained; globs of those that are not, by their names in the file."""
     torch.manual_seed(0)
-    parameters = list(entry.build().parameters())
-    return sum(p.numel() for p in parameters), sum(p.numel() for p in parameters if p.requires_grad)
+    model = entry.build()
+    parameters = list(model.parameters())
+    globs = []
+    def visit(module, path):
+        own = list(module.named_parameters())
+        if own and not any(p.requires_grad for _, p in own): globs.append(f'{path}.*')
+        else:
+            globs.extend(f'{path}.{name}' for name, p in module.named_parameters(recurse=False) if not p.requires_grad)
+            for name, child in module.named_children(): visit(child, f'{path}.{name}')
+    visit(model, 'model')
+    return sum(p.numel() for p in parameters), sum(p.numel() for p in parameters if p.requires_grad), ' '.join(globs)
 
 
 def peak(entry, batch, mode, precision, seed=0):

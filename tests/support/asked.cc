@@ -11,7 +11,8 @@
 
 namespace vramplan::testing {
 
-Result<Estimate> Asked(const std::string& file, const Row& row, const std::string& loss) {
+Result<Estimate> Asked(const std::string& file, const Row& row, const std::string& loss,
+                       const std::vector<std::string>& more) {
   std::vector<std::string> words = {
       "vramplan",          "estimate", file,     "--gpu",        "t4",      "--framework",   "pytorch@2.10",
       "--cudnn-workspace", "0",        "--mode", row.at("mode"), "--batch", row.at("batch"), "--precision",
@@ -24,6 +25,7 @@ Result<Estimate> Asked(const std::string& file, const Row& row, const std::strin
     words.insert(words.end(), {"--dim", dims->second.substr(begin, end - begin)});
     begin = end + 1;
   }
+  words.insert(words.end(), more.begin(), more.end());
   std::vector<const char*> arguments;
   for (const std::string& word : words) arguments.push_back(word.c_str());
   const Result<Command> command = ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());

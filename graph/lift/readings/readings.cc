@@ -384,6 +384,15 @@ std::optional<Reading> SquaresInstead(const Layers& layers) {
                 kDynamoTells);
 }
 
+// torch.einsum of three operands or more (planner/semantics/einsum.h); the dynamo exporter writes what it called.
+std::optional<Reading> CheapestEinsumInstead(const Layers& layers) {
+  const auto is_of_many = [](const Layer& layer) { return layer.op == "einsum" && layer.inputs.size() > 2; };
+  return ReadAs(Changed(layers, is_of_many, [](Layer& layer) { layer.attributes.Set("cheapest_order", int64_t{1}); }),
+                "einsum-order",
+                "assumed: opt_einsum is not installed, which lets einsum of three operands choose a cheaper order",
+                "pip list on the machine that trains tells");
+}
+
 // self.attn = p: what softmax gave attention, or the dropout behind it, may outlive its forward for people to look at
 // (The Annotated Transformer; facebookresearch/dino). Libraries return it only when asked.
 std::optional<Reading> AttentionKeptInstead(const Layers& layers) {
@@ -422,10 +431,13 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, DenseTransposesInstead},
                       {true, OneTableInstead},
                       {true, InPlaceCallsInstead},
+                      {true, InPlaceSumsInstead},
                       {step.evaluates, WithoutBranchesOfTraining},
                       {step.evaluates, WithoutLoss},
                       {true, AttentionKeptInstead},
                       {true, SquaresInstead},
+                      {true, CheapestEinsumInstead},
+                      {step.autocast, GridsAsOperandsInstead},
                       {true, CentringTwiceInstead},
                       {true, MapsAsTheyLieInstead},
                       {!layers.told.tensors, TiedWeightsInstead},

@@ -136,4 +136,31 @@ std::optional<Reading> HalfConstantsInstead(const Layers& layers) {
                  "vramplan run on the script tells", std::move(other)};
 }
 
+// F.grid_sample(x, grid.to(x.dtype)), a cast that fp32 does not need and that no export keeps; with fp32 coordinates the
+// result is fp32 (aten/src/ATen/autocast_mode.h, grid_sampler is promoted to the widest). What is multiplied with the
+// result, a mask of what lies inside, is then cast alike.
+std::optional<Reading> GridsAsOperandsInstead(const Layers& layers) {
+  const auto samples = [](const Layer& layer) {
+    return IsOneOf(layer.op, {"grid_sample", "grid_sampler"}) && layer.inputs.size() > 1;
+  };
+  if (std::ranges::none_of(layers.layers, samples)) return std::nullopt;
+  Layers other = layers;
+  Edit edit(&other);
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
+    if (!samples(layer)) continue;
+    const ValueId grid = layer.inputs[1];
+    const Value& given = layers[grid];
+    const ValueId cast = edit.InsertBefore(l, CallBeside(layer, "type_as", {grid, layer.inputs[0]}),
+                                           Value{.type = given.type, .shape = given.shape});
+    other.layers[l].inputs[1] = cast;
+  }
+  edit.Apply();
+  static_cast<void>(CastAsOperand(&other));
+  return Reading{
+      "grid-type-guessed",
+      "assumed: grid_sample is given coordinates in fp32 under autocast; code may cast them to its input's type",
+      "vramplan run on the script tells", std::move(other)};
+}
+
 }  // namespace vramplan

@@ -5,6 +5,7 @@
 //   softmax(scores.float(), -1).type_as(q)       or softmax(scores, -1)
 //   return self.head(x).float()                  or self.head(x)
 //   torch.arange(n, dtype=x.dtype), stored       or of fp32
+//   F.grid_sample(x, grid.to(x.dtype))           or (x, grid)
 #pragma once
 
 #include <optional>
@@ -19,5 +20,6 @@ std::optional<Reading> CastTwiceInstead(const Layers& layers);
 std::optional<Reading> CastBackInstead(const Layers& layers);
 std::optional<Reading> FloatResultsInstead(const Layers& layers);
 std::optional<Reading> HalfConstantsInstead(const Layers& layers);
+std::optional<Reading> GridsAsOperandsInstead(const Layers& layers);
 
 }  // namespace vramplan

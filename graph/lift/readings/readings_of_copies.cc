@@ -160,4 +160,28 @@ std::optional<Reading> InPlaceCallsInstead(const Layers& layers) {
                  std::move(other)};
 }
 
+// out = self.conv2(out); out += x, of which neither TorchScript nor a file without source lines keeps the place.
+std::optional<Reading> InPlaceSumsInstead(const Layers& layers) {
+  if (!layers.source.stacks.empty()) return std::nullopt;
+  const Uses uses(layers);
+  Layers other = layers;
+  bool any = false;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& sum = layers.layers[l];
+    const bool is_sum = sum.op == "add" && sum.inputs.size() == 2 && sum.inputs[0].valid() && sum.inputs[1].valid();
+    if (!is_sum || sum.attributes.Int("inplace", 0) != 0) continue;
+    const ValueId into = sum.inputs[0];
+    const Layer* maker = uses.MakerOf(into);
+    const bool keeps_nothing =
+        maker != nullptr && (IsNorm(maker) || maker->op.starts_with("conv") || IsOneOf(maker->op, {"linear", "add"}));
+    if (!keeps_nothing || uses.OnlyReaderOf(into) == nullptr || layers[into].shape != layers[sum.outputs[0]].shape)
+      continue;
+    other.layers[l].attributes.Set("inplace", int64_t{1});
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return Reading{"in-place-sums", "assumed: sums make a tensor; code may write out += x", kDynamoTells,
+                 std::move(other)};
+}
+
 }  // namespace vramplan

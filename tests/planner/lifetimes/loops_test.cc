@@ -43,6 +43,23 @@ TEST_CASE("h, c = self.cell(x, (h, c)): what a turn returns outlives the last tu
   CHECK(f.DiesBehind(h[3]) == "head");
 }
 
+TEST_CASE("x = a * x + b; ys.append(f(x)): the next state takes the name, whatever the list gathers") {
+  // Measured: the selective scan of a Mamba written out holds one state in PyTorch 2.10.
+  Forward f;
+  std::vector<ValueId> x = {f.Run("x0", "", "zeros", {})}, y;
+  for (const std::string turn : {"1", "2", "3", "4"}) {
+    const ValueId decayed = f.Run("decayed" + turn, "", "mul", {x.back(), f.x});
+    x.push_back(f.Run("x" + turn, "", "add", {decayed, f.x}));
+    y.push_back(f.Run("y" + turn, "", "einsum", {x.back(), f.x}, Shape{Dim(2)}));
+  }
+  const ValueId all = f.Run("stack", "", "stack", y);
+  f.layers.outputs = {f.Run("head", "head", "linear", {all})};
+  CHECK(f.DiesBehind(x[1]) == "x2");
+  CHECK(f.DiesBehind(x[2]) == "x3");
+  CHECK(f.DiesBehind(x[3]) == "x4");
+  CHECK(f.DiesBehind(y[0]) == "head");
+}
+
 TEST_CASE("at most, what a turn makes beside its chain has a name until the next turn") {
   // h = self.cell(x, h); y = self.other(h, y)
   Forward f;

@@ -100,5 +100,27 @@ TEST_CASE("einsum: operands change places where the result then has its axes in 
   CHECK(bench.Take() == "+8192 +65536 +8519680 +8192 +65536 -65536 -8192");
 }
 
+TEST_CASE("einsum of three: from the left, or in the order that opt_einsum finds cheapest") {
+  // Measured with PyTorch 2.10 and opt_einsum 3.4: the product of the first and the last operand, without n, comes first.
+  for (const bool cheapest : {false, true}) {
+    Attributes by;
+    by.Set("equation", std::string("bld,bln,bld->bldn"));
+    if (cheapest) by.Set("cheapest_order", int64_t{1});
+    OperatorBench bench;
+    const auto delta = bench.Parameter({2, 64, 32}), b = bench.Parameter({2, 64, 16}), u = bench.Parameter({2, 64, 32});
+    const auto y = bench.Run("einsum", {delta, b, u}, {2, 64, 32, 16}, by);
+    CHECK(bench.Take() == (cheapest ? "+16384 +262144" : "+262144 +262144"));
+  }
+}
+
+TEST_CASE("baddbmm without a bias, which the export folded: beta = 0") {
+  OperatorBench bench;
+  const auto a = bench.Parameter({4, 8, 16}), b = bench.Parameter({4, 16, 8});
+  const auto y = bench.Run("baddbmm", {{}, a, b}, {4, 8, 8});
+  CHECK(bench.Take() == "+1024 +8519680");
+  bench.Backward(y);
+  CHECK(bench.Take().find("+2048") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace vramplan::testing

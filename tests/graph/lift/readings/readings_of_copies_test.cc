@@ -78,6 +78,28 @@ TEST_CASE("leaky_relu as a call behind a convolution: a tensor of its own, or in
       File("<float[4, 8, 1] w> { h = Conv (x, w)\n a = LeakyRelu <alpha = 0.1> (h)\n y = Add (a, h) }")));
 }
 
+TEST_CASE("a sum of what a convolution made: a tensor of its own, or in place") {
+  Layers layers = File("<float[8, 8, 1] w> { h = Conv (x, w)\n y = Add (h, x) }");
+  const std::optional<Reading> in_place = InPlaceSumsInstead(layers);
+  REQUIRE(in_place);
+  CHECK(in_place->layers.layers[1].attributes.Int("inplace", 0) == 1);
+  CHECK(!InPlaceSumsInstead(File("<float[8, 8, 1] w> { h = Conv (x, w)\n y = Add (x, h) }")));
+  CHECK(!InPlaceSumsInstead(File("{ h = Sigmoid (x)\n y = Add (h, x) }")));  // sigmoid keeps its result
+  layers.source.stacks.resize(1);
+  CHECK(!InPlaceSumsInstead(layers));
+}
+
+TEST_CASE("coordinates of grid_sample: fp32 under autocast, or of its input's type") {
+  Layers layers = File("{ a = Neg (x)\n y = Neg (a) }");
+  layers.layers[1].op = "grid_sampler";
+  layers.layers[1].inputs = {layers.layers[0].outputs[0], layers.inputs[0]};
+  const std::optional<Reading> cast = GridsAsOperandsInstead(layers);
+  REQUIRE(cast);
+  REQUIRE(OperatorsOf(cast->layers) == "neg type_as grid_sampler");
+  CHECK(cast->layers.layers[2].inputs[1] == cast->layers.layers[1].outputs[0]);
+  CHECK(cast->layers.layers[1].inputs == std::vector<ValueId>{layers.inputs[0], layers.layers[0].outputs[0]});
+}
+
 TEST_CASE("a tensor of numbers: fp32 under autocast, or of the type of what it meets") {
   Layers layers = File("{ a = Neg (x)\n y = Neg (a) }");
   const ValueId anchors = layers.Add(Value{"/head/Constant_output_0", DType::kFloat32, Shape{8, 6}, Role::kBuffer});
