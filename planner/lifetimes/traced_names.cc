@@ -149,7 +149,7 @@ class TracedNames {
       for (const ValueId id : leaving) {
         if (IsTakenOut(frame, s, id, "")) {
           SetRelease(id, {read_[id.index()], true});
-        } else if (const Release end = EndOfList(frame, s); end.after != frame.end.after) {
+        } else if (const Release end = EndOfList(frame, s, id); end.after != frame.end.after) {
           SetRelease(id, {end, true});
         } else {
           holds_.Lengthen(id, EndOfCallersList(frame, s));
@@ -182,12 +182,21 @@ class TracedNames {
   }
 
   // Until when the list that statement `s` puts something into has it: outs = torch.stack(outs) writes its name anew.
-  static Release EndOfList(const Frame& frame, size_t s) {
+  // So does outs = [], which makes nothing and is not in the file: the line that read the list reads it again, without
+  // this value.
+  Release EndOfList(const Frame& frame, size_t s, ValueId id) const {
     const std::string list = ListIn(frame.ran[s].text);
     for (size_t next = s + 1; next < frame.ran.size() && !list.empty(); ++next) {
       const Executed& later = frame.ran[next];
       if (later.Binds(list) && !later.read.collects && later.read.clear && Mentions(RightOf(later.text), list))
         return frame.EndOf(next);
+    }
+    const size_t reading = frame.Running(execution_.ReadersOf(id).back(), s);
+    for (size_t next = reading + 1; next < frame.ran.size() && !list.empty(); ++next) {
+      const Executed& later = frame.ran[next];
+      if (later.line != frame.ran[reading].line || later.line < 0 || !Mentions(RightOf(later.text), list)) continue;
+      const std::optional<size_t> begun = BoundToList(frame, reading + 1, next, list);
+      if (begun && !Reads(frame, next, id)) return frame.EndOf(*begun);
     }
     return frame.end;
   }
@@ -298,6 +307,8 @@ class TracedNames {
     if (IsTakenOut(frame, s, id, reading <= next ? name : "")) return {read_[id.index()], true};
     if (reading <= next) {
       if (IsReadFromList(frame, reading, name)) return {frame.end, false};
+      if (const std::optional<size_t> list = BoundToList(frame, reading + 1, next, name))
+        return {frame.EndOf(*list), true};
       return {next < frame.ran.size() && !frame.ran[next].read.collects ? frame.EndOf(next) : frame.end, true};
     }
     // A name that no line wrote which made something: the line that gave it to this value gives it anew before the
@@ -306,6 +317,15 @@ class TracedNames {
       return IsUnwritten(frame, reading, other) && IsReadBehind(frame, reading, other);
     });
     return {again ? frame.EndOf(reading) : frame.end, false};
+  }
+
+  // outs = torch.stack(outs); in the next turn outs = [], which makes nothing, and outs.append(x): no tensor has that. The
+  // first statement from `first` up to `end` that appends to the name.
+  static std::optional<size_t> BoundToList(const Frame& frame, size_t first, size_t end, const std::string& name) {
+    for (size_t s = first; s < std::min(end, frame.ran.size()); ++s) {
+      if (frame.ran[s].read.collects && ListIn(frame.ran[s].text) == name) return s;
+    }
+    return std::nullopt;
   }
 
   // Whether no line in front of statement `s` that made something wrote the name.

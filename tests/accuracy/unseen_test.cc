@@ -127,7 +127,7 @@ std::string NamedBy(const Answers& answers, const Variant& variant, const Row& r
   const Judgement& answer = answers.at(variant.Name());
   const auto right = [&](const Variant& other) {
     const auto found = answers.find(other.Name());
-    return found != answers.end() && found->second.kind == kIsRight ? &found->second : nullptr;
+    return found != answers.end() && found->second.kind <= kIsTold ? &found->second : nullptr;
   };
   const bool trains = row.at("mode") == "train";
   const char* const asked = trains ? "train" : "eval";

@@ -107,7 +107,9 @@ class CastsBack {
   CastEvidence OfNorm(const Layer& layer) const {
     if (!layer.module.valid()) return CastEvidence::kTellsNot;
     const Module& module = layers_[layer.module];
-    if (module.class_name.empty() || IsOfAnyLibrary(module.class_name)) return CastEvidence::kTellsNot;
+    // TorchScript names no class: GroupNorm32 of guided-diffusion and LayerNorm of CLIP look like the framework's.
+    if (module.class_name.empty()) return FromDynamo(layer) ? CastEvidence::kTellsNot : CastEvidence::kNothing;
+    if (IsOfAnyLibrary(module.class_name)) return CastEvidence::kTellsNot;
     if (HabitOfName(module.class_name, NameHabit::Of::kNormGoesBack, "") != nullptr) return CastEvidence::kClass;
     return LinesOf(layer);
   }

@@ -169,6 +169,27 @@ ValueId LiftFoldedTable(TensorId constant, NodeId position, const FxSite& at) {
   return last;
 }
 
+namespace {
+
+bool CallsMatrixProduct(std::string_view target) {
+  return target.starts_with("aten.matmul") || target.starts_with("aten.mm");
+}
+
+// x @ self.lora_A.T: of the module's parameters that nothing names, the first that may have these axes the other way.
+ValueId LiftTransposed(const Shape& shape, DType type, const std::string& name, const FxSite& at) {
+  const Shape own{shape[1], shape[0]};
+  for (const ValueId parameter : at.signature.UnreferencedOf(at.user.path.back().path)) {
+    const Value& value = at.builder.At(parameter);
+    if (value.role != Role::kParameter || (at.signature.ShapeIsKnown(parameter) && value.shape != own)) continue;
+    at.signature.Take(parameter, type, own);
+    return at.builder.Make({.name = name, .type = type, .shape = shape}, "transpose", {parameter}, at.user.path,
+                           at.user.last(), Named({{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}));
+  }
+  return {};
+}
+
+}  // namespace
+
 ValueId LiftFoldedView(TensorId constant, const std::string& name, const FxSite& at) {
   const StoredTensor& stored = *at.builder.graph()[constant].stored;
   const ModulePath& path = at.user.path;
@@ -176,6 +197,9 @@ ValueId LiftFoldedView(TensorId constant, const std::string& name, const FxSite&
   if (path.empty() || stored.type != DType::kFloat32) return {};
   const bool broadcasts = std::ranges::any_of(shape, [](const Dim& length) { return length.Is(1); });
   const std::string op = OperatorOf(name);
+  if (shape.rank() == 2 && IsOneOf(op, {"t", "transpose", "permute", "numpy_t"}) &&
+      CallsMatrixProduct(at.user.fx.target))
+    return LiftTransposed(shape, stored.type, name, at);
   // timm's StdConv2d gives a batch norm (gain * scale).view(-1) (timm/layers/std_conv.py, timm 1.0).
   if (!broadcasts && op != "view" && op != "reshape")
     return {};  // anything may have been computed from a parameter; a view made it only to broadcast

@@ -2,12 +2,13 @@
 //
 //   for _ in range(2): x = self.block(x)      block: conv relu conv relu      ->   block: conv relu   block: conv relu
 //
-// Where the layers of a call repeat one sequence of operators and modules, the module was called once for each
-// repetition. The outermost such module counts, but never the root, and never arithmetic without weights, which a forward
+// Where the layers of a call repeat one sequence of operators, modules and parameters, the module was called once for
+// each repetition: a loop in one call, for w in self.weights: x = x @ w, has others in each turn. The outermost such module counts, but never the root, and never arithmetic without weights, which a forward
 // may simply write several times.
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,8 @@ class RepeatedCalls {
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       const Layer& layer = layers_.layers[l];
       const std::string path = layer.module.valid() ? layers_[layer.module].path : "";
-      words_.push_back(numbers_.try_emplace({layer.op, path}, static_cast<int>(numbers_.size())).first->second);
+      const Word word{layer.op, path, ParameterOf(layer), layer.attributes.Int("index", 0)};
+      words_.push_back(numbers_.try_emplace(word, static_cast<int>(numbers_.size())).first->second);
       for (ModuleId m = layer.module; m.valid(); m = layers_[m].parent) {
         Range& range = ranges_[m.index()];
         if (range.count++ == 0) range.first = l;
@@ -38,6 +40,7 @@ class RepeatedCalls {
   }
 
  private:
+  using Word = std::tuple<std::string, std::string, ValueId, int64_t>;
   struct Range {
     size_t first = 0, last = 0, count = 0;
   };
@@ -53,6 +56,13 @@ class RepeatedCalls {
     }
     const size_t period = range.count - border.back();
     return range.count % period == 0 ? period : range.count;
+  }
+
+  // The first that a layer reads; invalid: none.
+  ValueId ParameterOf(const Layer& layer) const {
+    const auto found = std::ranges::find_if(
+        layer.inputs, [&](ValueId id) { return id.valid() && layers_[id].role == Role::kParameter; });
+    return found == layer.inputs.end() ? ValueId() : *found;
   }
 
   void SplitCall(ModuleId call) {
@@ -98,7 +108,7 @@ class RepeatedCalls {
   Layers& layers_;
   std::vector<Range> ranges_;  // by module call: its layers, which follow each other
   std::vector<int> words_;     // by layer: equal where operators and modules are
-  std::map<std::pair<std::string, std::string>, int> numbers_;
+  std::map<Word, int> numbers_;
 };
 
 }  // namespace

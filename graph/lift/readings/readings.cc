@@ -359,13 +359,14 @@ std::optional<Reading> CheckpointsInstead(const Layers& layers) {
                  std::move(other)};
 }
 
-// A maximum that is subtracted only so that no exponential overflows needs no gradient.
+// A maximum that is subtracted only so that no exponential overflows needs no gradient, nor does a scale.
 std::optional<Reading> DetachedMaximaInstead(const Layers& layers) {
-  const Operands maxima = SubtractedMaxima(layers);
-  if (maxima.empty()) return std::nullopt;
+  const Operands found = PerhapsDetached(layers);
+  if (found.empty()) return std::nullopt;
   Layers other = layers;
-  Detach(maxima, &other);
-  return Reading{"detach-guessed", "assumed: the maxima that the code subtracts have gradients, not x.detach().max()",
+  Detach(found, &other);
+  return Reading{"detach-guessed",
+                 "assumed: maxima that are subtracted, and sizes that are divided by, have gradients, not x.detach()",
                  kDynamoTells, std::move(other)};
 }
 

@@ -7,7 +7,7 @@
 //   exp(sub(x, index_select(m, i)))      m, the greatest of x by index: torch_geometric's softmax over the edges of a
 //                                        node, which takes it from x.detach() (utils/_softmax.py, 2.6)
 //
-// and x - x.max() in front of an exponential may be either: OtherReadings asks it.
+// and x - x.max() in front of an exponential, or x / x.abs().sum(), may be either: OtherReadings asks it.
 #include <optional>
 
 #include "graph/base/text.h"
@@ -39,6 +39,19 @@ const Layer* MaximaByIndexIn(const Uses& uses, const Layer& sub) {
   const Layer* maxima = uses.Operand(uses.Operand(&sub, 1, "index_select"), 0, "scatter_reduce");
   const bool of_same = Uses::In(maxima, 2) == sub.inputs[0] && maxima->attributes.Text("reduce", "") == "amax";
   return of_same ? maxima : nullptr;
+}
+
+// x / x.detach().abs().sum(dim=-1, keepdim=True).clamp(min=1), of retention's products and of quantization's scales: the
+// divisor is made of sizes of what is divided.
+bool IsOfSizes(const Uses& uses, const Layer& div) {
+  bool sizes = false;
+  ValueId id = uses.BehindViews(Uses::In(&div, 1));
+  while (const Layer* maker = uses.MakerOf(id)) {
+    if (!IsOneOf(maker->op, {"clamp", "sum", "mean", "max", "amax", "max_dim", "abs"})) break;
+    sizes = sizes || maker->op == "abs";
+    id = uses.BehindViews(maker->inputs[0]);
+  }
+  return sizes && id == uses.BehindViews(div.inputs[0]);
 }
 
 }  // namespace
@@ -76,10 +89,12 @@ void DetachSoftmaxByIndex(Layers* layers) {
   Detach(found, layers);
 }
 
-Operands SubtractedMaxima(const Layers& layers) {
+Operands PerhapsDetached(const Layers& layers) {
   Operands found;
   const Uses uses(layers);
   for (const Layer& layer : layers.layers) {
+    if (layer.op == "div" && !FromDynamo(layer) && IsPlain(layer) && IsOfSizes(uses, layer))
+      found.insert({uses.PlaceOf(&layer), 1});
     if (layer.op != "sub" || FromDynamo(layer) || !IsPlain(layer)) continue;
     const Layer* maximum = uses.MakerOf(uses.BehindViews(layer.inputs[1]));
     const bool of_rows = maximum != nullptr && IsOneOf(maximum->op, {"max", "amax", "max_dim"});

@@ -6,13 +6,19 @@
 //   query.default.weight [8, 768]        ->   query.lora_A.default.weight
 //   query.default.weight [768, 8]             query.lora_B.default.weight       one of its own in each module
 //
+// The same where a layer of somebody's own computes all three, of which folded matrices all have its name:
+//
+//   c_attn.weight [640, 512], c_attn.weight [8, 512], c_attn.weight [640, 8]    ->    the last two lora_A and lora_B
+//
 // The dynamo exporter takes the dropouts of query and value, which read the same tensor, for one (its optimizer merges
 // equal nodes, random or not): each module has its own again.
 //
 // peft/tuners/lora/layer.py 0.21.2, LoraLayer: base_layer, lora_dropout, lora_A, lora_B.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
@@ -27,6 +33,9 @@ class Restorer {
  public:
   explicit Restorer(Layers* layers) : layers_(*layers) {
     for (const ValueId id : layers_.parameters) names_.insert(layers_[id].name);
+    for (const Layer& layer : layers_.layers) {
+      if (layer.op == "linear" && layer.module.valid()) matrices_[layer.module].push_back(layer.inputs[1]);
+    }
   }
 
   void RestoreNames() {
@@ -63,6 +72,11 @@ class Restorer {
     const std::string path = layers_[down.module].path;
     const size_t dot = path.rfind('.');
     if (dot == std::string::npos || layers_[up.module].path != path) return;
+    if (IsBesideItsBase(down, up, path + ".weight")) {
+      Name(&down, path + ".lora_A", ValueId());
+      Name(&up, path + ".lora_B", down.inputs[1]);
+      return;
+    }
     const std::string around = path.substr(0, dot), key = path.substr(dot);
     if (!names_.contains(around + "." + std::string(kBase) + ".weight")) return;
     if (WeightOf(down).rank() != 2 || WeightOf(up).rank() != 2) return;
@@ -73,6 +87,16 @@ class Restorer {
     layers_.modules[scope.index()].path = around + ".lora_dropout" + key;
     down.module = Module(around + ".lora_A" + key, scope);
     up.module = Module(around + ".lora_B" + key, scope);
+  }
+
+  // Whether the module's third matrix is as large as the product of these two, all of one name.
+  bool IsBesideItsBase(const Layer& down, const Layer& up, const std::string& name) const {
+    const Shape &a = WeightOf(down), &b = WeightOf(up);
+    const bool named_alike = layers_[down.inputs[1]].name == name && layers_[up.inputs[1]].name == name;
+    if (!named_alike || down.module != up.module || a.rank() != 2 || b.rank() != 2 || a[0] != b[1]) return false;
+    return std::ranges::any_of(matrices_.at(down.module), [&](ValueId id) {
+      return id != down.inputs[1] && id != up.inputs[1] && layers_[id].shape == Shape{b[0], a[1]};
+    });
   }
 
   // "query" of query.lora_A.default, where `part` is lora_A; empty: it is no such module.
@@ -111,6 +135,7 @@ class Restorer {
   }
 
   Layers& layers_;
+  std::map<ModuleId, std::vector<ValueId>> matrices_;  // of linears, by module call
   std::set<std::string> names_;
   std::set<ValueId> named_;
 };

@@ -61,7 +61,7 @@ void DetachSoftmaxByIndex(Layers* layers);
 
 // {place, operand} of each x - max(x) whose maximum nothing says to be detached.
 using Operands = std::set<std::pair<size_t, size_t>>;
-Operands SubtractedMaxima(const Layers& layers);
+Operands PerhapsDetached(const Layers& layers);
 // Puts detach in front of these operands.
 void Detach(const Operands& operands, Layers* layers);
 

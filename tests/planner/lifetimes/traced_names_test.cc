@@ -75,6 +75,40 @@ g - abs e    | 7 return self.head(y))");
   CHECK(f.DiesBehind("c") == "g");  // outs
 }
 
+TEST_CASE("a list that is begun anew in each turn, by a line that makes nothing") {
+  // 3 outs = []
+  const Forward f(R"(
+a - abs x    | 5 outs.append(abs(x))
+b - neg x    | 5 outs.append(neg(x))
+c - cat a b  | 6 out = torch.cat(outs, 1)
+d - exp c    | 7 x = out.exp()
+e - abs d    | 5 outs.append(abs(x))
+g - neg d    | 5 outs.append(neg(x))
+h - cat e g  | 6 out = torch.cat(outs, 1)
+i - exp h    | 7 x = out.exp()
+j - abs i    | 8 return self.head(x))");
+  CHECK(f.DiesBehind("a") == "g");
+  CHECK(f.DiesBehind("b") == "g");
+  CHECK(f.DiesBehind("c") == "h");
+  CHECK(f.DiesBehind("e") == "j");
+}
+
+TEST_CASE("outs = cat(outs) is a list again where something is appended to it") {
+  const Forward f(R"(
+a - abs x    | 5 outs.append(abs(x))
+b - neg x    | 5 outs.append(neg(x))
+c - cat a b  | 6 outs = torch.cat(outs, 1)
+d - exp c    | 7 x = outs.exp()
+e - abs d    | 5 outs.append(abs(x))
+g - neg d    | 5 outs.append(neg(x))
+h - cat e g  | 6 outs = torch.cat(outs, 1)
+i - exp h    | 7 x = outs.exp()
+j - abs i    | 8 return self.head(x))");
+  CHECK(f.DiesBehind("a") == "c");
+  CHECK(f.DiesBehind("c") == "g");
+  CHECK(f.DiesBehind("h") == "j");
+}
+
 TEST_CASE("the last of a list that is read under the list's name") {
   // output.append(x), whose lines make nothing
   const Forward f(R"(

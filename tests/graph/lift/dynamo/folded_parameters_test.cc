@@ -22,6 +22,11 @@ TEST_CASE("constants that were computed from parameters of the module come back"
        "BUFFER target='n.k_bias' persistent=False",
        "aten.add.Tensor](args = (%x, %cat_1)",
        "cat cat_1 @n (n.q_bias, n.v_bias, n.k_bias) -> cat_1 [9] {dim=0}\nadd user @n (x, cat_1) -> y [B, 6, 9]\n"},
+      {"x @ self.lora_A.T", "3, 6", "p_a: PARAMETER target='n.lora_A'",
+       "aten.matmul.default](args = (%x, %transpose_3)",
+       "transpose transpose_3 @n (n.lora_A) -> transpose_3 [3, 6] {dim0=0, dim1=1}\nmatmul user @n (x, transpose_3) -> "
+       "y "
+       "[B, 2, 3, 6]\n"},
       {"biases at the offsets of query and key (LeViT)", "2, 3, 6",
        "p_b: PARAMETER target='n.attention_biases'\n    # signature: b_i: BUFFER target='n.attention_bias_idxs' "
        "persistent=False",

@@ -60,5 +60,13 @@ TEST_CASE("what does not repeat itself, or is arithmetic, is one call") {
   CHECK(CallsOf(Run({{"", "linear"}, {"", "relu"}, {"", "linear"}, {"", "relu"}}, true)) == "-1 -1 -1 -1 ");
 }
 
+TEST_CASE("a loop over weights is one call, for each turn reads another") {
+  Layers layers = Run(
+      {{"group.layer", "linear"}, {"group.layer", "relu"}, {"group.layer", "linear"}, {"group.layer", "relu"}}, true);
+  layers.values.push_back({"w2", DType::kFloat32, Shape{Dim(4), Dim(4)}, Role::kParameter});
+  layers.layers[2].inputs = {ValueId{1}};
+  CHECK(CallsOf(layers) == "2 2 2 2 ");
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -63,14 +63,14 @@ TEST_CASE("softmax by index takes its maxima from a detached tensor; other maxim
   Layers softmax = model(true, "amax", true);
   DetachSoftmaxByIndex(&softmax);
   CHECK(Operators(softmax) == Ops{"zeros", "detach", "scatter_reduce", "index_select", "sub", "exp"});
-  CHECK(SubtractedMaxima(softmax).empty());
+  CHECK(PerhapsDetached(softmax).empty());
   for (Layers other : {model(false, "amax", true), model(true, "amin", true), model(true, "amax", false)}) {
     DetachSoftmaxByIndex(&other);
     CHECK(Operators(other) == as_given);
   }
   Layers asked = model(false, "amax", true);
-  REQUIRE(SubtractedMaxima(asked) == Operands{{3, 1}});
-  Detach(SubtractedMaxima(asked), &asked);
+  REQUIRE(PerhapsDetached(asked) == Operands{{3, 1}});
+  Detach(PerhapsDetached(asked), &asked);
   CHECK(Operators(asked) == Ops{"zeros", "scatter_reduce", "index_select", "detach", "sub", "exp"});
 }
 
@@ -81,7 +81,19 @@ TEST_CASE("x - x.amax(): the maximum may be detached") {
   const ValueId maximum = hand.Add("amax", {x}, one);
   const ValueId difference = hand.Add("sub", {x, maximum}, shape);
   hand.layers.outputs = {difference, hand.Add("sub", {y, maximum}, shape)};
-  CHECK(SubtractedMaxima(hand.layers) == Operands{{1, 1}});
+  CHECK(PerhapsDetached(hand.layers) == Operands{{1, 1}});
+}
+
+TEST_CASE("x / x.abs().sum().clamp(): the sizes may be detached, a sum of x itself is not asked about") {
+  for (const bool sizes : {true, false}) {
+    LayersByHand hand;
+    const Shape shape{Dim::Batch(), 8}, one{Dim::Batch(), 1};
+    const ValueId x = hand.Input("x", shape);
+    const ValueId size = sizes ? hand.Add("abs", {x}, shape) : x;
+    const ValueId sum = hand.Add("clamp", {hand.Add("sum", {size}, one)}, one);
+    hand.layers.outputs = {hand.Add("div", {x, sum}, shape)};
+    CHECK(PerhapsDetached(hand.layers) == (sizes ? Operands{{3, 1}} : Operands{}));
+  }
 }
 
 }  // namespace

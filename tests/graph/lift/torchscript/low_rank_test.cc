@@ -70,6 +70,23 @@ TEST_CASE("two products in one scope without a base layer beside it stay as they
   CHECK(pair.Names() == before);
 }
 
+// def forward(self, x): return F.linear(x, self.weight) + self.drop(x) @ self.lora_A.T @ self.lora_B.T
+TEST_CASE("a layer of somebody's own that computes its base and a pair beside it") {
+  for (const bool has_base : {true, false}) {
+    Pair pair;
+    const ValueId x = pair.hand.Input("x", {Dim::Batch(), 64});
+    const ValueId base = pair.Parameter("h.c_attn.weight", {has_base ? 64 : 32, 64});
+    const ValueId a = pair.Parameter("h.c_attn.weight", {4, 64}), b = pair.Parameter("h.c_attn.weight", {64, 4});
+    pair.Add("h.c_attn", x, a, b);
+    pair.hand.Add("linear", {x, base}, {Dim::Batch(), has_base ? 64 : 32});
+    pair.hand.layers.layers.back().module = ModuleId{static_cast<int32_t>(pair.hand.layers.modules.size()) - 1};
+    RestoreLowRankPairs(&pair.hand.layers);
+    CHECK(pair.hand.layers[base].name == "h.c_attn.weight");
+    CHECK(pair.hand.layers[a].name == (has_base ? "h.c_attn.lora_A" : "h.c_attn.weight"));
+    CHECK(pair.hand.layers[b].name == (has_base ? "h.c_attn.lora_B" : "h.c_attn.weight"));
+  }
+}
+
 TEST_CASE("a dropout that two modules share is two") {
   Pair pair;
   const ValueId x = pair.hand.Input("x", {Dim::Batch(), 64});
