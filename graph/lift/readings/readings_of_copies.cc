@@ -37,6 +37,12 @@ bool IsNorm(const Layer* layer) {
   return layer != nullptr && IsOneOf(layer->op, {"batch_norm", "instance_norm", "group_norm", "layer_norm"});
 }
 
+// What needs its result for its gradient (tools/autograd/derivatives.yaml, 2.10), which PyTorch refuses to overwrite.
+bool KeepsResult(const Layer& layer) {
+  return IsOneOf(layer.op, {"relu", "sigmoid", "tanh", "softmax", "log_softmax", "exp", "sqrt", "rsqrt", "reciprocal",
+                            "elu", "selu", "celu", "softplus", "cumprod", "norm", "logsumexp"});
+}
+
 // What people make dense first.
 bool ReadsDense(const Layer* layer) {
   return IsNorm(layer) || (layer != nullptr && (layer->op == "reshape" || layer->op.starts_with("conv")));
@@ -172,9 +178,8 @@ std::optional<Reading> InPlaceSumsInstead(const Layers& layers) {
     if (!is_sum || sum.attributes.Int("inplace", 0) != 0) continue;
     const ValueId into = sum.inputs[0];
     const Layer* maker = uses.MakerOf(into);
-    const bool keeps_nothing =
-        maker != nullptr && (IsNorm(maker) || maker->op.starts_with("conv") || IsOneOf(maker->op, {"linear", "add"}));
-    if (!keeps_nothing || uses.OnlyReaderOf(into) == nullptr || layers[into].shape != layers[sum.outputs[0]].shape)
+    if (maker == nullptr || KeepsResult(*maker) || uses.OnlyReaderOf(into) == nullptr ||
+        layers[into].shape != layers[sum.outputs[0]].shape)
       continue;
     other.layers[l].attributes.Set("inplace", int64_t{1});
     any = true;
