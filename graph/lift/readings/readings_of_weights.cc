@@ -21,13 +21,17 @@ ValueId ParameterCalled(const Layers& layers, const std::string& name) {
   return found == layers.parameters.end() ? ValueId() : *found;
 }
 
-// Modules call what they train weight or bias, and parts of either: in_proj_weight, weight_g, bias_ih_l0 (torch/nn/
-// modules, 2.10), and a bias of theirs is a vector. But mem_bias, and a bias [1, heads, length, length], is somebody's own.
+// Modules call what they train weight or bias, or end so, and parts of either: in_proj_weight, weight_g, weight_orig,
+// bias_ih_l0 (torch/nn/modules and utils, 2.10); a bias of theirs is a vector. But weight_epsilon of a noisy layer,
+// weight_mask, mem_bias, and a bias [1, heads, length, length] are somebody's own.
 bool IsCalledWeight(const Value& stored) {
   std::string_view leaf = stored.name;
   if (const size_t dot = leaf.rfind('.'); dot != std::string_view::npos) leaf.remove_prefix(dot + 1);
-  if (leaf.find("weight") != std::string_view::npos) return true;
-  return (leaf.starts_with("bias") && stored.shape.rank() < 3) || leaf.ends_with("proj_bias");
+  if (leaf.ends_with("weight") || leaf.ends_with("proj_bias")) return true;
+  for (const std::string_view part : {"_g", "_v", "_orig", "_ih", "_hh"}) {
+    if (leaf.starts_with("weight" + std::string(part)) || leaf.starts_with("bias" + std::string(part))) return true;
+  }
+  return leaf == "bias" && stored.shape.rank() < 3;
 }
 
 // The weights of projections are trained, whatever they are called, and so are those of convolutions. But a kernel that

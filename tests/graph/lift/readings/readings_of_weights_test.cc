@@ -102,6 +102,11 @@ TEST_CASE("stored tensors: those that no module calls weight may be buffers, nam
   CHECK(buffers->layers[ValueId{2}].role == Role::kBuffer);
   CHECK(buffers->settle == "--frozen 'head.offset'");
   CHECK(BuffersInstead(added("mem_bias")).has_value());  // no module of torch.nn calls it so
+  for (const char* noise : {"fc.weight_epsilon", "fc.bias_epsilon", "fc.weight_mask"})
+    CHECK(BuffersInstead(added(noise)).has_value());
+  for (const char* trained :
+       {"fc.weight_v", "fc.weight_orig", "rnn.weight_ih_l0", "rnn.bias_hh_l1", "attn.in_proj_weight"})
+    CHECK(!BuffersInstead(added(trained)).has_value());
   CHECK(!BuffersInstead(added("attn.in_proj_bias")).has_value());
   Layers biased = added("attn.bias");
   CHECK(!BuffersInstead(biased).has_value());
