@@ -17,6 +17,8 @@ namespace {
 // they made has come together again, which is where code writes the same name anew (x = cat([f(x), g(x)])) or returns.
 class Joins {
   static constexpr int kStepsOfTurn = 3;  // pointwise operators from one state to the next
+  static constexpr size_t kReadersOfState = 8;
+  static constexpr int kFarthest = 2048;  // layers to where readers join; what joins later lives as long as its frame
 
  public:
   Joins(const Frames& frames, const std::vector<bool>& joins_list) : frames_(frames), joins_list_(joins_list) {}
@@ -43,7 +45,7 @@ class Joins {
     // Uses on from the first reader; `open`: values that descend from this one and still have readers ahead.
     std::unordered_map<int32_t, int> open;
     size_t next = 0;
-    for (int l = readers.front(); l <= end; ++l) {
+    for (int l = readers.front(); l <= std::min(end, readers.front() + kFarthest); ++l) {
       const Layer& layer = frames_.At(l);
       bool descends = next < readers.size() && readers[next] == l;
       if (descends) ++next;
@@ -79,7 +81,9 @@ class Joins {
   int NextOf(ValueId value, ModuleId frame) const {
     const int maker = frames_.MakerOf(value);
     if (maker < 0 || !CarriesState(frames_.At(maker)) || frames_.At(maker).module != frame) return -1;
-    for (const int reader : frames_.uses().LayersReading(value)) {
+    const std::span<const int32_t> readers = frames_.uses().LayersReading(value);
+    if (readers.size() > kReadersOfState) return -1;
+    for (const int reader : readers) {
       int l = reader;
       for (int steps = 0; l >= 0 && steps < kStepsOfTurn; ++steps) {
         const Layer& layer = frames_.At(l);
