@@ -108,7 +108,7 @@ class Search {
   ValueId PaddingMaskGiven(ModuleId module) const {
     const ModuleId layer = layers_[module].parent;
     const ValueId mask = MaskMade(module, [&](ModuleId maker) { return !IsInside(layers_, maker, layer); });
-    return mask.valid() && layers_[mask].shape[0] == BatchOf(module) ? mask : ValueId();
+    return mask.valid() && layers_[mask].shape[0] == layers_[ProductOf(module)->inputs[0]].shape[0] ? mask : ValueId();
   }
 
  private:
@@ -175,31 +175,28 @@ class Search {
   }
   template <typename In>
   ValueId MaskMade(ModuleId module, const In& in) const {
-    const Extent& extent = extents_[static_cast<size_t>(module.value)];
-    ValueId mask;
-    for (int l = std::max(extent.first, 0); l <= extent.last; ++l) {
-      const Layer& layer = At(l);
-      if (layer.op == "scaled_dot_product_attention" && layer.inputs.size() > 3) mask = layer.inputs[3];
-    }
-    const Layer* maker = uses_.MakerOf(mask);
-    while (maker != nullptr && IsOneOf(maker->op, {"unsqueeze", "view", "reshape", "expand", "contiguous"}))
-      maker = uses_.MakerOf(maker->inputs[0]);
-    const bool made = maker != nullptr && maker->op == "masked_fill" && in(maker->module);
-    return made && layers_[maker->outputs[0]].shape.rank() == 2 ? maker->outputs[0] : ValueId();
+    const Layer* product = ProductOf(module);
+    const ValueId made = product == nullptr ? ValueId() : BehindViews(Uses::In(product, 3));
+    const Layer* maker = uses_.MakerOf(made);
+    const bool is_mask = maker != nullptr && maker->op == "masked_fill" && in(maker->module);
+    return is_mask && layers_[made].shape.rank() == 2 ? made : ValueId();
   }
 
   // The mask or a view of it, which the dynamo exporter writes once for all layers.
-  bool SeesMask(ValueId id, ValueId mask) const {
-    return mask.valid() && uses_.Behind({"unsqueeze", "view", "reshape", "expand", "contiguous"}, id) == mask;
+  bool SeesMask(ValueId id, ValueId mask) const { return mask.valid() && BehindViews(id) == mask; }
+
+  ValueId BehindViews(ValueId id) const {
+    return uses_.Behind({"unsqueeze", "view", "reshape", "expand", "contiguous"}, id);
   }
 
-  // Of the module's product, [batch, heads, positions, width].
-  Dim BatchOf(ModuleId module) const {
+  // The last of the module's products; null: it has none.
+  const Layer* ProductOf(ModuleId module) const {
     const Extent& extent = extents_[static_cast<size_t>(module.value)];
+    const Layer* product = nullptr;
     for (int l = std::max(extent.first, 0); l <= extent.last; ++l) {
-      if (At(l).op == "scaled_dot_product_attention") return layers_[At(l).inputs[0]].shape[0];
+      if (At(l).op == "scaled_dot_product_attention") product = &At(l);
     }
-    return Dim(0);
+    return product;
   }
 
   // The call's layers behind those that make its mask, if nothing runs between them, one value goes in beside the mask

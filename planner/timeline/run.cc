@@ -150,9 +150,9 @@ Result<std::vector<size_t>> ModelRun::JudgedOutputs() const {
   std::vector<size_t> places;
   for (size_t place = 0; place < count; ++place) {
     const ValueId id = layers_.outputs[place];
-    const bool is_named = asked == std::to_string(place + 1) || (id.valid() && asked == layers_[id].name);
-    const bool is_one_of_all = asked == kEveryOutput && id.valid() && IsFloating(layers_[id].type);
-    if (is_named || is_one_of_all) places.push_back(place);
+    if (!id.valid()) continue;
+    const bool is_named = asked == std::to_string(place + 1) || asked == layers_[id].name;
+    if (is_named || (asked == kEveryOutput && IsFloating(layers_[id].type))) places.push_back(place);
   }
   if (!places.empty()) return places;
   return Error{ErrorCode::kUsage, "--loss-on",

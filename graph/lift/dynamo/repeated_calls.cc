@@ -3,8 +3,9 @@
 //   for _ in range(2): x = self.block(x)      block: conv relu conv relu      ->   block: conv relu   block: conv relu
 //
 // Where the layers of a call repeat one sequence of operators, modules and parameters, the module was called once for
-// each repetition: a loop in one call, for w in self.weights: x = x @ w, has others in each turn. The outermost such module counts, but never the root, and never arithmetic without weights, which a forward
-// may simply write several times.
+// each repetition: a loop in one call, for w in self.weights: x = x @ w, has others in each turn. The outermost such
+// module counts, but never the root, and never arithmetic without weights, which a forward may simply write several
+// times.
 #include <algorithm>
 #include <map>
 #include <string>

@@ -9,6 +9,7 @@
 #include "graph/layers/edit.h"
 #include "graph/lift/any_export/creations.h"
 #include "graph/lift/any_export/decomposed.h"
+#include "graph/lift/readings/changed.h"
 #include "graph/lift/readings/readings_of_branches.h"
 #include "graph/lift/readings/readings_of_casts.h"
 #include "graph/lift/readings/readings_of_copies.h"
@@ -18,27 +19,6 @@
 
 namespace vramplan {
 namespace {
-
-template <typename Is>
-bool Any(const Layers& layers, const Is& is) {
-  return std::ranges::any_of(layers.layers, is);
-}
-
-// The layers with those changed that are meant; nothing: none is.
-template <typename Is, typename Change>
-std::optional<Layers> Changed(const Layers& layers, const Is& is, const Change& change) {
-  if (!Any(layers, is)) return std::nullopt;
-  Layers other = layers;
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    if (is(layers.layers[l])) change(other.layers[l]);
-  }
-  return other;
-}
-
-std::optional<Reading> ReadAs(std::optional<Layers> other, const char* code, std::string text, std::string hint) {
-  if (!other) return std::nullopt;
-  return Reading{code, std::move(text), std::move(hint), *std::move(other)};
-}
 
 // As good as any that keeps its operand and makes one tensor each way.
 constexpr const char* kKeepsOperand = "silu";
@@ -360,7 +340,7 @@ std::optional<Reading> CheckpointsInstead(const Layers& layers) {
 }
 
 // A maximum that is subtracted only so that no exponential overflows needs no gradient, nor does a scale.
-std::optional<Reading> DetachedMaximaInstead(const Layers& layers) {
+std::optional<Reading> DetachedInstead(const Layers& layers) {
   const Operands found = PerhapsDetached(layers);
   if (found.empty()) return std::nullopt;
   Layers other = layers;
@@ -448,7 +428,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {step.gradients, OtherMaximaInstead},
                       {step.gradients, GradientsInstead},
                       {step.gradients, MoreInBackward},
-                      {step.gradients, DetachedMaximaInstead},
+                      {step.gradients, DetachedInstead},
                       {step.gradients, CheckpointsInstead},
                       {step.gradients && !layers.told.functions, StraightThroughInstead},
                       {!layers.told.tensors, ComputedWeightsInstead},

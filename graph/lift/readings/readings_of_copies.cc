@@ -10,6 +10,7 @@
 #include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
+#include "graph/lift/readings/changed.h"
 
 namespace vramplan {
 namespace {
@@ -42,6 +43,9 @@ bool KeepsResult(const Layer& layer) {
   return IsOneOf(layer.op, {"relu", "sigmoid", "tanh", "softmax", "log_softmax", "exp", "sqrt", "rsqrt", "reciprocal",
                             "elu", "selu", "celu", "softplus", "cumprod", "norm", "logsumexp"});
 }
+
+bool IsInPlace(const Layer& layer) { return layer.attributes.Int("inplace", 0) != 0; }
+void SetInPlace(Layer& layer) { layer.attributes.Set("inplace", int64_t{1}); }
 
 // What people make dense first.
 bool ReadsDense(const Layer* layer) {
@@ -149,44 +153,30 @@ std::optional<Reading> OneTableInstead(const Layers& layers) {
 // x = F.leaky_relu(self.conv(x), 0.2, inplace=True), as super resolution writes it; of ReLU it is seldom written so.
 std::optional<Reading> InPlaceCallsInstead(const Layers& layers) {
   const Uses uses(layers);
-  Layers other = layers;
-  bool any = false;
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& layer = layers.layers[l];
-    if (!IsOneOf(layer.op, {"leaky_relu", "elu"}) || FromDynamo(layer) || layer.attributes.Int("inplace", 0) != 0)
-      continue;
+  const auto may_be = [&](const Layer& layer) {
+    if (!IsOneOf(layer.op, {"leaky_relu", "elu"}) || FromDynamo(layer) || IsInPlace(layer)) return false;
     const Layer* maker = uses.MakerOf(layer.inputs[0]);
     const bool makes_features = maker != nullptr && (maker->op.starts_with("conv") || maker->op == "batch_norm");
-    if (!makes_features || uses.OnlyReaderOf(layer.inputs[0]) == nullptr) continue;
-    other.layers[l].attributes.Set("inplace", int64_t{1});
-    any = true;
-  }
-  if (!any) return std::nullopt;
-  return Reading{"in-place-calls", "assumed: F.leaky_relu and F.elu make a tensor, without inplace=True", kDynamoTells,
-                 std::move(other)};
+    return makes_features && uses.OnlyReaderOf(layer.inputs[0]) != nullptr;
+  };
+  return ReadAs(Changed(layers, may_be, SetInPlace), "in-place-calls",
+                "assumed: F.leaky_relu and F.elu make a tensor, without inplace=True", kDynamoTells);
 }
 
 // out = self.conv2(out); out += x, of which neither TorchScript nor a file without source lines keeps the place.
 std::optional<Reading> InPlaceSumsInstead(const Layers& layers) {
   if (!layers.source.stacks.empty()) return std::nullopt;
   const Uses uses(layers);
-  Layers other = layers;
-  bool any = false;
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& sum = layers.layers[l];
+  const auto may_be = [&](const Layer& sum) {
     const bool is_sum = sum.op == "add" && sum.inputs.size() == 2 && sum.inputs[0].valid() && sum.inputs[1].valid();
-    if (!is_sum || sum.attributes.Int("inplace", 0) != 0) continue;
+    if (!is_sum || IsInPlace(sum)) return false;
     const ValueId into = sum.inputs[0];
     const Layer* maker = uses.MakerOf(into);
-    if (maker == nullptr || KeepsResult(*maker) || uses.OnlyReaderOf(into) == nullptr ||
-        layers[into].shape != layers[sum.outputs[0]].shape)
-      continue;
-    other.layers[l].attributes.Set("inplace", int64_t{1});
-    any = true;
-  }
-  if (!any) return std::nullopt;
-  return Reading{"in-place-sums", "assumed: sums make a tensor; code may write out += x", kDynamoTells,
-                 std::move(other)};
+    return maker != nullptr && !KeepsResult(*maker) && uses.OnlyReaderOf(into) != nullptr &&
+           layers[into].shape == layers[sum.outputs[0]].shape;
+  };
+  return ReadAs(Changed(layers, may_be, SetInPlace), "in-place-sums",
+                "assumed: sums make a tensor; code may write out += x", kDynamoTells);
 }
 
 }  // namespace vramplan

@@ -59,7 +59,7 @@ void DetachStraightThrough(Layers* layers);
 // After GatherReductionsByIndex.
 void DetachSoftmaxByIndex(Layers* layers);
 
-// {place, operand} of each x - max(x) whose maximum nothing says to be detached.
+// {place, operand} of each x - max(x) and x / sum(abs(x)) whose maximum or sum nothing says to be detached.
 using Operands = std::set<std::pair<size_t, size_t>>;
 Operands PerhapsDetached(const Layers& layers);
 // Puts detach in front of these operands.
