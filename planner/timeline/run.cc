@@ -156,7 +156,8 @@ Result<std::vector<size_t>> ModelRun::JudgedOutputs() const {
   }
   if (!places.empty()) return places;
   return Error{ErrorCode::kUsage, "--loss-on",
-               InQuotes(asked) + " is none of the model's " + std::to_string(count) + " outputs",
+               InQuotes(asked) + (count == 1 ? " is not the model's only output"
+                                             : " is none of the model's " + std::to_string(count) + " outputs"),
                count == 1 ? "leave it out" : "type a number from 1 to " + std::to_string(count) + ", or all"};
 }
 
@@ -179,7 +180,9 @@ Status ModelRun::ChooseLosses() {
 Status ModelRun::MakeTarget() {
   if (const Status chosen = ChooseLosses(); !chosen) {
     criteria_.clear();
-    return e_.spec().mode == Mode::kTrain ? chosen : Status(Done{});  // an evaluation without a loss is fine
+    const bool is_asked = e_.spec().loss_on != "1" && !JudgedOutputs().ok();
+    return e_.spec().mode == Mode::kTrain || is_asked ? chosen
+                                                      : Status(Done{});  // an evaluation without a loss is fine
   }
   e_.category = Category::kInputs;
   e_.origin.op = "target";

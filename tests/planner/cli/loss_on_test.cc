@@ -69,6 +69,10 @@ TEST_CASE("an output that is none, or has no gradient, is refused") {
                         "or all)") != std::string::npos);
   }
   CHECK(Do(estimate + "3").err.find("which has no gradient") != std::string::npos);
+  CHECK(Do(estimate + "4 --mode infer").exit_code == 2);
+  CHECK(Do(estimate + "2 --mode infer").exit_code == 0);
+  CHECK(Do("estimate MODELS/mlp.onnx --loss-on 2")
+            .err.find("\"2\" is not the model's only output (hint: leave it out)") != std::string::npos);
 }
 
 }  // namespace
