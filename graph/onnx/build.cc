@@ -22,10 +22,10 @@ namespace {
 
 Error Bad(std::string text, std::string hint) { return {ErrorCode::kBadInput, "", std::move(text), std::move(hint)}; }
 
-std::string ReadSignature(std::string_view graph) {
-  for (const std::string_view message : Payloads(graph, field::kGraphMetadata)) {
-    const MetadataEntry entry = ReadMetadataEntry(message);
-    if (entry.key == kGraphSignatureKey) return std::string(entry.value);
+std::string MetadataOf(std::string_view message, uint32_t field, std::string_view key) {
+  for (const std::string_view written : Payloads(message, field)) {
+    const MetadataEntry entry = ReadMetadataEntry(written);
+    if (entry.key == key) return std::string(entry.value);
   }
   return "";
 }
@@ -47,7 +47,7 @@ class GraphBuilder {
                  "this is not a model that vramplan can plan");
     }
     graph_.name = Printable(Payload(message, field::kGraphName));
-    graph_.signature = ReadSignature(message);
+    graph_.signature = MetadataOf(message, field::kGraphMetadata, kGraphSignatureKey);
     const auto initializers = Payloads(message, field::kGraphInitializer);
     const auto inputs = Payloads(message, field::kGraphInput);
     const std::vector<ScopedNode> nodes = functions_->Inline(message, scope_);
@@ -310,7 +310,9 @@ class GraphBuilder {
     if (found == ids_.end() || At(found->second).declared) return Done{};
     Result<DeclaredType> declared = TypeOf(value, {"the declared type of", name});
     if (!declared) return declared.error();
-    At(found->second).declared = *std::move(declared);
+    Tensor& tensor = At(found->second);
+    tensor.declared = *std::move(declared);
+    if (tensor.stored) tensor.folded_from = MetadataOf(value, field::kValueMetadata, kFoldedFromKey);
     return Done{};
   }
 

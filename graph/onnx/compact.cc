@@ -78,6 +78,7 @@ constexpr Rules MakeRules() {
   enter(kFunction, 11, kAttribute);
 
   keep(kValue, 1, 2);  // name, type
+  set(kValue, Action::kMetadata, 4);
   return rules;
 }
 constexpr Rules kRules = MakeRules();
@@ -89,7 +90,7 @@ constexpr size_t kMaxSmallTensor = static_cast<size_t>(ConstantValues::kMaxEleme
 
 bool IsOurs(std::string_view key) {
   return key == kFxNodeKey || key == kNameScopesKey || key == kClassHierarchyKey || key == kRewriteRulesKey ||
-         key == kGraphSignatureKey || key == kFactsKey;
+         key == kFoldedFromKey || key == kGraphSignatureKey || key == kFactsKey;
 }
 
 // True when the data of this tensor may be copied: few elements and few bytes. Dims may come behind the data, so the

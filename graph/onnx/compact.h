@@ -2,7 +2,8 @@
 // gigabytes.
 //
 // Copied: structure, names, attributes, tensors of at most ConstantValues::kMaxElements elements, the five provenance
-// strings of a node (stack traces as long as all of them together are small), the graph signature and vramplan.facts. Left out: weight
+// strings of a node (stack traces as long as all of them together are small), what a stored tensor was folded from, the graph signature and
+// vramplan.facts. Left out: weight
 // bytes (raw_data and the typed fields of larger tensors, which are jumped over, never read), external_data entries,
 // doc strings, other metadata (namespaces), training_info, and every field that no rule names.
 //
@@ -47,6 +48,7 @@ inline constexpr std::string_view kNameScopesKey = "pkg.torch.onnx.name_scopes";
 inline constexpr std::string_view kClassHierarchyKey = "pkg.torch.onnx.class_hierarchy";
 inline constexpr std::string_view kRewriteRulesKey = "pkg.onnxscript.rewriter.rule_name";
 inline constexpr std::string_view kStackTraceKey = "pkg.torch.onnx.stack_trace";
+inline constexpr std::string_view kFoldedFromKey = "pkg.onnxscript.optimizer.folded_from";
 inline constexpr std::string_view kGraphSignatureKey = "pkg.torch.export.ExportedProgram.graph_signature";
 
 }  // namespace vramplan

@@ -128,10 +128,8 @@ void MakeWeights(onnx::GraphProto* graph) {
   for (const auto& node : graph->node()) made.insert(node.output().begin(), node.output().end());
   google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> left;
   for (const auto& value : graph->value_info()) {
-    if (made.count(value.name()) != 0) {
-      *left.Add() = value;
-      continue;
-    }
+    if (made.count(value.name()) != 0 || !value.unknown_fields().empty()) *left.Add() = value;
+    if (made.count(value.name()) != 0) continue;
     auto* tensor = graph->add_initializer();
     tensor->set_name(value.name());
     tensor->set_data_type(value.type().tensor_type().elem_type());
@@ -171,6 +169,14 @@ std::string OnnxBytes(std::string_view text) {
   for (const Annotation& annotation : prepared.annotations) {
     if (annotation.key == "signature") {
       signature += annotation.text + "\n";
+    } else if (annotation.key == "folded_from") {
+      const size_t space = annotation.text.find(' ');
+      auto* values = model.mutable_graph()->mutable_value_info();
+      const auto stored = std::ranges::find_if(
+          *values, [&](const auto& value) { return value.name() == annotation.text.substr(0, space); });
+      if (stored == values->end()) Stop("nothing is declared that was folded from " + annotation.text, text);
+      AddMetadata(stored->mutable_unknown_fields(), 4, "pkg.onnxscript.optimizer.folded_from",
+                  annotation.text.substr(space + 1));
     } else if (!annotation.output.empty()) {
       Annotate(model.mutable_graph(), annotation);
     }

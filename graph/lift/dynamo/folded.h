@@ -69,7 +69,14 @@ ValueId LiftMergedView(const std::vector<TensorId>& inputs, const std::vector<st
 // The result of the layers that made `constant`, an operand of `user` called `name` there; they are added in front of
 // `user`, or at `bias_position` when they make a window attention's position bias. Invalid: no parameter of the user's
 // modules may be behind it.
-ValueId LiftFoldedParameter(TensorId constant, const std::string& name, NodeId bias_position, const FxSite& at);
+//
+// Where none of these forms is seen, but the file says which parameter it is, it is that one, under its one name for all
+// that name it: the optimizer notes what it folded (pkg.onnxscript.optimizer.folded_from, onnxscript 0.7,
+// optimizer/_constant_folding.py).
+//
+//   expand [47, 16, 320], folded from 'learner.ctx', 'unsqueeze_8' and numbers   ->  expand(learner.ctx)
+ValueId LiftFoldedParameter(TensorId constant, const std::string& name, NodeId bias_position, const FxSite& at,
+                            std::unordered_map<std::string, ValueId>* names);
 
 // The same for a linear's bias, of `length` elements, that was computed: as one of zeros it left no constant either.
 ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const FxSite& at);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/text.h"
 #include "graph/lift/dynamo/folded.h"
 #include "graph/lift/dynamo/without_node.h"
 
@@ -206,9 +207,8 @@ ValueId Reparametrized(const Site& given) {
   return {};
 }
 
-}  // namespace
-
-ValueId LiftFoldedParameter(TensorId constant, const std::string& name, NodeId bias_position, const FxSite& at) {
+// In one of the forms that are known.
+ValueId OfModule(TensorId constant, const std::string& name, NodeId bias_position, const FxSite& at) {
   // x = torch.zeros(...): nothing of the module went into it (rel_indices of timm/models/convit.py 1.0).
   static const std::unordered_set<std::string_view> kMade = {"zeros",  "ones",     "full", "empty",
                                                              "arange", "linspace", "eye"};
@@ -247,6 +247,47 @@ ValueId LiftFoldedParameter(TensorId constant, const std::string& name, NodeId b
   if (!result.valid()) result = LiftFoldedProduct(constant, name, at);
   if (result.valid()) return result;
   return LiftFoldedView(constant, name, at);
+}
+
+// The one parameter that the optimizer says it folded, when no operator names it.
+ValueId Noted(TensorId constant, const std::string& name, const FxSite& at) {
+  const std::optional<FxLiteral> folded = ParseFxLiteral(at.builder.graph()[constant].folded_from);
+  const Value whole = at.builder.At(at.builder.ValueOf(constant));
+  if (!folded || !IsFloating(whole.type)) return {};
+  ValueId parameter;
+  int unsqueezed = 0;
+  for (const FxLiteral& item : folded->items) {
+    if (OperatorOf(item.text) == "unsqueeze") ++unsqueezed;
+    const ValueId own = at.signature.ByTarget(item.text);
+    if (!own.valid() || at.builder.At(own).role != Role::kParameter || !at.signature.IsUnreferenced(item.text))
+      continue;
+    if (parameter.valid()) return {};
+    parameter = own;
+  }
+  if (!parameter.valid()) return {};
+  const Site site{at, whole.type, whole.shape, name};
+  const std::string op = OperatorOf(name);
+  // x.unsqueeze(0).expand(n, -1, -1): the leading axes are new. Else as many elements as the constant has.
+  Shape own = whole.shape;
+  for (; op == "expand" && unsqueezed > 0 && own.rank() > 0; --unsqueezed) own.Remove(0);
+  at.signature.Take(parameter, whole.type, own);
+  static const std::unordered_set<std::string_view> kComputed = {"add", "sub",     "mul",  "div",      "exp",
+                                                                 "neg", "sigmoid", "tanh", "softplus", "relu"};
+  const bool computed = kComputed.contains(op);
+  const bool with_number = IsOneOf(op, {"add", "sub", "mul", "div"});
+  return site.Add(computed || op == "expand" ? op : "reshape", {parameter},
+                  with_number ? Named({{"scalar", 1.0}}) : Attributes());
+}
+
+}  // namespace
+
+ValueId LiftFoldedParameter(TensorId constant, const std::string& name, NodeId bias_position, const FxSite& at,
+                            std::unordered_map<std::string, ValueId>* names) {
+  ValueId made = OfModule(constant, name, bias_position, at);
+  if (made.valid()) return made;
+  made = Noted(constant, name, at);
+  if (made.valid()) names->emplace(name, made);
+  return made;
 }
 
 ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const FxSite& at) {

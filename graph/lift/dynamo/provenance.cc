@@ -398,7 +398,7 @@ class ProvenanceSource {
       if (!value.valid() || builder_.At(value).role != Role::kConstant) continue;
       const auto tensor = by_name_.find(builder_.At(value).name);
       if (tensor == by_name_.end() || !graph_[tensor->second].stored.has_value()) continue;
-      ValueId made = LiftFoldedParameter(tensor->second, ref, BiasPosition(g), At(g));
+      ValueId made = LiftFoldedParameter(tensor->second, ref, BiasPosition(g), At(g), &by_fx_name_);
       if (!made.valid()) made = LiftFoldedOutside(tensor->second, ref, groups_, g, At(g), &by_fx_name_);
       if (made.valid()) value = made;
     }

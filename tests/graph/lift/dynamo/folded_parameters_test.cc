@@ -64,6 +64,40 @@ TEST_CASE("constants that were computed from parameters of the module come back"
   }
 }
 
+TEST_CASE("what the optimizer says it folded is behind a constant that no rule knows") {
+  const auto lifted = [](const std::string& folded_from, const std::string& name) {
+    Notes notes;
+    const Layers layers = LayersFromText(
+        "g (float[batch, 5, 3, 4] x) => (float[batch, 5, 3, 4] y) <float[5, 3, 4] val_7, float[4] `n.bias`> {\n"
+        "    # signature: p_c: PARAMETER target='learner.context'\n"
+        "    # signature: p_o: PARAMETER target='other'\n"
+        "    # signature: p_b: PARAMETER target='n.bias'\n"
+        "    # signature: x: USER_INPUT\n"
+        "    # folded_from: val_7 " +
+            folded_from + R"(
+    a = Add (x, val_7)
+      # fx_node: %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, %)" +
+            name + R"(), kwargs = {})
+      # name_scopes: ['', 'n', 'add']
+      # class_hierarchy: ['mine.Net', 'mine.Text', 'aten.add.Tensor']
+    y = Add (a, `n.bias`)
+      # fx_node: %add_1 : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%add, %p_b), kwargs = {})
+      # name_scopes: ['', 'n', 'add_1']
+      # class_hierarchy: ['mine.Net', 'mine.Text', 'aten.add.Tensor']
+  })",
+        &notes);
+    return ToText(layers).substr(0, ToText(layers).find("add add @n"));
+  };
+  CHECK(lifted("['learner.context', 'unsqueeze_8', 'val_2']", "expand") ==
+        "\nexpand expand @n (learner.context) -> expand [5, 3, 4]\n");
+  CHECK(lifted("['learner.context']", "mul_3") == "\nmul mul_3 @n (learner.context) -> mul_3 [5, 3, 4] {scalar=1.0}\n");
+  CHECK(lifted("['learner.context']", "repeat_1") == "\nreshape repeat_1 @n (learner.context) -> repeat_1 [5, 3, 4]\n");
+  // Which of two it is, a name does not say; one that an operator names is not folded away.
+  CHECK(lifted("['learner.context', 'other']", "mul_3").find("learner.context") == std::string::npos);
+  CHECK(lifted("['n.bias']", "mul_3").find("n.bias") == std::string::npos);
+  CHECK(lifted("not a list", "mul_3").find("learner.context") == std::string::npos);
+}
+
 TEST_CASE("a view of zeros that became another module's parameter, being equal, is its module's own again") {
   // NAFNet's LayerNorm2d: weight.view(1, C, 1, 1) * y + bias.view(1, C, 1, 1), beside the block's beta [1, C, 1, 1]
   const Layers layers = LayersFromText(
