@@ -249,7 +249,8 @@ ValueId OfModule(TensorId constant, const std::string& name, NodeId bias_positio
   return LiftFoldedView(constant, name, at);
 }
 
-// The one parameter that the optimizer says it folded, when no operator names it.
+// The one parameter that the optimizer says it folded, when no operator names it and the constant tells its size: not
+// what a table was picked from.
 ValueId Noted(TensorId constant, const std::string& name, const FxSite& at) {
   const std::optional<FxLiteral> folded = ParseFxLiteral(at.builder.graph()[constant].folded_from);
   const Value whole = at.builder.At(at.builder.ValueOf(constant));
@@ -264,18 +265,19 @@ ValueId Noted(TensorId constant, const std::string& name, const FxSite& at) {
     if (parameter.valid()) return {};
     parameter = own;
   }
-  if (!parameter.valid()) return {};
-  const Site site{at, whole.type, whole.shape, name};
+  static const std::unordered_set<std::string_view> kViews = {"view",      "reshape", "unsqueeze",  "permute",
+                                                              "transpose", "t",       "contiguous", "clone"};
+  static const std::unordered_set<std::string_view> kComputed = {"add", "sub",     "mul",  "div",      "exp",
+                                                                 "neg", "sigmoid", "tanh", "softplus", "relu"};
   const std::string op = OperatorOf(name);
+  if (!parameter.valid() || (!kViews.contains(op) && !kComputed.contains(op) && op != "expand")) return {};
   // x.unsqueeze(0).expand(n, -1, -1): the leading axes are new. Else as many elements as the constant has.
   Shape own = whole.shape;
   for (; op == "expand" && unsqueezed > 0 && own.rank() > 0; --unsqueezed) own.Remove(0);
   at.signature.Take(parameter, whole.type, own);
-  static const std::unordered_set<std::string_view> kComputed = {"add", "sub",     "mul",  "div",      "exp",
-                                                                 "neg", "sigmoid", "tanh", "softplus", "relu"};
-  const bool computed = kComputed.contains(op);
   const bool with_number = IsOneOf(op, {"add", "sub", "mul", "div"});
-  return site.Add(computed || op == "expand" ? op : "reshape", {parameter},
+  const Site site{at, whole.type, whole.shape, name};
+  return site.Add(kViews.contains(op) ? "reshape" : op, {parameter},
                   with_number ? Named({{"scalar", 1.0}}) : Attributes());
 }
 

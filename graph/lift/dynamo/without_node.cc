@@ -32,6 +32,12 @@ bool IsCopy(ValueId source, const FxSite& at) {
   return maker != nullptr && kReordering.contains(maker->op);
 }
 
+// Neither call is inside the other.
+bool AreBeside(const ModulePath& a, const ModulePath& b) {
+  const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return in_a != a.end() && in_b != b.end();
+}
+
 Value Like(ValueId source, const std::string& name, const LayerBuilder& builder) {
   Value value = builder.At(source);
   value.name = name;
@@ -192,8 +198,11 @@ ValueId LiftCallWithoutNode(const std::string& name, ValueId source, const FxSit
       return at.user.path.empty() ? source : LiftNormWithoutNode(at.user.path.back().path, source, at);
     }
     const Layer* maker = at.builder.MakerOf(source);
-    // Graph convolutions return x.contiguous() (nconv of nnzhan/Graph-WaveNet's model.py): no matter who reads it.
-    const bool at_maker = maker != nullptr && maker->op == "einsum" && !maker->nodes.empty();
+    // Graph convolutions return x.contiguous() (nconv of nnzhan/Graph-WaveNet's model.py): no matter who reads it. So
+    // does a module whose transposed result another module beside it reads.
+    const bool returned =
+        maker != nullptr && (maker->op == "einsum" || AreBeside(at.builder.PathOf(source), at.user.path));
+    const bool at_maker = returned && !maker->nodes.empty();
     const NodeId position = at_maker ? maker->nodes.back() : at.user.last();
     ModulePath path = at_maker ? at.builder.PathOf(source) : at.user.path;
     return at.builder.Make(Like(source, name, at.builder), "contiguous", {source}, std::move(path), position);

@@ -412,6 +412,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, DenseTransposesInstead},
                       {true, OneTableInstead},
                       {true, InPlaceCallsInstead},
+                      {step.gradients, InPlaceDropoutsInstead},
                       {true, InPlaceSumsInstead},
                       {step.evaluates, WithoutBranchesOfTraining},
                       {step.evaluates, WithoutLoss},

@@ -163,6 +163,22 @@ std::optional<Reading> InPlaceCallsInstead(const Layers& layers) {
                 "assumed: F.leaky_relu and F.elu make a tensor, without inplace=True", kDynamoTells);
 }
 
+// nn.Dropout(0.5, inplace=True) behind a map's norm, as skeleton networks write it (yysijie/st-gcn, net/st_gcn.py): it
+// multiplies by noise as large as the map, and keeps that (ATen/native/Dropout.cpp, _dropout_impl, 2.10).
+std::optional<Reading> InPlaceDropoutsInstead(const Layers& layers) {
+  const Uses uses(layers);
+  constexpr int kMap = 4;  // axes
+  const auto may_be = [&](const Layer& layer) {
+    if (layer.op != "dropout" || FromDynamo(layer) || IsInPlace(layer)) return false;
+    const Layer* maker = uses.MakerOf(layer.inputs[0]);
+    return maker != nullptr && !KeepsResult(*maker) && layers[layer.inputs[0]].shape.rank() >= kMap &&
+           uses.OnlyReaderOf(layer.inputs[0]) != nullptr;
+  };
+  return ReadAs(Changed(layers, may_be, SetInPlace), "in-place-dropouts",
+                "assumed: dropouts of maps keep a mask; nn.Dropout(inplace=True) keeps noise in the type of the map",
+                kDynamoTells);
+}
+
 // out = self.conv2(out); out += x, of which neither TorchScript nor a file without source lines keeps the place.
 std::optional<Reading> InPlaceSumsInstead(const Layers& layers) {
   if (!layers.source.stacks.empty()) return std::nullopt;

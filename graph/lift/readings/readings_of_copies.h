@@ -5,6 +5,7 @@
 //   x.transpose(1, 2), beside a norm, read by a convolution or reshaped  the same
 //   a table in each copy of a module, computed by the export             the table that all of them are given, or its own
 //   F.leaky_relu(conv(x), 0.2), called without a module of its own       or with inplace=True
+//   Dropout of a map                                                     nn.Dropout(p), or with inplace=True
 //   out = self.conv2(out) + x                                            or out += x
 #pragma once
 
@@ -20,6 +21,7 @@ std::optional<Reading> MapsAsTheyLieInstead(const Layers& layers);
 std::optional<Reading> DenseTransposesInstead(const Layers& layers);
 std::optional<Reading> OneTableInstead(const Layers& layers);
 std::optional<Reading> InPlaceCallsInstead(const Layers& layers);
+std::optional<Reading> InPlaceDropoutsInstead(const Layers& layers);
 std::optional<Reading> InPlaceSumsInstead(const Layers& layers);
 
 }  // namespace vramplan

@@ -78,6 +78,18 @@ TEST_CASE("leaky_relu as a call behind a convolution: a tensor of its own, or in
       File("<float[4, 8, 1] w> { h = Conv (x, w)\n a = LeakyRelu <alpha = 0.1> (h)\n y = Add (a, h) }")));
 }
 
+TEST_CASE("a dropout of a map: a mask beside a new tensor, or noise in place") {
+  Layers layers = File("{ h = Neg (x)\n a = Neg (h)\n y = Neg (a) }");
+  layers.layers[1].op = "dropout";
+  CHECK(!InPlaceDropoutsInstead(layers));  // of a sequence
+  layers.values[layers.layers[0].outputs[0].index()].shape = Shape{Dim::Batch(), 8, 6, 6};
+  const std::optional<Reading> in_place = InPlaceDropoutsInstead(layers);
+  REQUIRE(in_place);
+  CHECK(in_place->layers.layers[1].attributes.Int("inplace", 0) == 1);
+  layers.layers[0].op = "relu";  // which keeps its result: PyTorch refuses to write into it
+  CHECK(!InPlaceDropoutsInstead(layers));
+}
+
 TEST_CASE("a sum of what a convolution made: a tensor of its own, or in place") {
   Layers layers = File("<float[8, 8, 1] w> { h = Conv (x, w)\n y = Add (h, x) }");
   const std::optional<Reading> in_place = InPlaceSumsInstead(layers);
