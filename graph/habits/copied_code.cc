@@ -35,6 +35,13 @@ constexpr NameHabit kCopiedCodeNames[] = {
     // Heads for a loss in training: hszhao/semseg, model/pspnet.py; speedinghzl/CCNet, networks/ccnet.py
     {".aux", NameHabit::Of::kTrainOnly},
     {".dsn", NameHabit::Of::kTrainOnly},
+    // Kaixhin/Rainbow, model.py: NoisyLinear
+    {"weight_mu", NameHabit::Of::kMeanOfNoise, "weight_sigma weight_epsilon"},
+    {"bias_mu", NameHabit::Of::kMeanOfNoise, "bias_sigma bias_epsilon"},
+    {"weight_sigma", NameHabit::Of::kShapedLike, "weight_mu"},
+    {"weight_epsilon", NameHabit::Of::kShapedLike, "weight_mu"},
+    {"bias_sigma", NameHabit::Of::kShapedLike, "bias_mu"},
+    {"bias_epsilon", NameHabit::Of::kShapedLike, "bias_mu"},
     // openai/gpt-2 and its children (karpathy/nanoGPT, model.py; transformers, modeling_gpt2.py): tok_emb, pos_emb
     {"wte", NameHabit::Of::kNamedResult},
     {"wpe", NameHabit::Of::kNamedResult},

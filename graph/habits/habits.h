@@ -72,6 +72,7 @@ struct NameHabit {
     kTurnsBoth,      // a model with this module turns queries and keys in one call, and both names stay until then
     // Shapes of what nothing reads, which the dynamo exporter leaves out:
     kShapedLike,     // it is as large as `with` beside it
+    kMeanOfNoise,    // a noisy layer adds to this parameter the product of the parameter and the buffer `with`
     kNumbersRowsOf,  // this buffer [1, rows] numbers the rows of the table `with` beside it
     kFrequencies,    // this buffer holds rotary frequencies, one for two channels of a head
     // Arithmetic of halves that an export in fp32 does not show:

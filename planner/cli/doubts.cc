@@ -12,6 +12,7 @@
 #include "planner/spec/adapters.h"
 #include "planner/spec/backbones.h"
 #include "planner/spec/towers.h"
+#include "planner/timeline/criterion.h"
 #include "planner/timeline/inplace_on.h"
 #include "planner/timeline/repeated_modules.h"
 
@@ -169,17 +170,20 @@ std::optional<Doubt> OtherOutputs(const DoubtedStep& step) {
   constexpr size_t kMost = 4;  // outputs that are asked about one by one
   if (step.spec.mode != Mode::kTrain || step.spec.given.count("loss-on") != 0) return std::nullopt;
   const Layers& layers = step.prepared.layers;
-  if (layers.outputs.empty() || layers[layers.outputs[0]].shape.Elements().Is(1)) return std::nullopt;  // its own loss
+  if (layers.outputs.empty()) return std::nullopt;
+  const size_t read = UsualOutput(layers, step.spec.loss);
+  if (layers[layers.outputs[read]].shape.Elements().Is(1)) return std::nullopt;  // its own loss
   std::vector<std::string> others;
-  for (size_t place = 1; place < layers.outputs.size() && others.size() < kMost; ++place) {
+  for (size_t place = 0; place < layers.outputs.size() && others.size() < kMost; ++place) {
     const ValueId id = layers.outputs[place];
-    if (id.valid() && IsFloating(layers[id].type)) others.push_back(std::to_string(place + 1));
+    if (place != read && id.valid() && IsFloating(layers[id].type)) others.push_back(std::to_string(place + 1));
   }
   if (others.empty()) return std::nullopt;
   others.emplace_back(kEveryOutput);
   Doubt doubt;
   doubt.assumption = {.code = "loss-output",
-                      .text = "assumed: the loss reads the first of the model's " +
+                      .text = "assumed: the loss reads " +
+                              (read == 0 ? "the first" : "output " + std::to_string(read + 1)) + " of the model's " +
                               std::to_string(layers.outputs.size()) + " outputs alone",
                       .settle = "--loss-on N, or --loss-on all"};
   TrainingSpec other = step.spec;

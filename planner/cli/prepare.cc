@@ -223,7 +223,7 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
     if (!spec.set_to_none) add_name("set-to-none", "off");
     if (spec.ema != Ema::kNone) add_name("ema", Name(spec.ema));
     add_name("loss", Name(spec.loss));
-    if (spec.loss_on != "1") add_name("loss-on", spec.loss_on);
+    if (!spec.loss_on.empty()) add_name("loss-on", spec.loss_on);
   }
   const ModelFacts& model = question.model;
   if (spec.mode == Mode::kTrain && options.trained.empty() && model.trained_known) {

@@ -185,7 +185,7 @@ struct TrainingSpec {
   bool set_to_none = true;  // of zero_grad; false keeps the gradients and fills them with zeros
   Ema ema = Ema::kNone;
   Loss loss = Loss::kAuto;
-  std::string loss_on = "1";  // which output it is of: its place from 1, its name, or kEveryOutput
+  std::string loss_on;  // which output it is of: its place from 1, its name, or kEveryOutput; empty: UsualOutput
   Framework framework = kNewestFramework;
   Attention attention = Attention::kAuto;
   Inplace inplace = Inplace::kAuto;

@@ -53,6 +53,17 @@ eager::Tensor LossOf(Eager& e, Loss loss, const eager::Tensor& out, const eager:
 
 }  // namespace
 
+size_t UsualOutput(const Layers& layers, Loss asked) {
+  if (asked == Loss::kAuto || asked == Loss::kNone) return 0;
+  const int axes = IsCrossEntropy(asked) ? 2 : 0;
+  const auto fits = [&](ValueId id) {
+    return id.valid() && IsFloating(layers[id].type) && !layers[id].shape.Elements().Is(1) &&
+           layers[id].shape.rank() >= axes;
+  };
+  const auto found = std::ranges::find_if(layers.outputs, fits);
+  return found == layers.outputs.end() ? 0 : static_cast<size_t>(found - layers.outputs.begin());
+}
+
 // The operator that made the output, views aside; empty when none did.
 std::string_view Criterion::LastOperator() const {
   ValueId id = id_;

@@ -13,6 +13,11 @@
 
 namespace vramplan {
 
+// The place of the output that a script's loss reads, as far as the outputs tell: the first. A loss that is asked for by
+// name is of the first that it fits: a model may return numbers of its own in front of it (a quantizer's loss,
+// 1711.00937).
+size_t UsualOutput(const Layers& layers, Loss asked);
+
 class Criterion {
  public:
   // On the model's output at this place; `layers` outlive it.

@@ -147,6 +147,7 @@ Result<std::vector<size_t>> ModelRun::JudgedOutputs() const {
   const std::string& asked = e_.spec().loss_on;
   const size_t count = layers_.outputs.size();
   if (count == 0) return Error{ErrorCode::kBadInput, "", "the graph has no output to train on", "use --mode infer"};
+  if (asked.empty()) return std::vector<size_t>{UsualOutput(layers_, e_.spec().loss)};
   std::vector<size_t> places;
   for (size_t place = 0; place < count; ++place) {
     const ValueId id = layers_.outputs[place];
@@ -180,7 +181,7 @@ Status ModelRun::ChooseLosses() {
 Status ModelRun::MakeTarget() {
   if (const Status chosen = ChooseLosses(); !chosen) {
     criteria_.clear();
-    const bool is_asked = e_.spec().loss_on != "1" && !JudgedOutputs().ok();
+    const bool is_asked = !e_.spec().loss_on.empty() && !JudgedOutputs().ok();
     return e_.spec().mode == Mode::kTrain || is_asked ? chosen
                                                       : Status(Done{});  // an evaluation without a loss is fine
   }

@@ -34,8 +34,12 @@ class Typing {
     return uses_.PlaceOfMaker(added) >= 0 && uses_.PlaceOfMaker(added) < static_cast<int>(place) ? added : ValueId();
   }
 
-  // The addition that writes into the creation: zeros(size).scatter_add_(dim, index, x); null: none does.
+  // The layer that writes into the creation: zeros(n, k).scatter_(1, index, 1), which makes rows of zeros with a one;
+  // zeros(size).scatter_add_(dim, index, x) where the module is known to write so. Null: none does.
   const Layer* WriterInto(const Layer& creation) const {
+    const Layer* reader = uses_.OnlyReaderOf(creation.outputs[0]);
+    const bool scatters = reader != nullptr && reader->op == "scatter" && reader->inputs[0] == creation.outputs[0];
+    if (scatters && IsNumber(Uses::In(reader, 2))) return reader;
     if (!creation.module.valid()) return nullptr;
     const bool adds = HabitOfModule(layers_[creation.module], NameHabit::Of::kFreshSums) != nullptr;
     return adds ? AdditionTo(creation) : nullptr;
@@ -44,6 +48,13 @@ class Typing {
   size_t PlaceOfLayer(const Layer* layer) const { return uses_.PlaceOf(layer); }
 
  private:
+  // A literal, or one that was spread.
+  bool IsNumber(ValueId id) const {
+    if (!id.valid() || layers_[id].role == Role::kConstant) return true;
+    const Layer* maker = uses_.MakerOf(uses_.BehindViews(id));
+    return maker != nullptr && IsCreation(*maker);
+  }
+
   bool IsOfFloats(ValueId id) const { return id.valid() && IsFloating(layers_[id].type); }
 
   // The addition by index that alone reads it, and adds to it.
@@ -95,8 +106,8 @@ bool IsAdditionByIndex(const Layer& layer) {
   return (layer.op == "scatter_add" || layer.op == "index_add") && layer.inputs.size() >= 3;
 }
 
-bool AddsToCreation(const Uses& uses, const Layer& layer) {
-  if (!IsAdditionByIndex(layer)) return false;
+bool WritesToCreation(const Uses& uses, const Layer& layer) {
+  if (!IsAdditionByIndex(layer) && layer.op != "scatter") return false;
   const Layer* into = uses.MakerOf(layer.inputs[0]);
   return into != nullptr && IsCreation(*into) && uses.OnlyReaderOf(layer.inputs[0]) == &layer;
 }

@@ -16,7 +16,7 @@
 namespace vramplan {
 
 // Gives zeros, ones and full without an input the tensor whose type they take as first input, where the file tells it.
-// torch_geometric adds to them in place. `graph`: the one that the layers' nodes are of.
+// Numbers that are scattered into them are written in place, and torch_geometric adds in place. `graph`: the one that the layers' nodes are of.
 void TypeCreations(const Graph& graph, Layers* layers);
 
 // zeros, ones, full, empty: an input gives the type alone.
@@ -24,8 +24,8 @@ bool IsCreation(const Layer& layer);
 // The tensors of floating type that still have none: torch.zeros and new_zeros are written alike.
 bool IsUntypedCreation(const Layers& layers, const Layer& layer);
 
-// scatter_add, index_add; whether such a layer alone reads what it adds to, and that was created for it.
+// scatter_add, index_add; whether such a layer or a scatter alone reads what it writes to, and that was created for it.
 bool IsAdditionByIndex(const Layer& layer);
-bool AddsToCreation(const Uses& uses, const Layer& layer);
+bool WritesToCreation(const Uses& uses, const Layer& layer);
 
 }  // namespace vramplan

@@ -104,7 +104,7 @@ bool Signature::ShapeByHabit(const std::string& target) {
   }
   for (const NameHabit& habit : NamesWith(NameHabit::Of::kShapedLike)) {
     const ValueId like = name == habit.name ? known(std::string(habit.with)) : ValueId();
-    if (like.valid() && (builder_->At(like).role == Role::kBuffer) == is_buffer) sibling = like;
+    if (like.valid()) sibling = like;
   }
   for (const NameHabit& habit : NamesWith(NameHabit::Of::kNumbersRowsOf)) {
     const ValueId table = is_buffer && name == habit.name ? known(std::string(habit.with)) : ValueId();

@@ -1,6 +1,8 @@
 // torch.nn.functional.scaled_dot_product_attention and the packed projection of nn.MultiheadAttention.
+#include <algorithm>
 #include <cmath>
 
+#include "graph/base/text.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/simplifiers/fx_names.h"
 
@@ -8,7 +10,7 @@ namespace vramplan {
 namespace {
 
 // Mul(x, sqrt(scale)): the exporter scales both sides of the first product by the root of the scale, as the math
-// kernel does (torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py 2.10); nobody writes that by hand.
+// kernel does (torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py 2.10), one right behind the other.
 struct Scaled {
   NodeId mul;
   TensorId tensor;
@@ -130,6 +132,28 @@ bool IsNamedAttention(PatternSource& source, NodeId root) {
          FxOperatorOf(source.NameOf(source[root].outputs[0])).find("scaled_dot_product") != std::string::npos;
 }
 
+// Code of one's own scales both sides, too (openai/whisper, model.py: width ** -0.25): by what is no Sqrt, nor a number
+// that the exporter folded one into; or with the views of the key in between. A simplifier leaves an initializer, in an
+// order of its own.
+bool IsByHand(PatternSource& source, NodeId query, NodeId key) {
+  if (!source.FromPyTorch() || source.FromFx()) return false;
+  const Graph& graph = source.graph();
+  const auto is_root = [&](TensorId id) {
+    NodeId maker = graph.MakerOf(id);
+    if (maker.valid() && graph[maker].op == "Cast") maker = graph.MakerOf(graph[maker].inputs[0]);
+    return maker.valid() ? graph[maker].op == "Sqrt" : source.Number(id).has_value();
+  };
+  const auto is_initializer = [&](TensorId id) { return graph.IsStored(id) && !graph[id].stored->literal; };
+  for (const NodeId mul : {query, key}) {
+    if (std::ranges::none_of(source[mul].inputs, is_root)) return true;
+    if (std::ranges::any_of(source[mul].inputs, is_initializer)) return false;
+  }
+  for (int between = std::min(query.value, key.value) + 1; between < std::max(query.value, key.value); ++between) {
+    if (!IsOneOf(graph[NodeId{between}].op, {"Sqrt", "Cast"})) return true;
+  }
+  return false;
+}
+
 // The factors of both sides; nothing: the product was not made for torch's function.
 struct ScaledProduct {
   TensorId query, key;
@@ -149,7 +173,8 @@ std::optional<ScaledProduct> ProductOf(PatternSource& source, NodeId root, NodeI
     return ScaledProduct{left, right, {}, {}, std::abs(fused.Real("alpha", 1))};
   }
   const std::optional<Scaled> query = ScaledBy(source, left), key = ScaledBy(source, right);
-  if (query && key && std::abs(query->root - key->root) <= 1e-6 * std::abs(key->root))
+  const bool alike = query && key && std::abs(query->root - key->root) <= 1e-6 * std::abs(key->root);
+  if (alike && !IsByHand(source, query->mul, key->mul))
     return ScaledProduct{query->tensor, key->tensor, query->mul, key->mul, query->root * key->root};
   const bool open = !query && !key;
   const bool was_scaled = WasScaled(source, left) && WasScaled(source, right);

@@ -13,6 +13,7 @@
 #include "graph/lift/readings/readings_of_branches.h"
 #include "graph/lift/readings/readings_of_casts.h"
 #include "graph/lift/readings/readings_of_copies.h"
+#include "graph/lift/readings/readings_of_noise.h"
 #include "graph/lift/readings/readings_of_weights.h"
 #include "graph/lift/source_lines/passes.h"
 #include "graph/lift/torchscript/passes.h"
@@ -267,17 +268,18 @@ std::optional<Reading> HalfCreationsInstead(const Layers& layers) {
                 "torch.onnx.export(dynamo=True) names the call");
 }
 
-// Zeros made for an addition: x.new_zeros(n).scatter_add_(...) writes into them, .scatter_add(...) copies them.
+// Zeros made for it: x.new_zeros(n).scatter_add_(...) writes into them, .scatter_add(...) copies them; scatter likewise.
 std::optional<Reading> AdditionsInPlaceInstead(const Layers& layers) {
-  if (!Any(layers, IsAdditionByIndex)) return std::nullopt;
+  if (!Any(layers, [](const Layer& layer) { return layer.op == "scatter" || IsAdditionByIndex(layer); }))
+    return std::nullopt;
   const Uses uses(layers);
-  const auto adds = [&uses](const Layer& layer) { return AddsToCreation(uses, layer); };
-  std::optional<Layers> other = Changed(layers, adds, [](Layer& layer) {
+  const auto writes = [&uses](const Layer& layer) { return WritesToCreation(uses, layer); };
+  std::optional<Layers> other = Changed(layers, writes, [](Layer& layer) {
     layer.attributes.Set("inplace", int64_t{layer.attributes.Int("inplace", 0) == 0 ? 1 : 0});
   });
   return ReadAs(std::move(other), "addition-guessed",
-                "assumed: additions by index copy the zeros that they add to, but for torch_geometric's, which write "
-                "into them",
+                "assumed: scatter and additions by index copy the zeros that they write to, but for numbers and for "
+                "torch_geometric's, which write into them",
                 "only the code tells scatter_add_ from scatter_add");
 }
 
@@ -416,6 +418,9 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, InPlaceSumsInstead},
                       {step.evaluates, WithoutBranchesOfTraining},
                       {step.evaluates, WithoutLoss},
+                      {step.evaluates, WithoutNoiseInstead},
+                      {step.evaluates && !layers.told.tensors, UnreadNoiseInstead},
+                      {!step.evaluates && !layers.told.tensors, NoiseInstead},
                       {true, AttentionKeptInstead},
                       {true, SquaresInstead},
                       {true, CheapestEinsumInstead},

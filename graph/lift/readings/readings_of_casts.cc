@@ -90,6 +90,15 @@ std::optional<Reading> FloatResultsInstead(const Layers& layers) {
                  "a dynamo export of PyTorch 2.9 or newer writes the source lines", std::move(other)};
 }
 
+// F.one_hot(i, n).to(x.dtype) in front of a product, which casts it all the same.
+bool CastsNumbersForProduct(const Uses& uses, const Layer& layer) {
+  const Layers& layers = uses.layers();
+  if (layer.op != "to" || !layer.inputs[0].valid() || IsFloating(layers[layer.inputs[0]].type)) return false;
+  return std::ranges::any_of(uses.LayersReading(layer.outputs[0]), [&](size_t place) {
+    return IsOneOf(layers.layers[place].op, {"matmul", "mm", "bmm", "linear", "einsum"});
+  });
+}
+
 // A tensor that forward() makes of x's type, torch.arange(n, dtype=x.dtype) or x.new_tensor(...): the export computed it,
 // and stores it as fp32 without a name.
 std::optional<Reading> HalfConstantsInstead(const Layers& layers) {
@@ -121,6 +130,11 @@ std::optional<Reading> HalfConstantsInstead(const Layers& layers) {
     const bool is_computed = layer.op == "arange" && layer.inputs.empty();
     const bool is_cast = layer.op == "to" && uses.Operand(&layer, 0, "arange") != nullptr;
     if (layer.outputs.empty() || !IsFloating(layers[layer.outputs[0]].type)) continue;
+    if (CastsNumbersForProduct(uses, layer)) {
+      other.layers[l].op = "half";
+      any = true;
+      continue;
+    }
     if (!is_computed && !is_cast && !IsUntypedCreation(layers, layer)) continue;
     if (layer.attributes.Has("like_half") || layer.attributes.Has("like_float")) continue;
     if (is_cast) other.layers[l].op = "zeros";

@@ -10,6 +10,7 @@
 
 #include "graph/layers/edit.h"
 #include "graph/layers/trained.h"
+#include "graph/lift/readings/readings_of_noise.h"
 
 namespace vramplan {
 namespace {
@@ -39,10 +40,13 @@ bool IsCalledWeight(const Value& stored) {
 // transform, a blur.
 std::set<ValueId> WeightsOfCalls(const Layers& layers) {
   std::set<ValueId> weights;
+  const Uses uses(layers);
   for (const Layer& layer : layers.layers) {
     if (layer.inputs.size() < 2 || !layer.inputs[1].valid()) continue;
     const bool named = layers[layer.inputs[1]].name.find('.') != std::string::npos;
     if (layer.op == "linear" || (layer.op.starts_with("conv") && !named)) weights.insert(layer.inputs[1]);
+    for (size_t i = 1; layer.op == "linear" && i < layer.inputs.size(); ++i)
+      weights.insert(MeanOfNoise(uses, layer.inputs[i]));
   }
   return weights;
 }
@@ -154,10 +158,12 @@ std::optional<Reading> BuffersInstead(const Layers& layers) {
   if (found.empty()) return std::nullopt;
   const std::string& first = layers[found.front()].name;
   const size_t count = found.size();
-  return Reading{"buffers-guessed",
-                 "assumed: " + first + (count > 1 ? " and " + std::to_string(count - 1) + " others are" : " is") +
-                     " trained; a file does not tell parameters from buffers",
-                 "--frozen '" + first + "'", Without(layers, found)};
+  const bool listed = std::ranges::any_of(layers.layers, FromDynamo);
+  return Reading{
+      "buffers-guessed",
+      "assumed: " + first + (count > 1 ? " and " + std::to_string(count - 1) + " others are" : " is") + " trained; " +
+          (listed ? "the file does not say which parameters are" : "a file does not tell parameters from buffers"),
+      "--frozen '" + first + "'", Without(layers, found)};
 }
 
 // Tables that are looked up by numbers which no input gives.

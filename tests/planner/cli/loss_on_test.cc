@@ -49,6 +49,23 @@ TEST_CASE("the loss is of the output that is named, by place or name, or of all"
   CHECK(second - all == 33275900);
 }
 
+TEST_CASE("a loss that is asked for is of the first output that it fits") {
+  // A quantizer's own loss stands in front of what is reconstructed.
+  const ScratchFile file("quantized.onnx", OnnxBytes(R"(
+    <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">
+    agraph (float[batch, 256] x) => (float own, float[batch, 256] image) <float[256, 256] w> {
+      h = MatMul (x, w)
+      own = ReduceMean <keepdims = 0> (h)
+      image = Tanh (h)
+    })"));
+  const std::string loss = file.path() + " --loss mse";
+  CHECK(Requested(loss) == Requested(loss + " --loss-on image"));
+  CHECK(Requested(loss) != Requested(loss + " --loss-on own"));
+  CHECK(Requested(file.path()) == Requested(file.path() + " --loss none --loss-on own"));
+  CHECK(Do("estimate " + loss + " --batch 4096").out.find("the loss reads output 2 of the model's 2 outputs alone") !=
+        std::string::npos);
+}
+
 TEST_CASE("which output the loss reads is told, until it is given") {
   const ScratchFile file("two_heads.onnx", OnnxBytes(kTwoHeads));
   const std::string estimate = "estimate " + file.path() + " --batch 4096 --loss mse";

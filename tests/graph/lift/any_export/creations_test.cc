@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "tests/support/lifted_text.h"
@@ -41,6 +42,21 @@ TEST_CASE("what torch_geometric's aggregations add to, they write into") {
     const bool writes = std::string(path).ends_with("aggr_module");
     CHECK(layers.layers.back().attributes.Int("inplace", 0) == (writes ? 1 : 0));
   }
+}
+
+TEST_CASE("ones that are scattered into fresh zeros are written in place") {
+  const std::string zeros =
+      "s = Shape (i)\n z = ConstantOfShape (s)\n one = Constant <value = float {1.0}> ()\n o = Expand (one, s)\n";
+  const auto writes = [&](const std::string& rest) {
+    const Layers layers = File(zeros + rest);
+    const auto scatter = std::ranges::find_if(layers.layers, [](const Layer& layer) { return layer.op == "scatter"; });
+    REQUIRE(scatter != layers.layers.end());
+    return scatter->attributes.Int("inplace", 0) != 0;
+  };
+  CHECK(writes("y = ScatterElements <axis = 1> (z, i, o)"));
+  CHECK(!writes("y = ScatterElements <axis = 1> (z, i, x)"));                   // scatter, or scatter_: a reading
+  CHECK(!writes("h = ScatterElements <axis = 1> (z, i, o)\n y = Mul (h, z)"));  // the zeros are read again
+  CHECK(!writes("h = Neg (x)\n a = ScatterElements <axis = 1> (h, i, o)\n y = Add (a, z)"));
 }
 
 TEST_CASE("an integer has no type to take") {

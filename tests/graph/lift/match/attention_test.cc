@@ -54,6 +54,29 @@ TEST_CASE("attention whose key was swapped by the module: the exporter's swap ca
                   "scaled_dot_product_attention(q, Mul_2.key, v, -) -> [B, 2, 3, 4] dropout_p=0 is_causal=0"});
 }
 
+TEST_CASE("attention that scales both sides by itself is no call of torch's function") {
+  // openai/whisper, model.py: width ** -0.25
+  const auto lifted = [](const std::string& nodes) {
+    return LiftedLines(R"(
+    <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">
+    agraph (float[batch, 2, 3, 4] q, float[batch, 2, 4, 3] k, float[batch, 2, 3, 4] v) => (float[batch, 2, 3, 4] y) {
+      half = Constant <value = float {0.5}> ()
+      quarter = Constant <value = float {0.25}> ()
+)" + nodes + R"(
+      scores = MatMul (qs, ks)
+      w = Softmax <axis = -1> (scores)
+      y = MatMul (w, v)
+    })")
+        .back();
+  };
+  const std::string call = "scaled_dot_product_attention", product = "matmul(w, v) -> [B, 2, 3, 4]";
+  CHECK(
+      lifted("root = Sqrt (half)\n qs = Mul (q, root)\n other = Sqrt (half)\n ks = Mul (k, other)").starts_with(call));
+  CHECK(lifted("qs = Mul (q, half)\n ks = Mul (k, half)").starts_with(call));  // scale=0.25 was folded
+  CHECK(lifted("root = Pow (half, quarter)\n qs = Mul (q, root)\n ks = Mul (k, root)") == product);
+  CHECK(lifted("qs = Mul (q, half)\n t = Neg (k)\n ks = Mul (t, half)") == product);
+}
+
 TEST_CASE("attention with a mask of numbers and dropout") {
   CHECK(LiftedLines(Attention(R"(
       s = Add (scores, bias)

@@ -128,5 +128,17 @@ TEST_CASE("a tensor of numbers: fp32 under autocast, or of the type of what it m
   CHECK(!HalfConstantsInstead(layers));
 }
 
+TEST_CASE("one_hot(i, n).to(x.dtype) in front of a product: fp32 under autocast, or halves") {
+  Layers layers = File("<float[6, 4] w> { a = Neg (x)\n y = MatMul (a, w) }");
+  layers.layers[0].op = "to";
+  CHECK(!HalfConstantsInstead(layers));  // of floats
+  layers.values[layers.inputs[0].index()].type = DType::kInt64;
+  const std::optional<Reading> halves = HalfConstantsInstead(layers);
+  REQUIRE(halves);
+  CHECK(OperatorsOf(halves->layers) == "half matmul");
+  layers.layers[1].op = "add";
+  CHECK(!HalfConstantsInstead(layers));
+}
+
 }  // namespace
 }  // namespace vramplan
