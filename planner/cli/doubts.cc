@@ -11,6 +11,7 @@
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
 #include "planner/spec/backbones.h"
+#include "planner/spec/copies.h"
 #include "planner/spec/towers.h"
 #include "planner/timeline/criterion.h"
 #include "planner/timeline/inplace_on.h"
@@ -272,6 +273,22 @@ std::optional<Doubt> Teachers(const DoubtedStep& step) {
   return doubt;
 }
 
+// A copy of a network gives targets, with what made its input; the file shows one graph.
+std::optional<Doubt> TargetsOfCopies(const DoubtedStep& step) {
+  const Layers& layers = step.prepared.layers;
+  const std::optional<Copies> copies = step.spec.mode == Mode::kTrain ? FindCopies(layers) : std::nullopt;
+  const std::optional<Layers> other = copies ? WithoutGradient(layers, *copies) : std::nullopt;
+  if (!other) return std::nullopt;
+  Doubt doubt;
+  doubt.assumption = {.code = "targets",
+                      .text = "assumed: " + copies->what +
+                              ", hands gradients on; code may run it, and what it alone "
+                              "is given, under torch.no_grad()",
+                      .settle = kDynamoTells};
+  doubt.Add(Under(step, *other, step.spec));
+  return doubt;
+}
+
 // A network that comes with weights is often frozen, and what was added to it trained.
 std::optional<Doubt> Backbones(const DoubtedStep& step) {
   if (!AsksWhatIsTrained(step)) return std::nullopt;
@@ -340,8 +357,8 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
 }
 
 using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
-constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms, Dropouts,    InPlace,   OtherLoss, OtherOutputs, Names,
-                              Teachers,         Backbones,   Checkpoints, AllTrained};
+constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms,     Dropouts,  InPlace,     OtherLoss, OtherOutputs, Names,
+                              Teachers,         TargetsOfCopies, Backbones, Checkpoints, AllTrained};
 
 }  // namespace
 

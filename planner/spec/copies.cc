@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "graph/base/text.h"
+#include "graph/layers/trained.h"
+#include "graph/layers/uses.h"
 #include "planner/spec/towers.h"
 
 namespace vramplan {
@@ -162,6 +164,42 @@ std::optional<Copies> FindCopies(const Layers& layers) {
   if (copies.patterns.empty()) return std::nullopt;
   AddHeads(layers, all, &copies);
   return copies;
+}
+
+std::optional<Layers> WithoutGradient(const Layers& layers, const Copies& copies) {
+  std::vector<bool> of_copy(layers.values.size());
+  for (const ValueId id : layers.parameters) {
+    of_copy[id.index()] = std::ranges::any_of(
+        copies.patterns, [&](const TrainedPattern& pattern) { return MatchesGlob(pattern.glob, layers[id].name); });
+    if (of_copy[id.index()] && IsTrained(layers, id)) return std::nullopt;
+  }
+  const Uses uses(layers);
+  std::vector<bool> inside(layers.layers.size());
+  const auto is_inside = [&](int32_t place) {
+    return static_cast<size_t>(place) < inside.size() && inside[static_cast<size_t>(place)];
+  };
+  for (size_t l = layers.layers.size(); l-- > 0;) {
+    const Layer& layer = layers.layers[l];
+    inside[l] = std::ranges::any_of(layer.inputs, [&](ValueId id) { return id.valid() && of_copy[id.index()]; }) ||
+                std::ranges::all_of(layer.outputs, [&](ValueId id) {
+                  const auto readers = uses.ReadersOf(id);
+                  return !readers.empty() && std::ranges::all_of(readers, is_inside);
+                });
+  }
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    bool any = false, others = false;
+    for (const ValueId id : layers.layers[l].inputs) {
+      if (!id.valid() || layers[id].role != Role::kActivation) continue;
+      (is_inside(uses.PlaceOfMaker(id)) ? any : others) = true;
+    }
+    inside[l] = inside[l] || (any && !others);
+  }
+  if (std::ranges::none_of(inside, [](bool one) { return one; })) return std::nullopt;
+  Layers other = layers;
+  for (size_t l = 0; l < inside.size(); ++l) {
+    if (inside[l]) other.layers[l].attributes.Set("no_grad", int64_t{1});
+  }
+  return other;
 }
 
 }  // namespace vramplan

@@ -26,4 +26,10 @@ struct Copies {
 // Nothing: the file has none.
 std::optional<Copies> FindCopies(const Layers& layers);
 
+// The layers with the copies under torch.no_grad(), and with them what they alone are given and what is made of their
+// results alone. Nothing: no copy runs, or one is trained.
+//
+//   with torch.no_grad(): target = self.critic_target(self.encoder(next_obs), self.actor(next_obs))
+std::optional<Layers> WithoutGradient(const Layers& layers, const Copies& copies);
+
 }  // namespace vramplan

@@ -4,11 +4,15 @@
 //                               modeling_t5.py, modeling_bart.py); an export of the logits does not show it
 //   weight_mask * weight_orig   torch.nn.utils.prune sets the product as the module's attribute in front of each
 //                               forward (prune.py 2.10, BasePruningMethod.__call__)
+//   weight_v * (weight_g / n)   torch.nn.utils.weight_norm does so, too (weight_norm.py 2.10, WeightNorm.__call__); one
+//                               norm for all, dim=None, is computed in these parts (ATen/native/WeightNorm.cpp)
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "graph/base/text.h"
+#include "graph/layers/uses.h"
 #include "graph/lift/any_export/passes.h"
 #include "graph/lift/habit_of.h"
 
@@ -53,7 +57,7 @@ void HoldEncoderState(Layers* layers) {
   }
 }
 
-void HoldPrunedWeights(Layers* layers, Notes* notes) {
+void HoldComputedWeights(Layers* layers, Notes* notes) {
   const auto name_before = [&](ValueId id, std::string_view end) {
     const std::string_view name = id.valid() ? std::string_view((*layers)[id].name) : std::string_view();
     return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string_view();
@@ -66,11 +70,23 @@ void HoldPrunedWeights(Layers* layers, Notes* notes) {
       return !name.empty() && name == name_before(other, habit.name);
     });
   };
+  std::optional<Uses> uses;
+  const auto is_scaled = [&](ValueId direction, ValueId scale) {
+    const std::string_view name = name_before(direction, "weight_v");
+    if (name.data() == nullptr) return false;
+    if (!uses) uses.emplace(*layers);
+    const Layer* quotient = uses->MakerOf(scale);
+    if (quotient == nullptr || quotient->op != "div") return false;
+    const std::string_view other = name_before(quotient->inputs[0], "weight_g");
+    return other.data() != nullptr && other == name;
+  };
   for (const Layer& layer : layers->layers) {
     if (layer.op != "mul" || layer.inputs.size() != 2) continue;
-    if (!is_product(layer.inputs[0], layer.inputs[1]) && !is_product(layer.inputs[1], layer.inputs[0])) continue;
-    layers->outputs.push_back(layer.outputs[0]);
-    ++count;
+    const ValueId a = layer.inputs[0], b = layer.inputs[1];
+    const bool pruned = is_product(a, b) || is_product(b, a);
+    if (!pruned && !is_scaled(a, b) && !is_scaled(b, a)) continue;
+    layers->kept_by_modules.push_back(layer.outputs[0]);
+    count += pruned ? 1 : 0;
   }
   if (count == 0) return;
   notes->Add({.code = "pruned-weights",

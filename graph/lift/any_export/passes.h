@@ -53,8 +53,9 @@ bool CastBack(Layers* layers, CastEvidence asked);
 // has transformers' name for it (EncDecAttention, encoder_attn).
 void HoldEncoderState(Layers* layers);
 
-// Appends the products of `NAME_mask` and `NAME_orig`, and says so: the names alone tell them.
-void HoldPrunedWeights(Layers* layers, Notes* notes);
+// Products of `NAME_mask` and `NAME_orig` are kept by their modules, and a note says so: the names alone tell them.
+// Likewise `weight_v` times a quotient of `weight_g` beside it.
+void HoldComputedWeights(Layers* layers, Notes* notes);
 
 // --- skipped_masks.cc ---
 

@@ -367,6 +367,18 @@ std::optional<Reading> SquaresInstead(const Layers& layers) {
                 kDynamoTells);
 }
 
+// a.bmm(b) and torch.matmul(a, b) are written alike; matmul gives gradients that are views of what bmm made.
+std::optional<Reading> BmmInstead(const Layers& layers) {
+  const auto is_of_batches = [&](const Layer& layer) {
+    constexpr int kBatched = 3;  // axes
+    return layer.op == "matmul" && !FromDynamo(layer) && std::ranges::all_of(layer.inputs, [&](ValueId id) {
+             return id.valid() && layers[id].shape.rank() == kBatched;
+           });
+  };
+  return ReadAs(Changed(layers, is_of_batches, [](Layer& layer) { layer.op = "bmm"; }), "product-guessed",
+                "assumed: products of batches of matrices are torch.matmul(a, b), not a.bmm(b)", kDynamoTells);
+}
+
 // torch.einsum of three operands or more (planner/semantics/einsum.h); the dynamo exporter writes what it called.
 std::optional<Reading> CheapestEinsumInstead(const Layers& layers) {
   const auto is_of_many = [](const Layer& layer) { return layer.op == "einsum" && layer.inputs.size() > 2; };
@@ -416,6 +428,7 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, InPlaceCallsInstead},
                       {step.gradients, InPlaceDropoutsInstead},
                       {true, InPlaceSumsInstead},
+                      {true, InPlaceProductsInstead},
                       {step.evaluates, WithoutBranchesOfTraining},
                       {step.evaluates, WithoutLoss},
                       {step.evaluates, WithoutNoiseInstead},
@@ -424,10 +437,12 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {true, AttentionKeptInstead},
                       {true, SquaresInstead},
                       {true, CheapestEinsumInstead},
+                      {step.gradients, BmmInstead},
                       {step.autocast, GridsAsOperandsInstead},
                       {true, CentringTwiceInstead},
                       {true, MapsAsTheyLieInstead},
                       {!layers.told.tensors, TiedWeightsInstead},
+                      {step.autocast, HeadsByHandInstead},
                       {!layers.told.tensors, NoUnreadInstead},
                       {!layers.told.tensors, OtherShapesInstead},
                       {true, AdditionsInPlaceInstead},

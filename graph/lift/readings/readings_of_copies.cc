@@ -179,20 +179,34 @@ std::optional<Reading> InPlaceDropoutsInstead(const Layers& layers) {
                 kDynamoTells);
 }
 
-// out = self.conv2(out); out += x, of which neither TorchScript nor a file without source lines keeps the place.
-std::optional<Reading> InPlaceSumsInstead(const Layers& layers) {
+namespace {
+
+// Neither TorchScript nor a file without source lines keeps the place of an operation that writes into its operand.
+std::optional<Reading> InPlaceInstead(const Layers& layers, std::string_view op, const char* code, const char* text) {
   if (!layers.source.stacks.empty()) return std::nullopt;
   const Uses uses(layers);
   const auto may_be = [&](const Layer& sum) {
-    const bool is_sum = sum.op == "add" && sum.inputs.size() == 2 && sum.inputs[0].valid() && sum.inputs[1].valid();
-    if (!is_sum || IsInPlace(sum)) return false;
+    const bool is_asked = sum.op == op && sum.inputs.size() == 2 && sum.inputs[0].valid() && sum.inputs[1].valid();
+    if (!is_asked || IsInPlace(sum)) return false;
     const ValueId into = sum.inputs[0];
     const Layer* maker = uses.MakerOf(into);
     return maker != nullptr && !KeepsResult(*maker) && uses.OnlyReaderOf(into) != nullptr &&
            layers[into].shape == layers[sum.outputs[0]].shape;
   };
-  return ReadAs(Changed(layers, may_be, SetInPlace), "in-place-sums",
-                "assumed: sums make a tensor; code may write out += x", kDynamoTells);
+  return ReadAs(Changed(layers, may_be, SetInPlace), code, text, kDynamoTells);
+}
+
+}  // namespace
+
+// out = self.conv2(out); out += x
+std::optional<Reading> InPlaceSumsInstead(const Layers& layers) {
+  return InPlaceInstead(layers, "add", "in-place-sums", "assumed: sums make a tensor; code may write out += x");
+}
+
+// residual *= soft_assign.unsqueeze(2), as copies of NetVLAD write it (Nanne/pytorch-NetVlad, netvlad.py)
+std::optional<Reading> InPlaceProductsInstead(const Layers& layers) {
+  return InPlaceInstead(layers, "mul", "in-place-products",
+                        "assumed: products make a tensor; code may write x *= scale");
 }
 
 }  // namespace vramplan

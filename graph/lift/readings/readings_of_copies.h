@@ -6,7 +6,7 @@
 //   a table in each copy of a module, computed by the export             the table that all of them are given, or its own
 //   F.leaky_relu(conv(x), 0.2), called without a module of its own       or with inplace=True
 //   Dropout of a map                                                     nn.Dropout(p), or with inplace=True
-//   out = self.conv2(out) + x                                            or out += x
+//   out = self.conv2(out) + x                                            or out += x; products likewise
 #pragma once
 
 #include <optional>
@@ -23,5 +23,6 @@ std::optional<Reading> OneTableInstead(const Layers& layers);
 std::optional<Reading> InPlaceCallsInstead(const Layers& layers);
 std::optional<Reading> InPlaceDropoutsInstead(const Layers& layers);
 std::optional<Reading> InPlaceSumsInstead(const Layers& layers);
+std::optional<Reading> InPlaceProductsInstead(const Layers& layers);
 
 }  // namespace vramplan

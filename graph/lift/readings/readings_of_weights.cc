@@ -69,6 +69,41 @@ std::optional<Reading> TiedWeightsInstead(const Layers& layers) {
                  "torch.onnx.export(do_constant_folding=False) keeps ties", std::move(other)};
 }
 
+// h @ self.embed.weight.t(), which TorchScript writes as F.linear(h, self.embed.weight). Autocast keeps its copy of a
+// parameter until the step is over; its copy of a view goes with the product (aten/src/ATen/autocast_mode.cpp 2.10,
+// cached_cast).
+std::optional<Reading> HeadsByHandInstead(const Layers& layers) {
+  std::set<ValueId> tables;
+  for (const Layer& layer : layers.layers) {
+    if (layer.op == "embedding") tables.insert(layer.inputs[0]);
+  }
+  for (const auto& [name, table] : layers.guesses.maybe_tied) tables.insert(ParameterCalled(layers, name));
+  const auto is_head = [&](const Layer& layer) {
+    const bool has_bias = layer.inputs.size() > 2 && layer.inputs[2].valid();
+    return layer.op == "linear" && !FromDynamo(layer) && !has_bias && layer.inputs[1].valid() &&
+           tables.contains(layer.inputs[1]);
+  };
+  if (std::ranges::none_of(layers.layers, is_head)) return std::nullopt;
+  Layers other = layers;
+  Edit edit(&other);
+  std::string first;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& head = layers.layers[l];
+    if (!is_head(head)) continue;
+    Value turned = layers[head.inputs[1]];
+    if (first.empty()) first = turned.name;
+    turned.role = Role::kActivation;
+    turned.shape = Shape{turned.shape[1], turned.shape[0]};
+    Layer turn = CallBeside(head, "transpose", {head.inputs[1]}, Named({{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}));
+    const ValueId made = edit.InsertBefore(l, std::move(turn), std::move(turned));
+    other.layers[l].op = "matmul";
+    other.layers[l].inputs = {head.inputs[0], made};
+  }
+  edit.Apply();
+  return Reading{"head-by-hand", "assumed: the head is F.linear(h, " + first + "), not h @ " + first + ".t()",
+                 kDynamoTells, std::move(other)};
+}
+
 std::optional<Reading> NoUnreadInstead(const Layers& layers) {
   const std::vector<std::string>& unread = layers.guesses.unread;
   if (unread.empty()) return std::nullopt;

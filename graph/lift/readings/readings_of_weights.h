@@ -3,6 +3,7 @@
 //
 //   lm_head.weight [50257, 768] beside an embedding of that shape     a weight of its own, or the embedding's,
 //                                                                     transposed
+//   linear(h, embed.weight)                                           F.linear, or h @ embed.weight.t()
 //   Gemm with a weight called onnx::Gemm_37                           a parameter, or a product that was folded: MADE's
 //                                                                     masked layers, weight norm, standardised weights
 //   offset [50], read by a sum                                        a parameter, or a buffer
@@ -18,6 +19,7 @@ namespace vramplan {
 
 // Each gives nothing where the file leaves no such doubt.
 std::optional<Reading> TiedWeightsInstead(const Layers& layers);
+std::optional<Reading> HeadsByHandInstead(const Layers& layers);
 std::optional<Reading> NoUnreadInstead(const Layers& layers);
 // Parameters that the file lists without a shape, and nothing reads (graph/lift/dynamo/unused_parameters.cc).
 std::optional<Reading> OtherShapesInstead(const Layers& layers);

@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "graph/layers/trained.h"
 
 namespace vramplan {
 namespace {
@@ -61,6 +65,38 @@ TEST_CASE("a name without its twin is no copy, nor is a twin without such a name
   CHECK(FrozenOf({{"teacher.0.weight", {8, 4}}, {"head.weight", {8, 4}}}).empty());
   CHECK(FrozenOf({{"fc_m.weight", {8, 4}}, {"fc_v.weight", {8, 4}}}).empty());  // a mean and a variance
   CHECK(FrozenOf({{"layer1.w", {8}}, {"layer2.w", {8}}}).empty());
+}
+
+TEST_CASE("a copy may run without gradient, with what it alone is given and what is made of its results") {
+  // critic(encoder(x)) - (reward + critic_target(encoder(next)))
+  Layers layers;
+  const auto add = [&](const std::string& name, Role role) {
+    return layers.Add({.name = name, .type = DType::kFloat32, .shape = Shape{8, 8}, .role = role});
+  };
+  const auto parameter = [&](const std::string& name) {
+    layers.parameters.push_back(add(name, Role::kParameter));
+    return layers.parameters.back();
+  };
+  const auto call = [&](const char* op, std::vector<ValueId> inputs) {
+    const ValueId made = add(op, Role::kActivation);
+    layers.layers.push_back({.op = op, .name = op, .inputs = std::move(inputs), .outputs = {made}});
+    return made;
+  };
+  const ValueId x = add("x", Role::kInput), next = add("next", Role::kInput), reward = add("reward", Role::kInput);
+  const ValueId encoder = parameter("encoder.weight"), critic = parameter("critic.weight"),
+                target = parameter("critic_target.weight");
+  const ValueId now = call("linear", {x, encoder}), later = call("linear", {next, encoder});
+  const ValueId wanted = call("add", {call("linear", {later, target}), reward});
+  layers.outputs = {call("sub", {call("linear", {now, critic}), wanted})};
+  const std::optional<Copies> copies = FindCopies(layers);
+  REQUIRE(copies.has_value());
+  CHECK(!WithoutGradient(layers, *copies));  // it is trained
+  SetTrained(&layers, target, false);
+  const std::optional<Layers> other = WithoutGradient(layers, *copies);
+  REQUIRE(other.has_value());
+  std::string marks;
+  for (const Layer& layer : other->layers) marks += layer.attributes.Int("no_grad", 0) != 0 ? '1' : '0';
+  CHECK(marks == "011100");  // encoder(x); encoder(next), its value, the sum; critic and the difference
 }
 
 }  // namespace

@@ -55,11 +55,33 @@ TEST_CASE("the products of torch.nn.utils.prune live until the next forward, and
     const ValueId y = hand.Add("linear", {x, product}, {Dim::Batch(), 4});
     hand.layers.outputs = {y};
     Notes notes;
-    HoldPrunedWeights(&hand.layers, &notes);
+    HoldComputedWeights(&hand.layers, &notes);
     const bool pruned = mask == std::string("fc.weight_mask");
-    CHECK(hand.layers.outputs == (pruned ? std::vector<ValueId>{y, product} : std::vector<ValueId>{y}));
+    CHECK(hand.layers.kept_by_modules == (pruned ? std::vector<ValueId>{product} : std::vector<ValueId>{}));
+    CHECK(hand.layers.outputs == std::vector<ValueId>{y});
     CHECK(notes.all().size() == (pruned ? 1 : 0));
   }
+}
+
+TEST_CASE("a weight with one norm for all, weight_norm(dim=None), lives until the next forward") {
+  const auto kept = [](const char* v, const char* g) {
+    LayersByHand hand;
+    const Shape shape{4, 8};
+    const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+    const ValueId direction = hand.Parameter(v, shape), length = hand.Parameter(g, {});
+    const ValueId scale = hand.Add("div", {length, hand.Add("norm", {direction}, {})}, {});
+    const ValueId weight = hand.Add("mul", {direction, scale}, shape);
+    hand.layers.outputs = {hand.Add("linear", {x, weight}, {Dim::Batch(), 4})};
+    Notes notes;
+    HoldComputedWeights(&hand.layers, &notes);
+    CHECK(notes.all().empty());
+    return hand.layers.kept_by_modules.size();
+  };
+  CHECK(kept("fc.weight_v", "fc.weight_g") == 1);
+  CHECK(kept("weight_v", "weight_g") == 1);
+  CHECK(kept("fc.weight_v", "other.weight_g") == 0);
+  CHECK(kept("fc.parametrizations.weight.original1", "fc.parametrizations.weight.original0") ==
+        0);  // made for the call
 }
 
 }  // namespace

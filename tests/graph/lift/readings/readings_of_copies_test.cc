@@ -101,6 +101,16 @@ TEST_CASE("a sum of what a convolution made: a tensor of its own, or in place") 
   CHECK(!InPlaceSumsInstead(layers));
 }
 
+TEST_CASE("a product with what a convolution made: a tensor of its own, or in place") {
+  const Layers layers = File("<float[8, 8, 1] w> { h = Conv (x, w)\n y = Mul (h, x) }");
+  const std::optional<Reading> in_place = InPlaceProductsInstead(layers);
+  REQUIRE(in_place);
+  CHECK(in_place->code == "in-place-products");
+  CHECK(in_place->layers.layers[1].attributes.Int("inplace", 0) == 1);
+  CHECK(!InPlaceProductsInstead(File("<float[8, 8, 1] w> { h = Conv (x, w)\n y = Add (h, x) }")));
+  CHECK(!InPlaceProductsInstead(File("{ h = Sigmoid (x)\n y = Mul (h, x) }")));
+}
+
 TEST_CASE("coordinates of grid_sample: fp32 under autocast, or of its input's type") {
   Layers layers = File("{ a = Neg (x)\n y = Neg (a) }");
   layers.layers[1].op = "grid_sampler";

@@ -131,5 +131,25 @@ TEST_CASE("a table of positions may be of sinusoids; a table of words is learned
   CHECK(reading->layers[ValueId{2}].role == Role::kParameter);
 }
 
+TEST_CASE("a head with an embedding's table: F.linear, or a product with its transpose") {
+  Layers layers = Model();
+  CHECK(!HeadsByHandInstead(layers));  // its own weight
+  layers.layers[1].inputs[1] = ValueId{1};
+  const auto by_hand = HeadsByHandInstead(layers);
+  REQUIRE(by_hand.has_value());
+  REQUIRE(by_hand->layers.layers.size() == 3);
+  const Layer &turn = by_hand->layers.layers[1], &product = by_hand->layers.layers[2];
+  CHECK(turn.op == "transpose");
+  CHECK(turn.inputs == std::vector<ValueId>{ValueId{1}});
+  CHECK(by_hand->layers[turn.outputs[0]].shape == Shape{64, 100});
+  CHECK(product.op == "matmul");
+  CHECK(product.inputs == std::vector<ValueId>{ValueId{4}, turn.outputs[0]});
+  Layers maybe = Model();
+  maybe.guesses.maybe_tied = {{"head.weight", "embed.weight"}};
+  CHECK(HeadsByHandInstead(maybe).has_value());
+  layers.layers[1].evidence = Evidence::kProvenance;
+  CHECK(!HeadsByHandInstead(layers));
+}
+
 }  // namespace
 }  // namespace vramplan

@@ -35,6 +35,22 @@ TEST_CASE("Sigmoid and Mul: one call, or written out") {
   }
 }
 
+TEST_CASE("products of batches: matmul, or bmm") {
+  const auto read = [](const std::string& batches, bool with_gradients) {
+    const Layers layers = testing::Lifted(R"(
+    <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">
+    agraph (float[)" + batches + "4, 8] x, float[" +
+                                          batches + "8, 4] z) => (float[" + batches + R"(4, 4] y) {
+      y = MatMul (x, z)
+    })");
+    const std::vector<Reading> readings = OtherReadings(layers, {with_gradients, false});
+    return readings.empty() ? std::string() : readings[0].code + " " + readings[0].layers.layers[0].op;
+  };
+  CHECK(read("batch, ", true) == "product-guessed bmm");
+  CHECK(read("batch, ", false).empty());
+  CHECK(read("batch, 2, ", true).empty());
+}
+
 TEST_CASE("checkpoints under a condition: none, or all") {
   Layers layers = Activation("s = Sigmoid (h)\n a = Add (h, s)");
   layers.modules.push_back({"block", "", ModuleId{0}});
