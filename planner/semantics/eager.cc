@@ -90,7 +90,8 @@ Tensor Eager::Overwrite(const Tensor& t) {
   if (!grad_mode)
     return t;  // what is written under no_grad keeps its history (VariableTypeUtils.h, compute_requires_grad)
   overwritten.push_back(t->storage->block);
-  if (!t->base || t->base == t) return Alias(t);
+  // A view of a leaf PyTorch refuses to overwrite (VariableTypeUtils.h, check_inplace): no history is rebased on it.
+  if (!t->base || t->base == t || t->base->requires_grad) return Alias(t);
   Tensor view = AsStrided(t, t->sizes, t->strides);
   view->overwritten_view = true;
   return view;

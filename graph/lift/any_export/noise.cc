@@ -4,23 +4,13 @@
 //   noise = torch.empty(shape, dtype=input.dtype); noise.bernoulli_(p); noise.div_(p); return input * noise
 //
 // A file in fp32 says neither: under autocast an fp32 noise would make the product, and all behind it, fp32. Nor does
-// an export in training mode say that evaluation does none of it ("if not self.training: return x").
+// an export in training mode say that evaluation does none of it ("if not self.training: return x"), whether a number is
+// drawn for a sample or for each of its channels, as dropouts written by hand do (salesforce/awd-lstm-lm, locked_dropout.py).
 
 #include "graph/layers/uses.h"
 #include "graph/lift/any_export/passes.h"
 
 namespace vramplan {
-namespace {
-
-// One number for each sample, or one for all of them, as stochastic depth draws them.
-bool IsBySample(const Shape& shape) {
-  for (int i = 1; i < shape.rank(); ++i) {
-    if (shape[i] != Dim(1)) return false;
-  }
-  return shape.rank() > 1;
-}
-
-}  // namespace
 
 void TypeNoise(Layers* layers) {
   const Uses uses(*layers);
@@ -42,7 +32,7 @@ void TypeNoise(Layers* layers) {
     const ValueId like = reader->inputs[0] == made ? reader->inputs[1] : reader->inputs[0];
     if (!like.valid() || uses.PlaceOfMaker(like) >= static_cast<int>(l)) continue;
     noise.inputs = {ValueId(), like};
-    if (!IsBySample((*layers)[made].shape)) continue;
+    if ((*layers)[made].shape == (*layers)[like].shape) continue;  // a VAE's, which evaluation may draw, too
     noise.attributes.Set("skipped-in-evaluation", int64_t{1});
     if (scaling != nullptr) scaling->attributes.Set("skipped-in-evaluation", int64_t{0});
     reader->attributes.Set("skipped-in-evaluation", int64_t{reader->inputs[0] == made ? 1 : 0});

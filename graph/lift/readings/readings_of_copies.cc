@@ -44,6 +44,15 @@ bool KeepsResult(const Layer& layer) {
                             "elu", "selu", "celu", "softplus", "cumprod", "norm", "logsumexp"});
 }
 
+// A write into a part of a tensor is in every file: what reads the whole behind it must see it. Into what shows a
+// parameter PyTorch writes nothing.
+bool IsPart(const Uses& uses, const Layer& layer) {
+  if (IsOneOf(layer.op, {"slice", "select", "split", "unbind", "getitem", "narrow", "diagonal"})) return true;
+  const ValueId shown =
+      uses.Behind({"reshape", "view", "unsqueeze", "squeeze", "transpose", "permute", "expand"}, layer.outputs[0]);
+  return uses.layers()[shown].role == Role::kParameter;
+}
+
 bool IsInPlace(const Layer& layer) { return layer.attributes.Int("inplace", 0) != 0; }
 void SetInPlace(Layer& layer) { layer.attributes.Set("inplace", int64_t{1}); }
 
@@ -190,7 +199,7 @@ std::optional<Reading> InPlaceInstead(const Layers& layers, std::string_view op,
     if (!is_asked || IsInPlace(sum)) return false;
     const ValueId into = sum.inputs[0];
     const Layer* maker = uses.MakerOf(into);
-    return maker != nullptr && !KeepsResult(*maker) && uses.OnlyReaderOf(into) != nullptr &&
+    return maker != nullptr && !KeepsResult(*maker) && !IsPart(uses, *maker) && uses.OnlyReaderOf(into) != nullptr &&
            layers[into].shape == layers[sum.outputs[0]].shape;
   };
   return ReadAs(Changed(layers, may_be, SetInPlace), code, text, kDynamoTells);

@@ -69,13 +69,15 @@ std::optional<Reading> TiedWeightsInstead(const Layers& layers) {
                  "torch.onnx.export(do_constant_folding=False) keeps ties", std::move(other)};
 }
 
-// h @ self.embed.weight.t(), which TorchScript writes as F.linear(h, self.embed.weight). Autocast keeps its copy of a
+// h @ self.embed.weight.t(), which TorchScript writes as F.linear(h, self.embed.weight), and h @ self.w_hh.t() of a cell
+// that runs again and again. Autocast keeps its copy of a
 // parameter until the step is over; its copy of a view goes with the product (aten/src/ATen/autocast_mode.cpp 2.10,
 // cached_cast).
 std::optional<Reading> HeadsByHandInstead(const Layers& layers) {
-  std::set<ValueId> tables;
+  std::set<ValueId> tables, once;
   for (const Layer& layer : layers.layers) {
     if (layer.op == "embedding") tables.insert(layer.inputs[0]);
+    if (layer.op == "linear" && !once.insert(layer.inputs[1]).second) tables.insert(layer.inputs[1]);
   }
   for (const auto& [name, table] : layers.guesses.maybe_tied) tables.insert(ParameterCalled(layers, name));
   const auto is_head = [&](const Layer& layer) {
@@ -100,7 +102,7 @@ std::optional<Reading> HeadsByHandInstead(const Layers& layers) {
     other.layers[l].inputs = {head.inputs[0], made};
   }
   edit.Apply();
-  return Reading{"head-by-hand", "assumed: the head is F.linear(h, " + first + "), not h @ " + first + ".t()",
+  return Reading{"head-by-hand", "assumed: products with " + first + " are F.linear(h, weight), not h @ weight.t()",
                  kDynamoTells, std::move(other)};
 }
 

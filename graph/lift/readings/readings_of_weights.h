@@ -3,7 +3,8 @@
 //
 //   lm_head.weight [50257, 768] beside an embedding of that shape     a weight of its own, or the embedding's,
 //                                                                     transposed
-//   linear(h, embed.weight)                                           F.linear, or h @ embed.weight.t()
+//   linear(h, embed.weight)                                           F.linear, or h @ embed.weight.t();
+//                                                                     a cell's weight likewise
 //   Gemm with a weight called onnx::Gemm_37                           a parameter, or a product that was folded: MADE's
 //                                                                     masked layers, weight norm, standardised weights
 //   offset [50], read by a sum                                        a parameter, or a buffer

@@ -384,5 +384,21 @@ TEST_CASE("what cannot be trained is an error") {
   CHECK(timeline.error().subject == "--loss");
 }
 
+TEST_CASE("a write into what shows a parameter leaves nothing behind for the next step") {
+  // PyTorch refuses it; a tape that the parameter kept would run a second time on what the first step let go.
+  LayersByHand hand;
+  const ValueId x = hand.Input("x", {Dim::Batch(), 8});
+  const ValueId shown = hand.Add("select", {hand.Parameter("table", {2, 8})}, {8});
+  hand.attributes().Set("dim", int64_t{0});
+  const ValueId scaled = hand.Add("mul", {shown, hand.Parameter("scale", {8})}, {8});
+  hand.attributes().Set("inplace", int64_t{1});
+  hand.layers.outputs = {hand.Add("mul", {x, scaled}, {Dim::Batch(), 8})};
+  TrainingSpec spec;
+  spec.steps = 3;
+  spec.loss = Loss::kMse;
+  Notes notes;
+  CHECK(Schedule(hand.layers, spec, 4, &notes).ok());
+}
+
 }  // namespace
 }  // namespace vramplan::testing

@@ -36,6 +36,15 @@ TEST_CASE("noise of the activation's own shape is drawn in evaluation too: a VAE
   CHECK(!hand.layers.layers.back().attributes.Has("skipped-in-evaluation"));
 }
 
+TEST_CASE("one number for each channel of a sample: a dropout by hand, which evaluation skips") {
+  LayersByHand hand;
+  const ValueId x = hand.Add("relu", {hand.Input("x", {Dim::Batch(), 6, 8})}, {Dim::Batch(), 6, 8});
+  const ValueId noise = hand.Add("bernoulli", {}, {Dim::Batch(), 1, 8});
+  hand.layers.outputs = {hand.Add("mul", {x, noise}, {Dim::Batch(), 6, 8})};
+  TypeNoise(&hand.layers);
+  CHECK(hand.layers.layers.back().attributes.Int("skipped-in-evaluation", -1) == 0);
+}
+
 TEST_CASE("noise that multiplies nothing, or what comes later, stays as the file says") {
   LayersByHand hand;
   const ValueId noise = hand.Add("bernoulli", {}, {Dim::Batch(), 8});

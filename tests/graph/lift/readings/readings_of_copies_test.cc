@@ -109,6 +109,15 @@ TEST_CASE("a product with what a convolution made: a tensor of its own, or in pl
   CHECK(in_place->layers.layers[1].attributes.Int("inplace", 0) == 1);
   CHECK(!InPlaceProductsInstead(File("<float[8, 8, 1] w> { h = Conv (x, w)\n y = Add (h, x) }")));
   CHECK(!InPlaceProductsInstead(File("{ h = Sigmoid (x)\n y = Mul (h, x) }")));
+  // What shows a parameter, or a part of something, is not written into.
+  for (const char* op : {"reshape", "select"}) {
+    CAPTURE(op);
+    Layers views = File("{ h = Neg (x)\n y = Mul (h, x) }");
+    views.layers[0].op = op;
+    if (op == std::string("reshape"))
+      views.layers[0].inputs[0] = views.Add(Value{"w", DType::kFloat32, Shape{8, 6}, Role::kParameter});
+    CHECK(!InPlaceProductsInstead(views));
+  }
 }
 
 TEST_CASE("coordinates of grid_sample: fp32 under autocast, or of its input's type") {

@@ -147,6 +147,11 @@ TEST_CASE("a head with an embedding's table: F.linear, or a product with its tra
   Layers maybe = Model();
   maybe.guesses.maybe_tied = {{"head.weight", "embed.weight"}};
   CHECK(HeadsByHandInstead(maybe).has_value());
+  Layers cell = Model();  // that runs twice
+  cell.layers.push_back(cell.layers[1]);
+  const auto products = HeadsByHandInstead(cell);
+  REQUIRE(products.has_value());
+  CHECK(products->layers.layers.size() == 5);
   layers.layers[1].evidence = Evidence::kProvenance;
   CHECK(!HeadsByHandInstead(layers));
 }
