@@ -35,6 +35,35 @@ bool IsWeightNormOfLayers(const DecomposedMatch& found, Layer* call) {
   return rank >= 2 && static_cast<int>(dims.size()) == rank - 1 && !(first && last);
 }
 
+bool AreNamedAlike(const std::string& direction, const std::string& magnitude) {
+  constexpr std::string_view kNames[][2] = {{"weight_v", "weight_g"},
+                                            {"parametrizations.weight.original1", "parametrizations.weight.original0"}};
+  return std::ranges::any_of(kNames, [&](const auto& names) {
+    return direction.ends_with(names[0]) && magnitude.ends_with(names[1]) &&
+           direction.substr(0, direction.size() - names[0].size()) ==
+               magnitude.substr(0, magnitude.size() - names[1].size());
+  });
+}
+
+// v / |v| * g is what TorchScript writes (symbolic_opset9.py 2.10, _weight_norm) for what PyTorch computes as
+// v * (g / |v|), where it is not one call: a number for each row is divided, not the weight.
+void DivideMagnitudes(Layers* layers) {
+  const Uses uses(*layers);
+  for (Layer& product : layers->layers) {
+    const Layer* quotient =
+        product.op == "mul" && product.inputs.size() == 2 ? uses.Operand(&product, 0, "div") : nullptr;
+    const Layer* norm = quotient != nullptr ? uses.Operand(quotient, 1, "norm") : nullptr;
+    if (norm == nullptr || uses.OnlyReaderOf(quotient->outputs[0]) != &product) continue;
+    const ValueId v = quotient->inputs[0], g = product.inputs[1];
+    if (!IsParameter(uses, v) || !IsParameter(uses, g) || Uses::In(norm, 0) != v) continue;
+    if (!AreNamedAlike((*layers)[v].name, (*layers)[g].name)) continue;
+    Layer& divides = layers->layers[uses.PlaceOf(quotient)];
+    layers->values[divides.outputs[0].index()].shape = (*layers)[norm->outputs[0]].shape;
+    product.inputs = {v, divides.outputs[0]};
+    divides.inputs[0] = g;
+  }
+}
+
 const DecomposedTable& WeightNorms() {
   static const DecomposedTable table({
       {"mul(v, div(g, norm=norm(v)))", "weight_norm(v, g)", Exporter::kAny, IsWeightNormOfLayers},
@@ -121,6 +150,7 @@ std::optional<Layer> SpectralNorm(const Uses& uses, const Layer& div, Layers* la
 }  // namespace
 
 void GatherReparametrized(Layers* layers) {
+  DivideMagnitudes(layers);
   const Uses uses(*layers);
   std::map<size_t, Layer> calls;
   for (const Layer& layer : layers->layers) {

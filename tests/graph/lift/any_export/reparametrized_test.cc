@@ -40,6 +40,26 @@ TEST_CASE("weight norm over a middle axis stays as the file has it") {
   CHECK(OperatorsOf(hand.layers) == "norm div mul");
 }
 
+TEST_CASE("v / |v| * g of TorchScript divides the magnitude: one norm for all is no fused call") {
+  for (const char* magnitude : {"m.weight_g", "m.scale"}) {
+    CAPTURE(std::string(magnitude));
+    LayersByHand hand;
+    const ValueId v = Stored(&hand, "m.weight_v", {8, 4, 3}, Role::kParameter);
+    const ValueId g = Stored(&hand, magnitude, Shape(), Role::kParameter);
+    const ValueId norm = hand.Add("norm", {v}, {1, 1, 1});
+    hand.attributes().Set("dim", std::vector<int64_t>{0, 1, 2});
+    const ValueId quotient = hand.Add("div", {v, norm}, {8, 4, 3});
+    hand.layers.outputs = {hand.Add("mul", {quotient, g}, {8, 4, 3})};
+    GatherReparametrized(&hand.layers);
+    REQUIRE(OperatorsOf(hand.layers) == "norm div mul");
+    const bool is_hook = magnitude == std::string("m.weight_g");
+    CHECK(hand.layers.layers[1].inputs == (is_hook ? std::vector<ValueId>{g, norm} : std::vector<ValueId>{v, norm}));
+    CHECK(hand.layers.layers[2].inputs ==
+          (is_hook ? std::vector<ValueId>{v, quotient} : std::vector<ValueId>{quotient, g}));
+    CHECK(hand.layers[quotient].shape == (is_hook ? Shape{1, 1, 1} : Shape{8, 4, 3}));
+  }
+}
+
 TEST_CASE("spectral norm takes both vectors, also the one whose length nothing told") {
   LayersByHand hand;
   const ValueId weight = Stored(&hand, "m.weight_orig", {8, 4, 3}, Role::kParameter);
