@@ -309,7 +309,8 @@ class TracedNames {
       if (IsReadFromList(frame, reading, name)) return {frame.end, false};
       if (const std::optional<size_t> list = BoundToList(frame, reading + 1, next, name))
         return {frame.EndOf(*list), true};
-      return {next < frame.ran.size() && !frame.ran[next].read.collects ? frame.EndOf(next) : frame.end, true};
+      const bool written = next < frame.ran.size() && !frame.ran[next].read.collects;
+      return {written ? frame.EndOf(next) : frame.end, !written || !MayBeTurns(frame, frame.ran[next])};
     }
     // A name that no line wrote which made something: the line that gave it to this value gives it anew before the
     // next one that reads it.
@@ -317,6 +318,15 @@ class TracedNames {
       return IsUnwritten(frame, reading, other) && IsReadBehind(frame, reading, other);
     });
     return {again ? frame.EndOf(reading) : frame.end, false};
+  }
+
+  // while x.size(2) > 2: x = self.block(x), of which the file has one line again and again: each turn writes x. A loop
+  // inside of block() looks alike, and then x is written once.
+  static bool MayBeTurns(const Frame& frame, const Executed& one) {
+    if (Execution::IsPlain(frame.units, one)) return false;
+    const auto unit = [&](size_t u) { return frame.units.begin() + static_cast<std::ptrdiff_t>(u); };
+    return std::any_of(unit(one.first) + 1, unit(one.last) + 1,
+                       [&](const Unit& later) { return later.kind == unit(one.first)->kind; });
   }
 
   // outs = torch.stack(outs); in the next turn outs = [], which makes nothing, and outs.append(x): no tensor has that. The

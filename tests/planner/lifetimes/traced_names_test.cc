@@ -63,6 +63,18 @@ TEST_CASE("a line that is missing may have named what stands before it once more
   CHECK(at_most("5", "7") == "d");
 }
 
+TEST_CASE("a method that runs again and again: turns of a loop, or one call with a loop inside") {
+  const std::string turn = " | 5 x = self.block(x)";
+  const auto ends = [&](const std::string& second, Naming naming) {
+    const Forward f("a - abs x | 4 x = self.conv(x)\nb - neg a" + turn + "\nc - exp b" + turn + "\nd - " + second +
+                    " c" + turn + "\ne - exp d" + turn + "\ng - abs e | 6 return self.head(x)");
+    return f.DiesBehind("a", naming);
+  };
+  CHECK(ends("neg", Naming::kLikely) == "e");  // when the last turn is done, as if the loop stood in the method
+  CHECK(ends("neg", Naming::kFewest) == "b");  // read for the last time: the first turn writes x anew
+  CHECK(ends("sin", Naming::kFewest) == "e");  // one call, nothing in it runs twice
+}
+
 TEST_CASE("a list whose name is written anew with what was made of it") {
   const Forward f(R"(
 a - abs x    | 4 outs.append(self.f(x))
