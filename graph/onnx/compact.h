@@ -2,9 +2,8 @@
 // gigabytes.
 //
 // Copied: structure, names, attributes, tensors of at most ConstantValues::kMaxElements elements, the five provenance
-// strings of a node (stack traces as long as all of them together are small), what a stored tensor was folded from, the graph signature and
-// vramplan.facts. Left out: weight
-// bytes (raw_data and the typed fields of larger tensors, which are jumped over, never read), external_data entries,
+// strings of a node (stack traces as long as all of them together are small), what a stored tensor was folded from, the
+// graph signature and vramplan.facts. Left out: weight bytes (raw_data and the typed fields of larger tensors, which are jumped over, never read), external_data entries,
 // doc strings, other metadata (namespaces), training_info, and every field that no rule names.
 //
 //   ResNet-50 with its weights: 102'469'000 B in the file, 47'000 B here

@@ -16,7 +16,8 @@
 namespace vramplan {
 
 // Gives zeros, ones and full without an input the tensor whose type they take as first input, where the file tells it.
-// Numbers that are scattered into them are written in place, and torch_geometric adds in place. `graph`: the one that the layers' nodes are of.
+// Numbers that are scattered into them are written in place, and torch_geometric adds in place. `graph`: the one that
+// the layers' nodes are of.
 void TypeCreations(const Graph& graph, Layers* layers);
 
 // zeros, ones, full, empty: an input gives the type alone.

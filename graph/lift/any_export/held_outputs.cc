@@ -7,13 +7,13 @@
 //   weight_v * (weight_g / n)   torch.nn.utils.weight_norm does so, too (weight_norm.py 2.10, WeightNorm.__call__); one
 //                               norm for all, dim=None, is computed in these parts (ATen/native/WeightNorm.cpp)
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "graph/base/text.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/any_export/passes.h"
+#include "graph/lift/any_export/weight_norm.h"
 #include "graph/lift/habit_of.h"
 
 namespace vramplan {
@@ -70,15 +70,13 @@ void HoldComputedWeights(Layers* layers, Notes* notes) {
       return !name.empty() && name == name_before(other, habit.name);
     });
   };
-  std::optional<Uses> uses;
+  const Uses uses(*layers);
   const auto is_scaled = [&](ValueId direction, ValueId scale) {
-    const std::string_view name = name_before(direction, "weight_v");
-    if (name.data() == nullptr) return false;
-    if (!uses) uses.emplace(*layers);
-    const Layer* quotient = uses->MakerOf(scale);
-    if (quotient == nullptr || quotient->op != "div") return false;
-    const std::string_view other = name_before(quotient->inputs[0], "weight_g");
-    return other.data() != nullptr && other == name;
+    const Layer* quotient = uses.MakerOf(scale);
+    const ValueId magnitude = quotient != nullptr && quotient->op == "div" ? quotient->inputs[0] : ValueId();
+    if (!direction.valid() || !magnitude.valid()) return false;
+    const WeightNormNames* names = WeightNormOf((*layers)[direction].name, (*layers)[magnitude].name);
+    return names != nullptr && names->bound;
   };
   for (const Layer& layer : layers->layers) {
     if (layer.op != "mul" || layer.inputs.size() != 2) continue;

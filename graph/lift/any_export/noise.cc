@@ -4,8 +4,9 @@
 //   noise = torch.empty(shape, dtype=input.dtype); noise.bernoulli_(p); noise.div_(p); return input * noise
 //
 // A file in fp32 says neither: under autocast an fp32 noise would make the product, and all behind it, fp32. Nor does
-// an export in training mode say that evaluation does none of it ("if not self.training: return x"), whether a number is
-// drawn for a sample or for each of its channels, as dropouts written by hand do (salesforce/awd-lstm-lm, locked_dropout.py).
+// an export in training mode say that evaluation does none of it ("if not self.training: return x"), whether a number
+// is drawn for a sample or for each of its channels, as dropouts written by hand do (salesforce/awd-lstm-lm,
+// locked_dropout.py).
 
 #include "graph/layers/uses.h"
 #include "graph/lift/any_export/passes.h"

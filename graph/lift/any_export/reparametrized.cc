@@ -18,6 +18,7 @@
 #include "graph/layers/trained.h"
 #include "graph/lift/any_export/decomposed.h"
 #include "graph/lift/any_export/passes.h"
+#include "graph/lift/any_export/weight_norm.h"
 
 namespace vramplan {
 namespace {
@@ -35,16 +36,6 @@ bool IsWeightNormOfLayers(const DecomposedMatch& found, Layer* call) {
   return rank >= 2 && static_cast<int>(dims.size()) == rank - 1 && !(first && last);
 }
 
-bool AreNamedAlike(const std::string& direction, const std::string& magnitude) {
-  constexpr std::string_view kNames[][2] = {{"weight_v", "weight_g"},
-                                            {"parametrizations.weight.original1", "parametrizations.weight.original0"}};
-  return std::ranges::any_of(kNames, [&](const auto& names) {
-    return direction.ends_with(names[0]) && magnitude.ends_with(names[1]) &&
-           direction.substr(0, direction.size() - names[0].size()) ==
-               magnitude.substr(0, magnitude.size() - names[1].size());
-  });
-}
-
 // v / |v| * g is what TorchScript writes (symbolic_opset9.py 2.10, _weight_norm) for what PyTorch computes as
 // v * (g / |v|), where it is not one call: a number for each row is divided, not the weight.
 void DivideMagnitudes(Layers* layers) {
@@ -56,7 +47,7 @@ void DivideMagnitudes(Layers* layers) {
     if (norm == nullptr || uses.OnlyReaderOf(quotient->outputs[0]) != &product) continue;
     const ValueId v = quotient->inputs[0], g = product.inputs[1];
     if (!IsParameter(uses, v) || !IsParameter(uses, g) || Uses::In(norm, 0) != v) continue;
-    if (!AreNamedAlike((*layers)[v].name, (*layers)[g].name)) continue;
+    if (WeightNormOf((*layers)[v].name, (*layers)[g].name) == nullptr) continue;
     Layer& divides = layers->layers[uses.PlaceOf(quotient)];
     layers->values[divides.outputs[0].index()].shape = (*layers)[norm->outputs[0]].shape;
     product.inputs = {v, divides.outputs[0]};

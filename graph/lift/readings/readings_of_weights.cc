@@ -70,9 +70,8 @@ std::optional<Reading> TiedWeightsInstead(const Layers& layers) {
 }
 
 // h @ self.embed.weight.t(), which TorchScript writes as F.linear(h, self.embed.weight), and h @ self.w_hh.t() of a cell
-// that runs again and again. Autocast keeps its copy of a
-// parameter until the step is over; its copy of a view goes with the product (aten/src/ATen/autocast_mode.cpp 2.10,
-// cached_cast).
+// that runs again and again. Autocast keeps its copy of a parameter until the step is over; its copy of a view goes with
+// the product (aten/src/ATen/autocast_mode.cpp 2.10, cached_cast).
 std::optional<Reading> HeadsByHandInstead(const Layers& layers) {
   std::set<ValueId> tables, once;
   for (const Layer& layer : layers.layers) {
