@@ -114,32 +114,29 @@ Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machi
   return Error{};
 }
 
-// Verbs with --verbose print warnings, and say that there are notes.
-void PrintWarnings(const Notes& notes) {
-  int quiet = 0;
-  for (const Note& note : notes.all()) {
-    if (note.severity == Severity::kWarning) {
-      std::cerr << OneLine(ToString(note)) << "\n";
-    } else {
-      ++quiet;
-    }
-  }
-  if (quiet > 0)
-    std::cerr << "note: --verbose prints " << (quiet == 1 ? "one more note" : std::to_string(quiet) + " more notes")
-              << "\n";
-}
-
 // Of one kind the first few: a fixed batch stands in every reshape of a transformer, and the answer is above it all.
-void PrintNotes(const Notes& notes) {
+void PrintFewOfEachKind(const std::vector<Note>& notes) {
   constexpr int kOfOneKind = 3;
   std::map<std::string, int> count, seen;
-  for (const Note& note : notes.all()) ++count[note.code];
-  for (const Note& note : notes.all()) {
+  for (const Note& note : notes) ++count[note.code];
+  for (const Note& note : notes) {
     const int of = count[note.code], at = ++seen[note.code];  // a line for the last one alone would save nothing
     if (at <= kOfOneKind || of == kOfOneKind + 1) std::cerr << OneLine(ToString(note)) << "\n";
     if (at == kOfOneKind && of > kOfOneKind + 1)
       std::cerr << "note: " << of - kOfOneKind << " more like the last one (hint: --format json has them all)\n";
   }
+}
+
+// Verbs with --verbose print warnings, and say that there are notes.
+void PrintWarnings(const Notes& notes) {
+  std::vector<Note> warnings;
+  for (const Note& note : notes.all())
+    if (note.severity == Severity::kWarning) warnings.push_back(note);
+  PrintFewOfEachKind(warnings);
+  const size_t quiet = notes.all().size() - warnings.size();
+  if (quiet > 0)
+    std::cerr << "note: --verbose prints " << (quiet == 1 ? "one more note" : std::to_string(quiet) + " more notes")
+              << "\n";
 }
 
 // What the command reads: none of it is overwritten by its answer.
@@ -180,13 +177,13 @@ Status PrintAnswer(const std::string& text) {
 // How the options were read is always said; verbs about a step have those notes among theirs, and in their JSON.
 void PrintAllNotes(const Options& options, bool is_brief, const Notes& notes) {
   const bool in_json = options.format == Format::kJson && options.verb != Verb::kReplay && options.verb != Verb::kSolve;
-  if (!in_json) PrintNotes(options.notes);
+  if (!in_json) PrintFewOfEachKind(options.notes.all());
   Notes others;
   for (const Note& note : notes.all()) {
     const auto& said = options.notes.all();
     if (std::find(said.begin(), said.end(), note) == said.end()) others.Add(note);
   }
-  is_brief ? PrintWarnings(others) : PrintNotes(others);
+  is_brief ? PrintWarnings(others) : PrintFewOfEachKind(others.all());
 }
 
 int RunChecked(int argc, const char* const* argv, Probe* machine) {

@@ -109,13 +109,14 @@ TEST_CASE("weights that are inputs are refused: an export with export_params=Fal
 }
 
 TEST_CASE("of notes of one kind three are printed, and all of them are in the JSON") {
-  const auto reshapes = [](int count) {
-    std::string text = "g (float[2, 8] x0) => (float[2, 8] y) <float[8, 8] w, int64[2] shape = {2, 8}> {\n";
+  const auto reshapes = [](int count, const std::string& batch = "2") {
+    std::string text = "g (float[" + batch + ", 8] x0) => (float[" + batch +
+                       ", 8] y) <float[8, 8] w, int64[2] shape = {2, 8}> {\n";
     for (int i = 0; i < count; ++i)
       text += "x" + std::to_string(i + 1) + " = Reshape (x" + std::to_string(i) + ", shape)\n";
-    return OnnxBytes(text + "y = MatMul (x" + std::to_string(count) + ", w)\n}");
+    return text + "y = MatMul (x" + std::to_string(count) + ", w)\n}";
   };
-  const ScratchFile five("five.onnx", reshapes(5)), four("four.onnx", reshapes(4));
+  const ScratchFile five("five.onnx", OnnxBytes(reshapes(5))), four("four.onnx", OnnxBytes(reshapes(4)));
   const auto lines = [](const std::string& text) {
     int count = 0;
     for (size_t at = text.find("became B"); at != text.npos; at = text.find("became B", at + 1)) ++count;
@@ -128,6 +129,11 @@ TEST_CASE("of notes of one kind three are printed, and all of them are in the JS
                       "note: 2 more like the last one (hint: --format json has them all)\n") != std::string::npos);
   CHECK(lines(Do("estimate --mode infer --format json " + five.path()).out) == 5);
   CHECK(lines(Do("estimate --verbose --mode infer " + four.path()).err) == 4);
+
+  const ScratchFile free("free.onnx", OnnxBytes(reshapes(5, "batch")));  // warnings, for the batch of the input is free
+  const Said brief = Do("estimate --mode infer " + free.path());
+  CHECK(lines(brief.err) == 3);
+  CHECK(brief.err.find("note: 2 more like the last one") != std::string::npos);
 }
 
 TEST_CASE("a forest is not trained in steps") {
