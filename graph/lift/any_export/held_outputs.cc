@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "graph/base/text.h"
+#include "graph/habits/reparametrizations.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/any_export/passes.h"
-#include "graph/lift/any_export/weight_norm.h"
 #include "graph/lift/habit_of.h"
 
 namespace vramplan {
@@ -62,7 +62,6 @@ void HoldComputedWeights(Layers* layers, Notes* notes) {
     const std::string_view name = id.valid() ? std::string_view((*layers)[id].name) : std::string_view();
     return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string_view();
   };
-  int count = 0;
   const std::vector<NameHabit> habits = NamesWith(NameHabit::Of::kProductOf);
   const auto is_product = [&](ValueId one, ValueId other) {
     return std::ranges::any_of(habits, [&](const NameHabit& habit) {
@@ -75,23 +74,28 @@ void HoldComputedWeights(Layers* layers, Notes* notes) {
     const Layer* quotient = uses.MakerOf(scale);
     const ValueId magnitude = quotient != nullptr && quotient->op == "div" ? quotient->inputs[0] : ValueId();
     if (!direction.valid() || !magnitude.valid()) return false;
-    const WeightNormNames* names = WeightNormOf((*layers)[direction].name, (*layers)[magnitude].name);
-    return names != nullptr && names->bound;
+    const Reparametrization* form = WeightNormOf((*layers)[direction].name, (*layers)[magnitude].name);
+    return form != nullptr && form->bound;
   };
+  int pruned = 0, scaled = 0;
   for (const Layer& layer : layers->layers) {
     if (layer.op != "mul" || layer.inputs.size() != 2) continue;
     const ValueId a = layer.inputs[0], b = layer.inputs[1];
-    const bool pruned = is_product(a, b) || is_product(b, a);
-    if (!pruned && !is_scaled(a, b) && !is_scaled(b, a)) continue;
+    const bool is_pruned = is_product(a, b) || is_product(b, a);
+    if (!is_pruned && !is_scaled(a, b) && !is_scaled(b, a)) continue;
     layers->kept_by_modules.push_back(layer.outputs[0]);
-    count += pruned ? 1 : 0;
+    ++(is_pruned ? pruned : scaled);
   }
-  if (count == 0) return;
-  notes->Add({.code = "pruned-weights",
-              .subject = "the file",
-              .text = std::to_string(count) +
-                      " weights are products of NAME_mask and NAME_orig, as torch.nn.utils.prune " +
-                      "names them; it keeps each product until the next forward"});
+  const auto note = [&](const char* code, int count, const std::string& what) {
+    if (count == 0) return;
+    notes->Add(
+        {.code = code,
+         .subject = "the file",
+         .text = std::to_string(count) + " weights are " + what + "; it keeps each product until the next forward"});
+  };
+  note("pruned-weights", pruned, "products of NAME_mask and NAME_orig, as torch.nn.utils.prune names them");
+  note("scaled-weights", scaled,
+       "products of NAME_v and a quotient of NAME_g, as torch.nn.utils.weight_norm names them");
 }
 
 }  // namespace vramplan

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "graph/base/text.h"
+#include "graph/habits/reparametrizations.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/trained.h"
 #include "graph/lift/any_export/decomposed.h"
 #include "graph/lift/any_export/passes.h"
-#include "graph/lift/any_export/weight_norm.h"
 
 namespace vramplan {
 namespace {
@@ -32,7 +32,8 @@ bool IsWeightNormOfLayers(const DecomposedMatch& found, Layer* call) {
   const std::vector<int64_t> dims = found.MakerOf("norm")->attributes.Ints("dim");
   const bool first = Contains(dims, 0);
   const bool last = Contains(dims, rank - 1);
-  if (found.At("v").name.ends_with("weight_v")) call->attributes.Set("bound", int64_t{1});
+  const Reparametrization* form = WeightNormOf(found.At("v").name, found.At("g").name);
+  if (form != nullptr && form->bound) call->attributes.Set("bound", int64_t{1});
   return rank >= 2 && static_cast<int>(dims.size()) == rank - 1 && !(first && last);
 }
 
@@ -64,14 +65,6 @@ const DecomposedTable& WeightNorms() {
   });
   return table;
 }
-
-struct Names {
-  std::string_view weight, u, v;
-  bool bound;
-};
-constexpr Names kSpectral[] = {
-    {"weight_orig", "weight_u", "weight_v", true},
-    {"parametrizations.weight.original", "parametrizations.weight.0._u", "parametrizations.weight.0._v", false}};
 
 // The buffer of that name. A vector that an export of eval() only multiplies looks like a parameter in its file.
 ValueId BufferNamed(Layers* layers, const std::string& name) {
@@ -120,18 +113,19 @@ std::optional<Layer> SpectralNorm(const Uses& uses, const Layer& div, Layers* la
   const std::optional<Matrix> matrix = MatrixOfWeight(uses, product, weight);
   if (!matrix) return std::nullopt;
   const std::string& name = uses.layers()[weight].name;
-  for (const Names& names : kSpectral) {
-    if (!name.ends_with(names.weight)) continue;
-    const std::string module = name.substr(0, name.size() - names.weight.size());
-    const ValueId u = BufferNamed(layers, module + std::string(names.u));
-    const ValueId v = BufferNamed(layers, module + std::string(names.v));
+  for (const Reparametrization& form : kReparametrizations) {
+    const std::optional<std::string_view> found = form.op == kSpectralNorm ? ModuleWith(form, 0, name) : std::nullopt;
+    if (!found) continue;
+    const std::string module(*found);
+    const ValueId u = BufferNamed(layers, module + std::string(form.operands[1]));
+    const ValueId v = BufferNamed(layers, module + std::string(form.operands[2]));
     if (!u.valid() || !v.valid()) continue;
     // Training overwrites v before it reads it, so nothing in the file may tell its length.
     Value& vector = layers->values[v.index()];
     vector.shape = Shape{matrix->sizes[1]};
     vector.type = uses.layers()[weight].type;
     Layer call = CallInPlaceOf(div, "spectral_norm", {weight, u, v});
-    if (names.bound) call.attributes.Set("bound", int64_t{1});
+    if (form.bound) call.attributes.Set("bound", int64_t{1});
     if (matrix->dim != 0) call.attributes.Set("dim", matrix->dim);
     return call;
   }

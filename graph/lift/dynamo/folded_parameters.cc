@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "graph/base/text.h"
+#include "graph/habits/reparametrizations.h"
 #include "graph/lift/dynamo/folded.h"
 #include "graph/lift/dynamo/without_node.h"
 
@@ -158,9 +160,7 @@ bool IsTransposedConvolution(const FxNode& fx) {
          fx.arguments[kTransposed].integer != 0;
 }
 
-// What a hook in front of a module's call makes its weight from (torch/nn/utils/weight_norm.py, spectral_norm.py,
-// parametrizations.py, PyTorch 2.10). Such a weight is bound to the module until the next one is there; a
-// parametrization's is not.
+// A weight that is made in front of each call of its module.
 ValueId Reparametrized(const Site& given) {
   Shape whole = given.shape;
   if (whole.rank() < 2) return {};
@@ -171,24 +171,14 @@ ValueId Reparametrized(const Site& given) {
       std::ranges::any_of(nodes, [&](NodeId node) { return given.builder.graph()[node].op == "MatMul"; });
   if (turned) whole = Shape{whole[1], whole[0]};
   const Site site{static_cast<const FxSite&>(given), given.type, whole, given.name};
-  struct Form {
-    const char *op, *leaves[3];
-    bool bound;
-  };
-  constexpr Form kForms[] = {
-      {"weight_norm", {"weight_v", "weight_g", ""}, true},
-      {"weight_norm", {"parametrizations.weight.original1", "parametrizations.weight.original0", ""}, false},
-      {"spectral_norm", {"weight_orig", "weight_u", "weight_v"}, true},
-      {"spectral_norm",
-       {"parametrizations.weight.original", "parametrizations.weight.0._u", "parametrizations.weight.0._v"},
-       false}};
-  for (const Form& form : kForms) {
+  for (const Reparametrization& form : kReparametrizations) {
     std::vector<ValueId> operands;
-    for (const char* leaf : form.leaves) {
-      const ValueId operand = *leaf == 0 ? ValueId{} : site.signature.ByTarget(site.module() + "." + leaf);
+    for (const std::string_view leaf : form.operands) {
+      if (leaf.empty()) continue;
+      const ValueId operand = site.signature.ByTarget(site.module() + "." + std::string(leaf));
       if (operand.valid()) operands.push_back(operand);
     }
-    const bool spectral = form.leaves[2][0] != 0;
+    const bool spectral = form.op == kSpectralNorm;
     if (operands.size() != (spectral ? 3U : 2U)) continue;
     // Along the output channels, which ConvTranspose has on its second axis; weight_norm takes the first for all.
     const bool transposed = spectral && IsTransposedConvolution(site.user.fx);
@@ -202,7 +192,7 @@ ValueId Reparametrized(const Site& given) {
     Attributes attributes;
     if (form.bound) attributes.Set("bound", int64_t{1});
     if (transposed) attributes.Set("dim", int64_t{1});
-    return site.Add(form.op, std::move(operands), std::move(attributes));
+    return site.Add(std::string(form.op), std::move(operands), std::move(attributes));
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // Normalisations: batch, instance, group, layer (as one node, or spelled out in opsets before 17), and 1/sqrt.
 #include <algorithm>
 
+#include "graph/habits/reparametrizations.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/onnxruntime/fused_parts.h"
 
@@ -121,14 +122,14 @@ bool IsFusedByKeras(const NodesMatch& found, Draft* draft) {
 // (ATen/native/WeightNorm.cpp, PyTorch 2.10).
 bool IsWeightNorm(const NodesMatch& found, Draft* draft) {
   const PatternSource& source = found.source;
-  if (!source.IsInitializer(found["weight_v"]) || !source.IsInitializer(found["weight_g"])) return false;
+  if (!source.IsInitializer(found["v"]) || !source.IsInitializer(found["g"])) return false;
   const auto axes = source.IntegersOf(found.MakerOf("norm"), "axes", 1);
-  const int rank = source.RankOf(found["weight_v"]);
+  const int rank = source.RankOf(found["v"]);
   if (!axes.has_value() || rank < 2 || static_cast<int>(axes->size()) != rank - 1) return false;
   std::vector<bool> reduced(static_cast<size_t>(rank), false);
   for (const int64_t axis : *axes) reduced.at(static_cast<size_t>(FromFront(axis, rank))) = true;
-  // The hook of nn.utils.weight_norm binds the weight to its module, a parametrization does not.
-  if (source.NameOf(found["weight_v"]).ends_with("weight_v")) draft->attributes.Set("bound", int64_t{1});
+  const Reparametrization* form = WeightNormOf(source.NameOf(found["v"]), source.NameOf(found["g"]));
+  if (form != nullptr && form->bound) draft->attributes.Set("bound", int64_t{1});
   return !reduced.front() || !reduced.back();
 }
 
@@ -144,8 +145,7 @@ const PatternRows& NormPatterns() {
       "m=&Mul(Reciprocal(Sqrt(Add(&ReduceMean|GlobalAveragePool(&Mul(&Sub(x, "
       "mean=&ReduceMean|GlobalAveragePool(x)))), #))), weight)";
   static const PatternRows rows = {
-      Becomes("Mul(Div(weight_v, norm=ReduceL2(weight_v)), weight_g)", "weight_norm(%weight_v, %weight_g)",
-              IsWeightNorm),
+      Becomes("Mul(Div(v, norm=ReduceL2(v)), g)", "weight_norm(%v, %g)", IsWeightNorm),
       {"Add|Reshape", MatchGroupNorm},
       Becomes("Add(Mul(" + centered + ", weight), bias)", "layer_norm(x, %weight, %bias)", IsScaledAndCentered),
       Becomes(centered, "layer_norm(x)", IsCentered),
