@@ -9,12 +9,16 @@ namespace vramplan {
 
 enum class Severity { kNote, kWarning };
 
+// On which side of the truth an answer may be by what a note says.
+enum class Side { kEither, kTooLow, kTooHigh };
+
 struct Note {
   std::string code;  // kebab-case, stable: "assumed-loss", "unknown-operator"
   Severity severity = Severity::kNote;
   std::string subject;  // node, tensor or option; may be empty
   std::string text;
   std::string hint;  // may be empty
+  Side side = Side::kEither;
 
   bool operator==(const Note&) const = default;
 };

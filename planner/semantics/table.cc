@@ -44,7 +44,7 @@ void RunUnknown(Call& c, const char* reason) {
     e.notes()->Add(
         {"unknown-operator", Severity::kWarning, c.layer.name,
          "operator " + c.layer.op + " " + reason + ": every input is assumed to be saved and every output to be new",
-         "the estimate is on the high side around this operator; please report it"});
+         "the estimate is on the high side around this operator; please report it", Side::kTooHigh});
   }
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < c.outputs.size(); ++i) {

@@ -61,7 +61,7 @@ Judgement Judged(const Estimate& estimate, const Row& row, Bytes unread = Bytes(
   const auto truth = static_cast<double>(Count(row, "requested"));
   Judgement answer{
       kIsSilent, (estimate.peak.peak.requested + unread).count(), "", estimate.question.model.parameters, {}};
-  for (const SpecRow& row : estimate.question.spec) answer.unsaid.insert(row.option);
+  for (const SpecRow& one : estimate.question.spec) answer.unsaid.insert(one.option);
   const auto by = [&answer](Class kind, const std::string& code) {
     answer.kind = kind;
     answer.by = code;
@@ -78,9 +78,7 @@ Judgement Judged(const Estimate& estimate, const Row& row, Bytes unread = Bytes(
     return by(kIsTold, "together");
   for (const Note& note : estimate.notes.all()) {
     if (note.severity != Severity::kWarning) continue;
-    const std::string text = note.text + " " + note.hint;
-    if (text.find("high side") != std::string::npos && error < 0) continue;
-    if (text.find("as 0 B") != std::string::npos && error > 0) continue;
+    if (note.side == (error < 0 ? Side::kTooHigh : Side::kTooLow)) continue;
     return by(kIsWarned, note.code);
   }
   return answer;

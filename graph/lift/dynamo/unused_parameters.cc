@@ -324,7 +324,8 @@ void Signature::Finish(Notes* notes) {
     notes->Add({.code = "unknown-parameter",
                 .severity = Severity::kWarning,
                 .subject = target,
-                .text = "the file lists it but does not give its shape; it counts as one number"});
+                .text = "the file lists it but does not give its shape; it counts as one number",
+                .side = Side::kTooLow});
   }
   if (!unknown.empty()) {
     const size_t more = unknown.size() - 1;
@@ -334,7 +335,8 @@ void Signature::Finish(Notes* notes) {
                 .subject = unknown.front(),
                 .text = "the file lists it" + others + " but neither gives " +
                         (more == 0 ? "its shape" : "their shapes") + " nor uses " +
-                        (more == 0 ? "it; it counts" : "them; they count") + " as 0 B"});
+                        (more == 0 ? "it; it counts" : "them; they count") + " as 0 B",
+                .side = Side::kTooLow});
   }
 }
 

@@ -316,7 +316,7 @@ std::optional<Reading> MoreInBackward(const Layers& layers) {
   return ReadAs(Changed(layers, is_guessed, [](Layer& layer) { layer.attributes.Set("steps", kManySteps); }),
                 "function-backward-guessed",
                 "assumed: each autograd.Function keeps its input, and its backward holds two tensors on its way",
-                "vramplan run on the script tells");
+                kScriptTells);
 }
 
 std::optional<Reading> GradientsInstead(const Layers& layers) {

@@ -28,6 +28,8 @@ struct Reading {
 
 // What settles a reading of a file that another exporter wrote.
 inline constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of PyTorch 2.9 or newer writes it";
+// What settles one that no exporter writes.
+inline constexpr const char* kScriptTells = "vramplan run on the script tells";
 
 // The step that is asked about: without gradients nothing is kept, so that less matters; without autocast types agree;
 // model.eval() runs less.

@@ -147,7 +147,7 @@ std::optional<Reading> HalfConstantsInstead(const Layers& layers) {
   return Reading{"constant-type-guessed",
                  "assumed: tensors that forward() makes of numbers are fp32 under autocast; code may make them of the "
                  "type of what they meet, as torch.arange(n, dtype=x.dtype) does",
-                 "vramplan run on the script tells", std::move(other)};
+                 kScriptTells, std::move(other)};
 }
 
 // F.grid_sample(x, grid.to(x.dtype)), a cast that fp32 does not need and that no export keeps; with fp32 coordinates the
@@ -174,7 +174,7 @@ std::optional<Reading> GridsAsOperandsInstead(const Layers& layers) {
   return Reading{
       "grid-type-guessed",
       "assumed: grid_sample is given coordinates in fp32 under autocast; code may cast them to its input's type",
-      "vramplan run on the script tells", std::move(other)};
+      kScriptTells, std::move(other)};
 }
 
 }  // namespace vramplan
