@@ -193,16 +193,16 @@ std::optional<Tensor> Einsum(Eager& e, std::string_view equation, const std::vec
   while (aligned.size() > 1) {
     const auto [first, second] =
         order == EinsumOrder::kCheapest ? CheapestPair(aligned) : std::pair<size_t, size_t>(0, 1);
-    Tensor result = std::move(aligned[first]), other = std::move(aligned[second]);
+    Tensor one = std::move(aligned[first]), other = std::move(aligned[second]);
     aligned.erase(aligned.begin() + static_cast<std::ptrdiff_t>(second));
     aligned.erase(aligned.begin() + static_cast<std::ptrdiff_t>(first));
-    std::vector<int> summed, of_result, of_other;
+    std::vector<int> summed, of_one, of_other;
     for (int axis = plan->output_axes; axis < plan->axes; ++axis) {
       int& left = count[static_cast<size_t>(axis)];
-      if (result->lengths[axis] != 1 && other->lengths[axis] != 1) {
+      if (one->lengths[axis] != 1 && other->lengths[axis] != 1) {
         if (--left == 1) summed.push_back(axis);
-      } else if (left == 1 && result->lengths[axis] != 1) {
-        of_result.push_back(axis);
+      } else if (left == 1 && one->lengths[axis] != 1) {
+        of_one.push_back(axis);
       } else if (left == 1 && other->lengths[axis] != 1) {
         of_other.push_back(axis);
       } else {
@@ -210,10 +210,11 @@ std::optional<Tensor> Einsum(Eager& e, std::string_view equation, const std::vec
       }
       if (left == 1) left = 0;
     }
-    if (!of_result.empty()) result = Sum(e, result, of_result, true);
+    if (!of_one.empty()) one = Sum(e, one, of_one, true);
     if (!of_other.empty()) other = Sum(e, other, of_other, true);
-    result = SumProductPair(e, std::move(result), std::move(other), summed);
-    aligned.insert(order == EinsumOrder::kCheapest ? aligned.end() : aligned.begin(), std::move(result));
+    // Both live until their product is there, beside what it copied of them (ATen/native/Linear.cpp 2.10, einsum).
+    Tensor product = SumProductPair(e, one, other, summed);
+    aligned.insert(order == EinsumOrder::kCheapest ? aligned.end() : aligned.begin(), std::move(product));
   }
   Tensor result = std::move(aligned[0]);
   std::vector<int> rest;

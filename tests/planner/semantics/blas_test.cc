@@ -113,6 +113,16 @@ TEST_CASE("einsum of three: from the left, or in the order that opt_einsum finds
   }
 }
 
+TEST_CASE("einsum of three: the first product lives beside its copy until the second is there") {
+  // As PyTorch 2.10 asks under no_grad, with the workspace of its first product.
+  Attributes by;
+  by.Set("equation", std::string("bxi,oij,byj->boxy"));
+  OperatorBench bench;
+  const auto x = bench.Constant({2, 16, 33}), weight = bench.Constant({3, 33, 33}), y = bench.Constant({2, 16, 33});
+  const auto scores = bench.Run("einsum", {x, weight, y}, {2, 3, 16, 16}, by);
+  CHECK(bench.Take() == "+13068 +12672 +8519680 -13068 +12672 +6144 -12672 -12672");
+}
+
 TEST_CASE("baddbmm without a bias, which the export folded: beta = 0") {
   OperatorBench bench;
   const auto a = bench.Parameter({4, 8, 16}), b = bench.Parameter({4, 16, 8});
