@@ -42,6 +42,8 @@ constexpr NameHabit kCopiedCodeNames[] = {
     {"weight_epsilon", NameHabit::Of::kShapedLike, "weight_mu"},
     {"bias_sigma", NameHabit::Of::kShapedLike, "bias_mu"},
     {"bias_epsilon", NameHabit::Of::kShapedLike, "bias_mu"},
+    // The codebook of rosinality/vq-vae-2-pytorch, vqvae.py, and facebookresearch/encodec, quantization/core_vq.py
+    {"embed_avg", NameHabit::Of::kShapedLike, "embed"},
     // openai/gpt-2 and its children (karpathy/nanoGPT, model.py; transformers, modeling_gpt2.py): tok_emb, pos_emb
     {"wte", NameHabit::Of::kNamedResult},
     {"wpe", NameHabit::Of::kNamedResult},

@@ -40,6 +40,16 @@ inline std::optional<std::string_view> ModuleWith(const Reparametrization& form,
   return name.substr(0, name.size() - end.size());
 }
 
+// Whether a tensor of this name is trained in a weight's place.
+inline bool IsPartOfWeight(std::string_view name) {
+  for (const Reparametrization& form : kReparametrizations) {
+    const size_t trained = form.op == kWeightNorm ? 2 : 1;
+    for (size_t operand = 0; operand < trained; ++operand)
+      if (ModuleWith(form, operand, name)) return true;
+  }
+  return false;
+}
+
 // The weight norm of which these are the names of direction and magnitude, in one module; null: they are not.
 inline const Reparametrization* WeightNormOf(std::string_view direction, std::string_view magnitude) {
   for (const Reparametrization& form : kReparametrizations) {

@@ -1,6 +1,7 @@
 #include "graph/lift/readings/readings_of_weights.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/habits/reparametrizations.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/trained.h"
 #include "graph/lift/readings/readings_of_noise.h"
@@ -28,8 +30,8 @@ ValueId ParameterCalled(const Layers& layers, const std::string& name) {
 bool IsCalledWeight(const Value& stored) {
   std::string_view leaf = stored.name;
   if (const size_t dot = leaf.rfind('.'); dot != std::string_view::npos) leaf.remove_prefix(dot + 1);
-  if (leaf.ends_with("weight") || leaf.ends_with("proj_bias")) return true;
-  for (const std::string_view part : {"_g", "_v", "_orig", "_ih", "_hh"}) {
+  if (leaf.ends_with("weight") || leaf.ends_with("proj_bias") || IsPartOfWeight(stored.name)) return true;
+  for (const std::string_view part : {"_orig", "_ih", "_hh"}) {
     if (leaf.starts_with("weight" + std::string(part)) || leaf.starts_with("bias" + std::string(part))) return true;
   }
   return leaf == "bias" && stored.shape.rank() < 3;
@@ -140,49 +142,93 @@ std::optional<Reading> OtherShapesInstead(const Layers& layers) {
                  "vramplan.fit(model, inputs) in Python knows their shapes", std::move(without), std::move(wider)};
 }
 
-// As a product with a buffer of its shape, which lives until the next forward as torch.nn.utils.prune's does; what a
-// norm of weights keeps is alike.
-std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
-  const auto is_folded = [&](const Layer& layer) {
-    return layer.attributes.Int("computed_weight", 0) != 0 && layer.inputs.size() > 1 && layer.inputs[1].valid() &&
-           layers[layer.inputs[1]].role == Role::kParameter;
-  };
-  const auto computed = std::ranges::count_if(layers.layers, is_folded);
-  if (computed == 0) return std::nullopt;
-  Layers other = layers;
-  Edit edit(&other);
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& layer = layers.layers[l];
-    if (!is_folded(layer)) continue;
-    const Value& weight = layers[layer.inputs[1]];
-    Value factor = weight;
-    Value product = weight;
-    factor.name += ".factor";
-    factor.role = Role::kBuffer;
-    product.role = Role::kActivation;
-    const ValueId by = other.Add(std::move(factor));
-    Layer computes = layer;
-    computes.op = "mul";
-    computes.name += ".weight";
-    computes.inputs = {layer.inputs[1], by};
-    computes.attributes = {};
-    const ValueId made = edit.InsertBefore(l, std::move(computes), std::move(product));
-    other.buffers.push_back(by);
-    other.outputs.push_back(made);
-    other.layers[l].inputs[1] = made;
-  }
-  edit.Apply();
-  return Reading{"computed-weights",
-                 "assumed: " + std::to_string(computed) +
-                     " weights without a name are parameters; the export may have folded a mask or a norm into them",
-                 "export model.train(), which folds nothing", std::move(other)};
-}
+namespace {
 
 // The layers with these no longer trained.
 Layers Without(const Layers& layers, const std::vector<ValueId>& trained) {
   Layers other = layers;
   for (const ValueId id : trained) SetTrained(&other, id, false);
   return other;
+}
+
+// Where these calls stand are modules, so they are no nn.Conv1d: forward() may make their weight itself, as
+// F.conv_transpose1d(spec, torch.eye(n)) does.
+std::set<size_t> CallsOfFunctions(const Layers& layers, const std::vector<size_t>& calls) {
+  std::set<ModuleId> parents;
+  for (const Module& module : layers.modules)
+    if (module.parent.valid()) parents.insert(module.parent);
+  std::set<size_t> found;
+  std::ranges::copy_if(calls, std::inserter(found, found.end()),
+                       [&](size_t call) { return parents.contains(layers.layers[call].module); });
+  return found;
+}
+
+// The weights of these calls are products with a buffer of their shape, each of which lives until the next forward, as
+// torch.nn.utils.prune and weight_norm hold theirs.
+Layers WithProductsHeld(const Layers& layers, const std::vector<size_t>& calls) {
+  Layers other = layers;
+  Edit edit(&other);
+  for (const size_t call : calls) {
+    const ValueId weight = layers.layers[call].inputs[1];
+    Value factor = layers[weight], product = layers[weight];
+    factor.name += ".factor";
+    factor.role = Role::kBuffer;
+    product.role = Role::kActivation;
+    const ValueId by = other.Add(std::move(factor));
+    const ValueId made =
+        edit.InsertBefore(call, CallBeside(layers.layers[call], "mul", {weight, by}), std::move(product));
+    other.buffers.push_back(by);
+    other.outputs.push_back(made);
+    other.layers[call].inputs[1] = made;
+  }
+  edit.Apply();
+  return other;
+}
+
+// They are made for each call, as a parametrization makes its weight, or without a parameter by a function.
+Layers WithWeightsMade(const Layers& layers, const std::vector<size_t>& calls, const std::set<size_t>& of_functions) {
+  Layers other = layers;
+  Edit edit(&other);
+  for (const size_t call : calls) {
+    const ValueId weight = layers.layers[call].inputs[1];
+    Value made = layers[weight];
+    made.role = Role::kActivation;
+    const bool by_function = of_functions.contains(call);
+    Layer maker = by_function ? CallBeside(layers.layers[call], "full", {})
+                              : CallBeside(layers.layers[call], "mul", {weight, weight});
+    other.layers[call].inputs[1] = edit.InsertBefore(call, std::move(maker), std::move(made));
+    if (by_function) std::erase(other.parameters, weight);
+  }
+  edit.Apply();
+  return other;
+}
+
+}  // namespace
+
+std::optional<Reading> ComputedWeightsInstead(const Layers& layers) {
+  std::vector<size_t> computed;
+  for (size_t l = 0; l < layers.layers.size(); ++l) {
+    const Layer& layer = layers.layers[l];
+    if (layer.attributes.Int("computed_weight", 0) != 0 && layer.inputs.size() > 1 && layer.inputs[1].valid() &&
+        layers[layer.inputs[1]].role == Role::kParameter)
+      computed.push_back(l);
+  }
+  if (computed.empty()) return std::nullopt;
+  const std::set<size_t> of_functions = CallsOfFunctions(layers, computed);
+  const auto name_of = [&](size_t call) { return layers[layers.layers[call].inputs[1]].name; };
+  const bool one = computed.size() == 1;
+  std::string text = "assumed: " +
+                     (one ? std::string("a weight without a name is a parameter")
+                          : std::to_string(computed.size()) + " weights without a name are parameters") +
+                     "; the export may have folded a mask or a norm into " + (one ? "it" : "them");
+  std::string settle = "export model.train(), which folds nothing";
+  if (!of_functions.empty()) {
+    text +=
+        one ? ", or forward() makes it" : ", or forward() makes " + std::to_string(of_functions.size()) + " of them";
+    settle += ", or --frozen '" + name_of(*of_functions.begin()) + "'";
+  }
+  return Reading{"computed-weights", std::move(text), std::move(settle), WithProductsHeld(layers, computed),
+                 WithWeightsMade(layers, computed, of_functions)};
 }
 
 std::optional<Reading> BuffersInstead(const Layers& layers) {

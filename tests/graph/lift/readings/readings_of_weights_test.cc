@@ -79,6 +79,23 @@ TEST_CASE("a weight that lost its name: a product instead, in front of who reads
   CHECK(other[other.layers[1].inputs[1]].role == Role::kBuffer);
   CHECK(other.layers[2].inputs[1] == other.layers[1].outputs[0]);
   CHECK(other.buffers.size() == 2);
+  REQUIRE(reading->also.has_value());  // made for the call alone
+  CHECK(reading->also->layers[1].op == "mul");
+  CHECK(reading->also->outputs == layers.outputs);
+  CHECK(reading->also->parameters == layers.parameters);
+
+  // F.conv1d(x, torch.eye(n)) stands in the forward of what has modules.
+  const ModuleId caller = ModuleId::At(layers.modules.size());
+  layers.modules.push_back({.path = "net"});
+  layers.modules.push_back({.path = "net.stem", .parent = caller});
+  layers.layers[1].module = caller;
+  const auto of_function = ComputedWeightsInstead(layers);
+  REQUIRE(of_function.has_value());
+  REQUIRE(of_function->also.has_value());
+  CHECK(of_function->also->parameters == std::vector<ValueId>{ValueId{1}});
+  REQUIRE(of_function->also->layers.size() == 3);
+  CHECK(of_function->also->layers[1].op == "full");
+  CHECK(of_function->also->layers[2].inputs[1] == of_function->also->layers[1].outputs[0]);
 }
 
 TEST_CASE("stored tensors: those that no module calls weight may be buffers, nameless buffers may be parameters") {
@@ -104,8 +121,8 @@ TEST_CASE("stored tensors: those that no module calls weight may be buffers, nam
   CHECK(BuffersInstead(added("mem_bias")).has_value());  // no module of torch.nn calls it so
   for (const char* noise : {"fc.weight_epsilon", "fc.bias_epsilon", "fc.weight_mask"})
     CHECK(BuffersInstead(added(noise)).has_value());
-  for (const char* trained :
-       {"fc.weight_v", "fc.weight_orig", "rnn.weight_ih_l0", "rnn.bias_hh_l1", "attn.in_proj_weight"})
+  for (const char* trained : {"fc.parametrizations.weight.original0", "fc.weight_v", "fc.weight_orig",
+                              "rnn.weight_ih_l0", "rnn.bias_hh_l1", "attn.in_proj_weight"})
     CHECK(!BuffersInstead(added(trained)).has_value());
   CHECK(!BuffersInstead(added("attn.in_proj_bias")).has_value());
   Layers biased = added("attn.bias");
