@@ -1,8 +1,14 @@
 #include "graph/lift/dynamo/fx_groups.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "graph/programs/aten_target.h"
 
@@ -12,19 +18,63 @@ namespace {
 // Rewrite rules of onnxscript that fold a batch norm (onnxscript/rewriter/rules/fusion/_batch_norm, 0.7).
 constexpr std::string_view kFoldedNorm = "FuseBatchNormInto";
 
-// "features" of "features.slice(1, 4, None)": self.features[1:4](x) calls a Sequential that no module holds, of modules
-// that keep their names and whose parameters are named without it.
-std::string WithoutSlices(std::string path) {
-  constexpr std::string_view kSlice = ".slice(";
-  for (size_t at = path.find(kSlice); at != std::string::npos; at = path.find(kSlice, at)) {
-    const size_t end = path.find(')', at);
-    path.erase(at, end == std::string::npos ? end : end + 1 - at);
+constexpr std::string_view kSlice = ".slice(";
+
+// The slices of lists of modules, "blocks.slice(1, None, None)" of self.blocks[1:]. A ModuleList that is sliced numbers
+// its modules anew (torch/nn/modules/container.py 2.10), so that one is called 0; the modules of a Sequential keep their
+// names.
+std::unordered_set<std::string> RenumberedSlices(const Graph& graph) {
+  std::unordered_set<std::string> slices;
+  for (const Node& node : graph.nodes) {
+    if (node.provenance.name_scopes.find(kSlice) == std::string::npos) continue;
+    for (const std::string& path : ParseNameList(node.provenance.name_scopes).value_or(std::vector<std::string>())) {
+      for (size_t at = path.find(kSlice); at != std::string::npos; at = path.find(kSlice, at + 1)) {
+        const size_t end = path.find(')', at);
+        const std::string_view rest =
+            end == std::string::npos ? std::string_view() : std::string_view(path).substr(end);
+        if (rest == ").0" || rest.starts_with(").0.")) slices.insert(path.substr(0, end + 1));
+      }
+    }
   }
-  return path;
+  return slices;
+}
+
+// The first index and the step of "1, None, 2"; none where a length that the text does not have decides them.
+std::optional<std::pair<int64_t, int64_t>> ParseSlice(const std::string& text) {
+  int first = 0, step = 1;
+  const size_t last = text.rfind(", ");
+  if (last == std::string::npos || std::sscanf(text.c_str(), "%d,", &first) != 1 || first < 0) return std::nullopt;
+  if (text.compare(last + 2, std::string::npos, "None") != 0 && std::sscanf(text.c_str() + last, ", %d", &step) != 1)
+    return std::nullopt;
+  if (step <= 0) return std::nullopt;
+  return std::pair(first, step);
+}
+
+// "features" of "features.slice(1, 4, None)": self.features[1:4](x) calls a Sequential that no module holds, of modules
+// that keep their names and whose parameters are named without it. "blocks.1" of "blocks.slice(1, None, None).0", where
+// the slice is one of `renumbered`.
+std::string WithoutSlices(const std::string& path, const std::unordered_set<std::string>& renumbered) {
+  std::string result;
+  size_t from = 0;
+  for (size_t at = path.find(kSlice); at != std::string::npos; at = path.find(kSlice, from)) {
+    const size_t end = path.find(')', at);
+    result += path.substr(from, at - from);
+    from = end == std::string::npos ? path.size() : end + 1;
+    int number = 0, length = 0;
+    if (!renumbered.contains(path.substr(0, from)) || std::sscanf(path.c_str() + from, ".%d%n", &number, &length) != 1)
+      continue;
+    const size_t begin = at + kSlice.size();
+    const auto slice = ParseSlice(path.substr(begin, end - begin));
+    if (!slice) continue;
+    result += "." + std::to_string(slice->first + slice->second * number);
+    from += static_cast<size_t>(length);
+  }
+  return result + path.substr(from);
 }
 
 // ['', 'layer1', 'layer1.0', 'relu'] and its classes: the first is the root, the last the fx node itself.
-ModulePath PathOf(const Provenance& provenance, std::string* root_class) {
+ModulePath PathOf(const Provenance& provenance, const std::unordered_set<std::string>& renumbered,
+                  std::string* root_class) {
   const auto scopes = ParseNameList(provenance.name_scopes);
   const auto classes = ParseNameList(provenance.class_hierarchy);
   ModulePath path;
@@ -32,7 +82,8 @@ ModulePath PathOf(const Provenance& provenance, std::string* root_class) {
   const bool named = classes.has_value() && classes->size() == scopes->size();
   if (named && root_class->empty()) *root_class = classes->front();
   for (size_t i = 1; i + 1 < scopes->size(); ++i) {
-    path.push_back({.path = WithoutSlices((*scopes)[i]), .class_name = named ? (*classes)[i] : std::string()});
+    path.push_back(
+        {.path = WithoutSlices((*scopes)[i], renumbered), .class_name = named ? (*classes)[i] : std::string()});
   }
   return path;
 }
@@ -78,6 +129,7 @@ void MergeAdaptivePools(std::vector<FxGroup>* groups) {
 
 FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   FxGroups result;
+  const std::unordered_set<std::string> renumbered = RenumberedSlices(graph);
   result.of_node.assign(graph.nodes.size(), -1);
   std::unordered_map<std::string_view, int32_t> by_text;  // -1: host, or not understood
   std::unordered_map<std::string, int32_t> by_name;
@@ -105,7 +157,8 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
           } else {
             entry->second = static_cast<int32_t>(result.groups.size());
             by_name.emplace(fx->name, entry->second);
-            result.groups.push_back({.fx = std::move(*fx), .path = PathOf(node.provenance, &result.root_class)});
+            result.groups.push_back(
+                {.fx = std::move(*fx), .path = PathOf(node.provenance, renumbered, &result.root_class)});
           }
         }
       }
