@@ -135,6 +135,18 @@ ValueId CopiedBias(const Site& site) {
   return site.Add("clone", {bias}, {});
 }
 
+// F.linear(x, self.weight * scale, self.bias * scale): in the second call of a module, too, where the export merged the
+// product of the weight.
+ValueId ComputedBias(const Site& site, const std::string& op) {
+  static const std::unordered_set<std::string_view> kWithNumber = {"add", "sub", "mul", "div"};
+  const std::string name = site.module() + ".bias";
+  const ValueId bias = site.signature.ByTarget(name);
+  if (!kWithNumber.contains(op) || !bias.valid() || site.builder.At(bias).role != Role::kParameter) return {};
+  if (site.signature.IsUnreferenced(name)) site.signature.Take(bias, site.type, site.shape);
+  if (site.builder.At(bias).shape != site.shape) return {};
+  return site.Add(op, {bias}, Named({{"scalar", 1.0}}));
+}
+
 // A buffer that the module computes with on its own: pos_weight - 1, weight.view(-1, 1, 1). Only where the module has
 // no other one that nothing names.
 ValueId ComputedBuffer(const Site& site, const std::string& op) {
@@ -288,8 +300,9 @@ ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const Fx
                        fx.arguments[2].kind == FxLiteral::Kind::kRef && fx.arguments[2].text == name;
   if (!is_bias || at.user.path.empty() || !length.IsConstant()) return {};
   const Site site{at, type, Shape{length}, name};
-  const ValueId copy = CopiedBias(site);
-  return copy.valid() || OperatorOf(name) != "cat" ? copy : JoinedParameters(site);
+  ValueId bias = CopiedBias(site);
+  if (!bias.valid()) bias = ComputedBias(site, OperatorOf(name));
+  return bias.valid() || OperatorOf(name) != "cat" ? bias : JoinedParameters(site);
 }
 
 }  // namespace vramplan

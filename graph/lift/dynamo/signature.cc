@@ -22,6 +22,9 @@ Signature::Signature(const Graph& graph, const FxGroups& groups, LayerBuilder* b
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     const TensorId id = TensorId::At(t);
     if (graph[id].stored.has_value()) stored.emplace(graph[id].name, id);
+    if (graph[id].folded_from.empty()) continue;
+    if (const std::optional<FxLiteral> parts = ParseFxLiteral(graph[id].folded_from))
+      for (const FxLiteral& part : parts->items) folded_.insert(part.text);
   }
   for (const SignatureEntry& entry : entries) {
     if (entry.kind != SignatureEntry::Kind::kParameter && entry.kind != SignatureEntry::Kind::kBuffer) continue;
@@ -268,7 +271,7 @@ std::optional<Signature::Twins> Signature::TakeTwins(const std::vector<ValueId>&
   const auto twin_of = [&](ValueId value, const std::string& module) -> ValueId {
     const std::string target = module + "." + SplitTarget(builder_->At(value).name).second;
     const ValueId twin = ByTarget(target);
-    if (!unreferenced_.contains(target) || !twin.valid() || twin == value) return {};
+    if (!unreferenced_.contains(target) || folded_.contains(target) || !twin.valid() || twin == value) return {};
     const bool is_alike = builder_->At(twin).role == builder_->At(value).role &&
                           (!ShapeIsKnown(twin) || builder_->At(twin).shape == builder_->At(value).shape);
     return is_alike ? twin : ValueId{};

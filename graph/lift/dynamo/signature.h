@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -65,7 +66,7 @@ class Signature {
   ValueId OnlyInside(const std::string& module, const std::string& leaf) const;
 
   // A module like that of `of`, parameters and buffers of one module: it has each of them, as large, and no fx node
-  // names any, nor were they taken before. Of several that which is in most modules around `user` (blocks.2.norm for
+  // names any, nor were they taken before or folded into a constant, as the file notes. Of several that which is in most modules around `user` (blocks.2.norm for
   // blocks.2.attn.qkv), and of those that one whose name has most in common with the first one's
   // (post_attention_layernorm for input_layernorm). Gives its values in the same order; nothing when there is none.
   // Modules outside `within` and the module `except` do not count.
@@ -99,6 +100,7 @@ class Signature {
   std::unordered_map<std::string, ValueId> by_placeholder_, by_target_;
   std::unordered_map<std::string, int> unreferenced_;  // target -> position in order_
   std::unordered_map<std::string, std::string> ties_;  // target -> target that is used
+  std::unordered_set<std::string> folded_;             // targets that some constant was folded from
   std::vector<std::string> order_;                     // targets as listed
   std::vector<bool> shape_known_;                      // by value
 };

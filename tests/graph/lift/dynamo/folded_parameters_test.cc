@@ -300,5 +300,40 @@ TEST_CASE("of a long list of modules that never run, each is as large as the las
   CHECK(parameters[6] == "block7.conv1.weight [8, 16, 3, 3]");
 }
 
+// F.linear(x, self.weight * scale, self.bias * scale), called twice. The export merged the products of the weight and
+// dropped the bias, which is zero.
+TEST_CASE("a module that scales its weight runs twice: no module beside it whose weight was folded takes its place") {
+  CHECK(
+      ToText(LayersFromText(
+          R"(g (float[batch, 8] x) => (float[batch, 8] y, float[3, 8] c) <float[8, 8] `fc.weight`, float scale, float[3, 8] mul_9> {
+    # signature: p_weight: PARAMETER target='fc.weight'
+    # signature: p_bias: PARAMETER target='fc.bias'
+    # signature: p_other: PARAMETER target='rgb.weight'
+    # signature: x: USER_INPUT
+    # folded_from: mul_9 ['rgb.weight', 'val_1']
+    mul = Mul (`fc.weight`, scale)
+      # fx_node: %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%p_weight, 0.5), kwargs = {})
+      # name_scopes: ['', 'fc', 'mul']
+    linear = Gemm <transB = 1> (x, mul)
+      # fx_node: %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%x, %mul, %mul_1), kwargs = {})
+      # name_scopes: ['', 'fc', 'linear']
+    y = Gemm <transB = 1> (linear, mul)
+      # fx_node: %linear_1 : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%linear, %mul_2, %mul_3), kwargs = {})
+      # name_scopes: ['', 'fc', 'linear_1']
+    c = Relu (mul_9)
+      # fx_node: %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%mul_9,), kwargs = {})
+      # name_scopes: ['', 'rgb', 'relu']
+  })")) == R"(
+mul mul @fc (fc.weight) -> mul [8, 8] {scalar=0.5}
+mul mul_1 @fc (fc.bias) -> mul_1 [8] {scalar=1.0}
+linear linear @fc (x, mul, mul_1) -> linear [B, 8]
+mul mul_3 @fc (fc.bias) -> mul_3 [8] {scalar=1.0}
+mul mul_2 @fc (fc.weight) -> mul_2 [8, 8] {scalar=0.5}
+linear linear_1 @fc (linear, mul_2, mul_3) -> y [B, 8]
+mul mul_9 @rgb (rgb.weight) -> mul_9 [3, 8] {scalar=1.0}
+relu relu @rgb (mul_9) -> c [3, 8]
+)");
+}
+
 }  // namespace
 }  // namespace vramplan
