@@ -110,8 +110,8 @@ TEST_CASE("weights that are inputs are refused: an export with export_params=Fal
 
 TEST_CASE("of notes of one kind three are printed, and all of them are in the JSON") {
   const auto reshapes = [](int count, const std::string& batch = "2") {
-    std::string text = "g (float[" + batch + ", 8] x0) => (float[" + batch +
-                       ", 8] y) <float[8, 8] w, int64[2] shape = {2, 8}> {\n";
+    std::string text =
+        "g (float[" + batch + ", 8] x0) => (float[" + batch + ", 8] y) <float[8, 8] w, int64[2] shape = {2, 8}> {\n";
     for (int i = 0; i < count; ++i)
       text += "x" + std::to_string(i + 1) + " = Reshape (x" + std::to_string(i) + ", shape)\n";
     return text + "y = MatMul (x" + std::to_string(count) + ", w)\n}";
