@@ -15,8 +15,8 @@ class Entry:
 
 
 def cross_entropy(out, target):
-    """Of language models [B, S, V] over all positions."""
-    return F.cross_entropy(out.flatten(0, 1), target.flatten()) if out.dim() == 3 and target.dim() == 2 else F.cross_entropy(out, target)
+    """Of language models [B, S, V] over all positions; of others classes are the second axis."""
+    return F.cross_entropy(out.flatten(0, 1), target.flatten()) if out.dim() == 3 and out.shape[:2] == target.shape else F.cross_entropy(out, target)
 
 
 LOSSES = {
