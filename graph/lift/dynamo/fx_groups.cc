@@ -30,8 +30,8 @@ std::unordered_set<std::string> RenumberedSlices(const Graph& graph) {
     for (const std::string& path : ParseNameList(node.provenance.name_scopes).value_or(std::vector<std::string>())) {
       for (size_t at = path.find(kSlice); at != std::string::npos; at = path.find(kSlice, at + 1)) {
         const size_t end = path.find(')', at);
-        const std::string_view rest =
-            end == std::string::npos ? std::string_view() : std::string_view(path).substr(end);
+        if (end == std::string::npos) break;
+        const std::string_view whole = path, rest = whole.substr(end);
         if (rest == ").0" || rest.starts_with(").0.")) slices.insert(path.substr(0, end + 1));
       }
     }

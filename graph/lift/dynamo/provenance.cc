@@ -115,12 +115,7 @@ class ProvenanceSource {
       if (builder_.HasValue(tensor)) return builder_.ValueOf(tensor);
       const NodeId maker = graph_[tensor].producer;
       if (!maker.valid() || GroupOf(maker) < 0 || !lifted_.contains(GroupOf(maker))) return builder_.ValueOf(tensor);
-      const Node& node = graph_[maker];
-      TensorId next;
-      for (size_t i = 0; i < node.inputs.size() && !next.valid(); ++i) {
-        if (node.inputs[i].valid() && !IsShapeOperand(node, i) && !graph_[node.inputs[i]].stored.has_value())
-          next = node.inputs[i];
-      }
+      const TensorId next = DataBehind(graph_[maker], graph_, shapes_, signature_);
       if (!next.valid()) return builder_.ValueOf(tensor);
       tensor = next;
     }

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/lift/liveness.h"
 #include "graph/programs/aten.h"
 
 namespace vramplan {
@@ -213,7 +214,8 @@ ValueId LiftCallWithoutNode(const std::string& name, ValueId source, const FxSit
   const Layer* maker = at.builder.MakerOf(source);
   const bool is_made = at.builder.At(source).role == Role::kActivation || at.builder.At(source).role == Role::kInput;
   if (op == "cat" && is_made && (maker == nullptr || maker->op != "cat")) return JoinOfOne(name, source, maker, at);
-  if (kArithmetic.contains(op) && at.builder.At(source).role == Role::kActivation &&
+  const bool centred = op == "sub" && at.builder.At(source).role == Role::kParameter;  // weight - weight.mean()
+  if (kArithmetic.contains(op) && (centred || at.builder.At(source).role == Role::kActivation) &&
       (maker == nullptr || maker->op != op)) {
     return Arithmetic(op, name, source, at);
   }
@@ -258,6 +260,19 @@ ValueId LiftNormWithoutNode(const std::string& module, ValueId source, const FxS
   ModulePath activation_path = path;
   if (has_own && at.builder.PathOf(source).size() <= at.builder.PathOf(normed).size()) activation_path.pop_back();
   return AddAgain(std::move(activation), source, std::move(activation_path), at);
+}
+
+TensorId DataBehind(const Node& node, const Graph& graph, const Shapes& shapes, const Signature& signature) {
+  TensorId computed;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const TensorId input = node.inputs[i];
+    if (!input.valid() || IsShapeOperand(node, i)) continue;
+    const bool is_stored = graph[input].stored.has_value();
+    const bool is_whole = shapes[input].shape == shapes[node.outputs[0]].shape;
+    if (is_stored && is_whole && node.op == "Sub" && signature.ByTarget(graph[input].name).valid()) return input;
+    if (!is_stored && !computed.valid()) computed = input;
+  }
+  return computed;
 }
 
 }  // namespace vramplan

@@ -29,4 +29,8 @@ ValueId LiftCallWithoutNode(const std::string& name, ValueId source, const FxSit
 // own norm ran; adds it in front of `user` and gives its result, else `source`. `module`: that of the convolution.
 ValueId LiftNormWithoutNode(const std::string& module, ValueId source, const FxSite& at);
 
+// What a node inside a call computes its result from: a weight that it centres (weight - weight.mean(), merged with the
+// same within a variance), else the first operand that is not stored; invalid when there is none.
+TensorId DataBehind(const Node& node, const Graph& graph, const Shapes& shapes, const Signature& signature);
+
 }  // namespace vramplan

@@ -446,5 +446,38 @@ conv2d conv2d @b0.conv (cat, b0.conv.weight) -> y [B, 4, 8, 8] {dilation=[1, 1],
 )");
 }
 
+// (weight - weight.mean(1)) * weight.var(1).rsqrt(): the difference stands in the variance alone.
+TEST_CASE("a weight that is centred twice makes a tensor of its own") {
+  CHECK(ToText(LayersFromText(
+            R"(g (float[batch, 8] x) => (float[batch, 4] y) <float[4, 8] `fc.weight`, int64[1] one = {1}> {
+    # signature: p_weight: PARAMETER target='fc.weight'
+    # signature: x: USER_INPUT
+    mean = ReduceMean (`fc.weight`, one)
+      # fx_node: %mean : [num_users=1] = call_function[target=torch.ops.aten.mean.dim](args = (%p_weight, [1], True), kwargs = {})
+      # name_scopes: ['', 'fc', 'mean']
+    val_20 = Sub (`fc.weight`, mean)
+      # fx_node: %var : [num_users=1] = call_function[target=torch.ops.aten.var.correction](args = (%p_weight, [1]), kwargs = {keepdim: True})
+      # name_scopes: ['', 'fc', 'var']
+    val_21 = Mul (val_20, val_20)
+      # fx_node: %var : [num_users=1] = call_function[target=torch.ops.aten.var.correction](args = (%p_weight, [1]), kwargs = {keepdim: True})
+      # name_scopes: ['', 'fc', 'var']
+    var = ReduceMean (val_21, one)
+      # fx_node: %var : [num_users=1] = call_function[target=torch.ops.aten.var.correction](args = (%p_weight, [1]), kwargs = {keepdim: True})
+      # name_scopes: ['', 'fc', 'var']
+    mul = Mul (val_20, var)
+      # fx_node: %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%sub, %var), kwargs = {})
+      # name_scopes: ['', 'fc', 'mul']
+    y = Gemm <transB = 1> (x, mul)
+      # fx_node: %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%x, %mul), kwargs = {})
+      # name_scopes: ['', 'fc', 'linear']
+  })")) == R"(
+mean mean @fc (fc.weight) -> mean [4, 1] {dim=[1], keepdim=1}
+var var @fc (fc.weight) -> var [4, 1] {dim=[1], keepdim=1}
+sub sub @fc (fc.weight) -> sub [4, 8] {scalar=0.0}
+mul mul @fc (sub, var) -> mul [4, 8]
+linear linear @fc (x, mul) -> y [B, 4]
+)");
+}
+
 }  // namespace
 }  // namespace vramplan
