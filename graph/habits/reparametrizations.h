@@ -59,4 +59,10 @@ inline const Reparametrization* WeightNormOf(std::string_view direction, std::st
   return nullptr;
 }
 
+// Whether it is, and a hook binds the weight to its module.
+inline bool IsBoundWeightNorm(std::string_view direction, std::string_view magnitude) {
+  const Reparametrization* form = WeightNormOf(direction, magnitude);
+  return form != nullptr && form->bound;
+}
+
 }  // namespace vramplan

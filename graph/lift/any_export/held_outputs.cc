@@ -73,9 +73,8 @@ void HoldComputedWeights(Layers* layers, Notes* notes) {
   const auto is_scaled = [&](ValueId direction, ValueId scale) {
     const Layer* quotient = uses.MakerOf(scale);
     const ValueId magnitude = quotient != nullptr && quotient->op == "div" ? quotient->inputs[0] : ValueId();
-    if (!direction.valid() || !magnitude.valid()) return false;
-    const Reparametrization* form = WeightNormOf((*layers)[direction].name, (*layers)[magnitude].name);
-    return form != nullptr && form->bound;
+    return direction.valid() && magnitude.valid() &&
+           IsBoundWeightNorm((*layers)[direction].name, (*layers)[magnitude].name);
   };
   int pruned = 0, scaled = 0;
   for (const Layer& layer : layers->layers) {

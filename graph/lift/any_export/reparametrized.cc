@@ -32,8 +32,7 @@ bool IsWeightNormOfLayers(const DecomposedMatch& found, Layer* call) {
   const std::vector<int64_t> dims = found.MakerOf("norm")->attributes.Ints("dim");
   const bool first = Contains(dims, 0);
   const bool last = Contains(dims, rank - 1);
-  const Reparametrization* form = WeightNormOf(found.At("v").name, found.At("g").name);
-  if (form != nullptr && form->bound) call->attributes.Set("bound", int64_t{1});
+  if (IsBoundWeightNorm(found.At("v").name, found.At("g").name)) call->attributes.Set("bound", int64_t{1});
   return rank >= 2 && static_cast<int>(dims.size()) == rank - 1 && !(first && last);
 }
 

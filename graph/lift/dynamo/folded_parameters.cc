@@ -138,10 +138,9 @@ ValueId CopiedBias(const Site& site) {
 // F.linear(x, self.weight * scale, self.bias * scale): in the second call of a module, too, where the export merged the
 // product of the weight.
 ValueId ComputedBias(const Site& site, const std::string& op) {
-  static const std::unordered_set<std::string_view> kWithNumber = {"add", "sub", "mul", "div"};
   const std::string name = site.module() + ".bias";
   const ValueId bias = site.signature.ByTarget(name);
-  if (!kWithNumber.contains(op) || !bias.valid() || site.builder.At(bias).role != Role::kParameter) return {};
+  if (!IsArithmetic(op) || !bias.valid() || site.builder.At(bias).role != Role::kParameter) return {};
   if (site.signature.IsUnreferenced(name)) site.signature.Take(bias, site.type, site.shape);
   if (site.builder.At(bias).shape != site.shape) return {};
   return site.Add(op, {bias}, Named({{"scalar", 1.0}}));
@@ -277,10 +276,9 @@ ValueId Noted(TensorId constant, const std::string& name, const FxSite& at) {
   Shape own = whole.shape;
   for (; op == "expand" && unsqueezed > 0 && own.rank() > 0; --unsqueezed) own.Remove(0);
   at.signature.Take(parameter, whole.type, own);
-  const bool with_number = IsOneOf(op, {"add", "sub", "mul", "div"});
   const Site site{at, whole.type, whole.shape, name};
   return site.Add(kViews.contains(op) ? "reshape" : op, {parameter},
-                  with_number ? Named({{"scalar", 1.0}}) : Attributes());
+                  IsArithmetic(op) ? Named({{"scalar", 1.0}}) : Attributes());
 }
 
 }  // namespace

@@ -1,15 +1,18 @@
 #include "graph/lift/dynamo/fx_groups.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "graph/base/bytes.h"
 #include "graph/programs/aten_target.h"
 
 namespace vramplan {
@@ -39,15 +42,16 @@ std::unordered_set<std::string> RenumberedSlices(const Graph& graph) {
   return slices;
 }
 
-// The first index and the step of "1, None, 2"; none where a length that the text does not have decides them.
-std::optional<std::pair<int64_t, int64_t>> ParseSlice(const std::string& text) {
-  int first = 0, step = 1;
-  const size_t last = text.rfind(", ");
-  if (last == std::string::npos || std::sscanf(text.c_str(), "%d,", &first) != 1 || first < 0) return std::nullopt;
-  if (text.compare(last + 2, std::string::npos, "None") != 0 && std::sscanf(text.c_str() + last, ", %d", &step) != 1)
-    return std::nullopt;
-  if (step <= 0) return std::nullopt;
-  return std::pair(first, step);
+// The place in the list of module `number` of "1, None, 2"; none where a length that the text does not have decides it.
+std::optional<int64_t> PlaceInSlice(const std::string& slice, int64_t number) {
+  const std::optional<FxLiteral> parts = ParseFxLiteral("[" + slice + "]");
+  if (!parts || parts->items.size() != 3) return std::nullopt;
+  const auto given_or = [](const FxLiteral& part, int64_t usual) {
+    return part.kind == FxLiteral::Kind::kNone ? usual : part.integer;
+  };
+  const int64_t first = given_or(parts->items[0], 0), step = given_or(parts->items[2], 1);
+  if (first < 0 || step <= 0) return std::nullopt;
+  return SaturatingAdd(first, SaturatingMultiply(step, number));
 }
 
 // "features" of "features.slice(1, 4, None)": self.features[1:4](x) calls a Sequential that no module holds, of modules
@@ -57,19 +61,20 @@ std::string WithoutSlices(const std::string& path, const std::unordered_set<std:
   std::string result;
   size_t from = 0;
   for (size_t at = path.find(kSlice); at != std::string::npos; at = path.find(kSlice, from)) {
+    result.append(path, from, at - from);
     const size_t end = path.find(')', at);
-    result += path.substr(from, at - from);
-    from = end == std::string::npos ? path.size() : end + 1;
-    int number = 0, length = 0;
-    if (!renumbered.contains(path.substr(0, from)) || std::sscanf(path.c_str() + from, ".%d%n", &number, &length) != 1)
-      continue;
+    if (end == std::string::npos) return result;
+    from = end + 1;
+    if (!renumbered.contains(path.substr(0, from)) || from >= path.size()) continue;
+    int64_t number = 0;
+    const auto [rest, status] = std::from_chars(path.data() + from + 1, path.data() + path.size(), number);
     const size_t begin = at + kSlice.size();
-    const auto slice = ParseSlice(path.substr(begin, end - begin));
-    if (!slice) continue;
-    result += "." + std::to_string(slice->first + slice->second * number);
-    from += static_cast<size_t>(length);
+    const auto place = status == std::errc() ? PlaceInSlice(path.substr(begin, end - begin), number) : std::nullopt;
+    if (!place) continue;
+    result += "." + std::to_string(*place);
+    from = static_cast<size_t>(rest - path.data());
   }
-  return result + path.substr(from);
+  return result.append(path, from);
 }
 
 // ['', 'layer1', 'layer1.0', 'relu'] and its classes: the first is the root, the last the fx node itself.

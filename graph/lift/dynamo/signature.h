@@ -66,10 +66,10 @@ class Signature {
   ValueId OnlyInside(const std::string& module, const std::string& leaf) const;
 
   // A module like that of `of`, parameters and buffers of one module: it has each of them, as large, and no fx node
-  // names any, nor were they taken before or folded into a constant, as the file notes. Of several that which is in most modules around `user` (blocks.2.norm for
-  // blocks.2.attn.qkv), and of those that one whose name has most in common with the first one's
-  // (post_attention_layernorm for input_layernorm). Gives its values in the same order; nothing when there is none.
-  // Modules outside `within` and the module `except` do not count.
+  // names any, nor were they taken before or folded into a constant, as the file notes. Of several that which is in
+  // most modules around `user` (blocks.2.norm for blocks.2.attn.qkv), and of those that one whose name has most in
+  // common with the first one's (post_attention_layernorm for input_layernorm). Gives its values in the same order;
+  // nothing when there is none. Modules outside `within` and the module `except` do not count.
   struct Twins {
     std::string module;
     std::vector<ValueId> values;

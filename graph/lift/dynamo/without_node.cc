@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/base/text.h"
 #include "graph/lift/liveness.h"
 #include "graph/programs/aten.h"
 
@@ -190,9 +191,10 @@ std::string OperatorOf(const std::string& name) {
   return end != std::string::npos && end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
 }
 
+bool IsArithmetic(std::string_view op) { return IsOneOf(op, {"add", "sub", "mul", "div"}); }
+
 ValueId LiftCallWithoutNode(const std::string& name, ValueId source, const FxSite& at) {
   if (!source.valid()) return source;
-  static const std::unordered_set<std::string_view> kArithmetic = {"add", "sub", "mul", "div"};
   const std::string op = OperatorOf(name);
   if (op == "clone") {
     if (!IsCopy(source, at)) {  // a dropout of nothing, perhaps behind a norm that was merged
@@ -215,7 +217,7 @@ ValueId LiftCallWithoutNode(const std::string& name, ValueId source, const FxSit
   const bool is_made = at.builder.At(source).role == Role::kActivation || at.builder.At(source).role == Role::kInput;
   if (op == "cat" && is_made && (maker == nullptr || maker->op != "cat")) return JoinOfOne(name, source, maker, at);
   const bool centred = op == "sub" && at.builder.At(source).role == Role::kParameter;  // weight - weight.mean()
-  if (kArithmetic.contains(op) && (centred || at.builder.At(source).role == Role::kActivation) &&
+  if (IsArithmetic(op) && (centred || at.builder.At(source).role == Role::kActivation) &&
       (maker == nullptr || maker->op != op)) {
     return Arithmetic(op, name, source, at);
   }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "graph/lift/dynamo/folded.h"
 
@@ -19,6 +20,9 @@ namespace vramplan {
 // "layer_norm_12" -> "layer_norm": torch.fx names a node after its operator and counts on (torch/fx/graph.py,
 // _Namespace.create_name).
 std::string OperatorOf(const std::string& name);
+
+// add, sub, mul, div: with a number they leave a tensor's shape as it is.
+bool IsArithmetic(std::string_view op);
 
 // The value called `name`, an operand of `user` that nothing in the file carries and that takes its data from `source`:
 // the result of a layer that is added here, in front of `user`, or `source` itself.

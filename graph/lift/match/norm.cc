@@ -128,8 +128,8 @@ bool IsWeightNorm(const NodesMatch& found, Draft* draft) {
   if (!axes.has_value() || rank < 2 || static_cast<int>(axes->size()) != rank - 1) return false;
   std::vector<bool> reduced(static_cast<size_t>(rank), false);
   for (const int64_t axis : *axes) reduced.at(static_cast<size_t>(FromFront(axis, rank))) = true;
-  const Reparametrization* form = WeightNormOf(source.NameOf(found["v"]), source.NameOf(found["g"]));
-  if (form != nullptr && form->bound) draft->attributes.Set("bound", int64_t{1});
+  if (IsBoundWeightNorm(source.NameOf(found["v"]), source.NameOf(found["g"])))
+    draft->attributes.Set("bound", int64_t{1});
   return !reduced.front() || !reduced.back();
 }
 

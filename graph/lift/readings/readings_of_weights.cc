@@ -163,6 +163,14 @@ std::set<size_t> CallsOfFunctions(const Layers& layers, const std::vector<size_t
   return found;
 }
 
+// Has `maker` make the weight of a call, in front of it.
+ValueId MakeWeight(size_t call, Layer maker, Layers* layers, Edit* edit) {
+  ValueId& weight = layers->layers[call].inputs[1];
+  Value made = (*layers)[weight];
+  made.role = Role::kActivation;
+  return weight = edit->InsertBefore(call, std::move(maker), std::move(made));
+}
+
 // The weights of these calls are products with a buffer of their shape, each of which lives until the next forward, as
 // torch.nn.utils.prune and weight_norm hold theirs.
 Layers WithProductsHeld(const Layers& layers, const std::vector<size_t>& calls) {
@@ -170,16 +178,12 @@ Layers WithProductsHeld(const Layers& layers, const std::vector<size_t>& calls) 
   Edit edit(&other);
   for (const size_t call : calls) {
     const ValueId weight = layers.layers[call].inputs[1];
-    Value factor = layers[weight], product = layers[weight];
+    Value factor = layers[weight];
     factor.name += ".factor";
     factor.role = Role::kBuffer;
-    product.role = Role::kActivation;
     const ValueId by = other.Add(std::move(factor));
-    const ValueId made =
-        edit.InsertBefore(call, CallBeside(layers.layers[call], "mul", {weight, by}), std::move(product));
     other.buffers.push_back(by);
-    other.outputs.push_back(made);
-    other.layers[call].inputs[1] = made;
+    other.outputs.push_back(MakeWeight(call, CallBeside(layers.layers[call], "mul", {weight, by}), &other, &edit));
   }
   edit.Apply();
   return other;
@@ -191,12 +195,11 @@ Layers WithWeightsMade(const Layers& layers, const std::vector<size_t>& calls, c
   Edit edit(&other);
   for (const size_t call : calls) {
     const ValueId weight = layers.layers[call].inputs[1];
-    Value made = layers[weight];
-    made.role = Role::kActivation;
     const bool by_function = of_functions.contains(call);
-    Layer maker = by_function ? CallBeside(layers.layers[call], "full", {})
-                              : CallBeside(layers.layers[call], "mul", {weight, weight});
-    other.layers[call].inputs[1] = edit.InsertBefore(call, std::move(maker), std::move(made));
+    MakeWeight(call,
+               by_function ? CallBeside(layers.layers[call], "full", {})
+                           : CallBeside(layers.layers[call], "mul", {weight, weight}),
+               &other, &edit);
     if (by_function) std::erase(other.parameters, weight);
   }
   edit.Apply();

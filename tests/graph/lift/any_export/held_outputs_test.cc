@@ -74,6 +74,7 @@ TEST_CASE("a weight with one norm for all, weight_norm(dim=None), lives until th
     hand.layers.outputs = {hand.Add("linear", {x, weight}, {Dim::Batch(), 4})};
     Notes notes;
     HoldComputedWeights(&hand.layers, &notes);
+    CHECK(notes.all().size() == hand.layers.kept_by_modules.size());
     CHECK(notes.Has("scaled-weights") == !hand.layers.kept_by_modules.empty());
     return hand.layers.kept_by_modules.size();
   };
