@@ -23,11 +23,48 @@ namespace {
 // What is assumed, and what the step asks for at most under each other answer.
 struct Doubt {
   Assumption assumption;  // but for its ends
-  std::vector<Bytes> others;
+  std::vector<PeaksByPhase> others;
 
-  void Add(const Result<Bytes>& other) {
-    if (other.ok()) others.push_back(*other);
+  void Add(Result<PeaksByPhase> other) {
+    if (other.ok()) others.push_back(*std::move(other));
   }
+};
+
+// The step that is asked about, and how it is asked under other answers.
+class AskedStep {
+ public:
+  AskedStep(const DoubtedStep& asked, const TrainingSpec& spec)
+      : options(asked.options),
+        prepared(asked.prepared),
+        spec(spec),
+        likely(asked.likely),
+        batch(asked.batch),
+        requested(asked.requested) {}
+
+  // Of other layers, with the likely names, or with these.
+  Result<PeaksByPhase> With(const Layers& layers) const {
+    Notes already_told;
+    return PeaksFor(layers, spec, batch, &already_told);
+  }
+  Result<PeaksByPhase> With(const Layers& layers, const Releases& releases) const {
+    return With(layers, releases, spec);
+  }
+  // Of layers that differ in no tensor.
+  Result<PeaksByPhase> With(const Layers& layers, const TrainingSpec& other) const {
+    return With(layers, prepared.lifetimes.likely, other);
+  }
+  Result<PeaksByPhase> With(const Layers& layers, const Releases& releases, const TrainingSpec& other) const {
+    Notes already_told;
+    return PeaksFor(layers, releases, other, batch, &already_told);
+  }
+  PeaksByPhase Likely() const { return PeaksByPhaseOf(likely, batch); }
+
+  const Options& options;
+  const Prepared& prepared;
+  const TrainingSpec& spec;
+  const Timeline& likely;
+  const int64_t batch;
+  const Bytes requested;
 };
 
 std::string Count(int count, const std::string& one, const std::string& many) {
@@ -40,7 +77,7 @@ bool IsLeftOut(const Options& options, bool said_elsewhere) {
 }
 
 // The step of this file with other things put back; `named`: also where variables keep the most of what they made.
-void AddWith(const DoubtedStep& step, const PutBack& put_back, bool named, Doubt* doubt) {
+void AddWith(const AskedStep& step, const PutBack& put_back, bool named, Doubt* doubt) {
   Notes already_told;
   const Runtime runtime = step.spec.framework.runtime;
   Result<Layers> layers = GraphFor(runtime, step.prepared.graph, step.prepared.shapes, put_back, &already_told);
@@ -48,21 +85,12 @@ void AddWith(const DoubtedStep& step, const PutBack& put_back, bool named, Doubt
   AddOriginalModules(&*layers);
   // What was put back may be all that a pattern matched: then it matches nothing now.
   static_cast<void>(ApplyTrained(step.prepared.trained, &*layers, &already_told));
-  doubt->Add(RequestedFor(*layers, step.spec, step.batch, &already_told));
-  if (named && runtime == Runtime::kPyTorch) {
-    const Releases most = ReleasesAfter(*layers, Naming::kMost);
-    doubt->Add(RequestedFor(*layers, most, step.spec, step.batch, &already_told));
-  }
-}
-
-// Of layers that differ in no tensor.
-Result<Bytes> Under(const DoubtedStep& step, const Layers& layers, const TrainingSpec& other) {
-  Notes already_told;
-  return RequestedFor(layers, step.prepared.lifetimes.likely, other, step.batch, &already_told);
+  doubt->Add(step.With(*layers));
+  if (named && runtime == Runtime::kPyTorch) doubt->Add(step.With(*layers, ReleasesAfter(*layers, Naming::kMost)));
 }
 
 // Only the names of weights tell that a batch norm was folded; metadata of the dynamo exporter is a fact.
-std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
+std::optional<Doubt> FoldedNorms(const AskedStep& step) {
   const int restored = step.prepared.layers.guesses.restored_norms;
   if (restored == 0 || step.spec.given.count("assume-batchnorm") != 0) return std::nullopt;
   Doubt doubt;
@@ -79,7 +107,7 @@ std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
 
 // A file of model.eval() has lost its dropouts, one of model.train() has them; not every file says which it is. Where
 // they stood nobody knows: in transformers behind products and probabilities, elsewhere behind activations if at all.
-std::optional<Doubt> Dropouts(const DoubtedStep& step) {
+std::optional<Doubt> Dropouts(const AskedStep& step) {
   constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
   if (step.spec.mode != Mode::kTrain || step.options.put_back.dropout > 0) return std::nullopt;
   if (!step.prepared.question.model.MayLackDropouts()) return std::nullopt;
@@ -97,7 +125,7 @@ std::optional<Doubt> Dropouts(const DoubtedStep& step) {
   return doubt;
 }
 
-std::optional<Doubt> InPlace(const DoubtedStep& step) {
+std::optional<Doubt> InPlace(const AskedStep& step) {
   if (step.spec.inplace != Inplace::kAuto) return std::nullopt;
   std::vector<bool> can = CanBeInPlace(step.prepared.layers);
   std::set<ValueId> recorded;
@@ -124,19 +152,18 @@ std::optional<Doubt> InPlace(const DoubtedStep& step) {
     if (inplace == Inplace::kOff ? !some_are || (named && !copies) : all_are)
       continue;  // the likely step, or less than the one below
     other.inplace = inplace;
-    doubt.Add(Under(step, step.prepared.layers, other));
+    doubt.Add(step.With(step.prepared.layers, other));
   }
   // What an activation makes beside its input is one tensor more that a variable may keep.
   if (named) {
     other.inplace = Inplace::kOff;
-    Notes already_told;
-    doubt.Add(RequestedFor(step.prepared.layers, step.prepared.lifetimes.most, other, step.batch, &already_told));
+    doubt.Add(step.With(step.prepared.layers, step.prepared.lifetimes.most, other));
   }
   return doubt;
 }
 
 // The bytes of the outputs, which is what a loss and its target are made of.
-Bytes OutputBytes(const DoubtedStep& step) {
+Bytes OutputBytes(const AskedStep& step) {
   Bytes bytes;
   for (const ValueId id : step.prepared.layers.outputs) {
     if (!id.valid()) continue;
@@ -146,7 +173,7 @@ Bytes OutputBytes(const DoubtedStep& step) {
   return bytes;
 }
 
-std::optional<Doubt> OtherLoss(const DoubtedStep& step) {
+std::optional<Doubt> OtherLoss(const AskedStep& step) {
   // log_softmax, its gradient, the gradient of the logits and a target: no loss of the list takes more of them.
   constexpr int64_t kCopies = 6;
   if (step.spec.mode != Mode::kTrain || step.spec.loss != Loss::kAuto || step.likely.loss == Loss::kNone)
@@ -160,14 +187,14 @@ std::optional<Doubt> OtherLoss(const DoubtedStep& step) {
   for (const Loss loss : {Loss::kNone, Loss::kMse, Loss::kCrossEntropy}) {
     if (loss == step.likely.loss) continue;
     other.loss = loss;
-    doubt.Add(Under(step, step.prepared.layers, other));
+    doubt.Add(step.With(step.prepared.layers, other));
   }
   return doubt;
 }
 
 // A model of several results: which of them the script's loss reads is not in the file. What no loss reads keeps its
 // graph until the next forward has made it anew.
-std::optional<Doubt> OtherOutputs(const DoubtedStep& step) {
+std::optional<Doubt> OtherOutputs(const AskedStep& step) {
   constexpr size_t kMost = 4;  // outputs that are asked about one by one
   if (step.spec.mode != Mode::kTrain || step.spec.given.count("loss-on") != 0) return std::nullopt;
   const Layers& layers = step.prepared.layers;
@@ -190,12 +217,12 @@ std::optional<Doubt> OtherOutputs(const DoubtedStep& step) {
   TrainingSpec other = step.spec;
   for (std::string& which : others) {
     other.loss_on = std::move(which);
-    doubt.Add(Under(step, layers, other));
+    doubt.Add(step.With(layers, other));
   }
   return doubt;
 }
 
-std::optional<Doubt> Names(const DoubtedStep& step) {
+std::optional<Doubt> Names(const AskedStep& step) {
   if (!step.prepared.lifetimes.AreGuessed()) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "names",
@@ -206,14 +233,13 @@ std::optional<Doubt> Names(const DoubtedStep& step) {
                       .told_above = 1};
   for (const Releases* releases : {&step.prepared.lifetimes.fewest, &step.prepared.lifetimes.most}) {
     if (*releases == step.prepared.lifetimes.likely) continue;
-    Notes already_told;
-    doubt.Add(RequestedFor(step.prepared.layers, *releases, step.spec, step.batch, &already_told));
+    doubt.Add(step.With(step.prepared.layers, *releases));
   }
   return doubt;
 }
 
 // No exporter writes requires_grad.
-std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
+std::optional<Doubt> FrozenParameters(const AskedStep& step) {
   if (step.prepared.assumed_frozen.empty() || step.spec.mode != Mode::kTrain) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "assumed-frozen",
@@ -224,7 +250,7 @@ std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
   patterns.insert(patterns.end(), step.options.trained.begin(), step.options.trained.end());
   Notes already_told;
   static_cast<void>(ApplyTrained(patterns, &whole, &already_told));
-  doubt.Add(Under(step, whole, step.spec));
+  doubt.Add(step.With(whole, step.spec));
   return doubt;
 }
 
@@ -245,14 +271,14 @@ Layers OnlyLastTrained(const Layers& layers) {
 
 // Whether it may matter which parameters are trained, and nothing says so. In inference it matters to autocast, which
 // keeps its copies of weights that require a gradient (semantics/autocast.h).
-bool AsksWhatIsTrained(const DoubtedStep& step) {
+bool AsksWhatIsTrained(const AskedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain && !IsAutocast(step.spec.precision)) return false;
   return step.options.trained.empty() && model.frozen == 0 && !model.trained_known;
 }
 
 // A teacher, or an encoder that follows another by averaging, runs under torch.no_grad(): the file shows two networks.
-std::optional<Doubt> Teachers(const DoubtedStep& step) {
+std::optional<Doubt> Teachers(const AskedStep& step) {
   if (!AsksWhatIsTrained(step)) return std::nullopt;
   const Layers& layers = step.prepared.layers;
   const std::vector<Tower> towers = FindTowers(layers);
@@ -268,13 +294,13 @@ std::optional<Doubt> Teachers(const DoubtedStep& step) {
   for (size_t i = 0; i < std::min(towers.size(), kMost); ++i) {
     Layers other = layers;
     for (const ValueId id : towers[i].parameters) SetTrained(&other, id, false);
-    doubt.Add(Under(step, other, step.spec));
+    doubt.Add(step.With(other, step.spec));
   }
   return doubt;
 }
 
 // A copy of a network gives targets, with what made its input; the file shows one graph.
-std::optional<Doubt> TargetsOfCopies(const DoubtedStep& step) {
+std::optional<Doubt> TargetsOfCopies(const AskedStep& step) {
   const Layers& layers = step.prepared.layers;
   const std::optional<Copies> copies = step.spec.mode == Mode::kTrain ? FindCopies(layers) : std::nullopt;
   const std::optional<Layers> other = copies ? WithoutGradient(layers, *copies) : std::nullopt;
@@ -285,12 +311,12 @@ std::optional<Doubt> TargetsOfCopies(const DoubtedStep& step) {
                               ", hands gradients on; code may run it, and what it alone "
                               "is given, under torch.no_grad()",
                       .settle = kDynamoTells};
-  doubt.Add(Under(step, *other, step.spec));
+  doubt.Add(step.With(*other, step.spec));
   return doubt;
 }
 
 // A network that comes with weights is often frozen, and what was added to it trained.
-std::optional<Doubt> Backbones(const DoubtedStep& step) {
+std::optional<Doubt> Backbones(const AskedStep& step) {
   if (!AsksWhatIsTrained(step)) return std::nullopt;
   Layers other = step.prepared.layers;
   const std::optional<Tower> backbone = FindBackbone(other);
@@ -304,12 +330,12 @@ std::optional<Doubt> Backbones(const DoubtedStep& step) {
                               (is_in_front ? "in front of " + patterns.back().glob : "in " + patterns.front().glob) +
                               ", of a kind that is often loaded with weights and frozen, is trained",
                       .settle = ToString(patterns) + " freezes it"};
-  doubt.Add(Under(step, other, step.spec));
+  doubt.Add(step.With(other, step.spec));
   return doubt;
 }
 
 // Which modules run under torch.utils.checkpoint only source lines say. Where all blocks do, hardly less is possible.
-std::optional<Doubt> Checkpoints(const DoubtedStep& step) {
+std::optional<Doubt> Checkpoints(const AskedStep& step) {
   if (step.spec.mode != Mode::kTrain || step.prepared.question.model.checkpoints_known) return std::nullopt;
   if (!step.spec.checkpoint.empty() || IsLeftOut(step.options, true)) return std::nullopt;
   TrainingSpec other = step.spec;
@@ -320,12 +346,12 @@ std::optional<Doubt> Checkpoints(const DoubtedStep& step) {
                       .text = "assumed: nothing runs under torch.utils.checkpoint; the file does not say",
                       .settle = "--checkpoint " + other.checkpoint.front() + " and the other modules that do",
                       .said_elsewhere = true};
-  doubt.Add(Under(step, step.prepared.layers, other));
+  doubt.Add(step.With(step.prepared.layers, other));
   return doubt;
 }
 
 // What no exporter writes and no other row asks. Less than a head alone, nothing that trains takes.
-std::optional<Doubt> AllTrained(const DoubtedStep& step) {
+std::optional<Doubt> AllTrained(const AskedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0) return std::nullopt;
   if (model.trained_known || IsLeftOut(step.options, true)) return std::nullopt;
@@ -334,29 +360,47 @@ std::optional<Doubt> AllTrained(const DoubtedStep& step) {
                       .text = "assumed: every parameter is trained, which the file does not say",
                       .settle = "--frozen PATTERN, or vramplan run on the script",
                       .said_elsewhere = true};
-  doubt.Add(Under(step, OnlyLastTrained(step.prepared.layers), step.spec));
+  doubt.Add(step.With(OnlyLastTrained(step.prepared.layers), step.spec));
   return doubt;
 }
 
 // Where two programs write the same nodes (graph/lift/readings/readings.h).
-std::vector<Doubt> Rereadings(const DoubtedStep& step) {
+std::vector<Doubt> Rereadings(const AskedStep& step) {
   std::vector<Doubt> doubts;
   if (step.spec.framework.runtime != Runtime::kPyTorch) return doubts;
   const bool evaluates = step.spec.mode != Mode::kTrain;
   for (Reading& reading : OtherReadings(step.prepared.layers,
                                         {step.spec.mode != Mode::kInfer, IsAutocast(step.spec.precision), evaluates})) {
-    Notes already_told;
     Doubt doubt;
     doubt.assumption = {
         .code = std::move(reading.code), .text = std::move(reading.text), .settle = std::move(reading.settle)};
-    doubt.Add(RequestedFor(reading.layers, step.spec, step.batch, &already_told));
-    if (reading.also) doubt.Add(RequestedFor(*reading.also, step.spec, step.batch, &already_told));
+    doubt.Add(step.With(reading.layers));
+    if (reading.also) doubt.Add(step.With(*reading.also));
     doubts.push_back(std::move(doubt));
   }
   return doubts;
 }
 
-using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
+using Ask = std::optional<Doubt> (*)(const AskedStep& step);
+// With what its other answers give.
+Assumption WithEnds(Doubt doubt, const AskedStep& step, const PeaksByPhase& likely) {
+  Assumption assumption = std::move(doubt.assumption);
+  assumption.batch = step.batch;
+  assumption.low = assumption.likely = assumption.high = step.requested;
+  ByPhase& phases = assumption.phases;
+  phases.low = phases.likely = phases.high = likely.All();
+  for (const PeaksByPhase& other : doubt.others) {
+    assumption.low = std::min(assumption.low, other.Peak());
+    assumption.high = std::max(assumption.high, other.Peak());
+    const std::vector<Bytes> peaks = other.All();
+    for (size_t p = 0; p < peaks.size(); ++p) {
+      phases.low[p] = std::min(phases.low[p], peaks[p]);
+      phases.high[p] = std::max(phases.high[p], peaks[p]);
+    }
+  }
+  return assumption;
+}
+
 constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms,     Dropouts,  InPlace,     OtherLoss, OtherOutputs, Names,
                               Teachers,         TargetsOfCopies, Backbones, Checkpoints, AllTrained};
 
@@ -366,22 +410,14 @@ std::vector<Assumption> Doubts(const DoubtedStep& asked) {
   // The peak of a later step is that of the second: optimizers make their state in the first.
   TrainingSpec two_steps = asked.spec;
   two_steps.steps = std::min(two_steps.steps, 2);
-  const DoubtedStep step{asked.prepared, asked.options, two_steps, asked.batch, asked.likely, asked.requested};
+  const AskedStep step(asked, two_steps);
   std::vector<Doubt> doubts = Rereadings(step);
   for (const Ask ask : kQuestions) {
     if (std::optional<Doubt> doubt = ask(step)) doubts.push_back(*std::move(doubt));
   }
+  const PeaksByPhase likely = step.Likely();
   std::vector<Assumption> assumptions;
-  for (Doubt& doubt : doubts) {
-    Assumption& assumption = doubt.assumption;
-    assumption.batch = step.batch;
-    assumption.low = assumption.likely = assumption.high = step.requested;
-    for (const Bytes requested : doubt.others) {
-      assumption.low = std::min(assumption.low, requested);
-      assumption.high = std::max(assumption.high, requested);
-    }
-    assumptions.push_back(std::move(assumption));
-  }
+  for (Doubt& doubt : doubts) assumptions.push_back(WithEnds(std::move(doubt), step, likely));
   return assumptions;
 }
 

@@ -87,17 +87,17 @@ Result<Timeline> ScheduleFor(const Layers& layers, const TrainingSpec& spec, int
   return ScheduleFor(layers, LikelyReleases(layers, spec), spec, batch, notes);
 }
 
-Result<Bytes> RequestedFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
-  return RequestedFor(layers, LikelyReleases(layers, spec), spec, batch, notes);
+Result<PeaksByPhase> PeaksFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes) {
+  return PeaksFor(layers, LikelyReleases(layers, spec), spec, batch, notes);
 }
 
-Result<Bytes> RequestedFor(const Layers& layers, const Releases& releases, const TrainingSpec& spec, int64_t batch,
-                           Notes* notes) {
+Result<PeaksByPhase> PeaksFor(const Layers& layers, const Releases& releases, const TrainingSpec& spec, int64_t batch,
+                              Notes* notes) {
   if (spec.framework.runtime == Runtime::kPyTorch && !HasModelsBeside(spec))
-    return PeakAs(releases, layers, spec, batch, notes);
+    return PeaksAs(releases, layers, spec, batch, notes);
   const Result<Timeline> timeline = ScheduleFor(layers, releases, spec, batch, notes);
   if (!timeline.ok()) return timeline.error();
-  return RequestedPeak(*timeline, batch);
+  return PeaksByPhaseOf(*timeline, batch);
 }
 
 Result<Timeline> ScheduleFor(const Layers& layers, const Releases& releases, const TrainingSpec& spec, int64_t batch,

@@ -1,7 +1,7 @@
 // The runtimes beside PyTorch: what each needs of the other rooms, and nothing more.
 //
 //   GraphFor       the layers: lifted to what PyTorch ran, or (ONNX Runtime) the file as it is
-//   ScheduleFor    the events of a step; RequestedFor: the most that they ask for
+//   ScheduleFor    the events of a step; PeaksFor: the most that its phases ask for
 //   ArenaOf        its allocator; nothing for PyTorch, which has the caching allocator
 //   PoolOn         how much of a card that allocator may take
 //   ReservedAround how sure the reserved bytes are
@@ -17,6 +17,7 @@
 #include "planner/lifetimes/lifetimes.h"
 #include "planner/spec/device.h"
 #include "planner/spec/spec.h"
+#include "planner/timeline/peaks_by_phase.h"
 #include "planner/timeline/timeline.h"
 
 namespace vramplan {
@@ -31,10 +32,10 @@ Lifetimes LifetimesFor(Runtime runtime, const Layers& layers);
 Result<Timeline> ScheduleFor(const Layers& layers, const Releases& releases, const TrainingSpec& spec, int64_t batch,
                              Notes* notes);
 Result<Timeline> ScheduleFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes);
-// RequestedPeak of the same, which keeps no timeline where it need not.
-Result<Bytes> RequestedFor(const Layers& layers, const Releases& releases, const TrainingSpec& spec, int64_t batch,
-                           Notes* notes);
-Result<Bytes> RequestedFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes);
+// PeaksByPhaseOf the same, which keeps no timeline where it need not.
+Result<PeaksByPhase> PeaksFor(const Layers& layers, const Releases& releases, const TrainingSpec& spec, int64_t batch,
+                              Notes* notes);
+Result<PeaksByPhase> PeaksFor(const Layers& layers, const TrainingSpec& spec, int64_t batch, Notes* notes);
 
 std::optional<BfcConfig> ArenaOf(const TrainingSpec& spec);
 

@@ -9,6 +9,7 @@
 #include "graph/base/note.h"
 #include "graph/base/result.h"
 #include "planner/lifetimes/lifetimes.h"
+#include "planner/timeline/peaks_by_phase.h"
 #include "planner/timeline/timeline.h"
 
 namespace vramplan {
@@ -16,9 +17,9 @@ namespace vramplan {
 // Schedule in PyTorch, with these names: one of LifetimesOf(layers), or of layers that differ in no tensor.
 Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
                             Notes* notes);
-// The most that any step of it asks for (RequestedPeak), without keeping what it is made of: a third of the memory. Not
-// where HasModelsBeside(spec) (around.h), whose events are put between those of a timeline.
-Result<Bytes> PeakAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
-                     Notes* notes);
+// What its phases ask for at most, without keeping what they are made of: a third of the memory. Not where
+// HasModelsBeside(spec) (around.h), whose events are put between those of a timeline.
+Result<PeaksByPhase> PeaksAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
+                             Notes* notes);
 
 }  // namespace vramplan

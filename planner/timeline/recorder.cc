@@ -14,9 +14,9 @@ void Recorder::Push(EventKind kind, Category category, BlockId block) {
   if (stopped_) return;
   ++events_;
   if (level_) {
-    if (step_ > 0) level_->peak = std::max(level_->peak, level_->now);  // the setup's own peak does not count
+    const Bytes before = level_->now;
     level_->Follow(kind, block);
-    if (step_ > 0) level_->peak = std::max(level_->peak, level_->now);
+    if (step_ > 0) level_->peaks.Raise(phase_, std::max(before, level_->now));
     return;
   }
   const Origin at_work = at_work_ != nullptr ? *at_work_ : Origin();

@@ -1,10 +1,11 @@
 // Recorder: the Memory that Schedule gives to the rules. It records every request as an event of the Timeline, or, of a
-// step that is asked for its peak alone, keeps the level and the blocks of unknown size.
+// step that is asked for its peaks alone, keeps these and the blocks of unknown size.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "planner/timeline/peaks_by_phase.h"
 #include "planner/timeline/timeline.h"
 
 namespace vramplan {
@@ -27,8 +28,8 @@ class Recorder : public Memory {
   // Stays in the same step; returns the previous phase.
   Phase Enter(Phase phase);
   size_t events() const { return events_; }
-  // The highest level in any step, the one that it begins with included; only where the level is kept.
-  Bytes Peak() const { return level_->peak; }
+  // Only where the level is kept.
+  const PeaksByPhase& peaks() const { return level_->peaks; }
   std::vector<CheckpointRun>& checkpoints() { return timeline_.checkpoints; }
   // After this, frees are not recorded: the run is over, and blocks that are live stay live.
   void Stop() { stopped_ = true; }
@@ -36,7 +37,8 @@ class Recorder : public Memory {
  private:
   struct Level {
     int64_t batch;
-    Bytes now, peak;
+    Bytes now;
+    PeaksByPhase peaks;
     std::vector<Bytes> blocks;  // by BlockId
     void Follow(EventKind kind, BlockId block);
   };

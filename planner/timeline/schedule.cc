@@ -223,14 +223,14 @@ Result<Timeline> ScheduleAs(const Releases& releases, const Layers& layers, cons
   return timeline;
 }
 
-Result<Bytes> PeakAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
-                     Notes* notes) {
+Result<PeaksByPhase> PeaksAs(const Releases& releases, const Layers& layers, const TrainingSpec& spec, int64_t batch,
+                             Notes* notes) {
   CHECK(!HasModelsBeside(spec));
   Timeline timeline;
   Recorder recorder(timeline, batch);
   if (const Status laid_out = LayOut(releases, layers, spec, batch, notes, recorder, &timeline); !laid_out)
     return laid_out.error();
-  return recorder.Peak();
+  return recorder.peaks();
 }
 
 }  // namespace vramplan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/base/check.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
@@ -19,6 +20,12 @@ std::string MoveText(double share) {
   return Formatted(size < 10 ? "%.1f %%" : "%.0f %%", size);
 }
 
+// Of an assumption that tells the peak alone, that.
+ByPhase PhasesOf(const Assumption& assumption) {
+  if (!assumption.phases.likely.empty()) return assumption.phases;
+  return {{assumption.low}, {assumption.likely}, {assumption.high}};
+}
+
 }  // namespace
 
 bool Assumption::Matters() const {
@@ -33,14 +40,19 @@ std::string MovesText(const Assumption& assumption) {
 }
 
 std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions) {
-  Bytes likely, less, more;
+  if (assumptions.empty()) return {};
+  ByPhase together = PhasesOf(assumptions.front());
+  together.low = together.high = together.likely;
   for (const Assumption& each : assumptions) {
-    likely = each.likely;
     if (each.said_elsewhere) continue;
-    less += each.likely - each.low;
-    more += each.high - each.likely;
+    const ByPhase moved = PhasesOf(each);
+    CHECK(moved.likely.size() == together.likely.size());
+    for (size_t m = 0; m < moved.likely.size(); ++m) {
+      together.low[m] -= moved.likely[m] - moved.low[m];
+      together.high[m] += moved.high[m] - moved.likely[m];
+    }
   }
-  return {less < likely ? likely - less : Bytes(), likely + more};
+  return {std::max(Bytes(), std::ranges::max(together.low)), std::ranges::max(together.high)};
 }
 
 std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style) {

@@ -15,6 +15,13 @@
 
 namespace vramplan {
 
+// The most that each phase of a step asks for (planner/timeline/peaks_by_phase.h): as assumed, and the least and the most
+// that another answer gives.
+struct ByPhase {
+  std::vector<Bytes> low, likely, high;
+  bool operator==(const ByPhase&) const = default;
+};
+
 struct Assumption {
   std::string code;    // stable, kebab-case: "folded-batch-norms"
   std::string text;    // a whole sentence without its full stop
@@ -22,6 +29,7 @@ struct Assumption {
   // The requested peak at `batch`: as assumed, and the least and the most that another answer gives.
   int64_t batch = 1;
   Bytes low, likely, high;
+  ByPhase phases = {};  // for what several assumptions do together; those of one step have as many
   // The share of the likely peak, in percent, above which people are told.
   int told_above = 2;
   // The line of what is assumed says it too, in few words: printed where the style is verbose.
@@ -33,8 +41,8 @@ struct Assumption {
 // "up to 31 % lower", "from 4 % lower to 8 % higher".
 std::string MovesText(const Assumption& assumption);
 
-// What the peak is between when several turn out otherwise, by the sum of their moves: {least, most}. Without those
-// that are said elsewhere.
+// What the peak is between when several turn out otherwise: {least, most}. Their moves add up in each phase, so that
+// two which leave the peak where it is may move it together. Without those that are said elsewhere.
 std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions);
 
 // One line each for those that matter, the one that moves the peak most first; of more than three the first three,

@@ -28,9 +28,9 @@ TEST_CASE("a tensor of unknown length that takes memory is an error which names 
   REQUIRE_FALSE(timeline.ok());
   CHECK(timeline.error().text == "the shape of 'made', [?, 4], is not known, so the memory of a step is not either");
   CHECK(timeline.error().hint == "give its lengths: --dim made:0=N");
-  const auto peak = PeakAs(ReleasesAfter(layers), layers, spec, 2, &notes);
-  REQUIRE_FALSE(peak.ok());
-  CHECK(peak.error().text == timeline.error().text);
+  const auto peaks = PeaksAs(ReleasesAfter(layers), layers, spec, 2, &notes);
+  REQUIRE_FALSE(peaks.ok());
+  CHECK(peaks.error().text == timeline.error().text);
 }
 
 }  // namespace

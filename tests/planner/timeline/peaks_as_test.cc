@@ -1,4 +1,4 @@
-// A step that is asked for its peak alone has the peak of its timeline.
+// A step that is asked for its peaks alone has those of its timeline.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace vramplan::testing {
 namespace {
 
-TEST_CASE("PeakAs is RequestedPeak of ScheduleAs") {
+TEST_CASE("PeaksAs gives the peaks of what ScheduleAs lays out") {
   for (const char* model : {"mobilenet_v2.ts-train", "gpt_small.ts-train", "unet_bilinear.dynamo-train"}) {
     const std::string path = DataFolder() + "/zoo/" + model + ".onnx";
     Result<Layers> layers = LayersOf(path, "");
@@ -27,9 +27,10 @@ TEST_CASE("PeakAs is RequestedPeak of ScheduleAs") {
         spec.inplace = Inplace::kOff;
         const Result<Timeline> timeline = ScheduleAs(lifetimes.most, *layers, spec, 3, nullptr);
         REQUIRE(timeline.ok());
-        const Result<Bytes> peak = PeakAs(lifetimes.most, *layers, spec, 3, nullptr);
-        REQUIRE(peak.ok());
-        CHECK(*peak == RequestedPeak(*timeline, 3));
+        const Result<PeaksByPhase> peaks = PeaksAs(lifetimes.most, *layers, spec, 3, nullptr);
+        REQUIRE(peaks.ok());
+        CHECK(peaks->Peak() == RequestedPeak(*timeline, 3));
+        CHECK(peaks->All() == PeaksByPhaseOf(*timeline, 3).All());
       }
     }
   }
