@@ -125,7 +125,7 @@ struct Layers {
   std::vector<ModuleId> perhaps_checkpointed;
   Guesses guesses;
   ExportedMode exported = ExportedMode::kUnknown;
-  bool unread_left_out = false;  // parameters that forward() never reads are not in the file, as TorchScript writes it
+  bool unread_left_out = false;       // what forward() never reads is not in the file, as TorchScript writes it
   std::vector<RecordedEnd> recorded;  // what is not in it nobody recorded
   // What attributes of modules hold when a forward is over, until the next one makes it anew.
   std::vector<ValueId> kept_by_modules;

@@ -116,7 +116,7 @@ void AddUnsaid(const TrainingSpec& spec, const ModelFacts& model, std::vector<Sp
   if (model.exported != (trains ? ExportedMode::kTraining : ExportedMode::kEvaluation))
     rows->push_back({"layers-of-one-mode", "none", "none", false, "train() and eval() run the same layers"});
   if (model.unread_left_out)
-    rows->push_back({"unread-parameters", "none", "none", false, "no parameter that forward() never reads"});
+    rows->push_back({"unread-parameters", "none", "none", false, "no parameter or buffer that forward() never reads"});
 }
 
 }  // namespace

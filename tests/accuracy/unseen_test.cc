@@ -4,6 +4,7 @@
 // number of its parameters, proves that this is the cause. What is off without any of it is silent.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -33,6 +34,7 @@ struct Judgement {
   int64_t requested = 0;
   std::string by;  // the code of what told, warned or named
   int64_t parameters = 0;
+  Bytes buffers;
   std::set<std::string> unsaid;  // codes of what the file cannot say
 };
 
@@ -41,11 +43,11 @@ bool Holds(Bytes low, Bytes high, double truth) {
          static_cast<double>(high.count()) >= truth * (1 - kRight);
 }
 
-// Of the model itself, in elements; 0 in tables that do not say.
-int64_t ElementsOf(const Row& row, const char* column) { return row.contains(column) ? Count(row, column) : 0; }
+// Of the model itself, in elements or bytes; 0 in tables that do not say.
+int64_t SizeOf(const Row& row, const char* column) { return row.contains(column) ? Count(row, column) : 0; }
 
 bool IsPartlyFrozen(const Row& row) {
-  return row.at("model") == "hand_bert_frozen" || ElementsOf(row, "trained") < ElementsOf(row, "parameters");
+  return row.at("model") == "hand_bert_frozen" || SizeOf(row, "trained") < SizeOf(row, "parameters");
 }
 
 // What may be frozen, checkpointed or a loss in training alone holds nearly anything: it tells nothing of a model where
@@ -59,8 +61,12 @@ bool IsOfAnother(const Assumption& assumption, const Row& row) {
 // `unread`: what is added to every figure of the answer.
 Judgement Judged(const Estimate& estimate, const Row& row, Bytes unread = Bytes()) {
   const auto truth = static_cast<double>(Count(row, "requested"));
-  Judgement answer{
-      kIsSilent, (estimate.peak.peak.requested + unread).count(), "", estimate.question.model.parameters, {}};
+  Judgement answer{kIsSilent,
+                   (estimate.peak.peak.requested + unread).count(),
+                   "",
+                   estimate.question.model.parameters,
+                   estimate.question.model.buffer_bytes,
+                   {}};
   for (const SpecRow& one : estimate.question.spec) answer.unsaid.insert(one.option);
   const auto by = [&answer](Class kind, const std::string& code) {
     answer.kind = kind;
@@ -159,11 +165,12 @@ std::vector<std::string> FrozenWords(const std::string& file, const Row& row) {
 // of what forward() never reads, or with both, the answer is right or tells.
 std::string NamedByFacts(const std::string& file, const Row& row, const Judgement& answer) {
   constexpr int64_t kBytes = 4;  // fp32, under autocast too
-  const int64_t missing = ElementsOf(row, "parameters") - answer.parameters;
-  const bool lacks_some = missing > 0 && answer.unsaid.contains("unread-parameters");
+  const Bytes missing = Bytes::Of(kBytes * (SizeOf(row, "parameters") - answer.parameters)) +
+                        std::max(Bytes(), Bytes::Of(SizeOf(row, "buffers")) - answer.buffers);
+  const bool lacks_some = missing > Bytes() && answer.unsaid.contains("unread-parameters");
   const auto explains = [&](const std::vector<std::string>& words, bool unread) {
     const Result<Estimate> estimate = Asked(file, row, row.at("loss"), words);
-    return estimate.ok() && Judged(*estimate, row, Bytes::Of(unread ? kBytes * missing : 0)).kind <= kIsTold;
+    return estimate.ok() && Judged(*estimate, row, unread ? missing : Bytes()).kind <= kIsTold;
   };
   if (lacks_some && explains({}, true)) return "unread-parameters";
   const std::vector<std::string> frozen = FrozenWords(file, row);

@@ -37,7 +37,7 @@ def cast(arguments, dtype):
 
 
 def sizes(entry):
-    """Elements of all parameters, and of those that are trained; globs of those that are not, by their names in the file."""
+    """Elements of all parameters, and of those that are trained; globs of those that are not, by their names in the file; bytes of all buffers."""
     torch.manual_seed(0)
     model = entry.build()
     parameters = list(model.parameters())
@@ -49,7 +49,7 @@ def sizes(entry):
             globs.extend(f'{path}.{name}' for name, p in module.named_parameters(recurse=False) if not p.requires_grad)
             for name, child in module.named_children(): visit(child, f'{path}.{name}')
     visit(model, 'model')
-    return sum(p.numel() for p in parameters), sum(p.numel() for p in parameters if p.requires_grad), ' '.join(globs)
+    return sum(p.numel() for p in parameters), sum(p.numel() for p in parameters if p.requires_grad), ' '.join(globs), sum(b.nbytes for b in model.buffers())
 
 
 def peak(entry, batch, mode, precision, seed=0):

@@ -7,7 +7,7 @@ out by chance), gives its place to the next.
 import csv, importlib.util, os, random, shlex, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-COLUMNS = ('model', 'library', 'batch', 'mode', 'precision', 'loss', 'dims', 'requested', 'parameters', 'trained', 'frozen')
+COLUMNS = ('model', 'library', 'batch', 'mode', 'precision', 'loss', 'dims', 'requested', 'parameters', 'trained', 'frozen', 'buffers')
 ROWS = [(0, 'train', 'fp32'), (1, 'train', 'fp32'), (1, 'train', 'amp-fp16'), (0, 'infer', 'fp32'), (1, 'infer', 'fp32'), (1, 'infer', 'amp-fp16')]
 SECONDS = 420
 

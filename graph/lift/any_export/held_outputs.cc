@@ -85,16 +85,16 @@ void HoldComputedWeights(Layers* layers, Notes* notes) {
     layers->kept_by_modules.push_back(layer.outputs[0]);
     ++(is_pruned ? pruned : scaled);
   }
-  const auto note = [&](const char* code, int count, const std::string& what) {
+  const auto note = [&](const char* code, int count, const std::string& factors, const std::string& function) {
     if (count == 0) return;
-    notes->Add(
-        {.code = code,
-         .subject = "the file",
-         .text = std::to_string(count) + " weights are " + what + "; it keeps each product until the next forward"});
+    const std::string products = count == 1 ? " weight is the product of " : " weights are products of ";
+    notes->Add({.code = code,
+                .subject = "the file",
+                .text = std::to_string(count) + products + factors + ", as " + function +
+                        " names them; it keeps each product until the next forward"});
   };
-  note("pruned-weights", pruned, "products of NAME_mask and NAME_orig, as torch.nn.utils.prune names them");
-  note("scaled-weights", scaled,
-       "products of NAME_v and a quotient of NAME_g, as torch.nn.utils.weight_norm names them");
+  note("pruned-weights", pruned, "NAME_mask and NAME_orig", "torch.nn.utils.prune");
+  note("scaled-weights", scaled, "NAME_v and a quotient of NAME_g", "torch.nn.utils.weight_norm");
 }
 
 }  // namespace vramplan

@@ -24,7 +24,7 @@ struct ModelFacts {
   bool checkpoints_known = false;  // the file has the source lines, which would say torch.utils.checkpoint
   ExportedMode exported = ExportedMode::kUnknown;  // the other mode may run other layers
   bool has_dropouts = false;
-  bool unread_left_out = false;  // parameters that forward() never reads are not in it
+  bool unread_left_out = false;  // what forward() never reads is not in it
   std::string batch_symbol;      // "" when the file does not name it
   bool has_batch = true;         // false: no axis of its inputs is the batch
 

@@ -137,10 +137,11 @@ TEST_CASE("an answer says what the file cannot: what the other mode runs, and wh
   constexpr const char *kTrains = ", every parameter trained, ", *kInfers = " fp32, ";
   constexpr Row kRows[] = {
       {"resnet18.ts-eval.onnx", "",
-       "nothing checkpointed, no dropout, train() and eval() run the same layers, no parameter"},
-      {"resnet18.ts-train.onnx", "", "nothing checkpointed, no parameter that forward() never reads, framework"},
-      {"resnet18.ts-eval.onnx", " --mode infer", "no parameter that forward() never reads, framework"},
-      {"resnet18.ts-train.onnx", " --mode infer", "train() and eval() run the same layers, no parameter that"},
+       "nothing checkpointed, no dropout, train() and eval() run the same layers, no parameter or buffer"},
+      {"resnet18.ts-train.onnx", "",
+       "nothing checkpointed, no parameter or buffer that forward() never reads, framework"},
+      {"resnet18.ts-eval.onnx", " --mode infer", "no parameter or buffer that forward() never reads, framework"},
+      {"resnet18.ts-train.onnx", " --mode infer", "train() and eval() run the same layers, no parameter or buffer"},
       {"resnet18.dynamo-train.onnx", "", "nothing checkpointed, framework"},
       {"resnet18.dynamo-train.onnx", " --mode infer", "train() and eval() run the same layers, framework"},
   };
