@@ -35,6 +35,7 @@ struct Judgement {
   std::string by;  // the code of what told, warned or named
   int64_t parameters = 0;
   Bytes buffers;
+  double apart = 0;              // of a told answer: how far its two ends are from each other, as a share of the truth
   std::set<std::string> unsaid;  // codes of what the file cannot say
 };
 
@@ -66,6 +67,7 @@ Judgement Judged(const Estimate& estimate, const Row& row, Bytes unread = Bytes(
                    "",
                    estimate.question.model.parameters,
                    estimate.question.model.buffer_bytes,
+                   0,
                    {}};
   for (const SpecRow& one : estimate.question.spec) answer.unsaid.insert(one.option);
   const auto by = [&answer](Class kind, const std::string& code) {
@@ -77,11 +79,14 @@ Judgement Judged(const Estimate& estimate, const Row& row, Bytes unread = Bytes(
   if (std::abs(error) <= kRight) return by(kIsRight, "");
   std::vector<Assumption> said = estimate.assumptions;
   std::erase_if(said, [&](const Assumption& assumption) { return IsOfAnother(assumption, row); });
+  const auto tells = [&](Bytes low, Bytes high) {
+    answer.apart = static_cast<double>((high - low).count()) / truth;
+    return Holds(low + unread, high + unread, truth);
+  };
   for (const Assumption& assumption : said) {
-    if (Holds(assumption.low + unread, assumption.high + unread, truth)) return by(kIsTold, assumption.code);
+    if (tells(assumption.low, assumption.high)) return by(kIsTold, assumption.code);
   }
-  if (const auto [low, high] = Together(said); Holds(low + unread, high + unread, truth))
-    return by(kIsTold, "together");
+  if (const auto [low, high] = Together(said); tells(low, high)) return by(kIsTold, "together");
   for (const Note& note : estimate.notes.all()) {
     if (note.severity != Severity::kWarning) continue;
     if (note.side == (error < 0 ? Side::kTooHigh : Side::kTooLow)) continue;
@@ -95,8 +100,8 @@ Judgement JudgedAnswer(const std::string& file, const Row& row) {
   return estimate.ok() ? Judged(*estimate, row) : Judgement();
 }
 
-// A line of shares for each kind of file, and one for all.
-std::string SummaryOf(const std::map<std::string, Counts>& counts, size_t models) {
+// A line of shares for each kind of file, and one for all; what the ends of told answers are apart.
+std::string SummaryOf(const std::map<std::string, Counts>& counts, size_t models, std::vector<double> apart) {
   std::string text = std::to_string(models) + " models, requested peak against PyTorch's own counters\n\n" +
                      "file           answers   right    told  warned   named  silent  refused\n";
   for (const auto& [name, of] : counts) {
@@ -111,7 +116,14 @@ std::string SummaryOf(const std::map<std::string, Counts>& counts, size_t models
     }
     text += "\n";
   }
-  return text;
+  if (apart.empty()) return text;
+  std::sort(apart.begin(), apart.end());
+  char line[128];
+  std::snprintf(line, sizeof line,
+                "\nThe two ends of a told answer are %.1f %% of the truth apart or less in half of them, %.1f %% in "
+                "nine of ten.\n",
+                100 * apart[apart.size() / 2], 100 * apart[9 * apart.size() / 10]);
+  return text + line;
 }
 
 constexpr const char *kTorchScript = "ts", *kDynamo = "dynamo";
@@ -182,6 +194,7 @@ std::string NamedByFacts(const std::string& file, const Row& row, const Judgemen
 struct Look {
   std::map<std::string, Counts> counts;  // by kind of file, and of both
   std::set<std::string> models;
+  std::vector<double> apart;                                 // of told answers (Judgement::apart)
   std::vector<std::pair<std::string, std::string>> answers;  // the question, and what was not right about its answer
 
   int All(Class kind) const {
@@ -219,6 +232,7 @@ Look LookAt(const std::string& folder, size_t every) {
       if (answer.kind == kIsSilent && !answer.by.empty()) answer.kind = kIsNamed;
       for (const std::string& name : {std::string("all"), variant.Name()}) ++look.counts[name][answer.kind];
       look.models.insert(model);
+      if (answer.kind == kIsTold) look.apart.push_back(answer.apart);
       std::string said;
       if (answer.kind > kIsRight) {
         const double truth = static_cast<double>(Count(row, "requested"));
@@ -255,7 +269,7 @@ TEST_CASE("accuracy: models that no rule had seen") {
   expectation.Check(kEvery == 1);
   CHECK(look.All(kIsSilent) <= look.All() / 50);
   CHECK(look.All(kIsRight) >= 3 * look.All() / 4);
-  if (kEvery == 1) CheckWhole("unseen-summary", SummaryOf(look.counts, look.models.size()));
+  if (kEvery == 1) CheckWhole("unseen-summary", SummaryOf(look.counts, look.models.size(), look.apart));
 }
 
 // For a folder that tests/first_look made, by hand: VRAMPLAN_LOOK=FOLDER vramplan_tests -tc='first look' --no-skip
@@ -265,7 +279,7 @@ TEST_CASE("first look" * doctest::skip()) {
   const Look look = LookAt(folder, 1);
   CHECK(look.All() > 0);
   for (const auto& [question, said] : look.answers) std::printf("%s: %s\n", question.c_str(), said.c_str());
-  std::printf("\n%s", SummaryOf(look.counts, look.models.size()).c_str());
+  std::printf("\n%s", SummaryOf(look.counts, look.models.size(), look.apart).c_str());
 }
 
 }  // namespace vramplan::testing
