@@ -69,8 +69,9 @@ bool IsRestOf(std::string_view path, std::string_view scope) {
 // (torch/csrc/jit/passes/onnx/deduplicate_initializers.cpp 2.10); tensors that share their storage, true ties, are one
 // initializer without an Identity. So a copy is a parameter of its own that was equal by accident: a fresh bias of
 // zeros, a layer that nn.TransformerEncoder deep-copied. Only folding can hide a tie behind an Identity: two products
-// that each folded the transpose of one shared matrix; copies of layers differ in the layer's number alone. Kernels are
-// never transposed: equal ones of two modules are what norms made of them.
+// that each folded the transpose of one shared matrix; copies of layers differ in the layer's number alone. Where scopes
+// do not tell a second call from a second layer, the bias that they read does. Kernels are never transposed: equal ones
+// of two modules are what norms made of them.
 bool PatternSource::IsStoredCopy(TensorId tensor) const {
   const NodeId maker = graph_[tensor].producer;
   if (!maker.valid() || graph_[maker].op != "Identity") return false;
@@ -80,8 +81,23 @@ bool PatternSource::IsStoredCopy(TensorId tensor) const {
   const NodeId here = first_user_[Index(tensor)], there = first_user_[Index(graph_[maker].inputs[0])];
   if (!here.valid() || !there.valid()) return false;
   const std::string path = ModuleOf(here), other = ModuleOf(there);
+  if (!SameScope(here, there) && ReadTheSameName(here, there)) return false;
   if (graph_[here].op.starts_with("Conv") && path != other) return true;  // zeros of norms whose scale begins at 0
   return WithoutDigits(path) == WithoutDigits(other);
+}
+
+void PatternSource::FindNamesInScopes() {
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    for (const TensorId input : graph_.nodes[n].inputs) {
+      if (input.valid() && HasModulePath(input) && IsInitializer(input))
+        names_in_scopes_.try_emplace(modules_.ScopeOf(NodeId::At(n)), graph_[input].name);
+    }
+  }
+}
+
+bool PatternSource::ReadTheSameName(NodeId a, NodeId b) const {
+  const auto first = names_in_scopes_.find(modules_.ScopeOf(a)), second = names_in_scopes_.find(modules_.ScopeOf(b));
+  return first != names_in_scopes_.end() && second != names_in_scopes_.end() && first->second == second->second;
 }
 
 // A mask: nobody takes more of it than slices, which are only compared (minGPT's "bias", att.masked_fill(bias == 0)).

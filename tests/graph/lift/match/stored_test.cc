@@ -94,6 +94,38 @@ TEST_CASE("equal tensors that an eval export merged: vectors and copies of layer
                     {}});
 }
 
+// for l in self.layers: x = l["f"](x), in a module that is called twice.
+TEST_CASE("equal matrices of modules in a list that runs twice are tied where they read the same bias") {
+  const auto parameters = [](const std::string& third, const std::string& fourth) {
+    return StoredOf(testing::Lifted(R"(
+    agraph (float[batch, 3, 4] x) => (float[batch, 3, 4] y) <
+      float[4] `m.layers.0.f.bias`, float[4] `m.layers.1.f.bias`, float[4] `m.layers.2.f.bias`,
+      float[4] `m.layers.3.f.bias`, float[4, 4] `onnx::MatMul_1`, float[4, 4] `onnx::MatMul_2`> {
+      `onnx::MatMul_3` = Identity (`onnx::MatMul_1`)
+      `onnx::MatMul_4` = Identity (`onnx::MatMul_2`)
+      a = MatMul (x, `onnx::MatMul_1`)
+        # name: /m/f/MatMul
+      b = Add (`m.layers.0.f.bias`, a)
+        # name: /m/f/Add
+      c = MatMul (b, `onnx::MatMul_2`)
+        # name: /m/f_1/MatMul
+      d = Add (`m.layers.1.f.bias`, c)
+        # name: /m/f_1/Add
+      e = MatMul (d, `onnx::MatMul_3`)
+        # name: /m/f_2/MatMul
+      f = Add (`)" + third + R"(`, e)
+        # name: /m/f_2/Add
+      g = MatMul (f, `onnx::MatMul_4`)
+        # name: /m/f_3/MatMul
+      y = Add (`)" + fourth + R"(`, g)
+        # name: /m/f_3/Add
+    })"))
+        .parameters;
+  };
+  CHECK(parameters("m.layers.0.f.bias", "m.layers.1.f.bias").size() == 6);  // two matrices, the four biases of the file
+  CHECK(parameters("m.layers.2.f.bias", "m.layers.3.f.bias").size() == 8);
+}
+
 // Blocks of a list that is not called itself: self.layers[i]["n"], self.layers[i]["f"].
 TEST_CASE("modules of a list of the model's own, whose scopes lost the list, have a weight each") {
   const auto parameters = [](const std::string& first, const std::string& second) {
