@@ -4,6 +4,7 @@
 
 #include "graph/base/check.h"
 #include "planner/allocator/player.h"
+#include "planner/timeline/peaks_by_phase.h"
 
 namespace vramplan {
 namespace {
@@ -118,20 +119,7 @@ Peak PlayAll(const Timeline& timeline, int64_t batch, const PlacedBlock& placed,
 
 }  // namespace
 
-Bytes RequestedPeak(const Timeline& timeline, int64_t batch) {
-  Bytes level, peak;
-  bool begun = false;  // the setup's own peak does not count
-  for (const Event& event : timeline.events) {
-    if (!begun && event.step > 0) {
-      begun = true;
-      peak = level;
-    }
-    if (event.kind == EventKind::kAllocate) level += timeline[event.block].bytes.At(batch);
-    if (event.kind == EventKind::kFree) level -= timeline[event.block].bytes.At(batch);
-    peak = std::max(peak, level);
-  }
-  return peak;
-}
+Bytes RequestedPeak(const Timeline& timeline, int64_t batch) { return PeaksByPhaseOf(timeline, batch).Peak(); }
 
 Peak Replay(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity,
             PeakSegments* segments) {

@@ -30,43 +30,6 @@ struct Doubt {
   }
 };
 
-// The step that is asked about, and how it is asked under other answers.
-class AskedStep {
- public:
-  AskedStep(const DoubtedStep& asked, const TrainingSpec& spec)
-      : options(asked.options),
-        prepared(asked.prepared),
-        spec(spec),
-        likely(asked.likely),
-        batch(asked.batch),
-        requested(asked.requested) {}
-
-  // Of other layers, with the likely names, or with these.
-  Result<PeaksByPhase> With(const Layers& layers) const {
-    Notes already_told;
-    return PeaksFor(layers, spec, batch, &already_told);
-  }
-  Result<PeaksByPhase> With(const Layers& layers, const Releases& releases) const {
-    return With(layers, releases, spec);
-  }
-  // Of layers that differ in no tensor.
-  Result<PeaksByPhase> With(const Layers& layers, const TrainingSpec& other) const {
-    return With(layers, prepared.lifetimes.likely, other);
-  }
-  Result<PeaksByPhase> With(const Layers& layers, const Releases& releases, const TrainingSpec& other) const {
-    Notes already_told;
-    return PeaksFor(layers, releases, other, batch, &already_told);
-  }
-  PeaksByPhase Likely() const { return PeaksByPhaseOf(likely, batch); }
-
-  const Options& options;
-  const Prepared& prepared;
-  const TrainingSpec& spec;
-  const Timeline& likely;
-  const int64_t batch;
-  const Bytes requested;
-};
-
 std::string Count(int count, const std::string& one, const std::string& many) {
   return count == 1 ? "the " + one : "the " + std::to_string(count) + " " + many;
 }
@@ -76,8 +39,24 @@ bool IsLeftOut(const Options& options, bool said_elsewhere) {
   return said_elsewhere && options.format == Format::kText && !options.verbose;
 }
 
+// Of other layers, with the likely names, or with these.
+Result<PeaksByPhase> Peaks(const DoubtedStep& step, const Layers& layers) {
+  Notes already_told;
+  return PeaksFor(layers, step.spec, step.batch, &already_told);
+}
+Result<PeaksByPhase> Peaks(const DoubtedStep& step, const Layers& layers, const Releases& releases,
+                           const TrainingSpec& spec) {
+  Notes already_told;
+  return PeaksFor(layers, releases, spec, step.batch, &already_told);
+}
+
+// Of layers that differ in no tensor.
+Result<PeaksByPhase> Under(const DoubtedStep& step, const Layers& layers, const TrainingSpec& other) {
+  return Peaks(step, layers, step.prepared.lifetimes.likely, other);
+}
+
 // The step of this file with other things put back; `named`: also where variables keep the most of what they made.
-void AddWith(const AskedStep& step, const PutBack& put_back, bool named, Doubt* doubt) {
+void AddWith(const DoubtedStep& step, const PutBack& put_back, bool named, Doubt* doubt) {
   Notes already_told;
   const Runtime runtime = step.spec.framework.runtime;
   Result<Layers> layers = GraphFor(runtime, step.prepared.graph, step.prepared.shapes, put_back, &already_told);
@@ -85,12 +64,13 @@ void AddWith(const AskedStep& step, const PutBack& put_back, bool named, Doubt* 
   AddOriginalModules(&*layers);
   // What was put back may be all that a pattern matched: then it matches nothing now.
   static_cast<void>(ApplyTrained(step.prepared.trained, &*layers, &already_told));
-  doubt->Add(step.With(*layers));
-  if (named && runtime == Runtime::kPyTorch) doubt->Add(step.With(*layers, ReleasesAfter(*layers, Naming::kMost)));
+  doubt->Add(Peaks(step, *layers));
+  if (named && runtime == Runtime::kPyTorch)
+    doubt->Add(Peaks(step, *layers, ReleasesAfter(*layers, Naming::kMost), step.spec));
 }
 
 // Only the names of weights tell that a batch norm was folded; metadata of the dynamo exporter is a fact.
-std::optional<Doubt> FoldedNorms(const AskedStep& step) {
+std::optional<Doubt> FoldedNorms(const DoubtedStep& step) {
   const int restored = step.prepared.layers.guesses.restored_norms;
   if (restored == 0 || step.spec.given.count("assume-batchnorm") != 0) return std::nullopt;
   Doubt doubt;
@@ -107,7 +87,7 @@ std::optional<Doubt> FoldedNorms(const AskedStep& step) {
 
 // A file of model.eval() has lost its dropouts, one of model.train() has them; not every file says which it is. Where
 // they stood nobody knows: in transformers behind products and probabilities, elsewhere behind activations if at all.
-std::optional<Doubt> Dropouts(const AskedStep& step) {
+std::optional<Doubt> Dropouts(const DoubtedStep& step) {
   constexpr double kUsual = 0.1;  // of BERT, GPT-2, T5, ViT (their papers and configurations)
   if (step.spec.mode != Mode::kTrain || step.options.put_back.dropout > 0) return std::nullopt;
   if (!step.prepared.question.model.MayLackDropouts()) return std::nullopt;
@@ -125,7 +105,7 @@ std::optional<Doubt> Dropouts(const AskedStep& step) {
   return doubt;
 }
 
-std::optional<Doubt> InPlace(const AskedStep& step) {
+std::optional<Doubt> InPlace(const DoubtedStep& step) {
   if (step.spec.inplace != Inplace::kAuto) return std::nullopt;
   std::vector<bool> can = CanBeInPlace(step.prepared.layers);
   std::set<ValueId> recorded;
@@ -152,18 +132,18 @@ std::optional<Doubt> InPlace(const AskedStep& step) {
     if (inplace == Inplace::kOff ? !some_are || (named && !copies) : all_are)
       continue;  // the likely step, or less than the one below
     other.inplace = inplace;
-    doubt.Add(step.With(step.prepared.layers, other));
+    doubt.Add(Under(step, step.prepared.layers, other));
   }
   // What an activation makes beside its input is one tensor more that a variable may keep.
   if (named) {
     other.inplace = Inplace::kOff;
-    doubt.Add(step.With(step.prepared.layers, step.prepared.lifetimes.most, other));
+    doubt.Add(Peaks(step, step.prepared.layers, step.prepared.lifetimes.most, other));
   }
   return doubt;
 }
 
 // The bytes of the outputs, which is what a loss and its target are made of.
-Bytes OutputBytes(const AskedStep& step) {
+Bytes OutputBytes(const DoubtedStep& step) {
   Bytes bytes;
   for (const ValueId id : step.prepared.layers.outputs) {
     if (!id.valid()) continue;
@@ -173,7 +153,7 @@ Bytes OutputBytes(const AskedStep& step) {
   return bytes;
 }
 
-std::optional<Doubt> OtherLoss(const AskedStep& step) {
+std::optional<Doubt> OtherLoss(const DoubtedStep& step) {
   // log_softmax, its gradient, the gradient of the logits and a target: no loss of the list takes more of them.
   constexpr int64_t kCopies = 6;
   if (step.spec.mode != Mode::kTrain || step.spec.loss != Loss::kAuto || step.likely.loss == Loss::kNone)
@@ -187,14 +167,14 @@ std::optional<Doubt> OtherLoss(const AskedStep& step) {
   for (const Loss loss : {Loss::kNone, Loss::kMse, Loss::kCrossEntropy}) {
     if (loss == step.likely.loss) continue;
     other.loss = loss;
-    doubt.Add(step.With(step.prepared.layers, other));
+    doubt.Add(Under(step, step.prepared.layers, other));
   }
   return doubt;
 }
 
 // A model of several results: which of them the script's loss reads is not in the file. What no loss reads keeps its
 // graph until the next forward has made it anew.
-std::optional<Doubt> OtherOutputs(const AskedStep& step) {
+std::optional<Doubt> OtherOutputs(const DoubtedStep& step) {
   constexpr size_t kMost = 4;  // outputs that are asked about one by one
   if (step.spec.mode != Mode::kTrain || step.spec.given.count("loss-on") != 0) return std::nullopt;
   const Layers& layers = step.prepared.layers;
@@ -217,12 +197,12 @@ std::optional<Doubt> OtherOutputs(const AskedStep& step) {
   TrainingSpec other = step.spec;
   for (std::string& which : others) {
     other.loss_on = std::move(which);
-    doubt.Add(step.With(layers, other));
+    doubt.Add(Under(step, layers, other));
   }
   return doubt;
 }
 
-std::optional<Doubt> Names(const AskedStep& step) {
+std::optional<Doubt> Names(const DoubtedStep& step) {
   if (!step.prepared.lifetimes.AreGuessed()) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "names",
@@ -233,13 +213,13 @@ std::optional<Doubt> Names(const AskedStep& step) {
                       .told_above = 1};
   for (const Releases* releases : {&step.prepared.lifetimes.fewest, &step.prepared.lifetimes.most}) {
     if (*releases == step.prepared.lifetimes.likely) continue;
-    doubt.Add(step.With(step.prepared.layers, *releases));
+    doubt.Add(Peaks(step, step.prepared.layers, *releases, step.spec));
   }
   return doubt;
 }
 
 // No exporter writes requires_grad.
-std::optional<Doubt> FrozenParameters(const AskedStep& step) {
+std::optional<Doubt> FrozenParameters(const DoubtedStep& step) {
   if (step.prepared.assumed_frozen.empty() || step.spec.mode != Mode::kTrain) return std::nullopt;
   Doubt doubt;
   doubt.assumption = {.code = "assumed-frozen",
@@ -250,7 +230,7 @@ std::optional<Doubt> FrozenParameters(const AskedStep& step) {
   patterns.insert(patterns.end(), step.options.trained.begin(), step.options.trained.end());
   Notes already_told;
   static_cast<void>(ApplyTrained(patterns, &whole, &already_told));
-  doubt.Add(step.With(whole, step.spec));
+  doubt.Add(Under(step, whole, step.spec));
   return doubt;
 }
 
@@ -271,14 +251,14 @@ Layers OnlyLastTrained(const Layers& layers) {
 
 // Whether it may matter which parameters are trained, and nothing says so. In inference it matters to autocast, which
 // keeps its copies of weights that require a gradient (semantics/autocast.h).
-bool AsksWhatIsTrained(const AskedStep& step) {
+bool AsksWhatIsTrained(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain && !IsAutocast(step.spec.precision)) return false;
   return step.options.trained.empty() && model.frozen == 0 && !model.trained_known;
 }
 
 // A teacher, or an encoder that follows another by averaging, runs under torch.no_grad(): the file shows two networks.
-std::optional<Doubt> Teachers(const AskedStep& step) {
+std::optional<Doubt> Teachers(const DoubtedStep& step) {
   if (!AsksWhatIsTrained(step)) return std::nullopt;
   const Layers& layers = step.prepared.layers;
   const std::vector<Tower> towers = FindTowers(layers);
@@ -294,13 +274,13 @@ std::optional<Doubt> Teachers(const AskedStep& step) {
   for (size_t i = 0; i < std::min(towers.size(), kMost); ++i) {
     Layers other = layers;
     for (const ValueId id : towers[i].parameters) SetTrained(&other, id, false);
-    doubt.Add(step.With(other, step.spec));
+    doubt.Add(Under(step, other, step.spec));
   }
   return doubt;
 }
 
 // A copy of a network gives targets, with what made its input; the file shows one graph.
-std::optional<Doubt> TargetsOfCopies(const AskedStep& step) {
+std::optional<Doubt> TargetsOfCopies(const DoubtedStep& step) {
   const Layers& layers = step.prepared.layers;
   const std::optional<Copies> copies = step.spec.mode == Mode::kTrain ? FindCopies(layers) : std::nullopt;
   const std::optional<Layers> other = copies ? WithoutGradient(layers, *copies) : std::nullopt;
@@ -311,12 +291,12 @@ std::optional<Doubt> TargetsOfCopies(const AskedStep& step) {
                               ", hands gradients on; code may run it, and what it alone "
                               "is given, under torch.no_grad()",
                       .settle = kDynamoTells};
-  doubt.Add(step.With(*other, step.spec));
+  doubt.Add(Under(step, *other, step.spec));
   return doubt;
 }
 
 // A network that comes with weights is often frozen, and what was added to it trained.
-std::optional<Doubt> Backbones(const AskedStep& step) {
+std::optional<Doubt> Backbones(const DoubtedStep& step) {
   if (!AsksWhatIsTrained(step)) return std::nullopt;
   Layers other = step.prepared.layers;
   const std::optional<Tower> backbone = FindBackbone(other);
@@ -330,12 +310,12 @@ std::optional<Doubt> Backbones(const AskedStep& step) {
                               (is_in_front ? "in front of " + patterns.back().glob : "in " + patterns.front().glob) +
                               ", of a kind that is often loaded with weights and frozen, is trained",
                       .settle = ToString(patterns) + " freezes it"};
-  doubt.Add(step.With(other, step.spec));
+  doubt.Add(Under(step, other, step.spec));
   return doubt;
 }
 
 // Which modules run under torch.utils.checkpoint only source lines say. Where all blocks do, hardly less is possible.
-std::optional<Doubt> Checkpoints(const AskedStep& step) {
+std::optional<Doubt> Checkpoints(const DoubtedStep& step) {
   if (step.spec.mode != Mode::kTrain || step.prepared.question.model.checkpoints_known) return std::nullopt;
   if (!step.spec.checkpoint.empty() || IsLeftOut(step.options, true)) return std::nullopt;
   TrainingSpec other = step.spec;
@@ -346,12 +326,12 @@ std::optional<Doubt> Checkpoints(const AskedStep& step) {
                       .text = "assumed: nothing runs under torch.utils.checkpoint; the file does not say",
                       .settle = "--checkpoint " + other.checkpoint.front() + " and the other modules that do",
                       .said_elsewhere = true};
-  doubt.Add(step.With(step.prepared.layers, other));
+  doubt.Add(Under(step, step.prepared.layers, other));
   return doubt;
 }
 
 // What no exporter writes and no other row asks. Less than a head alone, nothing that trains takes.
-std::optional<Doubt> AllTrained(const AskedStep& step) {
+std::optional<Doubt> AllTrained(const DoubtedStep& step) {
   const ModelFacts& model = step.prepared.question.model;
   if (step.spec.mode != Mode::kTrain || !step.options.trained.empty() || model.frozen > 0) return std::nullopt;
   if (model.trained_known || IsLeftOut(step.options, true)) return std::nullopt;
@@ -360,12 +340,12 @@ std::optional<Doubt> AllTrained(const AskedStep& step) {
                       .text = "assumed: every parameter is trained, which the file does not say",
                       .settle = "--frozen PATTERN, or vramplan run on the script",
                       .said_elsewhere = true};
-  doubt.Add(step.With(OnlyLastTrained(step.prepared.layers), step.spec));
+  doubt.Add(Under(step, OnlyLastTrained(step.prepared.layers), step.spec));
   return doubt;
 }
 
 // Where two programs write the same nodes (graph/lift/readings/readings.h).
-std::vector<Doubt> Rereadings(const AskedStep& step) {
+std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   std::vector<Doubt> doubts;
   if (step.spec.framework.runtime != Runtime::kPyTorch) return doubts;
   const bool evaluates = step.spec.mode != Mode::kTrain;
@@ -374,16 +354,15 @@ std::vector<Doubt> Rereadings(const AskedStep& step) {
     Doubt doubt;
     doubt.assumption = {
         .code = std::move(reading.code), .text = std::move(reading.text), .settle = std::move(reading.settle)};
-    doubt.Add(step.With(reading.layers));
-    if (reading.also) doubt.Add(step.With(*reading.also));
+    doubt.Add(Peaks(step, reading.layers));
+    if (reading.also) doubt.Add(Peaks(step, *reading.also));
     doubts.push_back(std::move(doubt));
   }
   return doubts;
 }
 
-using Ask = std::optional<Doubt> (*)(const AskedStep& step);
 // With what its other answers give.
-Assumption WithEnds(Doubt doubt, const AskedStep& step, const PeaksByPhase& likely) {
+Assumption WithEnds(Doubt doubt, const DoubtedStep& step, const PeaksByPhase& likely) {
   Assumption assumption = std::move(doubt.assumption);
   assumption.batch = step.batch;
   assumption.low = assumption.likely = assumption.high = step.requested;
@@ -401,6 +380,7 @@ Assumption WithEnds(Doubt doubt, const AskedStep& step, const PeaksByPhase& like
   return assumption;
 }
 
+using Ask = std::optional<Doubt> (*)(const DoubtedStep& step);
 constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms,     Dropouts,  InPlace,     OtherLoss, OtherOutputs, Names,
                               Teachers,         TargetsOfCopies, Backbones, Checkpoints, AllTrained};
 
@@ -410,12 +390,12 @@ std::vector<Assumption> Doubts(const DoubtedStep& asked) {
   // The peak of a later step is that of the second: optimizers make their state in the first.
   TrainingSpec two_steps = asked.spec;
   two_steps.steps = std::min(two_steps.steps, 2);
-  const AskedStep step(asked, two_steps);
+  const DoubtedStep step{asked.prepared, asked.options, two_steps, asked.batch, asked.likely, asked.requested};
   std::vector<Doubt> doubts = Rereadings(step);
   for (const Ask ask : kQuestions) {
     if (std::optional<Doubt> doubt = ask(step)) doubts.push_back(*std::move(doubt));
   }
-  const PeaksByPhase likely = step.Likely();
+  const PeaksByPhase likely = PeaksByPhaseOf(step.likely, step.batch);
   std::vector<Assumption> assumptions;
   for (Doubt& doubt : doubts) assumptions.push_back(WithEnds(std::move(doubt), step, likely));
   return assumptions;

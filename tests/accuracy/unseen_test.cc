@@ -32,11 +32,11 @@ using Counts = std::array<int, kClasses.size()>;
 struct Judgement {
   Class kind = kIsRefused;
   int64_t requested = 0;
-  std::string by;  // the code of what told, warned or named
+  std::string by = {};  // the code of what told, warned or named
   int64_t parameters = 0;
   Bytes buffers;
-  double apart = 0;              // of a told answer: how far its two ends are from each other, as a share of the truth
-  std::set<std::string> unsaid;  // codes of what the file cannot say
+  double apart = 0;  // of a told answer: how far its two ends are from each other, as a share of the truth
+  std::set<std::string> unsaid = {};  // codes of what the file cannot say
 };
 
 bool Holds(Bytes low, Bytes high, double truth) {
@@ -62,13 +62,10 @@ bool IsOfAnother(const Assumption& assumption, const Row& row) {
 // `unread`: what is added to every figure of the answer.
 Judgement Judged(const Estimate& estimate, const Row& row, Bytes unread = Bytes()) {
   const auto truth = static_cast<double>(Count(row, "requested"));
-  Judgement answer{kIsSilent,
-                   (estimate.peak.peak.requested + unread).count(),
-                   "",
-                   estimate.question.model.parameters,
-                   estimate.question.model.buffer_bytes,
-                   0,
-                   {}};
+  Judgement answer{.kind = kIsSilent,
+                   .requested = (estimate.peak.peak.requested + unread).count(),
+                   .parameters = estimate.question.model.parameters,
+                   .buffers = estimate.question.model.buffer_bytes};
   for (const SpecRow& one : estimate.question.spec) answer.unsaid.insert(one.option);
   const auto by = [&answer](Class kind, const std::string& code) {
     answer.kind = kind;

@@ -42,7 +42,7 @@ PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuil
   needed_.resize(graph.tensors.size());
   FindFirstUsers();
   FindNumbers();
-  FindNamesInScopes();
+  FindNamedInScopes();
   FindNoOps();
   CountUses();
 }

@@ -198,11 +198,11 @@ class PatternSource {
   std::map<std::pair<std::string, int32_t>, int> folded_in_scope_;
   void FindSharedPaths();
   bool IsPathOfSeveral(const std::string& path) const;
-  void FindNamesInScopes();
-  bool ReadTheSameName(NodeId a, NodeId b) const;
-  std::map<int32_t, std::string> names_in_scopes_;  // of a parameter with a module's path, by a scope that reads it
-  std::set<std::string> shared_paths_;              // of modules that stand for several
-  std::set<std::string> named_children_;            // of the model, by what names of parameters begin with
+  void FindNamedInScopes();
+  bool ReadTheSameParameter(NodeId a, NodeId b) const;
+  std::map<int32_t, TensorId> named_in_scopes_;  // the first with a module's path that nodes of a scope read
+  std::set<std::string> shared_paths_;           // of modules that stand for several
+  std::set<std::string> named_children_;         // of the model, by what names of parameters begin with
   struct Lost {
     std::string name;
     DType type = DType::kUndefined;

@@ -81,23 +81,23 @@ bool PatternSource::IsStoredCopy(TensorId tensor) const {
   const NodeId here = first_user_[Index(tensor)], there = first_user_[Index(graph_[maker].inputs[0])];
   if (!here.valid() || !there.valid()) return false;
   const std::string path = ModuleOf(here), other = ModuleOf(there);
-  if (!SameScope(here, there) && ReadTheSameName(here, there)) return false;
+  if (!SameScope(here, there) && ReadTheSameParameter(here, there)) return false;
   if (graph_[here].op.starts_with("Conv") && path != other) return true;  // zeros of norms whose scale begins at 0
   return WithoutDigits(path) == WithoutDigits(other);
 }
 
-void PatternSource::FindNamesInScopes() {
+void PatternSource::FindNamedInScopes() {
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     for (const TensorId input : graph_.nodes[n].inputs) {
-      if (input.valid() && HasModulePath(input) && IsInitializer(input))
-        names_in_scopes_.try_emplace(modules_.ScopeOf(NodeId::At(n)), graph_[input].name);
+      if (input.valid() && IsInitializer(input) && HasModulePath(input))
+        named_in_scopes_.try_emplace(modules_.ScopeOf(NodeId::At(n)), input);
     }
   }
 }
 
-bool PatternSource::ReadTheSameName(NodeId a, NodeId b) const {
-  const auto first = names_in_scopes_.find(modules_.ScopeOf(a)), second = names_in_scopes_.find(modules_.ScopeOf(b));
-  return first != names_in_scopes_.end() && second != names_in_scopes_.end() && first->second == second->second;
+bool PatternSource::ReadTheSameParameter(NodeId a, NodeId b) const {
+  const auto first = named_in_scopes_.find(modules_.ScopeOf(a)), second = named_in_scopes_.find(modules_.ScopeOf(b));
+  return first != named_in_scopes_.end() && second != named_in_scopes_.end() && first->second == second->second;
 }
 
 // A mask: nobody takes more of it than slices, which are only compared (minGPT's "bias", att.masked_fill(bias == 0)).

@@ -47,9 +47,9 @@ std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions) {
     if (each.said_elsewhere) continue;
     const ByPhase moved = PhasesOf(each);
     CHECK(moved.likely.size() == together.likely.size());
-    for (size_t m = 0; m < moved.likely.size(); ++m) {
-      together.low[m] -= moved.likely[m] - moved.low[m];
-      together.high[m] += moved.high[m] - moved.likely[m];
+    for (size_t p = 0; p < moved.likely.size(); ++p) {
+      together.low[p] -= moved.likely[p] - moved.low[p];
+      together.high[p] += moved.high[p] - moved.likely[p];
     }
   }
   return {std::max(Bytes(), std::ranges::max(together.low)), std::ranges::max(together.high)};
