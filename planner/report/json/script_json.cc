@@ -105,6 +105,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("framework", "pytorch " + recording.torch)
       .Set("gpu", ScriptGpuJson(report))
       .Set("verdict", report.card_given ? Json(Name(report.verdict)) : Json())
+      .Set("on_a_larger_card", report.on_a_larger_card ? Json(*report.on_a_larger_card) : Json())
       .Set("steps", ScriptStepsJson(recording))
       .Set("peak", std::move(peak))
       .Set("places", PlacesJson(report.moment))
