@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "planner/report/writing/json.h"
-#include "support/command_line.h"
-#include "support/inflated.h"
+#include "tests/support/command_line.h"
+#include "tests/support/inflated.h"
 
 namespace vramplan {
 namespace {
