@@ -26,8 +26,8 @@ struct Form {
   MemoryPlace place = MemoryPlace::kCard;
   std::string_view backend = {};
   std::string_view remark = {};
-  bool whole_word = false;  // "MemoryError" is of the host, "OutOfMemoryError" is not
-  bool warning = false;     // that nothing failed for
+  bool own_word = false;  // one with a capital: "MemoryError" is of the host, "OutOfMemoryError" is not
+  bool warning = false;   // that nothing failed for
 };
 std::span<const Form> Forms();
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
-#include <cmath>
 
 #include "graph/base/check.h"
 #include "planner/oom/forms.h"
@@ -24,17 +24,24 @@ struct Place {
   size_t knows_more;  // where the wording of `form` stands
 };
 
+bool IsOwnWord(std::string_view line, size_t at, size_t length) {
+  const auto letter = [&](size_t i) {
+    return i < line.size() && std::isalpha(static_cast<unsigned char>(line[i])) != 0;
+  };
+  const bool capital = std::isupper(static_cast<unsigned char>(line[at])) != 0;
+  return capital && !letter(at + length) && (at == 0 || !letter(at - 1));
+}
+
 // Where the wordings of the lowest rank begin, in the order of the text.
-std::vector<Place> FindForms(std::string_view line) {
+std::vector<Place> FindForms(std::string_view line, std::string_view lower) {
   std::array<std::vector<const Form*>, 256> by_first;
   for (const Form& form : Forms()) by_first[static_cast<unsigned char>(form.words.front())].push_back(&form);
   std::vector<Place> found;
   FormRank lowest = FormRank::kWords;
-  for (size_t at = 0; at < line.size(); ++at) {
-    for (const Form* form : by_first[static_cast<unsigned char>(line[at])]) {
-      if (form->rank > lowest || !line.substr(at).starts_with(form->words)) continue;
-      const bool inside_word = at > 0 && std::isalpha(static_cast<unsigned char>(line[at - 1])) != 0;
-      if (inside_word && form->whole_word) continue;
+  for (size_t at = 0; at < lower.size(); ++at) {
+    for (const Form* form : by_first[static_cast<unsigned char>(lower[at])]) {
+      if (form->rank > lowest || !lower.substr(at).starts_with(form->words)) continue;
+      if (form->own_word && !IsOwnWord(line, at, form->words.size())) continue;
       if (form->rank < lowest) found.clear();
       lowest = form->rank;
       if (found.size() < kMostLookedAt) found.push_back({form, at, at});
@@ -206,7 +213,7 @@ std::string_view Name(MemoryPlace place) {
 
 Result<OutOfMemory> ReadOutOfMemory(std::string_view subject, std::string_view text) {
   const std::string line = Unwrapped(text), lower = LowerCase(line);
-  std::vector<Place> places = FindForms(lower);
+  std::vector<Place> places = FindForms(line, lower);
   if (places.empty()) {
     return Error{ErrorCode::kBadInput, std::string(subject), "there is no out-of-memory message in it",
                  "paste the line that says \"out of memory\", with the sentences after it"};

@@ -105,7 +105,8 @@ std::string Words::Between(std::string_view left, std::string_view right) const 
   const size_t at = Find(left);
   if (at == text_.npos) return "";
   const size_t begin = at + left.size(), end = lower_.find(right, begin);
-  return end == text_.npos ? "" : std::string(text_.substr(begin, end - begin));
+  // A blank may be missing at the end of the text.
+  return end == text_.npos && right != " " ? "" : std::string(text_.substr(begin, end - begin));
 }
 
 std::optional<Bytes> Words::SizeAt(size_t begin) const {
