@@ -368,6 +368,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--batch", &options.batch, ParseBatch);
   reader.Read("--gpu-memory", &options.gpu_memory,
               [&](const std::string& t) { return ReadCardSize(t, &options.notes); });
+  reader.Read("--image", &options.bind.image, ParseImage);
   reader.Read("--capability", &options.capability, ParseCapability);
   reader.Read("--reserve", &options.reserve,
               [&](const std::string& t) { return ReadSize("--reserve", t, &options.notes); });

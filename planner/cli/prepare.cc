@@ -203,6 +203,10 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   for (const auto& [name, length] : options.bind.dims) {
     add("dim", Json(name + "=" + std::to_string(length)), name + "=" + std::to_string(length));
   }
+  if (const auto& image = options.bind.image) {
+    const std::string size = std::to_string(image->height) + "x" + std::to_string(image->width);
+    add("image", Json(size), size);
+  }
   add_name("mode", Name(spec.mode));
   add_name("precision", Name(spec.precision));
   if (spec.mode == Mode::kTrain) {

@@ -31,7 +31,9 @@ constexpr std::array kOptions = {
     WordRow{" seq seq-len seqlen seq-length sequence sequence-length max-length max-seq-len max-seq-length block-size "
             "context-length ",
             {"--dim", "type --dim NAME=N with the name that vramplan inspect shows, as sequence=128"}},
-    WordRow{" img-size imgsz image-size input-size input-shape resolution shape height width size ",
+    WordRow{" img-size imgsz image-size img resolution height width crop-size ",
+            {"--image", "type --image 512, or --image HEIGHTxWIDTH"}},
+    WordRow{" input-size input-shape shape size ",
             {"--input", "type --input NAME=AxBxC with the input's name, as x=8x3x224x224"}},
     WordRow{" infer inference forward predict test no-grad ", {"--mode", "type --mode infer"}},
     WordRow{" eval evaluate validation ", {"--mode", "type --mode eval"}},
