@@ -143,10 +143,10 @@ Result<std::string> Drawn(StepEnds& steps, const Options& options, const Fit& fi
 Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machine) {
   if (IsRecord(options.file)) return RunRecorded(options, style, machine);
   std::optional<ChosenDevice> chosen;
-  if (options.gpu == "all" && !options.profile.empty())
-    return Error{ErrorCode::kUsage, "--profile", "is of one card, and --gpu all asks about many",
+  if (AsksOfMany(options.gpu) && !options.profile.empty())
+    return Error{ErrorCode::kUsage, "--profile", "is of one card, and --gpu " + options.gpu + " asks about many",
                  "leave one of them out"};
-  if (options.gpu != "all") {
+  if (!AsksOfMany(options.gpu)) {
     Result<std::optional<ChosenDevice>> found = ChooseDevice(options, machine);
     if (!found.ok()) return found.error();
     chosen = *std::move(found);

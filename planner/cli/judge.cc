@@ -164,13 +164,8 @@ Result<int64_t> FindSafe(StepEnds& steps, int64_t batch, const AllocatorConfig& 
 }
 
 const Card* SmallestCard(const Options& options, const Prepared& prepared, int64_t batch) {
-  std::vector<const Card*> cards;
-  for (const Card& card : Cards()) {
-    if (card.nvidia) cards.push_back(&card);
-  }
-  std::ranges::stable_sort(cards, [](const Card* a, const Card* b) { return a->usable < b->usable; });
   std::map<Generation, Timeline> steps;
-  for (const Card* card : cards) {
+  for (const Card* card : SmallestFirst(options)) {
     const ChosenDevice chosen = DeviceOf(*card, options);
     auto step = steps.find(GenerationOf(chosen));
     if (step == steps.end()) {

@@ -94,7 +94,7 @@ constexpr OptionRow kOptionRows[] = {
      kAround},
     {"--gpu", "NAME",
      "a card of \"vramplan gpus\"; auto: this machine's card with the most free memory, minus what others hold now "
-     "(auto:1 is card 1); fit and sweep also accept all",
+     "(auto:1 is card 1); fit and sweep also accept several, as t4,a10,l4, and all",
      kAway},
     {"--gpu", "auto:N",
      "which card of this machine [auto: the one with the most free memory]; with --dry-run also one of \"vramplan "

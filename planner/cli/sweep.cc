@@ -92,7 +92,7 @@ class Sweeper {
       Judge(*step, batch, spec, asked->allocator, &fit);
       row.verdict = fit.verdict;
     }
-    if (options_.gpu == "all") {
+    if (AsksOfMany(options_.gpu)) {
       const Card* card = SmallestCard(*asked, prepared_, batch);
       row.card = card != nullptr ? card->name : "";
     }
@@ -141,13 +141,15 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
   if (options.over.empty())
     return Error{ErrorCode::kUsage, "sweep", "nothing to change is given", "add --over batch=1:256:x2"};
   std::optional<ChosenDevice> chosen;
-  if (options.gpu != "all") {
+  if (AsksOfMany(options.gpu)) {
+    if (const Result<std::vector<const Card*>> asked = CardsAsked(options); !asked.ok()) return asked.error();
+  } else {
     Result<std::optional<ChosenDevice>> found = ChooseDevice(options, machine);
     if (!found.ok()) return found.error();
     chosen = *std::move(found);
   }
   SweepReport report;
-  report.all_cards = options.gpu == "all";
+  report.all_cards = AsksOfMany(options.gpu);
   if (chosen) report.device = chosen->device;
   for (const SweepAxis& axis : options.over) report.axes.push_back(axis.name);
   const std::vector<std::vector<size_t>> at = SweepCombinations(options.over);
