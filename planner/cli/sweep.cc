@@ -7,6 +7,7 @@
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
+#include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/sweep_page.h"
 #include "planner/runtimes/runtime.h"
@@ -60,6 +61,7 @@ class Sweeper {
     }
     Result<Options> asked = Understand(Verb::kSweep, options_.file, typed, options_.flags);
     if (!asked.ok()) return asked.error();
+    TakeSpecOfFile(&*asked);
     const Status second = TakeSecondModel(&*asked);
     if (const Status prepared = second.ok() ? Ready(*asked, typed) : second; !prepared.ok()) {
       row.failure = prepared.error().text;
