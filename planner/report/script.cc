@@ -1,9 +1,11 @@
 #include "planner/report/script.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "planner/record/played.h"
 #include "planner/report/parts/model_facts.h"
+#include "planner/report/record.h"
 
 namespace vramplan {
 namespace {
@@ -78,11 +80,43 @@ void NoteValues(ScriptReport* report) {
   }
 }
 
+// What the command's environment sets; the defaults where it cannot be read.
+AllocatorConfig ConfigOfEnvironment() {
+  for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+    const char* text = std::getenv(name);
+    if (text == nullptr) continue;
+    const Result<AllocatorConfig> config = ParseAllocatorConfig(text);
+    if (config.ok()) return *config;
+  }
+  return {};
+}
+
+bool TellsAll(const Recording& recording) {
+  const auto tells = [](const HistoryEvent& event) { return event.kind == HistoryKind::kTag; };
+  return std::ranges::any_of(recording.history, tells) && !MomentOf(recording).before_history;
+}
+
+// As `fit` of its record decides, where the record is whole: the run itself shows that it fits at the likely values.
+void DecideVerdict(ScriptReport* report) {
+  report->verdict = Verdict::kFits;
+  if (report->oom) {
+    report->verdict = Verdict::kDoesNotFit;
+  } else if (report->card_given && TellsAll(report->recording)) {
+    const Record record = RecordOf(report->recording, report->card.cudnn);
+    const OnCard on = VerdictOfRecord(record, BeyondOnePool(record), report->device, ConfigOfEnvironment());
+    report->verdict = on.verdict == Verdict::kFits ? Verdict::kFits : Verdict::kTight;
+    if (on.verdict == Verdict::kFits) KeepWithin(report->device.available(), &report->band);
+    report->on_a_larger_card =
+        std::max(report->band.device().likely, on.roomy + report->device.context.likely);
+  } else if (report->card_given && report->band.device().high > report->device.available()) {
+    report->verdict = Verdict::kTight;
+  }
+}
+
 }  // namespace
 
 std::optional<Peak> ReplayedPeak(const Recording& recording, bool cudnn) {
-  const auto tells = [](const HistoryEvent& event) { return event.kind == HistoryKind::kTag; };
-  if (std::ranges::none_of(recording.history, tells) || MomentOf(recording).before_history) return std::nullopt;
+  if (!TellsAll(recording)) return std::nullopt;
   return Replay(Played(RecordOf(recording, cudnn)).timeline, 1, AllocatorConfig(), Bytes::Max());
 }
 
@@ -109,11 +143,7 @@ void Conclude(ScriptReport* report) {
   ends.uncertain = report->card.cudnn;
   ends.high = recording.peak().reserved;
   report->band = BandOf(recording.peak().reserved, ends, report->device.context);
-  if (report->oom) {
-    report->verdict = Verdict::kDoesNotFit;
-  } else if (report->card_given && report->band.device().high > report->device.available()) {
-    report->verdict = Verdict::kTight;
-  }
+  DecideVerdict(report);
   NoteRefusals(report);
   NoteLibrary(report);
   NoteValues(report);

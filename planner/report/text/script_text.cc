@@ -41,8 +41,12 @@ std::string ScriptFirstLine(const ScriptReport& report) {
     return name + " does not fit on " + card + ": it " + RefusalText(report);
   }
   if (!report.card_given) return name + " takes " + ToString(needs) + " on a card (likely; none was named)";
-  return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
-         std::string(Name(report.verdict)) + ", " + ToString(has - needs) + " free)";
+  if (report.verdict == Verdict::kTight) {
+    return name + " is tight on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " and may need " +
+           ToString(report.band.device().high);
+  }
+  return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (fits, " +
+         ToString(has - needs) + " free)";
 }
 
 std::string EndText(const ScriptReport& report) {
