@@ -31,6 +31,16 @@ void NoteRefusals(ScriptReport* report) {
   }
 }
 
+void NoteEvaluation(ScriptReport* report) {
+  const HighMoment& moment = report->moment;
+  if (!moment.keeps_graphs || moment.of_graphs == Bytes()) return;
+  report->notes.Add({"evaluation-with-gradients", Severity::kWarning,
+                     FileName(moment.place.file) + ":" + std::to_string(moment.place.line),
+                     "an evaluation computes with gradients: torch.no_grad() around it would free up to " +
+                         ToString(moment.of_graphs),
+                     "total += loss.item() keeps no graph either"});
+}
+
 void NoteLibrary(ScriptReport* report) {
   std::string names;
   constexpr size_t kShown = 5;
@@ -115,6 +125,7 @@ void Conclude(ScriptReport* report) {
     report->verdict = Verdict::kTight;
   }
   NoteRefusals(report);
+  NoteEvaluation(report);
   NoteLibrary(report);
   NoteValues(report);
   NoteHost(report);
