@@ -34,11 +34,12 @@ void NoteRefusals(ScriptReport* report) {
 void NoteEvaluation(ScriptReport* report) {
   const HighMoment& moment = report->moment;
   if (!moment.keeps_graphs || moment.of_graphs == Bytes()) return;
+  const CodePlace& place = report->oom ? report->oom->place : moment.place;
   report->notes.Add({"evaluation-with-gradients", Severity::kWarning,
-                     FileName(moment.place.file) + ":" + std::to_string(moment.place.line),
+                     FileName(place.file) + ":" + std::to_string(place.line),
                      "an evaluation computes with gradients: torch.no_grad() around it would free up to " +
                          ToString(moment.of_graphs),
-                     "total += loss.item() keeps no graph either"});
+                     "a sum of losses keeps their graphs too: add loss.item()"});
 }
 
 void NoteLibrary(ScriptReport* report) {

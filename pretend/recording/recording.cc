@@ -298,6 +298,10 @@ Result<CardLog> ReadCardLog(const std::string& name, std::string_view text) {
       words.Number();
       log.refused += words.Number();
       log.largest_refused = std::max(log.largest_refused, ReadBytes(&words));
+    } else if (word == "together") {
+      CardLog::Together together{words.Number(), ReadBytes(&words), 0};
+      together.contexts = words.Number();
+      log.together.push_back(together);
     } else if (word == "cudnn") {
       log.cudnn = true;
     } else if (word == "managed") {

@@ -186,6 +186,13 @@ struct CardLog {
   Bytes largest_refused;
   bool cudnn = false;  // a convolution or a recurrent network ran in it
   Bytes managed;       // the most that was allocated with cudaMallocManaged
+  // What all processes of the command held of one card, the highest that this one saw.
+  struct Together {
+    int64_t card = 0;  // of the machine
+    Bytes bytes;
+    int64_t contexts = 0;  // beside the bytes
+  };
+  std::vector<Together> together;
   std::vector<std::string> uncovered, static_runtimes;
 };
 Result<CardLog> ReadCardLog(const std::string& name, std::string_view text);
