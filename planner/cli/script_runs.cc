@@ -322,6 +322,11 @@ ScriptReport ReportOf(const std::vector<std::string>& words, const ChosenDevice&
     if (most == nullptr || process.peak().reserved > most->peak().reserved) most = &process;
   }
   report.recording = *most;
+  for (const auto& [pid, log] : all.cards) {
+    for (const CardLog::Together& card : log.together) {
+      if (!report.together || card.bytes > report.together->bytes) report.together = card;
+    }
+  }
   if (const auto log = all.cards.find(most->pid); log != all.cards.end()) report.card = log->second;
   return report;
 }
@@ -334,7 +339,8 @@ int64_t GpusOf(const ScriptValues& values, const ScriptRanks& ranks) {
 // What was taken for true of the ranks, and what was not as it was told.
 void NoteRanks(const ScriptRanks& ranks, int64_t gpus, const std::string& launcher, ScriptReport* report) {
   const int64_t seen = report->recording.ranks;
-  if (seen != (ranks.one_process ? 1 : gpus)) {
+  // A script may start its ranks by itself, as Lightning and torch.multiprocessing do.
+  if (seen != gpus && !(ranks.one_process && seen == 1)) {
     const std::string said = launcher.empty() ? "" : ", because " + launcher + " says so";
     report->notes.Add({"ranks-differ", Severity::kWarning, "--gpus " + std::to_string(gpus),
                        "the script ran as one of " + std::to_string(seen) + " ranks" + said,

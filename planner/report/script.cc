@@ -89,6 +89,17 @@ void NoteValues(ScriptReport* report) {
   }
 }
 
+// A context for each process on the card.
+ContextBand ContextsOf(const ScriptReport& report) {
+  ContextBand band = report.device.context;
+  for (int64_t i = 1; report.together && i < report.together->contexts; ++i) {
+    band.low += report.device.context.low;
+    band.likely += report.device.context.likely;
+    band.high += report.device.context.high;
+  }
+  return band;
+}
+
 }  // namespace
 
 std::optional<Peak> ReplayedPeak(const Recording& recording, bool cudnn) {
@@ -116,11 +127,14 @@ void Conclude(ScriptReport* report) {
   report->moment = report->oom ? MomentOfRefusal(recording) : MomentOf(recording);
   // A thread of PyTorch's has no line of Python: that of the backward is its.
   if (report->oom && report->oom->place.file.empty()) report->oom->place = report->moment.place;
+  const Bytes reserved = report->together ? report->together->bytes : recording.peak().reserved;
   ReservedEnds ends;
   ends.uncertain = report->card.cudnn;
-  ends.high = recording.peak().reserved;
-  report->band = BandOf(recording.peak().reserved, ends, report->device.context);
-  if (report->oom) {
+  ends.high = reserved;
+  report->band = BandOf(reserved, ends, ContextsOf(*report));
+  // One process is refused what the card does not have; what several take together, none of them is.
+  const bool together = report->together && report->card_given;
+  if (report->oom || (together && report->band.device().likely > report->device.available())) {
     report->verdict = Verdict::kDoesNotFit;
   } else if (report->card_given && report->band.device().high > report->device.available()) {
     report->verdict = Verdict::kTight;

@@ -82,6 +82,9 @@ class _Recorder:
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
         self.wrap_backward()
+        if torch.distributed.is_available():
+            for owner in (torch.distributed, torch.distributed.distributed_c10d):
+                self.wrap(owner, "init_process_group", then=self.guarded(self.note_rank))
         self.counters.install()
         os._exit = self.exit_at_once
         if not (_ALONE or _REAL):
@@ -91,6 +94,10 @@ class _Recorder:
             _part("endless").watch(self)
         if _SECONDS:
             threading.Thread(target=self.watch, daemon=True).start()
+
+    def note_rank(self):
+        """Launchers say it in variables of their own: torchrun in RANK, Lightning in LOCAL_RANK and NODE_RANK."""
+        self.rank = self.torch.distributed.get_rank(), self.torch.distributed.get_world_size()
 
     def watch_failure(self):
         before = sys.excepthook
@@ -244,7 +251,6 @@ class _Recorder:
         distributed = self.torch.distributed
         if _REAL or not (distributed.is_available() and distributed.is_initialized()):
             return
-        self.rank = distributed.get_rank(), distributed.get_world_size()
         if self.ranks is None:
             self.ranks = self.alone or _part("alone")
         self.ranks.settle(self.torch)
@@ -327,7 +333,7 @@ class _Recorder:
         except Exception as error:  # noqa: BLE001  this may be a thread of ours, and the script must end all the same
             print("vramplan: the recording was not written: %r" % error, file=sys.stderr)
         if not _ALONE:
-            _part("processes").wait_for_ranks(_FOLDER)
+            _part("processes").wait_for_ranks(_FOLDER, (self.rank or (0, 0))[1])
         self.leave_now(0)
 
     def exit_at_once(self, code):
@@ -461,7 +467,8 @@ def _record(torch):
         open(os.path.join(_FOLDER, "%d.began" % os.getpid()), "w").close()
     except FileNotFoundError:
         return
-    if torch.version.cuda and torch.cuda.is_available():
+    # Whether there is a card is not asked: it would be too late then for a script to choose CUDA_VISIBLE_DEVICES.
+    if torch.version.cuda:
         recorder.guarded(recorder.install)()
 
 

@@ -35,6 +35,10 @@ std::string ScriptFirstLine(const ScriptReport& report) {
   if (report.oom) {
     return name + " does not fit on " + card + ": it " + RefusalText(report);
   }
+  if (report.verdict == Verdict::kDoesNotFit) {
+    return name + " does not fit on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
+           ToString(needs - has) + " too much)";
+  }
   if (!report.card_given) return name + " takes " + ToString(needs) + " on a card (likely; none was named)";
   return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
          std::string(Name(report.verdict)) + ", " + ToString(has - needs) + " free)";
@@ -172,6 +176,12 @@ std::string PrintProcesses(const ScriptReport& report, const Style& style) {
   return "\n" + table.Print(style.width);
 }
 
+std::string TogetherText(const ScriptReport& report) {
+  if (!report.together) return "";
+  return std::to_string(report.together->contexts) + " processes had the card at once, with a context each, and held " +
+         ToString(report.together->bytes) + " of it together";
+}
+
 std::string PrintOutOfMemory(const ScriptReport& report) {
   if (!report.oom) return "";
   const RecordedRefusal& oom = *report.oom;
@@ -226,6 +236,7 @@ std::string PrintScript(const ScriptReport& report, const Style& style) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "  ") + "\n";
   };
   line(PrintOutOfMemory(report));
+  line(TogetherText(report));
   line(EndText(report));
   text += "\n" + PrintScriptSteps(report, style);
   text += PrintMoment(report, style);
