@@ -226,11 +226,4 @@ TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& c
   return chosen ? SpecOn(*chosen, spec) : spec;
 }
 
-AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given) {
-  AllocatorConfig config = given;
-  config.device_total = device.usable;
-  if (config.bfc) config.bfc->limit = std::min(config.bfc->limit, device.pool.bytes);
-  return config;
-}
-
 }  // namespace vramplan

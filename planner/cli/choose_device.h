@@ -60,7 +60,4 @@ TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec);
 // The spec of the options: --capability, then the card's, when there is one.
 TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& chosen);
 
-// --allocator-conf on this card: its fractions are of what the card has, context and reserve included.
-AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given);
-
 }  // namespace vramplan

@@ -26,39 +26,10 @@ Status OnlyAboutCards(const Options& options) {
   return Done();
 }
 
-// What the run reserved above what our allocator does with the same requests: PyTorch keeps a pool for each stream, and
-// a replay has one.
-Bytes BeyondOnePool(const Record& record) {
-  const Bytes ours = Replay(Played(record).timeline, 1, AllocatorConfig(), Bytes::Max()).peak.reserved;
-  return record.reserved > ours ? record.reserved - ours : Bytes();
-}
-
-// `beyond`: BeyondOnePool of the run as recorded.
 RecordedWay JudgeRecord(const Record& record, Bytes beyond, const Device& device, const AllocatorConfig& given) {
-  const PlayedRecord played = Played(record);
-  const AllocatorConfig config = AllocatorOn(device, given);
-  const auto room = [&](Bytes context) {
-    const Bytes capacity = device.CapacityWith(context);
-    return capacity > beyond ? capacity - beyond : Bytes();
-  };
   RecordedWay way;
+  static_cast<OnCard&>(way) = VerdictOfRecord(record, beyond, device, given);
   way.change = "as recorded";
-  way.peak = Replay(played.timeline, 1, config, room(device.context.likely));
-  const bool fits = !way.peak.out_of_memory;
-  if (!fits) {
-    AllocatorConfig endless = config;
-    endless.device_total.reset();
-    way.peak = Replay(played.timeline, 1, endless, Bytes::Max());
-  }
-  way.peak.peak.reserved += beyond;
-  ReservedEnds ends;
-  ends.uncertain = record.cudnn;
-  ends.high = way.peak.peak.reserved;
-  way.band = BandOf(way.peak.peak.reserved, ends, device.context);
-  const bool surely =
-      fits && (way.band.device().high <= device.available() ||
-               (!record.cudnn && !Replay(played.timeline, 1, config, room(device.context.high)).out_of_memory));
-  way.verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
   return way;
 }
 

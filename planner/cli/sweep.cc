@@ -2,14 +2,15 @@
 #include "planner/report/sweep.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/sweep_page.h"
-#include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 namespace {
@@ -70,28 +71,28 @@ class Sweeper {
     const ContextBand context = chosen_          ? chosen_->device.context
                                 : asked->context ? GivenContext(*asked->context)
                                                  : ContextOf(spec.capability, spec.framework);
+    if (!judged_) judged_ = std::make_unique<Judged>(prepared_, spec, asked->allocator, chosen_);
     Notes notes;
-    StepEnds steps(prepared_, spec);
-    const Result<BothEnds> step = steps.At(batch, &notes);
+    const Result<BothEnds> step = judged_->steps.At(batch, &notes);
     if (!step.ok()) {
       row.failure = step.error().text;
       return row;
     }
-    const Peak peak = Replay(*step->likely, batch, asked->allocator, Bytes::Max());
-    row.levels = peak.peak;
-    ReservedEnds ends;
-    if (step->high) ends = {true, Replay(*step->high, batch, asked->allocator, Bytes::Max()).peak.reserved, {}};
-    if (spec.framework.runtime != Runtime::kPyTorch) {
-      const ReservedRange range = ReservedAround(*step->likely, spec, batch, asked->allocator, peak.peak.reserved);
-      ends.range = Band{range.low, range.likely, range.high};
+    OnCard on;
+    if (judged_->judge) {
+      const Result<CardFit> fit = judged_->judge->At(batch);
+      if (!fit.ok()) {
+        row.failure = fit.error().text;
+        return row;
+      }
+      on = *fit;
+      row.verdict = on.verdict;
+    } else {
+      on = WithoutCard(*step, batch, judged_->steps, asked->allocator, context);
     }
-    row.band = BandOf(peak.peak.reserved, ends, context);
-    if (chosen_) {
-      CardFit fit;
-      fit.device = chosen_->device;
-      Judge(*step, batch, spec, asked->allocator, &fit);
-      row.verdict = fit.verdict;
-    }
+    row.levels = on.peak.peak;
+    row.band = on.band;
+    row.roomy = on.roomy;
     if (options_.gpu == "all") {
       const Card* card = SmallestCard(*asked, prepared_, batch);
       row.card = card != nullptr ? card->name : "";
@@ -101,12 +102,26 @@ class Sweeper {
   }
 
  private:
+  // The steps of one setting at any batch, and on the card if there is one.
+  struct Judged {
+    Judged(const Prepared& prepared, TrainingSpec spec_, AllocatorConfig config_,
+           const std::optional<ChosenDevice>& chosen)
+        : spec(std::move(spec_)), config(std::move(config_)), steps(prepared, spec) {
+      if (chosen) judge.emplace(steps, chosen->device, config);
+    }
+    const TrainingSpec spec;
+    const AllocatorConfig config;
+    StepEnds steps;
+    std::optional<CardJudge> judge;
+  };
+
   // The model under these options, unless only the batch is another one.
   Status Ready(const Options& asked, TypedOptions typed) {
     typed.erase("--batch");
     if (!failed_ && is_ready_ && typed == ready_for_) return Done();
     ready_for_ = std::move(typed);
     is_ready_ = true;
+    judged_.reset();
     Result<Prepared> prepared = Prepare(asked);
     failed_ = !prepared.ok();
     if (failed_) return prepared.error();
@@ -133,6 +148,7 @@ class Sweeper {
   bool is_ready_ = false, failed_ = false;
   TypedOptions ready_for_;
   Prepared prepared_;
+  std::unique_ptr<Judged> judged_;
 };
 
 }  // namespace

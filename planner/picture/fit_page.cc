@@ -63,7 +63,7 @@ Mood MoodOf(Verdict verdict) {
 }
 
 std::string BadgeOf(Verdict verdict) {
-  return verdict == Verdict::kDoesNotFit ? "does not fit" : std::string(Name(verdict));
+  return SpokenName(verdict);
 }
 
 std::string PrintFitPage(const Fit& fit, const StepPictures& pictures, const BatchChart& batches) {

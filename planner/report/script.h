@@ -48,6 +48,9 @@ struct ScriptReport {
   std::optional<RecordedRefusal> oom;  // that ended it
   DeviceBand band;
   Verdict verdict = Verdict::kFits;
+  // What the same requests take on a card that is never full, at the likely context; nothing: the record is not whole, or no
+  // card was named.
+  std::optional<Bytes> on_a_larger_card;
   Notes notes;
 };
 

@@ -33,6 +33,7 @@ class Counters:
         self.in_step = {}  # card: peaks since the last step, before they were reset
         self.before = {}  # card: (allocations, frees, retries) before the script reset these
         self.history = False
+        self.limits = {}  # card: the share of it that the script allows itself
         self.script_history = None  # (since, until, entries, whether it wants a trace): in microseconds
 
     def install(self):
@@ -40,6 +41,7 @@ class Counters:
         self.replace("_cuda_memoryStats", lambda whole: self.told)
         self.replace("_cuda_resetPeakMemoryStats", lambda whole: self.reset_by_script)
         self.replace("_cuda_resetAccumulatedMemoryStats", self.counting_on)
+        self.replace("_cuda_setMemoryFraction", self.limited)
         # torch.accelerator, since 2.9.
         self.replace("_accelerator_getDeviceStats", lambda whole: self.told)
         self.replace("_accelerator_resetPeakStats", lambda whole: self.reset_by_script)
@@ -110,6 +112,13 @@ class Counters:
             self.before[card] = tuple(map(sum, zip(self.before.get(card, (0, 0, 0)), seen)))
             reset(card)
         return counted
+
+    def limited(self, limit):
+        """Refused then is what the card has: PyTorch does so on a real one too, and the answer says why."""
+        def limited(fraction, card):
+            self.limits[card] = fraction
+            limit(fraction, card)
+        return limited
 
     # -- the history
 

@@ -391,6 +391,8 @@ class _Recorder:
             self.line("changed", text)
         if self.used():
             counters = self.counters
+            if counters.limits.get(card, 1) < 1:
+                self.line("limit", counters.limits[card])
             for each in counters.cards():
                 highest = counters.peaks_of_run(each)
                 if len(counters.cards()) > 1 and highest[2]:

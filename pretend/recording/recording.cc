@@ -236,6 +236,8 @@ class Reader {
       value.times = words->Number();
       value.place = ReadPlace(words);
       into_->by_value.push_back(std::move(value));
+    } else if (word == "limit") {
+      into_->limit = words->Real();
     } else if (word == "allocator") {
       into_->allocator = words->Text();
     } else if (word == "changed") {

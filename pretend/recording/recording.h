@@ -14,6 +14,7 @@
 //                                            after-backward, update, after-update
 //   mark forward 180 train.py 10 main Net    this module, which no other one calls, computes; forward-of-eval: it is in
 //                                            eval(); inference: without gradients
+//   limit 0.5                                the script allows itself this share of the card
 //   allocator cudaMallocAsync                the script's own choice, which has no such counters: it was ended
 //   step 1 400 PEAK... NOW... 0.5            the first step ended after 400 allocations; requested, allocated,
 //   reserved:
@@ -145,6 +146,7 @@ struct Recording {
   std::vector<RecordedRefusal> refusals;
   std::string failure, failure_text;  // the exception that ended it
   std::string allocator;              // not PyTorch's own: it cannot be counted, and the script was ended
+  double limit = 1;                   // the share of the card that the script allows itself
   struct Last {
     int64_t allocations = 0;
     Counters run, peak, now;  // of the run, since the last step, as they are

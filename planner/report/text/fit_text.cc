@@ -130,18 +130,6 @@ std::string PrintFitCourses(const Fit& fit, int room, const Style& style) {
 
 }  // namespace
 
-std::string_view Name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kFits:
-      return "fits";
-    case Verdict::kTight:
-      return "tight";
-    case Verdict::kDoesNotFit:
-      return "does-not-fit";
-  }
-  return "";
-}
-
 std::string VerdictLine(const Fit& fit) {
   const StepQuestion& question = fit.question;
   const CardFit& card = fit.card;
@@ -172,11 +160,14 @@ std::string CheckpointingText(const LadderRow& row) {
 std::string PrintFit(const Fit& fit, const Style& style) {
   const StepQuestion& question = fit.question;
   const CardFit& card = fit.card;
-  std::string text = VerdictLine(fit) + "\n" + PrintAssumptions(fit.assumptions, style);
+  const std::string doubts = PrintAssumptions(fit.assumptions, style);
+  std::string text = VerdictLine(fit) + "\n" + doubts;
   const auto add = [&](const std::string& line) {
     if (!line.empty()) text += Indented(line, style);
   };
+  if (!doubts.empty() && card.safe_batch > 0) add("a safe batch is safe where this is as assumed");
   if (card.verdict == Verdict::kTight) add(TightText(card));
+  add(RoomyText(card));
   if (card.largest.bottleneck) {
     const Bottleneck& refused = *card.largest.bottleneck;
     add(style.verbose ? PrintBottleneck(refused) : PrintBriefly(refused, style.width - 2));
@@ -196,6 +187,7 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   std::string below;
   if (const std::string others = style.verbose ? "" : OtherPrecisions(fit); !others.empty())
     below = "\n" + Wrapped(others, style.width, "  ") + "\n";
+  below += PrintSuggestions(fit.assumptions, style);
   text += PrintBreakdown(columns, card.device.context.likely, style, RoomLeft(text + below, style));
   text += PrintFitCourses(fit, RoomLeft(text + below, style), style);
   if (fit.host) text += "\n" + PrintHost(*fit.host, style);
@@ -204,7 +196,7 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   text += "\npeak: " + PrintPlace(card.peak, fit.place) + "\n\n";
   text += PrintLayers(fit.layers, question.mode, 10, style);
   if (fit.ladder.size() > 1) text += "\n" + PrintLadder(fit, style);
-  return text;
+  return text + below;
 }
 
 std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {

@@ -40,8 +40,12 @@ std::string ScriptFirstLine(const ScriptReport& report) {
            ToString(needs - has) + " too much)";
   }
   if (!report.card_given) return name + " takes " + ToString(needs) + " on a card (likely; none was named)";
-  return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
-         std::string(Name(report.verdict)) + ", " + ToString(has - needs) + " free)";
+  if (report.verdict == Verdict::kTight) {
+    return name + " is tight on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " and may need " +
+           ToString(report.band.device().high);
+  }
+  return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (fits, " +
+         ToString(has - needs) + " free)";
 }
 
 std::string EndText(const ScriptReport& report) {
