@@ -40,6 +40,7 @@ Json OutOfMemoryJson(const ScriptReport& report) {
       .Set("place", PlaceJson(oom.place))
       .Set("step", report.moment.step)
       .Set("phase", Name(report.moment.phase))
+      .Set("with_gradients", report.moment.keeps_graphs)
       .Set("largest_refused", report.card.largest_refused);
   return json;
 }
@@ -72,6 +73,13 @@ Json ByValueJson(const Recording& recording) {
     rows.Push(std::move(row));
   }
   return rows;
+}
+
+Json TogetherJson(const ScriptReport& report) {
+  if (!report.together) return Json();
+  Json json = Json::Object();
+  json.Set("processes", report.together->contexts).Set("held", report.together->bytes);
+  return json;
 }
 
 Json Strings(const std::vector<std::string>& texts) {
@@ -111,6 +119,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("places", PlacesJson(report.moment))
       .Set("oom", OutOfMemoryJson(report))
       .Set("ranks", std::move(ranks))
+      .Set("together", TogetherJson(report))
       .Set("largest", std::move(largest))
       .Set("uncovered", Strings(report.card.uncovered))
       .Set("value_dependent", ByValueJson(recording))
