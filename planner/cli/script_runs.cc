@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <set>
@@ -336,6 +337,10 @@ void NoteRanks(const ScriptRanks& ranks, int64_t gpus, const std::string& launch
 }
 
 }  // namespace
+
+void TellProgress(const std::string& text) {
+  if (isatty(STDERR_FILENO) != 0) std::cerr << "vramplan: " << text << std::endl;
+}
 
 Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
   const std::optional<ScriptRanks>& ranks = options.wishes_of_script.ranks;

@@ -17,6 +17,9 @@
 
 namespace vramplan {
 
+// What runs now, on a terminal: several runs are silent for as long as their imports take.
+void TellProgress(const std::string& text);
+
 class ScriptRuns {
  public:
   // The card of the options, or one that is never full. Errors: no such card, one that is not of CUDA or too small, no
