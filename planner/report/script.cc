@@ -4,6 +4,7 @@
 
 #include "planner/record/played.h"
 #include "planner/report/parts/model_facts.h"
+#include "planner/report/script_seen.h"
 
 namespace vramplan {
 namespace {
@@ -118,6 +119,7 @@ void Conclude(ScriptReport* report) {
   NoteLibrary(report);
   NoteValues(report);
   NoteHost(report);
+  NoteSaved(report);
   if (report->moment.before_history) {
     report->notes.Add({"history-lost", Severity::kWarning, "",
                        "the history of allocations is not whole: who holds the peak is incomplete",

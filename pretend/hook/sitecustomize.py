@@ -55,6 +55,7 @@ class _Recorder:
         self.by_value = {}  # (what, file, line, function): how often
         self.changed = []  # what --try changed
         self.details = None
+        self.seen = None  # seen.py
         self.host = None
         self.refusing = None  # the card that refused memory last
 
@@ -80,6 +81,7 @@ class _Recorder:
             torch, self.guarded(self.value), _when_imported, _ON_HOST)
         if _ON_HOST and not _REAL:
             self.host = _part("host").install(self.guarded(self.value))
+        self.seen = _part("seen").Seen(torch, _when_imported, self.place, _FOLDER, not _REAL)
         self.wrap(torch, "compile", self.step_aside)
         _part("compiled").install(torch, _when_imported, self.wrap, self.guarded)
         if _CHANGE:
@@ -136,6 +138,7 @@ class _Recorder:
         """torch.compile looks into Python functions: ours would be in its way."""
         for hook in self.forward_hooks:
             hook.remove()
+        self.seen.blind = True
         if self.details:
             self.details.unseen = True
         self.keep_values()
@@ -246,6 +249,8 @@ class _Recorder:
             self.end("steps")
         if not names and id(module) not in self.names:
             self.names.update((id(each), name or type(module).__name__) for name, each in module.named_modules())
+        if not names:
+            self.seen.forward(module)
         name = self.names.get(id(module), type(module).__name__)
         if self.details:
             self.details.enter(module, arguments, name, not names)
@@ -388,6 +393,8 @@ class _Recorder:
             self.line("on-host", self.host.ran, self.host.unknown, *sorted(failed, key=failed.get, reverse=True))
         for text in self.changed.copy():
             self.line("changed", text)
+        for words in self.seen.lines() if self.seen else ():
+            self.line(*words)
         if self.used():
             for each in self.cards():
                 told = self.told_stats(each)

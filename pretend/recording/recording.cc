@@ -230,6 +230,14 @@ class Reader {
       into_->by_value.push_back(std::move(value));
     } else if (word == "changed") {
       into_->changed.push_back(words->Text());
+    } else if (word == "evaluated") {
+      into_->evaluated = words->Number() != 0;
+    } else if (word == "saved") {
+      Recording::Saved saved;
+      saved.held = words->Text() == "held";
+      saved.path = words->Text();
+      saved.place = ReadPlace(words);
+      into_->saved.push_back(std::move(saved));
     } else if (word == "fault") {
       const std::string where = words->Text();
       into_->faults.push_back(where + ": " + words->Text());

@@ -8,19 +8,15 @@
 #include "graph/base/text_table.h"
 #include "planner/report/parts/model_facts.h"
 #include "planner/report/script.h"
+#include "planner/report/script_growth.h"
+#include "planner/report/script_places.h"
+#include "planner/report/script_seen.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
 
 using enum TextTable::Align;
-
-// "transformers/trainer.py" of ".../site-packages/transformers/trainer.py"; of the user's own files the name.
-std::string ShortFile(const std::string& file) {
-  constexpr std::string_view kPackages = "-packages/";
-  const size_t packages = file.rfind(kPackages);
-  return packages == std::string::npos ? FileName(file) : file.substr(packages + kPackages.size());
-}
 
 std::string ScriptPlaceText(const CodePlace& place) {
   if (place.file.empty()) return "(no line of Python)";
@@ -32,7 +28,8 @@ std::string ScriptWhenText(int64_t step, RunPhase phase) {
   return "in the " + std::string(Name(phase)) + " of step " + std::to_string(step);
 }
 
-std::string ScriptFirstLine(const ScriptReport& report) {
+// `growth`: of a script that would go on; it does not simply fit.
+std::string ScriptFirstLine(const ScriptReport& report, const std::optional<ScriptGrowth>& growth) {
   const std::string name = ScriptName(report.command);
   const Bytes needs = report.band.device().likely, has = report.device.available();
   std::string card = report.device.name;
@@ -41,6 +38,11 @@ std::string ScriptFirstLine(const ScriptReport& report) {
     return name + " does not fit on " + card + ": it " + RefusalText(report);
   }
   if (!report.card_given) return name + " takes " + ToString(needs) + " on a card (likely; none was named)";
+  if (growth && growth->full) {
+    return name + " fits on " + card + " up to step " + std::to_string(*growth->full - 1) + ", and grows: needs " +
+           ToString(needs) + " of " + ToString(has) + " after " + std::to_string(report.recording.steps.size()) +
+           " steps (" + ToString(has - needs) + " free)";
+  }
   return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
          std::string(Name(report.verdict)) + ", " + ToString(has - needs) + " free)";
 }
@@ -51,6 +53,7 @@ std::string EndText(const ScriptReport& report) {
   std::string text = std::to_string(steps) + (steps == 1 ? " step" : " steps");
   if (steps == 0) text = "no optimizer stepped: an inference, or an update of the script's own";
   if (recording.end == "steps") text += ", then it was ended";
+  if (const std::string unseen = UnseenText(report); !unseen.empty()) text += "; " + unseen;
   if (recording.end == "seconds") text += ", then its time was over";
   if (recording.end == "loop")
     text += ", then it was stopped in a loop that only reads values (they are all zero here)";
@@ -227,11 +230,14 @@ std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& sty
 }
 
 std::string PrintScript(const ScriptReport& report, const Style& style) {
-  std::string text = Wrapped(ScriptFirstLine(report), style.width, "  ") + "\n";
+  const std::optional<ScriptGrowth> growth = GrowthOf(report);
+  const bool goes_on = report.recording.end != "exit";
+  std::string text = Wrapped(ScriptFirstLine(report, goes_on ? growth : std::nullopt), style.width, "  ") + "\n";
   const auto line = [&](const std::string& said) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "  ") + "\n";
   };
   line(PrintOutOfMemory(report));
+  if (growth) line(GrowthText(*growth));
   line(EndText(report));
   text += "\n" + PrintScriptSteps(report, style);
   text += PrintMoment(report, style);
