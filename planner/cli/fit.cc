@@ -174,6 +174,10 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   const Result<int64_t> safe = FindSafe(steps, batch, options.allocator, fit.card);
   if (!safe.ok()) return safe.error();
   fit.card.safe_batch = *safe;
+  if (spec.around.keep_loss_graph && fit.card.verdict != Verdict::kDoesNotFit) {
+    const Device& device = fit.card.device;
+    fit.kept = KeptGraphsOf(timeline, batch, fit.card.peak.peak.reserved, device.CapacityWith(device.context.likely));
+  }
   fit.assumptions = DoubtsOf(fit.card, *prepared, options, spec, timeline);
   fit.question = prepared->question;
   fit.question.spec = SpecRows(options, spec, fit.question, chosen, chosen->device.context);

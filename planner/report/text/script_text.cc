@@ -51,7 +51,11 @@ std::string EndText(const ScriptReport& report) {
   const Recording& recording = report.recording;
   const int64_t steps = static_cast<int64_t>(recording.steps.size());
   std::string text = std::to_string(steps) + (steps == 1 ? " step" : " steps");
-  if (steps == 0) text = "no optimizer stepped: an inference, or an update of the script's own";
+  if (steps == 0) {
+    const bool died = report.oom || !recording.failure.empty() || recording.end.empty();
+    text = died ? "it died before an optimizer had stepped"
+                : "no optimizer stepped: an inference, or an update of the script's own";
+  }
   if (recording.end == "steps") text += ", then it was ended";
   if (const std::string unseen = UnseenText(report); !unseen.empty()) text += "; " + unseen;
   if (recording.end == "seconds") text += ", then its time was over";
