@@ -60,6 +60,7 @@ std::vector<ScriptTried> Try(const ScriptRuns& runs, const ScriptValues& values)
     TellProgress(std::string("running with the change \"") + change.text + "\"");
     ScriptTried tried;
     tried.change = change.text;
+    tried.advice = change.advice;
     Result<ScriptReport> report = runs.Run(values, &change);
     if (!report.ok()) {
       tried.changed = "fails with it: " + report.error().text;
