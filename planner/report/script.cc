@@ -32,6 +32,17 @@ void NoteRefusals(ScriptReport* report) {
   }
 }
 
+void NoteEvaluation(ScriptReport* report) {
+  const HighMoment& moment = report->moment;
+  if (!moment.keeps_graphs || moment.of_graphs == Bytes()) return;
+  const CodePlace& place = report->oom ? report->oom->place : moment.place;
+  report->notes.Add({"evaluation-with-gradients", Severity::kWarning,
+                     FileName(place.file) + ":" + std::to_string(place.line),
+                     "an evaluation computes with gradients: torch.no_grad() around it would free up to " +
+                         ToString(moment.of_graphs),
+                     "a sum of losses keeps their graphs too: add loss.item()"});
+}
+
 void NoteLibrary(ScriptReport* report) {
   std::string names;
   constexpr size_t kShown = 5;
@@ -116,6 +127,7 @@ void Conclude(ScriptReport* report) {
     report->verdict = Verdict::kTight;
   }
   NoteRefusals(report);
+  NoteEvaluation(report);
   NoteLibrary(report);
   NoteValues(report);
   NoteHost(report);

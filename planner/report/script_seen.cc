@@ -1,18 +1,29 @@
 #include "planner/report/script_seen.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "planner/report/parts/model_facts.h"
 #include "planner/report/script_places.h"
 
 namespace vramplan {
+namespace {
+
+// Nothing: no module told that its forward runs, as with torch.compile.
+std::optional<bool> Evaluated(const Recording& recording) {
+  if (std::ranges::find(recording.marks, MarkKind::kForward, &Mark::kind) == recording.marks.end()) return std::nullopt;
+  return std::ranges::any_of(EvaluationsOf(recording), std::identity());
+}
+
+}  // namespace
 
 std::string UnseenText(const ScriptReport& report) {
   const Recording& recording = report.recording;
   // Another process of the command may have done it.
-  if (recording.end != "steps" || !recording.evaluated || report.processes.size() > 1) return "";
+  if (recording.end != "steps" || report.processes.size() > 1) return "";
   std::string text;
-  if (!*recording.evaluated) text = "no evaluation ran";
+  if (Evaluated(recording) == false) text = "no evaluation ran";
   if (recording.saved.empty()) text += (text.empty() ? "" : ", ") + std::string("no checkpoint was written");
   return text.empty() ? "" : text + " (--until-exit runs on)";
 }
@@ -49,8 +60,9 @@ Json SeenJson(const ScriptReport& report) {
     row.Set("path", each.path).Set("held", each.held);
     saved.Push(std::move(row.Set("file", each.place.file).Set("line", each.place.line)));
   }
+  const std::optional<bool> evaluated = Evaluated(report.recording);
   Json json = Json::Object();
-  json.Set("evaluation", report.recording.evaluated ? Json(*report.recording.evaluated) : Json());
+  json.Set("evaluation", evaluated ? Json(*evaluated) : Json());
   return json.Set("saved", std::move(saved));
 }
 

@@ -23,11 +23,6 @@ std::string ScriptPlaceText(const CodePlace& place) {
   return ShortFile(place.file) + ":" + std::to_string(place.line) + " " + place.function;
 }
 
-std::string ScriptWhenText(int64_t step, RunPhase phase) {
-  if (phase == RunPhase::kSetup) return "before the first step";
-  return "in the " + std::string(Name(phase)) + " of step " + std::to_string(step);
-}
-
 // `growth`: of a script that would go on; it does not simply fit.
 std::string ScriptFirstLine(const ScriptReport& report, const std::optional<ScriptGrowth>& growth) {
   const std::string name = ScriptName(report.command);
@@ -162,8 +157,7 @@ std::string PrintMoment(const ScriptReport& report, const Style& style) {
   VRAMPLAN_CHECK(sum == moment.requested);
   table.AddRule();
   table.AddRow({"requested", "", "", "", ToString(sum), ""});
-  const std::string title =
-      report.oom ? "when it failed:" : "at the peak, " + ScriptWhenText(moment.step, moment.phase) + ":";
+  const std::string title = report.oom ? "when it failed:" : "at the peak, " + WhenText(moment) + ":";
   return "\n" + title + "\n" + table.Print(style.width);
 }
 
@@ -198,8 +192,8 @@ std::string PrintOutOfMemory(const ScriptReport& report) {
 }  // namespace
 
 std::string RefusalText(const ScriptReport& report) {
-  return "runs out of memory " + ScriptWhenText(report.moment.step, report.moment.phase) + ": " +
-         ToString(report.oom->asked) + " more did not fit at " + ScriptPlaceText(report.oom->place);
+  return "runs out of memory " + WhenText(report.moment) + ": " + ToString(report.oom->asked) +
+         " more did not fit at " + ScriptPlaceText(report.oom->place);
 }
 
 std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& style) {

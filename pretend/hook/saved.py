@@ -1,20 +1,16 @@
-"""What of a script ran besides its steps, so that an answer says what it has not seen: an evaluation, and checkpoints.
+"""The checkpoints that a script writes: what they hold was computed on a card that is not there.
 
-A checkpoint that is written here holds zeros. Where a file has its name already it is held back: it goes to a folder
-that is gone with the run, and is read from there. A new one is written, and named in the answer: a script may copy it.
+Where a file has its name already, a checkpoint is held back: it goes to a folder that is gone with the run, and is read
+from there. A new one is written, and named in the answer: a script may copy it.
 """
 
 import functools
 import os
-import weakref
 
 
-class Seen:
+class Saved:
     def __init__(self, torch, when_imported, place, folder, pretended):
-        self.torch, self.place, self.folder, self.pretended = torch, place, folder, pretended
-        self.trained, self.looked_at = weakref.WeakSet(), weakref.WeakSet()
-        self.evaluated = False
-        self.blind = False  # torch.compile was called: no module tells that its forward runs
+        self.place, self.folder, self.pretended = place, folder, pretended
         self.saved = {}  # path as the script has it: (held back, place)
         self.aside = {}  # path: where it was put instead
         for owner in (torch, torch.serialization):
@@ -25,16 +21,6 @@ class Seen:
     def wrap_safetensors(self, module):
         self.wrap_save(module, "save_file", 1)
         self.wrap_load(module, "load_file")
-
-    def forward(self, module):
-        """Of a module that the script calls itself. An evaluation is one of what is trained too, without gradients."""
-        if module.training and self.torch.is_grad_enabled():
-            if module not in self.trained:
-                self.trained.update(module.modules())
-                self.evaluated = self.evaluated or module in self.looked_at
-        elif not self.evaluated:
-            self.looked_at.update(module.modules())
-            self.evaluated = module in self.trained
 
     def wrap_save(self, owner, name, at):
         whole = getattr(owner, name)
@@ -81,7 +67,5 @@ class Seen:
         return self.aside.setdefault(name, os.path.join(self.folder, "held", "%d-%d" % (os.getpid(), len(self.aside))))
 
     def lines(self):
-        if not self.blind:
-            yield ("evaluated", int(self.evaluated))
         for name, (held, place) in self.saved.copy().items():
             yield ("saved", "held" if held else "written", name, *place)
