@@ -2,6 +2,7 @@
 #include "planner/report/script.h"
 
 #include "planner/cli/script_largest.h"
+#include "planner/cli/script_next.h"
 #include "planner/cli/script_runs.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
@@ -150,6 +151,7 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   }
   const bool json = options.format == Format::kJson, page = options.format == Format::kHtml;
   const bool table = options.wishes_of_script.IsTable();
+  if (!table && !real && !first.largest) first.report.next = NextOf(*runs, options, first.values, first.report);
   std::optional<StepPictures> pictures;
   if (page && !table) pictures = DrawnRunOf(first.report).Pictures();
   Outcome outcome;

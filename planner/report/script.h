@@ -16,6 +16,7 @@
 #include "planner/allocator/replay.h"
 #include "planner/report/fit.h"
 #include "planner/report/parts/device_band.h"
+#include "planner/report/script_next.h"
 #include "planner/report/writing/json.h"
 #include "planner/report/writing/style.h"
 #include "planner/spec/device.h"
@@ -47,6 +48,7 @@ struct ScriptReport {
   std::optional<RecordedRefusal> oom;  // that ended it
   DeviceBand band;
   Verdict verdict = Verdict::kFits;
+  std::optional<ScriptNext> next;  // of one that does not fit
   Notes notes;
 };
 

@@ -114,6 +114,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("growth", growth ? ToJson(*growth) : Json())
       .Set("seen", SeenJson(report))
       .Set("oom", OutOfMemoryJson(report))
+      .Set("next", report.next ? ToJson(*report.next) : Json())
       .Set("ranks", std::move(ranks))
       .Set("largest", std::move(largest))
       .Set("uncovered", Strings(report.card.uncovered))

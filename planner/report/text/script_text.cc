@@ -56,7 +56,7 @@ std::string EndText(const ScriptReport& report) {
   if (recording.end == "seconds") text += ", then its time was over";
   if (recording.end == "loop")
     text += ", then it was stopped in a loop that only reads values (they are all zero here)";
-  if (recording.end == "exit") text += ", then it ended by itself";
+  if (recording.end == "exit") text += report.oom ? ", then it ran out of memory" : ", then it ended by itself";
   if (recording.end.empty()) text += ", then it was killed";
   if (recording.ranks > 1)
     text += "; rank " + std::to_string(recording.rank) + " of " + std::to_string(recording.ranks);
@@ -235,6 +235,7 @@ std::string PrintScript(const ScriptReport& report, const Style& style) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "  ") + "\n";
   };
   line(PrintOutOfMemory(report));
+  if (report.next) text += PrintNext(*report.next, style.width);
   if (growth) line(GrowthText(*growth));
   line(EndText(report));
   text += "\n" + PrintScriptSteps(report, style);
