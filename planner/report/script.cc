@@ -5,8 +5,9 @@
 
 #include "planner/record/played.h"
 #include "planner/report/parts/model_facts.h"
-#include "planner/report/writing/numbers.h"
 #include "planner/report/record.h"
+#include "planner/report/script_seen.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
@@ -184,6 +185,7 @@ void Conclude(ScriptReport* report) {
   NoteLibrary(report);
   NoteValues(report);
   NoteHost(report);
+  NoteSaved(report);
   if (report->moment.before_history) {
     report->notes.Add({"history-lost", Severity::kWarning, "",
                        "the history of allocations is not whole: who holds the peak is incomplete",

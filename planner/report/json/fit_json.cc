@@ -78,6 +78,10 @@ Json ToJson(const Fit& fit) {
       .Set("assumptions", ToJson(fit.assumptions))
       .Set("assumptions_together", TogetherJson(fit.assumptions))
       .Set("notes", ToJson(fit.notes));
+  if (fit.kept) {
+    Json kept = Json::Object();
+    object.Set("kept_graphs", std::move(kept.Set("each_batch", fit.kept->each).Set("full_in_batch", fit.kept->full)));
+  }
   if (fit.host) object.Set("host", ToJson(*fit.host));
   return object;
 }
