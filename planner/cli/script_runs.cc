@@ -81,7 +81,8 @@ std::string DescriptionOf(const ChosenDevice& card) {
 std::string MachineOf(const ChosenDevice& card, int64_t count) {
   std::string text;
   for (int64_t i = 0; i < count; ++i) text += DescriptionOf(card);
-  return text;
+  // A script may choose its card by a number that it has at home.
+  return text + "spare 64\n";
 }
 
 // Without --gpu: a card that is never full, of the capability that the other verbs take then.
@@ -162,6 +163,16 @@ Result<Recordings> ReadRecordings(const std::string& folder) {
   return all;
 }
 
+// Other allocators have neither counters of requests nor a history (pretend/hook/counters.py).
+Status CheckAllocators(const std::string& name, const Recordings& all) {
+  for (const Recording& process : all.processes) {
+    if (process.allocator.empty()) continue;
+    return BadCommand(name, "takes memory by " + process.allocator + ", and run counts by PyTorch's own allocator",
+                      "leave it out: PyTorch's own takes what its tensors take, and a cache");
+  }
+  return Done();
+}
+
 // As execvp looks for it.
 bool IsProgram(const std::string& command) {
   if (command.find('/') != std::string::npos) return access(command.c_str(), X_OK) == 0;
@@ -190,7 +201,7 @@ Error NothingSeen(const std::string& command, const std::string& name, const Rec
   if (all.processes.empty() && all.began > 0) {
     return BadCommand(name, EndedText(end) + " before it could say what it took",
                       end.signal ? "was the host's memory full? --steps 1 ends it earlier"
-                                 : "it ends by os._exit, or was killed by its parent; --steps 1 ends it earlier");
+                                 : "was it killed by its parent? --steps 1 ends it earlier");
   }
   if (all.processes.empty())
     return BadCommand(name, EndedText(end) + " and imported no torch",
@@ -311,6 +322,11 @@ ScriptReport ReportOf(const std::vector<std::string>& words, const ChosenDevice&
     if (most == nullptr || process.peak().reserved > most->peak().reserved) most = &process;
   }
   report.recording = *most;
+  for (const auto& [pid, log] : all.cards) {
+    for (const CardLog::Together& card : log.together) {
+      if (!report.together || card.bytes > report.together->bytes) report.together = card;
+    }
+  }
   if (const auto log = all.cards.find(most->pid); log != all.cards.end()) report.card = log->second;
   return report;
 }
@@ -323,7 +339,8 @@ int64_t GpusOf(const ScriptValues& values, const ScriptRanks& ranks) {
 // What was taken for true of the ranks, and what was not as it was told.
 void NoteRanks(const ScriptRanks& ranks, int64_t gpus, const std::string& launcher, ScriptReport* report) {
   const int64_t seen = report->recording.ranks;
-  if (seen != (ranks.one_process ? 1 : gpus)) {
+  // A script may start its ranks by itself, as Lightning and torch.multiprocessing do.
+  if (seen != gpus && !(ranks.one_process && seen == 1)) {
     const std::string said = launcher.empty() ? "" : ", because " + launcher + " says so";
     report->notes.Add({"ranks-differ", Severity::kWarning, "--gpus " + std::to_string(gpus),
                        "the script ran as one of " + std::to_string(seen) + " ranks" + said,
@@ -412,6 +429,7 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
   const bool used =
       std::ranges::any_of(all->processes, [](const Recording& process) { return process.last.has_value(); });
   if (signals.came()) return BadCommand(name, "was interrupted", "");
+  if (const Status own = CheckAllocators(name, *all); !own) return own.error();
   if (!used) return NothingSeen(filled->words.front(), name, *all, end);
   ScriptReport report = ReportOf(filled->words, card_, card_given_, *all, ranks && !ranks->one_process);
   report.exit_code = end.exit_code;

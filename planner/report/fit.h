@@ -60,12 +60,14 @@ struct Fit {
   Notes notes;
 };
 
-// --gpu all: the smallest card first.
+// --gpu all: the smallest card first; --gpu t4,a10: in that order.
 struct FitMatrix {
   StepQuestion question;
   std::vector<CardFit> cards;
   Notes notes;
 };
+// Null: it fits on none of them.
+const CardFit* SmallestThatFits(const FitMatrix& matrix);
 
 // "none", "1 module", "16 modules".
 std::string CheckpointingText(const LadderRow& row);

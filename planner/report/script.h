@@ -39,7 +39,8 @@ struct ScriptReport {
   Recording recording;                   // of the process that took the most
   CardLog card;                          // of the same process
   std::vector<ScriptProcess> processes;
-  int64_t gpus = 1;  // ranks that --gpus asked for
+  std::optional<CardLog::Together> together;  // several processes had one card: all that they held of it
+  int64_t gpus = 1;                           // ranks that --gpus asked for
   bool card_given = false;
   Device device;  // without a card: one that is never full
   std::string capability;

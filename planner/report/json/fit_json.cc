@@ -64,6 +64,7 @@ Json ToJson(const Fit& fit) {
       .Set("batch", fit.question.batch)
       .Set("peak", PeakJson(card.peak, fit.place, card.device.context.likely))
       .Set("device", ToJson(card.band))
+      .Set("on_a_larger_card", card.OnALargerCard())
       .Set("margin_bytes", card.MarginAt(card.band.device().likely))
       .Set("margin_bytes_high", card.MarginAt(card.band.device().high))
       .Set("categories", CategoriesJson(card.peak))

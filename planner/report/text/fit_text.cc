@@ -199,15 +199,23 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   return text + below;
 }
 
+const CardFit* SmallestThatFits(const FitMatrix& matrix) {
+  const CardFit* smallest = nullptr;
+  for (const CardFit& card : matrix.cards) {
+    if (card.verdict != Verdict::kDoesNotFit && (smallest == nullptr || card < *smallest)) smallest = &card;
+  }
+  return smallest;
+}
+
 std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
   const StepQuestion& question = matrix.question;
   const auto fits = [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; };
   const auto count = std::count_if(matrix.cards.begin(), matrix.cards.end(), fits);
-  const auto smallest = std::find_if(matrix.cards.begin(), matrix.cards.end(), fits);
+  const CardFit* smallest = SmallestThatFits(matrix);
   std::string text = FileName(question.model.file) + " " + Does(question.mode, true) + " at batch " +
                      std::to_string(question.batch) + " on " + std::to_string(count) + " of " +
                      std::to_string(matrix.cards.size()) + " cards";
-  if (smallest != matrix.cards.end()) {
+  if (smallest != nullptr) {
     text += "; the smallest is " + smallest->device.name + ": needs " + ToString(Needs(*smallest)) + " of " +
             ToString(Has(*smallest));
   }

@@ -27,11 +27,6 @@ std::string ScriptPlaceText(const CodePlace& place) {
   return ShortFile(place.file) + ":" + std::to_string(place.line) + " " + place.function;
 }
 
-std::string ScriptWhenText(int64_t step, RunPhase phase) {
-  if (phase == RunPhase::kSetup) return "before the first step";
-  return "in the " + std::string(Name(phase)) + " of step " + std::to_string(step);
-}
-
 std::string ScriptFirstLine(const ScriptReport& report) {
   const std::string name = ScriptName(report.command);
   const Bytes needs = report.band.device().likely, has = report.device.available();
@@ -39,6 +34,10 @@ std::string ScriptFirstLine(const ScriptReport& report) {
   if (report.gpus > 1) card += " (each of " + std::to_string(report.gpus) + " cards)";
   if (report.oom) {
     return name + " does not fit on " + card + ": it " + RefusalText(report);
+  }
+  if (report.verdict == Verdict::kDoesNotFit) {
+    return name + " does not fit on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
+           ToString(needs - has) + " too much)";
   }
   if (!report.card_given) return name + " takes " + ToString(needs) + " on a card (likely; none was named)";
   if (report.verdict == Verdict::kTight) {
@@ -160,7 +159,7 @@ std::string PrintMoment(const ScriptReport& report, const Style& style) {
   table.AddRule();
   table.AddRow({"requested", "", "", "", ToString(sum), ""});
   const std::string title =
-      report.oom ? "when it failed:" : "at the peak, " + ScriptWhenText(moment.step, moment.phase) + ":";
+      report.oom ? "when it failed:" : "at the peak, " + WhenText(moment) + ":";
   return "\n" + title + "\n" + table.Print(style.width);
 }
 
@@ -181,6 +180,12 @@ std::string PrintProcesses(const ScriptReport& report, const Style& style) {
   return "\n" + table.Print(style.width);
 }
 
+std::string TogetherText(const ScriptReport& report) {
+  if (!report.together) return "";
+  return std::to_string(report.together->contexts) + " processes had the card at once, with a context each, and held " +
+         ToString(report.together->bytes) + " of it together";
+}
+
 std::string PrintOutOfMemory(const ScriptReport& report) {
   if (!report.oom) return "";
   const RecordedRefusal& oom = *report.oom;
@@ -195,8 +200,7 @@ std::string PrintOutOfMemory(const ScriptReport& report) {
 }  // namespace
 
 std::string RefusalText(const ScriptReport& report) {
-  return "runs out of memory " + ScriptWhenText(report.moment.step, report.moment.phase) + ": " +
-         ToString(report.oom->asked) + " more did not fit at " + ScriptPlaceText(report.oom->place);
+  return "runs out of memory " + WhenText(report.moment) + ": " + ToString(report.oom->asked) + " more did not fit at " + ScriptPlaceText(report.oom->place);
 }
 
 std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& style) {
@@ -236,6 +240,7 @@ std::string PrintScript(const ScriptReport& report, const Style& style) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "  ") + "\n";
   };
   line(PrintOutOfMemory(report));
+  line(TogetherText(report));
   line(EndText(report));
   text += "\n" + PrintScriptSteps(report, style);
   text += PrintMoment(report, style);
