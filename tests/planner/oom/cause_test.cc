@@ -225,6 +225,32 @@ TEST_CASE("causes of out-of-memory messages") {
        "on-chip: unknown 99.00 KiB, "},
       // vllm#2248
       {"No available memory for the cache blocks.", "key-value: "},
+      // OCRFlux#42: three processes by number
+      {"CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 39.39 GiB of which 9.25 MiB is "
+       "free. Process 25454 has 3.86 GiB memory in use. Process 104554 has 4.29 GiB memory in use. Process 30427 has "
+       "31.20 GiB memory in use. Of the allocated memory 30.21 GiB is allocated by PyTorch, with 26.00 MiB allocated "
+       "in "
+       "private pools (e.g., CUDA Graphs), and 217.48 MiB is reserved by PyTorch but unallocated.",
+       "others: allocated 30.24 GiB, unallocated 217.48 MiB, outside 770.28 MiB, others 8.15 GiB, free 9.25 MiB, "
+       "unknown 31.71 MiB, room 30.46 GiB, "},
+      // MGFN#35
+      {"CUDA out of memory. Tried to allocate 1.70 GiB. GPU 0 has a total capacty of 6.00 GiB of which 0 bytes is "
+       "free. Of the allocated memory 2.93 GiB is allocated by PyTorch, and 2.30 GiB is reserved by PyTorch but "
+       "unallocated.",
+       "fragmentation: allocated 2.93 GiB, unallocated 2.30 GiB, free 0 B, unknown 788.48 MiB, room 5.23 GiB, "},
+      // wf-human-variation#22
+      {"CUDA out of memory. Tried to allocate 20.00 MiB (GPU 1; 31.75 GiB total capacity; 0 bytes already allocated; "
+       "6.62 MiB free; 0 bytes reserved in total by PyTorch)",
+       "unnamed: allocated 0 B, unallocated 0 B, free 6.62 MiB, unknown 31.74 GiB, room 6.62 MiB, "},
+      // AtacWorks#251
+      {"CUDA out of memory. Tried to allocate 1.72 GiB (GPU 0; 15.78 GiB total capacity; 3.56 GiB already allocated; "
+       "1.25 GiB free; 3.56 GiB reserved in total by PyTorch)",
+       "unnamed: allocated 3.56 GiB, unallocated 0 B, free 1.25 GiB, unknown 10.97 GiB, room 4.81 GiB, "},
+      // DeepSpeed#3869
+      {"CUDA out of memory. Tried to allocate 978.00 MiB (GPU 0; 4.00 GiB total capacity; 1.68 GiB already allocated; "
+       "0 "
+       "bytes free; 2.72 GiB reserved in total by PyTorch)",
+       "fragmentation: allocated 1.68 GiB, unallocated 1.04 GiB, free 0 B, unknown 1.28 GiB, room 2.72 GiB, "},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.text);
