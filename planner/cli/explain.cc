@@ -226,7 +226,7 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
   report.cause = CauseOf(report.message);
   report.shares = SharesOf(report.message);
   if (const std::optional<Bytes> excess = ExcessOf(report.message);
-      excess && report.cause != OutOfMemoryCause::kPagedOut && options.format == Format::kJson) {
+      excess && !IsPagedOut(report.message) && options.format == Format::kJson) {
     report.notes.Add({"does-not-add-up", Severity::kWarning, subject,
                       "the numbers of the message sum to " + ToString(*excess) + " more than the card has", ""});
   }

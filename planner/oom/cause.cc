@@ -97,6 +97,12 @@ std::optional<Bytes> ExcessOf(const OutOfMemory& message) {
   return excess > kRounding ? std::optional(excess) : std::nullopt;
 }
 
+bool IsPagedOut(const OutOfMemory& message) {
+  if (!message.capacity || !message.pool.empty()) return false;
+  const Bytes most = *message.capacity + kRounding;
+  return message.allocated > most || (message.reserved > most && message.free == Bytes());
+}
+
 std::optional<Bytes> RoomOf(const OutOfMemory& message) {
   if (message.kind != "pytorch" || !message.reserved || !message.free) return std::nullopt;
   Bytes room = *message.reserved + *message.free;
@@ -115,8 +121,8 @@ OutOfMemoryCause CauseOf(const OutOfMemory& message) {
   const Bytes tried = *message.tried;
   if (tried >= message.capacity.value_or(kBeyondAnyCard)) return kBeyondCard;
   const CardShares shares = SharesOf(message);
+  if (IsPagedOut(message)) return kPagedOut;
   const Bytes held = std::max(message.reserved.value_or(Bytes()), shares.allocated.value_or(Bytes()));
-  if (message.capacity && held > *message.capacity + kRounding) return kPagedOut;
   if (message.allowed && (tried > *message.allowed || held + tried > *message.allowed)) return kLimit;
   const bool much_free = !message.capacity || message.free >= Bytes::Of(message.capacity->count() / kRealShare);
   if (message.free >= tried && much_free) return kRefused;

@@ -51,6 +51,10 @@ CardShares SharesOf(const OutOfMemory& message);
 // has no capacity.
 std::optional<Bytes> ExcessOf(const OutOfMemory& message);
 
+// Whether the driver of Windows has paged a part of it out to the host's memory: live tensors are more than the card, or
+// nothing is free and what is reserved is more.
+bool IsPagedOut(const OutOfMemory& message);
+
 // The most that PyTorch's allocator could have held: what it had reserved plus what was free, no more than its limit
 // and the card. Nothing: the message does not say enough; the caller then takes a card's size minus a context.
 std::optional<Bytes> RoomOf(const OutOfMemory& message);

@@ -121,19 +121,22 @@ bool IsBefore2(const Words& words, std::string_view in_front) {
 }
 
 // In a container the message names this process by its number, like the others: it is the one that holds what PyTorch
-// reserved and a context, or the one that must, because the card is too small for both.
+// reserved and a context, or the one that must, because the card is too small for both. Where a process that is not
+// named would leave less of the card unexplained, it is none of them.
 void FindOwnProcess(OutOfMemory* message) {
   if (message->in_use || !message->reserved) return;
-  const Bytes least = *message->reserved - kRounding;
-  Bytes all = *message->reserved + message->free.value_or(Bytes());
+  const Bytes reserved = *message->reserved;
+  Bytes named = message->free.value_or(Bytes());
   OutOfMemoryProcess* own = nullptr;
   for (OutOfMemoryProcess& process : message->processes) {
-    all += process.in_use;
-    if (process.in_use >= least && (own == nullptr || process.in_use < own->in_use)) own = &process;
+    named += process.in_use;
+    if (process.in_use >= reserved - kRounding && (own == nullptr || process.in_use < own->in_use)) own = &process;
   }
   if (own == nullptr) return;
-  const bool no_room_for_both = message->capacity && all > *message->capacity + kRounding;
-  if (own->in_use > *message->reserved + kMostContext && !no_room_for_both) return;
+  const Bytes left = message->capacity.value_or(named) - named;
+  const bool no_room_for_both = message->capacity && left - reserved < Bytes() - kRounding;
+  const bool explained_without = left > kMostContext && left - reserved <= kMostContext;
+  if (!no_room_for_both && (explained_without || own->in_use > reserved + kMostContext)) return;
   own->own = true;
   message->in_use = own->in_use;
 }

@@ -65,6 +65,8 @@ std::string ExplainVerdictLine(const ExplainReport& report) {
   if (message.tried && !not_of_the_card) line += SizeText(*message.tried) + " more did not fit, ";
   switch (report.cause) {
     case OutOfMemoryCause::kHostMemory:
+      if (message.tried && message.free)
+        return line + ToString(*message.free) + " were free: host memory ran out, not a card's";
       return line + (message.tried || message.in_use ? "host memory ran out, not a card's"
                                                      : "host memory ran out, most likely, and not a card's");
     case OutOfMemoryCause::kOnChip:
@@ -185,7 +187,7 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
                     " is not named by the message: the CUDA context of this process, which takes up to 1.2 GiB (up to "
                     "1.5 GiB with PyTorch before CUDA 11.7), or other processes");
   const std::optional<Bytes> excess = message.pool.empty() ? ExcessOf(message) : std::nullopt;
-  if (excess && message.reserved > message.capacity) {
+  if (excess && IsPagedOut(message)) {
     lines.push_back(ToString(*excess) + " of it lay in the host's memory");
   } else if (excess) {
     lines.push_back("the numbers of the message do not add up: they sum to " + ToString(*message.capacity + *excess) +

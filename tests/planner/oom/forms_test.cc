@@ -189,6 +189,22 @@ TEST_CASE("out-of-memory messages of other frameworks, libraries and systems: wh
        "triton (on-chip), tried 128.00 KiB, a multiprocessor 99.00 KiB"},
       {"triton#384", "out of resource: shared memoryRequired: 110592Hardware limit: 101376",
        "triton (on-chip), tried 108.00 KiB, a multiprocessor 99.00 KiB"},
+      {"mindspore#172", "Init] cudaHostAlloc failed, ret[2], out of memory", "host (host)"},
+      {"DeepFaceLab#5533", "(1) Resource exhausted: failed to allocate memory\n [[{{node mul_89}}]]",
+       "tensorflow, node mul_89"},
+      {"dfaker/df#7",
+       "Allocator (GPU_0_bfc) ran out of memory trying to allocate 128.00MiB.  Current allocation summary follows.\n"
+       "Bin (256):  Total Chunks: 96\nOOM when allocating tensor with shape[32,64,128,128]\n [[Node: conv2d_16/grad = "
+       "Conv2D[T=DT_FLOAT, data_format]]]",
+       "tensorflow gpu 0, tried 128.00 MiB, shape[32,64,128,128] and type float, node conv2d_16/grad"},
+      {"FreeToken-Web#2", "AssertionError: Not enough memory for KV cache, try reducing --num-pages",
+       "sglang (key-value)"},
+      {"TensorRT-LLM#542", "maxTokensInPagedKvCache must be large enough to process at least 1 sequence to completion",
+       "tensorrt-llm (key-value)"},
+      {"PyOpenCL", "pyopencl.MemoryError: clEnqueueNDRangeKernel failed: MEM_OBJECT_ALLOCATION_FAILURE",
+       "device OpenCL"},
+      {"tinygrad", "MemoryError: Allocation of 1.00 GB failed on CUDA.", "other, tried 1.00 GiB"},
+      {"faceswap#899", "You do not have enough GPU memory available to train the selected model", "other"},
       {"a sentence that no row knows", "loader: there is not enough memory, trying to allocate 12 MiB more",
        "other, tried 12.00 MiB"},
   };
