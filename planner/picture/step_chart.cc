@@ -289,7 +289,7 @@ std::string DrawStepSvg(const StepChart& chart) {
                {"x", std::to_string(kWidth - kRight)},
                {"y", std::to_string(kHeight - 6)},
                {"text-anchor", "end"}},
-              "to the right: allocations and frees, in order");
+              "allocations and frees, in order");
   svg.Open("svg", {{"x", std::to_string(kLeft)},
                    {"y", std::to_string(kTop)},
                    {"width", std::to_string(kInner)},

@@ -63,7 +63,7 @@ TEST_CASE("several cards: the table of all, of those that were named, in that or
   CHECK(second < third);
   CHECK(third != std::string::npos);
   const Said sweep = Do("sweep MODELS/unet.onnx --over batch=8,60 --gpu l4,t4 --format csv");
-  CHECK(Has(sweep.out, "Tesla T4\n"));
+  CHECK(Has(sweep.out, "Tesla T4"));
   CHECK(Do("estimate MODELS/mlp.onnx --gpu t4,l4").exit_code == 2);
 }
 
