@@ -175,6 +175,10 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   Fit fit;
   fit.card = *std::move(judged);
   fit.card.id = chosen->id;
+  if (spec.around.keep_loss_graph && fit.card.verdict != Verdict::kDoesNotFit) {
+    const Device& device = fit.card.device;
+    fit.kept = KeptGraphsOf(timeline, batch, fit.card.peak.peak.reserved, device.CapacityWith(device.context.likely));
+  }
   fit.assumptions = DoubtsOf(fit.card, *prepared, options, spec, timeline);
   fit.question = prepared->question;
   fit.question.spec = SpecRows(options, spec, fit.question, chosen, chosen->device.context);

@@ -139,6 +139,7 @@ constexpr OptionRow kOptionRows[] = {
      "where the number of --largest stands instead: a key of a yaml or json file that the command names, as "
      "config.yaml:data.batch_size; the command is given a copy",
      kRun},
+    {"--write-back", "", "with --largest-in: write the largest number into FILE, and change nothing else in it", kRun},
     {"--vary", "NAME=A,B,...", "one run for each of these values of {NAME}, as a table; repeatable: each with each",
      kRun, true},
     {"--gpus", "N",

@@ -13,6 +13,7 @@
 #include "planner/report/parts/assumption.h"
 #include "planner/report/parts/device_band.h"
 #include "planner/report/parts/host.h"
+#include "planner/report/parts/kept_graphs.h"
 #include "planner/report/verdict.h"
 #include "planner/solver/batch_search.h"
 
@@ -56,6 +57,7 @@ struct Fit {
   std::optional<HostMemory> host;  // --host
   std::vector<LadderRow> ladder;
   std::vector<WhatIf> what_if;
+  std::optional<KeptGraphs> kept;  // of a step that fits
   std::vector<Assumption> assumptions;
   Notes notes;
 };
