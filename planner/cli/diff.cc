@@ -8,6 +8,7 @@
 #include "planner/cli/estimate_step.h"
 #include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
+#include "planner/picture/diff_page.h"
 
 namespace vramplan {
 namespace {
@@ -56,6 +57,9 @@ Result<Outcome> RunDiff(const Options& options, const Style& style, Probe* machi
   Outcome outcome{.exit_code = diff.within() ? 0 : kExitDoesNotFit, .notes = diff.notes};
   if (options.format == Format::kJson) {
     outcome.text = Print(ToJson(diff));
+    outcome.notes = {};
+  } else if (options.format == Format::kHtml) {
+    outcome.text = PrintDiffPage(diff);
     outcome.notes = {};
   } else {
     outcome.text = options.format == Format::kMarkdown ? PrintDiffMarkdown(diff) : PrintDiff(diff, style);

@@ -271,8 +271,8 @@ constexpr OptionRow kOptionRows[] = {
      "text, json, html (a page with pictures, which needs nothing else), svg (memory over the step) or snapshot (for "
      "PyTorch's memory_viz) [text]",
      kDraws},
-    {"--format", "FORMAT", "text, json, csv or html (a page with pictures) [text]", kSweep},
-    {"--format", "FORMAT", "text, json or markdown (tables, for a pull request) [text]", kDiff},
+    {"--format", "FORMAT", "text, json, csv, html (a page with pictures) or svg (its curves alone) [text]", kSweep},
+    {"--format", "FORMAT", "text, json, markdown (tables, for a pull request) or html (a page) [text]", kDiff},
     {"--format", "FORMAT", "text or json [text]", (kAll | kSolve | kCalibrate) & ~kDraws & ~kSweep & ~kDiff},
     {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
      (kAll & ~kWatch) | kRun},

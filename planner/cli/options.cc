@@ -188,8 +188,8 @@ Result<Format> ParseFormat(Verb verb, const std::string& text) {
               {"json", Format::kJson, true},
               {"csv", Format::kCsv, verb == Verb::kSweep},
               {"markdown", Format::kMarkdown, verb == Verb::kDiff},
-              {"html", Format::kHtml, Draws(verb) || verb == Verb::kSweep},
-              {"svg", Format::kSvg, Draws(verb)},
+              {"html", Format::kHtml, Draws(verb) || verb == Verb::kSweep || verb == Verb::kDiff},
+              {"svg", Format::kSvg, Draws(verb) || verb == Verb::kSweep},
               {"snapshot", Format::kSnapshot, Draws(verb)}};
   std::vector<std::string> names;
   for (const auto& [name, format, taken] : rows) {

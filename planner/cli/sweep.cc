@@ -207,6 +207,11 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
       return Outcome{.text = Print(ToJson(report))};
     case Format::kHtml:
       return Outcome{.text = PrintSweepPage(report)};
+    case Format::kSvg: {
+      Result<std::string> svg = PrintSweepSvg(report);
+      if (!svg.ok()) return svg.error();
+      return Outcome{.text = *std::move(svg)};
+    }
     case Format::kCsv:
       return Outcome{.text = PrintSweepCsv(report), .notes = report.notes};
     default:

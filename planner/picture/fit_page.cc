@@ -62,9 +62,7 @@ Mood MoodOf(Verdict verdict) {
   return verdict == Verdict::kFits ? Mood::kGood : verdict == Verdict::kTight ? Mood::kTight : Mood::kBad;
 }
 
-std::string BadgeOf(Verdict verdict) {
-  return SpokenName(verdict);
-}
+std::string BadgeOf(Verdict verdict) { return SpokenName(verdict); }
 
 std::string PrintFitPage(const Fit& fit, const StepPictures& pictures, const BatchChart& batches) {
   const StepQuestion& question = fit.question;
