@@ -42,9 +42,9 @@ def of(name):
     return os.path.join(HERE, "torch", name)
 
 
-def text(code, **named):
+def text(script, **named):
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
-        file.write(code)
+        file.write(script)
     try:
         return run(file.name, **named)
     finally:
@@ -68,7 +68,7 @@ for arguments in ((), ("reset",)):
         os.environ, VRAMPLAN_PRETEND_GPU=T4,
         LD_PRELOAD="%s/libcuda.so.1:%s/libnvidia-ml.so.1" % (PRETEND, PRETEND)))
     done, answer = run(of("folds.py"), *arguments, options=("--gpu", "t4", "--until-exit"))
-    is_("folds.py %s: what it reads" % (arguments,), counted(done.stdout), counted(alone.stdout))
+    is_("folds.py %s: what it reads" % (arguments,), counted(done.stderr), counted(alone.stdout))
     if not arguments:
         whole = answer
     is_("folds.py: steps", len(answer["steps"]), 6)
@@ -79,7 +79,7 @@ for arguments in ((), ("reset",)):
 is_("folds.py: a script's resets change nothing", steps(answer), steps(whole))
 
 # Where it died: within a backward, at the line that called it; in an evaluation.
-_, answer = run(of("evaluated.py"), "40000", options=("--gpu-memory", "1GiB"), code=3)
+_, answer = run(of("evaluated.py"), "26000", options=("--gpu-memory", "1GiB"), code=3)
 oom = answer["oom"]
 is_("out of memory", (oom["phase"], oom["step"], oom["place"]["line"]), ("backward", 1, 10))
 _, answer = run(of("evaluated.py"), "20000", options=("--gpu-memory", "2GiB", "--until-exit"), code=3)

@@ -158,8 +158,7 @@ std::string PrintMoment(const ScriptReport& report, const Style& style) {
   VRAMPLAN_CHECK(sum == moment.requested);
   table.AddRule();
   table.AddRow({"requested", "", "", "", ToString(sum), ""});
-  const std::string title =
-      report.oom ? "when it failed:" : "at the peak, " + WhenText(moment) + ":";
+  const std::string title = report.oom ? "when it failed:" : "at the peak, " + WhenText(moment) + ":";
   return "\n" + title + "\n" + table.Print(style.width);
 }
 
@@ -200,7 +199,8 @@ std::string PrintOutOfMemory(const ScriptReport& report) {
 }  // namespace
 
 std::string RefusalText(const ScriptReport& report) {
-  return "runs out of memory " + WhenText(report.moment) + ": " + ToString(report.oom->asked) + " more did not fit at " + ScriptPlaceText(report.oom->place);
+  return "runs out of memory " + WhenText(report.moment) + ": " + ToString(report.oom->asked) +
+         " more did not fit at " + ScriptPlaceText(report.oom->place);
 }
 
 std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& style) {

@@ -111,21 +111,20 @@ TEST_CASE("a refusal before anything was allocated in the backward is the backwa
 }
 
 TEST_CASE("what a closure of step() computes is forward and backward") {
-  const Result<Recording> recording = ReadRecording(
-      "r",
-      "vramplan.recording/1\n"
-      "mark\tupdate\t1\tloop.py\t5\tstep\n"
-      "mark\tafter-update\t1\tloop.py\t5\tstep\n"
-      "mark\tforward\t1\ttrain.py\t8\ttraining_step\tnet\n"
-      "mark\tbackward\t2\tloop.py\t6\tclosure\n"
-      "mark\tafter-backward\t3\tloop.py\t6\tclosure\n"
-      "mark\tupdate\t3\tloop.py\t5\tstep\n"
-      "mark\tafter-update\t4\tloop.py\t5\tstep\n"
-      "step\t1\t4\t4\t4\t4\t4\t4\t4\t1\n"
-      "last\t4\t4\t4\t4\t0\t0\t0\t0\t0\t0\t0\n"
-      "stack\t0\t\n"
-      "a\t1\t8\t0\t\na\t2\t4\t0\t\na\t3\t2\t0\t\na\t4\t1\t0\t\n"
-      "end\texit\t1\n");
+  const Result<Recording> recording = ReadRecording("r",
+                                                    "vramplan.recording/1\n"
+                                                    "mark\tupdate\t1\tloop.py\t5\tstep\n"
+                                                    "mark\tafter-update\t1\tloop.py\t5\tstep\n"
+                                                    "mark\tforward\t1\ttrain.py\t8\ttraining_step\tnet\n"
+                                                    "mark\tbackward\t2\tloop.py\t6\tclosure\n"
+                                                    "mark\tafter-backward\t3\tloop.py\t6\tclosure\n"
+                                                    "mark\tupdate\t3\tloop.py\t5\tstep\n"
+                                                    "mark\tafter-update\t4\tloop.py\t5\tstep\n"
+                                                    "step\t1\t4\t4\t4\t4\t4\t4\t4\t1\n"
+                                                    "last\t4\t4\t4\t4\t0\t0\t0\t0\t0\t0\t0\n"
+                                                    "stack\t0\t\n"
+                                                    "a\t1\t8\t0\t\na\t2\t4\t0\t\na\t3\t2\t0\t\na\t4\t1\t0\t\n"
+                                                    "end\texit\t1\n");
   REQUIRE(recording.ok());
   using enum RunPhase;
   std::vector<RunPhase> phases;
@@ -141,18 +140,17 @@ TEST_CASE("an evaluation is told from the forwards of steps") {
     const char* evaluations;
   };
   for (const Row& row : {
-           Row{"fbsfbs", "......"},
-           Row{"fbsfbsII", "......xx"},     // without gradients
-           Row{"ifbsifbsi", "........."},   // a teacher's, in each step
-           Row{"fbsfbsE", "......x"},       // in eval(), with gradients
-           Row{"fbsfbsF", "......."},       // may be the next part of the training
-           Row{"fbsfbsFF", "......xx"},     // no backward in between
-           Row{"fbsfbsFG", "........"},     // a body and a head
-           Row{"fbsfbsFbFb", ".........."}, // the next part of the training
-           Row{"fbsFFfbs", "...xx..."},     // then training goes on
-           Row{"fbsFbsfbs", "........."},   // another loop
-           Row{"FFF", "..."},               // an inference
-           Row{"Ifbsfbs", "x......"},       // before the first step
+           Row{"fbsfbs", "......"}, Row{"fbsfbsII", "......xx"},  // without gradients
+           Row{"ifbsifbsi", "........."},                         // a teacher's, in each step
+           Row{"fbsfbsE", "......x"},                             // in eval(), with gradients
+           Row{"fbsfbsF", "......."},                             // may be the next part of the training
+           Row{"fbsfbsFF", "......xx"},                           // no backward in between
+           Row{"fbsfbsFG", "........"},                           // a body and a head
+           Row{"fbsfbsFbFb", ".........."},                       // the next part of the training
+           Row{"fbsFFfbs", "...xx..."},                           // then training goes on
+           Row{"fbsFbsfbs", "........."},                         // another loop
+           Row{"FFF", "..."},                                     // an inference
+           Row{"Ifbsfbs", "x......"},                             // before the first step
        }) {
     CAPTURE(row.run);
     Recording recording;
