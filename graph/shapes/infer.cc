@@ -163,7 +163,9 @@ void InferNodes(const Graph& graph, NodeInference* node) {
       SetTypes(n, rule->type);
       rule->infer(n);
       n.ForgiveBounds();
+      if (!n.failure()) CheckPositions(n);
       if (!n.failure()) CloseGaps(n);
+      if (!n.failure()) CarryLargest(n);
       if (!n.failure()) n.CheckOutputs();
       n.ForgiveBounds();
     } else if (each.domain == kTorchDomain) {

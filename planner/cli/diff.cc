@@ -6,7 +6,7 @@
 
 #include "planner/allocator/stream.h"
 #include "planner/cli/estimate_step.h"
-#include "planner/cli/optimizer_of_file.h"
+#include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
 
 namespace vramplan {
@@ -33,7 +33,7 @@ Result<DiffSide> SideOfModel(const std::string& file, const Options& options, co
                              Diff* diff) {
   Options asked = options;
   asked.file = file;
-  TakeOptimizerOfFile(&asked);
+  TakeSpecOfFile(&asked);
   Result<Estimate> estimate = EstimateStep(asked, chosen);
   if (!estimate.ok()) return estimate.error();
   diff->spec = estimate->question.spec;

@@ -20,6 +20,7 @@ namespace {
 // Precisions worth comparing, and the one asked for. tf32 computes on fp32 memory; bf16 needs capability 8.0 to be more
 // than emulated.
 std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
+  if (spec.precision_of_file) return {spec.precision};  // its calls are in no other one
   // ONNX Runtime runs the file's own types; a file converted to halves is the other one that people have.
   if (spec.framework.runtime == Runtime::kOnnxRuntime) return {Precision::kFp32, Precision::kFp16};
   std::vector<Precision> ladder = {Precision::kFp32, Precision::kAmpBf16, Precision::kAmpFp16, Precision::kBf16,
@@ -148,10 +149,10 @@ Result<std::string> Drawn(StepEnds& steps, const Options& options, const Fit& fi
 Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machine) {
   if (IsRecord(options.file)) return RunRecorded(options, style, machine);
   std::optional<ChosenDevice> chosen;
-  if (options.gpu == "all" && !options.profile.empty())
-    return Error{ErrorCode::kUsage, "--profile", "is of one card, and --gpu all asks about many",
+  if (AsksOfMany(options.gpu) && !options.profile.empty())
+    return Error{ErrorCode::kUsage, "--profile", "is of one card, and --gpu " + options.gpu + " asks about many",
                  "leave one of them out"};
-  if (options.gpu != "all") {
+  if (!AsksOfMany(options.gpu)) {
     Result<std::optional<ChosenDevice>> found = ChooseDevice(options, machine);
     if (!found.ok()) return found.error();
     chosen = *std::move(found);
@@ -174,6 +175,10 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   Fit fit;
   fit.card = *std::move(judged);
   fit.card.id = chosen->id;
+  if (spec.around.keep_loss_graph && fit.card.verdict != Verdict::kDoesNotFit) {
+    const Device& device = fit.card.device;
+    fit.kept = KeptGraphsOf(timeline, batch, fit.card.peak.peak.reserved, device.CapacityWith(device.context.likely));
+  }
   fit.assumptions = DoubtsOf(fit.card, *prepared, options, spec, timeline);
   fit.question = prepared->question;
   fit.question.spec = SpecRows(options, spec, fit.question, chosen, chosen->device.context);

@@ -61,8 +61,10 @@ void NoteAmd(Notes* notes) {
 }
 
 Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
+  const Result<std::vector<const Card*>> asked = CardsAsked(options);
+  if (!asked.ok()) return asked.error();
   std::vector<ChosenDevice> chosen;
-  for (const Card& card : Cards()) chosen.push_back(DeviceOf(card, options));
+  for (const Card* card : *asked) chosen.push_back(DeviceOf(*card, options));
   const std::vector<CardGroup> groups = GroupsOf(chosen, options.spec);
   StepEnds first(prepared, groups.front().spec);
   const Expected expected(first.likely, prepared.question.model.has_batch);
@@ -85,8 +87,10 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
     matrix.cards.push_back(**std::move(fit));
   }
   for (const Notes& told : notes) prepared.notes.Append(told);
-  NoteAmd(&prepared.notes);
-  std::stable_sort(matrix.cards.begin(), matrix.cards.end());
+  NoteCards(options, *asked, &prepared.notes);
+  if (std::ranges::any_of(*asked, [](const Card* card) { return !card->nvidia; })) NoteAmd(&prepared.notes);
+  // All of them by size; those that were named as they were.
+  if (options.gpu == "all") std::stable_sort(matrix.cards.begin(), matrix.cards.end());
   matrix.question = prepared.question;
   matrix.question.spec = SpecRows(options, options.spec, matrix.question, std::nullopt, ContextBand());
   // Those three are each card's own.

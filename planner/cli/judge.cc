@@ -197,13 +197,8 @@ OnCard WithoutCard(const BothEnds& step, int64_t batch, const StepEnds& steps, c
 }
 
 const Card* SmallestCard(const Options& options, const Prepared& prepared, int64_t batch) {
-  std::vector<const Card*> cards;
-  for (const Card& card : Cards()) {
-    if (card.nvidia) cards.push_back(&card);
-  }
-  std::ranges::stable_sort(cards, [](const Card* a, const Card* b) { return a->usable < b->usable; });
   std::map<Generation, Timeline> steps;
-  for (const Card* card : cards) {
+  for (const Card* card : SmallestFirst(options)) {
     const ChosenDevice chosen = DeviceOf(*card, options);
     auto step = steps.find(GenerationOf(chosen));
     if (step == steps.end()) {

@@ -20,7 +20,7 @@ bool Given(const TrainingSpec& spec, const char* option) { return spec.given.cou
 
 // Mixed precision as the card likes it: bf16 needs no scaler, and capability 8.0 to be more than emulated.
 std::vector<Precision> AllowedPrecisions(const TrainingSpec& spec, bool nvidia) {
-  if (Given(spec, "precision")) return {spec.precision};
+  if (Given(spec, "precision") || spec.precision_of_file) return {spec.precision};
   const bool has_bf16 = !nvidia || spec.capability >= Capability{8, 0};
   return {spec.precision, has_bf16 ? Precision::kAmpBf16 : Precision::kAmpFp16};
 }
@@ -146,9 +146,12 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   start.accumulate = spec.accumulate;
   start.batch = plan ? plan->batch : smallest;
   std::vector<Precision> precisions = {AllowedPrecisions(spec, on.nvidia).back(), spec.precision};
-  if (Given(spec, "precision"))
+  if (spec.precision_of_file) {
+    precisions = {spec.precision};
+  } else if (Given(spec, "precision")) {
     precisions = {Precision::kFp32,
                   on.nvidia && spec.capability < Capability{8, 0} ? Precision::kAmpFp16 : Precision::kAmpBf16};
+  }
   if (has_batch) {
     const std::vector<Halved> halved = HalveDims(options);
     std::vector<ChangedProblem> others;

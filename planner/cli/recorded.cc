@@ -16,8 +16,9 @@ namespace {
 
 // The step stands in the record, whatever the command line says of it.
 Status OnlyAboutCards(const Options& options) {
-  static const std::set<std::string> kOfCards = {"gpu",     "gpu-memory", "reserve", "context", "allocator-conf",
-                                                 "profile", "format",     "verbose", "out",     "force"};
+  static const std::set<std::string> kOfCards = {"gpu",      "gpu-memory", "reserve", "context", "allocator-conf",
+                                                 "profile",  "format",     "verbose", "out",     "force",
+                                                 "framework"};
   for (const std::string& given : options.spec.given) {
     if (kOfCards.contains(given)) continue;
     return Error{ErrorCode::kUsage, "--" + given, "the step of a recorded run is as it was recorded",
@@ -77,19 +78,10 @@ void AddWays(const Record& record, Bytes beyond, const Options& options, RecordR
   }
 }
 
-std::vector<const Card*> CardsBySize() {
-  std::vector<const Card*> cards;
-  for (const Card& card : Cards()) {
-    if (card.nvidia) cards.push_back(&card);
-  }
-  std::ranges::stable_sort(cards, [](const Card* a, const Card* b) { return a->usable < b->usable; });
-  return cards;
-}
-
 std::optional<std::string> SmallestThatHolds(const Record& record, Bytes beyond, const Options& options) {
   Options on_card = options;
   on_card.gpu_memory.reset();
-  for (const Card* card : CardsBySize()) {
+  for (const Card* card : SmallestFirst(on_card)) {
     const ChosenDevice chosen = DeviceOf(*card, on_card);
     if (JudgeRecord(record, beyond, chosen.device, options.allocator).verdict != Verdict::kDoesNotFit)
       return card->name + " (--gpu " + card->id + ")";
@@ -127,7 +119,11 @@ Result<Outcome> FitMatrixOf(const Record& record, const Options& options, const 
   NoteRecordsLimits(record, false, &matrix.notes);
   bool any = false;
   const Bytes beyond = BeyondOnePool(record);
-  for (const Card* card : CardsBySize()) {
+  const Result<std::vector<const Card*>> asked = CardsAsked(options);
+  if (!asked.ok()) return asked.error();
+  std::vector<const Card*> cards = options.gpu == "all" ? SmallestFirst(options) : *asked;
+  NoteCards(options, cards, &matrix.notes);
+  for (const Card* card : cards) {
     const ChosenDevice chosen = DeviceOf(*card, options);
     matrix.cards.push_back({card->id, chosen.device, JudgeRecord(record, beyond, chosen.device, options.allocator)});
     any = any || matrix.cards.back().way.verdict != Verdict::kDoesNotFit;
@@ -150,7 +146,7 @@ Result<Outcome> RunRecorded(const Options& options, const Style& style, Probe* m
   if (const Status only = OnlyAboutCards(options); !only) return only.error();
   const Result<Record> record = ReadRecordFile(options.file);
   if (!record.ok()) return record.error();
-  if (options.gpu == "all") return FitMatrixOf(*record, options, style);
+  if (AsksOfMany(options.gpu)) return FitMatrixOf(*record, options, style);
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   RecordReport report;

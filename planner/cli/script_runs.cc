@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <set>
@@ -85,11 +86,14 @@ std::string MachineOf(const ChosenDevice& card, int64_t count) {
   return text + "spare 64\n";
 }
 
+// More would not leave addresses for segments that grow.
+constexpr Bytes kEndless = Bytes::GiB(16 << 10);
+
 // Without --gpu: a card that is never full, of the capability that the other verbs take then.
 ChosenDevice EndlessCard(const Options& options) {
   Card card;
   card.name = "a card without end";
-  card.usable = Bytes::GiB(16 << 10);  // more would not leave addresses for segments that grow
+  card.usable = kEndless;
   const TrainingSpec defaults;
   card.capability = defaults.capability;
   card.multiprocessors = defaults.multiprocessors;
@@ -354,6 +358,10 @@ void NoteRanks(const ScriptRanks& ranks, int64_t gpus, const std::string& launch
 
 }  // namespace
 
+void TellProgress(const std::string& text) {
+  if (isatty(STDERR_FILENO) != 0) std::cerr << "vramplan: " << text << std::endl;
+}
+
 Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
   const std::optional<ScriptRanks>& ranks = options.wishes_of_script.ranks;
   if (ranks && ranks->all && LauncherIn(options.script).empty()) {
@@ -383,14 +391,18 @@ Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
 }
 
 Result<ScriptReport> ScriptRuns::Run(const ScriptValues& values, const ScriptChange* change) const {
-  return RunOn(false, values, change);
+  return RunOn({.change = change}, values);
 }
 
 Result<ScriptReport> ScriptRuns::RunOnRealCard(const ScriptValues& values) const {
-  return RunOn(true, values, nullptr);
+  return RunOn({.real = true}, values);
 }
 
-Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, const ScriptChange* change) const {
+Result<ScriptReport> ScriptRuns::RunOnEndlessCard(const ScriptValues& values, int64_t steps) const {
+  return RunOn({.endless = steps}, values);
+}
+
+Result<ScriptReport> ScriptRuns::RunOn(const Way& way, const ScriptValues& values) const {
   const RecordingFolder folder;
   if (folder.path().empty()) return BadCommand("TMPDIR", "no folder can be made there", "name another one");
 
@@ -400,18 +412,22 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
   const std::optional<ScriptRanks>& ranks = options_.wishes_of_script.ranks;
   const int64_t gpus = ranks ? GpusOf(values, *ranks) : 1;
   const std::string launcher = LauncherIn(filled->words);
+  // Properties of the card that a script may read, its size apart, stay as they are.
+  ChosenDevice card = card_;
+  if (way.endless) card.device.usable = kEndless;
   StartedCommand::Environment environment =
-      real ? HookEnvironment(options_, pretend_, folder.path())
-           : EnvironmentOf(options_, card_, pretend_, folder.path(), ranks ? gpus / ranks->nodes : 1);
-  if (real) environment.emplace_back("VRAMPLAN_REAL", "1");
+      way.real ? HookEnvironment(options_, pretend_, folder.path())
+               : EnvironmentOf(options_, card, pretend_, folder.path(), ranks ? gpus / ranks->nodes : 1);
+  if (way.endless) environment.emplace_back("VRAMPLAN_STEPS", std::to_string(*way.endless));
+  if (way.real) environment.emplace_back("VRAMPLAN_REAL", "1");
   if (ranks) {
     const StartedCommand::Environment variables = RankVariables(*ranks, gpus, launcher);
     environment.insert(environment.end(), variables.begin(), variables.end());
   }
   environment.insert(environment.end(), filled->variables.begin(), filled->variables.end());
 
-  if (change != nullptr) {
-    const StartedCommand::Environment variables = VariablesOf(*change);
+  if (way.change != nullptr) {
+    const StartedCommand::Environment variables = VariablesOf(*way.change);
     environment.insert(environment.end(), variables.begin(), variables.end());
   }
 
@@ -431,7 +447,7 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
   if (signals.came()) return BadCommand(name, "was interrupted", "");
   if (const Status own = CheckAllocators(name, *all); !own) return own.error();
   if (!used) return NothingSeen(filled->words.front(), name, *all, end);
-  ScriptReport report = ReportOf(filled->words, card_, card_given_, *all, ranks && !ranks->one_process);
+  ScriptReport report = ReportOf(filled->words, card, card_given_, *all, ranks && !ranks->one_process);
   report.exit_code = end.exit_code;
   report.signal = end.signal;
   report.gpus = gpus;

@@ -9,6 +9,7 @@
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
+#include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/sweep_page.h"
 
@@ -61,6 +62,7 @@ class Sweeper {
     }
     Result<Options> asked = Understand(Verb::kSweep, options_.file, typed, options_.flags);
     if (!asked.ok()) return asked.error();
+    TakeSpecOfFile(&*asked);
     const Status second = TakeSecondModel(&*asked);
     if (const Status prepared = second.ok() ? Ready(*asked, typed) : second; !prepared.ok()) {
       row.failure = prepared.error().text;
@@ -93,7 +95,7 @@ class Sweeper {
     row.levels = on.peak.peak;
     row.band = on.band;
     row.roomy = on.roomy;
-    if (options_.gpu == "all") {
+    if (AsksOfMany(options_.gpu)) {
       const Card* card = SmallestCard(*asked, prepared_, batch);
       row.card = card != nullptr ? card->name : "";
     }
@@ -157,13 +159,15 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
   if (options.over.empty())
     return Error{ErrorCode::kUsage, "sweep", "nothing to change is given", "add --over batch=1:256:x2"};
   std::optional<ChosenDevice> chosen;
-  if (options.gpu != "all") {
+  if (AsksOfMany(options.gpu)) {
+    if (const Result<std::vector<const Card*>> asked = CardsAsked(options); !asked.ok()) return asked.error();
+  } else {
     Result<std::optional<ChosenDevice>> found = ChooseDevice(options, machine);
     if (!found.ok()) return found.error();
     chosen = *std::move(found);
   }
   SweepReport report;
-  report.all_cards = options.gpu == "all";
+  report.all_cards = AsksOfMany(options.gpu);
   if (chosen) report.device = chosen->device;
   for (const SweepAxis& axis : options.over) report.axes.push_back(axis.name);
   const std::vector<std::vector<size_t>> at = SweepCombinations(options.over);

@@ -177,7 +177,7 @@ std::string PrintRecordPage(const RecordReport& report, const StepPictures& pict
 std::string PrintRecordMatrixPage(const RecordMatrix& matrix) {
   Page page;
   page.verb = "fit";
-  page.title = matrix.file + " on every card";
+  page.title = matrix.file + " on several cards";
   page.Say(PrintRecordMatrix(matrix, kWholeLines));
   std::vector<BarRow> rows;
   for (const RecordMatrix::Row& row : matrix.cards) {
@@ -191,7 +191,7 @@ std::string PrintRecordMatrixPage(const RecordMatrix& matrix) {
   }
   Markup body;
   AddBarTable({{"card", false}, {"usable", true}, {"needs", true}, {"verdict", false}}, rows, &body);
-  page.Add("Cards", "The smallest first; the bar is the share of the card.", std::move(body));
+  page.Add("Cards", "The bar is the share of the card.", std::move(body));
   page.Add("Notes", "", DrawNotes(matrix.notes));
   return PrintPage(page);
 }

@@ -13,6 +13,7 @@
 #include "planner/report/parts/assumption.h"
 #include "planner/report/parts/device_band.h"
 #include "planner/report/parts/host.h"
+#include "planner/report/parts/kept_graphs.h"
 #include "planner/report/verdict.h"
 #include "planner/solver/batch_search.h"
 
@@ -56,16 +57,19 @@ struct Fit {
   std::optional<HostMemory> host;  // --host
   std::vector<LadderRow> ladder;
   std::vector<WhatIf> what_if;
+  std::optional<KeptGraphs> kept;  // of a step that fits
   std::vector<Assumption> assumptions;
   Notes notes;
 };
 
-// --gpu all: the smallest card first.
+// --gpu all: the smallest card first; --gpu t4,a10: in that order.
 struct FitMatrix {
   StepQuestion question;
   std::vector<CardFit> cards;
   Notes notes;
 };
+// Null: it fits on none of them.
+const CardFit* SmallestThatFits(const FitMatrix& matrix);
 
 // "none", "1 module", "16 modules".
 std::string CheckpointingText(const LadderRow& row);

@@ -165,10 +165,13 @@ Json ToJson(const RecordReport& report) {
 
 std::string PrintRecordMatrix(const RecordMatrix& matrix, const Style& style) {
   const auto fits = [](const RecordMatrix::Row& row) { return row.way.verdict != Verdict::kDoesNotFit; };
-  const auto smallest = std::ranges::find_if(matrix.cards, fits);
+  const RecordMatrix::Row* smallest = nullptr;
+  for (const RecordMatrix::Row& row : matrix.cards) {
+    if (fits(row) && (smallest == nullptr || row.device.usable < smallest->device.usable)) smallest = &row;
+  }
   std::string text = matrix.file + " fits as recorded on " + std::to_string(std::ranges::count_if(matrix.cards, fits)) +
                      " of " + std::to_string(matrix.cards.size()) + " cards";
-  if (smallest != matrix.cards.end()) {
+  if (smallest != nullptr) {
     text += "; the smallest is " + smallest->device.name + ": needs " +
             ToString(NeedsOf(smallest->way, smallest->device)) + " of " + ToString(smallest->device.available());
   }

@@ -50,7 +50,7 @@ struct RecordReport {
   Notes notes;
 };
 
-// A record on every card of the catalogue, the smallest first.
+// A record on every card of the catalogue, the smallest first, or on those that were named.
 struct RecordMatrix {
   std::string file;
   struct Row {

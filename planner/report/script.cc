@@ -6,6 +6,7 @@
 #include "planner/record/played.h"
 #include "planner/report/parts/model_facts.h"
 #include "planner/report/record.h"
+#include "planner/report/script_seen.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
@@ -183,6 +184,7 @@ void Conclude(ScriptReport* report) {
   NoteLibrary(report);
   NoteValues(report);
   NoteHost(report);
+  NoteSaved(report);
   if (report->moment.before_history) {
     report->notes.Add({"history-lost", Severity::kWarning, "",
                        "the history of allocations is not whole: who holds the peak is incomplete",

@@ -16,6 +16,7 @@
 #include "planner/allocator/replay.h"
 #include "planner/report/fit.h"
 #include "planner/report/parts/device_band.h"
+#include "planner/report/script_next.h"
 #include "planner/report/writing/json.h"
 #include "planner/report/writing/style.h"
 #include "planner/spec/device.h"
@@ -51,6 +52,7 @@ struct ScriptReport {
   // What the same requests take on a card that is never full, at the likely context; nothing: the record is not whole, or no
   // card was named.
   std::optional<Bytes> on_a_larger_card;
+  std::optional<ScriptNext> next;  // of one that does not fit
   Notes notes;
 };
 

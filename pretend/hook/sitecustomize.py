@@ -67,6 +67,7 @@ class _Recorder:
         self.by_value = {}  # (what, file, line, function): how often
         self.changed = []  # what --try changed
         self.details = None
+        self.saved = None  # saved.py
         self.host = None
         self.refusing = None  # the card that refused memory last
         self.process = os.getpid()
@@ -89,6 +90,7 @@ class _Recorder:
             torch, self.guarded(self.value), _when_imported, _ON_HOST)
         if _ON_HOST and not _REAL:
             self.host = _part("host").install(self.guarded(self.value))
+        self.saved = _part("saved").Saved(torch, _when_imported, self.place, _FOLDER, not _REAL)
         _part("compiled").install(torch, _when_imported, self.wrap, self.guarded, self.guarded(self.step_aside))
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
@@ -400,6 +402,8 @@ class _Recorder:
             self.line("on-host", self.host.ran, self.host.unknown, *sorted(failed, key=failed.get, reverse=True))
         for text in self.changed.copy():
             self.line("changed", text)
+        for words in self.saved.lines() if self.saved else ():
+            self.line(*words)
         if self.used():
             counters = self.counters
             if counters.limits.get(card, 1) < 1:

@@ -240,6 +240,12 @@ class Reader {
       into_->allocator = words->Text();
     } else if (word == "changed") {
       into_->changed.push_back(words->Text());
+    } else if (word == "saved") {
+      Recording::Saved saved;
+      saved.held = words->Text() == "held";
+      saved.path = words->Text();
+      saved.place = ReadPlace(words);
+      into_->saved.push_back(std::move(saved));
     } else if (word == "fault") {
       const std::string where = words->Text();
       into_->faults.push_back(where + ": " + words->Text());

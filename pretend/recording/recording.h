@@ -7,6 +7,7 @@
 //   preloaded 1                              0: the library of the card is not in this process
 //   by-value nonzero() 4 train.py 9 main     a shape that came from values, so often at that line
 //   changed AdamW(foreach=False)             what --try changed
+//   saved held best.pt train.py 31 main      a checkpoint that was held back; written: it was not
 //   on-host 900 12 aten::foo                 --values host: operators that ran there, those that could not because
 //   values
 //                                            were not known, and which the host has no kernel for
@@ -171,6 +172,14 @@ struct Recording {
     std::vector<std::string> failed;  // the names of what the host cannot run
   };
   std::optional<OnHost> on_host;
+
+  // A checkpoint that the script wrote, or, where a file of its name was there, that was held back (pretend/hook/saved.py).
+  struct Saved {
+    std::string path;
+    bool held = false;
+    CodePlace place;
+  };
+  std::vector<Saved> saved;
 
   bool stopped_by_us() const { return end == "steps" || end == "seconds" || end == "loop"; }
   // The highest of each counter over the run.

@@ -48,7 +48,7 @@ step context-amp "$python" tests/card/context.py amp
 if command -v compute-sanitizer >/dev/null && [[ -x $ask_card ]]; then
   for tool in memcheck racecheck initcheck synccheck; do
     step "sanitizer-$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$ask_card" "open 0" "allocate a 64MiB" "allocate b 64MiB" "touch a" \
-      "copy a b" "compute fp32 1e9" "compute tf32 1e9" "compute fp16 1e9" "compute bf16 1e9" close
+      "touch b" "copy a b" "compute fp32 1e9" "compute tf32 1e9" "compute fp16 1e9" "compute bf16 1e9" close
   done
   step sanitizer-validate compute-sanitizer --error-exitcode 9 "$program" validate models/mlp.onnx --batch 64
 fi

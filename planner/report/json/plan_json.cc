@@ -101,6 +101,7 @@ Json ToJson(const PlanReport& report) {
       .Set("instead", report.instead ? PlanJson(*report.instead, context) : Json())
       .Set("safe_batch", report.safe_batch > 0 ? Json(report.safe_batch) : Json())
       .Set("device", chosen ? ToJson(report.on.band) : Json())
+      .Set("on_a_larger_card", chosen ? Json(report.on.OnALargerCard()) : Json())
       .Set("first_failing_batch", chosen ? chosen->first_failing_batch : Json())
       .Set("most_of_any_plan", report.decision.most_of_any_plan)
       .Set("alternatives", std::move(alternatives))

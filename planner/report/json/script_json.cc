@@ -1,5 +1,7 @@
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/script.h"
+#include "planner/report/script_growth.h"
+#include "planner/report/script_seen.h"
 
 namespace vramplan {
 namespace {
@@ -105,6 +107,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
         .Set("categories", process.replayed ? CategoriesJson(*process.replayed) : Json());
     ranks.Push(std::move(json));
   }
+  const std::optional<ScriptGrowth> growth = GrowthOf(report);
   Json json = Json::Object();
   json.Set("schema", "vramplan.run/1")
       .Set("command", Strings(report.command))
@@ -113,10 +116,14 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("framework", "pytorch " + recording.torch)
       .Set("gpu", ScriptGpuJson(report))
       .Set("verdict", report.card_given ? Json(Name(report.verdict)) : Json())
+      .Set("on_a_larger_card", report.on_a_larger_card ? Json(*report.on_a_larger_card) : Json())
       .Set("steps", ScriptStepsJson(recording))
       .Set("peak", std::move(peak))
       .Set("places", PlacesJson(report.moment))
+      .Set("growth", growth ? ToJson(*growth) : Json())
+      .Set("seen", SeenJson(report))
       .Set("oom", OutOfMemoryJson(report))
+      .Set("next", report.next ? ToJson(*report.next) : Json())
       .Set("ranks", std::move(ranks))
       .Set("together", TogetherJson(report))
       .Set("largest", std::move(largest))

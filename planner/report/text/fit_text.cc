@@ -140,6 +140,12 @@ std::string VerdictLine(const Fit& fit) {
                      (fits ? " " + Does(question.mode, true) : " does not " + Does(question.mode, false)) + at_batch +
                      " on " + CardText(card.device);
   const std::string needs = ToString(Needs(card)) + " of " + ToString(Has(card));
+  if (fit.kept) {
+    return line + (question.batch_given ? "" : " at batch " + std::to_string(question.batch)) + " until batch " +
+           std::to_string(fit.kept->full - 1) + " of its loop: the graph of each batch is kept, " +
+           ToString(fit.kept->each) + ", and the card is full in batch " + std::to_string(fit.kept->full) +
+           "; two need " + needs;
+  }
   if (has_batch && !question.batch_given) {
     // The question is how large a batch may be.
     if (fits) return line + ": " + BatchesText(card) + "; batch " + std::to_string(question.batch) + " needs " + needs;
@@ -168,14 +174,15 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   if (!doubts.empty() && card.safe_batch > 0) add("a safe batch is safe where this is as assumed");
   if (card.verdict == Verdict::kTight) add(TightText(card));
   add(RoomyText(card));
-  if (card.largest.bottleneck) {
+  // Of a loop that keeps graphs no batch is safe: the first line says how long it runs.
+  if (card.largest.bottleneck && !fit.kept) {
     const Bottleneck& refused = *card.largest.bottleneck;
     add(style.verbose ? PrintBottleneck(refused) : PrintBriefly(refused, style.width - 2));
   }
   add(PoolText(card.device, Needs(card)));
-  if (style.verbose) {
+  if (style.verbose && !fit.kept) {
     for (const WhatIf& other : fit.what_if) add(WhatIfText(fit, other));
-  } else {
+  } else if (!fit.kept) {
     const auto best = std::ranges::max_element(fit.what_if, {}, &WhatIf::largest_batch);
     if (best != fit.what_if.end() && IsMuchBetter(*best, card)) add(WhatIfText(fit, *best));
   }
@@ -185,7 +192,7 @@ std::string PrintFit(const Fit& fit, const Style& style) {
     columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});
   }
   std::string below;
-  if (const std::string others = style.verbose ? "" : OtherPrecisions(fit); !others.empty())
+  if (const std::string others = style.verbose || fit.kept ? "" : OtherPrecisions(fit); !others.empty())
     below = "\n" + Wrapped(others, style.width, "  ") + "\n";
   below += PrintSuggestions(fit.assumptions, style);
   text += PrintBreakdown(columns, card.device.context.likely, style, RoomLeft(text + below, style));
@@ -199,15 +206,23 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   return text + below;
 }
 
+const CardFit* SmallestThatFits(const FitMatrix& matrix) {
+  const CardFit* smallest = nullptr;
+  for (const CardFit& card : matrix.cards) {
+    if (card.verdict != Verdict::kDoesNotFit && (smallest == nullptr || card < *smallest)) smallest = &card;
+  }
+  return smallest;
+}
+
 std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
   const StepQuestion& question = matrix.question;
   const auto fits = [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; };
   const auto count = std::count_if(matrix.cards.begin(), matrix.cards.end(), fits);
-  const auto smallest = std::find_if(matrix.cards.begin(), matrix.cards.end(), fits);
+  const CardFit* smallest = SmallestThatFits(matrix);
   std::string text = FileName(question.model.file) + " " + Does(question.mode, true) + " at batch " +
                      std::to_string(question.batch) + " on " + std::to_string(count) + " of " +
                      std::to_string(matrix.cards.size()) + " cards";
-  if (smallest != matrix.cards.end()) {
+  if (smallest != nullptr) {
     text += "; the smallest is " + smallest->device.name + ": needs " + ToString(Needs(*smallest)) + " of " +
             ToString(Has(*smallest));
   }

@@ -8,6 +8,9 @@
 #include "graph/base/text_table.h"
 #include "planner/report/parts/model_facts.h"
 #include "planner/report/script.h"
+#include "planner/report/script_growth.h"
+#include "planner/report/script_places.h"
+#include "planner/report/script_seen.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
@@ -15,19 +18,13 @@ namespace {
 
 using enum TextTable::Align;
 
-// "transformers/trainer.py" of ".../site-packages/transformers/trainer.py"; of the user's own files the name.
-std::string ShortFile(const std::string& file) {
-  constexpr std::string_view kPackages = "-packages/";
-  const size_t packages = file.rfind(kPackages);
-  return packages == std::string::npos ? FileName(file) : file.substr(packages + kPackages.size());
-}
-
 std::string ScriptPlaceText(const CodePlace& place) {
   if (place.file.empty()) return "(no line of Python)";
   return ShortFile(place.file) + ":" + std::to_string(place.line) + " " + place.function;
 }
 
-std::string ScriptFirstLine(const ScriptReport& report) {
+// `growth`: of a script that would go on; it does not simply fit.
+std::string ScriptFirstLine(const ScriptReport& report, const std::optional<ScriptGrowth>& growth) {
   const std::string name = ScriptName(report.command);
   const Bytes needs = report.band.device().likely, has = report.device.available();
   std::string card = report.device.name;
@@ -40,6 +37,11 @@ std::string ScriptFirstLine(const ScriptReport& report) {
            ToString(needs - has) + " too much)";
   }
   if (!report.card_given) return name + " takes " + ToString(needs) + " on a card (likely; none was named)";
+  if (growth && growth->full) {
+    return name + " fits on " + card + " up to step " + std::to_string(*growth->full - 1) + ", and grows: needs " +
+           ToString(needs) + " of " + ToString(has) + " after " + std::to_string(report.recording.steps.size()) +
+           " steps (" + ToString(has - needs) + " free)";
+  }
   if (report.verdict == Verdict::kTight) {
     return name + " is tight on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " and may need " +
            ToString(report.band.device().high);
@@ -52,12 +54,17 @@ std::string EndText(const ScriptReport& report) {
   const Recording& recording = report.recording;
   const int64_t steps = static_cast<int64_t>(recording.steps.size());
   std::string text = std::to_string(steps) + (steps == 1 ? " step" : " steps");
-  if (steps == 0) text = "no optimizer stepped: an inference, or an update of the script's own";
+  if (steps == 0) {
+    const bool died = report.oom || !recording.failure.empty() || recording.end.empty();
+    text = died ? "it died before an optimizer had stepped"
+                : "no optimizer stepped: an inference, or an update of the script's own";
+  }
   if (recording.end == "steps") text += ", then it was ended";
+  if (const std::string unseen = UnseenText(report); !unseen.empty()) text += "; " + unseen;
   if (recording.end == "seconds") text += ", then its time was over";
   if (recording.end == "loop")
     text += ", then it was stopped in a loop that only reads values (they are all zero here)";
-  if (recording.end == "exit") text += ", then it ended by itself";
+  if (recording.end == "exit") text += report.oom ? ", then it ran out of memory" : ", then it ended by itself";
   if (recording.end.empty()) text += ", then it was killed";
   if (recording.ranks > 1)
     text += "; rank " + std::to_string(recording.rank) + " of " + std::to_string(recording.ranks);
@@ -235,12 +242,16 @@ std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& sty
 }
 
 std::string PrintScript(const ScriptReport& report, const Style& style) {
-  std::string text = Wrapped(ScriptFirstLine(report), style.width, "  ") + "\n";
+  const std::optional<ScriptGrowth> growth = GrowthOf(report);
+  const bool goes_on = report.recording.end != "exit";
+  std::string text = Wrapped(ScriptFirstLine(report, goes_on ? growth : std::nullopt), style.width, "  ") + "\n";
   const auto line = [&](const std::string& said) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "  ") + "\n";
   };
   line(PrintOutOfMemory(report));
   line(TogetherText(report));
+  if (report.next) text += PrintNext(*report.next, style.width);
+  if (growth) line(GrowthText(*growth));
   line(EndText(report));
   text += "\n" + PrintScriptSteps(report, style);
   text += PrintMoment(report, style);

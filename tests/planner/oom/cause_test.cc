@@ -116,7 +116,7 @@ TEST_CASE("numbers that do not add up are told") {
 
 TEST_CASE("a limit is the cause when the card has room beyond it") {
   OutOfMemory message;
-  message.kind = OutOfMemoryKind::kPyTorch;
+  message.kind = "pytorch";
   message.tried = Bytes::MiB(100);
   message.capacity = Bytes::GiB(16);
   message.allocated = message.reserved = Bytes::GiB(4);

@@ -45,7 +45,7 @@ Failed FailAt(const Run& run, int64_t batch, Bytes room) {
   const size_t event = *peak.out_of_memory;
   Failed failed;
   failed.refused = DescribeAllocation(*timeline, run.layers, batch, event);
-  failed.message.kind = OutOfMemoryKind::kPyTorch;
+  failed.message.kind = "pytorch";
   failed.message.tried = Printed(CachingAllocator(Bytes::Max(), AllocatorConfig()).SegmentFor(failed.refused.bytes));
   failed.message.allocated = Printed(Placements(*timeline, batch, AllocatorConfig())[event - 1].allocated);
   return failed;
