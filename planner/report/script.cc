@@ -141,8 +141,7 @@ void DecideVerdict(ScriptReport* report) {
     const OnCard on = VerdictOfRecord(record, BeyondOnePool(record), report->device, ConfigOfEnvironment());
     report->verdict = on.verdict == Verdict::kFits ? Verdict::kFits : Verdict::kTight;
     if (on.verdict == Verdict::kFits) KeepWithin(report->device.available(), &report->band);
-    report->on_a_larger_card =
-        std::max(report->band.device().likely, on.roomy + report->device.context.likely);
+    report->on_a_larger_card = std::max(report->band.device().likely, on.roomy + report->device.context.likely);
   } else if (report->card_given && report->band.device().high > report->device.available()) {
     report->verdict = Verdict::kTight;
   }

@@ -26,7 +26,7 @@ struct Card {
   std::string name, uuid, pci = "0000:00:04.0";
   int major = 7, minor = 5, multiprocessors = 40;
   bool mig = false, hides_processes = false;
-  bool spare = false;  // only there for who names it by CUDA_VISIBLE_DEVICES
+  bool spare = false;                              // only there for who names it by CUDA_VISIBLE_DEVICES
   int64_t total = 0, usable = 0, granularity = 0;  // bytes, as all the following
   int64_t context = 0, kernel = 0, cublas = 0, cudnn = 0;
   std::optional<int64_t> largest_piece;

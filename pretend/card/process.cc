@@ -40,8 +40,7 @@ Process::OnCard::OnCard(const Card& of)
 
 const std::vector<int>& Process::visible() const {
   if (asks_environment_) {
-    std::call_once(asked_,
-                   [&] { visible_ = VisibleCards(description_.cards, std::getenv("CUDA_VISIBLE_DEVICES")); });
+    std::call_once(asked_, [&] { visible_ = VisibleCards(description_.cards, std::getenv("CUDA_VISIBLE_DEVICES")); });
   }
   return visible_;
 }

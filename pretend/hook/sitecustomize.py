@@ -29,6 +29,17 @@ _SECONDS = float(os.environ.get("VRAMPLAN_SECONDS") or 0)  # 0: without a limit
 _MOST_NAMES = 2_000_000  # of modules that ran; the oldest are lost first
 
 
+def _part(name):
+    """A module beside this one, under a name that no script has."""
+    spec = importlib.util.spec_from_file_location("vramplan_" + name, os.path.join(_HERE, name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_when_imported = _part("imports").when_imported
+
+
 class _PerCard(dict):
     """Words of a line that are other ones for each card; which of them is written is known at the end."""
 
@@ -422,46 +433,12 @@ class _Recorder:
         file.write("".join(line + "\n" for line in lines))
 
 
-class _Finder:
-    """Does something when a module has been imported. Libraries may look for it (find_spec) long before that."""
-
-    def __init__(self, name, then):
-        self.name, self.then, self.looking = name, then, False
-
-    def find_spec(self, name, path, target=None):
-        if name != self.name or self.looking:
-            return None
-        self.looking = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.looking = False
-        if spec is None or spec.loader is None:
-            return spec
-        run = spec.loader.exec_module
-
-        def run_and_do(module):
-            if self in sys.meta_path:
-                sys.meta_path.remove(self)
-            run(module)
-            self.then(module)
-        spec.loader.exec_module = run_and_do
-        return spec
-
-
 def _is_preloaded():
     try:
         import ctypes
         return hasattr(ctypes.CDLL(None), "vramplan_pretend_write")
     except Exception:  # noqa: BLE001  a Python without ctypes
         return True
-
-
-def _when_imported(name, then):
-    if name in sys.modules:
-        then(sys.modules[name])
-    else:
-        sys.meta_path.insert(0, _Finder(name, then))
 
 
 def _record(torch):
@@ -478,14 +455,6 @@ def _record(torch):
         recorder.guarded(recorder.install)()
 
 
-def _part(name):
-    """A module beside this one, under a name that no script has."""
-    spec = importlib.util.spec_from_file_location("vramplan_" + name, os.path.join(_HERE, name + ".py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _import_the_users():
     """The sitecustomize that Python would have imported without us."""
     others = [path for path in sys.path if os.path.abspath(path or os.curdir) != _HERE]
@@ -500,5 +469,5 @@ def _import_the_users():
 if _FOLDER and _ALONE and _part("alone").is_another_rank(_ALONE):
     os._exit(0)
 if _FOLDER and os.path.isdir(_FOLDER):
-    sys.meta_path.insert(0, _Finder("torch", _record))
+    _when_imported("torch", _record)
 _import_the_users()

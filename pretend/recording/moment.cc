@@ -142,8 +142,7 @@ class Walker {
         walk.requested += event.bytes;
         Bytes& highest = walk.phases[static_cast<size_t>(when.phase)];
         highest = std::max(highest, walk.requested);
-        live_[event.address] = {event.bytes, event.stack,    event.module,
-                                when.phase,  when.backward,  when.keeps_graphs};
+        live_[event.address] = {event.bytes, event.stack, event.module, when.phase, when.backward, when.keeps_graphs};
         if (walk.requested > walk.highest) {
           walk.highest = walk.requested;
           walk.at = i;

@@ -156,13 +156,11 @@ class Reader {
   }
 
   bool ReadMark(Words* words) {
-    static const std::map<std::string_view, MarkKind> kKinds = {{"backward", MarkKind::kBackward},
-                                                                {"after-backward", MarkKind::kAfterBackward},
-                                                                {"update", MarkKind::kUpdate},
-                                                                {"after-update", MarkKind::kAfterUpdate},
-                                                                {"forward", MarkKind::kForward},
-                                                                {"forward-of-eval", MarkKind::kForwardOfEval},
-                                                                {"inference", MarkKind::kInference}};
+    static const std::map<std::string_view, MarkKind> kKinds = {
+        {"backward", MarkKind::kBackward},  {"after-backward", MarkKind::kAfterBackward},
+        {"update", MarkKind::kUpdate},      {"after-update", MarkKind::kAfterUpdate},
+        {"forward", MarkKind::kForward},    {"forward-of-eval", MarkKind::kForwardOfEval},
+        {"inference", MarkKind::kInference}};
     const auto kind = kKinds.find(words->Raw());
     if (kind == kKinds.end()) return false;
     Mark mark{kind->second, words->Number()};
