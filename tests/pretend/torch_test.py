@@ -202,7 +202,9 @@ answer = run("blocks.py", options=("--gpu", "t4", "--try"))
 if answer:
     tried = {row["change"]: row for row in answer["tried"]}
     is_("tried", [row["change"] for row in answer["tried"]],
-        ["expandable segments", "no foreach", "checkpointed layers", "8-bit Adam"])
+        ["expandable segments", "no foreach", "checkpointed layers", "half the batch", "autocast", "8-bit Adam"])
+    is_("half of a batch without a DataLoader", tried["half the batch"]["run"], None)
+    is_("advice", answer["advice"].startswith("It fits as it is. The most is saved by "), True)
     is_("what was checkpointed", tried["checkpointed layers"]["changed"], "blocks (6 x Block)")
     if "8-bit Adam" in tried and tried["8-bit Adam"]["run"]:
         with tempfile.TemporaryDirectory() as folder:
@@ -212,10 +214,38 @@ if answer:
         is_("8-bit states, computed", [small[level] for level in LEVELS],
             [tried["8-bit Adam"]["run"]["peak"][level] for level in LEVELS])
     is_("what was slowed", tried["no foreach"]["changed"], "AdamW(foreach=False)")
-    for change, argument in (("no foreach", "slow"), ("checkpointed layers", "checkpoint")):
+    for change, argument in (("no foreach", "slow"), ("checkpointed layers", "checkpoint"), ("autocast", "amp")):
         written = run("blocks.py", argument)
         is_("%s, as written in the script" % change, steps(tried[change]["run"]), steps(written))
         is_("%s is smaller" % change, tried[change]["run"]["peak"]["reserved"] < answer["peak"]["reserved"], True)
+
+# Layers of a module that nobody calls, and of a library that keeps a cache beside them; a loader that gives half.
+answer = run("unseen_layers.py", "loose", options=("--gpu", "t4", "--try"))
+if answer:
+    tried = {row["change"]: row for row in answer["tried"]}
+    is_("loose layers", tried["checkpointed layers"]["changed"], "layers (4 x TransformerEncoderLayer)")
+    is_("half the batch", tried["half the batch"]["changed"], "DataLoader(batch_size=8), and a step each second time")
+    for change, argument in (("checkpointed layers", "loose-checkpointed"), ("half the batch", "loose-half")):
+        is_("%s, as written in the script" % change, steps(tried[change]["run"]), steps(run("unseen_layers.py", argument)))
+answer = run("unseen_layers.py", "library", options=("--gpu", "t4", "--try"), needs=("transformers",))
+if answer:
+    tried = {row["change"]: row for row in answer["tried"]}
+    is_("layers of a library, as written in the script", steps(tried["checkpointed layers"]["run"]),
+        steps(run("unseen_layers.py", "library-checkpointed")))
+
+# A list that keeps a result of each step, and how many steps fit; what was not seen; a checkpoint that is not lost.
+answer = run("growing.py")
+if answer:
+    growth = answer["growth"]
+    is_("growth", (growth["each_step"], [(row["line"], row["bytes"]) for row in growth["lines"]]), (268435456, [(8, 268435456)]))
+    is_("nothing but steps was seen", answer["seen"], {"evaluation": False, "saved": []})
+    failed = run("growing.py", options=("--gpu", "t4", "--until-exit"), code=3)
+    is_("the step that growth says", failed["oom"]["step"], growth["full_in_step"])
+answer = run("saving.py", options=("--gpu", "t4", "--until-exit"))
+if answer:
+    is_("checkpoints", [(os.path.basename(row["path"]), row["held"]) for row in answer["seen"]["saved"]],
+        [("best.pt", True), ("new.pt", False)])
+    is_("an evaluation was seen", answer["seen"]["evaluation"], True)
 
 answer = run("by_value.py")
 if answer:

@@ -265,10 +265,11 @@ TEST_CASE("changes are tried, and what they really changed is told") {
   }
   std::ifstream file(seen);
   std::string lines, line;
-  for (int i = 0; i < 4 && std::getline(file, line); ++i) lines += line + "\n";
+  for (int i = 0; i < 6 && std::getline(file, line); ++i) lines += line + "\n";
   CHECK(lines ==
         "- max_split_size_mb:64\n- max_split_size_mb:64,expandable_segments:True\n"
-        "foreach max_split_size_mb:64\ncheckpoint max_split_size_mb:64\n");
+        "foreach max_split_size_mb:64\ncheckpoint max_split_size_mb:64\n"
+        "half max_split_size_mb:64\namp max_split_size_mb:64\n");
   std::filesystem::remove(seen);
   CHECK(Run("--gpu t4 --try --gpus 1,2", {kWhole, kCard}).err ==
         "vramplan: --try: is about one run, and --vary, --largest and a list of --gpus make several (hint: leave one "

@@ -1,4 +1,4 @@
-"""blocks.py [slow|checkpoint]: six equal blocks, as it is, or as `vramplan run --try` changes it from outside."""
+"""blocks.py [slow|checkpoint|amp]: six equal blocks, as it is, or as `vramplan run --try` changes it from outside."""
 import sys
 
 import torch
@@ -31,7 +31,8 @@ class Net(nn.Module):
 model = Net().cuda()
 optimizer = torch.optim.AdamW(model.parameters(), foreach=False if how == "slow" else None)
 for step in range(5):
-    loss = model(torch.zeros(8, 128, 256, device="cuda")).square().mean()
+    with torch.autocast("cuda", dtype=torch.float16, enabled=how == "amp"):
+        loss = model(torch.zeros(8, 128, 256, device="cuda")).square().mean()
     loss.backward()
     optimizer.step()
     optimizer.zero_grad()
