@@ -77,7 +77,7 @@ Json ByValueJson(const Recording& recording) {
   return rows;
 }
 
-Json TogetherJson(const ScriptReport& report) {
+Json ScriptTogetherJson(const ScriptReport& report) {
   if (!report.together) return Json();
   Json json = Json::Object();
   json.Set("processes", report.together->contexts).Set("held", report.together->bytes);
@@ -125,7 +125,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("oom", OutOfMemoryJson(report))
       .Set("next", report.next ? ToJson(*report.next) : Json())
       .Set("ranks", std::move(ranks))
-      .Set("together", TogetherJson(report))
+      .Set("together", ScriptTogetherJson(report))
       .Set("largest", std::move(largest))
       .Set("uncovered", Strings(report.card.uncovered))
       .Set("value_dependent", ByValueJson(recording))
