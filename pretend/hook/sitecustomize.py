@@ -56,6 +56,7 @@ class _Recorder:
         self.changed = []  # what --try changed
         self.details = None
         self.host = None
+        self.last_read = None  # the line that last read a value which nobody knows
         self.refusing = None  # the card that refused memory last
 
     # -- beginning
@@ -76,10 +77,10 @@ class _Recorder:
             self.forward_hooks.append(modules.register_module_forward_hook(leave))
         if _DETAILS:
             self.details = _part("details").Details(torch, self.guarded, self.when)
-        self.keep_values = (lambda: None) if _REAL else _part("values").install(
-            torch, self.guarded(self.value), _when_imported, _ON_HOST)
-        if _ON_HOST and not _REAL:
-            self.host = _part("host").install(self.guarded(self.value))
+        self.keep_values = lambda: None
+        if not _REAL:
+            self.host = _part("host").install(self.guarded(self.value), self.guarded(self.value_read), _ON_HOST)
+            self.keep_values = _part("values").install(torch, self.guarded(self.value), _when_imported, self.host)
         self.wrap(torch, "compile", self.step_aside)
         _part("compiled").install(torch, _when_imported, self.wrap, self.guarded)
         if _CHANGE:
@@ -144,6 +145,9 @@ class _Recorder:
         if not self.done:
             key = (what, *self.place())
             self.by_value[key] = self.by_value.get(key, 0) + 1
+
+    def value_read(self):
+        self.last_read = self.place()
 
     def wrap_backward(self):
         """Backwards run in threads of PyTorch's own, without Python lines: the line that called them is theirs."""
@@ -383,7 +387,9 @@ class _Recorder:
         # The script may still run, when its time is over: a copy cannot change in between.
         for (what, *place), times in self.by_value.copy().items():
             self.line("by-value", what, times, *place)
-        if self.host:
+        if self.last_read:
+            self.line("read", *self.last_read)
+        if self.host and _ON_HOST:
             failed = self.host.failed.copy()
             self.line("on-host", self.host.ran, self.host.unknown, *sorted(failed, key=failed.get, reverse=True))
         for text in self.changed.copy():
