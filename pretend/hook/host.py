@@ -22,6 +22,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 _aten = torch.ops.aten
 _CUDA = torch.DispatchKey.CUDA
 _BELOW = torch._C._dispatch_keyset_full_after(torch.DispatchKey.BackendSelect)
+_NOT_BELOW = torch._C._dispatch_keyset_full_after(torch.DispatchKey.Undefined)  # PythonDispatcher, of no place in the order
 _has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
 _MOST_BYTES, _MOST_BYTES_OF_NUMBERS = 1 << 20, 1 << 16
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -38,6 +39,9 @@ _LIMITS = {"eq.Scalar": lambda limit: False, "ne.Scalar": lambda limit: True, "l
 # What is the same everywhere stays so, and needs one element only.
 _ELEMENTWISE = {"mul", "logical_not", "logical_and", "logical_or", "logical_xor", "bitwise_not", "bitwise_and", "bitwise_or",
                 "bitwise_xor", "eq", "ne", "lt", "le", "gt", "ge", "all", "any", "max", "min"}
+# Which of several numbers is the largest is not known where one of them is not; and two numbers differ.
+_CHOOSING = {"argmax", "argmin", "topk", "sort", "searchsorted", "bucketize", "max.dim", "min.dim"}
+_EQUAL = {"eq": False, "ne": True, "isin": False}
 _FOLLOWED = frozenset((
     "add add_ sub sub_ rsub mul mul_ div div_ floor_divide floor_divide_ remainder remainder_ fmod pow pow_ neg abs sign "
     "clamp clamp_ clamp_min clamp_max maximum minimum floor ceil round trunc sqrt rsqrt reciprocal exp log log2 sin cos "
@@ -46,7 +50,9 @@ _FOLLOWED = frozenset((
     "sum prod mean max min amax amin argmax argmin all any cumsum cumprod count_nonzero isin "
     "cat stack where index_select gather masked_fill masked_fill_ scatter scatter_ index_fill index_fill_ index_copy_ "
     "flip roll tril triu sort topk searchsorted bucketize equal lerp "
-    "_foreach_add _foreach_add_ _foreach_sub_ _foreach_mul_ _foreach_div_ _amp_update_scale_").split())
+    "_amp_update_scale_").split())
+_ALONE = {*_SHAPED, *_MASKED, "copy_", "fill_.Scalar", "fill_.Tensor", "zero_", "_local_scalar_dense", "_is_all_true",
+          "arange.start_out", "linspace.out", "eye.out", "eye.m_out", "_foreach_add_.Scalar"}
 
 
 # What the host has no kernels for before torch 2.3: a gradient scaler's two.
@@ -83,14 +89,52 @@ class _Operator:
     """One overload, as its schema describes it."""
 
     def __init__(self, overload):
-        self.call, self.name = overload, overload.name().partition("::")[2]
+        self.overload, self.name = overload, overload.name().partition("::")[2]
         self.base = self.name.partition(".")[0]
         self.random = torch.Tag.nondeterministic_seeded in overload.tags
         arguments = overload._schema.arguments
         self.written = [(number, each.name) for number, each in enumerate(arguments)
                         if each.alias_info is not None and each.alias_info.is_write]
         self.outputs = {each.name for each in arguments if getattr(each, "is_out", False)}
+        self.tensors = [number for number, each in enumerate(arguments) if str(each.type) == "Tensor"]
+        self.takes_numbers, self.simple = True, len(self.tensors) < 2
         self.is_view = not self.written and any(each.alias_info is not None for each in overload._schema.returns)
+
+    def run(self, way, arguments, named):
+        if self.takes_numbers:
+            try:
+                return self.overload._op_dk(way, *arguments, **named)
+            except RuntimeError:
+                if not self.has_numbers(arguments):
+                    raise
+            self.takes_numbers = False
+        return self.overload._op_dk(way, *self.without_numbers(arguments), **named)
+
+    def run_in_python(self, arguments, named):
+        """While torch.compile traces, PyTorch chooses among kernels in Python too."""
+        key = (_keys_of(arguments, named) & _BELOW - _NOT_BELOW).highestPriorityTypeId()
+        handler = self.overload._dispatch_cache.get(key) or self.overload._get_dispatch(key)
+        if isinstance(handler, torch.DispatchKey):
+            return self.run(handler, arguments, named)
+        return handler(*arguments, **named)
+
+    def call(self, arguments, named):
+        return self.overload(*(arguments if self.takes_numbers else self.without_numbers(arguments)), **named)
+
+    # A number in the place of a tensor comes here as a number, and only some operators take it back so.
+
+    def has_numbers(self, arguments):
+        return any(type(arguments[at]) in (bool, int, float, complex) for at in self.tensors if at < len(arguments))
+
+    def without_numbers(self, arguments):
+        given = list(arguments)
+        for at in self.tensors:
+            if at < len(given) and type(given[at]) in (bool, int, float, complex):
+                other = next((each for each in arguments if isinstance(each, torch.Tensor)), None)
+                with torch._C.DisableTorchFunction():
+                    kind = None if other is None else torch.result_type(other, given[at])
+                    given[at] = torch.tensor(given[at], dtype=kind, device="cpu")
+        return given
 
 
 class Host:
@@ -105,12 +149,10 @@ class Host:
 
     def install(self):
         self.library = torch.library.Library("aten", "IMPL")
-        alone = {*_SHAPED, *_MASKED, "copy_", "fill_.Scalar", "fill_.Tensor", "zero_", "_local_scalar_dense", "_is_all_true",
-                 "arange.start_out", "linspace.out", "eye.out", "eye.m_out"}
         for name in torch._C._dispatch_get_all_op_names():
             space, _, name = name.partition("::")
             base, _, overload = name.partition(".")
-            if space == "aten" and (self.every or name in alone or base in _FOLLOWED and "out" not in overload):
+            if space == "aten" and (self.every or name in _ALONE or base in _FOLLOWED and "out" not in overload):
                 self.see(_Operator(getattr(getattr(_aten, base), overload or "default")))
 
     def see(self, operator):
@@ -119,27 +161,26 @@ class Host:
             return
         if operator.random and not operator.written:
             return
-        run, ways, after = operator.call._op_dk, {}, self.after_of(operator)
-        masked = operator.name in _MASKED
+        ways, after, choose = {}, self.after_of(operator), operator.overload._op_dk
+        masked, shaped = operator.name in _MASKED, operator.name in _SHAPED
 
         def seen(keys, *arguments, **named):
-            key = (keys & _BELOW).highestPriorityTypeId()
-            way = ways.get(key)
+            way = ways.get(keys.raw_repr())
             if way is None:
-                way = _way(name, key)
-                if way is None:  # the keys are not those of the arguments: PyTorch has looked for this kernel itself
-                    keys = _keys_of(arguments, named)
-                    way = _way(name, (keys & _BELOW).highestPriorityTypeId())
-                else:
-                    ways[key] = way
+                key = (keys & _BELOW).highestPriorityTypeId()
+                if key in (torch.DispatchKey.PythonDispatcher, torch.DispatchKey.Undefined):
+                    return operator.run_in_python(arguments, named)
+                way = ways[keys.raw_repr()] = _way(name, key), key == _CUDA
+            way, on_card = way
             try:
-                if not keys.has(_CUDA):
-                    return run(way, *arguments, **named)
+                if not on_card:
+                    return choose(way, *arguments, **named) if operator.simple else operator.run(way, arguments, named)
                 if masked:
                     self.asking = operator.name
-                if operator.name in _SHAPED:
-                    return self.shaped(operator, run, way, arguments, named)
-                return after(operator, run(way, *arguments, **named), arguments, named)
+                if shaped:
+                    return self.shaped(operator, way, arguments, named)
+                result = choose(way, *arguments, **named) if operator.simple else operator.run(way, arguments, named)
+                return after(operator, result, arguments, named)
             except BaseException:
                 del arguments, named  # a traceback would hold the tensors longer than without us
                 raise
@@ -157,20 +198,36 @@ class Host:
         special = {"copy_": self.copied, "fill_.Scalar": self.filled, "fill_.Tensor": self.filled, "zero_": self.filled,
                    "_local_scalar_dense": self.read, "_is_all_true": self.all_true}
         rule = special.get(operator.name, self.compared if operator.name in {**_COMPARED, **_LIMITS} else self.follow)
-        foreach = operator.base.startswith("_foreach")
+        makes = rule == self.filled or rule == self.all_true or operator.outputs or operator.name in {**_COMPARED, **_LIMITS}
 
         def after(operator, result, arguments, named):
-            # Large results follow from nothing that is kept, but for what is the same everywhere.
-            if rule == self.follow and isinstance(result, torch.Tensor) and result.numel() > _MOST_BYTES and \
-                    operator.base not in _ELEMENTWISE:
-                if operator.written and self.known:
-                    self.guarded(operator, self.forget_written, result, arguments, named)
-                return result
-            # Optimizers ask for sums of all parameters; what is known of them are counters of one element.
-            if foreach and not self.every and any(each.numel() > 1 for each in arguments[0]):
+            # Most operators have nothing to do with a value that is known.
+            return result if not self.any_known(arguments) else self.guarded(operator, rule, result, arguments, named)
+
+        def after_copy(operator, result, arguments, named):
+            if arguments[0].numel() > _MOST_BYTES and arguments[0].is_floating_point() and arguments[0].is_cuda:
                 return result
             return self.guarded(operator, rule, result, arguments, named)
-        return after
+
+        def always(operator, result, arguments, named):
+            return self.guarded(operator, rule, result, arguments, named)
+        return after_copy if rule == self.copied else always if makes or rule == self.read else after
+
+    def any_known(self, arguments):
+        for each in arguments:
+            if isinstance(each, torch.Tensor):
+                if self.may_be_known(each):
+                    return True
+            elif isinstance(each, (list, tuple)) and each and isinstance(each[0], torch.Tensor):
+                # Optimizers ask for sums of all parameters; what is known of them are counters of one element.
+                if (len(each) < 16 or each[0].numel() == 1) and any(map(self.may_be_known, each)):
+                    return True
+        return False
+
+    def may_be_known(self, tensor):
+        # Large tensors of numbers are not kept.
+        return tensor is not None and (tensor.numel() <= _MOST_BYTES_OF_NUMBERS or not tensor.is_floating_point() or self.every) \
+            and tensor.untyped_storage()._cdata in self.known
 
     def guarded(self, operator, rule, result, arguments, named):
         try:
@@ -339,17 +396,17 @@ class Host:
                     return result
         return self.follow(operator, result, arguments, named)
 
-    def shaped(self, operator, run, way, arguments, named):
+    def shaped(self, operator, way, arguments, named):
         first = arguments[0]
         with torch._C.DisableTorchFunction():
             known = self.find(first)
             if known is not None and known.sure and (self.is_small(first) or known.everywhere is not None):
-                results = operator.call(*self.on_host(arguments), **self.on_host(named))
+                results = operator.call(self.on_host(arguments), self.on_host(named))
                 self.ran += 1
                 return _each(results, lambda result: self.there(result, first.device))
         self.tell("a mask as index" if self.asking and operator.name == "nonzero" else
                   _SHAPED[operator.name] + (" of unknown values" if self.every else ""))
-        return run(way, *arguments, **named)
+        return operator.run(way, arguments, named)
 
     def there(self, value, device):
         tensor = torch.empty(value.shape, dtype=value.dtype, device=device)
@@ -362,29 +419,33 @@ class Host:
         inputs = [each for each in tensors if not operator.outputs or not any(each is target for target in targets)]
         known = [self.find(each) for each in inputs]
         made = operator.outputs and not inputs  # of numbers alone
-        if operator.random or not (made or any(each is not None for each in known)):
+        sure = all(each is not None and each.sure for each in known)
+        choosing = operator.base in _CHOOSING or operator.name in _CHOOSING
+        if operator.random or not (made or sure or not choosing and any(each is not None for each in known)):
             if known:
                 self.unknown += 1
             return self.forget_written(operator, result, arguments, named)
         fresh = [each for each in _flat((result,), {}) if isinstance(each, torch.Tensor) and each.is_cuda]
         if all(each is not None and each.everywhere is not None for each in known) and known and not targets and \
                 operator.base in _ELEMENTWISE and len(arguments) <= 2 and len(fresh) == 1:
-            value = operator.call(*(each if not isinstance(each, torch.Tensor) or not each.is_cuda else
-                                    self.find(each).everywhere.to(each.dtype) for each in arguments), **named)
-            self.remember_everywhere(fresh[0], value, all(each.sure for each in known))
+            value = operator.call([each if not isinstance(each, torch.Tensor) or not each.is_cuda else
+                                   self.find(each).everywhere.to(each.dtype) for each in arguments], named)
+            self.remember_everywhere(fresh[0], value, sure)
             return result
         if not all(map(self.is_small, [*fresh, *inputs, *targets])):
             self.unknown += 1
             return self.forget_written(operator, result, arguments, named)
-        sure = all(each is not None and each.sure for each in known)
         for each in targets:
             if operator.outputs:
                 self.forget(each)
             else:
                 self.writable(each, each.untyped_storage())
-        call = _BY_HAND.get(operator.name, operator.call)
-        values = call(*self.on_host(arguments), **self.on_host(
-            {name: each for name, each in named.items() if name not in operator.outputs}, operator, targets))
+        if not sure and operator.base in _EQUAL and fresh:
+            self.remember_everywhere(fresh[0], _EQUAL[operator.base], sure)
+            return result
+        here = self.on_host(arguments), self.on_host(
+            {name: each for name, each in named.items() if name not in operator.outputs}, operator, targets)
+        values = _BY_HAND[operator.name](*here[0]) if operator.name in _BY_HAND else operator.call(*here)
         self.ran += 1
         values = [each for each in _flat((values,), {}) if each is None or isinstance(each, (torch.Tensor, bool))]
         if not fresh and isinstance(result, bool):  # equal()
@@ -414,20 +475,16 @@ class Host:
 
 def _way(name, key):
     """The key under which the operator's own kernel for it stands."""
-    if key not in (torch.DispatchKey.Undefined, torch.DispatchKey.PythonDispatcher):
-        for each in (key, torch.DispatchKey.CompositeExplicitAutogradNonFunctional,
-                     torch.DispatchKey.CompositeExplicitAutograd):
-            if _has_kernel(name, each):
-                return each
-    return None
+    return next((each for each in (key, torch.DispatchKey.CompositeExplicitAutogradNonFunctional,
+                                   torch.DispatchKey.CompositeExplicitAutograd) if _has_kernel(name, each)), key)
 
 
 def _keys_of(arguments, named):
-    keys = torch._C._dispatch_keyset_full_after(torch.DispatchKey.Undefined)  # none
+    keys = torch._C._dispatch_tls_local_include_set()
     for each in _flat(arguments, named):
         if isinstance(each, torch.Tensor):
             keys = keys | torch._C._dispatch_keys(each)
-    return keys
+    return keys - torch._C._dispatch_tls_local_exclude_set()
 
 
 def _flat(arguments, named):
