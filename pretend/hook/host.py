@@ -152,7 +152,7 @@ class Host:
         for name in torch._C._dispatch_get_all_op_names():
             space, _, name = name.partition("::")
             base, _, overload = name.partition(".")
-            if space == "aten" and (self.every or name in _ALONE or base in _FOLLOWED and "out" not in overload):
+            if space == "aten" and (self.every or name in _ALONE or (base in _FOLLOWED or _writes(base)) and "out" not in overload):
                 self.see(_Operator(getattr(getattr(_aten, base), overload or "default")))
 
     def see(self, operator):
@@ -240,17 +240,19 @@ class Host:
 
     # -- what is known
 
-    def find(self, tensor):
+    def find(self, tensor, slack=0):
+        """`slack`: so many writes more were counted, of the operator that runs."""
         if type(tensor) not in _PLAIN or tensor.is_conj() or tensor.is_neg():
             return None  # a kind of its own, whose parts nobody here knows
         known = self.known.get(tensor.untyped_storage()._cdata)
-        if known is None or known.version == _version(tensor):
-            return known
-        if known.settled or known.version + 1 != _version(tensor):
+        if known is None:
             return None
+        version = _version(tensor)
         # The write that was seen is counted after it was made, or not at all.
-        known.version, known.settled = known.version + 1, True
-        return known
+        if not known.settled and version == known.version + 1 or known.version < version <= known.version + slack:
+            known.version = version
+        known.settled = True
+        return known if version == known.version else None
 
     def knows(self, tensor):
         """Whether its values are known for sure."""
@@ -417,7 +419,8 @@ class Host:
         tensors = [each for each in _flat(arguments, named) if isinstance(each, torch.Tensor) and each.is_cuda]
         targets = [each for each in _written(operator, arguments, named) if each.is_cuda]
         inputs = [each for each in tensors if not operator.outputs or not any(each is target for target in targets)]
-        known = [self.find(each) for each in inputs]
+        # Of lists a write is counted before it is made.
+        known = [self.find(each, int(bool(targets) and operator.base.startswith("_foreach"))) for each in inputs]
         made = operator.outputs and not inputs  # of numbers alone
         sure = all(each is not None and each.sure for each in known)
         choosing = operator.base in _CHOOSING or operator.name in _CHOOSING
@@ -473,10 +476,16 @@ class Host:
         return [twin(each) for each in values]
 
 
+def _writes(base):
+    return base.endswith("_") and not base.startswith("_")
+
+
 def _way(name, key):
     """The key under which the operator's own kernel for it stands."""
-    return next((each for each in (key, torch.DispatchKey.CompositeExplicitAutogradNonFunctional,
-                                   torch.DispatchKey.CompositeExplicitAutograd) if _has_kernel(name, each)), key)
+    for each in (key, torch.DispatchKey.CompositeExplicitAutogradNonFunctional, torch.DispatchKey.CompositeExplicitAutograd):
+        if _has_kernel(name, each) and (each == key or torch._C._dispatch_is_included_in_alias(key, each)):
+            return each
+    raise NotImplementedError("Could not run '%s' with arguments from the '%s' backend." % (name, key.name))
 
 
 def _keys_of(arguments, named):

@@ -494,8 +494,21 @@ def _import_the_users():
     spec.loader.exec_module(module)
 
 
+def _note_framework(name):
+    """Whoever imports another framework and no torch is told that it cannot be measured."""
+    def note(_):
+        try:
+            with open(os.path.join(_FOLDER, "%d.framework" % os.getpid()), "w") as file:
+                file.write(name)
+        except OSError:
+            pass
+    return note
+
+
 if _FOLDER and _ALONE and _part("alone").is_another_rank(_ALONE):
     os._exit(0)
 if _FOLDER and os.path.isdir(_FOLDER):
     sys.meta_path.insert(0, _Finder("torch", _record))
+    for _module, _framework in (("tensorflow", "TensorFlow"), ("jax", "JAX")):
+        sys.meta_path.insert(0, _Finder(_module, _note_framework(_framework)))
 _import_the_users()

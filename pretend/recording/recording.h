@@ -6,6 +6,7 @@
 //   rank 0 1                                 of so many
 //   preloaded 1                              0: the library of the card is not in this process
 //   by-value nonzero() 4 train.py 9 main     a shape that came from values, so often at that line
+//   read train.py 12 main                    the last line that read a value which nobody knows
 //   changed AdamW(foreach=False)             what --try changed
 //   on-host 900 12 aten::foo                 --values host: operators that ran there, those that could not because
 //   values
@@ -141,6 +142,7 @@ struct Recording {
   std::vector<std::string> modules;
   std::vector<HistoryEvent> history;
   std::vector<ByValue> by_value;
+  CodePlace last_read;  // the line that last read a value which nobody knows, a zero here; no file: none did
   std::vector<std::string> changed;  // what --try changed in the script
   std::vector<std::string> faults;   // of the hook
   // The peaks by card of a process that could use several; cards that it did not use are not there.
@@ -171,6 +173,7 @@ struct CardLog {
   Bytes largest_refused;
   bool cudnn = false;  // a convolution or a recurrent network ran in it
   Bytes managed;       // the most that was allocated with cudaMallocManaged
+  std::vector<std::string> workspaces;  // the libraries whose workspaces are not counted
   std::vector<std::string> uncovered, static_runtimes;
 };
 Result<CardLog> ReadCardLog(const std::string& name, std::string_view text);
