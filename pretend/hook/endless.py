@@ -25,23 +25,22 @@ def watch(recorder):
         while not recorder.done:
             time.sleep(1)
             now, count = time.monotonic(), reads()
-            frame = sys._current_frames().get(threading.main_thread().ident)
+            stack = _stack()
             if len(recorder.lines) != progress or count == before:  # steps, backwards and errors are lines
-                progress, since, before, seen = len(recorder.lines), now, count, _stack(frame)
+                progress, since, before, seen = len(recorder.lines), now, count, stack
                 continue
-            seen = _still(seen, _stack(frame))
+            seen = _still(seen, stack)
             passed, made = now - since, count - before
             if passed >= SECONDS and made >= READS or \
                     passed >= SECONDS_OF_FEW and made >= LEAST_READS and _stands_in_endless(seen):
-                recorder.by_value[("a loop that makes no step", *(recorder.last_read or recorder.place(frame)))] = made
+                recorder.by_value[("a loop that makes no step", *(recorder.last_read or ("", 0, "")))] = made
                 recorder.end("loop")
-            del frame  # it would hold the script's tensors
     threading.Thread(target=look, daemon=True).start()
 
 
-def _stack(frame):
-    """From the outermost: which frames run, and at which lines each was seen."""
-    frames = []
+def _stack():
+    """From the outermost: which frames run, and at which lines each was seen. No frame is kept, nor the tensors in it."""
+    frame, frames = sys._current_frames().get(threading.main_thread().ident), []
     while frame is not None:
         frames.append((id(frame), frame.f_code.co_filename, {frame.f_lineno}))
         frame = frame.f_back

@@ -142,8 +142,9 @@ class _Recorder:
         self.keep_values()
 
     def value(self, what):
-        if not self.done:
-            key = (what, *self.place())
+        place = self.place()
+        if not self.done and place[0]:  # a backward has no line of Python, and asks what its forward asked
+            key = (what, *place)
             self.by_value[key] = self.by_value.get(key, 0) + 1
 
     def value_read(self):
