@@ -454,7 +454,9 @@ class Binder {
 }  // namespace
 
 Result<Binding> Bind(const Graph& graph, const BindOptions& options, Notes* notes) {
-  return Binder(graph, options, notes).Run();
+  const Result<BindOptions> sized = WithImage(graph, options);
+  if (!sized.ok()) return sized.error();
+  return Binder(graph, *sized, notes).Run();
 }
 
 }  // namespace vramplan

@@ -110,6 +110,15 @@ Cut CutOf(Dim length, Dim start, Dim end, int64_t step) {
   return cut;
 }
 
+// table[:length] of a stored table that is shorter: what numpy gives then is not what the model wants.
+void RememberIfShort(NodeInference& n, Dim rows, Dim start, Dim end, int64_t step) {
+  const TensorId table = n.node().inputs[0];
+  const bool computed = n.Has(2) && !n.graph()[n.node().inputs[2]].stored;
+  if (!n.graph()[table].stored || !computed || !start.Is(0) || step != 1) return;
+  if (!rows.IsConstant() || !end.IsConstant() || end.c0() <= rows.c0() || end.c0() >= kEndless) return;
+  n.RememberShort({n.graph()[table].name, rows.c0(), end.c0()});
+}
+
 void Slice(NodeInference& n) {
   if (!n.ShapeOf(0)) return;
   Shape out = *n.ShapeOf(0);
@@ -158,6 +167,7 @@ void Slice(NodeInference& n) {
                       " is taken as the whole axis");
       end = length;
     }
+    RememberIfShort(n, length, (*starts)[i], end, steps[i]);
     const Cut cut = CutOf(length, (*starts)[i], end, steps[i]);
     out[axes[i]] = cut.count.known() ? cut.count : n.Undecided(length);
     begin[static_cast<size_t>(axes[i])] = cut.start;

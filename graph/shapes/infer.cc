@@ -161,9 +161,11 @@ void InferNodes(const Graph& graph, NodeInference* node) {
     n.Begin(each);
     if (const RuleRow* rule = FindRule(each.domain, each.op)) {
       SetTypes(n, rule->type);
-      rule->infer(n);
+      CheckPositions(n);
+      if (!n.failure()) rule->infer(n);
       n.ForgiveBounds();
       if (!n.failure()) CloseGaps(n);
+      if (!n.failure()) CarryLargest(n);
       if (!n.failure()) n.CheckOutputs();
       n.ForgiveBounds();
     } else if (each.domain == kTorchDomain) {

@@ -19,12 +19,22 @@
 
 namespace vramplan {
 
-// What the user said about free dimensions: --dim sequence=128, --input ids=4x128, --batch-dim x:0.
+// Height and width of the images: --image 512, --image 512x384.
+struct ImageSize {
+  int64_t height = 0, width = 0;
+};
+
+// What the user said about free dimensions: --dim sequence=128, --input ids=4x128, --batch-dim x:0, --image 512.
 struct BindOptions {
   std::map<std::string, int64_t> dims;
   std::map<std::string, std::vector<int64_t>> inputs;
   std::string batch_dim;  // "input:axis"; empty: found by name and position
+  std::optional<ImageSize> image;
 };
+
+// --image as the --dim of each input that is an image: [N, C, H, W], [N, H, W, C] with a few channels, [3, H, W].
+// Errors: no input is one, its sides are numbers in the file, --dim says another length.
+Result<BindOptions> WithImage(const Graph& graph, BindOptions options);
 
 // The inputs with every symbol but the batch replaced by a number.
 struct Binding {
@@ -39,6 +49,12 @@ struct Binding {
 // length, a wrong rank.
 Result<Binding> Bind(const Graph& graph, const BindOptions& options, Notes* notes);
 
+// The largest element of a tensor of integers that is too long to be computed; whether all are as large.
+struct LargestOf {
+  int64_t value = 0;
+  bool everywhere = false;
+};
+
 // What is known about one tensor.
 struct TensorFacts {
   DType type = DType::kUndefined;
@@ -47,6 +63,7 @@ struct TensorFacts {
   std::optional<std::vector<Dim>> integers;
   std::optional<std::vector<double>> reals;
   bool is_tensor = true;
+  std::optional<LargestOf> largest;  // where `integers` are not computed
 };
 
 struct Shapes {

@@ -164,6 +164,7 @@ std::optional<Shape> NodeInference::BroadcastShapes(const Shape& a, const Shape&
   for (int i = 0; i < shorter.rank(); ++i) {
     const auto dim = Broadcast(longer[offset + i], shorter[i]);
     if (!dim) {
+      if (const ShortTable* table = ShortTableOf(longer[offset + i], shorter[i])) FailOfPositions(*table);
       Fail("the shapes " + Show(a) + " and " + Show(b) + " do not broadcast");
       return std::nullopt;
     }

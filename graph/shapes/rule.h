@@ -31,6 +31,12 @@ inline constexpr int64_t kMaxFolded = 64;
 // Subgraphs within subgraphs are inferred this deep; Load lets no deeper file in.
 inline constexpr int kMaxSubgraphDepth = 256;
 
+// A stored tensor of which more rows are read than it has.
+struct ShortTable {
+  std::string name;
+  int64_t rows = 0, asked = 0;
+};
+
 // One node being inferred: its inputs' facts, its outputs', its attributes.
 class NodeInference {
  public:
@@ -128,6 +134,12 @@ class NodeInference {
   // The lengths that the user gave for what data decides: --dim TENSOR:AXIS=N. True when one was taken.
   bool TakeGiven(int output);
 
+  // positions.cc: the table has fewer rows than are read, for certain; or a slice of it was cut short, which is told
+  // where it meets the length that was asked for.
+  void FailOfPositions(const ShortTable& table);
+  void RememberShort(ShortTable table);
+  const ShortTable* ShortTableOf(Dim a, Dim b) const;
+
   // The elements of a sequence, while it is short and every one is known; null otherwise.
   using Elements = std::vector<TensorFacts>;
   const Elements* ElementsOf(int input) const;
@@ -157,6 +169,7 @@ class NodeInference {
   bool meets_bounds_ = false;
   std::vector<bool> at_most_;  // by tensor: a bound, or what follows from one
   std::map<TensorId, std::shared_ptr<const Elements>> sequences_;
+  std::vector<ShortTable> short_tables_;
 };
 
 // The element type of all outputs, unless the rule sets it.
@@ -207,6 +220,10 @@ TensorFacts Common(const TensorFacts& a, const TensorFacts& b);
 
 // What a stored tensor is, with its contents when they are small.
 TensorFacts FactsOf(const StoredTensor& stored);
+
+// Positions (positions.cc): the largest element of the node's output; whether a Gather reads rows that its table lacks.
+void CarryLargest(NodeInference& n);
+void CheckPositions(NodeInference& n);
 
 // The rule of every operator whose outputs look like its first input.
 void SameShape(NodeInference& node);

@@ -158,9 +158,13 @@ void CachingAllocator::State::GiveToDevice(int64_t size) {
 }
 
 uint64_t CachingAllocator::State::TakeAddresses(int64_t size) {
-  const uint64_t address = next_address;
-  next_address += static_cast<uint64_t>(RoundUp(size, kRoundLarge) + kAddressGap);
-  return address;
+  const auto step = static_cast<uint64_t>(RoundUp(size, kRoundLarge) + kAddressGap);
+  if (config.addresses == AddressOrder::kFalling) {
+    // Half of what an int64_t holds: reports print addresses as such.
+    if (next_address == 0) next_address = uint64_t{1} << 62;
+    return next_address -= step;
+  }
+  return std::exchange(next_address, next_address + step);
 }
 
 // alloc_block

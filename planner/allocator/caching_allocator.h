@@ -5,9 +5,9 @@
 //   1 MiB + 1   1'049'088 B, large pool                      20 MiB, split
 //   11.5 MiB    12 MiB: 0.5 MiB left over is not split off   12 MiB (multiple of 2 MiB)
 //
-// The device below it rounds each allocation up to 2 MiB, and its addresses only grow, 2 MiB apart. It fails if the sum
-// would exceed the capacity. Then the segments that are wholly free are given back and the request is tried once
-// more.
+// The device below it rounds each allocation up to 2 MiB. It fails if the sum would exceed the capacity. Then the segments
+// that are wholly free are given back and the request is tried once more. Among free blocks of one size PyTorch takes the
+// one at the lowest address, so the order of segments in the address space is part of the answer: AddressOrder.
 //
 // Invariants: requested <= allocated <= reserved <= capacity.
 // Neighbouring free blocks of a segment are merged.
@@ -27,6 +27,17 @@
 
 namespace vramplan {
 
+// Where the driver puts the next segment.
+enum class AddressOrder : uint8_t {
+  kRising,   // above the last one: a pretend card, on which the tables of tests/data/truth were recorded
+  kFalling,  // below it: the driver on Linux (580.159, H200, 2026-11-27). With it 15 of 16 streams that were recorded on
+             // that card give its allocated and reserved peaks to the byte (tests/data/truth/real/h200)
+};
+
+constexpr AddressOrder Other(AddressOrder order) {
+  return order == AddressOrder::kFalling ? AddressOrder::kRising : AddressOrder::kFalling;
+}
+
 // PYTORCH_CUDA_ALLOC_CONF. Defaults are PyTorch's.
 struct AllocatorConfig {
   std::optional<Bytes> max_split_size;            // max_split_size_mb
@@ -39,6 +50,7 @@ struct AllocatorConfig {
   // Nothing: the same as the capacity.
   std::optional<Bytes> device_total;
   bool expandable_segments = false;
+  AddressOrder addresses = AddressOrder::kRising;
   // For other frameworks: this allocator instead of PyTorch's. The options above then have no effect.
   std::optional<BfcConfig> bfc;
   bool operator==(const AllocatorConfig&) const = default;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "planner/cli/profile_store.h"
 #include "planner/report/json/profile_json.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/nearest.h"
+#include "planner/spec/wheels.h"
 
 namespace vramplan {
 namespace {
@@ -62,6 +64,7 @@ Result<std::optional<ChosenDevice>> NamedDevice(const Options& options, const st
     const Result<Card> card = FindCard(options.gpu);
     if (!card.ok()) return card.error();
     ChosenDevice chosen = DeviceOf(*card, options);
+    NoteCards(options, {&*card}, &chosen.notes);
     if (options.gpu_memory > card->usable) {
       chosen.notes.Add({"more-than-usable", Severity::kWarning, "--gpu-memory",
                         ToString(*options.gpu_memory) + " is more than a program gets on a " + card->name + ": " +
@@ -110,6 +113,82 @@ Status CheckReserve(const Options& options, const ChosenDevice& chosen) {
 }
 
 }  // namespace
+
+Result<std::vector<const Card*>> CardsAsked(const Options& options) {
+  std::vector<const Card*> asked;
+  if (options.gpu == "all") {
+    for (const Card& card : Cards()) {
+      if (Runs(card, options.spec.framework)) asked.push_back(&card);
+    }
+    return asked;
+  }
+  std::istringstream names(options.gpu);
+  for (std::string name; std::getline(names, name, ',');) {
+    const Result<Card> card = FindCard(name);
+    if (!card.ok()) return card.error();
+    const Card* row = &*std::ranges::find(Cards(), card->id, &Card::id);
+    if (std::ranges::find(asked, row) != asked.end())
+      return Error{ErrorCode::kUsage, "--gpu", InQuotes(name) + " is named twice", "name each card once"};
+    asked.push_back(row);
+  }
+  return asked;
+}
+
+std::vector<const Card*> SmallestFirst(const Options& options) {
+  if (options.gpu == "all" || !AsksOfMany(options.gpu)) return CardsFor(options.spec.framework);
+  Result<std::vector<const Card*>> asked = CardsAsked(options);
+  if (!asked.ok()) return {};
+  std::ranges::stable_sort(*asked, [](const Card* a, const Card* b) { return a->usable < b->usable; });
+  return *std::move(asked);
+}
+
+void NoteCards(const Options& options, const std::vector<const Card*>& cards, Notes* notes) {
+  const Framework framework = options.spec.framework;
+  if (framework.runtime != Runtime::kPyTorch || !TakesOption(options.verb, "--framework")) return;
+  const auto capability = [&](const Card* card) { return options.capability.value_or(card->capability); };
+  const auto old = [&](const Card* card) { return card->nvidia && capability(card) < LowestCapability(framework); };
+  const std::string version = "PyTorch " + ToString(framework).substr(std::string("pytorch@").size());
+  const auto before = [](const std::vector<const Card*>& of) {
+    const auto newest = std::ranges::max_element(of, {}, &Card::capability);
+    const std::optional<Framework> last = LastFor((*newest)->capability);
+    return last ? "type --framework " + ToString(*last) : std::string();
+  };
+  if (options.gpu == "all") {
+    std::vector<const Card*> left_out;
+    for (const Card& card : Cards()) {
+      if (!Runs(card, framework)) left_out.push_back(&card);
+    }
+    if (!left_out.empty()) {
+      notes->Add({"cards-left-out", Severity::kNote, "--gpu",
+                  std::to_string(left_out.size()) + " cards below capability " + ToString(LowestCapability(framework)) +
+                      " are left out, for which " + version + " has no wheel",
+                  before(left_out)});
+    }
+  }
+  const Precision precision = options.spec.precision;
+  const bool bf16 = precision == Precision::kBf16 || precision == Precision::kAmpBf16;
+  std::vector<const Card*> without_wheel;
+  std::string emulating;
+  for (const Card* card : cards) {
+    if (old(card)) without_wheel.push_back(card);
+    if (bf16 && card->nvidia && capability(card) < Capability{8, 0})
+      emulating += (emulating.empty() ? "" : ", ") + card->name;
+  }
+  if (!without_wheel.empty()) {
+    std::string names;
+    for (const Card* card : without_wheel) names += (names.empty() ? "" : ", ") + card->name;
+    notes->Add({"no-wheel", Severity::kWarning, "--gpu",
+                version + " has no wheel for capability below " + ToString(LowestCapability(framework)) + ": " + names,
+                before(without_wheel)});
+  }
+  // torch/cuda/__init__.py, is_bf16_supported(including_emulation=True) is true there.
+  if (!emulating.empty()) {
+    notes->Add({"emulated-bf16", Severity::kWarning, "--precision",
+                "bf16 is emulated below capability 8.0, in the same bytes and without tensor cores: " + emulating,
+                "type --precision " +
+                    std::string(Name(precision == Precision::kBf16 ? Precision::kFp16 : Precision::kAmpFp16))});
+  }
+}
 
 bool IsAuto(const std::string& gpu) {
   return gpu == kAuto || (gpu.starts_with(kAuto) && gpu.size() > kAuto.size() && gpu[kAuto.size()] == ':');
@@ -224,13 +303,6 @@ TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& c
   TrainingSpec spec = options.spec;
   if (options.capability) spec.capability = *options.capability;
   return chosen ? SpecOn(*chosen, spec) : spec;
-}
-
-AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given) {
-  AllocatorConfig config = given;
-  config.device_total = device.usable;
-  if (config.bfc) config.bfc->limit = std::min(config.bfc->limit, device.pool.bytes);
-  return config;
 }
 
 }  // namespace vramplan

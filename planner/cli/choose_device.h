@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cuda_probe/probe.h"
 #include "graph/base/note.h"
@@ -38,6 +39,16 @@ struct ChosenDevice {
 // `card` with the options that override it.
 ChosenDevice DeviceOf(const Card& card, const Options& options);
 
+// The cards of a question about several: of "all" those that the framework runs on, as the catalogue lists them; of
+// "t4,a10,l4" those three. Errors: an unknown or ambiguous one, or one that is named twice.
+Result<std::vector<const Card*>> CardsAsked(const Options& options);
+// The cards among which the smallest that holds a step is looked for, the smallest first: those that were named, else
+// NVIDIA's that the framework runs on.
+std::vector<const Card*> SmallestFirst(const Options& options);
+// What is to be said of these cards: that PyTorch emulates bf16 on one, has no wheel for it, or that it is AMD's; with
+// --gpu all, which cards are left out.
+void NoteCards(const Options& options, const std::vector<const Card*>& cards, Notes* notes);
+
 // What --gpu, --gpu-memory or --profile name; nothing when none is given. `machine` is asked for --gpu auto only.
 // Errors: an unknown or ambiguous card, a profile that cannot be read or is of another one, no card here.
 Result<std::optional<ChosenDevice>> ChooseDevice(const Options& options, Probe* machine);
@@ -59,8 +70,5 @@ Generation GenerationOf(const ChosenDevice& chosen);
 TrainingSpec SpecOn(const ChosenDevice& chosen, const TrainingSpec& spec);
 // The spec of the options: --capability, then the card's, when there is one.
 TrainingSpec SpecOf(const Options& options, const std::optional<ChosenDevice>& chosen);
-
-// --allocator-conf on this card: its fractions are of what the card has, context and reserve included.
-AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given);
 
 }  // namespace vramplan

@@ -6,8 +6,9 @@
 
 #include "planner/allocator/stream.h"
 #include "planner/cli/estimate_step.h"
-#include "planner/cli/optimizer_of_file.h"
+#include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
+#include "planner/picture/diff_page.h"
 
 namespace vramplan {
 namespace {
@@ -33,7 +34,7 @@ Result<DiffSide> SideOfModel(const std::string& file, const Options& options, co
                              Diff* diff) {
   Options asked = options;
   asked.file = file;
-  TakeOptimizerOfFile(&asked);
+  TakeSpecOfFile(&asked);
   Result<Estimate> estimate = EstimateStep(asked, chosen);
   if (!estimate.ok()) return estimate.error();
   diff->spec = estimate->question.spec;
@@ -56,6 +57,9 @@ Result<Outcome> RunDiff(const Options& options, const Style& style, Probe* machi
   Outcome outcome{.exit_code = diff.within() ? 0 : kExitDoesNotFit, .notes = diff.notes};
   if (options.format == Format::kJson) {
     outcome.text = Print(ToJson(diff));
+    outcome.notes = {};
+  } else if (options.format == Format::kHtml) {
+    outcome.text = PrintDiffPage(diff);
     outcome.notes = {};
   } else {
     outcome.text = options.format == Format::kMarkdown ? PrintDiffMarkdown(diff) : PrintDiff(diff, style);

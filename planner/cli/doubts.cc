@@ -361,9 +361,17 @@ std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   return doubts;
 }
 
+// What was done already is no advice.
+std::string AdviceFor(const DoubtedStep& step, std::string settle) {
+  constexpr std::string_view kExport = "torch.onnx.export(dynamo=True)";
+  if (!settle.starts_with(kExport) || std::ranges::none_of(step.prepared.layers.layers, FromDynamo)) return settle;
+  return "vramplan.fit(model, inputs) in Python sees every call";
+}
+
 // With what its other answers give.
 Assumption WithEnds(Doubt doubt, const DoubtedStep& step, const PeaksByPhase& likely) {
   Assumption assumption = std::move(doubt.assumption);
+  assumption.settle = AdviceFor(step, std::move(assumption.settle));
   assumption.batch = step.batch;
   assumption.low = assumption.likely = assumption.high = step.requested;
   ByPhase& phases = assumption.phases;

@@ -4,11 +4,11 @@
 
 #include "planner/cli/doubts.h"
 #include "planner/cli/estimate_step.h"
+#include "planner/cli/judge.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/estimate_page.h"
 #include "planner/report/writing/sparkline.h"
-#include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 
@@ -19,8 +19,10 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   if (chosen) prepared->notes.Append(chosen->notes);
   const TrainingSpec spec = SpecOf(options, chosen);
   const int64_t batch = prepared->question.batch;
-  const Result<Timeline> timeline = LayOut(*prepared, spec, batch, &prepared->notes);
-  if (!timeline.ok()) return timeline.error();
+  StepEnds steps(*prepared, spec);
+  const Result<BothEnds> ends = steps.At(batch, &prepared->notes);
+  if (!ends.ok()) return ends.error();
+  const Timeline& timeline = *ends->likely;
 
   Estimate estimate;
   if (chosen) estimate.device = chosen->device;
@@ -31,28 +33,35 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   }
   estimate.question = prepared->question;
   estimate.question.spec = SpecRows(options, spec, estimate.question, chosen, estimate.context);
-  SayLoss(timeline->loss, &estimate.question.spec);
+  SayLoss(timeline.loss, &estimate.question.spec);
   if (options.segments) estimate.segments.emplace();
-  // On a card without end, unless the user set a limit.
   const AllocatorConfig& config = options.allocator;
-  estimate.peak = Replay(*timeline, batch, config, Bytes::Max(), estimate.segments ? &*estimate.segments : nullptr);
-  estimate.assumptions = Doubts({*prepared, options, spec, batch, *timeline, estimate.peak.peak.requested});
-  ReservedEnds ends;
-  ends.uncertain = CudnnChooses(prepared->layers, spec);
-  if (ends.uncertain) ends.high = Replay(AtMost(*timeline), batch, config, Bytes::Max()).peak.reserved;
-  const Bytes reserved = estimate.peak.peak.reserved;
-  if (spec.framework.runtime != Runtime::kPyTorch) {
-    const ReservedRange range = ReservedAround(*timeline, spec, batch, config, reserved);
-    ends.range = Band{range.low, range.likely, range.high};
+  OnCard on;
+  if (chosen) {
+    const Result<CardFit> fit = CardJudge(steps, chosen->device, config).At(batch);
+    if (!fit.ok()) return fit.error();
+    on = *fit;
+    estimate.verdict = on.verdict;
+    estimate.roomy = RoomyText(on);
+    estimate.on_a_larger_card = on.OnALargerCard();
+  } else {
+    on = WithoutCard(*ends, batch, steps, config, estimate.context);
   }
-  estimate.band = BandOf(reserved, ends, estimate.context);
-  estimate.place = PlaceOf(estimate.peak, *timeline, prepared->layers);
-  estimate.layers = LayerTable(*timeline, prepared->layers, spec, batch);
-  estimate.training_steps = timeline->steps;
-  estimate.over_step = StepCourse(*timeline, batch, kSparks);
+  estimate.peak = on.peak;
+  estimate.band = on.band;
+  if (estimate.segments) {
+    const bool within = chosen && on.verdict != Verdict::kDoesNotFit;
+    const Bytes capacity = within ? RoomsOf(chosen->device).likely : Bytes::Max();
+    static_cast<void>(Replay(timeline, batch, within ? AllocatorOn(chosen->device, config) : config, capacity, &*estimate.segments));
+  }
+  estimate.assumptions = Doubts({*prepared, options, spec, batch, timeline, estimate.peak.peak.requested});
+  estimate.place = PlaceOf(estimate.peak, timeline, prepared->layers);
+  estimate.layers = LayerTable(timeline, prepared->layers, spec, batch);
+  estimate.training_steps = timeline.steps;
+  estimate.over_step = StepCourse(timeline, batch, kSparks);
   estimate.notes = prepared->notes;
   if (pictures == nullptr) return estimate;
-  const DrawnStep step{*prepared, estimate.question, *timeline, batch, spec, config, estimate.context, estimate.device};
+  const DrawnStep step{*prepared, estimate.question, timeline, batch, spec, config, estimate.context, estimate.device};
   if (IsStepAlone(options.format)) {
     pictures->alone = StepAlone(options.format, step);
     return estimate;

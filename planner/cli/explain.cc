@@ -19,10 +19,22 @@ constexpr int64_t kMostBatch = 65536;
 
 std::string MiBText(Bytes bytes) { return std::to_string(bytes.count() >> 20) + "MiB"; }
 
-// What plan takes of what was given here, for the card of the message.
+// What the message says of the framework, unless it was given: before 2.0 no kernel computed attention as a whole.
+void AssumeVersion(const OutOfMemory& message, TrainingSpec* spec, Notes* notes) {
+  if (!message.before_2 || spec->given.count("framework") != 0 || spec->given.count("attention") != 0) return;
+  spec->framework = Framework{2, 0};
+  spec->attention = Attention::kMath;
+  notes->Add({"assumed-framework", Severity::kNote, "--framework",
+              "the message is of PyTorch before 2.0, so the oldest version and attention in parts are assumed",
+              "give --framework and --attention to change it"});
+}
+
+// What plan takes of what was given here and of what the message says, for the card of the message.
 std::string PlanCommand(const Options& options, const ExplainedStep& step, const std::optional<ChosenDevice>& chosen) {
   std::string command = "vramplan plan " + InShell(options.file);
-  if (chosen && !chosen->id.empty()) {
+  // The card that the message describes: of a card by name others may have held a part.
+  const bool by_name = !step.room_told && chosen && !chosen->id.empty();
+  if (by_name) {
     command += " --gpu " + chosen->id;
   } else {
     // The context is part of what the room is without.
@@ -32,8 +44,9 @@ std::string PlanCommand(const Options& options, const ExplainedStep& step, const
     const bool of_the_card = row.option == "gpu" || row.option == "gpu-memory" || row.option == "context" ||
                              row.option == "reserve" || row.option == "profile" || row.option == "held";
     const bool plan_decides = row.option == "mode" || row.option == "checkpoint" || row.option == "saved";
-    if (!row.given || of_the_card || plan_decides || row.option == "batch") continue;
-    if (row.option == "capability" && chosen && !chosen->id.empty()) continue;
+    const bool of_the_message = step.version_told && (row.option == "framework" || row.option == "attention");
+    if ((!row.given && !of_the_message) || of_the_card || plan_decides || row.option == "batch") continue;
+    if (row.option == "capability" && by_name) continue;
     command += " --" + row.option + " " + InShell(row.text);
   }
   if (step.question.model.has_batch) command += " --batch " + std::to_string(step.question.batch);
@@ -71,9 +84,12 @@ Status Compare(Options options, Probe* machine, ExplainReport* report, std::opti
   const OutOfMemory& message = report->message;
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
+  Notes assumed;
+  AssumeVersion(message, &options.spec, &assumed);
   Result<Prepared> prepared = Prepare(options);
   if (!prepared.ok()) return prepared.error();
   if (*chosen) prepared->notes.Append((*chosen)->notes);
+  prepared->notes.Append(assumed);
   const TrainingSpec spec = SpecOf(options, *chosen);
   const auto lay_out = [&](int64_t batch) {
     Notes already_told;
@@ -81,12 +97,16 @@ Status Compare(Options options, Probe* machine, ExplainReport* report, std::opti
   };
 
   ExplainedStep step;
+  step.version_told = !assumed.all().empty();
   const ContextBand context = *chosen           ? (*chosen)->device.context
                               : options.context ? GivenContext(*options.context)
                                                 : ContextOf(spec.capability, spec.framework);
   std::optional<Bytes> room = RoomOf(message);
   step.room_told = room.has_value();
-  if (!room && message.capacity) room = std::max(Bytes(), *message.capacity - context.likely);
+  if (!room && message.capacity && message.place == MemoryPlace::kCard) {
+    const Bytes beside = message.pool.empty() ? context.likely : Bytes();
+    room = std::max(Bytes(), *message.capacity - beside);
+  }
   if (!room && *chosen) room = (*chosen)->device.CapacityWith(context.likely);
   int64_t& batch = prepared->question.batch;
   if (!prepared->question.batch_given && prepared->question.model.has_batch) {
@@ -155,8 +175,8 @@ Result<CardFacts> CardOf(const Options& options, Probe* machine) {
 // decimals: of gibibytes each is off by 5.12 MiB at most, and what is outside is the difference of two, or of three.
 Status Save(const Options& options, Probe* machine, ExplainReport* report, Outcome* outcome) {
   const OutOfMemory& message = report->message;
-  const std::optional<Bytes> outside = message.outside();
-  if (!message.capacity) {
+  const std::optional<Bytes> outside = message.outside;
+  if (!message.capacity || !message.pool.empty()) {
     report->notes.Add(
         {"not-saved", Severity::kWarning, "--save", "the message does not say how large the card is", ""});
     return Done();
@@ -205,7 +225,8 @@ Result<Outcome> RunExplain(const Options& options, const Style& style, Probe* ma
   report.message = *std::move(message);
   report.cause = CauseOf(report.message);
   report.shares = SharesOf(report.message);
-  if (const std::optional<Bytes> excess = ExcessOf(report.message); excess && options.format == Format::kJson) {
+  if (const std::optional<Bytes> excess = ExcessOf(report.message);
+      excess && !IsPagedOut(report.message) && options.format == Format::kJson) {
     report.notes.Add({"does-not-add-up", Severity::kWarning, subject,
                       "the numbers of the message sum to " + ToString(*excess) + " more than the card has", ""});
   }

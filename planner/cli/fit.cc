@@ -20,6 +20,7 @@ namespace {
 // Precisions worth comparing, and the one asked for. tf32 computes on fp32 memory; bf16 needs capability 8.0 to be more
 // than emulated.
 std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
+  if (spec.precision_of_file) return {spec.precision};  // its calls are in no other one
   // ONNX Runtime runs the file's own types; a file converted to halves is the other one that people have.
   if (spec.framework.runtime == Runtime::kOnnxRuntime) return {Precision::kFp32, Precision::kFp16};
   std::vector<Precision> ladder = {Precision::kFp32, Precision::kAmpBf16, Precision::kAmpFp16, Precision::kBf16,
@@ -68,6 +69,23 @@ std::vector<LadderRow> Ladder(const Prepared& prepared, const TrainingSpec& spec
   return rows;
 }
 
+// The same card under another setting.
+std::optional<WhatIf> Otherwise(StepEnds& steps, const Device& device, const AllocatorConfig& config,
+                                const BothEnds& step) {
+  const int64_t batch = steps.prepared.question.batch;
+  CardJudge judge(steps, device, config);
+  const Verdict verdict = judge.Alone(step, batch).verdict;
+  if (!steps.prepared.question.model.has_batch) return WhatIf{"", verdict, verdict == Verdict::kDoesNotFit ? 0 : 1};
+  const Result<LargestBatch> largest = judge.Largest(batch);
+  if (!largest.ok()) return std::nullopt;
+  return WhatIf{"", verdict, largest->largest_batch};
+}
+
+bool Improves(const WhatIf& other, const CardFit& now) {
+  const bool better = other.verdict < now.verdict || other.largest_batch > now.largest.largest_batch;
+  return better && other.verdict <= now.verdict && other.largest_batch >= now.largest.largest_batch;
+}
+
 // The other way for an arena to grow, where it improves the answer.
 std::vector<WhatIf> OtherGrowth(StepEnds& steps, const ChosenDevice& chosen, const BothEnds& step, const CardFit& now) {
   TrainingSpec other = steps.spec;
@@ -75,16 +93,10 @@ std::vector<WhatIf> OtherGrowth(StepEnds& steps, const ChosenDevice& chosen, con
   if (other.framework.runtime != Runtime::kOnnxRuntime || other.given.count("ort-arena") != 0) return {};
   AllocatorConfig config;
   config.bfc = ArenaOf(other);
-  CardFit fit;
-  fit.device = chosen.device;
-  Judge(step, steps.prepared.question.batch, other, config, &fit);
-  const Result<LargestBatch> largest = FindLargest(steps, config, fit);
-  if (!largest.ok()) return {};
-  const WhatIf what{std::string(Name(other.ort.growth)), fit.verdict, largest->largest_batch, "arena_extend_strategy"};
-  const bool worse = what.verdict > now.verdict || what.largest_batch < now.largest.largest_batch;
-  const bool same = what.verdict == now.verdict && what.largest_batch == now.largest.largest_batch;
-  if (worse || same) return {};
-  return {what};
+  StepEnds grown(steps.prepared, other);
+  const std::optional<WhatIf> what = Otherwise(grown, chosen.device, config, step);
+  if (!what || !Improves(*what, now)) return {};
+  return {WhatIf{std::string(Name(other.ort.growth)), what->verdict, what->largest_batch, "arena_extend_strategy"}};
 }
 
 // The two settings that people try against fragmentation, where the user has set none: what improves the answer.
@@ -94,15 +106,9 @@ std::vector<WhatIf> WhatIfs(StepEnds& steps, const ChosenDevice& chosen, const B
   for (const char* conf : {"expandable_segments:True", "max_split_size_mb:64", "max_split_size_mb:256"}) {
     const AllocatorConfig config = ParseAllocatorConfig(conf).value();
     if (config.expandable_segments && steps.spec.framework < Framework{2, 1}) continue;
-    CardFit fit;
-    fit.device = chosen.device;
-    Judge(step, steps.prepared.question.batch, steps.spec, config, &fit);
-    const Result<LargestBatch> largest = FindLargest(steps, config, fit);
-    if (!largest.ok()) continue;
-    const WhatIf other{conf, fit.verdict, largest->largest_batch};
-    const bool improves = other.verdict < now.verdict || other.largest_batch > now.largest.largest_batch;
-    const bool nothing_lost = other.verdict <= now.verdict && other.largest_batch >= now.largest.largest_batch;
-    if (!improves || !nothing_lost) continue;
+    const std::optional<WhatIf> what = Otherwise(steps, chosen.device, config, step);
+    if (!what || !Improves(*what, now)) continue;
+    const WhatIf other{conf, what->verdict, what->largest_batch};
     // One line a setting: of the two sizes, the better one.
     if (!better.empty() && config.max_split_size && better.back().conf.starts_with("max_split_size_mb")) {
       if (std::pair(better.back().verdict, -better.back().largest_batch) <=
@@ -143,10 +149,10 @@ Result<std::string> Drawn(StepEnds& steps, const Options& options, const Fit& fi
 Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machine) {
   if (IsRecord(options.file)) return RunRecorded(options, style, machine);
   std::optional<ChosenDevice> chosen;
-  if (options.gpu == "all" && !options.profile.empty())
-    return Error{ErrorCode::kUsage, "--profile", "is of one card, and --gpu all asks about many",
+  if (AsksOfMany(options.gpu) && !options.profile.empty())
+    return Error{ErrorCode::kUsage, "--profile", "is of one card, and --gpu " + options.gpu + " asks about many",
                  "leave one of them out"};
-  if (options.gpu != "all") {
+  if (!AsksOfMany(options.gpu)) {
     Result<std::optional<ChosenDevice>> found = ChooseDevice(options, machine);
     if (!found.ok()) return found.error();
     chosen = *std::move(found);
@@ -164,16 +170,15 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
   const Timeline& timeline = *step->likely;
   if (!chosen->nvidia) NoteAmd(&prepared->notes);
 
+  Result<CardFit> judged = CardJudge(steps, chosen->device, options.allocator).At(batch);
+  if (!judged.ok()) return judged.error();
   Fit fit;
-  fit.card.device = chosen->device;
+  fit.card = *std::move(judged);
   fit.card.id = chosen->id;
-  Judge(*step, batch, spec, options.allocator, &fit.card);
-  Result<LargestBatch> largest = FindLargest(steps, options.allocator, fit.card);
-  if (!largest.ok()) return largest.error();
-  fit.card.largest = *std::move(largest);
-  const Result<int64_t> safe = FindSafe(steps, batch, options.allocator, fit.card);
-  if (!safe.ok()) return safe.error();
-  fit.card.safe_batch = *safe;
+  if (spec.around.keep_loss_graph && fit.card.verdict != Verdict::kDoesNotFit) {
+    const Device& device = fit.card.device;
+    fit.kept = KeptGraphsOf(timeline, batch, fit.card.peak.peak.reserved, device.CapacityWith(device.context.likely));
+  }
   fit.assumptions = DoubtsOf(fit.card, *prepared, options, spec, timeline);
   fit.question = prepared->question;
   fit.question.spec = SpecRows(options, spec, fit.question, chosen, chosen->device.context);

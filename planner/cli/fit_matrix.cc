@@ -46,20 +46,10 @@ class Expected {
   LaidOut step_;
 };
 
-Result<CardFit> FitOn(const ChosenDevice& chosen, StepEnds& steps, const BothEnds& step, const Options& options,
-                      const Expected& expected) {
-  const int64_t batch = steps.prepared.question.batch;
-  CardFit fit;
-  fit.device = chosen.device;
-  fit.id = chosen.id;
-  Judge(step, batch, steps.spec, options.allocator, &fit);
+Result<CardFit> FitOn(const ChosenDevice& chosen, StepEnds& steps, const Options& options, const Expected& expected) {
   const int64_t near = expected.At(chosen.device.CapacityWith(chosen.device.context.likely));
-  Result<LargestBatch> largest = FindLargest(steps, options.allocator, fit, near);
-  if (!largest.ok()) return largest.error();
-  fit.largest = *std::move(largest);
-  const Result<int64_t> safe = FindSafe(steps, batch, options.allocator, fit);
-  if (!safe.ok()) return safe.error();
-  fit.safe_batch = *safe;
+  Result<CardFit> fit = CardJudge(steps, chosen.device, options.allocator, near).At(steps.prepared.question.batch);
+  if (fit.ok()) fit->id = chosen.id;
   return fit;
 }
 
@@ -71,8 +61,10 @@ void NoteAmd(Notes* notes) {
 }
 
 Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const Style& style) {
+  const Result<std::vector<const Card*>> asked = CardsAsked(options);
+  if (!asked.ok()) return asked.error();
   std::vector<ChosenDevice> chosen;
-  for (const Card& card : Cards()) chosen.push_back(DeviceOf(card, options));
+  for (const Card* card : *asked) chosen.push_back(DeviceOf(*card, options));
   const std::vector<CardGroup> groups = GroupsOf(chosen, options.spec);
   StepEnds first(prepared, groups.front().spec);
   const Expected expected(first.likely, prepared.question.model.has_batch);
@@ -84,7 +76,7 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
     StepEnds steps(prepared, groups[i].spec);
     const Result<BothEnds> step = steps.At(prepared.question.batch, &notes[i]);
     for (const size_t card : groups[i].cards) {
-      fits[card] = step.ok() ? FitOn(chosen[card], steps, *step, options, expected) : Result<CardFit>(step.error());
+      fits[card] = step.ok() ? FitOn(chosen[card], steps, options, expected) : Result<CardFit>(step.error());
       Progress::Say("fitting: " + std::to_string(++done) + " of " + std::to_string(chosen.size()) + " cards");
     }
   });
@@ -95,8 +87,10 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
     matrix.cards.push_back(**std::move(fit));
   }
   for (const Notes& told : notes) prepared.notes.Append(told);
-  NoteAmd(&prepared.notes);
-  std::stable_sort(matrix.cards.begin(), matrix.cards.end());
+  NoteCards(options, *asked, &prepared.notes);
+  if (std::ranges::any_of(*asked, [](const Card* card) { return !card->nvidia; })) NoteAmd(&prepared.notes);
+  // All of them by size; those that were named as they were.
+  if (options.gpu == "all") std::stable_sort(matrix.cards.begin(), matrix.cards.end());
   matrix.question = prepared.question;
   matrix.question.spec = SpecRows(options, options.spec, matrix.question, std::nullopt, ContextBand());
   // Those three are each card's own.

@@ -123,8 +123,10 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "Reads an out-of-memory message, alone or anywhere in the log of a run, and says what was full and why: other "
      "processes, fragmentation, a limit, another library, or a step that needs more than the card has. With --model it "
      "names the request of the step that failed (phase, tensor, layer), says what fits on that card, and which plan to "
-     "ask for. It knows the messages of PyTorch (all versions since 0.4, CUDA, HIP, XPU), TensorFlow, JAX, ONNX "
-     "Runtime, cuDNN and cuBLAS. Exit code 0: explained, 1: there is no such message.",
+     "ask for. It knows the messages of PyTorch (all versions since 0.4 and all devices), TensorFlow, JAX, CuPy, "
+     "Paddle, "
+     "ONNX Runtime, TensorRT, llama.cpp, vLLM, CUDA and its libraries, and processes that were killed for the host's "
+     "RAM. Exit code 0: explained, 1: the text does not say that memory ran out.",
      "  vramplan explain train.log\n"
      "  python train.py 2>&1 | tee train.log | vramplan explain - --model unet.onnx\n"
      "  vramplan explain train.log --model gpt.onnx --dim sequence=1024 --optimizer adamw --batch 8\n"},

@@ -9,27 +9,27 @@
 namespace vramplan {
 namespace {
 
-// Within the capacity when it fits: what it reserved on a card without end may be more than it needs, it gives its
-// cache back where it must. Else as if the card had no end.
+// Within the capacity when it fits, else as if the card had no end.
 Peak Within(const Timeline& timeline, int64_t batch, const AllocatorConfig& config, Bytes capacity, bool* fits) {
   Peak peak = Replay(timeline, batch, config, capacity);
   *fits = !peak.out_of_memory;
   if (*fits) return peak;
   AllocatorConfig endless = config;
   endless.device_total.reset();
-  if (endless.bfc) endless.bfc->limit = Bytes::Max();
+  endless.bfc->limit = Bytes::Max();
   return Replay(timeline, batch, endless, Bytes::Max());
 }
 
 // Other runtimes: what is not known is in a range of reserved bytes.
-void JudgeByRange(const BothEnds& step, int64_t batch, const TrainingSpec& spec, const AllocatorConfig& config,
-                  CardFit* fit) {
+OnCard ByRange(const BothEnds& step, int64_t batch, const TrainingSpec& spec, const Device& device,
+               const AllocatorConfig& config) {
+  OnCard on;
   bool fits = false;
-  fit->peak = Within(*step.likely, batch, config, fit->device.CapacityWith(fit->device.context.likely), &fits);
-  const Bytes reserved = fit->peak.peak.reserved;
+  on.peak = Within(*step.likely, batch, config, device.CapacityWith(device.context.likely), &fits);
+  const Bytes reserved = on.roomy = on.peak.peak.reserved;
   const ReservedRange range = ReservedAround(*step.likely, spec, batch, config, reserved);
   ReservedEnds ends{false, reserved, Band{range.low, range.likely, range.high}};
-  const Bytes at_worst = fit->device.CapacityWith(fit->device.context.high);
+  const Bytes at_worst = device.CapacityWith(device.context.high);
   bool surely = fits && FitsSurely(*step.likely, spec, batch, config, at_worst);
   if (step.high) {
     bool high_fits = false;
@@ -37,8 +37,9 @@ void JudgeByRange(const BothEnds& step, int64_t batch, const TrainingSpec& spec,
     ends = {true, std::max(high, reserved), ends.range};
     surely = surely && high_fits;
   }
-  fit->band = BandOf(reserved, ends, fit->device.context);
-  fit->verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
+  on.band = BandOf(reserved, ends, device.context);
+  on.verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
+  return on;
 }
 
 // The largest batch up to `limit` of which `surely` holds, taken as falling; 0: not even of 1.
@@ -88,89 +89,116 @@ Result<BothEnds> StepEnds::At(int64_t batch, Notes* notes) {
   return ends;
 }
 
-void Judge(const BothEnds& step, int64_t batch, const TrainingSpec& spec, const AllocatorConfig& given, CardFit* fit) {
-  const AllocatorConfig config = AllocatorOn(fit->device, given);
-  if (config.bfc) return JudgeByRange(step, batch, spec, config, fit);
-  const ContextBand& context = fit->device.context;
-  bool fits = false, surely = false;
-  fit->peak = Within(*step.likely, batch, config, fit->device.CapacityWith(context.likely), &fits);
-  const Bytes reserved = fit->peak.peak.reserved;
-  const Bytes at_worst = fit->device.CapacityWith(context.high);
-  ReservedEnds ends;
-  if (step.high) {
-    ends = {true, Within(*step.high, batch, config, at_worst, &surely).peak.reserved};
-    const Bytes room = std::max(Bytes(), at_worst - MeasuredAbove(reserved));
-    surely = fits && surely && (reserved <= room || !Replay(*step.likely, batch, config, room).out_of_memory);
-  } else if (fits) {
-    surely = reserved <= at_worst || !Replay(*step.likely, batch, config, at_worst).out_of_memory;
-  }
-  fit->band = BandOf(reserved, ends, context);
-  fit->verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
+OnCard CardJudge::Alone(const BothEnds& step, int64_t batch) const {
+  const AllocatorConfig config = AllocatorOn(device_, given_);
+  if (config.bfc) return ByRange(step, batch, steps_.spec, device_, config);
+  return VerdictOf({*step.likely, step.high.get(), batch, steps_.cudnn_chooses}, device_, given_);
 }
 
-Result<LargestBatch> FindLargest(StepEnds& steps, const AllocatorConfig& given, const CardFit& fit, int64_t near) {
-  const Layers& layers = steps.prepared.layers;
-  const AllocatorConfig config = AllocatorOn(fit.device, given);
-  const Bytes capacity = fit.device.CapacityWith(fit.device.context.likely);
-  if (steps.prepared.question.model.has_batch)
-    return FindLargestBatch(steps.likely, layers, config, capacity, steps.prepared.question.batch, near);
-  LargestBatch only;
-  only.largest_batch = fit.verdict == Verdict::kDoesNotFit ? 0 : 1;
-  if (only.largest_batch == 1) return only;
-  only.first_failing_batch = 1;
-  const Result<LaidOut> step = steps.likely.At(1);
+Result<CardFit> CardJudge::At(int64_t batch) {
+  const Result<BothEnds> step = steps_.At(batch);
   if (!step.ok()) return step.error();
-  const Peak refused = Replay(**step, 1, config, capacity);
-  if (refused.out_of_memory) only.bottleneck = DescribeAllocation(**step, layers, 1, *refused.out_of_memory);
-  return only;
+  CardFit fit;
+  static_cast<OnCard&>(fit) = Alone(*step, batch);
+  fit.device = device_;
+  const bool has_batch = steps_.prepared.question.model.has_batch;
+  if (!has_batch) {
+    fit.largest.largest_batch = fit.verdict == Verdict::kDoesNotFit ? 0 : 1;
+    fit.safe_batch = fit.verdict == Verdict::kFits ? 1 : 0;
+    if (fit.largest.largest_batch == 1) return fit;
+    const Bytes capacity = device_.CapacityWith(device_.context.likely);
+    fit.largest.first_failing_batch = 1;
+    const Peak refused = Replay(*step->likely, 1, AllocatorOn(device_, given_), capacity);
+    if (refused.out_of_memory)
+      fit.largest.bottleneck = DescribeAllocation(*step->likely, steps_.prepared.layers, 1, *refused.out_of_memory);
+    return fit;
+  }
+  const Result<LargestBatch> largest = Largest(batch);
+  if (!largest.ok()) return largest.error();
+  fit.largest = *largest;
+  const Result<int64_t> safe = Safe(largest->largest_batch);
+  if (!safe.ok()) return safe.error();
+  fit.safe_batch = *safe;
+  if (fit.verdict == Verdict::kFits && batch > *safe) fit.verdict = Verdict::kTight;
+  return fit;
 }
 
-Result<int64_t> FindSafe(StepEnds& steps, int64_t batch, const AllocatorConfig& given, const CardFit& fit) {
-  const int64_t limit = fit.largest.largest_batch;
-  const bool asked_is_safe = fit.verdict == Verdict::kFits;
+Result<LargestBatch> CardJudge::Largest(int64_t asked) {
+  if (largest_ && asked <= largest_->largest_batch) return *largest_;
+  const AllocatorConfig config = AllocatorOn(device_, given_);
+  const int64_t near = largest_ ? std::max<int64_t>(1, largest_->largest_batch) : near_;
+  Result<LargestBatch> found = FindLargestBatch(steps_.likely, steps_.prepared.layers, config,
+                                                device_.CapacityWith(device_.context.likely), asked, near);
+  if (!found.ok()) return found.error();
+  if (!largest_) largest_ = *found;
+  return found;
+}
+
+Result<bool> CardJudge::IsSafe(int64_t batch) {
+  const Result<BothEnds> step = steps_.At(batch);
+  if (!step.ok()) return step.error();
+  const AllocatorConfig config = AllocatorOn(device_, given_);
+  if (config.bfc) return Alone(*step, batch).verdict == Verdict::kFits;
+  return FitsAtTheHighEnd({*step->likely, step->high.get(), batch, steps_.cudnn_chooses}, device_, config);
+}
+
+Result<int64_t> CardJudge::Safe(int64_t limit) {
+  if (safe_) return *safe_;
   if (limit == 0) return int64_t{0};
-  if (!steps.prepared.question.model.has_batch) return int64_t{asked_is_safe ? 1 : 0};
-  const AllocatorConfig config = AllocatorOn(fit.device, given);
+  const AllocatorConfig config = AllocatorOn(device_, given_);
   if (config.bfc) {
-    return Bisect(limit, [&](int64_t tried) -> Result<bool> {
-      const Result<BothEnds> step = steps.At(tried);
-      if (!step.ok()) return step.error();
-      CardFit at = fit;
-      Judge(*step, tried, steps.spec, given, &at);
-      return at.verdict == Verdict::kFits;
-    });
+    const Result<int64_t> found = Bisect(limit, [&](int64_t tried) { return IsSafe(tried); });
+    if (found.ok()) safe_ = *found;
+    return found;
   }
-  const ContextBand& context = fit.device.context;
-  if (!steps.cudnn_chooses && context.high == context.likely) return limit;
-  const Bytes at_worst = fit.device.CapacityWith(context.high);
-  const int64_t asked = asked_is_safe ? batch : 1;
-  const auto largest_in = [&](Bytes capacity, Steps& of) -> Result<int64_t> {
-    const Result<LargestBatch> found = FindLargestBatch(of, steps.prepared.layers, config, capacity, asked, limit);
+  const CardRooms rooms = RoomsOf(device_);
+  int64_t safe = limit;
+  const auto bound = [&](Bytes room, AddressOrder order, Steps& of) -> Status {
+    if (safe == 0) return Done();
+    AllocatorConfig ordered = config;
+    ordered.addresses = order;
+    const Result<LargestBatch> found = FindLargestBatch(of, steps_.prepared.layers, ordered, room, 1, safe);
     if (!found.ok()) return found.error();
-    return std::min(limit, found->largest_batch);
+    safe = std::min(safe, found->largest_batch);
+    return Done();
   };
-  // Room for what measured cards reserved above ours.
-  const Bytes room = steps.cudnn_chooses ? at_worst - MeasuredAbove(at_worst) : at_worst;
-  const Result<int64_t> safe = largest_in(room, steps.likely);
-  if (!safe.ok() || !steps.cudnn_chooses) return safe;
-  if (*safe > 0) {
-    const Result<LaidOut> most = steps.high.At(*safe);
-    if (!most.ok()) return most.error();
-    if (!Replay(**most, *safe, config, at_worst).out_of_memory) return std::max(*safe, asked_is_safe ? batch : 0);
+  // Each part of what the high end means (planner/report/verdict.h) has a largest batch. The first one is mostly the least,
+  // and the others are searched only where it is not.
+  const bool chooses = steps_.cudnn_chooses;
+  Status bounded = bound(chooses ? rooms.measured : rooms.worst, config.addresses, steps_.likely);
+  for (int tried = 0; bounded.ok() && safe > 0; ++tried) {
+    const Result<bool> is_safe = IsSafe(safe);
+    if (!is_safe.ok()) return is_safe.error();
+    if (*is_safe) break;
+    const int64_t failed = safe;
+    if (tried == 0 && chooses) bounded = bound(rooms.worst, config.addresses, steps_.high);
+    if (tried == 0 && bounded.ok()) bounded = bound(rooms.worst, Other(config.addresses), steps_.likely);
+    if (safe == failed) --safe;
   }
-  const Result<int64_t> high = largest_in(at_worst, steps.high);
-  if (!high.ok()) return high;
-  return std::max(std::min(*safe, *high), asked_is_safe ? batch : 0);
+  if (!bounded.ok()) return bounded.error();
+  safe_ = safe;
+  return safe;
+}
+
+OnCard WithoutCard(const BothEnds& step, int64_t batch, const StepEnds& steps, const AllocatorConfig& given,
+                   const ContextBand& context) {
+  OnCard on;
+  on.verdict = Verdict::kFits;
+  on.peak = Replay(*step.likely, batch, given, Bytes::Max());
+  const Bytes reserved = on.roomy = on.peak.peak.reserved;
+  ReservedEnds ends;
+  if (step.high) ends = {true, Replay(*step.high, batch, given, Bytes::Max()).peak.reserved, {}};
+  if (steps.spec.framework.runtime != Runtime::kPyTorch) {
+    const ReservedRange range = ReservedAround(*step.likely, steps.spec, batch, given, reserved);
+    ends.range = Band{range.low, range.likely, range.high};
+  }
+  on.band = BandOf(reserved, ends, context);
+  return on;
 }
 
 const Card* SmallestCard(const Options& options, const Prepared& prepared, int64_t batch) {
-  std::vector<const Card*> cards;
-  for (const Card& card : Cards()) {
-    if (card.nvidia) cards.push_back(&card);
-  }
-  std::ranges::stable_sort(cards, [](const Card* a, const Card* b) { return a->usable < b->usable; });
   std::map<Generation, Timeline> steps;
-  for (const Card* card : cards) {
+  for (const Card* card : SmallestFirst(options)) {
     const ChosenDevice chosen = DeviceOf(*card, options);
     auto step = steps.find(GenerationOf(chosen));
     if (step == steps.end()) {

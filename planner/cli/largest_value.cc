@@ -8,6 +8,9 @@ namespace {
 
 // Below it kernels and views take other paths (a batch of 1 is contiguous in any order), so a law is not begun there.
 constexpr int64_t kSmallest = 4;
+// Once the law was wrong: how far the next try is, as a part of the last one, and how much farther each time. Between
+// proved ends the interval is halved: a first step of one costs more tries than it saves.
+constexpr int64_t kFirstStep = 32, kWiden = 4;
 
 // The largest value at which the lines through two runs, one a phase, and `stuck` bytes a unit beside them stay within
 // `most` bytes; at most `limit`.
@@ -43,12 +46,14 @@ class Search {
       // A new law is believed once more; a second time it is not.
       const bool up = tried.fits && tried.value > Thought(), down = !tried.fits && tried.value <= Thought();
       const bool first_failure = !tried.fits && !stuck_;
-      step_ = misled_up_ || misled_down_ ? 2 * step_ : 1;
+      step_ = misled_up_ || misled_down_ ? kWiden * step_ : std::max<int64_t>(tried.value / kFirstStep, 1);
       if (!first_failure) (up ? misled_up_ : misled_down_) |= up || down;
     }
     (tried.fits ? fits_ : fails_) = tried.value;
     if (tried.fits) ran_.push_back(tried);
     if (!tried.fits) stuck_ = static_cast<double>(tried.stuck.count()) / static_cast<double>(tried.value);
+    // A law that says that what failed runs is wrong before it is tried.
+    if (!tried.fits && ran_.size() > 1 && EndByLaw() >= fails_) misled_down_ = true;
   }
   LargestValue End() const {
     LargestValue end;
@@ -58,21 +63,18 @@ class Search {
   }
 
  private:
-  // What is thought to be the largest that runs, within what is proved.
-  int64_t Thought() const {
+  // What is thought to be the largest that runs.
+  int64_t EndByLaw() const {
     const TriedValue &a = ran_[ran_.size() - 2], &b = ran_.back();
-    int64_t end = 0;
-    if (stuck_) {
-      end = EndOfLaw(a, b, *stuck_, capacity_, high_);
-    } else {
-      // Between what the allocator would take with the slack of a small run, and with none; then with none.
-      const double share = ran_.size() > 2 ? 1
-                                           : static_cast<double>(std::max<int64_t>(b.requested.count(), 1)) /
-                                                 static_cast<double>(std::max<int64_t>(b.reserved.count(), 1));
-      end = EndOfLaw(a, b, 0, capacity_ * (1 + std::min(share, 1.0)) / 2, high_);
-    }
-    return std::clamp(end, fits_, fails_ - 1);
+    if (stuck_) return EndOfLaw(a, b, *stuck_, capacity_, high_);
+    // Between what the allocator would take with the slack of a small run, and with none; then with none.
+    const double share = ran_.size() > 2 ? 1
+                                         : static_cast<double>(std::max<int64_t>(b.requested.count(), 1)) /
+                                               static_cast<double>(std::max<int64_t>(b.reserved.count(), 1));
+    return EndOfLaw(a, b, 0, capacity_ * (1 + std::min(share, 1.0)) / 2, high_);
   }
+  // The same, within what is proved.
+  int64_t Thought() const { return std::clamp(EndByLaw(), fits_, fails_ - 1); }
 
   int64_t low_, high_;
   double capacity_;

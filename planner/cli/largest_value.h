@@ -11,7 +11,7 @@
 // the share of requested in reserved of the largest run so far it is the least. The first try is in between. A run that
 // fails says how much of the card lay free in pieces that nothing fitted into; with so much beside each unit the law is
 // believed from then on: its end should run, and the next number fail. Where that is wrong (a kernel that needs
-// scratch) the steps from there on double, and at last the interval is halved.
+// scratch) a few steps that widen find the other side, and the interval is halved: 14 runs at most of 512 numbers.
 //
 // Assumed: what fails with one number fails with larger ones. All that was tried is told.
 #pragma once
@@ -31,7 +31,7 @@ struct TriedValue {
   int64_t value = 0;
   bool fits = false;
   Bytes requested, allocated, reserved;  // peaks; of one that failed: what was held then
-  std::array<Bytes, 4> phases;           // the peaks of requested by phase
+  std::array<Bytes, 5> phases;           // the peaks of requested by phase
   Bytes stuck;                           // of one that failed: held of the card, and free in pieces
   bool operator==(const TriedValue&) const = default;
 };

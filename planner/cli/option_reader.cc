@@ -45,6 +45,10 @@ void ReadScript(OptionReader* reader, const TypedOptions& typed, Options* option
     return;
   }
   options->wishes_of_script.ranks = *ranks;
+  options->wishes_of_script.write_back = reader->Text("--write-back") != nullptr;
+  if (options->wishes_of_script.write_back && (!options->wishes_of_script.largest_in || vary != typed.end()))
+    reader->Fail(Wrong("--write-back", "goes with --largest-in, and without --vary",
+                       "type --largest batch=1:512 --largest-in config.yaml:data.batch_size --write-back"));
   options->wishes_of_script.tries = reader->Text("--try") != nullptr;
   if (const std::string* values = reader->Text("--values")) {
     options->wishes_of_script.values_on_host = *values == "host";

@@ -50,6 +50,7 @@ constexpr OptionRow kOptionRows[] = {
     {"--batch", "N", "batch of the convolutions [1, 2, 4 ... 64]", kCalibrate},
     {"--dim", "NAME=N", "length of a free dimension of the file, such as sequence=128; repeatable", kBound, true},
     {"--input", "NAME=AxBxC", "shape of an input, batch included; repeatable", kBound, true},
+    {"--image", "N|HxW", "height and width of the images, where the file leaves them free: 512, or 512x384", kBound},
     {"--batch-dim", "INPUT:AXIS", "which axis is the batch [found by its name or place]", kBound},
     {"--mode", "MODE", "train, infer, or eval: evaluation without no_grad [train]", kAsked},
     {"--precision", "P", "fp64, fp32, tf32, amp-fp16, amp-bf16, fp16 or bf16 [fp32; plan chooses]", kPlan},
@@ -93,7 +94,7 @@ constexpr OptionRow kOptionRows[] = {
      kAround},
     {"--gpu", "NAME",
      "a card of \"vramplan gpus\"; auto: this machine's card with the most free memory, minus what others hold now "
-     "(auto:1 is card 1); fit and sweep also accept all",
+     "(auto:1 is card 1); fit and sweep also accept several, as t4,a10,l4, and all",
      kAway},
     {"--gpu", "auto:N",
      "which card of this machine [auto: the one with the most free memory]; with --dry-run also one of \"vramplan "
@@ -138,6 +139,7 @@ constexpr OptionRow kOptionRows[] = {
      "where the number of --largest stands instead: a key of a yaml or json file that the command names, as "
      "config.yaml:data.batch_size; the command is given a copy",
      kRun},
+    {"--write-back", "", "with --largest-in: write the largest number into FILE, and change nothing else in it", kRun},
     {"--vary", "NAME=A,B,...", "one run for each of these values of {NAME}, as a table; repeatable: each with each",
      kRun, true},
     {"--gpus", "N",
@@ -269,8 +271,8 @@ constexpr OptionRow kOptionRows[] = {
      "text, json, html (a page with pictures, which needs nothing else), svg (memory over the step) or snapshot (for "
      "PyTorch's memory_viz) [text]",
      kDraws},
-    {"--format", "FORMAT", "text, json, csv or html (a page with pictures) [text]", kSweep},
-    {"--format", "FORMAT", "text, json or markdown (tables, for a pull request) [text]", kDiff},
+    {"--format", "FORMAT", "text, json, csv, html (a page with pictures) or svg (its curves alone) [text]", kSweep},
+    {"--format", "FORMAT", "text, json, markdown (tables, for a pull request) or html (a page) [text]", kDiff},
     {"--format", "FORMAT", "text or json [text]", (kAll | kSolve | kCalibrate) & ~kDraws & ~kSweep & ~kDiff},
     {"--out", "FILE", "write the answer there (trace: the stream) instead of to the terminal; .gz: gzipped",
      (kAll & ~kWatch) | kRun},

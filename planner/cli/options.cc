@@ -188,8 +188,8 @@ Result<Format> ParseFormat(Verb verb, const std::string& text) {
               {"json", Format::kJson, true},
               {"csv", Format::kCsv, verb == Verb::kSweep},
               {"markdown", Format::kMarkdown, verb == Verb::kDiff},
-              {"html", Format::kHtml, Draws(verb) || verb == Verb::kSweep},
-              {"svg", Format::kSvg, Draws(verb)},
+              {"html", Format::kHtml, Draws(verb) || verb == Verb::kSweep || verb == Verb::kDiff},
+              {"svg", Format::kSvg, Draws(verb) || verb == Verb::kSweep},
               {"snapshot", Format::kSnapshot, Draws(verb)}};
   std::vector<std::string> names;
   for (const auto& [name, format, taken] : rows) {
@@ -330,8 +330,9 @@ void ReadHost(OptionReader* reader, Options* options) {
     if (!options->host && reader->Text(flag) != nullptr)
       reader->Fail(Wrong(flag, "is about the host's RAM", "add --host"));
   }
-  if (options->host && options->gpu == "all")
-    reader->Fail(Wrong("--host", "is beside one card, and --gpu all asks about many", "name one card"));
+  if (options->host && AsksOfMany(options->gpu))
+    reader->Fail(
+        Wrong("--host", "is beside one card, and --gpu " + options->gpu + " asks about many", "name one card"));
 }
 
 // The options again, without --over: each combination is one command line.
@@ -368,6 +369,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   reader.Read("--batch", &options.batch, ParseBatch);
   reader.Read("--gpu-memory", &options.gpu_memory,
               [&](const std::string& t) { return ReadCardSize(t, &options.notes); });
+  reader.Read("--image", &options.bind.image, ParseImage);
   reader.Read("--capability", &options.capability, ParseCapability);
   reader.Read("--reserve", &options.reserve,
               [&](const std::string& t) { return ReadSize("--reserve", t, &options.notes); });
@@ -481,13 +483,17 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   if (verb == Verb::kExplain && IsStandardInput(options.file) && IsStandardInput(options.model)) {
     return Wrong("--model", "standard input cannot be both the log and the model", "name a file for one of them");
   }
-  if (options.gpu == "all" && verb != Verb::kFit && verb != Verb::kSweep)
-    return Wrong("--gpu", "only fit and sweep compare all cards", "type vramplan fit FILE --gpu all");
-  if (options.gpu == "all" && IsStepAlone(options.format))
-    return Wrong("--format", "svg and snapshot are of one step, and --gpu all asks about many cards",
-                 "type --format html");
-  if (options.gpu == "all" && options.gpu_memory)
-    return Wrong("--gpu-memory", "cannot be combined with --gpu all", "leave one of them out");
+  if (AsksOfMany(options.gpu)) {
+    const std::string typed_gpu = "--gpu " + options.gpu;
+    if (verb != Verb::kFit && verb != Verb::kSweep)
+      return Wrong("--gpu", "only fit and sweep compare several cards", "type vramplan fit FILE " + typed_gpu);
+    if (verb == Verb::kFit && IsStepAlone(options.format)) {
+      return Wrong("--format", "svg and snapshot are of one step, and " + typed_gpu + " asks about many cards",
+                   "type --format html");
+    }
+    if (options.gpu_memory)
+      return Wrong("--gpu-memory", "cannot be combined with " + typed_gpu, "leave one of them out");
+  }
   return options;
 }
 

@@ -76,7 +76,7 @@ struct Options {
   bool optimizer_of_file = false;       // the file's facts named it, and no option did
   std::vector<TrainedPattern> trained;  // --trainable and --frozen, as they stood on the line
   std::optional<int64_t> batch;
-  std::string gpu;  // as typed; "all", "auto" and "auto:N" are kept
+  std::string gpu;  // as typed; "all", "t4,a10", "auto" and "auto:N" are kept
   std::optional<Bytes> gpu_memory;
   std::optional<Capability> capability;
   Bytes reserve;
@@ -122,6 +122,9 @@ struct Options {
   TypedOptions typed;                   // sweep: what was typed, to be changed and understood again
   std::vector<std::string> flags;       // with it: their order on the line
 };
+
+// Whether --gpu asks about several cards: "all", "t4,a10,l4".
+inline bool AsksOfMany(const std::string& gpu) { return gpu == "all" || gpu.find(',') != std::string::npos; }
 
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.
 struct OptionRow {

@@ -8,6 +8,7 @@
 
 #include "planner/cli/completion.h"
 #include "planner/cli/help.h"
+#include "planner/cli/lead_on.h"
 #include "planner/spec/nearest.h"
 #include "planner/spec/other_words.h"
 
@@ -219,6 +220,11 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
       entry = entry->second.empty() ? parsed.typed.erase(entry) : std::next(entry);
     }
     if (verb == Verb::kRun && (script.empty() || !parsed.positional.empty())) return NoScript(parsed.positional);
+    const auto gpu = parsed.typed.find("--gpu");
+    const std::string card = gpu == parsed.typed.end() ? "" : gpu->second.back();
+    for (const std::string& file : {parsed.positional, TakesTwoFiles(verb) ? parsed.second : std::string()}) {
+      if (std::optional<Error> lead = LeadOn(verb, file, card)) return *std::move(lead);
+    }
     std::vector<std::string> flags;
     for (const CLI::Option* option : parsed.app->parse_order()) flags.push_back(option->get_name());
     Result<Options> options = Understand(verb, parsed.positional, parsed.typed, flags);

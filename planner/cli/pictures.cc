@@ -34,22 +34,6 @@ std::vector<int64_t> BatchesUpTo(int64_t last, std::initializer_list<int64_t> na
   return {batches.begin(), batches.end()};
 }
 
-// The band of one batch on a card without end, where none is named.
-DeviceBand BandWithoutCard(const BothEnds& ends, int64_t batch, const DrawnStep& step) {
-  AllocatorConfig config = step.given;
-  const Bytes reserved = Replay(*ends.likely, batch, config, Bytes::Max()).peak.reserved;
-  ReservedEnds reserved_ends;
-  if (step.spec.framework.runtime != Runtime::kPyTorch) {
-    const ReservedRange range = ReservedAround(*ends.likely, step.spec, batch, config, reserved);
-    reserved_ends.range = Band{range.low, range.likely, range.high};
-  }
-  if (ends.high) {
-    reserved_ends.uncertain = true;
-    reserved_ends.high = Replay(*ends.high, batch, config, Bytes::Max()).peak.reserved;
-  }
-  return BandOf(reserved, reserved_ends, step.context);
-}
-
 }  // namespace
 
 StepPictures DrawnPictures(const DrawnStep& step) {
@@ -105,12 +89,9 @@ Result<BatchChart> BatchesAround(const DrawnStep& step, const std::optional<Card
     if (card && batch == chart.asked) {
       point.device = card->band.device();
     } else if (card) {
-      CardFit at;
-      at.device = card->device;
-      Judge(*ends, batch, step.spec, step.given, &at);
-      point.device = at.band.device();
+      point.device = CardJudge(steps, card->device, step.given).Alone(*ends, batch).band.device();
     } else {
-      point.device = BandWithoutCard(*ends, batch, step).device();
+      point.device = WithoutCard(*ends, batch, steps, step.given, step.context).band.device();
     }
     chart.points.push_back(point);
   }

@@ -20,7 +20,7 @@ bool Given(const TrainingSpec& spec, const char* option) { return spec.given.cou
 
 // Mixed precision as the card likes it: bf16 needs no scaler, and capability 8.0 to be more than emulated.
 std::vector<Precision> AllowedPrecisions(const TrainingSpec& spec, bool nvidia) {
-  if (Given(spec, "precision")) return {spec.precision};
+  if (Given(spec, "precision") || spec.precision_of_file) return {spec.precision};
   const bool has_bf16 = !nvidia || spec.capability >= Capability{8, 0};
   return {spec.precision, has_bf16 ? Precision::kAmpBf16 : Precision::kAmpFp16};
 }
@@ -67,33 +67,19 @@ void NoteBatchNorms(const Layers& layers, const Plan& plan, Notes* notes) {
               ""});
 }
 
-// Whether the plan fits at the high end of the band too, and the largest batch of its settings that does.
-Status JudgePlan(const Prepared& prepared, const PlanProblem& problem, const Options& options, const Plan& plan,
-                 const Device& device, PlanReport* report) {
-  const TrainingSpec spec = problem.With(plan);
-  Notes already_told;
-  StepEnds steps(prepared, spec);
-  const Result<BothEnds> step = steps.At(plan.batch, &already_told);
-  if (!step.ok()) return step.error();
+// The plan's own step, and the verdict about it.
+struct JudgedPlan {
+  LaidOut step;
   CardFit fit;
-  fit.device = device;
-  Judge(*step, plan.batch, spec, options.allocator, &fit);
-  report->verdict = fit.verdict;
-  report->band = fit.band;
-  fit.largest.largest_batch = plan.batch;
-  const Result<int64_t> safe = FindSafe(steps, plan.batch, options.allocator, fit);
-  if (!safe.ok()) return safe.error();
-  report->safe_batch = *safe;
-  return Done();
-}
-
-std::vector<Assumption> AssumptionsOf(const Prepared& prepared, const Options& options, const PlanProblem& problem,
-                                      const std::optional<Plan>& plan, const Timeline& as_it_is) {
-  if (plan) {
-    return Doubts({prepared, options, problem.With(*plan), plan->batch, as_it_is, plan->peak.peak.requested});
-  }
-  const Bytes requested = RequestedPeak(as_it_is, as_it_is.batch);
-  return Doubts({prepared, options, problem.spec, as_it_is.batch, as_it_is, requested});
+};
+Result<JudgedPlan> JudgePlan(const Prepared& prepared, const TrainingSpec& spec, const Options& options,
+                             const Plan& plan, const Device& device) {
+  StepEnds steps(prepared, spec);
+  Result<CardFit> fit = CardJudge(steps, device, options.allocator).At(plan.batch);
+  if (!fit.ok()) return fit.error();
+  const Result<LaidOut> step = steps.likely.At(plan.batch);
+  if (!step.ok()) return step.error();
+  return JudgedPlan{*step, *std::move(fit)};
 }
 
 // As many samples an optimizer step, in parts that fit; with mixed precision and checkpoints, whatever was asked.
@@ -160,9 +146,12 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   start.accumulate = spec.accumulate;
   start.batch = plan ? plan->batch : smallest;
   std::vector<Precision> precisions = {AllowedPrecisions(spec, on.nvidia).back(), spec.precision};
-  if (Given(spec, "precision"))
+  if (spec.precision_of_file) {
+    precisions = {spec.precision};
+  } else if (Given(spec, "precision")) {
     precisions = {Precision::kFp32,
                   on.nvidia && spec.capability < Capability{8, 0} ? Precision::kAmpFp16 : Precision::kAmpBf16};
+  }
   if (has_batch) {
     const std::vector<Halved> halved = HalveDims(options);
     std::vector<ChangedProblem> others;
@@ -179,10 +168,17 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   }
   if (plan) {
     report.ideal = IdealOf(problem, *plan);
-    if (const Status judged = JudgePlan(*prepared, problem, options, *plan, device, &report); !judged)
-      return judged.error();
+    const TrainingSpec planned = problem.With(*plan);
+    const Result<JudgedPlan> judged = JudgePlan(*prepared, planned, options, *plan, device);
+    if (!judged.ok()) return judged.error();
+    report.on = judged->fit;
+    report.safe_batch = judged->fit.safe_batch;
+    report.assumptions =
+        Doubts({*prepared, options, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested});
   } else {
     report.parts = PartsOf(*as_it_is, smallest);
+    report.assumptions =
+        Doubts({*prepared, options, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest)});
     if (wishes.batch && has_batch) report.instead = Accumulated(problem, wishes, on.nvidia);
   }
   // Only where a batch was asked for is one of no use for what the plan does.
@@ -200,7 +196,6 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
   report.question.batch = start.batch;
   report.question.spec = SpecRows(options, spec, report.question, on, device.context);
   SayLoss(as_it_is->loss, &report.question.spec);
-  report.assumptions = AssumptionsOf(*prepared, options, problem, plan, *as_it_is);
   // Those the plan chooses.
   std::erase_if(report.question.spec, [](const SpecRow& row) {
     return !row.given && (row.option == "batch" || row.option == "precision" || row.option == "optimizer-impl" ||

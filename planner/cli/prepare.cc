@@ -9,7 +9,7 @@
 #include "graph/shapes/kept_batch.h"
 #include "graph/shapes/quantized.h"
 #include "planner/cli/check_inputs.h"
-#include "planner/cli/optimizer_of_file.h"
+#include "planner/cli/spec_of_file.h"
 #include "planner/report/writing/numbers.h"
 #include "planner/runtimes/runtime.h"
 #include "planner/spec/adapters.h"
@@ -203,8 +203,16 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   for (const auto& [name, length] : options.bind.dims) {
     add("dim", Json(name + "=" + std::to_string(length)), name + "=" + std::to_string(length));
   }
+  if (const auto& image = options.bind.image) {
+    const std::string size = std::to_string(image->height) + "x" + std::to_string(image->width);
+    add("image", Json(size), size);
+  }
   add_name("mode", Name(spec.mode));
   add_name("precision", Name(spec.precision));
+  if (spec.precision_of_file) {
+    rows.back().given = true;
+    rows.back().phrase = "precision " + std::string(Name(spec.precision)) + " (as the file says)";
+  }
   if (spec.mode == Mode::kTrain) {
     add_name("optimizer", Name(spec.optimizer));
     if (options.optimizer_of_file) {

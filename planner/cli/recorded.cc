@@ -16,8 +16,9 @@ namespace {
 
 // The step stands in the record, whatever the command line says of it.
 Status OnlyAboutCards(const Options& options) {
-  static const std::set<std::string> kOfCards = {"gpu",     "gpu-memory", "reserve", "context", "allocator-conf",
-                                                 "profile", "format",     "verbose", "out",     "force"};
+  static const std::set<std::string> kOfCards = {"gpu",      "gpu-memory", "reserve", "context", "allocator-conf",
+                                                 "profile",  "format",     "verbose", "out",     "force",
+                                                 "framework"};
   for (const std::string& given : options.spec.given) {
     if (kOfCards.contains(given)) continue;
     return Error{ErrorCode::kUsage, "--" + given, "the step of a recorded run is as it was recorded",
@@ -26,39 +27,10 @@ Status OnlyAboutCards(const Options& options) {
   return Done();
 }
 
-// What the run reserved above what our allocator does with the same requests: PyTorch keeps a pool for each stream, and
-// a replay has one.
-Bytes BeyondOnePool(const Record& record) {
-  const Bytes ours = Replay(Played(record).timeline, 1, AllocatorConfig(), Bytes::Max()).peak.reserved;
-  return record.reserved > ours ? record.reserved - ours : Bytes();
-}
-
-// `beyond`: BeyondOnePool of the run as recorded.
 RecordedWay JudgeRecord(const Record& record, Bytes beyond, const Device& device, const AllocatorConfig& given) {
-  const PlayedRecord played = Played(record);
-  const AllocatorConfig config = AllocatorOn(device, given);
-  const auto room = [&](Bytes context) {
-    const Bytes capacity = device.CapacityWith(context);
-    return capacity > beyond ? capacity - beyond : Bytes();
-  };
   RecordedWay way;
+  static_cast<OnCard&>(way) = VerdictOfRecord(record, beyond, device, given);
   way.change = "as recorded";
-  way.peak = Replay(played.timeline, 1, config, room(device.context.likely));
-  const bool fits = !way.peak.out_of_memory;
-  if (!fits) {
-    AllocatorConfig endless = config;
-    endless.device_total.reset();
-    way.peak = Replay(played.timeline, 1, endless, Bytes::Max());
-  }
-  way.peak.peak.reserved += beyond;
-  ReservedEnds ends;
-  ends.uncertain = record.cudnn;
-  ends.high = way.peak.peak.reserved;
-  way.band = BandOf(way.peak.peak.reserved, ends, device.context);
-  const bool surely =
-      fits && (way.band.device().high <= device.available() ||
-               (!record.cudnn && !Replay(played.timeline, 1, config, room(device.context.high)).out_of_memory));
-  way.verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
   return way;
 }
 
@@ -106,19 +78,10 @@ void AddWays(const Record& record, Bytes beyond, const Options& options, RecordR
   }
 }
 
-std::vector<const Card*> CardsBySize() {
-  std::vector<const Card*> cards;
-  for (const Card& card : Cards()) {
-    if (card.nvidia) cards.push_back(&card);
-  }
-  std::ranges::stable_sort(cards, [](const Card* a, const Card* b) { return a->usable < b->usable; });
-  return cards;
-}
-
 std::optional<std::string> SmallestThatHolds(const Record& record, Bytes beyond, const Options& options) {
   Options on_card = options;
   on_card.gpu_memory.reset();
-  for (const Card* card : CardsBySize()) {
+  for (const Card* card : SmallestFirst(on_card)) {
     const ChosenDevice chosen = DeviceOf(*card, on_card);
     if (JudgeRecord(record, beyond, chosen.device, options.allocator).verdict != Verdict::kDoesNotFit)
       return card->name + " (--gpu " + card->id + ")";
@@ -156,7 +119,11 @@ Result<Outcome> FitMatrixOf(const Record& record, const Options& options, const 
   NoteRecordsLimits(record, false, &matrix.notes);
   bool any = false;
   const Bytes beyond = BeyondOnePool(record);
-  for (const Card* card : CardsBySize()) {
+  const Result<std::vector<const Card*>> asked = CardsAsked(options);
+  if (!asked.ok()) return asked.error();
+  std::vector<const Card*> cards = options.gpu == "all" ? SmallestFirst(options) : *asked;
+  NoteCards(options, cards, &matrix.notes);
+  for (const Card* card : cards) {
     const ChosenDevice chosen = DeviceOf(*card, options);
     matrix.cards.push_back({card->id, chosen.device, JudgeRecord(record, beyond, chosen.device, options.allocator)});
     any = any || matrix.cards.back().way.verdict != Verdict::kDoesNotFit;
@@ -179,7 +146,7 @@ Result<Outcome> RunRecorded(const Options& options, const Style& style, Probe* m
   if (const Status only = OnlyAboutCards(options); !only) return only.error();
   const Result<Record> record = ReadRecordFile(options.file);
   if (!record.ok()) return record.error();
-  if (options.gpu == "all") return FitMatrixOf(*record, options, style);
+  if (AsksOfMany(options.gpu)) return FitMatrixOf(*record, options, style);
   const Result<std::optional<ChosenDevice>> chosen = ChooseDevice(options, machine);
   if (!chosen.ok()) return chosen.error();
   RecordReport report;

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "graph/base/printable.h"
-#include "planner/cli/optimizer_of_file.h"
 #include "planner/cli/parse.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
+#include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
 #include "planner/cli/write_file.h"
 
@@ -195,7 +195,7 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   }
   Options options = std::get<Options>(*command);
   if (const Status second = TakeSecondModel(&options); !second.ok()) return Fail(second.error());
-  if (options.verb != Verb::kDiff) TakeOptimizerOfFile(&options);  // each of its two files names its own
+  if (options.verb != Verb::kDiff) TakeSpecOfFile(&options);  // each of its two files names its own
   std::optional<FileToWrite> out;
   if (!options.out.empty() && options.out != "-") {
     out = FileToWrite{options.out, InputsOf(options), options.force};

@@ -1,11 +1,8 @@
 // `vramplan run`: a script on a pretend card, and what it took.
 #include "planner/report/script.h"
 
-#include <unistd.h>
-
-#include <iostream>
-
-#include "planner/cli/largest_value.h"
+#include "planner/cli/script_largest.h"
+#include "planner/cli/script_next.h"
 #include "planner/cli/script_runs.h"
 #include "planner/cli/step_alone.h"
 #include "planner/cli/verbs.h"
@@ -18,63 +15,6 @@ namespace vramplan {
 namespace {
 
 constexpr int kFitsNot = 3;
-
-// A search is many runs, each of them silent for as long as its imports take.
-void TellProgress(const std::string& text) {
-  if (isatty(STDERR_FILENO) != 0) std::cerr << "vramplan: " << text << std::endl;
-}
-
-struct Searched {
-  ScriptLargest largest;
-  ScriptReport report;  // with the largest that runs; where none does, with the lowest
-};
-
-Result<Searched> Search(const ScriptRuns& runs, const ScriptWishes::Range& range, const ScriptValues& others) {
-  Searched searched;
-  searched.largest.name = range.name;
-  std::optional<ScriptReport> fits, fails;  // the nearest to the end so far
-  const auto run = [&](int64_t value) -> Result<TriedValue> {
-    ScriptValues values = others;
-    values.emplace_back(range.name, std::to_string(value));
-    TellProgress("running with " + range.name + "=" + std::to_string(value));
-    Result<ScriptReport> report = runs.Run(values);
-    if (!report.ok()) {
-      Error error = report.error();
-      error.subject += " with " + range.name + "=" + std::to_string(value);
-      return error;
-    }
-    TriedValue tried;
-    tried.value = value;
-    // A script that goes on after it was refused memory has not done what it was told.
-    tried.fits = report->recording.refusals.empty();
-    const Counters peak = report->recording.peak();
-    tried.requested = peak.requested;
-    tried.allocated = peak.allocated;
-    tried.reserved = peak.reserved;
-    tried.phases = PhasePeaks(report->recording);
-    if (!tried.fits) {
-      const Counters& held = report->recording.refusals.back().held;
-      tried.stuck = held.reserved - held.requested;
-    }
-    searched.largest.tried.push_back({value, tried.fits, peak});
-    (tried.fits ? fits : fails) = *std::move(report);
-    return tried;
-  };
-  const Device& device = runs.card().device;
-  const Result<LargestValue> found = FindLargestValue(range.low, range.high, device.available(), run);
-  if (!found.ok()) return found.error();
-  searched.largest.largest = found->largest;
-  searched.largest.first_failing = found->first_failing;
-  searched.report = fits ? *fits : *fails;
-  if (found->first_failing) searched.largest.failure = std::move(fails);
-  const ScriptTry &a = searched.largest.tried.front(), &b = searched.largest.tried.back();
-  if (a.value != b.value && a.peak == b.peak) {
-    searched.report.notes.Add({"nothing-changed", Severity::kWarning, range.name,
-                               "the script takes the same whatever this number is",
-                               "write {" + range.name + "} in the command where the number stands"});
-  }
-  return searched;
-}
 
 // Each value of --vary with each of the others, the last one changing fastest; the number of cards before them.
 std::vector<ScriptValues> Combinations(const ScriptWishes& wishes) {
@@ -101,8 +41,8 @@ std::vector<ScriptValues> Combinations(const ScriptWishes& wishes) {
 Result<VariedRun> RunWith(const ScriptRuns& runs, const Options& options, const ScriptValues& values) {
   VariedRun run;
   run.values = values;
-  if (const auto& range = options.wishes_of_script.largest) {
-    Result<Searched> searched = Search(runs, *range, values);
+  if (options.wishes_of_script.largest) {
+    Result<SearchedLargest> searched = SearchLargest(runs, options, values);
     if (!searched.ok()) return searched.error();
     run.report = std::move(searched->report);
     run.largest = std::move(searched->largest);
@@ -121,6 +61,7 @@ std::vector<ScriptTried> Try(const ScriptRuns& runs, const ScriptValues& values)
     TellProgress(std::string("running with the change \"") + change.text + "\"");
     ScriptTried tried;
     tried.change = change.text;
+    tried.advice = change.advice;
     Result<ScriptReport> report = runs.Run(values, &change);
     if (!report.ok()) {
       tried.changed = "fails with it: " + report.error().text;
@@ -210,6 +151,7 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   }
   const bool json = options.format == Format::kJson, page = options.format == Format::kHtml;
   const bool table = options.wishes_of_script.IsTable();
+  if (!table && !real && !first.largest) first.report.next = NextOf(*runs, options, first.values, first.report);
   std::optional<StepPictures> pictures;
   if (page && !table) pictures = DrawnRunOf(first.report).Pictures();
   Outcome outcome;
@@ -234,6 +176,10 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
                           : PrintTried(tried, first.report, style);
     outcome.notes = first.report.notes;
   } else if (first.largest) {
+    if (options.wishes_of_script.write_back && first.largest->largest) {
+      const Status written = WriteBack(options.wishes_of_script, *first.largest->largest);
+      if (!written) return written.error();
+    }
     outcome.text = json   ? Print(ToJson(*first.largest, first.report))
                    : page ? PrintLargestPage(*first.largest, first.report, *pictures)
                           : PrintLargest(*first.largest, first.report, style);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <set>
@@ -81,14 +82,18 @@ std::string DescriptionOf(const ChosenDevice& card) {
 std::string MachineOf(const ChosenDevice& card, int64_t count) {
   std::string text;
   for (int64_t i = 0; i < count; ++i) text += DescriptionOf(card);
-  return text;
+  // A script may choose its card by a number that it has at home.
+  return text + "spare 64\n";
 }
+
+// More would not leave addresses for segments that grow.
+constexpr Bytes kEndless = Bytes::GiB(16 << 10);
 
 // Without --gpu: a card that is never full, of the capability that the other verbs take then.
 ChosenDevice EndlessCard(const Options& options) {
   Card card;
   card.name = "a card without end";
-  card.usable = Bytes::GiB(16 << 10);  // more would not leave addresses for segments that grow
+  card.usable = kEndless;
   const TrainingSpec defaults;
   card.capability = defaults.capability;
   card.multiprocessors = defaults.multiprocessors;
@@ -166,6 +171,16 @@ Result<Recordings> ReadRecordings(const std::string& folder) {
   return all;
 }
 
+// Other allocators have neither counters of requests nor a history (pretend/hook/counters.py).
+Status CheckAllocators(const std::string& name, const Recordings& all) {
+  for (const Recording& process : all.processes) {
+    if (process.allocator.empty()) continue;
+    return BadCommand(name, "takes memory by " + process.allocator + ", and run counts by PyTorch's own allocator",
+                      "leave it out: PyTorch's own takes what its tensors take, and a cache");
+  }
+  return Done();
+}
+
 // As execvp looks for it.
 bool IsProgram(const std::string& command) {
   if (command.find('/') != std::string::npos) return access(command.c_str(), X_OK) == 0;
@@ -198,7 +213,7 @@ Error NothingSeen(const std::string& command, const std::string& name, const Rec
   if (all.processes.empty() && all.began > 0) {
     return BadCommand(name, EndedText(end) + " before it could say what it took",
                       end.signal ? "was the host's memory full? --steps 1 ends it earlier"
-                                 : "it ends by os._exit, or was killed by its parent; --steps 1 ends it earlier");
+                                 : "was it killed by its parent? --steps 1 ends it earlier");
   }
   if (all.processes.empty())
     return BadCommand(name, EndedText(end) + " and imported no torch",
@@ -319,6 +334,11 @@ ScriptReport ReportOf(const std::vector<std::string>& words, const ChosenDevice&
     if (most == nullptr || process.peak().reserved > most->peak().reserved) most = &process;
   }
   report.recording = *most;
+  for (const auto& [pid, log] : all.cards) {
+    for (const CardLog::Together& card : log.together) {
+      if (!report.together || card.bytes > report.together->bytes) report.together = card;
+    }
+  }
   if (const auto log = all.cards.find(most->pid); log != all.cards.end()) report.card = log->second;
   return report;
 }
@@ -331,7 +351,8 @@ int64_t GpusOf(const ScriptValues& values, const ScriptRanks& ranks) {
 // What was taken for true of the ranks, and what was not as it was told.
 void NoteRanks(const ScriptRanks& ranks, int64_t gpus, const std::string& launcher, ScriptReport* report) {
   const int64_t seen = report->recording.ranks;
-  if (seen != (ranks.one_process ? 1 : gpus)) {
+  // A script may start its ranks by itself, as Lightning and torch.multiprocessing do.
+  if (seen != gpus && !(ranks.one_process && seen == 1)) {
     const std::string said = launcher.empty() ? "" : ", because " + launcher + " says so";
     report->notes.Add({"ranks-differ", Severity::kWarning, "--gpus " + std::to_string(gpus),
                        "the script ran as one of " + std::to_string(seen) + " ranks" + said,
@@ -344,6 +365,10 @@ void NoteRanks(const ScriptRanks& ranks, int64_t gpus, const std::string& launch
 }
 
 }  // namespace
+
+void TellProgress(const std::string& text) {
+  if (isatty(STDERR_FILENO) != 0) std::cerr << "vramplan: " << text << std::endl;
+}
 
 Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
   const std::optional<ScriptRanks>& ranks = options.wishes_of_script.ranks;
@@ -374,14 +399,18 @@ Result<ScriptRuns> ScriptRuns::On(const Options& options, Probe* machine) {
 }
 
 Result<ScriptReport> ScriptRuns::Run(const ScriptValues& values, const ScriptChange* change) const {
-  return RunOn(false, values, change);
+  return RunOn({.change = change}, values);
 }
 
 Result<ScriptReport> ScriptRuns::RunOnRealCard(const ScriptValues& values) const {
-  return RunOn(true, values, nullptr);
+  return RunOn({.real = true}, values);
 }
 
-Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, const ScriptChange* change) const {
+Result<ScriptReport> ScriptRuns::RunOnEndlessCard(const ScriptValues& values, int64_t steps) const {
+  return RunOn({.endless = steps}, values);
+}
+
+Result<ScriptReport> ScriptRuns::RunOn(const Way& way, const ScriptValues& values) const {
   const RecordingFolder folder;
   if (folder.path().empty()) return BadCommand("TMPDIR", "no folder can be made there", "name another one");
 
@@ -391,18 +420,22 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
   const std::optional<ScriptRanks>& ranks = options_.wishes_of_script.ranks;
   const int64_t gpus = ranks ? GpusOf(values, *ranks) : 1;
   const std::string launcher = LauncherIn(filled->words);
+  // Properties of the card that a script may read, its size apart, stay as they are.
+  ChosenDevice card = card_;
+  if (way.endless) card.device.usable = kEndless;
   StartedCommand::Environment environment =
-      real ? HookEnvironment(options_, pretend_, folder.path())
-           : EnvironmentOf(options_, card_, pretend_, folder.path(), ranks ? gpus / ranks->nodes : 1);
-  if (real) environment.emplace_back("VRAMPLAN_REAL", "1");
+      way.real ? HookEnvironment(options_, pretend_, folder.path())
+               : EnvironmentOf(options_, card, pretend_, folder.path(), ranks ? gpus / ranks->nodes : 1);
+  if (way.endless) environment.emplace_back("VRAMPLAN_STEPS", std::to_string(*way.endless));
+  if (way.real) environment.emplace_back("VRAMPLAN_REAL", "1");
   if (ranks) {
     const StartedCommand::Environment variables = RankVariables(*ranks, gpus, launcher);
     environment.insert(environment.end(), variables.begin(), variables.end());
   }
   environment.insert(environment.end(), filled->variables.begin(), filled->variables.end());
 
-  if (change != nullptr) {
-    const StartedCommand::Environment variables = VariablesOf(*change);
+  if (way.change != nullptr) {
+    const StartedCommand::Environment variables = VariablesOf(*way.change);
     environment.insert(environment.end(), variables.begin(), variables.end());
   }
 
@@ -420,8 +453,9 @@ Result<ScriptReport> ScriptRuns::RunOn(bool real, const ScriptValues& values, co
   const bool used =
       std::ranges::any_of(all->processes, [](const Recording& process) { return process.last.has_value(); });
   if (signals.came()) return BadCommand(name, "was interrupted", "");
+  if (const Status own = CheckAllocators(name, *all); !own) return own.error();
   if (!used) return NothingSeen(filled->words.front(), name, *all, end);
-  ScriptReport report = ReportOf(filled->words, card_, card_given_, *all, ranks && !ranks->one_process);
+  ScriptReport report = ReportOf(filled->words, card, card_given_, *all, ranks && !ranks->one_process);
   report.exit_code = end.exit_code;
   report.signal = end.signal;
   report.gpus = gpus;

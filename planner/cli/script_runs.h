@@ -17,6 +17,9 @@
 
 namespace vramplan {
 
+// What runs now, on a terminal: several runs are silent for as long as their imports take.
+void TellProgress(const std::string& text);
+
 class ScriptRuns {
  public:
   // The card of the options, or one that is never full. Errors: no such card, one that is not of CUDA or too small, no
@@ -30,10 +33,19 @@ class ScriptRuns {
   // The same on the card that this machine has: the hook alone.
   Result<ScriptReport> RunOnRealCard(const ScriptValues& values) const;
 
+  // The same on a pretend card like the one of the options that is never full, until the step behind `steps` begins.
+  Result<ScriptReport> RunOnEndlessCard(const ScriptValues& values, int64_t steps) const;
+
   const ChosenDevice& card() const { return card_; }
 
  private:
-  Result<ScriptReport> RunOn(bool real, const ScriptValues& values, const ScriptChange* change) const;
+  // How one run differs from the command as it is.
+  struct Way {
+    bool real = false;                     // on this machine's card
+    const ScriptChange* change = nullptr;  // --try
+    std::optional<int64_t> endless;        // on a card that is never full, for so many steps
+  };
+  Result<ScriptReport> RunOn(const Way& way, const ScriptValues& values) const;
   ScriptRuns(const Options& options, ChosenDevice card, bool card_given, std::string pretend)
       : options_(options), card_(std::move(card)), card_given_(card_given), pretend_(std::move(pretend)) {}
 

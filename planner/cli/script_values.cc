@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
+#include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "planner/report/writing/json.h"
 
@@ -21,35 +24,89 @@ std::vector<std::string> Parts(const std::string& key) {
   return parts;
 }
 
-Json JsonOf(const std::string& value) {
+bool IsNumber(const std::string& value) {
   int64_t number = 0;
   const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), number);
-  return status == std::errc() && end == value.data() + value.size() ? Json(number) : Json(value);
+  return status == std::errc() && end == value.data() + value.size();
 }
 
-// `json` with the value at the path from `parts[at]` on replaced.
-Result<Json> Replaced(const std::string& file, const Json& json, const std::vector<std::string>& parts, size_t at,
-                      const std::string& value) {
-  const auto* const members = std::get_if<Json::Members>(&json.value());
-  if (members == nullptr) return BadKey(file, "has no key '" + parts[at] + "' there");
-  Json object = Json::Object();
-  bool found = false;
-  for (const auto& [name, member] : *members) {
-    if (name != parts[at]) {
-      object.Set(name, member);
-      continue;
+// Walks through JSON that is known to be well formed, and finds where the value of a key stands.
+class JsonText {
+ public:
+  explicit JsonText(std::string_view text) : text_(text) { Space(); }
+
+  // The place of the value at the path from `parts[at]` on. Nothing: `parts[*missing]` is not there.
+  std::optional<std::pair<size_t, size_t>> Find(const std::vector<std::string>& parts, size_t at, size_t* missing) {
+    *missing = at;
+    if (text_[at_] != '{') return std::nullopt;
+    std::optional<std::pair<size_t, size_t>> found;
+    Skip();
+    while (text_[at_] != '}') {
+      const size_t name = at_;
+      Value();
+      const std::string_view key = text_.substr(name + 1, text_.find_last_of('"', at_ - 1) - name - 1);
+      Skip();  // the colon
+      if (!found && key == parts[at] && at + 1 < parts.size()) {
+        found = Find(parts, at + 1, missing);
+        if (!found) return std::nullopt;
+      } else {
+        const size_t begin = at_;
+        const size_t end = Value();
+        if (key == parts[at] && at + 1 == parts.size()) found = {begin, end - begin};
+      }
+      if (text_[at_] == ',') Skip();
     }
-    found = true;
-    if (at + 1 == parts.size()) {
-      object.Set(name, JsonOf(value));
-      continue;
-    }
-    Result<Json> inner = Replaced(file, member, parts, at + 1, value);
-    if (!inner.ok()) return inner.error();
-    object.Set(name, *std::move(inner));
+    Skip();
+    return found;
   }
-  if (!found) return BadKey(file, "has no key '" + parts[at] + "'");
-  return object;
+
+ private:
+  void Space() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+  }
+  void Skip() {
+    ++at_;
+    Space();
+  }
+  // Passes over a value and the space behind it; the end of the value.
+  size_t Value() {
+    int depth = 0;
+    do {
+      const char c = text_[at_];
+      if (c == '"') {
+        while (text_[++at_] != '"') at_ += text_[at_] == '\\' ? 1 : 0;
+        ++at_;
+      } else if (c == '{' || c == '[') {
+        ++depth;
+        ++at_;
+      } else if (c == '}' || c == ']') {
+        --depth;
+        ++at_;
+      } else if (depth > 0) {
+        ++at_;
+      } else {
+        at_ = std::min(text_.find_first_of(",}] \t\r\n", at_), text_.size());
+      }
+    } while (depth > 0);
+    const size_t end = at_;
+    Space();
+    return end;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+Result<std::string> WithJsonKey(const std::string& file, std::string text, const std::string& key,
+                                const std::string& value) {
+  if (const Result<Json> json = ParseJson(file, text); !json.ok()) return json.error();
+  const std::vector<std::string> parts = Parts(key);
+  size_t missing = 0;
+  const auto place = JsonText(text).Find(parts, 0, &missing);
+  if (!place) return BadKey(file, "has no key '" + parts[missing] + "'");
+  std::string word = Print(IsNumber(value) ? Json(int64_t{std::strtoll(value.c_str(), nullptr, 10)}) : Json(value));
+  word.erase(word.find_last_not_of('\n') + 1);
+  return text.replace(place->first, place->second, word);
 }
 
 // A line of YAML: "  batch_size: 8  # samples".
@@ -122,12 +179,7 @@ bool HasPlaceholder(const std::vector<std::string>& words, const std::string& na
 
 Result<std::string> WithKey(const std::string& file, const std::string& text, const std::string& key,
                             const std::string& value) {
-  if (!file.ends_with(".json")) return WithYamlKey(file, text, key, value);
-  const Result<Json> json = ParseJson(file, text);
-  if (!json.ok()) return json.error();
-  const Result<Json> changed = Replaced(file, *json, Parts(key), 0, value);
-  if (!changed.ok()) return changed.error();
-  return Print(*changed);
+  return file.ends_with(".json") ? WithJsonKey(file, text, key, value) : WithYamlKey(file, text, key, value);
 }
 
 }  // namespace vramplan

@@ -32,6 +32,7 @@ struct ScriptWishes {
   };
   std::optional<Range> largest;
   std::optional<Key> largest_in;
+  bool write_back = false;  // --write-back: the largest number into that file
   std::vector<Choices> vary;
   std::optional<ScriptRanks> ranks;
   bool tries = false;  // --try: once more with each change

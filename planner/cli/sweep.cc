@@ -2,14 +2,16 @@
 #include "planner/report/sweep.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "planner/cli/judge.h"
 #include "planner/cli/prepare.h"
 #include "planner/cli/progress.h"
+#include "planner/cli/spec_of_file.h"
 #include "planner/cli/verbs.h"
 #include "planner/picture/sweep_page.h"
-#include "planner/runtimes/runtime.h"
 
 namespace vramplan {
 namespace {
@@ -60,6 +62,7 @@ class Sweeper {
     }
     Result<Options> asked = Understand(Verb::kSweep, options_.file, typed, options_.flags);
     if (!asked.ok()) return asked.error();
+    TakeSpecOfFile(&*asked);
     const Status second = TakeSecondModel(&*asked);
     if (const Status prepared = second.ok() ? Ready(*asked, typed) : second; !prepared.ok()) {
       row.failure = prepared.error().text;
@@ -70,29 +73,29 @@ class Sweeper {
     const ContextBand context = chosen_          ? chosen_->device.context
                                 : asked->context ? GivenContext(*asked->context)
                                                  : ContextOf(spec.capability, spec.framework);
+    if (!judged_) judged_ = std::make_unique<Judged>(prepared_, spec, asked->allocator, chosen_);
     Notes notes;
-    StepEnds steps(prepared_, spec);
-    const Result<BothEnds> step = steps.At(batch, &notes);
+    const Result<BothEnds> step = judged_->steps.At(batch, &notes);
     if (!step.ok()) {
       row.failure = step.error().text;
       return row;
     }
-    const Peak peak = Replay(*step->likely, batch, asked->allocator, Bytes::Max());
-    row.levels = peak.peak;
-    ReservedEnds ends;
-    if (step->high) ends = {true, Replay(*step->high, batch, asked->allocator, Bytes::Max()).peak.reserved, {}};
-    if (spec.framework.runtime != Runtime::kPyTorch) {
-      const ReservedRange range = ReservedAround(*step->likely, spec, batch, asked->allocator, peak.peak.reserved);
-      ends.range = Band{range.low, range.likely, range.high};
+    OnCard on;
+    if (judged_->judge) {
+      const Result<CardFit> fit = judged_->judge->At(batch);
+      if (!fit.ok()) {
+        row.failure = fit.error().text;
+        return row;
+      }
+      on = *fit;
+      row.verdict = on.verdict;
+    } else {
+      on = WithoutCard(*step, batch, judged_->steps, asked->allocator, context);
     }
-    row.band = BandOf(peak.peak.reserved, ends, context);
-    if (chosen_) {
-      CardFit fit;
-      fit.device = chosen_->device;
-      Judge(*step, batch, spec, asked->allocator, &fit);
-      row.verdict = fit.verdict;
-    }
-    if (options_.gpu == "all") {
+    row.levels = on.peak.peak;
+    row.band = on.band;
+    row.roomy = on.roomy;
+    if (AsksOfMany(options_.gpu)) {
       const Card* card = SmallestCard(*asked, prepared_, batch);
       row.card = card != nullptr ? card->name : "";
     }
@@ -101,12 +104,26 @@ class Sweeper {
   }
 
  private:
+  // The steps of one setting at any batch, and on the card if there is one.
+  struct Judged {
+    Judged(const Prepared& prepared, TrainingSpec spec_, AllocatorConfig config_,
+           const std::optional<ChosenDevice>& chosen)
+        : spec(std::move(spec_)), config(std::move(config_)), steps(prepared, spec) {
+      if (chosen) judge.emplace(steps, chosen->device, config);
+    }
+    const TrainingSpec spec;
+    const AllocatorConfig config;
+    StepEnds steps;
+    std::optional<CardJudge> judge;
+  };
+
   // The model under these options, unless only the batch is another one.
   Status Ready(const Options& asked, TypedOptions typed) {
     typed.erase("--batch");
     if (!failed_ && is_ready_ && typed == ready_for_) return Done();
     ready_for_ = std::move(typed);
     is_ready_ = true;
+    judged_.reset();
     Result<Prepared> prepared = Prepare(asked);
     failed_ = !prepared.ok();
     if (failed_) return prepared.error();
@@ -133,6 +150,7 @@ class Sweeper {
   bool is_ready_ = false, failed_ = false;
   TypedOptions ready_for_;
   Prepared prepared_;
+  std::unique_ptr<Judged> judged_;
 };
 
 }  // namespace
@@ -141,13 +159,15 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
   if (options.over.empty())
     return Error{ErrorCode::kUsage, "sweep", "nothing to change is given", "add --over batch=1:256:x2"};
   std::optional<ChosenDevice> chosen;
-  if (options.gpu != "all") {
+  if (AsksOfMany(options.gpu)) {
+    if (const Result<std::vector<const Card*>> asked = CardsAsked(options); !asked.ok()) return asked.error();
+  } else {
     Result<std::optional<ChosenDevice>> found = ChooseDevice(options, machine);
     if (!found.ok()) return found.error();
     chosen = *std::move(found);
   }
   SweepReport report;
-  report.all_cards = options.gpu == "all";
+  report.all_cards = AsksOfMany(options.gpu);
   if (chosen) report.device = chosen->device;
   for (const SweepAxis& axis : options.over) report.axes.push_back(axis.name);
   const std::vector<std::vector<size_t>> at = SweepCombinations(options.over);
@@ -187,6 +207,11 @@ Result<Outcome> RunSweep(const Options& options, const Style& style, Probe* mach
       return Outcome{.text = Print(ToJson(report))};
     case Format::kHtml:
       return Outcome{.text = PrintSweepPage(report)};
+    case Format::kSvg: {
+      Result<std::string> svg = PrintSweepSvg(report);
+      if (!svg.ok()) return svg.error();
+      return Outcome{.text = *std::move(svg)};
+    }
     case Format::kCsv:
       return Outcome{.text = PrintSweepCsv(report), .notes = report.notes};
     default:

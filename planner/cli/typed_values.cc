@@ -59,6 +59,16 @@ Status ReadDims(const std::vector<std::string>& typed, BindOptions* bind) {
   return Done();
 }
 
+Result<std::optional<ImageSize>> ParseImage(const std::string& text) {
+  const size_t by = text.find('x');
+  const std::optional<int64_t> height = ReadInteger(text.substr(0, by)),
+                               width = by == std::string::npos ? height : ReadInteger(text.substr(by + 1));
+  constexpr int64_t kMost = int64_t{1} << 20;
+  if (height && width && std::min(*height, *width) >= 1 && std::max(*height, *width) <= kMost)
+    return std::optional(ImageSize{*height, *width});
+  return Wrong("--image", InQuotes(text) + " is not a size in pixels", "type --image 512, or --image HEIGHTxWIDTH");
+}
+
 Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind) {
   for (const std::string& text : typed) {
     const auto named = SplitNamed(text);

@@ -23,6 +23,8 @@ std::optional<int64_t> ReadInteger(std::string_view text);
 Result<double> ReadReal(std::string_view flag, std::string_view text);
 
 Status ReadDims(const std::vector<std::string>& typed, BindOptions* bind);
+// "512", "512x384": height x width.
+Result<std::optional<ImageSize>> ParseImage(const std::string& text);
 Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind);
 
 }  // namespace vramplan

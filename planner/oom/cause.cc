@@ -5,15 +5,28 @@
 namespace vramplan {
 namespace {
 
-// Outside its allocator a process has a context, kernels and libraries: 0.2 to 1.2 GiB on cards of every generation
-// (the catalogue's bands, planner/spec). More than that has another reason.
-constexpr Bytes kMostContext = Bytes::MiB(1280);
+// Pieces of less than a fiftieth of the card are in any run: 82 MiB of 6 GiB in pytorch#67971. Of a T4, a step that
+// expandable segments made fit had left 352 MiB, a fortieth.
+constexpr int64_t kRealShare = 50;
 
-// In a container the message names this process by its number, like the others. It is the one that holds as much as
-// PyTorch reserved.
-bool IsThisProcess(const OutOfMemory& message, const OutOfMemoryProcess& process) {
-  if (message.in_use || !message.reserved) return false;
-  return process.in_use >= *message.reserved && process.in_use <= *message.reserved + kMostContext;
+// A segment of PyTorch's small pool, for requests up to 1 MiB. Pieces of the large pool are not given to them.
+constexpr Bytes kSmallSegment = Bytes::MiB(2);
+
+Bytes SumOf(const CardShares& shares) {
+  Bytes sum;
+  for (const std::optional<Bytes>& share :
+       {shares.allocated, shares.unallocated, shares.outside, shares.undivided, shares.others, shares.free}) {
+    sum += share.value_or(Bytes());
+  }
+  return sum;
+}
+
+// The unused pieces that the request may be served from, if they are a real share of the card.
+Bytes PiecesFor(const OutOfMemory& message, const CardShares& shares) {
+  const Bytes pieces = shares.unallocated.value_or(Bytes());
+  if (message.kind == "pytorch" && *message.tried <= kSmallSegment) return Bytes();
+  if (message.capacity && pieces * kRealShare < *message.capacity) return Bytes();
+  return pieces;
 }
 
 }  // namespace
@@ -22,18 +35,28 @@ std::string_view Name(OutOfMemoryCause cause) {
   switch (cause) {
     case OutOfMemoryCause::kHostMemory:
       return "host-memory";
+    case OutOfMemoryCause::kOnChip:
+      return "on-chip";
+    case OutOfMemoryCause::kKeyValue:
+      return "key-value";
+    case OutOfMemoryCause::kImpossible:
+      return "impossible";
     case OutOfMemoryCause::kBeyondCard:
       return "beyond-card";
+    case OutOfMemoryCause::kPagedOut:
+      return "paged-out";
     case OutOfMemoryCause::kLimit:
       return "limit";
+    case OutOfMemoryCause::kRefused:
+      return "refused";
     case OutOfMemoryCause::kFragmentation:
       return "fragmentation";
     case OutOfMemoryCause::kOthers:
       return "others";
     case OutOfMemoryCause::kOutside:
       return "outside";
-    case OutOfMemoryCause::kRefused:
-      return "refused";
+    case OutOfMemoryCause::kUnnamed:
+      return "unnamed";
     case OutOfMemoryCause::kFull:
       return "full";
     case OutOfMemoryCause::kNoNumbers:
@@ -46,69 +69,75 @@ CardShares SharesOf(const OutOfMemory& message) {
   CardShares shares;
   shares.allocated = message.allocated;
   if (message.allocated && message.private_pools) shares.allocated = *message.allocated + *message.private_pools;
-  if (message.reserved && shares.allocated) {
+  if (message.reserved && shares.allocated)
     shares.unallocated = std::max(Bytes(), *message.reserved - *shares.allocated);
-  }
-  shares.outside = message.outside();
+  // What TensorFlow may take of the card is one pool.
+  if (message.kind == "tensorflow" && message.capacity && shares.allocated)
+    shares.unallocated = std::max(Bytes(), *message.capacity - *shares.allocated);
+  shares.outside = message.outside;
   shares.free = message.free;
-  Bytes named;
+  // Without a number of this process's own, any of those that are named may be it.
+  const bool names_this_one = message.in_use || message.reserved;
   for (const OutOfMemoryProcess& process : message.processes) {
-    if (IsThisProcess(message, process)) {
-      shares.outside = process.in_use - *message.reserved;
-    } else {
-      named += process.in_use;
-      shares.others = named;
-    }
+    if (!process.own && names_this_one) shares.others = shares.others.value_or(Bytes()) + process.in_use;
   }
-  if (!message.capacity) return shares;
-  Bytes known;
-  for (const std::optional<Bytes>& share :
-       {shares.allocated, shares.unallocated, shares.outside, shares.others, shares.free}) {
-    known += share.value_or(Bytes());
-  }
-  if (known <= *message.capacity) shares.unknown = *message.capacity - known;
+  const Bytes parts =
+      shares.allocated.value_or(Bytes()) + shares.unallocated.value_or(Bytes()) + shares.outside.value_or(Bytes());
+  const Bytes own = message.in_use     ? *message.in_use
+                    : message.reserved ? *message.reserved + shares.outside.value_or(Bytes())
+                                       : Bytes();
+  if (own > parts + kRounding || (own > parts && parts == Bytes())) shares.undivided = own - parts;
+  if (message.capacity) shares.unknown = std::max(Bytes(), *message.capacity - SumOf(shares));
   return shares;
 }
 
 std::optional<Bytes> ExcessOf(const OutOfMemory& message) {
-  const CardShares shares = SharesOf(message);
-  if (!message.capacity || shares.unknown) return std::nullopt;
-  Bytes sum;
-  for (const std::optional<Bytes>& share :
-       {shares.allocated, shares.unallocated, shares.outside, shares.others, shares.free}) {
-    sum += share.value_or(Bytes());
-  }
-  // Each number is rounded to two decimals of its unit.
-  constexpr int64_t kRounding = 200;
-  if (sum - *message.capacity <= Bytes::Of(message.capacity->count() / kRounding)) return std::nullopt;
-  return sum - *message.capacity;
+  if (!message.capacity) return std::nullopt;
+  const Bytes excess = SumOf(SharesOf(message)) - *message.capacity;
+  return excess > kRounding ? std::optional(excess) : std::nullopt;
+}
+
+bool IsPagedOut(const OutOfMemory& message) {
+  if (!message.capacity || !message.pool.empty()) return false;
+  const Bytes most = *message.capacity + kRounding;
+  return message.allocated > most || (message.reserved > most && message.free == Bytes());
 }
 
 std::optional<Bytes> RoomOf(const OutOfMemory& message) {
-  if (!message.reserved || !message.free) return std::nullopt;
+  if (message.kind != "pytorch" || !message.reserved || !message.free) return std::nullopt;
   Bytes room = *message.reserved + *message.free;
-  // The card cannot have held more, unless PyTorch had reserved more: Windows pages out what the card does not hold.
-  if (message.capacity) room = std::min(room, std::max(*message.capacity, *message.reserved));
+  if (message.capacity) room = std::min(room, *message.capacity);
   return message.allowed ? std::min(room, *message.allowed) : room;
 }
 
 OutOfMemoryCause CauseOf(const OutOfMemory& message) {
   using enum OutOfMemoryCause;
-  if (message.kind == OutOfMemoryKind::kHost) return kHostMemory;
-  if (!message.tried) return kNoNumbers;
+  if (message.tried && *message.tried >= kBeyondAnyMachine) return kImpossible;
+  if (message.place == MemoryPlace::kHost) return kHostMemory;
+  if (message.place == MemoryPlace::kOnChip) return kOnChip;
+  if (message.place == MemoryPlace::kKeyValue) return kKeyValue;
+  if (message.total && message.capacity && *message.total > *message.capacity) return kFull;
+  if (!message.tried) return message.capacity && message.allocated ? kFull : kNoNumbers;
   const Bytes tried = *message.tried;
-  if (message.capacity && tried > *message.capacity) return kBeyondCard;
+  if (tried >= message.capacity.value_or(kBeyondAnyCard)) return kBeyondCard;
   const CardShares shares = SharesOf(message);
-  if (shares.unallocated && *shares.unallocated >= tried) return kFragmentation;
-  if (message.allowed && message.reserved && *message.reserved + tried > *message.allowed) return kLimit;
-  if (!message.free) return kNoNumbers;
-  if (*message.free >= tried) return kRefused;
-  if (shares.unallocated && *shares.unallocated + *message.free >= tried) return kFragmentation;
-  const Bytes missing = tried - *message.free;
+  if (IsPagedOut(message)) return kPagedOut;
+  const Bytes held = std::max(message.reserved.value_or(Bytes()), shares.allocated.value_or(Bytes()));
+  if (message.allowed && (tried > *message.allowed || held + tried > *message.allowed)) return kLimit;
+  const bool much_free = !message.capacity || message.free >= Bytes::Of(message.capacity->count() / kRealShare);
+  if (message.free >= tried && much_free) return kRefused;
+  const Bytes free = message.free.value_or(Bytes());
+  if (const Bytes pieces = PiecesFor(message, shares); pieces > Bytes() && pieces + free >= tried)
+    return kFragmentation;
+  if (!message.capacity) return message.free ? kFull : kNoNumbers;
+  if (!message.free && SumOf(shares) + tried + kRounding <= *message.capacity) return kNoNumbers;
+  const Bytes missing = free >= tried ? tried : tried - free;
   if (shares.others && *shares.others >= missing) return kOthers;
-  if (shares.outside && *shares.outside >= kMostContext + missing) return kOutside;
-  if (shares.unknown && *shares.unknown >= kMostContext + missing) return kOthers;
-  return kFull;
+  const Bytes usual = message.pool.empty() ? kMostContext + missing : Bytes::Of(message.capacity->count() / 2);
+  if (shares.outside >= usual) return kOutside;
+  const bool names_this_one = message.in_use || message.reserved || shares.allocated;
+  const Bytes context = names_this_one ? kMostContext : Bytes();
+  return *shares.unknown >= context + missing && message.pool.empty() ? kUnnamed : kFull;
 }
 
 }  // namespace vramplan

@@ -25,15 +25,21 @@ double Share(Bytes part, Bytes whole) {
 // Two decimals of a few GiB are a thousandth of it, so closer values cannot be told apart.
 double Apart(const RequestMatch& match) { return std::max(0.001, std::abs(match.difference)); }
 
+// What the framework asked for: PyTorch names the segment.
+Bytes Asked(const OutOfMemory& message, const CachingAllocator& sizes, Bytes bytes) {
+  return message.kind == "pytorch" ? sizes.SegmentFor(bytes) : bytes;
+}
+
 struct Candidate {
   int64_t batch = 0;
   double difference = 0;
 };
 
-// The first batch of 1 to `most` at which `at_least` is true, which is false before it and true after; most + 1: none.
+// The first batch of `low` to `most` at which `at_least` is true, which is false before it and true after; most + 1:
+// none.
 template <typename Predicate>
-int64_t FirstBatch(int64_t most, const Predicate& at_least) {
-  int64_t low = 1, high = most + 1;
+int64_t FirstBatch(int64_t low, int64_t most, const Predicate& at_least) {
+  int64_t high = most + 1;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
     if (at_least(middle)) {
@@ -45,9 +51,9 @@ int64_t FirstBatch(int64_t most, const Predicate& at_least) {
   return low;
 }
 
-// Batches with a request that prints the message's "Tried to allocate" and whose level is within `wide` of the
-// message's allocated bytes, closest first. The level is in requested bytes, which grow with the batch and differ from
-// the allocated ones only by rounding.
+// Batches with a request that prints the message's "Tried to allocate", the closest to the message's allocated bytes
+// first: of each request the closest, and all others within `wide`. The level is in requested bytes, which grow with
+// the batch and differ from the allocated ones only by rounding.
 std::vector<Candidate> Candidates(const OutOfMemory& message, const Timeline& timeline, const AllocatorConfig& config,
                                   int64_t most, double wide) {
   const Eigen::Matrix<double, Eigen::Dynamic, 3> levels = LevelCoefficients(timeline);
@@ -57,25 +63,37 @@ std::vector<Candidate> Candidates(const OutOfMemory& message, const Timeline& ti
   for (size_t i = 1; i < timeline.events.size(); ++i) {
     const Event& event = timeline.events[i];
     if (event.kind != EventKind::kAllocate || event.step == 0) continue;
-    const Eigen::Index before = static_cast<Eigen::Index>(i) - 1;
-    const auto level = [&](int64_t batch) {
+    const auto difference = [&](int64_t batch) {
       const double b = static_cast<double>(batch);
-      return levels(before, 0) + b * (levels(before, 1) + b * levels(before, 2));
+      const auto before = static_cast<Eigen::Index>(i) - 1;
+      return (levels(before, 0) + b * (levels(before, 1) + b * levels(before, 2)) - told) / told;
     };
-    const int64_t first = FirstBatch(most, [&](int64_t batch) { return level(batch) >= told * (1 - wide); });
-    for (int64_t batch = first; batch <= most && level(batch) <= told * (1 + wide); ++batch) {
-      const double difference = std::abs(told - level(batch)) / told;
+    const auto asked = [&](int64_t batch) { return Asked(message, sizes, timeline[event.block].bytes.At(batch)); };
+    const auto alike = [&](int64_t batch) { return PrintsAlike(asked(batch), *message.tried); };
+    const int64_t low = FirstBatch(1, most, [&](int64_t b) { return asked(b) >= *message.tried || alike(b); });
+    const int64_t high = FirstBatch(low, most, [&](int64_t b) { return !alike(b); }) - 1;
+    const int64_t above = FirstBatch(low, high, [&](int64_t b) { return difference(b) >= 0; });
+    const auto add = [&](int64_t batch) {
+      const double apart = std::abs(difference(batch));
       const auto known = closest.find(batch);
-      if (known != closest.end() && known->second <= difference) continue;
-      if (!PrintsAlike(sizes.SegmentFor(timeline[event.block].bytes.At(batch)), *message.tried)) continue;
-      closest[batch] = difference;
-    }
+      if (known == closest.end() || apart < known->second) closest[batch] = apart;
+    };
+    for (int64_t batch = above; batch <= high && (batch == above || difference(batch) <= wide); ++batch) add(batch);
+    for (int64_t batch = above - 1; batch >= low && (batch == above - 1 || difference(batch) >= -wide); --batch)
+      add(batch);
   }
   std::vector<Candidate> candidates;
   for (const auto& [batch, difference] : closest) candidates.push_back({batch, difference});
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.difference < b.difference; });
   return candidates;
+}
+
+// Whether `a` is the request rather than `b`: refused, then not contradicted, then with the closest allocated bytes.
+bool Closer(const RequestMatch& a, const RequestMatch& b) {
+  if (a.refused != b.refused) return a.refused;
+  if (a.fails_elsewhere != b.fails_elsewhere) return b.fails_elsewhere;
+  return Apart(a) < Apart(b);
 }
 
 }  // namespace
@@ -85,8 +103,18 @@ std::optional<RequestMatch> RequestLike(const OutOfMemory& message, const Timeli
   if (!message.tried) return std::nullopt;
   const std::vector<Placement> placed = Placements(timeline, batch, config);
   const CachingAllocator sizes(Bytes::Max(), config);
-  std::optional<size_t> refused;
+  std::optional<size_t> refused, last;
   if (room) refused = Replay(timeline, batch, config, *room).out_of_memory;
+  if (refused) {
+    const Bytes more = Bytes::Of(static_cast<int64_t>(kClose * static_cast<double>(room->count())));
+    last = Replay(timeline, batch, config, *room + more).out_of_memory;
+  }
+  const auto alike_at = [&](size_t i) {
+    const Bytes asked = Asked(message, sizes, timeline[timeline.events[i].block].bytes.At(batch));
+    return PrintsAlike(asked, *message.tried);
+  };
+  // Where the step fails at such a request, though with other bytes allocated, nothing is contradicted.
+  if (last && alike_at(*last)) last.reset();
   std::optional<RequestMatch> found;
   size_t at = 0;
   int alike = 0;
@@ -94,14 +122,14 @@ std::optional<RequestMatch> RequestLike(const OutOfMemory& message, const Timeli
     const Event& event = timeline.events[i];
     if (event.kind != EventKind::kAllocate) continue;
     RequestMatch match;
-    match.tried = sizes.SegmentFor(timeline[event.block].bytes.At(batch));
-    if (!PrintsAlike(match.tried, *message.tried)) continue;
+    match.tried = Asked(message, sizes, timeline[event.block].bytes.At(batch));
+    if (!alike_at(i)) continue;
     ++alike;
     match.allocated = placed[i - 1].allocated;
     if (message.allocated) match.difference = Share(*message.allocated - match.allocated, *message.allocated);
     match.refused = refused && *refused == i && std::abs(match.difference) <= kClose;
-    if (found && (found->refused || (!match.refused && std::abs(match.difference) >= std::abs(found->difference))))
-      continue;
+    match.fails_elsewhere = last && (i > *last || std::abs(match.difference) > kClose);
+    if (found && !Closer(match, *found)) continue;
     found = match;
     at = i;
   }
@@ -129,9 +157,7 @@ std::optional<RequestMatch> BatchLike(const OutOfMemory& message, const LayOutAt
     const Result<Timeline> timeline = lay_out(candidate.batch);
     if (!timeline.ok()) continue;
     const std::optional<RequestMatch> match = RequestLike(message, *timeline, layers, candidate.batch, config, room);
-    if (!match || std::abs(match->difference) > kClose) continue;
-    const bool closer = best && Apart(*match) < Apart(*best);
-    if (!best || (match->refused == best->refused ? closer : match->refused)) best = match;
+    if (match && !match->fails_elsewhere && (!best || Closer(*match, *best))) best = match;
   }
   return best;
 }

@@ -19,11 +19,14 @@ namespace vramplan {
 
 struct RequestMatch {
   Bottleneck request;
-  Bytes tried;           // size of the cudaMalloc
+  Bytes tried;           // what was asked for: of PyTorch the size of the cudaMalloc
   Bytes allocated;       // before it, on an unlimited card
   int alike = 1;         // how many requests of the run would print the same message, this one included
   bool refused = false;  // the step, replayed with the memory that was available, fails at this very request
-  // The message's allocated bytes minus `allocated`, as a share of the latter; 0 if the message does not say.
+  // The step fails at another request, even with a little more memory: before this one or, if the allocated bytes are
+  // not close, at any.
+  bool fails_elsewhere = false;
+  // The message's allocated bytes minus `allocated`, as a share of the former; 0 if the message does not say.
   double difference = 0;
 };
 
@@ -32,14 +35,15 @@ inline constexpr double kClose = 0.02;
 
 // The request that prints the message's "Tried to allocate". If the step, replayed with `room`, fails at such a request
 // and the allocated bytes are close, it is that one; else it is the one with the closest allocated bytes, the first of
-// equals. `timeline` is the step at `batch`; `room` is what the allocator could take, if that is known. Nothing: no
-// request prints this size, or the message does not have it.
+// equals, of those that the step reaches. `timeline` is the step at `batch`; `room` is what the allocator could take, if
+// that is known. Nothing: no request prints this size, or the message does not have it.
 std::optional<RequestMatch> RequestLike(const OutOfMemory& message, const Timeline& timeline, const Layers& layers,
                                         int64_t batch, const AllocatorConfig& config, std::optional<Bytes> room);
 
-// The batch at which the step has such a request with close allocated bytes. Batches at which the step fails at that
-// request come first, then the closest, then the smallest. Sizes are polynomials in the batch, so one timeline shows
-// which batches to lay out: at most two dozen. Nothing: none up to `most`, or the message lacks one of the numbers.
+// The batch at which the step has such a request with the closest allocated bytes; batches that fail elsewhere are left
+// out. Of those that are close (kClose) the ones that fail at that request come first, then the closest, then the
+// smallest. Sizes are polynomials in the batch, so one timeline shows which batches to lay out: at most two dozen.
+// Nothing: none up to `most`, or the message lacks one of the numbers.
 using LayOutAt = std::function<Result<Timeline>(int64_t batch)>;
 std::optional<RequestMatch> BatchLike(const OutOfMemory& message, const LayOutAt& lay_out, const Layers& layers,
                                       const AllocatorConfig& config, std::optional<Bytes> room, int64_t most);

@@ -6,244 +6,233 @@
 #include <charconv>
 
 #include "graph/base/check.h"
+#include "planner/oom/forms.h"
 
 namespace vramplan {
 namespace {
 
 // Longer than any message; the text after it belongs to something else.
 constexpr size_t kLongest = 8192;
+// Two wordings this close belong to one message, of which the upper row of the table knows more.
+constexpr size_t kTogether = 256;
+// Messages of one log that are looked at for one with a size.
+constexpr size_t kMostLookedAt = 64;
 
-bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
-
-// Terminals and logs wrap and indent, so every run of white space becomes one blank.
-std::string Unwrapped(std::string_view text) {
-  std::string line;
-  line.reserve(text.size());
-  for (const char c : text) {
-    if (!IsSpace(c)) {
-      line.push_back(c);
-    } else if (!line.empty() && line.back() != ' ') {
-      line.push_back(' ');
-    }
-  }
-  return line;
-}
-
-// One message, whose sizes and numbers are found by the words next to them.
-class Words {
- public:
-  explicit Words(std::string_view text) : text_(text) {}
-
-  bool Has(std::string_view words) const { return text_.find(words) != text_.npos; }
-
-  // "Tried to allocate |2.26 GiB|"; TensorFlow omits the blank, older forms omit the unit.
-  std::optional<Bytes> SizeAfter(std::string_view words) const {
-    const size_t at = text_.find(words);
-    return at == text_.npos ? std::nullopt : SizeAt(at + words.size());
-  }
-  // "|3.14 GiB| already allocated"
-  std::optional<Bytes> SizeBefore(std::string_view words) const {
-    const size_t at = text_.find(words);
-    if (at == text_.npos) return std::nullopt;
-    size_t begin = at;
-    const auto back = [&](auto is) {
-      while (begin > 0 && is(text_[begin - 1])) --begin;
-    };
-    back(IsSpace);
-    back(IsLetter);
-    back(IsSpace);
-    back([](char c) { return IsDigit(c) || c == '.'; });
-    return SizeAt(begin);
-  }
-  std::optional<int64_t> NumberAfter(std::string_view words) const {
-    const size_t at = text_.find(words);
-    return at == text_.npos ? std::nullopt : NumberAt(at + words.size());
-  }
-  // The text between two words: "running |Conv| node"
-  std::string Between(std::string_view left, std::string_view right) const {
-    const size_t at = text_.find(left);
-    if (at == text_.npos) return "";
-    const size_t begin = at + left.size(), end = text_.find(right, begin);
-    return end == text_.npos ? "" : std::string(text_.substr(begin, end - begin));
-  }
-
-  // All of "Process 3419336 has 470.64 MiB memory in use."
-  std::vector<OutOfMemoryProcess> Processes() const {
-    constexpr std::string_view kProcess = "Process ", kHas = " has ";
-    std::vector<OutOfMemoryProcess> found;
-    for (size_t at = text_.find(kProcess); at != text_.npos; at = text_.find(kProcess, at + 1)) {
-      const size_t begin = at + kProcess.size();
-      const std::optional<int64_t> pid = NumberAt(begin);
-      const size_t has = text_.find(kHas, begin);
-      if (!pid || has == text_.npos || text_.find_first_not_of("0123456789", begin) != has) continue;
-      if (const std::optional<Bytes> bytes = SizeAt(has + kHas.size())) found.push_back({*pid, *bytes});
-    }
-    return found;
-  }
-
- private:
-  std::optional<int64_t> NumberAt(size_t begin) const {
-    int64_t number = 0;
-    const char* first = text_.data() + begin;
-    const auto [end, status] = std::from_chars(first, text_.data() + text_.size(), number);
-    if (status != std::errc() || number < 0) return std::nullopt;
-    return number;
-  }
-  // Nothing also for sizes that no card has: negative differences are printed as 17179869184.00 GiB
-  // (microsoft/WSL#11050).
-  std::optional<Bytes> SizeAt(size_t begin) const {
-    size_t end = begin;
-    while (end < text_.size() && (IsDigit(text_[end]) || text_[end] == '.')) ++end;
-    if (end == begin) return std::nullopt;
-    const size_t digits = end;
-    if (end < text_.size() && text_[end] == ' ') ++end;
-    const size_t unit = end;
-    while (end < text_.size() && IsLetter(text_[end])) ++end;
-    std::string_view name = text_.substr(unit, end - unit);
-    if (name == "bytes" || name == "byte") name = "B";
-    const std::string number(text_.substr(begin, digits - begin));
-    // A number without a unit may be followed by another word: "8388608000 expr=".
-    const bool has_unit = !name.empty() && name.back() == 'B';
-    const Result<Bytes> size = ParseBytes(has_unit ? number + std::string(name) : number);
-    return size.ok() ? std::optional(*size) : std::nullopt;
-  }
-
-  std::string_view text_;
+struct Place {
+  const Form* form;
+  size_t at;          // where the message begins
+  size_t knows_more;  // where the wording of `form` stands
 };
 
-void ReadPyTorch(const Words& words, OutOfMemory* message) {
-  message->kind = OutOfMemoryKind::kPyTorch;
-  message->tried = words.SizeAfter("Tried to allocate ");
-  if (const auto gpu = words.NumberAfter("GPU "); gpu && *gpu < 1024) message->gpu = static_cast<int>(*gpu);
-  message->allowed = words.SizeBefore(" allowed;");
-  if (words.Has(
-          " total capacity;")) {  // until 2.0: (GPU 0; A total capacity; B already allocated; C free; D reserved ...)
-    message->capacity = words.SizeBefore(" total capacity;");
-    message->allocated = words.SizeBefore(" already allocated");
-    message->free = words.SizeBefore(" free;");
-    message->reserved = words.SizeBefore(" reserved in total by PyTorch");
-    // PyTorch 1.0 to 1.3 print `amount_cached - amount_allocated` here (c10/cuda/CUDACachingAllocator.cpp), the cached
-    // bytes on top of the allocated ones. Since 1.4 the message has "reserved in total" instead.
-    const std::optional<Bytes> cached = words.SizeBefore(" cached)");
-    if (!message->reserved && cached && message->allocated) message->reserved = *message->allocated + *cached;
-    return;
+bool IsOwnWord(std::string_view line, size_t at, size_t length) {
+  const auto letter = [&](size_t i) {
+    return i < line.size() && std::isalpha(static_cast<unsigned char>(line[i])) != 0;
+  };
+  const bool capital = std::isupper(static_cast<unsigned char>(line[at])) != 0;
+  return capital && !letter(at + length) && (at == 0 || !letter(at - 1));
+}
+
+// Where the wordings of the lowest rank begin, in the order of the text.
+std::vector<Place> FindForms(std::string_view line, std::string_view lower) {
+  std::array<std::vector<const Form*>, 256> by_first;
+  for (const Form& form : Forms()) by_first[static_cast<unsigned char>(form.words.front())].push_back(&form);
+  std::vector<Place> found;
+  FormRank lowest = FormRank::kWords;
+  for (size_t at = 0; at < lower.size(); ++at) {
+    for (const Form* form : by_first[static_cast<unsigned char>(lower[at])]) {
+      if (form->rank > lowest || !lower.substr(at).starts_with(form->words)) continue;
+      if (form->own_word && !IsOwnWord(line, at, form->words.size())) continue;
+      if (form->rank < lowest) found.clear();
+      lowest = form->rank;
+      if (found.size() < kMostLookedAt) found.push_back({form, at, at});
+    }
   }
-  // 2.1 wrote "capacty".
-  message->capacity = words.SizeAfter("has a total capacity of ");
-  if (!message->capacity) message->capacity = words.SizeAfter("has a total capacty of ");
-  message->free = words.SizeAfter(" of which ");
-  message->processes = words.Processes();
-  message->in_use = words.SizeAfter("this process has ");
-  message->allocated = words.SizeAfter("Of the allocated memory ");
-  message->private_pools = words.SizeBefore(" allocated in private pools");
-  const std::optional<Bytes> unallocated = words.SizeBefore(" is reserved by PyTorch but unallocated");
-  if (message->allocated && unallocated) {
-    message->reserved = *message->allocated + message->private_pools.value_or(Bytes()) + *unallocated;
+  return found;
+}
+
+int64_t WidthOf(std::string_view type) {
+  struct Width {
+    std::string_view type;
+    int64_t bytes;
+  };
+  // tensorflow/core/framework/types.proto
+  constexpr auto kWidths = std::to_array<Width>({
+      {"float", 4},  {"double", 8},        {"half", 2},        {"bfloat16", 2},  {"int8", 1},
+      {"uint8", 1},  {"int16", 2},         {"uint16", 2},      {"int32", 4},     {"uint32", 4},
+      {"int64", 8},  {"uint64", 8},        {"bool", 1},        {"qint8", 1},     {"quint8", 1},
+      {"qint32", 4}, {"float8_e4m3fn", 1}, {"float8_e5m2", 1}, {"complex64", 8}, {"complex128", 16},
+  });
+  const auto* found = std::ranges::find(kWidths, type, &Width::type);
+  return found == kWidths.end() ? 0 : found->bytes;
+}
+
+// "shape[32,3840,10,10] and type float": the bytes are not in the message. Before TensorFlow 1.9 the type is only in
+// the operator, "[[Node: ... = Mul[T=DT_FLOAT, ...".
+void ReadShape(const Words& words, OutOfMemory* message) {
+  const std::string dims = words.Between("tensor with shape[", "]");
+  if (dims.empty()) return;
+  std::string type = words.Between("] and type ", " ");
+  if (type.empty()) type = LowerCase(words.Between("[t=dt_", ","));
+  message->shape = "shape[" + dims + "]" + (type.empty() ? "" : " and type " + type);
+  double bytes = static_cast<double>(WidthOf(type));
+  const char* const end = dims.data() + dims.size();
+  for (const char* begin = dims.data(); begin < end;) {
+    double dim = 0;
+    const auto read = std::from_chars(begin, end, dim);
+    if (read.ec != std::errc()) return;
+    bytes *= dim;
+    begin = read.ptr + 1;
+  }
+  if (bytes > 0) message->tried = bytes < 9.2e18 ? Bytes::Of(static_cast<int64_t>(bytes)) : Bytes::Max();
+}
+
+// "Process 3419336 has 470.64 MiB memory in use.", of the system or of this process as the container numbers it.
+void ReadProcesses(std::string_view text, std::string_view lower, OutOfMemory* message) {
+  constexpr std::string_view kProcess = "process ", kHas = " has ";
+  for (size_t at = lower.find(kProcess); at != lower.npos; at = lower.find(kProcess, at + 1)) {
+    const size_t begin = at + kProcess.size();
+    const size_t has = lower.find_first_not_of("0123456789", begin);
+    if (has == begin || has == lower.npos || !lower.substr(has).starts_with(kHas)) continue;
+    const Words words(text, lower, at);
+    const std::optional<int64_t> pid = words.NumberAfter(kProcess);
+    const std::optional<Bytes> bytes = Words(text, lower, has).SizeAfter(kHas);
+    if (pid && bytes) message->processes.push_back({*pid, *bytes});
   }
 }
 
-void ReadTensorFlow(const Words& words, OutOfMemory* message) {
-  message->kind = OutOfMemoryKind::kTensorFlow;
-  message->tried = words.SizeAfter("ran out of memory trying to allocate ");
-  message->capacity = words.SizeAfter("Limit: ");
-  message->allocated = words.SizeAfter("InUse: ");
-  message->node = words.Between("[[{{node ", "}}");
-  if (message->node.empty()) message->node = words.Between("requested by op ", " ");
+// A difference that was printed after it fell below zero is missing (microsoft/WSL#11050).
+void DropImpossible(OutOfMemory* message) {
+  for (const SizeWords& row : SizesOfForms()) {
+    std::optional<Bytes>& size = message->*row.means;
+    if (row.means != &OutOfMemory::tried && size && *size >= kBeyondAnyMachine) size.reset();
+  }
+  // A size in whole gibibytes that are none says nothing.
+  if (message->tried == Bytes()) message->tried.reset();
+  if (message->gpu && *message->gpu >= 1024) message->gpu.reset();
+  std::erase_if(message->processes,
+                [](const OutOfMemoryProcess& process) { return process.in_use >= kBeyondAnyMachine; });
 }
 
-void ReadOnnxRuntime(const Words& words, OutOfMemory* message) {
-  message->kind = OutOfMemoryKind::kOnnxRuntime;
-  message->tried = words.SizeAfter("requested buffer of size ");
-  message->op = words.Between("while running ", " node");
-  message->node = words.Between("Name:'", "'");
+// The class OutOfMemoryError came with 1.13, and the hint about max_split_size_mb with 1.10.
+bool IsBefore2(const Words& words, std::string_view in_front) {
+  if (!words.Has(" total capacity;")) return false;
+  const bool whole = words.Has(" reserved in total by pytorch)") || words.Has(" cached)");
+  return in_front.ends_with("runtimeerror: ") || (whole && !words.Has("if reserved memory is"));
 }
 
-// How each form begins, and the function that reads it.
-struct Form {
-  std::string_view words;
-  OutOfMemoryKind kind;
-  void (*read)(const Words&, OutOfMemory*) = nullptr;
-};
-constexpr auto kForms = std::to_array<Form>({
-    {"CUDA out of memory.", OutOfMemoryKind::kPyTorch, ReadPyTorch},
-    {"HIP out of memory.", OutOfMemoryKind::kPyTorch, ReadPyTorch},
-    {"XPU out of memory.", OutOfMemoryKind::kPyTorch, ReadPyTorch},
-    {"cuda runtime error (2) : out of memory", OutOfMemoryKind::kDevice},
-    {"error=2 : out of memory", OutOfMemoryKind::kDevice},
-    {"CUDA error: out of memory", OutOfMemoryKind::kDevice},
-    {"CUDA failure 2: out of memory", OutOfMemoryKind::kDevice},
-    {"DefaultCPUAllocator: ", OutOfMemoryKind::kHost,
-     [](const Words& words, OutOfMemory* message) { message->tried = words.SizeAfter("you tried to allocate "); }},
-    {"OOM when allocating tensor", OutOfMemoryKind::kTensorFlow, ReadTensorFlow},
-    {"_bfc) ran out of memory trying to allocate", OutOfMemoryKind::kTensorFlow, ReadTensorFlow},
-    {"Out of memory while trying to allocate ", OutOfMemoryKind::kXla,
-     [](const Words& words, OutOfMemory* message) {
-       message->tried = words.SizeAfter("Out of memory while trying to allocate ");
-     }},
-    {"Out of memory allocating ", OutOfMemoryKind::kXla,
-     [](const Words& words, OutOfMemory* message) { message->tried = words.SizeAfter("Out of memory allocating "); }},
-    {"Failed to allocate memory for requested buffer of size ", OutOfMemoryKind::kOnnxRuntime, ReadOnnxRuntime},
-    {"Unable to find a valid cuDNN algorithm", OutOfMemoryKind::kLibrary},
-    {"CUDNN_STATUS_ALLOC_FAILED", OutOfMemoryKind::kLibrary},
-    {"CUBLAS_STATUS_ALLOC_FAILED", OutOfMemoryKind::kLibrary},
-});
+// In a container the message names this process by its number, like the others: it is the one that holds what PyTorch
+// reserved and a context, or the one that must, because the card is too small for both. Where a process that is not
+// named would leave less of the card unexplained, it is none of them.
+void FindOwnProcess(OutOfMemory* message) {
+  if (message->in_use || !message->reserved) return;
+  const Bytes reserved = *message->reserved;
+  Bytes named = message->free.value_or(Bytes());
+  OutOfMemoryProcess* own = nullptr;
+  for (OutOfMemoryProcess& process : message->processes) {
+    named += process.in_use;
+    if (process.in_use >= reserved - kRounding && (own == nullptr || process.in_use < own->in_use)) own = &process;
+  }
+  if (own == nullptr) return;
+  const Bytes left = message->capacity.value_or(named) - named;
+  const bool no_room_for_both = message->capacity && left - reserved < Bytes() - kRounding;
+  const bool explained_without = left > kMostContext && left - reserved <= kMostContext;
+  if (!no_room_for_both && (explained_without || own->in_use > reserved + kMostContext)) return;
+  own->own = true;
+  message->in_use = own->in_use;
+}
+
+// Numbers that follow from others: which of them are printed depends on the version.
+void Derive(OutOfMemory* message) {
+  std::optional<Bytes>& reserved = message->reserved;
+  if (message->allocated && message->unallocated && !reserved)
+    reserved = *message->allocated + message->private_pools.value_or(Bytes()) + *message->unallocated;
+  if (message->allocated && reserved && !message->unallocated)
+    message->unallocated = std::max(Bytes(), *reserved - *message->allocated);
+  if (message->used && message->free && !message->capacity) message->capacity = *message->used + *message->free;
+  FindOwnProcess(message);
+  if (message->in_use && reserved && !message->outside && *message->in_use >= *reserved - kRounding)
+    message->outside = std::max(Bytes(), *message->in_use - *reserved);
+}
+
+OutOfMemory ReadAt(std::string_view line, std::string_view lower, const Place& place) {
+  const Form& form = *place.form;
+  OutOfMemory message;
+  message.kind = form.kind;
+  message.place = form.place;
+  message.backend = form.backend;
+  message.remark = form.remark;
+  message.pool = PoolOf(form.kind, form.backend);
+  // The message goes on until the next one begins.
+  const size_t begin = place.at - std::min(place.at, InFrontOf(form.kind));
+  const size_t next = lower.find(form.words, place.knows_more + form.words.size());
+  const size_t length = std::min(next, place.knows_more + kLongest) - begin;
+  const std::string_view text = line.substr(begin, length), small = lower.substr(begin, length);
+  const Words words(text, small, place.at - begin);
+  for (const SizeWords& row : SizesOfForms()) {
+    std::optional<Bytes>& size = message.*row.means;
+    if (row.kind == form.kind && !size) size = (words.*row.find)(row.words);
+  }
+  for (const CountWords& row : CountsOfForms()) {
+    std::optional<int64_t>& count = message.*row.means;
+    if (row.kind == form.kind && !count) count = words.NumberAfter(row.words);
+  }
+  for (const NameWords& row : NamesOfForms()) {
+    std::string& name = message.*row.means;
+    if (row.kind == form.kind && name.empty()) name = words.Between(row.left, row.right);
+  }
+  for (const PartWords& row : PartsOfForms()) {
+    if (row.kind != form.kind) continue;
+    if (const std::optional<Bytes> bytes = words.SizeAfter(row.words); bytes && *bytes > Bytes())
+      message.parts.push_back({row.name, *bytes});
+  }
+  for (const PlaceWords& row : PlacesOfForms()) {
+    if (row.kind == form.kind && words.Has(row.words)) message.place = row.place;
+  }
+  if (form.kind == "pytorch") {
+    message.before_2 = IsBefore2(words, lower.substr(0, place.at));
+    ReadProcesses(text, small, &message);
+  }
+  if (form.kind == "tensorflow") ReadShape(words, &message);
+  DropImpossible(&message);
+  Derive(&message);
+  return message;
+}
 
 }  // namespace
 
-std::string_view Name(OutOfMemoryKind kind) {
-  switch (kind) {
-    case OutOfMemoryKind::kPyTorch:
-      return "pytorch";
-    case OutOfMemoryKind::kDevice:
-      return "device";
-    case OutOfMemoryKind::kHost:
+std::string_view Name(MemoryPlace place) {
+  switch (place) {
+    case MemoryPlace::kCard:
+      return "card";
+    case MemoryPlace::kHost:
       return "host";
-    case OutOfMemoryKind::kTensorFlow:
-      return "tensorflow";
-    case OutOfMemoryKind::kXla:
-      return "xla";
-    case OutOfMemoryKind::kOnnxRuntime:
-      return "onnxruntime";
-    case OutOfMemoryKind::kLibrary:
-      return "library";
+    case MemoryPlace::kOnChip:
+      return "on-chip";
+    case MemoryPlace::kKeyValue:
+      return "key-value";
   }
-  FailCheck(__FILE__, __LINE__, "unknown kind");
-}
-
-std::optional<Bytes> OutOfMemory::outside() const {
-  if (!in_use || !reserved || *in_use < *reserved) return std::nullopt;
-  return *in_use - *reserved;
+  FailCheck(__FILE__, __LINE__, "unknown place");
 }
 
 Result<OutOfMemory> ReadOutOfMemory(std::string_view subject, std::string_view text) {
-  const std::string unwrapped = Unwrapped(text);
-  const std::string_view line = unwrapped;
-  const Form* found = nullptr;
-  size_t first = line.npos;
-  for (const Form& form : kForms) {
-    const size_t at = line.find(form.words);
-    if (at >= first) continue;
-    first = at;
-    found = &form;
-  }
-  if (found == nullptr) {
+  const std::string line = Unwrapped(text), lower = LowerCase(line);
+  std::vector<Place> places = FindForms(line, lower);
+  if (places.empty()) {
     return Error{ErrorCode::kBadInput, std::string(subject), "there is no out-of-memory message in it",
                  "paste the line that says \"out of memory\", with the sentences after it"};
   }
-  OutOfMemory message;
-  message.kind = found->kind;
-  for (const char* backend : {"CUDA", "HIP", "XPU"}) {
-    if (found->words.starts_with(backend)) message.backend = backend;
+  for (Place& place : places) {
+    for (const Place& other : places) {
+      const bool together = other.at >= place.at && other.at <= place.at + kTogether;
+      if (together && other.form < place.form) place.form = other.form, place.knows_more = other.at;
+    }
   }
-  // ONNX Runtime names the node before the message. The other forms go on until the next message begins.
-  const bool in_front = found->kind == OutOfMemoryKind::kOnnxRuntime;
-  const size_t begin = in_front ? first - std::min(first, kLongest) : first;
-  const size_t next = line.find(found->words, first + found->words.size());
-  const size_t end = std::min(next, first + kLongest);
-  if (found->read != nullptr) found->read(Words(line.substr(begin, end - begin)), &message);
-  return message;
+  std::ranges::stable_partition(places, [](const Place& place) { return !place.form->warning; });
+  const auto read = [&](const Place& place) { return ReadAt(line, lower, place); };
+  for (const Place& place : places) {
+    if (OutOfMemory message = read(place); message.tried) return message;
+  }
+  return read(places.front());
 }
 
 }  // namespace vramplan

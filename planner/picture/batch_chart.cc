@@ -106,6 +106,7 @@ Markup DrawBatches(const BatchChart& chart) {
   const ByteScale up(highest);
   const BatchScale across(chart.points);
   page.Open("figure", {{"class", "chart batches"}, {"id", "batches"}});
+  AddAxisTitle(kUpwards, "bytes on the device", &page);
   page.Open("div", {{"class", "plot"}});
   AddZones(chart, across, &page);
   AddGrid(up, &page);
@@ -129,6 +130,7 @@ Markup DrawBatches(const BatchChart& chart) {
                  std::to_string(tick));
   }
   page.Close();
+  AddAxisTitle(kAcross, chart.dim, &page);
   std::string caption = "To the right the " + chart.dim +
                         ", upwards the bytes on the device: the likely value, and the "
                         "two ends between which it may lie (cuDNN's workspaces, the context, fragmentation).";

@@ -9,20 +9,6 @@
 namespace vramplan {
 namespace {
 
-Markup DrawBand(const DeviceBand& band) {
-  Markup body;
-  std::vector<std::vector<std::string>> rows;
-  const auto add = [&](const char* name, const Band& row) {
-    rows.push_back({name, ToString(row.low), ToString(row.likely), ToString(row.high)});
-  };
-  add("reserved", band.reserved);
-  if (band.convolutions) add("cuDNN workspaces", *band.convolutions);
-  add("CUDA context, kernels", band.context);
-  add("on the device", band.device());
-  AddTable({{"", false}, {"low", true}, {"likely", true}, {"high", true}}, rows, &body);
-  return body;
-}
-
 // The biggest layers; the others are one row.
 Markup DrawLayers(std::vector<LayerRow> rows, Mode mode) {
   constexpr size_t kMost = 15;
@@ -54,6 +40,20 @@ Markup DrawLayers(std::vector<LayerRow> rows, Mode mode) {
 }
 
 }  // namespace
+
+Markup DrawBand(const DeviceBand& band) {
+  Markup body;
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](const char* name, const Band& row) {
+    rows.push_back({name, ToString(row.low), ToString(row.likely), ToString(row.high)});
+  };
+  add("reserved", band.reserved);
+  if (band.convolutions) add("cuDNN workspaces", *band.convolutions);
+  add("CUDA context, kernels", band.context);
+  add("on the device", band.device());
+  AddTable({{"", false}, {"low", true}, {"likely", true}, {"high", true}}, rows, &body);
+  return body;
+}
 
 void AddStepTables(const StepQuestion& question, const DeviceBand& band, const std::vector<LayerRow>& layers,
                    const std::vector<Assumption>& assumptions, const Notes& notes, Page* page) {

@@ -11,6 +11,9 @@ namespace vramplan {
 
 std::string PrintEstimatePage(const Estimate& estimate, const StepPictures& pictures, const BatchChart& batches);
 
+// Low, likely and high of each part of the bytes on the device.
+Markup DrawBand(const DeviceBand& band);
+
 // The tables and lists that end every page about a step.
 void AddStepTables(const StepQuestion& question, const DeviceBand& band, const std::vector<LayerRow>& layers,
                    const std::vector<Assumption>& assumptions, const Notes& notes, Page* page);

@@ -10,24 +10,16 @@ namespace {
 
 Markup DrawShares(const ExplainReport& report) {
   Markup body;
-  const CardShares& shares = report.shares;
   if (!report.message.capacity) return body;
   const auto capacity = static_cast<double>(report.message.capacity->count());
   std::vector<BarRow> rows;
-  const auto add = [&](const char* name, const std::optional<Bytes>& bytes, const char* color) {
-    if (!bytes) return;
-    const double share = capacity > 0 ? static_cast<double>(bytes->count()) / capacity : 0;
-    rows.push_back({{name, ToString(*bytes), Formatted("%.1f %%", 100 * share)}, share, color});
+  const auto add = [&](const char* name, Bytes bytes, const char* color) {
+    const double share = capacity > 0 ? static_cast<double>(bytes.count()) / capacity : 0;
+    rows.push_back({{name, ToString(bytes), Formatted("%.1f %%", 100 * share)}, share, color});
   };
-  add("live tensors", shares.allocated, "p4");
-  add("reserved, not allocated", shares.unallocated, "p9");
-  add("this process, not PyTorch's allocator", shares.outside, "p10");
-  add("other processes", shares.others, "p7");
-  if (shares.unknown && *shares.unknown > Bytes())
-    add("not in the message (context, other processes)", shares.unknown, "p8");
-  add("free", shares.free, "good");
-  if (report.message.tried) add("what was asked for", report.message.tried, "bad");
+  for (const ShareRow& row : ShareRows(report)) add(row.name, row.bytes, row.color);
   if (rows.empty()) return body;
+  if (report.message.tried) add("what was asked for", *report.message.tried, "bad");
   AddBarTable({{"when it failed", false}, {"bytes", true}, {"of the card", true}}, rows, &body);
   return body;
 }

@@ -62,9 +62,7 @@ Mood MoodOf(Verdict verdict) {
   return verdict == Verdict::kFits ? Mood::kGood : verdict == Verdict::kTight ? Mood::kTight : Mood::kBad;
 }
 
-std::string BadgeOf(Verdict verdict) {
-  return verdict == Verdict::kDoesNotFit ? "does not fit" : std::string(Name(verdict));
-}
+std::string BadgeOf(Verdict verdict) { return SpokenName(verdict); }
 
 std::string PrintFitPage(const Fit& fit, const StepPictures& pictures, const BatchChart& batches) {
   const StepQuestion& question = fit.question;
@@ -104,7 +102,7 @@ std::string PrintFitMatrixPage(const FitMatrix& matrix) {
   const auto count = std::ranges::count_if(matrix.cards, fits);
   Page page;
   page.verb = "fit";
-  page.title = FileName(question.model.file) + " on every card";
+  page.title = FileName(question.model.file) + " on several cards";
   page.verdict = page.title + ": batch " + std::to_string(question.batch) + " fits on " + std::to_string(count) +
                  " of " + std::to_string(matrix.cards.size());
   page.mood = count > 0 ? Mood::kGood : Mood::kBad;
@@ -124,7 +122,7 @@ std::string PrintFitMatrixPage(const FitMatrix& matrix) {
   AddBarTable(
       {{"card", false}, {"usable", true}, {"needs", true}, {"verdict", false}, {"safe batch", true}, {"may fit", true}},
       rows, &body);
-  page.Add("Cards", "The smallest first; the bar is the share of the card that the step needs.", std::move(body));
+  page.Add("Cards", "The bar is the share of the card that the step needs.", std::move(body));
   page.Add("What it rests on", "", DrawSpec(question.spec));
   page.Add("Notes", "", DrawNotes(matrix.notes));
   return PrintPage(page);

@@ -5,10 +5,10 @@ namespace vramplan {
 const char* const kPageStyle = R"css(
 :root{--ink:#1c2430;--soft:#586273;--line:#dde2ea;--surface:#fff;--ground:#f5f6f8;--limit:#b3261e;--accent:#2f5aa8;
 --good:#1a6b4a;--good-ground:#dff3e8;--tight:#7a4d00;--tight-ground:#fdeecb;--bad:#9b1c1c;--bad-ground:#fbe0de;
---band:#2f5aa833;--module:#64748b;color-scheme:light dark}
+--band:#2f5aa833;--module:#64748b;--shade:#1c243055;color-scheme:light dark}
 @media(prefers-color-scheme:dark){:root{--ink:#e7ebf1;--soft:#9ca7b6;--line:#2c3440;--surface:#15191f;--ground:#0e1116;
 --limit:#ff8a80;--accent:#8ab4ff;--good:#7fe0b0;--good-ground:#12382a;--tight:#ffd27a;--tight-ground:#3d2e0c;
---bad:#ffa8a1;--bad-ground:#451a19;--band:#8ab4ff33;--module:#8b98a9}}
+--bad:#ffa8a1;--bad-ground:#451a19;--band:#8ab4ff33;--module:#8b98a9;--shade:#000c}}
 *{box-sizing:border-box}
 html{background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;
 -webkit-text-size-adjust:100%}
@@ -63,6 +63,9 @@ padding:0 6px;border-radius:4px;box-shadow:0 0 0 1px var(--line)}
 border-left:1px solid var(--line);padding:2px 2px 0}
 .span.backward{background:var(--ground)}
 .steps .span{color:var(--ink)}
+.axis{margin:8px 4px 0 0;font-size:12px;color:var(--soft)}
+.axis.up{margin-bottom:-10px}
+.axis.across{margin-top:0;text-align:right}
 .numbers{position:relative;height:22px;margin:4px 4px 0 58px;font-size:12px;color:var(--soft)}
 .numbers span{position:absolute;transform:translateX(-50%)}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 16px;margin:0;padding:0;font-size:13px;color:var(--soft)}
@@ -79,7 +82,10 @@ text-overflow:ellipsis;white-space:nowrap}
 .zone.fails{background:repeating-linear-gradient(135deg,var(--bad-ground) 0 9px,transparent 9px 15px);color:var(--bad)}
 .as-table{margin-top:10px;font-size:14px}
 .as-table>summary{cursor:pointer;color:var(--accent);font-size:13px;width:max-content}
-.scroll{overflow-x:auto;margin-top:8px}
+.scroll{overflow-x:auto;margin-top:8px;background:linear-gradient(to right,var(--surface) 40%,transparent) 0 0/40px 100%
+no-repeat local,linear-gradient(to left,var(--surface) 40%,transparent) 100% 0/40px 100% no-repeat local,
+linear-gradient(to right,var(--shade),transparent) 0 0/14px 100% no-repeat scroll,
+linear-gradient(to left,var(--shade),transparent) 100% 0/14px 100% no-repeat scroll}
 table{border-collapse:collapse;width:100%;font-size:14px}
 th{color:var(--soft);font-weight:500;text-align:left;font-size:13px;vertical-align:bottom}
 th,td{padding:5px 12px 5px 0;border-bottom:1px solid var(--line)}
@@ -142,8 +148,8 @@ code{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wra
 pre{overflow-x:auto;background:var(--ground);border:1px solid var(--line);border-radius:8px;padding:10px 12px;margin:8px 0}
 @media(max-width:560px){main{padding:18px 12px 40px}section{padding:14px 12px;border-radius:10px}
 .plot,.spans,.numbers{margin-left:48px;margin-right:2px}.tree .lane,.tree .share{display:none}
-td.t{min-width:9em}.tree .name{flex:1}.bar-cell{display:none}.narrow{color:transparent!important}.tree details details,.tree details>.leaf{margin-left:12px}
-.peak span{font-size:11.5px}}
+td.t{min-width:9em}.scroll{scrollbar-width:thin}table{width:max-content;min-width:100%}td.t{max-width:60vw}.tree .name{flex:1}.bar-cell{display:none}.narrow{color:transparent!important}.tree details details,.tree details>.leaf{margin-left:12px}
+.peak span,.flag span{font-size:11.5px}.flag span{white-space:normal;width:168px}.plot{margin-top:52px}}
 @media print{nav,.icicle,.path{display:none}section{break-inside:avoid}}
 )css";
 

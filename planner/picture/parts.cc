@@ -12,9 +12,9 @@ const std::array<Part, kParts>& Parts() {
       {"temporaries", "#c2576a", "#e58a98"},
       {"inputs", "#85852a", "#c3c35a"},
       {"workspace", "#8d3a86", "#cf86c6"},
-      {"slack of blocks", "#6f7580", "#9aa1ad"},
-      {"reserved, not allocated", "#7a818c", "#8a919d"},
-      {"CUDA context and kernels", "#5b6270", "#78808c"},
+      {"slack of blocks", "#8a5a2b", "#c98d5e"},
+      {"reserved, not allocated", "#6b9a1f", "#a9d160"},
+      {"CUDA context and kernels", "#4c5361", "#7d8694"},
   }};
   return kParts_;
 }

@@ -72,8 +72,8 @@ std::string PrintPlanPage(const PlanReport& report, const StepPictures& pictures
   page.title = pictures.chart.title;
   page.Say(PrintPlan(report, kWholeLines));
   const std::optional<Plan>& plan = report.decision.chosen;
-  page.mood = plan ? MoodOf(report.verdict) : Mood::kBad;
-  page.badge = plan ? BadgeOf(report.verdict) : "no plan fits";
+  page.mood = plan ? MoodOf(report.on.verdict) : Mood::kBad;
+  page.badge = plan ? BadgeOf(report.on.verdict) : "no plan fits";
   if (plan) {
     page.tiles = {{std::to_string(plan->batch) + (plan->accumulate > 1 ? " x " + std::to_string(plan->accumulate) : ""),
                    "batch of the plan"},
@@ -93,7 +93,7 @@ std::string PrintPlanPage(const PlanReport& report, const StepPictures& pictures
     page.Add("Where the bytes go", "", DrawBreakdown(columns, report.device.context.likely));
   }
   page.Add("Segments at the peak", "", pictures.segments);
-  AddStepTables(report.question, report.band, {}, report.assumptions, report.notes, &page);
+  AddStepTables(report.question, report.on.band, {}, report.assumptions, report.notes, &page);
   return PrintPage(page);
 }
 

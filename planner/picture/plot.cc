@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/picture/parts.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
@@ -54,6 +55,33 @@ void AddGrid(const ByteScale& scale, Markup* to) {
     to->Open("div", {{"class", "tick"}, {"style", "bottom:" + scale.Percent(tick)}});
     to->Element("span", {}, TickText(tick)).Close();
   }
+}
+
+void BeginSvg(const std::string& label, Markup* to) {
+  Markup& svg = *to;
+  svg.Open("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
+                   {"viewBox", "0 0 " + std::to_string(kSvgWidth) + " " + std::to_string(kSvgHeight)},
+                   {"role", "img"},
+                   {"aria-label", label}});
+  svg.Open("metadata").Text("drawn by vramplan").Close();
+  svg.Open("style");
+  svg.Literal(PartStyle());
+  svg.Literal(
+      ":root{--ink:#1c2430;--soft:#5b6472;--line:#d9dee6;--surface:#ffffff;--limit:#b3261e}"
+      "@media(prefers-color-scheme:dark){:root{--ink:#e6eaf0;--soft:#9aa5b4;--line:#303844;--surface:#15191f;"
+      "--limit:#ff8a80}}"
+      "text{font:13px "
+      "system-ui,sans-serif;fill:var(--ink)}.soft{fill:var(--soft)}.title{font-size:17px;font-weight:600}"
+      ".grid{stroke:var(--line)}.ground{fill:var(--surface)}.reserved{fill:none;stroke:var(--ink);stroke-width:1.2;"
+      "vector-effect:non-scaling-stroke}.limit{stroke:var(--limit);stroke-width:1.5;stroke-dasharray:6 4}"
+      ".limit-text{fill:var(--limit)}.peak{fill:var(--surface);stroke:var(--ink);stroke-width:2}"
+      ".curve{fill:none;stroke-width:2.5;vector-effect:non-scaling-stroke}");
+  svg.Close();
+  svg.Empty("rect", {{"class", "ground"}, {"width", "100%"}, {"height", "100%"}});
+}
+
+void AddAxisTitle(const char* direction, const std::string& title, Markup* to) {
+  to->Element("p", {{"class", direction}}, title);
 }
 
 void AddFlag(double share, const ByteScale& scale, Bytes bytes, const std::string& label, Markup* to) {

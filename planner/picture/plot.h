@@ -15,6 +15,7 @@ namespace vramplan {
 
 // Where bytes are in a plot: 0 at the bottom, kPlotHeight at the top.
 inline constexpr int64_t kPlotHeight = 1000;
+inline constexpr int kSvgWidth = 960, kSvgHeight = 560;
 
 class ByteScale {
  public:
@@ -36,6 +37,13 @@ std::string PercentOf(double part, double whole);
 
 // The grid of a chart: a line and a label for each tick.
 void AddGrid(const ByteScale& scale, Markup* to);
+// The head of an SVG by itself: its size (960 x 560), style for light and dark, ground and title; Close() ends it.
+void BeginSvg(const std::string& label, Markup* to);
+
+// What runs upwards, above the plot; what runs to the right, below it.
+void AddAxisTitle(const char* direction, const std::string& title, Markup* to);
+inline constexpr const char* kUpwards = "axis up";
+inline constexpr const char* kAcross = "axis across";
 // A point of a chart with its label above the plot; `share`: from the left.
 void AddFlag(double share, const ByteScale& scale, Bytes bytes, const std::string& label, Markup* to);
 // A line across, with a label: the card's limit.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/picture/estimate_page.h"
 #include "planner/picture/fit_page.h"
 #include "planner/picture/table.h"
 #include "planner/report/parts/breakdown.h"
@@ -38,6 +39,36 @@ Markup DrawSteps(const ScriptReport& report) {
   return body;
 }
 
+// The lines of Python that hold it at its highest moment, or when it failed: the largest ones, then the rest.
+Markup DrawLines(const HighMoment& moment) {
+  constexpr size_t kMost = 15;
+  Markup body;
+  if (moment.rows.empty()) return body;
+  std::vector<BarRow> rows;
+  Bytes rest;
+  int64_t rest_blocks = 0;
+  const Bytes most = moment.rows.front().bytes;
+  for (const HeldRow& row : moment.rows) {
+    if (rows.size() == kMost) {
+      rest += row.bytes;
+      rest_blocks += row.blocks;
+      continue;
+    }
+    const std::string line = row.place.file.empty() ? "no line of Python"
+                                                    : FileName(row.place.file) + ":" + std::to_string(row.place.line) +
+                                                          " " + row.place.function;
+    rows.push_back({{line, std::string(Name(row.phase)), row.module, std::to_string(row.blocks), ToString(row.bytes)},
+                    ShareOf(row.bytes, most),
+                    ""});
+  }
+  if (rest_blocks > 0)
+    rows.push_back(
+        {{"more lines", "", "", std::to_string(rest_blocks), ToString(rest)}, ShareOf(rest, most), "module"});
+  AddBarTable({{"line", false}, {"asked for in", false}, {"module", false}, {"blocks", true}, {"requested", true}},
+              rows, &body);
+  return body;
+}
+
 Page Frame(const ScriptReport& report, const std::string& answer) {
   Page page;
   page.verb = "run";
@@ -55,6 +86,9 @@ Page Frame(const ScriptReport& report, const std::string& answer) {
 
 std::string Finish(Page page, const ScriptReport& report, const StepPictures& pictures) {
   AddPictures(pictures, &page);
+  page.Add(report.oom ? "Lines of Python that held it when it failed" : "Lines of Python that hold it at the peak",
+           ToString(report.moment.requested) + " requested in all.", DrawLines(report.moment));
+  page.Add("How sure it is", "The bytes on the device, low, likely and high.", DrawBand(report.band));
   page.Add("Steps", "PyTorch's own counters; the bar is reserved.", DrawSteps(report));
   page.Add("Segments at the peak", "The recorded requests, as PyTorch's allocator lays them out.", pictures.segments);
   page.Add("Notes", "", DrawNotes(report.notes));
@@ -177,7 +211,7 @@ std::string PrintRecordPage(const RecordReport& report, const StepPictures& pict
 std::string PrintRecordMatrixPage(const RecordMatrix& matrix) {
   Page page;
   page.verb = "fit";
-  page.title = matrix.file + " on every card";
+  page.title = matrix.file + " on several cards";
   page.Say(PrintRecordMatrix(matrix, kWholeLines));
   std::vector<BarRow> rows;
   for (const RecordMatrix::Row& row : matrix.cards) {
@@ -191,7 +225,7 @@ std::string PrintRecordMatrixPage(const RecordMatrix& matrix) {
   }
   Markup body;
   AddBarTable({{"card", false}, {"usable", true}, {"needs", true}, {"verdict", false}}, rows, &body);
-  page.Add("Cards", "The smallest first; the bar is the share of the card.", std::move(body));
+  page.Add("Cards", "The bar is the share of the card.", std::move(body));
   page.Add("Notes", "", DrawNotes(matrix.notes));
   return PrintPage(page);
 }

@@ -196,6 +196,13 @@ std::string PeakText(const StepChart& chart) {
   return "peak " + ToString(chart.series.columns[chart.series.peak].allocated()) + " allocated";
 }
 
+// What the mark in the plot stands at, where the context lies below everything.
+std::string MarkText(const StepChart& chart) {
+  if (chart.context == Bytes()) return PeakText(chart);
+  const Bytes stands_at = chart.series.columns[chart.series.peak].allocated() + chart.context;
+  return PeakText(chart) + ", " + ToString(stands_at) + " with the context";
+}
+
 // "Tesla T4: 14.56 GiB", "a card of 8.00 GiB".
 std::string CardText(const StepChart& chart) {
   const std::string size = ToString(*chart.card);
@@ -213,6 +220,7 @@ Markup DrawStep(const StepChart& chart) {
   const DrawnPlot drawn = DrawStack(chart, scale);
   page.Open("figure", {{"class", "chart step"}, {"id", "step"}});
   AddLegend(drawn.used, &page);
+  AddAxisTitle(kUpwards, "bytes on the device", &page);
   page.Open("div", {{"class", "plot"},
                     {"tabindex", "0"},
                     {"role", "slider"},
@@ -229,9 +237,10 @@ Markup DrawStep(const StepChart& chart) {
   if (chart.card) AddLimit(scale, *chart.card, CardText(chart), &page);
   const SeriesColumn& peak = series.columns[series.peak];
   const double at = (static_cast<double>(series.peak) + 0.5) / columns;
-  AddFlag(at, scale, peak.allocated() + chart.context, PeakText(chart), &page);
+  AddFlag(at, scale, peak.allocated() + chart.context, MarkText(chart), &page);
   page.Close();
   AddAxis(chart, &page);
+  AddAxisTitle(kAcross, "allocations and frees, in order", &page);
   page.Element(
       "figcaption", {},
       "Each column is a stretch of allocations and frees, in order, and shows its highest moment. The peak is in " +
@@ -242,7 +251,7 @@ Markup DrawStep(const StepChart& chart) {
 }
 
 std::string DrawStepSvg(const StepChart& chart) {
-  constexpr int kWidth = 960, kLeft = 76, kRight = 24, kTop = 72, kPlot = 380, kHeight = 560;
+  constexpr int kWidth = kSvgWidth, kLeft = 76, kRight = 24, kTop = 72, kPlot = 380, kHeight = kSvgHeight;
   constexpr int kInner = kWidth - kLeft - kRight;
   const MemorySeries& series = chart.series;
   const ByteScale scale(Highest(chart));
@@ -251,27 +260,10 @@ std::string DrawStepSvg(const StepChart& chart) {
   const auto x = [&](double column) { return std::to_string(kLeft + static_cast<int>(kInner * column / columns)); };
   const DrawnPlot drawn = DrawStack(chart, scale);
   Markup svg;
-  svg.Open("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
-                   {"viewBox", "0 0 " + std::to_string(kWidth) + " " + std::to_string(kHeight)},
-                   {"role", "img"},
-                   {"aria-label", chart.title + ": " + PeakText(chart)}});
-  svg.Open("metadata").Text("drawn by vramplan").Close();
-  svg.Open("style");
-  svg.Literal(PartStyle());
-  svg.Literal(
-      ":root{--ink:#1c2430;--soft:#5b6472;--line:#d9dee6;--surface:#ffffff;--limit:#b3261e}"
-      "@media(prefers-color-scheme:dark){:root{--ink:#e6eaf0;--soft:#9aa5b4;--line:#303844;--surface:#15191f;"
-      "--limit:#ff8a80}}"
-      "text{font:13px "
-      "system-ui,sans-serif;fill:var(--ink)}.soft{fill:var(--soft)}.title{font-size:17px;font-weight:600}"
-      ".grid{stroke:var(--line)}.ground{fill:var(--surface)}.reserved{fill:none;stroke:var(--ink);stroke-width:1.2;"
-      "vector-effect:non-scaling-stroke}.limit{stroke:var(--limit);stroke-width:1.5;stroke-dasharray:6 4}"
-      ".limit-text{fill:var(--limit)}.peak{fill:var(--surface);stroke:var(--ink);stroke-width:2}");
-  svg.Close();
-  svg.Empty("rect", {{"class", "ground"}, {"width", "100%"}, {"height", "100%"}});
+  BeginSvg(chart.title + ": " + PeakText(chart), &svg);
   svg.Element("text", {{"class", "title"}, {"x", std::to_string(kLeft)}, {"y", "28"}}, chart.title);
   svg.Element("text", {{"class", "soft"}, {"x", std::to_string(kLeft)}, {"y", "50"}},
-              PeakText(chart) + ", in " + chart.place);
+              MarkText(chart) + ", in " + chart.place);
   for (const Bytes tick : scale.ticks()) {
     svg.Empty("line", {{"class", "grid"},
                        {"x1", std::to_string(kLeft)},
@@ -283,6 +275,21 @@ std::string DrawStepSvg(const StepChart& chart) {
         {{"class", "soft"}, {"x", std::to_string(kLeft - 8)}, {"y", y(tick)}, {"dy", "4"}, {"text-anchor", "end"}},
         TickText(tick));
   }
+  // The titles of the axes.
+  const std::string middle = std::to_string(kTop + kPlot / 2);
+  svg.Element("text",
+              {{"class", "soft"},
+               {"x", "14"},
+               {"y", middle},
+               {"text-anchor", "middle"},
+               {"transform", "rotate(-90 14 " + middle + ")"}},
+              "bytes on the device");
+  svg.Element("text",
+              {{"class", "soft"},
+               {"x", std::to_string(kWidth - kRight)},
+               {"y", std::to_string(kHeight - 6)},
+               {"text-anchor", "end"}},
+              "allocations and frees, in order");
   svg.Open("svg", {{"x", std::to_string(kLeft)},
                    {"y", std::to_string(kTop)},
                    {"width", std::to_string(kInner)},

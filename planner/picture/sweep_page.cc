@@ -14,7 +14,7 @@ namespace vramplan {
 namespace {
 
 constexpr size_t kCurves = 8;
-constexpr int64_t kAcross = 1000;
+constexpr int64_t kAcrossUnits = 1000;
 
 bool IsNumber(const std::string& text) { return text.find_first_not_of("0123456789") == std::string::npos; }
 
@@ -38,19 +38,35 @@ std::optional<size_t> AxisAcross(const SweepReport& report) {
 
 struct SweepCurve {
   std::string name;                              // "sequence 512", what the other axes are
-  std::vector<std::pair<size_t, Bytes>> points;  // by the place of the value, on the device
+  std::vector<std::pair<double, Bytes>> points;  // where the value is, from the left; on the device
 };
 
-Markup DrawCurves(const SweepReport& report) {
-  Markup page;
+struct SweepCurves {
+  std::string across;
+  std::vector<SweepCurve> curves;  // those that are drawn
+  size_t all = 0;
+  std::vector<std::pair<double, std::string>> values;  // places and texts of the axis
+  Bytes highest;
+};
+
+// Each value stands where the number is, so that a straight line is one.
+std::optional<SweepCurves> CurvesOf(const SweepReport& report) {
   const std::optional<size_t> across = AxisAcross(report);
-  if (!across) return page;
+  if (!across) return std::nullopt;
+  SweepCurves drawn{.across = report.axes[*across]};
   std::vector<std::string> values;
-  std::vector<SweepCurve> curves;
-  Bytes highest = report.device ? report.device->available() : Bytes();
   for (const SweepRow& row : report.rows) {
-    auto value = std::ranges::find(values, row.values[*across]);
-    if (value == values.end()) value = values.insert(values.end(), row.values[*across]);
+    if (std::ranges::find(values, row.values[*across]) == values.end()) values.push_back(row.values[*across]);
+  }
+  const auto number = [](const std::string& text) { return std::strtod(text.c_str(), nullptr); };
+  const auto [low, high] = std::ranges::minmax(values, {}, number);
+  const double from = number(low), width = number(high) - from;
+  if (values.size() < 2 || width <= 0) return std::nullopt;
+  for (const std::string& value : values) drawn.values.emplace_back((number(value) - from) / width, value);
+  std::ranges::sort(drawn.values);
+  std::vector<SweepCurve> curves;
+  drawn.highest = report.device ? report.device->available() : Bytes();
+  for (const SweepRow& row : report.rows) {
     if (!row.levels) continue;
     std::string name;
     for (size_t a = 0; a < row.values.size(); ++a) {
@@ -59,49 +75,85 @@ Markup DrawCurves(const SweepReport& report) {
     auto curve = std::ranges::find(curves, name, &SweepCurve::name);
     if (curve == curves.end()) curve = curves.insert(curves.end(), {name, {}});
     const Bytes device = row.band.device().likely;
-    curve->points.emplace_back(static_cast<size_t>(value - values.begin()), device);
-    highest = std::max(highest, device);
+    curve->points.emplace_back((number(row.values[*across]) - from) / width, device);
+    drawn.highest = std::max(drawn.highest, device);
   }
-  if (values.size() < 2 || curves.empty()) return page;
+  if (curves.empty()) return std::nullopt;
+  drawn.all = curves.size();
   // The names of more would not be told apart: the first, the last, and some between.
   const size_t shown = std::min(kCurves, curves.size());
-  const ByteScale up(highest);
-  const auto x = [&](size_t place) { return static_cast<double>(place) / static_cast<double>(values.size() - 1); };
-  page.Open("figure", {{"class", "chart sweep"}, {"id", "sweep"}});
-  static constexpr std::array<const char*, kCurves> kColors = {"p3", "p4", "p5", "p2", "p7", "p6", "p0", "p1"};
-  Markup lines;
-  page.Open("ul", {{"class", "legend"}});
   for (size_t i = 0; i < shown; ++i) {
-    const SweepCurve& curve = curves[shown == 1 ? 0 : i * (curves.size() - 1) / (shown - 1)];
-    if (!curve.name.empty()) page.Open("li").Element("i", {{"class", kColors[i]}}, "").Text(curve.name).Close();
+    drawn.curves.push_back(curves[shown == 1 ? 0 : i * (curves.size() - 1) / (shown - 1)]);
+    std::ranges::sort(drawn.curves.back().points);
+  }
+  return drawn;
+}
+
+constexpr std::array<const char*, kCurves> kColors = {"p3", "p4", "p5", "p2", "p7", "p6", "p0", "p1"};
+
+Markup DrawPaths(const SweepCurves& drawn, const ByteScale& up) {
+  Markup lines;
+  for (size_t i = 0; i < drawn.curves.size(); ++i) {
+    const SweepCurve& curve = drawn.curves[i];
     std::string path;
     for (const auto& [place, bytes] : curve.points) {
-      path += (path.empty() ? "M" : "L") + std::to_string(static_cast<int64_t>(kAcross * x(place))) + " " +
+      path += (path.empty() ? "M" : "L") + std::to_string(static_cast<int64_t>(kAcrossUnits * place)) + " " +
               std::to_string(up.Y(bytes));
     }
     lines.Open("path", {{"class", "curve"}, {"style", std::string("stroke:var(--") + kColors[i] + ")"}, {"d", path}});
-    lines.Element("title", {}, curve.name.empty() ? report.axes[*across] : curve.name).Close();
+    lines.Element("title", {}, curve.name.empty() ? drawn.across : curve.name).Close();
   }
-  page.Close().Open("div", {{"class", "plot"}});
+  return lines;
+}
+
+// Of the values of the axis those whose texts have room, the first and the last among them.
+std::vector<std::pair<double, std::string>> TicksOf(const SweepCurves& drawn) {
+  constexpr double kRoom = 0.06;
+  std::vector<std::pair<double, std::string>> ticks;
+  for (const auto& value : drawn.values) {
+    const bool last = &value == &drawn.values.back();
+    while (last && ticks.size() > 1 && value.first - ticks.back().first < kRoom) ticks.pop_back();
+    if (last || ticks.empty() || value.first - ticks.back().first >= kRoom) ticks.push_back(value);
+  }
+  return ticks;
+}
+
+std::string LimitText(const Device& device) {
+  const std::string size = ToString(device.available());
+  return device.name.ends_with(size) ? device.name : device.name + ": " + size;
+}
+
+Markup DrawCurves(const SweepReport& report) {
+  Markup page;
+  const std::optional<SweepCurves> drawn = CurvesOf(report);
+  if (!drawn) return page;
+  const ByteScale up(drawn->highest);
+  page.Open("figure", {{"class", "chart sweep"}, {"id", "sweep"}});
+  page.Open("ul", {{"class", "legend"}});
+  for (size_t i = 0; i < drawn->curves.size(); ++i) {
+    const std::string& name = drawn->curves[i].name;
+    if (!name.empty()) page.Open("li").Element("i", {{"class", kColors[i]}}, "").Text(name).Close();
+  }
+  page.Close();
+  AddAxisTitle(kUpwards, "bytes on the device, likely", &page);
+  page.Open("div", {{"class", "plot"}});
   AddGrid(up, &page);
-  page.Open("svg", {{"viewBox", "0 0 " + std::to_string(kAcross) + " " + std::to_string(kPlotHeight)},
+  page.Open("svg", {{"viewBox", "0 0 " + std::to_string(kAcrossUnits) + " " + std::to_string(kPlotHeight)},
                     {"preserveAspectRatio", "none"},
                     {"role", "img"},
-                    {"aria-label", "bytes on the device by " + report.axes[*across]}});
-  page.Append(lines).Close();
-  if (report.device) {
-    AddLimit(up, report.device->available(), report.device->name + ": " + ToString(report.device->available()), &page);
-  }
+                    {"aria-label", "bytes on the device by " + drawn->across}});
+  page.Append(DrawPaths(*drawn, up)).Close();
+  if (report.device) AddLimit(up, report.device->available(), LimitText(*report.device), &page);
   page.Close().Open("div", {{"class", "numbers"}});
-  const size_t every = 1 + values.size() / 12;
-  for (size_t place = 0; place < values.size(); place += every)
-    page.Element("span", {{"style", "left:" + PercentOf(x(place), 1)}}, values[place]);
+  for (const auto& [place, value] : TicksOf(*drawn))
+    page.Element("span", {{"style", "left:" + PercentOf(place, 1)}}, value);
   page.Close();
-  page.Element("figcaption", {},
-               report.axes[*across] + " to the right, value by value; bytes on the device, likely, upwards." +
-                   (shown < curves.size() ? " Of " + std::to_string(curves.size()) + " curves " +
-                                                std::to_string(shown) + " are drawn; the table has all."
-                                          : ""));
+  AddAxisTitle(kAcross, drawn->across, &page);
+  if (drawn->curves.size() < drawn->all) {
+    page.Element("figcaption", {},
+                 "Of " + std::to_string(drawn->all) + " curves " + std::to_string(drawn->curves.size()) +
+                     " are drawn; the table has all.");
+  }
   page.Close();
   return page;
 }
@@ -153,6 +205,76 @@ std::string PrintSweepPage(const SweepReport& report) {
   page.Add("What it rests on", "", DrawSpec(report.question.spec));
   page.Add("Notes", "", DrawNotes(report.notes));
   return PrintPage(page);
+}
+
+Result<std::string> PrintSweepSvg(const SweepReport& report) {
+  const std::optional<SweepCurves> drawn = CurvesOf(report);
+  if (!drawn) {
+    return Error{ErrorCode::kUsage, "--format", "svg draws a curve, and no axis of numbers has two answers",
+                 "type --format html, or --over batch=1:64:x2"};
+  }
+  constexpr int kLeft = 86, kTop = 56, kInner = 850, kPlot = 400;
+  Markup svg;
+  const ByteScale up(drawn->highest);
+  const auto y = [&](Bytes bytes) { return std::to_string(kTop + kPlot * up.Y(bytes) / kPlotHeight); };
+  const std::string bottom = std::to_string(kTop + kPlot), left = std::to_string(kLeft),
+                    right = std::to_string(kLeft + kInner), middle = std::to_string(kTop + kPlot / 2);
+  const std::string title = FileName(report.question.model.file) + " by " + drawn->across;
+  BeginSvg(title, &svg);
+  svg.Element("text", {{"class", "title"}, {"x", left}, {"y", "28"}}, title);
+  for (const Bytes tick : up.ticks()) {
+    svg.Empty("line", {{"class", "grid"}, {"x1", left}, {"x2", right}, {"y1", y(tick)}, {"y2", y(tick)}});
+    svg.Element(
+        "text",
+        {{"class", "soft"}, {"x", std::to_string(kLeft - 8)}, {"y", y(tick)}, {"dy", "4"}, {"text-anchor", "end"}},
+        TickText(tick));
+  }
+  svg.Element("text",
+              {{"class", "soft"},
+               {"x", "14"},
+               {"y", middle},
+               {"text-anchor", "middle"},
+               {"transform", "rotate(-90 14 " + middle + ")"}},
+              "bytes on the device, likely");
+  svg.Open("svg", {{"x", left},
+                   {"y", std::to_string(kTop)},
+                   {"width", std::to_string(kInner)},
+                   {"height", std::to_string(kPlot)},
+                   {"viewBox", "0 0 " + std::to_string(kAcrossUnits) + " " + std::to_string(kPlotHeight)},
+                   {"preserveAspectRatio", "none"}});
+  svg.Append(DrawPaths(*drawn, up)).Close();
+  if (report.device) {
+    const Bytes card = report.device->available();
+    svg.Empty("line", {{"class", "limit"}, {"x1", left}, {"x2", right}, {"y1", y(card)}, {"y2", y(card)}});
+    svg.Element("text", {{"class", "limit-text"}, {"x", std::to_string(kLeft + 6)}, {"y", y(card)}, {"dy", "-5"}},
+                LimitText(*report.device));
+  }
+  for (const auto& [place, value] : TicksOf(*drawn)) {
+    svg.Element("text",
+                {{"class", "soft"},
+                 {"x", std::to_string(kLeft + static_cast<int>(kInner * place))},
+                 {"y", bottom},
+                 {"dy", "18"},
+                 {"text-anchor", "middle"}},
+                value);
+  }
+  svg.Element("text", {{"class", "soft"}, {"x", right}, {"y", bottom}, {"dy", "38"}, {"text-anchor", "end"}},
+              drawn->across);
+  int key = 0;
+  for (size_t i = 0; i < drawn->curves.size(); ++i) {
+    if (drawn->curves[i].name.empty()) continue;
+    const int at = kLeft + key % 3 * (kInner / 3), top = kTop + kPlot + 62 + key / 3 * 18;
+    svg.Empty("rect", {{"class", kColors[i]},
+                       {"x", std::to_string(at)},
+                       {"y", std::to_string(top - 10)},
+                       {"width", "12"},
+                       {"height", "12"},
+                       {"rx", "2"}});
+    svg.Element("text", {{"x", std::to_string(at + 18)}, {"y", std::to_string(top)}}, drawn->curves[i].name);
+    ++key;
+  }
+  svg.Close();
+  return svg.text() + "\n";
 }
 
 }  // namespace vramplan

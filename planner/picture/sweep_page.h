@@ -8,5 +8,7 @@
 namespace vramplan {
 
 std::string PrintSweepPage(const SweepReport& report);
+// Its curves alone, with colours of their own. Error: there is no curve.
+Result<std::string> PrintSweepSvg(const SweepReport& report);
 
 }  // namespace vramplan

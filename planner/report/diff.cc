@@ -12,28 +12,6 @@ namespace {
 
 using enum TextTable::Align;
 
-struct DiffRow {
-  std::string name;
-  Bytes before, after;
-  Bytes change() const { return after - before; }
-  Bytes moved() const { return std::max(change(), before - after); }
-};
-
-// "+12.3 %", "x 52" of much more; of nothing there is no share.
-std::string GrowthText(const DiffRow& row) {
-  if (row.before == Bytes()) return row.after == Bytes() ? "" : "new";
-  if (row.after == Bytes()) return "gone";
-  const double share = 100.0 * static_cast<double>(row.change().count()) / static_cast<double>(row.before.count());
-  constexpr double kMostPercent = 1000;
-  if (share > kMostPercent) return Formatted("x %.0f", share / 100 + 1);
-  return row.change() == Bytes() ? "" : Formatted("%+.1f %%", share);
-}
-
-std::string ChangeText(const DiffRow& row) {
-  if (row.change() == Bytes()) return "";
-  return (row.change() > Bytes() ? "+" : "-") + ToString(row.moved());
-}
-
 std::vector<DiffRow> Levels4(const Diff& diff) {
   const DiffSide& a = diff.before;
   const DiffSide& b = diff.after;
@@ -129,22 +107,6 @@ std::string NamesText(const Diff& diff) {
   return before == after ? diff.before.file + " -> " + diff.after.file : before + " -> " + after;
 }
 
-std::string Headline(const Diff& diff) {
-  const DiffRow row = Levels4(diff).front();
-  std::string text = NamesText(diff) + ": the peak ";
-  if (row.change() == Bytes()) {
-    text += "stays " + ToString(row.after) + " requested";
-  } else {
-    const double share = row.before == Bytes() ? 0
-                                               : 100.0 * static_cast<double>(row.moved().count()) /
-                                                     static_cast<double>(row.before.count());
-    text += std::string(row.change() > Bytes() ? "grows" : "shrinks") + " by " + Formatted("%.1f %%", share) +
-            ", from " + ToString(row.before) + " to " + ToString(row.after) + " requested";
-  }
-  if (!diff.budget) return text;
-  return text + (diff.within() ? ", within the budget of " : ", beyond the budget of ") + BudgetText(*diff.budget);
-}
-
 std::string PlaceText(const DiffSide& side) { return side.phase + (side.node.empty() ? "" : " at " + side.node); }
 
 std::string MovedText(const Diff& diff) {
@@ -231,12 +193,56 @@ const char* ModulesTitle(const Diff& diff) {
 
 }  // namespace
 
+// Of nothing there is no share.
+std::string GrowthText(const DiffRow& row) {
+  if (row.before == Bytes()) return row.after == Bytes() ? "" : "new";
+  if (row.after == Bytes()) return "gone";
+  const double share = 100.0 * static_cast<double>(row.change().count()) / static_cast<double>(row.before.count());
+  constexpr double kMostPercent = 1000;
+  if (share > kMostPercent) return Formatted("x %.0f", share / 100 + 1);
+  return row.change() == Bytes() ? "" : Formatted("%+.1f %%", share);
+}
+
+std::string ChangeText(const DiffRow& row) {
+  if (row.change() == Bytes()) return "";
+  return (row.change() > Bytes() ? "+" : "-") + ToString(row.moved());
+}
+
+std::string Headline(const Diff& diff) {
+  const DiffRow row = Levels4(diff).front();
+  std::string text = NamesText(diff) + ": the peak ";
+  if (row.change() == Bytes()) {
+    text += "stays " + ToString(row.after) + " requested";
+  } else {
+    const double share = row.before == Bytes() ? 0
+                                               : 100.0 * static_cast<double>(row.moved().count()) /
+                                                     static_cast<double>(row.before.count());
+    text += std::string(row.change() > Bytes() ? "grows" : "shrinks") + " by " + Formatted("%.1f %%", share) +
+            ", from " + ToString(row.before) + " to " + ToString(row.after) + " requested";
+  }
+  if (!diff.budget) return text;
+  return text + (diff.within() ? ", within the budget of " : ", beyond the budget of ") + BudgetText(*diff.budget);
+}
+
 bool Diff::within() const {
   if (!budget || after.requested <= before.requested) return true;
   const Bytes growth = after.requested - before.requested;
   if (!budget->percent) return growth <= budget->bytes;
   return static_cast<double>(growth.count()) * 100.0 <=
          *budget->percent * static_cast<double>(before.requested.count());
+}
+
+std::vector<DiffTable> TablesOf(const Diff& diff) {
+  return {{"The peak", "level", Levels4(diff)},
+          {"At the peak", "what it is for", CategoryRows(diff)},
+          {"Modules", ModulesTitle(diff), RolledUp(ModuleRows(diff), kMostModules)}};
+}
+
+std::vector<std::string> ChangesOf(const Diff& diff) {
+  std::vector<std::string> lines;
+  for (const OptionChange& change : OptionChanges(diff)) lines.push_back(OptionText(change));
+  if (const std::string moved = MovedText(diff); !moved.empty()) lines.push_back(moved);
+  return lines;
 }
 
 std::string PrintDiff(const Diff& diff, const Style& style) {

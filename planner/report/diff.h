@@ -6,6 +6,7 @@
 // the allocator.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,25 @@ struct Diff {
   Notes notes;
   bool within() const;  // true without a budget
 };
+
+struct DiffRow {
+  std::string name;
+  Bytes before, after;
+  Bytes change() const { return after - before; }
+  Bytes moved() const { return std::max(change(), before - after); }
+};
+std::string ChangeText(const DiffRow& row);  // "+1.20 GiB"; of no change ""
+std::string GrowthText(const DiffRow& row);  // "+12.3 %", "x 52" of much more, "new", "gone"
+
+// Each of the tables: the levels of the peak, its categories, its modules; without rows where the answers have none.
+struct DiffTable {
+  std::string heading, title;
+  std::vector<DiffRow> rows;
+};
+std::vector<DiffTable> TablesOf(const Diff& diff);
+std::string Headline(const Diff& diff);
+// Options that differ, and where the peak went: a line each.
+std::vector<std::string> ChangesOf(const Diff& diff);
 
 // Reads an answer of estimate or run. Error: it is another JSON, or a member is missing.
 Result<DiffSide> SideOf(const std::string& file, const Json& answer);

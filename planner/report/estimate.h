@@ -11,6 +11,7 @@
 #include "planner/report/parts/device_band.h"
 #include "planner/report/parts/layer_table.h"
 #include "planner/report/parts/model_facts.h"
+#include "planner/report/verdict.h"
 #include "planner/report/writing/json.h"
 #include "planner/report/writing/style.h"
 #include "planner/spec/device.h"
@@ -50,7 +51,10 @@ struct Estimate {
   PeakPlace place;
   ContextBand context;
   DeviceBand band;
-  std::optional<Device> device;  // when a card was named
+  std::optional<Device> device;    // when a card was named; then, as fit gives them:
+  std::optional<Verdict> verdict;  //   at this batch
+  std::string roomy;               //   RoomyText
+  Bytes on_a_larger_card;          //   device, likely
   int training_steps = 3;        // those beyond them are batches of a validation
   std::vector<LayerRow> layers;
   std::vector<Bytes> over_step;          // requested over its first two steps, for a sparkline

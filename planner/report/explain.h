@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/base/note.h"
 #include "planner/oom/cause.h"
@@ -20,6 +21,7 @@ namespace vramplan {
 struct ExplainedStep {
   StepQuestion question;  // its batch: given, or the one that was found
   bool batch_found = false;
+  bool version_told = false;  // the message says that PyTorch was older than 2.0
   std::optional<RequestMatch> match;
   Bytes room;                         // what the allocator could take there
   bool room_told = false;             // by the message; else the card's size less a context
@@ -28,6 +30,13 @@ struct ExplainedStep {
   bool expandable_fits = false;
   std::optional<LargestBatch> largest;  // in that room
   std::string plan;                     // the command line that says what to change
+};
+
+// A row of the table of where the card's memory was; `color` is the picture's.
+struct ShareRow {
+  const char* name;
+  Bytes bytes;
+  const char* color;
 };
 
 struct ExplainReport {
@@ -39,6 +48,9 @@ struct ExplainReport {
   std::string saved;  // --save: the profile that has what the message says about the card; empty: none
   Notes notes;
 };
+
+// Nothing: the message does not say how large the card is, or nothing else.
+std::vector<ShareRow> ShareRows(const ExplainReport& report);
 
 std::string PrintExplain(const ExplainReport& report, const Style& style);
 Json ToJson(const ExplainReport& report);

@@ -13,22 +13,18 @@
 #include "planner/report/parts/assumption.h"
 #include "planner/report/parts/device_band.h"
 #include "planner/report/parts/host.h"
+#include "planner/report/parts/kept_graphs.h"
+#include "planner/report/verdict.h"
 #include "planner/solver/batch_search.h"
 
 namespace vramplan {
 
-enum class Verdict : uint8_t { kFits, kTight, kDoesNotFit };
-std::string_view Name(Verdict verdict);  // "fits", "tight", "does-not-fit"
-
-// One card's answer.
-struct CardFit {
+// One card's answer, at the batch asked for.
+struct CardFit : OnCard {
   Device device;
   std::string id;  // of the catalogue; empty for a bare size
-  Verdict verdict = Verdict::kDoesNotFit;
-  Peak peak;        // at the batch asked for: within the capacity when it fits, else as if the card had no end
-  DeviceBand band;  // around `peak`
   LargestBatch largest;
-  int64_t safe_batch = 0;  // the largest that fits at the high end of the band, too; 0: none
+  int64_t safe_batch = 0;  // the largest that fits at the high end of the band, too, whatever was asked; 0: none
   // What the card has less what the step needs; negative: so much too much.
   Bytes MarginAt(Bytes needs) const { return device.available() - needs; }
   bool operator<(const CardFit& other) const { return device.usable < other.device.usable; }
@@ -61,16 +57,19 @@ struct Fit {
   std::optional<HostMemory> host;  // --host
   std::vector<LadderRow> ladder;
   std::vector<WhatIf> what_if;
+  std::optional<KeptGraphs> kept;  // of a step that fits
   std::vector<Assumption> assumptions;
   Notes notes;
 };
 
-// --gpu all: the smallest card first.
+// --gpu all: the smallest card first; --gpu t4,a10: in that order.
 struct FitMatrix {
   StepQuestion question;
   std::vector<CardFit> cards;
   Notes notes;
 };
+// Null: it fits on none of them.
+const CardFit* SmallestThatFits(const FitMatrix& matrix);
 
 // "none", "1 module", "16 modules".
 std::string CheckpointingText(const LadderRow& row);

@@ -21,10 +21,9 @@ struct PlanReport {
   std::string id;  // of the catalogue; empty for a bare size
   std::string optimizer;
   Decision decision;
-  Verdict verdict = Verdict::kDoesNotFit;  // of the chosen plan
-  DeviceBand band;                         // around its peak
-  int64_t safe_batch = 0;                  // the largest safe batch with the chosen plan's settings; 0: none
-  std::optional<Plan> instead;             // if no plan holds the batch: the same samples a step, accumulated
+  OnCard on;                    // of the chosen plan
+  int64_t safe_batch = 0;       // the largest safe batch with the chosen plan's settings; 0: none
+  std::optional<Plan> instead;  // if no plan holds the batch: the same samples a step, accumulated
   PlanLadder ladder;
   std::optional<Ideal> ideal;            // of the chosen plan, when it checkpoints
   StepParts parts;                       // of the unchanged step, at the user's batch or the smallest

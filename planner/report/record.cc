@@ -75,7 +75,11 @@ Json LevelsOf(const RecordedWay& way) {
 
 Json WayJson(const RecordedWay& way) {
   Json json = Json::Object();
-  json.Set("change", way.change).Set("how", way.how).Set("verdict", Name(way.verdict)).Set("peak", LevelsOf(way));
+  json.Set("change", way.change)
+      .Set("how", way.how)
+      .Set("verdict", Name(way.verdict))
+      .Set("peak", LevelsOf(way))
+      .Set("on_a_larger_card", way.OnALargerCard());
   return json;
 }
 
@@ -96,6 +100,16 @@ Json DeviceJson(const std::string& id, const Device& device) {
 }
 
 }  // namespace
+
+Bytes BeyondOnePool(const Record& record) {
+  const Bytes ours = Replay(Played(record).timeline, 1, AllocatorConfig(), Bytes::Max()).peak.reserved;
+  return record.reserved > ours ? record.reserved - ours : Bytes();
+}
+
+OnCard VerdictOfRecord(const Record& record, Bytes beyond, const Device& device, const AllocatorConfig& given) {
+  const PlayedRecord played = Played(record);
+  return VerdictOf({played.timeline, nullptr, 1, record.cudnn, beyond}, device, given);
+}
 
 RecordMoment MomentOf(const Record& record, const PlayedRecord& played, size_t event) {
   const RecordRow& row = record.rows[played.rows[event]];
@@ -151,10 +165,13 @@ Json ToJson(const RecordReport& report) {
 
 std::string PrintRecordMatrix(const RecordMatrix& matrix, const Style& style) {
   const auto fits = [](const RecordMatrix::Row& row) { return row.way.verdict != Verdict::kDoesNotFit; };
-  const auto smallest = std::ranges::find_if(matrix.cards, fits);
+  const RecordMatrix::Row* smallest = nullptr;
+  for (const RecordMatrix::Row& row : matrix.cards) {
+    if (fits(row) && (smallest == nullptr || row.device.usable < smallest->device.usable)) smallest = &row;
+  }
   std::string text = matrix.file + " fits as recorded on " + std::to_string(std::ranges::count_if(matrix.cards, fits)) +
                      " of " + std::to_string(matrix.cards.size()) + " cards";
-  if (smallest != matrix.cards.end()) {
+  if (smallest != nullptr) {
     text += "; the smallest is " + smallest->device.name + ": needs " +
             ToString(NeedsOf(smallest->way, smallest->device)) + " of " + ToString(smallest->device.available());
   }

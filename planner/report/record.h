@@ -17,13 +17,16 @@
 namespace vramplan {
 
 // The recorded run on a card, changed or not.
-struct RecordedWay {
+struct RecordedWay : OnCard {
   std::string change;  // "as recorded"
   std::string how;     // what to type or to write; empty: nothing
-  Peak peak;           // within the capacity when it fits, else as if the card had no end
-  DeviceBand band;
-  Verdict verdict = Verdict::kDoesNotFit;
 };
+
+// What the run reserved above what our allocator does with the same requests: PyTorch keeps a pool for each stream, and
+// a replay has one.
+Bytes BeyondOnePool(const Record& record);
+// `beyond`: BeyondOnePool of the run as recorded, without the changes that `record` may have.
+OnCard VerdictOfRecord(const Record& record, Bytes beyond, const Device& device, const AllocatorConfig& given);
 
 // Where the record asks for something: of a peak, or of what a card refuses.
 struct RecordMoment {
@@ -47,7 +50,7 @@ struct RecordReport {
   Notes notes;
 };
 
-// A record on every card of the catalogue, the smallest first.
+// A record on every card of the catalogue, the smallest first, or on those that were named.
 struct RecordMatrix {
   std::string file;
   struct Row {

@@ -1,9 +1,13 @@
 #include "planner/report/script.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "planner/record/played.h"
 #include "planner/report/parts/model_facts.h"
+#include "planner/report/record.h"
+#include "planner/report/script_seen.h"
+#include "planner/report/writing/numbers.h"
 
 namespace vramplan {
 namespace {
@@ -23,12 +27,29 @@ void NoteRefusals(ScriptReport* report) {
          "the script ran out of memory " + std::to_string(times) + (times == 1 ? " time" : " times") + " and went on",
          "a search for a batch size does so; the figures are of what it then ran"});
   }
+  if (report->oom && report->recording.limit < 1) {
+    report->notes.Add({"own-limit", Severity::kWarning, FileName(report->oom->place.file),
+                       "the script allows itself " + Formatted("%.3g %%", 100 * report->recording.limit) +
+                           " of the card by set_per_process_memory_fraction",
+                       "without it, what it takes is told of the whole card"});
+  }
   if (const auto& last = report->recording.last; last && last->retries > 0 && times == 0) {
     report->notes.Add({"cache-given-back", Severity::kNote, "",
                        "PyTorch gave its cache back " + std::to_string(last->retries) +
                            " times because the card was full: a step takes longer then",
                        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may avoid it"});
   }
+}
+
+void NoteEvaluation(ScriptReport* report) {
+  const HighMoment& moment = report->moment;
+  if (!moment.keeps_graphs || moment.of_graphs == Bytes()) return;
+  const CodePlace& place = report->oom ? report->oom->place : moment.place;
+  report->notes.Add({"evaluation-with-gradients", Severity::kWarning,
+                     FileName(place.file) + ":" + std::to_string(place.line),
+                     "an evaluation computes with gradients: torch.no_grad() around it would free up to " +
+                         ToString(moment.of_graphs),
+                     "a sum of losses keeps their graphs too: add loss.item()"});
 }
 
 void NoteLibrary(ScriptReport* report) {
@@ -84,11 +105,58 @@ void NoteValues(ScriptReport* report) {
   }
 }
 
+// A context for each process on the card.
+ContextBand ContextsOf(const ScriptReport& report) {
+  ContextBand band = report.device.context;
+  for (int64_t i = 1; report.together && i < report.together->contexts; ++i) {
+    band.low += report.device.context.low;
+    band.likely += report.device.context.likely;
+    band.high += report.device.context.high;
+  }
+  return band;
+}
+
+// What the command's environment sets; the defaults where it cannot be read.
+AllocatorConfig ConfigOfEnvironment() {
+  for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+    const char* text = std::getenv(name);
+    if (text == nullptr) continue;
+    const Result<AllocatorConfig> config = ParseAllocatorConfig(text);
+    if (config.ok()) return *config;
+  }
+  return {};
+}
+
+bool TellsAll(const Recording& recording) {
+  const auto tells = [](const HistoryEvent& event) { return event.kind == HistoryKind::kTag; };
+  return std::ranges::any_of(recording.history, tells) && !MomentOf(recording).before_history;
+}
+
+// As `fit` of its record decides, where the record is whole: the run itself shows that it fits at the likely values.
+void DecideVerdict(ScriptReport* report) {
+  report->verdict = Verdict::kFits;
+  if (report->oom) {
+    report->verdict = Verdict::kDoesNotFit;
+  } else if (report->card_given && report->together) {
+    // Each process was refused only what the card does not have: that all of them find room is not shown by the run.
+    const Band needs = report->band.device();
+    const Bytes has = report->device.available();
+    report->verdict = needs.likely > has ? Verdict::kDoesNotFit : needs.high > has ? Verdict::kTight : Verdict::kFits;
+  } else if (report->card_given && TellsAll(report->recording)) {
+    const Record record = RecordOf(report->recording, report->card.cudnn);
+    const OnCard on = VerdictOfRecord(record, BeyondOnePool(record), report->device, ConfigOfEnvironment());
+    report->verdict = on.verdict == Verdict::kFits ? Verdict::kFits : Verdict::kTight;
+    if (on.verdict == Verdict::kFits) KeepWithin(report->device.available(), &report->band);
+    report->on_a_larger_card = std::max(report->band.device().likely, on.roomy + report->device.context.likely);
+  } else if (report->card_given && report->band.device().high > report->device.available()) {
+    report->verdict = Verdict::kTight;
+  }
+}
+
 }  // namespace
 
 std::optional<Peak> ReplayedPeak(const Recording& recording, bool cudnn) {
-  const auto tells = [](const HistoryEvent& event) { return event.kind == HistoryKind::kTag; };
-  if (std::ranges::none_of(recording.history, tells) || MomentOf(recording).before_history) return std::nullopt;
+  if (!TellsAll(recording)) return std::nullopt;
   return Replay(Played(RecordOf(recording, cudnn)).timeline, 1, AllocatorConfig(), Bytes::Max());
 }
 
@@ -111,19 +179,18 @@ void Conclude(ScriptReport* report) {
   report->moment = report->oom ? MomentOfRefusal(recording) : MomentOf(recording);
   // A thread of PyTorch's has no line of Python: that of the backward is its.
   if (report->oom && report->oom->place.file.empty()) report->oom->place = report->moment.place;
+  const Bytes reserved = report->together ? report->together->bytes : recording.peak().reserved;
   ReservedEnds ends;
   ends.uncertain = report->card.cudnn;
-  ends.high = recording.peak().reserved;
-  report->band = BandOf(recording.peak().reserved, ends, report->device.context);
-  if (report->oom) {
-    report->verdict = Verdict::kDoesNotFit;
-  } else if (report->card_given && report->band.device().high > report->device.available()) {
-    report->verdict = Verdict::kTight;
-  }
+  ends.high = reserved;
+  report->band = BandOf(reserved, ends, ContextsOf(*report));
+  DecideVerdict(report);
   NoteRefusals(report);
+  NoteEvaluation(report);
   NoteLibrary(report);
   NoteValues(report);
   NoteHost(report);
+  NoteSaved(report);
   if (report->moment.before_history) {
     report->notes.Add({"history-lost", Severity::kWarning, "",
                        "the history of allocations is not whole: who holds the peak is incomplete",

@@ -16,6 +16,7 @@
 #include "planner/allocator/replay.h"
 #include "planner/report/fit.h"
 #include "planner/report/parts/device_band.h"
+#include "planner/report/script_next.h"
 #include "planner/report/writing/json.h"
 #include "planner/report/writing/style.h"
 #include "planner/spec/device.h"
@@ -39,7 +40,8 @@ struct ScriptReport {
   Recording recording;                   // of the process that took the most
   CardLog card;                          // of the same process
   std::vector<ScriptProcess> processes;
-  int64_t gpus = 1;  // ranks that --gpus asked for
+  std::optional<CardLog::Together> together;  // several processes had one card: all that they held of it
+  int64_t gpus = 1;                           // ranks that --gpus asked for
   bool card_given = false;
   Device device;  // without a card: one that is never full
   std::string capability;
@@ -47,6 +49,10 @@ struct ScriptReport {
   std::optional<RecordedRefusal> oom;  // that ended it
   DeviceBand band;
   Verdict verdict = Verdict::kFits;
+  // What the same requests take on a card that is never full, at the likely context; nothing: the record is not whole, or no
+  // card was named.
+  std::optional<Bytes> on_a_larger_card;
+  std::optional<ScriptNext> next;  // of one that does not fit
   Notes notes;
 };
 

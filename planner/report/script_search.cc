@@ -112,6 +112,35 @@ std::string PrintLargest(const ScriptLargest& largest, const ScriptReport& repor
          Below(PrintLaws(LawsOf(largest), style)) + "\n" + PrintScript(report, style);
 }
 
+std::string AdviceText(const std::vector<ScriptTried>& tried, const ScriptReport& report) {
+  const auto needs = [](const ScriptReport& run) { return run.band.device().likely; };
+  const std::string has = ToString(report.device.available());
+  // `Verdict` rises from fits to does-not-fit. Those that change the least come first.
+  const ScriptTried* best = nullptr;
+  const ScriptTried* least = nullptr;
+  for (const ScriptTried& each : tried) {
+    if (!each.report || each.report->oom) continue;
+    if (best == nullptr || each.report->verdict < best->report->verdict) best = &each;
+    if (least == nullptr || needs(*each.report) < needs(*least->report)) least = &each;
+  }
+  if (report.verdict != Verdict::kFits && best != nullptr && best->report->verdict < report.verdict) {
+    const bool surely = best->report->verdict == Verdict::kFits;
+    std::string text = "To make it " + std::string(surely ? "fit" : "fit, if tightly") + ", " + best->advice + " (" +
+                       best->changed + "): it then needs " + ToString(needs(*best->report)) + " of " + has + ".";
+    if (least != best) text += " The least is " + ToString(needs(*least->report)) + ", with " + least->change + ".";
+    return text;
+  }
+  if (report.oom) {
+    return "None of these changes alone makes it fit: combine them, make the batch or the input smaller, or take a "
+           "larger card.";
+  }
+  const std::string as_it_is = report.card_given ? "It fits as it is. " : "";
+  if (least == nullptr || needs(*least->report) >= needs(report))
+    return as_it_is + "None of these changes saves memory.";
+  return as_it_is + "The most is saved by " + least->change + ", " + ToString(needs(*least->report)) + " instead of " +
+         ToString(needs(report)) + ": " + least->advice + " (" + least->changed + ").";
+}
+
 std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport& report, const Style& style) {
   TextTable table({{"change", kLeft},
                    {"requested", kRight},
@@ -134,7 +163,8 @@ std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport
     if (each.report) row(each.change, *each.report);
     changed += "  " + Wrapped(each.change + ": " + each.changed, style.width - 2, "    ") + "\n";
   }
-  return PrintScript(report, style) + "\nrun again with a change:\n" + table.Print(style.width) + changed;
+  return PrintScript(report, style) + "\nrun again with a change:\n" + table.Print(style.width) + changed + "\n" +
+         Wrapped(AdviceText(tried, report), style.width, "") + "\n";
 }
 
 std::string PrintReal(const ScriptReport& report, const ScriptReport& real, const std::string& card,
@@ -210,7 +240,7 @@ Json ToJson(const std::vector<ScriptTried>& tried, const ScriptReport& report) {
     rows.Push(std::move(row));
   }
   Json json = ToJson(report);
-  return json.Set("tried", std::move(rows));
+  return json.Set("tried", std::move(rows)).Set("advice", AdviceText(tried, report));
 }
 
 Json ToJson(const std::vector<VariedRun>& runs) {

@@ -44,6 +44,7 @@ struct VariedRun {
 // One row of --try: a change, what it really changed, and the run with it.
 struct ScriptTried {
   std::string change;   // "expandable segments"
+  std::string advice;   // "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
   std::string changed;  // "model.layers (8 x LlamaDecoderLayer)"; without a report why there is none
   std::optional<ScriptReport> report;
 };
@@ -55,7 +56,9 @@ std::vector<SweepLaw> LawsOf(const std::vector<VariedRun>& runs);
 
 // `report`: of the run with the largest number, or, where none runs, of the lowest.
 std::string PrintLargest(const ScriptLargest& largest, const ScriptReport& report, const Style& style);
+// Which change to make: where the script does not fit, the first with which it does; else the one that saves the most.
 // `report`: of the script as it is.
+std::string AdviceText(const std::vector<ScriptTried>& tried, const ScriptReport& report);
 std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport& report, const Style& style);
 // `real`: of the same command on a card that is there.
 std::string PrintReal(const ScriptReport& report, const ScriptReport& real, const std::string& card,

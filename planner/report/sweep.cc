@@ -74,6 +74,9 @@ std::string PrintSweep(const SweepReport& report, const Style& style) {
   for (const std::string& axis : report.axes) columns.push_back({axis, kRight});
   columns.insert(columns.end(), {{"requested", kRight}, {"reserved", kRight}, {"on the device", kRight}});
   if (report.device) columns.push_back({"verdict", kLeft});
+  const auto gives_back = [](const SweepRow& row) { return row.levels && row.roomy > row.levels->reserved; };
+  const bool larger = report.device && std::ranges::any_of(report.rows, gives_back);
+  if (larger) columns.push_back({"on a larger card", kRight});
   if (report.all_cards) columns.push_back({"smallest card", kLeft, true});
   columns.push_back({"", kLeft, true});
   Bytes most;
@@ -86,6 +89,7 @@ std::string PrintSweep(const SweepReport& report, const Style& style) {
     cells.push_back(row.levels ? ToString(row.levels->reserved) : "");
     cells.push_back(row.levels ? ToString(device) : "");
     if (report.device) cells.emplace_back(row.verdict ? vramplan::Name(*row.verdict) : "");
+    if (larger) cells.push_back(gives_back(row) ? ToString(device + (row.roomy - row.levels->reserved)) : "");
     if (report.all_cards) cells.push_back(!row.card ? "" : row.card->empty() ? "none" : *row.card);
     const double share = most > Bytes() ? static_cast<double>(device.count()) / static_cast<double>(most.count()) : 0;
     cells.push_back(row.levels ? Bar(share, 20, style.unicode) : row.failure);
@@ -131,7 +135,10 @@ Json ToJson(const SweepReport& report) {
     } else {
       object.Set("failure", row.failure);
     }
-    if (row.verdict) object.Set("verdict", vramplan::Name(*row.verdict));
+    if (row.verdict) {
+      object.Set("verdict", vramplan::Name(*row.verdict))
+          .Set("on_a_larger_card", row.band.device().likely + (row.roomy - row.levels->reserved));
+    }
     if (row.card) object.Set("smallest_card", row.card->empty() ? Json() : Json(*row.card));
     rows.Push(std::move(object));
   }

@@ -25,6 +25,7 @@ struct SweepRow {
   std::optional<Levels> levels;     // nothing: `failure` says why
   DeviceBand band;
   std::optional<Verdict> verdict;   // on the card that was named
+  Bytes roomy;                      // reserved on a card that is never full
   std::optional<std::string> card;  // --gpu all: the smallest that holds it; "": none does
   std::string failure;
 };

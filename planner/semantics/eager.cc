@@ -8,7 +8,7 @@ namespace vramplan::eager {
 Eager::Eager(Memory& memory, const TrainingSpec& spec, int64_t batch, Notes* notes)
     : memory_(memory), spec_(spec), batch_(batch), notes_(notes) {}
 
-DType Eager::ModelType(DType in_file) const { return TypeInRun(in_file, spec_.precision); }
+DType Eager::ModelType(DType in_file) const { return TypeInRun(in_file, spec_); }
 
 Ints Eager::At(const Shape& sizes) const {
   Ints lengths;

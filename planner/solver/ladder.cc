@@ -15,6 +15,15 @@ Optimizer EightBits(Optimizer optimizer) {
   return optimizer == Optimizer::kLion ? Optimizer::kLion8bit : Optimizer::kNone;
 }
 
+// Within the card where it fits, else as if the card had no end: as fit answers it.
+Peak PeakOn(const PlanProblem& problem, const Timeline& timeline, int64_t batch) {
+  Peak peak = Replay(timeline, batch, problem.config, problem.capacity);
+  if (!peak.out_of_memory) return peak;
+  AllocatorConfig endless = problem.config;
+  endless.device_total.reset();
+  return Replay(timeline, batch, endless, Bytes::Max());
+}
+
 class Climber {
  public:
   Climber(const PlanProblem& problem, const Plan& start) : problem_(problem) { ladder_.start = start; }
@@ -23,7 +32,7 @@ class Climber {
     Plan& start = ladder_.start;
     const Result<Timeline> timeline = problem_.LayoutOf(start)(start.batch);
     if (!timeline.ok()) return timeline.error();
-    start.peak = Replay(*timeline, start.batch, problem_.config, Bytes::Max());
+    start.peak = PeakOn(problem_, *timeline, start.batch);
     TimePlan(problem_, &start);
     const Result<std::optional<Plan>> largest = LargestPlan(problem_, start);
     if (!largest.ok()) return largest.error();
@@ -53,11 +62,11 @@ class Climber {
     const Plan& start = ladder_.start;
     const Result<Timeline> timeline = changed.LayoutOf(plan)(plan.batch);
     if (!timeline.ok()) return;
-    const Peak peak = Replay(*timeline, plan.batch, changed.config, Bytes::Max());
+    const Peak peak = PeakOn(changed, *timeline, plan.batch);
     TimePlan(changed, &plan);
     const Result<std::optional<Plan>> largest = LargestPlan(changed, plan);
     if (!largest.ok()) return;
-    ladder_.rungs.push_back({change, option, start.peak.peak.allocated - peak.peak.allocated,
+    ladder_.rungs.push_back({change, option, start.peak.peak.reserved - peak.peak.reserved,
                              *largest ? (*largest)->batch : 0, plan.SecondsASample() / start.SecondsASample() - 1});
   }
 

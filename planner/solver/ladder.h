@@ -16,13 +16,13 @@ namespace vramplan {
 struct PlanRung {
   std::string change;  // in words: "fused optimizer"
   std::string option;  // as typed: "--optimizer-impl fused"
-  Bytes saves;         // of the allocated peak at the ladder's batch; below zero: it takes more
+  Bytes saves;         // of the reserved peak at the ladder's batch, as two fits differ; below zero: it takes more
   int64_t batch = 0;   // the largest that fits with this change alone; 0: none
   double time = 0;     // a sample takes so much more: 0.09 is 9 %, below zero: less
 };
 
 struct PlanLadder {
-  Plan start;           // the step as the user has it, at the ladder's batch; its peak as on a card without end
+  Plan start;           // the step as the user has it, at the ladder's batch; its peak as fit has it
   int64_t largest = 0;  // batch that fits as it is
   std::vector<PlanRung> rungs;
 };

@@ -114,8 +114,6 @@ Result<Card> FindCard(std::string_view name) {
     for (const Card* card : matches) ids.push_back(card->id);
     return error("is ambiguous: it can be " + JoinChoices(ids), "type --gpu " + ids.front());
   }
-  if (name.find(',') != std::string_view::npos)
-    return error("is not in the catalogue", "name one card, or type vramplan fit FILE --gpu all");
   // "16gb"
   const size_t unit = key.find_first_not_of("0123456789");
   if (unit != 0 && unit != std::string::npos &&

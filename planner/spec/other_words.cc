@@ -31,7 +31,9 @@ constexpr std::array kOptions = {
     WordRow{" seq seq-len seqlen seq-length sequence sequence-length max-length max-seq-len max-seq-length block-size "
             "context-length ",
             {"--dim", "type --dim NAME=N with the name that vramplan inspect shows, as sequence=128"}},
-    WordRow{" img-size imgsz image-size input-size input-shape resolution shape height width size ",
+    WordRow{" img-size imgsz image-size img resolution height width crop-size ",
+            {"--image", "type --image 512, or --image HEIGHTxWIDTH"}},
+    WordRow{" input-size input-shape shape size ",
             {"--input", "type --input NAME=AxBxC with the input's name, as x=8x3x224x224"}},
     WordRow{" infer inference forward predict test no-grad ", {"--mode", "type --mode infer"}},
     WordRow{" eval evaluate validation ", {"--mode", "type --mode eval"}},
@@ -43,6 +45,10 @@ constexpr std::array kOptions = {
             {"--clip-grad-norm", "type --clip-grad-norm X"}},
     WordRow{" recompute grad-checkpointing gradient-checkpointing activation-checkpointing ",
             {"--checkpoint", "type --checkpoint MODULE; vramplan plan chooses the modules"}},
+    WordRow{" lora qlora lora-r lora-rank lora-alpha peft adapter adapters ",
+            {"--trainable",
+             "adapters are part of the model: export it with them, or in Python: "
+             "vramplan.fit(peft.get_peft_model(model, config), inputs, gpu=\"t4\")"}},
     WordRow{" criterion loss-fn loss-function ", {"--loss", "type --loss LOSS"}},
     WordRow{" torch torch-version pytorch pytorch-version ", {"--framework", "type --framework pytorch@2.15"}},
     WordRow{" sdpa attn attn-implementation flash-attention ", {"--attention", "type --attention KIND"}},

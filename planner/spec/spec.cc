@@ -152,6 +152,10 @@ DType TypeInRun(DType in_file, Precision precision) {
   }
 }
 
+DType TypeInRun(DType in_file, const TrainingSpec& spec) {
+  return spec.precision_of_file ? in_file : TypeInRun(in_file, spec.precision);
+}
+
 std::string_view Name(Mode mode) { return NameIn(kModes, mode); }
 std::string_view Name(Precision precision) { return NameIn(kPrecisions, precision); }
 std::string_view Name(Optimizer optimizer) { return NameIn(kOptimizers, optimizer); }

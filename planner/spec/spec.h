@@ -78,6 +78,8 @@ enum class Ema : uint8_t { kNone, kAveragedModel, kModelEmaV2, kModelEmaV3 };
 // The type in the run of a value that has type `in_file` in the file: under pure fp16, bf16 and fp64, fp32 becomes that
 // precision; autocast leaves parameters and inputs as they are.
 DType TypeInRun(DType in_file, Precision precision);
+struct TrainingSpec;
+DType TypeInRun(DType in_file, const TrainingSpec& spec);  // nothing is cast where the file has the precision already
 
 // The names of the command line, and back. Parse... lists the choices in its error.
 std::string_view Name(Mode mode);
@@ -187,6 +189,7 @@ struct TrainingSpec {
   Loss loss = Loss::kAuto;
   std::string loss_on;  // which output it is of: its place from 1, its name, or kEveryOutput; empty: UsualOutput
   Framework framework = kNewestFramework;
+  bool precision_of_file = false;  // the file's calls are in it already
   Attention attention = Attention::kAuto;
   Inplace inplace = Inplace::kAuto;
   std::vector<std::string> checkpoint;  // paths of checkpointed modules, as given

@@ -150,6 +150,7 @@ Description Read(const std::string& text) {
   Description machine;
   std::string lines = text;
   for (char& c : lines) c = c == ';' ? '\n' : c;
+  int spare = 0;
   std::istringstream stream(lines);
   for (std::string line; std::getline(stream, line);) {
     std::istringstream words(line);
@@ -162,6 +163,8 @@ Description Read(const std::string& text) {
       char dot = 0;
       words >> major >> dot >> minor;
       machine.cuda = major * 1000 + minor * 10;
+    } else if (word == "spare") {
+      words >> spare;
     } else if (word == "wsl") {
       machine.wsl = true;
     } else if (word == "fail") {
@@ -181,6 +184,13 @@ Description Read(const std::string& text) {
       Stop(line);
     }
   }
+  for (; spare > 0 && !machine.cards.empty() && machine.cards.size() < kMostCards; --spare) {
+    const Card named = Plain("", machine.cards.size());
+    machine.cards.push_back(machine.cards.front());
+    machine.cards.back().pci = named.pci;
+    machine.cards.back().uuid = named.uuid;
+    machine.cards.back().spare = true;
+  }
   // What is not usable is the driver's.
   for (Card& card : machine.cards) card.total = std::max(card.total, card.usable);
   return machine;
@@ -197,7 +207,9 @@ Description DescriptionOfEnvironment() {
 std::vector<int> VisibleCards(const std::vector<Card>& all, const char* visible) {
   std::vector<int> cards;
   if (visible == nullptr) {
-    for (size_t i = 0; i < all.size(); ++i) cards.push_back(static_cast<int>(i));
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].spare) cards.push_back(static_cast<int>(i));
+    }
     return cards;
   }
   std::istringstream words(visible);
@@ -211,6 +223,12 @@ std::vector<int> VisibleCards(const std::vector<Card>& all, const char* visible)
     cards.push_back(static_cast<int>(card - all.begin()));
   }
   return cards;
+}
+
+int CardsSeen(const std::vector<Card>& all, const char* visible) {
+  int seen = static_cast<int>(std::ranges::count(all, false, &Card::spare));
+  for (const int card : VisibleCards(all, visible)) seen = std::max(seen, card + 1);
+  return seen;
 }
 
 }  // namespace pretend

@@ -19,10 +19,14 @@ struct Holder {
   int64_t BytesAt(int look) const;
 };
 
+// A machine with more is none that anybody has.
+constexpr int kMostCards = 64;
+
 struct Card {
   std::string name, uuid, pci = "0000:00:04.0";
   int major = 7, minor = 5, multiprocessors = 40;
   bool mig = false, hides_processes = false;
+  bool spare = false;                              // only there for who names it by CUDA_VISIBLE_DEVICES
   int64_t total = 0, usable = 0, granularity = 0;  // bytes, as all the following
   int64_t context = 0, kernel = 0, cublas = 0, cudnn = 0;
   std::optional<int64_t> largest_piece;
@@ -62,7 +66,10 @@ Description Read(const std::string& text);
 Description DescriptionOfEnvironment();
 
 // CUDA_VISIBLE_DEVICES as CUDA reads it: indices and the beginnings of UUIDs; what comes after a wrong one is not seen.
-// Null: all of them. Gives indices of `all`.
+// Null: all but the spare ones. Gives indices of `all`.
 std::vector<int> VisibleCards(const std::vector<Card>& all, const char* visible);
+
+// How many cards the machine has for who looks from outside: those that are not spare, and up to the last one named.
+int CardsSeen(const std::vector<Card>& all, const char* visible);
 
 }  // namespace pretend

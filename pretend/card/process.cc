@@ -17,18 +17,40 @@ uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uint64_t>(poin
 }  // namespace
 
 Process& Process::This() {
-  static Process* const process = new Process(DescriptionOfEnvironment(), std::getenv("CUDA_VISIBLE_DEVICES"));
+  static Process* const process = [] {
+    const char* const folder = std::getenv("VRAMPLAN_RECORDING");
+    auto* const made = new Process(DescriptionOfEnvironment(), nullptr, folder == nullptr ? "" : folder);
+    made->asks_environment_ = true;
+    return made;
+  }();
   return *process;
 }
 
-Process::Process(const Description& description, const char* visible)
-    : description_(description), visible_(VisibleCards(description.cards, visible)) {
+Process::Process(const Description& description, const char* visible, const std::string& folder)
+    : description_(description),
+      visible_(VisibleCards(description.cards, visible)),
+      companions_(folder.empty() ? "" : folder + "/cards") {
   for (const Card& card : description_.cards) machine_.push_back(std::make_unique<OnCard>(card));
 }
 
 Process::OnCard::OnCard(const Card& of)
     : card(of), memory(static_cast<uint64_t>(of.usable), static_cast<uint64_t>(of.context)) {
   if (of.largest_piece) memory.set_largest_piece(static_cast<uint64_t>(*of.largest_piece));
+}
+
+const std::vector<int>& Process::visible() const {
+  if (asks_environment_) {
+    std::call_once(asked_, [&] { visible_ = VisibleCards(description_.cards, std::getenv("CUDA_VISIBLE_DEVICES")); });
+  }
+  return visible_;
+}
+
+void Process::Tell(OnCard& on) {
+  const uint64_t used = on.memory.used(), context = on.memory.held() - used;
+  if (used == on.told_used && context == on.told_context) return;
+  on.told_used = used;
+  on.told_context = context;
+  companions_.Hold(static_cast<int>(&on.card - description_.cards.data()), used, context);
 }
 
 void Process::Refresh(OnCard& on) const {
@@ -40,7 +62,9 @@ bool Process::Use(int card) {
   Refresh(on);
   // Nobody retained it: it is the runtime's, or of a program that takes it for granted.
   if (on.retained == 0) on.runtime = true;
-  return on.memory.MakeContext();
+  const bool made = on.memory.MakeContext();
+  Tell(on);
+  return made;
 }
 
 bool Process::StartRuntime(int card) {
@@ -55,6 +79,7 @@ bool Process::Retain(int card) {
   OnCard& on = on_card(card);
   Refresh(on);
   if (!on.memory.MakeContext()) return false;
+  Tell(on);
   ++on.retained;
   return true;
 }
@@ -77,6 +102,7 @@ void Process::End(int card) {
   on.memory.EndContext();
   on.runtime = false;
   on.allocations = 0;
+  Tell(on);
   std::erase_if(pages_, [&](const auto& pages) { return pages.second.card == card; });
 }
 
@@ -86,13 +112,19 @@ uint64_t Process::Allocate(int card, uint64_t bytes) {
   OnCard& on = on_card(card);
   const auto neighbour = on.card.neighbour.find(++on.allocations);
   if (neighbour != on.card.neighbour.end()) on.neighbours += neighbour->second;
-  return Use(card) ? on.memory.Allocate(bytes) : 0;
+  if (!Use(card)) return 0;
+  const uint64_t address = on.memory.Allocate(bytes);
+  Tell(on);
+  return address;
 }
 
 bool Process::Free(uint64_t address) {
   const std::lock_guard lock(mutex_);
   for (const auto& on : machine_) {
-    if (on->memory.Owns(address)) return on->memory.Free(address);
+    if (!on->memory.Owns(address)) continue;
+    const bool freed = on->memory.Free(address);
+    Tell(*on);
+    return freed;
   }
   const auto range = host_.find(address);
   if (range == host_.end() || !range->second.ours) return false;
@@ -105,6 +137,7 @@ bool Process::Free(uint64_t address) {
 uint64_t Process::CreatePages(int card, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (!Has(card) || !Use(card) || !on_card(card).memory.Take(bytes)) return 0;
+  Tell(on_card(card));
   pages_[++last_pages_] = {card, bytes};
   return last_pages_;
 }
@@ -113,7 +146,9 @@ bool Process::ReleasePages(uint64_t handle) {
   const std::lock_guard lock(mutex_);
   const auto pages = pages_.find(handle);
   if (pages == pages_.end()) return false;
-  on_card(pages->second.card).memory.Give(pages->second.bytes);
+  OnCard& on = on_card(pages->second.card);
+  on.memory.Give(pages->second.bytes);
+  Tell(on);
   pages_.erase(pages);
   return true;
 }
@@ -230,6 +265,11 @@ Process::Counts Process::CountsOf(int card) const {
   const std::lock_guard lock(mutex_);
   const DeviceMemory& memory = on_card(card).memory;
   return {memory.used(), memory.peak(), memory.refused()};
+}
+
+Companions::Peak Process::Together(int machine_card) const {
+  const std::lock_guard lock(mutex_);
+  return companions_.Together(machine_card);
 }
 
 uint64_t Process::managed_peak() const {

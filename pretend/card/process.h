@@ -17,9 +17,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "pretend/card/captures.h"
+#include "pretend/card/companions.h"
 #include "pretend/card/description.h"
 #include "pretend/card/device_memory.h"
 #include "pretend/card/echo.h"
@@ -37,13 +39,14 @@ struct Place {
 
 class Process {
  public:
-  // Made on first use of what VRAMPLAN_PRETEND_GPU and CUDA_VISIBLE_DEVICES say; never destroyed, because frameworks
-  // free memory while the program ends.
+  // Made on first use of what VRAMPLAN_PRETEND_GPU says; never destroyed, because frameworks free memory while the program
+  // ends. CUDA_VISIBLE_DEVICES is read when CUDA is first asked for its cards: NVML may be asked before a script sets it.
   static Process& This();
-  explicit Process(const Description& description, const char* visible = nullptr);
+  // `folder`: of the command's companions; empty: there are none.
+  explicit Process(const Description& description, const char* visible = nullptr, const std::string& folder = "");
 
   // Those that CUDA_VISIBLE_DEVICES shows; everything below counts them so, but for SeenOf.
-  int cards() const { return static_cast<int>(visible_.size()); }
+  int cards() const { return static_cast<int>(visible().size()); }
   const Card& card(int index) const { return on_card(index).card; }
   const Description& description() const { return description_; }
   bool Has(int card) const { return card >= 0 && card < cards(); }
@@ -99,6 +102,8 @@ class Process {
     Refusals refused;
   };
   Counts CountsOf(int card) const;
+  // With the command's other processes, of a card of the machine.
+  Companions::Peak Together(int machine_card) const;
   uint64_t managed_peak() const;
 
   bool BeginCapture(void* stream, void* graph);
@@ -119,20 +124,26 @@ class Process {
     bool runtime = false;  // the runtime holds the context until the program ends
     int allocations = 0;   // of this context
     int64_t neighbours = 0;
+    uint64_t told_used = 0, told_context = 0;  // to the companions
   };
   // The lock is held.
   bool IsDevice(uint64_t address) const;
   bool Use(int card);  // a context is there; false: there is no room for it
   void Refresh(OnCard& on) const;
+  void Tell(OnCard& on);  // the companions, what this process holds now
   void End(int card);
 
-  OnCard& on_card(int index) const { return *machine_[static_cast<size_t>(visible_[static_cast<size_t>(index)])]; }
+  const std::vector<int>& visible() const;
+  OnCard& on_card(int index) const { return *machine_[static_cast<size_t>(visible()[static_cast<size_t>(index)])]; }
   int look() const { return std::max(looks_[0], looks_[1]); }
 
   mutable std::mutex mutex_;
   Description description_;
   std::vector<std::unique_ptr<OnCard>> machine_;  // in the order of the description
-  std::vector<int> visible_;                      // indices of machine_
+  bool asks_environment_ = false;                 // for the cards that are visible
+  mutable std::once_flag asked_;
+  mutable std::vector<int> visible_;  // indices of machine_
+  Companions companions_;
   std::array<int, 2> looks_{};
   struct Pages {
     int card = 0;

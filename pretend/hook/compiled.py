@@ -6,7 +6,14 @@ import os
 import sys
 
 
-def install(torch, when_imported, wrap, guarded):
+def install(torch, when_imported, wrap, guarded, step_aside):
+    # Not when torch.compile is called: libraries decorate functions that nobody calls. When the first of them is compiled.
+    def watch(frames):
+        if hasattr(frames, "_compile"):
+            wrap(frames, "_compile", step_aside)
+        else:
+            wrap(torch, "compile", step_aside)
+    when_imported("torch._dynamo.convert_frame", watch)
     if sys.stderr.isatty():
         numbers = itertools.count(1)
         when_imported("torch._inductor.compile_fx", lambda inductor: wrap(inductor, "compile_fx", lambda: print(

@@ -10,11 +10,11 @@ import gc
 
 
 class Details:
-    def __init__(self, torch, guarded, when):
-        self.torch, self.when = torch, when
+    def __init__(self, torch, guarded, when, modules):
+        self.torch, self.when, self.modules = torch, when, modules
         self.lines = []  # (when, words)
         self.inside = 0  # backwards that run: forwards in there are recomputations
-        self.known = {}  # id of a module that was called by the script: whether it has parameters
+        self.tagged = type(modules.names)()  # modules that the script called, whose parameters are told
         self.unseen = False  # torch.compile was called: no module tells any more that its forward runs
         self.guarded = guarded
         self.wrap_zero_grad(torch.optim.Optimizer)
@@ -67,12 +67,11 @@ class Details:
             self.line("at", "loss")
 
     def has_parameters(self, module):
-        known = self.known.get(id(module))
-        if known is None:
-            known = self.known[id(module)] = next(module.parameters(), None) is not None
+        if not self.tagged.get(module):
+            self.tagged.set(module, True)
             self.tag("parameters", module.parameters())
             self.tag("buffers", module.buffers())
-        return known
+        return self.modules.has_parameters(module)
 
     def tag_modules(self):
         """What has_parameters tags, of every module that there is. DeepSpeed's optimizers have copies of parameters."""

@@ -51,6 +51,5 @@ def lines(entries, modules, details, text, own_folder, events=None):
 
 
 def _without_ours(frames, own_folder):
-    """The lines that led to this folder's, or all of them: the innermost come first."""
-    ours = [number for number, frame in enumerate(frames) if os.path.dirname(frame["filename"]) == own_folder]
-    return frames[ours[-1] + 1:] if ours else frames
+    """Functions of the script may run inside of ours, such as a closure that step() calls: theirs stay."""
+    return [frame for frame in frames if os.path.dirname(frame["filename"]) != own_folder]

@@ -12,9 +12,10 @@ def _names(folder):
         return None
 
 
-def wait_for_ranks(folder):
-    """A rank that is gone early is a failure to those that still want it: until all have written, but not long."""
-    ranks = int(os.environ.get("LOCAL_WORLD_SIZE") or 0)
+def wait_for_ranks(folder, world):
+    """A rank that is gone early is a failure to those that still want it: until all have written, but not long. Those here
+    are as many as the launcher says, and where it does not, all of the `world`."""
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE") or world)
     for _ in range(200):
         names = _names(folder)
         if names is None or sum(name.endswith(".recording") for name in names) >= ranks:

@@ -7,6 +7,7 @@ recorded by its memory history. The format of the file is described in pretend/r
 """
 
 import atexit
+import functools
 import importlib.machinery
 import importlib.util
 import os
@@ -14,6 +15,7 @@ import re
 import sys
 import threading
 import time
+import weakref
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _FOLDER = os.environ.get("VRAMPLAN_RECORDING")
@@ -24,9 +26,18 @@ _DETAILS = os.environ.get("VRAMPLAN_DETAILS") == "1"  # a run that is recorded: 
 _REAL = os.environ.get("VRAMPLAN_REAL") == "1"  # the card is one: what is read of it are values
 _STEPS = int(os.environ.get("VRAMPLAN_STEPS") or 0)  # 0: until the script ends
 _SECONDS = float(os.environ.get("VRAMPLAN_SECONDS") or 0)  # 0: without a limit
-# Entries of the history that are kept: about 1 KiB of host memory each. The oldest are lost first.
-_MOST_ENTRIES = 2_000_000
-_LEVELS = (("requested", "requested_bytes"), ("allocated", "allocated_bytes"), ("reserved", "reserved_bytes"))
+_MOST_NAMES = 2_000_000  # of modules that ran; the oldest are lost first
+
+
+def _part(name):
+    """A module beside this one, under a name that no script has."""
+    spec = importlib.util.spec_from_file_location("vramplan_" + name, os.path.join(_HERE, name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_when_imported = _part("imports").when_imported
 
 
 class _PerCard(dict):
@@ -36,28 +47,32 @@ class _PerCard(dict):
 class _Recorder:
     def __init__(self, torch):
         self.torch = torch
-        self.stats = getattr(torch._C, "_cuda_memoryStats", None)  # a wheel without CUDA has none
+        self.counters = _part("counters").Counters(torch)
         self.lock = threading.RLock()
         self.lines = []  # steps, marks and errors, in their order
-        self.modules = []  # (when, name of the module that is entered, or left for the one around it)
+        self.modules = None
+        self.ran = []  # (when, name of the module that is entered, or left for the one around it)
         self.timed = not re.match(r"2\.[01]\.", torch.__version__)  # entries of the history have their time
-        self.names = {}  # id of a module: its name below the outermost module that was called
-        self.running = threading.local()
-        self.kept_peaks = {}  # what the script would read if nobody had reset the peaks
         self.steps = 0
-        self.leader = None  # the optimizer whose steps are counted: the first that stepped
+        # The optimizer whose steps are counted: the first that stepped, and when that is gone the next one.
+        self.leader = lambda: None
+        self.steps_of_leader = 0
         self.others = False  # another one steps too
+        self.in_backward = 0
         self.began = time.monotonic()
         self.done = False
-        self.history = False
         self.alone = None
         self.ranks = None  # alone.py too: how to wait for what collectives hold
+        self.rank = None  # which of how many, as torch.distributed said last
         self.by_value = {}  # (what, file, line, function): how often
         self.changed = []  # what --try changed
         self.details = None
+        self.saved = None  # saved.py
         self.host = None
         self.last_read = None  # the line that last read a value which nobody knows
         self.refusing = None  # the card that refused memory last
+        self.process = os.getpid()
+        self.leave_process = os._exit
 
     # -- beginning
 
@@ -69,36 +84,34 @@ class _Recorder:
         from torch.optim import optimizer
         optimizer.register_optimizer_step_pre_hook(self.guarded(self.before_update))
         optimizer.register_optimizer_step_post_hook(self.guarded(self.after_update))
-        modules, leave = torch.nn.modules.module, self.guarded(self.leave)
-        self.forward_hooks = [modules.register_module_forward_pre_hook(self.guarded(self.enter))]
-        try:
-            self.forward_hooks.append(modules.register_module_forward_hook(leave, always_call=True))
-        except TypeError:  # torch 2.0: a forward that fails is not told
-            self.forward_hooks.append(modules.register_module_forward_hook(leave))
+        self.modules = _part("modules").Modules(torch, self.guarded, self.enter, self.leave)
         if _DETAILS:
-            self.details = _part("details").Details(torch, self.guarded, self.when)
+            self.details = _part("details").Details(torch, self.guarded, self.when, self.modules)
         self.keep_values = lambda: None
         if not _REAL:
             self.host = _part("host").install(self.guarded(self.value), self.guarded(self.value_read), _ON_HOST)
             self.keep_values = _part("values").install(torch, self.guarded(self.value), _when_imported, self.host)
-        self.wrap(torch, "compile", self.step_aside)
-        _part("compiled").install(torch, _when_imported, self.wrap, self.guarded)
+        self.saved = _part("saved").Saved(torch, _when_imported, self.place, _FOLDER, not _REAL)
+        _part("compiled").install(torch, _when_imported, self.wrap, self.guarded, self.guarded(self.step_aside))
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
         self.wrap_backward()
-        torch._C._cuda_memoryStats = self.told_stats
-        reset = torch._C._cuda_resetPeakMemoryStats
-        self.reset_peaks = reset
-
-        def told_reset(device):
-            self.kept_peaks.pop(device, None)
-            reset(device)
-        torch._C._cuda_resetPeakMemoryStats = told_reset
+        if torch.distributed.is_available():
+            for owner in (torch.distributed, torch.distributed.distributed_c10d):
+                self.wrap(owner, "init_process_group", then=self.guarded(self.note_rank))
+        self.counters.install()
+        os._exit = self.exit_at_once
+        if not (_ALONE or _REAL):
+            _part("ranks").install(torch, _FOLDER, self.guarded)
         torch.cuda._lazy_call(self.guarded(self.start_history))
         if _STEPS and not _REAL:
             _part("endless").watch(self)
         if _SECONDS:
             threading.Thread(target=self.watch, daemon=True).start()
+
+    def note_rank(self):
+        """Launchers say it in variables of their own: torchrun in RANK, Lightning in LOCAL_RANK and NODE_RANK."""
+        self.rank = self.torch.distributed.get_rank(), self.torch.distributed.get_world_size()
 
     def watch_failure(self):
         before = sys.excepthook
@@ -114,7 +127,7 @@ class _Recorder:
         """A fault of ours must not become one of the script."""
         def call(*arguments, **named):
             try:
-                function(*arguments, **named)
+                return function(*arguments, **named)
             except Exception as error:  # noqa: BLE001
                 self.line("fault", function.__name__, repr(error))
         return call
@@ -134,9 +147,11 @@ class _Recorder:
         setattr(owner, name, wrapped)
 
     def step_aside(self):
-        """torch.compile looks into Python functions: ours would be in its way."""
-        for hook in self.forward_hooks:
-            hook.remove()
+        """Something is compiled now: Python functions are looked into, and ours would be in the way."""
+        for name in self.modules.remove():
+            if self.details:
+                self.details.line("out", name, "")
+            self.ran.append((self.when(), ""))
         if self.details:
             self.details.unseen = True
         self.keep_values()
@@ -158,44 +173,33 @@ class _Recorder:
 
         def wrapped(*arguments, **named):
             self.mark("backward")
+            self.in_backward += 1
             try:
                 return run(*arguments, **named)
             finally:
+                self.in_backward -= 1
                 self.mark("after-backward")
         wrapped.__wrapped__ = run
         setattr(autograd, name, wrapped)
 
     def start_history(self):
-        record = self.torch.cuda.memory._record_memory_history
-        try:
-            record("all", context="alloc", stacks="python", max_entries=_MOST_ENTRIES)
-        except TypeError:  # torch 2.0
-            record(True, trace_alloc_max_entries=_MOST_ENTRIES, trace_alloc_record_context=True)
-        self.history = True
+        other = self.counters.other_allocator()
+        if other:
+            self.line("allocator", other)
+            self.end("allocator")
+        self.counters.start_history()
         self.torch._C._cuda_attach_out_of_memory_observer(self.guarded(self.out_of_memory))
 
     # -- while the script runs
-
-    def cards(self):
-        return range(self.torch.cuda.device_count())
 
     def fullest(self):
         """The card that is reported: the one that refused memory, else the one that held the most."""
         if self.refusing is not None:
             return self.refusing
-        return max(self.cards(), key=lambda card: self.told_stats(card)["reserved_bytes"]["all"]["peak"])
+        return max(self.counters.cards(), key=lambda card: self.counters.peaks_of_run(card)[2])
 
     def used(self):
         return self.torch.cuda.is_initialized()
-
-    def told_stats(self, device):
-        """The counters as the script would read them without us."""
-        stats = self.stats(device)
-        for kind, pools in self.kept_peaks.get(device, {}).items():
-            for pool, peak in pools.items():
-                if stats[kind][pool]["peak"] < peak:
-                    stats[kind][pool]["peak"] = peak
-        return stats
 
     def line(self, *words):
         per_card = any(isinstance(word, _PerCard) for word in words)
@@ -217,59 +221,48 @@ class _Recorder:
             frame = frame.f_back
         return "", 0, ""
 
-    def allocations(self, stats):
-        """How many there were so far: where in the history we are."""
-        return stats["allocation"]["all"]["allocated"]
-
     def when(self):
         """Microseconds as the history has them, or, where it has none, how many allocations and frees there were."""
         if self.timed:
             return time.time_ns() // 1000
-        return self.events(self.torch.cuda.current_device()) if self.used() else 0
+        return self.counters.events(self.torch.cuda.current_device()) if self.used() else 0
 
-    def events(self, card):
-        blocks = self.stats(card)["allocation"]["all"]
-        return blocks["allocated"] + blocks["freed"]
-
-    def mark(self, what):
+    def mark(self, what, *more):
         if not self.used() or self.done:
             return
         try:
             if self.details and "update" in what:
                 self.details.line("at", what)
             with self.lock:
-                counts = _PerCard((card, (self.allocations(self.stats(card)),)) for card in self.cards())
-                self.line("mark", what, counts, *self.place())
+                counts = self.per_card(lambda card, stats: [self.counters.allocations(card, stats)])
+                self.line("mark", what, counts, *self.place(), *more)
         except Exception as error:  # noqa: BLE001
             self.line("fault", what, repr(error))
 
-    def enter(self, module, arguments):
-        names = getattr(self.running, "names", None)
-        if names is None:
-            names = self.running.names = []
-        if self.done_enough and not names and not self.others and self.torch.is_grad_enabled():
-            self.end("steps")
-        if not names and id(module) not in self.names:
-            self.names.update((id(each), name or type(module).__name__) for name, each in module.named_modules())
-        name = self.names.get(id(module), type(module).__name__)
-        if self.details:
-            self.details.enter(module, arguments, name, not names)
-        names.append(name)
-        self.modules.append((self.when(), name))
-        if len(self.modules) > _MOST_ENTRIES:
-            del self.modules[:_MOST_ENTRIES // 2]
+    def per_card(self, words):
+        return _PerCard((card, words(card, self.counters.stats(card))) for card in self.counters.cards())
 
-    def leave(self, module, _, result):
-        names = getattr(self.running, "names", None)
-        if names:
-            name = names.pop()
-            if self.details:
-                self.details.leave(module, result, name, not names)
-            self.modules.append((self.when(), names[-1] if names else ""))
+    def enter(self, module, arguments, name, outermost):
+        graph = self.torch.is_grad_enabled()
+        if outermost and self.done_enough and not self.others and graph:
+            self.end("steps")
+        # What is computed again within a backward is the backward's.
+        if outermost and not self.in_backward and self.modules.has_parameters(module):
+            self.mark("inference" if not graph else "forward" if module.training else "forward-of-eval", name)
+        if self.details:
+            self.details.enter(module, arguments, name, outermost)
+        self.ran.append((self.when(), name))
+        if len(self.ran) > _MOST_NAMES:
+            del self.ran[:_MOST_NAMES // 2]
+
+    def leave(self, module, result, name, outermost):
+        if self.details:
+            self.details.leave(module, result, name, outermost)
+        self.ran.append((self.when(), self.modules.around()))
 
     @property
     def done_enough(self):
-        return _STEPS and self.steps >= _STEPS
+        return _STEPS and self.steps_of_leader >= _STEPS
 
     def settle(self):
         """Collectives cost no time here, so that a step is over before their watchdog lets tensors go."""
@@ -280,13 +273,33 @@ class _Recorder:
             self.ranks = self.alone or _part("alone")
         self.ranks.settle(self.torch)
 
-    def before_update(self, optimizer, *_):
-        if self.done_enough and optimizer is self.leader:
+    def before_update(self, optimizer, arguments, named):
+        if self.done_enough and optimizer is self.leader():
             self.end("steps")
         self.settle()
         if self.details and self.used() and not self.done:
             self.details.before_update(optimizer)
         self.mark("update")
+        return self.with_marked_closure(optimizer, arguments, named)
+
+    def with_marked_closure(self, optimizer, arguments, named):
+        """A closure computes forward and backward within step(): Lightning's loop, LBFGS. The update is what is around."""
+        closure = named.get("closure") or (arguments[1] if len(arguments) > 1 else None)
+        if not callable(closure):
+            return None
+
+        @functools.wraps(closure, updated=())
+        def marked(*given, **given_by_name):
+            self.mark("after-update")
+            try:
+                return closure(*given, **given_by_name)
+            finally:
+                if self.details and self.used() and not self.done:
+                    self.guarded(self.details.before_update)(optimizer)
+                self.mark("update")
+        if "closure" in named:
+            return arguments, dict(named, closure=marked)
+        return (arguments[0], marked, *arguments[2:]), named
 
     def after_update(self, optimizer, *_):
         if not self.used() or self.done:
@@ -297,43 +310,32 @@ class _Recorder:
         self.mark("after-update")
         if self.details:
             self.details.after_update(optimizer)
-        if self.leader is None:
-            self.leader = optimizer
-        if optimizer is not self.leader:
+        if self.leader() is None:
+            self.leader, self.steps_of_leader, self.others = weakref.ref(optimizer), 0, False
+        if optimizer is not self.leader():
             self.others = True
             return
         self.steps += 1
+        self.steps_of_leader += 1
         if self.details:
             self.details.line("at", "step")
         self.count_step()
 
     def count_step(self):
+        def words(card, stats):
+            values = [self.counters.allocations(card, stats), *self.counters.peaks_of_step(card, stats)]
+            values += [stats[level]["all"]["current"] for level in self.counters.levels]
+            self.counters.step_over(card, stats)
+            return values
         with self.lock:
-            counters = _PerCard()
-            for card in self.cards():
-                stats = self.stats(card)
-                counters[card] = [self.allocations(stats)] + [
-                    stats[kind]["all"][value] for value in ("peak", "current") for _, kind in _LEVELS]
-                self.keep_peaks(card, stats)
-                self.reset_peaks(card)
-            self.line("step", self.steps, counters, round(time.monotonic() - self.began, 3))
-
-    def keep_peaks(self, card, stats):
-        kept = self.kept_peaks.setdefault(card, {})
-        for kind, pools in stats.items():
-            if not isinstance(pools, dict):
-                continue
-            for pool, values in pools.items():
-                if isinstance(values, dict) and "peak" in values:
-                    most = kept.setdefault(kind, {})
-                    most[pool] = max(most.get(pool, 0), values["peak"])
+            self.line("step", self.steps, self.per_card(words), round(time.monotonic() - self.began, 3))
 
     def out_of_memory(self, device, asked, total, free):
         with self.lock:
             self.refusing = device
-            stats = self.stats(device)
-            words = [stats[kind]["all"]["current"] for _, kind in _LEVELS]
-            self.line("out-of-memory", self.allocations(stats), asked, total, free, *words, *self.place())
+            stats = self.counters.stats(device)
+            words = [stats[level]["all"]["current"] for level in self.counters.levels]
+            self.line("out-of-memory", self.counters.allocations(device, stats), asked, total, free, *words, *self.place())
 
     def watch(self):
         time.sleep(_SECONDS)
@@ -349,7 +351,19 @@ class _Recorder:
         except Exception as error:  # noqa: BLE001  this may be a thread of ours, and the script must end all the same
             print("vramplan: the recording was not written: %r" % error, file=sys.stderr)
         if not _ALONE:
-            _part("processes").wait_for_ranks(_FOLDER)
+            _part("processes").wait_for_ranks(_FOLDER, (self.rank or (0, 0))[1])
+        self.leave_now(0)
+
+    def exit_at_once(self, code):
+        """os._exit() runs no end of Python's: this is the end. Of a process that is forked too, where it used the card."""
+        self.guarded(self.write_if_used)()
+        self.leave_now(code)
+
+    def write_if_used(self):
+        if os.getpid() == self.process or self.used():
+            self.write("exit")
+
+    def leave_now(self, code):
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
@@ -360,7 +374,7 @@ class _Recorder:
             ctypes.CDLL(None).vramplan_pretend_write()
         except Exception:  # noqa: BLE001
             pass
-        os._exit(0)
+        self.leave_process(code)
 
     def write(self, why):
         with self.lock:
@@ -380,7 +394,7 @@ class _Recorder:
         self.line("torch", torch.__version__, torch.version.cuda or "", getattr(torch.version, "hip", None) or "")
         self.line("argv", *sys.argv)
         self.line("preloaded", int(_REAL or _is_preloaded()))
-        self.line("rank", os.environ.get("RANK", 0), os.environ.get("WORLD_SIZE", 1))
+        self.line("rank", *(self.rank or (os.environ.get("RANK", 0), os.environ.get("WORLD_SIZE", 1))))
         card = self.fullest() if self.used() else None
         lines = [line if isinstance(line, str) else self.text(line, card) for line in lines]
         file.write("\n".join(self.lines + lines) + "\n")
@@ -395,15 +409,20 @@ class _Recorder:
             self.line("on-host", self.host.ran, self.host.unknown, *sorted(failed, key=failed.get, reverse=True))
         for text in self.changed.copy():
             self.line("changed", text)
+        for words in self.saved.lines() if self.saved else ():
+            self.line(*words)
         if self.used():
-            for each in self.cards():
-                told = self.told_stats(each)
-                if len(self.cards()) > 1 and told["reserved_bytes"]["all"]["peak"]:
-                    self.line("on-card", each, *(told[kind]["all"]["peak"] for _, kind in _LEVELS))
-            stats = self.stats(card)
-            words = [self.told_stats(card)[kind]["all"]["peak"] for _, kind in _LEVELS]
-            words += [stats[kind]["all"][value] for value in ("peak", "current") for _, kind in _LEVELS]
-            self.line("last", self.allocations(stats), *words, stats["num_alloc_retries"])
+            counters = self.counters
+            if counters.limits.get(card, 1) < 1:
+                self.line("limit", counters.limits[card])
+            for each in counters.cards():
+                highest = counters.peaks_of_run(each)
+                if len(counters.cards()) > 1 and highest[2]:
+                    self.line("on-card", each, *highest)
+            stats = counters.stats(card)
+            now = [stats[level]["all"]["current"] for level in counters.levels]
+            self.line("last", counters.allocations(card, stats), *counters.peaks_of_run(card),
+                      *counters.peaks_of_step(card, stats), *now, counters.retries(card, stats))
             try:
                 self.write_history(file, card)
             except Exception as error:  # noqa: BLE001
@@ -412,40 +431,13 @@ class _Recorder:
         file.write("\n".join(self.lines) + "\n")
 
     def write_history(self, file, card):
-        traces = self.torch.cuda.memory._snapshot()["device_traces"]
-        if not self.history or card >= len(traces):
+        traces = self.counters.traces()
+        if card >= len(traces):
             return
         details = self.details.lines if self.details else ()
-        events = None if self.timed else self.events(card)
-        lines = _part("history").lines(traces[card], self.modules, details, self.text, _HERE, events)
+        events = None if self.timed else self.counters.events(card)
+        lines = _part("history").lines(traces[card], self.ran, details, self.text, _HERE, events)
         file.write("".join(line + "\n" for line in lines))
-
-
-class _Finder:
-    """Does something when a module has been imported. Libraries may look for it (find_spec) long before that."""
-
-    def __init__(self, name, then):
-        self.name, self.then, self.looking = name, then, False
-
-    def find_spec(self, name, path, target=None):
-        if name != self.name or self.looking:
-            return None
-        self.looking = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.looking = False
-        if spec is None or spec.loader is None:
-            return spec
-        run = spec.loader.exec_module
-
-        def run_and_do(module):
-            if self in sys.meta_path:
-                sys.meta_path.remove(self)
-            run(module)
-            self.then(module)
-        spec.loader.exec_module = run_and_do
-        return spec
 
 
 def _is_preloaded():
@@ -454,13 +446,6 @@ def _is_preloaded():
         return hasattr(ctypes.CDLL(None), "vramplan_pretend_write")
     except Exception:  # noqa: BLE001  a Python without ctypes
         return True
-
-
-def _when_imported(name, then):
-    if name in sys.modules:
-        then(sys.modules[name])
-    else:
-        sys.meta_path.insert(0, _Finder(name, then))
 
 
 def _record(torch):
@@ -472,16 +457,9 @@ def _record(torch):
         open(os.path.join(_FOLDER, "%d.began" % os.getpid()), "w").close()
     except FileNotFoundError:
         return
-    if torch.version.cuda and torch.cuda.is_available():
+    # Whether there is a card is not asked: it would be too late then for a script to choose CUDA_VISIBLE_DEVICES.
+    if torch.version.cuda:
         recorder.guarded(recorder.install)()
-
-
-def _part(name):
-    """A module beside this one, under a name that no script has."""
-    spec = importlib.util.spec_from_file_location("vramplan_" + name, os.path.join(_HERE, name + ".py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _import_the_users():
@@ -509,7 +487,7 @@ def _note_framework(name):
 if _FOLDER and _ALONE and _part("alone").is_another_rank(_ALONE):
     os._exit(0)
 if _FOLDER and os.path.isdir(_FOLDER):
-    sys.meta_path.insert(0, _Finder("torch", _record))
+    _when_imported("torch", _record)
     for _module, _framework in (("tensorflow", "TensorFlow"), ("jax", "JAX")):
-        sys.meta_path.insert(0, _Finder(_module, _note_framework(_framework)))
+        _when_imported(_module, _note_framework(_framework))
 _import_the_users()

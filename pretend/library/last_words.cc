@@ -26,6 +26,12 @@ std::string Text() {
                           std::to_string(counts.refused.largest));
     }
   }
+  for (int i = 0; i < pretend::kMostCards; ++i) {
+    const pretend::Companions::Peak together = process.Together(i);
+    if (together.contexts < 2) continue;
+    line("together",
+         std::to_string(i) + "\t" + std::to_string(together.bytes) + "\t" + std::to_string(together.contexts));
+  }
   if (pretend::CudnnWasUsed()) line("cudnn", "used");
   if (process.managed_peak() > 0) line("managed", std::to_string(process.managed_peak()));
   for (const std::string& name : pretend::CalledOf(pretend::kSized)) line("workspaces", name);

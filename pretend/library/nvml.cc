@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -145,7 +146,7 @@ PRETEND_API int nvmlSystemGetCudaDriverVersion_v2(int* version) {
 PRETEND_ALIAS(nvmlSystemGetCudaDriverVersion, nvmlSystemGetCudaDriverVersion_v2);
 // torch.cuda.device_count() with PYTORCH_NVML_BASED_CUDA_CHECK.
 PRETEND_API int nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = static_cast<unsigned>(Cards().size());
+  *count = static_cast<unsigned>(pretend::CardsSeen(Cards(), std::getenv("CUDA_VISIBLE_DEVICES")));
   return kSuccess;
 }
 PRETEND_ALIAS(nvmlDeviceGetCount, nvmlDeviceGetCount_v2);

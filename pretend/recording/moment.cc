@@ -19,43 +19,75 @@ struct When {
   int64_t step = 0;
   RunPhase phase = RunPhase::kSetup;
   const Mark* backward = nullptr;  // that runs
+  bool keeps_graphs = false;       // of an evaluation
 };
+
+bool IsForward(const Mark& mark) {
+  return mark.kind == MarkKind::kForward || mark.kind == MarkKind::kForwardOfEval || mark.kind == MarkKind::kInference;
+}
 
 class Phases {
  public:
-  explicit Phases(const Recording& recording) : recording_(recording) {}
+  explicit Phases(const Recording& recording) : recording_(recording), evaluations_(EvaluationsOf(recording)) {}
 
   // Of increasing n.
   When Of(int64_t n, bool in_module) {
-    while (next_ < recording_.marks.size() && recording_.marks[next_].allocations < n) {
-      const Mark& mark = recording_.marks[next_++];
-      switch (mark.kind) {
-        case MarkKind::kBackward:
-          backward_ = &mark;
-          begun_ = true;
-          break;
-        case MarkKind::kAfterBackward:
-          backward_ = nullptr;
-          break;
-        case MarkKind::kUpdate:
-          updating_ = begun_ = true;
-          break;
-        case MarkKind::kAfterUpdate:
-          updating_ = false;
-          break;
-      }
-    }
+    while (next_ < recording_.marks.size() && recording_.marks[next_].allocations < n) Pass();
     while (step_ < recording_.steps.size() && recording_.steps[step_].allocations < n) ++step_;
     begun_ = begun_ || in_module || step_ > 0;
-    if (!begun_) return {0, RunPhase::kSetup, nullptr};
-    const RunPhase phase = updating_ ? RunPhase::kUpdate : backward_ ? RunPhase::kBackward : RunPhase::kForward;
-    return {static_cast<int64_t>(step_) + 1, phase, backward_};
+    return Here();
+  }
+
+  // Nothing may be allocated between a backward that begins, its refusal, and its end: their order in the file tells.
+  When Of(const RecordedRefusal& refusal) {
+    while (next_ < std::min(recording_.marks.size(), static_cast<size_t>(refusal.marks))) Pass();
+    step_ = static_cast<size_t>(refusal.steps);
+    begun_ = begun_ || step_ > 0;
+    return Here();
   }
 
  private:
+  void Pass() {
+    const Mark& mark = recording_.marks[next_];
+    switch (mark.kind) {
+      case MarkKind::kBackward:
+        backward_ = &mark;
+        evaluation_ = nullptr;
+        break;
+      case MarkKind::kAfterBackward:
+        backward_ = nullptr;
+        break;
+      case MarkKind::kUpdate:
+        updating_ = true;
+        evaluation_ = nullptr;
+        break;
+      case MarkKind::kAfterUpdate:
+        updating_ = false;
+        break;
+      case MarkKind::kForward:
+      case MarkKind::kForwardOfEval:
+      case MarkKind::kInference:
+        updating_ = false;  // it failed
+        evaluation_ = evaluations_[next_] ? &mark : nullptr;
+        break;
+    }
+    begun_ = true;
+    ++next_;
+  }
+
+  When Here() const {
+    if (!begun_) return {};
+    const auto steps = static_cast<int64_t>(step_);
+    if (updating_) return {steps + 1, RunPhase::kUpdate, backward_};
+    if (backward_ != nullptr) return {steps + 1, RunPhase::kBackward, backward_};
+    if (evaluation_ == nullptr) return {steps + 1, RunPhase::kForward, nullptr};
+    return {steps, RunPhase::kEvaluation, nullptr, evaluation_->kind != MarkKind::kInference};
+  }
+
   const Recording& recording_;
+  std::vector<bool> evaluations_;
   size_t next_ = 0, step_ = 0;
-  const Mark* backward_ = nullptr;
+  const Mark *backward_ = nullptr, *evaluation_ = nullptr;
   bool updating_ = false, begun_ = false;
 };
 
@@ -64,6 +96,7 @@ struct Held {
   int32_t stack = -1, module = -1;
   RunPhase phase = RunPhase::kSetup;
   const Mark* backward = nullptr;
+  bool keeps_graphs = false;
 };
 
 std::vector<HeldRow> RowsOf(const Recording& recording, const std::unordered_map<uint64_t, Held>& live) {
@@ -109,13 +142,14 @@ class Walker {
         walk.requested += event.bytes;
         Bytes& highest = walk.phases[static_cast<size_t>(when.phase)];
         highest = std::max(highest, walk.requested);
-        live_[event.address] = {event.bytes, event.stack, event.module, when.phase, when.backward};
+        live_[event.address] = {event.bytes, event.stack, event.module, when.phase, when.backward, when.keeps_graphs};
         if (walk.requested > walk.highest) {
           walk.highest = walk.requested;
           walk.at = i;
           if (moment != nullptr && i + 1 == end) {
             moment->step = when.step;
             moment->phase = when.phase;
+            moment->keeps_graphs = when.keeps_graphs;
             moment->place = PlaceOf(recording_, event.stack);
             if (moment->place.file.empty() && when.backward != nullptr) moment->place = when.backward->place;
           }
@@ -137,8 +171,7 @@ class Walker {
     return walk;
   }
   const std::unordered_map<uint64_t, Held>& live() const { return live_; }
-  // Of the allocation that would have come next.
-  When Next() { return phases_.Of(n_ + 1, false); }
+  When At(const RecordedRefusal& refusal) { return phases_.Of(refusal); }
 
  private:
   // Allocations that the history has lost, or that were made before it began.
@@ -158,16 +191,20 @@ HighMoment MomentAt(const Recording& recording, size_t end, bool refused) {
   HighMoment moment;
   Walker walker(recording);
   const Walk walk = walker.To(end, &moment);
-  if (refused) {
-    const When when = walker.Next();
+  if (refused && !recording.refusals.empty()) {
+    const When when = walker.At(recording.refusals.back());
     moment.step = when.step;
     moment.phase = when.phase;
+    moment.keeps_graphs = when.keeps_graphs;
     moment.place = when.backward == nullptr ? CodePlace() : when.backward->place;
   }
   moment.requested = walk.requested;
   moment.reserved = walk.reserved;
   moment.before_history = walk.unknown_free;
   moment.rows = RowsOf(recording, walker.live());
+  for (const auto& [address, held] : walker.live()) {
+    if (held.keeps_graphs && held.module >= 0) moment.of_graphs += held.bytes;
+  }
   return moment;
 }
 
@@ -183,8 +220,57 @@ std::string_view Name(RunPhase phase) {
       return "backward";
     case RunPhase::kUpdate:
       return "update";
+    case RunPhase::kEvaluation:
+      return "evaluation";
   }
   return "";
+}
+
+std::string WhenText(const HighMoment& moment) {
+  if (moment.phase == RunPhase::kSetup) return "before the first step";
+  if (moment.phase != RunPhase::kEvaluation)
+    return "in the " + std::string(Name(moment.phase)) + " of step " + std::to_string(moment.step);
+  const std::string when = moment.step == 0 ? "before step 1" : "after step " + std::to_string(moment.step);
+  return "in the evaluation " + when + (moment.keeps_graphs ? ", with gradients" : "");
+}
+
+std::vector<bool> EvaluationsOf(const Recording& recording) {
+  const std::vector<Mark>& marks = recording.marks;
+  const auto steps = static_cast<int64_t>(recording.steps.size());
+  using Key = std::tuple<CodePlace, std::string, bool>;  // the line, the module, with gradients
+  std::map<Key, int32_t> numbers;
+  std::vector<int32_t> keys(marks.size());
+  std::vector<std::pair<int64_t, int64_t>> seen;  // by key: the last whole step that had it, how many had it
+  for (size_t i = 0; i < marks.size(); ++i) {
+    if (!IsForward(marks[i])) continue;
+    const Key key{marks[i].place, marks[i].module, marks[i].kind != MarkKind::kInference};
+    keys[i] = numbers.try_emplace(key, static_cast<int32_t>(numbers.size())).first->second;
+    seen.resize(numbers.size(), {-1, 0});
+    auto& [last, count] = seen[static_cast<size_t>(keys[i])];
+    if (marks[i].steps >= steps || marks[i].steps == last) continue;
+    last = marks[i].steps;
+    ++count;
+  }
+  const auto in_each_step = [&](size_t i) { return seen[static_cast<size_t>(keys[i])].second == steps; };
+  std::vector<bool> evaluations(marks.size(), false);
+  std::map<std::pair<int64_t, int32_t>, int64_t> times;  // by step and key: without a backward
+  bool backward = false;
+  for (size_t i = marks.size(); i-- > 0;) {
+    if (i + 1 < marks.size() && marks[i + 1].steps != marks[i].steps) backward = false;
+    if (marks[i].kind == MarkKind::kBackward) backward = true;
+    if (!IsForward(marks[i])) continue;
+    if (in_each_step(i)) {
+      backward = false;
+    } else if (marks[i].kind == MarkKind::kInference || !backward) {
+      evaluations[i] = true;
+      ++times[{marks[i].steps, keys[i]}];
+    }
+  }
+  for (size_t i = 0; i < marks.size(); ++i) {
+    if (evaluations[i] && marks[i].kind == MarkKind::kForward && times[{marks[i].steps, keys[i]}] < 2)
+      evaluations[i] = false;
+  }
+  return evaluations;
 }
 
 CodePlace PlaceOf(const Recording& recording, int32_t stack) {

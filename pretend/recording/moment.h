@@ -16,10 +16,10 @@
 
 namespace vramplan {
 
-enum class RunPhase : uint8_t { kSetup, kForward, kBackward, kUpdate };
-std::string_view Name(RunPhase phase);  // "setup", "forward", "backward", "update"
+enum class RunPhase : uint8_t { kSetup, kForward, kBackward, kUpdate, kEvaluation };
+std::string_view Name(RunPhase phase);  // "setup", "forward", "backward", "update", "evaluation"
 
-inline constexpr size_t kRunPhases = 4;
+inline constexpr size_t kRunPhases = 5;
 
 // The blocks of one line, asked for in one phase, and of one module.
 struct HeldRow {
@@ -33,16 +33,26 @@ struct HeldRow {
 
 struct HighMoment {
   Bytes requested, reserved;
-  int64_t step = 0;  // 0: before the first one began to compute
+  int64_t step = 0;  // 0: before the first one began to compute; of an evaluation the step that it follows
   RunPhase phase = RunPhase::kSetup;
   CodePlace place;              // of the allocation that reached it
   std::vector<HeldRow> rows;    // the largest first
+  bool keeps_graphs = false;    // an evaluation with gradients
+  Bytes of_graphs;              // asked for by the modules of such evaluations: no_grad would free this at most
   bool before_history = false;  // blocks were freed that the history does not have: its beginning is lost
 };
 
 // Of the whole run, or until its last refusal when `at_refusal`.
 HighMoment MomentOf(const Recording& recording);
 HighMoment MomentOfRefusal(const Recording& recording);
+
+// "before the first step", "in the backward of step 2", "in the evaluation after step 50, with gradients".
+std::string WhenText(const HighMoment& moment);
+
+// Which marks are forwards of an evaluation. A step's forward comes in each step, from the same line; an evaluation's does
+// not. Without gradients that is enough. With gradients it must not be followed by a backward, and either the module is in
+// eval() or it computes again and again: a new part of the training may begin with a forward that runs out of memory.
+std::vector<bool> EvaluationsOf(const Recording& recording);
 
 // The highest requested bytes while each phase ran, by RunPhase; a phase that never ran has 0.
 std::array<Bytes, kRunPhases> PhasePeaks(const Recording& recording);

@@ -156,14 +156,18 @@ class Reader {
   }
 
   bool ReadMark(Words* words) {
-    static const std::map<std::string_view, MarkKind> kKinds = {{"backward", MarkKind::kBackward},
-                                                                {"after-backward", MarkKind::kAfterBackward},
-                                                                {"update", MarkKind::kUpdate},
-                                                                {"after-update", MarkKind::kAfterUpdate}};
+    static const std::map<std::string_view, MarkKind> kKinds = {
+        {"backward", MarkKind::kBackward},  {"after-backward", MarkKind::kAfterBackward},
+        {"update", MarkKind::kUpdate},      {"after-update", MarkKind::kAfterUpdate},
+        {"forward", MarkKind::kForward},    {"forward-of-eval", MarkKind::kForwardOfEval},
+        {"inference", MarkKind::kInference}};
     const auto kind = kKinds.find(words->Raw());
     if (kind == kKinds.end()) return false;
-    const int64_t allocations = words->Number();
-    into_->marks.push_back({kind->second, allocations, ReadPlace(words)});
+    Mark mark{kind->second, words->Number()};
+    mark.place = ReadPlace(words);
+    if (words->more()) mark.module = words->Text();
+    mark.steps = static_cast<int64_t>(into_->steps.size());
+    into_->marks.push_back(std::move(mark));
     return !words->bad();
   }
 
@@ -207,6 +211,8 @@ class Reader {
       refusal.free = ReadBytes(words);
       refusal.held = ReadCounters(words);
       refusal.place = ReadPlace(words);
+      refusal.marks = static_cast<int64_t>(into_->marks.size());
+      refusal.steps = static_cast<int64_t>(into_->steps.size());
       into_->refusals.push_back(std::move(refusal));
     } else if (word == "failed") {
       into_->failure = words->Text();
@@ -214,7 +220,7 @@ class Reader {
     } else if (word == "last") {
       Recording::Last last;
       last.allocations = words->Number();
-      last.told = ReadCounters(words);
+      last.run = ReadCounters(words);
       last.peak = ReadCounters(words);
       last.now = ReadCounters(words);
       last.retries = words->Number();
@@ -230,8 +236,18 @@ class Reader {
       into_->by_value.push_back(std::move(value));
     } else if (word == "read") {
       into_->last_read = ReadPlace(words);
+    } else if (word == "limit") {
+      into_->limit = words->Real();
+    } else if (word == "allocator") {
+      into_->allocator = words->Text();
     } else if (word == "changed") {
       into_->changed.push_back(words->Text());
+    } else if (word == "saved") {
+      Recording::Saved saved;
+      saved.held = words->Text() == "held";
+      saved.path = words->Text();
+      saved.place = ReadPlace(words);
+      into_->saved.push_back(std::move(saved));
     } else if (word == "fault") {
       const std::string where = words->Text();
       into_->faults.push_back(where + ": " + words->Text());
@@ -290,6 +306,10 @@ Result<CardLog> ReadCardLog(const std::string& name, std::string_view text) {
       words.Number();
       log.refused += words.Number();
       log.largest_refused = std::max(log.largest_refused, ReadBytes(&words));
+    } else if (word == "together") {
+      CardLog::Together together{words.Number(), ReadBytes(&words), 0};
+      together.contexts = words.Number();
+      log.together.push_back(together);
     } else if (word == "cudnn") {
       log.cudnn = true;
     } else if (word == "managed") {

@@ -8,22 +8,27 @@
 //   by-value nonzero() 4 train.py 9 main     a shape that came from values, so often at that line
 //   read train.py 12 main                    the last line that read a value which nobody knows
 //   changed AdamW(foreach=False)             what --try changed
+//   saved held best.pt train.py 31 main      a checkpoint that was held back; written: it was not
 //   on-host 900 12 aten::foo                 --values host: operators that ran there, those that could not because
 //   values
 //                                            were not known, and which the host has no kernel for
 //   mark backward 214 train.py 11 main       begins after the 214th allocation, called by this line; also
 //                                            after-backward, update, after-update
+//   mark forward 180 train.py 10 main Net    this module, which no other one calls, computes; forward-of-eval: it is in
+//                                            eval(); inference: without gradients
+//   limit 0.5                                the script allows itself this share of the card
+//   allocator cudaMallocAsync                the script's own choice, which has no such counters: it was ended
 //   step 1 400 PEAK... NOW... 0.5            the first step ended after 400 allocations; requested, allocated,
 //   reserved:
 //                                            their peaks in the step, then as they are; seconds
 //   out-of-memory 500 ASKED TOTAL FREE NOW... train.py 12 main
 //   failed torch.OutOfMemoryError CUDA out of memory. Tried ...
-//   last 822 TOLD... PEAK... NOW... RETRIES  at the end: what the script would read, the peaks since the last step, now
+//   last 822 RUN... PEAK... NOW... RETRIES   at the end: the peaks of the run, those since the last step, now
 //   frame 0 17 forward model.py              stack 0 0,4,2         frames of a stack, the innermost first
 //   a ADDRESS BYTES STACK MODULE             the history: allocations, frees (f), segments (s, u), refusals (o)
 //   on-card 1 PEAK...                        of a process that could use several: the peaks of each card; all other
 //                                            lines are about the one that refused memory, or else held the most
-//   end steps 3.2                            why it was over: steps, seconds, loop, exit
+//   end steps 3.2                            why it was over: steps, seconds, loop, exit, allocator
 //
 // A run that is recorded has more lines within its history (pretend/hook/details.py):
 //
@@ -67,11 +72,21 @@ struct RecordedStep {
   double seconds = 0;  // since torch was imported
 };
 
-enum class MarkKind : uint8_t { kBackward, kAfterBackward, kUpdate, kAfterUpdate };
+enum class MarkKind : uint8_t {
+  kBackward,
+  kAfterBackward,
+  kUpdate,
+  kAfterUpdate,
+  kForward,
+  kForwardOfEval,
+  kInference
+};
 struct Mark {
   MarkKind kind = MarkKind::kBackward;
   int64_t allocations = 0;
   CodePlace place;
+  std::string module;  // of a forward
+  int64_t steps = 0;   // that were over then
 };
 
 struct RecordedRefusal {
@@ -79,6 +94,7 @@ struct RecordedRefusal {
   Bytes asked, total, free;
   Counters held;
   CodePlace place;
+  int64_t marks = 0, steps = 0;  // so many before it
 };
 
 enum class HistoryKind : uint8_t {
@@ -131,9 +147,11 @@ struct Recording {
   std::vector<Mark> marks;
   std::vector<RecordedRefusal> refusals;
   std::string failure, failure_text;  // the exception that ended it
+  std::string allocator;              // not PyTorch's own: it cannot be counted, and the script was ended
+  double limit = 1;                   // the share of the card that the script allows itself
   struct Last {
     int64_t allocations = 0;
-    Counters told, peak, now;
+    Counters run, peak, now;  // of the run, since the last step, as they are
     int64_t retries = 0;
   };
   std::optional<Last> last;  // nothing: it used no card
@@ -157,9 +175,17 @@ struct Recording {
   };
   std::optional<OnHost> on_host;
 
+  // A checkpoint that the script wrote, or, where a file of its name was there, that was held back (pretend/hook/saved.py).
+  struct Saved {
+    std::string path;
+    bool held = false;
+    CodePlace place;
+  };
+  std::vector<Saved> saved;
+
   bool stopped_by_us() const { return end == "steps" || end == "seconds" || end == "loop"; }
   // The highest of each counter over the run.
-  Counters peak() const { return last ? last->told : Counters(); }
+  Counters peak() const { return last ? last->run : Counters(); }
 };
 
 // Errors: not a recording; a line that cannot be read. `name`: of the file.
@@ -174,6 +200,13 @@ struct CardLog {
   bool cudnn = false;  // a convolution or a recurrent network ran in it
   Bytes managed;       // the most that was allocated with cudaMallocManaged
   std::vector<std::string> workspaces;  // the libraries whose workspaces are not counted
+  // What all processes of the command held of one card, the highest that this one saw.
+  struct Together {
+    int64_t card = 0;  // of the machine
+    Bytes bytes;
+    int64_t contexts = 0;  // beside the bytes
+  };
+  std::vector<Together> together;
   std::vector<std::string> uncovered, static_runtimes;
 };
 Result<CardLog> ReadCardLog(const std::string& name, std::string_view text);

@@ -57,14 +57,13 @@ def _without_meta(value: Any) -> Any:
     return torch.zeros_like(value, device="cpu") if isinstance(value, torch.Tensor) and value.is_meta else value
 
 
+def _doubled(value: Any) -> Any:
+    return torch.cat([value, value]) if isinstance(value, torch.Tensor) and value.dim() > 0 and value.shape[0] == 1 else value
+
+
 def _with_two(inputs: Any) -> Any:
     """An exporter bakes lengths of 1 in, so an example of one becomes one of two."""
-    batch = batch_of(inputs)
-    if batch != 1:
-        return inputs
-    return _pytree.tree_map(
-        lambda t: torch.cat([t, t]) if isinstance(t, torch.Tensor) and t.dim() > 0 and t.shape[0] == 1 else t, inputs
-    )
+    return _pytree.tree_map(_doubled, inputs) if batch_of(inputs) == 1 else inputs
 
 
 def _shapes(inputs: Any, batch: Any) -> Any:
@@ -331,7 +330,10 @@ def record(
     about a second. capability: of the card, for code that asks; None: that of a T4. criterion: a `_forward.Criterion`, which is recorded behind the model. guesses: code may look at flags and numbers that only the data knows. Raises whatever the code raises on tensors without values; `export` remains then."""
     from . import _carrier
 
-    args, kwargs = _with_two(split_inputs(example_inputs))
+    inputs = split_inputs(example_inputs)
+    if criterion is not None and batch_of(inputs) == 1:
+        criterion = criterion.resized(_doubled)
+    args, kwargs = _with_two(inputs)
     facts = _facts.model_facts(model, optimizer)
     facts["mode"] = "train" if mode == "train" else "eval"
     notes = _take_programs(model, args, kwargs, (mode,), facts, capability, criterion, guesses)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import functools
 import sys
 from typing import Any, Callable, Iterator
 
@@ -302,19 +303,20 @@ def record_forward(
 
     owned = [(fake, recording.storages.number(fake)) for fake in memo.values()]
 
-    def given(tensor: Any) -> Any:
+    def given(tensor: Any, floats: bool = False) -> Any:
         if not isinstance(tensor, torch.Tensor):
             return tensor
         fake = fake_of(tensor)
         recording.given.append(values.new(fake))
         if is_channels_last(fake):
             recording.channels_last.append(recording.given[-1])
-        if not tensor.is_floating_point() and not tensor.is_meta and tensor.numel() <= MOST_VALUES:
+        if (floats or not tensor.is_floating_point()) and not tensor.is_meta and tensor.numel() <= MOST_VALUES:
             values.known[id(fake)] = tensor.detach().cpu().clone()
         return fake
 
     fake_args, fake_kwargs = _pytree.tree_map(given, (args, kwargs))
-    target = None if criterion is None else _pytree.tree_map(given, criterion.target)
+    # Labels may be numbers of any type (MONAI's are floats), and losses look which classes are among them.
+    target = None if criterion is None else _pytree.tree_map(functools.partial(given, floats=True), criterion.target)
     ask_loss = None if criterion is None else criterion.loss
     if isinstance(ask_loss, torch.nn.Module):  # weights of classes
         of_loss = {id(tensor): fake_of(tensor) for tensor in tensors_of(ask_loss)}

@@ -14,8 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(ToString(read.error()).find('\n') == std::string::npos);
     return 0;
   }
-  for (const auto& bytes : {read->tried, read->capacity, read->free, read->allowed, read->allocated,
-                            read->private_pools, read->reserved, read->in_use, read->outside()}) {
+  for (const auto& bytes :
+       {read->tried, read->capacity, read->free, read->allowed, read->allocated, read->private_pools, read->reserved,
+        read->unallocated, read->in_use, read->outside, read->used, read->total}) {
     CHECK(!bytes || *bytes >= Bytes());
   }
   std::string wrapped;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # torch_test.sh [PROGRAM [TEST.py ARGUMENTS...]]: vramplan run with a real PyTorch. TEST.py is torch_test.py (scripts and
 # their counters), or another one of this folder: zoo_test.py (every model of the accuracy tables), ends_test.py (how
-# scripts end), examples_test.py (the table of docs/scripts.md). Optional: it needs a Python with a CUDA wheel of torch (no
-# GPU), which is VRAMPLAN_TEST_PYTHON, or else python3. Exit code 77, and a line that says so: there is none.
+# scripts end), state_test.py (what they hold and read is theirs), examples_test.py (the table of docs/scripts.md).
+# Optional: it needs a Python with a CUDA wheel of torch (no GPU), which is VRAMPLAN_TEST_PYTHON, or else python3. Exit
+# code 77, and a line that says so: there is none.
 set -u
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." || exit 1
 python=${VRAMPLAN_TEST_PYTHON:-python3}

@@ -621,6 +621,41 @@ class Answers(unittest.TestCase):
         with self.assertRaisesRegex(vramplan.UsageError, "what a loss is called with"):
             vramplan.estimate(model, x, loss="mse", target=x, **given)
 
+    def test_a_loss_of_ones_own_at_every_batch(self):
+        def loss(output, target):
+            assert output.shape == target.shape
+            return (output - target).square().mean()
+
+        model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 3, 3, padding=1))
+        told = []
+        for batch in (1, 2, 3):
+            images = torch.zeros(batch, 3, 16, 16)
+            asked = {"gpu": "t4", "batch": 4, "optimizer": torch.optim.AdamW, "loss": loss, "target": images}
+            told.append(vramplan.estimate(model, images, **asked).peak)
+        self.assertEqual(told[0], told[1])
+        self.assertEqual(told[0], told[2])
+
+    def test_a_loss_may_look_at_labels_of_any_type(self):
+        def loss(output, target):
+            if torch.max(target) > 2:
+                raise ValueError("no such class")
+            return (output[:, :1] - target).square().mean()
+
+        model = nn.Conv2d(3, 8, 3, padding=1)
+        told = vramplan.estimate(
+            model, torch.zeros(2, 3, 8, 8), gpu="t4", optimizer=torch.optim.SGD, loss=loss, target=torch.ones(2, 1, 8, 8)
+        )
+        self.assertEqual(told.json["schema"], "vramplan.estimate/1")
+
+    def test_the_precision_is_that_of_the_parameters(self):
+        model = nn.Sequential(nn.Linear(64, 64), nn.Linear(64, 8)).bfloat16()
+        how = {"gpu": "a10", "optimizer": torch.optim.SGD, "loss": nn.CrossEntropyLoss()}
+        told = vramplan.estimate(model, torch.zeros(4, 64, dtype=torch.bfloat16), **how)
+        self.assertIn("precision bf16 (as the file says)", str(told))
+        same = vramplan.estimate(model, torch.zeros(4, 64, dtype=torch.bfloat16), precision="bf16", **how)
+        self.assertEqual(told.peak, same.peak)
+        self.assertEqual(vramplan.plan(model, torch.zeros(4, 64, dtype=torch.bfloat16), **how).precision, "bf16")
+
     def test_a_model_on_the_meta_device(self):
         with torch.device("meta"):
             model = Net()

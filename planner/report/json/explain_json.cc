@@ -8,11 +8,18 @@ Json MessageJson(const OutOfMemory& message) {
   Json processes = Json::Array();
   for (const OutOfMemoryProcess& process : message.processes) {
     Json object = Json::Object();
-    object.Set("pid", process.pid).Set("in_use", process.in_use);
+    object.Set("pid", process.pid).Set("in_use", process.in_use).Set("own", process.own);
     processes.Push(std::move(object));
   }
+  Json parts = Json::Array();
+  for (const OutOfMemoryPart& part : message.parts) {
+    Json object = Json::Object();
+    object.Set("name", part.name).Set("bytes", part.bytes);
+    parts.Push(std::move(object));
+  }
   Json json = Json::Object();
-  json.Set("kind", Name(message.kind))
+  json.Set("kind", message.kind)
+      .Set("place", Name(message.place))
       .Set("backend", message.backend)
       .Set("gpu", message.gpu)
       .Set("tried", message.tried)
@@ -21,10 +28,16 @@ Json MessageJson(const OutOfMemory& message) {
       .Set("allowed", message.allowed)
       .Set("allocated", message.allocated)
       .Set("private_pools", message.private_pools)
+      .Set("unallocated", message.unallocated)
       .Set("reserved", message.reserved)
       .Set("in_use", message.in_use)
-      .Set("outside", message.outside())
+      .Set("outside", message.outside)
+      .Set("total", message.total)
+      .Set("parts", std::move(parts))
+      .Set("tokens", message.tokens)
+      .Set("tokens_fit", message.tokens_fit)
       .Set("processes", std::move(processes))
+      .Set("shape", message.shape)
       .Set("node", message.node)
       .Set("op", message.op);
   return json;
@@ -35,6 +48,7 @@ Json SharesJson(const CardShares& shares) {
   json.Set("allocated", shares.allocated)
       .Set("unallocated", shares.unallocated)
       .Set("outside", shares.outside)
+      .Set("undivided", shares.undivided)
       .Set("others", shares.others)
       .Set("free", shares.free)
       .Set("unknown", shares.unknown);
@@ -50,6 +64,7 @@ Json StepJson(const ExplainedStep& step) {
         .Set("allocated", step.match->allocated)
         .Set("alike", int64_t{step.match->alike})
         .Set("refused", step.match->refused)
+        .Set("fails_elsewhere", step.match->fails_elsewhere)
         .Set("difference", step.match->difference);
   }
   Json json = Json::Object();

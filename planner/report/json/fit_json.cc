@@ -64,6 +64,7 @@ Json ToJson(const Fit& fit) {
       .Set("batch", fit.question.batch)
       .Set("peak", PeakJson(card.peak, fit.place, card.device.context.likely))
       .Set("device", ToJson(card.band))
+      .Set("on_a_larger_card", card.OnALargerCard())
       .Set("margin_bytes", card.MarginAt(card.band.device().likely))
       .Set("margin_bytes_high", card.MarginAt(card.band.device().high))
       .Set("categories", CategoriesJson(card.peak))
@@ -77,6 +78,10 @@ Json ToJson(const Fit& fit) {
       .Set("assumptions", ToJson(fit.assumptions))
       .Set("assumptions_together", TogetherJson(fit.assumptions))
       .Set("notes", ToJson(fit.notes));
+  if (fit.kept) {
+    Json kept = Json::Object();
+    object.Set("kept_graphs", std::move(kept.Set("each_batch", fit.kept->each).Set("full_in_batch", fit.kept->full)));
+  }
   if (fit.host) object.Set("host", ToJson(*fit.host));
   return object;
 }

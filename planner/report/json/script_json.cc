@@ -1,5 +1,7 @@
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/script.h"
+#include "planner/report/script_growth.h"
+#include "planner/report/script_seen.h"
 
 namespace vramplan {
 namespace {
@@ -40,6 +42,7 @@ Json OutOfMemoryJson(const ScriptReport& report) {
       .Set("place", PlaceJson(oom.place))
       .Set("step", report.moment.step)
       .Set("phase", Name(report.moment.phase))
+      .Set("with_gradients", report.moment.keeps_graphs)
       .Set("largest_refused", report.card.largest_refused);
   return json;
 }
@@ -74,6 +77,13 @@ Json ByValueJson(const Recording& recording) {
   return rows;
 }
 
+Json TogetherJson(const ScriptReport& report) {
+  if (!report.together) return Json();
+  Json json = Json::Object();
+  json.Set("processes", report.together->contexts).Set("held", report.together->bytes);
+  return json;
+}
+
 Json Strings(const std::vector<std::string>& texts) {
   Json array = Json::Array();
   for (const std::string& text : texts) array.Push(text);
@@ -97,6 +107,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
         .Set("categories", process.replayed ? CategoriesJson(*process.replayed) : Json());
     ranks.Push(std::move(json));
   }
+  const std::optional<ScriptGrowth> growth = GrowthOf(report);
   Json json = Json::Object();
   json.Set("schema", "vramplan.run/1")
       .Set("command", Strings(report.command))
@@ -105,11 +116,16 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("framework", "pytorch " + recording.torch)
       .Set("gpu", ScriptGpuJson(report))
       .Set("verdict", report.card_given ? Json(Name(report.verdict)) : Json())
+      .Set("on_a_larger_card", report.on_a_larger_card ? Json(*report.on_a_larger_card) : Json())
       .Set("steps", ScriptStepsJson(recording))
       .Set("peak", std::move(peak))
       .Set("places", PlacesJson(report.moment))
+      .Set("growth", growth ? ToJson(*growth) : Json())
+      .Set("seen", SeenJson(report))
       .Set("oom", OutOfMemoryJson(report))
+      .Set("next", report.next ? ToJson(*report.next) : Json())
       .Set("ranks", std::move(ranks))
+      .Set("together", TogetherJson(report))
       .Set("largest", std::move(largest))
       .Set("uncovered", Strings(report.card.uncovered))
       .Set("value_dependent", ByValueJson(recording))

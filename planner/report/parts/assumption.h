@@ -35,6 +35,8 @@ struct Assumption {
   // The line of what is assumed says it too, in few words: printed where the style is verbose.
   bool said_elsewhere = false;
   bool Matters() const;
+  // What can only lower the peak is no doubt about whether the step fits, but a suggestion.
+  bool OnlyLowers() const { return high <= likely; }
   bool operator==(const Assumption&) const = default;
 };
 
@@ -45,9 +47,11 @@ std::string MovesText(const Assumption& assumption);
 // two which leave the peak where it is may move it together. Without those that are said elsewhere.
 std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions);
 
-// One line each for those that matter, the one that moves the peak most first; of more than three the first three,
-// unless the style is verbose; below two or more, between what they put it together.
+// Above the table: one line each for those that matter and may raise the peak, the one that moves it most first; of more than
+// three the first three, unless the style is verbose; below two or more, between what these lines put it together.
 std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style);
+// Below the table: the others that matter, as suggestions; "" where there are none.
+std::string PrintSuggestions(const std::vector<Assumption>& assumptions, const Style& style);
 // All of them: [{"code", "text", "settle", "batch", "requested": {"low", "likely", "high"}, "matters"}].
 Json ToJson(const std::vector<Assumption>& assumptions);
 // {"requested": {"low", "high"}}

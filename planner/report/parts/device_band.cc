@@ -63,6 +63,8 @@ bool CudnnChooses(const Layers& layers, const TrainingSpec& spec) {
 
 Bytes MeasuredAbove(Bytes reserved) { return BandPercent(reserved, kAbovePercent); }
 
+Bytes RoomBelowMeasured(Bytes room) { return Bytes::Of(room.count() / (100 + kAbovePercent) * 100); }
+
 DeviceBand BandOf(Bytes reserved, const ReservedEnds& ends, const ContextBand& context) {
   DeviceBand band;
   band.reserved = ends.range.value_or(Band{reserved, reserved, reserved});

@@ -50,6 +50,8 @@ bool CudnnChooses(const Layers& layers, const TrainingSpec& spec);
 
 // What measured cards took above our reserved bytes, which is at least the high end of cuDNN's workspaces.
 Bytes MeasuredAbove(Bytes reserved);
+// The most that we may reserve in a room that measured cards fill.
+Bytes RoomBelowMeasured(Bytes room);
 
 DeviceBand BandOf(Bytes reserved, const ReservedEnds& ends, const ContextBand& context);
 

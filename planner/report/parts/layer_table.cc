@@ -107,7 +107,7 @@ std::vector<LayerRow> LayerTable(const Timeline& timeline, const Layers& layers,
   std::vector<LayerRow> rows(layers.layers.size() + 1);
   const auto size_of = [&](ValueId id) {
     const Value& value = layers[id];
-    return value.shape.known() ? SizeExpr::Of(TypeInRun(value.type, spec.precision), value.shape.Elements()).At(batch)
+    return value.shape.known() ? SizeExpr::Of(TypeInRun(value.type, spec), value.shape.Elements()).At(batch)
                                : Bytes();
   };
   std::vector<bool> counted(layers.values.size()), parameter(layers.values.size());

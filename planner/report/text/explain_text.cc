@@ -12,38 +12,95 @@ using enum TextTable::Align;
 
 std::string OrSome(const std::optional<Bytes>& bytes) { return bytes ? ToString(*bytes) : "some memory"; }
 
+// A size, or that there is none like it: what was below zero and was printed as unsigned.
+std::string SizeText(Bytes bytes) {
+  if (bytes == Bytes::Max()) return "a size beyond 63 bits";
+  const double exbibytes = static_cast<double>(bytes.count()) / static_cast<double>(int64_t{1} << 60);
+  return bytes < kBeyondAnyMachine ? ToString(bytes) : Formatted("%.3g EiB", exbibytes);
+}
+
 std::string WhereText(const OutOfMemory& message) {
-  if (message.kind == OutOfMemoryKind::kHost) return "";
+  if (message.place != MemoryPlace::kCard) return "";
   std::string text = message.gpu ? " on card " + std::to_string(*message.gpu) : "";
-  if (message.capacity) text += (text.empty() ? " on a card of " : " of ") + ToString(*message.capacity);
-  return text;
+  if (!message.capacity) return text;
+  if (!message.pool.empty())
+    return text + ", within " + std::string(message.pool) + " of " + ToString(*message.capacity);
+  return text + (text.empty() ? " on a card of " : " of ") + ToString(*message.capacity);
+}
+
+std::string PiecesText(const ExplainReport& report) {
+  const OutOfMemory& message = report.message;
+  const std::string pieces = OrSome(report.shares.unallocated);
+  if (!message.pool.empty()) return "though " + pieces + " of it are unused, in pieces: fragmentation";
+  const bool alone = report.shares.unallocated >= message.tried;
+  return "though " + pieces + " lie unused between live tensors" +
+         (alone ? ", in pieces that are too small one by one" : " and " + OrSome(message.free) + " are free") +
+         ": fragmentation";
+}
+
+std::string KeyValueText(const OutOfMemory& message) {
+  std::string text = "a server has too little left for its cache of keys and values";
+  if (!message.tokens && !message.tried) return text;
+  text += ": one request";
+  if (message.tokens) text += " of " + std::to_string(*message.tokens) + " tokens";
+  if (message.tried) return text + " needs " + ToString(*message.tried) + ", and " + OrSome(message.free) + " is left";
+  return message.tokens_fit ? text + ", and room for " + std::to_string(*message.tokens_fit) : text;
+}
+
+std::string FullText(const ExplainReport& report) {
+  const OutOfMemory& message = report.message;
+  if (message.total && message.capacity) return "one compiled program takes " + ToString(*message.total) + " in all";
+  const std::string need =
+      message.pool.empty() ? "the step needs more than the card has" : "the step needs more than that";
+  if (!message.capacity && message.free) return "and " + ToString(*message.free) + " were free";
+  if (report.shares.undivided && message.pool.empty())
+    return "this process holds " + ToString(*report.shares.undivided) + ": " + need;
+  return need;
 }
 
 std::string ExplainVerdictLine(const ExplainReport& report) {
   const OutOfMemory& message = report.message;
   std::string line = "out of memory" + WhereText(message) + ": ";
-  if (message.tried) line += ToString(*message.tried) + " more did not fit, ";
+  const bool not_of_the_card = message.place == MemoryPlace::kOnChip || message.place == MemoryPlace::kKeyValue;
+  if (message.tried && !not_of_the_card) line += SizeText(*message.tried) + " more did not fit, ";
   switch (report.cause) {
     case OutOfMemoryCause::kHostMemory:
-      return line + "host memory ran out, not a card's";
+      if (message.tried && message.free)
+        return line + ToString(*message.free) + " were free: host memory ran out, not a card's";
+      return line + (message.tried || message.in_use ? "host memory ran out, not a card's"
+                                                     : "host memory ran out, most likely, and not a card's");
+    case OutOfMemoryCause::kOnChip:
+      return "not the card's memory: one kernel wants " + OrSome(message.tried) +
+             " of shared memory in a multiprocessor, and may have " + OrSome(message.capacity);
+    case OutOfMemoryCause::kKeyValue:
+      return line + KeyValueText(message);
+    case OutOfMemoryCause::kImpossible:
+      return line + "which no machine has: the size is a mistake, not a matter of memory";
     case OutOfMemoryCause::kBeyondCard:
-      return line + "one request is larger than the card";
+      if (!message.capacity) return line + "one request is larger than any card";
+      return line + (message.tried == message.capacity ? "one request is as large as the card"
+                                                       : "one request is larger than the card");
+    case OutOfMemoryCause::kPagedOut:
+      return line + "PyTorch holds " + OrSome(message.reserved ? message.reserved : message.allocated) +
+             ", more than the card has: Windows pages the rest to the host's memory";
     case OutOfMemoryCause::kLimit:
-      return line + "the process is limited to " + OrSome(message.allowed);
+      return line + (message.tried > message.allowed ? "single requests are" : "the process is") + " limited to " +
+             OrSome(message.allowed);
     case OutOfMemoryCause::kFragmentation:
-      return line + "though " + OrSome(report.shares.unallocated) + " lie unused between live tensors" +
-             (report.shares.unallocated >= message.tried ? "" : " and " + OrSome(message.free) + " are free") +
-             ": fragmentation";
+      return line + PiecesText(report);
     case OutOfMemoryCause::kOthers:
-      return line + "other processes hold " +
-             OrSome(report.shares.others ? report.shares.others : report.shares.unknown) + " of the card";
+      return line + "other processes hold " + OrSome(report.shares.others) + " of the card";
     case OutOfMemoryCause::kOutside:
       return line + "the process holds " + OrSome(report.shares.outside) + " outside PyTorch's allocator";
     case OutOfMemoryCause::kRefused:
       return line + "though " + OrSome(message.free) + " were free";
+    case OutOfMemoryCause::kUnnamed:
+      return line + OrSome(report.shares.unknown) + " of the card are not named by the message" +
+             (message.in_use || message.reserved ? ": other processes, most likely" : ": this process, or others");
     case OutOfMemoryCause::kFull:
-      return line + "the step needs more than the card has";
+      return line + FullText(report);
     case OutOfMemoryCause::kNoNumbers:
+      if (message.total) return line + "one compiled program takes " + ToString(*message.total) + " in all";
       return line + "the message does not say what held the memory";
   }
   return line;
@@ -51,58 +108,110 @@ std::string ExplainVerdictLine(const ExplainReport& report) {
 
 // What to do about it, whatever the model.
 std::string AdviceText(const ExplainReport& report) {
+  constexpr const char* kSmaller =
+      "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state";
   switch (report.cause) {
     case OutOfMemoryCause::kHostMemory:
-      return "what helps: fewer workers or less prefetching of the data loader, less pinned memory, no offloading";
+      return "what helps: fewer workers or less prefetching of the data loader, less pinned memory, no offloading; "
+             "vramplan fit FILE.onnx --gpu NAME --host says how much RAM a run takes";
+    case OutOfMemoryCause::kOnChip:
+      return "what helps: smaller blocks or fewer stages in that Triton kernel (num_stages), another kernel for the "
+             "same "
+             "operator, or a card with a larger multiprocessor";
+    case OutOfMemoryCause::kKeyValue:
+      return "what helps: a shorter context" +
+             (report.message.tokens_fit ? " (" + std::to_string(*report.message.tokens_fit) + " tokens fit)" : "") +
+             ", a larger share of the card for the server, a cache of 8 bits, quantized weights, or more cards";
+    case OutOfMemoryCause::kImpossible:
     case OutOfMemoryCause::kBeyondCard:
       return "that is a batch far too large, a score matrix of attention over all positions, or a shape that is a "
-             "mistake (a "
-             "broadcast, indices out of range)";
+             "mistake (a broadcast, indices out of range)";
+    case OutOfMemoryCause::kPagedOut:
+      return "paged memory is slow, and Windows gives no more than about half of the host's RAM; \"CUDA - Sysmem "
+             "Fallback "
+             "Policy\" in NVIDIA's control panel turns it off; a step that is to run well must fit the card itself";
     case OutOfMemoryCause::kLimit:
+      if (report.message.kind != "pytorch" || !report.message.remark.empty()) return "";
       return "set_per_process_memory_fraction, or per_process_memory_fraction in PYTORCH_CUDA_ALLOC_CONF, set this "
              "limit";
     case OutOfMemoryCause::kFragmentation:
-      return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch use free pieces together; inputs with a "
-             "few fixed sizes leave fewer pieces";
+      if (report.message.kind != "pytorch")
+        return "TF_GPU_ALLOCATOR=cuda_malloc_async leaves fewer pieces; other processes on the card leave a pool less "
+               "than its limit";
+      return "PYTORCH_" + std::string(report.message.backend.empty() ? "CUDA" : report.message.backend) +
+             "_ALLOC_CONF=expandable_segments:True lets PyTorch use free pieces together; inputs with a few fixed "
+             "sizes "
+             "leave fewer pieces";
     case OutOfMemoryCause::kOthers:
       return "nvidia-smi and vramplan probe name them; a run that died may still hold its memory";
+    case OutOfMemoryCause::kUnnamed:
+      return "nvidia-smi and vramplan probe name who holds the card; a run that died may still hold its memory";
     case OutOfMemoryCause::kOutside:
       return "another library with a pool of its own (TensorFlow, JAX, ONNX Runtime, CuPy, NCCL) shares the process; "
              "limit what each of them takes";
     case OutOfMemoryCause::kRefused:
-      return "the number was read after the failure, when another process may have released memory; on Windows and WSL "
-             "the "
-             "driver keeps part of the card; and a single stretch of this size may not have been free";
+      return "what refused it: a limit (set_per_process_memory_fraction, a slice of a virtual machine or of MIG), the "
+             "driver, which on Windows and WSL keeps part of the card and gives no single stretch of any size, or "
+             "another card than the one that was counted; or another process gave memory back before it was counted";
     case OutOfMemoryCause::kFull:
-      return "what helps: a smaller batch, a lower precision, checkpointed modules, or a smaller optimizer state";
+      return kSmaller;
     case OutOfMemoryCause::kNoNumbers:
-      return "give the whole message, or run vramplan watch while the script runs";
+      if (!report.message.remark.empty()) return report.message.total ? kSmaller : "";
+      return report.message.total ? kSmaller : "give the whole message, or run vramplan watch while the script runs";
   }
   return "";
 }
 
-// Rows that sum to the card.
+// What else the numbers say, a sentence each.
+std::vector<std::string> Remarks(const ExplainReport& report) {
+  const OutOfMemory& message = report.message;
+  std::vector<std::string> lines;
+  if (!message.remark.empty()) lines.emplace_back(message.remark);
+  if (!message.shape.empty()) lines.push_back("it is a tensor of " + message.shape);
+  std::string parts;
+  for (const OutOfMemoryPart& part : message.parts)
+    parts += (parts.empty() ? "" : ", ") + ToString(part.bytes) + " " + std::string(part.name);
+  if (!parts.empty()) lines.push_back("of " + OrSome(message.total) + " in all: " + parts);
+  const bool names_this_one = message.in_use || message.reserved;
+  for (const OutOfMemoryProcess& process : message.processes) {
+    const std::string name = "process " + std::to_string(process.pid);
+    if (process.own) lines.push_back(name + " is this one: a container numbers its processes anew");
+    if (!names_this_one) lines.push_back(name + " holds " + ToString(process.in_use) + ", and may be this one");
+  }
+  if (message.place == MemoryPlace::kHost && message.in_use)
+    lines.push_back("the process that was killed held " + ToString(*message.in_use));
+  if (!message.capacity && message.reserved) lines.push_back("its pool held " + ToString(*message.reserved));
+  const Bytes unknown = report.shares.unknown.value_or(Bytes());
+  if (report.cause == OutOfMemoryCause::kFull && message.reserved && !message.outside && unknown > kRounding)
+    lines.push_back(ToString(unknown) +
+                    " is not named by the message: the CUDA context of this process, which takes up to 1.2 GiB (up to "
+                    "1.5 GiB with PyTorch before CUDA 11.7), or other processes");
+  const std::optional<Bytes> excess = message.pool.empty() ? ExcessOf(message) : std::nullopt;
+  if (excess && IsPagedOut(message)) {
+    lines.push_back(ToString(*excess) + " of it lay in the host's memory");
+  } else if (excess) {
+    lines.push_back("the numbers of the message do not add up: they sum to " + ToString(*message.capacity + *excess) +
+                    ", and the card has " + ToString(*message.capacity));
+  }
+  if (message.outside && *message.outside > Bytes() && message.pool.empty())
+    lines.push_back("the process held " + ToString(*message.outside) +
+                    " outside PyTorch's allocator: the CUDA context, kernels and libraries (--context " +
+                    std::to_string(message.outside->count() >> 20) + "MiB; --save keeps it for this card)");
+  return lines;
+}
+
 std::string PrintShares(const ExplainReport& report, const Style& style) {
-  const CardShares& shares = report.shares;
-  if (!report.message.capacity || !shares.unknown) return "";
+  const std::vector<ShareRow> rows = ShareRows(report);
+  if (rows.empty()) return "";
   TextTable table({{"when it failed", kLeft}, {"", kRight}, {"", kRight}});
   const double capacity = static_cast<double>(report.message.capacity->count());
-  Bytes sum;
-  const auto row = [&](const char* name, const std::optional<Bytes>& bytes) {
-    if (!bytes) return;
-    sum += *bytes;
-    table.AddRow(
-        {name, ToString(*bytes), Formatted("%.1f %%", 100.0 * static_cast<double>(bytes->count()) / capacity)});
-  };
-  row("live tensors", shares.allocated);
-  row("reserved, not allocated", shares.unallocated);
-  row("this process, not PyTorch's allocator", shares.outside);
-  row("other processes", shares.others);
-  row("not in the message (context, other processes)", *shares.unknown > Bytes() ? shares.unknown : std::nullopt);
-  row("free", shares.free);
-  VRAMPLAN_CHECK(sum == *report.message.capacity);
+  for (const ShareRow& row : rows) {
+    table.AddRow({row.name, ToString(row.bytes),
+                  Formatted("%.1f %%", 100.0 * static_cast<double>(row.bytes.count()) / capacity)});
+  }
   table.AddRule();
-  table.AddRow({"the card", ToString(sum), ""});
+  const std::string whole = report.message.pool.empty() ? "the card" : std::string(report.message.pool);
+  table.AddRow({whole, ToString(*report.message.capacity), ""});
   return "\n" + table.Print(style.width);
 }
 
@@ -121,14 +230,16 @@ std::string MatchText(const ExplainReport& report) {
            " at once: the run had another batch, input size, precision or model, or the request came from other code";
   }
   const RequestMatch& match = *step.match;
-  std::string text = model + (step.batch_found ? " (found from the message)" : "") + " makes this request " +
-                     WhenText(match.request) + ": " + RequestText(match.request);
+  const bool close = std::abs(match.difference) <= kClose;
+  const char* const found = close ? " (found from the message)" : " (the closest to the message)";
+  std::string text = model + (step.batch_found ? found : "") + " makes this request " + WhenText(match.request) + ": " +
+                     RequestText(match.request);
   if (match.alike > 1 && !match.refused)
     text += " (of " + std::to_string(match.alike) + " requests of this size the closest)";
   if (!report.message.allocated) return text;
   text += "; " + ToString(match.allocated) + " is allocated at that point, and the message says " +
           ToString(*report.message.allocated) + " (" + Formatted("%+.1f %%", 100 * match.difference) + ")";
-  if (std::abs(match.difference) <= kClose) return text;
+  if (close) return text;
   return text + (match.difference > 0 ? ": the run held more than a step of this model: outputs or losses kept from "
                                         "step to step, another model, a validation without no_grad, other options"
                                       : ": the run held less: another batch, precision or optimizer");
@@ -153,6 +264,30 @@ std::string RoomText(const ExplainedStep& step) {
 
 }  // namespace
 
+std::vector<ShareRow> ShareRows(const ExplainReport& report) {
+  const CardShares& shares = report.shares;
+  std::vector<ShareRow> rows;
+  if (!report.message.capacity || report.message.place != MemoryPlace::kCard) return rows;
+  const auto add = [&](const char* name, const std::optional<Bytes>& bytes, const char* color) {
+    if (bytes) rows.push_back({name, *bytes, color});
+  };
+  const bool pool = !report.message.pool.empty();
+  add("live tensors", shares.allocated, "p4");
+  add(pool ? "not in use" : "reserved, not allocated", shares.unallocated, "p9");
+  add("this process, not PyTorch's allocator", shares.outside, "p10");
+  add(shares.outside ? "PyTorch's allocator" : "this process", shares.undivided, "p2");
+  add("other processes", shares.others, "p7");
+  if (shares.unknown > Bytes()) {
+    const bool of_others = shares.outside || pool;
+    add(of_others ? "not named by the message" : "not named by the message (context, other processes)", shares.unknown,
+        "p8");
+  }
+  add("free", shares.free, "good");
+  // The rest of the card alone says nothing.
+  if (rows.size() == 1 && shares.unknown == report.message.capacity) rows.clear();
+  return rows;
+}
+
 std::string PrintExplain(const ExplainReport& report, const Style& style) {
   std::string text = Wrapped(ExplainVerdictLine(report), style.width, "  ") + "\n";
   const auto line = [&](const std::string& said) {
@@ -161,17 +296,9 @@ std::string PrintExplain(const ExplainReport& report, const Style& style) {
   const OutOfMemory& message = report.message;
   if (!message.node.empty()) line("requested by " + message.node + (message.op.empty() ? "" : " (" + message.op + ")"));
   line(AdviceText(report));
-  if (const std::optional<Bytes> excess = ExcessOf(message)) {
-    line("the numbers of the message do not add up: they sum to " + ToString(*message.capacity + *excess) +
-         ", and the card has " + ToString(*message.capacity));
-  }
-  if (const std::optional<Bytes> outside = message.outside(); outside && *outside > Bytes()) {
-    line("the process held " + ToString(*outside) +
-         " outside PyTorch's allocator: the CUDA context, kernels and libraries (--context " +
-         std::to_string(outside->count() >> 20) + "MiB; --save keeps it for this card)");
-  }
+  for (const std::string& remark : Remarks(report)) line(remark);
   if (!report.saved.empty()) line("what the message says about the card is in the profile now: " + report.saved);
-  if (!report.step && report.cause != OutOfMemoryCause::kHostMemory) {
+  if (!report.step && message.place == MemoryPlace::kCard) {
     line("--model FILE.onnx tells which request of the model's step failed, and what fits on that card");
   }
   if (report.step) {

@@ -130,18 +130,6 @@ std::string PrintFitCourses(const Fit& fit, int room, const Style& style) {
 
 }  // namespace
 
-std::string_view Name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kFits:
-      return "fits";
-    case Verdict::kTight:
-      return "tight";
-    case Verdict::kDoesNotFit:
-      return "does-not-fit";
-  }
-  return "";
-}
-
 std::string VerdictLine(const Fit& fit) {
   const StepQuestion& question = fit.question;
   const CardFit& card = fit.card;
@@ -152,6 +140,12 @@ std::string VerdictLine(const Fit& fit) {
                      (fits ? " " + Does(question.mode, true) : " does not " + Does(question.mode, false)) + at_batch +
                      " on " + CardText(card.device);
   const std::string needs = ToString(Needs(card)) + " of " + ToString(Has(card));
+  if (fit.kept) {
+    return line + (question.batch_given ? "" : " at batch " + std::to_string(question.batch)) + " until batch " +
+           std::to_string(fit.kept->full - 1) + " of its loop: the graph of each batch is kept, " +
+           ToString(fit.kept->each) + ", and the card is full in batch " + std::to_string(fit.kept->full) +
+           "; two need " + needs;
+  }
   if (has_batch && !question.batch_given) {
     // The question is how large a batch may be.
     if (fits) return line + ": " + BatchesText(card) + "; batch " + std::to_string(question.batch) + " needs " + needs;
@@ -172,19 +166,23 @@ std::string CheckpointingText(const LadderRow& row) {
 std::string PrintFit(const Fit& fit, const Style& style) {
   const StepQuestion& question = fit.question;
   const CardFit& card = fit.card;
-  std::string text = VerdictLine(fit) + "\n" + PrintAssumptions(fit.assumptions, style);
+  const std::string doubts = PrintAssumptions(fit.assumptions, style);
+  std::string text = VerdictLine(fit) + "\n" + doubts;
   const auto add = [&](const std::string& line) {
     if (!line.empty()) text += Indented(line, style);
   };
+  if (!doubts.empty() && card.safe_batch > 0) add("a safe batch is safe where this is as assumed");
   if (card.verdict == Verdict::kTight) add(TightText(card));
-  if (card.largest.bottleneck) {
+  add(RoomyText(card));
+  // Of a loop that keeps graphs no batch is safe: the first line says how long it runs.
+  if (card.largest.bottleneck && !fit.kept) {
     const Bottleneck& refused = *card.largest.bottleneck;
     add(style.verbose ? PrintBottleneck(refused) : PrintBriefly(refused, style.width - 2));
   }
   add(PoolText(card.device, Needs(card)));
-  if (style.verbose) {
+  if (style.verbose && !fit.kept) {
     for (const WhatIf& other : fit.what_if) add(WhatIfText(fit, other));
-  } else {
+  } else if (!fit.kept) {
     const auto best = std::ranges::max_element(fit.what_if, {}, &WhatIf::largest_batch);
     if (best != fit.what_if.end() && IsMuchBetter(*best, card)) add(WhatIfText(fit, *best));
   }
@@ -194,8 +192,9 @@ std::string PrintFit(const Fit& fit, const Style& style) {
     columns.push_back({"batch " + std::to_string(card.largest.largest_batch), &*card.largest.peak});
   }
   std::string below;
-  if (const std::string others = style.verbose ? "" : OtherPrecisions(fit); !others.empty())
+  if (const std::string others = style.verbose || fit.kept ? "" : OtherPrecisions(fit); !others.empty())
     below = "\n" + Wrapped(others, style.width, "  ") + "\n";
+  below += PrintSuggestions(fit.assumptions, style);
   text += PrintBreakdown(columns, card.device.context.likely, style, RoomLeft(text + below, style));
   text += PrintFitCourses(fit, RoomLeft(text + below, style), style);
   if (fit.host) text += "\n" + PrintHost(*fit.host, style);
@@ -204,18 +203,26 @@ std::string PrintFit(const Fit& fit, const Style& style) {
   text += "\npeak: " + PrintPlace(card.peak, fit.place) + "\n\n";
   text += PrintLayers(fit.layers, question.mode, 10, style);
   if (fit.ladder.size() > 1) text += "\n" + PrintLadder(fit, style);
-  return text;
+  return text + below;
+}
+
+const CardFit* SmallestThatFits(const FitMatrix& matrix) {
+  const CardFit* smallest = nullptr;
+  for (const CardFit& card : matrix.cards) {
+    if (card.verdict != Verdict::kDoesNotFit && (smallest == nullptr || card < *smallest)) smallest = &card;
+  }
+  return smallest;
 }
 
 std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
   const StepQuestion& question = matrix.question;
   const auto fits = [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; };
   const auto count = std::count_if(matrix.cards.begin(), matrix.cards.end(), fits);
-  const auto smallest = std::find_if(matrix.cards.begin(), matrix.cards.end(), fits);
+  const CardFit* smallest = SmallestThatFits(matrix);
   std::string text = FileName(question.model.file) + " " + Does(question.mode, true) + " at batch " +
                      std::to_string(question.batch) + " on " + std::to_string(count) + " of " +
                      std::to_string(matrix.cards.size()) + " cards";
-  if (smallest != matrix.cards.end()) {
+  if (smallest != nullptr) {
     text += "; the smallest is " + smallest->device.name + ": needs " + ToString(Needs(*smallest)) + " of " +
             ToString(Has(*smallest));
   }

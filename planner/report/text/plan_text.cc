@@ -60,8 +60,8 @@ std::string VerdictText(const PlanReport& report) {
   const Plan& plan = *report.decision.chosen;
   std::string line = file + " trains at batch " + BatchInWords(plan) + " on " + CardText(report.device) + " " +
                      NeedsText(report, plan);
-  if (report.verdict == Verdict::kTight) {
-    line += " (tight: it may need " + ToString(report.band.device().high) + "; ";
+  if (report.on.verdict == Verdict::kTight) {
+    line += " (tight: it may need " + ToString(report.on.band.device().high) + "; ";
     line += report.safe_batch > 0 ? "batch " + std::to_string(report.safe_batch) + " is safe)" : "no batch is safe)";
   } else {
     line += " (fits)";
@@ -183,7 +183,7 @@ std::string PrintPlan(const PlanReport& report, const Style& style) {
     text += "the smallest card that holds batch " + std::to_string(report.question.batch) +
             " as it is: " + *report.next_card + "\n";
   }
-  return text;
+  return text + PrintSuggestions(report.assumptions, style);
 }
 
 }  // namespace vramplan

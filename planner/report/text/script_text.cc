@@ -8,6 +8,9 @@
 #include "graph/base/text_table.h"
 #include "planner/report/parts/model_facts.h"
 #include "planner/report/script.h"
+#include "planner/report/script_growth.h"
+#include "planner/report/script_places.h"
+#include "planner/report/script_seen.h"
 #include "planner/report/writing/numbers.h"
 
 namespace vramplan {
@@ -15,24 +18,13 @@ namespace {
 
 using enum TextTable::Align;
 
-// "transformers/trainer.py" of ".../site-packages/transformers/trainer.py"; of the user's own files the name.
-std::string ShortFile(const std::string& file) {
-  constexpr std::string_view kPackages = "-packages/";
-  const size_t packages = file.rfind(kPackages);
-  return packages == std::string::npos ? FileName(file) : file.substr(packages + kPackages.size());
-}
-
 std::string ScriptPlaceText(const CodePlace& place) {
   if (place.file.empty()) return "(no line of Python)";
   return ShortFile(place.file) + ":" + std::to_string(place.line) + " " + place.function;
 }
 
-std::string ScriptWhenText(int64_t step, RunPhase phase) {
-  if (phase == RunPhase::kSetup) return "before the first step";
-  return "in the " + std::string(Name(phase)) + " of step " + std::to_string(step);
-}
-
-std::string ScriptFirstLine(const ScriptReport& report) {
+// `growth`: of a script that would go on; it does not simply fit.
+std::string ScriptFirstLine(const ScriptReport& report, const std::optional<ScriptGrowth>& growth) {
   const std::string name = ScriptName(report.command);
   const Bytes needs = report.band.device().likely, has = report.device.available();
   std::string card = report.device.name;
@@ -40,21 +32,39 @@ std::string ScriptFirstLine(const ScriptReport& report) {
   if (report.oom) {
     return name + " does not fit on " + card + ": it " + RefusalText(report);
   }
+  if (report.verdict == Verdict::kDoesNotFit) {
+    return name + " does not fit on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
+           ToString(needs - has) + " too much)";
+  }
   if (!report.card_given) return name + " takes " + ToString(needs) + " on a card (likely; none was named)";
-  return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
-         std::string(Name(report.verdict)) + ", " + ToString(has - needs) + " free)";
+  if (growth && growth->full) {
+    return name + " fits on " + card + " up to step " + std::to_string(*growth->full - 1) + ", and grows: needs " +
+           ToString(needs) + " of " + ToString(has) + " after " + std::to_string(report.recording.steps.size()) +
+           " steps (" + ToString(has - needs) + " free)";
+  }
+  if (report.verdict == Verdict::kTight) {
+    return name + " is tight on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " and may need " +
+           ToString(report.band.device().high);
+  }
+  return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (fits, " +
+         ToString(has - needs) + " free)";
 }
 
 std::string EndText(const ScriptReport& report) {
   const Recording& recording = report.recording;
   const int64_t steps = static_cast<int64_t>(recording.steps.size());
   std::string text = std::to_string(steps) + (steps == 1 ? " step" : " steps");
-  if (steps == 0) text = "no optimizer stepped: an inference, or an update of the script's own";
+  if (steps == 0) {
+    const bool died = report.oom || !recording.failure.empty() || recording.end.empty();
+    text = died ? "it died before an optimizer had stepped"
+                : "no optimizer stepped: an inference, or an update of the script's own";
+  }
   if (recording.end == "steps") text += ", then it was ended";
+  if (const std::string unseen = UnseenText(report); !unseen.empty()) text += "; " + unseen;
   if (recording.end == "seconds") text += ", then its time was over";
   if (recording.end == "loop")
     text += ", then it was stopped in a loop that only reads values (they are all zero here)";
-  if (recording.end == "exit") text += ", then it ended by itself";
+  if (recording.end == "exit") text += report.oom ? ", then it ran out of memory" : ", then it ended by itself";
   if (recording.end.empty()) text += ", then it was killed";
   if (recording.ranks > 1)
     text += "; rank " + std::to_string(recording.rank) + " of " + std::to_string(recording.ranks);
@@ -155,8 +165,7 @@ std::string PrintMoment(const ScriptReport& report, const Style& style) {
   VRAMPLAN_CHECK(sum == moment.requested);
   table.AddRule();
   table.AddRow({"requested", "", "", "", ToString(sum), ""});
-  const std::string title =
-      report.oom ? "when it failed:" : "at the peak, " + ScriptWhenText(moment.step, moment.phase) + ":";
+  const std::string title = report.oom ? "when it failed:" : "at the peak, " + WhenText(moment) + ":";
   return "\n" + title + "\n" + table.Print(style.width);
 }
 
@@ -177,6 +186,12 @@ std::string PrintProcesses(const ScriptReport& report, const Style& style) {
   return "\n" + table.Print(style.width);
 }
 
+std::string TogetherText(const ScriptReport& report) {
+  if (!report.together) return "";
+  return std::to_string(report.together->contexts) + " processes had the card at once, with a context each, and held " +
+         ToString(report.together->bytes) + " of it together";
+}
+
 std::string PrintOutOfMemory(const ScriptReport& report) {
   if (!report.oom) return "";
   const RecordedRefusal& oom = *report.oom;
@@ -191,8 +206,8 @@ std::string PrintOutOfMemory(const ScriptReport& report) {
 }  // namespace
 
 std::string RefusalText(const ScriptReport& report) {
-  return "runs out of memory " + ScriptWhenText(report.moment.step, report.moment.phase) + ": " +
-         ToString(report.oom->asked) + " more did not fit at " + ScriptPlaceText(report.oom->place);
+  return "runs out of memory " + WhenText(report.moment) + ": " + ToString(report.oom->asked) +
+         " more did not fit at " + ScriptPlaceText(report.oom->place);
 }
 
 std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& style) {
@@ -227,11 +242,16 @@ std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& sty
 }
 
 std::string PrintScript(const ScriptReport& report, const Style& style) {
-  std::string text = Wrapped(ScriptFirstLine(report), style.width, "  ") + "\n";
+  const std::optional<ScriptGrowth> growth = GrowthOf(report);
+  const bool goes_on = report.recording.end != "exit";
+  std::string text = Wrapped(ScriptFirstLine(report, goes_on ? growth : std::nullopt), style.width, "  ") + "\n";
   const auto line = [&](const std::string& said) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "  ") + "\n";
   };
   line(PrintOutOfMemory(report));
+  line(TogetherText(report));
+  if (report.next) text += PrintNext(*report.next, style.width);
+  if (growth) line(GrowthText(*growth));
   line(EndText(report));
   text += "\n" + PrintScriptSteps(report, style);
   text += PrintMoment(report, style);

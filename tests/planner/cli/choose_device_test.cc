@@ -53,6 +53,46 @@ TEST_CASE("--gpu auto: the card, less what others hold") {
   CHECK(machine.held() == Bytes());
 }
 
+TEST_CASE("several cards: the table of all, of those that were named, in that order") {
+  const Said three = Do("fit MODELS/mlp.onnx --gpu rtx-4090,t4,l4 --batch 8");
+  CHECK(three.exit_code == 0);
+  CHECK(three.FirstLine().starts_with("mlp.onnx trains at batch 8 on 3 of 3 cards; the smallest is Tesla T4: "));
+  const size_t first = three.out.find("\n  rtx-4090 "), second = three.out.find("\n  t4 "),
+               third = three.out.find("\n  l4 ");
+  CHECK(first < second);
+  CHECK(second < third);
+  CHECK(third != std::string::npos);
+  const Said sweep = Do("sweep MODELS/unet.onnx --over batch=8,60 --gpu l4,t4 --format csv");
+  CHECK(Has(sweep.out, "Tesla T4"));
+  CHECK(Do("estimate MODELS/mlp.onnx --gpu t4,l4").exit_code == 2);
+}
+
+TEST_CASE("cards that the framework has no wheel for are left out, or said") {
+  const auto listed = [](const std::string& options, const std::string& id) {
+    return Has(Do("fit MODELS/mlp.onnx --gpu all --batch 8" + options).out, "\n  " + id + " ");
+  };
+  CHECK_FALSE(listed("", "k80"));
+  CHECK_FALSE(listed("", "p100"));
+  CHECK(listed("", "t4"));
+  CHECK(listed(" --framework pytorch@2.14", "p100"));
+  CHECK_FALSE(listed(" --framework pytorch@2.14", "k80"));
+  CHECK(listed(" --framework pytorch@2.7", "k80"));
+  CHECK(listed(" --framework onnxruntime --mode infer", "k80"));
+  const Said old = Do("fit MODELS/mlp.onnx --gpu p100");
+  CHECK(Has(old.err,
+            "PyTorch 2.15 has no wheel for capability below 7.5: Tesla P100 16GB (hint: type --framework "
+            "pytorch@2.14)"));
+  CHECK(Do("fit MODELS/mlp.onnx --gpu t4").err.find("wheel") == std::string::npos);
+}
+
+TEST_CASE("emulated bf16 is told") {
+  CHECK(Has(Do("fit MODELS/mlp.onnx --gpu t4,a10 --precision bf16").err,
+            "bf16 is emulated below capability 8.0, in the same bytes and without tensor cores: Tesla T4 (hint: type "
+            "--precision fp16)"));
+  CHECK_FALSE(Has(Do("fit MODELS/mlp.onnx --gpu a10 --precision bf16").err, "emulated"));
+  CHECK(Has(Do("plan MODELS/mlp.onnx --gpu t4 --precision amp-bf16").err, "type --precision amp-fp16"));
+}
+
 TEST_CASE("where it is said") {
   const ScratchStore store("said");
   FakeProbe machine({.cards = {FakeT4()}});

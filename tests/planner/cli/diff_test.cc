@@ -115,7 +115,7 @@ TEST_CASE("diff: wrong input") {
            Row{"diff", 2, "no file is given"},
            Row{"diff " + answer.path() + " " + answer.path() + " --budget 2", 2, "neither a percentage nor a size"},
            Row{"diff " + answer.path() + " " + answer.path() + " --budget x%", 2, "neither a percentage nor a size"},
-           Row{"diff " + answer.path() + " " + answer.path() + " --format html", 2, "is not one of"},
+           Row{"diff " + answer.path() + " " + answer.path() + " --format svg", 2, "is not one of"},
            Row{"diff " + answer.path() + " " + broken.path(), 1, "b.json: peak: is missing"},
            Row{"diff " + answer.path() + " " + other.path(), 1, "neither vramplan.estimate/1 nor vramplan.run/1"},
            Row{"diff " + answer.path() + " " + bad.path(), 1, "is not JSON"},

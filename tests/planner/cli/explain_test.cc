@@ -53,6 +53,86 @@ TEST_CASE("explain: golden answers") {
   }
 }
 
+// The answer as one line.
+std::string Line(const std::string& text, const std::string& options = "") {
+  std::string line = Answer(text, options);
+  for (size_t at = line.find('\n'); at != line.npos; at = line.find('\n'))
+    line.replace(at, line.find_first_not_of(" \n", at) - at, " ");
+  return line;
+}
+
+TEST_CASE("explain: what is said of each cause") {
+  struct Row {
+    const char *text, *said;
+  };
+  constexpr Row kRows[] = {
+      {"CUDA out of memory. Tried to allocate 80.00 MiB (GPU 0; 14.76 GiB total capacity; 13.27 GiB already allocated; "
+       "5.75 MiB free; 13.29 GiB reserved in total by PyTorch)",
+       "1.46 GiB is not named by the message: the CUDA context of this process"},
+      {"CUDA out of memory. Tried to allocate 12.00 MiB (GPU 0; 23.65 GiB total capacity; 13.07 GiB already allocated; "
+       "7.31 MiB free; 13.13 GiB reserved in total by PyTorch)",
+       "10.51 GiB of the card are not named by the message: other processes, most likely"},
+      {"CUDA out of memory. Tried to allocate 252.00 MiB. GPU 0 has a total capacity of 14.57 GiB of which 64.75 MiB "
+       "is "
+       "free. Including non-PyTorch memory, this process has 14.50 GiB memory in use.",
+       "this process holds 14.50 GiB: the step needs more than the card has"},
+      {"CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 14.58 GiB of which 635.56 MiB is "
+       "free. Process 9 has 13.96 GiB memory in use.",
+       "process 9 holds 13.96 GiB, and may be this one"},
+      {"CUDA out of memory. Tried to allocate 35.60 GiB. GPU 0 has a total capacity of 79.33 GiB of which 26.16 GiB is "
+       "free. Process 9 has 53.16 GiB memory in use. Of the allocated memory 11.97 GiB is allocated by PyTorch, and "
+       "40.69 GiB is reserved by PyTorch but unallocated.",
+       "though 40.69 GiB lie unused between live tensors, in pieces that are too small one by one: fragmentation "
+       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch use free pieces together; inputs with a few "
+       "fixed "
+       "sizes leave fewer pieces process 9 is this one"},
+      {"HIP out of memory. Tried to allocate 432.00 MiB. GPU 0 has a total capacity of 15.92 GiB of which 7.12 GiB is "
+       "free. Of the allocated memory 8.08 GiB is allocated by PyTorch, and 321.96 MiB is reserved by PyTorch but "
+       "unallocated.",
+       "though 7.12 GiB were free what refused it: a limit (set_per_process_memory_fraction, a slice of a virtual "
+       "machine"},
+      {"CUDA out of memory. Tried to allocate 1002.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which 0 bytes is "
+       "free. Of the allocated memory 13.98 GiB is allocated by PyTorch, and 129.48 MiB is reserved by PyTorch but "
+       "unallocated.",
+       "PyTorch holds 14.11 GiB, more than the card has: Windows pages the rest to the host's memory"},
+      {"CUDA out of memory. Tried to allocate more than 1EB memory.", "1 EiB more did not fit, which no machine has"},
+      {"RuntimeError: DataLoader worker (pid 4131) is killed by signal: Killed.", "host memory ran out, most likely"},
+      {"The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV cache "
+       "(3664)",
+       "one request of 4096 tokens, and room for 3664 what helps: a shorter context (3664 tokens fit)"},
+      {"out of resource: shared memory, Required: 131072, Hardware limit: 101376",
+       "not the card's memory: one kernel wants 128.00 KiB of shared memory in a multiprocessor, and may have 99.00 "
+       "KiB"},
+      {"MPS backend out of memory (MPS allocated: 6.04 GB, other allocations: 1.04 GB, max allowed: 6.77 GB). Tried to "
+       "allocate 459.07 MB on private pool.",
+       "out of memory, within Metal's limit of 6.77 GiB: 459.07 MiB more did not fit, the step needs more than that"},
+      {"RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4770354232 bytes. BufferAssignment stats: "
+       "maybe_live_out allocation: 9.64GiB preallocated temp allocation: 4.44GiB total allocation: 14.44GiB",
+       "of 14.44 GiB in all: 9.64 GiB outputs, 4.44 GiB temporaries"},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.text);
+    const std::string line = Line(row.text);
+    CHECK_MESSAGE(line.find(row.said) != line.npos, line);
+  }
+}
+
+TEST_CASE("explain --model: PyTorch before 2.0 computed attention in parts, and plan is asked the same") {
+  const std::string text =
+      "RuntimeError: CUDA out of memory. Tried to allocate 48.00 MiB (GPU 0; 3.95 GiB total capacity; 2.90 GiB already "
+      "allocated; 22.50 MiB free; 3.00 GiB reserved in total by PyTorch)";
+  const std::string line = Line(text, " --model MODELS/gpt_small.onnx --dim sequence=64");
+  CHECK_MESSAGE(
+      line.find("--gpu-memory 3094MiB --context 0 --dim sequence=64 --framework pytorch@2.0 --attention math") !=
+          line.npos,
+      line);
+  const std::string given = Line(text, " --model MODELS/gpt_small.onnx --dim sequence=64 --framework pytorch@2.4");
+  CHECK_MESSAGE(given.find("--attention") == given.npos, given);
+  // A card by name may have been shared: what the message says of it comes first.
+  CHECK_NE(Line(kFull, " --model MODELS/unet.onnx --gpu t4").find("--gpu-memory 14561MiB --context 0 --capability 7.5"),
+           std::string::npos);
+}
+
 TEST_CASE("explain: JSON has the same") {
   const Result<Json> json = ParseJson("explain", Answer(kFull, " --model MODELS/unet.onnx --format json"));
   REQUIRE(json.ok());
@@ -99,11 +179,18 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
   const Said said = Do("explain " + oldest.path());
   CHECK_EQ(said.out,
            "out of memory on card 0 of 11.00 GiB: 1.00 GiB more did not fit, though 3.90 GiB lie unused between\n"
-           "  live tensors: fragmentation\n"
+           "  live tensors, in pieces that are too small one by one: fragmentation\n"
            "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch use free pieces together; inputs\n"
            "    with a few fixed sizes leave fewer pieces\n"
            "  the numbers of the message do not add up: they sum to 11.60 GiB, and the card has 11.00 GiB\n"
-           "  --model FILE.onnx tells which request of the model's step failed, and what fits on that card\n");
+           "  --model FILE.onnx tells which request of the model's step failed, and what fits on that card\n"
+           "\n"
+           "  when it failed\n"
+           "  live tensors               7.50 GiB  68.2 %\n"
+           "  reserved, not allocated    3.90 GiB  35.5 %\n"
+           "  free                     200.00 MiB   1.8 %\n"
+           "  -----------------------  ----------  ------\n"
+           "  the card                  11.00 GiB\n");
   CHECK(Do("explain --format json " + oldest.path()).out.find("\"does-not-add-up\"") != std::string::npos);
   const ScratchFile both(
       "both.log",

@@ -198,7 +198,7 @@ TEST_CASE("what is wrong on the command line is one line that says what to type"
        "--dump: \"shape\" is not one of shapes, layers, parameters or holds (hint: did you mean shapes?)"},
       {"fit m.onnx", "fit: no card is given (hint: add --gpu t4, --gpu all or --gpu-memory 16GiB)"},
       {"estimate m.onnx --gpu all",
-       "--gpu: only fit and sweep compare all cards (hint: type vramplan fit FILE --gpu all)"},
+       "--gpu: only fit and sweep compare several cards (hint: type vramplan fit FILE --gpu all)"},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.line);

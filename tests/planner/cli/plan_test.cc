@@ -206,6 +206,22 @@ TEST_CASE("plan: the ladder has a rung for half of each given length, and names 
   CHECK(said.out.find("the smallest card that holds batch 4 as it is: ") != std::string::npos);
 }
 
+TEST_CASE("plan: what a change saves is what two fits differ by") {
+  const std::string plan = Do("plan MODELS/unet.onnx --gpu t4 --batch 16 --format json").out;
+  const auto needs = [](const std::string& more) {
+    const Said fit = Do("fit MODELS/unet.onnx --gpu t4 --batch 16 --format json" + more);
+    return std::stoll(Member(fit.out, "\"peak\": {", "device"));
+  };
+  const int64_t now = needs("");
+  for (const char* option : {"--allocator-conf expandable_segments:True", "--optimizer-impl fused"}) {
+    CAPTURE(option);
+    const std::string rung = std::string("\"option\": \"") + option + "\"";
+    CHECK(std::stoll(Member(plan, rung, "saves")) == now - needs(std::string(" ") + option));
+  }
+  // 256 MiB of U-Net's reserved bytes are unused pieces of segments.
+  CHECK(std::stoll(Member(plan, "\"option\": \"--allocator-conf", "saves")) == 256 * (int64_t{1} << 20));
+}
+
 TEST_CASE("plan: what cannot be asked") {
   struct Row {
     const char* line;
@@ -213,7 +229,7 @@ TEST_CASE("plan: what cannot be asked") {
   };
   constexpr Row kRows[] = {
       {"plan MODELS/mlp.onnx", "no card is given"},
-      {"plan MODELS/mlp.onnx --gpu all", "only fit and sweep compare all cards"},
+      {"plan MODELS/mlp.onnx --gpu all", "only fit and sweep compare several cards"},
       {"plan MODELS/mlp.onnx --gpu t4 --batch 4 --effective-batch 8", "cannot be combined with --batch"},
       {"plan MODELS/mlp.onnx --gpu t4 --accumulate 4 --effective-batch 8", "cannot be combined with --effective-batch"},
       {"plan MODELS/mlp.onnx --gpu t4 --multiple-of 8 --effective-batch 65", "65 is not a multiple of 8"},

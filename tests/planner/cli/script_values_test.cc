@@ -40,11 +40,14 @@ TEST_CASE("a key of a configuration is replaced, and nothing else") {
       {"c.yaml", yaml, "batch_size", "64", "c.yaml: has no key 'batch_size'"},
       {"c.yaml", yaml, "data", "64", "c.yaml: key 'data' has no plain value on its line"},
       {"c.yaml", "a: 1\na: 2\n", "a", "3", "c.yaml: has key 'a' 2 times"},
-      {"c.json", R"({"a": {"b": 1, "c": "x"}, "d": [2]})", "a.b", "5",
-       "{\n  \"a\": {\n    \"b\": 5,\n    \"c\": \"x\"\n  },\n  \"d\": [\n    2\n  ]\n}\n"},
-      {"c.json", R"({"a": "auto"})", "a", "fp16", "{\n  \"a\": \"fp16\"\n}\n"},
+      {"c.json", R"({"a": {"b":  1, "c": "x"}, "d": [2]})", "a.b", "5", R"({"a": {"b":  5, "c": "x"}, "d": [2]})"},
+      {"c.json", R"({"d": [{"a": 1}, "}\""], "b": {"a": 2}, "a" : 1e-5
+})",
+       "a", "8", R"({"d": [{"a": 1}, "}\""], "b": {"a": 2}, "a" : 8
+})"},
+      {"c.json", R"({"a": "auto"})", "a", "fp16", R"({"a": "fp16"})"},
       {"c.json", R"({"a": 1})", "b", "5", "c.json: has no key 'b'"},
-      {"c.json", R"({"a": 1})", "a.b", "5", "c.json: has no key 'b' there"},
+      {"c.json", R"({"a": 1})", "a.b", "5", "c.json: has no key 'b'"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.key);

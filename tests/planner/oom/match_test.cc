@@ -45,7 +45,7 @@ Failed FailAt(const Run& run, int64_t batch, Bytes room) {
   const size_t event = *peak.out_of_memory;
   Failed failed;
   failed.refused = DescribeAllocation(*timeline, run.layers, batch, event);
-  failed.message.kind = OutOfMemoryKind::kPyTorch;
+  failed.message.kind = "pytorch";
   failed.message.tried = Printed(CachingAllocator(Bytes::Max(), AllocatorConfig()).SegmentFor(failed.refused.bytes));
   failed.message.allocated = Printed(Placements(*timeline, batch, AllocatorConfig())[event - 1].allocated);
   return failed;
@@ -77,6 +77,25 @@ TEST_CASE("the request and the batch of a message") {
     REQUIRE(found);
     CHECK_EQ(found->request.batch, row.batch);
   }
+}
+
+// The run held a twentieth more than the step: another version, or outputs that were kept.
+TEST_CASE("where no batch is close, the closest is found, and none that fails at another request") {
+  const Run run = Example("gpt_small", "sequence=64");
+  Failed failed = FailAt(run, 48, Bytes::GiB(3));
+  failed.message.allocated = Bytes::Of(failed.message.allocated->count() / 20 * 21);
+  const auto lay_out = [&](int64_t batch) { return run.At(batch); };
+  const auto found = BatchLike(failed.message, lay_out, run.layers, AllocatorConfig(), Bytes::GiB(3), 512);
+  REQUIRE(found);
+  CHECK_EQ(found->request.batch, 48);
+  CHECK_FALSE(found->refused);
+  CHECK_GT(found->difference, kClose);
+  CHECK_LT(found->difference, 0.06);
+  // With hardly any memory every batch fails long before.
+  CHECK_FALSE(BatchLike(failed.message, lay_out, run.layers, AllocatorConfig(), Bytes::MiB(256), 512));
+  const auto given = RequestLike(failed.message, *run.At(48), run.layers, 48, AllocatorConfig(), Bytes::MiB(256));
+  REQUIRE(given);
+  CHECK(given->fails_elsewhere);
 }
 
 TEST_CASE("a message without its numbers, or of another model, finds nothing") {

@@ -184,6 +184,40 @@ TEST_CASE("page: of a script's run, its record, and every card") {
   CHECK_EQ(Do("inspect MODELS/unet.onnx --format html").exit_code, 2);
 }
 
+TEST_CASE("page: of a run it has the lines of Python, and how sure it is") {
+  const Said run = testing::Run("--gpu t4 --format html", {testing::kWhole, testing::kCard});
+  CHECK_NE(run.out.find("Lines of Python that hold it at the peak"), std::string::npos);
+  CHECK_NE(run.out.find("How sure it is"), std::string::npos);
+}
+
+TEST_CASE("page: a sweep has its curves alone, and a diff is a page") {
+  const std::string line = "sweep MODELS/unet.onnx --over batch=1,2,8 --gpu t4 --format ";
+  const Said svg = Do(line + "svg"), page = Do(line + "html");
+  CHECK_EQ(svg.exit_code, 0);
+  CHECK_EQ(Unbalanced(svg.out), "");
+  CHECK(svg.out.starts_with("<svg xmlns="));
+  CheckAlone(page.out);
+  for (const std::string& drawn : {svg.out, page.out}) {
+    CHECK_NE(drawn.find("bytes on the device, likely"), std::string::npos);
+    CHECK_NE(drawn.find("Tesla T4: 14.56 GiB"), std::string::npos);
+    // 2 is a seventh of the way from 1 to 8.
+    CHECK(std::regex_search(drawn, std::regex("class=\"curve\"[^>]* d=\"M0 [0-9]+L142 [0-9]+L1000 ")));
+  }
+  const Said diff = Do("diff MODELS/mlp.onnx MODELS/unet.onnx --budget 2% --format html");
+  CHECK_EQ(diff.exit_code, 3);
+  CheckAlone(diff.out);
+  CHECK_NE(diff.out.find("beyond the budget of 2 %"), std::string::npos);
+  CHECK_NE(diff.out.find("requested"), std::string::npos);
+}
+
+TEST_CASE("page: what is drawn is what is written, and axes have titles") {
+  const std::string page = Do("fit MODELS/unet.onnx --gpu t4 --batch 16 --format html").out;
+  // The mark stands above the context.
+  CHECK(std::regex_search(page, std::regex("peak [0-9.]+ GiB allocated, [0-9.]+ GiB with the context")));
+  CHECK_NE(page.find("<p class=\"axis up\">bytes on the device</p>"), std::string::npos);
+  CHECK_NE(page.find("<p class=\"axis across\">batch</p>"), std::string::npos);
+}
+
 TEST_CASE("page: it replaces an earlier page, and nothing else") {
   const ScratchFile page("answer.html"), other("mine.html", "<!doctype html>\n<title>mine</title>\n");
   const std::string line = "estimate MODELS/mlp.onnx --format html --out ";

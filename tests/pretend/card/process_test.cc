@@ -125,6 +125,23 @@ TEST_CASE("CUDA_VISIBLE_DEVICES") {
   }
 }
 
+TEST_CASE("a spare card is there for who names it") {
+  const pretend::Description machine = pretend::Read("spare 64; card A; usable 15GiB; capability 8.6");
+  CHECK(machine.cards.size() == 64);
+  CHECK(machine.cards[63].minor == 6);
+  CHECK(machine.cards[63].uuid != machine.cards[0].uuid);
+  struct Row {
+    const char* visible;
+    std::vector<int> cards;
+    int seen;  // by NVML
+  };
+  for (const Row& row : {Row{nullptr, {0}, 1}, Row{"0", {0}, 1}, Row{"2", {2}, 3}, Row{"3,1", {3, 1}, 4},
+                         Row{"64", {}, 1}, Row{"", {}, 1}}) {
+    CHECK(pretend::VisibleCards(machine.cards, row.visible) == row.cards);
+    CHECK(pretend::CardsSeen(machine.cards, row.visible) == row.seen);
+  }
+}
+
 TEST_CASE("where an address lies, and who may free it") {
   Process process(pretend::Read("card A; usable 15GiB; context 1GiB; card B; usable 15GiB; context 1GiB"));
   const uint64_t device = process.Allocate(1, 3 * kMiB);

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 using namespace vramplan;
 
@@ -93,6 +95,109 @@ TEST_CASE("what is held when the card refuses") {
   Bytes sum;
   for (const HeldRow& row : moment.rows) sum += row.bytes;
   CHECK(sum == moment.requested);
+}
+
+TEST_CASE("a refusal before anything was allocated in the backward is the backward's") {
+  std::string text = kTwoSteps;
+  const size_t marks = text.find("mark\tafter-backward\t7");
+  text.replace(text.find("mark\tbackward\t5"), marks - text.find("mark\tbackward\t5"),
+               "mark\tbackward\t7\ttrain.py\t11\tmain\nout-of-memory\t7\t99\t1000\t1\t740\t740\t740\t\t0\t\n");
+  text.insert(text.find("f\t1600"), "o\t0\t99\n");
+  const Result<Recording> recording = ReadRecording("r", text);
+  REQUIRE(recording.ok());
+  const HighMoment moment = MomentOfRefusal(*recording);
+  CHECK(WhenText(moment) == "in the backward of step 2");
+  CHECK(moment.place == CodePlace{"train.py", 11, "main"});
+}
+
+TEST_CASE("what a closure of step() computes is forward and backward") {
+  const Result<Recording> recording = ReadRecording("r",
+                                                    "vramplan.recording/1\n"
+                                                    "mark\tupdate\t1\tloop.py\t5\tstep\n"
+                                                    "mark\tafter-update\t1\tloop.py\t5\tstep\n"
+                                                    "mark\tforward\t1\ttrain.py\t8\ttraining_step\tnet\n"
+                                                    "mark\tbackward\t2\tloop.py\t6\tclosure\n"
+                                                    "mark\tafter-backward\t3\tloop.py\t6\tclosure\n"
+                                                    "mark\tupdate\t3\tloop.py\t5\tstep\n"
+                                                    "mark\tafter-update\t4\tloop.py\t5\tstep\n"
+                                                    "step\t1\t4\t4\t4\t4\t4\t4\t4\t1\n"
+                                                    "last\t4\t4\t4\t4\t0\t0\t0\t0\t0\t0\t0\n"
+                                                    "stack\t0\t\n"
+                                                    "a\t1\t8\t0\t\na\t2\t4\t0\t\na\t3\t2\t0\t\na\t4\t1\t0\t\n"
+                                                    "end\texit\t1\n");
+  REQUIRE(recording.ok());
+  using enum RunPhase;
+  std::vector<RunPhase> phases;
+  for (const HeldRow& row : MomentOf(*recording).rows) phases.push_back(row.phase);
+  CHECK(phases == std::vector{kSetup, kForward, kBackward, kUpdate});
+}
+
+TEST_CASE("an evaluation is told from the forwards of steps") {
+  // Of each character of a run a mark: f, e, i the step's forward, in eval(), without gradients; F, E, I the same from
+  // another line; G that line with another module; b a backward, s the end of a step. Upper case below: an evaluation.
+  struct Row {
+    const char* run;
+    const char* evaluations;
+  };
+  for (const Row& row : {
+           Row{"fbsfbs", "......"}, Row{"fbsfbsII", "......xx"},  // without gradients
+           Row{"ifbsifbsi", "........."},                         // a teacher's, in each step
+           Row{"fbsfbsE", "......x"},                             // in eval(), with gradients
+           Row{"fbsfbsF", "......."},                             // may be the next part of the training
+           Row{"fbsfbsFF", "......xx"},                           // no backward in between
+           Row{"fbsfbsFG", "........"},                           // a body and a head
+           Row{"fbsfbsFbFb", ".........."},                       // the next part of the training
+           Row{"fbsFFfbs", "...xx..."},                           // then training goes on
+           Row{"fbsFbsfbs", "........."},                         // another loop
+           Row{"FFF", "..."},                                     // an inference
+           Row{"Ifbsfbs", "x......"},                             // before the first step
+       }) {
+    CAPTURE(row.run);
+    Recording recording;
+    int64_t n = 0;
+    for (const char c : std::string(row.run)) {
+      Mark mark;
+      mark.allocations = ++n;
+      mark.steps = static_cast<int64_t>(recording.steps.size());
+      mark.kind = c == 'b' || c == 's'   ? MarkKind::kBackward
+                  : c == 'i' || c == 'I' ? MarkKind::kInference
+                  : c == 'e' || c == 'E' ? MarkKind::kForwardOfEval
+                                         : MarkKind::kForward;
+      if (c == 's') mark.kind = MarkKind::kAfterUpdate;
+      mark.place.line = c >= 'a' ? 1 : 2;
+      mark.module = c == 'G' ? "head" : "net";
+      recording.marks.push_back(mark);
+      if (c == 's') recording.steps.push_back({static_cast<int64_t>(recording.steps.size()) + 1, n, {}, {}, 0});
+    }
+    std::string evaluations;
+    for (const bool evaluation : EvaluationsOf(recording)) evaluations += evaluation ? 'x' : '.';
+    CHECK(evaluations == row.evaluations);
+  }
+  HighMoment moment;
+  moment.phase = RunPhase::kEvaluation;
+  CHECK(WhenText(moment) == "in the evaluation before step 1");
+  moment.step = 50;
+  moment.keeps_graphs = true;
+  CHECK(WhenText(moment) == "in the evaluation after step 50, with gradients");
+}
+
+TEST_CASE("what no_grad would free is what the modules of an evaluation hold") {
+  const Result<Recording> recording = ReadRecording("r",
+                                                    "vramplan.recording/1\n"
+                                                    "mark\tforward\t1\tt.py\t6\tm\tnet\n"
+                                                    "mark\tbackward\t2\tt.py\t6\tm\n"
+                                                    "mark\tafter-backward\t2\tt.py\t6\tm\n"
+                                                    "step\t1\t2\t4\t4\t4\t4\t4\t4\t1\n"
+                                                    "mark\tforward-of-eval\t3\tt.py\t10\tm\tnet\n"
+                                                    "last\t5\t4\t4\t4\t0\t0\t0\t0\t0\t0\t0\n"
+                                                    "stack\t0\t\n"
+                                                    "a\t1\t8\t0\t\na\t2\t4\t0\tnet\n"
+                                                    "a\t3\t16\t0\t\na\t4\t32\t0\t0\na\t5\t64\t0\t1\n"
+                                                    "end\texit\t1\n");
+  REQUIRE(recording.ok());
+  const HighMoment moment = MomentOf(*recording);
+  CHECK(WhenText(moment) == "in the evaluation after step 1, with gradients");
+  CHECK(moment.of_graphs == Bytes::Of(96));
 }
 
 TEST_CASE("a run that allocated nothing") {

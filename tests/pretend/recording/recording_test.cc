@@ -48,6 +48,9 @@ constexpr const char* kWhole =
     "tag\toptimizer_state\t2\t612\n"
     "a word of later\t7\n"
     "fault\tenter\tKeyError()\n"
+    "mark\tinference\t3\ttrain.py\t30\tmain\tNet\n"
+    "allocator\tcudaMallocAsync\n"
+    "limit\t0.5\n"
     "by-value\tnonzero()\t4\t/x/train.py\t9\tmain\n"
     "changed\tAdamW(foreach=False)\n"
     "end\texit\t3.2\n";
@@ -63,7 +66,12 @@ TEST_CASE("a whole recording") {
   CHECK(recording.rank == 1);
   CHECK(!recording.preloaded);
   CHECK(recording.ranks == 8);
-  REQUIRE(recording.marks.size() == 1);
+  REQUIRE(recording.marks.size() == 2);
+  CHECK(recording.marks[1].kind == MarkKind::kInference);
+  CHECK(recording.marks[1].module == "Net");
+  CHECK(recording.marks[1].steps == 1);
+  CHECK(recording.allocator == "cudaMallocAsync");
+  CHECK(recording.limit == 0.5);
   CHECK(recording.marks[0].kind == MarkKind::kBackward);
   CHECK(recording.marks[0].place == CodePlace{"train.py", 11, "main"});
   REQUIRE(recording.steps.size() == 1);
@@ -72,6 +80,8 @@ TEST_CASE("a whole recording") {
   CHECK(recording.steps[0].seconds == 0.5);
   REQUIRE(recording.refusals.size() == 1);
   CHECK(recording.refusals[0].asked == Bytes::Of(700));
+  CHECK(recording.refusals[0].marks == 1);
+  CHECK(recording.refusals[0].steps == 1);
   CHECK(recording.refusals[0].held.reserved == Bytes::Of(400));
   CHECK(recording.failure == "torch.OutOfMemoryError");
   CHECK(recording.failure_text == "CUDA out of memory.");
@@ -143,7 +153,7 @@ TEST_CASE("what the card's library wrote") {
   const Result<CardLog> log = ReadCardLog("1.card",
                                           "vramplan.card/1\ncuda\t12080\ncard\t0\t1000\t10\t700\nrefused\t0\t2\t5000\n"
                                           "cudnn\tused\nmanaged\t64\nuncovered\tcudaArrayGetInfo\n"
-                                          "static-runtime\t/x/lib.so\n");
+                                          "static-runtime\t/x/lib.so\ntogether\t0\t900\t2\n");
   REQUIRE(log.ok());
   CHECK(log->total == Bytes::Of(1000));
   CHECK(log->used == Bytes::Of(10));
@@ -153,6 +163,9 @@ TEST_CASE("what the card's library wrote") {
   CHECK(log->cudnn);
   CHECK(log->managed == Bytes::Of(64));
   CHECK(log->uncovered == std::vector<std::string>{"cudaArrayGetInfo"});
+  REQUIRE(log->together.size() == 1);
+  CHECK(log->together[0].bytes == Bytes::Of(900));
+  CHECK(log->together[0].contexts == 2);
   CHECK(log->static_runtimes == std::vector<std::string>{"/x/lib.so"});
 }
 

@@ -1,0 +1,98 @@
+#include "planner/cli/lead_on.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace vramplan {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool ReadsModel(Verb verb) {
+  switch (verb) {
+    case Verb::kEstimate:
+    case Verb::kFit:
+    case Verb::kPlan:
+    case Verb::kInspect:
+    case Verb::kTrace:
+    case Verb::kValidate:
+    case Verb::kSweep:
+    case Verb::kDiff:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Error NotAModel(const std::string& path, std::string what, std::string hint) {
+  return {ErrorCode::kBadInput, path, std::move(what), std::move(hint)};
+}
+
+std::string NamedCard(const std::string& gpu, const std::string& otherwise) {
+  return gpu.empty() || gpu == "all" || gpu.find(',') != std::string::npos ? otherwise : gpu;
+}
+
+// The Python door, which makes the model from its configuration, without weights.
+std::string FromPython(const std::string& name, const std::string& gpu) {
+  return "in Python: model = AutoModel.from_config(AutoConfig.from_pretrained(\"" + name +
+         "\")), vramplan.fit(model, inputs, gpu=\"" + NamedCard(gpu, "t4") + "\")";
+}
+
+bool Exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// "meta-llama/Llama-3.1-8B": two names without an extension of a file, whose first one is no folder here.
+bool IsHubName(const std::string& path) {
+  const size_t slash = path.find('/');
+  if (slash == std::string::npos || slash == 0 || slash + 1 == path.size() || path.find('/', slash + 1) != path.npos)
+    return false;
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
+  };
+  static constexpr std::string_view kFiles[] = {".onnx", ".pt2",  ".pt",          ".pth", ".bin", ".json", ".csv",
+                                                ".gz",   ".ckpt", ".safetensors", ".txt", ".ort", ".pb",   ".pkl"};
+  const bool is_file = std::ranges::any_of(kFiles, [&](std::string_view end) { return path.ends_with(end); });
+  return std::ranges::all_of(path, plain) && path[0] != '.' && !is_file && !Exists(path.substr(0, slash));
+}
+
+std::optional<Error> OfFolder(Verb verb, const std::string& path, const std::string& gpu) {
+  std::vector<std::string> models;
+  std::error_code code;
+  for (fs::directory_iterator at(path, code), end; !code && at != end; at.increment(code)) {
+    const std::string extension = at->path().extension().string();
+    if (extension == ".onnx" || extension == ".pt2") models.push_back(at->path().string());
+  }
+  if (!models.empty()) {
+    const std::string& first = *std::ranges::min_element(models);
+    return NotAModel(path, "it is a directory, and one file is asked about",
+                     "type vramplan " + std::string(Name(verb)) + " " + first + (gpu.empty() ? "" : " --gpu " + gpu));
+  }
+  if (Exists((fs::path(path) / "config.json").string()))
+    return NotAModel(path, "it is a directory of a Hugging Face model, and a file with a graph is needed",
+                     FromPython(path, gpu));
+  return NotAModel(path, "it is a directory without an .onnx or .pt2 file", "give the path of an .onnx file");
+}
+
+}  // namespace
+
+std::optional<Error> LeadOn(Verb verb, const std::string& path, const std::string& gpu) {
+  if (!ReadsModel(verb)) return std::nullopt;
+  if (path.ends_with(".py")) {
+    return NotAModel(path, "it is a script, and " + std::string(Name(verb)) + " is about a file with a model",
+                     "type vramplan run --gpu " + NamedCard(gpu, "t4") + " -- python " + path);
+  }
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return OfFolder(verb, path, gpu);
+  if (!Exists(path) && IsHubName(path)) {
+    return NotAModel(path, "there is no such file; a model of the Hugging Face Hub is asked about in Python",
+                     FromPython(path, gpu));
+  }
+  return std::nullopt;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,94 @@
+#include "planner/cli/script_largest.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "planner/cli/largest_value.h"
+#include "planner/cli/write_file.h"
+
+namespace vramplan {
+namespace {
+
+// Two runs that took the same in each phase and ended alike. One that fails before its first step says nothing: the
+// model alone may be too large.
+bool SameWhatever(const TriedValue& a, const TriedValue& b) {
+  constexpr auto kSetup = static_cast<size_t>(RunPhase::kSetup);
+  bool began = false;
+  for (size_t phase = 0; phase < b.phases.size(); ++phase) began |= phase != kSetup && b.phases[phase] > Bytes();
+  return (b.fits || began) && a.fits == b.fits && a.requested == b.requested && a.allocated == b.allocated &&
+         a.reserved == b.reserved && a.phases == b.phases;
+}
+
+Error NobodyUses(const ScriptWishes::Range& range, const TriedValue& a, const TriedValue& b) {
+  return {ErrorCode::kUsage, "--largest",
+          "nobody uses " + range.name + ": the command has no {" + range.name +
+              "}, and the script takes the same with " + range.name + "=" + std::to_string(a.value) + " and with " +
+              std::to_string(b.value) + " in its environment",
+          "write {" + range.name + "} in the command where the number stands, or name its key with --largest-in"};
+}
+
+}  // namespace
+
+Result<SearchedLargest> SearchLargest(const ScriptRuns& runs, const Options& options, const ScriptValues& others) {
+  const ScriptWishes::Range& range = *options.wishes_of_script.largest;
+  // Whether the script reads the variable cannot be seen, only that two numbers make no difference.
+  const bool by_variable = !options.wishes_of_script.largest_in && !HasPlaceholder(options.script, range.name);
+  SearchedLargest searched;
+  std::optional<TriedValue> before;
+  searched.largest.name = range.name;
+  std::optional<ScriptReport> fits, fails;  // the nearest to the end so far
+  const auto run = [&](int64_t value) -> Result<TriedValue> {
+    ScriptValues values = others;
+    values.emplace_back(range.name, std::to_string(value));
+    TellProgress("running with " + range.name + "=" + std::to_string(value));
+    Result<ScriptReport> report = runs.Run(values);
+    if (!report.ok()) {
+      Error error = report.error();
+      error.subject += " with " + range.name + "=" + std::to_string(value);
+      return error;
+    }
+    TriedValue tried;
+    tried.value = value;
+    // A script that goes on after it was refused memory has not done what it was told.
+    tried.fits = report->recording.refusals.empty();
+    const Counters peak = report->recording.peak();
+    tried.requested = peak.requested;
+    tried.allocated = peak.allocated;
+    tried.reserved = peak.reserved;
+    tried.phases = PhasePeaks(report->recording);
+    if (!tried.fits) {
+      const Counters& held = report->recording.refusals.back().held;
+      tried.stuck = held.reserved - held.requested;
+    }
+    if (by_variable && before && SameWhatever(*before, tried)) return NobodyUses(range, *before, tried);
+    before = tried;
+    searched.largest.tried.push_back({value, tried.fits, peak});
+    (tried.fits ? fits : fails) = *std::move(report);
+    return tried;
+  };
+  const Device& device = runs.card().device;
+  const Result<LargestValue> found = FindLargestValue(range.low, range.high, device.available(), run);
+  if (!found.ok()) return found.error();
+  searched.largest.largest = found->largest;
+  searched.largest.first_failing = found->first_failing;
+  searched.report = fits ? *fits : *fails;
+  if (found->first_failing) searched.largest.failure = std::move(fails);
+  const ScriptTry &a = searched.largest.tried.front(), &b = searched.largest.tried.back();
+  if (a.value != b.value && a.peak == b.peak) {
+    searched.report.notes.Add({"nothing-changed", Severity::kWarning, range.name,
+                               "the script takes the same whatever this number is",
+                               "write {" + range.name + "} in the command where the number stands"});
+  }
+  return searched;
+}
+
+Status WriteBack(const ScriptWishes& wishes, int64_t largest) {
+  const ScriptWishes::Key& in = *wishes.largest_in;
+  std::ifstream file(in.file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Result<std::string> changed = WithKey(in.file, text, in.key, std::to_string(largest));
+  if (!changed.ok()) return changed.error();
+  return WriteFile({.path = in.file, .force = true, .option = "--write-back"}, *changed);
+}
+
+}  // namespace vramplan

@@ -1,0 +1,20 @@
+// What a run has not seen, and what it wrote: part of "vramplan.run/1".
+//
+//   3 steps, then it was ended; no evaluation ran, no checkpoint was written (--until-exit runs on)
+#pragma once
+
+#include <string>
+
+#include "planner/report/script.h"
+
+namespace vramplan {
+
+// Behind how the run ended; empty: everything was seen, it ended by itself, or nobody can know.
+std::string UnseenText(const ScriptReport& report);
+
+// The checkpoints that were held back, or written with zeros in them.
+void NoteSaved(ScriptReport* report);
+
+Json SeenJson(const ScriptReport& report);
+
+}  // namespace vramplan

@@ -1,0 +1,102 @@
+#include "planner/report/verdict.h"
+
+#include <algorithm>
+
+#include "graph/base/check.h"
+
+namespace vramplan {
+namespace {
+
+AllocatorConfig Endless(AllocatorConfig config) {
+  config.device_total.reset();
+  return config;
+}
+
+Bytes Less(Bytes bytes, Bytes beyond) { return bytes > beyond ? bytes - beyond : Bytes(); }
+
+}  // namespace
+
+std::string_view Name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFits:
+      return "fits";
+    case Verdict::kTight:
+      return "tight";
+    case Verdict::kDoesNotFit:
+      return "does-not-fit";
+  }
+  return "";
+}
+
+std::string SpokenName(Verdict verdict) {
+  return verdict == Verdict::kDoesNotFit ? "does not fit" : std::string(Name(verdict));
+}
+
+CardRooms RoomsOf(const Device& device) {
+  const Bytes worst = device.CapacityWith(device.context.high);
+  return {device.CapacityWith(device.context.likely), worst, RoomBelowMeasured(worst)};
+}
+
+AllocatorConfig AllocatorOn(const Device& device, const AllocatorConfig& given) {
+  AllocatorConfig config = given;
+  config.device_total = device.usable;
+  if (config.bfc) config.bfc->limit = std::min(config.bfc->limit, device.pool.bytes);
+  return config;
+}
+
+bool FitsAtTheHighEnd(const Demand& demand, const Device& device, const AllocatorConfig& config) {
+  const CardRooms rooms = RoomsOf(device);
+  const auto fits = [&](const Timeline& timeline, Bytes room, AddressOrder order) {
+    AllocatorConfig ordered = config;
+    ordered.addresses = order;
+    return !Replay(timeline, demand.batch, ordered, Less(room, demand.beyond)).out_of_memory;
+  };
+  if (!fits(demand.likely, demand.cudnn_chooses ? rooms.measured : rooms.worst, config.addresses)) return false;
+  if (!config.expandable_segments && !fits(demand.likely, rooms.worst, Other(config.addresses))) return false;
+  return demand.high == nullptr || fits(*demand.high, rooms.worst, config.addresses);
+}
+
+void KeepWithin(Bytes available, DeviceBand* band) {
+  const auto lower = [&](Band* row) {
+    const Bytes high = band->device().high;
+    if (high > available) row->high = std::max(row->likely, row->high - (high - available));
+  };
+  if (band->convolutions) lower(&*band->convolutions);
+  lower(&band->reserved);
+  lower(&band->context);
+}
+
+OnCard VerdictOf(const Demand& demand, const Device& device, const AllocatorConfig& given) {
+  const AllocatorConfig config = AllocatorOn(device, given);
+  CHECK(!config.bfc);
+  const auto replay = [&](const Timeline& timeline, Bytes room, const AllocatorConfig& with) {
+    Peak peak = Replay(timeline, demand.batch, with, room == Bytes::Max() ? room : Less(room, demand.beyond));
+    peak.peak.reserved += demand.beyond;
+    return peak;
+  };
+  OnCard on;
+  on.peak = replay(demand.likely, RoomsOf(device).likely, config);
+  const bool fits = !on.peak.out_of_memory;
+  // Nothing was given back: a larger card makes no difference.
+  const bool same = fits && on.peak.retries == 0;
+  Peak roomy = same ? Peak() : replay(demand.likely, Bytes::Max(), Endless(config));
+  on.roomy = same ? on.peak.peak.reserved : std::max(on.peak.peak.reserved, roomy.peak.reserved);
+  if (!fits) on.peak = std::move(roomy);
+  const bool surely = fits && FitsAtTheHighEnd(demand, device, config);
+  on.verdict = !fits ? Verdict::kDoesNotFit : surely ? Verdict::kFits : Verdict::kTight;
+  ReservedEnds ends;
+  ends.uncertain = demand.cudnn_chooses;
+  ends.high = on.peak.peak.reserved;
+  if (demand.high != nullptr) ends.high = replay(*demand.high, Bytes::Max(), Endless(config)).peak.reserved;
+  on.band = BandOf(on.peak.peak.reserved, ends, device.context);
+  if (surely) KeepWithin(device.available(), &on.band);
+  return on;
+}
+
+std::string RoomyText(const OnCard& on) {
+  if (on.verdict == Verdict::kDoesNotFit || on.roomy <= on.peak.peak.reserved) return "";
+  return "on a larger card it would take " + ToString(on.OnALargerCard()) + ": here PyTorch gives " +
+         ToString(on.roomy - on.peak.peak.reserved) + " of its cache back";
+}
+
+}  // namespace vramplan

@@ -1,0 +1,137 @@
+"""vramplan run with a real PyTorch: what a script holds and reads is what it would without us, and the answer is of all of it.
+
+Scripts run twice: as they are on the pretend card, and by `vramplan run`. Their own prints of PyTorch's counters are equal.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VRAMPLAN = os.path.abspath(sys.argv[1])
+PRETEND = os.path.join(os.path.dirname(VRAMPLAN), "pretend")
+T4 = "card Tesla T4; capability 7.5; multiprocessors 40; usable 15640000000; context 350MiB"
+wrong = []
+
+
+def is_(what, got, expected):
+    if got != expected:
+        wrong.append(what)
+        print("FAIL  %s: %s instead of %s" % (what, got, expected))
+
+
+def counted(text):
+    return [line for line in text.splitlines() if line.startswith("COUNTED")]
+
+
+def run(script, *arguments, options=("--gpu", "t4"), launcher=(), code=0):
+    command = [VRAMPLAN, "run", "--format", "json", *options, "--", *(launcher or (sys.executable,)), script, *arguments]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    is_("%s: exit code" % script, done.returncode, code)
+    if done.returncode != code:
+        print(done.stderr[-3000:])
+    print("ran   %s" % " ".join((os.path.basename(script), *arguments)))
+    return done, json.loads(done.stdout[done.stdout.index('{\n'):]) if '{\n' in done.stdout else None
+
+
+def of(name):
+    return os.path.join(HERE, "torch", name)
+
+
+def text(script, **named):
+    with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
+        file.write(script)
+    try:
+        return run(file.name, **named)
+    finally:
+        os.unlink(file.name)
+
+
+def missing(*packages):
+    without = [name for name in packages if importlib.util.find_spec(name) is None]
+    if without:
+        print("skip  no %s" % ", ".join(without))
+    return without
+
+
+def steps(answer):
+    return [step["requested"] for step in answer["steps"]]
+
+
+# Nothing that the script lets go stays, and later optimizers are counted.
+for arguments in ((), ("reset",)):
+    alone = subprocess.run([sys.executable, of("folds.py"), *arguments], capture_output=True, text=True, env=dict(
+        os.environ, VRAMPLAN_PRETEND_GPU=T4,
+        LD_PRELOAD="%s/libcuda.so.1:%s/libnvidia-ml.so.1" % (PRETEND, PRETEND)))
+    done, answer = run(of("folds.py"), *arguments, options=("--gpu", "t4", "--until-exit"))
+    is_("folds.py %s: what it reads" % (arguments,), counted(done.stderr), counted(alone.stdout))
+    if not arguments:
+        whole = answer
+    is_("folds.py: steps", len(answer["steps"]), 6)
+    for level in ("requested", "allocated", "reserved"):
+        is_("folds.py: the highest %s" % level, answer["peak"][level], max(step[level] for step in answer["steps"]))
+    is_("folds.py: rows", sum(place["bytes"] for place in answer["places"]), answer["peak"]["requested"])
+    is_("folds.py: faults", [note for note in answer["notes"] if note["code"] == "hook-fault"], [])
+is_("folds.py: a script's resets change nothing", steps(answer), steps(whole))
+
+# Where it died: within a backward, at the line that called it; in an evaluation.
+_, answer = run(of("evaluated.py"), "26000", options=("--gpu-memory", "1GiB"), code=3)
+oom = answer["oom"]
+is_("out of memory", (oom["phase"], oom["step"], oom["place"]["line"]), ("backward", 1, 10))
+_, answer = run(of("evaluated.py"), "20000", options=("--gpu-memory", "2GiB", "--until-exit"), code=3)
+oom = answer["oom"]
+is_("evaluation", (oom["phase"], oom["step"], oom["place"]["line"], oom["with_gradients"]), ("evaluation", 2, 15, True))
+is_("evaluation: no_grad", [note["code"] for note in answer["notes"]].count("evaluation-with-gradients"), 1)
+
+if not missing("lightning"):
+    _, answer = run(of("lightning_loop.py"), "1")
+    phases = {}
+    for place in answer["places"]:
+        phases[place["phase"]] = phases.get(place["phase"], 0) + place["bytes"]
+    is_("Lightning: most is the forward's", max(phases, key=phases.get), "forward")
+    is_("Lightning: layers", any(place["module"].startswith("layers.1.") for place in answer["places"]), True)
+    for options in (("--gpus", "2", "--one-process"), ("--gpus", "2")):
+        _, answer = run(of("lightning_loop.py"), "2", options=("--gpu", "t4", *options))
+        is_("Lightning's ranks %s: no warning" % (options,), [note["code"] for note in answer["notes"] if note["severity"] == "warning"], [])
+        is_("Lightning's ranks: steps", {rank["steps"] for rank in answer["ranks"]}, {3})
+
+_, answer = run(of("decorated.py"))
+is_("decorated.py: modules", sorted({place["module"] for place in answer["places"]} - {""})[0], "0")
+
+# Several processes.
+_, answer = run(of("shared_card.py"), options=("--gpu-memory", "1GiB"), code=3)
+is_("two on a card", (answer["verdict"], answer["together"]), ("does-not-fit", {"processes": 2, "held": 600 << 20}))
+_, answer = run(of("shared_card.py"), options=("--gpu", "t4"))
+is_("two on a larger card", answer["verdict"], "fits")
+launcher = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "{gpus}")
+_, answer = run(of("meeting.py"), options=("--gpu", "t4", "--gpus", "2", "--all-ranks"), launcher=launcher)
+is_("ranks that meet", [rank["steps"] for rank in answer["ranks"]], [3, 3])
+
+# How scripts choose cards, take memory, and end.
+TRAIN = """
+model = torch.nn.Linear(64, 64).cuda()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(2):
+    model(torch.zeros(8, 64, device="cuda")).sum().backward()
+    optimizer.step()
+"""
+for number, cards in (("2", 1), ("0,1", 2)):
+    for before, after in (("import os\n", "import torch\n"), ("import os, torch\n", "")):
+        code = before + "os.environ['CUDA_VISIBLE_DEVICES'] = %r\n" % number + after
+        _, answer = text(code + "assert torch.cuda.device_count() == %d, torch.cuda.device_count()\n" % cards + TRAIN)
+        is_("CUDA_VISIBLE_DEVICES=%s" % number, len(answer["steps"]), 2)
+_, answer = text("import os, torch\n" + TRAIN + "os._exit(0)\n")
+is_("os._exit", (len(answer["steps"]), answer["ended_by"]), (2, "exit"))
+done, _ = text("import os\nos.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'backend:cudaMallocAsync'\nimport torch\n" + TRAIN, code=1)
+is_("cudaMallocAsync", "takes memory by cudaMallocAsync" in done.stderr, True)
+done, _ = text("import os\nos.environ['PYTORCH_NO_CUDA_MEMORY_CACHING'] = '1'\nimport torch\n" + TRAIN, code=1)
+is_("without a cache", "takes memory by PYTORCH_NO_CUDA_MEMORY_CACHING" in done.stderr, True)
+_, answer = text("import torch\ntorch.cuda.set_per_process_memory_fraction(0.01)\nx = torch.empty(1 << 30, dtype=torch.uint8, device='cuda')\n", code=3)
+is_("the script's own limit", [note["code"] for note in answer["notes"] if note["severity"] == "warning"], ["own-limit"])
+
+print("%d wrong" % len(wrong))
+sys.exit(bool(wrong))
