@@ -35,6 +35,7 @@ endif()
 
 install(TARGETS vramplan_binary RUNTIME DESTINATION ${vramplan_bin})
 install(TARGETS pretend_library pretend_nvml_name LIBRARY DESTINATION ${vramplan_pretend})
+install(TARGETS pretend_nvidia_smi RUNTIME DESTINATION ${vramplan_pretend}/bin)
 install(FILES ${CMAKE_BINARY_DIR}/pretend/libcuda.so DESTINATION ${vramplan_pretend})
 install(DIRECTORY ${CMAKE_BINARY_DIR}/pretend/hook DESTINATION ${vramplan_pretend} PATTERN __pycache__ EXCLUDE)
 

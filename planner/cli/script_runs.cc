@@ -128,6 +128,7 @@ StartedCommand::Environment EnvironmentOf(const Options& options, const ChosenDe
   environment.emplace_back("VRAMPLAN_PRETEND_GPU", MachineOf(card, cards));
   // Triton links its launcher against a libcuda that it looks for by itself.
   environment.emplace_back("TRITON_LIBCUDA_PATH", pretend);
+  if (std::getenv("PATH") != nullptr) environment.emplace_back("PATH", Before(pretend + "/bin", "PATH", ":"));
   environment.emplace_back("CUDA_VISIBLE_DEVICES", AllOf(cards));
   return environment;
 }
@@ -141,6 +142,7 @@ struct Recordings {
   std::vector<Recording> processes;
   std::map<int64_t, CardLog> cards;  // by process
   int64_t began = 0;                 // processes that imported torch
+  std::string framework;             // another one that was imported
 };
 
 Result<Recordings> ReadRecordings(const std::string& folder) {
@@ -156,6 +158,8 @@ Result<Recordings> ReadRecordings(const std::string& folder) {
       all.processes.push_back(*std::move(recording));
     } else if (extension == ".began") {
       ++all.began;
+    } else if (extension == ".framework") {
+      all.framework = ReadWhole(entry.path());
     } else if (extension == ".card") {
       Result<CardLog> log = ReadCardLog(name, ReadWhole(entry.path()));
       if (!log.ok()) return log.error();
@@ -198,6 +202,10 @@ Error NothingSeen(const std::string& command, const std::string& name, const Rec
                   const StartedCommand::End& end) {
   if (all.processes.empty() && end.exit_code == kCommandNotFound && !IsProgram(command))
     return BadCommand(command, "the command was not found", "type the command after --, as you would without vramplan");
+  if (all.processes.empty() && all.began == 0 && !all.framework.empty()) {
+    return BadCommand(name, "imports " + all.framework + " and no torch: run is for PyTorch",
+                      "vramplan explain reads the messages of " + all.framework + " when memory ran out");
+  }
   if (all.processes.empty() && !all.cards.empty()) {
     return BadCommand(name, "used the card, but the hook did not run in it",
                       "leave out python -I, -E and -S, which keep sitecustomize away");
@@ -466,6 +474,10 @@ Result<ScriptReport> ScriptRuns::RunOn(const Way& way, const ScriptValues& value
     if (AsksForAnotherCard(report.recording.failure_text))
       hint = "the pretend machine has " + std::to_string(gpus) + (gpus == 1 ? " card" : " cards") +
              ": --gpus 2 --one-process gives two to one process";
+    if (const CodePlace& read = report.recording.last_read; !read.file.empty()) {
+      hint += "; the last value that was read from the card before it ended, at " + read.file + ":" +
+              std::to_string(read.line) + ", is zero here and another number on a card";
+    }
     if (const std::vector<ByValue>& shapes = report.recording.by_value; !shapes.empty()) {
       hint += "; " + shapes.back().what + " at " + shapes.back().place.file + ":" +
               std::to_string(shapes.back().place.line) + " gave a shape that depends on values, which are zeros here";

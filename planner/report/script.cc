@@ -63,6 +63,12 @@ void NoteLibrary(ScriptReport* report) {
                        "was called and the pretend card knows nothing about it: what it should have written was not",
                        "please report it"});
   }
+  std::string libraries;
+  for (const std::string& library : report->card.workspaces) libraries += (libraries.empty() ? "" : ", ") + library;
+  if (!libraries.empty()) {
+    report->notes.Add({"workspaces-not-counted", Severity::kWarning, libraries,
+                       "the workspaces are not counted: a real card needs more while these functions run", ""});
+  }
   for (const std::string& module : report->card.static_runtimes) {
     report->notes.Add({"static-runtime", Severity::kWarning, module,
                        "has the CUDA runtime linked into it, which a pretend card cannot serve",

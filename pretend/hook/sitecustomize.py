@@ -69,6 +69,7 @@ class _Recorder:
         self.details = None
         self.saved = None  # saved.py
         self.host = None
+        self.last_read = None  # the line that last read a value which nobody knows
         self.refusing = None  # the card that refused memory last
         self.process = os.getpid()
         self.leave_process = os._exit
@@ -86,10 +87,10 @@ class _Recorder:
         self.modules = _part("modules").Modules(torch, self.guarded, self.enter, self.leave)
         if _DETAILS:
             self.details = _part("details").Details(torch, self.guarded, self.when, self.modules)
-        self.keep_values = (lambda: None) if _REAL else _part("values").install(
-            torch, self.guarded(self.value), _when_imported, _ON_HOST)
-        if _ON_HOST and not _REAL:
-            self.host = _part("host").install(self.guarded(self.value))
+        self.keep_values = lambda: None
+        if not _REAL:
+            self.host = _part("host").install(self.guarded(self.value), self.guarded(self.value_read), _ON_HOST)
+            self.keep_values = _part("values").install(torch, self.guarded(self.value), _when_imported, self.host)
         self.saved = _part("saved").Saved(torch, _when_imported, self.place, _FOLDER, not _REAL)
         _part("compiled").install(torch, _when_imported, self.wrap, self.guarded, self.guarded(self.step_aside))
         if _CHANGE:
@@ -156,9 +157,13 @@ class _Recorder:
         self.keep_values()
 
     def value(self, what):
-        if not self.done:
-            key = (what, *self.place())
+        place = self.place()
+        if not self.done and place[0]:  # a backward has no line of Python, and asks what its forward asked
+            key = (what, *place)
             self.by_value[key] = self.by_value.get(key, 0) + 1
+
+    def value_read(self):
+        self.last_read = self.place()
 
     def wrap_backward(self):
         """Backwards run in threads of PyTorch's own, without Python lines: the line that called them is theirs."""
@@ -397,7 +402,9 @@ class _Recorder:
         # The script may still run, when its time is over: a copy cannot change in between.
         for (what, *place), times in self.by_value.copy().items():
             self.line("by-value", what, times, *place)
-        if self.host:
+        if self.last_read:
+            self.line("read", *self.last_read)
+        if self.host and _ON_HOST:
             failed = self.host.failed.copy()
             self.line("on-host", self.host.ran, self.host.unknown, *sorted(failed, key=failed.get, reverse=True))
         for text in self.changed.copy():
@@ -466,8 +473,21 @@ def _import_the_users():
     spec.loader.exec_module(module)
 
 
+def _note_framework(name):
+    """Whoever imports another framework and no torch is told that it cannot be measured."""
+    def note(_):
+        try:
+            with open(os.path.join(_FOLDER, "%d.framework" % os.getpid()), "w") as file:
+                file.write(name)
+        except OSError:
+            pass
+    return note
+
+
 if _FOLDER and _ALONE and _part("alone").is_another_rank(_ALONE):
     os._exit(0)
 if _FOLDER and os.path.isdir(_FOLDER):
     _when_imported("torch", _record)
+    for _module, _framework in (("tensorflow", "TensorFlow"), ("jax", "JAX")):
+        _when_imported(_module, _note_framework(_framework))
 _import_the_users()

@@ -1,47 +1,32 @@
-"""Shapes that come from values: what is read from a pretend card is zeros, so such a shape is the one for zeros.
+"""Questions about values that decide what a script does, of which a pretend card does not know the answer.
 
-Python's ways to them are watched: functions whose result is as long as the values say, masks in brackets, and tensors
-that are taken for an integer. Where they are called from goes into the recording. What C++ asks by itself is not seen.
+Two ways from Python to a shape are told, if the host does not know the values (host.py, which sees the others): a tensor
+that is taken for an integer, and one that becomes a list. And libraries ask of every batch what zeros would answer wrongly.
 """
 
-# Of torch and of torch.Tensor alike; torch.where only with one argument.
-_BY_VALUE = ("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount", "tolist")
 
-
-def install(torch, tell, when_imported, on_host):
-    """Calls tell(what) before each; gives back what undoes it. `on_host`: host.py knows better."""
+def install(torch, tell, when_imported, host):
+    """Calls tell(what) before each; gives back what undoes it."""
     undone = []
 
     def on_card(value):
         return isinstance(value, torch.Tensor) and value.is_cuda
 
-    def watch(owner, name, what, shaped):
-        whole = owner.__dict__.get(name, None) or getattr(owner, name, None)
-        if whole is None:
-            return
+    def unknown(value):
+        return on_card(value) and not host.knows(value)
 
-        def watched(*arguments, **named):
-            if shaped(arguments, named):
+    def watch(name, what):
+        whole = getattr(torch.Tensor, name)
+
+        def watched(tensor, *arguments, **named):
+            if unknown(tensor):
                 tell(what)
-            return whole(*arguments, **named)
-        watched.__name__, watched.__doc__, watched.__wrapped__ = name, getattr(whole, "__doc__", None), whole
-        setattr(owner, name, watched)
-        undone.append((owner, name, whole))
-
-    def first(arguments, named):
-        return on_card(arguments[0] if arguments else named.get("input"))
-
-    def masked(arguments, named):
-        keys = arguments[1] if isinstance(arguments[1], tuple) else (arguments[1],)
-        return any(on_card(key) and key.dtype in (torch.bool, torch.uint8) for key in keys)
-
-    if not on_host:
-        for name in _BY_VALUE:
-            for owner in (torch, torch.Tensor):
-                watch(owner, name, name + "()", first)
-        watch(torch, "where", "where() of one tensor", lambda a, n: len(a) == 1 and not n and on_card(a[0]))
-        watch(torch.Tensor, "__getitem__", "a mask as index", masked)
-        watch(torch.Tensor, "__index__", "a tensor as integer", first)
+            return whole(tensor, *arguments, **named)
+        watched.__name__, watched.__doc__, watched.__wrapped__ = name, whole.__doc__, whole
+        setattr(torch.Tensor, name, watched)
+        undone.append((torch.Tensor, name, whole))
+    watch("tolist", "tolist()")
+    watch("__index__", "a tensor as integer")
 
     # Every question that the function asks of a tensor on the card is answered by yes.
     def affirmed(whole, asks=lambda *arguments: True):
@@ -49,7 +34,7 @@ def install(torch, tell, when_imported, on_host):
             if not asks(*arguments):
                 return whole(*arguments, **named)
             truth = torch.Tensor.__bool__
-            torch.Tensor.__bool__ = lambda value: True if on_card(value) else truth(value)
+            torch.Tensor.__bool__ = lambda value: True if unknown(value) else truth(value)
             try:
                 return whole(*arguments, **named)
             finally:
@@ -57,21 +42,13 @@ def install(torch, tell, when_imported, on_host):
         answered.__wrapped__ = whole
         return answered
 
-    # torch.distributions asks whether all parameters and samples are valid, and would hear no: by a function of its own
-    # in torch 2.10, of the tensor before.
+    # torch.distributions asks whether all parameters and samples are valid, and would hear no (since torch 2.10 by a
+    # function of its own: host.py).
     distribution = torch.distributions.Distribution
     for name in ("__init__", "_validate_sample"):
         whole = getattr(distribution, name)
         setattr(distribution, name, affirmed(whole))
         undone.append((distribution, name, whole))
-    all_true = getattr(torch, "_is_all_true", None)
-
-    def is_all_true(values):
-        result = all_true(values)
-        return torch.tensor(True) if on_card(values) else result
-    if all_true is not None:
-        torch._is_all_true = is_all_true
-        undone.append((torch, "_is_all_true", all_true))
 
     # transformers asks by the values of position_ids whether a batch is packed sequences, which have a mask of their own
     # (masking_utils.find_packed_sequence_indices, 4.53 to 5.0). Zeros would say so of every batch. Where a script gives
@@ -82,10 +59,10 @@ def install(torch, tell, when_imported, on_host):
         find = module.find_packed_sequence_indices
 
         def find_packed_sequence_indices(position_ids, *arguments, **named):
-            # Those that the model counts itself are a row of arange that got a batch axis: one sequence each.
-            if on_card(position_ids) and position_ids._is_view():
-                return None
-            if on_card(position_ids):
+            if unknown(position_ids) or on_card(position_ids) and not host.is_small(position_ids):
+                # Those that the model counts itself are a row of arange that got a batch axis: one sequence each.
+                if position_ids._is_view():
+                    return None
                 tell("position_ids without a mask, taken for packed sequences,")
             return find(position_ids, *arguments, **named)
         module.find_packed_sequence_indices = find_packed_sequence_indices
@@ -99,12 +76,11 @@ def install(torch, tell, when_imported, on_host):
     def told_if_kept(ignore):
         def ignore_told(padding_mask, *arguments, **named):
             ignored = ignore(padding_mask, *arguments, **named)
-            if on_card(padding_mask) and not ignored:
+            if unknown(padding_mask) and not ignored:
                 tell("attention_mask, taken for one with padding,")
             return ignored
         return ignore_told
-    if not on_host:
-        when_imported("transformers.masking_utils", lambda module: (one_sequence(module), padded(module)))
+    when_imported("transformers.masking_utils", lambda module: (one_sequence(module), padded(module)))
 
     # DETR's loss refuses boxes whose corners are not in order; what (corner >= corner).all() reads is zero, so it would
     # refuse all. A card's boxes are in order.

@@ -34,7 +34,8 @@ std::string Text() {
   }
   if (pretend::CudnnWasUsed()) line("cudnn", "used");
   if (process.managed_peak() > 0) line("managed", std::to_string(process.managed_peak()));
-  for (const std::string& name : pretend::UncoveredCalls()) line("uncovered", name);
+  for (const std::string& name : pretend::CalledOf(pretend::kSized)) line("workspaces", name);
+  for (const std::string& name : pretend::CalledOf(pretend::kUncovered)) line("uncovered", name);
   for (const std::string& module : pretend::StaticRuntimes()) line("static-runtime", module);
   return text;
 }
@@ -58,7 +59,7 @@ namespace {
 // Only processes that used a card or called something have anything to say.
 __attribute__((destructor)) void WriteAtEnd() {
   const pretend::Process& process = pretend::Process::This();
-  bool used = !pretend::UncoveredCalls().empty() || !pretend::StaticRuntimes().empty();
+  bool used = !pretend::CalledOf(pretend::kUncovered).empty() || !pretend::StaticRuntimes().empty();
   for (int i = 0; i < process.cards(); ++i)
     used = used || process.CountsOf(i).peak > 0 || process.CountsOf(i).refused.times > 0;
   if (used) vramplan_pretend_write();

@@ -7,6 +7,7 @@
 //   cusolverDnSgetrf_bufferSize int:5     an int of 0 (=N: of N); size: 64 bits; pointer: null; number: a handle as int
 //   cublasGetStatusString text            gives a text back
 //   cudaArrayGetInfo ?                    something that nobody has looked up: told when it was called
+//   @workspaces cuSOLVER bufferSize       functions of this list with that in their name are asked how large a workspace is
 //
 // All arguments are whole numbers or pointers, which a caller passes alike whatever their types: only the place counts.
 // The functions are weak: a body in a source file of this folder goes before its line here.
@@ -43,6 +44,16 @@ std::string BodyOf(const Output& output) {
   return "if (" + argument + " != 0) *(" + type + "*)" + argument + " = (" + type + ")(" + value + "); ";
 }
 
+// What was called is told by name when the program ends.
+void WriteTable(std::ostream& out, const std::string& flags, const std::string& table,
+                const std::vector<std::string>& names) {
+  out << "namespace {\nunsigned char " << flags << "[" << names.size() + 1 << "];\nconst char* const " << flags
+      << "_names[] = {\n";
+  for (const std::string& name : names) out << "\"" << name << "\",\n";
+  out << "nullptr};\n}  // namespace\nnamespace pretend {\nconst UncoveredNames " << table << " = {" << flags
+      << "_names, " << flags << ", " << names.size() << "};\n}  // namespace pretend\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -54,15 +65,23 @@ int main(int argc, char** argv) {
   out << "// Made by pretend/library/make_names.cc of pretend/names.\n"
          "#include \"pretend/library/abi.h\"\n#include \"pretend/library/uncovered.h\"\n"
          "#define NAME(name) extern \"C\" __attribute__((visibility(\"default\"), weak)) long name\n"
-         "namespace { extern unsigned char called[]; }\n";
-  std::vector<std::string> uncovered;
+         "namespace { extern unsigned char called[], sized[]; }\n";
+  std::vector<std::string> uncovered, libraries;
   for (int i = 2; i < argc; ++i) {
     std::ifstream file(argv[i]);
+    std::string asked;  // a part of names
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);
       std::string name;
       if (!(words >> name) || name[0] == '#') continue;
+      if (name == "@workspaces") {
+        libraries.emplace_back();
+        words >> libraries.back() >> asked;
+        continue;
+      }
       std::string body, result = "0";
+      if (!asked.empty() && name.find(asked) != std::string::npos)
+        body = "sized[" + std::to_string(libraries.size() - 1) + "] = 1; ";
       int arguments = 0;
       for (std::string word; words >> word;) {
         Output output;
@@ -87,9 +106,7 @@ int main(int argc, char** argv) {
       out << ") { " << body << "return " << result << "; }\n";
     }
   }
-  out << "namespace {\nunsigned char called[" << uncovered.size() + 1 << "];\nconst char* const kNames[] = {\n";
-  for (const std::string& name : uncovered) out << "\"" << name << "\",\n";
-  out << "nullptr};\n}  // namespace\nnamespace pretend {\nconst UncoveredNames kUncovered = {kNames, called, "
-      << uncovered.size() << "};\n}  // namespace pretend\n";
+  WriteTable(out, "called", "kUncovered", uncovered);
+  WriteTable(out, "sized", "kSized", libraries);
   return out ? 0 : 1;
 }

@@ -16,10 +16,10 @@ std::set<std::string>& Modules() {
 
 }  // namespace
 
-std::vector<std::string> UncoveredCalls() {
+std::vector<std::string> CalledOf(const UncoveredNames& table) {
   std::vector<std::string> calls;
-  for (int i = 0; i < kUncovered.count; ++i) {
-    if (kUncovered.called[i] != 0) calls.emplace_back(kUncovered.names[i]);
+  for (int i = 0; i < table.count; ++i) {
+    if (table.called[i] != 0) calls.emplace_back(table.names[i]);
   }
   return calls;
 }

@@ -15,8 +15,10 @@ struct UncoveredNames {
   int count;
 };
 extern const UncoveredNames kUncovered;
+// Libraries that were asked how large a workspace is, and said none.
+extern const UncoveredNames kSized;
 
-std::vector<std::string> UncoveredCalls();
+std::vector<std::string> CalledOf(const UncoveredNames& table);
 
 // `caller`: an address in the module. It is told once on stderr.
 void RefuseStaticRuntime(const void* caller);

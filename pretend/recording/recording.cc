@@ -234,6 +234,8 @@ class Reader {
       value.times = words->Number();
       value.place = ReadPlace(words);
       into_->by_value.push_back(std::move(value));
+    } else if (word == "read") {
+      into_->last_read = ReadPlace(words);
     } else if (word == "limit") {
       into_->limit = words->Real();
     } else if (word == "allocator") {
@@ -312,6 +314,8 @@ Result<CardLog> ReadCardLog(const std::string& name, std::string_view text) {
       log.cudnn = true;
     } else if (word == "managed") {
       log.managed = ReadBytes(&words);
+    } else if (word == "workspaces") {
+      log.workspaces.push_back(words.Text());
     } else if (word == "uncovered") {
       log.uncovered.push_back(words.Text());
     } else if (word == "static-runtime") {

@@ -6,6 +6,7 @@
 //   rank 0 1                                 of so many
 //   preloaded 1                              0: the library of the card is not in this process
 //   by-value nonzero() 4 train.py 9 main     a shape that came from values, so often at that line
+//   read train.py 12 main                    the last line that read a value which nobody knows
 //   changed AdamW(foreach=False)             what --try changed
 //   saved held best.pt train.py 31 main      a checkpoint that was held back; written: it was not
 //   on-host 900 12 aten::foo                 --values host: operators that ran there, those that could not because
@@ -159,6 +160,7 @@ struct Recording {
   std::vector<std::string> modules;
   std::vector<HistoryEvent> history;
   std::vector<ByValue> by_value;
+  CodePlace last_read;  // the line that last read a value which nobody knows, a zero here; no file: none did
   std::vector<std::string> changed;  // what --try changed in the script
   std::vector<std::string> faults;   // of the hook
   // The peaks by card of a process that could use several; cards that it did not use are not there.
@@ -197,6 +199,7 @@ struct CardLog {
   Bytes largest_refused;
   bool cudnn = false;  // a convolution or a recurrent network ran in it
   Bytes managed;       // the most that was allocated with cudaMallocManaged
+  std::vector<std::string> workspaces;  // the libraries whose workspaces are not counted
   // What all processes of the command held of one card, the highest that this one saw.
   struct Together {
     int64_t card = 0;  // of the machine

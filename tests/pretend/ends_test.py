@@ -116,9 +116,18 @@ ends("its time is over before it uses the card", "#!import torch, time\ntime.sle
 ends("is started by a program with torch, whose time is over first", "while step == 1: time.sleep(0.1)", 0,
      lambda answer: answer["ended_by"] == "seconds" and len(answer["steps"]) == 1, options=("--gpu", "t4", "--seconds", "12"),
      command=(sys.executable, "-c", "import torch, subprocess, sys; subprocess.run([sys.executable, 'train.py'])"))
-ends("waits for a value", "while step == 1 and not (torch.ones(2, device='cuda') > 0).all(): pass", 0,
+ends("waits for a value", "while step == 1 and not (torch.randn(2, device='cuda') > 0).all(): pass", 0,
      lambda answer: answer["ended_by"] == "loop" and len(answer["steps"]) == 1 and
      [row["line"] for row in answer["value_dependent"]] == [5] and answer["value_dependent"][0]["times"] >= 100000)
+ends("waits for a value at its leisure", "while step == 1 and not torch.randn(2, device='cuda').sum() > 0: time.sleep(0.05)", 0,
+     lambda answer: answer["ended_by"] == "loop" and len(answer["steps"]) == 1)
+ends("ends by what it reads", "if x.sum().item() == 0: sys.exit('converged')", 1,
+     "train.py: ended with exit code 1 after 0 steps (hint: its own output stands above; the last value that was read from the card before it "
+     "ended, at ...train.py:..., is zero here and another number on a card)", before="import sys, torch\nx = torch.randn(4, device='cuda')\n")
+ends("asks nvidia-smi", "assert __import__('subprocess').check_output(['nvidia-smi', '--query-gpu=name,memory.total', "
+     "'--format=csv,noheader,nounits'], text=True).startswith('Tesla T4, 1'); __import__('subprocess').check_call(['nvidia-smi'])", 0, fits)
+ends("is one for JAX", "#!import sys; sys.path.insert(0, '.')\nopen('jax.py', 'w').close()\nimport jax, os\nos.remove('jax.py')\nsys.exit(3)\n", 1,
+     "train.py: imports JAX and no torch: run is for PyTorch (hint: vramplan explain reads the messages of JAX when memory ran out)")
 # What is written then may change while it is written.
 ends("reads values from many lines when its time is over", "while step == 1: exec(compile('x.nonzero()', "
      "'part%d.py' % (time.time_ns() // 1000000), 'exec'), {'x': x})", 0, lambda answer: answer["ended_by"] == "seconds" and len(answer["value_dependent"]) > 1000,

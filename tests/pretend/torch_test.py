@@ -78,16 +78,17 @@ TABLE = (
      "83180584 83182080 125829120; 95806504 95808000 130023424; 95806504 95808000 130023424"),
     ("averaged.py", (), (), "28595720 28596736 33554432; 31768072 31769088 37748736; 31768072 31769088 37748736"),
     ("lora.py", (), ("transformers", "peft"),
-     "46445128 46447104 62914560; 46674504 46676480 62914560; 46674504 46676480 62914560"),
+     "46314056 46316032 62914560; 46543432 46545408 62914560; 46543432 46545408 62914560"),
     ("qlora.py", (), ("transformers", "peft", "accelerate", "bitsandbytes"),
      "135208840 135415808 176160768; 145771964 146026496 180355072; 145771964 146026496 180355072"),
     ("detr.py", (), ("transformers", "scipy"),
      "56636392 56665600 83886080; 89944196 89973248 134217728; 89944196 89973248 134217728"),
     ("diffusion.py", (), ("diffusers",),
      "971467308 973773824 1178599424; 1098284612 1105988608 1201668096; 1098284612 1105988608 1237319680"),
-    # Zeros as position_ids are packed sequences, whose mask takes 98,304 B: so PyTorch counted them there too.
+    # With the values of a card: position_ids are no packed sequences (lora.py, whisper.py; the lab's card, which reads zeros,
+    # counted a mask more).
     ("whisper.py", (), ("transformers",),
-     "339444380 342516224 448790528; 396896924 400237056 469762048; 396896924 399233536 469762048"),
+     "339346076 342417920 448790528; 396798620 400138752 469762048; 396798620 399135232 469762048"),
     ("recurrent.py", (), (), None),
     ("compiled.py", (), ("triton",), None),
 )
@@ -252,6 +253,16 @@ if answer:
     is_("by value", [(row["what"], row["line"], row["times"]) for row in answer["value_dependent"]],
         [("nonzero()", 11, 3), ("a mask as index", 12, 3), ("unique()", 13, 3)])
 
+# Values that the host knows, in both modes: the scripts fail where they read another one.
+for script, needs in (("known_values.py", ()), ("other_ways.py", ()), ("generates.py", ("transformers",)),
+                      ("evaluates.py", ("transformers", "accelerate")), ("schedulers.py", ("diffusers",))):
+    answers = [run(script, options=("--gpu", "t4", "--until-exit", "--values", values), needs=needs) for values in ("zeros", "host")]
+    if all(answers):
+        is_(script, [answer["verdict"] for answer in answers], ["fits", "fits"])
+        if script == "other_ways.py":
+            notes = [note["text"] for note in answers[0]["notes"] if "workspaces" in note["text"]]
+            is_("workspaces", len(notes), 1)
+
 # Small tensors computed on the host: values as a card has them, and no other memory.
 answer = run("on_host.py", options=("--gpu", "t4", "--values", "host"))
 if answer:
@@ -271,7 +282,7 @@ if answer:
 
 answer = run("packed.py", needs=("transformers",))
 if answer:
-    is_("packed", [row["line"] for row in answer["value_dependent"]], [8])
+    is_("packed: the host knows position_ids", answer["value_dependent"], [])
 
 # One process that uses two cards: counters of each; places and steps are those of the fuller one.
 for arguments in ((), ("parallel",)):
