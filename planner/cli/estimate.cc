@@ -52,7 +52,8 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   if (estimate.segments) {
     const bool within = chosen && on.verdict != Verdict::kDoesNotFit;
     const Bytes capacity = within ? RoomsOf(chosen->device).likely : Bytes::Max();
-    static_cast<void>(Replay(timeline, batch, within ? AllocatorOn(chosen->device, config) : config, capacity, &*estimate.segments));
+    static_cast<void>(
+        Replay(timeline, batch, within ? AllocatorOn(chosen->device, config) : config, capacity, &*estimate.segments));
   }
   estimate.assumptions = Doubts({*prepared, options, spec, batch, timeline, estimate.peak.peak.requested});
   estimate.place = PlaceOf(estimate.peak, timeline, prepared->layers);

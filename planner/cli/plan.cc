@@ -177,8 +177,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
         Doubts({*prepared, options, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested});
   } else {
     report.parts = PartsOf(*as_it_is, smallest);
-    report.assumptions =
-        Doubts({*prepared, options, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest)});
+    report.assumptions = Doubts({*prepared, options, spec, smallest, *as_it_is, RequestedPeak(*as_it_is, smallest)});
     if (wishes.batch && has_batch) report.instead = Accumulated(problem, wishes, on.nvidia);
   }
   // Only where a batch was asked for is one of no use for what the plan does.

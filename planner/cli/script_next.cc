@@ -8,19 +8,16 @@ namespace {
 // What a reader waits for at most, beside the run itself.
 constexpr double kMostSeconds = 600;
 
-std::optional<std::string> SmallestThatHolds(const ScriptReport& run, const Options& options) {
+std::optional<std::string> SmallestForRun(const ScriptReport& run, const Options& options) {
   Options on_card = options;
   on_card.gpu_memory.reset();
-  const Card* smallest = nullptr;
-  for (const Card& card : Cards()) {
-    if (!card.nvidia || (smallest != nullptr && card.usable >= smallest->usable)) continue;
-    const Device device = DeviceOf(card, on_card).device;
+  for (const Card* card : SmallestFirst(on_card)) {
+    const Device device = DeviceOf(*card, on_card).device;
     DeviceBand band = run.band;
     band.context = {device.context.low, device.context.likely, device.context.high};
-    if (band.device().high <= device.available()) smallest = &card;
+    if (band.device().high <= device.available()) return card->name + " (--gpu " + card->id + ")";
   }
-  if (smallest == nullptr) return std::nullopt;
-  return smallest->name + " (--gpu " + smallest->id + ")";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -38,7 +35,7 @@ std::optional<ScriptNext> NextOf(const ScriptRuns& runs, const Options& options,
   next.high = run->band.device().high;
   next.steps = static_cast<int64_t>(run->recording.steps.size());
   next.moment = run->moment;
-  next.smallest = SmallestThatHolds(*run, options);
+  next.smallest = SmallestForRun(*run, options);
   next.tried = options.wishes_of_script.tries;
   return next;
 }

@@ -242,7 +242,8 @@ Json ToJson(const Estimate& estimate) {
       .Set("assumptions", ToJson(estimate.assumptions))
       .Set("assumptions_together", TogetherJson(estimate.assumptions))
       .Set("notes", ToJson(estimate.notes));
-  if (estimate.verdict) object.Set("verdict", Name(*estimate.verdict)).Set("on_a_larger_card", estimate.on_a_larger_card);
+  if (estimate.verdict)
+    object.Set("verdict", Name(*estimate.verdict)).Set("on_a_larger_card", estimate.on_a_larger_card);
   if (estimate.device && !estimate.device->pool.source.empty()) object.Set("pool", PoolJson(*estimate.device));
   if (estimate.segments) object.Set("segments", ToJson(*estimate.segments));
   return object;

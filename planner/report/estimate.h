@@ -55,7 +55,7 @@ struct Estimate {
   std::optional<Verdict> verdict;  //   at this batch
   std::string roomy;               //   RoomyText
   Bytes on_a_larger_card;          //   device, likely
-  int training_steps = 3;        // those beyond them are batches of a validation
+  int training_steps = 3;          // those beyond them are batches of a validation
   std::vector<LayerRow> layers;
   std::vector<Bytes> over_step;          // requested over its first two steps, for a sparkline
   std::optional<PeakSegments> segments;  // --segments

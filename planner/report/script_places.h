@@ -1,7 +1,7 @@
 // Lines of Python as a reader looks for them: the script's own before a library's, names of files cut in the middle of
 // their folders and never of themselves.
 //
-//   /v/lib/python3.11/site-packages/transformers/models/gpt2/modeling_gpt2.py:214 forward, called by /home/me/train.py:9
+//   /v/lib/python3.11/site-packages/transformers/models/gpt2/modeling_gpt2.py:214 forward, called by train.py:9
 //   own place  train.py:9 <module>      text  train.py:9
 #pragma once
 

@@ -112,7 +112,7 @@ std::string PrintLargest(const ScriptLargest& largest, const ScriptReport& repor
          Below(PrintLaws(LawsOf(largest), style)) + "\n" + PrintScript(report, style);
 }
 
-std::string AdviceText(const std::vector<ScriptTried>& tried, const ScriptReport& report) {
+std::string TriedAdvice(const std::vector<ScriptTried>& tried, const ScriptReport& report) {
   const auto needs = [](const ScriptReport& run) { return run.band.device().likely; };
   const std::string has = ToString(report.device.available());
   // `Verdict` rises from fits to does-not-fit. Those that change the least come first.
@@ -164,7 +164,7 @@ std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport
     changed += "  " + Wrapped(each.change + ": " + each.changed, style.width - 2, "    ") + "\n";
   }
   return PrintScript(report, style) + "\nrun again with a change:\n" + table.Print(style.width) + changed + "\n" +
-         Wrapped(AdviceText(tried, report), style.width, "") + "\n";
+         Wrapped(TriedAdvice(tried, report), style.width, "") + "\n";
 }
 
 std::string PrintReal(const ScriptReport& report, const ScriptReport& real, const std::string& card,
@@ -240,7 +240,7 @@ Json ToJson(const std::vector<ScriptTried>& tried, const ScriptReport& report) {
     rows.Push(std::move(row));
   }
   Json json = ToJson(report);
-  return json.Set("tried", std::move(rows)).Set("advice", AdviceText(tried, report));
+  return json.Set("tried", std::move(rows)).Set("advice", TriedAdvice(tried, report));
 }
 
 Json ToJson(const std::vector<VariedRun>& runs) {

@@ -58,7 +58,7 @@ std::vector<SweepLaw> LawsOf(const std::vector<VariedRun>& runs);
 std::string PrintLargest(const ScriptLargest& largest, const ScriptReport& report, const Style& style);
 // Which change to make: where the script does not fit, the first with which it does; else the one that saves the most.
 // `report`: of the script as it is.
-std::string AdviceText(const std::vector<ScriptTried>& tried, const ScriptReport& report);
+std::string TriedAdvice(const std::vector<ScriptTried>& tried, const ScriptReport& report);
 std::string PrintTried(const std::vector<ScriptTried>& tried, const ScriptReport& report, const Style& style);
 // `real`: of the same command on a card that is there.
 std::string PrintReal(const ScriptReport& report, const ScriptReport& real, const std::string& card,

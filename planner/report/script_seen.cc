@@ -53,7 +53,7 @@ void NoteSaved(ScriptReport* report) {
   }
 }
 
-Json SeenJson(const ScriptReport& report) {
+Json NotSeenJson(const ScriptReport& report) {
   Json saved = Json::Array();
   for (const Recording::Saved& each : report.recording.saved) {
     Json row = Json::Object();

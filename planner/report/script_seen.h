@@ -15,6 +15,6 @@ std::string UnseenText(const ScriptReport& report);
 // The checkpoints that were held back, or written with zeros in them.
 void NoteSaved(ScriptReport* report);
 
-Json SeenJson(const ScriptReport& report);
+Json NotSeenJson(const ScriptReport& report);
 
 }  // namespace vramplan

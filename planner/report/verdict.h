@@ -52,8 +52,8 @@ struct Demand {
 
 // The bytes that PyTorch's allocator may take of a card in each of the cases above.
 struct CardRooms {
-  Bytes likely;   // the context is likely
-  Bytes worst;    // the context is at its high end
+  Bytes likely;    // the context is likely
+  Bytes worst;     // the context is at its high end
   Bytes measured;  // of `worst`, less what measured cards reserved above ours
 };
 CardRooms RoomsOf(const Device& device);

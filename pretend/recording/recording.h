@@ -197,8 +197,8 @@ struct CardLog {
   Bytes total, used, peak;  // of the first card
   int64_t refused = 0;      // so often
   Bytes largest_refused;
-  bool cudnn = false;  // a convolution or a recurrent network ran in it
-  Bytes managed;       // the most that was allocated with cudaMallocManaged
+  bool cudnn = false;                   // a convolution or a recurrent network ran in it
+  Bytes managed;                        // the most that was allocated with cudaMallocManaged
   std::vector<std::string> workspaces;  // the libraries whose workspaces are not counted
   // What all processes of the command held of one card, the highest that this one saw.
   struct Together {

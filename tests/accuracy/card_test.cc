@@ -47,7 +47,8 @@ Levels PeakOf(const CardRow& row, AddressOrder order) {
   return replayed->peak;
 }
 
-TEST_CASE("accuracy: streams of a real H200 give its peaks, to the byte where segments fall as its driver places them") {
+TEST_CASE(
+    "accuracy: streams of a real H200 give its peaks, to the byte where segments fall as its driver places them") {
   const std::vector<CardRow> rows = Rows();
   REQUIRE(rows.size() == 16);
   int falling_exact = 0, rising_exact = 0;

@@ -121,7 +121,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("peak", std::move(peak))
       .Set("places", PlacesJson(report.moment))
       .Set("growth", growth ? ToJson(*growth) : Json())
-      .Set("seen", SeenJson(report))
+      .Set("seen", NotSeenJson(report))
       .Set("oom", OutOfMemoryJson(report))
       .Set("next", report.next ? ToJson(*report.next) : Json())
       .Set("ranks", std::move(ranks))

@@ -85,7 +85,7 @@ std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions) {
   return assumptions.empty() ? std::pair<Bytes, Bytes>()
                              : std::pair(assumptions.front().likely, assumptions.front().likely);
 }
-std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style) {
+std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style, bool safe) {
   const std::vector<Assumption> told = Told(assumptions, false, style);
   const size_t printed = style.verbose ? told.size() : std::min(told.size(), kOnAScreen);
   std::string text;
@@ -93,10 +93,14 @@ std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const S
     const Assumption& each = told[i];
     text += Indented(each.text + " (otherwise the peak is " + MovesText(each) + "; " + each.settle + ")", style);
   }
+  const std::string only = safe && !told.empty() ? "a safe batch is safe where this is as assumed" : "";
   if (told.size() > 1) {
     const auto [least, most] = TogetherOf(told);
-    text +=
-        Indented("together they put the requested peak between " + ToString(least) + " and " + ToString(most), style);
+    text += Indented("together they put the requested peak between " + ToString(least) + " and " + ToString(most) +
+                         (only.empty() ? "" : "; " + only),
+                     style);
+  } else if (!only.empty()) {
+    text += Indented(only, style);
   }
   return text + MoreText(told.size() - printed, "moves it", "move it", style);
 }

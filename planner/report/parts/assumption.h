@@ -49,7 +49,8 @@ std::pair<Bytes, Bytes> Together(const std::vector<Assumption>& assumptions);
 
 // Above the table: one line each for those that matter and may raise the peak, the one that moves it most first; of more than
 // three the first three, unless the style is verbose; below two or more, between what these lines put it together.
-std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style);
+// `safe`: the answer calls a batch safe, which these do not count for.
+std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const Style& style, bool safe = false);
 // Below the table: the others that matter, as suggestions; "" where there are none.
 std::string PrintSuggestions(const std::vector<Assumption>& assumptions, const Style& style);
 // All of them: [{"code", "text", "settle", "batch", "requested": {"low", "likely", "high"}, "matters"}].

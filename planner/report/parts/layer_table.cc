@@ -107,8 +107,7 @@ std::vector<LayerRow> LayerTable(const Timeline& timeline, const Layers& layers,
   std::vector<LayerRow> rows(layers.layers.size() + 1);
   const auto size_of = [&](ValueId id) {
     const Value& value = layers[id];
-    return value.shape.known() ? SizeExpr::Of(TypeInRun(value.type, spec), value.shape.Elements()).At(batch)
-                               : Bytes();
+    return value.shape.known() ? SizeExpr::Of(TypeInRun(value.type, spec), value.shape.Elements()).At(batch) : Bytes();
   };
   std::vector<bool> counted(layers.values.size()), parameter(layers.values.size());
   for (const ValueId id : layers.parameters) parameter[static_cast<size_t>(id.value)] = true;  // frozen ones, too

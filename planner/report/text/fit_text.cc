@@ -166,12 +166,10 @@ std::string CheckpointingText(const LadderRow& row) {
 std::string PrintFit(const Fit& fit, const Style& style) {
   const StepQuestion& question = fit.question;
   const CardFit& card = fit.card;
-  const std::string doubts = PrintAssumptions(fit.assumptions, style);
-  std::string text = VerdictLine(fit) + "\n" + doubts;
+  std::string text = VerdictLine(fit) + "\n" + PrintAssumptions(fit.assumptions, style, card.safe_batch > 0);
   const auto add = [&](const std::string& line) {
     if (!line.empty()) text += Indented(line, style);
   };
-  if (!doubts.empty() && card.safe_batch > 0) add("a safe batch is safe where this is as assumed");
   if (card.verdict == Verdict::kTight) add(TightText(card));
   add(RoomyText(card));
   // Of a loop that keeps graphs no batch is safe: the first line says how long it runs.

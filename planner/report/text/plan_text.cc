@@ -173,7 +173,7 @@ std::string PlanInWords(const Plan& plan, const std::string& optimizer) {
 }
 
 std::string PrintPlan(const PlanReport& report, const Style& style) {
-  std::string text = VerdictText(report) + PrintAssumptions(report.assumptions, style);
+  std::string text = VerdictText(report) + PrintAssumptions(report.assumptions, style, report.safe_batch > 0);
   text += report.decision.chosen ? Proof(report, style) : Otherwise(report, style);
   text += PrintSpec(report.question.spec, style);
   if (report.decision.chosen) text += "\n" + Plans(report, style);

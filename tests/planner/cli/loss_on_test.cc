@@ -62,8 +62,8 @@ TEST_CASE("a loss that is asked for is of the first output that it fits") {
   CHECK(Requested(loss) == Requested(loss + " --loss-on image"));
   CHECK(Requested(loss) != Requested(loss + " --loss-on own"));
   CHECK(Requested(file.path()) == Requested(file.path() + " --loss none --loss-on own"));
-  CHECK(Do("estimate " + loss + " --batch 4096").out.find("the loss reads output 2 of the model's 2 outputs alone") !=
-        std::string::npos);
+  CHECK(testing::Says(Do("estimate " + loss + " --batch 4096").out,
+                      "the loss reads output 2 of the model's 2 outputs alone"));
 }
 
 TEST_CASE("which output the loss reads is told, until it is given") {

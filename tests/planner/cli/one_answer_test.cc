@@ -74,7 +74,6 @@ Json Answer(const std::string& line) {
   return *json;
 }
 
-
 // What one verb says of one batch.
 struct BatchAnswer {
   std::string verdict;
@@ -135,7 +134,8 @@ TEST_CASE("one answer: fit, estimate and sweep give the same bytes and verdict a
   }
 }
 
-TEST_CASE("one answer: the safe batch is the same whatever batch was asked, and what fits has its high end on the card") {
+TEST_CASE(
+    "one answer: the safe batch is the same whatever batch was asked, and what fits has its high end on the card") {
   for (const AskedModel& model : kModels) {
     CAPTURE(model.file);
     const Border border = BorderOf(model);
@@ -173,8 +173,8 @@ TEST_CASE("one answer: the text says the bytes and the verdict of the JSON") {
       CHECK(estimated.find(verdict == "does-not-fit" ? "(does not fit)" : "(" + verdict + ")") != std::string::npos);
       const int64_t larger = Whole(fit, "on_a_larger_card");
       const bool gives_back = verdict != "does-not-fit" && larger > Whole(At(fit, "device"), "likely");
-      CHECK(Says(Do(Asked("fit", model, at)).out,
-                 "on a larger card it would take " + ToString(Bytes::Of(larger))) == gives_back);
+      CHECK(Says(Do(Asked("fit", model, at)).out, "on a larger card it would take " + ToString(Bytes::Of(larger))) ==
+            gives_back);
       const testing::Said page = Do(Asked("fit", model, at + " --format html"));
       CHECK(page.out.find(likely) != std::string::npos);
       CHECK(page.exit_code == (verdict == "does-not-fit" ? 3 : 0));

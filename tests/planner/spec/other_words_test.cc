@@ -15,8 +15,9 @@ TEST_CASE("words of other tools lead to options that exist, and none hides one o
     return std::any_of(OptionRows().begin(), OptionRows().end(),
                        [&](const OptionRow& row) { return row.flag == flag; });
   };
-  for (const char* typed : {"--batch-size", "--Batch_Size", "-b", "--bs", "--fp16", "--optim", "--vram", "--imgsz", "--img-size",
-                            "--max_seq_length", "--gradient_accumulation_steps", "--json", "--amp", "--device"}) {
+  for (const char* typed :
+       {"--batch-size", "--Batch_Size", "-b", "--bs", "--fp16", "--optim", "--vram", "--imgsz", "--img-size",
+        "--max_seq_length", "--gradient_accumulation_steps", "--json", "--amp", "--device"}) {
     CAPTURE(typed);
     CHECK(ours(OptionFor(typed).flag));
     CHECK(OptionFor(typed).hint.find(OptionFor(typed).flag) != std::string_view::npos);

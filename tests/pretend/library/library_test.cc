@@ -121,13 +121,14 @@ TEST_CASE("what the card saw is written at the end, with what it could not do") 
   CHECK(out.find("table 500\n") != std::string::npos);
   int files = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.path())) {
+    if (entry.path().extension() != ".card") continue;  // what the processes of a run share
     ++files;
-    CHECK(entry.path().extension() == ".card");
     CHECK(Read(entry.path()) ==
           "vramplan.card/1\n"
           "cuda\t12080\n"
           "card\t0\t1073741824\t0\t738197504\n"
           "refused\t0\t1\t734003200\n"
+          "workspaces\tcuSOLVER\n"
           "uncovered\tcudaArrayGetInfo\n"
           "static-runtime\t" VRAMPLAN_PRETEND_PROGRAMS "/pretend_program_12\n");
   }
