@@ -128,6 +128,7 @@ std::string PrintRecordReport(const RecordReport& report, const Style& style) {
   std::string text = Wrapped(FirstLineOf(report), style.width, "  ") + "\n";
   const auto line = [&](const std::string& said) { text += "  " + Wrapped(said, style.width - 2, "  ") + "\n"; };
   if (report.refused) line("fails " + MomentText(*report.refused) + ": no room for " + AskedText(*report.refused));
+  if (const std::string roomy = RoomyText(now); !roomy.empty()) line(roomy);
   line("its peak is " + MomentText(report.peak) + ", reached by a request for " + AskedText(report.peak));
   if (report.planned) {
     text += PrintWays(report, style);

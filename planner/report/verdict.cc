@@ -93,10 +93,14 @@ OnCard VerdictOf(const Demand& demand, const Device& device, const AllocatorConf
   return on;
 }
 
+std::string RoomyText(Bytes here, Bytes larger) {
+  if (larger <= here) return "";
+  return "on a larger card it would take " + ToString(larger) + ": here PyTorch gives " + ToString(larger - here) +
+         " of its cache back";
+}
+
 std::string RoomyText(const OnCard& on) {
-  if (on.verdict == Verdict::kDoesNotFit || on.roomy <= on.peak.peak.reserved) return "";
-  return "on a larger card it would take " + ToString(on.OnALargerCard()) + ": here PyTorch gives " +
-         ToString(on.roomy - on.peak.peak.reserved) + " of its cache back";
+  return on.verdict == Verdict::kDoesNotFit ? "" : RoomyText(on.band.device().likely, on.OnALargerCard());
 }
 
 }  // namespace vramplan

@@ -70,6 +70,8 @@ bool FitsAtTheHighEnd(const Demand& demand, const Device& device, const Allocato
 // Lowers the high end of what fits to what the card has: there the same step gives more of its cache back.
 void KeepWithin(Bytes available, DeviceBand* band);
 
+// The same of bytes on the device, likely: here and on a card that is never full.
+std::string RoomyText(Bytes here, Bytes larger);
 // "on a larger card it would take 15.04 GiB: here PyTorch gives 624.00 MiB of its cache back"; "" where both are the same or
 // it does not fit.
 std::string RoomyText(const OnCard& on);

@@ -93,7 +93,7 @@ std::string PrintAssumptions(const std::vector<Assumption>& assumptions, const S
     const Assumption& each = told[i];
     text += Indented(each.text + " (otherwise the peak is " + MovesText(each) + "; " + each.settle + ")", style);
   }
-  const std::string only = safe && !told.empty() ? "a safe batch is safe where this is as assumed" : "";
+  const std::string only = safe && !told.empty() ? "safe batches assume this" : "";
   if (told.size() > 1) {
     const auto [least, most] = TogetherOf(told);
     text += Indented("together they put the requested peak between " + ToString(least) + " and " + ToString(most) +

@@ -249,6 +249,7 @@ std::string PrintScript(const ScriptReport& report, const Style& style) {
     if (!said.empty()) text += "  " + Wrapped(said, style.width - 2, "  ") + "\n";
   };
   line(PrintOutOfMemory(report));
+  if (report.on_a_larger_card) line(RoomyText(report.band.device().likely, *report.on_a_larger_card));
   line(TogetherText(report));
   if (report.next) text += PrintNext(*report.next, style.width);
   if (growth) line(GrowthText(*growth));

@@ -116,7 +116,7 @@ TEST_CASE("an answer fits on a screen: the verdict, what moves it, what binds, a
       PrintFit(fit, kPlain),
       R"(net.onnx trains at batch 32 on Tesla T4: it needs 720.00 MiB of 1.00 GiB (fits, 304.00 MiB free); batch 59 is safe, up to 62 may fit
   not in the file: names (otherwise the peak is from 4.0 % lower to 8.0 % higher; export again)
-  a safe batch is safe where this is as assumed
+  safe batches assume this
   batch 63 fails in the forward of step 1: no room for 630.00 MiB at /conv/Conv
 assumed: precision fp32
 
@@ -128,7 +128,8 @@ assumed: precision fp32
   on the device             720.00 MiB  1020.00 MiB
 
 with amp-bf16 no batch fits
-  as little as 69.00 MiB instead of 100.00 MiB requested, if this is not so: the 2 batch norms run (--assume-batchnorm off)
+  as little as 69.00 MiB instead of 100.00 MiB requested, if this is not so: the 2 batch norms run
+    (--assume-batchnorm off)
 )");
 }
 
