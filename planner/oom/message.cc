@@ -227,7 +227,7 @@ Result<OutOfMemory> ReadOutOfMemory(std::string_view subject, std::string_view t
       if (together && other.form < place.form) place.form = other.form, place.knows_more = other.at;
     }
   }
-  std::ranges::stable_partition(places, [](const Place& place) { return !place.form->warning; });
+  std::stable_partition(places.begin(), places.end(), [](const Place& place) { return !place.form->warning; });
   const auto read = [&](const Place& place) { return ReadAt(line, lower, place); };
   for (const Place& place : places) {
     if (OutOfMemory message = read(place); message.tried) return message;

@@ -26,6 +26,10 @@ _NOT_BELOW = torch._C._dispatch_keyset_full_after(torch.DispatchKey.Undefined)  
 _has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
 _MOST_BYTES, _MOST_BYTES_OF_NUMBERS = 1 << 20, 1 << 16
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+# Which storage a tensor has. Its Python object would count as a holder, and autograd adds in place only to what nobody else
+# holds (torch/csrc/autograd/input_buffer.cpp): so none is made of what is not remembered, nor of any gradient.
+_address = getattr(torch._C, "_storage_address", None) or (lambda tensor: tensor.untyped_storage()._cdata)
+_graph_task = getattr(torch._C, "_current_graph_task_id", lambda: -1)
 
 # As long as the values of their first argument say; the others' values do not matter for the length.
 _SHAPED = {"nonzero": "nonzero()", "_unique2": "unique()", "unique_dim": "unique()",
@@ -227,7 +231,7 @@ class Host:
     def may_be_known(self, tensor):
         # Large tensors of numbers are not kept.
         return tensor is not None and (tensor.numel() <= _MOST_BYTES_OF_NUMBERS or not tensor.is_floating_point() or self.every) \
-            and tensor.untyped_storage()._cdata in self.known
+            and _address(tensor) in self.known
 
     def guarded(self, operator, rule, result, arguments, named):
         try:
@@ -244,7 +248,7 @@ class Host:
         """`slack`: so many writes more were counted, of the operator that runs."""
         if type(tensor) not in _PLAIN or tensor.is_conj() or tensor.is_neg():
             return None  # a kind of its own, whose parts nobody here knows
-        known = self.known.get(tensor.untyped_storage()._cdata)
+        known = self.known.get(_address(tensor))
         if known is None:
             return None
         version = _version(tensor)
@@ -279,6 +283,9 @@ class Host:
         """`value`: the whole of it, on the host."""
         if type(tensor) not in _PLAIN:
             return
+        if _is_gradient(tensor) or not self.is_small(tensor) or not _may_be_whole(tensor) and _address(tensor) not in self.known:
+            self.forget(tensor)
+            return
         storage = tensor.untyped_storage()
         if not 0 < storage.nbytes() <= self.most(tensor.dtype):
             self.forget(tensor)
@@ -291,10 +298,10 @@ class Host:
         """It is the same in the whole tensor, which may be large."""
         if type(tensor) not in _PLAIN or tensor.numel() == 0:
             return
-        if not _is_whole(tensor):
-            self.remember(tensor, value, sure)
-        elif tensor.dtype.is_floating_point and not self.is_small(tensor):
+        if _is_gradient(tensor) or tensor.dtype.is_floating_point and not self.is_small(tensor):
             self.forget(tensor)
+        elif not _may_be_whole(tensor) or not _is_whole(tensor):
+            self.remember(tensor, value, sure)
         else:
             known = self.fresh(tensor.untyped_storage())
             known.everywhere = torch.zeros((), dtype=tensor.dtype, device="cpu").copy_(torch.as_tensor(value, device="cpu"))
@@ -327,7 +334,7 @@ class Host:
         known.sure = sure and (known.sure or _is_whole(tensor))
 
     def forget(self, tensor):
-        self.known.pop(tensor.untyped_storage()._cdata, None)
+        self.known.pop(_address(tensor), None)
 
     def forget_written(self, operator, result, arguments, named):
         for each in _written(operator, arguments, named):
@@ -345,7 +352,7 @@ class Host:
             if known is None or not known.sure:
                 self.unknown += 1
                 self.read_unknown()
-        elif target.untyped_storage().nbytes() > self.most(target.dtype):
+        elif not self.is_small(target):
             if self.known:
                 self.forget(target)
         elif not source.is_cuda:
@@ -418,6 +425,8 @@ class Host:
     def follow(self, operator, result, arguments, named):
         tensors = [each for each in _flat(arguments, named) if isinstance(each, torch.Tensor) and each.is_cuda]
         targets = [each for each in _written(operator, arguments, named) if each.is_cuda]
+        if any(map(_is_gradient, targets)):
+            return self.forget_written(operator, result, arguments, named)
         inputs = [each for each in tensors if not operator.outputs or not any(each is target for target in targets)]
         # Of lists a write is counted before it is made.
         known = [self.find(each, int(bool(targets) and operator.base.startswith("_foreach"))) for each in inputs]
@@ -454,7 +463,7 @@ class Host:
         if not fresh and isinstance(result, bool):  # equal()
             return values[0]
         for each in targets if not operator.outputs else ():
-            self.wrote(each, self.known[each.untyped_storage()._cdata], sure)
+            self.wrote(each, self.known[_address(each)], sure)
         for there, value in zip(fresh, values):
             if operator.outputs or not any(there is each for each in targets):
                 if sure or not value.is_floating_point() or bool(value.isfinite().all()):
@@ -512,6 +521,15 @@ def _each(results, change):
 
 def _version(tensor):
     return 0 if tensor.is_inference() else tensor._version
+
+
+def _is_gradient(tensor):
+    """Numbers that a backward makes; masks and places that it makes again are not."""
+    return tensor.is_floating_point() and _graph_task() != -1
+
+
+def _may_be_whole(tensor):
+    return tensor.storage_offset() == 0 and tensor._base is None and tensor.is_contiguous()
 
 
 def _is_whole(tensor):
