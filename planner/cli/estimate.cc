@@ -40,7 +40,7 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   if (chosen) {
     const Result<CardFit> fit = CardJudge(steps, chosen->device, config).At(batch);
     if (!fit.ok()) return fit.error();
-    on = *fit;
+    on = static_cast<const OnCard&>(*fit);
     estimate.verdict = on.verdict;
     estimate.roomy = RoomyText(on);
     estimate.on_a_larger_card = on.OnALargerCard();

@@ -171,7 +171,7 @@ Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machi
     const TrainingSpec planned = problem.With(*plan);
     const Result<JudgedPlan> judged = JudgePlan(*prepared, planned, options, *plan, device);
     if (!judged.ok()) return judged.error();
-    report.on = judged->fit;
+    report.on = static_cast<const OnCard&>(judged->fit);
     report.safe_batch = judged->fit.safe_batch;
     report.assumptions =
         Doubts({*prepared, options, planned, plan->batch, *judged->step, judged->fit.peak.peak.requested});

@@ -87,7 +87,7 @@ class Sweeper {
         row.failure = fit.error().text;
         return row;
       }
-      on = *fit;
+      on = static_cast<const OnCard&>(*fit);
       row.verdict = on.verdict;
     } else {
       on = WithoutCard(*step, batch, judged_->steps, asked->allocator, context);
