@@ -39,6 +39,17 @@ constexpr AskedModel kModels[] = {
     {"hand_speech.ts-train", "", "t4"},
 };
 
+// Each question is asked of every model; the slow build with sanitizers asks two. What only words the same numbers is asked of
+// every third.
+std::vector<AskedModel> Models(size_t every) {
+#ifdef __SANITIZE_ADDRESS__
+  every = 5;
+#endif
+  std::vector<AskedModel> models;
+  for (size_t i = 0; i < std::size(kModels); i += every) models.push_back(kModels[i]);
+  return models;
+}
+
 const Json& At(const Json& json, const std::string& key) {
   for (const auto& [name, value] : std::get<Json::Members>(json.value())) {
     if (name == key) return value;
@@ -99,7 +110,7 @@ struct Border {
   int64_t safe = 0, largest = 0;
   std::set<int64_t> batches() const {
     std::set<int64_t> all = {1};
-    for (const int64_t batch : {safe, safe + 1, (safe + largest) / 2, largest, largest + 1}) {
+    for (const int64_t batch : {safe, safe + 1, largest, largest + 1}) {
       if (batch > 0) all.insert(batch);
     }
     return all;
@@ -112,7 +123,7 @@ Border BorderOf(const AskedModel& model) {
 }
 
 TEST_CASE("one answer: fit, estimate and sweep give the same bytes and verdict at every batch around the border") {
-  for (const AskedModel& model : kModels) {
+  for (const AskedModel& model : Models(1)) {
     CAPTURE(model.file);
     const Border border = BorderOf(model);
     std::string list;
@@ -136,7 +147,7 @@ TEST_CASE("one answer: fit, estimate and sweep give the same bytes and verdict a
 
 TEST_CASE(
     "one answer: the safe batch is the same whatever batch was asked, and what fits has its high end on the card") {
-  for (const AskedModel& model : kModels) {
+  for (const AskedModel& model : Models(1)) {
     CAPTURE(model.file);
     const Border border = BorderOf(model);
     CHECK(border.safe <= border.largest);
@@ -156,7 +167,7 @@ TEST_CASE(
 }
 
 TEST_CASE("one answer: the text says the bytes and the verdict of the JSON") {
-  for (const AskedModel& model : kModels) {
+  for (const AskedModel& model : Models(3)) {
     CAPTURE(model.file);
     const Border border = BorderOf(model);
     for (const int64_t batch : border.batches()) {
@@ -183,7 +194,7 @@ TEST_CASE("one answer: the text says the bytes and the verdict of the JSON") {
 }
 
 TEST_CASE("one answer: a card of --gpu all, of several, and alone") {
-  for (const AskedModel& model : kModels) {
+  for (const AskedModel& model : Models(3)) {
     CAPTURE(model.file);
     const Json alone = Answer(Asked("fit", model, "--batch 8"));
     const Json all = Answer("fit " + PathOf(model) + " " + model.options + " --gpu all --batch 8");
@@ -202,7 +213,7 @@ TEST_CASE("one answer: a card of --gpu all, of several, and alone") {
 }
 
 TEST_CASE("one answer: a plan that changes nothing has the verdict of fit, and holds what stands above it together") {
-  for (const AskedModel& model : kModels) {
+  for (const AskedModel& model : Models(3)) {
     CAPTURE(model.file);
     const Border border = BorderOf(model);
     for (const int64_t batch : {std::max<int64_t>(1, border.safe), border.largest}) {
