@@ -22,6 +22,13 @@ class Details:
         for name in ("backward", "grad"):
             self.wrap_backward(torch.autograd, name)
 
+    def step_over(self, step):
+        self.lines.append((self.when(), step))
+
+    def written(self, steps):
+        return [(when, words if isinstance(words, tuple) else ("at", "step")) for when, words in self.lines
+                if isinstance(words, tuple) or steps.ends_one(words)]
+
     def line(self, *words):
         self.lines.append((self.when(), words))
 

@@ -156,7 +156,9 @@ class Host:
         for name in torch._C._dispatch_get_all_op_names():
             space, _, name = name.partition("::")
             base, _, overload = name.partition(".")
-            if space == "aten" and (self.every or name in _ALONE or (base in _FOLLOWED or _writes(base)) and "out" not in overload):
+            # PyTorch calls those that write into `out` from within others, with numbers as tensors on the card, which do not
+            # become arguments in Python (pow.Scalar).
+            if space == "aten" and (name in _ALONE or (self.every or base in _FOLLOWED or _writes(base)) and "out" not in overload):
                 self.see(_Operator(getattr(getattr(_aten, base), overload or "default")))
 
     def see(self, operator):

@@ -15,7 +15,6 @@ import re
 import sys
 import threading
 import time
-import weakref
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _FOLDER = os.environ.get("VRAMPLAN_RECORDING")
@@ -47,17 +46,14 @@ class _PerCard(dict):
 class _Recorder:
     def __init__(self, torch):
         self.torch = torch
+        self.folder_of_torch = os.path.dirname(torch.__file__) + os.sep
         self.counters = _part("counters").Counters(torch)
         self.lock = threading.RLock()
         self.lines = []  # steps, marks and errors, in their order
         self.modules = None
         self.ran = []  # (when, name of the module that is entered, or left for the one around it)
         self.timed = not re.match(r"2\.[01]\.", torch.__version__)  # entries of the history have their time
-        self.steps = 0
-        # The optimizer whose steps are counted: the first that stepped, and when that is gone the next one.
-        self.leader = lambda: None
-        self.steps_of_leader = 0
-        self.others = False  # another one steps too
+        self.steps = None  # steps.py
         self.in_backward = 0
         self.began = time.monotonic()
         self.done = False
@@ -82,6 +78,7 @@ class _Recorder:
             self.alone = _part("alone")
             self.alone.install(torch)
         from torch.optim import optimizer
+        self.steps = _part("steps").Steps(torch, _STEPS)
         optimizer.register_optimizer_step_pre_hook(self.guarded(self.before_update))
         optimizer.register_optimizer_step_post_hook(self.guarded(self.after_update))
         self.modules = _part("modules").Modules(torch, self.guarded, self.enter, self.leave)
@@ -91,7 +88,7 @@ class _Recorder:
         if not _REAL:
             self.host = _part("host").install(self.guarded(self.value), self.guarded(self.value_read), _ON_HOST)
             self.keep_values = _part("values").install(torch, self.guarded(self.value), _when_imported, self.host)
-        self.saved = _part("saved").Saved(torch, _when_imported, self.place, _FOLDER, not _REAL)
+        self.saved = _part("saved").Saved(torch, _when_imported, self.own_place, _FOLDER, not _REAL, self.used, self.guarded)
         _part("compiled").install(torch, _when_imported, self.wrap, self.guarded, self.guarded(self.step_aside))
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
@@ -157,13 +154,18 @@ class _Recorder:
         self.keep_values()
 
     def value(self, what):
-        place = self.place()
-        if not self.done and place[0]:  # a backward has no line of Python, and asks what its forward asked
-            key = (what, *place)
-            self.by_value[key] = self.by_value.get(key, 0) + 1
+        place, own = self.place(), self.own_place()
+        # A backward has no line of Python, and asks what its forward asked.
+        if self.done or not place[0] or self.only_printed():
+            return
+        if own != place:
+            what += " in %s:%d" % (re.sub(r".*-packages/", "", place[0]), place[1])
+        key = (what, *own)
+        self.by_value[key] = self.by_value.get(key, 0) + 1
 
     def value_read(self):
-        self.last_read = self.place()
+        if not self.only_printed():
+            self.last_read = self.own_place()
 
     def wrap_backward(self):
         """Backwards run in threads of PyTorch's own, without Python lines: the line that called them is theirs."""
@@ -210,16 +212,36 @@ class _Recorder:
             words = [each for word in words for each in (word.get(card, ()) if isinstance(word, _PerCard) else (word,))]
         return "\t".join(str(word).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n") for word in words)
 
-    def place(self, frame=None):
+    def place(self):
         """The innermost line that is neither PyTorch's nor ours: file, line, function."""
-        frame = frame or sys._getframe(1)
-        own = os.path.dirname(self.torch.__file__) + os.sep
+        return next(self.lines_of_python(), ("", 0, ""))
+
+    def own_place(self):
+        """The innermost line of the user's own; where there is none, the innermost that is not PyTorch's."""
+        first = None
+        for place in self.lines_of_python():
+            if not _is_of_library(place[0]):
+                return place
+            first = first or place
+        return first or ("", 0, "")
+
+    def lines_of_python(self):
+        frame = sys._getframe(1)
         while frame is not None:
             name = frame.f_code.co_filename
-            if os.path.dirname(name) != _HERE and not name.startswith(own) and not name.startswith("<"):
-                return name, frame.f_lineno, frame.f_code.co_name
+            if os.path.dirname(name) != _HERE and not name.startswith(self.folder_of_torch) and not name.startswith("<"):
+                yield name, frame.f_lineno, frame.f_code.co_name
             frame = frame.f_back
-        return "", 0, ""
+
+    def only_printed(self):
+        """Whether what is read now is to be printed: that decides nothing."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            if code.co_name in ("_str", "__format__") and code.co_filename.startswith(self.folder_of_torch):
+                return True
+            frame = frame.f_back
+        return False
 
     def when(self):
         """Microseconds as the history has them, or, where it has none, how many allocations and frees there were."""
@@ -244,7 +266,7 @@ class _Recorder:
 
     def enter(self, module, arguments, name, outermost):
         graph = self.torch.is_grad_enabled()
-        if outermost and self.done_enough and not self.others and graph:
+        if outermost and graph and self.steps.enough():
             self.end("steps")
         # What is computed again within a backward is the backward's.
         if outermost and not self.in_backward and self.modules.has_parameters(module):
@@ -260,10 +282,6 @@ class _Recorder:
             self.details.leave(module, result, name, outermost)
         self.ran.append((self.when(), self.modules.around()))
 
-    @property
-    def done_enough(self):
-        return _STEPS and self.steps_of_leader >= _STEPS
-
     def settle(self):
         """Collectives cost no time here, so that a step is over before their watchdog lets tensors go."""
         distributed = self.torch.distributed
@@ -274,7 +292,7 @@ class _Recorder:
         self.ranks.settle(self.torch)
 
     def before_update(self, optimizer, arguments, named):
-        if self.done_enough and optimizer is self.leader():
+        if self.steps.enough(optimizer):
             self.end("steps")
         self.settle()
         if self.details and self.used() and not self.done:
@@ -310,25 +328,16 @@ class _Recorder:
         self.mark("after-update")
         if self.details:
             self.details.after_update(optimizer)
-        if self.leader() is None:
-            self.leader, self.steps_of_leader, self.others = weakref.ref(optimizer), 0, False
-        if optimizer is not self.leader():
-            self.others = True
-            return
-        self.steps += 1
-        self.steps_of_leader += 1
-        if self.details:
-            self.details.line("at", "step")
-        self.count_step()
-
-    def count_step(self):
         def words(card, stats):
             values = [self.counters.allocations(card, stats), *self.counters.peaks_of_step(card, stats)]
             values += [stats[level]["all"]["current"] for level in self.counters.levels]
             self.counters.step_over(card, stats)
             return values
         with self.lock:
-            self.line("step", self.steps, self.per_card(words), round(time.monotonic() - self.began, 3))
+            step = self.steps.take(optimizer, self.per_card(words), round(time.monotonic() - self.began, 3))
+            self.lines.append(step)
+        if self.details:
+            self.details.step_over(step)
 
     def out_of_memory(self, device, asked, total, free):
         with self.lock:
@@ -396,7 +405,7 @@ class _Recorder:
         self.line("preloaded", int(_REAL or _is_preloaded()))
         self.line("rank", *(self.rank or (os.environ.get("RANK", 0), os.environ.get("WORLD_SIZE", 1))))
         card = self.fullest() if self.used() else None
-        lines = [line if isinstance(line, str) else self.text(line, card) for line in lines]
+        lines = [line if isinstance(line, str) else self.text(line, card) for line in (self.steps.lines(lines) if self.steps else lines)]
         file.write("\n".join(self.lines + lines) + "\n")
         self.lines = []
         # The script may still run, when its time is over: a copy cannot change in between.
@@ -434,10 +443,15 @@ class _Recorder:
         traces = self.counters.traces()
         if card >= len(traces):
             return
-        details = self.details.lines if self.details else ()
+        details = self.details.written(self.steps) if self.details else ()
         events = None if self.timed else self.counters.events(card)
         lines = _part("history").lines(traces[card], self.ran, details, self.text, _HERE, events)
         file.write("".join(line + "\n" for line in lines))
+
+
+def _is_of_library(file):
+    """As planner/report/script_places.h has it."""
+    return "-packages/" in file or "/lib/python3" in file
 
 
 def _is_preloaded():

@@ -1,0 +1,120 @@
+"""Which steps of optimizers end a step of the training. Of one optimizer all do; of several that step in turn (a GAN) the
+last of each round:
+
+    D G D G D G        | D G | D G | D G |
+    A A A B B          | A | A | A | B | B |      a second stage, whether A lives on or not
+    D D D D D G D      | D | D | D | D | D G | D |
+
+A round begins with the optimizer that leads: the first that steps, as long as it comes back. When it does not, another one
+leads: one that was made after it had begun, or that steps more often than ever in a round of the old one.
+"""
+
+import bisect
+import functools
+import weakref
+
+_LATE = 10  # so many rounds more are waited for an optimizer that was made and has not stepped
+
+
+class Step:
+    """A step of an optimizer, in its place among the lines of a recording."""
+
+    def __init__(self, number, who, by_card, seconds):
+        self.number, self.who, self.by_card, self.seconds = number, who, by_card, seconds
+
+
+class Steps:
+    def __init__(self, torch, wanted):
+        self.wanted = wanted  # 0: all
+        self.made = weakref.WeakKeyDictionary()  # optimizer: its number
+        self.began = []  # by number: how many steps there were when it was made
+        self.taken = []
+        self.ends = []
+        whole = torch.optim.Optimizer.__init__
+
+        @functools.wraps(whole)
+        def made(optimizer, *arguments, **named):
+            whole(optimizer, *arguments, **named)
+            self.number(optimizer, len(self.taken))
+        torch.optim.Optimizer.__init__ = made
+
+    def number(self, optimizer, made_at=0):
+        if optimizer not in self.made:
+            self.made[optimizer] = len(self.began)
+            self.began.append(made_at)
+        return self.made[optimizer]
+
+    def take(self, optimizer, by_card, seconds):
+        step = Step(len(self.taken), self.number(optimizer), by_card, seconds)
+        self.taken.append(step)
+        if self.wanted:
+            self.ends = ends_of([each.who for each in self.taken], self.began)
+        return step
+
+    def rounds(self):
+        """Those of the optimizer that leads: who stepped in each."""
+        found = [[]]
+        for step, ends in zip(self.taken, self.ends):
+            found[-1].append(step.who)
+            if ends:
+                found.append([])
+        rounds = found[:-1]
+        return [each for each in rounds if each[0] == rounds[-1][0]]
+
+    def enough(self, optimizer=None):
+        """As many rounds as are wanted, and a turn of every optimizer that there is; before a step of `optimizer`, or a
+        forward."""
+        rounds = self.rounds() if self.wanted else ()
+        if len(rounds) < max(self.wanted, 1):
+            return False
+        stepped = {step.who for step in self.taken}
+        if any(who not in stepped for who in self.made.values()) and len(rounds) < self.wanted + _LATE:
+            return False
+        leads = optimizer is not None and self.number(optimizer) == rounds[-1][0]
+        return leads or len(rounds) < 2 or set(rounds[-2]) <= set(rounds[-1])
+
+    def ends_one(self, step):
+        return self.ends[step.number]
+
+    def lines(self, lines):
+        """The lines, with those of steps in the places of Step. A step's peaks are the highest of its parts."""
+        self.ends = ends_of([each.who for each in self.taken], self.began)
+        number, parts = 0, []
+        for line in lines:
+            if not isinstance(line, Step):
+                yield line
+                continue
+            parts.append(line)
+            if self.ends_one(line):
+                number += 1
+                by_card = type(line.by_card)(
+                    (card, [words[0], *map(max, *([*part.by_card[card][1:4]] for part in parts), words[1:4]), *words[4:]])
+                    for card, words in line.by_card.items())
+                yield "step", number, by_card, line.seconds
+                parts = []
+
+
+def ends_of(taken, began):
+    """`taken`: which optimizers stepped, in their order; `began`: by optimizer, how many steps there were before it."""
+    where = {}
+    for at, who in enumerate(taken):
+        where.setdefault(who, []).append(at)
+    ends, start = [False] * len(taken), 0
+    while start < len(taken):
+        leader = taken[start]
+        own = where[leader][bisect.bisect_left(where[leader], start):]
+        most = {}
+        for first, after in zip(own, own[1:]):
+            for who in {*taken[first + 1:after]}:
+                most[who] = max(most.get(who, 1), taken[first + 1:after].count(who))
+        stop, count = len(taken), {}
+        for at in range(own[-1] + 1, len(taken)):
+            who = taken[at]
+            count.setdefault(who, []).append(at)
+            if began[who] > own[0] or len(count[who]) > most.get(who, 1):
+                stop = count[who][0]
+                break
+        for after in (*own[1:], stop):
+            ends[after - 1] = True
+        start = stop
+    return ends
