@@ -145,6 +145,7 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
     }
     varied.push_back(*std::move(run));
   }
+  if (const Status used = CheckVaried(options, varied); !used) return used.error();
   VariedRun& first = varied.front();
   if (!options.record.empty()) {
     if (const Status recorded = WriteRecord(record, &first.report); !recorded) return recorded.error();

@@ -19,12 +19,30 @@ bool SameWhatever(const TriedValue& a, const TriedValue& b) {
          a.reserved == b.reserved && a.phases == b.phases;
 }
 
-Error NobodyUses(const ScriptWishes::Range& range, const TriedValue& a, const TriedValue& b) {
-  return {ErrorCode::kUsage, "--largest",
-          "nobody uses " + range.name + ": the command has no {" + range.name +
-              "}, and the script takes the same with " + range.name + "=" + std::to_string(a.value) + " and with " +
-              std::to_string(b.value) + " in its environment",
-          "write {" + range.name + "} in the command where the number stands, or name its key with --largest-in"};
+Error NobodyUses(const std::string& option, const std::string& name, const std::string& a, const std::string& b) {
+  return {ErrorCode::kUsage, option,
+          "nobody uses " + name + ": the command has no {" + name + "}, and the script takes the same with " + name +
+              "=" + a + " and with " + b + " in its environment",
+          "write {" + name + "} in the command where the value stands" +
+              (option == "--largest" ? ", or name its key with --largest-in" : "")};
+}
+
+// Nothing: the two runs differ in more than this value, or in nothing.
+std::optional<std::pair<std::string, std::string>> OnlyDifference(const VariedRun& a, const VariedRun& b,
+                                                                  const std::string& name) {
+  std::optional<std::pair<std::string, std::string>> only;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    if (a.values[i] == b.values[i]) continue;
+    if (a.values[i].first != name) return std::nullopt;
+    only = {a.values[i].second, b.values[i].second};
+  }
+  return only;
+}
+
+bool TookTheSame(const VariedRun& a, const VariedRun& b) {
+  return a.report.verdict == b.report.verdict && a.report.recording.peak() == b.report.recording.peak() &&
+         PhasePeaks(a.report.recording) == PhasePeaks(b.report.recording) &&
+         (!a.largest || a.largest->largest == b.largest->largest);
 }
 
 }  // namespace
@@ -60,7 +78,8 @@ Result<SearchedLargest> SearchLargest(const ScriptRuns& runs, const Options& opt
       const Counters& held = report->recording.refusals.back().held;
       tried.stuck = held.reserved - held.requested;
     }
-    if (by_variable && before && SameWhatever(*before, tried)) return NobodyUses(range, *before, tried);
+    if (by_variable && before && SameWhatever(*before, tried))
+      return NobodyUses("--largest", range.name, std::to_string(before->value), std::to_string(value));
     before = tried;
     searched.largest.tried.push_back({value, tried.fits, peak});
     (tried.fits ? fits : fails) = *std::move(report);
@@ -80,6 +99,24 @@ Result<SearchedLargest> SearchLargest(const ScriptRuns& runs, const Options& opt
                                "write {" + range.name + "} in the command where the number stands"});
   }
   return searched;
+}
+
+Status CheckVaried(const Options& options, const std::vector<VariedRun>& runs) {
+  for (const ScriptWishes::Choices& choices : options.wishes_of_script.vary) {
+    if (HasPlaceholder(options.script, choices.name)) continue;
+    std::optional<std::pair<std::string, std::string>> same;
+    bool used = false;
+    for (size_t i = 0; i < runs.size(); ++i) {
+      for (size_t j = i + 1; j < runs.size() && !used; ++j) {
+        const auto values = OnlyDifference(runs[i], runs[j], choices.name);
+        if (!values) continue;
+        used = !TookTheSame(runs[i], runs[j]);
+        if (!same) same = values;
+      }
+    }
+    if (same && !used) return NobodyUses("--vary", choices.name, same->first, same->second);
+  }
+  return Done();
 }
 
 Status WriteBack(const ScriptWishes& wishes, int64_t largest) {

@@ -181,7 +181,7 @@ def _autocast(torch, told):
 
     @functools.wraps(enter)
     def entered(self):
-        if not ours["inside"] and self.device == "cuda":
+        if not ours["inside"] and self.device == "cuda" and self._enabled:
             ours["by_script"] = True
             leave()
         return enter(self)

@@ -37,6 +37,8 @@ _SHAPED = {"nonzero": "nonzero()", "_unique2": "unique()", "unique_dim": "unique
            "bincount": "bincount()"}
 # They ask for nonzero() of a mask.
 _MASKED = ("index.Tensor", "index_put_", "_index_put_impl_", "masked_select")
+# They refuse a deviation below zero; one that nobody knows is none.
+_CHECKED = ("normal.Tensor_Tensor", "normal.float_Tensor", "normal.Tensor_float")
 _COMPARED = {"eq.Tensor": True, "ne.Tensor": False}  # of a number with itself
 _LIMITS = {"eq.Scalar": lambda limit: False, "ne.Scalar": lambda limit: True, "lt.Scalar": lambda limit: limit > 0,
            "le.Scalar": lambda limit: limit > 0, "gt.Scalar": lambda limit: limit < 0, "ge.Scalar": lambda limit: limit < 0}
@@ -55,8 +57,12 @@ _FOLLOWED = frozenset((
     "cat stack where index_select gather masked_fill masked_fill_ scatter scatter_ index_fill index_fill_ index_copy_ "
     "flip roll tril triu sort topk searchsorted bucketize equal lerp "
     "_amp_update_scale_").split())
-_ALONE = {*_SHAPED, *_MASKED, "copy_", "fill_.Scalar", "fill_.Tensor", "zero_", "_local_scalar_dense", "_is_all_true",
+_ALONE = {*_SHAPED, *_MASKED, *_CHECKED, "copy_", "fill_.Scalar", "fill_.Tensor", "zero_", "_local_scalar_dense", "_is_all_true",
           "arange.start_out", "linspace.out", "eye.out", "eye.m_out", "_foreach_add_.Scalar"}
+
+
+# They change a tensor and no value: what is known is of its storage.
+_OF_SHAPE = {"resize_", "resize_as_", "set_", "as_strided_", "squeeze_", "unsqueeze_", "t_", "transpose_", "detach_"}
 
 
 # What the host has no kernels for before torch 2.3: a gradient scaler's two.
@@ -101,6 +107,9 @@ class _Operator:
                         if each.alias_info is not None and each.alias_info.is_write]
         self.outputs = {each.name for each in arguments if getattr(each, "is_out", False)}
         self.tensors = [number for number, each in enumerate(arguments) if str(each.type) == "Tensor"]
+        # No tensor comes in another way: in a list, by its name, or perhaps not at all.
+        self.alone = sum("Tensor" in str(each.type) for each in arguments) == len(self.tensors) and \
+            not any(arguments[number].kwarg_only for number in self.tensors)
         self.takes_numbers, self.simple = True, len(self.tensors) < 2
         self.is_view = not self.written and any(each.alias_info is not None for each in overload._schema.returns)
 
@@ -148,7 +157,7 @@ class Host:
         self.tell, self.read_unknown, self.every = tell, read_unknown, every
         self.known = {}  # of a storage
         self.swept = 1000  # how many it may hold before those that are gone are looked for
-        self.asking = None  # the operator that asks for nonzero() itself
+        self.asking = None  # the operator that asks for nonzero() or a value itself
         self.ran, self.unknown, self.failed = 0, 0, {}
 
     def install(self):
@@ -158,41 +167,75 @@ class Host:
             base, _, overload = name.partition(".")
             # PyTorch calls those that write into `out` from within others, with numbers as tensors on the card, which do not
             # become arguments in Python (pow.Scalar).
-            if space == "aten" and (name in _ALONE or (self.every or base in _FOLLOWED or _writes(base)) and "out" not in overload):
+            if space == "aten" and base not in _OF_SHAPE and (
+                    name in _ALONE or (self.every or base in _FOLLOWED or _writes(base)) and "out" not in overload):
                 self.see(_Operator(getattr(getattr(_aten, base), overload or "default")))
 
     def see(self, operator):
         name = "aten::" + operator.name
         if operator.is_view or _has_kernel(name, "BackendSelect") or _has_kernel(name, "CompositeImplicitAutograd"):
             return
-        if operator.random and not operator.written:
+        if operator.random and not operator.written and operator.name not in _CHECKED:
             return
         ways, after, choose = {}, self.after_of(operator), operator.overload._op_dk
-        masked, shaped = operator.name in _MASKED, operator.name in _SHAPED
+        asks, shaped, simple = operator.name in _MASKED + _CHECKED, operator.name in _SHAPED, operator.simple
 
-        def seen(keys, *arguments, **named):
+        def way_of(keys):
             way = ways.get(keys.raw_repr())
             if way is None:
                 key = (keys & _BELOW).highestPriorityTypeId()
                 if key in (torch.DispatchKey.PythonDispatcher, torch.DispatchKey.Undefined):
-                    return operator.run_in_python(arguments, named)
+                    return None, False
                 way = ways[keys.raw_repr()] = _way(name, key), key == _CUDA
-            way, on_card = way
+            return way
+
+        def seen(keys, *arguments, **named):
+            way, on_card = way_of(keys)
             try:
+                if way is None:
+                    return operator.run_in_python(arguments, named)
                 if not on_card:
-                    return choose(way, *arguments, **named) if operator.simple else operator.run(way, arguments, named)
-                if masked:
+                    return choose(way, *arguments, **named) if simple else operator.run(way, arguments, named)
+                if asks:
                     self.asking = operator.name
                 if shaped:
                     return self.shaped(operator, way, arguments, named)
-                result = choose(way, *arguments, **named) if operator.simple else operator.run(way, arguments, named)
+                result = choose(way, *arguments, **named) if simple else operator.run(way, arguments, named)
                 return after(operator, result, arguments, named)
             except BaseException:
                 del arguments, named  # a traceback would hold the tensors longer than without us
                 raise
             finally:
-                if masked:
+                if asks:
                     self.asking = None
+
+        known, tensors, tensor, here = self.known, operator.tensors, torch.Tensor, {}
+
+        # The same, with as little Python as can be: most operators have nothing to do with a value that is known.
+        def followed(keys, *arguments, **named):
+            way = here.get(keys.raw_repr())
+            if way is None:
+                way, on_card = way_of(keys)
+                if not (on_card and operator.takes_numbers):
+                    return seen(keys, *arguments, **named)
+                here[keys.raw_repr()] = way
+            for at in tensors:
+                if isinstance(arguments[at], tensor) and _address(arguments[at]) in known:
+                    return seen(keys, *arguments, **named)
+            try:
+                return choose(way, *arguments, **named)
+            except RuntimeError:
+                if not operator.has_numbers(arguments):
+                    del arguments, named
+                    raise
+            here.clear()
+            return seen(keys, *arguments, **named)
+        if after.__name__ == "after" and operator.alone and not (asks or shaped):
+            self.register(operator, followed)
+        else:
+            self.register(operator, seen)
+
+    def register(self, operator, seen):
         try:
             self.library.impl(operator.name, seen, "BackendSelect", with_keyset=True)
         except TypeError:  # before torch 2.4
@@ -314,7 +357,7 @@ class Host:
         known = self.find(tensor)
         if known is None:
             known = self.fresh(storage)
-            known.sure = _is_whole(tensor)
+            known.sure, known.version, known.settled = _is_whole(tensor), _version(tensor), True
         if known.data is None:
             known.data = torch.zeros(storage.nbytes(), dtype=torch.uint8, device="cpu")
             if known.everywhere is not None:
@@ -381,6 +424,8 @@ class Host:
     def read(self, operator, result, arguments, named):
         known = self.find(arguments[0])
         if known is None or not known.sure:
+            if self.asking in _CHECKED:
+                return True
             self.unknown += 1
             self.read_unknown()
             if self.every and not arguments[0].is_floating_point():
@@ -415,7 +460,7 @@ class Host:
                 results = operator.call(self.on_host(arguments), self.on_host(named))
                 self.ran += 1
                 return _each(results, lambda result: self.there(result, first.device))
-        self.tell("a mask as index" if self.asking and operator.name == "nonzero" else
+        self.tell("a mask as index" if self.asking in _MASKED and operator.name == "nonzero" else
                   _SHAPED[operator.name] + (" of unknown values" if self.every else ""))
         return operator.run(way, arguments, named)
 
@@ -448,6 +493,9 @@ class Host:
             return result
         if not all(map(self.is_small, [*fresh, *inputs, *targets])):
             self.unknown += 1
+            return self.forget_written(operator, result, arguments, named)
+        # States of optimizers, which gradients go into: they decide nothing.
+        if not (sure or self.every) and any(each.is_floating_point() and each.numel() > 1 for each in targets):
             return self.forget_written(operator, result, arguments, named)
         for each in targets:
             if operator.outputs:

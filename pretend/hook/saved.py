@@ -68,12 +68,13 @@ class Saved:
         @functools.wraps(whole)
         def open(file, mode="r", *arguments, **named):
             name = None
-            if self.aside or isinstance(mode, str) and "w" in mode and self.used():
+            if isinstance(mode, str) and (self.aside or "w" in mode and self.used()):
                 name = _name(file)
             if name is not None:
                 if "w" in mode and self.used() and not self.hold(name) and not self.is_written(name):
                     self.opened[name] = self.place()
-                file = self.aside.get(name, file)
+                if "w" in mode or "b" in mode:  # what reads text reads the file that stays
+                    file = self.aside.get(name, file)
             return whole(file, mode, *arguments, **named)
         return open
 

@@ -75,6 +75,9 @@ TEST_CASE("a name that nobody uses is refused, and the largest number is written
   CHECK(nobody.err.find("--largest: nobody uses B: the command has no {B}") != std::string::npos);
   CHECK(Run("--gpu t4 --largest batch=1:8 --write-back", {kWhole, kCard}, " {batch}")
             .err.find("goes with --largest-in") != std::string::npos);
+  const Said varied = Run("--gpu t4 --vary batch=1,2 --vary B=1,2", {kWhole, kCard}, " {batch}");
+  CHECK(varied.exit_code == 2);
+  CHECK(varied.err.find("--vary: nobody uses B: the command has no {B}") != std::string::npos);
   const ScratchFile config("written.yaml", "seed: 1\ndata:\n  batch: 2  # samples\n");
   const Said written = Run("--gpu t4 --largest batch=1:8 --largest-in " + config.path() + ":data.batch --write-back",
                            {kWhole, kCard}, " " + config.path());
