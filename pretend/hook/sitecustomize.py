@@ -32,6 +32,7 @@ def _part(name):
     """A module beside this one, under a name that no script has."""
     spec = importlib.util.spec_from_file_location("vramplan_" + name, os.path.join(_HERE, name + ".py"))
     module = importlib.util.module_from_spec(spec)
+    module.part = _part
     spec.loader.exec_module(module)
     return module
 
@@ -46,7 +47,7 @@ class _PerCard(dict):
 class _Recorder:
     def __init__(self, torch):
         self.torch = torch
-        self.folder_of_torch = os.path.dirname(torch.__file__) + os.sep
+        self.places = _part("places").Places(torch)
         self.counters = _part("counters").Counters(torch)
         self.lock = threading.RLock()
         self.lines = []  # steps, marks and errors, in their order
@@ -88,7 +89,7 @@ class _Recorder:
         if not _REAL:
             self.host = _part("host").install(self.guarded(self.value), self.guarded(self.value_read), _ON_HOST)
             self.keep_values = _part("values").install(torch, self.guarded(self.value), _when_imported, self.host)
-        self.saved = _part("saved").Saved(torch, _when_imported, self.own_place, _FOLDER, not _REAL, self.used, self.guarded)
+        self.saved = _part("saved").Saved(torch, _when_imported, self.places.own_place, _FOLDER, not _REAL, self.used, self.guarded)
         _part("compiled").install(torch, _when_imported, self.wrap, self.guarded, self.guarded(self.step_aside))
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
@@ -154,9 +155,9 @@ class _Recorder:
         self.keep_values()
 
     def value(self, what):
-        place, own = self.place(), self.own_place()
+        place, own = self.places.place(), self.places.own_place()
         # A backward has no line of Python, and asks what its forward asked.
-        if self.done or not place[0] or self.only_printed():
+        if self.done or not place[0] or self.places.only_printed():
             return
         if own != place:
             what += " in %s:%d" % (re.sub(r".*-packages/", "", place[0]), place[1])
@@ -164,8 +165,8 @@ class _Recorder:
         self.by_value[key] = self.by_value.get(key, 0) + 1
 
     def value_read(self):
-        if not self.only_printed():
-            self.last_read = self.own_place()
+        if not self.places.only_printed():
+            self.last_read = self.places.own_place()
 
     def wrap_backward(self):
         """Backwards run in threads of PyTorch's own, without Python lines: the line that called them is theirs."""
@@ -212,37 +213,6 @@ class _Recorder:
             words = [each for word in words for each in (word.get(card, ()) if isinstance(word, _PerCard) else (word,))]
         return "\t".join(str(word).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n") for word in words)
 
-    def place(self):
-        """The innermost line that is neither PyTorch's nor ours: file, line, function."""
-        return next(self.lines_of_python(), ("", 0, ""))
-
-    def own_place(self):
-        """The innermost line of the user's own; where there is none, the innermost that is not PyTorch's."""
-        first = None
-        for place in self.lines_of_python():
-            if not _is_of_library(place[0]):
-                return place
-            first = first or place
-        return first or ("", 0, "")
-
-    def lines_of_python(self):
-        frame = sys._getframe(1)
-        while frame is not None:
-            name = frame.f_code.co_filename
-            if os.path.dirname(name) != _HERE and not name.startswith(self.folder_of_torch) and not name.startswith("<"):
-                yield name, frame.f_lineno, frame.f_code.co_name
-            frame = frame.f_back
-
-    def only_printed(self):
-        """Whether what is read now is to be printed: that decides nothing."""
-        frame = sys._getframe(1)
-        while frame is not None:
-            code = frame.f_code
-            if code.co_name in ("_str", "__format__") and code.co_filename.startswith(self.folder_of_torch):
-                return True
-            frame = frame.f_back
-        return False
-
     def when(self):
         """Microseconds as the history has them, or, where it has none, how many allocations and frees there were."""
         if self.timed:
@@ -257,7 +227,7 @@ class _Recorder:
                 self.details.line("at", what)
             with self.lock:
                 counts = self.per_card(lambda card, stats: [self.counters.allocations(card, stats)])
-                self.line("mark", what, counts, *self.place(), *more)
+                self.line("mark", what, counts, *self.places.place(), *more)
         except Exception as error:  # noqa: BLE001
             self.line("fault", what, repr(error))
 
@@ -344,7 +314,7 @@ class _Recorder:
             self.refusing = device
             stats = self.counters.stats(device)
             words = [stats[level]["all"]["current"] for level in self.counters.levels]
-            self.line("out-of-memory", self.counters.allocations(device, stats), asked, total, free, *words, *self.place())
+            self.line("out-of-memory", self.counters.allocations(device, stats), asked, total, free, *words, *self.places.place())
 
     def watch(self):
         time.sleep(_SECONDS)
@@ -447,11 +417,6 @@ class _Recorder:
         events = None if self.timed else self.counters.events(card)
         lines = _part("history").lines(traces[card], self.ran, details, self.text, _HERE, events)
         file.write("".join(line + "\n" for line in lines))
-
-
-def _is_of_library(file):
-    """As planner/report/script_places.h has it."""
-    return "-packages/" in file or "/lib/python3" in file
 
 
 def _is_preloaded():
