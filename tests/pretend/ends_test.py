@@ -131,7 +131,7 @@ ends("is one for JAX", "#!import sys; sys.path.insert(0, '.')\nopen('jax.py', 'w
 # What is written then may change while it is written.
 ends("reads values from many lines when its time is over", "while step == 1: exec(compile('x.nonzero()', "
      "'part%d.py' % (time.time_ns() // 1000000), 'exec'), {'x': x})", 0, lambda answer: answer["ended_by"] == "seconds" and len(answer["value_dependent"]) > 1000,
-     before="import torch\nx = torch.zeros(4, device='cuda')\n", options=("--gpu", "t4", "--seconds", "20"))
+     before="import torch\nx = torch.randn(4, device='cuda')\n", options=("--gpu", "t4", "--seconds", "20"))
 
 # A sitecustomize of the user's runs all the same.
 with tempfile.TemporaryDirectory() as folder:
