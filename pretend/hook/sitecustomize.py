@@ -89,6 +89,7 @@ class _Recorder:
         if not _REAL:
             self.host = _part("host").install(self.guarded(self.value), self.guarded(self.value_read), _ON_HOST)
             self.keep_values = _part("values").install(torch, self.guarded(self.value), _when_imported, self.host)
+            _part("collectives").install(torch, self.host, bool(_ALONE))
         self.saved = _part("saved").Saved(torch, _when_imported, self.places.own_place, _FOLDER, not _REAL, self.used, self.guarded)
         _part("compiled").install(torch, _when_imported, self.wrap, self.guarded, self.guarded(self.step_aside))
         if _CHANGE:

@@ -208,6 +208,12 @@ HighMoment MomentAt(const Recording& recording, size_t end, bool refused) {
   return moment;
 }
 
+// It ended by itself and no optimizer was there: an inference, or gradients for something else than a step.
+bool HasNoSteps(const Recording& recording) {
+  return recording.end == "exit" && recording.failure.empty() && recording.steps.empty() &&
+         std::ranges::find(recording.marks, MarkKind::kUpdate, &Mark::kind) == recording.marks.end();
+}
+
 }  // namespace
 
 std::string_view Name(RunPhase phase) {
@@ -229,7 +235,8 @@ std::string_view Name(RunPhase phase) {
 std::string WhenText(const HighMoment& moment) {
   if (moment.phase == RunPhase::kSetup) return "before the first step";
   if (moment.phase != RunPhase::kEvaluation)
-    return "in the " + std::string(Name(moment.phase)) + " of step " + std::to_string(moment.step);
+    return "in the " + std::string(Name(moment.phase)) +
+           (moment.step == 0 ? "" : " of step " + std::to_string(moment.step));
   const std::string when = moment.step == 0 ? "before step 1" : "after step " + std::to_string(moment.step);
   return "in the evaluation " + when + (moment.keeps_graphs ? ", with gradients" : "");
 }
@@ -291,6 +298,7 @@ HighMoment MomentOf(const Recording& recording) {
   const Walk walk = Walker(recording).To(recording.history.size(), nullptr);
   HighMoment moment = MomentAt(recording, walk.highest > Bytes() ? walk.at + 1 : 0, false);
   moment.before_history = walk.unknown_free;
+  if (HasNoSteps(recording)) moment.step = 0;
   return moment;
 }
 

@@ -33,7 +33,8 @@ struct HeldRow {
 
 struct HighMoment {
   Bytes requested, reserved;
-  int64_t step = 0;  // 0: before the first one began to compute; of an evaluation the step that it follows
+  int64_t step = 0;  // 0: before the first one began to compute, or there are none; of an evaluation the step that it
+                     // follows
   RunPhase phase = RunPhase::kSetup;
   CodePlace place;              // of the allocation that reached it
   std::vector<HeldRow> rows;    // the largest first

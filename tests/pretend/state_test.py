@@ -111,6 +111,23 @@ launcher = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "
 _, answer = run(of("meeting.py"), options=("--gpu", "t4", "--gpus", "2", "--all-ranks"), launcher=launcher)
 is_("ranks that meet", [rank["steps"] for rank in answer["ranks"]], [3, 3])
 
+# What ranks make of a value that this one knows: the others have the same.
+_, answer = text("""
+import torch, torch.distributed as distributed
+distributed.init_process_group("nccl")
+count = torch.tensor([5.0, 2.0], device="cuda")
+largest, every = count.clone(), torch.zeros(4, device="cuda")
+distributed.all_reduce(count)
+distributed.all_reduce(largest, distributed.ReduceOp.MAX)
+distributed.all_gather_into_tensor(every, largest)
+assert (count.tolist(), largest.tolist(), every.tolist()) == ([10, 4], [5, 2], [5, 2, 5, 2])
+loss = torch.randn(8, device="cuda").sum()
+distributed.all_reduce(loss)
+assert torch.isfinite(loss)
+distributed.destroy_process_group()
+""", options=("--gpu", "t4", "--gpus", "2"))
+is_("collectives", answer["value_dependent"], [])
+
 # How scripts choose cards, take memory, and end.
 TRAIN = """
 model = torch.nn.Linear(64, 64).cuda()
@@ -132,6 +149,71 @@ done, _ = text("import os\nos.environ['PYTORCH_NO_CUDA_MEMORY_CACHING'] = '1'\ni
 is_("without a cache", "takes memory by PYTORCH_NO_CUDA_MEMORY_CACHING" in done.stderr, True)
 _, answer = text("import torch\ntorch.cuda.set_per_process_memory_fraction(0.01)\nx = torch.empty(1 << 30, dtype=torch.uint8, device='cuda')\n", code=3)
 is_("the script's own limit", [note["code"] for note in answer["notes"] if note["severity"] == "warning"], ["own-limit"])
+
+# Which steps of optimizers end a step of the training, as pretend/hook/steps.py draws them; and how many were made before each.
+spec = importlib.util.spec_from_file_location("steps", os.path.join(HERE, "../../pretend/hook/steps.py"))
+steps_of = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(steps_of)
+for taken, began, expected in (
+        ("DGDGDG", {}, "DG DG DG"), ("AAABB", {}, "A A A B B"), ("AAAB", {"B": 3}, "A A A B"), ("AAAB", {}, "A A AB"),
+        ("DDDGDDDGD", {}, "D D DG D D DG D"), ("GDDDGDDD", {}, "GDDD GDDD"), ("AABBCC", {"B": 2, "C": 4}, "A A B B C C"),
+        ("ABABCDCD", {"C": 4, "D": 4}, "AB AB CD CD"), ("CATCACAT", {}, "CAT CA CAT"), ("DGDGDGGGG", {}, "DG DG D G G G G"), ("", {}, "")):
+    names = sorted(set(taken))
+    ends = steps_of.ends_of([names.index(who) for who in taken], [began.get(name, 0) for name in names])
+    is_("steps of %s" % taken, "".join(who + " " * end for who, end in zip(taken, ends)).strip(), expected)
+
+# The critic steps three times before the generator does, and both are seen; an inference has no steps.
+_, answer = text("""
+import torch
+critic, generator = (torch.nn.Linear(size, size).cuda() for size in (64, 1024))
+optimizers = [torch.optim.SGD(each.parameters(), 0.1) for each in (critic, generator)]
+for step in range(40):
+    for net, optimizer in [(critic, optimizers[0])] * 5 + [(generator, optimizers[1])]:
+        net(torch.randn(8, net.in_features, device="cuda")).sum().backward()
+        optimizer.step()
+""")
+is_("a generator that steps late", (len(answer["steps"]), answer["peak"]["step"]), (5, 5))
+for after, phase in (("", "forward"), (".sum().backward()", "backward")):
+    _, answer = text("import torch\nnet = torch.nn.Linear(64, 4096).cuda()\nfor i in range(3):\n"
+                     "    net(torch.randn(512, 64, device='cuda'))%s\n" % after)
+    is_("without an optimizer", (answer["peak"]["step"], answer["peak"]["phase"]), (0, phase))
+
+# What is printed decides nothing; a number in the place of a tensor; a deviation that nobody knows.
+for values in ("zeros", "host"):
+    _, answer = text("""
+import torch
+x = torch.randn(8, 64, device="cuda", requires_grad=True)
+print(x, repr(x), f"{x.sum():.3f}", x[0, :3], x > 0)
+y = torch.ones(4, device="cuda")
+assert (2 ** y).tolist() == [2, 2, 2, 2] and (5 % y).tolist() == [0, 0, 0, 0] and torch.isin(1, y).item()
+assert torch.normal(x.detach(), x.detach().exp()).shape == (8, 64)
+""", options=("--gpu", "t4", "--values", values))
+    is_("printed with --values %s" % values, answer["value_dependent"], [])
+
+# Files that were there stay, however they are written over, and are read back as written; new ones that hold values are named.
+_, answer = text("""
+import io, os, pathlib, pickle, numpy, torch
+for name in ("a.npy", "b.pt", "c.ckpt", "d.pkl", "last.pt"):
+    pathlib.Path(name).write_text("trained on a card")
+weight = torch.nn.Linear(8, 8).cuda().weight
+numpy.save("a.npy", weight.detach().cpu().numpy())
+assert numpy.load("a.npy").shape == (8, 8)
+torch.save(weight, "whole.pt")
+os.replace("whole.pt", "b.pt")
+assert torch.load("b.pt", weights_only=False).shape == (8, 8)
+buffer = io.BytesIO()
+torch.save(weight, buffer)
+for name in ("c.ckpt", "new.ckpt"):
+    with open(name, "wb") as file:
+        file.write(buffer.getvalue())
+pathlib.Path("d.pkl").write_bytes(pickle.dumps({"lr": 0.1}))
+os.replace("last.pt", "b.pt")
+pathlib.Path("notes.txt").write_text("3 steps")
+for name in ("a.npy", "b.pt", "c.ckpt", "d.pkl", "last.pt"):
+    assert pathlib.Path(name).read_text() == "trained on a card", name
+""", options=("--gpu", "t4", "--until-exit"))
+is_("files", sorted((os.path.basename(row["path"]), row["held"]) for row in answer["seen"]["saved"] if row["path"]),
+    [("a.npy", True), ("b.pt", True), ("c.ckpt", True), ("d.pkl", True), ("new.ckpt", False)])
 
 print("%d wrong" % len(wrong))
 sys.exit(bool(wrong))

@@ -46,6 +46,19 @@ constexpr const char* kTwoSteps =
     "f\t1400\t40\n"
     "end\texit\t1\n";
 
+TEST_CASE("a run that ends by itself without an optimizer has no steps") {
+  const std::string run =
+      "vramplan.recording/1\nmark\tforward\t1\tinfer.py\t7\tmain\tNet\nlast\t2\t140\t140\t140\t0\t0\t0\t0\t0\t0\t0\n"
+      "stack\t0\t\na\t1000\t100\t0\t\na\t1100\t40\t0\tconv\n";
+  for (const auto& [end, when] :
+       {std::pair{"end\texit\t1\n", "in the forward"}, std::pair{"end\tseconds\t1\n", "in the forward of step 1"},
+        std::pair{"failed\tE\tx\nend\texit\t1\n", "in the forward of step 1"}}) {
+    const Result<Recording> recording = ReadRecording("r", run + end);
+    REQUIRE(recording.ok());
+    CHECK(WhenText(MomentOf(*recording)) == when);
+  }
+}
+
 TEST_CASE("the highest moment: who holds it, from where, in which phase") {
   const Result<Recording> recording = ReadRecording("r", kTwoSteps);
   REQUIRE(recording.ok());
