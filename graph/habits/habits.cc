@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <string>
 
+#include "graph/base/ablation.h"
 #include "graph/habits/libraries.h"
 
 namespace vramplan {
@@ -12,10 +14,14 @@ namespace {
 // Whether some class habit with this effect is about what `matches` says.
 template <typename Matches>
 bool AnyWith(Effect effect, Matches matches) {
-  return std::ranges::any_of(Libraries(), [&](const Library& library) {
+  const std::string name = ablation == nullptr ? "" : std::to_string(static_cast<int>(effect));
+  if (IsLeftOut("effect", name)) return false;
+  const bool any = std::ranges::any_of(Libraries(), [&](const Library& library) {
     return std::ranges::any_of(library.classes,
                                [&](const ClassHabit& habit) { return habit.effect == effect && matches(habit.of); });
   });
+  if (any) NoteThatItActed("effect", name);
+  return any;
 }
 
 bool IsOfActivations(Effect effect) {
@@ -55,13 +61,16 @@ const std::vector<NameOf>& NamesOf(NameHabit::Of of) {
   }();
   static const std::vector<NameOf> none;
   const auto found = names.find(of);
-  return found == names.end() ? none : found->second;
+  const bool leaves_out = ablation != nullptr && IsLeftOut("habit", std::to_string(static_cast<int>(of)));
+  return found == names.end() || leaves_out ? none : found->second;
 }
 
 template <typename Matches>
 const NameHabit* FindName(NameHabit::Of of, std::string_view class_name, Matches matches) {
   for (const NameOf& name : NamesOf(of)) {
-    if (matches(name.habit->name) && (class_name.empty() || class_name.starts_with(name.library))) return name.habit;
+    if (!matches(name.habit->name) || !(class_name.empty() || class_name.starts_with(name.library))) continue;
+    if (ablation != nullptr) NoteThatItActed("habit", std::to_string(static_cast<int>(of)));
+    return name.habit;
   }
   return nullptr;
 }
@@ -89,6 +98,8 @@ bool IsOfLibraryWith(std::string_view class_name, Effect effect) {
 }
 
 ActivationHabit ActivationHabitOf(const std::vector<std::string_view>& classes, std::string_view leaf) {
+  if (IsLeftOut("effect", "of activations")) return ActivationHabit::kUnknown;
+  NoteThatItActed("effect", "of activations");
   ActivationHabit unless_said = ActivationHabit::kUnknown;
   for (size_t frame = classes.size(); frame-- > 0;) {
     if (classes[frame].empty() || classes[frame].starts_with("torch.nn.")) continue;
@@ -111,6 +122,7 @@ const NameHabit* HabitWithin(std::string_view path, NameHabit::Of of, std::strin
 
 std::vector<NameHabit> NamesWith(NameHabit::Of of) {
   std::vector<NameHabit> names;
+  if (ablation != nullptr) NoteThatItActed("habit", std::to_string(static_cast<int>(of)));
   for (const NameOf& name : NamesOf(of)) names.push_back(*name.habit);
   return names;
 }

@@ -160,8 +160,8 @@ std::string ManualText() {
   version.pop_back();
   std::string text = ".TH VRAMPLAN 1 \"\" \"" + version + "\" \"User Commands\"\n" +
                      ".SH NAME\nvramplan \\- how much GPU memory a PyTorch step takes, without a GPU\n" +
-                     ".SH DESCRIPTION\n" + Plain(HelpText(std::nullopt)) + ".SH VERBS\n";
-  for (const Verb verb : EveryVerb()) text += ".SS " + std::string(Name(verb)) + "\n" + Plain(HelpText(verb));
+                     ".SH DESCRIPTION\n" + Plain(HelpText()) + ".SH VERBS\n";
+  for (const Verb verb : EveryVerb()) text += ".SS " + std::string(Name(verb)) + "\n" + Plain(HelpText(verb, true));
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "graph/base/ablation.h"
 #include "graph/layers/trained.h"
 #include "graph/lift/any_export/passes.h"
 #include "graph/lift/readings/readings.h"
@@ -395,6 +396,7 @@ constexpr Ask kQuestions[] = {FrozenParameters, FoldedNorms,     Dropouts,  InPl
 }  // namespace
 
 std::vector<Assumption> Doubts(const DoubtedStep& asked) {
+  if (ablation != nullptr && ablation->likely_only) return {};
   // The peak of a later step is that of the second: optimizers make their state in the first.
   TrainingSpec two_steps = asked.spec;
   two_steps.steps = std::min(two_steps.steps, 2);

@@ -1,5 +1,10 @@
 #include "planner/cli/help.h"
 
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "graph/base/text.h"
 #include "graph/base/text_table.h"
 
 namespace vramplan {
@@ -165,6 +170,17 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan diff main.onnx branch.onnx --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n"},
 };
 
+// A verb with no more has no need of groups.
+constexpr size_t kFewOptions = 14;
+
+bool IsUsedFirst(Verb verb, std::string_view flag) {
+  if (verb == Verb::kRun) return IsOneOf(flag, {"--gpu", "--steps", "--until-exit", "--largest", "--try", "--record"});
+  if (verb == Verb::kSweep && flag == "--over") return true;
+  if (verb == Verb::kDiff && flag == "--budget") return true;
+  if ((verb == Verb::kExplain || verb == Verb::kWatch || verb == Verb::kCompare) && flag == "--model") return true;
+  return IsOneOf(flag, {"--gpu", "--batch", "--dim", "--input", "--precision", "--optimizer", "--frozen"});
+}
+
 std::string Row(const std::string& left, const std::string& text) {
   const std::string indent(kTextColumn, ' ');
   std::string line = "  " + left;
@@ -175,48 +191,63 @@ std::string Row(const std::string& left, const std::string& text) {
 
 }  // namespace
 
-std::string HelpText(std::optional<Verb> verb) {
-  if (!verb) {
-    std::string text =
-        "vramplan tells from an ONNX or .pt2 file, without a GPU, how much GPU memory a PyTorch training or\n"
-        "inference step takes, whether it fits a card, and the largest batch that does.\n\n"
-        "usage: vramplan VERB ...\n\n";
-    text += Row("fit FILE --gpu NAME", "does it fit, and what is the largest batch");
-    text += Row("run -- python train.py", "does a script fit: it runs, on a card that is not there");
-    text += Row("plan FILE --gpu NAME", "what to change so that it fits and loses the least time");
-    text += Row("estimate FILE", "how much memory a step takes, and what takes it");
-    text += Row("sweep FILE --over batch=1:64:x2", "how the memory grows, with the law of each length");
-    text += Row("inspect FILE", "what the file says");
-    text += Row("gpus [TEXT]", "the cards that --gpu knows");
-    text += Row("trace FILE", "every allocation of a step, as CSV, or where it differs from a recorded one");
-    text += Row("compare SNAPSHOT", "a step that PyTorch recorded, beside the predicted one, event by event");
-    text += Row("diff OLD NEW", "two models or answers beside each other, and whether the peak grew too much");
-    text += Row("replay FILE.csv", "a stream of requests under another allocator configuration or card");
-    text += Row("solve FILE", "what to compute again so that a graph of values fits a budget, with a bound");
-    text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is valid and fits");
-    text += Row("probe", "this machine's cards, and who holds their memory");
-    text += Row("calibrate", "measure a card of this machine, for --gpu auto and --profile");
-    text += Row("validate FILE", "replay a step on this machine's card, and compare it with the prediction");
-    text += Row("watch PID", "watch a run, and compare its peak with the prediction");
-    text += Row("explain LOG", "what an out-of-memory message says, and which request of a step it was");
-    text += "\n";
-    text += Row("--help", "after a verb: its options and examples");
-    text += Row("--version", "the version");
-    text += Row("completion SHELL", "the script that completes command lines in bash, zsh or fish");
-    text += Row("manual", "the manual page: vramplan manual | man -l -");
-    text +=
-        "\nexamples:\n  vramplan fit unet.onnx --gpu t4\n  vramplan fit resnet50.onnx --gpu all --batch 32\n"
-        "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"
-        "\nexit codes: 0 done or fits, 1 bad input, 2 wrong usage, 3 does not fit, 4 no card here,\n70 a bug of "
-        "vramplan\n";
-    return text;
-  }
-  const VerbHelp& help = kVerbHelps[static_cast<size_t>(*verb)];
+std::string HelpText() {
+  std::string text =
+      "vramplan tells from an ONNX or .pt2 file, without a GPU, how much GPU memory a PyTorch training or\n"
+      "inference step takes, whether it fits a card, and the largest batch that does.\n\n"
+      "usage: vramplan VERB ...\n\n";
+  text += Row("fit FILE --gpu NAME", "does it fit, and what is the largest batch");
+  text += Row("run -- python train.py", "does a script fit: it runs, on a card that is not there");
+  text += Row("plan FILE --gpu NAME", "what to change so that it fits and loses the least time");
+  text += Row("estimate FILE", "how much memory a step takes, and what takes it");
+  text += Row("explain LOG", "what an out-of-memory message says, and which request of a step it was");
+  text += Row("sweep FILE --over batch=1:64:x2", "how the memory grows, with the law of each length");
+  text += Row("inspect FILE", "what the file says");
+  text += Row("gpus [TEXT]", "the cards that --gpu knows");
+  text += Row("diff OLD NEW", "two models or answers beside each other, and whether the peak grew too much");
+  text += Row("probe", "this machine's cards, and who holds their memory");
+  text += Row("calibrate", "measure a card of this machine, for --gpu auto and --profile");
+  text += Row("validate FILE", "replay a step on this machine's card, and compare it with the prediction");
+  text += Row("watch PID", "watch a run, and compare its peak with the prediction");
+  text += "\nfor experts, who look at single requests:\n";
+  text += Row("trace FILE", "every allocation of a step, as CSV, or where it differs from a recorded one");
+  text += Row("compare SNAPSHOT", "a step that PyTorch recorded, beside the predicted one, event by event");
+  text += Row("replay FILE.csv", "a stream of requests under another allocator configuration or card");
+  text += Row("solve FILE", "what to compute again so that a graph of values fits a budget, with a bound");
+  text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is valid and fits");
+  text += "\n";
+  text += Row("--help", "after a verb: its options and examples; --help all: every option");
+  text += Row("--version", "the version");
+  text += Row("completion SHELL", "the script that completes command lines in bash, zsh or fish");
+  text += Row("manual", "the manual page: vramplan manual | man -l -");
+  text +=
+      "\nexamples:\n  vramplan fit unet.onnx --gpu t4\n  vramplan fit resnet50.onnx --gpu all --batch 32\n"
+      "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"
+      "\nexit codes: 0 done or fits, 1 bad input, 2 wrong usage, 3 does not fit, 4 no card here,\n70 a bug of "
+      "vramplan\n";
+  return text;
+}
+
+std::string HelpText(Verb verb, bool all) {
+  const VerbHelp& help = kVerbHelps[static_cast<size_t>(verb)];
   std::string text = Wrapped(help.text, kWidth, "") + "\n\nusage: " + help.usage + "\n\noptions [default]:\n";
+  std::vector<const OptionRow*> rows;
   for (const OptionRow& row : OptionRows()) {
-    if (!TakenBy(row, *verb)) continue;
-    text += Row(std::string(row.flag) + (row.is_flag() ? "" : " ") + row.argument, row.text);
+    if (TakenBy(row, verb)) rows.push_back(&row);
   }
+  std::ranges::stable_sort(rows, {}, &OptionRow::group);
+  all = all || rows.size() <= kFewOptions;
+  std::map<OptionGroup, std::string> others;
+  for (const OptionRow* row : rows) {
+    if (all || IsUsedFirst(verb, row->flag)) {
+      text += Row(std::string(row->flag) + (row->is_flag() ? "" : " ") + row->argument, row->text);
+    } else {
+      std::string& names = others[row->group];
+      names += (names.empty() ? "" : ", ") + std::string(row->flag);
+    }
+  }
+  if (!others.empty()) text += "\nmore, which vramplan " + std::string(Name(verb)) + " --help all explains:\n";
+  for (const auto& [group, names] : others) text += Row(std::string(kOptionGroups[static_cast<size_t>(group)]), names);
   return text + "\nexamples:\n" + help.examples;
 }
 

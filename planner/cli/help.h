@@ -8,8 +8,10 @@
 
 namespace vramplan {
 
-// Of one verb, or of vramplan itself.
-std::string HelpText(std::optional<Verb> verb);
+// Of vramplan itself.
+std::string HelpText();
+// Of one verb: the options that people use first, and the names of the others by group; with `all` every option.
+std::string HelpText(Verb verb, bool all);
 std::string VersionText();  // "vramplan 0.1.0"
 
 }  // namespace vramplan

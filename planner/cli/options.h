@@ -126,12 +126,19 @@ struct Options {
 // Whether --gpu asks about several cards: "all", "t4,a10,l4".
 inline bool AsksOfMany(const std::string& gpu) { return gpu == "all" || gpu.find(',') != std::string::npos; }
 
+// What an option is about, in the order in which the help lists them.
+enum class OptionGroup : uint8_t { kCard, kModel, kLoop, kSearch, kScript, kFramework, kUnknown, kAnswer };
+inline constexpr std::string_view kOptionGroups[] = {
+    "the card",      "the model and its inputs", "the training loop", "the search", "the run",
+    "the framework", "what a file does not say", "the answer"};
+
 // One row an option: the parser and the help are both made of these rows, so neither can forget one.
 struct OptionRow {
   const char* flag;      // "--batch"
   const char* argument;  // "N"
   const char* text;      // what it does, and its default
   unsigned verbs;        // bit 1 << verb
+  OptionGroup group;
   bool repeats = false;
   bool is_flag() const { return *argument == '\0'; }  // takes no argument
 };

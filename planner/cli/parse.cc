@@ -206,7 +206,7 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
   if (version) return Command(Answer{VersionText()});
   for (auto& [verb, parsed] : verbs) {
     if (!parsed.app->parsed()) continue;
-    if (help || parsed.help) return Command(Answer{HelpText(verb)});
+    if (help || parsed.help) return Command(Answer{HelpText(verb, parsed.positional == "all")});
     if (const std::optional<Error> missing = WithoutValue(parsed.typed)) return *missing;
     if (const std::vector<std::string> rest = parsed.app->remaining(); !rest.empty()) return Leftover(verb, rest);
     if (!parsed.positional.empty() && (verb == Verb::kProbe || verb == Verb::kCalibrate))
@@ -233,7 +233,7 @@ Result<Command> ParseCommandLine(int argc, const char* const* argv) {
     (verb == Verb::kDiff ? options->compare : options->schedule) = parsed.second;
     return Command(*std::move(options));
   }
-  if (help) return Command(Answer{HelpText(std::nullopt)});
+  if (help) return Command(Answer{HelpText()});
   const std::vector<std::string> rest = root.remaining();
   if (rest.empty()) return Usage("vramplan", "no verb is given", "vramplan --help explains the command line");
   if (const std::string near = SuggestNearest(rest.front(), {"--help", "--version"}); !near.empty())

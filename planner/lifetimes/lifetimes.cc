@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/lift/any_export/creations.h"
 #include "planner/lifetimes/rules.h"
@@ -293,8 +294,10 @@ class Guess {
     for (size_t v = 0; v < bound_.size(); ++v) bound_[v] = static_cast<int32_t>(v);
     for (size_t row = 0; row < RuleRows().size(); ++row) {
       const Rule& rule = RuleRows()[order.empty() ? row : order[row]];
+      if (IsLeftOut("lifetime", rule.name)) continue;
       likely_.Under(rule.name);
       rule.hold(*this);
+      for (size_t v = 0; NotesWhatActs() && v < likely_.size(); ++v) NoteThatItActed("lifetime", likely_.RuleOf(v));
     }
   }
 

@@ -1,253 +1,17 @@
-// Accuracy is a test: models that no rule had seen (tests/data/unseen), asked as a user asks. What is off must have
-// been said: an assumption with two ends that hold the truth (told), a warning (warned), or what the file cannot say
-// and what was taken for it, without a size (named). Named counts only where another export of the same model, or the
-// number of its parameters, proves that this is the cause. What is off without any of it is silent.
+// Accuracy is a test: held-out models (tests/data/unseen), asked as a user asks (tests/support/look.h).
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
-#include <set>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "tests/support/asked.h"
+#include "graph/base/ablation.h"
+#include "graph/base/text.h"
 #include "tests/support/expectation.h"
-#include "tests/support/packed_models.h"
-#include "tests/support/truth.h"
+#include "tests/support/look.h"
 
 namespace vramplan::testing {
-namespace {
-
-constexpr double kRight = 0.01;
-enum Class : uint8_t { kIsRight, kIsTold, kIsWarned, kIsNamed, kIsSilent, kIsRefused };
-constexpr std::array<const char*, 6> kClasses = {"right", "told", "warned", "named", "silent", "refused"};
-using Counts = std::array<int, kClasses.size()>;
-
-struct Judgement {
-  Class kind = kIsRefused;
-  int64_t requested = 0;
-  std::string by = {};  // the code of what told, warned or named
-  int64_t parameters = 0;
-  Bytes buffers;
-  double apart = 0;  // of a told answer: how far its two ends are from each other, as a share of the truth
-  std::set<std::string> unsaid = {};  // codes of what the file cannot say
-};
-
-bool Holds(Bytes low, Bytes high, double truth) {
-  return static_cast<double>(low.count()) <= truth * (1 + kRight) &&
-         static_cast<double>(high.count()) >= truth * (1 - kRight);
-}
-
-// Of the model itself, in elements or bytes; 0 in tables that do not say.
-int64_t SizeOf(const Row& row, const char* column) { return row.contains(column) ? Count(row, column) : 0; }
-
-bool IsPartlyFrozen(const Row& row) {
-  return row.at("model") == "hand_bert_frozen" || SizeOf(row, "trained") < SizeOf(row, "parameters");
-}
-
-// What may be frozen, checkpointed or a loss in training alone holds nearly anything: it tells nothing of a model where
-// nothing is.
-bool IsOfAnother(const Assumption& assumption, const Row& row) {
-  const std::string& code = assumption.code;
-  return code == "all-trained" || code == "nothing-checkpointed" || code == "loss-in-evaluation" ||
-         (code == "backbone" && !IsPartlyFrozen(row));
-}
-
-// `unread`: what is added to every figure of the answer.
-Judgement Judged(const Estimate& estimate, const Row& row, Bytes unread = Bytes()) {
-  const auto truth = static_cast<double>(Count(row, "requested"));
-  Judgement answer{.kind = kIsSilent,
-                   .requested = (estimate.peak.peak.requested + unread).count(),
-                   .parameters = estimate.question.model.parameters,
-                   .buffers = estimate.question.model.buffer_bytes};
-  for (const SpecRow& one : estimate.question.spec) answer.unsaid.insert(one.option);
-  const auto by = [&answer](Class kind, const std::string& code) {
-    answer.kind = kind;
-    answer.by = code;
-    return answer;
-  };
-  const double error = static_cast<double>(answer.requested) / truth - 1;
-  if (std::abs(error) <= kRight) return by(kIsRight, "");
-  std::vector<Assumption> said = estimate.assumptions;
-  std::erase_if(said, [&](const Assumption& assumption) { return IsOfAnother(assumption, row); });
-  const auto tells = [&](Bytes low, Bytes high) {
-    answer.apart = static_cast<double>((high - low).count()) / truth;
-    return Holds(low + unread, high + unread, truth);
-  };
-  for (const Assumption& assumption : said) {
-    if (tells(assumption.low, assumption.high)) return by(kIsTold, assumption.code);
-  }
-  if (const auto [low, high] = Together(said); tells(low, high)) return by(kIsTold, "together");
-  for (const Note& note : estimate.notes.all()) {
-    if (note.severity != Severity::kWarning) continue;
-    if (note.side == (error < 0 ? Side::kTooHigh : Side::kTooLow)) continue;
-    return by(kIsWarned, note.code);
-  }
-  return answer;
-}
-
-Judgement JudgedAnswer(const std::string& file, const Row& row) {
-  const Result<Estimate> estimate = Asked(file, row, row.at("loss"));
-  return estimate.ok() ? Judged(*estimate, row) : Judgement();
-}
-
-// A line of shares for each kind of file, and one for all; what the ends of told answers are apart.
-std::string SummaryOf(const std::map<std::string, Counts>& counts, size_t models, std::vector<double> apart) {
-  std::string text = std::to_string(models) + " models, requested peak against PyTorch's own counters\n\n" +
-                     "file           answers   right    told  warned   named  silent  refused\n";
-  for (const auto& [name, of] : counts) {
-    int all = 0;
-    for (const int count : of) all += count;
-    char line[128];
-    std::snprintf(line, sizeof line, "%-14s %7d", name.c_str(), all);
-    text += line;
-    for (const int count : of) {
-      std::snprintf(line, sizeof line, "%s%5.1f %%", &count == &of.back() ? "   " : "  ", 100.0 * count / all);
-      text += line;
-    }
-    text += "\n";
-  }
-  if (apart.empty()) return text;
-  std::sort(apart.begin(), apart.end());
-  char line[128];
-  std::snprintf(line, sizeof line,
-                "\nThe two ends of a told answer are %.1f %% of the truth apart or less in half of them, %.1f %% in "
-                "nine of ten.\n",
-                100 * apart[apart.size() / 2], 100 * apart[9 * apart.size() / 10]);
-  return text + line;
-}
-
-constexpr const char *kTorchScript = "ts", *kDynamo = "dynamo";
-struct Variant {
-  const char* exporter;
-  const char* mode;
-  std::string Name() const { return std::string(exporter) + "-" + mode; }
-};
-constexpr std::array<Variant, 4> kVariants = {
-    {{kDynamo, "train"}, {kTorchScript, "train"}, {kDynamo, "eval"}, {kTorchScript, "eval"}}};
-using Answers = std::map<std::string, Judgement>;  // of one row, by the variant's name
-
-// What names the cause of a silent answer: an export of the same model of which the sentence is not true, and which is
-// right. What train() alone runs may have parameters, what eval() alone runs hardly any (more are copies that the export
-// made); what is never read is missing, and without gradients it takes its own bytes. Empty: nothing names it.
-std::string NamedBy(const Answers& answers, const Variant& variant, const Row& row) {
-  const Judgement& answer = answers.at(variant.Name());
-  const auto right = [&](const Variant& other) {
-    const auto found = answers.find(other.Name());
-    return found != answers.end() && found->second.kind <= kIsTold ? &found->second : nullptr;
-  };
-  const bool trains = row.at("mode") == "train";
-  const char* const asked = trains ? "train" : "eval";
-  const char* const one_mode = "layers-of-one-mode";
-  if (variant.mode != std::string(asked) && answer.unsaid.contains(one_mode)) {
-    const Judgement* const other = right({variant.exporter, asked});
-    const auto fits = [](const Judgement& train, const Judgement& eval) {
-      return static_cast<double>(eval.parameters) <= static_cast<double>(train.parameters) * (1 + kRight);
-    };
-    if (other != nullptr && (trains ? fits(*other, answer) : fits(answer, *other))) return one_mode;
-  }
-  const Judgement* const dynamo = right({kDynamo, variant.mode});
-  if (answer.unsaid.contains("unread-parameters") && dynamo != nullptr && dynamo->parameters > answer.parameters &&
-      answer.requested < Count(row, "requested"))
-    return "unread-parameters";
-  return "";
-}
-
-// "--frozen", "a.*", "--frozen", "b.*" of the table's patterns that name parameters of the file.
-std::vector<std::string> FrozenWords(const std::string& file, const Row& row) {
-  std::vector<std::string> words;
-  std::istringstream patterns(row.contains("frozen") ? row.at("frozen") : "");
-  for (std::string pattern; patterns >> pattern;) {
-    const std::vector<std::string> one = {"--frozen", pattern};
-    if (Asked(file, row, row.at("loss"), one).ok()) words.insert(words.end(), one.begin(), one.end());
-  }
-  return words;
-}
-
-// The same of the model's own facts: asked with --frozen as the code freezes ("every parameter trained"), with the bytes
-// of what forward() never reads, or with both, the answer is right or tells.
-std::string NamedByFacts(const std::string& file, const Row& row, const Judgement& answer) {
-  constexpr int64_t kBytes = 4;  // fp32, under autocast too
-  const Bytes missing = Bytes::Of(kBytes * (SizeOf(row, "parameters") - answer.parameters)) +
-                        std::max(Bytes(), Bytes::Of(SizeOf(row, "buffers")) - answer.buffers);
-  const bool lacks_some = missing > Bytes() && answer.unsaid.contains("unread-parameters");
-  const auto explains = [&](const std::vector<std::string>& words, bool unread) {
-    const Result<Estimate> estimate = Asked(file, row, row.at("loss"), words);
-    return estimate.ok() && Judged(*estimate, row, unread ? missing : Bytes()).kind <= kIsTold;
-  };
-  if (lacks_some && explains({}, true)) return "unread-parameters";
-  const std::vector<std::string> frozen = FrozenWords(file, row);
-  if (frozen.empty()) return "";
-  if (explains(frozen, false)) return "all-trained";
-  return lacks_some && explains(frozen, true) ? "all-trained and unread-parameters" : "";
-}
-
-struct Look {
-  std::map<std::string, Counts> counts;  // by kind of file, and of both
-  std::set<std::string> models;
-  std::vector<double> apart;                                 // of told answers (Judgement::apart)
-  std::vector<std::pair<std::string, std::string>> answers;  // the question, and what was not right about its answer
-
-  int All(Class kind) const {
-    const auto both = counts.find("all");
-    return both == counts.end() ? 0 : both->second[kind];
-  }
-  int All() const {
-    int all = 0;
-    for (size_t kind = 0; kind < kClasses.size(); ++kind) all += All(static_cast<Class>(kind));
-    return all;
-  }
-};
-
-// Asks each file of `folder`/models about each row of `folder`/truth.csv, or of every so many rows.
-Look LookAt(const std::string& folder, size_t every) {
-  Look look;
-  const std::vector<Row> rows = ReadCsv(folder + "/truth.csv");
-  PackedModels files(folder + "/models");
-  for (size_t r = 0; r < rows.size(); r += every) {
-    const Row& row = rows[r];
-    const std::string& model = row.at("model");
-    Answers answers;
-    for (const Variant& variant : kVariants) {
-      const std::string* const file = files.PathOf(model + "." + variant.Name() + ".onnx");
-      if (file == nullptr) continue;  // the exporter could not write it, or was not asked to
-      answers[variant.Name()] = JudgedAnswer(*file, row);
-    }
-    for (const Variant& variant : kVariants) {
-      const auto found = answers.find(variant.Name());
-      if (found == answers.end()) continue;
-      Judgement answer = found->second;
-      if (answer.kind == kIsSilent) answer.by = NamedBy(answers, variant, row);
-      if (answer.kind == kIsSilent && answer.by.empty())
-        answer.by = NamedByFacts(*files.PathOf(model + "." + variant.Name() + ".onnx"), row, answer);
-      if (answer.kind == kIsSilent && !answer.by.empty()) answer.kind = kIsNamed;
-      for (const std::string& name : {std::string("all"), variant.Name()}) ++look.counts[name][answer.kind];
-      look.models.insert(model);
-      if (answer.kind == kIsTold) look.apart.push_back(answer.apart);
-      std::string said;
-      if (answer.kind > kIsRight) {
-        const double truth = static_cast<double>(Count(row, "requested"));
-        char error[32];
-        std::snprintf(error, sizeof error, " %+.2f %%", 100 * (static_cast<double>(answer.requested) / truth - 1));
-        said = kClasses[answer.kind];
-        if (answer.kind != kIsRefused) said += error;
-        if (!answer.by.empty()) said += " " + answer.by;
-      }
-      look.answers.emplace_back(model + "." + variant.Name() + ".onnx batch " + row.at("batch") + ", " +
-                                    row.at("precision") + " " + row.at("mode"),
-                                said);
-    }
-  }
-  return look;
-}
-
-}  // namespace
 
 TEST_CASE("accuracy: models that no rule had seen") {
 #ifdef __SANITIZE_ADDRESS__
@@ -266,17 +30,23 @@ TEST_CASE("accuracy: models that no rule had seen") {
   expectation.Check(kEvery == 1);
   CHECK(look.All(kIsSilent) <= look.All() / 50);
   CHECK(look.All(kIsRight) >= 3 * look.All() / 4);
-  if (kEvery == 1) CheckWhole("unseen-summary", SummaryOf(look.counts, look.models.size(), look.apart));
+  if (kEvery == 1) CheckWhole("unseen-summary", SummaryOf(look));
 }
 
 // For a folder that tests/first_look made, by hand: VRAMPLAN_LOOK=FOLDER vramplan_tests -tc='first look' --no-skip
 TEST_CASE("first look" * doctest::skip()) {
   const char* folder = std::getenv("VRAMPLAN_LOOK");
   REQUIRE(folder != nullptr);
+  Ablation measured{.left_out = {}, .notes = false, .acted = {}};
+  const char* left_out = std::getenv("VRAMPLAN_LEAVE_OUT");
+  for (const std::string_view rule : TextsIn(left_out == nullptr ? "" : left_out, ';'))
+    measured.left_out.emplace_back(rule);
+  if (left_out != nullptr) ablation = &measured;
   const Look look = LookAt(folder, 1);
+  ablation = nullptr;
   CHECK(look.All() > 0);
   for (const auto& [question, said] : look.answers) std::printf("%s: %s\n", question.c_str(), said.c_str());
-  std::printf("\n%s", SummaryOf(look.counts, look.models.size(), look.apart).c_str());
+  std::printf("\n%s", SummaryOf(look).c_str());
 }
 
 }  // namespace vramplan::testing

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/lift/dynamo/without_node.h"
@@ -117,6 +118,7 @@ FoldedConvolution LiftFoldedConvolution(ValueId input, ValueId norm, const FxSit
 }
 
 ValueId LiftFoldedTable(TensorId constant, NodeId position, const FxSite& at) {
+  if (!Runs("read", "folded LiftFoldedTable")) return {};
   const ModulePath& path = at.user.path;
   if (path.empty()) return {};
   // torchvision, timm and transformers name them alike: a table of [(2w-1)^2, heads] and an index of [w^2 * w^2] for a
@@ -191,6 +193,7 @@ ValueId LiftTransposed(const Shape& shape, DType type, const std::string& name, 
 }  // namespace
 
 ValueId LiftFoldedView(TensorId constant, const std::string& name, const FxSite& at) {
+  if (!Runs("read", "folded LiftFoldedView")) return {};
   const StoredTensor& stored = *at.builder.graph()[constant].stored;
   const ModulePath& path = at.user.path;
   const Shape shape = at.builder.At(at.builder.ValueOf(constant)).shape;

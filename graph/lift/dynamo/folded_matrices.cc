@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/ablation.h"
 #include "graph/lift/dynamo/folded.h"
 #include "graph/lift/dynamo/without_node.h"
 
@@ -142,6 +143,7 @@ NodeId Before(const FxGroups& groups, int32_t group, const ModulePath& call) {
 }  // namespace
 
 ValueId LiftFoldedProduct(TensorId constant, const std::string& name, const FxSite& at) {
+  if (!Runs("read", "folded_matrices LiftFoldedProduct")) return {};
   const Value whole = at.builder.At(at.builder.ValueOf(constant));
   if (at.user.path.empty() || !IsTable(whole)) return {};
   const MatrixPlace place{at, whole, name, OperatorOf(name), at.user.last(), at.user.path};

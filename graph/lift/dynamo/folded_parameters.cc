@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/habits/reparametrizations.h"
 #include "graph/lift/dynamo/folded.h"
@@ -31,6 +32,7 @@ struct Site : FxSite {
 // cat((q_bias, k_bias, v_bias)): timm's BEiT and EVA, equal parts of one bias (timm/models/beit.py, timm 1.0). One of
 // them may be a buffer of zeros.
 ValueId JoinedParameters(const Site& site) {
+  if (!Runs("read", "folded_parameters JoinedParameters")) return {};
   const Shape whole = site.shape;
   if (whole.rank() != 1 || !whole[0].IsConstant()) return {};
   std::vector<ValueId> parts;
@@ -50,6 +52,7 @@ ValueId JoinedParameters(const Site& site) {
 // biases[:, indices]: LeViT's and EfficientFormer's positions (timm/models/levit.py, timm 1.0). A row of indices holds
 // the offsets of one query to every key; those of all queries are as many as there are keys.
 ValueId Indexed(const Site& site) {
+  if (!Runs("read", "folded_parameters Indexed")) return {};
   const Shape whole = site.shape;
   if (whole.rank() != 3) return {};
   ValueId table, indices;
@@ -70,6 +73,7 @@ ValueId Indexed(const Site& site) {
 // last two swapped on the spot (torchvision/models/video/mvit.py 0.25, _add_rel_pos; timm/models/mvitv2.py and
 // layers/pos_embed_rel.py 1.0, after segment-anything's get_rel_pos).
 ValueId Relative(const Site& site, bool swapped) {
+  if (!Runs("read", "folded_parameters Relative")) return {};
   if (site.shape.rank() != 3) return {};
   const Dim query = site.shape[0], key = site.shape[swapped ? 2 : 1], width = site.shape[swapped ? 1 : 2];
   if (!query.IsConstant() || !key.IsConstant()) return {};
@@ -94,6 +98,7 @@ ValueId Relative(const Site& site, bool swapped) {
 
 // 1 + weight, exp(scale): one operand of as many elements.
 ValueId Computed(const Site& site, const std::string& op) {
+  if (!Runs("read", "folded_parameters Computed")) return {};
   const ValueId parameter = site.signature.TakeUnreferenced(site.module(), site.shape.Elements());
   if (!parameter.valid()) return {};
   if (!site.signature.ShapeIsKnown(parameter)) site.signature.SetShape(parameter, site.type, site.shape);
@@ -104,6 +109,7 @@ ValueId Computed(const Site& site, const std::string& op) {
 // cls_token.expand(B, -1, -1) of a file whose batch was fixed: what joins it has the batch (timm/models/
 // vision_transformer.py, timm 1.0; transformers' ViTEmbeddings).
 ValueId Expanded(const Site& site, bool joins_batch) {
+  if (!Runs("read", "folded_parameters Expanded")) return {};
   if (!joins_batch || site.shape.rank() < 2 || !site.shape[0].IsConstant()) return {};
   Shape own = site.shape;
   own[0] = 1;
@@ -122,6 +128,7 @@ ValueId Expanded(const Site& site, bool joins_batch) {
 // A linear whose bias was changed first: torchvision's Swin v2 takes a clone of it, to zero the keys' part
 // (torchvision/models/swin_transformer.py, shifted_window_attention).
 ValueId CopiedBias(const Site& site) {
+  if (!Runs("read", "folded_parameters CopiedBias")) return {};
   if (site.user.fx.arguments[1].kind != FxLiteral::Kind::kRef) return {};
   const ValueId weight = site.signature.ByPlaceholder(site.user.fx.arguments[1].text);
   if (!weight.valid()) return {};
@@ -138,6 +145,7 @@ ValueId CopiedBias(const Site& site) {
 // F.linear(x, self.weight * scale, self.bias * scale): in the second call of a module, too, where the export merged the
 // product of the weight.
 ValueId ComputedBias(const Site& site, const std::string& op) {
+  if (!Runs("read", "folded_parameters ComputedBias")) return {};
   const std::string name = site.module() + ".bias";
   const ValueId bias = site.signature.ByTarget(name);
   if (!IsArithmetic(op) || !bias.valid() || site.builder.At(bias).role != Role::kParameter) return {};
@@ -149,6 +157,7 @@ ValueId ComputedBias(const Site& site, const std::string& op) {
 // A buffer that the module computes with on its own: pos_weight - 1, weight.view(-1, 1, 1). Only where the module has
 // no other one that nothing names.
 ValueId ComputedBuffer(const Site& site, const std::string& op) {
+  if (!Runs("read", "folded_parameters ComputedBuffer")) return {};
   static const std::unordered_set<std::string_view> kViews = {"view", "reshape", "unsqueeze", "expand"};
   const bool views = kViews.contains(op);
   ValueId buffer;
@@ -173,6 +182,7 @@ bool IsTransposedConvolution(const FxNode& fx) {
 
 // A weight that is made in front of each call of its module.
 ValueId Reparametrized(const Site& given) {
+  if (!Runs("read", "folded_parameters Reparametrized")) return {};
   Shape whole = given.shape;
   if (whole.rank() < 2) return {};
   // A linear of more than two axes is a MatMul, for which the export turned the constant around.
@@ -253,6 +263,7 @@ ValueId OfModule(TensorId constant, const std::string& name, NodeId bias_positio
 // The one parameter that the optimizer says it folded, when no operator names it and the constant tells its size: not
 // what a table was picked from.
 ValueId Noted(TensorId constant, const std::string& name, const FxSite& at) {
+  if (!Runs("read", "folded_parameters Noted")) return {};
   const std::optional<FxLiteral> folded = ParseFxLiteral(at.builder.graph()[constant].folded_from);
   const Value whole = at.builder.At(at.builder.ValueOf(constant));
   if (!folded || !IsFloating(whole.type)) return {};
@@ -293,6 +304,7 @@ ValueId LiftFoldedParameter(TensorId constant, const std::string& name, NodeId b
 }
 
 ValueId LiftFoldedBias(const std::string& name, DType type, Dim length, const FxSite& at) {
+  if (!Runs("read", "folded_parameters LiftFoldedBias")) return {};
   const FxNode& fx = at.user.fx;
   const bool is_bias = fx.target.starts_with("aten.linear") && fx.arguments.size() == 3 &&
                        fx.arguments[2].kind == FxLiteral::Kind::kRef && fx.arguments[2].text == name;

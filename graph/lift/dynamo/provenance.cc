@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/lift/any_export/inplace.h"
@@ -191,6 +192,7 @@ class ProvenanceSource {
 
   // %bitwise_not_1 is what a bitwise_not made, of two that were merged, in whichever place the node reads it.
   void TakeRepeated(int32_t g, Operands* operands, std::vector<std::string>* open, std::vector<ValueId>* made) {
+    if (!Runs("read", "provenance TakeRepeated")) return;
     if (open->size() < 2 || made->size() != open->size()) return;
     for (size_t i = open->size(); i-- > 0;) {
       const std::string op = OperatorOf((*open)[i]);
@@ -208,12 +210,14 @@ class ProvenanceSource {
 
   // What bags of embeddings are made of is read inside a loop's body: their numbers are an input of the model.
   ValueId NumberOfBag(int32_t g, const std::string& ref) {
+    if (!Runs("read", "provenance NumberOfBag")) return {};
     const auto found = by_name_.find(ref);
     if (!Group(g).fx.target.starts_with("aten.embedding_bag")) return {};
     return found == by_name_.end() ? ValueId{} : builder_.ValueOf(NumbersBehind(graph_, found->second));
   }
 
   void ResolveBias(int32_t g, Operands* operands, std::vector<std::string>* open) {
+    if (!Runs("read", "provenance ResolveBias")) return;
     const std::vector<TensorId> outputs = DataOutputs(g, false);
     if (outputs.empty() || !shapes_[outputs.front()].shape.has_value()) return;
     const Shape& out = *shapes_[outputs.front()].shape;
@@ -226,6 +230,7 @@ class ProvenanceSource {
 
   // Attention's operands by the part they play, where their names are gone.
   void ResolveAttention(int32_t g, Operands* operands, std::vector<std::string>* open) {
+    if (!Runs("read", "provenance ResolveAttention")) return;
     const FxGroup& group = Group(g);
     if (group.fx.target.find("scaled_dot_product_attention") == std::string::npos) return;
     const std::array<TensorId, 4> parts = AttentionOperands(graph_, group.nodes);
@@ -245,6 +250,7 @@ class ProvenanceSource {
 
   // F.pad in front of a convolution: one tensor for all that name it, which no module of the framework's own made.
   void PadBefore(const FxGroup& group, AtenCall* call) {
+    if (!Runs("read", "provenance PadBefore")) return;
     const std::string& name = group.fx.arguments.front().text;
     const bool named = OperatorOf(name) == "pad";  // else the convolution pads: padding="same"
     ModulePath path = group.path;
@@ -321,6 +327,7 @@ class ProvenanceSource {
   }
 
   void TakeMergedPermutation(const FxGroup& group, AtenCall* call) {
+    if (!Runs("read", "provenance TakeMergedPermutation")) return;
     if (group.nodes.size() != 1 || call->inputs.empty() || !call->inputs.front().valid()) return;
     const Node& node = graph_[group.nodes.back()];
     if (node.inputs.empty() || Trace(node.inputs.front()) != call->inputs.front()) return;
@@ -330,6 +337,7 @@ class ProvenanceSource {
 
   // By the classes, when nobody reads the first operand afterwards (in place, they would read the result instead).
   bool IsInPlace(int32_t g, const AtenCall& call) {
+    if (!Runs("read", "provenance IsInPlace")) return false;
     if (call.inputs.empty() || !call.inputs.front().valid()) return false;
     const FxGroup& group = Group(g);
     if (recorded_.contains(group.fx.name)) return false;  // the last pass says it
@@ -457,6 +465,7 @@ class ProvenanceSource {
 
   // Nodes that a rewrite made without saying where from (onnxscript 0.7: SplitToSequence with getitems becomes Split).
   void LiftBare(NodeId id) {
+    if (!Runs("read", "provenance LiftBare")) return;
     const Node& node = graph_[id];
     if (node.op != "Split" || node.inputs.empty()) return;  // the rest is for the patterns
     const ValueId input = Trace(node.inputs[0]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/lift/liveness.h"
 
@@ -72,6 +73,7 @@ Signature::Signature(const Graph& graph, const FxGroups& groups, LayerBuilder* b
 // A leaf module's call that uses a parameter of another module, while its own of the same place is used by nobody,
 // shows a tie.
 void Signature::FindTies(const FxGroups& groups, const std::vector<SignatureEntry>& entries) {
+  if (!Runs("read", "signature FindTies")) return;
   std::unordered_map<std::string, const SignatureEntry*> by_placeholder;
   for (const SignatureEntry& entry : entries) {
     if (entry.kind == SignatureEntry::Kind::kParameter) by_placeholder.emplace(entry.placeholder, &entry);
@@ -267,6 +269,7 @@ ValueId Signature::OnlyInside(const std::string& module, const std::string& leaf
 
 std::optional<Signature::Twins> Signature::TakeTwins(const std::vector<ValueId>& of, const std::string& user,
                                                      const std::string& within, const std::string& except) {
+  if (!Runs("read", "signature TakeTwins")) return std::nullopt;
   if (of.empty()) return std::nullopt;
   const auto twin_of = [&](ValueId value, const std::string& module) -> ValueId {
     const std::string target = module + "." + SplitTarget(builder_->At(value).name).second;

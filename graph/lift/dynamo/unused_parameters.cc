@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/ablation.h"
 #include "graph/habits/habits.h"
 #include "graph/lift/dynamo/signature.h"
 
@@ -71,6 +72,7 @@ std::optional<Shape> After(const Shape& last, const Shape& from, const Shape& to
 
 // What the modules of the frameworks register beside what is known.
 bool Signature::ShapeByHabit(const std::string& target) {
+  if (!Runs("read", "unused_parameters ShapeByHabit")) return false;
   const ValueId value = ByTarget(target);
   const std::pair<std::string, std::string> split = SplitTarget(target);
   const std::string &module = split.first, &name = split.second;
@@ -127,6 +129,7 @@ bool Signature::ShapeByHabit(const std::string& target) {
 
 // Of rotary embeddings: one for two channels of a head, of which 128 are usual.
 bool Signature::ShapeOfFrequencies(const std::string& target) {
+  if (!Runs("read", "unused_parameters ShapeOfFrequencies")) return false;
   constexpr int64_t kUsualHead = 128;
   const ValueId value = ByTarget(target);
   const std::string name = SplitTarget(target).second;
@@ -143,6 +146,7 @@ bool Signature::ShapeOfFrequencies(const std::string& target) {
 // and those that grow from layer to layer of a dense block go on. Of a longer list, block4 to block12 of an
 // Xception, they are as large as the last one that is known: only stages grow, and those are few.
 bool Signature::ShapeFromBefore(const std::string& target, std::unordered_map<std::string, int64_t>* growth) {
+  if (!Runs("read", "unused_parameters ShapeFromBefore")) return false;
   const ValueId value = ByTarget(target);
   const auto known = [&](const std::string& name) -> const Shape* {
     const ValueId found = ByTarget(name);
@@ -236,6 +240,7 @@ int64_t Signature::GrowthOf(const std::string& stage, int number) {
 // most of the path count. Packed projections are three times the one behind attention
 // (torch/nn/modules/activation.py, MultiheadAttention).
 bool Signature::ShapeFromNamesake(const std::string& target) {
+  if (!Runs("read", "unused_parameters ShapeFromNamesake")) return false;
   const ValueId value = ByTarget(target);
   const auto [module, leaf] = SplitTarget(target);
   if (leaf == "in_proj_weight" || leaf == "in_proj_bias") {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/lift/liveness.h"
 #include "graph/programs/aten.h"
@@ -194,6 +195,7 @@ std::string OperatorOf(const std::string& name) {
 bool IsArithmetic(std::string_view op) { return IsOneOf(op, {"add", "sub", "mul", "div"}); }
 
 ValueId LiftCallWithoutNode(const std::string& name, ValueId source, const FxSite& at) {
+  if (!Runs("read", "without_node LiftCallWithoutNode")) return source;
   if (!source.valid()) return source;
   const std::string op = OperatorOf(name);
   if (op == "clone") {
@@ -236,6 +238,7 @@ ValueId LiftCallWithoutNode(const std::string& name, ValueId source, const FxSit
 }
 
 ValueId LiftNormWithoutNode(const std::string& module, ValueId source, const FxSite& at) {
+  if (!Runs("read", "without_node LiftNormWithoutNode")) return source;
   static const std::unordered_set<std::string_view> kNorms = {"batch_norm", "layer_norm", "group_norm"};
   const size_t dot = module.rfind('.');
   if (!source.valid() || dot == std::string::npos || at.builder.MakerOf(source) == nullptr) return source;

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <string>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/simplifiers/fx_names.h"
@@ -218,6 +219,7 @@ bool MatchGridSample(PatternSource& source, NodeId root) {
 // A batch norm that was folded into the convolution leaves its names behind: the result is called what the batch norm's
 // was ("getitem" in the dynamo exporter's, whose native batch norm gives a tuple), or the folded tensors are.
 bool HadBatchNorm(PatternSource& source, NodeId root) {
+  if (!Runs("read", "convolution HadBatchNorm")) return false;
   const TensorId weight = source.In(root, 1), bias = source.In(root, 2);
   if (source.Stored(weight) == nullptr) return false;
   const std::string& result = source.NameOf(source[root].outputs[0]);

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "graph/base/text.h"
 #include "graph/lift/match/source.h"
@@ -50,18 +51,45 @@ PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft f
   return {form.substr(name, form.find('(') - name), match};
 }
 
+const PatternRows& AllPatterns() {
+  static const PatternRows patterns = [] {
+    PatternRows all;
+    const std::pair<const char*, const PatternRows&> families[] = {
+        {"loss", LossPatterns()},
+        {"dynamo", DynamoPatterns()},
+        {"attention", AttentionPatterns()},
+        {"norm", NormPatterns()},
+        {"activation", ActivationPatterns()},
+        {"dense", DensePatterns()},
+        {"linear", LinearPatterns()},
+        {"microsoft", MicrosoftPatterns()},
+        {"microsoft convolution", MicrosoftConvolutionPatterns()},
+        {"random", RandomPatterns()},
+        {"move", MovePatterns()},
+        {"index", IndexPatterns()},
+        {"convolution", ConvolutionPatterns()},
+        {"recurrent", RecurrentPatterns()},
+        {"view", ViewNodes()},
+        {"look up", LookUpNodes()},
+        {"reduction", ReductionNodes()},
+        {"pointwise", PointwiseNodes()}};
+    for (const auto& [family, of] : families) {
+      for (const PatternRow& row : of) {
+        all.push_back(row);
+        all.back().name = std::string(family) + " " + std::to_string(&row - of.data()) + " " + row.ops;
+      }
+    }
+    return all;
+  }();
+  return patterns;
+}
+
 // By operator of the root node: patterns of several nodes first, then single nodes.
 const std::vector<const PatternRow*>& PatternsFor(const std::string& op) {
   static const auto table = [] {
     std::unordered_map<std::string_view, std::vector<const PatternRow*>> rows;
-    for (const PatternRows* family :
-         {&LossPatterns(), &DynamoPatterns(), &AttentionPatterns(), &NormPatterns(), &ActivationPatterns(),
-          &DensePatterns(), &LinearPatterns(), &MicrosoftPatterns(), &MicrosoftConvolutionPatterns(), &RandomPatterns(),
-          &MovePatterns(), &IndexPatterns(), &ConvolutionPatterns(), &RecurrentPatterns(), &ViewNodes(), &LookUpNodes(),
-          &ReductionNodes(), &PointwiseNodes()}) {
-      for (const PatternRow& row : *family) {
-        for (const std::string_view one : TextsIn(row.ops, '|')) rows[one].push_back(&row);
-      }
+    for (const PatternRow& row : AllPatterns()) {
+      for (const std::string_view one : TextsIn(row.ops, '|')) rows[one].push_back(&row);
     }
     return rows;
   }();

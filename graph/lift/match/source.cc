@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/base/ablation.h"
 #include "graph/base/check.h"
 #include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/liveness.h"
@@ -346,7 +347,9 @@ void PatternSource::Lift(TensorId tensor) {
   const auto made = [&](TensorId output) { return output.valid() && made_[Index(output)]; };
   for (const PatternRow* row : PatternsFor(node.op)) {
     if (std::ranges::any_of(node.outputs, made)) break;  // a mask or a statistic of a matched layer
-    if (row->match(*this, maker) && made_[Index(tensor)]) return;
+    if (IsLeftOut("match", row->name) || !row->match(*this, maker)) continue;
+    NoteThatItActed("match", row->name);
+    if (made_[Index(tensor)]) return;
   }
   if (node.domain == "com.microsoft" && notes_ != nullptr) {
     notes_->Add({"fused-operator", Severity::kWarning, graph_.file,

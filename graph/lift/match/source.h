@@ -223,6 +223,7 @@ using MatchFunction = std::function<bool(PatternSource& source, NodeId root)>;
 struct PatternRow {
   std::string ops;  // "ReduceMean|ReduceSum"
   MatchFunction match;
+  std::string name = {};  // of the rules that tests/ablate leaves out: the family, the place in it, the operators
 };
 using PatternRows = std::vector<PatternRow>;
 
@@ -245,6 +246,7 @@ const PatternRows& ViewNodes();
 const PatternRows& LookUpNodes();
 const PatternRows& PointwiseNodes();
 const PatternRows& ReductionNodes();
+const PatternRows& AllPatterns();  // of all families, with their names
 const std::vector<const PatternRow*>& PatternsFor(const std::string& op);
 
 // A form (graph/layers/form.h) that matched nodes of a file.

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/lift/match/source.h"
@@ -17,6 +18,7 @@ namespace {
 // microsoft/Swin-Transformer's models/swin_transformer.py, mask of masked convolutions), nor are tables of rotations
 // (freqs_cos of karpathy/llama2.c's model.py, cos_cached of transformers/models/llama/modeling_llama.py 4.30).
 bool IsBufferByHabit(std::string_view name) {
+  if (!Runs("read", "stored IsBufferByHabit")) return false;
   const std::string_view leaf = LeafOf(name);
   static const std::unordered_set<std::string_view> kTables = {"mask", "freqs_cos", "freqs_sin", "cos_cached",
                                                                "sin_cached"};
@@ -87,6 +89,7 @@ bool PatternSource::IsStoredCopy(TensorId tensor) const {
 }
 
 void PatternSource::FindNamedInScopes() {
+  if (!Runs("read", "stored FindNamedInScopes")) return;
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     for (const TensorId input : graph_.nodes[n].inputs) {
       if (input.valid() && IsInitializer(input) && HasModulePath(input))
@@ -128,6 +131,7 @@ bool PatternSource::IsOnlyCompared(TensorId tensor) const {
 // a child that has such names tells of its parent too. Where the list is the model's, all that no name begins with is of
 // it: layers.0["ffn"], whose linear layers have lost their names.
 void PatternSource::FindSharedPaths() {
+  if (!Runs("read", "stored FindSharedPaths")) return;
   std::map<std::string, std::string> before;  // by module path: what its parameters' names have in front of it
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     const std::string path = ModuleOf(NodeId::At(n));
@@ -160,6 +164,7 @@ bool PatternSource::IsPathOfSeveral(const std::string& path) const {
 // constant_fold.cpp 2.10 folds node by node): the same parameter under several made-up names. Calls have scopes of
 // their own, so that the n-th matrix of one call is the n-th of the others. Null: there can be no other.
 ValueId* PatternSource::TwinOf(TensorId tensor, const Claim& claim) {
+  if (!Runs("read", "stored TwinOf")) return nullptr;
   if (claim.role != Role::kParameter || claim.name.empty() || !claim.user.valid()) return nullptr;
   const std::string path = ModuleOf(claim.user);
   if (HasModulePath(tensor) || path.empty() || IsPathOfSeveral(path)) return nullptr;
@@ -206,6 +211,7 @@ void PatternSource::RegisterLost(Lost& lost) {
 // beginner_source/transformer_tutorial.py, PositionalEncoding, and the code after it). Among a module's weights `pe`
 // may be one of them.
 bool PatternSource::IsSines(const std::string& name) const {
+  if (!Runs("read", "stored IsSines")) return false;
   const size_t dot = name.rfind('.');
   if (dot == std::string::npos || name.substr(dot) != ".pe") return false;
   const std::string module = name.substr(0, dot + 1);
@@ -277,6 +283,7 @@ void PatternSource::RegisterStored() {
 // gone from the file, and may never have been there (llama). The numbers tell it, where they are in the file; else the
 // name of the table: tied tensors are one initializer, which may be called as the output layer's.
 void PatternSource::FindTies() {
+  if (!Runs("read", "stored FindTies")) return;
   for (const Draft& draft : drafts_) {
     if (draft.op != "embedding" || !draft.inputs[0].tensor.valid()) continue;
     const TensorId table = draft.inputs[0].tensor;

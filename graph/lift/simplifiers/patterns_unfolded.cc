@@ -5,6 +5,7 @@
 //   Mul "node_mul_74" (x, rsqrt) -> "mul_78"         ->  mul, mul(weight, mul)
 #include <string_view>
 
+#include "graph/base/ablation.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/simplifiers/fx_names.h"
 #include "graph/programs/aten.h"
@@ -45,6 +46,7 @@ bool IsCastLookUp(PatternSource& source, const std::string& leaf, TensorId store
 }
 
 Operand UnfoldedLookUp(PatternSource& source, TensorId stored) {
+  if (!Runs("read", "patterns_unfolded UnfoldedLookUp")) return {};
   const std::string& name = source.NameOf(stored);
   Shape shape = source.ShapeOf(stored);
   if (!IsFloating(source.TypeOf(stored)) || shape.rank() != 3 || !shape[1].IsConstant()) return {};
@@ -87,6 +89,7 @@ Operand UnfoldedLookUp(PatternSource& source, TensorId stored) {
 }
 
 std::optional<Draft> CallThatChangedNothing(PatternSource& source, Draft* draft) {
+  if (!Runs("read", "patterns_unfolded CallThatChangedNothing")) return std::nullopt;
   if (!source.FromFx() || draft->outputs.size() != 1 || !draft->outputs[0].tensor.valid()) return std::nullopt;
   const Operand result = draft->outputs[0];
   const NodeId maker = source.graph()[result.tensor].producer;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/simplifiers/fx_names.h"
@@ -154,7 +155,7 @@ ModulePaths::ModulePaths(const Graph& graph) {
   };
   int32_t last = number_of("");
   scope_of_.reserve(graph.nodes.size());
-  const bool fx_names = HasFxNames(graph);
+  const bool fx_names = HasFxNames(graph) && Runs("read", "fx_scopes");
   if (fx_names) {
     for (const std::string& scope : FxScopes(graph)) scope_of_.push_back(number_of(scope));
   }
