@@ -24,11 +24,23 @@ RunPhase RunPhaseOf(RecordPhase phase) {
   return RunPhase::kSetup;
 }
 
-HeldKind KindOf(const RecordBlock& block, RunPhase birth, bool gradients_told) {
-  const bool told = block.element > 0;
+// What a run has told by its end: an optimizer that died before it had stepped told nothing.
+struct Told {
+  bool gradients = false, update = false;
+};
+Told ToldBy(const Record& record) {
+  Told told{.update = !record.rows.empty() && record.rows.back().step > 1};
+  for (const RecordBlock& block : record.blocks) {
+    told.gradients = told.gradients || block.category == Category::kGradients;
+    told.update = told.update || block.category == Category::kOptimizerState || block.frozen;
+  }
+  return told;
+}
+
+HeldKind KindOf(const RecordBlock& block, RunPhase birth, const Told& told) {
   switch (block.category) {
     case Category::kParameters:
-      return block.frozen ? HeldKind::kFrozenWeights : HeldKind::kTrainedWeights;
+      return block.frozen ? HeldKind::kFrozenWeights : told.update ? HeldKind::kTrainedWeights : HeldKind::kWeights;
     case Category::kBuffers:
       return HeldKind::kBuffers;
     case Category::kGradients:
@@ -36,14 +48,15 @@ HeldKind KindOf(const RecordBlock& block, RunPhase birth, bool gradients_told) {
     case Category::kOptimizerState:
       return HeldKind::kOptimizerState;
     case Category::kInputs:
-      return told ? HeldKind::kInputs : HeldKind::kUntold;
+      return block.element > 0 ? HeldKind::kInputs : HeldKind::kUntold;
     case Category::kActivations:
       return block.outputs ? HeldKind::kOutputs : HeldKind::kActivations;
     case Category::kWorkspace:
       return HeldKind::kWorkspaces;
-    case Category::kTemporaries:
-      // What a run that died made in its backward and update: an optimizer that did not step told of nothing.
-      return birth == RunPhase::kForward || gradients_told ? HeldKind::kTemporaries : HeldKind::kUntold;
+    case Category::kTemporaries: {
+      const bool untold = birth == RunPhase::kBackward ? !told.gradients : birth == RunPhase::kUpdate && !told.update;
+      return untold ? HeldKind::kUntold : HeldKind::kTemporaries;
+    }
   }
   return HeldKind::kUntold;
 }
@@ -51,17 +64,13 @@ HeldKind KindOf(const RecordBlock& block, RunPhase birth, bool gradients_told) {
 }  // namespace
 
 std::vector<HeldKind> KindsOf(const Record& record) {
-  const bool told =
-      std::ranges::find(record.blocks, Category::kGradients, &RecordBlock::category) != record.blocks.end();
+  const Told told = ToldBy(record);
   std::vector<HeldKind> kinds(record.blocks.size());
-  bool updated = false;
   for (const RecordRow& row : record.rows) {
-    updated = updated || row.phase == RecordPhase::kUpdate;
     if (row.kind != RowKind::kAllocate) continue;
     const auto block = static_cast<size_t>(row.block);
     kinds[block] = KindOf(record.blocks[block], RunPhaseOf(row.phase), told);
   }
-  if (!updated) std::ranges::replace(kinds, HeldKind::kTrainedWeights, HeldKind::kWeights);
   return kinds;
 }
 

@@ -41,9 +41,9 @@ const RecordedWay* FirstThatFits(const RecordReport& report) {
 std::string FirstLineOf(const RecordReport& report) {
   const RecordedWay& now = report.ways.front();
   const bool fits = now.verdict != Verdict::kDoesNotFit;
-  const std::string line =
-      report.file + " " +
-      VerdictText(now.verdict, CardText(report.device) + " as recorded", now.band.device(), report.device.available());
+  const std::string line = report.file + " " +
+                           CardVerdictText(now.verdict, CardText(report.device) + " as recorded", now.band.device(),
+                                           report.device.available());
   if (fits || !report.planned) return line;
   const RecordedWay* other = FirstThatFits(report);
   return line + (other == nullptr ? "; nothing that was tried makes it fit" : "; it fits with: " + other->change);

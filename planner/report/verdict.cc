@@ -93,7 +93,7 @@ OnCard VerdictOf(const Demand& demand, const Device& device, const AllocatorConf
   return on;
 }
 
-std::string VerdictText(Verdict verdict, const std::string& card, const Band& needs, Bytes has) {
+std::string CardVerdictText(Verdict verdict, const std::string& card, const Band& needs, Bytes has) {
   const bool fits = verdict != Verdict::kDoesNotFit, tight = verdict == Verdict::kTight;
   const std::string text = (tight ? "is tight" : SpokenName(verdict)) + " on " + card + ": needs " +
                            ToString(needs.likely) + " of " + ToString(has);

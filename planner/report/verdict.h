@@ -72,7 +72,7 @@ void KeepWithin(Bytes available, DeviceBand* band);
 
 // The words for a run and for its record: "fits on Tesla T4: needs 743.00 MiB of 14.56 GiB (13.83 GiB free)",
 // "is tight on Tesla T4: needs 14.20 GiB of 14.56 GiB and may need 14.60 GiB".
-std::string VerdictText(Verdict verdict, const std::string& card, const Band& needs, Bytes has);
+std::string CardVerdictText(Verdict verdict, const std::string& card, const Band& needs, Bytes has);
 
 // Of bytes on the device, likely: here and on a card that is never full.
 std::string RoomyText(Bytes here, Bytes larger);

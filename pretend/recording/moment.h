@@ -25,7 +25,7 @@ inline constexpr size_t kRunPhases = 5;
 enum class HeldKind : uint8_t {
   kFrozenWeights,
   kTrainedWeights,
-  kWeights,  // no optimizer stepped that would tell which of the two
+  kWeights,  // no optimizer has stepped that would tell which of the two
   kBuffers,
   kGradients,
   kOptimizerState,

@@ -31,7 +31,7 @@ std::string ScriptFirstLine(const ScriptReport& report, const std::optional<Scri
            ToString(needs) + " of " + ToString(has) + " after " + std::to_string(report.recording.steps.size()) +
            " steps (" + ToString(has - needs) + " free)";
   }
-  return name + " " + VerdictText(report.verdict, card, report.band.device(), has);
+  return name + " " + CardVerdictText(report.verdict, card, report.band.device(), has);
 }
 
 std::string EndText(const ScriptReport& report) {
