@@ -36,19 +36,14 @@ Result<Estimate> EstimateStep(const Options& options, const std::optional<Chosen
   SayLoss(timeline.loss, &estimate.question.spec);
   if (options.segments) estimate.segments.emplace();
   const AllocatorConfig& config = options.allocator;
-  OnCard on;
+  OnCard& on = estimate;
   if (chosen) {
     const Result<CardFit> fit = CardJudge(steps, chosen->device, config).At(batch);
     if (!fit.ok()) return fit.error();
     on = static_cast<const OnCard&>(*fit);
-    estimate.verdict = on.verdict;
-    estimate.roomy = RoomyText(on);
-    estimate.on_a_larger_card = on.OnALargerCard();
   } else {
     on = WithoutCard(*ends, batch, steps, config, estimate.context);
   }
-  estimate.peak = on.peak;
-  estimate.band = on.band;
   if (estimate.segments) {
     const bool within = chosen && on.verdict != Verdict::kDoesNotFit;
     const Bytes capacity = within ? RoomsOf(chosen->device).likely : Bytes::Max();

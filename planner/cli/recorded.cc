@@ -27,19 +27,9 @@ Status OnlyAboutCards(const Options& options) {
   return Done();
 }
 
-RecordedWay JudgeRecord(const Record& record, Bytes beyond, const Device& device, const AllocatorConfig& given) {
-  RecordedWay way;
-  static_cast<OnCard&>(way) = VerdictOfRecord(record, beyond, device, given);
-  way.change = "as recorded";
-  return way;
-}
-
-RecordedWay Changed(const Record& record, Bytes beyond, const Device& device, const AllocatorConfig& config,
-                    std::string change, std::string how) {
-  RecordedWay way = JudgeRecord(record, beyond, device, config);
-  way.change = std::move(change);
-  way.how = std::move(how);
-  return way;
+RecordedWay JudgeRecord(const RecordedRun& run, const Device& device, const AllocatorConfig& given,
+                        std::string change = "as recorded", std::string how = "") {
+  return {VerdictOfRecord(run, device, given), std::move(change), std::move(how)};
 }
 
 AllocatorConfig Expandable(const AllocatorConfig& given) {
@@ -56,9 +46,8 @@ std::string CheckpointText(const ModuleList& list) {
 // What each change alone would make of the run, and all of them together, in the order of what they cost in time.
 void AddWays(const Record& record, Bytes beyond, const Options& options, RecordReport* report) {
   constexpr size_t kMostLists = 4;
-  const Device& device = report->device;
   const auto add = [&](const Record& changed, const AllocatorConfig& config, std::string change, std::string how) {
-    report->ways.push_back(Changed(changed, beyond, device, config, std::move(change), std::move(how)));
+    report->ways.push_back(JudgeRecord({changed, beyond}, report->device, config, std::move(change), std::move(how)));
   };
   if (!options.allocator.expandable_segments)
     add(record, Expandable(options.allocator), "expandable segments", kExpandable);
@@ -78,20 +67,13 @@ void AddWays(const Record& record, Bytes beyond, const Options& options, RecordR
   }
 }
 
-std::optional<std::string> SmallestThatHolds(const Record& record, Bytes beyond, const Options& options) {
-  Options on_card = options;
-  on_card.gpu_memory.reset();
-  for (const Card* card : SmallestFirst(on_card)) {
-    const ChosenDevice chosen = DeviceOf(*card, on_card);
-    if (JudgeRecord(record, beyond, chosen.device, options.allocator).verdict != Verdict::kDoesNotFit)
-      return card->name + " (--gpu " + card->id + ")";
-  }
-  return std::nullopt;
+bool Trains(const Record& record) {
+  return std::ranges::any_of(record.rows, [](const RecordRow& row) { return row.phase > RecordPhase::kLoss; });
 }
 
 // What no record knows.
-void NoteRecordsLimits(const Record& record, bool planned, Notes* notes) {
-  if (const Bytes beyond = BeyondOnePool(record); beyond > Bytes()) {
+void NoteRecordsLimits(const Record& record, Bytes beyond, bool planned, Notes* notes) {
+  if (beyond > Bytes()) {
     notes->Add({"other-streams", Severity::kNote, "",
                 "the run reserved " + ToString(beyond) +
                     " more than its requests do in one pool, because PyTorch keeps one for "
@@ -105,27 +87,25 @@ void NoteRecordsLimits(const Record& record, bool planned, Notes* notes) {
                 "the batch is the recorded one: a smaller one, and accumulation to make up for it, are other runs",
                 "vramplan run --gpu t4 --largest batch=1:512 -- python train.py --batch-size {batch}"});
   }
-  const int32_t steps = record.rows.empty() ? 0 : record.rows.back().step;
-  if (steps > 1) return;
+  if (record.rows.back().step > 1 || !Trains(record)) return;
   notes->Add({"few-steps", Severity::kWarning, "",
-              steps == 0 ? "the record has no step: it is that of an inference, or of a script that ended early"
-                         : "the record has one step, and the second one is the first with the optimizer's states",
+              "the record has one step, and the second one is the first with the optimizer's states",
               "record more with vramplan run --steps 3"});
 }
 
 Result<Outcome> FitMatrixOf(const Record& record, const Options& options, const Style& style) {
   RecordMatrix matrix;
   matrix.file = FileName(options.file);
-  NoteRecordsLimits(record, false, &matrix.notes);
+  const RecordedRun run(record);
+  NoteRecordsLimits(record, run.beyond, false, &matrix.notes);
   bool any = false;
-  const Bytes beyond = BeyondOnePool(record);
   const Result<std::vector<const Card*>> asked = CardsAsked(options);
   if (!asked.ok()) return asked.error();
   std::vector<const Card*> cards = options.gpu == "all" ? SmallestFirst(options) : *asked;
   NoteCards(options, cards, &matrix.notes);
   for (const Card* card : cards) {
     const ChosenDevice chosen = DeviceOf(*card, options);
-    matrix.cards.push_back({card->id, chosen.device, JudgeRecord(record, beyond, chosen.device, options.allocator)});
+    matrix.cards.push_back({card->id, chosen.device, JudgeRecord(run, chosen.device, options.allocator)});
     any = any || matrix.cards.back().way.verdict != Verdict::kDoesNotFit;
   }
   const int code = any ? 0 : kExitDoesNotFit;
@@ -135,6 +115,18 @@ Result<Outcome> FitMatrixOf(const Record& record, const Options& options, const 
 }
 
 }  // namespace
+
+std::optional<std::string> SmallestThatHolds(const Options& options,
+                                             const std::function<Verdict(const Device&)>& verdict) {
+  Options on_card = options;
+  on_card.gpu_memory.reset();
+  for (const Card* card : SmallestFirst(on_card)) {
+    const Verdict there = verdict(DeviceOf(*card, on_card).device);
+    if (there == Verdict::kDoesNotFit) continue;
+    return card->name + " (--gpu " + card->id + (there == Verdict::kTight ? ", tight)" : ")");
+  }
+  return std::nullopt;
+}
 
 Result<Record> ReadRecordFile(const std::string& path) {
   const Result<std::string> text = ReadStream(path);
@@ -156,19 +148,24 @@ Result<Outcome> RunRecorded(const Options& options, const Style& style, Probe* m
   report.device = (*chosen)->device;
   report.id = (*chosen)->id;
   report.notes = (*chosen)->notes;
-  const Bytes beyond = BeyondOnePool(*record);
-  report.ways.push_back(JudgeRecord(*record, beyond, report.device, options.allocator));
-  const PlayedRecord played = Played(*record);
+  const RecordedRun run(*record);
+  report.ways.push_back(JudgeRecord(run, report.device, options.allocator));
+  const PlayedRecord& played = run.played;
   report.peak = MomentOf(*record, played, report.ways.front().peak.moment.event);
+  report.holders = HeldAt(*record, played.rows[report.ways.front().peak.moment.event] + 1);
+  report.trains = Trains(*record);
   if (report.ways.front().verdict == Verdict::kDoesNotFit) {
     const Bytes capacity = report.device.CapacityWith(report.device.context.likely);
     const Peak refused = Replay(played.timeline, 1, AllocatorOn(report.device, options.allocator),
-                                capacity > beyond ? capacity - beyond : Bytes());
+                                capacity > run.beyond ? capacity - run.beyond : Bytes());
     report.refused = MomentOf(*record, played, *refused.out_of_memory);
   }
-  AddWays(*record, beyond, options, &report);
-  if (report.planned) report.smallest_card = SmallestThatHolds(*record, beyond, options);
-  NoteRecordsLimits(*record, report.planned, &report.notes);
+  AddWays(*record, run.beyond, options, &report);
+  if (report.planned) {
+    report.smallest_card = SmallestThatHolds(
+        options, [&](const Device& device) { return VerdictOfRecord(run, device, options.allocator).verdict; });
+  }
+  NoteRecordsLimits(*record, run.beyond, report.planned, &report.notes);
   const auto fits = [](const RecordedWay& way) { return way.verdict != Verdict::kDoesNotFit; };
   const bool good = report.planned ? std::ranges::any_of(report.ways, fits) : fits(report.ways.front());
   const int code = good ? 0 : kExitDoesNotFit;

@@ -1,5 +1,6 @@
 #include "planner/cli/run.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,16 @@ namespace vramplan {
 namespace {
 
 constexpr int kBadInput = 1, kUsage = 2, kNoCard = 4, kInternal = 70;
+
+// As wide as COLUMNS says, else as the terminal is.
+int WidthOfTerminal() {
+  constexpr int kUsual = Style().width, kNarrowest = 60, kWidest = 400;
+  const char* const columns = std::getenv("COLUMNS");
+  int width = columns == nullptr ? 0 : std::atoi(columns);
+  winsize size{};
+  if (width <= 0 && ::isatty(STDOUT_FILENO) != 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  return width <= 0 ? kUsual : std::clamp(width, kNarrowest, kWidest);
+}
 
 // The locale says what the terminal shows; C and POSIX are plain ASCII.
 bool ShowsUnicode() {
@@ -208,7 +219,7 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   const bool tells = options.verb == Verb::kRun || options.verb == Verb::kWatch;
   std::optional<Progress> progress(std::in_place, !tells && ::isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr);
   Result<Outcome> outcome =
-      RunVerb(options, Style{.width = 100, .unicode = ShowsUnicode(), .verbose = !is_brief}, machine);
+      RunVerb(options, Style{.width = WidthOfTerminal(), .unicode = ShowsUnicode(), .verbose = !is_brief}, machine);
   progress.reset();
   if (!outcome.ok()) return Fail(outcome.error());
   const bool emitted = outcome->stream.has_value();

@@ -80,10 +80,17 @@ std::vector<ScriptTried> Try(const ScriptRuns& runs, const ScriptValues& values)
   return all;
 }
 
-// --record: the requests of the run that is reported.
+// --record: the requests of the run that is reported; of one that died, those of the run on a card that is never full.
 Status WriteRecord(const FileToWrite& file, ScriptReport* report) {
-  if (!report->moment.before_history)
+  if (report->next) return WriteFile(file, PrintRecord(report->next->record));
+  if (!report->moment.before_history) {
+    if (report->oom) {
+      report->notes.Add({"record-until-death", Severity::kWarning, file.path,
+                         "ends where memory ran out: what the script would have asked for then is not in it",
+                         "record it with a larger --gpu"});
+    }
     return WriteFile(file, PrintRecord(RecordOf(report->recording, report->card.cudnn)));
+  }
   report->notes.Add({"not-recorded", Severity::kWarning, file.path,
                      "was not written: the history of allocations is not whole", "run fewer steps with --steps"});
   return Done();
@@ -147,12 +154,12 @@ Result<Outcome> RunScript(const Options& given, const Style& style, Probe* machi
   }
   if (const Status used = CheckVaried(options, varied); !used) return used.error();
   VariedRun& first = varied.front();
-  if (!options.record.empty()) {
-    if (const Status recorded = WriteRecord(record, &first.report); !recorded) return recorded.error();
-  }
   const bool json = options.format == Format::kJson, page = options.format == Format::kHtml;
   const bool table = options.wishes_of_script.IsTable();
   if (!table && !real && !first.largest) first.report.next = NextOf(*runs, options, first.values, first.report);
+  if (!options.record.empty()) {
+    if (const Status recorded = WriteRecord(record, &first.report); !recorded) return recorded.error();
+  }
   std::optional<StepPictures> pictures;
   if (page && !table) pictures = DrawnRunOf(first.report).Pictures();
   Outcome outcome;

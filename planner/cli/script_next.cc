@@ -2,23 +2,13 @@
 
 #include <algorithm>
 
+#include "planner/cli/recorded.h"
+
 namespace vramplan {
 namespace {
 
 // What a reader waits for at most, beside the run itself.
 constexpr double kMostSeconds = 600;
-
-std::optional<std::string> SmallestForRun(const ScriptReport& run, const Options& options) {
-  Options on_card = options;
-  on_card.gpu_memory.reset();
-  for (const Card* card : SmallestFirst(on_card)) {
-    const Device device = DeviceOf(*card, on_card).device;
-    DeviceBand band = run.band;
-    band.context = {device.context.low, device.context.likely, device.context.high};
-    if (band.device().high <= device.available()) return card->name + " (--gpu " + card->id + ")";
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -35,7 +25,10 @@ std::optional<ScriptNext> NextOf(const ScriptRuns& runs, const Options& options,
   next.high = run->band.device().high;
   next.steps = static_cast<int64_t>(run->recording.steps.size());
   next.moment = run->moment;
-  next.smallest = SmallestForRun(*run, options);
+  next.record = RecordOf(run->recording, run->card.cudnn);
+  const RecordedRun recorded(next.record);
+  next.smallest =
+      SmallestThatHolds(options, [&](const Device& card) { return VerdictOn(card, *run, recorded).verdict; });
   next.tried = options.wishes_of_script.tries;
   return next;
 }

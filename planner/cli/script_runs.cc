@@ -109,13 +109,10 @@ std::string AllOf(int64_t count) {
 
 StartedCommand::Environment HookEnvironment(const Options& options, const std::string& pretend,
                                             const std::string& folder) {
-  // What tensors are for is told of a run that is recorded or drawn, and of ranks.
-  const std::optional<ScriptRanks>& ranks = options.wishes_of_script.ranks;
-  const bool details = !options.record.empty() || IsPicture(options.format) || (ranks && !ranks->one_process);
   return {{"PYTHONPATH", Before(pretend + "/hook", "PYTHONPATH", ":")},
           {"VRAMPLAN_RECORDING", folder},
           {"VRAMPLAN_STEPS", options.until_exit ? std::string("0") : std::to_string(options.steps)},
-          {"VRAMPLAN_DETAILS", details ? "1" : ""},
+          {"VRAMPLAN_DETAILS", "1"},
           {"VRAMPLAN_VALUES", options.wishes_of_script.values_on_host ? "host" : ""},
           {"VRAMPLAN_SECONDS", options.watch_seconds ? std::to_string(*options.watch_seconds) : std::string()}};
 }
@@ -335,8 +332,8 @@ ScriptReport ReportOf(const std::vector<std::string>& words, const ChosenDevice&
   }
   report.recording = *most;
   for (const auto& [pid, log] : all.cards) {
-    for (const CardLog::Together& card : log.together) {
-      if (!report.together || card.bytes > report.together->bytes) report.together = card;
+    for (const CardLog::Together& one : log.together) {
+      if (!report.together || one.bytes > report.together->bytes) report.together = one;
     }
   }
   if (const auto log = all.cards.find(most->pid); log != all.cards.end()) report.card = log->second;
@@ -427,7 +424,10 @@ Result<ScriptReport> ScriptRuns::RunOn(const Way& way, const ScriptValues& value
       way.real ? HookEnvironment(options_, pretend_, folder.path())
                : EnvironmentOf(options_, card, pretend_, folder.path(), ranks ? gpus / ranks->nodes : 1);
   if (way.endless) environment.emplace_back("VRAMPLAN_STEPS", std::to_string(*way.endless));
-  if (way.real) environment.emplace_back("VRAMPLAN_REAL", "1");
+  if (way.real) {
+    environment.emplace_back("VRAMPLAN_REAL", "1");
+    environment.emplace_back("VRAMPLAN_DETAILS", "");  // what tensors are for is told by the other run
+  }
   if (ranks) {
     const StartedCommand::Environment variables = RankVariables(*ranks, gpus, launcher);
     environment.insert(environment.end(), variables.begin(), variables.end());
@@ -484,7 +484,7 @@ Result<ScriptReport> ScriptRuns::RunOn(const Way& way, const ScriptValues& value
     }
     return BadCommand(
         name,
-        EndedText(end) + " after " + steps + " steps" +
+        EndedText(end) + " after " + steps + (steps == "1" ? " step" : " steps") +
             (report.recording.failure.empty() ? ""
                                               : ": " + report.recording.failure + ": " + report.recording.failure_text),
         hint);

@@ -83,7 +83,7 @@ bool IsOurs(std::string_view head, std::string_view tail) {
   const bool emitted = first.starts_with("\"\"\"") || first.starts_with("# ");
   if (emitted && first.find(", by vramplan") != first.npos) return true;
   if (first.starts_with(kTraceColumns) && first.ends_with(kTraceEnd)) return true;
-  if (first == kRecordColumns) return true;
+  if (first.starts_with(kRecordColumns)) return true;
   return std::ranges::any_of(std::array{kSignature, kComment}, [&](std::string_view mark) {
     const size_t at = tail.rfind(mark);
     return at != tail.npos && tail.ends_with('\n') && tail.find('\n', at + 1) == tail.size() - 1;

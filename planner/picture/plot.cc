@@ -84,6 +84,14 @@ void AddAxisTitle(const char* direction, const std::string& title, Markup* to) {
   to->Element("p", {{"class", direction}}, title);
 }
 
+void AddSvgAxisTitle(int middle, const std::string& title, Markup* to) {
+  const std::string y = std::to_string(middle);
+  to->Element(
+      "text",
+      {{"class", "soft"}, {"x", "14"}, {"y", y}, {"text-anchor", "middle"}, {"transform", "rotate(-90 14 " + y + ")"}},
+      title);
+}
+
 void AddFlag(double share, const ByteScale& scale, Bytes bytes, const std::string& label, Markup* to) {
   const std::string left = "left:" + PercentOf(share, 1), bottom = ";bottom:" + scale.Percent(bytes);
   to->Open("div", {{"class", share > 0.5 ? "flag left" : "flag"}, {"style", left + bottom}});

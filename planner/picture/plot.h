@@ -42,6 +42,8 @@ void BeginSvg(const std::string& label, Markup* to);
 
 // What runs upwards, above the plot; what runs to the right, below it.
 void AddAxisTitle(const char* direction, const std::string& title, Markup* to);
+// The same of an SVG by itself, where nothing but the text turns: along its left edge, `middle` below its top.
+void AddSvgAxisTitle(int middle, const std::string& title, Markup* to);
 inline constexpr const char* kUpwards = "axis up";
 inline constexpr const char* kAcross = "axis across";
 // A point of a chart with its label above the plot; `share`: from the left.

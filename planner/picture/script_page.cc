@@ -6,6 +6,8 @@
 #include "planner/picture/fit_page.h"
 #include "planner/picture/table.h"
 #include "planner/report/parts/breakdown.h"
+#include "planner/report/script_holders.h"
+#include "planner/report/script_places.h"
 
 namespace vramplan {
 namespace {
@@ -39,33 +41,42 @@ Markup DrawSteps(const ScriptReport& report) {
   return body;
 }
 
-// The lines of Python that hold it at its highest moment, or when it failed: the largest ones, then the rest.
-Markup DrawLines(const HighMoment& moment) {
+// Who holds it at its highest moment, or when it failed: the largest lines of Python, then the rest.
+Markup DrawHolders(const std::vector<HeldRow>& held) {
   constexpr size_t kMost = 15;
   Markup body;
-  if (moment.rows.empty()) return body;
-  std::vector<BarRow> rows;
-  Bytes rest;
-  int64_t rest_blocks = 0;
-  const Bytes most = moment.rows.front().bytes;
-  for (const HeldRow& row : moment.rows) {
-    if (rows.size() == kMost) {
-      rest += row.bytes;
-      rest_blocks += row.blocks;
-      continue;
+  if (held.empty()) return body;
+  std::vector<std::pair<Bytes, BarRow>> rows;
+  Bytes most;
+  for (const HeldPart& part : PartsOf(held)) {
+    most = std::max(most, part.lines.front().bytes);
+    for (const HeldLine& line : part.lines) {
+      const std::string caller = line.caller.file.empty() ? "" : LineText(line.caller);
+      rows.push_back({line.bytes,
+                      {{part.name, LineText(line.place) + FunctionText(line.place), caller, line.module,
+                        std::to_string(line.blocks), ToString(line.bytes)},
+                       0,
+                       ""}});
     }
-    const std::string line = row.place.file.empty() ? "no line of Python"
-                                                    : FileName(row.place.file) + ":" + std::to_string(row.place.line) +
-                                                          " " + row.place.function;
-    rows.push_back({{line, std::string(Name(row.phase)), row.module, std::to_string(row.blocks), ToString(row.bytes)},
-                    ShareOf(row.bytes, most),
-                    ""});
   }
-  if (rest_blocks > 0)
-    rows.push_back(
-        {{"more lines", "", "", std::to_string(rest_blocks), ToString(rest)}, ShareOf(rest, most), "module"});
-  AddBarTable({{"line", false}, {"asked for in", false}, {"module", false}, {"blocks", true}, {"requested", true}},
-              rows, &body);
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<BarRow> shown;
+  Bytes rest;
+  for (auto& [bytes, row] : rows) {
+    row.share = ShareOf(bytes, most);
+    if (shown.size() < kMost)
+      shown.push_back(std::move(row));
+    else
+      rest += bytes;
+  }
+  if (rest > Bytes()) shown.push_back({{"more lines", "", "", "", "", ToString(rest)}, ShareOf(rest, most), "module"});
+  AddBarTable({{"held by", false},
+               {"line", false},
+               {"called at", false},
+               {"module", false},
+               {"blocks", true},
+               {"requested", true}},
+              shown, &body);
   return body;
 }
 
@@ -86,8 +97,8 @@ Page Frame(const ScriptReport& report, const std::string& answer) {
 
 std::string Finish(Page page, const ScriptReport& report, const StepPictures& pictures) {
   AddPictures(pictures, &page);
-  page.Add(report.oom ? "Lines of Python that held it when it failed" : "Lines of Python that hold it at the peak",
-           ToString(report.moment.requested) + " requested in all.", DrawLines(report.moment));
+  page.Add(report.oom ? "Who held it when it failed" : "Who holds it at the peak",
+           ToString(report.moment.requested) + " requested in all.", DrawHolders(report.moment.rows));
   page.Add("How sure it is", "The bytes on the device, low, likely and high.", DrawBand(report.band));
   page.Add("Steps", "PyTorch's own counters; the bar is reserved.", DrawSteps(report));
   page.Add("Segments at the peak", "The recorded requests, as PyTorch's allocator lays them out.", pictures.segments);
@@ -203,6 +214,7 @@ std::string PrintRecordPage(const RecordReport& report, const StepPictures& pict
   if (rows.size() > 1) page.Add("Changes", "The bar is the share of the card.", std::move(ways));
   AddPictures(pictures, &page);
   page.Add("Where the bytes go", "", DrawBreakdown({{"as recorded", &now.peak}}, context));
+  page.Add("Who holds it at the peak", "", DrawHolders(report.holders));
   page.Add("Segments at the peak", "", pictures.segments);
   page.Add("Notes", "", DrawNotes(report.notes));
   return PrintPage(page);

@@ -276,14 +276,7 @@ std::string DrawStepSvg(const StepChart& chart) {
         TickText(tick));
   }
   // The titles of the axes.
-  const std::string middle = std::to_string(kTop + kPlot / 2);
-  svg.Element("text",
-              {{"class", "soft"},
-               {"x", "14"},
-               {"y", middle},
-               {"text-anchor", "middle"},
-               {"transform", "rotate(-90 14 " + middle + ")"}},
-              "bytes on the device");
+  AddSvgAxisTitle(kTop + kPlot / 2, "bytes on the device", &svg);
   svg.Element("text",
               {{"class", "soft"},
                {"x", std::to_string(kWidth - kRight)},

@@ -218,7 +218,7 @@ Result<std::string> PrintSweepSvg(const SweepReport& report) {
   const ByteScale up(drawn->highest);
   const auto y = [&](Bytes bytes) { return std::to_string(kTop + kPlot * up.Y(bytes) / kPlotHeight); };
   const std::string bottom = std::to_string(kTop + kPlot), left = std::to_string(kLeft),
-                    right = std::to_string(kLeft + kInner), middle = std::to_string(kTop + kPlot / 2);
+                    right = std::to_string(kLeft + kInner);
   const std::string title = FileName(report.question.model.file) + " by " + drawn->across;
   BeginSvg(title, &svg);
   svg.Element("text", {{"class", "title"}, {"x", left}, {"y", "28"}}, title);
@@ -229,13 +229,7 @@ Result<std::string> PrintSweepSvg(const SweepReport& report) {
         {{"class", "soft"}, {"x", std::to_string(kLeft - 8)}, {"y", y(tick)}, {"dy", "4"}, {"text-anchor", "end"}},
         TickText(tick));
   }
-  svg.Element("text",
-              {{"class", "soft"},
-               {"x", "14"},
-               {"y", middle},
-               {"text-anchor", "middle"},
-               {"transform", "rotate(-90 14 " + middle + ")"}},
-              "bytes on the device, likely");
+  AddSvgAxisTitle(kTop + kPlot / 2, "bytes on the device, likely", &svg);
   svg.Open("svg", {{"x", left},
                    {"y", std::to_string(kTop)},
                    {"width", std::to_string(kInner)},

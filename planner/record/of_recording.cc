@@ -96,7 +96,9 @@ class Loop {
 
 class HistoryReader {
  public:
-  explicit HistoryReader(const Recording& recording) : from_(recording) { into_.modules = recording.modules; }
+  explicit HistoryReader(const Recording& recording) : from_(recording), allocations_(AllocationsBefore(recording)) {
+    into_.modules = recording.modules;
+  }
 
   Record Take() {
     const bool was_full = !from_.last || from_.last->retries > 0 || !from_.refusals.empty();
@@ -107,6 +109,8 @@ class HistoryReader {
       given_back = event.kind == HistoryKind::kSegmentGone;
       Take(event);
     }
+    NoteOutputs();
+    NoteFrozen();
     Categorize();
     return std::move(into_);
   }
@@ -122,7 +126,11 @@ class HistoryReader {
       case HistoryKind::kAllocate: {
         loop_.Allocated();
         const auto block = static_cast<int32_t>(into_.blocks.size());
-        into_.blocks.push_back({event.bytes, Category::kTemporaries, 0, PlaceNumber(event.stack)});
+        const Mark* backward = BackwardAt(++allocations_);
+        const auto [place, caller] = PlacesOf(event.stack);
+        into_.blocks.push_back({.bytes = event.bytes,
+                                .place = place < 0 && backward != nullptr ? NumberOf(backward->place) : place,
+                                .caller = caller});
         tagged_.push_back(false);
         live_[event.address] = block;
         Add(RowKind::kAllocate, block, event.module);
@@ -136,6 +144,7 @@ class HistoryReader {
         return;
       case HistoryKind::kEnter:
         Add(RowKind::kEnter, -1, event.module);
+        if (inside_++ == 0 && loop_.phase() != RecordPhase::kBackward) output_ = -1;
         return;
       case HistoryKind::kGives:
         gives_.push_back(event.address);
@@ -148,9 +157,17 @@ class HistoryReader {
             row.results.push_back(live->second);
         }
         gives_.clear();
+        if (inside_ > 0) --inside_;
+        if (inside_ == 0 && loop_.phase() != RecordPhase::kBackward) {
+          // Caches and hidden states that it gives besides are smaller.
+          for (const int32_t block : row.results)
+            if (output_ < 0 || BytesOf(block) >= BytesOf(output_)) output_ = block;
+        }
         return;
       }
       case HistoryKind::kPhase:
+        if (static_cast<LoopPhase>(event.what) == LoopPhase::kBackward) NoteOutputs();
+        stepping_ = static_cast<LoopPhase>(event.what) == LoopPhase::kAfterUpdate;
         loop_.At(static_cast<LoopPhase>(event.what));
         return;
       case HistoryKind::kTag: {
@@ -158,6 +175,8 @@ class HistoryReader {
         if (live == live_.end()) return;
         RecordBlock& block = into_.blocks[static_cast<size_t>(live->second)];
         const auto use = static_cast<TensorUse>(event.what);
+        // An optimizer tells its parameters when it has stepped, a module when its forward begins.
+        if (use == TensorUse::kParameters) (stepping_ ? stepped_ : of_modules_).insert(live->second);
         // The first word counts: what a module takes may be a parameter.
         if (tagged_[static_cast<size_t>(live->second)]) return;
         tagged_[static_cast<size_t>(live->second)] = true;
@@ -172,15 +191,45 @@ class HistoryReader {
     }
   }
 
-  int32_t PlaceNumber(int32_t stack) {
-    const auto [known, fresh] = places_.try_emplace(stack, -1);
+  Bytes BytesOf(int32_t block) const { return into_.blocks[static_cast<size_t>(block)].bytes; }
+
+  // The backward that runs at the n-th allocation; null: none does.
+  const Mark* BackwardAt(int64_t n) {
+    for (; next_ < from_.marks.size() && from_.marks[next_].allocations < n; ++next_) {
+      const Mark& mark = from_.marks[next_];
+      if (mark.kind == MarkKind::kBackward) backward_ = &mark;
+      if (mark.kind == MarkKind::kAfterBackward) backward_ = nullptr;
+    }
+    return backward_;
+  }
+
+  // The line that asked, and the script's own behind it.
+  std::pair<int32_t, int32_t> PlacesOf(int32_t stack) {
+    const auto [known, fresh] = places_.try_emplace(stack, -1, -1);
     if (!fresh) return known->second;
-    CodePlace place = PlaceOf(from_, stack);
+    const CodePlace place = PlaceOf(from_, stack);
+    return known->second = {NumberOf(place), NumberOf(CallerOf(from_, stack, place))};
+  }
+  int32_t NumberOf(const CodePlace& place) {
     if (place.file.empty()) return -1;
     const auto same = std::ranges::find(into_.places, place);
-    known->second = static_cast<int32_t>(same - into_.places.begin());
-    if (same == into_.places.end()) into_.places.push_back(std::move(place));
-    return known->second;
+    const auto number = static_cast<int32_t>(same - into_.places.begin());
+    if (same == into_.places.end()) into_.places.push_back(place);
+    return number;
+  }
+
+  // From where what the outermost module gives is born: its head's last matrix, then the loss.
+  void NoteOutputs() {
+    if (output_ < 0 || loop_.phase() == RecordPhase::kBackward) return;
+    for (size_t block = static_cast<size_t>(output_); block < into_.blocks.size(); ++block)
+      into_.blocks[block].outputs = true;
+    output_ = -1;
+  }
+
+  // Only where an optimizer steps parameters that a module has: DeepSpeed's steps copies.
+  void NoteFrozen() {
+    if (std::ranges::none_of(stepped_, [&](int32_t block) { return of_modules_.contains(block); })) return;
+    for (const int32_t block : of_modules_) into_.blocks[static_cast<size_t>(block)].frozen = !stepped_.contains(block);
   }
 
   // Blocks that no tag names: by where they are born and die.
@@ -223,10 +272,17 @@ class HistoryReader {
   const Recording& from_;
   Record into_;
   Loop loop_;
-  std::unordered_map<uint64_t, int32_t> live_;   // by address
-  std::unordered_map<int32_t, int32_t> places_;  // by stack
+  std::unordered_map<uint64_t, int32_t> live_;                       // by address
+  std::unordered_map<int32_t, std::pair<int32_t, int32_t>> places_;  // by stack
   std::vector<uint64_t> gives_;
   std::vector<bool> tagged_;
+  std::unordered_set<int32_t> of_modules_, stepped_;  // parameters that modules told, and optimizers
+  bool stepping_ = false;                             // an optimizer has stepped, and tells
+  int inside_ = 0;                                    // modules whose forward runs
+  int32_t output_ = -1;                               // the largest block that the outermost module gave last
+  int64_t allocations_;
+  size_t next_ = 0;  // of the marks
+  const Mark* backward_ = nullptr;
 };
 
 }  // namespace

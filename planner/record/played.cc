@@ -101,7 +101,8 @@ std::string PlaceText(const Record& record, int32_t block) {
   const int32_t place = record.blocks[static_cast<size_t>(block)].place;
   if (place < 0) return "";
   const CodePlace& at = record.places[static_cast<size_t>(place)];
-  return at.file.substr(at.file.rfind('/') + 1) + ":" + std::to_string(at.line) + " " + at.function;
+  const std::string function = at.function.starts_with("<") ? "" : " " + at.function;
+  return at.file.substr(at.file.rfind('/') + 1) + ":" + std::to_string(at.line) + function;
 }
 
 }  // namespace vramplan

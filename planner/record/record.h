@@ -1,13 +1,16 @@
 // Record: what a script's run asked of memory, as `vramplan run --record` writes it: every birth and death of a block
 // with its step, phase, module and line of Python, and where the forward of each module begins and ends.
 //
-//   op,id,bytes,step,phase,category,element,module,file,line,function
-//   alloc,0,512000,0,setup,parameters,4,,/home/me/train.py,17,main
-//   enter,,,1,forward,,,blocks.0,,,
-//   alloc,1,64000,1,forward,activations,,blocks.0,/home/me/model.py,9,forward
-//   leave,1,,1,forward,,,blocks.0,,,            its results: the blocks that it gives, with a space between two
-//   free,1,64000,1,backward,,,,,,
-//   empty_cache,,,2,forward,,,,,,
+//   op,id,bytes,step,phase,category,element,module,file,line,function,caller
+//   alloc,0,512000,0,setup,parameters,4,,/home/me/train.py,17,main,
+//   enter,,,1,forward,,,blocks.0,,,,
+//   alloc,1,64000,1,forward,activations,,blocks.0,/v/site-packages/timm/layers.py,9,forward,/home/me/train.py:31
+//   leave,1,,1,forward,,,blocks.0,,,,           its results: the blocks that it gives, with a space between two
+//   free,1,64000,1,backward,,,,,,,
+//   empty_cache,,,2,forward,,,,,,,
+//
+// A category may say more: "frozen" are parameters that no optimizer steps, "outputs" activations that the outermost
+// module gives or the loss makes of them. Files of before have no callers.
 //
 // `replay` reads the same file as a stream of requests. Cache that PyTorch gave back because the card was full is not
 // in it: another card decides that for itself. Cache that the script gave back is.
@@ -23,12 +26,13 @@
 
 #include "graph/base/result.h"
 #include "planner/semantics/memory.h"
-#include "pretend/recording/recording.h"
+#include "pretend/recording/moment.h"
 
 namespace vramplan {
 
-// The first line; no other stream has these columns.
+// How the first line begins; no other stream has these columns.
 inline constexpr std::string_view kRecordColumns = "op,id,bytes,step,phase,category,element,module,file,line,function";
+inline constexpr std::string_view kCallerColumn = ",caller";
 
 // Those of a trace (planner/allocator/trace.h).
 enum class RecordPhase : uint8_t { kSetup, kForward, kLoss, kBackward, kUpdate, kZeroGrad };
@@ -38,7 +42,9 @@ struct RecordBlock {
   Bytes bytes;
   Category category = Category::kTemporaries;
   int64_t element = 0;  // bytes of an element; 0: not known
-  int32_t place = -1;   // into Record::places: the line that asked; -1: none
+  int32_t place = -1;   // into Record::places: the line that asked, of a backward that called it; -1: none
+  int32_t caller = -1;  // the same of the script's own line, where `place` is a library's
+  bool frozen = false, outputs = false;
   bool operator==(const RecordBlock&) const = default;
 };
 
@@ -65,6 +71,15 @@ struct Record {
 
 // Of a run that was recorded with its details. Blocks that the history does not have are left out.
 Record RecordOf(const Recording& recording, bool cudnn);
+
+// The same run without tries that ran out of memory and that the script went on from, as a search for a batch size does:
+// what only they had is gone, and counters of steps that they were in are those of the rest. There are refusals.
+Recording Succeeded(const Recording& whole);
+
+// What each block is for.
+std::vector<HeldKind> KindsOf(const Record& record);
+// Who holds what after the first `rows` rows, the largest first.
+std::vector<HeldRow> HeldAt(const Record& record, size_t rows);
 
 std::string PrintRecord(const Record& record);
 

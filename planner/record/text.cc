@@ -13,7 +13,27 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kPhaseNames = {"setup", "forward", "loss", "backward", "update", "zero_grad"};
 constexpr std::array<std::string_view, 5> kOps = {"alloc", "free", "empty_cache", "enter", "leave"};
-constexpr size_t kColumns = 11;
+constexpr size_t kColumns = 12, kColumnsBefore = 11;
+constexpr std::string_view kFrozen = "frozen", kOutputs = "outputs";
+
+// A category, or what it says more.
+std::string_view WordOf(const RecordBlock& block) {
+  if (block.frozen && block.category == Category::kParameters) return kFrozen;
+  if (block.outputs && block.category == Category::kActivations) return kOutputs;
+  return Name(block.category);
+}
+
+bool TakeWord(std::string_view word, RecordBlock* block) {
+  block->frozen = word == kFrozen;
+  block->outputs = word == kOutputs;
+  if (block->frozen) word = Name(Category::kParameters);
+  if (block->outputs) word = Name(Category::kActivations);
+  for (int c = 0; c < kCategories; ++c) {
+    block->category = static_cast<Category>(c);
+    if (Name(block->category) == word) return true;
+  }
+  return false;
+}
 
 // Readers split at commas, and names of files may have some.
 std::string PlainCell(std::string text) {
@@ -34,7 +54,11 @@ class RecordReader {
   RecordReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
   Result<Record> Read() {
-    if (NextLine() != kRecordColumns) return Fail("the first line is not that of a recorded run");
+    const std::string_view head = NextLine();
+    if (head == kRecordColumns) columns_ = kColumnsBefore;
+    if (!head.starts_with(kRecordColumns) ||
+        (columns_ == kColumns && head.substr(kRecordColumns.size()) != kCallerColumn))
+      return Fail("the first line is not that of a recorded run");
     while (!text_.empty()) {
       const std::string_view line = NextLine();
       if (line.empty()) continue;
@@ -62,9 +86,9 @@ class RecordReader {
   // What is wrong with it; empty: nothing.
   std::string Row(std::string_view line) {
     std::array<std::string_view, kColumns> cells;
-    for (size_t c = 0; c < kColumns; ++c) {
+    for (size_t c = 0; c < columns_; ++c) {
       const size_t end = std::min(line.find(','), line.size());
-      if ((end == line.size()) != (c + 1 == kColumns)) return "it does not have 11 cells";
+      if ((end == line.size()) != (c + 1 == columns_)) return "it does not have " + std::to_string(columns_) + " cells";
       cells[c] = line.substr(0, end);
       line.remove_prefix(std::min(end + 1, line.size()));
     }
@@ -115,16 +139,17 @@ class RecordReader {
     live_[*id] = row->block;
     RecordBlock block;
     block.bytes = Bytes::Of(*bytes);
-    bool known = false;
-    for (int c = 0; c < kCategories && !known; ++c) {
-      block.category = static_cast<Category>(c);
-      known = vramplan::Name(block.category) == cells[5];
-    }
+    const bool known = TakeWord(cells[5], &block);
     const auto element = cells[6].empty() ? std::optional<int64_t>(0) : WholeNumber(cells[6]);
     const auto line = cells[9].empty() ? std::optional<int64_t>(0) : WholeNumber(cells[9]);
     if (!known || !element || !line) return "its category, element or line cannot be read";
     block.element = *element;
     if (!cells[8].empty()) block.place = PlaceNumber({std::string(cells[8]), *line, std::string(cells[10])});
+    if (const size_t colon = cells[11].rfind(':'); colon != std::string_view::npos) {
+      const auto number = WholeNumber(cells[11].substr(colon + 1));
+      if (!number) return "the line of its caller cannot be read";
+      block.caller = PlaceNumber({std::string(cells[11].substr(0, colon)), *number, ""});
+    }
     record_.blocks.push_back(block);
     return "";
   }
@@ -154,6 +179,7 @@ class RecordReader {
 
   std::string_view text_;
   const std::string& name_;
+  size_t columns_ = kColumns;
   int64_t line_ = 0;
   Record record_;
   std::map<std::string, int32_t> modules_;
@@ -166,9 +192,9 @@ class RecordReader {
 std::string_view Name(RecordPhase phase) { return kPhaseNames[static_cast<size_t>(phase)]; }
 
 std::string PrintRecord(const Record& record) {
-  std::string text = std::string(kRecordColumns) + "\n";
-  if (record.cudnn) text += "cudnn,,,0,setup,,,,,,\n";
-  if (record.reserved > Bytes()) text += "reserved,," + std::to_string(record.reserved.count()) + ",0,setup,,,,,,\n";
+  std::string text = std::string(kRecordColumns) + std::string(kCallerColumn) + "\n";
+  if (record.cudnn) text += "cudnn,,,0,setup,,,,,,,\n";
+  if (record.reserved > Bytes()) text += "reserved,," + std::to_string(record.reserved.count()) + ",0,setup,,,,,,,\n";
   for (const RecordRow& row : record.rows) {
     text += kOps[static_cast<size_t>(row.kind)];
     text += ",";
@@ -181,16 +207,22 @@ std::string PrintRecord(const Record& record) {
     }
     text += "," + std::to_string(row.step) + "," + std::string(Name(row.phase)) + ",";
     const bool birth = row.kind == RowKind::kAllocate;
-    if (birth) text += Name(block->category);
+    if (birth) text += WordOf(*block);
     text += ",";
     if (birth && block->element > 0) text += std::to_string(block->element);
     text += "," + (row.module < 0 ? "" : PlainCell(record.modules[static_cast<size_t>(row.module)]));
-    if (birth && block->place >= 0) {
-      const CodePlace& place = record.places[static_cast<size_t>(block->place)];
-      text += "," + PlainCell(place.file) + "," + std::to_string(place.line) + "," + PlainCell(place.function) + "\n";
-    } else {
-      text += ",,,\n";
-    }
+    const auto place_at = [&](int32_t place) {
+      return place >= 0 ? &record.places[static_cast<size_t>(place)] : nullptr;
+    };
+    const CodePlace* const place = birth ? place_at(block->place) : nullptr;
+    const CodePlace* const caller = birth ? place_at(block->caller) : nullptr;
+    text += ",";
+    if (place != nullptr)
+      text += PlainCell(place->file) + "," + std::to_string(place->line) + "," + PlainCell(place->function);
+    if (place == nullptr) text += ",,";
+    text += ",";
+    if (caller != nullptr) text += PlainCell(caller->file) + ":" + std::to_string(caller->line);
+    text += "\n";
   }
   return text;
 }

@@ -189,11 +189,11 @@ std::string PrintEstimate(const Estimate& estimate, const Style& style) {
                      std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
   if (estimate.device)
     text += " on " + CardText(*estimate.device) + ", which has " + ToString(estimate.device->available()) + " (" +
-            SpokenName(*estimate.verdict) + ")";
+            SpokenName(estimate.verdict) + ")";
   text += ": " + ToString(estimate.peak.peak.requested) + " requested, " + ToString(estimate.peak.peak.allocated) +
           " allocated, " + ToString(estimate.peak.peak.reserved) + " reserved by " +
           std::string(Title(question.runtime)) + "\n";
-  if (!estimate.roomy.empty()) text += Indented(estimate.roomy, style);
+  if (const std::string roomy = RoomyText(estimate); !roomy.empty()) text += Indented(roomy, style);
   text += PrintAssumptions(estimate.assumptions, style);
   if (estimate.device) {
     const std::string pool = PoolText(*estimate.device, device);
@@ -242,8 +242,7 @@ Json ToJson(const Estimate& estimate) {
       .Set("assumptions", ToJson(estimate.assumptions))
       .Set("assumptions_together", TogetherJson(estimate.assumptions))
       .Set("notes", ToJson(estimate.notes));
-  if (estimate.verdict)
-    object.Set("verdict", Name(*estimate.verdict)).Set("on_a_larger_card", estimate.on_a_larger_card);
+  if (estimate.device) object.Set("verdict", Name(estimate.verdict)).Set("on_a_larger_card", estimate.OnALargerCard());
   if (estimate.device && !estimate.device->pool.source.empty()) object.Set("pool", PoolJson(*estimate.device));
   if (estimate.segments) object.Set("segments", ToJson(*estimate.segments));
   return object;

@@ -45,17 +45,12 @@ struct StepQuestion {
   std::vector<SpecRow> spec;
 };
 
-struct Estimate {
+struct Estimate : OnCard {
   StepQuestion question;
-  Peak peak;
   PeakPlace place;
   ContextBand context;
-  DeviceBand band;
-  std::optional<Device> device;    // when a card was named; then, as fit gives them:
-  std::optional<Verdict> verdict;  //   at this batch
-  std::string roomy;               //   RoomyText
-  Bytes on_a_larger_card;          //   device, likely
-  int training_steps = 3;          // those beyond them are batches of a validation
+  std::optional<Device> device;  // when a card was named; else the verdict means nothing
+  int training_steps = 3;        // those beyond them are batches of a validation
   std::vector<LayerRow> layers;
   std::vector<Bytes> over_step;          // requested over its first two steps, for a sparkline
   std::optional<PeakSegments> segments;  // --segments

@@ -5,6 +5,7 @@
 #include "graph/base/text_table.h"
 #include "planner/report/estimate.h"
 #include "planner/report/parts/breakdown.h"
+#include "planner/report/script_holders.h"
 
 namespace vramplan {
 namespace {
@@ -17,8 +18,9 @@ bool IsBetter(const RecordedWay& way, const RecordedWay& now) {
   return way.verdict < now.verdict || way.peak.peak.reserved < now.peak.peak.reserved;
 }
 
-std::string MomentText(const RecordMoment& moment) {
+std::string MomentText(const RecordMoment& moment, bool trains) {
   if (moment.step == 0) return "before the first step";
+  if (!trains) return "in the " + std::string(Name(moment.phase));
   return "in the " + std::string(Name(moment.phase)) + " of step " + std::to_string(moment.step);
 }
 
@@ -38,15 +40,10 @@ const RecordedWay* FirstThatFits(const RecordReport& report) {
 
 std::string FirstLineOf(const RecordReport& report) {
   const RecordedWay& now = report.ways.front();
-  const Bytes needs = NeedsOf(now, report.device), has = report.device.available();
   const bool fits = now.verdict != Verdict::kDoesNotFit;
-  std::string line = report.file + (fits ? " fits on " : " does not fit on ") + CardText(report.device) +
-                     " as recorded: it needs " + ToString(needs) + " of " + ToString(has) + " (";
-  if (fits) {
-    line += std::string(Name(now.verdict)) + ", " + ToString(has - needs) + " free)";
-  } else {
-    line += needs > has ? ToString(needs - has) + " too much)" : "in pieces that nothing fits into)";
-  }
+  const std::string line = report.file + " " +
+                           CardVerdictText(now.verdict, CardText(report.device) + " as recorded", now.band.device(),
+                                           report.device.available());
   if (fits || !report.planned) return line;
   const RecordedWay* other = FirstThatFits(report);
   return line + (other == nullptr ? "; nothing that was tried makes it fit" : "; it fits with: " + other->change);
@@ -101,14 +98,15 @@ Json DeviceJson(const std::string& id, const Device& device) {
 
 }  // namespace
 
-Bytes BeyondOnePool(const Record& record) {
-  const Bytes ours = Replay(Played(record).timeline, 1, AllocatorConfig(), Bytes::Max()).peak.reserved;
-  return record.reserved > ours ? record.reserved - ours : Bytes();
+RecordedRun::RecordedRun(const Record& record) : RecordedRun(record, Bytes()) {
+  const Bytes ours = Replay(played.timeline, 1, AllocatorConfig(), Bytes::Max()).peak.reserved;
+  if (record.reserved > ours) beyond = record.reserved - ours;
 }
+RecordedRun::RecordedRun(const Record& changed, Bytes beyond_of_it)
+    : played(Played(changed)), cudnn(changed.cudnn), beyond(beyond_of_it) {}
 
-OnCard VerdictOfRecord(const Record& record, Bytes beyond, const Device& device, const AllocatorConfig& given) {
-  const PlayedRecord played = Played(record);
-  return VerdictOf({played.timeline, nullptr, 1, record.cudnn, beyond}, device, given);
+OnCard VerdictOfRecord(const RecordedRun& run, const Device& device, const AllocatorConfig& given) {
+  return VerdictOf({run.played.timeline, nullptr, 1, run.cudnn, run.beyond}, device, given);
 }
 
 RecordMoment MomentOf(const Record& record, const PlayedRecord& played, size_t event) {
@@ -127,9 +125,11 @@ std::string PrintRecordReport(const RecordReport& report, const Style& style) {
   const RecordedWay& now = report.ways.front();
   std::string text = Wrapped(FirstLineOf(report), style.width, "  ") + "\n";
   const auto line = [&](const std::string& said) { text += "  " + Wrapped(said, style.width - 2, "  ") + "\n"; };
-  if (report.refused) line("fails " + MomentText(*report.refused) + ": no room for " + AskedText(*report.refused));
+  if (report.refused)
+    line("fails " + MomentText(*report.refused, report.trains) + ": no room for " + AskedText(*report.refused));
   if (const std::string roomy = RoomyText(now); !roomy.empty()) line(roomy);
-  line("its peak is " + MomentText(report.peak) + ", reached by a request for " + AskedText(report.peak));
+  line("its peak is " + MomentText(report.peak, report.trains) + ", reached by a request for " +
+       AskedText(report.peak));
   if (report.planned) {
     text += PrintWays(report, style);
     if (report.smallest_card) text += "\nthe smallest card that holds it as recorded: " + *report.smallest_card + "\n";
@@ -141,7 +141,9 @@ std::string PrintRecordReport(const RecordReport& report, const Style& style) {
     line("with " + way.how + ": it needs " + ToString(NeedsOf(way, report.device)) +
          (way.verdict == now.verdict ? "" : ", " + std::string(Name(way.verdict))));
   }
-  text += "\n" + PrintBreakdown({{"as recorded", &now.peak}}, report.device.context.likely, style);
+  std::vector<BreakdownRow> besides = Breakdown(now.peak, report.device.context.likely);
+  besides.erase(besides.begin(), besides.begin() + kCategories);
+  text += PrintHeld("at the peak, " + MomentText(report.peak, report.trains), report.holders, style, besides);
   if (const std::string band = PrintBand(now.band, style); style.verbose && !band.empty()) text += "\n" + band;
   return text;
 }
@@ -158,6 +160,7 @@ Json ToJson(const RecordReport& report) {
       .Set("ways", std::move(ways))
       .Set("categories", CategoriesJson(report.ways.front().peak))
       .Set("peak", MomentJson(report.peak))
+      .Set("places", PlacesJson(report.holders))
       .Set("refused", report.refused ? MomentJson(*report.refused) : Json())
       .Set("smallest_card", report.smallest_card ? Json(*report.smallest_card) : Json())
       .Set("notes", ToJson(report.notes));

@@ -22,11 +22,19 @@ struct RecordedWay : OnCard {
   std::string how;     // what to type or to write; empty: nothing
 };
 
-// What the run reserved above what our allocator does with the same requests: PyTorch keeps a pool for each stream, and
-// a replay has one.
-Bytes BeyondOnePool(const Record& record);
-// `beyond`: BeyondOnePool of the run as recorded, without the changes that `record` may have.
-OnCard VerdictOfRecord(const Record& record, Bytes beyond, const Device& device, const AllocatorConfig& given);
+// A record, or what a change makes of one, as cards are asked about it.
+struct RecordedRun {
+  explicit RecordedRun(const Record& record);
+  // `changed` of the same run, which reserves as much beyond one pool.
+  RecordedRun(const Record& changed, Bytes beyond_of_it);
+
+  PlayedRecord played;
+  bool cudnn = false;
+  // What the run reserved above what our allocator does with the same requests: PyTorch keeps a pool for each stream,
+  // and a replay has one.
+  Bytes beyond;
+};
+OnCard VerdictOfRecord(const RecordedRun& run, const Device& device, const AllocatorConfig& given);
 
 // Where the record asks for something: of a peak, or of what a card refuses.
 struct RecordMoment {
@@ -44,7 +52,9 @@ struct RecordReport {
   std::string id;
   std::vector<RecordedWay> ways;  // the first one: as recorded
   RecordMoment peak;              // of that one
+  std::vector<HeldRow> holders;   // then
   std::optional<RecordMoment> refused;
+  bool trains = true;                        // false: it has no backward and no update
   bool planned = false;                      // plan asked: every way, else only what is better
   std::optional<std::string> smallest_card;  // that holds it as recorded; nothing: none, or nobody asked
   Notes notes;

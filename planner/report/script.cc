@@ -6,6 +6,7 @@
 #include "planner/record/played.h"
 #include "planner/report/parts/model_facts.h"
 #include "planner/report/record.h"
+#include "planner/report/script_places.h"
 #include "planner/report/script_seen.h"
 #include "planner/report/writing/numbers.h"
 
@@ -21,12 +22,6 @@ bool IsOutOfMemory(const Recording& recording) {
 
 void NoteRefusals(ScriptReport* report) {
   const size_t times = report->recording.refusals.size();
-  if (times > 0 && !report->oom) {
-    report->notes.Add(
-        {"out-of-memory-caught", Severity::kWarning, report->recording.refusals.front().place.file,
-         "the script ran out of memory " + std::to_string(times) + (times == 1 ? " time" : " times") + " and went on",
-         "a search for a batch size does so; the figures are of what it then ran"});
-  }
   if (report->oom && report->recording.limit < 1) {
     report->notes.Add({"own-limit", Severity::kWarning, FileName(report->oom->place.file),
                        "the script allows itself " + Formatted("%.3g %%", 100 * report->recording.limit) +
@@ -39,6 +34,18 @@ void NoteRefusals(ScriptReport* report) {
                            " times because the card was full: a step takes longer then",
                        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may avoid it"});
   }
+}
+
+// A search for a batch size does so.
+void NoteCaught(const HighMoment& failed, ScriptReport* report) {
+  const std::vector<RecordedRefusal>& refusals = report->recording.refusals;
+  const RecordedRefusal& last = refusals.back();
+  const CodePlace& place = last.place.file.empty() ? failed.place : last.place;
+  report->notes.Add({"out-of-memory-caught", Severity::kWarning, LineText(place),
+                     "the script ran out of memory " +
+                         (refusals.size() == 1 ? "once " : std::to_string(refusals.size()) + " times, the last time ") +
+                         WhenText(failed) + ", where " + ToString(last.asked) + " more did not fit, and went on",
+                     "the figures are of what then succeeded"});
 }
 
 void NoteEvaluation(ScriptReport* report) {
@@ -68,6 +75,11 @@ void NoteLibrary(ScriptReport* report) {
   if (!libraries.empty()) {
     report->notes.Add({"workspaces-not-counted", Severity::kWarning, libraries,
                        "the workspaces are not counted: a real card needs more while these functions run", ""});
+  }
+  if (report->card.recurrent) {
+    report->notes.Add({"recurrent-not-counted", Severity::kWarning, "nn.LSTM, nn.GRU, nn.RNN",
+                       "what cuDNN keeps of them for the backward is not counted: on a real card training takes more",
+                       "vramplan fit of the exported model counts what is published of it"});
   }
   for (const std::string& module : report->card.static_runtimes) {
     report->notes.Add({"static-runtime", Severity::kWarning, module,
@@ -106,14 +118,22 @@ void NoteValues(ScriptReport* report) {
 }
 
 // A context for each process on the card.
-ContextBand ContextsOf(const ScriptReport& report) {
-  ContextBand band = report.device.context;
+ContextBand ContextsOf(const Device& device, const ScriptReport& report) {
+  ContextBand band = device.context;
   for (int64_t i = 1; report.together && i < report.together->contexts; ++i) {
-    band.low += report.device.context.low;
-    band.likely += report.device.context.likely;
-    band.high += report.device.context.high;
+    band.low += device.context.low;
+    band.likely += device.context.likely;
+    band.high += device.context.high;
   }
   return band;
+}
+
+DeviceBand CountedBand(const Device& device, const ScriptReport& report) {
+  const Bytes reserved = report.together ? report.together->bytes : report.recording.peak().reserved;
+  ReservedEnds ends;
+  ends.uncertain = report.card.cudnn;
+  ends.high = reserved;
+  return BandOf(reserved, ends, ContextsOf(device, report));
 }
 
 // What the command's environment sets; the defaults where it cannot be read.
@@ -127,36 +147,43 @@ AllocatorConfig ConfigOfEnvironment() {
   return {};
 }
 
-bool TellsAll(const Recording& recording) {
-  const auto tells = [](const HistoryEvent& event) { return event.kind == HistoryKind::kTag; };
-  return std::ranges::any_of(recording.history, tells) && !MomentOf(recording).before_history;
+bool Tells(const Recording& recording) {
+  return std::ranges::find(recording.history, HistoryKind::kTag, &HistoryEvent::kind) != recording.history.end();
 }
 
-// As `fit` of its record decides, where the record is whole: the run itself shows that it fits at the likely values.
-void DecideVerdict(ScriptReport* report) {
-  report->verdict = Verdict::kFits;
-  if (report->oom) {
-    report->verdict = Verdict::kDoesNotFit;
-  } else if (report->card_given && report->together) {
-    // Each process was refused only what the card does not have: that all of them find room is not shown by the run.
-    const Band needs = report->band.device();
-    const Bytes has = report->device.available();
-    report->verdict = needs.likely > has ? Verdict::kDoesNotFit : needs.high > has ? Verdict::kTight : Verdict::kFits;
-  } else if (report->card_given && TellsAll(report->recording)) {
-    const Record record = RecordOf(report->recording, report->card.cudnn);
-    const OnCard on = VerdictOfRecord(record, BeyondOnePool(record), report->device, ConfigOfEnvironment());
-    report->verdict = on.verdict == Verdict::kFits ? Verdict::kFits : Verdict::kTight;
-    if (on.verdict == Verdict::kFits) KeepWithin(report->device.available(), &report->band);
-    report->on_a_larger_card = std::max(report->band.device().likely, on.roomy + report->device.context.likely);
-  } else if (report->card_given && report->band.device().high > report->device.available()) {
-    report->verdict = Verdict::kTight;
-  }
+// The counters are the run's. That it ran shows that it fits at the likely values.
+void DecideVerdict(const Record& record, ScriptReport* report) {
+  report->band = CountedBand(report->device, *report);
+  report->verdict = report->oom ? Verdict::kDoesNotFit : Verdict::kFits;
+  if (report->oom || !report->card_given) return;
+  const OnCard on = VerdictOn(report->device, *report, RecordedRun(record));
+  const bool shown = !report->together;
+  report->verdict = shown && on.verdict == Verdict::kDoesNotFit ? Verdict::kTight : on.verdict;
+  if (on.verdict == Verdict::kFits) KeepWithin(report->device.available(), &report->band);
+  if (!shown) return;
+  // Nothing was given back: a larger card makes no difference.
+  const bool same = report->recording.last && report->recording.last->retries == 0;
+  const Bytes here = report->band.device().likely;
+  report->on_a_larger_card = same ? here : std::max(here, on.OnALargerCard());
 }
 
 }  // namespace
 
+OnCard VerdictOn(const Device& device, const ScriptReport& report, const RecordedRun& run) {
+  const bool whole = !report.moment.before_history;
+  if (whole && !report.together) return VerdictOfRecord(run, device, ConfigOfEnvironment());
+  // Each process was refused only what the card does not have: that all of them find room is not shown by the run.
+  OnCard on;
+  on.band = CountedBand(device, report);
+  on.roomy = on.peak.peak.reserved = on.band.reserved.likely;
+  const Band needs = on.band.device();
+  const Bytes has = device.available();
+  on.verdict = needs.likely > has ? Verdict::kDoesNotFit : needs.high > has ? Verdict::kTight : Verdict::kFits;
+  return on;
+}
+
 std::optional<Peak> ReplayedPeak(const Recording& recording, bool cudnn) {
-  if (!TellsAll(recording)) return std::nullopt;
+  if (!Tells(recording) || MomentOf(recording).before_history) return std::nullopt;
   return Replay(Played(RecordOf(recording, cudnn)).timeline, 1, AllocatorConfig(), Bytes::Max());
 }
 
@@ -170,21 +197,22 @@ std::string ScriptName(const std::vector<std::string>& command) {
 }
 
 void Conclude(ScriptReport* report) {
-  const Recording& recording = report->recording;
+  Recording& recording = report->recording;
   const bool stopped_by_us = recording.stopped_by_us();
   // A script may catch the error, print it, and end.
   const bool gave_up = recording.failure.empty() && report->exit_code.value_or(0) != 0;
   const bool ended_by_it = IsOutOfMemory(recording) || gave_up;
   if (!recording.refusals.empty() && !stopped_by_us && ended_by_it) report->oom = recording.refusals.back();
-  report->moment = report->oom ? MomentOfRefusal(recording) : MomentOf(recording);
+  if (!recording.refusals.empty() && !report->oom) {
+    NoteCaught(MomentOfRefusal(recording), report);
+    recording = Succeeded(recording);
+  }
+  const Record record = RecordOf(recording, report->card.cudnn);
+  const std::vector<HeldKind> kinds = KindsOf(record);
+  report->moment = report->oom ? MomentOfRefusal(recording, kinds) : MomentOf(recording, kinds);
   // A thread of PyTorch's has no line of Python: that of the backward is its.
   if (report->oom && report->oom->place.file.empty()) report->oom->place = report->moment.place;
-  const Bytes reserved = report->together ? report->together->bytes : recording.peak().reserved;
-  ReservedEnds ends;
-  ends.uncertain = report->card.cudnn;
-  ends.high = reserved;
-  report->band = BandOf(reserved, ends, ContextsOf(*report));
-  DecideVerdict(report);
+  DecideVerdict(record, report);
   NoteRefusals(report);
   NoteEvaluation(report);
   NoteLibrary(report);

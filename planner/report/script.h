@@ -16,6 +16,7 @@
 #include "planner/allocator/replay.h"
 #include "planner/report/fit.h"
 #include "planner/report/parts/device_band.h"
+#include "planner/report/record.h"
 #include "planner/report/script_next.h"
 #include "planner/report/writing/json.h"
 #include "planner/report/writing/style.h"
@@ -55,6 +56,9 @@ struct ScriptReport {
   std::optional<ScriptNext> next;  // of one that does not fit
   Notes notes;
 };
+
+// As `fit` of its record decides: what a run that was not refused memory takes of a card.
+OnCard VerdictOn(const Device& device, const ScriptReport& report, const RecordedRun& run);
 
 // Fills in what follows from the recording: moment, oom, band, verdict, and the notes about what was not covered.
 void Conclude(ScriptReport* report);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "planner/report/script_places.h"
+#include "pretend/recording/moment.h"
 
 namespace vramplan {
 namespace {
@@ -52,8 +53,7 @@ std::optional<Kept> KeptSince(const Recording& recording, int64_t first) {
     int64_t n = 0;
   };
   std::unordered_map<uint64_t, Live> live;
-  const int64_t all = std::ranges::count(recording.history, HistoryKind::kAllocate, &HistoryEvent::kind);
-  int64_t n = std::max<int64_t>((recording.last ? recording.last->allocations : all) - all, 0);
+  int64_t n = AllocationsBefore(recording);
   if (n > begin) return std::nullopt;  // the history begins later
   for (const HistoryEvent& event : recording.history) {
     if (event.kind == HistoryKind::kAllocate) {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "planner/record/record.h"
 #include "planner/report/writing/json.h"
-#include "pretend/recording/moment.h"
 
 namespace vramplan {
 
@@ -22,6 +22,7 @@ struct ScriptNext {
   HighMoment moment;                    // its highest
   std::optional<std::string> smallest;  // "GeForce RTX 3090 (--gpu rtx-3090)"; nothing: no card holds it
   bool tried = false;                   // --try: its table stands below
+  Record record;                        // of that run
 };
 
 // At most four lines of text.

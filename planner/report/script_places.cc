@@ -1,24 +1,10 @@
 #include "planner/report/script_places.h"
 
+#include <optional>
+
 #include "planner/report/parts/model_facts.h"
-#include "pretend/recording/moment.h"
 
 namespace vramplan {
-
-bool IsOfLibrary(const std::string& file) {
-  // ".../lib/python3.11/threading.py"; a package lies below site-packages or dist-packages, wherever that is.
-  return file.empty() || file.starts_with("<") || file.find("-packages/") != std::string::npos ||
-         file.find("/lib/python3") != std::string::npos;
-}
-
-CodePlace OwnPlaceOf(const Recording& recording, int32_t stack) {
-  if (stack < 0) return {};
-  for (const int32_t frame : recording.stacks[static_cast<size_t>(stack)]) {
-    const CodePlace& place = recording.frames[static_cast<size_t>(frame)];
-    if (!IsOfLibrary(place.file)) return place;
-  }
-  return PlaceOf(recording, stack);
-}
 
 std::string ShortFile(const std::string& file) {
   constexpr std::string_view kPackages = "-packages/";
@@ -31,11 +17,26 @@ std::string LineText(const CodePlace& place) {
   return ShortFile(place.file) + ":" + std::to_string(place.line);
 }
 
-std::string LineText(const CodePlace& place, size_t width) {
-  const std::string text = LineText(place);
-  const size_t first = text.find('/'), last = text.rfind('/');
-  if (text.size() <= width || first == last) return text;
-  return text.substr(0, first) + "/..." + text.substr(last);
+std::string FunctionText(const CodePlace& place) {
+  return place.function.empty() || place.function.starts_with("<") ? "" : " " + place.function;
+}
+
+std::string LineText(const CodePlace& place, size_t width) { return CutInMiddle(LineText(place), '/', width); }
+
+std::string CutInMiddle(const std::string& name, char between, size_t width) {
+  const size_t first = name.find(between), last = name.rfind(between);
+  if (name.size() <= width || first == std::string::npos) return name;
+  const std::string dots = between == '.' ? ".." : "...";
+  const auto with = [&](const std::string& head) -> std::optional<std::string> {
+    for (size_t at = name.find(between, first + 1); at != std::string::npos; at = name.find(between, at + 1))
+      if (head.size() + name.size() - at <= width) return head + name.substr(at);
+    return std::nullopt;
+  };
+  // Behind the first part, which of a file is the package, as many of the last ones as there is room for.
+  if (between != '.') {
+    if (const auto cut = with(name.substr(0, first + 1) + dots)) return *cut;
+  }
+  return with(dots).value_or(name.substr(last + 1));
 }
 
 }  // namespace vramplan

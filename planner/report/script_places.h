@@ -1,8 +1,7 @@
-// Lines of Python as a reader looks for them: the script's own before a library's, names of files cut in the middle of
-// their folders and never of themselves.
+// Lines of Python as text: names are cut in the middle of their folders and never of themselves.
 //
-//   /v/lib/python3.11/site-packages/transformers/models/gpt2/modeling_gpt2.py:214 forward, called by train.py:9
-//   own place  train.py:9 <module>      text  train.py:9
+//   lib/python3.11/site-packages/transformers/models/gpt2/modeling_gpt2.py:214   transformers/.../modeling_gpt2.py:214
+//   src/train.py:9                                                                train.py:9
 #pragma once
 
 #include <string>
@@ -11,17 +10,15 @@
 
 namespace vramplan {
 
-// Whether a file is of a package or of Python itself, or generated: nobody's own.
-bool IsOfLibrary(const std::string& file);
-
-// The innermost line of a stack that is the user's own; where there is none, the innermost that is not PyTorch's.
-CodePlace OwnPlaceOf(const Recording& recording, int32_t stack);
-
 // "transformers/trainer.py" of ".../site-packages/transformers/trainer.py"; of the user's own files the name.
 std::string ShortFile(const std::string& file);
 // "train.py:12".
 std::string LineText(const CodePlace& place);
+// " main"; "" of what no function holds.
+std::string FunctionText(const CodePlace& place);
 // The same in at most `width` columns, if that can be: "transformers/.../modeling_gpt2.py:214".
 std::string LineText(const CodePlace& place, size_t width);
+// "...attn.c_attn" of "transformer.h.*.attn.c_attn": whole parts, the last one always.
+std::string CutInMiddle(const std::string& name, char between, size_t width);
 
 }  // namespace vramplan

@@ -93,6 +93,18 @@ OnCard VerdictOf(const Demand& demand, const Device& device, const AllocatorConf
   return on;
 }
 
+std::string CardVerdictText(Verdict verdict, const std::string& card, const Band& needs, Bytes has) {
+  const bool fits = verdict != Verdict::kDoesNotFit, tight = verdict == Verdict::kTight;
+  const std::string text = (tight ? "is tight" : SpokenName(verdict)) + " on " + card + ": needs " +
+                           ToString(needs.likely) + " of " + ToString(has);
+  if (!fits) {
+    return text + (needs.likely > has ? " (" + ToString(needs.likely - has) + " too much)"
+                                      : ", and what is free lies in pieces that are too small");
+  }
+  if (tight && needs.high > has) return text + " and may need " + ToString(needs.high);
+  return text + " (" + (tight ? "only " : "") + ToString(has - needs.likely) + " free)";
+}
+
 std::string RoomyText(Bytes here, Bytes larger) {
   if (larger <= here) return "";
   return "on a larger card it would take " + ToString(larger) + ": here PyTorch gives " + ToString(larger - here) +

@@ -70,7 +70,11 @@ bool FitsAtTheHighEnd(const Demand& demand, const Device& device, const Allocato
 // Lowers the high end of what fits to what the card has: there the same step gives more of its cache back.
 void KeepWithin(Bytes available, DeviceBand* band);
 
-// The same of bytes on the device, likely: here and on a card that is never full.
+// The words for a run and for its record: "fits on Tesla T4: needs 743.00 MiB of 14.56 GiB (13.83 GiB free)",
+// "is tight on Tesla T4: needs 14.20 GiB of 14.56 GiB and may need 14.60 GiB".
+std::string CardVerdictText(Verdict verdict, const std::string& card, const Band& needs, Bytes has);
+
+// Of bytes on the device, likely: here and on a card that is never full.
 std::string RoomyText(Bytes here, Bytes larger);
 // "on a larger card it would take 15.04 GiB: here PyTorch gives 624.00 MiB of its cache back"; "" where both are the same or
 // it does not fit.

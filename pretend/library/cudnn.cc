@@ -30,7 +30,7 @@ PRETEND_API void cudnnGetLastErrorString(char* text, size_t length) {
 
 namespace {
 
-std::atomic<bool> g_used{false};
+std::atomic<bool> g_used{false}, g_recurred{false};
 
 int Use() {
   g_used = true;
@@ -40,6 +40,7 @@ int Use() {
 }  // namespace
 
 bool pretend::CudnnWasUsed() { return g_used; }
+bool pretend::CudnnKeptReserve() { return g_recurred; }
 
 // PyTorch, Conv_v8.cpp, Conv_v7.cpp and RNN.cpp: nothing is computed; that they were called is why a report has a band
 // for workspaces.
@@ -50,10 +51,16 @@ PRETEND_API int cudnnConvolutionForward() { return Use(); }
 PRETEND_API int cudnnConvolutionBackwardData() { return Use(); }
 // Conv_v7.cpp: success.
 PRETEND_API int cudnnConvolutionBackwardFilter() { return Use(); }
-// RNN.cpp, of torch 2.4 and later: success.
-PRETEND_API int cudnnRNNForward() { return Use(); }
+// RNN.cpp, of torch 2.4 and later: success. In training (cudnnForwardMode_t: 1) it keeps a reserve for its backward.
+PRETEND_API int cudnnRNNForward(Handle, Handle, int mode) {
+  if (mode == 1) g_recurred = true;
+  return Use();
+}
 // RNN.cpp, of torch 2.0 to 2.3: success.
-PRETEND_API int cudnnRNNForwardTraining() { return Use(); }
+PRETEND_API int cudnnRNNForwardTraining() {
+  g_recurred = true;
+  return Use();
+}
 // The same without gradients: success.
 PRETEND_API int cudnnRNNForwardInference() { return Use(); }
 

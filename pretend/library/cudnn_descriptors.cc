@@ -179,7 +179,7 @@ PRETEND_API int cudnnGetRNNWeightParams(Handle, Handle descriptor, int32_t pseud
   if (bias != nullptr) Describe(bias, network.type, piece.bias_rows, 1);
   return kSuccess;
 }
-// RNN.cpp: workspace and what is kept for the backward are in the band, not here.
+// RNN.cpp: none; the report says that what is kept for the backward is not counted.
 PRETEND_API int cudnnGetRNNTempSpaceSizes(Handle, Handle, int, Handle, size_t* workspace, size_t* reserve) {
   if (workspace != nullptr) *workspace = 0;
   if (reserve != nullptr) *reserve = 0;
@@ -224,12 +224,12 @@ PRETEND_API int cudnnGetRNNLinLayerBiasParams(Handle, Handle descriptor, int pse
   Describe(bias, network.type, piece.bias_rows, 1);
   return kSuccess;
 }
-// RNN.cpp: the workspace is in the band, not here.
+// RNN.cpp: none.
 PRETEND_API int cudnnGetRNNWorkspaceSize(Handle, Handle, int, const Handle*, size_t* bytes) {
   *bytes = 0;
   return kSuccess;
 }
-// RNN.cpp: what is kept for the backward is in the band too.
+// RNN.cpp: none, which the report says.
 PRETEND_API int cudnnGetRNNTrainingReserveSize(Handle, Handle, int, const Handle*, size_t* bytes) {
   *bytes = 0;
   return kSuccess;

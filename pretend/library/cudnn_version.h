@@ -10,5 +10,7 @@ int CudnnVersion();
 
 // Whether it has computed anything: then it may have taken workspaces.
 bool CudnnWasUsed();
+// Whether a recurrent network ran in training: what it keeps for its backward is a tensor whose size cuDNN chooses.
+bool CudnnKeptReserve();
 
 }  // namespace pretend

@@ -97,18 +97,26 @@ struct Held {
   RunPhase phase = RunPhase::kSetup;
   const Mark* backward = nullptr;
   bool keeps_graphs = false;
+  size_t number = 0;  // of the allocations in the history
 };
 
-std::vector<HeldRow> RowsOf(const Recording& recording, const std::unordered_map<uint64_t, Held>& live) {
-  std::map<int32_t, CodePlace> places;  // by stack: most of the work is finding them
-  std::map<std::tuple<CodePlace, int32_t, RunPhase>, HeldRow> rows;
+std::vector<HeldRow> RowsOf(const Recording& recording, const std::unordered_map<uint64_t, Held>& live,
+                            const std::vector<HeldKind>& kinds) {
+  std::map<int32_t, std::pair<CodePlace, CodePlace>> places;  // by stack: most of the work is finding them
+  std::map<std::tuple<CodePlace, CodePlace, int32_t, RunPhase, HeldKind>, HeldRow> rows;
   for (const auto& [address, held] : live) {
-    auto place = places.find(held.stack);
-    if (place == places.end()) place = places.emplace(held.stack, PlaceOf(recording, held.stack)).first;
-    const bool of_thread = place->second.file.empty() && held.backward != nullptr;
-    const CodePlace& whose = of_thread ? held.backward->place : place->second;
-    HeldRow& row = rows[{whose, held.module, held.phase}];
+    auto found = places.find(held.stack);
+    if (found == places.end()) {
+      const CodePlace place = PlaceOf(recording, held.stack);
+      found = places.emplace(held.stack, std::pair(place, CallerOf(recording, held.stack, place))).first;
+    }
+    const auto& [place, caller] = found->second;
+    const CodePlace& whose = place.file.empty() && held.backward != nullptr ? held.backward->place : place;
+    const HeldKind kind = held.number < kinds.size() ? kinds[held.number] : HeldKind::kUntold;
+    HeldRow& row = rows[{whose, caller, held.module, held.phase, kind}];
     row.place = whose;
+    row.caller = caller;
+    row.kind = kind;
     row.module = held.module < 0 ? "" : recording.modules[static_cast<size_t>(held.module)];
     row.phase = held.phase;
     ++row.blocks;
@@ -131,10 +139,11 @@ struct Walk {
 class Walker {
  public:
   explicit Walker(const Recording& recording)
-      : recording_(recording), phases_(recording), n_(FirstAllocation(recording)) {}
+      : recording_(recording), phases_(recording), n_(AllocationsBefore(recording)) {}
 
   Walk To(size_t end, HighMoment* moment) {
     Walk walk;
+    size_t number = 0;
     for (size_t i = 0; i < end; ++i) {
       const HistoryEvent& event = recording_.history[i];
       if (event.kind == HistoryKind::kAllocate) {
@@ -142,7 +151,8 @@ class Walker {
         walk.requested += event.bytes;
         Bytes& highest = walk.phases[static_cast<size_t>(when.phase)];
         highest = std::max(highest, walk.requested);
-        live_[event.address] = {event.bytes, event.stack, event.module, when.phase, when.backward, when.keeps_graphs};
+        live_[event.address] = {event.bytes,   event.stack,       event.module, when.phase,
+                                when.backward, when.keeps_graphs, number++};
         if (walk.requested > walk.highest) {
           walk.highest = walk.requested;
           walk.at = i;
@@ -174,20 +184,20 @@ class Walker {
   When At(const RecordedRefusal& refusal) { return phases_.Of(refusal); }
 
  private:
-  // Allocations that the history has lost, or that were made before it began.
-  static int64_t FirstAllocation(const Recording& recording) {
-    if (!recording.last) return 0;
-    const int64_t kept = std::ranges::count(recording.history, HistoryKind::kAllocate, &HistoryEvent::kind);
-    return std::max<int64_t>(recording.last->allocations - kept, 0);
-  }
-
   const Recording& recording_;
   Phases phases_;
   int64_t n_;  // allocations so far
   std::unordered_map<uint64_t, Held> live_;
 };
 
-HighMoment MomentAt(const Recording& recording, size_t end, bool refused) {
+// Whether no step of a training ran. Of a run that died while it computed with gradients nobody knows.
+bool IsInference(const Recording& recording, bool died) {
+  return recording.steps.empty() && std::ranges::all_of(recording.marks, [&](const Mark& mark) {
+           return mark.kind == MarkKind::kInference || (IsForward(mark) && !died);
+         });
+}
+
+HighMoment MomentAt(const Recording& recording, size_t end, bool refused, const std::vector<HeldKind>& kinds) {
   HighMoment moment;
   Walker walker(recording);
   const Walk walk = walker.To(end, &moment);
@@ -198,10 +208,11 @@ HighMoment MomentAt(const Recording& recording, size_t end, bool refused) {
     moment.keeps_graphs = when.keeps_graphs;
     moment.place = when.backward == nullptr ? CodePlace() : when.backward->place;
   }
+  if (moment.phase == RunPhase::kForward && IsInference(recording, refused)) moment.step = 0;
   moment.requested = walk.requested;
   moment.reserved = walk.reserved;
   moment.before_history = walk.unknown_free;
-  moment.rows = RowsOf(recording, walker.live());
+  moment.rows = RowsOf(recording, walker.live(), kinds);
   for (const auto& [address, held] : walker.live()) {
     if (held.keeps_graphs && held.module >= 0) moment.of_graphs += held.bytes;
   }
@@ -234,6 +245,7 @@ std::string_view Name(RunPhase phase) {
 
 std::string WhenText(const HighMoment& moment) {
   if (moment.phase == RunPhase::kSetup) return "before the first step";
+  if (moment.phase == RunPhase::kForward && moment.step == 0) return "in the forward";
   if (moment.phase != RunPhase::kEvaluation)
     return "in the " + std::string(Name(moment.phase)) +
            (moment.step == 0 ? "" : " of step " + std::to_string(moment.step));
@@ -290,24 +302,51 @@ CodePlace PlaceOf(const Recording& recording, int32_t stack) {
   return frames.empty() ? CodePlace() : recording.frames[static_cast<size_t>(frames.front())];
 }
 
+int64_t AllocationsBefore(const Recording& recording) {
+  if (!recording.last) return 0;
+  const int64_t kept = std::ranges::count(recording.history, HistoryKind::kAllocate, &HistoryEvent::kind);
+  return std::max<int64_t>(recording.last->allocations - kept, 0);
+}
+
+bool IsOfLibrary(const std::string& file) {
+  // ".../lib/python3.11/threading.py"; a package lies below site-packages or dist-packages, wherever that is.
+  return file.empty() || file.starts_with("<") || file.find("-packages/") != std::string::npos ||
+         file.find("/lib/python3") != std::string::npos;
+}
+
+CodePlace OwnPlaceOf(const Recording& recording, int32_t stack) {
+  if (stack < 0) return {};
+  for (const int32_t frame : recording.stacks[static_cast<size_t>(stack)]) {
+    const CodePlace& place = recording.frames[static_cast<size_t>(frame)];
+    if (!IsOfLibrary(place.file)) return place;
+  }
+  return PlaceOf(recording, stack);
+}
+
+CodePlace CallerOf(const Recording& recording, int32_t stack, const CodePlace& place) {
+  if (!IsOfLibrary(place.file)) return {};
+  CodePlace own = OwnPlaceOf(recording, stack);
+  return IsOfLibrary(own.file) ? CodePlace() : own;
+}
+
 std::array<Bytes, kRunPhases> PhasePeaks(const Recording& recording) {
   return Walker(recording).To(recording.history.size(), nullptr).phases;
 }
 
-HighMoment MomentOf(const Recording& recording) {
+HighMoment MomentOf(const Recording& recording, const std::vector<HeldKind>& kinds) {
   const Walk walk = Walker(recording).To(recording.history.size(), nullptr);
-  HighMoment moment = MomentAt(recording, walk.highest > Bytes() ? walk.at + 1 : 0, false);
+  HighMoment moment = MomentAt(recording, walk.highest > Bytes() ? walk.at + 1 : 0, false, kinds);
   moment.before_history = walk.unknown_free;
   if (HasNoSteps(recording)) moment.step = 0;
   return moment;
 }
 
-HighMoment MomentOfRefusal(const Recording& recording) {
+HighMoment MomentOfRefusal(const Recording& recording, const std::vector<HeldKind>& kinds) {
   size_t end = 0;
   for (size_t i = 0; i < recording.history.size(); ++i) {
     if (recording.history[i].kind == HistoryKind::kRefused) end = i;
   }
-  return MomentAt(recording, end, true);
+  return MomentAt(recording, end, true, kinds);
 }
 
 }  // namespace vramplan

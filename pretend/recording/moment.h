@@ -21,10 +21,28 @@ std::string_view Name(RunPhase phase);  // "setup", "forward", "backward", "upda
 
 inline constexpr size_t kRunPhases = 5;
 
-// The blocks of one line, asked for in one phase, and of one module.
+// What a block is for, as people who train and fine-tune tell them apart. kUntold: nobody said.
+enum class HeldKind : uint8_t {
+  kFrozenWeights,
+  kTrainedWeights,
+  kWeights,  // no optimizer has stepped that would tell which of the two
+  kBuffers,
+  kGradients,
+  kOptimizerState,
+  kInputs,
+  kActivations,
+  kOutputs,  // what the outermost module gives, and what the loss makes of it
+  kTemporaries,
+  kWorkspaces,
+  kUntold,
+};
+
+// The blocks of one line and its caller, asked for in one phase, of one kind and module.
 struct HeldRow {
-  CodePlace place;  // the innermost line that is not PyTorch's; of a backward the line that called it
+  CodePlace place;   // the innermost line that is not PyTorch's; of a backward the line that called it
+  CodePlace caller;  // where `place` is a library's: the script's own line that led to it; no file: there is none
   std::string module;
+  HeldKind kind = HeldKind::kUntold;
   RunPhase phase = RunPhase::kSetup;
   int64_t blocks = 0;
   Bytes bytes;
@@ -33,8 +51,8 @@ struct HeldRow {
 
 struct HighMoment {
   Bytes requested, reserved;
-  int64_t step = 0;  // 0: before the first one began to compute, or there are none; of an evaluation the step that it
-                     // follows
+  // 0: before the first one began to compute, or there are none; of an evaluation the step that it follows
+  int64_t step = 0;
   RunPhase phase = RunPhase::kSetup;
   CodePlace place;              // of the allocation that reached it
   std::vector<HeldRow> rows;    // the largest first
@@ -43,11 +61,11 @@ struct HighMoment {
   bool before_history = false;  // blocks were freed that the history does not have: its beginning is lost
 };
 
-// Of the whole run, or until its last refusal when `at_refusal`.
-HighMoment MomentOf(const Recording& recording);
-HighMoment MomentOfRefusal(const Recording& recording);
+// Of the whole run, or until its last refusal. `kinds`: of the allocations of the history, in their order; may be empty.
+HighMoment MomentOf(const Recording& recording, const std::vector<HeldKind>& kinds = {});
+HighMoment MomentOfRefusal(const Recording& recording, const std::vector<HeldKind>& kinds = {});
 
-// "before the first step", "in the backward of step 2", "in the evaluation after step 50, with gradients".
+// "before the first step", "in the forward" of an inference, "in the backward of step 2", "in the evaluation after step 50, with gradients".
 std::string WhenText(const HighMoment& moment);
 
 // Which marks are forwards of an evaluation. A step's forward comes in each step, from the same line; an evaluation's does
@@ -58,8 +76,17 @@ std::vector<bool> EvaluationsOf(const Recording& recording);
 // The highest requested bytes while each phase ran, by RunPhase; a phase that never ran has 0.
 std::array<Bytes, kRunPhases> PhasePeaks(const Recording& recording);
 
+// Allocations that the history has lost, or that were made before it began.
+int64_t AllocationsBefore(const Recording& recording);
+
 // The line of a stack that is not PyTorch's, the innermost; the innermost of all when there is no other. An empty stack
 // gives an empty place.
 CodePlace PlaceOf(const Recording& recording, int32_t stack);
+// Whether a file is of a package or of Python itself, or generated: nobody's own.
+bool IsOfLibrary(const std::string& file);
+// The innermost line of a stack that is the script's own; where there is none, PlaceOf.
+CodePlace OwnPlaceOf(const Recording& recording, int32_t stack);
+// The script's own line behind a library's `place`; no file: `place` is its own, or no own line led there.
+CodePlace CallerOf(const Recording& recording, int32_t stack, const CodePlace& place);
 
 }  // namespace vramplan

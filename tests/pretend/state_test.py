@@ -102,6 +102,43 @@ if not missing("lightning"):
 _, answer = run(of("decorated.py"))
 is_("decorated.py: modules", sorted({place["module"] for place in answer["places"]} - {""})[0], "0")
 
+# A search for a batch size, which catches that memory ran out: the figures of what then succeeds.
+SEARCH = """
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 1024)).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+def train(batch):
+    model(torch.zeros(batch, 1024, device="cuda")).mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+batch = %d
+while True:
+    try:
+        train(batch)
+        break
+    except torch.cuda.OutOfMemoryError:
+        optimizer.zero_grad()
+        torch.cuda.empty_cache()
+        batch //= 2
+for _ in range(3):
+    train(batch)
+"""
+_, searched = text(SEARCH % (1 << 20))
+_, alone = text(SEARCH % (1 << 18))
+is_("a search: steps", searched["steps"], alone["steps"])
+is_("a search: peak", searched["peak"], alone["peak"])
+is_("a search: told", [note["code"] for note in searched["notes"]].count("out-of-memory-caught"), 1)
+kinds = {place["kind"] for place in alone["places"]}
+is_("kinds", kinds >= {"trained_weights", "optimizer_state", "activations"}, True)
+
+# What cuDNN keeps of a recurrent network is told, in training alone.
+RECURRENT = "import torch\nmodel = torch.nn.LSTM(8, 8).cuda()\nout = model(torch.zeros(4, 2, 8, device='cuda'))[0]\n"
+for code, told in (("out.sum().backward()\n", 1), ("", 1)):
+    _, answer = text(RECURRENT + code)
+    is_("LSTM", [note["code"] for note in answer["notes"]].count("recurrent-not-counted"), told)
+_, answer = text("import torch\ntorch.set_grad_enabled(False)\n" + RECURRENT)
+is_("LSTM without gradients", [note["code"] for note in answer["notes"]].count("recurrent-not-counted"), 0)
+
 # Several processes.
 _, answer = run(of("shared_card.py"), options=("--gpu-memory", "1GiB"), code=3)
 is_("two on a card", (answer["verdict"], answer["together"]), ("does-not-fit", {"processes": 2, "held": 600 << 20}))

@@ -1,6 +1,7 @@
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/script.h"
 #include "planner/report/script_growth.h"
+#include "planner/report/script_holders.h"
 #include "planner/report/script_seen.h"
 
 namespace vramplan {
@@ -57,16 +58,6 @@ Json ScriptGpuJson(const ScriptReport& report) {
   return json;
 }
 
-Json PlacesJson(const HighMoment& moment) {
-  Json places = Json::Array();
-  for (const HeldRow& row : moment.rows) {
-    Json json = PlaceJson(row.place);
-    json.Set("module", row.module).Set("phase", Name(row.phase)).Set("blocks", row.blocks).Set("bytes", row.bytes);
-    places.Push(std::move(json));
-  }
-  return places;
-}
-
 Json ByValueJson(const Recording& recording) {
   Json rows = Json::Array();
   for (const ByValue& value : recording.by_value) {
@@ -119,7 +110,7 @@ Json ToJson(const ScriptReport& report, Json largest) {
       .Set("on_a_larger_card", report.on_a_larger_card ? Json(*report.on_a_larger_card) : Json())
       .Set("steps", ScriptStepsJson(recording))
       .Set("peak", std::move(peak))
-      .Set("places", PlacesJson(report.moment))
+      .Set("places", PlacesJson(report.moment.rows))
       .Set("growth", growth ? ToJson(*growth) : Json())
       .Set("seen", NotSeenJson(report))
       .Set("oom", OutOfMemoryJson(report))

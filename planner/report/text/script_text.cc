@@ -1,14 +1,12 @@
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
-#include <tuple>
 
 #include "graph/base/check.h"
 #include "graph/base/text_table.h"
 #include "planner/report/parts/model_facts.h"
 #include "planner/report/script.h"
 #include "planner/report/script_growth.h"
+#include "planner/report/script_holders.h"
 #include "planner/report/script_places.h"
 #include "planner/report/script_seen.h"
 #include "planner/report/writing/numbers.h"
@@ -17,11 +15,6 @@ namespace vramplan {
 namespace {
 
 using enum TextTable::Align;
-
-std::string ScriptPlaceText(const CodePlace& place) {
-  if (place.file.empty()) return "(no line of Python)";
-  return ShortFile(place.file) + ":" + std::to_string(place.line) + " " + place.function;
-}
 
 // `growth`: of a script that would go on; it does not simply fit.
 std::string ScriptFirstLine(const ScriptReport& report, const std::optional<ScriptGrowth>& growth) {
@@ -32,22 +25,13 @@ std::string ScriptFirstLine(const ScriptReport& report, const std::optional<Scri
   if (report.oom) {
     return name + " does not fit on " + card + ": it " + RefusalText(report);
   }
-  if (report.verdict == Verdict::kDoesNotFit) {
-    return name + " does not fit on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (" +
-           ToString(needs - has) + " too much)";
-  }
   if (!report.card_given) return name + " takes " + ToString(needs) + " on a card (likely; none was named)";
   if (growth && growth->full) {
     return name + " fits on " + card + " up to step " + std::to_string(*growth->full - 1) + ", and grows: needs " +
            ToString(needs) + " of " + ToString(has) + " after " + std::to_string(report.recording.steps.size()) +
            " steps (" + ToString(has - needs) + " free)";
   }
-  if (report.verdict == Verdict::kTight) {
-    return name + " is tight on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " and may need " +
-           ToString(report.band.device().high);
-  }
-  return name + " fits on " + card + ": needs " + ToString(needs) + " of " + ToString(has) + " (fits, " +
-         ToString(has - needs) + " free)";
+  return name + " " + CardVerdictText(report.verdict, card, report.band.device(), has);
 }
 
 std::string EndText(const ScriptReport& report) {
@@ -64,7 +48,8 @@ std::string EndText(const ScriptReport& report) {
   if (recording.end == "seconds") text += ", then its time was over";
   if (recording.end == "loop")
     text += ", then it was stopped in a loop that only reads values (they are all zero here)";
-  if (recording.end == "exit") text += report.oom ? ", then it ran out of memory" : ", then it ended by itself";
+  if (recording.end == "exit" && !report.oom) text += ", then it ended by itself";
+  if (recording.end == "exit" && report.oom && steps > 0) text += ", then it ran out of memory";
   if (recording.end.empty()) text += ", then it was killed";
   if (recording.ranks > 1)
     text += "; rank " + std::to_string(recording.rank) + " of " + std::to_string(recording.ranks);
@@ -80,93 +65,39 @@ std::string PrintScriptSteps(const ScriptReport& report, const Style& style) {
   const auto row = [&](const std::string& name, const Counters& peak, const std::string& left) {
     table.AddRow({name, ToString(peak.requested), ToString(peak.allocated), ToString(peak.reserved), left});
   };
-  // A long run: the first and the last ones say it.
+  // A long run: the first and the last ones say it, and those that reached what no other did.
   constexpr size_t kEnds = 5;
   const size_t count = recording.steps.size();
-  for (size_t i = 0; i < count; ++i) {
-    if (count > 2 * kEnds && i == kEnds) {
-      table.AddRow({"...", "", "", "", ""});
-      i = count - kEnds;
+  const Counters highest = recording.peak();
+  std::array reached = {false, false, false};
+  const auto reaches = [&](const Counters& peak) {
+    const std::array now = {peak.requested >= highest.requested, peak.allocated >= highest.allocated,
+                            peak.reserved >= highest.reserved};
+    bool fresh = false;
+    for (size_t i = 0; i < now.size(); ++i) {
+      fresh = fresh || (now[i] && !reached[i]);
+      reached[i] = reached[i] || now[i];
     }
+    return fresh;
+  };
+  bool left_out = false;
+  for (size_t i = 0; i < count; ++i) {
     const RecordedStep& step = recording.steps[i];
-    row(std::to_string(step.step), step.peak, ToString(step.after.allocated));
+    const bool shown = reaches(step.peak) || count <= 2 * kEnds || i < kEnds || i >= count - kEnds;
+    if (shown) {
+      row(std::to_string(step.step), step.peak, ToString(step.after.allocated));
+    } else if (!left_out) {
+      table.AddRow({"...", "", "", "", ""});
+    }
+    left_out = !shown;
   }
-  const bool more = recording.last && recording.end != "steps" &&
-                    (count == 0 || recording.last->allocations > recording.steps.back().allocations);
+  const bool more = recording.last &&
+                    (count == 0 || recording.last->allocations > recording.steps.back().allocations) &&
+                    (recording.end != "steps" || reaches(recording.last->peak));
   if (more) row(count == 0 ? "the run" : "then", recording.last->peak, ToString(recording.last->now.allocated));
   table.AddRule();
   row("highest", recording.peak(), "");
   return table.Print(style.width);
-}
-
-struct Line {
-  CodePlace place;
-  RunPhase phase = RunPhase::kSetup;
-  std::set<std::string> modules;
-  int64_t blocks = 0;
-  Bytes bytes;
-};
-
-// One row a line of Python and phase, whatever the module.
-std::vector<Line> LinesOf(const HighMoment& moment) {
-  std::map<std::tuple<CodePlace, RunPhase>, Line> lines;
-  for (const HeldRow& row : moment.rows) {
-    Line& line = lines[{row.place, row.phase}];
-    line.place = row.place;
-    line.phase = row.phase;
-    if (!row.module.empty()) line.modules.insert(row.module);
-    line.blocks += row.blocks;
-    line.bytes += row.bytes;
-  }
-  std::vector<Line> sorted;
-  for (auto& [key, line] : lines) sorted.push_back(std::move(line));
-  std::ranges::stable_sort(sorted, [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
-  return sorted;
-}
-
-std::string ModulesText(const std::set<std::string>& modules) {
-  if (modules.empty()) return "";
-  if (modules.size() == 1) return *modules.begin();
-  return *modules.begin() + " and " + std::to_string(modules.size() - 1) + " more";
-}
-
-std::string PrintMoment(const ScriptReport& report, const Style& style) {
-  const HighMoment& moment = report.moment;
-  if (moment.rows.empty()) return "";
-  TextTable table({{"held by", kLeft, true},
-                   {"asked for in", kLeft},
-                   {"module", kLeft, true},
-                   {"blocks", kRight},
-                   {"", kRight},
-                   {"", kRight}});
-  const std::vector<Line> lines = LinesOf(moment);
-  constexpr size_t kShown = 12;
-  Bytes sum, rest;
-  int64_t rest_blocks = 0;
-  const auto share = [&](Bytes bytes) {
-    return Formatted("%.1f %%",
-                     100.0 * static_cast<double>(bytes.count()) / static_cast<double>(moment.requested.count()));
-  };
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const Line& line = lines[i];
-    sum += line.bytes;
-    if (i >= kShown && lines.size() > kShown + 1) {
-      rest += line.bytes;
-      rest_blocks += line.blocks;
-      continue;
-    }
-    table.AddRow({ScriptPlaceText(line.place), std::string(Name(line.phase)), ModulesText(line.modules),
-                  std::to_string(line.blocks), ToString(line.bytes), share(line.bytes)});
-  }
-  if (rest_blocks > 0) {
-    table.AddRow({std::to_string(lines.size() - kShown) + " more lines", "", "", std::to_string(rest_blocks),
-                  ToString(rest), share(rest)});
-  }
-  VRAMPLAN_CHECK(sum == moment.requested);
-  table.AddRule();
-  table.AddRow({"requested", "", "", "", ToString(sum), ""});
-  const std::string title = report.oom ? "when it failed:" : "at the peak, " + WhenText(moment) + ":";
-  return "\n" + title + "\n" + table.Print(style.width);
 }
 
 std::string PrintProcesses(const ScriptReport& report, const Style& style) {
@@ -207,7 +138,7 @@ std::string PrintOutOfMemory(const ScriptReport& report) {
 
 std::string RefusalText(const ScriptReport& report) {
   return "runs out of memory " + WhenText(report.moment) + ": " + ToString(report.oom->asked) +
-         " more did not fit at " + ScriptPlaceText(report.oom->place);
+         " more did not fit at " + LineText(report.oom->place) + FunctionText(report.oom->place);
 }
 
 std::string PrintRanks(const std::vector<ScriptProcess>& ranks, const Style& style) {
@@ -255,8 +186,11 @@ std::string PrintScript(const ScriptReport& report, const Style& style) {
   if (growth) line(GrowthText(*growth));
   line(EndText(report));
   text += "\n" + PrintScriptSteps(report, style);
-  text += PrintMoment(report, style);
-  if (const std::string band = PrintBand(report.band, style); !band.empty()) text += "\n" + band;
+  text +=
+      PrintHeld(report.oom ? "when it failed" : "at the peak, " + WhenText(report.moment), report.moment.rows, style);
+  // Of a run that died it would be how sure the bytes are that it had until then.
+  const std::string band = report.oom ? "" : PrintBand(report.band, style);
+  if (!band.empty()) text += "\n" + band;
   text += PrintProcesses(report, style);
   const std::string ranks = PrintRanks(report.processes, style);
   return ranks.empty() ? text : text + "\n" + ranks;

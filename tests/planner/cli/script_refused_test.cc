@@ -122,15 +122,15 @@ TEST_CASE("what cannot be answered is one line") {
        "vramplan_test_train.sh: had not used the card when its time was over (hint: give it more with --seconds)"},
       {"--gpu t4",
        {failed, kCard, "exit 1"},
-       "vramplan_test_train.sh: ended with exit code 1 after 1 steps: builtins.TypeError: not callable (hint: its own "
+       "vramplan_test_train.sh: ended with exit code 1 after 1 step: builtins.TypeError: not callable (hint: its own "
        "output stands above)"},
       {"--gpu t4",
        {failed + "by-value\tunique()\t1\t/x/loss.py\t402\tloss\n", kCard, "exit 1"},
-       "vramplan_test_train.sh: ended with exit code 1 after 1 steps: builtins.TypeError: not callable (hint: its own "
+       "vramplan_test_train.sh: ended with exit code 1 after 1 step: builtins.TypeError: not callable (hint: its own "
        "output stands above; unique() at /x/loss.py:402 gave a shape that depends on values, which are zeros here)"},
       {"--gpu t4",
        {kRecording, kCard, "kill -9 $$"},
-       "vramplan_test_train.sh: was ended by signal 9 after 1 steps (hint: its own output stands above)"},
+       "vramplan_test_train.sh: was ended by signal 9 after 1 step (hint: its own output stands above)"},
       {"--gpu-memory 100MiB",
        {kWhole, kCard},
        "a card of 100.00 MiB: its context alone takes 350.00 MiB of 100.00 MiB: nothing is left (hint: name a larger "

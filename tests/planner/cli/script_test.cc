@@ -47,7 +47,7 @@ TEST_CASE("that a script was ended may look like a crash to what started it") {
   // A process that began and told nothing is a crash.
   const std::string silent = "cd $VRAMPLAN_RECORDING; : >1.began; : >2.began; exit 1";
   CHECK(Run("--gpu t4", {kWhole, kCard, silent}).err ==
-        "vramplan: vramplan_test_train.sh: ended with exit code 1 after 1 steps (hint: its own output stands above)\n");
+        "vramplan: vramplan_test_train.sh: ended with exit code 1 after 1 step (hint: its own output stands above)\n");
 }
 
 TEST_CASE("why a script was over") {
@@ -149,25 +149,11 @@ TEST_CASE("one rank of many") {
             .err.starts_with("warning: --gpus 4: the script ran as one of 1 ranks\n"));
 }
 
-// Three blocks that are told, by parameters, states and gradients, one that is not, and a forward's that outlives it.
-std::string OfCategories() {
-  std::string recording = kWhole;
-  const size_t end = recording.find("f\t2000000000");
-  recording.insert(end,
-                   "tag\tparameters\t4\t1000000000\ntag\tgradients\t4\t4000000000\n"
-                   "tag\toptimizer_state\t4\t5000000000\n");
-  const size_t forward = recording.find("a\t2000000000");
-  recording.insert(forward, "at\tforward\n");
-  const size_t backward = recording.find("a\t4000000000");
-  recording.insert(backward, "at\tbackward\n");
-  return recording;
-}
-
 TEST_CASE("the bytes of a rank by category, as fit gives them of its record") {
   const std::string script =
       "[ \"$VRAMPLAN_DETAILS\" = 1 ] || exit 9\ncd $VRAMPLAN_RECORDING\n"
       "cat >of_rank <<'end_of_file'\n" +
-      OfCategories() +
+      kWhole +
       "end_of_file\n"
       "rank() { sed \"s/^rank.*/rank\\t$1\\t$WORLDS/\" of_rank >$$0$1.recording\n"
       "printf 'vramplan.card/1\\ncard\\t0\\t2000000000\\t0\\t800000000\\n' >$$0$1.card; }\n";
@@ -203,11 +189,9 @@ TEST_CASE("the bytes of a rank by category, as fit gives them of its record") {
   };
   CHECK(categories(fit).find("\"parameters\": 200000000") != std::string::npos);
   CHECK(categories(run) == categories(fit));
-  // What tensors are for is asked of ranks alone, and several cards of one process have one history.
-  const std::string unasked = "[ -z \"$VRAMPLAN_DETAILS\" ]";
-  CHECK(Run("--gpu t4", {OfCategories(), kCard, unasked}).out.find("by category") == std::string::npos);
-  CHECK(Run("--gpu t4 --gpus 2 --one-process", {OfCategories(), kCard, unasked}).out.find("by category") ==
-        std::string::npos);
+  // Several cards of one process have one history.
+  CHECK(Run("--gpu t4", {kWhole, kCard}).out.find("by category") == std::string::npos);
+  CHECK(Run("--gpu t4 --gpus 2 --one-process", {kWhole, kCard}).out.find("by category") == std::string::npos);
 }
 
 TEST_CASE("what a rank is given") {
@@ -321,22 +305,22 @@ TEST_CASE("a shape that comes from values is told with its line") {
 TEST_CASE("what was recorded can be replayed") {
   const ScratchFile stream("stream.csv");
   const std::string expected =
-      "op,id,bytes,step,phase,category,element,module,file,line,function\n"
-      "reserved,,800000000,0,setup,,,,,,\n"
-      "alloc,0,200000000,0,setup,inputs,,,/x/train.py,6,main\n"
-      "alloc,1,60000000,0,setup,inputs,,blocks.0,/v/lib/site-packages/timm/layers.py,20,forward\n"
-      "alloc,2,40000000,0,setup,inputs,,blocks.1,/v/lib/site-packages/timm/layers.py,20,forward\n"
-      "alloc,3,200000000,0,setup,inputs,,,,,\n"
-      "alloc,4,200000000,0,setup,inputs,,,/x/train.py,6,main\n"
-      "free,1,60000000,0,setup,,,,,,\n"
-      "free,2,40000000,0,setup,,,,,,\n";
+      "op,id,bytes,step,phase,category,element,module,file,line,function,caller\n"
+      "reserved,,800000000,0,setup,,,,,,,\n"
+      "alloc,0,200000000,0,setup,parameters,4,,/x/train.py,6,main,\n"
+      "alloc,1,60000000,1,forward,activations,,blocks.0,/v/lib/site-packages/timm/layers.py,20,forward,/x/train.py:6\n"
+      "alloc,2,40000000,1,forward,activations,,blocks.1,/v/lib/site-packages/timm/layers.py,20,forward,/x/train.py:6\n"
+      "alloc,3,200000000,1,backward,gradients,4,,/x/train.py,11,main,\n"
+      "alloc,4,200000000,1,update,optimizer_state,4,,/x/train.py,6,main,\n"
+      "free,1,60000000,1,update,,,,,,,\n"
+      "free,2,40000000,1,update,,,,,,,\n";
   CHECK(Run("--gpu t4 --force --record " + stream.path(), {kWhole, kCard}).exit_code == 0);
   CHECK(stream.Bytes() == expected);
   CHECK(Do("replay " + stream.path()).out.find("667.57 MiB") != std::string::npos);
   // A cache that the script gave back, segment by segment; then one that the card took back. An earlier record is ours.
   const std::string gone = std::string(kRecording) + "u\t4096\t1\nu\t4097\t1\nend\tsteps\t2.0\n";
   Run("--gpu t4 --record " + stream.path(), {gone, kCard});
-  CHECK(stream.Bytes() == expected + "empty_cache,,,0,setup,,,,,,\n");
+  CHECK(stream.Bytes() == expected + "empty_cache,,,1,update,,,,,,,\n");
   Run("--gpu-memory 2GB --record " + stream.path(), {kFull, kCard, "exit 1"});
   CHECK(stream.Bytes() == expected);
   // A file of somebody else's stays.
@@ -375,7 +359,7 @@ TEST_CASE("one process with two cards: a row for each, and no ranks") {
   const std::string failed =
       std::string(kRecording) + "failed\ttorch.AcceleratorError\tCUDA error: invalid device ordinal\nend\texit\t1\n";
   CHECK(Run("--gpu t4", {failed, kCard, "exit 1"}).err ==
-        "vramplan: vramplan_test_train.sh: ended with exit code 1 after 1 steps: torch.AcceleratorError: CUDA error: "
+        "vramplan: vramplan_test_train.sh: ended with exit code 1 after 1 step: torch.AcceleratorError: CUDA error: "
         "invalid device ordinal (hint: the pretend machine has 1 card: --gpus 2 --one-process gives two to one "
         "process)\n");
 }

@@ -61,12 +61,47 @@ TEST_CASE("what does not fit is run once more on a card that is never full") {
                              "then cat full; else cat whole; fi >$$.recording\n"
                              "printf 'vramplan.card/1\\ncard\\t0\\t2000000000\\t0\\t800000000\\n' >$$.card\n"
                              "! echo \"$VRAMPLAN_PRETEND_GPU\" | grep -q 'usable 2000000000'";
-  const Said said = Run("--gpu-memory 2000000000B", {"", "", script});
+  const ScratchFile record("endless.csv");
+  const Said said = Run("--gpu-memory 2000000000B --force --record " + record.path(), {"", "", script});
   CHECK(said.exit_code == 3);
   const std::string text = OnOneLine(said.out);
   CHECK(text.find("on a card that is never full it takes 1.09 GiB") != std::string::npos);
-  CHECK(text.find("the smallest card that holds it: ") != std::string::npos);
+  // Its record is that of the second run, and says the same of every card.
+  const std::string matrix = OnOneLine(Do("fit " + record.path() + " --gpu all").out);
+  const std::string holds = "the smallest card that holds it: ", smallest = "the smallest is ";
+  REQUIRE(text.find(holds) != std::string::npos);
+  REQUIRE(matrix.find(smallest) != std::string::npos);
+  const std::string card = text.substr(text.find(holds) + holds.size());
+  CHECK(matrix.substr(matrix.find(smallest) + smallest.size()).starts_with(card.substr(0, card.find(" ("))));
+  const Said fit = Do("fit " + record.path() + " --gpu-memory 1100MiB");
+  CHECK(fit.FirstLine().find("does not fit on a card of 1.07 GiB as recorded: needs 1.09 GiB") != std::string::npos);
   CHECK(text.find("next: --try, --largest") != std::string::npos);
+}
+
+// Of twelve steps the seventh is the highest, and an evaluation after the last one reserves still more.
+TEST_CASE("every row that reached what no other did is shown") {
+  std::string recording = kRecording;
+  recording.erase(recording.find("step\t1\t"), recording.find("frame\t0") - recording.find("step\t1\t"));
+  const auto levels = [](int n) { return "\t" + std::to_string(n) + "000000\t" + std::to_string(n) + "000000"; };
+  for (int step = 1; step <= 12; ++step) {
+    const int peak = step == 7 ? 650 : 600;
+    recording +=
+        "step\t" + std::to_string(step) + "\t5" + levels(peak) + "\t700000000" + levels(500) + "\t700000000\t1.0\n";
+  }
+  recording += "last\t6" + levels(650) + "\t900000000" + levels(600) + "\t900000000" + levels(500) +
+               "\t900000000\t0\nend\tsteps\t2.0\n";
+  const std::string text = OnOneLine(Run("--gpu t4", {recording, kCard}).out);
+  CHECK(text.find(" ... 7 619.89 MiB 619.89 MiB") != std::string::npos);
+  CHECK(text.find("then 572.20 MiB 572.20 MiB 858.31 MiB") != std::string::npos);
+}
+
+TEST_CASE("COLUMNS says how wide the answer is") {
+  for (const int width : {60, 80, 100, 140}) {
+    const ScopedVariable columns("COLUMNS", std::to_string(width).c_str());
+    const std::string text = Run("--gpu t4", {kWhole, kCard}).out;
+    for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+      CHECK(text.find('\n', at) - at <= static_cast<size_t>(width));
+  }
 }
 
 TEST_CASE("a name that nobody uses is refused, and the largest number is written back") {

@@ -186,7 +186,7 @@ TEST_CASE("page: of a script's run, its record, and every card") {
 
 TEST_CASE("page: of a run it has the lines of Python, and how sure it is") {
   const Said run = testing::Run("--gpu t4 --format html", {testing::kWhole, testing::kCard});
-  CHECK_NE(run.out.find("Lines of Python that hold it at the peak"), std::string::npos);
+  CHECK_NE(run.out.find("Who holds it at the peak"), std::string::npos);
   CHECK_NE(run.out.find("How sure it is"), std::string::npos);
 }
 

@@ -92,15 +92,15 @@ TEST_CASE(
                            "free,3,65536,1,update,,,,,,\n"
                            "free,0,65536,2,update,,,,,,\n";
   CHECK(PrintRecord(WithSmallStates(ReadRecord(text, "r").value())) ==
-        kHead +
-            "alloc,0,16384,1,update,optimizer_state,1,,,,\n"
-            "alloc,5,1024,1,update,optimizer_state,4,,,,\n"
-            "alloc,6,1024,1,update,optimizer_state,4,,,,\n"
-            "alloc,4,256,1,update,optimizer_state,4,,,,\n"
-            "alloc,1,8192,1,update,optimizer_state,4,,,,\n"
-            "alloc,2,65536,1,update,optimizer_state,2,,,,\n"
-            "free,0,16384,2,update,,,,,,\n"
-            "free,4,256,2,update,,,,,,\n");
+        std::string(kRecordColumns) + std::string(kCallerColumn) + "\n" +
+            "alloc,0,16384,1,update,optimizer_state,1,,,,,\n"
+            "alloc,5,1024,1,update,optimizer_state,4,,,,,\n"
+            "alloc,6,1024,1,update,optimizer_state,4,,,,,\n"
+            "alloc,4,256,1,update,optimizer_state,4,,,,,\n"
+            "alloc,1,8192,1,update,optimizer_state,4,,,,,\n"
+            "alloc,2,65536,1,update,optimizer_state,2,,,,,\n"
+            "free,0,16384,2,update,,,,,,,\n"
+            "free,4,256,2,update,,,,,,,\n");
 }
 
 }  // namespace

@@ -51,26 +51,26 @@ constexpr const char* kRecorded =
     "end\tsteps\t1\n";
 
 constexpr const char* kRecord =
-    "op,id,bytes,step,phase,category,element,module,file,line,function\n"
-    "cudnn,,,0,setup,,,,,,\n"
-    "reserved,,3,0,setup,,,,,,\n"
-    "alloc,0,65536,0,setup,parameters,4,,train;1.py,6,main\n"
-    "alloc,1,4096,0,setup,inputs,2,,train;1.py,6,main\n"
-    "enter,,,1,forward,,,layers.0,,,\n"
-    "alloc,2,8192,1,forward,activations,,layers.0,model.py,20,forward\n"
-    "alloc,3,512,1,forward,temporaries,,layers.0,model.py,20,forward\n"
-    "free,3,512,1,forward,,,,,,\n"
-    "leave,2,,1,forward,,,layers.0,,,\n"
-    "free,1,4096,1,forward,,,,,,\n"  // until something is allocated it is the forward's
-    "alloc,4,512,1,loss,activations,,,train;1.py,6,main\n"
-    "alloc,5,65536,1,backward,gradients,4,,,,\n"
-    "free,2,8192,1,backward,,,,,,\n"
-    "alloc,6,65536,1,update,optimizer_state,4,,train;1.py,6,main\n"
-    "alloc,7,1024,1,update,temporaries,,,train;1.py,6,main\n"
-    "free,7,1024,1,update,,,,,,\n"
-    "free,5,65536,1,zero_grad,,,,,,\n"  // of the step that is over
-    "empty_cache,,,1,update,,,,,,\n"
-    "alloc,8,4096,2,forward,activations,,,train;1.py,6,main\n";
+    "op,id,bytes,step,phase,category,element,module,file,line,function,caller\n"
+    "cudnn,,,0,setup,,,,,,,\n"
+    "reserved,,3,0,setup,,,,,,,\n"
+    "alloc,0,65536,0,setup,parameters,4,,train;1.py,6,main,\n"
+    "alloc,1,4096,0,setup,inputs,2,,train;1.py,6,main,\n"
+    "enter,,,1,forward,,,layers.0,,,,\n"
+    "alloc,2,8192,1,forward,outputs,,layers.0,model.py,20,forward,\n"
+    "alloc,3,512,1,forward,temporaries,,layers.0,model.py,20,forward,\n"
+    "free,3,512,1,forward,,,,,,,\n"
+    "leave,2,,1,forward,,,layers.0,,,,\n"
+    "free,1,4096,1,forward,,,,,,,\n"  // until something is allocated it is the forward's
+    "alloc,4,512,1,loss,outputs,,,train;1.py,6,main,\n"
+    "alloc,5,65536,1,backward,gradients,4,,,,,\n"
+    "free,2,8192,1,backward,,,,,,,\n"
+    "alloc,6,65536,1,update,optimizer_state,4,,train;1.py,6,main,\n"
+    "alloc,7,1024,1,update,temporaries,,,train;1.py,6,main,\n"
+    "free,7,1024,1,update,,,,,,,\n"
+    "free,5,65536,1,zero_grad,,,,,,,\n"  // of the step that is over
+    "empty_cache,,,1,update,,,,,,,\n"
+    "alloc,8,4096,2,forward,activations,,,train;1.py,6,main,\n";
 
 TEST_CASE("a recording becomes a record: steps, phases, categories, what modules give") {
   const Result<Recording> recording = ReadRecording("r", kRecorded);

@@ -71,11 +71,18 @@ TEST_CASE("the highest moment: who holds it, from where, in which phase") {
   const CodePlace sgd = {"/v/site-packages/torch/optim/sgd.py", 55, "_init_group"};
   CHECK(moment.place == sgd);  // no line but PyTorch's
   const std::vector<HeldRow> rows = {
-      {sgd, "", RunPhase::kBackward, 1, Bytes::Of(300)},
-      {{"train.py", 12, "main"}, "", RunPhase::kUpdate, 1, Bytes::Of(200)},
-      {{"train.py", 6, "main"}, "", RunPhase::kSetup, 1, Bytes::Of(100)},
-      {{"train.py", 11, "main"}, "", RunPhase::kBackward, 1, Bytes::Of(100)},  // the line that called backward()
-      {{"/v/site-packages/timm/layers.py", 20, "forward"}, "conv", RunPhase::kForward, 1, Bytes::Of(40)},
+      {sgd, {}, "", HeldKind::kUntold, RunPhase::kBackward, 1, Bytes::Of(300)},
+      {{"train.py", 12, "main"}, {}, "", HeldKind::kUntold, RunPhase::kUpdate, 1, Bytes::Of(200)},
+      {{"train.py", 6, "main"}, {}, "", HeldKind::kUntold, RunPhase::kSetup, 1, Bytes::Of(100)},
+      // The line that called backward().
+      {{"train.py", 11, "main"}, {}, "", HeldKind::kUntold, RunPhase::kBackward, 1, Bytes::Of(100)},
+      {{"/v/site-packages/timm/layers.py", 20, "forward"},
+       {"train.py", 6, "main"},
+       "conv",
+       HeldKind::kUntold,
+       RunPhase::kForward,
+       1,
+       Bytes::Of(40)},
   };
   CHECK(moment.rows == rows);
   const std::array<Bytes, kRunPhases> peaks = PhasePeaks(*recording);
@@ -211,6 +218,20 @@ TEST_CASE("what no_grad would free is what the modules of an evaluation hold") {
   const HighMoment moment = MomentOf(*recording);
   CHECK(WhenText(moment) == "in the evaluation after step 1, with gradients");
   CHECK(moment.of_graphs == Bytes::Of(96));
+}
+
+TEST_CASE("an inference has no step") {
+  const std::string text =
+      "vramplan.recording/1\nmark\tinference\t1\tt.py\t6\tm\tnet\nlast\t2\t4\t4\t4\t0\t0\t0\t0\t0\t0\t0\n"
+      "stack\t0\t\na\t1\t8\t0\t\na\t2\t4\t0\tnet\nend\texit\t1\n";
+  CHECK(WhenText(MomentOf(ReadRecording("r", text).value())) == "in the forward");
+  // One that dies with gradients may have been the first step of a training.
+  std::string died = text;
+  died.replace(died.find("inference"), 9, "forward");
+  CHECK(WhenText(MomentOf(ReadRecording("r", died).value())) == "in the forward");
+  died.insert(died.find("last"), "out-of-memory\t2\t99\t9\t9\t9\t9\t9\tt.py\t6\tm\n");
+  died.insert(died.find("end\t"), "o\t0\t99\n");
+  CHECK(WhenText(MomentOfRefusal(ReadRecording("r", died).value())) == "in the forward of step 1");
 }
 
 TEST_CASE("a run that allocated nothing") {
