@@ -47,8 +47,6 @@ constexpr NameHabit kCopiedCodeNames[] = {
     // openai/gpt-2 and its children (karpathy/nanoGPT, model.py; transformers, modeling_gpt2.py): tok_emb, pos_emb
     {"wte", NameHabit::Of::kNamedResult},
     {"wpe", NameHabit::Of::kNamedResult},
-    {"query_embed.weight", NameHabit::Of::kLearnedQueries},  // facebookresearch/detr, models/backbone.py: BackboneBase
-    {"fpn_bottleneck", NameHabit::Of::kRenamedList},         // mmsegmentation, decode_heads/uper_head.py: fpn_outs
     // openai/guided-diffusion, nn.py; CompVis/latent-diffusion, ldm/modules/diffusionmodules/util.py
     {"GroupNorm32", NameHabit::Of::kNormGoesBack},
     {"LayerNormFp32", NameHabit::Of::kNormGoesBack},  // mlfoundations/open_clip, transformer.py

@@ -62,14 +62,7 @@ struct NameHabit {
     kPoppedFeatures,   // x += x_down.pop(0), of what NAME.0`with` made: features are not kept, and sums are in place
     kNamedEmbeddings,  // embedding_output = self.embeddings(...): whatever of it is read in its caller's frame
     kNamedPatches,     // x = self.patch_embed(x); x = self._pos_embed(x), which joins and adds in a method of its own
-    kBuildsUnread,     // a model with this parameter builds, as large as each module of `with`'s first name, one of its
-                       // second, which its forward need not read; where a third is given the model has that too
-    kUnrunStages,    // what has this in its path reads the first maps of a module `with`, whose other stages never run
-    kPyramid,        // a list of this module's maps waits until the module `with` beside it is done
-    kDilatedStage,   // a stage of this name may keep the resolution, and its last map stands in the list all the same
-    kStemOfPyramid,  // what comes behind this stem, in front of all blocks, stands in the list for its resolution
-    kRenamedList,    // a list that is joined for this module gives its name to what was joined
-    kTurnsBoth,      // a model with this module turns queries and keys in one call, and both names stay until then
+    kTurnsBoth,        // a model with this module turns queries and keys in one call, and both names stay until then
     // Shapes of what nothing reads, which the dynamo exporter leaves out:
     kShapedLike,     // it is as large as `with` beside it
     kMeanOfNoise,    // a noisy layer adds to this parameter the product of the parameter and the buffer `with`
@@ -81,14 +74,9 @@ struct NameHabit {
     kCastToWeight,  // this linear's operand gets the type of its weight, in such a model
     kNormGoesBack,  // a class of this name norms x.float() and returns the type of x
     // Copies and what is kept:
-    kDenseBias,         // this table of position biases, looked up by `with`, is made contiguous where it was permuted
-    kDenseMap,          // a norm NAME1 beside `with`1 gives a map, which its caller makes contiguous
-    kCopiedInTraining,  // the convolution of this name, of exactly the class `with`, is given x.contiguous() in training
-    kCachedIndex,       // an index into this parameter is computed once for all forwards of evaluation
+    kDenseBias,    // this table of position biases, looked up by `with`, is made contiguous where it was permuted
+    kCachedIndex,  // an index into this parameter is computed once for all forwards of evaluation
     // What is not trained:
-    kFixedTable,      // this table, of a module that holds `with` too, has no gradient
-    kLearnedQueries,  // a model with this parameter trains of its backbone what kTrainedPart names
-    kTrainedPart,     // a part of the backbone `with`, whose norms are frozen
     kPublished,    // a network with this parameter and `with` is published with weights, or one of this name is loaded
     kPublishedIn,  // a published network has all but its head in a child of this name
     kTrainOnly,    // a module whose name begins so runs in model.train() only

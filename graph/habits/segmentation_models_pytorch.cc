@@ -26,15 +26,8 @@ constexpr FrameHabit kSegmentationModelsFrames[] = {
 };
 
 constexpr NameHabit kSegmentationModelsNames[] = {
-    {"norm", NameHabit::Of::kDenseMap, "patch_embed"},  // encoders/mix_transformer.py: norm1(x).contiguous()
-    {"encoder", NameHabit::Of::kNamedFeatures},         // base/model.py
-    {"encoder", NameHabit::Of::kPyramid, "segmentation_head"},
-    {"layer3", NameHabit::Of::kDilatedStage},  // encoders/_base.py: make_dilated
-    {"layer4", NameHabit::Of::kDilatedStage},
-    {"_conv_stem", NameHabit::Of::kStemOfPyramid},             // encoders/efficientnet.py
-    {"conv_stem", NameHabit::Of::kStemOfPyramid},              // encoders/timm_efficientnet.py
-    {".psp.blocks.", NameHabit::Of::kUnrunStages, "encoder"},  // decoders/pspnet/model.py: encoder_depth=3
-    {".aspp.", NameHabit::Of::kDecoderOutOfPlace},             // decoders/deeplabv3/decoder.py
+    {"encoder", NameHabit::Of::kNamedFeatures},     // base/model.py
+    {".aspp.", NameHabit::Of::kDecoderOutOfPlace},  // decoders/deeplabv3/decoder.py
 };
 
 }  // namespace

@@ -136,20 +136,12 @@ constexpr NameHabit kTransformersNames[] = {
     {".cross_attention", NameHabit::Of::kCrossAttention, ".cross_attention_layer_norm"},
     {".ffn.fc2", NameHabit::Of::kCastToWeight, ".cross_attention_layer_norm"},
     // modeling_whisper.py, WhisperEncoder; Qwen2-Audio, Voxtral, Audio Flamingo: embed_positions.requires_grad_(False)
-    {"embed_positions.weight", NameHabit::Of::kFixedTable, "conv2.weight"},
     // modeling_detr.py, DetrConvEncoder; Conditional and Deformable DETR, Table Transformer, Grounding DINO
-    {"query_position_embeddings.weight", NameHabit::Of::kLearnedQueries},
-    {"layer2", NameHabit::Of::kTrainedPart, "backbone."},
-    {"layer3", NameHabit::Of::kTrainedPart, "backbone."},
-    {"layer4", NameHabit::Of::kTrainedPart, "backbone."},
     {"_gradient_checkpointing_func(", NameHabit::Of::kCheckpoint},  // modeling_layers.py: GradientCheckpointingLayer
     // modeling_bart.py, BartForCausalLM; PLBart, MBart, Pegasus, BigBird-Pegasus, Blenderbot: BartDecoderLayer builds
     // encoder_attn, and runs it only where it is given encoder_hidden_states
-    {"model.decoder.layernorm_embedding.weight", NameHabit::Of::kBuildsUnread, "self_attn encoder_attn"},
-    {"model.decoder.layer_norm.weight", NameHabit::Of::kBuildsUnread, "self_attn encoder_attn"},
     // modeling_siglip.py, SiglipForImageClassification, and modeling_siglip2.py: SiglipVisionTransformer builds a head
     // with a block's attention and mlp; the classifier reads the mean of the tokens, not what it pools
-    {"vision_model.post_layernorm.weight", NameHabit::Of::kBuildsUnread, "encoder.layers.0 head classifier"},
     {"mask_token", NameHabit::Of::kShapedLike, "cls_token"},                        // modeling_dinov2.py
     {"token_type_ids", NameHabit::Of::kShapedLike, "position_ids"},                 // modeling_bert.py
     {"position_ids", NameHabit::Of::kNumbersRowsOf, "position_embeddings.weight"},  // modeling_bert.py
@@ -179,15 +171,10 @@ constexpr FrameHabit kDiffusersFrames[] = {
     {"norm1 conv1 norm2 conv2 conv_shortcut", "conv2, conv_shortcut"},
 };
 
-constexpr NameHabit kDiffusersNames[] = {
-    // models/resnet.py: if self.training: input_tensor = input_tensor.contiguous()
-    {".conv_shortcut", NameHabit::Of::kCopiedInTraining, "diffusers.models.resnet.ResnetBlock2D"},
-};
-
 }  // namespace
 
 constinit const Library kTransformers = {"transformers.", "5.23", kTransformersClasses, kTransformersFrames,
                                          kTransformersNames};
-constinit const Library kDiffusers = {"diffusers.", "0.42", kDiffusersClasses, kDiffusersFrames, kDiffusersNames};
+constinit const Library kDiffusers = {"diffusers.", "0.42", kDiffusersClasses, kDiffusersFrames, {}};
 
 }  // namespace vramplan

@@ -7,7 +7,6 @@
 
 #include "graph/base/text.h"
 #include "graph/lift/any_export/creations.h"
-#include "graph/lift/habit_of.h"
 #include "planner/lifetimes/rules.h"
 
 namespace vramplan {
@@ -142,10 +141,6 @@ class Joins {
 // the spot, by a helper or a comprehension: the patch merging of Swin transformers, YOLO's Focus.
 std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& from_input) {
   constexpr int kFewest = 3;
-  std::set<ModuleId> renaming;  // fpn_outs = torch.cat(fpn_outs): the list's name is written anew
-  for (const Module& module : layers.modules) {
-    if (HabitOfPath(layers, module.path, NameHabit::Of::kRenamedList) != nullptr) renaming.insert(module.parent);
-  }
   std::vector<bool> strided(layers.values.size()), joins(layers.layers.size());
   for (size_t l = 0; l < layers.layers.size(); ++l) {
     const Layer& layer = layers.layers[l];
@@ -157,9 +152,8 @@ std::vector<bool> JoinsOfLists(const Layers& layers, const std::vector<bool>& fr
     // Tokens of a class and alike, which stand in front of the patches, are parameters.
     const auto made =
         std::ranges::count_if(layer.inputs, [&](ValueId id) { return id.valid() && from_input[id.index()]; });
-    joins[l] = (layer.op == "cat" || layer.op == "stack") && made >= kFewest &&
-               !(layer.module.valid() && renaming.contains(layer.module)) &&
-               !std::ranges::all_of(layer.inputs, is_strided);
+    joins[l] =
+        (layer.op == "cat" || layer.op == "stack") && made >= kFewest && !std::ranges::all_of(layer.inputs, is_strided);
   }
   return joins;
 }

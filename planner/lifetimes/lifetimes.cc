@@ -185,8 +185,6 @@ class Guess {
     HoldReaders();
     known_ = likely_;
     HoldLikelyNames(order);
-    known_.Under("pyramid");
-    if (!layers.source.stacks.empty()) HoldPyramid(frames_, known_);
     likely_.Under("source-lines");
     traced_ = FollowTracedNames(frames_, known_, likely_);
     TakeRecorded();
@@ -276,11 +274,8 @@ class Guess {
         {"prepared", "made without any input: it waits under a name for the activation that meets it",
          [](Guess& g) { HoldPrepared(g.frames_, g.from_input_, g.likely_); }},
         {"known-names", "code that libraries write alike", [](Guess& g) { HoldKnownNames(g.frames_, g.likely_); }},
-        {"pyramid", "maps of several sizes stand in one list", [](Guess& g) { HoldPyramid(g.frames_, g.likely_); }},
         {"bound-names", "what is read later in its frame must have a name",
          [](Guess& g) { HoldBoundNames(g.frames_, g.likely_); }},
-        {"decoders", "where maps of two sizes meet, both have names",
-         [](Guess& g) { HoldDecoders(g.frames_, g.likely_); }},
         {"known-frames", "what a library's frame calls its children (graph/habits)",
          [](Guess& g) { HoldKnownFrames(g.frames_, g.likely_); }},
         {"parts", "tensors that are taken apart into names, sums that a norm returns, tuples of recurrent layers",

@@ -34,19 +34,6 @@ void HoldKnownNames(const Frames& frames, Holds& holds);
 //   q, k, v = ...; attn = q @ k; attn @ v      what a product of two activations reads is written out in names
 void HoldBoundNames(const Frames& frames, Holds& holds);
 
-// --- pyramid.cc ---
-
-// features = self.encoder(x); self.segmentation_head(self.decoder(features)): the list has the last map of every
-// resolution that one block hands to the next, whatever the decoder reads of it (segmentation_models_pytorch/
-// base/model.py, encoders/).
-void HoldPyramid(const Frames& frames, Holds& holds);
-
-// Where maps of two sizes meet in feature pyramids, which have names for both (torchvision/ops/
-// feature_pyramid_network.py; segmentation_models_pytorch/decoders/fpn/decoder.py):
-//
-//   lateral = self.inner(x[i]); top_down = F.interpolate(last); last = lateral + top_down    until the next turn
-void HoldDecoders(const Frames& frames, Holds& holds);
-
 // --- known_frames.cc ---
 
 // What forward functions of well-known modules call their values. A frame is known by what it calls its children, which

@@ -31,7 +31,7 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"graph/pt2", {"graph/facts"}},
     {"graph/onnx", {"graph/facts", "graph/pt2"}},
     {"graph/shapes", {"graph/ir"}},
-    {"graph/habits", {}},
+    {"graph/habits", {"graph/base"}},
     {"graph/layers", {"graph/shapes"}},
     {"graph/programs", {"graph/layers"}},
     {"graph/lift", {"graph/programs", "graph/habits"}},

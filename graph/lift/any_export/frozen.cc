@@ -73,48 +73,4 @@ void FreezeBatchNorms(Layers* layers, Notes* notes) {
                       " modules: they are assumed to be FrozenBatchNorm2d, whose weights are buffers"});
 }
 
-void FreezeBackbonesOfDetr(Layers* layers, Notes* notes) {
-  const bool has_queries = std::ranges::any_of(layers->parameters, [&](ValueId id) {
-    return HabitOfPath(*layers, (*layers)[id].name, NameHabit::Of::kLearnedQueries) != nullptr;
-  });
-  if (!has_queries) return;
-  const std::vector<NameHabit> trained = NamesWith(NameHabit::Of::kTrainedPart);
-  const auto backbone_of = [&](const std::string& name) {  // "model.backbone."; empty: it is in none
-    const size_t at = name.find(trained.front().with);
-    return at == std::string::npos ? std::string() : name.substr(0, at + trained.front().with.size());
-  };
-  const std::set<std::string> norms = FrozenNorms(*layers);
-  std::set<std::string> backbones;
-  for (const std::string& norm : norms) backbones.insert(backbone_of(norm));
-  backbones.erase("");
-  const std::string first = Freeze(layers, [&](const std::string& name) {
-    const auto is_in = [&](const NameHabit& part) { return name.find(part.name) != std::string::npos; };
-    // Of the norms FreezeBatchNorms takes care.
-    return backbones.contains(backbone_of(name)) && std::ranges::none_of(trained, is_in) && name.ends_with(".weight") &&
-           !norms.contains(name.substr(0, name.rfind('.')));
-  });
-  if (notes == nullptr || first.empty()) return;
-  notes->Add({.code = "assumed-frozen",
-              .subject = *backbones.begin(),
-              .text = "a backbone with frozen norms and learned queries is assumed to be DETR's, which trains only "
-                      "layer2 to layer4; the file does not say",
-              .hint = "--trainable '*backbone*' trains all of it"});
-}
-
-void FreezeEncoderPositions(Layers* layers, Notes* notes) {
-  std::set<std::string> names;
-  for (const ValueId id : layers->parameters) names.insert((*layers)[id].name);
-  const std::string first = Freeze(layers, [&](const std::string& name) {
-    const NameHabit* table = HabitOfPath(*layers, name, NameHabit::Of::kFixedTable);
-    if (table == nullptr) return false;
-    return names.contains(name.substr(0, name.size() - table->name.size()) + std::string(table->with));
-  });
-  if (notes == nullptr || first.empty()) return;
-  notes->Add({.code = "assumed-frozen",
-              .subject = first,
-              .text = "a table of positions next to conv1 and conv2 is assumed to be that of Whisper's encoder, which "
-                      "does not train it; the file does not say",
-              .hint = "--trainable '*embed_positions*' trains it"});
-}
-
 }  // namespace vramplan

@@ -77,23 +77,10 @@ void MakeMasksContiguous(Layers* layers);
 // torchvision, timm, transformers and monai alike: the name of the table tells.
 void MakePositionBiasesContiguous(Layers* layers);
 
-// --- training_copies.cc ---
-
-// Puts "contiguous", which gets "skipped-in-evaluation", in front of convolutions whose class copies in training alone.
-void MakeCopiesOfTraining(Layers* layers);
-
 // --- frozen.cc ---
 
 // Note "frozen-norms" where a file that calls them parameters is taken so.
 void FreezeBatchNorms(Layers* layers, Notes* notes);
-
-// DETR trains parts of a backbone with frozen norms and nothing else of it (graph/habits: kTrainedPart). The learned
-// queries beside it tell a DETR. Call before FreezeBatchNorms. Note "assumed-frozen".
-void FreezeBackbonesOfDetr(Layers* layers, Notes* notes);
-
-// Tables of sinusoids that encoders of spectrograms store and do not train (graph/habits: kFixedTable). Note
-// "assumed-frozen".
-void FreezeEncoderPositions(Layers* layers, Notes* notes);
 
 // --- assumed.cc ---
 

@@ -7,11 +7,6 @@
 
 namespace vramplan {
 
-// --- unused_signature.cc ---
-
-// The graph without them; nothing where some operator names a parameter, or where the file lists none.
-std::optional<GraphState> WithoutUnusedSignature(const Graph& graph, const Shapes& shapes, Notes* notes);
-
 // --- computed_constants.cc ---
 
 void MakeComputedConstants(const Graph& graph, Layers* layers);

@@ -341,17 +341,6 @@ std::optional<Reading> CheckpointsInstead(const Layers& layers) {
                  std::move(other)};
 }
 
-// A maximum that is subtracted only so that no exponential overflows needs no gradient, nor does a scale.
-std::optional<Reading> DetachedInstead(const Layers& layers) {
-  const Operands found = PerhapsDetached(layers);
-  if (found.empty()) return std::nullopt;
-  Layers other = layers;
-  Detach(found, &other);
-  return Reading{"detach-guessed",
-                 "assumed: maxima that are subtracted, and sizes that are divided by, have gradients, not x.detach()",
-                 kDynamoTells, std::move(other)};
-}
-
 // torch.square(x) is pow(x, 2), which autocast computes in fp32; x * x is a product in the type of x.
 std::optional<Reading> SquaresInstead(const Layers& layers) {
   const auto is_square = [&](const Layer& layer) {
@@ -449,7 +438,6 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {step.gradients, OtherMaximaInstead},
                       {step.gradients, GradientsInstead},
                       {step.gradients, MoreInBackward},
-                      {step.gradients, DetachedInstead},
                       {step.gradients, CheckpointsInstead},
                       {step.gradients && !layers.told.functions, StraightThroughInstead},
                       {!layers.told.tensors, ComputedWeightsInstead},

@@ -22,15 +22,14 @@ const SourceLine* LineOf(const Layers& layers, const Layer& layer);
 
 // --- index_adds.cc ---
 
-// Behind ReadSource.
-void NameIndexAdds(Layers* layers, Notes* notes);
-
 // --- attribute_lines.cc ---
 
-// Fills `kept_by_modules` with what lines give to attributes.
-void ReadAttributeLines(Layers* layers);
-
 // --- inplace_lines.cc ---
+
+// --- index_adds.cc ---
+
+// x[i] += y and index_add, as the lines say.
+void NameIndexAdds(Layers* layers, Notes* notes);
 
 // Sets or takes back "inplace" of arithmetic and of activations where their line leaves no doubt; what a class says by
 // habit (inplace.h) gives way.

@@ -33,22 +33,4 @@ ValueId LiftMergedPad(const Node& convolution, ValueId input, const std::vector<
                       Named({{"pad", amounts}, {"mode", std::string("constant")}}));
 }
 
-void ShareMergedPads(Layers* layers) {
-  std::map<ValueId, const Layer*> whole;  // by what is padded: the pad that the file still has
-  Edit edit(layers);
-  for (size_t l = 0; l < layers->layers.size(); ++l) {
-    const Layer& layer = layers->layers[l];
-    if (layer.op != "pad" || layer.inputs.empty() || !layer.inputs[0].valid()) continue;
-    const auto found = whole.find(layer.inputs[0]);
-    const bool merged = layer.name.ends_with(".pad");
-    if (!merged) {
-      whole.emplace(layer.inputs[0], &layer);
-    } else if (found != whole.end() && found->second->attributes.Ints("pad") == layer.attributes.Ints("pad")) {
-      edit.Rename(layer.outputs[0], found->second->outputs[0]);
-      edit.Remove(l);
-    }
-  }
-  edit.Apply();
-}
-
 }  // namespace vramplan

@@ -16,8 +16,4 @@ namespace vramplan {
 ValueId LiftMergedPad(const Node& convolution, ValueId input, const std::vector<int64_t>& own, const ModulePath& path,
                       NodeId position, LayerBuilder& builder);
 
-// x = F.pad(x); a = self.conv(x); b = self.pool(x): the pad itself is still in the file for the pool, and the
-// convolution read it too.
-void ShareMergedPads(Layers* layers);
-
 }  // namespace vramplan

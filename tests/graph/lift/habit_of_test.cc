@@ -19,17 +19,12 @@ TEST_CASE("habits: the class that has something of a name says whose habit it is
     bool anywhere, has;
   };
   constexpr auto kPopped = NameHabit::Of::kPoppedFeatures;
-  constexpr auto kQueries = NameHabit::Of::kLearnedQueries;
   constexpr auto kHead = NameHabit::Of::kHeadOutOfPlace;
   const Row rows[] = {
       {"monai.networks.nets.segresnet_ds.SegResNetDS", "net.up_layers.0.upsample.conv.weight", kPopped, true, true},
       {"mine.Decoder", "net.up_layers.0.upsample.conv.weight", kPopped, true, false},
       {"", "net.up_layers.0.upsample.conv.weight", kPopped, true, true},  // a file without classes
       {"", "net.layers.0.upsample.conv.weight", kPopped, true, false},
-      {"transformers.models.detr.modeling_detr.DetrModel", "net.query_position_embeddings.weight", kQueries, false,
-       true},
-      {"mine.Detector", "net.query_position_embeddings.weight", kQueries, false, false},
-      {"", "net.query_position_embeddings.weight", kQueries, false, true},
       {"torchvision.models.segmentation.fcn.FCN", "net.classifier.2", kHead, true, true},
       {"mine.Net", "net.classifier.2", kHead, true, false},
   };

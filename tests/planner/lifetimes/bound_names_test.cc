@@ -327,47 +327,6 @@ TEST_CASE("a block that joins first keeps only the join") {
   CHECK(f.DiesBehind(large) == "joined");
 }
 
-TEST_CASE("an encoder's list has a map of every resolution") {
-  // segmentation_models_pytorch: the decoder reads only the last, the list holds both
-  Forward f;
-  const Shape large{Dim(1), Dim(8), Dim(16), Dim(16)}, small{Dim(1), Dim(8), Dim(8), Dim(8)};
-  const ValueId one = f.Run("one", "encoder.layer1", "conv2d", {f.x}, large);
-  const ValueId inner = f.Run("inner", "encoder.layer2.conv1", "conv2d", {one}, large);
-  const ValueId two = f.Run("two", "encoder.layer2.conv2", "conv2d", {inner}, small);
-  const ValueId decoded = f.Run("decoded", "decoder", "conv2d", {two}, small);
-  f.Run("mask", "segmentation_head", "conv2d", {decoded}, large);
-  CHECK(f.DiesBehind(one) == "mask");
-  CHECK(f.DiesBehind(inner) == "two");
-  CHECK(f.DiesBehind(two) == "mask");
-}
-
-TEST_CASE("of a dilated encoder each stage is in the list, though they have one resolution") {
-  // segmentation_models_pytorch's DeepLabV3 reads only the last
-  Forward f;
-  const Shape large{Dim(1), Dim(8), Dim(16), Dim(16)}, small{Dim(1), Dim(8), Dim(8), Dim(8)};
-  const ValueId two = f.Run("two", "encoder.layer2", "conv2d", {f.x}, small);
-  const ValueId inner = f.Run("inner", "encoder.layer3.conv1", "conv2d", {two}, small);
-  const ValueId three = f.Run("three", "encoder.layer3.conv2", "conv2d", {inner}, small);
-  const ValueId four = f.Run("four", "encoder.layer4", "conv2d", {three}, small);
-  const ValueId decoded = f.Run("decoded", "decoder", "conv2d", {four}, small);
-  f.Run("mask", "segmentation_head", "conv2d", {decoded}, large);
-  for (const ValueId stage : {two, three, four}) CHECK(f.DiesBehind(stage) == "mask");
-  CHECK(f.DiesBehind(inner) == "three");
-}
-
-TEST_CASE("what was padded for a convolution has no place in an encoder's list") {
-  // MONAI's EfficientNet pads below and to the right where it strides: 17 x 17 is no resolution of its own
-  Forward f;
-  const Shape large{Dim(1), Dim(8), Dim(16), Dim(16)}, wide{Dim(1), Dim(8), Dim(17), Dim(17)};
-  const ValueId one = f.Run("one", "encoder.layer1", "conv2d", {f.x}, large);
-  const ValueId padded = f.Run("padded", "encoder.pad", "pad", {one}, wide);
-  const ValueId two = f.Run("two", "encoder.layer2", "conv2d", {padded}, Shape{Dim(1), Dim(8), Dim(8), Dim(8)});
-  const ValueId decoded = f.Run("decoded", "decoder", "conv2d", {two}, large);
-  f.Run("mask", "segmentation_head", "conv2d", {decoded}, large);
-  CHECK(f.DiesBehind(padded) == "two");
-  CHECK(f.DiesBehind(one) == "mask");
-}
-
 TEST_CASE("what attends has no place in an encoder's list") {
   // Mix transformers' softmax of [heads, queries, keys] is no smaller image
   Forward f;
@@ -406,25 +365,6 @@ TEST_CASE("parts that are called one after another are written anew") {
   f.Run("softmax", "attn", "softmax", {scores});
   CHECK(f.DiesBehind(unbind.outputs[1]) == "pool_k");
   CHECK(f.DiesBehind(unbind.outputs[0]) == "pool_q");
-}
-
-TEST_CASE("lateral and top-down maps of a feature pyramid are names until the next turn") {
-  // inner_lateral = self.inner_blocks[i](x); top_down = F.interpolate(last); last = inner_lateral + top_down
-  Forward f;
-  for (const std::string i : {"0", "1", "2"}) f.layers.modules.push_back({"fpn.inner." + i, "", f.Call("fpn")});
-  for (const std::string i : {"1", "2"}) f.layers.modules.push_back({"fpn.layer." + i, "", f.Call("fpn")});
-  ValueId last = f.Run("top", "fpn.inner.0", "conv2d", {f.x});
-  std::vector<ValueId> laterals, top_downs;
-  for (const std::string i : {"1", "2"}) {
-    laterals.push_back(f.Run("inner" + i, "fpn.inner." + i, "conv2d", {f.x}));
-    top_downs.push_back(f.Run("up" + i, "fpn", "upsample_nearest2d", {last}));
-    last = f.Run("sum" + i, "fpn", "add", {laterals.back(), top_downs.back()});
-    f.Run("out" + i, "fpn.layer." + i, "conv2d", {last});
-  }
-  f.Run("head", "head", "conv2d", {f.layers.layers.back().outputs[0]});
-  CHECK(f.DiesBehind(laterals[0]) == "inner2");
-  CHECK(f.DiesBehind(top_downs[0]) == "up2");
-  CHECK(f.DiesBehind(laterals[1]) == "out2");
 }
 
 }  // namespace

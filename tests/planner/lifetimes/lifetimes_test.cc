@@ -195,21 +195,6 @@ TEST_CASE("parts of a copy leave the projection its name") {
   }
 }
 
-TEST_CASE("UPerNet's list of maps is written anew with what it joins") {
-  // fpn_outs = torch.cat(fpn_outs, dim=1); output = self.fpn_bottleneck(fpn_outs)
-  for (const char* next : {"fpn_bottleneck", "project"}) {
-    Model m;
-    const ModuleId root = m.Module(""), head = m.Module("decode_head", root);
-    const ValueId x = m.Value(Role::kInput);
-    std::vector<ValueId> results;
-    for (size_t i = 0; i < 3; ++i) results.push_back(m.Layer(m.Module("decode_head.conv", head), {x}));
-    const ValueId joined = m.Layer(head, results, "cat");
-    const ModuleId call = m.Module((std::string("decode_head.") + next).c_str(), head);
-    m.layers.outputs = {m.Layer(m.Module("out", root), {m.Layer(call, {joined})})};
-    CHECK(m.Releases() == (next == std::string("project") ? "-; -; -; -; 4 1 2 3; 5" : "-; -; -; 1 2 3; 4; 5"));
-  }
-}
-
 TEST_CASE("an encoder's maps are names of the caller's, unless it takes them out of the list") {
   // MONAI's SegResNetDS: x = up(x); x += x_down.pop(0)
   for (const char* weight : {"decoder.up.weight", "up_layers.0.upsample.weight"}) {
