@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What each rule about files is worth: python3 tests/ablate/ablate.py BUILD/tests/vramplan_tests [KIND,KIND...]
+"""What each rule about files is worth: python3 tests/ablate/ablate.py BUILD/tests/vramplan_tests|OUTPUT... [KIND,KIND...]
 
 Leaves out one rule after another (passes over a file, steps of reading one, rules of how long a name lives, habits of
 libraries, ambiguities), asks the held-out models again on which it acted, and writes docs/ablation.md. README.md says
-how to read it. It takes an hour on two cores; VRAMPLAN_EVERY=3 asks every third row only.
+how to read it. It takes an hour on two cores; VRAMPLAN_EVERY=3 asks every third row only. Instead of the program, what
+its test case "ablation" printed may be named, in as many files as there are.
 """
 import glob, os, re, subprocess, sys
 
@@ -72,9 +73,8 @@ def place_of(kind, name):
             path, lines = span(function)
             if path: return path, len(SOURCES[path].split('\n')) if not path.endswith('lifetimes.cc') else lines
     if kind in ('habit', 'effect'):
-        lists = NAMES if kind == 'habit' else EFFECTS
-        if not name.isdigit(): return 'graph/habits/habits.cc', span('ActivationHabitOf')[1]
-        word = lists[int(name)]
+        if name == 'of activations': return 'graph/habits/habits.cc', span('ActivationHabitOf')[1]
+        word = name
         rows = sum(len(re.findall(rf'\b{word}\b', text)) for path, text in SOURCES.items() if path.startswith('graph/habits/'))
         users = sorted(path for path, text in SOURCES.items() if re.search(rf'::{word}\b', text) and not path.startswith('graph/habits/'))
         return ', '.join(users), rows
@@ -99,16 +99,10 @@ def place_of(kind, name):
     return '', 0
 
 
-def name_of(kind, name):
-    if kind == 'habit' and name.isdigit(): return NAMES[int(name)]
-    if kind == 'effect' and name.isdigit(): return EFFECTS[int(name)]
-    return name
-
-
 def everything(kind):
     """Rules that the sources name, so that one that never acts has a row, too."""
-    if kind == 'habit': return [str(i) for i in range(len(NAMES))]
-    if kind == 'effect': return [str(i) for i in range(len(EFFECTS)) if not EFFECTS[i].startswith('kActs')] + ['of activations']
+    if kind == 'habit': return NAMES
+    if kind == 'effect': return [effect for effect in EFFECTS if not effect.startswith('kActs')] + ['of activations']
     if kind == 'read': return sorted(set(re.findall(r'Runs\("read", "([^"]+)"\)', ''.join(SOURCES.values()))))
     if kind == 'lifetime': return re.findall(r'^        \{"([a-z-]+)", ', SOURCES['planner/lifetimes/lifetimes.cc'], re.M)
     if kind == 'ambiguity':
@@ -117,18 +111,28 @@ def everything(kind):
     return []
 
 
+def is_there(kind, name):
+    text = ''.join(SOURCES.values())
+    if kind in ('habit', 'effect'): return name in NAMES + EFFECTS + ['of activations']
+    return kind == 'match' or f'"{name}"' in text
+
+
 def main():
-    binary = os.path.abspath(sys.argv[1])
-    kinds = sys.argv[2].split(',') if len(sys.argv) > 2 else list(KINDS)
-    environment = {**os.environ, 'VRAMPLAN_ABLATE': ':'.join(FOLDERS), 'VRAMPLAN_KINDS': ','.join(kinds)}
-    told = subprocess.run([binary, '-tc=ablation', '--no-skip'], cwd=ROOT, env=environment, capture_output=True, text=True).stdout
+    files = [word for word in sys.argv[1:] if os.path.exists(word)]
+    kinds = next((word.split(',') for word in sys.argv[1:] if word not in files), list(KINDS))
+    if os.access(files[0], os.X_OK):
+        environment = {**os.environ, 'VRAMPLAN_ABLATE': ':'.join(FOLDERS), 'VRAMPLAN_KINDS': ','.join(kinds)}
+        told = subprocess.run([os.path.abspath(files[0]), '-tc=ablation', '--no-skip'], cwd=ROOT, env=environment, capture_output=True, text=True).stdout
+    else:
+        told = '\n'.join(open(file).read() for file in files)
     rows = {}
     asked = ''
     for line in told.split('\n'):
         cells = line.split('\t')
-        if line.startswith('asked:'): asked = line
+        if line.startswith('asked:') and not asked: asked = line
         if len(cells) != 7 or cells[0] == 'rule': continue
         kind, _, name = cells[0].partition(' ')
+        if name.isdigit(): name = (NAMES if kind == 'habit' else EFFECTS)[int(name)]
         rows[kind, name] = cells[1:]
     out = [text_of('tests/ablate/HEAD.md').rstrip(), '', asked, '']
     for kind in kinds:
@@ -138,13 +142,13 @@ def main():
             cells = rows.get((kind, name), ['0', '0', '+0', '+0', '+0', ''])
             return int(cells[2]), -len(cells[5].split()), -int(cells[0]), name
         for name in sorted(known, key=order):
-            if kind == 'lifetime' and name not in everything(kind): continue
+            if kind == 'lifetime' and name in ('', 'read'): continue
             cells = rows.get((kind, name), ['0', '0', '+0', '+0', '+0', ''])
             path, lines = place_of(kind, name)
             changed = cells[5].split()
             models = ', '.join(changed[:3]) + (f' and {len(changed) - 3} more' if len(changed) > 3 else '')
-            shown = name_of(kind, name).replace('|', '\\|')
-            out.append(f'| {shown} | {path} | {lines or ""} | {cells[0]} | {cells[2]} | {cells[3]} | {cells[4]} | {models} |')
+            shown = name.replace('|', '\\|')
+            out.append(f'| {shown} | {path or ("" if is_there(kind, name) else "gone")} | {lines or ""} | {cells[0]} | {cells[2]} | {cells[3]} | {cells[4]} | {models} |')
         out.append('')
     with open(os.path.join(ROOT, 'docs/ablation.md'), 'w') as file: file.write('\n'.join(out))
 
