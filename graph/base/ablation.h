@@ -1,7 +1,7 @@
 // Ablation: leaves rules out, so that tests/ablate can measure what each is worth. Nothing else sets it.
 //
-//   lifetime joined      with it 417 answers are right, without it 396: it stays
-//   habit kPyramid       with it 417, without it 417: it goes
+//   lifetime joined     1,242 answers are right with it, 1,202 without: it stays
+//   lifetime decoders   1,242 with it, 1,248 without: it went
 #pragma once
 
 #include <algorithm>

@@ -79,7 +79,7 @@ class Lifting {
       return OfRecorded(*program);
     const bool bare_names = HasFxNames(file_);  // the order of nodes does not change it
     for (const GraphPass& pass : GraphPasses()) {
-      if (IsProgram(file_) || LeavesOut(pass.name)) continue;
+      if (IsProgram(file_) || IsLeftOut("pass", pass.name)) continue;
       std::optional<GraphState> changed = pass.run(*graph_, *shapes_, notes_);
       if (changed && !changed->given.empty()) given_ = std::move(changed->given);
       Count(pass.name, pass.files, pass.why, changed ? 1 : 0);
@@ -92,7 +92,7 @@ class Lifting {
     if (!layers.ok()) return layers.error();
     LayersState state{*layers, *graph_, file_, options_.put_back, bare_names, !given_.empty(), notes_};
     for (const LayersPass& pass : LayersPasses()) {
-      if ((IsProgram(file_) && !pass.of_programs) || LeavesOut(pass.name)) continue;
+      if ((IsProgram(file_) && !pass.of_programs) || IsLeftOut("pass", pass.name)) continue;
       const bool counts = options_.counts != nullptr || NotesWhatActs();
       const std::vector<std::string> before = counts ? LinesOf(*layers) : std::vector<std::string>();
       pass.run(state);
@@ -126,8 +126,6 @@ class Lifting {
     if (std::ranges::find(live, true) != live.end()) PatternSource(*graph_, *shapes_, builder, live, notes_).Run();
     return std::move(builder).Finish(notes_);
   }
-
-  bool LeavesOut(std::string_view pass) const { return Contains(options_.without, pass) || IsLeftOut("pass", pass); }
 
   void Count(std::string_view pass, std::string_view files, std::string_view why, int changes) {
     if (changes > 0) NoteThatItActed("pass", pass);

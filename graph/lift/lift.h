@@ -37,13 +37,12 @@ struct PassCount {
 
 struct LiftOptions {
   PutBack put_back;
-  std::vector<std::string_view> without;     // names of passes that are left out
   std::vector<PassCount>* counts = nullptr;  // of every pass, in order; costs time
 };
 
 Result<Layers> Lift(const Graph& graph, const Shapes& shapes, const LiftOptions& options, Notes* notes);
 inline Result<Layers> Lift(const Graph& graph, const Shapes& shapes, const PutBack& put_back, Notes* notes) {
-  return Lift(graph, shapes, LiftOptions{put_back, {}, nullptr}, notes);
+  return Lift(graph, shapes, LiftOptions{put_back, nullptr}, notes);
 }
 inline Result<Layers> Lift(const Graph& graph, const Shapes& shapes, Notes* notes) {
   return Lift(graph, shapes, LiftOptions(), notes);

@@ -3,7 +3,7 @@
 //
 //   gather-glu   TorchScript   split, sigmoid, mul -> glu   nn.GLU is one operator that keeps its input only
 //
-// `vramplan inspect --passes` prints which acted and how often. A test can leave passes out.
+// `vramplan inspect --passes` prints which acted and how often. tests/ablate leaves them out.
 #pragma once
 
 #include <optional>

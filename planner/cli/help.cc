@@ -170,6 +170,39 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan diff main.onnx branch.onnx --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n"},
 };
 
+// What stands in the help of vramplan itself, group by group.
+struct HelpLine {
+  const char *left, *text;
+};
+constexpr HelpLine kVerbLines[] = {
+    {"fit FILE --gpu NAME", "does it fit, and what is the largest batch"},
+    {"run -- python train.py", "does a script fit: it runs, on a card that is not there"},
+    {"plan FILE --gpu NAME", "what to change so that it fits and loses the least time"},
+    {"estimate FILE", "how much memory a step takes, and what takes it"},
+    {"explain LOG", "what an out-of-memory message says, and which request of a step it was"},
+    {"sweep FILE --over batch=1:64:x2", "how the memory grows, with the law of each length"},
+    {"inspect FILE", "what the file says"},
+    {"gpus [TEXT]", "the cards that --gpu knows"},
+    {"diff OLD NEW", "two models or answers beside each other, and whether the peak grew too much"},
+    {"probe", "this machine's cards, and who holds their memory"},
+    {"calibrate", "measure a card of this machine, for --gpu auto and --profile"},
+    {"validate FILE", "replay a step on this machine's card, and compare it with the prediction"},
+    {"watch PID", "watch a run, and compare its peak with the prediction"},
+};
+constexpr HelpLine kExpertLines[] = {
+    {"trace FILE", "every allocation of a step, as CSV, or where it differs from a recorded one"},
+    {"compare SNAPSHOT", "a step that PyTorch recorded, beside the predicted one, event by event"},
+    {"replay FILE.csv", "a stream of requests under another allocator configuration or card"},
+    {"solve FILE", "what to compute again so that a graph of values fits a budget, with a bound"},
+    {"check FILE SCHEDULE", "whether a schedule of such a graph is valid and fits"},
+};
+constexpr HelpLine kOtherLines[] = {
+    {"--help", "after a verb: its options and examples; --help all: every option"},
+    {"--version", "the version"},
+    {"completion SHELL", "the script that completes command lines in bash, zsh or fish"},
+    {"manual", "the manual page: vramplan manual | man -l -"},
+};
+
 // A verb with no more has no need of groups.
 constexpr size_t kFewOptions = 14;
 
@@ -196,30 +229,11 @@ std::string HelpText() {
       "vramplan tells from an ONNX or .pt2 file, without a GPU, how much GPU memory a PyTorch training or\n"
       "inference step takes, whether it fits a card, and the largest batch that does.\n\n"
       "usage: vramplan VERB ...\n\n";
-  text += Row("fit FILE --gpu NAME", "does it fit, and what is the largest batch");
-  text += Row("run -- python train.py", "does a script fit: it runs, on a card that is not there");
-  text += Row("plan FILE --gpu NAME", "what to change so that it fits and loses the least time");
-  text += Row("estimate FILE", "how much memory a step takes, and what takes it");
-  text += Row("explain LOG", "what an out-of-memory message says, and which request of a step it was");
-  text += Row("sweep FILE --over batch=1:64:x2", "how the memory grows, with the law of each length");
-  text += Row("inspect FILE", "what the file says");
-  text += Row("gpus [TEXT]", "the cards that --gpu knows");
-  text += Row("diff OLD NEW", "two models or answers beside each other, and whether the peak grew too much");
-  text += Row("probe", "this machine's cards, and who holds their memory");
-  text += Row("calibrate", "measure a card of this machine, for --gpu auto and --profile");
-  text += Row("validate FILE", "replay a step on this machine's card, and compare it with the prediction");
-  text += Row("watch PID", "watch a run, and compare its peak with the prediction");
+  for (const HelpLine& line : kVerbLines) text += Row(line.left, line.text);
   text += "\nfor experts, who look at single requests:\n";
-  text += Row("trace FILE", "every allocation of a step, as CSV, or where it differs from a recorded one");
-  text += Row("compare SNAPSHOT", "a step that PyTorch recorded, beside the predicted one, event by event");
-  text += Row("replay FILE.csv", "a stream of requests under another allocator configuration or card");
-  text += Row("solve FILE", "what to compute again so that a graph of values fits a budget, with a bound");
-  text += Row("check FILE SCHEDULE", "whether a schedule of such a graph is valid and fits");
+  for (const HelpLine& line : kExpertLines) text += Row(line.left, line.text);
   text += "\n";
-  text += Row("--help", "after a verb: its options and examples; --help all: every option");
-  text += Row("--version", "the version");
-  text += Row("completion SHELL", "the script that completes command lines in bash, zsh or fish");
-  text += Row("manual", "the manual page: vramplan manual | man -l -");
+  for (const HelpLine& line : kOtherLines) text += Row(line.left, line.text);
   text +=
       "\nexamples:\n  vramplan fit unet.onnx --gpu t4\n  vramplan fit resnet50.onnx --gpu all --batch 32\n"
       "  vramplan estimate bert.onnx --batch 8 --dim sequence=128 --optimizer adamw\n"

@@ -56,6 +56,12 @@ std::vector<bool> OfFailedTries(const std::vector<HistoryEvent>& history) {
   return failed;
 }
 
+void Raise(Counters* peak, const Counters& seen) {
+  peak->requested = std::max(peak->requested, seen.requested);
+  peak->allocated = std::max(peak->allocated, seen.allocated);
+  peak->reserved = std::max(peak->reserved, seen.reserved);
+}
+
 }  // namespace
 
 Recording Succeeded(const Recording& whole) {
@@ -90,23 +96,15 @@ Recording Succeeded(const Recording& whole) {
     if (played.timeline.events[i].kind == EventKind::kAllocate) ++n;
     while (step < recording.steps.size() && n > recording.steps[step].allocations) ++step;
     after[step] = {levels[i].requested, levels[i].allocated, levels[i].reserved};
-    Counters& peak = peaks[step];
-    peak.requested = std::max(peak.requested, levels[i].requested);
-    peak.allocated = std::max(peak.allocated, levels[i].allocated);
-    peak.reserved = std::max(peak.reserved, levels[i].reserved);
+    Raise(&peaks[step], after[step]);
   }
   Counters run;
-  const auto raise = [&](const Counters& peak) {
-    run.requested = std::max(run.requested, peak.requested);
-    run.allocated = std::max(run.allocated, peak.allocated);
-    run.reserved = std::max(run.reserved, peak.reserved);
-  };
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     if (i >= first) recording.steps[i].peak = peaks[i];
     if (i >= first) recording.steps[i].after.reserved = after[i].reserved;
-    raise(recording.steps[i].peak);
+    Raise(&run, recording.steps[i].peak);
   }
-  raise(peaks.back());
+  Raise(&run, peaks.back());
   if (recording.last) {
     recording.last->run = run;
     recording.last->peak = peaks.back();

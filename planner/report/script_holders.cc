@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <tuple>
 
 #include "graph/base/check.h"
+#include "graph/base/text.h"
 #include "graph/base/text_table.h"
 #include "planner/report/script_places.h"
 #include "planner/report/writing/numbers.h"
@@ -37,13 +37,9 @@ std::string TextOf(HeldKind kind, RunPhase phase) {
 // "h.*.mlp" of "h.11.mlp".
 std::string PatternOf(const std::string& module) {
   std::string pattern;
-  for (size_t at = 0; at <= module.size();) {
-    const size_t end = std::min(module.find('.', at), module.size());
-    const std::string part = module.substr(at, end - at);
-    const bool number =
-        !part.empty() && std::ranges::all_of(part, [](unsigned char c) { return std::isdigit(c) != 0; });
-    pattern += (at == 0 ? "" : ".") + (number ? "*" : part);
-    at = end + 1;
+  for (const std::string_view part : vramplan::PartsOf(std::string_view(module))) {
+    if (part.data() != module.data()) pattern += '.';
+    pattern += IsNumber(part) ? "*" : part;
   }
   return pattern;
 }

@@ -2,7 +2,7 @@
 // what became of their answers. By hand, and slow; tests/ablate starts it and makes the table of docs/ablation.md.
 //
 //   VRAMPLAN_ABLATE=FOLDER[:FOLDER..] [VRAMPLAN_KINDS=lifetime,pass] vramplan_tests -tc=ablation --no-skip
-//   VRAMPLAN_LEAVE_OUT='lifetime pyramid;pass copy-masks' VRAMPLAN_LOOK=FOLDER vramplan_tests -tc='first look' --no-skip
+//   VRAMPLAN_LEAVE_OUT='lifetime parts;pass copy-masks' VRAMPLAN_LOOK=FOLDER vramplan_tests -tc='first look' --no-skip
 #include "graph/base/ablation.h"
 
 #include <doctest/doctest.h>

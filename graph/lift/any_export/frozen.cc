@@ -14,7 +14,6 @@
 
 #include "graph/layers/trained.h"
 #include "graph/lift/any_export/passes.h"
-#include "graph/lift/habit_of.h"
 
 namespace vramplan {
 namespace {

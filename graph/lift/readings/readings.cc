@@ -16,7 +16,6 @@
 #include "graph/lift/readings/readings_of_noise.h"
 #include "graph/lift/readings/readings_of_weights.h"
 #include "graph/lift/source_lines/passes.h"
-#include "graph/lift/torchscript/passes.h"
 
 namespace vramplan {
 namespace {
@@ -429,10 +428,8 @@ std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step) {
                       {step.gradients, BmmInstead},
                       {step.autocast, GridsAsOperandsInstead},
                       {true, CentringTwiceInstead},
-                      {true, MapsAsTheyLieInstead},
                       {!layers.told.tensors, TiedWeightsInstead},
                       {step.autocast, HeadsByHandInstead},
-                      {!layers.told.tensors, NoUnreadInstead},
                       {!layers.told.tensors, OtherShapesInstead},
                       {true, AdditionsInPlaceInstead},
                       {step.gradients, OtherMaximaInstead},

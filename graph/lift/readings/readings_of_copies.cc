@@ -32,8 +32,6 @@ bool IsSharedCentring(const Uses& uses, const Layer& sub) {
   return squares(readers[0]) != squares(readers[1]);
 }
 
-bool IsAssumedCopy(const Layer& layer) { return layer.op == "contiguous" && layer.attributes.Int("assumed", 0) != 0; }
-
 bool IsNorm(const Layer* layer) {
   return layer != nullptr && IsOneOf(layer->op, {"batch_norm", "instance_norm", "group_norm", "layer_norm"});
 }
@@ -85,23 +83,6 @@ std::optional<Reading> CentringTwiceInstead(const Layers& layers) {
   }
   edit.Apply();
   return Reading{"centring-guessed", "assumed: x - mean(x) is computed once, for the variance and for what is divided",
-                 kDynamoTells, std::move(other)};
-}
-
-// Code that says contiguous() behind the permutation which makes a map of a sequence, or does not
-// (graph/lift/torchscript/dense_maps.cc).
-std::optional<Reading> MapsAsTheyLieInstead(const Layers& layers) {
-  if (std::ranges::none_of(layers.layers, IsAssumedCopy)) return std::nullopt;
-  Layers other = layers;
-  Edit edit(&other);
-  for (size_t l = 0; l < layers.layers.size(); ++l) {
-    const Layer& copy = layers.layers[l];
-    if (!IsAssumedCopy(copy)) continue;
-    edit.Remove(l);
-    edit.Rename(copy.outputs[0], copy.inputs[0]);
-  }
-  edit.Apply();
-  return Reading{"copy-guessed", "assumed: code that makes a map of a sequence copies it with contiguous()",
                  kDynamoTells, std::move(other)};
 }
 

@@ -107,19 +107,6 @@ std::optional<Reading> HeadsByHandInstead(const Layers& layers) {
                  kDynamoTells, std::move(other)};
 }
 
-std::optional<Reading> NoUnreadInstead(const Layers& layers) {
-  const std::vector<std::string>& unread = layers.guesses.unread;
-  if (unread.empty()) return std::nullopt;
-  Layers other = layers;
-  std::erase_if(other.parameters,
-                [&](ValueId id) { return std::ranges::find(unread, layers[id].name) != unread.end(); });
-  const std::string more =
-      unread.size() > 1 ? " and " + std::to_string(unread.size() - 1) + " more parameters are" : " is";
-  return Reading{"unread-modules",
-                 "assumed: " + unread.front() + more + " there but never read; the file leaves out what nothing reads",
-                 "torch.onnx.export(dynamo=True) lists every parameter", std::move(other)};
-}
-
 // Parameters whose shapes were guessed: perhaps they are twice as wide, perhaps nearly nothing.
 std::optional<Reading> OtherShapesInstead(const Layers& layers) {
   const std::vector<std::string>& assumed = layers.guesses.assumed_shapes;

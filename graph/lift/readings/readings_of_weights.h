@@ -21,7 +21,6 @@ namespace vramplan {
 // Each gives nothing where the file leaves no such doubt.
 std::optional<Reading> TiedWeightsInstead(const Layers& layers);
 std::optional<Reading> HeadsByHandInstead(const Layers& layers);
-std::optional<Reading> NoUnreadInstead(const Layers& layers);
 // Parameters that the file lists without a shape, and nothing reads (graph/lift/dynamo/unused_parameters.cc).
 std::optional<Reading> OtherShapesInstead(const Layers& layers);
 std::optional<Reading> ComputedWeightsInstead(const Layers& layers);

@@ -22,14 +22,10 @@ const SourceLine* LineOf(const Layers& layers, const Layer& layer);
 
 // --- index_adds.cc ---
 
-// --- attribute_lines.cc ---
+// Behind ReadSource.
+void NameIndexAdds(Layers* layers, Notes* notes);
 
 // --- inplace_lines.cc ---
-
-// --- index_adds.cc ---
-
-// x[i] += y and index_add, as the lines say.
-void NameIndexAdds(Layers* layers, Notes* notes);
 
 // Sets or takes back "inplace" of arithmetic and of activations where their line leaves no doubt; what a class says by
 // habit (inplace.h) gives way.

@@ -1,11 +1,8 @@
 #include "graph/lift/torchscript/merged_pad.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
-
-#include "graph/layers/edit.h"
 
 namespace vramplan {
 

@@ -7,7 +7,7 @@ namespace vramplan {
 
 // --- low_rank.cc ---
 
-// peft's lora_A and lora_B run in the scope of their key and lose their names.
+// Gives parameters and modules back the names that the model has, and each module its dropout.
 void RestoreLowRankPairs(Layers* layers);
 
 // --- nested_joins.cc ---

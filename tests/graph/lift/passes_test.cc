@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/ablation.h"
 #include "graph/onnx/load.h"
 #include "graph/shapes/infer.h"
 
@@ -20,7 +21,7 @@ struct Lifted {
   std::vector<PassCount> counts;
 };
 
-Lifted LiftedFrom(const std::string& file, std::vector<std::string_view> without = {}) {
+Lifted LiftedFrom(const std::string& file, const std::vector<std::string>& without = {}) {
   Notes notes;
   const Result<Graph> graph = Load(std::string(VRAMPLAN_SOURCE_DIR) + "/" + file, &notes);
   REQUIRE(graph.ok());
@@ -30,9 +31,11 @@ Lifted LiftedFrom(const std::string& file, std::vector<std::string_view> without
   REQUIRE(shapes.ok());
   Lifted lifted;
   LiftOptions options;
-  options.without = std::move(without);
   options.counts = &lifted.counts;
+  Ablation left_out{.left_out = without, .likely_only = false, .notes = false, .acted = {}};
+  ablation = &left_out;
   Result<Layers> layers = Lift(*graph, *shapes, options, &notes);
+  ablation = nullptr;
   REQUIRE(layers.ok());
   lifted.layers = *std::move(layers);
   return lifted;
@@ -70,7 +73,7 @@ TEST_CASE("passes: what they change is counted, in the order in which they run")
 
 TEST_CASE("passes: one that is left out leaves what the export did") {
   const Lifted with = LiftedFrom("tests/data/zoo/resnet18.ts-eval.onnx");
-  const Lifted without = LiftedFrom("tests/data/zoo/resnet18.ts-eval.onnx", {"restore-batch-norms"});
+  const Lifted without = LiftedFrom("tests/data/zoo/resnet18.ts-eval.onnx", {"pass restore-batch-norms"});
   CHECK(CountOp(with.layers, "batch_norm") == 20);
   CHECK(CountOp(without.layers, "batch_norm") == 0);
   CHECK(ChangesOf(without, "restore-batch-norms") == -1);
@@ -81,7 +84,7 @@ TEST_CASE("passes: every one can be left out") {
   const auto check = [&](const auto& passes) {
     for (const auto& pass : passes) {
       CAPTURE(pass.name);
-      const Lifted without = LiftedFrom(file, {pass.name});
+      const Lifted without = LiftedFrom(file, {"pass " + std::string(pass.name)});
       CHECK(ChangesOf(without, pass.name) == -1);
       CHECK(without.counts.size() == GraphPasses().size() + LayersPasses().size() - 1);
     }

@@ -54,18 +54,6 @@ TEST_CASE("a weight that may be tied: the embedding instead") {
   CHECK(reading->layers.parameters == std::vector<ValueId>{ValueId{1}});
 }
 
-TEST_CASE("parameters that nothing reads: without them instead") {
-  Layers layers = Model();
-  CHECK(!NoUnreadInstead(layers).has_value());
-  const std::vector<ValueId> read = layers.parameters;
-  layers.parameters.push_back(layers.Add({.name = "head.fc.weight", .role = Role::kParameter}));
-  layers.guesses.unread = {"head.fc.weight"};
-  const auto reading = NoUnreadInstead(layers);
-  REQUIRE(reading.has_value());
-  CHECK(reading->code == "unread-modules");
-  CHECK(reading->layers.parameters == read);
-}
-
 TEST_CASE("a weight that lost its name: a product instead, in front of who reads it") {
   Layers layers = Model();
   CHECK(!ComputedWeightsInstead(layers).has_value());
