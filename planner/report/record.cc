@@ -176,8 +176,8 @@ std::string PrintRecordMatrix(const RecordMatrix& matrix, const Style& style) {
   std::string text = matrix.file + " fits as recorded on " + std::to_string(std::ranges::count_if(matrix.cards, fits)) +
                      " of " + std::to_string(matrix.cards.size()) + " cards";
   if (smallest != nullptr) {
-    text += "; the smallest is " + smallest->device.name + ": needs " +
-            ToString(NeedsOf(smallest->way, smallest->device)) + " of " + ToString(smallest->device.available());
+    text += SmallestText(smallest->device.name, NeedsOf(smallest->way, smallest->device), smallest->device.available(),
+                         smallest->way.verdict);
   }
   TextTable table({{"--gpu"}, {"card", kLeft, true}, {"usable", kRight}, {"needs", kRight}, {"verdict"}});
   for (const RecordMatrix::Row& row : matrix.cards) {

@@ -36,7 +36,7 @@ std::string SettingsText(int64_t count, size_t of) {
 // "unet.onnx needs from 1.11 GiB to 3.57 GiB to train, depending on batch; 3 of 4 settings fit on Tesla T4".
 std::string HeadlineOf(const SweepReport& report) {
   std::optional<Bytes> least, most;
-  int64_t answered = 0, held = 0;
+  int64_t answered = 0, held = 0, tight = 0;
   for (const SweepRow& row : report.rows) {
     if (!row.levels) continue;
     const Bytes device = row.band.device().likely;
@@ -44,6 +44,7 @@ std::string HeadlineOf(const SweepReport& report) {
     most = std::max(most.value_or(device), device);
     ++answered;
     held += row.verdict && *row.verdict != Verdict::kDoesNotFit ? 1 : 0;
+    tight += row.verdict == Verdict::kTight ? 1 : 0;
   }
   const std::string model = FileName(report.question.model.file), mode{Name(report.question.mode)};
   const size_t asked = report.rows.size();
@@ -60,9 +61,14 @@ std::string HeadlineOf(const SweepReport& report) {
     text += "; " + SettingsText(without, asked) + (without == 1 ? " has" : " have") + " no answer";
   }
   if (!report.device) return text;
-  text += asked == 1 ? (held == 1 ? "; it fits" : "; it does not fit")
-                     : "; " + SettingsText(held, asked) + (held > 1 ? " fit" : " fits");
-  return text + " on " + CardText(*report.device);
+  if (asked == 1)
+    return text +
+           (tight == 1  ? "; it is tight"
+            : held == 1 ? "; it fits"
+                        : "; it does not fit") +
+           " on " + CardText(*report.device);
+  text += "; " + SettingsText(held, asked) + (held > 1 ? " fit" : " fits") + " on " + CardText(*report.device);
+  return tight == 0 ? text : text + ", " + std::to_string(tight) + " of them tight";
 }
 
 }  // namespace

@@ -105,6 +105,11 @@ std::string CardVerdictText(Verdict verdict, const std::string& card, const Band
   return text + " (" + (tight ? "only " : "") + ToString(has - needs.likely) + " free)";
 }
 
+std::string SmallestText(const std::string& card, Bytes needs, Bytes has, Verdict verdict) {
+  return "; the smallest is " + card + ": needs " + ToString(needs) + " of " + ToString(has) +
+         (verdict == Verdict::kTight ? " (tight)" : "");
+}
+
 std::string RoomyText(Bytes here, Bytes larger) {
   if (larger <= here) return "";
   return "on a larger card it would take " + ToString(larger) + ": here PyTorch gives " + ToString(larger - here) +

@@ -74,6 +74,9 @@ void KeepWithin(Bytes available, DeviceBand* band);
 // "is tight on Tesla T4: needs 14.20 GiB of 14.56 GiB and may need 14.60 GiB".
 std::string CardVerdictText(Verdict verdict, const std::string& card, const Band& needs, Bytes has);
 
+// "; the smallest is Tesla T4: needs 14.43 GiB of 14.56 GiB (tight)", behind how many cards of several hold it.
+std::string SmallestText(const std::string& card, Bytes needs, Bytes has, Verdict verdict);
+
 // Of bytes on the device, likely: here and on a card that is never full.
 std::string RoomyText(Bytes here, Bytes larger);
 // "on a larger card it would take 15.04 GiB: here PyTorch gives 624.00 MiB of its cache back"; "" where both are the same or

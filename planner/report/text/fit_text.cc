@@ -4,6 +4,7 @@
 #include "planner/report/fit.h"
 #include "planner/report/parts/bottleneck.h"
 #include "planner/report/parts/breakdown.h"
+#include "planner/report/verdict.h"
 #include "planner/report/writing/sparkline.h"
 
 namespace vramplan {
@@ -220,10 +221,8 @@ std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
   std::string text = FileName(question.model.file) + " " + Does(question.mode, true) + " at batch " +
                      std::to_string(question.batch) + " on " + std::to_string(count) + " of " +
                      std::to_string(matrix.cards.size()) + " cards";
-  if (smallest != nullptr) {
-    text += "; the smallest is " + smallest->device.name + ": needs " + ToString(Needs(*smallest)) + " of " +
-            ToString(Has(*smallest));
-  }
+  if (smallest != nullptr)
+    text += SmallestText(smallest->device.name, Needs(*smallest), Has(*smallest), smallest->verdict);
   text += "\n" + PrintSpec(question.spec, style) + "\n";
   TextTable table({{"--gpu"},
                    {"card", kLeft, true},

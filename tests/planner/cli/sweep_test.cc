@@ -33,6 +33,20 @@ std::vector<std::vector<std::string>> Rows(const std::string& csv) {
   return rows;
 }
 
+TEST_CASE("sweep: at the border of the card the first line says tight, as fit does") {
+  const auto first_line = [](const std::string& batches) {
+    const std::string out = Do("sweep MODELS/unet.onnx --over batch=" + batches + " --gpu t4").out;
+    return out.substr(0, out.find('\n'));
+  };
+  CHECK_EQ(first_line("30"), "unet.onnx needs 11.99 GiB to train; it fits on Tesla T4");
+  CHECK_EQ(first_line("38"), "unet.onnx needs 14.43 GiB to train; it is tight on Tesla T4");
+  CHECK_EQ(first_line("40"), "unet.onnx needs 15.80 GiB to train; it does not fit on Tesla T4");
+  CHECK_EQ(
+      first_line("30,38,40"),
+      "unet.onnx needs from 11.99 GiB to 15.80 GiB to train, depending on batch; 2 of 3 settings fit on Tesla T4, 1 of "
+      "them tight");
+}
+
 }  // namespace
 
 TEST_CASE("sweep: axes as they are typed") {
