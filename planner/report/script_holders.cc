@@ -37,7 +37,7 @@ std::string TextOf(HeldKind kind, RunPhase phase) {
 // "h.*.mlp" of "h.11.mlp".
 std::string PatternOf(const std::string& module) {
   std::string pattern;
-  for (const std::string_view part : vramplan::PartsOf(std::string_view(module))) {
+  for (const std::string_view part : PartsOf(module)) {
     if (part.data() != module.data()) pattern += '.';
     pattern += IsNumber(part) ? "*" : part;
   }
