@@ -85,7 +85,7 @@ ends("no torch", "#!raise SystemExit(4)", 1,
      "train.py: ended with exit code 4 and imported no torch (hint: its own output stands above; is it the right python?)")
 ends("fails at once", "pass", 1, "train.py: failed before it used the card: builtins.ZeroDivisionError: division by zero", "import torch\n1 / 0\n")
 ends("fails in its second step", "1 / (1 - step)", 1,
-     "train.py: ended with exit code 1 after 1 steps: builtins.ZeroDivisionError: division by zero (hint: its own output stands above)")
+     "train.py: ended with exit code 1 after 1 step: builtins.ZeroDivisionError: division by zero (hint: its own output stands above)")
 ends("never steps", "#!import torch\nwith torch.no_grad():\n    torch.nn.Linear(64, 64).cuda()(torch.zeros(8, 64, device='cuda'))\n", 0,
      lambda answer: (answer["steps"], answer["ended_by"], answer["verdict"]) == ([], "exit", "fits") and answer["peak"]["requested"] > 20000)
 ends("needs a network", "import urllib.request; urllib.request.urlopen('http://host.invalid/weights')", 1,
