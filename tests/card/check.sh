@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# check.sh [OUT [PROGRAM [ASK_CARD]]]: everything of vramplan that meets a card, on this machine's card, in about five minutes.
+# check.sh [OUT [PROGRAM [ASK_CARD]]]: everything of vramplan that meets a card, on this machine's card, in about eight minutes.
 # What each step said goes to OUT (a new folder: card-check) and is packed as OUT/card-check.tar.gz. It needs an NVIDIA card
 # that nobody else uses, and VRAMPLAN_TEST_PYTHON (python3) with torch for the script steps; transformers, torchvision and
-# peft for some of them. A step that fails or lacks something says so in OUT/steps.txt and the others go on.
+# peft for some of them, jax and optax for one. A step that fails or lacks something says so in OUT/steps.txt and the others go on.
 set -u
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." || exit 1
 out=${1:-card-check} program=${2:-build/release/vramplan} ask_card=${3:-build/release/tests/ask_card}
@@ -19,6 +19,9 @@ step() {
   code=$?
   printf '%-28s exit %3d  %4d s  %s\n' "$name" "$code" $((SECONDS - from)) "${*: -1}" | tee -a "$out/steps.txt"
 }
+
+# What there is so far, in one file: a visit that is cut off loses only its last steps.
+pack() { tar -C "$out" -czf "$out/card-check.tar.gz" steps.txt steps $([[ -f $out/profile.json ]] && echo profile.json); }
 
 step nvidia-smi nvidia-smi
 step packages "$python" -c 'import importlib.metadata as m
@@ -44,6 +47,8 @@ step validate-largest "$program" validate models/resnet50.onnx --max-bytes 8GiB 
 step validate-text "$program" validate models/bert_base.onnx --dim sequence=128 --batch 16
 step context "$python" tests/card/context.py
 step context-amp "$python" tests/card/context.py amp
+step rnn-reserve "$python" tests/card/rnn_reserve.py
+pack
 
 if command -v compute-sanitizer >/dev/null && [[ -x $ask_card ]]; then
   # Our kernels alone. Under racecheck cuBLAS's half products fail inside the tool itself (CUDA 13.0, H200).
@@ -72,6 +77,18 @@ real() {
 done
 wait
 
+# Published configurations at their real size, as people fine-tune them. They need 24 GB and more.
+named=(
+  "llama-3.1-8b lora 1 2048 checkpoint" "llama-3.2-1b full 2 1024 checkpoint" "llama-3.1-8b lora 1 512" "llama-3.2-1b full 2 1024"
+  "qwen2.5-0.5b amp 4 512" "qwen3-1.7b lora 2 1024" "llama-3.1-8b generate 4 1024"
+)
+[[ ${NAMED:-yes} == yes ]] && for case in "${named[@]}"; do
+  while (($(jobs -rp | wc -l) >= 3)); do wait -n; done
+  real "named.py $case" &
+done
+wait
+pack
+
 # The batch that `fit` calls safe must train on this card, and the one that it says fails must not.
 border() { # MODEL
   local answer safe fails
@@ -83,7 +100,8 @@ print(card["safe_batch"], card["first_failing_batch"])' <<<"$answer")
   step "border-$1-fails-$fails" "$python" tests/pretend/torch/zoo.py "$1" "$fails"
 }
 [[ ${SCRIPTS:-yes} == yes ]] && { border unet; border resnet50; }
+step jax "$python" tests/card/jax_steps.py
 step watch "$program" watch --command "$python tests/pretend/torch/zoo.py resnet50 32" --model models/resnet50.onnx --batch 32
 
 printf 'in all %d s\n' $((SECONDS - began)) | tee -a "$out/steps.txt"
-tar -C "$out" -czf "$out/card-check.tar.gz" steps.txt steps $([[ -f $out/profile.json ]] && echo profile.json)
+pack
