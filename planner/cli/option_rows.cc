@@ -227,9 +227,13 @@ constexpr OptionRow kOptionRows[] = {
      "freeze the parameters whose names match (requires_grad_(False)); --frozen '*' --trainable 'fc.*' trains only fc; "
      "vramplan inspect FILE --dump parameters lists the names",
      kGraph, kModel, true},
+    {"--lora", "R",
+     "train LoRA adapters of rank R alone, as peft adds them to a model that is given by its name: 16, "
+     "16,target=q_proj+v_proj, 16,target=all-linear,dropout=0.05",
+     kGraph, kModel},
     {"--checkpoint", "MODULE",
      "run this module's forward again in the backward instead of keeping its saved tensors (use_reentrant=False), such "
-     "as layer1.0; repeatable",
+     "as layer1.0; all: each layer of a model that is given by its name; repeatable",
      kAsked, kModel, true},
     {"--saved", "CALL",
      "an operator call that a checkpointed module saves and does not run again (selective checkpoints), such as "
