@@ -46,8 +46,12 @@ bool Meets(const Template::Condition& recorded, const Setting& here) {
 class Filler {
  public:
   Filler(const Template& of, const Settings& settings) : of_(of), settings_(settings) {
-    for (size_t s = 0; s < of.stacks.size(); ++s)
-      settings_.Set("n" + std::to_string(s), settings.Number(of.stacks[s].layers).value_or(0));
+    for (size_t s = 0; s < of.stacks.size(); ++s) {
+      const int64_t layers = settings.Number(of.stacks[s].layers).value_or(0);
+      settings_.Set("n" + std::to_string(s), layers / of.period);
+      if (layers % of.period != 0)
+        missing_ = "its " + std::to_string(layers) + " layers are no multiple of " + std::to_string(of.period);
+    }
   }
 
   // {"parameters": [...], ..., "programs": {"train": {"values": [...], ...}}}
@@ -92,12 +96,8 @@ class Filler {
       const int64_t before = WholeNumber(TakeWord(&line)), behind = WholeNumber(line);
       const std::string_view block = rest->substr(0, rest->find("\n.\n") + 1);
       rest->remove_prefix(block.size() + 2);
-      const int64_t layers = settings_.Number("n" + std::to_string(stack)).value_or(0);
-      const int64_t blocks = layers / of_.period;
-      if (blocks < before + behind || layers % of_.period != 0) {
-        missing_ = "its " + std::to_string(layers) +
-                   " layers are fewer than a template can tell apart, or no multiple of " + std::to_string(of_.period);
-      }
+      const int64_t blocks = settings_.Number("n" + std::to_string(stack)).value_or(0);
+      if (blocks < before + behind) missing_ = "it has fewer layers than its template can tell apart";
       for (int64_t i = before; i < blocks - behind && missing_.empty(); ++i) {
         settings_.Set("i", i);
         for (std::string_view lines = block; !lines.empty();) Add(TakeLine(&lines), &out);

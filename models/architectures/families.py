@@ -40,7 +40,7 @@ def built(class_name: str, config_name: str) -> Callable[[dict[str, Any]], torch
 def words(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
     ids = torch.zeros(batch, lengths["sequence"], dtype=torch.long)
     inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    return {**inputs, "labels": ids, "use_cache": False} if mode == "train" else inputs
+    return {**inputs, "labels": torch.zeros_like(ids)} if mode == "train" else inputs
 
 
 def decoder(random: Any, number: int, layers: int = 1) -> tuple[dict[str, Any], dict[str, int]]:

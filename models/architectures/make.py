@@ -50,13 +50,11 @@ def record(family, form, mode, settings, lengths):
 
 def keep_only_the_loss(program):
     """`loss = model(...).loss`: what else a forward returns dies with it."""
-    dies = set(program["returned"][1:]) - set(program["returned"][:1])
     program["returned"] = program["returned"][:1]
-    last = len(program["calls"]) - 1
-    with_the_forward = [[value, last] for value, call in program["ends"] if call == -1 and value in dies]
-    program["ends"] = [end for end in program["ends"] if end[1] != -1 or end[0] not in dies]
-    first_held = next((at for at, end in enumerate(program["ends"]) if end[1] == -1), len(program["ends"]))
-    program["ends"][first_held:first_held] = with_the_forward
+    last, kept = len(program["calls"]) - 1, set(program["returned"])
+    held = [end for end in program["ends"] if end[1] == -1]
+    program["ends"] = [end for end in program["ends"] if end[1] != -1]
+    program["ends"] += [[value, last] for value, _ in held if value not in kept] + [end for end in held if end[0] in kept]
 
 
 # --- segments ---------------------------------------------------------------------------------------------------------
@@ -135,8 +133,8 @@ def sections(facts, stacks):
     return out
 
 
-def runs_of(items, counts, periods, alone):
-    """[(None, items)] and [(stack, blocks)] in their order; alone: how many blocks stand so at either end of a stack."""
+def runs_of(items, counts, period, alone):
+    """[(None, items)] and [(stack, blocks)] in their order; counts: blocks of `period` layers; alone: how many blocks stand so at either end of a stack."""
     out = []
     for tag, group in itertools.groupby(items, key=lambda pair: pair[1]):
         part = [item for item, _ in group]
@@ -144,8 +142,8 @@ def runs_of(items, counts, periods, alone):
             out.append([None, part])
             continue
         stack, layer = tag
-        block = layer // periods[stack]
-        last = counts[stack] // periods[stack] - 1
+        block = layer // period
+        last = counts[stack] - 1
         if block < alone[0] or block > last - alone[1]:
             out.append([None, part])
         elif out and out[-1][0] == stack and out[-1][2] == block:
@@ -372,15 +370,14 @@ class Writer:
 def generalize(family, recorded, environments, counts):
     names = Names(environments)
     everything = [sections(facts, family.stacks) for facts in recorded]
-    periods = [family.period] * len(family.stacks)
     lines = []
     for section in everything[0]:
         if any(section not in other for other in everything):
             raise Unfit(f"{section} is not in every recording")
         for alone in ((0, 0), (1, 0), (0, 1), (1, 1)):
             try:
-                lines += section_lines(section, [runs_of(parts[section], count, periods, alone) for parts, count in zip(everything, counts)],
-                                       counts, names, alone, family.period)
+                lines += section_lines(section, [runs_of(parts[section], count, family.period, alone) for parts, count in zip(everything, counts)],
+                                       counts, names, alone)
                 break
             except Unfit:
                 if alone == (1, 1):
@@ -388,7 +385,7 @@ def generalize(family, recorded, environments, counts):
     return lines
 
 
-def section_lines(section, runs, counts, names, alone, period):
+def section_lines(section, runs, counts, names, alone):
     if len({tuple(run[0] for run in each) for each in runs}) != 1:
         raise Unfit(f"{section}: {[[(run[0], len(run[1])) for run in each] for each in runs]}")
     lines = [f"= {section}"]
@@ -402,7 +399,7 @@ def section_lines(section, runs, counts, names, alone, period):
             continue
         points, counters, blocks = [], [], []
         for r, run in enumerate(same):
-            if len(run[1]) != counts[r][stack] // period - sum(alone):
+            if len(run[1]) != counts[r][stack] - sum(alone):
                 raise Unfit(f"{section}: a part of the layers")
             for i, block in enumerate(run[1]):
                 points.append((r, i + alone[0]))
@@ -420,7 +417,7 @@ def section_lines(section, runs, counts, names, alone, period):
 # --- and back, as graph/architectures does it ------------------------------------------------------------------------
 
 
-def expand(lines, environment, counts, period):
+def expand(lines, environment, counts):
     """Sections of a template as lists."""
     out, section, block, stack = {}, None, None, None
 
@@ -440,7 +437,7 @@ def expand(lines, environment, counts, period):
             stack, first, behind = map(int, line[3:].split())
             block = []
         elif line == ".":
-            for i in range(first, counts[stack] // period - behind):
+            for i in range(first, counts[stack] - behind):
                 section += [fill(item, i) for item in block]
             block = None
         elif block is not None:
@@ -489,10 +486,12 @@ def make(family, variant):
             for key, text in family.let.items():
                 scope[key] = eval(text.replace("/", "//"), {}, scope)  # noqa: S307
             environments.append({k: v for k, v in scope.items() if isinstance(v, int) and not isinstance(v, bool)})
-            counts.append([settings[key] for _, key in family.stacks])
+            if any(settings[key] % family.period for _, key in family.stacks):
+                raise Unfit("layers that are no multiple of the period")
+            counts.append([settings[key] // family.period for _, key in family.stacks])
         made = generalize(family, recorded[:-1], environments[:-1], counts[:-1])
         proof = {name: [item for item, _ in items] for name, items in sections(recorded[-1], family.stacks).items()}
-        got = expand(made, environments[-1], counts[-1], family.period)
+        got = expand(made, environments[-1], counts[-1])
         wrong = differs({k: proof[k] for k in sorted(proof)}, {k: got[k] for k in sorted(got)})
         if wrong:
             raise Unfit(f"the proof: {wrong}")

@@ -359,7 +359,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
                            std::span<const std::string> flags) {
   Options options;
   options.verb = verb;
-  if (verb != Verb::kWatch) (verb == Verb::kGpus ? options.filter : options.file) = positional;
+  if (verb != Verb::kWatch) (verb == Verb::kGpus || verb == Verb::kModels ? options.filter : options.file) = positional;
   for (const auto& [flag, values] : typed) options.spec.given.insert(flag.substr(2));
 
   OptionReader reader(typed);

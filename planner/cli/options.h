@@ -53,8 +53,9 @@ enum class Verb : uint8_t {
   kCompare,
   kSweep,
   kDiff,
+  kModels,
 };
-inline constexpr int kVerbs = 18;
+inline constexpr int kVerbs = 19;
 // Whether the verb is about a file, which then stands behind it.
 bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
@@ -75,7 +76,7 @@ struct Options {
                      // explain: the log; compare: the snapshot; diff: the first
   std::shared_ptr<const NamedModel> named;  // where `file` is the name of a model
   std::optional<Lora> lora;                 // of it
-  std::string filter;                       // gpus: what the name must contain
+  std::string filter;                       // gpus, models: what the name must contain
   BindOptions bind;
   PutBack put_back;
   TrainingSpec spec;

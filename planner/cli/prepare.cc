@@ -223,6 +223,7 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   for (const auto& [name, length] : question.usual_lengths) {
     add("dim", Json(name + "=" + std::to_string(length)), name + "=" + std::to_string(length));
     rows.back().given = false;
+    rows.back().phrase = name + " " + std::to_string(length);
   }
   for (const auto& [name, length] : options.bind.dims) {
     add("dim", Json(name + "=" + std::to_string(length)), name + "=" + std::to_string(length));

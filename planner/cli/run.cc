@@ -95,6 +95,8 @@ Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machi
       return RunInspect(options, style);
     case Verb::kGpus:
       return RunGpus(options, style);
+    case Verb::kModels:
+      return RunModels(options, style);
     case Verb::kTrace:
       return RunTrace(options, style, machine);
     case Verb::kReplay:
