@@ -58,12 +58,13 @@ Graph CarrierOf(const RecordedProgram& program, const std::map<std::string, int6
 }  // namespace
 
 Status TakeNamed(Options* options) {
-  Result<std::optional<NamedModel>> found = FindNamed(options->file, "");
+  // explain, watch, compare: a log, a process, a snapshot
+  const std::string& name = options->model.empty() ? options->file : options->model;
+  Result<std::optional<NamedModel>> found = FindNamed(name, "");
   if (!found) return found.error();
   if (!*found) {
     if (!options->lora) return Done();
-    return Error{ErrorCode::kUsage, "--lora",
-                 "it is for a model that is given by its name, and " + options->file + " is a file",
+    return Error{ErrorCode::kUsage, "--lora", "it is for a model that is given by its name, and " + name + " is a file",
                  "type vramplan " + std::string(Name(options->verb)) +
                      " llama-3.2-1b --lora 16, or record the model that peft made"};
   }
@@ -71,6 +72,7 @@ Status TakeNamed(Options* options) {
   const std::optional<Precision> weights = PrecisionOf((*found)->weights_type);
   if (weights && !spec.given.contains("precision") && TakesOption(options->verb, "--precision"))
     spec.precision = *weights;
+  if (spec.mode == Mode::kInfer && !spec.given.contains("loss")) spec.loss = Loss::kNone;  // no labels are given
   spec.precision_of_file = IsHalf(spec.precision);
   spec.recorded_in_fp32 = !spec.precision_of_file;
   std::vector<std::string> checkpoint;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "graph/onnx/load.h"
@@ -43,17 +44,15 @@ void TakeOptimizer(const RecordedOptimizer& told, Options* options) {
   if (const Result<OptimizerImpl> impl = ParseOptimizerImpl(told.impl); impl.ok()) spec.optimizer_impl = *impl;
 }
 
-// model.bfloat16(), model.half(): what all of its parameters of floating types are.
+// model.bfloat16(), model.half(): what its parameters of floating types are, but for adapters in fp32 beside a base in
+// halves (peft).
 std::optional<Precision> PrecisionOf(const Facts& facts) {
-  std::optional<DType> all;
-  for (const RecordedTensor& parameter : facts.parameters.value_or(std::vector<RecordedTensor>())) {
-    if (!IsFloating(parameter.type)) continue;
-    if (all && *all != parameter.type) return std::nullopt;
-    all = parameter.type;
-  }
-  if (all == DType::kBFloat16) return Precision::kBf16;
-  if (all == DType::kFloat16) return Precision::kFp16;
-  if (all == DType::kFloat64) return Precision::kFp64;
+  std::set<DType> types;
+  for (const RecordedTensor& parameter : facts.parameters.value_or(std::vector<RecordedTensor>()))
+    if (IsFloating(parameter.type)) types.insert(parameter.type);
+  if (types.contains(DType::kBFloat16)) return Precision::kBf16;
+  if (types.contains(DType::kFloat16)) return Precision::kFp16;
+  if (types == std::set<DType>{DType::kFloat64}) return Precision::kFp64;
   return std::nullopt;
 }
 
@@ -76,7 +75,7 @@ void NoteOptimizerOfPipe(const Options& options, const std::optional<Facts>& fac
 }
 
 Status TakeSpecOfFile(Options* options) {
-  if (TakesFile(options->verb)) {
+  if (TakesFile(options->verb) || !options->model.empty()) {
     if (const Status named = TakeNamed(options); !named.ok() || options->named != nullptr) return named;
   }
   if (!TakesOption(options->verb, "--precision")) return Done();

@@ -77,10 +77,13 @@ real() {
 done
 wait
 
-# Published configurations at their real size, as people fine-tune them. They need 24 GB and more.
+# Models of models/architectures at their real size, as people fine-tune them. Some need more than 24 GB.
 named=(
-  "llama-3.1-8b lora 1 2048 checkpoint" "llama-3.2-1b full 2 1024 checkpoint" "llama-3.1-8b lora 1 512" "llama-3.2-1b full 2 1024"
-  "qwen2.5-0.5b amp 4 512" "qwen3-1.7b lora 2 1024" "llama-3.1-8b generate 4 1024"
+  "llama-3.1-8b lora 1 sequence=2048 checkpoint" "llama-3.2-1b full 2 sequence=1024 checkpoint" "llama-3.1-8b lora 1 sequence=512"
+  "llama-3.2-1b full 2 sequence=1024" "qwen2.5-0.5b amp 4 sequence=512" "qwen3-1.7b lora 2 sequence=1024" "llama-3.1-8b generate 4 sequence=1024"
+  "bert-base-uncased amp 16 sequence=256" "t5-base amp 4 sequence=256 target=64" "gpt2-medium full 2 sequence=512" "gemma-2-2b lora 1 sequence=256"
+  "vit-base-patch16-224 amp 16" "mistral-7b-v0.3 lora 1 sequence=1024 checkpoint" "whisper-small amp 2 target=128"
+  "mt5-large full 2 sequence=256 target=64" "llama-3.1-8b infer 1 sequence=4096"
 )
 [[ ${NAMED:-yes} == yes ]] && for case in "${named[@]}"; do
   while (($(jobs -rp | wc -l) >= 3)); do wait -n; done

@@ -48,7 +48,8 @@ TEST_CASE("template: what stands above the recordings") {
 
 TEST_CASE("template: settings are completed, and refused where it was recorded with others") {
   const Template read = Template::Read(kText);
-  const Settings settings = read.Complete(Of(R"({"hidden": 96, "heads": 4, "layers": 8, "bias": null, "dropout": 0.3})"));
+  const Settings settings =
+      read.Complete(Of(R"({"hidden": 96, "heads": 4, "layers": 8, "bias": null, "dropout": 0.3})"));
   CHECK(settings.Number("width") == 24);
   CHECK(settings.Number("twice") == 48);
   CHECK(read.Unmet(settings) == nullptr);  // null is the default, and any dropout is one
@@ -67,10 +68,11 @@ TEST_CASE("template: filled, a block stands once for each of the layers between 
   settings.Set("sequence", int64_t{10});
   const Result<std::string> facts = read.Fill(settings, "float32", "train");
   REQUIRE(facts);
-  CHECK(*facts ==
-        R"({"schema":"vramplan.facts/1","mode":"train","parameters":[{"name":"tower.0.w","shape":[96]},)"
-        R"({"name":"tower.2.w","shape":[48,11]},{"name":"tower.4.w","shape":[48,11]},{"name":"tower.7.w","shape":[3]}],)"
-        R"("functions":[],"programs":{"train":{"calls":[[4]],"ends":[]}}})");
+  CHECK(
+      *facts ==
+      R"({"schema":"vramplan.facts/1","mode":"train","parameters":[{"name":"tower.0.w","shape":[96]},)"
+      R"({"name":"tower.2.w","shape":[48,11]},{"name":"tower.4.w","shape":[48,11]},{"name":"tower.7.w","shape":[3]}],)"
+      R"("functions":[],"programs":{"train":{"calls":[[4]],"ends":[]}}})");
   CHECK(!read.Fill(settings, "float32", "infer"));
   settings.Set("layers", int64_t{7});
   CHECK(!read.Fill(settings, "float32", "train"));  // no multiple of the period
