@@ -118,7 +118,7 @@ def translated(config: Any, batch: int, lengths: dict[str, int], mode: str) -> d
 def spoken(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
     sound = torch.zeros(batch, config.num_mel_bins, 2 * config.max_source_positions)
     target = torch.zeros(batch, lengths["target"], dtype=torch.long)
-    return {"input_features": sound.to(torch.get_default_dtype()), ("labels" if mode == "train" else "decoder_input_ids"): target}
+    return {"input_features": sound, ("labels" if mode == "train" else "decoder_input_ids"): target}
 
 
 def pictured(config: Any, batch: int, lengths: dict[str, int], mode: str) -> dict[str, Any]:
@@ -196,6 +196,7 @@ FAMILIES = [
            limits=(("sequence", "n_positions"),), lora=("c_attn",)),
     causal("gpt_neox", "GPTNeoX", stacks=(("gpt_neox.layers", "num_hidden_layers"),), draw=without("num_key_value_heads", "head_dim", settings={"rotary_pct": lambda s: 0.25, "hidden_size": lambda s: 4 * s["hidden_size"]}),
            requires={"attention_dropout": 0.0, "hidden_dropout": 0.0, "use_parallel_residual": True, "tie_word_embeddings": False, "rotary_pct": 0.25},
+           let={"rotary_width": "hidden_size/num_attention_heads/4"},
            defaults={"attention_dropout": "0", "hidden_dropout": "0", "use_parallel_residual": "true", "tie_word_embeddings": "false"}, lora=("query_key_value",)),
     causal("opt", "OPT", stacks=(("model.decoder.layers", "num_hidden_layers"),),
            draw=renamed({"intermediate_size": "ffn_dim"}, "num_key_value_heads", "head_dim", settings={"word_embed_proj_dim": lambda s: s["hidden_size"]}),

@@ -40,7 +40,8 @@ def record(family, form, mode, settings, lengths):
     model.train(mode == "train")
     facts = _facts.model_facts(model)
     facts["mode"] = "train" if mode == "train" else "eval"
-    inputs = family.inputs(model.config, 2, lengths, mode)
+    inputs = {name: tensor.to(model.dtype) if tensor.is_floating_point() else tensor
+              for name, tensor in family.inputs(model.config, 2, lengths, mode).items()}
     _exporting._take_programs(model, (), inputs, (mode,), facts, None, None, False)
     for name, program in facts["programs"].items():
         if mode == "train":
