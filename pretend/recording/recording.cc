@@ -248,6 +248,11 @@ class Reader {
       saved.path = words->Text();
       saved.place = ReadPlace(words);
       into_->saved.push_back(std::move(saved));
+    } else if (word == "stays") {
+      const std::string path = words->Text();
+      into_->stays.push_back({path, ReadPlace(words)});
+    } else if (word == "waits") {
+      into_->waiting.push_back(ReadPlace(words));
     } else if (word == "fault") {
       const std::string where = words->Text();
       into_->faults.push_back(where + ": " + words->Text());
