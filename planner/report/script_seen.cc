@@ -47,7 +47,8 @@ std::string UnseenText(const ScriptReport& report) {
   std::string text = "not seen: ";
   if (Evaluated(recording) == false) text += "an evaluation, ";
   if (recording.saved.empty()) text += "a checkpoint, ";
-  if (!recording.waiting.empty()) text += "a step of the optimizer made at " + LineText(recording.waiting.front()) + ", ";
+  if (!recording.waiting.empty())
+    text += "a step of the optimizer made at " + LineText(recording.waiting.front()) + ", ";
   return text + "a later stage (--until-exit runs on)";
 }
 
@@ -93,8 +94,7 @@ Json NotSeenJson(const ScriptReport& report) {
   Json json = Json::Object();
   json.Set("evaluation", evaluated ? Json(*evaluated) : Json()).Set("saved", std::move(saved));
   Json stays = Json::Array(), waiting = Json::Array();
-  for (const Recording::Stays& each : report.recording.stays)
-    stays.Push(PlaceJson(each.place).Set("path", each.path));
+  for (const Recording::Stays& each : report.recording.stays) stays.Push(PlaceJson(each.place).Set("path", each.path));
   for (const CodePlace& each : report.recording.waiting) waiting.Push(PlaceJson(each));
   return json.Set("stays", std::move(stays)).Set("waiting", std::move(waiting));
 }

@@ -48,12 +48,10 @@ TEST_CASE("what was not seen is told, and what was written") {
   CHECK(text.find("not seen: an evaluation, a checkpoint, a later stage (--until-exit runs on)") != std::string::npos);
   const Said saved = Run("--gpu t4", {kWhole + seen + "saved\theld\t/x/best.pt\t/x/train.py\t31\tmain\n" +
                                           "saved\twritten\t/x/new.pt\t/x/train.py\t32\tmain\n" +
-                                          "stays\t/x/old.pt\t/x/train.py\t33\tmain\n" +
-                                          "waits\t/x/train.py\t8\tmain\n",
+                                          "stays\t/x/old.pt\t/x/train.py\t33\tmain\n" + "waits\t/x/train.py\t8\tmain\n",
                                       kCard});
-  CHECK(OnOneLine(saved.out)
-            .find("not seen: an evaluation, a step of the optimizer made at train.py:8, a later stage") !=
-        std::string::npos);
+  CHECK(OnOneLine(saved.out).find(
+            "not seen: an evaluation, a step of the optimizer made at train.py:8, a later stage") != std::string::npos);
   CHECK(saved.err.find("note: old.pt: was removed or renamed at train.py:33, and stays") != std::string::npos);
   CHECK(saved.err.find("note: best.pt: was not written at train.py:31") != std::string::npos);
   CHECK(saved.err.find("warning: new.pt: was written at train.py:32") != std::string::npos);
