@@ -216,6 +216,19 @@ for after, phase in (("", "forward"), (".sum().backward()", "backward")):
                      "    net(torch.randn(512, 64, device='cuda'))%s\n" % after)
     is_("without an optimizer", (answer["peak"]["step"], answer["peak"]["phase"]), (0, phase))
 
+# A stage that did not come is said: its optimizer waits.
+_, answer = text("""
+import torch
+body, head = torch.nn.Linear(64, 64).cuda(), torch.nn.Linear(64, 8).cuda()
+first = torch.optim.SGD(head.parameters(), 0.1)
+second = torch.optim.SGD(body.parameters(), 0.1)
+for optimizer, steps in ((first, 100), (second, 100)):
+    for step in range(steps):
+        head(body(torch.zeros(8, 64, device="cuda"))).sum().backward()
+        optimizer.step()
+""")
+is_("an optimizer that waits", [row["line"] for row in answer["seen"]["waiting"]], [5])
+
 # What is printed decides nothing; a number in the place of a tensor; a deviation that nobody knows.
 for values in ("zeros", "host"):
     _, answer = text("""
