@@ -76,11 +76,6 @@ void NoteLibrary(ScriptReport* report) {
     report->notes.Add({"workspaces-not-counted", Severity::kWarning, libraries,
                        "the workspaces are not counted: a real card needs more while these functions run", ""});
   }
-  if (report->card.recurrent) {
-    report->notes.Add({"recurrent-not-counted", Severity::kWarning, "nn.LSTM, nn.GRU, nn.RNN",
-                       "what cuDNN keeps of them for the backward is not counted: on a real card training takes more",
-                       "vramplan fit of the exported model counts what is published of it"});
-  }
   for (const std::string& module : report->card.static_runtimes) {
     report->notes.Add({"static-runtime", Severity::kWarning, module,
                        "has the CUDA runtime linked into it, which a pretend card cannot serve",

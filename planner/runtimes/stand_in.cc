@@ -203,7 +203,8 @@ void NoteStandIn(const TrainingSpec& spec, Notes* notes) {
                         ? ""
                         : "; new parameters and states exist next to the old ones (--donate on: they replace them)");
   notes->Add({"unmeasured-framework", Severity::kWarning, "--framework",
-              name + " was not measured: the tensors are those of PyTorch, with the known differences: " + differs,
+              name + (runtime == Runtime::kJax ? " was measured in twelve steps alone" : " was not measured") +
+                  ": the tensors are those of PyTorch, with the known differences: " + differs,
               "the band is wide for that reason: half to one and a half times the likely value"});
 }
 

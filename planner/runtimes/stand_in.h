@@ -1,5 +1,5 @@
-// ScheduleStandIn: a step of TensorFlow or JAX, made of the tensors of PyTorch's step. Nothing here was measured on
-// those frameworks; what is known to differ is changed, and the rest carries a wide band.
+// ScheduleStandIn: a step of TensorFlow or JAX, made of the tensors of PyTorch's step. TensorFlow was not measured,
+// JAX in twelve steps; what is known to differ is changed, and the rest carries a wide band.
 //
 //   TensorFlow (Keras, tf.function)   variables and slots as PyTorch's parameters and states; fused update kernels, so
 //                                     no temporaries of the optimizer; nothing but variables outlives a step; cuBLAS'

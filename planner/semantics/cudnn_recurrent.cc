@@ -16,28 +16,8 @@ int64_t Matrices(const RecurrentNetwork& n) {
 
 }  // namespace
 
-int64_t GatesOf(RecurrentCell cell) {
-  switch (cell) {
-    case RecurrentCell::kLstm:
-      return 4;
-    case RecurrentCell::kGru:
-      return 3;
-    case RecurrentCell::kRnn:
-      return 1;
-  }
-  return 1;
-}
-
 int64_t WeightSpace(const RecurrentNetwork& n) {
   return Matrices(n) + 2 * GatesOf(n.cell) * n.hidden * n.layers * n.directions;
-}
-
-ReserveLength ReservePerPosition(const RecurrentNetwork& n) {
-  const bool lstm = n.cell == RecurrentCell::kLstm, gru = n.cell == RecurrentCell::kGru;
-  const int64_t high = 2 * (lstm ? 6 : gru ? 4 : 1) * n.layers;
-  const int64_t likely = (lstm ? 5 : gru ? 6 : 1) * n.layers + n.layers - 1;
-  const int64_t of_each = n.directions * n.hidden;
-  return {likely * of_each, std::max(likely, high) * of_each};
 }
 
 int64_t WorkspaceOf(const RecurrentNetwork& n, int64_t samples) {

@@ -73,11 +73,6 @@ Storage Eager::ScratchUpTo(Bytes likely, SizeExpr most, Category use) {
   return NewStorage(SizeExpr::Constant(likely), use, most);
 }
 
-Tensor Eager::EmptyUpTo(const Shape& likely, const Shape& most, DType dtype) {
-  Storage storage = NewStorage(SizeExpr::Of(dtype, likely.Elements()), category, SizeExpr::Of(dtype, most.Elements()));
-  return MakeRef<TensorImpl>(std::move(storage), LayoutOf(likely, ContiguousStrides(At(likely))), dtype);
-}
-
 Tensor Eager::AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides) {
   Tensor view = MakeRef<TensorImpl>(t->storage, LayoutOf(sizes, strides), t->dtype);
   view->base = t->base ? t->base : t;

@@ -50,7 +50,6 @@ class Eager {
   Storage Scratch(Bytes bytes, Category category = Category::kTemporaries);
   // The same where a library chooses the size.
   Storage ScratchUpTo(Bytes likely, SizeExpr most, Category category);
-  Tensor EmptyUpTo(const Shape& likely, const Shape& most, DType dtype);
   // A view of the same storage, not on the tape. It holds its base, also in the backward, so that a gradient which is a
   // view is never added to in place.
   Tensor AsStrided(const Tensor& t, const Shape& sizes, const Ints& strides);

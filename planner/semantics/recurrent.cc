@@ -10,6 +10,7 @@
 #include "planner/semantics/recurrent_cells.h"
 #include "planner/semantics/table.h"
 #include "planner/semantics/view.h"
+#include "pretend/card/architecture.h"
 
 namespace vramplan::eager {
 namespace {
@@ -18,7 +19,7 @@ constexpr size_t kFirstWeight = 3;  // after input, hx and cx
 
 struct Recurrence {
   RecurrentNetwork network;
-  bool batch_first = false, without_biases = false;
+  bool batch_first = false, without_biases = false, drops = false;
   Dim steps, samples;
   DType type = DType::kFloat32;
 };
@@ -88,9 +89,11 @@ Storage Workspace(Eager& e, const Recurrence& r) {
 }
 
 Tensor Reserve(Eager& e, const Recurrence& r) {
-  const ReserveLength length = TakesSpace(e) ? ReservePerPosition(r.network) : ReserveLength();
-  const auto sizes = [&](int64_t each) { return Shape{r.steps, r.samples, Dim(each)}; };
-  return e.EmptyUpTo(sizes(length.likely), sizes(length.most), r.type);
+  if (!TakesSpace(e)) return e.Empty(Shape{Dim(0)}, DType::kUint8);
+  const int64_t element = BitWidth(r.type) / 8;
+  const Dim numbers = r.steps * r.samples * Dim(ReservePerPosition(r.network) * element);
+  const int64_t all = ReserveBytes(r.network, e.At(r.steps * r.samples), element, r.drops);
+  return e.Empty(Shape{numbers + Dim(all - e.At(numbers))}, DType::kUint8);  // what is rounded is that of this batch
 }
 
 // Each weight's part of the flat block: sizes of the weight, no view of autograd's (Tensor::set_).
@@ -163,24 +166,19 @@ void Backward(GradContext& g, const Recurrence& r, const std::vector<WeightSizes
   dx = dhx = dcx = Tensor();
 }
 
-// Slightly over 2 MB once, and the seed that it is made from.
+// Once, and the seed that it is made from.
 void MakeDropoutState(Eager& e) {
   Storage& state = e.handles["cudnn dropout of recurrent networks"];
   if (state) return;
   { const Storage seed = e.Scratch(Bytes::Of(8)); }
-  state = e.Scratch(TakesSpace(e) ? kRecurrentDropoutState : Bytes(), Category::kWorkspace);
-}
-
-void NoteReserve(const Call& c) {
-  if (c.e.notes() == nullptr || c.e.spec().cudnn_workspace || c.e.spec().mode != Mode::kTrain) return;
-  c.e.notes()->Add({"assumed-reserve", Severity::kNote, c.layer.name,
-                    "what cuDNN keeps of a " + c.layer.op + " for its backward is taken from sizes published in 2017",
-                    "if you have measured it, --cudnn-workspace SIZE says what a call may take"});
+  const Capability capability = e.spec().capability;
+  const int threads = pretend::ArchitectureOf(capability.major, capability.minor).threads;
+  const Bytes bytes = Bytes::Of(DropoutStateBytes(e.spec().multiprocessors, threads));
+  state = e.Scratch(TakesSpace(e) ? bytes : Bytes(), Category::kWorkspace);
 }
 
 void RunRecurrent(Call& c) {
   Eager& e = c.e;
-  NoteReserve(c);
   Recurrence r = RecurrenceOf(c);
   const bool lstm = r.network.cell == RecurrentCell::kLstm, train = e.spec().mode == Mode::kTrain;
   // torch/nn/modules/rnn.py: zeros of the input's type, which live until the module returns.
@@ -191,7 +189,8 @@ void RunRecurrent(Call& c) {
     if (lstm) c0 = e.Empty(StateSizes(r, r.network.hidden), c.In(0)->dtype);
   }
   OpScope scope(e, "aten::_cudnn_rnn");
-  if (train && c.Real("dropout") > 0) MakeDropoutState(e);
+  r.drops = train && c.Real("dropout") > 0;
+  if (r.drops) MakeDropoutState(e);
   Tensor input = c.In(0), hx = h0, cx = c0, flat;
   std::vector<Tensor> weights(c.inputs.begin() + kFirstWeight, c.inputs.end());
   std::vector<WeightSizes> sizes;

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "planner/semantics/cudnn_recurrent.h"
+#include "pretend/card/architecture.h"
 #include "pretend/library/abi.h"
 #include "pretend/library/cudnn_version.h"
 
@@ -30,7 +32,7 @@ PRETEND_API void cudnnGetLastErrorString(char* text, size_t length) {
 
 namespace {
 
-std::atomic<bool> g_used{false}, g_recurred{false};
+std::atomic<bool> g_used{false};
 
 int Use() {
   g_used = true;
@@ -40,7 +42,6 @@ int Use() {
 }  // namespace
 
 bool pretend::CudnnWasUsed() { return g_used; }
-bool pretend::CudnnKeptReserve() { return g_recurred; }
 
 // PyTorch, Conv_v8.cpp, Conv_v7.cpp and RNN.cpp: nothing is computed; that they were called is why a report has a band
 // for workspaces.
@@ -51,16 +52,10 @@ PRETEND_API int cudnnConvolutionForward() { return Use(); }
 PRETEND_API int cudnnConvolutionBackwardData() { return Use(); }
 // Conv_v7.cpp: success.
 PRETEND_API int cudnnConvolutionBackwardFilter() { return Use(); }
-// RNN.cpp, of torch 2.4 and later: success. In training (cudnnForwardMode_t: 1) it keeps a reserve for its backward.
-PRETEND_API int cudnnRNNForward(Handle, Handle, int mode) {
-  if (mode == 1) g_recurred = true;
-  return Use();
-}
+// RNN.cpp, of torch 2.4 and later: success.
+PRETEND_API int cudnnRNNForward() { return Use(); }
 // RNN.cpp, of torch 2.0 to 2.3: success.
-PRETEND_API int cudnnRNNForwardTraining() {
-  g_recurred = true;
-  return Use();
-}
+PRETEND_API int cudnnRNNForwardTraining() { return Use(); }
 // The same without gradients: success.
 PRETEND_API int cudnnRNNForwardInference() { return Use(); }
 
@@ -117,10 +112,10 @@ PRETEND_API int cudnnFindConvolutionForwardAlgorithmEx(Handle, Handle, Handle, H
 PRETEND_ALIAS(cudnnFindConvolutionBackwardDataAlgorithmEx, cudnnFindConvolutionForwardAlgorithmEx);
 PRETEND_ALIAS(cudnnFindConvolutionBackwardFilterAlgorithmEx, cudnnFindConvolutionForwardAlgorithmEx);
 
-// PyTorch, RNN.cpp (DropoutDescriptor): a state of random numbers a multiprocessor, a tensor of its own. On the cards
-// of tests/data it was 24 KiB for each.
+// PyTorch, RNN.cpp (DropoutDescriptor): random states for all threads of the card, a tensor of its own.
 PRETEND_API int cudnnDropoutGetStatesSize(Handle, size_t* bytes) {
-  const pretend::Process& process = pretend::Process::This();
-  *bytes = static_cast<size_t>(process.card(pretend::Thread().device).multiprocessors) * 24 * 1024;
+  const auto& card = pretend::Process::This().card(pretend::Thread().device);
+  *bytes = static_cast<size_t>(vramplan::eager::DropoutStateBytes(
+      card.multiprocessors, pretend::ArchitectureOf(card.major, card.minor).threads));
   return kSuccess;
 }

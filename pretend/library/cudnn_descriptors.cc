@@ -2,7 +2,9 @@
 // and where in its flat buffer each of them lies (aten/src/ATen/native/cudnn/RNN.cpp, _cudnn_rnn_flatten_weight).
 #include <algorithm>
 #include <array>
+#include <numeric>
 
+#include "planner/semantics/cudnn_recurrent.h"
 #include "pretend/library/abi.h"
 
 using pretend::Handle;
@@ -19,6 +21,7 @@ struct Tensor {
 
 struct Network {
   int cell = 0, bias = 0, bidirectional = 0, type = 0;
+  bool drops = false;
   int64_t input = 0, hidden = 0, projection = 0, layers = 0;
 
   int64_t directions() const { return bidirectional != 0 ? 2 : 1; }
@@ -28,7 +31,24 @@ struct Network {
   int64_t element() const { return type == 1 ? 8 : type == 2 || type == 9 ? 2 : 4; }  // cudnnDataType_t
   // What one layer reads from the one below it.
   int64_t Width(int64_t layer) const { return layer == 0 ? input : projection * directions(); }
+  size_t Reserve(int64_t positions) const {
+    using vramplan::eager::RecurrentCell;
+    const RecurrentCell kind = cell == 2 ? RecurrentCell::kLstm : cell == 3 ? RecurrentCell::kGru : RecurrentCell::kRnn;
+    return static_cast<size_t>(vramplan::eager::ReserveBytes({kind, input, hidden, projection, layers, directions()},
+                                                             positions, element(), drops));
+  }
 };
+
+// A sequence: its positions, padded ones left out.
+struct Sequence {
+  int64_t positions = 0;
+};
+
+struct Dropout {
+  bool drops = false;
+};
+
+bool Drops(Handle dropout) { return dropout != nullptr && static_cast<const Dropout*>(dropout)->drops; }
 
 // Where matrix and bias of one gate lie, in elements from the beginning, and their shapes.
 struct Piece {
@@ -155,9 +175,9 @@ PRETEND_API int cudnnDestroyRNNDescriptor(Handle descriptor) {
 }
 // RNN.cpp: kept, because the sizes of the weights follow from it.
 PRETEND_API int cudnnSetRNNDescriptor_v8(Handle descriptor, int, int cell, int bias, int direction, int, int type, int,
-                                         int, int32_t input, int32_t hidden, int32_t projection, int32_t layers, Handle,
-                                         uint32_t) {
-  *static_cast<Network*>(descriptor) = {cell, bias, direction, type, input, hidden, projection, layers};
+                                         int, int32_t input, int32_t hidden, int32_t projection, int32_t layers,
+                                         Handle dropout, uint32_t) {
+  *static_cast<Network*>(descriptor) = {cell, bias, direction, type, Drops(dropout), input, hidden, projection, layers};
   return kSuccess;
 }
 // RNN.cpp, get_num_weights: the bytes of the flat buffer, which then is all of the network's parameters.
@@ -179,19 +199,57 @@ PRETEND_API int cudnnGetRNNWeightParams(Handle, Handle descriptor, int32_t pseud
   if (bias != nullptr) Describe(bias, network.type, piece.bias_rows, 1);
   return kSuccess;
 }
-// RNN.cpp: none; the report says that what is kept for the backward is not counted.
-PRETEND_API int cudnnGetRNNTempSpaceSizes(Handle, Handle, int, Handle, size_t* workspace, size_t* reserve) {
+// PyTorch, Descriptors.h, of a sequence's input and output.
+PRETEND_API int cudnnCreateRNNDataDescriptor(Handle* descriptor) {
+  *descriptor = new Sequence();
+  return kSuccess;
+}
+// Descriptors.h: the object is gone.
+PRETEND_API int cudnnDestroyRNNDataDescriptor(Handle descriptor) {
+  delete static_cast<Sequence*>(descriptor);
+  return kSuccess;
+}
+// RNN.cpp, packed or not: the length of each sample is kept.
+PRETEND_API int cudnnSetRNNDataDescriptor(Handle descriptor, int, int, int, int samples, int, const int* lengths,
+                                          void*) {
+  static_cast<Sequence*>(descriptor)->positions = std::accumulate(lengths, lengths + samples, int64_t{0});
+  return kSuccess;
+}
+// PyTorch, Descriptors.h: what is dropped between the layers of a network.
+PRETEND_API int cudnnCreateDropoutDescriptor(Handle* descriptor) {
+  *descriptor = new Dropout();
+  return kSuccess;
+}
+// Descriptors.h: the object is gone.
+PRETEND_API int cudnnDestroyDropoutDescriptor(Handle descriptor) {
+  delete static_cast<Dropout*>(descriptor);
+  return kSuccess;
+}
+// Descriptors.h: in eval() with a probability of 0.
+PRETEND_API int cudnnSetDropoutDescriptor(Handle descriptor, Handle, float probability) {
+  static_cast<Dropout*>(descriptor)->drops = probability > 0;
+  return kSuccess;
+}
+PRETEND_ALIAS(cudnnRestoreDropoutDescriptor, cudnnSetDropoutDescriptor);
+
+// RNN.cpp: the reserve, which PyTorch allocates and keeps for the backward; no workspace, for which the report has a
+// band (planner/report/parts/device_band.h).
+PRETEND_API int cudnnGetRNNTempSpaceSizes(Handle, Handle descriptor, int mode, Handle input, size_t* workspace,
+                                          size_t* reserve) {
+  constexpr int kTraining = 1;  // cudnnForwardMode_t
   if (workspace != nullptr) *workspace = 0;
-  if (reserve != nullptr) *reserve = 0;
+  if (reserve == nullptr) return kSuccess;
+  const int64_t positions = static_cast<const Sequence*>(input)->positions;
+  *reserve = mode == kTraining ? static_cast<const Network*>(descriptor)->Reserve(positions) : 0;
   return kSuccess;
 }
 
 // The same as cuDNN 7 had it, which 8 keeps and wheels with cuDNN 8 call: torch 2.0 to 2.3, for CUDA 11.7 to 12.1.
 // RNN.cpp: kept; both biases are there unless told otherwise, which PyTorch does not do. The type comes with the input.
-PRETEND_API int cudnnSetRNNDescriptor_v6(Handle, Handle descriptor, int hidden, int layers, Handle, int, int direction,
-                                         int cell, int, int) {
+PRETEND_API int cudnnSetRNNDescriptor_v6(Handle, Handle descriptor, int hidden, int layers, Handle dropout, int,
+                                         int direction, int cell, int, int) {
   constexpr int kBothBiases = 3;
-  *static_cast<Network*>(descriptor) = {cell, kBothBiases, direction, 0, 0, hidden, hidden, layers};
+  *static_cast<Network*>(descriptor) = {cell, kBothBiases, direction, 0, Drops(dropout), 0, hidden, hidden, layers};
   return kSuccess;
 }
 // RNN.cpp, of an LSTM with proj_size: kept.
@@ -229,8 +287,11 @@ PRETEND_API int cudnnGetRNNWorkspaceSize(Handle, Handle, int, const Handle*, siz
   *bytes = 0;
   return kSuccess;
 }
-// RNN.cpp: none, which the report says.
-PRETEND_API int cudnnGetRNNTrainingReserveSize(Handle, Handle, int, const Handle*, size_t* bytes) {
-  *bytes = 0;
+// RNN.cpp: the reserve; a step's tensor says of how many samples it is.
+PRETEND_API int cudnnGetRNNTrainingReserveSize(Handle, Handle descriptor, int steps, const Handle* inputs,
+                                               size_t* bytes) {
+  int64_t positions = 0;
+  for (int i = 0; i < steps; ++i) positions += static_cast<const Tensor*>(inputs[i])->extents[0];
+  *bytes = WithInput(descriptor, inputs[0]).Reserve(positions);
   return kSuccess;
 }

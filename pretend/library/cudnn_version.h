@@ -10,7 +10,5 @@ int CudnnVersion();
 
 // Whether it has computed anything: then it may have taken workspaces.
 bool CudnnWasUsed();
-// Whether a recurrent network ran in training: what it keeps for its backward is a tensor whose size cuDNN chooses.
-bool CudnnKeptReserve();
 
 }  // namespace pretend

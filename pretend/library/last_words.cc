@@ -33,7 +33,6 @@ std::string Text() {
          std::to_string(i) + "\t" + std::to_string(together.bytes) + "\t" + std::to_string(together.contexts));
   }
   if (pretend::CudnnWasUsed()) line("cudnn", "used");
-  if (pretend::CudnnKeptReserve()) line("recurrent", "trained");
   if (process.managed_peak() > 0) line("managed", std::to_string(process.managed_peak()));
   for (const std::string& name : pretend::CalledOf(pretend::kSized)) line("workspaces", name);
   for (const std::string& name : pretend::CalledOf(pretend::kUncovered)) line("uncovered", name);

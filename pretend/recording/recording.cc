@@ -317,8 +317,6 @@ Result<CardLog> ReadCardLog(const std::string& name, std::string_view text) {
       log.together.push_back(together);
     } else if (word == "cudnn") {
       log.cudnn = true;
-    } else if (word == "recurrent") {
-      log.recurrent = true;
     } else if (word == "managed") {
       log.managed = ReadBytes(&words);
     } else if (word == "workspaces") {

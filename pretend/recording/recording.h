@@ -207,7 +207,6 @@ struct CardLog {
   int64_t refused = 0;      // so often
   Bytes largest_refused;
   bool cudnn = false;                   // a convolution or a recurrent network ran in it
-  bool recurrent = false;               // the latter in training
   Bytes managed;                        // the most that was allocated with cudaMallocManaged
   std::vector<std::string> workspaces;  // the libraries whose workspaces are not counted
   // What all processes of the command held of one card, the highest that this one saw.

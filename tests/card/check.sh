@@ -47,7 +47,7 @@ step validate-largest "$program" validate models/resnet50.onnx --max-bytes 8GiB 
 step validate-text "$program" validate models/bert_base.onnx --dim sequence=128 --batch 16
 step context "$python" tests/card/context.py
 step context-amp "$python" tests/card/context.py amp
-step rnn-reserve "$python" tests/card/rnn_reserve.py
+step rnn "$python" tests/card/rnn.py
 pack
 
 if command -v compute-sanitizer >/dev/null && [[ -x $ask_card ]]; then

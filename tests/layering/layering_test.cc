@@ -36,7 +36,7 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"graph/programs", {"graph/layers"}},
     {"graph/lift", {"graph/programs", "graph/habits"}},
     {"planner/spec", {"graph/lift"}},
-    {"planner/semantics", {"planner/spec"}},
+    {"planner/semantics", {"planner/spec", "pretend/card"}},
     {"planner/lifetimes", {"graph/lift"}},
     {"planner/timeline", {"planner/semantics", "planner/lifetimes"}},
     {"planner/allocator", {"planner/timeline"}},
@@ -53,7 +53,7 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"cuda_probe", {"graph/base"}},
     {"pretend/recording", {"graph/base"}},
     {"pretend/card", {}},
-    {"pretend/library", {"pretend/card"}},
+    {"pretend/library", {"pretend/card", "planner/semantics"}},
     {"models", {"graph/base"}},
 };
 

@@ -1,6 +1,10 @@
 // Whole streams of recurrent networks are in tests/data/operators/models.csv.gz; here is what cuDNN alone decides.
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <sstream>
+#include <string>
+
 #include "planner/semantics/cudnn_recurrent.h"
 #include "tests/support/one_operator.h"
 
@@ -22,14 +26,44 @@ TEST_CASE("recurrent networks: the weight space has room for both biases") {
 TEST_CASE("recurrent networks: reserve and workspace of pytorch/pytorch#2895") {
   // 4 layers, 123 -> 320, 25'000 positions, fp32, Tesla P100.
   const RecurrentNetwork lstm{RecurrentCell::kLstm, 123, 320, 320, 4, 1}, gru{RecurrentCell::kGru, 123, 320, 320, 4, 1};
-  CHECK(eager::ReservePerPosition(lstm).likely * 4 * 25000 == 736000000);
-  CHECK(eager::ReservePerPosition(gru).likely * 4 * 25000 == 864000000);
+  CHECK(eager::ReservePerPosition(lstm) * 4 * 25000 == 736000000);
+  CHECK(eager::ReservePerPosition(gru) * 4 * 25000 == 864000000);
   CHECK(eager::WorkspaceOf(lstm, 100) * 4 == 17730560);
   CHECK(eager::WorkspaceOf(gru, 100) * 4 == 13169920);
-  for (const RecurrentNetwork& network : {lstm, gru}) {
-    const eager::ReserveLength length = eager::ReservePerPosition(network);
-    CHECK(length.most >= length.likely);
+}
+
+TEST_CASE("recurrent networks: the reserve is what cuDNN took on a real H200, and so are the states of its dropout") {
+  std::ifstream file(VRAMPLAN_SOURCE_DIR "/tests/data/truth/real/h200/rnn.csv");
+  std::string line;
+  std::getline(file, line);
+  int rows = 0;
+  for (; std::getline(file, line); ++rows) {
+    std::istringstream cells(line);
+    std::string mode, type, cell;
+    std::getline(cells, mode, ',');
+    std::getline(cells, type, ',');
+    const auto number = [&] {
+      std::getline(cells, cell, ',');
+      return std::stod(cell);
+    };
+    const auto whole = [&] { return static_cast<int64_t>(number()); };
+    RecurrentNetwork network;
+    network.cell = mode == "lstm" ? RecurrentCell::kLstm : mode == "gru" ? RecurrentCell::kGru : RecurrentCell::kRnn;
+    network.layers = whole();
+    network.directions = whole();
+    network.input = whole();
+    network.hidden = whole();
+    network.projected = whole();
+    if (network.projected == 0) network.projected = network.hidden;
+    whole();  // length
+    whole();  // batch
+    const int64_t positions = whole();
+    const bool drops = number() > 0;
+    CAPTURE(line);
+    CHECK(eager::ReserveBytes(network, positions, type == "float32" ? 4 : 2, drops) == whole());
   }
+  CHECK(rows == 888);
+  CHECK(eager::DropoutStateBytes(132, 2048) == 6488064);
 }
 
 TEST_CASE("an lstm alone: states, output, and gradients that are parts of one block") {

@@ -77,7 +77,7 @@ TEST_CASE("a program of each major version") {
               "pages 0 free 230686720 released 0\n"
               "by name 0 0 1, missing 500 1\n"
               "elapsed 1, solver 1 0, product 0, an error of a pretend card\n"
-              "lstm 1187840, type 2, 128 x 128 at 655360, bias 128 at 1179904, 0 0\n"
+              "lstm 1187840, type 2, 128 x 128 at 655360, bias 128 at 1179904, 0 4505856\n"
               "rank 5, in its part 1 of 4, toldtoldtoldtold, minemine, then 0, part of none 0\n");
   }
 }

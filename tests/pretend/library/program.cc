@@ -2,6 +2,7 @@
 // written down here once more, and asked of the pretend card. What it prints stands in library_test.cc.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -256,7 +257,9 @@ int main(int argc, char** argv) {
   cudnnGetRNNLinLayerBiasParams(nullptr, network, 0, input, nullptr, first, 1, matrix, &address);
   cudnnGetFilterNdDescriptor(matrix, 3, &type, &format, &dimensions, shape);
   cudnnGetRNNWorkspaceSize(nullptr, network, 50, nullptr, &workspace);
-  cudnnGetRNNTrainingReserveSize(nullptr, network, 50, nullptr, &reserve);
+  void* steps[50];
+  std::fill_n(steps, 50, input);
+  cudnnGetRNNTrainingReserveSize(nullptr, network, 50, steps, &reserve);
   std::printf(", bias %d at %td, %zu %zu\n", shape[1], static_cast<char*>(address) - static_cast<char*>(first),
               workspace, reserve);
   cudnnDestroyRNNDescriptor(network);
