@@ -118,6 +118,7 @@ class Reader {
   bool Tag(Words* words) {
     static const std::map<std::string_view, TensorUse> kUses = {
         {"parameters", TensorUse::kParameters},
+        {"frozen", TensorUse::kFrozen},
         {"buffers", TensorUse::kBuffers},
         {"gradients", TensorUse::kGradients},
         {"inputs", TensorUse::kInputs},

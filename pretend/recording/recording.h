@@ -38,7 +38,8 @@
 //   out layer1.conv 4096,8192                it ends, and gives what lies there
 //   at loss                                  a phase begins: forward, loss, backward, update, zero-grad; after-... ends
 //                                            one; step: it is over
-//   tag gradients 4 4096,8192                what lies there is for this, in elements of so many bytes
+//   tag gradients 4 4096,8192                what lies there is for this, in elements of so many bytes; frozen:
+//                                            it needs no gradient
 //
 // What is missing is empty; a file that was cut off gives what it still says, and has no `end`.
 #pragma once
@@ -122,7 +123,8 @@ enum class LoopPhase : uint8_t {
   kAfterZeroGrad,
   kStep,  // it is over
 };
-enum class TensorUse : uint8_t { kParameters, kBuffers, kGradients, kOptimizerState, kInputs };
+// kFrozen: of kParameters, those that need no gradient.
+enum class TensorUse : uint8_t { kParameters, kFrozen, kBuffers, kGradients, kOptimizerState, kInputs };
 struct HistoryEvent {
   HistoryKind kind = HistoryKind::kAllocate;
   uint64_t address = 0;

@@ -200,8 +200,8 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
   CHECK_EQ(said.out,
            "out of memory on card 0 of 11.00 GiB: 1.00 GiB more did not fit, though 3.90 GiB lie unused between\n"
            "  live tensors, in pieces that are too small one by one: fragmentation\n"
-           "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch use free pieces together; inputs\n"
-           "    with a few fixed sizes leave fewer pieces\n"
+           "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch use free pieces\n"
+           "    together; inputs with a few fixed sizes leave fewer pieces\n"
            "  the numbers of the message do not add up: they sum to 11.60 GiB, and the card has 11.00 GiB\n"
            "  --model FILE.onnx tells which request of the model's step failed, and what fits on that card\n"
            "\n"
