@@ -34,7 +34,7 @@ Result<DiffSide> SideOfModel(const std::string& file, const Options& options, co
                              Diff* diff) {
   Options asked = options;
   asked.file = file;
-  TakeSpecOfFile(&asked);
+  if (const Status taken = TakeSpecOfFile(&asked); !taken.ok()) return taken.error();
   Result<Estimate> estimate = EstimateStep(asked, chosen);
   if (!estimate.ok()) return estimate.error();
   diff->spec = estimate->question.spec;

@@ -31,6 +31,8 @@ std::vector<Precision> LadderPrecisions(const TrainingSpec& spec, bool nvidia) {
                                 [](Precision p) { return p == Precision::kAmpBf16 || p == Precision::kBf16; }),
                  ladder.end());
   }
+  if (spec.recorded_in_fp32)
+    std::erase_if(ladder, [](Precision p) { return p == Precision::kBf16 || p == Precision::kFp16; });
   if (std::find(ladder.begin(), ladder.end(), spec.precision) == ladder.end())
     ladder.insert(ladder.begin(), spec.precision);
   return ladder;

@@ -31,6 +31,7 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "what vramplan run --record wrote: then the answer is about that run of the script. Exit code 0: it fits, 3: it "
      "does not.",
      "  vramplan fit unet.onnx --gpu t4\n"
+     "  vramplan fit llama-3.1-8b --lora 16 --dim sequence=2048 --gpu rtx-4090\n"
      "  vramplan fit resnet50.onnx --gpu rtx-3090 --batch 64 --optimizer sgd-momentum\n"
      "  vramplan fit gpt.onnx --gpu-memory 14.56GiB --dim sequence=1024\n"
      "  vramplan fit resnet50.onnx --gpu all --batch 32\n"},
@@ -168,6 +169,13 @@ constexpr VerbHelp kVerbHelps[kVerbs] = {
      "  vramplan diff main.onnx branch.onnx --batch 8 --budget 2%\n"
      "  vramplan diff before.json after.json --budget 100MiB\n"
      "  vramplan diff main.onnx branch.onnx --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n"},
+    {"vramplan models [TEXT] [options]",
+     "The models that are known by their names: type one where a file is asked for. Others are named by a folder with "
+     "a config.json, "
+     "by the file itself, or by ORG/NAME where the Hub's cache has it.",
+     "  vramplan models\n"
+     "  vramplan models qwen3\n"
+     "  vramplan fit qwen3-8b --gpu rtx-4090 --lora 16 --dim sequence=2048\n"},
 };
 
 // What stands in the help of vramplan itself, group by group.
@@ -183,6 +191,7 @@ constexpr HelpLine kVerbLines[] = {
     {"sweep FILE --over batch=1:64:x2", "how the memory grows, with the law of each length"},
     {"inspect FILE", "what the file says"},
     {"gpus [TEXT]", "the cards that --gpu knows"},
+    {"models [TEXT]", "the models that are known by their names, as llama-3.1-8b"},
     {"diff OLD NEW", "two models or answers beside each other, and whether the peak grew too much"},
     {"probe", "this machine's cards, and who holds their memory"},
     {"calibrate", "measure a card of this machine, for --gpu auto and --profile"},

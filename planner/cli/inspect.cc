@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "graph/lift/lift.h"
-#include "graph/onnx/load.h"
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/branches.h"
 #include "graph/shapes/kept_batch.h"
+#include "planner/cli/named_model.h"
 #include "planner/cli/verbs.h"
 #include "planner/spec/adapters.h"
 
@@ -35,19 +35,20 @@ std::optional<Shapes> BoundsOf(const Inspection& inspection) {
 
 Result<Outcome> RunInspect(const Options& options, const Style& style) {
   Inspection inspection;
-  Result<Graph> graph = Load(options.file, &inspection.notes);
+  BindOptions bind = options.bind;
+  Result<Graph> graph = GraphOf(options, &bind, &inspection.notes);
   if (!graph.ok()) return graph.error();
   inspection.graph = *std::move(graph);
-  if (auto plain = WithoutBranches(inspection.graph, options.bind, &inspection.notes)) {
+  if (auto plain = WithoutBranches(inspection.graph, bind, &inspection.notes)) {
     inspection.graph = *std::move(plain);
   }
-  Result<Binding> binding = Bind(inspection.graph, options.bind, &inspection.notes);
+  Result<Binding> binding = Bind(inspection.graph, bind, &inspection.notes);
   if (!binding.ok()) {
     if (binding.error().code == ErrorCode::kUsage || options.dump != Dump::kNone) return binding.error();
     NoteStop("unbound-dim", binding.error(), &inspection.notes);
   } else {
     inspection.binding = *std::move(binding);
-    Result<Shapes> shapes = InferOrKeepBatch(inspection.graph, options.bind, &*inspection.binding, &inspection.notes);
+    Result<Shapes> shapes = InferOrKeepBatch(inspection.graph, bind, &*inspection.binding, &inspection.notes);
     if (!shapes.ok() && options.dump != Dump::kNone) return shapes.error();
     if (!shapes.ok()) NoteStop("shapes-not-inferred", shapes.error(), &inspection.notes);
     if (shapes.ok()) inspection.shapes = *std::move(shapes);

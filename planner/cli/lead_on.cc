@@ -6,6 +6,9 @@
 #include <system_error>
 #include <vector>
 
+#include "graph/architectures/named.h"
+#include "planner/spec/nearest.h"
+
 namespace vramplan {
 namespace {
 
@@ -46,6 +49,12 @@ bool Exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
+bool EndsAsFile(const std::string& path) {
+  static constexpr std::string_view kFiles[] = {".onnx", ".pt2",  ".pt",          ".pth", ".bin", ".json", ".csv",
+                                                ".gz",   ".ckpt", ".safetensors", ".txt", ".ort", ".pb",   ".pkl"};
+  return std::ranges::any_of(kFiles, [&](std::string_view end) { return path.ends_with(end); });
+}
+
 // "meta-llama/Llama-3.1-8B": two names without an extension of a file, whose first one is no folder here.
 bool IsHubName(const std::string& path) {
   const size_t slash = path.find('/');
@@ -54,10 +63,7 @@ bool IsHubName(const std::string& path) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
   };
-  static constexpr std::string_view kFiles[] = {".onnx", ".pt2",  ".pt",          ".pth", ".bin", ".json", ".csv",
-                                                ".gz",   ".ckpt", ".safetensors", ".txt", ".ort", ".pb",   ".pkl"};
-  const bool is_file = std::ranges::any_of(kFiles, [&](std::string_view end) { return path.ends_with(end); });
-  return std::ranges::all_of(path, plain) && path[0] != '.' && !is_file && !Exists(path.substr(0, slash));
+  return std::ranges::all_of(path, plain) && path[0] != '.' && !EndsAsFile(path) && !Exists(path.substr(0, slash));
 }
 
 std::optional<Error> OfFolder(Verb verb, const std::string& path, const std::string& gpu) {
@@ -73,25 +79,35 @@ std::optional<Error> OfFolder(Verb verb, const std::string& path, const std::str
                      "type vramplan " + std::string(Name(verb)) + " " + first + (gpu.empty() ? "" : " --gpu " + gpu));
   }
   if (Exists((fs::path(path) / "config.json").string()))
-    return NotAModel(path, "it is a directory of a Hugging Face model, and a file with a graph is needed",
-                     FromPython(path, gpu));
+    return NotAModel(path, "its config.json cannot be read", FromPython(path, gpu));
   return NotAModel(path, "it is a directory without an .onnx or .pt2 file", "give the path of an .onnx file");
 }
 
 }  // namespace
 
 std::optional<Error> LeadOn(Verb verb, const std::string& path, const std::string& gpu) {
-  if (!ReadsModel(verb)) return std::nullopt;
+  if (!ReadsModel(verb) || (verb != Verb::kValidate && NamesModel(path))) return std::nullopt;
   if (path.ends_with(".py")) {
     return NotAModel(path, "it is a script, and " + std::string(Name(verb)) + " is about a file with a model",
                      "type vramplan run --gpu " + NamedCard(gpu, "t4") + " -- python " + path);
   }
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return OfFolder(verb, path, gpu);
-  if (!Exists(path) && IsHubName(path)) {
-    return NotAModel(path, "there is no such file; a model of the Hugging Face Hub is asked about in Python",
-                     FromPython(path, gpu));
+  if (Exists(path)) return std::nullopt;
+  std::vector<std::string> names;
+  for (const KnownModel& model : KnownModels()) {
+    names.push_back(model.name);
+    names.push_back(model.source);
   }
+  const bool is_hub_name = path.starts_with("hf:") || IsHubName(path);
+  const bool may_be_name = path.find('/') == std::string::npos && !EndsAsFile(path);
+  const std::string near = may_be_name || is_hub_name ? SuggestNearest(path, names) : "";
+  if (is_hub_name) {
+    return NotAModel(
+        path, "it is no model of vramplan models, and the Hub's cache has no config.json of it",
+        near.empty() ? "give the path of its config.json, which is a few kB; " + FromPython(path, gpu) : near);
+  }
+  if (!near.empty()) return NotAModel(path, "there is no such file and no model of this name", near);
   return std::nullopt;
 }
 

@@ -14,6 +14,7 @@ constexpr unsigned kReplay = 1U << static_cast<unsigned>(Verb::kReplay);
 constexpr unsigned kSweep = 1U << static_cast<unsigned>(Verb::kSweep);
 constexpr unsigned kDiff = 1U << static_cast<unsigned>(Verb::kDiff);
 constexpr unsigned kRuntimes = kEstimate | kFit | kSweep | kDiff;  // what PyTorch's planner does not know
+constexpr unsigned kModels = 1U << static_cast<unsigned>(Verb::kModels);
 constexpr unsigned kDecide = 1U << static_cast<unsigned>(Verb::kPlan);
 constexpr unsigned kSolve = 1U << static_cast<unsigned>(Verb::kSolve);
 constexpr unsigned kCheck = 1U << static_cast<unsigned>(Verb::kCheck);
@@ -34,7 +35,7 @@ constexpr unsigned kBound = kGraph | kCalibrate;  // verbs that read a graph
 constexpr unsigned kAround = kEstimate | kFit | kDecide | kTrace | kExplain | kCompare | kSweep | kDiff;
 constexpr unsigned kVerbose = kEstimate | kFit | kDecide | kDiff;
 constexpr unsigned kDraws = kEstimate | kFit | kDecide | kExplain | kRun;
-constexpr unsigned kAll = kGraph | kGpus | kReplay | kProbe;
+constexpr unsigned kAll = kGraph | kGpus | kModels | kReplay | kProbe;
 
 using enum OptionGroup;
 
@@ -227,9 +228,13 @@ constexpr OptionRow kOptionRows[] = {
      "freeze the parameters whose names match (requires_grad_(False)); --frozen '*' --trainable 'fc.*' trains only fc; "
      "vramplan inspect FILE --dump parameters lists the names",
      kGraph, kModel, true},
+    {"--lora", "R",
+     "train LoRA adapters of rank R alone, as peft adds them to a model that is given by its name: 16, "
+     "16,target=q_proj+v_proj, 16,target=all-linear,dropout=0.05",
+     kGraph, kModel},
     {"--checkpoint", "MODULE",
      "run this module's forward again in the backward instead of keeping its saved tensors (use_reentrant=False), such "
-     "as layer1.0; repeatable",
+     "as layer1.0; all: each layer of a model that is given by its name; repeatable",
      kAsked, kModel, true},
     {"--saved", "CALL",
      "an operator call that a checkpointed module saves and does not run again (selective checkpoints), such as "
@@ -318,8 +323,8 @@ bool TakesOption(Verb verb, std::string_view flag) {
 }
 
 bool TakesFile(Verb verb) {
-  return verb != Verb::kGpus && verb != Verb::kProbe && verb != Verb::kCalibrate && verb != Verb::kWatch &&
-         verb != Verb::kRun;
+  return verb != Verb::kGpus && verb != Verb::kModels && verb != Verb::kProbe && verb != Verb::kCalibrate &&
+         verb != Verb::kWatch && verb != Verb::kRun;
 }
 
 std::string_view Name(Verb verb) {
@@ -332,6 +337,8 @@ std::string_view Name(Verb verb) {
       return "inspect";
     case Verb::kGpus:
       return "gpus";
+    case Verb::kModels:
+      return "models";
     case Verb::kTrace:
       return "trace";
     case Verb::kReplay:

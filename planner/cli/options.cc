@@ -359,7 +359,7 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
                            std::span<const std::string> flags) {
   Options options;
   options.verb = verb;
-  if (verb != Verb::kWatch) (verb == Verb::kGpus ? options.filter : options.file) = positional;
+  if (verb != Verb::kWatch) (verb == Verb::kGpus || verb == Verb::kModels ? options.filter : options.file) = positional;
   for (const auto& [flag, values] : typed) options.spec.given.insert(flag.substr(2));
 
   OptionReader reader(typed);
@@ -429,8 +429,8 @@ Result<Options> Understand(Verb verb, const std::string& positional, const Typed
   options.force = reader.Text("--force") != nullptr;
   options.save = reader.Text("--save") != nullptr;
   if (const std::string* batch_dim = reader.Text("--batch-dim")) options.bind.batch_dim = *batch_dim;
+  reader.Read("--lora", &options.lora, ParseLora);
   if (reader.error()) return *reader.error();
-
   if (const auto dims = typed.find("--dim"); dims != typed.end()) {
     if (const Status read = ReadDims(dims->second, &options.bind); !read.ok()) return read.error();
   }

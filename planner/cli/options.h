@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "graph/architectures/lora.h"
 #include "graph/base/note.h"
 #include "graph/base/result.h"
 #include "graph/lift/lift.h"
@@ -51,8 +53,9 @@ enum class Verb : uint8_t {
   kCompare,
   kSweep,
   kDiff,
+  kModels,
 };
-inline constexpr int kVerbs = 18;
+inline constexpr int kVerbs = 19;
 // Whether the verb is about a file, which then stands behind it.
 bool TakesFile(Verb verb);
 std::string_view Name(Verb verb);
@@ -65,11 +68,15 @@ inline bool IsPicture(Format format) {
 }
 inline bool IsStepAlone(Format format) { return format == Format::kSvg || format == Format::kSnapshot; }
 
+struct NamedModel;
+
 struct Options {
   Verb verb = Verb::kEstimate;
-  std::string file;    // estimate, fit, plan, inspect, trace: the graph; replay: the stream; solve, check: the problem;
-                       // explain: the log; compare: the snapshot; diff: the first
-  std::string filter;  // gpus: what the name must contain
+  std::string file;  // estimate, fit, plan, inspect, trace: the graph; replay: the stream; solve, check: the problem;
+                     // explain: the log; compare: the snapshot; diff: the first
+  std::shared_ptr<const NamedModel> named;  // where `file` is the name of a model
+  std::optional<Lora> lora;                 // of it
+  std::string filter;                       // gpus, models: what the name must contain
   BindOptions bind;
   PutBack put_back;
   TrainingSpec spec;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array kAllVerbs = {Verb::kFit,       Verb::kPlan,     Verb::kEstimate, Verb::kInspect, Verb::kGpus,
                                   Verb::kTrace,     Verb::kReplay,   Verb::kSolve,    Verb::kCheck,   Verb::kProbe,
                                   Verb::kCalibrate, Verb::kValidate, Verb::kWatch,    Verb::kExplain, Verb::kRun,
-                                  Verb::kCompare,   Verb::kSweep,    Verb::kDiff};
+                                  Verb::kCompare,   Verb::kSweep,    Verb::kDiff,     Verb::kModels};
 
 std::string AllVerbs() {
   std::vector<std::string> verbs;
@@ -56,7 +56,8 @@ Error Leftover(Verb verb, const std::vector<std::string>& rest) {
   if (number && takes_batch)
     return Usage(rest.front(), "it stands alone, without an option", "type --batch " + rest.front());
   return Usage(rest.front(),
-               std::string(Name(verb)) + (verb == Verb::kGpus ? " takes one text" : " takes one file") +
+               std::string(Name(verb)) +
+                   (verb == Verb::kGpus || verb == Verb::kModels ? " takes one text" : " takes one file") +
                    ", and this is a second one",
                HelpCommand(verb));
 }

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "graph/architectures/named.h"
 #include "graph/ir/aten.h"
-#include "graph/onnx/load.h"
 #include "graph/shapes/bounds.h"
 #include "graph/shapes/branches.h"
 #include "graph/shapes/kept_batch.h"
 #include "graph/shapes/quantized.h"
 #include "planner/cli/check_inputs.h"
+#include "planner/cli/named_model.h"
 #include "planner/cli/spec_of_file.h"
 #include "planner/report/writing/numbers.h"
 #include "planner/runtimes/runtime.h"
@@ -124,22 +125,23 @@ void AddUnsaid(const TrainingSpec& spec, const ModelFacts& model, std::vector<Sp
 Result<Prepared> Prepare(const Options& options) {
   Prepared prepared;
   prepared.notes = options.notes;
-  Result<Graph> graph = Load(options.file, &prepared.notes);
+  BindOptions bind = options.bind;
+  Result<Graph> graph = GraphOf(options, &bind, &prepared.notes);
   if (!graph.ok()) return graph.error();
   prepared.graph = *std::move(graph);
   if (const Status runs = CheckRuns(options, prepared.graph); !runs.ok()) return runs.error();
   NoteOptimizerOfPipe(options, prepared.graph.facts, &prepared.notes);
   if (const Status weights = CheckWeights(options.file, prepared.graph); !weights.ok()) return weights.error();
-  if (auto plain = WithoutBranches(prepared.graph, options.bind, &prepared.notes)) prepared.graph = *std::move(plain);
+  if (auto plain = WithoutBranches(prepared.graph, bind, &prepared.notes)) prepared.graph = *std::move(plain);
   if (options.spec.mode == Mode::kTrain) {
     if (const Status trainable = CheckTrainable(options, prepared.graph); !trainable.ok()) return trainable.error();
   }
-  Result<Binding> binding = Bind(prepared.graph, options.bind, &prepared.notes);
+  Result<Binding> binding = Bind(prepared.graph, bind, &prepared.notes);
   if (!binding.ok()) return binding.error();
   prepared.binding = *std::move(binding);
   if (const Status batch = CheckBatch(options, prepared.graph, prepared.binding); !batch.ok()) return batch.error();
   TakeBounds(&prepared.binding);
-  Result<Shapes> shapes = InferOrKeepBatch(prepared.graph, options.bind, &prepared.binding, &prepared.notes);
+  Result<Shapes> shapes = InferOrKeepBatch(prepared.graph, bind, &prepared.binding, &prepared.notes);
   if (const Status empty = CheckEmpty(options, prepared.graph, shapes); !empty.ok()) return empty.error();
   if (!shapes.ok()) return shapes.error();
   prepared.shapes = *std::move(shapes);
@@ -152,6 +154,8 @@ Result<Prepared> Prepare(const Options& options) {
   prepared.lifetimes = LifetimesFor(runtime, prepared.layers);
 
   StepQuestion& question = prepared.question;
+  for (const auto& [name, length] : bind.dims)
+    if (!options.bind.dims.contains(name)) question.usual_lengths.emplace(name, length);
   question.model = FactsOf(prepared.graph, prepared.binding, prepared.layers);
   // torch/optim/optimizer.py, 2.10: "optimizer got an empty parameter list".
   if (options.spec.mode == Mode::kTrain && question.model.parameters == 0) {
@@ -178,6 +182,8 @@ Status TakeSecondModel(Options* options) {
   second.spec.mode = Mode::kInfer;
   second.spec.around = {};
   second.trained.clear();
+  second.named = nullptr;
+  if (const Status named = TakeNamed(&second); !named.ok()) return named.error();
   Result<Prepared> prepared = Prepare(second);
   if (!prepared.ok()) return prepared.error();
   options->spec.around.second = std::make_shared<const Layers>(std::move(prepared->layers));
@@ -200,6 +206,25 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
 
   add("batch", question.batch, std::to_string(question.batch));
   rows.back().given = question.batch_given;
+  if (options.named != nullptr) {
+    add_name("named", options.named->source);
+    rows.back().given = true;
+    rows.back().phrase =
+        options.named->source + " (" + options.named->of_class + ", " + options.named->templates.made_with + ")";
+  }
+  if (options.lora) {
+    const std::vector<std::string>& targets =
+        options.lora->targets.empty() ? options.named->templates.lora_targets : options.lora->targets;
+    std::string text = std::to_string(options.lora->rank);
+    for (const std::string& target : targets) text += (&target == &targets.front() ? " on " : "+") + target;
+    add("lora", text, text);
+    if (options.lora->dropout > 0) rows.back().text += " dropout " + NumberText(options.lora->dropout);
+  }
+  for (const auto& [name, length] : question.usual_lengths) {
+    add("dim", Json(name + "=" + std::to_string(length)), name + "=" + std::to_string(length));
+    rows.back().given = false;
+    rows.back().phrase = name + " " + std::to_string(length);
+  }
   for (const auto& [name, length] : options.bind.dims) {
     add("dim", Json(name + "=" + std::to_string(length)), name + "=" + std::to_string(length));
   }
@@ -211,7 +236,9 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   add_name("precision", Name(spec.precision));
   if (spec.precision_of_file) {
     rows.back().given = true;
-    rows.back().phrase = "precision " + std::string(Name(spec.precision)) + " (as the file says)";
+    if (options.named == nullptr || !spec.given.contains("precision"))
+      rows.back().phrase = "precision " + std::string(Name(spec.precision)) +
+                           (options.named == nullptr ? " (as the file says)" : " (as its config.json says)");
   }
   if (spec.mode == Mode::kTrain) {
     add_name("optimizer", Name(spec.optimizer));
@@ -237,8 +264,9 @@ std::vector<SpecRow> SpecRows(const Options& options, const TrainingSpec& spec, 
   if (spec.mode == Mode::kTrain && options.trained.empty() && model.trained_known) {
     add_name("trainable", model.frozen == 0 ? "*" : "as in the file");
     rows.back().given = true;
-    rows.back().phrase =
-        model.frozen == 0 ? "every parameter trained (as the file says)" : "trained what the file says";
+    rows.back().phrase = options.named != nullptr ? (options.lora ? "adapters trained" : "every parameter trained")
+                         : model.frozen == 0      ? "every parameter trained (as the file says)"
+                                                  : "trained what the file says";
   } else if (spec.mode == Mode::kTrain && options.trained.empty() && model.frozen == 0) {
     add_name("trainable", "*");
     rows.back().phrase = "every parameter trained";

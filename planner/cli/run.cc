@@ -95,6 +95,8 @@ Result<Outcome> RunVerb(const Options& options, const Style& style, Probe* machi
       return RunInspect(options, style);
     case Verb::kGpus:
       return RunGpus(options, style);
+    case Verb::kModels:
+      return RunModels(options, style);
     case Verb::kTrace:
       return RunTrace(options, style, machine);
     case Verb::kReplay:
@@ -206,7 +208,9 @@ int RunChecked(int argc, const char* const* argv, Probe* machine) {
   }
   Options options = std::get<Options>(*command);
   if (const Status second = TakeSecondModel(&options); !second.ok()) return Fail(second.error());
-  if (options.verb != Verb::kDiff) TakeSpecOfFile(&options);  // each of its two files names its own
+  if (options.verb != Verb::kDiff) {  // each of its two files names its own
+    if (const Status taken = TakeSpecOfFile(&options); !taken.ok()) return Fail(taken.error());
+  }
   std::optional<FileToWrite> out;
   if (!options.out.empty() && options.out != "-") {
     out = FileToWrite{options.out, InputsOf(options), options.force};

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "graph/onnx/load.h"
+#include "planner/cli/named_model.h"
 #include "planner/semantics/optimizer.h"
 
 namespace vramplan {
@@ -74,15 +75,19 @@ void NoteOptimizerOfPipe(const Options& options, const std::optional<Facts>& fac
               "type --optimizer, or name the file"});
 }
 
-void TakeSpecOfFile(Options* options) {
-  if (!TakesOption(options->verb, "--precision")) return;
+Status TakeSpecOfFile(Options* options) {
+  if (TakesFile(options->verb)) {
+    if (const Status named = TakeNamed(options); !named.ok() || options->named != nullptr) return named;
+  }
+  if (!TakesOption(options->verb, "--precision")) return Done();
   const std::string& model =
       options->model.empty() ? options->file : options->model;  // explain, watch: a log, a process
-  if (IsPipe(model)) return;
+  if (IsPipe(model)) return Done();
   const std::optional<Facts> facts = FactsIn(model);
-  if (!facts) return;
+  if (!facts) return Done();
   if (MayTake(*options) && facts->optimizer) TakeOptimizer(*facts->optimizer, options);
   TakePrecision(*facts, options);
+  return Done();
 }
 
 }  // namespace vramplan

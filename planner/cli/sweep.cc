@@ -62,7 +62,7 @@ class Sweeper {
     }
     Result<Options> asked = Understand(Verb::kSweep, options_.file, typed, options_.flags);
     if (!asked.ok()) return asked.error();
-    TakeSpecOfFile(&*asked);
+    if (const Status taken = TakeSpecOfFile(&*asked); !taken.ok()) return taken.error();
     const Status second = TakeSecondModel(&*asked);
     if (const Status prepared = second.ok() ? Ready(*asked, typed) : second; !prepared.ok()) {
       row.failure = prepared.error().text;

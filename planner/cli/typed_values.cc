@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 #include "planner/spec/nearest.h"
@@ -89,6 +90,33 @@ Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind) {
     }
   }
   return Done();
+}
+
+Result<Lora> ParseLora(const std::string& text) {
+  const Error wrong = Wrong("--lora", "\"" + text + "\" is not a rank with what else peft is told",
+                            "type --lora 16, or --lora 16,target=q_proj+v_proj,dropout=0.05");
+  Lora lora;
+  std::istringstream parts(text);
+  std::string part;
+  std::getline(parts, part, ',');
+  const std::optional<int64_t> rank = ReadInteger(part);
+  constexpr int64_t kLargest = 1 << 16;
+  if (!rank || *rank < 1 || *rank > kLargest) return wrong;
+  lora.rank = *rank;
+  while (std::getline(parts, part, ',')) {
+    if (part.starts_with("target=")) {
+      std::istringstream names(part.substr(part.find('=') + 1));
+      for (std::string name; std::getline(names, name, '+');) lora.targets.push_back(name);
+      if (lora.targets.empty()) return wrong;
+    } else if (part.starts_with("dropout=")) {
+      const Result<double> dropout = ReadReal("--lora", part.substr(part.find('=') + 1));
+      if (!dropout.ok() || *dropout >= 1) return wrong;
+      lora.dropout = *dropout;
+    } else {
+      return wrong;
+    }
+  }
+  return lora;
 }
 
 }  // namespace vramplan

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/architectures/lora.h"
 #include "graph/base/result.h"
 #include "graph/shapes/infer.h"
 
@@ -25,6 +26,8 @@ Result<double> ReadReal(std::string_view flag, std::string_view text);
 Status ReadDims(const std::vector<std::string>& typed, BindOptions* bind);
 // "512", "512x384": height x width.
 Result<std::optional<ImageSize>> ParseImage(const std::string& text);
+// "16", "16,target=q_proj+v_proj", "16,target=all-linear,dropout=0.05".
+Result<Lora> ParseLora(const std::string& text);
 Status ReadInputs(const std::vector<std::string>& typed, BindOptions* bind);
 
 }  // namespace vramplan

@@ -28,6 +28,7 @@ Result<Outcome> RunFit(const Options& options, const Style& style, Probe* machin
 Result<Outcome> RunPlan(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunInspect(const Options& options, const Style& style);
 Result<Outcome> RunGpus(const Options& options, const Style& style);
+Result<Outcome> RunModels(const Options& options, const Style& style);
 Result<Outcome> RunTrace(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunCompare(const Options& options, const Style& style, Probe* machine);
 Result<Outcome> RunDiff(const Options& options, const Style& style, Probe* machine);

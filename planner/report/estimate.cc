@@ -65,7 +65,7 @@ bool IsBrief(const SpecRow& row) {
   // The verdict has the card, but not that it was found, nor where.
   if (row.option == "gpu" && row.given) return row.text.starts_with("auto");
   if (row.given) return !is_one_of({"batch", "gpu-memory", "capability"});  // the verdict has them
-  return is_one_of({"trainable", "dropouts-left-out", "layers-of-one-mode", "unread-parameters", "precision",
+  return is_one_of({"trainable", "dim", "dropouts-left-out", "layers-of-one-mode", "unread-parameters", "precision",
                     "optimizer", "loss", "framework", "ort-arena", "profile", "held", "context"});
 }
 

@@ -1,6 +1,7 @@
 // Estimate: how much memory a step takes, and what takes it ("vramplan.estimate/1").
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,7 @@ struct StepQuestion {
   int64_t batch = 1;
   bool batch_given = false;
   Runtime runtime = Runtime::kPyTorch;
+  std::map<std::string, int64_t> usual_lengths;  // of a named model, those that --dim left out
   std::vector<SpecRow> spec;
 };
 

@@ -190,6 +190,7 @@ struct TrainingSpec {
   std::string loss_on;  // which output it is of: its place from 1, its name, or kEveryOutput; empty: UsualOutput
   Framework framework = kNewestFramework;
   bool precision_of_file = false;  // the file's calls are in it already
+  bool recorded_in_fp32 = false;   // of a named model: what its weights in halves run was recorded apart
   Attention attention = Attention::kAuto;
   Inplace inplace = Inplace::kAuto;
   std::vector<std::string> checkpoint;  // paths of checkpointed modules, as given

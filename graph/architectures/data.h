@@ -1,0 +1,12 @@
+// The files of models/architectures, which are in the program (models/architectures/embed.cc).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vramplan {
+
+std::vector<std::string> ArchitectureFiles();           // "llama.template", ..., "names.jsonl"
+std::string ArchitectureData(const std::string& file);  // its text; empty: there is none of that name
+
+}  // namespace vramplan

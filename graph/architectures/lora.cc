@@ -1,0 +1,223 @@
+#include "graph/architectures/lora.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace vramplan {
+namespace {
+
+using Argument = RecordedArgument;
+using Call = RecordedProgram::Call;
+
+Argument ValueOf(int32_t value) { return {Argument::Kind::kValue, value, 0, "", {}}; }
+Argument RealOf(double real) { return {Argument::Kind::kReal, 0, real, "", {}}; }
+Argument TextOf(std::string text) { return {Argument::Kind::kText, 0, 0, std::move(text), {}}; }
+Argument BoolOf(bool value) { return {Argument::Kind::kBool, value ? 1 : 0, 0, "", {}}; }
+
+constexpr std::string_view kWeight = ".weight";
+
+// "model.layers.0.self_attn.q_proj" of its weight; empty: it is none.
+std::string ModuleOf(const std::string& weight) {
+  return weight.ends_with(kWeight) ? weight.substr(0, weight.size() - kWeight.size()) : "";
+}
+
+std::string LastName(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// Where the operands of a linear layer stand: aten.linear(x, w, b), and aten.addmm(b, x, w) of GPT-2's Conv1D.
+struct LinearCall {
+  size_t input = 0, weight = 1;
+  bool transposed = false;  // the weight is [in, out]
+};
+std::optional<LinearCall> LinearOf(const Call& call) {
+  if (call.target == "aten.linear.default") return LinearCall{};
+  if (call.target == "aten.addmm.default") return LinearCall{1, 2, true};
+  return std::nullopt;
+}
+
+// The program with what an adapter adds behind each call of a layer that has one.
+class Adapting {
+ public:
+  Adapting(const Lora& lora, const std::set<std::string>& modules, bool trains, RecordedProgram* program)
+      : lora_(lora), modules_(modules), trains_(trains), program_(*program) {}
+
+  void Run() {
+    std::map<int32_t, std::string> names;
+    for (const RecordedProgram::Kept& stored : program_.stored) names.emplace(stored.value, stored.name);
+    std::vector<int32_t> moved(program_.calls.size());  // a call's last number among the new ones
+    std::map<int32_t, std::vector<int32_t>> at_with;    // values that end with another one
+    std::vector<RecordedProgram::End> ends;
+    std::vector<Call> before;
+    std::swap(before, program_.calls);
+    std::map<int32_t, std::vector<int32_t>> dies;  // call (of the new ones) -> values, in order
+    for (size_t i = 0; i < before.size(); ++i) {
+      Call& call = before[i];
+      const std::optional<LinearCall> linear = LinearOf(call);
+      const int32_t weight = linear ? static_cast<int32_t>(call.arguments[linear->weight].integer) : -1;
+      const auto name = names.find(weight);
+      const std::string module = name == names.end() ? "" : ModuleOf(name->second);
+      if (linear && modules_.contains(module)) {
+        Adapt(std::move(call), *linear, module, &dies, &at_with);
+      } else {
+        program_.calls.push_back(std::move(call));
+      }
+      moved[i] = static_cast<int32_t>(program_.calls.size()) - 1;
+    }
+    // Deaths in the order of their calls: an adapter's own come before what its call ended anyway.
+    auto added = dies.begin();
+    const auto add_until = [&](int32_t call) {
+      for (; added != dies.end() && added->first <= call; ++added) {
+        for (const int32_t value : added->second) ends.push_back({value, added->first});
+      }
+    };
+    for (const RecordedProgram::End& end : program_.ends) {
+      const int32_t call = end.call < 0 ? end.call : moved[static_cast<size_t>(end.call)];
+      add_until(end.call < 0 ? static_cast<int32_t>(program_.calls.size()) : call);
+      for (const int32_t other : at_with[end.value]) ends.push_back({other, call});
+      ends.push_back({end.value, call});
+    }
+    program_.ends = std::move(ends);
+    if (program_.loss >= 0) program_.loss = moved[static_cast<size_t>(program_.loss)];
+  }
+
+ private:
+  int32_t NewValue(DType type, Shape shape) {
+    program_.values.push_back({type, shape, ""});
+    return static_cast<int32_t>(program_.values.size()) - 1;
+  }
+
+  int32_t Parameter(const std::string& name, Shape shape) {
+    const int32_t value = NewValue(DType::kFloat32, shape);
+    program_.stored.push_back({name, value});
+    return value;
+  }
+
+  int32_t Add(const char* target, int32_t module, std::vector<Argument> arguments, int32_t result) {
+    Call call;
+    call.target = target;
+    call.module = module;
+    call.arguments = std::move(arguments);
+    call.results = {result};
+    program_.calls.push_back(std::move(call));
+    return static_cast<int32_t>(program_.calls.size()) - 1;
+  }
+
+  Shape WithLast(Shape shape, int64_t length) {
+    shape[shape.rank() - 1] = Dim(length);
+    return shape;
+  }
+
+  void Adapt(Call call, const LinearCall& linear, const std::string& module,
+             std::map<int32_t, std::vector<int32_t>>* dies, std::map<int32_t, std::vector<int32_t>>* at_with) {
+    const int32_t last = call.results[0], at = call.module;
+    const auto input = static_cast<int32_t>(call.arguments[linear.input].integer);
+    const auto value = [&](int32_t number) -> const RecordedProgram::Tensor& {
+      return program_.values[static_cast<size_t>(number)];
+    };
+    const DType type = value(last).type;
+    const Shape in = value(input).shape, out = value(last).shape;
+    const Shape small = WithLast(in, lora_.rank);
+    const int64_t in_width = in[in.rank() - 1].At(1), out_width = out[out.rank() - 1].At(1);
+    const bool casts = type != DType::kFloat32;
+    const int32_t a = Parameter(module + ".lora_A.default.weight", Shape{Dim(lora_.rank), Dim(in_width)});
+    const int32_t b = Parameter(module + ".lora_B.default.weight", Shape{Dim(out_width), Dim(lora_.rank)});
+
+    const int32_t base = NewValue(type, out);
+    call.results[0] = base;
+    program_.calls.push_back(std::move(call));
+    int32_t x = input;
+    if (casts) Add("aten.to.dtype", at, {ValueOf(input), {}}, x = NewValue(DType::kFloat32, in));
+    int32_t dropped = x;
+    if (trains_ && lora_.dropout > 0) {
+      dropped = NewValue(DType::kFloat32, in);
+      Add("aten.dropout.default", at, {ValueOf(x), RealOf(lora_.dropout), BoolOf(true)}, dropped);
+    }
+    const int32_t narrow = NewValue(DType::kFloat32, small);
+    const int32_t after_a = Add("aten.linear.default", at, {ValueOf(dropped), ValueOf(a)}, narrow);
+    if (dropped != x) (*dies)[after_a].push_back(dropped);
+    const int32_t wide = NewValue(DType::kFloat32, out);
+    (*dies)[Add("aten.linear.default", at, {ValueOf(narrow), ValueOf(b)}, wide)] = {narrow};
+    const int32_t scaled = NewValue(DType::kFloat32, out);
+    (*dies)[Add("aten.mul.Tensor", at, {ValueOf(wide), RealOf(0.5)}, scaled)] = {wide};
+    const int32_t sum = NewValue(DType::kFloat32, out);
+    (*dies)[Add("aten.add.Tensor", at, {ValueOf(base), ValueOf(scaled)}, sum)] = {scaled, base};
+    const int32_t cast = Add("aten.to.dtype", at, {ValueOf(sum), {}}, last);
+    if (casts) {
+      (*dies)[cast] = {sum, x};
+    } else {  // in fp32 a second name
+      program_.calls.back().keywords.emplace_back("amp", TextOf("half"));
+      (*at_with)[last].push_back(sum);
+    }
+  }
+
+  const Lora& lora_;
+  const std::set<std::string>& modules_;
+  const bool trains_;
+  RecordedProgram& program_;
+};
+
+struct LinearLayer {
+  std::string path;
+  bool transposed = false;
+};
+
+// The linear layers that a program calls, in its order.
+std::vector<LinearLayer> LinearLayers(const RecordedProgram& program) {
+  std::map<int32_t, std::string> names;
+  for (const RecordedProgram::Kept& stored : program.stored) names.emplace(stored.value, ModuleOf(stored.name));
+  std::vector<LinearLayer> layers;
+  for (const Call& call : program.calls) {
+    const std::optional<LinearCall> linear = LinearOf(call);
+    if (!linear || call.arguments.size() <= linear->weight) continue;
+    const auto found = names.find(static_cast<int32_t>(call.arguments[linear->weight].integer));
+    if (found != names.end() && !found->second.empty()) layers.push_back({found->second, linear->transposed});
+  }
+  return layers;
+}
+
+}  // namespace
+
+Status AddLora(const Lora& lora, Facts* facts) {
+  const RecordedProgram* any = facts->training_program    ? &*facts->training_program
+                               : facts->inference_program ? &*facts->inference_program
+                                                          : nullptr;
+  std::set<std::string> modules, names, transposed;
+  const std::vector<LinearLayer> linear = any == nullptr ? std::vector<LinearLayer>() : LinearLayers(*any);
+  const bool all = lora.targets == std::vector<std::string>{"all-linear"};
+  for (const auto& [path, is_transposed] : linear) {
+    const std::string name = LastName(path);
+    if (is_transposed) transposed.insert(path);
+    names.insert(name);
+    if (all ? path != linear.back().path : std::ranges::find(lora.targets, name) != lora.targets.end())
+      modules.insert(path);
+  }
+  if (modules.empty()) {
+    std::string known;
+    for (const std::string& name : names) known += (known.empty() ? "" : "+") + name;
+    return Error{
+        ErrorCode::kUsage, "--lora", "no linear layer has a name of its targets",
+        known.empty() ? "the model has none" : "type --lora " + std::to_string(lora.rank) + ",target=" + known};
+  }
+  // The tensors of the module tree: the base is frozen, and each layer is followed by its adapter.
+  std::vector<RecordedTensor> tensors;
+  for (RecordedTensor& tensor : *facts->parameters) {
+    const std::string module = ModuleOf(tensor.name);
+    tensor.trained = false;
+    tensors.push_back(tensor);
+    if (!modules.contains(module) || tensor.shape.size() != 2) continue;
+    int64_t out = tensor.shape[0], in = tensor.shape[1];
+    if (transposed.contains(module)) std::swap(out, in);
+    tensors.push_back({module + ".lora_A.default.weight", DType::kFloat32, {lora.rank, in}, true, ""});
+    tensors.push_back({module + ".lora_B.default.weight", DType::kFloat32, {out, lora.rank}, true, ""});
+  }
+  facts->parameters = std::move(tensors);
+  for (auto* program : {&facts->training_program, &facts->training_program_in_amp})
+    if (*program) Adapting(lora, modules, true, &**program).Run();
+  for (auto* program : {&facts->inference_program, &facts->inference_program_in_amp})
+    if (*program) Adapting(lora, modules, false, &**program).Run();
+  return Done();
+}
+
+}  // namespace vramplan

@@ -1,0 +1,205 @@
+#include "graph/architectures/named.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
+
+#include "graph/architectures/data.h"
+#include "graph/facts/read_facts.h"
+
+namespace vramplan {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::optional<std::string> TextOf(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return std::nullopt;
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return file ? std::optional(text.str()) : std::nullopt;
+}
+
+// The newest config.json that the Hub's cache has of a repository.
+std::optional<fs::path> InCache(const std::string& repository) {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? std::string(value) : std::string();
+  };
+  fs::path cache = variable("HF_HUB_CACHE");
+  if (cache.empty() && !variable("HF_HOME").empty()) cache = fs::path(variable("HF_HOME")) / "hub";
+  if (cache.empty() && !variable("HOME").empty()) cache = fs::path(variable("HOME")) / ".cache/huggingface/hub";
+  std::string folder = "models--" + repository;
+  for (size_t slash = folder.find('/'); slash != std::string::npos; slash = folder.find('/'))
+    folder.replace(slash, 1, "--");
+  std::optional<fs::path> newest;
+  fs::file_time_type of_newest;
+  std::error_code code;
+  for (fs::directory_iterator at(cache / folder / "snapshots", code), end; !code && at != end; at.increment(code)) {
+    const fs::path config = at->path() / "config.json";
+    std::error_code missing;
+    const fs::file_time_type time = fs::last_write_time(config, missing);
+    if (missing || (newest && time <= of_newest)) continue;
+    newest = config;
+    of_newest = time;
+  }
+  return newest;
+}
+
+std::string Lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+struct Row {
+  KnownModel model;
+  std::string config;
+};
+
+// The table, row by row until `wanted` says that it is enough.
+template <typename Wanted>
+std::optional<Row> RowWhere(const Wanted& wanted) {
+  std::istringstream lines(ArchitectureData("names.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const json row = json::parse(line);
+    KnownModel model{row["name"], row["source"], row["config"]["architectures"][0], row["parameters"]};
+    if (wanted(model)) return Row{std::move(model), row["config"].dump()};
+  }
+  return std::nullopt;
+}
+
+Error WithoutTemplate(const std::string& name, const Settings& settings, const std::string& of_class) {
+  const std::string what =
+      of_class.empty() ? "its config.json names no class (architectures)" : of_class + " has no template";
+  const std::string type = settings.Text("model_type").value_or("");
+  return {ErrorCode::kBadInput, name, what + (of_class.empty() || type.empty() ? "" : " (model type " + type + ")"),
+          "type vramplan models for those that have; in Python, vramplan.fit(AutoModel.from_config(config)) answers "
+          "for any"};
+}
+
+Result<NamedModel> WithTemplate(NamedModel model, const std::string& of_class) {
+  const std::string wanted = !of_class.empty()                ? of_class
+                             : model.settings.classes.empty() ? std::string()
+                                                              : model.settings.classes.front();
+  std::optional<Error> unmet;
+  for (const std::string& file : ArchitectureFiles()) {
+    if (!file.ends_with(".template")) continue;
+    Template candidate = Template::Read(ArchitectureData(file));
+    if (std::ranges::find(candidate.classes, wanted) == candidate.classes.end()) continue;
+    const Settings complete = candidate.Complete(model.settings);
+    if (const Template::Condition* condition = candidate.Unmet(complete)) {
+      unmet = Error{ErrorCode::kBadInput, model.name,
+                    "its " + condition->key + " is " + ToText(*complete.Find(condition->key)) + ", and " + wanted +
+                        " was recorded with " + ToText(condition->value) + " alone",
+                    "in Python, vramplan.fit(AutoModel.from_config(config)) answers for any setting"};
+      continue;
+    }
+    model.settings = complete;
+    model.of_class = wanted;
+    model.templates = std::move(candidate);
+    return model;
+  }
+  return unmet ? *unmet : WithoutTemplate(model.name, model.settings, wanted);
+}
+
+}  // namespace
+
+std::vector<KnownModel> KnownModels() {
+  std::vector<KnownModel> models;
+  RowWhere([&](const KnownModel& model) {
+    models.push_back(model);
+    return false;
+  });
+  return models;
+}
+
+namespace {
+
+struct Configuration {
+  std::string text, source;
+};
+
+std::optional<Configuration> ConfigurationOf(const std::string& name) {
+  std::error_code ignored;
+  const std::string plain = name.starts_with("hf:") ? name.substr(3) : name;
+  fs::path file = name;
+  if (fs::is_directory(file, ignored)) file /= "config.json";
+  if (file.extension() == ".json") {
+    if (std::optional<std::string> text = TextOf(file)) return Configuration{*std::move(text), file.string()};
+  }
+  if (fs::exists(name, ignored)) return std::nullopt;
+  const auto row = RowWhere([&, wanted = Lower(plain)](const KnownModel& model) {
+    return model.name == wanted || Lower(model.source) == wanted;
+  });
+  if (row) return Configuration{row->config, row->model.source};
+  const std::optional<fs::path> cached = InCache(plain);
+  std::optional<std::string> text = cached ? TextOf(*cached) : std::nullopt;
+  if (!text) return std::nullopt;
+  return Configuration{*std::move(text), cached->string()};
+}
+
+}  // namespace
+
+bool NamesModel(const std::string& name) { return ConfigurationOf(name).has_value(); }
+
+Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::string& of_class) {
+  const std::optional<Configuration> configuration = ConfigurationOf(name);
+  if (!configuration) return std::optional<NamedModel>();
+  Result<Settings> settings = ReadSettings(configuration->text, configuration->source);
+  if (!settings) return settings.error();
+  NamedModel model;
+  model.name = name;
+  model.source = configuration->source;
+  model.settings = *std::move(settings);
+  for (const char* key : {"dtype", "torch_dtype"}) {
+    if (model.weights_type.empty()) model.weights_type = model.settings.Text(key).value_or("");
+  }
+  Result<NamedModel> found = WithTemplate(std::move(model), of_class);
+  if (!found) return found.error();
+  return std::optional<NamedModel>(*std::move(found));
+}
+
+Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, bool trains,
+                      const std::string& type) {
+  Settings settings = model.settings;
+  for (const Template::Length& length : model.templates.lengths) {
+    const int64_t given = lengths->try_emplace(length.name, length.usual).first->second;
+    settings.Set(length.name, given);
+  }
+  for (const auto& [length, limit] : model.templates.limits) {
+    const std::optional<int64_t> most = settings.Number(limit);
+    if (!most || (*lengths)[length] <= *most) continue;
+    return Error{ErrorCode::kUsage, "--dim",
+                 length + "=" + std::to_string((*lengths)[length]) + " is more than the " + limit + " of " +
+                     model.name + ", " + std::to_string(*most),
+                 "type --dim " + length + "=" + std::to_string(*most) + " or less"};
+  }
+  Result<std::string> text =
+      model.templates.Fill(settings, type == "float32" ? type : "half", trains ? "train" : "infer");
+  if (!text) {
+    Error error = text.error();
+    error.subject = model.name;
+    return error;
+  }
+  if (type == "float16") {  // recorded as bfloat16, which runs alike
+    static constexpr std::string_view kRecorded = "bfloat16";
+    for (size_t at = text->find(kRecorded); at != std::string::npos; at = text->find(kRecorded, at))
+      text->replace(at, kRecorded.size(), type);
+  }
+  Result<Facts> facts = ReadFacts(*text);
+  if (!facts) {
+    Error error = facts.error();
+    error.subject = model.name;
+    return error;
+  }
+  return facts;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,48 @@
+// Named models: a name, a config.json or a folder with one becomes the settings of a model and the template of its class.
+//
+//   "llama-3.1-8b"            a row of models/architectures/names.jsonl, as is "meta-llama/Llama-3.1-8B"
+//   "path/to/config.json"     or its folder
+//   "Qwen/Qwen3-8B"           else the Hub's cache ($HF_HUB_CACHE, $HF_HOME/hub, ~/.cache/huggingface/hub)
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/architectures/settings.h"
+#include "graph/architectures/template.h"
+#include "graph/base/result.h"
+#include "graph/ir/facts.h"
+
+namespace vramplan {
+
+struct NamedModel {
+  std::string name;      // as typed
+  std::string source;    // "meta-llama/Llama-3.1-8B", or the path of a config.json
+  Settings settings;     // complete, without lengths
+  std::string of_class;  // "LlamaForCausalLM"
+  Template templates;
+  // Of the weights that people load: "float32", "bfloat16", "float16"; empty: the settings do not say.
+  std::string weights_type;
+};
+
+// One model of the table.
+struct KnownModel {
+  std::string name, source, of_class;
+  int64_t parameters = 0;
+};
+std::vector<KnownModel> KnownModels();
+
+bool NamesModel(const std::string& name);
+
+// Nothing: `name` is none of these (a file, say). `of_class`: the class to run in the place of the one in the settings; empty:
+// that one. Errors: no template for the class, or for a setting; not JSON.
+Result<std::optional<NamedModel>> FindNamed(const std::string& name, const std::string& of_class);
+
+// `lengths`: those of --dim; what they leave out is as usual, and is put into them. Errors: a length beyond what the model
+// can take; what Template::Fill says. `type`: of the weights, "float32", "bfloat16" or "float16".
+Result<Facts> FactsOf(const NamedModel& model, std::map<std::string, int64_t>* lengths, bool trains,
+                      const std::string& type);
+
+}  // namespace vramplan

@@ -1,0 +1,121 @@
+#include "planner/cli/named_model.h"
+
+#include <memory>
+
+#include "graph/architectures/named.h"
+#include "graph/onnx/load.h"
+
+namespace vramplan {
+namespace {
+
+bool IsHalf(Precision precision) { return precision == Precision::kBf16 || precision == Precision::kFp16; }
+
+std::optional<Precision> PrecisionOf(const std::string& weights) {
+  if (weights == "bfloat16") return Precision::kBf16;
+  if (weights == "float16") return Precision::kFp16;
+  return std::nullopt;
+}
+
+DeclaredDim DeclaredLength(Dim length, const std::map<std::string, int64_t>& lengths) {
+  if (!length.known() || !length.IsConstant()) return {std::nullopt, "batch"};
+  for (const auto& [name, value] : lengths) {
+    if (value == length.At(1)) return {std::nullopt, name};
+  }
+  return {length.At(1), ""};
+}
+
+// A graph that has the inputs of a program and otherwise its facts alone.
+Graph CarrierOf(const RecordedProgram& program, const std::map<std::string, int64_t>& lengths) {
+  Graph graph;
+  for (const RecordedProgram::Kept& given : program.given) {
+    const RecordedProgram::Tensor& value = program.values[static_cast<size_t>(given.value)];
+    Tensor input;
+    input.name = given.name;
+    DeclaredType type;
+    type.type = value.type;
+    type.dims.emplace();
+    for (int axis = 0; axis < value.shape.rank(); ++axis)
+      type.dims->push_back(DeclaredLength(value.shape[axis], lengths));
+    input.declared = std::move(type);
+    graph.inputs.push_back(TensorId::At(graph.tensors.size()));
+    graph.tensors.push_back(std::move(input));
+  }
+  Node node;
+  node.name = "carrier";
+  node.op = "Identity";
+  node.inputs = {graph.inputs.front()};
+  node.outputs = {TensorId::At(graph.tensors.size())};
+  Tensor output;
+  output.name = "output";
+  output.producer = NodeId::At(0);
+  graph.outputs = node.outputs;
+  graph.tensors.push_back(std::move(output));
+  graph.nodes.push_back(std::move(node));
+  graph.opsets[""] = 18;
+  return graph;
+}
+
+}  // namespace
+
+Status TakeNamed(Options* options) {
+  Result<std::optional<NamedModel>> found = FindNamed(options->file, "");
+  if (!found) return found.error();
+  if (!*found) {
+    if (!options->lora) return Done();
+    return Error{ErrorCode::kUsage, "--lora",
+                 "it is for a model that is given by its name, and " + options->file + " is a file",
+                 "type vramplan " + std::string(Name(options->verb)) +
+                     " llama-3.2-1b --lora 16, or record the model that peft made"};
+  }
+  TrainingSpec& spec = options->spec;
+  const std::optional<Precision> weights = PrecisionOf((*found)->weights_type);
+  if (weights && !spec.given.contains("precision") && TakesOption(options->verb, "--precision"))
+    spec.precision = *weights;
+  spec.precision_of_file = IsHalf(spec.precision);
+  spec.recorded_in_fp32 = !spec.precision_of_file;
+  std::vector<std::string> checkpoint;
+  for (const std::string& path : spec.checkpoint) {
+    if (path != "all") {
+      checkpoint.push_back(path);
+      continue;
+    }
+    for (const Template::Stack& stack : (*found)->templates.stacks) {
+      const int64_t layers = (*found)->settings.Number(stack.layers).value_or(0);
+      for (int64_t i = 0; i < layers; ++i) checkpoint.push_back(stack.path + "." + std::to_string(i));
+    }
+  }
+  spec.checkpoint = std::move(checkpoint);
+  options->named = std::make_shared<const NamedModel>(**std::move(found));
+  return Done();
+}
+
+Result<Graph> GraphOf(const Options& options, BindOptions* bind, Notes* notes) {
+  if (options.named == nullptr) return Load(options.file, notes);
+  const bool trains = options.spec.mode == Mode::kTrain;
+  std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
+  Result<Facts> facts = FactsOf(*options.named, &lengths, trains,
+                                !IsHalf(options.spec.precision)              ? "float32"
+                                : options.spec.precision == Precision::kFp16 ? "float16"
+                                                                             : "bfloat16");
+  if (!facts) return facts.error();
+  if (options.lora) {
+    Lora lora = *options.lora;
+    if (lora.targets.empty()) lora.targets = options.named->templates.lora_targets;
+    if (const Status added = AddLora(lora, &*facts); !added.ok()) return added.error();
+  }
+  const std::optional<RecordedProgram>& program = trains ? facts->training_program : facts->inference_program;
+  if (!program || program->given.empty())
+    return Error{ErrorCode::kBadInput, options.file, "its template has no such program", "type another --mode"};
+  for (const Template::Length& length : options.named->templates.lengths)
+    bind->dims[length.name] = lengths[length.name];
+  std::map<std::string, int64_t> free;
+  for (const Template::Length& length : options.named->templates.lengths) free[length.name] = lengths[length.name];
+  Graph graph = CarrierOf(*program, free);
+  graph.file = options.file;
+  graph.name = options.named->of_class;
+  graph.producer = options.named->templates.made_with;
+  graph.facts = *std::move(facts);
+  return graph;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,48 @@
+"""measure.py PROGRAM: what named models ask for when a plain script trains them (tests/pretend/torch/named.py), on a pretend H200.
+
+Writes rows.csv beside it: the arguments of named.py, the version of torch, and the three peaks of the last step. Rows that are
+there already for this version stay; delete them to measure anew.
+"""
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+
+CASES = """
+qwen2.5-0.5b full 2 sequence=256|qwen2.5-0.5b amp 4 sequence=512|qwen2.5-0.5b lora 4 sequence=256 checkpoint|qwen2.5-0.5b infer 4 sequence=128
+qwen3-0.6b full 2 sequence=256|qwen3-0.6b full 4 sequence=512 checkpoint|qwen3-0.6b lora 2 sequence=256|qwen3-0.6b amp 2 sequence=128
+llama-3.2-1b full 2 sequence=512|llama-3.2-1b lora 1 sequence=1024 checkpoint|llama-3.2-1b infer 2 sequence=512|llama-3.2-1b full 4 sequence=256 checkpoint
+smollm2-360m amp 4 sequence=512|smollm2-135m full 8 sequence=256|tinyllama-1.1b lora 2 sequence=512|llama-3.1-8b lora 1 sequence=512
+mistral-7b-v0.3 lora 1 sequence=256|deepseek-coder-1.3b full 1 sequence=512 checkpoint
+gpt2 amp 4 sequence=256|gpt2 lora 4 sequence=256|gpt2-medium full 2 sequence=512|gpt2 infer 8 sequence=128
+gemma-2-2b lora 1 sequence=256|gemma-2b full 1 sequence=128 checkpoint|phi-3-mini-4k lora 1 sequence=256|olmo-2-1b full 1 sequence=256
+pythia-160m full 4 sequence=256|pythia-410m amp 2 sequence=512|opt-125m full 8 sequence=256|opt-1.3b lora 1 sequence=512
+bert-base-uncased full 8 sequence=128|bert-base-uncased amp 16 sequence=256|bert-large-uncased full 4 sequence=128|roberta-base amp 8 sequence=256
+xlm-roberta-base full 4 sequence=128|distilbert-base-uncased amp 16 sequence=128
+t5-small full 8 sequence=256 target=64|t5-base amp 4 sequence=256 target=64|flan-t5-base full 4 sequence=128 target=128|mt5-small full 4 sequence=128 target=64
+bart-base full 4 sequence=256 target=64|whisper-tiny full 4 target=64|whisper-small amp 2 target=128
+vit-base-patch16-224 full 8|vit-base-patch16-224 amp 16|vit-large-patch16-224 lora 4
+"""
+
+here = pathlib.Path(__file__).resolve().parent
+script = here.parents[1] / "pretend/torch/named.py"
+version = subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__.split('+')[0])"], capture_output=True, text=True).stdout.strip()
+rows = list(csv.DictReader((here / "rows.csv").open())) if (here / "rows.csv").exists() else []
+for case in CASES.replace("\n", "|").split("|"):
+    if not case or any(row["case"] == case and row["torch"] == version for row in rows):
+        continue
+    done = subprocess.run([sys.argv[1], "run", "--gpu", "h200", "--format", "json", "--", sys.executable, str(script), *case.split()],
+                          capture_output=True, text=True)
+    try:
+        answer = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        print(case, done.stderr[-500:], file=sys.stderr)
+        continue
+    peak = answer["steps"][-1] if answer["steps"] else answer["peak"]
+    rows.append({"case": case, "torch": version, **{level: peak[level] for level in ("requested", "allocated", "reserved")}})
+    print(rows[-1], flush=True)
+    with (here / "rows.csv").open("w") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

@@ -1,0 +1,103 @@
+#include "graph/architectures/named.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "graph/architectures/data.h"
+#include "graph/architectures/lora.h"
+#include "tests/support/command_line.h"
+
+namespace vramplan {
+namespace {
+
+int64_t Elements(const RecordedTensor& tensor) {
+  int64_t product = 1;
+  for (const int64_t length : tensor.shape) product *= length;
+  return product;
+}
+
+int64_t Parameters(const Facts& facts) {
+  int64_t sum = 0;
+  for (const RecordedTensor& tensor : *facts.parameters)
+    if (tensor.same_as.empty()) sum += Elements(tensor);
+  return sum;
+}
+
+TEST_CASE("named models: each of the table has a template, and the parameters that are published of it") {
+  std::set<std::string> names;
+  for (const KnownModel& model : KnownModels()) {
+    CAPTURE(model.name);
+    CHECK(names.insert(model.name).second);
+    const Result<std::optional<NamedModel>> found = FindNamed(model.name, "");
+    REQUIRE_MESSAGE(found, (found ? "" : found.error().text));
+    REQUIRE(*found);
+    CHECK((*found)->source == model.source);
+    std::map<std::string, int64_t> lengths;
+    if (!(*found)->templates.lengths.empty()) lengths["sequence"] = 16;
+    const Result<Facts> facts = FactsOf(**found, &lengths, true, "float32");
+    REQUIRE_MESSAGE(facts, (facts ? "" : facts.error().text));
+    CHECK(Parameters(*facts) == model.parameters);
+  }
+  CHECK(names.size() >= 100);
+}
+
+TEST_CASE("named models: every recording of every template is filled, and says which versions it is of") {
+  std::set<std::string> filled;
+  for (const KnownModel& model : KnownModels()) {
+    const Result<std::optional<NamedModel>> found = FindNamed(model.name, "");
+    REQUIRE(found);
+    if (!filled.insert((*found)->of_class).second) continue;
+    CHECK((*found)->templates.made_with.find("transformers ") != std::string::npos);
+    for (const bool trains : {true, false}) {
+      for (const char* type : {"float32", "bfloat16", "float16"}) {
+        CAPTURE(model.name);
+        CAPTURE(type);
+        std::map<std::string, int64_t> lengths;
+        const Result<Facts> facts = FactsOf(**found, &lengths, trains, type);
+        REQUIRE(facts);
+        CHECK((trains ? facts->training_program : facts->inference_program).has_value());
+        for (const RecordedTensor& tensor : *facts->parameters)
+          CHECK((Name(tensor.type) == type || tensor.type == DType::kFloat32));
+      }
+    }
+  }
+}
+
+TEST_CASE("named models: what is no name, and what has no template") {
+  const Result<std::optional<NamedModel>> none = FindNamed("models/unet.onnx", "");
+  REQUIRE(none);
+  CHECK(!*none);
+  const Result<std::optional<NamedModel>> other = FindNamed("llama-3.2-1b", "LlamaForTokenClassification");
+  REQUIRE(!other);
+  CHECK(other.error().text.find("LlamaForTokenClassification has no template") != std::string::npos);
+}
+
+TEST_CASE("lora: adapters beside the layers that are named, and the rest frozen") {
+  const Result<std::optional<NamedModel>> found = FindNamed("llama-3.2-1b", "");
+  REQUIRE(found);
+  std::map<std::string, int64_t> lengths{{"sequence", 16}};
+  Facts facts = *FactsOf(**found, &lengths, true, "bfloat16");
+  const size_t calls = facts.training_program->calls.size();
+  REQUIRE(AddLora({16, {"q_proj", "v_proj"}, 0.05}, &facts).ok());
+  int64_t trained = 0;
+  for (const RecordedTensor& tensor : *facts.parameters)
+    if (tensor.trained) trained += Elements(tensor);
+  // 16 layers; q_proj 2048 -> 2048, v_proj 2048 -> 512.
+  CHECK(trained == 16 * 16 * (2048 + 2048 + 2048 + 512));
+  // To fp32, dropout, A, B, scale, sum, and back.
+  CHECK(facts.training_program->calls.size() == calls + 2 * 16 * 7);
+
+  Facts all = *FactsOf(**found, &lengths, true, "float32");
+  REQUIRE(AddLora({8, {"all-linear"}, 0}, &all).ok());
+  int64_t adapters = 0;
+  for (const RecordedTensor& tensor : *all.parameters) adapters += tensor.trained ? 1 : 0;
+  CHECK(adapters == 2 * 7 * 16);  // not the tied head
+
+  const Status wrong = AddLora({8, {"query"}, 0}, &facts);
+  REQUIRE(!wrong.ok());
+  CHECK(wrong.error().hint.find("q_proj") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace vramplan
