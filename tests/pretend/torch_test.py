@@ -245,7 +245,7 @@ answer = run("growing.py")
 if answer:
     growth = answer["growth"]
     is_("growth", (growth["each_step"], [(row["line"], row["bytes"]) for row in growth["lines"]]), (268435456, [(8, 268435456)]))
-    is_("nothing but steps was seen", answer["seen"], {"evaluation": False, "saved": []})
+    is_("nothing but steps was seen", answer["seen"], {"evaluation": False, "saved": [], "stays": [], "waiting": []})
     failed = run("growing.py", options=("--gpu", "t4", "--until-exit"), code=3)
     is_("the step that growth says", failed["oom"]["step"], growth["full_in_step"])
 answer = run("saving.py", options=("--gpu", "t4", "--until-exit"))
