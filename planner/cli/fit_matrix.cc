@@ -72,9 +72,11 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
   std::vector<std::optional<Result<CardFit>>> fits(chosen.size());
   std::vector<Notes> notes(groups.size());
   std::atomic<size_t> done = 0;
+  Loss loss = Loss::kNone;
   ForEach(groups.size(), [&](size_t i) {
     StepEnds steps(prepared, groups[i].spec);
     const Result<BothEnds> step = steps.At(prepared.question.batch, &notes[i]);
+    if (i == 0 && step.ok()) loss = step->likely->loss;
     for (const size_t card : groups[i].cards) {
       fits[card] = step.ok() ? FitOn(chosen[card], steps, options, expected) : Result<CardFit>(step.error());
       Progress::Say("fitting: " + std::to_string(++done) + " of " + std::to_string(chosen.size()) + " cards");
@@ -93,6 +95,7 @@ Result<Outcome> RunFitMatrix(const Options& options, Prepared prepared, const St
   if (options.gpu == "all") std::stable_sort(matrix.cards.begin(), matrix.cards.end());
   matrix.question = prepared.question;
   matrix.question.spec = SpecRows(options, options.spec, matrix.question, std::nullopt, ContextBand());
+  SayLoss(loss, &matrix.question.spec);
   // Those three are each card's own.
   std::erase_if(matrix.question.spec, [](const SpecRow& row) {
     return !row.given && (row.option == "capability" || row.option == "context");

@@ -14,10 +14,15 @@ constexpr std::string_view kKilled =
 constexpr std::string_view kWorkspace =
     "the library found no memory on the card for a handle or a workspace of its own: what is left beside the tensors "
     "is too little";
+constexpr std::string_view kNoAlgorithm =
+    "every algorithm of the convolution wants a workspace, and none of them found room beside the tensors";
 constexpr std::string_view kOfDriver =
     "the driver refused and gives no sizes: the card is full, of this process or of others, or the host is, for "
     "page-locked memory; vramplan watch shows which while it runs";
 
+constexpr std::string_view kOfWorkers =
+    "workers pass batches through /dev/shm, which a container makes small (64 MiB with Docker): --shm-size or "
+    "--ipc=host there, or num_workers=0";
 constexpr std::string_view kOneBuffer = "Metal refuses single buffers beyond a limit, however much is free";
 constexpr std::string_view kOfXla =
     "JAX takes three quarters of the card when it starts (XLA_PYTHON_CLIENT_MEM_FRACTION): other arrays of the "
@@ -102,11 +107,15 @@ constexpr auto kForms = std::to_array<Form>({
     {"user allocator error allocating ", "tensorrt"},
     {"memory allocation error on worker", "xgboost"},
     {"alloc fail type ", "faiss"},
+    {"memory isn't enough and alloc failed", "mindspore"},
+    {"exceeded max size of memory object allocation", "openvino", kMessage, kCard, "",
+     "the runtime of the card refuses single buffers beyond a limit, however much is free"},
     {"out of resource: shared memory", "triton", kMessage, kOnChip},
     {"uses too much shared data", "triton", kMessage, kOnChip},
-    {"unable to find a valid cudnn algorithm", "library", kError, kCard, "",
-     "every algorithm of the convolution wants a workspace, and none of them found room beside the tensors"},
+    {"unable to find a valid cudnn algorithm", "library", kError, kCard, "", kNoAlgorithm},
+    {"was unable to find an engine to execute", "library", kError, kCard, "", kNoAlgorithm},
     {"_alloc_failed", "library", kError, kCard, "", kWorkspace},
+    {"magma_err_device_alloc", "library", kError, kCard, "", kWorkspace},
     {"miopenstatusallocfailed", "library", kError, kCard, "", kWorkspace},
     {"cuda failure 2: out of memory", "device", kError, kCard, "CUDA", kOfDriver},
     {"cuda failure 2 'out of memory'", "library", kError, kCard, "", kWorkspace},
@@ -136,10 +145,10 @@ constexpr auto kForms = std::to_array<Form>({
     {"kiogpucommandbuffercallbackerroroutofmemory", "device", kError, kCard, "Metal",
      "Metal had no memory for the buffers of a command: on a Mac the card and the host share it"},
     {"mem_object_allocation_failure", "device", kError, kCard, "OpenCL", kOfDriver},
+    {"memory object allocation failure", "device", kError, kCard, "OpenCL", kOfDriver},
     {"cl_out_of_resources", "device", kError, kCard, "OpenCL", kOfDriver},
-    {"workers are out of shared memory", "host", kError, kHost, "",
-     "workers pass batches through /dev/shm, which a container makes small (64 MiB with Docker): --shm-size or "
-     "--ipc=host there, or num_workers=0"},
+    {"workers are out of shared memory", "host", kError, kHost, "", kOfWorkers},
+    {"insufficient shared memory", "host", kError, kHost, "", kOfWorkers},
     {"out of memory: kill", "host", kSymptom, kHost, "", "the kernel killed the process that held the most RAM"},
     {"memory cgroup out of memory", "host", kSymptom, kHost, "",
      "the container, or the job of the cluster, has a limit of RAM, and the kernel killed the process that passed it"},
@@ -161,6 +170,8 @@ constexpr auto kForms = std::to_array<Form>({
     {"signals.sigkill", "host", kSymptom, kHost, "", kKilled},
     {"exitcode: -9", "host", kSymptom, kHost, "", kKilled},
     {"exitcode : -9", "host", kSymptom, kHost, "", kKilled},
+    {"return code = -9", "host", kSymptom, kHost, "", kKilled},
+    {"low memory! at or below", "host", kSymptom, kHost, "", "earlyoom ended the process that held the most RAM"},
     {"exit code 137", "host", kSymptom, kHost, "", kKilled},
     {"exit code: 137", "host", kSymptom, kHost, "", kKilled},
     {"exited with code 137", "host", kSymptom, kHost, "", kKilled},
@@ -286,6 +297,9 @@ constexpr auto kSizes = std::to_array<SizeWords>({
     {"xgboost", &O::tried, kAfter, "requested memory: "},
     {"xgboost", &O::free, kAfter, "free memory: "},
     {"faiss", &O::tried, kAfter, " size "},
+    {"mindspore", &O::tried, kAfter, "alloc size: "},
+    {"openvino", &O::tried, kAfter, "allocation: requested "},
+    {"openvino", &O::allowed, kAfter, "supported by device is "},
     {"triton", &O::tried, kAfter, "required: "},
     {"triton", &O::capacity, kAfter, "hardware limit: "},
     {"other", &O::tried, kAfter, "tried to allocate "},
@@ -309,6 +323,7 @@ constexpr auto kCounts = std::to_array<CountWords>({
     {"llama.cpp", &O::gpu, "on device "},
     {"llama.cpp", &O::gpu, "allocate cuda"},
     {"llama.cpp", &O::gpu, "allocate rocm"},
+    {"mindspore", &O::gpu, "device(id:"},
     {"vllm", &O::gpu, "on device cuda:"},
     {"vllm", &O::tokens, "max seq len ("},
     {"vllm", &O::tokens_fit, "stored in kv cache ("},

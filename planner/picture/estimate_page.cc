@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/picture/fit_page.h"
 #include "planner/picture/table.h"
 #include "planner/report/parts/breakdown.h"
 #include "planner/report/parts/layer_table.h"
@@ -71,13 +72,17 @@ std::string PrintEstimatePage(const Estimate& estimate, const StepPictures& pict
   Page page;
   page.verb = "estimate";
   page.title = TitleOf(question, question.batch, estimate.device);
-  page.verdict = FileName(question.model.file) + " needs " + ToString(device) + " to " +
-                 std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
+  page.verdict = VerdictLine(estimate);
+  if (estimate.device) {
+    page.mood = MoodOf(estimate.verdict);
+    page.badge = BadgeOf(estimate.verdict);
+  }
   page.tiles = {{ToString(estimate.peak.peak.requested), "requested"},
                 {ToString(estimate.peak.peak.allocated), "allocated"},
                 {ToString(estimate.peak.peak.reserved), "reserved"},
                 {ToString(device), "on the device"}};
   page.said = {"The peak is in " + pictures.chart.place + "."};
+  if (const std::string roomy = RoomyText(estimate); !roomy.empty()) page.said.push_back(roomy + ".");
   AddPictures(pictures, &page);
   page.Add("Where the bytes go", "", DrawBreakdown({{"bytes", &estimate.peak}}, estimate.context.likely));
   page.Add("By batch", "", DrawBatches(batches));

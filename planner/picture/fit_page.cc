@@ -78,6 +78,7 @@ std::string PrintFitPage(const Fit& fit, const StepPictures& pictures, const Bat
   }
   page.tiles.push_back({ToString(Needs(card)), "needed at batch " + std::to_string(question.batch)});
   page.tiles.push_back({ToString(card.device.available()), "on " + card.device.name});
+  if (const std::string roomy = RoomyText(card); !roomy.empty()) page.said.push_back(roomy + ".");
   if (card.largest.bottleneck) {
     const Bottleneck& at = *card.largest.bottleneck;
     page.said.push_back("Batch " + std::to_string(at.batch) + " fails " + WhenText(at) + ": " + RequestText(at) + ".");

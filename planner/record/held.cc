@@ -32,7 +32,7 @@ Told ToldBy(const Record& record) {
   Told told{.update = !record.rows.empty() && record.rows.back().step > 1};
   for (const RecordBlock& block : record.blocks) {
     told.gradients = told.gradients || block.category == Category::kGradients;
-    told.update = told.update || block.category == Category::kOptimizerState || block.frozen;
+    told.update = told.update || block.category == Category::kOptimizerState;
   }
   return told;
 }

@@ -16,6 +16,7 @@ constexpr std::array<Bytes, 3> kWorkspaces = {Bytes::Of(8519680), Bytes::MiB(32)
 Category CategoryOf(TensorUse use) {
   switch (use) {
     case TensorUse::kParameters:
+    case TensorUse::kFrozen:
       return Category::kParameters;
     case TensorUse::kBuffers:
       return Category::kBuffers;
@@ -176,7 +177,8 @@ class HistoryReader {
         RecordBlock& block = into_.blocks[static_cast<size_t>(live->second)];
         const auto use = static_cast<TensorUse>(event.what);
         // An optimizer tells its parameters when it has stepped, a module when its forward begins.
-        if (use == TensorUse::kParameters) (stepping_ ? stepped_ : of_modules_).insert(live->second);
+        if (use == TensorUse::kFrozen) frozen_.insert(live->second);
+        if (use == TensorUse::kParameters && stepping_) stepped_.insert(live->second);
         // The first word counts: what a module takes may be a parameter.
         if (tagged_[static_cast<size_t>(live->second)]) return;
         tagged_[static_cast<size_t>(live->second)] = true;
@@ -226,10 +228,9 @@ class HistoryReader {
     output_ = -1;
   }
 
-  // Only where an optimizer steps parameters that a module has: DeepSpeed's steps copies.
+  // They may be trained later.
   void NoteFrozen() {
-    if (std::ranges::none_of(stepped_, [&](int32_t block) { return of_modules_.contains(block); })) return;
-    for (const int32_t block : of_modules_) into_.blocks[static_cast<size_t>(block)].frozen = !stepped_.contains(block);
+    for (const int32_t block : frozen_) into_.blocks[static_cast<size_t>(block)].frozen = !stepped_.contains(block);
   }
 
   // Blocks that no tag names: by where they are born and die.
@@ -276,10 +277,10 @@ class HistoryReader {
   std::unordered_map<int32_t, std::pair<int32_t, int32_t>> places_;  // by stack
   std::vector<uint64_t> gives_;
   std::vector<bool> tagged_;
-  std::unordered_set<int32_t> of_modules_, stepped_;  // parameters that modules told, and optimizers
-  bool stepping_ = false;                             // an optimizer has stepped, and tells
-  int inside_ = 0;                                    // modules whose forward runs
-  int32_t output_ = -1;                               // the largest block that the outermost module gave last
+  std::unordered_set<int32_t> frozen_, stepped_;  // parameters that modules told, and optimizers
+  bool stepping_ = false;                         // an optimizer has stepped, and tells
+  int inside_ = 0;                                // modules whose forward runs
+  int32_t output_ = -1;                           // the largest block that the outermost module gave last
   int64_t allocations_;
   size_t next_ = 0;  // of the marks
   const Mark* backward_ = nullptr;

@@ -182,14 +182,20 @@ std::string FirstStepText(const Peak& peak, int training_steps, Mode mode) {
          (validation > training ? "validation" : "step") + " decides";
 }
 
+std::string VerdictLine(const Estimate& estimate) {
+  const StepQuestion& question = estimate.question;
+  const std::string text = FileName(question.model.file) + " needs " +
+                           ToString(DeviceBytes(estimate.peak, estimate.context.likely)) + " to " +
+                           std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
+  if (!estimate.device) return text;
+  return text + " on " + CardText(*estimate.device) + ", which has " + ToString(estimate.device->available()) + " (" +
+         SpokenName(estimate.verdict) + ")";
+}
+
 std::string PrintEstimate(const Estimate& estimate, const Style& style) {
   const StepQuestion& question = estimate.question;
   const Bytes device = DeviceBytes(estimate.peak, estimate.context.likely);
-  std::string text = FileName(question.model.file) + " needs " + ToString(device) + " to " +
-                     std::string(Name(question.mode)) + " at batch " + std::to_string(question.batch);
-  if (estimate.device)
-    text += " on " + CardText(*estimate.device) + ", which has " + ToString(estimate.device->available()) + " (" +
-            SpokenName(estimate.verdict) + ")";
+  std::string text = VerdictLine(estimate);
   text += ": " + ToString(estimate.peak.peak.requested) + " requested, " + ToString(estimate.peak.peak.allocated) +
           " allocated, " + ToString(estimate.peak.peak.reserved) + " reserved by " +
           std::string(Title(question.runtime)) + "\n";

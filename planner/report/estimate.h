@@ -60,6 +60,8 @@ struct Estimate : OnCard {
   Notes notes;
 };
 
+// "unet.onnx needs 14.43 GiB to train at batch 38 on Tesla T4, which has 14.56 GiB (tight)".
+std::string VerdictLine(const Estimate& estimate);
 std::string PrintEstimate(const Estimate& estimate, const Style& style);
 Json ToJson(const Estimate& estimate);
 

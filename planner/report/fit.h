@@ -77,8 +77,8 @@ std::string CheckpointingText(const LadderRow& row);
 // The first line:
 //
 //   unet.onnx trains on Tesla T4: batch 35 is safe, up to 38 may fit; batch 1 needs 1.11 GiB of 14.56 GiB
-//   unet.onnx trains at batch 36 on Tesla T4: it needs 13.72 GiB of 14.56 GiB (tight, 860 MiB free); batch 35 is safe,
-//   up to 38 may fit
+//   unet.onnx training at batch 36 is tight on Tesla T4: needs 13.72 GiB of 14.56 GiB and may need 14.86 GiB; batch 35 is
+//   safe, up to 38 may fit
 std::string VerdictLine(const Fit& fit);
 
 std::string PrintFit(const Fit& fit, const Style& style);

@@ -16,40 +16,70 @@ std::optional<bool> Evaluated(const Recording& recording) {
   return std::ranges::any_of(EvaluationsOf(recording), std::identity());
 }
 
+// "a.pt, b.pt, c.pt and 2 more".
+class Names {
+ public:
+  void Add(const std::string& path) {
+    if (count_++ < kShown) text_ += (text_.empty() ? "" : ", ") + FileName(path);
+  }
+  bool empty() const { return count_ == 0; }
+  std::string text() const {
+    return count_ <= kShown ? text_ : text_ + " and " + std::to_string(count_ - kShown) + " more";
+  }
+
+ private:
+  static constexpr int64_t kShown = 3;
+  int64_t count_ = 0;
+  std::string text_;
+};
+
+Json PlaceJson(const CodePlace& place) {
+  Json json = Json::Object();
+  return json.Set("file", place.file).Set("line", place.line);
+}
+
 }  // namespace
 
 std::string UnseenText(const ScriptReport& report) {
   const Recording& recording = report.recording;
   // Another process of the command may have done it.
   if (recording.end != "steps" || report.processes.size() > 1) return "";
-  std::string text;
-  if (Evaluated(recording) == false) text = "no evaluation ran";
-  if (recording.saved.empty()) text += (text.empty() ? "" : ", ") + std::string("no checkpoint was written");
-  return text.empty() ? "" : text + " (--until-exit runs on)";
+  std::string text = "not seen: ";
+  if (Evaluated(recording) == false) text += "an evaluation, ";
+  if (recording.saved.empty()) text += "a checkpoint, ";
+  if (!recording.waiting.empty())
+    text += "a step of the optimizer made at " + LineText(recording.waiting.front()) + ", ";
+  return text + "a later stage (--until-exit runs on)";
 }
 
 void NoteSaved(ScriptReport* report) {
   for (const bool held : {true, false}) {
-    std::string names, place;
-    int64_t more = 0;
-    constexpr int64_t kShown = 3;
+    Names names;
+    std::string place;
     for (const Recording::Saved& saved : report->recording.saved) {
       if (saved.held != held || saved.path.empty()) continue;
-      if (more++ < kShown) names += (names.empty() ? "" : ", ") + FileName(saved.path);
+      names.Add(saved.path);
       if (place.empty()) place = LineText(saved.place);
     }
     if (names.empty()) continue;
-    if (more > kShown) names += " and " + std::to_string(more - kShown) + " more";
     if (held) {
       report->notes.Add(
-          {"checkpoint-held", Severity::kNote, names,
+          {"checkpoint-held", Severity::kNote, names.text(),
            "was not written at " + place + ": the file of that name stays, and the new one would hold zeros", ""});
     } else {
       report->notes.Add(
-          {"checkpoint-written", Severity::kWarning, names,
+          {"checkpoint-written", Severity::kWarning, names.text(),
            "was written at " + place + ", and what it holds was computed on a card that is not there: zeros",
            "remove it, so that no training goes on from it"});
     }
+  }
+  Names stays;
+  for (const Recording::Stays& each : report->recording.stays) stays.Add(each.path);
+  if (!stays.empty()) {
+    report->notes.Add({"file-stays", Severity::kNote, stays.text(),
+                       "was removed or renamed at " + LineText(report->recording.stays.front().place) +
+                           ", and stays all the same: it was there before the run",
+                       ""});
   }
 }
 
@@ -62,8 +92,11 @@ Json NotSeenJson(const ScriptReport& report) {
   }
   const std::optional<bool> evaluated = Evaluated(report.recording);
   Json json = Json::Object();
-  json.Set("evaluation", evaluated ? Json(*evaluated) : Json());
-  return json.Set("saved", std::move(saved));
+  json.Set("evaluation", evaluated ? Json(*evaluated) : Json()).Set("saved", std::move(saved));
+  Json stays = Json::Array(), waiting = Json::Array();
+  for (const Recording::Stays& each : report.recording.stays) stays.Push(PlaceJson(each.place).Set("path", each.path));
+  for (const CodePlace& each : report.recording.waiting) waiting.Push(PlaceJson(each));
+  return json.Set("stays", std::move(stays)).Set("waiting", std::move(waiting));
 }
 
 }  // namespace vramplan

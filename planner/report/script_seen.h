@@ -1,6 +1,6 @@
 // What a run has not seen, and what it wrote: part of "vramplan.run/1".
 //
-//   3 steps, then it was ended; no evaluation ran, no checkpoint was written (--until-exit runs on)
+//   3 steps, then it was ended; not seen: an evaluation, a checkpoint, a later stage (--until-exit runs on)
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace vramplan {
 // Behind how the run ended; empty: everything was seen, it ended by itself, or nobody can know.
 std::string UnseenText(const ScriptReport& report);
 
-// The checkpoints that were held back, or written with zeros in them.
+// The checkpoints that were held back, or written with zeros in them; and what was removed and stays.
 void NoteSaved(ScriptReport* report);
 
 Json NotSeenJson(const ScriptReport& report);

@@ -70,8 +70,8 @@ bool FitsAtTheHighEnd(const Demand& demand, const Device& device, const Allocato
 // Lowers the high end of what fits to what the card has: there the same step gives more of its cache back.
 void KeepWithin(Bytes available, DeviceBand* band);
 
-// The words for a run and for its record: "fits on Tesla T4: needs 743.00 MiB of 14.56 GiB (13.83 GiB free)",
-// "is tight on Tesla T4: needs 14.20 GiB of 14.56 GiB and may need 14.60 GiB".
+// The words for a file, a run and a record, behind what is asked about: "fits on Tesla T4: needs 743.00 MiB of 14.56 GiB
+// (13.83 GiB free)", "is tight on Tesla T4: needs 14.20 GiB of 14.56 GiB and may need 14.60 GiB".
 std::string CardVerdictText(Verdict verdict, const std::string& card, const Band& needs, Bytes has);
 
 // "; the smallest is Tesla T4: needs 14.43 GiB of 14.56 GiB (tight)", behind how many cards of several hold it.

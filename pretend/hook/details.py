@@ -76,15 +76,20 @@ class Details:
     def has_parameters(self, module):
         if not self.tagged.get(module):
             self.tagged.set(module, True)
-            self.tag("parameters", module.parameters())
+            self.tag_parameters(module.parameters())
             self.tag("buffers", module.buffers())
         return self.modules.has_parameters(module)
 
     def tag_modules(self):
         """What has_parameters tags, of every module that there is. DeepSpeed's optimizers have copies of parameters."""
         modules = [each for each in gc.get_objects() if issubclass(type(each), self.torch.nn.Module)]
-        self.tag("parameters", [each for module in modules for each in module.parameters(recurse=False)])
+        self.tag_parameters([each for module in modules for each in module.parameters(recurse=False)])
         self.tag("buffers", [each for module in modules for each in module.buffers(recurse=False)])
+
+    def tag_parameters(self, parameters):
+        parameters = list(parameters)
+        self.tag("parameters", parameters)
+        self.tag("frozen", [each for each in parameters if not each.requires_grad])
 
     def before_update(self, optimizer):
         if self.unseen:

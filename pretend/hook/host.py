@@ -18,13 +18,15 @@ _known, _operators = part("known"), part("operators")  # noqa: F821  sitecustomi
 _aten = torch.ops.aten
 
 # As long as the values of their first argument say; the others' values do not matter for the length.
-_SHAPED = {"nonzero": "nonzero()", "_unique2": "unique()", "unique_dim": "unique()",
+_SHAPED = {"nonzero": "nonzero()", "_unique": "unique()", "_unique2": "unique()", "unique_dim": "unique()",
            "unique_consecutive": "unique_consecutive()", "repeat_interleave.Tensor": "repeat_interleave()",
            "bincount": "bincount()"}
 # They ask for nonzero() of a mask.
 _MASKED = ("index.Tensor", "index_put_", "_index_put_impl_", "masked_select")
-# They refuse a deviation below zero; one that nobody knows is none.
-_CHECKED = ("normal.Tensor_Tensor", "normal.float_Tensor", "normal.Tensor_float")
+# They refuse a deviation or a length below zero; one that nobody knows is none.
+_CHECKED = ("normal.Tensor_Tensor", "normal.float_Tensor", "normal.Tensor_float", "repeat_interleave.Tensor")
+# They look for a large tensor's values among others by unique() of it, and the last one of these by its place.
+_SEARCHED = ("isin.Tensor_Tensor", "isin.Tensor_Tensor_out")
 _COMPARED = {"eq.Tensor": True, "ne.Tensor": False}  # of a number with itself
 _LIMITS = {"eq.Scalar": lambda limit: False, "ne.Scalar": lambda limit: True, "lt.Scalar": lambda limit: limit > 0,
            "le.Scalar": lambda limit: limit > 0, "gt.Scalar": lambda limit: limit < 0, "ge.Scalar": lambda limit: limit < 0}
@@ -115,7 +117,7 @@ class Host(_known.Known):
 
         def after_all(operator, result, arguments, named):
             return self.guarded(operator, rule, result, arguments, named)
-        asks = self if operator.name in _MASKED + _CHECKED else None
+        asks = self if operator.name in _MASKED + _CHECKED + _SEARCHED else None
         instead = self.shaped if operator.name in _SHAPED else None
         after = after_copy if rule == self.copied else \
             after_all if compared or operator.outputs or rule in (self.filled, self.all_true, self.read) else after_known
@@ -183,7 +185,7 @@ class Host(_known.Known):
     def read(self, operator, result, arguments, named):
         known = self.find(arguments[0])
         if known is None or not known.sure:
-            if self.asking in _CHECKED:
+            if self.asking in _CHECKED and arguments[0].dtype == torch.bool:
                 return True
             self.unknown += 1
             self.read_unknown()
@@ -219,6 +221,9 @@ class Host(_known.Known):
                 results = operator.call(self.on_host(arguments), self.on_host(named))
                 self.ran += 1
                 return _each(results, lambda result: self.there(result, first.device))
+        if self.asking in _SEARCHED:  # numbers that nobody knows differ
+            _, places, *more = operator.run(way, arguments, named)
+            return torch.empty(first.numel(), dtype=first.dtype, device=first.device), places, *more
         self.tell("a mask as index" if self.asking in _MASKED and operator.name == "nonzero" else
                   _SHAPED[operator.name] + (" of unknown values" if self.every else ""))
         return operator.run(way, arguments, named)

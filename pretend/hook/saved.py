@@ -16,10 +16,12 @@ import pathlib
 import shutil
 import stat
 
+path_of = part("removed").path_of  # noqa: F821  sitecustomize.py gives it to its parts
+
 
 class Saved:
-    def __init__(self, torch, when_imported, place, folder, pretended, used, guarded):
-        self.place, self.folder, self.pretended, self.used = place, folder, pretended, used
+    def __init__(self, torch, when_imported, place, folder, removed, used, guarded):
+        self.place, self.folder, self.removed, self.used = place, folder, removed, used
         self.saved = {}  # path as the script has it: (held back, place)
         self.opened = {}  # path of a new file, which may be none of a checkpoint: place
         self.aside = {}  # path: where it was put instead
@@ -28,7 +30,7 @@ class Saved:
             self.wrap_save(owner, "save", 1)
             self.wrap_load(owner, "load")
         when_imported("safetensors.torch", self.wrap_safetensors)
-        if pretended:
+        if removed:
             builtins.open = io.open = self.wrap_open(builtins.open)
             for name in ("rename", "replace"):
                 setattr(os, name, self.wrap_move(getattr(os, name)))
@@ -61,7 +63,7 @@ class Saved:
 
         @functools.wraps(whole)
         def load(path, *arguments, **named):
-            return whole(self.aside.get(_name(path), path), *arguments, **named)
+            return whole(self.aside.get(path_of(path), path), *arguments, **named)
         setattr(owner, name, load)
 
     def wrap_open(self, whole):
@@ -69,7 +71,7 @@ class Saved:
         def open(file, mode="r", *arguments, **named):
             name = None
             if isinstance(mode, str) and (self.aside or "w" in mode and self.used()):
-                name = _name(file)
+                name = path_of(file)
             if name is not None:
                 if "w" in mode and self.used() and not self.hold(name) and not self.is_written(name):
                     self.opened[name] = self.place()
@@ -81,7 +83,7 @@ class Saved:
     def wrap_move(self, whole):
         @functools.wraps(whole)
         def move(src, dst, *arguments, **named):
-            source, target = _name(src), _name(dst)
+            source, target = path_of(src), path_of(dst)
             if source is None or target is None or named or not (self.aside or self.used()):
                 return whole(src, dst, *arguments, **named)
             here = self.aside.get(source, src)
@@ -94,6 +96,10 @@ class Saved:
                 shutil.move(here, dst)
                 self.saved[target], _ = (False, self.place()), self.aside.pop(source)
                 return None
+            if os.path.isfile(src) and self.removed.stays(src):
+                shutil.copyfile(src, dst)
+                self.opened.pop(target, None)  # it holds what it held
+                return None
             moved = whole(src, dst)
             for known in (self.saved, self.opened):
                 for name in [name for name in known if name == source or name.startswith(source + os.sep)]:
@@ -103,7 +109,7 @@ class Saved:
 
     def saves(self, path):
         """Where to write it instead; nothing: where it is wanted."""
-        name = _name(path)
+        name = path_of(path)
         if name is None:
             name = getattr(path, "name", None)
             # Without a name: a buffer, which a library may write to a file by itself.
@@ -120,7 +126,7 @@ class Saved:
 
     def hold(self, name):
         """Whether it is held back: a file with something in it has this name, which the run did not write."""
-        if not self.pretended or name in self.aside:
+        if not self.removed or name in self.aside:
             return name in self.aside
         if self.is_written(name) or not _is_file(name):
             return False
@@ -136,14 +142,6 @@ class Saved:
         for name, (held, place) in self.saved.copy().items():
             if not name.startswith(self.folder + os.sep):  # what was moved there
                 yield "saved", "held" if held else "written", name, *place
-
-
-def _name(path):
-    try:
-        name = os.fspath(path)
-        return os.path.abspath(name) if isinstance(name, str) else None
-    except TypeError:  # an open file
-        return None
 
 
 def _is_file(name):

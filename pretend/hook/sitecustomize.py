@@ -38,6 +38,7 @@ def _part(name):
 
 
 _when_imported = _part("imports").when_imported
+_removed = None  # removed.py; nothing: the card is one, and files are the script's own business
 
 
 class _PerCard(dict):
@@ -79,7 +80,7 @@ class _Recorder:
             self.alone = _part("alone")
             self.alone.install(torch)
         from torch.optim import optimizer
-        self.steps = _part("steps").Steps(torch, _STEPS)
+        self.steps = _part("steps").Steps(torch, _STEPS, self.places.own_place)
         optimizer.register_optimizer_step_pre_hook(self.guarded(self.before_update))
         optimizer.register_optimizer_step_post_hook(self.guarded(self.after_update))
         self.modules = _part("modules").Modules(torch, self.guarded, self.enter, self.leave)
@@ -90,7 +91,9 @@ class _Recorder:
             self.host = _part("host").install(self.guarded(self.value), self.guarded(self.value_read), _ON_HOST)
             self.keep_values = _part("values").install(torch, self.guarded(self.value), _when_imported, self.host)
             _part("collectives").install(torch, self.host, bool(_ALONE))
-        self.saved = _part("saved").Saved(torch, _when_imported, self.places.own_place, _FOLDER, not _REAL, self.used, self.guarded)
+        self.saved = _part("saved").Saved(torch, _when_imported, self.places.own_place, _FOLDER, _removed, self.used, self.guarded)
+        if _removed:
+            _removed.begin(self.used, self.places.own_place, self.saved.is_written)
         _part("compiled").install(torch, _when_imported, self.wrap, self.guarded, self.guarded(self.step_aside))
         if _CHANGE:
             _part("changes").install(torch, _CHANGE, self.changed.append)
@@ -389,8 +392,11 @@ class _Recorder:
             self.line("on-host", self.host.ran, self.host.unknown, *sorted(failed, key=failed.get, reverse=True))
         for text in self.changed.copy():
             self.line("changed", text)
-        for words in self.saved.lines() if self.saved else ():
-            self.line(*words)
+        for place in self.steps.waiting() if self.steps else ():
+            self.line("waits", *place)
+        for files in (self.saved, _removed):
+            for words in files.lines() if files else ():
+                self.line(*words)
         if self.used():
             counters = self.counters
             if counters.limits.get(card, 1) < 1:
@@ -467,6 +473,7 @@ def _note_framework(name):
 if _FOLDER and _ALONE and _part("alone").is_another_rank(_ALONE):
     os._exit(0)
 if _FOLDER and os.path.isdir(_FOLDER):
+    _removed = None if _REAL else _part("removed").Removed()
     _when_imported("torch", _record)
     for _module, _framework in (("tensorflow", "TensorFlow"), ("jax", "JAX")):
         _when_imported(_module, _note_framework(_framework))

@@ -24,10 +24,11 @@ class Step:
 
 
 class Steps:
-    def __init__(self, torch, wanted):
+    def __init__(self, torch, wanted, place):
         self.wanted = wanted  # 0: all
         self.made = weakref.WeakKeyDictionary()  # optimizer: its number
         self.began = []  # by number: how many steps there were when it was made
+        self.places = []  # by number: the line that made it
         self.taken = []
         self.ends = []
         whole = torch.optim.Optimizer.__init__
@@ -35,13 +36,14 @@ class Steps:
         @functools.wraps(whole)
         def made(optimizer, *arguments, **named):
             whole(optimizer, *arguments, **named)
-            self.number(optimizer, len(self.taken))
+            self.number(optimizer, len(self.taken), place())
         torch.optim.Optimizer.__init__ = made
 
-    def number(self, optimizer, made_at=0):
+    def number(self, optimizer, made_at=0, place=("", 0, "")):
         if optimizer not in self.made:
             self.made[optimizer] = len(self.began)
             self.began.append(made_at)
+            self.places.append(place)
         return self.made[optimizer]
 
     def take(self, optimizer, by_card, seconds):
@@ -67,11 +69,15 @@ class Steps:
         rounds = self.rounds() if self.wanted else ()
         if len(rounds) < max(self.wanted, 1):
             return False
-        stepped = {step.who for step in self.taken}
-        if any(who not in stepped for who in self.made.values()) and len(rounds) < self.wanted + _LATE:
+        if self.waiting() and len(rounds) < self.wanted + _LATE:
             return False
         leads = optimizer is not None and self.number(optimizer) == rounds[-1][0]
         return leads or len(rounds) < 2 or set(rounds[-2]) <= set(rounds[-1])
+
+    def waiting(self):
+        """The lines that made optimizers which are alive and never stepped."""
+        stepped = {step.who for step in self.taken}
+        return [self.places[who] for who in self.made.values() if who not in stepped]
 
     def ends_one(self, step):
         return self.ends[step.number]

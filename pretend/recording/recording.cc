@@ -118,6 +118,7 @@ class Reader {
   bool Tag(Words* words) {
     static const std::map<std::string_view, TensorUse> kUses = {
         {"parameters", TensorUse::kParameters},
+        {"frozen", TensorUse::kFrozen},
         {"buffers", TensorUse::kBuffers},
         {"gradients", TensorUse::kGradients},
         {"inputs", TensorUse::kInputs},
@@ -248,6 +249,11 @@ class Reader {
       saved.path = words->Text();
       saved.place = ReadPlace(words);
       into_->saved.push_back(std::move(saved));
+    } else if (word == "stays") {
+      const std::string path = words->Text();
+      into_->stays.push_back({path, ReadPlace(words)});
+    } else if (word == "waits") {
+      into_->waiting.push_back(ReadPlace(words));
     } else if (word == "fault") {
       const std::string where = words->Text();
       into_->faults.push_back(where + ": " + words->Text());

@@ -9,6 +9,8 @@
 //   read train.py 12 main                    the last line that read a value which nobody knows
 //   changed AdamW(foreach=False)             what --try changed
 //   saved held best.pt train.py 31 main      a checkpoint that was held back; written: it was not
+//   stays old.pt train.py 33 main            a file of before the run, which the script removed and which stays
+//   waits train.py 8 main                    an optimizer that was made there, is alive and never stepped
 //   on-host 900 12 aten::foo                 --values host: operators that ran there, those that could not because
 //   values
 //                                            were not known, and which the host has no kernel for
@@ -36,7 +38,8 @@
 //   out layer1.conv 4096,8192                it ends, and gives what lies there
 //   at loss                                  a phase begins: forward, loss, backward, update, zero-grad; after-... ends
 //                                            one; step: it is over
-//   tag gradients 4 4096,8192                what lies there is for this, in elements of so many bytes
+//   tag gradients 4 4096,8192                what lies there is for this, in elements of so many bytes; frozen:
+//                                            it needs no gradient
 //
 // What is missing is empty; a file that was cut off gives what it still says, and has no `end`.
 #pragma once
@@ -120,7 +123,8 @@ enum class LoopPhase : uint8_t {
   kAfterZeroGrad,
   kStep,  // it is over
 };
-enum class TensorUse : uint8_t { kParameters, kBuffers, kGradients, kOptimizerState, kInputs };
+// kFrozen: of kParameters, those that need no gradient.
+enum class TensorUse : uint8_t { kParameters, kFrozen, kBuffers, kGradients, kOptimizerState, kInputs };
 struct HistoryEvent {
   HistoryKind kind = HistoryKind::kAllocate;
   uint64_t address = 0;
@@ -182,6 +186,13 @@ struct Recording {
     CodePlace place;
   };
   std::vector<Saved> saved;
+  // What the script removed, and what stays all the same: it was there before the run (pretend/hook/removed.py).
+  struct Stays {
+    std::string path;
+    CodePlace place;
+  };
+  std::vector<Stays> stays;
+  std::vector<CodePlace> waiting;  // where optimizers were made that never stepped
 
   bool stopped_by_us() const { return end == "steps" || end == "seconds" || end == "loop"; }
   // The highest of each counter over the run.

@@ -215,6 +215,19 @@ for after, phase in (("", "forward"), (".sum().backward()", "backward")):
                      "    net(torch.randn(512, 64, device='cuda'))%s\n" % after)
     is_("without an optimizer", (answer["peak"]["step"], answer["peak"]["phase"]), (0, phase))
 
+# A stage that did not come is said: its optimizer waits.
+_, answer = text("""
+import torch
+body, head = torch.nn.Linear(64, 64).cuda(), torch.nn.Linear(64, 8).cuda()
+first = torch.optim.SGD(head.parameters(), 0.1)
+second = torch.optim.SGD(body.parameters(), 0.1)
+for optimizer, steps in ((first, 100), (second, 100)):
+    for step in range(steps):
+        head(body(torch.zeros(8, 64, device="cuda"))).sum().backward()
+        optimizer.step()
+""")
+is_("an optimizer that waits", [row["line"] for row in answer["seen"]["waiting"]], [5])
+
 # What is printed decides nothing; a number in the place of a tensor; a deviation that nobody knows.
 for values in ("zeros", "host"):
     _, answer = text("""
@@ -251,6 +264,48 @@ for name in ("a.npy", "b.pt", "c.ckpt", "d.pkl", "last.pt"):
 """, options=("--gpu", "t4", "--until-exit"))
 is_("files", sorted((os.path.basename(row["path"]), row["held"]) for row in answer["seen"]["saved"] if row["path"]),
     [("a.npy", True), ("b.pt", True), ("c.ckpt", True), ("d.pkl", True), ("new.ckpt", False)])
+
+# What was there before the run stays, however it is removed; and the script goes on as if it were gone.
+REMOVES = """
+import os, pathlib, shutil, sys, torch
+from os import remove
+from shutil import rmtree
+os.chdir(sys.argv[1])
+weight = torch.nn.Linear(8, 8).cuda().weight
+def save(folder):
+    os.makedirs(folder)
+    torch.save(weight, folder + "/model.pt")
+for step in (3, 4):  # a run that went on keeps the last two
+    save("step-%d" % step)
+    rmtree("step-%d" % (step - 2))
+save("step-1")
+remove("epoch=1.ckpt")
+pathlib.Path("epoch=2.ckpt").unlink()
+os.remove("last.ckpt"), os.symlink("epoch=2.ckpt", "last.ckpt")
+shutil.move("best.pt", "best-old.pt")
+torch.save(weight, "best.pt")
+os.rename("step-4", "step-5")
+rmtree("step-3")
+"""
+with tempfile.TemporaryDirectory() as folder:
+    old = ["step-1/model.pt", "step-2/model.pt", "epoch=1.ckpt", "epoch=2.ckpt", "best.pt"]
+    for name in old:
+        os.makedirs(os.path.join(folder, os.path.dirname(name)), exist_ok=True)
+        with open(os.path.join(folder, name), "w") as file:
+            file.write("trained on a card")
+    os.symlink("epoch=1.ckpt", os.path.join(folder, "last.ckpt"))
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        file.write(REMOVES)
+        file.flush()
+        _, answer = run(file.name, folder, options=("--gpu", "t4", "--until-exit"))
+    for name in old + ["best-old.pt"]:
+        with open(os.path.join(folder, name)) as file:
+            is_(name, file.read(1 << 16), "trained on a card")
+    is_("left", sorted(os.listdir(folder)),
+        ["best-old.pt", "best.pt", "epoch=1.ckpt", "epoch=2.ckpt", "last.ckpt", "step-1", "step-2", "step-5"])
+    is_("a link", os.readlink(os.path.join(folder, "last.ckpt")), "epoch=1.ckpt")
+    is_("what stays", sorted(os.path.relpath(row["path"], os.path.realpath(folder)) for row in answer["seen"]["stays"]),
+        sorted(old + ["last.ckpt"]))
 
 print("%d wrong" % len(wrong))
 sys.exit(bool(wrong))

@@ -234,12 +234,18 @@ if answer:
     is_("layers of a library, as written in the script", steps(tried["checkpointed layers"]["run"]),
         steps(run("unseen_layers.py", "library-checkpointed")))
 
+answer = run("lightning_loop.py", "1", options=("--gpu", "t4", "--try"), needs=("lightning",))
+if answer:
+    tried = {row["change"]: row for row in answer["tried"]}
+    is_("layers of a Lightning module", tried["checkpointed layers"]["changed"], "layers (3 x TransformerEncoderLayer)")
+    is_("layers of a Lightning module save", tried["checkpointed layers"]["run"]["peak"]["requested"] < answer["peak"]["requested"], True)
+
 # A list that keeps a result of each step, and how many steps fit; what was not seen; a checkpoint that is not lost.
 answer = run("growing.py")
 if answer:
     growth = answer["growth"]
     is_("growth", (growth["each_step"], [(row["line"], row["bytes"]) for row in growth["lines"]]), (268435456, [(8, 268435456)]))
-    is_("nothing but steps was seen", answer["seen"], {"evaluation": False, "saved": []})
+    is_("nothing but steps was seen", answer["seen"], {"evaluation": False, "saved": [], "stays": [], "waiting": []})
     failed = run("growing.py", options=("--gpu", "t4", "--until-exit"), code=3)
     is_("the step that growth says", failed["oom"]["step"], growth["full_in_step"])
 answer = run("saving.py", options=("--gpu", "t4", "--until-exit"))

@@ -139,9 +139,8 @@ std::string AdviceText(const ExplainReport& report) {
         return "TF_GPU_ALLOCATOR=cuda_malloc_async leaves fewer pieces; other processes on the card leave a pool less "
                "than its limit";
       return "PYTORCH_" + std::string(report.message.backend.empty() ? "CUDA" : report.message.backend) +
-             "_ALLOC_CONF=expandable_segments:True lets PyTorch use free pieces together; inputs with a few fixed "
-             "sizes "
-             "leave fewer pieces";
+             "_ALLOC_CONF=expandable_segments:True " + (report.message.before_2 ? "(since PyTorch 2.1) " : "") +
+             "lets PyTorch use free pieces together; inputs with a few fixed sizes leave fewer pieces";
     case OutOfMemoryCause::kOthers:
       return "nvidia-smi and vramplan probe name them; a run that died may still hold its memory";
     case OutOfMemoryCause::kUnnamed:
@@ -183,9 +182,11 @@ std::vector<std::string> Remarks(const ExplainReport& report) {
   if (!message.capacity && message.reserved) lines.push_back("its pool held " + ToString(*message.reserved));
   const Bytes unknown = report.shares.unknown.value_or(Bytes());
   if (report.cause == OutOfMemoryCause::kFull && message.reserved && !message.outside && unknown > kRounding)
-    lines.push_back(ToString(unknown) +
-                    " is not named by the message: the CUDA context of this process, which takes up to 1.2 GiB (up to "
-                    "1.5 GiB with PyTorch before CUDA 11.7), or other processes");
+    lines.push_back(ToString(unknown) + " is not named by the message: " + (message.free ? "" : "what was free, ") +
+                    (message.backend == "CUDA" ? "the CUDA context of this process, which takes up to 1.2 GiB (up to "
+                                                 "1.5 GiB with PyTorch before CUDA 11.7)"
+                                               : "the context of this process") +
+                    ", or other processes");
   const std::optional<Bytes> excess = message.pool.empty() ? ExcessOf(message) : std::nullopt;
   if (excess && IsPagedOut(message)) {
     lines.push_back(ToString(*excess) + " of it lay in the host's memory");
@@ -279,8 +280,10 @@ std::vector<ShareRow> ShareRows(const ExplainReport& report) {
   add("other processes", shares.others, "p7");
   if (shares.unknown > Bytes()) {
     const bool of_others = shares.outside || pool;
-    add(of_others ? "not named by the message" : "not named by the message (context, other processes)", shares.unknown,
-        "p8");
+    add(of_others     ? "not named by the message"
+        : shares.free ? "not named by the message (context, other processes)"
+                      : "not named by the message (free, context, other processes)",
+        shares.unknown, "p8");
   }
   add("free", shares.free, "good");
   // The rest of the card alone says nothing.

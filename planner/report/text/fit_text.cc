@@ -12,22 +12,21 @@ namespace {
 
 using enum TextTable::Align;
 
-std::string Does(Mode mode, bool third_person) {
-  if (mode == Mode::kTrain) return third_person ? "trains" : "train";
-  if (mode == Mode::kEval) return third_person ? "evaluates" : "evaluate";
-  return third_person ? "infers" : "infer";
+std::string Doing(Mode mode) {
+  return mode == Mode::kTrain ? "training" : mode == Mode::kEval ? "evaluation" : "inference";
 }
+
+std::string Does(Mode mode) { return mode == Mode::kTrain ? "trains" : mode == Mode::kEval ? "evaluates" : "infers"; }
 
 Bytes Needs(const CardFit& card) { return DeviceBytes(card.peak, card.device.context.likely); }
 Bytes Has(const CardFit& card) { return card.device.available(); }
 
 // Why the likely value may not be the last word.
 std::string TightText(const CardFit& card) {
-  const Bytes high = card.band.device().high;
-  const Bytes over = Bytes() - card.MarginAt(high);
-  std::string text = "tight: it is likely to need " + ToString(Needs(card)) + " and may need " + ToString(high);
+  const Bytes over = Bytes() - card.MarginAt(card.band.device().high);
   // Cached blocks that are given back in time can make up for it, but not as blocks of the right size.
-  text += over > Bytes() ? ", " + ToString(over) + " too much" : ", which may be too scattered to fit";
+  std::string text = over > Bytes() ? "tight: it may need " + ToString(over) + " too much"
+                                    : "tight: what is free may be too scattered";
   const char* before = ": ";
   const auto reason = [&](const char* what, const Band& band) {
     if (band.high == band.likely) return;
@@ -136,27 +135,22 @@ std::string VerdictLine(const Fit& fit) {
   const CardFit& card = fit.card;
   const bool fits = card.verdict != Verdict::kDoesNotFit;
   const bool has_batch = question.model.has_batch;
-  const std::string at_batch = has_batch && question.batch_given ? " at batch " + std::to_string(question.batch) : "";
-  std::string line = FileName(question.model.file) +
-                     (fits ? " " + Does(question.mode, true) : " does not " + Does(question.mode, false)) + at_batch +
-                     " on " + CardText(card.device);
+  const std::string file = FileName(question.model.file), at_batch = " at batch " + std::to_string(question.batch);
   const std::string needs = ToString(Needs(card)) + " of " + ToString(Has(card));
   if (fit.kept) {
-    return line + (question.batch_given ? "" : " at batch " + std::to_string(question.batch)) + " until batch " +
+    return file + " " + Does(question.mode) + at_batch + " on " + CardText(card.device) + " until batch " +
            std::to_string(fit.kept->full - 1) + " of its loop: the graph of each batch is kept, " +
            ToString(fit.kept->each) + ", and the card is full in batch " + std::to_string(fit.kept->full) +
            "; two need " + needs;
   }
-  if (has_batch && !question.batch_given) {
-    // The question is how large a batch may be.
-    if (fits) return line + ": " + BatchesText(card) + "; batch " + std::to_string(question.batch) + " needs " + needs;
-    return line + ", not even at batch " + std::to_string(question.batch) + ": it needs " + needs;
+  // The question is how large a batch may be.
+  if (has_batch && !question.batch_given && fits) {
+    return file + " " + Does(question.mode) + " on " + CardText(card.device) + ": " + BatchesText(card) + "; batch " +
+           std::to_string(question.batch) + " needs " + needs;
   }
-  line += ": it needs " + needs + " (";
-  line += fits ? std::string(Name(card.verdict)) + ", " + ToString(Has(card) - Needs(card)) + " free"
-               : ToString(Needs(card) - Has(card)) + " too much";
-  line += ")";
-  return has_batch ? line + "; " + BatchesText(card) : line;
+  return file + " " + Doing(question.mode) + (has_batch ? at_batch : "") + " " +
+         CardVerdictText(card.verdict, CardText(card.device), card.band.device(), Has(card)) +
+         (has_batch ? "; " + BatchesText(card) : "");
 }
 
 std::string CheckpointingText(const LadderRow& row) {
@@ -218,7 +212,7 @@ std::string PrintFitMatrix(const FitMatrix& matrix, const Style& style) {
   const auto fits = [](const CardFit& card) { return card.verdict != Verdict::kDoesNotFit; };
   const auto count = std::count_if(matrix.cards.begin(), matrix.cards.end(), fits);
   const CardFit* smallest = SmallestThatFits(matrix);
-  std::string text = FileName(question.model.file) + " " + Does(question.mode, true) + " at batch " +
+  std::string text = FileName(question.model.file) + " " + Does(question.mode) + " at batch " +
                      std::to_string(question.batch) + " on " + std::to_string(count) + " of " +
                      std::to_string(matrix.cards.size()) + " cards";
   if (smallest != nullptr)

@@ -58,14 +58,11 @@ std::string VerdictText(const PlanReport& report) {
     return file + " does not train" + at + " on " + CardText(report.device) + ": no plan that you allow fits\n";
   }
   const Plan& plan = *report.decision.chosen;
-  std::string line = file + " trains at batch " + BatchInWords(plan) + " on " + CardText(report.device) + " " +
-                     NeedsText(report, plan);
-  if (report.on.verdict == Verdict::kTight) {
-    line += " (tight: it may need " + ToString(report.on.band.device().high) + "; ";
-    line += report.safe_batch > 0 ? "batch " + std::to_string(report.safe_batch) + " is safe)" : "no batch is safe)";
-  } else {
-    line += " (fits)";
-  }
+  std::string line =
+      file + " training at batch " + BatchInWords(plan) + " (" + PlanInWords(plan, report.optimizer) + ") " +
+      CardVerdictText(report.on.verdict, CardText(report.device), report.on.band.device(), PlanHas(report));
+  if (report.on.verdict == Verdict::kTight)
+    line += report.safe_batch > 0 ? "; batch " + std::to_string(report.safe_batch) + " is safe" : "; no batch is safe";
   return line + TimeText(plan) + "\n";
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("where it is said") {
   FakeProbe machine({.cards = {FakeT4()}});
   const Said fit = Do("fit MODELS/unet.onnx --gpu auto --batch 1", &machine);
   CHECK(fit.exit_code == 0);
-  CHECK(Has(fit.FirstLine(), "on Tesla T4 (others hold 600.00 MiB of it): it needs "));
+  CHECK(Has(fit.FirstLine(), "on Tesla T4 (others hold 600.00 MiB of it): needs "));
   CHECK(Has(fit.FirstLine(), " of 14.41 GiB"));
   CHECK(Has(fit.out, "gpu auto (Tesla T4, card 0)"));
   CHECK(Has(fit.out, "held 600.00 MiB"));

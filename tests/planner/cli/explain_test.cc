@@ -61,6 +61,19 @@ std::string Line(const std::string& text, const std::string& options = "") {
   return line;
 }
 
+// GPT-2 at 1024 tokens: no batch held as much as the message says, and batch 4 comes closest.
+TEST_CASE("explain: the closest batch of a run that held more than a step of the model") {
+  const std::string said = Line(
+      "RuntimeError: CUDA out of memory. Tried to allocate 786.00 MiB (GPU 0; 14.73 GiB total capacity; 13.33 GiB "
+      "already allocated; 575.88 MiB free; 13.38 GiB reserved in total by PyTorch)",
+      " --model " VRAMPLAN_SOURCE_DIR "/tests/data/zoo/gpt2.ts-train.onnx --dim sequence=1024");
+  CHECK(
+      said.find("gpt2.ts-train.onnx at batch 4 (the closest to the message) makes this request in the backward of step "
+                "2: 785.27 MiB") != said.npos);
+  CHECK(said.find("(of 12 requests of this size the closest)") != said.npos);
+  CHECK(said.find("the message says 13.33 GiB (+3.8 %)") != said.npos);
+}
+
 TEST_CASE("explain: what is said of each cause") {
   struct Row {
     const char *text, *said;
@@ -95,6 +108,13 @@ TEST_CASE("explain: what is said of each cause") {
        "free. Of the allocated memory 13.98 GiB is allocated by PyTorch, and 129.48 MiB is reserved by PyTorch but "
        "unallocated.",
        "PyTorch holds 14.11 GiB, more than the card has: Windows pages the rest to the host's memory"},
+      {"XPU out of memory. Tried to allocate 5.25 GiB. GPU 0 has a total capacity of 15.56 GiB. Of the allocated "
+       "memory "
+       "11.34 GiB is allocated by PyTorch, and 1.07 GiB is reserved by PyTorch but unallocated.",
+       "3.15 GiB is not named by the message: what was free, the context of this process, or other processes"},
+      {"CUDA out of memory. Tried to allocate 244.12 MiB (GPU 0; 5.94 GiB total capacity; 4.82 GiB already allocated; "
+       "48.44 MiB free; 207.58 MiB cached)",
+       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch use free pieces together"},
       {"CUDA out of memory. Tried to allocate more than 1EB memory.", "1 EiB more did not fit, which no machine has"},
       {"RuntimeError: DataLoader worker (pid 4131) is killed by signal: Killed.", "host memory ran out, most likely"},
       {"The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV cache "
@@ -180,8 +200,8 @@ TEST_CASE("explain: numbers that do not add up are told, and what is free counts
   CHECK_EQ(said.out,
            "out of memory on card 0 of 11.00 GiB: 1.00 GiB more did not fit, though 3.90 GiB lie unused between\n"
            "  live tensors, in pieces that are too small one by one: fragmentation\n"
-           "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch use free pieces together; inputs\n"
-           "    with a few fixed sizes leave fewer pieces\n"
+           "  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (since PyTorch 2.1) lets PyTorch use free pieces\n"
+           "    together; inputs with a few fixed sizes leave fewer pieces\n"
            "  the numbers of the message do not add up: they sum to 11.60 GiB, and the card has 11.00 GiB\n"
            "  --model FILE.onnx tells which request of the model's step failed, and what fits on that card\n"
            "\n"

@@ -124,11 +124,11 @@ TEST_CASE("plan: the operator tier saves calls inside the modules, and takes les
 TEST_CASE("plan: the first line is the plan, and what is wished is kept") {
   CHECK_EQ(Do("plan MODELS/resnet50.onnx --gpu t4 --batch 32")
                .FirstLine()
-               .find("resnet50.onnx trains at batch 32 on Tesla T4 with amp-fp16, fused adam: it needs "),
+               .find("resnet50.onnx training at batch 32 (amp-fp16, fused adam) fits on Tesla T4: needs "),
            0);
   CHECK_EQ(Do("plan MODELS/resnet50.onnx --gpu a100-40gb --batch 8 --optimizer sgd")
                .FirstLine()
-               .find("resnet50.onnx trains at batch 8 on A100 40GB with amp-bf16, fused sgd: it needs "),
+               .find("resnet50.onnx training at batch 8 (amp-bf16, fused sgd) fits on A100 40GB: needs "),
            0);
   const Said eights = Do("plan MODELS/resnet50.onnx --gpu t4 --multiple-of 8 --format json");
   CHECK_EQ(Number(eights, "batch") % 8, 0);
@@ -167,7 +167,7 @@ TEST_CASE("plan: a batch that no plan holds is answered with parts that do, and 
 
 TEST_CASE("plan: tight is said as fit says it, with the batch that is safe") {
   const Said tight = Do("plan MODELS/resnet50.onnx --gpu t4 --precision fp32 --tier none");
-  CHECK(tight.FirstLine().find(" (tight: it may need ") != std::string::npos);
+  CHECK(tight.FirstLine().find(" is tight on Tesla T4: needs ") != std::string::npos);
   const int64_t safe =
       std::stoll(Member(Do("plan MODELS/resnet50.onnx --gpu t4 --precision fp32 --tier none --format json").out,
                         "\"schema\"", "safe_batch"));
@@ -188,7 +188,7 @@ TEST_CASE("plan: --emit instead of the answer, or into a file beside it; no file
   CHECK_EQ(snippet.out.find("\"\"\"unet.onnx at batch 16 on a card of 6.00 GiB, by vramplan."), 0);
   const std::filesystem::path file = std::filesystem::temp_directory_path() / "vramplan_plan_test.py";
   const Said beside = Do(plan + "6GiB --out " + file.string());
-  CHECK_EQ(beside.FirstLine().find("unet.onnx trains at batch 16 "), 0);
+  CHECK_EQ(beside.FirstLine().find("unet.onnx training at batch 16 "), 0);
   std::stringstream written;
   written << std::ifstream(file).rdbuf();
   CHECK_EQ(written.str(), snippet.out);

@@ -245,10 +245,10 @@ TEST_CASE("fit is tight where only the likely end fits: exit code 0, and said lo
     return Do("fit MODELS/mlp.onnx --batch 32 --gpu t4 --gpu-memory " + std::to_string(bytes));
   };
   CHECK_EQ(fit(safe).exit_code, 0);
-  CHECK(FirstLine(fit(safe).out).find("(fits, ") != std::string::npos);
+  CHECK(FirstLine(fit(safe).out).find(" fits on ") != std::string::npos);
   CHECK_EQ(fit(enough + (8 << 20)).exit_code, 0);
-  CHECK(FirstLine(fit(enough + (8 << 20)).out).find("(tight, ") != std::string::npos);
-  CHECK(fit(enough + (8 << 20)).out.find("\n  tight: it is likely to need ") != std::string::npos);
+  CHECK(FirstLine(fit(enough + (8 << 20)).out).find(" is tight on ") != std::string::npos);
+  CHECK(fit(enough + (8 << 20)).out.find("\n  tight: it may need ") != std::string::npos);
   CHECK_EQ(fit(At(likely.out, "\"peak\"", "requested")).exit_code, 3);
 }
 
@@ -339,8 +339,8 @@ TEST_CASE("fit: a batch is safe where it fits at the high end, and the next one 
     const auto first = [&](int64_t batch) {
       return FirstLine(Do(std::string("fit ") + options + " --batch " + std::to_string(batch)).out);
     };
-    CHECK(first(safe).find(" (fits, ") != std::string::npos);
-    CHECK(first(safe + 1).find(" (fits, ") == std::string::npos);
+    CHECK(first(safe).find(" fits on ") != std::string::npos);
+    CHECK(first(safe + 1).find(" fits on ") == std::string::npos);
   }
 }
 
@@ -371,8 +371,8 @@ TEST_CASE("fit: the largest batch fits and the next one does not, by the exit co
 TEST_CASE("fit: a card that is too small, and every card at once") {
   const Said small = Do("fit MODELS/resnet50.onnx --gpu-memory 500MiB");
   CHECK_EQ(small.exit_code, 3);
-  CHECK(FirstLine(small.out).find(
-            "resnet50.onnx does not train on a card of 500.00 MiB, not even at batch 1: it needs ") == 0);
+  CHECK(FirstLine(small.out).find("resnet50.onnx training at batch 1 does not fit on a card of 500.00 MiB: needs ") ==
+        0);
   const Said all = Do("fit MODELS/mlp.onnx --gpu all --batch 8");
   CHECK_EQ(all.exit_code, 0);
   CHECK(FirstLine(all.out).find("mlp.onnx trains at batch 8 on ") == 0);

@@ -45,11 +45,14 @@ TEST_CASE("what a script leaves more after each step is told, and when the card 
 TEST_CASE("what was not seen is told, and what was written") {
   const std::string seen = "mark\tforward\t0\t/x/train.py\t9\tmain\tNet\n";
   const std::string text = OnOneLine(Run("--gpu t4", {kWhole + seen, kCard}).out);
-  CHECK(text.find("no evaluation ran, no checkpoint was written (--until-exit runs on)") != std::string::npos);
+  CHECK(text.find("not seen: an evaluation, a checkpoint, a later stage (--until-exit runs on)") != std::string::npos);
   const Said saved = Run("--gpu t4", {kWhole + seen + "saved\theld\t/x/best.pt\t/x/train.py\t31\tmain\n" +
-                                          "saved\twritten\t/x/new.pt\t/x/train.py\t32\tmain\n",
+                                          "saved\twritten\t/x/new.pt\t/x/train.py\t32\tmain\n" +
+                                          "stays\t/x/old.pt\t/x/train.py\t33\tmain\n" + "waits\t/x/train.py\t8\tmain\n",
                                       kCard});
-  CHECK(OnOneLine(saved.out).find("no evaluation ran (--until-exit runs on)") != std::string::npos);
+  CHECK(OnOneLine(saved.out).find(
+            "not seen: an evaluation, a step of the optimizer made at train.py:8, a later stage") != std::string::npos);
+  CHECK(saved.err.find("note: old.pt: was removed or renamed at train.py:33, and stays") != std::string::npos);
   CHECK(saved.err.find("note: best.pt: was not written at train.py:31") != std::string::npos);
   CHECK(saved.err.find("warning: new.pt: was written at train.py:32") != std::string::npos);
 }

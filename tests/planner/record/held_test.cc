@@ -31,6 +31,7 @@ constexpr const char* kTuned =
     "a\t2000\t10\t0\t\n"
     "a\t3000\t7\t0\t\n"
     "tag\tparameters\t4\t1000,2000\n"
+    "tag\tfrozen\t4\t1000\n"
     "at\tforward\n"
     "in\tnet\n"
     "in\tnet.h.0\n"
@@ -81,11 +82,13 @@ TEST_CASE("kinds of a run and of its record, with the script's own lines") {
   CHECK(PlaceText(again, 6) == "tune.py:10 main");
 }
 
-TEST_CASE("without a step of an optimizer nobody knows what is trained") {
+TEST_CASE("without a step of an optimizer only what is frozen is known") {
   std::string text = kTuned;
   text.erase(text.find("at\tbackward"));
   const Record record = RecordOf(ReadRecording("r", text).value(), false);
-  CHECK(BytesByKind(HeldAt(record, record.rows.size()))[HeldKind::kWeights] == 1010);
+  const std::map<HeldKind, int64_t> bytes = BytesByKind(HeldAt(record, record.rows.size()));
+  CHECK(bytes.at(HeldKind::kFrozenWeights) == 1000);
+  CHECK(bytes.at(HeldKind::kWeights) == 10);
 }
 
 TEST_CASE("a record of before, without callers") {

@@ -22,6 +22,13 @@ torch.linalg.eigh(square @ square.T)
 torch.linalg.solve(square, square)
 torch.stft(torch.randn(2, 4000, device="cuda"), 256, 64, window=torch.hann_window(256, device="cuda"), return_complex=True)
 torch.fft.rfft2(square)
+# What decides by the values of tensors that nobody knows, and by known ones.
+tokens, special = (torch.randn(100000, device="cuda") * 100).long(), (torch.randn(5000, device="cuda") * 100).long()
+for invert in (False, True):
+    assert torch.isin(tokens, special, invert=invert).shape == (100000,)
+known = torch.arange(20000, device="cuda")
+assert torch.isin(known, known[:5000]).sum() == 5000 and torch._unique(known // 2)[0].shape == (10000,)
+assert torch.repeat_interleave(x, torch.randn(6, device="cuda").abs().long()).dim() == 1
 coordinates = torch.randint(0, 50, (2, 200))
 sparse = torch.sparse_coo_tensor(coordinates, torch.ones(200), (50, 50)).coalesce().cuda()
 assert (sparse.to_sparse_csr() @ torch.randn(50, 4, device="cuda")).shape == (50, 4)
