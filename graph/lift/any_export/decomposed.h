@@ -49,6 +49,7 @@ class DecomposedTable {
   struct Row {
     Form form;
     CallText call;
+    std::string name;  // of which ablation speaks
     Exporter exporter;
     FinishCall finish;
   };

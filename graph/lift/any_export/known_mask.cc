@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 
 namespace vramplan {
@@ -72,6 +73,7 @@ class MaskElements {
   // A comparison of positions that the exporter folded, its numbers perhaps not in the file: its name is left.
   std::optional<double> Folded(const Value& value, const Index& index) const {
     if (value.role != Role::kConstant || value.type != DType::kBool || value.shape.rank() < 2) return std::nullopt;
+    if (!Runs("read", "known_mask Folded")) return std::nullopt;
     const std::string op = value.name.substr(0, value.name.find('_'));
     if (by_name_ != nullptr && (op == "ge" || op == "le")) *by_name_ = true;
     if (op == "ge") return 1.0;  // position >= 0: transformers' bidirectional_mask_function

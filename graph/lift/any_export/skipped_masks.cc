@@ -12,6 +12,7 @@
 #include <set>
 #include <string_view>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/layers/edit.h"
@@ -112,6 +113,7 @@ class Rewrite {
   // repeat_kv: k[:, :, None].expand(...).reshape(...); invalid when the value was not made so.
   ValueId BeforeRepeat(ValueId id) const {
     static constexpr std::string_view kSteps[] = {"reshape", "contiguous", "expand", "unsqueeze"};
+    if (!Runs("read", "skipped_masks BeforeRepeat")) return {};
     // A file of fixed lengths has the reshape merged into attention's own (onnxscript's rule ReshapeReshape).
     size_t step = id.valid() && layers_[id].shape.rank() == 5 ? 1 : 0;
     while (id.valid() && step < std::size(kSteps)) {
@@ -135,6 +137,7 @@ class Rewrite {
   bool SkipWhere(const Layer& where) {
     if (where.inputs.size() < 2 || !where.inputs[0].valid() || !where.inputs[1].valid()) return false;
     if (where.inputs.size() > 2 && where.inputs[2].valid()) return false;
+    if (!Runs("read", "skipped_masks SkipWhere")) return false;
     const KnownMask mask = Read(where.inputs[0]);
     if (mask == KnownMask::kAllTrue) {
       changed_ = true;
@@ -163,6 +166,7 @@ class Rewrite {
     if (call.inputs.size() <= kMask) return;
     const auto found = biased_.find(call.inputs[kMask]);
     if (found == biased_.end()) return;
+    if (!Runs("read", "skipped_masks BiasAnew")) return;
     const Layer& where = *found->second;
     const bool causal = Read(where.inputs[0]) == KnownMask::kCausal;
     const auto shared = [&](ValueId id) { return uses_.LayersReading(id).size() > 1; };

@@ -30,6 +30,7 @@ std::vector<int64_t> OrOnes(std::vector<int64_t> list, size_t axes) {
 
 // Of layers.1, of which no call is left, what layers.3 is, where layers.3.conv is called as layers.1.conv was.
 const std::string* ClassOfSibling(const std::string& module, size_t dot, const ClassByPath& classes) {
+  if (!Runs("read", "folded ClassOfSibling")) return nullptr;
   const size_t number = module.rfind('.', dot - 1) + 1;
   if (number == 0 || !IsNumber(module.substr(number, dot - number))) return nullptr;
   constexpr int kFirst = 8;  // of a list
@@ -201,7 +202,7 @@ ValueId LiftFoldedView(TensorId constant, const std::string& name, const FxSite&
   const bool broadcasts = std::ranges::any_of(shape, [](const Dim& length) { return length.Is(1); });
   const std::string op = OperatorOf(name);
   if (shape.rank() == 2 && IsOneOf(op, {"t", "transpose", "permute", "numpy_t"}) &&
-      CallsMatrixProduct(at.user.fx.target))
+      CallsMatrixProduct(at.user.fx.target) && Runs("read", "folded LiftTransposed"))
     return LiftTransposed(shape, stored.type, name, at);
   // timm's StdConv2d gives a batch norm (gain * scale).view(-1) (timm/layers/std_conv.py, timm 1.0).
   if (!broadcasts && op != "view" && op != "reshape")
@@ -227,6 +228,7 @@ ValueId LiftFoldedView(TensorId constant, const std::string& name, const FxSite&
 
 ValueId LiftMergedView(const std::vector<TensorId>& inputs, const std::vector<std::string>& refs,
                        const std::string& name, const FxSite& at) {
+  if (!Runs("read", "folded LiftMergedView")) return {};
   for (const TensorId input : inputs) {
     const ValueId other = at.signature.ByTarget(at.builder.graph()[input].name);
     const auto names_it = [&](const std::string& ref) { return at.signature.ByPlaceholder(ref) == other; };

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/ablation.h"
 #include "graph/base/bytes.h"
 #include "graph/programs/aten_target.h"
 
@@ -134,7 +135,8 @@ void MergeAdaptivePools(std::vector<FxGroup>* groups) {
 
 FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   FxGroups result;
-  const std::unordered_set<std::string> renumbered = RenumberedSlices(graph);
+  const std::unordered_set<std::string> renumbered =
+      Runs("read", "fx_groups RenumberedSlices") ? RenumberedSlices(graph) : std::unordered_set<std::string>();
   result.of_node.assign(graph.nodes.size(), -1);
   std::unordered_map<std::string_view, int32_t> by_text;  // -1: host, or not understood
   std::unordered_map<std::string, int32_t> by_name;
@@ -203,7 +205,7 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   });
   std::vector<FxGroup> ordered;
   for (const int32_t g : order) ordered.push_back(std::move(result.groups[static_cast<size_t>(g)]));
-  MergeAdaptivePools(&ordered);
+  if (Runs("read", "fx_groups MergeAdaptivePools")) MergeAdaptivePools(&ordered);
   result.groups = std::move(ordered);
   std::fill(result.of_node.begin(), result.of_node.end(), -1);
   for (size_t g = 0; g < result.groups.size(); ++g) {

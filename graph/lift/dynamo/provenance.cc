@@ -192,7 +192,7 @@ class ProvenanceSource {
 
   // %bitwise_not_1 is what a bitwise_not made, of two that were merged, in whichever place the node reads it.
   void TakeRepeated(int32_t g, Operands* operands, std::vector<std::string>* open, std::vector<ValueId>* made) {
-    if (open->size() < 2 || made->size() != open->size()) return;
+    if (open->size() < 2 || made->size() != open->size() || !Runs("read", "provenance TakeRepeated")) return;
     for (size_t i = open->size(); i-- > 0;) {
       const std::string op = OperatorOf((*open)[i]);
       const auto is_its = [&](ValueId value) {
@@ -210,7 +210,7 @@ class ProvenanceSource {
   // What bags of embeddings are made of is read inside a loop's body: their numbers are an input of the model.
   ValueId NumberOfBag(int32_t g, const std::string& ref) {
     const auto found = by_name_.find(ref);
-    if (!Group(g).fx.target.starts_with("aten.embedding_bag")) return {};
+    if (!Group(g).fx.target.starts_with("aten.embedding_bag") || !Runs("read", "provenance NumberOfBag")) return {};
     return found == by_name_.end() ? ValueId{} : builder_.ValueOf(NumbersBehind(graph_, found->second));
   }
 
@@ -247,6 +247,7 @@ class ProvenanceSource {
 
   // F.pad in front of a convolution: one tensor for all that name it, which no module of the framework's own made.
   void PadBefore(const FxGroup& group, AtenCall* call) {
+    if (!Runs("read", "provenance PadBefore")) return;
     const std::string& name = group.fx.arguments.front().text;
     const bool named = OperatorOf(name) == "pad";  // else the convolution pads: padding="same"
     ModulePath path = group.path;

@@ -208,31 +208,35 @@ ValueId LiftCallWithoutNode(const std::string& name, ValueId source, const FxSit
     const bool returned =
         maker != nullptr && (maker->op == "einsum" || AreBeside(at.builder.PathOf(source), at.user.path));
     const bool at_maker = returned && !maker->nodes.empty();
+    if (!Runs("read", "without_node clone")) return source;
     const NodeId position = at_maker ? maker->nodes.back() : at.user.last();
     ModulePath path = at_maker ? at.builder.PathOf(source) : at.user.path;
     return at.builder.Make(Like(source, name, at.builder), "contiguous", {source}, std::move(path), position);
   }
-  if (op == "detach")
+  if (op == "detach" && Runs("read", "without_node detach"))
     return at.builder.Make(Like(source, name, at.builder), "detach", {source}, at.user.path, at.user.last());
   const AtenRule* rule = FindAtenRule("aten." + op + ".default");
   const Layer* maker = at.builder.MakerOf(source);
   const bool is_made = at.builder.At(source).role == Role::kActivation || at.builder.At(source).role == Role::kInput;
-  if (op == "cat" && is_made && (maker == nullptr || maker->op != "cat")) return JoinOfOne(name, source, maker, at);
+  if (op == "cat" && is_made && (maker == nullptr || maker->op != "cat") && Runs("read", "without_node JoinOfOne"))
+    return JoinOfOne(name, source, maker, at);
   const bool centred = op == "sub" && at.builder.At(source).role == Role::kParameter;  // weight - weight.mean()
   if (IsArithmetic(op) && (centred || at.builder.At(source).role == Role::kActivation) &&
-      (maker == nullptr || maker->op != op)) {
+      (maker == nullptr || maker->op != op) && Runs("read", "without_node Arithmetic")) {
     return Arithmetic(op, name, source, at);
   }
   // Of what a norm gives only getitem is named.
-  if (op == "getitem" && !at.user.path.empty()) return LiftNormWithoutNode(at.user.path.back().path, source, at);
+  if (op == "getitem" && !at.user.path.empty() && Runs("read", "without_node getitem"))
+    return LiftNormWithoutNode(at.user.path.back().path, source, at);
   if (op == "eq" && maker == nullptr && at.builder.At(source).role == Role::kActivation) {
     const Layer* opposite = OppositeOf(source, at.builder);
-    if (opposite == nullptr) return source;
+    if (opposite == nullptr || !Runs("read", "without_node OppositeOf")) return source;
     Layer equal = Again(*opposite, name);
     equal.op = op;
     return AddAgain(std::move(equal), source, at.user.path, at);
   }
   if (rule == nullptr || maker == nullptr || rule->op != maker->op || !MakesTensor(rule->op)) return source;
+  if (!Runs("read", "without_node Repeat")) return source;
   const ValueId again = Repeat(name, source, at);
   return again.valid() ? again : source;
 }
@@ -253,6 +257,7 @@ ValueId LiftNormWithoutNode(const std::string& module, ValueId source, const FxS
   Layer again = Again(*norm, norm->name + ".again");
   const std::string twin = TakeTwins(module.substr(0, dot + 1), module, &again, at);
   if (twin.empty()) return source;
+  NoteThatItActed("read", "without_node LiftNormWithoutNode made");
   const std::string norm_class = at.builder.PathOf(normed).empty() ? "" : at.builder.PathOf(normed).back().class_name;
   const ModulePath path = PathOfModule(twin, norm_class, at.classes);
   ValueId result = AddAgain(std::move(again), normed, path, at);

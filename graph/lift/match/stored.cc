@@ -28,6 +28,7 @@ bool IsBufferByHabit(std::string_view name) {
 // Of rotary embeddings, which are registered as a buffer everywhere; layers of several kinds have several
 // ("full_attention_inv_freq").
 bool IsFrequencies(std::string_view name) {
+  if (!Runs("read", "stored IsFrequencies")) return false;
   static const std::vector<NameHabit> kHabits = NamesWith(NameHabit::Of::kFrequencies);
   return std::ranges::any_of(kHabits, [&](const NameHabit& habit) { return name.ends_with(habit.name); });
 }
@@ -106,6 +107,7 @@ bool PatternSource::ReadTheSameParameter(NodeId a, NodeId b) const {
 // A mask: nobody takes more of it than slices, which are only compared (minGPT's "bias", att.masked_fill(bias == 0)).
 // What a comparison reads has no gradient, so that a parameter would stand there for nothing.
 bool PatternSource::IsOnlyCompared(TensorId tensor) const {
+  if (!Runs("read", "stored IsOnlyCompared")) return false;
   static const std::unordered_set<std::string_view> kComparisons = {"Equal", "Less", "LessOrEqual", "Greater",
                                                                     "GreaterOrEqual"};
   static const std::unordered_set<std::string_view> kParts = {"Slice", "Unsqueeze", "Squeeze", "Reshape", "Expand"};

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/layers/uses.h"
@@ -69,10 +70,11 @@ class Regions {
   void Read() {
     const bool lines = !layers_.source.stacks.empty();
     const Uses uses(layers_);
-    for (const Region& region : lines ? ByApply() : std::vector<Region>()) {
+    for (const Region& region : lines&& Runs("read", "regions ByApply") ? ByApply() : std::vector<Region>()) {
       if (const ValueId operand = OperandOfFunction(uses, region); operand.valid()) PutFunction(region, operand);
     }
-    const std::vector<Region> regions = lines ? ByLines() : ByLostScopes();
+    std::vector<Region> regions = lines ? ByLines() : ByLostScopes();
+    if (!regions.empty() && !Runs("read", lines ? "regions ByLines" : "regions ByLostScopes")) regions.clear();
     trained_.resize(layers_.values.size());
     in_block_.resize(layers_.layers.size());
     for (const Region& region : regions) std::fill_n(in_block_.begin() + region.first, region.end - region.first, true);
@@ -270,15 +272,16 @@ class Regions {
 
   // Whether the block is one of no_grad; another one becomes what it is.
   bool IsWithoutGradients(const Uses& uses, const Region& region, bool lines) {
-    if (lines && IsAutocast(region)) {
+    if (lines && IsAutocast(region) && Runs("read", "regions IsAutocast")) {
       TurnAutocastOff(uses, region);
       return false;
     }
-    if (const ValueId operand = OperandOfFunction(uses, region); operand.valid()) {
+    if (const ValueId operand = OperandOfFunction(uses, region);
+        operand.valid() && Runs("read", "regions PutFunction")) {
       PutFunction(region, operand);
       return false;
     }
-    return !IsTrainedForNothing(uses, region);
+    return !Runs("read", "regions IsTrainedForNothing") || !IsTrainedForNothing(uses, region);
   }
 
   // Which results of these layers come from a parameter.

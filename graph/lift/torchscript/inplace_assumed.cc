@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/layers/uses.h"
 #include "graph/lift/any_export/inplace.h"
@@ -54,7 +55,7 @@ class Assumption {
     if (layer.op == "relu" && of_transformers_) return false;
     // monai's ADN blocks make an activation from its name, and a ReLU of the name alone is not in place.
     const std::string& path = layers_[layer.module].path;
-    if (IsOfExcitation(layer, *maker) || IsGate(layer)) return false;
+    if (IsOfExcitation(layer, *maker) || (IsGate(layer) && Runs("read", "inplace_assumed IsGate"))) return false;
     if (layer.op == "relu" && IsOutOfPlace(path)) return false;
     // The heads of torchvision's segmentation models (FCNHead, DeepLabHead) say nn.ReLU().
     if (layer.op == "relu" && maker->op == "batch_norm" && IsOfHead(path)) return false;
@@ -241,12 +242,17 @@ void AssumeInPlace(Layers* layers, Notes* notes) {
   bool any = false;
   for (Layer& layer : layers->layers) {
     if (FromDynamo(layer)) continue;
-    if (!assumption.IsActivation(layer) && !assumption.IsResidualSum(layer) &&
-        !assumption.IsSumOfStochasticDepth(layer) && !assumption.IsSumOfSegResNet(layer) &&
-        !assumption.IsSumOfDynUnet(layer) && !assumption.IsSumOfEnlarged(layer) &&
-        !(sums_with_block_input && assumption.IsSumWithBlockInput(layer)) &&
-        !(excited && assumption.IsPartOfClassifier(layer)) && !assumption.IsEndOfDenseNet(layer) &&
-        !(convolutional && assumption.IsHeadActivation(layer)))
+    const auto is = [&](const char* name, bool it) { return it && Runs("read", name); };
+    if (!is("inplace_assumed IsActivation", assumption.IsActivation(layer)) &&
+        !is("inplace_assumed IsResidualSum", assumption.IsResidualSum(layer)) &&
+        !is("inplace_assumed IsSumOfStochasticDepth", assumption.IsSumOfStochasticDepth(layer)) &&
+        !is("inplace_assumed IsSumOfSegResNet", assumption.IsSumOfSegResNet(layer)) &&
+        !is("inplace_assumed IsSumOfDynUnet", assumption.IsSumOfDynUnet(layer)) &&
+        !is("inplace_assumed IsSumOfEnlarged", assumption.IsSumOfEnlarged(layer)) &&
+        !is("inplace_assumed IsSumWithBlockInput", sums_with_block_input && assumption.IsSumWithBlockInput(layer)) &&
+        !is("inplace_assumed IsPartOfClassifier", excited && assumption.IsPartOfClassifier(layer)) &&
+        !is("inplace_assumed IsEndOfDenseNet", assumption.IsEndOfDenseNet(layer)) &&
+        !is("inplace_assumed IsHeadActivation", convolutional && assumption.IsHeadActivation(layer)))
       continue;
     layer.attributes.Set("inplace", int64_t{1});
     any = true;

@@ -199,7 +199,7 @@ ModulePaths::ModulePaths(const Graph& graph) {
   // Keras gives numbers to layers, not to calls: dense, dense_1.
   const bool numbers_calls = !fx_names && graph.producer.find("tf2onnx") == std::string::npos;
   for (const std::string& text : texts) paths_.push_back(PathOfScope(text, scopes, owners, numbers_calls));
-  NumberCallsAround(&paths_);
+  if (Runs("read", "patterns_modules NumberCallsAround")) NumberCallsAround(&paths_);
 }
 
 }  // namespace vramplan
