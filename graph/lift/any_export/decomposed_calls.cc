@@ -390,19 +390,4 @@ bool IsAmbiguousMaximum(const Layer& layer) {
          layer.attributes.Ints("dim").size() == 1 && layer.outputs.size() == 1;
 }
 
-void NoteMaxima(const Layers& layers, Notes* notes) {
-  for (const Layer& layer : layers.layers) {
-    const bool placed = layer.op == "max" || layer.op == "min";
-    if (!IsAmbiguousMaximum(layer)) continue;
-    notes->Add({.code = "assumed-amax",
-                .subject = layer.name,
-                .text = placed ? "a maximum along one axis is assumed to be max(dim)[0], which keeps indices; "
-                                 "amax(dim), which keeps its input instead, looks the same in a TorchScript export"
-                               : "a maximum along one axis is assumed to be amax(dim), which keeps its input; "
-                                 "max(dim)[0], which keeps indices instead, looks the same in a TorchScript export",
-                .hint = "a dynamo export tells them apart"});
-    return;
-  }
-}
-
 }  // namespace vramplan
