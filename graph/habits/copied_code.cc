@@ -32,26 +32,6 @@ constexpr NameHabit kCopiedCodeNames[] = {
     {"feature_extractor.", NameHabit::Of::kPublished},  // and docs, advanced/transfer_learning
     {"base_model.", NameHabit::Of::kPublished},  // transformers, docs of fine-tuning: model.base_model.parameters()
     {"pretrained.", NameHabit::Of::kPublished},  // isl-org/MiDaS, midas/midas_net.py
-    // Heads for a loss in training: hszhao/semseg, model/pspnet.py; speedinghzl/CCNet, networks/ccnet.py
-    {".aux", NameHabit::Of::kTrainOnly},
-    {".dsn", NameHabit::Of::kTrainOnly},
-    // Kaixhin/Rainbow, model.py: NoisyLinear
-    {"weight_mu", NameHabit::Of::kMeanOfNoise, "weight_sigma weight_epsilon"},
-    {"bias_mu", NameHabit::Of::kMeanOfNoise, "bias_sigma bias_epsilon"},
-    {"weight_sigma", NameHabit::Of::kShapedLike, "weight_mu"},
-    {"weight_epsilon", NameHabit::Of::kShapedLike, "weight_mu"},
-    {"bias_sigma", NameHabit::Of::kShapedLike, "bias_mu"},
-    {"bias_epsilon", NameHabit::Of::kShapedLike, "bias_mu"},
-    // The codebook of rosinality/vq-vae-2-pytorch, vqvae.py, and facebookresearch/encodec, quantization/core_vq.py
-    {"embed_avg", NameHabit::Of::kShapedLike, "embed"},
-    // openai/gpt-2 and its children (karpathy/nanoGPT, model.py; transformers, modeling_gpt2.py): tok_emb, pos_emb
-    {"wte", NameHabit::Of::kNamedResult},
-    {"wpe", NameHabit::Of::kNamedResult},
-    // openai/guided-diffusion, nn.py; CompVis/latent-diffusion, ldm/modules/diffusionmodules/util.py
-    {"GroupNorm32", NameHabit::Of::kNormGoesBack},
-    {"LayerNormFp32", NameHabit::Of::kNormGoesBack},  // mlfoundations/open_clip, transformer.py
-    {"Fp32LayerNorm", NameHabit::Of::kNormGoesBack},  // facebookresearch/fairseq, modules/layer_norm.py
-    {"Fp32GroupNorm", NameHabit::Of::kNormGoesBack},  // and modules/fp32_group_norm.py
     // microsoft/Swin-Transformer, models/swin_transformer.py
     {"relative_position_bias_table", NameHabit::Of::kDenseBias, "relative_position_index"},
 };

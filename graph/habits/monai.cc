@@ -21,16 +21,6 @@ constexpr ClassHabit kMonaiClasses[] = {
     {"monai.networks.nets.vnet.", Effect::kActsInPlace},
     {"monai.networks.nets.voxelmorph.", Effect::kActsInPlace},
     {"monai.networks.blocks.", Effect::kActsAsItsCaller},  // blocks do not know what their net asked for
-    // x += y
-    {"monai.networks.blocks.dynunet_block.UnetResBlock", Effect::kAddsInPlace},
-    {"monai.networks.blocks.segresnet_block.ResBlock", Effect::kAddsInPlace},
-    {"monai.networks.blocks.squeeze_and_excitation.SEBlock", Effect::kAddsInPlace},
-    {"monai.networks.nets.ahnet.Bottleneck3x3x1", Effect::kAddsInPlace},
-    {"monai.networks.nets.hovernet._DecoderBranch", Effect::kAddsInPlace},
-    {"monai.networks.nets.resnet.ResNetBlock", Effect::kAddsInPlace},
-    {"monai.networks.nets.resnet.ResNetBottleneck", Effect::kAddsInPlace},
-    {"monai.networks.nets.segresnet_ds.SegResBlock", Effect::kAddsInPlace},
-    {"monai.networks.nets.segresnet_ds.SegResNetDS", Effect::kAddsInPlace},
 };
 
 constexpr FrameHabit kMonaiFrames[] = {
@@ -62,12 +52,8 @@ constexpr FrameHabit kMonaiFrames[] = {
 };
 
 constexpr NameHabit kMonaiNames[] = {
-    {"up_layers.", NameHabit::Of::kPoppedFeatures, ".upsample."},               // networks/nets/segresnet_ds.py
-    {".upsample.upsample_non_trainable", NameHabit::Of::kEnlargedThenInPlace},  // networks/nets/hovernet.py
     {"relative_position_bias_table", NameHabit::Of::kDenseBias,
      "relative_position_index"},  // networks/nets/swin_unetr.py
-    // blocks/acti_norm.py: a ReLU of the name alone; nets/highresnet.py asks for ("relu", {"inplace": True})
-    {".adn.A", NameHabit::Of::kReluOutOfPlace, "blocks."},
 };
 
 }  // namespace

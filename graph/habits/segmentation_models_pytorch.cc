@@ -9,8 +9,6 @@ constexpr ClassHabit kSegmentationModelsClasses[] = {
     {"segmentation_models_pytorch.decoders.deeplabv3.", Effect::kActsOutOfPlace},                     // nn.ReLU()
     {"segmentation_models_pytorch.decoders.dpt.decoder.ResidualConvBlock", Effect::kActsOutOfPlace},  // nn.ReLU()
     {"segmentation_models_pytorch.decoders.dpt.decoder.FusionBlock", Effect::kActsOutOfPlace},
-    // x += y
-    {"segmentation_models_pytorch.encoders._xception.Block", Effect::kAddsInPlace},
 };
 
 constexpr FrameHabit kSegmentationModelsFrames[] = {
@@ -26,8 +24,7 @@ constexpr FrameHabit kSegmentationModelsFrames[] = {
 };
 
 constexpr NameHabit kSegmentationModelsNames[] = {
-    {"encoder", NameHabit::Of::kNamedFeatures},     // base/model.py
-    {".aspp.", NameHabit::Of::kDecoderOutOfPlace},  // decoders/deeplabv3/decoder.py
+    {"encoder", NameHabit::Of::kNamedFeatures},  // base/model.py
 };
 
 }  // namespace

@@ -51,27 +51,9 @@ constexpr ClassHabit kTimmClasses[] = {
     {"timm.models.vision_transformer.", Effect::kActsOutOfPlace},
     {"timm.models.swin_transformer", Effect::kActsOutOfPlace},
     {"timm.models.swin_transformer_v2.WindowAttention", Effect::kActsInPlace},  // cpb_mlp
-    // layers/activations.py: x.mul_(x.sigmoid()) where inplace, as norms and excitations build it
-    {"timm.layers.activations.Swish", Effect::kMultipliesInPlace},
     // x += y
-    {"timm.models.byobnet.MobileOneBlock", Effect::kAddsInPlace},
-    {"timm.models.dla.DlaBasic", Effect::kAddsInPlace},
-    {"timm.models.dla.DlaBottleneck", Effect::kAddsInPlace},
-    {"timm.models.dla.DlaBottle2neck", Effect::kAddsInPlace},
-    {"timm.models.dla.DlaRoot", Effect::kAddsInPlace},
-    {"timm.models.ghostnet.GhostBottleneck", Effect::kAddsInPlace},
-    {"timm.models.ghostnet.GhostBottleneckV3", Effect::kAddsInPlace},
-    {"timm.models.repghost.RepGhostBottleneck", Effect::kAddsInPlace},
-    {"timm.models.res2net.Bottle2neck", Effect::kAddsInPlace},
-    {"timm.models.resnest.ResNestBottleneck", Effect::kAddsInPlace},
     {"timm.models.resnet.BasicBlock", Effect::kAddsInPlace},
     {"timm.models.resnet.Bottleneck", Effect::kAddsInPlace},
-    {"timm.models.sknet.SelectiveKernelBasic", Effect::kAddsInPlace},
-    {"timm.models.sknet.SelectiveKernelBottleneck", Effect::kAddsInPlace},
-    {"timm.models.tiny_vit.MBConv", Effect::kAddsInPlace},
-    {"timm.models.twins.PosConv", Effect::kAddsInPlace},
-    {"timm.models.xception.Block", Effect::kAddsInPlace},
-    {"timm.layers.drop.DropPath", Effect::kDividesInPlace},
 };
 
 constexpr FrameHabit kTimmFrames[] = {
@@ -101,9 +83,7 @@ constexpr NameHabit kTimmNames[] = {
     {"patch_embed", NameHabit::Of::kNamedPatches},  // models/vision_transformer.py
     {"relative_position_bias_table", NameHabit::Of::kDenseBias, "relative_position_index"},  // layers/pos_embed_rel.py
     {".attention_biases", NameHabit::Of::kCachedIndex},                                      // models/levit.py
-    {".act2", NameHabit::Of::kNormFreeInPlace},                                              // models/nfnet.py
-    {".act2b", NameHabit::Of::kNormFreeInPlace},
-    {"patch_embed.proj.weight", NameHabit::Of::kPublished, "blocks.0.attn.qkv.weight"},  // vision_transformer.py
+    {"patch_embed.proj.weight", NameHabit::Of::kPublished, "blocks.0.attn.qkv.weight"},      // vision_transformer.py
     {"patch_embed.proj.weight", NameHabit::Of::kPublished, "layers.3.blocks.0.attn.qkv.weight"},  // swin_transformer.py
     {"conv_stem.weight", NameHabit::Of::kPublished, "blocks.6.0.conv_dw.weight"},                 // efficientnet.py
     {"stem.0.weight", NameHabit::Of::kPublished, "stages.3.blocks.0.conv_dw.weight"},             // convnext.py

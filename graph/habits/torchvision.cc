@@ -26,9 +26,6 @@ constexpr ClassHabit kTorchvisionClasses[] = {
     {"torchvision.models.efficientnet.MBConv", Effect::kAddsInPlace},
     {"torchvision.models.efficientnet.FusedMBConv", Effect::kAddsInPlace},
     {"torchvision.models.convnext.CNBlock", Effect::kAddsInPlace},
-    {"torchvision.ops.stochastic_depth.StochasticDepth", Effect::kDividesInPlace},
-    {"torchvision.",
-     Effect::kBiasBeforeCall},  // models/swin_transformer.py, ShiftedWindowAttention: get_relative_position_bias
 };
 
 constexpr NameHabit kTorchvisionNames[] = {
@@ -40,9 +37,6 @@ constexpr NameHabit kTorchvisionNames[] = {
     {"features.norm5", NameHabit::Of::kNormThenInPlace},      // models/densenet.py: F.relu(features, inplace=True)
     {".stochastic_depth", NameHabit::Of::kSumThenInPlace},    // models/efficientnet.py, convnext.py
     {".scale_activation", NameHabit::Of::kGateOfExcitation},  // ops/misc.py: SqueezeExcitation
-    {".activation", NameHabit::Of::kActivationOfExcitation, ".fc1"},
-    {"classifier", NameHabit::Of::kClassifierInPlace},  // models/mobilenetv3.py, efficientnet.py
-    {".AuxLogits", NameHabit::Of::kTrainOnly},          // models/inception.py; aux1 and aux2 of googlenet.py
     // models/resnet.py; nn.Sequential(*list(resnet.children())[:6]); nn.Sequential(resnet.layer2, resnet.layer3)
     {"layer1.0.conv1.weight", NameHabit::Of::kPublished, "layer4.0.conv1.weight"},
     {"4.0.conv1.weight", NameHabit::Of::kPublished, "4.0.conv2.weight"},

@@ -5,46 +5,8 @@ namespace vramplan {
 namespace {
 
 constexpr ClassHabit kTransformersClasses[] = {
-    // modeling_t5.py and its children: T5Block clamps in fp16, T5DenseActDense casts to its second weight's type
-    {"transformers.models.t5.modeling_t5.T5LayerNorm", Effect::kHalvesOfT5},
-    {"transformers.models.mt5.modeling_mt5.MT5LayerNorm", Effect::kHalvesOfT5},
-    {"transformers.models.umt5.modeling_umt5.UMT5LayerNorm", Effect::kHalvesOfT5},
-    {"transformers.models.longt5.modeling_longt5.LongT5LayerNorm", Effect::kHalvesOfT5},
     {"transformers.", Effect::kActsOutOfPlace},  // ACT2FN makes them without arguments
     {"transformers.", Effect::kSkipsMasks},      // masking_utils.py: sdpa_mask
-    // x += y
-    {"transformers.models.resnet.modeling_resnet.ResNetBasicLayer", Effect::kAddsInPlace},
-    {"transformers.models.resnet.modeling_resnet.ResNetBottleNeckLayer", Effect::kAddsInPlace},
-    // return (self.weight * hidden_states).to(input_dtype)
-    {"transformers.models.afmoe.modeling_afmoe.AfmoeRMSNorm", Effect::kWholeNormGoesBack},
-    {"transformers.models.beam.modeling_beam.BeamRMSNorm", Effect::kWholeNormGoesBack},
-    {"transformers.models.deepseek_v4.modeling_deepseek_v4.DeepseekV4RMSNorm", Effect::kWholeNormGoesBack},
-    {"transformers.models.flex_olmo.modeling_flex_olmo.FlexOlmoRMSNorm", Effect::kWholeNormGoesBack},
-    {"transformers.models.flint.modeling_flint.FlintRMSNorm", Effect::kWholeNormGoesBack},
-    {"transformers.models.gpt_oss.modeling_gpt_oss.GptOssRMSNorm", Effect::kWholeNormGoesBack},
-    {"transformers.models.inkling2.modeling_inkling2.Inkling2RMSNorm", Effect::kWholeNormGoesBack},
-    {"transformers.models.olmo2.modeling_olmo2.Olmo2RMSNorm", Effect::kWholeNormGoesBack},
-    {"transformers.models.olmo3.modeling_olmo3.Olmo3RMSNorm", Effect::kWholeNormGoesBack},
-    {"transformers.models.olmo_hybrid.modeling_olmo_hybrid.OlmoHybridRMSNorm", Effect::kWholeNormGoesBack},
-    {"transformers.models.openai_privacy_filter.modeling_openai_privacy_filter.OpenAIPrivacyFilterRMSNorm",
-     Effect::kWholeNormGoesBack},
-    // apply_rotary_pos_emb: return q_embed.to(q_type), k_embed.to(k_type)
-    {"transformers.models.olmo.modeling_olmo.OlmoAttention", Effect::kTurnGoesBack},
-    {"transformers.models.olmo2.modeling_olmo2.Olmo2Attention", Effect::kTurnGoesBack},
-    {"transformers.models.olmo3.modeling_olmo3.Olmo3Attention", Effect::kTurnGoesBack},
-    {"transformers.models.olmo_hybrid.modeling_olmo_hybrid.OlmoHybridAttention", Effect::kTurnGoesBack},
-    {"transformers.models.flex_olmo.modeling_flex_olmo.FlexOlmoAttention", Effect::kTurnGoesBack},
-    {"transformers.models.ernie4_5.modeling_ernie4_5.Ernie4_5Attention", Effect::kTurnGoesBack},
-    {"transformers.models.cohere.modeling_cohere.CohereAttention", Effect::kTurnGoesBack},
-    {"transformers.models.cohere2.modeling_cohere2.Cohere2Attention", Effect::kTurnGoesBack},
-    {"transformers.models.cohere2_moe.modeling_cohere2_moe.Cohere2MoeAttention", Effect::kTurnGoesBack},
-    {"transformers.models.modernbert.modeling_modernbert.ModernBertAttention", Effect::kTurnGoesBack},
-    {"transformers.models.modernbert_decoder.modeling_modernbert_decoder.ModernBertDecoderAttention",
-     Effect::kTurnGoesBack},
-    {"transformers.models.lfm3.modeling_lfm3.Lfm3Attention", Effect::kTurnGoesBack},
-    {"transformers.models.beam.modeling_beam.BeamAttention", Effect::kTurnGoesBack},
-    {"transformers.models.ernie4_5_moe.modeling_ernie4_5_moe.Ernie4_5_MoeAttention", Effect::kTurnGoesBack},
-    {"transformers.models.esm.modeling_esm.EsmSelfAttention", Effect::kTurnGoesBack},
 };
 
 constexpr FrameHabit kTransformersFrames[] = {
@@ -110,42 +72,17 @@ constexpr FrameHabit kTransformersFrames[] = {
 };
 
 constexpr NameHabit kTransformersNames[] = {
-    {".EncDecAttention", NameHabit::Of::kCrossAttention},  // modeling_t5.py
-    // models/*/modeling_*.py: inputs_embeds = self.embed_tokens(input_ids), position_embeds = self.wpe(position_ids)
-    {"word_embeddings", NameHabit::Of::kNamedResult},
-    {"token_type_embeddings", NameHabit::Of::kNamedResult},
-    {"position_embeddings", NameHabit::Of::kNamedResult},
-    {"embed_tokens", NameHabit::Of::kNamedResult},
-    {"embed_positions", NameHabit::Of::kNamedResult},
-    {"word_embedding", NameHabit::Of::kNamedResult},
-    {"tokens_embed", NameHabit::Of::kNamedResult},
-    {"positions_embed", NameHabit::Of::kNamedResult},
-    {"embed_in", NameHabit::Of::kNamedResult},
-    {"encoder", NameHabit::Of::kNamedFeatures},            // modeling_vit.py and others
     {".embeddings", NameHabit::Of::kNamedEmbeddings},      // modeling_vit.py and others
     {".rotary_emb", NameHabit::Of::kTurnsBoth},            // modeling_llama.py: apply_rotary_pos_emb
+    {".EncDecAttention", NameHabit::Of::kCrossAttention},  // modeling_t5.py
+    {"encoder", NameHabit::Of::kNamedFeatures},            // modeling_vit.py and others
     {".EncDecAttention", NameHabit::Of::kHalvesOfT5},      // modeling_t5.py: T5LayerCrossAttention
     {".block.", NameHabit::Of::kClamped, ".layer."},       // modeling_t5.py: T5Block
-    {".DenseReluDense.wo", NameHabit::Of::kCastToWeight},  // modeling_t5.py: T5DenseActDense
     {".attention_biases", NameHabit::Of::kCachedIndex},    // modeling_levit.py: attention_bias_cache
     {"relative_position_bias_table", NameHabit::Of::kDenseBias, "relative_position_index"},  // modeling_swin.py
-    {".attention.self", NameHabit::Of::kModelOutOfPlace},                                    // ACT2FN[...], nn.ReLU()
-    {".attention.output", NameHabit::Of::kModelOutOfPlace},
-    {".encoder_attn", NameHabit::Of::kCrossAttention},  // modeling_bart.py
-    // modeling_seamless_m4t.py, modeling_nllb_moe.py: SeamlessM4TFeedForwardNetwork, NllbMoeDenseActDense
+    {".encoder_attn", NameHabit::Of::kCrossAttention},                                       // modeling_bart.py
     {".cross_attention", NameHabit::Of::kCrossAttention, ".cross_attention_layer_norm"},
-    {".ffn.fc2", NameHabit::Of::kCastToWeight, ".cross_attention_layer_norm"},
-    // modeling_whisper.py, WhisperEncoder; Qwen2-Audio, Voxtral, Audio Flamingo: embed_positions.requires_grad_(False)
-    // modeling_detr.py, DetrConvEncoder; Conditional and Deformable DETR, Table Transformer, Grounding DINO
     {"_gradient_checkpointing_func(", NameHabit::Of::kCheckpoint},  // modeling_layers.py: GradientCheckpointingLayer
-    // modeling_bart.py, BartForCausalLM; PLBart, MBart, Pegasus, BigBird-Pegasus, Blenderbot: BartDecoderLayer builds
-    // encoder_attn, and runs it only where it is given encoder_hidden_states
-    // modeling_siglip.py, SiglipForImageClassification, and modeling_siglip2.py: SiglipVisionTransformer builds a head
-    // with a block's attention and mlp; the classifier reads the mean of the tokens, not what it pools
-    {"mask_token", NameHabit::Of::kShapedLike, "cls_token"},                        // modeling_dinov2.py
-    {"token_type_ids", NameHabit::Of::kShapedLike, "position_ids"},                 // modeling_bert.py
-    {"position_ids", NameHabit::Of::kNumbersRowsOf, "position_embeddings.weight"},  // modeling_bert.py
-    {"inv_freq", NameHabit::Of::kFrequencies},                                      // modeling_llama.py
     {"embeddings.word_embeddings.weight", NameHabit::Of::kPublished,
      "encoder.layer.0.attention.self.query.bias"},  // modeling_bert.py and its children
     {"embeddings.word_embeddings.weight", NameHabit::Of::kPublished,
@@ -162,8 +99,6 @@ constexpr NameHabit kTransformersNames[] = {
 
 constexpr ClassHabit kDiffusersClasses[] = {
     {"diffusers.", Effect::kActsOutOfPlace},
-    {"diffusers.models.normalization.RMSNorm", Effect::kNormsByWeightType},
-    {"diffusers.models.embeddings.PatchEmbed", Effect::kSumGoesBack},  // (latent + pos_embed).to(latent.dtype)
 };
 
 constexpr FrameHabit kDiffusersFrames[] = {

@@ -146,7 +146,6 @@ struct Tensor {
   NodeId producer;                       // absent for inputs, stored tensors and names from outside
   std::optional<StoredTensor> stored;    // initializers, and outputs of Constant nodes
   std::optional<DeclaredType> declared;  // graph inputs, outputs and value_info
-  std::string folded_from;               // pkg.onnxscript.optimizer.folded_from of a stored tensor, or empty
   TensorId outer;                        // in a subgraph: the tensor of the graph around it that this name stands for
 };
 

@@ -14,12 +14,6 @@ ValueId Edit::InsertBefore(size_t place, Layer layer, Value made) {
   return result;
 }
 
-void Edit::RepeatFor(size_t reader, Layer shared) {
-  const ValueId result = shared.outputs[0];
-  const ValueId own = InsertBefore(reader, std::move(shared), layers_[result]);
-  std::ranges::replace(layers_.layers[reader].inputs, result, own);
-}
-
 void Edit::Apply() {
   const auto rename = [&](std::vector<ValueId>* read, const std::vector<ValueId>& made) {
     for (ValueId& id : *read) {

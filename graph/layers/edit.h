@@ -30,8 +30,6 @@ class Edit {
   ValueId InsertBehind(size_t place, Layer layer, Value made) {
     return InsertBefore(place + 1, std::move(layer), std::move(made));
   }
-  // What `shared` made, which others read too, is made once more by it for this reader.
-  void RepeatFor(size_t reader, Layer shared);
   void Remove(size_t place) { removed_.insert(place); }
   void Rename(ValueId from, ValueId to) { renamed_[from] = to; }
   void Apply();

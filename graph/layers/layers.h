@@ -84,7 +84,6 @@ struct Guesses {
   bool in_place = false;   // some activation is taken as inplace=True
   // Parameters, by name, that may be one: an output layer that the export transposed, and the embedding of its shape.
   std::vector<std::pair<std::string, std::string>> maybe_tied;
-  std::vector<std::string> assumed_shapes;  // parameters and buffers, by name, that the file lists without a shape
   bool operator==(const Guesses&) const = default;
 };
 

@@ -4,6 +4,8 @@
 
 namespace vramplan {
 
+bool IsCreation(const Layer& layer) { return IsOneOf(layer.op, {"zeros", "ones", "full", "empty"}); }
+
 Uses::Uses(const Layers& layers) : layers_(layers), maker_(layers.values.size(), -1), first_(layers.values.size() + 1) {
   const auto each_reading = [&](const auto& visit) {
     for (size_t l = 0; l < layers.layers.size(); ++l) {

@@ -16,6 +16,9 @@
 
 namespace vramplan {
 
+// A tensor that the code makes of nothing: zeros, ones, full, empty. An input gives the type alone.
+bool IsCreation(const Layer& layer);
+
 class Uses {
  public:
   explicit Uses(const Layers& layers);

@@ -12,6 +12,7 @@ namespace vramplan {
 // module which has something of this name must be the library's: the class of "model" for "model.wpe.weight" and a
 // habit of "wpe.weight".
 const NameHabit* HabitOfPath(const Layers& layers, std::string_view path, NameHabit::Of of);
+
 // The same of a name somewhere in the path.
 const NameHabit* HabitInPath(const Layers& layers, std::string_view path, NameHabit::Of of);
 

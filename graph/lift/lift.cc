@@ -14,7 +14,6 @@
 #include "graph/lift/match/source.h"
 #include "graph/lift/passes.h"
 #include "graph/lift/recorded/recorded.h"
-#include "graph/lift/simplifiers/fx_names.h"
 #include "graph/programs/layers_of_program.h"
 #include "graph/programs/program_of_export.h"
 
@@ -77,11 +76,9 @@ class Lifting {
     if (const RecordedProgram* program =
             ProgramFor(file_.facts, options_.put_back.training, options_.put_back.autocast.has_value()))
       return OfRecorded(*program);
-    const bool bare_names = HasFxNames(file_);  // the order of nodes does not change it
     for (const GraphPass& pass : GraphPasses()) {
       if (IsProgram(file_) || IsLeftOut("pass", pass.name)) continue;
       std::optional<GraphState> changed = pass.run(*graph_, *shapes_, notes_);
-      if (changed && !changed->given.empty()) given_ = std::move(changed->given);
       Count(pass.name, pass.files, pass.why, changed ? 1 : 0);
       if (!changed) continue;
       state_ = std::move(changed);
@@ -90,16 +87,13 @@ class Lifting {
     }
     Result<Layers> layers = Read();
     if (!layers.ok()) return layers.error();
-    LayersState state{*layers, *graph_, file_, options_.put_back, bare_names, !given_.empty(), notes_};
+    LayersState state{*layers, *graph_, file_, options_.put_back, notes_};
     for (const LayersPass& pass : LayersPasses()) {
       if ((IsProgram(file_) && !pass.of_programs) || IsLeftOut("pass", pass.name)) continue;
       const bool counts = options_.counts != nullptr || NotesWhatActs();
       const std::vector<std::string> before = counts ? LinesOf(*layers) : std::vector<std::string>();
       pass.run(state);
       if (counts) Count(pass.name, pass.files, pass.why, ChangesBetween(before, LinesOf(*layers)));
-    }
-    for (Layer& layer : layers->layers) {
-      for (NodeId& node : layer.nodes) node = given_.empty() ? node : given_[node.index()];
     }
     return layers;
   }
@@ -138,7 +132,6 @@ class Lifting {
   const LiftOptions& options_;
   Notes* notes_;
   std::optional<GraphState> state_;
-  std::vector<NodeId> given_;
 };
 
 }  // namespace

@@ -18,12 +18,8 @@ constexpr std::string_view kAny = "any", kDynamo = "dynamo", kTorchScript = "Tor
                            kFacts = "with facts";
 
 constexpr GraphPass kGraphPasses[] = {
-    {"sort-as-called", kSimplified,
-     "onnxslim sorts nodes by their distance from the inputs; code runs in another order", InCallOrder},
     {"store-fills", kSimplified, "a small file makes weights of a number, ConstantOfShape, instead of storing them",
      StoreFills},
-    {"separate-merged-weights", kSimplified,
-     "tensors with equal contents were stored once, though every module has its own", SeparateMergedStored},
 };
 
 constexpr LayersPass kLayersPasses[] = {
@@ -53,22 +49,10 @@ constexpr LayersPass kLayersPasses[] = {
      [](LayersState& s) { GatherDecomposedCalls(&s.layers); }},
     {"gather-weight-norms", kAny, "weights that are made in front of each call are one operator or two",
      [](LayersState& s) { GatherReparametrized(&s.layers); }},
-    {"note-maxima", kAny, "max(dim) and amax are one node in a file, and keep different things",
-     [](LayersState& s) { NoteMaxima(s.layers, s.notes); }},
     {"gather-recurrent", kAny, "a module call of LSTM, GRU or RNN is one operator, whatever it was made into",
      [](LayersState& s) { GatherRecurrent(&s.layers); }},
     {"gather-cells", kAny, "LSTMCell and GRUCell are one operator on a card",
      [](LayersState& s) { GatherRecurrentCells(&s.layers); }},
-    {"split-repeated-calls", kDynamo, "calls of one module behind each other have no number and look like one",
-     [](LayersState& s) { SplitRepeatedCalls(&s.layers); }},
-    {"gather-writes", kAny, "x[a:b] = y is one call; a file has a slice, a new part and a scatter for each axis",
-     [](LayersState& s) { GatherWrites(&s.layers); }},
-    {"split-merged-slices", kAny, "equal slices were computed once; each indexing has its own",
-     [](LayersState& s) { SplitMergedSlices(&s.layers); }},
-    {"split-merged-activations", kAny, "equal activations of several modules were computed once",
-     [](LayersState& s) { SplitMergedActivations(&s.layers); }},
-    {"split-merged-centering", kAny, "x - mean(x) of a norm's two halves was computed once",
-     [](LayersState& s) { SplitMergedCentering(&s.layers); }},
     {"split-nested-joins", kTorchScript, "a join of a join is written as one node",
      [](LayersState& s) { SplitNestedJoins(&s.layers); }},
     {"type-noise", kAny, "noise has the type of what it is multiplied with",
@@ -76,20 +60,13 @@ constexpr LayersPass kLayersPasses[] = {
     {"type-creations", kAny, "zeros_like and new_zeros have the type of their operand, torch.zeros fp32",
      [](LayersState& s) { TypeCreations(s.graph, &s.layers); }},
     {"restore-upcasts", kAny, "x.float() leaves nothing in an export in fp32",
-     [](LayersState& s) {
-       RestoreUpcasts(&s.layers);
-       CastBack(&s.layers, CastEvidence::kClass);
-     }},
+     [](LayersState& s) { RestoreUpcasts(&s.layers); }},
     {"hold-encoder-state", kAny, "encoder-decoder models return the encoder's state beside their logits",
      [](LayersState& s) { HoldEncoderState(&s.layers); }, true},
     {"hold-computed-weights", kAny, "torch.nn.utils.prune and weight_norm keep each weight until the next forward",
      [](LayersState& s) { HoldComputedWeights(&s.layers, s.notes); }, true},
     {"skip-known-masks", kDynamo, "transformers passes no mask that hides nothing; an export cannot look at its values",
-     [](LayersState& s) { SkipKnownMasks(&s.layers, s.bare_names, s.notes); }, true},
-    {"split-merged-masks", kTorchScript, "a mask that each attention makes of a bias was computed once",
-     [](LayersState& s) { SplitMergedMasks(&s.layers); }},
-    {"copy-position-biases", kAny, "a bias of window attention is made contiguous before it is added",
-     [](LayersState& s) { MakePositionBiasesContiguous(&s.layers); }},
+     [](LayersState& s) { SkipKnownMasks(&s.layers); }, true},
     {"copy-masks", kAny, "a mask that is a view of one row is copied for the kernel",
      [](LayersState& s) { MakeMasksContiguous(&s.layers); }},
     {"make-computed-constants", kDynamo, "what a forward computes without an input is stored in the file",
@@ -101,22 +78,8 @@ constexpr LayersPass kLayersPasses[] = {
      true},
     {"assume-in-place", kTorchScript, "a file without classes does not say which activations overwrite their input",
      [](LayersState& s) { AssumeInPlace(&s.layers, s.notes); }},
-    {"read-source-lines", kDynamo,
-     "stack traces say where each operator was called; a file that was sorted has lost them",
-     [](LayersState& s) {
-       if (!s.reordered) s.layers.source = ReadSource(s.graph);
-     },
-     true},
-    {"read-regions", kDynamo, "blocks of torch.no_grad() and autocast() lose the modules that they called",
-     [](LayersState& s) {
-       if (!s.reordered) ReadRegions(&s.layers, s.notes);
-     }},
-    {"name-index-adds", kDynamo, "index_add is written as index_put, which keeps less",
-     [](LayersState& s) { NameIndexAdds(&s.layers, s.notes); }},
-    {"read-in-place-lines", kDynamo, "source lines say what wrote into its operand",
-     [](LayersState& s) { ReadInPlaceLines(&s.layers); }},
-    {"read-cast-lines", kDynamo, "source lines say whether a mask was made fp32 or of another tensor's type",
-     [](LayersState& s) { ReadCastLines(&s.layers); }},
+    {"read-source-lines", kDynamo, "stack traces say where each operator was called",
+     [](LayersState& s) { s.layers.source = ReadSource(s.graph); }, true},
     {"read-checkpoints", kDynamo, "source lines say which calls run under torch.utils.checkpoint",
      [](LayersState& s) { ReadCheckpoints(&s.layers, s.notes); }, true},
     {"take-facts", kFacts,

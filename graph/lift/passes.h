@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "graph/base/note.h"
 #include "graph/layers/layers.h"
@@ -17,11 +16,10 @@
 
 namespace vramplan {
 
-// What passes over the graph see and change. Nodes keep their ids but where `given` says so; new tensors come last.
+// What passes over the graph see and change. Nodes keep their ids; new tensors come last.
 struct GraphState {
   Graph graph;
   Shapes shapes;
-  std::vector<NodeId> given;  // by node: which one of the file it is; empty: the same
 };
 
 struct GraphPass {
@@ -36,8 +34,6 @@ struct LayersState {
   const Graph& graph;  // that the layers were made of
   const Graph& file;   // as it was loaded
   const PutBack& put_back;
-  bool bare_names;  // a dynamo export whose metadata a tool dropped (simplifiers/fx_names.h)
-  bool reordered;   // some pass over the graph sorted its nodes anew
   Notes* notes;
 };
 

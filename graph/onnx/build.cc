@@ -312,7 +312,6 @@ class GraphBuilder {
     if (!declared) return declared.error();
     Tensor& tensor = At(found->second);
     tensor.declared = *std::move(declared);
-    if (tensor.stored) tensor.folded_from = MetadataOf(value, field::kValueMetadata, kFoldedFromKey);
     return Done{};
   }
 

@@ -90,7 +90,7 @@ constexpr size_t kMaxSmallTensor = static_cast<size_t>(ConstantValues::kMaxEleme
 
 bool IsOurs(std::string_view key) {
   return key == kFxNodeKey || key == kNameScopesKey || key == kClassHierarchyKey || key == kRewriteRulesKey ||
-         key == kFoldedFromKey || key == kGraphSignatureKey || key == kFactsKey;
+         key == kGraphSignatureKey || key == kFactsKey;
 }
 
 // True when the data of this tensor may be copied: few elements and few bytes. Dims may come behind the data, so the

@@ -47,7 +47,6 @@ inline constexpr std::string_view kNameScopesKey = "pkg.torch.onnx.name_scopes";
 inline constexpr std::string_view kClassHierarchyKey = "pkg.torch.onnx.class_hierarchy";
 inline constexpr std::string_view kRewriteRulesKey = "pkg.onnxscript.rewriter.rule_name";
 inline constexpr std::string_view kStackTraceKey = "pkg.torch.onnx.stack_trace";
-inline constexpr std::string_view kFoldedFromKey = "pkg.onnxscript.optimizer.folded_from";
 inline constexpr std::string_view kGraphSignatureKey = "pkg.torch.export.ExportedProgram.graph_signature";
 
 }  // namespace vramplan

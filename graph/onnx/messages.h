@@ -25,7 +25,7 @@ inline constexpr uint32_t kGraphNode = 1, kGraphName = 2, kGraphInitializer = 5,
                           kGraphValue = 13, kGraphSparseInitializer = 15, kGraphMetadata = 16;
 inline constexpr uint32_t kFunctionName = 1, kFunctionInput = 4, kFunctionOutput = 5, kFunctionNode = 7,
                           kFunctionOpset = 9, kFunctionDomain = 10, kFunctionDefault = 11, kFunctionOverload = 13;
-inline constexpr uint32_t kTensorName = 8, kSparseValues = 1, kValueName = 1, kValueType = 2, kValueMetadata = 4;
+inline constexpr uint32_t kTensorName = 8, kSparseValues = 1, kValueName = 1, kValueType = 2;
 }  // namespace field
 
 // The payloads of the fields of one number, in the order of the file; of one of them, the last.

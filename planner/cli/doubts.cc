@@ -349,14 +349,12 @@ std::optional<Doubt> AllTrained(const DoubtedStep& step) {
 std::vector<Doubt> Rereadings(const DoubtedStep& step) {
   std::vector<Doubt> doubts;
   if (step.spec.framework.runtime != Runtime::kPyTorch) return doubts;
-  const bool evaluates = step.spec.mode != Mode::kTrain;
-  for (Reading& reading : OtherReadings(step.prepared.layers,
-                                        {step.spec.mode != Mode::kInfer, IsAutocast(step.spec.precision), evaluates})) {
+  for (Reading& reading :
+       OtherReadings(step.prepared.layers, {step.spec.mode != Mode::kInfer, IsAutocast(step.spec.precision)})) {
     Doubt doubt;
     doubt.assumption = {
         .code = std::move(reading.code), .text = std::move(reading.text), .settle = std::move(reading.settle)};
     doubt.Add(Peaks(step, reading.layers));
-    if (reading.also) doubt.Add(Peaks(step, *reading.also));
     doubts.push_back(std::move(doubt));
   }
   return doubts;

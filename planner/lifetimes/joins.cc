@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/base/text.h"
-#include "graph/lift/any_export/creations.h"
+#include "graph/layers/uses.h"
 #include "planner/lifetimes/rules.h"
 
 namespace vramplan {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 
 #include "graph/base/text.h"
@@ -40,13 +39,9 @@ void HoldFeatures(const Frames& frames, Holds& holds) {
     }
     return found;
   };
-  const bool popped = std::ranges::any_of(layers.parameters, [&](ValueId id) {
-    return HabitInPath(layers, layers[id].name, NameHabit::Of::kPoppedFeatures) != nullptr;
-  });
   for (const Layer& layer : layers.layers) {
     for (const ValueId id : layer.inputs) {
       if (!id.valid() || holds[id.index()].after < 0) continue;
-      if (popped && layer.op == "add") continue;
       const ModuleId call = feature_call(frames.MadeIn(id));
       if (!call.valid() || feature_call(layer.module) == call) continue;
       // A model inside a model (bert.encoder) returns an object with it, which its caller names.
@@ -132,22 +127,11 @@ void HoldMasks(const Frames& frames, Holds& holds) {
 }  // namespace
 
 void HoldKnownNames(const Frames& frames, Holds& holds) {
-  const Layers& layers = frames.layers();
   HoldFeatures(frames, holds);
   HoldEmbeddings(frames, holds);
   HoldPatches(frames, holds);
   HoldQueriesBeforeRotation(frames, holds);
   HoldMasks(frames, holds);
-  std::set<ModuleId> convolving;  // Whisper's encoder adds its positions where it picks them (modeling_whisper.py)
-  for (const Layer& layer : layers.layers) {
-    if (layer.op == "conv1d" && layer.module.valid()) convolving.insert(layers[layer.module].parent);
-  }
-  for (const Layer& layer : layers.layers) {
-    const bool embeds =
-        layer.op == "embedding" && layer.module.valid() && HasName(layers, layer.module, NameHabit::Of::kNamedResult);
-    if (embeds && !convolving.contains(layers[layer.module].parent))
-      holds.Lengthen(layer.outputs[0], frames.WithFrame(layers[layer.module].parent));
-  }
 }
 
 }  // namespace vramplan

@@ -8,7 +8,7 @@
 
 #include "graph/base/ablation.h"
 #include "graph/base/text.h"
-#include "graph/lift/any_export/creations.h"
+#include "graph/layers/uses.h"
 #include "planner/lifetimes/rules.h"
 
 namespace vramplan {

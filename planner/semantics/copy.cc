@@ -291,7 +291,7 @@ std::vector<OpRule> CopyRules() {
 
 namespace {
 
-// A tensor like another one has its type, fp16 under autocast where that is (graph/lift/any_export/creations.h).
+// A tensor like another one has its type, fp16 under autocast where that is (graph/programs/aten.cc).
 void Create(Call& c) {
   DType type = c.e.ModelType(c.OutType());
   if (IsFloating(type) && c.Has(0) && IsFloating(c.In(0)->dtype)) type = c.In(0)->dtype;

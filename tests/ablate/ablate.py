@@ -2,9 +2,10 @@
 """What each rule about files is worth: python3 tests/ablate/ablate.py BUILD/tests/vramplan_tests|OUTPUT... [KIND,KIND...]
 
 Leaves out one rule after another (passes over a file, steps of reading one, rules of how long a name lives, habits of
-libraries, ambiguities), asks the held-out models again on which it acted, and writes docs/ablation.md. README.md says
-how to read it. It takes an hour on two cores; VRAMPLAN_EVERY=3 asks every third row only. Instead of the program, what
-its test case "ablation" printed may be named, in as many files as there are.
+libraries, ambiguities), asks the held-out models and the development models again on which it acted, and writes
+docs/ablation.md. README.md says how to read it. It takes an hour on two cores; VRAMPLAN_EVERY=3 asks every third
+held-out row only. Instead of the program, what its test case "ablation" printed may be named, in as many files as there
+are.
 """
 import glob, os, re, subprocess, sys
 
@@ -13,6 +14,7 @@ FOLDERS = ['tests/data/gate', 'tests/data/unseen']
 KINDS = {
     'pass': 'Passes (graph/lift/passes.cc)',
     'read': 'Steps of reading a file',
+    'form': 'Calls that were taken apart, by their form (graph/lift/any_export)',
     'match': 'Patterns of nodes (graph/lift/match)',
     'lifetime': 'Rules of how long a name lives (planner/lifetimes)',
     'habit': 'Habits of names (graph/habits)',
@@ -93,6 +95,10 @@ def place_of(kind, name):
             at = text.find(f'"{name}"')
             begin, end = text.rfind('{\n', 0, at), re.compile(r'\n(  )?\}\n').search(text, at)
             return path, text[begin:end.end()].count('\n')
+    if kind == 'form':
+        files = ['decomposed_calls', 'decomposed_losses', 'reparametrized']
+        call = name.split(' of ')[0]
+        return next((p for p in SOURCES for f in files if p.endswith(f'/{f}.cc') and f'"{call}"' in SOURCES[p]), ''), 1
     if kind == 'match':
         family = name.split(' ')[0]
         return next((p for p in SOURCES if p.endswith(f'/{family}.cc') or p.endswith(f'/patterns_{family}.cc')), ''), 1
@@ -111,10 +117,18 @@ def everything(kind):
     return []
 
 
+def worst_of(cell):
+    """Of "t5_small.pt2 2 of 9 +0.10 %;t5_small.ts-train 4 of 9 +3.20 %;": "t5_small.ts-train +3.20 % and 1 more"."""
+    files = [(float(words[-2]), words[0]) for words in (file.split() for file in cell.split(';')) if words]
+    if not files: return ''
+    error, file = max(files)
+    return f'{file} {error:+.2f} %' + (f' and {len(files) - 1} more' if len(files) > 1 else '')
+
+
 def is_there(kind, name):
     text = ''.join(SOURCES.values())
     if kind in ('habit', 'effect'): return name in NAMES + EFFECTS + ['of activations']
-    return kind == 'match' or f'"{name}"' in text
+    return kind in ('match', 'form') or f'"{name}"' in text
 
 
 def main():
@@ -130,25 +144,26 @@ def main():
     for line in told.split('\n'):
         cells = line.split('\t')
         if line.startswith('asked:') and not asked: asked = line
-        if len(cells) != 7 or cells[0] == 'rule': continue
+        if len(cells) != 8 or cells[0] == 'rule': continue
         kind, _, name = cells[0].partition(' ')
+        name = name.replace('|', '\\|')
         if name.isdigit(): name = (NAMES if kind == 'habit' else EFFECTS)[int(name)]
         rows[kind, name] = cells[1:]
     out = [text_of('tests/ablate/HEAD.md').rstrip(), '', asked, '']
     for kind in kinds:
-        out += [f'## {KINDS[kind]}', '', '| rule | where | lines | acts on models | right | bounded | silent | models whose answers change |', '|---|---|---|---|---|---|---|---|']
+        out += [f'## {KINDS[kind]}', '', '| rule | where | lines | acts on models | right | bounded | silent | models whose answers change | development models, and the largest error that it saves |', '|---|---|---|---|---|---|---|---|---|']
         known = {name for of, name in rows if of == kind} | set(everything(kind))
+        nothing = ['0', '0', '+0', '+0', '+0', '', '']
         def order(name):
-            cells = rows.get((kind, name), ['0', '0', '+0', '+0', '+0', ''])
-            return int(cells[2]), -len(cells[5].split()), -int(cells[0]), name
+            cells = rows.get((kind, name), nothing)
+            return int(cells[2]), -len(cells[5].split()), -len(cells[6].split(';')), -int(cells[0]), name
         for name in sorted(known, key=order):
             if kind == 'lifetime' and name in ('', 'read'): continue
-            cells = rows.get((kind, name), ['0', '0', '+0', '+0', '+0', ''])
+            cells = rows.get((kind, name), nothing)
             path, lines = place_of(kind, name)
             changed = cells[5].split()
             models = ', '.join(changed[:3]) + (f' and {len(changed) - 3} more' if len(changed) > 3 else '')
-            shown = name.replace('|', '\\|')
-            out.append(f'| {shown} | {path or ("" if is_there(kind, name) else "gone")} | {lines or ""} | {cells[0]} | {cells[2]} | {cells[3]} | {cells[4]} | {models} |')
+            out.append(f'| {name} | {path or ("" if is_there(kind, name) else "gone")} | {lines or ""} | {cells[0]} | {cells[2]} | {cells[3]} | {cells[4]} | {models} | {worst_of(cells[6])} |')
         out.append('')
     with open(os.path.join(ROOT, 'docs/ablation.md'), 'w') as file: file.write('\n'.join(out))
 

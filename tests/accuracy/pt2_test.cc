@@ -7,40 +7,16 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "graph/lift/lift.h"
-#include "graph/onnx/load.h"
 #include "planner/allocator/replay.h"
-#include "planner/runtimes/runtime.h"
 #include "tests/support/asked.h"
 #include "tests/support/expectation.h"
 #include "tests/support/truth.h"
 
 namespace vramplan::testing {
 namespace {
-
-// The file names no dims: the only one beside the batch is the row's.
-Result<Layers> LayersOfPt2(const std::string& path, const std::string& dims) {
-  Notes notes;
-  const Result<Graph> graph = Load(path, &notes);
-  if (!graph.ok()) return graph.error();
-  BindOptions options;
-  for (const TensorId input : graph->inputs) {
-    const std::vector<DeclaredDim>& axes = *(*graph)[input].declared->dims;
-    for (size_t axis = 1; axis < axes.size() && !dims.empty(); ++axis) {
-      if (!axes[axis].length && axes[axis].symbol != axes[0].symbol)
-        options.dims[axes[axis].symbol] = std::stoll(dims.substr(dims.find('=') + 1));
-    }
-  }
-  const Result<Binding> binding = Bind(*graph, options, &notes);
-  if (!binding.ok()) return binding.error();
-  const Result<Shapes> shapes = Infer(*graph, *binding, &notes);
-  if (!shapes.ok()) return shapes.error();
-  return GraphFor(Runtime::kPyTorch, *graph, *shapes, PutBack(), &notes);
-}
 
 struct Score {
   int rows = 0, exact = 0;
@@ -70,8 +46,7 @@ TEST_CASE("accuracy: .pt2 files") {
       REQUIRE(spec.has_value());
       for (const bool is_program : {true, false}) {
         const std::string file = is_program ? "/pt2/" + model + ".pt2" : "/zoo/" + model + ".dynamo-train.onnx";
-        const Result<Layers> layers = is_program ? LayersOfPt2(DataFolder() + file, row.at("dims"))
-                                                 : LayersOf(DataFolder() + file, row.at("dims"));
+        const Result<Layers> layers = LayersOf(DataFolder() + file, row.at("dims"));
         REQUIRE_MESSAGE(layers.ok(), file);
         Notes notes;
         const int64_t batch = Count(row, "batch");

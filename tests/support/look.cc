@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "graph/base/ablation.h"
 #include "tests/support/asked.h"
 
 namespace vramplan::testing {
@@ -75,10 +76,10 @@ Judgement Judged(const Estimate& estimate, const Row& row, Bytes unread = Bytes(
   return answer;
 }
 
-Judgement JudgedAnswer(const std::string& file, const Row& row, const std::string& without) {
+Judgement JudgedAnswer(const std::string& file, const Row& row) {
   Result<Estimate> estimate = Asked(file, row, row.at("loss"));
   if (!estimate.ok()) return {};
-  std::erase_if(estimate->assumptions, [&](const Assumption& one) { return one.code == without; });
+  std::erase_if(estimate->assumptions, [](const Assumption& one) { return IsLeftOut("ambiguity", one.code); });
   return Judged(*estimate, row);
 }
 
@@ -169,14 +170,14 @@ void Look::Add(const Look& other) {
   answers.insert(answers.end(), other.answers.begin(), other.answers.end());
 }
 
-Look LookAtRow(PackedModels& files, const Row& row, const std::string& without) {
+Look LookAtRow(PackedModels& files, const Row& row) {
   Look look;
   const std::string& model = row.at("model");
   Answers answers;
   for (const Variant& variant : kVariants) {
     const std::string* const file = files.PathOf(model + "." + variant.Name() + ".onnx");
     if (file == nullptr) continue;  // the exporter could not write it, or was not asked to
-    answers[variant.Name()] = JudgedAnswer(*file, row, without);
+    answers[variant.Name()] = JudgedAnswer(*file, row);
   }
   for (const Variant& variant : kVariants) {
     const auto found = answers.find(variant.Name());

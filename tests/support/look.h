@@ -35,8 +35,8 @@ struct Look {
   void Add(const Look& other);
 };
 
-// Asks each file of one row's model about it. `without`: an assumption that is not told.
-Look LookAtRow(PackedModels& files, const Row& row, const std::string& without = "");
+// Asks each file of one row's model about it. An assumption that graph/base/ablation.h leaves out is not told.
+Look LookAtRow(PackedModels& files, const Row& row);
 
 // The requested peak that each file of the row's model is likely to have, and the codes of what was told with it.
 struct Likely {

@@ -169,14 +169,6 @@ std::string OnnxBytes(std::string_view text) {
   for (const Annotation& annotation : prepared.annotations) {
     if (annotation.key == "signature") {
       signature += annotation.text + "\n";
-    } else if (annotation.key == "folded_from") {
-      const size_t space = annotation.text.find(' ');
-      auto* values = model.mutable_graph()->mutable_value_info();
-      const auto stored = std::ranges::find_if(
-          *values, [&](const auto& value) { return value.name() == annotation.text.substr(0, space); });
-      if (stored == values->end()) Stop("nothing is declared that was folded from " + annotation.text, text);
-      AddMetadata(stored->mutable_unknown_fields(), 4, "pkg.onnxscript.optimizer.folded_from",
-                  annotation.text.substr(space + 1));
     } else if (!annotation.output.empty()) {
       Annotate(model.mutable_graph(), annotation);
     }

@@ -17,7 +17,7 @@
 //   another file.
 // - A comment "# key: text" below a node belongs to the node of the line above. Keys: name, fx_node, name_scopes,
 //   class_hierarchy, rule_name, or any metadata key written out ("pkg.x.y"). "# signature: text" above the first node
-//   adds a line to the graph signature, "# folded_from: val_7 ['a', 'b']" what the stored val_7 was computed from.
+//   adds a line to the graph signature.
 //
 // A node begins on a line of its own, with its first output. Wrong text ends the test with the parser's message.
 #pragma once

@@ -42,6 +42,26 @@ std::string ReadAll(const std::string& path) {
   return text;
 }
 
+// By their names in the file. A .pt2 file has its own: the only one beside the batch is the table's.
+std::map<std::string, int64_t> DimsOf(const Graph& graph, const std::string& path, const std::string& dims) {
+  std::map<std::string, int64_t> lengths;
+  if (dims.empty()) return lengths;
+  for (const std::string& dim : Split(dims, ';')) {
+    const size_t equals = dim.find('=');
+    lengths[dim.substr(0, equals)] = std::stoll(dim.substr(equals + 1));
+  }
+  if (!path.ends_with(".pt2") || lengths.size() != 1) return lengths;
+  const int64_t length = lengths.begin()->second;
+  lengths.clear();
+  for (const TensorId input : graph.inputs) {
+    const std::vector<DeclaredDim>& axes = *graph[input].declared->dims;
+    for (size_t axis = 1; axis < axes.size(); ++axis) {
+      if (!axes[axis].length && axes[axis].symbol != axes[0].symbol) lengths[axes[axis].symbol] = length;
+    }
+  }
+  return lengths;
+}
+
 }  // namespace
 
 std::vector<Row> ReadCsv(const std::string& path) {
@@ -109,12 +129,7 @@ Result<Layers> LayersOf(const std::string& path, const std::string& dims, Notes*
   auto graph = Load(path, notes);
   if (!graph) return graph.error();
   BindOptions options;
-  if (!dims.empty()) {
-    for (const std::string& dim : Split(dims, ';')) {
-      const size_t equals = dim.find('=');
-      options.dims[dim.substr(0, equals)] = std::stoll(dim.substr(equals + 1));
-    }
-  }
+  options.dims = DimsOf(*graph, path, dims);
   if (auto plain = WithoutBranches(*graph, options, notes)) *graph = *std::move(plain);
   auto binding = Bind(*graph, options, notes);
   if (!binding) return binding.error();

@@ -24,16 +24,6 @@ class Typing {
     return IsOfFloats(like) && uses_.PlaceOfMaker(like) < static_cast<int>(place) ? like : ValueId();
   }
 
-  // x.new_zeros(n) that was merged with others of its size and put back again (graph/lift/any_export/merged.cc) has the
-  // x of the first: what is added here has the same type and is what this call was made of. Invalid: it has its own.
-  ValueId NearerOf(size_t place) const {
-    const Layer& creation = layers_.layers[place];
-    const ValueId added = creation.inputs.size() == 1 ? AddedTo(creation) : ValueId();
-    const bool other = added.valid() && added != creation.inputs[0] && creation.inputs[0].valid();
-    if (!other || layers_[added].type != layers_[creation.inputs[0]].type) return {};
-    return uses_.PlaceOfMaker(added) >= 0 && uses_.PlaceOfMaker(added) < static_cast<int>(place) ? added : ValueId();
-  }
-
   // The layer that writes into the creation: zeros(n, k).scatter_(1, index, 1), which makes rows of zeros with a one;
   // zeros(size).scatter_add_(dim, index, x) where the module is known to write so. Null: none does.
   const Layer* WriterInto(const Layer& creation) const {
@@ -95,8 +85,6 @@ class Typing {
 
 }  // namespace
 
-bool IsCreation(const Layer& layer) { return IsOneOf(layer.op, {"zeros", "ones", "full", "empty"}); }
-
 bool IsUntypedCreation(const Layers& layers, const Layer& layer) {
   return IsCreation(layer) && layer.inputs.empty() && layer.outputs.size() == 1 && layer.outputs[0].valid() &&
          IsFloating(layers[layer.outputs[0]].type);
@@ -104,12 +92,6 @@ bool IsUntypedCreation(const Layers& layers, const Layer& layer) {
 
 bool IsAdditionByIndex(const Layer& layer) {
   return (layer.op == "scatter_add" || layer.op == "index_add") && layer.inputs.size() >= 3;
-}
-
-bool WritesToCreation(const Uses& uses, const Layer& layer) {
-  if (!IsAdditionByIndex(layer) && layer.op != "scatter") return false;
-  const Layer* into = uses.MakerOf(layer.inputs[0]);
-  return into != nullptr && IsCreation(*into) && uses.OnlyReaderOf(layer.inputs[0]) == &layer;
 }
 
 void TypeCreations(const Graph& graph, Layers* layers) {
@@ -122,9 +104,8 @@ void TypeCreations(const Graph& graph, Layers* layers) {
       const Layer& layer = layers->layers[l];
       if (!IsCreation(layer) || layer.outputs.size() != 1 || !layer.outputs[0].valid()) continue;
       if (const Layer* writer = typing.WriterInto(layer)) writers.push_back(typing.PlaceOfLayer(writer));
-      const bool untyped = IsUntypedCreation(*layers, layer);
-      if (const ValueId like = untyped ? typing.LikeOf(l) : typing.NearerOf(l); like.valid())
-        likes.emplace_back(l, like);
+      if (!IsUntypedCreation(*layers, layer)) continue;
+      if (const ValueId like = typing.LikeOf(l); like.valid()) likes.emplace_back(l, like);
     }
   }
   for (const auto& [place, like] : likes) layers->layers[place].inputs = {like};

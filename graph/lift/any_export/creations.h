@@ -20,13 +20,10 @@ namespace vramplan {
 // the layers' nodes are of.
 void TypeCreations(const Graph& graph, Layers* layers);
 
-// zeros, ones, full, empty: an input gives the type alone.
-bool IsCreation(const Layer& layer);
 // The tensors of floating type that still have none: torch.zeros and new_zeros are written alike.
 bool IsUntypedCreation(const Layers& layers, const Layer& layer);
 
-// scatter_add, index_add; whether such a layer or a scatter alone reads what it writes to, and that was created for it.
+// scatter_add, index_add.
 bool IsAdditionByIndex(const Layer& layer);
-bool WritesToCreation(const Uses& uses, const Layer& layer);
 
 }  // namespace vramplan

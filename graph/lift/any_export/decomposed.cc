@@ -1,5 +1,6 @@
 #include "graph/lift/any_export/decomposed.h"
 
+#include "graph/base/ablation.h"
 #include "graph/layers/edit.h"
 
 namespace vramplan {
@@ -7,7 +8,8 @@ namespace vramplan {
 DecomposedTable::DecomposedTable(const std::vector<DecomposedRow>& rows) {
   rows_.reserve(rows.size());  // by_root_ points into them
   for (const DecomposedRow& row : rows) {
-    rows_.push_back({Form(row.form), ParseCall(row.call), row.exporter, row.finish});
+    rows_.push_back(
+        {Form(row.form), ParseCall(row.call), row.call + std::string(" of ") + row.form, row.exporter, row.finish});
     for (const std::string_view op : rows_.back().form.roots()) by_root_[op].push_back(rows_.size() - 1);
   }
 }
@@ -31,7 +33,9 @@ std::optional<Layer> DecomposedTable::CallAt(const Uses& uses, size_t place) con
       }
       return row.finish == nullptr || row.finish(words, &call);
     };
-    if (row.form.Matches(calls, static_cast<int32_t>(place), &match, accept)) return call;
+    if (IsLeftOut("form", row.name) || !row.form.Matches(calls, static_cast<int32_t>(place), &match, accept)) continue;
+    NoteThatItActed("form", row.name);
+    return call;
   }
   return std::nullopt;
 }

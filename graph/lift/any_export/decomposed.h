@@ -12,7 +12,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "graph/base/note.h"
 #include "graph/layers/form.h"
 #include "graph/layers/layers.h"
 #include "graph/layers/uses.h"
@@ -49,6 +48,7 @@ class DecomposedTable {
   struct Row {
     Form form;
     CallText call;
+    std::string name;  // of which ablation speaks
     Exporter exporter;
     FinishCall finish;
   };
@@ -62,8 +62,7 @@ void GatherDecomposedCalls(Layers* layers);
 // behind any is its reduction.
 void GatherDecomposedLosses(Layers* layers);
 
-// A TorchScript file writes amax(dim) and max(dim)[0] alike. The note says as which it was taken.
+// A TorchScript file writes amax(dim) and max(dim)[0] alike.
 bool IsAmbiguousMaximum(const Layer& layer);
-void NoteMaxima(const Layers& layers, Notes* notes);
 
 }  // namespace vramplan

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/layers/edit.h"
 #include "graph/lift/any_export/decomposed.h"
@@ -40,6 +41,7 @@ Found WindowsMean(const Uses& uses, const Layer& root) {
   const int axes = ShapeOfValue(uses, x).rank() - 2;
   const Shape &windows = ShapeOfValue(uses, last->outputs[0]), &out = ShapeOfValue(uses, root.outputs[0]);
   if (axes < 1 || axes > 3 || windows.rank() != 2 + 2 * axes || out.rank() != 2 + axes) return std::nullopt;
+  if (!Runs("read", "decomposed_calls WindowsMean")) return std::nullopt;
   return CallInPlaceOf(root, Ranked("adaptive_avg_pool", axes), {x});
 }
 
@@ -63,6 +65,7 @@ Found Unfold(const Uses& uses, const Layer& cat) {
   }
   const Shape &from = ShapeOfValue(uses, x), &to = ShapeOfValue(uses, cat.outputs[0]);
   if (first != 0 || step < 1 || to.rank() != from.rank() + 1) return std::nullopt;
+  if (!Runs("read", "decomposed_calls Unfold")) return std::nullopt;
   Found found = CallInPlaceOf(cat, "unfold", {x});
   found->attributes.Set("dimension", dim);
   found->attributes.Set("step", step);
@@ -77,6 +80,7 @@ Found Flip(const Uses& uses, const Layer& root) {
     if (inner->attributes.Int("step", 1) >= 0) break;
     x = Uses::In(inner, 0);
   }
+  if (!Runs("read", "decomposed_calls Flip")) return std::nullopt;
   return CallInPlaceOf(root, "flip", {x});
 }
 
@@ -132,6 +136,7 @@ Found CircularPad(const Uses& uses, const Layer& cat) {
     list.push_back(found == pads.end() ? 0 : found->second.first);
     list.push_back(found == pads.end() ? 0 : found->second.second);
   }
+  if (!Runs("read", "decomposed_calls CircularPad")) return std::nullopt;
   Found found = CallInPlaceOf(cat, "pad", {x});
   found->attributes.Set("pad", list);
   found->attributes.Set("mode", std::string("circular"));
@@ -326,6 +331,7 @@ void GatherPlaces(const Uses& uses, std::map<size_t, Layer>* calls, std::set<siz
 // = torch.max(x, 2)[0], models/pointnet_utils.py); over the neighbours of points, one axis of an activated map
 // (torch.max(new_points, 2)[0], yanx27's models/pointnet2_utils.py; x.max(dim=-1)[0], WangYueFt/dgcnn's model.py).
 bool HadPlaces(const Uses& uses, const Layer& layer, int64_t dim) {
+  if (!Runs("read", "decomposed_calls HadPlaces")) return false;
   if (layer.attributes.Int("keepdim", 1) != 0) return true;
   const int rank = uses.layers()[Uses::In(&layer, 0)].shape.rank();
   const Layer* maker = uses.MakerOf(Uses::In(&layer, 0));
@@ -365,8 +371,8 @@ void GatherDecomposedCalls(Layers* layers) {
   const Uses uses(*layers);
   std::map<size_t, Layer> calls;
   std::set<size_t> gone;
-  GatherPlaces(uses, &calls, &gone);
-  GatherMaxima(uses, &calls, &gone);
+  if (Runs("read", "decomposed_calls GatherPlaces")) GatherPlaces(uses, &calls, &gone);
+  if (Runs("read", "decomposed_calls GatherMaxima")) GatherMaxima(uses, &calls, &gone);
   for (const Layer& layer : layers->layers) {
     if (layer.outputs.size() != 1) continue;
     Found found;
@@ -382,21 +388,6 @@ void GatherDecomposedCalls(Layers* layers) {
 bool IsAmbiguousMaximum(const Layer& layer) {
   return IsOneOf(layer.op, {"max", "min", "amax", "amin"}) && !FromDynamo(layer) &&
          layer.attributes.Ints("dim").size() == 1 && layer.outputs.size() == 1;
-}
-
-void NoteMaxima(const Layers& layers, Notes* notes) {
-  for (const Layer& layer : layers.layers) {
-    const bool placed = layer.op == "max" || layer.op == "min";
-    if (!IsAmbiguousMaximum(layer)) continue;
-    notes->Add({.code = "assumed-amax",
-                .subject = layer.name,
-                .text = placed ? "a maximum along one axis is assumed to be max(dim)[0], which keeps indices; "
-                                 "amax(dim), which keeps its input instead, looks the same in a TorchScript export"
-                               : "a maximum along one axis is assumed to be amax(dim), which keeps its input; "
-                                 "max(dim)[0], which keeps indices instead, looks the same in a TorchScript export",
-                .hint = "a dynamo export tells them apart"});
-    return;
-  }
 }
 
 }  // namespace vramplan

@@ -42,10 +42,7 @@ InPlace InPlaceByClass(const std::string& op, const std::vector<std::string_view
   const std::string_view innermost = classes.empty() ? std::string_view() : classes.back();
   if (op == "add") return HasHabit(innermost, Effect::kAddsInPlace) ? InPlace::kYes : InPlace::kNo;
   // The noise of a dropout in place (aten/src/ATen/native/Dropout.cpp, _dropout<inplace>).
-  if (op == "div" && HasHabit(innermost, Effect::kDividesInPlace)) return InPlace::kYes;
-  if (op == "div") return innermost.starts_with(kDropoutModule) ? InPlace::kYes : InPlace::kNo;
-  if (op == "mul" && HasHabit(innermost, Effect::kMultipliesInPlace)) return InPlace::kYes;
-  if (op == "mul") return innermost.starts_with(kDropoutModule) ? InPlace::kYes : InPlace::kNo;
+  if (op == "div" || op == "mul") return innermost.starts_with(kDropoutModule) ? InPlace::kYes : InPlace::kNo;
   if (!Contains(kInPlaceActivations, op)) return InPlace::kNo;
   return ActivationInPlace(classes, behind_feature, path);
 }

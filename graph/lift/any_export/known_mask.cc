@@ -34,7 +34,7 @@ std::optional<double> Combine(std::string_view op, double a, double b) {
 // One element of a value, computed from its makers.
 class MaskElements {
  public:
-  MaskElements(const Uses& uses, bool* by_name) : layers_(uses.layers()), uses_(uses), by_name_(by_name) {}
+  explicit MaskElements(const Uses& uses) : layers_(uses.layers()), uses_(uses) {}
 
   std::optional<double> At(ValueId id, const Index& index, int depth = 0) const {
     constexpr int kDeepest = 64;
@@ -70,10 +70,9 @@ class MaskElements {
 
  private:
   // A comparison of positions that the exporter folded, its numbers perhaps not in the file: its name is left.
-  std::optional<double> Folded(const Value& value, const Index& index) const {
+  static std::optional<double> Folded(const Value& value, const Index& index) {
     if (value.role != Role::kConstant || value.type != DType::kBool || value.shape.rank() < 2) return std::nullopt;
     const std::string op = value.name.substr(0, value.name.find('_'));
-    if (by_name_ != nullptr && (op == "ge" || op == "le")) *by_name_ = true;
     if (op == "ge") return 1.0;  // position >= 0: transformers' bidirectional_mask_function
     const auto rank = static_cast<size_t>(value.shape.rank());
     if (op == "le") return index[rank - 1] <= index[rank - 2];  // key <= query: causal_mask_function
@@ -114,17 +113,16 @@ class MaskElements {
 
   const Layers& layers_;
   const Uses& uses_;
-  bool* by_name_;
 };
 
 }  // namespace
 
-KnownMask ReadMask(const Uses& uses, ValueId mask, bool* by_name) {
+KnownMask ReadMask(const Uses& uses, ValueId mask) {
   const Value& value = uses.layers()[mask];
   const int rank = value.shape.rank();
   if (value.type != DType::kBool || rank < 2 || !value.shape.known()) return KnownMask::kUnknown;
   const int64_t queries = Length(value.shape[rank - 2]), keys = Length(value.shape[rank - 1]);
-  const MaskElements elements(uses, by_name);
+  const MaskElements elements(uses);
   bool all_true = true, causal = queries == keys;
   for (const int64_t query : {int64_t{0}, int64_t{1}, queries / 2, queries - 1}) {
     for (int64_t key = 0; key < keys && query >= 0 && query < queries; ++key) {

@@ -15,7 +15,6 @@ enum class KnownMask : uint8_t { kUnknown, kAllTrue, kCausal, kOther };
 
 // Of a mask of bools [..., queries, keys]. kUnknown: an input, a parameter or an operator without an arithmetic here
 // takes part. A few rows are looked at whole (first, second, middle, last), not all.
-// `by_name`, which may be null: set where a constant that the exporter folded was read by its name alone, "le_1".
-KnownMask ReadMask(const Uses& uses, ValueId mask, bool* by_name = nullptr);
+KnownMask ReadMask(const Uses& uses, ValueId mask);
 
 }  // namespace vramplan

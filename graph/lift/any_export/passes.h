@@ -15,23 +15,7 @@ bool WrittenByTorchScript(const Graph& graph);    // exported_mode.cc: the expor
 void GatherRecurrent(Layers* layers);             // recurrent.cc
 void GatherRecurrentCells(Layers* layers);        // recurrent_cells.cc
 void GatherReparametrized(Layers* layers);        // reparametrized.cc
-void GatherWrites(Layers* layers);                // writes.cc
 void RestoreUpcasts(Layers* layers);              // upcasts.cc
-
-// --- merged.cc ---
-
-// A slice or select that only other slices and selects read, and more than one of them, is repeated for each: code
-// indexes a name, not a part.
-void SplitMergedSlices(Layers* layers);
-
-// An activation of what its module was given, read in that module and in another one that was given the same, ran in
-// both: F.leaky_relu(x) at the beginning of two residual blocks side by side.
-void SplitMergedActivations(Layers* layers);
-
-// s = (x - u).pow(2).mean(1, keepdim=True); x = (x - u) / torch.sqrt(s + eps): the layer norm that most people's own
-// are copied from (ConvNeXt, models/convnext.py; pytorch-pretrained-bert, modeling.py) centres twice. A TorchScript
-// file has it once; the dynamo exporter names both.
-void SplitMergedCentering(Layers* layers);
 
 // --- noise.cc ---
 
@@ -39,13 +23,6 @@ void SplitMergedCentering(Layers* layers);
 // marks the division between them as in place. Noise of one number per sample, its division and its product get
 // "skipped-in-evaluation": which of its inputs each of them then hands on.
 void TypeNoise(Layers* layers);
-
-// --- casts_back.cc ---
-
-// What says that a norm or a softmax computes in fp32 and goes back to its operand's type.
-enum class CastEvidence : uint8_t { kTellsNot, kClass, kLine, kNothing };
-// Gives those their casts that have just this evidence. False: there are none.
-bool CastBack(Layers* layers, CastEvidence asked);
 
 // --- held_outputs.cc ---
 
@@ -59,23 +36,13 @@ void HoldComputedWeights(Layers* layers, Notes* notes);
 
 // --- skipped_masks.cc ---
 
-// Only in calls of classes of transformers: others pass what they made. Where a file has lost the names of classes
-// (`nameless`), a mask that was computed from positions and has an axis for batch and heads each is taken as theirs.
-// What the names of folded constants alone tell is noted.
-void SkipKnownMasks(Layers* layers, bool nameless = false, Notes* notes = nullptr);
-
-// A mask that the code makes of a bias in front of each attention, where(mask, bias, -inf) (transformers'
-// create_position_bias_mask): the exporter's elimination of equal nodes leaves that of the first.
-void SplitMergedMasks(Layers* layers);
+// Only in calls of classes of transformers: others pass what they made.
+void SkipKnownMasks(Layers* layers);
 
 // scaled_dot_product_attention wants the last axis of a mask dense, and code that makes a bias by permute writes
 // .contiguous() behind it (transformers' create_position_bias_mask, torchvision's and timm's window attention), which
 // no exporter keeps: a permuted mask is made contiguous in front of the call.
 void MakeMasksContiguous(Layers* layers);
-
-// The same of window attention's position bias, table[index].reshape(n, n, heads).permute(2, 0, 1).contiguous(), in
-// torchvision, timm, transformers and monai alike: the name of the table tells.
-void MakePositionBiasesContiguous(Layers* layers);
 
 // --- frozen.cc ---
 

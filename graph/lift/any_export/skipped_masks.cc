@@ -12,12 +12,12 @@
 #include <set>
 #include <string_view>
 
+#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/habits/habits.h"
 #include "graph/layers/edit.h"
 #include "graph/lift/any_export/known_mask.h"
 #include "graph/lift/any_export/passes.h"
-#include "graph/lift/habit_of.h"
 
 namespace vramplan {
 namespace {
@@ -46,10 +46,7 @@ Attributes Axis(int64_t axis) { return Named({{"dim", axis}}); }
 
 class Rewrite {
  public:
-  Rewrite(Layers* layers, bool nameless) : layers_(*layers), nameless_(nameless), uses_(*layers), draft_(layers) {}
-
-  // The masks that were read by the names of constants.
-  const std::vector<ValueId>& by_name() const { return by_name_; }
+  explicit Rewrite(Layers* layers) : layers_(*layers), uses_(*layers), draft_(layers) {}
 
   void Run() {
     std::set<ValueId> read;
@@ -75,7 +72,6 @@ class Rewrite {
 
  private:
   bool SkipsMasks(const Layer& layer) const {
-    if (nameless_) return true;
     for (ModuleId m = layer.module; m.valid(); m = layers_[m].parent) {
       if (IsOfLibraryWith(layers_[m].class_name, Effect::kSkipsMasks)) return true;
     }
@@ -90,17 +86,13 @@ class Rewrite {
   KnownMask Read(ValueId mask) {
     const auto known = read_.find(mask);
     if (known != read_.end()) return known->second;
-    bool by_name = false;
-    const KnownMask read = ReadMask(uses_, mask, &by_name);
-    if (by_name && (read == KnownMask::kAllTrue || read == KnownMask::kCausal)) by_name_.push_back(mask);
-    return read_[mask] = read;
+    return read_[mask] = ReadMask(uses_, mask);
   }
 
   void SkipMask(Layer& call) {
     if (call.inputs.size() <= kMask || !call.inputs[kMask].valid()) return;
     const KnownMask mask = Read(call.inputs[kMask]);
     if (mask != KnownMask::kAllTrue && mask != KnownMask::kCausal) return;
-    if (nameless_ && layers_[call.inputs[kMask]].shape.rank() != 4) return;
     changed_ = true;
     call.inputs.resize(kMask);
     if (mask == KnownMask::kCausal) call.attributes.Set("is_causal", int64_t{1});
@@ -112,6 +104,7 @@ class Rewrite {
   // repeat_kv: k[:, :, None].expand(...).reshape(...); invalid when the value was not made so.
   ValueId BeforeRepeat(ValueId id) const {
     static constexpr std::string_view kSteps[] = {"reshape", "contiguous", "expand", "unsqueeze"};
+    if (!Runs("read", "skipped_masks BeforeRepeat")) return {};
     // A file of fixed lengths has the reshape merged into attention's own (onnxscript's rule ReshapeReshape).
     size_t step = id.valid() && layers_[id].shape.rank() == 5 ? 1 : 0;
     while (id.valid() && step < std::size(kSteps)) {
@@ -135,6 +128,7 @@ class Rewrite {
   bool SkipWhere(const Layer& where) {
     if (where.inputs.size() < 2 || !where.inputs[0].valid() || !where.inputs[1].valid()) return false;
     if (where.inputs.size() > 2 && where.inputs[2].valid()) return false;
+    if (!Runs("read", "skipped_masks SkipWhere")) return false;
     const KnownMask mask = Read(where.inputs[0]);
     if (mask == KnownMask::kAllTrue) {
       changed_ = true;
@@ -163,6 +157,7 @@ class Rewrite {
     if (call.inputs.size() <= kMask) return;
     const auto found = biased_.find(call.inputs[kMask]);
     if (found == biased_.end()) return;
+    if (!Runs("read", "skipped_masks BiasAnew")) return;
     const Layer& where = *found->second;
     const bool causal = Read(where.inputs[0]) == KnownMask::kCausal;
     const auto shared = [&](ValueId id) { return uses_.LayersReading(id).size() > 1; };
@@ -191,7 +186,6 @@ class Rewrite {
   }
 
   Layers& layers_;
-  const bool nameless_;
   const Uses uses_;
   MaskEdit draft_;
   std::map<ValueId, ValueId> renamed_;
@@ -199,7 +193,6 @@ class Rewrite {
   std::map<ValueId, const Layer*> biased_;  // where(mask, bias, number), by its result
   std::set<ValueId> unmasked_;              // what is read where a mask of nothing was
   std::set<ValueId> copied_;                // copies of what is in biased_
-  std::vector<ValueId> by_name_;
   bool changed_ = false;
 };
 
@@ -243,33 +236,10 @@ bool IsPermuted(const Uses& uses, ValueId id) {
 
 }  // namespace
 
-void SkipKnownMasks(Layers* layers, bool nameless, Notes* notes) {
-  const bool any = nameless || std::ranges::any_of(layers->modules, [](const Module& module) {
-                     return IsOfLibraryWith(module.class_name, Effect::kSkipsMasks);
-                   });
-  if (!any) return;
-  Rewrite rewrite(layers, nameless);
-  rewrite.Run();
-  if (rewrite.by_name().empty() || notes == nullptr) return;
-  notes->Add({.code = "assumed-mask",
-              .subject = (*layers)[rewrite.by_name().front()].name,
-              .text = "the export folded an attention mask into a constant; its name suggests that it masks nothing, "
-                      "or only later positions",
-              .hint = "an export with its metadata says how the mask is made"});
-}
-
-void SplitMergedMasks(Layers* layers) {
-  const Uses uses(*layers);
-  MaskEdit draft(layers);
-  for (Layer& call : layers->layers) {
-    if (call.op != "scaled_dot_product_attention") continue;
-    const Layer* where = uses.Operand(&call, kMask, "where");
-    if (where == nullptr || where->module == call.module || Uses::In(where, 2).valid()) continue;
-    const Value mask = (*layers)[call.inputs[kMask]];
-    call.inputs[kMask] =
-        draft.Insert(uses.PlaceOf(&call), "where", call, where->inputs, mask.type, mask.shape, where->attributes);
-  }
-  draft.edit.Apply();
+void SkipKnownMasks(Layers* layers) {
+  const bool any = std::ranges::any_of(
+      layers->modules, [](const Module& module) { return IsOfLibraryWith(module.class_name, Effect::kSkipsMasks); });
+  if (any) Rewrite(layers).Run();
 }
 
 void MakeMasksContiguous(Layers* layers) {
@@ -280,33 +250,6 @@ void MakeMasksContiguous(Layers* layers) {
     const Value mask = (*layers)[call.inputs[kMask]];
     call.inputs[kMask] =
         draft.Insert(uses.PlaceOf(&call), "contiguous", call, {call.inputs[kMask]}, mask.type, mask.shape);
-  }
-  draft.edit.Apply();
-}
-
-void MakePositionBiasesContiguous(Layers* layers) {
-  const auto is_table = [&](ValueId id) {
-    return HabitOfPath(*layers, (*layers)[id].name, NameHabit::Of::kDenseBias) != nullptr;
-  };
-  if (std::ranges::none_of(layers->parameters, is_table)) return;
-  const Uses uses(*layers);
-  const auto is_bias = [&](const Layer& permute) {
-    const ValueId table =
-        uses.Behind({"reshape", "view", "index", "embedding", "gather", "index_select"}, permute.inputs[0]);
-    return table.valid() && (*layers)[table].role == Role::kParameter && is_table(table);
-  };
-  MaskEdit draft(layers);
-  for (size_t l = 0; l < layers->layers.size(); ++l) {
-    const Layer& permute = layers->layers[l];
-    const bool kept = l + 1 < layers->layers.size() && layers->layers[l + 1].op == "contiguous";
-    if (permute.op != "permute" || kept || !is_bias(permute)) continue;
-    const ValueId permuted = permute.outputs[0];
-    const Value bias = (*layers)[permuted];
-    const ValueId dense = draft.Insert(l + 1, "contiguous", permute, {permuted}, bias.type, bias.shape);
-    for (const int32_t place : uses.LayersReading(permuted)) {
-      Layer& reader = layers->layers[static_cast<size_t>(place)];
-      if (reader.op != "contiguous") std::ranges::replace(reader.inputs, permuted, dense);
-    }
   }
   draft.edit.Apply();
 }

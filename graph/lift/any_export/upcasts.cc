@@ -4,12 +4,9 @@
 //   pow(x, 2) -> mean -> add eps -> rsqrt -> mul(x, .) -> mul(weight, .)
 //   LlamaRMSNorm, Meta's RMSNorm and their children     x32 = float(x); the whole norm of x32; type_as(., x); weight
 //   GemmaRMSNorm (transformers, modeling_gemma.py)      x32 = float(x); 1 + float(weight); type_as(the product, x)
-//   Olmo2RMSNorm (transformers, modeling_olmo2.py)      x32 = float(x); type_as(the product with the weight, x)
 //   T5LayerNorm (transformers, modeling_t5.py)          pow(float(x)); mul(x, .) is promoted; type_as(., weight)
 //
-// T5Block also clamps in fp16, and only there, what each of its sublayers returns: clamp_inf. T5's feed forward gives
-// its second linear what has the type of that one's weight, hidden_states.to(self.wo.weight.dtype): fp32 under
-// autocast. So does that of SeamlessM4T and NLLB-MoE, whose norms are torch's (self.fc2.weight.dtype).
+// T5Block also clamps in fp16, and only there, what each of its sublayers returns: clamp_inf.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -30,7 +27,7 @@ struct Norm {
   size_t square = 0, scaled = 0;  // pow(x, 2); mul(x, rsqrt(...))
   ValueId input;
   ValueId weight;                   // invalid: none is multiplied
-  size_t offset = 0, weighted = 0;  // Gemma's: add(weight, 1), and the product with it, also Olmo2's; 0: not so
+  size_t offset = 0, weighted = 0;  // Gemma's: add(weight, 1), and the product with it; 0: not so
   bool by_weight = false;           // T5's: x itself is scaled, and the result has the weight's type
 };
 
@@ -43,7 +40,7 @@ class Upcasts {
     const bool t5 = IsT5();
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       Norm norm = NormAt(l);
-      norm.by_weight = t5 || IsByWeight(layers_.layers[l].module);
+      norm.by_weight = t5;
       if (norm.input.valid()) norms.push_back(norm);
     }
     std::map<size_t, const Norm*> squares, products, narrowed;
@@ -56,11 +53,6 @@ class Upcasts {
     }
     for (size_t l = 0; l < layers_.layers.size(); ++l) {
       Layer& layer = layers_.layers[l];
-      if (layer.op == "linear" && IsOutOfFeedForward(layer.module, t5)) {
-        Layer cast = CallBeside(layer, "type_as", {layer.inputs[0], layer.inputs[1]});
-        cast.module = layers_[layer.module].parent;
-        layer.inputs[0] = InFront(l, std::move(cast));
-      }
       if (const auto found = squares.find(l); found != squares.end()) {
         layer.inputs[0] = InFront(l, CallBeside(layer, "float", {layer.inputs[0]}));
         if (!found->second->by_weight) wide_[found->second] = layer.inputs[0];
@@ -89,10 +81,6 @@ class Upcasts {
     return reader != nullptr && reader->op == op ? uses_.PlaceOf(reader) : layers_.layers.size();
   }
 
-  bool IsByWeight(ModuleId module) const {
-    return module.valid() && HasHabit(layers_[module].class_name, Effect::kNormsByWeightType);
-  }
-
   // The norm whose product with the root this is.
   Norm NormAt(size_t at) const {
     static const Form form("mul(x, !rsqrt(!add(!mean(!square=pow(x, 2)))))");
@@ -105,9 +93,6 @@ class Upcasts {
       for (const ValueId id : layers_.layers[weighted].inputs) {
         if (id.valid() && layers_[id].role == Role::kParameter) {
           norm.weight = id;
-          const ModuleId module = layers_.layers[at].module;
-          const bool whole = module.valid() && HasHabit(layers_[module].class_name, Effect::kWholeNormGoesBack);
-          if (whole) norm.weighted = weighted;
         }
         const Layer* maker = uses_.MakerOf(id);
         if (maker == nullptr || maker->op != "add" || !maker->attributes.Has("scalar")) continue;
@@ -120,11 +105,10 @@ class Upcasts {
     return norm;
   }
 
-  // By the classes of T5 and its children, or, without classes, by a name.
+  // By a name.
   bool IsT5() const {
     return std::ranges::any_of(layers_.modules, [](const Module& module) {
-      return HabitOfModule(module, NameHabit::Of::kHalvesOfT5) != nullptr ||
-             HasHabit(module.class_name, Effect::kHalvesOfT5);
+      return HabitOfModule(module, NameHabit::Of::kHalvesOfT5) != nullptr;
     });
   }
 
@@ -136,14 +120,6 @@ class Upcasts {
     const size_t layer = habit == nullptr ? std::string::npos : path.rfind(habit->with);
     return layer != std::string::npos && path.rfind(habit->name) < layer &&
            path.find('.', layer + habit->with.size()) == std::string::npos;
-  }
-
-  bool IsOutOfFeedForward(ModuleId module, bool t5) const {
-    if (!module.valid() || !layers_[module].parent.valid()) return false;
-    const std::string& around = layers_[layers_[module].parent].class_name;
-    const NameHabit* habit = HabitOfName(layers_[module].path, NameHabit::Of::kCastToWeight, around);
-    if (habit == nullptr || habit->with.empty()) return habit != nullptr && t5;
-    return HasModule(layers_, habit->with);
   }
 
   // A cast has the shape and, in a file in fp32, the type of what it casts.

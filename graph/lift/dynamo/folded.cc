@@ -28,27 +28,13 @@ std::vector<int64_t> OrOnes(std::vector<int64_t> list, size_t axes) {
   return list;
 }
 
-// Of layers.1, of which no call is left, what layers.3 is, where layers.3.conv is called as layers.1.conv was.
-const std::string* ClassOfSibling(const std::string& module, size_t dot, const ClassByPath& classes) {
-  const size_t number = module.rfind('.', dot - 1) + 1;
-  if (number == 0 || !IsNumber(module.substr(number, dot - number))) return nullptr;
-  constexpr int kFirst = 8;  // of a list
-  for (int i = 0; i < kFirst; ++i) {
-    const std::string sibling = module.substr(0, number) + std::to_string(i);
-    const auto known = classes.find(sibling);
-    if (known != classes.end() && classes.contains(sibling + module.substr(dot))) return &known->second;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 ModulePath PathOfModule(const std::string& module, const std::string& class_name, const ClassByPath& classes) {
   ModulePath path;
   for (size_t dot = module.find('.'); dot != std::string::npos; dot = module.find('.', dot + 1)) {
     const auto known = classes.find(module.substr(0, dot));
-    const std::string* name = known != classes.end() ? &known->second : ClassOfSibling(module, dot, classes);
-    if (name != nullptr) path.push_back({.path = module.substr(0, dot), .class_name = *name});
+    if (known != classes.end()) path.push_back({.path = module.substr(0, dot), .class_name = known->second});
   }
   if (!module.empty()) path.push_back({.path = module, .class_name = class_name});
   return path;
@@ -80,7 +66,6 @@ FoldedConvolution LiftFoldedConvolution(ValueId input, ValueId norm, const FxSit
     at.signature.SetShape(weight, stored_weight.stored->type, shape);
   }
   const std::string module = ParentOf(at.builder.At(weight).name);
-  input = LiftNormWithoutNode(module, input, at);
 
   Value result = at.builder.At(norm);
   result.name = name;
@@ -117,10 +102,13 @@ FoldedConvolution LiftFoldedConvolution(ValueId input, ValueId norm, const FxSit
   return {.name = name, .result = made};
 }
 
-ValueId LiftFoldedTable(TensorId constant, NodeId position, const FxSite& at) {
+ValueId LiftFoldedTable(TensorId constant, const std::string& name, const FxSite& at) {
   if (!Runs("read", "folded LiftFoldedTable")) return {};
   const ModulePath& path = at.user.path;
-  if (path.empty()) return {};
+  // Rows of a table are picked and turned. What ends in a difference or a choice is the mask of a shifted window:
+  // (windows.unsqueeze(1) - windows.unsqueeze(2)).masked_fill(...) (transformers, modeling_donut_swin.py, version 5).
+  if (path.empty() || IsOneOf(OperatorOf(name), {"sub", "ne", "eq", "masked_fill", "where", "zeros", "full"}))
+    return {};
   // torchvision, timm and transformers name them alike: a table of [(2w-1)^2, heads] and an index of [w^2 * w^2] for a
   // window of w x w (torchvision/models/swin_transformer.py, define_relative_position_bias_table).
   // timm's RelPosBias is a module of its own, called from no node that is left.
@@ -165,74 +153,10 @@ ValueId LiftFoldedTable(TensorId constant, NodeId position, const FxSite& at) {
     std::vector<ValueId> inputs = {last};
     if (last == table) inputs.push_back(index);
     last = at.builder.Make({.name = base + "." + step.op, .type = stored.type, .shape = step.shape}, step.op,
-                           std::move(inputs), path, position, std::move(step.attributes));
+                           std::move(inputs), path, at.user.last(), std::move(step.attributes));
     if (step.shape == final_shape && std::string_view(step.op) != "permute") break;
   }
   return last;
-}
-
-namespace {
-
-bool CallsMatrixProduct(std::string_view target) {
-  return target.starts_with("aten.matmul") || target.starts_with("aten.mm");
-}
-
-// x @ self.lora_A.T: of the module's parameters that nothing names, the first that may have these axes the other way.
-ValueId LiftTransposed(const Shape& shape, DType type, const std::string& name, const FxSite& at) {
-  const Shape own{shape[1], shape[0]};
-  for (const ValueId parameter : at.signature.UnreferencedOf(at.user.path.back().path)) {
-    const Value& value = at.builder.At(parameter);
-    if (value.role != Role::kParameter || (at.signature.ShapeIsKnown(parameter) && value.shape != own)) continue;
-    at.signature.Take(parameter, type, own);
-    return at.builder.Make({.name = name, .type = type, .shape = shape}, "transpose", {parameter}, at.user.path,
-                           at.user.last(), Named({{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}));
-  }
-  return {};
-}
-
-}  // namespace
-
-ValueId LiftFoldedView(TensorId constant, const std::string& name, const FxSite& at) {
-  if (!Runs("read", "folded LiftFoldedView")) return {};
-  const StoredTensor& stored = *at.builder.graph()[constant].stored;
-  const ModulePath& path = at.user.path;
-  const Shape shape = at.builder.At(at.builder.ValueOf(constant)).shape;
-  if (path.empty() || stored.type != DType::kFloat32) return {};
-  const bool broadcasts = std::ranges::any_of(shape, [](const Dim& length) { return length.Is(1); });
-  const std::string op = OperatorOf(name);
-  if (shape.rank() == 2 && IsOneOf(op, {"t", "transpose", "permute", "numpy_t"}) &&
-      CallsMatrixProduct(at.user.fx.target))
-    return LiftTransposed(shape, stored.type, name, at);
-  // timm's StdConv2d gives a batch norm (gain * scale).view(-1) (timm/layers/std_conv.py, timm 1.0).
-  if (!broadcasts && op != "view" && op != "reshape")
-    return {};  // anything may have been computed from a parameter; a view made it only to broadcast
-  const ValueId parameter = at.signature.TakeUnreferenced(path.back().path, shape.Elements());
-  if (!parameter.valid()) return {};
-  if (!at.signature.ShapeIsKnown(parameter)) {  // its axes of length 1 were made to broadcast
-    Shape own;
-    for (const Dim& length : shape) {
-      if (!length.Is(1)) own.Append(length);
-    }
-    at.signature.SetShape(parameter, stored.type, own);
-  }
-  const ValueId view = at.builder.AddValue({.name = name, .type = stored.type, .shape = shape});
-  at.builder.AddLayer({.op = "reshape",
-                       .name = path.back().path + "." + name,
-                       .inputs = {parameter},
-                       .outputs = {view},
-                       .evidence = Evidence::kProvenance},
-                      path, at.user.last());
-  return view;
-}
-
-ValueId LiftMergedView(const std::vector<TensorId>& inputs, const std::vector<std::string>& refs,
-                       const std::string& name, const FxSite& at) {
-  for (const TensorId input : inputs) {
-    const ValueId other = at.signature.ByTarget(at.builder.graph()[input].name);
-    const auto names_it = [&](const std::string& ref) { return at.signature.ByPlaceholder(ref) == other; };
-    if (other.valid() && std::ranges::none_of(refs, names_it)) return LiftFoldedView(input, name, at);
-  }
-  return {};
 }
 
 }  // namespace vramplan

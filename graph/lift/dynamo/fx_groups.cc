@@ -1,18 +1,15 @@
 #include "graph/lift/dynamo/fx_groups.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "graph/base/bytes.h"
 #include "graph/programs/aten_target.h"
 
 namespace vramplan {
@@ -23,41 +20,9 @@ constexpr std::string_view kFoldedNorm = "FuseBatchNormInto";
 
 constexpr std::string_view kSlice = ".slice(";
 
-// The slices of lists of modules, "blocks.slice(1, None, None)" of self.blocks[1:]. A ModuleList that is sliced numbers
-// its modules anew (torch/nn/modules/container.py 2.10), so that one is called 0; the modules of a Sequential keep their
-// names.
-std::unordered_set<std::string> RenumberedSlices(const Graph& graph) {
-  std::unordered_set<std::string> slices;
-  for (const Node& node : graph.nodes) {
-    if (node.provenance.name_scopes.find(kSlice) == std::string::npos) continue;
-    for (const std::string& path : ParseNameList(node.provenance.name_scopes).value_or(std::vector<std::string>())) {
-      for (size_t at = path.find(kSlice); at != std::string::npos; at = path.find(kSlice, at + 1)) {
-        const size_t end = path.find(')', at);
-        if (end == std::string::npos) break;
-        const std::string_view whole = path, rest = whole.substr(end);
-        if (rest == ").0" || rest.starts_with(").0.")) slices.insert(path.substr(0, end + 1));
-      }
-    }
-  }
-  return slices;
-}
-
-// The place in the list of module `number` of "1, None, 2"; none where a length that the text does not have decides it.
-std::optional<int64_t> PlaceInSlice(const std::string& slice, int64_t number) {
-  const std::optional<FxLiteral> parts = ParseFxLiteral("[" + slice + "]");
-  if (!parts || parts->items.size() != 3) return std::nullopt;
-  const auto given_or = [](const FxLiteral& part, int64_t usual) {
-    return part.kind == FxLiteral::Kind::kNone ? usual : part.integer;
-  };
-  const int64_t first = given_or(parts->items[0], 0), step = given_or(parts->items[2], 1);
-  if (first < 0 || step <= 0) return std::nullopt;
-  return SaturatingAdd(first, SaturatingMultiply(step, number));
-}
-
 // "features" of "features.slice(1, 4, None)": self.features[1:4](x) calls a Sequential that no module holds, of modules
-// that keep their names and whose parameters are named without it. "blocks.1" of "blocks.slice(1, None, None).0", where
-// the slice is one of `renumbered`.
-std::string WithoutSlices(const std::string& path, const std::unordered_set<std::string>& renumbered) {
+// that keep their names and whose parameters are named without it.
+std::string WithoutSlices(const std::string& path) {
   std::string result;
   size_t from = 0;
   for (size_t at = path.find(kSlice); at != std::string::npos; at = path.find(kSlice, from)) {
@@ -65,21 +30,12 @@ std::string WithoutSlices(const std::string& path, const std::unordered_set<std:
     const size_t end = path.find(')', at);
     if (end == std::string::npos) return result;
     from = end + 1;
-    if (!renumbered.contains(path.substr(0, from)) || from >= path.size()) continue;
-    int64_t number = 0;
-    const auto [rest, status] = std::from_chars(path.data() + from + 1, path.data() + path.size(), number);
-    const size_t begin = at + kSlice.size();
-    const auto place = status == std::errc() ? PlaceInSlice(path.substr(begin, end - begin), number) : std::nullopt;
-    if (!place) continue;
-    result += "." + std::to_string(*place);
-    from = static_cast<size_t>(rest - path.data());
   }
   return result.append(path, from);
 }
 
 // ['', 'layer1', 'layer1.0', 'relu'] and its classes: the first is the root, the last the fx node itself.
-ModulePath PathOf(const Provenance& provenance, const std::unordered_set<std::string>& renumbered,
-                  std::string* root_class) {
+ModulePath PathOf(const Provenance& provenance, std::string* root_class) {
   const auto scopes = ParseNameList(provenance.name_scopes);
   const auto classes = ParseNameList(provenance.class_hierarchy);
   ModulePath path;
@@ -87,54 +43,15 @@ ModulePath PathOf(const Provenance& provenance, const std::unordered_set<std::st
   const bool named = classes.has_value() && classes->size() == scopes->size();
   if (named && root_class->empty()) *root_class = classes->front();
   for (size_t i = 1; i + 1 < scopes->size(); ++i) {
-    path.push_back(
-        {.path = WithoutSlices((*scopes)[i], renumbered), .class_name = named ? (*classes)[i] : std::string()});
+    path.push_back({.path = WithoutSlices((*scopes)[i]), .class_name = named ? (*classes)[i] : std::string()});
   }
   return path;
-}
-
-// "torch.nn.modules.pooling.AdaptiveAvgPool2d" -> "adaptive_avg_pool2d"; empty for other classes.
-std::string AdaptivePool(const std::string& class_name) {
-  constexpr std::string_view kPooling = "torch.nn.modules.pooling.Adaptive";
-  if (!class_name.starts_with(kPooling)) return "";
-  std::string_view rest = class_name;
-  rest.remove_prefix(kPooling.size());
-  if (rest.size() != 9 || (rest.substr(0, 7) != "AvgPool" && rest.substr(0, 7) != "MaxPool")) return "";
-  return (rest[0] == 'A' ? "adaptive_avg_pool" : "adaptive_max_pool") + std::string(rest.substr(7));
-}
-
-// Export decomposes adaptive pooling (torch/_decomp/decompositions.py, adaptive_avg_pool2d): to a mean for one cell,
-// with as_strided behind it on a channels-last input, else to a plain pooling or to a gather of every cell and a mean.
-// The module's class says that it was one call.
-void MergeAdaptivePools(std::vector<FxGroup>* groups) {
-  std::vector<FxGroup> merged;
-  for (FxGroup& group : *groups) {
-    const std::string pool = AdaptivePool(group.class_name());
-    const std::string target = "aten." + pool + ".default";
-    const bool begun =
-        !pool.empty() && !merged.empty() && merged.back().fx.target == target && merged.back().path == group.path;
-    if (pool.empty()) {
-      merged.push_back(std::move(group));
-      continue;
-    }
-    if (begun) {
-      merged.back().fx.name = group.fx.name;
-      merged.back().nodes.insert(merged.back().nodes.end(), group.nodes.begin(), group.nodes.end());
-      continue;
-    }
-    group.fx.target = target;
-    group.fx.keywords.clear();
-    if (group.fx.arguments.size() > 1) group.fx.arguments.resize(1);
-    merged.push_back(std::move(group));
-  }
-  *groups = std::move(merged);
 }
 
 }  // namespace
 
 FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   FxGroups result;
-  const std::unordered_set<std::string> renumbered = RenumberedSlices(graph);
   result.of_node.assign(graph.nodes.size(), -1);
   std::unordered_map<std::string_view, int32_t> by_text;  // -1: host, or not understood
   std::unordered_map<std::string, int32_t> by_name;
@@ -162,8 +79,7 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
           } else {
             entry->second = static_cast<int32_t>(result.groups.size());
             by_name.emplace(fx->name, entry->second);
-            result.groups.push_back(
-                {.fx = std::move(*fx), .path = PathOf(node.provenance, renumbered, &result.root_class)});
+            result.groups.push_back({.fx = std::move(*fx), .path = PathOf(node.provenance, &result.root_class)});
           }
         }
       }
@@ -203,16 +119,10 @@ FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live) {
   });
   std::vector<FxGroup> ordered;
   for (const int32_t g : order) ordered.push_back(std::move(result.groups[static_cast<size_t>(g)]));
-  MergeAdaptivePools(&ordered);
   result.groups = std::move(ordered);
   std::fill(result.of_node.begin(), result.of_node.end(), -1);
   for (size_t g = 0; g < result.groups.size(); ++g) {
     for (const NodeId node : result.groups[g].nodes) result.of_node[node.index()] = static_cast<int32_t>(g);
-    const auto use = [&](const std::string& name) {
-      if (!by_name.contains(name)) result.last_user[name] = static_cast<int32_t>(g);
-    };
-    for (const FxLiteral& argument : result.groups[g].fx.arguments) VisitRefs(argument, use);
-    for (const auto& [key, value] : result.groups[g].fx.keywords) VisitRefs(value, use);
   }
   return result;
 }

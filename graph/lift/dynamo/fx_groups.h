@@ -33,9 +33,8 @@ struct FxGroups {
   std::vector<int32_t> of_node;  // by node: index of its group; -1 for bare nodes and those that are not live
   std::vector<NodeId> bare;      // live nodes without provenance (or with one that is not understood), in order
   std::string root_class;        // class of the outermost module, or empty
-  std::unordered_set<std::string> referenced;          // every name that some fx node, live or not, names as %name
-  std::unordered_map<std::string, int32_t> last_user;  // by a name without a node: the last group that names it
-  std::unordered_set<std::string> host;                // fx nodes that the host computed: sizes and arithmetic of sizes
+  std::unordered_set<std::string> referenced;  // every name that some fx node, live or not, names as %name
+  std::unordered_set<std::string> host;        // fx nodes that the host computed: sizes and arithmetic of sizes
 };
 
 FxGroups GroupByFxNode(const Graph& graph, const std::vector<bool>& live);

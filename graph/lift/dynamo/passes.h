@@ -15,8 +15,4 @@ void MakeComputedConstants(const Graph& graph, Layers* layers);
 
 void GatherModuleCalls(Layers* layers);
 
-// --- repeated_calls.cc ---
-
-void SplitRepeatedCalls(Layers* layers);
-
 }  // namespace vramplan

@@ -16,7 +16,6 @@
 #include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/liveness.h"
 #include "graph/lift/recorded/recorded.h"
-#include "graph/lift/torchscript/merged_pad.h"
 #include "graph/programs/aten.h"
 
 namespace vramplan {
@@ -116,7 +115,7 @@ class ProvenanceSource {
       if (builder_.HasValue(tensor)) return builder_.ValueOf(tensor);
       const NodeId maker = graph_[tensor].producer;
       if (!maker.valid() || GroupOf(maker) < 0 || !lifted_.contains(GroupOf(maker))) return builder_.ValueOf(tensor);
-      const TensorId next = DataBehind(graph_[maker], graph_, shapes_, signature_);
+      const TensorId next = DataBehind(graph_[maker], graph_);
       if (!next.valid()) return builder_.ValueOf(tensor);
       tensor = next;
     }
@@ -157,14 +156,9 @@ class ProvenanceSource {
       if (!value.valid()) open.push_back(ref);
     }
     if (!open.empty()) ResolveAttention(g, &operands, &open);
-    if (!open.empty()) ResolveBias(g, &operands, &open);
     if (open.empty()) return operands;
     const auto is_taken = [&](ValueId value) {
-      return std::ranges::any_of(operands, [&](const auto& entry) {
-        const Layer* maker = builder_.MakerOf(entry.second);
-        const bool dropped = maker != nullptr && maker->nodes.empty() && !maker->inputs.empty();
-        return entry.second == value || (dropped && maker->inputs.front() == value);  // x * 1.0, named earlier too
-      });
+      return std::ranges::any_of(operands, [&](const auto& entry) { return entry.second == value; });
     };
     // What is left: made by layers first, constants and what the signature names only when there is nothing else.
     std::vector<ValueId> made, stored, named;
@@ -175,54 +169,21 @@ class ProvenanceSource {
       if (!is_taken(value)) (is_named ? named : is_stored ? stored : made).push_back(value);
     }
     if (made.size() < open.size()) made.insert(made.end(), stored.begin(), stored.end());
-    if (made.empty() && open.size() == 1) {
-      const ValueId view = LiftMergedView(DataInputs(g), refs, open.front(), At(g));
-      if (view.valid()) made.push_back(view);
-    }
     if (made.empty()) made = named;  // self.queue.clone().detach()
     if (made.empty()) {
       for (const TensorId tensor : DataInputs(g))
         made.push_back(Trace(tensor));  // x + clone(x): both names are one tensor
     }
-    TakeRepeated(g, &operands, &open, &made);
     for (size_t i = 0; i < open.size() && !made.empty(); ++i)
       operands[open[i]] = Dropped(g, open[i], made[std::min(i, made.size() - 1)]);
     return operands;
   }
 
-  // %bitwise_not_1 is what a bitwise_not made, of two that were merged, in whichever place the node reads it.
-  void TakeRepeated(int32_t g, Operands* operands, std::vector<std::string>* open, std::vector<ValueId>* made) {
-    if (open->size() < 2 || made->size() != open->size()) return;
-    for (size_t i = open->size(); i-- > 0;) {
-      const std::string op = OperatorOf((*open)[i]);
-      const auto is_its = [&](ValueId value) {
-        return builder_.MakerOf(value) != nullptr && builder_.MakerOf(value)->op == op;
-      };
-      const auto in_place = made->begin() + static_cast<std::ptrdiff_t>(i);  // of two unsqueezes each its own
-      const auto repeated = is_its(*in_place) ? in_place : std::find_if(made->begin(), made->end(), is_its);
-      if (repeated == made->end()) continue;
-      (*operands)[(*open)[i]] = Dropped(g, (*open)[i], *repeated);
-      made->erase(repeated);
-      open->erase(open->begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-
   // What bags of embeddings are made of is read inside a loop's body: their numbers are an input of the model.
   ValueId NumberOfBag(int32_t g, const std::string& ref) {
     const auto found = by_name_.find(ref);
-    if (!Group(g).fx.target.starts_with("aten.embedding_bag")) return {};
+    if (!Group(g).fx.target.starts_with("aten.embedding_bag") || !Runs("read", "provenance NumberOfBag")) return {};
     return found == by_name_.end() ? ValueId{} : builder_.ValueOf(NumbersBehind(graph_, found->second));
-  }
-
-  void ResolveBias(int32_t g, Operands* operands, std::vector<std::string>* open) {
-    const std::vector<TensorId> outputs = DataOutputs(g, false);
-    if (outputs.empty() || !shapes_[outputs.front()].shape.has_value()) return;
-    const Shape& out = *shapes_[outputs.front()].shape;
-    if (out.rank() == 0) return;
-    const ValueId bias = LiftFoldedBias(open->back(), shapes_[outputs.front()].type, out.FromEnd(1), At(g));
-    if (!bias.valid()) return;
-    by_fx_name_[open->back()] = (*operands)[open->back()] = bias;
-    open->pop_back();
   }
 
   // Attention's operands by the part they play, where their names are gone.
@@ -245,23 +206,9 @@ class ProvenanceSource {
     }
   }
 
-  // F.pad in front of a convolution: one tensor for all that name it, which no module of the framework's own made.
-  void PadBefore(const FxGroup& group, AtenCall* call) {
-    const std::string& name = group.fx.arguments.front().text;
-    const bool named = OperatorOf(name) == "pad";  // else the convolution pads: padding="same"
-    ModulePath path = group.path;
-    if (named && by_fx_name_.contains(name)) return;
-    if (named && group.class_name().starts_with("torch.nn.modules.")) path.pop_back();
-    ValueId& padded = named ? by_fx_name_[name] : call->inputs.front();
-    padded = call->inputs.front() = LiftMergedPad(graph_[group.last()], call->inputs.front(),
-                                                  call->attributes.Ints("padding"), path, group.last(), builder_);
-  }
-
   // The operand `ref`, which nothing in the file carries and whose data comes from `source`.
   ValueId Dropped(int32_t g, const std::string& ref, ValueId source) {
-    FxSite at = At(g);
-    if (const auto last = groups_.last_user.find(ref); last != groups_.last_user.end()) at.last = &Group(last->second);
-    const ValueId result = LiftCallWithoutNode(ref, source, at);
+    const ValueId result = LiftCallWithoutNode(ref, source, At(g));
     if (result != source) by_fx_name_[ref] = result;
     return result;
   }
@@ -304,7 +251,6 @@ class ProvenanceSource {
     if (call.op == "slice_scatter" && call.inputs.front().valid())
       builder_.At(call.outputs.front()).shape = builder_.At(call.inputs.front()).shape;
     TakeMergedPermutation(group, &call);
-    if (call.op.starts_with("conv") && !call.inputs.empty() && !group.fx.arguments.empty()) PadBefore(group, &call);
     if (group.fx.target.find("legit_functional") != std::string::npos) call.attributes.Set("training", int64_t{1});
     if (call.alias && !call.inputs.empty() && call.inputs.front().valid()) {
       Alias(g, call);
@@ -397,9 +343,7 @@ class ProvenanceSource {
       if (!value.valid() || builder_.At(value).role != Role::kConstant) continue;
       const auto tensor = by_name_.find(builder_.At(value).name);
       if (tensor == by_name_.end() || !graph_[tensor->second].stored.has_value()) continue;
-      ValueId made = LiftFoldedParameter(tensor->second, ref, BiasPosition(g), At(g), &by_fx_name_);
-      if (!made.valid()) made = LiftFoldedOutside(tensor->second, ref, groups_, g, At(g), &by_fx_name_);
-      if (made.valid()) value = made;
+      if (const ValueId made = LiftFoldedTable(tensor->second, ref, At(g)); made.valid()) value = made;
     }
     for (size_t i = 0; i < arguments.size(); ++i) {
       const FxLiteral* literal = literal_of(i);
@@ -418,16 +362,6 @@ class ProvenanceSource {
       }
     }
     while (call->inputs.size() > 1 && !call->inputs.back().valid()) call->inputs.pop_back();
-  }
-
-  // Where window attention computes its position bias: where it is used, or in front of the call's function.
-  NodeId BiasPosition(int32_t g) const {
-    const FxGroup& group = Group(g);
-    if (!IsOfLibraryWith(group.class_name(), Effect::kBiasBeforeCall)) return group.last();
-    NodeId first = group.nodes.front();
-    for (auto i = static_cast<size_t>(g); i-- > 0 && groups_.groups[i].path == group.path;)
-      first = std::min(first, groups_.groups[i].nodes.front());
-    return NodeId{std::max(first.value - 1, 0)};
   }
 
   // A tensor, or nothing; a Python number in its place (also one that the exporter wrapped into a tensor) becomes

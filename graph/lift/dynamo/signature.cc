@@ -12,20 +12,12 @@ std::pair<std::string, std::string> SplitTarget(const std::string& target) {
   return {ParentOf(target), std::string(LeafOf(target))};
 }
 
-size_t SharedPath(const std::string& target, const std::string& other) {
-  const auto end = std::ranges::mismatch(target, other).in1;
-  return static_cast<size_t>(std::count(target.begin(), end, '.'));
-}
-
 Signature::Signature(const Graph& graph, const FxGroups& groups, LayerBuilder* builder) : builder_(builder) {
   const std::vector<SignatureEntry> entries = ParseSignature(graph.signature);
   std::unordered_map<std::string, TensorId> stored;
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     const TensorId id = TensorId::At(t);
     if (graph[id].stored.has_value()) stored.emplace(graph[id].name, id);
-    if (graph[id].folded_from.empty()) continue;
-    if (const std::optional<FxLiteral> parts = ParseFxLiteral(graph[id].folded_from))
-      for (const FxLiteral& part : parts->items) folded_.insert(part.text);
   }
   for (const SignatureEntry& entry : entries) {
     if (entry.kind != SignatureEntry::Kind::kParameter && entry.kind != SignatureEntry::Kind::kBuffer) continue;
@@ -222,39 +214,6 @@ void Signature::LearnShapes(const Graph& graph, const std::vector<NodeId>& nodes
   }
 }
 
-ValueId Signature::TakeUnreferenced(const std::string& module, Dim elements) {
-  for (const std::string& target : order_) {
-    const bool is_own = target.size() > module.size() && target.compare(0, module.size(), module) == 0 &&
-                        target[module.size()] == '.' && target.find('.', module.size() + 1) == std::string::npos;
-    const auto found = is_own ? unreferenced_.find(target) : unreferenced_.end();
-    if (found == unreferenced_.end()) continue;
-    const ValueId value = ByTarget(target);
-    if (!value.valid() || builder_->At(value).role != Role::kParameter) continue;
-    if (ShapeIsKnown(value) && !(builder_->At(value).shape.Elements() == elements)) continue;
-    unreferenced_.erase(found);
-    return value;
-  }
-  return {};
-}
-
-std::vector<ValueId> Signature::UnreferencedOf(const std::string& module) const {
-  std::vector<ValueId> result;
-  for (const std::string& target : order_) {
-    if (!unreferenced_.contains(target)) continue;
-    const auto [owner, leaf] = SplitTarget(target);
-    // Those of an nn.ParameterList are numbered (torch/nn/modules/container.py 2.10); nothing else is called by a
-    // number.
-    const bool in_list = IsNumber(leaf);
-    if ((in_list ? SplitTarget(owner).first : owner) == module) result.push_back(ByTarget(target));
-  }
-  return result;
-}
-
-void Signature::Take(ValueId value, DType type, const Shape& shape) {
-  unreferenced_.erase(builder_->At(value).name);
-  if (!ShapeIsKnown(value)) SetShape(value, type, shape);
-}
-
 ValueId Signature::OnlyInside(const std::string& module, const std::string& leaf) const {
   ValueId found;
   for (const std::string& target : order_) {
@@ -265,41 +224,6 @@ ValueId Signature::OnlyInside(const std::string& module, const std::string& leaf
     found = ByTarget(target);
   }
   return found;
-}
-
-std::optional<Signature::Twins> Signature::TakeTwins(const std::vector<ValueId>& of, const std::string& user,
-                                                     const std::string& within, const std::string& except) {
-  if (!Runs("read", "signature TakeTwins")) return std::nullopt;
-  if (of.empty()) return std::nullopt;
-  const auto twin_of = [&](ValueId value, const std::string& module) -> ValueId {
-    const std::string target = module + "." + SplitTarget(builder_->At(value).name).second;
-    const ValueId twin = ByTarget(target);
-    if (!unreferenced_.contains(target) || folded_.contains(target) || !twin.valid() || twin == value) return {};
-    const bool is_alike = builder_->At(twin).role == builder_->At(value).role &&
-                          (!ShapeIsKnown(twin) || builder_->At(twin).shape == builder_->At(value).shape);
-    return is_alike ? twin : ValueId{};
-  };
-  const std::string like = builder_->At(of.front()).name;
-  std::optional<Twins> best;
-  std::pair<size_t, size_t> best_common;  // modules around both it and the user, letters of names
-  for (const std::string& target : order_) {
-    Twins twins{.module = SplitTarget(target).first, .values = {}};
-    if (twins.module == except || twins.module.compare(0, within.size(), within) != 0) continue;
-    const auto end = std::mismatch(target.begin(), target.end(), like.begin(), like.end()).first;
-    const std::pair common{SharedPath(target, user + "."), static_cast<size_t>(end - target.begin())};
-    if (best.has_value() && common <= best_common) continue;
-    for (const ValueId value : of) twins.values.push_back(twin_of(value, twins.module));
-    if (!std::ranges::all_of(twins.values, [](ValueId twin) { return twin.valid(); })) continue;
-    best = std::move(twins);
-    best_common = common;
-  }
-  if (!best.has_value()) return std::nullopt;
-  for (size_t i = 0; i < of.size(); ++i) {
-    const Value value = builder_->At(of[i]);
-    SetShape(best->values[i], value.type, value.shape);
-    unreferenced_.erase(builder_->At(best->values[i]).name);
-  }
-  return best;
 }
 
 }  // namespace vramplan

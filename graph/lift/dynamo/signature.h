@@ -17,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -31,9 +30,6 @@ namespace vramplan {
 
 // "layer1.0.bn1.weight" -> "layer1.0.bn1", "weight".
 std::pair<std::string, std::string> SplitTarget(const std::string& target);
-
-// In how many modules both are: 1 for "blocks.1.norm.weight" and "blocks.10.norm.weight".
-size_t SharedPath(const std::string& target, const std::string& other);
 
 class Signature {
  public:
@@ -53,54 +49,27 @@ class Signature {
   // norm); else invalid.
   ValueId UnreferencedBefore(ValueId parameter) const;
 
-  // A parameter of exactly this module, with as many elements if its shape is known, that no fx node names and that was
-  // not taken before; invalid when there is none.
-  ValueId TakeUnreferenced(const std::string& module, Dim elements);
-
-  // Parameters and buffers of exactly this module, those of its parameter lists too, that no fx node names and that
-  // were not taken before.
-  std::vector<ValueId> UnreferencedOf(const std::string& module) const;
-  // Takes one of them; its shape is this one, unless it is known.
-  void Take(ValueId value, DType type, const Shape& shape);
   // The only parameter or buffer called `leaf` in `module` or in a module inside; invalid when there is none or more.
   ValueId OnlyInside(const std::string& module, const std::string& leaf) const;
-
-  // A module like that of `of`, parameters and buffers of one module: it has each of them, as large, and no fx node
-  // names any, nor were they taken before or folded into a constant, as the file notes. Of several that which is in
-  // most modules around `user` (blocks.2.norm for blocks.2.attn.qkv), and of those that one whose name has most in
-  // common with the first one's (post_attention_layernorm for input_layernorm). Gives its values in the same order;
-  // nothing when there is none. Modules outside `within` and the module `except` do not count.
-  struct Twins {
-    std::string module;
-    std::vector<ValueId> values;
-  };
-  std::optional<Twins> TakeTwins(const std::vector<ValueId>& of, const std::string& user, const std::string& within,
-                                 const std::string& except);
 
   // Shapes of parameters and buffers that a layer's use tells: a linear's weight is [out, in], a batch norm's is [C].
   void InferFromUse(const AtenCall& call);
   // The same for the parameters of one layer, and of those that its operator leaves open from the stored tensors at the
   // same places of its nodes.
   void LearnShapes(const Graph& graph, const std::vector<NodeId>& nodes, const AtenCall& call);
-  // What nothing told: by the habits of the frameworks' modules, then from the same parameter of the stages, blocks
-  // or modules beside (with a note), and the rest gets a note and no bytes.
+  // What nothing told: what torch.nn and peft register beside what is known; the rest gets a note and no bytes.
   void Finish(Notes* notes);
 
  private:
   void FindTies(const FxGroups& groups, const std::vector<SignatureEntry>& entries);
   void Learn(ValueId value, DType type, const Shape& shape);
-  bool ShapeByHabit(const std::string& target);
-  bool ShapeOfFrequencies(const std::string& target);
+  void ShapeByHabit(const std::string& target);
   void TakeShapesOf(const std::optional<std::vector<RecordedTensor>>& tensors);
-  bool ShapeFromNamesake(const std::string& target);
-  int64_t GrowthOf(const std::string& stage, int number);
-  bool ShapeFromBefore(const std::string& target, std::unordered_map<std::string, int64_t>* growth);
 
   LayerBuilder* builder_;
   std::unordered_map<std::string, ValueId> by_placeholder_, by_target_;
   std::unordered_map<std::string, int> unreferenced_;  // target -> position in order_
   std::unordered_map<std::string, std::string> ties_;  // target -> target that is used
-  std::unordered_set<std::string> folded_;             // targets that some constant was folded from
   std::vector<std::string> order_;                     // targets as listed
   std::vector<bool> shape_known_;                      // by value
 };

@@ -102,51 +102,9 @@ bool NamesBatchNorm(std::string name) {
          name.find("convbnfusion") != std::string::npos;
 }
 
-// Whether simplifiers folded a product of channels, timm's LayerScale behind a convolution, into its weight. onnxslim
-// and ONNX Runtime keep the product's name ("/blocks.0/Mul_output_0", "mul_26"); onnxsim makes up the weight's, where
-// the exporter's own folding of batch norm calls it otherwise ("onnx::Conv_193"). An export that left the batch norms
-// to onnxsim has no convolution whose weight kept its name.
-bool HadScale(PatternSource& source, NodeId root) {
-  const TensorId weight = source.In(root, 1);
-  if (!source.FromPyTorch() || source.Stored(weight) == nullptr) return false;
-  const std::string& result = source.NameOf(source[root].outputs[0]);
-  const std::string& name = source.NameOf(weight);
-  if (name.starts_with("ConvMulFusion_W_")) return true;
-  if (source.FromFx() && FxOperatorOf(result) == "mul") return name == result + "_weight";
-  if (source.HasModulePath(weight)) return false;
-  const size_t slash = result.rfind('/');
-  if (slash != std::string::npos && result.compare(slash, 4, "/Mul") == 0) return true;
-  if (!name.starts_with("_v_")) return false;
-  if (source.FromFx()) return result.starts_with("conv");
-  const std::vector<Node>& nodes = source.graph().nodes;
-  constexpr size_t kLooked = 4096;
-  const auto end = nodes.begin() + static_cast<int64_t>(std::min(nodes.size(), kLooked));
-  return std::any_of(nodes.begin(), end, [&](const Node& node) {
-    return node.op == "Conv" && node.inputs.size() > 1 && source.Stored(node.inputs[1]) != nullptr &&
-           source.IsInitializer(node.inputs[1]) && source.HasModulePath(node.inputs[1]);
-  });
-}
-
-// x.mul(gamma.reshape(1, -1, 1, 1)) behind the convolution (timm/models/convnext.py, timm 1.0).
-bool EmitScaled(PatternSource& source, NodeId root) {
-  const TensorId result = source[root].outputs[0];
-  const Shape shape = source.ShapeOf(result);
-  if (shape.rank() < 3) return false;
-  const DType type = source.TypeOf(result);
-  const Operand conv = source.New(Beside(source[root], "conv"), type, shape);
-  if (!EmitConvolution(source, root, "conv", conv)) return false;
-  Shape channels{1, shape[1]};
-  for (int axis = 2; axis < shape.rank(); ++axis) channels.Append(1);
-  const Operand gamma = source.LostParameter(root, "gamma", type, Shape{shape[1]}, source.In(root, 1));
-  const Operand view = source.New(Beside(source[root], "scale"), type, channels);
-  source.Put(view, "reshape", {gamma}, {root});
-  return source.Emit("mul", {conv, view}, {root});
-}
-
 bool MatchConv(PatternSource& source, NodeId root) {
-  if (HadScale(source, root)) return EmitScaled(source, root);
   const bool folded = HadBatchNorm(source, root);
-  return EmitConvolution(source, root, "conv", {}, folded);
+  return EmitConvolution(source, root, "conv", folded);
 }
 bool MatchConvTranspose(PatternSource& source, NodeId root) { return EmitConvolution(source, root, "conv_transpose"); }
 
@@ -225,14 +183,13 @@ bool HadBatchNorm(PatternSource& source, NodeId root) {
   const std::string& result = source.NameOf(source[root].outputs[0]);
   if (NamesBatchNorm(result) || (bias.valid() && NamesBatchNorm(source.NameOf(bias)))) return true;
   if (!source.FromPyTorch()) return false;
-  if (source.FromFx()) return result.starts_with("getitem") && LostLastNode(source.graph(), root);
   // The TorchScript exporter's folded tensors are "onnx::Conv_193" and "onnx::Conv_194". What folds a weight norm or a
   // number (onnxsim) into the weight leaves the bias alone.
   return result.starts_with("getitem") ||
          (!source.HasModulePath(weight) && bias.valid() && !source.HasModulePath(bias));
 }
 
-bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output, bool folded_norm) {
+bool EmitConvolution(PatternSource& source, NodeId root, const char* op, bool folded_norm) {
   const TensorId weight = source.In(root, 1);
   const int64_t axes = SpatialAxes(source, weight);
   Attributes attributes = ConvolutionAttributes(source, root, axes, source.ShapeOf(weight));
@@ -240,13 +197,9 @@ bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand
     attributes.Set("output_padding", ListOr(source[root].attributes, "output_padding", axes, 0));
   }
   if (folded_norm) attributes.Set("folded_norm", int64_t{1});
-  // The weight alone lost its name: a weight norm, a standardisation or a mask was folded into it.
-  const bool computed = source.FromPyTorch() && !source.FromFx() && source.Stored(weight) != nullptr &&
-                        !source.HasModulePath(weight) && !folded_norm;
-  if (computed) attributes.Set("computed_weight", int64_t{1});
   const Operand input = PaddedUnevenly(source, root, axes, &attributes);
   return source.Put(
-      output.valid() ? output : source.Out(root), Ranked(op, axes),
+      source.Out(root), Ranked(op, axes),
       {input, source.Parameter(weight, root, "weight"), source.Parameter(source.In(root, 2), root, "bias")}, {root},
       std::move(attributes));
 }

@@ -77,35 +77,11 @@ bool IsLinearWithBias(const NodesMatch& found, Draft* draft) {
   return true;
 }
 
-// Simplifiers take out additions of zeros, which are most biases before training. onnxslim lets the product have the
-// sum's name: /fc/MatMul makes "/fc/Add_output_0"; the dynamo exporter's names tell it with both.
-Operand LostBias(PatternSource& source, NodeId matmul) {
-  const TensorId output = source[matmul].outputs[0];
-  if (source.FromFx() && LostLastNode(source.graph(), matmul) && source.RankOf(output) > 0) {
-    TensorId weight = source.In(matmul, 1);
-    if (const NodeId transpose = source.MakerOf(weight, "Transpose"); transpose.valid())
-      weight = source.In(transpose, 0);
-    return source.LostParameter(matmul, "bias", source.TypeOf(output), Shape{source.ShapeOf(output).FromEnd(1)},
-                                weight);
-  }
-  // onnxsim drops it from one of the products that share a weight and keeps it in the others, which it made Gemms.
-  for (const NodeId user : source.UsersOf(source.In(matmul, 1))) {
-    const TensorId kept = source[user].op == "Gemm" ? source.In(user, 2) : TensorId{};
-    if (source.FromPyTorch() && kept.valid() && source.Stored(kept) != nullptr && source.RankOf(kept) == 1)
-      return source.Parameter(kept, user, "bias");
-  }
-  const std::string& result = source.NameOf(output);
-  const size_t slash = source[matmul].name.rfind('/');
-  if (!source.FromPyTorch() || slash == std::string::npos || source.RankOf(output) < 1) return {};
-  if (result.compare(0, slash, source[matmul].name, 0, slash) != 0 || result.compare(slash, 4, "/Add") != 0) return {};
-  return source.LostParameter(matmul, "bias", source.TypeOf(output), Shape{source.ShapeOf(output).FromEnd(1)});
-}
-
 bool MatchMatMul(PatternSource& source, NodeId root) {
   if (std::optional<Weight> weight = WeightOf(source, root)) {
     std::vector<NodeId> nodes = std::move(weight->nodes);
     nodes.push_back(root);
-    return source.Emit("linear", {source.Input(root, 0), WeightOperand(source, *weight, root), LostBias(source, root)},
+    return source.Emit("linear", {source.Input(root, 0), WeightOperand(source, *weight, root), Operand()},
                        std::move(nodes));
   }
   return source.Emit("matmul", {source.Input(root, 0), source.Input(root, 1)}, {root});
@@ -120,16 +96,12 @@ bool MatchGemm(PatternSource& source, NodeId root) {
   const bool transposed = attributes.Int("transB", 0) != 0;
   const bool linear = transposed || (stored && !source.HasModulePath(right));
   if (attributes.Int("transA", 0) == 0 && linear) {
-    // A matrix that needs no transposing has no reason to lose its name but a sum or product that was folded into it.
-    const bool computed =
-        stored && transposed && source.FromPyTorch() && !source.FromFx() && !source.HasModulePath(right);
     // What is not stored the forward computes: F.linear(x, self.weight * self.mask, self.bias).
     const Operand weight =
         stored ? WeightOperand(source, Weight{right, !transposed, {}}, root, bias) : source.Use(right);
-    const Operand lost = stored && !bias.valid() ? LostBias(source, root) : Operand();
     return source.Emit("linear",
-                       {source.Input(root, 0), weight, bias.valid() ? source.Parameter(bias, root, "bias") : lost},
-                       {root}, computed ? Named({{"computed_weight", int64_t{1}}}) : Attributes());
+                       {source.Input(root, 0), weight, bias.valid() ? source.Parameter(bias, root, "bias") : Operand()},
+                       {root});
   }
   std::vector<Operand> inputs = {source.Input(root, 0), source.Parameter(right, root, "weight")};
   if (!bias.valid()) return source.Emit("mm", std::move(inputs), {root});

@@ -3,7 +3,6 @@
 
 #include "graph/habits/reparametrizations.h"
 #include "graph/lift/match/source.h"
-#include "graph/lift/onnxruntime/fused_parts.h"
 
 namespace vramplan {
 namespace {
@@ -72,13 +71,6 @@ bool MatchLayerNorm(PatternSource& source, NodeId root) {
 }
 
 bool MatchRmsNormNode(PatternSource& source, NodeId root) {
-  // ONNX Runtime's name for a norm that was written out: opset 23 has RMSNormalization.
-  if (source.FromPyTorch() && source[root].op == "SimplifiedLayerNormalization" &&
-      source.RankOf(source.In(root, 0)) > 0) {
-    FusedParts(source, root)
-        .PutRmsNorm(source.Input(root, 0), source.ShapeOf(source.In(root, 0)), source.In(root, 1), source.Out(root));
-    return true;
-  }
   return source.Emit("rms_norm", {source.Input(root, 0), Affine(source, source.In(root, 1), root, "weight")}, {root});
 }
 

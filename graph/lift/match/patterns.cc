@@ -55,23 +55,13 @@ const PatternRows& AllPatterns() {
   static const PatternRows patterns = [] {
     PatternRows all;
     const std::pair<const char*, const PatternRows&> families[] = {
-        {"loss", LossPatterns()},
-        {"dynamo", DynamoPatterns()},
-        {"attention", AttentionPatterns()},
-        {"norm", NormPatterns()},
-        {"activation", ActivationPatterns()},
-        {"dense", DensePatterns()},
-        {"linear", LinearPatterns()},
-        {"microsoft", MicrosoftPatterns()},
-        {"microsoft convolution", MicrosoftConvolutionPatterns()},
-        {"random", RandomPatterns()},
-        {"move", MovePatterns()},
-        {"index", IndexPatterns()},
-        {"convolution", ConvolutionPatterns()},
-        {"recurrent", RecurrentPatterns()},
-        {"view", ViewNodes()},
-        {"look up", LookUpNodes()},
-        {"reduction", ReductionNodes()},
+        {"loss", LossPatterns()},           {"attention", AttentionPatterns()},
+        {"norm", NormPatterns()},           {"activation", ActivationPatterns()},
+        {"dense", DensePatterns()},         {"linear", LinearPatterns()},
+        {"random", RandomPatterns()},       {"move", MovePatterns()},
+        {"index", IndexPatterns()},         {"convolution", ConvolutionPatterns()},
+        {"recurrent", RecurrentPatterns()}, {"view", ViewNodes()},
+        {"look up", LookUpNodes()},         {"reduction", ReductionNodes()},
         {"pointwise", PointwiseNodes()}};
     for (const auto& [family, of] : families) {
       for (const PatternRow& row : of) {

@@ -43,7 +43,6 @@ PatternSource::PatternSource(const Graph& graph, const Shapes& shapes, LayerBuil
   needed_.resize(graph.tensors.size());
   FindFirstUsers();
   FindNumbers();
-  FindNamedInScopes();
   FindNoOps();
   CountUses();
 }
@@ -241,18 +240,11 @@ Shape PatternSource::ShapeOf(TensorId tensor) const {
 Operand PatternSource::Use(TensorId tensor) {
   if (!tensor.valid()) return {};
   const TensorId behind = Behind(tensor);
-  if (const Operand made = Unfolded(behind); made.valid()) return made;
   if (!needed_[Index(behind)]) {
     needed_[Index(behind)] = true;
     work_.push_back(behind);
   }
   return {.tensor = behind};
-}
-
-Operand PatternSource::Unfolded(TensorId tensor) {
-  if (!from_pytorch_ || !graph_[tensor].stored.has_value() || HasModulePath(tensor)) return {};
-  if (unfolded_.try_emplace(tensor).second) unfolded_[tensor] = UnfoldedLookUp(*this, tensor);
-  return unfolded_[tensor];
 }
 
 Operand PatternSource::Parameter(TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape) {
@@ -293,24 +285,12 @@ Operand PatternSource::LostUnder(const std::string& key, const std::string& name
   return {.lost = found->second};
 }
 
-Operand PatternSource::LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape,
-                                     TensorId beside) {
-  const std::string name = NameIn(user, leaf);
-  if (beside.valid()) return LostUnder("beside " + std::to_string(beside.value) + leaf, name, type, shape);
-  const bool in_root = name == leaf;
-  return LostUnder(in_root ? std::to_string(user.value) + leaf : name + ToString(shape), name, type, shape);
-}
-
 Operand PatternSource::PartOf(TensorId packed, NodeId user, const std::string& leaf, const Shape& shape) {
   const TensorId behind = Behind(packed);
   taken_apart_.insert(behind);
   const std::string name = NameIn(user, leaf);
   return LostUnder(name == leaf ? name + "@" + std::to_string(behind.value) : name + ToString(shape), name,
                    TypeOf(behind), shape);
-}
-
-Operand PatternSource::LostBuffer(NodeId user, const std::string& leaf, DType type, const Shape& shape) {
-  return {.made = builder_.AddValue({NameIn(user, leaf), type, shape, Role::kBuffer})};
 }
 
 Operand PatternSource::New(const std::string& name, DType type, const Shape& shape) {
@@ -324,9 +304,7 @@ void PatternSource::Add(Draft draft) {
     CHECK(!made_[Index(output.tensor)]);
     made_[Index(output.tensor)] = true;
   }
-  std::optional<Draft> behind = CallThatChangedNothing(*this, &draft);
   drafts_.push_back(std::move(draft));
-  if (behind.has_value()) drafts_.push_back(std::move(*behind));
 }
 
 bool PatternSource::PutAll(std::vector<Operand> outputs, std::string op, std::vector<Operand> inputs,

@@ -77,8 +77,6 @@ class PatternSource {
   }
   // False for an absent tensor.
   bool UsedOnce(TensorId tensor) const { return tensor.valid() && uses_[Index(tensor)] == 1; }
-  // The first node that reads it and is no Identity.
-  NodeId FirstUserOf(TensorId tensor) const { return first_user_[Index(tensor)]; }
   const std::vector<NodeId>& UsersOf(TensorId tensor) const { return users_[Index(tensor)]; }
   bool SameScope(NodeId a, NodeId b) const { return modules_.ScopeOf(a) == modules_.ScopeOf(b); }
   std::string ModuleOf(NodeId node) const { return modules_.InnermostOf(node); }
@@ -117,11 +115,6 @@ class PatternSource {
   Operand Buffer(TensorId tensor, NodeId user, const std::string& leaf);
   Operand Out(NodeId node, size_t i = 0);
   std::vector<Operand> Outs(NodeId node);
-  // A parameter that the file has lost. All calls of a module have one, and so have all that use `beside`, a stored
-  // tensor of the module.
-  Operand LostParameter(NodeId user, const std::string& leaf, DType type, const Shape& shape, TensorId beside = {});
-  // A buffer of that kind.
-  Operand LostBuffer(NodeId user, const std::string& leaf, DType type, const Shape& shape);
   // A parameter of which the file has only the tensor that it was packed into with others; that one is none then. All
   // calls of a module have the same.
   Operand PartOf(TensorId packed, NodeId user, const std::string& leaf, const Shape& shape);
@@ -156,7 +149,6 @@ class PatternSource {
     std::optional<Shape> shape;
     NodeId user;
   };
-  Operand Unfolded(TensorId tensor);
   Operand UseAs(Role role, TensorId tensor, NodeId user, const std::string& leaf, std::optional<Shape> shape);
   size_t Index(TensorId tensor) const { return tensor.index(); }
   bool Live(NodeId node) const { return node.valid() && live_[node.index()]; }
@@ -165,11 +157,9 @@ class PatternSource {
   void FindNoOps();
   void CountUses();
   bool IsStoredCopy(TensorId tensor) const;  // an Identity that un-merges two equal parameters
-  bool IsOnlyCompared(TensorId tensor) const;
   void Lift(TensorId tensor);
   void RegisterStored();
   void FindTies();
-  bool IsSines(const std::string& name) const;
   std::optional<Claim> ClaimOf(TensorId tensor, bool used) const;
   void RegisterOne(TensorId tensor, const Claim& claim);
   ValueId* TwinOf(TensorId tensor, const Claim& claim);
@@ -198,11 +188,8 @@ class PatternSource {
   std::map<std::pair<std::string, int32_t>, int> folded_in_scope_;
   void FindSharedPaths();
   bool IsPathOfSeveral(const std::string& path) const;
-  void FindNamedInScopes();
-  bool ReadTheSameParameter(NodeId a, NodeId b) const;
-  std::map<int32_t, TensorId> named_in_scopes_;  // the first with a module's path that nodes of a scope read
-  std::set<std::string> shared_paths_;           // of modules that stand for several
-  std::set<std::string> named_children_;         // of the model, by what names of parameters begin with
+  std::set<std::string> shared_paths_;    // of modules that stand for several
+  std::set<std::string> named_children_;  // of the model, by what names of parameters begin with
   struct Lost {
     std::string name;
     DType type = DType::kUndefined;
@@ -214,8 +201,7 @@ class PatternSource {
   std::vector<Lost> lost_;
   std::map<std::string, int32_t> lost_of_;
   std::set<TensorId> taken_apart_;
-  std::map<TensorId, TensorId> ties_;     // transposed copies of a table, and the table
-  std::map<TensorId, Operand> unfolded_;  // invalid: nothing was folded into it
+  std::map<TensorId, TensorId> ties_;  // transposed copies of a table, and the table
 };
 
 // One pattern: tries to lift the node `root`, whose op is one of its row. False: not this one.
@@ -228,14 +214,11 @@ struct PatternRow {
 using PatternRows = std::vector<PatternRow>;
 
 // The rows of each family, in the order in which they are tried; single nodes come last.
-const PatternRows& DynamoPatterns();
 const PatternRows& AttentionPatterns();
 const PatternRows& NormPatterns();
 const PatternRows& ActivationPatterns();
 const PatternRows& LinearPatterns();
 const PatternRows& DensePatterns();
-const PatternRows& MicrosoftPatterns();
-const PatternRows& MicrosoftConvolutionPatterns();
 const PatternRows& LossPatterns();
 const PatternRows& RandomPatterns();
 const PatternRows& MovePatterns();
@@ -298,15 +281,8 @@ PatternRow Becomes(const std::string& form, std::string_view call, FinishDraft f
 
 // Whether an exporter folded a batch norm into a convolution.
 bool HadBatchNorm(PatternSource& source, NodeId root);
-// A convolution node as a layer; `output`: its result, where that is not the node's own.
-bool EmitConvolution(PatternSource& source, NodeId root, const char* op, Operand output = {}, bool folded_norm = false);
-// A lookup in a table by numbers that the export knew (positions of a fixed length), of which a file has but the name
-// and the result: as many rows as were looked up are left of the table, which is noted. Its layers are added where it
-// is first read. Invalid: it is what it seems.
-Operand UnfoldedLookUp(PatternSource& source, TensorId stored);
-// The call behind `draft` that a simplifier dropped because it changed no number: a layer of the draft's result, which
-// gets a value of its own. Nothing where none was, or where its name is not left.
-std::optional<Draft> CallThatChangedNothing(PatternSource& source, Draft* draft);
+// A convolution node as a layer.
+bool EmitConvolution(PatternSource& source, NodeId root, const char* op, bool folded_norm = false);
 // A node's name with a suffix, for values the file does not have.
 std::string Beside(const Node& node, const char* suffix);
 

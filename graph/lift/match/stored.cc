@@ -7,30 +7,11 @@
 
 #include "graph/base/ablation.h"
 #include "graph/base/text.h"
-#include "graph/habits/habits.h"
 #include "graph/lift/match/source.h"
 #include "graph/lift/simplifiers/fx_names.h"
 
 namespace vramplan {
 namespace {
-
-// Tables that modules register as buffers under the same names everywhere: masks are no weights (attn_mask of
-// microsoft/Swin-Transformer's models/swin_transformer.py, mask of masked convolutions), nor are tables of rotations
-// (freqs_cos of karpathy/llama2.c's model.py, cos_cached of transformers/models/llama/modeling_llama.py 4.30).
-bool IsBufferByHabit(std::string_view name) {
-  if (!Runs("read", "stored IsBufferByHabit")) return false;
-  const std::string_view leaf = LeafOf(name);
-  static const std::unordered_set<std::string_view> kTables = {"mask", "freqs_cos", "freqs_sin", "cos_cached",
-                                                               "sin_cached"};
-  return kTables.contains(leaf) || leaf.ends_with("_mask");
-}
-
-// Of rotary embeddings, which are registered as a buffer everywhere; layers of several kinds have several
-// ("full_attention_inv_freq").
-bool IsFrequencies(std::string_view name) {
-  static const std::vector<NameHabit> kHabits = NamesWith(NameHabit::Of::kFrequencies);
-  return std::ranges::any_of(kHabits, [&](const NameHabit& habit) { return name.ends_with(habit.name); });
-}
 
 int64_t Elements(const StoredTensor& stored) {
   int64_t elements = 1;
@@ -71,8 +52,7 @@ bool IsRestOf(std::string_view path, std::string_view scope) {
 // (torch/csrc/jit/passes/onnx/deduplicate_initializers.cpp 2.10); tensors that share their storage, true ties, are one
 // initializer without an Identity. So a copy is a parameter of its own that was equal by accident: a fresh bias of
 // zeros, a layer that nn.TransformerEncoder deep-copied. Only folding can hide a tie behind an Identity: two products
-// that each folded the transpose of one shared matrix; copies of layers differ in the layer's number alone. Where scopes
-// do not tell a second call from a second layer, the bias that they read does. Kernels are never transposed: equal ones
+// that each folded the transpose of one shared matrix; copies of layers differ in the layer's number alone.  Kernels are never transposed: equal ones
 // of two modules are what norms made of them.
 bool PatternSource::IsStoredCopy(TensorId tensor) const {
   const NodeId maker = graph_[tensor].producer;
@@ -83,47 +63,8 @@ bool PatternSource::IsStoredCopy(TensorId tensor) const {
   const NodeId here = first_user_[Index(tensor)], there = first_user_[Index(graph_[maker].inputs[0])];
   if (!here.valid() || !there.valid()) return false;
   const std::string path = ModuleOf(here), other = ModuleOf(there);
-  if (!SameScope(here, there) && ReadTheSameParameter(here, there)) return false;
   if (graph_[here].op.starts_with("Conv") && path != other) return true;  // zeros of norms whose scale begins at 0
   return WithoutDigits(path) == WithoutDigits(other);
-}
-
-void PatternSource::FindNamedInScopes() {
-  if (!Runs("read", "stored FindNamedInScopes")) return;
-  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-    for (const TensorId input : graph_.nodes[n].inputs) {
-      if (input.valid() && IsInitializer(input) && HasModulePath(input))
-        named_in_scopes_.try_emplace(modules_.ScopeOf(NodeId::At(n)), input);
-    }
-  }
-}
-
-bool PatternSource::ReadTheSameParameter(NodeId a, NodeId b) const {
-  const auto first = named_in_scopes_.find(modules_.ScopeOf(a)), second = named_in_scopes_.find(modules_.ScopeOf(b));
-  return first != named_in_scopes_.end() && second != named_in_scopes_.end() && first->second == second->second;
-}
-
-// A mask: nobody takes more of it than slices, which are only compared (minGPT's "bias", att.masked_fill(bias == 0)).
-// What a comparison reads has no gradient, so that a parameter would stand there for nothing.
-bool PatternSource::IsOnlyCompared(TensorId tensor) const {
-  static const std::unordered_set<std::string_view> kComparisons = {"Equal", "Less", "LessOrEqual", "Greater",
-                                                                    "GreaterOrEqual"};
-  static const std::unordered_set<std::string_view> kParts = {"Slice", "Unsqueeze", "Squeeze", "Reshape", "Expand"};
-  std::vector<TensorId> open = {tensor};
-  bool compared = false;
-  for (size_t i = 0; i < open.size() && i < 256; ++i) {
-    for (const NodeId user : UsersOf(open[i])) {
-      const Node& node = graph_[user];
-      if (kComparisons.contains(node.op)) {
-        compared = true;
-      } else if (kParts.contains(node.op) && In(user, 0) == open[i]) {
-        open.push_back(node.outputs[0]);
-      } else {
-        return false;
-      }
-    }
-  }
-  return compared && open.size() < 256;
 }
 
 // Modules of a list that is not called itself, layers.0["attn"], have scopes without the list, /attn and /attn_1, as if
@@ -207,19 +148,6 @@ void PatternSource::RegisterLost(Lost& lost) {
   lost.value = builder_.AddValue({.name = lost.name, .type = lost.type, .shape = lost.shape, .role = Role::kParameter});
 }
 
-// pos_encoder.pe: sines of positions, in a module that holds nothing else (PyTorch's tutorial
-// beginner_source/transformer_tutorial.py, PositionalEncoding, and the code after it). Among a module's weights `pe`
-// may be one of them.
-bool PatternSource::IsSines(const std::string& name) const {
-  if (!Runs("read", "stored IsSines")) return false;
-  const size_t dot = name.rfind('.');
-  if (dot == std::string::npos || name.substr(dot) != ".pe") return false;
-  const std::string module = name.substr(0, dot + 1);
-  return std::ranges::none_of(graph_.tensors, [&](const Tensor& other) {
-    return other.stored.has_value() && other.name != name && other.name.starts_with(module);
-  });
-}
-
 std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool used) const {
   if (taken_apart_.contains(tensor)) return std::nullopt;
   if (const auto claim = claims_.find(tensor); claim != claims_.end()) return claim->second;
@@ -228,8 +156,7 @@ std::optional<PatternSource::Claim> PatternSource::ClaimOf(TensorId tensor, bool
   // transformers registers the bias of a tied output layer as a buffer (modeling_bart.py, transformers 5, and the
   // models after it).
   const std::string name = WithoutMergeNumber(graph_[tensor].name);
-  const bool is_buffer = IsBufferByHabit(name) || IsSines(name) || IsFrequencies(name) || IsOnlyCompared(tensor) ||
-                         (stored.dims.size() == 2 && name.ends_with("final_logits_bias"));
+  const bool is_buffer = stored.dims.size() == 2 && name.ends_with("final_logits_bias");
   // PyTorch's names of initializers are its state dict; other tools' are not, and leave behind what they folded.
   if (!is_buffer && IsInitializer(tensor) && IsFloating(stored.type) &&
       (from_pytorch_ ? HasModulePath(tensor) : used && Elements(stored) > 1)) {

@@ -3,10 +3,7 @@
 //
 //   Sigmoid, Mul                           F.silu(x), which keeps x;   x * torch.sigmoid(x), which keeps x and sigmoid
 //   Split, Sigmoid, Mul                    F.glu(x), which keeps x;    a * torch.sigmoid(b), which keeps both and the gate
-//   Mul, Add, Tanh, Mul in one module      written out, keeps five tensors;   an autograd.Function, keeps its input
-//   ScatterND with reduction "add"         index_add, keeps what it adds;   index_put, keeps the numbers alone
 //   checkpoint(f, x) if self.c else f(x)   keeps what f computes;   keeps x
-//   out, aux(f) of an export of train()    what eval() runs, too;   out alone
 //   ConstantOfShape                        torch.zeros(n), fp32 under autocast;   h.new_zeros(n), fp16 where h is
 #pragma once
 
@@ -23,7 +20,6 @@ struct Reading {
   std::string text;    // what is not known
   std::string settle;  // what would tell it
   Layers layers;
-  std::optional<Layers> also = {};  // a third answer
 };
 
 // What settles a reading of a file that another exporter wrote.
@@ -31,10 +27,9 @@ inline constexpr const char* kDynamoTells = "torch.onnx.export(dynamo=True) of P
 // What settles one that no exporter writes.
 inline constexpr const char* kScriptTells = "vramplan run on the script tells";
 
-// The step that is asked about: without gradients nothing is kept, so that less matters; without autocast types agree;
-// model.eval() runs less.
+// The step that is asked about: without gradients nothing is kept, so that less matters; without autocast types agree.
 struct ReadFor {
-  bool gradients = true, autocast = false, evaluates = false;
+  bool gradients = true, autocast = false;
 };
 std::vector<Reading> OtherReadings(const Layers& layers, const ReadFor& step);
 

@@ -12,15 +12,6 @@ namespace {
 
 constexpr std::string_view kNode = "node_";
 
-// "node_MatMul_91" of a MatMul: no fx node is called "MatMul_91".
-bool IsInnerName(const Node& node) {
-  std::string_view name = node.name;
-  if (!name.starts_with(kNode)) return false;
-  name.remove_prefix(kNode.size());
-  return name.starts_with(node.op) && name.size() > node.op.size() + 1 && name[node.op.size()] == '_' &&
-         IsNumber(name.substr(node.op.size() + 1));
-}
-
 }  // namespace
 
 bool HasFxNames(const Graph& graph) {
@@ -41,13 +32,6 @@ std::string FxOperatorOf(const std::string& name) {
   static const std::unordered_set<std::string_view> kAlsoLeaves = {"mean", "std", "var", "norm"};
   if (op == name && kAlsoLeaves.contains(op)) return "";
   return FindAtenRule("aten." + op) != nullptr ? op : "";
-}
-
-bool LostLastNode(const Graph& graph, NodeId id) {
-  const Node& node = graph[id];
-  if (!IsInnerName(node) || node.outputs.size() != 1 || !node.outputs[0].valid()) return false;
-  const std::string& result = graph[node.outputs[0]].name;
-  return result.starts_with("val_") || !FxOperatorOf(result).empty();
 }
 
 bool IsOutputLayer(const std::string& module) {

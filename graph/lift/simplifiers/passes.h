@@ -7,19 +7,9 @@
 
 namespace vramplan {
 
-// --- fx_order.cc ---
-
-// Nothing where the order is the exporter's, or where nodes hold graphs.
-std::optional<GraphState> InCallOrder(const Graph& graph, const Shapes& shapes, Notes* notes);
-
 // --- stored_fills.cc ---
 
 // Such tensors are stored.
 std::optional<GraphState> StoreFills(const Graph& graph, const Shapes& shapes, Notes* notes);
-
-// --- merged_stored.cc ---
-
-// Every module has stored tensors of its own again.
-std::optional<GraphState> SeparateMergedStored(const Graph& graph, const Shapes& shapes, Notes* notes);
 
 }  // namespace vramplan

@@ -24,7 +24,7 @@ std::optional<GraphState> StoreFills(const Graph& graph, const Shapes& shapes, N
   std::optional<GraphState> filled;
   for (const Node& node : graph.nodes) {
     if (!IsWeight(graph, shapes, node)) continue;
-    if (!filled) filled = GraphState{graph, shapes, {}};
+    if (!filled) filled = GraphState{graph, shapes};
     const TensorFacts& facts = shapes[node.outputs[0]];
     StoredTensor stored{.type = facts.type, .external = true};
     for (const Dim& d : *facts.shape) stored.dims.push_back(d.c0());

@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "graph/base/ablation.h"
 #include "graph/base/text.h"
 #include "graph/lift/dynamo/without_node.h"
 #include "graph/lift/simplifiers/fx_names.h"
@@ -68,36 +67,6 @@ ModulePath PathOfScope(std::string_view scope, const std::unordered_set<std::str
   return path;
 }
 
-// The exporter writes what a second call calls in the scope of the first: /cell_1/Add beside /cell/conv_1/Conv. A module
-// that is called as often as the one around it is called once by each call of that.
-void NumberCallsAround(std::vector<ModulePath>* paths) {
-  using Calls = std::unordered_set<std::string>;
-  std::unordered_map<std::string, Calls> calls;  // by module
-  size_t deepest = 0;
-  for (const ModulePath& path : *paths) {
-    deepest = std::max(deepest, path.size());
-    if (!path.empty() && !path.back().call.empty()) calls[path.back().path].insert(path.back().call);
-  }
-  for (size_t depth = deepest; depth-- > 1;) {
-    std::unordered_map<std::string, Calls> of_children;  // of a module without operators of its own
-    for (const ModulePath& path : *paths) {
-      if (path.size() <= depth || !calls.contains(path[depth].path)) continue;
-      const Calls& inner = calls[path[depth].path];
-      const std::string& around = path[depth - 1].path;
-      if (calls.contains(around)) continue;
-      const auto [fewest, is_first] = of_children.emplace(around, inner);
-      if (!is_first && inner.size() < fewest->second.size()) fewest->second = inner;
-    }
-    calls.merge(of_children);
-  }
-  for (ModulePath& path : *paths) {
-    for (size_t i = path.size(); i-- > 1 && !path[i].call.empty();) {
-      const auto around = calls.find(path[i - 1].path);
-      if (around != calls.end() && around->second.size() == calls[path[i].path].size()) path[i - 1].call = path[i].call;
-    }
-  }
-}
-
 // "val_12": a value that the dynamo exporter (onnxscript's opset 18 functions) or onnxsim made up.
 bool IsNumbered(std::string_view name, std::string_view prefix) {
   return name.starts_with(prefix) && IsNumber(name.substr(prefix.size()));
@@ -155,10 +124,6 @@ ModulePaths::ModulePaths(const Graph& graph) {
   };
   int32_t last = number_of("");
   scope_of_.reserve(graph.nodes.size());
-  const bool fx_names = HasFxNames(graph) && Runs("read", "fx_scopes");
-  if (fx_names) {
-    for (const std::string& scope : FxScopes(graph)) scope_of_.push_back(number_of(scope));
-  }
   std::vector<int> readers(graph.tensors.size());
   for (const Node& node : graph.nodes) {
     for (const TensorId input : node.inputs) {
@@ -167,7 +132,6 @@ ModulePaths::ModulePaths(const Graph& graph) {
   }
   const bool by_pytorch = graph.producer.find("pytorch") != std::string::npos;
   for (const Node& node : graph.nodes) {
-    if (fx_names) break;
     // A simplifier's node has a name without a scope, its result may have kept that of the node it stands for.
     const std::string* name = &node.name;
     if (name->find('/') == std::string::npos && !node.outputs.empty() && node.outputs[0].valid()) {
@@ -197,9 +161,8 @@ ModulePaths::ModulePaths(const Graph& graph) {
   const std::unordered_set<std::string> owners = OwnersOfStored(graph);
   paths_.reserve(texts.size());
   // Keras gives numbers to layers, not to calls: dense, dense_1.
-  const bool numbers_calls = !fx_names && graph.producer.find("tf2onnx") == std::string::npos;
+  const bool numbers_calls = !HasFxNames(graph) && graph.producer.find("tf2onnx") == std::string::npos;
   for (const std::string& text : texts) paths_.push_back(PathOfScope(text, scopes, owners, numbers_calls));
-  NumberCallsAround(&paths_);
 }
 
 }  // namespace vramplan

@@ -48,10 +48,7 @@ TEST_CASE("habits: activations by the class around them") {
   }
 }
 
-TEST_CASE("habits: of exactly this class, and of a library") {
-  CHECK(HasHabit("torchvision.models.resnet.BasicBlock", Effect::kAddsInPlace));
-  CHECK_FALSE(HasHabit("torchvision.models.resnet.BasicBlock2", Effect::kAddsInPlace));
-  CHECK_FALSE(HasHabit("torchvision.models.resnet.BasicBlock", Effect::kDividesInPlace));
+TEST_CASE("habits: of a library") {
   CHECK(IsOfLibraryWith("transformers.models.gpt2.modeling_gpt2.GPT2Model", Effect::kSkipsMasks));
   CHECK_FALSE(IsOfLibraryWith("timm.models.resnet.ResNet", Effect::kSkipsMasks));
 }
@@ -144,14 +141,13 @@ TEST_CASE("habits: no name that is a habit stands in a string of other rooms") {
 }
 
 TEST_CASE("habits: a name is its library's, where the file has classes") {
-  const auto of = NameHabit::Of::kTurnsBoth;
-  CHECK(HabitOfName("model.rotary_emb", of, "") != nullptr);
-  CHECK(HabitOfName("model.rotary_emb", of, "transformers.models.llama.modeling_llama.LlamaRotaryEmbedding") !=
-        nullptr);
-  CHECK(HabitOfName("model.rotary_emb", of, "mine.Rotary") == nullptr);
-  CHECK(HabitOfName("model.rotary_emb.inner", of, "") == nullptr);
-  CHECK(HabitWithin("decoder.aspp.0.convs.1", NameHabit::Of::kDecoderOutOfPlace, "") != nullptr);
-  CHECK(HabitWithin("decoder.0.convs.1", NameHabit::Of::kDecoderOutOfPlace, "") == nullptr);
+  const auto of = NameHabit::Of::kCrossAttention;
+  CHECK(HabitOfName("layers.0.encoder_attn", of, "") != nullptr);
+  CHECK(HabitOfName("layers.0.encoder_attn", of, "transformers.models.bart.modeling_bart.BartDecoderLayer") != nullptr);
+  CHECK(HabitOfName("layers.0.encoder_attn", of, "mine.Attention") == nullptr);
+  CHECK(HabitOfName("layers.0.encoder_attn.inner", of, "") == nullptr);
+  CHECK(HabitWithin("encoder.block.0.layer.1", NameHabit::Of::kClamped, "") != nullptr);
+  CHECK(HabitWithin("encoder.layer.1", NameHabit::Of::kClamped, "") == nullptr);
 }
 
 }  // namespace

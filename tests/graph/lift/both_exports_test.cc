@@ -48,25 +48,48 @@ using Difference = std::map<std::string, int>;
 const std::map<std::string, Difference>& KnownDifferences() {
   // dropout(inplace=True) draws its noise apart: only the dynamo export shows that.
   static const Difference dropout_in_place = {{"-dropout", 1}, {"+bernoulli", 1}, {"+div", 1}, {"+mul", 1}};
-  // F.adaptive_avg_pool2d to one cell is a mean; without a module around it, the dynamo export shows only that.
-  static const Difference function = {{"-adaptive_avg_pool2d", 1}, {"+mean", 1}};
+  // The dynamo export takes adaptive pooling apart: to a mean for one cell, else to a pooling.
+  static const Difference mean = {{"-adaptive_avg_pool2d", 1}, {"+mean", 1}};
+  static const Difference pool = {{"-adaptive_avg_pool2d", 1}, {"+avg_pool2d", 1}};
+  const auto excited = [](int pools) {
+    Difference both = dropout_in_place;
+    both["-adaptive_avg_pool2d"] = both["+mean"] = pools;
+    return both;
+  };
   // transformers builds its masks by another way under each exporter; the real step is the TorchScript one's.
   static const Difference mask = {{"-arange", 1}, {"-ones", 1}};
   static const std::map<std::string, Difference> known = {
+      {"alexnet", pool},
+      {"vgg16", pool},
       {"bert_base", mask},
       {"distilbert", mask},
-      // arange(n)[None, :] twice, merged by the dynamo export; 0 + x, which ran and which TorchScript's drops.
-      {"t5_small", {{"-arange", 3}, {"+add", 2}}},
-      {"gpt2", {{"+add", 1}}},
-      {"densenet121", function},
-      {"efficientnet_b0", dropout_in_place},
-      {"mobilenet_v2", function},
-      {"mobilenet_v2_86", function},
+      // arange(n)[None, :] twice and equal sums, merged by the dynamo export.
+      {"t5_small", {{"-arange", 3}, {"-add", 1}, {"-sub", 1}}},
+      {"convnext_tiny", {{"-adaptive_avg_pool2d", 1}, {"+mean", 1}, {"+as_strided", 1}}},
+      {"densenet121", mean},
+      {"googlenet", mean},
+      {"regnet_x_400mf", mean},
+      {"resnet18", mean},
+      {"resnet50", mean},
+      {"squeezenet1_1", mean},
+      {"mobilenet_v2", mean},
+      {"mobilenet_v2_86", mean},
+      {"efficientnet_b0", excited(17)},
       {"mobilenet_v3_large_86", dropout_in_place},
-      {"mobilenet_v3_small", dropout_in_place},
+      {"mobilenet_v3_small", excited(10)},
       {"mobilenet_v3_small_86", dropout_in_place},
       // mask[a:b, c:d] = n fills in place; equal masks are made once an attention, which the dynamo export merges.
-      {"swin_t", {{"-zeros", 2}, {"-sub", 2}, {"-ne", 2}, {"-eq", 5}, {"-masked_fill", 4}, {"+slice_scatter", 27}}},
+      {"swin_t",
+       {{"-zeros", 2},
+        {"-sub", 2},
+        {"-ne", 2},
+        {"-eq", 5},
+        {"-masked_fill", 4},
+        {"+slice_scatter", 54},
+        {"+arange", 9},
+        {"-adaptive_avg_pool2d", 1},
+        {"+mean", 1},
+        {"+as_strided", 1}}},
   };
   return known;
 }

@@ -139,13 +139,6 @@ out - abs end)");
   CHECK(f.DiesBehind("j") == "end");  // layer_output, until it is the sum
 }
 
-TEST_CASE("what a model of transformers looks up has a name to its end") {
-  for (const char* name : {"embed_tokens", "word_embedding", "tokens_embed", "embed_in", "lookup"}) {
-    const Forward f("e m." + std::string(name) + " embedding x\na m.up linear e\nb m.down linear a\nend - abs b");
-    CHECK_MESSAGE(f.DiesBehind("e") == (name == std::string("lookup") ? "a" : "b"), name);
-  }
-}
-
 TEST_CASE("scores and probabilities have names of their own, or one") {
   const std::string attention = R"(
 q s.query linear x

@@ -195,23 +195,6 @@ TEST_CASE("parts of a copy leave the projection its name") {
   }
 }
 
-TEST_CASE("an encoder's maps are names of the caller's, unless it takes them out of the list") {
-  // MONAI's SegResNetDS: x = up(x); x += x_down.pop(0)
-  for (const char* weight : {"decoder.up.weight", "up_layers.0.upsample.weight"}) {
-    Model m;
-    const ModuleId root = m.Module("");
-    const ValueId map = m.Layer(m.Module("encoder", root), {m.Value(Role::kInput)});
-    const ValueId up = m.Value(Role::kParameter);
-    m.layers.values.back().name = weight;
-    m.layers.parameters = {up};
-    const ValueId sum = m.Layer(root, {m.Layer(m.Module("up", root), {m.Value(Role::kInput), up}), map}, "add");
-    m.layers.outputs = {m.Layer(m.Module("head", root), {sum})};
-    const auto after = ReleasesAfter(m.layers);
-    const bool popped = std::find(after[2].begin(), after[2].end(), map) != after[2].end();
-    CHECK(popped == (weight == std::string("up_layers.0.upsample.weight")));
-  }
-}
-
 TEST_CASE("what is joined by the dozen was a list of its frame") {
   // deeplabv3's ASPP: `_res` lives while self.project(torch.cat(_res, dim=1)) runs; two operands are no list.
   for (const size_t parts : {2, 3}) {
@@ -359,96 +342,6 @@ TEST_CASE("the statement that writes a projected name anew ends with the product
   const ValueId shaped = m.Layer(attn, {m.Layer(attn, {product}, "transpose")}, "reshape");                // 7 8
   m.layers.outputs = {m.Layer(m.Module("head", root), {m.Layer(m.Module("attn.proj", attn), {shaped})})};  // 9
   CHECK(m.Releases() == "-; -; -; -; -; 3; 6; 7 2; 8 4 5 1; 9");
-}
-
-TEST_CASE("names of transformers' models: embeddings, variances, GPT-2's and T5's sublayers") {
-  SUBCASE("inputs_embeds = self.wte(ids), until the model returns") {
-    Model m;
-    const ModuleId root = m.Module("m"), other = m.Module("m.token", root);
-    const ValueId ids = m.Value(Role::kInput);
-    const ValueId a = m.Layer(m.Module("m.wte", root), {ids}, "embedding");  // 1
-    const ValueId b = m.Layer(other, {ids}, "embedding");                    // 2
-    const ValueId sum = m.Layer(root, {a, b}, "add");                        // 3
-    m.layers.outputs = {m.Layer(m.Module("m.head", root), {sum})};
-    CHECK(m.Releases() == "-; -; 2; 3 1");
-  }
-  SUBCASE("variance = x.pow(2).mean(-1)") {
-    Model m;
-    const ModuleId root = m.Module("m"), norm = m.Module("m.norm", root);
-    const ValueId square = m.Layer(norm, {m.Value(Role::kInput)}, "pow");                       // 1
-    const ValueId root_of = m.Layer(norm, {m.Layer(norm, {square}, "mean")}, "rsqrt");          // 2 3
-    m.layers.outputs = {m.Layer(m.Module("m.head", root), {m.Layer(norm, {root_of}, "mul")})};  // 4
-    CHECK(m.Releases() == "-; 1; -; 3 2; 4");
-  }
-  SUBCASE("hidden_states = self.ln_1(...); attn_output = self.attn(hidden_states); hidden_states = attn_output + ...") {
-    Model m;
-    const ModuleId root = m.Module("m"), block = m.Module("m.b", root);
-    const ValueId x = m.Layer(m.Module("m.stem", root), {m.Value(Role::kInput)});                            // 1
-    const ValueId normed = m.Layer(m.Module("m.b.ln_1", block), {x}, "layer_norm");                          // 2
-    const ValueId attended = m.Layer(m.Module("m.b.attn", block), {normed}, "linear");                       // 3
-    const ValueId sum = m.Layer(block, {attended, x}, "add");                                                // 4
-    const ValueId fed = m.Layer(m.Module("m.b.mlp", block), {m.Layer(m.Module("m.b.ln_2", block), {sum})});  // 5 6
-    m.layers.outputs = {m.Layer(m.Module("m.head", root), {m.Layer(block, {fed, sum}, "add")})};
-    CHECK(m.Releases() == "-; -; -; 2; -; -; 3 4 5 6 1; 7");
-  }
-  SUBCASE("query_states, key_states = apply_rotary_pos_emb(query_states, key_states, cos, sin)") {
-    for (const bool transformers : {true, false}) {
-      CAPTURE(transformers);
-      Model m;
-      const ModuleId root = m.Module("m"), attention = m.Module("m.self_attn", root);
-      const ModuleId angles = m.Module(transformers ? "m.rotary_emb" : "m.rope", root);
-      const ValueId cos = m.Layer(angles, {m.Value(Role::kInput)}, "cos");                                      // 1
-      const ValueId q = m.Layer(m.Module("m.self_attn.q_proj", attention), {m.Value(Role::kInput)}, "linear");  // 2
-      const ValueId k = m.Layer(m.Module("m.self_attn.k_proj", attention), {m.Value(Role::kInput)}, "linear");  // 3
-      const auto turned = [&](ValueId x) {
-        const ValueId straight = m.Layer(attention, {x, cos}, "mul");                          // 4 10
-        const ValueId first = m.Layer(attention, {x}, "slice");                                // 5 11
-        const ValueId minus = m.Layer(attention, {m.Layer(attention, {x}, "slice")}, "neg");   // 6 7
-        const ValueId half = m.Layer(attention, {minus, first}, "cat");                        // 8
-        return m.Layer(attention, {straight, m.Layer(attention, {half, cos}, "mul")}, "add");  // 9 10
-      };
-      const ValueId query = turned(q), key = turned(k);
-      m.layers.outputs = {m.Layer(m.Module("m.head", root), {m.Layer(attention, {query, key}, "matmul")})};
-      CHECK(m.Releases() ==
-            (transformers ? "-; -; -; -; -; -; 8; 7 9; 10; 6 11; -; -; -; 15; 14 16; 17; 13 18 3 5; 12 19 1; 20"
-                          : "-; -; -; -; -; -; 8; 7 9; 10; 6 11 3; -; -; -; 15; 14 16; 17; 13 18 5; 12 19 1; 20"));
-    }
-  }
-  SUBCASE("attention_mask = create_bidirectional_mask(...), until the model returns") {
-    struct Row {
-      const char* class_name;
-      int rank;
-      bool held;
-    };
-    for (const Row& row : {Row{"transformers.models.bert.modeling_bert.BertModel", 4, true}, Row{"", 4, true},
-                           Row{"", 2, false}, Row{"mine.Model", 4, false}}) {
-      CAPTURE(row.class_name);
-      CAPTURE(row.rank);
-      Model m;
-      const ModuleId root = m.Module(""), model = m.Module("bert", root), layer = m.Module("bert.layer", model);
-      m.layers.modules[1].class_name = row.class_name;
-      const ValueId x = m.Layer(m.Module("bert.stem", model), {m.Value(Role::kInput)});  // 1
-      const ValueId mask = m.Layer(model, {ValueId{0}}, "bitwise_and");                  // 2
-      m.layers.values[2].type = DType::kBool;
-      m.layers.values[2].shape = row.rank == 4 ? Shape{1, 1, 8, 8} : Shape{8, 8};
-      const ValueId attended = m.Layer(layer, {x, x, x, mask}, "scaled_dot_product_attention");  // 3
-      const ValueId pooled = m.Layer(m.Module("bert.pooler", model), {attended}, "linear");      // 4
-      m.layers.outputs = {m.Layer(m.Module("head", root), {pooled})};
-      CHECK(m.Releases() == (row.held ? "-; -; -; 3 1 2; 4" : "-; -; 2; 3 1; 4"));
-    }
-  }
-  SUBCASE("normed_hidden_states, attention_output: to the sublayer's end") {
-    Model m;
-    const ModuleId root = m.Module("m"), layer = m.Module("m.layer.0", root);
-    const ValueId x = m.Layer(m.Module("m.stem", root), {m.Value(Role::kInput)});         // 1
-    const ValueId normed = m.Layer(m.Module("m.layer.0.layer_norm", layer), {x}, "mul");  // 2
-    const ModuleId attention = m.Module("m.layer.0.SelfAttention", layer);
-    const ValueId out = m.Layer(m.Module("m.layer.0.SelfAttention.o", attention), {normed}, "linear");  // 3
-    const ValueId dropped = m.Layer(m.Module("m.layer.0.dropout", layer), {out}, "dropout");            // 4
-    const ValueId sum = m.Layer(layer, {x, dropped}, "add");                                            // 5
-    m.layers.outputs = {m.Layer(m.Module("m.head", root), {sum})};
-    CHECK(m.Releases() == "-; -; -; -; 4 2 3 1; 5");
-  }
 }
 
 TEST_CASE("what DenseNet joins lives until the convolution behind norm and activation is done") {

@@ -88,24 +88,6 @@ TEST_CASE("transformers passes is_causal instead of a causal mask, and grouped h
   }
 }
 
-TEST_CASE("a mask that only the name of a folded constant tells leaves a note") {
-  for (const char* name : {"le_3", "lookahead"}) {
-    Hand hand(kLlama);
-    const ValueId query = hand.Input("q", {Dim::Batch(), 4, kTokens, 8});
-    const ValueId mask = hand.Input(name, {1, 1, kTokens, kTokens});
-    Value& constant = hand.layers.values[static_cast<size_t>(mask.value)];
-    constant.role = Role::kConstant;
-    constant.type = DType::kBool;
-    hand.layers.outputs = {
-        hand.Add("scaled_dot_product_attention", {query, query, query, mask}, hand.layers[query].shape)};
-    Notes notes;
-    SkipKnownMasks(&hand.layers, false, &notes);
-    const bool by_name = std::string(name) == "le_3";
-    CHECK(hand.layers.layers.back().attributes.Int("is_causal", 0) == (by_name ? 1 : 0));
-    CHECK(notes.Has("assumed-mask") == by_name);
-  }
-}
-
 TEST_CASE("a bias under a causal mask is compared anew in each call") {
   Hand hand("transformers.models.t5.modeling_t5.T5Attention");
   const ValueId query = hand.Input("q", {Dim::Batch(), 2, kTokens, 8});
@@ -137,21 +119,6 @@ TEST_CASE("a bias under a mask that is given is masked anew in each call that th
   CHECK(of(kT5, 2) == "where scaled_dot_product_attention where scaled_dot_product_attention");
   CHECK(of(kT5, 1) == "where scaled_dot_product_attention");
   CHECK(of("mine.Attention", 2) == "where scaled_dot_product_attention scaled_dot_product_attention");
-}
-
-TEST_CASE("without classes a mask that one attention made of a bias is made anew in the others") {
-  Hand hand("");
-  const ValueId query = hand.Input("q", {Dim::Batch(), 2, kTokens, 8});
-  const ValueId bias = hand.Input("bias", {1, 2, kTokens, kTokens});
-  const ValueId mask = hand.Input("mask", {Dim::Batch(), 1, kTokens, kTokens});
-  const ValueId where = hand.Add("where", {mask, bias, ValueId()}, {Dim::Batch(), 2, kTokens, kTokens});
-  for (int i = 0; i < 2; ++i)
-    hand.Add("scaled_dot_product_attention", {query, query, query, where}, hand.layers[query].shape);
-  hand.layers.modules.push_back({"other", "", ModuleId{0}});
-  hand.layers.layers.back().module = ModuleId{static_cast<int32_t>(hand.layers.modules.size()) - 1};
-  SplitMergedMasks(&hand.layers);
-  CHECK(OperatorsOf(hand.layers) == "where scaled_dot_product_attention where scaled_dot_product_attention");
-  CHECK(hand.layers.layers[2].module == hand.layers.layers[3].module);
 }
 
 TEST_CASE("a mask is permuted where its bias is, and neither operand has its size") {

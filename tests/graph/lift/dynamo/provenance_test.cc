@@ -154,23 +154,6 @@ linear linear @head (embedding, wte.weight) -> y [B, 5, 16]
   CHECK(notes.all()[0].subject == "lost.weight");
 }
 
-TEST_CASE("of two operands that were merged with others of one operator each keeps its place") {
-  CHECK(
-      ToText(LayersFromText(R"(g (float[batch, 4] x) => (bool[batch, 4, 4] y) <int64[1] one = {1}, int64[1] two = {2}> {
-    # signature: x: USER_INPUT
-    unsqueeze_8 = Unsqueeze (x, two)
-      # fx_node: %unsqueeze_8 : [num_users=2] = call_function[target=torch.ops.aten.unsqueeze.default](args = (%x, 2), kwargs = {})
-    unsqueeze_11 = Unsqueeze (x, one)
-      # fx_node: %unsqueeze_11 : [num_users=1] = call_function[target=torch.ops.aten.unsqueeze.default](args = (%x, 1), kwargs = {})
-    y = LessOrEqual (unsqueeze_11, unsqueeze_8)
-      # fx_node: %le : [num_users=1] = call_function[target=torch.ops.aten.le.Tensor](args = (%unsqueeze_26, %unsqueeze_23), kwargs = {})
-  })")) == R"(
-unsqueeze unsqueeze_8 (x) -> unsqueeze_8 [B, 4, 1] {dim=2}
-unsqueeze unsqueeze_11 (x) -> unsqueeze_11 [B, 1, 4] {dim=1}
-le le (unsqueeze_11, unsqueeze_8) -> y [B, 4, 4] bool
-)");
-}
-
 TEST_CASE("a parameter that is one number is found where the export merged it with another") {
   Notes notes;
   const Layers layers = LayersFromText(R"(g (float[batch, 8] x) => (float[batch, 8] y) <float `a.step` = {0.1}> {
@@ -298,23 +281,6 @@ add add (y, b) -> z [B, 3]
 )");
 }
 
-TEST_CASE("adaptive pooling that export took apart is one call") {
-  CHECK(ToText(LayersFromText(R"(g (float[batch, 3, 6, 6] x) => (float[batch, 3, 1, 1] y) <int64[2] axes = {2, 3}> {
-    # signature: x: USER_INPUT
-    avg_pool2d = AveragePool <kernel_shape = [3, 3], strides = [3, 3]> (x)
-      # fx_node: %avg_pool2d : [num_users=1] = call_function[target=torch.ops.aten.avg_pool2d.default](args = (%x, [3, 3], [3, 3]), kwargs = {})
-      # name_scopes: ['', 'pool', 'avg_pool2d']
-      # class_hierarchy: ['mine.Net', 'torch.nn.modules.pooling.AdaptiveAvgPool2d', 'aten.avg_pool2d.default']
-    y = ReduceMean (avg_pool2d, axes)
-      # fx_node: %mean : [num_users=1] = call_function[target=torch.ops.aten.mean.dim](args = (%avg_pool2d, [-1, -2], True), kwargs = {})
-      # name_scopes: ['', 'last', 'mean']
-      # class_hierarchy: ['mine.Net', 'torch.nn.modules.pooling.AdaptiveAvgPool2d', 'aten.mean.dim']
-  })")) == R"(
-adaptive_avg_pool2d avg_pool2d @pool (x) -> avg_pool2d [B, 3, 2, 2]
-adaptive_avg_pool2d mean @last (avg_pool2d) -> y [B, 3, 1, 1]
-)");
-}
-
 TEST_CASE("a window attention's folded position bias comes from its table") {
   const Layers layers =
       LayersFromText(R"(g (float[batch, 2, 4, 4] x) => (float[batch, 2, 4, 4] y) <float[1, 2, 4, 4] unsqueeze> {
@@ -428,29 +394,6 @@ reshape view (k) -> view [8*B, 61, 24]
 reshape view_5 (view) -> view_5 [B, 8, 61, 24]
 scaled_dot_product_attention sdpa (q, view_5, v) -> sdpa [B, 8, 61, 24]
 )");
-}
-
-TEST_CASE("a parameter whose view was folded comes back, once for each call") {
-  // Two layer scales of equal contents: one constant, two modules.
-  const auto scale = [](const std::string& name, const std::string& x, const std::string& module) {
-    return "    " + name + " = Mul (" + x + ", view)\n      # fx_node: %" + name +
-           " : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%" + x +
-           ", %view), kwargs = {})\n      # name_scopes: ['', '" + module + "', '" + name + "']\n";
-  };
-  const Layers layers = LayersFromText(
-      R"(g (float[batch, 4, 5, 5] x) => (float[batch, 4, 5, 5] mul_1) <float[4, 1, 1] view> {
-    # signature: p_a: PARAMETER target='ls1.gamma'
-    # signature: p_b: PARAMETER target='ls2.gamma'
-    # signature: x: USER_INPUT
-)" + scale("mul", "x", "ls1") +
-      scale("mul_1", "mul", "ls2") + "  }");
-  CHECK(ToText(layers) == R"(
-reshape ls1.view @ls1 (ls1.gamma) -> view [4, 1, 1]
-mul mul @ls1 (x, view) -> mul [B, 4, 5, 5]
-reshape ls2.view @ls2 (ls2.gamma) -> view [4, 1, 1]
-mul mul_1 @ls2 (mul, view) -> mul_1 [B, 4, 5, 5]
-)");
-  CHECK(ToText(layers, layers.parameters) == std::vector<std::string>{"ls1.gamma [4]", "ls2.gamma [4]"});
 }
 
 TEST_CASE("transposes that the exporter merged are what is left of them") {

@@ -176,23 +176,5 @@ TEST_CASE("attention whose scale of 1 a simplifier took out, and whose scale ONN
         Lines{one});
 }
 
-TEST_CASE("a scale that ONNX Runtime moved into the product was in front of it where the result kept its name") {
-  const auto lines = [](const char* scores) {
-    const std::string name = std::string("`") + scores + "`";
-    return LiftedLines(R"(
-    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
-    agraph (float[batch, 2, 3, 4] x, float[batch, 2, 3, 4] k, float[batch, 2, 3, 4] v) => (float[batch, 2, 3, 4] y) {
-      t = Transpose <perm = [0, 1, 3, 2]> (k)
-      )" + name + R"( = com.microsoft.FusedMatMul <alpha = 0.5> (x, t)
-      w = Softmax <axis = -1> ()" +
-                       name + R"()
-      y = MatMul (w, v)
-    })");
-  };
-  CHECK(lines("/attn/MatMul_output_0") ==
-        Lines{"attn: scaled_dot_product_attention(x, k, v, -) -> [B, 2, 3, 4] dropout_p=0 is_causal=0"});
-  CHECK(lines("/attn/Div_output_0").size() == 5);
-}
-
 }  // namespace
 }  // namespace vramplan

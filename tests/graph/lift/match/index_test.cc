@@ -74,38 +74,6 @@ TEST_CASE("gather, scatter, topk") {
     })") == Lines{"gather(x, i) -> [B, 2] dim=1", "scatter(x, i, g) -> [B, 5]", "topk(y) -> [B, 3] [B, 3] dim=1"});
 }
 
-TEST_CASE("x[:, 1:] += y is one write, though the file has two") {
-  CHECK(LiftedLines(R"(
-    agraph (float[2, 5] a, float[2, 4] y) => (float[2, 5] z) {
-      i0 = Constant <value = int64 {0}> ()
-      i1 = Constant <value = int64 {1}> ()
-      i2 = Constant <value = int64 {2}> ()
-      i5 = Constant <value = int64 {5}> ()
-      from = Constant <value = int64[1] {1}> ()
-      to = Constant <value = int64[1] {9}> ()
-      part = Constant <value = int64[2] {2, 4}> ()
-      column = Constant <value = int64[2] {2, 1}> ()
-      last = Constant <value = int64[1] {-1}> ()
-      x = Relu (a)
-      old = Slice (x, from, to, from)
-      sum = Add (old, y)
-      rows = Range (i0, i2, i1)
-      standing = Reshape (rows, column)
-      across = Expand (standing, part)
-      r = Unsqueeze (across, last)
-      places = Range (i0, i5, i1)
-      behind = Slice (places, from, to)
-      down = Expand (behind, part)
-      c = Unsqueeze (down, last)
-      grid = Concat <axis = -1> (r, c)
-      spread = Expand (sum, part)
-      first = ScatterND (x, grid, spread)
-      again = Concat <axis = -1> (r, c)
-      z = ScatterND (first, again, spread)
-    })") == Lines{"relu(a) -> [B, 5]", "slice(x) -> [B, 4] dim=1 start=1 step=1",
-                  "slice_scatter(x, y) -> [B, 5] inplace=1 update=add", "reshape(first) -> [B, 5]"});
-}
-
 TEST_CASE("x[:, i] = y writes by the numbers that the code has, not by a grid of them") {
   CHECK(LiftedLines(R"(
     <ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", producer_version: "2.10.0">

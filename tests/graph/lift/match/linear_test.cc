@@ -160,30 +160,5 @@ TEST_CASE("einsum keeps its equation and all its operands") {
     })") == Lines{"einsum(q, k) -> [B, 2, 5, 7] equation=bhid,bhjd->bhij"});
 }
 
-TEST_CASE("a bias of zeros that onnxslim took out: the product has the name of the sum") {
-  const auto lines = [](const std::string& result) {
-    return LiftedLines("agraph (float[batch, 3, 8] x) => (float[batch, 3, 4] y) <float[8, 4] `onnx::MatMul_7`> {\n `" +
-                       result + "` = MatMul (x, `onnx::MatMul_7`)\n # name: /fc/MatMul\n y = Relu (`" + result +
-                       "`)\n # name: /relu/Relu\n}");
-  };
-  CHECK(lines("/fc/Add_output_0")[0] == "fc: linear(x, fc.weight, fc.bias) -> [B, 3, 4]");
-  CHECK(lines("/fc/MatMul_output_0")[0] == "fc: linear(x, fc.weight, -) -> [B, 3, 4]");
-}
-
-TEST_CASE("onnxsim keeps a bias of zeros in all products of a shared weight but one") {
-  CHECK(LiftedLines(R"(
-    agraph (float[batch, 8] x) => (float[batch, 8] y) <float[8, 8] `onnx::MatMul_7`, float[8] `layers.0.bias`> {
-      a = MatMul (x, `onnx::MatMul_7`)
-        # name: /layers.0/MatMul
-      b = Relu (a)
-        # name: /Relu
-      c = Gemm (b, `onnx::MatMul_7`, `layers.0.bias`)
-        # name: Gemm_9
-      y = Tanh (c)
-        # name: /Tanh
-    })") == Lines{"layers.0: linear(x, layers.0.weight, layers.0.bias) -> [B, 8]", "relu(a) -> [B, 8]",
-                  "linear(b, layers.0.weight, layers.0.bias) -> [B, 8]", "tanh(c) -> [B, 8]"});
-}
-
 }  // namespace
 }  // namespace vramplan

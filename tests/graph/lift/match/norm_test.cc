@@ -89,31 +89,6 @@ TEST_CASE("layer norm as one node and as seven") {
                                         "layer_norm(n, b.weight, b.bias) -> [B, 5, 8] normalized_axes=1"});
 }
 
-TEST_CASE("a layer norm of somebody's own stays as it ran, and centres twice") {
-  const auto operators = [](const std::string& producer, const std::string& axis) {
-    std::string found;
-    for (const std::string& line : LiftedLines(R"(
-    agraph (float[batch, 5, 8, 8] x) => (float[batch, 5, 8, 8] y) {
-      two = Constant <value = float {2.0}> ()
-      eps = Constant <value = float {0.00001}> ()
-      mean = ReduceMean <axes = [)" + axis + R"(]> (x)
-      sub = Sub (x, mean)
-      pow = Pow (sub, two)
-      var = ReduceMean <axes = [)" + axis + R"(]> (pow)
-      add = Add (var, eps)
-      sqrt = Sqrt (add)
-      y = Div (sub, sqrt)
-    })",
-                                               producer))
-      found += line.substr(0, line.find('(')) + " ";
-    return found;
-  };
-  const std::string own = "mean sub pow mean add sqrt sub div ";
-  CHECK(operators("tf2onnx", "3") == "layer_norm ");
-  CHECK(operators("tf2onnx", "1") == own);  // ConvNeXt's of channels_first
-  CHECK(operators("pytorch 2.10.0", "-1") == own);
-}
-
 TEST_CASE("a hand-written RMS norm stays as it ran, with rsqrt put back") {
   std::string operators;
   for (const std::string& line : LiftedLines(R"(

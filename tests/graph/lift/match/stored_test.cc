@@ -37,39 +37,6 @@ TEST_CASE("parameters come in the file's order; tables of integers and constants
     })")) == Stored{{"norm.weight [4]", "unused [5]", "emb.weight [10, 4]"}, {"emb.remap [3]", "mask [3, 1]"}});
 }
 
-TEST_CASE("a mask that is only compared, and a tied output layer's bias in transformers, are buffers") {
-  CHECK(StoredOf(testing::Lifted(R"(
-    agraph (float[batch, 1, 4, 4] x) => (float[batch, 1, 4, 4] y) <
-      float[1, 1, 8, 8] `h.bias`, float[1, 4] `final_logits_bias`, float[1, 4] `pos`> {
-      zero = Constant <value = float {0.0}> ()
-      from = Constant <value = int64[2] {0, 0}> ()
-      to = Constant <value = int64[2] {4, 4}> ()
-      axes = Constant <value = int64[2] {2, 3}> ()
-      part = Slice (`h.bias`, from, to, axes)
-      hidden = Equal (part, zero)
-      w = Where (hidden, zero, x)
-      z = Add (w, `final_logits_bias`)
-      y = Add (z, `pos`)
-    })")) == Stored{{"pos [1, 4]"}, {"h.bias [1, 1, 8, 8]", "final_logits_bias [1, 4]"}});
-}
-
-TEST_CASE(
-    "masks, tables of rotations and a module's only `pe` are buffers; a mask_token and a `pe` beside weights are not") {
-  CHECK(StoredOf(testing::Lifted(R"(
-    agraph (float[batch, 4] x) => (float[batch, 4] y) <
-      float[4] `conv.mask`, float[4] `b.attn_mask`, float[4] freqs_cos, float[4] mask_token, float[1, 4] `pos.pe`,
-      float[1, 4] `embed.pe`, float[4] `embed.weight`> {
-      a = Mul (x, `conv.mask`)
-      b = Add (a, `b.attn_mask`)
-      c = Mul (b, freqs_cos)
-      d = Add (c, mask_token)
-      e = Add (d, `pos.pe`)
-      f = Add (e, `embed.pe`)
-      y = Mul (f, `embed.weight`)
-    })")) == Stored{{"mask_token [4]", "embed.pe [1, 4]", "embed.weight [4]"},
-                    {"conv.mask [4]", "b.attn_mask [4]", "freqs_cos [4]", "pos.pe [1, 4]"}});
-}
-
 TEST_CASE("equal tensors that an eval export merged: vectors and copies of layers are parameters of their own") {
   CHECK(StoredOf(testing::Lifted(R"(
     agraph (float[batch, 4] x) => (float[batch, 4] y) <
@@ -92,38 +59,6 @@ TEST_CASE("equal tensors that an eval export merged: vectors and copies of layer
     })")) == Stored{{"layers.0.norm.weight [4]", "layers.0.fc.weight [4, 4]", "layers.1.norm.weight [4]",
                      "layers.1.fc.weight [4, 4]", "query.weight [4, 4]"},
                     {}});
-}
-
-// for l in self.layers: x = l["f"](x), in a module that is called twice.
-TEST_CASE("equal matrices of modules in a list that runs twice are tied where they read the same bias") {
-  const auto parameters = [](const std::string& third, const std::string& fourth) {
-    return StoredOf(testing::Lifted(R"(
-    agraph (float[batch, 3, 4] x) => (float[batch, 3, 4] y) <
-      float[4] `m.layers.0.f.bias`, float[4] `m.layers.1.f.bias`, float[4] `m.layers.2.f.bias`,
-      float[4] `m.layers.3.f.bias`, float[4, 4] `onnx::MatMul_1`, float[4, 4] `onnx::MatMul_2`> {
-      `onnx::MatMul_3` = Identity (`onnx::MatMul_1`)
-      `onnx::MatMul_4` = Identity (`onnx::MatMul_2`)
-      a = MatMul (x, `onnx::MatMul_1`)
-        # name: /m/f/MatMul
-      b = Add (`m.layers.0.f.bias`, a)
-        # name: /m/f/Add
-      c = MatMul (b, `onnx::MatMul_2`)
-        # name: /m/f_1/MatMul
-      d = Add (`m.layers.1.f.bias`, c)
-        # name: /m/f_1/Add
-      e = MatMul (d, `onnx::MatMul_3`)
-        # name: /m/f_2/MatMul
-      f = Add (`)" + third + R"(`, e)
-        # name: /m/f_2/Add
-      g = MatMul (f, `onnx::MatMul_4`)
-        # name: /m/f_3/MatMul
-      y = Add (`)" + fourth + R"(`, g)
-        # name: /m/f_3/Add
-    })"))
-        .parameters;
-  };
-  CHECK(parameters("m.layers.0.f.bias", "m.layers.1.f.bias").size() == 6);  // two matrices, the four biases of the file
-  CHECK(parameters("m.layers.2.f.bias", "m.layers.3.f.bias").size() == 8);
 }
 
 // Blocks of a list that is not called itself: self.layers[i]["n"], self.layers[i]["f"].

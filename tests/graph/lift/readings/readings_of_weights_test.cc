@@ -30,19 +30,6 @@ Layers Model(const char* own = "head.weight") {
   return layers;
 }
 
-TEST_CASE("parameters whose shape nobody knows: none of them, or wider ones") {
-  Layers layers = Model();
-  CHECK(!OtherShapesInstead(layers).has_value());
-  layers.guesses.assumed_shapes = {"head.weight"};
-  const auto reading = OtherShapesInstead(layers);
-  REQUIRE(reading.has_value());
-  CHECK(reading->code == "unread-shapes");
-  CHECK(reading->layers.parameters == std::vector<ValueId>{ValueId{1}});
-  REQUIRE(reading->also.has_value());
-  CHECK((*reading->also)[ValueId{2}].shape == Shape{Dim(200), Dim(64)});
-  CHECK((*reading->also)[ValueId{1}].shape == Shape{Dim(100), Dim(64)});
-}
-
 TEST_CASE("a weight that may be tied: the embedding instead") {
   Layers layers = Model();
   CHECK(!TiedWeightsInstead(layers).has_value());
@@ -54,39 +41,7 @@ TEST_CASE("a weight that may be tied: the embedding instead") {
   CHECK(reading->layers.parameters == std::vector<ValueId>{ValueId{1}});
 }
 
-TEST_CASE("a weight that lost its name: a product instead, in front of who reads it") {
-  Layers layers = Model();
-  CHECK(!ComputedWeightsInstead(layers).has_value());
-  layers.layers[1].attributes.Set("computed_weight", int64_t{1});
-  const auto reading = ComputedWeightsInstead(layers);
-  REQUIRE(reading.has_value());
-  const Layers& other = reading->layers;
-  REQUIRE(other.layers.size() == 3);
-  CHECK(other.layers[1].op == "mul");
-  CHECK(other.layers[1].inputs[0] == ValueId{2});
-  CHECK(other[other.layers[1].inputs[1]].role == Role::kBuffer);
-  CHECK(other.layers[2].inputs[1] == other.layers[1].outputs[0]);
-  CHECK(other.buffers.size() == 2);
-  REQUIRE(reading->also.has_value());  // made for the call alone
-  CHECK(reading->also->layers[1].op == "mul");
-  CHECK(reading->also->outputs == layers.outputs);
-  CHECK(reading->also->parameters == layers.parameters);
-
-  // F.conv1d(x, torch.eye(n)) stands in the forward of what has modules.
-  const ModuleId caller = ModuleId::At(layers.modules.size());
-  layers.modules.push_back({.path = "net"});
-  layers.modules.push_back({.path = "net.stem", .parent = caller});
-  layers.layers[1].module = caller;
-  const auto of_function = ComputedWeightsInstead(layers);
-  REQUIRE(of_function.has_value());
-  REQUIRE(of_function->also.has_value());
-  CHECK(of_function->also->parameters == std::vector<ValueId>{ValueId{1}});
-  REQUIRE(of_function->also->layers.size() == 3);
-  CHECK(of_function->also->layers[1].op == "full");
-  CHECK(of_function->also->layers[2].inputs[1] == of_function->also->layers[1].outputs[0]);
-}
-
-TEST_CASE("stored tensors: those that no module calls weight may be buffers, nameless buffers may be parameters") {
+TEST_CASE("stored tensors: those that no module calls weight may be buffers") {
   CHECK(!BuffersInstead(Model()).has_value());
   CHECK(!BuffersInstead(Model("head.offset")).has_value());  // a projection's weight, whatever it is called
   const auto convolved = [](const char* name) {
@@ -117,48 +72,6 @@ TEST_CASE("stored tensors: those that no module calls weight may be buffers, nam
   CHECK(!BuffersInstead(biased).has_value());
   biased.values[2].shape = Shape{1, 4, 16, 16};  // of a mask or of distances, as in ALiBi: no module's
   CHECK(BuffersInstead(biased).has_value());
-  const auto parameters = ParametersInstead(Model());
-  REQUIRE(parameters.has_value());
-  CHECK(parameters->layers.parameters.size() == 3);
-  CHECK(parameters->layers[ValueId{3}].role == Role::kParameter);
-  Layers named = Model();
-  named.values[3].name = "attn.mask";
-  CHECK(!ParametersInstead(named).has_value());
-}
-
-TEST_CASE("a table of positions may be of sinusoids; a table of words is learned") {
-  Layers layers = Model();
-  CHECK(!SinusoidsInstead(layers).has_value());
-  layers.values[0].role = Role::kBuffer;  // position_ids
-  const auto reading = SinusoidsInstead(layers);
-  REQUIRE(reading.has_value());
-  CHECK(reading->layers[ValueId{1}].role == Role::kBuffer);
-  CHECK(reading->layers[ValueId{2}].role == Role::kParameter);
-}
-
-TEST_CASE("a head with an embedding's table: F.linear, or a product with its transpose") {
-  Layers layers = Model();
-  CHECK(!HeadsByHandInstead(layers));  // its own weight
-  layers.layers[1].inputs[1] = ValueId{1};
-  const auto by_hand = HeadsByHandInstead(layers);
-  REQUIRE(by_hand.has_value());
-  REQUIRE(by_hand->layers.layers.size() == 3);
-  const Layer &turn = by_hand->layers.layers[1], &product = by_hand->layers.layers[2];
-  CHECK(turn.op == "transpose");
-  CHECK(turn.inputs == std::vector<ValueId>{ValueId{1}});
-  CHECK(by_hand->layers[turn.outputs[0]].shape == Shape{64, 100});
-  CHECK(product.op == "matmul");
-  CHECK(product.inputs == std::vector<ValueId>{ValueId{4}, turn.outputs[0]});
-  Layers maybe = Model();
-  maybe.guesses.maybe_tied = {{"head.weight", "embed.weight"}};
-  CHECK(HeadsByHandInstead(maybe).has_value());
-  Layers cell = Model();  // that runs twice
-  cell.layers.push_back(cell.layers[1]);
-  const auto products = HeadsByHandInstead(cell);
-  REQUIRE(products.has_value());
-  CHECK(products->layers.layers.size() == 5);
-  layers.layers[1].evidence = Evidence::kProvenance;
-  CHECK(!HeadsByHandInstead(layers));
 }
 
 }  // namespace

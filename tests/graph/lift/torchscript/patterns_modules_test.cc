@@ -66,46 +66,6 @@ TEST_CASE("calls of one module behind each other are told apart by their numbers
   CHECK(layers[call_of(3)].path == "cell");
 }
 
-TEST_CASE("what a call calls first stands in it, though the exporter writes it in the scope of the first call") {
-  const auto calls = [](const std::string& second) {
-    const Layers layers = testing::Lifted(R"(
-      agraph (float[batch, 4] x) => (float[batch, 4] y) {
-        a = Tanh (x)
-          # name: /cell/act/Tanh
-        b = Relu (a)
-          # name: /cell/Relu
-        c = Tanh (b)
-          # name: /cell/)" + second + R"(/Tanh
-        y = Relu (c)
-          # name: /cell_1/Relu
-      })");
-    REQUIRE(layers.layers.size() == 4);
-    std::vector<ModuleId> cells;
-    for (const Layer& layer : layers.layers)
-      cells.push_back(layer.op == "relu" ? layer.module : layers[layer.module].parent);
-    return cells;
-  };
-  const std::vector<ModuleId> once = calls("act_1");
-  CHECK(once[0] == once[1]);
-  CHECK(once[2] == once[3]);
-  CHECK(once[1] != once[2]);
-  const std::vector<ModuleId> unknown = calls("other");  // of the first call, or of the second
-  CHECK(unknown[0] == unknown[3]);
-}
-
-TEST_CASE("a sum that ONNX Runtime fused with a norm stands where its name says") {
-  const Layers layers = testing::Lifted(R"(
-    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
-    agraph (float[batch, 3, 4] x) => (float[batch, 3, 4] y) <float[4] `enc.layer.0.norm.weight`, float[4] b> {
-      a = Relu (x)
-        # name: /enc/layer.0/act/Relu
-      y, , , `/enc/Add_output_0` = com.microsoft.SkipLayerNormalization (a, x, `enc.layer.0.norm.weight`, b)
-        # name: SkipLayerNorm_0
-    })");
-  REQUIRE(layers.layers.size() == 3);
-  CHECK(PathsOf(layers, 1) == Lines{"enc"});
-}
-
 TEST_CASE("a last product that a simplifier named stands where the bias does that only it reads") {
   const Layers layers = testing::Lifted(R"(
     agraph (float[batch, 4] x) => (float[batch, 2] y)
