@@ -197,7 +197,9 @@ Status AddLora(const Lora& lora, Facts* facts) {
     std::string known;
     for (const std::string& name : names) known += (known.empty() ? "" : "+") + name;
     return Error{
-        ErrorCode::kUsage, "--lora", "no linear layer has a name of its targets",
+        ErrorCode::kUsage, "--lora",
+        lora.targets.empty() ? "peft has no targets of its own for this class"
+                             : "no linear layer has a name of its targets",
         known.empty() ? "the model has none" : "type --lora " + std::to_string(lora.rank) + ",target=" + known};
   }
   // The tensors of the module tree: the base is frozen, and each layer is followed by its adapter.

@@ -25,7 +25,7 @@ class Family:
     let: dict[str, str] = dataclasses.field(default_factory=dict)
     dims: dict[str, int] = dataclasses.field(default_factory=lambda: {"sequence": 512})  # free lengths, and usual ones
     limits: tuple[tuple[str, str], ...] = (("sequence", "max_position_embeddings"),)  # no null: the most that a length may be
-    lora: tuple[str, ...] = ("q_proj", "v_proj")  # peft's own choice for the model type
+    lora: tuple[str, ...] = ("q_proj", "v_proj")  # peft's own choice for the model type; none: it has none
     library: str = "transformers"
     recordings: tuple[tuple[str, str], ...] = RECORDINGS
 
@@ -184,10 +184,10 @@ FAMILIES = [
            defaults={**HEADS, "tie_word_embeddings": "true", "attention_dropout": "0", "attention_bias": "false"}, limits=WINDOW),
     causal("phi3", "Phi3", draw=without("head_dim", settings={"pad_token_id": lambda s: 0, "partial_rotary_factor": lambda s: 1.0}),
            requires={"attention_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "tie_word_embeddings": False, "sliding_window": None},
-           defaults={**HEADS, "attention_dropout": "0", "resid_pdrop": "0", "embd_pdrop": "0"}, limits=WINDOW, lora=("qkv_proj", "o_proj"),
+           defaults={**HEADS, "attention_dropout": "0", "resid_pdrop": "0", "embd_pdrop": "0"}, limits=WINDOW, lora=(),
            let={"head_width": "hidden_size/num_attention_heads"}),
     causal("olmo2", "Olmo2", draw=without("head_dim"), requires={"attention_dropout": 0.0, "attention_bias": False, "tie_word_embeddings": False},
-           defaults={**HEADS, "attention_dropout": "0", "attention_bias": "false"}),
+           defaults={**HEADS, "attention_dropout": "0", "attention_bias": "false"}, lora=()),
     causal("gpt2", "GPT2", stacks=(("transformer.h", "n_layer"),),
            draw=renamed({"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "max_position_embeddings": "n_positions"},
                         "intermediate_size", "num_key_value_heads", "head_dim"),
@@ -211,7 +211,7 @@ FAMILIES = [
                     "num_key_value_heads", "head_dim", settings={"num_labels": lambda s: 2}), labels,
             requires={"dropout": 0.1, "attention_dropout": 0.1, "seq_classif_dropout": 0.2},
             defaults={"dropout": "0.1", "attention_dropout": "0.1", "seq_classif_dropout": "0.2"},
-            stacks=(("distilbert.transformer.layer", "n_layers"),), lora=("q_lin", "v_lin")),
+            stacks=(("distilbert.transformer.layer", "n_layers"),), lora=()),
     Family("t5", ("T5ForConditionalGeneration", "MT5ForConditionalGeneration"), built("T5ForConditionalGeneration", "T5Config"), t5_settings, translated,
            stacks=(("encoder.block", "num_layers"), ("decoder.block", "num_decoder_layers")), dims={"sequence": 512, "target": 128}, limits=(),
            variants={"": {"feed_forward_proj": "relu", "tie_word_embeddings": True}, "gated": {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}},
@@ -224,10 +224,10 @@ FAMILIES = [
            defaults={"dropout": "0.1", "attention_dropout": "0", "activation_dropout": "0"}),
     Family("whisper", ("WhisperForConditionalGeneration",), built("WhisperForConditionalGeneration", "WhisperConfig"), whisper_settings, spoken,
            stacks=(("model.encoder.layers", "encoder_layers"), ("model.decoder.layers", "decoder_layers")), dims={"target": 128},
-           limits=(("target", "max_target_positions"),), requires={"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0},
+           limits=(("target", "max_target_positions"),), lora=(), requires={"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0},
            defaults={"dropout": "0", "attention_dropout": "0", "activation_dropout": "0"}),
     encoder("vit", "ViT", "image", vit_settings, pictured, stacks=(("vit.layers", "num_hidden_layers"),), dims={}, limits=(),
             requires={"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "qkv_bias": True},
             defaults={"qkv_bias": "true", "hidden_dropout_prob": "0", "attention_probs_dropout_prob": "0", "num_labels": "1000", "num_channels": "3"},
-            let={"grid": "image_size/patch_size"}, lora=QUERY),
+            let={"grid": "image_size/patch_size"}, lora=()),
 ]

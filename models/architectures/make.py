@@ -469,7 +469,8 @@ def make(family, variant):
         *(f"class {name}" for name in family.classes),
         *(f"default {key} {text}" for key, text in family.defaults.items()),
         *(f"let {key} {text}" for key, text in family.let.items()),
-        *(f"when {key} {json.dumps(value)}" for key, value in {**family.requires, **variant}.items()),
+        *(f"when {key} {json.dumps(value)}" for key, value in {**family.requires, **variant}.items()
+          if key not in dict(family.limits).values()),
         *(f"stack {prefix} {key}" for prefix, key in family.stacks),
         f"period {family.period}",
         *(f"dim {key} {usual}" for key, usual in family.dims.items()),

@@ -36,7 +36,8 @@ std::optional<Shapes> BoundsOf(const Inspection& inspection) {
 Result<Outcome> RunInspect(const Options& options, const Style& style) {
   Inspection inspection;
   BindOptions bind = options.bind;
-  Result<Graph> graph = GraphOf(options, &bind, &inspection.notes);
+  std::map<std::string, int64_t> usual;
+  Result<Graph> graph = GraphOf(options, &bind, &usual, &inspection.notes);
   if (!graph.ok()) return graph.error();
   inspection.graph = *std::move(graph);
   if (auto plain = WithoutBranches(inspection.graph, bind, &inspection.notes)) {

@@ -16,16 +16,12 @@ std::optional<Precision> PrecisionOf(const std::string& weights) {
   return std::nullopt;
 }
 
-DeclaredDim DeclaredLength(Dim length, const std::map<std::string, int64_t>& lengths) {
-  if (!length.known() || !length.IsConstant()) return {std::nullopt, "batch"};
-  for (const auto& [name, value] : lengths) {
-    if (value == length.At(1)) return {std::nullopt, name};
-  }
-  return {length.At(1), ""};
+DeclaredDim DeclaredLength(Dim length) {
+  return length.IsConstant() ? DeclaredDim{length.At(1), ""} : DeclaredDim{std::nullopt, "batch"};
 }
 
 // A graph that has the inputs of a program and otherwise its facts alone.
-Graph CarrierOf(const RecordedProgram& program, const std::map<std::string, int64_t>& lengths) {
+Graph CarrierOf(const RecordedProgram& program) {
   Graph graph;
   for (const RecordedProgram::Kept& given : program.given) {
     const RecordedProgram::Tensor& value = program.values[static_cast<size_t>(given.value)];
@@ -34,8 +30,7 @@ Graph CarrierOf(const RecordedProgram& program, const std::map<std::string, int6
     DeclaredType type;
     type.type = value.type;
     type.dims.emplace();
-    for (int axis = 0; axis < value.shape.rank(); ++axis)
-      type.dims->push_back(DeclaredLength(value.shape[axis], lengths));
+    for (int axis = 0; axis < value.shape.rank(); ++axis) type.dims->push_back(DeclaredLength(value.shape[axis]));
     input.declared = std::move(type);
     graph.inputs.push_back(TensorId::At(graph.tensors.size()));
     graph.tensors.push_back(std::move(input));
@@ -91,7 +86,7 @@ Status TakeNamed(Options* options) {
   return Done();
 }
 
-Result<Graph> GraphOf(const Options& options, BindOptions* bind, Notes* notes) {
+Result<Graph> GraphOf(const Options& options, BindOptions* bind, std::map<std::string, int64_t>* usual, Notes* notes) {
   if (options.named == nullptr) return Load(options.file, notes);
   const bool trains = options.spec.mode == Mode::kTrain;
   std::map<std::string, int64_t> lengths(bind->dims.begin(), bind->dims.end());
@@ -108,15 +103,14 @@ Result<Graph> GraphOf(const Options& options, BindOptions* bind, Notes* notes) {
   const std::optional<RecordedProgram>& program = trains ? facts->training_program : facts->inference_program;
   if (!program || program->given.empty())
     return Error{ErrorCode::kBadInput, options.file, "its template has no such program", "type another --mode"};
-  for (const Template::Length& length : options.named->templates.lengths)
-    bind->dims[length.name] = lengths[length.name];
-  std::map<std::string, int64_t> free;
-  for (const Template::Length& length : options.named->templates.lengths) free[length.name] = lengths[length.name];
-  Graph graph = CarrierOf(*program, free);
+  Graph graph = CarrierOf(*program);
   graph.file = options.file;
   graph.name = options.named->of_class;
   graph.producer = options.named->templates.made_with;
   graph.facts = *std::move(facts);
+  for (const Template::Length& length : options.named->templates.lengths) {  // the graph has them
+    if (bind->dims.erase(length.name) == 0) usual->emplace(length.name, lengths[length.name]);
+  }
   return graph;
 }
 

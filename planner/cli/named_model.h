@@ -1,6 +1,9 @@
 // A model that is named instead of a file (graph/architectures): what it says of the step, and its graph.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "graph/ir/graph.h"
 #include "planner/cli/options.h"
 
@@ -10,8 +13,8 @@ namespace vramplan {
 // --precision. Errors: those of FindNamed.
 Status TakeNamed(Options* options);
 
-// The graph of the file, or of the named model with the lengths of --dim, in the mode and precision of `options`. Usual
-// lengths that it takes are put into `bind`.
-Result<Graph> GraphOf(const Options& options, BindOptions* bind, Notes* notes);
+// The graph of the file, or of the named model with the lengths of --dim, in the mode and precision of `options`. Lengths
+// that it took are no longer in `bind`; those that nobody gave are put into `usual`.
+Result<Graph> GraphOf(const Options& options, BindOptions* bind, std::map<std::string, int64_t>* usual, Notes* notes);
 
 }  // namespace vramplan

@@ -126,7 +126,7 @@ Result<Prepared> Prepare(const Options& options) {
   Prepared prepared;
   prepared.notes = options.notes;
   BindOptions bind = options.bind;
-  Result<Graph> graph = GraphOf(options, &bind, &prepared.notes);
+  Result<Graph> graph = GraphOf(options, &bind, &prepared.question.usual_lengths, &prepared.notes);
   if (!graph.ok()) return graph.error();
   prepared.graph = *std::move(graph);
   if (const Status runs = CheckRuns(options, prepared.graph); !runs.ok()) return runs.error();
@@ -154,8 +154,6 @@ Result<Prepared> Prepare(const Options& options) {
   prepared.lifetimes = LifetimesFor(runtime, prepared.layers);
 
   StepQuestion& question = prepared.question;
-  for (const auto& [name, length] : bind.dims)
-    if (!options.bind.dims.contains(name)) question.usual_lengths.emplace(name, length);
   question.model = FactsOf(prepared.graph, prepared.binding, prepared.layers);
   // torch/optim/optimizer.py, 2.10: "optimizer got an empty parameter list".
   if (options.spec.mode == Mode::kTrain && question.model.parameters == 0) {

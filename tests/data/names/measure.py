@@ -16,13 +16,13 @@ llama-3.2-1b full 2 sequence=512|llama-3.2-1b lora 1 sequence=1024 checkpoint|ll
 smollm2-360m amp 4 sequence=512|smollm2-135m full 8 sequence=256|tinyllama-1.1b lora 2 sequence=512|llama-3.1-8b lora 1 sequence=512
 mistral-7b-v0.3 lora 1 sequence=256|deepseek-coder-1.3b full 1 sequence=512 checkpoint
 gpt2 amp 4 sequence=256|gpt2 lora 4 sequence=256|gpt2-medium full 2 sequence=512|gpt2 infer 8 sequence=128
-gemma-2-2b lora 1 sequence=256|gemma-2b full 1 sequence=128 checkpoint|phi-3-mini-4k lora 1 sequence=256|olmo-2-1b full 1 sequence=256
+gemma-2-2b lora 1 sequence=256|gemma-2b full 1 sequence=128 checkpoint|phi-3-mini-4k infer 1 sequence=256|olmo-2-1b full 1 sequence=256
 pythia-160m full 4 sequence=256|pythia-410m amp 2 sequence=512|opt-125m full 8 sequence=256|opt-1.3b lora 1 sequence=512
 bert-base-uncased full 8 sequence=128|bert-base-uncased amp 16 sequence=256|bert-large-uncased full 4 sequence=128|roberta-base amp 8 sequence=256
 xlm-roberta-base full 4 sequence=128|distilbert-base-uncased amp 16 sequence=128
 t5-small full 8 sequence=256 target=64|t5-base amp 4 sequence=256 target=64|flan-t5-base full 4 sequence=128 target=128|mt5-small full 4 sequence=128 target=64
 bart-base full 4 sequence=256 target=64|whisper-tiny full 4 target=64|whisper-small amp 2 target=128
-vit-base-patch16-224 full 8|vit-base-patch16-224 amp 16|vit-large-patch16-224 lora 4
+vit-base-patch16-224 full 8|vit-base-patch16-224 amp 16|vit-large-patch16-224 full 4
 """
 
 here = pathlib.Path(__file__).resolve().parent
